@@ -1,0 +1,25 @@
+/* The memory of a session: freed blocks are kept by size class, so that a second run of the same
+ * shapes asks the allocator for nothing. */
+#ifndef RUSH_HEAP_H
+#define RUSH_HEAP_H
+
+#include "base/base.h"
+
+enum { RUSH_HEAP_CLASSES = 96 };
+
+typedef struct rush_heap {
+  rush_ctx *ctx;
+  struct rush_free_block *free[RUSH_HEAP_CLASSES];
+} rush_heap;
+
+/* Bytes that kernels may read (never write) behind the end of a block; XNN_EXTRA_BYTES. */
+enum { RUSH_HEAP_SLACK = 16 };
+
+/* A block of at least `bytes`, aligned to 64, not set, with RUSH_HEAP_SLACK readable bytes behind. */
+rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out);
+/* `bytes` as it was allocated. */
+void rush_heap_free(rush_heap *heap, void *ptr, size_t bytes);
+/* Gives kept blocks back to the allocator. */
+void rush_heap_trim(rush_heap *heap);
+
+#endif
