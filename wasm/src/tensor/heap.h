@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 
-enum { RUSH_HEAP_CLASSES = 96 };
+enum { RUSH_HEAP_CLASSES = 240 };
 
 typedef struct rush_heap {
   rush_ctx *ctx;

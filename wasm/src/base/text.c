@@ -1,0 +1,72 @@
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/base.h"
+
+static bool reserve(rush_text *t, size_t more) {
+  if (t->failed) return false;
+  size_t need = t->size + more + 1, capacity = t->capacity ? t->capacity : 256;
+  if (need <= t->capacity) return true;
+  while (capacity < need) capacity *= 2;
+  if (rush_realloc(t->ctx, (void **)&t->data, t->capacity, capacity) != RUSH_OK) {
+    t->failed = true;
+    return false;
+  }
+  t->capacity = capacity;
+  return true;
+}
+
+void rush_text_bytes(rush_text *t, const char *bytes, size_t n) {
+  if (!reserve(t, n)) return;
+  if (n) memcpy(t->data + t->size, bytes, n);
+  t->size += n;
+  t->data[t->size] = '\0';
+}
+
+void rush_text_add(rush_text *t, const char *fmt, ...) {
+  va_list args, again;
+  va_start(args, fmt);
+  va_copy(again, args);
+  int n = vsnprintf(NULL, 0, fmt, args);
+  va_end(args);
+  if (n >= 0 && reserve(t, (size_t)n)) {
+    vsnprintf(t->data + t->size, (size_t)n + 1, fmt, again);
+    t->size += (size_t)n;
+  }
+  va_end(again);
+}
+
+void rush_text_json(rush_text *t, const char *bytes, size_t n) {
+  rush_text_bytes(t, "\"", 1);
+  size_t from = 0;
+  for (size_t i = 0; i < n; i++) {
+    unsigned char ch = (unsigned char)bytes[i];
+    if (ch >= 0x20 && ch != '"' && ch != '\\') continue;
+    rush_text_bytes(t, bytes + from, i - from);
+    from = i + 1;
+    if (ch == '\n') {
+      rush_text_bytes(t, "\\n", 2);
+    } else if (ch < 0x20) {
+      rush_text_add(t, "\\u%04x", ch);
+    } else {
+      rush_text_add(t, "\\%c", ch);
+    }
+  }
+  rush_text_bytes(t, bytes + from, n - from);
+  rush_text_bytes(t, "\"", 1);
+}
+
+rush_status rush_text_take(rush_text *t, char **out, size_t *size) {
+  *out = NULL;
+  *size = 0;
+  if (!reserve(t, 0)) {
+    rush_release(t->ctx, t->data, t->capacity);
+    *t = (rush_text){.ctx = t->ctx};
+    return RUSH_ERR_NO_MEMORY;
+  }
+  t->data[t->size] = '\0';
+  *out = t->data;
+  *size = t->capacity;
+  *t = (rush_text){.ctx = t->ctx};
+  return RUSH_OK;
+}

@@ -1,0 +1,140 @@
+/* Conversion between dtypes and strided copies. Each dtype has one loader and one storer to a wide
+ * type (int64 for integers and bool, double for floats), so a new dtype adds two lines, not a row
+ * and a column. */
+#include <math.h>
+
+#include "tensor/iter.h"
+
+enum { BLOCK = 256 };
+
+/* static_cast as PyTorch's CPU does it on x86: what does not fit becomes the smallest int. */
+static int64_t to_int64(double v) {
+  return v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : INT64_MIN;
+}
+static int32_t to_int32(double v) { return v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN; }
+
+#define LOAD(T, W) \
+  for (int64_t i = 0; i < n; i++, at += step) { T v; memcpy(&v, at, sizeof v); out[i] = (W)v; } return
+#define STORE(T, CAST) \
+  for (int64_t i = 0; i < n; i++, at += step) { T v = (T)CAST(in[i]); memcpy(at, &v, sizeof v); } return
+#define NONZERO(x) ((x) != 0)
+
+static void load_ints(rush_dtype dtype, const char *at, int64_t step, int64_t n, int64_t *out) {
+  switch (dtype) {
+    case RUSH_UINT8: LOAD(uint8_t, int64_t);
+    case RUSH_BOOL: for (int64_t i = 0; i < n; i++, at += step) out[i] = *at != 0; return;
+    case RUSH_INT32: LOAD(int32_t, int64_t);
+    default: LOAD(int64_t, int64_t);
+  }
+}
+
+static void load_doubles(rush_dtype dtype, const char *at, int64_t step, int64_t n, double *out) {
+  switch (dtype) {
+    case RUSH_FLOAT32: LOAD(float, double);
+    default: LOAD(double, double);
+  }
+}
+
+static void store_ints(rush_dtype dtype, char *at, int64_t step, int64_t n, const int64_t *in) {
+  switch (dtype) {
+    case RUSH_UINT8: STORE(uint8_t, );
+    case RUSH_BOOL: STORE(uint8_t, NONZERO);
+    case RUSH_INT32: STORE(int32_t, );
+    case RUSH_FLOAT32: STORE(float, );
+    case RUSH_FLOAT64: STORE(double, );
+    default: STORE(int64_t, );
+  }
+}
+
+static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, const double *in) {
+  switch (dtype) {
+    case RUSH_UINT8: STORE(uint8_t, to_int64);
+    case RUSH_BOOL: STORE(uint8_t, NONZERO);
+    case RUSH_INT32: STORE(int32_t, to_int32);
+    case RUSH_FLOAT32: STORE(float, );
+    case RUSH_FLOAT64: STORE(double, );
+    default: STORE(int64_t, to_int64);
+  }
+}
+
+double rush_load_double(rush_dtype dtype, const void *at) {
+  if (!rush_is_float(dtype)) return (double)rush_load_int(dtype, at);
+  double v;
+  load_doubles(dtype, at, 0, 1, &v);
+  return v;
+}
+
+int64_t rush_load_int(rush_dtype dtype, const void *at) {
+  if (rush_is_float(dtype)) return to_int64(rush_load_double(dtype, at));
+  int64_t v;
+  load_ints(dtype, at, 0, 1, &v);
+  return v;
+}
+
+void rush_store_double(rush_dtype dtype, void *at, double v) { store_doubles(dtype, at, 0, 1, &v); }
+void rush_store_int(rush_dtype dtype, void *at, int64_t v) { store_ints(dtype, at, 0, 1, &v); }
+
+static void copy_same(size_t item, char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
+  if (to_step == (int64_t)item && from_step == (int64_t)item) {
+    memcpy(to, from, (size_t)n * item);
+    return;
+  }
+#define MOVE(T) \
+  for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) memcpy(to, from, sizeof(T))
+  switch (item) {
+    case 1: MOVE(uint8_t); break;
+    case 4: MOVE(uint32_t); break;
+    case 8: MOVE(uint64_t); break;
+    default: for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) memcpy(to, from, item);
+  }
+}
+
+static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from, int64_t from_step,
+                     int64_t n) {
+  if (td == fd) {
+    copy_same(rush_dtype_size(td), to, to_step, from, from_step, n);
+    return;
+  }
+  union { int64_t i[BLOCK]; double f[BLOCK]; } wide;
+  for (int64_t done = 0; done < n; done += BLOCK) {
+    int64_t m = n - done < BLOCK ? n - done : BLOCK;
+    const char *src = from + done * from_step;
+    char *dst = to + done * to_step;
+    if (rush_is_float(fd)) {
+      load_doubles(fd, src, from_step, m, wide.f);
+      store_doubles(td, dst, to_step, m, wide.f);
+    } else {
+      load_ints(fd, src, from_step, m, wide.i);
+      store_ints(td, dst, to_step, m, wide.i);
+    }
+  }
+}
+
+void rush_convert(rush_dtype to, void *dst, rush_dtype from, const void *src, int64_t n) {
+  copy_row(to, dst, (int64_t)rush_dtype_size(to), from, src, (int64_t)rush_dtype_size(from), n);
+}
+
+static void copy_apart(rush_tensor *dst, const rush_tensor *src) {
+  const rush_tensor *operands[] = {dst, src};
+  rush_iter it;
+  rush_iter_init(&it, dst->rank, dst->sizes, 2, operands);
+  if (it.size[0] == 0) return;
+  do {
+    copy_row((rush_dtype)dst->dtype, it.at[0], it.stride[0][0], (rush_dtype)src->dtype, it.at[1], it.stride[1][0],
+             it.size[0]);
+  } while (rush_iter_next(&it));
+}
+
+rush_status rush_tensor_copy(rush_heap *heap, rush_tensor *dst, const rush_tensor *src) {
+  if (!rush_may_overlap(dst, src)) {
+    copy_apart(dst, src);
+    return RUSH_OK;
+  }
+  if (dst->dtype == src->dtype && dst->offset == src->offset && rush_same_strides(dst, src)) return RUSH_OK;
+  rush_tensor *apart;
+  RUSH_TRY(rush_tensor_new(heap, (rush_dtype)src->dtype, src->rank, src->sizes, &apart));
+  copy_apart(apart, src);
+  copy_apart(dst, apart);
+  rush_tensor_drop(heap, apart);
+  return RUSH_OK;
+}

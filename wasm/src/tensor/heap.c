@@ -1,0 +1,72 @@
+#include "tensor/heap.h"
+
+enum { HEAP_ALIGN = 64, STEPS = 4 /* classes per power of two */ };
+
+/* In front of each block. `raw` is what the allocator gave, `bytes` how much. */
+typedef struct rush_free_block {
+  struct rush_free_block *next;
+  void *raw;
+  size_t bytes;
+} rush_free_block;
+
+/* The class that serves `bytes`, and the bytes that its blocks have room for: 64, then four steps
+ * between powers of two, so at most a fifth of a block is not used. */
+static unsigned size_class(size_t bytes, size_t *room) {
+  if (bytes <= HEAP_ALIGN) {
+    *room = HEAP_ALIGN;
+    return 0;
+  }
+  unsigned log2 = (unsigned)(sizeof(size_t) * 8 - 1) - (unsigned)__builtin_clzl((unsigned long)(bytes - 1));
+  size_t base = (size_t)1 << log2, step = base / STEPS;
+  size_t k = (bytes - 1 - base) / step; /* 0 to 3 */
+  *room = base + (k + 1) * step;
+  return 1 + (log2 - 6) * STEPS + (unsigned)k;
+}
+
+static rush_status from_hook(rush_heap *heap, size_t total, void **raw) {
+  rush_status st = rush_alloc(heap->ctx, total, raw);
+  if (st != RUSH_ERR_NO_MEMORY) return st;
+  rush_heap_trim(heap); /* what is kept for later may be what is missing now */
+  return rush_alloc(heap->ctx, total, raw);
+}
+
+rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out) {
+  *out = NULL;
+  RUSH_CHECK(heap->ctx, bytes < SIZE_MAX / 4, RUSH_ERR_NO_MEMORY,
+             "out of memory: %zu bytes were wanted, more than there can be", bytes);
+  size_t room;
+  unsigned k = size_class(bytes, &room);
+  rush_free_block *block = heap->free[k];
+  if (block) {
+    heap->free[k] = block->next;
+    *out = block + 1;
+    return RUSH_OK;
+  }
+  size_t total = sizeof *block + HEAP_ALIGN - 1 + room + RUSH_HEAP_SLACK;
+  void *raw;
+  RUSH_TRY(from_hook(heap, total, &raw));
+  uintptr_t at = ((uintptr_t)raw + sizeof *block + HEAP_ALIGN - 1) & ~(uintptr_t)(HEAP_ALIGN - 1);
+  block = (rush_free_block *)at - 1;
+  *block = (rush_free_block){NULL, raw, total};
+  *out = (void *)at;
+  return RUSH_OK;
+}
+
+void rush_heap_free(rush_heap *heap, void *ptr, size_t bytes) {
+  if (!ptr) return;
+  size_t room;
+  unsigned k = size_class(bytes, &room);
+  rush_free_block *block = (rush_free_block *)ptr - 1;
+  block->next = heap->free[k];
+  heap->free[k] = block;
+}
+
+void rush_heap_trim(rush_heap *heap) {
+  for (int k = 0; k < RUSH_HEAP_CLASSES; k++) {
+    while (heap->free[k]) {
+      rush_free_block *block = heap->free[k];
+      heap->free[k] = block->next;
+      rush_release(heap->ctx, block->raw, block->bytes);
+    }
+  }
+}

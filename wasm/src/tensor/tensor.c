@@ -1,0 +1,314 @@
+#include "tensor/tensor.h"
+
+#include <stdio.h>
+
+/* ---- Shapes ---------------------------------------------------------------------------------- */
+
+bool rush_numel(int rank, const int64_t *sizes, int64_t *out) {
+  int64_t n = 1;
+  for (int d = 0; d < rank; d++) {
+    if (sizes[d] < 0 || !rush_mul64(n, sizes[d], &n)) return false;
+  }
+  *out = n;
+  return true;
+}
+
+void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides) {
+  int64_t step = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    strides[d] = step;
+    step *= sizes[d] > 1 ? sizes[d] : 1;
+  }
+}
+
+const char *rush_shape_text(int rank, const int64_t *sizes, char *buffer) {
+  size_t at = 0;
+  buffer[at++] = '[';
+  for (int d = 0; d < rank && at < RUSH_SHAPE_TEXT - 24; d++) {
+    at += (size_t)snprintf(buffer + at, RUSH_SHAPE_TEXT - at, "%s%lld", d ? ", " : "", (long long)sizes[d]);
+  }
+  buffer[at++] = ']';
+  buffer[at] = '\0';
+  return buffer;
+}
+
+/* Whether the strides are those of a dense tensor whose dimensions, from the innermost, are
+ * order[0], order[1], ... */
+static bool dense_in_order(const rush_tensor *t, const int *order) {
+  int64_t step = 1;
+  for (int k = 0; k < t->rank; k++) {
+    int d = order[k];
+    if (t->sizes[d] == 1) continue;
+    if (t->strides[d] != step) return false;
+    step *= t->sizes[d];
+  }
+  return true;
+}
+
+bool rush_is_contiguous(const rush_tensor *t) {
+  if (t->numel == 0) return true;
+  int64_t step = 1;
+  for (int d = t->rank - 1; d >= 0; d--) {
+    if (t->sizes[d] == 1) continue;
+    if (t->strides[d] != step) return false;
+    step *= t->sizes[d];
+  }
+  return true;
+}
+
+/* From the innermost: channels, then the spatial dimensions from the last, then the batch. */
+static void channels_last_order(int rank, int *order) {
+  order[0] = 1;
+  for (int k = 1; k < rank - 1; k++) order[k] = rank - k;
+  order[rank - 1] = 0;
+}
+
+bool rush_is_channels_last(const rush_tensor *t) {
+  if (t->rank < 3 || t->rank > 5) return false;
+  int order[RUSH_MAX_RANK];
+  channels_last_order(t->rank, order);
+  return dense_in_order(t, order);
+}
+
+bool rush_is_dense(const rush_tensor *t) {
+  if (t->numel <= 1) return true;
+  /* Sort the dimensions that matter by stride; they must then follow each other without gaps. */
+  int order[RUSH_MAX_RANK], n = 0;
+  for (int d = 0; d < t->rank; d++) {
+    if (t->sizes[d] == 1) continue;
+    int k = n++;
+    for (; k > 0 && t->strides[order[k - 1]] > t->strides[d]; k--) order[k] = order[k - 1];
+    order[k] = d;
+  }
+  int64_t step = 1;
+  for (int k = 0; k < n; k++) {
+    if (t->strides[order[k]] != step) return false;
+    step *= t->sizes[order[k]];
+  }
+  return true;
+}
+
+bool rush_same_sizes(const rush_tensor *a, const rush_tensor *b) {
+  return a->rank == b->rank && (a->rank == 0 || memcmp(a->sizes, b->sizes, a->rank * sizeof *a->sizes) == 0);
+}
+
+bool rush_same_strides(const rush_tensor *a, const rush_tensor *b) {
+  if (!rush_same_sizes(a, b)) return false;
+  for (int d = 0; d < a->rank; d++) {
+    if (a->sizes[d] != 1 && a->strides[d] != b->strides[d]) return false;
+  }
+  return true;
+}
+
+/* Elements from the first to the last that the tensor reaches, at least 1 where it has any. */
+static bool reach(int rank, const int64_t *sizes, const int64_t *strides, int64_t *out) {
+  int64_t last = 0, far;
+  for (int d = 0; d < rank; d++) {
+    if (sizes[d] == 0) {
+      *out = 0;
+      return true;
+    }
+    if (strides[d] < 0 || !rush_mul64(sizes[d] - 1, strides[d], &far) || !rush_add64(last, far, &last)) return false;
+  }
+  return rush_add64(last, 1, out);
+}
+
+bool rush_may_overlap(const rush_tensor *a, const rush_tensor *b) {
+  if (a->storage != b->storage || a->numel == 0 || b->numel == 0) return false;
+  int64_t na, nb;
+  if (!reach(a->rank, a->sizes, a->strides, &na) || !reach(b->rank, b->sizes, b->strides, &nb)) return true;
+  int64_t ia = (int64_t)rush_itemsize(a), ib = (int64_t)rush_itemsize(b);
+  return a->offset * ia < (b->offset + nb) * ib && b->offset * ib < (a->offset + na) * ia;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+static rush_status new_storage(rush_heap *heap, size_t bytes, rush_storage **out) {
+  rush_storage *s;
+  void *data;
+  RUSH_TRY(rush_heap_alloc(heap, sizeof *s, (void **)&s));
+  rush_status st = rush_heap_alloc(heap, bytes, &data);
+  if (st != RUSH_OK) {
+    rush_heap_free(heap, s, sizeof *s);
+    return st;
+  }
+  *s = (rush_storage){1, false, bytes, data};
+  *out = s;
+  return RUSH_OK;
+}
+
+static void drop_storage(rush_heap *heap, rush_storage *s) {
+  if (--s->refs > 0) return;
+  if (!s->borrowed) rush_heap_free(heap, s->data, s->bytes);
+  rush_heap_free(heap, s, sizeof *s);
+}
+
+static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes, rush_tensor **out) {
+  char text[RUSH_SHAPE_TEXT];
+  int64_t numel;
+  *out = NULL;
+  RUSH_CHECK(heap->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
+             "a tensor of %d dimensions was wanted, the most is %d", rank, RUSH_MAX_RANK);
+  for (int d = 0; d < rank; d++) {
+    RUSH_CHECK(heap->ctx, sizes[d] >= 0, RUSH_ERR_BAD_ARGUMENT,
+               "Trying to create tensor with negative dimension %lld: %s", (long long)sizes[d],
+               rush_shape_text(rank, sizes, text));
+  }
+  RUSH_CHECK(heap->ctx, rush_numel(rank, sizes, &numel), RUSH_ERR_NO_MEMORY,
+             "out of memory: a tensor of shape %s was wanted", rush_shape_text(rank, sizes, text));
+  rush_tensor *t;
+  RUSH_TRY(rush_heap_alloc(heap, sizeof *t, (void **)&t));
+  t->object = (rush_object){RUSH_KIND_TENSOR, 1};
+  t->dtype = (uint8_t)dtype;
+  t->rank = (uint8_t)rank;
+  t->offset = 0;
+  t->numel = numel;
+  t->storage = NULL;
+  for (int d = 0; d < rank; d++) t->sizes[d] = sizes[d];
+  *out = t;
+  return RUSH_OK;
+}
+
+static rush_status give_storage(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
+  size_t bytes;
+  rush_status st = RUSH_OK;
+  if ((uint64_t)t->numel > SIZE_MAX || !rush_mul((size_t)t->numel, rush_itemsize(t), &bytes)) {
+    st = rush_fail_memory(heap->ctx, SIZE_MAX);
+  } else {
+    st = new_storage(heap, bytes, &t->storage);
+  }
+  if (st != RUSH_OK) {
+    rush_heap_free(heap, t, sizeof *t);
+    return st;
+  }
+  *out = t;
+  return RUSH_OK;
+}
+
+rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes, rush_tensor **out) {
+  rush_tensor *t;
+  *out = NULL;
+  RUSH_TRY(new_header(heap, dtype, rank, sizes, &t));
+  rush_strides_contiguous(rank, sizes, t->strides);
+  return give_storage(heap, t, out);
+}
+
+rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
+                                          rush_tensor **out) {
+  rush_tensor *t;
+  int order[RUSH_MAX_RANK];
+  *out = NULL;
+  RUSH_TRY(new_header(heap, dtype, rank, sizes, &t));
+  channels_last_order(rank, order);
+  int64_t step = 1;
+  for (int k = 0; k < rank; k++) {
+    t->strides[order[k]] = step;
+    step *= sizes[order[k]] > 1 ? sizes[order[k]] : 1;
+  }
+  return give_storage(heap, t, out);
+}
+
+/* Where two dimensions stand in memory: negative if `a` is further inside, as in
+ * c10's infer_dense_strides; 0 where the strides do not tell. */
+static int further_out(const rush_tensor *t, int a, int b) {
+  int64_t sa = t->strides[a], sb = t->strides[b];
+  if (sa == 0 || sb == 0) return 0;
+  if (sa != sb) return sa < sb ? -1 : 1;
+  return t->sizes[a] > t->sizes[b] ? 1 : 0;
+}
+
+rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype, rush_tensor **out) {
+  rush_tensor *t;
+  *out = NULL;
+  RUSH_TRY(new_header(heap, dtype, like->rank, like->sizes, &t));
+  int rank = like->rank;
+  if (rush_is_dense(like)) {
+    memcpy(t->strides, like->strides, (size_t)rank * sizeof *t->strides);
+    return give_storage(heap, t, out);
+  }
+  int order[RUSH_MAX_RANK]; /* from the innermost */
+  for (int k = 0; k < rank; k++) order[k] = rank - 1 - k;
+  for (int i = 1; i < rank; i++) {
+    for (int k = i, j = i - 1; j >= 0; j--) {
+      int cmp = further_out(like, order[j], order[k]);
+      if (cmp < 0) break;
+      if (cmp == 0) continue;
+      int swap = order[j];
+      order[j] = order[k];
+      order[k] = swap;
+      k = j;
+    }
+  }
+  int64_t step = 1;
+  for (int k = 0; k < rank; k++) {
+    t->strides[order[k]] = step;
+    step *= like->sizes[order[k]] > 1 ? like->sizes[order[k]] : 1;
+  }
+  return give_storage(heap, t, out);
+}
+
+rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int rank, const int64_t *sizes,
+                                 const int64_t *strides, int64_t offset, rush_tensor **out) {
+  rush_tensor *t;
+  int64_t span, end, bytes;
+  *out = NULL;
+  RUSH_TRY(new_header(heap, (rush_dtype)base->dtype, rank, sizes, &t));
+  bool inside = offset >= 0 && reach(rank, sizes, strides, &span) && rush_add64(offset, span, &end) &&
+                rush_mul64(end, (int64_t)rush_itemsize(base), &bytes) &&
+                (span == 0 || (uint64_t)bytes <= base->storage->bytes);
+  if (!inside) {
+    rush_heap_free(heap, t, sizeof *t);
+    char text[RUSH_SHAPE_TEXT];
+    return rush_fail(heap->ctx, RUSH_ERR_BAD_ARGUMENT,
+                     "a view of shape %s at offset %lld reaches outside its storage of %zu bytes",
+                     rush_shape_text(rank, sizes, text), (long long)offset, base->storage->bytes);
+  }
+  for (int d = 0; d < rank; d++) t->strides[d] = strides[d];
+  t->offset = offset;
+  t->storage = base->storage;
+  t->storage->refs++;
+  *out = t;
+  return RUSH_OK;
+}
+
+void rush_tensor_drop(rush_heap *heap, rush_tensor *t) {
+  if (!t || --t->object.refs > 0) return;
+  drop_storage(heap, t->storage);
+  rush_heap_free(heap, t, sizeof *t);
+}
+
+/* ---- Moving ---------------------------------------------------------------------------------- */
+
+rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
+  *out = NULL;
+  if (rush_is_contiguous(t)) {
+    *out = rush_tensor_keep(t);
+    return RUSH_OK;
+  }
+  rush_tensor *copy;
+  RUSH_TRY(rush_tensor_new(heap, (rush_dtype)t->dtype, t->rank, t->sizes, &copy));
+  rush_status st = rush_tensor_copy(heap, copy, t);
+  if (st != RUSH_OK) {
+    rush_tensor_drop(heap, copy);
+    return st;
+  }
+  *out = copy;
+  return RUSH_OK;
+}
+
+rush_status rush_tensor_to(rush_heap *heap, rush_tensor *t, rush_dtype dtype, rush_tensor **out) {
+  *out = NULL;
+  if (t->dtype == dtype) {
+    *out = rush_tensor_keep(t);
+    return RUSH_OK;
+  }
+  rush_tensor *copy;
+  RUSH_TRY(rush_tensor_new_like(heap, t, dtype, &copy));
+  rush_status st = rush_tensor_copy(heap, copy, t);
+  if (st != RUSH_OK) {
+    rush_tensor_drop(heap, copy);
+    return st;
+  }
+  *out = copy;
+  return RUSH_OK;
+}

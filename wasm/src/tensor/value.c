@@ -1,0 +1,132 @@
+#include "tensor/value.h"
+
+#include "tensor/tensor.h"
+
+const char *rush_kind_name(uint32_t kind) {
+  static const char *const names[] = {"None", "Tensor", "int",    "float",     "bool",   "complex", "str",
+                                      "list", "tuple",  "dict", "Device", "Generator", "Future", "object",  "enum"};
+  return kind < sizeof names / sizeof *names ? names[kind] : "?";
+}
+
+/* Containers whose count fell to zero wait in a chain, linked through the place of their object
+ * header, so that freeing lists of lists of lists needs no recursion. */
+typedef struct dead {
+  struct dead *next;
+} dead;
+
+static void free_list_items(rush_heap *heap, rush_list *list) {
+  rush_heap_free(heap, list->items, list->capacity * sizeof(rush_value));
+  rush_heap_free(heap, list, sizeof *list);
+}
+
+static void drop_leaf(rush_heap *heap, rush_object *o) {
+  switch (o->kind) {
+    case RUSH_KIND_TENSOR: rush_tensor_drop(heap, (rush_tensor *)(void *)o); return;
+    case RUSH_KIND_COMPLEX: rush_heap_free(heap, o, sizeof(rush_complex)); return;
+    default: { /* STR and DEVICE */
+      rush_str *s = (rush_str *)(void *)o;
+      rush_heap_free(heap, s, sizeof *s + s->size + 1);
+    }
+  }
+}
+
+static bool is_container(uint32_t kind) {
+  return kind == RUSH_KIND_LIST || kind == RUSH_KIND_TUPLE || kind == RUSH_KIND_DICT;
+}
+
+void rush_drop(rush_heap *heap, rush_value *v) {
+  if (!rush_is_object(v)) {
+    v->kind = RUSH_KIND_NONE;
+    return;
+  }
+  rush_object *o = v->u.ref;
+  *v = rush_none();
+  if (o->kind == RUSH_KIND_TENSOR) {
+    rush_tensor_drop(heap, (rush_tensor *)(void *)o);
+    return;
+  }
+  if (--o->refs > 0) return;
+  if (!is_container(o->kind)) {
+    drop_leaf(heap, o);
+    return;
+  }
+  rush_list *top = (rush_list *)(void *)o, *below = NULL;
+  ((dead *)(void *)top)->next = NULL;
+  while (top) {
+    if (top->n == 0) {
+      below = (rush_list *)(void *)((dead *)(void *)top)->next;
+      free_list_items(heap, top);
+      top = below;
+      continue;
+    }
+    rush_value item = top->items[--top->n];
+    if (!rush_is_object(&item)) continue;
+    rush_object *child = item.u.ref;
+    if (child->kind == RUSH_KIND_TENSOR) {
+      rush_tensor_drop(heap, (rush_tensor *)(void *)child);
+    } else if (--child->refs == 0) {
+      if (is_container(child->kind)) {
+        ((dead *)(void *)child)->next = (dead *)(void *)top;
+        top = (rush_list *)(void *)child;
+      } else {
+        drop_leaf(heap, child);
+      }
+    }
+  }
+}
+
+rush_status rush_new_str(rush_heap *heap, const char *bytes, size_t n, rush_value *out) {
+  *out = rush_none();
+  rush_str *s;
+  RUSH_TRY(rush_heap_alloc(heap, sizeof *s + n + 1, (void **)&s));
+  *s = (rush_str){{RUSH_KIND_STR, 1}, n};
+  if (n) memcpy(s->bytes, bytes, n);
+  s->bytes[n] = '\0';
+  out->kind = RUSH_KIND_STR;
+  out->u.ref = s;
+  return RUSH_OK;
+}
+
+rush_status rush_new_complex(rush_heap *heap, double re, double im, rush_value *out) {
+  *out = rush_none();
+  rush_complex *z;
+  RUSH_TRY(rush_heap_alloc(heap, sizeof *z, (void **)&z));
+  *z = (rush_complex){{RUSH_KIND_COMPLEX, 1}, re, im};
+  out->kind = RUSH_KIND_COMPLEX;
+  out->u.ref = z;
+  return RUSH_OK;
+}
+
+rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const rush_value *items, size_t n,
+                          rush_value *out) {
+  *out = rush_none();
+  rush_list *list;
+  size_t bytes;
+  if (!rush_mul(n, sizeof(rush_value), &bytes)) return rush_fail_memory(heap->ctx, SIZE_MAX);
+  RUSH_TRY(rush_heap_alloc(heap, sizeof *list, (void **)&list));
+  *list = (rush_list){.object = {kind, 1}, .type = type};
+  rush_status st = n ? rush_heap_alloc(heap, bytes, (void **)&list->items) : RUSH_OK;
+  if (st != RUSH_OK) {
+    rush_heap_free(heap, list, sizeof *list);
+    return st;
+  }
+  list->capacity = list->n = n;
+  for (size_t i = 0; i < n; i++) list->items[i] = rush_retained(items[i]);
+  out->kind = kind;
+  out->u.ref = list;
+  return RUSH_OK;
+}
+
+rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item) {
+  if (list->n == list->capacity) {
+    size_t capacity = list->capacity ? list->capacity * 2 : 4;
+    rush_value *items;
+    RUSH_TRY(rush_heap_alloc(heap, capacity * sizeof(rush_value), (void **)&items));
+    if (list->n) memcpy(items, list->items, list->n * sizeof(rush_value));
+    rush_heap_free(heap, list->items, list->capacity * sizeof(rush_value));
+    list->items = items;
+    list->capacity = capacity;
+  }
+  list->items[list->n++] = rush_retained(item);
+  return RUSH_OK;
+}
