@@ -1,0 +1,16 @@
+# What XNNPACK's headers and sources need to have defined (they ask by #if). Users of the headers
+# need the same: struct layouts and inline functions depend on them.
+set(RUSH_XNNPACK_DEFINITIONS
+  XNN_LOG_LEVEL=0                      # messages are the business of wasm/src/kernels
+  XNN_ENABLE_ASSEMBLY=0
+  XNN_ENABLE_MEMOPT=1
+  XNN_ENABLE_SPARSE=1
+  XNN_ENABLE_GEMM_M_SPECIALIZATION=1
+  XNN_ENABLE_DWCONV_MULTIPASS=1        # faster 3x3 depthwise in simd, and 7x7 without igemm
+  XNN_ENABLE_HVX=0 XNN_ENABLE_KLEIDIAI=0
+  PTHREADPOOL_NO_DEPRECATED_API=1)
+foreach(isa ARM_BF16 ARM_DOTPROD ARM_FP16_SCALAR ARM_FP16_VECTOR ARM_I8MM ARM_SME ARM_SME2
+        RISCV_VECTOR VSX AVXVNNI AVXVNNIINT8 AVX256SKX AVX256VNNI AVX256VNNIGFNI AVX512F
+        AVX512SKX AVX512VBMI AVX512VNNI AVX512VNNIGFNI AVX512AMX AVX512FP16)
+  list(APPEND RUSH_XNNPACK_DEFINITIONS XNN_ENABLE_${isa}=0)
+endforeach()
