@@ -1,0 +1,70 @@
+/* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
+ * BigInt in JS), a clock, and the promise that the structs which js/src/engine.js reads by offset look
+ * as it thinks. */
+#include <emscripten.h>
+
+#include "rushlight/rushlight.h"
+
+rush_status rush_bridge_ctx_create(rush_ctx **out);
+double rush_bridge_total(const rush_loader *loader);
+rush_status rush_bridge_step(rush_session *session, double budget);
+rush_status rush_bridge_profile(rush_session *session, bool on);
+const char *rush_bridge_backend(void);
+
+/* js/src/engine.js: OFFSETS. */
+#define AT(type, member, at) \
+  _Static_assert(offsetof(type, member) == (at), #type "." #member " moved: see OFFSETS in engine.js")
+#define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " changed: see engine.js")
+
+SIZE(rush_value, 16);
+AT(rush_value, kind, 0);
+AT(rush_value, u, 8);
+
+SIZE(rush_tensor_info, 32);
+AT(rush_tensor_info, dtype, 0);
+AT(rush_tensor_info, rank, 4);
+AT(rush_tensor_info, sizes, 8);
+AT(rush_tensor_info, numel, 16);
+AT(rush_tensor_info, data, 24);
+
+SIZE(rush_verify_report, 24);
+AT(rush_verify_report, max_abs, 0);
+AT(rush_verify_report, max_rel, 8);
+AT(rush_verify_report, compared, 16);
+
+SIZE(rush_profile_row, 40);
+AT(rush_profile_row, op, 0);
+AT(rush_profile_row, method, 4);
+AT(rush_profile_row, instr, 8);
+AT(rush_profile_row, file, 12);
+AT(rush_profile_row, line, 16);
+AT(rush_profile_row, calls, 24);
+AT(rush_profile_row, seconds, 32);
+
+/* A function pointer cannot be given from JS, so the allocator is malloc. */
+rush_status rush_bridge_ctx_create(rush_ctx **out) { return rush_ctx_create(NULL, NULL, out); }
+
+double rush_bridge_total(const rush_loader *loader) { return (double)rush_loader_total(loader); }
+
+/* `budget` in instructions, 0 for no limit. */
+rush_status rush_bridge_step(rush_session *session, double budget) {
+  return rush_session_step(session, (uint64_t)budget);
+}
+
+static double seconds(void *user) {
+  (void)user;
+  return emscripten_get_now() * 1e-3; /* performance.now() */
+}
+
+rush_status rush_bridge_profile(rush_session *session, bool on) {
+  return rush_session_profile(session, on ? seconds : NULL, NULL);
+}
+
+/* Which binary this is: what the user's own `wasm` turns out to be. */
+const char *rush_bridge_backend(void) {
+#ifdef __wasm_relaxed_simd__
+  return "relaxed";
+#else
+  return "simd";
+#endif
+}
