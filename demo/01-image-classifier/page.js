@@ -1,0 +1,144 @@
+import { readNpy } from '../shared/npy.js';
+import { element, fetchJson, loadModel, milliseconds, showError } from '../shared/page.js';
+import { preprocess, top } from './preprocess.js';
+
+const FOLDER = '../../build/demo/01-image-classifier';
+const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const canvas = /** @type {HTMLCanvasElement} */ (byId('picture'));
+const again = /** @type {HTMLButtonElement} */ (byId('again'));
+const file = /** @type {HTMLInputElement} */ (byId('file'));
+
+/** @type {{dtype: string, shape: number[], data: Float32Array} | undefined} */
+let input;
+let turn = 0; // of the last picture asked for: an older one that arrives late is dropped
+
+const ready = loadModel(FOLDER, byId('status'));
+const classes = fetchJson(`${FOLDER}/classes.json`);
+ready.catch((error) => showError(byId('status'), error));
+
+/** Runs the model on `image` and shows what it says. @param {NonNullable<typeof input>} image @param {number} prepared ms */
+async function classify(image, prepared) {
+  const mine = turn;
+  const { model } = await ready;
+  const names = await classes;
+  const start = performance.now();
+  const { logits } = await model.run({ image });
+  const took = performance.now() - start;
+  if (mine !== turn) return;
+  input = image;
+  again.disabled = false;
+  byId('answer').replaceChildren(...top(logits.data, names).map(({ name, probability }) => {
+    const line = element('li', {}, element('span', {}, name),
+      element('span', { className: 'value' }, `${(probability * 100).toFixed(1)} %`));
+    line.style.setProperty('--part', String(probability));
+    return line;
+  }));
+  byId('time').textContent = `Run in ${milliseconds(took)}${prepared ? `, picture prepared in ${milliseconds(prepared)}` : ''}.`;
+  byId('runs').textContent = '';
+}
+
+/** Draws the picture; what the model sees of it is bright, the rest dimmed. @param {CanvasImageSource} image @param {number} width @param {number} height */
+function draw(image, width, height) {
+  const scale = Math.min(1, 640 / Math.max(width, height));
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
+  const side = (Math.min(canvas.width, canvas.height) * 224) / 256;
+  const x = (canvas.width - side) / 2, y = (canvas.height - side) / 2;
+  context.fillStyle = '#0006';
+  context.beginPath();
+  context.rect(0, 0, canvas.width, canvas.height);
+  context.rect(x, y, side, side);
+  context.fill('evenodd');
+}
+
+/** The pixels of a picture, at most some 1000 on the shorter side: a phone's camera gives 12 million. @param {ImageBitmap} bitmap */
+function pixels(bitmap) {
+  const scale = Math.min(1, 1024 / Math.min(bitmap.width, bitmap.height));
+  const width = Math.round(bitmap.width * scale), height = Math.round(bitmap.height * scale);
+  const context = /** @type {CanvasRenderingContext2D} */ (
+    element('canvas', { width, height }).getContext('2d', { willReadFrequently: true }));
+  context.fillStyle = '#fff'; // behind what is transparent
+  context.fillRect(0, 0, width, height);
+  context.imageSmoothingQuality = 'high';
+  context.drawImage(bitmap, 0, 0, width, height);
+  return context.getImageData(0, 0, width, height);
+}
+
+/** @param {Blob} blob an image, or the model's input as .npy @param {string} name */
+async function show(blob, name) {
+  const mine = ++turn;
+  for (const button of byId('samples').querySelectorAll('button')) {
+    button.setAttribute('aria-pressed', String(button.dataset.file === name));
+  }
+  try {
+    if (name.endsWith('.npy')) {
+      canvas.setAttribute('aria-label', `the tensor ${name}`);
+      canvas.getContext('2d')?.clearRect(0, 0, canvas.width, canvas.height);
+      return await classify(readNpy(await blob.arrayBuffer()), 0);
+    }
+    // Without colour conversion, so that pixels are those that Python sees.
+    const bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none' }).catch(() => {
+      throw new Error(`${name} is not a picture that this browser can read`);
+    });
+    if (mine !== turn) return;
+    draw(bitmap, bitmap.width, bitmap.height);
+    canvas.setAttribute('aria-label', name);
+    const start = performance.now();
+    const image = preprocess(pixels(bitmap));
+    await classify(image, performance.now() - start);
+  } catch (error) {
+    if (mine === turn) showError(byId('answer'), error);
+  }
+}
+
+again.addEventListener('click', async () => {
+  const image = input;
+  if (!image) return;
+  again.disabled = true;
+  const { model } = await ready;
+  const times = [];
+  for (let i = 0; i < 10; i++) {
+    const start = performance.now();
+    await model.run({ image });
+    times.push(performance.now() - start);
+    byId('runs').textContent = `${times.map((t) => t.toFixed(1)).join(' · ')} ms`;
+    await new Promise((next) => setTimeout(next)); // let the page breathe
+  }
+  times.sort((a, b) => a - b);
+  byId('runs').textContent += ` — median ${milliseconds((times[4] + times[5]) / 2)}`;
+  again.disabled = false;
+});
+
+file.addEventListener('change', () => {
+  if (file.files?.[0]) show(file.files[0], file.files[0].name);
+  file.value = '';
+});
+const drop = byId('drop');
+addEventListener('dragover', (event) => {
+  event.preventDefault();
+  drop.classList.add('over');
+});
+addEventListener('dragleave', () => drop.classList.remove('over'));
+addEventListener('drop', (event) => {
+  event.preventDefault();
+  drop.classList.remove('over');
+  const dropped = event.dataTransfer?.files[0];
+  if (dropped) show(dropped, dropped.name);
+});
+addEventListener('paste', (event) => {
+  const pasted = [...(event.clipboardData?.files ?? [])].find((each) => each.type.startsWith('image/'));
+  if (pasted) show(pasted, pasted.name);
+});
+
+const { samples = [] } = await fetchJson(`${FOLDER}/manifest.json`).catch(() => ({}));
+for (const { file: name, caption, credit } of samples) {
+  const url = `${FOLDER}/photos/${name}`;
+  const button = element('button', { type: 'button', title: `${caption} (${credit})` },
+    element('img', { src: url, alt: caption, width: 96, height: 96 }));
+  button.dataset.file = name;
+  button.addEventListener('click', async () => show(await (await fetch(url)).blob(), name));
+  byId('samples').append(button);
+}
+/** @type {HTMLButtonElement | null} */ (byId('samples').querySelector('button'))?.click();

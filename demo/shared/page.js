@@ -1,0 +1,55 @@
+// What the demo pages share: loading a model with a progress bar, and saying what came of it.
+
+import { load } from '../../js/src/index.js'; // in a project of yours: from 'rushlight'
+
+/** @param {number} bytes */
+export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+/** @param {number} ms */
+export const milliseconds = (ms) => (ms < 100 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`);
+
+/** @template {keyof HTMLElementTagNameMap} K @param {K} tag @param {Record<string, any>} [properties] @param {(Node | string)[]} children */
+export function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+/** @param {string} url */
+export async function fetchJson(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}. Run ./dev demo first.`);
+  return response.json();
+}
+
+/** Shows an error in words where the reader looks. @param {HTMLElement} where @param {unknown} error */
+export function showError(where, error) {
+  console.error(error);
+  where.replaceChildren(element('p', { className: 'error', role: 'alert' }, /** @type {Error} */ (error).message));
+}
+
+/**
+ * Loads the model of a manifest (see export.py), showing progress and then facts in `where`.
+ * @param {string} folder with manifest.json
+ * @param {HTMLElement} where
+ */
+export async function loadModel(folder, where) {
+  const bar = element('progress', { max: 1, value: 0, ariaLabel: 'Loading' });
+  const text = element('p', { className: 'quiet' }, 'Loading the model');
+  where.replaceChildren(bar, text);
+  const manifest = await fetchJson(`${folder}/manifest.json`);
+  const start = performance.now();
+  const model = await load(`${folder}/${manifest.file}`, {
+    onProgress: (/** @type {{loaded: number, total?: number}} */ { loaded, total }) => {
+      if (total) bar.value = loaded / total;
+      text.textContent = `Loading the model: ${megabytes(loaded)}${total ? ` of ${megabytes(total)}` : ''}`;
+    },
+  });
+  const facts = [
+    ['Model', `${manifest.title}, ${megabytes(manifest.bytes)}, loaded in ${milliseconds(performance.now() - start)}`],
+    ['Backend', `${model.backend.name}: ${model.backend.reason}`],
+  ];
+  if (manifest.note) facts.push(['Note', manifest.note]);
+  where.replaceChildren(element('dl', {}, ...facts.flatMap(([name, value]) =>
+    [element('dt', {}, name), element('dd', {}, value)])));
+  return { model, manifest };
+}
