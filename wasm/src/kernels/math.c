@@ -1,0 +1,89 @@
+#include "kernels/math.h"
+
+#include "kernels/math_inline.h"
+
+/* sin and cos for |x| <= 8192: x = j * pi/4 + r with pi/4 in three parts (Cody and Waite; the parts and the
+ * polynomials are those of Cephes' sinf). `quarter` is 0 for sin, 1 for cos. */
+RUSH_INLINE f4 sincos4(f4 x, int32_t quarter) {
+  i4 j;
+  f4 k = f4_round_small(x * f4_set(0.63661977f), &j); /* multiples of pi/2 */
+  f4 r = f4_madd(k, f4_set(-1.5703125f), x);
+  r = f4_madd(k, f4_set(-4.83751297e-4f), r);
+  r = f4_madd(k, f4_set(-7.54978942e-8f), r);
+  r = f4_madd(k, f4_set(-5.39030253e-15f), r);
+  f4 z = r * r;
+  f4 s = f4_set(-1.9515295891e-4f);
+  s = f4_madd(s, z, f4_set(8.3321608736e-3f));
+  s = f4_madd(s, z, f4_set(-1.6666654611e-1f));
+  s = f4_madd(s * z, r, r);
+  f4 c = f4_set(2.443315711809948e-5f);
+  c = f4_madd(c, z, f4_set(-1.388731625493765e-3f));
+  c = f4_madd(c, z, f4_set(4.166664568298827e-2f));
+  c = f4_madd(c * z, z, f4_madd(f4_set(-0.5f), z, f4_set(1.0f)));
+  j += i4_set(quarter);
+  f4 y = f4_select((j & i4_set(1)) == i4_set(1), c, s);
+  return (f4)((i4)y ^ ((j & i4_set(2)) << 30));
+}
+
+static f4 each4(f4 x, float (*f)(float)) { return (f4){f(x[0]), f(x[1]), f(x[2]), f(x[3])}; }
+
+RUSH_INLINE f4 f4_sin(f4 x) {
+  if (__builtin_expect(i4_any(~(f4_abs(x) <= f4_set(8192.0f))), 0)) return each4(x, sinf);
+  return f4_select(x == f4_zero(), x, sincos4(x, 0));
+}
+RUSH_INLINE f4 f4_cos(f4 x) {
+  if (__builtin_expect(i4_any(~(f4_abs(x) <= f4_set(8192.0f))), 0)) return each4(x, cosf);
+  return sincos4(x, 1);
+}
+RUSH_INLINE f4 f4_rsqrt(f4 x) { return f4_set(1.0f) / f4_sqrt(x); }
+static f4 f4_log2(f4 x) { return each4(x, log2f); }
+static f4 f4_log10(f4 x) { return each4(x, log10f); }
+static f4 f4_erfc(f4 x) { return each4(x, erfcf); }
+
+#define DEFINE(name, reference)                                    \
+  void rush_##name##_f32(size_t n, float *out, const float *in) {  \
+    RUSH_MAP_F4(out, in, n, x, f4_##name(x))                       \
+  }                                                                \
+  double rush_##name##_ref(double x) { return reference; }
+RUSH_MATH_F32(DEFINE)
+
+void rush_softplus_f32(size_t n, float *out, const float *in, float beta, float threshold) {
+  const f4 b = f4_set(beta), t = f4_set(threshold), inverse = f4_set(1.0f / beta), zero = f4_zero();
+  for (size_t i = 0; i < n; i += 4) {
+    const size_t left = n - i;
+    f4 x = left >= 4 ? f4_load(in + i) : f4_load_part(in + i, left);
+    f4 z = x * b;
+    f4 soft = (f4_select(z > zero, z, zero) + f4_log1p(f4_exp(-f4_abs(z)))) * inverse;
+    f4 y = f4_select(z > t, x, f4_select(z != z, z, soft));
+    if (left >= 4) f4_store(out + i, y);
+    else f4_store_part(out + i, y, left);
+  }
+}
+
+void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float negative, float positive) {
+  const f4 s = f4_set(in_scale), m = f4_set(negative), p = f4_set(positive), zero = f4_zero();
+  RUSH_MAP_F4(out, in, n, x, f4_select(x < zero, f4_expm1(x * s) * m, x * p))
+}
+
+float rush_exp_sum_f32(size_t n, float *out, const float *in, float shift) {
+  const f4 s = f4_set(shift);
+  f4 sum = f4_zero();
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    f4 e = f4_exp_negative(f4_load(in + i) - s);
+    f4_store(out + i, e);
+    sum += e;
+  }
+  if (i < n) {
+    f4 e = f4_exp_negative(f4_load_part(in + i, n - i) - s);
+    f4_store_part(out + i, e, n - i);
+    f4 kept = f4_zero();
+    memcpy(&kept, &e, (n - i) * sizeof(float));
+    sum += kept;
+  }
+  return f4_sum(sum);
+}
+
+void rush_pow_f32(size_t n, float *out, const float *a, const float *b) {
+  for (size_t i = 0; i < n; i++) out[i] = powf(a[i], b[i]);
+}

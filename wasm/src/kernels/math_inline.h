@@ -1,0 +1,224 @@
+/* The elementary functions on four floats, for kernels that fuse them. See math.h for what they promise. */
+#ifndef RUSH_KERNELS_MATH_INLINE_H
+#define RUSH_KERNELS_MATH_INLINE_H
+
+#include "kernels/simd.h"
+
+#define LN2_HIGH 0.693359375f /* few bits, so that a product with a small integer is exact */
+#define LN2_LOW -2.12194440e-4f
+
+/* (e^r - 1 - r) / r^2 for |r| <= ln(2)/2; relative error of e^r - 1: 1.3e-8. Minimax. */
+RUSH_INLINE f4 f4_exp_poly(f4 r) {
+  f4 p = f4_set(1.39464578e-3f);
+  p = f4_madd(p, r, f4_set(8.36658943e-3f));
+  p = f4_madd(p, r, f4_set(4.16662805e-2f));
+  p = f4_madd(p, r, f4_set(1.66665435e-1f));
+  return f4_madd(p, r, f4_set(0.5f));
+}
+/* x = n ln(2) + r */
+RUSH_INLINE f4 f4_exp_reduce(f4 x, i4 *n) {
+  f4 k = f4_round_small(x * f4_set(1.44269504f), n);
+  f4 r = f4_madd(k, f4_set(-LN2_HIGH), x);
+  return f4_madd(k, f4_set(-LN2_LOW), r);
+}
+/* exp(r) 2^n where that is a normal number */
+RUSH_INLINE f4 f4_exp_normal(f4 r, i4 n) {
+  return (f4_madd(f4_exp_poly(r), r * r, r) + f4_set(1.0f)) * f4_pow2(n);
+}
+/* The same for any n from -253 to 254. */
+RUSH_INLINE f4 f4_exp_scaled(f4 r, i4 n) {
+  f4 p = f4_madd(f4_exp_poly(r), r * r, r) + f4_set(1.0f);
+  i4 half = n >> 1;
+  return p * f4_pow2(half) * f4_pow2(n - half);
+}
+
+RUSH_RARE f4 f4_exp_far(f4 x) {
+  i4 n;
+  x = f4_more(f4_set(-104.5f), f4_less(f4_set(89.0f), x));
+  f4 r = f4_exp_reduce(x, &n);
+  return f4_exp_scaled(r, n);
+}
+/* 1 ulp */
+RUSH_INLINE f4 f4_exp(f4 x) {
+  if (__builtin_expect(i4_any(f4_abs(x) > f4_set(87.0f)), 0)) return f4_exp_far(x);
+  i4 n;
+  f4 r = f4_exp_reduce(x, &n);
+  return f4_exp_normal(r, n);
+}
+
+/* exp(x) for x <= 0 whose results below 1.6e-38 may be 0: softmax. */
+RUSH_INLINE f4 f4_exp_negative(f4 x) {
+  i4 n;
+  f4 r = f4_exp_reduce(f4_more(f4_set(-87.0f), x), &n);
+  return (f4)((i4)f4_exp_normal(r, n) & ~(x < f4_set(-87.0f)));
+}
+
+RUSH_INLINE f4 f4_exp2(f4 x) {
+  x = f4_more(f4_set(-151.0f), f4_less(f4_set(129.0f), x));
+  i4 n;
+  f4 f = x - f4_round_small(x, &n); /* exact */
+  return f4_exp_scaled(f * f4_set(0.69314718f), n);
+}
+
+RUSH_INLINE f4 f4_expm1(f4 x) {
+  f4 y = f4_more(f4_set(-18.0f), f4_less(f4_set(89.0f), x));
+  i4 n;
+  f4 k = f4_round_small(y * f4_set(1.44269504f), &n);
+  f4 r = f4_madd(k, f4_set(-LN2_HIGH), y);
+  f4 low = k * f4_set(-LN2_LOW);
+  f4 s = r + low;
+  low = (r - s) + low; /* what the sum lost */
+  f4 p = f4_madd(f4_exp_poly(s), s * s, low); /* e^s - 1 = s + p */
+  /* 2^n (s + p) + 2^n - 1, halved so that n = 128 does not overflow early */
+  f4 half = f4_pow2(n - 1);
+  f4 e = (half * p + half * s) + (half - f4_set(0.5f));
+  f4 big = e + e;
+  f4 small = f4_select(n == 0, s + p, big);
+  return f4_select(x == f4_zero(), x, small); /* -0 */
+}
+
+/* x = 2^k * (1 + f), 1 + f in [sqrt(1/2), sqrt(2)), for normal x > 0. */
+RUSH_INLINE f4 f4_log_split(f4 x, f4 *k) {
+  i4 ix = (i4)x + i4_set(0x3f800000 - 0x3f3504f3);
+  *k = f4_from_int((ix >> 23) - 127);
+  return (f4)((ix & i4_set(0x7fffff)) + i4_set(0x3f3504f3)) - f4_set(1.0f);
+}
+/* log(1 + f) - f + f^2/2 */
+RUSH_INLINE f4 f4_log_poly(f4 f, f4 z) {
+  f4 p = f4_set(6.74659163e-2f);
+  p = f4_madd(p, f, f4_set(-1.16756387e-1f));
+  p = f4_madd(p, f, f4_set(1.18881777e-1f));
+  p = f4_madd(p, f, f4_set(-1.24055922e-1f));
+  p = f4_madd(p, f, f4_set(1.42195508e-1f));
+  p = f4_madd(p, f, f4_set(-1.66679963e-1f));
+  p = f4_madd(p, f, f4_set(2.00021192e-1f));
+  p = f4_madd(p, f, f4_set(-2.50000089e-1f));
+  p = f4_madd(p, f, f4_set(3.33333135e-1f));
+  return p * f * z;
+}
+RUSH_INLINE f4 f4_log_normal(f4 x) {
+  f4 k, f = f4_log_split(x, &k), z = f * f;
+  f4 y = f4_madd(k, f4_set(LN2_LOW), f4_log_poly(f, z));
+  y = f4_madd(f4_set(-0.5f), z, y) + f;
+  return f4_madd(k, f4_set(LN2_HIGH), y);
+}
+/* Whether any lane is not a positive normal number. */
+RUSH_INLINE int f4_log_odd(f4 x) {
+  return i4_any(((i4)x < i4_set(0x00800000)) | ((i4)x >= i4_set(0x7f800000)));
+}
+/* y = f(x) for a logarithm f where x is 0, infinite, negative or NaN. */
+RUSH_INLINE f4 f4_log_special(f4 x, f4 y) {
+  y = f4_select(x == f4_set(INFINITY), x, y);
+  y = f4_select(x == f4_zero(), f4_set(-INFINITY), y);
+  y = f4_select(x < f4_zero(), f4_set(NAN), y);
+  return f4_select(x != x, x, y);
+}
+RUSH_RARE f4 f4_log_odd_lanes(f4 x) {
+  i4 tiny = x < f4_set(1.17549435e-38f);
+  f4 y = f4_log_normal(f4_select(tiny, x * f4_set(8388608.0f), x));
+  return f4_log_special(x, y - (f4)((i4)f4_set(15.942385f) & tiny));
+}
+/* 1 ulp */
+RUSH_INLINE f4 f4_log(f4 x) {
+  if (__builtin_expect(f4_log_odd(x), 0)) return f4_log_odd_lanes(x);
+  return f4_log_normal(x);
+}
+/* 1.5 ulp: log(u) for u = 1 + x rounded, and what the rounding lost, divided by u */
+RUSH_INLINE f4 f4_log1p(f4 x) {
+  f4 u = x + f4_set(1.0f);
+  f4 lost = f4_select(u > f4_set(2.0f), f4_set(1.0f) - (u - x), x - (u - f4_set(1.0f)));
+  f4 k, f = f4_log_split(u, &k);
+  i4 near = k == f4_zero();
+  f = f4_select(near, x, f); /* exact there */
+  f4 c = (f4)((i4)(lost / u) & ~near);
+  f4 z = f * f;
+  f4 y = f4_log_poly(f, z) + c;
+  y = f4_madd(k, f4_set(LN2_LOW), y);
+  y = f4_madd(f4_set(-0.5f), z, y) + f;
+  y = f4_sign_of(f4_madd(k, f4_set(LN2_HIGH), y), x);
+  if (__builtin_expect(f4_log_odd(u), 0)) return f4_log_special(u, y);
+  return y;
+}
+
+/* 1 / (1 + e^-x) without early underflow: 2 ulp */
+RUSH_INLINE f4 f4_sigmoid(f4 x) {
+  f4 e = f4_exp(-f4_abs(x));
+  f4 one = f4_set(1.0f);
+  return f4_select(x < f4_zero(), e, one) / (one + e);
+}
+
+/* 2 ulp */
+RUSH_INLINE f4 f4_tanh(f4 x) {
+  f4 a = f4_abs(x), z = x * x;
+  f4 p = f4_set(2.14967784e-3f);
+  p = f4_madd(p, z, f4_set(-8.18527490e-3f));
+  p = f4_madd(p, z, f4_set(2.17041597e-2f));
+  p = f4_madd(p, z, f4_set(-5.39474599e-2f));
+  p = f4_madd(p, z, f4_set(1.33332118e-1f));
+  p = f4_madd(p, z, f4_set(-3.33333313e-1f));
+  f4 small = f4_madd(p * z, x, x);
+  i4 n;
+  f4 r = f4_exp_reduce(f4_set(-2.0f) * f4_less(f4_set(10.0f), a), &n);
+  f4 e = f4_exp_normal(r, n);
+  f4 large = f4_set(1.0f) - (e + e) / (f4_set(1.0f) + e);
+  return f4_sign_of(f4_select(a < f4_set(0.625f), small, large), x);
+}
+
+/* The normal distribution's tail, P(X > a) for a >= 0: e^(-a^2/2) times a polynomial in 3 / (3 + a)
+ * (minimax on 0..14.5, relative error 1e-8). a^2 is split so that its rounding does not grow with a.
+ * 0 from a = 13.1 on, where it is below 2e-39. */
+RUSH_INLINE f4 f4_normal_tail(f4 a) {
+  i4 far = a > f4_set(13.1f);
+  a = f4_less(f4_set(13.1f), a);
+  f4 t = f4_set(3.0f) / (a + f4_set(3.0f));
+  f4 p = f4_set(-2.72188801e-2f);
+  p = f4_madd(p, t, f4_set(1.51928455e-1f));
+  p = f4_madd(p, t, f4_set(-3.19350272e-1f));
+  p = f4_madd(p, t, f4_set(2.77094573e-1f));
+  p = f4_madd(p, t, f4_set(-9.67856422e-2f));
+  p = f4_madd(p, t, f4_set(1.40615374e-1f));
+  p = f4_madd(p, t, f4_set(1.06131762e-1f));
+  p = f4_madd(p, t, f4_set(1.34745583e-1f));
+  p = f4_madd(p, t, f4_set(1.32833749e-1f));
+  p = f4_madd(p, t, f4_set(5.30887883e-6f));
+  f4 high = (f4)((i4)a & i4_set(~0xfff));
+  f4 low = (high - a) * (high + a) * f4_set(0.5f);
+  i4 n;
+  f4 r = f4_exp_reduce(f4_set(-0.5f) * high * high, &n) + low;
+  return (f4)((i4)(p * f4_exp_normal(r, n)) & ~far);
+}
+
+RUSH_INLINE f4 f4_erf(f4 x) {
+  f4 a = f4_abs(x), z = x * x;
+  f4 p = f4_set(7.85385419e-5f);
+  p = f4_madd(p, z, f4_set(-8.01019138e-4f));
+  p = f4_madd(p, z, f4_set(5.18832729e-3f));
+  p = f4_madd(p, z, f4_set(-2.68538110e-2f));
+  p = f4_madd(p, z, f4_set(1.12835854e-1f));
+  p = f4_madd(p, z, f4_set(-3.76126260e-1f));
+  p = f4_madd(p, z, f4_set(1.28379107e-1f));
+  f4 small = f4_madd(p, x, x);
+  f4 q = f4_normal_tail(a * f4_set(1.41421356f));
+  return f4_select(a < f4_set(1.0f), small, f4_sign_of(f4_set(1.0f) - (q + q), x));
+}
+RUSH_INLINE f4 f4_gelu(f4 x) {
+  f4 q = f4_normal_tail(f4_abs(x));
+  return x * f4_select(x < f4_zero(), q, f4_set(1.0f) - q);
+}
+RUSH_INLINE f4 f4_gelu_tanh(f4 x) {
+  f4 u = f4_madd(x * x * x, f4_set(0.044715f), x);
+  return x * f4_sigmoid(u * f4_set(1.59576912f));
+}
+RUSH_INLINE f4 f4_silu(f4 x) { return x * f4_sigmoid(x); }
+/* tanh(log1p(e)) = e (e + 2) / (e (e + 2) + 2) for e = exp(x) */
+RUSH_INLINE f4 f4_mish(f4 x) {
+  f4 e = f4_exp(f4_less(f4_set(20.0f), x));
+  f4 w = e * (e + f4_set(2.0f));
+  return x * (w / (w + f4_set(2.0f)));
+}
+RUSH_INLINE f4 f4_log_sigmoid(f4 x) {
+  f4 low = f4_less(x, f4_zero());
+  return f4_select(x != x, x, low - f4_log1p(f4_exp(-f4_abs(x))));
+}
+
+#endif

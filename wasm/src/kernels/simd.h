@@ -1,0 +1,152 @@
+/* Four floats at a time, on the compiler's vector extensions: wasm simd128, SSE2 and NEON from one text.
+ * Arithmetic and comparison are the operators of C (comparisons give an i4 of 0 and -1); this header
+ * adds what C cannot write. With relaxed SIMD or FMA hardware madd rounds once, else twice: an
+ * algorithm here may gain from the former and must not need it. */
+#ifndef RUSH_SIMD_H
+#define RUSH_SIMD_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+typedef float f4 __attribute__((vector_size(16)));
+typedef int32_t i4 __attribute__((vector_size(16)));
+typedef uint32_t u4 __attribute__((vector_size(16)));
+
+#define RUSH_INLINE static inline __attribute__((always_inline))
+#define RUSH_RARE static __attribute__((noinline, cold, unused))
+
+/* In front of a loop whose iterations do not touch each other's elements (in place is fine). */
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed" /* a scalar loop is right too */
+#define RUSH_EACH _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define RUSH_EACH _Pragma("GCC ivdep")
+#endif
+
+/* Wasm engines make a vector constant anew at each use, in up to five instructions. What comes out of an
+ * asm is no constant any more: the compiler splats it in front of the loop. */
+#if defined(__wasm__)
+#define RUSH_IN_REGISTER(v) __asm__("" : "+r"(v))
+#else
+#define RUSH_IN_REGISTER(v) (void)0
+#endif
+RUSH_INLINE f4 f4_set(float x) {
+  RUSH_IN_REGISTER(x);
+  return (f4){x, x, x, x};
+}
+RUSH_INLINE i4 i4_set(int32_t x) {
+  RUSH_IN_REGISTER(x);
+  return (i4){x, x, x, x};
+}
+RUSH_INLINE f4 f4_zero(void) { return (f4){0, 0, 0, 0}; }
+RUSH_INLINE f4 f4_load(const float *p) {
+  f4 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+RUSH_INLINE void f4_store(float *p, f4 v) { memcpy(p, &v, sizeof v); }
+/* The first n < 4 elements; the others are 0. */
+RUSH_INLINE f4 f4_load_part(const float *p, size_t n) {
+  f4 v = {0, 0, 0, 0};
+  memcpy(&v, p, n * sizeof *p);
+  return v;
+}
+RUSH_INLINE void f4_store_part(float *p, f4 v, size_t n) { memcpy(p, &v, n * sizeof *p); }
+
+/* m ? a : b, where each lane of m is 0 or -1. */
+RUSH_INLINE i4 i4_select(i4 m, i4 a, i4 b) { return (a & m) | (b & ~m); }
+RUSH_INLINE f4 f4_select(i4 m, f4 a, f4 b) { return (f4)(((i4)a & m) | ((i4)b & ~m)); }
+RUSH_INLINE f4 f4_abs(f4 x) { return (f4)((i4)x & i4_set(0x7fffffff)); }
+RUSH_INLINE f4 f4_sign_of(f4 magnitude, f4 sign) {
+  const i4 bit = i4_set(INT32_MIN);
+  return (f4)(((i4)magnitude & ~bit) | ((i4)sign & bit));
+}
+/* a where a < b, else b (a NaN gives b); and a where a > b, else b. */
+RUSH_INLINE f4 f4_less(f4 a, f4 b) {
+#if defined(__wasm_simd128__)
+  return (f4)wasm_f32x4_pmin((v128_t)b, (v128_t)a);
+#elif defined(__SSE2__)
+  return (f4)_mm_min_ps((__m128)a, (__m128)b);
+#else
+  return f4_select(a < b, a, b);
+#endif
+}
+RUSH_INLINE f4 f4_more(f4 a, f4 b) {
+#if defined(__wasm_simd128__)
+  return (f4)wasm_f32x4_pmax((v128_t)b, (v128_t)a);
+#elif defined(__SSE2__)
+  return (f4)_mm_max_ps((__m128)a, (__m128)b);
+#else
+  return f4_select(a > b, a, b);
+#endif
+}
+
+/* a * b + c */
+RUSH_INLINE f4 f4_madd(f4 a, f4 b, f4 c) {
+#if defined(__wasm_relaxed_simd__)
+  return (f4)wasm_f32x4_relaxed_madd((v128_t)a, (v128_t)b, (v128_t)c);
+#else
+  return a * b + c;
+#endif
+}
+
+RUSH_INLINE f4 f4_sqrt(f4 x) {
+#if defined(__wasm_simd128__)
+  return (f4)wasm_f32x4_sqrt((v128_t)x);
+#elif defined(__SSE2__)
+  return (f4)_mm_sqrt_ps((__m128)x);
+#else
+  return (f4){sqrtf(x[0]), sqrtf(x[1]), sqrtf(x[2]), sqrtf(x[3])};
+#endif
+}
+
+/* To the nearest integer, ties to even, for |x| <= 2^22; *n gets it as an int. NaN stays. */
+RUSH_INLINE f4 f4_round_small(f4 x, i4 *n) {
+  const f4 magic = f4_set(12582912.0f); /* 1.5 * 2^23 */
+  f4 t = x + magic;
+  *n = (i4)t - (i4)magic;
+  return t - magic;
+}
+/* 2^n, -126 <= n <= 127 */
+RUSH_INLINE f4 f4_pow2(i4 n) { return (f4)((n + 127) << 23); }
+RUSH_INLINE f4 f4_from_int(i4 n) {
+#if defined(__wasm_simd128__)
+  return (f4)wasm_f32x4_convert_i32x4((v128_t)n);
+#else
+  return __builtin_convertvector(n, f4);
+#endif
+}
+/* Whether any lane of a mask is set. */
+RUSH_INLINE int i4_any(i4 m) {
+#if defined(__wasm_simd128__)
+  return wasm_v128_any_true((v128_t)m);
+#elif defined(__SSE2__)
+  return _mm_movemask_ps((__m128)m);
+#else
+  return (m[0] | m[1] | m[2] | m[3]) != 0;
+#endif
+}
+RUSH_INLINE float f4_sum(f4 x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+
+/* out[i] = f(in[i]), i < n; out may be in. */
+#define RUSH_MAP_F4(out, in, n, x, f)              \
+  for (size_t i_ = 0; i_ < (n); i_ += 4) {         \
+    const size_t left_ = (n) - i_;                 \
+    if (__builtin_expect(left_ >= 4, 1)) {         \
+      const f4 x = f4_load((in) + i_);             \
+      f4_store((out) + i_, f);                     \
+    } else {                                       \
+      const f4 x = f4_load_part((in) + i_, left_); \
+      f4_store_part((out) + i_, f, left_);         \
+    }                                              \
+  }
+
+#endif
