@@ -38,11 +38,13 @@
  *   0x0C   rush_file_register     registers of the methods
  *   0x0D   u32                    operands of the instructions
  *   0x0E   rush_file_instr        instructions
- *   0x0F   rush_file_method       methods, at least one; names are distinct
+ *   0x0F   rush_file_method       methods, 1 to 4096; names are distinct
  *   0x100  rush_file_source       where an instruction comes from
  *   0x101  rush_file_test         test vectors
  *   0x102  rush_file_meta         free text: producer, torch version, licence
  *   0x103  rush_file_text         PyTorch's own graph and code text of each module
+ *
+ * Types and constants are nested at most 64 deep.
  *
  * VALUES. A program computes with PyTorch's values: None, Tensor, int (64 bit), float (64 bit), bool,
  * complex, str, list, tuple, dict, Device, Generator, Future, enum and object. dtype, layout and
@@ -120,6 +122,7 @@ enum {
   RUSH_MAX_HEAD_BYTES = 64 << 20,
   RUSH_MAX_RANK = 8,
   RUSH_MAX_NESTING = 64,
+  RUSH_MAX_METHODS = 4096,
   RUSH_ALIGN = 64, /* of the weights and of each storage */
 };
 #define RUSH_NONE 0xFFFFFFFFu

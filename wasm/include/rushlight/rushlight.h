@@ -256,6 +256,9 @@ typedef struct rush_profile_row {
 /* Rows of the operators that ran since profiling began. *n is the number of rows; free with rush_free(ctx, *rows, *n * sizeof **rows). */
 rush_status rush_session_profile_rows(rush_session *session, rush_profile_row **rows, size_t *n);
 
+/* Whether this runtime has an operator: "aten::add.Tensor", in-place forms included. */
+bool rush_has_op(const char *name);
+
 /* The library's version, "major.minor.patch". */
 const char *rush_version(void);
 

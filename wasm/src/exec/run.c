@@ -1,0 +1,283 @@
+/* The interpreter: one loop over decoded instructions, which can stop after any of them. */
+#include "exec/session.h"
+
+/* ---- Registers ------------------------------------------------------------------------------- */
+
+static inline const rush_value *operand(const rush_session *s, uint32_t o) {
+  return o & RUSH_OPERAND_CONSTANT ? s->constants + (o & ~RUSH_OPERAND_CONSTANT) : s->registers + o;
+}
+
+/* Takes over the reference of `v`. */
+static inline void set_register(rush_session *s, uint32_t r, rush_value v) {
+  rush_value old = s->registers[r];
+  s->registers[r] = v;
+  rush_drop(&s->heap, &old);
+}
+
+static void drop_registers(rush_session *s, const uint32_t *registers, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) rush_drop(&s->heap, s->registers + registers[k]);
+}
+
+/* registers[to[k]] = from[k], all at once: a carried value may be the place of another. */
+static void move_all(rush_session *s, const uint32_t *to, const uint32_t *from, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) s->args[k] = rush_retained(*operand(s, from[k]));
+  for (uint32_t k = 0; k < n; k++) set_register(s, to[k], s->args[k]);
+}
+
+/* ---- Operators ------------------------------------------------------------------------------- */
+
+static rush_status misfit(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
+  if (v->kind == RUSH_KIND_LIST && (arg->kinds & RUSH_KIND_BIT(RUSH_KIND_LIST)))
+    return rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "argument '%.*s' is a list with an item of the wrong kind",
+                     (int)arg->name_size, arg->name);
+  return rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "argument '%.*s' cannot be %s", (int)arg->name_size, arg->name,
+                   rush_kind_name(v->kind));
+}
+
+static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
+  if (RUSH_UNLIKELY(!(arg->kinds & RUSH_KIND_BIT(v->kind)))) return misfit(s, arg, v);
+  if (v->kind == RUSH_KIND_LIST && arg->items != RUSH_KINDS_ANY) {
+    const rush_list *list = rush_as_list(v);
+    for (size_t k = 0; k < list->n; k++) {
+      if (!(arg->items & RUSH_KIND_BIT(list->items[k].kind))) return misfit(s, arg, v);
+    }
+  }
+  if (arg->written && v->kind == RUSH_KIND_TENSOR)
+    RUSH_CHECK(s->ctx, !rush_as_tensor(v)->storage->borrowed, RUSH_ERR_UNSUPPORTED,
+               "argument '%.*s' would be written, and it is a weight that other sessions share",
+               (int)arg->name_size, arg->name);
+  return RUSH_OK;
+}
+
+static rush_status gather_args(rush_session *s, const rush_code *c, const rush_model_op *o, uint32_t *n_args) {
+  for (uint32_t k = 0; k < c->n_in; k++) s->args[k] = *operand(s, c->operands[k]);
+  *n_args = c->n_in;
+  if (o->variadic) return RUSH_OK;
+  const rush_schema *schema = &o->schema;
+  for (uint32_t k = c->n_in; k < schema->n_args; k++) s->args[k] = s->defaults[o->defaults + k];
+  *n_args = schema->n_args;
+  for (uint32_t k = 0; k < schema->n_args; k++) RUSH_TRY(check_arg(s, schema->args + k, s->args + k));
+  return RUSH_OK;
+}
+
+/* The end of an in-place form whose operator made a new tensor. */
+static rush_status write_inplace(rush_call *c) {
+  rush_tensor *to = c->inplace, *from = rush_as_tensor(c->results);
+  if (from == to) return RUSH_OK;
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  RUSH_CHECK(c->ctx, rush_same_sizes(to, from), RUSH_ERR_BAD_ARGUMENT,
+             "output with shape %s doesn't match the broadcast shape %s", rush_shape_text(to->rank, to->sizes, a),
+             rush_shape_text(from->rank, from->sizes, b));
+  RUSH_CHECK(c->ctx, rush_can_cast((rush_dtype)from->dtype, (rush_dtype)to->dtype), RUSH_ERR_BAD_ARGUMENT,
+             "result type %s can't be cast to the desired output type %s", rush_dtype_name(from->dtype),
+             rush_dtype_name(to->dtype));
+  RUSH_TRY(rush_tensor_copy(c->heap, to, from));
+  rush_drop(c->heap, c->results);
+  ret_tensor(c, 0, rush_tensor_keep(to));
+  return RUSH_OK;
+}
+
+static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
+  const rush_model *m = s->m;
+  const rush_model_op *o = m->ops + c->op;
+  uint32_t n_args;
+  RUSH_TRY(gather_args(s, c, o, &n_args));
+  for (uint32_t k = 0; k < c->n_out; k++) s->results[k] = rush_none();
+  const uint32_t *out = c->operands + c->n_in;
+  rush_call call = {.ctx = s->ctx, .heap = &s->heap, .session = s, .op = o->op, .n_args = n_args,
+                    .n_results = c->n_out, .args = s->args, .results = s->results, .result_types = c->result_types,
+                    .inplace = o->inplace ? rush_as_tensor(s->args) : NULL, .dies = c->dies,
+                    .cache = s->caches + i, .packed = m->packed[i]};
+  rush_status st = o->op->run(&call);
+  if (st == RUSH_OK && o->inplace) st = write_inplace(&call);
+  if (st != RUSH_OK) {
+    for (uint32_t k = 0; k < c->n_out; k++) rush_drop(&s->heap, s->results + k);
+    return st;
+  }
+  for (uint32_t k = 0; k < c->n_out; k++) set_register(s, out[k], s->results[k]);
+  return RUSH_OK;
+}
+
+/* ---- Control flow ---------------------------------------------------------------------------- */
+
+static rush_status want(rush_session *s, const rush_value *v, rush_kind kind, const char *what) {
+  RUSH_CHECK(s->ctx, v->kind == (uint32_t)kind, RUSH_ERR_BAD_ARGUMENT, "%s is %s, not %s", what, rush_kind_name(v->kind),
+             rush_kind_name(kind));
+  return RUSH_OK;
+}
+
+static rush_status run_if(rush_session *s, const rush_code *c, uint32_t *next) {
+  const rush_value *cond = operand(s, c->operands[0]);
+  RUSH_TRY(want(s, cond, RUSH_KIND_BOOL, "the condition of an if"));
+  if (cond->u.i == 0) *next = c->target + 1;
+  return RUSH_OK;
+}
+
+/* The end of a branch: its values become the results of the IF. ELSE ends the first branch and goes
+ * on at END_IF's drops. */
+static void end_branch(rush_session *s, const rush_code *c, const rush_code *opener) {
+  move_all(s, opener->operands + opener->n_in, c->operands, opener->n_out);
+}
+
+/* LOOP: results (c), the round's index, carried values inside (c). */
+static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c, uint32_t *next) {
+  const rush_value *most = operand(s, c->operands[0]), *enter = operand(s, c->operands[1]);
+  uint32_t carried = c->n_in - 2u;
+  const uint32_t *out = c->operands + c->n_in;
+  RUSH_TRY(want(s, most, RUSH_KIND_INT, "the greatest number of rounds of a loop"));
+  RUSH_TRY(want(s, enter, RUSH_KIND_BOOL, "the condition of a loop"));
+  if (most->u.i <= 0 || enter->u.i == 0) {
+    move_all(s, out, c->operands + 2, carried);
+    drop_registers(s, s->m->drops + c->drops, c->n_drops);
+    const rush_code *end = s->m->code + c->target;
+    drop_registers(s, s->m->drops + end->drops, end->n_drops);
+    *next = c->target + 1;
+    return RUSH_OK;
+  }
+  s->rounds[i] = 0;
+  s->rounds[c->target] = most->u.i;
+  set_register(s, out[carried], rush_int(0));
+  move_all(s, out + carried + 1, c->operands + 2, carried);
+  return RUSH_OK;
+}
+
+static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c, uint32_t *next) {
+  const rush_code *loop = s->m->code + c->target;
+  uint32_t carried = loop->n_in - 2u;
+  const uint32_t *out = loop->operands + loop->n_in;
+  const rush_value *go_on = operand(s, c->operands[0]);
+  RUSH_TRY(want(s, go_on, RUSH_KIND_BOOL, "the condition of a loop"));
+  int64_t round = ++s->rounds[c->target];
+  if (go_on->u.i == 0 || round >= s->rounds[i]) {
+    move_all(s, out, c->operands + 1, carried);
+    drop_registers(s, s->m->drops + c->drops, c->n_drops);
+    return RUSH_OK;
+  }
+  /* The values of this round that the next one does not take go first, so that it can reuse them. */
+  for (uint32_t k = 0; k < carried; k++) s->args[k] = rush_retained(*operand(s, c->operands[1 + k]));
+  drop_registers(s, s->m->drops + c->drops, c->n_inner_drops);
+  for (uint32_t k = 0; k < carried; k++) set_register(s, out[carried + 1 + k], s->args[k]);
+  set_register(s, out[carried], rush_int(round));
+  *next = c->target + 1;
+  return RUSH_OK;
+}
+
+/* ---- The loop -------------------------------------------------------------------------------- */
+
+static rush_status run_timed(rush_session *s, uint32_t i, const rush_code *c) {
+  if (!s->clock) return call_op(s, i, c);
+  double start = s->clock(s->clock_user);
+  rush_status st = call_op(s, i, c);
+  s->timings[i].seconds += s->clock(s->clock_user) - start;
+  s->timings[i].calls++;
+  return st;
+}
+
+/* Runs one instruction. `*next` is where to go on. */
+static rush_status run_instr(rush_session *s, uint32_t i, uint32_t *next) {
+  const rush_model *m = s->m;
+  const rush_code *c = m->code + i;
+  bool drops = true;
+  switch (c->opcode) {
+    case RUSH_OPCODE_OP: RUSH_TRY(run_timed(s, i, c)); break;
+    case RUSH_OPCODE_IF: RUSH_TRY(run_if(s, c, next)); break;
+    case RUSH_OPCODE_ELSE: { /* reached by the first branch only */
+      const rush_code *end = m->code + c->target;
+      end_branch(s, c, m->code + end->target);
+      drop_registers(s, m->drops + end->drops, end->n_drops);
+      *next = c->target + 1;
+      break;
+    }
+    case RUSH_OPCODE_END_IF: end_branch(s, c, m->code + c->target); break;
+    case RUSH_OPCODE_LOOP:
+      RUSH_TRY(run_loop(s, i, c, next));
+      drops = *next == i + 1;
+      break;
+    case RUSH_OPCODE_END_LOOP:
+      RUSH_TRY(run_end_loop(s, i, c, next));
+      drops = false;
+      break;
+    default: { /* RETURN */
+      rush_value result = rush_retained(*operand(s, c->operands[0]));
+      rush_drop(&s->heap, &s->result);
+      s->result = result;
+      rush_session_clear(s);
+      return RUSH_OK;
+    }
+  }
+  if (drops) drop_registers(s, m->drops + c->drops, c->n_drops);
+  return RUSH_OK;
+}
+
+rush_status rush_session_step(rush_session *s, uint64_t budget) {
+  RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
+  for (uint64_t done = 0; s->running; done++) {
+    if (budget && done == budget) return RUSH_PENDING;
+    uint32_t next = s->pc + 1;
+    rush_status st = run_instr(s, s->pc, &next);
+    if (RUSH_UNLIKELY(st != RUSH_OK)) {
+      if (st == RUSH_PENDING) return st;
+      rush_note_instr(s->ctx, s->m, s->pc, st);
+      rush_session_clear(s);
+      return st;
+    }
+    s->pc = next;
+  }
+  return RUSH_OK;
+}
+
+static rush_status take_args(rush_session *s, const rush_file_method *f, const rush_value *args, size_t n_args) {
+  const rush_model *m = s->m;
+  const char *method = rush_string(m, f->name);
+  RUSH_CHECK(s->ctx, n_args <= f->n_inputs, RUSH_ERR_BAD_ARGUMENT, "%s takes %u inputs, %zu are given", method,
+             f->n_inputs, n_args);
+  for (uint32_t k = 0; k < f->n_inputs; k++) {
+    const rush_file_port *port = m->ports + f->inputs + k;
+    const char *name = rush_string(m, port->name);
+    if (k >= n_args) {
+      RUSH_CHECK(s->ctx, port->initial != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT, "%s: input '%s' is missing", method, name);
+      s->registers[k] = rush_retained(s->constants[port->initial]);
+      continue;
+    }
+    RUSH_CHECK(s->ctx, rush_value_fits(m, port->type, args + k), RUSH_ERR_BAD_ARGUMENT,
+               "%s: input '%s' cannot be this %s", method, name, rush_kind_name(args[k].kind));
+    s->registers[k] = rush_retained(args[k]);
+  }
+  return RUSH_OK;
+}
+
+rush_status rush_session_begin(rush_session *s, size_t method, const rush_value *args, size_t n_args) {
+  RUSH_CHECK(s->ctx, method < s->m->n_methods, RUSH_ERR_BAD_ARGUMENT, "method %zu does not exist, the model has %u",
+             method, s->m->n_methods);
+  rush_session_clear(s);
+  const rush_file_method *f = s->m->methods + method;
+  rush_status st = take_args(s, f, args, n_args);
+  if (st != RUSH_OK) {
+    rush_session_clear(s);
+    return st;
+  }
+  s->running = true;
+  s->method = (uint32_t)method;
+  s->pc = f->instrs;
+  return RUSH_OK;
+}
+
+rush_status rush_session_result(rush_session *s, rush_value *result) {
+  *result = rush_none();
+  RUSH_CHECK(s->ctx, !s->running, RUSH_ERR_BAD_STATE, "the run has not ended");
+  *result = s->result;
+  s->result = rush_none();
+  return RUSH_OK;
+}
+
+rush_status rush_session_run(rush_session *s, size_t method, const rush_value *args, size_t n_args, rush_value *result) {
+  *result = rush_none();
+  RUSH_TRY(rush_session_begin(s, method, args, n_args));
+  rush_status st = rush_session_step(s, 0);
+  if (st == RUSH_PENDING) {
+    rush_session_clear(s);
+    return rush_fail(s->ctx, RUSH_ERR_BAD_STATE, "an operator of this model has to wait: use begin and step");
+  }
+  RUSH_TRY(st);
+  return rush_session_result(s, result);
+}

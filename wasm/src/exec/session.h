@@ -1,0 +1,42 @@
+/* A session: everything of a model's runs that changes. */
+#ifndef RUSH_SESSION_H
+#define RUSH_SESSION_H
+
+#include "model/constant.h"
+
+typedef struct rush_session rush_session;
+
+struct rush_session {
+  rush_ctx *ctx;
+  const rush_model *m;
+  rush_heap heap;
+  rush_value *constants;   /* m->n_constants */
+  rush_storage **storages; /* m->n_storages, borrowed ones of the constants */
+  rush_value *defaults;    /* m->n_defaults */
+  rush_value *attributes;  /* m->n_attributes */
+  rush_value *registers;   /* of the running method */
+  uint32_t n_registers;    /* room */
+  int64_t *rounds;         /* per instruction that is a LOOP in progress: rounds done, and the most */
+  rush_cache **caches;     /* m->n_instrs */
+  rush_value *args, *results; /* of the instruction at work: m->max_in, m->max_out */
+
+  bool running;
+  uint32_t method, pc;
+  rush_value result;
+
+  rush_clock_fn clock; /* NULL: no profile */
+  void *clock_user;
+  struct rush_timing {
+    double seconds;
+    uint64_t calls;
+  } *timings; /* m->n_instrs where a profile was asked for */
+};
+
+/* The attribute in a slot; NULL where there is none. */
+rush_value *rush_session_attribute(rush_session *s, int64_t slot);
+/* Drops the values of a run that has ended or is given up. */
+void rush_session_clear(rush_session *s);
+/* Whether `v` can be of a type of the file; looks into lists, tuples and dicts. */
+bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v);
+
+#endif

@@ -1,0 +1,423 @@
+/* Instructions: operators resolved, structure and operands checked, lifetimes worked out. */
+#include "model/model.h"
+
+#define BAD(i, ...) return rush_bad(ctx, m, RUSH_SEC_INSTRS, i, __VA_ARGS__)
+
+/* An open block while walking a method. */
+typedef struct block {
+  uint32_t opener;  /* IF, ELSE or LOOP instruction */
+  uint32_t end;     /* the END_IF or END_LOOP that closes the construct */
+  uint32_t defined; /* how many registers were on the stack of visible ones at its start */
+} block;
+
+typedef struct walk {
+  rush_ctx *ctx;
+  rush_model *m;
+  const rush_file_method *method;
+  block blocks[RUSH_MAX_NESTING];
+  uint32_t depth, here;
+  /* Per register of the method. */
+  uint8_t *level;     /* depth of the defining block + 1; 0: not visible now */
+  bool *written;      /* an instruction writes it (or will have: each once) */
+  uint32_t *last;     /* last instruction that needs it */
+  uint32_t *visible;  /* stack of visible registers */
+  uint32_t n_visible;
+} walk;
+
+/* ---- Operators ------------------------------------------------------------------------------- */
+
+static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
+  RUSH_TRY(rush_calloc(ctx, m->n_ops, sizeof *m->ops, (void **)&m->ops));
+  for (uint32_t i = 0; i < m->n_ops; i++) {
+    rush_model_op *o = m->ops + i;
+    o->op = rush_op_find(rush_string(m, m->file_ops[i].name), &o->inplace);
+    if (!o->op) continue;
+    o->variadic = (o->op->flags & RUSH_OP_VARIADIC) != 0;
+    RUSH_TRY(rush_schema_parse(ctx, o->op->schema, &o->schema));
+    if (o->inplace) o->schema.args[0].written = true;
+    o->defaults = m->n_defaults;
+    m->n_defaults += o->schema.n_args;
+    if (o->schema.n_args > m->max_in) m->max_in = o->schema.n_args;
+  }
+  return RUSH_OK;
+}
+
+rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m) {
+  size_t missing = 0, at = 0;
+  char names[RUSH_MESSAGE_BYTES - 256];
+  for (uint32_t i = 0; i < m->n_ops; i++) {
+    if (m->ops[i].op) continue;
+    const char *name = rush_string(m, m->file_ops[i].name);
+    size_t n = strlen(name);
+    missing++;
+    if (at + n + 3 > sizeof names) continue;
+    if (at) at = (names[at] = ',', names[at + 1] = ' ', at + 2);
+    memcpy(names + at, name, n);
+    at += n;
+  }
+  if (missing == 0) return RUSH_OK;
+  names[at] = '\0';
+  return rush_fail(ctx, RUSH_ERR_UNSUPPORTED, "the model needs %zu operator%s that this runtime lacks: %s", missing,
+                   missing == 1 ? "" : "s", names);
+}
+
+rush_kinds rush_type_kinds(const rush_model *m, uint32_t type) {
+  const rush_file_type *t = m->types + type;
+  rush_kinds kinds = 0;
+  switch (t->kind) {
+    case RUSH_TYPE_NONE: return RUSH_KIND_BIT(RUSH_KIND_NONE);
+    case RUSH_TYPE_TENSOR: return RUSH_KIND_BIT(RUSH_KIND_TENSOR);
+    case RUSH_TYPE_INT: return RUSH_KIND_BIT(RUSH_KIND_INT);
+    case RUSH_TYPE_FLOAT: return RUSH_KIND_BIT(RUSH_KIND_FLOAT);
+    case RUSH_TYPE_BOOL: return RUSH_KIND_BIT(RUSH_KIND_BOOL);
+    case RUSH_TYPE_COMPLEX: return RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
+    case RUSH_TYPE_STR: return RUSH_KIND_BIT(RUSH_KIND_STR);
+    case RUSH_TYPE_LIST: return RUSH_KIND_BIT(RUSH_KIND_LIST);
+    case RUSH_TYPE_TUPLE: return RUSH_KIND_BIT(RUSH_KIND_TUPLE);
+    case RUSH_TYPE_DICT: return RUSH_KIND_BIT(RUSH_KIND_DICT);
+    case RUSH_TYPE_OPTIONAL: return RUSH_KIND_BIT(RUSH_KIND_NONE) | rush_type_kinds(m, m->lists[t->list]);
+    case RUSH_TYPE_UNION:
+      for (uint32_t k = 0; k < t->n; k++) kinds |= rush_type_kinds(m, m->lists[t->list + k]);
+      return kinds;
+    case RUSH_TYPE_NUMBER:
+      return RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) | RUSH_KIND_BIT(RUSH_KIND_BOOL) |
+             RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
+    case RUSH_TYPE_DEVICE: return RUSH_KIND_BIT(RUSH_KIND_DEVICE);
+    default: return RUSH_KINDS_ANY;
+  }
+}
+
+static rush_status check_op(walk *w, uint32_t i) {
+  rush_ctx *ctx = w->ctx;
+  const rush_model *m = w->m;
+  const rush_file_instr *in = m->instrs + i;
+  if (in->op >= m->n_ops) BAD(i, "operator %u does not exist", in->op);
+  const rush_model_op *o = m->ops + in->op;
+  if (!o->op || o->variadic) return RUSH_OK;
+  const char *name = rush_string(m, m->file_ops[in->op].name);
+  if (in->n_in > o->schema.n_args)
+    return rush_fail(ctx, RUSH_ERR_UNSUPPORTED, "instruction %u gives %s %u arguments, this runtime knows it with %u", i,
+                     name, in->n_in, o->schema.n_args);
+  if (in->n_in < o->schema.n_required) BAD(i, "%s needs %u arguments, %u are given", name, o->schema.n_required, in->n_in);
+  if (in->n_out != o->schema.n_results) BAD(i, "%s has %u results, %u are taken", name, o->schema.n_results, in->n_out);
+  for (uint32_t k = 0; k < in->n_in; k++) {
+    uint32_t operand = m->operands[in->operands + k];
+    if (operand & RUSH_OPERAND_CONSTANT) continue; /* checked when the value is made */
+    rush_kinds kinds = rush_type_kinds(m, m->registers[w->method->registers + operand].type);
+    const rush_schema_arg *arg = o->schema.args + k;
+    if (!(kinds & arg->kinds)) BAD(i, "the type of argument '%.*s' does not fit %s", (int)arg->name_size, arg->name, name);
+  }
+  return RUSH_OK;
+}
+
+/* ---- Operands -------------------------------------------------------------------------------- */
+
+static rush_status define(walk *w, uint32_t i, uint32_t r, uint32_t level) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  if (w->level[r] == 0) { /* not visible; END_LOOP and END_IF show results of their openers, once */
+    w->level[r] = (uint8_t)(level + 1);
+    w->visible[w->n_visible++] = r;
+    w->last[r] = i;
+    return RUSH_OK;
+  }
+  BAD(i, "register %u is written a second time", r);
+}
+
+static rush_status use(walk *w, uint32_t i, uint32_t operand) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  if (operand & RUSH_OPERAND_CONSTANT) {
+    uint32_t k = operand & ~RUSH_OPERAND_CONSTANT;
+    if (k >= m->n_constants) BAD(i, "constant %u does not exist", k);
+    m->constant_used[k] = true;
+    return RUSH_OK;
+  }
+  if (operand >= w->method->n_registers || w->level[operand] == 0) BAD(i, "register %u is read where it has no value", operand);
+  uint32_t level = w->level[operand] - 1u;
+  /* In its own block it is needed until here; inside a nested construct until that construct ends. */
+  w->last[operand] = level == w->depth ? i : w->blocks[level].end;
+  return RUSH_OK;
+}
+
+/* Registers `first` to n_out of instruction i are written by it and by nobody else. */
+static rush_status claim(walk *w, uint32_t i) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  const rush_file_instr *in = m->instrs + i;
+  for (uint32_t k = 0; k < in->n_out; k++) {
+    uint32_t r = m->operands[in->operands + in->n_in + k];
+    if (r >= w->method->n_registers) BAD(i, "register %u does not exist", r);
+    if (w->written[r]) BAD(i, "register %u is written a second time", r);
+    w->written[r] = true;
+  }
+  return RUSH_OK;
+}
+
+static rush_status define_out(walk *w, uint32_t i, uint32_t opener, uint32_t from, uint32_t to) {
+  const rush_file_instr *in = w->m->instrs + opener;
+  for (uint32_t k = from; k < to; k++) RUSH_TRY(define(w, i, w->m->operands[in->operands + in->n_in + k], w->depth));
+  return RUSH_OK;
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+static rush_status open_block(walk *w, uint32_t i, uint32_t end) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  if (w->depth == RUSH_MAX_NESTING - 1) BAD(i, "blocks are nested deeper than %d", RUSH_MAX_NESTING);
+  w->blocks[w->depth] = (block){i, end, w->n_visible};
+  w->depth++;
+  return RUSH_OK;
+}
+
+/* Leaves the innermost block: what was defined in it is no longer visible. */
+static void close_block(walk *w) {
+  block *b = &w->blocks[--w->depth];
+  while (w->n_visible > b->defined) w->level[w->visible[--w->n_visible]] = 0;
+}
+
+static const block *top(const walk *w) { return w->depth ? &w->blocks[w->depth - 1] : NULL; }
+
+/* Whether the innermost block was opened by `opcode` and is to be closed by instruction i. */
+static bool closes(const walk *w, uint32_t i, uint16_t opcode) {
+  const block *b = top(w);
+  return b && w->m->instrs[b->opener].opcode == opcode && w->m->instrs[b->opener].target == i;
+}
+
+static bool targets(const walk *w, uint32_t i, uint16_t opcode) {
+  uint32_t t = w->m->instrs[i].target, end = w->method->instrs + w->method->n_instrs;
+  return t > i && t < end && w->m->instrs[t].opcode == opcode;
+}
+
+static rush_status walk_if(walk *w, uint32_t i) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  const rush_file_instr *in = m->instrs + i;
+  if (in->n_in != 1) BAD(i, "IF takes 1 value, %u are given", in->n_in);
+  if (!targets(w, i, RUSH_OPCODE_ELSE) || !targets(w, in->target, RUSH_OPCODE_END_IF)) BAD(i, "target %u is not an ELSE with an END_IF", in->target);
+  if (m->instrs[in->target].n_in != in->n_out || m->instrs[m->instrs[in->target].target].n_in != in->n_out) BAD(i, "its branches do not give %u values", in->n_out);
+  return open_block(w, i, m->instrs[in->target].target);
+}
+
+static rush_status walk_else(walk *w, uint32_t i) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  if (!closes(w, i, RUSH_OPCODE_IF) || m->instrs[i].n_out) BAD(i, "ELSE does not close an IF here");
+  uint32_t end = top(w)->end;
+  close_block(w);
+  return open_block(w, i, end);
+}
+
+static rush_status walk_end_if(walk *w, uint32_t i) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  if (!closes(w, i, RUSH_OPCODE_ELSE) || m->instrs[i].n_out) BAD(i, "END_IF does not close an ELSE here");
+  uint32_t opener = m->instrs[i].target;
+  if (opener >= i || m->instrs[opener].opcode != RUSH_OPCODE_IF || m->instrs[opener].target != top(w)->opener) BAD(i, "target %u is not its IF", opener);
+  close_block(w);
+  return define_out(w, i, opener, 0, m->instrs[opener].n_out);
+}
+
+static rush_status walk_loop(walk *w, uint32_t i) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  const rush_file_instr *in = m->instrs + i;
+  if (in->n_in < 2 || in->n_out != 2 * (in->n_in - 2u) + 1) BAD(i, "LOOP with %u inputs cannot have %u outputs", in->n_in, in->n_out);
+  if (!targets(w, i, RUSH_OPCODE_END_LOOP) || m->instrs[in->target].target != i) BAD(i, "target %u is not its END_LOOP", in->target);
+  if (m->instrs[in->target].n_in != in->n_in - 1) BAD(i, "END_LOOP gives %u values", m->instrs[in->target].n_in);
+  RUSH_TRY(open_block(w, i, in->target));
+  /* Unless used, they live until the end of the round. */
+  return define_out(w, in->target, i, in->n_in - 2u, in->n_out);
+}
+
+static rush_status walk_end_loop(walk *w, uint32_t i) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  if (!closes(w, i, RUSH_OPCODE_LOOP) || m->instrs[i].n_out) BAD(i, "END_LOOP does not close a LOOP here");
+  uint32_t opener = top(w)->opener;
+  close_block(w);
+  return define_out(w, i, opener, 0, m->instrs[opener].n_in - 2u);
+}
+
+static rush_status walk_instr(walk *w, uint32_t i) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  const rush_file_instr *in = m->instrs + i;
+  if (in->opcode > RUSH_OPCODE_RETURN || in->reserved) BAD(i, "opcode %u is not known", in->opcode);
+  if ((uint64_t)in->operands + in->n_in + in->n_out > m->n_operands) BAD(i, "its operands lie outside the operands");
+  if (in->source != RUSH_NONE && m->n_sources && in->source >= m->n_sources) BAD(i, "source %u does not exist", in->source);
+  bool jumps = in->opcode != RUSH_OPCODE_OP && in->opcode != RUSH_OPCODE_RETURN;
+  if (!jumps && in->target != RUSH_NONE) BAD(i, "a target where none belongs");
+  if (in->opcode != RUSH_OPCODE_OP && in->op != RUSH_NONE) BAD(i, "an operator where none belongs");
+  bool last = i == w->method->instrs + w->method->n_instrs - 1;
+  if (last != (in->opcode == RUSH_OPCODE_RETURN)) BAD(i, last ? "the method does not end with RETURN" : "RETURN before the end of the method");
+  for (uint32_t k = 0; k < in->n_in; k++) RUSH_TRY(use(w, i, m->operands[in->operands + k]));
+  RUSH_TRY(claim(w, i));
+  switch (in->opcode) {
+    case RUSH_OPCODE_OP:
+      RUSH_TRY(check_op(w, i));
+      return define_out(w, i, i, 0, in->n_out);
+    case RUSH_OPCODE_IF: return walk_if(w, i);
+    case RUSH_OPCODE_ELSE: return walk_else(w, i);
+    case RUSH_OPCODE_END_IF: return walk_end_if(w, i);
+    case RUSH_OPCODE_LOOP: return walk_loop(w, i);
+    case RUSH_OPCODE_END_LOOP: return walk_end_loop(w, i);
+    default:
+      if (in->n_in != 1 || in->n_out != 0 || w->depth != 0) BAD(i, "RETURN takes 1 value, outside any block");
+      return RUSH_OK;
+  }
+}
+
+/* ---- Decoding -------------------------------------------------------------------------------- */
+
+/* Bit k: register operand k of an operator ends its life here and stands there once only. */
+static uint32_t dying(const walk *w, uint32_t i) {
+  const rush_file_instr *in = w->m->instrs + i;
+  const uint32_t *operands = w->m->operands + in->operands;
+  uint32_t mask = 0;
+  for (uint32_t k = 0; k < in->n_in && k < 32; k++) {
+    if ((operands[k] & RUSH_OPERAND_CONSTANT) || w->last[operands[k]] != i) continue;
+    bool once = true;
+    for (uint32_t j = 0; j < in->n_in; j++) once &= j == k || operands[j] != operands[k];
+    if (once) mask |= 1u << k;
+  }
+  return mask;
+}
+
+static void decode(walk *w, uint32_t i) {
+  rush_model *m = w->m;
+  const rush_file_instr *in = m->instrs + i;
+  m->code[i] = (rush_code){.opcode = in->opcode, .n_in = in->n_in, .n_out = in->n_out, .op = in->op,
+                           .target = in->target, .operands = m->operands + in->operands,
+                           .result_types = m->operand_types + in->operands + in->n_in};
+  for (uint32_t k = in->operands + in->n_in; k < in->operands + in->n_in + in->n_out; k++)
+    m->operand_types[k] = m->registers[w->method->registers + m->operands[k]].type;
+  if (in->opcode == RUSH_OPCODE_OP) m->code[i].dies = dying(w, i);
+  if (in->n_in > m->max_in) m->max_in = in->n_in;
+  if (in->n_out > m->max_out) m->max_out = in->n_out;
+}
+
+/* Whether register r is written inside the loop that instruction `end` closes. */
+static bool inside_loop(const walk *w, const uint32_t *writer, uint32_t r, uint32_t end) {
+  return writer[r] != RUSH_NONE && writer[r] >= w->m->instrs[end].target && writer[r] < end;
+}
+
+/* Sorts the method's registers by their last use: a counting sort into model->drops. At an END_LOOP
+ * those of the loop's body come first. */
+static void place_drops(walk *w, uint32_t *writer) {
+  rush_model *m = w->m;
+  uint32_t first = w->method->instrs, n = w->method->n_instrs, n_regs = w->method->n_registers;
+  for (uint32_t r = 0; r < n_regs; r++) {
+    if (w->written[r]) m->code[w->last[r]].n_drops++;
+  }
+  uint32_t at = m->n_drops;
+  for (uint32_t i = first; i < first + n; i++) {
+    m->code[i].drops = at;
+    at += m->code[i].n_drops;
+    m->code[i].n_drops = 0;
+  }
+  m->n_drops = at;
+  for (int body = 1; body >= 0; body--) {
+    for (uint32_t r = 0; r < n_regs; r++) {
+      if (!w->written[r]) continue;
+      rush_code *c = m->code + w->last[r];
+      bool inner = c->opcode == RUSH_OPCODE_END_LOOP && inside_loop(w, writer, r, w->last[r]);
+      if (inner != (body == 1)) continue;
+      m->drops[c->drops + c->n_drops++] = r;
+      if (inner) c->n_inner_drops++;
+    }
+  }
+}
+
+/* The instruction after which each register holds its value: results of a LOOP or an IF appear at
+ * its end. */
+static void find_writers(const walk *w, uint32_t *writer) {
+  const rush_model *m = w->m;
+  for (uint32_t r = 0; r < w->method->n_registers; r++) writer[r] = RUSH_NONE;
+  for (uint32_t i = w->method->instrs; i < w->method->instrs + w->method->n_instrs; i++) {
+    const rush_file_instr *in = m->instrs + i;
+    for (uint32_t k = 0; k < in->n_out; k++) {
+      uint32_t at = i;
+      if (in->opcode == RUSH_OPCODE_IF) at = m->instrs[in->target].target;
+      if (in->opcode == RUSH_OPCODE_LOOP && k < in->n_in - 2u) at = in->target;
+      writer[m->operands[in->operands + in->n_in + k]] = at;
+    }
+  }
+}
+
+static rush_status walk_method(walk *w, uint32_t *writer) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  uint32_t first = w->method->instrs, n = w->method->n_instrs, n_regs = w->method->n_registers;
+  w->depth = w->n_visible = 0;
+  memset(w->level, 0, n_regs * sizeof *w->level);
+  memset(w->written, 0, n_regs * sizeof *w->written);
+  for (uint32_t r = 0; r < w->method->n_inputs; r++) {
+    w->written[r] = true;
+    RUSH_TRY(define(w, first, r, 0));
+  }
+  for (uint32_t i = first; i < first + n; i++) RUSH_TRY(walk_instr(w, i));
+  if (w->depth) BAD(first + n - 1, "a block is still open at the end of the method");
+  for (uint32_t i = first; i < first + n; i++) decode(w, i);
+  find_writers(w, writer);
+  place_drops(w, writer);
+  return RUSH_OK;
+}
+
+/* Arrays that one walk needs, for the method with the most registers. */
+static rush_status walk_all(rush_ctx *ctx, rush_model *m) {
+  size_t most = 1;
+  for (uint32_t f = 0; f < m->n_methods; f++) {
+    if (m->methods[f].n_registers > most) most = m->methods[f].n_registers;
+  }
+  uint32_t *words; /* last, visible, writer */
+  uint8_t *bytes;  /* level, written */
+  RUSH_TRY(rush_calloc(ctx, most, 3 * sizeof *words, (void **)&words));
+  rush_status st = rush_calloc(ctx, most, 2, (void **)&bytes);
+  if (st == RUSH_OK) {
+    walk w = {.ctx = ctx, .m = m, .level = bytes, .written = (bool *)(bytes + most), .last = words, .visible = words + most};
+    for (uint32_t f = 0; f < m->n_methods && st == RUSH_OK; f++) {
+      w.method = m->methods + f;
+      st = walk_method(&w, words + 2 * most);
+    }
+    rush_release(ctx, bytes, 2 * most);
+  }
+  rush_release(ctx, words, 3 * most * sizeof *words);
+  return st;
+}
+
+rush_status rush_code_build(rush_ctx *ctx, rush_model *m) {
+  RUSH_TRY(resolve_ops(ctx, m));
+  RUSH_TRY(rush_calloc(ctx, m->n_constants, sizeof *m->constant_used, (void **)&m->constant_used));
+  RUSH_TRY(rush_calloc(ctx, m->n_instrs, sizeof *m->code, (void **)&m->code));
+  RUSH_TRY(rush_calloc(ctx, m->n_operands, sizeof *m->operand_types, (void **)&m->operand_types));
+  RUSH_TRY(rush_calloc(ctx, m->n_registers, sizeof *m->drops, (void **)&m->drops));
+  RUSH_TRY(walk_all(ctx, m));
+  for (uint32_t i = 0; i < m->n_attributes; i++) m->constant_used[m->attributes[i].initial] = true;
+  for (uint32_t i = 0; i < m->n_ports; i++) {
+    if (m->ports[i].initial != RUSH_NONE) m->constant_used[m->ports[i].initial] = true;
+  }
+  /* Items of a used container are used. Containers come behind their items. */
+  for (uint32_t i = m->n_constants; i-- > 0;) {
+    const rush_file_constant *c = m->constants + i;
+    bool container = c->kind == RUSH_CONST_LIST || c->kind == RUSH_CONST_TUPLE || c->kind == RUSH_CONST_DICT;
+    for (uint64_t k = 0; container && m->constant_used[i] && k < c->p0; k++) m->constant_used[m->lists[c->a + k]] = true;
+  }
+  return RUSH_OK;
+}
+
+rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr, rush_status status) {
+  const rush_file_instr *in = m->instrs + instr;
+  const char *method = "?", *name = in->op == RUSH_NONE ? "control flow" : rush_string(m, m->file_ops[in->op].name);
+  uint32_t at = instr;
+  for (uint32_t f = 0; f < m->n_methods; f++) {
+    if (instr - m->methods[f].instrs >= m->methods[f].n_instrs) continue;
+    method = rush_string(m, m->methods[f].name);
+    at = instr - m->methods[f].instrs;
+  }
+  if (in->source == RUSH_NONE || in->source >= m->n_sources || m->sources[in->source].file == RUSH_NONE)
+    return rush_note(ctx, status, "%s, instruction %u (%s): ", method, at, name);
+  const rush_file_source *s = m->sources + in->source;
+  return rush_note(ctx, status, "%s, instruction %u (%s) at %s:%u: ", method, at, name, rush_string(m, s->file), s->line);
+}

@@ -1,0 +1,343 @@
+/* Bytes arrive, a model comes out: header, head, then one storage after the other. */
+#include <stdio.h>
+
+#include "model/constant.h"
+
+struct rush_loader {
+  rush_ctx *ctx;
+  rush_model *m;
+  char header[RUSH_HEADER_BYTES];
+  size_t got;        /* bytes at the current destination */
+  uint64_t at;       /* bytes of the weights that have arrived */
+  uint32_t storage;  /* the next one to fill */
+  bool head_done, failed;
+  char gap[4096];    /* what lies between storages goes here */
+
+  /* While weights arrive: the constants as values, for prepare. */
+  rush_heap heap;
+  rush_value *constants;
+  rush_storage **storages;
+  rush_value *defaults; /* of all operators' arguments */
+  uint32_t *ready, *next; /* instructions to prepare once storage s is there: ready[s], next[instr], ... */
+};
+
+/* ---- Model ----------------------------------------------------------------------------------- */
+
+static void free_weight(rush_ctx *ctx, rush_weight *w) {
+  rush_release(ctx, w->raw, w->raw_bytes);
+  w->raw = w->data = NULL;
+}
+
+void rush_model_destroy(rush_ctx *ctx, rush_model *m) {
+  if (!m) return;
+  for (uint32_t i = 0; m->packed && i < m->n_instrs; i++) {
+    if (m->packed[i]) m->packed[i]->destroy(ctx, m->packed[i]);
+  }
+  for (uint32_t i = 0; m->weights && i < m->n_storages; i++) free_weight(ctx, m->weights + i);
+  rush_release(ctx, m->packed, m->n_instrs * sizeof *m->packed);
+  rush_release(ctx, m->weights, m->n_storages * sizeof *m->weights);
+  rush_release(ctx, m->operand_types, m->n_operands * sizeof *m->operand_types);
+  rush_release(ctx, m->drops, m->n_registers * sizeof *m->drops);
+  rush_release(ctx, m->code, m->n_instrs * sizeof *m->code);
+  rush_release(ctx, m->constant_used, m->n_constants * sizeof *m->constant_used);
+  for (uint32_t i = 0; m->ops && i < m->n_ops; i++) rush_schema_free(ctx, &m->ops[i].schema);
+  rush_release(ctx, m->ops, m->n_ops * sizeof *m->ops);
+  rush_release(ctx, m->head, m->head_bytes);
+  rush_release(ctx, m, sizeof *m);
+}
+
+/* ---- Which bytes are needed plain ------------------------------------------------------------ */
+
+static void need(rush_model *m, uint32_t constant) {
+  const rush_file_constant *c = m->constants + constant;
+  if (c->kind == RUSH_CONST_TENSOR) m->weights[m->tensors[c->a].storage].needs++;
+}
+
+static void count_needs(rush_model *m) {
+  for (uint32_t i = 0; i < m->n_constants; i++) {
+    const rush_file_constant *c = m->constants + i;
+    if (c->kind == RUSH_CONST_LIST || c->kind == RUSH_CONST_TUPLE || c->kind == RUSH_CONST_DICT) {
+      for (uint64_t k = 0; k < c->p0; k++) need(m, m->lists[c->a + k]);
+    }
+  }
+  for (uint32_t i = 0; i < m->n_attributes; i++) need(m, m->attributes[i].initial);
+  for (uint32_t i = 0; i < m->n_tests; i++) need(m, m->tests[i].output);
+  for (uint32_t i = 0; i < m->n_ports; i++) {
+    if (m->ports[i].initial != RUSH_NONE) need(m, m->ports[i].initial);
+  }
+  for (uint32_t i = 0; i < m->n_instrs; i++) {
+    for (uint32_t k = 0; k < m->code[i].n_in; k++) {
+      uint32_t operand = m->code[i].operands[k];
+      if (operand & RUSH_OPERAND_CONSTANT) need(m, operand & ~RUSH_OPERAND_CONSTANT);
+    }
+  }
+}
+
+/* ---- Preparing ------------------------------------------------------------------------------- */
+
+static const rush_file_tensor *constant_tensor(const rush_model *m, uint32_t operand) {
+  if (!(operand & RUSH_OPERAND_CONSTANT)) return NULL;
+  const rush_file_constant *c = m->constants + (operand & ~RUSH_OPERAND_CONSTANT);
+  return c->kind == RUSH_CONST_TENSOR ? m->tensors + c->a : NULL;
+}
+
+/* Chains each instruction that packs weights to the last storage that it waits for. */
+static void plan_preparing(rush_loader *l) {
+  rush_model *m = l->m;
+  for (uint32_t s = 0; s < m->n_storages; s++) l->ready[s] = RUSH_NONE;
+  for (uint32_t i = m->n_instrs; i-- > 0;) {
+    const rush_code *c = m->code + i;
+    uint32_t last = RUSH_NONE;
+    if (c->opcode != RUSH_OPCODE_OP || !m->ops[c->op].op || !m->ops[c->op].op->prepare) continue;
+    for (uint32_t k = 0; k < c->n_in; k++) {
+      const rush_file_tensor *t = constant_tensor(m, c->operands[k]);
+      if (t && (last == RUSH_NONE || t->storage > last)) last = t->storage;
+    }
+    if (last == RUSH_NONE) continue;
+    l->next[i] = l->ready[last];
+    l->ready[last] = i;
+  }
+}
+
+static rush_status prepare_one(rush_loader *l, uint32_t i) {
+  rush_model *m = l->m;
+  const rush_code *c = m->code + i;
+  const rush_model_op *o = m->ops + c->op;
+  const rush_value *args[RUSH_SCHEMA_MAX_ARGS] = {NULL};
+  for (uint32_t k = 0; k < o->schema.n_args; k++) {
+    if (k >= c->n_in) {
+      args[k] = l->defaults + o->defaults + k;
+      continue;
+    }
+    if (!(c->operands[k] & RUSH_OPERAND_CONSTANT)) continue;
+    args[k] = l->constants + (c->operands[k] & ~RUSH_OPERAND_CONSTANT);
+    if (!(RUSH_KIND_BIT(args[k]->kind) & o->schema.args[k].kinds)) return RUSH_OK; /* running says what is wrong */
+  }
+  rush_prepare p = {.ctx = l->ctx, .n_args = o->schema.n_args, .args = args};
+  rush_status st = o->op->prepare(&p);
+  if (st != RUSH_OK) return rush_note_instr(l->ctx, m, i, st);
+  m->packed[i] = p.packed;
+  for (uint32_t k = 0; k < c->n_in; k++) {
+    const rush_file_tensor *t = constant_tensor(m, c->operands[k]);
+    if (!t || !(p.consumed >> k & 1)) continue;
+    rush_weight *w = m->weights + t->storage;
+    if (--w->needs > 0) continue;
+    free_weight(l->ctx, w);
+    l->storages[t->storage]->data = NULL;
+  }
+  return RUSH_OK;
+}
+
+static rush_status storage_arrived(rush_loader *l, uint32_t s) {
+  rush_weight *w = l->m->weights + s;
+  if (l->storages[s]) l->storages[s]->data = w->data;
+  if (w->needs == 0) free_weight(l->ctx, w);
+  for (uint32_t i = l->ready[s]; i != RUSH_NONE; i = l->next[i]) RUSH_TRY(prepare_one(l, i));
+  return RUSH_OK;
+}
+
+/* ---- The head -------------------------------------------------------------------------------- */
+
+static rush_status header_arrived(rush_loader *l) {
+  rush_model *m = l->m;
+  m->head = l->header; /* for the check only */
+  rush_status st = rush_header_check(l->ctx, m);
+  m->head = NULL;
+  RUSH_TRY(st);
+  rush_file_header h;
+  memcpy(&h, l->header, sizeof h);
+  RUSH_TRY(rush_alloc(l->ctx, (size_t)h.head_bytes, (void **)&m->head));
+  m->head_bytes = (size_t)h.head_bytes;
+  m->total_bytes = h.file_bytes;
+  memcpy(m->head, l->header, RUSH_HEADER_BYTES);
+  return RUSH_OK;
+}
+
+static rush_status make_values(rush_loader *l) {
+  rush_model *m = l->m;
+  RUSH_TRY(rush_calloc(l->ctx, m->n_constants, sizeof *l->constants, (void **)&l->constants));
+  RUSH_TRY(rush_calloc(l->ctx, m->n_storages, sizeof *l->storages, (void **)&l->storages));
+  RUSH_TRY(rush_calloc(l->ctx, m->n_defaults, sizeof *l->defaults, (void **)&l->defaults));
+  RUSH_TRY(rush_calloc(l->ctx, m->n_storages, sizeof *l->ready, (void **)&l->ready));
+  RUSH_TRY(rush_calloc(l->ctx, m->n_instrs, sizeof *l->next, (void **)&l->next));
+  RUSH_TRY(rush_constants_make(&l->heap, m, l->constants, l->storages));
+  for (uint32_t k = 0; k < m->n_ops; k++) {
+    if (m->ops[k].op) RUSH_TRY(rush_defaults_make(&l->heap, &m->ops[k].schema, l->defaults + m->ops[k].defaults));
+  }
+  return RUSH_OK;
+}
+
+static rush_status head_arrived(rush_loader *l) {
+  rush_model *m = l->m;
+  RUSH_TRY(rush_head_open(l->ctx, m));
+  RUSH_TRY(rush_head_check(l->ctx, m));
+  RUSH_TRY(rush_code_build(l->ctx, m));
+  RUSH_TRY(rush_calloc(l->ctx, m->n_storages, sizeof *m->weights, (void **)&m->weights));
+  RUSH_TRY(rush_calloc(l->ctx, m->n_instrs, sizeof *m->packed, (void **)&m->packed));
+  count_needs(m);
+  RUSH_TRY(make_values(l));
+  plan_preparing(l);
+  l->head_done = true;
+  return RUSH_OK;
+}
+
+/* ---- The stream ------------------------------------------------------------------------------ */
+
+rush_status rush_loader_create(rush_ctx *ctx, rush_loader **out) {
+  rush_loader *l;
+  *out = NULL;
+  RUSH_TRY(rush_calloc(ctx, 1, sizeof *l, (void **)&l));
+  l->ctx = ctx;
+  l->heap.ctx = ctx;
+  rush_status st = rush_calloc(ctx, 1, sizeof *l->m, (void **)&l->m);
+  if (st != RUSH_OK) {
+    rush_release(ctx, l, sizeof *l);
+    return st;
+  }
+  *out = l;
+  return RUSH_OK;
+}
+
+static void drop_values(rush_loader *l) {
+  const rush_model *m = l->m;
+  for (uint32_t k = 0; l->defaults && k < m->n_defaults; k++) rush_drop(&l->heap, l->defaults + k);
+  if (l->constants) rush_constants_drop(&l->heap, m, l->constants);
+  rush_heap_trim(&l->heap);
+  rush_release(l->ctx, l->constants, m->n_constants * sizeof *l->constants);
+  rush_release(l->ctx, l->storages, m->n_storages * sizeof *l->storages);
+  rush_release(l->ctx, l->defaults, m->n_defaults * sizeof *l->defaults);
+  rush_release(l->ctx, l->ready, m->n_storages * sizeof *l->ready);
+  rush_release(l->ctx, l->next, m->n_instrs * sizeof *l->next);
+}
+
+void rush_loader_destroy(rush_loader *l) {
+  if (!l) return;
+  if (l->m) {
+    drop_values(l);
+    rush_model_destroy(l->ctx, l->m);
+  }
+  rush_release(l->ctx, l, sizeof *l);
+}
+
+static rush_status open_storage(rush_loader *l, rush_weight *w, size_t bytes) {
+  size_t total;
+  if (!rush_add(bytes, RUSH_ALIGN + RUSH_HEAP_SLACK, &total)) return rush_fail_memory(l->ctx, SIZE_MAX);
+  RUSH_TRY(rush_alloc(l->ctx, total, &w->raw));
+  w->raw_bytes = total;
+  w->data = (void *)(((uintptr_t)w->raw + RUSH_ALIGN - 1) & ~(uintptr_t)(RUSH_ALIGN - 1));
+  return RUSH_OK;
+}
+
+/* Goes on to the next storage with bytes; those without any are complete at once. */
+static rush_status next_storage(rush_loader *l) {
+  rush_model *m = l->m;
+  while (l->storage < m->n_storages && l->at == m->storages[l->storage].offset) {
+    rush_weight *w = m->weights + l->storage;
+    if (!w->raw) RUSH_TRY(open_storage(l, w, (size_t)m->storages[l->storage].bytes));
+    if (m->storages[l->storage].bytes > 0) return RUSH_OK;
+    RUSH_TRY(storage_arrived(l, l->storage++));
+  }
+  return RUSH_OK;
+}
+
+static rush_status weights_window(rush_loader *l, void **at, size_t *room) {
+  rush_model *m = l->m;
+  uint64_t end = m->total_bytes - m->head_bytes;
+  RUSH_TRY(rush_ops_present(l->ctx, m));
+  RUSH_TRY(next_storage(l));
+  const rush_file_storage *s = l->storage < m->n_storages ? m->storages + l->storage : NULL;
+  if (s && l->at >= s->offset) {
+    *at = (char *)m->weights[l->storage].data + (l->at - s->offset);
+    *room = (size_t)(s->offset + s->bytes - l->at);
+    return RUSH_OK;
+  }
+  uint64_t gap = (s ? s->offset : end) - l->at;
+  *at = l->gap;
+  *room = gap < sizeof l->gap ? (size_t)gap : sizeof l->gap;
+  return RUSH_OK;
+}
+
+rush_status rush_loader_window(rush_loader *l, void **at, size_t *room) {
+  *at = NULL;
+  *room = 0;
+  RUSH_CHECK(l->ctx, l->m && !l->failed, RUSH_ERR_BAD_STATE, "the loader has failed or has given its model away");
+  if (l->head_done) {
+    rush_status st = weights_window(l, at, room);
+    l->failed = st != RUSH_OK;
+    return st;
+  }
+  *at = l->m->head ? l->m->head + l->got : l->header + l->got;
+  *room = (l->m->head ? l->m->head_bytes : RUSH_HEADER_BYTES) - l->got;
+  return RUSH_OK;
+}
+
+static rush_status advance(rush_loader *l, size_t n) {
+  rush_model *m = l->m;
+  if (!l->head_done) {
+    l->got += n;
+    if (!m->head) return l->got == RUSH_HEADER_BYTES ? header_arrived(l) : RUSH_OK;
+    return l->got == m->head_bytes ? head_arrived(l) : RUSH_OK;
+  }
+  l->at += n;
+  const rush_file_storage *s = l->storage < m->n_storages ? m->storages + l->storage : NULL;
+  if (s && s->bytes > 0 && l->at == s->offset + s->bytes) return storage_arrived(l, l->storage++);
+  return RUSH_OK;
+}
+
+rush_status rush_loader_advance(rush_loader *l, size_t n) {
+  void *at;
+  size_t room;
+  RUSH_TRY(rush_loader_window(l, &at, &room));
+  RUSH_CHECK(l->ctx, n <= room, RUSH_ERR_BAD_ARGUMENT, "%zu bytes were put where %zu had room", n, room);
+  rush_status st = advance(l, n);
+  l->failed = st != RUSH_OK;
+  return st;
+}
+
+uint64_t rush_loader_total(const rush_loader *l) { return l->m ? l->m->total_bytes : 0; }
+
+const rush_model *rush_loader_head(const rush_loader *l) { return l->head_done ? l->m : NULL; }
+
+rush_status rush_loader_finish(rush_loader *l, rush_model **out) {
+  void *at;
+  size_t room;
+  *out = NULL;
+  RUSH_TRY(rush_loader_window(l, &at, &room));
+  uint64_t got = l->head_done ? l->m->head_bytes + l->at : l->got;
+  RUSH_CHECK(l->ctx, room == 0, RUSH_ERR_BAD_FILE, "the file is cut off: %llu bytes came, %s%llu are wanted",
+             (unsigned long long)got, l->m->total_bytes ? "" : "at least ",
+             (unsigned long long)(l->m->total_bytes ? l->m->total_bytes : RUSH_HEADER_BYTES));
+  drop_values(l);
+  *out = l->m;
+  l->m = NULL;
+  return RUSH_OK;
+}
+
+rush_status rush_model_load(rush_ctx *ctx, const void *bytes, size_t size, rush_model **out) {
+  rush_loader *l;
+  const char *from = bytes;
+  *out = NULL;
+  RUSH_TRY(rush_loader_create(ctx, &l));
+  rush_status st;
+  for (;;) {
+    void *at;
+    size_t room;
+    st = rush_loader_window(l, &at, &room);
+    if (st != RUSH_OK || room == 0) break;
+    size_t n = room < size ? room : size;
+    if (n == 0) break;
+    memcpy(at, from, n);
+    from += n;
+    size -= n;
+    st = rush_loader_advance(l, n);
+    if (st != RUSH_OK) break;
+  }
+  if (st == RUSH_OK) st = rush_loader_finish(l, out);
+  if (st == RUSH_OK && size > 0) {
+    rush_model_destroy(ctx, *out);
+    *out = NULL;
+    st = rush_fail(ctx, RUSH_ERR_BAD_FILE, "%zu bytes follow the end of the file", size);
+  }
+  rush_loader_destroy(l);
+  return st;
+}

@@ -1,0 +1,104 @@
+/* A loaded model: the file's head, checked, plus what running it needs that can be worked out once.
+ * Immutable after loading. */
+#ifndef RUSH_MODEL_H
+#define RUSH_MODEL_H
+
+#include "model/schema.h"
+
+/* An operator record of the file, resolved. */
+typedef struct rush_model_op {
+  const rush_op *op; /* NULL: this runtime lacks it */
+  bool inplace;      /* called as NAME_ */
+  bool variadic;
+  rush_schema schema;
+  uint32_t defaults; /* the first of its arguments' default values among all of the model's */
+} rush_model_op;
+
+/* An instruction, decoded. */
+typedef struct rush_code {
+  uint16_t opcode, n_in, n_out;
+  uint32_t op, target;
+  const uint32_t *operands;       /* n_in inputs, n_out outputs */
+  const uint32_t *result_types;   /* n_out */
+  uint32_t drops, n_drops;        /* registers to drop afterwards, in model->drops */
+  uint32_t n_inner_drops;         /* END_LOOP: so many of them (the first) also before the next round */
+  uint32_t dies;                  /* bit i: input i is not read afterwards */
+} rush_code;
+
+typedef struct rush_weight {
+  void *raw; /* as allocated; NULL where the bytes are only in packed weights (or have not arrived) */
+  size_t raw_bytes;
+  void *data; /* aligned to 64 */
+  uint32_t needs; /* how many uses read the plain bytes */
+} rush_weight;
+
+struct rush_model {
+  char *head;
+  size_t head_bytes;
+  uint64_t total_bytes;
+
+  /* Records in the head, and how many. */
+  const char *string_bytes;
+  const rush_file_string *strings;
+  const uint32_t *lists;
+  const rush_file_type *types;
+  const rush_file_storage *storages;
+  const rush_file_tensor *tensors;
+  const rush_file_constant *constants;
+  const rush_file_op *file_ops;
+  const rush_file_attribute *attributes;
+  const rush_file_hint *hints;
+  const rush_file_port *ports;
+  const rush_file_register *registers;
+  const uint32_t *operands;
+  const rush_file_instr *instrs;
+  const rush_file_method *methods;
+  const rush_file_source *sources;
+  const rush_file_test *tests;
+  const rush_file_meta *meta;
+  const rush_file_text *texts;
+  uint32_t n_string_bytes, n_strings, n_lists, n_types, n_storages, n_tensors, n_constants, n_ops, n_attributes,
+      n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_sources, n_tests, n_meta, n_texts;
+
+  /* Worked out. */
+  bool *constant_used;      /* per constant: the program (not only a test) refers to it */
+  rush_model_op *ops;       /* n_ops */
+  rush_code *code;          /* n_instrs */
+  uint32_t *operand_types;  /* n_operands: types of the registers that are written */
+  uint32_t *drops;          /* n_drops */
+  uint32_t n_drops;
+  rush_weight *weights;     /* n_storages */
+  rush_packed **packed;     /* n_instrs */
+  uint32_t n_defaults;
+  uint32_t max_in, max_out; /* operands of an instruction; arguments with defaults filled in count */
+};
+
+/* The zero-terminated text of a string index; "" for RUSH_NONE. */
+static inline const char *rush_string(const rush_model *m, uint32_t i) {
+  return i == RUSH_NONE ? "" : m->string_bytes + m->strings[i].offset;
+}
+
+/* The kinds that a value of a type can have. */
+rush_kinds rush_type_kinds(const rush_model *m, uint32_t type);
+
+/* "forward, instruction 12 (aten::relu) at model.py:7: " into the context's message. */
+rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr, rush_status status);
+
+/* ---- Steps of loading (load.c calls them in this order) --------------------------------------- */
+
+/* Checks the first RUSH_HEADER_BYTES of model->head. */
+rush_status rush_header_check(rush_ctx *ctx, const rush_model *m);
+/* Checks table and sections; fills the record pointers. */
+rush_status rush_head_open(rush_ctx *ctx, rush_model *m);
+/* Checks every record but instructions. */
+rush_status rush_head_check(rush_ctx *ctx, rush_model *m);
+/* Resolves operators, checks and decodes instructions, works out lifetimes. */
+rush_status rush_code_build(rush_ctx *ctx, rush_model *m);
+/* UNSUPPORTED, naming all of them, where operators are missing. */
+rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m);
+
+/* A broken rule: "instrs[3] at byte 1234: ..." */
+rush_status rush_bad(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t index, const char *fmt, ...)
+    RUSH_PRINTF(5, 6);
+
+#endif
