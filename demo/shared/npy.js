@@ -23,6 +23,7 @@ export function readNpy(file) {
   const shape = (/'shape': *\(([^)]*)\)/.exec(head)?.[1] ?? '').split(',').filter((n) => n.trim()).map(Number);
   const count = shape.reduce((a, b) => a * b, 1);
   if (end + count * Type.BYTES_PER_ELEMENT > bytes.length) throw new Error('this .npy file is cut off');
-  const data = new Type(bytes.slice(end, end + count * Type.BYTES_PER_ELEMENT).buffer);
+  const at = bytes.byteOffset + end;
+  const data = new Type(bytes.buffer.slice(at, at + count * Type.BYTES_PER_ELEMENT));
   return { dtype: DTYPES[/** @type {keyof typeof DTYPES} */ (descr)], shape, data };
 }

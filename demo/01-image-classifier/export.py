@@ -1,0 +1,52 @@
+"""Exports EfficientNet-Lite0 into build/demo/, with PyTorch's answers on five photographs."""
+
+import shutil
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
+import effnet  # noqa: E402
+import export_demo  # noqa: E402
+import torch  # noqa: E402
+import wheels  # noqa: E402
+
+FOLDER = export_demo.BUILD / '01-image-classifier'
+FILE = 'efficientnet-lite0.rush'
+
+
+def pictures():
+    """(name, tensor, facts) of each photograph; noise where there are none."""
+    try:
+        source = effnet.photo_folder()
+    except wheels.Missing as reason:
+        print(f'{reason}. Noise takes the place of the photographs', file=sys.stderr)
+        yield 'noise', torch.rand(1, 3, effnet.SIZE, effnet.SIZE) * 2 - 1, None
+        return
+    (FOLDER / 'photos').mkdir(parents=True, exist_ok=True)
+    for file, caption, credit in effnet.PHOTOS:
+        shutil.copyfile(source / file, FOLDER / 'photos' / file)
+        tensor = effnet.preprocess(Image.open(source / file).convert('RGB'))[None]
+        yield Path(file).stem, tensor, {'file': file, 'caption': caption, 'credit': credit}
+
+
+def main():
+    model, note = effnet.load()
+    if note:
+        print(note, file=sys.stderr)
+    export_demo.export(model, (torch.zeros(1, 3, effnet.SIZE, effnet.SIZE),), FOLDER, FILE,
+                       ['image'], 'logits')
+    export_demo.write_json(FOLDER / 'classes.json', effnet.class_names())
+    cases, samples = [], []
+    for name, tensor, facts in pictures():
+        cases.append(export_demo.write_case(FOLDER, name, model, {'image': tensor}, 'logits'))
+        if facts:
+            samples.append(facts)
+    export_demo.write_json(FOLDER / 'manifest.json', {
+        'title': 'EfficientNet-Lite0', 'file': FILE, 'bytes': (FOLDER / FILE).stat().st_size,
+        'note': note, 'cases': cases, 'samples': samples})
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,72 @@
+// Runs an exported model on the inputs that PyTorch was given, and compares. In Node and in pages.
+
+import { readNpy } from './npy.js';
+
+export const RTOL = 1e-4;
+export const ATOL = 1e-5;
+
+/**
+ * How far `actual` is from `expected`. `maxRel` leaves out what is below a thousandth of the
+ * greatest: there a relative difference says nothing.
+ * @param {ArrayLike<number>} actual @param {ArrayLike<number>} expected
+ */
+export function difference(actual, expected) {
+  if (actual.length !== expected.length) {
+    throw new Error(`${actual.length} values where PyTorch gives ${expected.length}`);
+  }
+  let greatest = 0, maxAbs = 0, maxRel = 0, close = true;
+  for (let i = 0; i < expected.length; i++) greatest = Math.max(greatest, Math.abs(expected[i]));
+  for (let i = 0; i < expected.length; i++) {
+    const size = Math.abs(expected[i]);
+    const off = Math.abs(actual[i] - expected[i]);
+    if (!(off <= ATOL + RTOL * size)) close = false; // NaN is not close either
+    if (!(off <= maxAbs)) maxAbs = off;
+    if (size > greatest / 1000 && !(off / size <= maxRel)) maxRel = off / size;
+  }
+  return { maxAbs, maxRel, close };
+}
+
+/**
+ * @param {object} options
+ * @param {(source: any, options?: any) => Promise<any>} options.load Rushlight's
+ * @param {(file: string) => Promise<Uint8Array>} options.read a file of the demo's build folder
+ * @param {any} [options.loadOptions]
+ * @param {number} [options.runs] timed runs of the first case, after two untimed ones
+ */
+export async function agreement({ load, read, loadOptions, runs = 10 }) {
+  const manifest = JSON.parse(new TextDecoder().decode(await read('manifest.json')));
+  const bytes = await read(manifest.file);
+  const loading = performance.now();
+  const model = await load(bytes, loadOptions);
+  const loadMs = performance.now() - loading;
+  const total = { maxAbs: 0, maxRel: 0, close: true };
+  const cases = [];
+  /** @type {any} */
+  let first;
+  for (const { name, inputs, outputs } of manifest.cases) {
+    /** @type {Record<string, any>} */
+    const given = {};
+    for (const [key, file] of Object.entries(inputs)) given[key] = readNpy(await read(file));
+    first ??= given;
+    const answer = await model.run(given);
+    for (const [key, file] of Object.entries(outputs)) {
+      const off = difference(answer[key].data, readNpy(await read(file)).data);
+      total.maxAbs = Math.max(total.maxAbs, off.maxAbs);
+      total.maxRel = Math.max(total.maxRel, off.maxRel);
+      total.close &&= off.close;
+      cases.push({ name, output: key, ...off, answer: Array.from(answer[key].data) });
+    }
+  }
+  await model.run(first);
+  const times = [];
+  for (let i = 0; i < runs; i++) {
+    const start = performance.now();
+    await model.run(first);
+    times.push(performance.now() - start);
+  }
+  times.sort((a, b) => a - b);
+  const backend = model.backend;
+  model.dispose();
+  return { title: manifest.title, note: manifest.note, ...total, cases, backend, loadMs,
+    minMs: times[0], medianMs: times[times.length >> 1] };
+}

@@ -1,0 +1,58 @@
+// Headless Chromium on the demo's server, for comparisons and for the tests of the pages.
+// node chromium.mjs FOLDER... compares the models of these folders of build/demo/. Prints JSON.
+
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+import { serve } from '../serve.mjs';
+
+const require = createRequire(new URL('../../tests/package.json', import.meta.url));
+
+/** Starts both; `close` ends both. */
+export async function start() {
+  const executablePath = process.env.RUSH_CHROMIUM;
+  if (!executablePath) throw new Error('RUSH_CHROMIUM is not set: ./dev shell sets it, where a Chromium is installed');
+  const server = await serve(0);
+  try {
+    const browser = await require('playwright-core').chromium.launch({
+      executablePath,
+      args: process.getuid?.() === 0 ? ['--no-sandbox'] : [], // its sandbox refuses root
+    });
+    return { browser, url: server.url, close: () => Promise.all([browser.close(), server.close()]) };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+/**
+ * Runs agreement.js in a page.
+ * @param {any} page of this server @param {string} folder of build/demo/ @param {any} [loadOptions]
+ */
+export function agreementInPage(page, folder, loadOptions) {
+  return page.evaluate(async (/** @type {any} */ { folder, loadOptions }) => {
+    const { agreement } = await import('/demo/shared/agreement.js');
+    const { load } = await import('/js/src/index.js');
+    const read = async (/** @type {string} */ file) => {
+      const response = await fetch(`/build/demo/${folder}/${file}`);
+      if (!response.ok) throw new Error(`${file}: ${response.status}`);
+      return new Uint8Array(await response.arrayBuffer());
+    };
+    return agreement({ load, read, loadOptions });
+  }, { folder, loadOptions });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { browser, url, close } = await start();
+  try {
+    const page = await browser.newPage();
+    await page.goto(`${url}/demo/`);
+    const results = [];
+    for (const folder of process.argv.slice(2)) {
+      results.push({ ...await agreementInPage(page, folder), host: `Chromium ${browser.version().split('.')[0]}` });
+    }
+    console.log(JSON.stringify(results));
+  } finally {
+    await close();
+  }
+}
