@@ -1,0 +1,32 @@
+/* Which of XNNPACK's micro-kernels run here. Only the files of this folder include it, and with it XNNPACK. */
+#ifndef RUSH_XNN_CONFIG_H
+#define RUSH_XNN_CONFIG_H
+
+#include <stddef.h>
+
+#include "xnnpack/config.h"
+#include "xnnpack/microfnptr.h"
+#include "xnnpack/microparams.h"
+
+typedef void (*rush_xnn_gemm_fn)(size_t m, size_t n, size_t k, const float *a, size_t a_stride,
+                                 const float *w, float *c, size_t c_stride, size_t block_stride,
+                                 const union xnn_f32_minmax_params *params);
+typedef void (*rush_xnn_igemm_fn)(size_t m, size_t n, size_t kc, size_t ks, const float **a,
+                                  const float *w, float *c, size_t c_stride, size_t block_stride,
+                                  size_t a_offset, const float *zero,
+                                  const union xnn_f32_minmax_params *params);
+
+/* Kernels by [whether they clamp][0: one row, 1: mr rows]. Rows without clamp may be NULL upstream; here
+ * the clamping one takes their place (its bounds are then infinite). */
+typedef struct rush_xnn_kernels {
+  size_t mr, nr;
+  rush_xnn_gemm_fn gemm[2][2];
+  rush_xnn_igemm_fn igemm[2][2];
+} rush_xnn_kernels;
+
+rush_xnn_kernels rush_xnn_gemm(void);
+
+/* How many columns of a packed matrix of k rows are best taken at a time; a multiple of nr, or n. */
+size_t rush_gemm_columns(size_t k, size_t n);
+
+#endif

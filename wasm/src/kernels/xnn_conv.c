@@ -1,0 +1,382 @@
+/* Convolution as an indirect matrix product: a tile is a few output pixels; for each kernel position
+ * it has the address of the input pixel that counts there, or of zeros. The addresses are made per tile, right before
+ * they are used: that costs a per cent of the product, needs no memory per layer and no second thought
+ * when shapes change. A tile that touches no border reads each kernel row as one run of pixels.
+ *
+ * A transposed convolution of stride s is s plain ones (per dimension), each with every s-th kernel position, for every
+ * s-th output pixel. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/conv.h"
+#include "kernels/gemm.h"
+#include "kernels/xnn_config.h"
+
+enum { MAX_MR = 8 };
+
+/* One dimension of one phase: output out0 + j * out_step, j < count, reads input j * in_step + off0 + t * off_step
+ * times kernel position k0 + t * k_step, t < taps. */
+typedef struct axis {
+  size_t taps, count, out0, out_step, in_step;
+  ptrdiff_t off0, off_step, k0, k_step;
+} axis;
+
+static size_t gcd(size_t a, size_t b) { return b == 0 ? a : gcd(b, a % b); }
+
+static size_t phases(const rush_conv *s, int d) { return s->transposed ? s->stride[d] : 1; }
+
+/* Everything of an axis that packing needs; the rest is 0. */
+static axis axis_taps(const rush_conv *s, int d, size_t phase) {
+  const size_t kernel = s->kernel[d], dilation = s->dilation[d], stride = s->stride[d];
+  if (!s->transposed) {
+    return (axis){.taps = kernel, .in_step = stride, .out_step = 1, .off_step = (ptrdiff_t)dilation, .k_step = 1};
+  }
+  /* Positions k with k * dilation = phase (mod stride), the last one first: their inputs then ascend. */
+  const size_t common = gcd(stride, dilation), step = stride / common;
+  axis a = {.in_step = 1, .out_step = stride, .off_step = (ptrdiff_t)(dilation / common), .k_step = -(ptrdiff_t)step};
+  for (size_t k = 0; k < step && k < kernel; k++) {
+    if (k * dilation % stride != phase) continue;
+    a.taps = (kernel - 1 - k) / step + 1;
+    a.k0 = (ptrdiff_t)(k + (a.taps - 1) * step);
+  }
+  return a;
+}
+
+static axis axis_of(const rush_conv *s, int d, size_t phase) {
+  axis a = axis_taps(s, d, phase);
+  if (!s->transposed) {
+    a.count = s->out[d];
+    a.off0 = -s->padding[d];
+    return a;
+  }
+  const ptrdiff_t stride = (ptrdiff_t)s->stride[d], padding = s->padding[d];
+  ptrdiff_t first = ((ptrdiff_t)phase - padding) % stride;
+  if (first < 0) first += stride;
+  a.out0 = (size_t)first;
+  a.count = s->out[d] > a.out0 ? (s->out[d] - a.out0 - 1) / s->stride[d] + 1 : 0;
+  a.off0 = (first + padding - a.k0 * (ptrdiff_t)s->dilation[d]) / stride; /* exact if there are taps */
+  return a;
+}
+
+/* ---- Packing --------------------------------------------------------------------------------- */
+
+/* Depth of the matrix of a phase: kernel positions times input channels. */
+static bool depth_of(const rush_conv *s, const axis *a, size_t *k) {
+  return !__builtin_mul_overflow(a[0].taps, a[1].taps, k) && !__builtin_mul_overflow(*k, a[2].taps, k) &&
+         !__builtin_mul_overflow(*k, s->in_c, k);
+}
+
+bool rush_conv_packed(const rush_conv *s, size_t *floats) {
+  if (rush_conv_is_depthwise(s)) {
+    const size_t channels = (s->groups + 3) / 4 * 4;
+    size_t rows;
+    return !__builtin_mul_overflow(s->kernel[0], s->kernel[1], &rows) &&
+           !__builtin_mul_overflow(rows, s->kernel[2], &rows) && !__builtin_add_overflow(rows, (size_t)1, &rows) &&
+           !__builtin_mul_overflow(rows, channels, floats);
+  }
+  size_t sum = 0;
+  for (size_t d = 0; d < phases(s, 0); d++) {
+    for (size_t h = 0; h < phases(s, 1); h++) {
+      for (size_t w = 0; w < phases(s, 2); w++) {
+        const axis a[3] = {axis_taps(s, 0, d), axis_taps(s, 1, h), axis_taps(s, 2, w)};
+        size_t k, one;
+        if (!depth_of(s, a, &k) || !rush_gemm_packed(k, s->out_c, &one) ||
+            __builtin_mul_overflow(one, s->groups, &one) || __builtin_add_overflow(sum, one, &sum))
+          return false;
+      }
+    }
+  }
+  *floats = sum;
+  return true;
+}
+
+static void pack_group(const rush_conv *s, const axis *a, size_t k, const float *w, const ptrdiff_t *strides,
+                       const float *bias, float *packed) {
+  const ptrdiff_t out = strides[s->transposed ? 1 : 0], in = strides[s->transposed ? 0 : 1];
+  const ptrdiff_t c = (ptrdiff_t)s->in_c;
+  rush_gemm_pack_bias(k, s->out_c, bias, packed);
+  const ptrdiff_t kw = (ptrdiff_t)s->kernel[2], kh = (ptrdiff_t)s->kernel[1];
+  const bool channels_last = in == 1 && (kw == 1 || strides[4] == c) && (kh == 1 || strides[3] == kw * c) &&
+                             (s->kernel[0] == 1 || strides[2] == kh * kw * c);
+  if (channels_last && !s->transposed) {
+    rush_gemm_pack_rows(k, 0, k, s->out_c, w, 1, out, packed);
+    return;
+  }
+  size_t first = 0;
+  for (size_t d = 0; d < a[0].taps; d++) {
+    for (size_t h = 0; h < a[1].taps; h++) {
+      for (size_t x = 0; x < a[2].taps; x++, first += s->in_c) {
+        const float *at = w + (a[0].k0 + (ptrdiff_t)d * a[0].k_step) * strides[2] +
+                          (a[1].k0 + (ptrdiff_t)h * a[1].k_step) * strides[3] +
+                          (a[2].k0 + (ptrdiff_t)x * a[2].k_step) * strides[4];
+        rush_gemm_pack_rows(k, first, s->in_c, s->out_c, at, in, out, packed);
+      }
+    }
+  }
+}
+
+void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5], const float *bias, float *packed) {
+  if (rush_conv_is_depthwise(s)) {
+    rush_dwconv_pack(s, w, strides, bias, packed);
+    return;
+  }
+  /* Dimension 0 of the weight counts the outputs, or (transposed) the inputs, of all groups. */
+  const ptrdiff_t group = strides[0] * (ptrdiff_t)(s->transposed ? s->in_c : s->out_c);
+  for (size_t d = 0; d < phases(s, 0); d++) {
+    for (size_t h = 0; h < phases(s, 1); h++) {
+      for (size_t x = 0; x < phases(s, 2); x++) {
+        const axis a[3] = {axis_taps(s, 0, d), axis_taps(s, 1, h), axis_taps(s, 2, x)};
+        size_t k = 0, one = 0;
+        depth_of(s, a, &k);
+        rush_gemm_packed(k, s->out_c, &one);
+        for (size_t g = 0; g < s->groups; g++, packed += one)
+          pack_group(s, a, k, w + (ptrdiff_t)g * group, strides, bias ? bias + g * s->out_c : NULL, packed);
+      }
+    }
+  }
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+typedef struct job {
+  const rush_conv *s;
+  axis a[3];
+  size_t depth, one;       /* rows of the matrix; floats of one packed group */
+  size_t in_pixel, out_pixel; /* floats */
+  const float *x, *packed; /* of one image; of this phase */
+  float *y;
+  const float **at; /* taps * mr addresses */
+  const float *zeros;
+  size_t g0, g1, first, columns; /* which groups, which outputs of each */
+  rush_xnn_igemm_fn kernel;
+  size_t mr, nr;
+  union xnn_f32_minmax_params params;
+} job;
+
+/* Where the window of an output pixel begins, per dimension. */
+typedef struct window {
+  ptrdiff_t at[3];
+} window;
+
+static window window_of(const job *j, size_t d, size_t h, size_t w) {
+  const axis *a = j->a;
+  return (window){{(ptrdiff_t)(d * a[0].in_step) + a[0].off0, (ptrdiff_t)(h * a[1].in_step) + a[1].off0,
+                   (ptrdiff_t)(w * a[2].in_step) + a[2].off0}};
+}
+
+static bool is_inside(const job *j, const window *w) {
+  for (int d = 0; d < 3; d++) {
+    const ptrdiff_t last = w->at[d] + (ptrdiff_t)(j->a[d].taps - 1) * j->a[d].off_step;
+    if (w->at[d] < 0 || last >= (ptrdiff_t)j->s->in[d]) return false;
+  }
+  return true;
+}
+
+static const float *pixel(const job *j, ptrdiff_t d, ptrdiff_t h, ptrdiff_t w) {
+  const ptrdiff_t height = (ptrdiff_t)j->s->in[1], width = (ptrdiff_t)j->s->in[2];
+  return j->x + ((d * height + h) * width + w) * (ptrdiff_t)j->in_pixel;
+}
+
+/* All windows are inside; kernel rows may be taken whole. Says how many addresses there are per pixel. */
+static size_t inner_addresses(const job *j, const window *w, size_t row_taps) {
+  const axis *a = j->a;
+  const size_t mr = j->mr;
+  const ptrdiff_t width = (ptrdiff_t)(j->s->in[2] * j->in_pixel), image = width * (ptrdiff_t)j->s->in[1];
+  const float *base[MAX_MR];
+  for (size_t p = 0; p < mr; p++) base[p] = pixel(j, w[p].at[0], w[p].at[1], w[p].at[2]);
+  const float **to = j->at;
+  for (size_t d = 0; d < a[0].taps; d++) {
+    for (size_t h = 0; h < a[1].taps; h++) {
+      ptrdiff_t off = (ptrdiff_t)d * a[0].off_step * image + (ptrdiff_t)h * a[1].off_step * width;
+      for (size_t x = 0; x < row_taps; x++, to += mr, off += a[2].off_step * (ptrdiff_t)j->in_pixel)
+        for (size_t p = 0; p < mr; p++) to[p] = base[p] + off;
+    }
+  }
+  return (size_t)(to - j->at) / mr;
+}
+
+static size_t border_addresses(const job *j, const window *w) {
+  const axis *a = j->a;
+  const size_t mr = j->mr;
+  for (size_t p = 0; p < mr; p++) {
+    const float **to = j->at + p;
+    for (size_t t = 0; t < a[0].taps; t++) {
+      const ptrdiff_t d = w[p].at[0] + (ptrdiff_t)t * a[0].off_step;
+      for (size_t u = 0; u < a[1].taps; u++) {
+        const ptrdiff_t h = w[p].at[1] + (ptrdiff_t)u * a[1].off_step;
+        const bool row = d >= 0 && d < (ptrdiff_t)j->s->in[0] && h >= 0 && h < (ptrdiff_t)j->s->in[1];
+        for (size_t v = 0; v < a[2].taps; v++, to += mr) {
+          const ptrdiff_t x = w[p].at[2] + (ptrdiff_t)v * a[2].off_step;
+          *to = row && x >= 0 && x < (ptrdiff_t)j->s->in[2] ? pixel(j, d, h, x) : j->zeros;
+        }
+      }
+    }
+  }
+  return a[0].taps * a[1].taps * a[2].taps;
+}
+
+/* m output pixels with these windows, at y and every y_step floats. */
+static void run_tile(const job *j, size_t m, window *w, float *y, size_t y_step) {
+  for (size_t p = m; p < j->mr; p++) w[p] = w[m - 1];
+  bool inside = true;
+  for (size_t p = 0; p < m && inside; p++) inside = is_inside(j, &w[p]);
+  size_t kc = j->s->in_c, ks;
+  if (inside) {
+    const bool whole = j->s->groups == 1 && j->a[2].off_step == 1;
+    if (whole) kc *= j->a[2].taps;
+    ks = inner_addresses(j, w, whole ? 1 : j->a[2].taps);
+  } else {
+    ks = border_addresses(j, w);
+  }
+  for (size_t g = j->g0; g < j->g1; g++) {
+    const float *packed = j->packed + g * j->one + j->first * (j->depth + 1);
+    j->kernel(m, j->columns, kc * sizeof(float), ks * j->mr * sizeof(void *), j->at, packed,
+              y + g * j->s->out_c + j->first, y_step * sizeof(float), j->nr * sizeof(float),
+              g * j->s->in_c * sizeof(float), j->zeros, &j->params);
+  }
+}
+
+static float *output(const job *j, size_t d, size_t h, size_t w) {
+  const rush_conv *s = j->s;
+  const axis *a = j->a;
+  return j->y + (((a[0].out0 + d * a[0].out_step) * s->out[1] + a[1].out0 + h * a[1].out_step) * s->out[2] +
+                 a[2].out0 + w * a[2].out_step) *
+                    j->out_pixel;
+}
+
+/* Tiles go on over the ends of rows where the output has no gaps. */
+static void run_image(const job *j) {
+  const axis *a = j->a;
+  const bool flat = !j->s->transposed;
+  const size_t y_step = a[2].out_step * j->out_pixel;
+  window w[MAX_MR];
+  size_t n = 0;
+  float *y = j->y;
+  for (size_t d = 0; d < a[0].count; d++) {
+    for (size_t h = 0; h < a[1].count; h++) {
+      for (size_t x = 0; x < a[2].count; x++) {
+        if (n == 0) y = output(j, d, h, x);
+        w[n++] = window_of(j, d, h, x);
+        if (n == j->mr) {
+          run_tile(j, n, w, y, y_step);
+          n = 0;
+        }
+      }
+      if (n > 0 && !flat) {
+        run_tile(j, n, w, y, y_step);
+        n = 0;
+      }
+    }
+  }
+  if (n > 0) run_tile(j, n, w, y, y_step);
+}
+
+static void run_images(job *j, const float *x, float *y) {
+  const rush_conv *s = j->s;
+  const size_t in = s->in[0] * s->in[1] * s->in[2] * j->in_pixel;
+  const size_t out = s->out[0] * s->out[1] * s->out[2] * j->out_pixel;
+  for (size_t b = 0; b < s->batch; b++) {
+    j->x = x + b * in;
+    j->y = y + b * out;
+    run_image(j);
+  }
+}
+
+/* A phase that no kernel position belongs to, or no input channels: the biases. */
+static void run_empty(const job *j, float *y, float min, float max) {
+  const rush_conv *s = j->s;
+  const size_t out = s->out[0] * s->out[1] * s->out[2] * j->out_pixel;
+  job image = *j;
+  for (size_t b = 0; b < s->batch; b++) {
+    image.y = y + b * out;
+    for (size_t d = 0; d < j->a[0].count; d++)
+      for (size_t h = 0; h < j->a[1].count; h++)
+        for (size_t g = 0; g < s->groups; g++)
+          rush_gemm(j->a[2].count, s->out_c, 0, NULL, 0, j->packed + g * j->one,
+                    output(&image, d, h, 0) + g * s->out_c, j->a[2].out_step * j->out_pixel, min, max);
+  }
+}
+
+static void run_phase(job *j, const float *x, float *y, float min, float max) {
+  const rush_conv *s = j->s;
+  if (j->depth == 0) {
+    run_empty(j, y, min, max);
+    return;
+  }
+  const size_t pixels = j->a[0].count * j->a[1].count * j->a[2].count;
+  j->g1 = s->groups;
+  j->columns = s->out_c;
+  if (s->groups > 1 || pixels * s->batch <= j->mr) {
+    run_images(j, x, y);
+    return;
+  }
+  const size_t step = rush_gemm_columns(j->depth, s->out_c);
+  for (j->first = 0; j->first < s->out_c; j->first += step) {
+    j->columns = s->out_c - j->first < step ? s->out_c - j->first : step;
+    run_images(j, x, y);
+  }
+}
+
+static bool is_product(const rush_conv *s) {
+  for (int d = 0; d < 3; d++)
+    if (s->kernel[d] != 1 || s->stride[d] != 1 || s->padding[d] != 0 || s->in[d] != s->out[d]) return false;
+  return !s->transposed || s->groups == 1;
+}
+
+bool rush_conv_scratch(const rush_conv *s, size_t *bytes) {
+  *bytes = 0;
+  if (rush_conv_is_depthwise(s) || is_product(s)) return true;
+  size_t taps, zeros;
+  if (__builtin_mul_overflow(s->kernel[0], s->kernel[1], &taps) ||
+      __builtin_mul_overflow(taps, s->kernel[2], &taps) ||
+      __builtin_mul_overflow(taps, MAX_MR * sizeof(void *), &taps) ||
+      __builtin_mul_overflow(s->in_c, sizeof(float), &zeros) || __builtin_add_overflow(zeros, (size_t)16, &zeros))
+    return false;
+  return !__builtin_add_overflow(taps, zeros, bytes);
+}
+
+void rush_conv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min, float max,
+                   void *scratch) {
+  const size_t pixels = s->out[0] * s->out[1] * s->out[2] * s->batch;
+  if (pixels == 0 || s->groups * s->out_c == 0) return;
+  if (rush_conv_is_depthwise(s)) {
+    rush_dwconv_run(s, x, packed, y, min, max);
+    return;
+  }
+  const size_t in_pixel = s->groups * s->in_c, out_pixel = s->groups * s->out_c;
+  if (is_product(s)) {
+    size_t one = 0;
+    rush_gemm_packed(s->in_c, s->out_c, &one);
+    for (size_t g = 0; g < s->groups; g++)
+      rush_gemm(pixels, s->out_c, s->in_c, x + g * s->in_c, in_pixel, packed + g * one, y + g * s->out_c,
+                out_pixel, min, max);
+    return;
+  }
+  const rush_xnn_kernels kernels = rush_xnn_gemm();
+  const bool clamped = !(min == -INFINITY && max == INFINITY);
+  const bool many = pixels > 1 && kernels.mr <= MAX_MR;
+  const size_t taps = s->kernel[0] * s->kernel[1] * s->kernel[2];
+  float *zeros = (float *)((const float **)scratch + taps * MAX_MR);
+  memset(zeros, 0, s->in_c * sizeof(float) + 16);
+  for (size_t d = 0; d < phases(s, 0); d++) {
+    for (size_t h = 0; h < phases(s, 1); h++) {
+      for (size_t w = 0; w < phases(s, 2); w++) {
+        job j = {.s = s, .a = {axis_of(s, 0, d), axis_of(s, 1, h), axis_of(s, 2, w)}};
+        j.in_pixel = in_pixel;
+        j.out_pixel = out_pixel;
+        j.packed = packed;
+        j.at = scratch;
+        j.zeros = zeros;
+        j.mr = many ? kernels.mr : 1;
+        j.nr = kernels.nr;
+        j.kernel = kernels.igemm[clamped][many];
+        j.params.scalar.min = min;
+        j.params.scalar.max = max;
+        depth_of(s, j.a, &j.depth);
+        rush_gemm_packed(j.depth, s->out_c, &j.one);
+        packed += s->groups * j.one;
+        run_phase(&j, x, y, min, max);
+      }
+    }
+  }
+}

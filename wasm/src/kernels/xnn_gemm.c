@@ -1,0 +1,248 @@
+#include "kernels/gemm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/tile.h"
+#include "kernels/xnn_config.h"
+
+size_t rush_gemm_nr(void) { return xnn_init_f32_gemm_config()->nr; }
+
+bool rush_gemm_packed(size_t k, size_t n, size_t *floats) {
+  size_t nr = rush_gemm_nr(), columns, rows;
+  if (__builtin_add_overflow(n, nr - 1, &columns) || __builtin_add_overflow(k, (size_t)1, &rows)) return false;
+  return !__builtin_mul_overflow(columns / nr * nr, rows, floats);
+}
+
+/* Columns j.. of b, at most four, as rows of the packed block: to[i * nr + 0..3]. */
+static void pack_transposed(size_t k, size_t columns, const float *b, size_t stride_n, size_t nr, float *to) {
+  size_t i = 0;
+  if (columns == 4) {
+    for (; i + 4 <= k; i += 4, b += 4, to += 4 * nr) {
+      f4 v0 = f4_load(b), v1 = f4_load(b + stride_n), v2 = f4_load(b + 2 * stride_n),
+         v3 = f4_load(b + 3 * stride_n);
+      f4_transpose(&v0, &v1, &v2, &v3);
+      f4_store(to, v0);
+      f4_store(to + nr, v1);
+      f4_store(to + 2 * nr, v2);
+      f4_store(to + 3 * nr, v3);
+    }
+  }
+  for (; i < k; i++, b++, to += nr)
+    for (size_t j = 0; j < 4; j++) to[j] = j < columns ? b[j * stride_n] : 0;
+}
+
+static void pack_block(size_t k, size_t columns, const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n, size_t nr,
+                       float *to) {
+  if (stride_k == 1 && stride_n >= 0) {
+    for (size_t j = 0; j < nr; j += 4) {
+      size_t n = j >= columns ? 0 : columns - j < 4 ? columns - j : 4;
+      pack_transposed(n == 0 ? 0 : k, n, b + (n == 0 ? 0 : j * (size_t)stride_n), (size_t)stride_n, nr, to + j);
+      if (n == 0)
+        for (size_t i = 0; i < k; i++) memset(to + j + i * nr, 0, 4 * sizeof *to);
+    }
+  } else if (stride_n == 1 && columns == nr) {
+    for (size_t i = 0; i < k; i++, b += stride_k, to += nr)
+      for (size_t j = 0; j < nr; j += 4) f4_store(to + j, f4_load(b + j));
+  } else {
+    for (size_t i = 0; i < k; i++, b += stride_k, to += nr)
+      for (size_t j = 0; j < nr; j++) to[j] = j < columns ? b[(ptrdiff_t)j * stride_n] : 0;
+  }
+}
+
+void rush_gemm_pack_bias(size_t k, size_t n, const float *bias, float *packed) {
+  const size_t nr = rush_gemm_nr();
+  for (size_t j = 0; j < n; j += nr, packed += nr * (k + 1))
+    for (size_t i = 0; i < nr; i++) packed[i] = bias != NULL && j + i < n ? bias[j + i] : 0;
+}
+
+void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b, ptrdiff_t stride_k,
+                         ptrdiff_t stride_n, float *packed) {
+  const size_t nr = rush_gemm_nr();
+  if (rows == 0) return;
+  for (size_t j = 0; j < n; j += nr, packed += nr * (k + 1)) {
+    pack_block(rows, n - j < nr ? n - j : nr, b + (ptrdiff_t)j * stride_n, stride_k, stride_n, nr,
+               packed + (first + 1) * nr);
+  }
+}
+
+void rush_gemm_pack(size_t k, size_t n, const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n,
+                    const float *bias, float *packed) {
+  rush_gemm_pack_bias(k, n, bias, packed);
+  rush_gemm_pack_rows(k, 0, k, n, b, stride_k, stride_n, packed);
+}
+
+/* No product to make: the biases. */
+static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t ldc, float min, float max) {
+  const size_t nr = rush_gemm_nr();
+  for (size_t j = 0; j < n; j++) {
+    float v = packed[j / nr * nr + j % nr];
+    v = v < min ? min : v;
+    v = v > max ? max : v;
+    for (size_t i = 0; i < m; i++) c[i * ldc + j] = v;
+  }
+}
+
+/* One row: XNNPACK's kernel waits for each of its two sums. Here are eight, over four blocks of columns. */
+static void one_row(size_t n, size_t k, const float *a, const float *packed, float *c, float min, float max) {
+  enum { NR = 8, BLOCKS = 4 };
+  const f4 lo = f4_set(min), hi = f4_set(max);
+  const size_t block = NR * (k + 1);
+  for (size_t j = 0; j < n; j += NR * BLOCKS, packed += BLOCKS * block) {
+    const float *w[BLOCKS];
+    f4 sum[BLOCKS][2];
+    size_t blocks = (n - j + NR - 1) / NR;
+    if (blocks > BLOCKS) blocks = BLOCKS;
+    for (size_t t = 0; t < BLOCKS; t++) {
+      w[t] = packed + (t < blocks ? t : 0) * block;
+      sum[t][0] = f4_load(w[t]);
+      sum[t][1] = f4_load(w[t] + 4);
+      w[t] += NR;
+    }
+    if (blocks == BLOCKS) {
+      for (size_t i = 0; i < k; i++) {
+        f4 x = f4_set(a[i]);
+        for (size_t t = 0; t < BLOCKS; t++, w[t - 1] += NR) {
+          sum[t][0] = f4_madd(x, f4_load(w[t]), sum[t][0]);
+          sum[t][1] = f4_madd(x, f4_load(w[t] + 4), sum[t][1]);
+        }
+      }
+    } else {
+      for (size_t t = 0; t < blocks; t++) {
+        f4 odd0 = f4_set(0), odd1 = odd0;
+        size_t i = 0;
+        for (; i + 2 <= k; i += 2, w[t] += 2 * NR) {
+          f4 x = f4_set(a[i]), y = f4_set(a[i + 1]);
+          sum[t][0] = f4_madd(x, f4_load(w[t]), sum[t][0]);
+          sum[t][1] = f4_madd(x, f4_load(w[t] + 4), sum[t][1]);
+          odd0 = f4_madd(y, f4_load(w[t] + 8), odd0);
+          odd1 = f4_madd(y, f4_load(w[t] + 12), odd1);
+        }
+        if (i < k) {
+          f4 x = f4_set(a[i]);
+          sum[t][0] = f4_madd(x, f4_load(w[t]), sum[t][0]);
+          sum[t][1] = f4_madd(x, f4_load(w[t] + 4), sum[t][1]);
+        }
+        sum[t][0] += odd0;
+        sum[t][1] += odd1;
+      }
+    }
+    for (size_t t = 0; t < blocks; t++) {
+      for (size_t h = 0; h < 2; h++) {
+        size_t at = j + t * NR + 4 * h;
+        if (at >= n) break;
+        f4 v = f4_clamp(sum[t][h], lo, hi);
+        if (n - at >= 4) {
+          f4_store(c + at, v);
+        } else {
+          f4_store_part(c + at, v, n - at);
+        }
+      }
+    }
+  }
+}
+
+size_t rush_gemm_columns(size_t k, size_t n) {
+  /* Of the packed matrix, what stays in the second-level cache while all rows pass by. */
+  enum { CACHE = 256 * 1024 };
+  const size_t nr = rush_gemm_nr();
+  size_t columns = CACHE / sizeof(float) / (k + 1) / nr * nr;
+  if (columns < 4 * nr) columns = 4 * nr;
+  return columns < n ? columns : n;
+}
+
+void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *packed, float *c,
+               size_t ldc, float min, float max) {
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    only_bias(m, n, packed, c, ldc, min, max);
+    return;
+  }
+  const rush_xnn_kernels config = rush_xnn_gemm();
+  if (m == 1 && config.nr == 8) {
+    one_row(n, k, a, packed, c, min, max);
+    return;
+  }
+  union xnn_f32_minmax_params params = {{min, max}};
+  const bool clamped = !(min == -INFINITY && max == INFINITY);
+  const size_t nr = config.nr, mr = m == 1 ? 1 : config.mr;
+  const rush_xnn_gemm_fn kernel = config.gemm[clamped][m == 1 ? 0 : 1];
+  const size_t step = m <= mr ? n : rush_gemm_columns(k, n);
+  for (size_t j = 0; j < n; j += step, packed += step * (k + 1)) {
+    const size_t columns = n - j < step ? n - j : step;
+    for (size_t i = 0; i < m; i += mr) {
+      kernel(m - i < mr ? m - i : mr, columns, k * sizeof(float), a + i * lda, lda * sizeof(float), packed,
+             c + i * ldc + j, ldc * sizeof(float), nr * sizeof(float), &params);
+    }
+  }
+}
+
+/* c[n] = sum of a[i] * b[i][n]: 32 columns at a time stay in registers. */
+static void row_times_rows(size_t n, size_t k, const float *a, const float *b, ptrdiff_t stride_k, float *c) {
+  size_t j = 0;
+  for (; j + 32 <= n; j += 32) {
+    f4 sum[8];
+    for (int t = 0; t < 8; t++) sum[t] = f4_set(0);
+    const float *p = b + j;
+    for (size_t i = 0; i < k; i++, p += stride_k) {
+      f4 x = f4_set(a[i]);
+      for (int t = 0; t < 8; t++) sum[t] = f4_madd(x, f4_load(p + 4 * t), sum[t]);
+    }
+    for (int t = 0; t < 8; t++) f4_store(c + j + 4 * t, sum[t]);
+  }
+  for (; j + 4 <= n; j += 4) {
+    f4 even = f4_set(0), odd = even;
+    const float *p = b + j;
+    size_t i = 0;
+    for (; i + 2 <= k; i += 2, p += 2 * stride_k) {
+      even = f4_madd(f4_set(a[i]), f4_load(p), even);
+      odd = f4_madd(f4_set(a[i + 1]), f4_load(p + stride_k), odd);
+    }
+    if (i < k) even = f4_madd(f4_set(a[i]), f4_load(p), even);
+    f4_store(c + j, even + odd);
+  }
+  for (; j < n; j++) {
+    float sum = 0;
+    for (size_t i = 0; i < k; i++) sum += a[i] * b[(ptrdiff_t)i * stride_k + (ptrdiff_t)j];
+    c[j] = sum;
+  }
+}
+
+/* c[n] = sum of a[i] * b[n][i]: four columns at a time share the loads of a. */
+static void row_times_columns(size_t n, size_t k, const float *a, const float *b, ptrdiff_t stride_n, float *c) {
+  for (size_t j = 0; j < n; j += 4) {
+    size_t columns = n - j < 4 ? n - j : 4;
+    const float *p[4];
+    f4 sum[4], more[4];
+    for (size_t t = 0; t < 4; t++) {
+      p[t] = b + (ptrdiff_t)(j + (t < columns ? t : 0)) * stride_n;
+      sum[t] = more[t] = f4_set(0);
+    }
+    size_t i = 0;
+    for (; i + 8 <= k; i += 8) {
+      f4 x = f4_load(a + i), y = f4_load(a + i + 4);
+      for (size_t t = 0; t < 4; t++) {
+        sum[t] = f4_madd(x, f4_load(p[t] + i), sum[t]);
+        more[t] = f4_madd(y, f4_load(p[t] + i + 4), more[t]);
+      }
+    }
+    float total[4];
+    for (size_t t = 0; t < 4; t++) total[t] = f4_sum(sum[t] + more[t]);
+    for (; i < k; i++)
+      for (size_t t = 0; t < 4; t++) total[t] += a[i] * p[t][i];
+    for (size_t t = 0; t < columns; t++) c[j + t] = total[t];
+  }
+}
+
+bool rush_gemm_unpacked(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
+                        ptrdiff_t stride_k, ptrdiff_t stride_n, float *c, size_t ldc) {
+  if (m > 3 || (stride_k != 1 && stride_n != 1)) return false;
+  for (size_t i = 0; i < m; i++) {
+    if (stride_n == 1) {
+      row_times_rows(n, k, a + i * lda, b, stride_k, c + i * ldc);
+    } else {
+      row_times_columns(n, k, a + i * lda, b, stride_n, c + i * ldc);
+    }
+  }
+  return true;
+}
