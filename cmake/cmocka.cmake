@@ -1,0 +1,23 @@
+# Gives the target `cmocka`: the machine's library, or for wasm its one source file compiled here.
+if(EMSCRIPTEN)
+  set(RUSH_CMOCKA_SOURCE "" CACHE PATH "cmocka's source, for C tests as wasm")
+  if(NOT EXISTS "${RUSH_CMOCKA_SOURCE}/src/cmocka.c")
+    return()
+  endif()
+  add_library(cmocka STATIC ${RUSH_CMOCKA_SOURCE}/src/cmocka.c)
+  target_include_directories(cmocka SYSTEM PUBLIC ${RUSH_CMOCKA_SOURCE}/include)
+  target_compile_definitions(cmocka PRIVATE HAVE_INTTYPES_H HAVE_MALLOC_H HAVE_STDINT_H
+    HAVE_STRINGS_H HAVE_UNISTD_H HAVE_TIME_H HAVE_SIGNAL_H HAVE_CLOCK_GETTIME HAVE_STRUCT_TIMESPEC
+    HAVE_GCC_THREAD_LOCAL_STORAGE)
+  target_compile_options(cmocka PRIVATE -w)
+  set_target_properties(cmocka PROPERTIES C_EXTENSIONS ON)
+else()
+  find_library(CMOCKA_LIBRARY cmocka)
+  find_path(CMOCKA_INCLUDE_DIR cmocka.h)
+  if(NOT CMOCKA_LIBRARY OR NOT CMOCKA_INCLUDE_DIR)
+    return()
+  endif()
+  add_library(cmocka INTERFACE)
+  target_include_directories(cmocka SYSTEM INTERFACE ${CMOCKA_INCLUDE_DIR})
+  target_link_libraries(cmocka INTERFACE ${CMOCKA_LIBRARY})
+endif()

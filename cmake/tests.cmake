@@ -1,0 +1,31 @@
+# rushlight_c_test(NAME SOURCE... [KERNELS] [TIMEOUT seconds]): a cmocka program that ctest runs,
+# natively and (in Node) as wasm. It may include the runtime's internal headers as "base/base.h";
+# with KERNELS XNNPACK's too. Files are found through RUSH_TEST_DIR (the source's folder) and
+# RUSH_BUILD_DIR.
+include(cmocka)
+function(rushlight_c_test name)
+  cmake_parse_arguments(arg "KERNELS" "TIMEOUT" "" ${ARGN})
+  if(NOT TARGET cmocka)
+    message(WARNING "cmocka is not found: the C test ${name} is left out")
+    return()
+  endif()
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE rushlight cmocka)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/wasm/src)
+  if(arg_KERNELS)
+    target_link_libraries(${name} PRIVATE xnnpack)
+  endif()
+  target_compile_definitions(${name} PRIVATE RUSH_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
+                             RUSH_BUILD_DIR="${CMAKE_BINARY_DIR}")
+  # assert() is the test's business in every build.
+  target_compile_options(${name} PRIVATE -UNDEBUG)
+  rushlight_warnings(${name})
+  if(EMSCRIPTEN)
+    rushlight_wasm_test(${name})
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+endfunction()
