@@ -1,0 +1,116 @@
+// Bytes to a model: chunks go to the place that the loader names, one copy each.
+
+import { Engine } from './engine.js';
+import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';
+import { Model } from './model.js';
+import { createRuntime } from './runtime.js';
+import { gotHtml, open } from './source.js';
+
+/**
+ * @typedef {import('./source.js').Source} Source
+ * @typedef {import('./engine.js').Description} Description
+ *
+ * @typedef {object} LoadOptions
+ * @property {AbortSignal} [signal] stops loading at any moment and frees what it took
+ * @property {(progress: Progress) => void} [onProgress]
+ * @property {import('./runtime.js').WasmOption} [wasm] the wasm binary, where it does not lie beside this package
+ * @property {'auto' | import('./runtime.js').BackendName} [backend]
+ * @property {RequestInit} [request] for fetch(): headers, credentials and so on
+ *
+ * @typedef {{ loaded: number, total: number | null }} Progress in bytes; total is null until the header has arrived
+ *
+ * @typedef {Description & { bytes: number }} Plan
+ */
+
+/** The first bytes of a file. (In HTML the first one is "<", perhaps behind spaces and a byte order mark.) */
+const MAGIC = [0x89, 0x52, 0x55, 0x53, 0x48, 0x0d, 0x0a, 0x1a];
+
+/** @param {Uint8Array} start @param {string} name */
+function checkStart(start, name) {
+  if (MAGIC.every((b, i) => i >= start.length || start[i] === b)) return;
+  const text = new TextDecoder().decode(start.subarray(0, 64)).trimStart();
+  if (text.startsWith('<')) throw gotHtml(name, 'a .rush file');
+}
+
+/**
+ * Streams a source into a new engine until it is complete, or `enough` says so.
+ * @param {Source} source @param {LoadOptions} options @param {(engine: Engine) => boolean} enough
+ * @returns {Promise<{ engine: Engine, name: string }>}
+ */
+async function stream(source, options, enough) {
+  const { signal, onProgress } = options;
+  throwIfAborted(signal, 'loading');
+  // The wasm compiles while the first bytes arrive.
+  const [opened, runtime] = await Promise.allSettled([open(source, options), createRuntime(options)]);
+  if (opened.status === 'rejected') throw opened.reason;
+  const { name, chunks } = opened.value;
+  if (runtime.status === 'rejected') {
+    await chunks[Symbol.asyncIterator]().return?.();
+    throw runtime.reason;
+  }
+  throwIfAborted(signal, `loading ${name}`);
+  const engine = new Engine(runtime.value);
+  let loaded = 0;
+  try {
+    for await (const chunk of chunks) {
+      throwIfAborted(signal, `loading ${name}`);
+      if (loaded === 0) checkStart(chunk, name);
+      const used = engine.feed(chunk);
+      loaded += used;
+      if (used < chunk.length) {
+        throw new RushlightError('bad-file', `${name} goes on behind its end: the header says ${engine.total()} bytes`, { source: name, expected: engine.total() });
+      }
+      onProgress?.({ loaded, total: engine.total() || null });
+      throwIfAborted(signal, `loading ${name}`);
+      if (enough(engine)) return { engine, name };
+    }
+    const total = engine.total();
+    if (loaded < total || total === 0) {
+      throw new RushlightError('truncated', `${name} is cut off: got ${loaded} of ${total || 'at least 64'} bytes`, { source: name, expected: total, actual: loaded });
+    }
+    return { engine, name };
+  } catch (e) {
+    engine.destroy();
+    throw name && e instanceof RushlightError && e.code === 'bad-file' && !e.message.includes(name)
+      ? new RushlightError(e.code, `${name}: ${e.message}`, { source: name, cause: e })
+      : e;
+  }
+}
+
+const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request'];
+
+/**
+ * Loads a model.
+ * @param {Source} source a URL (in Node also a path), Response, Blob, ReadableStream or bytes
+ * @param {LoadOptions} [options]
+ * @returns {Promise<Model>}
+ */
+export async function load(source, options = {}) {
+  checkOptions('load', options, OPTIONS);
+  if (options.onProgress !== undefined && typeof options.onProgress !== 'function') throw badArgument('load: onProgress is a function');
+  const { engine, name } = await stream(source, options, () => false);
+  try {
+    engine.finish();
+    return new Model(engine, /** @type {Description} */ (engine.head()), name);
+  } catch (e) {
+    engine.destroy();
+    throw e;
+  }
+}
+
+/**
+ * Reads only a file's head: what the model takes and gives, its operators, those that this runtime
+ * lacks, and how large it is. The download stops there.
+ * @param {Source} source
+ * @param {LoadOptions} [options]
+ * @returns {Promise<Plan>}
+ */
+export async function plan(source, options = {}) {
+  checkOptions('plan', options, OPTIONS);
+  /** @type {Description | undefined} */
+  let head;
+  const { engine } = await stream(source, options, (e) => (head = e.head()) !== undefined);
+  const bytes = engine.total();
+  engine.destroy();
+  return { .../** @type {Description} */ (head), bytes };
+}

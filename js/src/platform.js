@@ -1,0 +1,39 @@
+// What differs between Node and a page. Nothing is imported: bundlers see no `node:` module.
+
+/**
+ * A module of Node (and Deno and Bun), undefined in a page.
+ * @template {'node:fs' | 'node:url'} N @param {N} name
+ * @returns {(N extends 'node:fs' ? typeof import('node:fs') : typeof import('node:url')) | undefined}
+ */
+export function builtin(name) {
+  return /** @type {any} */ (globalThis).process?.getBuiltinModule?.(name);
+}
+
+/** The path of a local file if this is Node and the source names one. @param {string | URL} source */
+export function asPath(source) {
+  if (!builtin('node:fs')) return undefined;
+  const text = String(source);
+  if (text.startsWith('file:')) return builtin('node:url')?.fileURLToPath(text);
+  return /^[a-z][a-z0-9+.-]+:/i.test(text) ? undefined : text; // "C:\m.rush" has one letter before the colon
+}
+
+/** Lets the event loop turn once, so that timers, clicks and aborts get through. @returns {Promise<void>} */
+export function breathe() {
+  const { setImmediate } = /** @type {any} */ (globalThis);
+  if (setImmediate) return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => { // a timer would wait 4 ms
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => { port1.close(); resolve(); };
+    port2.postMessage(0);
+  });
+}
+
+/**
+ * Runs `make` at most once at a time; a failure is forgotten, so the next call retries.
+ * @template T @param {() => Promise<T>} make @returns {() => Promise<T>}
+ */
+export function once(make) {
+  /** @type {Promise<T> | undefined} */
+  let p;
+  return () => (p ??= make().catch((e) => { p = undefined; throw e; }));
+}

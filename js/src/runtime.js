@@ -1,0 +1,153 @@
+// Which wasm binary, and an instance of it. The only file that imports the glue.
+
+import relaxedGlue from '../wasm/rushlight-relaxed.mjs';
+import simdGlue from '../wasm/rushlight-simd.mjs';
+import { RushlightError, badArgument } from './errors.js';
+import { Memory } from './memory.js';
+import { asPath, builtin, once } from './platform.js';
+import { checkResponse, fetchSource, gotHtml } from './source.js';
+
+/**
+ * @typedef {'simd' | 'relaxed'} BackendName
+ * @typedef {{ name: BackendName, reason: string }} Backend which binary runs, and why
+ * @typedef {string | URL | Response | WebAssembly.Module | ArrayBuffer | ArrayBufferView} WasmSource
+ * @typedef {WasmSource | { simd?: WasmSource, relaxed?: WasmSource }} WasmOption
+ *   one binary, or one for each backend
+ *
+ * @typedef {Record<CName, (...args: number[]) => number>} C the functions of rushlight.h and wasm/bridge
+ * @typedef {{ c: C, memory: Memory, backend: Backend }} Runtime
+ */
+
+/** @typedef {(
+ *   | '_malloc' | '_free' | '_rush_bridge_ctx_create' | '_rush_bridge_total' | '_rush_bridge_step'
+ *   | '_rush_bridge_profile' | '_rush_bridge_backend' | '_rush_status_name' | '_rush_version' | '_rush_has_op'
+ *   | '_rush_ctx_destroy' | '_rush_ctx_error' | '_rush_ctx_memory' | '_rush_free' | '_rush_loader_create'
+ *   | '_rush_loader_destroy' | '_rush_loader_window' | '_rush_loader_advance' | '_rush_loader_head'
+ *   | '_rush_loader_finish' | '_rush_model_destroy' | '_rush_model_describe' | '_rush_model_find_method'
+ *   | '_rush_model_test_count' | '_rush_session_create' | '_rush_session_destroy' | '_rush_session_begin'
+ *   | '_rush_session_result' | '_rush_session_verify' | '_rush_session_profile_rows' | '_rush_session_reset'
+ *   | '_rush_session_trim' | '_rush_value_retain' | '_rush_value_release' | '_rush_tensor_create'
+ *   | '_rush_tensor_inspect' | '_rush_tensor_make_contiguous' | '_rush_str_create' | '_rush_str_bytes'
+ *   | '_rush_list_create' | '_rush_tuple_create' | '_rush_dict_create' | '_rush_complex_create'
+ *   | '_rush_complex_get' | '_rush_items'
+ * )} CName wasm/bridge/exports.txt
+ */
+
+const GLUE = { simd: simdGlue, relaxed: relaxedGlue };
+export const BACKENDS = /** @type {const} */ (['simd', 'relaxed']);
+
+// Two modules of one function each. 36 bytes: less than the import of a library that holds the same
+// bytes (wasm-feature-detect), and this package needs nothing else.
+const HEAD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10];
+const PROBES = {
+  simd: [10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11], // i8x16.popcnt(i8x16.splat(0))
+  relaxed: [15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11], // i8x16.relaxed_swizzle
+};
+/** Whether the engine can run a binary. @param {BackendName} name */
+export const supports = (name) => WebAssembly.validate(new Uint8Array([...HEAD, ...PROBES[name]]));
+
+// The literal `new URL(..., import.meta.url)` is what bundlers look for.
+const compiled = {
+  simd: once(() => compile(new URL('../wasm/rushlight-simd.wasm', import.meta.url))),
+  relaxed: once(() => compile(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url))),
+};
+
+/** @param {WasmSource} source @returns {Promise<WebAssembly.Module>} */
+async function compile(source) {
+  if (source instanceof WebAssembly.Module) return source;
+  let name = 'the bytes given as `wasm`';
+  try {
+    if (typeof source === 'string' || source instanceof URL) {
+      name = String(source);
+      const path = asPath(source);
+      source = path === undefined
+        ? await fetchSource(source)
+        : await /** @type {typeof import('node:fs')} */ (builtin('node:fs')).promises.readFile(path);
+    }
+    if (source instanceof Response) {
+      name = source.url || name;
+      checkResponse(source, name, 'the wasm');
+      if (/^application\/wasm/i.test(source.headers.get('content-type') ?? '')) {
+        return await WebAssembly.compileStreaming(source);
+      }
+      source = await source.arrayBuffer(); // a server that does not know .wasm
+    }
+    const bytes = /** @type {BufferSource} */ (source);
+    if (firstByte(bytes) === 0x3c) throw gotHtml(name, 'the wasm');
+    return await WebAssembly.compile(bytes);
+  } catch (e) {
+    if (e instanceof RushlightError) throw e;
+    throw new RushlightError('unsupported', `cannot compile ${name}: ${e instanceof Error ? e.message : e}`, { source: name, cause: e });
+  }
+}
+
+/** @param {BufferSource} bytes */
+const firstByte = (bytes) =>
+  (ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes))[0];
+
+/** @param {string} wanted @returns {Backend} */
+function choose(wanted) {
+  if (!supports('simd')) throw new RushlightError('unsupported', 'this engine has no WebAssembly SIMD, which Rushlight needs');
+  if (wanted === 'auto') {
+    return supports('relaxed')
+      ? { name: 'relaxed', reason: 'this engine has relaxed SIMD' }
+      : { name: 'simd', reason: 'this engine has no relaxed SIMD' };
+  }
+  if (wanted !== 'simd' && wanted !== 'relaxed') {
+    throw badArgument(`there is no backend "${wanted}"; known are auto, ${BACKENDS.join(', ')}`, { expected: ['auto', ...BACKENDS], actual: wanted });
+  }
+  if (!supports(wanted)) throw new RushlightError('unsupported', 'this engine has no relaxed SIMD: use the backend "auto" or "simd"');
+  return { name: wanted, reason: 'asked for by the option `backend`' };
+}
+
+/** @param {unknown} wasm @returns {wasm is { simd?: WasmSource, relaxed?: WasmSource }} */
+const isPerBackend = (wasm) =>
+  typeof wasm === 'object' && wasm !== null && Object.getPrototypeOf(wasm) === Object.prototype;
+
+/**
+ * Makes an instance with a memory of its own. Modules that this package finds by itself are compiled once.
+ * @param {{ wasm?: WasmOption, backend?: string }} options
+ * @returns {Promise<Runtime>}
+ */
+export async function createRuntime({ wasm, backend: wanted = 'auto' }) {
+  let backend = choose(wanted);
+  if (isPerBackend(wasm)) {
+    if (wanted === 'auto' && !wasm[backend.name] && wasm.simd) backend = { name: 'simd', reason: '`wasm` gives no other binary' };
+    wasm = wasm[backend.name];
+    if (wasm === undefined) throw badArgument(`\`wasm\` has no binary for the backend "${backend.name}"`);
+  }
+  const module = wasm === undefined ? await compiled[backend.name]() : await compile(wasm);
+  const runtime = await instantiate(module, backend);
+  const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c._rush_bridge_backend()));
+  if (name !== backend.name) {
+    if (wanted !== 'auto') throw badArgument(`the binary given as \`wasm\` is "${name}", not "${wanted}"`, { expected: wanted, actual: name });
+    runtime.backend = { name, reason: 'the binary given as `wasm`' };
+  }
+  return runtime;
+}
+
+/** @param {WebAssembly.Module} module @param {Backend} backend @returns {Promise<Runtime>} */
+async function instantiate(module, backend) {
+  /** @type {WebAssembly.Memory | undefined} */
+  let memory;
+  try {
+    const c = await new Promise((resolve, reject) => {
+      GLUE[backend.name]({
+        /** The names inside are short ones; the memory is the one that is a memory. @param {WebAssembly.Imports} imports @param {(i: WebAssembly.Instance) => void} done */
+        instantiateWasm(imports, done) {
+          WebAssembly.instantiate(module, imports).then((instance) => {
+            memory = /** @type {WebAssembly.Memory} */ (
+              Object.values(instance.exports).find((e) => e instanceof WebAssembly.Memory));
+            done(instance);
+          }).catch(reject);
+          return {};
+        },
+      }).then(resolve, reject);
+    });
+    if (!memory) throw new Error('the module exports no memory');
+    return { c, memory: new Memory(memory), backend };
+  } catch (e) {
+    const code = e instanceof RangeError ? 'out-of-memory' : 'unsupported';
+    throw new RushlightError(code, `cannot start the wasm (is it of the same version as this package?): ${e instanceof Error ? e.message : e}`, { cause: e });
+  }
+}

@@ -1,0 +1,129 @@
+// Where a model comes from: whatever it is becomes chunks of bytes, in order, never put together.
+
+import { RushlightError, badArgument, throwIfAborted } from './errors.js';
+import { asPath, builtin } from './platform.js';
+
+/**
+ * @typedef {string | URL | Response | Blob | ReadableStream<Uint8Array> | ArrayBuffer | ArrayBufferView} Source
+ *   a URL (in Node also a path), or what holds the bytes
+ *
+ * @typedef {object} Opened
+ * @property {AsyncIterable<Uint8Array>} chunks
+ * @property {string} name for messages
+ */
+
+/** Bytes in memory are handed on in pieces of this size, so that progress and aborts get through. */
+const PIECE = 1 << 20;
+
+/** @param {Uint8Array} bytes */
+async function* pieces(bytes) {
+  for (let at = 0; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
+}
+
+/** Safari's streams are not iterable. @param {ReadableStream<Uint8Array>} stream @param {AbortSignal} [signal] */
+async function* chunksOf(stream, signal) {
+  const reader = stream.getReader();
+  const abort = () => void reader.cancel(signal?.reason).catch(() => {});
+  signal?.addEventListener('abort', abort);
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      if (!(value instanceof Uint8Array)) throw badArgument('the stream gives something else than Uint8Array chunks');
+      yield value;
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    void reader.cancel().catch(() => {}); // stops the download if it was left early
+  }
+}
+
+/** @param {string} name @param {unknown} cause */
+const unreachable = (name, cause) =>
+  new RushlightError('network', `cannot read ${name}: ${cause instanceof Error ? describe(cause) : cause}`, { source: name, cause });
+
+/** fetch() says "fetch failed" and why in its cause. @param {Error} e */
+const describe = (e) => (e.cause instanceof Error ? `${e.message} (${e.cause.message})` : e.message);
+
+/** @param {string} path @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */
+async function* fileChunks(path, signal) {
+  const fs = /** @type {typeof import('node:fs')} */ (builtin('node:fs'));
+  try {
+    yield* fs.createReadStream(path, { highWaterMark: PIECE, signal });
+  } catch (e) {
+    throwIfAborted(signal, `reading ${path}`);
+    throw unreachable(path, e);
+  }
+}
+
+/**
+ * Refuses an answer that is an error, or a page. A model is never text, so the type is enough.
+ * @param {Response} response @param {string} name @param {string} wanted
+ */
+export function checkResponse(response, name, wanted) {
+  if (!response.ok) {
+    const actual = `${response.status} ${response.statusText}`.trim();
+    throw new RushlightError('network', `HTTP ${actual} for ${name}`, { source: name, actual: response.status });
+  }
+  if (/^text\/html/i.test(response.headers.get('content-type') ?? '')) throw gotHtml(name, wanted);
+}
+
+/** @param {string} name @param {string} wanted */
+export const gotHtml = (name, wanted) =>
+  new RushlightError('bad-file', `got HTML from ${name} where ${wanted} was expected: is the address right?`, { source: name, expected: wanted, actual: 'HTML' });
+
+/** @param {string | URL} url @param {RequestInit} [init] @param {AbortSignal} [signal] */
+export async function fetchSource(url, init, signal) {
+  try {
+    return await fetch(url, { ...init, ...(signal && { signal }) });
+  } catch (e) {
+    throwIfAborted(signal, `fetching ${url}`);
+    throw unreachable(String(url), e);
+  }
+}
+
+/**
+ * @param {Source} source
+ * @param {{ signal?: AbortSignal, request?: RequestInit }} options
+ * @returns {Promise<Opened>}
+ */
+export async function open(source, { signal, request }) {
+  let name = 'the bytes';
+  if (typeof source === 'string' || source instanceof URL) {
+    const path = asPath(source);
+    if (path !== undefined) return { name: path, chunks: fileChunks(path, signal) };
+    name = String(source);
+    source = await fetchSource(source, request, signal);
+  }
+  if (source instanceof Response) {
+    if (source.url) name = source.url;
+    checkResponse(source, name, 'a .rush file');
+    if (!source.body) throw new RushlightError('bad-file', `the answer of ${name} is empty`, { source: name });
+    source = source.body;
+  } else if (source instanceof Blob) {
+    name = 'name' in source ? String(source.name) : 'the blob';
+    source = source.stream();
+  }
+  if (source instanceof ReadableStream) {
+    if (source.locked) throw badArgument(`${name} is being read by someone else`);
+    if (name === 'the bytes') name = 'the stream';
+    return { name, chunks: guard(chunksOf(source, signal), name, signal) };
+  }
+  if (source instanceof ArrayBuffer) return { name, chunks: pieces(new Uint8Array(source)) };
+  if (ArrayBuffer.isView(source)) {
+    return { name, chunks: pieces(new Uint8Array(source.buffer, source.byteOffset, source.byteLength)) };
+  }
+  throw badArgument(
+    'a model comes from a URL, a path (in Node), a Response, a Blob, a ReadableStream or bytes, not from ' +
+      `${source === null ? 'null' : typeof source}`);
+}
+
+/** Names the source of a broken stream. @param {AsyncIterable<Uint8Array>} chunks @param {string} name @param {AbortSignal} [signal] */
+async function* guard(chunks, name, signal) {
+  try {
+    yield* chunks;
+  } catch (e) {
+    throwIfAborted(signal, `reading ${name}`);
+    throw e instanceof RushlightError ? e : unreachable(name, e);
+  }
+}

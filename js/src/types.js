@@ -1,0 +1,106 @@
+// The types of a program's inputs and results, and of tensors' elements.
+
+/** What a typed array of each dtype is, with PyTorch's number of the dtype. */
+export const DTYPES = {
+  uint8: { id: 0, Array: Uint8Array, min: 0, max: 255 },
+  int32: { id: 3, Array: Int32Array, min: -(2 ** 31), max: 2 ** 31 - 1 },
+  int64: { id: 4, Array: BigInt64Array, min: -(2 ** 63), max: 2 ** 63 },
+  float32: { id: 6, Array: Float32Array },
+  float64: { id: 7, Array: Float64Array },
+  bool: { id: 11, Array: Uint8Array, min: 0, max: 1 },
+};
+
+/**
+ * @typedef {object} ArrayOf the array that holds the elements of each dtype
+ * @property {Uint8Array} uint8
+ * @property {Int32Array} int32
+ * @property {BigInt64Array} int64
+ * @property {Float32Array} float32
+ * @property {Float64Array} float64
+ * @property {Uint8Array} bool 0 or 1
+ *
+ * @typedef {keyof ArrayOf} DType
+ *
+ * @typedef {Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array | Uint8ClampedArray} TypedArray
+ */
+
+/**
+ * A tensor that a model gave: plain data that belongs to the caller, in row-major order.
+ * @template {DType} [D=DType]
+ * @typedef {D extends DType ? { dtype: D, shape: number[], data: ArrayOf[D] } : never} Tensor
+ */
+
+/**
+ * What is taken for a tensor: a Tensor; one without dtype or shape where they follow from the array and
+ * from what the model expects; a bare array; a number for a tensor without dimensions.
+ * @typedef {TypedArray | readonly (number | bigint | boolean)[] | number | bigint | boolean
+ *   | { data: TypedArray | readonly (number | bigint | boolean)[], shape?: readonly number[], dtype?: DType }} TensorLike
+ */
+
+/** @typedef {{ re: number, im: number }} Complex */
+
+/**
+ * What a program returns: lists and tuples as arrays, dicts as Map, ints as number where it is exact.
+ * @typedef {Tensor | number | bigint | boolean | string | null | Complex | Value[] | ValueMap} Value
+ * @typedef {Map<Value, Value>} ValueMap
+ */
+
+/**
+ * What a program takes.
+ * @typedef {TensorLike | string | null | undefined | Complex | readonly InputValue[] | Map<any, any>
+ *   | { [key: string]: InputValue }} InputValue
+ */
+
+/**
+ * An input or output of a method. Sizes that only a run tells are null; so are shape and dtype where
+ * nothing is known, or the value is no tensor.
+ * @typedef {object} Port
+ * @property {string} name
+ * @property {string} type as TorchScript writes it: "Tensor", "List[int]", "Optional[float]"
+ * @property {DType | null} dtype
+ * @property {(number | null)[] | null} shape
+ * @property {boolean} optional whether it may be left out
+ */
+
+/** @typedef {{ kind: string, of: Type[] }} Type */
+
+/** @type {Map<string, Type>} */
+const parsed = new Map();
+
+/** Reads a type as TorchScript writes it. @param {string} text @returns {Type} */
+export function parseType(text) {
+  let type = parsed.get(text);
+  if (!type) parsed.set(text, (type = parse(text)));
+  return type;
+}
+
+/** @param {string} text @returns {Type} */
+function parse(text) {
+  let at = 0;
+  const next = () => {
+    const m = /^\s*([\w.]+|[[\],?()])/.exec(text.slice(at));
+    at += m ? m[0].length : 0;
+    return m ? /** @type {string} */ (m[1]) : '';
+  };
+  const peek = () => { const was = at, t = next(); at = was; return t; };
+  /** @returns {Type} */
+  const one = () => {
+    const kind = next();
+    /** @type {Type[]} */
+    const of = [];
+    /** @type {Type} */
+    let type = { kind: kind === 'Scalar' ? 'number' : kind === 'NoneType' ? 'None' : kind, of };
+    if (peek() === '[' || peek() === '(') {
+      const close = next() === '[' ? ']' : ')';
+      while (peek() !== close && peek() !== '') {
+        of.push(one());
+        if (peek() === ',') next();
+      }
+      next();
+      if (of.length === 0 && close === ']' && kind !== 'Tuple') type = { kind: 'List', of: [{ kind, of: [] }] }; // int[]
+    }
+    while (peek() === '?') { next(); type = { kind: 'Optional', of: [type] }; } // int?
+    return type;
+  };
+  return one();
+}

@@ -1,0 +1,382 @@
+// JavaScript values to the program's values and back. A rush_value has 16 bytes: kind at 0, payload at 8.
+
+import { RushlightError, badArgument } from './errors.js';
+import { encode } from './memory.js';
+import { DTYPES, parseType } from './types.js';
+
+/**
+ * @typedef {import('./engine.js').Engine} Engine
+ * @typedef {import('./types.js').Type} Type
+ * @typedef {import('./types.js').DType} DType
+ * @typedef {import('./types.js').Port} Port
+ * @typedef {import('./types.js').Value} Value
+ * @typedef {import('./types.js').Tensor} Tensor
+ * @typedef {import('./types.js').TypedArray} TypedArray
+ * @typedef {{ dtype: DType | null, shape: (number | null)[] | null }} Hint
+ * @typedef {ArrayLike<number | bigint | boolean>} Elements
+ */
+
+export const VALUE_BYTES = 16;
+const KIND = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, complex: 5, str: 6, list: 7, tuple: 8, dict: 9, device: 10 };
+const DTYPE_NAMES = new Map(Object.entries(DTYPES).map(([name, d]) => [d.id, /** @type {DType} */ (name)]));
+const ANYTHING = { dtype: null, shape: null };
+
+/** A value's type, for messages. @param {any} v */
+function nameOf(v) {
+  if (v === null || v === undefined) return String(v);
+  if (ArrayBuffer.isView(v)) return v.constructor.name;
+  if (Array.isArray(v)) return `an array of ${v.length}`;
+  return typeof v === 'object' ? (v.constructor?.name ?? 'an object') : `${typeof v} ${String(v).slice(0, 40)}`;
+}
+
+/** @param {string} where @param {string} wanted @param {unknown} got @returns {never} */
+function misfit(where, wanted, got) {
+  throw badArgument(`${where} wants ${wanted}, got ${nameOf(got)}`, { input: where, expected: wanted, actual: nameOf(got) });
+}
+
+/** @param {readonly (number | null)[]} shape */
+const shapeText = (shape) => `[${shape.map((n) => n ?? '?').join(', ')}]`;
+/** @param {readonly number[]} shape */
+const product = (shape) => shape.reduce((a, b) => a * b, 1);
+
+/** @param {unknown} v @returns {v is { data: TypedArray | Elements, shape?: readonly number[], dtype?: DType }} */
+const isTensorObject = (v) => typeof v === 'object' && v !== null && !ArrayBuffer.isView(v) && 'data' in v;
+/** @param {unknown} v @returns {v is TypedArray} */
+const isTypedArray = (v) => ArrayBuffer.isView(v) && !(v instanceof DataView);
+
+/** The dtype that an array's class means. @param {TypedArray} data @returns {DType | undefined} */
+function dtypeOf(data) {
+  if (data instanceof Uint8ClampedArray) return 'uint8';
+  for (const [name, d] of Object.entries(DTYPES)) {
+    if (data instanceof d.Array) return /** @type {DType} */ (name);
+  }
+  return undefined;
+}
+
+/**
+ * Numbers as a typed array; refuses what the dtype cannot hold.
+ * @param {Elements} numbers @param {DType} dtype @param {string} where
+ */
+function fromNumbers(numbers, dtype, where) {
+  const { Array, min, max } = /** @type {{ Array: any, min?: number, max?: number }} */ (DTYPES[dtype]);
+  const data = new Array(numbers.length);
+  for (let i = 0; i < numbers.length; i++) {
+    const v = numbers[i];
+    const n = Number(v);
+    const fits = min === undefined || max === undefined
+      ? typeof v === 'number'
+      : typeof v === 'bigint' ? BigInt.asIntN(64, v) === v && (dtype === 'int64' || (n >= min && n <= max))
+        : typeof v === 'boolean' ? dtype === 'bool'
+          : Number.isInteger(v) && n >= min && n <= max && (dtype !== 'int64' || Number.isSafeInteger(v));
+    if (!fits) {
+      throw badArgument(`${where}: element ${i} is ${String(v)}, which ${dtype} cannot hold`, { input: where, expected: dtype, actual: v });
+    }
+    data[i] = dtype === 'int64' ? BigInt(/** @type {number} */ (v)) : n;
+  }
+  return data;
+}
+
+/**
+ * The shape of an array that came without one: from the sizes that the model is known to expect, of
+ * which one may be unknown; else one dimension.
+ * @param {number} n elements @param {Hint} hint @param {string} where
+ */
+function inferShape(n, hint, where) {
+  if (!hint.shape) return [n];
+  const unknown = hint.shape.filter((s) => s === null).length;
+  if (hint.shape.length === 1 && unknown === 1) return [n];
+  if (unknown > 1) {
+    throw badArgument(`${where} needs a shape: ${n} elements do not say which ${shapeText(hint.shape)} is meant; pass { data, shape }`, { input: where, expected: hint.shape });
+  }
+  const known = product(hint.shape.map((s) => s ?? 1));
+  if (unknown === 0 ? n !== known : known === 0 || n % known !== 0) {
+    throw badArgument(`${where} wants shape ${shapeText(hint.shape)}, got ${n} elements`, { input: where, expected: hint.shape, actual: n });
+  }
+  return hint.shape.map((s) => s ?? n / known);
+}
+
+/**
+ * @param {unknown} value @param {Hint} hint @param {string} where
+ * @returns {{ dtype: DType, shape: readonly number[], data: TypedArray }}
+ */
+function toTensor(value, hint, where) {
+  const bare = !isTensorObject(value);
+  /** @type {any} */
+  let data = bare ? value : value.data;
+  let shape = bare ? undefined : value.shape;
+  const given = bare ? undefined : value.dtype;
+  if (given !== undefined && !(given in DTYPES)) {
+    throw badArgument(`${where}: there is no dtype "${given}"; known are ${Object.keys(DTYPES).join(', ')}`, { input: where, actual: given });
+  }
+  if (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'boolean') {
+    if (bare) shape = [];
+    data = [data];
+  }
+  let dtype = given ?? hint.dtype ?? undefined;
+  if (isTypedArray(data)) {
+    const own = dtypeOf(data);
+    if (!own) misfit(where, `an array of one of ${Object.keys(DTYPES).join(', ')}`, data);
+    if (!(own === 'uint8' && dtype === 'bool')) {
+      if (given && own !== given) misfit(where, `${given} elements, as its dtype says,`, data);
+      dtype = own;
+    }
+    if (dtype === 'bool') for (const v of data) if (v > 1) throw badArgument(`${where}: a bool is 0 or 1, not ${v}`, { input: where, actual: v });
+  } else if (Array.isArray(data)) {
+    if (!dtype) throw badArgument(`${where}: numbers need a dtype; pass a typed array or { data, shape, dtype }`, { input: where });
+    data = fromNumbers(data, dtype, where);
+  } else {
+    misfit(where, 'a tensor (a typed array, or { data, shape, dtype })', data);
+  }
+  if (hint.dtype && dtype !== hint.dtype) {
+    throw badArgument(`${where} wants dtype ${hint.dtype}, got ${dtype} (${nameOf(bare ? value : value.data)})`, { input: where, expected: hint.dtype, actual: dtype });
+  }
+  if (shape === undefined) {
+    shape = inferShape(data.length, hint, where);
+  } else {
+    checkShape(shape, data.length, hint, where);
+  }
+  return { dtype: /** @type {DType} */ (dtype), shape, data };
+}
+
+/** @param {readonly number[]} shape @param {number} n @param {Hint} hint @param {string} where */
+function checkShape(shape, n, hint, where) {
+  if (!Array.isArray(shape) || !shape.every((s) => Number.isSafeInteger(s) && s >= 0)) {
+    throw badArgument(`${where}: a shape is an array of sizes, not ${JSON.stringify(shape)}`, { input: where, actual: shape });
+  }
+  if (shape.length > 8) throw badArgument(`${where}: a tensor has at most 8 dimensions, not ${shape.length}`, { input: where, actual: shape });
+  if (product(shape) !== n) {
+    throw badArgument(`${where}: shape ${shapeText(shape)} holds ${product(shape)} elements, the data has ${n}`, { input: where, expected: product(shape), actual: n });
+  }
+  const want = hint.shape;
+  if (want && (want.length !== shape.length || want.some((s, i) => s !== null && s !== shape[i]))) {
+    const why = want.length === shape.length ? '' : ` (rank ${want.length}, not ${shape.length})`;
+    throw badArgument(`${where} wants shape ${shapeText(want)}, got ${shapeText(shape)}${why}`, { input: where, expected: want, actual: shape });
+  }
+}
+
+/** Whether a JS value can become a value of the type: how a member of a Union is chosen. @param {Type} type @param {unknown} v @returns {boolean} */
+function fits(type, v) {
+  switch (type.kind) {
+    case 'None': return v === null || v === undefined;
+    case 'int': return typeof v === 'bigint' || Number.isInteger(v);
+    case 'float': return typeof v === 'number';
+    case 'number': return typeof v === 'number' || typeof v === 'bigint';
+    case 'bool': return typeof v === 'boolean';
+    case 'str': case 'Device': return typeof v === 'string';
+    case 'List': return Array.isArray(v) && v.every((item) => fits(/** @type {Type} */ (type.of[0]), item));
+    case 'Tuple': return Array.isArray(v) && v.length === type.of.length && type.of.every((t, i) => fits(t, v[i]));
+    case 'Dict': return v instanceof Map;
+    case 'Optional': return v === null || v === undefined || fits(/** @type {Type} */ (type.of[0]), v);
+    case 'Union': return type.of.some((t) => fits(t, v));
+    case 'Tensor': return isTypedArray(v) || isTensorObject(v);
+    default: return false;
+  }
+}
+
+export class Values {
+  /** @param {Engine} engine */
+  constructor(engine) {
+    this.e = engine;
+    this.m = engine.memory;
+  }
+
+  /** Writes one rush_value for an input; the caller releases it. @param {number} p @param {Port} port @param {unknown} value */
+  writePort(p, port, value) {
+    try {
+      this.write(p, parseType(port.type), value, `input "${port.name}"`, port);
+    } catch (e) {
+      if (e instanceof RushlightError) e.input = port.name;
+      throw e;
+    }
+  }
+
+  /** @param {number} p @param {number} kind @param {bigint} [payload] */
+  #set(p, kind, payload = 0n) {
+    this.m.setU32(p, kind);
+    this.m.setU32(p + 4, 0);
+    this.m.setI64(p + 8, payload);
+  }
+
+  /**
+   * Makes the value at `p`. If it throws, `p` holds None and nothing is left behind.
+   * @param {number} p @param {Type} type @param {any} v @param {string} where @param {Hint} [hint]
+   * @returns {void}
+   */
+  write(p, type, v, where, hint = ANYTHING) {
+    this.#set(p, KIND.none);
+    switch (type.kind) {
+      case 'None':
+        if (v !== null && v !== undefined) misfit(where, 'null', v);
+        return;
+      case 'Optional':
+        if (v !== null && v !== undefined) this.write(p, /** @type {Type} */ (type.of[0]), v, where, hint);
+        return;
+      case 'Tensor': return this.#writeTensor(p, v, where, hint);
+      case 'bool':
+        if (typeof v !== 'boolean') misfit(where, 'a boolean', v);
+        return this.#set(p, KIND.bool, v ? 1n : 0n);
+      case 'int': return this.#writeInt(p, v, where);
+      case 'float':
+        if (typeof v !== 'number') misfit(where, 'a number', v);
+        return this.#writeFloat(p, v);
+      case 'number':
+        if (typeof v === 'bigint' || Number.isInteger(v)) return this.#writeInt(p, v, where);
+        if (typeof v !== 'number') misfit(where, 'a number', v);
+        return this.#writeFloat(p, v);
+      case 'complex':
+        if (typeof v === 'number') v = { re: v, im: 0 };
+        if (typeof v?.re !== 'number' || typeof v.im !== 'number') misfit(where, '{ re, im }', v);
+        return this.e.check(this.e.c._rush_complex_create(this.e.session, v.re, v.im, p));
+      case 'str': case 'Device': return this.#writeString(p, v, where);
+      case 'List': case 'Tuple': return this.#writeItems(p, type, v, where);
+      case 'Dict': return this.#writeDict(p, type, v, where);
+      case 'Union': {
+        const member = type.of.find((t) => fits(t, v));
+        if (!member) misfit(where, `one of ${type.of.map((t) => t.kind).join(', ')}`, v);
+        return this.write(p, member, v, where, hint);
+      }
+      case 'Any': return this.#writeAny(p, v, where);
+      default:
+        throw new RushlightError('unsupported', `${where} is of type ${type.kind}, which cannot be made in JavaScript`, { input: where });
+    }
+  }
+
+  /** @param {number} p @param {any} v @param {string} where */
+  #writeInt(p, v, where) {
+    if (typeof v === 'bigint' ? BigInt.asIntN(64, v) !== v : !Number.isSafeInteger(v)) misfit(where, 'an int (a whole number; a BigInt beyond 2**53)', v);
+    this.#set(p, KIND.int, BigInt(v));
+  }
+
+  /** @param {number} p @param {number} v */
+  #writeFloat(p, v) {
+    this.#set(p, KIND.float);
+    this.m.setF64(p + 8, v);
+  }
+
+  /** @param {number} p @param {any} v @param {string} where */
+  #writeString(p, v, where) {
+    if (typeof v !== 'string') misfit(where, 'a string', v);
+    const bytes = encode(v);
+    this.e.withBytes(bytes.length, (at) => {
+      this.m.copyIn(at, bytes);
+      this.e.check(this.e.c._rush_str_create(this.e.session, at, bytes.length, p));
+    });
+  }
+
+  /** @param {number} p @param {any} v @param {string} where @param {Hint} hint */
+  #writeTensor(p, v, where, hint) {
+    const { dtype, shape, data } = toTensor(v, hint, where);
+    this.e.withBytes(8 * shape.length + 8, (at) => {
+      shape.forEach((s, i) => this.m.setI64(at + 8 + 8 * i, BigInt(s)));
+      this.e.check(this.e.c._rush_tensor_create(this.e.session, DTYPES[dtype].id, shape.length, at + 8, p, at));
+      this.m.copyIn(this.m.u32(at), data);
+    });
+  }
+
+  /** @param {number} p @param {Type} type @param {any} v @param {string} where */
+  #writeItems(p, type, v, where) {
+    if (isTypedArray(v) && type.of[0]?.kind !== 'Tensor') v = Array.from(/** @type {Elements} */ (v));
+    if (!Array.isArray(v)) misfit(where, 'an array', v);
+    const tuple = type.kind === 'Tuple';
+    if (tuple && v.length !== type.of.length) misfit(where, `an array of ${type.of.length}`, v);
+    const create = tuple ? this.e.c._rush_tuple_create : this.e.c._rush_list_create;
+    this.#fill(p, v.length, create, (at, i) => {
+      this.write(at, /** @type {Type} */ (type.of[tuple ? i : 0]), v[i], `${where}[${i}]`);
+    });
+  }
+
+  /** @param {number} p @param {Type} type @param {any} v @param {string} where */
+  #writeDict(p, type, v, where) {
+    if (!(v instanceof Map)) {
+      if (v === null || typeof v !== 'object' || ArrayBuffer.isView(v) || Array.isArray(v)) misfit(where, 'a Map', v);
+      v = new Map(Object.entries(v));
+    }
+    const flat = [...v].flat(1);
+    this.#fill(p, flat.length, this.e.c._rush_dict_create, (at, i) => {
+      const what = i % 2 ? `${where}[${String(flat[i - 1])}]` : `a key of ${where}`;
+      this.write(at, /** @type {Type} */ (type.of[i % 2]), flat[i], what);
+    });
+  }
+
+  /**
+   * Makes a container of n items.
+   * @param {number} p @param {number} n @param {(...args: number[]) => number} create
+   * @param {(at: number, i: number) => void} item
+   */
+  #fill(p, n, create, item) {
+    this.e.withValues(n, (items) => {
+      for (let i = 0; i < n; i++) item(items + VALUE_BYTES * i, i);
+      this.e.check(create(this.e.session, items, n, p));
+    });
+  }
+
+  /** Without a type: a whole number is an int. @param {number} p @param {any} v @param {string} where */
+  #writeAny(p, v, where) {
+    const kind = v === null || v === undefined ? 'None' : typeof v === 'boolean' ? 'bool' : typeof v === 'string' ? 'str'
+      : typeof v === 'number' || typeof v === 'bigint' ? 'number' : Array.isArray(v) ? 'List' : v instanceof Map ? 'Dict' : 'Tensor';
+    const any = { kind: 'Any', of: [] };
+    this.write(p, { kind, of: [any, any] }, v, where);
+  }
+
+  /** The value at `p` as an owned JS value. @param {number} p @returns {Value} */
+  read(p) {
+    const { m, e } = this;
+    switch (m.u32(p)) {
+      case KIND.none: return null;
+      case KIND.tensor: return this.#readTensor(p);
+      case KIND.int: {
+        const i = m.i64(p + 8);
+        return Number.isSafeInteger(Number(i)) ? Number(i) : i;
+      }
+      case KIND.float: return m.f64(p + 8);
+      case KIND.bool: return m.i64(p + 8) !== 0n;
+      case KIND.complex:
+        return e.withBytes(16, (at) => {
+          e.c._rush_complex_get(p, at, at + 8);
+          return { re: m.f64(at), im: m.f64(at + 8) };
+        });
+      case KIND.str: case KIND.device:
+        return e.withBytes(8, (at) => m.text(e.pointer(e.c._rush_str_bytes(p, at)), m.u32(at)));
+      case KIND.list: case KIND.tuple: return this.readItems(p);
+      case KIND.dict: {
+        const items = this.readItems(p);
+        /** @type {Map<Value, Value>} */
+        const map = new Map();
+        for (let i = 0; i < items.length; i += 2) map.set(/** @type {Value} */ (items[i]), /** @type {Value} */ (items[i + 1]));
+        return map;
+      }
+      default: throw new RushlightError('unsupported', `the result holds a value of kind ${m.u32(p)}, which cannot be given to JavaScript`);
+    }
+  }
+
+  /** @param {number} p */
+  isTuple(p) { return this.m.u32(p) === KIND.tuple; }
+
+  /** @param {number} p @returns {Value[]} */
+  readItems(p) {
+    return this.e.withBytes(8, (at) => {
+      const items = this.e.pointer(this.e.c._rush_items(p, at));
+      return Array.from({ length: this.m.u32(at) }, (_, i) => this.read(items + VALUE_BYTES * i));
+    });
+  }
+
+  /** A copy; the tensor itself stays as it is. @param {number} p @returns {Tensor} */
+  #readTensor(p) {
+    const { m, e } = this;
+    return e.withValues(1, (copy) => e.withBytes(32, (info) => {
+      // make_contiguous replaces the value it is given, and that of a container is only borrowed.
+      e.c._rush_value_retain(e.session, p);
+      m.setU32(copy, m.u32(p));
+      m.setI64(copy + 8, m.i64(p + 8));
+      e.check(e.c._rush_tensor_make_contiguous(e.session, copy));
+      e.check(e.c._rush_tensor_inspect(e.session, copy, info));
+      const dtype = DTYPE_NAMES.get(m.u32(info));
+      if (!dtype) throw new RushlightError('unsupported', `the result has dtype number ${m.u32(info)}, which JavaScript does not know`);
+      const Type = DTYPES[dtype].Array;
+      const sizes = m.u32(info + 8);
+      const shape = Array.from({ length: m.u32(info + 4) }, (_, i) => Number(m.i64(sizes + 8 * i)));
+      const data = m.copyOut(Type, m.u32(info + 24), Number(m.i64(info + 16)) * Type.BYTES_PER_ELEMENT);
+      return /** @type {Tensor} */ ({ dtype, shape, data });
+    }));
+  }
+}
