@@ -1,0 +1,104 @@
+// Times models in this engine: every binary of Rushlight and, if given, onnxruntime-web, by turns.
+
+import { readNpy } from '../../js/src/npy.js';
+import { difference } from '../../demo/shared/agreement.js';
+
+const now = () => performance.now();
+/** @param {number[]} values */
+function summary(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return { min: sorted[0], median: sorted[sorted.length >> 1] };
+}
+
+/**
+ * @param {object} options
+ * @param {(source: any, options?: any) => Promise<any>} options.load
+ * @param {(file: string) => Promise<Uint8Array>} options.read a file below build/bench/
+ * @param {() => Promise<any>} [options.ort] onnxruntime-web
+ * @param {string} options.name of the model
+ * @param {string[]} options.backends
+ * @param {number} options.rounds
+ */
+export async function bench({ load, read, ort, name, backends, rounds }) {
+  const about = JSON.parse(new TextDecoder().decode(await read(`${name}/bench.json`)));
+  const rush = await read(`${name}/${about.rush}`);
+  const expected = readNpy(await read(`${name}/expected.npy`)).data;
+  /** @type {Record<string, any>} */
+  const inputs = {};
+  for (const key of about.inputs) inputs[key] = readNpy(await read(`${name}/${key}.npy`));
+
+  /** @type {any[]} */
+  const contenders = [];
+  for (const backend of backends) {
+    const loads = [];
+    let model;
+    for (let i = 0; i < 4; i++) { // the first compiles the wasm as well
+      model?.dispose();
+      const start = now();
+      model = await load(rush, { backend });
+      loads.push(now() - start);
+    }
+    const loaded = await model.memory();
+    const start = now();
+    const answer = (await model.run(inputs))[about.output];
+    const first = now() - start;
+    const ran = await model.memory();
+    contenders.push({
+      engine: `rushlight ${model.backend.name}`, times: [], model,
+      run: () => model.run(inputs),
+      load: summary(loads.slice(1)), first, off: difference(answer.data, expected),
+      memory: { file: rush.length, peakAtLoad: loaded.peak, live: loaded.live, peak: ran.peak, heap: ran.heap },
+    });
+  }
+  if (ort && about.onnx) {
+    const engine = await ort();
+    const onnx = await read(`${name}/${about.onnx}`);
+    const feeds = Object.fromEntries(Object.entries(inputs)
+      .map(([key, { dtype, data, shape }]) => [key, new engine.Tensor(dtype, data, shape)]));
+    const loads = [];
+    let session;
+    for (let i = 0; i < 3; i++) {
+      await session?.release();
+      const start = now();
+      session = await engine.InferenceSession.create(onnx, { executionProviders: ['wasm'] });
+      loads.push(now() - start);
+    }
+    const start = now();
+    const answer = (await session.run(feeds))[about.output];
+    contenders.push({
+      engine: `onnxruntime-web ${engine.env.versions.web ?? engine.env.versions.common ?? ''}`.trim(), times: [],
+      run: () => session.run(feeds), release: () => session.release(),
+      load: summary(loads.slice(1)), first: now() - start, off: difference(answer.data, expected),
+    });
+  }
+
+  for (const { run } of contenders) await run();
+  for (let round = 0; round < rounds; round++) {
+    for (let i = 0; i < contenders.length; i++) { // nobody always follows the same one
+      const contender = contenders[(i + round) % contenders.length];
+      const start = now();
+      await contender.run();
+      contender.times.push(now() - start);
+    }
+  }
+
+  const results = [];
+  for (const { engine, times, model, release, load, first, off, memory } of contenders) {
+    const profile = model ? await model.profile(inputs, { runs: 5 }) : undefined;
+    results.push({ name, engine, run: summary(times), load, first, maxAbs: off.maxAbs, close: off.close, memory, profile });
+    model?.dispose();
+    await release?.();
+  }
+  return results;
+}
+
+/** How long the engine takes to compile a binary. @param {BufferSource} wasm */
+export async function compileTime(wasm) {
+  const times = [];
+  for (let i = 0; i < 5; i++) {
+    const start = now();
+    await WebAssembly.compile(wasm);
+    times.push(now() - start);
+  }
+  return summary(times);
+}

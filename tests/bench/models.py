@@ -1,0 +1,116 @@
+"""The benchmark's models as .rush and as ONNX, with one input each, in build/bench/.
+
+    python3 tests/bench/models.py     # makes what is missing
+"""
+
+import hashlib
+import json
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy
+import torch
+
+TOP = Path(__file__).resolve().parents[2]
+BUILD = TOP / 'build' / 'bench'
+sys.path[:0] = [str(TOP / 'demo' / name) for name in ('01-image-classifier', '02-semantic-search', 'shared')]
+torch._C._jit_set_texpr_fuser_enabled(False)
+
+
+def efficientnet():
+    import effnet
+    torch.manual_seed(1)
+    return effnet.load()[0], {'image': torch.rand(1, 3, 224, 224) * 2 - 1}
+
+
+def mobilenet():
+    import torchvision
+    torch.manual_seed(1)
+    model = torchvision.models.mobilenet_v2(weights=None).eval()
+    # Random weights vanish through 53 layers, and denormals are slow: keep the signal alive.
+    for module in model.modules():
+        if isinstance(module, torch.nn.Conv2d):
+            torch.nn.init.kaiming_normal_(module.weight, nonlinearity='relu')
+    return model, {'image': torch.rand(1, 3, 224, 224) * 2 - 1}
+
+
+def minilm(length):
+    def make():
+        import minilm as module
+        model = module.load()[0]
+        ids = torch.randint(1000, 30000, (1, length), generator=torch.Generator().manual_seed(1))
+        return torch.jit.script(model), {'ids': ids, 'mask': torch.ones_like(ids)}
+    return make
+
+
+MODELS = {
+    'efficientnet-lite0': (efficientnet, 'logits', {}),
+    'mobilenet-v2': (mobilenet, 'logits', {}),
+    'minilm-21': (minilm(21), 'embedding', {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}),
+    'minilm-128': (minilm(128), 'embedding', {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}),
+}
+SAME_FILE = {'minilm-128': 'minilm-21'}  # only the input differs
+
+
+def export_onnx(model, inputs, output, dynamic, path):
+    from torch.onnx._internal import onnx_proto_utils
+    # Without the `onnx` package: it is needed for functions of onnxscript only, and there are none.
+    onnx_proto_utils._add_onnxscript_fn = lambda model_bytes, _: model_bytes
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        torch.onnx.export(model, tuple(inputs.values()), str(path), dynamo=False, opset_version=17,
+                          input_names=list(inputs), output_names=[output], dynamic_axes=dynamic)
+
+
+def key_of(name):
+    """A model is made again when the exporter, or what describes the model, is another one."""
+    native = Path(os.environ.get('RUSH_NATIVE', TOP / 'build' / 'native'))
+    files = [Path(__file__), *(TOP / 'demo').glob('*/*.py'), *(TOP / 'exporter' / 'python').rglob('*.py'),
+             native / 'bin' / 'rushlight', *(native / 'python').rglob('*.so'), *(native / 'lib').glob('*.so*')]
+    key = hashlib.sha256(name.encode())
+    for file in sorted(files):
+        if file.is_file():
+            key.update(hashlib.sha256(file.read_bytes()).digest())
+    return key.hexdigest()
+
+
+def make(name, again=False):
+    build, output, dynamic = MODELS[name]
+    folder = BUILD / name
+    file = BUILD / SAME_FILE.get(name, name) / 'model'
+    key = key_of(name)
+    about = folder / 'bench.json'
+    if not again and about.exists() and json.loads(about.read_text())['key'] == key:
+        return
+    print(f'» making {name}', file=sys.stderr, flush=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    model, inputs = build()
+    if name not in SAME_FILE:
+        import rushlight
+        rushlight.export(model, tuple(inputs.values()), str(file.with_suffix('.rush')),
+                         input_names=list(inputs), output_names=[output])
+        if not file.with_suffix('.onnx').exists():
+            try:
+                export_onnx(model, inputs, output, dynamic, file.with_suffix('.onnx'))
+            except Exception as error:  # only the comparison is lost
+                print(f'{name}: no ONNX file, so nothing to compare with: {error}', file=sys.stderr)
+    with torch.no_grad():
+        expected = model(*inputs.values())
+    for tensor_name, tensor in {**inputs, 'expected': expected}.items():
+        numpy.save(folder / f'{tensor_name}.npy', tensor.contiguous().numpy())
+    onnx = file.with_suffix('.onnx')
+    about.write_text(json.dumps({
+        'name': name, 'key': key, 'inputs': list(inputs), 'output': output,
+        'rush': os.path.relpath(file.with_suffix('.rush'), folder),
+        'onnx': os.path.relpath(onnx, folder) if onnx.exists() else None}))
+
+
+def make_all(names, again=False):
+    for name in dict.fromkeys([SAME_FILE.get(name, name) for name in names] + list(names)):
+        make(name, again)
+
+
+if __name__ == '__main__':
+    make_all(list(MODELS))
