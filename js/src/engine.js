@@ -162,14 +162,17 @@ export class Engine {
   /** The file's size; 0 while its header has not arrived. @returns {number} */
   total() { return this.c._rush_bridge_total(this.#loader); }
 
+  /** The model; while loading its head, 0 before that has arrived. */
+  #known() { return this.#model || this.pointer(this.c._rush_loader_head(this.#loader)); }
+
   /** What the file says about itself, as soon as its head has arrived. @returns {Description | undefined} */
   head() {
-    const model = this.#model || this.pointer(this.c._rush_loader_head(this.#loader));
+    const model = this.#known();
     return model ? JSON.parse(this.#describe(model, 1)) : undefined;
   }
 
   /** The same for people. */
-  describeText() { return this.#describe(this.#model, 0); }
+  describeText() { return this.#describe(this.#known(), 0); }
 
   /** @param {number} model @param {number} form */
   #describe(model, form) {

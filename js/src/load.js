@@ -107,10 +107,21 @@ export async function load(source, options = {}) {
  */
 export async function plan(source, options = {}) {
   checkOptions('plan', options, OPTIONS);
+  return (await readHead(source, options)).plan;
+}
+
+/**
+ * The plan, and the same as text for people.
+ * @param {Source} source @param {LoadOptions} options
+ * @returns {Promise<{ plan: Plan, text: string }>}
+ */
+export async function readHead(source, options) {
   /** @type {Description | undefined} */
   let head;
   const { engine } = await stream(source, options, (e) => (head = e.head()) !== undefined);
-  const bytes = engine.total();
-  engine.destroy();
-  return { .../** @type {Description} */ (head), bytes };
+  try {
+    return { plan: { .../** @type {Description} */ (head), bytes: engine.total() }, text: engine.describeText() };
+  } finally {
+    engine.destroy();
+  }
 }

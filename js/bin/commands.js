@@ -1,0 +1,172 @@
+// What the commands of `npx rushlight` do. Each returns the exit code.
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { badArgument } from '../src/errors.js';
+import { load, readHead } from '../src/load.js';
+import { writeNpy } from '../src/npy.js';
+import { supports } from '../src/runtime.js';
+import { writeSafetensors } from '../src/safetensors.js';
+import { filled, readInputs } from './inputs.js';
+
+/**
+ * @typedef {import('../src/types.js').Tensor} Tensor
+ * @typedef {import('../src/model.js').Model} Model
+ * @typedef {import('../src/runtime.js').BackendName} BackendName
+ * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, runs?: string, json?: boolean }} Flags
+ */
+
+/** @param {string} text */
+const print = (text) => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+
+/** Any result as JSON: typed arrays as arrays, Maps as objects, what JSON lacks as strings. @param {unknown} value */
+const toJson = (value) => JSON.stringify(value, (_, v) => {
+  if (ArrayBuffer.isView(v)) return [.../** @type {any} */ (v)];
+  if (v instanceof Map) return Object.fromEntries(v);
+  if (typeof v === 'bigint') return Number.isSafeInteger(Number(v)) ? Number(v) : String(v);
+  return typeof v === 'number' && !Number.isFinite(v) ? String(v) : v;
+});
+
+/** @param {unknown} v @returns {v is Tensor} */
+const isTensor = (v) => typeof v === 'object' && v !== null && 'dtype' in v && 'data' in v;
+
+/** @param {unknown} value */
+function summary(value) {
+  if (!isTensor(value)) return toJson(value);
+  const first = [...value.data.subarray(0, 6)].map((n) => (typeof n === 'number' ? Number(n.toPrecision(6)) : n));
+  return `${value.dtype} [${value.shape.join(', ')}]  ${first.join(' ')}${value.data.length > 6 ? ' ...' : ''}`;
+}
+
+/** Tensors inside lists and dicts get names with a point. @param {string} name @param {unknown} value @returns {[string, unknown][]} */
+function leaves(name, value) {
+  if (isTensor(value)) return [[name, value]];
+  if (Array.isArray(value) && value.some((v) => typeof v === 'object' && v !== null)) return value.flatMap((v, i) => leaves(`${name}.${i}`, v));
+  if (value instanceof Map) return [...value].flatMap(([k, v]) => leaves(`${name}.${k}`, v));
+  return [[name, value]];
+}
+
+/** @param {string} where @param {[string, unknown][]} named */
+async function write(where, named) {
+  if (where.endsWith('.safetensors')) {
+    const tensors = named.filter(([, v]) => isTensor(v));
+    return void await writeFile(where, writeSafetensors(/** @type {any} */ (Object.fromEntries(tensors))));
+  }
+  await mkdir(where, { recursive: true });
+  for (const [name, value] of named) {
+    const path = join(where, name.replaceAll(/[\\/]/g, '_'));
+    await (isTensor(value) ? writeFile(`${path}.npy`, writeNpy(value)) : writeFile(`${path}.json`, `${toJson(value)}\n`));
+  }
+}
+
+/** @param {string} file @param {Flags} flags */
+export async function run(file, flags) {
+  const model = await load(file, backendOf(flags.backend));
+  try {
+    const results = await model.run(await readInputs(portsOf(model, flags), flags.input), methodOf(flags));
+    const named = Object.entries(results).flatMap(([name, value]) => leaves(name, value));
+    if (flags.output) await write(flags.output, named);
+    if (flags.json && !flags.output) print(toJson(results));
+    else if (flags.json) print(toJson(Object.fromEntries(named.map(([n, v]) => [n, isTensor(v) ? { dtype: v.dtype, shape: v.shape } : v]))));
+    else for (const [name, value] of named) print(`${name}: ${summary(value)}`);
+    return 0;
+  } finally {
+    model.dispose();
+  }
+}
+
+/** @param {string} file @param {Flags} flags */
+export async function inspect(file, flags) {
+  const { plan, text } = await readHead(file, {});
+  print(flags.json ? JSON.stringify(plan, null, 2) : text);
+  return 0;
+}
+
+/** @param {string} file @param {Flags} flags */
+export async function verify(file, flags) {
+  /** @type {Record<string, unknown>} */
+  const reports = {};
+  let ok = true;
+  for (const backend of backendsOf(flags.backend)) {
+    const model = await load(file, { backend });
+    const report = await model.verify();
+    reports[model.backend.name] = report;
+    ok &&= report.passed;
+    if (!flags.json) {
+      if (!report.tests.length) print(`${file} holds no test vectors: nothing was verified`);
+      for (const t of report.tests) {
+        const found = `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} over ${t.compared} numbers`;
+        print(`${model.backend.name}: test ${t.index}: ${t.passed ? `as PyTorch, ${found}` : `differs: ${t.message}`}`);
+      }
+    }
+    model.dispose();
+  }
+  if (flags.json) print(toJson(reports));
+  return ok ? 0 : 1;
+}
+
+/** @param {string} file @param {Flags} flags */
+export async function bench(file, flags) {
+  const runs = Number(flags.runs ?? 30);
+  if (!Number.isInteger(runs) || runs < 1) throw badArgument(`--runs is a whole number from 1 up, not "${flags.runs}"`);
+  const reports = [];
+  for (const backend of backendsOf(flags.backend)) {
+    const start = performance.now();
+    const model = await load(file, { backend });
+    const loadMs = performance.now() - start;
+    const ports = portsOf(model, flags);
+    const inputs = await readInputs(ports, flags.input);
+    for (const port of ports) if (!(port.name in inputs) && !port.optional) inputs[port.name] = filled(port);
+    const times = [];
+    for (let i = 0; i <= runs; i++) {
+      const from = performance.now();
+      await model.run(inputs, methodOf(flags));
+      times.push(performance.now() - from);
+    }
+    const [firstMs = 0] = times.splice(0, 1);
+    times.sort((a, b) => a - b);
+    const rows = await model.profile(inputs, { ...methodOf(flags), runs: Math.min(runs, 10) });
+    const total = rows.reduce((sum, row) => sum + row.ms, 0);
+    /** @type {Map<string, { op: string, calls: number, ms: number, share: number }>} */
+    const ops = new Map();
+    for (const row of rows) {
+      const op = ops.get(row.op) ?? { op: row.op, calls: 0, ms: 0, share: 0 };
+      op.calls += row.calls / Math.min(runs, 10);
+      op.ms += row.ms / Math.min(runs, 10);
+      op.share += row.ms / total;
+      ops.set(row.op, op);
+    }
+    const report = {
+      backend: model.backend.name, runs, loadMs, firstMs, minMs: times[0] ?? 0, medianMs: times[runs >> 1] ?? 0,
+      memory: await model.memory(), ops: [...ops.values()].sort((a, b) => b.ms - a.ms),
+    };
+    reports.push(report);
+    model.dispose();
+    if (!flags.json) printBench(report);
+  }
+  if (flags.json) print(toJson(reports));
+  return 0;
+}
+
+/** @param {{ backend: string, runs: number, loadMs: number, firstMs: number, minMs: number, medianMs: number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number, share: number }[] }} r */
+function printBench(r) {
+  const ms = (/** @type {number} */ n) => `${n.toFixed(2)} ms`;
+  const mb = (/** @type {number} */ n) => `${(n / 1e6).toFixed(1)} MB`;
+  print(`${r.backend}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${r.runs} runs; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${mb(r.memory.peak)}, wasm memory ${mb(r.memory.heap)}`);
+  for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
+    print(`  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} calls ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`);
+  }
+}
+
+/** @param {string | undefined} name */
+const backendOf = (name) => (name === undefined ? {} : { backend: /** @type {BackendName} */ (name) });
+/** @param {string | undefined} names */
+const backendsOf = (names) => /** @type {('auto' | BackendName)[]} */ (names?.split(',') ?? (supports('relaxed') ? ['simd', 'relaxed'] : ['simd']));
+/** @param {Flags} flags */
+const methodOf = (flags) => (flags.method === undefined ? {} : { method: flags.method });
+/** @param {Model} model @param {Flags} flags */
+function portsOf(model, flags) {
+  if (flags.method === undefined) return model.inputs;
+  const method = model.methods[flags.method];
+  if (!method) throw badArgument(`there is no method "${flags.method}"; known are ${Object.keys(model.methods).join(', ')}`);
+  return method.inputs;
+}

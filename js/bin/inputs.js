@@ -1,0 +1,108 @@
+// The values of --input.
+
+import { readFile } from 'node:fs/promises';
+import { RushlightError, badArgument } from '../src/errors.js';
+import { readNpy } from '../src/npy.js';
+import { readSafetensors } from '../src/safetensors.js';
+import { DTYPES } from '../src/types.js';
+
+/**
+ * @typedef {import('../src/types.js').Port} Port
+ * @typedef {import('../src/types.js').DType} DType
+ * @typedef {import('../src/types.js').Tensor} Tensor
+ */
+
+const SHAPE = /^(\d+(?:x\d+)*)(?::([a-z]+\d*))?(?::(-?[\d.]+)\.\.(-?[\d.]+))?$/;
+
+/** @param {string} path */
+async function read(path) {
+  try {
+    return await readFile(path);
+  } catch (e) {
+    throw new RushlightError('network', `cannot read ${path}: ${e instanceof Error ? e.message : e}`, { source: path, cause: e });
+  }
+}
+
+/**
+ * @param {readonly Port[]} ports @param {readonly string[]} [texts] "NAME=VALUE" each
+ * @returns {Promise<Record<string, any>>}
+ */
+export async function readInputs(ports, texts = []) {
+  /** @type {Record<string, any>} */
+  const inputs = {};
+  for (const text of texts) {
+    const equals = text.indexOf('=');
+    if (equals < 0 && text.endsWith('.safetensors')) {
+      Object.assign(inputs, readSafetensors(await read(text)));
+    } else if (equals < 1) {
+      throw badArgument(`--input "${text}": NAME=VALUE is wanted; the inputs are ${ports.map((p) => p.name).join(', ')}`);
+    } else {
+      const name = text.slice(0, equals);
+      inputs[name] = await readInput(name, text.slice(equals + 1), ports.find((p) => p.name === name));
+    }
+  }
+  return inputs;
+}
+
+/** @param {string} name @param {string} text @param {Port | undefined} port @returns {Promise<any>} */
+async function readInput(name, text, port) {
+  const path = text.replace(/^@/, '');
+  if (path.endsWith('.npy')) return readNpy(await read(path));
+  if (path.endsWith('.safetensors')) {
+    const tensors = readSafetensors(await read(path));
+    const tensor = tensors[name];
+    if (!tensor) throw badArgument(`${path} has no tensor "${name}"; it has ${Object.keys(tensors).join(', ')}`, { input: name });
+    return tensor;
+  }
+  if (port?.type === 'str') return text;
+  if (/^-?\d+$/.test(text)) return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+  const shape = SHAPE.exec(text);
+  if (shape) return fromShape(name, shape, port);
+  try {
+    return JSON.parse(text, (_, v) => (v === 'NaN' ? NaN : v));
+  } catch {
+    const known = /** @type {Record<string, number>} */ ({ nan: NaN, inf: Infinity, '-inf': -Infinity })[text.toLowerCase()];
+    if (known !== undefined) return known;
+    throw badArgument(`--input ${name}=${text} is no .npy or .safetensors file, no shape and no JSON value`, { input: name, actual: text });
+  }
+}
+
+/** @param {string} name @param {RegExpExecArray} match @param {Port | undefined} port */
+function fromShape(name, [, sizes = '', given, low, high], port) {
+  const dtype = given ?? port?.dtype ?? 'float32';
+  if (!Object.hasOwn(DTYPES, dtype)) throw badArgument(`--input ${name}: there is no dtype "${dtype}"; known are ${Object.keys(DTYPES).join(', ')}`, { input: name, actual: dtype });
+  return random(sizes.split('x').map(Number), /** @type {DType} */ (dtype), low === undefined ? undefined : Number(low), high === undefined ? undefined : Number(high));
+}
+
+/**
+ * The same numbers each time: floats from low to high (-1 to 1), whole numbers from low up to but not
+ * high (all 1, which is a token and a mask that every model knows).
+ * @param {number[]} shape @param {DType} dtype @param {number} [low] @param {number} [high] @returns {Tensor}
+ */
+function random(shape, dtype, low, high) {
+  const n = shape.reduce((a, b) => a * b, 1);
+  const { Array: Type } = DTYPES[dtype];
+  const data = /** @type {any} */ (new Type(n));
+  const float = dtype.startsWith('float');
+  const from = low ?? (float ? -1 : 1);
+  const range = (high ?? (float ? 1 : 2)) - from;
+  let state = 1;
+  for (let i = 0; i < n; i++) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const v = from + range * (state / 2 ** 32);
+    data[i] = float ? v : dtype === 'int64' ? BigInt(Math.floor(v)) : Math.floor(v);
+  }
+  return /** @type {Tensor} */ ({ dtype, shape, data });
+}
+
+/** Something to time a model with. @param {Port} port */
+export function filled(port) {
+  if (port.type === 'int') return 1;
+  if (port.type === 'float') return 1;
+  if (port.type === 'bool') return true;
+  if (port.type !== 'Tensor' || !port.shape || port.shape.includes(null)) {
+    const shape = port.shape?.map((n) => n ?? 8).join('x') ?? '1x8';
+    throw badArgument(`bench needs --input ${port.name}=VALUE, for example --input ${port.name}=${shape}:${port.dtype ?? 'float32'}`, { input: port.name });
+  }
+  return random(/** @type {number[]} */ (port.shape), port.dtype ?? 'float32');
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+// npx rushlight run|inspect|verify|bench
+
+import { parseArgs } from 'node:util';
+import { RushlightError } from '../src/errors.js';
+import { bench, inspect, run, verify } from './commands.js';
+
+const HELP = `usage: rushlight COMMAND FILE.rush [OPTION...]
+
+  run       run the model: --input NAME=VALUE... [--output DIR | --output FILE.safetensors]
+  inspect   show inputs, outputs, operators, sizes and the program; reads only the head
+  verify    replay the file's test vectors and compare with PyTorch's answers
+  bench     latency, load time, memory and the time of each operator
+
+  --input NAME=VALUE   x.npy, x.safetensors (the tensor NAME in it), a number, true, a JSON array or
+                       string; or a shape to be filled: 1x3x224x224[:float32|:int64|..][:LOW..HIGH]
+  --input x.safetensors  every tensor in it, by name
+  --output DIR         writes DIR/NAME.npy for each output (FILE.safetensors: all in one)
+  --method NAME        another method than forward
+  --backend NAME       auto, simd or relaxed; for bench and verify also several: simd,relaxed
+  --runs N             bench: how many runs are timed (30)
+  --json               print JSON
+
+FILE may be a URL. Exit code: 0 done, 1 it failed or an answer differs, 2 wrong usage.
+`;
+const OPTIONS = /** @type {const} */ ({
+  input: { type: 'string', multiple: true, short: 'i' },
+  output: { type: 'string', short: 'o' },
+  method: { type: 'string' },
+  backend: { type: 'string' },
+  runs: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+});
+const COMMANDS = {
+  run: { act: run, options: ['input', 'output', 'method', 'backend', 'json'] },
+  inspect: { act: inspect, options: ['json'] },
+  verify: { act: verify, options: ['backend', 'json'] },
+  bench: { act: bench, options: ['input', 'method', 'backend', 'runs', 'json'] },
+};
+
+/** @param {string} message @returns {never} */
+function usage(message) {
+  process.stderr.write(`rushlight: ${message}; see rushlight --help\n`);
+  process.exit(2);
+}
+
+function read() {
+  try {
+    return parseArgs({ options: OPTIONS, allowPositionals: true });
+  } catch (e) {
+    // Node says more in the sentences after the first.
+    return usage(String(e instanceof Error ? e.message : e).split('. ')[0] ?? '');
+  }
+}
+
+const { values, positionals } = read();
+const [name = '', file, ...rest] = positionals;
+if (values.help || name === 'help') {
+  process.stdout.write(HELP);
+} else {
+  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"` : 'a command is missing: run, inspect, verify or bench');
+  const command = COMMANDS[/** @type {keyof typeof COMMANDS} */ (name)];
+  if (!file) usage(`${name}: which file?`);
+  if (rest.length) usage(`${name} takes one file, and "${rest[0]}" is a second`);
+  for (const option of Object.keys(values)) {
+    if (!command.options.includes(option)) usage(`${name} has no option --${option}`);
+  }
+  try {
+    process.exitCode = await command.act(/** @type {string} */ (file), values);
+  } catch (e) {
+    if (!(e instanceof RushlightError)) throw e;
+    process.stderr.write(`rushlight: ${e.message}\n`);
+    process.exitCode = 1;
+  }
+}

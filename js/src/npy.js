@@ -1,0 +1,66 @@
+// NumPy's .npy files: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// (npm has readers, none of them maintained; the format is one line of text before the elements.)
+
+import { RushlightError } from './errors.js';
+import { DTYPES } from './types.js';
+
+/**
+ * @typedef {import('./types.js').Tensor} Tensor
+ * @typedef {import('./types.js').DType} DType
+ */
+
+/** @type {Record<string, DType>} */
+const DTYPE_OF = { '<f4': 'float32', '<f8': 'float64', '<i4': 'int32', '<i8': 'int64', '|u1': 'uint8', '|b1': 'bool' };
+
+/** @param {string} message */
+const bad = (message) => new RushlightError('bad-file', message);
+
+/** Reads a .npy file. @param {ArrayBuffer | Uint8Array} file @returns {Tensor} */
+export function readNpy(file) {
+  const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);
+  if (bytes.length < 12 || bytes[0] !== 0x93 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY') throw bad('this is not a .npy file');
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const start = bytes[6] === 1 ? 10 : 12;
+  const end = start + (bytes[6] === 1 ? view.getUint16(8, true) : view.getUint32(8, true));
+  const head = new TextDecoder('latin1').decode(bytes.subarray(start, end));
+  const descr = /'descr': *'([^']*)'/.exec(head)?.[1] ?? '';
+  const dtype = DTYPE_OF[descr];
+  if (!dtype) throw bad(`this .npy file has elements of type '${descr}'; known are ${Object.keys(DTYPE_OF).join(', ')}`);
+  const sizes = /'shape': *\(([^)]*)\)/.exec(head)?.[1];
+  if (sizes === undefined) throw bad('this .npy file says no shape');
+  const shape = sizes.split(',').filter((n) => n.trim()).map(Number);
+  const Type = DTYPES[dtype].Array;
+  const size = shape.reduce((a, b) => a * b, 1) * Type.BYTES_PER_ELEMENT;
+  if (!(end + size <= bytes.length)) throw bad(`this .npy file is cut off: got ${bytes.length} of ${end + size} bytes`);
+  const data = new Type(bytes.slice(end, end + size).buffer);
+  const tensor = /** @type {Tensor} */ ({ dtype, shape, data });
+  return /'fortran_order': *True/.test(head) ? rowMajor(tensor) : tensor;
+}
+
+/** Elements in column-major order to row-major order. @param {Tensor} tensor @returns {Tensor} */
+function rowMajor({ dtype, shape, data }) {
+  const out = /** @type {any} */ (data.slice());
+  const index = shape.map(() => 0);
+  for (let from = 0; from < data.length; from++) {
+    out[index.reduce((at, i, d) => at * /** @type {number} */ (shape[d]) + i, 0)] = data[from];
+    for (let d = 0; d < shape.length; d++) { // the first index runs fastest
+      index[d] = /** @type {number} */ (index[d]) + 1;
+      if (index[d] !== shape[d]) break;
+      index[d] = 0;
+    }
+  }
+  return /** @type {Tensor} */ ({ dtype, shape, data: out });
+}
+
+/** Makes a .npy file. @param {Tensor} tensor @returns {Uint8Array} */
+export function writeNpy({ dtype, shape, data }) {
+  const descr = Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype);
+  const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ');
+  let head = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`;
+  head = head.padEnd(Math.ceil((head.length + 11) / 64) * 64 - 11) + '\n'; // elements start at a multiple of 64
+  const out = new Uint8Array(10 + head.length + data.byteLength);
+  out.set([0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59, 1, 0, head.length & 255, head.length >> 8]);
+  out.set(new TextEncoder().encode(head), 10);
+  out.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), 10 + head.length);
+  return out;
+}

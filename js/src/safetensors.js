@@ -1,0 +1,65 @@
+// .safetensors files: https://huggingface.co/docs/safetensors
+// u64 size of a JSON text { NAME: { dtype, shape, data_offsets: [from, to] } }, the text, the elements.
+
+import { RushlightError } from './errors.js';
+import { DTYPES } from './types.js';
+
+/**
+ * @typedef {import('./types.js').Tensor} Tensor
+ * @typedef {import('./types.js').DType} DType
+ */
+
+/** @type {Record<string, DType>} */
+const DTYPE_OF = { F32: 'float32', F64: 'float64', I32: 'int32', I64: 'int64', U8: 'uint8', BOOL: 'bool' };
+
+/** @param {string} message */
+const bad = (message) => new RushlightError('bad-file', `this is not a valid .safetensors file: ${message}`);
+
+/** Reads all tensors of a file. @param {ArrayBuffer | Uint8Array} file @returns {Record<string, Tensor>} */
+export function readSafetensors(file) {
+  const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);
+  if (bytes.length < 8) throw bad('it is shorter than 8 bytes');
+  const start = 8 + Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true));
+  if (!(start <= bytes.length)) throw bad('it is cut off');
+  let head;
+  try {
+    head = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
+  } catch {
+    throw bad('its head is not JSON');
+  }
+  /** @type {Record<string, Tensor>} */
+  const tensors = {};
+  for (const [name, { dtype, shape, data_offsets: range }] of Object.entries(head)) {
+    if (name === '__metadata__') continue;
+    const known = DTYPE_OF[dtype];
+    if (!known) throw bad(`"${name}" has dtype ${dtype}; known are ${Object.keys(DTYPE_OF).join(', ')}`);
+    const Type = DTYPES[known].Array;
+    const size = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1) * Type.BYTES_PER_ELEMENT;
+    if (range[1] - range[0] !== size || !(range[0] >= 0 && start + range[1] <= bytes.length)) throw bad(`the range of "${name}" does not fit`);
+    tensors[name] = /** @type {Tensor} */ ({ dtype: known, shape, data: new Type(bytes.slice(start + range[0], start + range[1]).buffer) });
+  }
+  return tensors;
+}
+
+/** Makes a file. @param {Record<string, Tensor>} tensors @returns {Uint8Array} */
+export function writeSafetensors(tensors) {
+  let at = 0;
+  // Large elements first: then each tensor lies at a multiple of its element's size.
+  const entries = Object.entries(tensors).sort((a, b) => b[1].data.BYTES_PER_ELEMENT - a[1].data.BYTES_PER_ELEMENT);
+  const head = Object.fromEntries(entries.map(([name, { dtype, shape, data }]) => [name, {
+    dtype: Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype), shape, data_offsets: [at, (at += data.byteLength)],
+  }]));
+  let text = JSON.stringify(head);
+  const encoder = new TextEncoder();
+  text += ' '.repeat(-encoder.encode(text).length & 7);
+  const json = encoder.encode(text);
+  const out = new Uint8Array(8 + json.length + at);
+  new DataView(out.buffer).setBigUint64(0, BigInt(json.length), true);
+  out.set(json, 8);
+  let to = 8 + json.length;
+  for (const [, { data }] of entries) {
+    out.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), to);
+    to += data.byteLength;
+  }
+  return out;
+}
