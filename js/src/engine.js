@@ -18,9 +18,26 @@ import { VALUE_BYTES, Values } from './values.js';
  * @property {string} result the type of what it returns
  *
  * @typedef {object} Description what a .rush file says about itself
+ * @property {number} format its version
+ * @property {number} bytes size of the file, of its head and of its weights
+ * @property {number} headBytes
+ * @property {number} weightsBytes
+ * @property {Port[]} inputs of the first method
+ * @property {Port[]} outputs
  * @property {Method[]} methods
- * @property {{ name: string, count: number }[]} ops
- * @property {string[]} missing operators that this runtime lacks
+ * @property {{ name: string, count: number }[]} operators and how many instructions use each
+ * @property {MissingOperator[]} missing operators that this runtime lacks
+ * @property {{ name: string, type: string }[]} attributes that the program changes
+ * @property {{ name: string, dtype: string, shape: number[], bytes: number }[]} weights
+ * @property {number} tests how many test vectors verify() would replay
+ * @property {Record<string, string>} meta free text: producer, licence
+ *
+ * @typedef {object} MissingOperator
+ * @property {string} name
+ * @property {number} count
+ * @property {string} schema
+ * @property {string} file the Python line that first uses it; "" and 0 where unknown
+ * @property {number} line
  *
  * @typedef {object} ProfileRow the time of one instruction of the program
  * @property {string} op
@@ -140,13 +157,13 @@ export class Engine {
 
   /**
    * Puts bytes of the file to their place: one copy. Returns how many were taken; fewer than given
-   * only where the file ends before them.
-   * @param {Uint8Array} chunk
+   * only where the file, or its head if that is all that is wanted, ends before them.
+   * @param {Uint8Array} chunk @param {boolean} headOnly
    */
-  feed(chunk) {
+  feed(chunk, headOnly) {
     return this.withBytes(8, (out) => {
       let used = 0;
-      while (used < chunk.length) {
+      while (used < chunk.length && !(headOnly && this.#known())) {
         this.check(this.c._rush_loader_window(this.#loader, out, out + 4));
         const room = this.memory.u32(out + 4);
         if (room === 0) break;
@@ -164,12 +181,10 @@ export class Engine {
 
   /** The model; while loading its head, 0 before that has arrived. */
   #known() { return this.#model || this.pointer(this.c._rush_loader_head(this.#loader)); }
+  hasHead() { return this.#known() !== 0; }
 
-  /** What the file says about itself, as soon as its head has arrived. @returns {Description | undefined} */
-  head() {
-    const model = this.#known();
-    return model ? JSON.parse(this.#describe(model, 1)) : undefined;
-  }
+  /** What the file says about itself. @returns {Description} */
+  head() { return JSON.parse(this.#describe(this.#known(), 1)); }
 
   /** The same for people. */
   describeText() { return this.#describe(this.#known(), 0); }

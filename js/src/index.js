@@ -6,7 +6,6 @@ export { Model } from './model.js';
 
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
- * @typedef {import('./load.js').Plan} Plan
  * @typedef {import('./load.js').Progress} Progress
  * @typedef {import('./errors.js').ErrorCode} ErrorCode
  * @typedef {import('./model.js').RunOptions} RunOptions

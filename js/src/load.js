@@ -18,8 +18,6 @@ import { gotHtml, open } from './source.js';
  * @property {RequestInit} [request] for fetch(): headers, credentials and so on
  *
  * @typedef {{ loaded: number, total: number | null }} Progress in bytes; total is null until the header has arrived
- *
- * @typedef {Description & { bytes: number }} Plan
  */
 
 /** The first bytes of a file. (In HTML the first one is "<", perhaps behind spaces and a byte order mark.) */
@@ -33,11 +31,11 @@ function checkStart(start, name) {
 }
 
 /**
- * Streams a source into a new engine until it is complete, or `enough` says so.
- * @param {Source} source @param {LoadOptions} options @param {(engine: Engine) => boolean} enough
+ * Streams a source into a new engine: all of it, or its head.
+ * @param {Source} source @param {LoadOptions} options @param {boolean} headOnly
  * @returns {Promise<{ engine: Engine, name: string }>}
  */
-async function stream(source, options, enough) {
+async function stream(source, options, headOnly) {
   const { signal, onProgress } = options;
   throwIfAborted(signal, 'loading');
   // The wasm compiles while the first bytes arrive.
@@ -55,14 +53,14 @@ async function stream(source, options, enough) {
     for await (const chunk of chunks) {
       throwIfAborted(signal, `loading ${name}`);
       if (loaded === 0) checkStart(chunk, name);
-      const used = engine.feed(chunk);
+      const used = engine.feed(chunk, headOnly);
       loaded += used;
+      if (headOnly && engine.hasHead()) return { engine, name };
       if (used < chunk.length) {
         throw new RushlightError('bad-file', `${name} goes on behind its end: the header says ${engine.total()} bytes`, { source: name, expected: engine.total() });
       }
       onProgress?.({ loaded, total: engine.total() || null });
       throwIfAborted(signal, `loading ${name}`);
-      if (enough(engine)) return { engine, name };
     }
     const total = engine.total();
     if (loaded < total || total === 0) {
@@ -88,10 +86,10 @@ const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request'];
 export async function load(source, options = {}) {
   checkOptions('load', options, OPTIONS);
   if (options.onProgress !== undefined && typeof options.onProgress !== 'function') throw badArgument('load: onProgress is a function');
-  const { engine, name } = await stream(source, options, () => false);
+  const { engine, name } = await stream(source, options, false);
   try {
     engine.finish();
-    return new Model(engine, /** @type {Description} */ (engine.head()), name);
+    return new Model(engine, engine.head(), name);
   } catch (e) {
     engine.destroy();
     throw e;
@@ -103,7 +101,7 @@ export async function load(source, options = {}) {
  * lacks, and how large it is. The download stops there.
  * @param {Source} source
  * @param {LoadOptions} [options]
- * @returns {Promise<Plan>}
+ * @returns {Promise<Description>}
  */
 export async function plan(source, options = {}) {
   checkOptions('plan', options, OPTIONS);
@@ -113,14 +111,12 @@ export async function plan(source, options = {}) {
 /**
  * The plan, and the same as text for people.
  * @param {Source} source @param {LoadOptions} options
- * @returns {Promise<{ plan: Plan, text: string }>}
+ * @returns {Promise<{ plan: Description, text: string }>}
  */
 export async function readHead(source, options) {
-  /** @type {Description | undefined} */
-  let head;
-  const { engine } = await stream(source, options, (e) => (head = e.head()) !== undefined);
+  const { engine } = await stream(source, options, true);
   try {
-    return { plan: { .../** @type {Description} */ (head), bytes: engine.total() }, text: engine.describeText() };
+    return { plan: engine.head(), text: engine.describeText() };
   } finally {
     engine.destroy();
   }

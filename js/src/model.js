@@ -187,7 +187,7 @@ function positional(method, inputs) {
       throw badArgument(`${method.name}: there is no input "${name}"; known are ${known.join(', ') || 'none'}`, { input: name, expected: known, actual: name });
     }
   }
-  const missing = method.inputs.filter((p) => !p.optional && inputs[p.name] === undefined && !/^(Optional|NoneType)/.test(p.type));
+  const missing = method.inputs.filter((p) => !p.optional && inputs[p.name] === undefined && !/\?$|^NoneType$/.test(p.type));
   if (missing.length) throw missingInputs(method, missing);
   // Only trailing inputs can be left to their defaults.
   let n = method.inputs.length;

@@ -56,7 +56,7 @@ export const DTYPES = {
  * nothing is known, or the value is no tensor.
  * @typedef {object} Port
  * @property {string} name
- * @property {string} type as TorchScript writes it: "Tensor", "List[int]", "Optional[float]"
+ * @property {string} type as TorchScript's graphs write it: "Tensor", "int[]", "float?", "(Tensor, int)", "Dict(str, Tensor)"
  * @property {DType | null} dtype
  * @property {(number | null)[] | null} shape
  * @property {boolean} optional whether it may be left out
@@ -67,7 +67,7 @@ export const DTYPES = {
 /** @type {Map<string, Type>} */
 const parsed = new Map();
 
-/** Reads a type as TorchScript writes it. @param {string} text @returns {Type} */
+/** Reads the type of a port. @param {string} text @returns {Type} */
 export function parseType(text) {
   let type = parsed.get(text);
   if (!type) parsed.set(text, (type = parse(text)));
@@ -77,30 +77,38 @@ export function parseType(text) {
 /** @param {string} text @returns {Type} */
 function parse(text) {
   let at = 0;
-  const next = () => {
-    const m = /^\s*([\w.]+|[[\],?()])/.exec(text.slice(at));
-    at += m ? m[0].length : 0;
-    return m ? /** @type {string} */ (m[1]) : '';
+  /** The next name or sign. @param {boolean} [peek] */
+  const next = (peek) => {
+    const m = /^\s*([\w.]+|\[\]|[(),?])/.exec(text.slice(at));
+    if (m && !peek) at += m[0].length;
+    return m?.[1] ?? '';
   };
-  const peek = () => { const was = at, t = next(); at = was; return t; };
-  /** @returns {Type} */
-  const one = () => {
-    const kind = next();
-    /** @type {Type[]} */
+  const children = () => {
     const of = [];
-    /** @type {Type} */
-    let type = { kind: kind === 'Scalar' ? 'number' : kind === 'NoneType' ? 'None' : kind, of };
-    if (peek() === '[' || peek() === '(') {
-      const close = next() === '[' ? ']' : ')';
-      while (peek() !== close && peek() !== '') {
-        of.push(one());
-        if (peek() === ',') next();
-      }
-      next();
-      if (of.length === 0 && close === ']' && kind !== 'Tuple') type = { kind: 'List', of: [{ kind, of: [] }] }; // int[]
+    while (next(true) !== ')' && next(true) !== '') {
+      of.push(one());
+      if (next(true) === ',') next();
     }
-    while (peek() === '?') { next(); type = { kind: 'Optional', of: [type] }; } // int?
-    return type;
+    next();
+    return of;
+  };
+  const one = () => {
+    let kind = next();
+    /** @type {Type} */
+    let type = { kind, of: [] };
+    if (kind === '(') {
+      type = { kind: 'Tuple', of: children() };
+    } else if (next(true) === '(') {
+      next();
+      if (!['Dict', 'Union', 'Future'].includes(kind)) kind = 'Tuple'; // a named one
+      type = { kind, of: children() };
+    }
+    for (;;) {
+      if (next(true) === '[]') type = { kind: 'List', of: [type] };
+      else if (next(true) === '?') type = { kind: 'Optional', of: [type] };
+      else return type;
+      next();
+    }
   };
   return one();
 }

@@ -157,10 +157,10 @@ function checkShape(shape, n, hint, where) {
 /** Whether a JS value can become a value of the type: how a member of a Union is chosen. @param {Type} type @param {unknown} v @returns {boolean} */
 function fits(type, v) {
   switch (type.kind) {
-    case 'None': return v === null || v === undefined;
+    case 'NoneType': return v === null || v === undefined;
     case 'int': return typeof v === 'bigint' || Number.isInteger(v);
     case 'float': return typeof v === 'number';
-    case 'number': return typeof v === 'number' || typeof v === 'bigint';
+    case 'Scalar': return typeof v === 'number' || typeof v === 'bigint';
     case 'bool': return typeof v === 'boolean';
     case 'str': case 'Device': return typeof v === 'string';
     case 'List': return Array.isArray(v) && v.every((item) => fits(/** @type {Type} */ (type.of[0]), item));
@@ -205,7 +205,7 @@ export class Values {
   write(p, type, v, where, hint = ANYTHING) {
     this.#set(p, KIND.none);
     switch (type.kind) {
-      case 'None':
+      case 'NoneType':
         if (v !== null && v !== undefined) misfit(where, 'null', v);
         return;
       case 'Optional':
@@ -219,7 +219,7 @@ export class Values {
       case 'float':
         if (typeof v !== 'number') misfit(where, 'a number', v);
         return this.#writeFloat(p, v);
-      case 'number':
+      case 'Scalar':
         if (typeof v === 'bigint' || Number.isInteger(v)) return this.#writeInt(p, v, where);
         if (typeof v !== 'number') misfit(where, 'a number', v);
         return this.#writeFloat(p, v);
@@ -312,8 +312,8 @@ export class Values {
 
   /** Without a type: a whole number is an int. @param {number} p @param {any} v @param {string} where */
   #writeAny(p, v, where) {
-    const kind = v === null || v === undefined ? 'None' : typeof v === 'boolean' ? 'bool' : typeof v === 'string' ? 'str'
-      : typeof v === 'number' || typeof v === 'bigint' ? 'number' : Array.isArray(v) ? 'List' : v instanceof Map ? 'Dict' : 'Tensor';
+    const kind = v === null || v === undefined ? 'NoneType' : typeof v === 'boolean' ? 'bool' : typeof v === 'string' ? 'str'
+      : typeof v === 'number' || typeof v === 'bigint' ? 'Scalar' : Array.isArray(v) ? 'List' : v instanceof Map ? 'Dict' : 'Tensor';
     const any = { kind: 'Any', of: [] };
     this.write(p, { kind, of: [any, any] }, v, where);
   }
