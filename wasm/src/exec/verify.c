@@ -103,8 +103,8 @@ static rush_status compare(comparison *c, const rush_value *got, const rush_valu
       return close_enough(c, got->u.f, want->u.f) ? RUSH_OK : differ(c, "%.17g was wanted, %.17g came", want->u.f, got->u.f);
     case RUSH_KIND_COMPLEX: {
       const rush_complex *a = got->u.ref, *b = want->u.ref;
-      bool same = close_enough(c, a->re, b->re) & close_enough(c, a->im, b->im);
-      return same ? RUSH_OK : differ(c, "(%g, %g) was wanted, (%g, %g) came", b->re, b->im, a->re, a->im);
+      bool re = close_enough(c, a->re, b->re), im = close_enough(c, a->im, b->im);
+      return re && im ? RUSH_OK : differ(c, "(%g, %g) was wanted, (%g, %g) came", b->re, b->im, a->re, a->im);
     }
     case RUSH_KIND_STR: case RUSH_KIND_DEVICE: {
       const rush_str *a = rush_as_str(got), *b = rush_as_str(want);
