@@ -32,7 +32,7 @@ export function readNpy(file) {
   const Type = DTYPES[dtype].Array;
   const size = shape.reduce((a, b) => a * b, 1) * Type.BYTES_PER_ELEMENT;
   if (!(end + size <= bytes.length)) throw bad(`this .npy file is cut off: got ${bytes.length} of ${end + size} bytes`);
-  const data = new Type(bytes.slice(end, end + size).buffer);
+  const data = new Type(new Uint8Array(bytes.subarray(end, end + size)).buffer); // (slice() of a Node Buffer copies nothing)
   const tensor = /** @type {Tensor} */ ({ dtype, shape, data });
   return /'fortran_order': *True/.test(head) ? rowMajor(tensor) : tensor;
 }
