@@ -1,0 +1,256 @@
+"""What rows_*.py are written with: row(), grid() and inputs. README.md shows how.
+
+An input is a plain value (None, int, float, bool, str, list, tuple, dict) or an `Input`, a recipe
+for a tensor. Recipes have a repr that says everything, so a row's text tells when it has changed;
+they draw their numbers from a generator that the row's name seeds.
+"""
+import itertools
+import zlib
+
+import torch
+
+DTYPES = {"f32": torch.float32, "f64": torch.float64, "i64": torch.int64, "i32": torch.int32,
+          "u8": torch.uint8, "b8": torch.bool}
+ALL = tuple(DTYPES)
+FLOATS, INTS = ("f32", "f64"), ("i64", "i32", "u8")
+NAN, INF = float("nan"), float("inf")
+
+
+# ---- Inputs --------------------------------------------------------------------------------------
+
+class Input:
+    """A recipe. `make(generator, inputs)` gives the tensor; `inputs` are those made before it."""
+    is_weight = False
+
+    def __init__(self, text, make):
+        self.text, self.make = text, make
+
+    def __repr__(self):
+        return self.text
+
+
+def random(dtype, *shape, lo=None, hi=None):
+    """Floats: normal, or uniform in [lo, hi). Integers: in [lo, hi], by default -9 to 9 (u8: 0 to 20)."""
+    def make(g, _):
+        if dtype == "b8":
+            return torch.randint(0, 2, shape, generator=g).bool()
+        if dtype in INTS:
+            least = (0 if dtype == "u8" else -9) if lo is None else lo
+            most = (20 if dtype == "u8" else 9) if hi is None else hi
+            return torch.randint(least, most + 1, shape, generator=g).to(DTYPES[dtype])
+        x = torch.randn(shape, generator=g, dtype=torch.float64)
+        if lo is not None or hi is not None:
+            x = torch.rand(shape, generator=g, dtype=torch.float64) * (hi - lo) + lo
+        return x.to(DTYPES[dtype])
+    limits = "" if lo is None and hi is None else f", lo={lo}, hi={hi}"
+    return Input(f"random({dtype!r}, {', '.join(map(str, shape))}{limits})", make)
+
+
+def f32(*shape, **limits): return random("f32", *shape, **limits)
+def f64(*shape, **limits): return random("f64", *shape, **limits)
+def i64(*shape, **limits): return random("i64", *shape, **limits)
+def i32(*shape, **limits): return random("i32", *shape, **limits)
+def u8(*shape, **limits): return random("u8", *shape, **limits)
+def b8(*shape): return random("b8", *shape)
+
+
+def tensor(values, dtype="f32"):
+    """Exactly these numbers."""
+    return Input(f"tensor({values!r}, {dtype!r})", lambda g, _: torch.tensor(values, dtype=DTYPES[dtype]))
+
+
+def special(*shape, dtype="f32"):
+    """Normal numbers with NaN, infinities, zeros of both signs, denormals and extremes among them."""
+    def make(g, _):
+        x = torch.randn(shape, generator=g, dtype=torch.float64).to(DTYPES[dtype])
+        limits = torch.finfo(DTYPES[dtype])
+        odd = [NAN, INF, -INF, 0.0, -0.0, limits.smallest_normal / 4, -limits.smallest_normal / 4,
+               limits.max, limits.min, limits.tiny, 1.0, -1.0, 0.5, -0.5]
+        flat = x.view(-1)
+        for k, at in enumerate(torch.randperm(flat.numel(), generator=g)[:len(odd)].tolist()):
+            flat[at] = odd[k]
+        return x
+    return Input(f"special({', '.join(map(str, shape))}, dtype={dtype!r})", make)
+
+
+def perm(n, dtype="i64"):
+    """0 to n-1 in some order."""
+    return Input(f"perm({n}, {dtype!r})", lambda g, _: torch.randperm(n, generator=g).to(DTYPES[dtype]))
+
+
+def _of(name, base, make):
+    return Input(f"{name}({base!r})", lambda g, made: make(base.make(g, made)))
+
+
+def noncontig(base):
+    """The same sizes, every second element of a buffer twice as wide, not at its start."""
+    def make(x):
+        if x.dim() == 0:
+            return torch.stack([x, x])[1]
+        wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1] + 1, dtype=x.dtype)
+        view = wide[..., 1::2]
+        view.copy_(x)
+        return view
+    return _of("noncontig", base, make)
+
+
+def transposed(base):
+    """The same sizes; the last two dimensions are stored the other way round."""
+    def make(x):
+        return x if x.dim() < 2 else x.transpose(-1, -2).contiguous().transpose(-1, -2)
+    return _of("transposed", base, make)
+
+
+def permuted(base, *dims):
+    """base.permute(dims), not copied."""
+    return Input(f"permuted({base!r}, {dims})", lambda g, made: base.make(g, made).permute(dims))
+
+
+def channels_last(base):
+    """Rank 4 (or 5), stored with the channels innermost; rank 3 likewise."""
+    def make(x):
+        order = [0, *range(2, x.dim()), 1]
+        back = [0, x.dim() - 1, *range(1, x.dim() - 1)]
+        return x.permute(order).contiguous().permute(back)
+    return _of("channels_last", base, make)
+
+
+def expanded(base, *shape):
+    """base.expand(shape): strides of 0."""
+    return Input(f"expanded({base!r}, {shape})", lambda g, made: base.make(g, made).expand(shape))
+
+
+def of(expression):
+    """Made from other inputs of the row, e.g. of("x[1:]"): an input that aliases another one."""
+    def make(g, made):
+        return eval(expression, {"torch": torch}, dict(made))  # noqa: S307: our own rows
+    return Input(f"of({expression!r})", make)
+
+
+def weight(base):
+    """Not an argument but a constant of the model: a name that the body can use."""
+    it = Input(f"weight({base!r})", base.make)
+    it.is_weight = True
+    return it
+
+
+def build(value, generator, made):
+    """The value of an input; lists, tuples and dicts may hold recipes."""
+    if isinstance(value, Input):
+        return value.make(generator, made)
+    if isinstance(value, list):
+        return [build(v, generator, made) for v in value]
+    if isinstance(value, tuple):
+        return tuple(build(v, generator, made) for v in value)
+    if isinstance(value, dict):
+        return {k: build(v, generator, made) for k, v in value.items()}
+    return value
+
+
+def type_of(value):
+    """The TorchScript type of an input."""
+    if isinstance(value, (Input, torch.Tensor)):
+        return "Tensor"
+    if value is None:
+        return "Optional[Tensor]"
+    if isinstance(value, (bool, int, float, str)):
+        return type(value).__name__
+    if isinstance(value, list):
+        return f"List[{type_of(value[0]) if value else 'Tensor'}]"
+    if isinstance(value, tuple):
+        return f"Tuple[{', '.join(map(type_of, value))}]"
+    if isinstance(value, dict):
+        key, item = next(iter(value.items()), ("", torch.zeros(0)))
+        return f"Dict[{type_of(key)}, {type_of(item)}]"
+    raise TypeError(f"an input cannot be {value!r}")
+
+
+# ---- Rows ----------------------------------------------------------------------------------------
+
+class Row:
+    def __init__(self, name, body, inputs, options):
+        self.name, self.body, self.inputs = name, body, inputs
+        self.rtol, self.atol = options.pop("rtol", None), options.pop("atol", None)
+        self.raises = options.pop("raises", None)
+        self.mutates = options.pop("mutates", False)
+        self.types = options.pop("types", {})
+        self.trace = options.pop("trace", False)
+        self.also = options.pop("also", [])
+        assert not options, f"{name}: no such options: {options}"
+
+    def text(self):
+        """All that the row says; two rows with one text have one answer."""
+        return repr((self.name, self.body, self.inputs, self.rtol, self.atol, self.raises, self.mutates,
+                     self.types, self.trace, self.also))
+
+    def seed(self):
+        return zlib.crc32(self.name.encode())
+
+
+ROWS = {}
+
+
+def row(name, body, *, rtol=None, atol=None, raises=None, mutates=False, types=None, trace=False,
+        also=(), **inputs):
+    """One row; see README.md."""
+    assert name not in ROWS, f"a second row is called {name}"
+    assert all(c.isalnum() and c.isascii() or c == "_" for c in name), f"{name}: letters, digits and _ only"
+    ROWS[name] = Row(name, body, inputs, dict(rtol=rtol, atol=atol, raises=raises, mutates=mutates,
+                                              types=types or {}, trace=trace, also=list(also)))
+
+
+# ---- Grids ---------------------------------------------------------------------------------------
+
+class _Any:
+    """In a grid: a tensor with the shape, dtype and layout of the cell. any_(lo=, hi=) limits it."""
+
+    def __init__(self, lo=None, hi=None):
+        self.limits = {} if lo is None and hi is None else {"lo": lo, "hi": hi}
+
+    def at(self, shape, dtype, layout):
+        limits = dict(self.limits)
+        if dtype == "u8" and limits:
+            limits["lo"] = max(0, limits["lo"])
+        if dtype in INTS and limits:
+            limits = {k: int(v) for k, v in limits.items()}
+        return LAYOUTS[layout](random(dtype, *shape, **limits), shape)
+
+
+ANY = _Any()
+any_ = _Any
+
+#: 0, 1, a prime, one past the vector width (4 lanes, and 4 times 4), and two dimensions.
+SIZES = ((0,), (1,), (5,), (17,), (3, 7))
+LAYOUTS = {
+    "": lambda x, shape: x,
+    "strided": lambda x, shape: noncontig(x),
+    "turned": lambda x, shape: transposed(x),
+    "nhwc": lambda x, shape: channels_last(x),
+    "spread": lambda x, shape: expanded(random("f32", 1, *shape[1:]), *shape),
+}
+
+
+def grid(name, body, *, sizes=SIZES, dtypes=("f32",), layouts=("",), rtol=None, atol=None, raises=None,
+         mutates=False, types=None, **inputs):
+    """A row per size, dtype and layout. Inputs may be ANY, any_(lo, hi), or functions of
+    (shape, dtype); others are the same everywhere. Layouts that say nothing at a size are left out."""
+    for shape, dtype, layout in itertools.product(sizes, dtypes, layouts):
+        least = {"turned": 2, "nhwc": 3, "spread": 1}.get(layout, 0)
+        if len(shape) < least or (layout == "spread" and dtype != "f32"):
+            continue
+        cell = {}
+        for key, value in inputs.items():
+            if isinstance(value, _Any):
+                value = value.at(shape, dtype, layout)
+            elif callable(value):
+                value = value(shape, dtype)
+            cell[key] = value
+        parts = [name, "" if dtype == "f32" and len(dtypes) == 1 else dtype,
+                 "x".join(map(str, shape)) or "0d", layout]
+        row("_".join(p for p in parts if p), body, rtol=rtol, atol=atol, raises=raises, mutates=mutates,
+            types=types, **cell)
+
+
+__all__ = ["ALL", "ANY", "DTYPES", "FLOATS", "INF", "INTS", "LAYOUTS", "NAN", "SIZES", "any_", "b8",
+           "channels_last", "expanded", "f32", "f64", "grid", "i32", "i64", "noncontig", "of", "perm",
+           "permuted", "random", "row", "special", "tensor", "transposed", "u8", "weight"]

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""Makes build/conformance: a .rush file per row, with the answers of libtorch inside.
+
+    generate.py [PATTERN..]          rows whose names contain a pattern (default: all that changed)
+    generate.py --check [PATTERN..]  only runs the rows in PyTorch: no exporter needed
+    generate.py --list [PATTERN..]   names, counts per file
+    generate.py --show NAME          the source that PyTorch compiles
+
+A row is made again when its text, this folder's code or the exporter changes.
+"""
+import argparse
+import contextlib
+import copy
+import hashlib
+import importlib
+import io
+import json
+import linecache
+import os
+import re
+import sys
+import time
+import types
+import warnings
+from pathlib import Path
+
+import torch
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+OUT = Path(os.environ.get("RUSH_CONFORMANCE", TOP / "build" / "conformance"))
+sys.path.insert(0, str(HERE))
+import conformance  # noqa: E402
+
+PRELUDE = """import math
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+"""
+
+
+class Wrong(Exception):
+    """A row that says something impossible: reported with its name."""
+
+
+def load_rows():
+    owner = {}
+    for path in sorted(HERE.glob("rows_*.py")):
+        before = set(conformance.ROWS)
+        importlib.import_module(path.stem)
+        for name in conformance.ROWS.keys() - before:
+            owner[name] = path.stem
+    return owner
+
+
+# ---- From a row to a scripted module -------------------------------------------------------------
+
+def source_of(row):
+    """Python text with a function `f`, and a class M whose forward calls it."""
+    arguments = [k for k, v in row.inputs.items() if not getattr(v, "is_weight", False)]
+    weights = [k for k in row.inputs if k not in arguments]
+    kinds = {k: row.types.get(k, conformance.type_of(row.inputs[k])) for k in row.inputs}
+    typed = lambda names: ", ".join(f"{k}: {kinds[k]}" for k in names)  # noqa: E731
+    body = row.body.strip("\n")
+    lines = body.split("\n")
+    text = PRELUDE
+    if re.search(r"^def f\(", body, re.M) or re.search(r"^class M\(", body, re.M):
+        text += "\n".join(lines) + "\n"
+    else:
+        if len(lines) == 1 and not re.search(r"\breturn\b|\braise\b|\bassert\b", body):
+            lines = ["return " + body.strip()]
+        indent = min(len(s) - len(s.lstrip()) for s in lines if s.strip())
+        text += f"def f({typed(row.inputs)}):\n" + "".join(f"    {s[indent:]}\n" for s in lines)
+    if re.search(r"^class M\(", body, re.M):
+        return text
+    call = f"f({', '.join(k if k in arguments else 'self.' + k for k in row.inputs)})"
+    result = call if not row.mutates else f"({', '.join([call, *arguments])})"
+    text += f"\n\nclass M(torch.nn.Module):\n    def forward(self{', ' if arguments else ''}{typed(arguments)}):\n"
+    text += f"        return {result}\n"
+    for k in weights:
+        if kinds[k] != "Tensor":
+            raise Wrong(f"weight {k} is not a tensor")
+    return text
+
+
+def inputs_of(row, case, k):
+    """Values of the inputs (arguments, weights) for the row's own (k = 0) or a further case."""
+    g = torch.Generator().manual_seed(row.seed() + k)
+    unknown = case.keys() - row.inputs.keys()
+    if unknown:
+        raise Wrong(f"`also` names inputs that the row does not have: {unknown}")
+    made = {}
+    for key, value in row.inputs.items():
+        if k and getattr(value, "is_weight", False):
+            continue
+        made[key] = conformance.build(case.get(key, value), g, made)
+    weights = {k: v for k, v in made.items() if getattr(row.inputs[k], "is_weight", False)}
+    return {k: v for k, v in made.items() if k not in weights}, weights
+
+
+def compile_row(row):
+    text = source_of(row)
+    filename = f"{row.name}.py"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    module = types.ModuleType(f"row_{row.name}")
+    sys.modules[module.__name__] = module
+    module.__file__ = filename
+    try:
+        exec(compile(text, filename, "exec"), module.__dict__)
+        torch.manual_seed(row.seed())
+        net = module.M()
+        arguments, weights = inputs_of(row, {}, 0)
+        for key, value in weights.items():
+            net.register_buffer(key, value)
+        net.eval()
+        with torch.no_grad():
+            if row.trace:
+                return torch.jit.trace(net, tuple(copy.deepcopy(list(arguments.values()))), check_trace=False)
+            return torch.jit.script(net)
+    finally:
+        del sys.modules[module.__name__]
+
+
+def has_float32(value):
+    if isinstance(value, torch.Tensor):
+        return value.dtype == torch.float32
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return False
+    return any(map(has_float32, value))
+
+
+def tolerance(row, values):
+    rtol, atol = (1e-5, 1e-6) if has_float32(values) else (1e-7, 1e-9)
+    return (rtol if row.rtol is None else row.rtol, atol if row.atol is None else row.atol)
+
+
+class OutOfReach(Exception):
+    pass
+
+
+def vectors_of(row, net):
+    """[(args, expected, rtol, atol)], expected None for a row that raises."""
+    vectors = []
+    for k, case in enumerate([{}, *row.also]):
+        arguments, _ = inputs_of(row, case, k)
+        args = tuple(arguments.values())
+        given = copy.deepcopy(args)  # keeps strides and aliases
+        caught = None
+        torch.manual_seed(row.seed())
+        with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
+            try:
+                expected = copy.deepcopy(net)(*given)
+            except Exception as error:
+                caught = error
+        if row.raises is None and caught:
+            raise Wrong(f"PyTorch refuses it: {str(caught).strip().splitlines()[-1]}")
+        if row.raises is not None and not caught:
+            raise Wrong("PyTorch does not raise")
+        if caught:
+            vectors.append((args, None, 0.0, 0.0))
+        else:
+            vectors.append((args, expected, *tolerance(row, (args, expected, list(net.buffers())))))
+    return vectors
+
+
+# ---- Making files --------------------------------------------------------------------------------
+
+def exporter_key():
+    """Changes whenever the exporter does."""
+    digest = hashlib.sha256()
+    import rushlight
+    folder = Path(rushlight.__file__).parent
+    libraries = sorted({*folder.glob("*.py"), *folder.glob("*.so*"), *(TOP / "build/native").glob("python/**/*.so"),
+                        *(TOP / "build/native").glob("lib/librush*.so")})
+    for path in libraries:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def code_key():
+    return "".join(hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in ("generate.py",))
+
+
+def export_row(row, net, vectors):
+    import rushlight
+    path = OUT / f"{row.name}.rush"
+    options = {"verify": False, "tests": vectors, "path": str(path)}
+    options["tests"] = [(args, expected, rtol, atol) for args, expected, rtol, atol in vectors]
+    rushlight.export(net, **options)
+    return path
+
+
+def entry_of(row, owner, key, n_tests):
+    entry = {"name": row.name, "file": f"{row.name}.rush", "tests": n_tests, "rows": owner, "key": key}
+    if row.raises is not None:
+        entry["raises"] = row.raises
+    return entry
+
+
+def make(row, owner, check_only, key):
+    net = compile_row(row)
+    vectors = vectors_of(row, net)
+    if not check_only:
+        export_row(row, net, vectors)
+    return entry_of(row, owner, key, len(vectors))
+
+
+def chosen(patterns):
+    return [r for r in conformance.ROWS.values() if not patterns or any(p in r.name for p in patterns)]
+
+
+def say_counts(rows, owner):
+    counts = {}
+    for r in rows:
+        counts[owner[r.name]] = counts.get(owner[r.name], 0) + 1
+    for name in sorted(counts):
+        print(f"{counts[name]:6d}  {name}")
+    print(f"{len(rows):6d}  rows")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patterns", nargs="*")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--show", action="store_true")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    torch._C._jit_set_texpr_fuser_enabled(False)  # its code generation does not always end
+    owner = load_rows()
+    rows = chosen(options.patterns)
+    if options.list or options.show:
+        for r in rows:
+            print(f"# {r.name}\n{source_of(r)}" if options.show else r.name)
+        say_counts(rows, owner)
+        return 0
+
+    OUT.mkdir(parents=True, exist_ok=True)
+    manifest, old = OUT / "manifest.json", {}
+    if manifest.exists() and not options.check:
+        old = {e["name"]: e for e in json.loads(manifest.read_text())["rows"]}
+    common = "" if options.check else exporter_key() + code_key() + torch.__version__
+    entries, failed, made, start = dict(old), [], 0, time.time()
+    for r in rows:
+        key = hashlib.sha256((r.text() + common).encode()).hexdigest()[:16]
+        if not options.check and old.get(r.name, {}).get("key") == key and (OUT / f"{r.name}.rush").exists():
+            continue
+        made += 1
+        entries.pop(r.name, None)
+        try:
+            entries[r.name] = make(r, owner[r.name], options.check, key)
+        except Exception as error:
+            lines = [s for s in str(error).splitlines() if s.strip()] or [type(error).__name__]
+            failed.append(r.name)
+            print(f"FAILED {r.name} ({owner[r.name]}): {' | '.join(lines[:6])[:600]}", flush=True)
+    if not options.check:
+        for name in entries.keys() - conformance.ROWS.keys():
+            (OUT / entries.pop(name)["file"]).unlink(missing_ok=True)
+        part = OUT / "manifest.part"
+        part.write_text(json.dumps({"rows": [entries[n] for n in sorted(entries)]}, indent=0))
+        part.replace(manifest)
+    verb = "agree with themselves in PyTorch" if options.check else f"are in {manifest.name}, {made} made now"
+    print(f"{len(rows) - len(failed)} of {len(rows)} rows {verb}, {len(failed)} failed, {time.time() - start:.1f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
