@@ -162,9 +162,18 @@ typedef struct rush_value {
   } u;
 } rush_value;
 
-static inline rush_value rush_none(void) { return (rush_value){RUSH_KIND_NONE, 0, {0}}; }
-static inline rush_value rush_int(int64_t i) { return (rush_value){RUSH_KIND_INT, 0, {i}}; }
-static inline rush_value rush_bool(bool b) { return (rush_value){RUSH_KIND_BOOL, 0, {b ? 1 : 0}}; }
+static inline rush_value rush_none(void) {
+  rush_value v = {RUSH_KIND_NONE, 0, {0}};
+  return v;
+}
+static inline rush_value rush_int(int64_t i) {
+  rush_value v = {RUSH_KIND_INT, 0, {i}};
+  return v;
+}
+static inline rush_value rush_bool(bool b) {
+  rush_value v = {RUSH_KIND_BOOL, 0, {b ? 1 : 0}};
+  return v;
+}
 static inline rush_value rush_float(double f) {
   rush_value v = {RUSH_KIND_FLOAT, 0, {0}};
   v.u.f = f;
