@@ -1,10 +1,10 @@
 // Puts what is made elsewhere into the package: node js/build.mjs [--all] [--types]
 //
-//   wasm/    the glue and the binaries, from build/<simd|relaxed>/dist
+//   wasm/    the binaries and their glue, from build/<simd|relaxed>/dist
 //   types/   .d.ts files from the JSDoc comments (--types, --all), with tests/node_modules' TypeScript
 //   LICENSE, THIRD-PARTY-NOTICES.txt (--all)
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const js = fileURLToPath(new URL('.', import.meta.url));
@@ -17,13 +17,21 @@ function fail(message) {
 }
 
 mkdirSync(`${js}wasm`, { recursive: true });
-for (const backend of ['simd', 'relaxed']) {
+const glues = ['simd', 'relaxed'].map((backend) => {
+  const from = `${top}build/${backend}/dist/rushlight-${backend}`;
   for (const end of ['mjs', 'wasm']) {
-    const from = `${top}build/${backend}/dist/rushlight-${backend}.${end}`;
-    if (!existsSync(from)) fail(`there is no ${from}: run ./dev build ${backend}`);
-    cpSync(from, `${js}wasm/rushlight-${backend}.${end}`);
+    if (!existsSync(`${from}.${end}`)) fail(`there is no ${from}.${end}: run ./dev build ${backend}`);
   }
-}
+  cpSync(`${from}.wasm`, `${js}wasm/rushlight-${backend}.wasm`);
+  return readFileSync(`${from}.mjs`, 'utf8').replaceAll(`rushlight-${backend}`, 'rushlight-simd');
+});
+// Both binaries have the same imports and exports, so one glue serves both.
+if (glues[0] !== glues[1]) fail('the glue of the two binaries differs: build both from the same sources');
+writeFileSync(`${js}wasm/rushlight.mjs`, glues[0]);
+writeFileSync(`${js}wasm/rushlight.d.mts`, `export default function make(settings: {
+  instantiateWasm(imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance) => void): object;
+}): Promise<any>;
+`);
 
 if (all || process.argv.includes('--types')) {
   const tsc = `${top}tests/node_modules/typescript/bin/tsc`;

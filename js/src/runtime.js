@@ -1,7 +1,6 @@
 // Which wasm binary, and an instance of it. The only file that imports the glue.
 
-import relaxedGlue from '../wasm/rushlight-relaxed.mjs';
-import simdGlue from '../wasm/rushlight-simd.mjs';
+import glue from '../wasm/rushlight.mjs';
 import { RushlightError, badArgument } from './errors.js';
 import { Memory } from './memory.js';
 import { asPath, builtin, once } from './platform.js';
@@ -33,7 +32,6 @@ import { checkResponse, fetchSource, gotHtml } from './source.js';
  * )} CName wasm/bridge/exports.txt
  */
 
-const GLUE = { simd: simdGlue, relaxed: relaxedGlue };
 export const BACKENDS = /** @type {const} */ (['simd', 'relaxed']);
 
 // Two modules of one function each. 36 bytes: less than the import of a library that holds the same
@@ -132,8 +130,8 @@ async function instantiate(module, backend) {
   let memory;
   try {
     const c = await new Promise((resolve, reject) => {
-      GLUE[backend.name]({
-        /** The names inside are short ones; the memory is the one that is a memory. @param {WebAssembly.Imports} imports @param {(i: WebAssembly.Instance) => void} done */
+      glue({
+        /** The linker shortens the names; the memory is the export that is one. @param {WebAssembly.Imports} imports @param {(i: WebAssembly.Instance) => void} done */
         instantiateWasm(imports, done) {
           WebAssembly.instantiate(module, imports).then((instance) => {
             memory = /** @type {WebAssembly.Memory} */ (
