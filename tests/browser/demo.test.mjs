@@ -1,0 +1,187 @@
+// The demo pages in headless Chromium, as a visitor uses them: mouse, keyboard, phone, failures.
+// RUSH_SCREENSHOTS=DIR keeps a picture of each page.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import test, { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { agreementInPage, start } from '../../demo/shared/chromium.mjs';
+
+const TOP = new URL('../../', import.meta.url);
+const path = (/** @type {string} */ file) => fileURLToPath(new URL(file, TOP));
+
+execFileSync(path('demo/run'), ['--export'], { stdio: ['ignore', 'ignore', 'inherit'] });
+const manifest = (/** @type {string} */ folder) => JSON.parse(readFileSync(path(`build/demo/${folder}/manifest.json`), 'utf8'));
+const images = manifest('01-image-classifier');
+const texts = manifest('02-semantic-search');
+
+/** @type {Awaited<ReturnType<typeof start>>} */
+let host;
+before(async () => { host = await start(); });
+after(() => host.close());
+
+/** A page that fails the test where it logs an error. @param {object} [options] @param {(page: any) => Promise<void>} use */
+async function withPage(use, options = {}) {
+  const context = await host.browser.newContext(options);
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const errors = [];
+  page.on('pageerror', (/** @type {Error} */ error) => errors.push(error.message));
+  page.on('console', (/** @type {any} */ message) => { if (message.type() === 'error') errors.push(message.text()); });
+  try {
+    await use(page);
+    return errors;
+  } finally {
+    await context.close();
+  }
+}
+
+/** @param {any} page @param {string} name */
+async function screenshot(page, name) {
+  if (!process.env.RUSH_SCREENSHOTS) return;
+  await page.waitForTimeout(400); // for the bars to have grown
+  await page.screenshot({ path: `${process.env.RUSH_SCREENSHOTS}/${name}.png`, fullPage: true });
+}
+const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, colorScheme: 'dark' };
+const noSideways = async (/** @type {any} */ page) =>
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, 'the page scrolls sideways');
+const pictureUrl = () => `${host.url}/demo/01-image-classifier/`;
+const searchUrl = (query = '') => `${host.url}/demo/02-semantic-search/${query}`;
+const shown = (/** @type {any} */ page) => page.waitForSelector('#time:not(:empty)', { timeout: 60_000 });
+const lines = (/** @type {any} */ page, /** @type {string} */ list) => page.locator(`${list} li span:first-child`).allTextContents();
+
+for (const [folder, { note }] of /** @type {[string, any][]} */ ([['01-image-classifier', images], ['02-semantic-search', texts]])) {
+  for (const backend of ['relaxed', 'simd']) {
+    test(`${folder} agrees with PyTorch in a page, ${backend}${note ? ', random weights' : ''}`, () => withPage(async (page) => {
+      await page.goto(`${host.url}/demo/`);
+      const result = await agreementInPage(page, folder, { backend });
+      assert.equal(result.backend.name, backend);
+      for (const { name, maxAbs, maxRel, close } of result.cases) {
+        assert.ok(close, `${name}: max abs ${maxAbs}, max rel ${maxRel}`);
+      }
+    }));
+  }
+}
+
+test('the first page leads to both demos', async () => {
+  const errors = await withPage(async (page) => {
+    await page.goto(host.url);
+    assert.equal(await page.locator('a.card').count(), 2);
+    await screenshot(page, 'index');
+    await page.click('a.card >> nth=0');
+    assert.match(page.url(), /01-image-classifier\/$/);
+  });
+  assert.deepEqual(errors, []);
+});
+
+test('a sample photograph is named, with times and the backend', { skip: images.note || false }, async () => {
+  const errors = await withPage(async (page) => {
+    await page.goto(pictureUrl());
+    await shown(page);
+    assert.equal((await lines(page, '#answer'))[0], 'tiger cat');
+    assert.match(await page.textContent('#status'), /EfficientNet-Lite0, 1\d\.\d MB.*(relaxed|simd): /s);
+    assert.match(await page.textContent('#time'), /Run in [\d.]+ ms/);
+    await page.click('button[data-file="coffee.png"]');
+    await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('espresso'));
+    assert.equal(await page.getAttribute('button[data-file="coffee.png"]', 'aria-pressed'), 'true');
+    await page.click('#again');
+    await page.waitForFunction(() => document.querySelector('#runs')?.textContent?.includes('median'));
+    await screenshot(page, 'picture-desk');
+  }, { viewport: { width: 1100, height: 800 } });
+  assert.deepEqual(errors, []);
+});
+
+test("a page's answer to a photograph is PyTorch's", { skip: images.note || false }, () => withPage(async (page) => {
+  const classes = JSON.parse(readFileSync(path('build/demo/01-image-classifier/classes.json'), 'utf8'));
+  const expected = { 'coffee.png': ['espresso', '95.1 %'], 'camera.png': ['tripod', '93.7 %'] };
+  await page.goto(pictureUrl());
+  await shown(page);
+  for (const [file, [name, percent]] of Object.entries(expected)) {
+    assert.ok(classes.includes(name));
+    await page.setInputFiles('#file', path(`build/demo/01-image-classifier/photos/${file}`));
+    await page.waitForFunction((/** @type {string} */ n) => document.querySelector('#answer li')?.textContent?.startsWith(n), name);
+    assert.equal(await page.textContent('#answer li:first-child .value'), percent);
+    // The same tensor as .npy, as Python made it.
+    await page.setInputFiles('#file', path(`build/demo/01-image-classifier/cases/${file.split('.')[0]}.image.npy`));
+    await page.waitForFunction(() => !document.querySelector('#time')?.textContent?.includes('prepared'));
+    assert.equal(await page.textContent('#answer li:first-child .value'), percent);
+  }
+}));
+
+test('a picture can be dropped and pasted', { skip: images.note || false }, () => withPage(async (page) => {
+  await page.goto(pictureUrl());
+  await shown(page);
+  for (const [kind, file, want] of [['drop', 'camera.png', 'tripod'], ['paste', 'coffee.png', 'espresso']]) {
+    await page.evaluate(async (/** @type {string[]} */ [kind, file]) => {
+      const blob = await (await fetch(`../../build/demo/01-image-classifier/photos/${file}`)).blob();
+      const data = new DataTransfer();
+      data.items.add(new File([blob], file, { type: 'image/png' }));
+      dispatchEvent(kind === 'drop' ? new DragEvent('drop', { dataTransfer: data, cancelable: true })
+        : new ClipboardEvent('paste', { clipboardData: data }));
+    }, [kind, file]);
+    await page.waitForFunction((/** @type {string} */ n) => document.querySelector('#answer li')?.textContent?.startsWith(n), want);
+  }
+}));
+
+test('a file that is no picture is refused in words, and the next picture works', { skip: images.note || false }, () => withPage(async (page) => {
+  await page.goto(pictureUrl());
+  await shown(page);
+  await page.setInputFiles('#file', { name: 'notes.png', mimeType: 'image/png', buffer: Buffer.from('hello') });
+  await page.waitForSelector('#answer .error');
+  assert.match(await page.textContent('#answer'), /notes\.png is not a picture/);
+  await page.setInputFiles('#file', { name: 'x.npy', mimeType: '', buffer: readFileSync(path('build/demo/02-semantic-search/cases/one.ids.npy')) });
+  await page.waitForFunction(() => /image/.test(document.querySelector('#answer .error')?.textContent ?? ''));
+  await page.click('button[data-file="camera.png"]');
+  await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('tripod'));
+}));
+
+test('the picture page fits a phone and the keyboard', () => withPage(async (page) => {
+  await page.goto(pictureUrl());
+  await shown(page);
+  await noSideways(page);
+  await screenshot(page, 'picture-phone');
+  const order = [];
+  for (let i = 0; i < 8; i++) {
+    await page.keyboard.press('Tab');
+    order.push(await page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName));
+  }
+  assert.ok(order.includes('file') && order.includes('again') && order.includes('BUTTON'), order.join(' '));
+}, PHONE));
+
+test('a model that is not there is an error in words', () => withPage(async (page) => {
+  await page.route('**/*.rush', (/** @type {any} */ route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html><p>Sorry' }));
+  await page.goto(pictureUrl());
+  await page.waitForSelector('#status .error');
+  assert.match(await page.textContent('#status'), /HTML|page/);
+}));
+
+test('typing a query ranks sentences by meaning', { skip: texts.note || false }, async () => {
+  const errors = await withPage(async (page) => {
+    await page.goto(searchUrl());
+    await shown(page);
+    assert.equal((await lines(page, '#results'))[0], 'The cat sleeps in the laundry basket whenever it is warm.');
+    assert.match(await page.textContent('#status'), /MiniLM.*9\d\.\d MB.*(relaxed|simd): .*317, read in/s);
+    await page.fill('#query', 'somebody else knows my secret login');
+    await page.waitForFunction(() => document.querySelector('#results')?.textContent?.includes('password'));
+    assert.match(page.url(), /q=somebody/);
+    await page.click('text=losing money');
+    await page.waitForFunction(() => document.querySelector('#results')?.textContent?.includes('Shares fell'));
+    assert.match(await page.textContent('#time'), /Found in [\d.]+ ms: \d+ tokens/);
+    await screenshot(page, 'search-desk');
+    await page.fill('#query', '');
+    await page.waitForFunction(() => !document.querySelector('#results li'));
+  }, { viewport: { width: 1100, height: 800 } });
+  assert.deepEqual(errors, []);
+});
+
+test('the published similarities come out of the page', { skip: texts.note || false }, () => withPage(async (page) => {
+  await page.goto(searchUrl(`?q=${encodeURIComponent('The weather is lovely today.')}`));
+  await shown(page);
+  const found = await page.locator('#results li').allTextContents();
+  assert.equal(found[0], 'The weather is lovely today.1.000');
+  assert.equal(found[1], "It's so sunny outside!0.666");
+  await noSideways(page);
+  await screenshot(page, 'search-phone');
+}, PHONE));

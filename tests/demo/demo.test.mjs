@@ -1,0 +1,168 @@
+// The demos in Node: what goes in, what comes out, the server. Their pages: tests/browser/demo.test.mjs.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import test, { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { difference } from '../../demo/shared/agreement.js';
+import { decode } from '../../demo/shared/decode.mjs';
+import { preprocess, top } from '../../demo/01-image-classifier/preprocess.js';
+import { SemanticIndex } from '../../demo/02-semantic-search/search.js';
+import { makeTokenizer } from '../../demo/02-semantic-search/tokenizer.js';
+import { serve } from '../../demo/serve.mjs';
+import { load } from '../../js/src/index.js';
+import { readNpy } from '../../js/src/npy.js';
+
+const TOP = new URL('../../', import.meta.url);
+const IMAGES = new URL('build/demo/01-image-classifier/', TOP);
+const TEXTS = new URL('build/demo/02-semantic-search/', TOP);
+const json = async (/** @type {URL} */ url) => JSON.parse(await readFile(url, 'utf8'));
+
+execFileSync(fileURLToPath(new URL('demo/run', TOP)), ['--export'], { stdio: ['ignore', 'ignore', 'inherit'] });
+const images = await json(new URL('manifest.json', IMAGES));
+const texts = await json(new URL('manifest.json', TEXTS));
+const random = images.note || texts.note || false; // a wheel could not be had: answers mean nothing, agreement still does
+const tokenize = texts.note ? undefined : makeTokenizer(
+  (await import(new URL('tokenizers.mjs', TEXTS).href)).Tokenizer,
+  await json(new URL('tokenizer.json', TEXTS)), await json(new URL('tokenizer_config.json', TEXTS)));
+
+// ---- what goes in
+
+test('the tokenizer gives the ids of the reference tokenizer', { skip: texts.note || false }, async () => {
+  const rows = await json(new URL('wordpiece.json', import.meta.url));
+  const wrong = rows.filter((/** @type {[string, number[]]} */ [text, ids]) =>
+    JSON.stringify(tokenize?.(text).slice(0, 255)) !== JSON.stringify(ids.slice(0, 255)));
+  assert.deepEqual(wrong, []);
+});
+
+test('a long text keeps both its special tokens', { skip: texts.note || false }, () => {
+  const ids = tokenize?.('word '.repeat(1000)) ?? [];
+  assert.equal(ids.length, 256);
+  assert.equal(ids[0], 101);
+  assert.equal(ids[255], 102);
+});
+
+for (const { file } of images.samples) {
+  const [name, kind] = file.split('.');
+  test(`${file} becomes the tensor that torchvision and Pillow make`, async () => {
+    const { data } = preprocess(await decode(new URL(`photos/${file}`, IMAGES)));
+    const reference = readNpy(await readFile(new URL(`cases/${name}.image.npy`, IMAGES))).data;
+    if (kind === 'png') return assert.deepEqual(Buffer.from(data.buffer), Buffer.from(reference.buffer));
+    // Decoders of JPEG differ by a few of 256 levels.
+    assert.ok(difference(data, reference).maxAbs <= 4 / 128);
+  });
+}
+
+test('pictures of any shape become the tensor that torchvision and Pillow make', () => {
+  const shapes = [[131, 500], [500, 131], [225, 224], [97, 61], [1500, 1001], [256, 256], [1, 1]];
+  const code = `import sys; sys.path[:0] = ['demo/01-image-classifier']
+import effnet, numpy
+from PIL import Image
+noise = numpy.random.default_rng(0)
+for width, height in ${JSON.stringify(shapes)}:
+    image = Image.fromarray(noise.integers(0, 256, (height, width, 3), dtype=numpy.uint8))
+    sys.stdout.buffer.write(image.convert('RGBA').tobytes())
+    sys.stdout.buffer.write(effnet.preprocess(image).contiguous().numpy().tobytes())`;
+  const out = execFileSync('python3', ['-c', code], { cwd: fileURLToPath(TOP), maxBuffer: 1 << 30 });
+  let at = 0;
+  const take = (/** @type {number} */ n) => new Uint8Array(out.subarray(at, at += n)); // a copy of its own
+  for (const [width, height] of shapes) {
+    const data = take(width * height * 4);
+    const reference = new Float32Array(take(3 * 224 * 224 * 4).buffer);
+    assert.deepEqual(difference(preprocess({ data, width, height }).data, reference),
+      { maxAbs: 0, maxRel: 0, close: true }, `${width} x ${height}`);
+  }
+});
+
+// ---- what comes out
+
+/** @type {[string, string, string | undefined][]} */
+const hosts = [['this Node', process.execPath, undefined]];
+if (process.env.RUSH_NODE_CURRENT) {
+  hosts.push(['current Node, relaxed', process.env.RUSH_NODE_CURRENT, 'relaxed'], ['current Node, simd', process.env.RUSH_NODE_CURRENT, 'simd']);
+}
+for (const folder of ['01-image-classifier', '02-semantic-search']) {
+  for (const [host, node, backend] of hosts) {
+    test(`${folder} agrees with PyTorch in ${host}`, () => {
+      const check = fileURLToPath(new URL('demo/shared/check.mjs', TOP));
+      const args = [check, fileURLToPath(new URL(`build/demo/${folder}`, TOP)), ...(backend ? [backend] : [])];
+      const result = JSON.parse(execFileSync(node, args, { encoding: 'utf8', maxBuffer: 1 << 28 }));
+      if (backend) assert.equal(result.backend.name, backend);
+      for (const { name, maxAbs, maxRel, close } of result.cases) {
+        assert.ok(close, `${name}: max abs ${maxAbs}, max rel ${maxRel}`);
+      }
+    });
+  }
+}
+
+test('photographs are named', { skip: random }, async () => {
+  const classes = await json(new URL('classes.json', IMAGES));
+  const model = await load(new URL(images.file, IMAGES));
+  const expected = { chelsea: 'tiger cat', coffee: 'espresso', camera: 'tripod', rocket: 'missile' };
+  for (const [name, want] of Object.entries(expected)) {
+    const image = readNpy(await readFile(new URL(`cases/${name}.image.npy`, IMAGES)));
+    const { logits } = await model.run({ image });
+    assert.equal(top(logits.data, classes)[0].name, want);
+  }
+  model.dispose();
+});
+
+test('sentences are near each other where their meaning is', { skip: random }, async () => {
+  const model = await load(new URL(texts.file, TEXTS));
+  const index = new SemanticIndex(model, /** @type {any} */ (tokenize));
+  await index.add(['The weather is lovely today.', "It's so sunny outside!", 'He drove to the stadium.']);
+  const dot = (/** @type {number} */ i, /** @type {number} */ j) => {
+    let sum = 0;
+    for (let k = 0; k < 384; k++) sum += index.vectors[i * 384 + k] * index.vectors[j * 384 + k];
+    return sum;
+  };
+  for (const [i, j, published] of [[0, 1, 0.6660], [0, 2, 0.1046], [1, 2, 0.1411]]) {
+    assert.ok(Math.abs(dot(i, j) - published) < 1e-4, `${i}, ${j}: ${dot(i, j)}`);
+  }
+  assert.equal((await index.search('traffic to the match', 1))[0].text, 'He drove to the stadium.');
+  model.dispose();
+});
+
+// ---- the server
+
+/** @type {Awaited<ReturnType<typeof serve>>} */
+let server;
+before(async () => { server = await serve(0); });
+after(() => server.close());
+
+/** fetch() would tidy the path first. @param {string} path @param {object} [headers] */
+const get = (path, headers = {}) => new Promise((resolve, reject) => {
+  const { port } = new URL(server.url);
+  request({ host: '127.0.0.1', port, path, headers }, (response) => {
+    /** @type {Buffer[]} */
+    const parts = [];
+    response.on('data', (part) => parts.push(part));
+    response.on('end', () => resolve({ code: response.statusCode, headers: response.headers, body: Buffer.concat(parts) }));
+  }).on('error', reject).end();
+});
+
+test('the server stays inside its folders', async () => {
+  for (const path of ['/README.md', '/.git/HEAD', '/demo/../LICENSE', '/demo/%2e%2e/LICENSE', '/demo/..%2fLICENSE',
+    '/demo/%00', '/demo/%ff', '/js/nothing.js', '//etc/passwd', '/demo/....//etc']) {
+    const { code, body } = await get(path);
+    assert.equal(code, 404, `${path}: ${body}`);
+  }
+});
+
+test('the server knows types, ranges and what has not changed', async () => {
+  const page = await get('/demo/');
+  assert.equal(page.code, 200);
+  assert.match(page.headers['content-type'], /^text\/html/);
+  assert.equal((await get('/demo')).headers.location, '/demo/');
+  assert.equal((await get('/demo/', { 'If-None-Match': page.headers.etag })).code, 304);
+  const part = await get('/demo/serve.mjs', { Range: 'bytes=2-5' });
+  assert.equal(part.code, 206);
+  assert.equal(part.body.toString(), '/usr');
+  const end = await get('/demo/serve.mjs', { Range: 'bytes=-1' });
+  assert.equal(end.body.toString(), '\n');
+  assert.equal((await get('/demo/serve.mjs', { Range: 'bytes=99999999-' })).code, 416);
+  assert.match(part.headers['content-type'], /^text\/javascript/);
+});
