@@ -37,7 +37,9 @@ function(rushlight_wasm_module target)
     --no-entry
     # A factory function in an ES module: one page may hold several runtimes.
     -sMODULARIZE -sEXPORT_ES6
-    -sENVIRONMENT=web,worker,node
+    # Node too: js/src/runtime.js reads and instantiates the binary by itself, and the code for Node in
+    # the glue would be an import of `module`, at which bundlers stumble.
+    -sENVIRONMENT=web,worker
     # No C file input or output: the glue loses its file system, 50 kB of JavaScript.
     -sFILESYSTEM=0
     # Few large blocks: emmalloc is 5 kB smaller than dlmalloc and no slower for that.

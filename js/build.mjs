@@ -17,16 +17,15 @@ function fail(message) {
 }
 
 mkdirSync(`${js}wasm`, { recursive: true });
-const glues = ['simd', 'relaxed'].map((backend) => {
-  const from = `${top}build/${backend}/dist/rushlight-${backend}`;
-  for (const end of ['mjs', 'wasm']) {
-    if (!existsSync(`${from}.${end}`)) fail(`there is no ${from}.${end}: run ./dev build ${backend}`);
-  }
-  cpSync(`${from}.wasm`, `${js}wasm/rushlight-${backend}.wasm`);
-  return readFileSync(`${from}.mjs`, 'utf8').replaceAll(`rushlight-${backend}`, 'rushlight-simd');
-});
+const dist = (backend) => `${top}build/${backend}/dist/rushlight-${backend}`;
+const built = ['simd', 'relaxed'].filter((backend) => existsSync(`${dist(backend)}.wasm`));
+if (all && built.length < 2) fail('a binary is missing: run ./dev build simd relaxed');
+if (built.length === 0) fail(`there is no ${dist('simd')}.wasm: run ./dev build simd`);
+for (const backend of built) cpSync(`${dist(backend)}.wasm`, `${js}wasm/rushlight-${backend}.wasm`);
+
 // Both binaries have the same imports and exports, so one glue serves both.
-if (glues[0] !== glues[1]) fail('the glue of the two binaries differs: build both from the same sources');
+const glues = built.map((backend) => readFileSync(`${dist(backend)}.mjs`, 'utf8').replaceAll(`rushlight-${backend}`, 'rushlight-simd'));
+if (all && glues[0] !== glues[1]) fail('the glue of the two binaries differs: build both from the same sources');
 writeFileSync(`${js}wasm/rushlight.mjs`, glues[0]);
 writeFileSync(`${js}wasm/rushlight.d.mts`, `export default function make(settings: {
   instantiateWasm(imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance) => void): object;
