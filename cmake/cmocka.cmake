@@ -6,6 +6,8 @@ if(EMSCRIPTEN)
   endif()
   add_library(cmocka STATIC ${RUSH_CMOCKA_SOURCE}/src/cmocka.c)
   target_include_directories(cmocka SYSTEM PUBLIC ${RUSH_CMOCKA_SOURCE}/include)
+  # cmocka.h would define uintptr_t itself, with a type that is not musl's.
+  target_compile_definitions(cmocka PUBLIC HAVE_UINTPTR_T)
   target_compile_definitions(cmocka PRIVATE HAVE_INTTYPES_H HAVE_MALLOC_H HAVE_STDINT_H
     HAVE_STRINGS_H HAVE_UNISTD_H HAVE_TIME_H HAVE_SIGNAL_H HAVE_CLOCK_GETTIME HAVE_STRUCT_TIMESPEC
     HAVE_GCC_THREAD_LOCAL_STORAGE)
