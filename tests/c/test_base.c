@@ -1,0 +1,164 @@
+/* base: messages, accounting, checked sizes, growing texts. */
+#include "harness.h"
+
+#include "base/base.h"
+
+static void a_message_says_the_last_failure_with_its_front(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  rig_open(r);
+  assert_string_equal(rush_ctx_error(r->ctx), "");
+  assert_int_equal(rush_fail(r->ctx, RUSH_ERR_BAD_FILE, "dim %d", 4), RUSH_ERR_BAD_FILE);
+  assert_int_equal(rush_note(r->ctx, RUSH_ERR_BAD_FILE, "node %d: ", 12), RUSH_ERR_BAD_FILE);
+  assert_string_equal(rush_ctx_error(r->ctx), "node 12: dim 4");
+  rig_close(r);
+}
+
+static void a_message_too_long_is_cut_and_ends(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  rig_open(r);
+  static char wide[RUSH_MESSAGE_BYTES * 2];
+  memset(wide, 'x', sizeof wide - 1);
+  rush_fail(r->ctx, RUSH_ERR_BAD_FILE, "%s", wide);
+  assert_int_equal(strlen(rush_ctx_error(r->ctx)), RUSH_MESSAGE_BYTES - 1);
+  rush_note(r->ctx, RUSH_ERR_BAD_FILE, "%s", wide); /* a front that is too long as well */
+  assert_int_equal(strlen(rush_ctx_error(r->ctx)), RUSH_MESSAGE_BYTES - 1);
+  rush_note(r->ctx, RUSH_ERR_BAD_FILE, "front: ");
+  assert_memory_equal(rush_ctx_error(r->ctx), "front: xxx", 10);
+  assert_int_equal(strlen(rush_ctx_error(r->ctx)), RUSH_MESSAGE_BYTES - 1);
+  rig_close(r);
+}
+
+static void every_status_has_a_name(void **state) {
+  (void)state;
+  static const char *const names[] = {"ok",           "out-of-memory", "bad-file",
+                                      "unsupported",  "bad-argument",  "bad-state",
+                                      "model-raised", "mismatch",      "pending"};
+  for (int k = 0; k < (int)(sizeof names / sizeof *names); k++)
+    assert_string_equal(rush_status_name((rush_status)k), names[k]);
+  assert_string_equal(rush_status_name((rush_status)99), "unknown");
+}
+
+static void memory_is_counted_with_its_peak(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  void *a, *b;
+  size_t live, peak;
+  rig_open(r);
+  OK(rush_alloc(r->ctx, 100, &a));
+  OK(rush_calloc(r->ctx, 10, 5, &b));
+  for (int k = 0; k < 50; k++) assert_int_equal(((char *)b)[k], 0);
+  OK(rush_realloc(r->ctx, &a, 100, 300));
+  rush_release(r->ctx, b, 50);
+  OK(rush_realloc(r->ctx, &a, 300, 20));
+  rush_ctx_memory(r->ctx, &live, &peak);
+  assert_int_equal(live, 20);
+  assert_int_equal(peak, 350);
+  rush_free(r->ctx, a, 20);
+  rig_close(r);
+}
+
+static void nothing_and_too_much_are_no_special_cases(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  void *p = &rig_;
+  rig_open(r);
+  OK(rush_alloc(r->ctx, 0, &p));
+  assert_null(p);
+  rush_release(r->ctx, NULL, 0);
+  p = &rig_;
+  assert_int_equal(rush_calloc(r->ctx, SIZE_MAX / 2, 3, &p), RUSH_ERR_NO_MEMORY);
+  assert_null(p);
+  r->counter.fail_at = r->counter.calls + 1;
+  assert_int_equal(rush_alloc(r->ctx, 77, &p), RUSH_ERR_NO_MEMORY);
+  assert_contains("alloc", rush_ctx_error(r->ctx), "77 bytes were wanted");
+  r->counter.fail_at = 0;
+  OK(rush_alloc(r->ctx, 10, &p));
+  void *before = p;
+  r->counter.fail_at = r->counter.calls + 1;
+  assert_int_equal(rush_realloc(r->ctx, &p, 10, 20), RUSH_ERR_NO_MEMORY);
+  assert_ptr_equal(p, before);
+  r->counter.fail_at = 0;
+  rush_free(r->ctx, p, 10);
+  rig_close(r);
+}
+
+static void a_context_that_cannot_be_made_is_null(void **state) {
+  (void)state;
+  counter c = {.fail_at = 1};
+  rush_ctx *ctx = (rush_ctx *)&c;
+  assert_int_equal(rush_ctx_create(counter_alloc, &c, &ctx), RUSH_ERR_NO_MEMORY);
+  assert_null(ctx);
+  rush_ctx_destroy(NULL);
+  assert_int_equal(rush_ctx_create(NULL, NULL, &ctx), RUSH_OK); /* malloc */
+  void *p;
+  assert_int_equal(rush_alloc(ctx, 1000, &p), RUSH_OK);
+  rush_free(ctx, p, 1000);
+  rush_ctx_destroy(ctx);
+}
+
+static void products_and_sums_say_when_they_overflow(void **state) {
+  (void)state;
+  size_t n;
+  int64_t i;
+  assert_true(rush_mul(SIZE_MAX / 3, 3, &n));
+  assert_false(rush_mul(SIZE_MAX / 3 + 1, 3, &n));
+  assert_true(rush_add(SIZE_MAX - 1, 1, &n));
+  assert_false(rush_add(SIZE_MAX, 1, &n));
+  assert_true(rush_mul64(INT64_MAX / 2, 2, &i));
+  assert_false(rush_mul64(INT64_MAX / 2 + 1, 2, &i));
+  assert_true(rush_add64(INT64_MIN, INT64_MAX, &i));
+  assert_false(rush_add64(INT64_MAX, 1, &i));
+}
+
+static void a_text_grows_and_json_is_escaped(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  char *out;
+  size_t size;
+  rig_open(r);
+  rush_text t = {.ctx = r->ctx};
+  for (int k = 0; k < 300; k++) rush_text_add(&t, "%d,", k);
+  rush_text_json(&t, "a\"b\\c\n\x01\xc3\xa9", 9);
+  OK(rush_text_take(&t, &out, &size));
+  assert_memory_equal(out, "0,1,2,3,", 8);
+  assert_contains("json", out, "299,\"a\\\"b\\\\c\\n\\u0001\xc3\xa9\"");
+  rush_free(r->ctx, out, size);
+  rush_text empty = {.ctx = r->ctx};
+  OK(rush_text_take(&empty, &out, &size));
+  assert_string_equal(out, "");
+  rush_free(r->ctx, out, size);
+  rig_close(r);
+}
+
+static void a_text_without_memory_fails_at_the_end_and_leaks_nothing(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  for (size_t n = 1; n <= 3; n++) {
+    char *out = (char *)r;
+    size_t size;
+    rig_open(r);
+    rush_text t = {.ctx = r->ctx};
+    r->counter.fail_at = r->counter.calls + n;
+    for (int k = 0; k < 300; k++) rush_text_add(&t, "%d,", k);
+    assert_int_equal(rush_text_take(&t, &out, &size), RUSH_ERR_NO_MEMORY);
+    assert_null(out);
+    rig_close(r);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_message_says_the_last_failure_with_its_front),
+      cmocka_unit_test(a_message_too_long_is_cut_and_ends),
+      cmocka_unit_test(every_status_has_a_name),
+      cmocka_unit_test(memory_is_counted_with_its_peak),
+      cmocka_unit_test(nothing_and_too_much_are_no_special_cases),
+      cmocka_unit_test(a_context_that_cannot_be_made_is_null),
+      cmocka_unit_test(products_and_sums_say_when_they_overflow),
+      cmocka_unit_test(a_text_grows_and_json_is_escaped),
+      cmocka_unit_test(a_text_without_memory_fails_at_the_end_and_leaks_nothing),
+  };
+  return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
