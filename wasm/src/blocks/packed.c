@@ -1,0 +1,41 @@
+#include "blocks/packed.h"
+
+static size_t bytes_of(size_t floats) { return sizeof(rush_packed_floats) + floats * sizeof(float); }
+
+static void destroy(rush_ctx *ctx, rush_packed *packed) {
+  rush_release(ctx, packed, bytes_of(((rush_packed_floats *)packed)->floats));
+}
+
+rush_status rush_packed_new(rush_prepare *p, size_t floats, rush_packed_floats **out) {
+  *out = NULL;
+  if (floats > (SIZE_MAX - sizeof(rush_packed_floats)) / sizeof(float)) return rush_fail_memory(p->ctx, SIZE_MAX);
+  rush_packed_floats *packed;
+  RUSH_TRY(rush_alloc(p->ctx, bytes_of(floats), (void **)&packed));
+  packed->base.destroy = destroy;
+  packed->floats = floats;
+  p->packed = &packed->base;
+  *out = packed;
+  return RUSH_OK;
+}
+
+const rush_tensor *rush_constant_f32(const rush_prepare *p, uint32_t arg) {
+  const rush_value *v = p->args[arg];
+  if (v == NULL || v->kind != RUSH_KIND_TENSOR) return NULL;
+  const rush_tensor *t = rush_as_tensor(v);
+  return t->dtype == RUSH_FLOAT32 && (t->numel == 0 || t->storage->data != NULL) ? t : NULL;
+}
+
+bool rush_constant_is(const rush_prepare *p, uint32_t arg, double value) {
+  const rush_value *v = p->args[arg];
+  if (v == NULL) return false;
+  return v->kind == RUSH_KIND_FLOAT ? v->u.f == value : v->kind == RUSH_KIND_INT && (double)v->u.i == value;
+}
+
+bool rush_constant_bias(const rush_prepare *p, uint32_t arg, int64_t n, const float **out) {
+  *out = NULL;
+  if (p->args[arg] != NULL && p->args[arg]->kind == RUSH_KIND_NONE) return true;
+  const rush_tensor *t = rush_constant_f32(p, arg);
+  if (t == NULL || t->rank != 1 || t->sizes[0] != n || !rush_is_contiguous(t)) return false;
+  *out = rush_data(t);
+  return true;
+}

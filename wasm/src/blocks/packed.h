@@ -1,0 +1,27 @@
+/* Packed weights that an operator's prepare makes: floats behind a header, owned by the model. */
+#ifndef RUSH_PACKED_H
+#define RUSH_PACKED_H
+
+#include "ops/op.h"
+
+typedef struct rush_packed_floats {
+  rush_packed base;
+  size_t floats;
+  _Alignas(16) float data[];
+} rush_packed_floats;
+
+/* Sets p->packed to a new one, its floats not set. */
+rush_status rush_packed_new(rush_prepare *p, size_t floats, rush_packed_floats **out);
+
+static inline const float *rush_packed_data(const rush_packed *packed) {
+  return packed == NULL ? NULL : ((const rush_packed_floats *)packed)->data;
+}
+
+/* A constant argument of prepare: NULL where it is none, or not a float32 tensor with data. */
+const rush_tensor *rush_constant_f32(const rush_prepare *p, uint32_t arg);
+/* Whether argument `arg` is a constant Scalar (or float, or int) of this value. */
+bool rush_constant_is(const rush_prepare *p, uint32_t arg, double value);
+/* A bias, `arg` being None or float32 of rank 1 and size n, contiguous; false otherwise. *out is NULL for None. */
+bool rush_constant_bias(const rush_prepare *p, uint32_t arg, int64_t n, const float **out);
+
+#endif
