@@ -62,6 +62,7 @@ async function stream(source, options, headOnly) {
       onProgress?.({ loaded, total: engine.total() || null });
       throwIfAborted(signal, `loading ${name}`);
     }
+    throwIfAborted(signal, `loading ${name}`); // which ends a stream as if that were all
     const total = engine.total();
     if (loaded < total || total === 0) {
       throw new RushlightError('truncated', `${name} is cut off: got ${loaded} of ${total || 'at least 64'} bytes`, { source: name, expected: total, actual: loaded });

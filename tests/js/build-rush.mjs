@@ -45,6 +45,7 @@ const rowMajor = (shape) => shape.map((_, d) => shape.slice(d + 1).reduce((a, b)
 export class RushFile {
   section = Object.fromEntries(Object.keys(WIDTHS).map((id) => [id, new Bytes()]));
   weights = new Bytes();
+  instrs = [];
   #strings = new Map();
   #types = new Map();
   #ops = new Map();
@@ -141,12 +142,12 @@ export class RushFile {
     const firstOut = this.count(11);
     outputs.forEach((p) => this.#port(typeof p === 'string' ? { name: p } : p));
     const method = new Method(this, inputs.map((p) => p.type ?? 'Tensor'));
-    const instrs = this.count(14);
+    const instrs = this.instrs.length;
     method.instr(OPCODE.return, [body(method, ...inputs.keys())], []);
     const registers = this.count(12);
     for (const t of method.registers) this.section[12].u32(this.type(t), NONE);
     result ??= outputs.length === 1 ? 'Tensor' : outputs.length ? `(${outputs.map(() => 'Tensor').join(', ')})` : 'NoneType';
-    this.section[15].u32(this.string(name), firstIn, inputs.length, firstOut, outputs.length, this.type(result), instrs, this.count(14) - instrs, registers, method.registers.length);
+    this.section[15].u32(this.string(name), firstIn, inputs.length, firstOut, outputs.length, this.type(result), instrs, this.instrs.length - instrs, registers, method.registers.length);
     return this;
   }
 
@@ -160,6 +161,8 @@ export class RushFile {
   meta(key, value) { this.section[258].u32(this.string(key), this.string(value)); return this; }
 
   bytes() {
+    this.section[14] = new Bytes();
+    for (const i of this.instrs) this.section[14].u16(i.opcode, i.n_in, i.n_out, 0).u32(i.op, i.operands, i.target, i.source);
     const ids = Object.keys(WIDTHS).map(Number).filter((id) => this.section[id].length);
     const body = new Bytes();
     const start = 64 + 24 * ids.length;
@@ -191,8 +194,7 @@ class Method {
     const f = this.file;
     const operands = f.count(13);
     f.section[13].u32(...inputs, ...outputs);
-    f.section[14].u16(opcode, inputs.length, outputs.length, 0).u32(op, operands, target, this.at);
-    return f.count(14) - 1;
+    return f.instrs.push({ opcode, n_in: inputs.length, n_out: outputs.length, op, operands, target, source: this.at }) - 1;
   }
 
   /** One result. */
@@ -200,6 +202,19 @@ class Method {
     const out = this.register(type);
     this.instr(OPCODE.op, inputs, [out], { op: this.file.op(name, schema) });
     return out;
+  }
+
+  /** `body(round, ...carried)` gives the next carried values. Returns the last ones. */
+  loop(rounds, carried, body) {
+    const f = this.file;
+    const types = carried.map((r) => (r >= CONSTANT ? 'int' : this.registers[r]));
+    const results = types.map((t) => this.register(t));
+    const round = this.register('int');
+    const inside = types.map((t) => this.register(t));
+    const yes = f.bool(true);
+    const start = this.instr(OPCODE.loop, [rounds, yes, ...carried], [...results, round, ...inside]);
+    f.instrs[start].target = this.instr(OPCODE.endLoop, [yes, ...body(round, ...inside)], [], { target: start });
+    return results;
   }
 }
 

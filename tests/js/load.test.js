@@ -1,0 +1,255 @@
+// Where models come from, and what happens when they do not.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+import { load, plan } from '../../js/src/index.js';
+import { RushFile, flipFile } from './build-rush.mjs';
+
+/** A file with `mb` megabytes of weights, of which the model gives the first row back. @param {number} mb */
+function bigFile(mb) {
+  const f = new RushFile();
+  const data = new Float32Array(mb << 18).fill(7);
+  data[0] = 1;
+  const w = f.tensor(data, [data.length], { name: 'big' });
+  f.method('forward', { outputs: ['y'] }, (m) => m.op('aten::slice.Tensor', [w, f.int(0), f.int(0), f.int(2)]));
+  return f.bytes();
+}
+
+const small = flipFile().bytes();
+const medium = bigFile(4);
+const dir = mkdtempSync(join(tmpdir(), 'rush-load-'));
+const path = join(dir, 'flip.rush');
+writeFileSync(path, small);
+
+/** @type {import('node:http').Server} */ let server;
+/** @type {string} */ let base;
+/** What each address answers. @type {Record<string, (res: import('node:http').ServerResponse, req: import('node:http').IncomingMessage) => void>} */
+const routes = {
+  '/flip.rush': (res) => res.end(small),
+  '/page': (res) => res.setHeader('content-type', 'text/html').end('<!doctype html><p>404'),
+  '/page.rush': (res) => res.end('\n <html>a page that is served as if it were a file</html>'),
+  '/missing.rush': (res) => { res.statusCode = 404; res.end('no'); },
+  '/cut.rush': (res) => res.end(medium.subarray(0, 1000)),
+  '/broken.rush': (res) => { res.setHeader('content-length', medium.length); res.write(medium.subarray(0, 100000), () => res.destroy()); },
+  '/slow.rush': (res) => { res.write(medium.subarray(0, 100000)); }, // and nothing more
+  '/echo.rush': (res, req) => { res.statusCode = req.headers['x-key'] === 'k' ? 200 : 401; res.end(small); },
+  '/medium.rush': (res) => res.end(medium),
+};
+before(async () => {
+  server = createServer((req, res) => (routes[req.url ?? ''] ?? routes['/missing.rush'])?.(res, req));
+  await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
+  base = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`;
+});
+after(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(dir, { recursive: true });
+});
+
+const stream = (/** @type {Uint8Array[]} */ ...chunks) => new ReadableStream({
+  start(c) { for (const chunk of chunks) c.enqueue(chunk); c.close(); },
+});
+
+/** @param {any} source @param {import('../../js/src/index.js').LoadOptions} [options] */
+async function flips(source, options) {
+  const model = await load(source, options);
+  const { y } = await model.run({ x: new Float32Array([1, 2]) });
+  model.dispose();
+  assert.deepEqual([...y.data], [2, 1]);
+}
+
+const sources = {
+  'a path': () => path,
+  'a relative path': () => path.replace(process.cwd(), '.'),
+  'a file: URL': () => pathToFileURL(path),
+  'a file: URL as text': () => pathToFileURL(path).href,
+  'a URL as text': () => `${base}/flip.rush`,
+  'a URL': () => new URL(`${base}/flip.rush`),
+  'a Response': () => fetch(`${base}/flip.rush`),
+  'a Response made by hand': () => new Response(small),
+  'a Blob': () => new Blob([small]),
+  'a ReadableStream': () => stream(small),
+  'a stream of single bytes': () => stream(...Array.from(small, (b) => Uint8Array.of(b))),
+  'a stream with empty chunks': () => stream(new Uint8Array(0), small.subarray(0, 64), new Uint8Array(0), small.subarray(64)),
+  'an ArrayBuffer': () => small.buffer,
+  'a Uint8Array inside a larger buffer': () => {
+    const larger = new Uint8Array(small.length + 13);
+    larger.set(small, 5);
+    return larger.subarray(5, 5 + small.length);
+  },
+  'a Buffer': () => Buffer.from(small),
+  'a DataView': () => new DataView(small.buffer),
+};
+for (const [name, source] of Object.entries(sources)) {
+  test(`a model comes from ${name}`, async () => flips(await source()));
+}
+
+const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
+  ['a page where a model was expected', () => `${base}/page`, 'bad-file', /^got HTML from http.*\/page where a \.rush file was expected/],
+  ['a page that claims to be a file', () => `${base}/page.rush`, 'bad-file', /^got HTML from http/],
+  ['HTML bytes', () => new TextEncoder().encode('<!doctype html>'), 'bad-file', /^got HTML from the bytes/],
+  ['an address with nothing behind it', () => `${base}/missing.rush`, 'network', /^HTTP 404 Not Found for http/],
+  ['a server that is not there', () => 'http://127.0.0.1:9/m.rush', 'network', /^cannot read http.*\(/],
+  ['a path with nothing behind it', () => join(dir, 'no.rush'), 'network', /^cannot read .*no\.rush: ENOENT/],
+  ['a truncated download', () => `${base}/cut.rush`, 'truncated', new RegExp(`is cut off: got 1000 of ${medium.length} bytes`)],
+  ['a connection that breaks', () => `${base}/broken.rush`, 'network', /^cannot read http.*\/broken\.rush/],
+  ['an empty source', () => new Uint8Array(0), 'truncated', /got 0 of at least 64 bytes/],
+  ['a truncated path', () => { writeFileSync(join(dir, 'cut.rush'), small.subarray(0, 100)); return join(dir, 'cut.rush'); }, 'truncated', new RegExp(`got 100 of ${small.length} bytes`)],
+  ['bytes behind the end', () => Buffer.concat([small, Buffer.from('x')]), 'bad-file', new RegExp(`goes on behind its end: the header says ${small.length} bytes`)],
+  ['another format', () => new TextEncoder().encode('PK'.padEnd(100)), 'bad-file', /^the bytes: not a \.rush file/],
+  ['a newer version', () => { const b = small.slice(); b[8] = 9; return b; }, 'unsupported', /format version 9/],
+  ['a number', () => 5, 'bad-argument', /a model comes from a URL, .*, not from number/],
+  ['null', () => null, 'bad-argument', /not from null/],
+  ['a stream of text', () => new ReadableStream({ start(c) { c.enqueue('text'); c.close(); } }), 'bad-argument', /Uint8Array/],
+  ['a stream that is being read', () => { const s = stream(small); s.getReader(); return s; }, 'bad-argument', /being read/],
+  ['a stream that fails', () => new ReadableStream({ start(c) { c.error(new Error('out of paper')); } }), 'network', /cannot read the stream: out of paper/],
+  ['a Response whose status is an error', () => new Response('no', { status: 500 }), 'network', /^HTTP 500/],
+]);
+for (const [name, source, code, message] of failures) {
+  test(`${name} is refused as ${code}`, async () => {
+    await assert.rejects(async () => load(await source()), (/** @type {any} */ e) => {
+      assert.equal(e.name, 'RushlightError');
+      assert.equal(e.code, code, e.message);
+      assert.match(e.message, message);
+      return true;
+    });
+  });
+}
+
+test('each header field, damaged, gives a message and no crash', async () => {
+  for (let at = 0; at < 64; at++) {
+    for (const flip of [0xff, 0x01]) {
+      const bytes = small.slice();
+      bytes[at] = /** @type {number} */ (bytes[at]) ^ flip;
+      await assert.rejects(load(bytes), (/** @type {any} */ e) => ['bad-file', 'unsupported', 'truncated', 'out-of-memory'].includes(e.code) && e.message.length > 10, `byte ${at} ^ ${flip}`);
+    }
+  }
+});
+
+test('a file cut at every byte gives a message', async () => {
+  for (let size = 0; size < small.length; size++) {
+    await assert.rejects(load(small.subarray(0, size)), { code: 'truncated' }, `${size} bytes`);
+  }
+});
+
+test('an unknown option is named beside the known ones', async () => {
+  await assert.rejects(load(small, /** @type {any} */ ({ onprogress() {} })), { code: 'bad-argument', message: /no option "onprogress"; known are signal, onProgress, wasm, backend, request/ });
+  await assert.rejects(plan(small, /** @type {any} */ (5)), { code: 'bad-argument' });
+});
+
+test('fetch gets the headers of `request`', async () => {
+  await assert.rejects(load(`${base}/echo.rush`), { code: 'network', actual: 401 });
+  await flips(`${base}/echo.rush`, { request: { headers: { 'x-key': 'k' } } });
+});
+
+test('progress rises to the total', async () => {
+  /** @type {any[]} */
+  const seen = [];
+  const model = await load(`${base}/medium.rush`, { onProgress: (p) => seen.push(p) });
+  model.dispose();
+  assert.deepEqual(seen.at(-1), { loaded: medium.length, total: medium.length });
+  assert(seen.length > 3);
+  for (let i = 1; i < seen.length; i++) assert(seen[i].loaded > seen[i - 1].loaded);
+});
+
+test('an exception in onProgress reaches the caller', async () => {
+  await assert.rejects(load(small, { onProgress() { throw new TypeError('mine'); } }), TypeError);
+});
+
+test('an abort stops loading at any moment', async () => {
+  const aborted = { code: 'aborted', name: 'RushlightError' };
+  await assert.rejects(load(small, { signal: AbortSignal.abort(new Error('why')) }), (/** @type {any} */ e) => e.code === 'aborted' && e.cause.message === 'why');
+  for (const source of [() => `${base}/medium.rush`, () => medium, () => new Blob([medium])]) {
+    const control = new AbortController();
+    await assert.rejects(load(source(), { signal: control.signal, onProgress: () => control.abort() }), aborted);
+  }
+  const control = new AbortController();
+  const waiting = load(`${base}/slow.rush`, { signal: control.signal });
+  setTimeout(() => control.abort(), 50);
+  await assert.rejects(waiting, aborted);
+  const silent = new AbortController();
+  const never = load(new ReadableStream({}), { signal: silent.signal });
+  setTimeout(() => silent.abort(), 20);
+  await assert.rejects(never, aborted);
+});
+
+test('a stream is cancelled when its model is refused', async () => {
+  let cancelled = false;
+  const bad = new ReadableStream({
+    pull(c) { c.enqueue(new Uint8Array(1000)); },
+    cancel() { cancelled = true; },
+  });
+  await assert.rejects(load(bad), { code: 'bad-file' });
+  assert(cancelled);
+});
+
+test('each byte is copied once, from its chunk to the heap', async () => {
+  const bytes = bigFile(32);
+  (await load(small)).dispose(); // reads and compiles the wasm
+  const set = Uint8Array.prototype.set;
+  let copied = 0;
+  Uint8Array.prototype.set = function (/** @type {any} */ from, at) {
+    copied += from.length;
+    return set.call(this, from, at);
+  };
+  try {
+    const model = await load(stream(...Array.from({ length: Math.ceil(bytes.length / 65000) }, (_, i) => bytes.subarray(i * 65000, (i + 1) * 65000))));
+    assert.equal(copied, bytes.length);
+    const { y } = await model.run({});
+    assert.deepEqual([...y.data], [1, 7]);
+    model.dispose();
+  } finally {
+    Uint8Array.prototype.set = set;
+  }
+});
+
+test('a 64 MB model takes little more than its size, in JS and in wasm', async () => {
+  const bytes = bigFile(64);
+  let at = 0;
+  let peak = 0;
+  const before = process.memoryUsage().arrayBuffers;
+  const model = await load(new ReadableStream({
+    pull(c) {
+      if (at === bytes.length) return c.close();
+      c.enqueue(bytes.slice(at, at += Math.min(65536, bytes.length - at)));
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers);
+    },
+  }));
+  const { heap, peak: used } = await model.memory();
+  assert(used < 1.02 * bytes.length, `the runtime held ${used} bytes`);
+  assert(heap < 1.08 * bytes.length, `the wasm memory has ${heap} bytes`);
+  assert(peak - before < 1.08 * bytes.length + 40e6, `JS held ${peak - before} bytes, wasm memory included`);
+  model.dispose();
+});
+
+test('plan() reads the head and stops the download', async () => {
+  let given = 0;
+  let cancelled = false;
+  const info = await plan(new ReadableStream({
+    pull(c) { c.enqueue(medium.subarray(given, given += 4096)); },
+    cancel() { cancelled = true; },
+  }, { highWaterMark: 0 }));
+  assert.equal(info.bytes, medium.length);
+  assert.equal(info.weightsBytes, 4 << 20);
+  assert.deepEqual(info.outputs.map((p) => p.name), ['y']);
+  assert.deepEqual(info.missing, []);
+  assert(cancelled && given < 20000, `${given} bytes were read`);
+  assert.equal((await plan(`${base}/medium.rush`)).bytes, medium.length);
+});
+
+test('missing operators are all named: by plan() as data, by load() in words', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x' }] }, (m, x) => {
+    m.at = f.source('model.py', 7);
+    return m.op('my_ops::warp', [m.op('my_ops::bend.twice', [x], 'Tensor', 'my_ops::bend.twice(Tensor x) -> Tensor')]);
+  });
+  const info = await plan(f.bytes());
+  assert.deepEqual(info.missing.map((m) => [m.name, m.count, m.file, m.line]), [['my_ops::bend.twice', 1, 'model.py', 7], ['my_ops::warp', 1, 'model.py', 7]]);
+  await assert.rejects(load(f.bytes()), { code: 'unsupported', message: /my_ops::bend\.twice.*my_ops::warp/s });
+});

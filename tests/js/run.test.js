@@ -1,0 +1,301 @@
+// Values in and out, and inputs that do not fit.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { load } from '../../js/src/index.js';
+import { RushFile, flipFile } from './build-rush.mjs';
+
+/** A method that gives its argument back. @param {Record<string, string>} types by method name */
+async function identity(types) {
+  const f = new RushFile();
+  for (const [name, type] of Object.entries(types)) {
+    const items = type === 'NoneType' ? 0 : /^\(/.test(type) ? type.split(',').length : 1;
+    f.method(name, { inputs: [{ name: 'v', type }], outputs: Array.from({ length: items }, (_, i) => ({ name: `o${i}`, type: items === 1 ? type : 'Any' })), result: type }, (m, v) => v);
+  }
+  return load(f.bytes());
+}
+
+/** @param {Promise<unknown>} promise @param {RegExp} message @param {object} [details] */
+const refused = (promise, message, details = {}) => assert.rejects(promise, (/** @type {any} */ e) => {
+  assert.equal(e.code, 'bad-argument', e.message);
+  assert.match(e.message, message);
+  for (const [key, value] of Object.entries(details)) assert.deepEqual(e[key], value, key);
+  return true;
+});
+
+test('every kind of value goes in and comes back', async () => {
+  const types = { t: 'Tensor', i: 'int', f: 'float', b: 'bool', s: 'str', l: 'int[]', ll: 'float[][]', o: 'int?', tu: '(Tensor, int, str)', d: 'Dict(str, Tensor)', di: 'Dict(int, float[])', u: 'Union(int, str)', n: 'Scalar', c: 'complex', a: 'Any', tl: 'Tensor[]', ol: 'Tensor?[]' };
+  const model = await identity(types);
+  const T = (/** @type {number[]} */ ...v) => ({ dtype: /** @type {const} */ ('float32'), shape: [v.length], data: Float32Array.from(v) });
+  const rows = /** @type {[keyof typeof types, any, any?][]} */ ([
+    ['t', T(1, 2)],
+    ['t', { dtype: 'int64', shape: [0, 3], data: new BigInt64Array(0) }],
+    ['t', { dtype: 'bool', shape: [2], data: Uint8Array.of(1, 0) }],
+    ['t', { dtype: 'float64', shape: [], data: Float64Array.of(Math.PI) }],
+    ['t', { dtype: 'uint8', shape: [1, 1, 1, 1, 1, 1, 1, 2], data: Uint8Array.of(3, 255) }],
+    ['t', { dtype: 'int32', shape: [1], data: Int32Array.of(-5) }],
+    ['t', new Float32Array(0), { dtype: 'float32', shape: [0], data: new Float32Array(0) }],
+    ['i', 5], ['i', -1], ['i', Number.MAX_SAFE_INTEGER], ['i', 2n ** 62n], ['i', 7n, 7], ['i', -(2n ** 63n)],
+    ['f', 5], ['f', 0.1], ['f', -0], ['f', NaN], ['f', -Infinity],
+    ['b', true], ['b', false],
+    ['s', ''], ['s', 'grüße 🕯\0x'],
+    ['l', []], ['l', [1, 2n ** 60n]], ['l', Int32Array.of(1, 2), [1, 2]],
+    ['ll', [[1], [], [2.5, NaN]]],
+    ['o', null], ['o', undefined, null], ['o', 3],
+    ['tu', [T(1), 2, 'x']],
+    ['d', new Map([['a', T(1)], ['b', T(2, 3)]])], ['d', { a: T(1) }, new Map([['a', T(1)]])], ['d', new Map()],
+    ['di', new Map([[1, [0.5]], [2, []]])],
+    ['u', 5], ['u', 'five'],
+    ['n', 5], ['n', 2.5],
+    ['c', { re: 1, im: -2 }], ['c', 3, { re: 3, im: 0 }],
+    ['a', [1, 2.5, 'x', null, true, new Map([['k', T(4)]])]],
+    ['tl', [T(1), T(2, 3)]], ['ol', [T(1), null]],
+  ]);
+  for (const [method, value, back = value] of rows) {
+    assert.deepEqual(await model.call(method, value), back, `${types[method]}: ${String(value)}`);
+  }
+  model.dispose();
+});
+
+test('values that do not fit a type are refused in words, and the model stays usable', async () => {
+  const model = await identity({ i: 'int', f: 'float', b: 'bool', s: 'str', l: 'int[]', tu: '(int, int)', d: 'Dict(str, int)', t: 'Tensor', u: 'Union(int, str)', n: 'NoneType', tl: 'Tensor[]' });
+  const rows = /** @type {[string, any, RegExp][]} */ ([
+    ['i', 1.5, /input "v" wants an int .*got number 1\.5/], ['i', 2 ** 53, /BigInt/], ['i', 2n ** 63n, /an int/], ['i', '5', /got string 5/], ['i', null, /got null/], ['i', true, /got boolean true/],
+    ['f', '1', /wants a number/], ['f', 1n, /wants a number/],
+    ['b', 1, /wants a boolean/], ['s', 1, /wants a string/],
+    ['l', [1, 'x'], /input "v"\[1\] wants an int/], ['l', 5, /wants an array/],
+    ['tu', [1], /wants an array of 2, got an array of 1/],
+    ['d', new Map([['a', 'x']]), /input "v"\[a\] wants an int/], ['d', 5, /wants a Map/], ['d', new Map([[1, 1]]), /a key of input "v" wants a string/],
+    ['t', 'x', /wants a tensor/], ['t', null, /wants a tensor/], ['t', {}, /wants a tensor/], ['t', [1, 2], /numbers need a dtype/],
+    ['t', new Int16Array(2), /wants an array of one of uint8/], ['t', new BigUint64Array(2), /wants an array of one of/], ['t', new DataView(new ArrayBuffer(2)), /wants a tensor/],
+    ['t', { data: new Float32Array(2), shape: [3] }, /shape \[3\] holds 3 elements, the data has 2/],
+    ['t', { data: new Float32Array(2), shape: [-1] }, /a shape is an array of sizes/], ['t', { data: new Float32Array(1), shape: '1' }, /a shape is an array/],
+    ['t', { data: new Float32Array(1), shape: [1, 1, 1, 1, 1, 1, 1, 1, 1] }, /at most 8 dimensions/],
+    ['t', { data: new Float32Array(1), shape: [1], dtype: 'float16' }, /no dtype "float16"; known are uint8/],
+    ['t', { data: new Float32Array(1), shape: [1], dtype: 'int64' }, /int64 elements, as its dtype says, got Float32Array/],
+    ['t', { data: Uint8Array.of(2), dtype: 'bool' }, /a bool is 0 or 1, not 2/],
+    ['t', { data: [300], dtype: 'uint8' }, /element 0 is 300, which uint8 cannot hold/], ['t', { data: [0.5], dtype: 'int32' }, /element 0 is 0\.5/],
+    ['t', { data: [1, 2 ** 53], dtype: 'int64' }, /element 1 is 9007199254740992/], ['t', { data: [2n ** 63n], dtype: 'int64' }, /int64 cannot hold/],
+    ['t', { data: ['1'], dtype: 'float32' }, /element 0 is 1, which float32 cannot hold/],
+    ['u', 1.5, /wants one of int, str/], ['n', 5, /wants null/],
+    ['tl', [new Float32Array(1), 5n], /input "v"\[1\]: numbers need a dtype/],
+  ]);
+  for (const [method, value, message] of rows) await refused(model.call(method, value), message, { input: 'v' });
+  assert.equal(await model.call('i', 5), 5);
+  const { live } = await model.memory();
+  for (const [method, value] of rows) await model.call(method, value).catch(() => {});
+  assert.equal((await model.memory()).live, live, 'a refused value leaves nothing behind');
+  model.dispose();
+});
+
+test('numbers become elements of the dtype that is asked for', async () => {
+  const model = await identity({ t: 'Tensor' });
+  const rows = /** @type {[any, any][]} */ ([
+    [{ data: [1, 2n ** 62n, -5], dtype: 'int64' }, BigInt64Array.of(1n, 2n ** 62n, -5n)],
+    [{ data: [true, false, 1], dtype: 'bool' }, Uint8Array.of(1, 0, 1)],
+    [{ data: [0.5, NaN], dtype: 'float64' }, Float64Array.of(0.5, NaN)],
+    [{ data: [1, 2], dtype: 'float32' }, Float32Array.of(1, 2)],
+    [{ data: new Uint8ClampedArray([1, 2]) }, Uint8Array.of(1, 2)],
+  ]);
+  for (const [value, data] of rows) assert.deepEqual((await model.call('t', value)).data, data);
+  model.dispose();
+});
+
+/** The shape that a bare array gets. @type {[string, (number | null)[] | undefined, number, number[] | RegExp][]} */
+const shapes = [
+  ['no hint: one dimension', undefined, 6, [6]],
+  ['all sizes known', [1, 2, 3], 6, [1, 2, 3]],
+  ['one unknown', [null, 3], 6, [2, 3]],
+  ['one unknown, no elements', [null, 3], 0, [0, 3]],
+  ['rank 1', [null], 6, [6]],
+  ['a scalar', [], 1, []],
+  ['all known, another count', [1, 2, 3], 5, /wants shape \[1, 2, 3\], got 5 elements/],
+  ['one unknown that does not divide', [null, 4], 6, /wants shape \[\?, 4\], got 6 elements/],
+  ['two unknown', [null, null], 6, /needs a shape: 6 elements do not say which \[\?, \?\] is meant/],
+];
+for (const [name, shape, n, want] of shapes) {
+  test(`the shape of a bare array: ${name}`, async () => {
+    const f = new RushFile();
+    f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', ...(shape && { shape }) }] }, (m, x) => x);
+    const model = await load(f.bytes());
+    const run = model.run({ x: new Float32Array(n) });
+    if (want instanceof RegExp) await refused(run, want);
+    else assert.deepEqual((await run).y.shape, want);
+    model.dispose();
+  });
+}
+
+test('what does not fit the model is refused with what it wants, and the model stays usable', async () => {
+  const model = await load(flipFile({ shape: [null, 2] }).bytes());
+  const rows = /** @type {[any, RegExp, object][]} */ ([
+    [{ image: new Float32Array(2) }, /forward: there is no input "image"; known are x/, { input: 'image', expected: ['x'] }],
+    [{}, /forward: input "x" is missing; the inputs are x/, { input: 'x' }],
+    [{ x: undefined }, /input "x" is missing/, {}],
+    [null, /inputs are an object/, {}],
+    [{ x: new Float64Array(2) }, /input "x" wants dtype float32, got float64 \(Float64Array\)/, { input: 'x', expected: 'float32', actual: 'float64' }],
+    [{ x: { data: new Float32Array(4), shape: [4] } }, /wants shape \[\?, 2\], got \[4\] \(rank 2, not 1\)/, { expected: [null, 2], actual: [4] }],
+    [{ x: { data: new Float32Array(6), shape: [2, 3] } }, /wants shape \[\?, 2\], got \[2, 3\]/, {}],
+    [{ x: new Float32Array(3) }, /got 3 elements/, {}],
+  ]);
+  for (const [inputs, message, details] of rows) await refused(model.run(inputs), message, details);
+  await refused(model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })), /no option "sginal"; known are method, signal/);
+  await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known are forward/);
+  await refused(model.call('forward'), /input "x" is missing/);
+  await refused(model.call('forward', 1, 2), /forward takes 1 arguments \(x\), got 2/);
+  assert.deepEqual([...(await model.run({ x: [1, 2, 3, 4] })).y.data], [2, 1, 4, 3]);
+  model.dispose();
+});
+
+test('inputs are not written to, and results are not touched by later runs', async () => {
+  const model = await load(flipFile().bytes());
+  const x = Float32Array.of(1, 2);
+  const first = await model.run({ x });
+  const second = await model.run({ x: Float32Array.of(3, 4) });
+  assert.deepEqual([[...x], [...first.y.data], [...second.y.data]], [[1, 2], [2, 1], [4, 3]]);
+  assert.equal(first.y.data.byteOffset, 0);
+  assert.equal(first.y.data.buffer.byteLength, 8, 'a result owns its buffer');
+  model.dispose();
+});
+
+test('a view comes back in row-major order, and twice the same tensor as two', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x', shape: [2, 3] }], outputs: ['a', 'b'], result: '(Tensor, Tensor)' }, (m, x) => {
+    const t = m.op('aten::t', [x]);
+    return m.op('prim::TupleConstruct', [t, t], '(Tensor, Tensor)');
+  });
+  const model = await load(f.bytes());
+  const { a, b } = await model.run({ x: Float32Array.of(1, 2, 3, 4, 5, 6) });
+  assert.deepEqual(a, { dtype: 'float32', shape: [3, 2], data: Float32Array.of(1, 4, 2, 5, 3, 6) });
+  assert.deepEqual(b, a);
+  assert.notEqual(a.data.buffer, b.data.buffer);
+  model.dispose();
+});
+
+test('a method that returns None has no outputs', async () => {
+  const f = new RushFile();
+  f.method('forward', { outputs: [] }, () => f.none());
+  const model = await load(f.bytes());
+  assert.deepEqual(await model.run({}), {});
+  assert.equal(await model.call('forward'), null);
+  model.dispose();
+});
+
+test('inputs with defaults may be left out', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'a', type: 'int' }, { name: 'b', type: 'int', initial: f.int(7) }], outputs: [{ name: 'y', type: 'int' }], result: 'int' }, (m, a, b) => b);
+  const model = await load(f.bytes());
+  assert.equal(await model.call('forward', 1), 7);
+  assert.equal(await model.call('forward', 1, 2), 2);
+  assert.deepEqual(await model.run({ a: 1 }), { y: 7 });
+  assert.deepEqual(model.inputs.map((p) => p.optional), [false, true]);
+  await refused(model.run({ b: 1 }), /input "a" is missing/);
+  model.dispose();
+});
+
+test('calls on one model are done in order, and one that fails does not stop the others', async () => {
+  const model = await load(flipFile().bytes());
+  const results = await Promise.allSettled(Array.from({ length: 50 }, (_, i) => model.run({ x: i % 7 === 3 ? new Float32Array(3) : Float32Array.of(i, -i) })));
+  results.forEach((r, i) => {
+    if (i % 7 === 3) assert.equal(r.status, 'rejected');
+    else assert.deepEqual([.../** @type {any} */ (r).value.y.data], [-i, i]);
+  });
+  model.dispose();
+});
+
+test('a failure inside the program names the operator and the Python line', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x' }] }, (m, x) => {
+    m.at = f.source('nets/model.py', 42);
+    return m.op('aten::view', [x, f.ints([3, 5])]);
+  });
+  const model = await load(f.bytes());
+  await refused(model.run({ x: new Float32Array(4) }), /view/, { op: 'aten::view', source: 'nets/model.py:42' });
+  assert.deepEqual((await model.run({ x: new Float32Array(15) })).y.shape, [3, 5]);
+  model.dispose();
+});
+
+/** Runs for about `rounds` times a flip of a million elements. */
+function longFile() {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] }, (m, x, n) => m.loop(n, [x], (_, v) => [m.op('aten::flip', [v, f.ints([0])])])[0]);
+  return f;
+}
+
+test('a run stops soon after its abort, and the model stays usable', async () => {
+  const model = await load(longFile().bytes());
+  const x = new Float32Array(1 << 18);
+  const control = new AbortController();
+  const start = performance.now();
+  let abortedAt = 0;
+  setTimeout(() => { abortedAt = performance.now(); control.abort(); }, 30);
+  await assert.rejects(model.call('forward', x, 2).then(() => model.run({ x, n: 1e6 }, { signal: control.signal })), { code: 'aborted' });
+  assert(abortedAt > start, 'the timer got through');
+  assert(performance.now() - abortedAt < 100, `it took ${performance.now() - abortedAt} ms to stop`);
+  assert.deepEqual((await model.run({ x: Float32Array.of(1, 2), n: 1 })).y.data, Float32Array.of(2, 1));
+  await assert.rejects(model.run({ x, n: 1 }, { signal: AbortSignal.abort() }), { code: 'aborted' });
+  model.dispose();
+});
+
+test('dispose() during a run ends it, and those that wait', async () => {
+  const model = await load(longFile().bytes());
+  const runs = [0, 1].map(() => model.run({ x: new Float32Array(1 << 18), n: 1e6 }, { signal: new AbortController().signal }));
+  setTimeout(() => model.dispose(), 20);
+  for (const run of runs) await assert.rejects(run, { code: 'disposed' });
+});
+
+test('a disposed model says so', async () => {
+  const model = await load(flipFile().bytes());
+  const waiting = model.run({ x: new Float32Array(2) });
+  model.dispose();
+  model.dispose();
+  await assert.rejects(waiting, { code: 'disposed', message: /was disposed/ });
+  for (const use of [() => model.run({ x: new Float32Array(2) }), () => model.call('forward', new Float32Array(2)), () => model.verify(), () => model.memory(), () => model.reset(), () => model.profile({ x: new Float32Array(2) })]) {
+    await assert.rejects(async () => use(), { code: 'disposed' });
+  }
+  assert.throws(() => model.describeText(), { code: 'disposed' });
+  assert.deepEqual(model.inputs.map((p) => p.name), ['x'], 'what is known stays known');
+});
+
+test('a model is disposed at the end of a `using` block', async () => {
+  const model = await load(flipFile().bytes());
+  model[Symbol.dispose]();
+  await assert.rejects(model.memory(), { code: 'disposed' });
+});
+
+test('loading, running and disposing many times takes no more and more memory', { timeout: 120000 }, async () => {
+  const bytes = flipFile().bytes();
+  const rss = [];
+  for (let i = 0; i < 600; i++) {
+    const model = await load(bytes);
+    await model.run({ x: new Float32Array(2) });
+    model.dispose();
+    if (i % 200 === 199) {
+      /** @type {any} */ (globalThis).gc?.();
+      rss.push(process.memoryUsage().rss);
+    }
+  }
+  const [a = 0, , c = 0] = rss;
+  assert(c < a + 200e6, `resident: ${rss.map((n) => Math.round(n / 1e6)).join(', ')} MB`);
+});
+
+test('the memory of a model does not grow with its runs', async () => {
+  const model = await load(flipFile().bytes());
+  const x = new Float32Array(1000);
+  await model.run({ x });
+  const { live, heap } = await model.memory();
+  for (let i = 0; i < 200; i++) await model.run({ x });
+  const after = await model.memory();
+  assert.equal(after.live, live);
+  assert.equal(after.heap, heap);
+  model.dispose();
+});
+
+test('several models do not share anything', async () => {
+  const [a, b] = await Promise.all([load(flipFile().bytes()), load(flipFile().bytes())]);
+  const [ya, yb] = await Promise.all([a.run({ x: [1, 2] }), b.run({ x: [3, 4] })]);
+  a.dispose();
+  assert.deepEqual([...ya.y.data, ...yb.y.data], [2, 1, 4, 3]);
+  assert.deepEqual([...(await b.run({ x: [5, 6] })).y.data], [6, 5]);
+  b.dispose();
+});
