@@ -117,7 +117,7 @@ function toTensor(value, hint, where) {
     const own = dtypeOf(data);
     if (!own) misfit(where, `an array of one of ${Object.keys(DTYPES).join(', ')}`, data);
     if (!(own === 'uint8' && dtype === 'bool')) {
-      if (given && own !== given) misfit(where, `${given} elements, as its dtype says,`, data);
+      if (given && own !== given) misfit(where, `${given} elements, as its dtype says`, data);
       dtype = own;
     }
     if (dtype === 'bool') for (const v of data) if (v > 1) throw badArgument(`${where}: a bool is 0 or 1, not ${v}`, { input: where, actual: v });

@@ -1,0 +1,143 @@
+// Which binary runs, where it comes from, and the heap behind it.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import test from 'node:test';
+
+import { load } from '../../js/src/index.js';
+import { Memory } from '../../js/src/memory.js';
+import { once } from '../../js/src/platform.js';
+import { createRuntime, supports } from '../../js/src/runtime.js';
+import { RushFile, flipFile } from './build-rush.mjs';
+
+const file = flipFile().bytes();
+const urlOf = (/** @type {string} */ name) => new URL(`../../js/wasm/rushlight-${name}.wasm`, import.meta.url);
+const simd = readFileSync(urlOf('simd'));
+const major = Number(process.versions.node.split('.')[0]);
+
+/** @param {import('../../js/src/index.js').LoadOptions} options */
+async function backend(options) {
+  const model = await load(file, options);
+  assert.deepEqual([...(await model.run({ x: [1, 2] })).y.data], [2, 1]);
+  model.dispose();
+  return model.backend;
+}
+
+test('Node 20 takes the plain binary by itself, a current Node the relaxed one', async () => {
+  assert(supports('simd'));
+  if (major === 20) assert(!supports('relaxed'));
+  if (major >= 24) assert(supports('relaxed'));
+  assert.deepEqual(await backend({}), supports('relaxed')
+    ? { name: 'relaxed', reason: 'this engine has relaxed SIMD' }
+    : { name: 'simd', reason: 'this engine has no relaxed SIMD' });
+});
+
+test('the plain binary can be asked for', async () => {
+  assert.deepEqual(await backend({ backend: 'simd' }), { name: 'simd', reason: 'asked for by the option `backend`' });
+});
+
+test('a backend that the engine lacks or nobody knows is refused', async () => {
+  await assert.rejects(load(file, /** @type {any} */ ({ backend: 'webgpu' })), { code: 'bad-argument', message: /no backend "webgpu"; known are auto, simd, relaxed/ });
+  if (!supports('relaxed')) await assert.rejects(load(file, { backend: 'relaxed' }), { code: 'unsupported', message: /no relaxed SIMD/ });
+});
+
+const wasms = {
+  'a URL': () => urlOf('simd'),
+  'a file: URL as text': () => urlOf('simd').href,
+  'a path': () => urlOf('simd').pathname,
+  'bytes': () => simd,
+  'an ArrayBuffer': () => new Uint8Array(simd).buffer,
+  'a Module': () => WebAssembly.compile(simd),
+  'a Response that says what it is': () => new Response(simd, { headers: { 'content-type': 'application/wasm' } }),
+  'a Response that does not': () => new Response(simd, { headers: { 'content-type': 'application/octet-stream' } }),
+  'one for each backend': () => ({ simd, relaxed: urlOf('relaxed') }),
+  'only the plain one': () => ({ simd }),
+};
+for (const [name, wasm] of Object.entries(wasms)) {
+  test(`the binary can be given as ${name}`, async () => {
+    assert.equal((await backend({ wasm: await wasm(), ...(name.startsWith('one') && { backend: 'simd' }) })).name, 'simd');
+  });
+}
+
+test('a wrong binary is refused in words', async () => {
+  const rows = /** @type {[any, string, RegExp][]} */ ([
+    [new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }), 'bad-file', /got HTML from .* where the wasm was expected/],
+    [new TextEncoder().encode('<html>'), 'bad-file', /got HTML/],
+    [new Response('', { status: 404 }), 'network', /HTTP 404/],
+    [Uint8Array.of(1, 2, 3, 4), 'unsupported', /cannot compile the bytes given as `wasm`/],
+    [Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0), 'unsupported', /of the same version/],
+    [new URL('file:///nowhere/x.wasm'), 'unsupported', /cannot compile file:\/\/\/nowhere\/x\.wasm: ENOENT/],
+    [{ relaxed: simd }, 'bad-argument', /no binary for the backend "simd"/],
+  ]);
+  for (const [wasm, code, message] of rows) await assert.rejects(load(file, { wasm, backend: 'simd' }), { code, message });
+  if (supports('relaxed')) await assert.rejects(load(file, { wasm: simd, backend: 'relaxed' }), { code: 'bad-argument', message: /is "simd", not "relaxed"/ });
+});
+
+test('a failed download of the wasm is tried again by the next load', async () => {
+  let tries = 0;
+  const server = createServer((_, res) => { res.statusCode = ++tries === 1 ? 500 : 200; res.end(simd); });
+  await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
+  const wasm = `http://127.0.0.1:${/** @type {any} */ (server.address()).port}/x.wasm`;
+  await assert.rejects(load(file, { wasm, backend: 'simd' }), { code: 'network' });
+  await backend({ wasm, backend: 'simd' });
+  server.close();
+});
+
+test('once() makes one at a time and forgets failures', async () => {
+  let n = 0;
+  const get = once(async () => { if (++n === 1) throw new Error('no'); return n; });
+  await assert.rejects(get());
+  assert.deepEqual(await Promise.all([get(), get()]), [2, 2]);
+  assert.equal(await get(), 2);
+});
+
+test('an import has no effect and no wasm is loaded before load()', () => {
+  const text = readFileSync(new URL('../../js/src/index.js', import.meta.url), 'utf8');
+  assert(!/^(?!\s*\*|\/\/|\/\*\*|export|\s*$| \*\/)/m.test(text), 'index.js only exports');
+});
+
+test('no file of the package evaluates text as code', () => {
+  for (const name of ['../../js/wasm/rushlight.mjs', '../../js/src/runtime.js', '../../js/src/engine.js']) {
+    const text = readFileSync(new URL(name, import.meta.url), 'utf8');
+    assert(!/\beval\s*\(|new Function|\bimport\s*\(\s*["'`]/.test(text), name);
+  }
+});
+
+test('a held view dies on growth, copies and later reads do not', () => {
+  const wasm = new WebAssembly.Memory({ initial: 1, maximum: 4 });
+  const memory = new Memory(wasm);
+  memory.copyIn(8, Uint8Array.of(9, 9, 9, 9));
+  const stale = new Uint8Array(wasm.buffer, 8, 4);
+  const owned = memory.copyOut(Uint8Array, 8, 4);
+  wasm.grow(1);
+  assert.equal(stale[0], undefined); // no exception: that is the danger
+  assert.deepEqual([...owned], [9, 9, 9, 9]);
+  assert.equal(memory.u32(8), 0x09090909);
+  memory.setU32(70000, 5);
+  assert.equal(memory.u32(70000), 5);
+  memory.copyIn(12, new Float32Array([1.5]));
+  assert.deepEqual([...memory.copyOut(Float32Array, 12, 4)], [1.5]);
+  assert.equal(memory.size, 131072);
+});
+
+test('the heap grows with a large input, and results are right afterwards', async () => {
+  const model = await load(file);
+  const before = (await model.memory()).heap;
+  const x = new Float32Array(4 << 20).map((_, i) => i);
+  const { y } = await model.run({ x });
+  assert.deepEqual([y.data[0], y.data[1], y.data.at(-2), y.data.at(-1)], [1, 0, x.length - 1, x.length - 2]);
+  assert((await model.memory()).heap > before + 16e6);
+  model.dispose();
+});
+
+test('what does not fit into wasm memory is out-of-memory, and the model stays usable', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int[]' }] }, (m, x, n) => m.op('aten::repeat', [x, n]));
+  const model = await load(f.bytes());
+  for (const n of [2 ** 30, 2 ** 40, 2 ** 62]) {
+    await assert.rejects(model.call('forward', new Float32Array(2), [BigInt(n)]), (/** @type {any} */ e) => ['out-of-memory', 'bad-argument'].includes(e.code) && e.message.length > 10);
+  }
+  assert.deepEqual([...(await model.call('forward', Float32Array.of(1, 2), [2])).data], [1, 2, 1, 2]);
+  model.dispose();
+});
