@@ -6,10 +6,12 @@
 
 bool rush_numel(int rank, const int64_t *sizes, int64_t *out) {
   int64_t n = 1;
+  bool empty = false;
   for (int d = 0; d < rank; d++) {
-    if (sizes[d] < 0 || !rush_mul64(n, sizes[d], &n)) return false;
+    if (sizes[d] < 0 || !rush_mul64(n, sizes[d] > 0 ? sizes[d] : 1, &n)) return false;
+    empty |= sizes[d] == 0;
   }
-  *out = n;
+  *out = empty ? 0 : n;
   return true;
 }
 

@@ -38,7 +38,8 @@ bool rush_same_strides(const rush_tensor *a, const rush_tensor *b); /* ignoring 
 bool rush_may_overlap(const rush_tensor *a, const rush_tensor *b);
 /* Row-major strides. */
 void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides);
-/* Product of sizes; false on overflow or a negative size. */
+/* Product of sizes; false on overflow or a negative size. Sizes of 0 count as 1 while it looks for
+ * overflow, so that the strides of an empty tensor cannot overflow either. */
 bool rush_numel(int rank, const int64_t *sizes, int64_t *out);
 /* "[2, 3]" into a buffer of RUSH_SHAPE_TEXT bytes; returns it. */
 enum { RUSH_SHAPE_TEXT = 192 };
