@@ -36,7 +36,7 @@ export function readSafetensors(file) {
     const Type = DTYPES[known].Array;
     const size = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1) * Type.BYTES_PER_ELEMENT;
     if (range[1] - range[0] !== size || !(range[0] >= 0 && start + range[1] <= bytes.length)) throw bad(`the range of "${name}" does not fit`);
-    tensors[name] = /** @type {Tensor} */ ({ dtype: known, shape, data: new Type(bytes.slice(start + range[0], start + range[1]).buffer) });
+    tensors[name] = /** @type {Tensor} */ ({ dtype: known, shape, data: new Type(new Uint8Array(bytes.subarray(start + range[0], start + range[1])).buffer) });
   }
   return tensors;
 }

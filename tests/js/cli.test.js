@@ -1,0 +1,135 @@
+// npx rushlight, as a user calls it.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { readNpy, writeNpy } from '../../js/src/npy.js';
+import { readSafetensors, writeSafetensors } from '../../js/src/safetensors.js';
+import { supports } from '../../js/src/runtime.js';
+import { RushFile, flipFile } from './build-rush.mjs';
+
+const bin = fileURLToPath(new URL('../../js/bin/rushlight.js', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'rush-cli-'));
+after(() => rmSync(dir, { recursive: true }));
+
+/** @param {string[]} args */
+function cli(...args) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], { cwd: dir, encoding: 'utf8' });
+  return { status, out: stdout, err: stderr };
+}
+/** @param {string} name @param {Uint8Array} bytes */
+const put = (name, bytes) => writeFileSync(join(dir, name), bytes);
+/** @param {string} name */
+const get = (name) => readFileSync(join(dir, name));
+
+const x = { dtype: /** @type {const} */ ('float32'), shape: [2, 2], data: Float32Array.of(1, 2, 3, 4) };
+put('flip.rush', flipFile().bytes());
+put('x.npy', writeNpy(x));
+put('in.safetensors', writeSafetensors({ x }));
+{
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] }, (m, a, n) => m.loop(n, [a], (_, v) => [m.op('aten::flip', [v, f.ints([0])])])[0]);
+  f.method('half', { inputs: [{ name: 'v', type: 'float' }, { name: 's', type: 'str', initial: f.str('a') }], outputs: [{ name: 'v', type: 'float' }], result: 'float' }, (_, v) => v);
+  put('loop.rush', f.bytes());
+}
+{
+  const f = flipFile();
+  const w = f.tensor(Float32Array.of(1, 2), [1, 2]);
+  f.test(0, [w], ['Tensor'], f.tensor(Float32Array.of(2, 1), [1, 2]));
+  put('good.rush', f.bytes());
+  f.test(0, [w], ['Tensor'], w);
+  put('bad.rush', f.bytes());
+}
+
+test('run writes one .npy for each output', () => {
+  assert.deepEqual(cli('run', 'flip.rush', '--input', 'x=x.npy', '--output', 'out'), { status: 0, out: 'y: float32 [2, 2]  2 1 4 3\n', err: '' });
+  assert.deepEqual(readdirSync(join(dir, 'out')), ['y.npy']);
+  assert.deepEqual(readNpy(get('out/y.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
+});
+
+test('run reads and writes .safetensors', () => {
+  assert.equal(cli('run', 'flip.rush', '--input', 'in.safetensors', '--output', 'out.safetensors').status, 0);
+  assert.deepEqual(readSafetensors(get('out.safetensors')).y?.data, Float32Array.of(2, 1, 4, 3));
+  assert.equal(cli('run', 'flip.rush', '-i', 'x=in.safetensors').out, 'y: float32 [2, 2]  2 1 4 3\n');
+});
+
+test('run takes numbers, JSON and shapes as inputs', () => {
+  assert.match(cli('run', 'loop.rush', '-i', 'x=@x.npy', '-i', 'n=5').out, /^y: float32 \[2, 2\] {2}3 4 1 2$/m);
+  assert.match(cli('run', 'flip.rush', '-i', 'x=[1,2]').out, /2 1/);
+  assert.match(cli('run', 'loop.rush', '-i', 'x=3x4:int64:5..6', '-i', 'n=1').out, /^y: int64 \[3, 4\] {2}5 5 5 5 5 5 \.\.\.$/m);
+  assert.equal(cli('run', 'loop.rush', '--method', 'half', '-i', 'v=2.5', '-i', 's=text').out, 'v: 2.5\n');
+  assert.equal(cli('run', 'loop.rush', '--method', 'half', '-i', 'v=-inf').out, 'v: "-Infinity"\n');
+});
+
+test('run --json prints the whole answer', () => {
+  assert.deepEqual(JSON.parse(cli('run', 'flip.rush', '-i', 'x=x.npy', '--json').out), { y: { dtype: 'float32', shape: [2, 2], data: [2, 1, 4, 3] } });
+});
+
+test('inspect shows the file as text and as JSON', () => {
+  assert.match(cli('inspect', 'flip.rush').out, /x : Tensor float32\[\?, 2\]/);
+  const info = JSON.parse(cli('inspect', 'flip.rush', '--json').out);
+  assert.deepEqual(info.inputs, [{ name: 'x', type: 'Tensor', dtype: 'float32', shape: [null, 2], optional: false }]);
+});
+
+test('verify exits with 0 where every answer is PyTorch\'s, and with 1 where not', () => {
+  const good = cli('verify', 'good.rush');
+  assert.equal(good.status, 0, good.out + good.err);
+  assert.equal(good.out.match(/as PyTorch, max abs 0\.00e\+0/g)?.length, supports('relaxed') ? 2 : 1);
+  const bad = cli('verify', 'bad.rush', '--backend', 'simd');
+  assert.equal(bad.status, 1);
+  assert.match(bad.out, /simd: test 0: as PyTorch.*\nsimd: test 1: differs: /);
+  assert.equal(JSON.parse(cli('verify', 'bad.rush', '--backend', 'simd', '--json').out).simd.tests.length, 2);
+  const none = cli('verify', 'flip.rush', '--backend', 'simd');
+  assert.deepEqual([none.status, none.out], [1, 'flip.rush holds no test vectors: nothing was verified\n']);
+});
+
+test('bench prints latency and operators', () => {
+  const { out, status, err } = cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '3', '--backend', 'simd');
+  assert.equal(status, 0, err);
+  assert.match(out, /^simd: median \d+\.\d\d ms, min \d+\.\d\d ms of 3 runs; first .* peak \d+\.\d MB/);
+  assert.match(out, /aten::flip +1 calls +\d+\.\d\d ms +100\.0 %/);
+  const [json] = JSON.parse(cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '2', '--backend', 'simd', '--json').out);
+  assert.equal(json.backend, 'simd');
+  assert(json.minMs <= json.medianMs);
+});
+
+test('failures are one sentence and an exit code', () => {
+  const rows = /** @type {[string[], number, RegExp][]} */ ([
+    [['run', 'no.rush'], 1, /^rushlight: cannot read no\.rush: ENOENT.*\n$/],
+    [['run', 'x.npy'], 1, /^rushlight: x\.npy: not a \.rush file.*\n$/],
+    [['run', 'flip.rush'], 1, /^rushlight: forward: input "x" is missing; the inputs are x\n$/],
+    [['run', 'flip.rush', '-i', 'y=5'], 1, /^rushlight: forward: there is no input "y"; known are x\n$/],
+    [['run', 'flip.rush', '-i', 'x=no.npy'], 1, /^rushlight: cannot read no\.npy/],
+    [['run', 'flip.rush', '-i', 'x'], 1, /^rushlight: --input "x": NAME=VALUE is wanted; the inputs are x\n$/],
+    [['run', 'flip.rush', '-i', 'x={'], 1, /^rushlight: --input x=\{ is no .*\n$/],
+    [['run', 'flip.rush', '-i', 'x=2x2:float16'], 1, /no dtype "float16"/],
+    [['run', 'flip.rush', '-i', 'q=in.safetensors'], 1, /has no tensor "q"; it has x/],
+    [['run', 'loop.rush', '--method', 'back'], 1, /^rushlight: there is no method "back"; known are forward, half\n$/],
+    [['run', 'flip.rush', '-i', 'x=x.npy', '--backend', 'gpu'], 1, /no backend "gpu"/],
+    [['bench', 'flip.rush', '--backend', 'simd'], 1, /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/],
+    [['bench', 'flip.rush', '--runs', '0'], 1, /--runs is a whole number/],
+    [[], 2, /^rushlight: a command is missing.*\n$/],
+    [['fly'], 2, /^rushlight: there is no command "fly"/],
+    [['run'], 2, /^rushlight: run: which file\?/],
+    [['run', 'a', 'b'], 2, /takes one file/],
+    [['run', 'flip.rush', '--wings'], 2, /^rushlight: Unknown option '--wings'; see rushlight --help\n$/],
+    [['inspect', 'flip.rush', '--runs', '3'], 2, /inspect has no option --runs/],
+  ]);
+  for (const [args, code, message] of rows) {
+    const { status, err } = cli(...args);
+    assert.match(err, message, args.join(' '));
+    assert.equal(status, code, args.join(' '));
+  }
+});
+
+test('--help names every command', () => {
+  const { status, out } = cli('--help');
+  assert.equal(status, 0);
+  for (const command of ['run', 'inspect', 'verify', 'bench']) assert.match(out, new RegExp(`^  ${command} `, 'm'));
+  assert(existsSync(bin));
+});

@@ -1,0 +1,97 @@
+// What a model says about itself: description, test vectors, profile, state.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { load } from '../../js/src/index.js';
+import { RushFile, flipFile } from './build-rush.mjs';
+
+test('inputs, outputs, methods and weights are described', async () => {
+  const f = new RushFile();
+  f.meta('licence', 'BSD-3-Clause "new"');
+  const w = f.tensor(Float32Array.of(1, 2, 3, 4, 5, 6), [2, 3], { name: 'linear.weight' });
+  f.method('encode', { inputs: [{ name: 'x', dtype: 'float32', shape: [null, 3] }, { name: 'k', type: 'int?', initial: f.none() }], outputs: [{ name: 'code', dtype: 'float32', shape: [2, null] }] },
+    (m, x) => m.op('aten::cat', [f.container('list', 'Tensor[]', [w])]));
+  f.method('forward', { inputs: [{ name: 'z' }] }, (m, z) => z);
+  const model = await load(f.bytes());
+  assert.deepEqual(Object.keys(model.methods), ['encode', 'forward']);
+  assert.deepEqual(model.methods.encode?.inputs, [
+    { name: 'x', type: 'Tensor', dtype: 'float32', shape: [null, 3], optional: false },
+    { name: 'k', type: 'int?', dtype: null, shape: null, optional: true },
+  ]);
+  assert.deepEqual(model.methods.encode?.outputs, [{ name: 'code', type: 'Tensor', dtype: 'float32', shape: [2, null], optional: false }]);
+  assert.deepEqual(model.inputs.map((p) => p.name), ['z'], 'forward comes first, wherever it stands');
+  const d = model.describe();
+  assert.deepEqual(d.operators, [{ name: 'aten::cat', count: 1 }]);
+  assert.deepEqual(d.weights, [{ name: 'linear.weight', dtype: 'float32', shape: [2, 3], bytes: 24 }]);
+  assert.deepEqual(d.meta, { licence: 'BSD-3-Clause "new"' });
+  d.methods.length = 0;
+  assert.equal(model.describe().methods.length, 2, 'a description is a copy');
+  assert.match(model.describeText(), /method encode\n[^]*x : Tensor float32\[\?, 3\][^]*aten::cat/);
+  assert.deepEqual((await model.call('encode', new Float32Array(3))).shape, [2, 3]);
+  assert.deepEqual(Object.keys(await model.run({ x: new Float32Array(3) }, { method: 'encode' })), ['code']);
+  model.dispose();
+});
+
+/** A file with a right answer and wrong ones. */
+function testedFile() {
+  const f = flipFile();
+  const x = f.tensor(Float32Array.of(1, 2, 3, 4), [2, 2]);
+  const answers = [[2, 1, 4, 3], [2, 1, 4, 3.00001], [2, 1, 4, 3.1], [2, 1, NaN, 3]].map((v) => f.tensor(Float32Array.from(v), [2, 2]));
+  for (const y of answers) f.test(0, [x], ['Tensor'], y);
+  f.test(0, [x], ['Tensor'], f.tensor(Float32Array.of(2, 1, 4, 3), [4]));
+  return f;
+}
+
+test('verify() replays the test vectors and says where an answer differs', async () => {
+  const model = await load(testedFile().bytes());
+  const report = await model.verify();
+  assert.equal(report.passed, false);
+  assert.deepEqual(report.tests.map((t) => t.passed), [true, true, false, false, false]);
+  const [exact, near, far, nan, shape] = report.tests;
+  assert.deepEqual(exact, { index: 0, passed: true, maxAbs: 0, maxRel: 0, compared: 4 });
+  assert(near && near.maxAbs > 9e-6 && near.maxAbs < 1.1e-5 && near.maxRel < near.maxAbs);
+  assert.equal(far?.code, 'mismatch');
+  assert.match(far?.message ?? '', /3\.099/);
+  assert(Math.abs((far?.maxAbs ?? 0) - 0.1) < 1e-6);
+  assert.equal(nan?.code, 'mismatch');
+  assert.match(shape?.message ?? '', /\[4\]/);
+  assert.deepEqual((await model.run({ x: [1, 2] })).y.data, Float32Array.of(2, 1));
+  model.dispose();
+});
+
+test('verify() without test vectors does not say that they passed', async () => {
+  const model = await load(flipFile().bytes());
+  assert.deepEqual(await model.verify(), { passed: false, tests: [] });
+  model.dispose();
+});
+
+test('profile() gives the time of each instruction, with its Python line', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] }, (m, x, n) => {
+    m.at = f.source('net.py', 3);
+    const y = m.op('aten::clone', [x]);
+    m.at = f.source('net.py', 4);
+    return m.loop(n, [y], (_, v) => [m.op('aten::flip', [v, f.ints([0])])])[0];
+  });
+  const model = await load(f.bytes());
+  const inputs = { x: new Float32Array(1 << 18), n: 5 };
+  const rows = await model.profile(inputs, { runs: 2 });
+  assert.deepEqual(rows.map((r) => [r.op, r.method, r.calls, r.source]).sort(), [['aten::clone', 'forward', 2, 'net.py:3'], ['aten::flip', 'forward', 10, 'net.py:4']]);
+  assert(rows.every((r) => r.ms > 0 && r.ms < 10000));
+  assert.equal(rows[0]?.op, 'aten::flip', 'the longest comes first');
+  await assert.rejects(model.profile({ x: 5n, n: 1 }), { code: 'bad-argument' });
+  assert.equal((await model.profile(inputs)).length, 2, 'each profile begins anew');
+  model.dispose();
+});
+
+test('memory() tells what is held, what was held at most, and the heap', async () => {
+  const model = await load(flipFile().bytes());
+  const before = await model.memory();
+  await model.run({ x: new Float32Array(1 << 20) });
+  const { live, peak, heap } = await model.memory();
+  assert(before.live > 1000 && live >= before.live);
+  assert(peak >= 2 * (4 << 20), 'input and output');
+  assert(heap >= peak);
+  model.dispose();
+});
