@@ -66,6 +66,10 @@ void rush_ctx_memory(const rush_ctx *ctx, size_t *live, size_t *peak);
 /* Frees what a function of this header allocated for the caller (texts, sizes included). */
 void rush_free(rush_ctx *ctx, void *ptr, size_t size);
 
+/* Where `print` of a program goes, one call per print, the line's end included. NULL (as at first): nowhere. */
+typedef void (*rush_print_fn)(void *user, const char *text, size_t size);
+void rush_ctx_set_print(rush_ctx *ctx, rush_print_fn print, void *user);
+
 /* ---- Loading -------------------------------------------------------------------------------- */
 
 typedef struct rush_model rush_model;
@@ -236,7 +240,35 @@ rush_status rush_session_begin(rush_session *session, size_t method, const rush_
 rush_status rush_session_step(rush_session *session, uint64_t budget);
 rush_status rush_session_result(rush_session *session, rush_value *result);
 
-/* Sets the attributes that the program writes back to the file's values. */
+/* Gives up the run that has begun, if any. */
+void rush_session_cancel(rush_session *session);
+
+/* The instruction that the next step will run. After PENDING with `waits` set, the operator's
+ * implementation is the host's: it computes the results from `args` and calls provide. Providing
+ * instead of stepping is allowed before any operator, so a host can replace or watch each of them. */
+typedef struct rush_next {
+  uint32_t method, instr;  /* instr counts from the method's first */
+  const char *op;          /* NULL for control flow, which only step can run */
+  const rush_value *args;  /* borrowed until the next call; complete, in schema order */
+  size_t n_args, n_results;
+  bool waits;
+} rush_next;
+/* BAD_STATE where nothing runs; BAD_ARGUMENT where the arguments do not fit the operator. */
+rush_status rush_session_next(rush_session *session, rush_next *out);
+/* Takes these (borrowed) values as the results of the next instruction and goes past it. Results of
+ * arguments that the schema marks as written are copied into those. BAD_ARGUMENT where number or kinds do not fit. */
+rush_status rush_session_provide(rush_session *session, const rush_value *results, size_t n);
+/* Keeps the results of the last operator that ran, for rush_session_results. */
+rush_status rush_session_observe(rush_session *session, bool on);
+const rush_value *rush_session_results(const rush_session *session, size_t *n);
+
+/* Attributes that the program may write: "layer.state". get gives a new reference of the value itself, set takes one
+ * of its own after checking the type. */
+size_t rush_model_attribute_count(const rush_model *model);
+const char *rush_model_attribute_name(const rush_model *model, size_t index);
+rush_status rush_session_get_attribute(rush_session *session, size_t index, rush_value *out);
+rush_status rush_session_set_attribute(rush_session *session, size_t index, const rush_value *value);
+/* Sets them all back to the file's values. */
 rush_status rush_session_reset(rush_session *session);
 
 /* Gives back the memory that the session keeps for its next run. */

@@ -20,6 +20,10 @@ struct rush_ctx {
   rush_alloc_fn alloc;
   void *user;
   size_t live, peak;
+  rush_print_fn print;
+  void *print_user;
+  const struct rush_custom_op **ops; /* added with rush_ctx_add_op */
+  size_t n_ops;
   char message[RUSH_MESSAGE_BYTES];
 };
 
@@ -39,6 +43,9 @@ rush_status rush_fail_memory(rush_ctx *ctx, size_t bytes);
   do {                                                                            \
     if (RUSH_UNLIKELY(!(cond))) return rush_fail((ctx), (status), __VA_ARGS__); \
   } while (0)
+
+/* Sends text where the program's print goes. */
+void rush_print(rush_ctx *ctx, const char *text, size_t size);
 
 /* Allocates through the context's hook; the bytes are not set. Zero bytes give NULL and RUSH_OK. */
 rush_status rush_alloc(rush_ctx *ctx, size_t bytes, void **out);

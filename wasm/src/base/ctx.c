@@ -24,7 +24,18 @@ rush_status rush_ctx_create(rush_alloc_fn alloc, void *user, rush_ctx **out) {
 }
 
 void rush_ctx_destroy(rush_ctx *ctx) {
-  if (ctx) ctx->alloc(ctx->user, ctx, sizeof *ctx, 0);
+  if (!ctx) return;
+  rush_release(ctx, ctx->ops, ctx->n_ops * sizeof *ctx->ops);
+  ctx->alloc(ctx->user, ctx, sizeof *ctx, 0);
+}
+
+void rush_ctx_set_print(rush_ctx *ctx, rush_print_fn print, void *user) {
+  ctx->print = print;
+  ctx->print_user = user;
+}
+
+void rush_print(rush_ctx *ctx, const char *text, size_t size) {
+  if (ctx->print) ctx->print(ctx->print_user, text, size);
 }
 
 const char *rush_ctx_error(const rush_ctx *ctx) { return ctx->message; }

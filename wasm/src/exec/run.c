@@ -18,6 +18,8 @@ static void drop_registers(rush_session *s, const uint32_t *registers, uint32_t 
   for (uint32_t k = 0; k < n; k++) rush_drop(&s->heap, s->registers + registers[k]);
 }
 
+void rush_drop_after(rush_session *s, const rush_code *c) { drop_registers(s, s->m->drops + c->drops, c->n_drops); }
+
 /* registers[to[k]] = from[k], all at once: a carried value may be the place of another. */
 static void move_all(rush_session *s, const uint32_t *to, const uint32_t *from, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) s->args[k] = rush_retained(*operand(s, from[k]));
@@ -49,7 +51,8 @@ static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const 
   return RUSH_OK;
 }
 
-static rush_status gather_args(rush_session *s, const rush_code *c, const rush_model_op *o, uint32_t *n_args) {
+rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_args) {
+  const rush_model_op *o = s->m->ops + c->op;
   for (uint32_t k = 0; k < c->n_in; k++) s->args[k] = *operand(s, c->operands[k]);
   *n_args = c->n_in;
   if (o->variadic) return RUSH_OK;
@@ -77,13 +80,22 @@ static rush_status write_inplace(rush_call *c) {
   return RUSH_OK;
 }
 
+void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results) {
+  const uint32_t *out = c->operands + c->n_in;
+  for (uint32_t k = 0; k < c->n_out; k++) set_register(s, out[k], results[k]);
+  if (RUSH_LIKELY(!s->observe)) return;
+  for (uint32_t k = 0; k < s->n_observed; k++) rush_drop(&s->heap, s->observed + k);
+  for (uint32_t k = 0; k < c->n_out; k++) s->observed[k] = rush_retained(results[k]);
+  s->n_observed = c->n_out;
+}
+
 static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
   const rush_model *m = s->m;
   const rush_model_op *o = m->ops + c->op;
   uint32_t n_args;
-  RUSH_TRY(gather_args(s, c, o, &n_args));
+  RUSH_TRY(rush_gather_args(s, c, &n_args));
+  if (RUSH_UNLIKELY(o->op->flags & RUSH_OP_EXTERNAL)) return RUSH_PENDING;
   for (uint32_t k = 0; k < c->n_out; k++) s->results[k] = rush_none();
-  const uint32_t *out = c->operands + c->n_in;
   rush_call call = {.ctx = s->ctx, .heap = &s->heap, .session = s, .op = o->op, .n_args = n_args,
                     .n_results = c->n_out, .args = s->args, .results = s->results, .result_types = c->result_types,
                     .inplace = o->inplace ? rush_as_tensor(s->args) : NULL, .dies = c->dies,
@@ -94,7 +106,7 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
     for (uint32_t k = 0; k < c->n_out; k++) rush_drop(&s->heap, s->results + k);
     return st;
   }
-  for (uint32_t k = 0; k < c->n_out; k++) set_register(s, out[k], s->results[k]);
+  rush_set_results(s, c, s->results);
   return RUSH_OK;
 }
 
@@ -128,9 +140,9 @@ static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c, uin
   RUSH_TRY(want(s, enter, RUSH_KIND_BOOL, "the condition of a loop"));
   if (most->u.i <= 0 || enter->u.i == 0) {
     move_all(s, out, c->operands + 2, carried);
-    drop_registers(s, s->m->drops + c->drops, c->n_drops);
+    rush_drop_after(s, c);
     const rush_code *end = s->m->code + c->target;
-    drop_registers(s, s->m->drops + end->drops, end->n_drops);
+    rush_drop_after(s, end);
     *next = c->target + 1;
     return RUSH_OK;
   }
@@ -150,7 +162,7 @@ static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c,
   int64_t round = ++s->rounds[c->target];
   if (go_on->u.i == 0 || round >= s->rounds[i]) {
     move_all(s, out, c->operands + 1, carried);
-    drop_registers(s, s->m->drops + c->drops, c->n_drops);
+    rush_drop_after(s, c);
     return RUSH_OK;
   }
   /* The values of this round that the next one does not take go first, so that it can reuse them. */
@@ -184,7 +196,7 @@ static rush_status run_instr(rush_session *s, uint32_t i, uint32_t *next) {
     case RUSH_OPCODE_ELSE: { /* reached by the first branch only */
       const rush_code *end = m->code + c->target;
       end_branch(s, c, m->code + end->target);
-      drop_registers(s, m->drops + end->drops, end->n_drops);
+      rush_drop_after(s, end);
       *next = c->target + 1;
       break;
     }
@@ -205,7 +217,7 @@ static rush_status run_instr(rush_session *s, uint32_t i, uint32_t *next) {
       return RUSH_OK;
     }
   }
-  if (drops) drop_registers(s, m->drops + c->drops, c->n_drops);
+  if (drops) rush_drop_after(s, c);
   return RUSH_OK;
 }
 
@@ -262,6 +274,8 @@ rush_status rush_session_begin(rush_session *s, size_t method, const rush_value 
   return RUSH_OK;
 }
 
+void rush_session_cancel(rush_session *s) { rush_session_clear(s); }
+
 rush_status rush_session_result(rush_session *s, rush_value *result) {
   *result = rush_none();
   RUSH_CHECK(s->ctx, !s->running, RUSH_ERR_BAD_STATE, "the run has not ended");
@@ -275,8 +289,9 @@ rush_status rush_session_run(rush_session *s, size_t method, const rush_value *a
   RUSH_TRY(rush_session_begin(s, method, args, n_args));
   rush_status st = rush_session_step(s, 0);
   if (st == RUSH_PENDING) {
+    const char *op = rush_string(s->m, s->m->file_ops[s->m->code[s->pc].op].name);
     rush_session_clear(s);
-    return rush_fail(s->ctx, RUSH_ERR_BAD_STATE, "an operator of this model has to wait: use begin and step");
+    return rush_fail(s->ctx, RUSH_ERR_BAD_STATE, "operator '%s' is computed outside: use begin, step and provide", op);
   }
   RUSH_TRY(st);
   return rush_session_result(s, result);

@@ -26,6 +26,32 @@ rush_status rush_session_reset(rush_session *s) {
   return st;
 }
 
+size_t rush_model_attribute_count(const rush_model *m) { return m->n_attributes; }
+
+const char *rush_model_attribute_name(const rush_model *m, size_t index) {
+  return index < m->n_attributes ? rush_string(m, m->attributes[index].name) : NULL;
+}
+
+rush_status rush_session_get_attribute(rush_session *s, size_t index, rush_value *out) {
+  *out = rush_none();
+  RUSH_CHECK(s->ctx, index < s->m->n_attributes, RUSH_ERR_BAD_ARGUMENT, "attribute %zu does not exist, the model has %u",
+             index, s->m->n_attributes);
+  *out = rush_retained(s->attributes[index]);
+  return RUSH_OK;
+}
+
+rush_status rush_session_set_attribute(rush_session *s, size_t index, const rush_value *value) {
+  const rush_model *m = s->m;
+  RUSH_CHECK(s->ctx, index < m->n_attributes, RUSH_ERR_BAD_ARGUMENT, "attribute %zu does not exist, the model has %u", index,
+             m->n_attributes);
+  RUSH_CHECK(s->ctx, rush_value_fits(m, m->attributes[index].type, value), RUSH_ERR_BAD_ARGUMENT,
+             "attribute '%s' cannot be this %s", rush_string(m, m->attributes[index].name), rush_kind_name(value->kind));
+  rush_value old = s->attributes[index];
+  s->attributes[index] = rush_retained(*value);
+  rush_drop(&s->heap, &old);
+  return RUSH_OK;
+}
+
 static rush_status make(rush_session *s) {
   const rush_model *m = s->m;
   for (uint32_t f = 0; f < m->n_methods; f++) {
@@ -77,6 +103,7 @@ void rush_session_destroy(rush_session *s) {
     if (s->caches[i]) s->caches[i]->destroy(s->ctx, s->caches[i]);
   }
   rush_drop(&s->heap, &s->result);
+  drop_all(s, s->observed, m->max_out);
   drop_all(s, s->registers, s->n_registers);
   drop_all(s, s->attributes, m->n_attributes);
   drop_all(s, s->constants, m->n_constants);

@@ -4,8 +4,6 @@
 
 #include "model/constant.h"
 
-typedef struct rush_session rush_session;
-
 struct rush_session {
   rush_ctx *ctx;
   const rush_model *m;
@@ -24,6 +22,10 @@ struct rush_session {
   uint32_t method, pc;
   rush_value result;
 
+  bool observe;
+  rush_value *observed; /* m->max_out, where observe was asked for */
+  uint32_t n_observed;
+
   rush_clock_fn clock; /* NULL: no profile */
   void *clock_user;
   struct rush_timing {
@@ -36,6 +38,12 @@ struct rush_session {
 rush_value *rush_session_attribute(rush_session *s, int64_t slot);
 /* Drops the values of a run that has ended or is given up. */
 void rush_session_clear(rush_session *s);
+/* Resolves the arguments of an operator's instruction into s->args and checks them. */
+rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_args);
+/* Drops what instruction `c` was the last to need. */
+void rush_drop_after(rush_session *s, const rush_code *c);
+/* Registers `out` take over the values. */
+void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results);
 /* Whether `v` can be of a type of the file; looks into lists, tuples and dicts. */
 bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v);
 

@@ -30,7 +30,8 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
   RUSH_TRY(rush_calloc(ctx, m->n_ops, sizeof *m->ops, (void **)&m->ops));
   for (uint32_t i = 0; i < m->n_ops; i++) {
     rush_model_op *o = m->ops + i;
-    o->op = rush_op_find(rush_string(m, m->file_ops[i].name), &o->inplace);
+    const char *name = rush_string(m, m->file_ops[i].name);
+    o->op = rush_custom_find(ctx, name, &o->custom) ? &o->custom : rush_op_find(name, &o->inplace);
     if (!o->op) continue;
     o->variadic = (o->op->flags & RUSH_OP_VARIADIC) != 0;
     RUSH_TRY(rush_schema_parse(ctx, o->op->schema, &o->schema));

@@ -8,6 +8,7 @@
 /* An operator record of the file, resolved. */
 typedef struct rush_model_op {
   const rush_op *op; /* NULL: this runtime lacks it */
+  rush_op custom;    /* what `op` points to, for an operator of the user's */
   bool inplace;      /* called as NAME_ */
   bool variadic;
   rush_schema schema;

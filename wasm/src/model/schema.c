@@ -185,19 +185,19 @@ static rush_status parse_arg(parser *p, rush_schema *s) {
 }
 
 static rush_status parse_results(parser *p, rush_schema *s) {
-  rush_kinds kinds, items;
+  rush_kinds items;
   bool written;
   const char *name;
   if (accept(p, "...")) return RUSH_OK;
   if (!accept(p, "(")) {
     s->n_results = 1;
-    return parse_type(p, &kinds, &items, &written);
+    return parse_type(p, s->result_kinds, &items, &written);
   }
   while (!accept(p, ")")) {
     if (accept(p, "...")) continue;
-    RUSH_TRY(parse_type(p, &kinds, &items, &written));
+    if (s->n_results == RUSH_SCHEMA_MAX_RESULTS) return wrong(p, "the end");
+    RUSH_TRY(parse_type(p, s->result_kinds + s->n_results++, &items, &written));
     word(p, &name);
-    s->n_results++;
     accept(p, ",");
   }
   return RUSH_OK;

@@ -5,7 +5,7 @@
 
 #include "ops/op.h"
 
-enum { RUSH_SCHEMA_MAX_ARGS = 32 };
+enum { RUSH_SCHEMA_MAX_ARGS = 32, RUSH_SCHEMA_MAX_RESULTS = 8 };
 
 /* A set of kinds: bit rush_kind. */
 typedef uint32_t rush_kinds;
@@ -37,6 +37,7 @@ typedef struct rush_schema_arg {
 typedef struct rush_schema {
   uint32_t n_args, n_required, n_results;
   rush_schema_arg *args;
+  rush_kinds result_kinds[RUSH_SCHEMA_MAX_RESULTS];
 } rush_schema;
 
 /* Parses the schema text of a row. Rows are ours: what is wrong with one is BAD_STATE. */

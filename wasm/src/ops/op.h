@@ -19,10 +19,11 @@
 #ifndef RUSH_OP_H
 #define RUSH_OP_H
 
+#include <rushlight/op.h>
+
 #include "tensor/iter.h"
 #include "tensor/tensor.h"
 
-typedef struct rush_call rush_call;
 typedef struct rush_op rush_op;
 typedef struct rush_prepare rush_prepare;
 struct rush_session;
@@ -30,6 +31,7 @@ struct rush_session;
 enum {
   RUSH_OP_INPLACE = 1 << 0,  /* NAME_ is served by the same function */
   RUSH_OP_VARIADIC = 1 << 1, /* any number of arguments or results: the schema is only a text */
+  RUSH_OP_EXTERNAL = 1 << 2, /* computed by the host, see rush_session_next: `run` is NULL */
 };
 
 struct rush_op {
@@ -144,6 +146,10 @@ struct rush_prepare {
   uint32_t consumed;             /* set by the operator: bit i where tensor i lives in `packed` only, and
                                     run never touches its data again (its sizes and dtype stay readable) */
 };
+
+/* The operator of a custom one, for models that `ctx` loads; op->family is the rush_custom_op. False where the context
+ * (and this build) has none of that name. */
+bool rush_custom_find(const rush_ctx *ctx, const char *name, rush_op *op);
 
 /* The table of all operators, sorted by name; NULL where there is none of that name ("aten::add.Tensor" or
  * its in-place form, for which *inplace is set). */
