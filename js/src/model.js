@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // A loaded model. Its calls are promises, and are done one after the other.
 
 import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';

@@ -41,14 +41,14 @@ export const DTYPES = {
 
 /**
  * What a program returns: lists and tuples as arrays, dicts as Map, ints as number where it is exact.
- * @typedef {Tensor | number | bigint | boolean | string | null | Complex | Value[] | ValueMap} Value
- * @typedef {Map<Value, Value>} ValueMap
+ * (A JSDoc type cannot name itself: items are `any`.)
+ * @typedef {Tensor | number | bigint | boolean | string | null | Complex | any[] | Map<any, any>} Value
  */
 
 /**
  * What a program takes.
- * @typedef {TensorLike | string | null | undefined | Complex | readonly InputValue[] | Map<any, any>
- *   | { [key: string]: InputValue }} InputValue
+ * @typedef {TensorLike | string | null | undefined | Complex | readonly unknown[] | Map<any, any>
+ *   | { [key: string]: unknown }} InputValue
  */
 
 /**

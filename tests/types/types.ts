@@ -1,0 +1,93 @@
+// The types are an interface, so they are tested: each @ts-expect-error must be one.
+
+import { load, plan, RushlightError } from 'rushlight';
+import type { Backend, Description, ErrorCode, LoadOptions, Model, Port, ProfileRow, Tensor, VerifyReport } from 'rushlight';
+import { readNpy, writeNpy } from 'rushlight/npy';
+import { readSafetensors } from 'rushlight/safetensors';
+
+const ok: Tensor<'float32'> = { dtype: 'float32', shape: [2], data: new Float32Array(2) };
+// @ts-expect-error int64 data is a BigInt64Array
+const bad: Tensor<'int64'> = { dtype: 'int64', shape: [2], data: new Float32Array(2) };
+// @ts-expect-error there is no float16 yet
+const none: Tensor<'float16'> = ok;
+function narrow(any: Tensor) {
+  if (any.dtype === 'int64') {
+    const first: bigint | undefined = any.data[0];
+    // @ts-expect-error these are bigints
+    const number: number | undefined = any.data[0];
+    void [first, number];
+  }
+}
+const bool: Tensor<'bool'> = { dtype: 'bool', shape: [], data: new Uint8Array(1) };
+void [bad, none, bool, narrow];
+
+async function use(signal: AbortSignal) {
+  const options: LoadOptions = { signal, backend: 'auto', onProgress: ({ loaded, total }) => void (loaded / (total ?? 1)) };
+  const model: Model = await load('/m.rush', options);
+  await load(new URL('https://example.org/m.rush'));
+  await load(await fetch('/m.rush'), { wasm: new Uint8Array(8), request: { credentials: 'include' } });
+  await load(new Blob([]), { wasm: { simd: '/a.wasm', relaxed: new URL('https://example.org/b.wasm') } });
+  await load(new ArrayBuffer(8));
+  // @ts-expect-error a model does not come from a number
+  await load(5);
+  // @ts-expect-error there is no option `thread`
+  await load('/m.rush', { thread: 4 });
+  // @ts-expect-error there is no backend `webgpu`
+  await load('/m.rush', { backend: 'webgpu' });
+
+  const { logits } = await model.run({
+    image: new Float32Array(3),
+    mask: { data: [1, 0], dtype: 'bool' },
+    ids: { data: new BigInt64Array(2), shape: [1, 2] },
+    numbers: [1, 2, 3],
+    n: 5, big: 5n, flag: true, name: 'x', nothing: null,
+    list: [new Float32Array(1), new Float32Array(2)],
+    dict: new Map([['a', ok]]),
+  }, { signal, method: 'forward' });
+  void logits;
+  // @ts-expect-error inputs have names
+  await model.run();
+  // @ts-expect-error a function is no input
+  await model.run({ image: () => 1 });
+  // @ts-expect-error there is no option `timeout`
+  await model.run({}, { timeout: 5 });
+  const value = await model.call('forward', ok, 5, [1, 2]);
+  void value;
+  const report: VerifyReport = await model.verify();
+  const worst: number = Math.max(...report.tests.map((t) => t.maxAbs));
+  const rows: ProfileRow[] = await model.profile({}, { runs: 3 });
+  const { live, peak, heap } = await model.memory();
+  const { name, reason }: Backend = model.backend;
+  const simd: 'simd' | 'relaxed' = name;
+  const inputs: Port[] = model.inputs;
+  const sizes: (number | null)[] | null | undefined = inputs[0]?.shape;
+  const head: Description = await plan('/m.rush');
+  const missing: string[] = head.missing.map((m) => m.name);
+  // @ts-expect-error what the model says about itself is read only by name
+  model.description;
+  await model.reset();
+  model.dispose();
+  void [worst, rows, live, peak, heap, reason, simd, sizes, missing];
+  const tensor: Tensor = readNpy(new Uint8Array(0));
+  const file: Uint8Array = writeNpy(tensor);
+  const named: Record<string, Tensor> = readSafetensors(file);
+  void named;
+}
+
+async function scoped() {
+  using model = await load('/m.rush');
+  return model.run({});
+}
+
+try {
+  await use(AbortSignal.timeout(5));
+  await scoped();
+} catch (e) {
+  if (e instanceof RushlightError) {
+    const code: ErrorCode = e.code;
+    if (e.code === 'aborted') void e.cause;
+    // @ts-expect-error there is no such code
+    if (e.code === 'oops') void 0;
+    void [code, e.op, e.input, e.expected, e.actual, e.source];
+  }
+}
