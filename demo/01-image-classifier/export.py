@@ -36,7 +36,7 @@ def main():
     if note:
         print(note, file=sys.stderr)
     export_demo.export(model, (torch.zeros(1, 3, effnet.SIZE, effnet.SIZE),), FOLDER, FILE,
-                       ['image'], 'logits')
+                       ['image'], 'logits', {'image': {0: 'pictures'}})
     export_demo.write_json(FOLDER / 'classes.json', effnet.class_names())
     cases, samples = [], []
     for name, tensor, facts in pictures():

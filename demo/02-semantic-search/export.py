@@ -75,7 +75,8 @@ def main():
         print(note, file=sys.stderr)
     scripted = torch.jit.script(model)
     example = batch([[101, 7592, 2088, 102], [101, 7592, 102]])
-    export_demo.export(scripted, tuple(example.values()), FOLDER, FILE, ['ids', 'mask'], 'embedding')
+    export_demo.export(scripted, tuple(example.values()), FOLDER, FILE, ['ids', 'mask'], 'embedding',
+                       {name: {0: 'texts', 1: 'tokens'} for name in example})
     if not note:
         for file in ('tokenizer.json', 'tokenizer_config.json'):
             shutil.copyfile(minilm.model_folder() / file, FOLDER / file)

@@ -18,12 +18,12 @@ def write_json(path, value):
     path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + '\n', encoding='utf-8')
 
 
-def export(module, inputs, folder, file, input_names, output_name):
+def export(module, inputs, folder, file, input_names, output_name, dynamic_shapes):
     """Exports the module, and prints the exporter's report."""
     import rushlight
     folder.mkdir(parents=True, exist_ok=True)
     report = rushlight.export(module, inputs, str(folder / file), input_names=input_names,
-                              output_names=[output_name])
+                              output_names=[output_name], dynamic_shapes=dynamic_shapes)
     print(report, file=sys.stderr)
 
 

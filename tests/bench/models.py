@@ -90,7 +90,7 @@ def make(name, again=False):
     if name not in SAME_FILE:
         import rushlight
         rushlight.export(model, tuple(inputs.values()), str(file.with_suffix('.rush')),
-                         input_names=list(inputs), output_names=[output])
+                         input_names=list(inputs), output_names=[output], dynamic_shapes=dynamic)
         if not file.with_suffix('.onnx').exists():
             try:
                 export_onnx(model, inputs, output, dynamic, file.with_suffix('.onnx'))
