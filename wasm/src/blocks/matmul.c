@@ -31,7 +31,7 @@ static const float *dense_rows(scratch *s, int64_t m, int64_t k, const rush_matr
   s->a_of = data;
   const float *from = (const float *)(const void *)data;
   if (a->row == 1 || m == 1) {
-    rush_transpose(sizeof(float), (size_t)m, (size_t)k, from, a->col, s->a, k);
+    rush_transpose(sizeof(float), (size_t)m, (size_t)k, from, (ptrdiff_t)a->col, s->a, (ptrdiff_t)k);
     return s->a;
   }
   for (int64_t i = 0; i < m; i++)
@@ -46,10 +46,11 @@ static void product_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_
   const float *from = dense_rows(s, m, k, a, pa, &lda), *right = (const float *)(const void *)pb;
   float *to = (float *)(void *)pc;
   if (s->b == NULL) {
-    rush_gemm_unpacked(rows, columns, depth, from, lda, right, b->row, b->col, to, (size_t)c->row);
+    rush_gemm_unpacked(rows, columns, depth, from, lda, right, (ptrdiff_t)b->row, (ptrdiff_t)b->col,
+                       to, (size_t)c->row);
     return;
   }
-  if (s->b_of != pb) rush_gemm_pack(depth, columns, right, b->row, b->col, NULL, s->b);
+  if (s->b_of != pb) rush_gemm_pack(depth, columns, right, (ptrdiff_t)b->row, (ptrdiff_t)b->col, NULL, s->b);
   s->b_of = pb;
   rush_gemm(rows, columns, depth, from, lda, s->b, to, (size_t)c->row, -INFINITY, INFINITY);
 }
@@ -76,7 +77,7 @@ static rush_status take_scratch(rush_heap *heap, int64_t m, int64_t n, int64_t k
                RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
     RUSH_TRY(rush_heap_alloc(heap, s->a_bytes, (void **)&s->a));
   }
-  if (rush_gemm_unpacked((size_t)m, 0, 0, NULL, 0, NULL, b->row, b->col, NULL, 0)) return RUSH_OK;
+  if (rush_gemm_unpacked((size_t)m, 0, 0, NULL, 0, NULL, (ptrdiff_t)b->row, (ptrdiff_t)b->col, NULL, 0)) return RUSH_OK;
   RUSH_CHECK(heap->ctx, rush_gemm_packed((size_t)k, (size_t)n, &floats) && rush_mul(floats, sizeof(float), &s->b_bytes),
              RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
   return rush_heap_alloc(heap, s->b_bytes, (void **)&s->b);
