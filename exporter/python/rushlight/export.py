@@ -1,0 +1,151 @@
+"""From what PyTorch has to a .rush file."""
+
+import contextlib
+import copy
+import os
+import warnings
+
+import torch
+
+from . import _C
+
+
+class Report:
+    """What was exported, how large it is, and how it was verified. print() it."""
+
+    def __init__(self, fields):
+        self.__dict__.update(fields)
+
+    def __str__(self):
+        return self.text
+
+    def __repr__(self):
+        return f"<rushlight.Report of {self.path}: {self.file_bytes} bytes, verified on {self.verified}>"
+
+
+def export(
+    model,
+    example_inputs=None,
+    path=None,
+    *,
+    methods=("forward",),
+    inputs=(),
+    input_names=(),
+    output_names=(),
+    dynamic_shapes=None,
+    tests=(),
+    verify=True,
+    test_vectors=True,
+    train=False,
+    source=True,
+    allow_missing=False,
+    dump_after="",
+    rtol=-1.0,
+    atol=-1.0,
+):
+    """Writes `model` to `path` as a .rush file, runs it natively and compares with PyTorch.
+
+    model           an nn.Module (traced with example_inputs), a ScriptModule, a function (traced), a
+                    ScriptFunction, or the path of a TorchScript file
+    example_inputs  a tuple of positional arguments (or one tensor): to trace and to verify with
+    inputs          instead: random inputs described as for the command line, "x=1x3x224x224:float32"
+    methods         the methods to export; other names than forward need a ScriptModule
+    dynamic_shapes  {input: {dimension: name}}: sizes that the file shall not call fixed
+    tests           test vectors to store as they are: (args, expected), (args, expected, rtol, atol)
+                    or (args, expected, rtol, atol, method); expected None: PyTorch answers
+    train           leave the training mode as it is
+    rtol, atol      how close the answers must be; by default what the dtype deserves
+
+    Returns a Report. Raises RushlightError, ValueError, or what PyTorch raises; then there is no file.
+    """
+    if path is None:
+        raise ValueError("export needs a path to write to")
+    if isinstance(example_inputs, torch.Tensor):
+        example_inputs = (example_inputs,)
+    if example_inputs is not None and not isinstance(example_inputs, (tuple, list)):
+        raise ValueError("example_inputs are a tuple of positional arguments")
+
+    seen = []
+    target, reference = model, None
+    if isinstance(model, (str, os.PathLike)):
+        target = os.fspath(model)
+    elif not isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        if not callable(model):
+            raise TypeError(f"{type(model).__name__} is nothing that can be exported")
+        if example_inputs is None:
+            raise ValueError("example_inputs are needed to trace this model")
+        target, seen = _traced(model, tuple(example_inputs), train)
+        reference = _eager(model, train)
+
+    examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, "forward", False)]
+    for test in tests:
+        args, expected, *rest = test
+        t_rtol, t_atol, method = (*rest, *(-1.0, -1.0, "forward")[len(rest):])
+        examples.append(_example(args, expected, t_rtol, t_atol, method, True))
+    settings = {
+        "path": os.fspath(path),
+        "methods": list(methods),
+        "inputs": list(inputs),
+        "input_names": list(input_names),
+        "output_names": list(output_names),
+        "dynamic": {k: list(v) for k, v in (dynamic_shapes or {}).items() if v},
+        "verify": verify,
+        "test_vectors": test_vectors,
+        "train": train,
+        "source": source,
+        "allow_missing": allow_missing,
+        "dump_after": dump_after,
+    }
+    fields = _C.export_model(target, settings, examples, reference)
+    fields["warnings"] += seen
+    fields["text"] += "".join(f"  warning   {w}\n" for w in seen)
+    return Report(fields)
+
+
+def _example(args, expected, rtol, atol, method, store):
+    out = {"method": method, "args": tuple(args), "rtol": rtol, "atol": atol, "store": store}
+    if expected is not None:
+        out["expected"] = expected
+    return out
+
+
+@contextlib.contextmanager
+def _mode(model, train):
+    """Evaluation mode for a while, and no fused attention: it has no operators of its own."""
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not train else []
+    before = [m.training for m in modules]
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        for m in modules:
+            m.training = False
+        with torch.no_grad():
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+        for m, mode in zip(modules, before):
+            m.training = mode
+
+
+def _traced(model, example_inputs, train):
+    """A ScriptModule or ScriptFunction, and the tracer's warnings as text."""
+    with warnings.catch_warnings(record=True) as caught, _mode(model, train):
+        warnings.simplefilter("always")
+        given = copy.deepcopy(tuple(example_inputs))  # the model may write them
+        traced = torch.jit.trace(model, given, check_trace=False, strict=False)
+    seen = []
+    for w in caught:
+        if issubclass(w.category, torch.jit.TracerWarning):
+            text = f"{os.path.relpath(w.filename)}:{w.lineno}: {str(w.message).splitlines()[0]}"
+            if text not in seen:
+                seen.append(text)
+    return traced, seen
+
+
+def _eager(model, train):
+    def answer(method, args):
+        fresh = copy.deepcopy(model) if isinstance(model, torch.nn.Module) else model
+        with _mode(fresh, train):
+            return (fresh if method == "forward" else getattr(fresh, method))(*args)
+
+    return answer

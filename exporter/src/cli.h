@@ -1,0 +1,35 @@
+// The command line of the tool `rushlight`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "export.h"
+
+namespace rush {
+
+// What the user typed wrong; main prints it with a hint at --help.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct CommandLine {
+  std::string command;                 // export, inspect, verify, help or version
+  std::vector<std::string> files;      // positional
+  std::vector<std::string> methods;    // empty: forward
+  std::vector<std::string> libraries;  // shared objects that register operators
+  std::string weights;                 // inspect --weights
+  bool json = false, train = false, sources = true;
+  ExportOptions options;
+};
+
+CommandLine parse_command_line(int argc, char **argv);
+extern const char kHelp[];
+
+// "image=1x3x224x224:float32:0..1", "ids=@ids.npy", "n=5"; throws UsageError.
+InputSpec parse_input(const std::string &text);
+
+// A NumPy file; throws std::runtime_error.
+at::Tensor read_npy(const std::string &path);
+
+}  // namespace rush

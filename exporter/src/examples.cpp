@@ -1,0 +1,266 @@
+#include "examples.h"
+
+#include <ATen/ops/max.h>
+#include <ATen/ops/min.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "run/compare.h"
+
+namespace rush {
+
+namespace {
+
+// A synthetic vector's answer may take this much of the file.
+constexpr size_t kLargestOutput = size_t{1} << 20;
+
+constexpr uint64_t kSeed = 1;
+
+const Method &method_of(const Program &program, const std::string &name) {
+  for (const Method &m : program.methods)
+    if (m.name == name) return m;
+  throw std::invalid_argument("an example is for the method '" + name + "', which is not exported");
+}
+
+// The value of an input that is not a tensor, as the command line gives it.
+Const typed(const std::string &text, const Port &port) {
+  const Type *type = port.type.get();
+  if (type->kind == RUSH_TYPE_OPTIONAL) {
+    if (text == "None") return const_none();
+    type = type->items[0].get();
+  }
+  char *end = nullptr;
+  Const c;
+  switch (type->kind) {
+    case RUSH_TYPE_INT: c = const_int(std::strtoll(text.c_str(), &end, 10)); break;
+    case RUSH_TYPE_FLOAT: c = const_float(std::strtod(text.c_str(), &end)); break;
+    case RUSH_TYPE_STR: return const_str(text);
+    case RUSH_TYPE_BOOL:
+      if (text == "True" || text == "true" || text == "1") return const_bool(true);
+      if (text == "False" || text == "false" || text == "0") return const_bool(false);
+      break;
+    default: break;
+  }
+  if (!end || *end || text.empty())
+    throw std::invalid_argument("'" + text + "' does not fit the input '" + port.name + "' of type " +
+                                to_string(*port.type));
+  return c;
+}
+
+bool takes_tensor(const Port &port) {
+  const Type &t = *port.type;
+  return t.kind == RUSH_TYPE_TENSOR || t.kind == RUSH_TYPE_ANY ||
+         (t.kind == RUSH_TYPE_OPTIONAL && t.items[0]->kind == RUSH_TYPE_TENSOR);
+}
+
+Const made_up(const InputSpec &spec, const Port &port, int64_t unknown, uint64_t seed) {
+  if (spec.value) return *spec.value;
+  if (!takes_tensor(port) || !spec.is_tensor) return typed(spec.text, port);
+  std::vector<int64_t> sizes = spec.sizes;
+  for (int64_t &n : sizes)
+    if (n < 0) n = unknown;
+  return random_constant(spec.dtype, sizes, seed, spec.lo, spec.hi);
+}
+
+// The specs in the order of the method's inputs.
+std::vector<const InputSpec *> in_order(const Method &m, const std::vector<InputSpec> &specs) {
+  std::vector<const InputSpec *> out(m.inputs.size(), nullptr);
+  size_t next = 0;
+  for (const InputSpec &spec : specs) {
+    size_t at = next;
+    if (!spec.name.empty()) {
+      for (at = 0; at < m.inputs.size() && m.inputs[at].name != spec.name;) at++;
+    }
+    if (at >= m.inputs.size()) {
+      std::string known;
+      for (const Port &p : m.inputs) known += (known.empty() ? "" : ", ") + p.name;
+      throw std::invalid_argument("there is no input '" + (spec.name.empty() ? std::to_string(at + 1) : spec.name) +
+                                  "'; the model's inputs are " + (known.empty() ? "none" : known));
+    }
+    if (out[at]) throw std::invalid_argument("input '" + m.inputs[at].name + "' is given twice");
+    out[at] = &spec;
+    next = at + 1;
+  }
+  return out;
+}
+
+// What all examples agree on.
+void hint_from(Port *port, const Const &value) {
+  if (!value.tensor.defined()) return;
+  const int dtype = static_cast<int>(value.tensor.scalar_type());
+  const std::vector<int64_t> sizes = value.tensor.sizes().vec();
+  if (!port->has_hint) {
+    port->has_hint = port->rank_known = true;
+    port->dtype = dtype;
+    port->sizes = sizes;
+    return;
+  }
+  if (port->dtype != dtype) port->dtype = RUSH_DTYPE_UNKNOWN;
+  if (port->sizes.size() != sizes.size()) port->rank_known = false;
+  for (size_t d = 0; port->rank_known && d < sizes.size(); d++)
+    if (port->sizes[d] != sizes[d]) port->sizes[d] = -1;
+}
+
+bool anything_dynamic(const ExportOptions &options) {
+  for (const auto &[name, dims] : options.dynamic)
+    if (!dims.empty()) return true;
+  return false;
+}
+
+// Another tensor like an example's: same dtype and sizes, values in the same range.
+Const like(const Const &value, uint64_t *seed) {
+  Const out = value;
+  for (Const &item : out.items) item = like(item, seed);
+  if (!value.tensor.defined()) return out;
+  if (value.kind == RUSH_CONST_RANDOM)
+    return random_constant(value.tensor.scalar_type(), value.tensor.sizes().vec(), (*seed)++, value.f, value.im);
+  const at::Tensor &t = value.tensor;
+  const at::ScalarType dtype = t.scalar_type();
+  if (t.is_complex() || t.is_quantized() || t.layout() != at::kStrided) return out;
+  double lo = 0, hi = 0;
+  if (t.numel() > 0 && dtype != at::kBool) {
+    lo = t.min().item<double>();
+    hi = t.max().item<double>();
+  }
+  if (!at::isFloatingType(dtype) && dtype != at::kBool) hi += 1;
+  if (!std::isfinite(lo) || !std::isfinite(hi)) lo = -1, hi = 1;
+  return random_constant(dtype, t.sizes().vec(), (*seed)++, lo, hi);
+}
+
+size_t bytes_of(const Const &value) {
+  size_t n = 0;
+  each_tensor(value, [&](const Const &c) { n += c.tensor.nbytes(); });
+  return n;
+}
+
+void tolerate(Example *example) {
+  double rtol, atol;
+  default_tolerance(*example->expected, &rtol, &atol);
+  if (example->rtol < 0) example->rtol = rtol;
+  if (example->atol < 0) example->atol = atol;
+}
+
+void add_test(Program &program, const Example &example) {
+  const Method &m = method_of(program, example.method);
+  Test test;
+  test.method = static_cast<size_t>(&m - program.methods.data());
+  test.inputs = example.args;
+  for (size_t i = test.inputs.size(); i < m.inputs.size(); i++) {
+    if (!m.inputs[i].initial)
+      throw std::invalid_argument("an example lacks the input '" + m.inputs[i].name + "'");
+    test.inputs.push_back(*m.inputs[i].initial);
+  }
+  test.output = *example.expected;
+  test.rtol = static_cast<float>(example.rtol);
+  test.atol = static_cast<float>(example.atol);
+  program.tests.push_back(std::move(test));
+}
+
+}  // namespace
+
+std::vector<Example> examples_of(const Program &program, const ExportOptions &options) {
+  std::vector<Example> out = options.examples;
+  for (const Example &e : out)
+    if (e.args.size() > method_of(program, e.method).inputs.size())
+      throw std::invalid_argument("an example has " + std::to_string(e.args.size()) +
+                                  " inputs, which are more than the method '" + e.method + "' has");
+  if (options.inputs.empty()) return out;
+  const Method &m = program.methods[0];
+  const std::vector<const InputSpec *> specs = in_order(m, options.inputs);
+  bool unknown = false;
+  for (const InputSpec *spec : specs)
+    for (int64_t n : spec && spec->is_tensor ? spec->sizes : std::vector<int64_t>()) unknown |= n < 0;
+  for (int64_t size = 2; size <= (unknown ? 3 : 2); size++) {  // two sizes where one is unknown
+    Example e;
+    e.method = m.name;
+    for (size_t i = 0; i < specs.size(); i++) {
+      if (!specs[i] && !m.inputs[i].initial)
+        throw std::invalid_argument("input '" + m.inputs[i].name + "' is missing: give --input " +
+                                    m.inputs[i].name + "=...");
+      e.args.push_back(specs[i] ? made_up(*specs[i], m.inputs[i], size, kSeed + i) : *m.inputs[i].initial);
+    }
+    out.push_back(std::move(e));
+  }
+  return out;
+}
+
+void give_hints(Program &program, const std::vector<Example> &examples, const ExportOptions &options) {
+  for (const Example &e : examples) {
+    if (e.store) continue;  // a test may be of any shape
+    for (Method &m : program.methods) {
+      if (m.name != e.method) continue;
+      for (size_t i = 0; i < e.args.size(); i++) hint_from(&m.inputs[i], e.args[i]);
+      if (!e.expected) continue;
+      const bool tuple = e.expected->kind == RUSH_CONST_TUPLE;
+      for (size_t i = 0; i < m.outputs.size(); i++)
+        hint_from(&m.outputs[i], tuple ? e.expected->items.at(i) : *e.expected);
+    }
+  }
+  Method &m = program.methods[0];
+  for (const auto &[name, dims] : options.dynamic) {
+    auto port = std::find_if(m.inputs.begin(), m.inputs.end(),
+                             [&, n = name](const Port &p) { return p.name == n; });
+    if (port == m.inputs.end())
+      throw std::invalid_argument("dynamic_shapes: there is no input '" + name + "'");
+    for (int64_t d : dims) {
+      if (d < 0) d += static_cast<int64_t>(port->sizes.size());
+      if (d < 0 || d >= static_cast<int64_t>(port->sizes.size()))
+        throw std::invalid_argument("dynamic_shapes: '" + name + "' has no dimension " + std::to_string(d));
+      port->sizes[static_cast<size_t>(d)] = -1;
+    }
+  }
+  // One example does not tell which sizes of an output follow from a dynamic one.
+  if (anything_dynamic(options))
+    for (Port &p : m.outputs) std::fill(p.sizes.begin(), p.sizes.end(), -1);
+}
+
+void answer(std::vector<Example> *examples, const Reference &reference) {
+  for (Example &e : *examples) {
+    if (!e.expected) e.expected = snapshot({reference(e.method, e.args)})[0];
+    tolerate(&e);
+  }
+}
+
+void add_tests(Program &program, const std::vector<Example> &examples, const ExportOptions &options,
+               const Reference &reference, std::vector<std::string> *warnings) {
+  uint64_t seed = kSeed + 100;
+  for (const Example &e : examples) {
+    if (!e.expected) continue;
+    if (e.store) {
+      add_test(program, e);
+      continue;
+    }
+    if (!options.test_vectors) continue;
+    Example synthetic = e;
+    const bool given = std::any_of(e.args.begin(), e.args.end(), [](const Const &c) {
+      bool tensor = false;
+      each_tensor(c, [&](const Const &) { tensor = true; });
+      return tensor;
+    });
+    try {
+      if (given) {
+        for (Const &arg : synthetic.args) arg = like(arg, &seed);
+        synthetic.expected = snapshot({reference(e.method, synthetic.args)})[0];
+      }
+      const Const again = reference(e.method, synthetic.args);
+      if (!compare(again, *synthetic.expected, 0, 0, "").ok) {
+        warnings->push_back("no test vector is stored: the model answers differently each time");
+        continue;
+      }
+    } catch (const std::exception &error) {
+      const std::string what = error.what();
+      warnings->push_back("no test vector is stored: PyTorch refused made-up inputs: " +
+                          what.substr(0, what.find('\n')));
+      continue;
+    }
+    if (bytes_of(*synthetic.expected) > kLargestOutput) {
+      warnings->push_back("no test vector is stored: the output is larger than 1 MiB");
+      continue;
+    }
+    add_test(program, synthetic);
+  }
+}
+
+}  // namespace rush

@@ -1,0 +1,170 @@
+#include "export.h"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "examples.h"
+#include "passes/pipeline.h"
+#include "run/compare.h"
+#include "run/native.h"
+#include "write/encode.h"
+
+namespace rush {
+
+namespace {
+
+void rename_ports(Program &program, const ExportOptions &options) {
+  auto rename = [](std::vector<Port> &ports, const std::vector<std::string> &names, const char *what) {
+    if (names.empty()) return;
+    if (names.size() > ports.size() || (std::string(what) == "output" && names.size() != ports.size()))
+      throw std::invalid_argument(std::to_string(names.size()) + " " + what + " names are given; the model has " +
+                                  std::to_string(ports.size()) + " " + what + "s");
+    for (size_t i = 0; i < names.size(); i++)
+      if (!names[i].empty()) ports[i].name = names[i];
+    for (size_t i = 0; i < ports.size(); i++)
+      for (size_t k = 0; k < i; k++)
+        if (ports[i].name == ports[k].name)
+          throw std::invalid_argument(std::string("two ") + what + "s are called '" + ports[i].name + "'");
+  };
+  rename(program.methods[0].inputs, options.input_names, "input");
+  rename(program.methods[0].outputs, options.output_names, "output");
+}
+
+std::vector<OpCount> count_ops(const Program &program, bool only_missing) {
+  std::map<std::string, OpCount> by_name;
+  for (const Method &m : program.methods) {
+    for (const Node *node : all_nodes(*m.graph)) {
+      if (node->op == "prim::If" || node->op == "prim::Loop") continue;
+      if (only_missing && rush_has_op(node->op.c_str())) continue;
+      OpCount &row = by_name[node->op];
+      row.op = node->op;
+      row.count++;
+      if (node->source.file.empty()) continue;
+      const std::string where = node->source.file + ":" + std::to_string(node->source.line);
+      if (row.where.find(where) == std::string::npos && row.where.size() < 200)
+        row.where += (row.where.empty() ? "" : ", ") + where;
+    }
+  }
+  std::vector<OpCount> out;
+  for (auto &[name, row] : by_name) out.push_back(row);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const OpCount &a, const OpCount &b) { return a.count > b.count; });
+  return out;
+}
+
+std::string missing_text(const std::vector<OpCount> &missing) {
+  std::string out = "the runtime lacks " + std::to_string(missing.size()) +
+                    (missing.size() == 1 ? " operator" : " operators") + " of this model:";
+  for (const OpCount &row : missing)
+    out += "\n  " + row.op + ", " + std::to_string(row.count) + (row.count == 1 ? " time" : " times") +
+           (row.where.empty() ? "" : ", at " + row.where);
+  return out;
+}
+
+std::string port_text(const Port &port) {
+  std::string out = port.name + ": ";
+  if (!port.has_hint) return out + to_string(*port.type);
+  out += dtype_name(static_cast<at::ScalarType>(port.dtype));
+  out += "[";
+  for (size_t d = 0; d < port.sizes.size(); d++)
+    out += (d ? ", " : "") + (port.sizes[d] < 0 ? std::string("?") : std::to_string(port.sizes[d]));
+  return out + "]";
+}
+
+// Runs the written file and compares. Throws std::runtime_error where an answer differs.
+void verify_file(const std::string &path, const Program &program, const std::vector<Example> &examples,
+                 Report *report) {
+  std::unique_ptr<NativeSession> session = NativeSession::open(path);
+  for (const Example &example : examples) {
+    const size_t method = session->method(example.method);
+    session->reset();
+    Const got;
+    try {
+      got = session->run(method, example.args);
+    } catch (const RuntimeError &e) {
+      throw std::runtime_error(std::string("the exported model does not run: ") + e.what());
+    }
+    std::string name = example.method == "forward" ? "the output" : "the output of " + example.method;
+    const std::vector<Port> &ports = program.methods[method].outputs;
+    if (ports.size() == 1) name = "output '" + ports[0].name + "'";
+    Difference d = compare(got, *example.expected, example.rtol, example.atol, name);
+    report->max_abs = std::max(report->max_abs, d.max_abs);
+    report->max_rel = std::max(report->max_rel, d.max_rel);
+    if (!d.ok)
+      throw std::runtime_error("the exported model differs from PyTorch: " + d.where);
+    report->verified++;
+  }
+}
+
+}  // namespace
+
+Report export_program(Program &program, const ExportOptions &options, const Reference &reference) {
+  Report report;
+  report.path = options.path;
+  rename_ports(program, options);
+  run_pipeline(program, options.dump_after, options.dump ? options.dump : [](const std::string &) {});
+
+  report.missing = count_ops(program, true);
+  if (!report.missing.empty() && !options.allow_missing)
+    throw MissingOperators(missing_text(report.missing));
+  report.ops = count_ops(program, false);
+
+  std::vector<Example> examples = examples_of(program, options);
+  answer(&examples, reference);
+  give_hints(program, examples, options);
+  add_tests(program, examples, options, reference, &report.warnings);
+
+  Encoded encoded = encode(program);
+  report.file_bytes = encoded.file_bytes();
+  report.weights_bytes = encoded.weights_bytes;
+  report.test_vectors = program.tests.size();
+  for (const Port &p : program.methods[0].inputs) report.inputs.push_back(port_text(p));
+  for (const Port &p : program.methods[0].outputs) report.outputs.push_back(port_text(p));
+  for (const Attribute &a : program.attributes) report.state.push_back(a.name);
+
+  PendingFile file(encoded, options.path);
+  if (!options.verify)
+    report.not_verified = "it was asked not to";
+  else if (!report.missing.empty())
+    report.not_verified = "operators are missing";
+  else if (examples.empty())
+    report.not_verified = "no example inputs were given";
+  else
+    verify_file(file.temporary(), program, examples, &report);
+  file.commit();
+  return report;
+}
+
+std::string to_string(const Report &report) {
+  auto join = [](const std::vector<std::string> &items) {
+    std::string out;
+    for (const std::string &s : items) out += (out.empty() ? "" : ", ") + s;
+    return out.empty() ? std::string("none") : out;
+  };
+  char line[200];
+  std::string out = report.path + "\n";
+  std::snprintf(line, sizeof line, "  size      %llu bytes, of these %llu weights\n",
+                static_cast<unsigned long long>(report.file_bytes),
+                static_cast<unsigned long long>(report.weights_bytes));
+  out += line;
+  out += "  inputs    " + join(report.inputs) + "\n  outputs   " + join(report.outputs) + "\n";
+  if (!report.state.empty()) out += "  state     " + join(report.state) + "\n";
+  std::string ops;
+  for (const OpCount &row : report.ops)
+    ops += (ops.empty() ? "" : ", ") + row.op + " " + std::to_string(row.count);
+  out += "  operators " + (ops.empty() ? "none" : ops) + "\n";
+  if (!report.missing.empty()) out += "  missing   " + missing_text(report.missing) + "\n";
+  out += "  tests     " + std::to_string(report.test_vectors) + " test vectors stored\n";
+  if (report.verified > 0) {
+    std::snprintf(line, sizeof line, "  verified  against PyTorch on %zu inputs: max abs %.3g, max rel %.3g\n",
+                  report.verified, report.max_abs, report.max_rel);
+    out += line;
+  } else {
+    out += "  not verified: " + report.not_verified + "\n";
+  }
+  for (const std::string &w : report.warnings) out += "  warning   " + w + "\n";
+  return out;
+}
+
+}  // namespace rush

@@ -1,0 +1,82 @@
+// From a program that a front made to a verified file.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace rush {
+
+// One call of a method, to verify with or to store as a test vector.
+struct Example {
+  std::string method = "forward";
+  std::vector<Const> args;        // RANDOM where made up
+  std::optional<Const> expected;  // else the reference answers
+  double rtol = -1, atol = -1;    // negative: by dtype
+  bool store = false;             // as a test vector, as it is
+};
+
+// An input as the command line gives it.
+struct InputSpec {
+  std::string name;                 // "" where not named
+  std::optional<Const> value;       // a given tensor or number, or
+  at::ScalarType dtype = at::kFloat;
+  std::vector<int64_t> sizes;       // -1: unknown
+  double lo = -1, hi = 1;
+  std::string text;                 // as typed: the value of an input that is no tensor
+  bool is_tensor = true;            // `text` describes one
+};
+
+// Answers as PyTorch does, from the model's first state. Throws what PyTorch throws.
+using Reference = std::function<Const(const std::string &method, const std::vector<Const> &args)>;
+
+struct ExportOptions {
+  std::string path;
+  std::vector<InputSpec> inputs;          // of the first method
+  std::vector<std::string> input_names;   // of the first method, by place
+  std::vector<std::string> output_names;  // of the first method
+  std::vector<std::pair<std::string, std::vector<int64_t>>> dynamic;  // input: dimensions
+  std::vector<Example> examples;
+  bool verify = true;
+  bool test_vectors = true;  // store synthetic ones made from inputs or examples
+  bool allow_missing = false;
+  std::string dump_after;
+  std::function<void(const std::string &)> dump;
+};
+
+struct OpCount {
+  std::string op;
+  size_t count = 0;
+  std::string where;  // "net.py:12, net.py:40"
+};
+
+struct Report {
+  std::string path;
+  std::vector<OpCount> ops;      // by falling count
+  std::vector<OpCount> missing;  // with allow_missing
+  std::vector<std::string> warnings;
+  std::vector<std::string> inputs, outputs;  // of the first method, as text
+  std::vector<std::string> state;            // attributes that the program writes
+  uint64_t file_bytes = 0, weights_bytes = 0;
+  size_t test_vectors = 0;
+  size_t verified = 0;  // examples compared; 0: not verified
+  std::string not_verified;  // why
+  double max_abs = 0, max_rel = 0;
+};
+
+// Operators that the runtime lacks; what() lists them all.
+struct MissingOperators : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws std::invalid_argument, MissingOperators, std::runtime_error (a difference, the disk); then
+// there is no file.
+Report export_program(Program &program, const ExportOptions &options, const Reference &reference);
+
+std::string to_string(const Report &report);
+
+}  // namespace rush

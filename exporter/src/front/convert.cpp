@@ -1,0 +1,218 @@
+// A libtorch graph, already frozen and inlined, as our own.
+#include <unordered_map>
+
+#include <stdexcept>
+
+#include "front/torchscript_parts.h"
+#include "ir/from_c10.h"
+
+namespace rush {
+
+namespace jit = torch::jit;
+namespace prim = c10::prim;
+namespace attr = c10::attr;
+
+void TensorNames::add(const at::Tensor &tensor, const std::string &name) {
+  if (!tensor.has_storage() || tensor.numel() == 0) return;
+  by_data_.emplace(tensor.const_data_ptr(), tensors_.size());
+  tensors_.emplace_back(tensor, name);
+}
+
+std::string TensorNames::find(const at::Tensor &tensor) const {
+  if (!tensor.has_storage() || tensor.numel() == 0) return "";
+  auto [from, to] = by_data_.equal_range(tensor.const_data_ptr());
+  for (auto it = from; it != to; ++it) {
+    const at::Tensor &named = tensors_[it->second].first;
+    if (named.numel() == tensor.numel() && named.scalar_type() == tensor.scalar_type())
+      return tensors_[it->second].second;
+  }
+  return "";
+}
+
+namespace {
+
+class Converter {
+ public:
+  Converter(const jit::Module *self, ConvertContext &context) : self_(self), context_(context) {}
+
+  std::unique_ptr<Graph> run(const jit::Graph &from) {
+    auto graph = std::make_unique<Graph>();
+    graph_ = graph.get();
+    size_t first = 0;
+    if (self_) {
+      objects_[from.inputs()[0]] = self_->_ivalue();
+      first = 1;
+    }
+    for (size_t i = first; i < from.inputs().size(); i++) {
+      const jit::Value *v = from.inputs()[i];
+      values_[v] = graph->top.add_param(from_c10(v->type()), name_of(v));
+    }
+    nodes(*from.block(), &graph->top);
+    results(*from.block(), &graph->top);
+    return graph;
+  }
+
+ private:
+  // The file lists names; "12" says nothing.
+  static std::string name_of(const jit::Value *v) { return v->debugName(); }
+
+  [[noreturn]] static void refuse(const jit::Node &node, const std::string &why) {
+    Source at = source_of(node);
+    std::string where = at.file.empty() ? "" : at.file + ":" + std::to_string(at.line) + ": ";
+    throw std::invalid_argument(where + why);
+  }
+
+  Value *value(const jit::Value *v) {
+    auto found = values_.find(v);
+    if (found != values_.end()) return found->second;
+    if (objects_.count(v))
+      refuse(*v->node(), "a module or object (%" + v->debugName() + " of type " +
+                             v->type()->annotation_str() + ") is used as a value");
+    refuse(*v->node(), "%" + v->debugName() + " is used and was never made");
+  }
+
+  void nodes(const jit::Block &from, Block *to) {
+    for (const jit::Node *n : from.nodes()) node(*n, to);
+  }
+  void results(const jit::Block &from, Block *to) {
+    for (const jit::Value *v : from.outputs()) to->results.add_input(value(v));
+  }
+
+  void node(const jit::Node &n, Block *to) {
+    switch (n.kind()) {
+      case prim::Constant: return constant(n);
+      case prim::GetAttr: return get_attr(n, to);
+      case prim::SetAttr: return set_attr(n, to);
+      default: break;
+    }
+    Node *out = append(n, to, name(n));
+    for (const jit::Value *v : n.inputs()) out->add_input(value(v));
+    if (n.kind() == prim::TupleSlice) {
+      out->add_input(graph_->constant(const_int(n.i(attr::beg))));
+      out->add_input(graph_->constant(const_int(n.i(attr::end))));
+    } else if (n.kind() == prim::isinstance) {
+      out->add_input(graph_->constant(asked_types(n)));
+    }
+    for (const jit::Block *b : n.blocks()) {
+      Block *inner = out->add_block();
+      for (const jit::Value *p : b->inputs())
+        values_[p] = inner->add_param(from_c10(p->type()), name_of(p));
+      nodes(*b, inner);
+      results(*b, inner);
+    }
+    for (const jit::Value *v : n.outputs())
+      values_[v] = out->add_output(from_c10(v->type()), name_of(v));
+  }
+
+  static std::string name(const jit::Node &n) {
+    if (const c10::FunctionSchema *schema = n.maybeSchema())
+      return c10::toString(schema->operator_name());
+    return n.kind().toQualString();
+  }
+
+  // prim::isinstance keeps its types beside its arguments; here an empty list whose items would be a
+  // tuple of these types.
+  static Const asked_types(const jit::Node &n) {
+    std::vector<TypeRef> types;
+    for (const auto &t : n.tys(attr::types)) types.push_back(from_c10(t));
+    return const_list(make_type(RUSH_TYPE_TUPLE, std::move(types)), {});
+  }
+
+  Node *append(const jit::Node &n, Block *to, std::string op) {
+    Node *out = to->append(std::move(op));
+    if (context_.sources) out->source = source_of(n);
+    return out;
+  }
+
+  void constant(const jit::Node &n) {
+    const auto ivalue = jit::toIValue(n.output());
+    if (!ivalue) refuse(n, "a constant of type " + n.output()->type()->annotation_str());
+    Const c;
+    try {
+      c = from_ivalue(*ivalue);
+    } catch (const std::invalid_argument &e) {
+      refuse(n, e.what());
+    }
+    name_tensors(&c, n.output()->hasDebugName() ? n.output()->debugName() : "");
+    Value *v = graph_->constant(std::move(c));
+    if (v->type->kind != RUSH_TYPE_NONE) v->type = from_c10(n.output()->type());
+    values_[n.output()] = v;
+  }
+
+  // The name in the state dict; for folded weights what freezing calls them ("self.conv.weight...").
+  void name_tensors(Const *c, const std::string &debug_name) {
+    if (c->is_tensor()) {
+      c->tensor = c->tensor.detach();
+      c->s = context_.names->find(c->tensor);
+      if (c->s.empty() && debug_name.find_first_not_of("0123456789.") != std::string::npos)
+        c->s = debug_name.rfind("self.", 0) == 0 ? debug_name.substr(5) : debug_name;
+    }
+    for (Const &item : c->items) name_tensors(&item, "");
+  }
+
+  // The module object that a value holds; nullptr where it is not known.
+  const c10::IValue *object(const jit::Value *v) const {
+    auto found = objects_.find(v);
+    return found == objects_.end() ? nullptr : &found->second;
+  }
+
+  size_t slot_of(const jit::Node &n) {
+    const c10::IValue *object = this->object(n.inputs()[0]);
+    if (!object) refuse(n, "attribute '" + n.s(attr::name) + "' of an object made by the program");
+    const auto obj = object->toObject();
+    const std::string attribute = n.s(attr::name);
+    const std::string key =
+        std::to_string(reinterpret_cast<uintptr_t>(obj.get())) + "/" + attribute;
+    auto found = context_.slots.find(key);
+    if (found != context_.slots.end()) return found->second;
+    const std::string &path = context_.paths[obj.get()];
+    Attribute out;
+    out.name = path.empty() ? attribute : path + "." + attribute;
+    out.type = from_c10(obj->type()->getAttribute(attribute));
+    out.initial = from_ivalue(obj->getAttr(attribute));
+    name_tensors(&out.initial, "");
+    if (out.initial.is_tensor()) out.initial.s = out.name;
+    context_.program->attributes.push_back(std::move(out));
+    return context_.slots[key] = context_.program->attributes.size() - 1;
+  }
+
+  void get_attr(const jit::Node &n, Block *to) {
+    const c10::IValue *object = this->object(n.inputs()[0]);
+    if (object && n.output()->type()->cast<c10::ClassType>()) {
+      const auto obj = object->toObject();
+      c10::IValue inner = obj->getAttr(n.s(attr::name));
+      const std::string &path = context_.paths[obj.get()];
+      context_.paths[inner.toObject().get()] =
+          path.empty() ? n.s(attr::name) : path + "." + n.s(attr::name);
+      objects_[n.output()] = std::move(inner);
+      return;
+    }
+    Value *slot = graph_->constant(const_int(static_cast<int64_t>(slot_of(n))));
+    Node *out = append(n, to, "rush::get_attr");
+    out->add_input(slot);
+    values_[n.output()] = out->add_output(from_c10(n.output()->type()), name_of(n.output()));
+  }
+
+  void set_attr(const jit::Node &n, Block *to) {
+    Value *slot = graph_->constant(const_int(static_cast<int64_t>(slot_of(n))));
+    Value *given = value(n.inputs()[1]);
+    Node *out = append(n, to, "rush::set_attr");
+    out->add_input(slot);
+    out->add_input(given);
+  }
+
+  const jit::Module *self_;
+  ConvertContext &context_;
+  Graph *graph_ = nullptr;
+  std::unordered_map<const jit::Value *, Value *> values_;
+  std::unordered_map<const jit::Value *, c10::IValue> objects_;
+};
+
+}  // namespace
+
+std::unique_ptr<Graph> convert(const jit::Graph &from, const jit::Module *self,
+                               ConvertContext &context) {
+  return Converter(self, context).run(from);
+}
+
+}  // namespace rush

@@ -1,0 +1,123 @@
+#include <filesystem>
+#include <regex>
+
+#include "front/torchscript_parts.h"
+
+namespace rush {
+
+namespace {
+
+// Where a package's own path begins: behind ".../site-packages/".
+size_t package_start(const std::string &file) {
+  for (const char *mark : {"/site-packages/", "/dist-packages/"}) {
+    size_t at = file.rfind(mark);
+    if (at != std::string::npos) return at + std::string(mark).size();
+  }
+  return std::string::npos;
+}
+
+bool in_torch(const std::string &file) {
+  size_t start = package_start(file);
+  std::string path = start == std::string::npos ? file : file.substr(start);
+  return path.rfind("torch/", 0) == 0 || path.rfind("code/__torch__/torch/", 0) == 0;
+}
+
+struct Frame {
+  std::string file, function;
+  uint32_t line = 0;
+};
+
+// A traced node's source is a stack as text: "net.py(12): forward", innermost first.
+std::vector<Frame> traced_frames(const std::string &text) {
+  std::vector<Frame> out;
+  size_t from = 0;
+  while (from < text.size()) {
+    size_t end = text.find('\n', from);
+    if (end == std::string::npos) end = text.size();
+    const std::string line = text.substr(from, end - from);
+    from = end + 1;
+    size_t close = line.rfind("): "), open = close == std::string::npos ? close : line.rfind('(', close);
+    if (open == std::string::npos || open + 1 == close) return out;
+    const std::string digits = line.substr(open + 1, close - open - 1);
+    if (digits.find_first_not_of("0123456789") != std::string::npos || digits.size() > 9) return out;
+    out.push_back({line.substr(0, open), line.substr(close + 3),
+                   static_cast<uint32_t>(std::stoul(digits))});
+  }
+  return out;
+}
+
+void add_frames(torch::jit::SourceRange range, const std::string &function, std::vector<Frame> *out) {
+  if (!range.source()) return;
+  if (auto original = range.findSourceRangeThatGenerated()) range = *original;
+  std::vector<Frame> traced = traced_frames(range.source()->text_str().str());
+  if (!traced.empty()) {
+    out->insert(out->end(), traced.begin(), traced.end());
+  } else if (auto at = range.file_line_col()) {
+    auto &[file, line, column] = *at;
+    out->push_back({file, function, static_cast<uint32_t>(line)});
+    (void)column;
+  }
+}
+
+std::string module_path(torch::jit::Node &node) {
+  std::string path;
+  if (node.callstack()) {
+    for (const auto &entry : (*node.callstack())->vec()) {
+      const auto &instance = std::get<2>(entry);
+      if (!instance) continue;
+      const std::string name = instance->instance_name();
+      if (name.empty() || name == "SELF" || name == "INSTANCE_NAME_UNKNOWN") continue;
+      path += (path.empty() ? "" : ".") + name;
+    }
+  }
+  return path;
+}
+
+}  // namespace
+
+std::string stored_path(const std::string &file) {
+  static const std::string here = std::filesystem::current_path().string() + "/";
+  if (file.rfind(here, 0) == 0) return file.substr(here.size());
+  size_t start = package_start(file);
+  if (start != std::string::npos) return file.substr(start);
+  if (!file.empty() && file[0] == '/') return std::filesystem::path(file).filename().string();
+  return file;
+}
+
+std::string without_absolute_paths(const std::string &text) {
+  static const std::regex path(R"((# )(/[^\n]*?)(:\d+:\d+))");
+  std::string out;
+  auto at = text.cbegin();
+  for (std::sregex_iterator it(text.begin(), text.end(), path), end; it != end; ++it) {
+    out.append(at, (*it)[0].first);
+    out += (*it)[1].str() + stored_path((*it)[2].str()) + (*it)[3].str();
+    at = (*it)[0].second;
+  }
+  out.append(at, text.cend());
+  return out;
+}
+
+Source source_of(const torch::jit::Node &const_node) {
+  auto &node = const_cast<torch::jit::Node &>(const_node);  // scope() and callstack() are not const
+  std::vector<Frame> frames;                                // innermost first
+  auto stack = node.callstack() ? (*node.callstack())->vec()
+                                : std::vector<torch::jit::InlinedCallStackEntry>();
+  add_frames(node.sourceRange(), stack.empty() ? "" : std::get<0>(stack.back())->name(), &frames);
+  for (size_t i = stack.size(); i-- > 0;)
+    add_frames(std::get<1>(stack[i]), i > 0 ? std::get<0>(stack[i - 1])->name() : "forward", &frames);
+  Source out;
+  out.module = module_path(node);
+  if (frames.empty()) return out;
+  const Frame *chosen = &frames[0];
+  for (const Frame &f : frames) {
+    if (in_torch(f.file)) continue;
+    chosen = &f;
+    break;
+  }
+  out.file = stored_path(chosen->file);
+  out.line = chosen->line;
+  out.function = chosen->function;
+  return out;
+}
+
+}  // namespace rush

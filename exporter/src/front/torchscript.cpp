@@ -1,0 +1,200 @@
+#include "front/torchscript.h"
+
+#include <torch/csrc/jit/passes/constant_propagation.h>
+#include <torch/csrc/jit/passes/dead_code_elimination.h>
+#include <torch/csrc/jit/passes/freeze_module.h>
+#include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
+#include <torch/csrc/jit/passes/inline_fork_wait.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/passes/lower_tuples.h>
+#include <torch/csrc/jit/passes/shape_analysis.h>
+#include <torch/csrc/jit/passes/tensorexpr_fuser.h>
+#include <torch/csrc/jit/serialization/import.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <stdexcept>
+
+#include "front/torchscript_parts.h"
+#include "ir/from_c10.h"
+#include "passes/passes.h"
+
+namespace rush {
+
+namespace jit = torch::jit;
+
+void prepare_torchscript() { jit::setTensorExprFuserEnabled(false); }
+
+jit::Module load_torchscript(const std::string &path) {
+  try {
+    return jit::load(path, c10::kCPU);
+  } catch (const c10::Error &e) {
+    const std::string what = e.what_without_backtrace();
+    std::smatch op;
+    if (std::regex_search(what, op, std::regex("Unknown (?:builtin )?op(?:erator)?:? '?([\\w:.]+)")))
+      throw std::invalid_argument(path + " uses the operator " + op[1].str() +
+                                  ", which this torch does not have: pass the library that "
+                                  "registers it with --load-library");
+    throw std::invalid_argument(path + " is not a TorchScript file: " +
+                                what.substr(0, what.find('\n')));
+  }
+}
+
+namespace {
+
+// A traced graph says what shapes it saw; libtorch's passes would fold them.
+void erase_shapes(const jit::Module &root) {
+  for (const auto &module : root.modules())
+    for (const auto &method : module.get_methods()) {
+      auto graph = method.graph();
+      jit::EraseShapeInformation(graph);
+    }
+}
+
+jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options) {
+  for (const std::string &name : options.methods) {
+    if (module.find_method(name)) continue;
+    std::string known;
+    for (const auto &m : module.get_methods()) known += (known.empty() ? "" : ", ") + m.name();
+    throw std::invalid_argument("the model has no method '" + name + "'; it has " +
+                                (known.empty() ? "none" : known));
+  }
+  jit::Module work = module.clone(/*inplace=*/true);
+  if (!options.train) work.eval();
+  erase_shapes(work);
+  std::vector<std::string> preserved;
+  for (const std::string &name : options.methods)
+    if (name != "forward") preserved.push_back(name);
+  try {
+    jit::freeze_module_inplace(&work, preserved);
+  } catch (const c10::Error &e) {
+    throw std::invalid_argument(std::string("libtorch cannot freeze this model: ") +
+                                e.what_without_backtrace());
+  }
+  return work;
+}
+
+void tidy(std::shared_ptr<jit::Graph> &graph) {
+  jit::Inline(*graph);
+  jit::InlineForkWait(graph);
+  jit::LowerSimpleTuples(graph);
+  jit::ConstantPropagation(graph);
+  jit::EliminateDeadCode(graph);
+}
+
+std::vector<Port> inputs_of(const c10::FunctionSchema &schema, size_t skip) {
+  std::vector<Port> out;
+  for (size_t i = skip; i < schema.arguments().size(); i++) {
+    const c10::Argument &arg = schema.arguments()[i];
+    Port port;
+    port.name = arg.name();
+    port.type = from_c10(arg.type());
+    if (arg.default_value()) port.initial = from_ivalue(*arg.default_value());
+    out.push_back(std::move(port));
+  }
+  return out;
+}
+
+// "x" of "x.3"; "" where PyTorch's name says nothing.
+std::string speaking_name(const jit::Value *v) {
+  if (!v->hasDebugName()) return "";
+  std::string name = v->debugName();
+  name = name.substr(0, name.find('.'));
+  const bool speaks = !name.empty() && name.find_first_not_of("0123456789_") != std::string::npos &&
+                      name != "input" && name != "self";
+  return speaks ? name : "";
+}
+
+std::vector<Port> outputs_of(const jit::Graph &graph, const std::vector<Port> &inputs) {
+  std::vector<Port> out;
+  const jit::Value *result = graph.outputs().at(0);
+  const TypeRef type = from_c10(result->type());
+  if (type->kind == RUSH_TYPE_NONE) return out;
+  const bool tuple = type->kind == RUSH_TYPE_TUPLE;
+  const size_t n = tuple ? type->items.size() : 1;
+  std::set<std::string> taken;
+  for (const Port &input : inputs) taken.insert(input.name);
+  for (size_t i = 0; i < n; i++) {
+    Port port;
+    port.type = tuple ? type->items[i] : type;
+    if (tuple && !type->fields.empty())
+      port.name = type->fields[i];
+    else if (!tuple)
+      port.name = speaking_name(result);
+    else if (result->node()->kind() == c10::prim::TupleConstruct)
+      port.name = speaking_name(result->node()->inputs()[i]);
+    out.push_back(std::move(port));
+  }
+  std::set<std::string> seen;
+  bool unique = true;
+  for (const Port &p : out)
+    unique &= !p.name.empty() && seen.insert(p.name).second && !taken.count(p.name);
+  if (unique || !type->fields.empty()) return out;
+  for (size_t i = 0; i < n; i++) out[i].name = tuple ? "output_" + std::to_string(i) : "output";
+  return out;
+}
+
+void drop_sources(Program *program) {
+  for (Method &m : program->methods)
+    for (Node *node : all_nodes(*m.graph)) node->source = {};
+}
+
+void add_method(Program *program, const std::string &name, const jit::Graph &graph,
+                const c10::FunctionSchema &schema, const jit::Module *self, ConvertContext &context) {
+  Method m;
+  m.name = name;
+  m.inputs = inputs_of(schema, self ? 1 : 0);
+  m.outputs = outputs_of(graph, m.inputs);
+  m.graph = convert(graph, self, context);
+  m.graph->name = name;
+  scalar_operands(*m.graph);
+  program->methods.push_back(std::move(m));
+}
+
+Program new_program() {
+  Program program;
+  program.meta.emplace_back("producer", "rushlight");
+  program.meta.emplace_back("torch", TORCH_VERSION);
+  return program;
+}
+
+}  // namespace
+
+Program from_module(const jit::Module &module, const TorchScriptOptions &options) {
+  Program program = new_program();
+  if (options.texts) program.texts = texts_of(module);
+  TensorNames names;
+  for (const auto &a : module.named_attributes(/*recurse=*/true))
+    if (a.value.isTensor() && a.value.toTensor().defined()) names.add(a.value.toTensor(), a.name);
+  jit::Module work = frozen(module, options);
+  ConvertContext context{&names, options.sources, &program, {}, {}};
+  for (const std::string &name : options.methods) {
+    auto method = work.get_method(name);
+    auto graph = method.graph();
+    jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/true);
+    tidy(graph);
+    add_method(&program, name, *graph, method.function().getSchema(), &work, context);
+  }
+  if (!options.sources) drop_sources(&program);
+  return program;
+}
+
+Program from_function(jit::Function &function, const TorchScriptOptions &options) {
+  Program program = new_program();
+  if (options.texts) {
+    program.texts.push_back(graph_text(function, ""));
+    program.texts.push_back(code_text(function, ""));
+  }
+  auto graph = jit::toGraphFunction(function).graph()->copy();
+  jit::EraseShapeInformation(graph);
+  tidy(graph);
+  TensorNames names;
+  ConvertContext context{&names, options.sources, &program, {}, {}};
+  add_method(&program, "forward", *graph, function.getSchema(), nullptr, context);
+  if (!options.sources) drop_sources(&program);
+  return program;
+}
+
+}  // namespace rush

@@ -1,0 +1,33 @@
+// The TorchScript front: the only place that knows torch::jit.
+#pragma once
+
+#include <torch/csrc/jit/api/module.h>
+
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace rush {
+
+struct TorchScriptOptions {
+  std::vector<std::string> methods = {"forward"};
+  bool train = false;  // leave training mode as it is
+  bool texts = true;   // keep PyTorch's graph and code text
+  bool sources = true;
+};
+
+// The module itself is not changed. Throws std::invalid_argument for what cannot be exported.
+Program from_module(const torch::jit::Module &module, const TorchScriptOptions &options);
+
+// A free function becomes the method "forward".
+Program from_function(torch::jit::Function &function, const TorchScriptOptions &options);
+
+// Loads a .pt file saved by tracing or scripting. Runs code of that file: trusted input only.
+torch::jit::Module load_torchscript(const std::string &path);
+
+// PyTorch's settings that a reference run needs: no tensor-expression fuser (its code generation does
+// not end on some graphs).
+void prepare_torchscript();
+
+}  // namespace rush

@@ -1,0 +1,124 @@
+#include "ir/alias.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/schema.h"
+
+namespace rush {
+
+namespace {
+
+// Operators without a schema, or whose schema does not say it, that hand on what they are given.
+bool hands_on(const std::string &op) {
+  static const std::unordered_set<std::string> ops = {
+      "prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::ListUnpack",
+      "prim::TupleUnpack",   "prim::TupleIndex",     "prim::TupleSlice",    "prim::unchecked_cast",
+      "prim::unchecked_unwrap_optional",             "aten::dropout"};
+  return ops.count(op) != 0;
+}
+bool only_reads(const std::string &op) {
+  static const std::unordered_set<std::string> ops = {
+      "prim::Print", "prim::RaiseException", "prim::isinstance", "prim::tolist", "prim::Constant"};
+  return ops.count(op) != 0;
+}
+
+// Training-mode batch norm updates running_mean and running_var; its schema does not say so.
+bool writes_unsaid(const Node &node, size_t input) {
+  if (node.op != "aten::batch_norm" && node.op != "aten::instance_norm") return false;
+  const Const *training = node.constant(5);
+  return (input == 3 || input == 4) && !(training && training->is_bool() && !training->i);
+}
+
+class Walk {
+ public:
+  Fate fate;
+
+  void from(const Value *value) {
+    if (!is_mutable(*value->type) || !seen_.insert(value).second) return;
+    for (const Use &use : value->uses) {
+      follow(*use.node, use.index, *value);
+      if (fate.written && fate.escapes) return;
+    }
+  }
+
+ private:
+  void give_up() { fate.written = fate.escapes = true; }
+  void to_outputs(const Node &node) {
+    for (const Value *v : node.outputs) from(v);
+  }
+
+  void follow(const Node &node, size_t i, const Value &value) {
+    if (node.op == "return") return leave_block(node, i);
+    if (node.op == "prim::If") return;
+    if (node.op == "prim::Loop") {
+      if (i < 2) return;
+      from(node.outputs[i - 2]);
+      from(node.blocks[0]->params[i - 1]);
+      return;
+    }
+    if (hands_on(node.op)) return to_outputs(node);
+    if (only_reads(node.op)) return;
+    const Schema *schema = schema_of(node.op);
+    if (!schema || !schema->trusted) return give_up();
+    if (schema->variadic || i >= schema->args.size()) return;  // aten::format and the like
+    if (writes_unsaid(node, i)) fate.written = true;
+    const std::optional<AliasSet> &alias = schema->args[i].alias;
+    if (node.op == "rush::set_attr") return give_up();
+    if (!alias) return;
+    if (alias->write) fate.written = true;
+    if (alias->wildcard) return give_up();  // stored in another argument
+    for (size_t r = 0; r < schema->returns.size() && r < node.outputs.size(); r++) {
+      const std::optional<AliasSet> &out = schema->returns[r].alias;
+      if (!out) continue;
+      bool shares = out->wildcard;  // what is inside a container comes out of it
+      for (const std::string &set : alias->after)
+        shares |= std::find(out->before.begin(), out->before.end(), set) != out->before.end();
+      if (shares) from(node.outputs[r]);
+    }
+    (void)value;
+  }
+
+  void leave_block(const Node &results, size_t i) {
+    const Node *owner = results.block->owner;
+    if (!owner) {
+      fate.escapes = true;
+    } else if (owner->op == "prim::If") {
+      from(owner->outputs[i]);
+    } else if (i > 0) {  // a loop: the next round's parameter, or the result
+      from(owner->outputs[i - 1]);
+      from(results.block->params[i]);
+    }
+  }
+
+  std::unordered_set<const Value *> seen_;
+};
+
+}  // namespace
+
+Fate fate_of(const Value *value) {
+  Walk walk;
+  walk.from(value);
+  return walk.fate;
+}
+
+bool has_side_effects(const Node &node) {
+  for (const auto &block : node.blocks)
+    for (const auto &inner : block->nodes)
+      if (has_side_effects(*inner)) return true;
+  if (node.op == "prim::If" || node.op == "prim::Loop") return false;
+  if (node.op == "prim::Print" || node.op == "prim::RaiseException" || node.op == "aten::warn")
+    return true;
+  if (node.op == "rush::set_attr") return true;
+  if (node.op == "prim::Uninitialized" || node.op == "prim::isinstance") return false;
+  if (hands_on(node.op) && !schema_of(node.op)) {
+    // Unpacking raises where the number of items is another.
+    return node.op == "prim::ListUnpack";
+  }
+  const Schema *schema = schema_of(node.op);
+  if (!schema || !schema->trusted || schema->random) return true;
+  if (writes_unsaid(node, 3) && node.inputs.size() > 3) return true;
+  return writes(*schema);
+}
+
+}  // namespace rush

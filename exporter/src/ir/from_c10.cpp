@@ -1,0 +1,165 @@
+#include "ir/from_c10.h"
+
+#include <stdexcept>
+
+namespace rush {
+
+namespace {
+
+std::vector<TypeRef> contained(const c10::Type &type) {
+  std::vector<TypeRef> out;
+  for (const auto &t : type.containedTypes()) out.push_back(from_c10(t));
+  return out;
+}
+
+TypeRef named_tuple(const c10::TupleType &type) {
+  std::string name;
+  std::vector<std::string> fields;
+  if (type.schema()) {
+    name = type.name() ? type.name()->name() : "NamedTuple";
+    for (const auto &arg : type.schema()->arguments()) fields.push_back(arg.name());
+  }
+  return make_type(RUSH_TYPE_TUPLE, contained(type), name, fields);
+}
+
+}  // namespace
+
+TypeRef from_c10(const c10::TypePtr &type) {
+  using Kind = c10::TypeKind;
+  switch (type->kind()) {
+    case Kind::NoneType: return make_type(RUSH_TYPE_NONE);
+    case Kind::TensorType: return tensor_type();
+    case Kind::IntType:
+    case Kind::SymIntType:
+    case Kind::ScalarTypeType:
+    case Kind::LayoutType:
+    case Kind::MemoryFormatType: return make_type(RUSH_TYPE_INT);
+    case Kind::FloatType:
+    case Kind::SymFloatType: return make_type(RUSH_TYPE_FLOAT);
+    case Kind::BoolType:
+    case Kind::SymBoolType: return make_type(RUSH_TYPE_BOOL);
+    case Kind::ComplexType: return make_type(RUSH_TYPE_COMPLEX);
+    case Kind::StringType: return make_type(RUSH_TYPE_STR);
+    case Kind::NumberType: return make_type(RUSH_TYPE_NUMBER);
+    case Kind::DeviceObjType: return make_type(RUSH_TYPE_DEVICE);
+    case Kind::GeneratorType: return make_type(RUSH_TYPE_GENERATOR);
+    case Kind::ListType: return make_type(RUSH_TYPE_LIST, contained(*type));
+    case Kind::DictType: return make_type(RUSH_TYPE_DICT, contained(*type));
+    case Kind::OptionalType: return make_type(RUSH_TYPE_OPTIONAL, contained(*type));
+    case Kind::UnionType: return make_type(RUSH_TYPE_UNION, contained(*type));
+    case Kind::FutureType: return make_type(RUSH_TYPE_FUTURE, contained(*type));
+    case Kind::TupleType: return named_tuple(type->expectRef<c10::TupleType>());
+    case Kind::ClassType:
+    case Kind::InterfaceType: return make_type(RUSH_TYPE_OBJECT, {}, type->annotation_str());
+    case Kind::EnumType: return make_type(RUSH_TYPE_ENUM, {}, type->annotation_str());
+    default: return make_type(RUSH_TYPE_ANY);  // type variables of schemas, Any, streams, ...
+  }
+}
+
+Const from_ivalue(const c10::IValue &value) {
+  Const c;
+  if (value.isNone()) return const_none();
+  if (value.isTensor()) {
+    if (!value.toTensor().defined()) return const_none();
+    return const_tensor(value.toTensor());
+  }
+  if (value.isBool()) return const_bool(value.toBool());
+  if (value.isInt()) return const_int(value.toInt());
+  if (value.isDouble()) return const_float(value.toDouble());
+  if (value.isString()) return const_str(value.toStringRef());
+  if (value.isSymInt()) return const_int(value.toSymInt().expect_int());
+  if (value.isComplexDouble()) {
+    c.kind = RUSH_CONST_COMPLEX;
+    c.f = value.toComplexDouble().real();
+    c.im = value.toComplexDouble().imag();
+    return c;
+  }
+  if (value.isDevice()) {
+    c = const_str(value.toDevice().str());
+    c.kind = RUSH_CONST_DEVICE;
+    return c;
+  }
+  if (value.isList()) {
+    c.kind = RUSH_CONST_LIST;
+    for (const c10::IValue &item : value.toListRef()) c.items.push_back(from_ivalue(item));
+    c.type = list_of(from_c10(value.toList().elementType()));
+    return c;
+  }
+  if (value.isTuple()) {
+    c.kind = RUSH_CONST_TUPLE;
+    for (const c10::IValue &item : value.toTupleRef().elements())
+      c.items.push_back(from_ivalue(item));
+    c.type = from_c10(value.type());
+    return c;
+  }
+  if (value.isGenericDict()) {
+    c.kind = RUSH_CONST_DICT;
+    auto dict = value.toGenericDict();
+    for (const auto &entry : dict) {
+      c.items.push_back(from_ivalue(entry.key()));
+      c.items.push_back(from_ivalue(entry.value()));
+    }
+    c.type = make_type(RUSH_TYPE_DICT, {from_c10(dict.keyType()), from_c10(dict.valueType())});
+    return c;
+  }
+  if (value.isEnum()) return from_ivalue(value.toEnumHolder()->value());
+  throw std::invalid_argument("a value of type " + value.type()->annotation_str() +
+                              " cannot be stored");
+}
+
+namespace {
+
+c10::TypePtr to_c10(const Type &type) {
+  switch (type.kind) {
+    case RUSH_TYPE_TENSOR: return c10::TensorType::get();
+    case RUSH_TYPE_INT: return c10::IntType::get();
+    case RUSH_TYPE_FLOAT: return c10::FloatType::get();
+    case RUSH_TYPE_BOOL: return c10::BoolType::get();
+    case RUSH_TYPE_COMPLEX: return c10::ComplexType::get();
+    case RUSH_TYPE_STR: return c10::StringType::get();
+    case RUSH_TYPE_LIST: return c10::ListType::create(to_c10(*type.items[0]));
+    case RUSH_TYPE_OPTIONAL: return c10::OptionalType::create(to_c10(*type.items[0]));
+    case RUSH_TYPE_DICT: return c10::DictType::create(to_c10(*type.items[0]), to_c10(*type.items[1]));
+    case RUSH_TYPE_TUPLE: {
+      std::vector<c10::TypePtr> items;
+      for (const TypeRef &item : type.items) items.push_back(to_c10(*item));
+      return c10::TupleType::create(std::move(items));
+    }
+    default: return c10::AnyType::get();
+  }
+}
+
+}  // namespace
+
+c10::IValue to_ivalue(const Const &value) {
+  switch (value.kind) {
+    case RUSH_CONST_NONE: return {};
+    case RUSH_CONST_TENSOR:
+    case RUSH_CONST_RANDOM: return value.tensor;
+    case RUSH_CONST_INT: return value.i;
+    case RUSH_CONST_FLOAT: return value.f;
+    case RUSH_CONST_BOOL: return value.i != 0;
+    case RUSH_CONST_COMPLEX: return c10::complex<double>(value.f, value.im);
+    case RUSH_CONST_STR: return value.s;
+    case RUSH_CONST_DEVICE: return c10::Device(value.s);
+    case RUSH_CONST_LIST: {
+      c10::impl::GenericList list(to_c10(*value.type->items[0]));
+      for (const Const &item : value.items) list.push_back(to_ivalue(item));
+      return list;
+    }
+    case RUSH_CONST_TUPLE: {
+      std::vector<c10::IValue> items;
+      for (const Const &item : value.items) items.push_back(to_ivalue(item));
+      return c10::ivalue::Tuple::create(std::move(items));
+    }
+    case RUSH_CONST_DICT: {
+      c10::impl::GenericDict dict(to_c10(*value.type->items[0]), to_c10(*value.type->items[1]));
+      for (size_t i = 0; i + 1 < value.items.size(); i += 2)
+        dict.insert(to_ivalue(value.items[i]), to_ivalue(value.items[i + 1]));
+      return dict;
+    }
+  }
+  return {};
+}
+
+}  // namespace rush

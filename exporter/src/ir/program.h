@@ -1,0 +1,57 @@
+// A whole model: what a front makes, the passes change and the writer stores.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace rush {
+
+struct Port {
+  std::string name;
+  TypeRef type;
+  std::optional<Const> initial;  // the default of the method's schema
+  bool has_hint = false;         // what is known of a tensor:
+  int dtype = RUSH_DTYPE_UNKNOWN;
+  std::vector<int64_t> sizes;  // -1 where unknown
+  bool rank_known = false;
+};
+
+struct Method {
+  std::string name;
+  std::unique_ptr<Graph> graph;  // one parameter per input, one result
+  std::vector<Port> inputs, outputs;
+};
+
+// State that the program may write; rush::get_attr and rush::set_attr name it by its place.
+struct Attribute {
+  std::string name;  // "layer.state"
+  TypeRef type;
+  Const initial;
+};
+
+struct Text {
+  std::string module;  // its path; "path:method" where the method is not forward
+  rush_text_kind kind;
+  std::string text;
+};
+
+struct Test {
+  size_t method;
+  std::vector<Const> inputs;
+  Const output;
+  float rtol, atol;
+};
+
+struct Program {
+  std::vector<Method> methods;
+  std::vector<Attribute> attributes;
+  std::vector<Text> texts;
+  std::vector<std::pair<std::string, std::string>> meta;
+  std::vector<Test> tests;
+};
+
+}  // namespace rush

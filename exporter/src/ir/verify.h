@@ -1,0 +1,16 @@
+// Checks that a graph is well formed, and what may not occur in it any more.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "ir/graph.h"
+
+namespace rush {
+
+// Throws std::logic_error saying what is wrong and where: uses and definitions agree, values are
+// defined before they are used, blocks have the parameters and results that their node wants, known
+// operators have the arguments of their schema, and no node's operator is in `gone`.
+void verify(const Graph &graph, const std::set<std::string> &gone = {});
+
+}  // namespace rush

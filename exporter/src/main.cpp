@@ -1,0 +1,99 @@
+// The tool `rushlight`: see kHelp.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "cli.h"
+#include "front/torchscript.h"
+#include "inspect/weights.h"
+#include "reference.h"
+#include "run/native.h"
+
+namespace rush {
+
+namespace {
+
+void load_library(const std::string &path) {
+  // A name without a slash would be searched for in the system's folders.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  if (!dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
+}
+
+int run_export(CommandLine &line) {
+  for (const std::string &library : line.libraries) load_library(library);
+  prepare_torchscript();
+  torch::jit::Module module = load_torchscript(line.files[0]);
+  TorchScriptOptions front;
+  if (!line.methods.empty()) front.methods = line.methods;
+  front.train = line.train;
+  front.texts = front.sources = line.sources;
+  Program program = from_module(module, front);
+  line.options.dump = [](const std::string &text) { std::printf("%s\n", text.c_str()); };
+  Report report = export_program(program, line.options, reference_of(module, front));
+  std::printf("%s", to_string(report).c_str());
+  return 0;
+}
+
+int run_inspect(const CommandLine &line) {
+  if (!line.weights.empty()) {
+    write_safetensors(line.files[0], line.weights);
+    return 0;
+  }
+  const std::string text = describe_file(line.files[0], line.json);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!text.empty() && text.back() != '\n') std::printf("\n");
+  return 0;
+}
+
+int run_verify(const CommandLine &line) {
+  std::unique_ptr<NativeSession> session = NativeSession::open(line.files[0]);
+  const size_t n = session->test_count();
+  if (n == 0) {
+    std::printf("%s: not verified: it holds no test vectors\n", line.files[0].c_str());
+    return 0;
+  }
+  int failed = 0;
+  for (size_t i = 0; i < n; i++) {
+    session->reset();
+    try {
+      rush_verify_report r = session->verify(i);
+      std::printf("test vector %zu: ok, %llu values, max abs %.3g, max rel %.3g\n", i,
+                  static_cast<unsigned long long>(r.compared), r.max_abs, r.max_rel);
+    } catch (const RuntimeError &e) {
+      failed++;
+      std::printf("test vector %zu: FAILED: %s\n", i, e.what());
+    }
+  }
+  return failed ? 1 : 0;
+}
+
+int run(int argc, char **argv) {
+  CommandLine line = parse_command_line(argc, argv);
+  if (line.command == "export") return run_export(line);
+  if (line.command == "inspect") return run_inspect(line);
+  if (line.command == "verify") return run_verify(line);
+  if (line.command == "version")
+    std::printf("rushlight %s\n", rush_version());
+  else
+    std::printf("%s", kHelp);
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace rush
+
+int main(int argc, char **argv) {
+  try {
+    return rush::run(argc, argv);
+  } catch (const rush::UsageError &e) {
+    std::fprintf(stderr, "rushlight: %s (rushlight --help shows the options)\n", e.what());
+    return 2;
+  } catch (const c10::Error &e) {
+    std::fprintf(stderr, "rushlight: %s\n", e.what_without_backtrace());
+  } catch (const std::exception &e) {
+    std::fprintf(stderr, "rushlight: %s\n", e.what());
+  }
+  return 1;
+}

@@ -1,0 +1,28 @@
+// What the fusions share.
+#pragma once
+
+#include <limits>
+
+#include "ir/graph.h"
+
+namespace rush {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// The one node that uses the value, once, in the block where the value is defined; else nullptr.
+Node *only_user(const Value *value);
+
+// Whether the node bounds its first argument by constants min < max (relu, relu6, hardtanh, clamp, in
+// place or not). NaN stays NaN in all of them.
+bool is_clamp(const Node &node, double *min, double *max);
+
+// Moves a clamp that follows into the last two arguments (min, max) of a fused node that has none.
+bool take_in_clamp(Node *fused);
+
+// Whether something between two nodes of a block may write a tensor.
+bool writes_between(const Node *from, const Node *to);
+
+// A float32 tensor of that rank, with memory of its own; nullptr otherwise.
+const Const *float_constant(const Node &node, size_t input, int64_t rank);
+
+}  // namespace rush

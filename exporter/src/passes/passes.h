@@ -1,0 +1,48 @@
+// Every pass: rewrites a graph in place and returns whether it changed anything. A second run at once
+// changes nothing. What a pass does not match it leaves alone.
+#pragma once
+
+#include "ir/program.h"
+
+namespace rush {
+
+// `x + 0.5` was traced with a 0-d tensor: a constant 0-d second operand of functional add, sub, mul
+// and div becomes a Scalar. PyTorch's executor does the same to each TorchScript graph, so this is
+// part of TorchScript's meaning; other fronts do not want it.
+bool scalar_operands(Graph &graph);
+
+// Casts that only inform the type checker go; a value that is never read is None.
+bool drop_casts(Graph &graph);
+
+// Operators that give back their first argument at inference: dropout, detach, `to` without effect.
+bool drop_identities(Graph &graph);
+
+// f(x, out=y) becomes rush::copy_out(y, f(x)).
+bool split_out(Graph &graph);
+
+// Lists and tuples of constants that nobody writes become constants.
+bool fold_containers(Graph &graph);
+
+// Convolutions of float32 with constant parameters become rush::conv, which takes in a preceding
+// zero padding and a following clamp. Weights are arranged for kernels: channels last.
+bool fuse_conv(Graph &graph);
+
+// The same for linear, addmm, matmul and mm with a constant matrix, and a following bias and clamp.
+bool fuse_linear(Graph &graph);
+
+// Trailing arguments that equal their default.
+bool trim_defaults(Graph &graph);
+
+// Nodes that nobody needs; never one with a side effect.
+bool drop_dead(Graph &graph);
+
+// An attribute that no method writes is a constant.
+bool settle_attributes(Program &program);
+
+// A constant tensor that the program writes in place is state: PyTorch keeps what was written.
+bool keep_written_constants(Program &program);
+
+// Tensors without a name are called "constant.0", ... so that tools can give them back.
+bool name_constants(Program &program);
+
+}  // namespace rush

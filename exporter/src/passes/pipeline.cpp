@@ -1,0 +1,66 @@
+#include "passes/pipeline.h"
+
+#include <set>
+#include <stdexcept>
+
+#include "ir/verify.h"
+#include "passes/passes.h"
+
+namespace rush {
+
+const std::vector<Pass> &pipeline() {
+  static const std::vector<Pass> passes = {
+      {"drop_casts", drop_casts, nullptr, false,
+       {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Uninitialized"}},
+      {"drop_identities", drop_identities, nullptr, true, {"aten::detach"}},
+      {"split_out", split_out, nullptr, false, {}},
+      {"settle_attributes", nullptr, settle_attributes, false, {}},
+      {"fold_containers", fold_containers, nullptr, true, {}},
+      {"keep_written_constants", nullptr, keep_written_constants, false, {}},
+      {"fuse_conv", fuse_conv, nullptr, true, {}},
+      {"fuse_linear", fuse_linear, nullptr, true, {}},
+      {"trim_defaults", trim_defaults, nullptr, false, {}},
+      {"drop_dead", drop_dead, nullptr, true, {}},
+      {"name_constants", nullptr, name_constants, false, {}},
+  };
+  return passes;
+}
+
+const Pass *find_pass(const std::string &name) {
+  for (const Pass &pass : pipeline())
+    if (pass.name == name) return &pass;
+  return nullptr;
+}
+
+namespace {
+
+bool run_once(const Pass &pass, Program &program) {
+  if (pass.on_program) return pass.on_program(program);
+  bool changed = false;
+  for (Method &m : program.methods) changed |= pass.on_graph(*m.graph);
+  return changed;
+}
+
+}  // namespace
+
+void run_pipeline(Program &program, const std::string &dump_after,
+                  const std::function<void(const std::string &)> &dump) {
+  if (!dump_after.empty() && !find_pass(dump_after)) {
+    std::string known;
+    for (const Pass &pass : pipeline()) known += (known.empty() ? "" : ", ") + std::string(pass.name);
+    throw std::invalid_argument("there is no pass '" + dump_after + "'; the passes are " + known);
+  }
+  std::set<std::string> gone;
+  for (const Method &m : program.methods) verify(*m.graph);
+  for (const Pass &pass : pipeline()) {
+    while (run_once(pass, program) && pass.repeat_until_stable) {
+    }
+    gone.insert(pass.gone.begin(), pass.gone.end());
+    for (const Method &m : program.methods) {
+      verify(*m.graph, gone);
+      if (dump_after == pass.name) dump(m.name + ": " + to_string(*m.graph));
+    }
+  }
+}
+
+}  // namespace rush

@@ -1,0 +1,145 @@
+// What is state and what is constant.
+#include <map>
+#include <set>
+
+#include "ir/alias.h"
+#include "passes/passes.h"
+
+namespace rush {
+
+namespace {
+
+Node *prepend_get_attr(Graph &graph, const Attribute &attribute, size_t slot) {
+  Node *first = graph.top.nodes.empty() ? &graph.top.results : graph.top.nodes.front().get();
+  Node *get = graph.insert_before(first, "rush::get_attr");
+  get->source = {};
+  get->add_input(graph.constant(const_int(static_cast<int64_t>(slot))));
+  get->add_output(attribute.type, attribute.name);
+  return get;
+}
+
+const void *storage_of(const Const &c) {
+  return c.tensor.has_storage() ? c.tensor.storage().unsafeGetStorageImpl() : nullptr;
+}
+
+}  // namespace
+
+bool settle_attributes(Program &program) {
+  std::set<int64_t> written;
+  std::vector<Node *> reads;
+  for (Method &m : program.methods) {
+    for (Node *node : all_nodes(*m.graph)) {
+      if (node->op == "rush::set_attr") written.insert(node->constant(0)->i);
+      if (node->op != "rush::get_attr") continue;
+      reads.push_back(node);
+      Fate fate = fate_of(node->output());
+      bool container = node->output()->type->kind != RUSH_TYPE_TENSOR;
+      if (fate.written || (container && fate.escapes)) written.insert(node->constant(0)->i);
+    }
+  }
+  // Attributes that share memory with a written one are written with it.
+  std::set<const void *> storages;
+  for (int64_t slot : written)
+    each_tensor(program.attributes[static_cast<size_t>(slot)].initial,
+                [&](const Const &t) { storages.insert(storage_of(t)); });
+  for (size_t slot = 0; slot < program.attributes.size(); slot++)
+    each_tensor(program.attributes[slot].initial, [&](const Const &t) {
+      if (storages.count(storage_of(t))) written.insert(static_cast<int64_t>(slot));
+    });
+
+  bool changed = false;
+  for (Node *node : reads) {
+    const int64_t slot = node->constant(0)->i;
+    if (written.count(slot)) continue;
+    Graph *graph = node->block->graph;
+    Value *constant = graph->constant(program.attributes[static_cast<size_t>(slot)].initial);
+    node->output()->replace_all_uses_with(constant);
+    node->destroy();
+    changed = true;
+  }
+  // Number the remaining ones anew.
+  std::map<int64_t, int64_t> renumber;
+  std::vector<Attribute> kept;
+  for (size_t slot = 0; slot < program.attributes.size(); slot++) {
+    if (!written.count(static_cast<int64_t>(slot))) continue;
+    renumber[static_cast<int64_t>(slot)] = static_cast<int64_t>(kept.size());
+    kept.push_back(std::move(program.attributes[slot]));
+  }
+  changed |= kept.size() != program.attributes.size();
+  program.attributes = std::move(kept);
+  for (Method &m : program.methods)
+    for (Node *node : all_nodes(*m.graph))
+      if (node->op == "rush::get_attr" || node->op == "rush::set_attr")
+        node->set_input(0, m.graph->constant(const_int(renumber.at(node->constant(0)->i))));
+  return changed;
+}
+
+bool keep_written_constants(Program &program) {
+  std::set<const void *> written;
+  for (Method &m : program.methods)
+    for (const Value &v : m.graph->values)
+      if (v.is_constant() && v.constant->is_tensor() && !v.uses.empty() && fate_of(&v).written)
+        written.insert(storage_of(*v.constant));
+  if (written.empty()) return false;
+
+  bool changed = false;
+  for (Method &m : program.methods) {
+    std::vector<Value *> constants;
+    for (Value &v : m.graph->values)
+      if (v.is_constant() && v.constant->is_tensor() && !v.uses.empty() &&
+          written.count(storage_of(*v.constant)))
+        constants.push_back(&v);
+    for (Value *v : constants) {
+      size_t slot = 0;
+      while (slot < program.attributes.size() && !same(program.attributes[slot].initial, *v->constant))
+        slot++;
+      if (slot == program.attributes.size()) {
+        std::string name = v->constant->s.empty() ? "constant." + std::to_string(slot) : v->constant->s;
+        program.attributes.push_back({name, tensor_type(), *v->constant});
+      }
+      v->replace_all_uses_with(
+          prepend_get_attr(*m.graph, program.attributes[slot], slot)->output());
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+namespace {
+
+bool name_tensors(Const *c, std::map<const void *, std::string> *names) {
+  bool changed = false;
+  if (c->is_tensor() && c->s.empty()) {
+    auto [at, is_new] = names->emplace(storage_of(*c), "constant." + std::to_string(names->size()));
+    c->s = at->second;
+    changed = true;
+  }
+  for (Const &item : c->items) changed |= name_tensors(&item, names);
+  return changed;
+}
+
+}  // namespace
+
+bool name_constants(Program &program) {
+  bool changed = false;
+  std::map<const void *, std::string> names;
+  auto rename = [&](Node *node) {
+    for (size_t i = 0; i < node->inputs.size(); i++) {
+      if (!node->constant(i)) continue;
+      Const named = *node->constant(i);
+      if (!name_tensors(&named, &names)) continue;
+      node->set_input(i, node->block->graph->constant(std::move(named)));
+      changed = true;
+    }
+  };
+  for (Method &m : program.methods) {
+    for (Node *node : all_nodes(*m.graph)) {
+      rename(node);
+      for (auto &block : node->blocks) rename(&block->results);
+    }
+    rename(&m.graph->top.results);
+  }
+  return changed;
+}
+
+}  // namespace rush

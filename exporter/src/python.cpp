@@ -1,0 +1,303 @@
+// The Python module rushlight._C. What users see is in python/rushlight/.
+#include <torch/csrc/jit/python/pybind_utils.h>
+
+#include "cli.h"
+#include "front/torchscript.h"
+#include "inspect/weights.h"
+#include "ir/from_c10.h"
+#include "ir/verify.h"
+#include "passes/passes.h"
+#include "passes/pipeline.h"
+#include "reference.h"
+#include "run/compare.h"
+#include "run/native.h"
+
+namespace py = pybind11;
+
+namespace rush {
+
+namespace {
+
+// ---- Values
+
+Const from_python(py::handle value) {
+  if (value.is_none()) return const_none();
+  if (THPVariable_Check(value.ptr())) return const_tensor(py::cast<at::Tensor>(value).detach());
+  if (PyBool_Check(value.ptr())) return const_bool(value.cast<bool>());
+  if (PyLong_Check(value.ptr())) return const_int(value.cast<int64_t>());
+  if (PyFloat_Check(value.ptr())) return const_float(value.cast<double>());
+  if (PyUnicode_Check(value.ptr())) return const_str(value.cast<std::string>());
+  Const c;
+  const TypeRef any = make_type(RUSH_TYPE_ANY);
+  if (PyComplex_Check(value.ptr())) {
+    const auto z = value.cast<std::complex<double>>();
+    c.kind = RUSH_CONST_COMPLEX;
+    c.f = z.real();
+    c.im = z.imag();
+  } else if (py::isinstance<py::list>(value)) {
+    c.kind = RUSH_CONST_LIST;
+    c.type = list_of(any);
+    for (py::handle item : value) c.items.push_back(from_python(item));
+  } else if (py::isinstance<py::tuple>(value)) {
+    c.kind = RUSH_CONST_TUPLE;
+    for (py::handle item : value) c.items.push_back(from_python(item));
+    std::vector<TypeRef> types;
+    for (const Const &item : c.items) types.push_back(type_of(item));
+    c.type = make_type(RUSH_TYPE_TUPLE, std::move(types));
+  } else if (py::isinstance<py::dict>(value)) {
+    c.kind = RUSH_CONST_DICT;
+    c.type = make_type(RUSH_TYPE_DICT, {any, any});
+    for (auto item : py::reinterpret_borrow<py::dict>(value)) {
+      c.items.push_back(from_python(item.first));
+      c.items.push_back(from_python(item.second));
+    }
+  } else {
+    throw py::type_error("a value of type " + std::string(Py_TYPE(value.ptr())->tp_name) +
+                         " cannot be passed to a model");
+  }
+  return c;
+}
+
+py::object to_python(const Const &value) { return torch::jit::toPyObject(to_ivalue(value)); }
+
+// ---- Export
+
+using Schemas = std::map<std::string, const c10::FunctionSchema *>;
+
+struct Target {
+  std::optional<torch::jit::Module> module;
+  std::optional<torch::jit::StrongFunctionPtr> function;
+
+  const c10::FunctionSchema &schema(const std::string &method) const {
+    if (function) return function->function_->getSchema();
+    if (!module->find_method(method))
+      throw std::invalid_argument("the model has no method '" + method + "'");
+    return module->get_method(method).function().getSchema();
+  }
+  size_t first_argument() const { return module ? 1 : 0; }
+};
+
+Target target_of(py::object object) {
+  Target out;
+  if (py::isinstance<py::str>(object)) {
+    out.module = load_torchscript(object.cast<std::string>());
+  } else if (auto module = torch::jit::as_module(object)) {
+    out.module = *module;
+  } else {
+    out.function = object.cast<torch::jit::StrongFunctionPtr>();
+  }
+  return out;
+}
+
+Const value_of(py::handle value, const c10::TypePtr &type) {
+  Const c = from_ivalue(torch::jit::toIValue(value, type));
+  each_tensor(c, [](const Const &) {});
+  return c;
+}
+
+Const detached(Const c) {
+  if (c.tensor.defined()) c.tensor = c.tensor.detach();
+  for (Const &item : c.items) item = detached(std::move(item));
+  return c;
+}
+
+Example example_of(const py::dict &from, const Target &target) {
+  Example out;
+  out.method = from["method"].cast<std::string>();
+  const c10::FunctionSchema &schema = target.schema(out.method);
+  size_t at = target.first_argument();
+  for (py::handle arg : from["args"].cast<py::tuple>()) {
+    if (at >= schema.arguments().size())
+      throw std::invalid_argument("an example has more inputs than " + out.method + " takes");
+    out.args.push_back(detached(value_of(arg, schema.arguments()[at++].type())));
+  }
+  out.args = snapshot(out.args);
+  if (from.contains("expected"))
+    out.expected = snapshot({detached(value_of(from["expected"], schema.returns().at(0).type()))})[0];
+  out.rtol = from["rtol"].cast<double>();
+  out.atol = from["atol"].cast<double>();
+  out.store = from["store"].cast<bool>();
+  return out;
+}
+
+Reference python_reference(py::object call, const Target &target) {
+  return [call, &target](const std::string &method, const std::vector<Const> &args) {
+    py::gil_scoped_acquire gil;
+    py::tuple in(args.size());
+    const std::vector<Const> copies = snapshot(args);
+    for (size_t i = 0; i < copies.size(); i++) in[i] = to_python(copies[i]);
+    return detached(value_of(call(method, in), target.schema(method).returns().at(0).type()));
+  };
+}
+
+template <class T>
+T option(const py::dict &options, const char *name) {
+  return options[name].cast<T>();
+}
+
+py::dict report_dict(const Report &r) {
+  auto counts = [](const std::vector<OpCount> &rows) {
+    py::dict out;
+    for (const OpCount &row : rows) out[row.op.c_str()] = row.count;
+    return out;
+  };
+  py::dict out;
+  out["text"] = to_string(r);
+  out["path"] = r.path;
+  out["ops"] = counts(r.ops);
+  out["missing"] = counts(r.missing);
+  out["warnings"] = r.warnings;
+  out["inputs"] = r.inputs;
+  out["outputs"] = r.outputs;
+  out["state"] = r.state;
+  out["file_bytes"] = r.file_bytes;
+  out["weights_bytes"] = r.weights_bytes;
+  out["test_vectors"] = r.test_vectors;
+  out["verified"] = r.verified;
+  out["not_verified"] = r.not_verified;
+  out["max_abs"] = r.max_abs;
+  out["max_rel"] = r.max_rel;
+  return out;
+}
+
+py::dict export_model(py::object object, const py::dict &settings, const py::list &examples,
+                      py::object reference) {
+  prepare_torchscript();
+  const Target target = target_of(object);
+  TorchScriptOptions front;
+  front.methods = option<std::vector<std::string>>(settings, "methods");
+  front.train = option<bool>(settings, "train");
+  front.texts = front.sources = option<bool>(settings, "source");
+  Program program = target.module ? from_module(*target.module, front)
+                                  : from_function(*target.function->function_, front);
+  ExportOptions options;
+  options.path = option<std::string>(settings, "path");
+  options.input_names = option<std::vector<std::string>>(settings, "input_names");
+  options.output_names = option<std::vector<std::string>>(settings, "output_names");
+  options.verify = option<bool>(settings, "verify");
+  options.test_vectors = option<bool>(settings, "test_vectors");
+  options.allow_missing = option<bool>(settings, "allow_missing");
+  options.dump_after = option<std::string>(settings, "dump_after");
+  options.dump = [](const std::string &text) { py::print(text); };
+  for (auto item : settings["dynamic"].cast<py::dict>())
+    options.dynamic.emplace_back(item.first.cast<std::string>(), item.second.cast<std::vector<int64_t>>());
+  for (const std::string &spec : option<std::vector<std::string>>(settings, "inputs"))
+    options.inputs.push_back(parse_input(spec));
+  for (py::handle e : examples) options.examples.push_back(example_of(e.cast<py::dict>(), target));
+  Reference answers = !reference.is_none() ? python_reference(reference, target)
+                      : target.module      ? reference_of(*target.module, front)
+                                           : reference_of(*target.function->function_);
+  return report_dict(export_program(program, options, answers));
+}
+
+// ---- Passes as text
+
+py::tuple run_pass(const std::string &text, const std::string &name) {
+  Program program;
+  Method m;
+  m.name = "forward";
+  m.graph = parse_graph(text);
+  program.methods.push_back(std::move(m));
+  Graph &graph = *program.methods[0].graph;
+  verify(graph);
+  bool changed;
+  if (name == "scalar_operands") {  // of the TorchScript front
+    changed = scalar_operands(graph);
+  } else if (name == "none") {
+    changed = false;
+  } else {
+    const Pass *pass = find_pass(name);
+    if (!pass) throw std::invalid_argument("there is no pass '" + name + "'");
+    changed = pass->on_graph ? pass->on_graph(graph) : pass->on_program(program);
+    verify(graph, {pass->gone.begin(), pass->gone.end()});
+  }
+  verify(graph);
+  return py::make_tuple(to_string(graph), changed);
+}
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> out;
+  for (const Pass &pass : pipeline()) out.emplace_back(pass.name);
+  return out;
+}
+
+// ---- Sessions
+
+std::unique_ptr<NativeSession> open_session(py::object from) {
+  if (py::isinstance<py::bytes>(from)) return std::make_unique<NativeSession>(from.cast<std::string>());
+  return NativeSession::open(py::str(from).cast<std::string>());
+}
+
+py::object run_session(NativeSession &session, const std::string &method, const py::tuple &args) {
+  std::vector<Const> in;
+  for (py::handle arg : args) in.push_back(from_python(arg));
+  const size_t at = session.method(method);
+  Const out;
+  {
+    py::gil_scoped_release no_gil;
+    out = session.run(at, in);
+  }
+  return to_python(out);
+}
+
+template <class Count, class Name>
+std::vector<std::string> port_names(const NativeSession &s, const std::string &method, Count count, Name name) {
+  const size_t m = s.method(method);
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count(s.model(), m); i++) out.emplace_back(name(s.model(), m, i));
+  return out;
+}
+
+void translate(const RuntimeError &e) {
+  py::object error = py::module_::import("rushlight.errors").attr("RushlightError");
+  PyErr_SetObject(error.ptr(), error(rush_status_name(e.status), e.what()).ptr());
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_C, m) {
+  py::register_exception_translator([](std::exception_ptr p) {
+    try {
+      if (p) std::rethrow_exception(p);
+    } catch (const RuntimeError &e) {
+      translate(e);
+    } catch (const MissingOperators &e) {
+      translate(RuntimeError(RUSH_ERR_UNSUPPORTED, e.what()));
+    } catch (const UsageError &e) {
+      PyErr_SetString(PyExc_ValueError, e.what());
+    }
+  });
+  m.def("export_model", export_model);
+  m.def("run_pass", run_pass);
+  m.def("pass_names", pass_names);
+  m.def("has_op", [](const std::string &name) { return rush_has_op(name.c_str()); });
+  m.def("version", [] { return rush_version(); });
+  m.def("describe", describe_file);
+  m.def("write_safetensors", write_safetensors);
+  py::class_<NativeSession>(m, "Session")
+      .def(py::init(&open_session))
+      .def("run", run_session)
+      .def("reset", &NativeSession::reset)
+      .def("test_count", &NativeSession::test_count)
+      .def("verify",
+           [](NativeSession &s, size_t i) {
+             rush_verify_report r = s.verify(i);
+             return py::make_tuple(r.max_abs, r.max_rel, r.compared);
+           })
+      .def("methods",
+           [](const NativeSession &s) {
+             std::vector<std::string> out;
+             for (size_t i = 0; i < rush_model_method_count(s.model()); i++)
+               out.emplace_back(rush_model_method_name(s.model(), i));
+             return out;
+           })
+      .def("inputs",
+           [](const NativeSession &s, const std::string &method) {
+             return port_names(s, method, rush_model_input_count, rush_model_input_name);
+           })
+      .def("outputs", [](const NativeSession &s, const std::string &method) {
+        return port_names(s, method, rush_model_output_count, rush_model_output_name);
+      });
+}
+
+}  // namespace rush

@@ -1,0 +1,39 @@
+#include "reference.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include "ir/from_c10.h"
+#include "run/compare.h"
+
+namespace rush {
+
+namespace {
+
+// The arguments are copied, so that an in-place operator does not change the caller's.
+std::vector<c10::IValue> stack_of(const std::vector<Const> &args) {
+  std::vector<c10::IValue> stack;
+  for (const Const &c : snapshot(args)) stack.push_back(to_ivalue(c));
+  return stack;
+}
+
+}  // namespace
+
+Reference reference_of(const torch::jit::Module &module, const TorchScriptOptions &options) {
+  const bool train = options.train;
+  return [module, train](const std::string &method, const std::vector<Const> &args) {
+    c10::InferenceMode no_grad(false);
+    at::NoGradGuard guard;
+    torch::jit::Module copy = module.deepcopy();
+    if (!train) copy.eval();
+    return from_ivalue(copy.get_method(method)(stack_of(args)));
+  };
+}
+
+Reference reference_of(torch::jit::Function &function) {
+  return [&function](const std::string &, const std::vector<Const> &args) {
+    at::NoGradGuard guard;
+    return from_ivalue(function(stack_of(args)));
+  };
+}
+
+}  // namespace rush

@@ -1,0 +1,13 @@
+// PyTorch's own answer of a TorchScript module.
+#pragma once
+
+#include "export.h"
+#include "front/torchscript.h"
+
+namespace rush {
+
+// Each call runs on a copy of the module, so that it starts from the module's state.
+Reference reference_of(const torch::jit::Module &module, const TorchScriptOptions &options);
+Reference reference_of(torch::jit::Function &function);
+
+}  // namespace rush

@@ -1,0 +1,51 @@
+// The native runtime, through its public C API.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "ir/const.h"
+#include "rushlight/rushlight.h"
+
+namespace rush {
+
+// What the runtime refused, with its message.
+struct RuntimeError : std::runtime_error {
+  RuntimeError(rush_status s, const std::string &message) : std::runtime_error(message), status(s) {}
+  rush_status status;
+};
+
+class NativeSession {
+ public:
+  // Loads a whole file; `bytes` may go afterwards.
+  explicit NativeSession(const std::string &bytes);
+  ~NativeSession();
+  NativeSession(const NativeSession &) = delete;
+
+  static std::unique_ptr<NativeSession> open(const std::string &path);
+
+  // Arguments that share a torch storage share memory in the runtime too. They are copied in; what
+  // the program writes into them is not copied back.
+  Const run(size_t method, const std::vector<Const> &args);
+  void reset();
+  size_t test_count() const;
+  rush_verify_report verify(size_t test);
+
+  size_t method(const std::string &name) const;  // throws std::invalid_argument
+  const rush_model *model() const { return model_; }
+  rush_ctx *ctx() const { return ctx_; }
+  void check(rush_status status) const;
+
+ private:
+  rush_ctx *ctx_ = nullptr;
+  rush_model *model_ = nullptr;
+  rush_session *session_ = nullptr;
+};
+
+std::string read_file(const std::string &path);
+// The head alone is enough; says also what the runtime lacks.
+std::string describe_file(const std::string &path, bool json);
+
+}  // namespace rush

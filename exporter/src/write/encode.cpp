@@ -1,0 +1,233 @@
+#include "write/encode.h"
+
+#include <cstring>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "write/tables.h"
+
+namespace rush {
+
+namespace {
+
+class Encoder {
+ public:
+  explicit Encoder(const Program &program)
+      : program_(program), storages_(program), tables_(storages_) {}
+
+  Encoded run() {
+    for (const Method &m : program_.methods) method(m);
+    for (const Attribute &a : program_.attributes)
+      attributes_.push_back(
+          {tables_.string(a.name), tables_.type(*a.type), tables_.constant(a.initial), 0});
+    for (const Test &t : program_.tests) test(t);
+    for (const auto &[key, value] : program_.meta)
+      meta_.push_back({tables_.string(key), tables_.string(value)});
+    for (const Text &t : program_.texts)
+      texts_.push_back({tables_.string(t.module), static_cast<uint32_t>(t.kind),
+                        tables_.string(t.text), 0});
+    Encoded out;
+    out.storages = storages_.list();
+    out.weights_bytes = storages_.total();
+    out.head = head();
+    return out;
+  }
+
+ private:
+  // ---- methods
+
+  void method(const Method &m) {
+    rush_file_method record = {};
+    record.name = tables_.string(m.name);
+    record.inputs = ports(m.inputs);
+    record.n_inputs = static_cast<uint32_t>(m.inputs.size());
+    record.outputs = ports(m.outputs);
+    record.n_outputs = static_cast<uint32_t>(m.outputs.size());
+    record.instrs = static_cast<uint32_t>(instrs_.size());
+    record.registers = first_register_ = static_cast<uint32_t>(registers_.size());
+    register_of_.clear();
+    const Block &top = m.graph->top;
+    for (const Value *v : top.params) define(v);
+    block(top);
+    instr(RUSH_OPCODE_RETURN, RUSH_NONE, top.results.inputs, {}, {});
+    record.result = tables_.type(*top.results.input(0)->type);
+    record.n_instrs = static_cast<uint32_t>(instrs_.size()) - record.instrs;
+    record.n_registers = static_cast<uint32_t>(registers_.size()) - record.registers;
+    methods_.push_back(record);
+  }
+
+  uint32_t ports(const std::vector<Port> &ports) {
+    for (const Port &p : ports)
+      ports_.push_back({tables_.string(p.name), tables_.type(*p.type), tables_.hint(p),
+                        p.initial ? tables_.constant(*p.initial) : RUSH_NONE});
+    return static_cast<uint32_t>(ports_.size() - ports.size());
+  }
+
+  void define(const Value *v) {
+    register_of_[v] = static_cast<uint32_t>(registers_.size()) - first_register_;
+    registers_.push_back({tables_.type(*v->type), tables_.string_or_none(v->name)});
+  }
+
+  uint32_t operand(const Value *v) {
+    if (v->is_constant()) return tables_.constant(*v->constant) | RUSH_OPERAND_CONSTANT;
+    return register_of_.at(v);
+  }
+
+  static uint16_t count(size_t n) {
+    if (n > UINT16_MAX)
+      throw std::invalid_argument("an instruction with " + std::to_string(n) + " values");
+    return static_cast<uint16_t>(n);
+  }
+
+  uint32_t instr(rush_opcode opcode, uint32_t op, const std::vector<Value *> &in,
+                 const std::vector<Value *> &out, const Source &source) {
+    rush_file_instr record = {};
+    record.opcode = static_cast<uint16_t>(opcode);
+    record.n_in = count(in.size());
+    record.n_out = count(out.size());
+    record.op = op;
+    record.operands = static_cast<uint32_t>(operands_.size());
+    record.target = RUSH_NONE;
+    record.source = tables_.source(source);
+    for (const Value *v : in) operands_.push_back(operand(v));
+    for (const Value *v : out) define(v);
+    for (const Value *v : out) operands_.push_back(operand(v));
+    instrs_.push_back(record);
+    return static_cast<uint32_t>(instrs_.size() - 1);
+  }
+
+  void block(const Block &b) {
+    for (const auto &node : b.nodes) {
+      if (node->op == "prim::If")
+        branch(*node);
+      else if (node->op == "prim::Loop")
+        loop(*node);
+      else
+        instr(RUSH_OPCODE_OP, tables_.op(node->op), node->inputs, node->outputs, node->source);
+    }
+  }
+
+  void branch(const Node &node) {
+    const uint32_t at_if =
+        instr(RUSH_OPCODE_IF, RUSH_NONE, node.inputs, node.outputs, node.source);
+    block(*node.blocks[0]);
+    const uint32_t at_else =
+        instr(RUSH_OPCODE_ELSE, RUSH_NONE, node.blocks[0]->results.inputs, {}, node.source);
+    block(*node.blocks[1]);
+    const uint32_t at_end =
+        instr(RUSH_OPCODE_END_IF, RUSH_NONE, node.blocks[1]->results.inputs, {}, node.source);
+    instrs_[at_if].target = at_else;
+    instrs_[at_else].target = at_end;
+    instrs_[at_end].target = at_if;
+  }
+
+  void loop(const Node &node) {
+    const Block &body = *node.blocks[0];
+    std::vector<Value *> out = node.outputs;
+    out.insert(out.end(), body.params.begin(), body.params.end());
+    const uint32_t at_loop = instr(RUSH_OPCODE_LOOP, RUSH_NONE, node.inputs, out, node.source);
+    block(body);
+    const uint32_t at_end =
+        instr(RUSH_OPCODE_END_LOOP, RUSH_NONE, body.results.inputs, {}, node.source);
+    instrs_[at_loop].target = at_end;
+    instrs_[at_end].target = at_loop;
+  }
+
+  void test(const Test &t) {
+    Const inputs;
+    inputs.kind = RUSH_CONST_TUPLE;
+    inputs.items = t.inputs;
+    std::vector<TypeRef> types;
+    for (const Const &c : t.inputs) types.push_back(type_of(c));
+    inputs.type = make_type(RUSH_TYPE_TUPLE, std::move(types));
+    tests_.push_back({static_cast<uint32_t>(t.method), tables_.constant(inputs),
+                      tables_.constant(t.output), t.rtol, t.atol});
+  }
+
+  // ---- the head's bytes
+
+  template <class T>
+  void section(uint32_t id, const std::vector<T> &records) {
+    if (records.empty()) return;
+    if (records.size() > UINT32_MAX) throw std::invalid_argument("too many records");
+    rush_file_section s = {id, static_cast<uint32_t>(records.size()), 0, records.size() * sizeof(T)};
+    sections_.emplace_back(s, reinterpret_cast<const char *>(records.data()));
+  }
+
+  std::vector<char> head() {
+    std::vector<rush_file_storage> storage_records;
+    for (const StorageBytes &s : storages_.list()) storage_records.push_back({s.offset, s.bytes});
+    section(RUSH_SEC_STRING_BYTES, tables_.string_bytes);
+    section(RUSH_SEC_STRINGS, tables_.strings);
+    section(RUSH_SEC_LISTS, tables_.lists);
+    section(RUSH_SEC_TYPES, tables_.types);
+    section(RUSH_SEC_STORAGES, storage_records);
+    section(RUSH_SEC_TENSORS, tables_.tensors);
+    section(RUSH_SEC_CONSTANTS, tables_.constants);
+    section(RUSH_SEC_OPS, tables_.ops);
+    section(RUSH_SEC_ATTRIBUTES, attributes_);
+    section(RUSH_SEC_HINTS, tables_.hints);
+    section(RUSH_SEC_PORTS, ports_);
+    section(RUSH_SEC_REGISTERS, registers_);
+    section(RUSH_SEC_OPERANDS, operands_);
+    section(RUSH_SEC_INSTRS, instrs_);
+    section(RUSH_SEC_METHODS, methods_);
+    section(RUSH_SEC_SOURCES, tables_.sources);
+    section(RUSH_SEC_TESTS, tests_);
+    section(RUSH_SEC_META, meta_);
+    section(RUSH_SEC_TEXTS, texts_);
+    return assemble();
+  }
+
+  std::vector<char> assemble() {
+    auto up = [](uint64_t n, uint64_t to) { return (n + to - 1) / to * to; };
+    uint64_t at = RUSH_HEADER_BYTES + sections_.size() * sizeof(rush_file_section);
+    for (auto &[s, data] : sections_) {
+      at = s.offset = up(at, 8);
+      at += s.bytes;
+    }
+    const uint64_t head_bytes = up(at, RUSH_ALIGN);
+    if (head_bytes > RUSH_MAX_HEAD_BYTES)
+      throw std::invalid_argument("the program takes " + std::to_string(head_bytes) +
+                                  " bytes beside its weights; at most " +
+                                  std::to_string(RUSH_MAX_HEAD_BYTES) + " are possible");
+    std::vector<char> out(head_bytes, 0);
+    rush_file_header header = {};
+    std::memcpy(header.magic, RUSH_MAGIC, sizeof header.magic);
+    header.version = RUSH_FORMAT_VERSION;
+    header.n_sections = static_cast<uint32_t>(sections_.size());
+    header.head_bytes = head_bytes;
+    header.weights_bytes = storages_.total();
+    header.file_bytes = head_bytes + storages_.total();
+    std::memcpy(out.data(), &header, sizeof header);
+    char *entry = out.data() + RUSH_HEADER_BYTES;
+    for (const auto &[s, data] : sections_) {
+      std::memcpy(entry, &s, sizeof s);
+      entry += sizeof s;
+      std::memcpy(out.data() + s.offset, data, s.bytes);
+    }
+    return out;
+  }
+
+  const Program &program_;
+  Storages storages_;
+  Tables tables_;
+  std::vector<rush_file_method> methods_;
+  std::vector<rush_file_port> ports_;
+  std::vector<rush_file_register> registers_;
+  std::vector<uint32_t> operands_;
+  std::vector<rush_file_instr> instrs_;
+  std::vector<rush_file_attribute> attributes_;
+  std::vector<rush_file_test> tests_;
+  std::vector<rush_file_meta> meta_;
+  std::vector<rush_file_text> texts_;
+  std::vector<std::pair<rush_file_section, const char *>> sections_;
+  uint32_t first_register_ = 0;
+  std::unordered_map<const Value *, uint32_t> register_of_;
+};
+
+}  // namespace
+
+Encoded encode(const Program &program) { return Encoder(program).run(); }
+
+}  // namespace rush

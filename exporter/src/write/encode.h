@@ -1,0 +1,36 @@
+// A program as a .rush file. format.h says what is where.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "write/storages.h"
+
+namespace rush {
+
+struct Encoded {
+  std::vector<char> head;
+  std::vector<StorageBytes> storages;
+  uint64_t weights_bytes = 0;
+
+  uint64_t file_bytes() const { return head.size() + weights_bytes; }
+};
+
+Encoded encode(const Program &program);
+
+// Writes beside `path`, flushes to the disk, then renames: there is a whole file or none. Throws
+// std::runtime_error with the system's reason.
+class PendingFile {
+ public:
+  PendingFile(const Encoded &encoded, std::string path);
+  ~PendingFile();  // removes what was not committed
+  PendingFile(const PendingFile &) = delete;
+
+  const std::string &temporary() const { return temporary_; }
+  void commit();
+
+ private:
+  std::string path_, temporary_;
+};
+
+}  // namespace rush

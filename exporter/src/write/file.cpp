@@ -1,0 +1,83 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "write/encode.h"
+
+namespace rush {
+
+namespace {
+
+[[noreturn]] void fail(const std::string &path) {
+  throw std::runtime_error(path + " could not be written: " + std::strerror(errno));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(const std::string &path)
+      : path_(path), fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+    if (fd_ < 0) fail(path);
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  void put(const void *data, uint64_t n) {
+    const char *at = static_cast<const char *>(data);
+    while (n > 0) {
+      const size_t some = n < (1u << 30) ? static_cast<size_t>(n) : (1u << 30);
+      ssize_t wrote = write(fd_, at, some);
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote <= 0) fail(path_);
+      at += wrote;
+      n -= static_cast<uint64_t>(wrote);
+    }
+  }
+  void finish() {
+    if (fsync(fd_) != 0) fail(path_);
+    int fd = fd_;
+    fd_ = -1;
+    if (close(fd) != 0) fail(path_);
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+}  // namespace
+
+PendingFile::PendingFile(const Encoded &encoded, std::string path)
+    : path_(std::move(path)), temporary_(path_ + ".part-" + std::to_string(getpid())) {
+  unlink(temporary_.c_str());  // of an earlier process with this number
+  Descriptor file(temporary_);
+  try {
+    file.put(encoded.head.data(), encoded.head.size());
+    static const char zeros[RUSH_ALIGN] = {};
+    uint64_t at = 0;
+    for (const StorageBytes &s : encoded.storages) {
+      file.put(zeros, s.offset - at);
+      file.put(s.data, s.bytes);
+      at = s.offset + s.bytes;
+    }
+    file.put(zeros, encoded.weights_bytes - at);
+    file.finish();
+  } catch (...) {
+    unlink(temporary_.c_str());
+    throw;
+  }
+}
+
+PendingFile::~PendingFile() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void PendingFile::commit() {
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_);
+  temporary_.clear();
+}
+
+}  // namespace rush

@@ -1,0 +1,132 @@
+#include "write/storages.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace rush {
+
+namespace {
+
+const void *key_of(const at::Tensor &t) { return t.storage().unsafeGetStorageImpl(); }
+
+// The bytes [from, to) of its storage that a tensor reaches.
+std::pair<uint64_t, uint64_t> reach(const at::Tensor &t) {
+  const uint64_t item = t.itemsize(), from = static_cast<uint64_t>(t.storage_offset()) * item;
+  if (t.numel() == 0) return {0, 0};
+  int64_t last = 0;
+  for (int64_t d = 0; d < t.dim(); d++) last += (t.size(d) - 1) * t.stride(d);
+  return {from, from + (static_cast<uint64_t>(last) + 1) * item};
+}
+
+uint64_t aligned(uint64_t n) { return (n + RUSH_ALIGN - 1) / RUSH_ALIGN * RUSH_ALIGN; }
+
+// FNV-1a over words: good enough to find candidates, which are then compared.
+uint64_t hash_of(const uint8_t *data, uint64_t n) {
+  uint64_t h = 14695981039346656037u ^ n;
+  uint64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, data + i, 8);
+    h = (h ^ word) * 1099511628211u;
+    h ^= h >> 32;
+  }
+  for (; i < n; i++) h = (h ^ data[i]) * 1099511628211u;
+  return h;
+}
+
+void storable(const Const &c) {
+  const at::Tensor &t = c.tensor;
+  const std::string name = c.s.empty() ? "a constant tensor" : "'" + c.s + "'";
+  if (t.layout() != at::kStrided || t.is_quantized())
+    throw std::invalid_argument(name + " is a sparse or quantised tensor, which cannot be stored");
+  if (!t.device().is_cpu())
+    throw std::invalid_argument(name + " is on " + t.device().str() + ": move the model to the cpu");
+  if (t.dim() > RUSH_MAX_RANK)
+    throw std::invalid_argument(name + " has " + std::to_string(t.dim()) + " dimensions; at most " +
+                                std::to_string(RUSH_MAX_RANK) + " can be stored");
+}
+
+}  // namespace
+
+Storages::Storages(const Program &program) {
+  for (const Method &m : program.methods) {
+    for (const Node *node : all_nodes(*m.graph)) {
+      std::vector<Const> used;
+      for (const Value *v : node->inputs)
+        if (v->is_constant()) each_tensor(*v->constant, [&](const Const &c) { used.push_back(c); });
+      std::stable_sort(used.begin(), used.end(), [](const Const &a, const Const &b) {
+        return a.tensor.nbytes() < b.tensor.nbytes();
+      });
+      for (const Const &c : used) add(c, false);
+      if (node->op == "rush::get_attr")
+        each_tensor(program.attributes[static_cast<size_t>(node->constant(0)->i)].initial,
+                    [&](const Const &c) { add(c, true); });
+    }
+    for (const Value *v : m.graph->top.results.inputs)
+      if (v->is_constant()) each_tensor(*v->constant, [&](const Const &c) { add(c, false); });
+    for (const Node *node : all_nodes(*m.graph))
+      for (const auto &block : node->blocks)
+        for (const Value *v : block->results.inputs)
+          if (v->is_constant()) each_tensor(*v->constant, [&](const Const &c) { add(c, false); });
+    for (const Port &port : m.inputs)
+      if (port.initial) each_tensor(*port.initial, [&](const Const &c) { add(c, false); });
+  }
+  for (const Attribute &a : program.attributes)
+    each_tensor(a.initial, [&](const Const &c) { add(c, true); });
+  for (const Test &test : program.tests) {
+    for (const Const &input : test.inputs) each_tensor(input, [&](const Const &c) { add(c, true); });
+    each_tensor(test.output, [&](const Const &c) { add(c, true); });
+  }
+  lay_out();
+}
+
+void Storages::add(const Const &c, bool apart) {
+  storable(c);
+  auto [at, is_new] = by_storage_.emplace(key_of(c.tensor), ranges_.size());
+  if (is_new) ranges_.emplace_back();
+  Range &range = ranges_[at->second];
+  range.owner = c.tensor;
+  range.mutable_or_test |= apart;
+  auto [from, to] = reach(c.tensor);
+  if (from == to) return;
+  range.from = std::min(range.from, from / 16 * 16);  // whole elements of every dtype
+  range.to = std::max(range.to, to);
+}
+
+void Storages::lay_out() {
+  std::multimap<uint64_t, uint32_t> by_hash;
+  for (Range &range : ranges_) {
+    StorageBytes s;
+    if (range.to == 0) range.from = 0;
+    s.owner = range.owner;
+    s.data = static_cast<const uint8_t *>(range.owner.storage().data()) + range.from;
+    s.bytes = range.to - range.from;
+    range.index = static_cast<uint32_t>(list_.size());
+    if (!range.mutable_or_test && s.bytes > 0) {
+      const uint64_t hash = hash_of(s.data, s.bytes);
+      auto [from, to] = by_hash.equal_range(hash);
+      auto twin = std::find_if(from, to, [&](const auto &entry) {
+        const StorageBytes &other = list_[entry.second];
+        return other.bytes == s.bytes && std::memcmp(other.data, s.data, s.bytes) == 0;
+      });
+      if (twin != to) {
+        range.index = twin->second;
+        continue;
+      }
+      by_hash.emplace(hash, range.index);
+    }
+    s.offset = total_;
+    total_ = aligned(total_ + s.bytes);
+    list_.push_back(std::move(s));
+  }
+}
+
+Storages::Place Storages::place(const at::Tensor &tensor) const {
+  const Range &range = ranges_[by_storage_.at(key_of(tensor))];
+  if (tensor.numel() == 0) return {range.index, 0};
+  const uint64_t item = tensor.itemsize();
+  return {range.index, static_cast<uint64_t>(tensor.storage_offset()) - range.from / item};
+}
+
+}  // namespace rush

@@ -1,0 +1,349 @@
+"""Passes as text: the pass says changed, the verifier agrees, the text has and has not, and a second
+run changes nothing."""
+
+import pytest
+from rushlight import _C
+
+ROWS = [
+    ("detach goes", "drop_identities", """
+graph(%x : Tensor):
+  %a : Tensor = aten::detach(%x)
+  %b : Tensor = aten::relu(%a)
+  return (%b)""", ["aten::relu(%x)"], ["aten::detach"]),
+    ("detach stays an alias where sizes are changed in place", "drop_identities", """
+graph(%x : Tensor):
+  %a : Tensor = aten::detach(%x)
+  %b : Tensor = aten::t_(%x)
+  return (%a)""", ["aten::alias(%x)"], ["aten::detach"]),
+    ("dropout in evaluation goes", "drop_identities", """
+graph(%x : Tensor):
+  %a : Tensor = aten::dropout(%x, 0.5, False)
+  return (%a)""", ["return (%x)"], ["dropout"]),
+    ("dropout in training stays", "drop_identities", """
+graph(%x : Tensor):
+  %a : Tensor = aten::dropout(%x, 0.5, True)
+  return (%a)""", None, []),
+    ("contiguous stays", "drop_identities", """
+graph(%x : Tensor):
+  %a : Tensor = aten::contiguous(%x, 0)
+  return (%a)""", None, []),
+    ("to the cpu goes", "drop_identities", """
+graph(%x : Tensor):
+  %a : Tensor = aten::to.prim_Device(%x, device("cpu"), None, False, False)
+  return (%a)""", ["return (%x)"], []),
+    ("to another dtype stays", "drop_identities", """
+graph(%x : Tensor):
+  %a : Tensor = aten::to.dtype(%x, 7, False, False, None)
+  return (%a)""", None, []),
+    ("a copy stays", "drop_identities", """
+graph(%x : Tensor):
+  %a : Tensor = aten::to.prim_Device(%x, device("cpu"), None, False, True)
+  return (%a)""", None, []),
+    ("a cast is a use", "drop_casts", """
+graph(%x : Tensor?):
+  %a : Tensor = prim::unchecked_cast(%x)
+  return (%a)""", ["return (%x)"], []),
+    ("what is never read is None", "drop_casts", """
+graph(%c : bool, %x : Tensor):
+  %u : Tensor = prim::Uninitialized()
+  %r : Tensor = prim::If(%c)
+    block0():
+      -> (%x)
+    block1():
+      -> (%u)
+  return (%r)""", ["-> (None)"], ["Uninitialized"]),
+    ("a 0-d constant operand is a scalar", "scalar_operands", """
+graph(%x : Tensor):
+  %a : Tensor = aten::mul.Tensor(%x, <float64[] = 0.5>)
+  %b : Tensor = aten::add.Tensor(%a, <int64[] = 2>, 1)
+  return (%b)""", ["aten::mul.Scalar(%x, 0.5)", "aten::add.Scalar(%a, 2, 1)"], []),
+    ("a 0-d constant operand of pow stays", "scalar_operands", """
+graph(%x : Tensor):
+  %a : Tensor = aten::pow.Tensor_Tensor(%x, <float64[] = 0.5>)
+  return (%a)""", None, []),
+    ("a 1-d constant operand stays", "scalar_operands", """
+graph(%x : Tensor):
+  %a : Tensor = aten::mul.Tensor(%x, <float64[1] = 0.5>)
+  return (%a)""", None, []),
+    ("out= is a copy", "split_out", """
+graph(%x : Tensor, %y : Tensor, %o : Tensor):
+  %a : Tensor = aten::add.out(%x, %y, 1, %o)
+  return (%a)""", ["aten::add.Tensor(%x, %y, 1)", "rush::copy_out(%o, %v)"], ["add.out"]),
+    ("a list of ints is a constant", "fold_containers", """
+graph(%x : Tensor):
+  %l : int[] = prim::ListConstruct(1, 2)
+  %a : Tensor = aten::mean.dim(%x, %l, False, None)
+  return (%a)""", ["aten::mean.dim(%x, [1, 2], False, None)"], ["ListConstruct"]),
+    ("a list that is appended to stays", "fold_containers", """
+graph(%x : Tensor, %n : int):
+  %l : int[] = prim::ListConstruct(1, 2)
+  %m : int[] = aten::append.t(%l, %n)
+  %a : Tensor = aten::mean.dim(%x, %l, False, None)
+  return (%a)""", None, []),
+    ("a list that is appended to in a branch stays", "fold_containers", """
+graph(%x : Tensor, %c : bool):
+  %l : int[] = prim::ListConstruct(1, 2)
+  %k : int[] = prim::If(%c)
+    block0():
+      %m : int[] = aten::append.t(%l, 3)
+      -> (%l)
+    block1():
+      -> (%l)
+  %a : Tensor = aten::mean.dim(%x, %k, False, None)
+  return (%a)""", None, []),
+    ("a list that is returned stays", "fold_containers", """
+graph(%x : Tensor):
+  %l : int[] = prim::ListConstruct(1, 2)
+  return (%l)""", None, []),
+    ("a tuple of ints may be returned", "fold_containers", """
+graph(%x : Tensor):
+  %l : (int, int) = prim::TupleConstruct(1, 2)
+  return (%l)""", ["return ((1, 2))"], []),
+    ("defaults at the end go", "trim_defaults", """
+graph(%x : Tensor):
+  %a : Tensor = aten::conv2d(%x, <float32[1, 1, 1, 1]>, None, [1, 1], [0, 0], [1, 1], 1)
+  %b : Tensor = aten::add.Scalar(%a, 2, 1)
+  %c : Tensor = aten::add.Scalar(%b, 2, 3)
+  return (%c)""", ["aten::add.Scalar(%a, 2)", "aten::add.Scalar(%b, 2, 3)"], []),
+    ("what nobody needs goes", "drop_dead", """
+graph(%x : Tensor):
+  %a : Tensor = aten::relu(%x)
+  %b : Tensor = aten::relu(%a)
+  return (%x)""", [], ["relu"]),
+    ("writes stay", "drop_dead", """
+graph(%x : Tensor):
+  %a : Tensor = aten::relu_(%x)
+  return (%x)""", None, []),
+    ("random numbers, prints and raises stay", "drop_dead", """
+graph(%x : Tensor):
+  %a : Tensor = aten::bernoulli(%x, None)
+  prim::Print(%x)
+  prim::RaiseException("no", None)
+  return (%x)""", None, []),
+    ("a branch that writes stays", "drop_dead", """
+graph(%x : Tensor, %c : bool):
+  %r : Tensor = prim::If(%c)
+    block0():
+      %a : Tensor = aten::relu_(%x)
+      -> (%a)
+    block1():
+      -> (%x)
+  return (%x)""", None, []),
+    ("a constant that is written is state", "keep_written_constants", """
+graph(%x : Tensor):
+  %a : Tensor = aten::add_.Tensor(<float32[2] "w">, %x, 1)
+  return (%a)""", ["= rush::get_attr(0)", "aten::add_.Tensor(%w, %x, 1)"], []),
+    ("a constant written through a view is state", "keep_written_constants", """
+graph(%x : Tensor):
+  %v : Tensor = aten::select.int(<float32[2, 2] "w">, 0, 1)
+  %a : Tensor = aten::add_.Tensor(%v, %x, 1)
+  return (%a)""", ["aten::select.int(%w, 0, 1)"], []),
+]
+
+CONV = "<float32[4, 3, 3, 3] \"w\">"
+CONV_ROWS = [
+    ("a convolution", "fuse_conv", f"""
+graph(%x : Tensor):
+  %a : Tensor = aten::conv2d(%x, {CONV}, <float32[4]>, [2, 2], [1, 1], [1, 1], 1)
+  return (%a)""", ["rush::conv(%x, ", "[2, 2], [1, 1, 1, 1], [1, 1], 1, -inf, inf)"], ["aten::conv2d"]),
+    ("one int stands for all dimensions", "fuse_conv", f"""
+graph(%x : Tensor):
+  %a : Tensor = aten::conv2d(%x, {CONV}, None, [2], [1], [1], 1)
+  return (%a)""", ["[2, 2], [1, 1, 1, 1], [1, 1], 1, -inf, inf)"], []),
+    ("a 1-d convolution with groups", "fuse_conv", """
+graph(%x : Tensor):
+  %a : Tensor = aten::conv1d(%x, <float32[4, 2, 5]>, None, [1], [2], [1], 2)
+  return (%a)""", ["[1], [2, 2], [1], 2, -inf, inf)"], []),
+    ("the general form", "fuse_conv", f"""
+graph(%x : Tensor):
+  %a : Tensor = aten::_convolution(%x, {CONV}, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, False, False, True, True)
+  return (%a)""", ["rush::conv", "[1, 1], [0, 0, 0, 0], [1, 1], 1, -inf, inf)"], []),
+    ("a transposed one stays", "fuse_conv", f"""
+graph(%x : Tensor):
+  %a : Tensor = aten::_convolution(%x, {CONV}, None, [1, 1], [0, 0], [1, 1], True, [0, 0], 1, False, False, True, True)
+  return (%a)""", None, []),
+    ("'same' puts the odd one behind", "fuse_conv", """
+graph(%x : Tensor):
+  %a : Tensor = aten::conv2d.padding(%x, <float32[1, 1, 4, 3]>, None, [1, 1], "same", [1, 2], 1)
+  return (%a)""", ["[1, 1], [1, 2, 2, 2], [1, 2], 1, -inf, inf)"], []),
+    ("'valid' is none", "fuse_conv", f"""
+graph(%x : Tensor):
+  %a : Tensor = aten::conv2d.padding(%x, {CONV}, None, [2, 2], "valid", [1, 1], 1)
+  return (%a)""", ["[2, 2], [0, 0, 0, 0], [1, 1], 1, -inf, inf)"], []),
+    ("'same' with a stride stays, to be refused", "fuse_conv", f"""
+graph(%x : Tensor):
+  %a : Tensor = aten::conv2d.padding(%x, {CONV}, None, [2, 2], "same", [1, 1], 1)
+  return (%a)""", None, []),
+    ("a weight that is computed stays", "fuse_conv", """
+graph(%x : Tensor, %w : Tensor):
+  %a : Tensor = aten::conv2d(%x, %w, None, [1, 1], [0, 0], [1, 1], 1)
+  return (%a)""", None, []),
+    ("float64 stays", "fuse_conv", """
+graph(%x : Tensor):
+  %a : Tensor = aten::conv2d(%x, <float64[4, 3, 3, 3]>, None, [1, 1], [0, 0], [1, 1], 1)
+  return (%a)""", None, []),
+    ("a stride that is computed stays", "fuse_conv", f"""
+graph(%x : Tensor, %n : int):
+  %l : int[] = prim::ListConstruct(%n, %n)
+  %a : Tensor = aten::conv2d(%x, {CONV}, None, %l, [0, 0], [1, 1], 1)
+  return (%a)""", None, []),
+]
+
+
+def conv_then(name, op, args, bounds, more="", use="%b"):
+    """A convolution followed by `op`; bounds None: it must not be taken in."""
+    text = f"""
+graph(%x : Tensor, %y : Tensor, %c : bool):
+  %a : Tensor = rush::conv(%x, {CONV}, None, [1, 1], [0, 0, 0, 0], [1, 1], 1, -inf, inf)
+  %b : Tensor = {op}(%a{args})
+{more}  return ({use})"""
+    return (name, "fuse_conv", text, None if bounds is None else [bounds + ")"], [] if bounds is None else [op])
+
+
+CONV_ROWS += [
+    conv_then("relu", "aten::relu", "", "1, 0., inf"),
+    conv_then("relu in place", "aten::relu_", "", "1, 0., inf"),
+    conv_then("relu6", "aten::relu6", "", "1, 0., 6."),
+    conv_then("hardtanh with its defaults", "aten::hardtanh", "", "1, -1., 1."),
+    conv_then("hardtanh in place", "aten::hardtanh_", ", 0., 6.", "1, 0., 6."),
+    conv_then("clamp to both sides", "aten::clamp", ", -2, 3.5", "1, -2., 3.5"),
+    conv_then("clamp from above", "aten::clamp", ", None, 3", "1, -inf, 3."),
+    conv_then("clamp_min", "aten::clamp_min", ", 1", "1, 1., inf"),
+    conv_then("clamp with the bounds exchanged stays", "aten::clamp", ", 3, -2", None),
+    conv_then("clamp by tensors stays", "aten::clamp.Tensor", ", %y, None", None),
+    conv_then("clamp to NaN stays", "aten::clamp", ", nan, 3.", None),
+    conv_then("another activation stays", "aten::gelu", ', "none"', None),
+    conv_then("a convolution with a second use stays", "aten::relu", "", None,
+              "  %d : Tensor = aten::add.Tensor(%a, %b, 1)\n", "%d"),
+    conv_then("in place with a second use stays", "aten::relu_", "", None,
+              "  %d : Tensor = aten::neg(%a)\n", "%d"),
+    conv_then("a convolution that is returned too stays", "aten::relu", "", None, "", "%a"),
+]
+
+
+def pad_then(name, pad, between, padding, pad_uses=""):
+    text = f"""
+graph(%x : Tensor, %v : float):
+  %p : Tensor = {pad}
+{between}  %a : Tensor = rush::conv(%p, {CONV}, None, [1, 1], [1, 1, 0, 0], [1, 1], 1, -inf, inf)
+{pad_uses}  return (%a)"""
+    return (name, "fuse_conv", text, None if padding is None else [padding], [] if padding is None else ["pad("])
+
+
+CONV_ROWS += [
+    pad_then("a zero padding", 'aten::pad(%x, [1, 2, 3, 4], "constant", None)', "", "[4, 5, 1, 2]"),
+    pad_then("a zero padding of the last dimension", 'aten::pad(%x, [1, 2], "constant", 0.)', "", "[1, 1, 1, 2]"),
+    pad_then("constant_pad_nd", "aten::constant_pad_nd(%x, [0, 1, 0, 1], 0)", "", "[1, 2, 0, 1]"),
+    pad_then("a padding with ones stays", "aten::constant_pad_nd(%x, [0, 1, 0, 1], 1)", "", None),
+    pad_then("a padding with a computed value stays", "aten::constant_pad_nd(%x, [0, 1, 0, 1], %v)", "", None),
+    pad_then("a padding that cuts stays", "aten::constant_pad_nd(%x, [0, -1, 0, 1], 0)", "", None),
+    pad_then("a padding of the channels stays", "aten::constant_pad_nd(%x, [0, 1, 0, 1, 1, 1], 0)", "", None),
+    pad_then("reflection stays", 'aten::pad(%x, [1, 2, 3, 4], "reflect", None)', "", None),
+    pad_then("a padding with a second use stays", "aten::constant_pad_nd(%x, [0, 1, 0, 1], 0)", "", None,
+             "  %q : Tensor = aten::add_.Tensor(%a, %p, 1)\n"),
+    pad_then("a padding of what is written afterwards stays", "aten::constant_pad_nd(%x, [0, 1, 0, 1], 0)",
+             "  %w : Tensor = aten::relu_(%x)\n", None),
+]
+
+LINEAR_ROWS = [
+    ("linear", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::linear(%x, <float32[4, 3] "w">, <float32[4]>)
+  return (%a)""", ["rush::linear(%x, <float32[4, 3] \"w\">, <float32[4]>, -inf, inf)"], ["aten::linear"]),
+    ("addmm", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::addmm(<float32[4]>, %x, <float32[3, 4] "w">, 1, 1)
+  return (%a)""", ["rush::linear(%x, <float32[4, 3] \"w\">, <float32[4]>, -inf, inf)"], []),
+    ("addmm with a factor stays", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::addmm(<float32[4]>, %x, <float32[3, 4]>, 1, 2)
+  return (%a)""", None, []),
+    ("addmm with a matrix to add stays", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::addmm(<float32[2, 4]>, %x, <float32[3, 4]>, 1, 1)
+  return (%a)""", None, []),
+    ("addmm with a bias to broadcast stays", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::addmm(<float32[1]>, %x, <float32[3, 4]>, 1, 1)
+  return (%a)""", None, []),
+    ("matmul, bias and relu", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::matmul(%x, <float32[3, 4]>)
+  %b : Tensor = aten::add.Tensor(<float32[4]>, %a, 1)
+  %c : Tensor = aten::relu(%b)
+  return (%c)""", ["rush::linear(%x, <float32[4, 3]>, <float32[4]>, 0., inf)"], ["aten::"]),
+    ("+= a bias", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::matmul(%x, <float32[3, 4]>)
+  %b : Tensor = aten::add_.Tensor(%a, <float32[4]>, 1)
+  return (%b)""", ["rush::linear(%x, <float32[4, 3]>, <float32[4]>, -inf, inf)"], ["add"]),
+    ("a bias with alpha stays", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = rush::linear(%x, <float32[4, 3]>, None, -inf, inf)
+  %b : Tensor = aten::add.Tensor(%a, <float32[4]>, 2)
+  return (%b)""", None, []),
+    ("an addend that broadcasts stays", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = rush::linear(%x, <float32[4, 3]>, None, -inf, inf)
+  %b : Tensor = aten::add.Tensor(%a, <float32[1, 4]>, 1)
+  return (%b)""", None, []),
+    ("a product with a constant on the left stays", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::matmul(<float32[3, 4]>, %x)
+  return (%a)""", None, []),
+    ("a product with a vector stays", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::matmul(%x, <float32[4]>)
+  return (%a)""", None, []),
+    ("integers stay", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = aten::matmul(%x, <int64[3, 4]>)
+  return (%a)""", None, []),
+    ("a clamp behind a second use stays", "fuse_linear", """
+graph(%x : Tensor):
+  %a : Tensor = rush::linear(%x, <float32[4, 3]>, None, -inf, inf)
+  %b : Tensor = aten::relu(%a)
+  %c : Tensor = aten::add.Tensor(%a, %b, 1)
+  return (%c)""", None, []),
+]
+
+
+@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + CONV_ROWS + LINEAR_ROWS,
+                         ids=lambda v: v if isinstance(v, str) and len(v) < 80 and "\n" not in v else "")
+def test_pass(name, pass_, text, has, has_not):
+    before, _ = _C.run_pass(text, "none")
+    after, changed = _C.run_pass(text, pass_)
+    assert changed == (has is not None), after
+    if has is None:
+        assert after == before
+    for part in has or []:
+        assert part in after, after
+    for part in has_not:
+        assert part not in after, after
+    again, changed = _C.run_pass(after, pass_)
+    assert not changed, again
+
+
+def test_text_is_read_back():
+    text = """graph(%x : Tensor, %n : int, %d : Dict(str, Tensor[])):
+  %a : Tensor, %b : Tensor? = my::op(%x, [1, 2], [1., 2.5], [], (1, "a\\n\\"b"), {"k": 1}, -inf, nan, device("cpu"))
+  %r : (int, P(x : int, y : float)) = prim::Loop(10, True, %n)
+    block0(%i : int, %c : int):
+      %e : int = aten::add.int(%c, %i)
+      -> (True, %e)
+  return (%r)
+""".replace("[], ", "[]:int[], ")
+    printed, _ = _C.run_pass(text, "none")
+    assert printed == text
+
+
+@pytest.mark.parametrize("text,message", [
+    ("graph(%x : Tensor):\n  %a : Tensor = aten::relu(%y)\n  return (%a)", "a value defined before"),
+    ("graph(%x : Tensor):\n  %a : Tensor = aten::relu(%x, %x)\n  return (%a)", "too many arguments"),
+    ("graph(%x : Tensor):\n  %a : Tensor = aten::add.Tensor(%x)\n  return (%a)", "argument 'other' is missing"),
+    ("graph(%x : Tensor):\n  %a : Tensor, %b : Tensor = aten::relu(%x)\n  return (%a)", "number of results"),
+    ("graph(%x : Wrong):\n  return (%x)", "a type instead of 'Wrong'"),
+])
+def test_a_damaged_graph_is_refused(text, message):
+    with pytest.raises(Exception, match=message):
+        _C.run_pass(text, "none")
