@@ -33,7 +33,7 @@ static float *numbers(size_t n) {
   return p;
 }
 static float *guarded(size_t n) {
-  float *p = malloc((n + GUARD) * sizeof *p);
+  float *p = aligned_alloc(64, ((n + GUARD) * sizeof *p + 63) / 64 * 64);
   assert_non_null(p);
   for (size_t i = 0; i < n + GUARD; i++) p[i] = guard;
   return p;

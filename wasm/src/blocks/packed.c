@@ -1,18 +1,21 @@
 #include "blocks/packed.h"
 
-static size_t bytes_of(size_t floats) { return sizeof(rush_packed_floats) + floats * sizeof(float); }
+enum { ALIGN = 64 };
 
 static void destroy(rush_ctx *ctx, rush_packed *packed) {
-  rush_release(ctx, packed, bytes_of(((rush_packed_floats *)packed)->floats));
+  const rush_packed_floats *p = (const rush_packed_floats *)packed;
+  rush_release(ctx, p->memory, p->bytes);
 }
 
 rush_status rush_packed_new(rush_prepare *p, size_t floats, rush_packed_floats **out) {
   *out = NULL;
-  if (floats > (SIZE_MAX - sizeof(rush_packed_floats)) / sizeof(float)) return rush_fail_memory(p->ctx, SIZE_MAX);
+  size_t bytes;
+  if (!rush_mul(floats, sizeof(float), &bytes) || !rush_add(bytes, sizeof(rush_packed_floats) + ALIGN, &bytes))
+    return rush_fail_memory(p->ctx, SIZE_MAX);
   rush_packed_floats *packed;
-  RUSH_TRY(rush_alloc(p->ctx, bytes_of(floats), (void **)&packed));
-  packed->base.destroy = destroy;
-  packed->floats = floats;
+  RUSH_TRY(rush_alloc(p->ctx, bytes, (void **)&packed));
+  const uintptr_t behind = (uintptr_t)(packed + 1);
+  *packed = (rush_packed_floats){{destroy}, packed, bytes, (float *)((behind + ALIGN - 1) / ALIGN * ALIGN)};
   p->packed = &packed->base;
   *out = packed;
   return RUSH_OK;

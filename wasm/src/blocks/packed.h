@@ -6,8 +6,9 @@
 
 typedef struct rush_packed_floats {
   rush_packed base;
-  size_t floats;
-  _Alignas(16) float data[];
+  void *memory; /* the block that this lies in, and its size */
+  size_t bytes;
+  float *data; /* aligned as kernels want it */
 } rush_packed_floats;
 
 /* Sets p->packed to a new one, its floats not set. */

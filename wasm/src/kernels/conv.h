@@ -1,7 +1,7 @@
 /* Convolutions of float32 in one to three dimensions, plain and transposed, on channels-last pixels.
  *
- * A plan says where each kernel position reads. Packed weights are plain memory that is only read; they are shared by
- * all sessions, and nothing here keeps state. */
+ * A plan says where each kernel position reads. Packed weights are plain memory, aligned to 64 bytes, that is
+ * only read; they are shared by all sessions, and nothing here keeps state. */
 #ifndef RUSH_CONV_H
 #define RUSH_CONV_H
 

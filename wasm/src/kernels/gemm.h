@@ -2,7 +2,7 @@
  *
  * The right-hand side is packed: groups of rush_gemm_nr() columns, each with its biases and then its k rows. A
  * packed matrix is plain memory that is only read, so a model packs a layer once, to its last place, and all
- * its sessions share it; nothing here keeps state, and any thread may call anything.
+ * its sessions share it (aligned to 64 bytes, as AVX kernels load it); nothing here keeps state, and any thread may call anything.
  *
  * Why micro-kernels and not XNNPACK's operators: an operator owns a copy of the weights and its shapes, so that sharing,
  * accounting and running out of memory would each need a trick; and it walks all columns for each few rows, which

@@ -149,8 +149,11 @@ static rush_status upsample(rush_call *c, const sampling *s) {
   int format = rush_suggest_format(x);
   int64_t sizes[RUSH_MAX_RANK] = {x->sizes[0], x->sizes[1]};
   memcpy(sizes + 2, s->out, sizeof s->out);
-  RUSH_TRY(rush_is_in_format(x, format) ? (dense = rush_tensor_keep(x), RUSH_OK)
-                                        : rush_clone(c->heap, x, format, &dense));
+  if (rush_is_in_format(x, format)) {
+    dense = rush_tensor_keep(x);
+  } else {
+    RUSH_TRY(rush_clone(c->heap, x, format, &dense));
+  }
   rush_status st = rush_new_in_format(c->heap, (rush_dtype)x->dtype, x->rank, sizes, format, &out);
   if (st == RUSH_OK) {
     ret_tensor(c, 0, out);
