@@ -1,0 +1,171 @@
+/* Replays the conformance rows natively: replay DIR [PATTERN..]
+ *
+ * DIR holds manifest.json and a .rush file per row, as generate.py makes them. Each vector of each
+ * file is verified twice, so that what instructions keep from their first run is used too. Prints
+ * the rows that fail and a count. */
+#include <rushlight/rushlight.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct row {
+  char name[256], file[256], raises[512];
+  bool must_raise;
+} row;
+
+static char *read_file(const char *path, size_t *size) {
+  FILE *f = fopen(path, "rb");
+  if (!f) return NULL;
+  size_t room = 1 << 16;
+  char *bytes = malloc(room + 1);
+  *size = 0;
+  while (bytes) {
+    *size += fread(bytes + *size, 1, room - *size, f);
+    if (*size < room) break;
+    room *= 2;
+    char *more = realloc(bytes, room + 1);
+    if (!more) free(bytes);
+    bytes = more;
+  }
+  fclose(f);
+  if (bytes) bytes[*size] = '\0';
+  return bytes;
+}
+
+/* A JSON string at `at` (behind its opening quote) into `out`; returns what follows. The manifest
+ * is ours: names and messages are ASCII with no escapes but \" and \\. */
+static const char *take_string(const char *at, char *out, size_t room) {
+  size_t n = 0;
+  for (; *at && *at != '"'; at++) {
+    if (*at == '\\' && at[1]) at++;
+    if (n + 1 < room) out[n++] = *at;
+  }
+  out[n] = '\0';
+  return *at ? at + 1 : at;
+}
+
+/* The next {...} of the rows. */
+static const char *next_row(const char *at, row *r) {
+  char key[64];
+  memset(r, 0, sizeof *r);
+  at = strchr(at, '{');
+  if (!at) return NULL;
+  for (at++; *at && *at != '}';) {
+    if (*at++ != '"') continue;
+    at = take_string(at, key, sizeof key);
+    at += strspn(at, ": \n");
+    if (*at != '"') continue; /* a number */
+    bool raises = strcmp(key, "raises") == 0;
+    char *to = strcmp(key, "name") == 0 ? r->name : strcmp(key, "file") == 0 ? r->file : r->raises;
+    char other[1024];
+    bool known = to != r->raises || raises;
+    r->must_raise |= raises;
+    at = take_string(at + 1, known ? to : other,
+                     !known   ? sizeof other
+                     : raises ? sizeof r->raises
+                              : sizeof r->name);
+  }
+  return at;
+}
+
+/* NULL where the row is as it must be, else what is wrong. */
+static const char *check_vector(const row *r, rush_ctx *ctx, rush_session *session, size_t test,
+                                char *text, size_t room) {
+  rush_verify_report report;
+  rush_status st = rush_session_verify(session, test, &report);
+  if (!r->must_raise) {
+    if (st == RUSH_OK) return NULL;
+    snprintf(text, room, "%s: %s", rush_status_name(st), rush_ctx_error(ctx));
+    return text;
+  }
+  if (st == RUSH_OK || st == RUSH_ERR_MISMATCH) {
+    snprintf(text, room, "it ran, and PyTorch refuses it");
+    return text;
+  }
+  if (rush_ctx_error(ctx)[0] && strstr(rush_ctx_error(ctx), r->raises)) return NULL;
+  snprintf(text, room, "the message '%s' does not contain '%s'", rush_ctx_error(ctx), r->raises);
+  return text;
+}
+
+static const char *check_model(const row *r, rush_ctx *ctx, rush_model *model, char *text,
+                               size_t room) {
+  rush_session *session;
+  const char *wrong = NULL;
+  if (rush_session_create(ctx, model, &session) != RUSH_OK) {
+    snprintf(text, room, "no session: %s", rush_ctx_error(ctx));
+    return text;
+  }
+  if (rush_model_test_count(model) == 0) wrong = "the file has no test vectors";
+  for (int round = 0; round < 2 && !wrong; round++) {
+    for (size_t t = 0; t < rush_model_test_count(model) && !wrong; t++)
+      wrong = check_vector(r, ctx, session, t, text, room);
+  }
+  rush_session_destroy(session);
+  return wrong;
+}
+
+static const char *check_row(const row *r, const char *dir, char *text, size_t room) {
+  char path[4096];
+  size_t size = 0, live, peak;
+  rush_ctx *ctx;
+  rush_model *model;
+  snprintf(path, sizeof path, "%s/%s", dir, r->file);
+  char *bytes = read_file(path, &size);
+  if (!bytes) return "its file is not there";
+  if (rush_ctx_create(NULL, NULL, &ctx) != RUSH_OK) {
+    free(bytes);
+    return "no memory";
+  }
+  const char *wrong = NULL;
+  if (rush_model_load(ctx, bytes, size, &model) != RUSH_OK) {
+    snprintf(text, room, "it does not load: %s", rush_ctx_error(ctx));
+    wrong = text;
+  } else {
+    wrong = check_model(r, ctx, model, text, room);
+  }
+  free(bytes);
+  rush_model_destroy(ctx, model);
+  rush_ctx_memory(ctx, &live, &peak);
+  if (live > 0 && !wrong) {
+    snprintf(text, room, "%zu bytes are not freed", live);
+    wrong = text;
+  }
+  rush_ctx_destroy(ctx);
+  return wrong;
+}
+
+static bool wanted(const row *r, int n, char **patterns) {
+  for (int k = 0; k < n; k++) {
+    if (strstr(r->name, patterns[k])) return true;
+  }
+  return n == 0;
+}
+
+int main(int argc, char **argv) {
+  char path[4096], text[5000];
+  size_t size;
+  int passed = 0, failed = 0;
+  row r;
+  if (argc < 2) {
+    fprintf(stderr, "usage: replay DIR [PATTERN..]\n");
+    return 2;
+  }
+  snprintf(path, sizeof path, "%s/manifest.json", argv[1]);
+  char *manifest = read_file(path, &size);
+  if (!manifest) {
+    fprintf(stderr, "replay: there is no %s: run ./dev test conformance-make\n", path);
+    return 2;
+  }
+  const char *at = strchr(manifest, '[');
+  while (at && (at = next_row(at, &r))) {
+    if (!wanted(&r, argc - 2, argv + 2)) continue;
+    const char *wrong = check_row(&r, argv[1], text, sizeof text);
+    passed += !wrong;
+    failed += wrong != NULL;
+    if (wrong) printf("FAILED %s: %s\n", r.name, wrong);
+    if (wrong) fflush(stdout);
+  }
+  free(manifest);
+  printf("%d rows passed, %d failed\n", passed, failed);
+  return failed > 0 || passed == 0;
+}
