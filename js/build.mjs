@@ -18,7 +18,7 @@ function fail(message) {
 
 mkdirSync(`${js}wasm`, { recursive: true });
 const dist = (backend) => `${top}build/${backend}/dist/rushlight-${backend}`;
-const built = ['simd', 'relaxed'].filter((backend) => existsSync(`${dist(backend)}.wasm`));
+const built = ['simd', 'relaxed'].filter((backend) => existsSync(`${dist(backend)}.mjs`) && existsSync(`${dist(backend)}.wasm`));
 if (all && built.length < 2) fail('a binary is missing: run ./dev build simd relaxed');
 if (built.length === 0) fail(`there is no ${dist('simd')}.wasm: run ./dev build simd`);
 for (const backend of built) cpSync(`${dist(backend)}.wasm`, `${js}wasm/rushlight-${backend}.wasm`);

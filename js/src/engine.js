@@ -251,7 +251,8 @@ export class Engine {
       if (performance.now() - since < SLICE_MS) continue;
       await breathe();
       if (!this.alive) throw new RushlightError('disposed', 'the model was disposed during a run');
-      throwIfAborted(signal, 'the run'); // the next begin drops what is left of this one
+      if (signal?.aborted) this.c._rush_session_cancel(this.session);
+      throwIfAborted(signal, 'the run');
       since = performance.now();
     }
   }

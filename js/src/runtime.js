@@ -24,7 +24,7 @@ import { checkResponse, fetchSource, gotHtml } from './source.js';
  *   | '_rush_loader_destroy' | '_rush_loader_window' | '_rush_loader_advance' | '_rush_loader_head'
  *   | '_rush_loader_finish' | '_rush_model_destroy' | '_rush_model_describe'
  *   | '_rush_model_test_count' | '_rush_session_create' | '_rush_session_destroy' | '_rush_session_begin'
- *   | '_rush_session_result' | '_rush_session_verify' | '_rush_session_profile_rows' | '_rush_session_reset'
+ *   | '_rush_session_result' | '_rush_session_cancel' | '_rush_session_verify' | '_rush_session_profile_rows' | '_rush_session_reset'
  *   | '_rush_value_retain' | '_rush_value_release' | '_rush_tensor_create'
  *   | '_rush_tensor_inspect' | '_rush_tensor_make_contiguous' | '_rush_str_create' | '_rush_str_bytes'
  *   | '_rush_list_create' | '_rush_tuple_create' | '_rush_dict_create' | '_rush_complex_create'

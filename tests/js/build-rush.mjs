@@ -204,6 +204,9 @@ class Method {
     return out;
   }
 
+  /** No result. */
+  call(name, inputs) { this.instr(OPCODE.op, inputs, [], { op: this.file.op(name) }); }
+
   /** `body(round, ...carried)` gives the next carried values. Returns the last ones. */
   loop(rounds, carried, body) {
     const f = this.file;

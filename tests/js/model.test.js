@@ -95,3 +95,17 @@ test('memory() tells what is held, what was held at most, and the heap', async (
   assert(heap >= peak);
   model.dispose();
 });
+
+test('print goes to the console, in libtorch\'s text', async (t) => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x', type: 'int' }], outputs: [] }, (m, x) => {
+    m.call('prim::Print', [f.str('x is'), x, f.str('grün'), f.ints([1, 2])]);
+    return f.none();
+  });
+  const model = await load(f.bytes());
+  const { mock } = t.mock.method(console, 'log', () => {});
+  await model.call('forward', 5);
+  assert.deepEqual(mock.calls.map((c) => c.arguments), [['x is 5 grün [1, 2]']]);
+  mock.restore();
+  model.dispose();
+});

@@ -41,8 +41,24 @@ AT(rush_profile_row, line, 16);
 AT(rush_profile_row, calls, 24);
 AT(rush_profile_row, seconds, 32);
 
-/* A function pointer cannot be given from JS, so the allocator is malloc. */
-rush_status rush_bridge_ctx_create(rush_ctx **out) { return rush_ctx_create(NULL, NULL, out); }
+/* clang-format off: the body is JavaScript. The line's end goes, console.log has its own. */
+EM_JS(void, rush_bridge_log, (const char *text, size_t size), {
+  text >>>= 0;
+  console.log(new TextDecoder().decode(HEAPU8.slice(text, text + size - 1)));
+})
+/* clang-format on */
+
+static void print(void *user, const char *text, size_t size) {
+  (void)user;
+  if (size > 0) rush_bridge_log(text, size);
+}
+
+/* A function pointer cannot be given from JS: the allocator is malloc, and `print` goes to the console. */
+rush_status rush_bridge_ctx_create(rush_ctx **out) {
+  rush_status st = rush_ctx_create(NULL, NULL, out);
+  if (st == RUSH_OK) rush_ctx_set_print(*out, print, NULL);
+  return st;
+}
 
 double rush_bridge_total(const rush_loader *loader) { return (double)rush_loader_total(loader); }
 
