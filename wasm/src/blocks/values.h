@@ -1,0 +1,19 @@
+/* Python values as a whole: equality, order, text. */
+#ifndef RUSH_VALUES_H
+#define RUSH_VALUES_H
+
+#include "tensor/value.h"
+
+/* a == b of numbers (an int and a float as doubles), bools, strings, devices, lists, tuples and
+ * dicts of them, None. Other objects, tensors among them, are equal to themselves only. */
+bool rush_equal(const rush_value *a, const rush_value *b);
+/* a < b of two numbers, strings, or tuples of them; false for what has no order. */
+bool rush_less(const rush_value *a, const rush_value *b);
+
+/* Appends the text that libtorch's `str()` and `format` give: `1.`, `[x, y]`, `[ CPUFloatType{2} ]`. */
+rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v);
+
+/* A new string of a text, whose memory is given back; reports a text that failed. */
+rush_status rush_str_of_text(rush_heap *heap, rush_text *text, rush_value *out);
+
+#endif
