@@ -1,0 +1,90 @@
+// Tests that run in a page and in a worker; js.test.js calls them by name. A failure is an exception.
+
+import { RushlightError, load, plan } from '../../js/src/index.js';
+import { flipFile } from '../js/build-rush.mjs';
+
+const bytes = flipFile().bytes();
+
+/** @param {unknown} actual @param {unknown} expected */
+function equal(actual, expected) {
+  const text = (/** @type {unknown} */ v) => JSON.stringify(v, (_, x) => (ArrayBuffer.isView(x) ? [.../** @type {any} */ (x)] : x));
+  if (text(actual) !== text(expected)) throw new Error(`${text(actual)} is not ${text(expected)}`);
+}
+
+/** @param {Promise<unknown>} promise @param {string} code @param {RegExp} message */
+async function refused(promise, code, message) {
+  const error = await promise.then(() => new Error('nothing was thrown'), (e) => e);
+  if (!(error instanceof RushlightError) || error.code !== code || !message.test(error.message)) throw error;
+}
+
+/** @param {import('../../js/src/index.js').Source} source @param {import('../../js/src/index.js').LoadOptions} [options] */
+async function flips(source, options) {
+  const model = await load(source, options);
+  equal((await model.run({ x: new Float32Array([1, 2]) })).y, { dtype: 'float32', shape: [1, 2], data: [2, 1] });
+  model.dispose();
+  return model.backend;
+}
+
+const url = () => URL.createObjectURL(new Blob([bytes]));
+
+/** @type {Record<string, (base: string) => Promise<unknown>>} */
+export const tests = {
+  'bytes, a Blob, a File, a Response, a stream and a blob: URL are loaded': async () => {
+    await flips(bytes);
+    await flips(new Blob([bytes]));
+    await flips(new File([bytes], 'flip.rush'));
+    await flips(new Response(bytes));
+    await flips(/** @type {any} */ (new Response(bytes).body));
+    await flips(url());
+    await flips(new URL(url()));
+  },
+
+  'this browser has relaxed SIMD, and both binaries run': async () => {
+    equal(await flips(bytes), { name: 'relaxed', reason: 'this engine has relaxed SIMD' });
+    equal((await flips(bytes, { backend: 'simd' })).name, 'simd');
+  },
+
+  'an address with nothing behind it is an HTTP error': (base) =>
+    refused(load(`${base}/tests/browser/none.rush`), 'network', /^HTTP 404/),
+
+  'a page in place of a model is recognised': (base) =>
+    refused(load(`${base}/tests/browser/replay.html`), 'bad-file', /^got HTML from .*replay\.html where a \.rush file was expected/),
+
+  'a server that is not there is a network error': () =>
+    refused(load('http://localhost:9/m.rush'), 'network', /^cannot read http:\/\/localhost:9\/m\.rush: /),
+
+  'an address that is relative is taken from the page': () =>
+    refused(load('none.rush'), 'network', /^HTTP 404 .*\/tests\/browser\/none\.rush/),
+
+  'the binary may come from a URL, a Response or a Module': async (base) => {
+    const wasm = `${base}/js/wasm/rushlight-simd.wasm`;
+    const options = { backend: /** @type {const} */ ('simd') };
+    await flips(bytes, { ...options, wasm });
+    await flips(bytes, { ...options, wasm: await fetch(wasm) });
+    await flips(bytes, { ...options, wasm: await WebAssembly.compileStreaming(fetch(wasm)) });
+    equal(await flips(bytes, { wasm }), { name: 'simd', reason: 'the binary given as `wasm`' });
+    await refused(load(bytes, { wasm: `${base}/tests/browser/replay.html` }), 'bad-file', /^got HTML from .* where the wasm was expected/);
+  },
+
+  'an abort stops a run within 20 ms, and events get through': async () => {
+    const { RushFile } = await import('../js/build-rush.mjs');
+    const f = new RushFile();
+    f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] }, (/** @type {any} */ m, /** @type {any} */ x, /** @type {any} */ n) =>
+      m.loop(n, [x], (/** @type {any} */ _, /** @type {any} */ v) => [m.op('aten::flip', [v, f.ints([0])])])[0]);
+    const model = await load(f.bytes());
+    const control = new AbortController();
+    let at = 0;
+    setTimeout(() => { at = performance.now(); control.abort(); }, 100);
+    await refused(model.run({ x: new Float32Array(1 << 16), n: 1e9 }, { signal: control.signal }), 'aborted', /aborted/);
+    const late = performance.now() - at;
+    if (late > 20) throw new Error(`it took ${late} ms`);
+    equal((await model.run({ x: new Float32Array([1, 2]), n: 1 })).y.data, [2, 1]);
+    model.dispose();
+  },
+
+  'plan() needs no more than the head': async () => equal((await plan(url())).inputs[0]?.shape, [null, 2]),
+
+  'many models are loaded and disposed': async () => {
+    for (let i = 0; i < 300; i++) await flips(bytes);
+  },
+};
