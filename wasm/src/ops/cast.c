@@ -1,4 +1,4 @@
-/* dtypes: to() in all its forms, and tensors that become numbers. */
+/* dtypes: to() in all its forms. */
 #include "blocks/layout.h"
 #include "ops/define.h"
 
@@ -71,65 +71,3 @@ RUSH_OP(cast_double) { return to(c, RUSH_FLOAT64, false, RUSH_FORMAT_PRESERVE); 
 RUSH_OP(cast_int) { return to(c, RUSH_INT32, false, RUSH_FORMAT_PRESERVE); }
 RUSH_OP(cast_long) { return to(c, RUSH_INT64, false, RUSH_FORMAT_PRESERVE); }
 RUSH_OP(cast_byte) { return to(c, RUSH_UINT8, false, RUSH_FORMAT_PRESERVE); }
-
-/* ---- Numbers --------------------------------------------------------------------------------- */
-
-static rush_status one_element(rush_call *c, const rush_tensor **t) {
-  *t = arg_tensor(c, 0);
-  RUSH_NEED((*t)->numel == 1, "a Tensor with %lld elements cannot be converted to Scalar", (long long)(*t)->numel);
-  return RUSH_OK;
-}
-
-RUSH_OP(item) {
-  const rush_tensor *t;
-  RUSH_TRY(one_element(c, &t));
-  rush_dtype dtype = (rush_dtype)t->dtype;
-  if (rush_is_float(dtype)) ret_float(c, 0, rush_load_double(dtype, rush_data(t)));
-  else if (rush_is_bool(dtype)) ret_bool(c, 0, rush_load_int(dtype, rush_data(t)) != 0);
-  else ret_int(c, 0, rush_load_int(dtype, rush_data(t)));
-  return RUSH_OK;
-}
-RUSH_OP(int_of_tensor) {
-  const rush_tensor *t;
-  RUSH_TRY(one_element(c, &t));
-  ret_int(c, 0, rush_load_int((rush_dtype)t->dtype, rush_data(t)));
-  return RUSH_OK;
-}
-RUSH_OP(float_of_tensor) {
-  const rush_tensor *t;
-  RUSH_TRY(one_element(c, &t));
-  ret_float(c, 0, rush_load_double((rush_dtype)t->dtype, rush_data(t)));
-  return RUSH_OK;
-}
-RUSH_OP(bool_of_tensor) {
-  const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
-  RUSH_NEED(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
-  ret_bool(c, 0, rush_load_double((rush_dtype)t->dtype, rush_data(t)) != 0);
-  return RUSH_OK;
-}
-/* IntImplicit and FloatImplicit take 0-d tensors only. */
-static rush_status implicit(rush_call *c, const rush_tensor **t) {
-  *t = arg_tensor(c, 0);
-  RUSH_NEED((*t)->rank == 0, "Cannot input a tensor of dimension other than 0 as a scalar argument");
-  return RUSH_OK;
-}
-RUSH_OP(int_implicit) {
-  const rush_tensor *t;
-  RUSH_TRY(implicit(c, &t));
-  RUSH_NEED(rush_is_int((rush_dtype)t->dtype), "Cannot input a tensor of type %s as an integral argument",
-            rush_dtype_word(t->dtype));
-  return rush_op_int_of_tensor(c);
-}
-RUSH_OP(float_implicit) {
-  const rush_tensor *t;
-  RUSH_TRY(implicit(c, &t));
-  RUSH_NEED(rush_is_float((rush_dtype)t->dtype), "Cannot input a tensor of type %s as a floating point argument",
-            rush_dtype_word(t->dtype));
-  return rush_op_float_of_tensor(c);
-}
-RUSH_OP(scalar_implicit) {
-  const rush_tensor *t;
-  RUSH_TRY(implicit(c, &t));
-  return rush_op_item(c);
-}

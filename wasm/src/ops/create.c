@@ -140,7 +140,7 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
   rush_dtype dtype;
   rush_tensor *out;
   RUSH_TRY(arg_dtype(c, dtype_arg, floats ? RUSH_FLOAT32 : RUSH_INT64, &dtype));
-  if (!rush_is_float(dtype))
+  if (dtype == RUSH_INT64)
     for (int k = 0; k < 3; k++) d[k] = (double)i[k];
   RUSH_NEED(d[2] != 0, "step must be nonzero");
   RUSH_NEED(isfinite(d[0]) && isfinite(d[1]), "unsupported range: %g -> %g", d[0], d[1]);
@@ -148,7 +148,7 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
   const double size = ceil((d[1] - d[0]) / d[2]);
   RUSH_NEED(size >= 0 && size < 9e18, "invalid size, possible overflow?");
   n = (int64_t)size;
-  if (!rush_is_float(dtype)) { /* exact where doubles are not */
+  if (dtype == RUSH_INT64) { /* exact where doubles are not */
     uint64_t span = i[2] > 0 ? (uint64_t)i[1] - (uint64_t)i[0] : (uint64_t)i[0] - (uint64_t)i[1];
     uint64_t by = i[2] > 0 ? (uint64_t)i[2] : 0 - (uint64_t)i[2];
     n = (int64_t)(span / by + (span % by != 0));
@@ -223,11 +223,6 @@ RUSH_OP(tensor_of_number) {
   RUSH_TRY(arg_dtype(c, 1, arg_scalar_dtype(c, 0), &dtype));
   return from_number(c, dtype);
 }
-/* A float becomes float64 here. */
-RUSH_OP(num_to_tensor) {
-  return from_number(c, arg_scalar_is_float(c, 0) ? RUSH_FLOAT64 : arg_scalar_dtype(c, 0));
-}
-
 /* Sizes of a nested list; the first item of each level tells. *kind: of the numbers, NONE where there are none. */
 static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int64_t *sizes, uint32_t *kind) {
   *rank = 0;
