@@ -70,7 +70,7 @@ static rush_status make(rush_session *s) {
   s->registers = registers;
   RUSH_TRY(rush_constants_make(&s->heap, m, s->constants, s->storages));
   for (uint32_t k = 0; k < m->n_ops; k++) {
-    if (m->ops[k].op) RUSH_TRY(rush_defaults_make(&s->heap, &m->ops[k].schema, s->defaults + m->ops[k].defaults));
+    if (m->ops[k].schema.n_args > 0) RUSH_TRY(rush_defaults_make(&s->heap, &m->ops[k].schema, s->defaults + m->ops[k].defaults));
   }
   return rush_session_reset(s);
 }

@@ -162,7 +162,7 @@ static rush_status make_values(rush_loader *l) {
   RUSH_TRY(rush_calloc(l->ctx, m->n_instrs, sizeof *l->next, (void **)&l->next));
   RUSH_TRY(rush_constants_make(&l->heap, m, l->constants, l->storages));
   for (uint32_t k = 0; k < m->n_ops; k++) {
-    if (m->ops[k].op) RUSH_TRY(rush_defaults_make(&l->heap, &m->ops[k].schema, l->defaults + m->ops[k].defaults));
+    if (m->ops[k].schema.n_args > 0) RUSH_TRY(rush_defaults_make(&l->heap, &m->ops[k].schema, l->defaults + m->ops[k].defaults));
   }
   return RUSH_OK;
 }
