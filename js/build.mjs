@@ -2,9 +2,9 @@
 //
 //   wasm/    the binaries and their glue, from build/<simd|relaxed>/dist
 //   types/   .d.ts files from the JSDoc comments (--types, --all), with tests/node_modules' TypeScript
-//   LICENSE, THIRD-PARTY-NOTICES.txt (--all)
+//   LICENSE, THIRD_PARTY_NOTICES (--all)
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const js = fileURLToPath(new URL('.', import.meta.url));
@@ -25,7 +25,12 @@ for (const backend of built) cpSync(`${dist(backend)}.wasm`, `${js}wasm/rushligh
 
 // Both binaries have the same imports and exports, so one glue serves both.
 const glues = built.map((backend) => readFileSync(`${dist(backend)}.mjs`, 'utf8').replaceAll(`rushlight-${backend}`, 'rushlight-simd'));
-if (all && glues[0] !== glues[1]) fail('the glue of the two binaries differs: build both from the same sources');
+if (built.length === 2 && glues[0] !== glues[1]) {
+  const message = 'the glue of the two binaries differs: build both from the same sources (./dev build simd relaxed)';
+  if (all) fail(message);
+  console.error(`js/build.mjs: ${message}; the newer one is taken`);
+  if (statSync(`${dist('simd')}.mjs`).mtimeMs < statSync(`${dist('relaxed')}.mjs`).mtimeMs) glues.shift();
+}
 writeFileSync(`${js}wasm/rushlight.mjs`, glues[0]);
 writeFileSync(`${js}wasm/rushlight.d.mts`, `export default function make(settings: {
   instantiateWasm(imports: WebAssembly.Imports, done: (instance: WebAssembly.Instance) => void): object;
@@ -40,8 +45,5 @@ if (all || process.argv.includes('--types')) {
 }
 
 if (all) {
-  for (const name of ['LICENSE', 'THIRD-PARTY-NOTICES.txt']) {
-    if (!existsSync(top + name)) fail(`there is no ${name} in ${top}`);
-    cpSync(top + name, js + name);
-  }
+  for (const name of readdirSync(top).filter((n) => /^(LICENSE|THIRD_PARTY_NOTICES)/.test(n))) cpSync(top + name, js + name);
 }

@@ -1,0 +1,76 @@
+// The package as npm packs it: what is in it, how large it is, and that it works where it is installed.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
+
+import { flipFile } from '../js/build-rush.mjs';
+
+const js = fileURLToPath(new URL('../../js/', import.meta.url));
+const dir = mkdtempSync(join(tmpdir(), 'rush-package-'));
+after(() => rmSync(dir, { recursive: true }));
+
+/** @type {{ filename: string, unpackedSize: number, files: { path: string }[] }} */ let packed;
+before(() => {
+  [packed] = JSON.parse(execFileSync('npm', ['pack', '--json', '--pack-destination', dir], { cwd: js, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).replace(/^[^[]*/, ''));
+  writeFileSync(join(dir, 'package.json'), '{"private": true, "type": "module"}');
+  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${packed.filename}`], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+  writeFileSync(join(dir, 'flip.rush'), flipFile().bytes());
+});
+
+/** @param {string} file @param {string} code @param {string} [node] */
+function run(file, code, node = process.execPath) {
+  writeFileSync(join(dir, file), code);
+  const { status, stdout, stderr } = spawnSync(node, [file], { cwd: dir, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
+test('it holds the sources, types, wasm and licences, and nothing else', () => {
+  const files = packed.files.map((f) => f.path);
+  for (const path of ['src/index.js', 'types/index.d.ts', 'wasm/rushlight.mjs', 'wasm/rushlight-simd.wasm', 'wasm/rushlight-relaxed.wasm', 'bin/rushlight.js', 'LICENSE', 'README.md', 'package.json']) assert(files.includes(path), path);
+  assert.deepEqual(files.filter((path) => !/^(src|types|wasm|bin)\/|^(LICENSE|README\.md|package\.json|THIRD_PARTY_NOTICES.*)$/.test(path)), []);
+});
+
+test('it keeps its budgets', (t) => {
+  const wasm = ['simd', 'relaxed'].map((name) => brotliCompressSync(readFileSync(`${js}wasm/rushlight-${name}.wasm`)).length);
+  t.diagnostic(`unpacked ${(packed.unpackedSize / 1e6).toFixed(2)} MB; wasm, brotli: simd ${wasm[0]}, relaxed ${wasm[1]}`);
+  assert(packed.unpackedSize < 6e6);
+  for (const size of wasm) assert(size < 400e3);
+});
+
+const program = `
+  const model = await load('flip.rush');
+  console.log((await model.run({ x: [1, 2] })).y.data.join());
+  model.dispose();`;
+
+test('an ES module imports it, in Node 20 and in a current one', () => {
+  for (const node of [process.execPath, ...(process.env.RUSH_NODE_CURRENT ? [process.env.RUSH_NODE_CURRENT] : [])]) {
+    assert.equal(run('esm.mjs', `import { load } from 'rushlight';${program}`, node), '2,1\n');
+  }
+});
+
+test('CommonJS takes it by import()', () => {
+  assert.equal(run('common.cjs', `(async () => { const { load } = await import('rushlight');${program} })();`), '2,1\n');
+});
+
+test('the subpaths are there', () => {
+  assert.equal(run('sub.mjs', `
+    import { readNpy, writeNpy } from 'rushlight/npy';
+    import { readSafetensors } from 'rushlight/safetensors';
+    import { createRequire } from 'node:module';
+    import { fileURLToPath } from 'node:url';
+    for (const name of ['simd.wasm', 'relaxed.wasm', 'package.json']) fileURLToPath(import.meta.resolve('rushlight/' + name));
+    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors);`), '5 function\n');
+});
+
+test('the command line tool is installed with it', () => {
+  const { stdout, status } = spawnSync('npx', ['--no-install', 'rushlight', 'run', 'flip.rush', '--input', 'x=[1,2]'], { cwd: dir, encoding: 'utf8' });
+  assert.deepEqual([status, stdout], [0, 'y: float32 [1, 2]  2 1\n']);
+  assert(statSync(join(dir, 'node_modules/.bin/rushlight')).mode & 0o100);
+});
