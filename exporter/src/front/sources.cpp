@@ -59,16 +59,21 @@ void add_frames(torch::jit::SourceRange range, const std::string &function, std:
   }
 }
 
-std::string module_path(torch::jit::Node &node) {
+// Outermost call first. Freezing may have freed the functions themselves: only their names are safe.
+std::vector<torch::jit::InlinedCallStackPtr> calls_of(torch::jit::Node &node) {
+  std::vector<torch::jit::InlinedCallStackPtr> out;
+  for (auto at = node.callstack(); at; at = (*at)->callee()) out.push_back(*at);
+  return out;
+}
+
+std::string module_path(const std::vector<torch::jit::InlinedCallStackPtr> &calls) {
   std::string path;
-  if (node.callstack()) {
-    for (const auto &entry : (*node.callstack())->vec()) {
-      const auto &instance = std::get<2>(entry);
-      if (!instance) continue;
-      const std::string name = instance->instance_name();
-      if (name.empty() || name == "SELF" || name == "INSTANCE_NAME_UNKNOWN") continue;
-      path += (path.empty() ? "" : ".") + name;
-    }
+  for (const auto &call : calls) {
+    const auto instance = call->module_instance();
+    if (!instance) continue;
+    const std::string name = instance->instance_name();
+    if (name.empty() || name == "SELF" || name == "INSTANCE_NAME_UNKNOWN") continue;
+    path += (path.empty() ? "" : ".") + name;
   }
   return path;
 }
@@ -100,13 +105,12 @@ std::string without_absolute_paths(const std::string &text) {
 Source source_of(const torch::jit::Node &const_node) {
   auto &node = const_cast<torch::jit::Node &>(const_node);  // scope() and callstack() are not const
   std::vector<Frame> frames;                                // innermost first
-  auto stack = node.callstack() ? (*node.callstack())->vec()
-                                : std::vector<torch::jit::InlinedCallStackEntry>();
-  add_frames(node.sourceRange(), stack.empty() ? "" : std::get<0>(stack.back())->name(), &frames);
-  for (size_t i = stack.size(); i-- > 0;)
-    add_frames(std::get<1>(stack[i]), i > 0 ? std::get<0>(stack[i - 1])->name() : "forward", &frames);
+  const auto calls = calls_of(node);
+  add_frames(node.sourceRange(), calls.empty() ? "forward" : calls.back()->function_name(), &frames);
+  for (size_t i = calls.size(); i-- > 0;)
+    add_frames(calls[i]->source_range(), i > 0 ? calls[i - 1]->function_name() : "forward", &frames);
   Source out;
-  out.module = module_path(node);
+  out.module = module_path(calls);
   if (frames.empty()) return out;
   const Frame *chosen = &frames[0];
   for (const Frame &f : frames) {

@@ -66,8 +66,9 @@ void write_safetensors(const std::string &model_path, const std::string &out_pat
   std::map<std::string, std::pair<std::string, std::string>> tensors;  // name: JSON, bytes
   for (size_t i = 0; i < rush_model_weight_count(session.model()); i++) {
     rush_weight_info w;
-    session.check(rush_model_weight(session.ctx(), session.model(), i, &w));
-    if (!w.name || !*w.name) continue;  // of a test vector
+    // A tensor without storage only describes a random input; one without a name is of a test vector.
+    if (rush_model_weight(session.ctx(), session.model(), i, &w) != RUSH_OK) continue;
+    if (!w.name || !*w.name) continue;
     const DtypeText &dtype = text_of(w.dtype);
     std::string shape;
     for (int d = 0; d < w.rank; d++) shape += (d ? "," : "") + std::to_string(w.sizes[d]);

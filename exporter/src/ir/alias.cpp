@@ -37,8 +37,7 @@ class Walk {
   void from(const Value *value) {
     if (!is_mutable(*value->type) || !seen_.insert(value).second) return;
     for (const Use &use : value->uses) {
-      follow(*use.node, use.index, *value);
-      if (fate.written && fate.escapes) return;
+      follow(*use.node, use.index);
     }
   }
 
@@ -48,7 +47,7 @@ class Walk {
     for (const Value *v : node.outputs) from(v);
   }
 
-  void follow(const Node &node, size_t i, const Value &value) {
+  void follow(const Node &node, size_t i) {
     if (node.op == "return") return leave_block(node, i);
     if (node.op == "prim::If") return;
     if (node.op == "prim::Loop") {
@@ -64,7 +63,11 @@ class Walk {
     if (schema->variadic || i >= schema->args.size()) return;  // aten::format and the like
     if (writes_unsaid(node, i)) fate.written = true;
     const std::optional<AliasSet> &alias = schema->args[i].alias;
-    if (node.op == "rush::set_attr") return give_up();
+    if (node.op == "rush::set_attr") {
+      fate.escapes = true;
+      fate.slots.insert(node.constant(0)->i);
+      return;
+    }
     if (!alias) return;
     if (alias->write) fate.written = true;
     if (alias->wildcard) return give_up();  // stored in another argument
@@ -76,7 +79,6 @@ class Walk {
         shares |= std::find(out->before.begin(), out->before.end(), set) != out->before.end();
       if (shares) from(node.outputs[r]);
     }
-    (void)value;
   }
 
   void leave_block(const Node &results, size_t i) {

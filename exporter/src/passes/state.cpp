@@ -34,7 +34,8 @@ bool settle_attributes(Program &program) {
       reads.push_back(node);
       Fate fate = fate_of(node->output());
       bool container = node->output()->type->kind != RUSH_TYPE_TENSOR;
-      if (fate.written || (container && fate.escapes)) written.insert(node->constant(0)->i);
+      if (fate.written || !fate.slots.empty() || (container && fate.escapes))
+        written.insert(node->constant(0)->i);
     }
   }
   // Attributes that share memory with a written one are written with it.
@@ -74,15 +75,48 @@ bool settle_attributes(Program &program) {
   return changed;
 }
 
+namespace {
+
+// Attributes whose value some method writes in place.
+std::set<int64_t> slots_written_in_place(const Program &program) {
+  std::set<int64_t> out;
+  for (const Method &m : program.methods)
+    for (const Node *node : all_nodes(*m.graph))
+      if (node->op == "rush::get_attr" && fate_of(node->output()).written)
+        out.insert(node->constant(0)->i);
+  return out;
+}
+
+// `self.state = torch.zeros(2)`: libtorch folds the zeros, and what is stored must be new each time
+// where the program writes the attribute in place.
+bool copy_into_attributes(Program &program) {
+  const std::set<int64_t> slots = slots_written_in_place(program);
+  bool changed = false;
+  for (Method &m : program.methods) {
+    for (Node *node : all_nodes(*m.graph)) {
+      if (node->op != "rush::set_attr" || !slots.count(node->constant(0)->i)) continue;
+      const Const *value = node->constant(1);
+      if (!value || !value->is_tensor()) continue;
+      Node *copy = m.graph->insert_before(node, "aten::clone");
+      copy->add_input(node->input(1));
+      node->set_input(1, copy->add_output(tensor_type()));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
 bool keep_written_constants(Program &program) {
+  bool changed = copy_into_attributes(program);
   std::set<const void *> written;
   for (Method &m : program.methods)
     for (const Value &v : m.graph->values)
       if (v.is_constant() && v.constant->is_tensor() && !v.uses.empty() && fate_of(&v).written)
         written.insert(storage_of(*v.constant));
-  if (written.empty()) return false;
+  if (written.empty()) return changed;
 
-  bool changed = false;
   for (Method &m : program.methods) {
     std::vector<Value *> constants;
     for (Value &v : m.graph->values)

@@ -1,0 +1,254 @@
+"""The whole way: export, run natively, compare with PyTorch; and what is refused, in which words."""
+
+import json
+import os
+import subprocess
+
+import models
+import numpy as np
+import pytest
+import rushlight
+import torch
+
+
+def files(folder):
+    return sorted(os.listdir(folder))
+
+
+def test_a_network_is_verified(out):
+    report = rushlight.export(models.Net(), torch.rand(1, 3, 8, 8), out)
+    assert report.verified == 1 and report.max_abs < 1e-5
+    assert "verified  against PyTorch on 1 inputs" in str(report)
+    session = rushlight.load(out)
+    assert len(session.verify()) == report.test_vectors == 1
+    x = torch.rand(1, 3, 8, 8)
+    net = torch.jit.load(save(torch.jit.script(models.Mlp()), out + ".pt"))
+    assert net is not None
+    assert session.inputs() == ["x"] and session.run({"x": x}).keys() == {"output"}
+
+
+def save(module, path):
+    module.save(path)
+    return path
+
+
+def test_a_shared_example_is_traced_and_not_changed(out):
+    net = models.Net()
+    assert net.training
+    x = torch.rand(1, 3, 8, 8)
+    before = x.clone()
+    rushlight.export(net, x, out)
+    assert net.training and net.drop.training and torch.equal(x, before)
+
+
+def test_without_inputs_it_says_not_verified(out):
+    report = rushlight.export(torch.jit.script(models.Mlp()), None, out)
+    assert report.verified == 0 and "not verified: no example inputs" in str(report)
+
+
+def test_scripted_functions_run_every_branch(out):
+    f = torch.jit.script(models.branch)
+    rushlight.export(f, None, out)
+    session = rushlight.load(out)
+    x = torch.rand(3)
+    for flag in (True, False):
+        for n in (0, 1, 5):
+            torch.testing.assert_close(session(x, flag, n), models.branch(x, flag, n))
+    torch.testing.assert_close(session(x), models.branch(x))
+
+
+def test_nested_loops(out):
+    rushlight.export(torch.jit.script(models.nested), (torch.rand(2), 9), out)
+    session = rushlight.load(out)
+    x = torch.rand(2)
+    for n in range(12):
+        want, got = models.nested(x, n), session(x, n)
+        assert got[1] == want[1]
+        torch.testing.assert_close(got[0], want[0])
+
+
+def test_containers_come_back_as_they_are(out):
+    args = (torch.rand(2), [1, 2], {"a": torch.rand(2)}, torch.rand(2))
+    rushlight.export(torch.jit.script(models.containers), args, out)
+    got, want = rushlight.load(out)(*args), models.containers(*args)
+    assert list(got) == ["out"]
+    torch.testing.assert_close(got["out"], want["out"])
+
+
+def test_state_persists_and_can_be_reset(out):
+    rushlight.export(torch.jit.script(models.Counter()), torch.ones(2), out, methods=["forward", "reset"])
+    session, model, x = rushlight.load(out), models.Counter(), torch.tensor([1.0, 2.0])
+    for _ in range(3):
+        torch.testing.assert_close(session(x), model(x))
+    assert session.call("reset") is None
+    model.reset()
+    torch.testing.assert_close(session(x), model(x))
+    session.reset()
+    torch.testing.assert_close(session(x), models.Counter()(x))
+    torch.testing.assert_close(rushlight.load(out)(x), models.Counter()(x))
+
+
+def test_a_fill_through_a_view_is_seen(out):
+    args = (torch.rand(6), torch.tensor([True, False]))
+    report = rushlight.export(torch.jit.script(models.lost_fill), args, out)
+    assert report.verified == 1
+
+
+def test_a_wrong_answer_leaves_no_file(out, tmp_path):
+    x = torch.rand(2, 4)
+    scripted = torch.jit.script(models.Mlp())
+    with pytest.raises(RuntimeError, match=r"differs from PyTorch: output 'output': 6 of 6 elements differ.*max abs"):
+        rushlight.export(scripted, None, out, tests=[((x,), scripted(x) + 1)])
+    assert files(tmp_path) == []
+    with pytest.raises(RuntimeError, match=r"float32\[2, 3\] instead of float64\[2, 3\]"):
+        rushlight.export(scripted, None, out, tests=[((x,), scripted(x).double())])
+    assert files(tmp_path) == []
+
+
+def test_a_failed_export_keeps_the_old_file(out, tmp_path):
+    rushlight.export(torch.jit.script(models.Mlp()), torch.rand(2, 4), out)
+    with open(out, "rb") as f:
+        before = f.read()
+    with pytest.raises(RuntimeError):
+        rushlight.export(torch.jit.script(models.Mlp()), None, out, tests=[((torch.rand(2, 4),), torch.ones(2, 3))])
+    with open(out, "rb") as f:
+        assert f.read() == before
+    assert files(tmp_path) == ["model.rush"]
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(RuntimeError, match="no/m.rush.*No such file"):
+        rushlight.export(torch.jit.script(models.Mlp()), None, str(tmp_path / "no" / "m.rush"))
+
+
+def test_missing_operators_are_listed_at_once(out, tmp_path):
+    with pytest.raises(rushlight.RushlightError) as e:
+        rushlight.export(torch.jit.script(models.unknown_operators), None, out)
+    assert e.value.code == "unsupported"
+    text = str(e.value)
+    assert "the runtime lacks 2 operators of this model:" in text
+    assert "aten::linalg_eigvalsh, 2 times, at" in text and "aten::special_zeta, 1 time, at" in text
+    line = models.unknown_operators.__code__.co_firstlineno
+    for n in (1, 2, 3):
+        assert f"models.py:{line + n}" in text
+    assert files(tmp_path) == []
+    report = rushlight.export(torch.jit.script(models.unknown_operators), None, out, allow_missing=True)
+    assert report.missing == {"aten::linalg_eigvalsh": 2, "aten::special_zeta": 1}
+    with pytest.raises(rushlight.RushlightError, match="aten::linalg_eigvalsh, aten::special_zeta") as e:
+        rushlight.load(out)
+    assert e.value.code == "unsupported"
+
+
+@pytest.mark.parametrize("call,error,message", [
+    (lambda out: rushlight.export(models.Mlp(), None, out), ValueError, "example_inputs are needed"),
+    (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4)), ValueError, "needs a path"),
+    (lambda out: rushlight.export(3, None, out), TypeError, "int is nothing that can be exported"),
+    (lambda out: rushlight.export("no.pt", None, out), ValueError, "no.pt"),
+    (lambda out: rushlight.export(torch.jit.script(models.Counter()), None, out, methods=["step"]), ValueError,
+     "no method 'step'; it has forward, reset"),
+    (lambda out: rushlight.export(torch.jit.script(models.Mlp()), None, out, inputs=["y=2x4"]), ValueError,
+     "there is no input 'y'; the model's inputs are x"),
+    (lambda out: rushlight.export(torch.jit.script(models.Mlp()), None, out, inputs=["x=2x4:float33"]), ValueError,
+     "'float33' is not a dtype"),
+    (lambda out: rushlight.export(torch.jit.script(models.branch), None, out, inputs=["2", "flag=4"]), ValueError,
+     "'4' does not fit the input 'flag' of type bool"),
+    (lambda out: rushlight.export(torch.jit.script(models.Mlp()), None, out, dump_after="no"), ValueError,
+     "there is no pass 'no'; the passes are drop_casts"),
+])
+def test_refusals_say_what_to_do(out, tmp_path, call, error, message):
+    with pytest.raises(error, match=message):
+        call(out)
+    assert files(tmp_path) == []
+
+
+def test_tracer_warnings_are_passed_on(out):
+    def f(x):
+        return x + 1 if x.sum() > 0 else x - 1
+
+    report = rushlight.export(f, torch.ones(2), out)
+    assert any("Converting a tensor to a Python boolean" in w and "test_export.py" in w for w in report.warnings)
+    assert "Converting a tensor" in str(report)
+
+
+def test_sessions_refuse_what_does_not_fit(out):
+    rushlight.export(models.Mlp(), torch.rand(2, 4), out)
+    session = rushlight.load(out)
+    with pytest.raises(ValueError, match="no input 'y'; the inputs are x"):
+        session.run({"y": torch.rand(2, 4)})
+    with pytest.raises(rushlight.RushlightError) as e:
+        session(torch.rand(2, 5))
+    assert e.value.code == "bad-argument"
+    with pytest.raises(ValueError, match="no method 'step'; it has forward"):
+        session.call("step")
+    with pytest.raises(TypeError, match="set cannot be passed"):
+        session({1})
+    assert session(torch.rand(2, 4)).shape == (2, 3)  # still usable
+
+
+def test_weights_come_back_bit_for_bit(out, tmp_path):
+    net = models.Net()
+    net.bn = torch.nn.Identity()
+    with torch.no_grad():
+        net.conv.weight[0, 0, 0, 0] = float("nan")
+        net.conv.weight[0, 0, 0, 1] = -0.0
+    rushlight.export(net, torch.rand(1, 3, 8, 8), out)
+    target = str(tmp_path / "w.safetensors")
+    run("inspect", out, "--weights", target)
+    with open(target, "rb") as f:
+        data = f.read()
+    n = int.from_bytes(data[:8], "little")
+    header, body = json.loads(data[8:8 + n]), data[8 + n:]
+    state = net.state_dict()
+    assert set(header) == set(state)
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        assert entry["shape"] == list(state[name].shape) and entry["dtype"] == "F32"
+        assert body[begin:end] == state[name].numpy().tobytes()
+
+
+def run(*args, code=0):
+    done = subprocess.run(["rushlight", *args], capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_the_tool_exports_inspects_and_verifies(out, tmp_path):
+    path = save(torch.jit.script(models.Net()), str(tmp_path / "net.pt"))
+    np.save(tmp_path / "x.npy", np.random.rand(1, 3, 8, 8).astype(np.float32))
+    for spec in ("x=Nx3x8x8", "1x3x8x8:float32:0..1", f"@{tmp_path}/x.npy"):
+        assert "verified  against PyTorch on" in run("export", path, "-o", out, "--input", spec, "--output-names", "scores")
+    assert "rush::conv" in run("inspect", out)
+    text = json.loads(run("inspect", out, "--json"))
+    text = text["methods"][0] if "methods" in text else text
+    assert text["inputs"][0]["name"] == "x" and text["inputs"][0]["shape"] == [1, 3, 8, 8]
+    (scores,) = text["outputs"]
+    assert (scores["name"], scores["dtype"], scores["shape"]) == ("scores", "float32", [1, 4])
+    assert "ok" in run("verify", out)
+
+
+def test_the_tool_takes_numbers_and_several_methods(out, tmp_path):
+    path = save(torch.jit.script(models.Counter()), str(tmp_path / "c.pt"))
+    run("export", path, "-o", out, "--method", "forward", "--method", "reset", "--input", "2")
+    assert rushlight.load(out).methods() == ["forward", "reset"]
+
+
+def test_the_tool_prints_a_graph_after_a_pass(out, tmp_path):
+    path = save(torch.jit.script(models.Net()), str(tmp_path / "net.pt"))
+    text = run("export", path, "-o", out, "--dump-after", "drop_identities")
+    assert "forward: graph(%x" in text and "aten::conv2d" in text and "dropout" not in text
+
+
+@pytest.mark.parametrize("args,code,message", [
+    ([], 2, "no command is given"),
+    (["swim"], 2, "there is no command 'swim'"),
+    (["export", "m.pt"], 2, "export needs -o"),
+    (["export", "m.pt", "-o", "m.rush", "--colour"], 2, "--colour is unknown"),
+    (["export", "no.pt", "-o", "m.rush"], 1, "no.pt"),
+    (["export", "models.py", "-o", "m.rush"], 1, "is not a TorchScript file"),
+    (["inspect", "models.py"], 1, "not a .rush file"),
+    (["export", "m.pt", "-o", "m.rush", "--load-library", "./no.so"], 1, "no.so"),
+])
+def test_the_tool_says_what_is_wrong_in_one_line(args, code, message):
+    args = [os.path.join(os.path.dirname(__file__), a) if a == "models.py" else a for a in args]
+    text = run(*args, code=code)
+    assert message in text and len(text.strip().splitlines()) == 1, text
