@@ -240,6 +240,6 @@ rush_value rig_floats(rig *r, int64_t n, const float *data) {
   return rig_tensor(r, RUSH_FLOAT32, 1, &n, data);
 }
 
-void assert_contains(const char *row, const char *text, const char *part) {
-  if (!strstr(text, part)) fail_msg("%s: '%s' does not contain '%s'", row, text, part);
+void assert_contains(const char *row, const char *said, const char *part) {
+  if (!strstr(said, part)) fail_msg("%s: '%s' does not contain '%s'", row, said, part);
 }

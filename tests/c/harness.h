@@ -58,7 +58,7 @@ rush_value rig_tensor(rig *r, rush_dtype dtype, int rank, const int64_t *sizes, 
 rush_value rig_floats(rig *r, int64_t n, const float *data);
 
 /* For tables: checks that `text` contains `part`, and says both where not. */
-void assert_contains(const char *row, const char *text, const char *part);
+void assert_contains(const char *row, const char *said, const char *part);
 
 #define OK(expr)                                                                    \
   do {                                                                              \
