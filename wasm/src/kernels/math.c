@@ -65,23 +65,30 @@ void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float n
   RUSH_MAP_F4(out, in, n, x, f4_select(x < zero, f4_expm1(x * s) * m, x * p))
 }
 
-float rush_exp_sum_f32(size_t n, float *out, const float *in, float shift) {
+static double lanes(f4 v) { return ((double)v[0] + (double)v[1]) + ((double)v[2] + (double)v[3]); }
+
+double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift) {
   const f4 s = f4_set(shift);
-  f4 sum = f4_zero();
+  double total = 0;
   size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    f4 e = f4_exp_negative(f4_load(in + i) - s);
-    f4_store(out + i, e);
-    sum += e;
+  while (i + 4 <= n) { /* at most 256 additions in float32 */
+    const size_t end = n - i < 1024 ? n : i + 1024;
+    f4 sum = f4_zero();
+    for (; i + 4 <= end; i += 4) {
+      f4 e = f4_exp_negative(f4_load(in + i) - s);
+      f4_store(out + i, e);
+      sum += e;
+    }
+    total += lanes(sum);
   }
   if (i < n) {
     f4 e = f4_exp_negative(f4_load_part(in + i, n - i) - s);
     f4_store_part(out + i, e, n - i);
     f4 kept = f4_zero();
     memcpy(&kept, &e, (n - i) * sizeof(float));
-    sum += kept;
+    total += lanes(kept);
   }
-  return f4_sum(sum);
+  return total;
 }
 
 void rush_pow_f32(size_t n, float *out, const float *a, const float *b) {

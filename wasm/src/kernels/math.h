@@ -44,7 +44,7 @@ void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float n
 /* out = a^b, correctly rounded but for about one result in a hundred; out may be a or b. */
 void rush_pow_f32(size_t n, float *out, const float *a, const float *b);
 
-/* Writes exp(in - shift) and returns the sum of what it wrote. */
-float rush_exp_sum_f32(size_t n, float *out, const float *in, float shift);
+/* Writes exp(in - shift), in <= shift, and returns the sum of what it wrote. Below 1.6e-38 it may write 0. */
+double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift);
 
 #endif

@@ -185,7 +185,7 @@ static void log_sum_f32(rush_reduce_state *s, size_t n, const void *x, const rus
     size_t m = n - at < 256 ? n - at : 256;
     rescale(s, (double)rush_max_f32(m, v + at));
     if (isinf(s->f)) continue;
-    s->g += (double)rush_exp_sum_f32(m, scratch, v + at, (float)s->f);
+    s->g += rush_exp_sum_f32(m, scratch, v + at, (float)s->f);
   }
 }
 static void log_sum_f64(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
