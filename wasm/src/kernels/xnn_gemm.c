@@ -237,7 +237,7 @@ static void row_times_columns(size_t n, size_t k, const float *a, const float *b
 bool rush_gemm_unpacked(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
                         ptrdiff_t stride_k, ptrdiff_t stride_n, float *c, size_t ldc) {
   if (m > 3 || (stride_k != 1 && stride_n != 1)) return false;
-  for (size_t i = 0; i < m; i++) {
+  for (size_t i = 0; i < m && n > 0; i++) {
     if (stride_n == 1) {
       row_times_rows(n, k, a + i * lda, b, stride_k, c + i * ldc);
     } else {
