@@ -427,6 +427,22 @@ rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row) {
   return run_job(c, &job);
 }
 
+rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t n, const rush_value *args,
+                              rush_tensor **out) {
+  rush_value result = rush_none();
+  rush_call sub = *c;
+  sub.n_args = n;
+  sub.n_results = 1;
+  sub.args = args;
+  sub.results = &result;
+  sub.inplace = NULL;
+  sub.dies = 0;
+  *out = NULL;
+  RUSH_TRY(rush_pointwise_call(&sub, row));
+  *out = rush_as_tensor(&result);
+  return RUSH_OK;
+}
+
 static rush_status run_into(rush_call *c, const rush_pointwise *row) {
   c->inplace = arg_tensor(c, 0);
   RUSH_TRY(rush_pointwise_call(c, row));

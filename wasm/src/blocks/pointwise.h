@@ -74,6 +74,10 @@ rush_status rush_run_pointwise(rush_call *c);
 /* The same with a row of the caller's. */
 rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row);
 
+/* Runs a row on other arguments than the call's, for operators made of several; *out is a new reference. */
+rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t n, const rush_value *args,
+                              rush_tensor **out);
+
 /* For setups: puts Scalar argument `arg` into p.f[k] and p.i[k] (whichever fits; None leaves them). */
 void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k);
 /* Bodies that put each element through p->fn, p->fn32 and so on. */

@@ -277,7 +277,8 @@ static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint
   return RUSH_OK;
 }
 
-rush_status rush_reduce_call(rush_call *c, const rush_reduce *row, const rush_tensor *x) {
+static rush_status reduce(rush_call *c, const rush_reduce *row) {
+  const rush_tensor *x = arg_tensor(c, 0);
   job j;
   uint32_t mask;
   rush_dtype result;
@@ -305,4 +306,25 @@ rush_status rush_reduce_call(rush_call *c, const rush_reduce *row, const rush_te
   return RUSH_OK;
 }
 
-rush_status rush_run_reduce(rush_call *c) { return rush_reduce_call(c, c->op->family, arg_tensor(c, 0)); }
+rush_status rush_run_reduce(rush_call *c) { return reduce(c, c->op->family); }
+
+rush_status rush_reduce_on(rush_call *c, const rush_reduce *row, uint32_t n, const rush_value *args,
+                           rush_tensor **out) {
+  rush_value results[2] = {rush_none(), rush_none()};
+  rush_call sub = *c;
+  sub.n_args = n;
+  sub.n_results = 2;
+  sub.args = args;
+  sub.results = results;
+  sub.inplace = NULL;
+  sub.dies = 0;
+  *out = NULL;
+  rush_status st = reduce(&sub, row);
+  rush_drop(c->heap, &results[1]);
+  if (st != RUSH_OK) {
+    rush_drop(c->heap, &results[0]);
+    return st;
+  }
+  *out = rush_as_tensor(&results[0]);
+  return RUSH_OK;
+}

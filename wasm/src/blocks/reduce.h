@@ -64,7 +64,9 @@ typedef struct rush_reduce {
 } rush_reduce;
 
 rush_status rush_run_reduce(rush_call *c);
-/* The same with a row of the caller's, on a tensor in the call's place of self. */
-rush_status rush_reduce_call(rush_call *c, const rush_reduce *row, const rush_tensor *self);
+/* Runs a row on other arguments than the call's, for operators made of several; *out is a new reference of
+ * its first result. */
+rush_status rush_reduce_on(rush_call *c, const rush_reduce *row, uint32_t n, const rush_value *args,
+                           rush_tensor **out);
 
 #endif
