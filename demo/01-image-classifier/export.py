@@ -35,7 +35,8 @@ def main():
     model, note = effnet.load()
     if note:
         print(note, file=sys.stderr)
-    export_demo.export(model, (torch.zeros(1, 3, effnet.SIZE, effnet.SIZE),), FOLDER, FILE,
+    noise = torch.rand(1, 3, effnet.SIZE, effnet.SIZE, generator=torch.Generator().manual_seed(0)) * 2 - 1
+    export_demo.export(model, (noise,), FOLDER, FILE,
                        ['image'], 'logits', {'image': {0: 'pictures'}})
     export_demo.write_json(FOLDER / 'classes.json', effnet.class_names())
     cases, samples = [], []
