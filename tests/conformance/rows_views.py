@@ -90,11 +90,6 @@ row("view_of_a_slice", """
     y = x[:, 1:3].view(2, 2, 2)
     y.zero_()
     return y.stride()""", x=f32(2, 4, 2), mutates=True)
-row("view_dtype", "(x.view(torch.int32), x.view(torch.uint8).stride(), x.view(torch.int64))", x=f32(3, 4), trace=True)
-row("view_dtype_back", "x.view(torch.int32).view(torch.float32)", x=special(16), trace=True)
-row("view_dtype_writes_through", """
-    x.view(torch.int32).zero_()
-    return x""", x=f32(4), trace=True)
 row("expand", "(x.expand(4, 2, 3), x.expand(-1, 3).stride(), x.expand(5, -1, -1).stride())", x=f32(2, 1))
 row("expand_0d", "(x.expand(3), x.expand(2, 2).stride(), x.expand([]))", x=f32(), raises=None,
     types={"x": "Tensor"})

@@ -68,6 +68,12 @@ rush_status rush_check_write(rush_ctx *ctx, const rush_tensor *t) {
   return RUSH_OK;
 }
 
+/* ATen's MemOverlapStatus::Partial: told for dense tensors only. */
+static bool overlaps_partly(const rush_tensor *a, const rush_tensor *b) {
+  if (a == b || !rush_may_overlap(a, b) || !rush_is_dense(a) || !rush_is_dense(b)) return false;
+  return a->offset != b->offset || a->numel != b->numel || !rush_same_strides(a, b);
+}
+
 rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor *src) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int64_t sizes[RUSH_MAX_RANK];
@@ -83,6 +89,9 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
   RUSH_CHECK(heap->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "output with shape %s doesn't match the broadcast shape %s",
              rush_shape_text(dst->rank, dst->sizes, a), rush_shape_text(rank, sizes, b));
   RUSH_TRY(rush_check_write(heap->ctx, dst));
+  RUSH_CHECK(heap->ctx, !overlaps_partly(dst, src), RUSH_ERR_BAD_ARGUMENT,
+             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+             "memory location. Please clone() the tensor before performing the operation.");
   return rush_tensor_copy(heap, dst, src);
 }
 

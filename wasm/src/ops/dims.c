@@ -315,7 +315,8 @@ RUSH_OP(unfold) {
   insert_dim(&s, s.rank, size, t->rank == 0 ? 1 : t->strides[dim]);
   if (t->rank > 0) {
     s.sizes[dim] = (most - size) / step + 1;
-    s.strides[dim] = s.sizes[dim] > 1 ? step * t->strides[dim] : t->strides[dim];
+    int64_t stride;
+    if (rush_mul64(step, t->strides[dim], &stride)) s.strides[dim] = stride; /* else one element at most */
   }
   return ret_shape(c, &s);
 }

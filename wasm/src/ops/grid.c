@@ -3,7 +3,7 @@
 #include "ops/define.h"
 
 /* Output k: tensor k along dimension `at`, the same along the others. */
-static rush_status add_grid(rush_call *c, const rush_tensor *t, int at, int rank, const int64_t *sizes, bool swap) {
+static rush_status add_grid(rush_call *c, const rush_tensor *t, int at, int rank, const int64_t *sizes) {
   int64_t shape[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   rush_tensor *out;
   for (int d = 0; d < rank; d++) shape[d] = d == at ? t->numel : 1;
@@ -13,11 +13,6 @@ static rush_status add_grid(rush_call *c, const rush_tensor *t, int at, int rank
   memcpy(line.sizes, shape, sizeof shape);
   memcpy(line.strides, strides, sizeof strides);
   RUSH_TRY(rush_expand(c->heap, &line, rank, sizes, &out));
-  if (swap) {
-    int64_t size = out->sizes[0], stride = out->strides[0];
-    out->sizes[0] = out->sizes[1], out->strides[0] = out->strides[1];
-    out->sizes[1] = size, out->strides[1] = stride;
-  }
   rush_status st = rush_list_push(c->heap, rush_as_list(&c->results[0]), rush_of_tensor(out));
   rush_tensor_drop(c->heap, out);
   return st;
@@ -44,10 +39,9 @@ RUSH_OP(meshgrid) {
               "torch.meshgrid expects all tensors to have the same dtype");
     sizes[xy && k < 2 ? 1 - k : k] = t->numel;
   }
-  /* xy is the grid of the first two tensors exchanged, seen with its first two dimensions exchanged. */
   RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_LIST, list->type, NULL, 0, &c->results[0]));
   for (int k = 0; k < rank; k++)
-    RUSH_TRY(add_grid(c, rush_as_tensor(&list->items[k]), xy && k < 2 ? 1 - k : k, rank, sizes, xy));
+    RUSH_TRY(add_grid(c, rush_as_tensor(&list->items[k]), xy && k < 2 ? 1 - k : k, rank, sizes));
   return RUSH_OK;
 }
 
