@@ -1,6 +1,5 @@
 /* What programs do besides computing: text, printing, raising, types, attributes. */
 #include <math.h>
-#include <stdio.h>
 
 #include "blocks/values.h"
 #include "exec/session.h"
@@ -101,7 +100,7 @@ RUSH_OP(percent_format) {
   return st != RUSH_OK ? st : end;
 }
 
-/* print(...): a line on standard output, which a page's console shows. */
+/* print(...): a line to where the host wants it. */
 RUSH_OP(print) {
   rush_text text = {.ctx = c->ctx};
   rush_status st = RUSH_OK;
@@ -111,7 +110,7 @@ RUSH_OP(print) {
   }
   rush_text_bytes(&text, "\n", 1);
   if (st == RUSH_OK && text.failed) st = RUSH_ERR_NO_MEMORY;
-  if (st == RUSH_OK) (void)fwrite(text.data, 1, text.size, stdout);
+  if (st == RUSH_OK) rush_print(c->ctx, text.data, text.size);
   rush_release(c->ctx, text.data, text.capacity);
   return st;
 }
