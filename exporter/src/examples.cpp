@@ -103,20 +103,36 @@ void hint_from(Port *port, const Const &value) {
     if (port->sizes[d] != sizes[d]) port->sizes[d] = -1;
 }
 
-bool anything_dynamic(const ExportOptions &options) {
-  for (const auto &[name, dims] : options.dynamic)
-    if (!dims.empty()) return true;
-  return false;
+// The dynamic dimensions of each input of a method, counted from 0.
+std::vector<std::vector<int64_t>> dynamic_of(const Method &m, const std::vector<Const> &args,
+                                             const ExportOptions &options) {
+  std::vector<std::vector<int64_t>> out(m.inputs.size());
+  for (const auto &[name, dims] : options.dynamic) {
+    size_t at = 0;
+    while (at < m.inputs.size() && m.inputs[at].name != name) at++;
+    if (at == m.inputs.size())
+      throw std::invalid_argument("dynamic_shapes: there is no input '" + name + "'");
+    const int64_t rank = at < args.size() && args[at].tensor.defined() ? args[at].tensor.dim() : 0;
+    for (int64_t d : dims) {
+      if (d < -rank || d >= rank)
+        throw std::invalid_argument("dynamic_shapes: '" + name + "' has no dimension " + std::to_string(d));
+      out[at].push_back(d < 0 ? d + rank : d);
+    }
+  }
+  return out;
 }
 
-// Another tensor like an example's: same dtype and sizes, values in the same range.
-Const like(const Const &value, uint64_t *seed) {
+// Another tensor like an example's: same dtype, values in the same range; same sizes, but for the
+// dimensions that grow by one.
+Const like(const Const &value, uint64_t *seed, const std::vector<int64_t> &grow = {}) {
   Const out = value;
   for (Const &item : out.items) item = like(item, seed);
   if (!value.tensor.defined()) return out;
-  if (value.kind == RUSH_CONST_RANDOM)
-    return random_constant(value.tensor.scalar_type(), value.tensor.sizes().vec(), (*seed)++, value.f, value.im);
   const at::Tensor &t = value.tensor;
+  std::vector<int64_t> sizes = t.sizes().vec();
+  for (int64_t d : grow) sizes.at(static_cast<size_t>(d))++;
+  if (value.kind == RUSH_CONST_RANDOM)
+    return random_constant(t.scalar_type(), sizes, (*seed)++, value.f, value.im);
   const at::ScalarType dtype = t.scalar_type();
   if (t.is_complex() || t.is_quantized() || t.layout() != at::kStrided) return out;
   double lo = 0, hi = 0;
@@ -126,7 +142,7 @@ Const like(const Const &value, uint64_t *seed) {
   }
   if (!at::isFloatingType(dtype) && dtype != at::kBool) hi += 1;
   if (!std::isfinite(lo) || !std::isfinite(hi)) lo = -1, hi = 1;
-  return random_constant(dtype, t.sizes().vec(), (*seed)++, lo, hi);
+  return random_constant(dtype, sizes, (*seed)++, lo, hi);
 }
 
 size_t bytes_of(const Const &value) {
@@ -160,6 +176,31 @@ void add_test(Program &program, const Example &example) {
 
 }  // namespace
 
+void add_grown(const Program &program, const ExportOptions &options, const Reference &reference,
+               std::vector<Example> *examples, std::vector<std::string> *warnings) {
+  const Method &m = program.methods[0];
+  uint64_t seed = kSeed + 200;
+  const size_t n = examples->size();
+  for (size_t i = 0; i < n && !options.dynamic.empty(); i++) {
+    const Example &e = (*examples)[i];
+    if (e.store || e.method != m.name) continue;
+    const auto dims = dynamic_of(m, e.args, options);
+    Example grown = e;
+    for (size_t k = 0; k < grown.args.size(); k++) grown.args[k] = like(e.args[k], &seed, dims[k]);
+    grown.grown = true;
+    grown.expected.reset();
+    try {
+      grown.expected = snapshot({reference(grown.method, grown.args)})[0];
+    } catch (const std::exception &error) {
+      const std::string what = error.what();
+      warnings->push_back("PyTorch itself refuses other sizes than the example's: " +
+                          what.substr(0, what.find('\n')));
+      continue;
+    }
+    examples->push_back(std::move(grown));
+  }
+}
+
 std::vector<Example> examples_of(const Program &program, const ExportOptions &options) {
   std::vector<Example> out = options.examples;
   for (const Example &e : out)
@@ -186,7 +227,7 @@ std::vector<Example> examples_of(const Program &program, const ExportOptions &op
   return out;
 }
 
-void give_hints(Program &program, const std::vector<Example> &examples, const ExportOptions &options) {
+void give_hints(Program &program, const std::vector<Example> &examples) {
   for (const Example &e : examples) {
     if (e.store) continue;  // a test may be of any shape
     for (Method &m : program.methods) {
@@ -198,22 +239,6 @@ void give_hints(Program &program, const std::vector<Example> &examples, const Ex
         hint_from(&m.outputs[i], tuple ? e.expected->items.at(i) : *e.expected);
     }
   }
-  Method &m = program.methods[0];
-  for (const auto &[name, dims] : options.dynamic) {
-    auto port = std::find_if(m.inputs.begin(), m.inputs.end(),
-                             [&, n = name](const Port &p) { return p.name == n; });
-    if (port == m.inputs.end())
-      throw std::invalid_argument("dynamic_shapes: there is no input '" + name + "'");
-    for (int64_t d : dims) {
-      if (d < 0) d += static_cast<int64_t>(port->sizes.size());
-      if (d < 0 || d >= static_cast<int64_t>(port->sizes.size()))
-        throw std::invalid_argument("dynamic_shapes: '" + name + "' has no dimension " + std::to_string(d));
-      port->sizes[static_cast<size_t>(d)] = -1;
-    }
-  }
-  // One example does not tell which sizes of an output follow from a dynamic one.
-  if (anything_dynamic(options))
-    for (Port &p : m.outputs) std::fill(p.sizes.begin(), p.sizes.end(), -1);
 }
 
 void answer(std::vector<Example> *examples, const Reference &reference) {
@@ -232,7 +257,7 @@ void add_tests(Program &program, const std::vector<Example> &examples, const Exp
       add_test(program, e);
       continue;
     }
-    if (!options.test_vectors) continue;
+    if (!options.test_vectors || e.grown) continue;
     Example synthetic = e;
     const bool given = std::any_of(e.args.begin(), e.args.end(), [](const Const &c) {
       bool tensor = false;

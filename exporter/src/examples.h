@@ -8,8 +8,13 @@ namespace rush {
 // The given examples; else one or two made of the input specs.
 std::vector<Example> examples_of(const Program &program, const ExportOptions &options);
 
-// Writes into the ports what all answered examples agree on, less what is said to be dynamic.
-void give_hints(Program &program, const std::vector<Example> &examples, const ExportOptions &options);
+// For each example one more, whose dynamic dimensions are larger by one, so that these are verified
+// too and it shows which sizes of the outputs follow from them.
+void add_grown(const Program &program, const ExportOptions &options, const Reference &reference,
+               std::vector<Example> *examples, std::vector<std::string> *warnings);
+
+// Writes into the ports what all answered examples agree on.
+void give_hints(Program &program, const std::vector<Example> &examples);
 
 // Fills in what is expected, where it is not given.
 void answer(std::vector<Example> *examples, const Reference &reference);

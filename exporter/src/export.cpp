@@ -111,8 +111,9 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   report.ops = count_ops(program, false);
 
   std::vector<Example> examples = examples_of(program, options);
+  add_grown(program, options, reference, &examples, &report.warnings);
   answer(&examples, reference);
-  give_hints(program, examples, options);
+  give_hints(program, examples);
   add_tests(program, examples, options, reference, &report.warnings);
 
   Encoded encoded = encode(program);

@@ -18,6 +18,7 @@ struct Example {
   std::optional<Const> expected;  // else the reference answers
   double rtol = -1, atol = -1;    // negative: by dtype
   bool store = false;             // as a test vector, as it is
+  bool grown = false;             // made to see what changes with a dynamic size
 };
 
 // An input as the command line gives it.

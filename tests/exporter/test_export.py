@@ -170,6 +170,25 @@ def test_tracer_warnings_are_passed_on(out):
     assert "Converting a tensor" in str(report)
 
 
+def test_dynamic_sizes_are_verified_too(out):
+    report = rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"x": {0: "N"}})
+    assert report.verified == 2
+    report = rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"x": {1: "N"}})
+    assert report.verified == 1 and "PyTorch itself refuses other sizes" in str(report)
+    with pytest.raises(ValueError, match="'x' has no dimension 2"):
+        rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"x": {2: "N"}})
+    with pytest.raises(ValueError, match="there is no input 'y'"):
+        rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"y": {0: "N"}})
+
+
+def test_a_size_that_was_baked_in_is_found(out):
+    def f(x):
+        return x + torch.ones(x.shape[0]).numpy().sum()
+
+    with pytest.raises(RuntimeError, match="differs from PyTorch"):
+        rushlight.export(f, torch.zeros(2, 4), out, dynamic_shapes={"x": {0: "N"}})
+
+
 def test_sessions_refuse_what_does_not_fit(out):
     rushlight.export(models.Mlp(), torch.rand(2, 4), out)
     session = rushlight.load(out)

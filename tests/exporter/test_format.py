@@ -131,6 +131,8 @@ def test_hints_say_what_the_examples_show(out):
     assert (x["dtype"], x["shape"]) == (6, [2, 4]) and (y["dtype"], y["shape"]) == (6, [2, 3])
     _, m = export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"x": {0: "N"}})
     assert m.methods["forward"]["inputs"][0]["shape"] == [None, 4]
+    assert m.methods["forward"]["outputs"][0]["shape"] == [None, 3]
+    assert len(m.tests) == 1
     scripted = torch.jit.script(models.Mlp())
     _, m = export(scripted, None, out, inputs=["x=Nx4"])
     assert m.methods["forward"]["inputs"][0]["shape"] == [None, 4]

@@ -135,11 +135,17 @@ def _traced(model, example_inputs, train):
         traced = torch.jit.trace(model, given, check_trace=False, strict=False)
     seen = []
     for w in caught:
-        if issubclass(w.category, torch.jit.TracerWarning):
-            text = f"{os.path.relpath(w.filename)}:{w.lineno}: {str(w.message).splitlines()[0]}"
+        inside_torch = "-packages/torch/" in w.filename  # it checks its own arguments: not baked in
+        if issubclass(w.category, torch.jit.TracerWarning) and not inside_torch:
+            text = f"{_short(w.filename)}:{w.lineno}: {str(w.message).splitlines()[0]}"
             if text not in seen:
                 seen.append(text)
     return traced, seen
+
+
+def _short(filename):
+    _, mark, path = filename.rpartition("-packages/")
+    return path if mark else os.path.relpath(filename)
 
 
 def _eager(model, train):
