@@ -82,7 +82,7 @@ def make(name, again=False):
     file = BUILD / SAME_FILE.get(name, name) / 'model'
     key = key_of(name)
     about = folder / 'bench.json'
-    if not again and about.exists() and json.loads(about.read_text())['key'] == key:
+    if not again and about.exists() and json.loads(about.read_text()).get('key') == key:
         return
     print(f'» making {name}', file=sys.stderr, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
