@@ -18,7 +18,7 @@ void *counter_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
   }
   if (new_size > 0) {
     c->calls++;
-    if (c->fail_at && c->calls >= c->fail_at) return NULL;
+    if (c->fail_at && (c->fail_once ? c->calls == c->fail_at : c->calls >= c->fail_at)) return NULL;
   }
   block *b = NULL;
   if (new_size > 0) {

@@ -20,6 +20,7 @@ typedef struct counter {
   size_t live, blocks; /* bytes and blocks that are out */
   size_t calls;        /* that asked for memory */
   size_t fail_at;      /* this one of them (counted from 1) and all later ones fail; 0: none */
+  bool fail_once;      /* this one only */
 } counter;
 void *counter_alloc(void *user, void *ptr, size_t old_size, size_t new_size);
 
