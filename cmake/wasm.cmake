@@ -35,19 +35,13 @@ function(rushlight_wasm_module target)
   target_link_options(${target} PRIVATE
     # A library: exports, no main.
     --no-entry
-    # A factory function in an ES module: one page may hold several runtimes.
-    -sMODULARIZE -sEXPORT_ES6
-    # Node too: js/src/runtime.js reads and instantiates the binary by itself, and the code for Node in
-    # the glue would be an import of `module`, at which bundlers stumble.
-    -sENVIRONMENT=web,worker
-    # No C file input or output: the glue loses its file system, 50 kB of JavaScript.
+    # A .wasm file and no JavaScript: imports and exports keep their names, and js/src/runtime.js gives
+    # the three imports in as many lines. Emscripten's own glue is 3 kB brotli of a budget of 12, differs
+    # between binaries whenever an import comes or goes, and has code for Node at which bundlers stumble.
+    -sSTANDALONE_WASM
     -sFILESYSTEM=0
     # Few large blocks: emmalloc is 5 kB smaller than dlmalloc and no slower for that.
     -sMALLOC=emmalloc
-    # What JS may give and get; STRICT has none by default.
-    -sINCOMING_MODULE_JS_API=locateFile,instantiateWasm,wasmBinary
-    # Pages with a strict Content-Security-Policy refuse eval and new Function.
-    -sDYNAMIC_EXECUTION=0
     # -O3 at the link is what wasm-opt does best here; -Oz gains nothing after brotli.
     -O3)
 endfunction()

@@ -81,22 +81,22 @@ export class Engine {
     this.memory = memory;
     this.backend = backend;
     this.values = new Values(this);
-    this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c._rush_bridge_ctx_create(out)));
-    this.#loader = /** @type {Loader} */ (this.#made((out) => this.c._rush_loader_create(this.ctx, out)));
+    this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
+    this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
   }
 
   /** A trap is a fault of the runtime: whatever is left of the instance is not used again. @param {import('./runtime.js').C} c @returns {import('./runtime.js').C} */
   #guarded(c) {
     const guarded = /** @type {Record<string, (...args: number[]) => number>} */ ({});
     for (const [name, f] of Object.entries(c)) {
-      if (name.startsWith('_') && typeof f === 'function') {
+      if (typeof f === 'function') {
         guarded[name] = (...args) => {
           if (!this.alive) throw new RushlightError('disposed', 'the model is gone: it was disposed, or its runtime failed');
           try {
             return f(...args);
           } catch (e) {
             this.alive = false;
-            throw new RushlightError('internal', `the runtime failed in ${name.slice(1)}: ${e instanceof Error ? e.message : e}`, { cause: e });
+            throw new RushlightError('internal', `the runtime failed in ${name}: ${e instanceof Error ? e.message : e}`, { cause: e });
           }
         };
       }
@@ -111,12 +111,12 @@ export class Engine {
 
   /** @template T @param {number} n @param {(at: number) => T} use @returns {T} */
   withBytes(n, use) {
-    const at = this.pointer(this.c._malloc(n || 1));
+    const at = this.pointer(this.c.malloc(n || 1));
     if (at === 0) throw new RushlightError('out-of-memory', `no memory for ${n} bytes`);
     try {
       return use(at);
     } finally {
-      if (this.alive) this.c._free(at);
+      if (this.alive) this.c.free(at);
     }
   }
 
@@ -127,7 +127,7 @@ export class Engine {
       try {
         return use(at);
       } finally {
-        for (let i = 0; this.alive && i < n; i++) this.c._rush_value_release(this.session, at + VALUE_BYTES * i);
+        for (let i = 0; this.alive && i < n; i++) this.c.rush_value_release(this.session, at + VALUE_BYTES * i);
       }
     });
   }
@@ -148,7 +148,7 @@ export class Engine {
   /** @param {number} status @param {number} [ctx] */
   #error(status, ctx = this.ctx) {
     const code = /** @type {ErrorCode} */ (STATUS[status] ?? 'internal');
-    const message = ctx ? this.memory.cString(this.pointer(this.c._rush_ctx_error(ctx))) : '';
+    const message = ctx ? this.memory.cString(this.pointer(this.c.rush_ctx_error(ctx))) : '';
     const where = WHERE.exec(message);
     return new RushlightError(code, message || code, { op: where?.[1], source: where?.[2] });
   }
@@ -164,12 +164,12 @@ export class Engine {
     return this.withBytes(8, (out) => {
       let used = 0;
       while (used < chunk.length && !(headOnly && this.#known())) {
-        this.check(this.c._rush_loader_window(this.#loader, out, out + 4));
+        this.check(this.c.rush_loader_window(this.#loader, out, out + 4));
         const room = this.memory.u32(out + 4);
         if (room === 0) break;
         const n = Math.min(room, chunk.length - used);
         this.memory.copyIn(this.memory.u32(out), chunk.subarray(used, used + n));
-        this.check(this.c._rush_loader_advance(this.#loader, n));
+        this.check(this.c.rush_loader_advance(this.#loader, n));
         used += n;
       }
       return used;
@@ -177,10 +177,10 @@ export class Engine {
   }
 
   /** The file's size; 0 while its header has not arrived. @returns {number} */
-  total() { return this.c._rush_bridge_total(this.#loader); }
+  total() { return this.c.rush_bridge_total(this.#loader); }
 
   /** The model; while loading its head, 0 before that has arrived. */
-  #known() { return this.#model || this.pointer(this.c._rush_loader_head(this.#loader)); }
+  #known() { return this.#model || this.pointer(this.c.rush_loader_head(this.#loader)); }
   hasHead() { return this.#known() !== 0; }
 
   /** What the file says about itself. @returns {Description} */
@@ -192,28 +192,28 @@ export class Engine {
   /** @param {number} model @param {number} form */
   #describe(model, form) {
     return this.withBytes(8, (out) => {
-      this.check(this.c._rush_model_describe(this.ctx, model, form, out, out + 4));
+      this.check(this.c.rush_model_describe(this.ctx, model, form, out, out + 4));
       const text = this.memory.cString(this.memory.u32(out));
-      this.c._rush_free(this.ctx, this.memory.u32(out), this.memory.u32(out + 4));
+      this.c.rush_free(this.ctx, this.memory.u32(out), this.memory.u32(out + 4));
       return text;
     });
   }
 
   /** Ends loading: makes the model and its session. */
   finish() {
-    this.#model = /** @type {ModelPtr} */ (this.#made((out) => this.c._rush_loader_finish(this.#loader, out)));
-    this.c._rush_loader_destroy(this.#loader);
+    this.#model = /** @type {ModelPtr} */ (this.#made((out) => this.c.rush_loader_finish(this.#loader, out)));
+    this.c.rush_loader_destroy(this.#loader);
     this.#loader = /** @type {Loader} */ (0);
-    this.session = /** @type {Session} */ (this.#made((out) => this.c._rush_session_create(this.ctx, this.#model, out)));
+    this.session = /** @type {Session} */ (this.#made((out) => this.c.rush_session_create(this.ctx, this.#model, out)));
   }
 
   /** Frees everything, at any time. The instance's memory goes with the last reference to it. */
   destroy() {
     if (!this.alive) return;
-    this.c._rush_session_destroy(this.session);
-    if (this.#model) this.c._rush_model_destroy(this.ctx, this.#model);
-    this.c._rush_loader_destroy(this.#loader);
-    if (this.ctx) this.c._rush_ctx_destroy(this.ctx);
+    this.c.rush_session_destroy(this.session);
+    if (this.#model) this.c.rush_model_destroy(this.ctx, this.#model);
+    this.c.rush_loader_destroy(this.#loader);
+    if (this.ctx) this.c.rush_ctx_destroy(this.ctx);
     this.alive = false;
     this.c = /** @type {any} */ (undefined);
     this.memory = /** @type {any} */ (undefined);
@@ -233,11 +233,11 @@ export class Engine {
   async run(method, n, write, read, signal) {
     this.withValues(n, (args) => {
       for (let i = 0; i < n; i++) write(args + VALUE_BYTES * i, i);
-      this.check(this.c._rush_session_begin(this.session, method, args, n));
+      this.check(this.c.rush_session_begin(this.session, method, args, n));
     });
     await this.#drive(signal);
     return this.withValues(1, (at) => {
-      this.check(this.c._rush_session_result(this.session, at));
+      this.check(this.c.rush_session_result(this.session, at));
       return read(at);
     });
   }
@@ -246,27 +246,27 @@ export class Engine {
   async #drive(signal) {
     let since = performance.now();
     for (;;) {
-      const status = this.c._rush_bridge_step(this.session, signal ? SLICE_INSTRS : 0);
+      const status = this.c.rush_bridge_step(this.session, signal ? SLICE_INSTRS : 0);
       if (status !== PENDING) return this.check(status);
       if (performance.now() - since < SLICE_MS) continue;
       await breathe();
       if (!this.alive) throw new RushlightError('disposed', 'the model was disposed during a run');
-      if (signal?.aborted) this.c._rush_session_cancel(this.session);
+      if (signal?.aborted) this.c.rush_session_cancel(this.session);
       throwIfAborted(signal, 'the run');
       since = performance.now();
     }
   }
 
-  reset() { this.check(this.c._rush_session_reset(this.session)); }
+  reset() { this.check(this.c.rush_session_reset(this.session)); }
 
   /** @returns {number} */
-  testCount() { return this.c._rush_model_test_count(this.#model); }
+  testCount() { return this.c.rush_model_test_count(this.#model); }
 
   /** Replays a test vector. @param {number} index */
   verify(index) {
     return this.withBytes(24, (at) => {
       for (let i = 0; i < 3; i++) this.memory.setI64(at + 8 * i, 0n);
-      const status = this.c._rush_session_verify(this.session, index, at);
+      const status = this.c.rush_session_verify(this.session, index, at);
       const error = status === 0 ? undefined : this.#error(status);
       if (error && status !== MISMATCH && error.code === 'internal') throw error;
       return {
@@ -281,14 +281,14 @@ export class Engine {
   }
 
   /** @param {boolean} on */
-  profile(on) { this.check(this.c._rush_bridge_profile(this.session, on ? 1 : 0)); }
+  profile(on) { this.check(this.c.rush_bridge_profile(this.session, on ? 1 : 0)); }
 
   /** @param {string[]} methods their names @returns {ProfileRow[]} */
   profileRows(methods) {
     const { memory: m } = this;
     const o = OFFSETS.row;
     return this.withBytes(8, (out) => {
-      this.check(this.c._rush_session_profile_rows(this.session, out, out + 4));
+      this.check(this.c.rush_session_profile_rows(this.session, out, out + 4));
       const at = m.u32(out), n = m.u32(out + 4);
       const rows = Array.from({ length: n }, (_, i) => {
         const row = at + i * o.bytes, file = m.cString(m.u32(row + o.file));
@@ -301,7 +301,7 @@ export class Engine {
           ms: m.f64(row + o.seconds) * 1e3,
         };
       });
-      this.c._rush_free(this.ctx, at, n * o.bytes);
+      this.c.rush_free(this.ctx, at, n * o.bytes);
       return rows;
     });
   }
@@ -309,7 +309,7 @@ export class Engine {
   /** Bytes that the runtime holds now and held at most, and the size of the wasm memory. */
   usage() {
     return this.withBytes(8, (out) => {
-      this.c._rush_ctx_memory(this.ctx, out, out + 4);
+      this.c.rush_ctx_memory(this.ctx, out, out + 4);
       return { live: this.memory.u32(out), peak: this.memory.u32(out + 4), heap: this.memory.size };
     });
   }

@@ -1,6 +1,5 @@
-// Which wasm binary, and an instance of it. The only file that imports the glue.
+// Which wasm binary, and an instance of it.
 
-import glue from '../wasm/rushlight.mjs';
 import { RushlightError, badArgument } from './errors.js';
 import { Memory } from './memory.js';
 import { asPath, builtin, once } from './platform.js';
@@ -18,17 +17,17 @@ import { checkResponse, fetchSource, gotHtml } from './source.js';
  */
 
 /** @typedef {(
- *   | '_malloc' | '_free' | '_rush_bridge_ctx_create' | '_rush_bridge_total' | '_rush_bridge_step'
- *   | '_rush_bridge_profile' | '_rush_bridge_backend' | '_rush_status_name' | '_rush_version' | '_rush_has_op'
- *   | '_rush_ctx_destroy' | '_rush_ctx_error' | '_rush_ctx_memory' | '_rush_free' | '_rush_loader_create'
- *   | '_rush_loader_destroy' | '_rush_loader_window' | '_rush_loader_advance' | '_rush_loader_head'
- *   | '_rush_loader_finish' | '_rush_model_destroy' | '_rush_model_describe'
- *   | '_rush_model_test_count' | '_rush_session_create' | '_rush_session_destroy' | '_rush_session_begin'
- *   | '_rush_session_result' | '_rush_session_cancel' | '_rush_session_verify' | '_rush_session_profile_rows' | '_rush_session_reset'
- *   | '_rush_value_retain' | '_rush_value_release' | '_rush_tensor_create'
- *   | '_rush_tensor_inspect' | '_rush_tensor_make_contiguous' | '_rush_str_create' | '_rush_str_bytes'
- *   | '_rush_list_create' | '_rush_tuple_create' | '_rush_dict_create' | '_rush_complex_create'
- *   | '_rush_complex_get' | '_rush_items'
+ *   | 'malloc' | 'free' | 'rush_bridge_ctx_create' | 'rush_bridge_total' | 'rush_bridge_step'
+ *   | 'rush_bridge_profile' | 'rush_bridge_backend' | 'rush_status_name' | 'rush_version' | 'rush_has_op'
+ *   | 'rush_ctx_destroy' | 'rush_ctx_error' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'
+ *   | 'rush_loader_destroy' | 'rush_loader_window' | 'rush_loader_advance' | 'rush_loader_head'
+ *   | 'rush_loader_finish' | 'rush_model_destroy' | 'rush_model_describe'
+ *   | 'rush_model_test_count' | 'rush_session_create' | 'rush_session_destroy' | 'rush_session_begin'
+ *   | 'rush_session_result' | 'rush_session_cancel' | 'rush_session_verify' | 'rush_session_profile_rows' | 'rush_session_reset'
+ *   | 'rush_value_retain' | 'rush_value_release' | 'rush_tensor_create'
+ *   | 'rush_tensor_inspect' | 'rush_tensor_make_contiguous' | 'rush_str_create' | 'rush_str_bytes'
+ *   | 'rush_list_create' | 'rush_tuple_create' | 'rush_dict_create' | 'rush_complex_create'
+ *   | 'rush_complex_get' | 'rush_items'
  * )} CName wasm/bridge/exports.txt
  */
 
@@ -116,7 +115,7 @@ export async function createRuntime({ wasm, backend: wanted = 'auto' }) {
   }
   const module = wasm === undefined ? await compiled[backend.name]() : await compile(wasm);
   const runtime = await instantiate(module, backend);
-  const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c._rush_bridge_backend()));
+  const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c.rush_bridge_backend()));
   if (name !== backend.name) {
     if (wanted !== 'auto') throw badArgument(`the binary given as \`wasm\` is "${name}", not "${wanted}"`, { expected: wanted, actual: name });
     runtime.backend = { name, reason: 'the binary given as `wasm`' };
@@ -126,24 +125,21 @@ export async function createRuntime({ wasm, backend: wanted = 'auto' }) {
 
 /** @param {WebAssembly.Module} module @param {Backend} backend @returns {Promise<Runtime>} */
 async function instantiate(module, backend) {
-  /** @type {WebAssembly.Memory | undefined} */
+  /** @type {Memory} */
   let memory;
+  const imports = {
+    rush: {
+      now: () => performance.now(),
+      /** @param {number} p @param {number} size */
+      log: (p, size) => console.log(memory.text(p >>> 0, size)),
+    },
+    env: { emscripten_notify_memory_growth() {} }, // memory.js looks at each access
+  };
   try {
-    const c = await new Promise((resolve, reject) => {
-      glue({
-        /** The linker shortens the names; the memory is the export that is one. @param {WebAssembly.Imports} imports @param {(i: WebAssembly.Instance) => void} done */
-        instantiateWasm(imports, done) {
-          WebAssembly.instantiate(module, imports).then((instance) => {
-            memory = /** @type {WebAssembly.Memory} */ (
-              Object.values(instance.exports).find((e) => e instanceof WebAssembly.Memory));
-            done(instance);
-          }).catch(reject);
-          return {};
-        },
-      }).then(resolve, reject);
-    });
-    if (!memory) throw new Error('the module exports no memory');
-    return { c, memory: new Memory(memory), backend };
+    const { exports } = await WebAssembly.instantiate(module, imports);
+    memory = new Memory(/** @type {WebAssembly.Memory} */ (exports.memory));
+    /** @type {Function} */ (exports._initialize)();
+    return { c: /** @type {C} */ (/** @type {unknown} */ (exports)), memory, backend };
   } catch (e) {
     const code = e instanceof RangeError ? 'out-of-memory' : 'unsupported';
     throw new RushlightError(code, `cannot start the wasm (is it of the same version as this package?): ${e instanceof Error ? e.message : e}`, { cause: e });

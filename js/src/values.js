@@ -226,7 +226,7 @@ export class Values {
       case 'complex':
         if (typeof v === 'number') v = { re: v, im: 0 };
         if (typeof v?.re !== 'number' || typeof v.im !== 'number') misfit(where, '{ re, im }', v);
-        return this.e.check(this.e.c._rush_complex_create(this.e.session, v.re, v.im, p));
+        return this.e.check(this.e.c.rush_complex_create(this.e.session, v.re, v.im, p));
       case 'str': case 'Device': return this.#writeString(p, v, where);
       case 'List': case 'Tuple': return this.#writeItems(p, type, v, where);
       case 'Dict': return this.#writeDict(p, type, v, where);
@@ -259,7 +259,7 @@ export class Values {
     const bytes = encode(v);
     this.e.withBytes(bytes.length, (at) => {
       this.m.copyIn(at, bytes);
-      this.e.check(this.e.c._rush_str_create(this.e.session, at, bytes.length, p));
+      this.e.check(this.e.c.rush_str_create(this.e.session, at, bytes.length, p));
     });
   }
 
@@ -268,7 +268,7 @@ export class Values {
     const { dtype, shape, data } = toTensor(v, hint, where);
     this.e.withBytes(8 * shape.length + 8, (at) => {
       shape.forEach((s, i) => this.m.setI64(at + 8 + 8 * i, BigInt(s)));
-      this.e.check(this.e.c._rush_tensor_create(this.e.session, DTYPES[dtype].id, shape.length, at + 8, p, at));
+      this.e.check(this.e.c.rush_tensor_create(this.e.session, DTYPES[dtype].id, shape.length, at + 8, p, at));
       this.m.copyIn(this.m.u32(at), data);
     });
   }
@@ -279,7 +279,7 @@ export class Values {
     if (!Array.isArray(v)) misfit(where, 'an array', v);
     const tuple = type.kind === 'Tuple';
     if (tuple && v.length !== type.of.length) misfit(where, `an array of ${type.of.length}`, v);
-    const create = tuple ? this.e.c._rush_tuple_create : this.e.c._rush_list_create;
+    const create = tuple ? this.e.c.rush_tuple_create : this.e.c.rush_list_create;
     this.#fill(p, v.length, create, (at, i) => {
       this.write(at, /** @type {Type} */ (type.of[tuple ? i : 0]), v[i], `${where}[${i}]`);
     });
@@ -292,7 +292,7 @@ export class Values {
       v = new Map(Object.entries(v));
     }
     const flat = [...v].flat(1);
-    this.#fill(p, flat.length, this.e.c._rush_dict_create, (at, i) => {
+    this.#fill(p, flat.length, this.e.c.rush_dict_create, (at, i) => {
       const what = i % 2 ? `${where}[${String(flat[i - 1])}]` : `a key of ${where}`;
       this.write(at, /** @type {Type} */ (type.of[i % 2]), flat[i], what);
     });
@@ -332,11 +332,11 @@ export class Values {
       case KIND.bool: return m.i64(p + 8) !== 0n;
       case KIND.complex:
         return e.withBytes(16, (at) => {
-          e.c._rush_complex_get(p, at, at + 8);
+          e.c.rush_complex_get(p, at, at + 8);
           return { re: m.f64(at), im: m.f64(at + 8) };
         });
       case KIND.str: case KIND.device:
-        return e.withBytes(8, (at) => m.text(e.pointer(e.c._rush_str_bytes(p, at)), m.u32(at)));
+        return e.withBytes(8, (at) => m.text(e.pointer(e.c.rush_str_bytes(p, at)), m.u32(at)));
       case KIND.list: case KIND.tuple: return this.readItems(p);
       case KIND.dict: {
         const items = this.readItems(p);
@@ -355,7 +355,7 @@ export class Values {
   /** @param {number} p @returns {Value[]} */
   readItems(p) {
     return this.e.withBytes(8, (at) => {
-      const items = this.e.pointer(this.e.c._rush_items(p, at));
+      const items = this.e.pointer(this.e.c.rush_items(p, at));
       return Array.from({ length: this.m.u32(at) }, (_, i) => this.read(items + VALUE_BYTES * i));
     });
   }
@@ -365,11 +365,11 @@ export class Values {
     const { m, e } = this;
     return e.withValues(1, (copy) => e.withBytes(32, (info) => {
       // make_contiguous replaces the value it is given, and that of a container is only borrowed.
-      e.c._rush_value_retain(e.session, p);
+      e.c.rush_value_retain(e.session, p);
       m.setU32(copy, m.u32(p));
       m.setI64(copy + 8, m.i64(p + 8));
-      e.check(e.c._rush_tensor_make_contiguous(e.session, copy));
-      e.check(e.c._rush_tensor_inspect(e.session, copy, info));
+      e.check(e.c.rush_tensor_make_contiguous(e.session, copy));
+      e.check(e.c.rush_tensor_inspect(e.session, copy, info));
       const dtype = DTYPE_NAMES.get(m.u32(info));
       if (!dtype) throw new RushlightError('unsupported', `the result has dtype number ${m.u32(info)}, which JavaScript does not know`);
       const Type = DTYPES[dtype].Array;

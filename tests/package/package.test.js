@@ -33,7 +33,7 @@ function run(file, code, node = process.execPath) {
 
 test('it holds the sources, types, wasm and licences, and nothing else', () => {
   const files = packed.files.map((f) => f.path);
-  for (const path of ['src/index.js', 'types/index.d.ts', 'wasm/rushlight.mjs', 'wasm/rushlight-simd.wasm', 'wasm/rushlight-relaxed.wasm', 'bin/rushlight.js', 'LICENSE', 'README.md', 'package.json']) assert(files.includes(path), path);
+  for (const path of ['src/index.js', 'types/index.d.ts', 'wasm/rushlight-simd.wasm', 'wasm/rushlight-relaxed.wasm', 'bin/rushlight.js', 'LICENSE', 'README.md', 'package.json']) assert(files.includes(path), path);
   assert.deepEqual(files.filter((path) => !/^(src|types|wasm|bin)\/|^(LICENSE|README\.md|package\.json|THIRD_PARTY_NOTICES.*)$/.test(path)), []);
 });
 

@@ -1,9 +1,12 @@
 /* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
  * BigInt in JS), a clock, and the promise that the structs which js/src/engine.js reads by offset look
  * as it thinks. */
-#include <emscripten.h>
-
 #include "rushlight/rushlight.h"
+
+/* Given by js/src/runtime.js. */
+#define IMPORT(name) __attribute__((import_module("rush"), import_name(name)))
+IMPORT("log") void rush_js_log(const char *text, size_t size); /* to the console */
+IMPORT("now") double rush_js_now(void);                        /* performance.now() */
 
 rush_status rush_bridge_ctx_create(rush_ctx **out);
 double rush_bridge_total(const rush_loader *loader);
@@ -41,16 +44,10 @@ AT(rush_profile_row, line, 16);
 AT(rush_profile_row, calls, 24);
 AT(rush_profile_row, seconds, 32);
 
-/* clang-format off: the body is JavaScript. The line's end goes, console.log has its own. */
-EM_JS(void, rush_bridge_log, (const char *text, size_t size), {
-  text >>>= 0;
-  console.log(new TextDecoder().decode(HEAPU8.slice(text, text + size - 1)));
-})
-/* clang-format on */
-
+/* The line's end goes, the console has its own. */
 static void print(void *user, const char *text, size_t size) {
   (void)user;
-  if (size > 0) rush_bridge_log(text, size);
+  if (size > 0) rush_js_log(text, size - 1);
 }
 
 /* A function pointer cannot be given from JS: the allocator is malloc, and `print` goes to the console. */
@@ -69,7 +66,7 @@ rush_status rush_bridge_step(rush_session *session, double budget) {
 
 static double seconds(void *user) {
   (void)user;
-  return emscripten_get_now() * 1e-3; /* performance.now() */
+  return rush_js_now() * 1e-3;
 }
 
 rush_status rush_bridge_profile(rush_session *session, bool on) {
