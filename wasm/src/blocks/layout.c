@@ -74,6 +74,17 @@ static bool overlaps_partly(const rush_tensor *a, const rush_tensor *b) {
   return a->offset != b->offset || a->numel != b->numel || !rush_same_strides(a, b);
 }
 
+static rush_status overlap(rush_ctx *ctx) {
+  return rush_fail(ctx, RUSH_ERR_BAD_ARGUMENT,
+                   "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                   "single memory location. Please clone() the tensor before performing the operation.");
+}
+
+rush_status rush_check_apart(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read) {
+  bool shared = rush_may_overlap(written, read) && rush_is_dense(written) && rush_is_dense(read);
+  return shared ? overlap(ctx) : RUSH_OK;
+}
+
 rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor *src) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int64_t sizes[RUSH_MAX_RANK];
@@ -89,9 +100,7 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
   RUSH_CHECK(heap->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "output with shape %s doesn't match the broadcast shape %s",
              rush_shape_text(dst->rank, dst->sizes, a), rush_shape_text(rank, sizes, b));
   RUSH_TRY(rush_check_write(heap->ctx, dst));
-  RUSH_CHECK(heap->ctx, !overlaps_partly(dst, src), RUSH_ERR_BAD_ARGUMENT,
-             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-             "memory location. Please clone() the tensor before performing the operation.");
+  if (overlaps_partly(dst, src)) return overlap(heap->ctx);
   return rush_tensor_copy(heap, dst, src);
 }
 

@@ -26,6 +26,9 @@ rush_status rush_clone(rush_heap *heap, const rush_tensor *t, int64_t format, ru
 /* Refuses to write tensors that have one element in several places (made by expand), and weights. */
 rush_status rush_check_write(rush_ctx *ctx, const rush_tensor *t);
 
+/* Refuses operands that share memory with what is written, where both are dense; of others PyTorch cannot tell. */
+rush_status rush_check_apart(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read);
+
 /* Tensor.copy_: checks that src broadcasts to dst and that dst may be written, then copies. */
 rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor *src);
 

@@ -1,6 +1,7 @@
 /* Reading at indices: index_select, gather, take, take_along_dim. */
 #include "blocks/layout.h"
 #include "blocks/scatter.h"
+#include "blocks/view.h"
 #include "ops/define.h"
 
 /* Rows of a row-major tensor: one memcpy per index. */
@@ -67,28 +68,26 @@ RUSH_OP(gather) {
   return rush_gather(c->ctx, out, t, dim, index);
 }
 
-/* `t` as one row of all its elements, in row-major order. */
-static rush_status flat(rush_call *c, rush_tensor *t, rush_tensor **kept, rush_tensor *row) {
-  RUSH_TRY(rush_tensor_contiguous(c->heap, t, kept));
-  *row = **kept;
+/* t.view(-1), without a count of its own. */
+static rush_status flat(rush_call *c, const rush_tensor *t, rush_tensor *row) {
+  int64_t stride;
+  RUSH_NEED(rush_view_strides(t, 1, &t->numel, &stride),
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead.");
+  *row = *t;
   row->rank = 1;
-  row->sizes[0] = row->numel;
-  row->strides[0] = 1;
+  row->sizes[0] = t->numel;
+  row->strides[0] = stride;
   return RUSH_OK;
 }
 
 /* dim None: both tensors flattened. */
 static rush_status take_along_flat(rush_call *c) {
-  rush_tensor *self, *index, *out, self_row, index_row;
-  RUSH_TRY(flat(c, arg_tensor(c, 0), &self, &self_row));
-  rush_status st = flat(c, arg_tensor(c, 1), &index, &index_row);
-  if (st == RUSH_OK) {
-    st = rush_result(c, 0, (rush_dtype)self_row.dtype, 1, index_row.sizes, &out);
-    if (st == RUSH_OK) st = rush_gather(c->ctx, out, &self_row, 0, &index_row);
-    rush_tensor_drop(c->heap, index);
-  }
-  rush_tensor_drop(c->heap, self);
-  return st;
+  rush_tensor *out, self_row, index_row;
+  RUSH_TRY(flat(c, arg_tensor(c, 0), &self_row));
+  RUSH_TRY(flat(c, arg_tensor(c, 1), &index_row));
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)self_row.dtype, 1, index_row.sizes, &out));
+  return rush_gather(c->ctx, out, &self_row, 0, &index_row);
 }
 
 /* `t` with `dim` left alone and the others expanded to `sizes`. */

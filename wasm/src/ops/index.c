@@ -4,6 +4,7 @@
 #include "blocks/layout.h"
 #include "blocks/nonzero.h"
 #include "blocks/scatter.h"
+#include "blocks/view.h"
 #include "ops/define.h"
 
 enum { BLOCK = 256, MAX_MASKS = RUSH_MAX_RANK };
@@ -194,23 +195,35 @@ static int compare_dims(const rush_tensor *t, int a, int b) {
   return t->sizes[a] > t->sizes[b] ? 1 : 0;
 }
 
+/* An index tensor as TensorIterator sees it: reshaped to the result's rank with sizes of 1 around, then broadcast. */
+static rush_tensor index_operand(const indexed *x, const rush_tensor *index) {
+  rush_tensor full = *index, seen = x->self;
+  int64_t sizes[RUSH_MAX_RANK];
+  full.rank = (uint8_t)x->index_rank;
+  full.numel = x->count;
+  for (int k = 0; k < x->index_rank; k++) {
+    int e = k - (x->index_rank - index->rank);
+    full.sizes[k] = x->index_sizes[k];
+    full.strides[k] = e < 0 || (index->sizes[e] == 1 && full.sizes[k] != 1) ? 0 : index->strides[e];
+  }
+  for (int k = 0; k < seen.rank; k++) {
+    bool inside = k >= x->index_at && k < x->index_at + x->index_rank;
+    sizes[k] = inside ? x->index_sizes[k - x->index_at] : 1;
+  }
+  if (!rush_view_strides(&full, seen.rank, sizes, seen.strides)) rush_strides_contiguous(seen.rank, sizes, seen.strides);
+  for (int k = 0; k < seen.rank; k++)
+    if (sizes[k] == 1 && seen.sizes[k] != 1) seen.strides[k] = 0;
+  return seen;
+}
+
 /* TensorIterator's order of dimensions for a result that it allocates: from self and the indices as they lie in
  * memory. Strides of the result into `strides`. */
 static void order_result(const indexed *x, int64_t *strides) {
-  int rank = x->self.rank, index_at = x->index_at, order[RUSH_MAX_RANK];
+  int rank = x->self.rank, order[RUSH_MAX_RANK], n = 0;
   rush_tensor seen[RUSH_MAX_RANK + 1];
-  int n = 0;
   seen[n++] = x->self;
-  for (int d = 0; d < x->n; d++) {
-    if (!x->defined[d]) continue;
-    rush_tensor t = x->self;
-    for (int k = 0; k < rank; k++) {
-      int e = k - index_at - (x->index_rank - x->index[d].rank);
-      bool inside = k >= index_at && k < index_at + x->index_rank && e >= 0;
-      t.strides[k] = inside && (x->index[d].sizes[e] != 1 || x->index_sizes[k - index_at] == 1) ? x->index[d].strides[e] : 0;
-    }
-    seen[n++] = t;
-  }
+  for (int d = 0; d < x->n; d++)
+    if (x->defined[d]) seen[n++] = index_operand(x, &x->index[d]);
   for (int k = 0; k < rank; k++) order[k] = rank - 1 - k;
   for (int i = 1; i < rank; i++) {
     for (int j = i - 1, at = i; j >= 0; j--) {
@@ -263,9 +276,9 @@ static rush_status read_indexed(rush_call *c, const indexed *x) {
   int64_t strides[RUSH_MAX_RANK];
   rush_tensor *out;
   RUSH_TRY(rush_result(c, 0, (rush_dtype)x->self.dtype, x->self.rank, x->self.sizes, &out));
-  if (out->numel == 0) return RUSH_OK;
   order_result(x, strides);
   memcpy(out->strides, strides, (size_t)out->rank * sizeof *strides);
+  if (out->numel == 0) return RUSH_OK;
   const rush_tensor *operands[] = {out, &x->self, &x->places};
   size_t item = rush_itemsize(out);
   rush_iter it;
@@ -326,6 +339,7 @@ static rush_status put_values(rush_call *c, rush_tensor *out, const rush_list *l
   rush_tensor *apart = NULL;
   rush_status st = open_index(c, &x, out, list);
   if (st == RUSH_OK) st = check_values(c, &x, values);
+  if (st == RUSH_OK) st = rush_check_apart(c->ctx, out, values);
   if (st == RUSH_OK && rush_may_overlap(out, values)) st = rush_clone(c->heap, values, RUSH_FORMAT_PRESERVE, &apart);
   if (st == RUSH_OK && x.self.numel > 0) write_indexed(&x, apart != NULL ? apart : values, accumulate);
   rush_tensor_drop(c->heap, apart);

@@ -16,6 +16,8 @@ static rush_status apart(rush_call *c, const rush_tensor *dst, rush_tensor *t, r
 static rush_status scatter_apart(rush_call *c, rush_tensor *dst, int dim, const rush_tensor *index, rush_tensor *src,
                                  rush_combine how, bool wrap) {
   rush_tensor *i, *s;
+  RUSH_TRY(rush_check_apart(c->ctx, dst, index));
+  RUSH_TRY(rush_check_apart(c->ctx, dst, src));
   RUSH_TRY(apart(c, dst, (rush_tensor *)(uintptr_t)index, &i));
   rush_status st = apart(c, dst, src, &s);
   if (st == RUSH_OK) {
@@ -171,8 +173,6 @@ RUSH_OP(scatter_reduce) {
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   RUSH_TRY(check_scatter(c, t, dim, index, src));
   RUSH_TRY(combine_of(c, arg_str(c, 4), false, &how));
-  RUSH_NEED(!rush_may_overlap(t, src) && !rush_may_overlap(t, index),
-            "unsupported operation: the input tensor and the written-to tensor overlap");
   RUSH_TRY(rush_target(c, &out));
   return reduce_into(c, out, dim, index, src, how, strcmp(arg_str(c, 4)->bytes, "mean") == 0, arg_bool(c, 5));
 }
