@@ -1,4 +1,5 @@
 /* What a file is, as text and as JSON: the one description behind the C++ tool, Python and JS. */
+#include "model/describe.h"
 #include "model/print.h"
 
 /* ---- Counting -------------------------------------------------------------------------------- */
@@ -21,12 +22,12 @@ static uint64_t tensor_bytes(const rush_file_tensor *t) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void json_string(rush_text *t, const rush_model *m, uint32_t string) {
+void rush_json_string(rush_text *t, const rush_model *m, uint32_t string) {
   const char *s = rush_string(m, string);
   rush_text_json(t, s, strlen(s));
 }
 
-static void json_type(rush_text *t, const rush_model *m, uint32_t type) {
+void rush_json_type(rush_text *t, const rush_model *m, uint32_t type) {
   rush_text_add(t, "\"");
   rush_print_type(t, m, type); /* no character of it needs escaping but in class names, which are identifiers */
   rush_text_add(t, "\"");
@@ -54,9 +55,9 @@ static void json_ports(rush_text *t, const rush_model *m, uint32_t first, uint32
     const rush_file_port *p = m->ports + first + k;
     const rush_file_hint *h = p->hint == RUSH_NONE ? NULL : m->hints + p->hint;
     rush_text_add(t, "%s{\"name\":", k ? "," : "");
-    json_string(t, m, p->name);
+    rush_json_string(t, m, p->name);
     rush_text_add(t, ",\"type\":");
-    json_type(t, m, p->type);
+    rush_json_type(t, m, p->type);
     if (h && h->dtype != RUSH_DTYPE_UNKNOWN) {
       rush_text_add(t, ",\"dtype\":\"%s\"", rush_dtype_name(h->dtype));
     } else {
@@ -78,14 +79,14 @@ static void json_ops(rush_text *t, const rush_model *m, bool missing) {
     if (missing && m->ops[i].op) continue;
     rush_text_add(t, "%s{\"name\":", comma ? "," : "");
     comma = true;
-    json_string(t, m, m->file_ops[i].name);
+    rush_json_string(t, m, m->file_ops[i].name);
     rush_text_add(t, ",\"count\":%u", n);
     if (missing) {
       rush_text_add(t, ",\"schema\":");
-      json_string(t, m, m->file_ops[i].schema);
+      rush_json_string(t, m, m->file_ops[i].schema);
       bool known = first && first->source < m->n_sources;
       rush_text_add(t, ",\"file\":");
-      json_string(t, m, known ? m->sources[first->source].file : RUSH_NONE);
+      rush_json_string(t, m, known ? m->sources[first->source].file : RUSH_NONE);
       rush_text_add(t, ",\"line\":%u", known ? m->sources[first->source].line : 0);
     }
     rush_text_add(t, "}");
@@ -102,7 +103,7 @@ static void json_weights(rush_text *t, const rush_model *m) {
     if (r->storage == RUSH_NONE) continue;
     rush_text_add(t, "%s{\"name\":", comma ? "," : "");
     comma = true;
-    json_string(t, m, r->name);
+    rush_json_string(t, m, r->name);
     rush_text_add(t, ",\"dtype\":\"%s\",\"shape\":%s,\"bytes\":%llu}", rush_dtype_name(r->dtype),
                   rush_shape_text(r->rank, r->sizes, shape), (unsigned long long)tensor_bytes(r));
   }
@@ -111,13 +112,13 @@ static void json_weights(rush_text *t, const rush_model *m) {
 
 static void json_method(rush_text *t, const rush_model *m, const rush_file_method *f) {
   rush_text_add(t, "{\"name\":");
-  json_string(t, m, f->name);
+  rush_json_string(t, m, f->name);
   rush_text_add(t, ",\"inputs\":");
   json_ports(t, m, f->inputs, f->n_inputs);
   rush_text_add(t, ",\"outputs\":");
   json_ports(t, m, f->outputs, f->n_outputs);
   rush_text_add(t, ",\"result\":");
-  json_type(t, m, f->result);
+  rush_json_type(t, m, f->result);
   rush_text_add(t, ",\"instructions\":%u}", f->n_instrs);
 }
 
@@ -139,9 +140,9 @@ static void describe_json(rush_text *t, const rush_model *m) {
   rush_text_add(t, ",\"attributes\":[");
   for (uint32_t i = 0; i < m->n_attributes; i++) {
     rush_text_add(t, "%s{\"name\":", i ? "," : "");
-    json_string(t, m, m->attributes[i].name);
+    rush_json_string(t, m, m->attributes[i].name);
     rush_text_add(t, ",\"type\":");
-    json_type(t, m, m->attributes[i].type);
+    rush_json_type(t, m, m->attributes[i].type);
     rush_text_add(t, "}");
   }
   rush_text_add(t, "],\"weights\":");
@@ -149,9 +150,9 @@ static void describe_json(rush_text *t, const rush_model *m) {
   rush_text_add(t, ",\"tests\":%u,\"meta\":{", m->n_tests);
   for (uint32_t i = 0; i < m->n_meta; i++) {
     if (i) rush_text_add(t, ",");
-    json_string(t, m, m->meta[i].key);
+    rush_json_string(t, m, m->meta[i].key);
     rush_text_add(t, ":");
-    json_string(t, m, m->meta[i].value);
+    rush_json_string(t, m, m->meta[i].value);
   }
   rush_text_add(t, "}}");
 }
@@ -219,10 +220,10 @@ static void describe_text(rush_text *t, const rush_model *m) {
 
 rush_status rush_model_describe(rush_ctx *ctx, const rush_model *m, rush_describe_form form, char **text, size_t *size) {
   rush_text t = {.ctx = ctx};
-  if (form == RUSH_DESCRIBE_JSON) {
-    describe_json(&t, m);
-  } else {
-    describe_text(&t, m);
+  switch (form) {
+    case RUSH_DESCRIBE_JSON: describe_json(&t, m); break;
+    case RUSH_DESCRIBE_GRAPH: rush_describe_graph(&t, m); break;
+    default: describe_text(&t, m);
   }
   return rush_text_take(&t, text, size);
 }
