@@ -180,7 +180,7 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
                 "%lld, dilation %lld",
                 (long long)a->output_padding[d], (long long)a->stride[d], (long long)a->dilation[d]);
       out[d] = (x->sizes[2 + d] - 1) * a->stride[d] - pads + reach[d] + a->output_padding[d];
-      positive = positive && out[d] > 0;
+      positive = positive && (out[d] > 0 || (out[d] == 0 && x->sizes[0] == 0));
     } else {
       fits = fits && padded[d] >= reach[d];
       out[d] = padded[d] < reach[d] ? 0 : (padded[d] - reach[d]) / a->stride[d] + 1;

@@ -27,7 +27,8 @@ static span span_of(const rush_pool *s, int d, size_t o) {
   const ptrdiff_t n = high > low ? high - low : 0;
   ptrdiff_t end = first + (ptrdiff_t)s->kernel[d];
   if (end > size + s->padding[d]) end = size + s->padding[d];
-  return (span){n > 0 ? (size_t)(first + low * step) : 0, (size_t)n, s->dilation[d],
+  /* An empty window is behind the input, and PyTorch's index of its maximum too. */
+  return (span){(size_t)(first + low * step), (size_t)n, s->dilation[d],
                 s->count_padding ? (int64_t)(end - first) : (int64_t)n};
 }
 
@@ -74,7 +75,7 @@ RUSH_INLINE void store(float *p, f4 v, size_t left) {
 }
 
 static void max_pixel(const rush_pool *s, const window *n, const float *x, float *y) {
-  x += first_of(s, n);
+  if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
   for (size_t c = 0; c < s->channels; c += 4) {
     const size_t left = s->channels - c;
     f4 best = f4_set(-INFINITY);
@@ -90,7 +91,7 @@ static void max_pixel(const rush_pool *s, const window *n, const float *x, float
 
 /* Rows are summed by themselves first: more exact where windows are large. */
 static void avg_pixel(const rush_pool *s, const window *n, const float *x, float *y) {
-  x += first_of(s, n);
+  if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
   const f4 divisor = f4_set((float)divisor_of(s, n));
   const bool empty = n->d.n * n->h.n * n->w.n == 0;
   for (size_t c = 0; c < s->channels; c += 4) {
@@ -110,7 +111,7 @@ static void avg_pixel(const rush_pool *s, const window *n, const float *x, float
 
 /* One channel: along the row instead. */
 static void avg_single(const rush_pool *s, const window *n, const float *x, float *y) {
-  x += first_of(s, n);
+  if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
   float sum = 0;
   for (size_t d = 0; d < n->d.n; d++) {
     for (size_t h = 0; h < n->h.n; h++) {
@@ -160,13 +161,14 @@ MAX_POOL(max_i64, int64_t, INT64_MIN)
 #define AVG_POOL(name, type)                                                                                \
   static void name(const rush_pool *s, const type *x, type *y) {                                            \
     EACH_PIXEL(s, x, y, type, {                                                                             \
-      const type *first = x + first_of(s, &n);                                                              \
+      const bool any = n.d.n * n.h.n * n.w.n > 0;                                                           \
+      const type *first = any ? x + first_of(s, &n) : x;                                                              \
       for (size_t c = 0; c < s->channels; c++) {                                                            \
         type sum = 0;                                                                                       \
         for (size_t d = 0; d < n.d.n; d++)                                                                  \
           for (size_t h = 0; h < n.h.n; h++)                                                                \
             for (size_t w = 0; w < n.w.n; w++) sum += first[d * n.image + h * n.row + w * s->channels + c]; \
-        y[c] = n.d.n * n.h.n * n.w.n == 0 ? 0 : sum / (type)divisor_of(s, &n);                              \
+        y[c] = !any ? 0 : sum / (type)divisor_of(s, &n);                              \
       }                                                                                                     \
     });                                                                                                     \
   }

@@ -158,7 +158,7 @@ static rush_status check_mask(rush_call *c, const attention *a) {
   memcpy(full, a->batch, sizeof a->batch);
   full[a->rank] = a->l;
   full[a->rank + 1] = a->s;
-  RUSH_NEED(m->rank > 0 && m->rank <= a->rank + 2 &&
+  RUSH_NEED(m->rank > 1 && m->rank <= a->rank + 2 &&
                 rush_broadcast(a->rank + 2, full, m->rank, m->sizes, &rank, got) &&
                 memcmp(full, got, (size_t)rank * sizeof *got) == 0,
             "The expanded size of the attention mask must match the size of the scores. Target sizes: %s.  Tensor sizes: %s",

@@ -80,7 +80,8 @@ static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p, con
   int64_t sizes[RUSH_MAX_RANK];
   rush_tensor *out, *to, *from;
   for (int d = 0; d < x->rank; d++) sizes[d] = x->sizes[d] + p->front[d] + p->back[d];
-  RUSH_TRY(rush_new_in_format(c->heap, (rush_dtype)x->dtype, x->rank, sizes, rush_suggest_format(x), &out));
+  RUSH_TRY(rush_new_in_format(c->heap, (rush_dtype)x->dtype, x->rank, sizes,
+                              p->mode == CIRCULAR ? RUSH_FORMAT_CONTIGUOUS : rush_suggest_format(x), &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
   if (p->mode == CONSTANT && any_positive(p, x->rank)) fill(out, value);
@@ -123,9 +124,12 @@ static rush_status constant(rush_call *c, const rush_value *value) {
   const rush_tensor *x = arg_tensor(c, 0);
   padding p;
   RUSH_TRY(read(c, x, CONSTANT, &p));
-  for (int d = 0; d < x->rank; d++) {
+  const bool grows = any_positive(&p, x->rank);
+  for (int d = x->rank - p.n; d < x->rank; d++) {
+    const int64_t front = p.front[d] < 0 ? p.front[d] : 0, back = p.back[d] < 0 ? p.back[d] : 0;
     const int64_t size = x->sizes[d] + p.front[d] + p.back[d];
-    RUSH_NEED(size >= 0,
+    RUSH_NEED(x->sizes[d] + front + back >= 0, "narrow(): length must be non-negative.");
+    RUSH_NEED(size > 0 || !grows,
               "The input size %lld, plus negative padding %lld and %lld resulted in a negative output size, which is "
               "invalid. Check dimension %d of your input.",
               (long long)x->sizes[d], (long long)p.front[d], (long long)p.back[d], d);

@@ -129,6 +129,10 @@ static rush_status read_windows(rush_call *c, pooling *p, bool dilated, uint32_t
     fits = fits && out[d] > 0;
   }
   char text[RUSH_SHAPE_TEXT], more[RUSH_SHAPE_TEXT];
+  for (int d = 0; d < 3 && p->dims == 3 && !dilated; d++) {
+    RUSH_NEED(x->sizes[x->rank - 3 + d] >= k[d], "input image %s smaller than kernel size %s",
+              rush_shape_text(3, x->sizes + x->rank - 3, text), rush_shape_text(3, k, more));
+  }
   RUSH_NEED(fits, "Given input size: %s. Calculated output size: %s. Output size is too small",
             rush_shape_text(x->rank, x->sizes, text), rush_shape_text(p->dims, out, more));
   RUSH_TRY(open(c, p));
@@ -143,7 +147,8 @@ static rush_status read_windows(rush_call *c, pooling *p, bool dilated, uint32_t
   return RUSH_OK;
 }
 
-static rush_status read_adaptive(rush_call *c, pooling *p, const char *name) {
+/* The last `full` dimensions must not be empty. */
+static rush_status read_adaptive(rush_call *c, pooling *p, const char *name, int full) {
   const rush_tensor *x = arg_tensor(c, 0);
   int64_t out[RUSH_MAX_RANK];
   int n;
@@ -152,7 +157,7 @@ static rush_status read_adaptive(rush_call *c, pooling *p, const char *name) {
   RUSH_NEED(n == p->dims, "%s%dd: output_size must be %d", name, p->dims, p->dims);
   RUSH_NEED(x->rank == p->dims + 1 || x->rank == p->dims + 2, "%s%dd(): Expected %dD or %dD tensor, but got %s", name,
             p->dims, p->dims + 1, p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
-  for (int d = x->rank - p->dims; d < x->rank; d++) {
+  for (int d = x->rank - full; d < x->rank; d++) {
     RUSH_NEED(x->sizes[d] > 0,
               "%s%dd(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with "
               "dimension %d being empty",
@@ -197,7 +202,7 @@ RUSH_OP(adaptive_max_pool) {
   pooling p = {.dims = dims_of(c)};
   const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;
   RUSH_NEED(rush_is_float(dtype), "\"adaptive_max_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word((int)dtype));
-  RUSH_TRY(read_adaptive(c, &p, "adaptive_max_pool"));
+  RUSH_TRY(read_adaptive(c, &p, "adaptive_max_pool", arg_tensor(c, 0)->rank - 1));
   rush_status st = run_max(c, &p, true);
   rush_tensor_drop(c->heap, p.x);
   return st;
@@ -232,7 +237,7 @@ RUSH_OP(adaptive_avg_pool) {
   pooling p = {.dims = dims_of(c)};
   const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;
   RUSH_NEED(rush_is_float(dtype), "\"adaptive_avg_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word((int)dtype));
-  RUSH_TRY(read_adaptive(c, &p, "adaptive_avg_pool"));
+  RUSH_TRY(read_adaptive(c, &p, "adaptive_avg_pool", p.dims));
   rush_status st = run_avg(c, &p);
   rush_tensor_drop(c->heap, p.x);
   return st;

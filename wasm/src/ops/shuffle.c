@@ -72,8 +72,10 @@ static rush_status pixels(rush_call *c, bool shuffle) {
     to[2] = last[2] / r;
   }
   rush_tensor *out;
+  if (!shuffle && x->numel == 0) memcpy(sizes, x->sizes, sizeof x->sizes); /* as PyTorch */
   RUSH_TRY(rush_new_in_format(c->heap, (rush_dtype)x->dtype, x->rank, sizes, rush_suggest_format(x), &out));
   ret_tensor(c, 0, out);
+  if (out->numel == 0) return RUSH_OK;
   const int n = pixel_views(shuffle ? x : out, shuffle ? out : x, r, sizes, of_deep, of_wide);
   return copy_between(c, out, x, n, sizes, shuffle ? of_wide : of_deep, shuffle ? of_deep : of_wide);
 }

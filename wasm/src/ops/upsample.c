@@ -65,8 +65,9 @@ static void cubic_axis(const sampling *s, rush_resample_axis *a, double step, bo
   for (size_t o = 0; o < a->out; o++) {
     const double at = s->align ? rounded(single, step * (double)o)
                                : rounded(single, rounded(single, step * ((double)o + 0.5)) - 0.5);
-    double low = floor(at), part = rounded(single, at - low);
+    double low = floor(at);
     if (low > (double)(a->in - 1)) low = (double)(a->in - 1);
+    double part = rounded(single, at - low);
     part = part < 0 ? 0 : part > 1 ? 1 : part;
     cubic_weights(part, a->weight + 4 * o);
     for (int i = 0; i < 4; i++) {
@@ -77,8 +78,18 @@ static void cubic_axis(const sampling *s, rush_resample_axis *a, double step, bo
 }
 
 static void fill_axis(const sampling *s, int d, rush_resample_axis *a, bool single) {
-  if (a->n == 1 && (a->in == a->out)) { /* PyTorch takes the pixel itself, whatever the scale says */
-    for (size_t o = 0; o < a->out; o++) a->index[o] = (int32_t)o, a->weight[o] = 1;
+  /* Where PyTorch takes the pixel itself, whatever the scale says. */
+  const bool plain = s->mode == NEAREST && s->dims == 2;
+  if (a->in == a->out && (a->in == 1 || plain || s->mode == LINEAR)) {
+    memset(a->weight, 0, a->out * (size_t)a->n * sizeof *a->weight);
+    for (size_t o = 0, i = 0; o < a->out; o++, i += (size_t)a->n) {
+      for (size_t t = 0; t < (size_t)a->n; t++) a->index[i + t] = (int32_t)o;
+      a->weight[i] = 1;
+    }
+    return;
+  }
+  if (plain && a->out == 2 * a->in) {
+    for (size_t o = 0; o < a->out; o++) a->index[o] = (int32_t)(o / 2), a->weight[o] = 1;
     return;
   }
   const double step = step_of(s, d, (int64_t)a->in, (int64_t)a->out, single);
@@ -100,7 +111,8 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
   for (int d = 0; d < 3; d++) {
     const int from = d + s->dims - 3;
     axes[d] = (rush_resample_axis){.in = 1, .out = 1, .n = 1};
-    if (from >= 0) axes[d] = (rush_resample_axis){(size_t)x->sizes[2 + from], (size_t)s->out[from], taps, NULL, NULL};
+    if (from >= 0 && (x->sizes[2 + from] > 1 || s->out[from] > 1))
+      axes[d] = (rush_resample_axis){(size_t)x->sizes[2 + from], (size_t)s->out[from], taps, NULL, NULL};
     positions += axes[d].out * (size_t)axes[d].n;
   }
   /* Positions are fewer than elements of the result, but for the taps; the sum cannot overflow what the result did not. */
