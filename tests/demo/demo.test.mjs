@@ -79,6 +79,22 @@ for width, height in ${JSON.stringify(shapes)}:
 
 // ---- what comes out
 
+for (const folder of ['01-image-classifier', '02-semantic-search']) {
+  test(`${folder} agrees with PyTorch in the native runtime`, () => {
+    const code = `import json, sys, numpy, torch, rushlight
+folder = sys.argv[1]
+manifest = json.load(open(folder + '/manifest.json'))
+session = rushlight.load(folder + '/' + manifest['file'])
+tensor = lambda file: torch.from_numpy(numpy.load(folder + '/' + file))
+for case in manifest['cases']:
+    outputs = session.run({name: tensor(file) for name, file in case['inputs'].items()})
+    assert outputs.keys() == case['outputs'].keys()
+    for name, file in case['outputs'].items():
+        torch.testing.assert_close(outputs[name], tensor(file), rtol=1e-4, atol=1e-5, msg=lambda m: case['name'] + ': ' + m)`;
+    execFileSync('python3', ['-c', code, fileURLToPath(new URL(`build/demo/${folder}`, TOP))], { encoding: 'utf8' });
+  });
+}
+
 /** @type {[string, string, string | undefined][]} */
 const hosts = [['this Node', process.execPath, undefined]];
 if (process.env.RUSH_NODE_CURRENT) {
