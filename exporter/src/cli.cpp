@@ -81,7 +81,8 @@ InputSpec parse_input(const std::string &all) {
     spec.is_tensor = true;
     for (const std::string &size : split(parts[0], 'x')) {
       const bool word = !size.empty() && size.find_first_of("0123456789.+-") == std::string::npos;
-      spec.is_tensor &= is_size(size) || (word && parts[0].find_first_of("x0123456789") != std::string::npos) ||
+      spec.is_tensor &= is_size(size) ||
+                        (word && parts[0].find_first_of("x0123456789") != std::string::npos) ||
                         (word && size.size() == 1);
       spec.sizes.push_back(is_size(size) ? std::stoll(size) : -1);
     }
@@ -101,7 +102,20 @@ InputSpec parse_input(const std::string &all) {
 }
 
 CommandLine parse_command_line(int argc, char **argv) {
-  enum { INPUT = 256, OUTPUT_NAMES, METHOD, LIBRARY, TRAIN, MISSING, NO_VERIFY, NO_VECTORS, NO_SOURCE, DUMP, JSON, WEIGHTS };
+  enum {
+    INPUT = 256,
+    OUTPUT_NAMES,
+    METHOD,
+    LIBRARY,
+    TRAIN,
+    MISSING,
+    NO_VERIFY,
+    NO_VECTORS,
+    NO_SOURCE,
+    DUMP,
+    JSON,
+    WEIGHTS
+  };
   static const option options[] = {{"output", required_argument, nullptr, 'o'},
                                    {"input", required_argument, nullptr, INPUT},
                                    {"output-names", required_argument, nullptr, OUTPUT_NAMES},
@@ -122,23 +136,54 @@ CommandLine parse_command_line(int argc, char **argv) {
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "o:h", options, nullptr)) != -1;) {
     switch (c) {
-      case 'o': out.options.path = optarg; break;
-      case INPUT: out.options.inputs.push_back(parse_input(optarg)); break;
-      case OUTPUT_NAMES: out.options.output_names = split(optarg, ','); break;
-      case METHOD: out.methods.push_back(optarg); break;
-      case LIBRARY: out.libraries.push_back(optarg); break;
-      case TRAIN: out.train = true; break;
-      case MISSING: out.options.allow_missing = true; break;
-      case NO_VERIFY: out.options.verify = false; break;
-      case NO_VECTORS: out.options.test_vectors = false; break;
-      case NO_SOURCE: out.sources = false; break;
-      case DUMP: out.options.dump_after = optarg; break;
-      case JSON: out.json = true; break;
-      case WEIGHTS: out.weights = optarg; break;
-      case 'h': out.command = "help"; return out;
-      case 'V': out.command = "version"; return out;
+      case 'o':
+        out.options.path = optarg;
+        break;
+      case INPUT:
+        out.options.inputs.push_back(parse_input(optarg));
+        break;
+      case OUTPUT_NAMES:
+        out.options.output_names = split(optarg, ',');
+        break;
+      case METHOD:
+        out.methods.push_back(optarg);
+        break;
+      case LIBRARY:
+        out.libraries.push_back(optarg);
+        break;
+      case TRAIN:
+        out.train = true;
+        break;
+      case MISSING:
+        out.options.allow_missing = true;
+        break;
+      case NO_VERIFY:
+        out.options.verify = false;
+        break;
+      case NO_VECTORS:
+        out.options.test_vectors = false;
+        break;
+      case NO_SOURCE:
+        out.sources = false;
+        break;
+      case DUMP:
+        out.options.dump_after = optarg;
+        break;
+      case JSON:
+        out.json = true;
+        break;
+      case WEIGHTS:
+        out.weights = optarg;
+        break;
+      case 'h':
+        out.command = "help";
+        return out;
+      case 'V':
+        out.command = "version";
+        return out;
       default:
-        throw UsageError(std::string("the option ") + argv[optind - 1] + " is unknown or lacks its value");
+        throw UsageError(std::string("the option ") + argv[optind - 1] +
+                         " is unknown or lacks its value");
     }
   }
   if (optind >= argc) throw UsageError("no command is given");

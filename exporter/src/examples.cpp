@@ -34,18 +34,24 @@ Const typed(const std::string &text, const Port &port) {
   char *end = nullptr;
   Const c;
   switch (type->kind) {
-    case RUSH_TYPE_INT: c = const_int(std::strtoll(text.c_str(), &end, 10)); break;
-    case RUSH_TYPE_FLOAT: c = const_float(std::strtod(text.c_str(), &end)); break;
-    case RUSH_TYPE_STR: return const_str(text);
+    case RUSH_TYPE_INT:
+      c = const_int(std::strtoll(text.c_str(), &end, 10));
+      break;
+    case RUSH_TYPE_FLOAT:
+      c = const_float(std::strtod(text.c_str(), &end));
+      break;
+    case RUSH_TYPE_STR:
+      return const_str(text);
     case RUSH_TYPE_BOOL:
       if (text == "True" || text == "true" || text == "1") return const_bool(true);
       if (text == "False" || text == "false" || text == "0") return const_bool(false);
       break;
-    default: break;
+    default:
+      break;
   }
   if (!end || *end || text.empty())
-    throw std::invalid_argument("'" + text + "' does not fit the input '" + port.name + "' of type " +
-                                to_string(*port.type));
+    throw std::invalid_argument("'" + text + "' does not fit the input '" + port.name +
+                                "' of type " + to_string(*port.type));
   return c;
 }
 
@@ -76,7 +82,8 @@ std::vector<const InputSpec *> in_order(const Method &m, const std::vector<Input
     if (at >= m.inputs.size()) {
       std::string known;
       for (const Port &p : m.inputs) known += (known.empty() ? "" : ", ") + p.name;
-      throw std::invalid_argument("there is no input '" + (spec.name.empty() ? std::to_string(at + 1) : spec.name) +
+      throw std::invalid_argument("there is no input '" +
+                                  (spec.name.empty() ? std::to_string(at + 1) : spec.name) +
                                   "'; the model's inputs are " + (known.empty() ? "none" : known));
     }
     if (out[at]) throw std::invalid_argument("input '" + m.inputs[at].name + "' is given twice");
@@ -115,7 +122,8 @@ std::vector<std::vector<int64_t>> dynamic_of(const Method &m, const std::vector<
     const int64_t rank = at < args.size() && args[at].tensor.defined() ? args[at].tensor.dim() : 0;
     for (int64_t d : dims) {
       if (d < -rank || d >= rank)
-        throw std::invalid_argument("dynamic_shapes: '" + name + "' has no dimension " + std::to_string(d));
+        throw std::invalid_argument("dynamic_shapes: '" + name + "' has no dimension " +
+                                    std::to_string(d));
       out[at].push_back(d < 0 ? d + rank : d);
     }
   }
@@ -212,7 +220,8 @@ std::vector<Example> examples_of(const Program &program, const ExportOptions &op
   const std::vector<const InputSpec *> specs = in_order(m, options.inputs);
   bool unknown = false;
   for (const InputSpec *spec : specs)
-    for (int64_t n : spec && spec->is_tensor ? spec->sizes : std::vector<int64_t>()) unknown |= n < 0;
+    for (int64_t n : spec && spec->is_tensor ? spec->sizes : std::vector<int64_t>())
+      unknown |= n < 0;
   for (int64_t size = 2; size <= (unknown ? 3 : 2); size++) {  // two sizes where one is unknown
     Example e;
     e.method = m.name;
@@ -220,7 +229,8 @@ std::vector<Example> examples_of(const Program &program, const ExportOptions &op
       if (!specs[i] && !m.inputs[i].initial)
         throw std::invalid_argument("input '" + m.inputs[i].name + "' is missing: give --input " +
                                     m.inputs[i].name + "=...");
-      e.args.push_back(specs[i] ? made_up(*specs[i], m.inputs[i], size, kSeed + i) : *m.inputs[i].initial);
+      e.args.push_back(specs[i] ? made_up(*specs[i], m.inputs[i], size, kSeed + i)
+                                : *m.inputs[i].initial);
     }
     out.push_back(std::move(e));
   }

@@ -1,4 +1,5 @@
-// Example calls: what they are made from, what they tell of inputs and outputs, and as test vectors.
+// Example calls: what they are made from, what they tell of inputs and outputs, and as test
+// vectors.
 #pragma once
 
 #include "export.h"
@@ -19,8 +20,8 @@ void give_hints(Program &program, const std::vector<Example> &examples);
 // Fills in what is expected, where it is not given.
 void answer(std::vector<Example> *examples, const Reference &reference);
 
-// Stores examples as test vectors: those that ask for it as they are, the others with made-up inputs
-// of the same kind. Leaves out what PyTorch answers differently twice, and large outputs.
+// Stores examples as test vectors: those that ask for it as they are, the others with made-up
+// inputs of the same kind. Leaves out what PyTorch answers differently twice, and large outputs.
 void add_tests(Program &program, const std::vector<Example> &examples, const ExportOptions &options,
                const Reference &reference, std::vector<std::string> *warnings);
 

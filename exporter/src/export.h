@@ -23,13 +23,13 @@ struct Example {
 
 // An input as the command line gives it.
 struct InputSpec {
-  std::string name;                 // "" where not named
-  std::optional<Const> value;       // a given tensor or number, or
+  std::string name;            // "" where not named
+  std::optional<Const> value;  // a given tensor or number, or
   at::ScalarType dtype = at::kFloat;
-  std::vector<int64_t> sizes;       // -1: unknown
+  std::vector<int64_t> sizes;  // -1: unknown
   double lo = -1, hi = 1;
-  std::string text;                 // as typed: the value of an input that is no tensor
-  bool is_tensor = true;            // `text` describes one
+  std::string text;       // as typed: the value of an input that is no tensor
+  bool is_tensor = true;  // `text` describes one
 };
 
 // Answers as PyTorch does, from the model's first state. Throws what PyTorch throws.
@@ -64,7 +64,7 @@ struct Report {
   std::vector<std::string> state;            // attributes that the program writes
   uint64_t file_bytes = 0, weights_bytes = 0;
   size_t test_vectors = 0;
-  size_t verified = 0;  // examples compared; 0: not verified
+  size_t verified = 0;       // examples compared; 0: not verified
   std::string not_verified;  // why
   double max_abs = 0, max_rel = 0;
 };

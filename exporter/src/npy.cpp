@@ -47,7 +47,8 @@ at::Tensor read_npy(const std::string &path) {
   for (std::sregex_iterator it(text.begin(), text.end(), digits), end; it != end; ++it)
     sizes.push_back(std::stoll(it->str()));
   const bool fortran = order[1] == "True";
-  std::vector<int64_t> stored = fortran ? std::vector<int64_t>(sizes.rbegin(), sizes.rend()) : sizes;
+  std::vector<int64_t> stored =
+      fortran ? std::vector<int64_t>(sizes.rbegin(), sizes.rend()) : sizes;
   size_t bytes = c10::elementSize(found->dtype);
   for (int64_t n : sizes) bytes *= static_cast<size_t>(n);
   if (file.size() - start < bytes) throw bad("it is cut short");

@@ -58,7 +58,9 @@ Const from_python(py::handle value) {
   return c;
 }
 
-py::object to_python(const Const &value) { return torch::jit::toPyObject(to_ivalue(value)); }
+py::object to_python(const Const &value) {
+  return torch::jit::toPyObject(to_ivalue(value));
+}
 
 // ---- Export
 
@@ -113,7 +115,8 @@ Example example_of(const py::dict &from, const Target &target) {
   }
   out.args = snapshot(out.args);
   if (from.contains("expected"))
-    out.expected = snapshot({detached(value_of(from["expected"], schema.returns().at(0).type()))})[0];
+    out.expected =
+        snapshot({detached(value_of(from["expected"], schema.returns().at(0).type()))})[0];
   out.rtol = from["rtol"].cast<double>();
   out.atol = from["atol"].cast<double>();
   out.store = from["store"].cast<bool>();
@@ -180,7 +183,8 @@ py::dict export_model(py::object object, const py::dict &settings, const py::lis
   options.dump_after = option<std::string>(settings, "dump_after");
   options.dump = [](const std::string &text) { py::print(text); };
   for (auto item : settings["dynamic"].cast<py::dict>())
-    options.dynamic.emplace_back(item.first.cast<std::string>(), item.second.cast<std::vector<int64_t>>());
+    options.dynamic.emplace_back(item.first.cast<std::string>(),
+                                 item.second.cast<std::vector<int64_t>>());
   for (const std::string &spec : option<std::vector<std::string>>(settings, "inputs"))
     options.inputs.push_back(parse_input(spec));
   for (py::handle e : examples) options.examples.push_back(example_of(e.cast<py::dict>(), target));
@@ -224,7 +228,8 @@ std::vector<std::string> pass_names() {
 // ---- Sessions
 
 std::unique_ptr<NativeSession> open_session(py::object from) {
-  if (py::isinstance<py::bytes>(from)) return std::make_unique<NativeSession>(from.cast<std::string>());
+  if (py::isinstance<py::bytes>(from))
+    return std::make_unique<NativeSession>(from.cast<std::string>());
   return NativeSession::open(py::str(from).cast<std::string>());
 }
 
@@ -241,7 +246,8 @@ py::object run_session(NativeSession &session, const std::string &method, const 
 }
 
 template <class Count, class Name>
-std::vector<std::string> port_names(const NativeSession &s, const std::string &method, Count count, Name name) {
+std::vector<std::string> port_names(const NativeSession &s, const std::string &method, Count count,
+                                    Name name) {
   const size_t m = s.method(method);
   std::vector<std::string> out;
   for (size_t i = 0; i < count(s.model(), m); i++) out.emplace_back(name(s.model(), m, i));

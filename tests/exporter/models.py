@@ -151,3 +151,23 @@ def unknown_operators(x: torch.Tensor) -> torch.Tensor:
     y = torch.linalg.eigvalsh(x)
     z = torch.linalg.eigvalsh(x + 1)
     return torch.special.zeta(y, z)
+
+
+class WithoutGradients(nn.Module):
+    def forward(self, x):
+        with torch.no_grad():
+            y = x * 2
+        return y + 1
+
+
+@torch.jit.script
+class Pair:
+    def __init__(self, a: torch.Tensor):
+        self.a = a
+
+
+def makes_an_object(x: torch.Tensor, n: int) -> torch.Tensor:
+    p = Pair(x)
+    if n > 0:
+        p.a = x + 1
+    return p.a

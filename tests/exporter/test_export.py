@@ -189,6 +189,23 @@ def test_a_size_that_was_baked_in_is_found(out):
         rushlight.export(f, torch.zeros(2, 4), out, dynamic_shapes={"x": {0: "N"}})
 
 
+def test_no_grad_changes_nothing(out):
+    report = rushlight.export(torch.jit.script(models.WithoutGradients()), torch.rand(3), out)
+    assert report.verified == 1 and set(report.ops) == {"aten::mul.Scalar", "aten::add.Scalar"}
+
+
+def test_objects_of_the_program_are_refused_by_name(out):
+    with pytest.raises(rushlight.RushlightError, match=r"(?s)lacks \d operators.*prim::CreateObject, 1 time, at .*models.py"):
+        rushlight.export(torch.jit.script(models.makes_an_object), None, out)
+
+
+def test_a_dtype_that_the_runtime_lacks_is_refused(out, tmp_path):
+    model = torch.jit.script(models.Mlp().half())
+    with pytest.raises(rushlight.RushlightError, match="the runtime refuses the exported model: .*float16"):
+        rushlight.export(model, None, out)
+    assert files(tmp_path) == []
+
+
 def test_sessions_refuse_what_does_not_fit(out):
     rushlight.export(models.Mlp(), torch.rand(2, 4), out)
     session = rushlight.load(out)

@@ -1,7 +1,7 @@
 // A libtorch graph, already frozen and inlined, as our own.
-#include <unordered_map>
-
 #include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
@@ -80,10 +80,25 @@ class Converter {
 
   void node(const jit::Node &n, Block *to) {
     switch (n.kind()) {
-      case prim::Constant: return constant(n);
-      case prim::GetAttr: return get_attr(n, to);
-      case prim::SetAttr: return set_attr(n, to);
-      default: break;
+      case prim::Constant:
+        return constant(n);
+      case prim::GetAttr:
+        return get_attr(n, to);
+      case prim::SetAttr:
+        return set_attr(n, to);
+      case prim::CreateObject:
+        if (is_grad_mode(n.output()->type())) {
+          grad_modes_.insert(n.output());
+          return;
+        }
+        break;
+      case prim::Enter:
+      case prim::Exit:
+        if (!grad_modes_.count(n.inputs()[0])) break;
+        values_[n.output()] = graph_->constant(const_none());
+        return;
+      default:
+        break;
     }
     Node *out = append(n, to, name(n));
     for (const jit::Value *v : n.inputs()) out->add_input(value(v));
@@ -104,14 +119,19 @@ class Converter {
       values_[v] = out->add_output(from_c10(v->type()), name_of(v));
   }
 
+  // `with torch.no_grad():` changes no answer: there are no gradients here.
+  static bool is_grad_mode(const c10::TypePtr &type) {
+    return type->annotation_str().find("torch.autograd.grad_mode.") != std::string::npos;
+  }
+
   static std::string name(const jit::Node &n) {
     if (const c10::FunctionSchema *schema = n.maybeSchema())
       return c10::toString(schema->operator_name());
     return n.kind().toQualString();
   }
 
-  // prim::isinstance keeps its types beside its arguments; here an empty list whose items would be a
-  // tuple of these types.
+  // prim::isinstance keeps its types beside its arguments; here an empty list whose items would be
+  // a tuple of these types.
   static Const asked_types(const jit::Node &n) {
     std::vector<TypeRef> types;
     for (const auto &t : n.tys(attr::types)) types.push_back(from_c10(t));
@@ -139,7 +159,8 @@ class Converter {
     values_[n.output()] = v;
   }
 
-  // The name in the state dict; for folded weights what freezing calls them ("self.conv.weight...").
+  // The name in the state dict; for folded weights what freezing calls them
+  // ("self.conv.weight...").
   void name_tensors(Const *c, const std::string &debug_name) {
     if (c->is_tensor()) {
       c->tensor = c->tensor.detach();
@@ -158,7 +179,6 @@ class Converter {
 
   size_t slot_of(const jit::Node &n) {
     const c10::IValue *object = this->object(n.inputs()[0]);
-    if (!object) refuse(n, "attribute '" + n.s(attr::name) + "' of an object made by the program");
     const auto obj = object->toObject();
     const std::string attribute = n.s(attr::name);
     const std::string key =
@@ -176,7 +196,25 @@ class Converter {
     return context_.slots[key] = context_.program->attributes.size() - 1;
   }
 
+  // An attribute of an object that the program makes: a node like any other, its name an argument.
+  bool attribute_of_made_object(const jit::Node &n, Block *to) {
+    if (object(n.inputs()[0])) return false;
+    const bool grad_mode = grad_modes_.count(n.inputs()[0]) != 0;
+    if (grad_mode) {
+      for (const jit::Value *v : n.outputs()) values_[v] = graph_->constant(const_bool(false));
+      return true;
+    }
+    Node *out = append(n, to, n.kind().toQualString());
+    out->add_input(value(n.inputs()[0]));
+    out->add_input(graph_->constant(const_str(n.s(attr::name))));
+    for (size_t i = 1; i < n.inputs().size(); i++) out->add_input(value(n.inputs()[i]));
+    for (const jit::Value *v : n.outputs())
+      values_[v] = out->add_output(from_c10(v->type()), name_of(v));
+    return true;
+  }
+
   void get_attr(const jit::Node &n, Block *to) {
+    if (attribute_of_made_object(n, to)) return;
     const c10::IValue *object = this->object(n.inputs()[0]);
     if (object && n.output()->type()->cast<c10::ClassType>()) {
       const auto obj = object->toObject();
@@ -194,6 +232,7 @@ class Converter {
   }
 
   void set_attr(const jit::Node &n, Block *to) {
+    if (attribute_of_made_object(n, to)) return;
     Value *slot = graph_->constant(const_int(static_cast<int64_t>(slot_of(n))));
     Value *given = value(n.inputs()[1]);
     Node *out = append(n, to, "rush::set_attr");
@@ -205,7 +244,8 @@ class Converter {
   ConvertContext &context_;
   Graph *graph_ = nullptr;
   std::unordered_map<const jit::Value *, Value *> values_;
-  std::unordered_map<const jit::Value *, c10::IValue> objects_;
+  std::unordered_map<const jit::Value *, c10::IValue> objects_;  // modules
+  std::unordered_set<const jit::Value *> grad_modes_;
 };
 
 }  // namespace

@@ -36,17 +36,20 @@ std::vector<Frame> traced_frames(const std::string &text) {
     if (end == std::string::npos) end = text.size();
     const std::string line = text.substr(from, end - from);
     from = end + 1;
-    size_t close = line.rfind("): "), open = close == std::string::npos ? close : line.rfind('(', close);
+    size_t close = line.rfind("): "),
+           open = close == std::string::npos ? close : line.rfind('(', close);
     if (open == std::string::npos || open + 1 == close) return out;
     const std::string digits = line.substr(open + 1, close - open - 1);
-    if (digits.find_first_not_of("0123456789") != std::string::npos || digits.size() > 9) return out;
-    out.push_back({line.substr(0, open), line.substr(close + 3),
-                   static_cast<uint32_t>(std::stoul(digits))});
+    if (digits.find_first_not_of("0123456789") != std::string::npos || digits.size() > 9)
+      return out;
+    out.push_back(
+        {line.substr(0, open), line.substr(close + 3), static_cast<uint32_t>(std::stoul(digits))});
   }
   return out;
 }
 
-void add_frames(torch::jit::SourceRange range, const std::string &function, std::vector<Frame> *out) {
+void add_frames(torch::jit::SourceRange range, const std::string &function,
+                std::vector<Frame> *out) {
   if (!range.source()) return;
   if (auto original = range.findSourceRangeThatGenerated()) range = *original;
   std::vector<Frame> traced = traced_frames(range.source()->text_str().str());
@@ -59,7 +62,8 @@ void add_frames(torch::jit::SourceRange range, const std::string &function, std:
   }
 }
 
-// Outermost call first. Freezing may have freed the functions themselves: only their names are safe.
+// Outermost call first. Freezing may have freed the functions themselves: only their names are
+// safe.
 std::vector<torch::jit::InlinedCallStackPtr> calls_of(torch::jit::Node &node) {
   std::vector<torch::jit::InlinedCallStackPtr> out;
   for (auto at = node.callstack(); at; at = (*at)->callee()) out.push_back(*at);
@@ -106,9 +110,11 @@ Source source_of(const torch::jit::Node &const_node) {
   auto &node = const_cast<torch::jit::Node &>(const_node);  // scope() and callstack() are not const
   std::vector<Frame> frames;                                // innermost first
   const auto calls = calls_of(node);
-  add_frames(node.sourceRange(), calls.empty() ? "forward" : calls.back()->function_name(), &frames);
+  add_frames(node.sourceRange(), calls.empty() ? "forward" : calls.back()->function_name(),
+             &frames);
   for (size_t i = calls.size(); i-- > 0;)
-    add_frames(calls[i]->source_range(), i > 0 ? calls[i - 1]->function_name() : "forward", &frames);
+    add_frames(calls[i]->source_range(), i > 0 ? calls[i - 1]->function_name() : "forward",
+               &frames);
   Source out;
   out.module = module_path(calls);
   if (frames.empty()) return out;

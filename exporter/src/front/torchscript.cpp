@@ -25,7 +25,9 @@ namespace rush {
 
 namespace jit = torch::jit;
 
-void prepare_torchscript() { jit::setTensorExprFuserEnabled(false); }
+void prepare_torchscript() {
+  jit::setTensorExprFuserEnabled(false);
+}
 
 jit::Module load_torchscript(const std::string &path) {
   try {
@@ -33,12 +35,12 @@ jit::Module load_torchscript(const std::string &path) {
   } catch (const c10::Error &e) {
     const std::string what = e.what_without_backtrace();
     std::smatch op;
-    if (std::regex_search(what, op, std::regex("Unknown (?:builtin )?op(?:erator)?:? '?([\\w:.]+)")))
+    if (std::regex_search(what, op, std::regex("Unknown (?:builtin )?op(?:erator)?:? '?([\\w:]+)")))
       throw std::invalid_argument(path + " uses the operator " + op[1].str() +
                                   ", which this torch does not have: pass the library that "
                                   "registers it with --load-library");
-    throw std::invalid_argument(path + " is not a TorchScript file: " +
-                                what.substr(0, what.find('\n')));
+    throw std::invalid_argument(path +
+                                " is not a TorchScript file: " + what.substr(0, what.find('\n')));
   }
 }
 
@@ -142,7 +144,8 @@ void drop_sources(Program *program) {
 }
 
 void add_method(Program *program, const std::string &name, const jit::Graph &graph,
-                const c10::FunctionSchema &schema, const jit::Module *self, ConvertContext &context) {
+                const c10::FunctionSchema &schema, const jit::Module *self,
+                ConvertContext &context) {
   Method m;
   m.name = name;
   m.inputs = inputs_of(schema, self ? 1 : 0);

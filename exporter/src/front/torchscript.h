@@ -26,8 +26,8 @@ Program from_function(torch::jit::Function &function, const TorchScriptOptions &
 // Loads a .pt file saved by tracing or scripting. Runs code of that file: trusted input only.
 torch::jit::Module load_torchscript(const std::string &path);
 
-// PyTorch's settings that a reference run needs: no tensor-expression fuser (its code generation does
-// not end on some graphs).
+// PyTorch's settings that a reference run needs: no tensor-expression fuser (its code generation
+// does not end on some graphs).
 void prepare_torchscript();
 
 }  // namespace rush

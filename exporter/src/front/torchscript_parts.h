@@ -41,8 +41,8 @@ class TensorNames {
 struct ConvertContext {
   const TensorNames *names;
   bool sources;
-  Program *program;                         // gets attributes
-  std::map<std::string, size_t> slots;      // "object address/attribute name"
+  Program *program;                           // gets attributes
+  std::map<std::string, size_t> slots;        // "object address/attribute name"
   std::map<const void *, std::string> paths;  // of module objects
 };
 

@@ -18,11 +18,11 @@ struct DtypeText {
   const char *name;
   size_t bytes;
 };
-constexpr DtypeText kDtypes[] = {
-    {RUSH_UINT8, "U8", 1},    {RUSH_INT8, "I8", 1},     {RUSH_INT16, "I16", 2},
-    {RUSH_INT32, "I32", 4},   {RUSH_INT64, "I64", 8},   {RUSH_FLOAT16, "F16", 2},
-    {RUSH_FLOAT32, "F32", 4}, {RUSH_FLOAT64, "F64", 8}, {RUSH_BOOL, "BOOL", 1},
-    {RUSH_BFLOAT16, "BF16", 2}};
+constexpr DtypeText kDtypes[] = {{RUSH_UINT8, "U8", 1},    {RUSH_INT8, "I8", 1},
+                                 {RUSH_INT16, "I16", 2},   {RUSH_INT32, "I32", 4},
+                                 {RUSH_INT64, "I64", 8},   {RUSH_FLOAT16, "F16", 2},
+                                 {RUSH_FLOAT32, "F32", 4}, {RUSH_FLOAT64, "F64", 8},
+                                 {RUSH_BOOL, "BOOL", 1},   {RUSH_BFLOAT16, "BF16", 2}};
 
 const DtypeText &text_of(rush_dtype dtype) {
   for (const DtypeText &row : kDtypes)
@@ -66,13 +66,15 @@ void write_safetensors(const std::string &model_path, const std::string &out_pat
   std::map<std::string, std::pair<std::string, std::string>> tensors;  // name: JSON, bytes
   for (size_t i = 0; i < rush_model_weight_count(session.model()); i++) {
     rush_weight_info w;
-    // A tensor without storage only describes a random input; one without a name is of a test vector.
+    // A tensor without storage only describes a random input; one without a name is of a test
+    // vector.
     if (rush_model_weight(session.ctx(), session.model(), i, &w) != RUSH_OK) continue;
     if (!w.name || !*w.name) continue;
     const DtypeText &dtype = text_of(w.dtype);
     std::string shape;
     for (int d = 0; d < w.rank; d++) shape += (d ? "," : "") + std::to_string(w.sizes[d]);
-    const std::string json = std::string("{\"dtype\":\"") + dtype.name + "\",\"shape\":[" + shape + "]";
+    const std::string json =
+        std::string("{\"dtype\":\"") + dtype.name + "\",\"shape\":[" + shape + "]";
     const std::string bytes = gather(file, w, dtype.bytes);
     std::string name = w.name;
     for (int n = 1; tensors.count(name) && tensors[name] != std::make_pair(json, bytes); n++)
@@ -83,8 +85,9 @@ void write_safetensors(const std::string &model_path, const std::string &out_pat
   size_t at = 0;
   for (const auto &[name, tensor] : tensors) {
     const auto &[json, bytes] = tensor;
-    header += (header.size() > 1 ? "," : "") + json_string(name) + ":" + json + ",\"data_offsets\":[" +
-              std::to_string(at) + "," + std::to_string(at + bytes.size()) + "]}";
+    header += (header.size() > 1 ? "," : "") + json_string(name) + ":" + json +
+              ",\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(at + bytes.size()) +
+              "]}";
     at += bytes.size();
   }
   header += "}";

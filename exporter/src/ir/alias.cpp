@@ -12,9 +12,10 @@ namespace {
 // Operators without a schema, or whose schema does not say it, that hand on what they are given.
 bool hands_on(const std::string &op) {
   static const std::unordered_set<std::string> ops = {
-      "prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::ListUnpack",
-      "prim::TupleUnpack",   "prim::TupleIndex",     "prim::TupleSlice",    "prim::unchecked_cast",
-      "prim::unchecked_unwrap_optional",             "aten::dropout"};
+      "prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct",
+      "prim::ListUnpack",    "prim::TupleUnpack",    "prim::TupleIndex",
+      "prim::TupleSlice",    "prim::unchecked_cast", "prim::unchecked_unwrap_optional",
+      "aten::dropout"};
   return ops.count(op) != 0;
 }
 bool only_reads(const std::string &op) {
@@ -118,7 +119,7 @@ bool has_side_effects(const Node &node) {
     return node.op == "prim::ListUnpack";
   }
   const Schema *schema = schema_of(node.op);
-  if (!schema || !schema->trusted || schema->random) return true;
+  if (!schema || !schema->trusted || schema->random || node.outputs.empty()) return true;
   if (writes_unsaid(node, 3) && node.inputs.size() > 3) return true;
   return writes(*schema);
 }

@@ -6,7 +6,9 @@
 
 namespace rush {
 
-Const const_none() { return {}; }
+Const const_none() {
+  return {};
+}
 
 Const const_int(int64_t value) {
   Const c;
@@ -61,17 +63,26 @@ Const const_ints(const std::vector<int64_t> &values) {
 TypeRef type_of(const Const &value) {
   switch (value.kind) {
     case RUSH_CONST_TENSOR:
-    case RUSH_CONST_RANDOM: return tensor_type();
-    case RUSH_CONST_INT: return make_type(RUSH_TYPE_INT);
-    case RUSH_CONST_FLOAT: return make_type(RUSH_TYPE_FLOAT);
-    case RUSH_CONST_BOOL: return make_type(RUSH_TYPE_BOOL);
-    case RUSH_CONST_COMPLEX: return make_type(RUSH_TYPE_COMPLEX);
-    case RUSH_CONST_STR: return make_type(RUSH_TYPE_STR);
-    case RUSH_CONST_DEVICE: return make_type(RUSH_TYPE_DEVICE);
+    case RUSH_CONST_RANDOM:
+      return tensor_type();
+    case RUSH_CONST_INT:
+      return make_type(RUSH_TYPE_INT);
+    case RUSH_CONST_FLOAT:
+      return make_type(RUSH_TYPE_FLOAT);
+    case RUSH_CONST_BOOL:
+      return make_type(RUSH_TYPE_BOOL);
+    case RUSH_CONST_COMPLEX:
+      return make_type(RUSH_TYPE_COMPLEX);
+    case RUSH_CONST_STR:
+      return make_type(RUSH_TYPE_STR);
+    case RUSH_CONST_DEVICE:
+      return make_type(RUSH_TYPE_DEVICE);
     case RUSH_CONST_LIST:
     case RUSH_CONST_TUPLE:
-    case RUSH_CONST_DICT: return value.type;
-    case RUSH_CONST_NONE: break;
+    case RUSH_CONST_DICT:
+      return value.type;
+    case RUSH_CONST_NONE:
+      break;
   }
   return make_type(RUSH_TYPE_NONE);
 }
@@ -123,13 +134,20 @@ struct DtypeName {
   const char *name;
 };
 constexpr DtypeName kDtypes[] = {
-    {at::kByte, "uint8"},          {at::kChar, "int8"},
-    {at::kShort, "int16"},         {at::kInt, "int32"},
-    {at::kLong, "int64"},          {at::kHalf, "float16"},
-    {at::kFloat, "float32"},       {at::kDouble, "float64"},
-    {at::kComplexFloat, "complex64"}, {at::kComplexDouble, "complex128"},
-    {at::kBool, "bool"},           {at::kQInt8, "qint8"},
-    {at::kQUInt8, "quint8"},       {at::kQInt32, "qint32"},
+    {at::kByte, "uint8"},
+    {at::kChar, "int8"},
+    {at::kShort, "int16"},
+    {at::kInt, "int32"},
+    {at::kLong, "int64"},
+    {at::kHalf, "float16"},
+    {at::kFloat, "float32"},
+    {at::kDouble, "float64"},
+    {at::kComplexFloat, "complex64"},
+    {at::kComplexDouble, "complex128"},
+    {at::kBool, "bool"},
+    {at::kQInt8, "qint8"},
+    {at::kQUInt8, "quint8"},
+    {at::kQInt32, "qint32"},
     {at::kBFloat16, "bfloat16"},
 };
 
@@ -203,15 +221,23 @@ at::ScalarType dtype_from_name(const std::string &name) {
 
 std::string to_string(const Const &value) {
   switch (value.kind) {
-    case RUSH_CONST_NONE: return "None";
+    case RUSH_CONST_NONE:
+      return "None";
     case RUSH_CONST_TENSOR:
-    case RUSH_CONST_RANDOM: return tensor_text(value);
-    case RUSH_CONST_INT: return std::to_string(value.i);
-    case RUSH_CONST_FLOAT: return float_text(value.f);
-    case RUSH_CONST_BOOL: return value.i ? "True" : "False";
-    case RUSH_CONST_COMPLEX: return "complex(" + float_text(value.f) + ", " + float_text(value.im) + ")";
-    case RUSH_CONST_STR: return quoted(value.s);
-    case RUSH_CONST_DEVICE: return "device(" + quoted(value.s) + ")";
+    case RUSH_CONST_RANDOM:
+      return tensor_text(value);
+    case RUSH_CONST_INT:
+      return std::to_string(value.i);
+    case RUSH_CONST_FLOAT:
+      return float_text(value.f);
+    case RUSH_CONST_BOOL:
+      return value.i ? "True" : "False";
+    case RUSH_CONST_COMPLEX:
+      return "complex(" + float_text(value.f) + ", " + float_text(value.im) + ")";
+    case RUSH_CONST_STR:
+      return quoted(value.s);
+    case RUSH_CONST_DEVICE:
+      return "device(" + quoted(value.s) + ")";
     case RUSH_CONST_LIST: {
       std::string out = "[" + join(value, 0, 1) + "]";
       // What the items do not tell.

@@ -27,32 +27,51 @@ TypeRef named_tuple(const c10::TupleType &type) {
 TypeRef from_c10(const c10::TypePtr &type) {
   using Kind = c10::TypeKind;
   switch (type->kind()) {
-    case Kind::NoneType: return make_type(RUSH_TYPE_NONE);
-    case Kind::TensorType: return tensor_type();
+    case Kind::NoneType:
+      return make_type(RUSH_TYPE_NONE);
+    case Kind::TensorType:
+      return tensor_type();
     case Kind::IntType:
     case Kind::SymIntType:
     case Kind::ScalarTypeType:
     case Kind::LayoutType:
-    case Kind::MemoryFormatType: return make_type(RUSH_TYPE_INT);
+    case Kind::MemoryFormatType:
+      return make_type(RUSH_TYPE_INT);
     case Kind::FloatType:
-    case Kind::SymFloatType: return make_type(RUSH_TYPE_FLOAT);
+    case Kind::SymFloatType:
+      return make_type(RUSH_TYPE_FLOAT);
     case Kind::BoolType:
-    case Kind::SymBoolType: return make_type(RUSH_TYPE_BOOL);
-    case Kind::ComplexType: return make_type(RUSH_TYPE_COMPLEX);
-    case Kind::StringType: return make_type(RUSH_TYPE_STR);
-    case Kind::NumberType: return make_type(RUSH_TYPE_NUMBER);
-    case Kind::DeviceObjType: return make_type(RUSH_TYPE_DEVICE);
-    case Kind::GeneratorType: return make_type(RUSH_TYPE_GENERATOR);
-    case Kind::ListType: return make_type(RUSH_TYPE_LIST, contained(*type));
-    case Kind::DictType: return make_type(RUSH_TYPE_DICT, contained(*type));
-    case Kind::OptionalType: return make_type(RUSH_TYPE_OPTIONAL, contained(*type));
-    case Kind::UnionType: return make_type(RUSH_TYPE_UNION, contained(*type));
-    case Kind::FutureType: return make_type(RUSH_TYPE_FUTURE, contained(*type));
-    case Kind::TupleType: return named_tuple(type->expectRef<c10::TupleType>());
+    case Kind::SymBoolType:
+      return make_type(RUSH_TYPE_BOOL);
+    case Kind::ComplexType:
+      return make_type(RUSH_TYPE_COMPLEX);
+    case Kind::StringType:
+      return make_type(RUSH_TYPE_STR);
+    case Kind::NumberType:
+      return make_type(RUSH_TYPE_NUMBER);
+    case Kind::DeviceObjType:
+      return make_type(RUSH_TYPE_DEVICE);
+    case Kind::GeneratorType:
+      return make_type(RUSH_TYPE_GENERATOR);
+    case Kind::ListType:
+      return make_type(RUSH_TYPE_LIST, contained(*type));
+    case Kind::DictType:
+      return make_type(RUSH_TYPE_DICT, contained(*type));
+    case Kind::OptionalType:
+      return make_type(RUSH_TYPE_OPTIONAL, contained(*type));
+    case Kind::UnionType:
+      return make_type(RUSH_TYPE_UNION, contained(*type));
+    case Kind::FutureType:
+      return make_type(RUSH_TYPE_FUTURE, contained(*type));
+    case Kind::TupleType:
+      return named_tuple(type->expectRef<c10::TupleType>());
     case Kind::ClassType:
-    case Kind::InterfaceType: return make_type(RUSH_TYPE_OBJECT, {}, type->annotation_str());
-    case Kind::EnumType: return make_type(RUSH_TYPE_ENUM, {}, type->annotation_str());
-    default: return make_type(RUSH_TYPE_ANY);  // type variables of schemas, Any, streams, ...
+    case Kind::InterfaceType:
+      return make_type(RUSH_TYPE_OBJECT, {}, type->annotation_str());
+    case Kind::EnumType:
+      return make_type(RUSH_TYPE_ENUM, {}, type->annotation_str());
+    default:
+      return make_type(RUSH_TYPE_ANY);  // type variables of schemas, Any, streams, ...
   }
 }
 
@@ -111,21 +130,31 @@ namespace {
 
 c10::TypePtr to_c10(const Type &type) {
   switch (type.kind) {
-    case RUSH_TYPE_TENSOR: return c10::TensorType::get();
-    case RUSH_TYPE_INT: return c10::IntType::get();
-    case RUSH_TYPE_FLOAT: return c10::FloatType::get();
-    case RUSH_TYPE_BOOL: return c10::BoolType::get();
-    case RUSH_TYPE_COMPLEX: return c10::ComplexType::get();
-    case RUSH_TYPE_STR: return c10::StringType::get();
-    case RUSH_TYPE_LIST: return c10::ListType::create(to_c10(*type.items[0]));
-    case RUSH_TYPE_OPTIONAL: return c10::OptionalType::create(to_c10(*type.items[0]));
-    case RUSH_TYPE_DICT: return c10::DictType::create(to_c10(*type.items[0]), to_c10(*type.items[1]));
+    case RUSH_TYPE_TENSOR:
+      return c10::TensorType::get();
+    case RUSH_TYPE_INT:
+      return c10::IntType::get();
+    case RUSH_TYPE_FLOAT:
+      return c10::FloatType::get();
+    case RUSH_TYPE_BOOL:
+      return c10::BoolType::get();
+    case RUSH_TYPE_COMPLEX:
+      return c10::ComplexType::get();
+    case RUSH_TYPE_STR:
+      return c10::StringType::get();
+    case RUSH_TYPE_LIST:
+      return c10::ListType::create(to_c10(*type.items[0]));
+    case RUSH_TYPE_OPTIONAL:
+      return c10::OptionalType::create(to_c10(*type.items[0]));
+    case RUSH_TYPE_DICT:
+      return c10::DictType::create(to_c10(*type.items[0]), to_c10(*type.items[1]));
     case RUSH_TYPE_TUPLE: {
       std::vector<c10::TypePtr> items;
       for (const TypeRef &item : type.items) items.push_back(to_c10(*item));
       return c10::TupleType::create(std::move(items));
     }
-    default: return c10::AnyType::get();
+    default:
+      return c10::AnyType::get();
   }
 }
 
@@ -133,15 +162,23 @@ c10::TypePtr to_c10(const Type &type) {
 
 c10::IValue to_ivalue(const Const &value) {
   switch (value.kind) {
-    case RUSH_CONST_NONE: return {};
+    case RUSH_CONST_NONE:
+      return {};
     case RUSH_CONST_TENSOR:
-    case RUSH_CONST_RANDOM: return value.tensor;
-    case RUSH_CONST_INT: return value.i;
-    case RUSH_CONST_FLOAT: return value.f;
-    case RUSH_CONST_BOOL: return value.i != 0;
-    case RUSH_CONST_COMPLEX: return c10::complex<double>(value.f, value.im);
-    case RUSH_CONST_STR: return value.s;
-    case RUSH_CONST_DEVICE: return c10::Device(value.s);
+    case RUSH_CONST_RANDOM:
+      return value.tensor;
+    case RUSH_CONST_INT:
+      return value.i;
+    case RUSH_CONST_FLOAT:
+      return value.f;
+    case RUSH_CONST_BOOL:
+      return value.i != 0;
+    case RUSH_CONST_COMPLEX:
+      return c10::complex<double>(value.f, value.im);
+    case RUSH_CONST_STR:
+      return value.s;
+    case RUSH_CONST_DEVICE:
+      return c10::Device(value.s);
     case RUSH_CONST_LIST: {
       c10::impl::GenericList list(to_c10(*value.type->items[0]));
       for (const Const &item : value.items) list.push_back(to_ivalue(item));

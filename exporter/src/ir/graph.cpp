@@ -9,9 +9,8 @@ namespace {
 
 void drop_use(Value *value, const Node *node, size_t index) {
   auto &uses = value->uses;
-  auto at = std::find_if(uses.begin(), uses.end(), [&](const Use &u) {
-    return u.node == node && u.index == index;
-  });
+  auto at = std::find_if(uses.begin(), uses.end(),
+                         [&](const Use &u) { return u.node == node && u.index == index; });
   if (at == uses.end()) throw std::logic_error("a use of %" + value->name + " was lost");
   uses.erase(at);
 }

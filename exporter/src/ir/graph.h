@@ -1,8 +1,8 @@
 // The exporter's own graph. Every front builds it, every pass works on it, the writer reads it.
 //
-// A Graph is one method: a tree of Blocks, each an ordered list of Nodes. A Node applies an operator
-// (its full name, "aten::add.Tensor") to Values and defines new ones. Control flow are nodes with
-// blocks, as in TorchScript:
+// A Graph is one method: a tree of Blocks, each an ordered list of Nodes. A Node applies an
+// operator (its full name, "aten::add.Tensor") to Values and defines new ones. Control flow are
+// nodes with blocks, as in TorchScript:
 //   prim::If(cond)                      two blocks without parameters
 //   prim::Loop(max_rounds, cond, c...)  one block: parameters (round, c...), results (cond, c...)
 // A block's results are the inputs of its `results` node, which is not in the list. Constants are
@@ -30,11 +30,11 @@ struct Use {
 
 struct Value {
   TypeRef type;
-  std::string name;         // PyTorch's debug name, without '%'; may be empty or occur twice
-  Node *def = nullptr;      // the node that defines it, or
-  Block *param = nullptr;   // the block whose parameter it is, or
+  std::string name;        // PyTorch's debug name, without '%'; may be empty or occur twice
+  Node *def = nullptr;     // the node that defines it, or
+  Block *param = nullptr;  // the block whose parameter it is, or
   std::shared_ptr<const Const> constant;
-  size_t index = 0;         // among its node's outputs or its block's parameters
+  size_t index = 0;  // among its node's outputs or its block's parameters
   std::vector<Use> uses;
 
   bool is_constant() const { return constant != nullptr; }
@@ -56,8 +56,8 @@ struct Node {
   std::vector<Value *> outputs;
   std::vector<std::unique_ptr<Block>> blocks;
   Source source;
-  Block *block = nullptr;     // where it stands (for a results node: whose results)
-  NodeList::iterator place;   // its place there
+  Block *block = nullptr;    // where it stands (for a results node: whose results)
+  NodeList::iterator place;  // its place there
 
   Value *input(size_t i) const { return inputs.at(i); }
   Value *output(size_t i = 0) const { return outputs.at(i); }
@@ -95,7 +95,8 @@ struct Block {
 struct Graph {
   std::string name = "forward";
   Block top;
-  std::deque<Value> values;  // all values ever made; what nobody uses any more is simply not written
+  std::deque<Value>
+      values;  // all values ever made; what nobody uses any more is simply not written
 
   Graph() : top(this, nullptr) {}
   Graph(const Graph &) = delete;
@@ -106,13 +107,13 @@ struct Graph {
   Node *insert_before(Node *where, std::string op);
 };
 
-// Every node in the order of the program, an outer node before those in its blocks. A pass may destroy
-// the node it is at, and insert nodes, which this list then does not have.
+// Every node in the order of the program, an outer node before those in its blocks. A pass may
+// destroy the node it is at, and insert nodes, which this list then does not have.
 std::vector<Node *> all_nodes(const Graph &graph);
 
 std::string to_string(const Graph &graph);
-// Reads what to_string writes. Weights are made up: <float32[2, 3]> holds 0, 0.25, 0.5, ... up to 1,
-// again and again; <float32[2] = 7> holds sevens. Throws std::invalid_argument.
+// Reads what to_string writes. Weights are made up: <float32[2, 3]> holds 0, 0.25, 0.5, ... up to
+// 1, again and again; <float32[2] = 7> holds sevens. Throws std::invalid_argument.
 std::unique_ptr<Graph> parse_graph(const std::string &text);
 
 }  // namespace rush

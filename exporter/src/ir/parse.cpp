@@ -44,8 +44,8 @@ class Parser {
   [[noreturn]] void fail(const std::string &wanted) {
     size_t line = 1;
     for (size_t i = 0; i < at_; i++) line += text_[i] == '\n';
-    throw std::invalid_argument("line " + std::to_string(line) + ": expected " + wanted +
-                                " at '" + text_.substr(at_, 20) + "'");
+    throw std::invalid_argument("line " + std::to_string(line) + ": expected " + wanted + " at '" +
+                                text_.substr(at_, 20) + "'");
   }
   void space() {
     while (at_ < text_.size()) {
@@ -106,13 +106,17 @@ class Parser {
   }
   TypeRef plain_type() {
     if (peek("(")) return make_type(RUSH_TYPE_TUPLE, types_in_parens(nullptr));
-    static const std::map<std::string, rush_type_kind> plain = {
-        {"None", RUSH_TYPE_NONE},       {"Tensor", RUSH_TYPE_TENSOR},
-        {"int", RUSH_TYPE_INT},         {"float", RUSH_TYPE_FLOAT},
-        {"bool", RUSH_TYPE_BOOL},       {"complex", RUSH_TYPE_COMPLEX},
-        {"str", RUSH_TYPE_STR},         {"Any", RUSH_TYPE_ANY},
-        {"Scalar", RUSH_TYPE_NUMBER},   {"Device", RUSH_TYPE_DEVICE},
-        {"Generator", RUSH_TYPE_GENERATOR}};
+    static const std::map<std::string, rush_type_kind> plain = {{"None", RUSH_TYPE_NONE},
+                                                                {"Tensor", RUSH_TYPE_TENSOR},
+                                                                {"int", RUSH_TYPE_INT},
+                                                                {"float", RUSH_TYPE_FLOAT},
+                                                                {"bool", RUSH_TYPE_BOOL},
+                                                                {"complex", RUSH_TYPE_COMPLEX},
+                                                                {"str", RUSH_TYPE_STR},
+                                                                {"Any", RUSH_TYPE_ANY},
+                                                                {"Scalar", RUSH_TYPE_NUMBER},
+                                                                {"Device", RUSH_TYPE_DEVICE},
+                                                                {"Generator", RUSH_TYPE_GENERATOR}};
     static const std::map<std::string, rush_type_kind> generic = {
         {"Dict", RUSH_TYPE_DICT}, {"Union", RUSH_TYPE_UNION}, {"Future", RUSH_TYPE_FUTURE}};
     std::string name = word();
@@ -310,6 +314,8 @@ class Parser {
 
 }  // namespace
 
-std::unique_ptr<Graph> parse_graph(const std::string &text) { return Parser(text).graph(); }
+std::unique_ptr<Graph> parse_graph(const std::string &text) {
+  return Parser(text).graph();
+}
 
 }  // namespace rush

@@ -65,6 +65,8 @@ class Printer {
 
 }  // namespace
 
-std::string to_string(const Graph &graph) { return Printer().print(graph); }
+std::string to_string(const Graph &graph) {
+  return Printer().print(graph);
+}
 
 }  // namespace rush

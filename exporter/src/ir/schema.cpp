@@ -90,7 +90,8 @@ std::unique_ptr<Schema> find(const std::string &op) {
   if (auto handle = dispatcher.findSchema({name, overload})) {
     auto out = convert(handle->schema());
     const auto &tags = handle->getTags();
-    out->random = std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end();
+    out->random =
+        std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end();
     // A schema inferred from a C++ signature says nothing of aliases.
     out->trusted = !handle->schema().isDefaultAliasAnalysisKind() &&
                    handle->schema().aliasAnalysis() != c10::AliasAnalysisKind::CONSERVATIVE;

@@ -1,4 +1,5 @@
-// What an operator's schema says, for passes: arguments, defaults, what is written and what aliases.
+// What an operator's schema says, for passes: arguments, defaults, what is written and what
+// aliases.
 #pragma once
 
 #include <optional>

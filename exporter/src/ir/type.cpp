@@ -13,7 +13,9 @@ TypeRef tensor_type() {
   return type;
 }
 
-TypeRef list_of(TypeRef item) { return make_type(RUSH_TYPE_LIST, {std::move(item)}); }
+TypeRef list_of(TypeRef item) {
+  return make_type(RUSH_TYPE_LIST, {std::move(item)});
+}
 
 bool equal(const Type &a, const Type &b) {
   if (&a == &b) return true;
@@ -52,23 +54,40 @@ namespace {
 
 const char *word(rush_type_kind kind) {
   switch (kind) {
-    case RUSH_TYPE_NONE: return "None";
-    case RUSH_TYPE_TENSOR: return "Tensor";
-    case RUSH_TYPE_INT: return "int";
-    case RUSH_TYPE_FLOAT: return "float";
-    case RUSH_TYPE_BOOL: return "bool";
-    case RUSH_TYPE_COMPLEX: return "complex";
-    case RUSH_TYPE_STR: return "str";
-    case RUSH_TYPE_DICT: return "Dict";
-    case RUSH_TYPE_UNION: return "Union";
-    case RUSH_TYPE_ANY: return "Any";
-    case RUSH_TYPE_NUMBER: return "Scalar";
-    case RUSH_TYPE_DEVICE: return "Device";
-    case RUSH_TYPE_GENERATOR: return "Generator";
-    case RUSH_TYPE_FUTURE: return "Future";
-    case RUSH_TYPE_OBJECT: return "Object";
-    case RUSH_TYPE_ENUM: return "Enum";
-    default: return "";
+    case RUSH_TYPE_NONE:
+      return "None";
+    case RUSH_TYPE_TENSOR:
+      return "Tensor";
+    case RUSH_TYPE_INT:
+      return "int";
+    case RUSH_TYPE_FLOAT:
+      return "float";
+    case RUSH_TYPE_BOOL:
+      return "bool";
+    case RUSH_TYPE_COMPLEX:
+      return "complex";
+    case RUSH_TYPE_STR:
+      return "str";
+    case RUSH_TYPE_DICT:
+      return "Dict";
+    case RUSH_TYPE_UNION:
+      return "Union";
+    case RUSH_TYPE_ANY:
+      return "Any";
+    case RUSH_TYPE_NUMBER:
+      return "Scalar";
+    case RUSH_TYPE_DEVICE:
+      return "Device";
+    case RUSH_TYPE_GENERATOR:
+      return "Generator";
+    case RUSH_TYPE_FUTURE:
+      return "Future";
+    case RUSH_TYPE_OBJECT:
+      return "Object";
+    case RUSH_TYPE_ENUM:
+      return "Enum";
+    default:
+      return "";
   }
 }
 
@@ -76,11 +95,15 @@ const char *word(rush_type_kind kind) {
 
 std::string to_string(const Type &type) {
   switch (type.kind) {
-    case RUSH_TYPE_LIST: return to_string(*type.items[0]) + "[]";
-    case RUSH_TYPE_OPTIONAL: return to_string(*type.items[0]) + "?";
+    case RUSH_TYPE_LIST:
+      return to_string(*type.items[0]) + "[]";
+    case RUSH_TYPE_OPTIONAL:
+      return to_string(*type.items[0]) + "?";
     case RUSH_TYPE_OBJECT:
-    case RUSH_TYPE_ENUM: return std::string(word(type.kind)) + "(" + type.name + ")";
-    default: break;
+    case RUSH_TYPE_ENUM:
+      return std::string(word(type.kind)) + "(" + type.name + ")";
+    default:
+      break;
   }
   std::string out = type.kind == RUSH_TYPE_TUPLE ? type.name : word(type.kind);
   bool parens = type.kind == RUSH_TYPE_TUPLE || !type.items.empty();

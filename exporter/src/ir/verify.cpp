@@ -33,9 +33,9 @@ class Verifier {
  private:
   void check(bool ok, const Node &node, const std::string &what) {
     if (ok) return;
-    std::string where = node.source.file.empty()
-                            ? ""
-                            : " (" + node.source.file + ":" + std::to_string(node.source.line) + ")";
+    std::string where = node.source.file.empty() ? ""
+                                                 : " (" + node.source.file + ":" +
+                                                       std::to_string(node.source.line) + ")";
     throw std::logic_error("the graph is damaged at " + node.op + where + ": " + what);
   }
 

@@ -1,7 +1,7 @@
 // conv1d, conv2d and their general forms with constant parameters become rush::conv.
 //
-// rush::conv pads each side by its own amount: padding is [before_0, after_0, before_1, after_1, ...]
-// over the spatial dimensions in order, so that a zero padding before and 'same' fit in.
+// rush::conv pads each side by its own amount: padding is [before_0, after_0, before_1, after_1,
+// ...] over the spatial dimensions in order, so that a zero padding before and 'same' fit in.
 #include <cmath>
 
 #include "passes/match.h"
@@ -69,7 +69,8 @@ bool named_padding(const Node &node, size_t i, Conv *conv) {
   if (mode->s != "same") return false;
   for (size_t d = 0; d < n; d++) {
     if (conv->stride[d] != 1) return false;
-    int64_t total = conv->dilation[d] * (conv->weight->tensor.size(static_cast<int64_t>(d) + 2) - 1);
+    int64_t total =
+        conv->dilation[d] * (conv->weight->tensor.size(static_cast<int64_t>(d) + 2) - 1);
     conv->padding[2 * d] = total / 2;
     conv->padding[2 * d + 1] = total - total / 2;
   }
@@ -99,7 +100,8 @@ bool match(const Node &node, Conv *conv) {
   if (node.inputs.size() > BIAS && !conv->bias) return false;
   if (conv->bias && conv->bias->is_none()) conv->bias = nullptr;
   if (conv->bias && !float_constant(node, BIAS, 1)) return false;
-  if (!spread(node, STRIDE, n, 1, &conv->stride) || !spread(node, DILATION, n, 1, &conv->dilation) ||
+  if (!spread(node, STRIDE, n, 1, &conv->stride) ||
+      !spread(node, DILATION, n, 1, &conv->dilation) ||
       !int_argument(node, general ? 8 : GROUPS, 1, &conv->groups) || !positive(conv->stride) ||
       !positive(conv->dilation) || conv->groups <= 0)
     return false;
@@ -112,8 +114,8 @@ bool match(const Node &node, Conv *conv) {
          (!conv->bias || conv->bias->tensor.size(0) == out_channels);
 }
 
-// Only strides change: [out][kernel...][in] in memory, which is how kernels pack. A depthwise weight
-// [channels][1][kernel...] is that already.
+// Only strides change: [out][kernel...][in] in memory, which is how kernels pack. A depthwise
+// weight [channels][1][kernel...] is that already.
 at::Tensor arranged(const at::Tensor &weight) {
   if (weight.size(1) == 1) return weight.contiguous();
   return weight.movedim(1, -1).contiguous().movedim(-1, 1);

@@ -33,23 +33,35 @@ bool bound(const Node &node, size_t i, double otherwise, double *out) {
 bool is_clamp(const Node &node, double *min, double *max) {
   enum Form { RELU, RELU6, HARDTANH, BOTH, MIN, MAX };
   static const std::unordered_map<std::string, Form> forms = {
-      {"aten::relu", RELU},         {"aten::relu_", RELU},           {"aten::relu6", RELU6},
-      {"aten::relu6_", RELU6},      {"aten::hardtanh", HARDTANH},    {"aten::hardtanh_", HARDTANH},
-      {"aten::clamp", BOTH},        {"aten::clamp_", BOTH},          {"aten::clip", BOTH},
-      {"aten::clip_", BOTH},        {"aten::clamp_min", MIN},        {"aten::clamp_min_", MIN},
-      {"aten::clamp_max", MAX},     {"aten::clamp_max_", MAX}};
+      {"aten::relu", RELU},     {"aten::relu_", RELU},        {"aten::relu6", RELU6},
+      {"aten::relu6_", RELU6},  {"aten::hardtanh", HARDTANH}, {"aten::hardtanh_", HARDTANH},
+      {"aten::clamp", BOTH},    {"aten::clamp_", BOTH},       {"aten::clip", BOTH},
+      {"aten::clip_", BOTH},    {"aten::clamp_min", MIN},     {"aten::clamp_min_", MIN},
+      {"aten::clamp_max", MAX}, {"aten::clamp_max_", MAX}};
   auto found = forms.find(node.op);
   if (found == forms.end()) return false;
   *min = -kInf;
   *max = kInf;
   bool ok = true;
   switch (found->second) {
-    case RELU: *min = 0; break;
-    case RELU6: *min = 0, *max = 6; break;
-    case HARDTANH: ok = bound(node, 1, -1, min) && bound(node, 2, 1, max); break;
-    case BOTH: ok = bound(node, 1, -kInf, min) && bound(node, 2, kInf, max); break;
-    case MIN: ok = bound(node, 1, -kInf, min); break;
-    case MAX: ok = bound(node, 1, kInf, max); break;
+    case RELU:
+      *min = 0;
+      break;
+    case RELU6:
+      *min = 0, *max = 6;
+      break;
+    case HARDTANH:
+      ok = bound(node, 1, -1, min) && bound(node, 2, 1, max);
+      break;
+    case BOTH:
+      ok = bound(node, 1, -kInf, min) && bound(node, 2, kInf, max);
+      break;
+    case MIN:
+      ok = bound(node, 1, -kInf, min);
+      break;
+    case MAX:
+      ok = bound(node, 1, kInf, max);
+      break;
   }
   return ok && *min < *max;
 }

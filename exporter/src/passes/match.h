@@ -12,8 +12,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 // The one node that uses the value, once, in the block where the value is defined; else nullptr.
 Node *only_user(const Value *value);
 
-// Whether the node bounds its first argument by constants min < max (relu, relu6, hardtanh, clamp, in
-// place or not). NaN stays NaN in all of them.
+// Whether the node bounds its first argument by constants min < max (relu, relu6, hardtanh, clamp,
+// in place or not). NaN stays NaN in all of them.
 bool is_clamp(const Node &node, double *min, double *max);
 
 // Moves a clamp that follows into the last two arguments (min, max) of a fused node that has none.

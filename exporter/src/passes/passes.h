@@ -1,5 +1,5 @@
-// Every pass: rewrites a graph in place and returns whether it changed anything. A second run at once
-// changes nothing. What a pass does not match it leaves alone.
+// Every pass: rewrites a graph in place and returns whether it changed anything. A second run at
+// once changes nothing. What a pass does not match it leaves alone.
 #pragma once
 
 #include "ir/program.h"

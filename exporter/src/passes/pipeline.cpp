@@ -10,7 +10,10 @@ namespace rush {
 
 const std::vector<Pass> &pipeline() {
   static const std::vector<Pass> passes = {
-      {"drop_casts", drop_casts, nullptr, false,
+      {"drop_casts",
+       drop_casts,
+       nullptr,
+       false,
        {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Uninitialized"}},
       {"drop_identities", drop_identities, nullptr, true, {"aten::detach"}},
       {"split_out", split_out, nullptr, false, {}},
@@ -47,7 +50,8 @@ void run_pipeline(Program &program, const std::string &dump_after,
                   const std::function<void(const std::string &)> &dump) {
   if (!dump_after.empty() && !find_pass(dump_after)) {
     std::string known;
-    for (const Pass &pass : pipeline()) known += (known.empty() ? "" : ", ") + std::string(pass.name);
+    for (const Pass &pass : pipeline())
+      known += (known.empty() ? "" : ", ") + std::string(pass.name);
     throw std::invalid_argument("there is no pass '" + dump_after + "'; the passes are " + known);
   }
   std::set<std::string> gone;

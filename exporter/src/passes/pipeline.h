@@ -11,7 +11,7 @@ namespace rush {
 
 struct Pass {
   const char *name;
-  bool (*on_graph)(Graph &);      // one of the two
+  bool (*on_graph)(Graph &);  // one of the two
   bool (*on_program)(Program &);
   bool repeat_until_stable;
   std::vector<std::string> gone;  // operators that do not exist after this pass

@@ -23,9 +23,10 @@ bool ends_with(const std::string &s, const std::string &end) {
 // where there is one, x and its alias must stay two tensors.
 bool changes_metadata(const Graph &graph) {
   static const std::unordered_set<std::string> ops = {
-      "aten::resize_",  "aten::resize_as_", "aten::squeeze_",   "aten::unsqueeze_",
-      "aten::t_",       "aten::transpose_", "aten::swapaxes_",  "aten::swapdims_",
-      "aten::set_",     "aten::as_strided_", "aten::set_data",  "aten::detach_",
+      "aten::resize_",           "aten::resize_as_", "aten::squeeze_",
+      "aten::unsqueeze_",        "aten::t_",         "aten::transpose_",
+      "aten::swapaxes_",         "aten::swapdims_",  "aten::set_",
+      "aten::as_strided_",       "aten::set_data",   "aten::detach_",
       "aten::resize_as_sparse_", "rush::copy_out"};
   for (const Node *node : all_nodes(graph)) {
     if (ops.count(base_name(node->op)) || !schema_of(node->op)) {
@@ -40,8 +41,9 @@ bool changes_metadata(const Graph &graph) {
 }
 
 bool is_dropout(const std::string &name) {
-  static const std::unordered_set<std::string> ops = {
-      "aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"};
+  static const std::unordered_set<std::string> ops = {"aten::dropout", "aten::feature_dropout",
+                                                      "aten::alpha_dropout",
+                                                      "aten::feature_alpha_dropout"};
   return ops.count(ends_with(name, "_") ? name.substr(0, name.size() - 1) : name) != 0;
 }
 

@@ -8,8 +8,8 @@ namespace rush {
 namespace {
 
 size_t out_count(const Schema &schema) {
-  return static_cast<size_t>(
-      std::count_if(schema.args.begin(), schema.args.end(), [](const Argument &a) { return a.out; }));
+  return static_cast<size_t>(std::count_if(schema.args.begin(), schema.args.end(),
+                                           [](const Argument &a) { return a.out; }));
 }
 
 // The same operator without its out arguments; "" where torch has none.
@@ -46,7 +46,8 @@ bool split_out(Graph &graph) {
       Node *copy = graph.insert_before(node, "rush::copy_out");
       copy->add_input(node->input(n + i));
       copy->add_input(plain->output(i));
-      node->output(i)->replace_all_uses_with(copy->add_output(tensor_type(), node->output(i)->name));
+      node->output(i)->replace_all_uses_with(
+          copy->add_output(tensor_type(), node->output(i)->name));
     }
     node->destroy();
     changed = true;

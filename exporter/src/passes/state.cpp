@@ -125,10 +125,12 @@ bool keep_written_constants(Program &program) {
         constants.push_back(&v);
     for (Value *v : constants) {
       size_t slot = 0;
-      while (slot < program.attributes.size() && !same(program.attributes[slot].initial, *v->constant))
+      while (slot < program.attributes.size() &&
+             !same(program.attributes[slot].initial, *v->constant))
         slot++;
       if (slot == program.attributes.size()) {
-        std::string name = v->constant->s.empty() ? "constant." + std::to_string(slot) : v->constant->s;
+        std::string name =
+            v->constant->s.empty() ? "constant." + std::to_string(slot) : v->constant->s;
         program.attributes.push_back({name, tensor_type(), *v->constant});
       }
       v->replace_all_uses_with(

@@ -23,8 +23,9 @@ std::string shape_text(const at::Tensor &t) {
 }
 
 const char *kind_text(rush_const_kind kind) {
-  static const char *const names[] = {"None", "a tensor", "an int",  "a float", "a bool",   "a complex",
-                                      "a str", "a list",  "a tuple", "a dict",  "a device", "a tensor"};
+  static const char *const names[] = {"None",    "a tensor",  "an int",   "a float",
+                                      "a bool",  "a complex", "a str",    "a list",
+                                      "a tuple", "a dict",    "a device", "a tensor"};
   return names[kind];
 }
 
@@ -39,13 +40,15 @@ class Comparison {
       return differ(name, std::string(kind_text(got.kind)) + " instead of " + kind_text(want.kind));
     if (tensors) return tensor(got.tensor, want.tensor, name);
     switch (got.kind) {
-      case RUSH_CONST_FLOAT: return number(got.f, want.f, name);
+      case RUSH_CONST_FLOAT:
+        return number(got.f, want.f, name);
       case RUSH_CONST_COMPLEX:
         number(got.f, want.f, name);
         return number(got.im, want.im, name);
       case RUSH_CONST_LIST:
       case RUSH_CONST_TUPLE:
-      case RUSH_CONST_DICT: return items(got, want, name);
+      case RUSH_CONST_DICT:
+        return items(got, want, name);
       default:
         if (got.i != want.i || got.s != want.s)
           differ(name, to_string(got) + " instead of " + to_string(want));
@@ -69,7 +72,8 @@ class Comparison {
       measure(std::fabs(got - want), want != 0 ? std::fabs((got - want) / want) : 0);
     const bool close = got == want || (std::isnan(got) && std::isnan(want)) ||
                        std::fabs(got - want) <= atol_ + rtol_ * std::fabs(want);
-    if (!close) differ(name, to_string(const_float(got)) + " instead of " + to_string(const_float(want)));
+    if (!close)
+      differ(name, to_string(const_float(got)) + " instead of " + to_string(const_float(want)));
   }
 
   void items(const Const &got, const Const &want, const std::string &name) {
@@ -85,7 +89,8 @@ class Comparison {
       return differ(name, shape_text(got) + " instead of " + shape_text(want));
     if (got.numel() == 0) return;
     if (!at::isFloatingType(got.scalar_type())) {
-      if (!got.equal(want)) differ(name, "its " + std::string(dtype_name(got.scalar_type())) + " values differ");
+      if (!got.equal(want))
+        differ(name, "its " + std::string(dtype_name(got.scalar_type())) + " values differ");
       return;
     }
     at::Tensor g = got.to(at::kDouble), w = want.to(at::kDouble);
@@ -99,10 +104,12 @@ class Comparison {
     const int64_t n = close.logical_not().sum().item<int64_t>();
     const int64_t first = close.logical_not().flatten().to(at::kInt).argmax().item<int64_t>();
     char text[160];
-    std::snprintf(text, sizeof text, "%lld of %lld elements differ, element %lld is %.9g instead of %.9g (max abs %.3g)",
-                  static_cast<long long>(n), static_cast<long long>(got.numel()),
-                  static_cast<long long>(first), g.flatten()[first].item<double>(),
-                  w.flatten()[first].item<double>(), max_abs);
+    std::snprintf(
+        text, sizeof text,
+        "%lld of %lld elements differ, element %lld is %.9g instead of %.9g (max abs %.3g)",
+        static_cast<long long>(n), static_cast<long long>(got.numel()),
+        static_cast<long long>(first), g.flatten()[first].item<double>(),
+        w.flatten()[first].item<double>(), max_abs);
     differ(name, text);
   }
 
@@ -136,8 +143,8 @@ void default_tolerance(const Const &value, double *rtol, double *atol) {
   *atol = single ? 1e-5 : 1e-9;
 }
 
-Const random_constant(at::ScalarType dtype, const std::vector<int64_t> &sizes, uint64_t seed, double lo,
-                      double hi) {
+Const random_constant(at::ScalarType dtype, const std::vector<int64_t> &sizes, uint64_t seed,
+                      double lo, double hi) {
   Const c;
   c.kind = RUSH_CONST_RANDOM;
   c.i = static_cast<int64_t>(seed);

@@ -14,8 +14,8 @@ struct Difference {
   std::string where;                // of the first value that differs: "output[0]: ..."
 };
 
-// As torch.allclose(got, want, rtol, atol, equal_nan=True), inside any structure; what is not floating
-// point must be equal, and so must kinds, dtypes and sizes.
+// As torch.allclose(got, want, rtol, atol, equal_nan=True), inside any structure; what is not
+// floating point must be equal, and so must kinds, dtypes and sizes.
 Difference compare(const Const &got, const Const &want, double rtol, double atol,
                    const std::string &name);
 
@@ -23,8 +23,8 @@ Difference compare(const Const &got, const Const &want, double rtol, double atol
 void default_tolerance(const Const &value, double *rtol, double *atol);
 
 // The random tensor of format.h: the values follow from dtype, sizes, seed and bounds.
-Const random_constant(at::ScalarType dtype, const std::vector<int64_t> &sizes, uint64_t seed, double lo,
-                      double hi);
+Const random_constant(at::ScalarType dtype, const std::vector<int64_t> &sizes, uint64_t seed,
+                      double lo, double hi);
 
 // Copies every storage once; views keep their strides and share what they shared.
 std::vector<Const> snapshot(const std::vector<Const> &values);

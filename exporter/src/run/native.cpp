@@ -24,18 +24,35 @@ class Values {
   rush_value make(const Const &c) {
     rush_value v = rush_none();
     switch (c.kind) {
-      case RUSH_CONST_NONE: return v;
-      case RUSH_CONST_INT: return rush_int(c.i);
-      case RUSH_CONST_BOOL: return rush_bool(c.i != 0);
-      case RUSH_CONST_FLOAT: return rush_float(c.f);
-      case RUSH_CONST_COMPLEX: check(rush_complex_create(session_, c.f, c.im, &v)); break;
-      case RUSH_CONST_STR: check(rush_str_create(session_, c.s.data(), c.s.size(), &v)); break;
+      case RUSH_CONST_NONE:
+        return v;
+      case RUSH_CONST_INT:
+        return rush_int(c.i);
+      case RUSH_CONST_BOOL:
+        return rush_bool(c.i != 0);
+      case RUSH_CONST_FLOAT:
+        return rush_float(c.f);
+      case RUSH_CONST_COMPLEX:
+        check(rush_complex_create(session_, c.f, c.im, &v));
+        break;
+      case RUSH_CONST_STR:
+        check(rush_str_create(session_, c.s.data(), c.s.size(), &v));
+        break;
       case RUSH_CONST_TENSOR:
-      case RUSH_CONST_RANDOM: v = tensor(c.tensor); break;
-      case RUSH_CONST_LIST: v = container(c, rush_list_create); break;
-      case RUSH_CONST_TUPLE: v = container(c, rush_tuple_create); break;
-      case RUSH_CONST_DICT: v = container(c, rush_dict_create); break;
-      case RUSH_CONST_DEVICE: throw std::invalid_argument("a device cannot be passed to the runtime");
+      case RUSH_CONST_RANDOM:
+        v = tensor(c.tensor);
+        break;
+      case RUSH_CONST_LIST:
+        v = container(c, rush_list_create);
+        break;
+      case RUSH_CONST_TUPLE:
+        v = container(c, rush_tuple_create);
+        break;
+      case RUSH_CONST_DICT:
+        v = container(c, rush_dict_create);
+        break;
+      case RUSH_CONST_DEVICE:
+        throw std::invalid_argument("a device cannot be passed to the runtime");
     }
     return own(v);
   }
@@ -48,10 +65,14 @@ class Values {
   Const read(const rush_value &v) {
     Const c;
     switch (v.kind) {
-      case RUSH_KIND_NONE: return c;
-      case RUSH_KIND_INT: return const_int(v.u.i);
-      case RUSH_KIND_BOOL: return const_bool(v.u.i != 0);
-      case RUSH_KIND_FLOAT: return const_float(v.u.f);
+      case RUSH_KIND_NONE:
+        return c;
+      case RUSH_KIND_INT:
+        return const_int(v.u.i);
+      case RUSH_KIND_BOOL:
+        return const_bool(v.u.i != 0);
+      case RUSH_KIND_FLOAT:
+        return const_float(v.u.f);
       case RUSH_KIND_COMPLEX:
         c.kind = RUSH_CONST_COMPLEX;
         rush_complex_get(&v, &c.f, &c.im);
@@ -64,11 +85,16 @@ class Values {
         if (v.kind == RUSH_KIND_DEVICE) c.kind = RUSH_CONST_DEVICE;
         return c;
       }
-      case RUSH_KIND_TENSOR: return const_tensor(read_tensor(v));
-      case RUSH_KIND_LIST: return read_items(v, RUSH_CONST_LIST);
-      case RUSH_KIND_TUPLE: return read_items(v, RUSH_CONST_TUPLE);
-      case RUSH_KIND_DICT: return read_items(v, RUSH_CONST_DICT);
-      default: throw std::invalid_argument("the model returned a value that cannot be read");
+      case RUSH_KIND_TENSOR:
+        return const_tensor(read_tensor(v));
+      case RUSH_KIND_LIST:
+        return read_items(v, RUSH_CONST_LIST);
+      case RUSH_KIND_TUPLE:
+        return read_items(v, RUSH_CONST_TUPLE);
+      case RUSH_KIND_DICT:
+        return read_items(v, RUSH_CONST_DICT);
+      default:
+        throw std::invalid_argument("the model returned a value that cannot be read");
     }
   }
 
@@ -178,9 +204,13 @@ Const NativeSession::run(size_t method, const std::vector<Const> &args) {
   return values.read(values.own(result));
 }
 
-void NativeSession::reset() { check(rush_session_reset(session_)); }
+void NativeSession::reset() {
+  check(rush_session_reset(session_));
+}
 
-size_t NativeSession::test_count() const { return rush_model_test_count(model_); }
+size_t NativeSession::test_count() const {
+  return rush_model_test_count(model_);
+}
 
 rush_verify_report NativeSession::verify(size_t test) {
   rush_verify_report report = {};

@@ -13,7 +13,8 @@ namespace rush {
 
 // What the runtime refused, with its message.
 struct RuntimeError : std::runtime_error {
-  RuntimeError(rush_status s, const std::string &message) : std::runtime_error(message), status(s) {}
+  RuntimeError(rush_status s, const std::string &message)
+      : std::runtime_error(message), status(s) {}
   rush_status status;
 };
 

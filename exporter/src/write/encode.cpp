@@ -24,8 +24,8 @@ class Encoder {
     for (const auto &[key, value] : program_.meta)
       meta_.push_back({tables_.string(key), tables_.string(value)});
     for (const Text &t : program_.texts)
-      texts_.push_back({tables_.string(t.module), static_cast<uint32_t>(t.kind),
-                        tables_.string(t.text), 0});
+      texts_.push_back(
+          {tables_.string(t.module), static_cast<uint32_t>(t.kind), tables_.string(t.text), 0});
     Encoded out;
     out.storages = storages_.list();
     out.weights_bytes = storages_.total();
@@ -108,8 +108,7 @@ class Encoder {
   }
 
   void branch(const Node &node) {
-    const uint32_t at_if =
-        instr(RUSH_OPCODE_IF, RUSH_NONE, node.inputs, node.outputs, node.source);
+    const uint32_t at_if = instr(RUSH_OPCODE_IF, RUSH_NONE, node.inputs, node.outputs, node.source);
     block(*node.blocks[0]);
     const uint32_t at_else =
         instr(RUSH_OPCODE_ELSE, RUSH_NONE, node.blocks[0]->results.inputs, {}, node.source);
@@ -150,7 +149,8 @@ class Encoder {
   void section(uint32_t id, const std::vector<T> &records) {
     if (records.empty()) return;
     if (records.size() > UINT32_MAX) throw std::invalid_argument("too many records");
-    rush_file_section s = {id, static_cast<uint32_t>(records.size()), 0, records.size() * sizeof(T)};
+    rush_file_section s = {id, static_cast<uint32_t>(records.size()), 0,
+                           records.size() * sizeof(T)};
     sections_.emplace_back(s, reinterpret_cast<const char *>(records.data()));
   }
 
@@ -228,6 +228,8 @@ class Encoder {
 
 }  // namespace
 
-Encoded encode(const Program &program) { return Encoder(program).run(); }
+Encoded encode(const Program &program) {
+  return Encoder(program).run();
+}
 
 }  // namespace rush

@@ -8,7 +8,9 @@ namespace rush {
 
 namespace {
 
-const void *key_of(const at::Tensor &t) { return t.storage().unsafeGetStorageImpl(); }
+const void *key_of(const at::Tensor &t) {
+  return t.storage().unsafeGetStorageImpl();
+}
 
 // The bytes [from, to) of its storage that a tensor reaches.
 std::pair<uint64_t, uint64_t> reach(const at::Tensor &t) {
@@ -19,7 +21,9 @@ std::pair<uint64_t, uint64_t> reach(const at::Tensor &t) {
   return {from, from + (static_cast<uint64_t>(last) + 1) * item};
 }
 
-uint64_t aligned(uint64_t n) { return (n + RUSH_ALIGN - 1) / RUSH_ALIGN * RUSH_ALIGN; }
+uint64_t aligned(uint64_t n) {
+  return (n + RUSH_ALIGN - 1) / RUSH_ALIGN * RUSH_ALIGN;
+}
 
 // FNV-1a over words: good enough to find candidates, which are then compared.
 uint64_t hash_of(const uint8_t *data, uint64_t n) {
@@ -41,7 +45,8 @@ void storable(const Const &c) {
   if (t.layout() != at::kStrided || t.is_quantized())
     throw std::invalid_argument(name + " is a sparse or quantised tensor, which cannot be stored");
   if (!t.device().is_cpu())
-    throw std::invalid_argument(name + " is on " + t.device().str() + ": move the model to the cpu");
+    throw std::invalid_argument(name + " is on " + t.device().str() +
+                                ": move the model to the cpu");
   if (t.dim() > RUSH_MAX_RANK)
     throw std::invalid_argument(name + " has " + std::to_string(t.dim()) + " dimensions; at most " +
                                 std::to_string(RUSH_MAX_RANK) + " can be stored");
@@ -75,7 +80,8 @@ Storages::Storages(const Program &program) {
   for (const Attribute &a : program.attributes)
     each_tensor(a.initial, [&](const Const &c) { add(c, true); });
   for (const Test &test : program.tests) {
-    for (const Const &input : test.inputs) each_tensor(input, [&](const Const &c) { add(c, true); });
+    for (const Const &input : test.inputs)
+      each_tensor(input, [&](const Const &c) { add(c, true); });
     each_tensor(test.output, [&](const Const &c) { add(c, true); });
   }
   lay_out();

@@ -17,8 +17,8 @@ struct StorageBytes {
   uint64_t offset = 0;  // in the weights
 };
 
-// Gathers the tensors of a program. Tensors on one torch storage share one of the file's; of each only
-// the part that some tensor reaches is kept. Constants with equal bytes are stored once.
+// Gathers the tensors of a program. Tensors on one torch storage share one of the file's; of each
+// only the part that some tensor reaches is kept. Constants with equal bytes are stored once.
 class Storages {
  public:
   // In the order of first use by instructions, of one instruction the small ones first; then the

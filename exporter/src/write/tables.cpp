@@ -93,17 +93,26 @@ rush_file_constant Tables::record(const Const &value) {
   rush_file_constant c = {};
   c.kind = static_cast<uint32_t>(value.kind);
   switch (value.kind) {
-    case RUSH_CONST_NONE: break;
+    case RUSH_CONST_NONE:
+      break;
     case RUSH_CONST_INT:
-    case RUSH_CONST_BOOL: c.p0 = static_cast<uint64_t>(value.i); break;
-    case RUSH_CONST_FLOAT: c.p0 = bits(value.f); break;
+    case RUSH_CONST_BOOL:
+      c.p0 = static_cast<uint64_t>(value.i);
+      break;
+    case RUSH_CONST_FLOAT:
+      c.p0 = bits(value.f);
+      break;
     case RUSH_CONST_COMPLEX:
       c.p0 = bits(value.f);
       c.p1 = bits(value.im);
       break;
     case RUSH_CONST_STR:
-    case RUSH_CONST_DEVICE: c.a = string(value.s); break;
-    case RUSH_CONST_TENSOR: c.a = tensor(value, true); break;
+    case RUSH_CONST_DEVICE:
+      c.a = string(value.s);
+      break;
+    case RUSH_CONST_TENSOR:
+      c.a = tensor(value, true);
+      break;
     case RUSH_CONST_RANDOM:
       c.a = tensor(value, false);
       c.p0 = static_cast<uint64_t>(value.i);

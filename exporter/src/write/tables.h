@@ -37,7 +37,8 @@ class Tables {
   rush_file_constant record(const Const &value);
 
   const Storages &storages_;
-  std::map<std::string, uint32_t> string_at_, type_at_, op_at_, tensor_at_, constant_at_, source_at_;
+  std::map<std::string, uint32_t> string_at_, type_at_, op_at_, tensor_at_, constant_at_,
+      source_at_;
   std::map<std::vector<uint32_t>, uint32_t> list_at_;
 };
 

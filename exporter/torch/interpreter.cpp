@@ -1,0 +1,320 @@
+// torch.classes.rushlight.Interpreter: a .rush file that runs inside PyTorch, in Python, TorchScript and C++.
+//
+// Interpreter(source)            a uint8 tensor with a file's bytes, or a path
+// forward(Tensor[]) -> Tensor[]  the method `forward`: one tensor per input; tuples of results are flattened
+// call(method, Any[]) -> Any     any method and any values
+// reset()                        the attributes that the program writes, as in the file
+// methods(), describe()          names; what the file is, as JSON
+//
+// Pickled it is one uint8 tensor: the file's bytes, then (where the program has attributes) their values
+// as torch::jit::pickle_save writes them. Unpickling goes through the file's validator.
+//
+// Threads: each run has a session of its own from a pool, so that runs do not wait for each other; a model
+// that writes attributes has one session, and runs wait. Python's lock is released by torch.
+//
+// What a program writes in place into its arguments is written to the caller's tensors, and a result that is
+// a view of an argument is one of the caller's tensor, as in PyTorch. Values that stay in attributes are copies.
+#include <ATen/ops/empty.h>
+#include <torch/csrc/jit/runtime/print_handler.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/custom_class.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "values.h"
+
+namespace rush {
+
+namespace {
+
+void print(void *, const char *text, size_t size) {
+  torch::jit::getPrintHandler()(std::string(text, size));
+}
+
+// What of ours is thrown becomes c10::Error, with the same message.
+template <class F>
+auto translated(F f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const RuntimeError &e) {
+    TORCH_CHECK(false, "rushlight: ", e.what());
+  } catch (const std::invalid_argument &e) {
+    TORCH_CHECK(false, "rushlight: ", e.what());
+  }
+}
+
+struct Context {
+  Context() {
+    if (rush_ctx_create(nullptr, nullptr, &ctx) != RUSH_OK) throw std::bad_alloc();
+    rush_ctx_set_print(ctx, print, nullptr);
+  }
+  ~Context() { rush_ctx_destroy(ctx); }
+  Context(const Context &) = delete;
+  void check(rush_status status) const {
+    if (status != RUSH_OK) throw RuntimeError(status, rush_ctx_error(ctx));
+  }
+  rush_ctx *ctx = nullptr;
+};
+
+struct Model {
+  explicit Model(const at::Tensor &bytes) {
+    context.check(rush_model_load(context.ctx, bytes.const_data_ptr(), static_cast<size_t>(bytes.numel()), &model));
+  }
+  ~Model() { rush_model_destroy(context.ctx, model); }
+  Context context;
+  rush_model *model = nullptr;
+};
+
+struct Session {
+  explicit Session(const rush_model *model) { context.check(rush_session_create(context.ctx, model, &session)); }
+  ~Session() { rush_session_destroy(session); }
+  Context context;
+  rush_session *session = nullptr;
+};
+
+at::Tensor read_file(const std::string &path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  TORCH_CHECK(file, "rushlight: ", path, " cannot be read: ", std::strerror(errno));
+  at::Tensor bytes = at::empty({static_cast<int64_t>(file.tellg())}, at::kByte);
+  file.seekg(0);
+  TORCH_CHECK(file.read(static_cast<char *>(bytes.mutable_data_ptr()), bytes.numel()), "rushlight: ", path,
+              " cannot be read");
+  return bytes;
+}
+
+at::Tensor bytes_of(const c10::IValue &source) {
+  if (source.isString()) return read_file(source.toStringRef());
+  TORCH_CHECK(source.isTensor() && source.toTensor().scalar_type() == at::kByte && source.toTensor().dim() == 1 &&
+                  source.toTensor().device().is_cpu(),
+              "rushlight: an Interpreter is made from a path or from a flat uint8 tensor with a file's bytes");
+  return source.toTensor().detach().contiguous().clone();
+}
+
+// How many of the bytes are the file: its header says so, and the validator will see whether that is true.
+int64_t file_bytes(const at::Tensor &bytes) {
+  if (bytes.numel() < RUSH_HEADER_BYTES) return bytes.numel();
+  uint64_t n;
+  std::memcpy(&n, static_cast<const char *>(bytes.const_data_ptr()) + 40, sizeof n);
+  return n < static_cast<uint64_t>(bytes.numel()) ? static_cast<int64_t>(n) : bytes.numel();
+}
+
+// The texts behind each `"key":"` of a description.
+std::vector<std::string> texts_at(const std::string &json, const std::string &key) {
+  std::vector<std::string> out;
+  const std::string mark = "\"" + key + "\":\"";
+  for (size_t at = json.find(mark); at != std::string::npos; at = json.find(mark, at)) {
+    at += mark.size();
+    out.push_back(json.substr(at, json.find('"', at) - at));
+  }
+  return out;
+}
+
+void refuse_gradients(const c10::IValue &value) {
+  if (value.isTensor()) {
+    TORCH_CHECK(!value.toTensor().requires_grad(),
+                "rushlight: a lowered model is for inference only: it gives no gradients, and an input requires "
+                "them. Call it under torch.no_grad(), or pass input.detach()");
+  } else if (value.isList()) {
+    for (const c10::IValue &item : value.toListRef()) refuse_gradients(item);
+  } else if (value.isTuple()) {
+    for (const c10::IValue &item : value.toTupleRef().elements()) refuse_gradients(item);
+  } else if (value.isGenericDict()) {
+    for (const auto &entry : value.toGenericDict()) refuse_gradients(entry.value());
+  }
+}
+
+void flatten(const c10::IValue &value, c10::List<at::Tensor> *out) {
+  if (value.isTensor()) return out->push_back(value.toTensor());
+  TORCH_CHECK(value.isTuple() || value.isTensorList(), "rushlight: forward gives tensors, and this model returns ",
+              value.type()->annotation_str(), ": use call('forward', ...)");
+  if (value.isTensorList())
+    out->append(value.toTensorList());
+  else
+    for (const c10::IValue &item : value.toTupleRef().elements()) flatten(item, out);
+}
+
+class Interpreter : public torch::CustomClassHolder {
+ public:
+  explicit Interpreter(const at::Tensor &state) {
+    translated([&] {
+      const int64_t n = file_bytes(state);
+      bytes_ = state.slice(0, 0, n);
+      model_ = std::make_unique<Model>(bytes_);
+      const std::string json = describe();
+      for (const std::string &type : texts_at(json, "result")) results_.push_back(parse_type(type));
+      if (stateful()) idle_.push_back(std::make_unique<Session>(model()));
+      if (n < state.numel()) restore(state.slice(0, n));
+    });
+  }
+
+  c10::IValue call(const std::string &method, const std::vector<c10::IValue> &args) {
+    if (at::GradMode::is_enabled())
+      for (const c10::IValue &arg : args) refuse_gradients(arg);
+    return translated([&] { return run(find(method), args); });
+  }
+
+  c10::List<at::Tensor> forward(const c10::List<at::Tensor> &inputs) {
+    c10::List<at::Tensor> out;
+    std::vector<c10::IValue> args;
+    for (size_t i = 0; i < inputs.size(); i++) args.emplace_back(inputs.get(i));
+    flatten(call(rush_model_find_method(model(), "forward") < 0 ? rush_model_method_name(model(), 0) : "forward",
+                 args),
+            &out);
+    return out;
+  }
+
+  void reset() {
+    if (!stateful()) return;
+    translated([&] {
+      const std::lock_guard<std::mutex> lock(running_);
+      idle_[0]->context.check(rush_session_reset(idle_[0]->session));
+    });
+  }
+
+  std::vector<std::string> methods() const {
+    std::vector<std::string> out;
+    for (size_t i = 0; i < rush_model_method_count(model()); i++) out.emplace_back(rush_model_method_name(model(), i));
+    return out;
+  }
+
+  std::string describe() const {
+    Context context;
+    char *text = nullptr;
+    size_t size = 0;
+    context.check(rush_model_describe(context.ctx, model(), RUSH_DESCRIBE_JSON, &text, &size));
+    std::string out(text);
+    rush_free(context.ctx, text, size);
+    return out;
+  }
+
+  at::Tensor state() {
+    if (!stateful()) return bytes_.clone();
+    const std::vector<char> values = translated([&] { return torch::jit::pickle_save(attributes()); });
+    at::Tensor out = at::empty({bytes_.numel() + static_cast<int64_t>(values.size())}, at::kByte);
+    char *data = static_cast<char *>(out.mutable_data_ptr());
+    std::memcpy(data, bytes_.const_data_ptr(), bytes_.nbytes());
+    std::memcpy(data + bytes_.nbytes(), values.data(), values.size());
+    return out;
+  }
+
+ private:
+  // A session for one run. Models with attributes have one, which is never given away.
+  class Turn {
+   public:
+    explicit Turn(Interpreter &of) : of_(of) {
+      if (of.stateful()) {
+        lock_ = std::unique_lock<std::mutex>(of.running_);
+        return;
+      }
+      {
+        const std::lock_guard<std::mutex> lock(of.running_);
+        if (!of.idle_.empty()) {
+          mine_ = std::move(of.idle_.back());
+          of.idle_.pop_back();
+          return;
+        }
+      }
+      mine_ = std::make_unique<Session>(of.model());
+    }
+    ~Turn() {
+      if (!mine_) return;
+      const std::lock_guard<std::mutex> lock(of_.running_);
+      if (of_.idle_.size() < std::max(1u, std::thread::hardware_concurrency())) of_.idle_.push_back(std::move(mine_));
+    }
+    Turn(const Turn &) = delete;
+    Session &operator*() { return mine_ ? *mine_ : *of_.idle_[0]; }
+
+   private:
+    Interpreter &of_;
+    std::unique_lock<std::mutex> lock_;
+    std::unique_ptr<Session> mine_;
+  };
+
+  const rush_model *model() const { return model_->model; }
+  bool stateful() const { return rush_model_attribute_count(model()) > 0; }
+
+  size_t find(const std::string &method) const {
+    const int at = rush_model_find_method(model(), method.c_str());
+    if (at >= 0) return static_cast<size_t>(at);
+    std::string known;
+    for (const std::string &name : methods()) known += (known.empty() ? "" : ", ") + name;
+    TORCH_CHECK(false, "rushlight: the model has no method '", method, "'; it has ", known);
+  }
+
+  c10::IValue run(size_t method, const std::vector<c10::IValue> &args) {
+    Turn turn(*this);
+    Session &s = *turn;
+    Values values(s.context.ctx, s.session);
+    const std::vector<rush_value> in = values.arguments(args);
+    rush_value result = rush_none();
+    const rush_status status = rush_session_run(s.session, method, in.data(), in.size(), &result);
+    const std::string message = status == RUSH_OK ? "" : rush_ctx_error(s.context.ctx);
+    values.write_back();
+    if (status != RUSH_OK) throw RuntimeError(status, message);
+    return values.result(result, results_.at(method), true);
+  }
+
+  // (names, values) of the attributes: one value, so that what they share stays shared.
+  c10::IValue attributes() {
+    Turn turn(*this);
+    Session &s = *turn;
+    Values values(s.context.ctx, s.session);
+    c10::List<std::string> names;
+    std::vector<rush_value> items;
+    rush_value all = rush_none();
+    rush_status status = RUSH_OK;
+    for (size_t i = 0; i < rush_model_attribute_count(model()) && status == RUSH_OK; i++) {
+      names.push_back(rush_model_attribute_name(model(), i));
+      items.push_back(rush_none());
+      status = rush_session_get_attribute(s.session, i, &items.back());
+    }
+    if (status == RUSH_OK) status = rush_tuple_create(s.session, items.data(), items.size(), &all);
+    for (rush_value &v : items) rush_value_release(s.session, &v);
+    s.context.check(status);
+    return c10::ivalue::Tuple::create({names, values.result(all, nullptr, false)});
+  }
+
+  void restore(const at::Tensor &pickled) {
+    const char *data = static_cast<const char *>(pickled.const_data_ptr());
+    const c10::IValue state = torch::jit::pickle_load({data, data + pickled.numel()});
+    const size_t n = rush_model_attribute_count(model());
+    const auto wrong = [] { throw std::invalid_argument("the pickled attributes are not those of this model"); };
+    if (!state.isTuple() || state.toTupleRef().size() != 2 || !state.toTupleRef().elements()[1].isTuple()) wrong();
+    const auto &items = state.toTupleRef().elements()[1].toTupleRef().elements();
+    if (items.size() != n || n == 0) wrong();
+    Turn turn(*this);
+    Session &s = *turn;
+    Values values(s.context.ctx, s.session);
+    const std::vector<rush_value> in = values.arguments(items);
+    for (size_t i = 0; i < n; i++) s.context.check(rush_session_set_attribute(s.session, i, &in[i]));
+  }
+
+  at::Tensor bytes_;
+  std::unique_ptr<Model> model_;
+  std::vector<c10::TypePtr> results_;  // by method
+  std::mutex running_;                 // of idle_, and of the session of a model with attributes
+  std::vector<std::unique_ptr<Session>> idle_;
+};
+
+using Pointer = c10::intrusive_ptr<Interpreter>;
+
+TORCH_LIBRARY(rushlight, m) {
+  m.class_<Interpreter>("Interpreter")
+      .def(torch::init([](const c10::IValue &source) { return c10::make_intrusive<Interpreter>(bytes_of(source)); }))
+      .def("forward", [](const Pointer &self, const c10::List<at::Tensor> &inputs) { return self->forward(inputs); })
+      .def("call", [](const Pointer &self, const std::string &method,
+                      const std::vector<c10::IValue> &args) { return self->call(method, args); })
+      .def("reset", [](const Pointer &self) { self->reset(); })
+      .def("methods", [](const Pointer &self) { return self->methods(); })
+      .def("describe", [](const Pointer &self) { return self->describe(); })
+      .def_pickle([](const Pointer &self) { return self->state(); },
+                  [](const at::Tensor &state) { return c10::make_intrusive<Interpreter>(bytes_of(state)); });
+}
+
+}  // namespace
+
+}  // namespace rush

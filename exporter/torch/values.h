@@ -1,0 +1,86 @@
+// PyTorch's values as the runtime's, and back: the one place where both are known.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <ATen/core/jit_type.h>
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "rushlight/rushlight.h"
+
+namespace rush {
+
+// What the runtime refused, with its message.
+struct RuntimeError : std::runtime_error {
+  RuntimeError(rush_status s, const std::string &message) : std::runtime_error(message), status(s) {}
+  rush_status status;
+};
+
+// The values of one call, released together. Throws RuntimeError, and std::invalid_argument for what
+// the runtime has no word for.
+//
+// Arguments are copied in: what their tensors reach, once, so that tensors of one dtype that share
+// memory in PyTorch do so in the program. Lists and dicts are copies for good.
+class Values {
+ public:
+  Values(rush_ctx *ctx, rush_session *session) : ctx_(ctx), session_(session) {}
+  ~Values();
+  Values(const Values &) = delete;
+  Values &operator=(const Values &) = delete;
+
+  // Once, before the others.
+  std::vector<rush_value> arguments(const std::vector<c10::IValue> &args);
+
+  // Copies back what the program wrote into its arguments; memory that it did not change is not touched.
+  void write_back();
+
+  // Takes over `value` and returns it as PyTorch's. Its tensors that share memory do so afterwards; with
+  // `alias` also with the arguments. `type` (may be NULL) decides the item types of lists and dicts.
+  c10::IValue result(rush_value value, const c10::TypePtr &type, bool alias);
+
+  // A value to pass on, like an argument.
+  rush_value make(const c10::IValue &value);
+
+ private:
+  // Memory that both sides have: `bytes` from `theirs` in the runtime and `ours` in `tensors`' storage.
+  struct Shared {
+    rush_value base;
+    char *theirs, *ours;
+    size_t bytes;
+    bool compact;  // one tensor, contiguous in the runtime
+    std::vector<at::Tensor> tensors;
+  };
+  // Memory of results.
+  struct Region {
+    const char *begin, *end;
+    at::Storage storage;
+    size_t offset;  // of `begin`, in bytes
+  };
+
+  void check(rush_status status) const;
+  rush_value own(rush_value value);
+  void take(const c10::IValue &value, std::vector<at::Tensor> *out);
+  void share(std::vector<at::Tensor> tensors);
+  void share_one(const std::vector<at::Tensor> &tensors, char *begin, size_t bytes);
+  template <class Create>
+  rush_value container(const c10::ArrayRef<c10::IValue> &items, Create create);
+  void find_regions(const rush_value &value, std::vector<Region> *out);
+  c10::IValue read(const rush_value &value, const c10::TypePtr &type);
+  at::Tensor read_tensor(const rush_value &value);
+
+  rush_ctx *ctx_;
+  rush_session *session_;
+  std::vector<rush_value> owned_;
+  std::vector<Shared> shared_;
+  std::map<const void *, rush_value> made_;  // by TensorImpl
+  std::vector<at::Tensor> kept_;             // so that made_'s keys stay theirs
+  std::vector<Region> regions_;
+};
+
+// A type as rush_model_describe prints it: "Dict(str, Tensor[])"; Any for what is not understood.
+c10::TypePtr parse_type(const std::string &text);
+
+}  // namespace rush
