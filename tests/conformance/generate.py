@@ -11,6 +11,7 @@ A row is made again when its text, this folder's code or the exporter changes.
 import argparse
 import contextlib
 import copy
+import fcntl
 import hashlib
 import importlib
 import io
@@ -29,6 +30,7 @@ import torch
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 OUT = Path(os.environ.get("RUSH_CONFORMANCE", TOP / "build" / "conformance"))
+MANIFEST = OUT / "manifest.json"
 sys.path.insert(0, str(HERE))
 import conformance  # noqa: E402
 
@@ -216,6 +218,24 @@ def make(row, owner, check_only, key):
     return entry_of(row, owner, key, len(vectors))
 
 
+def read_manifest():
+    return {e["name"]: e for e in json.loads(MANIFEST.read_text())["rows"]} if MANIFEST.exists() else {}
+
+
+def write_manifest(made):
+    """Puts in what was made (None: what could not be), and takes out what is no row any more. Under a lock:
+    another generate.py may be at work on other rows."""
+    with open(OUT / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        entries = {**read_manifest(), **made}
+        for name in [n for n, e in entries.items() if e is None or n not in conformance.ROWS]:
+            del entries[name]
+            (OUT / f"{name}.rush").unlink(missing_ok=True)
+        part = OUT / "manifest.part"
+        part.write_text(json.dumps({"rows": [entries[n] for n in sorted(entries)]}, indent=0))
+        part.replace(MANIFEST)
+
+
 def chosen(patterns):
     return [r for r in conformance.ROWS.values() if not patterns or any(p in r.name for p in patterns)]
 
@@ -248,30 +268,23 @@ def main():
         return 0
 
     OUT.mkdir(parents=True, exist_ok=True)
-    manifest, old = OUT / "manifest.json", {}
-    if manifest.exists() and not options.check:
-        old = {e["name"]: e for e in json.loads(manifest.read_text())["rows"]}
+    old = {} if options.check else read_manifest()
     common = "" if options.check else exporter_key() + code_key() + torch.__version__
-    entries, failed, made, start = dict(old), [], 0, time.time()
+    made, failed, start = {}, [], time.time()
     for r in rows:
         key = hashlib.sha256((r.text() + common).encode()).hexdigest()[:16]
-        if not options.check and old.get(r.name, {}).get("key") == key and (OUT / f"{r.name}.rush").exists():
+        if old.get(r.name, {}).get("key") == key and (OUT / f"{r.name}.rush").exists():
             continue
-        made += 1
-        entries.pop(r.name, None)
+        made[r.name] = None
         try:
-            entries[r.name] = make(r, owner[r.name], options.check, key)
+            made[r.name] = make(r, owner[r.name], options.check, key)
         except Exception as error:
             lines = [s for s in str(error).splitlines() if s.strip()] or [type(error).__name__]
             failed.append(r.name)
             print(f"FAILED {r.name} ({owner[r.name]}): {' | '.join(lines[:6])[:600]}", flush=True)
     if not options.check:
-        for name in entries.keys() - conformance.ROWS.keys():
-            (OUT / entries.pop(name)["file"]).unlink(missing_ok=True)
-        part = OUT / "manifest.part"
-        part.write_text(json.dumps({"rows": [entries[n] for n in sorted(entries)]}, indent=0))
-        part.replace(manifest)
-    verb = "agree with themselves in PyTorch" if options.check else f"are in {manifest.name}, {made} made now"
+        write_manifest(made)
+    verb = "agree with themselves in PyTorch" if options.check else f"are in {MANIFEST.name}, {len(made)} made now"
     print(f"{len(rows) - len(failed)} of {len(rows)} rows {verb}, {len(failed)} failed, {time.time() - start:.1f} s")
     return 1 if failed else 0
 

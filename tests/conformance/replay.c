@@ -1,8 +1,12 @@
-/* Replays the conformance rows natively: replay DIR [PATTERN..]
+/* Replays the conformance rows natively: replay [--oom] DIR [PATTERN..]
  *
  * DIR holds manifest.json and a .rush file per row, as generate.py makes them. Each vector of each
  * file is verified twice, so that what instructions keep from their first run is used too. Prints
- * the rows that fail and a count. */
+ * the rows that fail and a count.
+ *
+ * With --oom each row is loaded and verified again and again, with allocation 1, 2, 3, ... and all
+ * later ones failing, until none does: the status must be no-memory, and no byte may stay behind.
+ */
 #define _POSIX_C_SOURCE 200809L /* fork */
 #include <rushlight/rushlight.h>
 #include <stdio.h>
@@ -137,6 +141,70 @@ static const char *check_row(const row *r, const char *dir, char *text, size_t r
   return wrong;
 }
 
+/* ---- Without memory -------------------------------------------------------------------------- */
+
+typedef struct faulty {
+  size_t calls, fail_at, live;
+} faulty;
+
+static void *faulty_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
+  faulty *f = user;
+  if (new_size > 0 && ++f->calls >= f->fail_at) return NULL;
+  void *p = NULL;
+  if (new_size > 0) {
+    p = realloc(ptr, new_size);
+    if (!p) return NULL;
+  } else {
+    free(ptr);
+  }
+  f->live = f->live - old_size + new_size;
+  return p;
+}
+
+/* The first status that is not OK, of loading, making a session and verifying. */
+static rush_status everything(faulty *f, const char *bytes, size_t size) {
+  rush_ctx *ctx;
+  rush_model *model = NULL;
+  rush_session *session = NULL;
+  rush_verify_report report;
+  rush_status st = rush_ctx_create(faulty_alloc, f, &ctx);
+  if (st != RUSH_OK) return st;
+  st = rush_model_load(ctx, bytes, size, &model);
+  if (st == RUSH_OK) st = rush_session_create(ctx, model, &session);
+  for (size_t t = 0; st == RUSH_OK && t < rush_model_test_count(model); t++)
+    st = rush_session_verify(session, t, &report);
+  rush_session_destroy(session);
+  rush_model_destroy(ctx, model);
+  rush_ctx_destroy(ctx);
+  return st;
+}
+
+static const char *check_oom(const row *r, const char *dir, char *text, size_t room) {
+  char path[4096];
+  size_t size = 0;
+  snprintf(path, sizeof path, "%s/%s", dir, r->file);
+  char *bytes = read_file(path, &size);
+  const char *wrong = NULL;
+  if (!bytes) return "its file is not there";
+  for (size_t n = 1; !wrong; n++) {
+    faulty f = {.fail_at = n};
+    rush_status st = everything(&f, bytes, size);
+    if (f.live > 0) {
+      snprintf(text, room, "allocation %zu fails: %zu bytes are not freed", n, f.live);
+      wrong = text;
+    }
+    if (f.calls < n) break;
+    if (st != RUSH_ERR_NO_MEMORY && !wrong) {
+      snprintf(text, room, "allocation %zu fails: the status is %s", n, rush_status_name(st));
+      wrong = text;
+    }
+  }
+  free(bytes);
+  return wrong;
+}
+
+/* ---- All rows -------------------------------------------------------------------------------- */
+
 static bool wanted(const row *r, int n, char **patterns) {
   for (int k = 0; k < n; k++) {
     if (strstr(r->name, patterns[k])) return true;
@@ -145,12 +213,12 @@ static bool wanted(const row *r, int n, char **patterns) {
 }
 
 /* In a process of its own, so that a row that crashes is one row. */
-static bool check_apart(const row *r, const char *dir) {
+static bool check_apart(const row *r, const char *dir, bool oom) {
   static char text[5000];
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
-    const char *wrong = check_row(r, dir, text, sizeof text);
+    const char *wrong = (oom ? check_oom : check_row)(r, dir, text, sizeof text);
     if (wrong) printf("FAILED %s: %s\n", r->name, wrong);
     exit(wrong != NULL);
   }
@@ -165,8 +233,11 @@ int main(int argc, char **argv) {
   size_t size;
   int passed = 0, failed = 0;
   row r;
+  bool oom = argc > 1 && strcmp(argv[1], "--oom") == 0;
+  argc -= oom;
+  argv += oom;
   if (argc < 2) {
-    fprintf(stderr, "usage: replay DIR [PATTERN..]\n");
+    fprintf(stderr, "usage: replay [--oom] DIR [PATTERN..]\n");
     return 2;
   }
   snprintf(path, sizeof path, "%s/manifest.json", argv[1]);
@@ -178,7 +249,7 @@ int main(int argc, char **argv) {
   const char *at = strchr(manifest, '[');
   while (at && (at = next_row(at, &r))) {
     if (!wanted(&r, argc - 2, argv + 2)) continue;
-    bool good = check_apart(&r, argv[1]);
+    bool good = check_apart(&r, argv[1], oom);
     passed += good;
     failed += !good;
   }
