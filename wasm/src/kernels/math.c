@@ -20,9 +20,9 @@ RUSH_INLINE f4 sincos4(f4 x, int32_t quarter) {
   c = f4_madd(c, z, f4_set(-1.388731625493765e-3f));
   c = f4_madd(c, z, f4_set(4.166664568298827e-2f));
   c = f4_madd(c * z, z, f4_madd(f4_set(-0.5f), z, f4_set(1.0f)));
-  j += i4_set(quarter);
+  j = i4_add(j, i4_set(quarter));
   f4 y = f4_select((j & i4_set(1)) == i4_set(1), c, s);
-  return (f4)((i4)y ^ ((j & i4_set(2)) << 30));
+  return (f4)((u4)y ^ (((u4)j & 2u) << 30));
 }
 
 static f4 each4(f4 x, float (*f)(float)) { return (f4){f(x[0]), f(x[1]), f(x[2]), f(x[3])}; }

@@ -29,7 +29,7 @@ RUSH_INLINE f4 f4_exp_normal(f4 r, i4 n) {
 RUSH_INLINE f4 f4_exp_scaled(f4 r, i4 n) {
   f4 p = f4_madd(f4_exp_poly(r), r * r, r) + f4_set(1.0f);
   i4 half = n >> 1;
-  return p * f4_pow2(half) * f4_pow2(n - half);
+  return p * f4_pow2(half) * f4_pow2(i4_sub(n, half));
 }
 
 RUSH_RARE f4 f4_exp_far(f4 x) {
@@ -70,7 +70,7 @@ RUSH_INLINE f4 f4_expm1(f4 x) {
   low = (r - s) + low; /* what the sum lost */
   f4 p = f4_madd(f4_exp_poly(s), s * s, low); /* e^s - 1 = s + p */
   /* 2^n (s + p) + 2^n - 1, halved so that n = 128 does not overflow early */
-  f4 half = f4_pow2(n - 1);
+  f4 half = f4_pow2(i4_sub(n, i4_set(1)));
   f4 e = (half * p + half * s) + (half - f4_set(0.5f));
   f4 big = e + e;
   f4 small = f4_select(n == 0, s + p, big);
@@ -79,7 +79,7 @@ RUSH_INLINE f4 f4_expm1(f4 x) {
 
 /* x = 2^k * (1 + f), 1 + f in [sqrt(1/2), sqrt(2)), for normal x > 0. */
 RUSH_INLINE f4 f4_log_split(f4 x, f4 *k) {
-  i4 ix = (i4)x + i4_set(0x3f800000 - 0x3f3504f3);
+  i4 ix = i4_add((i4)x, i4_set(0x3f800000 - 0x3f3504f3));
   *k = f4_from_int((ix >> 23) - 127);
   return (f4)((ix & i4_set(0x7fffff)) + i4_set(0x3f3504f3)) - f4_set(1.0f);
 }

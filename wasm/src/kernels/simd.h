@@ -46,6 +46,9 @@ RUSH_INLINE i4 i4_set(int32_t x) {
   RUSH_IN_REGISTER(x);
   return (i4){x, x, x, x};
 }
+/* Wraps, as sanitizers want it said. */
+RUSH_INLINE i4 i4_add(i4 a, i4 b) { return (i4)((u4)a + (u4)b); }
+RUSH_INLINE i4 i4_sub(i4 a, i4 b) { return (i4)((u4)a - (u4)b); }
 RUSH_INLINE f4 f4_zero(void) { return (f4){0, 0, 0, 0}; }
 RUSH_INLINE f4 f4_load(const float *p) {
   f4 v;
@@ -112,11 +115,11 @@ RUSH_INLINE f4 f4_sqrt(f4 x) {
 RUSH_INLINE f4 f4_round_small(f4 x, i4 *n) {
   const f4 magic = f4_set(12582912.0f); /* 1.5 * 2^23 */
   f4 t = x + magic;
-  *n = (i4)t - (i4)magic;
+  *n = (i4)((u4)t - (u4)magic);
   return t - magic;
 }
 /* 2^n, -126 <= n <= 127 */
-RUSH_INLINE f4 f4_pow2(i4 n) { return (f4)((n + 127) << 23); }
+RUSH_INLINE f4 f4_pow2(i4 n) { return (f4)(((u4)n + 127u) << 23); }
 RUSH_INLINE f4 f4_from_int(i4 n) {
 #if defined(__wasm_simd128__)
   return (f4)wasm_f32x4_convert_i32x4((v128_t)n);

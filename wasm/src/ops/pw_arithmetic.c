@@ -17,9 +17,14 @@
 /* ---- add, sub, mul --------------------------------------------------------------------------- */
 
 ARITHMETIC(add, x + y, U(x) + U(y))
-ARITHMETIC(add_scaled, x + s *y, U(x) + U(s) * U(y))
+/* Rounded once, as PyTorch's fused multiply-add. */
+#define SCALED(id, op)                                                                     \
+  RUSH_BODY_2(id##_f32, float, float, (double)x op p->f[0] * (double)y)                    \
+  RUSH_BODY_2(id##_f64, double, double, x op s *y)                                         \
+  RUSH_BODY_2(id##_i64, int64_t, int64_t, U(x) op U(s) * U(y))
+SCALED(add_scaled, +)
+SCALED(sub_scaled, -)
 ARITHMETIC(sub, x - y, U(x) - U(y))
-ARITHMETIC(sub_scaled, x - s *y, U(x) - U(s) * U(y))
 ARITHMETIC(mul, x *y, U(x) * U(y))
 RUSH_BODY_2(add_i32, int32_t, int32_t, (uint32_t)x + (uint32_t)y)
 RUSH_BODY_2(sub_i32, int32_t, int32_t, (uint32_t)x - (uint32_t)y)

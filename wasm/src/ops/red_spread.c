@@ -163,6 +163,16 @@ static rush_status setup_norm(rush_call *c, const rush_reduce **row, rush_reduce
                                     : &norm_p;
   return RUSH_OK;
 }
+/* linalg.norm: of vectors; a matrix norm only where it is the square root of the squares. */
+static rush_status setup_linalg_norm(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
+  int64_t dims[RUSH_MAX_RANK];
+  int n;
+  RUSH_TRY(arg_ints(c, 2, RUSH_MAX_RANK, dims, &n));
+  if (arg_is_none(c, 2)) n = arg_tensor(c, 0)->rank;
+  RUSH_CHECK(c->ctx, arg_is_none(c, 1) || n == 1, RUSH_ERR_UNSUPPORTED, "linalg.norm of matrices with an order");
+  return setup_norm(c, row, p);
+}
+ROW(linalg_norm) = {.dim = 2, .keepdim = 3, .dtype = 4, .setup = setup_linalg_norm};
 ROW(norm) = {.setup = setup_norm};
 ROW(norm_dtype) = {.dtype = 2, .setup = setup_norm};
 ROW(norm_dim) = {.dim = 2, .keepdim = 3, .setup = setup_norm};
