@@ -38,7 +38,8 @@ static void drop_pair(rush_heap *heap, rush_list *dict, size_t at) {
 static rush_status missing(rush_call *c, const rush_value *key) {
   rush_text text = {.ctx = c->ctx};
   RUSH_TRY(rush_show(c->heap, &text, key));
-  rush_status st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "KeyError: %s", text.data != NULL ? text.data : "");
+  rush_status st = RUSH_ERR_NO_MEMORY;
+  if (!text.failed) st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "KeyError: %s", text.data != NULL ? text.data : "");
   rush_release(c->ctx, text.data, text.capacity);
   return st;
 }
