@@ -1,0 +1,130 @@
+"""Products of matrices, linear, attention and embedding."""
+from conformance import *
+
+NUMBERS = ("f32", "f64", "i64", "i32", "u8")
+
+
+def pair(dtype, a, b, lay=lambda x: x):
+    return dict(x=lay(random(dtype, *a)), y=lay(random(dtype, *b)))
+
+
+# All the combinations of ranks, with batches that broadcast, empty ones and vectors.
+SHAPES = {
+    "vector_vector": ((7,), (7,)), "vector_matrix": ((5,), (5, 3)), "matrix_vector": ((3, 5), (5,)),
+    "matrix_matrix": ((3, 5), (5, 17)), "row_times_matrix": ((1, 9), (9, 33)), "column_out": ((9, 5), (5, 1)),
+    "batch_vector": ((2, 3, 4), (4,)), "vector_batch": ((4,), (2, 4, 3)), "batch_matrix": ((2, 3, 4), (4, 9)),
+    "matrix_batch": ((3, 4), (2, 4, 5)), "batch_batch": ((3, 4, 5), (3, 5, 2)), "broadcast_left": ((1, 4, 5), (3, 5, 2)),
+    "broadcast_both": ((2, 1, 4, 5), (3, 5, 2)), "deep": ((2, 1, 2, 3, 4), (1, 3, 2, 4, 2)),
+    "no_rows": ((0, 5), (5, 3)), "no_depth": ((4, 0), (0, 3)), "no_columns": ((4, 5), (5, 0)),
+    "no_batch": ((0, 4, 5), (0, 5, 3)), "one": ((1, 1), (1, 1)), "tall": ((13, 3), (3, 2)), "wide": ((2, 3), (3, 41)),
+}
+for name, (a, b) in SHAPES.items():
+    for dtype in NUMBERS if "batch" not in name else ("f32", "i64"):
+        row(f"matmul_{name}_{dtype}", "torch.matmul(x, y)", **pair(dtype, a, b))
+    row(f"matmul_{name}_transposed", "x @ y", **pair("f32", a, b, transposed))
+    row(f"matmul_{name}_noncontig", "x @ y", **pair("f32", a, b, noncontig))
+    row(f"matmul_{name}_constant", "x @ y", x=f32(*a), y=weight(f32(*b)), also=[{"x": transposed(f32(*a))}])
+row("matmul_expanded", "x @ y", x=expanded(f32(1, 3, 4), 2, 3, 4), y=expanded(f32(1, 4, 2), 2, 4, 2))
+row("matmul_heads", "x.view(2, 5, 3, 4).transpose(1, 2) @ y.view(2, 6, 3, 4).permute(0, 2, 3, 1)", x=f32(2, 5, 12), y=f32(2, 6, 12))
+row("matmul_special", "x @ y", x=special(5, 4), y=f32(4, 9))
+row("matmul_large_depth", "x @ y", x=f32(5, 3000), y=weight(f32(3000, 33)), atol=1e-4)  # 3000 rounded terms
+row("matmul_one_row_large", "x @ y", x=f32(1, 700), y=weight(f32(700, 300)), atol=1e-4)
+
+for dtype in NUMBERS:
+    row(f"mm_{dtype}", "torch.mm(x, y)", **pair(dtype, (4, 5), (5, 6)))
+    row(f"bmm_{dtype}", "torch.bmm(x, y)", **pair(dtype, (3, 4, 5), (3, 5, 6)))
+    row(f"mv_{dtype}", "torch.mv(x, y)", **pair(dtype, (4, 5), (5,)))
+    row(f"dot_{dtype}", "torch.dot(x, y)", **pair(dtype, (17,), (17,)))
+    row(f"outer_{dtype}", "torch.outer(x, y)", **pair(dtype, (4,), (5,)))
+    row(f"addmm_{dtype}", "torch.addmm(z, x, y, beta=2, alpha=3)", z=random(dtype, 6), **pair(dtype, (4, 5), (5, 6)))
+    row(f"baddbmm_{dtype}", "torch.baddbmm(z, x, y, beta=2, alpha=3)", z=random(dtype, 4, 6), **pair(dtype, (3, 4, 5), (3, 5, 6)))
+    row(f"addbmm_{dtype}", "torch.addbmm(z, x, y, beta=2)", z=random(dtype, 4, 6), **pair(dtype, (3, 4, 5), (3, 5, 6)))
+    row(f"addmv_{dtype}", "torch.addmv(z, x, y, alpha=2)", z=random(dtype, 4), **pair(dtype, (4, 5), (5,)))
+    row(f"addr_{dtype}", "torch.addr(z, x, y, beta=3)", z=random(dtype, 4, 5), **pair(dtype, (4,), (5,)))
+    row(f"linear_{dtype}", "F.linear(x, w, b)", x=random(dtype, 3, 5), w=random(dtype, 4, 5), b=random(dtype, 4))
+row("outer_promotes", "torch.outer(x, y)", x=i64(3), y=f32(4))
+row("outer_bool", "torch.outer(x, y)", x=b8(3), y=b8(4))
+row("addmm_in_place", "z.addmm_(x, y, beta=0.5)", z=f32(4, 6), x=f32(4, 5), y=f32(5, 6), mutates=True)
+row("baddbmm_in_place", "z[1:].baddbmm_(x, y)", z=f32(3, 4, 6), x=f32(2, 4, 5), y=f32(2, 5, 6), mutates=True)
+row("addmm_beta_0_ignores_nan", "torch.addmm(z, x, y, beta=0)", z=special(6), x=f32(4, 5), y=f32(5, 6))
+row("addmm_no_depth", "torch.addmm(z, x, y)", z=f32(6), x=f32(4, 0), y=f32(0, 6))
+row("addmm_constant", "torch.addmm(b, x, w)", x=f32(4, 5), w=weight(transposed(f32(5, 6))), b=weight(f32(6)), also=[{"x": f32(1, 5)}])
+
+for name, x in {"vector": (5,), "rows": (7, 5), "batch": (2, 3, 5), "deep": (2, 1, 3, 5), "empty": (0, 5), "one": (1, 5), "two": (2, 5)}.items():
+    row(f"linear_{name}", "F.linear(x, w, b)", x=f32(*x), w=weight(f32(9, 5)), b=weight(f32(9)),
+        also=[{"x": transposed(f32(*x))}, {"x": noncontig(f32(*x))}])
+    row(f"linear_{name}_run_time_weight", "F.linear(x, w, b)", x=f32(*x), w=f32(9, 5), b=f32(9))
+    row(f"linear_{name}_no_bias", "F.linear(x, w)", x=f32(*x), w=weight(transposed(f32(9, 5))))
+    row(f"linear_{name}_relu", "torch.relu(F.linear(x, w, b))", x=f32(*x), w=weight(f32(9, 5)), b=weight(f32(9)))
+row("linear_relu6_special", "F.relu6(F.linear(x, w, b))", x=special(6, 4), w=weight(f32(9, 4)), b=weight(f32(9)))
+row("linear_1d_weight", "F.linear(x, w)", x=f32(2, 3), w=weight(f32(3)))
+row("linear_no_features", "F.linear(x, w, b)", x=f32(3, 0), w=weight(f32(4, 0)), b=weight(f32(4)))
+
+for name, message, body, x, y in [
+    ("mm_shapes", "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)", "torch.mm(x, y)", (2, 3), (4, 5)),
+    ("mm_rank", "must be a matrix", "torch.mm(x, y)", (2, 3, 1), (4, 5)),
+    ("bmm_shapes", "batch2 tensor to be", "torch.bmm(x, y)", (2, 3, 4), (3, 4, 5)),
+    ("matmul_shapes", "cannot be multiplied", "x @ y", (2, 3, 4), (5, 5)),
+    ("matmul_batches", "must match the size of tensor b", "x @ y", (2, 3, 4), (3, 4, 5)),
+    ("dot_sizes", "inconsistent tensor size", "torch.dot(x, y)", (2,), (3,)),
+    ("mv_sizes", "size mismatch", "torch.mv(x, y)", (2, 3), (4,)),
+    ("linear_features", "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)", "F.linear(x, y)", (2, 3), (5, 4)),
+]:
+    row(f"matmul_refuses_{name}", body, x=f32(*x), y=f32(*y), raises=message)
+row("matmul_refuses_mixed_dtypes", "x @ y", x=f32(2, 3), y=f64(3, 2), raises="same dtype")
+row("matmul_refuses_bool", "x @ y", x=b8(2, 3), y=b8(3, 2), raises="not implemented for 'Bool'")
+
+# ---- Attention -----------------------------------------------------------------------------------
+
+ATTEND = "F.scaled_dot_product_attention(q, k, v{})"
+# float32: exp and two products, each with rounding
+TOLERANCE = dict(rtol=2e-5, atol=2e-6)
+
+
+def qkv(b, h, l, s, e, ev=None):
+    return dict(q=f32(b, h, l, e), k=f32(b, h, s, e), v=f32(b, h, s, ev or e))
+
+
+for name, sizes in {"small": (2, 3, 5, 5, 4), "one_query": (1, 2, 1, 9, 8), "block": (1, 1, 32, 32, 16), "past_block": (1, 2, 33, 35, 8),
+                    "one_key": (2, 1, 3, 1, 4), "features": (1, 2, 4, 6, 5, 3), "head_32": (1, 4, 17, 17, 32)}.items():
+    row(f"attention_{name}", ATTEND.format(""), **qkv(*sizes), **TOLERANCE)
+    row(f"attention_{name}_causal", ATTEND.format(", is_causal=True"), **qkv(*sizes), **TOLERANCE)
+    b, h, l, s = sizes[:4]
+    row(f"attention_{name}_bool_mask", ATTEND.format(", attn_mask=m"), **qkv(*sizes), m=b8(l, s), **TOLERANCE)
+    row(f"attention_{name}_float_mask", ATTEND.format(", attn_mask=m"), **qkv(*sizes), m=f32(b, 1, l, s), **TOLERANCE)
+row("attention_nothing_seen", ATTEND.format(", attn_mask=m"), m=tensor([[False, False], [True, False]], "b8"), **qkv(1, 1, 2, 2, 4))
+row("attention_infinite_mask", ATTEND.format(", attn_mask=m"), m=tensor([[-INF, -INF], [0.0, -INF]]), **qkv(1, 1, 2, 2, 4))
+row("attention_padding_mask", ATTEND.format(", attn_mask=m[:, None, None, :]"), m=b8(2, 7), **qkv(2, 3, 5, 7, 4), **TOLERANCE)
+row("attention_scale", ATTEND.format(", scale=0.3"), **qkv(1, 2, 3, 4, 8), **TOLERANCE)
+row("attention_no_keys", ATTEND.format(""), **qkv(1, 2, 3, 0, 4))
+row("attention_no_queries", ATTEND.format(""), **qkv(1, 2, 0, 3, 4))
+row("attention_no_batch", ATTEND.format(""), **qkv(0, 2, 3, 3, 4))
+row("attention_rank_2", ATTEND.format(""), q=f32(5, 4), k=f32(6, 4), v=f32(6, 4), **TOLERANCE)
+row("attention_rank_3", ATTEND.format(", is_causal=True"), q=f32(2, 5, 4), k=f32(2, 5, 4), v=f32(2, 5, 4), **TOLERANCE)
+row("attention_f64", ATTEND.format(", attn_mask=m"), q=f64(1, 2, 3, 4), k=f64(1, 2, 5, 4), v=f64(1, 2, 5, 4), m=b8(3, 5))
+row("attention_broadcast", ATTEND.format(""), q=f32(2, 2, 3, 4), k=f32(1, 2, 5, 4), v=f32(1, 2, 5, 4), **TOLERANCE)
+row("attention_grouped", ATTEND.format(", enable_gqa=True"), q=f32(2, 4, 3, 8), k=f32(2, 2, 5, 8), v=f32(2, 2, 5, 8), **TOLERANCE)
+row("attention_heads_are_views", """
+b, t, c = x.shape
+q = (x @ wq).view(b, t, 4, c // 4).transpose(1, 2)
+k = (x @ wk).view(b, t, 4, c // 4).transpose(1, 2)
+v = (x @ wv).view(b, t, 4, c // 4).transpose(1, 2)
+return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, t, c)""",
+    x=f32(2, 9, 32), wq=weight(f32(32, 32, lo=-0.2, hi=0.2)), wk=weight(f32(32, 32, lo=-0.2, hi=0.2)), wv=weight(f32(32, 32)),
+    also=[{"x": f32(1, 40, 32)}], rtol=1e-4, atol=1e-5)
+row("attention_nan", ATTEND.format(""), q=tensor([[[[1.0, NAN], [2.0, 3.0]]]]), k=f32(1, 1, 3, 2), v=f32(1, 1, 3, 2))
+row("attention_refuses_mask_sizes", ATTEND.format(", attn_mask=m"), m=f32(3, 4), raises="", **qkv(1, 2, 3, 3, 4))
+row("attention_refuses_int_mask", ATTEND.format(", attn_mask=m"), m=i64(3, 3), raises="Expected attn_mask dtype", **qkv(1, 2, 3, 3, 4))
+row("attention_refuses_vectors", ATTEND.format(""), q=f32(3), k=f32(3), v=f32(3), raises="at least 2 dimensional")
+
+# ---- Embedding -----------------------------------------------------------------------------------
+
+for name, at in {"scalar": (), "row": (4,), "table": (2, 3), "empty": (0,), "deep": (2, 1, 3)}.items():
+    row(f"embedding_{name}", "F.embedding(i, w)", i=i64(*at, lo=0, hi=6), w=weight(f32(7, 5)))
+row("embedding_i32", "F.embedding(i, w)", i=i32(3, lo=0, hi=6), w=weight(f32(7, 5)))
+row("embedding_padding_idx", "F.embedding(i, w, padding_idx=2)", i=tensor([1, 2, 0], "i64"), w=weight(f32(3, 4)))
+row("embedding_layouts", "F.embedding(i, w)", i=transposed(i64(2, 3, lo=0, hi=6)), w=transposed(f32(7, 5)))
+row("embedding_i64_table", "F.embedding(i, w)", i=i64(3, lo=0, hi=6), w=i64(7, 5))
+row("embedding_refuses_large", "F.embedding(i, w)", i=tensor([0, 7], "i64"), w=weight(f32(7, 5)), raises="index out of range in self")
+row("embedding_refuses_negative", "F.embedding(i, w)", i=tensor([-1], "i64"), w=weight(f32(7, 5)), raises="index out of range in self")
+row("embedding_refuses_floats", "F.embedding(i, w)", i=f32(2), w=weight(f32(7, 5)), raises="scalar types: Long, Int")

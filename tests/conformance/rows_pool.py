@@ -1,0 +1,117 @@
+"""Pools, padding, resampling and shuffles."""
+from conformance import *
+
+# name: (body, sizes, dtypes)
+POOLS = {
+    "max_2x2": ("F.max_pool2d(x, 2)", (2, 5, 6, 7), ("f32", "f64", "i64", "i32", "u8")),
+    "max_3x3_s2_p1": ("F.max_pool2d(x, 3, 2, 1)", (1, 9, 7, 8), ("f32", "i64")),
+    "max_ceil": ("F.max_pool2d(x, 3, 2, 1, 1, True)", (1, 4, 8, 6), ("f32",)),
+    "max_dilated": ("F.max_pool2d(x, [2, 3], [1, 2], [0, 1], [2, 1])", (1, 4, 7, 8), ("f32",)),
+    "max_with_indices": ("F.max_pool2d(x, 3, 2, 1, return_indices=True)", (2, 3, 7, 5), ("f32", "i64")),
+    "max_1d": ("F.max_pool1d(x, 3, 2, 1)", (2, 4, 11), ("f32", "f64")),
+    "max_1d_ceil": ("F.max_pool1d(x, 2, 3, 0, 1, True)", (4, 10), ("f32",)),
+    "max_3d": ("F.max_pool3d(x, 2, 1, 1)", (1, 3, 4, 3, 5), ("f32", "i64")),
+    "max_unbatched": ("F.max_pool2d(x, 2, 1)", (5, 4, 6), ("f32",)),
+    "avg_2x2": ("F.avg_pool2d(x, 2)", (2, 5, 6, 7), ("f32", "f64", "i64")),
+    "avg_3x3_s2_p1": ("F.avg_pool2d(x, 3, 2, 1)", (1, 9, 7, 8), ("f32",)),
+    "avg_ceil": ("F.avg_pool2d(x, 3, 2, 1, True)", (1, 4, 8, 6), ("f32", "i64")),
+    "avg_valid_only": ("F.avg_pool2d(x, 3, 2, 1, True, False)", (1, 4, 8, 6), ("f32",)),
+    "avg_divisor": ("F.avg_pool2d(x, [2, 3], 1, [1, 0], False, True, 5)", (1, 4, 5, 6), ("f32",)),
+    "avg_1d": ("F.avg_pool1d(x, 3, 2, 1)", (2, 4, 11), ("f32", "i64")),
+    "avg_3d": ("F.avg_pool3d(x, [1, 2, 2], 2, [0, 1, 1], False, False)", (1, 3, 4, 3, 5), ("f32",)),
+    "adaptive_avg_1": ("F.adaptive_avg_pool2d(x, 1)", (2, 9, 7, 7), ("f32", "f64")),
+    "adaptive_avg_3x2": ("F.adaptive_avg_pool2d(x, [3, 2])", (1, 5, 7, 5), ("f32", "f64")),
+    "adaptive_avg_grows": ("F.adaptive_avg_pool2d(x, [5, 4])", (1, 5, 3, 2), ("f32",)),
+    "adaptive_avg_0": ("F.adaptive_avg_pool2d(x, 0)", (1, 5, 3, 4), ("f32",)),
+    "adaptive_avg_1d": ("F.adaptive_avg_pool1d(x, 4)", (2, 3, 11), ("f32",)),
+    "adaptive_avg_3d": ("F.adaptive_avg_pool3d(x, [2, 1, 3])", (1, 2, 3, 4, 5), ("f32",)),
+    "adaptive_max_3x2": ("F.adaptive_max_pool2d(x, [3, 2], return_indices=True)", (1, 5, 7, 5), ("f32", "f64")),
+    "adaptive_max_1d": ("F.adaptive_max_pool1d(x, 4)", (2, 3, 11), ("f32",)),
+    "adaptive_max_3d": ("F.adaptive_max_pool3d(x, 2)", (1, 2, 3, 4, 5), ("f32",)),
+}
+for name, (body, sizes, dtypes) in POOLS.items():
+    for dtype in dtypes:
+        row(f"pool_{name}_{dtype}", body, x=random(dtype, *sizes))
+    row(f"pool_{name}_layouts", body, x=channels_last(f32(*sizes)) if len(sizes) == 4 and "unbatched" not in name else transposed(f32(*sizes)),
+        also=[{"x": noncontig(f32(*sizes))}])
+    row(f"pool_{name}_special", body, x=special(*sizes))
+for pool in ("F.max_pool2d(x, 2)", "F.avg_pool2d(x, 2)", "F.adaptive_avg_pool2d(x, 2)"):
+    row(f"pool_no_batch_{pool[2:7]}_{'adaptive' in pool}", pool, x=f32(0, 3, 5, 5))
+row("pool_of_a_convolution", "F.max_pool2d(F.conv2d(x, w, None, 1, 1), 3, 2, 1)", x=f32(1, 3, 9, 8), w=weight(f32(6, 3, 3, 3)))
+row("pool_global_large", "F.adaptive_avg_pool2d(x, 1)", x=f32(1, 6, 40, 41))
+row("pool_all_minus_infinity", "F.max_pool2d(x, 2, return_indices=True)", x=tensor([[[[-INF, -INF], [-INF, -INF]]]]))
+
+for name, message, body, sizes in [
+    ("too_small", "Output size is too small", "F.max_pool2d(x, 6)", (1, 2, 5, 5)),
+    ("much_padding", "pad should be at most half", "F.max_pool2d(x, 3, 1, 2)", (1, 2, 5, 5)),
+    ("stride_0", "stride should not be zero", "F.max_pool2d(x, 2, 0)", (1, 2, 5, 5)),
+    ("no_divisor", "divisor must be not zero", "F.avg_pool2d(x, 2, divisor_override=0)", (1, 2, 5, 5)),
+    ("empty", "with optional 0 dim batch size for input", "F.max_pool2d(x, 2)", (1, 2, 0, 5)),
+    ("adaptive_empty", "non-zero size for non-batch dimensions", "F.adaptive_avg_pool2d(x, 2)", (1, 2, 0, 5)),
+    ("adaptive_rank", "Expected 3D or 4D tensor", "F.adaptive_avg_pool2d(x, 2)", (5, 5)),
+]:
+    row(f"pool_refuses_{name}", body, x=f32(*sizes), raises=message)
+row("pool_refuses_bool", "F.max_pool2d(x, 2)", x=b8(1, 2, 4, 4), raises="not implemented for 'Bool'")
+
+# ---- Padding -------------------------------------------------------------------------------------
+
+PADS = {
+    "zeros": ("F.pad(x, [1, 2])", (3, 4)), "two_dims": ("F.pad(x, [1, 2, 0, 3])", (2, 3, 4)), "value": ("F.pad(x, [2, 1], value=3.0)", (2, 5)),
+    "crops": ("F.pad(x, [-1, 2, 1, -2])", (2, 4, 5)), "only_crops": ("F.pad(x, [-1, -1])", (2, 5)), "all_dims": ("F.pad(x, [1, 0, 0, 1, 1, 1])", (2, 3, 2)),
+    "nothing": ("F.pad(x, [0, 0])", (2, 3)), "of_empty": ("F.pad(x, [1, 1])", (2, 0)), "vector": ("F.pad(x, [2, 0])", (3,)),
+}
+for name, (body, sizes) in PADS.items():
+    for dtype in ALL:
+        row(f"pad_{name}_{dtype}", body, x=random(dtype, *sizes))
+    row(f"pad_{name}_layouts", body, x=transposed(f32(*sizes)), also=[{"x": noncontig(f32(*sizes))}])
+for mode in ("reflect", "replicate", "circular"):
+    for name, (pad, sizes) in {"1d": ([2, 1], (2, 3, 5)), "2d": ([1, 2, 3, 0], (2, 3, 5, 4)), "3d": ([1, 1, 0, 2, 1, 0], (1, 2, 3, 4, 5)),
+                               "unbatched": ([2, 2], (3, 4)), "nothing": ([0, 0], (2, 3, 5)), "front": ([3, 0, 0, 0], (1, 2, 4, 5))}.items():
+        for dtype in ("f32", "f64", "i64", "u8"):
+            row(f"pad_{mode}_{name}_{dtype}", f"F.pad(x, {pad}, '{mode}')", x=random(dtype, *sizes))
+        row(f"pad_{mode}_{name}_layouts", f"F.pad(x, {pad}, '{mode}')", x=transposed(f32(*sizes)), also=[{"x": noncontig(f32(*sizes))}])
+row("pad_infinity", "F.pad(x, [1, 1], value=float('-inf'))", x=f32(2, 3))
+row("pad_sizes_are_computed", "F.pad(x, [0, x.size(0) - x.size(1)])", x=f32(5, 3), also=[{"x": f32(4, 4)}, {"x": f32(3, 5)}])
+row("pad_refuses_odd", "F.pad(x, [1])", x=f32(2, 3), raises="Length of pad must be even")
+row("pad_refuses_reflecting_all", "F.pad(x, [3, 0], 'reflect')", x=f32(1, 2, 3), raises="Padding size should be less")
+row("pad_refuses_two_rounds", "F.pad(x, [4, 0], 'circular')", x=f32(1, 2, 3), raises="wrapping around more than once")
+row("pad_refuses_negative_size", "F.pad(x, [-2, -2])", x=f32(2, 3), raises="")
+
+# ---- Interpolation -------------------------------------------------------------------------------
+
+# Weights are float32 in PyTorch and double here: cubic sums of 16 products differ by a few units in the last place.
+for name, (mode, sizes) in {"nearest_1d": ("nearest", (2, 3, 5)), "nearest_2d": ("nearest", (2, 3, 5, 4)), "nearest_3d": ("nearest", (1, 2, 3, 4, 2)),
+                            "exact_2d": ("nearest-exact", (2, 3, 5, 4)), "linear": ("linear", (2, 3, 5)), "bilinear": ("bilinear", (2, 3, 5, 4)),
+                            "trilinear": ("trilinear", (1, 2, 3, 4, 2)), "bicubic": ("bicubic", (2, 3, 5, 4))}.items():
+    smooth = not mode.startswith("nearest")
+    tolerance = dict(rtol=1e-5, atol=1e-5) if smooth else {}
+    for how in ("scale_factor=2.0", "scale_factor=1.7", "scale_factor=0.6", "size=[SIZE]", "scale_factor=2.3, recompute_scale_factor=True"):
+        size = ", ".join(["7", "9", "3"][:len(sizes) - 2])
+        text = how.replace("SIZE", size)
+        tag = how.split("[")[0].replace("=", "_").replace(".", "").replace(", ", "_")
+        for corners in (("", ", align_corners=True") if smooth else ("",)):
+            body = f"F.interpolate(x, {text}, mode='{mode}'{corners})"
+            row(f"interpolate_{name}_{tag}{'_corners' if corners else ''}", body, x=f32(*sizes), **tolerance)
+    body = f"F.interpolate(x, scale_factor=2.0, mode='{mode}')"
+    row(f"interpolate_{name}_f64", body, x=f64(*sizes))
+    row(f"interpolate_{name}_layouts", body, x=channels_last(f32(*sizes)) if len(sizes) == 4 else transposed(f32(*sizes)),
+        also=[{"x": noncontig(f32(*sizes))}], **tolerance)
+row("interpolate_nearest_u8", "F.interpolate(x, scale_factor=2.0)", x=u8(1, 3, 4, 5))
+row("interpolate_one_pixel", "F.interpolate(x, size=[4, 3], mode='bilinear')", x=f32(1, 5, 1, 1))
+row("interpolate_many_channels", "F.interpolate(x, size=[9, 11], mode='bilinear')", x=channels_last(f32(1, 17, 5, 6)))
+row("interpolate_like", "F.interpolate(x, size=y.shape[-2:], mode='bilinear', align_corners=False)", x=f32(1, 2, 4, 4), y=f32(1, 2, 7, 6))
+row("interpolate_refuses_0", "F.interpolate(x, size=[0, 3])", x=f32(1, 2, 4, 4), raises="should be greater than 0")
+
+# ---- Shuffles ------------------------------------------------------------------------------------
+
+for dtype in ALL:
+    row(f"pixel_shuffle_{dtype}", "F.pixel_shuffle(x, 2)", x=random(dtype, 2, 8, 3, 4))
+    row(f"pixel_unshuffle_{dtype}", "F.pixel_unshuffle(x, 3)", x=random(dtype, 1, 2, 6, 9))
+    row(f"channel_shuffle_{dtype}", "F.channel_shuffle(x, 3)", x=random(dtype, 2, 6, 3, 4))
+row("pixel_shuffle_layouts", "F.pixel_shuffle(x, 3)", x=channels_last(f32(1, 18, 3, 2)), also=[{"x": noncontig(f32(1, 18, 3, 2))}])
+row("pixel_unshuffle_layouts", "F.pixel_unshuffle(x, 2)", x=channels_last(f32(1, 3, 4, 6)), also=[{"x": transposed(f32(1, 3, 4, 6))}])
+row("pixel_shuffle_rank_3", "F.pixel_shuffle(x, 2)", x=f32(4, 3, 2))
+row("pixel_shuffle_rank_5", "F.pixel_shuffle(x, 2)", x=f32(2, 3, 4, 3, 2))
+row("pixel_shuffle_refuses_channels", "F.pixel_shuffle(x, 2)", x=f32(1, 6, 2, 2), raises="divisible by the square of upscale_factor")
+row("pixel_unshuffle_refuses_sizes", "F.pixel_unshuffle(x, 2)", x=f32(1, 6, 3, 2), raises="divisible by downscale_factor")
+row("channel_shuffle_refuses_groups", "F.channel_shuffle(x, 4)", x=f32(1, 6, 3, 2), raises="divisible by groups")
