@@ -57,6 +57,45 @@ def test_scripted_functions_run_every_branch(out):
     torch.testing.assert_close(session(x), models.branch(x))
 
 
+class Fused(torch.nn.Module):
+    def __init__(self, layer, before=lambda x: x, after=lambda y: y):
+        super().__init__()
+        self.layer, self.before, self.after = layer, before, after
+
+    def forward(self, x):
+        return self.after(self.layer(self.before(x)))
+
+
+C1, C2, F = torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.functional
+FUSED = [
+    ("conv2d", lambda: Fused(C2(3, 5, 3, stride=2, padding=1), after=torch.relu), (2, 3, 7, 9), 1),
+    ("conv2d without a batch", lambda: Fused(C2(3, 5, 3), after=torch.relu), (3, 7, 9), 4),  # traced with unsqueeze and squeeze
+    ("conv2d padded on one side", lambda: Fused(C2(3, 4, 3, stride=2), lambda x: F.pad(x, (0, 1, 2, 0)), F.relu6), (1, 3, 8, 8), 1),
+    ("conv2d padded twice", lambda: Fused(C2(3, 4, 3, padding=(1, 0)), lambda x: F.pad(x, (1, 2))), (1, 3, 6, 5), 1),
+    ("conv2d same", lambda: Fused(C2(2, 3, (4, 2), padding="same", dilation=(1, 3)), after=lambda y: y.clamp(-0.1, 0.2)), (1, 2, 9, 9), 1),
+    ("conv2d with groups", lambda: Fused(C2(4, 6, 3, groups=2), after=lambda y: F.hardtanh(y)), (1, 4, 6, 6), 1),
+    ("depthwise with a multiplier", lambda: Fused(C2(4, 8, 3, groups=4, bias=False), after=torch.relu), (1, 4, 6, 6), 1),
+    ("conv1d", lambda: Fused(C1(3, 4, 5, padding=2, dilation=2), after=lambda y: y.clamp_min(0.1)), (2, 3, 17), 1),
+    ("conv1d same", lambda: Fused(C1(3, 4, 4, padding="same"), after=torch.relu), (2, 3, 17), 1),
+    ("circular padding", lambda: Fused(C2(3, 4, 3, padding=1, padding_mode="circular"), after=torch.relu), (1, 3, 6, 6), 2),
+    ("linear", lambda: Fused(torch.nn.Linear(5, 3), after=torch.relu), (2, 4, 5), 1),
+    ("linear of a vector", lambda: Fused(torch.nn.Linear(5, 3, bias=False), after=torch.relu), (5,), 1),
+]
+
+
+@pytest.mark.parametrize("name,make,size,n_ops", FUSED, ids=[row[0] for row in FUSED])
+def test_fused_is_equal_also_for_nan_and_infinity(out, name, make, size, n_ops):
+    x = torch.randn(size)
+    model = make()
+    report = rushlight.export(model, x, out)
+    fused = [op for op in report.ops if op.startswith("rush::")]
+    assert len(fused) == 1 and sum(report.ops.values()) == n_ops, report.ops
+    x.view(-1)[3], x.view(-1)[-1] = float("nan"), float("inf")
+    with torch.no_grad():
+        want = model(x)
+    torch.testing.assert_close(rushlight.load(out)(x), want, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
 def test_nested_loops(out):
     rushlight.export(torch.jit.script(models.nested), (torch.rand(2), 9), out)
     session = rushlight.load(out)

@@ -166,6 +166,10 @@ graph(%x : Tensor):
 graph(%x : Tensor):
   %a : Tensor = aten::conv2d.padding(%x, <float32[1, 1, 4, 3]>, None, [1, 1], "same", [1, 2], 1)
   return (%a)""", ["[1, 1], [1, 2, 2, 2], [1, 2], 1, -inf, inf)"], []),
+    ("'same' as tracing has it", "fuse_conv", """
+graph(%x : Tensor):
+  %a : Tensor = aten::_convolution_mode(%x, <float32[1, 1, 4, 3]>, None, [1, 1], "same", [1, 2], 1)
+  return (%a)""", ["[1, 1], [1, 2, 2, 2], [1, 2], 1, -inf, inf)"], []),
     ("'valid' is none", "fuse_conv", f"""
 graph(%x : Tensor):
   %a : Tensor = aten::conv2d.padding(%x, {CONV}, None, [2, 2], "valid", [1, 1], 1)

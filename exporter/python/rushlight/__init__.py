@@ -4,6 +4,7 @@
     print(report)
     session = rushlight.load("model.rush")
     y = session(x)
+    net = rushlight.lower(module, (x,))  # an nn.Module that runs natively
 """
 
 import pkgutil
@@ -15,9 +16,18 @@ import torch  # noqa: E402,F401  (before _C, which links against it)
 from . import _C  # noqa: E402
 from .errors import RushlightError  # noqa: E402
 from .export import Report, export  # noqa: E402
+from .lower import Lowered, load_library, lower  # noqa: E402
 from .session import Session, load  # noqa: E402
 
-__version__ = _C.version()
-describe = _C.describe
+__all__ = ["Lowered", "Report", "RushlightError", "Session", "describe", "export", "load", "load_library", "lower"]
 
-__all__ = ["Report", "RushlightError", "Session", "describe", "export", "load"]
+
+def describe(path, json=False):
+    """What a .rush file is, as text or as JSON; its head alone is read."""
+    return _C.describe(path, json)
+
+
+def __getattr__(name):
+    if name == "__version__":  # asked of the runtime, which may have to be compiled first
+        return _C.version()
+    raise AttributeError(f"module 'rushlight' has no attribute {name!r}")

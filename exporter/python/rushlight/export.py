@@ -148,9 +148,17 @@ def _short(filename):
     return path if mark else os.path.relpath(filename)
 
 
+def _copy(model):
+    """The model in its first state. What cannot be copied (computed weights) is used as it is."""
+    try:
+        return copy.deepcopy(model) if isinstance(model, torch.nn.Module) else model
+    except RuntimeError:
+        return model
+
+
 def _eager(model, train):
     def answer(method, args):
-        fresh = copy.deepcopy(model) if isinstance(model, torch.nn.Module) else model
+        fresh = _copy(model)
         with _mode(fresh, train):
             return (fresh if method == "forward" else getattr(fresh, method))(*args)
 

@@ -79,6 +79,7 @@ bool named_padding(const Node &node, size_t i, Conv *conv) {
 
 bool match(const Node &node, Conv *conv) {
   size_t n = 0;
+  bool general = false, by_name = node.op.find(".padding") != std::string::npos;
   if (node.op == "aten::conv1d" || node.op == "aten::conv1d.padding") {
     n = 1;
   } else if (node.op == "aten::conv2d" || node.op == "aten::conv2d.padding") {
@@ -89,11 +90,15 @@ bool match(const Node &node, Conv *conv) {
     if (!weight || !weight->is_tensor() || !transposed || !transposed->is_bool() || transposed->i)
       return false;
     n = weight->tensor.dim() == 3 ? 1 : 2;
+    general = true;
+  } else if (node.op == "aten::_convolution_mode") {  // what tracing makes of 'same' and 'valid'
+    const Const *weight = node.constant(WEIGHT);
+    if (!weight || !weight->is_tensor()) return false;
+    n = weight->tensor.dim() == 3 ? 1 : 2;
+    by_name = true;
   } else {
     return false;
   }
-  const bool general = node.op.find("convolution") != std::string::npos;
-  const bool by_name = node.op.find(".padding") != std::string::npos;
   conv->weight = float_constant(node, WEIGHT, static_cast<int64_t>(n) + 2);
   if (!conv->weight || conv->weight->tensor.numel() == 0) return false;
   conv->bias = node.constant(BIAS);

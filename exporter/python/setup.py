@@ -1,0 +1,44 @@
+"""pip install --no-build-isolation ./exporter/python, with this checkout around it and XNNPACK as
+rushlight/_build.py finds it: compiles the module _C and librushlight_torch, and puts them in the package."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import sysconfig
+
+from setuptools import Distribution, setup
+from setuptools.command.build_ext import build_ext
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def build_module():
+    spec = importlib.util.spec_from_file_location("rushlight_build", HERE / "rushlight" / "_build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Build(build_ext):
+    def finalize_options(self):
+        super().finalize_options()
+        self.extensions = []
+
+    def get_outputs(self):
+        return []
+
+    def run(self):
+        build = build_module()
+        into = HERE / "rushlight" if self.inplace else pathlib.Path(self.build_lib) / "rushlight"
+        os.makedirs(into, exist_ok=True)
+        shutil.copy(build.build_extension(), into / f"_C{sysconfig.get_config_var('EXT_SUFFIX')}")
+        shutil.copy(build.build_class(), into / build.CLASS_LIBRARY)
+
+
+class Compiled(Distribution):
+    def has_ext_modules(self):
+        return True
+
+
+setup(cmdclass={"build_ext": Build}, distclass=Compiled)
