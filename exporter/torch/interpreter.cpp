@@ -1,19 +1,22 @@
-// torch.classes.rushlight.Interpreter: a .rush file that runs inside PyTorch, in Python, TorchScript and C++.
+// torch.classes.rushlight.Interpreter: a .rush file that runs inside PyTorch, in Python,
+// TorchScript and C++.
 //
 // Interpreter(source)            a uint8 tensor with a file's bytes, or a path
-// forward(Tensor[]) -> Tensor[]  the method `forward`: one tensor per input; tuples of results are flattened
-// call(method, Any[]) -> Any     any method and any values
-// reset()                        the attributes that the program writes, as in the file
-// methods(), describe()          names; what the file is, as JSON
+// forward(Tensor[]) -> Tensor[]  the method `forward`: one tensor per input; tuples of results are
+// flattened call(method, Any[]) -> Any     any method and any values reset() the attributes that
+// the program writes, as in the file methods(), describe()          names; what the file is, as
+// JSON
 //
-// Pickled it is one uint8 tensor: the file's bytes, then (where the program has attributes) their values
-// as torch::jit::pickle_save writes them. Unpickling goes through the file's validator.
+// Pickled it is one uint8 tensor: the file's bytes, then (where the program has attributes) their
+// values as torch::jit::pickle_save writes them. Unpickling goes through the file's validator.
 //
-// Threads: each run has a session of its own from a pool, so that runs do not wait for each other; a model
-// that writes attributes has one session, and runs wait. Python's lock is released by torch.
+// Threads: each run has a session of its own from a pool, so that runs do not wait for each other;
+// a model that writes attributes has one session, and runs wait. Python's lock is released by
+// torch.
 //
-// What a program writes in place into its arguments is written to the caller's tensors, and a result that is
-// a view of an argument is one of the caller's tensor, as in PyTorch. Values that stay in attributes are copies.
+// What a program writes in place into its arguments is written to the caller's tensors, and a
+// result that is a view of an argument is one of the caller's tensor, as in PyTorch. Values that
+// stay in attributes are copies.
 #include <ATen/ops/empty.h>
 #include <torch/csrc/jit/runtime/print_handler.h>
 #include <torch/csrc/jit/serialization/pickle.h>
@@ -62,7 +65,8 @@ struct Context {
 
 struct Model {
   explicit Model(const at::Tensor &bytes) {
-    context.check(rush_model_load(context.ctx, bytes.const_data_ptr(), static_cast<size_t>(bytes.numel()), &model));
+    context.check(rush_model_load(context.ctx, bytes.const_data_ptr(),
+                                  static_cast<size_t>(bytes.numel()), &model));
   }
   ~Model() { rush_model_destroy(context.ctx, model); }
   Context context;
@@ -70,7 +74,9 @@ struct Model {
 };
 
 struct Session {
-  explicit Session(const rush_model *model) { context.check(rush_session_create(context.ctx, model, &session)); }
+  explicit Session(const rush_model *model) {
+    context.check(rush_session_create(context.ctx, model, &session));
+  }
   ~Session() { rush_session_destroy(session); }
   Context context;
   rush_session *session = nullptr;
@@ -81,20 +87,22 @@ at::Tensor read_file(const std::string &path) {
   TORCH_CHECK(file, "rushlight: ", path, " cannot be read: ", std::strerror(errno));
   at::Tensor bytes = at::empty({static_cast<int64_t>(file.tellg())}, at::kByte);
   file.seekg(0);
-  TORCH_CHECK(file.read(static_cast<char *>(bytes.mutable_data_ptr()), bytes.numel()), "rushlight: ", path,
-              " cannot be read");
+  TORCH_CHECK(file.read(static_cast<char *>(bytes.mutable_data_ptr()), bytes.numel()),
+              "rushlight: ", path, " cannot be read");
   return bytes;
 }
 
 at::Tensor bytes_of(const c10::IValue &source) {
   if (source.isString()) return read_file(source.toStringRef());
-  TORCH_CHECK(source.isTensor() && source.toTensor().scalar_type() == at::kByte && source.toTensor().dim() == 1 &&
-                  source.toTensor().device().is_cpu(),
-              "rushlight: an Interpreter is made from a path or from a flat uint8 tensor with a file's bytes");
+  TORCH_CHECK(source.isTensor() && source.toTensor().scalar_type() == at::kByte &&
+                  source.toTensor().dim() == 1 && source.toTensor().device().is_cpu(),
+              "rushlight: an Interpreter is made from a path or from a flat uint8 tensor with a "
+              "file's bytes");
   return source.toTensor().detach().contiguous().clone();
 }
 
-// How many of the bytes are the file: its header says so, and the validator will see whether that is true.
+// How many of the bytes are the file: its header says so, and the validator will see whether that
+// is true.
 int64_t file_bytes(const at::Tensor &bytes) {
   if (bytes.numel() < RUSH_HEADER_BYTES) return bytes.numel();
   uint64_t n;
@@ -116,7 +124,8 @@ std::vector<std::string> texts_at(const std::string &json, const std::string &ke
 void refuse_gradients(const c10::IValue &value) {
   if (value.isTensor()) {
     TORCH_CHECK(!value.toTensor().requires_grad(),
-                "rushlight: a lowered model is for inference only: it gives no gradients, and an input requires "
+                "rushlight: a lowered model is for inference only: it gives no gradients, and an "
+                "input requires "
                 "them. Call it under torch.no_grad(), or pass input.detach()");
   } else if (value.isList()) {
     for (const c10::IValue &item : value.toListRef()) refuse_gradients(item);
@@ -129,7 +138,8 @@ void refuse_gradients(const c10::IValue &value) {
 
 void flatten(const c10::IValue &value, c10::List<at::Tensor> *out) {
   if (value.isTensor()) return out->push_back(value.toTensor());
-  TORCH_CHECK(value.isTuple() || value.isTensorList(), "rushlight: forward gives tensors, and this model returns ",
+  TORCH_CHECK(value.isTuple() || value.isTensorList(),
+              "rushlight: forward gives tensors, and this model returns ",
               value.type()->annotation_str(), ": use call('forward', ...)");
   if (value.isTensorList())
     out->append(value.toTensorList());
@@ -161,7 +171,8 @@ class Interpreter : public torch::CustomClassHolder {
     c10::List<at::Tensor> out;
     std::vector<c10::IValue> args;
     for (size_t i = 0; i < inputs.size(); i++) args.emplace_back(inputs.get(i));
-    flatten(call(rush_model_find_method(model(), "forward") < 0 ? rush_model_method_name(model(), 0) : "forward",
+    flatten(call(rush_model_find_method(model(), "forward") < 0 ? rush_model_method_name(model(), 0)
+                                                                : "forward",
                  args),
             &out);
     return out;
@@ -177,7 +188,8 @@ class Interpreter : public torch::CustomClassHolder {
 
   std::vector<std::string> methods() const {
     std::vector<std::string> out;
-    for (size_t i = 0; i < rush_model_method_count(model()); i++) out.emplace_back(rush_model_method_name(model(), i));
+    for (size_t i = 0; i < rush_model_method_count(model()); i++)
+      out.emplace_back(rush_model_method_name(model(), i));
     return out;
   }
 
@@ -193,7 +205,8 @@ class Interpreter : public torch::CustomClassHolder {
 
   at::Tensor state() {
     if (!stateful()) return bytes_.clone();
-    const std::vector<char> values = translated([&] { return torch::jit::pickle_save(attributes()); });
+    const std::vector<char> values =
+        translated([&] { return torch::jit::pickle_save(attributes()); });
     at::Tensor out = at::empty({bytes_.numel() + static_cast<int64_t>(values.size())}, at::kByte);
     char *data = static_cast<char *>(out.mutable_data_ptr());
     std::memcpy(data, bytes_.const_data_ptr(), bytes_.nbytes());
@@ -223,7 +236,8 @@ class Interpreter : public torch::CustomClassHolder {
     ~Turn() {
       if (!mine_) return;
       const std::lock_guard<std::mutex> lock(of_.running_);
-      if (of_.idle_.size() < std::max(1u, std::thread::hardware_concurrency())) of_.idle_.push_back(std::move(mine_));
+      if (of_.idle_.size() < std::max(1u, std::thread::hardware_concurrency()))
+        of_.idle_.push_back(std::move(mine_));
     }
     Turn(const Turn &) = delete;
     Session &operator*() { return mine_ ? *mine_ : *of_.idle_[0]; }
@@ -282,15 +296,20 @@ class Interpreter : public torch::CustomClassHolder {
     const char *data = static_cast<const char *>(pickled.const_data_ptr());
     const c10::IValue state = torch::jit::pickle_load({data, data + pickled.numel()});
     const size_t n = rush_model_attribute_count(model());
-    const auto wrong = [] { throw std::invalid_argument("the pickled attributes are not those of this model"); };
-    if (!state.isTuple() || state.toTupleRef().size() != 2 || !state.toTupleRef().elements()[1].isTuple()) wrong();
+    const auto wrong = [] {
+      throw std::invalid_argument("the pickled attributes are not those of this model");
+    };
+    if (!state.isTuple() || state.toTupleRef().size() != 2 ||
+        !state.toTupleRef().elements()[1].isTuple())
+      wrong();
     const auto &items = state.toTupleRef().elements()[1].toTupleRef().elements();
     if (items.size() != n || n == 0) wrong();
     Turn turn(*this);
     Session &s = *turn;
     Values values(s.context.ctx, s.session);
     const std::vector<rush_value> in = values.arguments(items);
-    for (size_t i = 0; i < n; i++) s.context.check(rush_session_set_attribute(s.session, i, &in[i]));
+    for (size_t i = 0; i < n; i++)
+      s.context.check(rush_session_set_attribute(s.session, i, &in[i]));
   }
 
   at::Tensor bytes_;
@@ -304,15 +323,20 @@ using Pointer = c10::intrusive_ptr<Interpreter>;
 
 TORCH_LIBRARY(rushlight, m) {
   m.class_<Interpreter>("Interpreter")
-      .def(torch::init([](const c10::IValue &source) { return c10::make_intrusive<Interpreter>(bytes_of(source)); }))
-      .def("forward", [](const Pointer &self, const c10::List<at::Tensor> &inputs) { return self->forward(inputs); })
+      .def(torch::init([](const c10::IValue &source) {
+        return c10::make_intrusive<Interpreter>(bytes_of(source));
+      }))
+      .def("forward", [](const Pointer &self,
+                         const c10::List<at::Tensor> &inputs) { return self->forward(inputs); })
       .def("call", [](const Pointer &self, const std::string &method,
                       const std::vector<c10::IValue> &args) { return self->call(method, args); })
       .def("reset", [](const Pointer &self) { self->reset(); })
       .def("methods", [](const Pointer &self) { return self->methods(); })
       .def("describe", [](const Pointer &self) { return self->describe(); })
       .def_pickle([](const Pointer &self) { return self->state(); },
-                  [](const at::Tensor &state) { return c10::make_intrusive<Interpreter>(bytes_of(state)); });
+                  [](const at::Tensor &state) {
+                    return c10::make_intrusive<Interpreter>(bytes_of(state));
+                  });
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace rush {
 
 namespace {
 
-// A strided view whose reach is more than this many times its elements is passed as a contiguous copy.
+// A strided view whose reach is more than this many times its elements is passed as a contiguous
+// copy.
 constexpr size_t kSparse = 4;
 
 size_t reach(const at::Tensor &t) {
@@ -22,18 +23,28 @@ size_t reach(const at::Tensor &t) {
   return static_cast<size_t>(last + 1) * t.itemsize();
 }
 
-char *address(const at::Tensor &t) { return static_cast<char *>(const_cast<void *>(t.const_data_ptr())); }
+char *address(const at::Tensor &t) {
+  return static_cast<char *>(const_cast<void *>(t.const_data_ptr()));
+}
 
 // Its memory does not hold its values.
-bool lazy(const at::Tensor &t) { return t.is_conj() || t.is_neg(); }
+bool lazy(const at::Tensor &t) {
+  return t.is_conj() || t.is_neg();
+}
 
 void require_dense(const at::Tensor &t) {
-  const char *what = t.layout() != at::kStrided ? "sparse" : t.is_quantized() ? "quantized" : nullptr;
-  if (what) throw std::invalid_argument(std::string("a ") + what + " tensor cannot be passed to a lowered model");
+  const char *what = t.layout() != at::kStrided ? "sparse"
+                     : t.is_quantized()         ? "quantized"
+                                                : nullptr;
+  if (what)
+    throw std::invalid_argument(std::string("a ") + what +
+                                " tensor cannot be passed to a lowered model");
   if (!t.device().is_cpu())
-    throw std::invalid_argument("a lowered model runs on the CPU, and this tensor is on " + t.device().str());
+    throw std::invalid_argument("a lowered model runs on the CPU, and this tensor is on " +
+                                t.device().str());
   if (!t.has_storage())
-    throw std::invalid_argument("this kind of tensor has no memory of its own and cannot be passed to a lowered model");
+    throw std::invalid_argument(
+        "this kind of tensor has no memory of its own and cannot be passed to a lowered model");
 }
 
 }  // namespace
@@ -79,7 +90,8 @@ std::vector<rush_value> Values::arguments(const std::vector<c10::IValue> &args) 
 void Values::share(std::vector<at::Tensor> tensors) {
   for (const at::Tensor &t : tensors) require_dense(t);
   std::sort(tensors.begin(), tensors.end(), [](const at::Tensor &a, const at::Tensor &b) {
-    return std::make_pair(a.scalar_type(), address(a)) < std::make_pair(b.scalar_type(), address(b));
+    return std::make_pair(a.scalar_type(), address(a)) <
+           std::make_pair(b.scalar_type(), address(b));
   });
   for (size_t i = 0; i < tensors.size();) {
     std::vector<at::Tensor> group{tensors[i]};
@@ -87,8 +99,8 @@ void Values::share(std::vector<at::Tensor> tensors) {
     for (i++; i < tensors.size(); i++) {
       const at::Tensor &t = tensors[i];
       const bool same = t.unsafeGetTensorImpl() == group[0].unsafeGetTensorImpl();
-      if (!same && (lazy(t) || lazy(group[0]) || t.scalar_type() != group[0].scalar_type() || address(t) >= end ||
-                    t.storage().data() != group[0].storage().data()))
+      if (!same && (lazy(t) || lazy(group[0]) || t.scalar_type() != group[0].scalar_type() ||
+                    address(t) >= end || t.storage().data() != group[0].storage().data()))
         break;
       group.push_back(t);
       end = std::max(end, address(t) + reach(t));
@@ -101,11 +113,17 @@ void Values::share_one(const std::vector<at::Tensor> &tensors, char *begin, size
   const at::Tensor &first = tensors[0];
   const auto dtype = static_cast<rush_dtype>(first.scalar_type());
   const size_t elements = static_cast<size_t>(first.numel());
-  Shared s{rush_none(), nullptr, begin, bytes,
-           bytes == 0 || lazy(first) || (tensors.size() == 1 && bytes / first.itemsize() > kSparse * elements), tensors};
+  Shared s{rush_none(),
+           nullptr,
+           begin,
+           bytes,
+           bytes == 0 || lazy(first) ||
+               (tensors.size() == 1 && bytes / first.itemsize() > kSparse * elements),
+           tensors};
   void *data = nullptr;
   if (s.compact) {
-    check(rush_tensor_create(session_, dtype, static_cast<int>(first.dim()), first.sizes().data(), &s.base, &data));
+    check(rush_tensor_create(session_, dtype, static_cast<int>(first.dim()), first.sizes().data(),
+                             &s.base, &data));
   } else {
     const int64_t n = static_cast<int64_t>(bytes / first.itemsize());
     check(rush_tensor_create(session_, dtype, 1, &n, &s.base, &data));
@@ -123,8 +141,8 @@ void Values::share_one(const std::vector<at::Tensor> &tensors, char *begin, size
     rush_value v = s.base;
     if (!s.compact) {
       const int64_t offset = (address(t) - begin) / static_cast<int64_t>(t.itemsize());
-      check(rush_tensor_view(session_, &s.base, static_cast<int>(t.dim()), t.sizes().data(), t.strides().data(),
-                             offset, &v));
+      check(rush_tensor_view(session_, &s.base, static_cast<int>(t.dim()), t.sizes().data(),
+                             t.strides().data(), offset, &v));
       own(v);
     }
     made_[t.unsafeGetTensorImpl()] = v;
@@ -189,13 +207,15 @@ void Values::write_back() {
     for (const at::Tensor &t : s.tensors) {
       const int64_t offset = s.compact ? 0 : address(t) - s.ours;
       const auto options = t.options().requires_grad(false);
-      at::Tensor theirs = s.compact ? at::from_blob(s.theirs, t.sizes(), options)
-                                    : at::from_blob(s.theirs + offset, t.sizes(), t.strides(), options);
+      at::Tensor theirs = s.compact
+                              ? at::from_blob(s.theirs, t.sizes(), options)
+                              : at::from_blob(s.theirs + offset, t.sizes(), t.strides(), options);
       if (s.compact && theirs.equal(t.detach())) continue;
       if (t.is_non_overlapping_and_dense() && !s.compact) {
         std::memcpy(t.mutable_data_ptr(), s.theirs + offset, reach(t));
       } else if (s.compact || !c10::IntArrayRef(t.strides()).empty()) {
-        bool repeats = false;  // an expanded tensor: PyTorch refuses to write into it, and so did the program
+        bool repeats =
+            false;  // an expanded tensor: PyTorch refuses to write into it, and so did the program
         for (int64_t d = 0; d < t.dim(); d++) repeats |= t.stride(d) == 0 && t.size(d) > 1;
         if (!repeats) t.detach().copy_(theirs);
       }
@@ -211,16 +231,19 @@ c10::IValue Values::result(rush_value value, const c10::TypePtr &type, bool alia
   regions_.clear();
   for (const Shared &s : shared_)
     if (alias && !s.compact)
-      regions_.push_back({s.theirs, s.theirs + s.bytes, s.tensors[0].storage(),
-                          static_cast<size_t>(s.ours - static_cast<const char *>(s.tensors[0].storage().data()))});
+      regions_.push_back(
+          {s.theirs, s.theirs + s.bytes, s.tensors[0].storage(),
+           static_cast<size_t>(s.ours - static_cast<const char *>(s.tensors[0].storage().data()))});
   // Of the others only those that share memory with one another need storages made for them.
   std::vector<Region> found;
   find_regions(value, &found);
-  std::sort(found.begin(), found.end(), [](const Region &a, const Region &b) { return a.begin < b.begin; });
+  std::sort(found.begin(), found.end(),
+            [](const Region &a, const Region &b) { return a.begin < b.begin; });
   for (size_t i = 0; i < found.size();) {
     Region r = found[i];
     size_t n = 1;
-    for (i++; i < found.size() && found[i].begin < r.end; i++, n++) r.end = std::max(r.end, found[i].end);
+    for (i++; i < found.size() && found[i].begin < r.end; i++, n++)
+      r.end = std::max(r.end, found[i].end);
     const auto inside = [&](const Region &a) { return r.begin >= a.begin && r.end <= a.end; };
     if (n == 1 || std::any_of(regions_.begin(), regions_.end(), inside)) continue;
     const size_t bytes = static_cast<size_t>(r.end - r.begin);
@@ -232,7 +255,8 @@ c10::IValue Values::result(rush_value value, const c10::TypePtr &type, bool alia
 }
 
 void Values::find_regions(const rush_value &value, std::vector<Region> *out) {
-  if (value.kind == RUSH_KIND_LIST || value.kind == RUSH_KIND_TUPLE || value.kind == RUSH_KIND_DICT) {
+  if (value.kind == RUSH_KIND_LIST || value.kind == RUSH_KIND_TUPLE ||
+      value.kind == RUSH_KIND_DICT) {
     size_t n = 0;
     const rush_value *items = rush_items(&value, &n);
     for (size_t i = 0; i < n; i++) find_regions(items[i], out);
@@ -260,7 +284,8 @@ at::Tensor Values::read_tensor(const rush_value &value) {
   for (const Region &r : regions_) {
     const size_t offset = r.offset + static_cast<size_t>(data - r.begin);
     if (data >= r.begin && data < r.end && offset % item == 0)
-      return at::empty({0}, options).set_(r.storage, static_cast<int64_t>(offset / item), sizes, strides);
+      return at::empty({0}, options)
+          .set_(r.storage, static_cast<int64_t>(offset / item), sizes, strides);
   }
   return at::from_blob(info.data, sizes, strides, options).clone();
 }
@@ -272,7 +297,8 @@ c10::TypePtr type_of(const c10::IValue &v) {
   return v.isTensor() ? c10::TypePtr(c10::TensorType::get()) : v.type();
 }
 
-c10::TypePtr common(const std::vector<c10::IValue> &items, size_t first, size_t step, const c10::TypePtr &none) {
+c10::TypePtr common(const std::vector<c10::IValue> &items, size_t first, size_t step,
+                    const c10::TypePtr &none) {
   c10::TypePtr out;
   for (size_t i = first; i < items.size(); i += step) {
     const c10::TypePtr t = type_of(items[i]);
@@ -286,7 +312,9 @@ c10::TypePtr inner(const c10::TypePtr &type, size_t i) {
   return type && i < type->containedTypeSize() ? type->containedType(i) : nullptr;
 }
 
-bool known(const c10::TypePtr &type) { return type && type->kind() != c10::TypeKind::AnyType; }
+bool known(const c10::TypePtr &type) {
+  return type && type->kind() != c10::TypeKind::AnyType;
+}
 
 }  // namespace
 
@@ -294,11 +322,16 @@ c10::IValue Values::read(const rush_value &value, const c10::TypePtr &given) {
   c10::TypePtr type = given;
   if (type && type->kind() == c10::TypeKind::OptionalType) type = inner(type, 0);
   switch (value.kind) {
-    case RUSH_KIND_NONE: return {};
-    case RUSH_KIND_INT: return value.u.i;
-    case RUSH_KIND_BOOL: return value.u.i != 0;
-    case RUSH_KIND_FLOAT: return value.u.f;
-    case RUSH_KIND_TENSOR: return read_tensor(value);
+    case RUSH_KIND_NONE:
+      return {};
+    case RUSH_KIND_INT:
+      return value.u.i;
+    case RUSH_KIND_BOOL:
+      return value.u.i != 0;
+    case RUSH_KIND_FLOAT:
+      return value.u.f;
+    case RUSH_KIND_TENSOR:
+      return read_tensor(value);
     case RUSH_KIND_COMPLEX: {
       double re, im;
       rush_complex_get(&value, &re, &im);
@@ -313,8 +346,10 @@ c10::IValue Values::read(const rush_value &value, const c10::TypePtr &given) {
     }
     case RUSH_KIND_LIST:
     case RUSH_KIND_TUPLE:
-    case RUSH_KIND_DICT: break;
-    default: throw std::invalid_argument("the model returned a value that PyTorch has no word for here");
+    case RUSH_KIND_DICT:
+      break;
+    default:
+      throw std::invalid_argument("the model returned a value that PyTorch has no word for here");
   }
 
   const bool list = value.kind == RUSH_KIND_LIST, tuple = value.kind == RUSH_KIND_TUPLE;
@@ -325,7 +360,8 @@ c10::IValue Values::read(const rush_value &value, const c10::TypePtr &given) {
   size_t n = 0;
   const rush_value *raw = rush_items(&value, &n);
   std::vector<c10::IValue> items;
-  for (size_t i = 0; i < n; i++) items.push_back(read(raw[i], inner(type, list ? 0 : tuple ? i : i % 2)));
+  for (size_t i = 0; i < n; i++)
+    items.push_back(read(raw[i], inner(type, list ? 0 : tuple ? i : i % 2)));
   if (tuple) return c10::ivalue::Tuple::create(std::move(items));
   if (list) {
     const c10::TypePtr item = type ? inner(type, 0) : common(items, 0, 1, c10::TensorType::get());
@@ -333,7 +369,8 @@ c10::IValue Values::read(const rush_value &value, const c10::TypePtr &given) {
     for (c10::IValue &v : items) out.push_back(std::move(v));
     return out;
   }
-  const c10::TypePtr key = known(inner(type, 0)) ? inner(type, 0) : common(items, 0, 2, c10::StringType::get());
+  const c10::TypePtr key =
+      known(inner(type, 0)) ? inner(type, 0) : common(items, 0, 2, c10::StringType::get());
   const c10::TypePtr item = type ? inner(type, 1) : common(items, 1, 2, c10::TensorType::get());
   c10::impl::GenericDict out(key, item);
   for (size_t i = 0; i + 1 < n; i += 2) out.insert(std::move(items[i]), std::move(items[i + 1]));
@@ -363,9 +400,12 @@ struct TypeParser {
     at = end;
     c10::TypePtr out = eat("(") ? constructed(name, depth) : plain(name);
     for (;;) {
-      if (eat("[]")) out = c10::ListType::create(out);
-      else if (eat("?")) out = c10::OptionalType::create(out);
-      else return out;
+      if (eat("[]"))
+        out = c10::ListType::create(out);
+      else if (eat("?"))
+        out = c10::OptionalType::create(out);
+      else
+        return out;
     }
   }
 

@@ -15,12 +15,13 @@ namespace rush {
 
 // What the runtime refused, with its message.
 struct RuntimeError : std::runtime_error {
-  RuntimeError(rush_status s, const std::string &message) : std::runtime_error(message), status(s) {}
+  RuntimeError(rush_status s, const std::string &message)
+      : std::runtime_error(message), status(s) {}
   rush_status status;
 };
 
-// The values of one call, released together. Throws RuntimeError, and std::invalid_argument for what
-// the runtime has no word for.
+// The values of one call, released together. Throws RuntimeError, and std::invalid_argument for
+// what the runtime has no word for.
 //
 // Arguments are copied in: what their tensors reach, once, so that tensors of one dtype that share
 // memory in PyTorch do so in the program. Lists and dicts are copies for good.
@@ -34,18 +35,21 @@ class Values {
   // Once, before the others.
   std::vector<rush_value> arguments(const std::vector<c10::IValue> &args);
 
-  // Copies back what the program wrote into its arguments; memory that it did not change is not touched.
+  // Copies back what the program wrote into its arguments; memory that it did not change is not
+  // touched.
   void write_back();
 
-  // Takes over `value` and returns it as PyTorch's. Its tensors that share memory do so afterwards; with
-  // `alias` also with the arguments. `type` (may be NULL) decides the item types of lists and dicts.
+  // Takes over `value` and returns it as PyTorch's. Its tensors that share memory do so afterwards;
+  // with `alias` also with the arguments. `type` (may be NULL) decides the item types of lists and
+  // dicts.
   c10::IValue result(rush_value value, const c10::TypePtr &type, bool alias);
 
   // A value to pass on, like an argument.
   rush_value make(const c10::IValue &value);
 
  private:
-  // Memory that both sides have: `bytes` from `theirs` in the runtime and `ours` in `tensors`' storage.
+  // Memory that both sides have: `bytes` from `theirs` in the runtime and `ours` in `tensors`'
+  // storage.
   struct Shared {
     rush_value base;
     char *theirs, *ours;
