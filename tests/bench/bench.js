@@ -32,7 +32,7 @@ export async function bench({ load, read, ort, name, backends, rounds }) {
   for (const backend of backends) {
     const loads = [];
     let model;
-    for (let i = 0; i < 4; i++) { // the first compiles the wasm as well
+    for (let i = 0; i < 9; i++) { // the first compiles the wasm as well
       model?.dispose();
       const start = now();
       model = await load(rush, { backend });
@@ -47,7 +47,7 @@ export async function bench({ load, read, ort, name, backends, rounds }) {
       engine: `rushlight ${model.backend.name}`, times: [], model,
       run: () => model.run(inputs),
       load: summary(loads.slice(1)), first, off: difference(answer.data, expected),
-      memory: { file: rush.length, peakAtLoad: loaded.peak, live: loaded.live, peak: ran.peak, heap: ran.heap },
+      memory: { file: rush.length, peakAtLoad: loaded.peak, live: ran.live, peak: ran.peak, heap: ran.heap },
     });
   }
   if (ort && about.onnx) {

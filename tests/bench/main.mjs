@@ -64,5 +64,5 @@ async function inChromium() {
   }
 }
 
-console.log(JSON.stringify(chromium ? await inChromium() : await inNode()));
-process.exit(0); // onnxruntime-web may keep something alive
+const text = JSON.stringify(chromium ? await inChromium() : await inNode());
+process.stdout.write(text, () => process.exit(0)); // onnxruntime-web may keep something alive

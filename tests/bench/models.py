@@ -59,25 +59,31 @@ def export_onnx(model, inputs, output, dynamic, path):
                           input_names=list(inputs), output_names=[output], dynamic_axes=dynamic)
 
 
-def key_of(name):
-    """A model is made again when the exporter, or what describes the model, is another one."""
-    native = Path(os.environ.get('RUSH_NATIVE', TOP / 'build' / 'native'))
-    files = [Path(__file__), *(TOP / 'demo').glob('*/*.py'), *(TOP / 'exporter' / 'python').rglob('*.py'),
-             native / 'bin' / 'rushlight', *(native / 'python').rglob('*.so'), *(native / 'lib').glob('*.so*')]
-    key = hashlib.sha256(name.encode())
+def key_of(*files):
+    key = hashlib.sha256()
     for file in sorted(files):
         if file.is_file():
             key.update(hashlib.sha256(file.read_bytes()).digest())
     return key.hexdigest()
 
 
+def keys():
+    """A .rush file is made again when the model or the exporter is another one, ONNX for the model only."""
+    native = Path(os.environ.get('RUSH_NATIVE', TOP / 'build' / 'native'))
+    model = [Path(__file__), *(TOP / 'demo').glob('*/*.py')]
+    exporter = [*(TOP / 'exporter' / 'python').rglob('*.py'), native / 'bin' / 'rushlight',
+                *(native / 'python').rglob('*.so'), *(native / 'lib').glob('*.so*')]
+    return key_of(*model), key_of(*model, *exporter)
+
+
 def make(name, again=False):
     build, output, dynamic = MODELS[name]
     folder = BUILD / name
     file = BUILD / SAME_FILE.get(name, name) / 'model'
-    key = key_of(name)
+    model_key, key = keys()
     about = folder / 'bench.json'
-    if not again and about.exists() and json.loads(about.read_text()).get('key') == key:
+    before = json.loads(about.read_text()) if about.exists() else {}
+    if not again and before.get('key') == key:
         return
     print(f'» making {name}', file=sys.stderr, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +92,7 @@ def make(name, again=False):
         import rushlight
         rushlight.export(model, tuple(inputs.values()), str(file.with_suffix('.rush')),
                          input_names=list(inputs), output_names=[output], dynamic_shapes=dynamic)
-        if not file.with_suffix('.onnx').exists():
+        if before.get('model_key') != model_key or not file.with_suffix('.onnx').exists():
             try:
                 export_onnx(model, inputs, output, dynamic, file.with_suffix('.onnx'))
             except Exception as error:  # only the comparison is lost
@@ -97,7 +103,7 @@ def make(name, again=False):
         numpy.save(folder / f'{tensor_name}.npy', tensor.contiguous().numpy())
     onnx = file.with_suffix('.onnx')
     about.write_text(json.dumps({
-        'name': name, 'key': key, 'inputs': list(inputs), 'output': output,
+        'name': name, 'key': key, 'model_key': model_key, 'inputs': list(inputs), 'output': output,
         'rush': os.path.relpath(file.with_suffix('.rush'), folder),
         'onnx': os.path.relpath(onnx, folder) if onnx.exists() else None}))
 
