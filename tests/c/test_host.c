@@ -1,0 +1,215 @@
+/* exec/host, ops/custom: operators of the user's, in C and outside; watching, replacing, printing,
+ * giving up. */
+#include "harness.h"
+
+#include <rushlight/op.h>
+
+#define U32(...)       \
+  (const uint32_t[]) { \
+    __VA_ARGS__        \
+  }
+#define SIZES(...)    \
+  (const int64_t[]) { \
+    __VA_ARGS__       \
+  }
+
+enum { TENSOR, INT };
+
+/* forward(x, n): y = my_ops::NAME(x.t(), n); return y + y */
+static void build_custom(builder *b, const char *name) {
+  *b = (builder){0};
+  build_type(b, RUSH_TYPE_TENSOR);
+  build_type(b, RUSH_TYPE_INT);
+  uint32_t one = build_int(b, 1);
+  build_method(b, "forward", TENSOR, 2, U32(TENSOR, INT));
+  uint32_t turned = build_call(b, "aten::t", TENSOR, 1, U32(0));
+  uint32_t y = build_call(b, name, TENSOR, 2, U32(turned, 1));
+  build_return(b, build_call(b, "aten::add.Tensor", TENSOR, 3, U32(y, y, K(one))));
+}
+
+static rush_status scale(rush_call *call, void *user) {
+  rush_tensor_info x;
+  void *y;
+  rush_value n = rush_call_arg(call, 1), k = rush_call_arg(call, 2);
+  ++*(int *)user;
+  if (n.u.i < 0) return rush_call_fail(call, "n is %d", (int)n.u.i);
+  rush_status st = rush_call_tensor(call, 0, &x);
+  if (st == RUSH_OK) st = rush_call_result(call, 0, x.dtype, x.rank, x.sizes, &y);
+  if (st != RUSH_OK) return st;
+  for (int64_t i = 0; i < x.numel; i++)
+    ((float *)y)[i] = ((const float *)x.data)[i] * (float)n.u.i + (float)k.u.f;
+  return RUSH_OK;
+}
+
+static void an_operator_in_c_gets_contiguous_and_complete_arguments(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b;
+  int calls = 0;
+  rig_open(r);
+  const rush_custom_op op = {.size = sizeof op,
+                             .schema = "my_ops::scale(Tensor x, int n, float k=0.5) -> Tensor",
+                             .run = scale,
+                             .user = &calls};
+  build_custom(&b, "my_ops::scale");
+  assert_int_equal(rig_try_load(r, &b), RUSH_ERR_UNSUPPORTED);
+  assert_contains("missing", rush_ctx_error(r->ctx), "my_ops::scale");
+  OK(rush_ctx_add_op(r->ctx, &op));
+  build_custom(&b, "my_ops::scale");
+  rig_start(r, &b);
+  rush_value x = rig_tensor(r, RUSH_FLOAT32, 2, SIZES(2, 2), (float[]){1, 2, 3, 4});
+  assert_string_equal(run(r, 0, ARGS(x, rush_int(10))), "float32[2, 2](21 61 41 81)");
+  assert_contains("fail", run(r, 0, ARGS(x, rush_int(-3))),
+                  "forward, instruction 1 (my_ops::scale): n is -3");
+  assert_string_equal(run(r, 0, ARGS(x, rush_int(0))), "float32[2, 2](1 1 1 1)");
+  assert_int_equal(calls, 3);
+  rush_value_release(r->session, &x);
+  rig_close(r);
+}
+
+static void operators_that_cannot_be_are_refused(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  rig_open(r);
+  int user = 0;
+  rush_custom_op op = {.size = sizeof op,
+                       .schema = "my_ops::f(Tensor x) -> Tensor",
+                       .run = scale,
+                       .user = &user},
+                 other = op;
+  OK(rush_ctx_add_op(r->ctx, &op));
+  assert_int_equal(rush_ctx_add_op(r->ctx, &other), RUSH_ERR_BAD_ARGUMENT); /* twice */
+  other.schema = "aten::relu(Tensor self) -> Tensor";
+  assert_int_equal(rush_ctx_add_op(r->ctx, &other), RUSH_ERR_BAD_ARGUMENT);
+  other.schema = "my_ops::g(Tensor x";
+  assert_int_equal(rush_ctx_add_op(r->ctx, &other), RUSH_ERR_BAD_ARGUMENT);
+  assert_true(rush_ctx_error(r->ctx)[0] != '\0');
+  rig_close(r);
+}
+
+static void an_operator_of_the_hosts_stops_the_run(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b;
+  rush_next next;
+  rush_value y;
+  rig_open(r);
+  const rush_custom_op op = {.size = sizeof op,
+                             .schema = "my_ops::outside(Tensor x, int n) -> Tensor"};
+  OK(rush_ctx_add_op(r->ctx, &op));
+  build_custom(&b, "my_ops::outside");
+  rig_start(r, &b);
+  rush_value x = rig_tensor(r, RUSH_FLOAT32, 1, SIZES(2), (float[]){1, 2}),
+             args[] = {x, rush_int(7)};
+  assert_contains("run", run(r, 0, 2, args), "use begin, step and provide");
+  for (int round = 0; round < 2; round++) {
+    OK(rush_session_begin(r->session, 0, args, 2));
+    assert_int_equal(rush_session_step(r->session, 0), RUSH_PENDING);
+    assert_int_equal(rush_session_step(r->session, 0), RUSH_PENDING); /* it still waits */
+    OK(rush_session_next(r->session, &next));
+    assert_true(next.waits && next.n_args == 2 && next.n_results == 1);
+    assert_string_equal(next.op, "my_ops::outside");
+    assert_string_equal(show(r, next.args + 1), "7");
+    rush_value wrong = rush_int(1), given = rig_floats(r, 2, (float[]){50, 60});
+    assert_int_equal(rush_session_provide(r->session, &wrong, 1), RUSH_ERR_BAD_ARGUMENT);
+    assert_int_equal(rush_session_provide(r->session, &given, 0), RUSH_ERR_BAD_ARGUMENT);
+    OK(rush_session_provide(r->session, &given, 1));
+    rush_value_release(r->session, &given);
+    OK(rush_session_step(r->session, 0));
+    OK(rush_session_result(r->session, &y));
+    assert_string_equal(show(r, &y), "float32[2](100 120)");
+    rush_value_release(r->session, &y);
+  }
+  OK(rush_session_begin(r->session, 0, args, 2));
+  assert_int_equal(rush_session_step(r->session, 0), RUSH_PENDING);
+  rush_session_cancel(r->session);
+  assert_int_equal(rush_session_next(r->session, &next), RUSH_ERR_BAD_STATE);
+  assert_int_equal(rush_session_provide(r->session, &x, 1), RUSH_ERR_BAD_STATE);
+  rush_session_cancel(r->session); /* nothing to give up */
+  rush_value_release(r->session, &x);
+  rig_close(r);
+}
+
+static void every_operator_can_be_watched_and_replaced(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  rush_next next;
+  rush_value y;
+  char seen[256] = "";
+  rig_open(r);
+  *b = (builder){0};
+  build_type(b, RUSH_TYPE_TENSOR);
+  build_type(b, RUSH_TYPE_INT);
+  uint32_t one = build_int(b, 1);
+  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
+  uint32_t p = build_call(b, "aten::t", TENSOR, 1, U32(0));
+  uint32_t q = build_call(b, "aten::add.Tensor", TENSOR, 3, U32(p, p, K(one)));
+  build_return(b, build_call(b, "aten::mul.Tensor", TENSOR, 2, U32(q, p)));
+  rig_start(r, b);
+  rush_value x = rig_floats(r, 2, (float[]){1, 2}), other = rig_floats(r, 2, (float[]){10, 20});
+  OK(rush_session_observe(r->session, true));
+  OK(rush_session_begin(r->session, 0, &x, 1));
+  for (rush_status st = RUSH_PENDING; st == RUSH_PENDING;) {
+    size_t n;
+    OK(rush_session_next(r->session, &next));
+    if (next.op && strcmp(next.op, "aten::add.Tensor") == 0) {
+      OK(rush_session_provide(r->session, &other, 1));
+      strcat(seen, "replaced; ");
+      continue;
+    }
+    st = rush_session_step(r->session, 1);
+    const rush_value *results = rush_session_results(r->session, &n);
+    if (!next.op || n != 1) continue;
+    strcat(strcat(strcat(seen, next.op), " "), show(r, results));
+    strcat(seen, "; ");
+  }
+  assert_string_equal(seen,
+                      "aten::t float32[2](1 2); replaced; aten::mul.Tensor float32[2](10 40); ");
+  OK(rush_session_result(r->session, &y));
+  assert_string_equal(show(r, &y), "float32[2](10 40)");
+  OK(rush_session_observe(r->session, false));
+  rush_value_release(r->session, &y);
+  rush_value_release(r->session, &x);
+  rush_value_release(r->session, &other);
+  rig_close(r);
+}
+
+static void collect(void *user, const char *text, size_t size) {
+  char *to = user;
+  size_t at = strlen(to);
+  memcpy(to + at, text, size);
+  to[at + size] = '\0';
+}
+
+static void prints_go_where_the_host_says(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  char said[256] = "";
+  rig_open(r);
+  *b = (builder){0};
+  build_type(b, RUSH_TYPE_TENSOR);
+  build_type(b, RUSH_TYPE_INT);
+  uint32_t text = build_const(b, RUSH_CONST_STR, build_str(b, "n is"), 0, 0);
+  build_method(b, "forward", INT, 1, U32(INT));
+  build_op(b, "prim::Print", 2, U32(K(text), 0), 0, NULL);
+  build_return(b, 0);
+  rig_start(r, b);
+  run(r, 0, ARGS(rush_int(3))); /* nowhere */
+  rush_ctx_set_print(r->ctx, collect, said);
+  run(r, 0, ARGS(rush_int(4)));
+  assert_string_equal(said, "n is 4\n");
+  rig_close(r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_operator_in_c_gets_contiguous_and_complete_arguments),
+      cmocka_unit_test(operators_that_cannot_be_are_refused),
+      cmocka_unit_test(an_operator_of_the_hosts_stops_the_run),
+      cmocka_unit_test(every_operator_can_be_watched_and_replaced),
+      cmocka_unit_test(prints_go_where_the_host_says),
+  };
+  return cmocka_run_group_tests_name("host", tests, NULL, NULL);
+}
