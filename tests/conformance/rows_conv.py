@@ -1,5 +1,21 @@
 """Convolutions of every kind, what is fused into them, and their refusals."""
+import torch
+
+import conformance
 from conformance import *
+
+
+def odd(*shape):
+    """Normal numbers with NaN, infinities and zeros of both signs. Not the greatest floats: whether their
+    sums overflow depends on the order of summing."""
+    def make(g, _):
+        x = torch.randn(shape, generator=g)
+        at = torch.randperm(x.numel(), generator=g)
+        for k, v in enumerate((NAN, INF, -INF, 0.0, -0.0)):
+            x.view(-1)[at[k]] = v
+        return x
+    return conformance.Input(f"odd{shape}", make)
+
 
 CONV_DTYPES = ("f32", "f64", "i64")
 
@@ -68,11 +84,11 @@ row("conv_stride_is_computed", "F.conv2d(x, w, None, [s, s])", x=f32(1, 2, 7, 7)
 # What follows a convolution may be fused: NaN and infinity go through as in PyTorch.
 for act, text in {"relu": "torch.relu({})", "relu6": "F.relu6({})", "hardtanh": "F.hardtanh({}, -0.25, 0.5)",
                   "clamp_min": "torch.clamp({}, min=-0.1)", "clamp_max": "{}.clamp_max(0.2)"}.items():
-    row(f"conv_{act}_special", text.format("F.conv2d(x, w, b, 1, 1)"), x=special(1, 3, 6, 5), w=weight(f32(4, 3, 3, 3)),
+    row(f"conv_{act}_special", text.format("F.conv2d(x, w, b, 1, 1)"), x=odd(1, 3, 6, 5), w=weight(f32(4, 3, 3, 3)),
         b=weight(f32(4)))
-    row(f"conv_{act}_depthwise_special", text.format("F.conv2d(x, w, b, 1, 1, 1, 5)"), x=special(1, 5, 6, 9),
+    row(f"conv_{act}_depthwise_special", text.format("F.conv2d(x, w, b, 1, 1, 1, 5)"), x=odd(1, 5, 6, 9),
         w=weight(f32(5, 1, 3, 3)), b=weight(f32(5)))
-    row(f"conv_{act}_1x1_special", text.format("F.conv2d(x, w, b)"), x=special(1, 3, 4, 5), w=weight(f32(9, 3, 1, 1)),
+    row(f"conv_{act}_1x1_special", text.format("F.conv2d(x, w, b)"), x=odd(1, 3, 4, 5), w=weight(f32(9, 3, 1, 1)),
         b=weight(f32(9)))
 row("conv_relu_in_place", "F.conv2d(x, w).relu_()", x=f32(1, 2, 5, 5), w=weight(f32(3, 2, 3, 3)))
 row("conv_bn", """

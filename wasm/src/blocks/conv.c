@@ -305,6 +305,10 @@ rush_status rush_convolve(rush_call *c, rush_conv_args *a) {
   RUSH_CHECK(c->ctx, w->rank >= 3 && w->rank <= 5, RUSH_ERR_BAD_ARGUMENT,
              "a convolution's weight has 3 to 5 dimensions, this one has %d", w->rank);
   const int dims = w->rank - 2;
+  char text[RUSH_SHAPE_TEXT];
+  RUSH_NEED(x->rank == dims + 1 || x->rank == dims + 2,
+            "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of size: %s", dims + 1, dims + 2,
+            a->transposed ? "_transpose" : "", dims, rush_shape_text(x->rank, x->sizes, text));
   RUSH_TRY(check_lists(c, a, dims));
   const bool unbatched = x->rank == dims + 1;
   if (unbatched) {
