@@ -26,7 +26,7 @@ typedef uint32_t u4 __attribute__((vector_size(16)));
 /* In front of a loop whose iterations do not touch each other's elements (in place is fine). */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" /* a scalar loop is right too */
-#define RUSH_EACH _Pragma("clang loop vectorize(assume_safety)")
+#define RUSH_EACH _Pragma("clang loop vectorize(assume_safety) interleave_count(2)")
 #else
 #define RUSH_EACH _Pragma("GCC ivdep")
 #endif

@@ -264,10 +264,11 @@ const rush_pointwise rush_pointwise_reciprocal = {
 
 /* ---- Greater and smaller --------------------------------------------------------------------- */
 
-ARITHMETIC(maximum, x != x ? x : x > y ? x : y, x > y ? x : y)
-ARITHMETIC(minimum, x != x ? x : x < y ? x : y, x < y ? x : y)
-ARITHMETIC(fmax, y != y ? x : x > y ? x : y, x > y ? x : y)
-ARITHMETIC(fmin, y != y ? x : x < y ? x : y, x < y ? x : y)
+/* One choice each: with `|`, not `||`, the loop has no branch. */
+ARITHMETIC(maximum, ((x > y) | (x != x)) ? x : y, x > y ? x : y)
+ARITHMETIC(minimum, ((x < y) | (x != x)) ? x : y, x < y ? x : y)
+ARITHMETIC(fmax, ((x > y) | (y != y)) ? x : y, x > y ? x : y)
+ARITHMETIC(fmin, ((x < y) | (y != y)) ? x : y, x < y ? x : y)
 extern const rush_pointwise rush_pointwise_maximum, rush_pointwise_minimum, rush_pointwise_fmax, rush_pointwise_fmin;
 const rush_pointwise rush_pointwise_maximum = {BODIES(maximum)};
 const rush_pointwise rush_pointwise_minimum = {BODIES(minimum)};

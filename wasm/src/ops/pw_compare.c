@@ -155,9 +155,9 @@ const rush_pointwise rush_pointwise_masked_fill = {
 
 /* ---- Limits ---------------------------------------------------------------------------------- */
 
-#define LIMIT_LOW(x, y) (x != x ? x : y != y ? y : x < y ? y : x)
-#define LIMIT_HIGH(x, y) (x != x ? x : y != y ? y : x > y ? y : x)
-CHOICE(clamp3, x != x ? x : y != y ? y : z != z ? z : (x < y ? y : x) > z ? z : x < y ? y : x)
+#define LIMIT_LOW(x, y) ((((x) >= (y)) | ((x) != (x))) ? (x) : (y))
+#define LIMIT_HIGH(x, y) ((((x) <= (y)) | ((x) != (x))) ? (x) : (y))
+CHOICE(clamp3, LIMIT_HIGH(LIMIT_LOW(x, y), z))
 RUSH_BODY_2(at_least_f32, float, float, LIMIT_LOW(x, y))
 RUSH_BODY_2(at_least_f64, double, double, LIMIT_LOW(x, y))
 RUSH_BODY_2(at_least_i64, int64_t, int64_t, x < y ? y : x)
@@ -175,11 +175,25 @@ static const rush_pointwise at_least = LIMITS(at_least_f32, at_least_f64, at_lea
 static const rush_pointwise at_most = LIMITS(at_most_f32, at_most_f64, at_most_i64, 0);
 static const rush_pointwise scalar_low = LIMITS(scalar_low_f32, scalar_low_f64, at_least_i64, RUSH_PW_NO_BOOL);
 static const rush_pointwise scalar_high = LIMITS(scalar_high_f32, scalar_high_f64, at_most_i64, RUSH_PW_NO_BOOL);
+#define BETWEEN (x < s ? s : x > t ? t : x)
+RUSH_BODY_1(between_f32, float, float, BETWEEN)
+RUSH_BODY_1(between_f64, double, double, BETWEEN)
+RUSH_BODY_1(between_i64, int64_t, int64_t, BETWEEN)
+static const rush_pointwise between = {.operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = between_f32, .f64 = between_f64,
+                                       .i64 = between_i64};
 extern const rush_pointwise rush_pointwise_clamp, rush_pointwise_clamp_min, rush_pointwise_clamp_max;
 static rush_status setup_clamp(rush_call *c, rush_pw_job *job) {
   bool low = !arg_is_none(c, 1), high = !arg_is_none(c, 2);
   RUSH_CHECK(c->ctx, low || high, RUSH_ERR_BAD_ARGUMENT, "torch.clamp: At least one of 'min' or 'max' must not be None");
-  if (low && high) return RUSH_OK;
+  if (low && high) {
+    if (c->args[1].kind == RUSH_KIND_TENSOR || c->args[2].kind == RUSH_KIND_TENSOR) return RUSH_OK;
+    rush_pw_scalar(c, job, 1, 0);
+    rush_pw_scalar(c, job, 2, 1);
+    if (!(job->p.f[0] <= job->p.f[1]) || arg_scalar_is_float(c, 1) != arg_scalar_is_float(c, 2)) return RUSH_OK;
+    job->n = 1;
+    job->row = &between;
+    return RUSH_OK;
+  }
   job->n = 2;
   bool scalar = c->args[low ? 1 : 2].kind != RUSH_KIND_TENSOR;
   if (low) job->row = scalar ? &scalar_low : &at_least;
