@@ -182,7 +182,8 @@ static rush_status missing(rush_call *c, size_t *n) {
 RUSH_OP(str_center) {
   size_t n;
   RUSH_TRY(missing(c, &n));
-  return padded(c, n / 2, n - n / 2, arg(c, 2).p[0]);
+  size_t left = n / 2 + (n & (size_t)arg_int(c, 1) & 1); /* Python's rule */
+  return padded(c, left, n - left, arg(c, 2).p[0]);
 }
 RUSH_OP(str_ljust) {
   size_t n;
