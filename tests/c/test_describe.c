@@ -105,9 +105,10 @@ static const char *json(const char *at) {
 
 static void the_json_is_json_and_says_shapes(void **state) {
   (void)state;
+  /* clang-format off */
+  /* clang-format off */
   static const char *const parts[] = {
-      "\"inputs\":[{\"name\":\"input0\",\"type\":\"Tensor\",\"dtype\":\"float32\",\"shape\":[null,"
-      "3]",
+      "\"inputs\":[{\"name\":\"input0\",\"type\":\"Tensor\",\"dtype\":\"float32\",\"shape\":[null,3]",
       "\"shape\":null,\"optional\":true",
       "{\"name\":\"aten::t\",\"count\":1}",
       "\"missing\":[]",
@@ -115,6 +116,7 @@ static void the_json_is_json_and_says_shapes(void **state) {
       "cache \\\"k\\\"",
       "\"licence\":\"a\\\\b\\n\xc3\xa9\"",
       "\"tests\":0"};
+  /* clang-format on */
   rig rig_, *r = &rig_;
   builder b;
   size_t size;
