@@ -125,7 +125,7 @@ RUSH_OP(num_factorial) {
 static rush_status extreme(rush_call *c, bool least) {
   if (any_float(c)) {
     double a = f(c, 0), b = f(c, 1);
-    return give_float(c, least ? (b < a ? b : a) : (a < b ? b : a));
+    return give_float(c, (least ? a < b : a > b) ? a : b); /* b where one is NaN */
   }
   int64_t a = n(c, 0), b = n(c, 1);
   return give_int(c, (least ? b < a : a < b) ? b : a);
