@@ -1,6 +1,10 @@
 #include "tensor/heap.h"
 
-enum { HEAP_ALIGN = 64, STEPS = 4 /* classes per power of two */ };
+enum {
+  HEAP_ALIGN = 64,
+  STEPS = 4,      /* classes per power of two */
+  BORROW = STEPS, /* so many larger classes are asked before the allocator: blocks up to twice the size */
+};
 
 /* In front of each block. `raw` is what the allocator gave, `bytes` how much. */
 typedef struct rush_free_block {
@@ -8,6 +12,8 @@ typedef struct rush_free_block {
   void *raw;
   size_t bytes;
 } rush_free_block;
+
+#define OVERHEAD (sizeof(rush_free_block) + HEAP_ALIGN - 1 + RUSH_HEAP_SLACK)
 
 /* The class that serves `bytes`, and the bytes that its blocks have room for: 64, then four steps
  * between powers of two, so at most a fifth of a block is not used. */
@@ -36,13 +42,15 @@ rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out) {
              "out of memory: %zu bytes were wanted, more than there can be", bytes);
   size_t room;
   unsigned k = size_class(bytes, &room);
-  rush_free_block *block = heap->free[k];
-  if (block) {
-    heap->free[k] = block->next;
+  rush_free_block *block;
+  for (unsigned larger = k; larger <= k + BORROW && larger < RUSH_HEAP_CLASSES; larger++) {
+    block = heap->free[larger];
+    if (!block) continue;
+    heap->free[larger] = block->next;
     *out = block + 1;
     return RUSH_OK;
   }
-  size_t total = sizeof *block + HEAP_ALIGN - 1 + room + RUSH_HEAP_SLACK;
+  size_t total = OVERHEAD + room;
   void *raw;
   RUSH_TRY(from_hook(heap, total, &raw));
   uintptr_t at = ((uintptr_t)raw + sizeof *block + HEAP_ALIGN - 1) & ~(uintptr_t)(HEAP_ALIGN - 1);
@@ -53,10 +61,11 @@ rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out) {
 }
 
 void rush_heap_free(rush_heap *heap, void *ptr, size_t bytes) {
+  (void)bytes;
   if (!ptr) return;
   size_t room;
-  unsigned k = size_class(bytes, &room);
   rush_free_block *block = (rush_free_block *)ptr - 1;
+  unsigned k = size_class(block->bytes - OVERHEAD, &room); /* it may have been lent to a smaller class */
   block->next = heap->free[k];
   heap->free[k] = block;
 }
