@@ -119,11 +119,10 @@ static rush_status add_offsets(rush_call *c, indexed *x, const rush_tensor *self
 
 static rush_status make_offsets(rush_call *c, indexed *x, const rush_tensor *self, bool empty) {
   size_t bytes;
-  if (!rush_mul((size_t)x->count, sizeof(int64_t), &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
   void *data;
-  RUSH_TRY(rush_scratch(c, bytes > 0 ? bytes : 1, &data));
+  RUSH_TRY(rush_scratch_items(c, x->count, sizeof(int64_t), &data, &bytes));
   memset(data, 0, bytes);
-  x->storage = (rush_storage){1, true, bytes > 0 ? bytes : 1, data};
+  x->storage = (rush_storage){1, true, bytes, data};
   x->offsets = (rush_tensor){.dtype = RUSH_INT64, .rank = (uint8_t)x->index_rank, .numel = x->count, .storage = &x->storage};
   memcpy(x->offsets.sizes, x->index_sizes, sizeof x->index_sizes);
   rush_strides_contiguous(x->index_rank, x->index_sizes, x->offsets.strides);

@@ -7,8 +7,7 @@ static int64_t line_length(const rush_tensor *t, int dim) { return t->rank > 0 ?
 
 static rush_status open_scratch(rush_call *c, int64_t n, rush_ranked **out) {
   size_t bytes;
-  if ((uint64_t)n > SIZE_MAX || !rush_mul((size_t)n, sizeof **out, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
-  return rush_scratch(c, bytes, (void **)out);
+  return rush_scratch_items(c, n, sizeof **out, (void **)out, &bytes);
 }
 static void close_scratch(rush_call *c, int64_t n, rush_ranked *p) { rush_heap_free(c->heap, p, (size_t)n * sizeof *p); }
 

@@ -3,12 +3,6 @@
 #include "blocks/rank.h"
 #include "ops/define.h"
 
-static rush_status open_ints(rush_call *c, int64_t n, int64_t **out) {
-  size_t bytes;
-  if (!rush_mul((size_t)n, 2 * sizeof **out, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
-  return rush_scratch(c, bytes, (void **)out);
-}
-
 /* Results 1 and 2: the group of each element, and the size of each group; empty where not wanted. `rank`, `sizes`
  * are the inverse's. */
 static rush_status ret_groups(rush_call *c, uint32_t i, bool wanted, int rank, const int64_t *sizes, const int64_t *numbers) {
@@ -44,9 +38,9 @@ static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_
   rush_ranked *items = NULL;
   RUSH_TRY(rush_tensor_contiguous(c->heap, t, &row));
   rush_status st = rush_tensor_new(c->heap, dtype, 1, &n, &values);
-  size_t bytes = (size_t)n * 2 * sizeof *items;
-  if (st == RUSH_OK) st = rush_scratch(c, bytes, (void **)&items);
-  if (st == RUSH_OK) st = open_ints(c, n, &numbers);
+  size_t bytes, number_bytes;
+  if (st == RUSH_OK) st = rush_scratch_items(c, n, 2 * sizeof *items, (void **)&items, &bytes);
+  if (st == RUSH_OK) st = rush_scratch_items(c, n, 2 * sizeof *numbers, (void **)&numbers, &number_bytes);
   if (st == RUSH_OK) {
     rush_rank(dtype, rush_data(row), (int64_t)rush_itemsize(t), n, false, items);
     if (sort) rush_sort_stable(items, items + n, n);
@@ -56,7 +50,7 @@ static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_
     if (st == RUSH_OK) st = ret_groups(c, 1, want_inverse, t->rank, t->sizes, numbers);
     if (st == RUSH_OK) st = ret_groups(c, 2, want_counts, 1, &groups, numbers + n);
   }
-  if (numbers != NULL) rush_heap_free(c->heap, numbers, (size_t)n * 2 * sizeof *numbers);
+  if (numbers != NULL) rush_heap_free(c->heap, numbers, number_bytes);
   if (items != NULL) rush_heap_free(c->heap, items, bytes);
   rush_tensor_drop(c->heap, values);
   rush_tensor_drop(c->heap, row);
@@ -131,8 +125,8 @@ static rush_status ret_slices(rush_call *c, const slices *s, const rush_tensor *
 static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor *moved, int dim, bool sort, bool want_inverse,
                                 bool want_counts) {
   int64_t *order, *inverse, *first, *counts, groups = 0;
-  size_t bytes = (size_t)s->n * 4 * sizeof *order;
-  RUSH_TRY(rush_scratch(c, bytes, (void **)&order));
+  size_t bytes;
+  RUSH_TRY(rush_scratch_items(c, s->n, 4 * sizeof *order, (void **)&order, &bytes));
   inverse = order + s->n, first = inverse + s->n, counts = first + s->n;
   for (int64_t i = 0; i < s->n; i++) order[i] = i;
   if (sort) sort_slices(s, order, inverse);
