@@ -25,39 +25,96 @@ RUSH_INLINE f4 sincos4(f4 x, int32_t quarter) {
   return (f4)((u4)y ^ (((u4)j & 2u) << 30));
 }
 
-static f4 each4(f4 x, float (*f)(float)) { return (f4){f(x[0]), f(x[1]), f(x[2]), f(x[3])}; }
-
-RUSH_INLINE f4 f4_sin(f4 x) {
-  if (__builtin_expect(i4_any(~(f4_abs(x) <= f4_set(8192.0f))), 0)) return each4(x, sinf);
-  return f4_select(x == f4_zero(), x, sincos4(x, 0));
-}
-RUSH_INLINE f4 f4_cos(f4 x) {
-  if (__builtin_expect(i4_any(~(f4_abs(x) <= f4_set(8192.0f))), 0)) return each4(x, cosf);
-  return sincos4(x, 1);
-}
+RUSH_INLINE f4 f4_sin(f4 x) { return f4_select(x == f4_zero(), x, sincos4(x, 0)); }
+RUSH_INLINE f4 f4_cos(f4 x) { return sincos4(x, 1); }
 RUSH_INLINE f4 f4_rsqrt(f4 x) { return f4_set(1.0f) / f4_sqrt(x); }
-static f4 f4_log2(f4 x) { return each4(x, log2f); }
-static f4 f4_log10(f4 x) { return each4(x, log10f); }
-static f4 f4_erfc(f4 x) { return each4(x, erfcf); }
 
-#define DEFINE(name, reference)                                    \
-  void rush_##name##_f32(size_t n, float *out, const float *in) {  \
-    RUSH_MAP_F4(out, in, n, x, f4_##name(x))                       \
-  }                                                                \
-  double rush_##name##_ref(double x) { return reference; }
-RUSH_MATH_F32(DEFINE)
-
-void rush_softplus_f32(size_t n, float *out, const float *in, float beta, float threshold) {
-  const f4 b = f4_set(beta), t = f4_set(threshold), inverse = f4_set(1.0f / beta), zero = f4_zero();
-  for (size_t i = 0; i < n; i += 4) {
-    const size_t left = n - i;
-    f4 x = left >= 4 ? f4_load(in + i) : f4_load_part(in + i, left);
-    f4 z = x * b;
-    f4 soft = (f4_select(z > zero, z, zero) + f4_log1p(f4_exp(-f4_abs(z)))) * inverse;
-    f4 y = f4_select(z > t, x, f4_select(z != z, z, soft));
-    if (left >= 4) f4_store(out + i, y);
-    else f4_store_part(out + i, y, left);
+/* Chunks in which no lane is odd take the short way; what is left over is a chunk of its own, padded with
+ * ones. An element's result never depends on its neighbours. */
+enum { CHUNK = 256 };
+#define RUSH_BY_CHUNKS(self, n, out, in, odd, f, otherwise)                       \
+  const size_t left = (n) % 4, whole = (n) - left;                                \
+  for (size_t at = 0; at < whole; at += CHUNK) {                                  \
+    const size_t m = whole - at < CHUNK ? whole - at : CHUNK;                     \
+    const float *from = (in) + at;                                                \
+    float *to = (out) + at;                                                       \
+    i4 strange = {0, 0, 0, 0};                                                    \
+    for (size_t i = 0; i < m; i += 4) {                                           \
+      const f4 x = f4_load(from + i);                                             \
+      strange |= odd;                                                             \
+    }                                                                             \
+    if (__builtin_expect(i4_any(strange), 0)) {                                   \
+      otherwise                                                                   \
+    } else {                                                                      \
+      for (size_t i = 0; i < m; i += 4) f4_store(to + i, f(f4_load(from + i)));   \
+    }                                                                             \
+  }                                                                               \
+  if (left > 0) {                                                                 \
+    float rest[4] = {1, 1, 1, 1};                                                 \
+    memcpy(rest, (in) + whole, left * sizeof *rest);                              \
+    self(4, rest, rest);                                                          \
+    memcpy((out) + whole, rest, left * sizeof *rest);                             \
   }
+
+#define REFERENCE(name, reference) double rush_##name##_ref(double x) { return reference; }
+RUSH_MATH_F32(REFERENCE)
+
+#define MAP(name)                                                 \
+  void rush_##name##_f32(size_t n, float *out, const float *in) { \
+    RUSH_MAP_F4(out, in, n, x, f4_##name(x))                      \
+  }
+MAP(exp2)
+MAP(expm1)
+MAP(log1p)
+MAP(tanh)
+MAP(sigmoid)
+MAP(erf)
+MAP(gelu)
+MAP(gelu_tanh)
+MAP(silu)
+MAP(mish)
+MAP(log_sigmoid)
+MAP(sqrt)
+MAP(rsqrt)
+
+#define CHUNKS(name, odd, f)                                                   \
+  void rush_##name##_f32(size_t n, float *out, const float *in) {              \
+    RUSH_BY_CHUNKS(rush_##name##_f32, n, out, in, odd, f,                      \
+                   for (size_t i = 0; i < m; i += 4) f4_store(to + i, f4_##name(f4_load(from + i)));) \
+  }
+CHUNKS(exp, f4_abs(x) > f4_set(87.0f), f4_exp_near)
+CHUNKS(log, f4_log_odd(x), f4_log_normal)
+CHUNKS(log2, f4_log_odd(x), f4_log2_normal)
+CHUNKS(log10, f4_log_odd(x), f4_log10_normal)
+
+/* libm for numbers that the reduction does not fit. */
+#define LARGE(x) (~(f4_abs(x) <= f4_set(8192.0f)))
+#define ANGLES(name, libm)                                                                       \
+  static void name##_with_large(size_t n, float *out, const float *in) {                         \
+    float x[CHUNK];                                                                              \
+    memcpy(x, in, n * sizeof *x);                                                                \
+    for (size_t i = 0; i < n; i += 4) f4_store(out + i, f4_##name(f4_load(x + i)));              \
+    for (size_t i = 0; i < n; i++)                                                               \
+      if (!(fabsf(x[i]) <= 8192)) out[i] = libm(x[i]);                                           \
+  }                                                                                              \
+  void rush_##name##_f32(size_t n, float *out, const float *in) {                                \
+    RUSH_BY_CHUNKS(rush_##name##_f32, n, out, in, LARGE(x), f4_##name, name##_with_large(m, to, from);) \
+  }
+ANGLES(sin, sinf)
+ANGLES(cos, cosf)
+
+void rush_erfc_f32(size_t n, float *out, const float *in) {
+  for (size_t i = 0; i < n; i++) out[i] = erfcf(in[i]);
+}
+
+RUSH_INLINE f4 f4_softplus(f4 x, f4 beta, f4 inverse, f4 threshold) {
+  f4 z = x * beta;
+  f4 soft = (f4_more(z, f4_zero()) + f4_log1p(f4_exp(-f4_abs(z)))) * inverse;
+  return f4_select(z > threshold, x, f4_select(z != z, z, soft));
+}
+void rush_softplus_f32(size_t n, float *out, const float *in, float beta, float threshold) {
+  const f4 b = f4_set(beta), t = f4_set(threshold), inverse = f4_set(1.0f / beta);
+  RUSH_MAP_F4(out, in, n, x, f4_softplus(x, b, inverse, t))
 }
 
 void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float negative, float positive) {

@@ -32,15 +32,14 @@ RUSH_INLINE f4 f4_exp_scaled(f4 r, i4 n) {
   return p * f4_pow2(half) * f4_pow2(i4_sub(n, half));
 }
 
-RUSH_RARE f4 f4_exp_far(f4 x) {
+/* 1 ulp, for all x. No branch and no call: around a call an engine keeps nothing in registers. */
+RUSH_INLINE f4 f4_exp(f4 x) {
   i4 n;
-  x = f4_more(f4_set(-104.5f), f4_less(f4_set(89.0f), x));
-  f4 r = f4_exp_reduce(x, &n);
+  f4 r = f4_exp_reduce(f4_more(f4_set(-104.5f), f4_less(f4_set(89.0f), x)), &n);
   return f4_exp_scaled(r, n);
 }
-/* 1 ulp */
-RUSH_INLINE f4 f4_exp(f4 x) {
-  if (__builtin_expect(i4_any(f4_abs(x) > f4_set(87.0f)), 0)) return f4_exp_far(x);
+/* The same where |x| <= 87. */
+RUSH_INLINE f4 f4_exp_near(f4 x) {
   i4 n;
   f4 r = f4_exp_reduce(x, &n);
   return f4_exp_normal(r, n);
@@ -96,16 +95,27 @@ RUSH_INLINE f4 f4_log_poly(f4 f, f4 z) {
   p = f4_madd(p, f, f4_set(3.33333135e-1f));
   return p * f * z;
 }
+/* log(x), log2(x), log10(x) for normal x > 0; 1 ulp. Those of powers of 2 and 10 are exact. */
 RUSH_INLINE f4 f4_log_normal(f4 x) {
   f4 k, f = f4_log_split(x, &k), z = f * f;
   f4 y = f4_madd(k, f4_set(LN2_LOW), f4_log_poly(f, z));
   y = f4_madd(f4_set(-0.5f), z, y) + f;
   return f4_madd(k, f4_set(LN2_HIGH), y);
 }
-/* Whether any lane is not a positive normal number. */
-RUSH_INLINE int f4_log_odd(f4 x) {
-  return i4_any(((i4)x < i4_set(0x00800000)) | ((i4)x >= i4_set(0x7f800000)));
+RUSH_INLINE f4 f4_log2_normal(f4 x) {
+  f4 k, f = f4_log_split(x, &k), z = f * f, c = f4_set(0.44269504f); /* log2(e) - 1 */
+  f4 y = f4_madd(f4_set(-0.5f), z, f4_log_poly(f, z));
+  return f4_madd(f, c, y * c) + y + f + k;
 }
+/* log10(e) and log10(2) in two parts, the first of few bits */
+RUSH_INLINE f4 f4_log10_normal(f4 x) {
+  f4 k, f = f4_log_split(x, &k), z = f * f, high = f4_set(4.3359375e-1f), low = f4_set(7.00731903e-4f);
+  f4 y = f4_madd(f4_set(-0.5f), z, f4_log_poly(f, z));
+  f4 t = f4_madd(k, f4_set(2.48745664e-4f), f4_madd(f, low, y * low));
+  return f4_madd(k, f4_set(3.0078125e-1f), f4_madd(f, high, f4_madd(y, high, t)));
+}
+/* Where a lane is not a positive normal number. */
+RUSH_INLINE i4 f4_log_odd(f4 x) { return ((i4)x < i4_set(0x00800000)) | ((i4)x >= i4_set(0x7f800000)); }
 /* y = f(x) for a logarithm f where x is 0, infinite, negative or NaN. */
 RUSH_INLINE f4 f4_log_special(f4 x, f4 y) {
   y = f4_select(x == f4_set(INFINITY), x, y);
@@ -113,16 +123,13 @@ RUSH_INLINE f4 f4_log_special(f4 x, f4 y) {
   y = f4_select(x < f4_zero(), f4_set(NAN), y);
   return f4_select(x != x, x, y);
 }
-RUSH_RARE f4 f4_log_odd_lanes(f4 x) {
-  i4 tiny = x < f4_set(1.17549435e-38f);
-  f4 y = f4_log_normal(f4_select(tiny, x * f4_set(8388608.0f), x));
-  return f4_log_special(x, y - (f4)((i4)f4_set(15.942385f) & tiny));
-}
-/* 1 ulp */
-RUSH_INLINE f4 f4_log(f4 x) {
-  if (__builtin_expect(f4_log_odd(x), 0)) return f4_log_odd_lanes(x);
-  return f4_log_normal(x);
-}
+/* A logarithm f for all x; 2^-23 scales subnormal numbers. */
+#define RUSH_LOG_ANY(f, x, log_of_scale)                                                                \
+  f4_log_special(x, f(f4_select((x) < f4_set(1.17549435e-38f), (x) * f4_set(8388608.0f), x)) -          \
+                        (f4)((i4)f4_set(log_of_scale) & ((x) < f4_set(1.17549435e-38f))))
+RUSH_INLINE f4 f4_log(f4 x) { return RUSH_LOG_ANY(f4_log_normal, x, 15.942385f); }
+RUSH_INLINE f4 f4_log2(f4 x) { return RUSH_LOG_ANY(f4_log2_normal, x, 23.0f); }
+RUSH_INLINE f4 f4_log10(f4 x) { return RUSH_LOG_ANY(f4_log10_normal, x, 6.9236899f); }
 /* 1.5 ulp: log(u) for u = 1 + x rounded, and what the rounding lost, divided by u */
 RUSH_INLINE f4 f4_log1p(f4 x) {
   f4 u = x + f4_set(1.0f);
@@ -136,7 +143,7 @@ RUSH_INLINE f4 f4_log1p(f4 x) {
   y = f4_madd(k, f4_set(LN2_LOW), y);
   y = f4_madd(f4_set(-0.5f), z, y) + f;
   y = f4_sign_of(f4_madd(k, f4_set(LN2_HIGH), y), x);
-  if (__builtin_expect(f4_log_odd(u), 0)) return f4_log_special(u, y);
+  if (__builtin_expect(i4_any(f4_log_odd(u)), 0)) y = f4_log_special(u, y);
   return y;
 }
 

@@ -32,7 +32,7 @@ typedef uint32_t u4 __attribute__((vector_size(16)));
 #endif
 
 /* Wasm engines make a vector constant anew at each use, in up to five instructions. What comes out of an
- * asm is no constant any more: the compiler splats it in front of the loop. */
+ * asm is no constant any more: the compiler splats it in front of a loop, where the loop always gets to it. */
 #if defined(__wasm__)
 #define RUSH_IN_REGISTER(v) __asm__("" : "+r"(v))
 #else
@@ -139,17 +139,23 @@ RUSH_INLINE int i4_any(i4 m) {
 }
 RUSH_INLINE float f4_sum(f4 x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 
-/* out[i] = f(in[i]), i < n; out may be in. */
-#define RUSH_MAP_F4(out, in, n, x, f)              \
-  for (size_t i_ = 0; i_ < (n); i_ += 4) {         \
-    const size_t left_ = (n) - i_;                 \
-    if (__builtin_expect(left_ >= 4, 1)) {         \
-      const f4 x = f4_load((in) + i_);             \
-      f4_store((out) + i_, f);                     \
-    } else {                                       \
-      const f4 x = f4_load_part((in) + i_, left_); \
-      f4_store_part((out) + i_, f, left_);         \
-    }                                              \
-  }
+/* out[i] = f(in[i]), i < n; out may be in. What is left over goes through the same loop once more, padded
+ * with zeros: f is there once, and its constants are made in front of a loop without branches. */
+#define RUSH_MAP_F4(out, in, n, x, f)                                    \
+  float rest_[4] = {0, 0, 0, 0};                                         \
+  const size_t left_ = (n) % 4;                                          \
+  const float *from_ = (in);                                             \
+  float *to_ = (out);                                                    \
+  for (size_t whole_ = (n) - left_;;) {                                  \
+    for (size_t i_ = 0; i_ < whole_; i_ += 4) {                          \
+      const f4 x = f4_load(from_ + i_);                                  \
+      f4_store(to_ + i_, f);                                             \
+    }                                                                    \
+    if (to_ == rest_ || left_ == 0) break;                               \
+    memcpy(rest_, (in) + whole_, left_ * sizeof *rest_);                 \
+    from_ = to_ = rest_;                                                 \
+    whole_ = 4;                                                          \
+  }                                                                      \
+  if (left_ > 0) memcpy((out) + ((n) - left_), rest_, left_ * sizeof *rest_);
 
 #endif
