@@ -1,7 +1,7 @@
 /* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
  * BigInt in JS), a clock, and the promise that the structs which js/src/engine.js reads by offset look
  * as it thinks. */
-#include "rushlight/rushlight.h"
+#include "rushlight/op.h"
 
 /* Given by js/src/runtime.js. */
 #define IMPORT(name) __attribute__((import_module("rush"), import_name(name)))
@@ -43,6 +43,20 @@ AT(rush_profile_row, file, 12);
 AT(rush_profile_row, line, 16);
 AT(rush_profile_row, calls, 24);
 AT(rush_profile_row, seconds, 32);
+
+SIZE(rush_next, 28);
+AT(rush_next, method, 0);
+AT(rush_next, instr, 4);
+AT(rush_next, op, 8);
+AT(rush_next, args, 12);
+AT(rush_next, n_args, 16);
+AT(rush_next, n_results, 20);
+AT(rush_next, waits, 24);
+
+/* Made by JS: an operator that it computes. */
+SIZE(rush_custom_op, 20);
+AT(rush_custom_op, size, 0);
+AT(rush_custom_op, schema, 8);
 
 /* The line's end goes, the console has its own. */
 static void print(void *user, const char *text, size_t size) {

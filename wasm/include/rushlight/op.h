@@ -15,7 +15,8 @@
  *   rushlight_add_operators(target op.c)    in CMake, which links RUSH_LINK_OPS(&op) into a build
  *
  * The schema is what TORCH_LIBRARY registered on the host. Arguments arrive complete and checked
- * against it: of the right kinds, defaults filled in.
+ * against it: of the right kinds, defaults filled in. Where `run` is NULL a name without a schema will do: the
+ * schema is then the one that the file carries.
  */
 #ifndef RUSHLIGHT_OP_H
 #define RUSHLIGHT_OP_H

@@ -259,6 +259,14 @@ rush_status rush_session_next(rush_session *session, rush_next *out);
 /* Takes these (borrowed) values as the results of the next instruction and goes past it. Results of
  * arguments that the schema marks as written are copied into those. BAD_ARGUMENT where number or kinds do not fit. */
 rush_status rush_session_provide(rush_session *session, const rush_value *results, size_t n);
+/* Copies the tensor's elements into argument `arg` of the next instruction, which the schema must mark as written:
+ * before provide, for an operator that writes an argument and does not return it. */
+rush_status rush_session_write(rush_session *session, size_t arg, const rush_value *tensor);
+/* Ends the run since the host could not compute the next operator. The context's message becomes `message`, with the
+ * instruction and its Python line in front. Returns BAD_ARGUMENT. */
+rush_status rush_session_fail(rush_session *session, const char *message);
+/* Puts these (borrowed) values in place of the results of the operator that the last step of one instruction ran. */
+rush_status rush_session_replace(rush_session *session, const rush_value *results, size_t n);
 /* Keeps the results of the last operator that ran, for rush_session_results. */
 rush_status rush_session_observe(rush_session *session, bool on);
 const rush_value *rush_session_results(const rush_session *session, size_t *n);

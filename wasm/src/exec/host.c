@@ -29,32 +29,64 @@ static rush_status check_results(rush_session *s, const rush_code *c, const rush
   return RUSH_OK;
 }
 
-/* The k-th result belongs to the k-th argument that the schema marks as written: it is copied there. */
+/* Copies a tensor's elements into one that has the same sizes and dtype. */
+static rush_status copy_into(rush_session *s, const rush_value *target, const rush_value *value, const char *what) {
+  rush_tensor *to = rush_as_tensor(target), *from = rush_as_tensor(value);
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  RUSH_CHECK(s->ctx, rush_same_sizes(to, from) && to->dtype == from->dtype, RUSH_ERR_BAD_ARGUMENT,
+             "%s is %s%s, the argument that it is written to %s%s", what, rush_dtype_name(from->dtype),
+             rush_shape_text(from->rank, from->sizes, a), rush_dtype_name(to->dtype), rush_shape_text(to->rank, to->sizes, b));
+  return rush_tensor_copy(&s->heap, to, from);
+}
+
+/* A result that the schema says is an argument, written, is copied into that. */
 static rush_status settle_written(rush_session *s, const rush_code *c, rush_value *results) {
   const rush_model_op *o = s->m->ops + c->op;
-  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  uint32_t n_args, k = 0;
+  uint32_t n_args;
   RUSH_TRY(rush_gather_args(s, c, &n_args));
-  for (uint32_t i = 0; i < o->schema.n_args && k < c->n_out; i++) {
-    if (!o->schema.args[i].written || s->args[i].kind != RUSH_KIND_TENSOR) continue;
-    if (results[k].kind == RUSH_KIND_TENSOR && results[k].u.ref != s->args[i].u.ref) {
-      rush_tensor *to = rush_as_tensor(s->args + i), *from = rush_as_tensor(results + k);
-      RUSH_CHECK(s->ctx, rush_same_sizes(to, from) && to->dtype == from->dtype, RUSH_ERR_BAD_ARGUMENT,
-                 "result %u is %s%s, the argument that it is written to %s%s", k, rush_dtype_name(from->dtype),
-                 rush_shape_text(from->rank, from->sizes, a), rush_dtype_name(to->dtype), rush_shape_text(to->rank, to->sizes, b));
-      RUSH_TRY(rush_tensor_copy(&s->heap, to, from));
-      rush_drop(&s->heap, results + k);
-      results[k] = rush_retained(s->args[i]);
-    }
-    k++;
+  for (uint32_t i = 0; i < o->schema.n_args; i++) {
+    int k = o->schema.args[i].returned;
+    if (k < 0 || k >= (int)c->n_out || s->args[i].kind != RUSH_KIND_TENSOR) continue;
+    if (results[k].kind != RUSH_KIND_TENSOR || results[k].u.ref == s->args[i].u.ref) continue;
+    RUSH_TRY(copy_into(s, s->args + i, results + k, "the result"));
+    rush_drop(&s->heap, results + k);
+    results[k] = rush_retained(s->args[i]);
   }
   return RUSH_OK;
 }
 
-rush_status rush_session_provide(rush_session *s, const rush_value *results, size_t n) {
+/* The operator that is next. */
+static rush_status next_op(rush_session *s, const rush_code **c) {
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
-  const rush_code *c = s->m->code + s->pc;
-  RUSH_CHECK(s->ctx, c->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE, "the next instruction is control flow: step it");
+  *c = s->m->code + s->pc;
+  RUSH_CHECK(s->ctx, (*c)->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE, "the next instruction is control flow: step it");
+  return RUSH_OK;
+}
+
+rush_status rush_session_write(rush_session *s, size_t arg, const rush_value *tensor) {
+  const rush_code *c;
+  uint32_t n_args;
+  RUSH_TRY(next_op(s, &c));
+  const rush_schema *schema = &s->m->ops[c->op].schema;
+  rush_status st = rush_gather_args(s, c, &n_args);
+  if (st == RUSH_OK && (arg >= schema->n_args || !schema->args[arg].written || s->args[arg].kind != RUSH_KIND_TENSOR ||
+                        tensor->kind != RUSH_KIND_TENSOR))
+    st = rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "argument %zu is no tensor that the schema marks as written", arg);
+  if (st == RUSH_OK) st = copy_into(s, s->args + arg, tensor, "the value");
+  return st == RUSH_OK ? RUSH_OK : rush_note_instr(s->ctx, s->m, s->pc, st);
+}
+
+rush_status rush_session_fail(rush_session *s, const char *message) {
+  RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
+  rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s", message);
+  rush_note_instr(s->ctx, s->m, s->pc, RUSH_ERR_BAD_ARGUMENT);
+  rush_session_clear(s);
+  return RUSH_ERR_BAD_ARGUMENT;
+}
+
+rush_status rush_session_provide(rush_session *s, const rush_value *results, size_t n) {
+  const rush_code *c;
+  RUSH_TRY(next_op(s, &c));
   rush_status st = check_results(s, c, results, n);
   for (size_t k = 0; st == RUSH_OK && k < n; k++) s->results[k] = rush_retained(results[k]);
   if (st == RUSH_OK) {
@@ -65,6 +97,16 @@ rush_status rush_session_provide(rush_session *s, const rush_value *results, siz
   rush_set_results(s, c, s->results);
   rush_drop_after(s, c);
   s->pc++;
+  return RUSH_OK;
+}
+
+rush_status rush_session_replace(rush_session *s, const rush_value *results, size_t n) {
+  const rush_code *c = s->running && s->pc > s->m->methods[s->method].instrs ? s->m->code + s->pc - 1 : NULL;
+  RUSH_CHECK(s->ctx, c && c->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE, "the last instruction was no operator");
+  rush_status st = check_results(s, c, results, n);
+  if (st != RUSH_OK) return rush_note_instr(s->ctx, s->m, s->pc - 1, st);
+  for (size_t k = 0; k < n; k++) s->results[k] = rush_retained(results[k]);
+  rush_set_results(s, c, s->results);
   return RUSH_OK;
 }
 

@@ -26,6 +26,18 @@ typedef struct walk {
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
+/* The schema of the file's operator `i`. That of an operator which the host computes may be the file's. */
+static rush_status resolve_schema(rush_ctx *ctx, rush_model *m, uint32_t i) {
+  rush_model_op *o = m->ops + i;
+  if (strchr(o->op->schema, '(')) return rush_schema_parse(ctx, o->op->schema, &o->schema);
+  const char *name = rush_string(m, m->file_ops[i].name);
+  RUSH_CHECK(ctx, m->file_ops[i].schema != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT,
+             "operator '%s' was added without a schema, and the file carries none", name);
+  o->custom.schema = rush_string(m, m->file_ops[i].schema);
+  rush_status st = rush_schema_parse(ctx, o->custom.schema, &o->schema);
+  return st == RUSH_ERR_BAD_STATE ? RUSH_ERR_BAD_FILE : st;
+}
+
 static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
   RUSH_TRY(rush_calloc(ctx, m->n_ops, sizeof *m->ops, (void **)&m->ops));
   for (uint32_t i = 0; i < m->n_ops; i++) {
@@ -34,8 +46,8 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
     o->op = rush_custom_find(ctx, name, &o->custom) ? &o->custom : rush_op_find(name, &o->inplace);
     if (!o->op) continue;
     o->variadic = (o->op->flags & RUSH_OP_VARIADIC) != 0;
-    RUSH_TRY(rush_schema_parse(ctx, o->op->schema, &o->schema));
-    if (o->inplace) o->schema.args[0].written = true;
+    RUSH_TRY(resolve_schema(ctx, m, i));
+    if (o->inplace) o->schema.args[0].written = true, o->schema.args[0].returned = 0;
     o->defaults = m->n_defaults;
     m->n_defaults += o->schema.n_args;
     if (o->schema.n_args > m->max_in) m->max_in = o->schema.n_args;
@@ -43,23 +55,44 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
   return RUSH_OK;
 }
 
+/* One line about an operator that is missing: its schema, and what uses it first. */
+static void explain_missing(rush_text *t, const rush_model *m, uint32_t op) {
+  const rush_file_op *o = m->file_ops + op;
+  uint32_t uses = 0, first = 0;
+  for (uint32_t i = m->n_instrs; i-- > 0;) {
+    if (m->instrs[i].opcode == RUSH_OPCODE_OP && m->instrs[i].op == op) first = (uses++, i);
+  }
+  rush_text_add(t, "\n  %.512s", o->schema == RUSH_NONE ? rush_string(m, o->name) : rush_string(m, o->schema));
+  for (uint32_t f = 0; uses && f < m->n_methods; f++) {
+    if (first - m->methods[f].instrs >= m->methods[f].n_instrs) continue;
+    rush_text_add(t, "\n    in %.128s, instruction %u", rush_string(m, m->methods[f].name), first - m->methods[f].instrs);
+  }
+  uint32_t source = uses ? m->instrs[first].source : RUSH_NONE;
+  if (source < m->n_sources && m->sources[source].file != RUSH_NONE)
+    rush_text_add(t, " at %.256s:%u", rush_string(m, m->sources[source].file), m->sources[source].line);
+  if (uses > 1) rush_text_add(t, ", and %u more", uses - 1);
+}
+
 rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m) {
-  size_t missing = 0, at = 0;
-  char names[RUSH_MESSAGE_BYTES - 256];
+  rush_text names = {.ctx = ctx}, lines = {.ctx = ctx};
+  size_t missing = 0;
   for (uint32_t i = 0; i < m->n_ops; i++) {
     if (m->ops[i].op) continue;
-    const char *name = rush_string(m, m->file_ops[i].name);
-    size_t n = strlen(name);
+    if (names.size < 1024) rush_text_add(&names, missing ? ", %.256s" : "%.256s", rush_string(m, m->file_ops[i].name));
+    if (lines.size < 1024) explain_missing(&lines, m, i);
     missing++;
-    if (at + n + 3 > sizeof names) continue;
-    if (at) at = (names[at] = ',', names[at + 1] = ' ', at + 2);
-    memcpy(names + at, name, n);
-    at += n;
   }
   if (missing == 0) return RUSH_OK;
-  names[at] = '\0';
-  return rush_fail(ctx, RUSH_ERR_UNSUPPORTED, "the model needs %zu operator%s that this runtime lacks: %s", missing,
-                   missing == 1 ? "" : "s", names);
+  rush_status st = RUSH_ERR_NO_MEMORY;
+  if (!names.failed && !lines.failed)
+    st = rush_fail(ctx, RUSH_ERR_UNSUPPORTED,
+                   "the model needs %zu operator%s that this runtime lacks: %s%s\nsupply %s in JavaScript, "
+                   "load(url, { ops: { 'name': (...args) => result } }); in C, by rush_ctx_add_op or CMake's "
+                   "rushlight_add_operators; or in Python before the export, by rushlight.register_decomposition",
+                   missing, missing == 1 ? "" : "s", names.data, lines.data, missing == 1 ? "it" : "each");
+  rush_release(ctx, names.data, names.capacity);
+  rush_release(ctx, lines.data, lines.capacity);
+  return st;
 }
 
 rush_kinds rush_type_kinds(const rush_model *m, uint32_t type) {

@@ -81,6 +81,10 @@ static void json_ops(rush_text *t, const rush_model *m, bool missing) {
     comma = true;
     rush_json_string(t, m, m->file_ops[i].name);
     rush_text_add(t, ",\"count\":%u", n);
+    if (!missing && m->ops[i].op && (m->ops[i].op->flags & RUSH_OP_EXTERNAL)) {
+      rush_text_add(t, ",\"schema\":");
+      rush_text_json(t, m->ops[i].op->schema, strlen(m->ops[i].op->schema));
+    }
     if (missing) {
       rush_text_add(t, ",\"schema\":");
       rush_json_string(t, m, m->file_ops[i].schema);

@@ -63,10 +63,19 @@ static void skip_group(parser *p, char open, char close) {
   for (int depth = 1; *p->at && depth > 0; p->at++) depth += *p->at == open ? 1 : *p->at == close ? -1 : 0;
 }
 
-static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, bool *written) {
+/* An alias annotation, behind its opening bracket: "a!)". Keeps its first letter. */
+static void parse_alias(parser *p, char *alias, bool *written) {
+  const char *from = p->at;
+  skip_group(p, '(', ')');
+  *alias = *from;
+  *written |= memchr(from, '!', (size_t)(p->at - from)) != NULL;
+}
+
+static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, bool *written, char *alias) {
   const char *name;
   *items = RUSH_KINDS_ANY;
   *written = false;
+  *alias = 0;
   if (accept(p, "(")) { /* a tuple type */
     skip_group(p, '(', ')');
     *kinds = RUSH_KIND_BIT(RUSH_KIND_TUPLE);
@@ -81,9 +90,11 @@ static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, b
     bool generic = (n == 4 && memcmp(name, "Dict", n) == 0) || (n == 6 && memcmp(name, "Future", n) == 0);
     if (*p->at == '(' ) { /* parameters of a generic type, or an alias annotation */
       p->at++;
-      const char *from = p->at;
-      skip_group(p, '(', ')');
-      if (!generic) *written |= memchr(from, '!', (size_t)(p->at - from)) != NULL;
+      if (generic) {
+        skip_group(p, '(', ')');
+      } else {
+        parse_alias(p, alias, written);
+      }
     }
   }
   for (;;) {
@@ -95,9 +106,8 @@ static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, b
       p->at++;
       *kinds |= RUSH_KIND_BIT(RUSH_KIND_NONE);
     } else if (*p->at == '(') { /* an alias annotation of a list */
-      const char *from = ++p->at;
-      skip_group(p, '(', ')');
-      *written |= memchr(from, '!', (size_t)(p->at - from)) != NULL;
+      p->at++;
+      parse_alias(p, alias, written);
     } else {
       return RUSH_OK;
     }
@@ -153,7 +163,8 @@ static rush_status parse_default(parser *p, rush_schema_arg *arg) {
     arg->otherwise = RUSH_DEFAULT_STR;
     arg->text = p->at;
     while (*p->at && *p->at != quote) p->at++;
-    arg->text_size = (uint32_t)(p->at++ - arg->text);
+    arg->text_size = (uint32_t)(p->at - arg->text);
+    if (*p->at++ == '\0') return p->at--, wrong(p, "a quote");
     return RUSH_OK;
   }
   if (accept(p, "[")) {
@@ -170,13 +181,14 @@ static rush_status parse_default(parser *p, rush_schema_arg *arg) {
   return parse_number(p, arg);
 }
 
-static rush_status parse_arg(parser *p, rush_schema *s) {
+static rush_status parse_arg(parser *p, rush_schema *s, char *aliases) {
   if (accept(p, "*")) return RUSH_OK; /* what follows is keyword-only: no matter here */
   if (accept(p, "...")) return RUSH_OK;
   if (s->n_args == RUSH_SCHEMA_MAX_ARGS) return wrong(p, "the end");
+  char *alias = aliases + s->n_args;
   rush_schema_arg *arg = &s->args[s->n_args++];
-  *arg = (rush_schema_arg){0};
-  RUSH_TRY(parse_type(p, &arg->kinds, &arg->items, &arg->written));
+  *arg = (rush_schema_arg){.returned = -1};
+  RUSH_TRY(parse_type(p, &arg->kinds, &arg->items, &arg->written, alias));
   size_t n = word(p, &arg->name);
   arg->name_size = (uint32_t)n;
   if (accept(p, "=")) return parse_default(p, arg);
@@ -184,19 +196,30 @@ static rush_status parse_arg(parser *p, rush_schema *s) {
   return RUSH_OK;
 }
 
-static rush_status parse_results(parser *p, rush_schema *s) {
+/* Result `r` is the argument that has its annotation. */
+static void link_result(rush_schema *s, const char *aliases, char alias, uint32_t r) {
+  for (uint32_t k = 0; alias && k < s->n_args; k++) {
+    if (s->args[k].written && aliases[k] == alias && s->args[k].returned < 0) s->args[k].returned = (int8_t)r;
+  }
+}
+
+static rush_status parse_results(parser *p, rush_schema *s, const char *aliases) {
   rush_kinds items;
   bool written;
+  char alias;
   const char *name;
   if (accept(p, "...")) return RUSH_OK;
   if (!accept(p, "(")) {
     s->n_results = 1;
-    return parse_type(p, s->result_kinds, &items, &written);
+    RUSH_TRY(parse_type(p, s->result_kinds, &items, &written, &alias));
+    link_result(s, aliases, alias, 0);
+    return RUSH_OK;
   }
   while (!accept(p, ")")) {
     if (accept(p, "...")) continue;
     if (s->n_results == RUSH_SCHEMA_MAX_RESULTS) return wrong(p, "the end");
-    RUSH_TRY(parse_type(p, s->result_kinds + s->n_results++, &items, &written));
+    RUSH_TRY(parse_type(p, s->result_kinds + s->n_results, &items, &written, &alias));
+    link_result(s, aliases, alias, s->n_results++);
     word(p, &name);
     accept(p, ",");
   }
@@ -204,14 +227,15 @@ static rush_status parse_results(parser *p, rush_schema *s) {
 }
 
 static rush_status parse(parser *p, rush_schema *out) {
+  char aliases[RUSH_SCHEMA_MAX_ARGS];
   while (*p->at && *p->at != '(') p->at++;
   if (!accept(p, "(")) return wrong(p, "(");
   while (!accept(p, ")")) {
-    RUSH_TRY(parse_arg(p, out));
+    RUSH_TRY(parse_arg(p, out, aliases));
     accept(p, ",");
   }
   if (!accept(p, "->")) return wrong(p, "->");
-  return parse_results(p, out);
+  return parse_results(p, out, aliases);
 }
 
 rush_status rush_schema_parse(rush_ctx *ctx, const char *text, rush_schema *out) {

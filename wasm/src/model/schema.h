@@ -27,6 +27,7 @@ typedef struct rush_schema_arg {
   rush_kinds kinds; /* what the argument may be */
   rush_kinds items; /* of a list: what its items may be; RUSH_KINDS_ANY for others */
   bool written;     /* annotated with ! */
+  int8_t returned;  /* the result that has the same annotation and so is this argument; -1: none */
   rush_default_kind otherwise;
   rush_value value;
   const char *text;
@@ -40,7 +41,8 @@ typedef struct rush_schema {
   rush_kinds result_kinds[RUSH_SCHEMA_MAX_RESULTS];
 } rush_schema;
 
-/* Parses the schema text of a row. Rows are ours: what is wrong with one is BAD_STATE. */
+/* Parses the schema text of a row. Rows are ours: what is wrong with one is BAD_STATE. Texts of users and files are
+ * read safely too. */
 rush_status rush_schema_parse(rush_ctx *ctx, const char *text, rush_schema *out);
 void rush_schema_free(rush_ctx *ctx, rush_schema *schema);
 

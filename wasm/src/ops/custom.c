@@ -39,12 +39,15 @@ rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op) {
   RUSH_CHECK(ctx, op->size == sizeof *op, RUSH_ERR_BAD_ARGUMENT,
              "an operator of %u bytes was compiled for another version of rushlight/op.h, which has %zu", op->size, sizeof *op);
   size_t n = name_size(op->schema);
-  RUSH_CHECK(ctx, n < sizeof name && op->schema[n] == '(', RUSH_ERR_BAD_ARGUMENT, "'%.80s' is not a schema", op->schema);
+  bool whole = op->schema[n] == '(';
+  RUSH_CHECK(ctx, n > 0 && n < sizeof name && (whole || !op->run), RUSH_ERR_BAD_ARGUMENT, "'%.80s' is not a schema", op->schema);
   memcpy(name, op->schema, n);
   name[n] = '\0';
-  rush_status st = rush_schema_parse(ctx, op->schema, &schema);
-  if (st != RUSH_OK) return st == RUSH_ERR_BAD_STATE ? RUSH_ERR_BAD_ARGUMENT : st;
-  rush_schema_free(ctx, &schema);
+  if (whole) {
+    rush_status st = rush_schema_parse(ctx, op->schema, &schema);
+    if (st != RUSH_OK) return st == RUSH_ERR_BAD_STATE ? RUSH_ERR_BAD_ARGUMENT : st;
+    rush_schema_free(ctx, &schema);
+  }
   RUSH_CHECK(ctx, !find(ctx, name, n) && !rush_op_find(name, &inplace), RUSH_ERR_BAD_ARGUMENT,
              "an operator '%s' is there already", name);
   RUSH_TRY(rush_realloc(ctx, (void **)&ctx->ops, ctx->n_ops * sizeof *ctx->ops, (ctx->n_ops + 1) * sizeof *ctx->ops));
