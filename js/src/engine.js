@@ -1,8 +1,11 @@
 // One model in one wasm instance: typed calls on rushlight.h. It knows no promises but the pauses of a
 // run, so that it can live in a worker as well as on the page.
 
-import { RushlightError, STATUS, throwIfAborted } from './errors.js';
+import { RushlightError, STATUS, badArgument, throwIfAborted } from './errors.js';
+import { encode } from './memory.js';
+import { parseSchema } from './ops.js';
 import { breathe } from './platform.js';
+import { parseType } from './types.js';
 import { VALUE_BYTES, Values } from './values.js';
 
 /**
@@ -25,7 +28,8 @@ import { VALUE_BYTES, Values } from './values.js';
  * @property {Port[]} inputs of the first method
  * @property {Port[]} outputs
  * @property {Method[]} methods
- * @property {{ name: string, count: number }[]} operators and how many instructions use each
+ * @property {{ name: string, count: number, schema?: string }[]} operators and how many instructions use each;
+ *   the schema of those that the option `ops` computes
  * @property {MissingOperator[]} missing operators that this runtime lacks
  * @property {{ name: string, type: string }[]} attributes that the program changes
  * @property {{ name: string, dtype: string, shape: number[], bytes: number }[]} weights
@@ -38,6 +42,14 @@ import { VALUE_BYTES, Values } from './values.js';
  * @property {string} schema
  * @property {string} file the Python line that first uses it; "" and 0 where unknown
  * @property {number} line
+ *
+ * @typedef {object} Next the instruction that is to run
+ * @property {number} method
+ * @property {number} instr counted from the method's first
+ * @property {string} op "" for control flow
+ * @property {boolean} waits whether a function of `ops` computes it
+ * @property {number} at where its arguments lie
+ * @property {number} n how many
  *
  * @typedef {object} ProfileRow the time of one instruction of the program
  * @property {string} op
@@ -56,6 +68,8 @@ import { VALUE_BYTES, Values } from './values.js';
 /** Where struct members lie; wasm/bridge/bridge.c asserts the same. */
 const OFFSETS = {
   report: { maxAbs: 0, maxRel: 8, compared: 16 },
+  next: { bytes: 28, method: 0, instr: 4, op: 8, args: 12, n: 16, waits: 24 },
+  op: { bytes: 20, schema: 8 },
   row: { bytes: 40, op: 0, method: 4, instr: 8, file: 12, line: 16, calls: 24, seconds: 32 },
 };
 const PENDING = STATUS.indexOf('pending');
@@ -74,15 +88,46 @@ export class Engine {
   #model = /** @type {ModelPtr} */ (0);
   #loader = /** @type {Loader} */ (0);
   alive = true;
+  /** @type {Map<string, import('./ops.js').Signature>} */ #signatures = new Map();
 
-  /** @param {Runtime} runtime */
-  constructor({ c, memory, backend }) {
+  /** @param {Runtime} runtime @param {ReturnType<typeof import('./ops.js').readOps>} [ops] */
+  constructor({ c, memory, backend }, ops = new Map()) {
+    this.ops = ops;
     this.c = this.#guarded(c);
     this.memory = memory;
     this.backend = backend;
     this.values = new Values(this);
     this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
     this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
+    for (const [name, op] of ops) this.#addOp(name, op.schema);
+  }
+
+  /** Makes an operator known. Its record lives as long as the instance. @param {string} name @param {string} schema */
+  #addOp(name, schema) {
+    const o = OFFSETS.op, text = encode(`${schema}\0`);
+    const at = this.pointer(this.c.malloc(o.bytes + text.length));
+    if (at === 0) throw new RushlightError('out-of-memory', 'no memory for an operator');
+    for (let i = 0; i < o.bytes; i += 4) this.memory.setU32(at + i, 0);
+    this.memory.setU32(at, o.bytes);
+    this.memory.setU32(at + o.schema, at + o.bytes);
+    this.memory.copyIn(at + o.bytes, text);
+    const status = this.c.rush_ctx_add_op(this.ctx, at);
+    if (status !== 0) {
+      const e = this.#error(status);
+      throw badArgument(`load: ops: ${e.message}`, { op: name, cause: e });
+    }
+  }
+
+  /** Refuses functions for operators that the model has no use for, as soon as its head is there. */
+  #checkOps() {
+    if (this.ops.size === 0) return;
+    const { operators, missing } = this.head();
+    for (const { name, schema } of operators) if (schema) this.#signatures.set(name, parseSchema(schema));
+    const extra = [...this.ops.keys()].filter((name) => !operators.some((o) => o.name === name));
+    if (extra.length === 0) return;
+    const needed = [...this.#signatures.keys(), ...missing.map((m) => m.name)];
+    throw badArgument(`load: ops: the model has no operator "${extra.join('", "')}"; it needs ${needed.join(', ') || 'none from outside'}`,
+      { op: extra[0], expected: needed, actual: extra });
   }
 
   /** A trap is a fault of the runtime: whatever is left of the instance is not used again. @param {import('./runtime.js').C} c @returns {import('./runtime.js').C} */
@@ -169,7 +214,9 @@ export class Engine {
         if (room === 0) break;
         const n = Math.min(room, chunk.length - used);
         this.memory.copyIn(this.memory.u32(out), chunk.subarray(used, used + n));
+        const known = this.#known();
         this.check(this.c.rush_loader_advance(this.#loader, n));
+        if (!known && this.#known()) this.#checkOps();
         used += n;
       }
       return used;
@@ -188,6 +235,9 @@ export class Engine {
 
   /** The same for people. */
   describeText() { return this.#describe(this.#known(), 0); }
+
+  /** The program, as JSON text. */
+  graphText() { return this.#describe(this.#known(), 2); }
 
   /** @param {number} model @param {number} form */
   #describe(model, form) {
@@ -231,15 +281,9 @@ export class Engine {
    * @returns {Promise<T>}
    */
   async run(method, n, write, read, signal) {
-    this.withValues(n, (args) => {
-      for (let i = 0; i < n; i++) write(args + VALUE_BYTES * i, i);
-      this.check(this.c.rush_session_begin(this.session, method, args, n));
-    });
+    this.begin(method, n, write);
     await this.#drive(signal);
-    return this.withValues(1, (at) => {
-      this.check(this.c.rush_session_result(this.session, at));
-      return read(at);
-    });
+    return this.result(read);
   }
 
   /** Steps to the end of the run. Without a signal nobody can stop it, so it is one step. @param {AbortSignal} [signal] */
@@ -248,13 +292,161 @@ export class Engine {
     for (;;) {
       const status = this.c.rush_bridge_step(this.session, signal ? SLICE_INSTRS : 0);
       if (status !== PENDING) return this.check(status);
+      const next = this.ops.size ? this.next() : undefined;
+      if (next?.waits) {
+        await this.#compute(next, signal);
+        since = performance.now();
+        continue;
+      }
       if (performance.now() - since < SLICE_MS) continue;
       await breathe();
-      if (!this.alive) throw new RushlightError('disposed', 'the model was disposed during a run');
+      if (!this.alive) throw gone();
       if (signal?.aborted) this.c.rush_session_cancel(this.session);
       throwIfAborted(signal, 'the run');
       since = performance.now();
     }
+  }
+
+  // ---- Operators in JavaScript
+
+  /** Gives up the run where a status is not OK. @param {number} status @param {object} [details] */
+  #need(status, details) {
+    if (status === 0) return;
+    const error = Object.assign(this.#error(status), details);
+    this.c.rush_session_cancel(this.session);
+    throw error;
+  }
+
+  /** The instruction that is to run. @returns {Next} */
+  next() {
+    const o = OFFSETS.next, { memory: m } = this;
+    return this.withBytes(o.bytes, (p) => {
+      this.#need(this.c.rush_session_next(this.session, p));
+      return {
+        method: m.u32(p + o.method), instr: m.u32(p + o.instr), op: m.cString(m.u32(p + o.op)),
+        waits: (m.u32(p + o.waits) & 1) !== 0, at: m.u32(p + o.args), n: m.u32(p + o.n),
+      };
+    });
+  }
+
+  /** Copies of an instruction's arguments. @param {Next} next @returns {Value[]} */
+  args({ at, n }) { return Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i)); }
+
+  /** Lets the user's function compute the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
+  async #compute(next, signal) {
+    const { op } = next, args = this.args(next);
+    const signature = /** @type {import('./ops.js').Signature} */ (this.#signatures.get(op));
+    try {
+      const value = await unlessAborted(Promise.resolve(this.ops.get(op)?.run(...args)), signal);
+      if (this.alive) this.#settle(op, signature, args, value);
+    } catch (e) {
+      if (!this.alive) throw gone();
+      if (signal?.aborted) {
+        this.c.rush_session_cancel(this.session);
+        throwIfAborted(signal, 'the run');
+      }
+      if (e instanceof RushlightError && e.code === 'operator') throw e;
+      throw this.#opError(e);
+    }
+    if (!this.alive) throw gone();
+  }
+
+  /** Takes what the function gave. @param {string} op @param {import('./ops.js').Signature} signature @param {Value[]} args @param {unknown} value */
+  #settle(op, { args: marks, results: types }, args, value) {
+    if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length)) {
+      throw badArgument(`an array of ${types.length} results is wanted, got ${Array.isArray(value) ? `one of ${value.length}` : typeof value}`, { expected: types.length });
+    }
+    const results = types.length > 1 ? [.../** @type {unknown[]} */ (value)] : types.length ? [value] : [];
+    marks.forEach(({ written, result }, k) => {
+      if (!written || args[k] === null) return;
+      if (result >= 0) results[result] ??= args[k];
+      else this.#write([args[k]], ['Tensor'].map(parseType), (at) => this.c.rush_session_write(this.session, k, at));
+    });
+    this.#write(results, types, (at) => this.c.rush_session_provide(this.session, at, results.length));
+  }
+
+  /** @param {unknown[]} values @param {import('./types.js').Type[]} types @param {(at: number) => number} use */
+  #write(values, types, use) {
+    this.withValues(values.length, (at) => {
+      values.forEach((v, i) => this.values.write(at + VALUE_BYTES * i, /** @type {import('./types.js').Type} */ (types[i]), v, values.length > 1 ? `result ${i}` : 'the result'));
+      this.#need(use(at), { code: 'operator' });
+    });
+  }
+
+  /** Ends the run since a function failed. @param {unknown} e */
+  #opError(e) {
+    const text = encode(`${e instanceof RushlightError ? '' : 'its function failed: '}${e instanceof Error ? e.message : String(e)}\0`);
+    const error = this.withBytes(text.length, (at) => {
+      this.memory.copyIn(at, text);
+      return this.#error(this.c.rush_session_fail(this.session, at));
+    });
+    const { expected, actual } = e instanceof RushlightError ? e : { expected: undefined, actual: undefined };
+    return new RushlightError('operator', error.message, { op: error.op, source: error.source, expected, actual, cause: e });
+  }
+
+  // ---- Step by step
+
+  /** @param {boolean} on */
+  observe(on) { this.check(this.c.rush_session_observe(this.session, on ? 1 : 0)); }
+
+  /** Begins a run. @param {number} method @param {number} n @param {(at: number, i: number) => void} write */
+  begin(method, n, write) {
+    this.withValues(n, (args) => {
+      for (let i = 0; i < n; i++) write(args + VALUE_BYTES * i, i);
+      this.check(this.c.rush_session_begin(this.session, method, args, n));
+    });
+  }
+
+  cancel() { this.c.rush_session_cancel(this.session); }
+
+  /** Runs one instruction; gives its results where it is an operator. */
+  async step() {
+    const next = this.next();
+    const start = performance.now();
+    if (next.waits) {
+      await this.#compute(next);
+    } else {
+      const status = this.c.rush_bridge_step(this.session, 1);
+      if (status !== PENDING) this.check(status);
+    }
+    const ms = performance.now() - start;
+    const results = next.op === '' ? [] : this.withBytes(8, (n) => {
+      const at = this.pointer(this.c.rush_session_results(this.session, n));
+      return this.args(/** @type {Next} */ ({ at, n: this.memory.u32(n) }));
+    });
+    return { results, ms };
+  }
+
+  /** Puts values in place of the next instruction's results, or of the last one's. @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
+  put(how, values, types) {
+    const put = how === 'provide' ? this.c.rush_session_provide : this.c.rush_session_replace;
+    this.#write(values, types.map(parseType), (at) => put(this.session, at, values.length));
+  }
+
+  /** The result of the run. @template T @param {(at: number) => T} read @returns {T} */
+  result(read) {
+    return this.withValues(1, (at) => {
+      this.check(this.c.rush_session_result(this.session, at));
+      return read(at);
+    });
+  }
+
+  // ---- State
+
+  /** The value of an attribute. @param {number} index @returns {Value} */
+  attribute(index) {
+    return this.withValues(1, (at) => {
+      this.check(this.c.rush_session_get_attribute(this.session, index, at));
+      return this.values.read(at);
+    });
+  }
+
+  /** @param {number} index @param {{ name: string, type: string }} attribute @param {unknown} value */
+  setAttribute(index, { name, type }, value) {
+    this.withValues(1, (at) => {
+      this.values.write(at, parseType(type), value, `attribute "${name}"`);
+      this.check(this.c.rush_session_set_attribute(this.session, index, at));
+    });
   }
 
   reset() { this.check(this.c.rush_session_reset(this.session)); }
@@ -313,4 +505,17 @@ export class Engine {
       return { live: this.memory.u32(out), peak: this.memory.u32(out + 4), heap: this.memory.size };
     });
   }
+}
+
+const gone = () => new RushlightError('disposed', 'the model was disposed during a run');
+
+/** The promise, or a rejection as soon as the signal is aborted. @template T @param {Promise<T>} promise @param {AbortSignal} [signal] @returns {Promise<T>} */
+function unlessAborted(promise, signal) {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
 }

@@ -11,6 +11,7 @@ export const JS_CODES = /** @type {const} */ ([
   'network', // a URL could not be fetched, or answered with an error
   'truncated', // the bytes ended before the file did
   'aborted', // by an AbortSignal; `cause` is its reason
+  'operator', // a function of the option `ops` failed, or gave what does not fit; `cause` is its error
   'disposed', // the model was used after dispose()
   'internal', // a fault of Rushlight itself
 ]);

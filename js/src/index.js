@@ -9,7 +9,15 @@ export { Model } from './model.js';
  * @typedef {import('./load.js').Progress} Progress
  * @typedef {import('./errors.js').ErrorCode} ErrorCode
  * @typedef {import('./model.js').RunOptions} RunOptions
+ * @typedef {import('./model.js').TorchTexts} TorchTexts
  * @typedef {import('./model.js').VerifyReport} VerifyReport
+ * @typedef {import('./ops.js').OpFunction} OpFunction
+ * @typedef {import('./ops.js').Ops} Ops
+ * @typedef {import('./graph.js').Argument} Argument
+ * @typedef {import('./graph.js').Graph} Graph
+ * @typedef {import('./graph.js').Node} Node
+ * @typedef {import('./model.js').Steps} Steps
+ * @typedef {import('./graph.js').Weight} Weight
  * @typedef {import('./engine.js').ProfileRow} ProfileRow
  * @typedef {import('./engine.js').Description} Description
  * @typedef {import('./types.js').DType} DType

@@ -2,7 +2,9 @@
 
 import { Engine } from './engine.js';
 import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';
+import { Host } from './host.js';
 import { Model } from './model.js';
+import { readOps } from './ops.js';
 import { createRuntime } from './runtime.js';
 import { gotHtml, open } from './source.js';
 
@@ -15,6 +17,7 @@ import { gotHtml, open } from './source.js';
  * @property {(progress: Progress) => void} [onProgress]
  * @property {import('./runtime.js').WasmOption} [wasm] the wasm binary, where it does not lie beside this package
  * @property {'auto' | import('./runtime.js').BackendName} [backend]
+ * @property {import('./ops.js').Ops} [ops] operators of the model that JavaScript computes, by name
  * @property {RequestInit} [request] for fetch(): headers, credentials and so on
  *
  * @typedef {{ loaded: number, total: number | null }} Progress in bytes; total is null until the header has arrived
@@ -38,6 +41,7 @@ function checkStart(start, name) {
 async function stream(source, options, headOnly) {
   const { signal, onProgress } = options;
   throwIfAborted(signal, 'loading');
+  const ops = readOps(options.ops === undefined ? {} : options.ops);
   // The wasm compiles while the first bytes arrive.
   const [opened, runtime] = await Promise.allSettled([open(source, options), createRuntime(options)]);
   if (opened.status === 'rejected') throw opened.reason;
@@ -47,7 +51,7 @@ async function stream(source, options, headOnly) {
     throw runtime.reason;
   }
   throwIfAborted(signal, `loading ${name}`);
-  const engine = new Engine(runtime.value);
+  const engine = new Engine(runtime.value, ops);
   let loaded = 0;
   try {
     for await (const chunk of chunks) {
@@ -85,12 +89,12 @@ const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request'];
  * @returns {Promise<Model>}
  */
 export async function load(source, options = {}) {
-  checkOptions('load', options, OPTIONS);
+  checkOptions('load', options, [...OPTIONS, 'ops']);
   if (options.onProgress !== undefined && typeof options.onProgress !== 'function') throw badArgument('load: onProgress is a function');
   const { engine, name } = await stream(source, options, false);
   try {
     engine.finish();
-    return new Model(engine, engine.head(), name);
+    return new Model(new Host(engine, name));
   } catch (e) {
     engine.destroy();
     throw e;

@@ -2,10 +2,11 @@
 // A loaded model. Its calls are promises, and are done one after the other.
 
 import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';
-import { parseType } from './types.js';
+import { Graph } from './graph.js';
 
 /**
- * @typedef {import('./engine.js').Engine} Engine
+ * @typedef {import('./host.js').Host} Host
+ * @typedef {import('./host.js').Upcoming} Upcoming
  * @typedef {import('./engine.js').Description} Description
  * @typedef {import('./engine.js').Method} Method
  * @typedef {import('./engine.js').ProfileRow} ProfileRow
@@ -16,6 +17,11 @@ import { parseType } from './types.js';
  * @typedef {object} RunOptions
  * @property {string} [method] "forward" if the model has it, else its first one
  * @property {AbortSignal} [signal] stops the run; the model stays usable
+ *
+ * @typedef {object} TorchTexts PyTorch's own texts about a module, as its `.graph`, `.code` and print() give them
+ * @property {string} [graph]
+ * @property {string} [code]
+ * @property {string} [tree]
  *
  * @typedef {object} VerifyTest
  * @property {number} index
@@ -33,18 +39,20 @@ import { parseType } from './types.js';
 
 /** Made by `load()`. */
 export class Model {
-  #engine;
+  #host;
   #description;
   #name;
+  /** @type {import('./graph.js').GraphJson | undefined} */ #json;
+  /** @type {Record<string, Graph> | undefined} */ #graphs;
   /** @type {Promise<unknown>} */ #queue = Promise.resolve();
 
-  /** @param {Engine} engine @param {Description} description @param {string} name */
-  constructor(engine, description, name) {
-    this.#engine = /** @type {Engine | undefined} */ (engine);
-    this.#description = description;
-    this.#name = name;
+  /** @param {Host} host */
+  constructor(host) {
+    this.#host = /** @type {Host | undefined} */ (host);
+    this.#description = host.description;
+    this.#name = host.name;
     /** Which wasm binary runs the model, and why that one. */
-    this.backend = engine.backend;
+    this.backend = host.backend;
   }
 
   /** The methods by name. @returns {Record<string, Method>} */
@@ -60,12 +68,35 @@ export class Model {
   /** The same for people. */
   describeText() { return this.#alive().describeText(); }
 
-  #alive() {
-    if (!this.#engine) throw new RushlightError('disposed', `the model ${this.#name} was disposed`);
-    return this.#engine;
+  /** @returns {import('./graph.js').GraphJson} */
+  #program() { return (this.#json ??= JSON.parse(this.#alive().graphText())); }
+
+  /** The program that runs, by method: to walk, or to print with String(). @returns {Record<string, Graph>} */
+  get graphs() {
+    const json = this.#program();
+    return (this.#graphs ??= Object.fromEntries(json.methods.map((m, i) => [m.name, new Graph(m, json, this.#description.methods[i]?.inputs.map((p) => p.name) ?? [])])));
   }
 
-  /** @template T @param {(engine: Engine) => T | Promise<T>} job @returns {Promise<T>} */
+  /** That of `forward`, or of the first method. @returns {Graph} */
+  get graph() { return /** @type {Graph} */ (this.graphs[this.#method(undefined).method.name]); }
+
+  /** PyTorch's own texts, by the path of the submodule ("" is the whole). Empty where the file was exported without. @returns {Record<string, TorchTexts>} */
+  get torch() {
+    /** @type {Record<string, TorchTexts>} */
+    const modules = {};
+    for (const { module, kind, text } of this.#program().texts) (modules[module] ??= {})[kind] = text;
+    return modules;
+  }
+
+  /** PyTorch's `.code` of the whole model; "" where the file was exported without. */
+  get code() { return this.torch['']?.code ?? ''; }
+
+  #alive() {
+    if (!this.#host) throw new RushlightError('disposed', `the model ${this.#name} was disposed`);
+    return this.#host;
+  }
+
+  /** @template T @param {(host: Host) => T | Promise<T>} job @returns {Promise<T>} */
   #enqueue(job) {
     const result = this.#queue.then(() => job(this.#alive()));
     this.#queue = result.catch(() => {});
@@ -94,12 +125,10 @@ export class Model {
     checkOptions('run', options, ['method', 'signal']);
     const { method, index } = this.#method(options.method);
     const args = positional(method, inputs);
-    return this.#enqueue((engine) => this.#execute(engine, index, args, options.signal, (at) => {
-      const { values } = engine, { outputs } = method;
-      const spread = values.isTuple(at) && (outputs.length !== 1 || parseType(method.result).kind === 'Tuple');
-      const results = spread ? values.readItems(at) : outputs.length ? [values.read(at)] : [];
-      return Object.fromEntries(results.map((v, i) => [outputs[i]?.name ?? String(i), v]));
-    }));
+    return this.#enqueue((host) => {
+      throwIfAborted(options.signal, 'the run');
+      return host.run(index, args, 'named', options.signal);
+    });
   }
 
   /**
@@ -115,23 +144,33 @@ export class Model {
     }
     const missing = m.inputs.slice(args.length).filter((p) => !p.optional);
     if (missing.length) throw missingInputs(m, missing);
-    return this.#enqueue((engine) => this.#execute(engine, index, args, undefined, (at) => engine.values.read(at)));
+    return this.#enqueue((host) => host.run(index, args, 'value'));
   }
 
   /**
-   * @template T @param {Engine} engine @param {number} index @param {readonly InputValue[]} args
-   * @param {AbortSignal | undefined} signal @param {(at: number) => T} read
+   * Begins a run that goes on instruction by instruction, for tools; `rushlight/fx` is built on it. Other calls of the model wait
+   * until its end().
+   * @param {Record<string, InputValue>} inputs
+   * @param {{ method?: string }} [options]
+   * @returns {Promise<Steps>}
    */
-  #execute(engine, index, args, signal, read) {
-    throwIfAborted(signal, 'the run');
-    const ports = /** @type {Method} */ (this.#description.methods[index]).inputs;
-    return engine.run(index, args.length, (at, i) => engine.values.writePort(at, /** @type {Port} */ (ports[i]), args[i]), read, signal);
+  async steps(inputs, options = {}) {
+    checkOptions('steps', options, ['method']);
+    const { method, index } = this.#method(options.method);
+    const args = positional(method, inputs);
+    return new Promise((resolve, reject) => {
+      this.#enqueue(async (host) => {
+        await host.begin(index, args);
+        await new Promise((done) => resolve(new Steps(host, this.graphs[method.name] ?? this.graph, () => done(undefined))));
+        if (host.alive) await host.end();
+      }).catch(reject);
+    });
   }
 
   /** Replays the test vectors in the file and compares with PyTorch's answers. @returns {Promise<VerifyReport>} */
   async verify() {
-    return this.#enqueue((engine) => {
-      const tests = Array.from({ length: engine.testCount() }, (_, i) => engine.verify(i));
+    return this.#enqueue(async (host) => {
+      const tests = await host.verify();
       return { passed: tests.length > 0 && tests.every((t) => t.passed), tests };
     });
   }
@@ -145,31 +184,74 @@ export class Model {
     checkOptions('profile', options, ['method', 'signal', 'runs']);
     const { method, index } = this.#method(options.method);
     const args = positional(method, inputs);
-    return this.#enqueue(async (engine) => {
-      engine.profile(true);
-      try {
-        for (let i = 0; i < (options.runs ?? 1); i++) await this.#execute(engine, index, args, options.signal, () => {});
-        return engine.profileRows(this.#description.methods.map((m) => m.name)).sort((a, b) => b.ms - a.ms);
-      } finally {
-        if (engine.alive) engine.profile(false);
-      }
+    return this.#enqueue((host) => {
+      throwIfAborted(options.signal, 'the run');
+      return host.profile(index, args, options.runs ?? 1, options.signal);
     });
   }
 
   /** Bytes that the runtime holds now, held at most, and the size of its wasm memory. @returns {Promise<{ live: number, peak: number, heap: number }>} */
-  async memory() { return this.#enqueue((engine) => engine.usage()); }
+  async memory() { return this.#enqueue((host) => host.memory()); }
+
+  /** A copy of the attributes that the program changes, by name ("layer.cache"). @returns {Promise<Record<string, Value>>} */
+  async state() { return this.#enqueue((host) => host.state()); }
+
+  /** Gives attributes other values: what state() gave before, or some of it. @param {Record<string, InputValue>} values @returns {Promise<void>} */
+  async setState(values) {
+    const known = this.#description.attributes.map((a) => a.name);
+    for (const name of Object.keys(values)) {
+      if (!known.includes(name)) throw badArgument(`there is no attribute "${name}" that the program changes; known are ${known.join(', ') || 'none'}`, { expected: known, actual: name });
+    }
+    return this.#enqueue((host) => host.setState(values));
+  }
 
   /** Sets the attributes that the program changes back to the file's values. @returns {Promise<void>} */
-  async reset() { return this.#enqueue((engine) => engine.reset()); }
+  async reset() { return this.#enqueue((host) => host.reset()); }
 
   /** Gives the memory back. Calls that wait, and all later ones, fail with the code "disposed". */
   dispose() {
-    this.#engine?.destroy();
-    this.#engine = undefined;
+    this.#host?.destroy();
+    this.#host = undefined;
   }
 
   /** For `using model = await load(...)`. (Where there is no Symbol.dispose yet, a method that nobody calls.) */
   [Symbol.dispose]() { this.dispose(); }
+}
+
+/** A run at one of its instructions. */
+export class Steps {
+  #host;
+  #done;
+
+  /** @param {Host} host @param {Graph} graph @param {() => void} done */
+  constructor(host, graph, done) {
+    this.#host = host;
+    this.#done = done;
+    /** Of the method that runs. */
+    this.graph = graph;
+  }
+
+  /** The node that is next, and copies of its arguments: complete, in the schema's order. @param {{ args?: boolean }} [options] without args they are not read */
+  async next({ args = true } = {}) {
+    const next = await this.#host.next(args);
+    const inputs = this.graph.nodes.findIndex((n) => n.op !== 'placeholder');
+    return { node: /** @type {import('./graph.js').Node} */ (this.graph.nodes[inputs + next.instr]), args: next.args };
+  }
+
+  /** Runs that node. @returns {Promise<{ results: Value[], ms: number }>} results of an operator, and how long it took */
+  async step() { return this.#host.step(); }
+
+  /** Goes past an operator with these results, without running it. @param {import('./graph.js').Node} node @param {InputValue[]} results */
+  async provide(node, results) { return this.#host.put('provide', results, node.outputs.map((o) => o.type)); }
+
+  /** Gives the operator that has just run other results. @param {import('./graph.js').Node} node @param {InputValue[]} results */
+  async replace(node, results) { return this.#host.put('replace', results, node.outputs.map((o) => o.type)); }
+
+  /** After the node `output`: the results by name. @returns {Promise<Record<string, any>>} */
+  async results() { return this.#host.result('named'); }
+
+  /** Gives up what is left, and lets other calls of the model go on. */
+  end() { this.#done(); }
 }
 
 /** @param {Method} method @param {Port[]} missing */

@@ -19,7 +19,9 @@ import { checkResponse, fetchSource, gotHtml } from './source.js';
 /** @typedef {(
  *   | 'malloc' | 'free' | 'rush_bridge_ctx_create' | 'rush_bridge_total' | 'rush_bridge_step'
  *   | 'rush_bridge_profile' | 'rush_bridge_backend' | 'rush_status_name' | 'rush_version' | 'rush_has_op'
- *   | 'rush_ctx_destroy' | 'rush_ctx_error' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'
+ *   | 'rush_ctx_add_op' | 'rush_session_next' | 'rush_session_provide' | 'rush_session_write' | 'rush_session_replace'
+ *   | 'rush_session_fail' | 'rush_session_observe' | 'rush_session_results' | 'rush_session_get_attribute'
+ *   | 'rush_session_set_attribute' | 'rush_ctx_destroy' | 'rush_ctx_error' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'
  *   | 'rush_loader_destroy' | 'rush_loader_window' | 'rush_loader_advance' | 'rush_loader_head'
  *   | 'rush_loader_finish' | 'rush_model_destroy' | 'rush_model_describe'
  *   | 'rush_model_test_count' | 'rush_session_create' | 'rush_session_destroy' | 'rush_session_begin'

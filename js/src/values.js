@@ -99,7 +99,7 @@ function inferShape(n, hint, where) {
  * @param {unknown} value @param {Hint} hint @param {string} where
  * @returns {{ dtype: DType, shape: readonly number[], data: TypedArray }}
  */
-function toTensor(value, hint, where) {
+export function toTensor(value, hint, where) {
   const bare = !isTensorObject(value);
   /** @type {any} */
   let data = bare ? value : value.data;

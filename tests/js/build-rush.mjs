@@ -12,7 +12,7 @@ const CONSTANT = 0x80000000;
 const TYPE = { NoneType: 0, Tensor: 1, int: 2, float: 3, bool: 4, complex: 5, str: 6, List: 7, Tuple: 8, Dict: 9, Optional: 10, Union: 11, Any: 12, Scalar: 13, Device: 14 };
 const CONST = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, str: 6, list: 7, tuple: 8, dict: 9 };
 const OPCODE = { op: 0, if: 1, else: 2, endIf: 3, loop: 4, endLoop: 5, return: 6 };
-const WIDTHS = { 1: 1, 2: 8, 3: 4, 4: 16, 5: 16, 6: 152, 7: 24, 8: 8, 9: 16, 10: 72, 11: 16, 12: 8, 13: 4, 14: 24, 15: 40, 256: 24, 257: 20, 258: 8 };
+const WIDTHS = { 1: 1, 2: 8, 3: 4, 4: 16, 5: 16, 6: 152, 7: 24, 8: 8, 9: 16, 10: 72, 11: 16, 12: 8, 13: 4, 14: 24, 15: 40, 256: 24, 257: 20, 258: 8, 259: 16 };
 
 /** Little-endian bytes, as records need them. */
 class Bytes {
@@ -158,6 +158,18 @@ export class RushFile {
     return this;
   }
 
+  /** An attribute that the program changes; its slot. `initial`: a constant. */
+  attribute(name, type, initial) {
+    this.section[9].u32(this.string(name), this.type(type), initial - CONSTANT, 0);
+    return this.count(9) - 1;
+  }
+
+  /** PyTorch's text about a module. */
+  text(module, kind, text) {
+    this.section[259].u32(this.string(module), ['graph', 'code', 'tree'].indexOf(kind), this.string(text), 0);
+    return this;
+  }
+
   meta(key, value) { this.section[258].u32(this.string(key), this.string(value)); return this; }
 
   bytes() {
@@ -204,8 +216,27 @@ class Method {
     return out;
   }
 
+  /** Several results. */
+  ops(name, inputs, types, schema = undefined) {
+    const out = types.map((t) => this.register(t));
+    this.instr(OPCODE.op, inputs, out, { op: this.file.op(name, schema) });
+    return out;
+  }
+
   /** No result. */
-  call(name, inputs) { this.instr(OPCODE.op, inputs, [], { op: this.file.op(name) }); }
+  call(name, inputs, schema = undefined) { this.instr(OPCODE.op, inputs, [], { op: this.file.op(name, schema) }); }
+
+  /** One result of a type; each branch gives its operand. */
+  branch(condition, type, yes, no) {
+    const f = this.file;
+    const result = this.register(type);
+    const start = this.instr(OPCODE.if, [condition], [result]);
+    const between = this.instr(OPCODE.else, [yes()], []);
+    const end = this.instr(OPCODE.endIf, [no()], [], { target: start });
+    f.instrs[start].target = between;
+    f.instrs[between].target = end;
+    return result;
+  }
 
   /** `body(round, ...carried)` gives the next carried values. Returns the last ones. */
   loop(rounds, carried, body) {

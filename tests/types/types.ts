@@ -2,6 +2,8 @@
 
 import { load, plan, RushlightError } from 'rushlight';
 import type { Backend, Description, ErrorCode, LoadOptions, Model, Port, ProfileRow, Tensor, VerifyReport } from 'rushlight';
+import { Interpreter, Profiler, ShapeProp, printTabular } from 'rushlight/fx';
+import type { Node } from 'rushlight/fx';
 import { readNpy, writeNpy } from 'rushlight/npy';
 import { readSafetensors } from 'rushlight/safetensors';
 
@@ -30,6 +32,9 @@ async function use(signal: AbortSignal) {
   await load(new ArrayBuffer(8));
   // @ts-expect-error a model does not come from a number
   await load(5);
+  await load('/m.rush', { ops: { 'my_ops::a': (x: Tensor) => x, 'my_ops::b': { schema: 'my_ops::b(int n) -> int', run: async (n: number) => n } } });
+  // @ts-expect-error an operator is a function
+  await load('/m.rush', { ops: { 'my_ops::a': 5 } });
   // @ts-expect-error there is no option `thread`
   await load('/m.rush', { thread: 4 });
   // @ts-expect-error there is no backend `webgpu`
@@ -66,6 +71,25 @@ async function use(signal: AbortSignal) {
   // @ts-expect-error what the model says about itself is read only by name
   model.description;
   await model.reset();
+  await model.setState(await model.state());
+  // @ts-expect-error a state is an object
+  await model.setState(5);
+  const target: string | undefined = model.graph.nodes[0]?.target;
+  const text: string | undefined = model.torch['layer.0']?.tree;
+  class Mine extends Interpreter {
+    override async runNode(node: Node) {
+      const value = await super.runNode(node);
+      const line: string = node.source;
+      return [value, line].at(0);
+    }
+  }
+  await new Mine(model, { method: 'forward' }).run({ x: ok });
+  await new ShapeProp(model).run({});
+  const summary: string = new Profiler(model).summary();
+  printTabular(model.graph, ['name', 'tensor']);
+  // @ts-expect-error a table is of a graph
+  printTabular(model);
+  void [target, text, summary];
   model.dispose();
   void [worst, rows, live, peak, heap, reason, simd, sizes, missing];
   const tensor: Tensor = readNpy(new Uint8Array(0));

@@ -1,0 +1,197 @@
+// The interpreter pattern of torch.fx: a subclass sees every value of a run, and may put others in their place.
+
+import { RushlightError, badArgument, checkOptions } from './errors.js';
+import { Graph, Item, Node } from './graph.js';
+import { toTensor } from './values.js';
+
+/**
+ * @typedef {import('./model.js').Model} Model
+ * @typedef {import('./types.js').InputValue} InputValue
+ * @typedef {import('./types.js').Port} Port
+ */
+
+export { Graph, Item, Node };
+
+/**
+ * Runs a model node by node. Override `runNode` to see each node and its value, `placeholder`, `callFunction` and `output` for
+ * nodes of one kind. What they return (or promise) goes on in the run; without a call of `super.callFunction` the operator
+ * does not run at all. Nodes inside blocks come as often as they run; `if`, `loop` and `yield` have no value.
+ */
+export class Interpreter {
+  /** @type {import('./model.js').Steps | undefined} */ #steps;
+  /** @type {Record<string, InputValue>} */ #inputs = {};
+  #ran = false;
+  /** @type {any} */ #native;
+  /** @type {any[] | null} */ #args = null;
+  /** @type {Node | undefined} the one that runs */
+  node;
+  /** How long the last operator took, without the copies that show its values. */
+  ms = 0;
+
+  /** @param {Model} model @param {{ method?: string }} [options] */
+  constructor(model, options = {}) {
+    checkOptions('Interpreter', options, ['method']);
+    this.model = model;
+    this.method = options.method ?? ('forward' in model.methods ? 'forward' : /** @type {string} */ (Object.keys(model.methods)[0]));
+    const graph = model.graphs[this.method];
+    if (!graph) throw badArgument(`there is no method "${this.method}"; known are ${Object.keys(model.methods).join(', ')}`);
+    /** @type {Graph} */
+    this.graph = graph;
+  }
+
+  /**
+   * @param {Record<string, InputValue>} inputs as for `model.run`
+   * @returns {Promise<any>} what `output` returns: the results by name
+   */
+  async run(inputs) {
+    const { inputs: ports } = /** @type {import('./engine.js').Method} */ (this.model.methods[this.method]);
+    const given = { ...inputs };
+    const placeholders = this.graph.nodes.filter((n) => n.op === 'placeholder');
+    for (const [i, node] of placeholders.entries()) {
+      const port = /** @type {Port} */ (ports[i]);
+      if (given[port.name] === undefined) continue;
+      this.#inputs = { [node.target]: port.type === 'Tensor' ? toTensor(given[port.name], port, `input "${port.name}"`) : given[port.name] };
+      this.node = node;
+      given[port.name] = await this.runNode(node);
+    }
+    const steps = await this.model.steps(given, { method: this.method });
+    this.#steps = steps;
+    try {
+      for (;;) {
+        const { node } = await steps.next({ args: false });
+        this.#ran = false;
+        this.node = node;
+        const value = await this.runNode(node);
+        if (node.op === 'output') return value;
+        if (node.op === 'call_function') {
+          if (!this.#ran) await steps.provide(node, several(node, value));
+          else if (value !== this.#native) await steps.replace(node, several(node, value));
+        } else if (!this.#ran) {
+          await this.#step();
+        }
+      }
+    } finally {
+      this.#steps = undefined;
+      steps.end();
+    }
+  }
+
+  async #step() {
+    if (!this.#steps || this.#ran) throw new RushlightError('bad-state', 'the node runs once, inside run()');
+    this.#ran = true;
+    const { results, ms } = await this.#steps.step();
+    this.ms = ms;
+    return results;
+  }
+
+  /** The value of a node: null without one, an array where the operator has several. @param {Node} node @returns {Promise<any>} */
+  async runNode(node) {
+    if (node.op === 'placeholder') return this.placeholder(node.target, /** @type {InputValue} */ (this.#inputs[node.target]));
+    if (node.op === 'call_function') {
+      // Arguments are copied only for those who look at them.
+      this.#args = this.callFunction === Interpreter.prototype.callFunction ? null : (await this.#steps?.next())?.args ?? null;
+      return this.callFunction(node.target, this.#args ? [...this.#args] : []);
+    }
+    await this.#step();
+    return node.op === 'output' ? this.output((await this.#steps?.results()) ?? {}) : null;
+  }
+
+  /** @param {string} target @param {InputValue} value @returns {Promise<any>} */
+  async placeholder(target, value) { return value; }
+
+  /**
+   * Runs the operator, with its own arguments: for others compute the result yourself.
+   * @param {string} target "aten::add.Tensor" @param {any[]} args in the schema's order, defaults filled in
+   * @returns {Promise<any>}
+   */
+  async callFunction(target, args) {
+    const own = this.#args;
+    if (target !== this.node?.target || (own && (args.length !== own.length || args.some((a, i) => a !== own[i])))) {
+      throw new RushlightError('unsupported', `${this.node?.target} runs with its own arguments only; for another operator or other arguments return a result of your own`, { op: this.node?.target });
+    }
+    const results = await this.#step();
+    return (this.#native = results.length > 1 ? results : results[0] ?? null);
+  }
+
+  /** @param {Record<string, any>} results by name @returns {Promise<any>} */
+  async output(results) { return results; }
+}
+
+/** @param {Node} node @param {any} value @returns {any[]} */
+function several(node, value) {
+  const n = node.outputs.length;
+  if (n > 1 && !Array.isArray(value)) throw badArgument(`${node.target} has ${n} results: an array is wanted`, { op: node.target });
+  return n > 1 ? value : n ? [value] : [];
+}
+
+/** dtype and shape of the tensors in a value; null for what holds none. @param {any} v @returns {any} */
+function shapes(v) {
+  if (v?.data && v.shape) return { dtype: v.dtype, shape: v.shape };
+  if (Array.isArray(v)) return v.some((item) => shapes(item)) ? v.map(shapes) : null;
+  return null;
+}
+
+/** Leaves dtype and shape of each node's value in `node.meta.tensor`; in a loop those of the last round. */
+export class ShapeProp extends Interpreter {
+  /** @override @param {Node} node */
+  async runNode(node) {
+    const value = await super.runNode(node);
+    const found = shapes(node.op === 'output' ? Object.values(value) : value);
+    if (found) node.meta.tensor = found;
+    return value;
+  }
+}
+
+/** Counts calls and time of each operator in `node.meta.calls` and `node.meta.ms`, over all its runs. */
+export class Profiler extends Interpreter {
+  /** @type {Map<Node, { calls: number, ms: number }>} */ times = new Map();
+
+  /** @override @param {Node} node */
+  async runNode(node) {
+    const value = await super.runNode(node);
+    if (node.op === 'call_function') {
+      const time = this.times.get(node) ?? { calls: 0, ms: 0 };
+      this.times.set(node, { calls: time.calls + 1, ms: time.ms + this.ms });
+      Object.assign(node.meta, this.times.get(node));
+    }
+    return value;
+  }
+
+  /** A table, the longest first. */
+  summary() {
+    const all = [...this.times.values()].reduce((sum, t) => sum + t.ms, 0);
+    const rows = [...this.times].sort(([, a], [, b]) => b.ms - a.ms);
+    return table(['name', 'target', 'calls', 'ms', '%', 'source'],
+      rows.map(([n, t]) => [n.name, n.target, String(t.calls), t.ms.toFixed(3), (100 * t.ms / (all || 1)).toFixed(1), n.source]));
+  }
+}
+
+/** @param {string[]} head @param {string[][]} rows */
+function table(head, rows) {
+  const widths = head.map((h, i) => Math.max(h.length, ...rows.map((r) => r[i]?.length ?? 0)));
+  const line = (/** @type {string[]} */ cells) => cells.map((c, i) => c.padEnd(widths[i] ?? 0)).join('  ').trimEnd();
+  return [line(head), line(widths.map((w) => '-'.repeat(w))), ...rows.map(line)].join('\n');
+}
+
+/** @param {any} v @returns {string} */
+function cell(v) {
+  if (v === undefined || v === null) return '';
+  if (v instanceof Node || v instanceof Item) return v.name;
+  if (v instanceof Set) return cell([...v]);
+  if (Array.isArray(v)) return `(${v.map(cell).join(', ')})`;
+  if (v.shape) return `${v.tensor ?? v.dtype}[${v.shape.join(', ')}]`;
+  return typeof v === 'number' && !Number.isInteger(v) ? String(Number(v.toPrecision(6))) : String(v);
+}
+
+/**
+ * The nodes as a table.
+ * @param {Graph} graph
+ * @param {string[]} [columns] fields of Node ("op", "name", "target", "args", "users", "inputs", "source", "module") and of `node.meta` ("tensor", "ms")
+ */
+export function tabular(graph, columns = ['op', 'name', 'target', 'args', 'source']) {
+  const known = (/** @type {Node} */ n) => /** @type {Record<string, any>} */ ({ ...n.meta, op: n.op, name: n.name, target: n.target, args: n.args, users: n.users, inputs: n.inputs, source: n.source, module: n.module, type: n.outputs.map((o) => o.type) });
+  return table(columns, graph.nodes.map((n) => columns.map((c) => cell(known(n)[c]))));
+}
+
+/** Prints `tabular` to the console. @param {Graph} graph @param {string[]} [columns] */
+export function printTabular(graph, columns) { console.log(tabular(graph, columns)); }

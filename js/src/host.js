@@ -1,0 +1,114 @@
+// One loaded model as functions on plain data: what model.js calls, on this side or, by messages, in a worker.
+
+import { parseType } from './types.js';
+
+/**
+ * @typedef {import('./engine.js').Engine} Engine
+ * @typedef {import('./types.js').InputValue} InputValue
+ * @typedef {import('./types.js').Value} Value
+ * @typedef {'value' | 'named'} Form a result in its own structure, or the outputs by name
+ *
+ * @typedef {{ instr: number, op: string, args: Value[] | null }} Upcoming
+ */
+
+export class Host {
+  /** @param {Engine} engine @param {string} name of the file, for messages */
+  constructor(engine, name) {
+    this.engine = engine;
+    this.name = name;
+    this.backend = engine.backend;
+    this.description = engine.head();
+    this.method = 0;
+  }
+
+  get alive() { return this.engine.alive; }
+
+  describeText() { return this.engine.describeText(); }
+  graphText() { return this.engine.graphText(); }
+
+  /** @param {number} index @param {readonly InputValue[]} args */
+  #writer(index, args) {
+    const ports = this.description.methods[index]?.inputs ?? [];
+    return (/** @type {number} */ at, /** @type {number} */ i) =>
+      this.engine.values.writePort(at, /** @type {import('./types.js').Port} */ (ports[i]), args[i]);
+  }
+
+  /** @param {number} index @param {Form} form */
+  #reader(index, form) {
+    const { values } = this.engine;
+    const { outputs, result } = /** @type {import('./engine.js').Method} */ (this.description.methods[index]);
+    return (/** @type {number} */ at) => {
+      if (form === 'value') return values.read(at);
+      const spread = values.isTuple(at) && (outputs.length !== 1 || parseType(result).kind === 'Tuple');
+      const results = spread ? values.readItems(at) : outputs.length ? [values.read(at)] : [];
+      return Object.fromEntries(results.map((v, i) => [outputs[i]?.name ?? String(i), v]));
+    };
+  }
+
+  /** @param {number} index @param {readonly InputValue[]} args @param {Form} form @param {AbortSignal} [signal] @returns {Promise<any>} */
+  async run(index, args, form, signal) {
+    return this.engine.run(index, args.length, this.#writer(index, args), this.#reader(index, form), signal);
+  }
+
+  /** @param {number} index @param {readonly InputValue[]} args @param {number} runs @param {AbortSignal} [signal] */
+  async profile(index, args, runs, signal) {
+    const { engine } = this;
+    engine.profile(true);
+    try {
+      for (let i = 0; i < runs; i++) await engine.run(index, args.length, this.#writer(index, args), () => {}, signal);
+      return engine.profileRows(this.description.methods.map((m) => m.name)).sort((a, b) => b.ms - a.ms);
+    } finally {
+      if (engine.alive) engine.profile(false);
+    }
+  }
+
+  async verify() {
+    return Array.from({ length: this.engine.testCount() }, (_, i) => this.engine.verify(i));
+  }
+
+  async memory() { return this.engine.usage(); }
+  async reset() { this.engine.reset(); }
+
+  /** @returns {Promise<Record<string, Value>>} */
+  async state() {
+    return Object.fromEntries(this.description.attributes.map(({ name }, i) => [name, this.engine.attribute(i)]));
+  }
+
+  /** @param {Record<string, unknown>} values whose names are known */
+  async setState(values) {
+    this.description.attributes.forEach((a, i) => {
+      if (a.name in values) this.engine.setAttribute(i, a, values[a.name]);
+    });
+  }
+
+  // ---- Step by step
+
+  /** @param {number} index @param {readonly InputValue[]} args */
+  async begin(index, args) {
+    this.method = index;
+    this.engine.begin(index, args.length, this.#writer(index, args));
+    this.engine.observe(true);
+  }
+
+  /** @param {boolean} withArgs @returns {Promise<Upcoming>} */
+  async next(withArgs) {
+    const next = this.engine.next();
+    return { instr: next.instr, op: next.op, args: withArgs && next.op !== '' ? this.engine.args(next) : null };
+  }
+
+  async step() { return this.engine.step(); }
+
+  /** @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
+  async put(how, values, types) { this.engine.put(how, values, types); }
+
+  /** @param {Form} form @returns {Promise<any>} */
+  async result(form) { return this.engine.result(this.#reader(this.method, form)); }
+
+  /** Ends stepping, finished or not. */
+  async end() {
+    this.engine.cancel();
+    this.engine.observe(false);
+  }
+
+  destroy() { this.engine.destroy(); }
+}
