@@ -1,6 +1,6 @@
 #include "blocks/pointwise.h"
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256, SHORT = 16 /* rows that are put together */ };
 
 void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k) {
   if (arg_is_none(c, arg)) return;
@@ -65,6 +65,7 @@ typedef struct run {
   int64_t stride[LANES]; /* bytes */
   _Alignas(16) char buffer[LANES][BLOCK * sizeof(int64_t)];
   _Alignas(16) char spare[BLOCK * sizeof(int64_t)];
+  _Alignas(16) char raw[LANES][BLOCK * sizeof(int64_t)]; /* of run_short_rows */
 } run;
 
 static void gather(char *to, const char *from, int64_t stride, size_t item, int64_t n) {
@@ -146,6 +147,78 @@ static void run_row(run *r, int64_t n) {
   }
 }
 
+/* n1 rows of n0 elements, one behind the other. */
+static void gather_rows(char *to, const char *from, const int64_t *stride, size_t item, int64_t n0, int64_t n1) {
+  for (int64_t j = 0; j < n1; j++, from += stride[1], to += (size_t)n0 * item) gather(to, from, stride[0], item, n0);
+}
+
+/* A block of n elements that lie in raw[]; the result goes to `to`, where memory is dense. */
+static void flush(run *r, int64_t n, char *to) {
+  const void *in[RUSH_PW_OPERANDS];
+  for (int k = 1; k <= r->n; k++) {
+    in[k - 1] = r->raw[k];
+    if (r->held[k]) { /* a Scalar fills the buffer already */
+      in[k - 1] = r->buffer[k];
+    } else if (r->memory[k] != r->body_type[k] || r->wraps[k]) {
+      r->stride[k] = (int64_t)rush_dtype_size(r->memory[k]);
+      fetch(r, k, r->raw[k], n);
+      in[k - 1] = r->buffer[k];
+    }
+  }
+  if (r->memory[0] == r->body_type[0]) {
+    r->body((size_t)n, to, in, r->p);
+  } else {
+    r->body((size_t)n, r->buffer[0], in, r->p);
+    rush_convert(r->memory[0], to, r->body_type[0], r->buffer[0], n);
+  }
+}
+
+static bool next_plane(rush_iter *it) {
+  for (int d = 2; d < it->rank; d++) {
+    for (int k = 0; k < it->n; k++) it->at[k] += it->stride[k][d];
+    if (++it->index[d] < it->size[d]) return true;
+    for (int k = 0; k < it->n; k++) it->at[k] -= it->stride[k][d] * it->size[d];
+    it->index[d] = 0;
+  }
+  return false;
+}
+
+/* Where rows are short, several make a block. The destination is dense, so that it is walked in its order.
+ * lane[i]: which of r's lanes operand i of the iterator is. */
+static void run_short_rows(run *r, rush_iter *it, const int *lane) {
+  bool walked[LANES] = {true};
+  for (int i = 1; i < it->n; i++) walked[lane[i]] = true;
+  for (int k = 1; k <= r->n; k++) {
+    if (walked[k]) continue;
+    r->stride[k] = 0;
+    fetch(r, k, r->at[k], BLOCK);
+    r->held[k] = r->at[k];
+  }
+  const int64_t n0 = it->size[0], n1 = it->size[1];
+  char *to = it->at[0];
+  int64_t fill = 0;
+  do {
+    for (int64_t j = 0; j < n1;) {
+      int64_t rows = (BLOCK - fill) / n0;
+      if (rows == 0) {
+        flush(r, fill, to);
+        to += (size_t)fill * rush_dtype_size(r->memory[0]);
+        fill = 0;
+        continue;
+      }
+      if (rows > n1 - j) rows = n1 - j;
+      for (int i = 1; i < it->n; i++) {
+        const size_t item = rush_dtype_size(r->memory[lane[i]]);
+        gather_rows(r->raw[lane[i]] + (size_t)fill * item, it->at[i] + j * it->stride[i][1], it->stride[i], item, n0,
+                    rows);
+      }
+      fill += rows * n0;
+      j += rows;
+    }
+  } while (next_plane(it));
+  flush(r, fill, to);
+}
+
 /* ---- Operands and destination ---------------------------------------------------------------- */
 
 typedef struct operands {
@@ -153,20 +226,28 @@ typedef struct operands {
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
   int64_t scalar[RUSH_PW_OPERANDS]; /* a Scalar's bytes, as the body wants them */
+  bool flat; /* all tensors have the result's sizes and are row-major, or have rank 0 */
 } operands;
 
+static bool same_sizes(const operands *o, const rush_tensor *t);
+
 static rush_status broadcast_sizes(rush_call *c, const rush_pw_job *job, operands *o) {
-  const rush_tensor *first = NULL;
+  bool any = false;
+  o->flat = true;
+  o->rank = 0;
   for (int k = 0; k < job->n; k++) {
     const rush_value *v = &c->args[job->arg[k]];
     const rush_tensor *t = o->t[k] = v->kind == RUSH_KIND_TENSOR ? rush_as_tensor(v) : NULL;
-    if (!t) continue;
-    if (!first) {
-      first = t;
+    if (!t || t->rank == 0) continue;
+    o->flat = o->flat && rush_is_contiguous(t);
+    if (!any) {
+      any = true;
       o->rank = t->rank;
       for (int d = 0; d < t->rank; d++) o->sizes[d] = t->sizes[d];
       continue;
     }
+    if (same_sizes(o, t)) continue;
+    o->flat = false;
     int64_t sizes[RUSH_MAX_RANK];
     int rank;
     if (!rush_broadcast(o->rank, o->sizes, t->rank, t->sizes, &rank, sizes)) {
@@ -181,12 +262,14 @@ static rush_status broadcast_sizes(rush_call *c, const rush_pw_job *job, operand
     o->rank = rank;
     memcpy(o->sizes, sizes, (size_t)rank * sizeof *sizes);
   }
-  if (!first) o->rank = 0;
   return RUSH_OK;
 }
 
 static bool same_sizes(const operands *o, const rush_tensor *t) {
-  return t->rank == o->rank && memcmp(t->sizes, o->sizes, (size_t)o->rank * sizeof *o->sizes) == 0;
+  if (t->rank != o->rank) return false;
+  for (int d = 0; d < o->rank; d++)
+    if (t->sizes[d] != o->sizes[d]) return false;
+  return true;
 }
 
 /* Whether dimension a is further out than b (1), further in (-1), or no operand tells (0):
@@ -282,6 +365,14 @@ static rush_status destination(rush_call *c, const rush_pw_job *job, const opera
       return RUSH_OK;
     }
   }
+  for (int k = 0; k < job->n && o->flat && !c->inplace; k++) {
+    rush_tensor *t = o->t[k];
+    if (!t || t->rank != o->rank || t->dtype != dtype || !rush_can_reuse(c, job->arg[k])) continue;
+    *out = t;
+    c->results[0] = rush_of_tensor(rush_tensor_keep(t));
+    return RUSH_OK;
+  }
+  if (o->flat) return rush_result(c, 0, dtype, o->rank, o->sizes, out);
   rush_tensor like;
   like.object = (rush_object){RUSH_KIND_TENSOR, 1};
   like.dtype = (uint8_t)dtype;
@@ -336,7 +427,7 @@ static void place_scalar(const rush_call *c, const rush_pw_job *job, rush_dtype 
 static void run_all(run *r, const operands *o, rush_tensor *dst) {
   const rush_tensor *walked[LANES] = {dst};
   int lane[LANES] = {0}, n_walked = 1;
-  bool linear = rush_is_dense(dst);
+  bool linear = o->flat ? rush_is_contiguous(dst) : rush_is_dense(dst);
   for (int k = 0; k < r->n; k++) {
     const rush_tensor *t = o->t[k];
     r->at[k + 1] = t ? rush_data(t) : (char *)(uintptr_t)&o->scalar[k];
@@ -346,7 +437,7 @@ static void run_all(run *r, const operands *o, rush_tensor *dst) {
     walked[n_walked++] = t;
     if (t->numel == 1) continue;
     r->stride[k + 1] = (int64_t)rush_itemsize(t);
-    linear = linear && rush_same_strides(dst, t);
+    linear = linear && (o->flat || rush_same_strides(dst, t));
   }
   if (linear) {
     r->at[0] = rush_data(dst);
@@ -356,6 +447,10 @@ static void run_all(run *r, const operands *o, rush_tensor *dst) {
   }
   rush_iter it;
   rush_iter_init(&it, dst->rank, dst->sizes, n_walked, walked);
+  if (it.size[0] <= SHORT && it.rank > 1 && rush_is_dense(dst)) {
+    run_short_rows(r, &it, lane);
+    return;
+  }
   for (int k = 0; k < n_walked; k++) r->stride[lane[k]] = it.stride[k][0];
   do {
     for (int k = 0; k < n_walked; k++) r->at[lane[k]] = it.at[k];

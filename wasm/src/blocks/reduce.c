@@ -1,6 +1,6 @@
 #include "blocks/reduce.h"
 
-enum { ROWS = 64, COLS = 64, BLOCK = 256 };
+enum { ROWS = 64, COLS = 64, BLOCK = 256, SHORT = 16 /* a reduced dimension that is better fed as columns */ };
 
 typedef struct axis {
   int64_t size, stride; /* bytes of the input */
@@ -129,7 +129,10 @@ static void put(job *j, const rush_reduce_state *s, int64_t at) {
     const rush_reduce_value *value = &v[j->row->flags & RUSH_RED_SECOND_OUT ? 1 : k];
     rush_dtype dtype = (rush_dtype)out->dtype;
     char *to = (char *)rush_data(out) + (size_t)at * rush_dtype_size(dtype);
-    if (rush_is_float(dtype)) rush_store_double(dtype, to, value->f);
+    if (dtype == RUSH_FLOAT32) {
+      const float f = (float)value->f;
+      memcpy(to, &f, sizeof f);
+    } else if (rush_is_float(dtype)) rush_store_double(dtype, to, value->f);
     else rush_store_int(dtype, to, value->i);
   }
 }
@@ -155,9 +158,14 @@ static void by_rows(job *j, const char *data) {
 /* rows x cols elements of the innermost reduced and kept axes. */
 static void feed_columns(job *j, const char *at, int64_t rows, int64_t cols) {
   const axis *r = &j->reduced[j->n_reduced - 1], *k = &j->kept[j->n_kept - 1];
-  if (j->row->columns && j->have == RUSH_FLOAT32 && j->compute == RUSH_FLOAT32 && k->stride == 4 &&
-      r->stride % 4 == 0) {
-    j->row->columns(j->state, (size_t)rows, (size_t)cols, at, (size_t)(r->stride / 4), &j->p);
+  if (j->row->columns && j->have == RUSH_FLOAT32 && j->compute == RUSH_FLOAT32) {
+    size_t stride = (size_t)(r->stride / 4);
+    if (k->stride != 4) {
+      for (int64_t i = 0; i < rows; i++) gather(j->block + i * 4 * COLS, at + i * r->stride, k->stride, 4, cols);
+      at = j->block;
+      stride = COLS;
+    }
+    j->row->columns(j->state, (size_t)rows, (size_t)cols, at, stride, &j->p);
     for (int64_t c = 0; c < cols; c++) j->state[c].count += rows;
     return;
   }
@@ -300,7 +308,7 @@ static rush_status reduce(rush_call *c, const rush_reduce *row) {
   }
   split_axes(&j, x, mask);
   const axis *r = &j.reduced[j.n_reduced - 1], *k = &j.kept[j.n_kept - 1];
-  bool columns = k->size > 1 && (k->stride < r->stride || r->size == 1);
+  bool columns = k->size > 1 && (k->stride < r->stride || r->size == 1 || (row->columns && r->size <= SHORT));
   if (columns) by_columns(&j, rush_data(x));
   else by_rows(&j, rush_data(x));
   return RUSH_OK;

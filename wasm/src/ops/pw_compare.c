@@ -187,6 +187,7 @@ static rush_status setup_clamp(rush_call *c, rush_pw_job *job) {
   RUSH_CHECK(c->ctx, low || high, RUSH_ERR_BAD_ARGUMENT, "torch.clamp: At least one of 'min' or 'max' must not be None");
   if (low && high) {
     if (c->args[1].kind == RUSH_KIND_TENSOR || c->args[2].kind == RUSH_KIND_TENSOR) return RUSH_OK;
+    if (job->common == RUSH_UINT8 || job->common == RUSH_INT32) return RUSH_OK; /* the limits may wrap */
     rush_pw_scalar(c, job, 1, 0);
     rush_pw_scalar(c, job, 2, 1);
     if (!(job->p.f[0] <= job->p.f[1]) || arg_scalar_is_float(c, 1) != arg_scalar_is_float(c, 2)) return RUSH_OK;
