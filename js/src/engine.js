@@ -3,7 +3,6 @@
 
 import { RushlightError, STATUS, badArgument, throwIfAborted } from './errors.js';
 import { encode } from './memory.js';
-import { parseSchema } from './ops.js';
 import { breathe } from './platform.js';
 import { parseType } from './types.js';
 import { VALUE_BYTES, Values } from './values.js';
@@ -90,8 +89,8 @@ export class Engine {
   alive = true;
   /** @type {Map<string, import('./ops.js').Signature>} */ #signatures = new Map();
 
-  /** @param {Runtime} runtime @param {ReturnType<typeof import('./ops.js').readOps>} [ops] */
-  constructor({ c, memory, backend }, ops = new Map()) {
+  /** @param {Runtime} runtime @param {import('./ops.js').OpTable} [ops] */
+  constructor({ c, memory, backend }, ops) {
     this.ops = ops;
     this.c = this.#guarded(c);
     this.memory = memory;
@@ -99,7 +98,7 @@ export class Engine {
     this.values = new Values(this);
     this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
     this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
-    for (const [name, op] of ops) this.#addOp(name, op.schema);
+    for (const [name, op] of ops ?? []) this.#addOp(name, op.schema);
   }
 
   /** Makes an operator known. Its record lives as long as the instance. @param {string} name @param {string} schema */
@@ -120,9 +119,9 @@ export class Engine {
 
   /** Refuses functions for operators that the model has no use for, as soon as its head is there. */
   #checkOps() {
-    if (this.ops.size === 0) return;
+    if (!this.ops?.size) return;
     const { operators, missing } = this.head();
-    for (const { name, schema } of operators) if (schema) this.#signatures.set(name, parseSchema(schema));
+    for (const { name, schema } of operators) if (schema) this.#signatures.set(name, this.ops.signature(schema));
     const extra = [...this.ops.keys()].filter((name) => !operators.some((o) => o.name === name));
     if (extra.length === 0) return;
     const needed = [...this.#signatures.keys(), ...missing.map((m) => m.name)];
@@ -292,7 +291,7 @@ export class Engine {
     for (;;) {
       const status = this.c.rush_bridge_step(this.session, signal ? SLICE_INSTRS : 0);
       if (status !== PENDING) return this.check(status);
-      const next = this.ops.size ? this.next() : undefined;
+      const next = this.ops?.size ? this.next() : undefined;
       if (next?.waits) {
         await this.#compute(next, signal);
         since = performance.now();
@@ -337,7 +336,7 @@ export class Engine {
     const { op } = next, args = this.args(next);
     const signature = /** @type {import('./ops.js').Signature} */ (this.#signatures.get(op));
     try {
-      const value = await unlessAborted(Promise.resolve(this.ops.get(op)?.run(...args)), signal);
+      const value = await unlessAborted(Promise.resolve(this.ops?.get(op)?.run(...args)), signal);
       if (this.alive) this.#settle(op, signature, args, value);
     } catch (e) {
       if (!this.alive) throw gone();

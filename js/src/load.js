@@ -4,7 +4,6 @@ import { Engine } from './engine.js';
 import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';
 import { Host } from './host.js';
 import { Model } from './model.js';
-import { readOps } from './ops.js';
 import { createRuntime } from './runtime.js';
 import { gotHtml, open } from './source.js';
 
@@ -18,6 +17,7 @@ import { gotHtml, open } from './source.js';
  * @property {import('./runtime.js').WasmOption} [wasm] the wasm binary, where it does not lie beside this package
  * @property {'auto' | import('./runtime.js').BackendName} [backend]
  * @property {import('./ops.js').Ops} [ops] operators of the model that JavaScript computes, by name
+ * @property {boolean} [worker] the model lives in a worker of its own, so that runs do not stop the page
  * @property {RequestInit} [request] for fetch(): headers, credentials and so on
  *
  * @typedef {{ loaded: number, total: number | null }} Progress in bytes; total is null until the header has arrived
@@ -41,7 +41,8 @@ function checkStart(start, name) {
 async function stream(source, options, headOnly) {
   const { signal, onProgress } = options;
   throwIfAborted(signal, 'loading');
-  const ops = readOps(options.ops === undefined ? {} : options.ops);
+  const ops = options.ops === undefined ? undefined : (await import('./ops.js')).readOps(options.ops);
+  throwIfAborted(signal, 'loading');
   // The wasm compiles while the first bytes arrive.
   const [opened, runtime] = await Promise.allSettled([open(source, options), createRuntime(options)]);
   if (opened.status === 'rejected') throw opened.reason;
@@ -89,12 +90,19 @@ const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request'];
  * @returns {Promise<Model>}
  */
 export async function load(source, options = {}) {
-  checkOptions('load', options, [...OPTIONS, 'ops']);
+  checkOptions('load', options, [...OPTIONS, 'ops', 'worker']);
   if (options.onProgress !== undefined && typeof options.onProgress !== 'function') throw badArgument('load: onProgress is a function');
+  if (options.worker !== undefined && typeof options.worker !== 'boolean') throw badArgument('load: worker is true or false');
+  const make = options.worker ? (await import('./remote.js')).loadRemote : loadHost; // who wants no worker does not load its code
+  return new Model(await make(source, options));
+}
+
+/** @param {Source} source @param {LoadOptions} options */
+export async function loadHost(source, options) {
   const { engine, name } = await stream(source, options, false);
   try {
     engine.finish();
-    return new Model(new Host(engine, name));
+    return new Host(engine, name);
   } catch (e) {
     engine.destroy();
     throw e;

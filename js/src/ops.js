@@ -50,10 +50,15 @@ export function parseSchema(schema) {
   };
 }
 
-/** The option `ops` of load(): the function and schema of each. @param {unknown} ops @returns {Map<string, { schema: string, run: import('./ops.js').OpFunction }>} */
+/** Functions and schemas by name. @extends {Map<string, { schema: string, run: import('./ops.js').OpFunction }>} */
+export class OpTable extends Map {
+  signature = parseSchema;
+}
+
+/** The option `ops` of load(). @param {unknown} ops @returns {OpTable} */
 export function readOps(ops) {
   if (ops === null || typeof ops !== 'object') throw badArgument("load: `ops` is an object { 'namespace::name': function }");
-  return new Map(Object.entries(ops).map(([name, given]) => {
+  return new OpTable(Object.entries(ops).map(([name, given]) => {
     const run = typeof given === 'function' ? given : given?.run;
     const schema = given?.schema ?? name;
     if (typeof run !== 'function') throw badArgument(`load: the operator "${name}" is a function, or { schema, run }`, { op: name });

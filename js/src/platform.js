@@ -2,8 +2,8 @@
 
 /**
  * A module of Node (and Deno and Bun), undefined in a page.
- * @template {'node:fs' | 'node:url'} N @param {N} name
- * @returns {(N extends 'node:fs' ? typeof import('node:fs') : typeof import('node:url')) | undefined}
+ * @template {'node:fs' | 'node:url' | 'node:worker_threads'} N @param {N} name
+ * @returns {(N extends 'node:fs' ? typeof import('node:fs') : N extends 'node:url' ? typeof import('node:url') : typeof import('node:worker_threads')) | undefined}
  */
 export function builtin(name) {
   return /** @type {any} */ (globalThis).process?.getBuiltinModule?.(name);

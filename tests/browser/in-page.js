@@ -82,6 +82,40 @@ export const tests = {
     model.dispose();
   },
 
+  'an operator is computed by a function of the page, the model in a worker or not': async () => {
+    const { RushFile } = await import('../js/build-rush.mjs');
+    const f = new RushFile();
+    f.method('forward', { inputs: [{ name: 'x' }] }, (/** @type {any} */ m, /** @type {any} */ x) =>
+      m.op('aten::relu', [m.op('my_ops::twice', [x], 'Tensor', 'my_ops::twice(Tensor x, int by=2) -> Tensor')]));
+    for (const worker of [false, true]) {
+      let fail = false;
+      const model = await load(f.bytes(), { worker, ops: { 'my_ops::twice': async (x, by) => {
+        if (fail) throw new Error('no');
+        return { ...x, data: x.data.map((/** @type {number} */ v) => v * by) };
+      } } });
+      equal((await model.run({ x: new Float32Array([1, -2]) })).y.data, [2, 0]);
+      fail = true;
+      await refused(model.run({ x: new Float32Array([1, -2]) }), 'operator', /my_ops::twice.*: no$/);
+      equal(model.graph.nodes.length, 4);
+      model.dispose();
+    }
+  },
+
+  'a model in a worker is loaded from anywhere, and a long run does not stop the page': async (base) => {
+    for (const source of [bytes, new Blob([bytes]), new Response(bytes), url()]) await flips(/** @type {any} */ (source), { worker: true });
+    await refused(load('none.rush', { worker: true }), 'network', /^HTTP 404 .*\/tests\/browser\/none\.rush/);
+    await flips(bytes, { worker: true, backend: 'simd', wasm: `${base}/js/wasm/rushlight-simd.wasm` });
+    const { RushFile } = await import('../js/build-rush.mjs');
+    const f = new RushFile();
+    f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] }, (/** @type {any} */ m, /** @type {any} */ x, /** @type {any} */ n) =>
+      m.loop(n, [x], (/** @type {any} */ _, /** @type {any} */ v) => [m.op('aten::flip', [v, f.ints([0])])])[0]);
+    const model = await load(f.bytes(), { worker: true });
+    const running = model.run({ x: new Float32Array(1 << 16), n: 1e9 });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    model.dispose();
+    await refused(running, 'disposed', /disposed/);
+  },
+
   'plan() needs no more than the head': async () => equal((await plan(url())).inputs[0]?.shape, [null, 2]),
 
   'many models are loaded and disposed': async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { load } from '../../js/src/index.js';
+import { load as loadModel } from '../../js/src/index.js';
 import { Interpreter, Item, Node, Profiler, ShapeProp, printTabular, tabular } from '../../js/src/fx.js';
 import { RushFile } from './build-rush.mjs';
 
@@ -26,31 +26,36 @@ function program() {
   return f;
 }
 
-test('graph.nodes are the inputs and instructions, with operands, users and source lines', async () => {
-  const model = await load(program().bytes());
-  const { graph } = model;
-  assert.equal(graph.name, 'forward');
-  assert.deepEqual(graph.nodes.map((n) => n.op), ['placeholder', 'placeholder', 'call_function', 'call_function', 'loop', 'call_function', 'if', 'call_function', 'yield', 'yield', 'yield', 'call_function', 'call_function', 'output']);
-  const [x, n, add, relu, loop, gt, branch, plus, , , round, max, tuple, output] = /** @type {Node[]} */ (graph.nodes);
-  assert.deepEqual([x?.name, n?.target, add?.target, add?.source], ['x', 'n', 'aten::add.Tensor', 'net.py:3']);
-  assert.deepEqual(add?.args, [x, { tensor: 'inner.weight', dtype: 'float32', shape: [2] }, 1]);
-  assert.deepEqual([...(add?.users ?? [])], [relu]);
-  assert.deepEqual([...(x?.users ?? [])], [add]);
-  assert.deepEqual(loop?.args, [n, true, relu]);
-  assert.deepEqual(loop?.inputs, [n, relu]);
-  assert.deepEqual([gt?.parent, branch?.parent, plus?.parent, plus?.block, plus?.depth, round?.parent, max?.depth], [loop, loop, branch, 0, 2, loop, 0]);
-  assert.deepEqual(gt?.args.map((a) => a instanceof Item && [a.node, a.index, a.type]), [[loop, 1, 'int'], false]);
-  assert.deepEqual(tuple?.args.map((a) => a instanceof Item && a.node), [max, max]);
-  assert.deepEqual(tuple?.inputs, [max]);
-  assert.deepEqual(output?.args, [tuple]);
-  assert.equal(model.graph, graph, 'made once');
-  assert.deepEqual(Object.keys(model.graphs), ['forward', 'plain']);
-  model.dispose();
-});
+for (const worker of [false, true]) {
+  /** @type {typeof loadModel} */
+  const load = (source, options = {}) => loadModel(source, { ...options, worker });
+  const it = (/** @type {string} */ name, /** @type {(t: import('node:test').TestContext) => Promise<void>} */ body) => test(worker ? `in a worker: ${name}` : name, body);
 
-test('a graph prints as TorchScript prints it', async () => {
-  const model = await load(program().bytes());
-  assert.equal(String(model.graph), `graph(%x : Tensor,
+  it('graph.nodes are the inputs and instructions, with operands, users and source lines', async () => {
+    const model = await load(program().bytes());
+    const { graph } = model;
+    assert.equal(graph.name, 'forward');
+    assert.deepEqual(graph.nodes.map((n) => n.op), ['placeholder', 'placeholder', 'call_function', 'call_function', 'loop', 'call_function', 'if', 'call_function', 'yield', 'yield', 'yield', 'call_function', 'call_function', 'output']);
+    const [x, n, add, relu, loop, gt, branch, plus, , , round, max, tuple, output] = /** @type {Node[]} */ (graph.nodes);
+    assert.deepEqual([x?.name, n?.target, add?.target, add?.source], ['x', 'n', 'aten::add.Tensor', 'net.py:3']);
+    assert.deepEqual(add?.args, [x, { tensor: 'inner.weight', dtype: 'float32', shape: [2] }, 1]);
+    assert.deepEqual([...(add?.users ?? [])], [relu]);
+    assert.deepEqual([...(x?.users ?? [])], [add]);
+    assert.deepEqual(loop?.args, [n, true, relu]);
+    assert.deepEqual(loop?.inputs, [n, relu]);
+    assert.deepEqual([gt?.parent, branch?.parent, plus?.parent, plus?.block, plus?.depth, round?.parent, max?.depth], [loop, loop, branch, 0, 2, loop, 0]);
+    assert.deepEqual(gt?.args.map((a) => a instanceof Item && [a.node, a.index, a.type]), [[loop, 1, 'int'], false]);
+    assert.deepEqual(tuple?.args.map((a) => a instanceof Item && a.node), [max, max]);
+    assert.deepEqual(tuple?.inputs, [max]);
+    assert.deepEqual(output?.args, [tuple]);
+    assert.equal(model.graph, graph, 'made once');
+    assert.deepEqual(Object.keys(model.graphs), ['forward', 'plain']);
+    model.dispose();
+  });
+
+  it('a graph prints as TorchScript prints it', async () => {
+    const model = await load(program().bytes());
+    assert.equal(String(model.graph), `graph(%x : Tensor,
       %n : int):
   %2 : Tensor = aten::add.Tensor(%x, inner.weight[2], 1) # net.py:3
   %3 : Tensor = aten::relu(%2) # net.py:3
@@ -67,139 +72,140 @@ test('a graph prints as TorchScript prints it', async () => {
   %10 : Tensor, %11 : Tensor = aten::max.dim(%4, 0, False) # net.py:9
   %12 : (Tensor, Tensor) = prim::TupleConstruct(%10, %11) # net.py:9
   return (%12)`);
-  model.dispose();
-});
-
-test("PyTorch's own texts are there for the model and its submodules", async () => {
-  const model = await load(program().bytes());
-  assert.equal(model.code, 'def forward(self, x):\n  return x\n');
-  assert.deepEqual(model.torch, { '': { code: model.code, graph: 'graph(%x):\n' }, 'inner.0': { tree: 'ReLU()' } });
-  model.dispose();
-  const without = await load(new RushFile().method('forward', { inputs: [{ name: 'x' }] }, (m, x) => x).bytes());
-  assert.deepEqual([without.code, without.torch], ['', {}]);
-  without.dispose();
-});
-
-test('state() is a snapshot, setState() brings it back, reset() the file\'s', async () => {
-  const f = new RushFile();
-  const count = f.attribute('layer.count', 'int', f.int(5)), cache = f.attribute('cache', 'Tensor', f.tensor(Float32Array.of(1, 2), [2]));
-  f.method('forward', { inputs: [], outputs: [{ name: 'n', type: 'int' }], result: 'int' }, (m) => {
-    const n = m.op('aten::add.int', [m.op('rush::get_attr', [f.int(count)], 'int'), f.int(1)], 'int');
-    m.call('rush::set_attr', [f.int(count), n]);
-    m.op('aten::add_.Scalar', [m.op('rush::get_attr', [f.int(cache)]), f.int(1), f.int(1)]);
-    return n;
+    model.dispose();
   });
-  const model = await load(f.bytes());
-  const start = await model.state();
-  assert.deepEqual(start, { 'layer.count': 5, cache: F(1, 2) });
-  assert.deepEqual([await model.call('forward'), await model.call('forward')], [6, 7]);
-  assert.deepEqual(start, { 'layer.count': 5, cache: F(1, 2) }, 'a copy');
-  const later = await model.state();
-  assert.deepEqual(later, { 'layer.count': 7, cache: F(3, 4) });
-  await model.reset();
-  assert.deepEqual(await model.state(), start);
-  await model.setState(later);
-  assert.deepEqual(await model.state(), later);
-  await model.setState({ 'layer.count': 1 });
-  assert.deepEqual(await model.state(), { ...later, 'layer.count': 1 });
-  await assert.rejects(model.setState({ counts: 1 }), { code: 'bad-argument', message: /no attribute "counts".*known are layer\.count, cache/ });
-  await assert.rejects(model.setState({ cache: 'x' }), { code: 'bad-argument', message: /attribute "cache" wants a tensor/ });
-  const other = await load(f.bytes());
-  assert.deepEqual(await other.state(), start, 'models share no state');
-  model.dispose();
-  other.dispose();
-});
 
-test('an Interpreter sees every value and gives the answer of run()', async () => {
-  const model = await load(program().bytes());
-  /** @type {[string, any][]} */ const seen = [];
-  class See extends Interpreter {
-    /** @override @param {Node} node */
-    async runNode(node) {
-      const value = await super.runNode(node);
-      seen.push([node.target, value?.data ? [...value.data] : Array.isArray(value) ? value.map((v) => [...v.data].map(Number)) : value]);
-      return value;
+  test("PyTorch's own texts are there for the model and its submodules", async () => {
+    const model = await load(program().bytes());
+    assert.equal(model.code, 'def forward(self, x):\n  return x\n');
+    assert.deepEqual(model.torch, { '': { code: model.code, graph: 'graph(%x):\n' }, 'inner.0': { tree: 'ReLU()' } });
+    model.dispose();
+    const without = await load(new RushFile().method('forward', { inputs: [{ name: 'x' }] }, (m, x) => x).bytes());
+    assert.deepEqual([without.code, without.torch], ['', {}]);
+    without.dispose();
+  });
+
+  it('state() is a snapshot, setState() brings it back, reset() the file\'s', async () => {
+    const f = new RushFile();
+    const count = f.attribute('layer.count', 'int', f.int(5)), cache = f.attribute('cache', 'Tensor', f.tensor(Float32Array.of(1, 2), [2]));
+    f.method('forward', { inputs: [], outputs: [{ name: 'n', type: 'int' }], result: 'int' }, (m) => {
+      const n = m.op('aten::add.int', [m.op('rush::get_attr', [f.int(count)], 'int'), f.int(1)], 'int');
+      m.call('rush::set_attr', [f.int(count), n]);
+      m.op('aten::add_.Scalar', [m.op('rush::get_attr', [f.int(cache)]), f.int(1), f.int(1)]);
+      return n;
+    });
+    const model = await load(f.bytes());
+    const start = await model.state();
+    assert.deepEqual(start, { 'layer.count': 5, cache: F(1, 2) });
+    assert.deepEqual([await model.call('forward'), await model.call('forward')], [6, 7]);
+    assert.deepEqual(start, { 'layer.count': 5, cache: F(1, 2) }, 'a copy');
+    const later = await model.state();
+    assert.deepEqual(later, { 'layer.count': 7, cache: F(3, 4) });
+    await model.reset();
+    assert.deepEqual(await model.state(), start);
+    await model.setState(later);
+    assert.deepEqual(await model.state(), later);
+    await model.setState({ 'layer.count': 1 });
+    assert.deepEqual(await model.state(), { ...later, 'layer.count': 1 });
+    await assert.rejects(model.setState({ counts: 1 }), { code: 'bad-argument', message: /no attribute "counts".*known are layer\.count, cache/ });
+    await assert.rejects(model.setState({ cache: 'x' }), { code: 'bad-argument', message: /attribute "cache" wants a tensor/ });
+    const other = await load(f.bytes());
+    assert.deepEqual(await other.state(), start, 'models share no state');
+    model.dispose();
+    other.dispose();
+  });
+
+  it('an Interpreter sees every value and gives the answer of run()', async () => {
+    const model = await load(program().bytes());
+    /** @type {[string, any][]} */ const seen = [];
+    class See extends Interpreter {
+      /** @override @param {Node} node */
+      async runNode(node) {
+        const value = await super.runNode(node);
+        seen.push([node.target, value?.data ? [...value.data] : Array.isArray(value) ? value.map((v) => [...v.data].map(Number)) : value]);
+        return value;
+      }
     }
-  }
-  const inputs = { x: [1, 2], n: 2 };
-  assert.deepEqual(await new See(model).run(inputs), await model.run(inputs));
-  assert.deepEqual(seen.slice(0, -1), [
-    ['x', [1, 2]], ['n', 2], ['aten::add.Tensor', [2, 1]], ['aten::relu', [2, 1]], ['prim::Loop', null],
-    ['aten::gt.int', false], ['prim::If', null], ['yield', null], ['yield', null],
-    ['aten::gt.int', true], ['prim::If', null], ['aten::add.Scalar', [3, 2]], ['yield', null], ['yield', null],
-    ['aten::max.dim', [[3], [0]]], ['prim::TupleConstruct', [[3], [0]]],
-  ].map((row) => row));
-  model.dispose();
-});
+    const inputs = { x: [1, 2], n: 2 };
+    assert.deepEqual(await new See(model).run(inputs), await model.run(inputs));
+    assert.deepEqual(seen.slice(0, -1), [
+      ['x', [1, 2]], ['n', 2], ['aten::add.Tensor', [2, 1]], ['aten::relu', [2, 1]], ['prim::Loop', null],
+      ['aten::gt.int', false], ['prim::If', null], ['yield', null], ['yield', null],
+      ['aten::gt.int', true], ['prim::If', null], ['aten::add.Scalar', [3, 2]], ['yield', null], ['yield', null],
+      ['aten::max.dim', [[3], [0]]], ['prim::TupleConstruct', [[3], [0]]],
+    ].map((row) => row));
+    model.dispose();
+  });
 
-test('an Interpreter puts values in place of others', async () => {
-  const model = await load(program().bytes());
-  class Instead extends Interpreter {
-    /** @override @param {string} target @param {any[]} args */
-    async callFunction(target, args) {
-      if (target === 'aten::relu') return { ...args[0], data: args[0].data.map((/** @type {number} */ v) => 10 * v) }; // not run
-      const value = await super.callFunction(target, args);
-      return target === 'aten::max.dim' ? [F(42), value[1]] : value; // run, and replaced
+  it('an Interpreter puts values in place of others', async () => {
+    const model = await load(program().bytes());
+    class Instead extends Interpreter {
+      /** @override @param {string} target @param {any[]} args */
+      async callFunction(target, args) {
+        if (target === 'aten::relu') return { ...args[0], data: args[0].data.map((/** @type {number} */ v) => 10 * v) }; // not run
+        const value = await super.callFunction(target, args);
+        return target === 'aten::max.dim' ? [F(42), value[1]] : value; // run, and replaced
+      }
+      /** @override @param {Record<string, any>} results */
+      async output(results) { return { ...results, more: true }; }
     }
-    /** @override @param {Record<string, any>} results */
-    async output(results) { return { ...results, more: true }; }
-  }
-  const got = await new Instead(model).run({ x: [1, 2], n: 0 });
-  assert.deepEqual([got.most, Number(got.at.data[0]), got.more], [F(42), 0, true]);
-  class Inputs extends Interpreter {
-    /** @override @param {string} target @param {any} value */
-    async placeholder(target, value) { return target === 'n' ? 1 : { ...value, data: value.data.map(() => 0) }; }
-  }
-  assert.deepEqual((await new Inputs(model).run({ x: [1, 2], n: 9 })).most.data, Float32Array.of(1));
-  class Others extends Interpreter {
-    /** @override @param {string} target @param {any[]} args */
-    async callFunction(target, args) { return super.callFunction(target, [args[0], F(1, 1), 1]); }
-  }
-  await assert.rejects(new Others(model).run({ x: [1, 2], n: 0 }), { code: 'unsupported', message: /its own arguments only/ });
-  class Wrong extends Interpreter {
-    /** @override */
-    async callFunction() { return 'x'; }
-  }
-  await assert.rejects(new Wrong(model).run({ x: [1, 2], n: 0 }), { code: 'bad-argument', message: /wants a tensor .*got string x/ });
-  assert.equal((await model.run({ x: [1, 2], n: 0 })).most.data[0], 2, 'the model is usable afterwards');
-  model.dispose();
-});
+    const got = await new Instead(model).run({ x: [1, 2], n: 0 });
+    assert.deepEqual([got.most, Number(got.at.data[0]), got.more], [F(42), 0, true]);
+    class Inputs extends Interpreter {
+      /** @override @param {string} target @param {any} value */
+      async placeholder(target, value) { return target === 'n' ? 1 : { ...value, data: value.data.map(() => 0) }; }
+    }
+    assert.deepEqual((await new Inputs(model).run({ x: [1, 2], n: 9 })).most.data, Float32Array.of(1));
+    class Others extends Interpreter {
+      /** @override @param {string} target @param {any[]} args */
+      async callFunction(target, args) { return super.callFunction(target, [args[0], F(1, 1), 1]); }
+    }
+    await assert.rejects(new Others(model).run({ x: [1, 2], n: 0 }), { code: 'unsupported', message: /its own arguments only/ });
+    class Wrong extends Interpreter {
+      /** @override */
+      async callFunction() { return 'x'; }
+    }
+    await assert.rejects(new Wrong(model).run({ x: [1, 2], n: 0 }), { code: 'bad-argument', message: /wants a tensor .*got string x/ });
+    assert.equal((await model.run({ x: [1, 2], n: 0 })).most.data[0], 2, 'the model is usable afterwards');
+    model.dispose();
+  });
 
-test('ShapeProp, Profiler and the table ship with the package', async (t) => {
-  const model = await load(program().bytes());
-  await new ShapeProp(model).run({ x: Float32Array.of(1, 2), n: 2 });
-  const table = tabular(model.graph, ['op', 'name', 'args', 'tensor', 'users']);
-  assert.match(table, /^op +name +args +tensor +users\n-+/);
-  assert.match(table, /placeholder +x +\(\) +float32\[2\] +\(2\)\n/);
-  assert.match(table, /call_function +2 +\(x, inner\.weight\[2\], 1\) +float32\[2\] +\(3\)\n/);
-  assert.match(table, /call_function +10 .*\(float32\[\], int64\[\]\)/);
-  const profiler = new Profiler(model);
-  await profiler.run({ x: [1, 2], n: 3 });
-  await profiler.run({ x: [1, 2], n: 3 });
-  const plus = model.graph.nodes.find((n) => n.target === 'aten::add.Scalar');
-  assert.equal(plus?.meta.calls, 4);
-  assert(plus?.meta.ms > 0);
-  assert.match(profiler.summary(), /^name +target +calls +ms +% +source\n[^]*aten::add\.Scalar +4 +\d+\.\d{3} /);
-  const { mock } = t.mock.method(console, 'log', () => {});
-  printTabular(model.graph);
-  assert.match(String(mock.calls[0]?.arguments[0]), /^op +name +target +args +source\n/);
-  mock.restore();
-  assert.deepEqual((await new Interpreter(model, { method: 'plain' }).run({ x: F(-1) })).y, F(0));
-  assert.throws(() => new Interpreter(model, { method: 'x' }), { code: 'bad-argument', message: /known are forward, plain/ });
-  model.dispose();
-});
+  it('ShapeProp, Profiler and the table ship with the package', async (t) => {
+    const model = await load(program().bytes());
+    await new ShapeProp(model).run({ x: Float32Array.of(1, 2), n: 2 });
+    const table = tabular(model.graph, ['op', 'name', 'args', 'tensor', 'users']);
+    assert.match(table, /^op +name +args +tensor +users\n-+/);
+    assert.match(table, /placeholder +x +\(\) +float32\[2\] +\(2\)\n/);
+    assert.match(table, /call_function +2 +\(x, inner\.weight\[2\], 1\) +float32\[2\] +\(3\)\n/);
+    assert.match(table, /call_function +10 .*\(float32\[\], int64\[\]\)/);
+    const profiler = new Profiler(model);
+    await profiler.run({ x: [1, 2], n: 3 });
+    await profiler.run({ x: [1, 2], n: 3 });
+    const plus = model.graph.nodes.find((n) => n.target === 'aten::add.Scalar');
+    assert.equal(plus?.meta.calls, 4);
+    assert(plus?.meta.ms > 0);
+    assert.match(profiler.summary(), /^name +target +calls +ms +% +source\n[^]*aten::add\.Scalar +4 +\d+\.\d{3} /);
+    const { mock } = t.mock.method(console, 'log', () => {});
+    printTabular(model.graph);
+    assert.match(String(mock.calls[0]?.arguments[0]), /^op +name +target +args +source\n/);
+    mock.restore();
+    assert.deepEqual((await new Interpreter(model, { method: 'plain' }).run({ x: F(-1) })).y, F(0));
+    assert.throws(() => new Interpreter(model, { method: 'x' }), { code: 'bad-argument', message: /known are forward, plain/ });
+    model.dispose();
+  });
 
-test('calls of the model wait while a run is stepped, and it ends where the stepper ends it', async () => {
-  const model = await load(program().bytes());
-  const steps = await model.steps({ x: [1, 2], n: 0 });
-  const other = model.run({ x: [3, 4], n: 0 });
-  const { node, args } = await steps.next();
-  assert.equal(node.target, 'aten::add.Tensor');
-  assert.deepEqual(args?.[1], F(1, -1), 'weights are values, too');
-  assert.deepEqual((await steps.step()).results, [F(2, 1)]);
-  steps.end();
-  assert.equal((await other).most.data[0], 4);
-  await assert.rejects(model.steps({ x: [1], n: 0 }), { code: 'bad-argument' });
-  assert.equal((await model.run({ x: [3, 4], n: 0 })).most.data[0], 4);
-  model.dispose();
-});
+  it('calls of the model wait while a run is stepped, and it ends where the stepper ends it', async () => {
+    const model = await load(program().bytes());
+    const steps = await model.steps({ x: [1, 2], n: 0 });
+    const other = model.run({ x: [3, 4], n: 0 });
+    const { node, args } = await steps.next();
+    assert.equal(node.target, 'aten::add.Tensor');
+    assert.deepEqual(args?.[1], F(1, -1), 'weights are values, too');
+    assert.deepEqual((await steps.step()).results, [F(2, 1)]);
+    steps.end();
+    assert.equal((await other).most.data[0], 4);
+    await assert.rejects(model.steps({ x: [1], n: 0 }), { code: 'bad-argument' });
+    assert.equal((await model.run({ x: [3, 4], n: 0 })).most.data[0], 4);
+    model.dispose();
+  });
+}

@@ -1,0 +1,177 @@
+// A model that lives in a worker: the same functions as host.js, each a message and its reply, matched by id.
+
+import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';
+import { readOps } from './ops.js';
+import { asPath, builtin } from './platform.js';
+import { checkResponse } from './source.js';
+
+/**
+ * @typedef {import('./load.js').LoadOptions} LoadOptions
+ * @typedef {import('./source.js').Source} Source
+ *
+ * @typedef {{ name: string, backend: import('./runtime.js').Backend, description: import('./engine.js').Description, text: string, graph: string }} Loaded
+ * @typedef {{ code: string, message: string, op?: string, input?: string, expected?: unknown, actual?: unknown, source?: string, cause?: unknown, thrown?: number }} Failure
+ *   thrown: the call of a function of `ops` whose error is the cause
+ */
+
+/** The functions of Host that take and give plain data. */
+const CALLS = /** @type {const} */ (['run', 'profile', 'verify', 'memory', 'reset', 'state', 'setState', 'begin', 'next', 'step', 'put', 'result', 'end']);
+
+/** An error, to be sent. @param {any} e @returns {Failure} */
+export function pack(e) {
+  const { code, message, op, input, expected, actual, source, cause } = e instanceof RushlightError ? e : /** @type {any} */ ({ code: 'internal', message: String(e?.message ?? e), cause: e });
+  const thrown = /** @type {any} */ (cause)?.thrown;
+  return { code, message, op, input, expected, actual, source, thrown, cause: thrown === undefined && cause instanceof Error ? cause : undefined };
+}
+
+/** @param {() => Worker | any} make a worker of a page, or of Node @param {(message: any) => void} take @param {(e: Error) => void} fail */
+function connect(make, take, fail) {
+  const worker = make();
+  if (worker.on) {
+    worker.on('message', take);
+    worker.on('error', fail);
+  } else {
+    worker.onmessage = (/** @type {MessageEvent} */ e) => take(e.data);
+    worker.onerror = (/** @type {ErrorEvent} */ e) => fail(new Error(e.message || 'the script did not load'));
+  }
+  return worker;
+}
+
+function start() {
+  const threads = builtin('node:worker_threads');
+  // The literal `new Worker(new URL(..., import.meta.url))` is what bundlers look for.
+  return threads ? new threads.Worker(new URL('./worker.js', import.meta.url), { execArgv: [] }) : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+}
+
+class Remote {
+  #worker;
+  #last = 0;
+  /** @type {Map<number, { resolve: (value: any) => void, reject: (e: unknown) => void }>} */ #waiting = new Map();
+  /** @type {Map<number, unknown>} what functions of `ops` threw, until their run has ended */ #thrown = new Map();
+  alive = true;
+  /** @type {Loaded} */ loaded = /** @type {any} */ (undefined);
+
+  /** @param {LoadOptions} options */
+  constructor(options) {
+    this.ops = readOps(options.ops === undefined ? {} : options.ops);
+    this.onProgress = options.onProgress;
+    this.#worker = connect(start, (m) => void this.#take(m), (e) => this.#fail(new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e })));
+    for (const name of CALLS) {
+      /** @type {any} */ (this)[name] = (/** @type {unknown[]} */ ...args) => this.call(name, args);
+    }
+  }
+
+  get name() { return this.loaded.name; }
+  get backend() { return this.loaded.backend; }
+  get description() { return this.loaded.description; }
+  describeText() { return this.loaded.text; }
+  graphText() { return this.loaded.graph; }
+
+  /** @param {string} name @param {unknown[]} args an AbortSignal may come last @returns {Promise<any>} */
+  async call(name, args) {
+    if (!this.alive) throw new RushlightError('disposed', 'the model is gone: it was disposed, or its worker failed');
+    const signal = args.at(-1) instanceof AbortSignal ? /** @type {AbortSignal} */ (args.pop()) : undefined;
+    throwIfAborted(signal, name);
+    const id = ++this.#last;
+    const stop = () => this.#worker.postMessage({ abort: id });
+    try {
+      return await new Promise((resolve, reject) => {
+        try {
+          this.#worker.postMessage({ id, call: name, args, stoppable: signal !== undefined });
+        } catch (e) {
+          return reject(badArgument(`a value cannot be sent to the worker: ${/** @type {Error} */ (e).message}`, { cause: e }));
+        }
+        this.#waiting.set(id, { resolve, reject });
+        this.#worker.ref?.(); // Node lives as long as somebody waits
+        signal?.addEventListener('abort', stop);
+      });
+    } catch (e) {
+      if (signal?.aborted && e instanceof RushlightError && e.code === 'aborted') throw new RushlightError('aborted', e.message, { cause: signal.reason });
+      throw e;
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      this.#waiting.delete(id);
+      if (this.#waiting.size === 0) {
+        this.#thrown.clear();
+        this.#worker.unref?.();
+      }
+    }
+  }
+
+  /** @param {any} m */
+  async #take(m) {
+    if (m.progress) return this.onProgress?.(m.progress);
+    if (m.op) return this.#compute(m);
+    const waiting = this.#waiting.get(m.id);
+    if (!m.error) return waiting?.resolve(m.value);
+    const { code, message, ...details } = /** @type {Failure} */ (m.error);
+    if (details.thrown !== undefined) details.cause = this.#thrown.get(details.thrown);
+    if (details.cause === undefined) delete details.cause;
+    waiting?.reject(new RushlightError(/** @type {any} */ (code), message, details));
+  }
+
+  /** Runs a function of `ops` here, where the user wrote it. @param {{ op: string, call: number, args: unknown[] }} m */
+  async #compute({ op, call, args }) {
+    try {
+      const value = await this.ops.get(op)?.run(...args);
+      // What it wrote into its arguments goes back as well.
+      if (this.alive) this.#worker.postMessage({ reply: call, value, args });
+    } catch (e) {
+      this.#thrown.set(call, e);
+      if (this.alive) this.#worker.postMessage({ reply: call, thrown: e instanceof Error ? e.message : String(e) });
+    }
+  }
+
+  /** @param {RushlightError} e */
+  #fail(e) {
+    this.alive = false;
+    for (const { reject } of this.#waiting.values()) reject(e);
+    this.#worker.terminate();
+  }
+
+  destroy() { if (this.alive) this.#fail(new RushlightError('disposed', 'the model was disposed during a call')); }
+}
+
+/** An address that means the same in the worker. @param {string | URL} url */
+const absolute = (url) => (builtin('node:fs') && asPath(url) !== undefined ? String(url) : new URL(url, /** @type {any} */ (globalThis).document?.baseURI ?? globalThis.location?.href).href);
+
+/** What can be sent in place of a source. @param {any} source @returns {Promise<unknown>} */
+async function portable(source) {
+  if (typeof source === 'string' || source instanceof URL) return absolute(source);
+  if (source instanceof Response) {
+    checkResponse(source, source.url || 'the response', 'a .rush file');
+    return source.blob();
+  }
+  return source instanceof ReadableStream ? new Response(source).blob() : source;
+}
+
+/** @param {any} wasm @returns {Promise<any>} */
+async function portableWasm(wasm) {
+  if (wasm && Object.getPrototypeOf(wasm) === Object.prototype) {
+    return Object.fromEntries(await Promise.all(Object.entries(wasm).map(async ([name, w]) => [name, await portableWasm(w)])));
+  }
+  return wasm instanceof Response ? wasm.arrayBuffer() : typeof wasm === 'string' || wasm instanceof URL ? absolute(wasm) : wasm;
+}
+
+/**
+ * Loads a model into a worker of its own.
+ * @param {Source} source @param {LoadOptions} options
+ * @returns {Promise<import('./host.js').Host>}
+ */
+export async function loadRemote(source, options) {
+  const { signal, backend, request } = options;
+  checkOptions('load', request ?? {}, Object.keys(request ?? {}));
+  const remote = new Remote(options);
+  try {
+    const plain = {
+      backend, wasm: await portableWasm(options.wasm),
+      request: request && { ...request, signal: undefined, ...(request.headers && { headers: [...new Headers(request.headers)] }) },
+    };
+    const ops = [...remote.ops].map(([name, { schema }]) => [name, schema]);
+    remote.loaded = await remote.call('load', [await portable(source), plain, ops, options.onProgress !== undefined, ...(signal ? [signal] : [])]);
+    return /** @type {any} */ (remote);
+  } catch (e) {
+    remote.destroy();
+    throw e;
+  }
+}

@@ -1,0 +1,71 @@
+// The worker that holds a model: remote.js starts it and talks to it.
+
+import { loadHost } from './load.js';
+import { builtin } from './platform.js';
+import { pack } from './remote.js';
+
+/** @type {any} */
+const port = builtin('node:worker_threads')?.parentPort ?? globalThis;
+/** @type {any} */ let host;
+/** @type {Map<number, AbortController>} */
+const stops = new Map();
+/** @type {Map<number, (reply: any) => void>} */
+const calls = new Map();
+let last = 0;
+
+/** The buffers of the arrays in a value, which is not needed here any more. @param {any} v @param {Set<ArrayBuffer>} [found] */
+function buffers(v, found = new Set()) {
+  if (ArrayBuffer.isView(v)) found.add(/** @type {ArrayBuffer} */ (v.buffer));
+  else if (v instanceof Map) for (const item of v.values()) buffers(item, found);
+  else if (v && typeof v === 'object') for (const item of Object.values(v)) buffers(item, found);
+  return found;
+}
+
+/** @param {any} message @param {unknown} given what it gives away */
+const send = (message, given) => port.postMessage(message, [...buffers(given)]);
+
+/** A function that lets the other side compute an operator. @param {string} op */
+const ask = (op) => (/** @type {any[]} */ ...args) => new Promise((resolve, reject) => {
+  const call = ++last;
+  calls.set(call, (reply) => {
+    calls.delete(call);
+    if (reply.thrown !== undefined) return reject(Object.assign(new Error(reply.thrown), { thrown: call }));
+    // The engine looks at its own arguments for what was written into them.
+    args.forEach((arg, i) => { if (arg?.data) arg.data = reply.args[i].data; });
+    resolve(reply.value);
+  });
+  send({ op, call, args }, args);
+});
+
+/** @param {any} source @param {any} options @param {[string, string][]} ops @param {boolean} progress @param {AbortSignal} [signal] @returns {Promise<import('./remote.js').Loaded>} */
+async function load(source, options, ops, progress, signal) {
+  host = await loadHost(source, {
+    ...options, signal,
+    ops: Object.fromEntries(ops.map(([name, schema]) => [name, { schema, run: ask(name) }])),
+    onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
+  });
+  return { name: host.name, backend: host.backend, description: host.description, text: host.describeText(), graph: host.graphText() };
+}
+
+/** @param {any} m */
+async function take(m) {
+  if (m.abort) return stops.get(m.abort)?.abort();
+  if (m.reply) return calls.get(m.reply)?.(m);
+  const { id, call, args, stoppable } = m;
+  const stop = new AbortController();
+  if (stoppable) {
+    stops.set(id, stop);
+    args.push(stop.signal);
+  }
+  try {
+    const value = await (call === 'load' ? load(.../** @type {Parameters<typeof load>} */ (args)) : host[call](...args));
+    send({ id, value }, call === 'load' ? null : value);
+  } catch (e) {
+    port.postMessage({ id, error: pack(e) });
+  } finally {
+    stops.delete(id);
+  }
+}
+
+if (port.on) port.on('message', take);
+else port.onmessage = (/** @type {MessageEvent} */ e) => take(e.data);
