@@ -19,6 +19,7 @@ import json
 import linecache
 import os
 import re
+import select
 import sys
 import time
 import types
@@ -30,6 +31,7 @@ import torch
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 OUT = Path(os.environ.get("RUSH_CONFORMANCE", TOP / "build" / "conformance"))
+JOBS = int(os.environ.get("RUSH_JOBS", 2))
 MANIFEST = OUT / "manifest.json"
 sys.path.insert(0, str(HERE))
 import conformance  # noqa: E402
@@ -236,6 +238,65 @@ def write_manifest(made):
         part.replace(MANIFEST)
 
 
+def work(todo, owner, check_only, pipe):
+    """In a process of its own: says what it begins and what came of it, a line of JSON each."""
+    def say(*what):
+        os.write(pipe, (json.dumps(what) + "\n").encode())
+    for r, key in todo:
+        say("begin", r.name)
+        try:
+            say("made", r.name, make(r, owner[r.name], check_only, key))
+        except Exception as error:
+            lines = [s for s in str(error).splitlines() if s.strip()] or [type(error).__name__]
+            say("failed", r.name, " | ".join(lines[:6])[:600])
+
+
+def make_all(todo, owner, check_only):
+    """{name: entry, or None where it failed}. Two processes at a time; one that crashes loses one row."""
+    made, queues, running = {}, [todo[k::JOBS] for k in range(JOBS)], {}
+
+    def failed(name, why):
+        made[name] = None
+        print(f"FAILED {name} ({owner[name]}): {why}", flush=True)
+
+    def begin(queue):
+        out, into = os.pipe()
+        sys.stdout.flush()
+        if os.fork() == 0:
+            os.close(out)
+            try:
+                work(queue, owner, check_only, into)
+            finally:
+                os._exit(0)
+        os.close(into)
+        running[out] = [queue, b"", None]
+
+    for queue in queues:
+        if queue:
+            begin(queue)
+    while running:
+        for out in select.select(list(running), [], [])[0]:
+            state, bytes_ = running[out], os.read(out, 1 << 16)
+            *lines, state[1] = (state[1] + bytes_).split(b"\n")
+            for what, name, *rest in map(json.loads, lines):
+                state[2] = name if what == "begin" else None
+                if what == "made":
+                    made[name] = rest[0]
+                elif what == "failed":
+                    failed(name, rest[0])
+            if bytes_:
+                continue
+            os.close(out)
+            queue, _, name = running.pop(out)
+            os.wait()
+            if name is not None:
+                failed(name, "the process that made it crashed")
+                rest = queue[[r.name for r, _ in queue].index(name) + 1:]
+                if rest:
+                    begin(rest)
+    return made
+
+
 def chosen(patterns):
     return [r for r in conformance.ROWS.values() if not patterns or any(p in r.name for p in patterns)]
 
@@ -270,22 +331,17 @@ def main():
     OUT.mkdir(parents=True, exist_ok=True)
     old = {} if options.check else read_manifest()
     common = "" if options.check else exporter_key() + code_key() + torch.__version__
-    made, failed, start = {}, [], time.time()
+    start, todo = time.time(), []
     for r in rows:
         key = hashlib.sha256((r.text() + common).encode()).hexdigest()[:16]
-        if old.get(r.name, {}).get("key") == key and (OUT / f"{r.name}.rush").exists():
-            continue
-        made[r.name] = None
-        try:
-            made[r.name] = make(r, owner[r.name], options.check, key)
-        except Exception as error:
-            lines = [s for s in str(error).splitlines() if s.strip()] or [type(error).__name__]
-            failed.append(r.name)
-            print(f"FAILED {r.name} ({owner[r.name]}): {' | '.join(lines[:6])[:600]}", flush=True)
+        if old.get(r.name, {}).get("key") != key or not (OUT / f"{r.name}.rush").exists():
+            todo.append((r, key))
+    made = make_all(todo, owner, options.check)
+    failed = [name for name, entry in made.items() if entry is None]
     if not options.check:
         write_manifest(made)
     verb = "agree with themselves in PyTorch" if options.check else f"are in {MANIFEST.name}, {len(made)} made now"
-    print(f"{len(rows) - len(failed)} of {len(rows)} rows {verb}, {len(failed)} failed, {time.time() - start:.1f} s")
+    print(f"{len(rows) - len(failed)} of {len(rows)} rows {verb}, {len(failed)} failed, {time.time() - start:.1f} s", flush=True)
     return 1 if failed else 0
 
 
