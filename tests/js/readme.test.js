@@ -9,7 +9,7 @@ import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { supports } from '../../js/src/runtime.js';
-import { flipFile } from './build-rush.mjs';
+import { RushFile, flipFile } from './build-rush.mjs';
 
 const js = fileURLToPath(new URL('../../js', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'rush-readme-'));
@@ -17,6 +17,8 @@ after(() => rmSync(dir, { recursive: true }));
 mkdirSync(join(dir, 'node_modules'));
 symlinkSync(js, join(dir, 'node_modules/rushlight'));
 writeFileSync(join(dir, 'flip.rush'), flipFile().bytes());
+writeFileSync(join(dir, 'scale.rush'), new RushFile().method('forward', { inputs: [{ name: 'x' }] }, (m, x) =>
+  m.op('my_ops::scale', [x], 'Tensor', 'my_ops::scale(Tensor x, float by=2.0) -> Tensor')).bytes());
 
 const examples = readFileSync(join(js, 'README.md'), 'utf8').match(/(?<=```js\n)[^]*?(?=```)/g) ?? [];
 examples.forEach((code, i) => {
