@@ -1,5 +1,6 @@
 """pip install --no-build-isolation ./exporter/python, with this checkout around it and XNNPACK as
-rushlight/_build.py finds it: compiles the module _C and librushlight_torch, and puts them in the package."""
+rushlight/_build.py finds it: puts the module _C and librushlight_torch in the package, compiled here or taken
+from CMake's build folder RUSH_NATIVE."""
 
 import importlib.util
 import os
@@ -32,8 +33,8 @@ class Build(build_ext):
         build = build_module()
         into = HERE / "rushlight" if self.inplace else pathlib.Path(self.build_lib) / "rushlight"
         os.makedirs(into, exist_ok=True)
-        shutil.copy(build.build_extension(), into / f"_C{sysconfig.get_config_var('EXT_SUFFIX')}")
-        shutil.copy(build.build_class(), into / build.CLASS_LIBRARY)
+        shutil.copy(build.extension_path(), into / f"_C{sysconfig.get_config_var('EXT_SUFFIX')}")
+        shutil.copy(build.class_library(), into / build.CLASS_LIBRARY)
 
 
 class Compiled(Distribution):

@@ -28,7 +28,7 @@
 #include <mutex>
 #include <thread>
 
-#include "values.h"
+#include "torch_values.h"
 
 namespace rush {
 

@@ -57,6 +57,11 @@ def test_branches_stay():
         assert_close(torch.jit.script(lowered)(x), gate(x))
 
 
+def test_a_branch_that_tracing_bakes_in_is_warned_of():
+    with pytest.warns(UserWarning, match=r"lowered_models.py:\d+: .*Python boolean"):
+        rushlight.lower(models.Gate().eval(), (torch.rand(2, 4),))
+
+
 def test_one_submodule_of_a_larger_model():
     model, x = models.Encoder().eval(), torch.rand(3, 4)
     want = model(x)

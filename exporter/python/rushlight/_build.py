@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 CLASS_LIBRARY = "librushlight_torch.so"
 _HERE = pathlib.Path(__file__).resolve().parent
@@ -24,7 +25,10 @@ _HERE = pathlib.Path(__file__).resolve().parent
 
 def _folders():
     package = sys.modules.get(__package__)
-    return [pathlib.Path(p) for p in getattr(package, "__path__", [_HERE])]
+    folders = [pathlib.Path(p) for p in getattr(package, "__path__", [_HERE])]
+    if os.environ.get("RUSH_NATIVE"):  # CMake's build folder, set by ./dev
+        folders.append(pathlib.Path(os.environ["RUSH_NATIVE"]) / "python" / "rushlight")
+    return folders
 
 
 def class_library():
@@ -113,6 +117,7 @@ def build_runtime():
     sources = _files("wasm/src", "*.c")
     xnnpack = _xnnpack()
     cc = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or "clang"
+    launcher = [shutil.which("ccache")] if shutil.which("ccache") else []
     flags = ["-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-DNDEBUG",
              f"-I{top() / 'wasm/include'}", f"-I{top() / 'wasm/src'}"]
     kernels = [*flags, "-O3", *_definitions(), f"-I{xnnpack / 'include'}"]
@@ -122,22 +127,20 @@ def build_runtime():
         return archive, xnnpack
 
     def compile_one(source):
-        # File names are unique in the tree.
-        target = out / f"{source.stem}.o"
-        command = [cc, *(kernels if source.parent.name == "kernels" else flags), "-c", str(source), "-o", str(target)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        target = os.path.join(objects, f"{source.parent.name}-{source.stem}.o")
+        command = [*launcher, cc, *(kernels if source.parent.name == "kernels" else flags)]
+        done = subprocess.run([*command, "-c", str(source), "-o", target], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{source} does not compile:\n{done.stderr}")
-        return str(target)
+        return target
 
     workers = int(os.environ.get("MAX_JOBS") or os.cpu_count() or 1)
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        objects = list(pool.map(compile_one, sources))
-    part = out / f"librushlight.{os.getpid()}.a"
-    subprocess.run(["ar", "rcs", str(part), *objects], check=True)
-    part.rename(archive)
-    for o in objects:
-        os.unlink(o)
+    with tempfile.TemporaryDirectory(dir=out) as objects:
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            made = list(pool.map(compile_one, sources))
+        part = os.path.join(objects, archive.name)
+        subprocess.run(["ar", "rcs", part, *made], check=True)
+        os.rename(part, archive)
     return archive, xnnpack
 
 
@@ -172,4 +175,4 @@ def build_extension():
     folder = top() / "exporter/src"
     sources = [f for f in _files(folder, "*.cpp") if f.name != "main.cpp"]
     values = top() / "exporter/torch"
-    return _load("_C", [*sources, values / "values.cpp"], [folder, values], True)
+    return _load("_C", [*sources, values / "torch_values.cpp"], [folder, values], True)

@@ -6,6 +6,7 @@ import os
 import re
 import tempfile
 import typing
+import warnings
 
 import torch
 
@@ -38,6 +39,8 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
     that the program has written. Inputs and results have the model's structure. A result that is a named
     tuple comes as one of the same name and fields; deeper inside named tuples are plain ones.
 
+    What export's report warns of, such as a branch that tracing baked in, comes as Python warnings.
+
     For inference: an input that requires gradients is refused while gradients are on. Everything runs on
     the CPU. In-place writes reach the caller's tensors, as in PyTorch; changed lists and dicts do not.
     """
@@ -47,11 +50,13 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
     handle, path = tempfile.mkstemp(suffix=".rush")
     os.close(handle)
     try:
-        export(model, example_inputs, path, methods=methods, **options)
+        report = export(model, example_inputs, path, methods=methods, **{"test_vectors": False, **options})
         interpreter = torch.classes.rushlight.Interpreter(path)
     finally:
         if os.path.exists(path):
             os.unlink(path)
+    for text in report.warnings:
+        warnings.warn(text, stacklevel=2)
     return wrap(interpreter, _defaults(model))
 
 
@@ -98,8 +103,7 @@ def _defaults(model):
     if isinstance(model, torch.jit.ScriptFunction):
         functions["forward"] = model
     elif isinstance(model, torch.jit.ScriptModule):
-        functions = {name: getattr(model, name) for name in model._method_names()} if hasattr(
-            model, "_method_names") else {n: getattr(model, n) for n in model._c._method_names()}
+        functions = {name: getattr(model, name) for name in model._c._method_names()}
     out = {}
     for name, function in functions.items():
         out[name] = {a.name: a.default_value for a in function.schema.arguments

@@ -1,4 +1,4 @@
-#include "values.h"
+#include "torch_values.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>

@@ -1,0 +1,73 @@
+"""The Python package where CMake built nothing: imported, compiled on first use, installed by pip."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+import rushlight
+import torch
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = TOP / "exporter" / "python"
+
+
+def python(code, path, cwd, **env):
+    """Runs code with the package from `path` alone; the settings of ./dev that name a build are gone."""
+    settings = {k: v for k, v in os.environ.items() if k not in ("RUSH_NATIVE", "PYTHONPATH")}
+    settings.update(PYTHONPATH=str(path), **env)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=settings)
+
+
+def test_import_compiles_nothing(tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    done = python("import rushlight; print(rushlight.lower.__name__, rushlight.export.__name__)\nrushlight.load_library()",
+                  PACKAGE, tmp_path, RUSH_CACHE=str(cache), RUSH_XNNPACK_DIR="", RUSH_XNNPACK_SOURCE="")
+    assert done.stdout == "lower export\n"
+    assert "XNNPACK is not found: run ./dev setup, or set RUSH_XNNPACK_DIR" in done.stderr
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.skipif("RUSH_CACHE" not in os.environ, reason="the compiled XNNPACK is in the cache of ./dev")
+def test_the_class_is_compiled_on_first_use(tmp_path):
+    x = torch.rand(2, 4)
+    module = torch.nn.Linear(4, 3).eval()
+    rushlight.export(module, (x,), str(tmp_path / "m.rush"))
+    torch.save((x, module(x)), str(tmp_path / "x.pt"))
+    code = """
+import torch, rushlight
+path = rushlight.load_library()
+x, want = torch.load("x.pt")
+torch.testing.assert_close(torch.classes.rushlight.Interpreter("m.rush").forward([x])[0], want)
+print(path)
+"""
+    # What changed is compiled again for each change of the runtime: let ccache remember the rest.
+    ccache = {"CXX": "ccache c++", "TORCH_DONT_CHECK_COMPILER_ABI": "1"} if shutil.which("ccache") else {}
+    done = python(code, PACKAGE, tmp_path, **ccache)
+    assert done.returncode == 0, done.stderr
+    path = done.stdout.split()[-1]
+    assert path.startswith(os.environ["RUSH_CACHE"])
+    names = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True).stdout
+    assert " rush_" not in names and " xnn_" not in names
+    again = python(code, PACKAGE, tmp_path)
+    assert again.stdout.split()[-1] == path and "compiling" not in again.stderr
+
+
+def test_pip_installs_it(tmp_path):
+    """With RUSH_NATIVE, which ./dev sets, pip takes what is compiled there; else it would take minutes here."""
+    if "RUSH_NATIVE" not in os.environ:
+        pytest.skip("RUSH_NATIVE names no build")
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
+                    "--target", str(tmp_path / "site"), str(PACKAGE)], check=True, cwd=tmp_path)
+    done = python("""
+import torch, rushlight
+x, module = torch.rand(2, 4), torch.nn.Linear(4, 3).eval()
+with torch.no_grad():
+    torch.testing.assert_close(torch.jit.script(rushlight.lower(module, (x,)))(x), module(x))
+print(rushlight.load_library(), rushlight.__version__)
+""", tmp_path / "site", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(tmp_path / "site" / "rushlight"))
