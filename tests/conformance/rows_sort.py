@@ -68,3 +68,7 @@ row("searchsorted_dtypes", "(torch.searchsorted(s, i), torch.searchsorted(i, s),
 row("bucketize", "(torch.bucketize(x, s), torch.bucketize(x, s, right=True), torch.bucketize(1.5, s), torch.bucketize(x, s, out_int32=True).dtype, torch.bucketize(i, s))", s=SORTED, x=f32(3, 4), i=i64(3))
 row("bucketize_2d", "torch.bucketize(x, s)", x=f32(3), s=f32(2, 2), raises="boundaries tensor must be 1 dimension, but got dim(2)")
 row("searchsorted_sides", "torch.searchsorted(s, x, right=True, side='left')", s=SORTED, x=f32(3), raises="side and right can't be set to opposites")
+row("mode", "(torch.mode(x), torch.mode(x.view(5, 8), 0), torch.mode(x.view(8, 5), 1, True), torch.mode(b))", x=TIES, b=b8(9))
+row("mode_floats", "(torch.mode(x), torch.mode(x, 0), torch.mode(z))", x=tensor([[1.5, -0.0, 1.5], [0.0, 2.5, 0.0]]), z=f32())
+row("isin", "(torch.isin(x, y), torch.isin(x, y, invert=True), torch.isin(x, 3), torch.isin(3, x), torch.isin(x, y[:0]), torch.isin(x.view(5, 8).t(), y))", x=TIES, y=tensor([1, 4, 9], "i64"))
+row("isin_floats", "(torch.isin(x, x), torch.isin(x, i), torch.isin(i, x))", x=ODD, i=tensor([3, 0, 7], "i64"))

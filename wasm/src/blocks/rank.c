@@ -2,9 +2,7 @@
 
 /* ---- Keys ---------------------------------------------------------------------------------------- */
 
-static int64_t key_of(rush_dtype dtype, const char *at) {
-  if (!rush_is_float(dtype)) return rush_load_int(dtype, at);
-  double v = rush_load_double(dtype, at);
+static int64_t key_of_double(double v) {
   if (v != v) return INT64_MAX;
   if (v == 0) return 0;
   int64_t bits;
@@ -12,10 +10,27 @@ static int64_t key_of(rush_dtype dtype, const char *at) {
   return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
+#define RANK(T, KEY)                                                                \
+  for (int64_t i = 0; i < n; i++, at += step) {                                     \
+    T v;                                                                            \
+    memcpy(&v, at, sizeof v);                                                       \
+    out[i] = (rush_ranked){(KEY) ^ flip, i};                                        \
+  }                                                                                 \
+  return
+
 void rush_rank(rush_dtype dtype, const char *at, int64_t step, int64_t n, bool descending, rush_ranked *out) {
-  for (int64_t i = 0; i < n; i++, at += step) {
-    int64_t key = key_of(dtype, at);
-    out[i] = (rush_ranked){descending ? ~key : key, i};
+  int64_t flip = descending ? -1 : 0;
+  switch (dtype) {
+    case RUSH_FLOAT32: RANK(float, key_of_double((double)v));
+    case RUSH_FLOAT64: RANK(double, key_of_double(v));
+    case RUSH_INT64: RANK(int64_t, v);
+    case RUSH_INT32: RANK(int32_t, (int64_t)v);
+    case RUSH_BOOL: RANK(uint8_t, (int64_t)(v != 0));
+    default:
+      for (int64_t i = 0; i < n; i++, at += step) {
+        int64_t key = rush_is_float(dtype) ? key_of_double(rush_load_double(dtype, at)) : rush_load_int(dtype, at);
+        out[i] = (rush_ranked){key ^ flip, i};
+      }
   }
 }
 

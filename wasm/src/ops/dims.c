@@ -1,5 +1,6 @@
 /* Views with other dimensions or other order of dimensions, and the in-place forms that change a
  * tensor's own shape (transpose_, squeeze_, ...). */
+#include "blocks/part.h"
 #include "ops/define.h"
 
 typedef struct shape {
@@ -281,23 +282,9 @@ RUSH_OP(as_strided_self) {
 }
 
 RUSH_OP(diagonal) {
-  const rush_tensor *t = arg_tensor(c, 0);
-  int64_t by = arg_int(c, 1);
-  int a, b;
-  RUSH_TRY(arg_dim(c, 2, t->rank, &a));
-  RUSH_TRY(arg_dim(c, 3, t->rank, &b));
-  RUSH_NEED(a != b, "diagonal dimensions cannot be identical %lld, %lld", (long long)arg_int(c, 2),
-            (long long)arg_int(c, 3));
-  int64_t rows = t->sizes[a], columns = t->sizes[b];
-  int64_t n = by >= 0 ? (columns < by ? 0 : columns - by) : (rows < -by || by == INT64_MIN ? 0 : rows + by);
-  if (by >= 0 && n > rows) n = rows;
-  if (by < 0 && n > columns) n = columns;
-  shape s = {.offset = t->offset};
-  if (n > 0) s.offset += by >= 0 ? by * t->strides[b] : -by * t->strides[a];
-  for (int d = 0; d < t->rank; d++)
-    if (d != a && d != b) insert_dim(&s, s.rank, t->sizes[d], t->strides[d]);
-  insert_dim(&s, s.rank, n, t->strides[a] + t->strides[b]);
-  return ret_shape(c, &s);
+  rush_tensor part;
+  RUSH_TRY(rush_part_diagonal(c, 1, arg_tensor(c, 0), &part));
+  return rush_result_view(c, 0, &part, part.rank, part.sizes, part.strides, part.offset);
 }
 
 RUSH_OP(unfold) {

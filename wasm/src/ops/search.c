@@ -1,5 +1,6 @@
-/* searchsorted and bucketize: binary search of each value in a sorted line. */
+/* searchsorted, bucketize and isin: binary search of each value in a sorted line. */
 #include "blocks/layout.h"
+#include "blocks/rank.h"
 #include "blocks/scatter.h"
 #include "ops/define.h"
 
@@ -131,4 +132,55 @@ RUSH_OP(bucketize) {
   else scalar = scalar_value(c, 0, &storage, bytes);
   RUSH_NEED(boundaries->rank == 1, "boundaries tensor must be 1 dimension, but got dim(%d)", boundaries->rank);
   return searched(c, boundaries, values, NULL, arg_result_type(c, 3), arg_bool(c, 3), arg_bool(c, 2));
+}
+
+/* ---- isin ------------------------------------------------------------------------------------------ */
+
+static bool is_among(const rush_ranked *items, int64_t n, int64_t key) {
+  int64_t from = 0, to = n;
+  while (from < to) {
+    int64_t mid = from + (to - from) / 2;
+    if (items[mid].key < key) from = mid + 1;
+    else to = mid;
+  }
+  return from < n && items[from].key == key;
+}
+
+static rush_status mark_members(rush_call *c, const rush_tensor *values, const rush_tensor *members, bool invert,
+                                rush_tensor *out) {
+  rush_ranked *items, one;
+  size_t bytes, item = rush_itemsize(values);
+  rush_dtype dtype = (rush_dtype)values->dtype;
+  int64_t n = members->numel;
+  RUSH_TRY(rush_scratch_items(c, n, 2 * sizeof *items, (void **)&items, &bytes));
+  rush_rank(dtype, rush_data(members), (int64_t)item, n, false, items);
+  rush_sort_stable(items, items + n, n);
+  bool floats = rush_is_float(dtype);
+  for (int64_t i = 0; i < values->numel; i++) {
+    rush_rank(dtype, (const char *)rush_data(values) + (size_t)i * item, 0, 1, false, &one);
+    bool found = !(floats && one.key == INT64_MAX) && is_among(items, n, one.key); /* NaN equals nothing */
+    ((uint8_t *)rush_data(out))[i] = found != invert;
+  }
+  rush_heap_free(c->heap, items, bytes);
+  return RUSH_OK;
+}
+
+/* elements, test_elements (each a Tensor or a Scalar), assume_unique, invert */
+RUSH_OP(isin) {
+  rush_storage storages[2];
+  char bytes[2][16];
+  rush_tensor scalars[2], *given[2], *dense[2] = {NULL, NULL}, *out;
+  for (uint32_t k = 0; k < 2; k++) {
+    given[k] = &scalars[k];
+    if (c->args[k].kind == RUSH_KIND_TENSOR) given[k] = arg_tensor(c, k);
+    else scalars[k] = scalar_value(c, k, &storages[k], bytes[k]);
+  }
+  rush_dtype dtype = arg_result_type(c, 3);
+  RUSH_TRY(rush_result(c, 0, RUSH_BOOL, given[0]->rank, given[0]->sizes, &out));
+  rush_status st = RUSH_OK;
+  for (int k = 0; k < 2 && st == RUSH_OK; k++) st = dense_in(c, given[k], dtype, &dense[k]);
+  if (st == RUSH_OK) st = mark_members(c, dense[0], dense[1], arg_bool(c, 3), out);
+  rush_tensor_drop(c->heap, dense[0]);
+  rush_tensor_drop(c->heap, dense[1]);
+  return st;
 }

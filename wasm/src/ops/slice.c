@@ -1,9 +1,10 @@
 /* Views of a part along one dimension: select, slice, narrow, and the operators that cut a tensor
  * into a list of parts. */
+#include "blocks/part.h"
 #include "ops/define.h"
 
 /* `length` elements of dimension `dim` from `start`, every `step`-th. */
-static rush_status part(rush_call *c, const rush_tensor *t, int dim, int64_t start, int64_t length, int64_t step,
+static rush_status part_of(rush_call *c, const rush_tensor *t, int dim, int64_t start, int64_t length, int64_t step,
                         rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], stride;
   memcpy(sizes, t->sizes, (size_t)t->rank * sizeof *sizes);
@@ -15,39 +16,25 @@ static rush_status part(rush_call *c, const rush_tensor *t, int dim, int64_t sta
 
 static rush_status ret_part(rush_call *c, int dim, int64_t start, int64_t length, int64_t step) {
   rush_tensor *out;
-  RUSH_TRY(part(c, arg_tensor(c, 0), dim, start, length, step, &out));
+  RUSH_TRY(part_of(c, arg_tensor(c, 0), dim, start, length, step, &out));
   ret_tensor(c, 0, out);
   return RUSH_OK;
 }
 
+static rush_status ret_view_of(rush_call *c, const rush_tensor *part) {
+  return rush_result_view(c, 0, part, part->rank, part->sizes, part->strides, part->offset);
+}
+
 RUSH_OP(select) {
-  const rush_tensor *t = arg_tensor(c, 0);
-  int64_t index = arg_int(c, 2), sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
-  int dim;
-  RUSH_NEED(t->rank > 0, "select() cannot be applied to a 0-dim tensor.");
-  RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
-  int64_t size = t->sizes[dim];
-  RUSH_NEED(index >= -size && index < size, "select(): index %lld out of range for tensor of size %s at dimension %d",
-            (long long)index, rush_shape_text(t->rank, t->sizes, (char[RUSH_SHAPE_TEXT]){0}), dim);
-  for (int d = 0, k = 0; d < t->rank; d++)
-    if (d != dim) sizes[k] = t->sizes[d], strides[k++] = t->strides[d];
-  return rush_result_view(c, 0, t, t->rank - 1, sizes, strides,
-                          t->offset + (index < 0 ? index + size : index) * t->strides[dim]);
+  rush_tensor part;
+  RUSH_TRY(rush_part_select(c, 1, arg_tensor(c, 0), &part));
+  return ret_view_of(c, &part);
 }
 
 RUSH_OP(slice) {
-  const rush_tensor *t = arg_tensor(c, 0);
-  int dim;
-  RUSH_NEED(t->rank > 0, "slice() cannot be applied to a 0-dim tensor.");
-  RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
-  int64_t size = t->sizes[dim], step = arg_int(c, 4);
-  int64_t start = arg_is_none(c, 2) ? 0 : arg_int(c, 2), end = arg_is_none(c, 3) ? INT64_MAX : arg_int(c, 3);
-  RUSH_NEED(step > 0, "slice step must be positive");
-  if (start < 0) start += size;
-  if (end < 0) end += size;
-  start = start < 0 ? 0 : start > size ? size : start;
-  end = end < start ? start : end > size ? size : end;
-  return ret_part(c, dim, start, end > start ? (end - start - 1) / step + 1 : 0, step);
+  rush_tensor part;
+  RUSH_TRY(rush_part_slice(c, 1, arg_tensor(c, 0), &part));
+  return ret_view_of(c, &part);
 }
 
 static rush_status narrowed(rush_call *c, int64_t start) {
@@ -91,7 +78,7 @@ static rush_status push_part(rush_call *c, rush_tensor *t) {
 
 static rush_status add_part(rush_call *c, int dim, int64_t start, int64_t length) {
   rush_tensor *t;
-  RUSH_TRY(part(c, arg_tensor(c, 0), dim, start, length, 1, &t));
+  RUSH_TRY(part_of(c, arg_tensor(c, 0), dim, start, length, 1, &t));
   return push_part(c, t);
 }
 

@@ -1,4 +1,4 @@
-/* sort, argsort, topk, kthvalue and median: order along one dimension. */
+/* sort, argsort, topk, kthvalue, median and mode: order along one dimension. */
 #include "blocks/layout.h"
 #include "blocks/rank.h"
 #include "ops/define.h"
@@ -123,7 +123,23 @@ RUSH_OP(topk) {
   return RUSH_OK;
 }
 
-typedef enum pick { KTH, MEDIAN, NANMEDIAN } pick;
+typedef enum pick { KTH, MEDIAN, NANMEDIAN, MODE } pick;
+
+/* The least of the most frequent elements; the last one of it that std::sort leaves. */
+static int64_t most_frequent(rush_ranked *items, int64_t n) {
+  int64_t most = 0, run = 0, found = 0;
+  rush_sort(items, n);
+  for (int64_t i = 0; i < n; i++) {
+    run++;
+    if (i + 1 < n && items[i].key == items[i + 1].key) continue;
+    if (run > most) {
+      most = run;
+      found = items[i].index;
+    }
+    run = 0;
+  }
+  return found;
+}
 
 /* The place of the wanted element in a line. `nth` counts from 0 (of kthvalue only). */
 static int64_t pick_one(pick how, bool floats, rush_ranked *items, int64_t n, int64_t nth) {
@@ -131,6 +147,7 @@ static int64_t pick_one(pick how, bool floats, rush_ranked *items, int64_t n, in
     rush_quick_select(items, n, nth);
     return items[nth].index;
   }
+  if (how == MODE) return most_frequent(items, n);
   int64_t nans = 0;
   for (int64_t i = 0; i < n && floats; i++) { /* keys of ints are never NaN's */
     if (items[i].key != INT64_MAX) continue;
@@ -151,7 +168,7 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   int64_t n = line_length(t, dim);
   RUSH_NEED(n > 0, "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
   RUSH_NEED(nth >= 0 && nth < n, "kthvalue(): selected number k out of range for dimension %d", dim);
-  RUSH_TRY(check_no_bool(c, name, t));
+  if (how != MODE) RUSH_TRY(check_no_bool(c, name, t));
   RUSH_TRY(two_results(c, t, dim, 1, keep, &values, &indices));
   if (t->numel == 0) return RUSH_OK;
   bool floats = rush_is_float((rush_dtype)t->dtype);
@@ -180,6 +197,7 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
 /* self, k, dim, keepdim */
 RUSH_OP(kthvalue) { return picked(c, KTH, "kthvalue", 2, arg_int(c, 1) - 1, arg_bool(c, 3)); }
 RUSH_OP(median_dim) { return picked(c, MEDIAN, "median", 1, 0, arg_bool(c, 2)); }
+RUSH_OP(mode) { return picked(c, MODE, "mode", 1, 0, arg_bool(c, 2)); }
 RUSH_OP(nanmedian_dim) { return picked(c, NANMEDIAN, "median", 1, 0, arg_bool(c, 2)); }
 
 /* Of all elements; of none NaN. */
