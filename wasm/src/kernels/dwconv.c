@@ -1,6 +1,7 @@
 /* Depthwise convolution: each channel by itself, four channels per vector. Weights are packed as one row of
  * channels per kernel position, behind the row of biases. Four neighbouring output pixels are made together,
  * so that each weight, and where windows overlap each input, is loaded once for all of them. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/conv.h"
@@ -63,10 +64,8 @@ static void one_pixel(const job *j, const window *n, float *y) {
   }
 }
 
-/* TILE output pixels in a row, all windows inside. KW and STRIDE are constants where the function is
- * inlined (dilation is then 1), or 0 for any. */
-RUSH_INLINE void pixels(const job *j, const window *n, float *y, const size_t KW, const size_t STRIDE,
-                        size_t stride) {
+/* TILE output pixels in a row, all windows inside. */
+static void pixels(const job *j, const window *n, float *y, size_t stride) {
   const size_t step = stride * j->channels; /* between windows */
   for (size_t c = 0; c < j->channels; c += 4) {
     f4 sum[TILE];
@@ -75,18 +74,9 @@ RUSH_INLINE void pixels(const job *j, const window *n, float *y, const size_t KW
       for (size_t h = 0; h < n->h; h++) {
         const float *x = n->x + (ptrdiff_t)d * n->x_d + (ptrdiff_t)h * n->x_h + c;
         const float *w = n->w + d * n->w_d + h * n->w_h + c;
-        if (KW != 0) {
-          f4 in[(TILE - 1) * 2 + 5];
-          for (size_t i = 0; i < (TILE - 1) * STRIDE + KW; i++) in[i] = f4_load(x + (ptrdiff_t)i * n->x_w);
-          for (size_t i = 0; i < KW; i++, w += n->w_w) {
-            const f4 weight = f4_load(w);
-            for (size_t p = 0; p < TILE; p++) sum[p] = f4_madd(in[p * STRIDE + i], weight, sum[p]);
-          }
-        } else {
-          for (size_t i = 0; i < n->width; i++, x += n->x_w, w += n->w_w) {
-            const f4 weight = f4_load(w);
-            for (int p = 0; p < TILE; p++) sum[p] = f4_madd(f4_load(x + (size_t)p * step), weight, sum[p]);
-          }
+        for (size_t i = 0; i < n->width; i++, x += n->x_w, w += n->w_w) {
+          const f4 weight = f4_load(w);
+          for (size_t p = 0; p < TILE; p++) sum[p] = f4_madd(f4_load(x + p * step), weight, sum[p]);
         }
       }
     }
@@ -94,20 +84,154 @@ RUSH_INLINE void pixels(const job *j, const window *n, float *y, const size_t KW
   }
 }
 
-static void any(const job *j, const window *n, float *y, size_t stride) { pixels(j, n, y, 0, 0, stride); }
-static void k3s1(const job *j, const window *n, float *y, size_t stride) { pixels(j, n, y, 3, 1, stride); }
-static void k3s2(const job *j, const window *n, float *y, size_t stride) { pixels(j, n, y, 3, 2, stride); }
-static void k5s1(const job *j, const window *n, float *y, size_t stride) { pixels(j, n, y, 5, 1, stride); }
-static void k5s2(const job *j, const window *n, float *y, size_t stride) { pixels(j, n, y, 5, 2, stride); }
+/* ---- 3x3 and 5x5 ------------------------------------------------------------------------------ */
 
-typedef void (*tile_fn)(const job *j, const window *n, float *y, size_t stride);
+/* One row of output pixels, whole. Weights stay in registers while a row of inputs passes by, and each input is
+ * loaded once; columns outside the input are zeros. Everything in capitals is a constant where it is used. */
+typedef struct strip {
+  const float *x[5]; /* the input rows, from column 0; rows outside are zeros that do not move */
+  size_t step[5];    /* from one pixel to the next, or 0 */
+  ptrdiff_t first;   /* column of the first window's first position: 0 or less */
+  ptrdiff_t width;   /* input columns */
+  size_t n;          /* output columns */
+} strip;
 
-static tile_fn choose(const rush_conv *s) {
+/* How many of the windows end inside the row. */
+static size_t inner(const strip *r, size_t kernel, size_t stride) {
+  const ptrdiff_t room = r->width - (ptrdiff_t)kernel - r->first;
+  if (room < 0) return 0;
+  const size_t n = (size_t)room / stride + 1;
+  return n < r->n ? n : r->n;
+}
+
+RUSH_INLINE f4 column(const float *x, size_t step, ptrdiff_t i, ptrdiff_t width) {
+  return i >= 0 && i < width ? f4_load(x + (size_t)i * step) : f4_set(0);
+}
+
+#define COLUMN(sum, g0, g1, g2) f4_madd(t, g2, f4_madd(v, g1, f4_madd(u, g0, sum)))
+
+/* Channels c.. of a 3x3 kernel; `left` of them are written. */
+RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t c, float *y, const size_t STRIDE,
+                           const size_t LEFT) {
+  const size_t row = j->row, step = j->channels;
+  const f4 bias = f4_load(j->bias + c);
+  const f4 g00 = f4_load(w), g01 = f4_load(w + row), g02 = f4_load(w + 2 * row);
+  const f4 g10 = f4_load(w + 3 * row), g11 = f4_load(w + 4 * row), g12 = f4_load(w + 5 * row);
+  const f4 g20 = f4_load(w + 6 * row), g21 = f4_load(w + 7 * row), g22 = f4_load(w + 8 * row);
+  const size_t dp = r->step[0], dq = r->step[1], ds = r->step[2];
+  const float *p = r->x[0] + (dp ? c : 0), *q = r->x[1] + (dq ? c : 0), *s = r->x[2] + (ds ? c : 0);
+#define AT(i)                                                                           \
+  const f4 u = column(p, dp, i, r->width), v = column(q, dq, i, r->width), t = column(s, ds, i, r->width)
+  /* Sums of the output pixel at hand and of the one after it, as far as the columns go that have been read. */
+  f4 now, next = bias;
+  ptrdiff_t at = r->first;
+  {
+    AT(at);
+    at++;
+    now = COLUMN(bias, g00, g10, g20);
+  }
+  if (STRIDE == 1) {
+    AT(at);
+    at++;
+    now = COLUMN(now, g01, g11, g21);
+    next = COLUMN(bias, g00, g10, g20);
+  }
+  const size_t n = inner(r, 3, STRIDE);
+  const float *pp = p + at * (ptrdiff_t)dp, *qq = q + at * (ptrdiff_t)dq, *ss = s + at * (ptrdiff_t)ds;
+  size_t i = 0;
+  for (; i < n; i++, y += step) {
+    if (STRIDE == 2) {
+      const f4 u = f4_load(pp), v = f4_load(qq), t = f4_load(ss);
+      pp += dp, qq += dq, ss += ds;
+      now = COLUMN(now, g01, g11, g21);
+    }
+    const f4 u = f4_load(pp), v = f4_load(qq), t = f4_load(ss);
+    pp += dp, qq += dq, ss += ds;
+    put(y, COLUMN(now, g02, g12, g22), LEFT, j);
+    now = STRIDE == 1 ? COLUMN(next, g01, g11, g21) : COLUMN(bias, g00, g10, g20);
+    if (STRIDE == 1) next = COLUMN(bias, g00, g10, g20);
+  }
+  for (at += (ptrdiff_t)(n * STRIDE); i < r->n; i++, y += step) {
+    if (STRIDE == 2) {
+      AT(at);
+      at++;
+      now = COLUMN(now, g01, g11, g21);
+    }
+    AT(at);
+    at++;
+    put(y, COLUMN(now, g02, g12, g22), LEFT, j);
+    now = STRIDE == 1 ? COLUMN(next, g01, g11, g21) : COLUMN(bias, g00, g10, g20);
+    if (STRIDE == 1) next = COLUMN(bias, g00, g10, g20);
+  }
+#undef AT
+}
+
+/* One kernel row of five weights; between the rows of the kernel the sums are in y. The inputs of a window move
+ * on, so that the sums of different pixels do not wait for each other. */
+RUSH_INLINE void strip_5(const job *j, const strip *r, int k, const float *w, size_t c, float *y, bool first,
+                         bool last, const size_t STRIDE, const size_t LEFT) {
+  const size_t row = j->row, step = j->channels;
+  const f4 bias = f4_load(j->bias + c);
+  const f4 g0 = f4_load(w), g1 = f4_load(w + row), g2 = f4_load(w + 2 * row), g3 = f4_load(w + 3 * row),
+           g4 = f4_load(w + 4 * row);
+  const float *x = r->x[k] + c;
+  ptrdiff_t at = r->first;
+  f4 p = column(x, step, at, r->width), q = column(x, step, at + 1, r->width), o = column(x, step, at + 2, r->width);
+  f4 s = f4_set(0);
+  if (STRIDE == 1) s = column(x, step, at + 3, r->width);
+#define PIXEL(LOAD_S, LOAD_T)                                                                      \
+  do {                                                                                             \
+    if (STRIDE == 2) s = LOAD_S;                                                                   \
+    const f4 t = LOAD_T;                                                                           \
+    f4 sum = f4_madd(p, g0, first ? bias : LEFT >= 4 ? f4_load(y) : f4_load_part(y, LEFT));        \
+    sum = f4_madd(t, g4, f4_madd(s, g3, f4_madd(o, g2, f4_madd(q, g1, sum))));                     \
+    if (STRIDE == 1) {                                                                             \
+      p = q, q = o, o = s, s = t;                                                                  \
+    } else {                                                                                       \
+      p = o, q = s, o = t;                                                                         \
+    }                                                                                              \
+    if (last) {                                                                                    \
+      put(y, sum, LEFT, j);                                                                        \
+    } else if (LEFT >= 4) {                                                                        \
+      f4_store(y, sum);                                                                            \
+    } else {                                                                                       \
+      f4_store_part(y, sum, LEFT);                                                                 \
+    }                                                                                              \
+  } while (0)
+  const size_t n = inner(r, 5, STRIDE);
+  const float *to = x + (at + 4) * (ptrdiff_t)step;
+  size_t i = 0;
+  for (; i < n; i++, y += step, to += STRIDE * step) PIXEL(f4_load(to - step), f4_load(to));
+  for (at += (ptrdiff_t)(n * STRIDE) + 4; i < r->n; i++, y += step, at += (ptrdiff_t)STRIDE)
+    PIXEL(column(x, step, at - 1, r->width), column(x, step, at, r->width));
+#undef PIXEL
+}
+
+RUSH_INLINE void strip_5x5(const job *j, const strip *r, const float *w, size_t c, float *y, const size_t STRIDE,
+                           const size_t LEFT) {
+  int first = 0, last = 4; /* rows inside are neighbours, and there is one */
+  while (first < 4 && r->step[first] == 0) first++;
+  while (last > first && r->step[last] == 0) last--;
+  for (int k = first; k <= last; k++)
+    strip_5(j, r, k, w + (size_t)k * 5 * j->row, c, y, k == first, k == last, STRIDE, LEFT);
+}
+
+#define ALL_CHANNELS(name, strip_fn, stride)                                                      \
+  static void name(const job *j, const strip *r, const float *w, float *y) {                      \
+    size_t c = 0;                                                                                 \
+    for (; c + 4 <= j->channels; c += 4) strip_fn(j, r, w + c, c, y + c, stride, 4);              \
+    if (c < j->channels) strip_fn(j, r, w + c, c, y + c, stride, j->channels - c);                \
+  }
+ALL_CHANNELS(run_3x3_s1, strip_3x3, 1)
+ALL_CHANNELS(run_3x3_s2, strip_3x3, 2)
+ALL_CHANNELS(run_5x5_s1, strip_5x5, 1)
+ALL_CHANNELS(run_5x5_s2, strip_5x5, 2)
+
+/* The columns that are read without a look must not begin in front of the row. */
+static bool is_strip(const rush_conv *s) {
   const size_t k = s->kernel[2], stride = s->stride[2];
-  if (s->dilation[2] != 1) return any;
-  if (k == 3) return stride == 1 ? k3s1 : stride == 2 ? k3s2 : any;
-  if (k == 5) return stride == 1 ? k5s1 : stride == 2 ? k5s2 : any;
-  return any;
+  return s->kernel[0] == 1 && s->kernel[1] == k && (k == 3 || k == 5) && s->dilation[2] == 1 && stride <= 2 &&
+         s->padding[2] >= 0 && s->padding[2] <= (ptrdiff_t)(k - stride);
 }
 
 /* Of the positions at `first`, first + dilation, ..: the first one inside, and how many are. */
@@ -120,11 +244,39 @@ static void clip(ptrdiff_t first, size_t positions, size_t dilation, size_t in, 
   *n = high > low ? (size_t)(high - low) : 0;
 }
 
+static void one_clipped(const rush_conv *s, const job *j, window *n, const float *x, const float *w, float *y,
+                        size_t o) {
+  const size_t dilation = s->dilation[2];
+  const ptrdiff_t first = (ptrdiff_t)(o * s->stride[2]) - s->padding[2];
+  size_t from;
+  clip(first, s->kernel[2], dilation, s->in[2], &from, &n->width);
+  n->x = x + (first + (ptrdiff_t)(from * dilation)) * (ptrdiff_t)j->channels;
+  n->w = w + from * n->w_w;
+  one_pixel(j, n, y + o * j->channels);
+}
+
+/* Row of output pixels with a window of which some row is inside. */
+static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrdiff_t h0, const float *weights,
+                      float *y) {
+  static const float zeros[4];
+  strip r = {.first = -s->padding[2], .width = (ptrdiff_t)s->in[2], .n = s->out[2]};
+  for (int k = 0; k < (int)s->kernel[1]; k++) {
+    const ptrdiff_t h = h0 + (ptrdiff_t)s->dilation[1] * k;
+    const bool inside = h >= 0 && h < (ptrdiff_t)s->in[1];
+    r.x[k] = inside ? plane + (size_t)h * s->in[2] * j->channels : zeros;
+    r.step[k] = inside ? j->channels : 0;
+  }
+  if (s->kernel[1] == 3) {
+    (s->stride[2] == 1 ? run_3x3_s1 : run_3x3_s2)(j, &r, weights, y);
+  } else {
+    (s->stride[2] == 1 ? run_5x5_s1 : run_5x5_s2)(j, &r, weights, y);
+  }
+}
+
 /* One row of output pixels; n is set but for the width. x is the pixel at column 0 of the first input row. */
-static void run_row(const rush_conv *s, const job *j, window *n, const float *x, const float *w, float *y,
-                    tile_fn tile) {
-  const size_t c = j->channels, stride = s->stride[2], dilation = s->dilation[2], kernel = s->kernel[2];
-  const ptrdiff_t padding = s->padding[2], reach = (ptrdiff_t)((kernel - 1) * dilation);
+static void run_row(const rush_conv *s, const job *j, window *n, const float *x, const float *w, float *y) {
+  const size_t c = j->channels, stride = s->stride[2], kernel = s->kernel[2];
+  const ptrdiff_t padding = s->padding[2], reach = (ptrdiff_t)((kernel - 1) * s->dilation[2]);
   for (size_t o = 0; o < s->out[2];) {
     const ptrdiff_t first = (ptrdiff_t)(o * stride) - padding;
     const ptrdiff_t last = first + (ptrdiff_t)((TILE - 1) * stride) + reach;
@@ -132,15 +284,11 @@ static void run_row(const rush_conv *s, const job *j, window *n, const float *x,
       n->x = x + first * (ptrdiff_t)c;
       n->w = w;
       n->width = kernel;
-      tile(j, n, y + o * c, stride);
+      pixels(j, n, y + o * c, stride);
       o += TILE;
       continue;
     }
-    size_t from;
-    clip(first, kernel, dilation, s->in[2], &from, &n->width);
-    n->x = x + (first + (ptrdiff_t)(from * dilation)) * (ptrdiff_t)c;
-    n->w = w + from * n->w_w;
-    one_pixel(j, n, y + o * c);
+    one_clipped(s, j, n, x, w, y, o);
     o++;
   }
 }
@@ -148,9 +296,10 @@ static void run_row(const rush_conv *s, const job *j, window *n, const float *x,
 void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min, float max) {
   const size_t c = s->groups, row = padded(c);
   const job j = {c, row, packed, f4_set(min), f4_set(max)};
-  const tile_fn tile = choose(s);
   const size_t in_row = s->in[2] * c, in_image = s->in[1] * in_row;
   const float *weights = packed + row;
+  /* With one kernel plane a window has it, or (padding in depth) has nothing. */
+  const bool strips = is_strip(s) && s->padding[0] == 0 && s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
   for (size_t b = 0; b < s->batch; b++, x += s->in[0] * in_image) {
     for (size_t d = 0; d < s->out[0]; d++) {
       const ptrdiff_t d0 = (ptrdiff_t)(d * s->stride[0]) - s->padding[0];
@@ -166,7 +315,12 @@ void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, fl
         clip(h0, s->kernel[1], s->dilation[1], s->in[1], &from_h, &n.h);
         const ptrdiff_t first = (d0 + (ptrdiff_t)(from_d * s->dilation[0])) * (ptrdiff_t)in_image +
                                 (h0 + (ptrdiff_t)(from_h * s->dilation[1])) * (ptrdiff_t)in_row;
-        run_row(s, &j, &n, x + first, weights + from_d * n.w_d + from_h * n.w_h, y, tile);
+        const float *w = weights + from_d * n.w_d + from_h * n.w_h;
+        if (strips && n.h > 0) {
+          run_strip(s, &j, x + (size_t)d0 * in_image, h0, weights, y);
+        } else {
+          run_row(s, &j, &n, x + first, w, y);
+        }
       }
     }
   }
