@@ -147,6 +147,13 @@ static uint64_t labels_of(const operand *o) {
   return set;
 }
 
+/* The labels along which the operand has more (or less) than one element. */
+static uint64_t long_labels_of(const operand *o) {
+  uint64_t set = 0;
+  for (int d = 0; d < o->t.rank; d++) set |= (uint64_t)(o->t.sizes[d] != 1) << o->label[d];
+  return set;
+}
+
 typedef struct group {
   int n, label[2 * RUSH_MAX_RANK];
   int64_t size[2 * RUSH_MAX_RANK], total;
@@ -200,12 +207,13 @@ static rush_matrices matrices(const rush_tensor *t, bool turned) {
 
 /* a becomes the product of a and b with the labels of `keep`. */
 static rush_status contract(rush_call *c, const equation *eq, operand *a, const operand *b, uint64_t keep) {
-  uint64_t in_a = labels_of(a), in_b = labels_of(b);
+  /* As ATen's sumproduct_pair sorts them, which decides how the result lies in memory. */
+  uint64_t all = labels_of(a) | labels_of(b), in_a = long_labels_of(a), in_b = long_labels_of(b);
   group batch, left, right, sum;
   RUSH_TRY(make_group(c, eq, in_a & in_b & keep, a, b, &batch));
   RUSH_TRY(make_group(c, eq, in_a & ~in_b & keep, a, b, &left));
-  RUSH_TRY(make_group(c, eq, in_b & ~in_a & keep, a, b, &right));
-  RUSH_TRY(make_group(c, eq, (in_a | in_b) & ~keep, a, b, &sum));
+  RUSH_TRY(make_group(c, eq, all & ~in_a & keep, a, b, &right));
+  RUSH_TRY(make_group(c, eq, all & ~keep, a, b, &sum));
   RUSH_CHECK(c->ctx, batch.n + left.n + right.n <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
              "einsum: more than %d dimensions between two steps", RUSH_MAX_RANK);
   rush_tensor *ma = NULL, *mb = NULL, *out = NULL;
