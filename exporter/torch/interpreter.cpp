@@ -155,7 +155,7 @@ class Interpreter : public torch::CustomClassHolder {
       bytes_ = state.slice(0, 0, n);
       model_ = std::make_unique<Model>(bytes_);
       const std::string json = describe();
-      for (const std::string &type : texts_at(json, "result")) results_.push_back(parse_type(type));
+      for (const std::string &type : texts_at(json, "result")) results_.push_back(described_type(type));
       if (stateful()) idle_.push_back(std::make_unique<Session>(model()));
       if (n < state.numel()) restore(state.slice(0, n));
     });

@@ -435,7 +435,7 @@ struct TypeParser {
 
 }  // namespace
 
-c10::TypePtr parse_type(const std::string &text) {
+c10::TypePtr described_type(const std::string &text) {
   TypeParser p{text};
   return p.type();
 }

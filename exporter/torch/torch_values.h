@@ -85,6 +85,6 @@ class Values {
 };
 
 // A type as rush_model_describe prints it: "Dict(str, Tensor[])"; Any for what is not understood.
-c10::TypePtr parse_type(const std::string &text);
+c10::TypePtr described_type(const std::string &text);
 
 }  // namespace rush

@@ -2,21 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "ir/const.h"
 #include "rushlight/rushlight.h"
+#include "torch_values.h"
 
 namespace rush {
-
-// What the runtime refused, with its message.
-struct RuntimeError : std::runtime_error {
-  RuntimeError(rush_status s, const std::string &message)
-      : std::runtime_error(message), status(s) {}
-  rush_status status;
-};
 
 class NativeSession {
  public:
