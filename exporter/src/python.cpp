@@ -5,6 +5,7 @@
 #include "front/torchscript.h"
 #include "inspect/weights.h"
 #include "ir/from_c10.h"
+#include "ir/parse.h"
 #include "ir/verify.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
@@ -62,21 +63,76 @@ py::object to_python(const Const &value) {
   return torch::jit::toPyObject(to_ivalue(value));
 }
 
+// The value as the type has it: lists get their items' type, an int given for a float is one.
+Const typed(Const c, const TypeRef &type) {
+  switch (type->kind) {
+    case RUSH_TYPE_OPTIONAL:
+      return c.is_none() ? c : typed(std::move(c), type->items[0]);
+    case RUSH_TYPE_FLOAT:
+      return c.is_int() ? const_float(c.number()) : c;
+    case RUSH_TYPE_LIST:
+      if (!c.is_list() && c.kind != RUSH_CONST_TUPLE) return c;
+      c.kind = RUSH_CONST_LIST;
+      for (Const &item : c.items) item = typed(std::move(item), type->items[0]);
+      break;
+    case RUSH_TYPE_TUPLE:
+      if ((!c.is_list() && c.kind != RUSH_CONST_TUPLE) || c.items.size() != type->items.size())
+        return c;
+      c.kind = RUSH_CONST_TUPLE;
+      for (size_t i = 0; i < c.items.size(); i++)
+        c.items[i] = typed(std::move(c.items[i]), type->items[i]);
+      break;
+    case RUSH_TYPE_DICT:
+      if (c.kind != RUSH_CONST_DICT) return c;
+      for (size_t i = 0; i < c.items.size(); i++)
+        c.items[i] = typed(std::move(c.items[i]), type->items[i % 2]);
+      break;
+    default:
+      return c;
+  }
+  c.type = type;
+  return c;
+}
+
 // ---- Export
 
-using Schemas = std::map<std::string, const c10::FunctionSchema *>;
+Const value_of(py::handle value, const c10::TypePtr &type) {
+  return from_ivalue(torch::jit::toIValue(value, type));
+}
 
+// What is exported: TorchScript, or a program that Python made.
 struct Target {
   std::optional<torch::jit::Module> module;
   std::optional<torch::jit::StrongFunctionPtr> function;
+  const Program *program = nullptr;
 
+  size_t argument_count(const std::string &method) const {
+    return program ? method_of(method).inputs.size()
+                   : schema(method).arguments().size() - first_argument();
+  }
+  Const argument(const std::string &method, size_t i, py::handle value) const {
+    if (program) return typed(from_python(value), method_of(method).inputs.at(i).type);
+    return value_of(value, schema(method).arguments().at(first_argument() + i).type());
+  }
+  Const result(const std::string &method, py::handle value) const {
+    if (program)
+      return typed(from_python(value), method_of(method).graph->top.results.input(0)->type);
+    return value_of(value, schema(method).returns().at(0).type());
+  }
+
+ private:
+  size_t first_argument() const { return module ? 1 : 0; }
   const c10::FunctionSchema &schema(const std::string &method) const {
     if (function) return function->function_->getSchema();
     if (!module->find_method(method))
       throw std::invalid_argument("the model has no method '" + method + "'");
     return module->get_method(method).function().getSchema();
   }
-  size_t first_argument() const { return module ? 1 : 0; }
+  const Method &method_of(const std::string &name) const {
+    for (const Method &m : program->methods)
+      if (m.name == name) return m;
+    throw std::invalid_argument("the model has no method '" + name + "'");
+  }
 };
 
 Target target_of(py::object object) {
@@ -91,12 +147,6 @@ Target target_of(py::object object) {
   return out;
 }
 
-Const value_of(py::handle value, const c10::TypePtr &type) {
-  Const c = from_ivalue(torch::jit::toIValue(value, type));
-  each_tensor(c, [](const Const &) {});
-  return c;
-}
-
 Const detached(Const c) {
   if (c.tensor.defined()) c.tensor = c.tensor.detach();
   for (Const &item : c.items) item = detached(std::move(item));
@@ -106,17 +156,14 @@ Const detached(Const c) {
 Example example_of(const py::dict &from, const Target &target) {
   Example out;
   out.method = from["method"].cast<std::string>();
-  const c10::FunctionSchema &schema = target.schema(out.method);
-  size_t at = target.first_argument();
-  for (py::handle arg : from["args"].cast<py::tuple>()) {
-    if (at >= schema.arguments().size())
-      throw std::invalid_argument("an example has more inputs than " + out.method + " takes");
-    out.args.push_back(detached(value_of(arg, schema.arguments()[at++].type())));
-  }
+  const py::tuple args = from["args"].cast<py::tuple>();
+  if (args.size() > target.argument_count(out.method))
+    throw std::invalid_argument("an example has more inputs than " + out.method + " takes");
+  for (size_t i = 0; i < args.size(); i++)
+    out.args.push_back(detached(target.argument(out.method, i, args[i])));
   out.args = snapshot(out.args);
   if (from.contains("expected"))
-    out.expected =
-        snapshot({detached(value_of(from["expected"], schema.returns().at(0).type()))})[0];
+    out.expected = snapshot({detached(target.result(out.method, from["expected"]))})[0];
   out.rtol = from["rtol"].cast<double>();
   out.atol = from["atol"].cast<double>();
   out.store = from["store"].cast<bool>();
@@ -129,7 +176,7 @@ Reference python_reference(py::object call, const Target &target) {
     py::tuple in(args.size());
     const std::vector<Const> copies = snapshot(args);
     for (size_t i = 0; i < copies.size(); i++) in[i] = to_python(copies[i]);
-    return detached(value_of(call(method, in), target.schema(method).returns().at(0).type()));
+    return detached(target.result(method, call(method, in)));
   };
 }
 
@@ -163,16 +210,29 @@ py::dict report_dict(const Report &r) {
   return out;
 }
 
-py::dict export_model(py::object object, const py::dict &settings, const py::list &examples,
-                      py::object reference) {
-  prepare_torchscript();
-  const Target target = target_of(object);
-  TorchScriptOptions front;
-  front.methods = option<std::vector<std::string>>(settings, "methods");
-  front.train = option<bool>(settings, "train");
-  front.texts = front.sources = option<bool>(settings, "source");
-  Program program = target.module ? from_module(*target.module, front)
-                                  : from_function(*target.function->function_, front);
+// Code that Python generated (FX) says where it comes from: {file: {line: (file, line, function)}}.
+void place_generated_code(Program &program, const py::dict &lines) {
+  std::map<std::pair<std::string, uint32_t>, Source> sources;
+  for (auto file : lines)
+    for (auto line : py::reinterpret_borrow<py::dict>(file.second)) {
+      const py::tuple at = py::reinterpret_borrow<py::tuple>(line.second);
+      Source &out = sources[{file.first.cast<std::string>(), line.first.cast<uint32_t>()}];
+      out.file = at[0].cast<std::string>();
+      out.line = at[1].cast<uint32_t>();
+      out.function = at[2].cast<std::string>();
+    }
+  if (sources.empty()) return;
+  for (Method &m : program.methods)
+    for (Node *node : all_nodes(*m.graph)) {
+      auto found = sources.find({node->source.file, node->source.line});
+      if (found == sources.end()) continue;
+      node->source.file = found->second.file;
+      node->source.line = found->second.line;
+      node->source.function = found->second.function;
+    }
+}
+
+ExportOptions options_of(const py::dict &settings) {
   ExportOptions options;
   options.path = option<std::string>(settings, "path");
   options.input_names = option<std::vector<std::string>>(settings, "input_names");
@@ -187,6 +247,71 @@ py::dict export_model(py::object object, const py::dict &settings, const py::lis
                                  item.second.cast<std::vector<int64_t>>());
   for (const std::string &spec : option<std::vector<std::string>>(settings, "inputs"))
     options.inputs.push_back(parse_input(spec));
+  return options;
+}
+
+Port port_of(const py::dict &from, const TypeRef &type) {
+  Port port;
+  port.name = from["name"].cast<std::string>();
+  port.type = type;
+  if (from.contains("initial")) port.initial = typed(from_python(from["initial"]), type);
+  if (!from.contains("dtype")) return port;
+  port.has_hint = port.rank_known = true;
+  port.dtype = from["dtype"].cast<int>();
+  port.sizes = from["sizes"].cast<std::vector<int64_t>>();
+  return port;
+}
+
+// A program as Python describes it: program.py says what is in it.
+Program program_of(const py::dict &from) {
+  Program program;
+  for (py::handle t : from["tensors"].cast<py::list>())
+    program.attributes.push_back({t.cast<py::tuple>()[0].cast<std::string>(), tensor_type(),
+                                  const_tensor(t.cast<py::tuple>()[1].cast<at::Tensor>().detach(),
+                                               t.cast<py::tuple>()[0].cast<std::string>())});
+  std::vector<Const> tensors;
+  for (const Attribute &a : program.attributes) tensors.push_back(a.initial);
+  Method m;
+  m.name = "forward";
+  m.graph = parse_graph(from["graph"].cast<std::string>(), tensors);
+  m.graph->name = m.name;
+  size_t i = 0;
+  for (py::handle port : from["inputs"].cast<py::list>())
+    m.inputs.push_back(port_of(port.cast<py::dict>(), m.graph->top.params.at(i++)->type));
+  for (py::handle port : from["outputs"].cast<py::list>())
+    m.outputs.push_back(port_of(port.cast<py::dict>(),
+                                graph_type(port.cast<py::dict>()["type"].cast<std::string>())));
+  program.methods.push_back(std::move(m));
+  for (auto [kind, text] : from["texts"].cast<std::map<int, std::string>>())
+    program.texts.push_back({"", static_cast<rush_text_kind>(kind), text});
+  for (auto [key, value] : from["meta"].cast<std::map<std::string, std::string>>())
+    program.meta.emplace_back(key, value);
+  return program;
+}
+
+py::dict export_graph(const py::dict &description, const py::dict &settings,
+                      const py::list &examples, py::object reference) {
+  Program program = program_of(description);
+  Target target;
+  target.program = &program;
+  ExportOptions options = options_of(settings);
+  for (py::handle e : examples) options.examples.push_back(example_of(e.cast<py::dict>(), target));
+  return report_dict(export_program(program, options, python_reference(reference, target)));
+}
+
+py::dict export_model(py::object object, const py::dict &settings, const py::list &examples,
+                      py::object reference) {
+  prepare_torchscript();
+  const Target target = target_of(object);
+  TorchScriptOptions front;
+  front.methods = option<std::vector<std::string>>(settings, "methods");
+  front.train = option<bool>(settings, "train");
+  front.texts = front.sources = option<bool>(settings, "source");
+  Program program = target.module ? from_module(*target.module, front)
+                                  : from_function(*target.function->function_, front);
+  if (settings.contains("lines") && front.sources)
+    place_generated_code(program, settings["lines"].cast<py::dict>());
+  ExportOptions options = options_of(settings);
   for (py::handle e : examples) options.examples.push_back(example_of(e.cast<py::dict>(), target));
   Reference answers = !reference.is_none() ? python_reference(reference, target)
                       : target.module      ? reference_of(*target.module, front)
@@ -274,6 +399,7 @@ PYBIND11_MODULE(_C, m) {
     }
   });
   m.def("export_model", export_model);
+  m.def("export_graph", export_graph);
   m.def("run_pass", run_pass);
   m.def("pass_names", pass_names);
   m.def("has_op", [](const std::string &name) { return rush_has_op(name.c_str()); });

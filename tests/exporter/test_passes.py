@@ -312,7 +312,39 @@ graph(%x : Tensor):
 ]
 
 
-@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + CONV_ROWS + LINEAR_ROWS,
+NORM = "<float32[4] = 2>, <float32[4]>, <float32[4] = 1>, <float32[4] = 4>"
+
+
+def conv_norm(name, conv, norm, has, has_not=(), use="%b"):
+    text = f"""
+graph(%x : Tensor):
+  %a : Tensor = {conv}
+  {norm}
+  return ({use})"""
+    return (name, "fold_batch_norm", text, has, has_not)
+
+
+CONV2D = 'aten::conv2d(%x, <float32[4, 3, 1, 1] = 3 "w">, None, [1, 1], [0, 0], [1, 1], 1)'
+BN = f"%b : Tensor = aten::batch_norm(%a, {NORM}, False, 0.1, 0., True)"
+NORM_ROWS = [
+    conv_norm("batch norm behind conv2d", CONV2D, BN,
+              ['aten::conv2d(%x, <float32[4, 3, 1, 1] "w">, <float32[4] "w.folded_bias">'], ["batch_norm"]),
+    conv_norm("batch norm behind convolution", 'aten::convolution(%x, <float32[4, 3, 1]>, <float32[4] "b">, [1], [0], [1], False, [0], 1)',
+              BN, ['<float32[4] "b">'], ["batch_norm"]),
+    conv_norm("batch norm without weights", CONV2D,
+              "%b : Tensor = aten::batch_norm(%a, None, None, <float32[4]>, <float32[4] = 4>, False, 0.1, 0., True)", ["folded_bias"], ["batch_norm"]),
+    conv_norm("batch norm as core ATen has it", CONV2D,
+              f"%b : Tensor, %m : Tensor, %v : Tensor = aten::_native_batch_norm_legit_no_training(%a, {NORM}, 0.1, 0.)", ["folded_bias"], ["batch_norm"]),
+    conv_norm("batch norm in training stays", CONV2D, BN.replace("False", "True"), None),
+    conv_norm("batch norm of its batch stays", CONV2D,
+              "%b : Tensor = aten::batch_norm(%a, None, None, None, None, False, 0.1, 0., True)", None),
+    conv_norm("batch norm behind a second use stays", CONV2D, BN, None, use="%a, %b"),
+    conv_norm("batch norm behind a transposed convolution stays",
+              "aten::convolution(%x, <float32[3, 4, 1]>, None, [1], [0], [1], True, [0], 1)", BN, None),
+]
+
+
+@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + CONV_ROWS + LINEAR_ROWS + NORM_ROWS,
                          ids=lambda v: v if isinstance(v, str) and len(v) < 80 and "\n" not in v else "")
 def test_pass(name, pass_, text, has, has_not):
     before, _ = _C.run_pass(text, "none")

@@ -6,12 +6,13 @@ import os
 import warnings
 
 import torch
+import torch.fx
 
-from . import _C
+from . import _C, fx, program
 
 
 class Report:
-    """What was exported, how large it is, and how it was verified. print() it."""
+    """What was exported, which way it came in, how large it is, and how it was verified. print() it."""
 
     def __init__(self, fields):
         self.__dict__.update(fields)
@@ -46,7 +47,8 @@ def export(
     """Writes `model` to `path` as a .rush file, runs it natively and compares with PyTorch.
 
     model           an nn.Module (traced with example_inputs), a ScriptModule, a function (traced), a
-                    ScriptFunction, or the path of a TorchScript file
+                    ScriptFunction, a torch.fx.GraphModule (scripted, or traced where that is refused),
+                    an ExportedProgram, or the path of a file of torch.jit.save or torch.export.save
     example_inputs  a tuple of positional arguments (or one tensor): to trace and to verify with
     inputs          instead: random inputs described as for the command line, "x=1x3x224x224:float32"
     methods         the methods to export; other names than forward need a ScriptModule
@@ -65,17 +67,33 @@ def export(
     if example_inputs is not None and not isinstance(example_inputs, (tuple, list)):
         raise ValueError("example_inputs are a tuple of positional arguments")
 
-    seen = []
+    seen, lines, way = [], {}, "TorchScript"
     target, reference = model, None
     if isinstance(model, (str, os.PathLike)):
         target = os.fspath(model)
+        if program.is_program_file(target):
+            model = torch.export.load(target)
+    if isinstance(model, torch.export.ExportedProgram):
+        if tuple(methods) != ("forward",):
+            raise ValueError("an ExportedProgram has the one method forward")
+        way, reference = "torch.export", program.reference_of(model)
+        if example_inputs is None and not inputs:
+            example_inputs = program.example_of(model)
+        target, found = program.describe_program(model, source)
+        dynamic_shapes = found if dynamic_shapes is None else dynamic_shapes
+    elif isinstance(model, torch.fx.GraphModule):
+        target, way, seen, lines = fx.scripted_or_traced(
+            model, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))
+        reference = _eager(model, train)
+    elif isinstance(target, str):
+        pass
     elif not isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         if not callable(model):
             raise TypeError(f"{type(model).__name__} is nothing that can be exported")
         if example_inputs is None:
             raise ValueError("example_inputs are needed to trace this model")
         target, seen = _traced(model, tuple(example_inputs), train)
-        reference = _eager(model, train)
+        way, reference = "traced", _eager(model, train)
 
     examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, "forward", False)]
     for test in tests:
@@ -95,9 +113,15 @@ def export(
         "source": source,
         "allow_missing": allow_missing,
         "dump_after": dump_after,
+        "lines": lines,
     }
-    fields = _C.export_model(target, settings, examples, reference)
+    if isinstance(target, dict):
+        fields = _C.export_graph(target, settings, examples, reference)
+    else:
+        fields = _C.export_model(target, settings, examples, reference)
+    fields["way"] = way
     fields["warnings"] += seen
+    fields["text"] += f"  came as   {way}\n"
     fields["text"] += "".join(f"  warning   {w}\n" for w in seen)
     return Report(fields)
 

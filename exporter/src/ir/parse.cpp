@@ -7,7 +7,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "ir/graph.h"
+#include "ir/parse.h"
 
 namespace rush {
 
@@ -15,7 +15,8 @@ namespace {
 
 class Parser {
  public:
-  explicit Parser(const std::string &text) : text_(text) {}
+  explicit Parser(const std::string &text, const std::vector<Const> *tensors = nullptr)
+      : text_(text), tensors_(tensors) {}
 
   std::unique_ptr<Graph> graph() {
     auto graph = std::make_unique<Graph>();
@@ -28,6 +29,13 @@ class Parser {
     return graph;
   }
 
+  TypeRef whole_type() {
+    TypeRef t = type();
+    if (!at_end()) fail("the end");
+    return t;
+  }
+
+ private:
   TypeRef type() {
     TypeRef t = plain_type();
     for (;;) {
@@ -40,7 +48,6 @@ class Parser {
     }
   }
 
- private:
   [[noreturn]] void fail(const std::string &wanted) {
     size_t line = 1;
     for (size_t i = 0; i < at_; i++) line += text_[i] == '\n';
@@ -174,7 +181,15 @@ class Parser {
     }
     return out;
   }
+  Const given_tensor() {
+    const int64_t at = number().i;
+    want(">");
+    if (!tensors_ || at < 0 || static_cast<size_t>(at) >= tensors_->size())
+      fail("a tensor that is given instead of number " + std::to_string(at));
+    return (*tensors_)[static_cast<size_t>(at)];
+  }
   Const tensor() {
+    if (take("@")) return given_tensor();
     at::ScalarType dtype = dtype_from_name(word());
     std::vector<int64_t> sizes;
     want("[");
@@ -285,6 +300,32 @@ class Parser {
     while (!take(end)) node(block);
     operands(&block->results);
   }
+  // What a comment behind a node says of its source.
+  Source source() {
+    Source out;
+    while (at_ < text_.size() && text_[at_] == ' ') at_++;
+    if (at_ == text_.size() || text_[at_] != '#') return out;
+    size_t end = text_.find('\n', at_);
+    if (end == std::string::npos) end = text_.size();
+    std::string line = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end;
+    auto cut = [&](const std::string &mark) {
+      const size_t at = line.rfind(mark);
+      if (at == std::string::npos) return std::string();
+      std::string rest = line.substr(at + mark.size());
+      line.resize(at);
+      return rest;
+    };
+    out.module = cut(" of ");
+    out.function = cut(" in ");
+    const std::string number = cut(":");
+    if (number.empty() || number.size() > 9 ||
+        number.find_first_not_of("0123456789") != std::string::npos)
+      return {};
+    out.line = static_cast<uint32_t>(std::stoul(number));
+    out.file = line.substr(line.find_first_not_of(' ') == 1 ? 1 : 0);
+    return out;
+  }
   void node(Block *block) {
     std::vector<std::pair<std::string, TypeRef>> outputs;
     while (take("%")) {
@@ -295,6 +336,7 @@ class Parser {
     }
     Node *node = block->append(word("_.:"));
     operands(node);
+    node->source = source();
     size_t n_blocks = node->op == "prim::If" ? 2 : node->op == "prim::Loop" ? 1 : 0;
     for (size_t i = 0; i < n_blocks; i++) {
       Block *inner = node->add_block();
@@ -307,6 +349,7 @@ class Parser {
   }
 
   const std::string &text_;
+  const std::vector<Const> *tensors_;
   size_t at_ = 0;
   Graph *graph_ = nullptr;
   std::map<std::string, Value *> values_;
@@ -316,6 +359,14 @@ class Parser {
 
 std::unique_ptr<Graph> parse_graph(const std::string &text) {
   return Parser(text).graph();
+}
+
+std::unique_ptr<Graph> parse_graph(const std::string &text, const std::vector<Const> &tensors) {
+  return Parser(text, &tensors).graph();
+}
+
+TypeRef graph_type(const std::string &text) {
+  return Parser(text).whole_type();
 }
 
 }  // namespace rush

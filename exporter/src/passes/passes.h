@@ -23,6 +23,10 @@ bool split_out(Graph &graph);
 // Lists and tuples of constants that nobody writes become constants.
 bool fold_containers(Graph &graph);
 
+// A batch norm in evaluation behind a convolution, all of constant parameters, goes into its weight
+// and bias. (libtorch does the same to TorchScript while freezing.)
+bool fold_batch_norm(Graph &graph);
+
 // Convolutions of float32 with constant parameters become rush::conv, which takes in a preceding
 // zero padding and a following clamp. Weights are arranged for kernels: channels last.
 bool fuse_conv(Graph &graph);

@@ -20,6 +20,7 @@ const std::vector<Pass> &pipeline() {
       {"settle_attributes", nullptr, settle_attributes, false, {}},
       {"fold_containers", fold_containers, nullptr, true, {}},
       {"keep_written_constants", nullptr, keep_written_constants, false, {}},
+      {"fold_batch_norm", fold_batch_norm, nullptr, true, {}},
       {"fuse_conv", fuse_conv, nullptr, true, {}},
       {"fuse_linear", fuse_linear, nullptr, true, {}},
       {"trim_defaults", trim_defaults, nullptr, false, {}},

@@ -1,0 +1,492 @@
+"""torch.fx: the programs of its documentation, each exported and compared with eager."""
+
+import copy
+import importlib
+import math
+import operator
+import sys
+import typing
+
+import pytest
+import rushlight
+import torch
+import torch.fx as fx
+import torch.nn.functional as F
+from kept import keep, session
+from torch import nn
+from torch.fx import symbolic_trace
+
+
+class Primer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.param = nn.Parameter(torch.rand(3, 4))
+        self.linear = nn.Linear(4, 5)
+
+    def forward(self, x):
+        return torch.topk(torch.sum(self.linear(x + self.linear.weight).relu(), dim=-1), 3)
+
+
+class Clamped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.param = nn.Parameter(torch.rand(3, 4))
+        self.linear = nn.Linear(4, 5)
+
+    def forward(self, x):
+        return self.linear(x + self.param).clamp(min=0.0, max=1.0)
+
+
+class Adds(nn.Module):
+    def forward(self, x, y):
+        return torch.add(x, y)
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return torch.sigmoid(self.b(F.relu(self.a(x))))
+
+
+def test_primer(out):
+    report = keep("fx_primer", symbolic_trace(Primer()), (torch.randn(5, 4),))
+    assert report.way == "FX graph, scripted" and "came as   FX graph, scripted" in str(report)
+
+
+def test_clamp_with_keyword_arguments():
+    net = Clamped()
+    keep("fx_clamp", symbolic_trace(net), (torch.randn(3, 4) * 3,), eager=net)
+
+
+def test_add_is_replaced_by_mul():
+    graph = fx.Tracer().trace(Adds())
+    for node in graph.nodes:
+        if node.op == "call_function" and node.target == torch.add:
+            node.target = torch.mul
+    graph.lint()
+    report = keep("fx_add_to_mul", fx.GraphModule(Adds(), graph), (torch.randn(3), torch.randn(2, 3)), eager=torch.mul)
+    assert "aten::mul.Tensor" in report.ops and not any("add" in op for op in report.ops)
+
+
+def test_relu_is_inserted_behind_a_node():
+    traced = symbolic_trace(Adds())
+    node = next(n for n in traced.graph.nodes if n.target == torch.add)
+    with traced.graph.inserting_after(node):
+        new = traced.graph.call_function(torch.relu, args=(node,))
+    node.replace_all_uses_with(new, delete_user_cb=lambda user: user is not new)
+    traced.graph.lint()
+    traced.recompile()
+    keep("fx_insert_relu", traced, (torch.randn(7), torch.randn(7)), eager=lambda x, y: torch.relu(x + y))
+
+
+def test_replace_pattern():
+    class Net(nn.Module):
+        def forward(self, x, w1, w2):
+            m1 = torch.cat([w1, w2]).sum()
+            m2 = torch.cat([w1, w2]).sum()
+            return x + torch.max(m1) + torch.max(m2)
+
+    traced = symbolic_trace(Net())
+    found = fx.replace_pattern(traced, lambda w1, w2: torch.cat([w1, w2]).sum(), lambda w1, w2: torch.stack([w1, w2]))
+    assert len(found) == 2
+    args = (torch.randn(2, 3), torch.randn(4), torch.randn(4))
+    report = keep("fx_replace_pattern", traced, args)
+    assert "aten::stack" in report.ops and "aten::cat" not in report.ops
+    traced(*args)
+
+
+def decompose_relu(model):
+    graph, new, env = fx.Tracer().trace(model), fx.Graph(), {}
+    tracer = fx.proxy.GraphAppendingTracer(new)
+    for node in graph.nodes:
+        if node.op == "call_function" and node.target == F.relu:
+            x = fx.Proxy(env[node.args[0].name], tracer)
+            env[node.name] = ((x > 0) * x).node
+        else:
+            env[node.name] = new.node_copy(node, lambda x: env[x.name])
+    return fx.GraphModule(model, new)
+
+
+def test_relu_is_decomposed_with_proxies():
+    net = Block()
+    report = keep("fx_decompose", decompose_relu(net), (torch.randn(2, 4),), eager=net)
+    assert "aten::gt.Scalar" in report.ops and "aten::relu" not in report.ops
+
+
+def test_transformer():
+    class NegSigmSwap(fx.Transformer):
+        def call_function(self, target, args, kwargs):
+            return super().call_function(torch.neg if target == torch.sigmoid else target, args, kwargs)
+
+        def call_method(self, target, args, kwargs):
+            return super().call_method("sigmoid" if target == "neg" else target, args, kwargs)
+
+    def f(x):
+        return torch.sigmoid(x).neg()
+
+    keep("fx_transformer", NegSigmSwap(symbolic_trace(f)).transform(), (torch.randn(9),), eager=lambda x: (-x).sigmoid())
+
+
+def test_in_place_edit_with_lint_and_recompile():
+    traced = symbolic_trace(Block())
+    before = keep("fx_edit", traced, (torch.randn(2, 4),))
+    for node in list(traced.graph.nodes):
+        if node.target == torch.sigmoid:
+            with traced.graph.inserting_before(node):
+                double = traced.graph.call_function(operator.mul, (node.args[0], 2))
+            node.update_arg(0, double)
+            node.target = torch.tanh
+    traced.graph.lint()
+    traced.recompile()
+    report = keep("fx_edit", traced, (torch.randn(2, 4),))
+    assert "aten::tanh" in report.ops and "aten::tanh" not in before.ops
+
+
+def test_graph_built_by_hand_from_a_description():
+    description = [("linear", 4, 8), "relu", ("linear", 8, 3), ("add", 0.5), "tanh"]
+    graph, root = fx.Graph(), {}
+    at = graph.placeholder("x")
+    for i, step in enumerate(description):
+        if isinstance(step, str):
+            at = graph.call_function(getattr(torch, step), (at,))
+        elif step[0] == "linear":
+            root[f"w{i}"] = nn.Linear(*step[1:])
+            at = graph.call_module(f"w{i}", (at,))
+        else:
+            at = graph.call_function(getattr(operator, step[0]), (at, step[1]))
+    graph.output(at)
+    graph.lint()
+    module = fx.GraphModule(root, graph)
+    w0, w2 = root["w0"], root["w2"]
+    keep("fx_by_hand", module, (torch.randn(2, 4),), (torch.randn(5, 4),),
+         eager=lambda x: torch.tanh(w2(torch.relu(w0(x))) + 0.5))
+
+
+def test_to_folder_and_import(tmp_path, monkeypatch):
+    net = Block()
+    symbolic_trace(net).to_folder(tmp_path / "saved_net", "SavedNet")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        again = importlib.import_module("saved_net").SavedNet()
+        report = keep("fx_to_folder", again, (torch.randn(2, 4),), eager=net)
+        assert report.way == "traced"
+        keep("fx_to_folder_scripted", torch.jit.script(again), (torch.randn(2, 4),), eager=net)
+    finally:
+        sys.modules.pop("saved_net", None)
+
+
+class Pasted(Primer):
+    def forward(self, x):  # what symbolic_trace(Clamped()).code says
+        param = self.param
+        add = x + param;  x = param = None
+        linear = self.linear(add);  add = None
+        clamp = linear.clamp(min=0.0, max=1.0);  linear = None
+        return clamp
+
+
+def test_generated_forward_pasted_into_a_subclass():
+    net = Pasted()
+    twin = Clamped()
+    twin.load_state_dict(net.state_dict())
+    generated = symbolic_trace(twin).code
+    for line in ("param = self.param", "add = x + param", "linear = self.linear(add)", "clamp = linear.clamp(min = 0.0, max = 1.0)"):
+        assert line in generated
+    args = (torch.randn(3, 4),)
+    keep("fx_pasted", net, args, eager=twin)
+    keep("fx_pasted_traced", symbolic_trace(net), args, eager=twin)
+
+
+def randomised(net):
+    """Batch norms with statistics that matter, and not so large that numbers explode."""
+    for m in net.modules():
+        if isinstance(m, nn.BatchNorm2d):
+            m.running_mean.uniform_(-0.1, 0.1)
+            m.running_var.uniform_(0.8, 1.5)
+            nn.init.uniform_(m.weight, 0.7, 1.2)
+            nn.init.uniform_(m.bias, -0.1, 0.1)
+    return net
+
+
+def fuse_conv_bn(model):
+    model = copy.deepcopy(model)
+    traced = symbolic_trace(model)
+    modules = dict(traced.named_modules())
+    for node in list(traced.graph.nodes):
+        if node.op != "call_module" or not isinstance(modules[node.target], nn.BatchNorm2d):
+            continue
+        before = node.args[0]
+        if before.op != "call_module" or not isinstance(modules[before.target], nn.Conv2d) or len(before.users) > 1:
+            continue
+        fused = nn.utils.fusion.fuse_conv_bn_eval(modules[before.target], modules[node.target])
+        parent, _, name = before.target.rpartition(".")
+        setattr(traced.get_submodule(parent), name, fused)
+        node.replace_all_uses_with(before)
+        traced.graph.erase_node(node)
+    traced.graph.lint()
+    traced.recompile()
+    return traced
+
+
+def test_conv_and_batch_norm_fused_on_resnet18():
+    torchvision = pytest.importorskip("torchvision")
+    net = randomised(torchvision.models.resnet18()).eval()
+    fused = fuse_conv_bn(net)
+    assert not any(isinstance(m, nn.BatchNorm2d) for m in [fused.get_submodule(n.target) for n in fused.graph.nodes if n.op == "call_module"])
+    report = keep("fx_resnet18_fused", fused, (torch.randn(5, 3, 64, 64),), eager=net, rtol=1e-3, atol=1e-4)
+    assert report.ops["rush::conv"] == 20 and "aten::batch_norm" not in report.ops
+
+
+def test_quantisation_is_refused_by_name(out):
+    from torch.ao.quantization import get_default_qconfig_mapping, quantize_fx
+
+    torch.backends.quantized.engine = next(e for e in torch.backends.quantized.supported_engines if e != "none")
+    net = Block().eval()
+    x = (torch.randn(2, 4),)
+    prepared = quantize_fx.prepare_fx(net, get_default_qconfig_mapping(torch.backends.quantized.engine), x)
+    prepared(*x)
+    quantised = quantize_fx.convert_fx(prepared)
+    with pytest.raises((rushlight.RushlightError, ValueError), match="quantize"):
+        rushlight.export(quantised, x, out)
+
+
+def test_shape_propagation():
+    from torch.fx.passes.shape_prop import ShapeProp
+
+    net = Block()
+    traced = symbolic_trace(net)
+    ShapeProp(traced).propagate(torch.randn(2, 4))
+    assert all("tensor_meta" in n.meta for n in traced.graph.nodes)
+    keep("fx_shape_prop", traced, (torch.randn(2, 4),), (torch.randn(6, 4),), eager=net)  # and it nails nothing
+
+
+def flagged(x, flag):
+    if flag:
+        return x * 2
+    return x - 1
+
+
+def test_concrete_args():
+    for flag in (True, False):
+        traced = symbolic_trace(flagged, concrete_args={"flag": flag})
+        x = torch.randn(3)
+        report = keep(f"fx_concrete_{flag}", traced, (x, flag), eager=flagged)
+        assert report.way == "FX graph, scripted"
+        assert report.inputs[1].endswith("bool")
+
+
+def test_concrete_args_of_a_tree():
+    def f(d):
+        return d["a"] + d["b"][0]
+
+    d = {"a": torch.randn(2), "b": [torch.randn(2)]}
+    traced = symbolic_trace(f, concrete_args={"d": {"a": fx.PH, "b": [fx.PH]}})
+    report = keep("fx_concrete_tree", lambda a, b: traced({"a": a, "b": [b]}), (d["a"], d["b"][0]))
+    assert report.verified
+
+
+class Annotated(nn.Module):
+    def forward(self, x: torch.Tensor, ys: typing.List[torch.Tensor], n: int):
+        return ys[0] * n + x
+
+
+def test_annotated_placeholders():
+    traced = symbolic_trace(Annotated())
+    args = (torch.randn(3), [torch.randn(3), torch.randn(3)], 3)
+    report = keep("fx_annotated", traced, args, (torch.randn(2), [torch.randn(2)], -1))
+    assert report.way == "FX graph, scripted"
+
+
+def test_placeholders_are_typed_by_the_examples():
+    def f(x, n, s, d):
+        return x.view(n, -1) * s + d["k"]
+
+    report = keep("fx_typed", symbolic_trace(f), (torch.randn(4, 3), 6, 0.5, {"k": torch.randn(2)}))
+    assert report.way == "FX graph, scripted"
+    assert [i.split(": ")[1] for i in report.inputs[1:]] == ["int", "float", "Dict(str, Tensor)"]
+
+
+class Static(nn.Module):
+    def __init__(self, activate):
+        super().__init__()
+        self.activate, self.linear = activate, nn.Linear(3, 3)
+
+    def forward(self, x):
+        x = self.linear(x)
+        return torch.relu(x) if self.activate else x
+
+
+def test_static_control_flow_by_attribute():
+    for activate in (True, False):
+        net = Static(activate)
+        report = keep(f"fx_static_{activate}", symbolic_trace(net), (torch.randn(2, 3),), eager=net)
+        assert list(report.ops) == ["rush::linear"]
+
+
+def dynamic(x):
+    if x.sum() > 0:
+        return torch.relu(x)
+    return torch.neg(x)
+
+
+def test_dynamic_control_flow():
+    with pytest.raises(fx.proxy.TraceError, match="control flow"):
+        symbolic_trace(dynamic)
+    up, down = (torch.ones(3),), (-torch.ones(3),)
+    keep("fx_dynamic_scripted", torch.jit.script(dynamic), up, down, eager=dynamic)
+    traced = symbolic_trace(calls_wrapped)
+    report = keep("fx_dynamic_wrapped", traced, up, down, eager=calls_wrapped)
+    assert "prim::If" not in report.ops and report.way == "FX graph, scripted"
+
+
+@fx.wrap
+def wrapped_choice(x):
+    if x.sum() > 0:
+        return x * 2
+    return x * 3
+
+
+def calls_wrapped(x):
+    return wrapped_choice(x) + 1
+
+
+fx.wrap("len")
+fx.wrap("sqrt")
+from math import sqrt  # noqa: E402
+
+
+def normalise(x, items: typing.List[int]):
+    return x / sqrt(len(items))
+
+
+def test_wrapped_len_and_sqrt():
+    traced = symbolic_trace(normalise)
+    assert {n.target for n in traced.graph.nodes if n.op == "call_function"} >= {len, math.sqrt}
+    keep("fx_wrapped", traced, (torch.randn(3), [1, 2, 3]), (torch.randn(3), [7]), eager=normalise)
+
+
+class Mine(nn.Module):
+    def forward(self, x):
+        return x + (x.relu() if x.dim() > 1 else x)
+
+
+def test_custom_tracer():
+    class Renaming(fx.Tracer):
+        def call_module(self, m, forward, args, kwargs):
+            return super().call_module(m, forward, args, kwargs)
+
+        def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
+            if target == torch.sigmoid:
+                target = torch.tanh
+            return super().create_node(kind, target, args, kwargs, name, type_expr)
+
+    net = Block()
+    traced = fx.GraphModule(net, Renaming().trace(net))
+    keep("fx_custom_tracer", traced, (torch.randn(2, 4),), eager=lambda x: torch.tanh(net.b(F.relu(net.a(x)))))
+
+
+def test_leaf_modules():
+    class Leafy(fx.Tracer):
+        def is_leaf_module(self, m, name):
+            return isinstance(m, Mine) or super().is_leaf_module(m, name)
+
+    net = nn.Sequential(nn.Linear(3, 3), Mine())
+    traced = fx.GraphModule(net, Leafy().trace(net))
+    assert [n.target for n in traced.graph.nodes if n.op == "call_module"] == ["0", "1"]
+    keep("fx_leaf", traced, (torch.randn(3),), (torch.randn(2, 3),), eager=net)
+
+
+def test_a_leaf_that_cannot_be_scripted_is_traced(out):
+    class Odd(nn.Module):
+        def forward(self, x, **kwargs):
+            return x * (yielding(2))
+
+    def yielding(n):
+        return sum(i for i in range(n + 1))
+
+    class Leafy(fx.Tracer):
+        def is_leaf_module(self, m, name):
+            return isinstance(m, Odd) or super().is_leaf_module(m, name)
+
+    net = nn.Sequential(nn.Linear(3, 3), Odd())
+    traced = fx.GraphModule(net, Leafy().trace(net))
+    report = keep("fx_traced", traced, (torch.randn(2, 3),), eager=net)
+    assert report.way.startswith("FX graph, traced because scripting refused it")
+    assert report.way in str(report)
+    with pytest.raises(ValueError, match="example_inputs are needed to trace this FX graph"):
+        rushlight.export(traced, None, out)
+
+
+def test_constants_made_by_ones():
+    def f(x):
+        return torch.ones(3) + x
+
+    keep("fx_ones", symbolic_trace(f), (torch.randn(2, 3),))
+
+
+def test_a_sparse_constructor_is_refused_by_name(out):
+    graph = fx.Graph()
+    at, x = graph.placeholder("at"), graph.placeholder("x")
+    sparse = graph.call_function(torch.sparse_coo_tensor, (at, x, [2]))
+    graph.output(graph.call_method("to_dense", (sparse,)))
+    with pytest.raises((rushlight.RushlightError, ValueError), match="sparse_coo_tensor"):
+        rushlight.export(fx.GraphModule({}, graph), (torch.tensor([[0, 1]]), torch.randn(2)), out)
+
+
+class Dropouts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.drop(x) + 1
+
+
+class Functional(nn.Module):
+    def forward(self, x):
+        return F.dropout(x, 0.5, training=self.training) + 1
+
+
+def test_the_module_dropout_follows_eval():
+    traced = symbolic_trace(Dropouts())  # in training mode
+    traced.eval()
+    report = keep("fx_dropout", traced, (torch.randn(2, 3),), eager=lambda x: x + 1)
+    assert "aten::dropout" not in report.ops
+    assert not traced.training
+
+
+def test_the_functional_dropout_bakes_training(out):
+    fixed = symbolic_trace(Functional().eval())
+    report = keep("fx_functional_dropout", fixed, (torch.randn(2, 3),), eager=lambda x: x + 1)
+    assert "aten::dropout" not in report.ops
+    baked = symbolic_trace(Functional())
+    baked.eval()
+    with pytest.raises(Exception, match="dropout in training mode"):  # there are no random numbers yet
+        rushlight.export(baked, (torch.ones(200),), out)
+
+
+def test_lines_are_the_users(out):
+    tracer = fx.Tracer()
+    tracer.record_stack_traces = True
+    net = Block()
+    rushlight.export(fx.GraphModule(net, tracer.trace(net)), (torch.randn(2, 4),), out)
+    text = rushlight.describe(out)
+    first = Block.forward.__code__.co_firstlineno
+    assert f"test_fx.py:{first + 1}" in text, text
+    plain = symbolic_trace(net)
+    rushlight.export(plain, (torch.randn(2, 4),), out)
+    assert "eval_with_key" in rushlight.describe(out) or "test_fx.py" not in rushlight.describe(out)
+
+
+def test_the_module_is_not_changed(out):
+    traced = symbolic_trace(flagged, concrete_args={"flag": True})
+    code, types = traced.code, [n.type for n in traced.graph.nodes]
+    rushlight.export(traced, (torch.randn(3), True), out)
+    assert traced.code == code and [n.type for n in traced.graph.nodes] == types
+
+
+def test_kept_files_replay():
+    keep("fx_replayed", symbolic_trace(Clamped()), (torch.randn(3, 4),))
+    assert len(session("fx_replayed").verify()) == 2
