@@ -1,5 +1,6 @@
-/* The kernels of products, convolutions and transposes against plain C loops: sizes around the tiles, guard values
- * behind the output, NaN through the clamp, weights shared by runs of different shapes. */
+/* The kernels of products, convolutions and transposes against plain C loops: sizes around the
+ * tiles, guard values behind the output, NaN through the clamp, weights shared by runs of different
+ * shapes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,19 +39,24 @@ static float *guarded(size_t n) {
   for (size_t i = 0; i < n + GUARD; i++) p[i] = guard;
   return p;
 }
-static void check(const char *what, const float *got, const double *want, size_t n, double tolerance) {
+static void check(const char *what, const float *got, const double *want, size_t n,
+                  double tolerance) {
   for (size_t i = 0; i < n; i++) {
-    if (isnan(want[i]) ? !isnan(got[i]) : !(fabs(got[i] - want[i]) <= tolerance * (1 + fabs(want[i]))))
+    if (isnan(want[i]) ? !isnan(got[i])
+                       : !(fabs(got[i] - want[i]) <= tolerance * (1 + fabs(want[i]))))
       fail_msg("%s: element %zu is %g, not %g", what, i, got[i], want[i]);
   }
   for (size_t i = n; i < n + GUARD; i++)
     if (got[i] != guard) fail_msg("%s: wrote behind the end", what);
 }
-static double clamp(double v, double min, double max) { return v < min ? min : v > max ? max : v; }
+static double clamp(double v, double min, double max) {
+  return v < min ? min : v > max ? max : v;
+}
 
 /* ---- Products -------------------------------------------------------------------------------- */
 
-static void product(size_t m, size_t n, size_t k, ptrdiff_t sk, ptrdiff_t sn, bool bias, float min, float max) {
+static void product(size_t m, size_t n, size_t k, ptrdiff_t sk, ptrdiff_t sn, bool bias, float min,
+                    float max) {
   char what[128];
   snprintf(what, sizeof what, "gemm %zu x %zu x %zu, strides %td %td", m, n, k, sk, sn);
   const size_t lda = k + 3, ldc = n + 2;
@@ -63,7 +69,8 @@ static void product(size_t m, size_t n, size_t k, ptrdiff_t sk, ptrdiff_t sn, bo
   for (size_t i = 0; i < m; i++) {
     for (size_t j = 0; j < n; j++) {
       double sum = 0;
-      for (size_t t = 0; t < k; t++) sum += (double)a[i * lda + t] * (double)b[(ptrdiff_t)t * sk + (ptrdiff_t)j * sn];
+      for (size_t t = 0; t < k; t++)
+        sum += (double)a[i * lda + t] * (double)b[(ptrdiff_t)t * sk + (ptrdiff_t)j * sn];
       plain[i * ldc + j] = sum;
       want[i * ldc + j] = clamp(sum + (bias ? (double)bi[j] : 0), (double)min, (double)max);
     }
@@ -73,13 +80,15 @@ static void product(size_t m, size_t n, size_t k, ptrdiff_t sk, ptrdiff_t sn, bo
   rush_gemm(m, n, k, a, lda, packed, c, ldc, min, max);
   const double tolerance = 2e-5 * (1 + (double)k / 1000); /* k terms of size 1, each rounded */
   check(what, c, want, m * ldc, tolerance);
-  if (rush_gemm_unpacked(m, n, k, a, lda, b, sk, sn, direct, ldc)) check(what, direct, plain, m * ldc, tolerance);
+  if (rush_gemm_unpacked(m, n, k, a, lda, b, sk, sn, direct, ldc))
+    check(what, direct, plain, m * ldc, tolerance);
   free(a), free(b), free(bi), free(packed), free(c), free(direct), free(want), free(plain);
 }
 
 static void products_of_all_sizes(void **unused) {
   (void)unused;
-  static const size_t m[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 13}, n[] = {0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 40},
+  static const size_t m[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 13},
+                      n[] = {0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 33, 40},
                       k[] = {0, 1, 2, 3, 4, 5, 8, 9, 17};
   for (size_t a = 0; a < sizeof m / sizeof *m; a++)
     for (size_t b = 0; b < sizeof n / sizeof *n; b++)
@@ -108,7 +117,8 @@ static void nan_passes_the_clamp_of_a_product(void **unused) {
     for (size_t row = 0; row < m; row++) {
       a[row * K + 2] = NAN;
       rush_gemm(m, N, K, a, K, packed, c, N, 0, 6);
-      for (size_t i = 0; i < m * N; i++) assert_true(i / N <= row ? isnan(c[i]) : c[i] >= 0 && c[i] <= 6);
+      for (size_t i = 0; i < m * N; i++)
+        assert_true(i / N <= row ? isnan(c[i]) : c[i] >= 0 && c[i] <= 6);
     }
     free(a), free(b), free(packed), free(c);
   }
@@ -118,17 +128,20 @@ static void nan_passes_the_clamp_of_a_product(void **unused) {
 
 typedef struct row {
   const char *name;
-  rush_conv s; /* without `out`, which follows; padding behind is `behind` */
+  rush_conv s;                /* without `out`, which follows; padding behind is `behind` */
   size_t behind[3], extra[3]; /* extra: output padding of a transposed one */
 } row;
 
 static bool complete(row *r) {
   rush_conv *s = &r->s;
   for (int d = 0; d < 3; d++) {
-    const ptrdiff_t reach = (ptrdiff_t)((s->kernel[d] - 1) * s->dilation[d]) + 1, in = (ptrdiff_t)s->in[d];
+    const ptrdiff_t reach = (ptrdiff_t)((s->kernel[d] - 1) * s->dilation[d]) + 1,
+                    in = (ptrdiff_t)s->in[d];
     const ptrdiff_t pads = s->padding[d] + (ptrdiff_t)r->behind[d];
-    ptrdiff_t out = s->transposed ? (in - 1) * (ptrdiff_t)s->stride[d] - pads + reach + (ptrdiff_t)r->extra[d]
-                                  : in + pads < reach ? 0 : (in + pads - reach) / (ptrdiff_t)s->stride[d] + 1;
+    ptrdiff_t out = s->transposed
+                        ? (in - 1) * (ptrdiff_t)s->stride[d] - pads + reach + (ptrdiff_t)r->extra[d]
+                    : in + pads < reach ? 0
+                                        : (in + pads - reach) / (ptrdiff_t)s->stride[d] + 1;
     if (out <= 0) return false;
     s->out[d] = (size_t)out;
   }
@@ -146,33 +159,39 @@ static void strides_of(const rush_conv *s, bool last, ptrdiff_t *to) {
   to[2] = to[3] * (ptrdiff_t)s->kernel[1];
 }
 
-static void reference(const rush_conv *s, const float *x, const float *w, const ptrdiff_t *st, const float *bias,
-                      double min, double max, double *y) {
+static void reference(const rush_conv *s, const float *x, const float *w, const ptrdiff_t *st,
+                      const float *bias, double min, double max, double *y) {
   const size_t ic = s->groups * s->in_c, oc = s->groups * s->out_c;
   const size_t in = s->in[0] * s->in[1] * s->in[2], out = s->out[0] * s->out[1] * s->out[2];
   for (size_t i = 0; i < s->batch * out * oc; i++) y[i] = bias ? (double)bias[i % oc] : 0;
   for (size_t b = 0; b < s->batch; b++)
     for (size_t p = 0; p < (s->transposed ? in : out); p++)
       for (size_t t = 0; t < s->kernel[0] * s->kernel[1] * s->kernel[2]; t++) {
-        const size_t *size = s->transposed ? s->in : s->out, *other = s->transposed ? s->out : s->in;
+        const size_t *size = s->transposed ? s->in : s->out,
+                     *other = s->transposed ? s->out : s->in;
         const size_t at[3] = {p / size[2] / size[1], p / size[2] % size[1], p % size[2]};
-        const size_t k[3] = {t / s->kernel[2] / s->kernel[1], t / s->kernel[2] % s->kernel[1], t % s->kernel[2]};
+        const size_t k[3] = {t / s->kernel[2] / s->kernel[1], t / s->kernel[2] % s->kernel[1],
+                             t % s->kernel[2]};
         ptrdiff_t q = 0, wt = 0;
         bool inside = true;
         for (int d = 0; d < 3; d++) {
-          const ptrdiff_t i = (ptrdiff_t)(at[d] * s->stride[d] + k[d] * s->dilation[d]) - s->padding[d];
+          const ptrdiff_t i =
+              (ptrdiff_t)(at[d] * s->stride[d] + k[d] * s->dilation[d]) - s->padding[d];
           inside = inside && i >= 0 && i < (ptrdiff_t)other[d];
           q = q * (ptrdiff_t)other[d] + i;
           wt += (ptrdiff_t)k[d] * st[2 + d];
         }
         if (!inside) continue;
-        const size_t xi = b * in + (s->transposed ? p : (size_t)q), yi = b * out + (s->transposed ? (size_t)q : p);
+        const size_t xi = b * in + (s->transposed ? p : (size_t)q),
+                     yi = b * out + (s->transposed ? (size_t)q : p);
         for (size_t g = 0; g < s->groups; g++)
           for (size_t o = 0; o < s->out_c; o++)
             for (size_t i = 0; i < s->in_c; i++) {
-              const ptrdiff_t ws = s->transposed ? (ptrdiff_t)(g * s->in_c + i) * st[0] + (ptrdiff_t)o * st[1]
-                                                 : (ptrdiff_t)(g * s->out_c + o) * st[0] + (ptrdiff_t)i * st[1];
-              y[yi * oc + g * s->out_c + o] += (double)x[xi * ic + g * s->in_c + i] * (double)w[ws + wt];
+              const ptrdiff_t ws =
+                  s->transposed ? (ptrdiff_t)(g * s->in_c + i) * st[0] + (ptrdiff_t)o * st[1]
+                                : (ptrdiff_t)(g * s->out_c + o) * st[0] + (ptrdiff_t)i * st[1];
+              y[yi * oc + g * s->out_c + o] +=
+                  (double)x[xi * ic + g * s->in_c + i] * (double)w[ws + wt];
             }
       }
   for (size_t i = 0; i < s->batch * out * oc; i++) y[i] = clamp(y[i], min, max);
@@ -184,9 +203,11 @@ static void convolve(row r, bool last, bool with_bias, float min, float max) {
   ptrdiff_t st[5];
   strides_of(s, last, st);
   const size_t ic = s->groups * s->in_c, oc = s->groups * s->out_c;
-  const size_t in = s->batch * s->in[0] * s->in[1] * s->in[2] * ic, out = s->batch * s->out[0] * s->out[1] * s->out[2] * oc;
+  const size_t in = s->batch * s->in[0] * s->in[1] * s->in[2] * ic,
+               out = s->batch * s->out[0] * s->out[1] * s->out[2] * oc;
   float *x = numbers(in), *bias = numbers(oc);
-  float *w = numbers(s->kernel[0] * s->kernel[1] * s->kernel[2] * (s->transposed ? ic * s->out_c : oc * s->in_c));
+  float *w = numbers(s->kernel[0] * s->kernel[1] * s->kernel[2] *
+                     (s->transposed ? ic * s->out_c : oc * s->in_c));
   size_t floats, bytes;
   assert_true(rush_conv_packed(s, &floats));
   assert_true(rush_conv_scratch(s, &bytes));
@@ -216,41 +237,140 @@ static const row rows[] = {
     {"1x1 padded", {1, 1, 4, 3, {1, 3, 3}, ONE, ONE, ONE, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
     {"1x1 groups", {2, 3, 2, 5, {1, 3, 3}, ONE, ONE, ONE, ONE, {0}, false}, {0}, {0}},
     {"3x3", {1, 1, 4, 8, {1, 7, 6}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
-    {"3x3 batch", {3, 1, 5, 17, {1, 6, 5}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
-    {"3x3 stride 2", {1, 1, 3, 32, {1, 9, 11}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
-    {"3x3 one side", {1, 1, 3, 7, {1, 8, 8}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0}, false}, {0, 1, 1}, {0}},
-    {"5x3 dilated", {2, 1, 3, 9, {1, 12, 9}, ONE, {1, 5, 3}, {1, 1, 2}, {1, 2, 3}, {0, 4, 2}, false}, {0, 4, 2}, {0}},
-    {"padding beyond the kernel", {1, 1, 2, 3, {1, 2, 2}, ONE, {1, 2, 2}, ONE, ONE, {0, 5, 4}, false}, {0, 5, 4}, {0}},
-    {"kernel as large as the input", {2, 1, 3, 4, {1, 5, 5}, ONE, {1, 5, 5}, ONE, ONE, {0}, false}, {0}, {0}},
+    {"3x3 batch",
+     {3, 1, 5, 17, {1, 6, 5}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false},
+     {0, 1, 1},
+     {0}},
+    {"3x3 stride 2",
+     {1, 1, 3, 32, {1, 9, 11}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0, 1, 1}, false},
+     {0, 1, 1},
+     {0}},
+    {"3x3 one side",
+     {1, 1, 3, 7, {1, 8, 8}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0}, false},
+     {0, 1, 1},
+     {0}},
+    {"5x3 dilated",
+     {2, 1, 3, 9, {1, 12, 9}, ONE, {1, 5, 3}, {1, 1, 2}, {1, 2, 3}, {0, 4, 2}, false},
+     {0, 4, 2},
+     {0}},
+    {"padding beyond the kernel",
+     {1, 1, 2, 3, {1, 2, 2}, ONE, {1, 2, 2}, ONE, ONE, {0, 5, 4}, false},
+     {0, 5, 4},
+     {0}},
+    {"kernel as large as the input",
+     {2, 1, 3, 4, {1, 5, 5}, ONE, {1, 5, 5}, ONE, ONE, {0}, false},
+     {0},
+     {0}},
     {"one output pixel", {1, 1, 6, 20, {1, 3, 3}, ONE, {1, 3, 3}, ONE, ONE, {0}, false}, {0}, {0}},
-    {"1-d", {2, 1, 5, 6, {1, 1, 23}, ONE, {1, 1, 4}, {1, 1, 3}, ONE, {0, 0, 2}, false}, {0, 0, 1}, {0}},
-    {"3-d", {2, 1, 3, 5, {5, 6, 4}, ONE, {3, 3, 3}, {2, 1, 1}, {1, 2, 1}, {1, 2, 1}, false}, {1, 2, 1}, {0}},
+    {"1-d",
+     {2, 1, 5, 6, {1, 1, 23}, ONE, {1, 1, 4}, {1, 1, 3}, ONE, {0, 0, 2}, false},
+     {0, 0, 1},
+     {0}},
+    {"3-d",
+     {2, 1, 3, 5, {5, 6, 4}, ONE, {3, 3, 3}, {2, 1, 1}, {1, 2, 1}, {1, 2, 1}, false},
+     {1, 2, 1},
+     {0}},
     {"groups", {2, 3, 4, 6, {1, 5, 6}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
-    {"depthwise with multiplier", {1, 5, 1, 3, {1, 5, 6}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
-    {"depthwise 3x3", {2, 9, 1, 1, {1, 7, 13}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
-    {"depthwise 3x3 stride 2", {1, 16, 1, 1, {1, 12, 20}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0}, false}, {0, 1, 1}, {0}},
-    {"depthwise 5x5", {1, 7, 1, 1, {1, 9, 14}, ONE, {1, 5, 5}, ONE, ONE, {0, 2, 2}, false}, {0, 2, 2}, {0}},
-    {"depthwise 5x5 stride 2", {1, 4, 1, 1, {1, 15, 21}, ONE, {1, 5, 5}, {1, 2, 2}, ONE, {0, 2, 2}, false}, {0, 2, 2}, {0}},
-    {"depthwise 7x7", {1, 6, 1, 1, {1, 9, 14}, ONE, {1, 7, 7}, ONE, ONE, {0, 3, 3}, false}, {0, 3, 3}, {0}},
-    {"depthwise dilated", {1, 5, 1, 1, {1, 9, 17}, ONE, {1, 3, 3}, {1, 1, 2}, {1, 2, 2}, {0, 3, 3}, false}, {0, 3, 3}, {0}},
-    {"depthwise stride 3", {1, 5, 1, 1, {1, 9, 20}, ONE, {1, 3, 2}, {1, 3, 3}, ONE, {0}, false}, {0}, {0}},
-    {"depthwise, border only", {1, 5, 1, 1, {1, 2, 2}, ONE, {1, 3, 3}, ONE, ONE, {0, 4, 4}, false}, {0, 4, 4}, {0}},
-    {"depthwise 1-d", {1, 3, 1, 1, {1, 1, 30}, ONE, {1, 1, 9}, ONE, ONE, {0, 0, 4}, false}, {0, 0, 4}, {0}},
-    {"depthwise 3-d", {1, 5, 1, 1, {4, 5, 9}, ONE, {3, 3, 3}, ONE, ONE, {1, 1, 1}, false}, {1, 1, 1}, {0}},
-    {"transposed 2x2 stride 2", {1, 1, 4, 6, {1, 3, 5}, ONE, {1, 2, 2}, {1, 2, 2}, ONE, {0}, true}, {0}, {0}},
-    {"transposed 3x3 stride 2", {2, 1, 3, 9, {1, 4, 5}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0, 1, 1}, true}, {0, 1, 1}, {0, 1, 1}},
-    {"transposed 4x4 stride 2", {1, 1, 5, 8, {1, 4, 4}, ONE, {1, 4, 4}, {1, 2, 2}, ONE, {0, 1, 1}, true}, {0, 1, 1}, {0}},
-    {"transposed stride 1", {1, 1, 3, 5, {1, 5, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, true}, {0, 1, 1}, {0}},
-    {"transposed 1x1 stride 3", {1, 1, 3, 5, {1, 3, 4}, ONE, {1, 1, 1}, {1, 3, 3}, ONE, {0}, true}, {0}, {0, 2, 1}},
-    {"transposed dilated", {1, 1, 3, 4, {1, 4, 5}, ONE, {1, 3, 2}, {1, 2, 3}, {1, 2, 3}, {0, 1, 0}, true}, {0, 1, 0}, {0, 1, 2}},
-    {"transposed groups", {2, 2, 3, 4, {1, 4, 3}, ONE, {1, 3, 3}, {1, 2, 2}, {1, 3, 1}, {0, 2, 1}, true}, {0, 2, 1}, {0, 1, 0}},
-    {"transposed depthwise", {1, 5, 1, 1, {1, 4, 3}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0, 1, 1}, true}, {0, 1, 1}, {0}},
-    {"transposed 1-d", {2, 1, 4, 3, {1, 1, 9}, ONE, {1, 1, 16}, {1, 1, 8}, ONE, {0, 0, 4}, true}, {0, 0, 4}, {0}},
-    {"transposed 3-d", {1, 1, 2, 3, {2, 3, 4}, ONE, {3, 2, 3}, {2, 1, 3}, {1, 2, 1}, {1, 0, 1}, true}, {1, 0, 1}, {1, 0, 0}},
-    {"transposed, padding beyond", {1, 1, 2, 3, {1, 8, 9}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0, 5, 4}, true}, {0, 5, 4}, {0}},
-    {"no input channels", {1, 1, 0, 3, {1, 3, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
-    {"no batch", {0, 1, 2, 3, {1, 3, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
-    {"more columns than the cache holds", {1, 1, 64, 250, {1, 3, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false}, {0, 1, 1}, {0}},
+    {"depthwise with multiplier",
+     {1, 5, 1, 3, {1, 5, 6}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false},
+     {0, 1, 1},
+     {0}},
+    {"depthwise 3x3",
+     {2, 9, 1, 1, {1, 7, 13}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false},
+     {0, 1, 1},
+     {0}},
+    {"depthwise 3x3 stride 2",
+     {1, 16, 1, 1, {1, 12, 20}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0}, false},
+     {0, 1, 1},
+     {0}},
+    {"depthwise 5x5",
+     {1, 7, 1, 1, {1, 9, 14}, ONE, {1, 5, 5}, ONE, ONE, {0, 2, 2}, false},
+     {0, 2, 2},
+     {0}},
+    {"depthwise 5x5 stride 2",
+     {1, 4, 1, 1, {1, 15, 21}, ONE, {1, 5, 5}, {1, 2, 2}, ONE, {0, 2, 2}, false},
+     {0, 2, 2},
+     {0}},
+    {"depthwise 7x7",
+     {1, 6, 1, 1, {1, 9, 14}, ONE, {1, 7, 7}, ONE, ONE, {0, 3, 3}, false},
+     {0, 3, 3},
+     {0}},
+    {"depthwise dilated",
+     {1, 5, 1, 1, {1, 9, 17}, ONE, {1, 3, 3}, {1, 1, 2}, {1, 2, 2}, {0, 3, 3}, false},
+     {0, 3, 3},
+     {0}},
+    {"depthwise stride 3",
+     {1, 5, 1, 1, {1, 9, 20}, ONE, {1, 3, 2}, {1, 3, 3}, ONE, {0}, false},
+     {0},
+     {0}},
+    {"depthwise, border only",
+     {1, 5, 1, 1, {1, 2, 2}, ONE, {1, 3, 3}, ONE, ONE, {0, 4, 4}, false},
+     {0, 4, 4},
+     {0}},
+    {"depthwise 1-d",
+     {1, 3, 1, 1, {1, 1, 30}, ONE, {1, 1, 9}, ONE, ONE, {0, 0, 4}, false},
+     {0, 0, 4},
+     {0}},
+    {"depthwise 3-d",
+     {1, 5, 1, 1, {4, 5, 9}, ONE, {3, 3, 3}, ONE, ONE, {1, 1, 1}, false},
+     {1, 1, 1},
+     {0}},
+    {"transposed 2x2 stride 2",
+     {1, 1, 4, 6, {1, 3, 5}, ONE, {1, 2, 2}, {1, 2, 2}, ONE, {0}, true},
+     {0},
+     {0}},
+    {"transposed 3x3 stride 2",
+     {2, 1, 3, 9, {1, 4, 5}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0, 1, 1}, true},
+     {0, 1, 1},
+     {0, 1, 1}},
+    {"transposed 4x4 stride 2",
+     {1, 1, 5, 8, {1, 4, 4}, ONE, {1, 4, 4}, {1, 2, 2}, ONE, {0, 1, 1}, true},
+     {0, 1, 1},
+     {0}},
+    {"transposed stride 1",
+     {1, 1, 3, 5, {1, 5, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, true},
+     {0, 1, 1},
+     {0}},
+    {"transposed 1x1 stride 3",
+     {1, 1, 3, 5, {1, 3, 4}, ONE, {1, 1, 1}, {1, 3, 3}, ONE, {0}, true},
+     {0},
+     {0, 2, 1}},
+    {"transposed dilated",
+     {1, 1, 3, 4, {1, 4, 5}, ONE, {1, 3, 2}, {1, 2, 3}, {1, 2, 3}, {0, 1, 0}, true},
+     {0, 1, 0},
+     {0, 1, 2}},
+    {"transposed groups",
+     {2, 2, 3, 4, {1, 4, 3}, ONE, {1, 3, 3}, {1, 2, 2}, {1, 3, 1}, {0, 2, 1}, true},
+     {0, 2, 1},
+     {0, 1, 0}},
+    {"transposed depthwise",
+     {1, 5, 1, 1, {1, 4, 3}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0, 1, 1}, true},
+     {0, 1, 1},
+     {0}},
+    {"transposed 1-d",
+     {2, 1, 4, 3, {1, 1, 9}, ONE, {1, 1, 16}, {1, 1, 8}, ONE, {0, 0, 4}, true},
+     {0, 0, 4},
+     {0}},
+    {"transposed 3-d",
+     {1, 1, 2, 3, {2, 3, 4}, ONE, {3, 2, 3}, {2, 1, 3}, {1, 2, 1}, {1, 0, 1}, true},
+     {1, 0, 1},
+     {1, 0, 0}},
+    {"transposed, padding beyond",
+     {1, 1, 2, 3, {1, 8, 9}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0, 5, 4}, true},
+     {0, 5, 4},
+     {0}},
+    {"no input channels",
+     {1, 1, 0, 3, {1, 3, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false},
+     {0, 1, 1},
+     {0}},
+    {"no batch",
+     {0, 1, 2, 3, {1, 3, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false},
+     {0, 1, 1},
+     {0}},
+    {"more columns than the cache holds",
+     {1, 1, 64, 250, {1, 3, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false},
+     {0, 1, 1},
+     {0}},
 };
 
 static void convolutions(void **unused) {
@@ -286,8 +406,8 @@ static void convolutions_at_random(void **unused) {
       r.extra[d] = s->transposed && used ? PICK(s->stride[d]) : 0;
     }
     char name[200];
-    snprintf(name, sizeof name, "random %d: groups %zu, channels %zu to %zu, transposed %d", i, s->groups, s->in_c,
-             s->out_c, s->transposed);
+    snprintf(name, sizeof name, "random %d: groups %zu, channels %zu to %zu, transposed %d", i,
+             s->groups, s->in_c, s->out_c, s->transposed);
     r.name = name;
     convolve(r, PICK(2) == 0, PICK(2) == 0, -INFINITY, PICK(2) == 0 ? 0.5f : INFINITY);
   }
@@ -302,7 +422,8 @@ static void packed_weights_serve_any_shape_and_are_not_written(void **unused) {
   size_t floats, bytes;
   assert_true(rush_conv_packed(&r.s, &floats));
   assert_true(rush_conv_scratch(&r.s, &bytes));
-  float *w = numbers(9 * 5 * 17), *packed = guarded(floats), *copy = guarded(floats), *x = numbers(3 * 30 * 30 * 5);
+  float *w = numbers(9 * 5 * 17), *packed = guarded(floats), *copy = guarded(floats),
+        *x = numbers(3 * 30 * 30 * 5);
   void *scratch = malloc(bytes);
   rush_conv_pack(&r.s, w, st, NULL, packed);
   memcpy(copy, packed, floats * sizeof *packed);
@@ -330,15 +451,19 @@ static void transposes(void **unused) {
   for (size_t s = 0; s < 5; s++)
     for (size_t i = 0; i < sizeof n / sizeof *n; i++)
       for (size_t j = 0; j < sizeof n / sizeof *n; j++) {
-        const size_t size = sizes[s], rows_ = n[i], columns = n[j], from_row = rows_ + 2, to_row = columns + 1;
+        const size_t size = sizes[s], rows_ = n[i], columns = n[j], from_row = rows_ + 2,
+                     to_row = columns + 1;
         uint8_t *from = malloc(columns * from_row * size), *to = malloc(rows_ * to_row * size);
-        for (size_t b = 0; b < columns * from_row * size; b++) from[b] = (uint8_t)(100 + 100 * noise());
+        for (size_t b = 0; b < columns * from_row * size; b++)
+          from[b] = (uint8_t)(100 + 100 * noise());
         memset(to, 0x5a, rows_ * to_row * size);
         rush_transpose(size, rows_, columns, from, (ptrdiff_t)from_row, to, (ptrdiff_t)to_row);
         for (size_t a = 0; a < rows_; a++) {
           for (size_t b = 0; b < columns; b++)
-            assert_memory_equal(to + (a * to_row + b) * size, from + (b * from_row + a) * size, size);
-          for (size_t b = 0; b < size; b++) assert_int_equal(to[(a * to_row + columns) * size + b], 0x5a);
+            assert_memory_equal(to + (a * to_row + b) * size, from + (b * from_row + a) * size,
+                                size);
+          for (size_t b = 0; b < size; b++)
+            assert_int_equal(to[(a * to_row + columns) * size + b], 0x5a);
         }
         free(from), free(to);
       }

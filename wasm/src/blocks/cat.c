@@ -3,10 +3,12 @@
 #include "blocks/layout.h"
 
 /* Once an "empty tensor" was always of shape [0]; cat still ignores those. */
-static bool is_skipped(const rush_tensor *t) { return t->rank == 1 && t->sizes[0] == 0; }
+static bool is_skipped(const rush_tensor *t) {
+  return t->rank == 1 && t->sizes[0] == 0;
+}
 
-static rush_status check_shapes(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors, const rush_tensor *first,
-                                int dim) {
+static rush_status check_shapes(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors,
+                                const rush_tensor *first, int dim) {
   for (size_t k = 0; k < n; k++) {
     const rush_tensor *t = tensors[k];
     if (is_skipped(t)) continue;
@@ -14,7 +16,8 @@ static rush_status check_shapes(rush_ctx *ctx, size_t n, const rush_tensor *cons
                "Tensors must have same number of dimensions: got %d and %d", first->rank, t->rank);
     for (int d = 0; d < t->rank; d++) {
       RUSH_CHECK(ctx, d == dim || t->sizes[d] == first->sizes[d], RUSH_ERR_BAD_ARGUMENT,
-                 "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor "
+                 "Sizes of tensors must match except in dimension %d. Expected size %lld but got "
+                 "size %lld for tensor "
                  "number %zu in the list.",
                  dim, (long long)first->sizes[d], (long long)t->sizes[d], k);
     }
@@ -46,10 +49,12 @@ static void copy_rows(size_t n, const rush_tensor *const *tensors, int dim, rush
   }
 }
 
-static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int dim, rush_tensor *out) {
+static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int dim,
+                              rush_tensor *out) {
   bool plain = rush_is_contiguous(out);
   for (size_t k = 0; k < n && plain; k++)
-    plain = tensors[k]->dtype == out->dtype && (tensors[k]->numel == 0 || rush_is_contiguous(tensors[k]));
+    plain = tensors[k]->dtype == out->dtype &&
+            (tensors[k]->numel == 0 || rush_is_contiguous(tensors[k]));
   if (plain) {
     copy_rows(n, tensors, dim, out);
     return RUSH_OK;
@@ -65,8 +70,8 @@ static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *cons
   return RUSH_OK;
 }
 
-rush_status rush_cat(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int64_t dim, rush_dtype dtype,
-                     rush_tensor **out) {
+rush_status rush_cat(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int64_t dim,
+                     rush_dtype dtype, rush_tensor **out) {
   rush_ctx *ctx = heap->ctx;
   const rush_tensor *first = NULL;
   int64_t total = 0;
@@ -78,8 +83,8 @@ rush_status rush_cat(rush_heap *heap, size_t n, const rush_tensor *const *tensor
   }
   int64_t rank = first != NULL ? first->rank : 1;
   RUSH_CHECK(ctx, dim >= -rank && dim < rank, RUSH_ERR_BAD_ARGUMENT,
-             "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-rank,
-             (long long)(rank - 1), (long long)dim);
+             "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
+             (long long)-rank, (long long)(rank - 1), (long long)dim);
   if (dim < 0) dim += rank;
   if (first == NULL) return rush_tensor_new(heap, dtype, 1, &total, out);
   RUSH_TRY(check_shapes(ctx, n, tensors, first, (int)dim));
@@ -87,7 +92,8 @@ rush_status rush_cat(rush_heap *heap, size_t n, const rush_tensor *const *tensor
   memcpy(sizes, first->sizes, (size_t)rank * sizeof *sizes);
   for (size_t k = 0; k < n; k++)
     if (!is_skipped(tensors[k]))
-      RUSH_CHECK(ctx, rush_add64(total, tensors[k]->sizes[dim], &total), RUSH_ERR_NO_MEMORY, "cat: too large");
+      RUSH_CHECK(ctx, rush_add64(total, tensors[k]->sizes[dim], &total), RUSH_ERR_NO_MEMORY,
+                 "cat: too large");
   sizes[dim] = total;
   rush_tensor *joined;
   RUSH_TRY(rush_new_in_format(heap, dtype, (int)rank, sizes, common_format(n, tensors), &joined));

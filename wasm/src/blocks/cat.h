@@ -5,7 +5,7 @@
 #include "tensor/tensor.h"
 
 /* torch.cat of n >= 1 tensors; the result has `dtype`. `dim` is not wrapped yet. */
-rush_status rush_cat(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int64_t dim, rush_dtype dtype,
-                     rush_tensor **out);
+rush_status rush_cat(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int64_t dim,
+                     rush_dtype dtype, rush_tensor **out);
 
 #endif

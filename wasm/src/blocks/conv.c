@@ -11,8 +11,8 @@
 /* ---- What the weight says -------------------------------------------------------------------- */
 
 /* Kernel and channels; spatial dimension d of `dims` becomes d + 3 - dims of three. */
-static rush_conv of_weight(const rush_tensor *w, int64_t groups, bool transposed, const int64_t *stride,
-                           const int64_t *dilation) {
+static rush_conv of_weight(const rush_tensor *w, int64_t groups, bool transposed,
+                           const int64_t *stride, const int64_t *dilation) {
   const int dims = w->rank - 2;
   rush_conv s = {.batch = 1, .groups = (size_t)groups, .transposed = transposed};
   s.in_c = (size_t)(transposed ? w->sizes[0] / groups : w->sizes[1]);
@@ -32,7 +32,8 @@ static void strides_of(const rush_tensor *t, ptrdiff_t to[5]) {
   const int dims = t->rank - 2;
   to[0] = (ptrdiff_t)t->strides[0];
   to[1] = (ptrdiff_t)t->strides[1];
-  for (int d = 0; d < 3; d++) to[2 + d] = d + dims - 3 < 0 ? 0 : (ptrdiff_t)t->strides[2 + d + dims - 3];
+  for (int d = 0; d < 3; d++)
+    to[2 + d] = d + dims - 3 < 0 ? 0 : (ptrdiff_t)t->strides[2 + d + dims - 3];
 }
 
 /* A constant `int[]` of one or `dims` positive numbers. */
@@ -56,10 +57,12 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
   const bool transposed = at->transposed == -2 || (flag != NULL && flag->u.i != 0);
   int64_t stride[3], dilation[3];
   const float *bias;
-  if (w == NULL || w->rank < 3 || w->rank > 5 || w->numel == 0 || groups == NULL || (at->transposed >= 0 && !flag) ||
-      groups->u.i < 1 || w->sizes[0] % groups->u.i != 0 ||
-      !constant_ints(p, at->stride, w->rank - 2, stride) || !constant_ints(p, at->dilation, w->rank - 2, dilation) ||
-      !rush_constant_bias(p, (uint32_t)at->bias, transposed ? w->sizes[1] * groups->u.i : w->sizes[0], &bias))
+  if (w == NULL || w->rank < 3 || w->rank > 5 || w->numel == 0 || groups == NULL ||
+      (at->transposed >= 0 && !flag) || groups->u.i < 1 || w->sizes[0] % groups->u.i != 0 ||
+      !constant_ints(p, at->stride, w->rank - 2, stride) ||
+      !constant_ints(p, at->dilation, w->rank - 2, dilation) ||
+      !rush_constant_bias(p, (uint32_t)at->bias,
+                          transposed ? w->sizes[1] * groups->u.i : w->sizes[0], &bias))
     return RUSH_OK; /* running packs it, or says what is wrong */
   const rush_conv s = of_weight(w, groups->u.i, transposed, stride, dilation);
   size_t floats;
@@ -77,7 +80,8 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
 
 static rush_status spread(rush_call *c, const char *what, int dims, int n, int64_t *list) {
   RUSH_NEED(n == 1 || n == dims,
-            "expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but "
+            "expected %s to be a single integer value or a list of %d values to match the "
+            "convolution dimensions, but "
             "got %d values",
             what, dims, n);
   for (int d = n; d < dims; d++) list[d] = list[0];
@@ -87,22 +91,28 @@ static rush_status spread(rush_call *c, const char *what, int dims, int n, int64
 static rush_status check_lists(rush_call *c, rush_conv_args *a, int dims) {
   RUSH_TRY(spread(c, "stride", dims, a->n_stride, a->stride));
   RUSH_TRY(spread(c, "dilation", dims, a->n_dilation, a->dilation));
-  if (a->transposed) RUSH_TRY(spread(c, "output_padding", dims, a->n_output_padding, a->output_padding));
+  if (a->transposed)
+    RUSH_TRY(spread(c, "output_padding", dims, a->n_output_padding, a->output_padding));
   if (a->two_sided) {
-    RUSH_NEED(a->n_padding == 2 * dims, "expected padding to be a list of %d values, but got %d values", 2 * dims,
+    RUSH_NEED(a->n_padding == 2 * dims,
+              "expected padding to be a list of %d values, but got %d values", 2 * dims,
               a->n_padding);
   } else {
     RUSH_TRY(spread(c, "padding", dims, a->n_padding, a->padding));
     for (int d = dims - 1; d >= 0; d--) a->padding[2 * d] = a->padding[2 * d + 1] = a->padding[d];
   }
   for (int d = 0; d < dims; d++) {
-    RUSH_NEED(a->padding[2 * d] >= 0 && a->padding[2 * d + 1] >= 0, "negative padding is not supported");
-    RUSH_NEED(!a->transposed || a->output_padding[d] >= 0, "negative output_padding is not supported");
+    RUSH_NEED(a->padding[2 * d] >= 0 && a->padding[2 * d + 1] >= 0,
+              "negative padding is not supported");
+    RUSH_NEED(!a->transposed || a->output_padding[d] >= 0,
+              "negative output_padding is not supported");
     RUSH_NEED(a->stride[d] > 0, "non-positive stride is not supported");
-    RUSH_NEED(a->dilation[d] > 0, "dilation should be greater than zero, but got %lld", (long long)a->dilation[d]);
+    RUSH_NEED(a->dilation[d] > 0, "dilation should be greater than zero, but got %lld",
+              (long long)a->dilation[d]);
     /* So that no sum below overflows. */
-    RUSH_NEED(a->padding[2 * d] <= INT32_MAX && a->padding[2 * d + 1] <= INT32_MAX && a->stride[d] <= INT32_MAX &&
-                  a->dilation[d] <= INT32_MAX && (!a->transposed || a->output_padding[d] <= INT32_MAX),
+    RUSH_NEED(a->padding[2 * d] <= INT32_MAX && a->padding[2 * d + 1] <= INT32_MAX &&
+                  a->stride[d] <= INT32_MAX && a->dilation[d] <= INT32_MAX &&
+                  (!a->transposed || a->output_padding[d] <= INT32_MAX),
               "a stride, padding or dilation of a convolution is too large");
   }
   return RUSH_OK;
@@ -115,29 +125,36 @@ static rush_status check_channels(rush_call *c, const rush_conv_args *a) {
   rush_shape_text(w->rank, w->sizes, tw);
   const long long groups = a->groups;
   RUSH_NEED(x->rank == w->rank,
-            "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead",
+            "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional "
+            "input of size %s instead",
             w->rank, w->rank, tw, x->rank, tx);
   RUSH_NEED(groups > 0, "non-positive groups is not supported");
   RUSH_NEED(w->sizes[0] >= groups,
-            "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead",
+            "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight "
+            "of size %s instead",
             groups, groups, tw);
   RUSH_NEED(w->sizes[0] % groups == 0,
-            "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] "
+            "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got "
+            "weight of size [%s] "
             "instead",
             groups, groups, tw);
   int64_t channels = w->sizes[0], out;
-  RUSH_NEED(rush_mul64(w->sizes[1], groups, a->transposed ? &out : &channels), "groups=%lld is too large", groups);
+  RUSH_NEED(rush_mul64(w->sizes[1], groups, a->transposed ? &out : &channels),
+            "groups=%lld is too large", groups);
   if (!a->transposed) out = w->sizes[0];
   char given[40];
   snprintf(given, sizeof given, a->transposed ? "transposed=1" : "groups=%lld", groups);
   RUSH_NEED(x->sizes[1] == channels,
-            "Given %s, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead", given,
-            tw, tx, (long long)channels, (long long)x->sizes[1]);
+            "Given %s, weight of size %s, expected input%s to have %lld channels, but got %lld "
+            "channels instead",
+            given, tw, tx, (long long)channels, (long long)x->sizes[1]);
   const rush_tensor *b = a->bias;
   RUSH_NEED(b == NULL || (b->rank == 1 && b->sizes[0] == out),
-            "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s "
+            "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but "
+            "got bias of size %s "
             "instead",
-            a->transposed ? "transposed=1, " : "", tw, (long long)out, rush_shape_text(b->rank, b->sizes, tx));
+            a->transposed ? "transposed=1, " : "", tw, (long long)out,
+            rush_shape_text(b->rank, b->sizes, tx));
   return RUSH_OK;
 }
 
@@ -152,10 +169,11 @@ static const char *crossed(int n, const int64_t *sizes, char *to, size_t room) {
 
 static rush_status check_dtypes(rush_call *c, const rush_conv_args *a) {
   const rush_tensor *x = a->input, *w = a->weight;
-  RUSH_NEED(x->dtype == w->dtype, "Input type (%s) and weight type (%s) should be the same", rush_dtype_name(x->dtype),
-            rush_dtype_name(w->dtype));
-  RUSH_NEED(a->bias == NULL || a->bias->dtype == x->dtype, "Input type (%s) and bias type (%s) should be the same",
-            rush_dtype_name(x->dtype), a->bias ? rush_dtype_name(a->bias->dtype) : "");
+  RUSH_NEED(x->dtype == w->dtype, "Input type (%s) and weight type (%s) should be the same",
+            rush_dtype_name(x->dtype), rush_dtype_name(w->dtype));
+  RUSH_NEED(a->bias == NULL || a->bias->dtype == x->dtype,
+            "Input type (%s) and bias type (%s) should be the same", rush_dtype_name(x->dtype),
+            a->bias ? rush_dtype_name(a->bias->dtype) : "");
   RUSH_NEED(x->dtype != RUSH_BOOL, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
   return RUSH_OK;
 }
@@ -167,18 +185,23 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
   int64_t padded[3], reach[3];
   bool fits = true, positive = true;
   for (int d = 0; d < dims; d++) {
-    RUSH_NEED(w->sizes[2 + d] > 0, "kernel size should be greater than zero, but got a weight with size 0 at dimension %d",
-              2 + d);
+    RUSH_NEED(
+        w->sizes[2 + d] > 0,
+        "kernel size should be greater than zero, but got a weight with size 0 at dimension %d",
+        2 + d);
     /* Below 2^62: sizes of existing tensors, and factors below 2^31. */
     const int64_t pads = a->padding[2 * d] + a->padding[2 * d + 1];
-    RUSH_NEED(w->sizes[2 + d] <= INT32_MAX && x->sizes[2 + d] <= INT32_MAX, "a convolution of this size is not supported");
+    RUSH_NEED(w->sizes[2 + d] <= INT32_MAX && x->sizes[2 + d] <= INT32_MAX,
+              "a convolution of this size is not supported");
     reach[d] = a->dilation[d] * (w->sizes[2 + d] - 1) + 1;
     padded[d] = x->sizes[2 + d] + pads;
     if (a->transposed) {
       RUSH_NEED(a->output_padding[d] < a->stride[d] || a->output_padding[d] < a->dilation[d],
-                "output padding must be smaller than either stride or dilation, but got output_padding %lld, stride "
+                "output padding must be smaller than either stride or dilation, but got "
+                "output_padding %lld, stride "
                 "%lld, dilation %lld",
-                (long long)a->output_padding[d], (long long)a->stride[d], (long long)a->dilation[d]);
+                (long long)a->output_padding[d], (long long)a->stride[d],
+                (long long)a->dilation[d]);
       out[d] = (x->sizes[2 + d] - 1) * a->stride[d] - pads + reach[d] + a->output_padding[d];
       positive = positive && (out[d] > 0 || (out[d] == 0 && x->sizes[0] == 0));
     } else {
@@ -187,19 +210,25 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
     }
   }
   RUSH_NEED(fits,
-            "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual "
+            "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't "
+            "be greater than actual "
             "input size",
-            crossed(dims, padded, in_text, sizeof in_text), crossed(dims, reach, other, sizeof other));
+            crossed(dims, padded, in_text, sizeof in_text),
+            crossed(dims, reach, other, sizeof other));
   RUSH_NEED(positive,
-            "Given input size per channel: (%s). Calculated output size per channel: (%s). Output size is too small",
-            crossed(dims, x->sizes + 2, in_text, sizeof in_text), crossed(dims, out, other, sizeof other));
+            "Given input size per channel: (%s). Calculated output size per channel: (%s). Output "
+            "size is too small",
+            crossed(dims, x->sizes + 2, in_text, sizeof in_text),
+            crossed(dims, out, other, sizeof other));
   return RUSH_OK;
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* The input as dense channels-last floats that 16 bytes behind may be read: itself (*bytes is 0) or a copy. */
-static rush_status channels_last(rush_call *c, const rush_tensor *x, const float **data, size_t *bytes) {
+/* The input as dense channels-last floats that 16 bytes behind may be read: itself (*bytes is 0) or
+ * a copy. */
+static rush_status channels_last(rush_call *c, const rush_tensor *x, const float **data,
+                                 size_t *bytes) {
   *bytes = 0;
   if (rush_is_channels_last(x) && !x->storage->borrowed) {
     *data = rush_data(x);
@@ -231,7 +260,8 @@ static rush_status channels_last(rush_call *c, const rush_tensor *x, const float
 }
 
 /* Packs the weights for this run. */
-static rush_status pack_now(rush_call *c, const rush_conv_args *a, const rush_conv *s, float **packed, size_t *bytes) {
+static rush_status pack_now(rush_call *c, const rush_conv_args *a, const rush_conv *s,
+                            float **packed, size_t *bytes) {
   size_t floats;
   rush_tensor *bias = NULL;
   if (!rush_conv_packed(s, &floats) || !rush_mul(floats, sizeof **packed, bytes))
@@ -251,7 +281,8 @@ static rush_status pack_now(rush_call *c, const rush_conv_args *a, const rush_co
   return RUSH_OK;
 }
 
-static rush_status run_f32(rush_call *c, const rush_conv_args *a, const rush_conv *s, rush_tensor *out) {
+static rush_status run_f32(rush_call *c, const rush_conv_args *a, const rush_conv *s,
+                           rush_tensor *out) {
   const float *packed = rush_packed_data(c->packed), *x = NULL;
   float *made = NULL;
   void *scratch = NULL;
@@ -261,7 +292,8 @@ static rush_status run_f32(rush_call *c, const rush_conv_args *a, const rush_con
   if (st != RUSH_OK) return st;
   st = channels_last(c, a->input, &x, &x_bytes);
   if (st == RUSH_OK && bytes > 0) st = rush_scratch(c, bytes, &scratch);
-  if (st == RUSH_OK) rush_conv_run(s, x, packed ? packed : made, rush_data(out), a->min, a->max, scratch);
+  if (st == RUSH_OK)
+    rush_conv_run(s, x, packed ? packed : made, rush_data(out), a->min, a->max, scratch);
   if (scratch != NULL) rush_heap_free(c->heap, scratch, bytes);
   if (x_bytes > 0) rush_heap_free(c->heap, (float *)(uintptr_t)x, x_bytes);
   if (made != NULL) rush_heap_free(c->heap, made, made_bytes);
@@ -294,8 +326,9 @@ static rush_status convolve_batched(rush_call *c, rush_conv_args *a, rush_tensor
   ptrdiff_t xs[5], ws[5];
   strides_of(x, xs);
   strides_of(w, ws);
-  rush_conv_any((rush_dtype)x->dtype, &s, rush_data(x), xs, rush_data(w), ws, a->bias ? rush_data(a->bias) : NULL,
-                a->bias ? (ptrdiff_t)a->bias->strides[0] : 0, rush_data(*out));
+  rush_conv_any((rush_dtype)x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
+                a->bias ? rush_data(a->bias) : NULL, a->bias ? (ptrdiff_t)a->bias->strides[0] : 0,
+                rush_data(*out));
   return RUSH_OK;
 }
 
@@ -306,9 +339,11 @@ rush_status rush_convolve(rush_call *c, rush_conv_args *a) {
              "a convolution's weight has 3 to 5 dimensions, this one has %d", w->rank);
   const int dims = w->rank - 2;
   char text[RUSH_SHAPE_TEXT];
-  RUSH_NEED(x->rank == dims + 1 || x->rank == dims + 2,
-            "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of size: %s", dims + 1, dims + 2,
-            a->transposed ? "_transpose" : "", dims, rush_shape_text(x->rank, x->sizes, text));
+  RUSH_NEED(
+      x->rank == dims + 1 || x->rank == dims + 2,
+      "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of size: %s",
+      dims + 1, dims + 2, a->transposed ? "_transpose" : "", dims,
+      rush_shape_text(x->rank, x->sizes, text));
   RUSH_TRY(check_lists(c, a, dims));
   const bool unbatched = x->rank == dims + 1;
   if (unbatched) {

@@ -30,14 +30,16 @@ bool rush_is_in_format(const rush_tensor *t, int64_t format) {
   return rush_is_contiguous(t);
 }
 
-rush_status rush_new_in_format(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes, int64_t format,
-                               rush_tensor **out) {
+rush_status rush_new_in_format(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
+                               int64_t format, rush_tensor **out) {
   *out = NULL;
   if (format == RUSH_FORMAT_CONTIGUOUS) return rush_tensor_new(heap, dtype, rank, sizes, out);
   int wanted = format == RUSH_FORMAT_CHANNELS_LAST ? 4 : 5;
-  RUSH_CHECK(heap->ctx, format == RUSH_FORMAT_CHANNELS_LAST || format == RUSH_FORMAT_CHANNELS_LAST_3D,
+  RUSH_CHECK(heap->ctx,
+             format == RUSH_FORMAT_CHANNELS_LAST || format == RUSH_FORMAT_CHANNELS_LAST_3D,
              RUSH_ERR_BAD_ARGUMENT, "memory format %lld is not supported here", (long long)format);
-  RUSH_CHECK(heap->ctx, rank == wanted, RUSH_ERR_BAD_ARGUMENT, "required rank %d tensor to use %s format", wanted,
+  RUSH_CHECK(heap->ctx, rank == wanted, RUSH_ERR_BAD_ARGUMENT,
+             "required rank %d tensor to use %s format", wanted,
              wanted == 4 ? "channels_last" : "channels_last_3d");
   return rush_tensor_new_channels_last(heap, dtype, rank, sizes, out);
 }
@@ -46,8 +48,10 @@ rush_status rush_clone(rush_heap *heap, const rush_tensor *t, int64_t format, ru
   rush_dtype dtype = (rush_dtype)t->dtype;
   rush_tensor *copy;
   *out = NULL;
-  if (format == RUSH_FORMAT_PRESERVE) RUSH_TRY(rush_tensor_new_like(heap, t, dtype, &copy));
-  else RUSH_TRY(rush_new_in_format(heap, dtype, t->rank, t->sizes, format, &copy));
+  if (format == RUSH_FORMAT_PRESERVE)
+    RUSH_TRY(rush_tensor_new_like(heap, t, dtype, &copy));
+  else
+    RUSH_TRY(rush_new_in_format(heap, dtype, t->rank, t->sizes, format, &copy));
   rush_status st = rush_tensor_copy(heap, copy, t);
   if (st != RUSH_OK) {
     rush_tensor_drop(heap, copy);
@@ -59,9 +63,10 @@ rush_status rush_clone(rush_heap *heap, const rush_tensor *t, int64_t format, ru
 
 rush_status rush_check_write(rush_ctx *ctx, const rush_tensor *t) {
   for (int d = 0; d < t->rank && t->numel > 0; d++) {
-    RUSH_CHECK(ctx, t->strides[d] != 0 || t->sizes[d] <= 1, RUSH_ERR_BAD_ARGUMENT,
-               "unsupported operation: more than one element of the written-to tensor refers to a single "
-               "memory location. Please clone() the tensor before performing the operation.");
+    RUSH_CHECK(
+        ctx, t->strides[d] != 0 || t->sizes[d] <= 1, RUSH_ERR_BAD_ARGUMENT,
+        "unsupported operation: more than one element of the written-to tensor refers to a single "
+        "memory location. Please clone() the tensor before performing the operation.");
   }
   RUSH_CHECK(ctx, !t->storage->borrowed || t->numel == 0, RUSH_ERR_UNSUPPORTED,
              "a weight of the model is written in place, and weights cannot be written");
@@ -75,9 +80,11 @@ static bool overlaps_partly(const rush_tensor *a, const rush_tensor *b) {
 }
 
 static rush_status overlap(rush_ctx *ctx) {
-  return rush_fail(ctx, RUSH_ERR_BAD_ARGUMENT,
-                   "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                   "single memory location. Please clone() the tensor before performing the operation.");
+  return rush_fail(
+      ctx, RUSH_ERR_BAD_ARGUMENT,
+      "unsupported operation: some elements of the input tensor and the written-to tensor refer to "
+      "a "
+      "single memory location. Please clone() the tensor before performing the operation.");
 }
 
 rush_status rush_check_apart(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read) {
@@ -92,12 +99,15 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
   for (int k = 1; k <= dst->rank && k <= src->rank; k++) {
     int64_t m = dst->sizes[dst->rank - k], n = src->sizes[src->rank - k];
     RUSH_CHECK(heap->ctx, m == n || m == 1 || n == 1, RUSH_ERR_BAD_ARGUMENT,
-               "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+               "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+               "non-singleton dimension %d",
                (long long)m, (long long)n, (dst->rank > src->rank ? dst->rank : src->rank) - k);
   }
   (void)rush_broadcast(dst->rank, dst->sizes, src->rank, src->sizes, &rank, sizes);
-  bool fits = rank == dst->rank && (rank == 0 || memcmp(sizes, dst->sizes, (size_t)rank * sizeof *sizes) == 0);
-  RUSH_CHECK(heap->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "output with shape %s doesn't match the broadcast shape %s",
+  bool fits = rank == dst->rank &&
+              (rank == 0 || memcmp(sizes, dst->sizes, (size_t)rank * sizeof *sizes) == 0);
+  RUSH_CHECK(heap->ctx, fits, RUSH_ERR_BAD_ARGUMENT,
+             "output with shape %s doesn't match the broadcast shape %s",
              rush_shape_text(dst->rank, dst->sizes, a), rush_shape_text(rank, sizes, b));
   RUSH_TRY(rush_check_write(heap->ctx, dst));
   if (overlaps_partly(dst, src)) return overlap(heap->ctx);
@@ -107,17 +117,20 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
 rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t *sizes) {
   char text[RUSH_SHAPE_TEXT];
   int64_t numel, end, bytes;
-  RUSH_CHECK(heap->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED, "resize to %d dimensions", rank);
+  RUSH_CHECK(heap->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED, "resize to %d dimensions",
+             rank);
   for (int d = 0; d < rank; d++)
-    RUSH_CHECK(heap->ctx, sizes[d] >= 0, RUSH_ERR_BAD_ARGUMENT, "Trying to resize to negative dimension %lld: %s",
-               (long long)sizes[d], rush_shape_text(rank, sizes, text));
+    RUSH_CHECK(heap->ctx, sizes[d] >= 0, RUSH_ERR_BAD_ARGUMENT,
+               "Trying to resize to negative dimension %lld: %s", (long long)sizes[d],
+               rush_shape_text(rank, sizes, text));
   bool counted = rush_numel(rank, sizes, &numel) && rush_add64(t->offset, numel, &end) &&
                  rush_mul64(end, (int64_t)rush_itemsize(t), &bytes) && (uint64_t)bytes <= SIZE_MAX;
-  RUSH_CHECK(heap->ctx, counted, RUSH_ERR_NO_MEMORY, "out of memory: a tensor of shape %s was wanted",
-             rush_shape_text(rank, sizes, text));
+  RUSH_CHECK(heap->ctx, counted, RUSH_ERR_NO_MEMORY,
+             "out of memory: a tensor of shape %s was wanted", rush_shape_text(rank, sizes, text));
   rush_storage *s = t->storage;
   if (numel > 0 && (size_t)bytes > s->bytes) {
-    RUSH_CHECK(heap->ctx, !s->borrowed, RUSH_ERR_UNSUPPORTED, "a weight of the model cannot be resized");
+    RUSH_CHECK(heap->ctx, !s->borrowed, RUSH_ERR_UNSUPPORTED,
+               "a weight of the model cannot be resized");
     void *data;
     RUSH_TRY(rush_heap_alloc(heap, (size_t)bytes, &data));
     if (s->bytes > 0) memcpy(data, s->data, s->bytes);
@@ -133,8 +146,9 @@ rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t
 }
 
 const char *rush_dtype_word(int dtype) {
-  static const char *const words[] = {"Byte",   "Char", "Short", "Int",          "Long",          "Half",
-                                      "Float",  "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool",
-                                      "QInt8", "QUInt8", "QInt32", "BFloat16"};
+  static const char *const words[] = {"Byte",        "Char",         "Short",         "Int",
+                                      "Long",        "Half",         "Float",         "Double",
+                                      "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool",
+                                      "QInt8",       "QUInt8",       "QInt32",        "BFloat16"};
   return dtype >= 0 && (size_t)dtype < sizeof words / sizeof *words ? words[dtype] : "Undefined";
 }

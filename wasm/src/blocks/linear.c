@@ -3,18 +3,19 @@
 #include "blocks/matmul.h"
 #include "kernels/gemm.h"
 
-rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t n, int64_t k, int64_t stride_n,
-                             int64_t stride_k, const float *bias) {
+rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t n, int64_t k,
+                             int64_t stride_n, int64_t stride_k, const float *bias) {
   size_t floats;
   rush_packed_floats *packed;
   if (!rush_gemm_packed((size_t)k, (size_t)n, &floats)) return rush_fail_memory(p->ctx, SIZE_MAX);
   RUSH_TRY(rush_packed_new(p, floats, &packed));
-  rush_gemm_pack((size_t)k, (size_t)n, rush_data(weight), (ptrdiff_t)stride_k, (ptrdiff_t)stride_n, bias, packed->data);
+  rush_gemm_pack((size_t)k, (size_t)n, rush_data(weight), (ptrdiff_t)stride_k, (ptrdiff_t)stride_n,
+                 bias, packed->data);
   return RUSH_OK;
 }
 
-rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, const float *packed, float min,
-                            float max) {
+rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, const float *packed,
+                            float min, float max) {
   rush_tensor *out, *rows_of;
   int64_t sizes[RUSH_MAX_RANK], rows, stride;
   for (int d = 0; d < x->rank; d++) sizes[d] = d == x->rank - 1 ? n : x->sizes[d];
@@ -28,8 +29,8 @@ rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, 
   rush_status st = rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out);
   if (st == RUSH_OK && out->numel > 0) {
     rows = out->numel / n;
-    rush_gemm((size_t)rows, (size_t)n, (size_t)k, k > 0 ? rush_data(rows_of) : NULL, (size_t)stride, packed,
-              rush_data(out), (size_t)n, min, max);
+    rush_gemm((size_t)rows, (size_t)n, (size_t)k, k > 0 ? rush_data(rows_of) : NULL, (size_t)stride,
+              packed, rush_data(out), (size_t)n, min, max);
   }
   rush_tensor_drop(c->heap, rows_of);
   return st;

@@ -4,12 +4,13 @@
 
 #include "blocks/packed.h"
 
-/* Packs weight[n][k] (with its strides given as those of n and k) and the bias; see rush_constant_bias. */
-rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t n, int64_t k, int64_t stride_n,
-                             int64_t stride_k, const float *bias);
+/* Packs weight[n][k] (with its strides given as those of n and k) and the bias; see
+ * rush_constant_bias. */
+rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t n, int64_t k,
+                             int64_t stride_n, int64_t stride_k, const float *bias);
 
 /* Sets result 0 of `c`: x[..., k] * packed, of sizes [..., n], clamped. */
-rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, const float *packed, float min,
-                            float max);
+rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, const float *packed,
+                            float min, float max);
 
 #endif

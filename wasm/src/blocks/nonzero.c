@@ -23,7 +23,8 @@ int64_t rush_count_nonzero(const rush_tensor *t) {
   rush_iter it;
   rush_iter_init(&it, t->rank, t->sizes, 1, &t);
   do {
-    for (int64_t k = 0; k < it.size[0]; k++) n += is_set((rush_dtype)t->dtype, it.at[0] + k * it.stride[0][0]);
+    for (int64_t k = 0; k < it.size[0]; k++)
+      n += is_set((rush_dtype)t->dtype, it.at[0] + k * it.stride[0][0]);
   } while (rush_iter_next(&it));
   return n;
 }

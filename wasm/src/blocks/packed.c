@@ -10,12 +10,14 @@ static void destroy(rush_ctx *ctx, rush_packed *packed) {
 rush_status rush_packed_new(rush_prepare *p, size_t floats, rush_packed_floats **out) {
   *out = NULL;
   size_t bytes;
-  if (!rush_mul(floats, sizeof(float), &bytes) || !rush_add(bytes, sizeof(rush_packed_floats) + ALIGN, &bytes))
+  if (!rush_mul(floats, sizeof(float), &bytes) ||
+      !rush_add(bytes, sizeof(rush_packed_floats) + ALIGN, &bytes))
     return rush_fail_memory(p->ctx, SIZE_MAX);
   rush_packed_floats *packed;
   RUSH_TRY(rush_alloc(p->ctx, bytes, (void **)&packed));
   const uintptr_t behind = (uintptr_t)(packed + 1);
-  *packed = (rush_packed_floats){{destroy}, packed, bytes, (float *)((behind + ALIGN - 1) / ALIGN * ALIGN)};
+  *packed = (rush_packed_floats){
+      {destroy}, packed, bytes, (float *)((behind + ALIGN - 1) / ALIGN * ALIGN)};
   p->packed = &packed->base;
   *out = packed;
   return RUSH_OK;
@@ -31,7 +33,8 @@ const rush_tensor *rush_constant_f32(const rush_prepare *p, uint32_t arg) {
 bool rush_constant_is(const rush_prepare *p, uint32_t arg, double value) {
   const rush_value *v = p->args[arg];
   if (v == NULL) return false;
-  return v->kind == RUSH_KIND_FLOAT ? v->u.f == value : v->kind == RUSH_KIND_INT && (double)v->u.i == value;
+  return v->kind == RUSH_KIND_FLOAT ? v->u.f == value
+                                    : v->kind == RUSH_KIND_INT && (double)v->u.i == value;
 }
 
 bool rush_constant_bias(const rush_prepare *p, uint32_t arg, int64_t n, const float **out) {

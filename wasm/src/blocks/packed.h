@@ -22,7 +22,8 @@ static inline const float *rush_packed_data(const rush_packed *packed) {
 const rush_tensor *rush_constant_f32(const rush_prepare *p, uint32_t arg);
 /* Whether argument `arg` is a constant Scalar (or float, or int) of this value. */
 bool rush_constant_is(const rush_prepare *p, uint32_t arg, double value);
-/* A bias, `arg` being None or float32 of rank 1 and size n, contiguous; false otherwise. *out is NULL for None. */
+/* A bias, `arg` being None or float32 of rank 1 and size n, contiguous; false otherwise. *out is
+ * NULL for None. */
 bool rush_constant_bias(const rush_prepare *p, uint32_t arg, int64_t n, const float **out);
 
 #endif

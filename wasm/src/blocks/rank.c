@@ -1,6 +1,7 @@
 #include "blocks/rank.h"
 
-/* ---- Keys ---------------------------------------------------------------------------------------- */
+/* ---- Keys
+ * ---------------------------------------------------------------------------------------- */
 
 static int64_t key_of_double(double v) {
   if (v != v) return INT64_MAX;
@@ -10,31 +11,39 @@ static int64_t key_of_double(double v) {
   return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
-#define RANK(T, KEY)                                                                \
-  for (int64_t i = 0; i < n; i++, at += step) {                                     \
-    T v;                                                                            \
-    memcpy(&v, at, sizeof v);                                                       \
-    out[i] = (rush_ranked){(KEY) ^ flip, i};                                        \
-  }                                                                                 \
+#define RANK(T, KEY)                            \
+  for (int64_t i = 0; i < n; i++, at += step) { \
+    T v;                                        \
+    memcpy(&v, at, sizeof v);                   \
+    out[i] = (rush_ranked){(KEY) ^ flip, i};    \
+  }                                             \
   return
 
-void rush_rank(rush_dtype dtype, const char *at, int64_t step, int64_t n, bool descending, rush_ranked *out) {
+void rush_rank(rush_dtype dtype, const char *at, int64_t step, int64_t n, bool descending,
+               rush_ranked *out) {
   int64_t flip = descending ? -1 : 0;
   switch (dtype) {
-    case RUSH_FLOAT32: RANK(float, key_of_double((double)v));
-    case RUSH_FLOAT64: RANK(double, key_of_double(v));
-    case RUSH_INT64: RANK(int64_t, v);
-    case RUSH_INT32: RANK(int32_t, (int64_t)v);
-    case RUSH_BOOL: RANK(uint8_t, (int64_t)(v != 0));
+    case RUSH_FLOAT32:
+      RANK(float, key_of_double((double)v));
+    case RUSH_FLOAT64:
+      RANK(double, key_of_double(v));
+    case RUSH_INT64:
+      RANK(int64_t, v);
+    case RUSH_INT32:
+      RANK(int32_t, (int64_t)v);
+    case RUSH_BOOL:
+      RANK(uint8_t, (int64_t)(v != 0));
     default:
       for (int64_t i = 0; i < n; i++, at += step) {
-        int64_t key = rush_is_float(dtype) ? key_of_double(rush_load_double(dtype, at)) : rush_load_int(dtype, at);
+        int64_t key = rush_is_float(dtype) ? key_of_double(rush_load_double(dtype, at))
+                                           : rush_load_int(dtype, at);
         out[i] = (rush_ranked){key ^ flip, i};
       }
   }
 }
 
-/* ---- A stable sort ------------------------------------------------------------------------------- */
+/* ---- A stable sort
+ * ------------------------------------------------------------------------------- */
 
 enum { RUN = 16 };
 
@@ -57,7 +66,8 @@ void rush_sort_stable(rush_ranked *items, rush_ranked *scratch, int64_t n) {
     for (int64_t at = 0; at < n; at += 2 * width) {
       int64_t mid = at + width < n ? at + width : n, end = mid + width < n ? mid + width : n;
       int64_t i = at, j = mid;
-      for (int64_t k = at; k < end; k++) to[k] = i < mid && (j >= end || from[i].key <= from[j].key) ? from[i++] : from[j++];
+      for (int64_t k = at; k < end; k++)
+        to[k] = i < mid && (j >= end || from[i].key <= from[j].key) ? from[i++] : from[j++];
     }
     rush_ranked *swap = from;
     from = to;
@@ -66,9 +76,12 @@ void rush_sort_stable(rush_ranked *items, rush_ranked *scratch, int64_t n) {
   if (from != items) memcpy(items, from, (size_t)n * sizeof *items);
 }
 
-/* ---- libstdc++'s algorithms (bits/stl_heap.h, bits/stl_algo.h), over [0, n) ------------------------ */
+/* ---- libstdc++'s algorithms (bits/stl_heap.h, bits/stl_algo.h), over [0, n)
+ * ------------------------ */
 
-static bool before(const rush_ranked *a, const rush_ranked *b) { return a->key < b->key; }
+static bool before(const rush_ranked *a, const rush_ranked *b) {
+  return a->key < b->key;
+}
 
 static void swap(rush_ranked *a, rush_ranked *b) {
   rush_ranked v = *a;
@@ -77,7 +90,8 @@ static void swap(rush_ranked *a, rush_ranked *b) {
 }
 
 static void push_heap(rush_ranked *p, int64_t hole, int64_t top, rush_ranked v) {
-  for (int64_t parent; hole > top && before(&p[parent = (hole - 1) / 2], &v); hole = parent) p[hole] = p[parent];
+  for (int64_t parent; hole > top && before(&p[parent = (hole - 1) / 2], &v); hole = parent)
+    p[hole] = p[parent];
   p[hole] = v;
 }
 
@@ -104,7 +118,8 @@ static void pop_heap(rush_ranked *p, int64_t n, rush_ranked *result) {
 }
 
 static void heap_select(rush_ranked *p, int64_t middle, int64_t n) {
-  for (int64_t parent = (middle - 2) / 2; middle >= 2 && parent >= 0; parent--) adjust_heap(p, parent, middle, p[parent]);
+  for (int64_t parent = (middle - 2) / 2; middle >= 2 && parent >= 0; parent--)
+    adjust_heap(p, parent, middle, p[parent]);
   for (int64_t i = middle; i < n; i++)
     if (before(&p[i], &p[0])) pop_heap(p, middle, &p[i]);
 }
@@ -116,8 +131,10 @@ static void partial_sort(rush_ranked *p, int64_t middle, int64_t n) {
 }
 
 static void median_to_first(rush_ranked *result, rush_ranked *a, rush_ranked *b, rush_ranked *c) {
-  if (before(a, b)) swap(result, before(b, c) ? b : before(a, c) ? c : a);
-  else swap(result, before(a, c) ? a : before(b, c) ? c : b);
+  if (before(a, b))
+    swap(result, before(b, c) ? b : before(a, c) ? c : a);
+  else
+    swap(result, before(a, c) ? a : before(b, c) ? c : b);
 }
 
 /* Where the second part begins. */
@@ -145,7 +162,9 @@ static void insertion_sort(rush_ranked *p, int64_t first, int64_t last) {
   for (int64_t i = first + 1; i < last; i++) linear_insert(p, i, first);
 }
 
-static int log2_of(int64_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
+static int log2_of(int64_t n) {
+  return 63 - __builtin_clzll((unsigned long long)n);
+}
 
 enum { THRESHOLD = 16 };
 
@@ -177,8 +196,10 @@ void rush_nth(rush_ranked *p, int64_t n, int64_t nth) {
       return;
     }
     int64_t cut = partition(p, first, last);
-    if (cut <= nth) first = cut;
-    else last = cut;
+    if (cut <= nth)
+      first = cut;
+    else
+      last = cut;
   }
   insertion_sort(p, first, last);
 }
@@ -204,7 +225,8 @@ void rush_top(rush_ranked *items, int64_t n, int64_t k, bool sorted) {
   if (sorted) rush_sort(items, k - 1);
 }
 
-/* ---- ATen's quick_select_template ------------------------------------------------------------------ */
+/* ---- ATen's quick_select_template
+ * ------------------------------------------------------------------ */
 
 void rush_quick_select(rush_ranked *p, int64_t n, int64_t k) {
   int64_t left = 0, right = n - 1;
@@ -230,7 +252,8 @@ void rush_quick_select(rush_ranked *p, int64_t n, int64_t k) {
   if (right == left + 1 && before(&p[right], &p[left])) swap(&p[left], &p[right]);
 }
 
-/* ---- Lines ----------------------------------------------------------------------------------------- */
+/* ---- Lines
+ * ----------------------------------------------------------------------------------------- */
 
 static void set_line(rush_lines *l) {
   for (int k = 0; k < l->n; k++) l->at[k] = l->it.at[k] + l->done * l->it.stride[k][0];

@@ -1,5 +1,5 @@
-/* Putting the elements of a line in order. A line becomes pairs of a key and the element's place; keys
- * compare as int64 whatever the dtype: NaN above all numbers, -0 as 0. Descending order is the
+/* Putting the elements of a line in order. A line becomes pairs of a key and the element's place;
+ * keys compare as int64 whatever the dtype: NaN above all numbers, -0 as 0. Descending order is the
  * ascending order of the complements. */
 #ifndef RUSH_RANK_H
 #define RUSH_RANK_H
@@ -11,13 +11,15 @@ typedef struct rush_ranked {
 } rush_ranked;
 
 /* n elements from `at`, `step` bytes apart. */
-void rush_rank(rush_dtype dtype, const char *at, int64_t step, int64_t n, bool descending, rush_ranked *out);
+void rush_rank(rush_dtype dtype, const char *at, int64_t step, int64_t n, bool descending,
+               rush_ranked *out);
 
 /* Sorts; equal keys keep their order. `scratch` has room for n. */
 void rush_sort_stable(rush_ranked *items, rush_ranked *scratch, int64_t n);
 
-/* The following leave equal keys in the order in which PyTorch's CPU code leaves them, so that indices agree
- * where elements tie: libstdc++'s algorithms, and quick_select_template of ATen's Sorting.cpp. */
+/* The following leave equal keys in the order in which PyTorch's CPU code leaves them, so that
+ * indices agree where elements tie: libstdc++'s algorithms, and quick_select_template of ATen's
+ * Sorting.cpp. */
 
 /* std::sort: what PyTorch's sort is unless it is asked to be stable. */
 void rush_sort(rush_ranked *items, int64_t n);
@@ -25,7 +27,8 @@ void rush_sort(rush_ranked *items, int64_t n);
 void rush_top(rush_ranked *items, int64_t n, int64_t k, bool sorted);
 /* std::nth_element: items[nth] is what it would be in order. */
 void rush_nth(rush_ranked *items, int64_t n, int64_t nth);
-/* The place of the element that is nth in order, the earlier of equal ones first. Destroys items. */
+/* The place of the element that is nth in order, the earlier of equal ones first. Destroys items.
+ */
 int64_t rush_nth_stable(rush_ranked *items, int64_t n, int64_t nth);
 /* The same as rush_nth, as kthvalue does it. */
 void rush_quick_select(rush_ranked *items, int64_t n, int64_t k);

@@ -5,32 +5,39 @@
 enum { BLOCK = 256 };
 
 rush_status rush_fail_index(rush_ctx *ctx, int64_t index, int dim, int64_t size) {
-  return rush_fail(ctx, RUSH_ERR_BAD_ARGUMENT, "index %lld is out of bounds for dimension %d with size %lld",
-                   (long long)index, dim, (long long)size);
+  return rush_fail(ctx, RUSH_ERR_BAD_ARGUMENT,
+                   "index %lld is out of bounds for dimension %d with size %lld", (long long)index,
+                   dim, (long long)size);
 }
 
 /* ---- Combining ------------------------------------------------------------------------------- */
 
-#define ROW(T, EXPR)                                          \
-  for (int64_t k = 0; k < n; k++, src += src_step) {          \
-    T a, b;                                                   \
-    memcpy(&a, dst + at[k], sizeof a);                        \
-    memcpy(&b, src, sizeof b);                                \
-    a = (T)(EXPR);                                            \
-    memcpy(dst + at[k], &a, sizeof a);                        \
-  }                                                           \
+#define ROW(T, EXPR)                                 \
+  for (int64_t k = 0; k < n; k++, src += src_step) { \
+    T a, b;                                          \
+    memcpy(&a, dst + at[k], sizeof a);               \
+    memcpy(&b, src, sizeof b);                       \
+    a = (T)(EXPR);                                   \
+    memcpy(dst + at[k], &a, sizeof a);               \
+  }                                                  \
   return
-#define ROWS(NAME, INT, FLOAT, BOOL)                                                                       \
-  static void NAME(rush_dtype dtype, char *dst, const int64_t *at, const char *src, int64_t src_step,      \
-                   int64_t n) {                                                                            \
-    switch (dtype) {                                                                                       \
-      case RUSH_FLOAT32: ROW(float, FLOAT);                                                                \
-      case RUSH_FLOAT64: ROW(double, FLOAT);                                                               \
-      case RUSH_UINT8: ROW(uint8_t, INT);                                                                  \
-      case RUSH_BOOL: ROW(uint8_t, BOOL);                                                                  \
-      case RUSH_INT32: ROW(int32_t, INT);                                                                  \
-      default: ROW(int64_t, INT);                                                                          \
-    }                                                                                                      \
+#define ROWS(NAME, INT, FLOAT, BOOL)                                                \
+  static void NAME(rush_dtype dtype, char *dst, const int64_t *at, const char *src, \
+                   int64_t src_step, int64_t n) {                                   \
+    switch (dtype) {                                                                \
+      case RUSH_FLOAT32:                                                            \
+        ROW(float, FLOAT);                                                          \
+      case RUSH_FLOAT64:                                                            \
+        ROW(double, FLOAT);                                                         \
+      case RUSH_UINT8:                                                              \
+        ROW(uint8_t, INT);                                                          \
+      case RUSH_BOOL:                                                               \
+        ROW(uint8_t, BOOL);                                                         \
+      case RUSH_INT32:                                                              \
+        ROW(int32_t, INT);                                                          \
+      default:                                                                      \
+        ROW(int64_t, INT);                                                          \
+    }                                                                               \
   }
 /* Integers wrap around, as in PyTorch: computed without sign. */
 ROWS(add_row, (uint64_t)a + (uint64_t)b, a + b, (a | b) != 0)
@@ -38,26 +45,46 @@ ROWS(mul_row, (uint64_t)a *(uint64_t)b, a *b, a != 0 && b != 0)
 ROWS(max_row, a < b ? b : a, b != b || a < b ? b : a, (a | b) != 0)
 ROWS(min_row, b < a ? b : a, b != b || b < a ? b : a, a != 0 && b != 0)
 
-static void set_row(size_t item, char *dst, const int64_t *at, const char *src, int64_t src_step, int64_t n) {
+static void set_row(size_t item, char *dst, const int64_t *at, const char *src, int64_t src_step,
+                    int64_t n) {
 #define SET(BYTES) \
   for (int64_t k = 0; k < n; k++, src += src_step) memcpy(dst + at[k], src, BYTES)
   switch (item) {
-    case 1: SET(1); return;
-    case 2: SET(2); return;
-    case 4: SET(4); return;
-    case 8: SET(8); return;
-    default: SET(16);
+    case 1:
+      SET(1);
+      return;
+    case 2:
+      SET(2);
+      return;
+    case 4:
+      SET(4);
+      return;
+    case 8:
+      SET(8);
+      return;
+    default:
+      SET(16);
   }
 }
 
-void rush_combine_row(rush_combine how, rush_dtype dtype, char *dst, const int64_t *at, const char *src,
-                      int64_t src_step, int64_t n) {
+void rush_combine_row(rush_combine how, rush_dtype dtype, char *dst, const int64_t *at,
+                      const char *src, int64_t src_step, int64_t n) {
   switch (how) {
-    case RUSH_COMBINE_SET: set_row(rush_dtype_size(dtype), dst, at, src, src_step, n); return;
-    case RUSH_COMBINE_ADD: add_row(dtype, dst, at, src, src_step, n); return;
-    case RUSH_COMBINE_MUL: mul_row(dtype, dst, at, src, src_step, n); return;
-    case RUSH_COMBINE_MAX: max_row(dtype, dst, at, src, src_step, n); return;
-    case RUSH_COMBINE_MIN: min_row(dtype, dst, at, src, src_step, n); return;
+    case RUSH_COMBINE_SET:
+      set_row(rush_dtype_size(dtype), dst, at, src, src_step, n);
+      return;
+    case RUSH_COMBINE_ADD:
+      add_row(dtype, dst, at, src, src_step, n);
+      return;
+    case RUSH_COMBINE_MUL:
+      mul_row(dtype, dst, at, src, src_step, n);
+      return;
+    case RUSH_COMBINE_MAX:
+      max_row(dtype, dst, at, src, src_step, n);
+      return;
+    case RUSH_COMBINE_MIN:
+      min_row(dtype, dst, at, src, src_step, n);
+      return;
   }
 }
 
@@ -90,8 +117,8 @@ static walk walk_of(const rush_tensor *t, int dim, const rush_tensor *index, boo
 }
 
 /* Byte offsets of n elements whose other dimensions move by `step` bytes each. */
-static rush_status resolve(rush_ctx *ctx, const walk *w, const char *index, int64_t index_step, int64_t step, int64_t n,
-                           int64_t *at) {
+static rush_status resolve(rush_ctx *ctx, const walk *w, const char *index, int64_t index_step,
+                           int64_t step, int64_t n, int64_t *at) {
   for (int64_t k = 0; k < n; k++, index += index_step) {
     int64_t i;
     if (w->index_dtype == RUSH_INT64) {
@@ -102,14 +129,15 @@ static rush_status resolve(rush_ctx *ctx, const walk *w, const char *index, int6
       i = narrow;
     }
     int64_t from_start = w->wrap && i < 0 ? i + w->size : i;
-    if (RUSH_UNLIKELY(from_start < 0 || from_start >= w->size)) return rush_fail_index(ctx, i, w->dim, w->size);
+    if (RUSH_UNLIKELY(from_start < 0 || from_start >= w->size))
+      return rush_fail_index(ctx, i, w->dim, w->size);
     at[k] = from_start * w->stride + k * step;
   }
   return RUSH_OK;
 }
 
-rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_tensor *index, const rush_tensor *src,
-                         rush_combine how, bool wrap) {
+rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_tensor *index,
+                         const rush_tensor *src, rush_combine how, bool wrap) {
   if (index->numel == 0) return RUSH_OK;
   walk w = walk_of(dst, dim, index, wrap);
   rush_tensor to = seen_as(dst, index, dim), from = seen_as(src, index, -1);
@@ -120,7 +148,8 @@ rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_te
   do {
     for (int64_t done = 0; done < it.size[0]; done += BLOCK) {
       int64_t n = it.size[0] - done < BLOCK ? it.size[0] - done : BLOCK;
-      RUSH_TRY(resolve(ctx, &w, it.at[1] + done * it.stride[1][0], it.stride[1][0], it.stride[0][0], n, at));
+      RUSH_TRY(resolve(ctx, &w, it.at[1] + done * it.stride[1][0], it.stride[1][0], it.stride[0][0],
+                       n, at));
       rush_combine_row(how, (rush_dtype)dst->dtype, it.at[0] + done * it.stride[0][0], at,
                        it.at[2] + done * it.stride[2][0], it.stride[2][0], n);
     }
@@ -128,19 +157,30 @@ rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_te
   return RUSH_OK;
 }
 
-static void get_row(size_t item, char *out, int64_t out_step, const char *src, const int64_t *at, int64_t n) {
+static void get_row(size_t item, char *out, int64_t out_step, const char *src, const int64_t *at,
+                    int64_t n) {
 #define GET(BYTES) \
   for (int64_t k = 0; k < n; k++, out += out_step) memcpy(out, src + at[k], BYTES)
   switch (item) {
-    case 1: GET(1); return;
-    case 2: GET(2); return;
-    case 4: GET(4); return;
-    case 8: GET(8); return;
-    default: GET(16);
+    case 1:
+      GET(1);
+      return;
+    case 2:
+      GET(2);
+      return;
+    case 4:
+      GET(4);
+      return;
+    case 8:
+      GET(8);
+      return;
+    default:
+      GET(16);
   }
 }
 
-rush_status rush_gather(rush_ctx *ctx, rush_tensor *out, const rush_tensor *self, int dim, const rush_tensor *index) {
+rush_status rush_gather(rush_ctx *ctx, rush_tensor *out, const rush_tensor *self, int dim,
+                        const rush_tensor *index) {
   if (index->numel == 0) return RUSH_OK;
   walk w = walk_of(self, dim, index, false);
   rush_tensor from = seen_as(self, index, dim);
@@ -151,7 +191,8 @@ rush_status rush_gather(rush_ctx *ctx, rush_tensor *out, const rush_tensor *self
   do {
     for (int64_t done = 0; done < it.size[0]; done += BLOCK) {
       int64_t n = it.size[0] - done < BLOCK ? it.size[0] - done : BLOCK;
-      RUSH_TRY(resolve(ctx, &w, it.at[1] + done * it.stride[1][0], it.stride[1][0], it.stride[2][0], n, at));
+      RUSH_TRY(resolve(ctx, &w, it.at[1] + done * it.stride[1][0], it.stride[1][0], it.stride[2][0],
+                       n, at));
       get_row(rush_itemsize(out), it.at[0] + done * it.stride[0][0], it.stride[0][0],
               it.at[2] + done * it.stride[2][0], at, n);
     }
@@ -195,6 +236,7 @@ rush_status rush_target(rush_call *c, rush_tensor **out) {
 
 rush_tensor rush_scalar_tensor(rush_dtype dtype, rush_storage *storage, void *at) {
   *storage = (rush_storage){1, true, rush_dtype_size(dtype), at};
-  rush_tensor t = {.object = {RUSH_KIND_TENSOR, 1}, .dtype = (uint8_t)dtype, .numel = 1, .storage = storage};
+  rush_tensor t = {
+      .object = {RUSH_KIND_TENSOR, 1}, .dtype = (uint8_t)dtype, .numel = 1, .storage = storage};
   return t;
 }

@@ -5,7 +5,8 @@
 #include "blocks/values.h"
 #include "tensor/tensor.h"
 
-/* ---- Tensors ------------------------------------------------------------------------------------ */
+/* ---- Tensors ------------------------------------------------------------------------------------
+ */
 
 /* What a C++ stream remembers. */
 typedef struct stream {
@@ -61,9 +62,13 @@ static double choose_format(stream *s, const double *p, int64_t n) {
   return most > 5 || most < 0 ? pow(10, most - 1) : 1;
 }
 
-static void indent(const stream *s, int by) { rush_text_add(s->text, "%*s", by, ""); }
+static void indent(const stream *s, int by) {
+  rush_text_add(s->text, "%*s", by, "");
+}
 
-static void put_scale(const stream *s, double scale) { rush_text_add(s->text, "%.*g *\n", s->precision, scale); }
+static void put_scale(const stream *s, double scale) {
+  rush_text_add(s->text, "%.*g *\n", s->precision, scale);
+}
 
 static void put_matrix(stream *s, const double *p, int64_t rows, int64_t columns, int by) {
   double scale = choose_format(s, p, rows * columns);
@@ -72,7 +77,8 @@ static void put_matrix(stream *s, const double *p, int64_t rows, int64_t columns
   for (int64_t from = 0, to; from < columns; from = to) {
     to = from + per_line <= columns ? from + per_line : columns;
     if (per_line < columns) {
-      rush_text_add(s->text, "%sColumns %lld to %lld", from != 0 ? "\n" : "", (long long)(from + 1), (long long)to);
+      rush_text_add(s->text, "%sColumns %lld to %lld", from != 0 ? "\n" : "", (long long)(from + 1),
+                    (long long)to);
       indent(s, by);
     }
     if (scale != 1) {
@@ -107,13 +113,20 @@ static void put_matrices(stream *s, const rush_tensor *t, const double *p) {
 
 static const char *type_word(int dtype) {
   switch (dtype) {
-    case RUSH_UINT8: return "Byte";
-    case RUSH_INT32: return "Int";
-    case RUSH_INT64: return "Long";
-    case RUSH_FLOAT32: return "Float";
-    case RUSH_FLOAT64: return "Double";
-    case RUSH_BOOL: return "Bool";
-    default: return rush_dtype_name(dtype);
+    case RUSH_UINT8:
+      return "Byte";
+    case RUSH_INT32:
+      return "Int";
+    case RUSH_INT64:
+      return "Long";
+    case RUSH_FLOAT32:
+      return "Float";
+    case RUSH_FLOAT64:
+      return "Double";
+    case RUSH_BOOL:
+      return "Bool";
+    default:
+      return rush_dtype_name(dtype);
   }
 }
 
@@ -140,21 +153,27 @@ static rush_status show_tensor(rush_heap *heap, rush_text *text, const rush_tens
   }
   rush_tensor_drop(heap, numbers);
   rush_text_add(text, "[ CPU%sType{", type_word(t->dtype));
-  for (int d = 0; d < t->rank; d++) rush_text_add(text, "%s%lld", d > 0 ? "," : "", (long long)t->sizes[d]);
+  for (int d = 0; d < t->rank; d++)
+    rush_text_add(text, "%s%lld", d > 0 ? "," : "", (long long)t->sizes[d]);
   rush_text_add(text, "} ]");
   return st;
 }
 
-/* ---- Values ------------------------------------------------------------------------------------- */
+/* ---- Values -------------------------------------------------------------------------------------
+ */
 
 static void show_float(rush_text *text, double v) {
   bool whole = v >= -9223372036854775808.0 && v < 9223372036854775808.0 && (double)(int64_t)v == v;
-  if (whole) rush_text_add(text, "%lld.", (long long)v);
-  else if (v != v) rush_text_add(text, "nan");
-  else rush_text_add(text, "%.17g", v);
+  if (whole)
+    rush_text_add(text, "%lld.", (long long)v);
+  else if (v != v)
+    rush_text_add(text, "nan");
+  else
+    rush_text_add(text, "%.17g", v);
 }
 
-static rush_status show_items(rush_heap *heap, rush_text *text, const rush_list *list, const char *brackets) {
+static rush_status show_items(rush_heap *heap, rush_text *text, const rush_list *list,
+                              const char *brackets) {
   rush_text_bytes(text, brackets, 1);
   for (size_t i = 0; i < list->n; i++) {
     bool value = list->object.kind == RUSH_KIND_DICT && i % 2 == 1;
@@ -168,11 +187,20 @@ static rush_status show_items(rush_heap *heap, rush_text *text, const rush_list 
 
 rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v) {
   switch (v->kind) {
-    case RUSH_KIND_NONE: rush_text_add(text, "None"); return RUSH_OK;
-    case RUSH_KIND_TENSOR: return show_tensor(heap, text, v->u.ref);
-    case RUSH_KIND_INT: rush_text_add(text, "%lld", (long long)v->u.i); return RUSH_OK;
-    case RUSH_KIND_BOOL: rush_text_add(text, v->u.i ? "True" : "False"); return RUSH_OK;
-    case RUSH_KIND_FLOAT: show_float(text, v->u.f); return RUSH_OK;
+    case RUSH_KIND_NONE:
+      rush_text_add(text, "None");
+      return RUSH_OK;
+    case RUSH_KIND_TENSOR:
+      return show_tensor(heap, text, v->u.ref);
+    case RUSH_KIND_INT:
+      rush_text_add(text, "%lld", (long long)v->u.i);
+      return RUSH_OK;
+    case RUSH_KIND_BOOL:
+      rush_text_add(text, v->u.i ? "True" : "False");
+      return RUSH_OK;
+    case RUSH_KIND_FLOAT:
+      show_float(text, v->u.f);
+      return RUSH_OK;
     case RUSH_KIND_COMPLEX: {
       const rush_complex *z = v->u.ref;
       show_float(text, z->re);
@@ -182,10 +210,17 @@ rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v) {
       return RUSH_OK;
     }
     case RUSH_KIND_STR:
-    case RUSH_KIND_DEVICE: rush_text_bytes(text, rush_as_str(v)->bytes, rush_as_str(v)->size); return RUSH_OK;
-    case RUSH_KIND_LIST: return show_items(heap, text, rush_as_list(v), "[]");
-    case RUSH_KIND_TUPLE: return show_items(heap, text, rush_as_list(v), "()");
-    case RUSH_KIND_DICT: return show_items(heap, text, rush_as_list(v), "{}");
-    default: rush_text_add(text, "<%s>", rush_kind_name(v->kind)); return RUSH_OK;
+    case RUSH_KIND_DEVICE:
+      rush_text_bytes(text, rush_as_str(v)->bytes, rush_as_str(v)->size);
+      return RUSH_OK;
+    case RUSH_KIND_LIST:
+      return show_items(heap, text, rush_as_list(v), "[]");
+    case RUSH_KIND_TUPLE:
+      return show_items(heap, text, rush_as_list(v), "()");
+    case RUSH_KIND_DICT:
+      return show_items(heap, text, rush_as_list(v), "{}");
+    default:
+      rush_text_add(text, "<%s>", rush_kind_name(v->kind));
+      return RUSH_OK;
   }
 }

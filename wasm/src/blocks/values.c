@@ -1,8 +1,14 @@
 #include "blocks/values.h"
 
-static bool is_number(const rush_value *v) { return v->kind == RUSH_KIND_INT || v->kind == RUSH_KIND_FLOAT || v->kind == RUSH_KIND_BOOL; }
-static double number(const rush_value *v) { return v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i; }
-static bool is_text(const rush_value *v) { return v->kind == RUSH_KIND_STR || v->kind == RUSH_KIND_DEVICE; }
+static bool is_number(const rush_value *v) {
+  return v->kind == RUSH_KIND_INT || v->kind == RUSH_KIND_FLOAT || v->kind == RUSH_KIND_BOOL;
+}
+static double number(const rush_value *v) {
+  return v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i;
+}
+static bool is_text(const rush_value *v) {
+  return v->kind == RUSH_KIND_STR || v->kind == RUSH_KIND_DEVICE;
+}
 
 static bool equal_items(const rush_list *a, const rush_list *b) {
   if (a->n != b->n) return false;
@@ -36,7 +42,8 @@ bool rush_equal(const rush_value *a, const rush_value *b) {
     const rush_complex *s = a->u.ref, *t = b->u.ref;
     return s->re == t->re && s->im == t->im;
   }
-  if (a->kind == RUSH_KIND_LIST || a->kind == RUSH_KIND_TUPLE) return equal_items(rush_as_list(a), rush_as_list(b));
+  if (a->kind == RUSH_KIND_LIST || a->kind == RUSH_KIND_TUPLE)
+    return equal_items(rush_as_list(a), rush_as_list(b));
   if (a->kind == RUSH_KIND_DICT) return equal_dicts(rush_as_list(a), rush_as_list(b));
   return a->u.ref == b->u.ref;
 }

@@ -10,7 +10,8 @@ bool rush_equal(const rush_value *a, const rush_value *b);
 /* a < b of two numbers, strings, or tuples of them; false for what has no order. */
 bool rush_less(const rush_value *a, const rush_value *b);
 
-/* Appends the text that libtorch's `str()` and `format` give: `1.`, `[x, y]`, `[ CPUFloatType{2} ]`. */
+/* Appends the text that libtorch's `str()` and `format` give: `1.`, `[x, y]`, `[ CPUFloatType{2}
+ * ]`. */
 rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v);
 
 /* A new string of a text, whose memory is given back; reports a text that failed. */

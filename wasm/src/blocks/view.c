@@ -1,6 +1,7 @@
 #include "blocks/view.h"
 
-rush_status rush_infer_size(rush_ctx *ctx, int64_t numel, int rank, const int64_t *sizes, int64_t *out) {
+rush_status rush_infer_size(rush_ctx *ctx, int64_t numel, int rank, const int64_t *sizes,
+                            int64_t *out) {
   char text[RUSH_SHAPE_TEXT];
   int unknown = -1;
   int64_t known = 1;
@@ -18,10 +19,11 @@ rush_status rush_infer_size(rush_ctx *ctx, int64_t numel, int rank, const int64_
   fits = fits && (numel == known || (unknown >= 0 && known > 0 && numel % known == 0));
   RUSH_CHECK(ctx, fits, RUSH_ERR_BAD_ARGUMENT, "shape '%s' is invalid for input of size %lld",
              rush_shape_text(rank, sizes, text), (long long)numel);
-  RUSH_CHECK(ctx, unknown < 0 || known != 0, RUSH_ERR_BAD_ARGUMENT,
-             "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size "
-             "-1 can be any value and is ambiguous",
-             rush_shape_text(rank, sizes, text));
+  RUSH_CHECK(
+      ctx, unknown < 0 || known != 0, RUSH_ERR_BAD_ARGUMENT,
+      "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size "
+      "-1 can be any value and is ambiguous",
+      rush_shape_text(rank, sizes, text));
   for (int d = 0; d < rank; d++) out[d] = d == unknown ? numel / known : sizes[d];
   return RUSH_OK;
 }
@@ -46,7 +48,8 @@ bool rush_view_strides(const rush_tensor *t, int rank, const int64_t *sizes, int
   }
   int d = rank - 1;
   int64_t base = t->strides[t->rank - 1], chunk = 1, seen = 1;
-  for (int k = t->rank - 1; k >= 0; k--) { /* chunks of dimensions that follow each other without gaps */
+  for (int k = t->rank - 1; k >= 0;
+       k--) { /* chunks of dimensions that follow each other without gaps */
     chunk *= t->sizes[k];
     if (k > 0 && (t->sizes[k - 1] == 1 || t->strides[k - 1] == chunk * base)) continue;
     for (; d >= 0 && (seen < chunk || sizes[d] == 1); d--) {
@@ -84,10 +87,11 @@ rush_status rush_expand(rush_heap *heap, const rush_tensor *t, int rank, const i
   char want[RUSH_SHAPE_TEXT], have[RUSH_SHAPE_TEXT];
   int64_t full[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   *out = NULL;
-  RUSH_CHECK(heap->ctx, rank >= t->rank, RUSH_ERR_BAD_ARGUMENT,
-             "expand(size=%s): the number of sizes provided (%d) must be greater or equal to the number "
-             "of dimensions in the tensor (%d)",
-             rush_shape_text(rank, sizes, want), rank, t->rank);
+  RUSH_CHECK(
+      heap->ctx, rank >= t->rank, RUSH_ERR_BAD_ARGUMENT,
+      "expand(size=%s): the number of sizes provided (%d) must be greater or equal to the number "
+      "of dimensions in the tensor (%d)",
+      rush_shape_text(rank, sizes, want), rank, t->rank);
   for (int d = rank - 1; d >= 0; d--) {
     int e = d - (rank - t->rank);
     int64_t size = e >= 0 ? t->sizes[e] : 1;

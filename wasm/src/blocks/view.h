@@ -4,12 +4,13 @@
 
 #include "tensor/tensor.h"
 
-/* Fills in the one size that may be -1. `out` may be `sizes`. BAD_ARGUMENT with PyTorch's message where the sizes
- * do not make `numel` elements. */
-rush_status rush_infer_size(rush_ctx *ctx, int64_t numel, int rank, const int64_t *sizes, int64_t *out);
+/* Fills in the one size that may be -1. `out` may be `sizes`. BAD_ARGUMENT with PyTorch's message
+ * where the sizes do not make `numel` elements. */
+rush_status rush_infer_size(rush_ctx *ctx, int64_t numel, int rank, const int64_t *sizes,
+                            int64_t *out);
 
-/* The strides with which `t` can be seen in `sizes` (as many elements) without a copy; false where it cannot.
- * c10's computeStride. */
+/* The strides with which `t` can be seen in `sizes` (as many elements) without a copy; false where
+ * it cannot. c10's computeStride. */
 bool rush_view_strides(const rush_tensor *t, int rank, const int64_t *sizes, int64_t *strides);
 
 /* Tensor.reshape to sizes that are known: a view where possible, else a row-major copy. */

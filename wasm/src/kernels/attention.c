@@ -62,7 +62,8 @@ void rush_attention_row(size_t n, float *x, float scale, const float *mask, cons
   for (; i < n; i++) x[i] *= factor[0];
 }
 
-void rush_attention_row_f64(size_t n, double *x, double scale, const double *mask, const uint8_t *keep) {
+void rush_attention_row_f64(size_t n, double *x, double scale, const double *mask,
+                            const uint8_t *keep) {
   double most = (double)-INFINITY, sum = 0;
   for (size_t i = 0; i < n; i++) {
     x[i] *= scale;

@@ -1,6 +1,7 @@
-/* Depthwise convolution: each channel by itself, four channels per vector. Weights are packed as one row of
- * channels per kernel position, behind the row of biases. Four neighbouring output pixels are made together,
- * so that each weight, and where windows overlap each input, is loaded once for all of them. */
+/* Depthwise convolution: each channel by itself, four channels per vector. Weights are packed as
+ * one row of channels per kernel position, behind the row of biases. Four neighbouring output
+ * pixels are made together, so that each weight, and where windows overlap each input, is loaded
+ * once for all of them. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -9,18 +10,22 @@
 
 enum { TILE = 4 };
 
-static size_t padded(size_t channels) { return (channels + 3) / 4 * 4; }
+static size_t padded(size_t channels) {
+  return (channels + 3) / 4 * 4;
+}
 
-void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5], const float *bias,
-                      float *packed) {
+void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5],
+                      const float *bias, float *packed) {
   const size_t channels = s->groups, row = padded(channels);
   for (size_t c = 0; c < row; c++) packed[c] = bias != NULL && c < channels ? bias[c] : 0;
   packed += row;
   for (size_t d = 0; d < s->kernel[0]; d++) {
     for (size_t h = 0; h < s->kernel[1]; h++) {
       for (size_t x = 0; x < s->kernel[2]; x++, packed += row) {
-        const float *at = w + (ptrdiff_t)d * strides[2] + (ptrdiff_t)h * strides[3] + (ptrdiff_t)x * strides[4];
-        for (size_t c = 0; c < row; c++) packed[c] = c < channels ? at[(ptrdiff_t)c * strides[0]] : 0;
+        const float *at =
+            w + (ptrdiff_t)d * strides[2] + (ptrdiff_t)h * strides[3] + (ptrdiff_t)x * strides[4];
+        for (size_t c = 0; c < row; c++)
+          packed[c] = c < channels ? at[(ptrdiff_t)c * strides[0]] : 0;
       }
     }
   }
@@ -28,10 +33,10 @@ void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdiff_t stride
 
 /* The part of a window that is inside the input, and what it is multiplied with. */
 typedef struct window {
-  const float *x, *w;         /* of its first position */
-  size_t d, h, width;         /* positions */
-  ptrdiff_t x_d, x_h, x_w;    /* floats from one to the next in the input */
-  size_t w_d, w_h, w_w;       /* and in the weights */
+  const float *x, *w;      /* of its first position */
+  size_t d, h, width;      /* positions */
+  ptrdiff_t x_d, x_h, x_w; /* floats from one to the next in the input */
+  size_t w_d, w_h, w_w;    /* and in the weights */
 } window;
 
 typedef struct job {
@@ -57,7 +62,8 @@ static void one_pixel(const job *j, const window *n, float *y) {
       for (size_t h = 0; h < n->h; h++) {
         const float *x = n->x + (ptrdiff_t)d * n->x_d + (ptrdiff_t)h * n->x_h + c;
         const float *w = n->w + d * n->w_d + h * n->w_h + c;
-        for (size_t i = 0; i < n->width; i++, x += n->x_w, w += n->w_w) sum = f4_madd(f4_load(x), f4_load(w), sum);
+        for (size_t i = 0; i < n->width; i++, x += n->x_w, w += n->w_w)
+          sum = f4_madd(f4_load(x), f4_load(w), sum);
       }
     }
     put(y + c, sum, j->channels - c, j);
@@ -84,10 +90,12 @@ static void pixels(const job *j, const window *n, float *y, size_t stride) {
   }
 }
 
-/* ---- 3x3 and 5x5 ------------------------------------------------------------------------------ */
+/* ---- 3x3 and 5x5 ------------------------------------------------------------------------------
+ */
 
-/* One row of output pixels, whole. Weights stay in registers while a row of inputs passes by, and each input is
- * loaded once; columns outside the input are zeros. Everything in capitals is a constant where it is used. */
+/* One row of output pixels, whole. Weights stay in registers while a row of inputs passes by, and
+ * each input is loaded once; columns outside the input are zeros. Everything in capitals is a
+ * constant where it is used. */
 typedef struct strip {
   const float *x[5]; /* the input rows, from column 0; rows outside are zeros that do not move */
   size_t step[5];    /* from one pixel to the next, or 0 */
@@ -111,8 +119,8 @@ RUSH_INLINE f4 column(const float *x, size_t step, ptrdiff_t i, ptrdiff_t width)
 #define COLUMN(sum, g0, g1, g2) f4_madd(t, g2, f4_madd(v, g1, f4_madd(u, g0, sum)))
 
 /* Channels c.. of a 3x3 kernel; `left` of them are written. */
-RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t c, float *y, const size_t STRIDE,
-                           const size_t LEFT) {
+RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t c, float *y,
+                           const size_t STRIDE, const size_t LEFT) {
   const size_t row = j->row, step = j->channels;
   const f4 bias = f4_load(j->bias + c);
   const f4 g00 = f4_load(w), g01 = f4_load(w + row), g02 = f4_load(w + 2 * row);
@@ -120,9 +128,11 @@ RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t 
   const f4 g20 = f4_load(w + 6 * row), g21 = f4_load(w + 7 * row), g22 = f4_load(w + 8 * row);
   const size_t dp = r->step[0], dq = r->step[1], ds = r->step[2];
   const float *p = r->x[0] + (dp ? c : 0), *q = r->x[1] + (dq ? c : 0), *s = r->x[2] + (ds ? c : 0);
-#define AT(i)                                                                           \
-  const f4 u = column(p, dp, i, r->width), v = column(q, dq, i, r->width), t = column(s, ds, i, r->width)
-  /* Sums of the output pixel at hand and of the one after it, as far as the columns go that have been read. */
+#define AT(i)                                                              \
+  const f4 u = column(p, dp, i, r->width), v = column(q, dq, i, r->width), \
+           t = column(s, ds, i, r->width)
+  /* Sums of the output pixel at hand and of the one after it, as far as the columns go that have
+   * been read. */
   f4 now, next = bias;
   ptrdiff_t at = r->first;
   {
@@ -137,7 +147,8 @@ RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t 
     next = COLUMN(bias, g00, g10, g20);
   }
   const size_t n = inner(r, 3, STRIDE);
-  const float *pp = p + at * (ptrdiff_t)dp, *qq = q + at * (ptrdiff_t)dq, *ss = s + at * (ptrdiff_t)ds;
+  const float *pp = p + at * (ptrdiff_t)dp, *qq = q + at * (ptrdiff_t)dq,
+              *ss = s + at * (ptrdiff_t)ds;
   size_t i = 0;
   for (; i < n; i++, y += step) {
     if (STRIDE == 2) {
@@ -166,37 +177,38 @@ RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t 
 #undef AT
 }
 
-/* One kernel row of five weights; between the rows of the kernel the sums are in y. The inputs of a window move
- * on, so that the sums of different pixels do not wait for each other. */
-RUSH_INLINE void strip_5(const job *j, const strip *r, int k, const float *w, size_t c, float *y, bool first,
-                         bool last, const size_t STRIDE, const size_t LEFT) {
+/* One kernel row of five weights; between the rows of the kernel the sums are in y. The inputs of a
+ * window move on, so that the sums of different pixels do not wait for each other. */
+RUSH_INLINE void strip_5(const job *j, const strip *r, int k, const float *w, size_t c, float *y,
+                         bool first, bool last, const size_t STRIDE, const size_t LEFT) {
   const size_t row = j->row, step = j->channels;
   const f4 bias = f4_load(j->bias + c);
-  const f4 g0 = f4_load(w), g1 = f4_load(w + row), g2 = f4_load(w + 2 * row), g3 = f4_load(w + 3 * row),
-           g4 = f4_load(w + 4 * row);
+  const f4 g0 = f4_load(w), g1 = f4_load(w + row), g2 = f4_load(w + 2 * row),
+           g3 = f4_load(w + 3 * row), g4 = f4_load(w + 4 * row);
   const float *x = r->x[k] + c;
   ptrdiff_t at = r->first;
-  f4 p = column(x, step, at, r->width), q = column(x, step, at + 1, r->width), o = column(x, step, at + 2, r->width);
+  f4 p = column(x, step, at, r->width), q = column(x, step, at + 1, r->width),
+     o = column(x, step, at + 2, r->width);
   f4 s = f4_set(0);
   if (STRIDE == 1) s = column(x, step, at + 3, r->width);
-#define PIXEL(LOAD_S, LOAD_T)                                                                      \
-  do {                                                                                             \
-    if (STRIDE == 2) s = LOAD_S;                                                                   \
-    const f4 t = LOAD_T;                                                                           \
-    f4 sum = f4_madd(p, g0, first ? bias : LEFT >= 4 ? f4_load(y) : f4_load_part(y, LEFT));        \
-    sum = f4_madd(t, g4, f4_madd(s, g3, f4_madd(o, g2, f4_madd(q, g1, sum))));                     \
-    if (STRIDE == 1) {                                                                             \
-      p = q, q = o, o = s, s = t;                                                                  \
-    } else {                                                                                       \
-      p = o, q = s, o = t;                                                                         \
-    }                                                                                              \
-    if (last) {                                                                                    \
-      put(y, sum, LEFT, j);                                                                        \
-    } else if (LEFT >= 4) {                                                                        \
-      f4_store(y, sum);                                                                            \
-    } else {                                                                                       \
-      f4_store_part(y, sum, LEFT);                                                                 \
-    }                                                                                              \
+#define PIXEL(LOAD_S, LOAD_T)                                                               \
+  do {                                                                                      \
+    if (STRIDE == 2) s = LOAD_S;                                                            \
+    const f4 t = LOAD_T;                                                                    \
+    f4 sum = f4_madd(p, g0, first ? bias : LEFT >= 4 ? f4_load(y) : f4_load_part(y, LEFT)); \
+    sum = f4_madd(t, g4, f4_madd(s, g3, f4_madd(o, g2, f4_madd(q, g1, sum))));              \
+    if (STRIDE == 1) {                                                                      \
+      p = q, q = o, o = s, s = t;                                                           \
+    } else {                                                                                \
+      p = o, q = s, o = t;                                                                  \
+    }                                                                                       \
+    if (last) {                                                                             \
+      put(y, sum, LEFT, j);                                                                 \
+    } else if (LEFT >= 4) {                                                                 \
+      f4_store(y, sum);                                                                     \
+    } else {                                                                                \
+      f4_store_part(y, sum, LEFT);                                                          \
+    }                                                                                       \
   } while (0)
   const size_t n = inner(r, 5, STRIDE);
   const float *to = x + (at + 4) * (ptrdiff_t)step;
@@ -207,8 +219,8 @@ RUSH_INLINE void strip_5(const job *j, const strip *r, int k, const float *w, si
 #undef PIXEL
 }
 
-RUSH_INLINE void strip_5x5(const job *j, const strip *r, const float *w, size_t c, float *y, const size_t STRIDE,
-                           const size_t LEFT) {
+RUSH_INLINE void strip_5x5(const job *j, const strip *r, const float *w, size_t c, float *y,
+                           const size_t STRIDE, const size_t LEFT) {
   int first = 0, last = 4; /* rows inside are neighbours, and there is one */
   while (first < 4 && r->step[first] == 0) first++;
   while (last > first && r->step[last] == 0) last--;
@@ -216,11 +228,11 @@ RUSH_INLINE void strip_5x5(const job *j, const strip *r, const float *w, size_t 
     strip_5(j, r, k, w + (size_t)k * 5 * j->row, c, y, k == first, k == last, STRIDE, LEFT);
 }
 
-#define ALL_CHANNELS(name, strip_fn, stride)                                                      \
-  static void name(const job *j, const strip *r, const float *w, float *y) {                      \
-    size_t c = 0;                                                                                 \
-    for (; c + 4 <= j->channels; c += 4) strip_fn(j, r, w + c, c, y + c, stride, 4);              \
-    if (c < j->channels) strip_fn(j, r, w + c, c, y + c, stride, j->channels - c);                \
+#define ALL_CHANNELS(name, strip_fn, stride)                                         \
+  static void name(const job *j, const strip *r, const float *w, float *y) {         \
+    size_t c = 0;                                                                    \
+    for (; c + 4 <= j->channels; c += 4) strip_fn(j, r, w + c, c, y + c, stride, 4); \
+    if (c < j->channels) strip_fn(j, r, w + c, c, y + c, stride, j->channels - c);   \
   }
 ALL_CHANNELS(run_3x3_s1, strip_3x3, 1)
 ALL_CHANNELS(run_3x3_s2, strip_3x3, 2)
@@ -230,12 +242,13 @@ ALL_CHANNELS(run_5x5_s2, strip_5x5, 2)
 /* The columns that are read without a look must not begin in front of the row. */
 static bool is_strip(const rush_conv *s) {
   const size_t k = s->kernel[2], stride = s->stride[2];
-  return s->kernel[0] == 1 && s->kernel[1] == k && (k == 3 || k == 5) && s->dilation[2] == 1 && stride <= 2 &&
-         s->padding[2] >= 0 && s->padding[2] <= (ptrdiff_t)(k - stride);
+  return s->kernel[0] == 1 && s->kernel[1] == k && (k == 3 || k == 5) && s->dilation[2] == 1 &&
+         stride <= 2 && s->padding[2] >= 0 && s->padding[2] <= (ptrdiff_t)(k - stride);
 }
 
 /* Of the positions at `first`, first + dilation, ..: the first one inside, and how many are. */
-static void clip(ptrdiff_t first, size_t positions, size_t dilation, size_t in, size_t *from, size_t *n) {
+static void clip(ptrdiff_t first, size_t positions, size_t dilation, size_t in, size_t *from,
+                 size_t *n) {
   const ptrdiff_t step = (ptrdiff_t)dilation, size = (ptrdiff_t)in;
   ptrdiff_t low = first < 0 ? (-first + step - 1) / step : 0;
   ptrdiff_t high = first >= size ? 0 : (size - 1 - first) / step + 1; /* one past the last */
@@ -244,8 +257,8 @@ static void clip(ptrdiff_t first, size_t positions, size_t dilation, size_t in, 
   *n = high > low ? (size_t)(high - low) : 0;
 }
 
-static void one_clipped(const rush_conv *s, const job *j, window *n, const float *x, const float *w, float *y,
-                        size_t o) {
+static void one_clipped(const rush_conv *s, const job *j, window *n, const float *x, const float *w,
+                        float *y, size_t o) {
   const size_t dilation = s->dilation[2];
   const ptrdiff_t first = (ptrdiff_t)(o * s->stride[2]) - s->padding[2];
   size_t from;
@@ -256,8 +269,8 @@ static void one_clipped(const rush_conv *s, const job *j, window *n, const float
 }
 
 /* Row of output pixels with a window of which some row is inside. */
-static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrdiff_t h0, const float *weights,
-                      float *y) {
+static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrdiff_t h0,
+                      const float *weights, float *y) {
   static const float zeros[4];
   strip r = {.first = -s->padding[2], .width = (ptrdiff_t)s->in[2], .n = s->out[2]};
   for (int k = 0; k < (int)s->kernel[1]; k++) {
@@ -273,8 +286,10 @@ static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrd
   }
 }
 
-/* One row of output pixels; n is set but for the width. x is the pixel at column 0 of the first input row. */
-static void run_row(const rush_conv *s, const job *j, window *n, const float *x, const float *w, float *y) {
+/* One row of output pixels; n is set but for the width. x is the pixel at column 0 of the first
+ * input row. */
+static void run_row(const rush_conv *s, const job *j, window *n, const float *x, const float *w,
+                    float *y) {
   const size_t c = j->channels, stride = s->stride[2], kernel = s->kernel[2];
   const ptrdiff_t padding = s->padding[2], reach = (ptrdiff_t)((kernel - 1) * s->dilation[2]);
   for (size_t o = 0; o < s->out[2];) {
@@ -293,19 +308,22 @@ static void run_row(const rush_conv *s, const job *j, window *n, const float *x,
   }
 }
 
-void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min, float max) {
+void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,
+                     float max) {
   const size_t c = s->groups, row = padded(c);
   const job j = {c, row, packed, f4_set(min), f4_set(max)};
   const size_t in_row = s->in[2] * c, in_image = s->in[1] * in_row;
   const float *weights = packed + row;
   /* With one kernel plane a window has it, or (padding in depth) has nothing. */
-  const bool strips = is_strip(s) && s->padding[0] == 0 && s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
+  const bool strips =
+      is_strip(s) && s->padding[0] == 0 && s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
   for (size_t b = 0; b < s->batch; b++, x += s->in[0] * in_image) {
     for (size_t d = 0; d < s->out[0]; d++) {
       const ptrdiff_t d0 = (ptrdiff_t)(d * s->stride[0]) - s->padding[0];
       for (size_t h = 0; h < s->out[1]; h++, y += s->out[2] * c) {
         const ptrdiff_t h0 = (ptrdiff_t)(h * s->stride[1]) - s->padding[1];
-        window n = {.x_d = (ptrdiff_t)(s->dilation[0] * in_image), .x_h = (ptrdiff_t)(s->dilation[1] * in_row)};
+        window n = {.x_d = (ptrdiff_t)(s->dilation[0] * in_image),
+                    .x_h = (ptrdiff_t)(s->dilation[1] * in_row)};
         n.x_w = (ptrdiff_t)(s->dilation[2] * c);
         n.w_w = row;
         n.w_h = s->kernel[2] * row;

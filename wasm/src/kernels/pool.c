@@ -4,8 +4,8 @@
 
 #include "kernels/tile.h"
 
-/* The window of one output position in one dimension: n positions from `from` on, step apart. `counted` are the
- * positions that a mean divides by. */
+/* The window of one output position in one dimension: n positions from `from` on, step apart.
+ * `counted` are the positions that a mean divides by. */
 typedef struct span {
   size_t from, n, step;
   int64_t counted;
@@ -14,7 +14,8 @@ typedef struct span {
 static span span_of(const rush_pool *s, int d, size_t o) {
   const size_t in = s->in[d];
   if (s->adaptive) {
-    /* PyTorch's start_index and end_index. Outputs are at most 2^31 and so are inputs: 64 bits hold the products. */
+    /* PyTorch's start_index and end_index. Outputs are at most 2^31 and so are inputs: 64 bits hold
+     * the products. */
     const uint64_t size = in, out = s->out[d];
     const size_t from = (size_t)(o * size / out), end = (size_t)(((o + 1) * size + out - 1) / out);
     return (span){from, end - from, 1, (int64_t)(end - from)};
@@ -46,26 +47,29 @@ static int64_t divisor_of(const rush_pool *s, const window *n) {
 }
 
 /* Calls what(s, &window, x, y, index of y's pixel) for each output pixel. */
-#define EACH_PIXEL(s, x, y, type, call)                                                            \
-  do {                                                                                             \
-    window n = {.row = (s)->in[2] * (s)->channels, .image = (s)->in[1] * (s)->in[2] * (s)->channels}; \
-    for (size_t b = 0; b < (s)->batch; b++, x += (s)->in[0] * n.image) {                           \
-      for (size_t od = 0; od < (s)->out[0]; od++) {                                                \
-        n.d = span_of(s, 0, od);                                                                   \
-        for (size_t oh = 0; oh < (s)->out[1]; oh++) {                                              \
-          n.h = span_of(s, 1, oh);                                                                 \
-          for (size_t ow = 0; ow < (s)->out[2]; ow++, y += (s)->channels) {                        \
-            n.w = span_of(s, 2, ow);                                                               \
-            call;                                                                                  \
-          }                                                                                        \
-        }                                                                                          \
-      }                                                                                            \
-    }                                                                                              \
+#define EACH_PIXEL(s, x, y, type, call)                                     \
+  do {                                                                      \
+    window n = {.row = (s)->in[2] * (s)->channels,                          \
+                .image = (s)->in[1] * (s)->in[2] * (s)->channels};          \
+    for (size_t b = 0; b < (s)->batch; b++, x += (s)->in[0] * n.image) {    \
+      for (size_t od = 0; od < (s)->out[0]; od++) {                         \
+        n.d = span_of(s, 0, od);                                            \
+        for (size_t oh = 0; oh < (s)->out[1]; oh++) {                       \
+          n.h = span_of(s, 1, oh);                                          \
+          for (size_t ow = 0; ow < (s)->out[2]; ow++, y += (s)->channels) { \
+            n.w = span_of(s, 2, ow);                                        \
+            call;                                                           \
+          }                                                                 \
+        }                                                                   \
+      }                                                                     \
+    }                                                                       \
   } while (0)
 
 /* ---- float32, four channels at a time -------------------------------------------------------- */
 
-RUSH_INLINE f4 load(const float *p, size_t left) { return left >= 4 ? f4_load(p) : f4_load_part(p, left); }
+RUSH_INLINE f4 load(const float *p, size_t left) {
+  return left >= 4 ? f4_load(p) : f4_load_part(p, left);
+}
 RUSH_INLINE void store(float *p, f4 v, size_t left) {
   if (left >= 4) {
     f4_store(p, v);
@@ -82,7 +86,8 @@ static void max_pixel(const rush_pool *s, const window *n, const float *x, float
     for (size_t d = 0; d < n->d.n; d++) {
       for (size_t h = 0; h < n->h.n; h++) {
         const float *p = x + d * n->d.step * n->image + h * n->h.step * n->row + c;
-        for (size_t w = 0; w < n->w.n; w++, p += n->w.step * s->channels) best = f4_max(best, load(p, left));
+        for (size_t w = 0; w < n->w.n; w++, p += n->w.step * s->channels)
+          best = f4_max(best, load(p, left));
       }
     }
     store(y + c, best, left);
@@ -129,28 +134,30 @@ static void avg_single(const rush_pool *s, const window *n, const float *x, floa
 
 /* ---- Any type -------------------------------------------------------------------------------- */
 
-#define MAX_POOL(name, type, lowest)                                                                        \
-  static void name(const rush_pool *s, const type *x, type *y, int64_t *indices) {                          \
-    EACH_PIXEL(s, x, y, type, {                                                                             \
-      for (size_t c = 0; c < s->channels; c++) {                                                            \
-        type best = lowest;                                                                                 \
-        size_t at = (n.d.from * s->in[1] + n.h.from) * s->in[2] + n.w.from;                                 \
-        for (size_t d = 0; d < n.d.n; d++) {                                                                \
-          for (size_t h = 0; h < n.h.n; h++) {                                                              \
-            size_t p = ((n.d.from + d * n.d.step) * s->in[1] + n.h.from + h * n.h.step) * s->in[2] + n.w.from; \
-            for (size_t w = 0; w < n.w.n; w++, p += n.w.step) {                                             \
-              const type v = x[p * s->channels + c];                                                        \
-              if (v > best || v != v) {                                                                     \
-                best = v;                                                                                   \
-                at = p;                                                                                     \
-              }                                                                                             \
-            }                                                                                               \
-          }                                                                                                 \
-        }                                                                                                   \
-        y[c] = best;                                                                                        \
-        if (indices != NULL) *indices++ = (int64_t)at;                                                      \
-      }                                                                                                     \
-    });                                                                                                     \
+#define MAX_POOL(name, type, lowest)                                                          \
+  static void name(const rush_pool *s, const type *x, type *y, int64_t *indices) {            \
+    EACH_PIXEL(s, x, y, type, {                                                               \
+      for (size_t c = 0; c < s->channels; c++) {                                              \
+        type best = lowest;                                                                   \
+        size_t at = (n.d.from * s->in[1] + n.h.from) * s->in[2] + n.w.from;                   \
+        for (size_t d = 0; d < n.d.n; d++) {                                                  \
+          for (size_t h = 0; h < n.h.n; h++) {                                                \
+            size_t p =                                                                        \
+                ((n.d.from + d * n.d.step) * s->in[1] + n.h.from + h * n.h.step) * s->in[2] + \
+                n.w.from;                                                                     \
+            for (size_t w = 0; w < n.w.n; w++, p += n.w.step) {                               \
+              const type v = x[p * s->channels + c];                                          \
+              if (v > best || v != v) {                                                       \
+                best = v;                                                                     \
+                at = p;                                                                       \
+              }                                                                               \
+            }                                                                                 \
+          }                                                                                   \
+        }                                                                                     \
+        y[c] = best;                                                                          \
+        if (indices != NULL) *indices++ = (int64_t)at;                                        \
+      }                                                                                       \
+    });                                                                                       \
   }
 MAX_POOL(max_f32, float, -INFINITY)
 MAX_POOL(max_f64, double, (double)-INFINITY)
@@ -158,19 +165,20 @@ MAX_POOL(max_u8, uint8_t, 0)
 MAX_POOL(max_i32, int32_t, INT32_MIN)
 MAX_POOL(max_i64, int64_t, INT64_MIN)
 
-#define AVG_POOL(name, type)                                                                                \
-  static void name(const rush_pool *s, const type *x, type *y) {                                            \
-    EACH_PIXEL(s, x, y, type, {                                                                             \
-      const bool any = n.d.n * n.h.n * n.w.n > 0;                                                           \
-      const type *first = any ? x + first_of(s, &n) : x;                                                              \
-      for (size_t c = 0; c < s->channels; c++) {                                                            \
-        type sum = 0;                                                                                       \
-        for (size_t d = 0; d < n.d.n; d++)                                                                  \
-          for (size_t h = 0; h < n.h.n; h++)                                                                \
-            for (size_t w = 0; w < n.w.n; w++) sum += first[d * n.image + h * n.row + w * s->channels + c]; \
-        y[c] = !any ? 0 : sum / (type)divisor_of(s, &n);                              \
-      }                                                                                                     \
-    });                                                                                                     \
+#define AVG_POOL(name, type)                                               \
+  static void name(const rush_pool *s, const type *x, type *y) {           \
+    EACH_PIXEL(s, x, y, type, {                                            \
+      const bool any = n.d.n * n.h.n * n.w.n > 0;                          \
+      const type *first = any ? x + first_of(s, &n) : x;                   \
+      for (size_t c = 0; c < s->channels; c++) {                           \
+        type sum = 0;                                                      \
+        for (size_t d = 0; d < n.d.n; d++)                                 \
+          for (size_t h = 0; h < n.h.n; h++)                               \
+            for (size_t w = 0; w < n.w.n; w++)                             \
+              sum += first[d * n.image + h * n.row + w * s->channels + c]; \
+        y[c] = !any ? 0 : sum / (type)divisor_of(s, &n);                   \
+      }                                                                    \
+    });                                                                    \
   }
 AVG_POOL(avg_f64, double)
 AVG_POOL(avg_i64, int64_t)
@@ -195,17 +203,31 @@ void rush_max_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y,
         max_f32(s, x, y, indices);
       }
       break;
-    case RUSH_FLOAT64: max_f64(s, x, y, indices); break;
-    case RUSH_UINT8: max_u8(s, x, y, indices); break;
-    case RUSH_INT32: max_i32(s, x, y, indices); break;
-    default: max_i64(s, x, y, indices); break;
+    case RUSH_FLOAT64:
+      max_f64(s, x, y, indices);
+      break;
+    case RUSH_UINT8:
+      max_u8(s, x, y, indices);
+      break;
+    case RUSH_INT32:
+      max_i32(s, x, y, indices);
+      break;
+    default:
+      max_i64(s, x, y, indices);
+      break;
   }
 }
 
 void rush_avg_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y) {
   switch (dtype) {
-    case RUSH_FLOAT32: avg_vectors(s, x, y); break;
-    case RUSH_FLOAT64: avg_f64(s, x, y); break;
-    default: avg_i64(s, x, y); break;
+    case RUSH_FLOAT32:
+      avg_vectors(s, x, y);
+      break;
+    case RUSH_FLOAT64:
+      avg_f64(s, x, y);
+      break;
+    default:
+      avg_i64(s, x, y);
+      break;
   }
 }

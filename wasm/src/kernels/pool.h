@@ -1,5 +1,5 @@
-/* Maxima and means over windows, on channels-last pixels. Row-major images are batch * channels images of one
- * channel. */
+/* Maxima and means over windows, on channels-last pixels. Row-major images are batch * channels
+ * images of one channel. */
 #ifndef RUSH_POOL_H
 #define RUSH_POOL_H
 
@@ -18,8 +18,9 @@ typedef struct rush_pool {
   int64_t divisor;    /* or is this, where it is not 0 */
 } rush_pool;
 
-/* y[batch][out..][channels] of x[batch][in..][channels]. A NaN in the window gives NaN, the last one its index. `indices`
- * (NULL: none) get the position in the input's image. dtype: floating or integer. */
+/* y[batch][out..][channels] of x[batch][in..][channels]. A NaN in the window gives NaN, the last
+ * one its index. `indices` (NULL: none) get the position in the input's image. dtype: floating or
+ * integer. */
 void rush_max_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y, int64_t *indices);
 
 /* dtype: float32, float64 or int64 (which divides towards 0). */

@@ -19,7 +19,8 @@ static void copy_row(size_t pixel, const rush_resample_axis *a, const char *x, c
       for (size_t o = 0; o < a->out; o++) memcpy(y + 8 * o, x + 8 * (size_t)index[o], 8);
       break;
     default:
-      for (size_t o = 0; o < a->out; o++) memcpy(y + pixel * o, x + pixel * (size_t)index[o], pixel);
+      for (size_t o = 0; o < a->out; o++)
+        memcpy(y + pixel * o, x + pixel * (size_t)index[o], pixel);
   }
 }
 
@@ -51,7 +52,8 @@ typedef struct tap {
   double weight;
 } tap;
 
-static int taps_of(const rush_resample_axis *a, size_t channels, size_t d, size_t h, size_t w, tap *out) {
+static int taps_of(const rush_resample_axis *a, size_t channels, size_t d, size_t h, size_t w,
+                   tap *out) {
   int n = 0;
   for (int i = 0; i < a[0].n; i++) {
     const size_t id = d * (size_t)a[0].n + (size_t)i;
@@ -100,25 +102,31 @@ static void sum_u8(const tap *taps, int n, size_t channels, const uint8_t *x, ui
   }
 }
 
-static void sum_image(rush_dtype dtype, size_t size, size_t channels, const rush_resample_axis *a, const void *x,
-                      char *y) {
+static void sum_image(rush_dtype dtype, size_t size, size_t channels, const rush_resample_axis *a,
+                      const void *x, char *y) {
   tap taps[MAX_TAPS];
   for (size_t d = 0; d < a[0].out; d++) {
     for (size_t h = 0; h < a[1].out; h++) {
       for (size_t w = 0; w < a[2].out; w++, y += channels * size) {
         const int n = taps_of(a, channels, d, h, w, taps);
         switch (dtype) {
-          case RUSH_FLOAT32: sum_f32(taps, n, channels, x, (float *)(void *)y); break;
-          case RUSH_FLOAT64: sum_f64(taps, n, channels, x, (double *)(void *)y); break;
-          default: sum_u8(taps, n, channels, x, (uint8_t *)y); break;
+          case RUSH_FLOAT32:
+            sum_f32(taps, n, channels, x, (float *)(void *)y);
+            break;
+          case RUSH_FLOAT64:
+            sum_f64(taps, n, channels, x, (double *)(void *)y);
+            break;
+          default:
+            sum_u8(taps, n, channels, x, (uint8_t *)y);
+            break;
         }
       }
     }
   }
 }
 
-void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels, const rush_resample_axis axes[3],
-                 const void *x, void *y) {
+void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
+                   const rush_resample_axis axes[3], const void *x, void *y) {
   const size_t in = axes[0].in * axes[1].in * axes[2].in * channels * size;
   const size_t out = axes[0].out * axes[1].out * axes[2].out * channels * size;
   for (size_t b = 0; b < batch; b++) {

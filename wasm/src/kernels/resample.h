@@ -1,5 +1,6 @@
-/* Resampling of channels-last pixels. Each output position of a dimension takes a few input positions, its taps, with
- * weights: one for nearest, two for linear, four for cubic. Dimensions are independent. */
+/* Resampling of channels-last pixels. Each output position of a dimension takes a few input
+ * positions, its taps, with weights: one for nearest, two for linear, four for cubic. Dimensions
+ * are independent. */
 #ifndef RUSH_RESAMPLE_H
 #define RUSH_RESAMPLE_H
 
@@ -17,9 +18,10 @@ typedef struct rush_resample_axis {
   double *weight;
 } rush_resample_axis;
 
-/* y[batch][out..][channels] of x[batch][in..][channels], axes 0, 1, 2 being depth, height, width. With one tap per
- * axis elements of `size` bytes are copied; otherwise dtype is float32, float64 or uint8 (rounded). */
-void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels, const rush_resample_axis axes[3],
-                 const void *x, void *y);
+/* y[batch][out..][channels] of x[batch][in..][channels], axes 0, 1, 2 being depth, height, width.
+ * With one tap per axis elements of `size` bytes are copied; otherwise dtype is float32, float64 or
+ * uint8 (rounded). */
+void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
+                   const rush_resample_axis axes[3], const void *x, void *y);
 
 #endif

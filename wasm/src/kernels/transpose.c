@@ -8,11 +8,12 @@
 /* A block of this many elements each way stays in the first-level cache. */
 enum { BLOCK = 32 };
 
-#define TRANSPOSE_BLOCK(name, type)                                                                              \
-  static void name(size_t rows, size_t columns, const type *from, ptrdiff_t from_row, type *to, ptrdiff_t to_row) { \
-    for (size_t i = 0; i < rows; i++)                                                                            \
-      for (size_t j = 0; j < columns; j++)                                                                       \
-        to[(ptrdiff_t)i * to_row + (ptrdiff_t)j] = from[(ptrdiff_t)j * from_row + (ptrdiff_t)i];                 \
+#define TRANSPOSE_BLOCK(name, type)                                                              \
+  static void name(size_t rows, size_t columns, const type *from, ptrdiff_t from_row, type *to,  \
+                   ptrdiff_t to_row) {                                                           \
+    for (size_t i = 0; i < rows; i++)                                                            \
+      for (size_t j = 0; j < columns; j++)                                                       \
+        to[(ptrdiff_t)i * to_row + (ptrdiff_t)j] = from[(ptrdiff_t)j * from_row + (ptrdiff_t)i]; \
   }
 typedef struct pair {
   uint64_t low, high;
@@ -23,15 +24,16 @@ TRANSPOSE_BLOCK(block_4_any, uint32_t)
 TRANSPOSE_BLOCK(block_8, uint64_t)
 TRANSPOSE_BLOCK(block_16, pair)
 
-static void block_4(size_t rows, size_t columns, const uint32_t *from, ptrdiff_t from_row, uint32_t *to,
-                    ptrdiff_t to_row) {
+static void block_4(size_t rows, size_t columns, const uint32_t *from, ptrdiff_t from_row,
+                    uint32_t *to, ptrdiff_t to_row) {
   size_t i = 0;
   for (; i + 4 <= rows; i += 4) {
     const float *f = (const float *)from + i;
     float *t = (float *)to + (ptrdiff_t)i * to_row;
     size_t j = 0;
     for (; j + 4 <= columns; j += 4, f += 4 * from_row, t += 4) {
-      f4 a = f4_load(f), b = f4_load(f + from_row), c = f4_load(f + 2 * from_row), d = f4_load(f + 3 * from_row);
+      f4 a = f4_load(f), b = f4_load(f + from_row), c = f4_load(f + 2 * from_row),
+         d = f4_load(f + 3 * from_row);
       f4_transpose(&a, &b, &c, &d);
       f4_store(t, a);
       f4_store(t + to_row, b);
@@ -44,8 +46,8 @@ static void block_4(size_t rows, size_t columns, const uint32_t *from, ptrdiff_t
   block_4_any(rows - i, columns, from + i, from_row, to + (ptrdiff_t)i * to_row, to_row);
 }
 
-void rush_transpose(size_t size, size_t rows, size_t columns, const void *from, ptrdiff_t from_row, void *to,
-                    ptrdiff_t to_row) {
+void rush_transpose(size_t size, size_t rows, size_t columns, const void *from, ptrdiff_t from_row,
+                    void *to, ptrdiff_t to_row) {
   const ptrdiff_t bytes = (ptrdiff_t)size;
   for (size_t i = 0; i < rows; i += BLOCK) {
     const size_t m = rows - i < BLOCK ? rows - i : BLOCK;
@@ -54,11 +56,21 @@ void rush_transpose(size_t size, size_t rows, size_t columns, const void *from, 
       const char *f = (const char *)from + ((ptrdiff_t)j * from_row + (ptrdiff_t)i) * bytes;
       char *t = (char *)to + ((ptrdiff_t)i * to_row + (ptrdiff_t)j) * bytes;
       switch (size) {
-        case 1: block_1(m, n, (const void *)f, from_row, (void *)t, to_row); break;
-        case 2: block_2(m, n, (const void *)f, from_row, (void *)t, to_row); break;
-        case 4: block_4(m, n, (const void *)f, from_row, (void *)t, to_row); break;
-        case 8: block_8(m, n, (const void *)f, from_row, (void *)t, to_row); break;
-        default: block_16(m, n, (const void *)f, from_row, (void *)t, to_row); break;
+        case 1:
+          block_1(m, n, (const void *)f, from_row, (void *)t, to_row);
+          break;
+        case 2:
+          block_2(m, n, (const void *)f, from_row, (void *)t, to_row);
+          break;
+        case 4:
+          block_4(m, n, (const void *)f, from_row, (void *)t, to_row);
+          break;
+        case 8:
+          block_8(m, n, (const void *)f, from_row, (void *)t, to_row);
+          break;
+        default:
+          block_16(m, n, (const void *)f, from_row, (void *)t, to_row);
+          break;
       }
     }
   }

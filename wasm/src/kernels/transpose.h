@@ -4,9 +4,10 @@
 
 #include <stddef.h>
 
-/* to[i * to_row + j] = from[j * from_row + i], i < rows, j < columns: the transpose of a matrix whose rows, in both
- * places, are dense runs of elements of `size` bytes (1, 2, 4 or 8; 16 works too). Strides in elements. No overlap. */
-void rush_transpose(size_t size, size_t rows, size_t columns, const void *from, ptrdiff_t from_row, void *to,
-                    ptrdiff_t to_row);
+/* to[i * to_row + j] = from[j * from_row + i], i < rows, j < columns: the transpose of a matrix
+ * whose rows, in both places, are dense runs of elements of `size` bytes (1, 2, 4 or 8; 16 works
+ * too). Strides in elements. No overlap. */
+void rush_transpose(size_t size, size_t rows, size_t columns, const void *from, ptrdiff_t from_row,
+                    void *to, ptrdiff_t to_row);
 
 #endif

@@ -1,6 +1,7 @@
 #include "kernels/xnn_config.h"
 
-/* XNNPACK chooses by the machine; the first call does so, under pthread_once where there are threads. */
+/* XNNPACK chooses by the machine; the first call does so, under pthread_once where there are
+ * threads. */
 rush_xnn_kernels rush_xnn_gemm(void) {
   const struct xnn_gemm_config *x = xnn_init_f32_gemm_config();
   rush_xnn_kernels out = {x->mr, x->nr, {{NULL}}, {{NULL}}};

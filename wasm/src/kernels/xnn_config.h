@@ -1,4 +1,5 @@
-/* Which of XNNPACK's micro-kernels run here. Only the files of this folder include it, and with it XNNPACK. */
+/* Which of XNNPACK's micro-kernels run here. Only the files of this folder include it, and with it
+ * XNNPACK. */
 #ifndef RUSH_XNN_CONFIG_H
 #define RUSH_XNN_CONFIG_H
 
@@ -16,8 +17,8 @@ typedef void (*rush_xnn_igemm_fn)(size_t m, size_t n, size_t kc, size_t ks, cons
                                   size_t a_offset, const float *zero,
                                   const union xnn_f32_minmax_params *params);
 
-/* Kernels by [whether they clamp][0: one row, 1: mr rows]. Rows without clamp may be NULL upstream; here
- * the clamping one takes their place (its bounds are then infinite). */
+/* Kernels by [whether they clamp][0: one row, 1: mr rows]. Rows without clamp may be NULL upstream;
+ * here the clamping one takes their place (its bounds are then infinite). */
 typedef struct rush_xnn_kernels {
   size_t mr, nr;
   rush_xnn_gemm_fn gemm[2][2];
@@ -26,7 +27,8 @@ typedef struct rush_xnn_kernels {
 
 rush_xnn_kernels rush_xnn_gemm(void);
 
-/* How many columns of a packed matrix of k rows are best taken at a time; a multiple of nr, or n. */
+/* How many columns of a packed matrix of k rows are best taken at a time; a multiple of nr, or n.
+ */
 size_t rush_gemm_columns(size_t k, size_t n);
 
 #endif

@@ -1,10 +1,11 @@
-/* Convolution as an indirect matrix product: a tile is a few output pixels; for each kernel position
- * it has the address of the input pixel that counts there, or of zeros. The addresses are made per tile, right before
- * they are used: that costs a per cent of the product, needs no memory per layer and no second thought
- * when shapes change. A tile that touches no border reads each kernel row as one run of pixels.
+/* Convolution as an indirect matrix product: a tile is a few output pixels; for each kernel
+ * position it has the address of the input pixel that counts there, or of zeros. The addresses are
+ * made per tile, right before they are used: that costs a per cent of the product, needs no memory
+ * per layer and no second thought when shapes change. A tile that touches no border reads each
+ * kernel row as one run of pixels.
  *
- * A transposed convolution of stride s is s plain ones (per dimension), each with every s-th kernel position, for every
- * s-th output pixel. */
+ * A transposed convolution of stride s is s plain ones (per dimension), each with every s-th kernel
+ * position, for every s-th output pixel. */
 #include <math.h>
 #include <string.h>
 
@@ -14,26 +15,38 @@
 
 enum { MAX_MR = 8 };
 
-/* One dimension of one phase: output out0 + j * out_step, j < count, reads input j * in_step + off0 + t * off_step
- * times kernel position k0 + t * k_step, t < taps. */
+/* One dimension of one phase: output out0 + j * out_step, j < count, reads input j * in_step + off0
+ * + t * off_step times kernel position k0 + t * k_step, t < taps. */
 typedef struct axis {
   size_t taps, count, out0, out_step, in_step;
   ptrdiff_t off0, off_step, k0, k_step;
 } axis;
 
-static size_t gcd(size_t a, size_t b) { return b == 0 ? a : gcd(b, a % b); }
+static size_t gcd(size_t a, size_t b) {
+  return b == 0 ? a : gcd(b, a % b);
+}
 
-static size_t phases(const rush_conv *s, int d) { return s->transposed ? s->stride[d] : 1; }
+static size_t phases(const rush_conv *s, int d) {
+  return s->transposed ? s->stride[d] : 1;
+}
 
 /* Everything of an axis that packing needs; the rest is 0. */
 static axis axis_taps(const rush_conv *s, int d, size_t phase) {
   const size_t kernel = s->kernel[d], dilation = s->dilation[d], stride = s->stride[d];
   if (!s->transposed) {
-    return (axis){.taps = kernel, .in_step = stride, .out_step = 1, .off_step = (ptrdiff_t)dilation, .k_step = 1};
+    return (axis){.taps = kernel,
+                  .in_step = stride,
+                  .out_step = 1,
+                  .off_step = (ptrdiff_t)dilation,
+                  .k_step = 1};
   }
-  /* Positions k with k * dilation = phase (mod stride), the last one first: their inputs then ascend. */
+  /* Positions k with k * dilation = phase (mod stride), the last one first: their inputs then
+   * ascend. */
   const size_t common = gcd(stride, dilation), step = stride / common;
-  axis a = {.in_step = 1, .out_step = stride, .off_step = (ptrdiff_t)(dilation / common), .k_step = -(ptrdiff_t)step};
+  axis a = {.in_step = 1,
+            .out_step = stride,
+            .off_step = (ptrdiff_t)(dilation / common),
+            .k_step = -(ptrdiff_t)step};
   for (size_t k = 0; k < step && k < kernel; k++) {
     if (k * dilation % stride != phase) continue;
     a.taps = (kernel - 1 - k) / step + 1;
@@ -54,7 +67,8 @@ static axis axis_of(const rush_conv *s, int d, size_t phase) {
   if (first < 0) first += stride;
   a.out0 = (size_t)first;
   a.count = s->out[d] > a.out0 ? (s->out[d] - a.out0 - 1) / s->stride[d] + 1 : 0;
-  a.off0 = (first + padding - a.k0 * (ptrdiff_t)s->dilation[d]) / stride; /* exact if there are taps */
+  a.off0 =
+      (first + padding - a.k0 * (ptrdiff_t)s->dilation[d]) / stride; /* exact if there are taps */
   return a;
 }
 
@@ -62,8 +76,8 @@ static axis axis_of(const rush_conv *s, int d, size_t phase) {
 
 /* Depth of the matrix of a phase: kernel positions times input channels. */
 static bool depth_of(const rush_conv *s, const axis *a, size_t *k) {
-  return !__builtin_mul_overflow(a[0].taps, a[1].taps, k) && !__builtin_mul_overflow(*k, a[2].taps, k) &&
-         !__builtin_mul_overflow(*k, s->in_c, k);
+  return !__builtin_mul_overflow(a[0].taps, a[1].taps, k) &&
+         !__builtin_mul_overflow(*k, a[2].taps, k) && !__builtin_mul_overflow(*k, s->in_c, k);
 }
 
 bool rush_conv_packed(const rush_conv *s, size_t *floats) {
@@ -71,7 +85,8 @@ bool rush_conv_packed(const rush_conv *s, size_t *floats) {
     const size_t channels = (s->groups + 3) / 4 * 4;
     size_t rows;
     return !__builtin_mul_overflow(s->kernel[0], s->kernel[1], &rows) &&
-           !__builtin_mul_overflow(rows, s->kernel[2], &rows) && !__builtin_add_overflow(rows, (size_t)1, &rows) &&
+           !__builtin_mul_overflow(rows, s->kernel[2], &rows) &&
+           !__builtin_add_overflow(rows, (size_t)1, &rows) &&
            !__builtin_mul_overflow(rows, channels, floats);
   }
   size_t sum = 0;
@@ -90,13 +105,14 @@ bool rush_conv_packed(const rush_conv *s, size_t *floats) {
   return true;
 }
 
-static void pack_group(const rush_conv *s, const axis *a, size_t k, const float *w, const ptrdiff_t *strides,
-                       const float *bias, float *packed) {
+static void pack_group(const rush_conv *s, const axis *a, size_t k, const float *w,
+                       const ptrdiff_t *strides, const float *bias, float *packed) {
   const ptrdiff_t out = strides[s->transposed ? 1 : 0], in = strides[s->transposed ? 0 : 1];
   const ptrdiff_t c = (ptrdiff_t)s->in_c;
   rush_gemm_pack_bias(k, s->out_c, bias, packed);
   const ptrdiff_t kw = (ptrdiff_t)s->kernel[2], kh = (ptrdiff_t)s->kernel[1];
-  const bool channels_last = in == 1 && (kw == 1 || strides[4] == c) && (kh == 1 || strides[3] == kw * c) &&
+  const bool channels_last = in == 1 && (kw == 1 || strides[4] == c) &&
+                             (kh == 1 || strides[3] == kw * c) &&
                              (s->kernel[0] == 1 || strides[2] == kh * kw * c);
   if (channels_last && !s->transposed) {
     rush_gemm_pack_rows(k, 0, k, s->out_c, w, 1, out, packed);
@@ -115,7 +131,8 @@ static void pack_group(const rush_conv *s, const axis *a, size_t k, const float 
   }
 }
 
-void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5], const float *bias, float *packed) {
+void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5],
+                    const float *bias, float *packed) {
   if (rush_conv_is_depthwise(s)) {
     rush_dwconv_pack(s, w, strides, bias, packed);
     return;
@@ -130,7 +147,8 @@ void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[
         depth_of(s, a, &k);
         rush_gemm_packed(k, s->out_c, &one);
         for (size_t g = 0; g < s->groups; g++, packed += one)
-          pack_group(s, a, k, w + (ptrdiff_t)g * group, strides, bias ? bias + g * s->out_c : NULL, packed);
+          pack_group(s, a, k, w + (ptrdiff_t)g * group, strides, bias ? bias + g * s->out_c : NULL,
+                     packed);
       }
     }
   }
@@ -141,9 +159,9 @@ void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[
 typedef struct job {
   const rush_conv *s;
   axis a[3];
-  size_t depth, one;       /* rows of the matrix; floats of one packed group */
+  size_t depth, one;          /* rows of the matrix; floats of one packed group */
   size_t in_pixel, out_pixel; /* floats */
-  const float *x, *packed; /* of one image; of this phase */
+  const float *x, *packed;    /* of one image; of this phase */
   float *y;
   const float **at; /* taps * mr addresses */
   const float *zeros;
@@ -160,7 +178,8 @@ typedef struct window {
 
 static window window_of(const job *j, size_t d, size_t h, size_t w) {
   const axis *a = j->a;
-  return (window){{(ptrdiff_t)(d * a[0].in_step) + a[0].off0, (ptrdiff_t)(h * a[1].in_step) + a[1].off0,
+  return (window){{(ptrdiff_t)(d * a[0].in_step) + a[0].off0,
+                   (ptrdiff_t)(h * a[1].in_step) + a[1].off0,
                    (ptrdiff_t)(w * a[2].in_step) + a[2].off0}};
 }
 
@@ -177,11 +196,13 @@ static const float *pixel(const job *j, ptrdiff_t d, ptrdiff_t h, ptrdiff_t w) {
   return j->x + ((d * height + h) * width + w) * (ptrdiff_t)j->in_pixel;
 }
 
-/* All windows are inside; kernel rows may be taken whole. Says how many addresses there are per pixel. */
+/* All windows are inside; kernel rows may be taken whole. Says how many addresses there are per
+ * pixel. */
 static size_t inner_addresses(const job *j, const window *w, size_t row_taps) {
   const axis *a = j->a;
   const size_t mr = j->mr;
-  const ptrdiff_t width = (ptrdiff_t)(j->s->in[2] * j->in_pixel), image = width * (ptrdiff_t)j->s->in[1];
+  const ptrdiff_t width = (ptrdiff_t)(j->s->in[2] * j->in_pixel),
+                  image = width * (ptrdiff_t)j->s->in[1];
   const float *base[MAX_MR];
   for (size_t p = 0; p < mr; p++) base[p] = pixel(j, w[p].at[0], w[p].at[1], w[p].at[2]);
   const float **to = j->at;
@@ -204,7 +225,8 @@ static size_t border_addresses(const job *j, const window *w) {
       const ptrdiff_t d = w[p].at[0] + (ptrdiff_t)t * a[0].off_step;
       for (size_t u = 0; u < a[1].taps; u++) {
         const ptrdiff_t h = w[p].at[1] + (ptrdiff_t)u * a[1].off_step;
-        const bool row = d >= 0 && d < (ptrdiff_t)j->s->in[0] && h >= 0 && h < (ptrdiff_t)j->s->in[1];
+        const bool row =
+            d >= 0 && d < (ptrdiff_t)j->s->in[0] && h >= 0 && h < (ptrdiff_t)j->s->in[1];
         for (size_t v = 0; v < a[2].taps; v++, to += mr) {
           const ptrdiff_t x = w[p].at[2] + (ptrdiff_t)v * a[2].off_step;
           *to = row && x >= 0 && x < (ptrdiff_t)j->s->in[2] ? pixel(j, d, h, x) : j->zeros;
@@ -239,7 +261,8 @@ static void run_tile(const job *j, size_t m, window *w, float *y, size_t y_step)
 static float *output(const job *j, size_t d, size_t h, size_t w) {
   const rush_conv *s = j->s;
   const axis *a = j->a;
-  return j->y + (((a[0].out0 + d * a[0].out_step) * s->out[1] + a[1].out0 + h * a[1].out_step) * s->out[2] +
+  return j->y + (((a[0].out0 + d * a[0].out_step) * s->out[1] + a[1].out0 + h * a[1].out_step) *
+                     s->out[2] +
                  a[2].out0 + w * a[2].out_step) *
                     j->out_pixel;
 }
@@ -293,7 +316,8 @@ static void run_empty(const job *j, float *y, float min, float max) {
       for (size_t h = 0; h < j->a[1].count; h++)
         for (size_t g = 0; g < s->groups; g++)
           rush_gemm(j->a[2].count, s->out_c, 0, NULL, 0, j->packed + g * j->one,
-                    output(&image, d, h, 0) + g * s->out_c, j->a[2].out_step * j->out_pixel, min, max);
+                    output(&image, d, h, 0) + g * s->out_c, j->a[2].out_step * j->out_pixel, min,
+                    max);
   }
 }
 
@@ -319,7 +343,8 @@ static void run_phase(job *j, const float *x, float *y, float min, float max) {
 
 static bool is_product(const rush_conv *s) {
   for (int d = 0; d < 3; d++)
-    if (s->kernel[d] != 1 || s->stride[d] != 1 || s->padding[d] != 0 || s->in[d] != s->out[d]) return false;
+    if (s->kernel[d] != 1 || s->stride[d] != 1 || s->padding[d] != 0 || s->in[d] != s->out[d])
+      return false;
   return !s->transposed || s->groups == 1;
 }
 
@@ -330,13 +355,14 @@ bool rush_conv_scratch(const rush_conv *s, size_t *bytes) {
   if (__builtin_mul_overflow(s->kernel[0], s->kernel[1], &taps) ||
       __builtin_mul_overflow(taps, s->kernel[2], &taps) ||
       __builtin_mul_overflow(taps, MAX_MR * sizeof(void *), &taps) ||
-      __builtin_mul_overflow(s->in_c, sizeof(float), &zeros) || __builtin_add_overflow(zeros, (size_t)16, &zeros))
+      __builtin_mul_overflow(s->in_c, sizeof(float), &zeros) ||
+      __builtin_add_overflow(zeros, (size_t)16, &zeros))
     return false;
   return !__builtin_add_overflow(taps, zeros, bytes);
 }
 
-void rush_conv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min, float max,
-                   void *scratch) {
+void rush_conv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,
+                   float max, void *scratch) {
   const size_t pixels = s->out[0] * s->out[1] * s->out[2] * s->batch;
   if (pixels == 0 || s->groups * s->out_c == 0) return;
   if (rush_conv_is_depthwise(s)) {
@@ -348,8 +374,8 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
     size_t one = 0;
     rush_gemm_packed(s->in_c, s->out_c, &one);
     for (size_t g = 0; g < s->groups; g++)
-      rush_gemm(pixels, s->out_c, s->in_c, x + g * s->in_c, in_pixel, packed + g * one, y + g * s->out_c,
-                out_pixel, min, max);
+      rush_gemm(pixels, s->out_c, s->in_c, x + g * s->in_c, in_pixel, packed + g * one,
+                y + g * s->out_c, out_pixel, min, max);
     return;
   }
   const rush_xnn_kernels kernels = rush_xnn_gemm();

@@ -6,16 +6,20 @@
 #include "kernels/tile.h"
 #include "kernels/xnn_config.h"
 
-size_t rush_gemm_nr(void) { return xnn_init_f32_gemm_config()->nr; }
+size_t rush_gemm_nr(void) {
+  return xnn_init_f32_gemm_config()->nr;
+}
 
 bool rush_gemm_packed(size_t k, size_t n, size_t *floats) {
   size_t nr = rush_gemm_nr(), columns, rows;
-  if (__builtin_add_overflow(n, nr - 1, &columns) || __builtin_add_overflow(k, (size_t)1, &rows)) return false;
+  if (__builtin_add_overflow(n, nr - 1, &columns) || __builtin_add_overflow(k, (size_t)1, &rows))
+    return false;
   return !__builtin_mul_overflow(columns / nr * nr, rows, floats);
 }
 
 /* Columns j.. of b, at most four, as rows of the packed block: to[i * nr + 0..3]. */
-static void pack_transposed(size_t k, size_t columns, const float *b, size_t stride_n, size_t nr, float *to) {
+static void pack_transposed(size_t k, size_t columns, const float *b, size_t stride_n, size_t nr,
+                            float *to) {
   size_t i = 0;
   if (columns == 4) {
     for (; i + 4 <= k; i += 4, b += 4, to += 4 * nr) {
@@ -32,12 +36,13 @@ static void pack_transposed(size_t k, size_t columns, const float *b, size_t str
     for (size_t j = 0; j < 4; j++) to[j] = j < columns ? b[j * stride_n] : 0;
 }
 
-static void pack_block(size_t k, size_t columns, const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n, size_t nr,
-                       float *to) {
+static void pack_block(size_t k, size_t columns, const float *b, ptrdiff_t stride_k,
+                       ptrdiff_t stride_n, size_t nr, float *to) {
   if (stride_k == 1 && stride_n >= 0) {
     for (size_t j = 0; j < nr; j += 4) {
       size_t n = j >= columns ? 0 : columns - j < 4 ? columns - j : 4;
-      pack_transposed(n == 0 ? 0 : k, n, b + (n == 0 ? 0 : j * (size_t)stride_n), (size_t)stride_n, nr, to + j);
+      pack_transposed(n == 0 ? 0 : k, n, b + (n == 0 ? 0 : j * (size_t)stride_n), (size_t)stride_n,
+                      nr, to + j);
       if (n == 0)
         for (size_t i = 0; i < k; i++) memset(to + j + i * nr, 0, 4 * sizeof *to);
     }
@@ -56,8 +61,8 @@ void rush_gemm_pack_bias(size_t k, size_t n, const float *bias, float *packed) {
     for (size_t i = 0; i < nr; i++) packed[i] = bias != NULL && j + i < n ? bias[j + i] : 0;
 }
 
-void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b, ptrdiff_t stride_k,
-                         ptrdiff_t stride_n, float *packed) {
+void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b,
+                         ptrdiff_t stride_k, ptrdiff_t stride_n, float *packed) {
   const size_t nr = rush_gemm_nr();
   if (rows == 0) return;
   for (size_t j = 0; j < n; j += nr, packed += nr * (k + 1)) {
@@ -73,7 +78,8 @@ void rush_gemm_pack(size_t k, size_t n, const float *b, ptrdiff_t stride_k, ptrd
 }
 
 /* No product to make: the biases. */
-static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t ldc, float min, float max) {
+static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t ldc, float min,
+                      float max) {
   const size_t nr = rush_gemm_nr();
   for (size_t j = 0; j < n; j++) {
     float v = packed[j / nr * nr + j % nr];
@@ -83,8 +89,10 @@ static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t 
   }
 }
 
-/* One row: XNNPACK's kernel waits for each of its two sums. Here are eight, over four blocks of columns. */
-static void one_row(size_t n, size_t k, const float *a, const float *packed, float *c, float min, float max) {
+/* One row: XNNPACK's kernel waits for each of its two sums. Here are eight, over four blocks of
+ * columns. */
+static void one_row(size_t n, size_t k, const float *a, const float *packed, float *c, float min,
+                    float max) {
   enum { NR = 8, BLOCKS = 4 };
   const f4 lo = f4_set(min), hi = f4_set(max);
   const size_t block = NR * (k + 1);
@@ -151,8 +159,8 @@ size_t rush_gemm_columns(size_t k, size_t n) {
   return columns < n ? columns : n;
 }
 
-void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *packed, float *c,
-               size_t ldc, float min, float max) {
+void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *packed,
+               float *c, size_t ldc, float min, float max) {
   if (m == 0 || n == 0) return;
   if (k == 0) {
     only_bias(m, n, packed, c, ldc, min, max);
@@ -171,14 +179,15 @@ void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const f
   for (size_t j = 0; j < n; j += step, packed += step * (k + 1)) {
     const size_t columns = n - j < step ? n - j : step;
     for (size_t i = 0; i < m; i += mr) {
-      kernel(m - i < mr ? m - i : mr, columns, k * sizeof(float), a + i * lda, lda * sizeof(float), packed,
-             c + i * ldc + j, ldc * sizeof(float), nr * sizeof(float), &params);
+      kernel(m - i < mr ? m - i : mr, columns, k * sizeof(float), a + i * lda, lda * sizeof(float),
+             packed, c + i * ldc + j, ldc * sizeof(float), nr * sizeof(float), &params);
     }
   }
 }
 
 /* c[n] = sum of a[i] * b[i][n]: 32 columns at a time stay in registers. */
-static void row_times_rows(size_t n, size_t k, const float *a, const float *b, ptrdiff_t stride_k, float *c) {
+static void row_times_rows(size_t n, size_t k, const float *a, const float *b, ptrdiff_t stride_k,
+                           float *c) {
   size_t j = 0;
   for (; j + 32 <= n; j += 32) {
     f4 sum[8];
@@ -209,7 +218,8 @@ static void row_times_rows(size_t n, size_t k, const float *a, const float *b, p
 }
 
 /* c[n] = sum of a[i] * b[n][i]: four columns at a time share the loads of a. */
-static void row_times_columns(size_t n, size_t k, const float *a, const float *b, ptrdiff_t stride_n, float *c) {
+static void row_times_columns(size_t n, size_t k, const float *a, const float *b,
+                              ptrdiff_t stride_n, float *c) {
   for (size_t j = 0; j < n; j += 4) {
     size_t columns = n - j < 4 ? n - j : 4;
     const float *p[4];

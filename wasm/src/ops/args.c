@@ -27,8 +27,8 @@ rush_status arg_ints_exactly(const rush_call *c, uint32_t i, int k, int64_t *out
   int n;
   int64_t ints[16];
   RUSH_TRY(arg_ints(c, i, 16, ints, &n));
-  RUSH_CHECK(c->ctx, n == k || n == 1, RUSH_ERR_BAD_ARGUMENT, "expected a list of %d ints, got %d", k,
-             n);
+  RUSH_CHECK(c->ctx, n == k || n == 1, RUSH_ERR_BAD_ARGUMENT, "expected a list of %d ints, got %d",
+             k, n);
   for (int j = 0; j < k; j++) out[j] = ints[n == 1 ? 0 : j];
   return RUSH_OK;
 }
@@ -66,9 +66,9 @@ rush_status arg_dtype(const rush_call *c, uint32_t i, rush_dtype otherwise, rush
   *out = otherwise;
   if (arg_is_none(c, i)) return RUSH_OK;
   int64_t dtype = arg_int(c, i);
-  RUSH_CHECK(c->ctx, dtype >= 0 && dtype < 256 && rush_dtype_known((int)dtype), RUSH_ERR_UNSUPPORTED,
-             "dtype %lld (%s) is not supported by this runtime", (long long)dtype,
-             dtype >= 0 && dtype < 256 ? rush_dtype_name((int)dtype) : "?");
+  RUSH_CHECK(c->ctx, dtype >= 0 && dtype < 256 && rush_dtype_known((int)dtype),
+             RUSH_ERR_UNSUPPORTED, "dtype %lld (%s) is not supported by this runtime",
+             (long long)dtype, dtype >= 0 && dtype < 256 ? rush_dtype_name((int)dtype) : "?");
   *out = (rush_dtype)dtype;
   return RUSH_OK;
 }
@@ -78,7 +78,9 @@ static rush_dtype scalar_dtype(const rush_value *v) {
   return v->kind == RUSH_KIND_BOOL ? RUSH_BOOL : RUSH_INT64;
 }
 
-rush_dtype arg_scalar_dtype(const rush_call *c, uint32_t i) { return scalar_dtype(&c->args[i]); }
+rush_dtype arg_scalar_dtype(const rush_call *c, uint32_t i) {
+  return scalar_dtype(&c->args[i]);
+}
 
 /* ResultTypeState of aten/src/ATen/native/TypeProperties.cpp; -1 stands for Undefined. */
 typedef struct promotion {

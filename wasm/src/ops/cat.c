@@ -4,8 +4,8 @@
 #include "blocks/view.h"
 #include "ops/define.h"
 
-/* The tensors of argument 0 as an array, each with `rank` dimensions at least, as atleast_1d, 2d and
- * 3d would give them; headers without a count of their own. */
+/* The tensors of argument 0 as an array, each with `rank` dimensions at least, as atleast_1d, 2d
+ * and 3d would give them; headers without a count of their own. */
 typedef struct tensors {
   size_t n, bytes;
   const rush_tensor **list;
@@ -26,10 +26,13 @@ static rush_status open_tensors(rush_call *c, tensors *ts) {
   return RUSH_OK;
 }
 
-static void close_tensors(rush_call *c, tensors *ts) { rush_heap_free(c->heap, ts->headers, ts->bytes); }
+static void close_tensors(rush_call *c, tensors *ts) {
+  rush_heap_free(c->heap, ts->headers, ts->bytes);
+}
 
 static void insert_one(rush_tensor *t, int at) {
-  for (int d = t->rank++; d > at; d--) t->sizes[d] = t->sizes[d - 1], t->strides[d] = t->strides[d - 1];
+  for (int d = t->rank++; d > at; d--)
+    t->sizes[d] = t->sizes[d - 1], t->strides[d] = t->strides[d - 1];
   t->strides[at] = at + 1 < t->rank ? t->sizes[at + 1] * t->strides[at + 1] : 1;
   t->sizes[at] = 1;
 }
@@ -64,8 +67,10 @@ static rush_status check_stack(rush_call *c, const rush_list *list) {
   const rush_tensor *first = rush_as_tensor(&list->items[0]);
   for (size_t k = 1; k < list->n; k++) {
     const rush_tensor *t = rush_as_tensor(&list->items[k]);
-    RUSH_NEED(rush_same_sizes(first, t), "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zu",
-              rush_shape_text(first->rank, first->sizes, a), rush_shape_text(t->rank, t->sizes, b), k);
+    RUSH_NEED(
+        rush_same_sizes(first, t),
+        "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zu",
+        rush_shape_text(first->rank, first->sizes, a), rush_shape_text(t->rank, t->sizes, b), k);
   }
   return RUSH_OK;
 }
@@ -114,9 +119,15 @@ static rush_status stack_along(rush_call *c, const char *name, int rank, int64_t
   return st;
 }
 
-RUSH_OP(hstack) { return stack_along(c, "hstack", 1, 1); }
-RUSH_OP(vstack) { return stack_along(c, "vstack", 2, 0); }
-RUSH_OP(dstack) { return stack_along(c, "dstack", 3, 2); }
+RUSH_OP(hstack) {
+  return stack_along(c, "hstack", 1, 1);
+}
+RUSH_OP(vstack) {
+  return stack_along(c, "vstack", 2, 0);
+}
+RUSH_OP(dstack) {
+  return stack_along(c, "dstack", 3, 2);
+}
 
 RUSH_OP(column_stack) {
   tensors ts;

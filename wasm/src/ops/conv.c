@@ -6,11 +6,11 @@
 
 #include "ops/define.h"
 
-#define PREPARE(id, ...)                                  \
-  rush_status rush_prepare_##id(rush_prepare *p);         \
-  rush_status rush_prepare_##id(rush_prepare *p) {        \
-    static const rush_conv_positions at = {__VA_ARGS__};  \
-    return rush_conv_prepare(p, &at);                     \
+#define PREPARE(id, ...)                                 \
+  rush_status rush_prepare_##id(rush_prepare *p);        \
+  rush_status rush_prepare_##id(rush_prepare *p) {       \
+    static const rush_conv_positions at = {__VA_ARGS__}; \
+    return rush_conv_prepare(p, &at);                    \
   }
 /* weight, bias, stride, dilation, groups, transposed */
 PREPARE(rush_conv, 1, 2, 3, 5, 6, -1)
@@ -20,7 +20,8 @@ PREPARE(convolution, 1, 2, 3, 5, 8, 6)
 PREPARE(conv_transpose, 1, 2, 3, 7, 6, -2)
 
 static rush_status begin(rush_call *c, rush_conv_args *a, uint32_t dilation, uint32_t groups) {
-  *a = (rush_conv_args){.input = arg_tensor(c, 0), .weight = arg_tensor(c, 1), .bias = arg_tensor(c, 2)};
+  *a = (rush_conv_args){
+      .input = arg_tensor(c, 0), .weight = arg_tensor(c, 1), .bias = arg_tensor(c, 2)};
   a->min = -INFINITY;
   a->max = INFINITY;
   a->groups = arg_int(c, groups);
@@ -44,12 +45,15 @@ static rush_status check_rank(rush_call *c, const char *name) {
   const char *at = strpbrk(strstr(name, "conv"), "123");
   const int dims = at ? *at - '0' : 2;
   char text[RUSH_SHAPE_TEXT];
-  RUSH_NEED(x->rank == dims + 1 || x->rank == dims + 2,
-            "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of size: %s", dims + 1, dims + 2,
-            strstr(name, "transpose") ? "_transpose" : "", dims, rush_shape_text(x->rank, x->sizes, text));
+  RUSH_NEED(
+      x->rank == dims + 1 || x->rank == dims + 2,
+      "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of size: %s",
+      dims + 1, dims + 2, strstr(name, "transpose") ? "_transpose" : "", dims,
+      rush_shape_text(x->rank, x->sizes, text));
   const rush_tensor *w = arg_tensor(c, 1);
   RUSH_NEED(w->rank == dims + 2,
-            "expected stride to be a single integer value or a list of %d values to match the convolution dimensions",
+            "expected stride to be a single integer value or a list of %d values to match the "
+            "convolution dimensions",
             w->rank - 2);
   return RUSH_OK;
 }
@@ -71,10 +75,11 @@ static rush_status named_padding(rush_call *c, const rush_str *name, rush_conv_a
   a->two_sided = true;
   a->n_padding = 2 * dims;
   for (int d = 0; same && d < dims; d++) {
-    RUSH_NEED(a->stride[a->n_stride == 1 ? 0 : d] == 1, "padding='same' is not supported for strided convolutions");
+    RUSH_NEED(a->stride[a->n_stride == 1 ? 0 : d] == 1,
+              "padding='same' is not supported for strided convolutions");
     int64_t total;
-    RUSH_NEED(a->weight->sizes[2 + d] > 0 &&
-                  rush_mul64(a->dilation[a->n_dilation == 1 ? 0 : d], a->weight->sizes[2 + d] - 1, &total),
+    RUSH_NEED(a->weight->sizes[2 + d] > 0 && rush_mul64(a->dilation[a->n_dilation == 1 ? 0 : d],
+                                                        a->weight->sizes[2 + d] - 1, &total),
               "kernel size should be greater than zero");
     a->padding[2 * d] = total / 2;
     a->padding[2 * d + 1] = total - total / 2;
@@ -97,7 +102,8 @@ RUSH_OP(convolution) {
   RUSH_TRY(arg_ints(c, 7, RUSH_MAX_RANK, a.output_padding, &a.n_output_padding));
   a.transposed = arg_bool(c, 6);
   RUSH_NEED(a.input->rank == a.weight->rank,
-            "Expected %d-dimensional input for %d-dimensional weight, but got %d-dimensional input instead",
+            "Expected %d-dimensional input for %d-dimensional weight, but got %d-dimensional input "
+            "instead",
             a.weight->rank, a.weight->rank, a.input->rank);
   return rush_convolve(c, &a);
 }
@@ -117,14 +123,18 @@ RUSH_OP(conv_tbc) {
   rush_tensor *x = arg_tensor(c, 0), *bias = arg_tensor(c, 2), *view, *kernel;
   const rush_tensor *w = arg_tensor(c, 1);
   RUSH_NEED(x->rank == 3, "Input must have 3 dims: time, batch, in_channel");
-  RUSH_NEED(w->rank == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.");
+  RUSH_NEED(w->rank == 3,
+            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.");
   RUSH_NEED(bias->rank == 1, "Bias must be 1-D");
   RUSH_TRY(rush_tensor_new_view(c->heap, x, 3, (int64_t[]){x->sizes[1], x->sizes[2], x->sizes[0]},
-                                (int64_t[]){x->strides[1], x->strides[2], x->strides[0]}, x->offset, &view));
-  rush_status st = rush_tensor_new_view(c->heap, w, 3, (int64_t[]){w->sizes[2], w->sizes[1], w->sizes[0]},
-                                        (int64_t[]){w->strides[2], w->strides[1], w->strides[0]}, w->offset, &kernel);
+                                (int64_t[]){x->strides[1], x->strides[2], x->strides[0]}, x->offset,
+                                &view));
+  rush_status st = rush_tensor_new_view(
+      c->heap, w, 3, (int64_t[]){w->sizes[2], w->sizes[1], w->sizes[0]},
+      (int64_t[]){w->strides[2], w->strides[1], w->strides[0]}, w->offset, &kernel);
   if (st == RUSH_OK) {
-    rush_conv_args a = {.input = view, .weight = kernel, .bias = bias, .stride = {1}, .dilation = {1}};
+    rush_conv_args a = {
+        .input = view, .weight = kernel, .bias = bias, .stride = {1}, .dilation = {1}};
     a.n_stride = a.n_dilation = a.n_padding = 1;
     a.padding[0] = arg_int(c, 3);
     a.groups = 1;

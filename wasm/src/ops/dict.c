@@ -1,10 +1,14 @@
-/* Dicts: insertion-ordered lists that alternate keys and values. Those of models are short, so a key
- * is found by looking at each. */
+/* Dicts: insertion-ordered lists that alternate keys and values. Those of models are short, so a
+ * key is found by looking at each. */
 #include "blocks/values.h"
 #include "ops/define.h"
 
-static rush_list *self(const rush_call *c) { return rush_as_list(&c->args[0]); }
-static uint32_t result_type(const rush_call *c) { return c->result_types ? c->result_types[0] : RUSH_NONE; }
+static rush_list *self(const rush_call *c) {
+  return rush_as_list(&c->args[0]);
+}
+static uint32_t result_type(const rush_call *c) {
+  return c->result_types ? c->result_types[0] : RUSH_NONE;
+}
 
 static bool find(const rush_list *dict, const rush_value *key, size_t *at) {
   for (*at = 0; *at < dict->n; *at += 2)
@@ -13,7 +17,8 @@ static bool find(const rush_list *dict, const rush_value *key, size_t *at) {
 }
 
 /* The value of a key changes, or both are appended. */
-static rush_status put(rush_heap *heap, rush_list *dict, const rush_value *key, const rush_value *v) {
+static rush_status put(rush_heap *heap, rush_list *dict, const rush_value *key,
+                       const rush_value *v) {
   size_t at;
   if (find(dict, key, &at)) {
     rush_value old = dict->items[at + 1];
@@ -39,7 +44,9 @@ static rush_status missing(rush_call *c, const rush_value *key) {
   rush_text text = {.ctx = c->ctx};
   RUSH_TRY(rush_show(c->heap, &text, key));
   rush_status st = RUSH_ERR_NO_MEMORY;
-  if (!text.failed) st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "KeyError: %s", text.data != NULL ? text.data : "");
+  if (!text.failed)
+    st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "KeyError: %s",
+                   text.data != NULL ? text.data : "");
   rush_release(c->ctx, text.data, text.capacity);
   return st;
 }
@@ -62,13 +69,17 @@ RUSH_OP(dict_of_pairs) {
   RUSH_TRY(give_dict(c, NULL, 0));
   for (size_t i = 0; c->n_args > 0 && i < arg_list(c, 0)->n; i++) {
     const rush_value *pair = &arg_list(c, 0)->items[i];
-    RUSH_NEED(pair->kind == RUSH_KIND_TUPLE && rush_as_list(pair)->n == 2, "dict() of a list takes pairs");
-    RUSH_TRY(put(c->heap, rush_as_list(&c->results[0]), &rush_as_list(pair)->items[0], &rush_as_list(pair)->items[1]));
+    RUSH_NEED(pair->kind == RUSH_KIND_TUPLE && rush_as_list(pair)->n == 2,
+              "dict() of a list takes pairs");
+    RUSH_TRY(put(c->heap, rush_as_list(&c->results[0]), &rush_as_list(pair)->items[0],
+                 &rush_as_list(pair)->items[1]));
   }
   return RUSH_OK;
 }
 
-RUSH_OP(dict_copy) { return give_dict(c, arg_list(c, 0)->items, arg_list(c, 0)->n); }
+RUSH_OP(dict_copy) {
+  return give_dict(c, arg_list(c, 0)->items, arg_list(c, 0)->n);
+}
 
 RUSH_OP(dict_len) {
   ret_int(c, 0, (int64_t)(arg_list(c, 0)->n / 2));
@@ -85,8 +96,10 @@ RUSH_OP(dict_getitem) {
 /* get(key), get(key, default) */
 RUSH_OP(dict_get) {
   size_t at;
-  if (find(self(c), &c->args[1], &at)) ret_keep(c, 0, &self(c)->items[at + 1]);
-  else if (c->n_args > 2) ret_keep(c, 0, &c->args[2]);
+  if (find(self(c), &c->args[1], &at))
+    ret_keep(c, 0, &self(c)->items[at + 1]);
+  else if (c->n_args > 2)
+    ret_keep(c, 0, &c->args[2]);
   return RUSH_OK;
 }
 
@@ -102,8 +115,12 @@ static rush_status every_second(rush_call *c, size_t first) {
     RUSH_TRY(rush_list_push(c->heap, rush_as_list(&c->results[0]), self(c)->items[i]));
   return RUSH_OK;
 }
-RUSH_OP(dict_keys) { return every_second(c, 0); }
-RUSH_OP(dict_values) { return every_second(c, 1); }
+RUSH_OP(dict_keys) {
+  return every_second(c, 0);
+}
+RUSH_OP(dict_values) {
+  return every_second(c, 1);
+}
 
 RUSH_OP(dict_items) {
   RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_LIST, result_type(c), NULL, 0, &c->results[0]));
@@ -117,7 +134,9 @@ RUSH_OP(dict_items) {
   return RUSH_OK;
 }
 
-RUSH_OP(dict_set_item) { return put(c->heap, self(c), &c->args[1], &c->args[2]); }
+RUSH_OP(dict_set_item) {
+  return put(c->heap, self(c), &c->args[1], &c->args[2]);
+}
 
 RUSH_OP(dict_setdefault) {
   size_t at;
@@ -150,7 +169,8 @@ RUSH_OP(dict_pop) {
 /* The first pair, where Python gives the last: as libtorch. */
 RUSH_OP(dict_popitem) {
   RUSH_NEED(self(c)->n > 0, "popitem(): dictionary is empty");
-  RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), self(c)->items, 2, &c->results[0]));
+  RUSH_TRY(
+      rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), self(c)->items, 2, &c->results[0]));
   drop_pair(c->heap, self(c), 0);
   return RUSH_OK;
 }

@@ -19,7 +19,8 @@ static rush_status ret_shape(rush_call *c, const shape *s) {
   return rush_result_view(c, 0, arg_tensor(c, 0), s->rank, s->sizes, s->strides, s->offset);
 }
 
-/* The tensor itself takes the shape: every name of it sees that, other views of its storage do not. */
+/* The tensor itself takes the shape: every name of it sees that, other views of its storage do not.
+ */
 static rush_status ret_reshaped_self(rush_call *c, const shape *s) {
   rush_tensor *t = arg_tensor(c, 0);
   t->rank = (uint8_t)s->rank;
@@ -33,7 +34,8 @@ static rush_status ret_reshaped_self(rush_call *c, const shape *s) {
 }
 
 static void insert_dim(shape *s, int at, int64_t size, int64_t stride) {
-  for (int d = s->rank++; d > at; d--) s->sizes[d] = s->sizes[d - 1], s->strides[d] = s->strides[d - 1];
+  for (int d = s->rank++; d > at; d--)
+    s->sizes[d] = s->sizes[d - 1], s->strides[d] = s->strides[d - 1];
   s->sizes[at] = size;
   s->strides[at] = stride;
 }
@@ -49,7 +51,8 @@ static void swap_dims(shape *s, int a, int b) {
 static rush_status ret_order(rush_call *c, const int *order) {
   const rush_tensor *t = arg_tensor(c, 0);
   shape s = shape_of(t);
-  for (int d = 0; d < t->rank; d++) s.sizes[d] = t->sizes[order[d]], s.strides[d] = t->strides[order[d]];
+  for (int d = 0; d < t->rank; d++)
+    s.sizes[d] = t->sizes[order[d]], s.strides[d] = t->strides[order[d]];
   return ret_shape(c, &s);
 }
 
@@ -60,13 +63,14 @@ RUSH_OP(permute) {
   uint32_t seen = 0;
   RUSH_TRY(arg_ints(c, 1, 2 * RUSH_MAX_RANK, dims, &n));
   RUSH_NEED(n == t->rank,
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            "length of the "
             "desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
             t->rank, n);
   for (int k = 0; k < n; k++) {
     RUSH_NEED(dims[k] >= -n && dims[k] < n,
-              "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -n, n - 1,
-              (long long)dims[k]);
+              "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -n,
+              n - 1, (long long)dims[k]);
     order[k] = (int)(dims[k] < 0 ? dims[k] + n : dims[k]);
     RUSH_NEED((seen >> order[k] & 1) == 0, "permute(): duplicate dims are not allowed.");
     seen |= 1u << order[k];
@@ -123,7 +127,9 @@ RUSH_OP(numpy_T) {
 /* mT, mH and adjoint of real tensors. */
 RUSH_OP(mT) {
   shape s = shape_of(arg_tensor(c, 0));
-  RUSH_NEED(s.rank >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.", s.rank);
+  RUSH_NEED(s.rank >= 2,
+            "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.",
+            s.rank);
   swap_dims(&s, s.rank - 2, s.rank - 1);
   return ret_shape(c, &s);
 }
@@ -144,9 +150,10 @@ static rush_status moved(rush_call *c, int n, const int64_t *source, const int64
   uint32_t from = 0, to = 0;
   for (int d = 0; d < rank; d++) order[d] = -1;
   for (int k = 0; k < n; k++) {
-    RUSH_NEED(source[k] >= -span && source[k] < span && destination[k] >= -span && destination[k] < span,
-              "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -span, span - 1,
-              (long long)(source[k] < -span || source[k] >= span ? source[k] : destination[k]));
+    RUSH_NEED(
+        source[k] >= -span && source[k] < span && destination[k] >= -span && destination[k] < span,
+        "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -span,
+        span - 1, (long long)(source[k] < -span || source[k] >= span ? source[k] : destination[k]));
     int s = (int)(source[k] < 0 ? source[k] + span : source[k]);
     int d = (int)(destination[k] < 0 ? destination[k] + span : destination[k]);
     RUSH_NEED((from >> s & 1) == 0, "movedim: repeated dim in `source`");
@@ -168,7 +175,8 @@ RUSH_OP(movedim) {
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, source, &n));
   RUSH_TRY(arg_ints(c, 2, RUSH_MAX_RANK, destination, &m));
   RUSH_NEED(n == m,
-            "movedim: Invalid source or destination dims: source (%d dims) should contain the same number of "
+            "movedim: Invalid source or destination dims: source (%d dims) should contain the same "
+            "number of "
             "dims as destination (%d dims)",
             n, m);
   return moved(c, n, source, destination);
@@ -184,7 +192,8 @@ static rush_status squeezed(rush_call *c, shape *s) {
     if (c->args[1].kind == RUSH_KIND_LIST && arg_list(c, 1)->n == 0) mask = 0;
   }
   for (int d = 0; d < t->rank; d++)
-    if (t->sizes[d] != 1 || (mask >> d & 1) == 0) insert_dim(s, s->rank, t->sizes[d], t->strides[d]);
+    if (t->sizes[d] != 1 || (mask >> d & 1) == 0)
+      insert_dim(s, s->rank, t->sizes[d], t->strides[d]);
   return RUSH_OK;
 }
 
@@ -234,9 +243,15 @@ static rush_status at_least(rush_call *c, int rank) {
   return ret_shape(c, &s);
 }
 
-RUSH_OP(atleast_1d) { return at_least(c, 1); }
-RUSH_OP(atleast_2d) { return at_least(c, 2); }
-RUSH_OP(atleast_3d) { return at_least(c, 3); }
+RUSH_OP(atleast_1d) {
+  return at_least(c, 1);
+}
+RUSH_OP(atleast_2d) {
+  return at_least(c, 2);
+}
+RUSH_OP(atleast_3d) {
+  return at_least(c, 3);
+}
 
 /* detach, alias, lift_fresh: the same elements under another name. */
 RUSH_OP(alias) {
@@ -259,7 +274,8 @@ static rush_status strided(rush_call *c, shape *s) {
   RUSH_TRY(arg_ints(c, 2, RUSH_MAX_RANK, s->strides, &n));
   RUSH_NEED(n == s->rank, "mismatch in length of strides and shape");
   for (int d = 0; d < n; d++)
-    RUSH_NEED(s->strides[d] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: %lld",
+    RUSH_NEED(s->strides[d] >= 0,
+              "as_strided: Negative strides are not supported at the moment, got strides: %lld",
               (long long)s->strides[d]);
   s->offset = c->n_args < 4 || arg_is_none(c, 3) ? t->offset : arg_int(c, 3);
   RUSH_NEED(s->offset >= 0, "Tensor: invalid storage offset %lld", (long long)s->offset);
@@ -276,7 +292,8 @@ RUSH_OP(as_strided_self) {
   shape s;
   rush_tensor *checked;
   RUSH_TRY(strided(c, &s));
-  RUSH_TRY(rush_tensor_new_view(c->heap, arg_tensor(c, 0), s.rank, s.sizes, s.strides, s.offset, &checked));
+  RUSH_TRY(rush_tensor_new_view(c->heap, arg_tensor(c, 0), s.rank, s.sizes, s.strides, s.offset,
+                                &checked));
   rush_tensor_drop(c->heap, checked);
   return ret_reshaped_self(c, &s);
 }
@@ -294,8 +311,8 @@ RUSH_OP(unfold) {
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   int64_t most = t->rank == 0 ? 1 : t->sizes[dim];
   RUSH_NEED(size >= 0, "size is %lld but must be >= 0", (long long)size);
-  RUSH_NEED(size <= most, "maximum size for tensor at dimension %d is %lld but size is %lld", dim, (long long)most,
-            (long long)size);
+  RUSH_NEED(size <= most, "maximum size for tensor at dimension %d is %lld but size is %lld", dim,
+            (long long)most, (long long)size);
   RUSH_NEED(step > 0, "step is %lld but must be > 0", (long long)step);
   RUSH_NEED(t->rank < RUSH_MAX_RANK, "unfold: more than %d dimensions", RUSH_MAX_RANK);
   shape s = shape_of(t);
@@ -303,7 +320,8 @@ RUSH_OP(unfold) {
   if (t->rank > 0) {
     s.sizes[dim] = (most - size) / step + 1;
     int64_t stride;
-    if (rush_mul64(step, t->strides[dim], &stride)) s.strides[dim] = stride; /* else one element at most */
+    if (rush_mul64(step, t->strides[dim], &stride))
+      s.strides[dim] = stride; /* else one element at most */
   }
   return ret_shape(c, &s);
 }

@@ -1,5 +1,5 @@
-/* einsum: pairs of operands from the left, each pair one batched matrix product. Labels are numbers: 0 to 51 for the
- * letters, from 52 on for the dimensions that `...` stands for. */
+/* einsum: pairs of operands from the left, each pair one batched matrix product. Labels are
+ * numbers: 0 to 51 for the letters, from 52 on for the dimensions that `...` stands for. */
 #include "blocks/matmul.h"
 #include "blocks/view.h"
 #include "ops/define.h"
@@ -24,11 +24,13 @@ static int letter(char ch) {
   return ch >= 'a' && ch <= 'z' ? 26 + ch - 'a' : -1;
 }
 
-static bool is_dots(const char *p) { return p[0] == '.' && p[1] == '.' && p[2] == '.'; }
+static bool is_dots(const char *p) {
+  return p[0] == '.' && p[1] == '.' && p[2] == '.';
+}
 
 /* The labels of one operand's subscripts; *p stands at its end afterwards. */
-static rush_status read_operand(rush_call *c, const char **p, const rush_tensor *t, size_t number, operand *out,
-                                int *n_dots) {
+static rush_status read_operand(rush_call *c, const char **p, const rush_tensor *t, size_t number,
+                                operand *out, int *n_dots) {
   int letters = 0, n = 0;
   for (const char *q = *p; *q != '\0' && *q != ',' && *q != '-'; q++) letters += letter(*q) >= 0;
   *n_dots = 0;
@@ -38,8 +40,12 @@ static rush_status read_operand(rush_call *c, const char **p, const rush_tensor 
   for (; **p != '\0' && **p != ',' && **p != '-'; ++*p) {
     if (**p == ' ') continue;
     if (is_dots(*p)) {
-      RUSH_NEED(!dots, "einsum(): found '.' for operand %zu for which an ellipsis was already found", number);
-      RUSH_NEED(letters <= t->rank, "einsum(): the number of subscripts in the equation (%d) is more than the number of dimensions (%d) for operand %zu",
+      RUSH_NEED(!dots,
+                "einsum(): found '.' for operand %zu for which an ellipsis was already found",
+                number);
+      RUSH_NEED(letters <= t->rank,
+                "einsum(): the number of subscripts in the equation (%d) is more than the number "
+                "of dimensions (%d) for operand %zu",
                 letters, t->rank, number);
       dots = true;
       *n_dots = t->rank - letters;
@@ -47,14 +53,19 @@ static rush_status read_operand(rush_call *c, const char **p, const rush_tensor 
       *p += 2;
       continue;
     }
-    RUSH_NEED(letter(**p) >= 0, "einsum(): invalid subscript given at index %zu in the equation string, subscripts must be in [a-zA-Z]",
+    RUSH_NEED(letter(**p) >= 0,
+              "einsum(): invalid subscript given at index %zu in the equation string, subscripts "
+              "must be in [a-zA-Z]",
               (size_t)(*p - arg_str(c, 0)->bytes));
-    RUSH_NEED(n < t->rank, "einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %zu",
+    RUSH_NEED(n < t->rank,
+              "einsum(): the number of subscripts in the equation (%d) does not match the number "
+              "of dimensions (%d) for operand %zu",
               letters, t->rank, number);
     out->label[n++] = letter(**p);
   }
   RUSH_NEED(n == t->rank,
-            "einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for "
+            "einsum(): the number of subscripts in the equation (%d) does not match the number of "
+            "dimensions (%d) for "
             "operand %zu%s",
             letters, t->rank, number, dots ? "" : " and no ellipsis was given");
   return RUSH_OK;
@@ -65,9 +76,10 @@ static rush_status take_diagonals(rush_call *c, operand *o, size_t number) {
   for (int d = 0; d < o->t.rank; d++) {
     for (int e = d + 1; e < o->t.rank; e++) {
       if (o->label[d] != o->label[e]) continue;
-      RUSH_NEED(o->t.sizes[d] == o->t.sizes[e],
-                "einsum(): subscript is repeated for operand %zu but the sizes don't match, %lld != %lld", number,
-                (long long)o->t.sizes[e], (long long)o->t.sizes[d]);
+      RUSH_NEED(
+          o->t.sizes[d] == o->t.sizes[e],
+          "einsum(): subscript is repeated for operand %zu but the sizes don't match, %lld != %lld",
+          number, (long long)o->t.sizes[e], (long long)o->t.sizes[d]);
       o->t.strides[d] += o->t.strides[e];
       if (o->t.sizes[e] > 0) o->t.numel /= o->t.sizes[e];
       for (int k = e--; k + 1 < o->t.rank; k++) {
@@ -82,14 +94,17 @@ static rush_status take_diagonals(rush_call *c, operand *o, size_t number) {
 }
 
 static rush_status add_output(rush_call *c, equation *eq, int label) {
-  RUSH_NEED((eq->output >> label & 1) == 0, "einsum(): output subscript appears more than once in the output");
-  RUSH_CHECK(c->ctx, eq->n_output < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED, "einsum: a result of more than %d dimensions", RUSH_MAX_RANK);
+  RUSH_NEED((eq->output >> label & 1) == 0,
+            "einsum(): output subscript appears more than once in the output");
+  RUSH_CHECK(c->ctx, eq->n_output < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
+             "einsum: a result of more than %d dimensions", RUSH_MAX_RANK);
   eq->output |= (uint64_t)1 << label;
   eq->order[eq->n_output++] = label;
   return RUSH_OK;
 }
 
-/* The output's labels: as given, or those that appear once, in alphabetical order behind the ellipsis. */
+/* The output's labels: as given, or those that appear once, in alphabetical order behind the
+ * ellipsis. */
 static rush_status read_output(rush_call *c, equation *eq, const int *uses) {
   bool dots = false;
   if (eq->arrow == NULL) {
@@ -107,9 +122,13 @@ static rush_status read_output(rush_call *c, equation *eq, const int *uses) {
       p += 2;
       continue;
     }
-    RUSH_NEED(letter(*p) >= 0, "einsum(): invalid subscript given at index %zu in the equation string, subscripts must be in [a-zA-Z]",
+    RUSH_NEED(letter(*p) >= 0,
+              "einsum(): invalid subscript given at index %zu in the equation string, subscripts "
+              "must be in [a-zA-Z]",
               (size_t)(p - arg_str(c, 0)->bytes));
-    RUSH_NEED(uses[letter(*p)] > 0, "einsum(): output subscript %c does not appear in the equation for any input operand", *p);
+    RUSH_NEED(uses[letter(*p)] > 0,
+              "einsum(): output subscript %c does not appear in the equation for any input operand",
+              *p);
     RUSH_TRY(add_output(c, eq, letter(*p)));
   }
   return RUSH_OK;
@@ -126,14 +145,17 @@ static rush_status read_equation(rush_call *c, operand *ops, size_t n, equation 
     for (int d = 0; d < ops[i].t.rank; d++) uses[ops[i].label[d]]++;
     RUSH_TRY(take_diagonals(c, &ops[i], i));
     bool more = *p == ',';
-    RUSH_NEED(more == (i + 1 < n), "einsum(): %s operands were provided than specified in the equation", more ? "fewer" : "more");
+    RUSH_NEED(more == (i + 1 < n),
+              "einsum(): %s operands were provided than specified in the equation",
+              more ? "fewer" : "more");
     if (more) p++;
   }
   RUSH_NEED(*p == '\0' || p == eq->arrow, "einsum(): found '-' in the equation without '->'");
   return read_output(c, eq, uses);
 }
 
-/* ---- Contracting ------------------------------------------------------------------------------------ */
+/* ---- Contracting
+ * ------------------------------------------------------------------------------------ */
 
 static int place_of(const operand *o, int label) {
   for (int d = 0; d < o->t.rank; d++)
@@ -159,8 +181,10 @@ typedef struct group {
   int64_t size[2 * RUSH_MAX_RANK], total;
 } group;
 
-/* The labels of `set`, those of the output first and in its order, with the sizes that the two operands agree on. */
-static rush_status make_group(rush_call *c, const equation *eq, uint64_t set, const operand *a, const operand *b, group *g) {
+/* The labels of `set`, those of the output first and in its order, with the sizes that the two
+ * operands agree on. */
+static rush_status make_group(rush_call *c, const equation *eq, uint64_t set, const operand *a,
+                              const operand *b, group *g) {
   *g = (group){.total = 1};
   for (int k = 0; k < eq->n_output; k++)
     if (set >> eq->order[k] & 1) g->label[g->n++] = eq->order[k];
@@ -169,16 +193,20 @@ static rush_status make_group(rush_call *c, const equation *eq, uint64_t set, co
   for (int k = 0; k < g->n; k++) {
     int p = place_of(a, g->label[k]), q = place_of(b, g->label[k]);
     int64_t m = p < 0 ? 1 : a->t.sizes[p], n = q < 0 ? 1 : b->t.sizes[q];
-    RUSH_NEED(m == n || m == 1 || n == 1, "einsum(): subscript has size %lld for one operand which does not broadcast with previously seen size %lld",
+    RUSH_NEED(m == n || m == 1 || n == 1,
+              "einsum(): subscript has size %lld for one operand which does not broadcast with "
+              "previously seen size %lld",
               (long long)n, (long long)m);
     g->size[k] = m == 1 ? n : m;
-    RUSH_CHECK(c->ctx, rush_mul64(g->total, g->size[k], &g->total), RUSH_ERR_NO_MEMORY, "einsum: too large");
+    RUSH_CHECK(c->ctx, rush_mul64(g->total, g->size[k], &g->total), RUSH_ERR_NO_MEMORY,
+               "einsum: too large");
   }
   return RUSH_OK;
 }
 
 /* The operand as [batch, rows, columns], each the product of a group. */
-static rush_status as_matrices(rush_call *c, const operand *o, const group *const groups[3], rush_tensor **out) {
+static rush_status as_matrices(rush_call *c, const operand *o, const group *const groups[3],
+                               rush_tensor **out) {
   int64_t sizes[3 * RUSH_MAX_RANK], strides[3 * RUSH_MAX_RANK];
   int n = 0;
   for (int k = 0; k < 3; k++) {
@@ -189,8 +217,8 @@ static rush_status as_matrices(rush_call *c, const operand *o, const group *cons
       n++;
     }
   }
-  RUSH_CHECK(c->ctx, n <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED, "einsum: %d subscripts in one step, the most is %d", n,
-             RUSH_MAX_RANK);
+  RUSH_CHECK(c->ctx, n <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
+             "einsum: %d subscripts in one step, the most is %d", n, RUSH_MAX_RANK);
   rush_tensor wide = o->t;
   wide.rank = (uint8_t)n;
   memcpy(wide.sizes, sizes, (size_t)n * sizeof *sizes);
@@ -201,12 +229,15 @@ static rush_status as_matrices(rush_call *c, const operand *o, const group *cons
 }
 
 static rush_matrices matrices(const rush_tensor *t, bool turned) {
-  return (rush_matrices){.data = rush_data(t), .row = t->strides[turned ? 2 : 1], .col = t->strides[turned ? 1 : 2],
+  return (rush_matrices){.data = rush_data(t),
+                         .row = t->strides[turned ? 2 : 1],
+                         .col = t->strides[turned ? 1 : 2],
                          .batch = {t->strides[0]}};
 }
 
 /* a becomes the product of a and b with the labels of `keep`. */
-static rush_status contract(rush_call *c, const equation *eq, operand *a, const operand *b, uint64_t keep) {
+static rush_status contract(rush_call *c, const equation *eq, operand *a, const operand *b,
+                            uint64_t keep) {
   /* As ATen's sumproduct_pair sorts them, which decides how the result lies in memory. */
   uint64_t all = labels_of(a) | labels_of(b), in_a = long_labels_of(a), in_b = long_labels_of(b);
   group batch, left, right, sum;
@@ -223,12 +254,14 @@ static rush_status contract(rush_call *c, const equation *eq, operand *a, const 
   int64_t sizes[RUSH_MAX_RANK];
   int labels[RUSH_MAX_RANK], n = 0;
   for (int k = 0; k < 3; k++)
-    for (int i = 0; i < groups[k]->n; i++) labels[n] = groups[k]->label[i], sizes[n++] = groups[k]->size[i];
+    for (int i = 0; i < groups[k]->n; i++)
+      labels[n] = groups[k]->label[i], sizes[n++] = groups[k]->size[i];
   if (st == RUSH_OK) st = rush_tensor_new(c->heap, (rush_dtype)a->t.dtype, n, sizes, &out);
   if (st == RUSH_OK && out->numel > 0) {
-    rush_matrices mc = {.data = rush_data(out), .row = right.total, .col = 1, .batch = {left.total * right.total}};
-    st = rush_matmul_run(c->heap, (rush_dtype)a->t.dtype, left.total, right.total, sum.total, 1, &batch.total,
-                         matrices(ma, false), matrices(mb, true), mc);
+    rush_matrices mc = {
+        .data = rush_data(out), .row = right.total, .col = 1, .batch = {left.total * right.total}};
+    st = rush_matmul_run(c->heap, (rush_dtype)a->t.dtype, left.total, right.total, sum.total, 1,
+                         &batch.total, matrices(ma, false), matrices(mb, true), mc);
   }
   rush_tensor_drop(c->heap, ma);
   rush_tensor_drop(c->heap, mb);
@@ -278,7 +311,8 @@ RUSH_OP(einsum) {
   for (size_t i = 0; i < list->n; i++) {
     RUSH_NEED(rush_as_tensor(&list->items[i])->dtype == rush_as_tensor(&list->items[0])->dtype,
               "einsum(): expected all operands to have the same dtype");
-    RUSH_NEED(rush_as_tensor(&list->items[i])->dtype != RUSH_BOOL || list->n == 1, "\"bmm\" not implemented for 'Bool'");
+    RUSH_NEED(rush_as_tensor(&list->items[i])->dtype != RUSH_BOOL || list->n == 1,
+              "\"bmm\" not implemented for 'Bool'");
   }
   RUSH_TRY(rush_scratch_items(c, (int64_t)list->n, sizeof *ops, (void **)&ops, &bytes));
   ops[0].owned = NULL;

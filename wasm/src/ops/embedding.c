@@ -7,21 +7,24 @@ RUSH_OP(embedding) {
   rush_tensor *given = arg_tensor(c, 1), *indices, *out;
   RUSH_NEED(w->rank == 2, "'weight' must be 2-D");
   RUSH_NEED(given->dtype == RUSH_INT64 || given->dtype == RUSH_INT32,
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+            "Long, Int; but got "
             "torch.%sTensor instead (while checking arguments for embedding)",
             rush_dtype_word(given->dtype));
   int64_t sizes[RUSH_MAX_RANK];
-  RUSH_CHECK(c->ctx, given->rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED, "embedding: a result of %d dimensions",
-             given->rank + 1);
+  RUSH_CHECK(c->ctx, given->rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
+             "embedding: a result of %d dimensions", given->rank + 1);
   memcpy(sizes, given->sizes, (size_t)given->rank * sizeof *sizes);
   sizes[given->rank] = w->sizes[1];
   RUSH_TRY(rush_tensor_contiguous(c->heap, given, &indices));
   const void *at = rush_data(indices);
   rush_status st = RUSH_OK;
   for (int64_t i = 0; st == RUSH_OK && i < indices->numel; i++) {
-    const int64_t row = given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
+    const int64_t row =
+        given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
     if (row < 0 || row >= w->sizes[0])
-      st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "index out of range in self: index %lld, %lld rows", (long long)row,
+      st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
+                     "index out of range in self: index %lld, %lld rows", (long long)row,
                      (long long)w->sizes[0]);
   }
   if (st == RUSH_OK) st = rush_result(c, 0, (rush_dtype)w->dtype, given->rank + 1, sizes, &out);
@@ -30,13 +33,15 @@ RUSH_OP(embedding) {
     const char *table = rush_data(w);
     char *to = rush_data(out);
     for (int64_t i = 0; i < indices->numel; i++) {
-      const int64_t row = given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
+      const int64_t row =
+          given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
       const char *from = table + row * w->strides[0] * (int64_t)item;
       if (w->strides[1] == 1 || n == 1) {
         memcpy(to, from, n * item);
         to += n * item;
       } else {
-        for (size_t j = 0; j < n; j++, from += w->strides[1] * (int64_t)item, to += item) memcpy(to, from, item);
+        for (size_t j = 0; j < n; j++, from += w->strides[1] * (int64_t)item, to += item)
+          memcpy(to, from, item);
       }
     }
   }

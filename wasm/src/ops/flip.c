@@ -46,10 +46,12 @@ RUSH_OP(rot90) {
   RUSH_NEED(n == 2, "expected total rotation dims == 2, but got dims = %d", n);
   RUSH_NEED(rank >= 2, "expected total dims >= 2, but got total dims = %d", rank);
   for (int k = 0; k < 2; k++)
-    RUSH_NEED(dims[k] >= -rank && dims[k] < rank, "Rotation dim%d out of range, dim = %lld", k, (long long)dims[k]);
-  int a = (int)(dims[0] < 0 ? dims[0] + rank : dims[0]), b = (int)(dims[1] < 0 ? dims[1] + rank : dims[1]);
-  RUSH_NEED(a != b, "expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld", (long long)dims[0],
-            (long long)dims[1]);
+    RUSH_NEED(dims[k] >= -rank && dims[k] < rank, "Rotation dim%d out of range, dim = %lld", k,
+              (long long)dims[k]);
+  int a = (int)(dims[0] < 0 ? dims[0] + rank : dims[0]),
+      b = (int)(dims[1] < 0 ? dims[1] + rank : dims[1]);
+  RUSH_NEED(a != b, "expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld",
+            (long long)dims[0], (long long)dims[1]);
   int64_t k = (arg_int(c, 1) % 4 + 4) % 4;
   uint32_t mask = k == 1 ? 1u << b : k == 2 ? 1u << a | 1u << b : k == 3 ? 1u << a : 0;
   if (k == 0) {
@@ -68,12 +70,13 @@ RUSH_OP(rot90) {
 }
 
 /* One dimension: the two parts change places. */
-static rush_status roll_one(rush_call *c, const rush_tensor *t, int64_t dim, int64_t shift, rush_tensor **out) {
+static rush_status roll_one(rush_call *c, const rush_tensor *t, int64_t dim, int64_t shift,
+                            rush_tensor **out) {
   *out = NULL;
   if (t->numel == 0) return rush_clone(c->heap, t, RUSH_FORMAT_PRESERVE, out);
   RUSH_NEED(dim >= -t->rank && dim < t->rank,
-            "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -t->rank, t->rank - 1,
-            (long long)dim);
+            "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -t->rank,
+            t->rank - 1, (long long)dim);
   if (dim < 0) dim += t->rank;
   int64_t size = t->sizes[dim], start = (size - shift % size) % size;
   rush_tensor first = *t, second = *t;

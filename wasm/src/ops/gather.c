@@ -5,7 +5,8 @@
 #include "ops/define.h"
 
 /* Rows of a row-major tensor: one memcpy per index. */
-static rush_status select_rows(rush_call *c, const rush_tensor *t, int dim, const rush_tensor *index, rush_tensor *out) {
+static rush_status select_rows(rush_call *c, const rush_tensor *t, int dim,
+                               const rush_tensor *index, rush_tensor *out) {
   int64_t outer = 1, size = t->rank > 0 ? t->sizes[dim] : 1, n = index->numel;
   for (int d = 0; d < dim; d++) outer *= t->sizes[d];
   size_t row = (size_t)(t->numel / (outer * size)) * rush_itemsize(t), slab = row * (size_t)size;
@@ -30,7 +31,8 @@ RUSH_OP(index_select) {
   RUSH_NEED(index->rank <= 1, "index_select(): Index is supposed to be a vector");
   RUSH_NEED(index->dtype == RUSH_INT32 || index->dtype == RUSH_INT64,
             "index_select(): Expected dtype int32 or int64 for index");
-  RUSH_NEED(t->rank > 0 || index->numel == 1, "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
+  RUSH_NEED(t->rank > 0 || index->numel == 1,
+            "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
             (long long)index->numel);
   memcpy(sizes, t->sizes, sizeof sizes);
   if (t->rank > 0) sizes[dim] = index->numel;
@@ -42,15 +44,19 @@ RUSH_OP(index_select) {
 }
 
 /* Checks index against self apart from `dim`; 0-d counts as 1-d of size 1. */
-static rush_status check_gather(rush_call *c, const rush_tensor *t, int dim, const rush_tensor *index) {
+static rush_status check_gather(rush_call *c, const rush_tensor *t, int dim,
+                                const rush_tensor *index) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int rank = t->rank > 0 ? t->rank : 1, index_rank = index->rank > 0 ? index->rank : 1;
-  RUSH_NEED(rank == index_rank, "Index tensor must have the same number of dimensions as input tensor");
+  RUSH_NEED(rank == index_rank,
+            "Index tensor must have the same number of dimensions as input tensor");
   for (int d = 0; d < t->rank && d < index->rank; d++) {
     RUSH_NEED(d == dim || index->sizes[d] <= t->sizes[d],
-              "Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension "
+              "Size does not match at dimension %d expected index %s to be no larger than self %s "
+              "apart from dimension "
               "%d",
-              d, rush_shape_text(index->rank, index->sizes, a), rush_shape_text(t->rank, t->sizes, b), dim);
+              d, rush_shape_text(index->rank, index->sizes, a),
+              rush_shape_text(t->rank, t->sizes, b), dim);
   }
   return RUSH_OK;
 }
@@ -72,7 +78,8 @@ RUSH_OP(gather) {
 static rush_status flat(rush_call *c, const rush_tensor *t, rush_tensor *row) {
   int64_t stride;
   RUSH_NEED(rush_view_strides(t, 1, &t->numel, &stride),
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead.");
   *row = *t;
   row->rank = 1;
@@ -108,27 +115,32 @@ RUSH_OP(take_along_dim) {
   const rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 1);
   int64_t sizes[RUSH_MAX_RANK];
   int dim;
-  RUSH_NEED(index->dtype == RUSH_INT64, "torch.take_along_dim(): dtype of indices should be Long but got %s",
+  RUSH_NEED(index->dtype == RUSH_INT64,
+            "torch.take_along_dim(): dtype of indices should be Long but got %s",
             rush_dtype_word(index->dtype));
   if (arg_is_none(c, 2)) return take_along_flat(c);
   RUSH_NEED(t->rank == index->rank,
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions "
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            "but got %d dimensions "
             "for input, and %d dimensions for indices",
             t->rank, index->rank);
   RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
   for (int d = 0; d < t->rank; d++) {
     int64_t m = t->sizes[d], n = index->sizes[d];
     RUSH_NEED(d == dim || m == n || m == 1 || n == 1,
-              "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
+              "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
+              "dimension %d",
               (long long)m, (long long)n, d);
     sizes[d] = d != dim && n == 1 ? m : n;
   }
-  rush_tensor self_view = expanded_but(t, sizes, dim), index_view = expanded_but(index, sizes, dim), *out;
+  rush_tensor self_view = expanded_but(t, sizes, dim), index_view = expanded_but(index, sizes, dim),
+              *out;
   RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, t->rank, sizes, &out));
   return rush_gather(c->ctx, out, &self_view, dim, &index_view);
 }
 
-/* ---- take and put: the tensor as one long row, whatever its strides ---------------------------- */
+/* ---- take and put: the tensor as one long row, whatever its strides ----------------------------
+ */
 
 /* The offset, in elements, of element i in row-major order. */
 static int64_t place(const rush_tensor *t, int64_t i) {
@@ -141,8 +153,9 @@ static int64_t place(const rush_tensor *t, int64_t i) {
 }
 
 static rush_status linear(rush_call *c, const rush_tensor *t, int64_t *i) {
-  RUSH_NEED(*i >= -t->numel && *i < t->numel, "out of range: tried to access index %lld on a tensor of %lld elements.",
-            (long long)*i, (long long)t->numel);
+  RUSH_NEED(*i >= -t->numel && *i < t->numel,
+            "out of range: tried to access index %lld on a tensor of %lld elements.", (long long)*i,
+            (long long)t->numel);
   if (*i < 0) *i += t->numel;
   return RUSH_OK;
 }
@@ -162,7 +175,8 @@ RUSH_OP(take) {
     for (int64_t k = 0; k < it.size[0]; k++) {
       int64_t i = rush_load_int(RUSH_INT64, it.at[1] + k * it.stride[1][0]);
       RUSH_TRY(linear(c, t, &i));
-      memcpy(it.at[0] + k * it.stride[0][0], (const char *)rush_data(t) + place(t, i) * (int64_t)item, item);
+      memcpy(it.at[0] + k * it.stride[0][0],
+             (const char *)rush_data(t) + place(t, i) * (int64_t)item, item);
     }
   } while (rush_iter_next(&it));
   return RUSH_OK;
@@ -175,13 +189,16 @@ RUSH_OP(put) {
   RUSH_NEED(index->dtype == RUSH_INT64, "put_(): Expected a long tensor for index, but got %s",
             rush_dtype_word(index->dtype));
   RUSH_NEED(index->numel == source->numel,
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = %lld, "
+            "put_(): Expected source and index to have the same number of elements, but got "
+            "source.numel() = %lld, "
             "index.numel() = %lld",
             (long long)source->numel, (long long)index->numel);
   RUSH_NEED(source->dtype == arg_tensor(c, 0)->dtype,
-            "put_(): Expected self and source to have the same dtype, but got self.dtype = %s and source.dtype = %s",
+            "put_(): Expected self and source to have the same dtype, but got self.dtype = %s and "
+            "source.dtype = %s",
             rush_dtype_word(arg_tensor(c, 0)->dtype), rush_dtype_word(source->dtype));
-  RUSH_NEED(index->numel == 0 || arg_tensor(c, 0)->numel > 0, "put_(): Tried to put elements into an empty tensor");
+  RUSH_NEED(index->numel == 0 || arg_tensor(c, 0)->numel > 0,
+            "put_(): Tried to put elements into an empty tensor");
   RUSH_TRY(rush_tensor_contiguous(c->heap, source, &kept));
   rush_status st = rush_tensor_contiguous(c->heap, arg_tensor(c, 1), &order);
   if (st != RUSH_OK) return rush_tensor_drop(c->heap, kept), st;
@@ -192,7 +209,8 @@ RUSH_OP(put) {
     st = linear(c, out, &i);
     if (st != RUSH_OK) break;
     int64_t at = place(out, i) * (int64_t)item;
-    rush_combine_row(how, (rush_dtype)out->dtype, rush_data(out), &at, (const char *)rush_data(kept) + (size_t)k * item, 0, 1);
+    rush_combine_row(how, (rush_dtype)out->dtype, rush_data(out), &at,
+                     (const char *)rush_data(kept) + (size_t)k * item, 0, 1);
   }
   rush_tensor_drop(c->heap, order);
   rush_tensor_drop(c->heap, kept);

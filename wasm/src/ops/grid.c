@@ -3,7 +3,8 @@
 #include "ops/define.h"
 
 /* Output k: tensor k along dimension `at`, the same along the others. */
-static rush_status add_grid(rush_call *c, const rush_tensor *t, int at, int rank, const int64_t *sizes) {
+static rush_status add_grid(rush_call *c, const rush_tensor *t, int at, int rank,
+                            const int64_t *sizes) {
   int64_t shape[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   rush_tensor *out;
   for (int d = 0; d < rank; d++) shape[d] = d == at ? t->numel : 1;
@@ -26,7 +27,8 @@ RUSH_OP(meshgrid) {
     const char *indexing = arg_str(c, 1)->bytes;
     xy = strcmp(indexing, "xy") == 0;
     RUSH_NEED(xy || strcmp(indexing, "ij") == 0,
-              "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s", indexing);
+              "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s",
+              indexing);
   }
   RUSH_NEED(list->n > 0, "meshgrid expects a non-empty TensorList");
   RUSH_NEED(list->n <= RUSH_MAX_RANK, "meshgrid: more than %d tensors", RUSH_MAX_RANK);
@@ -34,7 +36,9 @@ RUSH_OP(meshgrid) {
   xy = xy && rank >= 2;
   for (int k = 0; k < rank; k++) {
     const rush_tensor *t = rush_as_tensor(&list->items[k]);
-    RUSH_NEED(t->rank <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got %d dimensions", t->rank);
+    RUSH_NEED(t->rank <= 1,
+              "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got %d dimensions",
+              t->rank);
     RUSH_NEED(t->dtype == rush_as_tensor(&list->items[0])->dtype,
               "torch.meshgrid expects all tensors to have the same dtype");
     sizes[xy && k < 2 ? 1 - k : k] = t->numel;
@@ -46,7 +50,8 @@ RUSH_OP(meshgrid) {
 }
 
 /* Column limits of row i of a triangle: those on and below the diagonal, or on and above it. */
-static void triangle_row(int64_t i, int64_t columns, int64_t offset, bool lower, int64_t *from, int64_t *to) {
+static void triangle_row(int64_t i, int64_t columns, int64_t offset, bool lower, int64_t *from,
+                         int64_t *to) {
   int64_t edge = i + offset + (lower ? 1 : 0);
   edge = edge < 0 ? 0 : edge > columns ? columns : edge;
   *from = lower ? 0 : edge;
@@ -79,5 +84,9 @@ static rush_status triangle(rush_call *c, bool lower) {
   return RUSH_OK;
 }
 
-RUSH_OP(tril_indices) { return triangle(c, true); }
-RUSH_OP(triu_indices) { return triangle(c, false); }
+RUSH_OP(tril_indices) {
+  return triangle(c, true);
+}
+RUSH_OP(triu_indices) {
+  return triangle(c, false);
+}

@@ -1,6 +1,7 @@
-/* Advanced indexing: x[i, :, mask] and x[...] = v. Follows aten/src/ATen/native/TensorAdvancedIndexing.cpp:
- * masks become their coordinates, the index tensors broadcast, and where they stand side by side the
- * indexed dimensions stay in their place, else they come first. */
+/* Advanced indexing: x[i, :, mask] and x[...] = v. Follows
+ * aten/src/ATen/native/TensorAdvancedIndexing.cpp: masks become their coordinates, the index
+ * tensors broadcast, and where they stand side by side the indexed dimensions stay in their place,
+ * else they come first. */
 #include "blocks/layout.h"
 #include "blocks/nonzero.h"
 #include "blocks/scatter.h"
@@ -10,17 +11,17 @@
 enum { BLOCK = 256, MAX_MASKS = RUSH_MAX_RANK };
 
 typedef struct indexed {
-  int n;                                /* dimensions of self that are spoken for */
-  bool defined[RUSH_MAX_RANK];          /* per dimension of self */
-  rush_tensor index[RUSH_MAX_RANK];     /* where defined; headers without a count */
-  rush_tensor *masks[MAX_MASKS];        /* coordinates that masks became */
+  int n;                            /* dimensions of self that are spoken for */
+  bool defined[RUSH_MAX_RANK];      /* per dimension of self */
+  rush_tensor index[RUSH_MAX_RANK]; /* where defined; headers without a count */
+  rush_tensor *masks[MAX_MASKS];    /* coordinates that masks became */
   int n_masks;
-  int index_rank, index_at;             /* index_at: the first of these dimensions in the result */
-  int64_t index_sizes[RUSH_MAX_RANK];   /* that the index tensors broadcast to */
+  int index_rank, index_at;           /* index_at: the first of these dimensions in the result */
+  int64_t index_sizes[RUSH_MAX_RANK]; /* that the index tensors broadcast to */
   int64_t count;
-  rush_storage storage;                 /* of `offsets` */
-  rush_tensor offsets;                  /* int64, row-major over index_sizes: elements to add */
-  rush_tensor self, places;             /* self and offsets, seen in the shape of the result */
+  rush_storage storage;     /* of `offsets` */
+  rush_tensor offsets;      /* int64, row-major over index_sizes: elements to add */
+  rush_tensor self, places; /* self and offsets, seen in the shape of the result */
 } indexed;
 
 static void close_index(rush_call *c, indexed *x) {
@@ -28,12 +29,16 @@ static void close_index(rush_call *c, indexed *x) {
   rush_heap_free(c->heap, x->storage.data, x->storage.bytes);
 }
 
-static rush_status add_mask(rush_call *c, indexed *x, const rush_tensor *self, const rush_tensor *mask, size_t at) {
+static rush_status add_mask(rush_call *c, indexed *x, const rush_tensor *self,
+                            const rush_tensor *mask, size_t at) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   bool fits = x->n + mask->rank <= self->rank;
   for (int d = 0; fits && d < mask->rank; d++) fits = mask->sizes[d] == self->sizes[x->n + d];
-  RUSH_NEED(fits, "The shape of the mask %s at index %zu does not match the shape of the indexed tensor %s at index %d",
-            rush_shape_text(mask->rank, mask->sizes, a), at, rush_shape_text(self->rank, self->sizes, b), x->n);
+  RUSH_NEED(fits,
+            "The shape of the mask %s at index %zu does not match the shape of the indexed tensor "
+            "%s at index %d",
+            rush_shape_text(mask->rank, mask->sizes, a), at,
+            rush_shape_text(self->rank, self->sizes, b), x->n);
   if (mask->rank == 0) return RUSH_OK;
   rush_tensor *rows;
   RUSH_TRY(rush_nonzero(c->heap, mask, &rows));
@@ -50,8 +55,10 @@ static rush_status add_mask(rush_call *c, indexed *x, const rush_tensor *self, c
   return RUSH_OK;
 }
 
-static rush_status read_indices(rush_call *c, indexed *x, const rush_tensor *self, const rush_list *list) {
-  RUSH_NEED(list->n <= self->rank, "too many indices for tensor of dimension %d (got %zu)", self->rank, list->n);
+static rush_status read_indices(rush_call *c, indexed *x, const rush_tensor *self,
+                                const rush_list *list) {
+  RUSH_NEED(list->n <= self->rank, "too many indices for tensor of dimension %d (got %zu)",
+            self->rank, list->n);
   for (size_t k = 0; k < list->n; k++) {
     RUSH_NEED(x->n < self->rank, "too many indices for tensor of dimension %d", self->rank);
     if (list->items[k].kind == RUSH_KIND_NONE) {
@@ -79,18 +86,22 @@ static rush_status broadcast_indices(rush_call *c, indexed *x) {
     if (!x->defined[d]) continue;
     int64_t both[RUSH_MAX_RANK];
     int rank;
-    fits = rush_broadcast(x->index_rank, x->index_sizes, x->index[d].rank, x->index[d].sizes, &rank, both);
+    fits = rush_broadcast(x->index_rank, x->index_sizes, x->index[d].rank, x->index[d].sizes, &rank,
+                          both);
     x->index_rank = rank;
     memcpy(x->index_sizes, both, sizeof both);
   }
-  RUSH_NEED(!fits || rush_numel(x->index_rank, x->index_sizes, &x->count), "the index tensors are too large");
+  RUSH_NEED(!fits || rush_numel(x->index_rank, x->index_sizes, &x->count),
+            "the index tensors are too large");
   if (fits) return RUSH_OK;
   for (int d = 0; d < x->n; d++)
     if (x->defined[d])
-      rush_text_add(&text, "%s%s", text.size > 0 ? ", " : "", rush_shape_text(x->index[d].rank, x->index[d].sizes, shape));
-  rush_status st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
-                             "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
-                             text.data != NULL ? text.data : "");
+      rush_text_add(&text, "%s%s", text.size > 0 ? ", " : "",
+                    rush_shape_text(x->index[d].rank, x->index[d].sizes, shape));
+  rush_status st =
+      rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
+                "shape mismatch: indexing tensors could not be broadcast together with shapes %s",
+                text.data != NULL ? text.data : "");
   rush_release(c->ctx, text.data, text.capacity);
   return st;
 }
@@ -106,8 +117,10 @@ static rush_status add_offsets(rush_call *c, indexed *x, const rush_tensor *self
     const char *at = it.at[1];
     for (int64_t k = 0; k < it.size[0]; k++, to += it.stride[0][0], at += it.stride[1][0]) {
       int64_t i, sum;
-      if (index->dtype == RUSH_INT64) memcpy(&i, at, sizeof i);
-      else i = rush_load_int((rush_dtype)index->dtype, at);
+      if (index->dtype == RUSH_INT64)
+        memcpy(&i, at, sizeof i);
+      else
+        i = rush_load_int((rush_dtype)index->dtype, at);
       if (RUSH_UNLIKELY(i < -size || i >= size)) return rush_fail_index(c->ctx, i, d, size);
       memcpy(&sum, to, sizeof sum);
       sum += (i < 0 ? i + size : i) * stride;
@@ -123,12 +136,16 @@ static rush_status make_offsets(rush_call *c, indexed *x, const rush_tensor *sel
   RUSH_TRY(rush_scratch_items(c, x->count, sizeof(int64_t), &data, &bytes));
   memset(data, 0, bytes);
   x->storage = (rush_storage){1, true, bytes, data};
-  x->offsets = (rush_tensor){.dtype = RUSH_INT64, .rank = (uint8_t)x->index_rank, .numel = x->count, .storage = &x->storage};
+  x->offsets = (rush_tensor){.dtype = RUSH_INT64,
+                             .rank = (uint8_t)x->index_rank,
+                             .numel = x->count,
+                             .storage = &x->storage};
   memcpy(x->offsets.sizes, x->index_sizes, sizeof x->index_sizes);
   rush_strides_contiguous(x->index_rank, x->index_sizes, x->offsets.strides);
   for (int d = 0; d < x->n; d++) {
     if (!x->defined[d]) continue;
-    RUSH_NEED(x->count == 0 || self->sizes[d] > 0, "index is out of bounds for dimension with size 0");
+    RUSH_NEED(x->count == 0 || self->sizes[d] > 0,
+              "index is out of bounds for dimension with size 0");
     if (!empty) RUSH_TRY(add_offsets(c, x, self, d));
   }
   return RUSH_OK;
@@ -153,25 +170,28 @@ static rush_status shape_result(rush_call *c, indexed *x, const rush_tensor *sel
   }
   bool together = n_defined > 0 && last - first + 1 == n_defined;
   int rank = self->rank - n_defined + x->index_rank;
-  RUSH_CHECK(c->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED, "the result would have %d dimensions, the most is %d",
-             rank, RUSH_MAX_RANK);
+  RUSH_CHECK(c->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
+             "the result would have %d dimensions, the most is %d", rank, RUSH_MAX_RANK);
   x->self = *self;
   x->places = x->offsets;
   x->self.rank = 0;
   for (int d = -1; d < self->rank; d++) {
     if (n_defined > 0 && d == (together ? first : -1)) {
       x->index_at = x->self.rank;
-      for (int k = 0; k < x->index_rank; k++) add_dim(x, x->index_sizes[k], 0, x->offsets.strides[k]);
+      for (int k = 0; k < x->index_rank; k++)
+        add_dim(x, x->index_sizes[k], 0, x->offsets.strides[k]);
     }
     if (d >= 0 && (d >= x->n || !x->defined[d])) add_dim(x, self->sizes[d], self->strides[d], 0);
   }
   x->places.rank = x->self.rank;
-  if (!rush_numel(x->self.rank, x->self.sizes, &x->self.numel)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  if (!rush_numel(x->self.rank, x->self.sizes, &x->self.numel))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
   return RUSH_OK;
 }
 
 /* After a failure too, close_index frees. */
-static rush_status open_index(rush_call *c, indexed *x, const rush_tensor *self, const rush_list *list) {
+static rush_status open_index(rush_call *c, indexed *x, const rush_tensor *self,
+                              const rush_list *list) {
   memset(x, 0, sizeof *x);
   x->count = 1;
   RUSH_TRY(read_indices(c, x, self, list));
@@ -185,8 +205,8 @@ static rush_status open_index(rush_call *c, indexed *x, const rush_tensor *self,
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* Whether dimension b of the result goes outside dimension a (a stands inside), by the strides of the operand: 0 where
- * they do not tell. */
+/* Whether dimension b of the result goes outside dimension a (a stands inside), by the strides of
+ * the operand: 0 where they do not tell. */
 static int compare_dims(const rush_tensor *t, int a, int b) {
   int64_t sa = t->strides[a], sb = t->strides[b];
   if (sa == 0 || sb == 0) return 0;
@@ -194,7 +214,8 @@ static int compare_dims(const rush_tensor *t, int a, int b) {
   return t->sizes[a] > t->sizes[b] ? 1 : 0;
 }
 
-/* An index tensor as TensorIterator sees it: reshaped to the result's rank with sizes of 1 around, then broadcast. */
+/* An index tensor as TensorIterator sees it: reshaped to the result's rank with sizes of 1 around,
+ * then broadcast. */
 static rush_tensor index_operand(const indexed *x, const rush_tensor *index) {
   rush_tensor full = *index, seen = x->self;
   int64_t sizes[RUSH_MAX_RANK];
@@ -209,14 +230,15 @@ static rush_tensor index_operand(const indexed *x, const rush_tensor *index) {
     bool inside = k >= x->index_at && k < x->index_at + x->index_rank;
     sizes[k] = inside ? x->index_sizes[k - x->index_at] : 1;
   }
-  if (!rush_view_strides(&full, seen.rank, sizes, seen.strides)) rush_strides_contiguous(seen.rank, sizes, seen.strides);
+  if (!rush_view_strides(&full, seen.rank, sizes, seen.strides))
+    rush_strides_contiguous(seen.rank, sizes, seen.strides);
   for (int k = 0; k < seen.rank; k++)
     if (sizes[k] == 1 && seen.sizes[k] != 1) seen.strides[k] = 0;
   return seen;
 }
 
-/* TensorIterator's order of dimensions for a result that it allocates: from self and the indices as they lie in
- * memory. Strides of the result into `strides`. */
+/* TensorIterator's order of dimensions for a result that it allocates: from self and the indices as
+ * they lie in memory. Strides of the result into `strides`. */
 static void order_result(const indexed *x, int64_t *strides) {
   int rank = x->self.rank, order[RUSH_MAX_RANK], n = 0;
   rush_tensor seen[RUSH_MAX_RANK + 1];
@@ -243,8 +265,8 @@ static void order_result(const indexed *x, int64_t *strides) {
   }
 }
 
-static void read_row(size_t item, char *out, int64_t out_step, const char *from, int64_t step, const char *place,
-                     int64_t place_step, int64_t n) {
+static void read_row(size_t item, char *out, int64_t out_step, const char *from, int64_t step,
+                     const char *place, int64_t place_step, int64_t n) {
   if (place_step == 0) {
     int64_t at;
     memcpy(&at, place, sizeof at);
@@ -256,18 +278,23 @@ static void read_row(size_t item, char *out, int64_t out_step, const char *from,
     for (int64_t k = 0; k < n; k++, out += out_step, from += step) memcpy(out, from, item);
     return;
   }
-#define READ(BYTES)                                                                         \
-  for (int64_t k = 0; k < n; k++, out += out_step, from += step, place += place_step) {     \
-    int64_t at;                                                                             \
-    memcpy(&at, place, sizeof at);                                                          \
-    memcpy(out, from + at * (BYTES), (BYTES));                                              \
+#define READ(BYTES)                                                                     \
+  for (int64_t k = 0; k < n; k++, out += out_step, from += step, place += place_step) { \
+    int64_t at;                                                                         \
+    memcpy(&at, place, sizeof at);                                                      \
+    memcpy(out, from + at * (BYTES), (BYTES));                                          \
   }
   switch (item) {
-    case 1: READ(1) return;
-    case 2: READ(2) return;
-    case 4: READ(4) return;
-    case 8: READ(8) return;
-    default: READ(16)
+    case 1:
+      READ(1) return;
+    case 2:
+      READ(2) return;
+    case 4:
+      READ(4) return;
+    case 8:
+      READ(8) return;
+    default:
+      READ(16)
   }
 }
 
@@ -283,7 +310,8 @@ static rush_status read_indexed(rush_call *c, const indexed *x) {
   rush_iter it;
   rush_iter_init(&it, out->rank, out->sizes, 3, operands);
   do {
-    read_row(item, it.at[0], it.stride[0][0], it.at[1], it.stride[1][0], it.at[2], it.stride[2][0], it.size[0]);
+    read_row(item, it.at[0], it.stride[0][0], it.at[1], it.stride[1][0], it.at[2], it.stride[2][0],
+             it.size[0]);
   } while (rush_iter_next(&it));
   return RUSH_OK;
 }
@@ -314,8 +342,8 @@ static void write_indexed(const indexed *x, const rush_tensor *values, bool accu
         memcpy(&offset, place + k * it.stride[2][0], sizeof offset);
         at[k] = offset * item + k * it.stride[0][0];
       }
-      rush_combine_row(how, dtype, it.at[0] + done * it.stride[0][0], at, it.at[1] + done * it.stride[1][0],
-                       it.stride[1][0], n);
+      rush_combine_row(how, dtype, it.at[0] + done * it.stride[0][0], at,
+                       it.at[1] + done * it.stride[1][0], it.stride[1][0], n);
     }
   } while (rush_iter_next(&it));
 }
@@ -327,20 +355,25 @@ static rush_status check_values(rush_call *c, const indexed *x, const rush_tenso
     int64_t have = values->sizes[values->rank - k];
     fits = have == 1 || have == x->self.sizes[x->self.rank - k];
   }
-  RUSH_NEED(fits, "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
-            rush_shape_text(values->rank, values->sizes, a), rush_shape_text(x->self.rank, x->self.sizes, b));
+  RUSH_NEED(
+      fits,
+      "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+      rush_shape_text(values->rank, values->sizes, a),
+      rush_shape_text(x->self.rank, x->self.sizes, b));
   return RUSH_OK;
 }
 
-static rush_status put_values(rush_call *c, rush_tensor *out, const rush_list *list, rush_tensor *values,
-                              bool accumulate) {
+static rush_status put_values(rush_call *c, rush_tensor *out, const rush_list *list,
+                              rush_tensor *values, bool accumulate) {
   indexed x;
   rush_tensor *apart = NULL;
   rush_status st = open_index(c, &x, out, list);
   if (st == RUSH_OK) st = check_values(c, &x, values);
   if (st == RUSH_OK) st = rush_check_apart(c->ctx, out, values);
-  if (st == RUSH_OK && rush_may_overlap(out, values)) st = rush_clone(c->heap, values, RUSH_FORMAT_PRESERVE, &apart);
-  if (st == RUSH_OK && x.self.numel > 0) write_indexed(&x, apart != NULL ? apart : values, accumulate);
+  if (st == RUSH_OK && rush_may_overlap(out, values))
+    st = rush_clone(c->heap, values, RUSH_FORMAT_PRESERVE, &apart);
+  if (st == RUSH_OK && x.self.numel > 0)
+    write_indexed(&x, apart != NULL ? apart : values, accumulate);
   rush_tensor_drop(c->heap, apart);
   close_index(c, &x);
   return st;
@@ -349,7 +382,8 @@ static rush_status put_values(rush_call *c, rush_tensor *out, const rush_list *l
 static rush_status check_put(rush_call *c) {
   const rush_tensor *t = arg_tensor(c, 0), *values = arg_tensor(c, 2);
   RUSH_NEED(t->dtype == values->dtype,
-            "Index put requires the source and destination dtypes match, got %s for the destination and %s for the "
+            "Index put requires the source and destination dtypes match, got %s for the "
+            "destination and %s for the "
             "source.",
             rush_dtype_word(t->dtype), rush_dtype_word(values->dtype));
   return RUSH_OK;

@@ -14,21 +14,28 @@ static rush_status prepare(rush_prepare *p) {
   return rush_linear_pack(p, w, w->sizes[0], w->sizes[1], w->strides[0], w->strides[1], bias);
 }
 rush_status rush_prepare_linear(rush_prepare *p);
-rush_status rush_prepare_linear(rush_prepare *p) { return prepare(p); }
+rush_status rush_prepare_linear(rush_prepare *p) {
+  return prepare(p);
+}
 rush_status rush_prepare_rush_linear(rush_prepare *p);
-rush_status rush_prepare_rush_linear(rush_prepare *p) { return prepare(p); }
+rush_status rush_prepare_rush_linear(rush_prepare *p) {
+  return prepare(p);
+}
 
 /* PyTorch's messages come from the products that linear is made of. */
-static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *w, const rush_tensor *bias) {
+static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *w,
+                         const rush_tensor *bias) {
   char a[RUSH_SHAPE_TEXT];
   RUSH_NEED(w->rank <= 2, "t() expects a tensor with <= 2 dimensions, but self is %dD", w->rank);
-  RUSH_NEED(w->rank > 0 && x->rank > 0, "both arguments to matmul need to be at least 1D, but they are %dD and %dD",
-            x->rank, w->rank);
+  RUSH_NEED(w->rank > 0 && x->rank > 0,
+            "both arguments to matmul need to be at least 1D, but they are %dD and %dD", x->rank,
+            w->rank);
   RUSH_NEED(x->dtype == w->dtype, "expected m1 and m2 to have the same dtype, but got: %s != %s",
             rush_dtype_name(x->dtype), rush_dtype_name(w->dtype));
   RUSH_NEED(x->dtype != RUSH_BOOL, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
   const int64_t k = x->sizes[x->rank - 1];
-  RUSH_NEED(k == w->sizes[w->rank - 1], "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+  RUSH_NEED(k == w->sizes[w->rank - 1],
+            "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
             (long long)(k > 0 ? x->numel / k : 0), (long long)k, (long long)w->sizes[w->rank - 1],
             (long long)(w->rank == 2 ? w->sizes[0] : 1));
   if (bias == NULL) return RUSH_OK;
@@ -37,10 +44,12 @@ static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *
             rush_dtype_name(bias->dtype), rush_dtype_name(w->dtype));
   /* The bias broadcasts to the rows as one matrix, of which linear makes the result. */
   const int64_t rows = k > 0 ? x->numel / k : -1, n = w->sizes[0];
-  RUSH_NEED(bias->rank <= 2 && (bias->rank < 1 || bias->sizes[bias->rank - 1] == n || bias->sizes[bias->rank - 1] == 1) &&
+  RUSH_NEED(bias->rank <= 2 &&
+                (bias->rank < 1 || bias->sizes[bias->rank - 1] == n ||
+                 bias->sizes[bias->rank - 1] == 1) &&
                 (bias->rank < 2 || bias->sizes[0] == rows || bias->sizes[0] == 1 || rows < 0),
-            "The expanded size of the tensor (%lld) must match the existing size of the bias %s", (long long)n,
-            rush_shape_text(bias->rank, bias->sizes, a));
+            "The expanded size of the tensor (%lld) must match the existing size of the bias %s",
+            (long long)n, rush_shape_text(bias->rank, bias->sizes, a));
   return RUSH_OK;
 }
 
@@ -70,12 +79,13 @@ static rush_status run(rush_call *c, float min, float max) {
     a.batch[d] = x->strides[d];
     to.batch[d] = step;
   }
-  RUSH_TRY(rush_matmul_run(c->heap, (rush_dtype)x->dtype, own > 0 ? x->sizes[own - 1] : 1, n, k, own > 1 ? own - 1 : 0,
-                           x->sizes, a, b, to));
+  RUSH_TRY(rush_matmul_run(c->heap, (rush_dtype)x->dtype, own > 0 ? x->sizes[own - 1] : 1, n, k,
+                           own > 1 ? own - 1 : 0, x->sizes, a, b, to));
   if (bias != NULL && out->numel > 0) {
     const rush_value one = rush_int(1);
     rush_tensor *matrix;
-    RUSH_TRY(rush_tensor_new_view(c->heap, out, 2, (int64_t[]){out->numel / n, n}, (int64_t[]){n, 1}, 0, &matrix));
+    RUSH_TRY(rush_tensor_new_view(c->heap, out, 2, (int64_t[]){out->numel / n, n},
+                                  (int64_t[]){n, 1}, 0, &matrix));
     rush_status st = rush_add_scaled(c->heap, matrix, bias, &one, &one);
     rush_tensor_drop(c->heap, matrix);
     RUSH_TRY(st);
@@ -92,6 +102,10 @@ static rush_status linear(rush_call *c, float min, float max) {
   return run(c, min, max);
 }
 
-RUSH_OP(linear) { return linear(c, -INFINITY, INFINITY); }
+RUSH_OP(linear) {
+  return linear(c, -INFINITY, INFINITY);
+}
 
-RUSH_OP(rush_linear) { return linear(c, (float)arg_float(c, 3), (float)arg_float(c, 4)); }
+RUSH_OP(rush_linear) {
+  return linear(c, (float)arg_float(c, 3), (float)arg_float(c, 4));
+}

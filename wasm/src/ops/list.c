@@ -2,19 +2,27 @@
 #include "blocks/values.h"
 #include "ops/define.h"
 
-static uint32_t result_type(const rush_call *c) { return c->result_types ? c->result_types[0] : RUSH_NONE; }
+static uint32_t result_type(const rush_call *c) {
+  return c->result_types ? c->result_types[0] : RUSH_NONE;
+}
 
 static rush_status give_list(rush_call *c, const rush_value *items, size_t n) {
   return rush_new_list(c->heap, RUSH_KIND_LIST, result_type(c), items, n, &c->results[0]);
 }
-static void give(rush_call *c, const rush_value *v) { ret_keep(c, 0, v); }
+static void give(rush_call *c, const rush_value *v) {
+  ret_keep(c, 0, v);
+}
 
-/* ---- Making and taking apart ------------------------------------------------------------------- */
+/* ---- Making and taking apart -------------------------------------------------------------------
+ */
 
-RUSH_OP(list_construct) { return give_list(c, c->args, c->n_args); }
+RUSH_OP(list_construct) {
+  return give_list(c, c->args, c->n_args);
+}
 
 RUSH_OP(tuple_construct) {
-  return rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), c->args, c->n_args, &c->results[0]);
+  return rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), c->args, c->n_args,
+                       &c->results[0]);
 }
 
 static rush_status unpack(rush_call *c, const rush_list *list) {
@@ -25,14 +33,16 @@ static rush_status unpack(rush_call *c, const rush_list *list) {
 RUSH_OP(list_unpack) {
   RUSH_NEED(c->n_args == 1 && c->args[0].kind == RUSH_KIND_LIST, "ListUnpack takes one list");
   const rush_list *list = arg_list(c, 0);
-  RUSH_NEED(list->n == c->n_results, "Expected %u elements in a list but found %zu", c->n_results, list->n);
+  RUSH_NEED(list->n == c->n_results, "Expected %u elements in a list but found %zu", c->n_results,
+            list->n);
   return unpack(c, list);
 }
 
 RUSH_OP(tuple_unpack) {
   RUSH_NEED(c->n_args == 1 && c->args[0].kind == RUSH_KIND_TUPLE, "TupleUnpack takes one tuple");
   const rush_list *list = arg_list(c, 0);
-  RUSH_NEED(list->n == c->n_results, "Expected a tuple of %u elements but found %zu", c->n_results, list->n);
+  RUSH_NEED(list->n == c->n_results, "Expected a tuple of %u elements but found %zu", c->n_results,
+            list->n);
   return unpack(c, list);
 }
 
@@ -53,8 +63,8 @@ RUSH_OP(tuple_index) {
 
 /* tuple, begin, end: what the exporter makes of prim::TupleSlice's attributes */
 RUSH_OP(tuple_slice) {
-  bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TUPLE && c->args[1].kind == RUSH_KIND_INT &&
-              c->args[2].kind == RUSH_KIND_INT;
+  bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TUPLE &&
+              c->args[1].kind == RUSH_KIND_INT && c->args[2].kind == RUSH_KIND_INT;
   RUSH_NEED(fits, "TupleSlice takes a tuple and two ints");
   const rush_list *t = arg_list(c, 0);
   int64_t n = (int64_t)t->n, from = arg_int(c, 1), to = arg_int(c, 2);
@@ -62,10 +72,12 @@ RUSH_OP(tuple_slice) {
   if (to < 0) to += n;
   from = from < 0 ? 0 : from > n ? n : from;
   to = to < from ? from : to > n ? n : to;
-  return rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), t->items + from, (size_t)(to - from), &c->results[0]);
+  return rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), t->items + from,
+                       (size_t)(to - from), &c->results[0]);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------ */
+/* ---- Reading ------------------------------------------------------------------------------------
+ */
 
 RUSH_OP(list_len) {
   ret_int(c, 0, (int64_t)arg_list(c, 0)->n);
@@ -99,7 +111,8 @@ RUSH_OP(list_index) {
   }
   rush_text text = {.ctx = c->ctx};
   RUSH_TRY(rush_show(c->heap, &text, &c->args[1]));
-  rush_status st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "'%s' is not in list", text.data != NULL ? text.data : "");
+  rush_status st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "'%s' is not in list",
+                             text.data != NULL ? text.data : "");
   rush_release(c->ctx, text.data, text.capacity);
   return st;
 }
@@ -112,7 +125,9 @@ RUSH_OP(list_count) {
   return RUSH_OK;
 }
 
-RUSH_OP(list_copy) { return give_list(c, arg_list(c, 0)->items, arg_list(c, 0)->n); }
+RUSH_OP(list_copy) {
+  return give_list(c, arg_list(c, 0)->items, arg_list(c, 0)->n);
+}
 
 RUSH_OP(list_add) {
   RUSH_TRY(rush_op_list_copy(c));
@@ -122,7 +137,8 @@ RUSH_OP(list_add) {
   return RUSH_OK;
 }
 
-static rush_status push_times(rush_call *c, rush_list *to, const rush_value *items, size_t n, int64_t times) {
+static rush_status push_times(rush_call *c, rush_list *to, const rush_value *items, size_t n,
+                              int64_t times) {
   for (int64_t k = 0; k < times && n > 0; k++)
     for (size_t i = 0; i < n; i++) RUSH_TRY(rush_list_push(c->heap, to, items[i]));
   return RUSH_OK;
@@ -132,11 +148,13 @@ static rush_status push_times(rush_call *c, rush_list *to, const rush_value *ite
 RUSH_OP(list_mul) {
   uint32_t at = c->args[0].kind == RUSH_KIND_LIST ? 0 : 1;
   RUSH_TRY(give_list(c, NULL, 0));
-  return push_times(c, rush_as_list(&c->results[0]), arg_list(c, at)->items, arg_list(c, at)->n, arg_int(c, 1 - at));
+  return push_times(c, rush_as_list(&c->results[0]), arg_list(c, at)->items, arg_list(c, at)->n,
+                    arg_int(c, 1 - at));
 }
 
 /* Python's slice.indices: clamps, and counts from the end. */
-static rush_status slice_range(rush_call *c, int64_t size, int64_t *start, int64_t *end, int64_t *step) {
+static rush_status slice_range(rush_call *c, int64_t size, int64_t *start, int64_t *end,
+                               int64_t *step) {
   *step = arg_int(c, 3);
   RUSH_NEED(*step != 0, "List slice should have non-zero step");
   int64_t least = *step < 0 ? -1 : 0, most = *step < 0 ? size - 1 : size;
@@ -171,9 +189,12 @@ RUSH_OP(str_slice) {
   return rush_str_of_text(c->heap, &text, &c->results[0]);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------ */
+/* ---- Writing ------------------------------------------------------------------------------------
+ */
 
-static rush_list *self(const rush_call *c) { return rush_as_list(&c->args[0]); }
+static rush_list *self(const rush_call *c) {
+  return rush_as_list(&c->args[0]);
+}
 
 RUSH_OP(list_append) {
   RUSH_TRY(rush_list_push(c->heap, self(c), c->args[1]));
@@ -184,7 +205,8 @@ RUSH_OP(list_append) {
 /* extend, and += which gives the list back */
 RUSH_OP(list_extend) {
   size_t n = arg_list(c, 1)->n; /* the list may be extended by itself */
-  for (size_t i = 0; i < n; i++) RUSH_TRY(rush_list_push(c->heap, self(c), arg_list(c, 1)->items[i]));
+  for (size_t i = 0; i < n; i++)
+    RUSH_TRY(rush_list_push(c->heap, self(c), arg_list(c, 1)->items[i]));
   if (c->n_results > 0) give(c, &c->args[0]);
   return RUSH_OK;
 }
@@ -278,9 +300,12 @@ static rush_status sort(rush_call *c, rush_value *items, size_t n, bool reverse)
   rush_value *from = items, *to = other;
   for (size_t width = 1; width < n; width *= 2) {
     for (size_t at = 0; at < n; at += 2 * width) {
-      size_t i = at, mid = at + width < n ? at + width : n, j = mid, end = mid + width < n ? mid + width : n;
+      size_t i = at, mid = at + width < n ? at + width : n, j = mid,
+             end = mid + width < n ? mid + width : n;
       for (size_t k = at; k < end; k++) {
-        bool second = i >= mid || (j < end && (reverse ? rush_less(&from[i], &from[j]) : rush_less(&from[j], &from[i])));
+        bool second =
+            i >= mid ||
+            (j < end && (reverse ? rush_less(&from[i], &from[j]) : rush_less(&from[j], &from[i])));
         to[k] = second ? from[j++] : from[i++];
       }
     }
@@ -296,9 +321,10 @@ static rush_status sort(rush_call *c, rush_value *items, size_t n, bool reverse)
 static rush_status check_sortable(rush_call *c, const rush_list *list) {
   for (size_t i = 0; i < list->n; i++) {
     uint32_t kind = list->items[i].kind;
-    RUSH_NEED(kind == RUSH_KIND_INT || kind == RUSH_KIND_FLOAT || kind == RUSH_KIND_BOOL || kind == RUSH_KIND_STR ||
-                  kind == RUSH_KIND_TUPLE,
-              "Only list of ints, floats, bools, strs and tuples can be sorted, not of %s", rush_kind_name(kind));
+    RUSH_NEED(kind == RUSH_KIND_INT || kind == RUSH_KIND_FLOAT || kind == RUSH_KIND_BOOL ||
+                  kind == RUSH_KIND_STR || kind == RUSH_KIND_TUPLE,
+              "Only list of ints, floats, bools, strs and tuples can be sorted, not of %s",
+              rush_kind_name(kind));
   }
   return RUSH_OK;
 }
@@ -315,7 +341,8 @@ RUSH_OP(list_sorted) {
   return sort(c, list->items, list->n, false);
 }
 
-/* ---- Of all items ------------------------------------------------------------------------------- */
+/* ---- Of all items -------------------------------------------------------------------------------
+ */
 
 static bool truth(const rush_value *v) {
   if (v->kind == RUSH_KIND_STR) return rush_as_str(v)->size > 0;
@@ -332,20 +359,29 @@ static rush_status any_is(rush_call *c, bool wanted, bool found) {
   ret_bool(c, 0, !found);
   return RUSH_OK;
 }
-RUSH_OP(list_any) { return any_is(c, true, true); }
-RUSH_OP(list_all) { return any_is(c, false, false); }
+RUSH_OP(list_any) {
+  return any_is(c, true, true);
+}
+RUSH_OP(list_all) {
+  return any_is(c, false, false);
+}
 
 RUSH_OP(list_sum) {
   const rush_list *list = arg_list(c, 0);
   int64_t i_sum = 0;
   double f_sum = 0;
-  bool floats = list->n > 0 ? list->items[0].kind == RUSH_KIND_FLOAT : strstr(c->op->schema, ".float(") != NULL;
+  bool floats = list->n > 0 ? list->items[0].kind == RUSH_KIND_FLOAT
+                            : strstr(c->op->schema, ".float(") != NULL;
   for (size_t i = 0; i < list->n; i++) {
-    if (floats) f_sum += list->items[i].u.f;
-    else i_sum = (int64_t)((uint64_t)i_sum + (uint64_t)list->items[i].u.i);
+    if (floats)
+      f_sum += list->items[i].u.f;
+    else
+      i_sum = (int64_t)((uint64_t)i_sum + (uint64_t)list->items[i].u.i);
   }
-  if (floats) ret_float(c, 0, f_sum);
-  else ret_int(c, 0, i_sum);
+  if (floats)
+    ret_float(c, 0, f_sum);
+  else
+    ret_int(c, 0, i_sum);
   return RUSH_OK;
 }
 
@@ -360,12 +396,17 @@ static rush_status extreme(rush_call *c, bool least) {
   RUSH_NEED(list->n > 0, "%s() arg is an empty sequence", least ? "min" : "max");
   const rush_value *best = &list->items[0];
   for (size_t i = 1; i < list->n; i++)
-    if (least ? rush_less(&list->items[i], best) : rush_less(best, &list->items[i])) best = &list->items[i];
+    if (least ? rush_less(&list->items[i], best) : rush_less(best, &list->items[i]))
+      best = &list->items[i];
   give(c, best);
   return RUSH_OK;
 }
-RUSH_OP(list_min) { return extreme(c, true); }
-RUSH_OP(list_max) { return extreme(c, false); }
+RUSH_OP(list_min) {
+  return extreme(c, true);
+}
+RUSH_OP(list_max) {
+  return extreme(c, false);
+}
 
 RUSH_OP(rangelist) {
   RUSH_TRY(give_list(c, NULL, 0));

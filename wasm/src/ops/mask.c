@@ -10,7 +10,8 @@ RUSH_OP(nonzero) {
   rush_tensor *rows;
   RUSH_TRY(rush_nonzero(c->heap, t, &rows));
   int64_t n = rows->sizes[1];
-  rush_status st = rush_result_view(c, 0, rows, 2, (int64_t[]){n, t->rank}, (int64_t[]){1, n > 0 ? n : 1}, 0);
+  rush_status st =
+      rush_result_view(c, 0, rows, 2, (int64_t[]){n, t->rank}, (int64_t[]){1, n > 0 ? n : 1}, 0);
   rush_tensor_drop(c->heap, rows);
   return st;
 }
@@ -21,8 +22,9 @@ RUSH_OP(nonzero_list) {
   rush_tensor *rows;
   RUSH_TRY(rush_nonzero(c->heap, t, &rows));
   int64_t n = rows->sizes[1];
-  rush_status st = rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE, NULL, 0,
-                                 &c->results[0]);
+  rush_status st =
+      rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE, NULL,
+                    0, &c->results[0]);
   for (int64_t d = 0; d < rows->sizes[0] && st == RUSH_OK; d++) {
     rush_tensor *row;
     st = rush_tensor_new_view(c->heap, rows, 1, &n, (int64_t[]){1}, d * n, &row);
@@ -34,10 +36,12 @@ RUSH_OP(nonzero_list) {
   return st;
 }
 
-static rush_status common_shape(rush_call *c, const rush_tensor *t, const rush_tensor *mask, int *rank, int64_t *sizes) {
+static rush_status common_shape(rush_call *c, const rush_tensor *t, const rush_tensor *mask,
+                                int *rank, int64_t *sizes) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   RUSH_NEED(rush_broadcast(t->rank, t->sizes, mask->rank, mask->sizes, rank, sizes),
-            "The size of tensor a must match the size of tensor b at each non-singleton dimension: %s and %s",
+            "The size of tensor a must match the size of tensor b at each non-singleton dimension: "
+            "%s and %s",
             rush_shape_text(t->rank, t->sizes, a), rush_shape_text(mask->rank, mask->sizes, b));
   return RUSH_OK;
 }
@@ -68,10 +72,13 @@ RUSH_OP(masked_select) {
 }
 
 /* The places of `mask` in `out` take source's elements in their order. */
-static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor *mask, rush_tensor *source) {
+static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor *mask,
+                               rush_tensor *source) {
   rush_tensor *row;
-  if (rush_may_overlap(out, source)) RUSH_TRY(rush_clone(c->heap, source, RUSH_FORMAT_CONTIGUOUS, &row));
-  else RUSH_TRY(rush_tensor_contiguous(c->heap, source, &row));
+  if (rush_may_overlap(out, source))
+    RUSH_TRY(rush_clone(c->heap, source, RUSH_FORMAT_CONTIGUOUS, &row));
+  else
+    RUSH_TRY(rush_tensor_contiguous(c->heap, source, &row));
   size_t item = rush_itemsize(out);
   const char *from = rush_data(row);
   int64_t left = row->numel;
@@ -83,7 +90,8 @@ static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor
     if (*m.at == 0) continue;
     if (left-- == 0) {
       st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
-                     "masked_scatter: the number of elements of source must be at least the number of ones in the mask");
+                     "masked_scatter: the number of elements of source must be at least the number "
+                     "of ones in the mask");
       break;
     }
     memcpy((char *)(uintptr_t)to.at, from, item);
@@ -99,18 +107,21 @@ RUSH_OP(masked_scatter) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank;
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  RUSH_NEED(t->dtype == source->dtype, "masked_scatter: expected self and source to have same dtypes but got %s and %s",
+  RUSH_NEED(t->dtype == source->dtype,
+            "masked_scatter: expected self and source to have same dtypes but got %s and %s",
             rush_dtype_word(t->dtype), rush_dtype_word(source->dtype));
-  RUSH_NEED(mask->dtype == RUSH_BOOL, "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
+  RUSH_NEED(mask->dtype == RUSH_BOOL,
+            "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
             rush_dtype_word(mask->dtype));
   RUSH_TRY(common_shape(c, t, mask, &rank, sizes));
-  bool same = rank == t->rank && (rank == 0 || memcmp(sizes, t->sizes, (size_t)rank * sizeof *sizes) == 0);
+  bool same =
+      rank == t->rank && (rank == 0 || memcmp(sizes, t->sizes, (size_t)rank * sizeof *sizes) == 0);
   if (c->inplace == NULL && !same) {
     RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, rank, sizes, &out));
     RUSH_TRY(rush_tensor_copy(c->heap, out, t));
   } else {
-    RUSH_NEED(same, "output with shape %s doesn't match the broadcast shape %s", rush_shape_text(t->rank, t->sizes, a),
-              rush_shape_text(rank, sizes, b));
+    RUSH_NEED(same, "output with shape %s doesn't match the broadcast shape %s",
+              rush_shape_text(t->rank, t->sizes, a), rush_shape_text(rank, sizes, b));
     RUSH_TRY(rush_target(c, &out));
   }
   return fill_masked(c, out, mask, source);

@@ -6,17 +6,19 @@
 #include "blocks/matmul.h"
 #include "ops/define.h"
 
-static rush_status same_dtype(rush_call *c, const rush_tensor *a, const rush_tensor *b, const char *kernel) {
+static rush_status same_dtype(rush_call *c, const rush_tensor *a, const rush_tensor *b,
+                              const char *kernel) {
   RUSH_NEED(a->dtype == b->dtype, "expected m1 and m2 to have the same dtype, but got: %s != %s",
             rush_dtype_name(a->dtype), rush_dtype_name(b->dtype));
   RUSH_NEED(a->dtype != RUSH_BOOL, "\"%s\" not implemented for 'Bool'", kernel);
   return RUSH_OK;
 }
 
-/* A new tensor a * b of `rank` batch dimensions; drop_row and drop_col: the result lacks that dimension. */
-static rush_status product(rush_call *c, rush_dtype dtype, int64_t m, int64_t n, int64_t k, int rank,
-                           const int64_t *batch, rush_matrices a, rush_matrices b, bool drop_row, bool drop_col,
-                           rush_tensor **out) {
+/* A new tensor a * b of `rank` batch dimensions; drop_row and drop_col: the result lacks that
+ * dimension. */
+static rush_status product(rush_call *c, rush_dtype dtype, int64_t m, int64_t n, int64_t k,
+                           int rank, const int64_t *batch, rush_matrices a, rush_matrices b,
+                           bool drop_row, bool drop_col, rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK + 2];
   int r = rank;
   for (int d = 0; d < rank; d++) sizes[d] = batch[d];
@@ -38,9 +40,13 @@ static rush_status prepare_second(rush_prepare *p, uint32_t arg, const float *bi
 }
 
 rush_status rush_prepare_mm(rush_prepare *p);
-rush_status rush_prepare_mm(rush_prepare *p) { return prepare_second(p, 1, NULL); }
+rush_status rush_prepare_mm(rush_prepare *p) {
+  return prepare_second(p, 1, NULL);
+}
 rush_status rush_prepare_matmul(rush_prepare *p);
-rush_status rush_prepare_matmul(rush_prepare *p) { return prepare_second(p, 1, NULL); }
+rush_status rush_prepare_matmul(rush_prepare *p) {
+  return prepare_second(p, 1, NULL);
+}
 rush_status rush_prepare_addmm(rush_prepare *p);
 rush_status rush_prepare_addmm(rush_prepare *p) {
   const rush_tensor *b = rush_constant_f32(p, 2);
@@ -54,14 +60,16 @@ rush_status rush_prepare_addmm(rush_prepare *p) {
 
 static rush_status check_mm(rush_call *c, const rush_tensor *a, const rush_tensor *b) {
   RUSH_NEED(b->rank == 2, "mat2 must be a matrix");
-  RUSH_NEED(a->sizes[1] == b->sizes[0], "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
-            (long long)a->sizes[0], (long long)a->sizes[1], (long long)b->sizes[0], (long long)b->sizes[1]);
+  RUSH_NEED(a->sizes[1] == b->sizes[0],
+            "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+            (long long)a->sizes[0], (long long)a->sizes[1], (long long)b->sizes[0],
+            (long long)b->sizes[1]);
   return same_dtype(c, a, b, "addmm_impl_cpu_");
 }
 
 static rush_status mm(rush_call *c, const rush_tensor *a, const rush_tensor *b, rush_tensor **out) {
-  return product(c, (rush_dtype)a->dtype, a->sizes[0], b->sizes[1], a->sizes[1], 0, NULL, rush_matrices_of(a, 0),
-                 rush_matrices_of(b, 0), false, false, out);
+  return product(c, (rush_dtype)a->dtype, a->sizes[0], b->sizes[1], a->sizes[1], 0, NULL,
+                 rush_matrices_of(a, 0), rush_matrices_of(b, 0), false, false, out);
 }
 
 RUSH_OP(mm) {
@@ -69,20 +77,25 @@ RUSH_OP(mm) {
   RUSH_NEED(a->rank == 2, "self must be a matrix");
   RUSH_TRY(check_mm(c, a, b));
   if (c->packed != NULL)
-    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], rush_packed_data(c->packed), -INFINITY, INFINITY);
+    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], rush_packed_data(c->packed), -INFINITY,
+                           INFINITY);
   return mm(c, a, b, &out);
 }
 
 /* beta * self + alpha * (the product that is result 0). */
-static rush_status add_self(rush_call *c, const rush_tensor *self, const rush_tensor *out, uint32_t beta) {
+static rush_status add_self(rush_call *c, const rush_tensor *self, const rush_tensor *out,
+                            uint32_t beta) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
-  RUSH_NEED(self->rank <= out->rank && rush_broadcast(self->rank, self->sizes, out->rank, out->sizes, &rank, sizes) &&
+  RUSH_NEED(self->rank <= out->rank &&
+                rush_broadcast(self->rank, self->sizes, out->rank, out->sizes, &rank, sizes) &&
                 memcmp(sizes, out->sizes, out->rank * sizeof *sizes) == 0,
-            "The expanded size of the tensor must match the existing size. Target sizes: %s.  Tensor sizes: %s",
+            "The expanded size of the tensor must match the existing size. Target sizes: %s.  "
+            "Tensor sizes: %s",
             rush_shape_text(out->rank, out->sizes, a), rush_shape_text(self->rank, self->sizes, b));
-  return rush_add_scaled(c->heap, rush_as_tensor(&c->results[0]), self, &c->args[beta], &c->args[beta + 1]);
+  return rush_add_scaled(c->heap, rush_as_tensor(&c->results[0]), self, &c->args[beta],
+                         &c->args[beta + 1]);
 }
 
 RUSH_OP(addmm) {
@@ -95,23 +108,28 @@ RUSH_OP(addmm) {
             rush_dtype_word(a->dtype), rush_dtype_word(b->dtype));
   RUSH_TRY(check_mm(c, a, b));
   if (c->packed != NULL)
-    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], rush_packed_data(c->packed), -INFINITY, INFINITY);
+    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], rush_packed_data(c->packed), -INFINITY,
+                           INFINITY);
   RUSH_TRY(mm(c, a, b, &out));
   return add_self(c, self, out, 3);
 }
 
-static rush_status check_bmm(rush_call *c, const rush_tensor *a, const rush_tensor *b, const char *kernel) {
+static rush_status check_bmm(rush_call *c, const rush_tensor *a, const rush_tensor *b,
+                             const char *kernel) {
   RUSH_NEED(a->rank == 3, "batch1 must be a 3D tensor");
   RUSH_NEED(b->rank == 3, "batch2 must be a 3D tensor");
   RUSH_NEED(b->sizes[0] == a->sizes[0] && b->sizes[1] == a->sizes[2],
-            "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
-            (long long)a->sizes[0], (long long)a->sizes[2], (long long)b->sizes[0], (long long)b->sizes[1]);
+            "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: "
+            "[%lld, %lld].",
+            (long long)a->sizes[0], (long long)a->sizes[2], (long long)b->sizes[0],
+            (long long)b->sizes[1]);
   return same_dtype(c, a, b, kernel);
 }
 
-static rush_status bmm(rush_call *c, const rush_tensor *a, const rush_tensor *b, rush_tensor **out) {
-  return product(c, (rush_dtype)a->dtype, a->sizes[1], b->sizes[2], a->sizes[2], 1, a->sizes, rush_matrices_of(a, 1),
-                 rush_matrices_of(b, 1), false, false, out);
+static rush_status bmm(rush_call *c, const rush_tensor *a, const rush_tensor *b,
+                       rush_tensor **out) {
+  return product(c, (rush_dtype)a->dtype, a->sizes[1], b->sizes[2], a->sizes[2], 1, a->sizes,
+                 rush_matrices_of(a, 1), rush_matrices_of(b, 1), false, false, out);
 }
 
 RUSH_OP(bmm) {
@@ -123,7 +141,8 @@ RUSH_OP(bmm) {
 RUSH_OP(baddbmm) {
   rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *out;
   RUSH_TRY(check_bmm(c, a, b, "baddbmm"));
-  RUSH_NEED(self->dtype == a->dtype, "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
+  RUSH_NEED(self->dtype == a->dtype,
+            "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
             rush_dtype_name(self->dtype), rush_dtype_name(a->dtype), rush_dtype_name(b->dtype));
   RUSH_TRY(bmm(c, a, b, &out));
   return add_self(c, self, out, 3);
@@ -131,21 +150,26 @@ RUSH_OP(baddbmm) {
 
 /* The sum over the batch of a[i] * b[i] is one product whose depth runs over batch and k. */
 RUSH_OP(addbmm) {
-  rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *wide, *tall, *out;
+  rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *wide, *tall,
+              *out;
   RUSH_TRY(check_bmm(c, a, b, "addbmm"));
-  RUSH_NEED(self->dtype == a->dtype, "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
+  RUSH_NEED(self->dtype == a->dtype,
+            "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
             rush_dtype_name(self->dtype), rush_dtype_name(a->dtype), rush_dtype_name(b->dtype));
   const int64_t n = a->sizes[0], m = a->sizes[1], k = a->sizes[2];
   rush_tensor *view;
   RUSH_TRY(rush_tensor_new_view(c->heap, a, 3, (int64_t[]){m, n, k},
-                                (int64_t[]){a->strides[1], a->strides[0], a->strides[2]}, a->offset, &view));
+                                (int64_t[]){a->strides[1], a->strides[0], a->strides[2]}, a->offset,
+                                &view));
   rush_status st = rush_tensor_contiguous(c->heap, view, &wide);
   rush_tensor_drop(c->heap, view);
   RUSH_TRY(st);
   st = rush_tensor_contiguous(c->heap, b, &tall);
   if (st == RUSH_OK) {
-    const rush_matrices left = {rush_data(wide), n * k, 1, {0}}, right = {rush_data(tall), b->sizes[2], 1, {0}};
-    st = product(c, (rush_dtype)a->dtype, m, b->sizes[2], n * k, 0, NULL, left, right, false, false, &out);
+    const rush_matrices left = {rush_data(wide), n * k, 1, {0}},
+                        right = {rush_data(tall), b->sizes[2], 1, {0}};
+    st = product(c, (rush_dtype)a->dtype, m, b->sizes[2], n * k, 0, NULL, left, right, false, false,
+                 &out);
     rush_tensor_drop(c->heap, tall);
   }
   rush_tensor_drop(c->heap, wide);
@@ -153,71 +177,85 @@ RUSH_OP(addbmm) {
   return add_self(c, self, out, 3);
 }
 
-static rush_matrices as_column(const rush_tensor *v) { return (rush_matrices){rush_data(v), v->strides[0], 1, {0}}; }
+static rush_matrices as_column(const rush_tensor *v) {
+  return (rush_matrices){rush_data(v), v->strides[0], 1, {0}};
+}
 static rush_matrices as_row(const rush_tensor *v) {
   return (rush_matrices){rush_data(v), v->sizes[0], v->strides[0], {0}};
 }
 
 static rush_status check_mv(rush_call *c, const rush_tensor *a, const rush_tensor *v) {
-  RUSH_NEED(a->sizes[1] == v->sizes[0], "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)",
-            (long long)a->sizes[0], (long long)a->sizes[0], (long long)a->sizes[1], (long long)v->sizes[0]);
+  RUSH_NEED(a->sizes[1] == v->sizes[0],
+            "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", (long long)a->sizes[0],
+            (long long)a->sizes[0], (long long)a->sizes[1], (long long)v->sizes[0]);
   RUSH_NEED(a->dtype == v->dtype, "expected scalar type %s but found %s", rush_dtype_word(a->dtype),
             rush_dtype_word(v->dtype));
   return same_dtype(c, a, v, "addmv_impl_cpu");
 }
 
-/* A matrix times a vector, as the row vector times the transposed matrix: its columns are then dense sums. */
+/* A matrix times a vector, as the row vector times the transposed matrix: its columns are then
+ * dense sums. */
 static rush_status mv(rush_call *c, const rush_tensor *a, const rush_tensor *v, rush_tensor **out) {
   const rush_matrices t = {rush_data(a), a->strides[1], a->strides[0], {0}};
-  return product(c, (rush_dtype)a->dtype, 1, a->sizes[0], a->sizes[1], 0, NULL, as_row(v), t, true, false, out);
+  return product(c, (rush_dtype)a->dtype, 1, a->sizes[0], a->sizes[1], 0, NULL, as_row(v), t, true,
+                 false, out);
 }
 
 RUSH_OP(mv) {
   rush_tensor *a = arg_tensor(c, 0), *v = arg_tensor(c, 1), *out;
-  RUSH_NEED(a->rank == 2 && v->rank == 1, "vector + matrix @ vector expected, got 1, %d, %d", a->rank, v->rank);
+  RUSH_NEED(a->rank == 2 && v->rank == 1, "vector + matrix @ vector expected, got 1, %d, %d",
+            a->rank, v->rank);
   RUSH_TRY(check_mv(c, a, v));
   return mv(c, a, v, &out);
 }
 
 RUSH_OP(addmv) {
   rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *v = arg_tensor(c, 2), *out;
-  RUSH_NEED(a->rank == 2 && v->rank == 1 && self->rank <= 1, "vector + matrix @ vector expected, got %d, %d, %d",
-            self->rank, a->rank, v->rank);
+  RUSH_NEED(a->rank == 2 && v->rank == 1 && self->rank <= 1,
+            "vector + matrix @ vector expected, got %d, %d, %d", self->rank, a->rank, v->rank);
   RUSH_TRY(check_mv(c, a, v));
-  RUSH_NEED(self->dtype == a->dtype, "expected scalar type %s but found %s", rush_dtype_word(a->dtype),
-            rush_dtype_word(self->dtype));
+  RUSH_NEED(self->dtype == a->dtype, "expected scalar type %s but found %s",
+            rush_dtype_word(a->dtype), rush_dtype_word(self->dtype));
   RUSH_TRY(mv(c, a, v, &out));
   return add_self(c, self, out, 3);
 }
 
 static rush_status dot(rush_call *c, const rush_tensor *a, const rush_tensor *b) {
   rush_tensor *out;
-  RUSH_NEED(a->dtype == b->dtype, "dot : expected both vectors to have same dtype, but found %s and %s",
+  RUSH_NEED(a->dtype == b->dtype,
+            "dot : expected both vectors to have same dtype, but found %s and %s",
             rush_dtype_word(a->dtype), rush_dtype_word(b->dtype));
   RUSH_NEED(a->sizes[0] == b->sizes[0],
-            "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, but "
+            "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same "
+            "number of elements, but "
             "got %lld and %lld elements respectively",
-            (long long)a->sizes[0], (long long)b->sizes[0], (long long)a->sizes[0], (long long)b->sizes[0]);
+            (long long)a->sizes[0], (long long)b->sizes[0], (long long)a->sizes[0],
+            (long long)b->sizes[0]);
   RUSH_TRY(same_dtype(c, a, b, "dot"));
-  return product(c, (rush_dtype)a->dtype, 1, 1, a->sizes[0], 0, NULL, as_row(a), as_column(b), true, true, &out);
+  return product(c, (rush_dtype)a->dtype, 1, 1, a->sizes[0], 0, NULL, as_row(a), as_column(b), true,
+                 true, &out);
 }
 
 RUSH_OP(dot) {
   rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
-  RUSH_NEED(a->rank == 1 && b->rank == 1, "1D tensors expected, but got %dD and %dD tensors", a->rank, b->rank);
+  RUSH_NEED(a->rank == 1 && b->rank == 1, "1D tensors expected, but got %dD and %dD tensors",
+            a->rank, b->rank);
   return dot(c, a, b);
 }
 
 /* ---- matmul ---------------------------------------------------------------------------------- */
 
 static rush_status check_matmul(rush_call *c, const rush_tensor *a, const rush_tensor *b) {
-  RUSH_NEED(a->rank > 0 && b->rank > 0, "both arguments to matmul need to be at least 1D, but they are %dD and %dD",
-            a->rank, b->rank);
+  RUSH_NEED(a->rank > 0 && b->rank > 0,
+            "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->rank,
+            b->rank);
   if (a->rank == 2 && b->rank == 1) return check_mv(c, a, b);
   const int64_t k = a->sizes[a->rank - 1];
   const int64_t other = b->sizes[b->rank > 1 ? b->rank - 2 : 0];
   if (a->rank > 2 && b->rank > 2) {
-    RUSH_NEED(k == other, "Expected size for first two dimensions of batch2 tensor to be: [.., %lld] but got: [.., %lld].",
+    RUSH_NEED(k == other,
+              "Expected size for first two dimensions of batch2 tensor to be: [.., %lld] but got: "
+              "[.., %lld].",
               (long long)k, (long long)other);
   } else {
     RUSH_NEED(k == other, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
@@ -227,21 +265,23 @@ static rush_status check_matmul(rush_call *c, const rush_tensor *a, const rush_t
   return same_dtype(c, a, b, "addmm_impl_cpu_");
 }
 
-/* All that is left, with batch dimensions that broadcast. A vector is a matrix of one row (left) or column. */
+/* All that is left, with batch dimensions that broadcast. A vector is a matrix of one row (left) or
+ * column. */
 static rush_status matmul(rush_call *c, const rush_tensor *a, const rush_tensor *b) {
   const int ra = a->rank > 2 ? a->rank - 2 : 0, rb = b->rank > 2 ? b->rank - 2 : 0;
   char ta[RUSH_SHAPE_TEXT], tb[RUSH_SHAPE_TEXT];
   int64_t batch[RUSH_MAX_RANK];
   int rank;
-  RUSH_NEED(rush_broadcast(ra, a->sizes, rb, b->sizes, &rank, batch),
-            "The size of tensor a %s must match the size of tensor b %s at non-singleton dimensions",
-            rush_shape_text(ra, a->sizes, ta), rush_shape_text(rb, b->sizes, tb));
+  RUSH_NEED(
+      rush_broadcast(ra, a->sizes, rb, b->sizes, &rank, batch),
+      "The size of tensor a %s must match the size of tensor b %s at non-singleton dimensions",
+      rush_shape_text(ra, a->sizes, ta), rush_shape_text(rb, b->sizes, tb));
   const rush_matrices left = a->rank > 1 ? rush_matrices_of(a, rank) : as_row(a);
   const rush_matrices right = b->rank > 1 ? rush_matrices_of(b, rank) : as_column(b);
   rush_tensor *out;
   return product(c, (rush_dtype)a->dtype, a->rank > 1 ? a->sizes[a->rank - 2] : 1,
-                 b->rank > 1 ? b->sizes[b->rank - 1] : 1, a->sizes[a->rank - 1], rank, batch, left, right, a->rank == 1,
-                 b->rank == 1, &out);
+                 b->rank > 1 ? b->sizes[b->rank - 1] : 1, a->sizes[a->rank - 1], rank, batch, left,
+                 right, a->rank == 1, b->rank == 1, &out);
 }
 
 RUSH_OP(matmul) {
@@ -249,7 +289,8 @@ RUSH_OP(matmul) {
   if (a->rank == 1 && b->rank == 1) return dot(c, a, b);
   RUSH_TRY(check_matmul(c, a, b));
   if (c->packed != NULL)
-    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], rush_packed_data(c->packed), -INFINITY, INFINITY);
+    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], rush_packed_data(c->packed), -INFINITY,
+                           INFINITY);
   if (a->rank == 2 && b->rank == 1) return mv(c, a, b, &out);
   return matmul(c, a, b);
 }
@@ -262,7 +303,8 @@ static rush_status outer(rush_call *c, const rush_tensor *a, const rush_tensor *
   RUSH_TRY(rush_tensor_to(c->heap, (rush_tensor *)a, dtype, &x));
   rush_status st = rush_tensor_to(c->heap, (rush_tensor *)b, dtype, &y);
   if (st == RUSH_OK) {
-    st = product(c, dtype, x->sizes[0], y->sizes[0], 1, 0, NULL, as_column(x), as_row(y), false, false, out);
+    st = product(c, dtype, x->sizes[0], y->sizes[0], 1, 0, NULL, as_column(x), as_row(y), false,
+                 false, out);
     rush_tensor_drop(c->heap, y);
   }
   rush_tensor_drop(c->heap, x);
@@ -287,9 +329,10 @@ RUSH_OP(addr) {
   rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *out;
   RUSH_NEED(a->rank == 1, "addr: Expected 1-D argument vec1, but got %d-D", a->rank);
   RUSH_NEED(b->rank == 1, "addr: Expected 1-D argument vec2, but got %d-D", b->rank);
-  const rush_dtype dtype =
-      rush_promote((rush_dtype)self->dtype, rush_promote((rush_dtype)a->dtype, (rush_dtype)b->dtype));
-  RUSH_CHECK(c->ctx, dtype != RUSH_BOOL, RUSH_ERR_UNSUPPORTED, "addr of bool tensors is not supported");
+  const rush_dtype dtype = rush_promote((rush_dtype)self->dtype,
+                                        rush_promote((rush_dtype)a->dtype, (rush_dtype)b->dtype));
+  RUSH_CHECK(c->ctx, dtype != RUSH_BOOL, RUSH_ERR_UNSUPPORTED,
+             "addr of bool tensors is not supported");
   RUSH_TRY(outer(c, a, b, dtype, &out));
   rush_tensor *same;
   RUSH_TRY(rush_tensor_to(c->heap, self, dtype, &same));

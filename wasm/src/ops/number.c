@@ -1,14 +1,23 @@
-/* Arithmetic of Python numbers. One function serves all overloads of a name: whether it counts in int64 or
- * double follows from what the arguments are. Semantics of torch/csrc/jit/runtime/register_prim_ops.cpp:
- * ints wrap around, true division by zero gives infinity, floor division by zero fails. */
+/* Arithmetic of Python numbers. One function serves all overloads of a name: whether it counts in
+ * int64 or double follows from what the arguments are. Semantics of
+ * torch/csrc/jit/runtime/register_prim_ops.cpp: ints wrap around, true division by zero gives
+ * infinity, floor division by zero fails. */
 #include <math.h>
 
 #include "ops/define.h"
 
-static bool is_float(const rush_call *c, uint32_t i) { return c->args[i].kind == RUSH_KIND_FLOAT; }
-static bool any_float(const rush_call *c) { return is_float(c, 0) || is_float(c, 1); }
-static double f(const rush_call *c, uint32_t i) { return arg_scalar_double(c, i); }
-static int64_t n(const rush_call *c, uint32_t i) { return c->args[i].u.i; }
+static bool is_float(const rush_call *c, uint32_t i) {
+  return c->args[i].kind == RUSH_KIND_FLOAT;
+}
+static bool any_float(const rush_call *c) {
+  return is_float(c, 0) || is_float(c, 1);
+}
+static double f(const rush_call *c, uint32_t i) {
+  return arg_scalar_double(c, i);
+}
+static int64_t n(const rush_call *c, uint32_t i) {
+  return c->args[i].u.i;
+}
 
 static rush_status give_float(rush_call *c, double v) {
   ret_float(c, 0, v);
@@ -23,12 +32,20 @@ static rush_status give_bool(rush_call *c, bool v) {
   return RUSH_OK;
 }
 
-#define WRAPPING(OP) ((int64_t)((uint64_t)n(c, 0) OP (uint64_t)n(c, 1)))
+#define WRAPPING(OP) ((int64_t)((uint64_t)n(c, 0) OP(uint64_t) n(c, 1)))
 
-RUSH_OP(num_add) { return any_float(c) ? give_float(c, f(c, 0) + f(c, 1)) : give_int(c, WRAPPING(+)); }
-RUSH_OP(num_sub) { return any_float(c) ? give_float(c, f(c, 0) - f(c, 1)) : give_int(c, WRAPPING(-)); }
-RUSH_OP(num_mul) { return any_float(c) ? give_float(c, f(c, 0) * f(c, 1)) : give_int(c, WRAPPING(*)); }
-RUSH_OP(num_div) { return give_float(c, f(c, 0) / f(c, 1)); }
+RUSH_OP(num_add) {
+  return any_float(c) ? give_float(c, f(c, 0) + f(c, 1)) : give_int(c, WRAPPING(+));
+}
+RUSH_OP(num_sub) {
+  return any_float(c) ? give_float(c, f(c, 0) - f(c, 1)) : give_int(c, WRAPPING(-));
+}
+RUSH_OP(num_mul) {
+  return any_float(c) ? give_float(c, f(c, 0) * f(c, 1)) : give_int(c, WRAPPING(*));
+}
+RUSH_OP(num_div) {
+  return give_float(c, f(c, 0) / f(c, 1));
+}
 
 /* a / b rounded down, and a - that * b. The smallest int divided by -1 wraps around. */
 static int64_t floor_div(int64_t a, int64_t b) {
@@ -40,7 +57,9 @@ static int64_t floor_mod(int64_t a, int64_t b) {
   int64_t r = a % b;
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
-static double float_mod(double a, double b) { return fmod(b + fmod(a, b), b); }
+static double float_mod(double a, double b) {
+  return fmod(b + fmod(a, b), b);
+}
 
 RUSH_OP(num_floordiv) {
   if (any_float(c)) return give_float(c, floor(f(c, 0) / f(c, 1)));
@@ -84,24 +103,45 @@ RUSH_OP(num_pow) {
 /* pow.int_to_int: through double, as libtorch */
 RUSH_OP(num_pow_int) {
   double v = pow(f(c, 0), f(c, 1));
-  return give_int(c, v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : INT64_MIN);
+  return give_int(
+      c, v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : INT64_MIN);
 }
 
-RUSH_OP(num_fmod) { return give_float(c, fmod(f(c, 0), f(c, 1))); }
-RUSH_OP(num_mathremainder) { return give_float(c, remainder(f(c, 0), f(c, 1))); }
-RUSH_OP(num_copysign) { return give_float(c, copysign(f(c, 0), f(c, 1))); }
-RUSH_OP(num_atan2) { return give_float(c, atan2(f(c, 0), f(c, 1))); }
+RUSH_OP(num_fmod) {
+  return give_float(c, fmod(f(c, 0), f(c, 1)));
+}
+RUSH_OP(num_mathremainder) {
+  return give_float(c, remainder(f(c, 0), f(c, 1)));
+}
+RUSH_OP(num_copysign) {
+  return give_float(c, copysign(f(c, 0), f(c, 1)));
+}
+RUSH_OP(num_atan2) {
+  return give_float(c, atan2(f(c, 0), f(c, 1)));
+}
 
-RUSH_OP(num_lshift) { return give_int(c, (int64_t)((uint64_t)n(c, 0) << (n(c, 1) & 63))); }
-RUSH_OP(num_rshift) { return give_int(c, n(c, 0) >> (n(c, 1) & 63)); }
+RUSH_OP(num_lshift) {
+  return give_int(c, (int64_t)((uint64_t)n(c, 0) << (n(c, 1) & 63)));
+}
+RUSH_OP(num_rshift) {
+  return give_int(c, n(c, 0) >> (n(c, 1) & 63));
+}
 
 static rush_status give_bits(rush_call *c, int64_t v) {
   return c->args[0].kind == RUSH_KIND_BOOL ? give_bool(c, v != 0) : give_int(c, v);
 }
-RUSH_OP(num_and) { return give_bits(c, n(c, 0) & n(c, 1)); }
-RUSH_OP(num_or) { return give_bits(c, n(c, 0) | n(c, 1)); }
-RUSH_OP(num_xor) { return give_bits(c, n(c, 0) ^ n(c, 1)); }
-RUSH_OP(num_not) { return give_bool(c, n(c, 0) == 0); }
+RUSH_OP(num_and) {
+  return give_bits(c, n(c, 0) & n(c, 1));
+}
+RUSH_OP(num_or) {
+  return give_bits(c, n(c, 0) | n(c, 1));
+}
+RUSH_OP(num_xor) {
+  return give_bits(c, n(c, 0) ^ n(c, 1));
+}
+RUSH_OP(num_not) {
+  return give_bool(c, n(c, 0) == 0);
+}
 
 RUSH_OP(num_gcd) {
   uint64_t a = n(c, 0) < 0 ? 0 - (uint64_t)n(c, 0) : (uint64_t)n(c, 0);
@@ -117,7 +157,8 @@ RUSH_OP(num_gcd) {
 RUSH_OP(num_factorial) {
   uint64_t v = 1;
   RUSH_NEED(n(c, 0) >= 0, "factorial() not defined for negative values");
-  for (int64_t k = 2; k <= n(c, 0) && v != 0; k++) v *= (uint64_t)k; /* 66! wraps around to 0 for good */
+  for (int64_t k = 2; k <= n(c, 0) && v != 0; k++)
+    v *= (uint64_t)k; /* 66! wraps around to 0 for good */
   return give_int(c, (int64_t)v);
 }
 
@@ -130,12 +171,18 @@ static rush_status extreme(rush_call *c, bool least) {
   int64_t a = n(c, 0), b = n(c, 1);
   return give_int(c, (least ? b < a : a < b) ? b : a);
 }
-RUSH_OP(num_min) { return extreme(c, true); }
-RUSH_OP(num_max) { return extreme(c, false); }
+RUSH_OP(num_min) {
+  return extreme(c, true);
+}
+RUSH_OP(num_max) {
+  return extreme(c, false);
+}
 
 /* ---- One number ------------------------------------------------------------------------------ */
 
-RUSH_OP(num_neg) { return is_float(c, 0) ? give_float(c, -f(c, 0)) : give_int(c, (int64_t)(0 - (uint64_t)n(c, 0))); }
+RUSH_OP(num_neg) {
+  return is_float(c, 0) ? give_float(c, -f(c, 0)) : give_int(c, (int64_t)(0 - (uint64_t)n(c, 0)));
+}
 RUSH_OP(num_abs) {
   if (is_float(c, 0)) return give_float(c, fabs(f(c, 0)));
   return give_int(c, n(c, 0) < 0 ? (int64_t)(0 - (uint64_t)n(c, 0)) : n(c, 0));
@@ -143,18 +190,25 @@ RUSH_OP(num_abs) {
 
 /* floor and ceil of a float give an int, so what no int holds fails. */
 static rush_status whole(rush_call *c, double v) {
-  RUSH_NEED(v >= -9223372036854775808.0 && v < 9223372036854775808.0, "Cannot convert float %f to integer", f(c, 0));
+  RUSH_NEED(v >= -9223372036854775808.0 && v < 9223372036854775808.0,
+            "Cannot convert float %f to integer", f(c, 0));
   return give_int(c, (int64_t)v);
 }
-RUSH_OP(num_floor) { return is_float(c, 0) ? whole(c, floor(f(c, 0))) : give_int(c, n(c, 0)); }
-RUSH_OP(num_ceil) { return is_float(c, 0) ? whole(c, ceil(f(c, 0))) : give_int(c, n(c, 0)); }
+RUSH_OP(num_floor) {
+  return is_float(c, 0) ? whole(c, floor(f(c, 0))) : give_int(c, n(c, 0));
+}
+RUSH_OP(num_ceil) {
+  return is_float(c, 0) ? whole(c, ceil(f(c, 0))) : give_int(c, n(c, 0));
+}
 /* To even, and a float even of an int. */
-RUSH_OP(num_round) { return give_float(c, nearbyint(f(c, 0))); }
+RUSH_OP(num_round) {
+  return give_float(c, nearbyint(f(c, 0)));
+}
 
-#define UNARY(NAME, EXPR)                \
-  RUSH_OP(num_##NAME) {                  \
-    double x = f(c, 0);                  \
-    return give_float(c, EXPR);          \
+#define UNARY(NAME, EXPR)       \
+  RUSH_OP(num_##NAME) {         \
+    double x = f(c, 0);         \
+    return give_float(c, EXPR); \
   }
 UNARY(sqrt, sqrt(x))
 UNARY(exp, exp(x))
@@ -186,9 +240,15 @@ RUSH_OP(num_log) {
   return give_float(c, c->n_args > 1 ? v / log(f(c, 1)) : v);
 }
 
-RUSH_OP(num_isnan) { return give_bool(c, isnan(f(c, 0)) != 0); }
-RUSH_OP(num_isinf) { return give_bool(c, isinf(f(c, 0)) != 0); }
-RUSH_OP(num_isfinite) { return give_bool(c, isfinite(f(c, 0)) != 0); }
+RUSH_OP(num_isnan) {
+  return give_bool(c, isnan(f(c, 0)) != 0);
+}
+RUSH_OP(num_isinf) {
+  return give_bool(c, isinf(f(c, 0)) != 0);
+}
+RUSH_OP(num_isfinite) {
+  return give_bool(c, isfinite(f(c, 0)) != 0);
+}
 
 RUSH_OP(num_frexp) {
   int exponent;
@@ -218,4 +278,6 @@ RUSH_OP(range_length) {
   return give_int(c, (int64_t)length);
 }
 
-RUSH_OP(derive_index) { return give_int(c, (int64_t)((uint64_t)n(c, 1) + (uint64_t)n(c, 0) * (uint64_t)n(c, 2))); }
+RUSH_OP(derive_index) {
+  return give_int(c, (int64_t)((uint64_t)n(c, 1) + (uint64_t)n(c, 0) * (uint64_t)n(c, 2)));
+}

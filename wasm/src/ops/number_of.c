@@ -22,11 +22,13 @@ RUSH_OP(bool_of_number) {
   return RUSH_OK;
 }
 
-/* ---- Tensors ---------------------------------------------------------------------------------- */
+/* ---- Tensors ----------------------------------------------------------------------------------
+ */
 
 static rush_status one_element(rush_call *c, rush_dtype *dtype, const void **at) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->numel == 1, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
+  RUSH_NEED(t->numel == 1, "a Tensor with %lld elements cannot be converted to Scalar",
+            (long long)t->numel);
   *dtype = (rush_dtype)t->dtype;
   *at = rush_data(t);
   return RUSH_OK;
@@ -36,9 +38,12 @@ RUSH_OP(item) {
   rush_dtype dtype;
   const void *at;
   RUSH_TRY(one_element(c, &dtype, &at));
-  if (rush_is_float(dtype)) ret_float(c, 0, rush_load_double(dtype, at));
-  else if (dtype == RUSH_BOOL) ret_bool(c, 0, rush_load_int(dtype, at) != 0);
-  else ret_int(c, 0, rush_load_int(dtype, at));
+  if (rush_is_float(dtype))
+    ret_float(c, 0, rush_load_double(dtype, at));
+  else if (dtype == RUSH_BOOL)
+    ret_bool(c, 0, rush_load_int(dtype, at) != 0);
+  else
+    ret_int(c, 0, rush_load_int(dtype, at));
   return RUSH_OK;
 }
 
@@ -75,8 +80,8 @@ RUSH_OP(bool_of_tensor) {
 static rush_status check_implicit(rush_call *c, bool wants_int) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_NEED(t->rank == 0, "Cannot input a tensor of dimension other than 0 as a scalar argument");
-  RUSH_NEED(!wants_int || !rush_is_float((rush_dtype)t->dtype), "Cannot input a tensor of type %s as an integral argument",
-            rush_dtype_name(t->dtype));
+  RUSH_NEED(!wants_int || !rush_is_float((rush_dtype)t->dtype),
+            "Cannot input a tensor of type %s as an integral argument", rush_dtype_name(t->dtype));
   return RUSH_OK;
 }
 
@@ -97,22 +102,29 @@ RUSH_OP(scalar_implicit) {
 RUSH_OP(num_to_tensor) {
   rush_tensor *out;
   rush_kind kind = (rush_kind)c->args[0].kind;
-  rush_dtype dtype = kind == RUSH_KIND_FLOAT ? RUSH_FLOAT64 : kind == RUSH_KIND_BOOL ? RUSH_BOOL : RUSH_INT64;
+  rush_dtype dtype = kind == RUSH_KIND_FLOAT  ? RUSH_FLOAT64
+                     : kind == RUSH_KIND_BOOL ? RUSH_BOOL
+                                              : RUSH_INT64;
   RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));
-  if (dtype == RUSH_FLOAT64) rush_store_double(dtype, rush_data(out), c->args[0].u.f);
-  else rush_store_int(dtype, rush_data(out), c->args[0].u.i);
+  if (dtype == RUSH_FLOAT64)
+    rush_store_double(dtype, rush_data(out), c->args[0].u.f);
+  else
+    rush_store_int(dtype, rush_data(out), c->args[0].u.i);
   return RUSH_OK;
 }
 
-/* ---- Strings ---------------------------------------------------------------------------------- */
+/* ---- Strings ----------------------------------------------------------------------------------
+ */
 
-/* int(str) and float(str) as std::stoll and std::stod read them: leading spaces, and nothing behind. */
+/* int(str) and float(str) as std::stoll and std::stod read them: leading spaces, and nothing
+ * behind. */
 RUSH_OP(int_of_str) {
   const rush_str *s = arg_str(c, 0);
   char *end;
   errno = 0;
   long long v = strtoll(s->bytes, &end, 10);
-  RUSH_NEED(end == s->bytes + s->size && end != s->bytes, "invalid literal for int() with base 10: '%s'", s->bytes);
+  RUSH_NEED(end == s->bytes + s->size && end != s->bytes,
+            "invalid literal for int() with base 10: '%s'", s->bytes);
   RUSH_NEED(errno != ERANGE, "stoll: '%s' is out of range", s->bytes);
   ret_int(c, 0, v);
   return RUSH_OK;
@@ -122,7 +134,8 @@ RUSH_OP(float_of_str) {
   const rush_str *s = arg_str(c, 0);
   char *end;
   double v = strtod(s->bytes, &end);
-  RUSH_NEED(end == s->bytes + s->size && end != s->bytes, "could not convert string to float: '%s'", s->bytes);
+  RUSH_NEED(end == s->bytes + s->size && end != s->bytes, "could not convert string to float: '%s'",
+            s->bytes);
   ret_float(c, 0, v);
   return RUSH_OK;
 }
@@ -153,6 +166,12 @@ static rush_status in_base(rush_call *c, unsigned shift, char letter) {
   if (v < 0) *--at = '-';
   return rush_new_str(c->heap, at, (size_t)(text + sizeof text - at), &c->results[0]);
 }
-RUSH_OP(bin) { return in_base(c, 1, 'b'); }
-RUSH_OP(oct) { return in_base(c, 3, 'o'); }
-RUSH_OP(hex) { return in_base(c, 4, 'x'); }
+RUSH_OP(bin) {
+  return in_base(c, 1, 'b');
+}
+RUSH_OP(oct) {
+  return in_base(c, 3, 'o');
+}
+RUSH_OP(hex) {
+  return in_base(c, 4, 'x');
+}

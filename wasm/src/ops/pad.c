@@ -1,4 +1,5 @@
-/* Padding: constant, reflect, replicate and circular, of any number of last dimensions; negative amounts crop. */
+/* Padding: constant, reflect, replicate and circular, of any number of last dimensions; negative
+ * amounts crop. */
 #include "blocks/layout.h"
 #include "ops/define.h"
 
@@ -6,20 +7,24 @@ typedef enum mode { CONSTANT, REFLECT, REPLICATE, CIRCULAR } mode;
 
 typedef struct padding {
   mode mode;
-  int n; /* dimensions, from the last one */
+  int n;                                             /* dimensions, from the last one */
   int64_t front[RUSH_MAX_RANK], back[RUSH_MAX_RANK]; /* by dimension of the tensor */
 } padding;
 
 /* A view of t that keeps `size` elements of dimension d from `from` on. */
-static rush_status narrowed(rush_call *c, const rush_tensor *t, int d, int64_t from, int64_t size, rush_tensor **out) {
+static rush_status narrowed(rush_call *c, const rush_tensor *t, int d, int64_t from, int64_t size,
+                            rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK];
   memcpy(sizes, t->sizes, sizeof sizes);
   sizes[d] = size;
-  return rush_tensor_new_view(c->heap, t, t->rank, sizes, t->strides, t->offset + from * t->strides[d], out);
+  return rush_tensor_new_view(c->heap, t, t->rank, sizes, t->strides,
+                              t->offset + from * t->strides[d], out);
 }
 
-/* The same in all dimensions: what is left between the paddings (of the result), or after cropping (of the input). */
-static rush_status middle(rush_call *c, const rush_tensor *t, const padding *p, int sign, rush_tensor **out) {
+/* The same in all dimensions: what is left between the paddings (of the result), or after cropping
+ * (of the input). */
+static rush_status middle(rush_call *c, const rush_tensor *t, const padding *p, int sign,
+                          rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], offset = t->offset;
   for (int d = 0; d < t->rank; d++) {
     const int64_t front = sign * p->front[d] > 0 ? sign * p->front[d] : 0;
@@ -31,7 +36,8 @@ static rush_status middle(rush_call *c, const rush_tensor *t, const padding *p, 
   return rush_tensor_new_view(c->heap, t, t->rank, sizes, t->strides, offset, out);
 }
 
-/* The position between the paddings that position i (from the middle's start) takes its value from. */
+/* The position between the paddings that position i (from the middle's start) takes its value from.
+ */
 static int64_t source(mode m, int64_t i, int64_t size) {
   if (m == REPLICATE) return i < 0 ? 0 : size - 1;
   if (m == CIRCULAR) return i < 0 ? i + size : i - size;
@@ -76,12 +82,14 @@ static bool any_positive(const padding *p, int rank) {
   return false;
 }
 
-static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p, const rush_value *value) {
+static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p,
+                       const rush_value *value) {
   int64_t sizes[RUSH_MAX_RANK];
   rush_tensor *out, *to, *from;
   for (int d = 0; d < x->rank; d++) sizes[d] = x->sizes[d] + p->front[d] + p->back[d];
   RUSH_TRY(rush_new_in_format(c->heap, (rush_dtype)x->dtype, x->rank, sizes,
-                              p->mode == CIRCULAR ? RUSH_FORMAT_CONTIGUOUS : rush_suggest_format(x), &out));
+                              p->mode == CIRCULAR ? RUSH_FORMAT_CONTIGUOUS : rush_suggest_format(x),
+                              &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
   if (p->mode == CONSTANT && any_positive(p, x->rank)) fill(out, value);
@@ -92,7 +100,8 @@ static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p, con
     rush_tensor_drop(c->heap, from);
   }
   rush_tensor_drop(c->heap, to);
-  for (int d = 0; st == RUSH_OK && p->mode != CONSTANT && d < x->rank; d++) st = mirror(c, out, p, d);
+  for (int d = 0; st == RUSH_OK && p->mode != CONSTANT && d < x->rank; d++)
+    st = mirror(c, out, p, d);
   return st;
 }
 
@@ -105,15 +114,17 @@ static rush_status read(rush_call *c, const rush_tensor *x, mode m, padding *p) 
   RUSH_TRY(arg_ints(c, 1, 2 * RUSH_MAX_RANK, list, &n));
   RUSH_NEED(n % 2 == 0, "Length of pad must be even but instead it equals %d", n);
   RUSH_NEED(n / 2 <= x->rank,
-            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is %d while the "
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+            "length is %d while the "
             "input has %d dimensions.",
             n, x->rank);
   p->n = n / 2;
   for (int k = 0; k < p->n; k++) {
     const int d = x->rank - 1 - k;
-    RUSH_NEED(list[2 * k] >= INT32_MIN && list[2 * k] <= INT32_MAX && list[2 * k + 1] >= INT32_MIN &&
-                  list[2 * k + 1] <= INT32_MAX,
-              "a padding of %lld and %lld is too large", (long long)list[2 * k], (long long)list[2 * k + 1]);
+    RUSH_NEED(list[2 * k] >= INT32_MIN && list[2 * k] <= INT32_MAX &&
+                  list[2 * k + 1] >= INT32_MIN && list[2 * k + 1] <= INT32_MAX,
+              "a padding of %lld and %lld is too large", (long long)list[2 * k],
+              (long long)list[2 * k + 1]);
     p->front[d] = list[2 * k];
     p->back[d] = list[2 * k + 1];
   }
@@ -130,7 +141,8 @@ static rush_status constant(rush_call *c, const rush_value *value) {
     const int64_t size = x->sizes[d] + p.front[d] + p.back[d];
     RUSH_NEED(x->sizes[d] + front + back >= 0, "narrow(): length must be non-negative.");
     RUSH_NEED(size > 0 || !grows,
-              "The input size %lld, plus negative padding %lld and %lld resulted in a negative output size, which is "
+              "The input size %lld, plus negative padding %lld and %lld resulted in a negative "
+              "output size, which is "
               "invalid. Check dimension %d of your input.",
               (long long)x->sizes[d], (long long)p.front[d], (long long)p.back[d], d);
   }
@@ -143,32 +155,40 @@ static rush_status check_border(rush_call *c, const rush_tensor *x, const paddin
   const int n = p->n;
   char text[RUSH_SHAPE_TEXT];
   RUSH_NEED(n >= 1 && n <= 3 && (x->rank == n + 1 || x->rank == n + 2),
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: padding of %d dimensions for an "
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: padding "
+            "of %d dimensions for an "
             "input of %s",
             n, rush_shape_text(x->rank, x->sizes, text));
-  RUSH_NEED(x->dtype != RUSH_BOOL || p->mode == CIRCULAR, "\"%s%dd\" not implemented for 'Bool'", names[p->mode], n);
+  RUSH_NEED(x->dtype != RUSH_BOOL || p->mode == CIRCULAR, "\"%s%dd\" not implemented for 'Bool'",
+            names[p->mode], n);
   for (int d = x->rank == n + 2 ? 1 : 0; d < x->rank; d++)
     RUSH_NEED(x->sizes[d] > 0 || (p->mode == CIRCULAR && d < x->rank - n),
-              "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+              "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other "
+              "non-zero dimensions for input, "
               "but got: %s",
               n + 1, n + 2, rush_shape_text(x->rank, x->sizes, text));
   for (int d = x->rank - n; d < x->rank; d++) {
     const int64_t size = x->sizes[d], most = p->front[d] > p->back[d] ? p->front[d] : p->back[d];
     RUSH_NEED(p->mode != REFLECT || most < size,
-              "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding (%lld, "
+              "Argument #4: Padding size should be less than the corresponding input dimension, "
+              "but got: padding (%lld, "
               "%lld) at dimension %d of input %s",
-              (long long)p->front[d], (long long)p->back[d], d, rush_shape_text(x->rank, x->sizes, text));
-    RUSH_NEED(p->mode != CIRCULAR || most <= size, "Padding value causes wrapping around more than once.");
-    const int64_t cropped = size + (p->front[d] < 0 ? p->front[d] : 0) + (p->back[d] < 0 ? p->back[d] : 0);
+              (long long)p->front[d], (long long)p->back[d], d,
+              rush_shape_text(x->rank, x->sizes, text));
+    RUSH_NEED(p->mode != CIRCULAR || most <= size,
+              "Padding value causes wrapping around more than once.");
+    const int64_t cropped =
+        size + (p->front[d] < 0 ? p->front[d] : 0) + (p->back[d] < 0 ? p->back[d] : 0);
     RUSH_NEED(cropped > 0 && size + p->front[d] + p->back[d] > 0,
-              "input (size %lld at dimension %d) is too small. Calculated output size: %lld", (long long)size, d,
-              (long long)(size + p->front[d] + p->back[d]));
+              "input (size %lld at dimension %d) is too small. Calculated output size: %lld",
+              (long long)size, d, (long long)(size + p->front[d] + p->back[d]));
     /* Behind a crop the mirror image may need what is gone. */
     RUSH_CHECK(c->ctx, p->mode != REFLECT || most < cropped, RUSH_ERR_UNSUPPORTED,
-               "reflecting %lld elements of the %lld that negative padding leaves is not supported", (long long)most,
-               (long long)cropped);
+               "reflecting %lld elements of the %lld that negative padding leaves is not supported",
+               (long long)most, (long long)cropped);
     RUSH_CHECK(c->ctx, p->mode != CIRCULAR || most <= cropped, RUSH_ERR_UNSUPPORTED,
-               "circular padding by %lld elements of the %lld that negative padding leaves is not supported",
+               "circular padding by %lld elements of the %lld that negative padding leaves is not "
+               "supported",
                (long long)most, (long long)cropped);
   }
   return RUSH_OK;
@@ -195,10 +215,14 @@ RUSH_OP(pad) {
   return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "Unrecognised padding mode %s", name->bytes);
 }
 
-RUSH_OP(constant_pad_nd) { return constant(c, &c->args[2]); }
+RUSH_OP(constant_pad_nd) {
+  return constant(c, &c->args[2]);
+}
 
 RUSH_OP(border_pad) {
   const char *name = c->op->schema;
-  const mode m = strstr(name, "reflection_") ? REFLECT : strstr(name, "replication_") ? REPLICATE : CIRCULAR;
+  const mode m = strstr(name, "reflection_")    ? REFLECT
+                 : strstr(name, "replication_") ? REPLICATE
+                                                : CIRCULAR;
   return border(c, m, m == CIRCULAR ? 0 : strstr(name, "_pad")[4] - '0');
 }

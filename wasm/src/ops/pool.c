@@ -1,4 +1,5 @@
-/* Pooling in one to three dimensions. The number of dimensions is the digit in the operator's name. */
+/* Pooling in one to three dimensions. The number of dimensions is the digit in the operator's name.
+ */
 #include "kernels/pool.h"
 
 #include "blocks/layout.h"
@@ -18,7 +19,9 @@ typedef struct pooling {
   rush_pool s;
 } pooling;
 
-static int spatial(const pooling *p, int d) { return p->x->rank - p->dims + d; }
+static int spatial(const pooling *p, int d) {
+  return p->x->rank - p->dims + d;
+}
 
 /* Takes x in the memory format that PyTorch would choose for the result. */
 static rush_status open(rush_call *c, pooling *p) {
@@ -29,7 +32,9 @@ static rush_status open(rush_call *c, pooling *p) {
   if (p->last ? rush_is_channels_last(x) : rush_is_contiguous(x)) {
     p->x = rush_tensor_keep(x);
   } else if (p->last) {
-    RUSH_TRY(rush_clone(c->heap, x, x->rank == 5 ? RUSH_FORMAT_CHANNELS_LAST_3D : RUSH_FORMAT_CHANNELS_LAST, &p->x));
+    RUSH_TRY(rush_clone(c->heap, x,
+                        x->rank == 5 ? RUSH_FORMAT_CHANNELS_LAST_3D : RUSH_FORMAT_CHANNELS_LAST,
+                        &p->x));
   } else {
     RUSH_TRY(rush_tensor_contiguous(c->heap, x, &p->x));
   }
@@ -48,7 +53,8 @@ static rush_status open(rush_call *c, pooling *p) {
   return RUSH_OK;
 }
 
-static rush_status result(rush_call *c, const pooling *p, uint32_t i, rush_dtype dtype, rush_tensor **out) {
+static rush_status result(rush_call *c, const pooling *p, uint32_t i, rush_dtype dtype,
+                          rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK];
   const rush_tensor *x = p->x;
   for (int d = 0; d < x->rank; d++) {
@@ -64,11 +70,12 @@ static rush_status result(rush_call *c, const pooling *p, uint32_t i, rush_dtype
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
 /* `int[k] what`, of which one stands for all. */
-static rush_status ints(rush_call *c, uint32_t arg, const pooling *p, const char *what, int64_t *out, int *n) {
+static rush_status ints(rush_call *c, uint32_t arg, const pooling *p, const char *what,
+                        int64_t *out, int *n) {
   static const char *const words[] = {"", "single int", "tuple of two ints", "tuple of three ints"};
   RUSH_TRY(arg_ints(c, arg, RUSH_MAX_RANK, out, n));
-  RUSH_NEED(*n == 0 || *n == 1 || *n == p->dims, "pooling: %s must either be a single int, or a %s", what,
-            words[p->dims]);
+  RUSH_NEED(*n == 0 || *n == 1 || *n == p->dims, "pooling: %s must either be a single int, or a %s",
+            what, words[p->dims]);
   if (*n == 1)
     for (int d = 1; d < p->dims; d++) out[d] = out[0];
   return RUSH_OK;
@@ -79,28 +86,33 @@ static rush_status check_input(rush_call *c, const pooling *p) {
   char text[RUSH_SHAPE_TEXT];
   bool empty = false;
   RUSH_NEED(x->rank == p->dims + 1 || x->rank == p->dims + 2,
-            "non-empty %dD or %dD (batch mode) tensor expected for input, but got: %s", p->dims + 1, p->dims + 2,
-            rush_shape_text(x->rank, x->sizes, text));
+            "non-empty %dD or %dD (batch mode) tensor expected for input, but got: %s", p->dims + 1,
+            p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
   for (int d = x->rank == p->dims + 2 ? 1 : 0; d < x->rank; d++) {
     empty = empty || x->sizes[d] == 0;
     RUSH_NEED(x->sizes[d] <= INT32_MAX, "pooling of an input of this size is not supported");
   }
-  RUSH_NEED(!empty, "Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got:%s",
+  RUSH_NEED(!empty,
+            "Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but "
+            "got:%s",
             p->dims + 1, p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
   return RUSH_OK;
 }
 
 /* pooling_output_shape of aten/src/ATen/native/Pool.h */
-static rush_status output_size(rush_call *c, int64_t in, int64_t k, int64_t stride, int64_t pad, int64_t dilation,
-                               bool ceil, int64_t *out) {
+static rush_status output_size(rush_call *c, int64_t in, int64_t k, int64_t stride, int64_t pad,
+                               int64_t dilation, bool ceil, int64_t *out) {
   RUSH_NEED(stride != 0, "stride should not be zero");
   RUSH_NEED(pad >= 0, "pad must be non-negative, but got pad: %lld", (long long)pad);
-  RUSH_NEED(k > 0 && k <= INT32_MAX, "kernel size should be greater than zero, but got %lld", (long long)k);
-  RUSH_NEED(stride > 0 && stride <= INT32_MAX, "stride should be greater than zero, but got %lld", (long long)stride);
-  RUSH_NEED(dilation > 0 && dilation <= INT32_MAX, "dilation should be greater than zero, but got %lld",
-            (long long)dilation);
+  RUSH_NEED(k > 0 && k <= INT32_MAX, "kernel size should be greater than zero, but got %lld",
+            (long long)k);
+  RUSH_NEED(stride > 0 && stride <= INT32_MAX, "stride should be greater than zero, but got %lld",
+            (long long)stride);
+  RUSH_NEED(dilation > 0 && dilation <= INT32_MAX,
+            "dilation should be greater than zero, but got %lld", (long long)dilation);
   RUSH_NEED(pad <= ((k - 1) * dilation + 1) / 2,
-            "pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld",
+            "pad should be at most half of effective kernel size, but got pad=%lld, "
+            "kernel_size=%lld and dilation=%lld",
             (long long)pad, (long long)k, (long long)dilation);
   const int64_t room = in + 2 * pad - dilation * (k - 1) - 1 + (ceil ? stride - 1 : 0);
   *out = (room >= 0 ? room / stride : -((-room + stride - 1) / stride)) + 1;
@@ -110,7 +122,8 @@ static rush_status output_size(rush_call *c, int64_t in, int64_t k, int64_t stri
 
 /* Arguments 1 to 3 (kernel, stride, padding), and 4 where there is a dilation; then `ceil`. */
 static rush_status read_windows(rush_call *c, pooling *p, bool dilated, uint32_t ceil) {
-  int64_t k[RUSH_MAX_RANK], stride[RUSH_MAX_RANK], pad[RUSH_MAX_RANK], dilation[RUSH_MAX_RANK] = {1, 1, 1}, out[3];
+  int64_t k[RUSH_MAX_RANK], stride[RUSH_MAX_RANK], pad[RUSH_MAX_RANK],
+      dilation[RUSH_MAX_RANK] = {1, 1, 1}, out[3];
   int n;
   RUSH_TRY(ints(c, 1, p, "kernel_size", k, &n));
   RUSH_NEED(n > 0, "pooling: kernel_size must not be empty");
@@ -124,8 +137,8 @@ static rush_status read_windows(rush_call *c, pooling *p, bool dilated, uint32_t
   const rush_tensor *x = arg_tensor(c, 0);
   bool fits = true;
   for (int d = 0; d < p->dims; d++) {
-    RUSH_TRY(output_size(c, x->sizes[x->rank - p->dims + d], k[d], stride[d], pad[d], dilation[d], arg_bool(c, ceil),
-                         out + d));
+    RUSH_TRY(output_size(c, x->sizes[x->rank - p->dims + d], k[d], stride[d], pad[d], dilation[d],
+                         arg_bool(c, ceil), out + d));
     fits = fits && out[d] > 0;
   }
   char text[RUSH_SHAPE_TEXT], more[RUSH_SHAPE_TEXT];
@@ -155,18 +168,22 @@ static rush_status read_adaptive(rush_call *c, pooling *p, const char *name, int
   char text[RUSH_SHAPE_TEXT];
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, out, &n));
   RUSH_NEED(n == p->dims, "%s%dd: output_size must be %d", name, p->dims, p->dims);
-  RUSH_NEED(x->rank == p->dims + 1 || x->rank == p->dims + 2, "%s%dd(): Expected %dD or %dD tensor, but got %s", name,
-            p->dims, p->dims + 1, p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
+  RUSH_NEED(x->rank == p->dims + 1 || x->rank == p->dims + 2,
+            "%s%dd(): Expected %dD or %dD tensor, but got %s", name, p->dims, p->dims + 1,
+            p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
   for (int d = x->rank - full; d < x->rank; d++) {
     RUSH_NEED(x->sizes[d] > 0,
-              "%s%dd(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with "
+              "%s%dd(): Expected input to have non-zero size for non-batch dimensions, but input "
+              "has sizes %s with "
               "dimension %d being empty",
               name, p->dims, rush_shape_text(x->rank, x->sizes, text), d);
   }
   for (int d = 0; d < n; d++) {
-    RUSH_NEED(out[d] >= 0, "%s%dd: elements of output_size must be greater than or equal to 0 but received %s", name,
-              p->dims, rush_shape_text(n, out, text));
-    RUSH_NEED(out[d] <= INT32_MAX && x->sizes[x->rank - p->dims + d] <= INT32_MAX, "%s%dd: too large", name, p->dims);
+    RUSH_NEED(out[d] >= 0,
+              "%s%dd: elements of output_size must be greater than or equal to 0 but received %s",
+              name, p->dims, rush_shape_text(n, out, text));
+    RUSH_NEED(out[d] <= INT32_MAX && x->sizes[x->rank - p->dims + d] <= INT32_MAX,
+              "%s%dd: too large", name, p->dims);
   }
   RUSH_TRY(open(c, p));
   p->s.adaptive = true;
@@ -181,7 +198,8 @@ static rush_status run_max(rush_call *c, const pooling *p, bool with_indices) {
   RUSH_TRY(result(c, p, 0, (rush_dtype)p->x->dtype, &out));
   if (with_indices) RUSH_TRY(result(c, p, 1, RUSH_INT64, &indices));
   if (out->numel > 0)
-    rush_max_pool((rush_dtype)out->dtype, &p->s, rush_data(p->x), rush_data(out), indices ? rush_data(indices) : NULL);
+    rush_max_pool((rush_dtype)out->dtype, &p->s, rush_data(p->x), rush_data(out),
+                  indices ? rush_data(indices) : NULL);
   return RUSH_OK;
 }
 
@@ -195,13 +213,18 @@ static rush_status max_pool(rush_call *c, bool with_indices) {
   rush_tensor_drop(c->heap, p.x);
   return st;
 }
-RUSH_OP(max_pool) { return max_pool(c, false); }
-RUSH_OP(max_pool_with_indices) { return max_pool(c, true); }
+RUSH_OP(max_pool) {
+  return max_pool(c, false);
+}
+RUSH_OP(max_pool_with_indices) {
+  return max_pool(c, true);
+}
 
 RUSH_OP(adaptive_max_pool) {
   pooling p = {.dims = dims_of(c)};
   const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype), "\"adaptive_max_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word((int)dtype));
+  RUSH_NEED(rush_is_float(dtype), "\"adaptive_max_pool%dd\" not implemented for '%s'", p.dims,
+            rush_dtype_word((int)dtype));
   RUSH_TRY(read_adaptive(c, &p, "adaptive_max_pool", arg_tensor(c, 0)->rank - 1));
   rush_status st = run_max(c, &p, true);
   rush_tensor_drop(c->heap, p.x);
@@ -236,7 +259,8 @@ RUSH_OP(avg_pool) {
 RUSH_OP(adaptive_avg_pool) {
   pooling p = {.dims = dims_of(c)};
   const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype), "\"adaptive_avg_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word((int)dtype));
+  RUSH_NEED(rush_is_float(dtype), "\"adaptive_avg_pool%dd\" not implemented for '%s'", p.dims,
+            rush_dtype_word((int)dtype));
   RUSH_TRY(read_adaptive(c, &p, "adaptive_avg_pool", p.dims));
   rush_status st = run_avg(c, &p);
   rush_tensor_drop(c->heap, p.x);

@@ -5,7 +5,8 @@
 #include "exec/session.h"
 #include "ops/define.h"
 
-/* ---- Text --------------------------------------------------------------------------------------- */
+/* ---- Text ---------------------------------------------------------------------------------------
+ */
 
 RUSH_OP(str) {
   rush_text text = {.ctx = c->ctx};
@@ -15,7 +16,8 @@ RUSH_OP(str) {
 }
 
 static rush_status fill_format(rush_call *c, rush_text *text) {
-  RUSH_NEED(c->n_args > 0 && c->args[0].kind == RUSH_KIND_STR, "format: the first argument is no string");
+  RUSH_NEED(c->n_args > 0 && c->args[0].kind == RUSH_KIND_STR,
+            "format: the first argument is no string");
   const char *at = arg_str(c, 0)->bytes;
   for (uint32_t used = 1;; used++) {
     const char *hole = strstr(at, "{}");
@@ -40,17 +42,22 @@ static rush_status one_percent(rush_call *c, rush_text *text, char key, const ru
   bool number = v->kind == RUSH_KIND_INT || v->kind == RUSH_KIND_FLOAT || v->kind == RUSH_KIND_BOOL;
   double d = v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i;
   switch (key) {
-    case 's': return rush_show(c->heap, text, v);
+    case 's':
+      return rush_show(c->heap, text, v);
     case 'd':
     case 'i':
-      RUSH_NEED(number, "%%%c requires a number for formatting, but got %s", key, rush_kind_name(v->kind));
-      rush_text_add(text, "%lld", v->kind == RUSH_KIND_FLOAT ? (long long)(int)(fabs(d) < 2147483648.0 ? d : 0) : (long long)v->u.i);
+      RUSH_NEED(number, "%%%c requires a number for formatting, but got %s", key,
+                rush_kind_name(v->kind));
+      rush_text_add(text, "%lld",
+                    v->kind == RUSH_KIND_FLOAT ? (long long)(int)(fabs(d) < 2147483648.0 ? d : 0)
+                                               : (long long)v->u.i);
       return RUSH_OK;
     case 'e':
     case 'E':
     case 'f':
     case 'F':
-      RUSH_NEED(number, "%%%c requires a number for formatting, but got %s", key, rush_kind_name(v->kind));
+      RUSH_NEED(number, "%%%c requires a number for formatting, but got %s", key,
+                rush_kind_name(v->kind));
       if (v->kind != RUSH_KIND_FLOAT) d = (double)(float)v->u.i;
       rush_text_add(text, key == 'e' ? "%e" : key == 'E' ? "%E" : key == 'f' ? "%f" : "%F", d);
       return RUSH_OK;
@@ -63,12 +70,15 @@ static rush_status one_percent(rush_call *c, rush_text *text, char key, const ru
       RUSH_NEED(v->kind == RUSH_KIND_STR && rush_as_str(v)->size == 1,
                 "%%c requires an int or char for formatting, but got %s", rush_kind_name(v->kind));
       return rush_show(c->heap, text, v);
-    default: return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "The specifier %%%c is not supported in TorchScript format strings", key);
+    default:
+      return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
+                       "The specifier %%%c is not supported in TorchScript format strings", key);
   }
 }
 
 static rush_status fill_percent(rush_call *c, rush_text *text) {
-  RUSH_NEED(c->n_args == 2 && c->args[0].kind == RUSH_KIND_STR, "percentFormat takes a string and its arguments");
+  RUSH_NEED(c->n_args == 2 && c->args[0].kind == RUSH_KIND_STR,
+            "percentFormat takes a string and its arguments");
   const rush_value *given = &c->args[1];
   size_t n = 1, used = 0;
   if (given->kind == RUSH_KIND_TUPLE) {
@@ -115,13 +125,15 @@ RUSH_OP(print) {
   return st;
 }
 
-/* ---- Raising ------------------------------------------------------------------------------------ */
+/* ---- Raising ------------------------------------------------------------------------------------
+ */
 
 /* msg, cls: the class is part of PyTorch's text only where the program named one. */
 RUSH_OP(raise) {
   const char *class = c->n_args > 1 && !arg_is_none(c, 1) ? arg_str(c, 1)->bytes : "";
   const char *said = arg_str(c, 0)->bytes;
-  return rush_fail(c->ctx, RUSH_ERR_RAISED, "%s%s%s", class, class[0] != '\0' && said[0] != '\0' ? ": " : "", said);
+  return rush_fail(c->ctx, RUSH_ERR_RAISED, "%s%s%s", class,
+                   class[0] != '\0' && said[0] != '\0' ? ": " : "", said);
 }
 
 RUSH_OP(assert_scalar) {
@@ -132,9 +144,12 @@ RUSH_OP(assert_scalar) {
 /* _assert_async, _assert_tensor: a tensor that must be true, and what is said if not. */
 RUSH_OP(assert_tensor) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->numel == 1, "Boolean value of Tensor with %s is ambiguous", t->numel == 0 ? "no values" : "more than one value");
-  RUSH_CHECK(c->ctx, rush_load_double((rush_dtype)t->dtype, rush_data(t)) != 0, RUSH_ERR_RAISED, "%s",
-             c->n_args > 1 ? arg_str(c, 1)->bytes : "Expected Tensor with single nonzero value, but got zero");
+  RUSH_NEED(t->numel == 1, "Boolean value of Tensor with %s is ambiguous",
+            t->numel == 0 ? "no values" : "more than one value");
+  RUSH_CHECK(c->ctx, rush_load_double((rush_dtype)t->dtype, rush_data(t)) != 0, RUSH_ERR_RAISED,
+             "%s",
+             c->n_args > 1 ? arg_str(c, 1)->bytes
+                           : "Expected Tensor with single nonzero value, but got zero");
   return RUSH_OK;
 }
 
@@ -155,23 +170,29 @@ RUSH_OP(if_then_else) {
   return RUSH_OK;
 }
 
-/* ---- Types -------------------------------------------------------------------------------------- */
+/* ---- Types --------------------------------------------------------------------------------------
+ */
 
-/* A value and an empty list whose type names the asked types: the exporter's form of prim::isinstance. */
+/* A value and an empty list whose type names the asked types: the exporter's form of
+ * prim::isinstance. */
 RUSH_OP(isinstance) {
   const rush_model *m = c->session->m;
-  RUSH_NEED(c->n_args == 2 && c->args[1].kind == RUSH_KIND_LIST, "isinstance takes a value and types");
+  RUSH_NEED(c->n_args == 2 && c->args[1].kind == RUSH_KIND_LIST,
+            "isinstance takes a value and types");
   uint32_t list = arg_list(c, 1)->type;
-  RUSH_NEED(list < m->n_types && m->types[list].kind == RUSH_TYPE_LIST, "isinstance: the types have no type");
+  RUSH_NEED(list < m->n_types && m->types[list].kind == RUSH_TYPE_LIST,
+            "isinstance: the types have no type");
   const rush_file_type *asked = m->types + m->lists[m->types[list].list];
   RUSH_NEED(asked->kind == RUSH_TYPE_TUPLE, "isinstance: the types are no tuple");
   bool is = false;
-  for (uint32_t k = 0; k < asked->n && !is; k++) is = rush_value_fits(m, m->lists[asked->list + k], &c->args[0]);
+  for (uint32_t k = 0; k < asked->n && !is; k++)
+    is = rush_value_fits(m, m->lists[asked->list + k], &c->args[0]);
   ret_bool(c, 0, is);
   return RUSH_OK;
 }
 
-/* ---- Attributes --------------------------------------------------------------------------------- */
+/* ---- Attributes ---------------------------------------------------------------------------------
+ */
 
 RUSH_OP(get_attr) {
   const rush_value *v = rush_session_attribute(c->session, arg_int(c, 0));

@@ -1,15 +1,18 @@
-/* The functional forms of writing into a view: slice_scatter, select_scatter, diagonal_scatter; and matrices made
- * of their diagonals. */
+/* The functional forms of writing into a view: slice_scatter, select_scatter, diagonal_scatter; and
+ * matrices made of their diagonals. */
 #include "blocks/layout.h"
 #include "blocks/part.h"
 #include "blocks/scatter.h"
 #include "ops/define.h"
 
 /* Copies src into the part, whose sizes it must have. */
-static rush_status fill_part(rush_call *c, rush_tensor *part, const rush_tensor *src, const char *what) {
+static rush_status fill_part(rush_call *c, rush_tensor *part, const rush_tensor *src,
+                             const char *what) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  RUSH_NEED(rush_same_sizes(part, src), "expected src to have a size equal to the %s of self. src size = %s, %s size = %s",
-            what, rush_shape_text(src->rank, src->sizes, a), what, rush_shape_text(part->rank, part->sizes, b));
+  RUSH_NEED(rush_same_sizes(part, src),
+            "expected src to have a size equal to the %s of self. src size = %s, %s size = %s",
+            what, rush_shape_text(src->rank, src->sizes, a), what,
+            rush_shape_text(part->rank, part->sizes, b));
   return rush_tensor_copy(c->heap, part, src);
 }
 
@@ -37,28 +40,34 @@ RUSH_OP(diagonal_scatter) {
   return fill_part(c, &part, arg_tensor(c, 1), "slice");
 }
 
-/* ---- Diagonals as copies ------------------------------------------------------------------------- */
+/* ---- Diagonals as copies
+ * ------------------------------------------------------------------------- */
 
-static rush_status zeroed(rush_call *c, rush_dtype dtype, int rank, const int64_t *sizes, rush_tensor **out) {
+static rush_status zeroed(rush_call *c, rush_dtype dtype, int rank, const int64_t *sizes,
+                          rush_tensor **out) {
   RUSH_TRY(rush_result(c, 0, dtype, rank, sizes, out));
   memset(rush_data(*out), 0, (size_t)(*out)->numel * rush_itemsize(*out));
   return RUSH_OK;
 }
 
 /* The last dimension of t becomes the diagonal of dims a and b. */
-static rush_status embed(rush_call *c, const rush_tensor *t, int64_t by, int64_t dim1, int64_t dim2) {
+static rush_status embed(rush_call *c, const rush_tensor *t, int64_t by, int64_t dim1,
+                         int64_t dim2) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank = t->rank + 1;
   RUSH_NEED(rank <= RUSH_MAX_RANK, "diag_embed: more than %d dimensions", RUSH_MAX_RANK);
   for (int k = 0; k < 2; k++) {
     int64_t d = k == 0 ? dim1 : dim2;
-    RUSH_NEED(d >= -rank && d < rank, "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -rank,
+    RUSH_NEED(d >= -rank && d < rank,
+              "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -rank,
               rank - 1, (long long)d);
   }
   int a = (int)(dim1 < 0 ? dim1 + rank : dim1), b = (int)(dim2 < 0 ? dim2 + rank : dim2);
-  RUSH_NEED(a != b, "diagonal dimensions cannot be identical %lld, %lld", (long long)dim1, (long long)dim2);
+  RUSH_NEED(a != b, "diagonal dimensions cannot be identical %lld, %lld", (long long)dim1,
+            (long long)dim2);
   int64_t n = t->sizes[t->rank - 1], side, away = by < 0 ? -by : by;
-  RUSH_CHECK(c->ctx, by != INT64_MIN && rush_add64(n, away, &side), RUSH_ERR_NO_MEMORY, "diag_embed: too large");
+  RUSH_CHECK(c->ctx, by != INT64_MIN && rush_add64(n, away, &side), RUSH_ERR_NO_MEMORY,
+             "diag_embed: too large");
   for (int d = 0, k = 0; d < rank; d++) sizes[d] = d == a || d == b ? side : t->sizes[k++];
   rush_tensor *out;
   RUSH_TRY(zeroed(c, (rush_dtype)t->dtype, rank, sizes, &out));
@@ -110,12 +119,16 @@ RUSH_OP(trace) {
   const char *at = rush_data(t);
   int64_t step = (t->strides[0] + t->strides[1]) * (int64_t)rush_itemsize(t);
   for (int64_t i = 0; i < n; i++, at += step) {
-    if (rush_is_float(from)) f_sum += rush_load_double(from, at);
-    else i_sum = (int64_t)((uint64_t)i_sum + (uint64_t)rush_load_int(from, at));
+    if (rush_is_float(from))
+      f_sum += rush_load_double(from, at);
+    else
+      i_sum = (int64_t)((uint64_t)i_sum + (uint64_t)rush_load_int(from, at));
   }
   RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));
-  if (rush_is_float(from)) rush_store_double(dtype, rush_data(out), f_sum);
-  else rush_store_int(dtype, rush_data(out), i_sum);
+  if (rush_is_float(from))
+    rush_store_double(dtype, rush_data(out), f_sum);
+  else
+    rush_store_int(dtype, rush_data(out), i_sum);
   return RUSH_OK;
 }
 
@@ -126,7 +139,10 @@ RUSH_OP(block_diag) {
   rush_tensor *out;
   for (size_t k = 0; k < list->n; k++) {
     const rush_tensor *t = rush_as_tensor(&list->items[k]);
-    RUSH_NEED(t->rank <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input %zu has %d dimensions", k, t->rank);
+    RUSH_NEED(t->rank <= 2,
+              "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input %zu has %d "
+              "dimensions",
+              k, t->rank);
     sizes[0] += t->rank == 2 ? t->sizes[0] : 1;
     sizes[1] += t->rank == 0 ? 1 : t->sizes[t->rank - 1];
   }

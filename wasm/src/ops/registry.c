@@ -1,7 +1,8 @@
 /* The table of all operators, made from ops.def. */
 #include "ops/op.h"
 
-/* Every function and family record that a row names; an operator's file needs no header of its own. */
+/* Every function and family record that a row names; an operator's file needs no header of its own.
+ */
 #define OP(id, schema, flags) rush_status rush_op_##id(rush_call *c);
 #define PREPARED(id, schema, flags)       \
   rush_status rush_op_##id(rush_call *c); \
@@ -22,7 +23,8 @@ rush_status rush_run_reduce(rush_call *c);
 static const rush_op ops[] = {
 #define OP(id, schema, flags) {schema, rush_op_##id, NULL, flags, NULL},
 #define PREPARED(id, schema, flags) {schema, rush_op_##id, rush_prepare_##id, flags, NULL},
-#define POINTWISE(id, schema, flags) {schema, rush_run_pointwise, NULL, flags, &rush_pointwise_##id},
+#define POINTWISE(id, schema, flags) \
+  {schema, rush_run_pointwise, NULL, flags, &rush_pointwise_##id},
 #define REDUCE(id, schema, flags) {schema, rush_run_reduce, NULL, flags, &rush_reduce_##id},
 #define ALIAS(id, schema, flags) {schema, rush_op_##id, NULL, flags, NULL},
 #include "ops/ops.def"
@@ -34,9 +36,13 @@ static const rush_op ops[] = {
     {NULL, NULL, NULL, 0, NULL}, /* so that the table is never empty */
 };
 
-size_t rush_op_count(void) { return sizeof ops / sizeof *ops - 1; }
+size_t rush_op_count(void) {
+  return sizeof ops / sizeof *ops - 1;
+}
 
-const rush_op *rush_op_at(size_t i) { return i < rush_op_count() ? &ops[i] : NULL; }
+const rush_op *rush_op_at(size_t i) {
+  return i < rush_op_count() ? &ops[i] : NULL;
+}
 
 /* Whether the schema is of the operator `head` + `tail`: its text up to the bracket. */
 static bool is_named(const char *schema, const char *head, size_t n_head, const char *tail) {

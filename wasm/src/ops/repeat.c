@@ -2,8 +2,8 @@
 #include "blocks/layout.h"
 #include "ops/define.h"
 
-/* Copies the first block of a row-major tensor along each dimension, from the innermost. `sizes` are
- * those of the block that is filled. */
+/* Copies the first block of a row-major tensor along each dimension, from the innermost. `sizes`
+ * are those of the block that is filled. */
 static void spread(rush_tensor *out, const int64_t *sizes) {
   char *data = rush_data(out);
   int64_t item = (int64_t)rush_itemsize(out);
@@ -29,8 +29,10 @@ static rush_status repeated(rush_call *c, const rush_tensor *t, int rank, const 
   for (int d = 0; d < rank; d++) {
     int e = d - (rank - t->rank);
     padded[d] = e < 0 ? 1 : t->sizes[e];
-    RUSH_NEED(repeats[d] >= 0, "Trying to create tensor with negative dimension %lld", (long long)repeats[d]);
-    RUSH_CHECK(c->ctx, rush_mul64(padded[d], repeats[d], &sizes[d]), RUSH_ERR_NO_MEMORY, "repeat: too large");
+    RUSH_NEED(repeats[d] >= 0, "Trying to create tensor with negative dimension %lld",
+              (long long)repeats[d]);
+    RUSH_CHECK(c->ctx, rush_mul64(padded[d], repeats[d], &sizes[d]), RUSH_ERR_NO_MEMORY,
+               "repeat: too large");
   }
   rush_tensor *out;
   RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, rank, sizes, &out));
@@ -48,8 +50,9 @@ RUSH_OP(repeat) {
   int64_t repeats[RUSH_MAX_RANK];
   int n;
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, repeats, &n));
-  RUSH_NEED(n >= t->rank,
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+  RUSH_NEED(
+      n >= t->rank,
+      "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
   return repeated(c, t, n, repeats);
 }
 
@@ -83,18 +86,21 @@ static rush_status count_total(rush_call *c, const counts *n, int64_t size, int6
   for (int64_t i = 0; i < size; i++) {
     int64_t k = count_at(n, i);
     RUSH_NEED(k >= 0, "repeats can not be negative");
-    RUSH_CHECK(c->ctx, rush_add64(*total, k, total), RUSH_ERR_NO_MEMORY, "repeat_interleave: too large");
+    RUSH_CHECK(c->ctx, rush_add64(*total, k, total), RUSH_ERR_NO_MEMORY,
+               "repeat_interleave: too large");
   }
   return RUSH_OK;
 }
 
 static rush_status check_counts(rush_call *c, const rush_tensor *each) {
-  RUSH_NEED(each->dtype == RUSH_INT32 || each->dtype == RUSH_INT64, "repeats has to be Long or Int tensor");
+  RUSH_NEED(each->dtype == RUSH_INT32 || each->dtype == RUSH_INT64,
+            "repeats has to be Long or Int tensor");
   return RUSH_OK;
 }
 
 static rush_status check_output_size(rush_call *c, uint32_t arg, int64_t total) {
-  RUSH_NEED(arg_is_none(c, arg) || arg_int(c, arg) == total, "allocated size does not match required size");
+  RUSH_NEED(arg_is_none(c, arg) || arg_int(c, arg) == total,
+            "allocated size does not match required size");
   return RUSH_OK;
 }
 
@@ -116,7 +122,8 @@ RUSH_OP(repeat_interleave_index) {
   return RUSH_OK;
 }
 
-static rush_status interleave(rush_call *c, const rush_tensor *t, int dim, const counts *n, int64_t total) {
+static rush_status interleave(rush_call *c, const rush_tensor *t, int dim, const counts *n,
+                              int64_t total) {
   int64_t sizes[RUSH_MAX_RANK], outer = 1;
   rush_tensor *out, *in;
   int rank = t->rank > 0 ? t->rank : 1;
@@ -147,16 +154,18 @@ RUSH_OP(repeat_interleave) {
   if (c->args[1].kind == RUSH_KIND_TENSOR) {
     n.each = arg_tensor(c, 1);
     RUSH_NEED(n.each->rank <= 1, "repeats must be 0-dim or 1-dim tensor");
-    RUSH_NEED(n.each->numel == 1 || n.each->numel == size,
-              "repeats must have the same size as input along dim, but got repeats.size(0) = %lld and "
-              "input.size(%d) = %lld",
-              (long long)n.each->numel, dim, (long long)size);
+    RUSH_NEED(
+        n.each->numel == 1 || n.each->numel == size,
+        "repeats must have the same size as input along dim, but got repeats.size(0) = %lld and "
+        "input.size(%d) = %lld",
+        (long long)n.each->numel, dim, (long long)size);
     RUSH_TRY(check_counts(c, n.each));
     RUSH_TRY(count_total(c, &n, size, &total));
   } else {
     n.all = arg_int(c, 1);
     RUSH_NEED(n.all >= 0, "Repeats must be non-negative");
-    RUSH_CHECK(c->ctx, rush_mul64(n.all, size, &total), RUSH_ERR_NO_MEMORY, "repeat_interleave: too large");
+    RUSH_CHECK(c->ctx, rush_mul64(n.all, size, &total), RUSH_ERR_NO_MEMORY,
+               "repeat_interleave: too large");
   }
   RUSH_TRY(check_output_size(c, 3, total));
   if (!arg_is_none(c, 2)) return interleave(c, t, dim, &n, total);

@@ -4,14 +4,15 @@
 #include "ops/define.h"
 
 /* `length` elements of dimension `dim` from `start`, every `step`-th. */
-static rush_status part_of(rush_call *c, const rush_tensor *t, int dim, int64_t start, int64_t length, int64_t step,
-                        rush_tensor **out) {
+static rush_status part_of(rush_call *c, const rush_tensor *t, int dim, int64_t start,
+                           int64_t length, int64_t step, rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], stride;
   memcpy(sizes, t->sizes, (size_t)t->rank * sizeof *sizes);
   memcpy(strides, t->strides, (size_t)t->rank * sizeof *strides);
   sizes[dim] = length;
   if (rush_mul64(strides[dim], step, &stride)) strides[dim] = stride; /* else one element at most */
-  return rush_tensor_new_view(c->heap, t, t->rank, sizes, strides, t->offset + start * t->strides[dim], out);
+  return rush_tensor_new_view(c->heap, t, t->rank, sizes, strides,
+                              t->offset + start * t->strides[dim], out);
 }
 
 static rush_status ret_part(rush_call *c, int dim, int64_t start, int64_t length, int64_t step) {
@@ -46,27 +47,30 @@ static rush_status narrowed(rush_call *c, int64_t start) {
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   int64_t size = t->sizes[dim];
   RUSH_NEED(start >= -size && start <= size,
-            "start out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-size,
-            (long long)size, (long long)start);
+            "start out of range (expected to be in range of [%lld, %lld], but got %lld)",
+            (long long)-size, (long long)size, (long long)start);
   if (start < 0) start += size;
-  RUSH_NEED(length <= size - start, "start (%lld) + length (%lld) exceeds dimension size (%lld).", (long long)start,
-            (long long)length, (long long)size);
+  RUSH_NEED(length <= size - start, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
+            (long long)start, (long long)length, (long long)size);
   return ret_part(c, dim, start, length, 1);
 }
 
-RUSH_OP(narrow) { return narrowed(c, arg_int(c, 2)); }
+RUSH_OP(narrow) {
+  return narrowed(c, arg_int(c, 2));
+}
 
 RUSH_OP(narrow_tensor) {
   const rush_tensor *start = arg_tensor(c, 2);
-  RUSH_NEED(start->rank == 0 && rush_is_int((rush_dtype)start->dtype), "start must be an 0-dim integral Tensor.");
+  RUSH_NEED(start->rank == 0 && rush_is_int((rush_dtype)start->dtype),
+            "start must be an 0-dim integral Tensor.");
   return narrowed(c, rush_load_int((rush_dtype)start->dtype, rush_data(start)));
 }
 
 /* ---- Lists of parts -------------------------------------------------------------------------- */
 
 static rush_status begin_parts(rush_call *c) {
-  return rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE, NULL, 0,
-                       &c->results[0]);
+  return rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE,
+                       NULL, 0, &c->results[0]);
 }
 
 /* Appends a tensor to the result and drops our reference. */
@@ -99,7 +103,8 @@ RUSH_OP(split) {
   int64_t step = arg_int(c, 1);
   int dim;
   RUSH_NEED(t->rank > 0, "split expects at least a 1-dimensional tensor");
-  RUSH_NEED(step >= 0, "split expects split_size be non-negative, but got split_size=%lld", (long long)step);
+  RUSH_NEED(step >= 0, "split expects split_size be non-negative, but got split_size=%lld",
+            (long long)step);
   RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
   RUSH_NEED(step > 0 || t->sizes[dim] == 0,
             "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
@@ -116,12 +121,14 @@ RUSH_OP(split_with_sizes) {
   RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
   for (size_t k = 0; k < sizes->n; k++) {
     int64_t size = sizes->items[k].u.i;
-    RUSH_NEED(size >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got %lld",
+    RUSH_NEED(size >= 0,
+              "split_with_sizes expects split_sizes have only non-negative entries, but got %lld",
               (long long)size);
     RUSH_NEED(rush_add64(sum, size, &sum), "split_with_sizes: the sizes are too large");
   }
   RUSH_NEED(sum == t->sizes[dim],
-            "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %d), but "
+            "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at "
+            "dimension %d), but "
             "they sum to %lld",
             (long long)t->sizes[dim], dim, (long long)sum);
   RUSH_TRY(begin_parts(c));
@@ -138,7 +145,8 @@ RUSH_OP(chunk) {
   int64_t chunks = arg_int(c, 1);
   int dim;
   RUSH_NEED(t->rank > 0, "chunk expects at least a 1-dimensional tensor");
-  RUSH_NEED(chunks > 0, "chunk expects `chunks` to be greater than 0, got: %lld", (long long)chunks);
+  RUSH_NEED(chunks > 0, "chunk expects `chunks` to be greater than 0, got: %lld",
+            (long long)chunks);
   RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
   int64_t size = t->sizes[dim];
   if (size > 0) return split_evenly(c, dim, (size - 1) / chunks + 1);
@@ -148,8 +156,10 @@ RUSH_OP(chunk) {
 }
 
 static rush_status split_sections(rush_call *c, int dim, int64_t sections) {
-  RUSH_NEED(sections > 0, "number of sections must be larger than 0, got %lld", (long long)sections);
-  int64_t size = arg_tensor(c, 0)->sizes[dim], small = size / sections, larger = size % sections, at = 0;
+  RUSH_NEED(sections > 0, "number of sections must be larger than 0, got %lld",
+            (long long)sections);
+  int64_t size = arg_tensor(c, 0)->sizes[dim], small = size / sections, larger = size % sections,
+          at = 0;
   RUSH_TRY(begin_parts(c));
   for (int64_t k = 0; k < sections; k++) {
     int64_t length = small + (k < larger ? 1 : 0);
@@ -181,7 +191,8 @@ static rush_status split_at_list(rush_call *c, int dim, const rush_list *at) {
 
 static rush_status tensor_split_dim(rush_call *c, int *dim) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->rank > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+  RUSH_NEED(t->rank > 0,
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   return arg_dim(c, 2, t->rank, dim);
 }
 
@@ -200,9 +211,11 @@ RUSH_OP(tensor_split_indices) {
 RUSH_OP(tensor_split_tensor) {
   const rush_tensor *at = arg_tensor(c, 1);
   int dim;
-  RUSH_NEED(at->dtype == RUSH_INT64, "tensor_split expected tensor_indices_or_sections to have dtype of long");
+  RUSH_NEED(at->dtype == RUSH_INT64,
+            "tensor_split expected tensor_indices_or_sections to have dtype of long");
   RUSH_NEED(at->rank <= 1,
-            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+            "one-dimensional tensor, but "
             "got a tensor with %d dims",
             at->rank);
   RUSH_TRY(tensor_split_dim(c, &dim));
@@ -221,33 +234,44 @@ RUSH_OP(tensor_split_tensor) {
 /* hsplit, vsplit and dsplit: tensor_split along a fixed dimension, of equal parts only. */
 static rush_status split_along(rush_call *c, const char *name, int rank, int dim) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->rank >= rank, "torch.%s requires a tensor with at least %d dimension, but got a tensor with %d dimensions!",
-            name, rank, t->rank);
+  RUSH_NEED(
+      t->rank >= rank,
+      "torch.%s requires a tensor with at least %d dimension, but got a tensor with %d dimensions!",
+      name, rank, t->rank);
   if (c->args[1].kind == RUSH_KIND_LIST) return split_at_list(c, dim, arg_list(c, 1));
   int64_t sections = arg_int(c, 1);
   RUSH_NEED(sections > 0 && t->sizes[dim] % sections == 0,
-            "torch.%s attempted to split along dimension %d, but the size of the dimension %lld is not divisible by "
+            "torch.%s attempted to split along dimension %d, but the size of the dimension %lld is "
+            "not divisible by "
             "the split_size %lld!",
             name, dim, (long long)t->sizes[dim], (long long)sections);
   return split_sections(c, dim, sections);
 }
 
-RUSH_OP(hsplit) { return split_along(c, "hsplit", 1, arg_tensor(c, 0)->rank == 1 ? 0 : 1); }
-RUSH_OP(vsplit) { return split_along(c, "vsplit", 2, 0); }
-RUSH_OP(dsplit) { return split_along(c, "dsplit", 3, 2); }
+RUSH_OP(hsplit) {
+  return split_along(c, "hsplit", 1, arg_tensor(c, 0)->rank == 1 ? 0 : 1);
+}
+RUSH_OP(vsplit) {
+  return split_along(c, "vsplit", 2, 0);
+}
+RUSH_OP(dsplit) {
+  return split_along(c, "dsplit", 3, 2);
+}
 
 RUSH_OP(unbind) {
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   int dim;
-  RUSH_NEED(t->rank > 0, "Dimension specified as %lld but tensor has no dimensions", (long long)arg_int(c, 1));
+  RUSH_NEED(t->rank > 0, "Dimension specified as %lld but tensor has no dimensions",
+            (long long)arg_int(c, 1));
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   for (int d = 0, k = 0; d < t->rank; d++)
     if (d != dim) sizes[k] = t->sizes[d], strides[k++] = t->strides[d];
   RUSH_TRY(begin_parts(c));
   for (int64_t k = 0; k < t->sizes[dim]; k++) {
     rush_tensor *view;
-    RUSH_TRY(rush_tensor_new_view(c->heap, t, t->rank - 1, sizes, strides, t->offset + k * t->strides[dim], &view));
+    RUSH_TRY(rush_tensor_new_view(c->heap, t, t->rank - 1, sizes, strides,
+                                  t->offset + k * t->strides[dim], &view));
     RUSH_TRY(push_part(c, view));
   }
   return RUSH_OK;

@@ -3,18 +3,23 @@
 #include "blocks/rank.h"
 #include "ops/define.h"
 
-static int64_t line_length(const rush_tensor *t, int dim) { return t->rank > 0 ? t->sizes[dim] : 1; }
+static int64_t line_length(const rush_tensor *t, int dim) {
+  return t->rank > 0 ? t->sizes[dim] : 1;
+}
 
 static rush_status open_scratch(rush_call *c, int64_t n, rush_ranked **out) {
   size_t bytes;
   return rush_scratch_items(c, n, sizeof **out, (void **)out, &bytes);
 }
-static void close_scratch(rush_call *c, int64_t n, rush_ranked *p) { rush_heap_free(c->heap, p, (size_t)n * sizeof *p); }
+static void close_scratch(rush_call *c, int64_t n, rush_ranked *p) {
+  rush_heap_free(c->heap, p, (size_t)n * sizeof *p);
+}
 
 /* The elements that the first k of `items` name, and their places, into two lines. */
 static void put_line(size_t item, const rush_lines *l, const rush_ranked *items, int64_t k) {
   for (int64_t i = 0; i < k; i++) {
-    if (l->at[1] != NULL) memcpy(l->at[1] + i * l->step[1], l->at[0] + items[i].index * l->step[0], item);
+    if (l->at[1] != NULL)
+      memcpy(l->at[1] + i * l->step[1], l->at[0] + items[i].index * l->step[0], item);
     memcpy(l->at[2] + i * l->step[2], &items[i].index, sizeof items[i].index);
   }
 }
@@ -24,13 +29,15 @@ static rush_status check_no_bool(rush_call *c, const char *name, const rush_tens
   return RUSH_OK;
 }
 
-/* ---- sort ------------------------------------------------------------------------------------------ */
+/* ---- sort
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct order {
   bool descending, stable;
 } order;
 
-static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order h, rush_tensor *values, rush_tensor *indices) {
+static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order h,
+                              rush_tensor *values, rush_tensor *indices) {
   int64_t n = line_length(t, dim);
   rush_ranked *items;
   RUSH_TRY(open_scratch(c, 2 * n, &items));
@@ -39,8 +46,10 @@ static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order
   if (t->numel > 0 && rush_lines_init(&l, dim, 3, tensors)) {
     do {
       rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, h.descending, items);
-      if (h.stable) rush_sort_stable(items, items + n, n);
-      else rush_sort(items, n);
+      if (h.stable)
+        rush_sort_stable(items, items + n, n);
+      else
+        rush_sort(items, n);
       put_line(rush_itemsize(t), &l, items, n);
     } while (rush_lines_next(&l));
   }
@@ -53,11 +62,12 @@ static rush_status sorted(rush_call *c, int64_t dim_given, order h) {
   rush_tensor *values, *indices;
   int rank = t->rank > 0 ? t->rank : 1;
   RUSH_NEED(dim_given >= -rank && dim_given < rank,
-            "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -rank, rank - 1,
-            (long long)dim_given);
+            "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -rank,
+            rank - 1, (long long)dim_given);
   RUSH_TRY(rush_result_like(c, 0, t, (rush_dtype)t->dtype, &values));
   RUSH_TRY(rush_tensor_new_like(c->heap, t, RUSH_INT64, &indices));
-  rush_status st = sort_lines(c, t, (int)(dim_given < 0 ? dim_given + rank : dim_given), h, values, indices);
+  rush_status st =
+      sort_lines(c, t, (int)(dim_given < 0 ? dim_given + rank : dim_given), h, values, indices);
   if (st != RUSH_OK || c->n_results == 1) { /* argsort keeps the indices only, msort the values */
     bool args = strstr(c->op->schema, "::argsort") != NULL;
     if (st == RUSH_OK && args) {
@@ -75,17 +85,21 @@ static rush_status sorted(rush_call *c, int64_t dim_given, order h) {
 /* (self, dim, descending), or (self, stable, dim, descending) */
 RUSH_OP(sort) {
   uint32_t at = c->n_args == 4 ? 2 : 1;
-  order h = {.descending = arg_bool(c, at + 1), .stable = at == 2 && !arg_is_none(c, 1) && arg_bool(c, 1)};
+  order h = {.descending = arg_bool(c, at + 1),
+             .stable = at == 2 && !arg_is_none(c, 1) && arg_bool(c, 1)};
   return sorted(c, arg_int(c, at), h);
 }
 
-RUSH_OP(msort) { return sorted(c, 0, (order){false, false}); }
+RUSH_OP(msort) {
+  return sorted(c, 0, (order){false, false});
+}
 
-/* ---- topk, kthvalue, median ------------------------------------------------------------------------- */
+/* ---- topk, kthvalue, median
+ * ------------------------------------------------------------------------- */
 
 /* Results 0 and 1: `like` with `size` elements along dim; without the dimension where size is 0. */
-static rush_status two_results(rush_call *c, const rush_tensor *like, int dim, int64_t size, bool keep, rush_tensor **values,
-                               rush_tensor **indices) {
+static rush_status two_results(rush_call *c, const rush_tensor *like, int dim, int64_t size,
+                               bool keep, rush_tensor **values, rush_tensor **indices) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank = 0;
   for (int d = 0; d < like->rank; d++) {
@@ -159,7 +173,8 @@ static int64_t pick_one(pick how, bool floats, rush_ranked *items, int64_t n, in
   return items[0].index;
 }
 
-static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim_arg, int64_t nth, bool keep) {
+static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim_arg, int64_t nth,
+                          bool keep) {
   const rush_tensor *t = arg_tensor(c, 0);
   int dim;
   rush_tensor *values, *indices;
@@ -167,14 +182,16 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   RUSH_TRY(arg_dim(c, dim_arg, t->rank, &dim));
   int64_t n = line_length(t, dim);
   RUSH_NEED(n > 0, "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
-  RUSH_NEED(nth >= 0 && nth < n, "kthvalue(): selected number k out of range for dimension %d", dim);
+  RUSH_NEED(nth >= 0 && nth < n, "kthvalue(): selected number k out of range for dimension %d",
+            dim);
   if (how != MODE) RUSH_TRY(check_no_bool(c, name, t));
   RUSH_TRY(two_results(c, t, dim, 1, keep, &values, &indices));
   if (t->numel == 0) return RUSH_OK;
   bool floats = rush_is_float((rush_dtype)t->dtype);
   rush_tensor in = *t, v = *values, x = *indices;
   if (!keep && t->rank > 0) { /* the dimension is back, of size 1 */
-    for (int d = t->rank - 1; d > dim; d--) v.strides[d] = v.strides[d - 1], x.strides[d] = x.strides[d - 1];
+    for (int d = t->rank - 1; d > dim; d--)
+      v.strides[d] = v.strides[d - 1], x.strides[d] = x.strides[d - 1];
     v.strides[dim] = x.strides[dim] = 0;
     v.rank = x.rank = t->rank;
     memcpy(v.sizes, t->sizes, sizeof v.sizes);
@@ -195,10 +212,18 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
 }
 
 /* self, k, dim, keepdim */
-RUSH_OP(kthvalue) { return picked(c, KTH, "kthvalue", 2, arg_int(c, 1) - 1, arg_bool(c, 3)); }
-RUSH_OP(median_dim) { return picked(c, MEDIAN, "median", 1, 0, arg_bool(c, 2)); }
-RUSH_OP(mode) { return picked(c, MODE, "mode", 1, 0, arg_bool(c, 2)); }
-RUSH_OP(nanmedian_dim) { return picked(c, NANMEDIAN, "median", 1, 0, arg_bool(c, 2)); }
+RUSH_OP(kthvalue) {
+  return picked(c, KTH, "kthvalue", 2, arg_int(c, 1) - 1, arg_bool(c, 3));
+}
+RUSH_OP(median_dim) {
+  return picked(c, MEDIAN, "median", 1, 0, arg_bool(c, 2));
+}
+RUSH_OP(mode) {
+  return picked(c, MODE, "mode", 1, 0, arg_bool(c, 2));
+}
+RUSH_OP(nanmedian_dim) {
+  return picked(c, NANMEDIAN, "median", 1, 0, arg_bool(c, 2));
+}
 
 /* Of all elements; of none NaN. */
 static rush_status median_of_all(rush_call *c, pick how) {
@@ -224,5 +249,9 @@ static rush_status median_of_all(rush_call *c, pick how) {
   return st;
 }
 
-RUSH_OP(median) { return median_of_all(c, MEDIAN); }
-RUSH_OP(nanmedian) { return median_of_all(c, NANMEDIAN); }
+RUSH_OP(median) {
+  return median_of_all(c, MEDIAN);
+}
+RUSH_OP(nanmedian) {
+  return median_of_all(c, NANMEDIAN);
+}

@@ -1,5 +1,5 @@
-/* String methods. A string is bytes, as in libtorch: len, slices and characters count them, and letters
- * are those of ASCII. Semantics of torch/csrc/jit/runtime/register_prim_ops.cpp. */
+/* String methods. A string is bytes, as in libtorch: len, slices and characters count them, and
+ * letters are those of ASCII. Semantics of torch/csrc/jit/runtime/register_prim_ops.cpp. */
 #include "blocks/values.h"
 #include "ops/define.h"
 
@@ -8,16 +8,20 @@ typedef struct span {
   size_t n;
 } span;
 
-static span arg(const rush_call *c, uint32_t i) { return (span){arg_str(c, i)->bytes, arg_str(c, i)->size}; }
+static span arg(const rush_call *c, uint32_t i) {
+  return (span){arg_str(c, i)->bytes, arg_str(c, i)->size};
+}
 
 static rush_status give(rush_call *c, uint32_t i, const char *p, size_t n) {
   return rush_new_str(c->heap, p, n, &c->results[i]);
 }
-static rush_status give_text(rush_call *c, rush_text *text) { return rush_str_of_text(c->heap, text, &c->results[0]); }
+static rush_status give_text(rush_call *c, rush_text *text) {
+  return rush_str_of_text(c->heap, text, &c->results[0]);
+}
 
 static rush_status begin_list(rush_call *c) {
-  return rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE, NULL, 0,
-                       &c->results[0]);
+  return rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE,
+                       NULL, 0, &c->results[0]);
 }
 static rush_status push(rush_call *c, const char *p, size_t n) {
   rush_value s;
@@ -42,15 +46,30 @@ static size_t find_last(span s, span what) {
 }
 
 /* Letters of ASCII, whatever the locale. */
-static bool is_upper(char b) { return b >= 'A' && b <= 'Z'; }
-static bool is_lower(char b) { return b >= 'a' && b <= 'z'; }
-static bool is_alpha(char b) { return is_upper(b) || is_lower(b); }
-static bool is_digit(char b) { return b >= '0' && b <= '9'; }
-static bool is_space(char b) { return b == ' ' || (b >= '\t' && b <= '\r'); }
-static char upper(char b) { return is_lower(b) ? (char)(b - 32) : b; }
-static char lower(char b) { return is_upper(b) ? (char)(b + 32) : b; }
+static bool is_upper(char b) {
+  return b >= 'A' && b <= 'Z';
+}
+static bool is_lower(char b) {
+  return b >= 'a' && b <= 'z';
+}
+static bool is_alpha(char b) {
+  return is_upper(b) || is_lower(b);
+}
+static bool is_digit(char b) {
+  return b >= '0' && b <= '9';
+}
+static bool is_space(char b) {
+  return b == ' ' || (b >= '\t' && b <= '\r');
+}
+static char upper(char b) {
+  return is_lower(b) ? (char)(b - 32) : b;
+}
+static char lower(char b) {
+  return is_upper(b) ? (char)(b + 32) : b;
+}
 
-/* ---- Whole strings ------------------------------------------------------------------------------ */
+/* ---- Whole strings ------------------------------------------------------------------------------
+ */
 
 RUSH_OP(str_len) {
   ret_int(c, 0, (int64_t)arg_str(c, 0)->size);
@@ -67,7 +86,8 @@ RUSH_OP(str_add) {
 RUSH_OP(str_getitem) {
   span s = arg(c, 0);
   int64_t i = arg_int(c, 1), n = (int64_t)s.n;
-  RUSH_NEED(i >= -n && i < n, "string index %lld is out of range for a string of length %lld", (long long)i, (long long)n);
+  RUSH_NEED(i >= -n && i < n, "string index %lld is out of range for a string of length %lld",
+            (long long)i, (long long)n);
   return give(c, 0, s.p + (i < 0 ? i + n : i), 1);
 }
 
@@ -88,7 +108,8 @@ RUSH_OP(str_join) {
   return give_text(c, &text);
 }
 
-/* ---- Letters ------------------------------------------------------------------------------------ */
+/* ---- Letters ------------------------------------------------------------------------------------
+ */
 
 typedef enum casing { UPPER, LOWER, CAPITALIZE, TITLE, SWAP } casing;
 
@@ -98,20 +119,35 @@ static rush_status recase(rush_call *c, casing how) {
   bool inside = false;
   for (size_t i = 0; i < s->size; i++) {
     char b = s->bytes[i];
-    bool up = how == UPPER || (how == CAPITALIZE && i == 0) || (how == TITLE && !inside) || (how == SWAP && is_lower(b));
+    bool up = how == UPPER || (how == CAPITALIZE && i == 0) || (how == TITLE && !inside) ||
+              (how == SWAP && is_lower(b));
     inside = is_alpha(b);
     s->bytes[i] = up ? upper(b) : lower(b);
   }
   return RUSH_OK;
 }
-RUSH_OP(str_upper) { return recase(c, UPPER); }
-RUSH_OP(str_lower) { return recase(c, LOWER); }
-RUSH_OP(str_capitalize) { return recase(c, CAPITALIZE); }
-RUSH_OP(str_title) { return recase(c, TITLE); }
-RUSH_OP(str_swapcase) { return recase(c, SWAP); }
+RUSH_OP(str_upper) {
+  return recase(c, UPPER);
+}
+RUSH_OP(str_lower) {
+  return recase(c, LOWER);
+}
+RUSH_OP(str_capitalize) {
+  return recase(c, CAPITALIZE);
+}
+RUSH_OP(str_title) {
+  return recase(c, TITLE);
+}
+RUSH_OP(str_swapcase) {
+  return recase(c, SWAP);
+}
 
-static bool is_alnum(char b) { return is_alpha(b) || is_digit(b); }
-static bool is_print(char b) { return b >= ' ' && b <= '~'; }
+static bool is_alnum(char b) {
+  return is_alpha(b) || is_digit(b);
+}
+static bool is_print(char b) {
+  return b >= ' ' && b <= '~';
+}
 
 static rush_status all_are(rush_call *c, bool (*is)(char), bool empty) {
   span s = arg(c, 0);
@@ -120,11 +156,21 @@ static rush_status all_are(rush_call *c, bool (*is)(char), bool empty) {
   ret_bool(c, 0, all);
   return RUSH_OK;
 }
-RUSH_OP(str_isdigit) { return all_are(c, is_digit, false); }
-RUSH_OP(str_isalpha) { return all_are(c, is_alpha, false); }
-RUSH_OP(str_isalnum) { return all_are(c, is_alnum, false); }
-RUSH_OP(str_isspace) { return all_are(c, is_space, false); }
-RUSH_OP(str_isprintable) { return all_are(c, is_print, true); }
+RUSH_OP(str_isdigit) {
+  return all_are(c, is_digit, false);
+}
+RUSH_OP(str_isalpha) {
+  return all_are(c, is_alpha, false);
+}
+RUSH_OP(str_isalnum) {
+  return all_are(c, is_alnum, false);
+}
+RUSH_OP(str_isspace) {
+  return all_are(c, is_space, false);
+}
+RUSH_OP(str_isprintable) {
+  return all_are(c, is_print, true);
+}
 
 /* libtorch's rule: no underscores. */
 RUSH_OP(str_isidentifier) {
@@ -145,8 +191,12 @@ static rush_status cased(rush_call *c, bool (*wrong)(char)) {
   ret_bool(c, 0, letters && fits);
   return RUSH_OK;
 }
-RUSH_OP(str_islower) { return cased(c, is_upper); }
-RUSH_OP(str_isupper) { return cased(c, is_lower); }
+RUSH_OP(str_islower) {
+  return cased(c, is_upper);
+}
+RUSH_OP(str_isupper) {
+  return cased(c, is_lower);
+}
 
 RUSH_OP(str_istitle) {
   span s = arg(c, 0);
@@ -160,7 +210,8 @@ RUSH_OP(str_istitle) {
   return RUSH_OK;
 }
 
-/* ---- Padding and stripping ---------------------------------------------------------------------- */
+/* ---- Padding and stripping ----------------------------------------------------------------------
+ */
 
 static rush_status padded(rush_call *c, size_t left, size_t right, char fill) {
   rush_text text = {.ctx = c->ctx};
@@ -173,8 +224,10 @@ static rush_status padded(rush_call *c, size_t left, size_t right, char fill) {
 /* How many characters are missing to the width. */
 static rush_status missing(rush_call *c, size_t *n) {
   int64_t have = (int64_t)arg(c, 0).n, width = arg_int(c, 1);
-  RUSH_NEED(c->n_args < 3 || arg(c, 2).n == 1, "TypeError: The fill character must be exactly one character long");
-  RUSH_CHECK(c->ctx, width < INT32_MAX, RUSH_ERR_NO_MEMORY, "out of memory: a string of %lld bytes was wanted", (long long)width);
+  RUSH_NEED(c->n_args < 3 || arg(c, 2).n == 1,
+            "TypeError: The fill character must be exactly one character long");
+  RUSH_CHECK(c->ctx, width < INT32_MAX, RUSH_ERR_NO_MEMORY,
+             "out of memory: a string of %lld bytes was wanted", (long long)width);
   *n = width > have ? (size_t)(width - have) : 0;
   return RUSH_OK;
 }
@@ -201,7 +254,9 @@ RUSH_OP(str_zfill) { /* in front of a sign too, as libtorch */
   return padded(c, n, 0, '0');
 }
 
-static bool is_in(char b, span set) { return memchr(set.p, b, set.n) != NULL; }
+static bool is_in(char b, span set) {
+  return memchr(set.p, b, set.n) != NULL;
+}
 
 static rush_status stripped(rush_call *c, bool left, bool right) {
   span s = arg(c, 0), set = arg(c, 1);
@@ -209,9 +264,15 @@ static rush_status stripped(rush_call *c, bool left, bool right) {
   while (right && s.n > 0 && is_in(s.p[s.n - 1], set)) s.n--;
   return give(c, 0, s.p, s.n);
 }
-RUSH_OP(str_strip) { return stripped(c, true, true); }
-RUSH_OP(str_lstrip) { return stripped(c, true, false); }
-RUSH_OP(str_rstrip) { return stripped(c, false, true); }
+RUSH_OP(str_strip) {
+  return stripped(c, true, true);
+}
+RUSH_OP(str_lstrip) {
+  return stripped(c, true, false);
+}
+RUSH_OP(str_rstrip) {
+  return stripped(c, false, true);
+}
 
 RUSH_OP(str_expandtabs) {
   span s = arg(c, 0);
@@ -230,7 +291,8 @@ RUSH_OP(str_expandtabs) {
   return give_text(c, &text);
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------ */
+/* ---- Looking ------------------------------------------------------------------------------------
+ */
 
 /* start and end of find and its kin: negative ones count from the end, and -1 is the end itself. */
 static rush_status bounds(rush_call *c, int64_t *start, int64_t *end) {
@@ -246,8 +308,8 @@ static rush_status found(rush_call *c, bool last, int64_t *out) {
   int64_t start, end;
   RUSH_TRY(bounds(c, &start, &end));
   span s = arg(c, 0);
-  RUSH_NEED(start <= (int64_t)s.n || arg_int(c, 3) <= start, "start %lld is behind the end of a string of length %zu",
-            (long long)start, s.n);
+  RUSH_NEED(start <= (int64_t)s.n || arg_int(c, 3) <= start,
+            "start %lld is behind the end of a string of length %zu", (long long)start, s.n);
   span part = end > start ? (span){s.p + start, (size_t)(end - start)} : (span){s.p, 0};
   size_t at = last ? find_last(part, arg(c, 1)) : find(part, arg(c, 1), 0);
   *out = at == NOWHERE ? -1 : (int64_t)at + start;
@@ -261,16 +323,23 @@ static rush_status give_found(rush_call *c, bool last, bool must) {
   ret_int(c, 0, at);
   return RUSH_OK;
 }
-RUSH_OP(str_find) { return give_found(c, false, false); }
-RUSH_OP(str_rfind) { return give_found(c, true, false); }
-RUSH_OP(str_index) { return give_found(c, false, true); }
+RUSH_OP(str_find) {
+  return give_found(c, false, false);
+}
+RUSH_OP(str_rfind) {
+  return give_found(c, true, false);
+}
+RUSH_OP(str_index) {
+  return give_found(c, false, true);
+}
 
 RUSH_OP(str_count) {
   span s = arg(c, 0), what = arg(c, 1);
   int64_t start, end, n = 0;
   RUSH_TRY(bounds(c, &start, &end));
   if (start <= (int64_t)s.n) {
-    for (size_t at = find(s, what, (size_t)start); at != NOWHERE && (int64_t)at < end; at = find(s, what, at + what.n)) {
+    for (size_t at = find(s, what, (size_t)start); at != NOWHERE && (int64_t)at < end;
+         at = find(s, what, at + what.n)) {
       n++;
       if (what.n == 0) at++; /* libtorch never ends here; Python counts each place */
     }
@@ -284,16 +353,22 @@ static rush_status affix(rush_call *c, bool at_end) {
   int64_t start, end;
   RUSH_TRY(bounds(c, &start, &end));
   span s = arg(c, 0), what = arg(c, 1);
-  RUSH_NEED(start <= (int64_t)s.n, "start %lld is behind the end of a string of length %zu", (long long)start, s.n);
+  RUSH_NEED(start <= (int64_t)s.n, "start %lld is behind the end of a string of length %zu",
+            (long long)start, s.n);
   size_t n = end >= start ? (size_t)(end - start) : s.n - (size_t)start;
   bool is = n >= what.n && memcmp(s.p + start + (at_end ? n - what.n : 0), what.p, what.n) == 0;
   ret_bool(c, 0, is);
   return RUSH_OK;
 }
-RUSH_OP(str_startswith) { return affix(c, false); }
-RUSH_OP(str_endswith) { return affix(c, true); }
+RUSH_OP(str_startswith) {
+  return affix(c, false);
+}
+RUSH_OP(str_endswith) {
+  return affix(c, true);
+}
 
-/* ---- Cutting ------------------------------------------------------------------------------------ */
+/* ---- Cutting ------------------------------------------------------------------------------------
+ */
 
 RUSH_OP(str_replace) {
   span s = arg(c, 0), old = arg(c, 1), new = arg(c, 2);
@@ -304,7 +379,8 @@ RUSH_OP(str_replace) {
     rush_text_bytes(&text, s.p + done, at - done);
     rush_text_bytes(&text, new.p, new.n);
     done = at + old.n;
-    from = old.n > 0 ? done : at + 1; /* libtorch never ends for an empty `old`; this is Python's answer */
+    from = old.n > 0 ? done
+                     : at + 1; /* libtorch never ends for an empty `old`; this is Python's answer */
     if (left > 0) left--;
   }
   rush_text_bytes(&text, s.p + done, s.n - done);
@@ -373,7 +449,8 @@ static rush_status give_parts(rush_call *c, span a, span b, span d) {
     return st;
   }
   if (st == RUSH_OK)
-    st = rush_new_list(c->heap, RUSH_KIND_TUPLE, c->result_types ? c->result_types[0] : RUSH_NONE, parts, 3, &c->results[0]);
+    st = rush_new_list(c->heap, RUSH_KIND_TUPLE, c->result_types ? c->result_types[0] : RUSH_NONE,
+                       parts, 3, &c->results[0]);
   for (int i = 0; i < 3; i++) rush_drop(c->heap, &parts[i]);
   return st;
 }

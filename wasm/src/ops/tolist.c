@@ -2,8 +2,8 @@
 #include "blocks/values.h"
 #include "ops/define.h"
 
-/* tolist(): `depth` nested lists of `kind`; 0 gives one number. libtorch's inputs are the tensor, the
- * depth and the number's type (0 int, 1 float, 2 bool). */
+/* tolist(): `depth` nested lists of `kind`; 0 gives one number. libtorch's inputs are the tensor,
+ * the depth and the number's type (0 int, 1 float, 2 bool). */
 typedef struct lister {
   const rush_tensor *t;
   rush_heap *heap;
@@ -38,17 +38,21 @@ static rush_status list_at(const lister *l, int d, int64_t offset, rush_value *o
 
 static rush_status check_tolist(rush_call *c) {
   static const char *const words[] = {"int", "float", "bool", "complex"};
-  bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TENSOR && c->args[1].kind == RUSH_KIND_INT &&
-              c->args[2].kind == RUSH_KIND_INT;
+  bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TENSOR &&
+              c->args[1].kind == RUSH_KIND_INT && c->args[2].kind == RUSH_KIND_INT;
   RUSH_NEED(fits, "tolist takes a tensor, a depth and a type");
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t depth = arg_int(c, 1), wanted = arg_int(c, 2);
   RUSH_NEED(wanted >= 0 && wanted <= 3, "tolist: type %lld", (long long)wanted);
   rush_dtype dtype = (rush_dtype)t->dtype;
   int have = rush_is_float(dtype) ? 1 : dtype == RUSH_BOOL ? 2 : 0;
-  RUSH_NEED(have == wanted, "Output annotation element type and runtime tensor element type must match for tolist(): %s and %s",
+  RUSH_NEED(have == wanted,
+            "Output annotation element type and runtime tensor element type must match for "
+            "tolist(): %s and %s",
             words[wanted], rush_dtype_name(t->dtype));
-  RUSH_NEED(depth == t->rank, "Output annotation list dimension and runtime tensor dimension must match for tolist(): %lld and %d",
+  RUSH_NEED(depth == t->rank,
+            "Output annotation list dimension and runtime tensor dimension must match for "
+            "tolist(): %lld and %d",
             (long long)depth, t->rank);
   return RUSH_OK;
 }

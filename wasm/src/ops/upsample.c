@@ -1,5 +1,5 @@
-/* interpolate: nearest (both kinds), linear, bilinear, trilinear and bicubic, each by output size or by scale
- * factors. Follows aten/src/ATen/native/UpSample.h. */
+/* interpolate: nearest (both kinds), linear, bilinear, trilinear and bicubic, each by output size
+ * or by scale factors. Follows aten/src/ATen/native/UpSample.h. */
 #include <math.h>
 
 #include "blocks/layout.h"
@@ -18,9 +18,11 @@ typedef struct sampling {
 
 /* ---- Taps ------------------------------------------------------------------------------------ */
 
-/* Input positions per output position. PyTorch computes in the tensor's precision; `f` rounds to float where that
- * is it. */
-static double rounded(bool single, double x) { return single ? (double)(float)x : x; }
+/* Input positions per output position. PyTorch computes in the tensor's precision; `f` rounds to
+ * float where that is it. */
+static double rounded(bool single, double x) {
+  return single ? (double)(float)x : x;
+}
 
 static double step_of(const sampling *s, int d, int64_t in, int64_t out, bool single) {
   if (s->align) return out > 1 ? rounded(single, (double)(in - 1) / (double)(out - 1)) : 0;
@@ -72,7 +74,8 @@ static void cubic_axis(const sampling *s, rush_resample_axis *a, double step, bo
     cubic_weights(part, a->weight + 4 * o);
     for (int i = 0; i < 4; i++) {
       const double at_i = low + i - 1;
-      a->index[4 * o + (size_t)i] = (int32_t)(at_i < 0 ? 0 : at_i > (double)(a->in - 1) ? (double)(a->in - 1) : at_i);
+      a->index[4 * o + (size_t)i] =
+          (int32_t)(at_i<0 ? 0 : at_i>(double)(a->in - 1) ? (double)(a->in - 1) : at_i);
     }
   }
 }
@@ -104,7 +107,8 @@ static void fill_axis(const sampling *s, int d, rush_resample_axis *a, bool sing
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *x, rush_tensor *out, bool last) {
+static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *x, rush_tensor *out,
+                            bool last) {
   const int taps = s->mode == LINEAR ? 2 : s->mode == CUBIC ? 4 : 1;
   rush_resample_axis axes[3];
   size_t positions = 0, bytes;
@@ -112,11 +116,14 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
     const int from = d + s->dims - 3;
     axes[d] = (rush_resample_axis){.in = 1, .out = 1, .n = 1};
     if (from >= 0 && (x->sizes[2 + from] > 1 || s->out[from] > 1))
-      axes[d] = (rush_resample_axis){(size_t)x->sizes[2 + from], (size_t)s->out[from], taps, NULL, NULL};
+      axes[d] =
+          (rush_resample_axis){(size_t)x->sizes[2 + from], (size_t)s->out[from], taps, NULL, NULL};
     positions += axes[d].out * (size_t)axes[d].n;
   }
-  /* Positions are fewer than elements of the result, but for the taps; the sum cannot overflow what the result did not. */
-  if (!rush_mul(positions, sizeof(double) + sizeof(int32_t), &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  /* Positions are fewer than elements of the result, but for the taps; the sum cannot overflow what
+   * the result did not. */
+  if (!rush_mul(positions, sizeof(double) + sizeof(int32_t), &bytes))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
   void *scratch;
   RUSH_TRY(rush_scratch(c, bytes, &scratch));
   double *weight = scratch;
@@ -129,29 +136,33 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
     fill_axis(s, d + s->dims - 3 < 0 ? 0 : d + s->dims - 3, axes + d, x->dtype != RUSH_FLOAT64);
   }
   const size_t batch = (size_t)x->sizes[0], channels = (size_t)x->sizes[1];
-  rush_resample((rush_dtype)x->dtype, rush_itemsize(x), last ? batch : batch * channels, last ? channels : 1, axes,
-              rush_data(x), rush_data(out));
+  rush_resample((rush_dtype)x->dtype, rush_itemsize(x), last ? batch : batch * channels,
+                last ? channels : 1, axes, rush_data(x), rush_data(out));
   rush_heap_free(c->heap, scratch, bytes);
   return RUSH_OK;
 }
 
 static rush_status check(rush_call *c, const sampling *s, const rush_tensor *x) {
   char text[RUSH_SHAPE_TEXT];
-  RUSH_NEED(x->rank == s->dims + 2, "It is expected input_size equals to %d, but got size %d", s->dims + 2, x->rank);
+  RUSH_NEED(x->rank == s->dims + 2, "It is expected input_size equals to %d, but got size %d",
+            s->dims + 2, x->rank);
   bool empty = false;
   for (int d = 0; d < s->dims; d++) {
     empty = empty || x->sizes[2 + d] <= 0 || s->out[d] <= 0;
-    RUSH_NEED(x->sizes[2 + d] <= INT32_MAX && s->out[d] <= INT32_MAX, "resizing to or from this size is not supported");
+    RUSH_NEED(x->sizes[2 + d] <= INT32_MAX && s->out[d] <= INT32_MAX,
+              "resizing to or from this size is not supported");
   }
   RUSH_NEED(!empty, "Input and output sizes should be greater than 0, but got input %s output %s",
-            rush_shape_text(x->rank, x->sizes, text), s->dims > 0 && s->out[0] <= 0 ? "of size 0" : "");
+            rush_shape_text(x->rank, x->sizes, text),
+            s->dims > 0 && s->out[0] <= 0 ? "of size 0" : "");
   for (int d = 1; d < x->rank; d++)
-    RUSH_NEED(x->sizes[d] > 0, "Non-empty %dD data tensor expected but got a tensor with sizes %s", s->dims + 2,
-              rush_shape_text(x->rank, x->sizes, text));
+    RUSH_NEED(x->sizes[d] > 0, "Non-empty %dD data tensor expected but got a tensor with sizes %s",
+              s->dims + 2, rush_shape_text(x->rank, x->sizes, text));
   const bool copies = s->mode == NEAREST || s->mode == NEAREST_EXACT;
-  RUSH_NEED(rush_is_float((rush_dtype)x->dtype) || (x->dtype == RUSH_UINT8 && (copies || s->dims == 2)),
-            "\"upsample_%s%dd\" not implemented for '%s'", copies ? "nearest" : "linear", s->dims,
-            rush_dtype_word(x->dtype));
+  RUSH_NEED(
+      rush_is_float((rush_dtype)x->dtype) || (x->dtype == RUSH_UINT8 && (copies || s->dims == 2)),
+      "\"upsample_%s%dd\" not implemented for '%s'", copies ? "nearest" : "linear", s->dims,
+      rush_dtype_word(x->dtype));
   return RUSH_OK;
 }
 
@@ -183,9 +194,9 @@ static sampling of_name(const rush_call *c) {
   const char *digit = strpbrk(name, "123");
   sampling s = {.dims = *digit - '0'};
   s.mode = strstr(name, "_exact") && strstr(name, "_exact") < digit ? NEAREST_EXACT
-           : strncmp(name + 9, "nearest", 7) == 0                  ? NEAREST
-           : strncmp(name + 9, "bicubic", 7) == 0                  ? CUBIC
-                                                                   : LINEAR;
+           : strncmp(name + 9, "nearest", 7) == 0                   ? NEAREST
+           : strncmp(name + 9, "bicubic", 7) == 0                   ? CUBIC
+                                                                    : LINEAR;
   return s;
 }
 
@@ -215,7 +226,8 @@ RUSH_OP(upsample_vec) {
   int64_t out[RUSH_MAX_RANK];
   int n;
   if (!copies) s.align = arg_bool(c, 2);
-  RUSH_NEED(x->rank == s.dims + 2, "It is expected input_size equals to %d, but got size %d", s.dims + 2, x->rank);
+  RUSH_NEED(x->rank == s.dims + 2, "It is expected input_size equals to %d, but got size %d",
+            s.dims + 2, x->rank);
   if (!arg_is_none(c, 1)) {
     RUSH_NEED(arg_is_none(c, factors), "Must specify exactly one of output_size and scale_factors");
     RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, out, &n));
@@ -230,8 +242,8 @@ RUSH_OP(upsample_vec) {
     const rush_value *v = &list->items[d];
     s.scale[d] = v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i;
     const double size = (double)x->sizes[2 + d] * s.scale[d];
-    RUSH_NEED(size >= 0 && size < 2147483648.0, "Input and output sizes should be greater than 0, but got a scale of %g",
-              s.scale[d]);
+    RUSH_NEED(size >= 0 && size < 2147483648.0,
+              "Input and output sizes should be greater than 0, but got a scale of %g", s.scale[d]);
     s.out[d] = (int64_t)size;
   }
   return upsample(c, &s);

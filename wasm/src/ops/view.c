@@ -5,13 +5,15 @@
 static rush_status ret_view_as(rush_call *c, const rush_tensor *t, int rank, const int64_t *sizes) {
   int64_t full[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   RUSH_TRY(rush_infer_size(c->ctx, t->numel, rank, sizes, full));
-  RUSH_NEED(rush_view_strides(t, rank, full, strides),
-            "view size is not compatible with input tensor's size and stride (at least one dimension "
-            "spans across two contiguous subspaces). Use .reshape(...) instead.");
+  RUSH_NEED(
+      rush_view_strides(t, rank, full, strides),
+      "view size is not compatible with input tensor's size and stride (at least one dimension "
+      "spans across two contiguous subspaces). Use .reshape(...) instead.");
   return rush_result_view(c, 0, t, rank, full, strides, t->offset);
 }
 
-static rush_status ret_reshaped(rush_call *c, const rush_tensor *t, int rank, const int64_t *sizes) {
+static rush_status ret_reshaped(rush_call *c, const rush_tensor *t, int rank,
+                                const int64_t *sizes) {
   int64_t full[RUSH_MAX_RANK];
   rush_tensor *out;
   RUSH_TRY(rush_infer_size(c->ctx, t->numel, rank, sizes, full));
@@ -80,18 +82,23 @@ RUSH_OP(unflatten) {
   RUSH_NEED(t->rank - 1 + n <= RUSH_MAX_RANK, "unflatten: more than %d dimensions", RUSH_MAX_RANK);
   for (int k = 0; k < n; k++) {
     RUSH_NEED(parts[k] != -1 || unknown < 0, "only one dimension can be inferred");
-    if (parts[k] == -1) unknown = k;
-    else if (parts[k] < 0 || !rush_mul64(product, parts[k], &product)) product = -1;
+    if (parts[k] == -1)
+      unknown = k;
+    else if (parts[k] < 0 || !rush_mul64(product, parts[k], &product))
+      product = -1;
     if (product < 0) break;
   }
   int64_t size = t->sizes[dim];
   bool fits = product == size || (unknown >= 0 && product > 0 && size % product == 0);
-  RUSH_NEED(fits, "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in the input tensor",
+  RUSH_NEED(fits,
+            "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in the "
+            "input tensor",
             rush_shape_text(n, parts, text), dim, (long long)size);
-  RUSH_NEED(unknown < 0 || product > 0,
-            "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size "
-            "-1 can be any value and is ambiguous",
-            rush_shape_text(n, parts, text));
+  RUSH_NEED(
+      unknown < 0 || product > 0,
+      "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size "
+      "-1 can be any value and is ambiguous",
+      rush_shape_text(n, parts, text));
   if (unknown >= 0) parts[unknown] = size / product;
   for (int d = 0; d < dim; d++) sizes[rank++] = t->sizes[d];
   for (int k = 0; k < n; k++) sizes[rank++] = parts[k];
@@ -149,7 +156,8 @@ RUSH_OP(view_dtype) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_dtype dtype;
   RUSH_TRY(arg_dtype(c, 1, (rush_dtype)t->dtype, &dtype));
-  int64_t old = (int64_t)rush_itemsize(t), new = (int64_t)rush_dtype_size(dtype), offset = t->offset;
+  int64_t old = (int64_t)rush_itemsize(t), new = (int64_t)rush_dtype_size(dtype),
+          offset = t->offset;
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   for (int d = 0; d < t->rank; d++) sizes[d] = t->sizes[d], strides[d] = t->strides[d];
   int last = t->rank - 1;
@@ -166,13 +174,15 @@ RUSH_OP(view_dtype) {
     sizes[last] *= k, strides[last] = 1, offset *= k;
   } else if (old < new) {
     int64_t k = new / old;
-    RUSH_NEED(sizes[last] % k == 0, "self.size(-1) must be divisible by %lld to view %s as %s, but got %lld",
-              (long long)k, rush_dtype_name(t->dtype), rush_dtype_name((int)dtype), (long long)sizes[last]);
-    RUSH_NEED(offset % k == 0, "self.storage_offset() must be divisible by %lld, but got %lld", (long long)k,
-              (long long)offset);
+    RUSH_NEED(sizes[last] % k == 0,
+              "self.size(-1) must be divisible by %lld to view %s as %s, but got %lld",
+              (long long)k, rush_dtype_name(t->dtype), rush_dtype_name((int)dtype),
+              (long long)sizes[last]);
+    RUSH_NEED(offset % k == 0, "self.storage_offset() must be divisible by %lld, but got %lld",
+              (long long)k, (long long)offset);
     for (int d = 0; d < last; d++) {
-      RUSH_NEED(strides[d] % k == 0, "self.stride(%d) must be divisible by %lld, but got %lld", d, (long long)k,
-                (long long)strides[d]);
+      RUSH_NEED(strides[d] % k == 0, "self.stride(%d) must be divisible by %lld, but got %lld", d,
+                (long long)k, (long long)strides[d]);
       strides[d] /= k;
     }
     sizes[last] /= k, strides[last] = 1, offset /= k;
