@@ -435,7 +435,7 @@ rush_status rush_code_build(rush_ctx *ctx, rush_model *m) {
   /* Items of a used container are used. Containers come behind their items. */
   for (uint32_t i = m->n_constants; i-- > 0;) {
     const rush_file_constant *c = m->constants + i;
-    bool container = c->kind == RUSH_CONST_LIST || c->kind == RUSH_CONST_TUPLE || c->kind == RUSH_CONST_DICT;
+    bool container = rush_const_has_items(c->kind);
     for (uint64_t k = 0; container && m->constant_used[i] && k < c->p0; k++) m->constant_used[m->lists[c->a + k]] = true;
   }
   return RUSH_OK;

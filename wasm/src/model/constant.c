@@ -71,10 +71,6 @@ static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_
 
 /* ---- One constant ---------------------------------------------------------------------------- */
 
-static bool is_container(uint32_t kind) {
-  return kind == RUSH_CONST_LIST || kind == RUSH_CONST_TUPLE || kind == RUSH_CONST_DICT;
-}
-
 static rush_kind container_kind(uint32_t kind) {
   return kind == RUSH_CONST_LIST ? RUSH_KIND_LIST : kind == RUSH_CONST_TUPLE ? RUSH_KIND_TUPLE : RUSH_KIND_DICT;
 }
@@ -110,7 +106,7 @@ rush_status rush_constants_make(rush_heap *heap, const rush_model *m, rush_value
         if ((*s)->refs == 0) rush_heap_free(heap, *s, sizeof **s);
         return st;
       }
-    } else if (is_container(c->kind)) {
+    } else if (rush_const_has_items(c->kind)) {
       RUSH_TRY(rush_new_list(heap, container_kind(c->kind), (uint32_t)c->p1, NULL, 0, values + i));
       for (uint64_t k = 0; k < c->p0; k++) RUSH_TRY(rush_list_push(heap, rush_as_list(values + i), values[m->lists[c->a + k]]));
     } else {
@@ -153,7 +149,7 @@ rush_status rush_constant_copy(rush_heap *heap, const rush_model *m, uint32_t co
   const rush_file_constant *c = m->constants + constant;
   *out = rush_none();
   if (c->kind == RUSH_CONST_TENSOR) return copy_tensor(heap, m, m->tensors + c->a, copies, out);
-  if (!is_container(c->kind)) return make_leaf(heap, m, c, out);
+  if (!rush_const_has_items(c->kind)) return make_leaf(heap, m, c, out);
   RUSH_TRY(rush_new_list(heap, container_kind(c->kind), (uint32_t)c->p1, NULL, 0, out));
   rush_status st = RUSH_OK;
   for (uint64_t k = 0; k < c->p0 && st == RUSH_OK; k++) {

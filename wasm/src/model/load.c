@@ -56,7 +56,7 @@ static void need(rush_model *m, uint32_t constant) {
 static void count_needs(rush_model *m) {
   for (uint32_t i = 0; i < m->n_constants; i++) {
     const rush_file_constant *c = m->constants + i;
-    if (c->kind == RUSH_CONST_LIST || c->kind == RUSH_CONST_TUPLE || c->kind == RUSH_CONST_DICT) {
+    if (rush_const_has_items(c->kind)) {
       for (uint64_t k = 0; k < c->p0; k++) need(m, m->lists[c->a + k]);
     }
   }

@@ -79,6 +79,11 @@ static inline const char *rush_string(const rush_model *m, uint32_t i) {
   return i == RUSH_NONE ? "" : m->string_bytes + m->strings[i].offset;
 }
 
+/* Whether a constant has items: list, tuple or dict. */
+static inline bool rush_const_has_items(uint32_t kind) {
+  return kind == RUSH_CONST_LIST || kind == RUSH_CONST_TUPLE || kind == RUSH_CONST_DICT;
+}
+
 /* The kinds that a value of a type can have. */
 rush_kinds rush_type_kinds(const rush_model *m, uint32_t type);
 
