@@ -54,6 +54,12 @@ function read() {
   }
 }
 
+// Who reads no further, like `head`, has what was wanted.
+process.stdout.on('error', (e) => {
+  if (/** @type {NodeJS.ErrnoException} */ (e).code !== 'EPIPE') throw e;
+  process.exit();
+});
+
 const { values, positionals } = read();
 const [name = '', file, ...rest] = positionals;
 if (values.help || name === 'help') {

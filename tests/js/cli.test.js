@@ -1,7 +1,7 @@
 // npx rushlight, as a user calls it.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,6 +50,15 @@ test('run writes one .npy for each output', () => {
   assert.deepEqual(cli('run', 'flip.rush', '--input', 'x=x.npy', '--output', 'out'), { status: 0, out: 'y: float32 [2, 2]  2 1 4 3\n', err: '' });
   assert.deepEqual(readdirSync(join(dir, 'out')), ['y.npy']);
   assert.deepEqual(readNpy(get('out/y.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
+});
+
+test('a reader that stops early, like head, ends it without an error', async () => {
+  const child = spawn(process.execPath, [bin, 'inspect', 'flip.rush'], { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let err = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => { err += text; });
+  const status = await new Promise((resolve) => child.on('close', resolve));
+  assert.deepEqual({ status, err }, { status: 0, err: '' });
 });
 
 test('run reads and writes .safetensors', () => {
