@@ -48,6 +48,7 @@ def test_a_traced_module_keeps_its_dict():
     assert_close(got["product"], net(*args)["product"])
 
 
+@pytest.mark.feature("Native", "rushlight.lower of a scripted module, branches taken by value")
 def test_branches_stay():
     gate = models.Gate().eval()
     lowered = rushlight.lower(torch.jit.script(gate), (torch.rand(2, 4),))
