@@ -12,9 +12,9 @@ static void a_block_is_aligned_and_has_slack(void **state) {
     OK(rush_heap_alloc(&heap, bytes, &p));
     assert_int_equal((uintptr_t)p % 64, 0);
     memset(p, 0x5A, bytes + RUSH_HEAP_SLACK); /* ASan watches */
-    rush_heap_free(&heap, p, bytes);
+    rush_heap_free(&heap, p);
   }
-  rush_heap_free(&heap, NULL, 10);
+  rush_heap_free(&heap, NULL);
   rush_heap_trim(&heap);
   rig_close(r);
 }
@@ -30,13 +30,13 @@ static void a_freed_block_serves_its_whole_class(void **state) {
   for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
     void *p, *q;
     OK(rush_heap_alloc(&heap, pairs[k][0], &p));
-    rush_heap_free(&heap, p, pairs[k][0]);
+    rush_heap_free(&heap, p);
     size_t calls = r->counter.calls;
     OK(rush_heap_alloc(&heap, pairs[k][1], &q));
     if (p != q || r->counter.calls != calls)
       fail_msg("a block of %zu is not reused for %zu", pairs[k][0], pairs[k][1]);
     memset(q, 1, pairs[k][1] + RUSH_HEAP_SLACK);
-    rush_heap_free(&heap, q, pairs[k][1]);
+    rush_heap_free(&heap, q);
     rush_heap_trim(&heap);
   }
   rig_close(r);
@@ -52,7 +52,7 @@ static void at_most_a_quarter_of_a_block_is_waste(void **state) {
     OK(rush_heap_alloc(&heap, bytes, &p));
     if (r->counter.live - sizeof *r->ctx > bytes + bytes / 4 + 256)
       fail_msg("%zu bytes take %zu", bytes, r->counter.live);
-    rush_heap_free(&heap, p, bytes);
+    rush_heap_free(&heap, p);
     rush_heap_trim(&heap);
   }
   rig_close(r);
@@ -75,7 +75,7 @@ static void a_random_life_never_hands_out_a_block_twice(void **state) {
     int k = (int)(seed >> 20) % N;
     if (live[k].at) {
       for (size_t j = 0; j < live[k].bytes; j++) assert_int_equal(live[k].at[j], live[k].mark);
-      rush_heap_free(&heap, live[k].at, live[k].bytes);
+      rush_heap_free(&heap, live[k].at);
       live[k].at = NULL;
     } else {
       void *p;
@@ -87,7 +87,7 @@ static void a_random_life_never_hands_out_a_block_twice(void **state) {
     }
     if (round == 2000) rush_heap_trim(&heap);
   }
-  for (int k = 0; k < N; k++) rush_heap_free(&heap, live[k].at, live[k].bytes);
+  for (int k = 0; k < N; k++) rush_heap_free(&heap, live[k].at);
   rush_heap_trim(&heap);
   rig_close(r);
 }
@@ -114,7 +114,7 @@ static void kept_blocks_are_given_up_before_memory_runs_out(void **state) {
   rig_open(r);
   rush_heap heap = {.ctx = r->ctx};
   OK(rush_heap_alloc(&heap, 10000, &p));
-  rush_heap_free(&heap, p, 10000);
+  rush_heap_free(&heap, p);
   assert_true(r->counter.live > 10000);
   r->counter.fail_at = r->counter.calls + 1;
   assert_int_equal(rush_heap_alloc(&heap, 100, &q), RUSH_ERR_NO_MEMORY);

@@ -225,55 +225,27 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* The input as dense channels-last floats that 16 bytes behind may be read: itself (*bytes is 0) or
- * a copy. */
+/* The input as dense channels-last floats that 16 bytes behind may be read: its own, or a copy that
+ * is then also *made. */
 static rush_status channels_last(rush_call *c, const rush_tensor *x, const float **data,
-                                 size_t *bytes) {
-  *bytes = 0;
-  if (rush_is_channels_last(x) && !x->storage->borrowed) {
-    *data = rush_data(x);
-    return RUSH_OK;
-  }
-  const size_t pixels = (size_t)(x->numel / (x->sizes[0] * x->sizes[1]));
-  float *copy;
-  if (rush_is_contiguous(x)) {
-    *bytes = (size_t)x->numel * sizeof *copy;
-    RUSH_TRY(rush_scratch(c, *bytes, (void **)&copy));
-    const size_t channels = (size_t)x->sizes[1], image = pixels * channels;
-    const float *from = rush_data(x);
-    for (int64_t b = 0; b < x->sizes[0]; b++)
-      rush_transpose(sizeof *copy, pixels, channels, from + (size_t)b * image, (ptrdiff_t)pixels,
-                     copy + (size_t)b * image, (ptrdiff_t)channels);
-    *data = copy;
-    return RUSH_OK;
-  }
-  rush_tensor *t;
-  RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_FLOAT32, x->rank, x->sizes, &t));
-  rush_status st = rush_tensor_copy(c->heap, t, x);
-  if (st == RUSH_OK) { /* take its memory */
-    *data = rush_data(t);
-    *bytes = t->storage->bytes;
-    t->storage->borrowed = true;
-  }
-  rush_tensor_drop(c->heap, t);
-  return st;
+                                 rush_tensor **made) {
+  *made = NULL;
+  *data = rush_data(x);
+  if (rush_is_channels_last(x) && !x->storage->borrowed) return RUSH_OK;
+  RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_FLOAT32, x->rank, x->sizes, made));
+  *data = rush_data(*made);
+  return rush_tensor_copy(c->heap, *made, x);
 }
 
-/* Packs the weights for this run. */
+/* Packs the weights for this run. *packed is the caller's to free, also where this fails. */
 static rush_status pack_now(rush_call *c, const rush_conv_args *a, const rush_conv *s,
-                            float **packed, size_t *bytes) {
-  size_t floats;
+                            float **packed) {
+  size_t floats, bytes;
   rush_tensor *bias = NULL;
-  if (!rush_conv_packed(s, &floats) || !rush_mul(floats, sizeof **packed, bytes))
+  if (!rush_conv_packed(s, &floats) || !rush_mul(floats, sizeof **packed, &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
-  RUSH_TRY(rush_scratch(c, *bytes, (void **)packed));
-  if (a->bias != NULL) {
-    rush_status st = rush_tensor_contiguous(c->heap, (rush_tensor *)a->bias, &bias);
-    if (st != RUSH_OK) {
-      rush_heap_free(c->heap, *packed, *bytes);
-      return st;
-    }
-  }
+  RUSH_TRY(rush_scratch(c, bytes, (void **)packed));
+  if (a->bias != NULL) RUSH_TRY(rush_tensor_contiguous(c->heap, (rush_tensor *)a->bias, &bias));
   ptrdiff_t strides[5];
   strides_of(a->weight, strides);
   rush_conv_pack(s, rush_data(a->weight), strides, bias ? rush_data(bias) : NULL, *packed);
@@ -284,19 +256,19 @@ static rush_status pack_now(rush_call *c, const rush_conv_args *a, const rush_co
 static rush_status run_f32(rush_call *c, const rush_conv_args *a, const rush_conv *s,
                            rush_tensor *out) {
   const float *packed = rush_packed_data(c->packed), *x = NULL;
-  float *made = NULL;
+  float *weights = NULL;
+  rush_tensor *copy = NULL;
   void *scratch = NULL;
-  size_t made_bytes = 0, x_bytes = 0, bytes;
+  size_t bytes;
   if (!rush_conv_scratch(s, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
-  rush_status st = packed ? RUSH_OK : pack_now(c, a, s, &made, &made_bytes);
-  if (st != RUSH_OK) return st;
-  st = channels_last(c, a->input, &x, &x_bytes);
+  rush_status st = packed ? RUSH_OK : pack_now(c, a, s, &weights);
+  if (st == RUSH_OK) st = channels_last(c, a->input, &x, &copy);
   if (st == RUSH_OK && bytes > 0) st = rush_scratch(c, bytes, &scratch);
   if (st == RUSH_OK)
-    rush_conv_run(s, x, packed ? packed : made, rush_data(out), a->min, a->max, scratch);
-  if (scratch != NULL) rush_heap_free(c->heap, scratch, bytes);
-  if (x_bytes > 0) rush_heap_free(c->heap, (float *)(uintptr_t)x, x_bytes);
-  if (made != NULL) rush_heap_free(c->heap, made, made_bytes);
+    rush_conv_run(s, x, packed ? packed : weights, rush_data(out), a->min, a->max, scratch);
+  rush_heap_free(c->heap, scratch);
+  rush_heap_free(c->heap, weights);
+  rush_tensor_drop(c->heap, copy);
   return st;
 }
 

@@ -17,7 +17,6 @@ rush_matrices rush_matrices_of(const rush_tensor *t, int rank) {
 /* What is kept from one batch to the next: packed copies are made again only for other matrices. */
 typedef struct scratch {
   float *a, *b;
-  size_t a_bytes, b_bytes;
   const char *a_of, *b_of;
 } scratch;
 
@@ -75,22 +74,21 @@ static int fold(int rank, const int64_t *batch, int64_t *m, const rush_matrices 
 
 static rush_status take_scratch(rush_heap *heap, int64_t m, int64_t n, int64_t k,
                                 const rush_matrices *a, const rush_matrices *b, scratch *s) {
-  size_t floats;
+  size_t floats, bytes;
   if (a->col != 1 && k > 1) {
-    RUSH_CHECK(
-        heap->ctx,
-        rush_mul((size_t)m, (size_t)k, &floats) && rush_mul(floats, sizeof(float), &s->a_bytes),
-        RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
-    RUSH_TRY(rush_heap_alloc(heap, s->a_bytes, (void **)&s->a));
+    RUSH_CHECK(heap->ctx,
+               rush_mul((size_t)m, (size_t)k, &floats) && rush_mul(floats, sizeof(float), &bytes),
+               RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
+    RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&s->a));
   }
   if (rush_gemm_unpacked((size_t)m, 0, 0, NULL, 0, NULL, (ptrdiff_t)b->row, (ptrdiff_t)b->col, NULL,
                          0))
     return RUSH_OK;
-  RUSH_CHECK(heap->ctx,
-             rush_gemm_packed((size_t)k, (size_t)n, &floats) &&
-                 rush_mul(floats, sizeof(float), &s->b_bytes),
-             RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
-  return rush_heap_alloc(heap, s->b_bytes, (void **)&s->b);
+  RUSH_CHECK(
+      heap->ctx,
+      rush_gemm_packed((size_t)k, (size_t)n, &floats) && rush_mul(floats, sizeof(float), &bytes),
+      RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
+  return rush_heap_alloc(heap, bytes, (void **)&s->b);
 }
 
 static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int rank,
@@ -130,8 +128,8 @@ rush_status rush_matmul_run(rush_heap *heap, rush_dtype dtype, int64_t m, int64_
   rush_status st = RUSH_OK;
   if (dtype == RUSH_FLOAT32) st = take_scratch(heap, m, n, k, &a, &b, &s);
   if (st == RUSH_OK) run_batches(dtype, m, n, k, rank, batch, &a, &b, &c, &s);
-  if (s.a != NULL) rush_heap_free(heap, s.a, s.a_bytes);
-  if (s.b != NULL) rush_heap_free(heap, s.b, s.b_bytes);
+  rush_heap_free(heap, s.a);
+  rush_heap_free(heap, s.b);
   return st;
 }
 

@@ -103,7 +103,7 @@ rush_status rush_constants_make(rush_heap *heap, const rush_model *m, rush_value
         RUSH_TRY(new_storage(heap, true, (size_t)m->storages[r->storage].bytes, m->weights[r->storage].data, s));
       rush_status st = tensor_on(heap, r, *s, values + i);
       if (st != RUSH_OK) {
-        if ((*s)->refs == 0) rush_heap_free(heap, *s, sizeof **s);
+        if ((*s)->refs == 0) rush_heap_free(heap, *s);
         return st;
       }
     } else if (rush_const_has_items(c->kind)) {
@@ -129,15 +129,15 @@ static rush_status copy_tensor(rush_heap *heap, const rush_model *m, const rush_
     RUSH_TRY(rush_heap_alloc(heap, bytes, &data));
     rush_status st = new_storage(heap, false, bytes, data, s);
     if (st != RUSH_OK) {
-      rush_heap_free(heap, data, bytes);
+      rush_heap_free(heap, data);
       return st;
     }
     if (bytes) memcpy(data, m->weights[r->storage].data, bytes);
   }
   rush_status st = tensor_on(heap, r, *s, out);
   if (st != RUSH_OK && (*s)->refs == 0) {
-    rush_heap_free(heap, (*s)->data, (*s)->bytes);
-    rush_heap_free(heap, *s, sizeof **s);
+    rush_heap_free(heap, (*s)->data);
+    rush_heap_free(heap, *s);
     *s = NULL;
   }
   return st;

@@ -148,7 +148,7 @@ static rush_status run(rush_call *c, const attention *a) {
   RUSH_TRY(rush_scratch(c, bytes, (void **)&scratch));
   const buffers b = {scratch, scratch + k, scratch + k + v, scratch + k + v + logits};
   all_heads(a, &b);
-  rush_heap_free(c->heap, scratch, bytes);
+  rush_heap_free(c->heap, scratch);
   return RUSH_OK;
 }
 

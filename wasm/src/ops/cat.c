@@ -7,7 +7,7 @@
 /* The tensors of argument 0 as an array, each with `rank` dimensions at least, as atleast_1d, 2d
  * and 3d would give them; headers without a count of their own. */
 typedef struct tensors {
-  size_t n, bytes;
+  size_t n;
   const rush_tensor **list;
   rush_tensor *headers;
 } tensors;
@@ -15,9 +15,8 @@ typedef struct tensors {
 static rush_status open_tensors(rush_call *c, tensors *ts) {
   const rush_list *list = arg_list(c, 0);
   *ts = (tensors){.n = list->n};
-  size_t each = sizeof(rush_tensor) + sizeof(rush_tensor *);
-  if (!rush_mul(list->n, each, &ts->bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
-  RUSH_TRY(rush_scratch(c, ts->bytes, (void **)&ts->headers));
+  const size_t each = sizeof(rush_tensor) + sizeof(rush_tensor *);
+  RUSH_TRY(rush_scratch_items(c, (int64_t)list->n, each, (void **)&ts->headers));
   ts->list = (const rush_tensor **)(void *)(ts->headers + ts->n);
   for (size_t k = 0; k < ts->n; k++) {
     ts->headers[k] = *rush_as_tensor(&list->items[k]);
@@ -27,7 +26,7 @@ static rush_status open_tensors(rush_call *c, tensors *ts) {
 }
 
 static void close_tensors(rush_call *c, tensors *ts) {
-  rush_heap_free(c->heap, ts->headers, ts->bytes);
+  rush_heap_free(c->heap, ts->headers);
 }
 
 static void insert_one(rush_tensor *t, int at) {

@@ -129,7 +129,7 @@ static rush_status normalize(rush_call *c, plan *p) {
     if (!p->mean) moments_f32(p, mean, var, total, one);
     apply_f32(p, mean, var, one, two);
   }
-  rush_heap_free(c->heap, scratch, bytes);
+  rush_heap_free(c->heap, scratch);
   return RUSH_OK;
 }
 

@@ -305,7 +305,6 @@ static rush_status give(rush_call *c, const equation *eq, const operand *o) {
 RUSH_OP(einsum) {
   const rush_list *list = arg_list(c, 1);
   operand *ops;
-  size_t bytes;
   equation eq;
   RUSH_NEED(list->n > 0, "einsum(): must provide at least one operand");
   for (size_t i = 0; i < list->n; i++) {
@@ -314,12 +313,12 @@ RUSH_OP(einsum) {
     RUSH_NEED(rush_as_tensor(&list->items[i])->dtype != RUSH_BOOL || list->n == 1,
               "\"bmm\" not implemented for 'Bool'");
   }
-  RUSH_TRY(rush_scratch_items(c, (int64_t)list->n, sizeof *ops, (void **)&ops, &bytes));
+  RUSH_TRY(rush_scratch_items(c, (int64_t)list->n, sizeof *ops, (void **)&ops));
   ops[0].owned = NULL;
   rush_status st = read_equation(c, ops, list->n, &eq);
   if (st == RUSH_OK) st = contract_all(c, &eq, ops, list->n);
   if (st == RUSH_OK) st = give(c, &eq, &ops[0]);
   rush_tensor_drop(c->heap, ops[0].owned);
-  rush_heap_free(c->heap, ops, bytes);
+  rush_heap_free(c->heap, ops);
   return st;
 }

@@ -26,7 +26,7 @@ typedef struct indexed {
 
 static void close_index(rush_call *c, indexed *x) {
   for (int k = 0; k < x->n_masks; k++) rush_tensor_drop(c->heap, x->masks[k]);
-  rush_heap_free(c->heap, x->storage.data, x->storage.bytes);
+  rush_heap_free(c->heap, x->storage.data);
 }
 
 static rush_status add_mask(rush_call *c, indexed *x, const rush_tensor *self,
@@ -131,9 +131,9 @@ static rush_status add_offsets(rush_call *c, indexed *x, const rush_tensor *self
 }
 
 static rush_status make_offsets(rush_call *c, indexed *x, const rush_tensor *self, bool empty) {
-  size_t bytes;
   void *data;
-  RUSH_TRY(rush_scratch_items(c, x->count, sizeof(int64_t), &data, &bytes));
+  RUSH_TRY(rush_scratch_items(c, x->count, sizeof(int64_t), &data));
+  const size_t bytes = (size_t)x->count * sizeof(int64_t);
   memset(data, 0, bytes);
   x->storage = (rush_storage){1, true, bytes, data};
   x->offsets = (rush_tensor){.dtype = RUSH_INT64,

@@ -314,7 +314,7 @@ static rush_status sort(rush_call *c, rush_value *items, size_t n, bool reverse)
     to = swap;
   }
   if (from != items && n > 0) memcpy(items, from, n * sizeof *items);
-  rush_heap_free(c->heap, other, n * sizeof *items);
+  rush_heap_free(c->heap, other);
   return RUSH_OK;
 }
 

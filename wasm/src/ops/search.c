@@ -185,10 +185,10 @@ static bool is_among(const rush_ranked *items, int64_t n, int64_t key) {
 static rush_status mark_members(rush_call *c, const rush_tensor *values, const rush_tensor *members,
                                 bool invert, rush_tensor *out) {
   rush_ranked *items, one;
-  size_t bytes, item = rush_itemsize(values);
+  size_t item = rush_itemsize(values);
   rush_dtype dtype = (rush_dtype)values->dtype;
   int64_t n = members->numel;
-  RUSH_TRY(rush_scratch_items(c, n, 2 * sizeof *items, (void **)&items, &bytes));
+  RUSH_TRY(rush_scratch_items(c, n, 2 * sizeof *items, (void **)&items));
   rush_rank(dtype, rush_data(members), (int64_t)item, n, false, items);
   rush_sort_stable(items, items + n, n);
   bool floats = rush_is_float(dtype);
@@ -198,7 +198,7 @@ static rush_status mark_members(rush_call *c, const rush_tensor *values, const r
         !(floats && one.key == INT64_MAX) && is_among(items, n, one.key); /* NaN equals nothing */
     ((uint8_t *)rush_data(out))[i] = found != invert;
   }
-  rush_heap_free(c->heap, items, bytes);
+  rush_heap_free(c->heap, items);
   return RUSH_OK;
 }
 

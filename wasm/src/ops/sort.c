@@ -7,14 +7,6 @@ static int64_t line_length(const rush_tensor *t, int dim) {
   return t->rank > 0 ? t->sizes[dim] : 1;
 }
 
-static rush_status open_scratch(rush_call *c, int64_t n, rush_ranked **out) {
-  size_t bytes;
-  return rush_scratch_items(c, n, sizeof **out, (void **)out, &bytes);
-}
-static void close_scratch(rush_call *c, int64_t n, rush_ranked *p) {
-  rush_heap_free(c->heap, p, (size_t)n * sizeof *p);
-}
-
 /* The elements that the first k of `items` name, and their places, into two lines. */
 static void put_line(size_t item, const rush_lines *l, const rush_ranked *items, int64_t k) {
   for (int64_t i = 0; i < k; i++) {
@@ -40,7 +32,7 @@ static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order
                               rush_tensor *values, rush_tensor *indices) {
   int64_t n = line_length(t, dim);
   rush_ranked *items;
-  RUSH_TRY(open_scratch(c, 2 * n, &items));
+  RUSH_TRY(rush_scratch_items(c, 2 * n, sizeof *items, (void **)&items));
   const rush_tensor *tensors[] = {t, values, indices};
   rush_lines l;
   if (t->numel > 0 && rush_lines_init(&l, dim, 3, tensors)) {
@@ -53,7 +45,7 @@ static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order
       put_line(rush_itemsize(t), &l, items, n);
     } while (rush_lines_next(&l));
   }
-  close_scratch(c, 2 * n, items);
+  rush_heap_free(c->heap, items);
   return RUSH_OK;
 }
 
@@ -123,7 +115,7 @@ RUSH_OP(topk) {
   RUSH_TRY(check_no_bool(c, "topk", t));
   RUSH_TRY(two_results(c, t, dim, k, true, &values, &indices));
   if (t->rank > 0 && values->numel == 0) return RUSH_OK;
-  RUSH_TRY(open_scratch(c, n, &items));
+  RUSH_TRY(rush_scratch_items(c, n, sizeof *items, (void **)&items));
   const rush_tensor *tensors[] = {t, values, indices};
   rush_lines l;
   if (rush_lines_init(&l, dim, 3, tensors)) {
@@ -133,7 +125,7 @@ RUSH_OP(topk) {
       put_line(rush_itemsize(t), &l, items, t->rank > 0 ? k : 1);
     } while (rush_lines_next(&l));
   }
-  close_scratch(c, n, items);
+  rush_heap_free(c->heap, items);
   return RUSH_OK;
 }
 
@@ -197,7 +189,7 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
     memcpy(v.sizes, t->sizes, sizeof v.sizes);
     memcpy(x.sizes, t->sizes, sizeof x.sizes);
   }
-  RUSH_TRY(open_scratch(c, n, &items));
+  RUSH_TRY(rush_scratch_items(c, n, sizeof *items, (void **)&items));
   const rush_tensor *tensors[] = {&in, &v, &x};
   rush_lines l;
   if (rush_lines_init(&l, dim, 3, tensors)) {
@@ -207,7 +199,7 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
       put_line(rush_itemsize(t), &l, &found, 1);
     } while (rush_lines_next(&l));
   }
-  close_scratch(c, n, items);
+  rush_heap_free(c->heap, items);
   return RUSH_OK;
 }
 
@@ -237,13 +229,13 @@ static rush_status median_of_all(rush_call *c, pick how) {
     return RUSH_OK;
   }
   RUSH_TRY(rush_tensor_contiguous(c->heap, t, &row));
-  rush_status st = open_scratch(c, t->numel, &items);
+  rush_status st = rush_scratch_items(c, t->numel, sizeof *items, (void **)&items);
   if (st == RUSH_OK) {
     size_t item = rush_itemsize(t);
     rush_rank(dtype, rush_data(row), (int64_t)item, t->numel, false, items);
     int64_t at = pick_one(how, rush_is_float(dtype), items, t->numel, 0);
     memcpy(rush_data(out), (const char *)rush_data(row) + (size_t)at * item, item);
-    close_scratch(c, t->numel, items);
+    rush_heap_free(c->heap, items);
   }
   rush_tensor_drop(c->heap, row);
   return st;

@@ -41,10 +41,8 @@ static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_
   rush_ranked *items = NULL;
   RUSH_TRY(rush_tensor_contiguous(c->heap, t, &row));
   rush_status st = rush_tensor_new(c->heap, dtype, 1, &n, &values);
-  size_t bytes, number_bytes;
-  if (st == RUSH_OK) st = rush_scratch_items(c, n, 2 * sizeof *items, (void **)&items, &bytes);
-  if (st == RUSH_OK)
-    st = rush_scratch_items(c, n, 2 * sizeof *numbers, (void **)&numbers, &number_bytes);
+  if (st == RUSH_OK) st = rush_scratch_items(c, n, 2 * sizeof *items, (void **)&items);
+  if (st == RUSH_OK) st = rush_scratch_items(c, n, 2 * sizeof *numbers, (void **)&numbers);
   if (st == RUSH_OK) {
     rush_rank(dtype, rush_data(row), (int64_t)rush_itemsize(t), n, false, items);
     if (sort) rush_sort_stable(items, items + n, n);
@@ -56,8 +54,8 @@ static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_
     if (st == RUSH_OK) st = ret_groups(c, 1, want_inverse, t->rank, t->sizes, numbers);
     if (st == RUSH_OK) st = ret_groups(c, 2, want_counts, 1, &groups, numbers + n);
   }
-  if (numbers != NULL) rush_heap_free(c->heap, numbers, number_bytes);
-  if (items != NULL) rush_heap_free(c->heap, items, bytes);
+  rush_heap_free(c->heap, numbers);
+  rush_heap_free(c->heap, items);
   rush_tensor_drop(c->heap, values);
   rush_tensor_drop(c->heap, row);
   return st;
@@ -140,8 +138,7 @@ static rush_status ret_slices(rush_call *c, const slices *s, const rush_tensor *
 static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor *moved, int dim,
                                 bool sort, bool want_inverse, bool want_counts) {
   int64_t *order, *inverse, *first, *counts, groups = 0;
-  size_t bytes;
-  RUSH_TRY(rush_scratch_items(c, s->n, 4 * sizeof *order, (void **)&order, &bytes));
+  RUSH_TRY(rush_scratch_items(c, s->n, 4 * sizeof *order, (void **)&order));
   inverse = order + s->n, first = inverse + s->n, counts = first + s->n;
   for (int64_t i = 0; i < s->n; i++) order[i] = i;
   if (sort) sort_slices(s, order, inverse);
@@ -158,7 +155,7 @@ static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor
   rush_status st = ret_slices(c, s, moved, dim, first, groups);
   if (st == RUSH_OK) st = ret_groups(c, 1, want_inverse, 1, &s->n, inverse);
   if (st == RUSH_OK) st = ret_groups(c, 2, want_counts, 1, &groups, counts);
-  rush_heap_free(c->heap, order, bytes);
+  rush_heap_free(c->heap, order);
   return st;
 }
 

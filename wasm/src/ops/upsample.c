@@ -138,7 +138,7 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
   const size_t batch = (size_t)x->sizes[0], channels = (size_t)x->sizes[1];
   rush_resample((rush_dtype)x->dtype, rush_itemsize(x), last ? batch : batch * channels,
                 last ? channels : 1, axes, rush_data(x), rush_data(out));
-  rush_heap_free(c->heap, scratch, bytes);
+  rush_heap_free(c->heap, scratch);
   return RUSH_OK;
 }
 

@@ -3,6 +3,7 @@
  * and a column. */
 #include <math.h>
 
+#include "kernels/transpose.h"
 #include "tensor/iter.h"
 
 enum { BLOCK = 256 };
@@ -114,11 +115,36 @@ void rush_convert(rush_dtype to, void *dst, rush_dtype from, const void *src, in
   copy_row(to, dst, (int64_t)rush_dtype_size(to), from, src, (int64_t)rush_dtype_size(from), n);
 }
 
+/* A dimension along which the source is dense, where the destination is dense along another one. */
+static int transposed_dim(const rush_iter *it, int64_t item) {
+  if (it->stride[0][0] != item || it->stride[1][0] == item) return 0;
+  for (int d = 1; d < it->rank; d++) {
+    if (it->stride[1][d] == item) return d;
+  }
+  return 0;
+}
+
+/* Copies matrix by matrix: dimensions 0 and d, for each index of the others. */
+static void copy_transposed(rush_iter *it, int d, int64_t item) {
+  size_t rows = (size_t)it->size[d], columns = (size_t)it->size[0];
+  ptrdiff_t from_row = (ptrdiff_t)(it->stride[1][0] / item), to_row = (ptrdiff_t)(it->stride[0][d] / item);
+  it->size[d] = 1;
+  do {
+    rush_transpose((size_t)item, rows, columns, it->at[1], from_row, it->at[0], to_row);
+  } while (rush_iter_next(it));
+}
+
 static void copy_apart(rush_tensor *dst, const rush_tensor *src) {
   const rush_tensor *operands[] = {dst, src};
   rush_iter it;
   rush_iter_init(&it, dst->rank, dst->sizes, 2, operands);
   if (it.size[0] == 0) return;
+  const int64_t item = (int64_t)rush_itemsize(dst);
+  const int d = dst->dtype == src->dtype ? transposed_dim(&it, item) : 0;
+  if (d > 0) {
+    copy_transposed(&it, d, item);
+    return;
+  }
   do {
     copy_row((rush_dtype)dst->dtype, it.at[0], it.stride[0][0], (rush_dtype)src->dtype, it.at[1], it.stride[1][0],
              it.size[0]);

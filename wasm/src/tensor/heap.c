@@ -60,8 +60,7 @@ rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out) {
   return RUSH_OK;
 }
 
-void rush_heap_free(rush_heap *heap, void *ptr, size_t bytes) {
-  (void)bytes;
+void rush_heap_free(rush_heap *heap, void *ptr) {
   if (!ptr) return;
   size_t room;
   rush_free_block *block = (rush_free_block *)ptr - 1;

@@ -17,8 +17,8 @@ enum { RUSH_HEAP_SLACK = 16 };
 
 /* A block of at least `bytes`, aligned to 64, not set, with RUSH_HEAP_SLACK readable bytes behind. */
 rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out);
-/* `bytes` as it was allocated. */
-void rush_heap_free(rush_heap *heap, void *ptr, size_t bytes);
+/* Accepts NULL. */
+void rush_heap_free(rush_heap *heap, void *ptr);
 /* Gives kept blocks back to the allocator. */
 void rush_heap_trim(rush_heap *heap);
 

@@ -131,7 +131,7 @@ static rush_status new_storage(rush_heap *heap, size_t bytes, rush_storage **out
   RUSH_TRY(rush_heap_alloc(heap, sizeof *s, (void **)&s));
   rush_status st = rush_heap_alloc(heap, bytes, &data);
   if (st != RUSH_OK) {
-    rush_heap_free(heap, s, sizeof *s);
+    rush_heap_free(heap, s);
     return st;
   }
   *s = (rush_storage){1, false, bytes, data};
@@ -141,8 +141,8 @@ static rush_status new_storage(rush_heap *heap, size_t bytes, rush_storage **out
 
 static void drop_storage(rush_heap *heap, rush_storage *s) {
   if (--s->refs > 0) return;
-  if (!s->borrowed) rush_heap_free(heap, s->data, s->bytes);
-  rush_heap_free(heap, s, sizeof *s);
+  if (!s->borrowed) rush_heap_free(heap, s->data);
+  rush_heap_free(heap, s);
 }
 
 static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes, rush_tensor **out) {
@@ -180,7 +180,7 @@ static rush_status give_storage(rush_heap *heap, rush_tensor *t, rush_tensor **o
     st = new_storage(heap, bytes, &t->storage);
   }
   if (st != RUSH_OK) {
-    rush_heap_free(heap, t, sizeof *t);
+    rush_heap_free(heap, t);
     return st;
   }
   *out = t;
@@ -259,7 +259,7 @@ rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int r
                 rush_mul64(end, (int64_t)rush_itemsize(base), &bytes) &&
                 (span == 0 || (uint64_t)bytes <= base->storage->bytes);
   if (!inside) {
-    rush_heap_free(heap, t, sizeof *t);
+    rush_heap_free(heap, t);
     char text[RUSH_SHAPE_TEXT];
     return rush_fail(heap->ctx, RUSH_ERR_BAD_ARGUMENT,
                      "a view of shape %s at offset %lld reaches outside its storage of %zu bytes",
@@ -276,7 +276,7 @@ rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int r
 void rush_tensor_drop(rush_heap *heap, rush_tensor *t) {
   if (!t || --t->object.refs > 0) return;
   drop_storage(heap, t->storage);
-  rush_heap_free(heap, t, sizeof *t);
+  rush_heap_free(heap, t);
 }
 
 /* ---- Moving ---------------------------------------------------------------------------------- */

@@ -15,17 +15,17 @@ typedef struct dead {
 } dead;
 
 static void free_list_items(rush_heap *heap, rush_list *list) {
-  rush_heap_free(heap, list->items, list->capacity * sizeof(rush_value));
-  rush_heap_free(heap, list, sizeof *list);
+  rush_heap_free(heap, list->items);
+  rush_heap_free(heap, list);
 }
 
 static void drop_leaf(rush_heap *heap, rush_object *o) {
   switch (o->kind) {
     case RUSH_KIND_TENSOR: rush_tensor_drop(heap, (rush_tensor *)(void *)o); return;
-    case RUSH_KIND_COMPLEX: rush_heap_free(heap, o, sizeof(rush_complex)); return;
+    case RUSH_KIND_COMPLEX: rush_heap_free(heap, o); return;
     default: { /* STR and DEVICE */
       rush_str *s = (rush_str *)(void *)o;
-      rush_heap_free(heap, s, sizeof *s + s->size + 1);
+      rush_heap_free(heap, s);
     }
   }
 }
@@ -107,7 +107,7 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
   *list = (rush_list){.object = {kind, 1}, .type = type};
   rush_status st = n ? rush_heap_alloc(heap, bytes, (void **)&list->items) : RUSH_OK;
   if (st != RUSH_OK) {
-    rush_heap_free(heap, list, sizeof *list);
+    rush_heap_free(heap, list);
     return st;
   }
   list->capacity = list->n = n;
@@ -123,7 +123,7 @@ rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item) {
     rush_value *items;
     RUSH_TRY(rush_heap_alloc(heap, capacity * sizeof(rush_value), (void **)&items));
     if (list->n) memcpy(items, list->items, list->n * sizeof(rush_value));
-    rush_heap_free(heap, list->items, list->capacity * sizeof(rush_value));
+    rush_heap_free(heap, list->items);
     list->items = items;
     list->capacity = capacity;
   }
