@@ -93,6 +93,7 @@ class Instr:
     outputs: list  # registers
     target: int
     source: tuple  # (file, line, function, module) or None
+    handle: int
 
 
 class Model:
@@ -247,13 +248,13 @@ class Model:
         operands = self.tables["operands"][at:at + n_in + n_out]
         inputs = [("c", self.constant_values[o & ~CONSTANT]) if o & CONSTANT else ("r", o)
                   for o in operands[:n_in]]
-        where = None
+        where, handle = None, 0
         if source != NONE:
-            f, line, function, module, _ = self.tables["sources"][source]
+            f, line, function, module, handle = self.tables["sources"][source]
             where = (self.string(f), line, self.string(function), self.string(module))
         name = self.string(self.tables["ops"][op][0]) if op != NONE else None
         check((OPCODES[opcode] == "OP") == (name is not None), "only OP has an operator")
-        return Instr(OPCODES[opcode], name, inputs, list(operands[n_in:]), target, where)
+        return Instr(OPCODES[opcode], name, inputs, list(operands[n_in:]), target, where, handle)
 
     def _check_flow(self, method, n_inputs):
         """Every register is written once and read where it is visible; blocks nest."""

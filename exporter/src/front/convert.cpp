@@ -56,8 +56,8 @@ class Converter {
   // The file lists names; "12" says nothing.
   static std::string name_of(const jit::Value *v) { return v->debugName(); }
 
-  [[noreturn]] static void refuse(const jit::Node &node, const std::string &why) {
-    Source at = source_of(node);
+  [[noreturn]] void refuse(const jit::Node &node, const std::string &why) const {
+    Source at = context_.handles->source(node);
     std::string where = at.file.empty() ? "" : at.file + ":" + std::to_string(at.line) + ": ";
     throw std::invalid_argument(where + why);
   }
@@ -140,7 +140,7 @@ class Converter {
 
   Node *append(const jit::Node &n, Block *to, std::string op) {
     Node *out = to->append(std::move(op));
-    if (context_.sources) out->source = source_of(n);
+    out->source = context_.handles->source(n);
     return out;
   }
 

@@ -55,7 +55,7 @@ void erase_shapes(const jit::Module &root) {
     }
 }
 
-jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options) {
+jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options, Handles *handles) {
   for (const std::string &name : options.methods) {
     if (module.find_method(name)) continue;
     std::string known;
@@ -66,6 +66,10 @@ jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options)
   jit::Module work = module.clone(/*inplace=*/true);
   if (!options.train) work.eval();
   erase_shapes(work);
+  for (const std::string &name : options.methods) {
+    auto graph = work.get_method(name).graph();
+    handles->number(*graph);
+  }
   std::vector<std::string> preserved;
   for (const std::string &name : options.methods)
     if (name != "forward") preserved.push_back(name);
@@ -171,12 +175,13 @@ Program from_module(const jit::Module &module, const TorchScriptOptions &options
   TensorNames names;
   for (const auto &a : module.named_attributes(/*recurse=*/true))
     if (a.value.isTensor() && a.value.toTensor().defined()) names.add(a.value.toTensor(), a.name);
-  jit::Module work = frozen(module, options);
-  ConvertContext context{&names, options.sources, &program, {}, {}};
+  Handles handles;
+  jit::Module work = frozen(module, options, &handles);
+  ConvertContext context{&names, &handles, &program, {}, {}};
   for (const std::string &name : options.methods) {
     auto method = work.get_method(name);
     auto graph = method.graph();
-    jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/true);
+    jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/false);  // fold_batch_norm does that
     tidy(graph);
     add_method(&program, name, *graph, method.function().getSchema(), &work, context);
   }
@@ -192,9 +197,11 @@ Program from_function(jit::Function &function, const TorchScriptOptions &options
   }
   auto graph = jit::toGraphFunction(function).graph()->copy();
   jit::EraseShapeInformation(graph);
+  Handles handles;
+  handles.number(*graph);
   tidy(graph);
   TensorNames names;
-  ConvertContext context{&names, options.sources, &program, {}, {}};
+  ConvertContext context{&names, &handles, &program, {}, {}};
   add_method(&program, "forward", *graph, function.getSchema(), nullptr, context);
   if (!options.sources) drop_sources(&program);
   return program;

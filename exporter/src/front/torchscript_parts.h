@@ -18,6 +18,26 @@ std::string without_absolute_paths(const std::string &text);
 // The first frame outside torch.
 Source source_of(const torch::jit::Node &node);
 
+// ---- handles.cpp
+
+class Handles {
+ public:
+  Handles();
+  // Inlines the calls in a graph as PyTorch has it and numbers its nodes; gives those. A handle is
+  // the number, counted from 1, and in its upper half a fingerprint of the graph.
+  std::vector<torch::jit::Node *> number(torch::jit::Graph &graph);
+  // Where a node of such a graph comes from, with its handle, whatever passes it went through.
+  Source source(const torch::jit::Node &node) const;
+
+ private:
+  struct Numbered {
+    Source source;
+    torch::jit::NodeKind kind;
+  };
+  std::shared_ptr<torch::jit::Source> mark_;  // of the ranges that hold numbers
+  std::vector<Numbered> numbered_;
+};
+
 // ---- texts.cpp
 
 // Graph and code text of each method of each submodule, and the tree.
@@ -40,7 +60,7 @@ class TensorNames {
 
 struct ConvertContext {
   const TensorNames *names;
-  bool sources;
+  const Handles *handles;
   Program *program;                           // gets attributes
   std::map<std::string, size_t> slots;        // "object address/attribute name"
   std::map<const void *, std::string> paths;  // of module objects

@@ -85,6 +85,15 @@ void Node::destroy() {
   block->nodes.erase(place);
 }
 
+void Node::give_way_to(Node *successor) {
+  for (size_t i = 0; i < successor->outputs.size(); i++) {
+    output(i)->replace_all_uses_with(successor->output(i));
+    successor->output(i)->name = output(i)->name;
+  }
+  successor->source.handle = source.handle;
+  destroy();
+}
+
 Value *Block::add_param(TypeRef type, std::string name) {
   Value *value = graph->new_value(std::move(type), std::move(name));
   value->param = this;
@@ -125,6 +134,7 @@ Node *Graph::insert_before(Node *where, std::string op) {
   node->block = block;
   node->place = at;
   node->source = where->source;
+  node->source.handle = 0;
   return node;
 }
 

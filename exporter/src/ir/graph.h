@@ -75,6 +75,9 @@ struct Node {
 
   // Takes the node out and frees it; its outputs must have no uses.
   void destroy();
+  // The same, where outputs of `successor` have the values of this node's from now on: they take
+  // over uses and names, and the node the debug handle.
+  void give_way_to(Node *successor);
 };
 
 struct Block {
@@ -103,7 +106,7 @@ struct Graph {
 
   Value *new_value(TypeRef type, std::string name = "");
   Value *constant(Const value);
-  // A node before `where`, with its source.
+  // A node before `where`, with its source but for the handle.
   Node *insert_before(Node *where, std::string op);
 };
 

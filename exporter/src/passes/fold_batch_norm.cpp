@@ -96,9 +96,7 @@ bool fold(Graph &graph, Node *conv) {
     conv->set_input(2, new_bias);
   else
     conv->add_input(new_bias);
-  node->output()->replace_all_uses_with(conv->output());
-  conv->output()->name = node->output()->name;
-  node->destroy();
+  node->give_way_to(conv);
   return true;
 }
 

@@ -137,9 +137,8 @@ void rewrite(Graph &graph, Node *node, const Conv &conv) {
   fused->add_input(graph.constant(const_int(conv.groups)));
   fused->add_input(graph.constant(const_float(-kInf)));
   fused->add_input(graph.constant(const_float(kInf)));
-  Value *out = fused->add_output(tensor_type(), node->output()->name);
-  node->output()->replace_all_uses_with(out);
-  node->destroy();
+  fused->add_output(tensor_type());
+  node->give_way_to(fused);
 }
 
 // The amounts of a constant zero padding of the last n dimensions, per side, first dimension first.

@@ -62,8 +62,8 @@ void rewrite(Graph &graph, Node *node, const Linear &linear) {
   fused->add_input(graph.constant(linear.bias ? *linear.bias : const_none()));
   fused->add_input(graph.constant(const_float(-kInf)));
   fused->add_input(graph.constant(const_float(kInf)));
-  node->output()->replace_all_uses_with(fused->add_output(tensor_type(), node->output()->name));
-  node->destroy();
+  fused->add_output(tensor_type());
+  node->give_way_to(fused);
 }
 
 // x @ w + bias, in either order, also as +=.
@@ -79,9 +79,7 @@ bool take_in_bias(Node *fused) {
   const Const *bias = add->constant(1 - mine);
   if (!is_bias(bias, fused->constant(WEIGHT)->tensor.size(0))) return false;
   fused->set_input(BIAS, add->input(1 - mine));
-  add->output()->replace_all_uses_with(fused->output());
-  fused->output()->name = add->output()->name;
-  add->destroy();
+  add->give_way_to(fused);
   return true;
 }
 

@@ -75,9 +75,7 @@ bool take_in_clamp(Node *fused) {
   Graph *graph = fused->block->graph;
   fused->set_input(at_min, graph->constant(const_float(min)));
   fused->set_input(at_max, graph->constant(const_float(max)));
-  clamp->output()->replace_all_uses_with(fused->output());
-  fused->output()->name = clamp->output()->name;
-  clamp->destroy();
+  clamp->give_way_to(fused);
   return true;
 }
 

@@ -24,7 +24,7 @@ bool split_out(Graph &graph);
 bool fold_containers(Graph &graph);
 
 // A batch norm in evaluation behind a convolution, all of constant parameters, goes into its weight
-// and bias. (libtorch does the same to TorchScript while freezing.)
+// and bias.
 bool fold_batch_norm(Graph &graph);
 
 // Convolutions of float32 with constant parameters become rush::conv, which takes in a preceding

@@ -46,6 +46,7 @@ bool split_out(Graph &graph) {
       Node *copy = graph.insert_before(node, "rush::copy_out");
       copy->add_input(node->input(n + i));
       copy->add_input(plain->output(i));
+      if (n_out == 1) copy->source.handle = node->source.handle;
       node->output(i)->replace_all_uses_with(
           copy->add_output(tensor_type(), node->output(i)->name));
     }
