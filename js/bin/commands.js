@@ -1,8 +1,9 @@
 // What the commands of `npx rushlight` do. Each returns the exit code.
 
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { badArgument } from '../src/errors.js';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { RushlightError, badArgument } from '../src/errors.js';
 import { load, readHead } from '../src/load.js';
 import { writeNpy } from '../src/npy.js';
 import { supports } from '../src/runtime.js';
@@ -13,7 +14,7 @@ import { filled, readInputs } from './inputs.js';
  * @typedef {import('../src/types.js').Tensor} Tensor
  * @typedef {import('../src/model.js').Model} Model
  * @typedef {import('../src/runtime.js').BackendName} BackendName
- * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, runs?: string, json?: boolean }} Flags
+ * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, runs?: string, json?: boolean }} Flags
  */
 
 /** @param {string} text */
@@ -60,7 +61,7 @@ async function write(where, named) {
 
 /** @param {string} file @param {Flags} flags */
 export async function run(file, flags) {
-  const model = await load(file, backendOf(flags.backend));
+  const model = await load(file, { ...backendOf(flags.backend), ...await opsOf(flags) });
   try {
     const results = await model.run(await readInputs(portsOf(model, flags), flags.input), methodOf(flags));
     const named = Object.entries(results).flatMap(([name, value]) => leaves(name, value));
@@ -85,9 +86,10 @@ export async function inspect(file, flags) {
 export async function verify(file, flags) {
   /** @type {Record<string, unknown>} */
   const reports = {};
+  const ops = await opsOf(flags);
   let ok = true;
   for (const backend of backendsOf(flags.backend)) {
-    const model = await load(file, { backend });
+    const model = await load(file, { backend, ...ops });
     const report = await model.verify();
     reports[model.backend.name] = report;
     ok &&= report.passed;
@@ -108,10 +110,10 @@ export async function verify(file, flags) {
 export async function bench(file, flags) {
   const runs = Number(flags.runs ?? 30);
   if (!Number.isInteger(runs) || runs < 1) throw badArgument(`--runs is a whole number from 1 up, not "${flags.runs}"`);
-  const reports = [];
+  const reports = [], given = await opsOf(flags);
   for (const backend of backendsOf(flags.backend)) {
     const start = performance.now();
-    const model = await load(file, { backend });
+    const model = await load(file, { backend, ...given });
     const loadMs = performance.now() - start;
     const ports = portsOf(model, flags);
     const inputs = await readInputs(ports, flags.input);
@@ -155,6 +157,16 @@ function printBench(r) {
   for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
     print(`  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} calls ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`);
   }
+}
+
+/** What the module of --ops exports. @param {Flags} flags @returns {Promise<{ ops?: import('../src/ops.js').Ops }>} */
+async function opsOf({ ops: file }) {
+  if (file === undefined) return {};
+  const module = await import(pathToFileURL(resolve(file)).href).catch((e) => {
+    throw new RushlightError('network', `cannot import ${file}: ${e.message}`, { source: file, cause: e });
+  });
+  if (!module.default) throw badArgument(`${file} exports no operators: export default { 'namespace::name': function }`);
+  return { ops: module.default };
 }
 
 /** @param {string | undefined} name */

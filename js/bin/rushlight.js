@@ -18,6 +18,7 @@ const HELP = `usage: rushlight COMMAND FILE.rush [OPTION...]
   --output DIR         writes DIR/NAME.npy for each output (FILE.safetensors: all in one)
   --method NAME        another method than forward
   --backend NAME       auto, simd or relaxed; for bench and verify also several: simd,relaxed
+  --ops FILE.js        its default export computes operators of your own, as load()'s option ops
   --runs N             bench: how many runs are timed (30)
   --json               print JSON
 
@@ -28,15 +29,16 @@ const OPTIONS = /** @type {const} */ ({
   output: { type: 'string', short: 'o' },
   method: { type: 'string' },
   backend: { type: 'string' },
+  ops: { type: 'string' },
   runs: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 });
 const COMMANDS = {
-  run: { act: run, options: ['input', 'output', 'method', 'backend', 'json'] },
+  run: { act: run, options: ['input', 'output', 'method', 'backend', 'ops', 'json'] },
   inspect: { act: inspect, options: ['json'] },
-  verify: { act: verify, options: ['backend', 'json'] },
-  bench: { act: bench, options: ['input', 'method', 'backend', 'runs', 'json'] },
+  verify: { act: verify, options: ['backend', 'ops', 'json'] },
+  bench: { act: bench, options: ['input', 'method', 'backend', 'ops', 'runs', 'json'] },
 };
 
 /** @param {string} message @returns {never} */

@@ -72,7 +72,6 @@ const OFFSETS = {
   row: { bytes: 40, op: 0, method: 4, instr: 8, file: 12, line: 16, calls: 24, seconds: 32 },
 };
 const PENDING = STATUS.indexOf('pending');
-const MISMATCH = STATUS.indexOf('mismatch');
 
 /** A run that can be stopped pauses this often, and looks at the clock every so many instructions. */
 const SLICE_MS = 8;
@@ -454,21 +453,28 @@ export class Engine {
   testCount() { return this.c.rush_model_test_count(this.#model); }
 
   /** Replays a test vector. @param {number} index */
-  verify(index) {
+  async verify(index) {
+    const error = await this.#replay(index).then(() => undefined, (/** @type {RushlightError} */ e) => e);
+    if (error && (!this.alive || !(error instanceof RushlightError) || error.code === 'internal')) throw error;
     return this.withBytes(24, (at) => {
       for (let i = 0; i < 3; i++) this.memory.setI64(at + 8 * i, 0n);
-      const status = this.c.rush_session_verify(this.session, index, at);
-      const error = status === 0 ? undefined : this.#error(status);
-      if (error && status !== MISMATCH && error.code === 'internal') throw error;
+      const status = error ? 0 : this.c.rush_session_verify_end(this.session, index, at);
+      const failure = error ?? (status === 0 ? undefined : this.#error(status));
       return {
         index,
-        passed: !error,
-        ...(error && { code: error.code, message: error.message }),
+        passed: !failure,
+        ...(failure && { code: failure.code, message: failure.message }),
         maxAbs: this.memory.f64(at + OFFSETS.report.maxAbs),
         maxRel: this.memory.f64(at + OFFSETS.report.maxRel),
         compared: Number(this.memory.i64(at + OFFSETS.report.compared)),
       };
     });
+  }
+
+  /** @param {number} index */
+  async #replay(index) {
+    this.check(this.c.rush_session_verify_begin(this.session, index));
+    await this.#drive();
   }
 
   /** @param {boolean} on */

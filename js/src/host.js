@@ -63,7 +63,9 @@ export class Host {
   }
 
   async verify() {
-    return Array.from({ length: this.engine.testCount() }, (_, i) => this.engine.verify(i));
+    const tests = [];
+    for (let i = 0; i < this.engine.testCount(); i++) tests.push(await this.engine.verify(i));
+    return tests;
   }
 
   async memory() { return this.engine.usage(); }

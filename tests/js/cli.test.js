@@ -97,6 +97,25 @@ test('verify exits with 0 where every answer is PyTorch\'s, and with 1 where not
   assert.deepEqual([none.status, none.out], [1, 'flip.rush holds no test vectors: nothing was verified\n']);
 });
 
+test('verify and run compute operators of the user\'s with the functions of a module', () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x' }] }, (m, a) => m.op('my_ops::twice', [a], 'Tensor', 'my_ops::twice(Tensor x, float by=2.0) -> Tensor'));
+  f.test(0, [f.tensor(Float32Array.of(1, 2), [2])], ['Tensor'], f.tensor(Float32Array.of(2, 4), [2]));
+  put('twice.rush', f.bytes());
+  const times = (/** @type {string} */ n) => new TextEncoder().encode(`export default { 'my_ops::twice': async (x, by) => ({ ...x, data: x.data.map((v) => v * ${n}) }) };`);
+  put('twice.mjs', times('by'));
+  put('thrice.mjs', times('3'));
+  put('none.mjs', new TextEncoder().encode('export const x = 1;'));
+  assert.match(cli('verify', 'twice.rush').err, /^rushlight: the model needs 1 operator that this runtime lacks: my_ops::twice\n/);
+  const good = cli('verify', 'twice.rush', '--ops', 'twice.mjs', '--backend', 'simd');
+  assert.deepEqual(good, { status: 0, out: 'simd: test 0: as PyTorch, max abs 0.00e+0, max rel 0.00e+0 over 2 numbers\n', err: '' });
+  const bad = cli('verify', 'twice.rush', '--ops', 'thrice.mjs', '--backend', 'simd');
+  assert.deepEqual(bad, { status: 1, out: 'simd: test 0: differs: test vector 0: result: 2 was wanted, 3 came (greatest difference 2)\n', err: '' });
+  assert.equal(cli('run', 'twice.rush', '--ops', 'twice.mjs', '-i', 'x=x.npy').out, 'y: float32 [2, 2]  2 4 6 8\n');
+  assert.match(cli('run', 'twice.rush', '--ops', 'none.mjs').err, /^rushlight: none\.mjs exports no operators: export default/);
+  assert.match(cli('run', 'twice.rush', '--ops', 'missing.mjs').err, /^rushlight: cannot import missing\.mjs: /);
+});
+
 test('bench prints latency and operators', () => {
   const { out, status, err } = cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '3', '--backend', 'simd');
   assert.equal(status, 0, err);

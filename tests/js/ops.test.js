@@ -135,6 +135,28 @@ for (const worker of [false, true]) {
     }
   });
 
+  it('verify() replays test vectors with the functions, and tells a wrong answer from one that failed', async () => {
+    const f = caller(TWICE);
+    for (const [given, wanted] of [[[1, 2], [2, 4]], [[3], [6]]]) {
+      f.test(0, [f.tensor(Float32Array.from(given ?? []), [given?.length])], ['Tensor'], f.tensor(Float32Array.from(wanted ?? []), [wanted?.length]));
+    }
+    let by = 2;
+    const model = await load(f.bytes(), { ops: { 'my_ops::twice': async (x) => {
+      if (by === 0) throw new RangeError('no');
+      return { ...x, data: x.data.map((/** @type {number} */ v) => v * by) };
+    } } });
+    assert.deepEqual(await model.verify(), { passed: true, tests: [{ index: 0, passed: true, maxAbs: 0, maxRel: 0, compared: 2 }, { index: 1, passed: true, maxAbs: 0, maxRel: 0, compared: 1 }] });
+    by = 3;
+    const wrong = await model.verify();
+    assert.deepEqual(wrong.tests.map(({ passed, code, message }) => [passed, code, message]), [
+      [false, 'mismatch', 'test vector 0: result: 2 was wanted, 3 came (greatest difference 2)'], [false, 'mismatch', 'test vector 1: result: 6 was wanted, 9 came (greatest difference 3)']]);
+    by = 0;
+    const failed = await model.verify();
+    assert.deepEqual(failed.tests.map(({ passed, code, compared }) => [passed, code, compared]), [[false, 'operator', 0], [false, 'operator', 0]]);
+    assert.match(failed.tests[0]?.message ?? '', /\(my_ops::twice\) at net\.py:7: its function failed: no$/);
+    model.dispose();
+  });
+
   it('a result that does not fit is refused in words', async () => {
     const rows = /** @type {[string, string[], any, RegExp][]} */ ([
       ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], undefined, /the result wants a tensor.*got undefined/],

@@ -12,6 +12,9 @@
  * and sets its output pointers to NULL (values to None) first. Each kind of object has one destroy
  * function, which accepts NULL.
  *
+ * Shapes are int64_t arrays of `rank` sizes, outermost first; strides count elements, as in PyTorch; sizes of memory are
+ * in bytes. The meaning of each operator is that of the ATen operator of its name, in PyTorch 2.6.
+ *
  * Threads: a context, and all that was made with it but models, belongs to one thread at a time. A model never
  * changes after loading: any number of sessions, each with a context of its own, may use it at once.
  */
@@ -30,7 +33,7 @@ extern "C" {
 
 /* ---- Status and context -------------------------------------------------------------------- */
 
-/* The values are fixed: bindings see them. */
+/* What a call came to. The values are fixed: bindings see them. */
 typedef enum rush_status {
   RUSH_OK = 0,
   RUSH_ERR_NO_MEMORY = 1,    /* the allocator refused */
@@ -50,10 +53,10 @@ const char *rush_status_name(rush_status status);
  * Returns NULL where it cannot; old_size is always exact; the result is aligned for any C object. */
 typedef void *(*rush_alloc_fn)(void *user, void *ptr, size_t old_size, size_t new_size);
 
+/* Holds the allocator, the last error message and the operators of the caller's own. */
 typedef struct rush_ctx rush_ctx;
 
-/* Makes a context: it holds the allocator and the last error message. `alloc` NULL takes malloc.
- * Fails with NO_MEMORY only. */
+/* Makes a context. `alloc` NULL takes malloc; `user` is handed to it. Fails with NO_MEMORY only. */
 rush_status rush_ctx_create(rush_alloc_fn alloc, void *user, rush_ctx **out);
 /* Destroys the context, after everything that was made with it. */
 void rush_ctx_destroy(rush_ctx *ctx);
@@ -66,16 +69,21 @@ void rush_ctx_memory(const rush_ctx *ctx, size_t *live, size_t *peak);
 /* Frees what a function of this header allocated for the caller (texts, sizes included). */
 void rush_free(rush_ctx *ctx, void *ptr, size_t size);
 
-/* Where `print` of a program goes, one call per print, the line's end included. NULL (as at first): nowhere. */
+/* Takes the text of one `print` of a program: `size` bytes of UTF-8, the line's end included. Values are written as
+ * libtorch writes them (aten/src/ATen/core/Formatting.cpp). */
 typedef void (*rush_print_fn)(void *user, const char *text, size_t size);
+/* Says where `print` goes, with `user` for its first argument. NULL (as at first): nowhere. */
 void rush_ctx_set_print(rush_ctx *ctx, rush_print_fn print, void *user);
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
+/* A loaded file: methods, weights, test vectors. Immutable. */
 typedef struct rush_model rush_model;
+/* A file that is on its way. */
 typedef struct rush_loader rush_loader;
 
-/* Loads a whole file from memory. The bytes are copied or packed; they may go afterwards. */
+/* Loads a whole file from memory. The bytes are copied or packed; they may go afterwards. Fails as
+ * rush_loader_advance and rush_loader_finish do. */
 rush_status rush_model_load(rush_ctx *ctx, const void *bytes, size_t size, rush_model **out);
 /* After all sessions of the model. `ctx` may be another one than it was loaded with if both use
  * the same allocator. */
@@ -91,8 +99,9 @@ void rush_model_destroy(rush_ctx *ctx, rush_model *model);
  * Weights go straight to their last place, or are packed for the kernels as soon as a layer is
  * complete, after which the raw bytes are gone. */
 rush_status rush_loader_create(rush_ctx *ctx, rush_loader **out);
+/* Also in the middle of a file. A model that was handed over stays. */
 void rush_loader_destroy(rush_loader *loader);
-/* *room is how many bytes of the file may be put at *at now; 0 when the file is complete. */
+/* *room is how many bytes of the file may be put at *at now; 0 when the file is complete. BAD_STATE after a failure. */
 rush_status rush_loader_window(rush_loader *loader, void **at, size_t *room);
 /* Says that `n` bytes (at most the room) were put. BAD_FILE as soon as a rule is broken. */
 rush_status rush_loader_advance(rush_loader *loader, size_t n);
@@ -104,6 +113,7 @@ const rush_model *rush_loader_head(const rush_loader *loader);
  * runtime lacks (all of them are named). */
 rush_status rush_loader_finish(rush_loader *loader, rush_model **out);
 
+/* See rush_model_describe. */
 typedef enum rush_describe_form { RUSH_DESCRIBE_TEXT = 0, RUSH_DESCRIBE_JSON = 1, RUSH_DESCRIBE_GRAPH = 2 } rush_describe_form;
 /* Describes the model, as text for people or as JSON: methods with inputs and outputs ({name, dtype,
  * shape}, unknown sizes null), operators with counts, missing operators, sizes, attributes, meta data, and the
@@ -113,14 +123,19 @@ typedef enum rush_describe_form { RUSH_DESCRIBE_TEXT = 0, RUSH_DESCRIBE_JSON = 1
 rush_status rush_model_describe(rush_ctx *ctx, const rush_model *model, rush_describe_form form,
                                 char **text, size_t *size);
 
+/* How many methods there are, forward among them. They are named by their index. */
 size_t rush_model_method_count(const rush_model *model);
 /* The index of a method; -1 where the model has none of that name. */
 int rush_model_find_method(const rush_model *model, const char *name);
-/* Strings belong to the model. NULL where an index is out of range. */
+/* The name of a method. Names belong to the model; they are NULL, and counts 0, where an index is out of range. */
 const char *rush_model_method_name(const rush_model *model, size_t method);
+/* How many arguments a method takes, those with defaults included. */
 size_t rush_model_input_count(const rush_model *model, size_t method);
+/* The name of an argument, as in the Python source. */
 const char *rush_model_input_name(const rush_model *model, size_t method, size_t input);
+/* How many items the result has: those of a tuple, 0 for None, 1 for anything else. */
 size_t rush_model_output_count(const rush_model *model, size_t method);
+/* The name of an item of the result. */
 const char *rush_model_output_name(const rush_model *model, size_t method, size_t output);
 
 /* Where tensor `index` of the file's tensor table lies. Natively, for tools that give weights back. */
@@ -131,13 +146,18 @@ typedef struct rush_weight_info {
   const int64_t *sizes, *strides;
   uint64_t file_offset; /* of the tensor's first element */
 } rush_weight_info;
+/* How many tensors the file's table has. */
 size_t rush_model_weight_count(const rush_model *model);
+/* Fills *out in; what it points to belongs to the model. BAD_ARGUMENT where there is no such tensor, or where it only
+ * describes a shape. */
 rush_status rush_model_weight(rush_ctx *ctx, const rush_model *model, size_t index, rush_weight_info *out);
 
 /* ---- Values --------------------------------------------------------------------------------- */
 
+/* Everything of a run that changes: values, attributes, memory for the next run. */
 typedef struct rush_session rush_session;
 
+/* What a value is. */
 typedef enum rush_kind {
   RUSH_KIND_NONE = 0,
   RUSH_KIND_TENSOR = 1,
@@ -167,66 +187,79 @@ typedef struct rush_value {
   } u;
 } rush_value;
 
+/* None. */
 static inline rush_value rush_none(void) {
   rush_value v = {RUSH_KIND_NONE, 0, {0}};
   return v;
 }
+/* An int, of 64 bits as in TorchScript. */
 static inline rush_value rush_int(int64_t i) {
   rush_value v = {RUSH_KIND_INT, 0, {i}};
   return v;
 }
+/* A bool. */
 static inline rush_value rush_bool(bool b) {
   rush_value v = {RUSH_KIND_BOOL, 0, {b ? 1 : 0}};
   return v;
 }
+/* A float, of 64 bits as in Python. */
 static inline rush_value rush_float(double f) {
   rush_value v = {RUSH_KIND_FLOAT, 0, {0}};
   v.u.f = f;
   return v;
 }
 
-/* Adds and drops one reference. Release sets the value to None. */
+/* Adds a reference. */
 void rush_value_retain(rush_session *session, const rush_value *value);
+/* Drops a reference and sets *value to None. */
 void rush_value_release(rush_session *session, rush_value *value);
 
-/* A new contiguous (row-major) tensor, its elements not set; *data stays valid while the value does. */
+/* A new contiguous (row-major) tensor of rank 0 to 8, its elements not set; *data stays valid while the value does.
+ * UNSUPPORTED for a dtype that is reserved, BAD_ARGUMENT for a negative size, NO_MEMORY. */
 rush_status rush_tensor_create(rush_session *session, rush_dtype dtype, int rank, const int64_t *sizes,
                                rush_value *out, void **data);
 /* A new tensor that shares `base`'s storage: sizes, strides and offset in elements, as
- * torch.as_strided. */
+ * torch.as_strided. BAD_ARGUMENT where an element would lie outside the storage. */
 rush_status rush_tensor_view(rush_session *session, const rush_value *base, int rank, const int64_t *sizes,
                              const int64_t *strides, int64_t offset, rush_value *out);
 
+/* A tensor's shape and elements. What the pointers name belongs to the tensor. */
 typedef struct rush_tensor_info {
-  rush_dtype dtype;
-  int rank;
+  rush_dtype dtype;               /* of the elements */
+  int rank;                       /* number of dimensions, 0 to 8 */
   const int64_t *sizes, *strides; /* strides in elements */
-  int64_t numel;
-  void *data; /* of the first element */
+  int64_t numel;                  /* number of elements */
+  void *data;                     /* of the first element; bool as bytes 0 and 1 */
 } rush_tensor_info;
 /* What a TENSOR is; pointers stay valid while the value does. BAD_ARGUMENT for other kinds. */
 rush_status rush_tensor_inspect(rush_session *session, const rush_value *tensor, rush_tensor_info *out);
 /* Replaces *tensor by a contiguous one with the same elements, where it is not contiguous. */
 rush_status rush_tensor_make_contiguous(rush_session *session, rush_value *tensor);
 
-/* Strings are UTF-8 with their length; a zero byte follows. */
+/* A new string: `size` bytes of UTF-8, which are copied. */
 rush_status rush_str_create(rush_session *session, const char *bytes, size_t size, rush_value *out);
+/* The bytes of a STR or a DEVICE and, in *size, how many; a zero byte follows. Valid while the value is. "" for other
+ * kinds. */
 const char *rush_str_bytes(const rush_value *str, size_t *size);
 
-/* LIST and TUPLE hold `n` items; the new one takes a reference of each item for itself. DICT keeps
- * insertion order; its items alternate key and value. */
+/* A new list of `n` items; it takes a reference of each item for itself. */
 rush_status rush_list_create(rush_session *session, const rush_value *items, size_t n, rush_value *out);
+/* A new tuple, likewise. */
 rush_status rush_tuple_create(rush_session *session, const rush_value *items, size_t n, rush_value *out);
+/* A new dict, likewise; its items alternate key and value, `n` counts both, and their order is kept. */
 rush_status rush_dict_create(rush_session *session, const rush_value *items, size_t n, rush_value *out);
+/* A new complex number of two doubles. */
 rush_status rush_complex_create(rush_session *session, double re, double im, rush_value *out);
+/* The parts of a COMPLEX; zeros for other kinds. */
 void rush_complex_get(const rush_value *value, double *re, double *im);
 /* Items of a LIST, TUPLE or DICT, borrowed; valid while the container is unchanged. */
 const rush_value *rush_items(const rush_value *container, size_t *n);
 
 /* ---- Running -------------------------------------------------------------------------------- */
 
-/* Makes a session: everything of a run that changes. `model` must outlive it. */
+/* Makes a session. `model` must outlive it. NO_MEMORY. */
 rush_status rush_session_create(rush_ctx *ctx, const rush_model *model, rush_session **out);
+/* Destroys the session and all values that were made with it. */
 void rush_session_destroy(rush_session *session);
 
 /* Runs a method to its end. The arguments are borrowed; missing trailing ones take the method's
@@ -235,10 +268,12 @@ void rush_session_destroy(rush_session *session);
 rush_status rush_session_run(rush_session *session, size_t method, const rush_value *args, size_t n_args,
                              rush_value *result);
 
-/* The same in pieces: begin; step until it stops returning PENDING; result. `budget` is the greatest
- * number of instructions of one step, 0 for no limit. A begin during a run drops that run. */
+/* The same in pieces: begin; step until it stops returning PENDING; result. A begin during a run drops that run. */
 rush_status rush_session_begin(rush_session *session, size_t method, const rush_value *args, size_t n_args);
+/* Runs on. `budget` is the greatest number of instructions of this step, 0 for no limit. PENDING where the run has not
+ * come to its end. */
 rush_status rush_session_step(rush_session *session, uint64_t budget);
+/* Hands over the result of a run that has come to its end, once; BAD_STATE before. */
 rush_status rush_session_result(rush_session *session, rush_value *result);
 
 /* Gives up the run that has begun, if any. */
@@ -269,39 +304,59 @@ rush_status rush_session_fail(rush_session *session, const char *message);
 rush_status rush_session_replace(rush_session *session, const rush_value *results, size_t n);
 /* Keeps the results of the last operator that ran, for rush_session_results. */
 rush_status rush_session_observe(rush_session *session, bool on);
+/* Those results, borrowed until the next step; *n is how many. */
 const rush_value *rush_session_results(const rush_session *session, size_t *n);
 
-/* Attributes that the program may write: "layer.state". get gives a new reference of the value itself, set takes one
- * of its own after checking the type. */
+/* How many attributes the program may write. */
 size_t rush_model_attribute_count(const rush_model *model);
+/* The path of one, "layer.state"; NULL where the index is out of range. */
 const char *rush_model_attribute_name(const rush_model *model, size_t index);
+/* Gives a new reference of the value itself, not of a copy. */
 rush_status rush_session_get_attribute(rush_session *session, size_t index, rush_value *out);
+/* Takes a reference of its own. BAD_ARGUMENT where the type is another. */
 rush_status rush_session_set_attribute(rush_session *session, size_t index, const rush_value *value);
 /* Sets them all back to the file's values. */
 rush_status rush_session_reset(rush_session *session);
 
+/* Random numbers. Each session has a generator of its own, seeded from the system's entropy when the session is made.
+ * With the same seed it gives the numbers of torch.manual_seed on torch 2.6's CPU, without MKL: integers bit for bit,
+ * floats within 1e-6. It is no attribute: reset leaves it as it is. */
+void rush_session_manual_seed(rush_session *session, uint64_t seed);
+
 /* Gives back the memory that the session keeps for its next run. */
 void rush_session_trim(rush_session *session);
 
-/* Replays a test vector of the file, on a program state as in the file. OK where the answer is close enough, MISMATCH where not
+/* Replays a test vector of the file, on a program state as in the file and with RUSH_TEST_SEED as the seed, as the
+ * exporter ran PyTorch; the generator's own state stays. OK where the answer is close enough, MISMATCH where not
  * (the message says where), and the measured differences either way. */
+enum { RUSH_TEST_SEED = 1 };
+/* How far an answer is from the one in the file. */
 typedef struct rush_verify_report {
   double max_abs, max_rel; /* of floating-point elements; max_rel = |a-b| / |b| where b is not 0 */
   uint64_t compared;       /* elements */
 } rush_verify_report;
+/* How many test vectors the file has. */
 size_t rush_model_test_count(const rush_model *model);
+/* Replays one. Close enough is what torch.allclose calls so, with equal_nan and the vector's own tolerances; what is no
+ * floating-point number must be equal. */
 rush_status rush_session_verify(rush_session *session, size_t test, rush_verify_report *report);
+/* The same in pieces, for operators that wait: begin, which starts the run; step until it stops returning PENDING; end, which takes
+ * the result and compares. */
+rush_status rush_session_verify_begin(rush_session *session, size_t test);
+rush_status rush_session_verify_end(rush_session *session, size_t test, rush_verify_report *report);
 
-/* Time per instruction. `clock` gives seconds from any start; NULL switches profiling off. */
+/* Gives seconds from any start. */
 typedef double (*rush_clock_fn)(void *user);
+/* Measures the time of each instruction from now on; `clock` NULL switches that off. */
 rush_status rush_session_profile(rush_session *session, rush_clock_fn clock, void *user);
+/* What one instruction took. Texts belong to the model. */
 typedef struct rush_profile_row {
-  const char *op; /* belongs to the model */
-  uint32_t method, instr;
-  const char *file; /* "" where unknown */
-  uint32_t line;
-  uint64_t calls;
-  double seconds;
+  const char *op;         /* "aten::add.Tensor" */
+  uint32_t method, instr; /* as in rush_next */
+  const char *file;       /* of the Python source; "" where unknown */
+  uint32_t line;          /* counted from 1; 0 where unknown */
+  uint64_t calls;         /* how often it ran */
+  double seconds;         /* over all calls */
 } rush_profile_row;
 /* Rows of the operators that ran since profiling began. *n is the number of rows; free with rush_free(ctx, *rows, *n * sizeof **rows). */
 rush_status rush_session_profile_rows(rush_session *session, rush_profile_row **rows, size_t *n);

@@ -83,7 +83,9 @@ static rush_status write_inplace(rush_call *c) {
 void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results) {
   const uint32_t *out = c->operands + c->n_in;
   for (uint32_t k = 0; k < c->n_out; k++) set_register(s, out[k], results[k]);
-  if (RUSH_LIKELY(!s->observe)) return;
+  if (RUSH_LIKELY(!s->observe && !s->trace)) return;
+  if (s->trace) rush_trace_results(s, c, results);
+  if (!s->observe) return;
   for (uint32_t k = 0; k < s->n_observed; k++) rush_drop(&s->heap, s->observed + k);
   for (uint32_t k = 0; k < c->n_out; k++) s->observed[k] = rush_retained(results[k]);
   s->n_observed = c->n_out;
@@ -99,7 +101,7 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
   rush_call call = {.ctx = s->ctx, .heap = &s->heap, .session = s, .op = o->op, .n_args = n_args,
                     .n_results = c->n_out, .args = s->args, .results = s->results, .result_types = c->result_types,
                     .inplace = o->inplace ? rush_as_tensor(s->args) : NULL, .dies = c->dies,
-                    .cache = s->caches + i, .packed = m->packed[i]};
+                    .random = s->random, .cache = s->caches + i, .packed = m->packed[i]};
   rush_status st = o->op->run(&call);
   if (st == RUSH_OK && o->inplace) st = write_inplace(&call);
   if (st != RUSH_OK) {
@@ -268,6 +270,7 @@ rush_status rush_session_begin(rush_session *s, size_t method, const rush_value 
     rush_session_clear(s);
     return st;
   }
+  s->random = &s->own_random;
   s->running = true;
   s->method = (uint32_t)method;
   s->pc = f->instrs;
@@ -284,15 +287,17 @@ rush_status rush_session_result(rush_session *s, rush_value *result) {
   return RUSH_OK;
 }
 
+rush_status rush_session_finish(rush_session *s) {
+  rush_status st = rush_session_step(s, 0);
+  if (st != RUSH_PENDING) return st;
+  const char *op = rush_string(s->m, s->m->file_ops[s->m->code[s->pc].op].name);
+  rush_session_clear(s);
+  return rush_fail(s->ctx, RUSH_ERR_BAD_STATE, "operator '%s' is computed outside: use begin, step and provide", op);
+}
+
 rush_status rush_session_run(rush_session *s, size_t method, const rush_value *args, size_t n_args, rush_value *result) {
   *result = rush_none();
   RUSH_TRY(rush_session_begin(s, method, args, n_args));
-  rush_status st = rush_session_step(s, 0);
-  if (st == RUSH_PENDING) {
-    const char *op = rush_string(s->m, s->m->file_ops[s->m->code[s->pc].op].name);
-    rush_session_clear(s);
-    return rush_fail(s->ctx, RUSH_ERR_BAD_STATE, "operator '%s' is computed outside: use begin, step and provide", op);
-  }
-  RUSH_TRY(st);
+  RUSH_TRY(rush_session_finish(s));
   return rush_session_result(s, result);
 }

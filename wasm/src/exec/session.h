@@ -2,7 +2,10 @@
 #ifndef RUSH_SESSION_H
 #define RUSH_SESSION_H
 
+#include "base/random.h"
 #include "model/constant.h"
+
+typedef struct rush_trace rush_trace;
 
 struct rush_session {
   rush_ctx *ctx;
@@ -17,6 +20,7 @@ struct rush_session {
   int64_t *rounds;         /* per instruction that is a LOOP in progress: rounds done, and the most */
   rush_cache **caches;     /* m->n_instrs */
   rush_value *args, *results; /* of the instruction at work: m->max_in, m->max_out */
+  rush_random own_random, test_random, *random; /* the one of the run: its own, or that of a test vector */
 
   bool running;
   uint32_t method, pc;
@@ -25,6 +29,8 @@ struct rush_session {
   bool observe;
   rush_value *observed; /* m->max_out, where observe was asked for */
   uint32_t n_observed;
+
+  rush_trace *trace; /* NULL: nothing is compared with PyTorch */
 
   rush_clock_fn clock; /* NULL: no profile */
   void *clock_user;
@@ -38,12 +44,21 @@ struct rush_session {
 rush_value *rush_session_attribute(rush_session *s, int64_t slot);
 /* Drops the values of a run that has ended or is given up. */
 void rush_session_clear(rush_session *s);
+/* Steps to the end of a run that has begun; BAD_STATE, and no run, where an operator is computed outside. */
+rush_status rush_session_finish(rush_session *s);
 /* Resolves the arguments of an operator's instruction into s->args and checks them. */
 rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_args);
 /* Drops what instruction `c` was the last to need. */
 void rush_drop_after(rush_session *s, const rush_code *c);
 /* Registers `out` take over the values. */
 void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results);
+/* As a test vector's answer is compared, but for an absolute tolerance that is relative to a tensor's greatest element
+ * where that is above 1. */
+rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const rush_value *want, double rtol, double atol,
+                                rush_verify_report *report);
+/* Compares the results of an operator with PyTorch's. */
+void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results);
+void rush_trace_clear(rush_session *s);
 /* Whether `v` can be of a type of the file; looks into lists, tuples and dicts. */
 bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v);
 
