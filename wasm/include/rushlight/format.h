@@ -114,7 +114,9 @@
 
 #include <stdint.h>
 
+/* The first 8 bytes of a file. */
 #define RUSH_MAGIC "\x89RUSH\r\n\x1a"
+/* Numbers that the text above uses. */
 enum {
   RUSH_FORMAT_VERSION = 1,
   RUSH_HEADER_BYTES = 64,
@@ -125,10 +127,12 @@ enum {
   RUSH_MAX_METHODS = 4096,
   RUSH_ALIGN = 64, /* of the weights and of each storage */
 };
+/* No index. */
 #define RUSH_NONE 0xFFFFFFFFu
+/* The bit of an operand that is a constant. */
 #define RUSH_OPERAND_CONSTANT 0x80000000u
 
-/* PyTorch's ScalarType numbers. Reserved ones are refused by name. */
+/* Dtypes, with the numbers of PyTorch's ScalarType (c10/core/ScalarType.h). Reserved ones are refused by name. */
 typedef enum rush_dtype {
   RUSH_UINT8 = 0,
   RUSH_INT8 = 1,  /* reserved */
@@ -148,6 +152,7 @@ typedef enum rush_dtype {
   RUSH_DTYPE_UNKNOWN = 255, /* in hints only */
 } rush_dtype;
 
+/* Ids of sections. */
 typedef enum rush_section_id {
   RUSH_SEC_STRING_BYTES = 0x01,
   RUSH_SEC_STRINGS = 0x02,
@@ -171,6 +176,7 @@ typedef enum rush_section_id {
   RUSH_SEC_TEXTS = 0x103,
 } rush_section_id;
 
+/* Kinds of types. */
 typedef enum rush_type_kind {
   RUSH_TYPE_NONE = 0,
   RUSH_TYPE_TENSOR = 1,
@@ -193,6 +199,7 @@ typedef enum rush_type_kind {
   RUSH_TYPE_ENUM = 18,
 } rush_type_kind;
 
+/* Kinds of constants. */
 typedef enum rush_const_kind {
   RUSH_CONST_NONE = 0,
   RUSH_CONST_TENSOR = 1,
@@ -208,6 +215,7 @@ typedef enum rush_const_kind {
   RUSH_CONST_RANDOM = 11,
 } rush_const_kind;
 
+/* What an instruction does. */
 typedef enum rush_opcode {
   RUSH_OPCODE_OP = 0,
   RUSH_OPCODE_IF = 1,
@@ -218,6 +226,7 @@ typedef enum rush_opcode {
   RUSH_OPCODE_RETURN = 6,
 } rush_opcode;
 
+/* Which of PyTorch's texts about a module. */
 typedef enum rush_text_kind { RUSH_TEXT_GRAPH = 0, RUSH_TEXT_CODE = 1, RUSH_TEXT_TREE = 2 } rush_text_kind;
 
 typedef struct rush_file_header {

@@ -30,10 +30,12 @@ extern "C" {
 /* One call of an operator; valid while it runs. */
 typedef struct rush_call rush_call;
 
+/* Flags of rush_custom_op. */
 enum {
   RUSH_CUSTOM_STRIDED = 1 << 8, /* takes tensors with any strides; without it they arrive contiguous */
 };
 
+/* An operator: its schema and its function. */
 typedef struct rush_custom_op {
   uint32_t size;      /* sizeof(rush_custom_op): tells versions of this struct apart */
   uint32_t flags;     /* RUSH_CUSTOM_*, or 0 */
@@ -41,7 +43,7 @@ typedef struct rush_custom_op {
   /* Returns RUSH_OK with all results set, or what rush_call_fail returned. NULL: an operator that the host computes
    * outside, see rush_session_next. */
   rush_status (*run)(rush_call *call, void *user);
-  void *user;
+  void *user; /* handed to run */
 } rush_custom_op;
 
 /* Makes the operator known to models that this context loads from now on. `op` stays the caller's,
@@ -51,10 +53,12 @@ rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op);
 
 /* For a build of the runtime that carries operators: in one C file, RUSH_LINK_OPS(&a, &b, &c) */
 #define RUSH_LINK_OPS(...) const rush_custom_op *const rush_linked_ops[] = {__VA_ARGS__, NULL}
+/* What it defines, ending with NULL. */
 extern const rush_custom_op *const rush_linked_ops[];
 
 /* ---- Inside run ------------------------------------------------------------------------------ */
 
+/* How many arguments the schema has. */
 size_t rush_call_arg_count(const rush_call *call);
 /* Argument `i`, borrowed; None where there is no such argument. */
 rush_value rush_call_arg(const rush_call *call, size_t i);
@@ -63,9 +67,9 @@ rush_value rush_call_arg(const rush_call *call, size_t i);
 rush_status rush_call_tensor(const rush_call *call, size_t i, rush_tensor_info *out);
 /* Makes result `i` a new contiguous tensor; *data are its elements, not set. */
 rush_status rush_call_result(rush_call *call, size_t i, rush_dtype dtype, int rank, const int64_t *sizes, void **data);
-/* Makes result `i` this value and takes over the caller's reference. To return argument k:
- * rush_call_return_arg. */
+/* Makes result `i` this value and takes over the caller's reference, also where it fails. */
 rush_status rush_call_return(rush_call *call, size_t i, rush_value value);
+/* Makes result `i` argument `k` itself, as operators do that write an argument and return it. */
 rush_status rush_call_return_arg(rush_call *call, size_t i, size_t k);
 /* Leaves the message and gives BAD_ARGUMENT to return. */
 rush_status rush_call_fail(rush_call *call, const char *fmt, ...)
