@@ -1,0 +1,18 @@
+# Rushlight's comments are plain ones. This shows them to Doxygen, whose input filter it is, as its own.
+
+FNR == 1 { print "/** @file"; sub(/^\/\* /, " * ") }
+
+# "---- Loading ----" begins a group.
+/^\/\* ---- .* -+ \*\/$/ {
+  gsub(/^\/\* -+ | -+ \*\/$/, "")
+  print (open ? "/** @} */ " : "") "/** @name " $0 " */ /** @{ */"
+  open = 1
+  next
+}
+/^#ifdef __cplusplus/ && open { print "/** @} */"; open = 0 }
+
+{
+  if (!sub(/^ *\/\* /, "&* ")) sub(/ \/\* /, " /**< "); else sub(/\/\* \* /, "/** ")
+  sub(/^ \*   /, " *     ") # indented text is an example or a table
+  print
+}

@@ -1,0 +1,28 @@
+"""Makes the pages of the Python package: python3 docs/python.py FOLDER. Fails where a public name has no docstring."""
+
+import sys
+from pathlib import Path
+
+import pdoc
+
+HERE = Path(__file__).resolve().parent
+
+
+def undocumented(namespace):
+    for member in namespace.members.values():
+        own = member.taken_from[0].startswith("rushlight") and not member.is_inherited
+        if not own or member.name.startswith("_"):
+            continue
+        if not member.docstring.strip():
+            yield member.fullname
+        if isinstance(member, pdoc.doc.Class):
+            yield from undocumented(member)
+
+
+pdoc.render.configure(docformat="google", template_directory=HERE / "pdoc", show_source=False, search=False,
+                      footer_text="Rushlight")
+pdoc.pdoc("rushlight", output_directory=Path(sys.argv[1]))
+missing = list(undocumented(pdoc.doc.Module.from_name("rushlight")))
+for name in missing:
+    print(f"docs: {name} has no docstring", file=sys.stderr)
+sys.exit(bool(missing))

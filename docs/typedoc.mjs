@@ -1,0 +1,24 @@
+// The pages of the JS package. A public name without a comment is an error.
+import { fileURLToPath } from 'node:url';
+
+/** @param {string} path */
+const top = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+/** @type {Partial<import('typedoc').TypeDocOptions>} */
+export default {
+  name: 'rushlight',
+  entryPoints: ['index', 'fx', 'npy', 'safetensors'].map((name) => top(`js/src/${name}.js`)),
+  tsconfig: top('js/tsconfig.json'),
+  compilerOptions: { typeRoots: [top('tests/node_modules/@types')] },
+  out: top('build/docs/js'),
+  readme: 'none',
+  customCss: top('docs/typedoc.css'),
+  navigationLinks: { Reference: '../index.html' },
+  disableSources: true,
+  disableGit: true,
+  excludePrivate: true,
+  excludeInternal: true,
+  hideGenerator: true,
+  validation: { notExported: true, invalidLink: true, notDocumented: true },
+  treatValidationWarningsAsErrors: true,
+};
