@@ -340,9 +340,9 @@ size_t rush_model_test_count(const rush_model *model);
 /* Replays one. Close enough is what torch.allclose calls so, with equal_nan and the vector's own tolerances; what is no
  * floating-point number must be equal. */
 rush_status rush_session_verify(rush_session *session, size_t test, rush_verify_report *report);
-/* The same in pieces, for operators that wait: begin, which starts the run; step until it stops returning PENDING; end, which takes
- * the result and compares. */
+/* The same in pieces, for operators that wait: begin, which starts the run; step until it stops returning PENDING; end. */
 rush_status rush_session_verify_begin(rush_session *session, size_t test);
+/* Takes the result and compares. */
 rush_status rush_session_verify_end(rush_session *session, size_t test, rush_verify_report *report);
 
 /* Gives seconds from any start. */
