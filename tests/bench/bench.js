@@ -27,6 +27,11 @@ export async function bench({ load, read, ort, name, backends, rounds }) {
   const inputs = {};
   for (const key of about.inputs) inputs[key] = readNpy(await read(`${name}/${key}.npy`));
 
+  const copies = Array.from({ length: 9 }, () => {
+    const start = now();
+    new Uint8Array(rush);
+    return now() - start;
+  });
   /** @type {any[]} */
   const contenders = [];
   for (const backend of backends) {
@@ -46,7 +51,7 @@ export async function bench({ load, read, ort, name, backends, rounds }) {
     contenders.push({
       engine: `rushlight ${model.backend.name}`, times: [], model,
       run: () => model.run(inputs),
-      load: summary(loads.slice(1)), first, off: difference(answer.data, expected),
+      load: summary(loads.slice(1)), copy: summary(copies), first, off: difference(answer.data, expected),
       memory: { file: rush.length, peakAtLoad: loaded.peak, live: ran.live, peak: ran.peak, heap: ran.heap },
     });
   }
@@ -83,9 +88,9 @@ export async function bench({ load, read, ort, name, backends, rounds }) {
   }
 
   const results = [];
-  for (const { engine, times, model, release, load, first, off, memory } of contenders) {
+  for (const { engine, times, model, release, load, copy, first, off, memory } of contenders) {
     const profile = model ? await model.profile(inputs, { runs: 5 }) : undefined;
-    results.push({ name, engine, run: summary(times), load, first, maxAbs: off.maxAbs, close: off.close, memory, profile });
+    results.push({ name, engine, run: summary(times), load, copy, first, maxAbs: off.maxAbs, close: off.close, memory, profile });
     model?.dispose();
     await release?.();
   }
