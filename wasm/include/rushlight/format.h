@@ -43,6 +43,7 @@
  *   0x101  rush_file_test         test vectors
  *   0x102  rush_file_meta         free text: producer, torch version, licence
  *   0x103  rush_file_text         PyTorch's own graph and code text of each module
+ *   0x104  rush_file_traced       what nodes of PyTorch's graph gave during test vectors, on request
  *
  * Types and constants are nested at most 64 deep.
  *
@@ -174,6 +175,7 @@ typedef enum rush_section_id {
   RUSH_SEC_TESTS = 0x101,
   RUSH_SEC_META = 0x102,
   RUSH_SEC_TEXTS = 0x103,
+  RUSH_SEC_TRACED = 0x104,
 } rush_section_id;
 
 /* Kinds of types. */
@@ -313,6 +315,12 @@ typedef struct rush_file_test {
 typedef struct rush_file_meta {
   uint32_t key, value; /* strings */
 } rush_file_meta;      /* 8 */
+
+typedef struct rush_file_traced {
+  uint32_t test, results; /* results: a TUPLE constant, one item per result of the node */
+  uint64_t handle;        /* as in rush_file_source, not 0. Records rise by test, then handle; of one handle
+                             they stand in the order of PyTorch's run */
+} rush_file_traced;       /* 16 */
 
 typedef struct rush_file_text {
   uint32_t module, kind, text, reserved; /* module: its path, "" for the root; text: string */

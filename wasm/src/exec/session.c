@@ -82,6 +82,7 @@ rush_status rush_session_create(rush_ctx *ctx, const rush_model *model, rush_ses
   s->ctx = ctx;
   s->m = model;
   s->heap.ctx = ctx;
+  rush_random_seed_freshly(&s->own_random);
   rush_status st = make(s);
   if (st != RUSH_OK) {
     rush_session_destroy(s);
@@ -102,6 +103,7 @@ void rush_session_destroy(rush_session *s) {
   for (uint32_t i = 0; s->caches && i < m->n_instrs; i++) {
     if (s->caches[i]) s->caches[i]->destroy(s->ctx, s->caches[i]);
   }
+  rush_trace_clear(s);
   rush_drop(&s->heap, &s->result);
   drop_all(s, s->observed, m->max_out);
   drop_all(s, s->registers, s->n_registers);
@@ -117,6 +119,8 @@ void rush_session_destroy(rush_session *s) {
   rush_release(s->ctx, s->timings, m->n_instrs * sizeof *s->timings);
   rush_release(s->ctx, s, sizeof *s);
 }
+
+void rush_session_manual_seed(rush_session *s, uint64_t seed) { rush_random_seed(&s->own_random, seed); }
 
 void rush_session_trim(rush_session *s) { rush_heap_trim(&s->heap); }
 

@@ -227,6 +227,13 @@ static rush_status check_optional(rush_ctx *ctx, const rush_model *m) {
     if (m->constants[t->inputs].kind != RUSH_CONST_TUPLE || m->constants[t->inputs].p0 != m->methods[t->method].n_inputs) BAD(RUSH_SEC_TESTS, i, "inputs are not a tuple of %u", m->methods[t->method].n_inputs);
     if (!(t->rtol >= 0) || !(t->atol >= 0)) BAD(RUSH_SEC_TESTS, i, "a tolerance is negative");
   }
+  for (uint32_t i = 0; i < m->n_traced; i++) {
+    const rush_file_traced *t = m->traced + i;
+    if (t->test >= m->n_tests) BAD(RUSH_SEC_TRACED, i, "test vector %u does not exist", t->test);
+    if (t->results >= m->n_constants || m->constants[t->results].kind != RUSH_CONST_TUPLE) BAD(RUSH_SEC_TRACED, i, "its results are not a tuple");
+    if (t->handle == 0) BAD(RUSH_SEC_TRACED, i, "it has no handle");
+    if (i > 0 && (t[-1].test > t->test || (t[-1].test == t->test && t[-1].handle > t->handle))) BAD(RUSH_SEC_TRACED, i, "test vectors and handles do not rise");
+  }
   for (uint32_t i = 0; i < m->n_meta; i++) {
     if (!string_ok(m, m->meta[i].key) || !string_ok(m, m->meta[i].value)) BAD(RUSH_SEC_META, i, "a string does not exist");
   }

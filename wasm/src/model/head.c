@@ -26,7 +26,8 @@
   X(RUSH_SEC_SOURCES, "sources", rush_file_source, sources, n_sources)                  \
   X(RUSH_SEC_TESTS, "tests", rush_file_test, tests, n_tests)                            \
   X(RUSH_SEC_META, "meta", rush_file_meta, meta, n_meta)                                \
-  X(RUSH_SEC_TEXTS, "texts", rush_file_text, texts, n_texts)
+  X(RUSH_SEC_TEXTS, "texts", rush_file_text, texts, n_texts)                            \
+  X(RUSH_SEC_TRACED, "traced", rush_file_traced, traced, n_traced)
 
 static const char *section_name(uint32_t id) {
   switch (id) {

@@ -58,8 +58,10 @@ struct rush_model {
   const rush_file_test *tests;
   const rush_file_meta *meta;
   const rush_file_text *texts;
+  const rush_file_traced *traced;
   uint32_t n_string_bytes, n_strings, n_lists, n_types, n_storages, n_tensors, n_constants, n_ops, n_attributes,
-      n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_sources, n_tests, n_meta, n_texts;
+      n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_sources, n_tests, n_meta, n_texts,
+      n_traced;
 
   /* Worked out. */
   bool *constant_used;      /* per constant: the program (not only a test) refers to it */

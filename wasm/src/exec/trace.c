@@ -1,0 +1,195 @@
+/* Comparing the results of operators with what PyTorch's nodes gave, while a run goes on. */
+#include <rushlight/trace.h>
+
+#include "exec/session.h"
+
+/* An instruction and the items of its handle. */
+typedef struct pair {
+  uint64_t handle;
+  uint32_t first, n; /* its items */
+  uint32_t owner;    /* the first instruction with that handle, which counts for all of them: */
+  uint32_t next;     /* of its items */
+  bool shared;       /* several have it */
+} pair;
+
+struct rush_trace {
+  const rush_traced *items;
+  pair *pairs; /* m->n_instrs */
+  double rtol, atol;
+  rush_trace_report report;
+  bool parted;
+  char message[RUSH_MESSAGE_BYTES]; /* of the first that differs */
+  rush_value *tuples; /* of a trace in the file: the results of each item, */
+  rush_traced *made;  /* and the items, */
+  size_t n_made;      /* so many */
+};
+
+/* ---- While it runs --------------------------------------------------------------------------- */
+
+static rush_status compare_item(rush_session *s, const rush_code *c, const rush_value *results, const rush_traced *item) {
+  rush_trace *t = s->trace;
+  rush_verify_report r = {.max_abs = t->report.max_abs, .max_rel = t->report.max_rel};
+  for (uint32_t k = 0; k < c->n_out && k < item->n; k++)
+    RUSH_TRY(rush_compare_scaled(s, results + k, item->results + k, t->rtol, t->atol, &r));
+  t->report.max_abs = r.max_abs;
+  t->report.max_rel = r.max_rel;
+  return RUSH_OK;
+}
+
+/* Finds the next item that agrees, of the `n` that are left: the first of them, unless rounds may be missing. */
+static rush_status find_equal(rush_session *s, const rush_code *c, const rush_value *results, const rush_traced *items,
+                              size_t n, bool skip, uint32_t *found) {
+  RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_MISMATCH, "PyTorch's run does not come here, or not so often");
+  for (size_t k = 0; k < (skip ? n : 1); k++) {
+    *found = (uint32_t)k;
+    if (compare_item(s, c, results, items + k) == RUSH_OK) return RUSH_OK;
+  }
+  return compare_item(s, c, results, items); /* for its message */
+}
+
+void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results) {
+  rush_trace *t = s->trace;
+  uint32_t instr = (uint32_t)(c - s->m->code), skipped;
+  if (t->parted || c->n_out == 0) return;
+  const pair *p = t->pairs + instr;
+  pair *owner = t->pairs + p->owner;
+  if (p->handle == 0) {
+    t->report.unpaired++;
+    return;
+  }
+  rush_status st = find_equal(s, c, results, t->items + p->first + owner->next, p->n - owner->next, owner->shared, &skipped);
+  if (st == RUSH_OK) {
+    owner->next += skipped + 1;
+    t->report.compared++;
+    return;
+  }
+  if (p->n > 1) rush_note(s->ctx, st, "round %u: ", owner->next);
+  rush_note_instr(s->ctx, s->m, instr, st);
+  memcpy(t->message, s->ctx->message, sizeof t->message);
+  t->parted = true;
+  t->report.method = s->method;
+  t->report.instr = instr - s->m->methods[s->method].instrs;
+  t->report.round = owner->next;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+void rush_trace_clear(rush_session *s) {
+  rush_trace *t = s->trace;
+  if (!t) return;
+  for (size_t k = 0; t->tuples && k < t->n_made; k++) rush_drop(&s->heap, t->tuples + k);
+  rush_release(s->ctx, t->tuples, t->n_made * sizeof *t->tuples);
+  rush_release(s->ctx, t->made, t->n_made * sizeof *t->made);
+  rush_release(s->ctx, t->pairs, s->m->n_instrs * sizeof *t->pairs);
+  rush_release(s->ctx, t, sizeof *t);
+  s->trace = NULL;
+}
+
+/* The first item of a handle; `n` where there is none. */
+static size_t first_of(const rush_traced *items, size_t n, uint64_t handle) {
+  size_t lo = 0, hi = n;
+  while (lo < hi) {
+    size_t mid = lo + (hi - lo) / 2;
+    if (items[mid].handle < handle) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo < n && items[lo].handle == handle ? lo : n;
+}
+
+/* Pairs instructions with items; `owners`, one per item, are RUSH_NONE. Gives how many found their items. */
+static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, uint32_t *owners, pair *pairs) {
+  size_t paired = 0;
+  for (uint32_t i = 0; i < m->n_instrs; i++) {
+    pair *p = pairs + i;
+    uint32_t source = m->instrs[i].source;
+    p->handle = source < m->n_sources ? m->sources[source].handle : 0;
+    p->owner = i;
+    size_t first = p->handle ? first_of(items, n, p->handle) : n, last = first;
+    if (first == n || m->code[i].opcode != RUSH_OPCODE_OP) continue;
+    while (last < n && items[last].handle == p->handle) last++;
+    p->first = (uint32_t)first;
+    p->n = (uint32_t)(last - first);
+    paired++;
+    if (owners[first] == RUSH_NONE) owners[first] = i;
+    p->owner = owners[first];
+    pairs[p->owner].shared = p->owner != i || pairs[p->owner].shared;
+  }
+  return paired;
+}
+
+/* A new trace; whatever fails after this, rush_trace_clear takes it away. */
+static rush_status make_trace(rush_session *s) {
+  rush_trace_clear(s);
+  return rush_calloc(s->ctx, 1, sizeof *s->trace, (void **)&s->trace);
+}
+
+static rush_status start(rush_session *s, const rush_traced *items, size_t n, double rtol, double atol) {
+  const rush_model *m = s->m;
+  rush_trace *t = s->trace;
+  uint32_t *owners;
+  for (size_t k = 1; k < n; k++)
+    RUSH_CHECK(s->ctx, items[k - 1].handle <= items[k].handle, RUSH_ERR_BAD_ARGUMENT, "a trace's handles do not rise");
+  t->items = items;
+  t->rtol = rtol;
+  t->atol = atol;
+  RUSH_TRY(rush_calloc(s->ctx, m->n_instrs, sizeof *t->pairs, (void **)&t->pairs));
+  RUSH_TRY(rush_calloc(s->ctx, n, sizeof *owners, (void **)&owners));
+  for (size_t k = 0; k < n; k++) owners[k] = RUSH_NONE;
+  size_t paired = pair_all(m, items, n, owners, t->pairs);
+  rush_release(s->ctx, owners, n * sizeof *owners);
+  RUSH_CHECK(s->ctx, paired > 0, RUSH_ERR_BAD_ARGUMENT,
+             "the trace has no node that this file comes from: it was exported without sources, or from another graph");
+  return RUSH_OK;
+}
+
+rush_status rush_session_trace(rush_session *s, const rush_traced *items, size_t n, double rtol, double atol) {
+  RUSH_TRY(make_trace(s));
+  rush_status st = start(s, items, n, rtol, atol);
+  if (st != RUSH_OK) rush_trace_clear(s);
+  return st;
+}
+
+/* The items of `n` records. */
+static rush_status make_items(rush_session *s, const rush_file_traced *records, size_t n) {
+  rush_trace *t = s->trace;
+  rush_storage **copies;
+  t->n_made = n;
+  RUSH_TRY(rush_calloc(s->ctx, n, sizeof *t->tuples, (void **)&t->tuples));
+  RUSH_TRY(rush_calloc(s->ctx, n, sizeof *t->made, (void **)&t->made));
+  RUSH_TRY(rush_calloc(s->ctx, s->m->n_storages, sizeof *copies, (void **)&copies));
+  rush_status st = RUSH_OK;
+  for (size_t k = 0; k < n && st == RUSH_OK; k++) {
+    st = rush_constant_copy(&s->heap, s->m, records[k].results, copies, t->tuples + k);
+    if (st != RUSH_OK) break;
+    const rush_list *results = rush_as_list(t->tuples + k);
+    t->made[k] = (rush_traced){records[k].handle, results->items, results->n};
+  }
+  rush_release(s->ctx, copies, s->m->n_storages * sizeof *copies);
+  return st;
+}
+
+rush_status rush_session_trace_test(rush_session *s, size_t test) {
+  const rush_model *m = s->m;
+  size_t first = 0, n = 0;
+  while (first < m->n_traced && m->traced[first].test < test) first++;
+  while (first + n < m->n_traced && m->traced[first + n].test == test) n++;
+  RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_BAD_ARGUMENT, "the file holds no trace of test vector %zu: it was exported without",
+             test);
+  RUSH_TRY(make_trace(s));
+  const rush_file_test *t = m->tests + test;
+  rush_status st = make_items(s, m->traced + first, n);
+  if (st == RUSH_OK) st = start(s, s->trace->made, n, (double)t->rtol, (double)t->atol);
+  if (st == RUSH_OK) st = rush_session_verify_begin(s, test);
+  if (st != RUSH_OK) rush_trace_clear(s);
+  return st;
+}
+
+rush_status rush_session_trace_end(rush_session *s, rush_trace_report *out) {
+  rush_trace *t = s->trace;
+  *out = (rush_trace_report){0};
+  RUSH_CHECK(s->ctx, t, RUSH_ERR_BAD_STATE, "nothing is being compared");
+  *out = t->report;
+  rush_status st = t->parted ? rush_fail(s->ctx, RUSH_ERR_MISMATCH, "%s", t->message) : RUSH_OK;
+  rush_trace_clear(s);
+  return st;
+}
