@@ -144,6 +144,8 @@ function operand(a) {
   if (typeof a === 'string') return JSON.stringify(a);
   if (Array.isArray(a)) return `[${a.map(operand).join(', ')}]`;
   if (a instanceof Map) return `{${[...a].map(([k, v]) => `${operand(k)}: ${operand(v)}`).join(', ')}}`;
+  const own = /** @type {{ enum?: string, object?: string }} */ (a); // of the program's own classes
+  if (own.enum ?? own.object) return own.enum ?? own.object ?? '';
   return typeof a === 'object' && 'tensor' in a ? `${a.tensor || 'tensor'}[${a.shape.join(', ')}]` : String(/** @type {any} */ (a)?.re === undefined ? a : JSON.stringify(a));
 }
 

@@ -17,7 +17,7 @@ import { DTYPES, parseType } from './types.js';
  */
 
 export const VALUE_BYTES = 16;
-const KIND = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, complex: 5, str: 6, list: 7, tuple: 8, dict: 9, device: 10 };
+const KIND = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, complex: 5, str: 6, list: 7, tuple: 8, dict: 9, device: 10, object: 13, enum: 14 };
 const DTYPE_NAMES = new Map(Object.entries(DTYPES).map(([name, d]) => [d.id, /** @type {DType} */ (name)]));
 const ANYTHING = { dtype: null, shape: null };
 
@@ -174,6 +174,8 @@ function fits(type, v) {
 }
 
 export class Values {
+  /** @type {Set<number>} the objects that are being read */ #reading = new Set();
+
   /** @param {Engine} engine */
   constructor(engine) {
     this.e = engine;
@@ -345,7 +347,24 @@ export class Values {
         for (let i = 0; i < items.length; i += 2) map.set(/** @type {Value} */ (items[i]), /** @type {Value} */ (items[i + 1]));
         return map;
       }
+      case KIND.enum: {
+        const [name, value] = this.readItems(p);
+        return /** @type {any} */ ({ enum: name, value });
+      }
+      case KIND.object: return this.#readObject(p);
       default: throw new RushlightError('unsupported', `the result holds a value of kind ${m.u32(p)}, which cannot be given to JavaScript`);
+    }
+  }
+
+  /** Objects may hold each other in a circle; inside itself one is null. @param {number} p @returns {Value} */
+  #readObject(p) {
+    const at = this.m.u32(p + 8);
+    if (this.#reading.has(at)) return /** @type {any} */ ({ object: null });
+    this.#reading.add(at);
+    try {
+      return /** @type {any} */ ({ object: this.readItems(p) });
+    } finally {
+      this.#reading.delete(at);
     }
   }
 

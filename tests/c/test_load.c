@@ -23,7 +23,9 @@ enum {
   T_DICT,
   T_NAMED,
   T_ARGS,
-  T_TENSORS
+  T_TENSORS,
+  T_ENUM,
+  T_OBJECT
 };
 enum {
   C_W,
@@ -42,7 +44,10 @@ enum {
   C_X,
   C_THREE,
   C_ARGS,
-  C_ANSWER
+  C_ANSWER,
+  C_RED,
+  C_ENUM,
+  C_OBJECT
 };
 enum { I_IF, I_T, I_ELSE, I_ALIAS, I_END_IF, I_LOOP, I_BODY, I_END_LOOP, I_VIEW_AS, I_RETURN };
 
@@ -61,6 +66,11 @@ static void add_types(builder *b) {
   build_add(b, RUSH_SEC_TYPES, sizeof named, &named, 1);
   build_type_n(b, RUSH_TYPE_TUPLE, 3, U32(T_TENSOR, T_INT, T_BOOL));
   build_type_n(b, RUSH_TYPE_LIST, 1, U32(T_TENSOR));
+  rush_file_type color = {RUSH_TYPE_ENUM, 0, 0, build_str(b, "Color"), 0};
+  build_add(b, RUSH_SEC_TYPES, sizeof color, &color, 1);
+  rush_file_type pair = {RUSH_TYPE_OBJECT, 2, build_add(b, RUSH_SEC_LISTS, 4, U32(field, field), 2),
+                         build_str(b, "Pair"), 0};
+  build_add(b, RUSH_SEC_TYPES, sizeof pair, &pair, 1);
 }
 
 static void add_constants(builder *b) {
@@ -84,6 +94,9 @@ static void add_constants(builder *b) {
   build_int(b, 3);
   build_items(b, RUSH_CONST_TUPLE, T_ARGS, 3, U32(C_X, C_THREE, C_TRUE));
   build_tensor(b, RUSH_FLOAT32, 2, SIZES(2, 2), turned);
+  build_const(b, RUSH_CONST_STR, build_str(b, "Color.RED"), 0, 0);
+  build_items(b, RUSH_CONST_ENUM, T_ENUM, 2, U32(C_RED, C_THREE));
+  build_items(b, RUSH_CONST_OBJECT, T_OBJECT, 2, U32(C_ENUM, C_X));
 }
 
 /* forward(x, n, flag): y = x.t() if flag else x; for _ in range(n): y = y.t(); return y.view_as(w)
@@ -407,6 +420,8 @@ static double zero = 0.0;
   R(type_list, BAD_FILE, "its list lies outside the lists", REC(type, TYPES, T_LIST)->list = 99999)                   \
   R(type_of_itself, BAD_FILE, "child 5 does not come before it", WORD(LISTS, REC(type, TYPES, T_LIST)->list) = T_LIST)\
   R(type_field, BAD_FILE, "field 0 has no name", WORD(LISTS, REC(type, TYPES, T_NAMED)->list + 1) = 999)              \
+  R(type_class, BAD_FILE, "a class has no name", REC(type, TYPES, T_ENUM)->name = RUSH_NONE)                           \
+  R(type_attribute, BAD_FILE, "attribute 1 has no name", WORD(LISTS, REC(type, TYPES, T_OBJECT)->list + 1) = 999)      \
   R(type_nesting, BAD_FILE, "types are nested deeper than 64", nest_types(b))                                         \
   R(storage_alignment, BAD_FILE, "offset 65 is not a multiple of 64", REC(storage, STORAGES, 1)->offset = 65)         \
   R(storage_overlap, BAD_FILE, "overlaps the one before it", REC(storage, STORAGES, 1)->offset = 0)                   \
@@ -431,7 +446,7 @@ static double zero = 0.0;
   R(tensor_bytes, BAD_FILE, "reaches outside storage 0", REC(tensor, TENSORS, 0)->dtype = RUSH_FLOAT64)               \
   R(tensor_empty_offset, BAD_FILE, "is out of range", REC(tensor, TENSORS, 1)->sizes[0] = 0;                          \
     REC(tensor, TENSORS, 1)->offset = (uint64_t)1 << 60)                                                              \
-  R(constant_kind, BAD_FILE, "kind 12 is not known", REC(constant, CONSTANTS, C_INT)->kind = 12)                      \
+  R(constant_kind, BAD_FILE, "kind 14 is not known", REC(constant, CONSTANTS, C_INT)->kind = 14)                      \
   R(constant_none, BAD_FILE, "None has a payload", REC(constant, CONSTANTS, C_NONE)->p0 = 1)                          \
   R(constant_bool, BAD_FILE, "a bool is 0 or 1", REC(constant, CONSTANTS, C_TRUE)->p0 = 2)                            \
   R(constant_int, BAD_FILE, "unused fields are not zero", REC(constant, CONSTANTS, C_INT)->a = 1)                     \
@@ -447,6 +462,9 @@ static double zero = 0.0;
   R(constant_type_huge, BAD_FILE, "type 18446744073709551615 does not fit", REC(constant, CONSTANTS, C_LIST)->p1 = (uint64_t)-1) \
   R(constant_dict, BAD_FILE, "a dict with a key and no value", REC(constant, CONSTANTS, C_DICT)->p0 = 1)              \
   R(constant_tuple, BAD_FILE, "0 items do not fit its type", REC(constant, CONSTANTS, C_TUPLE)->p0 = 0)               \
+  R(constant_object, BAD_FILE, "1 items do not fit its type", REC(constant, CONSTANTS, C_OBJECT)->p0 = 1)               \
+  R(constant_enum, BAD_FILE, "an enum is its name and its value", REC(constant, CONSTANTS, C_ENUM)->p0 = 1)            \
+  R(constant_enum_name, BAD_FILE, "an enum is its name", WORD(LISTS, REC(constant, CONSTANTS, C_ENUM)->a) = C_INT)     \
   R(constant_cycle, BAD_FILE, "item 7 does not come before it", WORD(LISTS, REC(constant, CONSTANTS, C_LIST)->a) = C_LIST) \
   R(constant_nesting, BAD_FILE, "constants are nested deeper than 64", nest_constants(b))                             \
   R(op_name, BAD_FILE, "its name or schema is not a string", REC(op, OPS, 0)->name = 999)                             \

@@ -150,6 +150,9 @@ class Model:
         kind, n, start, name, reserved = self.tables["types"][i]
         check(reserved == 0, "reserved of a type")
         children = self.tables["lists"][start:start + n]
+        if kind in (17, 18):
+            check(all(self.string(c) for c in children), "attributes have names")
+            return self.string(name)
         check(all(c < i for c in children), "types refer to earlier ones")
         items = [self.type(c) for c in children]
         if kind == 7:
@@ -206,11 +209,11 @@ class Model:
             return complex(real, struct.unpack("<d", struct.pack("<Q", p1))[0])
         if kind in (6, 10):
             return self.string(a)
-        if kind in (7, 8, 9):
+        if kind in (7, 8, 9, 12, 13):
             refs = self.tables["lists"][a:a + p0]
             check(len(refs) == p0 and all(r < i for r in refs), "constants refer to earlier ones")
             items = [self.constant_values[r] for r in refs]
-            check(self.tables["types"][p1][0] == kind, "type of a container")
+            check(self.tables["types"][p1][0] == {12: 17, 13: 18}.get(kind, kind), "type of a container")
             if kind == 9:
                 return dict(zip(items[::2], items[1::2]))
             return items if kind == 7 else tuple(items)

@@ -233,9 +233,12 @@ def test_no_grad_changes_nothing(out):
     assert report.verified == 1 and set(report.ops) == {"aten::mul.Scalar", "aten::add.Scalar"}
 
 
-def test_objects_of_the_program_are_refused_by_name(out):
-    with pytest.raises(rushlight.RushlightError, match=r"(?s)lacks \d operators.*prim::CreateObject, 1 time, at .*models.py"):
-        rushlight.export(torch.jit.script(models.makes_an_object), None, out)
+def test_objects_of_the_program_have_the_same_bytes_each_time(out, tmp_path):
+    model = torch.jit.script(models.makes_an_object)
+    tests = [((torch.rand(2), n), None) for n in (0, 1)]
+    assert rushlight.export(model, None, out, tests=tests).verified == 2
+    rushlight.export(model, None, tmp_path / "again.rush", tests=tests)
+    assert (tmp_path / "again.rush").read_bytes() == open(out, "rb").read()
 
 
 def test_a_dtype_that_the_runtime_lacks_is_refused(out, tmp_path):

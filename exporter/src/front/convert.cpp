@@ -91,6 +91,11 @@ class Converter {
           grad_modes_.insert(n.output());
           return;
         }
+        if (is_program_class(n.output()->type())) {
+          values_[n.output()] = append(n, to, "rush::object")
+                                    ->add_output(from_c10(n.output()->type()), name_of(n.output()));
+          return;
+        }
         break;
       case prim::Enter:
       case prim::Exit:
@@ -186,6 +191,7 @@ class Converter {
     auto found = context_.slots.find(key);
     if (found != context_.slots.end()) return found->second;
     const std::string &path = context_.paths[obj.get()];
+    refuse_shared(obj->getAttr(attribute), attribute, &context_.contents);
     Attribute out;
     out.name = path.empty() ? attribute : path + "." + attribute;
     out.type = from_c10(obj->type()->getAttribute(attribute));
@@ -196,33 +202,44 @@ class Converter {
     return context_.slots[key] = context_.program->attributes.size() - 1;
   }
 
-  // An attribute of an object that the program makes: a node like any other, its name an argument.
-  bool attribute_of_made_object(const jit::Node &n, Block *to) {
-    if (object(n.inputs()[0])) return false;
-    const bool grad_mode = grad_modes_.count(n.inputs()[0]) != 0;
-    if (grad_mode) {
+  // An attribute of an object that is a value: of its class, by its place.
+  bool attribute_of_value(const jit::Node &n, Block *to) {
+    const jit::Value *of = n.inputs()[0];
+    if (object(of)) return false;
+    if (grad_modes_.count(of)) {
       for (const jit::Value *v : n.outputs()) values_[v] = graph_->constant(const_bool(false));
       return true;
     }
-    Node *out = append(n, to, n.kind().toQualString());
-    out->add_input(value(n.inputs()[0]));
-    out->add_input(graph_->constant(const_str(n.s(attr::name))));
+    const bool ours = is_program_class(of->type());
+    const bool get = n.kind() == prim::GetAttr;
+    Node *out = append(n, to, !ours ? n.kind().toQualString() : get ? "rush::object_get" : "rush::object_set");
+    out->add_input(value(of));
+    const std::string attribute = n.s(attr::name);
+    out->add_input(graph_->constant(
+        ours ? const_int(static_cast<int64_t>(of->type()->expectRef<c10::ClassType>().getAttributeSlot(attribute)))
+             : const_str(attribute)));
     for (size_t i = 1; i < n.inputs().size(); i++) out->add_input(value(n.inputs()[i]));
     for (const jit::Value *v : n.outputs())
       values_[v] = out->add_output(from_c10(v->type()), name_of(v));
     return true;
   }
 
+  // The module that a node reads from `object`, or the object whose attributes are like a module's.
+  std::optional<c10::IValue> object_of(const jit::Node &n, const c10::IValue *object) const {
+    if (!object || !n.output()->type()->cast<c10::ClassType>()) return std::nullopt;
+    c10::IValue inner = object->toObject()->getAttr(n.s(attr::name));
+    if (context_.as_values.count(inner.toObject().get())) return std::nullopt;
+    return inner;
+  }
+
   void get_attr(const jit::Node &n, Block *to) {
-    if (attribute_of_made_object(n, to)) return;
+    if (attribute_of_value(n, to)) return;
     const c10::IValue *object = this->object(n.inputs()[0]);
-    if (object && n.output()->type()->cast<c10::ClassType>()) {
-      const auto obj = object->toObject();
-      c10::IValue inner = obj->getAttr(n.s(attr::name));
-      const std::string &path = context_.paths[obj.get()];
-      context_.paths[inner.toObject().get()] =
+    if (const auto inner = object_of(n, object)) {
+      const std::string &path = context_.paths[object->toObject().get()];
+      context_.paths[inner->toObject().get()] =
           path.empty() ? n.s(attr::name) : path + "." + n.s(attr::name);
-      objects_[n.output()] = std::move(inner);
+      objects_[n.output()] = *inner;
       return;
     }
     Value *slot = graph_->constant(const_int(static_cast<int64_t>(slot_of(n))));
@@ -232,7 +249,7 @@ class Converter {
   }
 
   void set_attr(const jit::Node &n, Block *to) {
-    if (attribute_of_made_object(n, to)) return;
+    if (attribute_of_value(n, to)) return;
     Value *slot = graph_->constant(const_int(static_cast<int64_t>(slot_of(n))));
     Value *given = value(n.inputs()[1]);
     Node *out = append(n, to, "rush::set_attr");

@@ -1,8 +1,5 @@
 #include <torch/csrc/jit/serialization/python_print.h>
 
-#include <cctype>
-#include <map>
-
 #include "front/torchscript_parts.h"
 
 namespace rush {
@@ -21,24 +18,6 @@ std::string tree(const torch::jit::Module &module) {
   }
   if (children.empty()) return "RecursiveScriptModule(" + own + ")";
   return "RecursiveScriptModule(\n  " + own + children + "\n)";
-}
-
-// Classes of one name are told apart by a number that counts in the process; here it counts in the
-// file, so that exporting twice gives the same bytes.
-void renumber(std::vector<Text> *texts) {
-  static const std::string mark = "___torch_mangle_";
-  std::map<std::string, std::string> numbers;
-  for (Text &t : *texts) {
-    for (size_t at = 0; (at = t.text.find(mark, at)) != std::string::npos;) {
-      at += mark.size();
-      size_t end = at;
-      while (end < t.text.size() && std::isdigit(static_cast<unsigned char>(t.text[end]))) end++;
-      const std::string old = t.text.substr(at, end - at);
-      const std::string fresh = numbers.emplace(old, std::to_string(numbers.size())).first->second;
-      t.text.replace(at, end - at, fresh);
-      at += fresh.size();
-    }
-  }
 }
 
 }  // namespace
@@ -71,7 +50,6 @@ std::vector<Text> texts_of(const torch::jit::Module &root) {
     }
   }
   out.push_back({"", RUSH_TEXT_TREE, tree(root)});
-  renumber(&out);
   return out;
 }
 

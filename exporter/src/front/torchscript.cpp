@@ -157,6 +157,8 @@ void add_method(Program *program, const std::string &name, const jit::Graph &gra
   m.graph = convert(graph, self, context);
   m.graph->name = name;
   scalar_operands(*m.graph);
+  for (const Port &port : m.inputs) refuse_own_classes(*port.type, "the input '" + port.name + "'");
+  refuse_own_classes(*from_c10(graph.outputs().at(0)->type()), "the result of " + name);
   program->methods.push_back(std::move(m));
 }
 
@@ -177,14 +179,18 @@ Program from_module(const jit::Module &module, const TorchScriptOptions &options
     if (a.value.isTensor() && a.value.toTensor().defined()) names.add(a.value.toTensor(), a.name);
   Handles handles;
   jit::Module work = frozen(module, options, &handles);
-  ConvertContext context{&names, &handles, &program, {}, {}};
+  ConvertContext context{&names, &handles, &program, {}, {}, {}, {}};
+  std::vector<const jit::Graph *> graphs;
   for (const std::string &name : options.methods) {
-    auto method = work.get_method(name);
-    auto graph = method.graph();
+    auto graph = work.get_method(name).graph();
     jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/false);  // fold_batch_norm does that
     tidy(graph);
-    add_method(&program, name, *graph, method.function().getSchema(), &work, context);
+    graphs.push_back(graph.get());
   }
+  context.as_values = objects_as_values(work, graphs);
+  for (size_t i = 0; i < graphs.size(); i++)
+    add_method(&program, options.methods[i], *graphs[i],
+               work.get_method(options.methods[i]).function().getSchema(), &work, context);
   if (!options.sources) drop_sources(&program);
   return program;
 }
@@ -201,7 +207,7 @@ Program from_function(jit::Function &function, const TorchScriptOptions &options
   handles.number(*graph);
   tidy(graph);
   TensorNames names;
-  ConvertContext context{&names, &handles, &program, {}, {}};
+  ConvertContext context{&names, &handles, &program, {}, {}, {}, {}};
   add_method(&program, "forward", *graph, function.getSchema(), nullptr, context);
   if (!options.sources) drop_sources(&program);
   return program;

@@ -4,6 +4,8 @@
 #include <torch/csrc/jit/ir/ir.h>
 
 #include <map>
+#include <set>
+#include <unordered_map>
 
 #include "front/torchscript.h"
 
@@ -45,6 +47,22 @@ std::vector<Text> texts_of(const torch::jit::Module &module);
 Text graph_text(const torch::jit::Function &function, const std::string &module);
 Text code_text(const torch::jit::Function &function, const std::string &module);
 
+// ---- objects.cpp
+
+// Those objects in attributes of `self` that these graphs use as values: hand on, compare, replace. The
+// others are like submodules: each of their attributes is one of the model.
+std::set<const void *> objects_as_values(const torch::jit::Module &self,
+                                         const std::vector<const torch::jit::Graph *> &graphs);
+
+// What attributes hold, by the attribute's name.
+using Contents = std::unordered_map<c10::IValue, std::string, c10::IValue::HashAliasedIValue,
+                                    c10::IValue::CompAliasedIValues>;
+// Adds lists, dicts and objects in `value`. Throws where another attribute holds one of them.
+void refuse_shared(const c10::IValue &value, const std::string &attribute, Contents *contents);
+
+// Objects and enums are of the program's own; throws where `type` of `what` holds one.
+void refuse_own_classes(const Type &type, const std::string &what);
+
 // ---- convert.cpp
 
 // Names of tensors by what they are a view of: "conv.weight".
@@ -64,6 +82,8 @@ struct ConvertContext {
   Program *program;                           // gets attributes
   std::map<std::string, size_t> slots;        // "object address/attribute name"
   std::map<const void *, std::string> paths;  // of module objects
+  std::set<const void *> as_values;           // objects_as_values()
+  Contents contents;
 };
 
 // The graph of a method of `self`, or of a function where `self` is nullptr.

@@ -80,6 +80,8 @@ TypeRef type_of(const Const &value) {
     case RUSH_CONST_LIST:
     case RUSH_CONST_TUPLE:
     case RUSH_CONST_DICT:
+    case RUSH_CONST_OBJECT:
+    case RUSH_CONST_ENUM:
       return value.type;
     case RUSH_CONST_NONE:
       break;
@@ -252,6 +254,10 @@ std::string to_string(const Const &value) {
       out = "{" + out + "}";
       return value.items.empty() ? out + ":" + to_string(*value.type) : out;
     }
+    case RUSH_CONST_OBJECT:
+      return value.type->name + "(" + join(value, 0, 1) + ")";
+    case RUSH_CONST_ENUM:
+      return value.items.at(0).s;
   }
   return "?";
 }

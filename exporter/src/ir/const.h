@@ -16,9 +16,9 @@ struct Const {
   int64_t i = 0;             // INT, BOOL; the seed of RANDOM
   double f = 0, im = 0;      // FLOAT, COMPLEX; the bounds of RANDOM
   std::string s;             // STR, DEVICE; the name of a TENSOR ("conv1.weight") where it has one
-  std::vector<Const> items;  // LIST, TUPLE, DICT (key, value, key, value, ...)
+  std::vector<Const> items;  // LIST, TUPLE, DICT (key, value, ...), OBJECT, ENUM (name, value)
   at::Tensor tensor;         // TENSOR; the values of a RANDOM
-  TypeRef type;              // LIST, TUPLE, DICT: of the same kind
+  TypeRef type;              // where there are items: of the same kind
 
   bool is_none() const { return kind == RUSH_CONST_NONE; }
   bool is_int() const { return kind == RUSH_CONST_INT; }

@@ -22,6 +22,13 @@ TypeRef named_tuple(const c10::TupleType &type) {
   return make_type(RUSH_TYPE_TUPLE, contained(type), name, fields);
 }
 
+// Its attributes' types are not told: objects of one class may hold each other.
+TypeRef class_type(const c10::ClassType &type) {
+  std::vector<std::string> attributes;
+  for (const auto &attribute : type.getAttributes()) attributes.push_back(attribute.getName());
+  return make_type(RUSH_TYPE_OBJECT, {}, type.annotation_str(), attributes);
+}
+
 }  // namespace
 
 TypeRef from_c10(const c10::TypePtr &type) {
@@ -61,11 +68,12 @@ TypeRef from_c10(const c10::TypePtr &type) {
       return make_type(RUSH_TYPE_OPTIONAL, contained(*type));
     case Kind::UnionType:
       return make_type(RUSH_TYPE_UNION, contained(*type));
-    case Kind::FutureType:
-      return make_type(RUSH_TYPE_FUTURE, contained(*type));
+    case Kind::FutureType:  // what is forked runs in place: a future is its value
+      return from_c10(type->containedType(0));
     case Kind::TupleType:
       return named_tuple(type->expectRef<c10::TupleType>());
     case Kind::ClassType:
+      return class_type(type->expectRef<c10::ClassType>());
     case Kind::InterfaceType:
       return make_type(RUSH_TYPE_OBJECT, {}, type->annotation_str());
     case Kind::EnumType:
@@ -74,6 +82,47 @@ TypeRef from_c10(const c10::TypePtr &type) {
       return make_type(RUSH_TYPE_ANY);  // type variables of schemas, Any, streams, ...
   }
 }
+
+bool is_program_class(const c10::TypePtr &type) {
+  const auto c = type->cast<c10::ClassType>();
+  return c && !c->is_module() && c->annotation_str().find(".torch.classes.") == std::string::npos;
+}
+
+namespace {
+
+Const from_enum(const c10::ivalue::EnumHolder &value) {
+  Const c;
+  c.kind = RUSH_CONST_ENUM;
+  c.type = from_c10(value.type());
+  c.items = {const_str(value.qualifiedClassName() + "." + value.name()),
+             from_ivalue(value.value())};
+  return c;
+}
+
+Const from_object(const c10::ivalue::Object &object) {
+  static thread_local int depth = 0;
+  const c10::ClassTypePtr type = object.type();
+  if (!is_program_class(type))
+    throw std::invalid_argument("an object of " + type->annotation_str() + " cannot be stored");
+  if (depth > RUSH_MAX_NESTING)
+    throw std::invalid_argument("objects of " + type->annotation_str() +
+                                " that hold each other in a circle cannot be stored");
+  Const c;
+  c.kind = RUSH_CONST_OBJECT;
+  c.type = from_c10(type);
+  depth++;
+  try {
+    for (size_t i = 0; i < type->numAttributes(); i++)
+      c.items.push_back(from_ivalue(object.getSlot(i)));
+  } catch (...) {
+    depth--;
+    throw;
+  }
+  depth--;
+  return c;
+}
+
+}  // namespace
 
 Const from_ivalue(const c10::IValue &value) {
   Const c;
@@ -121,7 +170,8 @@ Const from_ivalue(const c10::IValue &value) {
     c.type = make_type(RUSH_TYPE_DICT, {from_c10(dict.keyType()), from_c10(dict.valueType())});
     return c;
   }
-  if (value.isEnum()) return from_ivalue(value.toEnumHolder()->value());
+  if (value.isEnum()) return from_enum(*value.toEnumHolder());
+  if (value.isObject()) return from_object(value.toObjectRef());
   throw std::invalid_argument("a value of type " + value.type()->annotation_str() +
                               " cannot be stored");
 }
@@ -195,6 +245,9 @@ c10::IValue to_ivalue(const Const &value) {
         dict.insert(to_ivalue(value.items[i]), to_ivalue(value.items[i + 1]));
       return dict;
     }
+    case RUSH_CONST_OBJECT:
+    case RUSH_CONST_ENUM:
+      throw std::invalid_argument(to_string(*value.type) + " cannot be given to PyTorch");
   }
   return {};
 }

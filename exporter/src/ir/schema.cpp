@@ -23,6 +23,9 @@ const char *const kOwn[] = {
     "rush::copy_out(Tensor(a!) out, Tensor value) -> Tensor(a!)",
     "rush::get_attr(int slot) -> Any(*)",
     "rush::set_attr(int slot, Any value) -> ()",
+    "rush::object() -> Any",
+    "rush::object_get(Any(a) object, int slot) -> Any(*)",
+    "rush::object_set(Any(a!) object, int slot, Any(*) value) -> ()",
 };
 
 std::optional<AliasSet> convert(const c10::AliasInfo *info) {

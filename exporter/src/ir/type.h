@@ -16,7 +16,7 @@ struct Type {
   rush_type_kind kind = RUSH_TYPE_NONE;
   std::vector<TypeRef> items;       // list, optional, future: one; dict: two; tuple, union: any
   std::string name;                 // class of a named tuple, object or enum
-  std::vector<std::string> fields;  // of a named tuple, one per item
+  std::vector<std::string> fields;  // of a named tuple, one per item; an object's attributes
 };
 
 TypeRef make_type(rush_type_kind kind, std::vector<TypeRef> items = {}, std::string name = "",

@@ -25,7 +25,8 @@ class Encoder {
       meta_.push_back({tables_.string(key), tables_.string(value)});
     for (const Text &t : program_.texts)
       texts_.push_back(
-          {tables_.string(t.module), static_cast<uint32_t>(t.kind), tables_.string(t.text), 0});
+          {tables_.string(t.module), static_cast<uint32_t>(t.kind),
+           tables_.string(tables_.class_names.in(t.text)), 0});
     Encoded out;
     out.storages = storages_.list();
     out.weights_bytes = storages_.total();

@@ -61,8 +61,9 @@ uint32_t Tables::list(const std::vector<uint32_t> &items) {
 uint32_t Tables::type(const Type &type) {
   rush_file_type record = {};
   record.kind = static_cast<uint16_t>(type.kind);
-  record.n = static_cast<uint16_t>(type.items.size());
-  record.name = string_or_none(type.name);
+  const bool object = type.kind == RUSH_TYPE_OBJECT;
+  record.n = static_cast<uint16_t>(object ? type.fields.size() : type.items.size());
+  record.name = string_or_none(class_names.in(type.name));
   std::vector<uint32_t> children;
   for (const TypeRef &item : type.items) children.push_back(this->type(*item));
   for (const std::string &field : type.fields) children.push_back(string(field));
@@ -121,9 +122,13 @@ rush_file_constant Tables::record(const Const &value) {
       break;
     case RUSH_CONST_LIST:
     case RUSH_CONST_TUPLE:
-    case RUSH_CONST_DICT: {
+    case RUSH_CONST_DICT:
+    case RUSH_CONST_OBJECT:
+    case RUSH_CONST_ENUM: {
       std::vector<uint32_t> items;
       for (const Const &item : value.items) items.push_back(constant(item));
+      if (value.kind == RUSH_CONST_ENUM)
+        items[0] = constant(const_str(class_names.in(value.items[0].s)));
       c.a = list(items);
       c.p0 = items.size();
       c.p1 = type(*value.type);

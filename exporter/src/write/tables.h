@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "write/class_names.h"
 #include "write/storages.h"
 
 namespace rush {
@@ -22,6 +23,7 @@ class Tables {
   uint32_t source(const Source &source);
   uint32_t hint(const Port &port);  // RUSH_NONE where nothing is known
 
+  ClassNames class_names;
   std::vector<char> string_bytes;
   std::vector<rush_file_string> strings;
   std::vector<uint32_t> lists;

@@ -54,7 +54,8 @@
  * TYPES. `kind` is rush_type_kind. Children are a list of types at `list`: one for list, optional and
  * future; two for dict (key, value); any number for tuple and union; none else. `name` is the class of
  * a named tuple, object or enum, else RUSH_NONE. A named tuple's list goes on with one string index
- * per field.
+ * per field. An object's list is one string index per attribute, `n` of them: objects of one class may
+ * hold each other, so their types are not told.
  *
  * STORAGES. `offset` counts from head_bytes and is a multiple of 64; storages rise and do not
  * overlap. Storages stand in the order in which execution first needs them, small ones of an
@@ -72,6 +73,8 @@
  *   STR      a: string                DEVICE  a: string, e.g. "cpu"
  *   LIST, TUPLE, DICT  a: list of constants, p0: its length (a dict alternates key and value),
  *            p1: type, of the same kind
+ *   OBJECT   the same: its attributes in the order of the type, whose number they are
+ *   ENUM     the same with two items: a string, the member's qualified name, and its value
  *   RANDOM   a: tensor without storage, p0: seed, p1: low 32 bits and high 32 bits are the bits of
  *            two floats lo and hi. Element i (in row-major order) comes from the i-th output u of
  *            SplitMix64 started at `seed`: floating dtypes take lo + (hi - lo) * (u >> 40) * 2^-24,
@@ -215,6 +218,8 @@ typedef enum rush_const_kind {
   RUSH_CONST_DICT = 9,
   RUSH_CONST_DEVICE = 10,
   RUSH_CONST_RANDOM = 11,
+  RUSH_CONST_OBJECT = 12,
+  RUSH_CONST_ENUM = 13,
 } rush_const_kind;
 
 /* What an instruction does. */

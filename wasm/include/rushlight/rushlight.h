@@ -170,9 +170,9 @@ typedef enum rush_kind {
   RUSH_KIND_TUPLE = 8,
   RUSH_KIND_DICT = 9,
   RUSH_KIND_DEVICE = 10,
-  RUSH_KIND_GENERATOR = 11, /* reserved, as those below */
+  RUSH_KIND_GENERATOR = 11, /* reserved, as the next */
   RUSH_KIND_FUTURE = 12,
-  RUSH_KIND_OBJECT = 13,
+  RUSH_KIND_OBJECT = 13, /* of a class of the program */
   RUSH_KIND_ENUM = 14,
 } rush_kind;
 
@@ -252,7 +252,8 @@ rush_status rush_dict_create(rush_session *session, const rush_value *items, siz
 rush_status rush_complex_create(rush_session *session, double re, double im, rush_value *out);
 /* The parts of a COMPLEX; zeros for other kinds. */
 void rush_complex_get(const rush_value *value, double *re, double *im);
-/* Items of a LIST, TUPLE or DICT, borrowed; valid while the container is unchanged. */
+/* Items of a LIST, TUPLE or DICT, the attributes of an OBJECT, qualified name and value of an ENUM: borrowed; valid while
+ * the container is unchanged. */
 const rush_value *rush_items(const rush_value *container, size_t *n);
 
 /* ---- Running -------------------------------------------------------------------------------- */

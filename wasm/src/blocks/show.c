@@ -219,6 +219,8 @@ rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v) {
       return show_items(heap, text, rush_as_list(v), "()");
     case RUSH_KIND_DICT:
       return show_items(heap, text, rush_as_list(v), "{}");
+    case RUSH_KIND_ENUM:
+      return rush_show(heap, text, rush_as_list(v)->items);
     default:
       rush_text_add(text, "<%s>", rush_kind_name(v->kind));
       return RUSH_OK;

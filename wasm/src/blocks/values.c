@@ -45,6 +45,7 @@ bool rush_equal(const rush_value *a, const rush_value *b) {
   if (a->kind == RUSH_KIND_LIST || a->kind == RUSH_KIND_TUPLE)
     return equal_items(rush_as_list(a), rush_as_list(b));
   if (a->kind == RUSH_KIND_DICT) return equal_dicts(rush_as_list(a), rush_as_list(b));
+  if (a->kind == RUSH_KIND_ENUM) return rush_equal(rush_as_list(a)->items, rush_as_list(b)->items);
   return a->u.ref == b->u.ref;
 }
 

@@ -93,8 +93,7 @@ void rush_complex_get(const rush_value *value, double *re, double *im) {
 
 const rush_value *rush_items(const rush_value *container, size_t *n) {
   *n = 0;
-  if (container->kind != RUSH_KIND_LIST && container->kind != RUSH_KIND_TUPLE && container->kind != RUSH_KIND_DICT)
-    return NULL;
+  if (!rush_is_container(container->kind)) return NULL;
   *n = rush_as_list(container)->n;
   return rush_as_list(container)->items;
 }

@@ -136,6 +136,8 @@ bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v) {
     }
     return false;
   }
+  if (t->kind == RUSH_TYPE_OBJECT || t->kind == RUSH_TYPE_ENUM)
+    return strcmp(rush_string(m, t->name), rush_string(m, m->types[rush_as_list(v)->type].name)) == 0;
   if (t->kind != RUSH_TYPE_LIST && t->kind != RUSH_TYPE_TUPLE && t->kind != RUSH_TYPE_DICT) return true;
   const rush_list *list = rush_as_list(v);
   if (t->kind == RUSH_TYPE_TUPLE && list->n != t->n) return false;

@@ -41,7 +41,7 @@ static int type_arity(uint32_t kind) {
   switch (kind) {
     case RUSH_TYPE_LIST: case RUSH_TYPE_OPTIONAL: case RUSH_TYPE_FUTURE: return 1;
     case RUSH_TYPE_DICT: return 2;
-    case RUSH_TYPE_TUPLE: case RUSH_TYPE_UNION: return -1;
+    case RUSH_TYPE_TUPLE: case RUSH_TYPE_UNION: case RUSH_TYPE_OBJECT: return -1;
     default: return 0;
   }
 }
@@ -53,11 +53,15 @@ static rush_status check_types(rush_ctx *ctx, const rush_model *m, uint8_t *dept
     if (t->kind > RUSH_TYPE_ENUM) BAD(RUSH_SEC_TYPES, i, "kind %u is not known", t->kind);
     if (t->reserved) BAD(RUSH_SEC_TYPES, i, "reserved bytes are not zero");
     if (type_arity(t->kind) >= 0 && t->n != type_arity(t->kind)) BAD(RUSH_SEC_TYPES, i, "%u children do not fit kind %u", t->n, t->kind);
-    bool named = t->kind == RUSH_TYPE_TUPLE && t->name != RUSH_NONE;
+    bool object = t->kind == RUSH_TYPE_OBJECT, named = t->kind == RUSH_TYPE_TUPLE && t->name != RUSH_NONE;
     if (!string_or_none(m, t->name)) BAD(RUSH_SEC_TYPES, i, "name %u is not a string", t->name);
+    if ((object || t->kind == RUSH_TYPE_ENUM) && t->name == RUSH_NONE) BAD(RUSH_SEC_TYPES, i, "a class has no name");
     if (!list_ok(m, t->list, (uint64_t)t->n * (named ? 2 : 1))) BAD(RUSH_SEC_TYPES, i, "its list lies outside the lists");
     depth[i] = 1;
-    for (uint32_t k = 0; k < t->n; k++) {
+    for (uint32_t k = 0; object && k < t->n; k++) {
+      if (!string_ok(m, m->lists[t->list + k])) BAD(RUSH_SEC_TYPES, i, "attribute %u has no name", k);
+    }
+    for (uint32_t k = 0; !object && k < t->n; k++) {
       uint32_t child = m->lists[t->list + k];
       if (child >= i) BAD(RUSH_SEC_TYPES, i, "child %u does not come before it", child);
       if (named && !string_ok(m, m->lists[t->list + t->n + k])) BAD(RUSH_SEC_TYPES, i, "field %u has no name", k);
@@ -115,17 +119,21 @@ static rush_status check_tensors(rush_ctx *ctx, const rush_model *m) {
 }
 
 static rush_status check_container(rush_ctx *ctx, const rush_model *m, uint32_t i, uint8_t *depth) {
-  static const uint16_t wanted[] = {[RUSH_CONST_LIST] = RUSH_TYPE_LIST, [RUSH_CONST_TUPLE] = RUSH_TYPE_TUPLE, [RUSH_CONST_DICT] = RUSH_TYPE_DICT};
+  static const uint16_t wanted[] = {[RUSH_CONST_LIST] = RUSH_TYPE_LIST, [RUSH_CONST_TUPLE] = RUSH_TYPE_TUPLE, [RUSH_CONST_DICT] = RUSH_TYPE_DICT,
+                                    [RUSH_CONST_OBJECT] = RUSH_TYPE_OBJECT, [RUSH_CONST_ENUM] = RUSH_TYPE_ENUM};
   const rush_file_constant *c = m->constants + i;
   if (!list_ok(m, c->a, c->p0)) BAD(RUSH_SEC_CONSTANTS, i, "its list lies outside the lists");
   if (c->p1 >= m->n_types || m->types[c->p1].kind != wanted[c->kind]) BAD(RUSH_SEC_CONSTANTS, i, "type %llu does not fit", (unsigned long long)c->p1);
   if (c->kind == RUSH_CONST_DICT && c->p0 % 2) BAD(RUSH_SEC_CONSTANTS, i, "a dict with a key and no value");
-  if (c->kind == RUSH_CONST_TUPLE && c->p0 != m->types[c->p1].n) BAD(RUSH_SEC_CONSTANTS, i, "%llu items do not fit its type", (unsigned long long)c->p0);
+  bool counted = c->kind == RUSH_CONST_TUPLE || c->kind == RUSH_CONST_OBJECT;
+  if (counted && c->p0 != m->types[c->p1].n) BAD(RUSH_SEC_CONSTANTS, i, "%llu items do not fit its type", (unsigned long long)c->p0);
   for (uint64_t k = 0; k < c->p0; k++) {
     uint32_t item = m->lists[c->a + k];
     if (item >= i) BAD(RUSH_SEC_CONSTANTS, i, "item %u does not come before it", item);
     if (depth[item] >= depth[i]) depth[i] = (uint8_t)(depth[item] + 1);
   }
+  if (c->kind == RUSH_CONST_ENUM && (c->p0 != 2 || m->constants[m->lists[c->a]].kind != RUSH_CONST_STR))
+    BAD(RUSH_SEC_CONSTANTS, i, "an enum is its name and its value");
   if (depth[i] > RUSH_MAX_NESTING) BAD(RUSH_SEC_CONSTANTS, i, "constants are nested deeper than %d", RUSH_MAX_NESTING);
   return RUSH_OK;
 }
@@ -158,7 +166,7 @@ static rush_status check_constants(rush_ctx *ctx, const rush_model *m, uint8_t *
         if (!string_ok(m, c->a)) BAD(RUSH_SEC_CONSTANTS, i, "string %u does not exist", c->a);
         if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields are not zero");
         break;
-      case RUSH_CONST_LIST: case RUSH_CONST_TUPLE: case RUSH_CONST_DICT:
+      case RUSH_CONST_LIST: case RUSH_CONST_TUPLE: case RUSH_CONST_DICT: case RUSH_CONST_OBJECT: case RUSH_CONST_ENUM:
         RUSH_TRY(check_container(ctx, m, i, depth));
         break;
       default: BAD(RUSH_SEC_CONSTANTS, i, "kind %u is not known", c->kind);

@@ -117,6 +117,8 @@ rush_kinds rush_type_kinds(const rush_model *m, uint32_t type) {
       return RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) | RUSH_KIND_BIT(RUSH_KIND_BOOL) |
              RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
     case RUSH_TYPE_DEVICE: return RUSH_KIND_BIT(RUSH_KIND_DEVICE);
+    case RUSH_TYPE_OBJECT: return RUSH_KIND_BIT(RUSH_KIND_OBJECT);
+    case RUSH_TYPE_ENUM: return RUSH_KIND_BIT(RUSH_KIND_ENUM);
     default: return RUSH_KINDS_ANY;
   }
 }

@@ -71,10 +71,6 @@ static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_
 
 /* ---- One constant ---------------------------------------------------------------------------- */
 
-static rush_kind container_kind(uint32_t kind) {
-  return kind == RUSH_CONST_LIST ? RUSH_KIND_LIST : kind == RUSH_CONST_TUPLE ? RUSH_KIND_TUPLE : RUSH_KIND_DICT;
-}
-
 /* Everything but tensors and containers. */
 static rush_status make_leaf(rush_heap *heap, const rush_model *m, const rush_file_constant *c, rush_value *out) {
   switch (c->kind) {
@@ -107,7 +103,7 @@ rush_status rush_constants_make(rush_heap *heap, const rush_model *m, rush_value
         return st;
       }
     } else if (rush_const_has_items(c->kind)) {
-      RUSH_TRY(rush_new_list(heap, container_kind(c->kind), (uint32_t)c->p1, NULL, 0, values + i));
+      RUSH_TRY(rush_new_list(heap, rush_const_container(c->kind), (uint32_t)c->p1, NULL, 0, values + i));
       for (uint64_t k = 0; k < c->p0; k++) RUSH_TRY(rush_list_push(heap, rush_as_list(values + i), values[m->lists[c->a + k]]));
     } else {
       RUSH_TRY(make_leaf(heap, m, c, values + i));
@@ -150,7 +146,7 @@ rush_status rush_constant_copy(rush_heap *heap, const rush_model *m, uint32_t co
   *out = rush_none();
   if (c->kind == RUSH_CONST_TENSOR) return copy_tensor(heap, m, m->tensors + c->a, copies, out);
   if (!rush_const_has_items(c->kind)) return make_leaf(heap, m, c, out);
-  RUSH_TRY(rush_new_list(heap, container_kind(c->kind), (uint32_t)c->p1, NULL, 0, out));
+  RUSH_TRY(rush_new_list(heap, rush_const_container(c->kind), (uint32_t)c->p1, NULL, 0, out));
   rush_status st = RUSH_OK;
   for (uint64_t k = 0; k < c->p0 && st == RUSH_OK; k++) {
     rush_value item;

@@ -52,6 +52,16 @@ static void json_constant(rush_text *t, const rush_model *m, uint32_t constant) 
       }
       rush_text_add(t, "]}");
       return;
+    case RUSH_CONST_ENUM:
+      rush_text_add(t, "{\"enum\":");
+      rush_json_string(t, m, m->constants[m->lists[c->a]].a);
+      rush_text_add(t, "}");
+      return;
+    case RUSH_CONST_OBJECT:
+      rush_text_add(t, "{\"object\":");
+      rush_json_string(t, m, m->types[c->p1].name);
+      rush_text_add(t, "}");
+      return;
     default: rush_text_add(t, "null");
   }
 }

@@ -81,10 +81,18 @@ static inline const char *rush_string(const rush_model *m, uint32_t i) {
   return i == RUSH_NONE ? "" : m->string_bytes + m->strings[i].offset;
 }
 
-/* Whether a constant has items: list, tuple or dict. */
-static inline bool rush_const_has_items(uint32_t kind) {
-  return kind == RUSH_CONST_LIST || kind == RUSH_CONST_TUPLE || kind == RUSH_CONST_DICT;
+/* The kind of a constant that has items: list, tuple, dict, object or enum; NONE for the others. */
+static inline rush_kind rush_const_container(uint32_t kind) {
+  switch (kind) {
+    case RUSH_CONST_LIST: return RUSH_KIND_LIST;
+    case RUSH_CONST_TUPLE: return RUSH_KIND_TUPLE;
+    case RUSH_CONST_DICT: return RUSH_KIND_DICT;
+    case RUSH_CONST_OBJECT: return RUSH_KIND_OBJECT;
+    case RUSH_CONST_ENUM: return RUSH_KIND_ENUM;
+    default: return RUSH_KIND_NONE;
+  }
 }
+static inline bool rush_const_has_items(uint32_t kind) { return rush_const_container(kind) != RUSH_KIND_NONE; }
 
 /* The kinds that a value of a type can have. */
 rush_kinds rush_type_kinds(const rush_model *m, uint32_t type);

@@ -78,6 +78,8 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
       if (c->p0 > MOST_ITEMS) rush_text_add(t, ", ... %llu in all", (unsigned long long)c->p0);
       rush_text_add(t, "%s", c->kind == RUSH_CONST_LIST ? "]" : c->kind == RUSH_CONST_DICT ? "}" : ")");
       return;
+    case RUSH_CONST_ENUM: rush_text_add(t, "%s", rush_string(m, m->constants[m->lists[c->a]].a)); return;
+    case RUSH_CONST_OBJECT: rush_print_type(t, m, (uint32_t)c->p1); return;
     default: rush_text_add(t, "None");
   }
 }

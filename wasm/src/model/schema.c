@@ -55,6 +55,7 @@ static const struct {
     {"number", RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) | RUSH_KIND_BIT(RUSH_KIND_BOOL) |
                    RUSH_KIND_BIT(RUSH_KIND_COMPLEX)},
     {"AnyListType", RUSH_KIND_BIT(RUSH_KIND_LIST)},
+    {"AnyEnumType", RUSH_KIND_BIT(RUSH_KIND_ENUM)},
     {"NoneType", RUSH_KIND_BIT(RUSH_KIND_NONE)},
 };
 

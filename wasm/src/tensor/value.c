@@ -30,10 +30,6 @@ static void drop_leaf(rush_heap *heap, rush_object *o) {
   }
 }
 
-static bool is_container(uint32_t kind) {
-  return kind == RUSH_KIND_LIST || kind == RUSH_KIND_TUPLE || kind == RUSH_KIND_DICT;
-}
-
 void rush_drop(rush_heap *heap, rush_value *v) {
   if (!rush_is_object(v)) {
     v->kind = RUSH_KIND_NONE;
@@ -46,7 +42,7 @@ void rush_drop(rush_heap *heap, rush_value *v) {
     return;
   }
   if (--o->refs > 0) return;
-  if (!is_container(o->kind)) {
+  if (!rush_is_container(o->kind)) {
     drop_leaf(heap, o);
     return;
   }
@@ -65,7 +61,7 @@ void rush_drop(rush_heap *heap, rush_value *v) {
     if (child->kind == RUSH_KIND_TENSOR) {
       rush_tensor_drop(heap, (rush_tensor *)(void *)child);
     } else if (--child->refs == 0) {
-      if (is_container(child->kind)) {
+      if (rush_is_container(child->kind)) {
         ((dead *)(void *)child)->next = (dead *)(void *)top;
         top = (rush_list *)(void *)child;
       } else {

@@ -37,8 +37,8 @@ typedef struct rush_str {
   char bytes[]; /* a zero byte follows */
 } rush_str;
 
-/* LIST, TUPLE and DICT (which alternates keys and values). `type` indexes the model's types, or is
- * RUSH_NONE. */
+/* LIST, TUPLE, DICT (which alternates keys and values), OBJECT (its attributes) and ENUM (qualified name and value).
+ * `type` indexes the model's types; of the first three it may be RUSH_NONE. */
 typedef struct rush_list {
   rush_object object;
   uint32_t type;
@@ -53,6 +53,11 @@ typedef struct rush_complex {
 
 static inline bool rush_is_object(const rush_value *v) {
   return v->kind == RUSH_KIND_TENSOR || v->kind >= RUSH_KIND_COMPLEX;
+}
+/* Whether it is a rush_list. */
+static inline bool rush_is_container(uint32_t kind) {
+  return kind == RUSH_KIND_LIST || kind == RUSH_KIND_TUPLE || kind == RUSH_KIND_DICT || kind == RUSH_KIND_OBJECT ||
+         kind == RUSH_KIND_ENUM;
 }
 static inline rush_value rush_retained(rush_value v) {
   if (rush_is_object(&v)) ((rush_object *)v.u.ref)->refs++;

@@ -1,0 +1,89 @@
+// Objects of classes that the program defines, where they are attributes of modules.
+#include <stdexcept>
+
+#include "front/torchscript_parts.h"
+#include "ir/from_c10.h"
+
+namespace rush {
+
+namespace jit = torch::jit;
+namespace prim = c10::prim;
+namespace attr = c10::attr;
+
+namespace {
+
+class Scan {
+ public:
+  explicit Scan(std::set<const void *> *found) : found_(found) {}
+
+  void graph(const jit::Module &self, const jit::Graph &graph) {
+    known_[graph.inputs()[0]] = self._ivalue();
+    block(*graph.block());
+  }
+
+ private:
+  const c10::IValue *known(const jit::Value *v) const {
+    auto at = known_.find(v);
+    return at == known_.end() ? nullptr : &at->second;
+  }
+
+  void is_value(const c10::IValue &v) {
+    if (v.isObject() && is_program_class(v.toObject()->type())) found_->insert(v.toObject().get());
+  }
+
+  void block(const jit::Block &block) {
+    for (const jit::Node *n : block.nodes()) node(*n);
+    for (const jit::Value *v : block.outputs())
+      if (known(v)) is_value(*known(v));
+  }
+
+  void node(const jit::Node &n) {
+    const bool attribute = n.kind() == prim::GetAttr || n.kind() == prim::SetAttr;
+    const c10::IValue *owner = attribute ? known(n.inputs()[0]) : nullptr;
+    for (size_t i = attribute ? 1 : 0; i < n.inputs().size(); i++)
+      if (known(n.inputs()[i])) is_value(*known(n.inputs()[i]));
+    if (owner) {
+      c10::IValue held = owner->toObject()->getAttr(n.s(attr::name));
+      if (n.kind() == prim::SetAttr)
+        is_value(held);
+      else if (held.isObject() && n.output()->type()->cast<c10::ClassType>())
+        known_[n.output()] = std::move(held);
+    }
+    for (const jit::Block *b : n.blocks()) block(*b);
+  }
+
+  std::set<const void *> *found_;
+  std::unordered_map<const jit::Value *, c10::IValue> known_;
+};
+
+}  // namespace
+
+std::set<const void *> objects_as_values(const jit::Module &self,
+                                         const std::vector<const jit::Graph *> &graphs) {
+  std::set<const void *> found;
+  for (const jit::Graph *graph : graphs) Scan(&found).graph(self, *graph);
+  return found;
+}
+
+void refuse_shared(const c10::IValue &value, const std::string &attribute, Contents *contents) {
+  c10::IValue::HashAliasedIValues inside;
+  value.getSubValues(inside);
+  for (const c10::IValue &v : inside) {
+    if (!v.isList() && !v.isGenericDict() && !v.isObject()) continue;
+    auto [at, is_new] = contents->emplace(v, attribute);
+    if (!is_new)
+      throw std::invalid_argument("the attributes '" + at->second + "' and '" + attribute +
+                                  "' hold the same " + (v.isObject() ? "object" : "list or dict") +
+                                  ": what one writes the other would not see");
+  }
+}
+
+void refuse_own_classes(const Type &type, const std::string &what) {
+  if (type.kind == RUSH_TYPE_OBJECT || type.kind == RUSH_TYPE_ENUM)
+    throw std::invalid_argument(what + " is of type " + to_string(type) +
+                                ", which nobody outside the program has: pass what it holds (of an "
+                                "enum its name or value)");
+  for (const TypeRef &item : type.items) refuse_own_classes(*item, what);
+}
+
+}  // namespace rush
