@@ -16,6 +16,7 @@ export default {
   navigationLinks: { Reference: '../index.html' },
   disableSources: true,
   disableGit: true,
+  intentionallyNotExported: ['STATUS', 'JS_CODES'], // ErrorCode names them all
   excludePrivate: true,
   excludeInternal: true,
   hideGenerator: true,

@@ -13,37 +13,51 @@ import { VALUE_BYTES, Values } from './values.js';
  * @typedef {import('./types.js').Value} Value
  * @typedef {import('./errors.js').ErrorCode} ErrorCode
  *
- * @typedef {object} Method
- * @property {string} name
- * @property {Port[]} inputs
- * @property {Port[]} outputs
+ * @typedef {object} Method a method of the model
+ * @property {string} name "forward", say
+ * @property {Port[]} inputs its arguments, in order
+ * @property {Port[]} outputs items of a tuple, none for None, else the one result
  * @property {string} result the type of what it returns
  *
  * @typedef {object} Description what a .rush file says about itself
  * @property {number} format its version
- * @property {number} bytes size of the file, of its head and of its weights
- * @property {number} headBytes
- * @property {number} weightsBytes
+ * @property {number} bytes size of the file
+ * @property {number} headBytes of all that stands before the weights
+ * @property {number} weightsBytes of the weights
  * @property {Port[]} inputs of the first method
- * @property {Port[]} outputs
- * @property {Method[]} methods
- * @property {{ name: string, count: number, schema?: string }[]} operators and how many instructions use each;
- *   the schema of those that the option `ops` computes
+ * @property {Port[]} outputs of the first method
+ * @property {Method[]} methods in the file's order
+ * @property {Operator[]} operators that the program uses
  * @property {MissingOperator[]} missing operators that this runtime lacks
- * @property {{ name: string, type: string }[]} attributes that the program changes
- * @property {{ name: string, dtype: string, shape: number[], bytes: number }[]} weights
+ * @property {Attribute[]} attributes that the program changes
+ * @property {WeightInfo[]} weights tensors of the file
  * @property {number} tests how many test vectors verify() would replay
  * @property {Record<string, string>} meta free text: producer, licence
  *
- * @typedef {object} MissingOperator
- * @property {string} name
- * @property {number} count
- * @property {string} schema
- * @property {string} file the Python line that first uses it; "" and 0 where unknown
- * @property {number} line
+ * @typedef {object} Operator an operator that a program uses
+ * @property {string} name "aten::add.Tensor"
+ * @property {number} count how many instructions use it
+ * @property {string} [schema] of those that the option `ops` computes
+ *
+ * @typedef {object} MissingOperator an operator that this runtime lacks
+ * @property {string} name "my_ops::warp"
+ * @property {number} count how many instructions use it
+ * @property {string} schema as the exporter saw it
+ * @property {string} file of the Python line that first uses it; "" where unknown
+ * @property {number} line counted from 1; 0 where unknown
+ *
+ * @typedef {object} Attribute something that the program changes and keeps between runs
+ * @property {string} name its path, "layer.cache"
+ * @property {string} type as in Port
+ *
+ * @typedef {object} WeightInfo a tensor of the file
+ * @property {string} name "conv1.weight"; "" where the file has none
+ * @property {string} dtype of the elements
+ * @property {number[]} shape the size of each dimension
+ * @property {number} bytes of the elements
  *
  * @typedef {object} Next the instruction that is to run
- * @property {number} method
+ * @property {number} method the method whose instruction it is
  * @property {number} instr counted from the method's first
  * @property {string} op "" for control flow
  * @property {boolean} waits whether a function of `ops` computes it
@@ -51,12 +65,12 @@ import { VALUE_BYTES, Values } from './values.js';
  * @property {number} n how many
  *
  * @typedef {object} ProfileRow the time of one instruction of the program
- * @property {string} op
- * @property {string} method
+ * @property {string} op "aten::add.Tensor"
+ * @property {string} method the method whose instruction it is
  * @property {number} instr its index
  * @property {string} source the Python file and line, "" where unknown
- * @property {number} calls
- * @property {number} ms
+ * @property {number} calls how often it ran
+ * @property {number} ms over all calls
  *
  * @typedef {number & { __ptr: 'Ctx' }} Ctx
  * @typedef {number & { __ptr: 'Loader' }} Loader

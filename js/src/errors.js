@@ -18,6 +18,20 @@ export const JS_CODES = /** @type {const} */ ([
 
 /**
  * @typedef {Exclude<(typeof STATUS)[number], 'ok' | 'pending'> | (typeof JS_CODES)[number]} ErrorCode
+ *   what went wrong:
+ *   - `out-of-memory`: wasm memory cannot grow
+ *   - `bad-file`: the bytes are not a valid .rush file (or .npy, .safetensors)
+ *   - `unsupported`: the file is valid, and this runtime lacks something it needs
+ *   - `bad-argument`: what the caller or the program passed does not fit
+ *   - `bad-state`: called at the wrong time
+ *   - `model-raised`: the program ran `raise` or `assert`
+ *   - `mismatch`: a test vector gave another answer
+ *   - `network`: a URL could not be fetched, or answered with an error
+ *   - `truncated`: the bytes ended before the file did
+ *   - `aborted`: by an AbortSignal; `cause` is its reason
+ *   - `operator`: a function of the option `ops` failed, or gave what does not fit; `cause` is its error
+ *   - `disposed`: the model was used after dispose()
+ *   - `internal`: a fault of Rushlight itself
  *
  * @typedef {object} ErrorDetails
  * @property {string} [op] the operator that failed, e.g. "aten::add.Tensor"
@@ -28,17 +42,24 @@ export const JS_CODES = /** @type {const} */ ([
  * @property {unknown} [cause] the error behind this one
  */
 
-/** Everything that this package throws. Branch on `code`; the message is for people. */
+/** Everything that this package throws. Branch on `code`; the message is for people. @hideconstructor */
 export class RushlightError extends Error {
   /** @param {ErrorCode} code @param {string} message @param {ErrorDetails} [details] */
   constructor(code, message, details = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    /** "RushlightError". */
     this.name = 'RushlightError';
+    /** What went wrong, for programs. */
     this.code = code;
+    /** The operator that failed, e.g. "aten::add.Tensor". */
     this.op = details.op;
+    /** The input that does not fit. */
     this.input = details.input;
+    /** What was wanted: known names, a shape, a size in bytes. */
     this.expected = details.expected;
+    /** What was found in its place. */
     this.actual = details.actual;
+    /** The Python line, or the URL or path. */
     this.source = details.source;
   }
 }

@@ -5,9 +5,12 @@ import { Graph, Item, Node } from './graph.js';
 import { toTensor } from './values.js';
 
 /**
- * @typedef {import('./model.js').Model} Model
- * @typedef {import('./types.js').InputValue} InputValue
- * @typedef {import('./types.js').Port} Port
+ * @import { Model } from './model.js'
+ * @import { InputValue, Port } from './types.js'
+ *
+ * @typedef {object} Time of an operator
+ * @property {number} calls how often it ran
+ * @property {number} ms in all
  */
 
 export { Graph, Item, Node };
@@ -23,23 +26,26 @@ export class Interpreter {
   #ran = false;
   /** @type {any} */ #native;
   /** @type {any[] | null} */ #args = null;
-  /** @type {Node | undefined} the one that runs */
+  /** The one that runs. @type {Node | undefined} */
   node;
   /** How long the last operator took, without the copies that show its values. */
   ms = 0;
 
-  /** @param {Model} model @param {{ method?: string }} [options] */
+  /** @param {Model} model @param {{ method?: string }} [options] the method to run, "forward" by default */
   constructor(model, options = {}) {
     checkOptions('Interpreter', options, ['method']);
+    /** The model that runs. */
     this.model = model;
+    /** The method's name. */
     this.method = options.method ?? ('forward' in model.methods ? 'forward' : /** @type {string} */ (Object.keys(model.methods)[0]));
     const graph = model.graphs[this.method];
     if (!graph) throw badArgument(`there is no method "${this.method}"; known are ${Object.keys(model.methods).join(', ')}`);
-    /** @type {Graph} */
+    /** The method's graph. @type {Graph} */
     this.graph = graph;
   }
 
   /**
+   * Runs the method, node by node.
    * @param {Record<string, InputValue>} inputs as for `model.run`
    * @returns {Promise<any>} what `output` returns: the results by name
    */
@@ -96,7 +102,7 @@ export class Interpreter {
     return node.op === 'output' ? this.output((await this.#steps?.results()) ?? {}) : null;
   }
 
-  /** @param {string} target @param {InputValue} value @returns {Promise<any>} */
+  /** The value of an input. @param {string} target its name @param {InputValue} value what run() was given @returns {Promise<any>} */
   async placeholder(target, value) { return value; }
 
   /**
@@ -113,7 +119,7 @@ export class Interpreter {
     return (this.#native = results.length > 1 ? results : results[0] ?? null);
   }
 
-  /** @param {Record<string, any>} results by name @returns {Promise<any>} */
+  /** What run() gives. @param {Record<string, any>} results by name @returns {Promise<any>} */
   async output(results) { return results; }
 }
 
@@ -133,7 +139,7 @@ function shapes(v) {
 
 /** Leaves dtype and shape of each node's value in `node.meta.tensor`; in a loop those of the last round. */
 export class ShapeProp extends Interpreter {
-  /** @override @param {Node} node */
+  /** Notes dtype and shape. @override @param {Node} node */
   async runNode(node) {
     const value = await super.runNode(node);
     const found = shapes(node.op === 'output' ? Object.values(value) : value);
@@ -144,9 +150,9 @@ export class ShapeProp extends Interpreter {
 
 /** Counts calls and time of each operator in `node.meta.calls` and `node.meta.ms`, over all its runs. */
 export class Profiler extends Interpreter {
-  /** @type {Map<Node, { calls: number, ms: number }>} */ times = new Map();
+  /** Calls and milliseconds of each operator. @type {Map<Node, Time>} */ times = new Map();
 
-  /** @override @param {Node} node */
+  /** Notes the time. @override @param {Node} node */
   async runNode(node) {
     const value = await super.runNode(node);
     if (node.op === 'call_function') {

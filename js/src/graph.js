@@ -8,35 +8,49 @@
  * @typedef {{ methods: Program[], constants: any[], sources: SourceLine[], texts: { module: string, kind: 'graph' | 'code' | 'tree', text: string }[] }} GraphJson
  *
  * @typedef {'placeholder' | 'call_function' | 'if' | 'loop' | 'yield' | 'output'} NodeOp
- *   yield ends a branch, or a round of a loop: its args are the block's values, a loop's first whether to go on
+ *   what a node is, with torch.fx's names; yield ends a branch, or a round of a loop: its args are the block's values,
+ *   a loop's first whether to go on
  *
- * @typedef {{ tensor: string, dtype: string, shape: number[] }} Weight a tensor of the file, "" without a name
+ * @typedef {object} Weight a tensor of the file, where a node takes one
+ * @property {string} tensor its name, "" without one
+ * @property {string} dtype of the elements
+ * @property {number[]} shape the size of each dimension
+ *
+ * @typedef {object} Output a result of a node
+ * @property {string} name unique in the graph
+ * @property {string} type as TorchScript's graphs write it
+ *
  * @typedef {Node | Item | Weight | number | bigint | boolean | string | null | any[] | Map<any, any>} Argument
+ *   an operand of a node: another node, one of its results, or a constant
  */
 
-/** One of several results of a node. */
+/** One of several results of a node. @hideconstructor */
 export class Item {
   /** @param {Node} node @param {number} index */
   constructor(node, index) {
+    /** Whose result it is. */
     this.node = node;
+    /** Which one. */
     this.index = index;
   }
+  /** The result's name. */
   get name() { return this.node.outputs[this.index]?.name ?? ''; }
+  /** Its type, as TorchScript's graphs write it. */
   get type() { return this.node.outputs[this.index]?.type ?? ''; }
 }
 
-/** A step of the program, as a node of torch.fx. */
+/** A step of the program, as a node of torch.fx. @hideconstructor */
 export class Node {
-  /** @type {Argument[]} operands: nodes, items of nodes with several results, and constants */
+  /** Operands: nodes, items of nodes with several results, and constants. @type {Argument[]} */
   args = [];
-  /** @type {Set<Node>} */
+  /** The nodes that take its results. @type {Set<Node>} */
   users = new Set();
-  /** @type {Record<string, any>} for tools: what they find out about the node */
+  /** For tools: what they find out about the node. @type {Record<string, any>} */
   meta = {};
 
-  /** @param {NodeOp} op @param {string} target @param {{ name: string, type: string }[]} outputs @param {Node | null} parent @param {number} block @param {SourceLine | undefined} where */
+  /** @param {NodeOp} op @param {string} target @param {Output[]} outputs @param {Node | null} parent @param {number} block @param {SourceLine | undefined} where */
   constructor(op, target, outputs, parent, block, where) {
-    /** @type {NodeOp} */
+    /** What it is. @type {NodeOp} */
     this.op = op;
     /** The operator, "aten::add.Tensor"; of a placeholder its name. */
     this.target = target;
@@ -50,6 +64,7 @@ export class Node {
     this.source = where?.file ? `${where.file}:${where.line}` : '';
     /** The submodule that it comes from, where the file says so. */
     this.module = where?.module ?? '';
+    /** That of its first result; unique among nodes with results. */
     this.name = outputs[0]?.name ?? op;
   }
 
@@ -62,6 +77,7 @@ export class Node {
     return [...new Set(/** @type {Node[]} */ (nodes))];
   }
 
+  /** Its line, as TorchScript prints graphs. */
   toString() { return print(this); }
 }
 
@@ -77,13 +93,14 @@ function constant(c) {
   return items ? items.map(constant) : c;
 }
 
-/** A method of the program. */
+/** A method of the program. @hideconstructor */
 export class Graph {
-  /** @type {Node[]} inputs, then the instructions in order, those of blocks behind their `if` or `loop` */
+  /** Inputs, then the instructions in order, those of blocks behind their `if` or `loop`. @type {Node[]} */
   nodes = [];
 
   /** @param {Program} program @param {GraphJson} json @param {string[]} inputs names for what the file leaves without */
   constructor(program, json, inputs) {
+    /** The method's name. */
     this.name = program.name;
     const taken = new Set();
     const registers = program.registers.map(({ name, type }, r) => {

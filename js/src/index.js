@@ -2,7 +2,7 @@
 
 export { RushlightError } from './errors.js';
 export { load, plan } from './load.js';
-export { Model } from './model.js';
+export { Model, Steps } from './model.js';
 
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
@@ -11,23 +11,46 @@ export { Model } from './model.js';
  * @typedef {import('./model.js').RunOptions} RunOptions
  * @typedef {import('./model.js').TorchTexts} TorchTexts
  * @typedef {import('./model.js').VerifyReport} VerifyReport
+ * @typedef {import('./model.js').VerifyTest} VerifyTest
+ * @typedef {import('./model.js').Memory} Memory
+ * @typedef {import('./model.js').NextStep} NextStep
+ * @typedef {import('./model.js').StepResult} StepResult
+ * @typedef {import('./ops.js').Op} Op
  * @typedef {import('./ops.js').OpFunction} OpFunction
  * @typedef {import('./ops.js').Ops} Ops
  * @typedef {import('./graph.js').Argument} Argument
- * @typedef {import('./graph.js').Graph} Graph
- * @typedef {import('./graph.js').Node} Node
- * @typedef {import('./model.js').Steps} Steps
+ * @typedef {import('./graph.js').Graph} Graph of rushlight/fx
+ * @typedef {import('./graph.js').Node} Node of rushlight/fx
  * @typedef {import('./graph.js').Weight} Weight
+ * @typedef {import('./graph.js').NodeOp} NodeOp
+ * @typedef {import('./graph.js').Output} Output
  * @typedef {import('./engine.js').ProfileRow} ProfileRow
  * @typedef {import('./engine.js').Description} Description
+ * @typedef {import('./engine.js').Method} Method
+ * @typedef {import('./engine.js').Operator} Operator
+ * @typedef {import('./engine.js').MissingOperator} MissingOperator
+ * @typedef {import('./engine.js').Attribute} Attribute
+ * @typedef {import('./engine.js').WeightInfo} WeightInfo
  * @typedef {import('./types.js').DType} DType
+ * @typedef {import('./types.js').ArrayOf} ArrayOf
+ * @typedef {import('./types.js').TypedArray} TypedArray
+ * @typedef {import('./types.js').TensorInput} TensorInput
+ * @typedef {import('./types.js').Complex} Complex
  * @typedef {import('./types.js').Port} Port
  * @typedef {import('./types.js').TensorLike} TensorLike
  * @typedef {import('./types.js').InputValue} InputValue
  * @typedef {import('./types.js').Value} Value
  * @typedef {import('./source.js').Source} Source
  * @typedef {import('./runtime.js').Backend} Backend
+ * @typedef {import('./runtime.js').BackendName} BackendName
+ * @typedef {import('./runtime.js').WasmSource} WasmSource
+ * @typedef {import('./runtime.js').WasmSources} WasmSources
  * @typedef {import('./runtime.js').WasmOption} WasmOption
+ */
+
+/**
+ * @template {import('./types.js').DType} D
+ * @typedef {import('./types.js').TensorOf<D>} TensorOf
  */
 
 /**

@@ -11,16 +11,18 @@ import { gotHtml, open } from './source.js';
  * @typedef {import('./source.js').Source} Source
  * @typedef {import('./engine.js').Description} Description
  *
- * @typedef {object} LoadOptions
+ * @typedef {object} LoadOptions what load() and plan() may be told
  * @property {AbortSignal} [signal] stops loading at any moment and frees what it took
- * @property {(progress: Progress) => void} [onProgress]
+ * @property {(progress: Progress) => void} [onProgress] called after each chunk that has arrived
  * @property {import('./runtime.js').WasmOption} [wasm] the wasm binary, where it does not lie beside this package
- * @property {'auto' | import('./runtime.js').BackendName} [backend]
+ * @property {'auto' | import('./runtime.js').BackendName} [backend] which binary; by default relaxed where the engine has it
  * @property {import('./ops.js').Ops} [ops] operators of the model that JavaScript computes, by name
  * @property {boolean} [worker] the model lives in a worker of its own, so that runs do not stop the page
  * @property {RequestInit} [request] for fetch(): headers, credentials and so on
  *
- * @typedef {{ loaded: number, total: number | null }} Progress in bytes; total is null until the header has arrived
+ * @typedef {object} Progress of a download
+ * @property {number} loaded bytes that have arrived
+ * @property {number | null} total bytes of the file; null until its header has arrived
  */
 
 /** The first bytes of a file. (In HTML the first one is "<", perhaps behind spaces and a byte order mark.) */
@@ -84,10 +86,12 @@ async function stream(source, options, headOnly) {
 const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request'];
 
 /**
- * Loads a model.
+ * Loads a model. The bytes stream into wasm memory with one copy; weights are packed as they arrive.
  * @param {Source} source a URL (in Node also a path), Response, Blob, ReadableStream or bytes
  * @param {LoadOptions} [options]
- * @returns {Promise<Model>}
+ * @returns {Promise<Model>} yours to dispose()
+ * @throws {RushlightError} `network`, `truncated`, `bad-file`, `unsupported` (all missing operators are named),
+ *   `out-of-memory`, `aborted` or `bad-argument`
  */
 export async function load(source, options = {}) {
   checkOptions('load', options, [...OPTIONS, 'ops', 'worker']);
@@ -112,9 +116,10 @@ export async function loadHost(source, options) {
 /**
  * Reads only a file's head: what the model takes and gives, its operators, those that this runtime
  * lacks, and how large it is. The download stops there.
- * @param {Source} source
- * @param {LoadOptions} [options]
+ * @param {Source} source as for load()
+ * @param {LoadOptions} [options] without `ops` and `worker`
  * @returns {Promise<Description>}
+ * @throws {RushlightError} as load(), but not for missing operators
  */
 export async function plan(source, options = {}) {
   checkOptions('plan', options, OPTIONS);

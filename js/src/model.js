@@ -14,30 +14,46 @@ import { Graph } from './graph.js';
  * @typedef {import('./types.js').Port} Port
  * @typedef {import('./types.js').Value} Value
  *
- * @typedef {object} RunOptions
+ * @typedef {object} RunOptions of a run
  * @property {string} [method] "forward" if the model has it, else its first one
  * @property {AbortSignal} [signal] stops the run; the model stays usable
  *
  * @typedef {object} TorchTexts PyTorch's own texts about a module, as its `.graph`, `.code` and print() give them
- * @property {string} [graph]
- * @property {string} [code]
- * @property {string} [tree]
+ * @property {string} [graph] what `.graph` gives
+ * @property {string} [code] what `.code` gives
+ * @property {string} [tree] what print(module) gives
  *
- * @typedef {object} VerifyTest
- * @property {number} index
- * @property {boolean} passed
- * @property {string} [code] why not, and where
- * @property {string} [message]
+ * @typedef {object} VerifyTest what came of one test vector
+ * @property {number} index which one
+ * @property {boolean} passed whether the answer is close to PyTorch's as torch.allclose means it, NaN equal to NaN
+ * @property {string} [code] why not: an ErrorCode
+ * @property {string} [message] where they differ, or what failed
  * @property {number} maxAbs greatest difference to PyTorch's answer
- * @property {number} maxRel
+ * @property {number} maxRel the same relative to PyTorch's answer
  * @property {number} compared how many numbers were compared
  *
- * @typedef {object} VerifyReport
+ * @typedef {object} Memory in bytes
+ * @property {number} live what the runtime holds now
+ * @property {number} peak the most it ever held
+ * @property {number} heap the size of its wasm memory
+ *
+ * @typedef {object} NextStep what the next step will run
+ * @property {import('./graph.js').Node} node the node that is next
+ * @property {any[] | null} args of an operator, complete, in the schema's order; null where they were not read
+ *
+ * @typedef {object} StepResult what one step gave
+ * @property {Value[]} results of an operator; none for control flow
+ * @property {number} ms how long it took
+ *
+ * @typedef {object} VerifyReport what came of the file's test vectors
  * @property {boolean} passed whether there are test vectors and all of them gave PyTorch's answer
- * @property {VerifyTest[]} tests
+ * @property {VerifyTest[]} tests one for each vector
  */
 
-/** Made by `load()`. */
+/**
+ * A loaded model: the program, its weights, and the attributes that it changes. Made by `load()`. Calls are promises, done one
+ * after the other; what they throw is a RushlightError. @hideconstructor
+ */
 export class Model {
   #host;
   #description;
@@ -59,7 +75,7 @@ export class Model {
   get methods() { return Object.fromEntries(this.#description.methods.map((m) => [m.name, m])); }
   /** The inputs of `forward`, or of the first method. @returns {Port[]} */
   get inputs() { return this.#method(undefined).method.inputs; }
-  /** @returns {Port[]} */
+  /** The outputs of `forward`, or of the first method. @returns {Port[]} */
   get outputs() { return this.#method(undefined).method.outputs; }
 
   /** What the file says about itself, as plain data. @returns {Description} */
@@ -120,6 +136,7 @@ export class Model {
    * @param {Record<string, InputValue>} inputs
    * @param {RunOptions} [options]
    * @returns {Promise<Record<string, any>>} a Tensor (or other value) for each output
+   * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or `disposed`
    */
   async run(inputs, options = {}) {
     checkOptions('run', options, ['method', 'signal']);
@@ -135,6 +152,7 @@ export class Model {
    * Calls a method as in PyTorch: positional arguments, and the result in its own structure.
    * @param {string} method @param {...InputValue} args
    * @returns {Promise<any>} a Tensor, number, boolean, string, null; an array for a list or tuple; a Map for a dict
+   * @throws {RushlightError} as run()
    */
   async call(method, ...args) {
     const { method: m, index } = this.#method(method);
@@ -190,7 +208,7 @@ export class Model {
     });
   }
 
-  /** Bytes that the runtime holds now, held at most, and the size of its wasm memory. @returns {Promise<{ live: number, peak: number, heap: number }>} */
+  /** Bytes that the runtime holds now, held at most, and the size of its wasm memory. @returns {Promise<Memory>} */
   async memory() { return this.#enqueue((host) => host.memory()); }
 
   /** A copy of the attributes that the program changes, by name ("layer.cache"). @returns {Promise<Record<string, Value>>} */
@@ -218,7 +236,7 @@ export class Model {
   [Symbol.dispose]() { this.dispose(); }
 }
 
-/** A run at one of its instructions. */
+/** A run at one of its instructions. Made by `model.steps()`. @hideconstructor */
 export class Steps {
   #host;
   #done;
@@ -231,14 +249,14 @@ export class Steps {
     this.graph = graph;
   }
 
-  /** The node that is next, and copies of its arguments: complete, in the schema's order. @param {{ args?: boolean }} [options] without args they are not read */
+  /** The node that is next, and copies of its arguments: complete, in the schema's order. @param {{ args?: boolean }} [options] without args they are not read @returns {Promise<NextStep>} */
   async next({ args = true } = {}) {
     const next = await this.#host.next(args);
     const inputs = this.graph.nodes.findIndex((n) => n.op !== 'placeholder');
     return { node: /** @type {import('./graph.js').Node} */ (this.graph.nodes[inputs + next.instr]), args: next.args };
   }
 
-  /** Runs that node. @returns {Promise<{ results: Value[], ms: number }>} results of an operator, and how long it took */
+  /** Runs that node. @returns {Promise<StepResult>} */
   async step() { return this.#host.step(); }
 
   /** Goes past an operator with these results, without running it. @param {import('./graph.js').Node} node @param {InputValue[]} results */

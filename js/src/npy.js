@@ -4,10 +4,7 @@
 import { RushlightError } from './errors.js';
 import { DTYPES } from './types.js';
 
-/**
- * @typedef {import('./types.js').Tensor} Tensor
- * @typedef {import('./types.js').DType} DType
- */
+/** @import { DType, Tensor } from './types.js' */
 
 /** @type {Record<string, DType>} */
 const DTYPE_OF = { '<f4': 'float32', '<f8': 'float64', '<i4': 'int32', '<i8': 'int64', '|u1': 'uint8', '|b1': 'bool' };
@@ -15,7 +12,12 @@ const DTYPE_OF = { '<f4': 'float32', '<f8': 'float64', '<i4': 'int32', '<i8': 'i
 /** @param {string} message */
 const bad = (message) => new RushlightError('bad-file', message);
 
-/** Reads a .npy file. @param {ArrayBuffer | Uint8Array} file @returns {Tensor} */
+/**
+ * Reads a .npy file of format 1 to 3, in either order of elements.
+ * @param {ArrayBuffer | Uint8Array} file
+ * @returns {Tensor} in row-major order, not sharing the file's memory
+ * @throws {RushlightError} `bad-file`, also for dtypes that no tensor here has
+ */
 export function readNpy(file) {
   const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);
   if (bytes.length < 12 || bytes[0] !== 0x93 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY') throw bad('this is not a .npy file');
@@ -52,7 +54,7 @@ function rowMajor({ dtype, shape, data }) {
   return /** @type {Tensor} */ ({ dtype, shape, data: out });
 }
 
-/** Makes a .npy file. @param {Tensor} tensor @returns {Uint8Array} */
+/** Makes a .npy file, format 1. @param {Tensor} tensor @returns {Uint8Array} */
 export function writeNpy({ dtype, shape, data }) {
   const descr = Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype);
   const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ');

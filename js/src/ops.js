@@ -9,7 +9,11 @@ import { parseType } from './types.js';
  *
  * @typedef {(...args: any[]) => unknown} OpFunction takes the arguments in the schema's order, defaults filled in, as
  *   results have them; gives the result, an array where there are several, or a promise of it
- * @typedef {Record<string, OpFunction | { schema?: string, run: OpFunction }>} Ops by full name, "my_ops::warp.overload"
+ * @typedef {object} Op an operator with a schema of its own
+ * @property {string} [schema] "my_ops::warp(Tensor x, int n=1) -> Tensor"; by default what the file carries
+ * @property {OpFunction} run computes it
+ *
+ * @typedef {Record<string, OpFunction | Op>} Ops by full name, "my_ops::warp.overload"
  *
  * @typedef {object} Signature
  * @property {{ written: boolean, result: number }[]} args whether the operator writes it, and which result it then is (-1: none)

@@ -6,11 +6,22 @@ import { asPath, builtin, once } from './platform.js';
 import { checkResponse, fetchSource, gotHtml } from './source.js';
 
 /**
- * @typedef {'simd' | 'relaxed'} BackendName
- * @typedef {{ name: BackendName, reason: string }} Backend which binary runs, and why
+ * @typedef {'simd' | 'relaxed'} BackendName wasm SIMD, which every engine has, or relaxed SIMD, which is faster and rounds
+ *   as the machine does
+ *
+ * @typedef {object} Backend which binary runs
+ * @property {BackendName} name
+ *   its name
+ * @property {string} reason why that one
+ *
  * @typedef {string | URL | Response | WebAssembly.Module | ArrayBuffer | ArrayBufferView} WasmSource
- * @typedef {WasmSource | { simd?: WasmSource, relaxed?: WasmSource }} WasmOption
- *   one binary, or one for each backend
+ *   a URL (in Node also a path), or what holds the bytes
+ *
+ * @typedef {object} WasmSources a source for each binary that may be asked for
+ * @property {WasmSource} [simd] rushlight-simd.wasm
+ * @property {WasmSource} [relaxed] rushlight-relaxed.wasm
+ *
+ * @typedef {WasmSource | WasmSources} WasmOption one binary, or one for each backend
  *
  * @typedef {Record<CName, (...args: number[]) => number>} C the functions of rushlight.h and wasm/bridge
  * @typedef {{ c: C, memory: Memory, backend: Backend }} Runtime

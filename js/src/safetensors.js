@@ -4,10 +4,7 @@
 import { RushlightError } from './errors.js';
 import { DTYPES } from './types.js';
 
-/**
- * @typedef {import('./types.js').Tensor} Tensor
- * @typedef {import('./types.js').DType} DType
- */
+/** @import { DType, Tensor } from './types.js' */
 
 /** @type {Record<string, DType>} */
 const DTYPE_OF = { F32: 'float32', F64: 'float64', I32: 'int32', I64: 'int64', U8: 'uint8', BOOL: 'bool' };
@@ -15,7 +12,12 @@ const DTYPE_OF = { F32: 'float32', F64: 'float64', I32: 'int32', I64: 'int64', U
 /** @param {string} message */
 const bad = (message) => new RushlightError('bad-file', `this is not a valid .safetensors file: ${message}`);
 
-/** Reads all tensors of a file. @param {ArrayBuffer | Uint8Array} file @returns {Record<string, Tensor>} */
+/**
+ * Reads all tensors of a file.
+ * @param {ArrayBuffer | Uint8Array} file
+ * @returns {Record<string, Tensor>} by name, not sharing the file's memory
+ * @throws {RushlightError} `bad-file`, also for dtypes that no tensor here has
+ */
 export function readSafetensors(file) {
   const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);
   if (bytes.length < 8) throw bad('it is shorter than 8 bytes');
@@ -41,7 +43,7 @@ export function readSafetensors(file) {
   return tensors;
 }
 
-/** Makes a file. @param {Record<string, Tensor>} tensors @returns {Uint8Array} */
+/** Makes a file. @param {Record<string, Tensor>} tensors by name @returns {Uint8Array} */
 export function writeSafetensors(tensors) {
   let at = 0;
   // Large elements first: then each tensor lies at a multiple of its element's size.

@@ -11,54 +11,68 @@ export const DTYPES = {
 };
 
 /**
- * @typedef {object} ArrayOf the array that holds the elements of each dtype
- * @property {Uint8Array} uint8
- * @property {Int32Array} int32
- * @property {BigInt64Array} int64
- * @property {Float32Array} float32
- * @property {Float64Array} float64
- * @property {Uint8Array} bool 0 or 1
+ * @typedef {keyof ArrayOf} DType the type of a tensor's elements, by PyTorch's name
  *
- * @typedef {keyof ArrayOf} DType
+ * @typedef {object} ArrayOf the array that holds the elements of each dtype
+ * @property {Uint8Array} uint8 torch.uint8
+ * @property {Int32Array} int32 torch.int32
+ * @property {BigInt64Array} int64 torch.int64, "long"
+ * @property {Float32Array} float32 torch.float32, "float"
+ * @property {Float64Array} float64 torch.float64, "double"
+ * @property {Uint8Array} bool torch.bool: 0 or 1
  *
  * @typedef {Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array | Uint8ClampedArray} TypedArray
+ *   an array of numbers
  */
 
 /**
- * A tensor that a model gave: plain data that belongs to the caller, in row-major order.
+ * @template {DType} D
+ * @typedef {object} TensorOf a tensor of one dtype
+ * @property {D} dtype of the elements
+ * @property {number[]} shape the size of each dimension, outermost first; [] for a single number
+ * @property {ArrayOf[D]} data the elements in row-major order
+ */
+
+/**
  * @template {DType} [D=DType]
- * @typedef {D extends DType ? { dtype: D, shape: number[], data: ArrayOf[D] } : never} Tensor
+ * @typedef {D extends DType ? TensorOf<D> : never} Tensor
+ *   a tensor that a model gave: plain data that belongs to the caller, in row-major order
  */
 
 /**
- * What is taken for a tensor: a Tensor; one without dtype or shape where they follow from the array and
- * from what the model expects; a bare array; a number for a tensor without dimensions.
- * @typedef {TypedArray | readonly (number | bigint | boolean)[] | number | bigint | boolean
- *   | { data: TypedArray | readonly (number | bigint | boolean)[], shape?: readonly number[], dtype?: DType }} TensorLike
+ * @typedef {object} TensorInput a tensor, its shape and dtype where they do not follow
+ * @property {TypedArray | readonly (number | bigint | boolean)[]} data the elements in row-major order
+ * @property {readonly number[]} [shape] by default what the model expects, else one dimension
+ * @property {DType} [dtype] by default that of the typed array, else what the model expects
+ *
+ * @typedef {TypedArray | readonly (number | bigint | boolean)[] | number | bigint | boolean | TensorInput} TensorLike
+ *   what is taken for a tensor: a Tensor; one without dtype or shape where they follow from the array and
+ *   from what the model expects; a bare array; a number for a tensor without dimensions
  */
 
-/** @typedef {{ re: number, im: number }} Complex */
+/**
+ * @typedef {object} Complex a complex number
+ * @property {number} re real part
+ * @property {number} im imaginary part
+ */
 
 /**
- * What a program returns: lists and tuples as arrays, dicts as Map, ints as number where it is exact.
- * (A JSDoc type cannot name itself: items are `any`.)
  * @typedef {Tensor | number | bigint | boolean | string | null | Complex | any[] | Map<any, any>} Value
- */
-
-/**
- * What a program takes.
+ *   what a program returns: lists and tuples as arrays, dicts as Map, ints as number where it is exact
+ *   (a JSDoc type cannot name itself: items are `any`)
+ *
  * @typedef {TensorLike | string | null | undefined | Complex | readonly unknown[] | Map<any, any>
  *   | { [key: string]: unknown }} InputValue
+ *   what a program takes: for a tensor a TensorLike; numbers for int and float, as the method's types say; arrays for
+ *   lists and tuples; Map or object for dicts; null for None
  */
 
 /**
- * An input or output of a method. Sizes that only a run tells are null; so are shape and dtype where
- * nothing is known, or the value is no tensor.
- * @typedef {object} Port
- * @property {string} name
+ * @typedef {object} Port an input or output of a method
+ * @property {string} name as in the Python source
  * @property {string} type as TorchScript's graphs write it: "Tensor", "int[]", "float?", "(Tensor, int)", "Dict(str, Tensor)"
- * @property {DType | null} dtype
- * @property {(number | null)[] | null} shape
+ * @property {DType | null} dtype null where it is not known, or the value is no tensor
+ * @property {(number | null)[] | null} shape likewise; a size that only a run tells is null
  * @property {boolean} optional whether it may be left out
  */
 
