@@ -10,9 +10,8 @@ HERE = Path(__file__).resolve().parent
 
 def undocumented(namespace):
     for member in namespace.members.values():
-        own = member.taken_from[0].startswith("rushlight") and not member.is_inherited
-        if not own or member.name.startswith("_"):
-            continue
+        if member.name.startswith("_") or not member.taken_from[0].startswith("rushlight"):
+            continue  # what torch.nn.Module has is torch's
         if not member.docstring.strip():
             yield member.fullname
         if isinstance(member, pdoc.doc.Class):
@@ -21,7 +20,7 @@ def undocumented(namespace):
 
 pdoc.render.configure(docformat="google", template_directory=HERE / "pdoc", show_source=False, search=False,
                       footer_text="Rushlight")
-pdoc.pdoc("rushlight", output_directory=Path(sys.argv[1]))
+pdoc.pdoc("rushlight", "!rushlight[.]", output_directory=Path(sys.argv[1]))
 missing = list(undocumented(pdoc.doc.Module.from_name("rushlight")))
 for name in missing:
     print(f"docs: {name} has no docstring", file=sys.stderr)

@@ -23,7 +23,15 @@ __all__ = ["Lowered", "Report", "RushlightError", "Session", "describe", "export
 
 
 def describe(path, json=False):
-    """What a .rush file is, as text or as JSON; its head alone is read."""
+    """What a .rush file is: methods with inputs and outputs, operators, sizes, attributes, the program. Its head alone is read.
+
+    Args:
+        path: of the file
+        json: JSON in place of text for people
+
+    Raises:
+        RushlightError: the file is damaged, or cannot be read
+    """
     return _C.describe(path, json)
 
 

@@ -2,7 +2,12 @@
 
 
 class RushlightError(RuntimeError):
-    """An error of Rushlight. `code` is one of the status names, e.g. 'unsupported' or 'bad-file'."""
+    """What the runtime refuses or fails at. The message reads from the outside in: method, instruction, operator, Python
+    line, what was wanted and what was found."""
+
+    code: str
+    """What went wrong: 'out-of-memory', 'bad-file', 'unsupported' (the runtime lacks something that the file needs),
+    'bad-argument', 'bad-state', 'model-raised' (the program ran `raise` or `assert`) or 'mismatch'."""
 
     def __init__(self, code, message):
         super().__init__(message)

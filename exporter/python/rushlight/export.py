@@ -12,7 +12,26 @@ from . import _C, fx, program
 
 
 class Report:
-    """What was exported, which way it came in, how large it is, and how it was verified. print() it."""
+    """What was exported, which way it came in, how large it is, and how it was verified. print() it.
+
+    Attributes:
+        path: of the file
+        text: what print() shows
+        way: "TorchScript", "traced", "torch.export", "FX graph, scripted" or why it was traced
+        ops: {operator: how many instructions use it}
+        missing: the same of operators that the runtime lacks (with allow_missing)
+        warnings: the tracer's, with their Python lines: branches and sizes that were baked in
+        inputs: of the first method, as text
+        outputs: likewise
+        state: attributes that the program writes
+        file_bytes: size of the file
+        weights_bytes: of the weights in it
+        test_vectors: how many the file holds
+        verified: how many examples were run and compared with PyTorch
+        not_verified: why none was
+        max_abs: the greatest difference to PyTorch, of floating-point numbers
+        max_rel: the same relative to PyTorch's
+    """
 
     def __init__(self, fields):
         self.__dict__.update(fields)

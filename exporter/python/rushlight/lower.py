@@ -17,10 +17,16 @@ _counter = iter(range(1 << 62))
 
 
 def load_library():
-    """Makes torch.classes.rushlight known, as torch.classes.load_library(path) does; returns the path.
+    """Makes torch.classes.rushlight known, as torch.classes.load_library(path) does.
 
     What torch.jit.save wrote of a lowered model needs this before torch.jit.load. Where no build is found
     the first call compiles one, which takes minutes.
+
+    Returns:
+        The path of the library, for torch.classes.load_library in a process without this package, or dlopen in C++.
+
+    Raises:
+        RuntimeError: there is neither a build nor what one can be made of
     """
     path = _build.class_library()
     if path not in _loaded:
@@ -32,7 +38,17 @@ def load_library():
 def lower(model, example_inputs=None, *, methods=("forward",), **options):
     """An nn.Module that does what `model` does, in Rushlight's runtime.
 
-    model, example_inputs, options   as for rushlight.export
+    Args:
+        model: as for rushlight.export
+        example_inputs: as for rushlight.export
+        methods: as for rushlight.export
+        options: all others of rushlight.export
+
+    Returns:
+        A Lowered, in evaluation mode.
+
+    Raises:
+        RushlightError: and whatever rushlight.export raises
 
     It runs in Python, can be scripted and traced, also as a part of a larger model, copied, and saved with
     torch.save and torch.jit.save: the model is inside, as the bytes of a .rush file with the attributes
@@ -76,8 +92,14 @@ def wrap(interpreter, defaults=None):
 
 
 class Lowered(torch.nn.Module):
-    """The class of what lower() returns. `interpreter` is the torch.classes.rushlight.Interpreter: reset()
-    gives the attributes the values of the file back, describe() says what the file is."""
+    """The class of what lower() returns. It has the methods that were lowered, with the model's own signatures.
+
+    Attributes:
+        interpreter: the torch.classes.rushlight.Interpreter, made of a path or of a uint8 tensor with a file's bytes. It
+            has `forward(Tensor[]) -> Tensor[]`, `call(str method, Any[] args) -> Any`, `methods() -> str[]`, `reset()`, which gives the
+            attributes the values of the file back, and `describe() -> str`, which says what the file is. Threads may
+            share it: each run takes a session of a pool.
+    """
 
     def __reduce__(self):
         return _rebuild, (self._spec,), self.__dict__

@@ -6,21 +6,51 @@ from . import _C
 
 
 class Session:
-    """One model with its state. One thread at a time; Python's lock is released during a run."""
+    """One model with its state, in the native runtime: on the CPU, without gradients.
+
+    One thread at a time may use a session; Python's lock is released during a run, so that sessions on several threads
+    run at once.
+    """
 
     def __init__(self, source):
-        """`source`: a path, or the bytes of a file."""
+        """
+        Args:
+            source: a path, or the bytes of a file
+
+        Raises:
+            RushlightError: the file is damaged ('bad-file'), or needs what this runtime lacks ('unsupported')
+        """
         self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source))
 
     def __call__(self, *args):
+        """call("forward", *args)."""
         return self.call("forward", *args)
 
     def call(self, method, *args):
-        """The method's return value, as PyTorch gives it. Inputs are copied in."""
+        """Runs a method.
+
+        Args:
+            method: its name
+            args: positional arguments, of the types that the method was exported with: tensors of any shape that the
+                program takes, numbers, strings, lists, tuples, dicts. They are copied in; trailing ones may be left
+                to their defaults
+
+        Returns:
+            What the method returns, in its own structure, as PyTorch gives it. Tensors are the caller's.
+
+        Raises:
+            RushlightError: as its code says
+            ValueError: no such method
+        """
         return self._session.run(method, args)
 
     def run(self, inputs, method="forward"):
-        """{input name: value} to {output name: value}."""
+        """The same by name: {input: value} to {output: value}.
+
+        Raises:
+            ValueError: an input that the method does not have, or one that is missing
+            RushlightError: as call()
+        """
         names = self.inputs(method)
         unknown = [n for n in inputs if n not in names]
         if unknown:
@@ -42,16 +72,26 @@ class Session:
         self._session.reset()
 
     def methods(self):
+        """Names of the methods, in the file's order."""
         return self._session.methods()
 
     def inputs(self, method="forward"):
+        """Names of a method's arguments, in order."""
         return self._session.inputs(method)
 
     def outputs(self, method="forward"):
+        """Names of a method's results: the items of a tuple, none for None, else one."""
         return self._session.outputs(method)
 
     def verify(self):
-        """Replays the file's test vectors: a list of (max_abs, max_rel, values compared)."""
+        """Replays the file's test vectors, each on the file's state, and compares as torch.allclose does, NaN equal to NaN.
+
+        Returns:
+            For each vector (max_abs, max_rel, values compared); the differences are those of floating-point numbers.
+
+        Raises:
+            RushlightError: an answer differs ('mismatch'; the message says where), or a run fails
+        """
         out = []
         for i in range(self._session.test_count()):
             self._session.reset()
