@@ -13,6 +13,9 @@ FNR == 1 { print "/** @file"; sub(/^\/\* /, " * ") }
 
 {
   if (!sub(/^ *\/\* /, "&* ")) sub(/ \/\* /, " /**< "); else sub(/\/\* \* /, "/** ")
-  sub(/^ \*   /, " *     ") # indented text is an example or a table
+  # Indented text is an example or a table, which Doxygen wants indented more, behind an empty line.
+  shown = sub(/^ \*   /, " *     ")
+  if (shown && !before) print " *"
+  before = shown
   print
 }

@@ -11,7 +11,7 @@ export default {
   tsconfig: top('js/tsconfig.json'),
   compilerOptions: { typeRoots: [top('tests/node_modules/@types')] },
   out: top('build/docs/js'),
-  readme: 'none',
+  readme: top('js/README.md'),
   customCss: top('docs/typedoc.css'),
   navigationLinks: { Reference: '../index.html' },
   disableSources: true,

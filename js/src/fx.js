@@ -1,4 +1,8 @@
-// The interpreter pattern of torch.fx: a subclass sees every value of a run, and may put others in their place.
+/**
+ * The interpreter pattern of torch.fx (torch/fx/interpreter.py): a subclass sees every value of a run, and may put others in
+ * their place. `ShapeProp` follows torch/fx/passes/shape_prop.py, `printTabular` Graph.print_tabular.
+ * @module rushlight/fx
+ */
 
 import { RushlightError, badArgument, checkOptions } from './errors.js';
 import { Graph, Item, Node } from './graph.js';

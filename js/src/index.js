@@ -1,4 +1,8 @@
-// Rushlight: PyTorch models in the browser and in Node. Importing this does nothing yet; load() does.
+/**
+ * PyTorch models in the browser and in Node. Importing this does nothing yet; `load()` does. Everything else comes from
+ * the `Model` that it gives.
+ * @module rushlight
+ */
 
 export { RushlightError } from './errors.js';
 export { load, plan } from './load.js';

@@ -1,4 +1,7 @@
-// NumPy's .npy files: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+/**
+ * NumPy's .npy files: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+ * @module rushlight/npy
+ */
 // (npm has readers, none of them maintained; the format is one line of text before the elements.)
 
 import { RushlightError } from './errors.js';

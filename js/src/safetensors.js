@@ -1,4 +1,7 @@
-// .safetensors files: https://huggingface.co/docs/safetensors
+/**
+ * .safetensors files: https://huggingface.co/docs/safetensors
+ * @module rushlight/safetensors
+ */
 // u64 size of a JSON text { NAME: { dtype, shape, data_offsets: [from, to] } }, the text, the elements.
 
 import { RushlightError } from './errors.js';

@@ -5,6 +5,9 @@
     session = rushlight.load("model.rush")
     y = session(x)
     net = rushlight.lower(module, (x,))  # an nn.Module that runs natively
+
+Tensors are on the CPU, of dtype float32, float64, int64, int32, uint8 or bool. Operators mean what PyTorch's of the
+same name mean; what a program needs and the runtime lacks is refused by name, with its Python lines.
 """
 
 import pkgutil
