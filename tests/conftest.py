@@ -1,14 +1,16 @@
 """Looks on while tests that show a feature run, for the table of FEATURES.md (features.py)."""
 
 import dataclasses
+import json
 import math
+import os
 
 import features
+import kept
 import pytest
 import rushlight
 import torch
 
-_seen = features.Seen()
 _raises = []  # the contexts of pytest.raises
 
 
@@ -43,13 +45,14 @@ def _watch(owner, name, after):
 
 
 def _after_export(report, _):
+    features.seen.kept |= os.path.dirname(report.path) == str(kept.FOLDER)
     if report.verified:
-        _seen.difference(report.max_abs)
+        features.seen.difference(report.max_abs)
 
 
 def _after_assert_close(_, args):
     for d in _differences(*args[:2]):
-        _seen.difference(d)
+        features.seen.difference(d)
 
 
 _watch(rushlight, "export", _after_export)
@@ -59,23 +62,26 @@ _watch(pytest, "raises", lambda context, _: _raises.append(context))
 
 @pytest.fixture(autouse=True)
 def _fresh_sight():
-    _seen.__init__()
+    features.seen.__init__()
     _raises.clear()
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        _declared(item)
+def pytest_addoption(parser):
+    parser.addoption("--features", metavar="FILE", help="write which features the tests declare, as JSON")
+
+
+def pytest_collection_modifyitems(config, items):
+    found = [(item.nodeid, [dataclasses.asdict(f) for f in _declared(item)]) for item in items]
+    if config.getoption("features"):
+        with open(config.getoption("features"), "w") as out:
+            json.dump([row for row in found if row[1]], out)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    declared = _declared(item)
-    if declared and (call.when == "call" or report.outcome != "passed"):
-        for context in _raises:
-            if getattr(context, "excinfo", None) is not None and context.excinfo.value is not None:
-                _seen.refusal(context.excinfo.value)
-        features.enter({item.nodeid: {"features": [dataclasses.asdict(f) for f in declared],
-                                      "outcome": report.outcome, **dataclasses.asdict(_seen)}})
+    if _declared(item) and (call.when == "call" or report.outcome != "passed"):
+        for context in _raises if report.outcome == "passed" else ():
+            features.seen.refusal(getattr(context, "excinfo", context).value)
+        features.enter(item.nodeid, report.outcome)
     return report

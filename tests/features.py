@@ -1,29 +1,33 @@
-"""The table of FEATURES.md: which feature, what PyTorch does, what Rushlight does. Made from the Python tests.
+"""The table of FEATURES.md: which feature, what PyTorch does, what Rushlight does. Made from the tests.
 
     @pytest.mark.feature("TorchScript", "if, elif, else on a tensor's value")
     @pytest.mark.feature("TorchScript", "recursion", pytorch="refuses", rushlight="refuses")
 
-says that a test shows a feature: a topic, a name of few words, and, where it is not "runs", that PyTorch or
-Rushlight "refuses". Several tests with the same row share it. tests/conftest.py looks on while they run: the
-largest difference that rushlight.export or torch.testing.assert_close met, and the messages that pytest.raises
-caught, go to build/features.json, where the newest run of each test stays.
+says that a Python test shows a feature: a topic, a name of few words, and, where it is not "runs", that PyTorch or
+Rushlight "refuses". Several tests with the same row share it. tests/conftest.py looks on while they run: the largest
+difference that rushlight.export or torch.testing.assert_close met, the messages that pytest.raises caught, and whether
+the program was left for Node and Chromium (kept.py). A JavaScript test says it at its end (tests/js/shown.js):
+
+    shown('FX', 'an Interpreter subclass sees every value', { maxAbs });
+
+Each leaves a file in build/features, and the newest run of each test stays.
 
     python3 tests/features.py           writes FEATURES.md from what the last runs left
     python3 tests/features.py --check   fails where the tests declare other features than FEATURES.md has
 """
 
 import dataclasses
-import fcntl
+import hashlib
 import json
-import os
 import re
 import subprocess
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-RUNS = TOP / "build" / "features.json"
+RUNS = TOP / "build" / "features"
 PAGE = TOP / "FEATURES.md"
 TOPICS = {
     "TorchScript": "TorchScript",
@@ -56,6 +60,7 @@ class Seen:
     """What was seen while one test ran."""
 
     max_abs: float | None = None
+    kept: bool = False  # Node and Chromium replay it
     pytorch: str = ""  # the last message of each
     rushlight: str = ""
 
@@ -64,14 +69,111 @@ class Seen:
 
     def refusal(self, error):
         files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-        ours = any("/rushlight/" in f for f in files) or "rushlight: " in str(error)
+        ours = any(re.search("/(python|[a-z]+-packages)/rushlight/", f) for f in files) or "rushlight: " in str(error)
         setattr(self, "rushlight" if ours else "pytorch", f"{type(error).__name__}: {error}")
 
 
-def enter(runs):
-    """Puts {node id: its features and what was seen} into build/features.json."""
-    RUNS.parent.mkdir(parents=True, exist_ok=True)
-    with open(RUNS.with_suffix(".lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        known = json.loads(RUNS.read_text()) if RUNS.exists() else {}
-        RUNS.write_text(json.dumps(known | runs, indent=1, sort_keys=True))
+seen = Seen()  # of the test that runs
+
+
+def enter(test, outcome):
+    """Leaves what came of a test in build/features."""
+    RUNS.mkdir(parents=True, exist_ok=True)
+    file = RUNS / (hashlib.sha256(test.encode()).hexdigest()[:16] + ".json")
+    file.write_text(json.dumps({"test": test, "outcome": outcome, **dataclasses.asdict(seen)}))
+
+
+# ---- The table
+
+NOT_RUN = {"outcome": "skipped", **dataclasses.asdict(Seen())}
+
+
+def declared():
+    """{Feature: the tests that show it}, in the order of the tests."""
+    with tempfile.NamedTemporaryFile() as out:
+        subprocess.run([sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "--features", out.name,
+                        "tests/python", "tests/exporter"], cwd=TOP, check=True, stdout=subprocess.DEVNULL)
+        found = [(Feature(**f), test) for test, features in json.loads(Path(out.name).read_text()) for f in features]
+    for file in sorted((TOP / "tests" / "js").glob("*.test.js")):
+        for topic, name in re.findall(r"^ *shown\('([^']+)', (?:'([^']+)')", file.read_text(), re.M):
+            found.append((Feature(topic, name), f"js: {topic}: {name}"))
+    table = {}
+    for feature, test in found:
+        table.setdefault(feature, []).append(test)
+    return table
+
+
+def text_of(message):
+    """A message as a cell: one line, without the paths of this machine and what TorchScript puts around it."""
+    if "rushlight: " in message:
+        message = message[message.index("rushlight: "):]
+    line = re.sub(r"(?<![\w.])/\S*/", "", " ".join(message.split())).replace("|", "\\|").replace("`", "'")
+    line = line if len(line) <= 140 else line[:137].rsplit(" ", 1)[0] + " ..."
+    return f"`{line}`"
+
+
+def cells(feature, tests, runs):
+    known = [runs[t] for t in tests]
+    last = {key: next((r[key] for r in reversed(known) if r[key]), "") for key in ("pytorch", "rushlight")}
+    pytorch = "refuses" if feature.pytorch == "refuses" else "runs"
+    if pytorch == "refuses" and last["pytorch"]:
+        pytorch = f"refuses: {text_of(last['pytorch'])}"
+    if any(r["outcome"] == "failed" for r in known):
+        return pytorch, "**fails**"
+    if feature.rushlight == "refuses":
+        return pytorch, f"refuses: {text_of(last['rushlight'])}" if last["rushlight"] else "refuses"
+    apart = [r["max_abs"] for r in known if r["max_abs"] is not None]
+    if feature.pytorch == "refuses" or not apart:
+        out = "runs"
+    else:
+        out = f"same, max abs {max(apart):.1g}" if max(apart) else "same, exactly"
+    if any(r["outcome"] != "passed" for r in known):
+        out = "not run here"
+    return pytorch, out + ("; Node, Chromium" if any(r["kept"] for r in known) else "")
+
+
+def page(table, runs):
+    lines = [
+        "# What works, as the tests show it", "",
+        "Made by `./dev shell python3 tests/features.py` from the tests in `tests/python`, `tests/exporter` and `tests/js`, which",
+        "declare what they show. Differences are the largest between any two floating-point numbers. Everything runs natively in",
+        "Python; what says Node, Chromium was replayed there, too, by `./dev test conformance`.",
+    ]
+    for topic, title in TOPICS.items():
+        rows = [(f, cells(f, tests, runs)) for f, tests in table.items() if f.topic == topic]
+        if rows:
+            lines += ["", f"## {title}", "", "| feature | PyTorch | Rushlight |", "|---|---|---|"]
+            lines += [f"| {f.name} | {pytorch} | {rushlight} |" for f, (pytorch, rushlight) in rows]
+    return "\n".join(lines) + "\n"
+
+
+def rows_of(text):
+    """{(title, name, whether PyTorch and Rushlight refuse)} of a page."""
+    rows, title = set(), ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            title = line[3:]
+        elif line.startswith("| ") and not line.startswith("| feature |"):
+            name, pytorch, rushlight = re.split(r"(?<!\\)\|", line)[1:4]
+            rows.add((title, name.strip(), pytorch.strip().startswith("refuses"), rushlight.strip().startswith("refuses")))
+    return rows
+
+
+def main(arguments):
+    table = declared()
+    if arguments != ["--check"]:
+        runs = {r["test"]: r for r in (json.loads(f.read_text()) for f in RUNS.glob("*.json"))}
+        for test in (t for tests in table.values() for t in tests if t not in runs):
+            print(f"{test} has not run: ./dev test exporter python js", file=sys.stderr)
+        PAGE.write_text(page(table, {t: runs.get(t, NOT_RUN) for tests in table.values() for t in tests}))
+        return 0
+    want = {(TOPICS[f.topic], f.name, f.pytorch == "refuses", f.rushlight == "refuses") for f in table}
+    have = rows_of(PAGE.read_text())
+    for what, rows in (("is missing in", want - have), ("is only in", have - want)):
+        for title, name, *_ in sorted(rows):
+            print(f"{title}: {name!r} {what} FEATURES.md, or refuses otherwise: ./dev shell python3 tests/features.py writes it", file=sys.stderr)
+    return int(want != have)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

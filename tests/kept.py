@@ -17,6 +17,7 @@ import os
 import sys
 from pathlib import Path
 
+import features
 import rushlight
 import torch
 
@@ -61,7 +62,8 @@ def _answer(eager, args, raises):
             return fresh(*given)
         try:
             fresh(*given)
-        except Exception:
+        except Exception as error:
+            features.seen.refusal(error)
             schema = eager.schema if isinstance(eager, torch.jit.ScriptFunction) else eager.forward.schema
             return some_value(schema.returns[0].type)  # a test vector has an answer
     raise AssertionError("PyTorch does not raise")
@@ -71,6 +73,7 @@ def _refuses(name, args, raises):
     try:
         session(name)(*copy.deepcopy(args))
     except rushlight.RushlightError as error:
+        features.seen.refusal(error)
         assert raises in str(error), error
         return
     raise AssertionError(f"{name} was to be refused, and ran")

@@ -51,16 +51,19 @@ class Block(nn.Module):
         return torch.sigmoid(self.b(F.relu(self.a(x))))
 
 
+@pytest.mark.feature("FX", "the primer module: topk of a sum of a linear of x plus its own weight")
 def test_primer(out):
     report = keep("fx_primer", symbolic_trace(Primer()), (torch.randn(5, 4),))
     assert report.way == "FX graph, scripted" and "came as   FX graph, scripted" in str(report)
 
 
+@pytest.mark.feature("FX", "keyword arguments: clamp(min=, max=)")
 def test_clamp_with_keyword_arguments():
     net = Clamped()
     keep("fx_clamp", symbolic_trace(net), (torch.randn(3, 4) * 3,), eager=net)
 
 
+@pytest.mark.feature("FX", "add replaced by mul in the graph")
 def test_add_is_replaced_by_mul():
     graph = fx.Tracer().trace(Adds())
     for node in graph.nodes:
@@ -71,6 +74,7 @@ def test_add_is_replaced_by_mul():
     assert "aten::mul.Tensor" in report.ops and not any("add" in op for op in report.ops)
 
 
+@pytest.mark.feature("FX", "relu inserted behind a node")
 def test_relu_is_inserted_behind_a_node():
     traced = symbolic_trace(Adds())
     node = next(n for n in traced.graph.nodes if n.target == torch.add)
@@ -82,6 +86,7 @@ def test_relu_is_inserted_behind_a_node():
     keep("fx_insert_relu", traced, (torch.randn(7), torch.randn(7)), eager=lambda x, y: torch.relu(x + y))
 
 
+@pytest.mark.feature("FX", "replace_pattern")
 def test_replace_pattern():
     class Net(nn.Module):
         def forward(self, x, w1, w2):
@@ -110,12 +115,14 @@ def decompose_relu(model):
     return fx.GraphModule(model, new)
 
 
+@pytest.mark.feature("FX", "relu decomposed with Proxy")
 def test_relu_is_decomposed_with_proxies():
     net = Block()
     report = keep("fx_decompose", decompose_relu(net), (torch.randn(2, 4),), eager=net)
     assert "aten::gt.Scalar" in report.ops and "aten::relu" not in report.ops
 
 
+@pytest.mark.feature("FX", "a Transformer")
 def test_transformer():
     class NegSigmSwap(fx.Transformer):
         def call_function(self, target, args, kwargs):
@@ -130,6 +137,7 @@ def test_transformer():
     keep("fx_transformer", NegSigmSwap(symbolic_trace(f)).transform(), (torch.randn(9),), eager=lambda x: (-x).sigmoid())
 
 
+@pytest.mark.feature("FX", "an in-place edit, lint and recompile")
 def test_in_place_edit_with_lint_and_recompile():
     traced = symbolic_trace(Block())
     before = keep("fx_edit", traced, (torch.randn(2, 4),))
@@ -145,6 +153,7 @@ def test_in_place_edit_with_lint_and_recompile():
     assert "aten::tanh" in report.ops and "aten::tanh" not in before.ops
 
 
+@pytest.mark.feature("FX", "a graph built by hand, from a description")
 def test_graph_built_by_hand_from_a_description():
     description = [("linear", 4, 8), "relu", ("linear", 8, 3), ("add", 0.5), "tanh"]
     graph, root = fx.Graph(), {}
@@ -165,6 +174,7 @@ def test_graph_built_by_hand_from_a_description():
          eager=lambda x: torch.tanh(w2(torch.relu(w0(x))) + 0.5))
 
 
+@pytest.mark.feature("FX", "a module saved by to_folder and imported again")
 def test_to_folder_and_import(tmp_path, monkeypatch):
     net = Block()
     symbolic_trace(net).to_folder(tmp_path / "saved_net", "SavedNet")
@@ -187,6 +197,7 @@ class Pasted(Primer):
         return clamp
 
 
+@pytest.mark.feature("FX", "the generated forward pasted into a subclass")
 def test_generated_forward_pasted_into_a_subclass():
     net = Pasted()
     twin = Clamped()
@@ -230,6 +241,7 @@ def fuse_conv_bn(model):
     return traced
 
 
+@pytest.mark.feature("FX", "convolution and batch norm fused on resnet18, batch of 5")
 def test_conv_and_batch_norm_fused_on_resnet18():
     torchvision = pytest.importorskip("torchvision")
     net = randomised(torchvision.models.resnet18()).eval()
@@ -239,6 +251,7 @@ def test_conv_and_batch_norm_fused_on_resnet18():
     assert report.ops["rush::conv"] == 20 and "aten::batch_norm" not in report.ops
 
 
+@pytest.mark.feature("FX", "FX graph-mode quantisation", rushlight="refuses")
 def test_quantisation_is_refused_by_name(out):
     from torch.ao.quantization import get_default_qconfig_mapping, quantize_fx
 
@@ -252,6 +265,7 @@ def test_quantisation_is_refused_by_name(out):
         rushlight.export(quantised, x, out)
 
 
+@pytest.mark.feature("FX", "shape propagation")
 def test_shape_propagation():
     from torch.fx.passes.shape_prop import ShapeProp
 
@@ -268,6 +282,7 @@ def flagged(x, flag):
     return x - 1
 
 
+@pytest.mark.feature("FX", "concrete_args")
 def test_concrete_args():
     for flag in (True, False):
         traced = symbolic_trace(flagged, concrete_args={"flag": flag})
@@ -277,6 +292,7 @@ def test_concrete_args():
         assert report.inputs[1].endswith("bool")
 
 
+@pytest.mark.feature("FX", "concrete_args of a tree")
 def test_concrete_args_of_a_tree():
     def f(d):
         return d["a"] + d["b"][0]
@@ -292,6 +308,7 @@ class Annotated(nn.Module):
         return ys[0] * n + x
 
 
+@pytest.mark.feature("FX", "annotated placeholders")
 def test_annotated_placeholders():
     traced = symbolic_trace(Annotated())
     args = (torch.randn(3), [torch.randn(3), torch.randn(3)], 3)
@@ -299,6 +316,7 @@ def test_annotated_placeholders():
     assert report.way == "FX graph, scripted"
 
 
+@pytest.mark.feature("FX", "placeholders typed by the example inputs")
 def test_placeholders_are_typed_by_the_examples():
     def f(x, n, s, d):
         return x.view(n, -1) * s + d["k"]
@@ -318,6 +336,7 @@ class Static(nn.Module):
         return torch.relu(x) if self.activate else x
 
 
+@pytest.mark.feature("FX", "static control flow by attribute")
 def test_static_control_flow_by_attribute():
     for activate in (True, False):
         net = Static(activate)
@@ -331,6 +350,7 @@ def dynamic(x):
     return torch.neg(x)
 
 
+@pytest.mark.feature("FX", "dynamic control flow, scripted or wrapped")
 def test_dynamic_control_flow():
     with pytest.raises(fx.proxy.TraceError, match="control flow"):
         symbolic_trace(dynamic)
@@ -361,6 +381,7 @@ def normalise(x, items: typing.List[int]):
     return x / sqrt(len(items))
 
 
+@pytest.mark.feature("FX", "torch.fx.wrap of len and math.sqrt")
 def test_wrapped_len_and_sqrt():
     traced = symbolic_trace(normalise)
     assert {n.target for n in traced.graph.nodes if n.op == "call_function"} >= {len, math.sqrt}
@@ -372,6 +393,7 @@ class Mine(nn.Module):
         return x + (x.relu() if x.dim() > 1 else x)
 
 
+@pytest.mark.feature("FX", "a custom Tracer")
 def test_custom_tracer():
     class Renaming(fx.Tracer):
         def call_module(self, m, forward, args, kwargs):
@@ -387,6 +409,7 @@ def test_custom_tracer():
     keep("fx_custom_tracer", traced, (torch.randn(2, 4),), eager=lambda x: torch.tanh(net.b(F.relu(net.a(x)))))
 
 
+@pytest.mark.feature("FX", "leaf modules")
 def test_leaf_modules():
     class Leafy(fx.Tracer):
         def is_leaf_module(self, m, name):
@@ -398,6 +421,7 @@ def test_leaf_modules():
     keep("fx_leaf", traced, (torch.randn(3),), (torch.randn(2, 3),), eager=net)
 
 
+@pytest.mark.feature("FX", "a leaf that cannot be scripted is traced")
 def test_a_leaf_that_cannot_be_scripted_is_traced(out):
     class Odd(nn.Module):
         def forward(self, x, **kwargs):
@@ -419,6 +443,7 @@ def test_a_leaf_that_cannot_be_scripted_is_traced(out):
         rushlight.export(traced, None, out)
 
 
+@pytest.mark.feature("FX", "constants made by ones")
 def test_constants_made_by_ones():
     def f(x):
         return torch.ones(3) + x
@@ -426,6 +451,7 @@ def test_constants_made_by_ones():
     keep("fx_ones", symbolic_trace(f), (torch.randn(2, 3),))
 
 
+@pytest.mark.feature("FX", "a sparse constructor", rushlight="refuses")
 def test_a_sparse_constructor_is_refused_by_name(out):
     graph = fx.Graph()
     at, x = graph.placeholder("at"), graph.placeholder("x")
@@ -449,6 +475,7 @@ class Functional(nn.Module):
         return F.dropout(x, 0.5, training=self.training) + 1
 
 
+@pytest.mark.feature("FX", "nn.Dropout follows eval()")
 def test_the_module_dropout_follows_eval():
     traced = symbolic_trace(Dropouts())  # in training mode
     traced.eval()
@@ -457,6 +484,7 @@ def test_the_module_dropout_follows_eval():
     assert not traced.training
 
 
+@pytest.mark.feature("FX", "functional dropout bakes `training`")
 def test_the_functional_dropout_bakes_training(out):
     fixed = symbolic_trace(Functional().eval())
     report = keep("fx_functional_dropout", fixed, (torch.randn(2, 3),), eager=lambda x: x + 1)

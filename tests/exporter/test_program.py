@@ -31,6 +31,7 @@ class Small(nn.Module):
         return self.drop(self.fc(F.relu(self.bn(self.conv(x))).mean([2, 3])))
 
 
+@pytest.mark.feature("torch.export", "an ExportedProgram, batch norm folded")
 def test_a_network_with_batch_norm_folded():
     net = Small()
     x = torch.randn(2, 3, 8, 8)
@@ -44,12 +45,14 @@ def test_a_network_with_batch_norm_folded():
     assert f"{FILE}:{line}" in text
 
 
+@pytest.mark.feature("torch.export", "after run_decompositions")
 def test_after_decompositions():
     net = nn.Sequential(Small(), nn.LayerNorm(4), nn.Softmax(-1))
     x = torch.randn(2, 3, 8, 8)
     keep("ep_decomposed", exported(net, (x,)).run_decompositions(), (x,), eager=net)
 
 
+@pytest.mark.feature("torch.export", "a .pt2 file")
 def test_a_pt2_file(tmp_path):
     net, x = Small(), torch.randn(2, 3, 8, 8)
     torch.export.save(exported(net, (x,)), tmp_path / "net.pt2")
@@ -59,6 +62,7 @@ def test_a_pt2_file(tmp_path):
     assert report.verified >= 2
 
 
+@pytest.mark.feature("torch.export", "resnet18")
 def test_resnet18():
     torchvision = pytest.importorskip("torchvision")
     net = torchvision.models.resnet18().eval()
@@ -76,6 +80,7 @@ class Attention(nn.Module):
         return self.inner(x)
 
 
+@pytest.mark.feature("torch.export", "a transformer layer with dynamic sizes")
 def test_attention_with_dynamic_sizes(monkeypatch):
     monkeypatch.setattr(torch.backends.mha, "_is_fastpath_enabled", False)
     net = Attention().eval()
@@ -94,6 +99,7 @@ class Shapes(nn.Module):
         return z.sum(0) / n, torch.arange(m * 2 - 1), torch.cat([x, y]).view(-1, m), x.new_zeros(max(n, 3), m % 4)
 
 
+@pytest.mark.feature("torch.export", "symbolic sizes")
 def test_sizes_are_computed():
     n, m = torch.export.Dim("n", min=4, max=50), torch.export.Dim("m", max=80)
     x = torch.randn(5, 6)
@@ -102,6 +108,7 @@ def test_sizes_are_computed():
     keep("ep_sizes", program, (x, y), (torch.randn(7, 4), torch.randn(7, 4)), eager=Shapes())
 
 
+@pytest.mark.feature("torch.export", "sizes outside of the program's range", pytorch="refuses", rushlight="refuses")
 def test_sizes_outside_of_the_program_are_refused(out):
     n = torch.export.Dim("n", min=3, max=8)
     program = exported(Shapes2(), (torch.randn(4, 6), torch.randn(4)), dynamic_shapes={"x": {0: n}, "y": {0: n}})
@@ -138,6 +145,7 @@ class Counter(nn.Module):
 
 
 @pytest.mark.parametrize("functional", [False, True])
+@pytest.mark.feature("torch.export", "mutated buffers")
 def test_mutated_buffers_are_state(functional):
     net = Counter()
     x = torch.randn(3)
@@ -165,6 +173,7 @@ class Writes(nn.Module):
 
 
 @pytest.mark.parametrize("functional", [False, True])
+@pytest.mark.feature("torch.export", "mutated inputs")
 def test_mutated_inputs(functional):
     args = (torch.randn(3), {"k": torch.randn(3)})
     program = exported(Writes(), args)
@@ -186,6 +195,7 @@ class Constants(nn.Module):
         return x + t * self.plain + torch.ones(2)
 
 
+@pytest.mark.feature("torch.export", "lifted constants")
 def test_lifted_constants():
     net = Constants()
     keep("ep_constants", exported(net, (torch.randn(2),)), (torch.randn(2),), eager=net)
@@ -204,6 +214,7 @@ class Tied(nn.Module):
         return self.out(self.emb(ids))
 
 
+@pytest.mark.feature("torch.export", "tied weights, stored once")
 def test_tied_weights_are_stored_once(out):
     net = Tied()
     ids = torch.tensor([[1, 2, 3]])
@@ -223,6 +234,7 @@ class Trees(nn.Module):
         return out if flag else y
 
 
+@pytest.mark.feature("torch.export", "nested dicts and lists of inputs and outputs")
 def test_trees_of_inputs_and_outputs(out):
     t = lambda: torch.randn(3)  # noqa: E731
     args = (t(), {"a": t(), "b": t()}, (t(), [t(), t()]))
@@ -246,6 +258,7 @@ class Named(nn.Module):
         return Point(p.x + p.y, p.x - p.y)
 
 
+@pytest.mark.feature("torch.export", "named tuples")
 def test_named_tuples():
     args = (Point(torch.randn(3), torch.randn(3)),)
     keep("ep_named", exported(Named(), args), args, eager=Named())
@@ -273,11 +286,13 @@ class Conds(nn.Module):
         return torch.cond(x.sum() > 0, up, down, (x, y))
 
 
+@pytest.mark.feature("torch.export", "cond")
 def test_cond():
     y = torch.randn(3)
     keep("ep_cond", exported(Conds(), (torch.ones(3), y)), (torch.ones(3), y), (-torch.ones(3), y), (-9 * torch.ones(3), y), eager=Conds())
 
 
+@pytest.mark.feature("torch.export", "cond on a size")
 def test_cond_on_a_size():
     class Net(nn.Module):
         def forward(self, x):
@@ -288,6 +303,7 @@ def test_cond_on_a_size():
     keep("ep_cond_size", program, (torch.randn(3, 2),), (torch.randn(7, 2),), eager=Net())
 
 
+@pytest.mark.feature("torch.export", "while_loop")
 def test_while_loop():
     from torch._higher_order_ops import while_loop
 
@@ -304,6 +320,7 @@ def test_while_loop():
     keep("ep_while", exported(net, cases[0]), *cases, eager=net)
 
 
+@pytest.mark.feature("torch.export", "map")
 def test_map():
     from functorch.experimental.control_flow import map as map_
 
@@ -318,6 +335,7 @@ def test_map():
 
 
 @pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.feature("torch.export", "scan")
 def test_scan(reverse):
     from torch._higher_order_ops import scan
 
@@ -336,6 +354,7 @@ def test_scan(reverse):
     keep(f"ep_scan_{reverse}", exported(Net(), args), args, eager=eager)
 
 
+@pytest.mark.feature("torch.export", "item() and asserts")
 def test_item_and_asserts(out):
     class Net(nn.Module):
         def forward(self, n, x):
@@ -350,6 +369,7 @@ def test_item_and_asserts(out):
         session("ep_item")(torch.tensor(-1), torch.randn(4))
 
 
+@pytest.mark.feature("torch.export", "no_grad regions")
 def test_no_grad_regions():
     class Net(nn.Module):
         def forward(self, x):
@@ -360,6 +380,7 @@ def test_no_grad_regions():
     keep("ep_no_grad", exported(Net(), (torch.randn(3),)), (torch.randn(3),), eager=Net())
 
 
+@pytest.mark.feature("torch.export", "an operator that the runtime lacks", rushlight="refuses")
 def test_a_missing_operator_is_named_with_its_line(out):
     class Net(nn.Module):
         def forward(self, x):
@@ -391,6 +412,7 @@ def test_without_source_no_paths(out):
     assert FILE.encode() not in data and b"forward(self" not in data
 
 
+@pytest.mark.feature("torch.export", "the way in without torch.jit")
 def test_the_way_in_does_not_need_torch_jit(out, monkeypatch):
     def refuse(*args, **kwargs):
         raise RuntimeError("torch.jit is refused")

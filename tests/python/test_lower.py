@@ -27,6 +27,7 @@ def scripted_function(name):
 
 
 @pytest.mark.parametrize("name,args", SCRIPTED, ids=[f"{n}-{i}" for i, (n, _) in enumerate(SCRIPTED)])
+@pytest.mark.feature("Native", "structured inputs and results: dicts, tuples, lists, named tuples, None")
 def test_structure_is_the_functions_own(name, args):
     function = scripted_function(name)
     want = function(*copy.deepcopy(args))
@@ -63,6 +64,7 @@ def test_a_branch_that_tracing_bakes_in_is_warned_of():
         rushlight.lower(models.Gate().eval(), (torch.rand(2, 4),))
 
 
+@pytest.mark.feature("Native", "one submodule of a larger model lowered; the whole scripted, traced, frozen")
 def test_one_submodule_of_a_larger_model():
     model, x = models.Encoder().eval(), torch.rand(3, 4)
     want = model(x)
@@ -75,6 +77,7 @@ def test_one_submodule_of_a_larger_model():
     assert_close(torch.jit.freeze(torch.jit.script(model))(x), want)
 
 
+@pytest.mark.feature("Native", "saved by torch.save and torch.jit.save, loaded in a fresh process")
 def test_saved_and_loaded_in_a_fresh_process(fresh, tmp_path):
     model, x = models.Encoder().eval(), torch.rand(3, 4)
     want = model(x)
@@ -98,6 +101,7 @@ print(type(body).__name__)
     assert out.split()[-1] == "Lowered"
 
 
+@pytest.mark.feature("Native", "loaded by torch.classes.load_library alone")
 def test_loaded_without_rushlights_python(fresh, tmp_path):
     x = torch.rand(3, 8)
     body = models.Encoder().body.eval()
@@ -111,6 +115,7 @@ with torch.no_grad():
 """)
 
 
+@pytest.mark.feature("Native", "deepcopy")
 def test_deepcopy_is_independent():
     lowered = rushlight.lower(torch.jit.script(models.Counter()), (torch.ones(2),))
     lowered.interpreter.reset()
@@ -122,6 +127,7 @@ def test_deepcopy_is_independent():
     assert_close(lowered(torch.ones(2)), torch.full((2,), 5.0) * 5)
 
 
+@pytest.mark.feature("Native", "mutable state in every way of saving")
 def test_state_travels_with_every_way_of_saving(tmp_path):
     reference = models.Counter()
     lowered = rushlight.lower(torch.jit.script(models.Counter()), (torch.ones(2),), methods=["forward", "clear"])
@@ -171,6 +177,7 @@ def test_an_interpreter_by_itself(tmp_path):
         torch.classes.rushlight.Interpreter(data)
 
 
+@pytest.mark.feature("Native", "a damaged pickle", pytorch="refuses", rushlight="refuses")
 def test_a_pickle_goes_through_the_validator():
     lowered = rushlight.lower(torch.jit.script(models.Counter()), (torch.ones(2),))
     state = lowered.interpreter.__getstate__()[0]
@@ -187,6 +194,7 @@ def test_a_pickle_goes_through_the_validator():
             pass
 
 
+@pytest.mark.feature("Native", "inputs that require gradients", rushlight="refuses")
 def test_gradients_are_refused_in_words():
     lowered = rushlight.lower(models.Encoder().body.eval(), (torch.rand(3, 8),))
     x = torch.rand(3, 8, requires_grad=True)
@@ -210,6 +218,7 @@ def test_errors_have_rushlights_words():
         lowered(torch.ones(2, device="meta"))
 
 
+@pytest.mark.feature("Native", "an input that is a view of another")
 def test_an_input_that_is_a_view_of_another():
     function = scripted_function("write_first")
     lowered = rushlight.lower(function, (torch.ones(3, 3), torch.ones(3)))
@@ -228,6 +237,7 @@ def test_only_what_was_written_is_written_back():
     assert base.sum() == 4 and y._version == before and x._version > 0
 
 
+@pytest.mark.feature("Native", "results that alias inputs or each other")
 def test_results_alias_as_in_pytorch():
     lowered = rushlight.lower(scripted_function("halves"), (torch.arange(4.0),))
     x = torch.arange(4.0)
@@ -252,6 +262,7 @@ def lambda_add(a, b):
     return a + b
 
 
+@pytest.mark.feature("Native", "several threads at once")
 def test_threads_do_not_wait_and_pythons_lock_is_released():
     lowered = rushlight.lower(scripted_function("busy"), (torch.rand(8, 8), 2))
     x, n = torch.rand(64, 64), 400
@@ -293,6 +304,7 @@ def test_symbols_of_the_runtime_are_hidden():
     assert [n for n in names if n.startswith(("rush_", "xnn_", "pthreadpool"))] == []
 
 
+@pytest.mark.feature("Native", "an FX pipeline lowered to the native runtime")
 def test_fx_graph_module_through_the_native_runtime(fresh, tmp_path):
     """The document's pipeline: symbolic_trace, lower, script, save, load in a fresh process."""
 
@@ -322,6 +334,7 @@ torch.testing.assert_close(torch.jit.load("scripted.pt")(*args), want)
 """)
 
 
+@pytest.mark.feature("Native", "an FX graph around a lowered part")
 def test_an_fx_graph_around_a_lowered_part():
     class Model(torch.nn.Module):
         def __init__(self):

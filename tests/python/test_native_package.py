@@ -38,6 +38,7 @@ def programs(tmp_path_factory):
 
 @pytest.mark.parametrize("program,model,named", [("run_c", "model.rush", True), ("run_cpp", "model.rush", True),
                                                  ("run_torch", "lowered.pt", False)])
+@pytest.mark.feature("Native", "find_package(Rushlight) from C, from C++, and beside libtorch")
 def test_a_program_agrees_with_pytorch(programs, program, model, named):
     if program == "run_torch" and not WITH_TORCH:
         pytest.skip("there is no CUDA toolkit for find_package(Torch)")

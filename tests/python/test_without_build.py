@@ -32,6 +32,7 @@ def test_import_compiles_nothing(tmp_path):
 
 
 @pytest.mark.skipif("RUSH_CACHE" not in os.environ, reason="the compiled XNNPACK is in the cache of ./dev")
+@pytest.mark.feature("Native", "no build: compiled on first use by cpp_extension")
 def test_the_class_is_compiled_on_first_use(tmp_path):
     x = torch.rand(2, 4)
     module = torch.nn.Linear(4, 3).eval()
@@ -56,6 +57,7 @@ print(path)
     assert again.stdout.split()[-1] == path and "compiling" not in again.stderr
 
 
+@pytest.mark.feature("Native", "pip install --no-build-isolation ./exporter/python")
 def test_pip_installs_it(tmp_path):
     """With RUSH_NATIVE, which ./dev sets, pip takes what is compiled there; else it would take minutes here."""
     if "RUSH_NATIVE" not in os.environ:
