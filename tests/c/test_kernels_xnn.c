@@ -101,6 +101,25 @@ static void products_of_all_sizes(void **unused) {
       }
 }
 
+static void packing_in_place_gives_the_same_bits(void **unused) {
+  (void)unused;
+  for (size_t n = 0; n <= 3 * rush_gemm_nr() + 1; n++) {
+    for (size_t k = 0; k <= 21; k++) {
+      size_t floats;
+      assert_true(rush_gemm_packed(k, n, &floats));
+      float *b = numbers(n * k), *bias = n % 2 ? numbers(n) : NULL;
+      float *want = guarded(floats), *got = guarded(floats), *scratch = guarded(rush_gemm_nr() * k);
+      rush_gemm_pack(k, n, b, 1, (ptrdiff_t)k, bias, want);
+      memcpy(got + floats - n * k, b, n * k * sizeof *b);
+      rush_gemm_pack_placed(k, n, bias, scratch, got);
+      if (memcmp(got, want, (floats + GUARD) * sizeof *got) != 0)
+        fail_msg("n %zu, k %zu differ", n, k);
+      assert_true(scratch[rush_gemm_nr() * k] == guard);
+      free(b), free(bias), free(want), free(got), free(scratch);
+    }
+  }
+}
+
 static void products_larger_than_the_cache(void **unused) {
   (void)unused;
   product(9, 700, 900, 700, 1, true, -INFINITY, INFINITY);
@@ -472,6 +491,7 @@ static void transposes(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_of_all_sizes),
+      cmocka_unit_test(packing_in_place_gives_the_same_bits),
       cmocka_unit_test(products_larger_than_the_cache),
       cmocka_unit_test(nan_passes_the_clamp_of_a_product),
       cmocka_unit_test(convolutions),

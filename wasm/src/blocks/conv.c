@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "blocks/linear.h"
 #include "kernels/conv.h"
 #include "kernels/conv_any.h"
-#include "kernels/transpose.h"
 #include "ops/define.h"
 
 /* ---- What the weight says -------------------------------------------------------------------- */
@@ -65,6 +65,10 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
                           transposed ? w->sizes[1] * groups->u.i : w->sizes[0], &bias))
     return RUSH_OK; /* running packs it, or says what is wrong */
   const rush_conv s = of_weight(w, groups->u.i, transposed, stride, dilation);
+  p->consumed = 1u << at->weight | 1u << at->bias;
+  if (groups->u.i == 1 && !transposed && w->numel == w->sizes[0] * w->sizes[1]) /* pointwise */
+    return rush_linear_pack(p, w, w->sizes[0], w->sizes[1], w->strides[0], w->strides[1], bias);
+  if (p->placing != NULL) return RUSH_OK;
   size_t floats;
   rush_packed_floats *packed;
   if (!rush_conv_packed(&s, &floats)) return rush_fail_memory(p->ctx, SIZE_MAX);
@@ -72,7 +76,6 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
   ptrdiff_t strides[5];
   strides_of(w, strides);
   rush_conv_pack(&s, rush_data(w), strides, bias, packed->data);
-  p->consumed = 1u << at->weight | 1u << at->bias;
   return RUSH_OK;
 }
 

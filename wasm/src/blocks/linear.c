@@ -3,11 +3,36 @@
 #include "blocks/matmul.h"
 #include "kernels/gemm.h"
 
+/* Rows that are the whole storage go to the end of the packed matrix, to be packed from its front.
+ */
+static rush_status place(rush_prepare *p, const rush_tensor *weight, size_t floats, int64_t n,
+                         int64_t k, int64_t stride_n, int64_t stride_k) {
+  rush_packed_floats *packed;
+  const size_t rows = (size_t)weight->numel;
+  if (weight->storage != p->placing || weight->offset != 0 || stride_k != 1 || stride_n != k ||
+      n * k != weight->numel || rows * sizeof(float) != weight->storage->bytes)
+    return RUSH_OK;
+  RUSH_TRY(rush_packed_new(p, floats, &packed));
+  p->place = packed->data + (floats - rows);
+  return RUSH_OK;
+}
+
+static rush_status pack_placed(rush_prepare *p, int64_t n, int64_t k, const float *bias) {
+  float *scratch, *packed = ((rush_packed_floats *)p->packed)->data;
+  const size_t bytes = rush_gemm_nr() * (size_t)k * sizeof *scratch; /* less than a packed matrix */
+  RUSH_TRY(rush_alloc(p->ctx, bytes, (void **)&scratch));
+  rush_gemm_pack_placed((size_t)k, (size_t)n, bias, scratch, packed);
+  rush_release(p->ctx, scratch, bytes);
+  return RUSH_OK;
+}
+
 rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t n, int64_t k,
                              int64_t stride_n, int64_t stride_k, const float *bias) {
   size_t floats;
   rush_packed_floats *packed;
   if (!rush_gemm_packed((size_t)k, (size_t)n, &floats)) return rush_fail_memory(p->ctx, SIZE_MAX);
+  if (p->placing != NULL) return place(p, weight, floats, n, k, stride_n, stride_k);
+  if (p->packed != NULL) return pack_placed(p, n, k, bias);
   RUSH_TRY(rush_packed_new(p, floats, &packed));
   rush_gemm_pack((size_t)k, (size_t)n, rush_data(weight), (ptrdiff_t)stride_k, (ptrdiff_t)stride_n,
                  bias, packed->data);

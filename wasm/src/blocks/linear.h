@@ -5,7 +5,7 @@
 #include "blocks/packed.h"
 
 /* Packs weight[n][k] (with its strides given as those of n and k) and the bias; see
- * rush_constant_bias. */
+ * rush_constant_bias. In place where the weight is dense and alone in its storage. */
 rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t n, int64_t k,
                              int64_t stride_n, int64_t stride_k, const float *bias);
 

@@ -27,7 +27,8 @@ const rush_tensor *rush_constant_f32(const rush_prepare *p, uint32_t arg) {
   const rush_value *v = p->args[arg];
   if (v == NULL || v->kind != RUSH_KIND_TENSOR) return NULL;
   const rush_tensor *t = rush_as_tensor(v);
-  return t->dtype == RUSH_FLOAT32 && (t->numel == 0 || t->storage->data != NULL) ? t : NULL;
+  const bool there = t->numel == 0 || t->storage->data != NULL || p->placing != NULL;
+  return t->dtype == RUSH_FLOAT32 && there ? t : NULL;
 }
 
 bool rush_constant_is(const rush_prepare *p, uint32_t arg, double value) {
@@ -42,6 +43,6 @@ bool rush_constant_bias(const rush_prepare *p, uint32_t arg, int64_t n, const fl
   if (p->args[arg] != NULL && p->args[arg]->kind == RUSH_KIND_NONE) return true;
   const rush_tensor *t = rush_constant_f32(p, arg);
   if (t == NULL || t->rank != 1 || t->sizes[0] != n || !rush_is_contiguous(t)) return false;
-  *out = rush_data(t);
+  if (p->placing == NULL) *out = rush_data(t);
   return true;
 }

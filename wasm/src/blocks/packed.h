@@ -18,12 +18,13 @@ static inline const float *rush_packed_data(const rush_packed *packed) {
   return packed == NULL ? NULL : ((const rush_packed_floats *)packed)->data;
 }
 
-/* A constant argument of prepare: NULL where it is none, or not a float32 tensor with data. */
+/* A constant argument of prepare: NULL where it is none, or not a float32 tensor with data (while
+ * placing: that will have data). */
 const rush_tensor *rush_constant_f32(const rush_prepare *p, uint32_t arg);
 /* Whether argument `arg` is a constant Scalar (or float, or int) of this value. */
 bool rush_constant_is(const rush_prepare *p, uint32_t arg, double value);
 /* A bias, `arg` being None or float32 of rank 1 and size n, contiguous; false otherwise. *out is
- * NULL for None. */
+ * NULL for None, and while placing. */
 bool rush_constant_bias(const rush_prepare *p, uint32_t arg, int64_t n, const float **out);
 
 #endif

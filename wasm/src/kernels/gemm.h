@@ -25,6 +25,9 @@ bool rush_gemm_packed(size_t k, size_t n, size_t *floats);
  * may be 0. */
 void rush_gemm_pack(size_t k, size_t n, const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n,
                     const float *bias, float *packed);
+/* The same for rows b[n][k] that lie, dense, at the end of `packed` itself. `scratch` holds
+ * rush_gemm_nr() * k floats. */
+void rush_gemm_pack_placed(size_t k, size_t n, const float *bias, float *scratch, float *packed);
 /* The same in parts: the biases, and `rows` rows from `first` on of a matrix of k rows. */
 void rush_gemm_pack_bias(size_t k, size_t n, const float *bias, float *packed);
 void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b,

@@ -77,6 +77,19 @@ void rush_gemm_pack(size_t k, size_t n, const float *b, ptrdiff_t stride_k, ptrd
   rush_gemm_pack_rows(k, 0, k, n, b, stride_k, stride_n, packed);
 }
 
+/* A block is never shorter packed than plain, so no block is written over rows that are still to
+ * come: only over its own, which are taken out first. */
+void rush_gemm_pack_placed(size_t k, size_t n, const float *bias, float *scratch, float *packed) {
+  const size_t nr = rush_gemm_nr(), blocks = (n + nr - 1) / nr;
+  const float *rows = packed + (blocks * nr * (k + 1) - n * k);
+  for (size_t j = 0; j < n; j += nr, packed += nr * (k + 1)) {
+    const size_t columns = n - j < nr ? n - j : nr;
+    memcpy(scratch, rows + j * k, columns * k * sizeof *rows);
+    for (size_t i = 0; i < nr; i++) packed[i] = bias != NULL && i < columns ? bias[j + i] : 0;
+    pack_block(k, columns, scratch, 1, (ptrdiff_t)k, nr, packed + nr);
+  }
+}
+
 /* No product to make: the biases. */
 static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t ldc, float min,
                       float max) {

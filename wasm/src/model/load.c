@@ -19,6 +19,7 @@ struct rush_loader {
   rush_storage **storages;
   rush_value *defaults; /* of all operators' arguments */
   uint32_t *ready, *next; /* instructions to prepare once storage s is there: ready[s], next[instr], ... */
+  uint32_t *user;         /* per storage: an instruction that packs it */
 };
 
 /* ---- Model ----------------------------------------------------------------------------------- */
@@ -84,13 +85,14 @@ static const rush_file_tensor *constant_tensor(const rush_model *m, uint32_t ope
 /* Chains each instruction that packs weights to the last storage that it waits for. */
 static void plan_preparing(rush_loader *l) {
   rush_model *m = l->m;
-  for (uint32_t s = 0; s < m->n_storages; s++) l->ready[s] = RUSH_NONE;
+  for (uint32_t s = 0; s < m->n_storages; s++) l->ready[s] = l->user[s] = RUSH_NONE;
   for (uint32_t i = m->n_instrs; i-- > 0;) {
     const rush_code *c = m->code + i;
     uint32_t last = RUSH_NONE;
     if (c->opcode != RUSH_OPCODE_OP || !m->ops[c->op].op || !m->ops[c->op].op->prepare) continue;
     for (uint32_t k = 0; k < c->n_in; k++) {
       const rush_file_tensor *t = constant_tensor(m, c->operands[k]);
+      if (t) l->user[t->storage] = i;
       if (t && (last == RUSH_NONE || t->storage > last)) last = t->storage;
     }
     if (last == RUSH_NONE) continue;
@@ -99,7 +101,8 @@ static void plan_preparing(rush_loader *l) {
   }
 }
 
-static rush_status prepare_one(rush_loader *l, uint32_t i) {
+/* Has instruction i pack its weights; or, while placing, say where the bytes of a storage shall go. */
+static rush_status prepare_one(rush_loader *l, uint32_t i, const rush_storage *placing, void **place) {
   rush_model *m = l->m;
   const rush_code *c = m->code + i;
   const rush_model_op *o = m->ops + c->op;
@@ -113,10 +116,15 @@ static rush_status prepare_one(rush_loader *l, uint32_t i) {
     args[k] = l->constants + (c->operands[k] & ~RUSH_OPERAND_CONSTANT);
     if (!(RUSH_KIND_BIT(args[k]->kind) & o->schema.args[k].kinds)) return RUSH_OK; /* running says what is wrong */
   }
-  rush_prepare p = {.ctx = l->ctx, .n_args = o->schema.n_args, .args = args};
+  rush_prepare p = {
+      .ctx = l->ctx, .n_args = o->schema.n_args, .args = args, .packed = m->packed[i], .placing = placing};
   rush_status st = o->op->prepare(&p);
   if (st != RUSH_OK) return rush_note_instr(l->ctx, m, i, st);
   m->packed[i] = p.packed;
+  if (placing) {
+    *place = p.place;
+    return RUSH_OK;
+  }
   for (uint32_t k = 0; k < c->n_in; k++) {
     const rush_file_tensor *t = constant_tensor(m, c->operands[k]);
     if (!t || !(p.consumed >> k & 1)) continue;
@@ -132,7 +140,7 @@ static rush_status storage_arrived(rush_loader *l, uint32_t s) {
   rush_weight *w = l->m->weights + s;
   if (l->storages[s]) l->storages[s]->data = w->data;
   if (w->needs == 0) free_weight(l->ctx, w);
-  for (uint32_t i = l->ready[s]; i != RUSH_NONE; i = l->next[i]) RUSH_TRY(prepare_one(l, i));
+  for (uint32_t i = l->ready[s]; i != RUSH_NONE; i = l->next[i]) RUSH_TRY(prepare_one(l, i, NULL, NULL));
   return RUSH_OK;
 }
 
@@ -160,6 +168,7 @@ static rush_status make_values(rush_loader *l) {
   RUSH_TRY(rush_calloc(l->ctx, m->n_defaults, sizeof *l->defaults, (void **)&l->defaults));
   RUSH_TRY(rush_calloc(l->ctx, m->n_storages, sizeof *l->ready, (void **)&l->ready));
   RUSH_TRY(rush_calloc(l->ctx, m->n_instrs, sizeof *l->next, (void **)&l->next));
+  RUSH_TRY(rush_calloc(l->ctx, m->n_storages, sizeof *l->user, (void **)&l->user));
   RUSH_TRY(rush_constants_make(&l->heap, m, l->constants, l->storages));
   for (uint32_t k = 0; k < m->n_ops; k++) {
     if (m->ops[k].schema.n_args > 0) RUSH_TRY(rush_defaults_make(&l->heap, &m->ops[k].schema, l->defaults + m->ops[k].defaults));
@@ -208,6 +217,7 @@ static void drop_values(rush_loader *l) {
   rush_release(l->ctx, l->defaults, m->n_defaults * sizeof *l->defaults);
   rush_release(l->ctx, l->ready, m->n_storages * sizeof *l->ready);
   rush_release(l->ctx, l->next, m->n_instrs * sizeof *l->next);
+  rush_release(l->ctx, l->user, m->n_storages * sizeof *l->user);
 }
 
 void rush_loader_destroy(rush_loader *l) {
@@ -219,7 +229,14 @@ void rush_loader_destroy(rush_loader *l) {
   rush_release(l->ctx, l, sizeof *l);
 }
 
-static rush_status open_storage(rush_loader *l, rush_weight *w, size_t bytes) {
+/* Room for a storage's bytes: in the packed weights of the only instruction that uses it, where that
+ * can pack them in place, else on their own. */
+static rush_status open_storage(rush_loader *l, uint32_t s, size_t bytes) {
+  rush_weight *w = l->m->weights + s;
+  const uint32_t user = l->user[s];
+  if (w->needs == 1 && user != RUSH_NONE && l->storages[s] && !l->m->packed[user])
+    RUSH_TRY(prepare_one(l, user, l->storages[s], &w->data));
+  if (w->data) return RUSH_OK;
   size_t total;
   if (!rush_add(bytes, RUSH_ALIGN + RUSH_HEAP_SLACK, &total)) return rush_fail_memory(l->ctx, SIZE_MAX);
   RUSH_TRY(rush_alloc(l->ctx, total, &w->raw));
@@ -232,8 +249,8 @@ static rush_status open_storage(rush_loader *l, rush_weight *w, size_t bytes) {
 static rush_status next_storage(rush_loader *l) {
   rush_model *m = l->m;
   while (l->storage < m->n_storages && l->at == m->storages[l->storage].offset) {
-    rush_weight *w = m->weights + l->storage;
-    if (!w->raw) RUSH_TRY(open_storage(l, w, (size_t)m->storages[l->storage].bytes));
+    if (!m->weights[l->storage].data)
+      RUSH_TRY(open_storage(l, l->storage, (size_t)m->storages[l->storage].bytes));
     if (m->storages[l->storage].bytes > 0) return RUSH_OK;
     RUSH_TRY(storage_arrived(l, l->storage++));
   }

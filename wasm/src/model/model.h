@@ -27,7 +27,7 @@ typedef struct rush_code {
 } rush_code;
 
 typedef struct rush_weight {
-  void *raw; /* as allocated; NULL where the bytes are only in packed weights (or have not arrived) */
+  void *raw; /* as allocated; NULL where the bytes are or go into packed weights (or have not arrived) */
   size_t raw_bytes;
   void *data; /* aligned to 64 */
   uint32_t needs; /* how many uses read the plain bytes */

@@ -37,7 +37,7 @@ enum {
 struct rush_op {
   const char *schema; /* whole, as torch prints it: "aten::add.Tensor(Tensor self, ...) -> Tensor" */
   rush_status (*run)(rush_call *c);
-  /* May be NULL. Called by the loader once per instruction, as soon as the last of its constant
+  /* May be NULL. Called by the loader for each instruction as soon as the last of its constant
    * tensors has arrived: packs weights. See rush_prepare. */
   rush_status (*prepare)(rush_prepare *p);
   uint32_t flags;
@@ -137,12 +137,19 @@ static inline rush_status rush_scratch(rush_call *c, size_t bytes, void **out) {
 /* ---- Preparing ------------------------------------------------------------------------------- */
 
 /* What prepare sees: the arguments of one instruction that are constants. Tensors among them are
- * plain here and may be released afterwards, if the operator says that it does not need them. */
+ * plain here and may be released afterwards, if the operator says that it does not need them.
+ *
+ * Where a storage belongs to one instruction alone, prepare is asked before its bytes arrive as
+ * well, with `placing` set: tensors have no data then. An operator that can pack in place sets
+ * `packed` and says where in it the bytes shall go; when they are there it is called again, with
+ * that `packed`, and has to pack. */
 struct rush_prepare {
   rush_ctx *ctx;
   uint32_t n_args;
   const rush_value *const *args; /* per argument of the schema (defaults filled in): NULL where not constant */
   rush_packed *packed;           /* set by the operator */
+  const rush_storage *placing;   /* whose bytes are about to arrive; NULL in the ordinary call */
+  void *place;                   /* while placing, set by the operator: where they shall go */
   uint32_t consumed;             /* set by the operator: bit i where tensor i lives in `packed` only, and
                                     run never touches its data again (its sizes and dtype stay readable) */
 };
