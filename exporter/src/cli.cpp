@@ -21,6 +21,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --no-verify                   do not run the written file and compare it with PyTorch
     --no-test-vectors             store no test vectors
     --no-source                   store no source lines and none of PyTorch's texts
+    --trace                       store what each operator gives in PyTorch, for diff
     --dump-after PASS             print each method after a pass
 
   inspect MODEL.rush              say what is in a file
@@ -28,6 +29,13 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --weights OUT.safetensors     give the weights back
 
   verify MODEL.rush               replay the test vectors in a file
+
+  diff MODEL.rush                 run it beside PyTorch, name the first value that differs
+    --torch MODEL.pt              the model that it was exported from, with
+    --input, --method,            what it shall run on, as for export
+    --load-library, --train
+    --rtol R, --atol A            how close values must be; by default what the dtype deserves
+                                  without --torch: beside the trace in the file
 
 A .pt file and a library run code on this machine: use files that you trust. A .rush file does not.
 )";
@@ -46,7 +54,13 @@ std::vector<std::string> split(const std::string &s, char at) {
 double number(const std::string &s, const std::string &all) {
   char *end;
   double v = std::strtod(s.c_str(), &end);
-  if (s.empty() || *end) throw UsageError("'" + s + "' in --input " + all + " is not a number");
+  if (s.empty() || *end) throw UsageError("'" + s + "' in " + all + " is not a number");
+  return v;
+}
+
+double tolerance(const std::string &s, const std::string &option) {
+  const double v = number(s, option);
+  if (!(v >= 0)) throw UsageError("'" + s + "' in " + option + " is negative");
   return v;
 }
 
@@ -58,8 +72,8 @@ void parse_range(const std::string &text, const std::string &all, InputSpec *spe
   size_t dots = text.find("..");
   if (dots == std::string::npos)
     throw UsageError("'" + text + "' in --input " + all + " is not a range like 0..100");
-  spec->lo = number(text.substr(0, dots), all);
-  spec->hi = number(text.substr(dots + 2), all);
+  spec->lo = number(text.substr(0, dots), "--input " + all);
+  spec->hi = number(text.substr(dots + 2), "--input " + all);
 }
 
 }  // namespace
@@ -114,7 +128,11 @@ CommandLine parse_command_line(int argc, char **argv) {
     NO_SOURCE,
     DUMP,
     JSON,
-    WEIGHTS
+    WEIGHTS,
+    TRACE,
+    TORCH,
+    RTOL,
+    ATOL
   };
   static const option options[] = {{"output", required_argument, nullptr, 'o'},
                                    {"input", required_argument, nullptr, INPUT},
@@ -129,6 +147,10 @@ CommandLine parse_command_line(int argc, char **argv) {
                                    {"dump-after", required_argument, nullptr, DUMP},
                                    {"json", no_argument, nullptr, JSON},
                                    {"weights", required_argument, nullptr, WEIGHTS},
+                                   {"trace", no_argument, nullptr, TRACE},
+                                   {"torch", required_argument, nullptr, TORCH},
+                                   {"rtol", required_argument, nullptr, RTOL},
+                                   {"atol", required_argument, nullptr, ATOL},
                                    {"help", no_argument, nullptr, 'h'},
                                    {"version", no_argument, nullptr, 'V'},
                                    {nullptr, 0, nullptr, 0}};
@@ -175,6 +197,18 @@ CommandLine parse_command_line(int argc, char **argv) {
       case WEIGHTS:
         out.weights = optarg;
         break;
+      case TRACE:
+        out.trace = true;
+        break;
+      case TORCH:
+        out.torch = optarg;
+        break;
+      case RTOL:
+        out.rtol = tolerance(optarg, "--rtol");
+        break;
+      case ATOL:
+        out.atol = tolerance(optarg, "--atol");
+        break;
       case 'h':
         out.command = "help";
         return out;
@@ -190,7 +224,8 @@ CommandLine parse_command_line(int argc, char **argv) {
   out.command = argv[optind++];
   for (; optind < argc; optind++) out.files.push_back(argv[optind]);
   if (out.command == "help") return out;
-  if (out.command != "export" && out.command != "inspect" && out.command != "verify")
+  if (out.command != "export" && out.command != "inspect" && out.command != "verify" &&
+      out.command != "diff")
     throw UsageError("there is no command '" + out.command + "'");
   if (out.files.size() != 1) throw UsageError(out.command + " takes one file");
   if (out.command == "export" && out.options.path.empty())

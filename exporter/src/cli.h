@@ -14,12 +14,14 @@ struct UsageError : std::runtime_error {
 };
 
 struct CommandLine {
-  std::string command;                 // export, inspect, verify, help or version
+  std::string command;                 // export, inspect, verify, diff, help or version
   std::vector<std::string> files;      // positional
   std::vector<std::string> methods;    // empty: forward
   std::vector<std::string> libraries;  // shared objects that register operators
   std::string weights;                 // inspect --weights
-  bool json = false, train = false, sources = true;
+  std::string torch;                   // diff --torch
+  double rtol = -1, atol = -1;         // diff; negative: by dtype
+  bool json = false, train = false, sources = true, trace = false;
   ExportOptions options;
 };
 

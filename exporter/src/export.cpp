@@ -1,7 +1,10 @@
 #include "export.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 #include "examples.h"
@@ -86,6 +89,32 @@ bool repeats(const Example &example, const Reference &reference) {
 // Runs the written file and compares. Throws std::runtime_error where an answer differs.
 void verify_file(NativeSession *session, const Program &program,
                  const std::vector<Example> &examples, const Reference &reference, Report *report) {
+// torch's generator with the seed of test vectors; afterwards it goes on as if nothing had been.
+class TestSeed {
+ public:
+  TestSeed() : generator_(at::detail::getDefaultCPUGenerator()) {
+    const std::lock_guard<std::mutex> lock(generator_.mutex());
+    before_ = generator_.get_state();
+    generator_.set_current_seed(RUSH_TEST_SEED);
+  }
+  ~TestSeed() {
+    const std::lock_guard<std::mutex> lock(generator_.mutex());
+    generator_.set_state(before_);
+  }
+  TestSeed(const TestSeed &) = delete;
+
+ private:
+  at::Generator generator_;
+  at::Tensor before_;
+};
+
+Reference seeded(const Reference &reference) {
+  return [&reference](const std::string &method, const std::vector<Const> &args) {
+    const TestSeed seed;
+    return reference(method, args);
+  };
+}
+
   for (const Example &example : examples) {
     const size_t method = session->method(example.method);
     session->reset();
@@ -99,6 +128,7 @@ void verify_file(NativeSession *session, const Program &program,
         example.method == "forward" ? "the output" : "the output of " + example.method;
     const std::vector<Port> &ports = program.methods[method].outputs;
     if (ports.size() == 1) name = "output '" + ports[0].name + "'";
+    session->manual_seed(RUSH_TEST_SEED);
     Difference d = compare(got, *example.expected, example.rtol, example.atol, name);
     if (!d.ok && !example.store && !repeats(example, reference)) {
       report->not_verified = "the model answers differently each time";
@@ -121,8 +151,24 @@ std::unique_ptr<NativeSession> load_written(const std::string &path) {
 }
 
 }  // namespace
+// What PyTorch's nodes give during the first test vector, of those that instructions come from.
+void add_trace(Program &program, const Tracer &tracer, std::vector<std::string> *warnings) {
+  if (program.tests.empty()) {
+    warnings->push_back("no trace is stored: there is no test vector to run");
+    return;
+  }
+  Test &test = program.tests[0];
+  const Method &method = program.methods[test.method];
+  std::set<uint64_t> handles;
+  for (const Node *node : all_nodes(*method.graph)) handles.insert(node->source.handle);
+  const TestSeed seed;
+  for (Traced &node : tracer(method.name, test.inputs).nodes)
+    if (handles.count(node.handle)) test.traced.push_back(std::move(node));
+}
 
-Report export_program(Program &program, const ExportOptions &options, const Reference &reference) {
+
+Report export_program(Program &program, const ExportOptions &options, const Reference &unseeded) {
+  const Reference reference = seeded(unseeded);
   Report report;
   report.path = options.path;
   rename_ports(program, options);
@@ -151,6 +197,8 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   PendingFile file(encoded, options.path);
   std::unique_ptr<NativeSession> session;  // a file that the runtime refuses is refused here
   if (report.missing.empty()) session = load_written(file.temporary());
+  if (options.tracer) add_trace(program, options.tracer, &report.warnings);
+
   if (!options.verify)
     report.not_verified = "it was asked not to";
   else if (!session)

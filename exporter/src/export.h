@@ -36,6 +36,9 @@ struct InputSpec {
 using Reference = std::function<Const(const std::string &method, const std::vector<Const> &args)>;
 
 struct ExportOptions {
+// A run of PyTorch's own graph with what its nodes give.
+using Tracer = std::function<Trace(const std::string &method, const std::vector<Const> &args)>;
+
   std::string path;
   std::vector<InputSpec> inputs;          // of the first method
   std::vector<std::string> input_names;   // of the first method, by place

@@ -5,9 +5,11 @@
 #include <exception>
 
 #include "cli.h"
+#include "examples.h"
 #include "front/torchscript.h"
 #include "inspect/weights.h"
 #include "reference.h"
+#include "run/diff.h"
 #include "run/native.h"
 
 namespace rush {
@@ -29,6 +31,10 @@ int run_export(CommandLine &line) {
   front.train = line.train;
   front.texts = front.sources = line.sources;
   Program program = from_module(module, front);
+  if (line.trace)
+    line.options.tracer = [&](const std::string &method, const std::vector<Const> &args) {
+      return trace_module(module, method, args, front.train);
+    };
   line.options.dump = [](const std::string &text) { std::printf("%s\n", text.c_str()); };
   Report report = export_program(program, line.options, reference_of(module, front));
   std::printf("%s", to_string(report).c_str());
@@ -68,11 +74,42 @@ int run_verify(const CommandLine &line) {
   return failed ? 1 : 0;
 }
 
+// The inputs that the options describe; the first, where a size is unknown.
+std::vector<Const> inputs_for(const torch::jit::Module &module, const std::string &method,
+                              const ExportOptions &options) {
+  Program signature;
+  signature.methods.push_back({method, nullptr, inputs_of(module, method), {}});
+  const std::vector<Example> examples = examples_of(signature, options);
+  if (!examples.empty()) return examples[0].args;
+  if (!signature.methods[0].inputs.empty())
+    throw UsageError("diff --torch needs an --input for each input of " + method);
+  return {};
+}
+
+Divergence diff_with(const CommandLine &line, NativeSession &session) {
+  for (const std::string &library : line.libraries) load_library(library);
+  prepare_torchscript();
+  const torch::jit::Module module = load_torchscript(line.torch);
+  if (line.methods.size() > 1) throw UsageError("diff takes one --method");
+  const std::string method = line.methods.empty() ? "forward" : line.methods[0];
+  const std::vector<Const> args = inputs_for(module, method, line.options);
+  return diff(session, session.method(method), args, trace_module(module, method, args, line.train),
+              line.rtol, line.atol);
+}
+
+int run_diff(const CommandLine &line) {
+  std::unique_ptr<NativeSession> session = NativeSession::open(line.files[0]);
+  const Divergence d = line.torch.empty() ? diff_test(*session, 0) : diff_with(line, *session);
+  std::printf("%s", to_string(d).c_str());
+  return d.agree ? 0 : 1;
+}
+
 int run(int argc, char **argv) {
   CommandLine line = parse_command_line(argc, argv);
   if (line.command == "export") return run_export(line);
   if (line.command == "inspect") return run_inspect(line);
   if (line.command == "verify") return run_verify(line);
+  if (line.command == "diff") return run_diff(line);
   if (line.command == "version")
     std::printf("rushlight %s\n", rush_version());
   else

@@ -11,6 +11,7 @@
 #include "passes/pipeline.h"
 #include "reference.h"
 #include "run/compare.h"
+#include "run/diff.h"
 #include "run/native.h"
 
 namespace py = pybind11;
@@ -180,6 +181,13 @@ Reference python_reference(py::object call, const Target &target) {
   };
 }
 
+Tracer tracer_of(const Target &target, bool train) {
+  return [&target, train](const std::string &method, const std::vector<Const> &args) {
+    return target.module ? trace_module(*target.module, method, args, train)
+                         : trace_function(*target.function->function_, args);
+  };
+}
+
 template <class T>
 T option(const py::dict &options, const char *name) {
   return options[name].cast<T>();
@@ -318,6 +326,7 @@ py::dict export_model(py::object object, const py::dict &settings, const py::lis
                                            : reference_of(*target.function->function_);
   return report_dict(export_program(program, options, answers));
 }
+  if (option<bool>(settings, "trace")) options.tracer = tracer_of(target, front.train);
 
 // ---- Passes as text
 
@@ -325,6 +334,38 @@ py::tuple run_pass(const std::string &text, const std::string &name) {
   Program program;
   Method m;
   m.name = "forward";
+// ---- Where a file and PyTorch part
+
+py::dict divergence_dict(const Divergence &d) {
+  py::dict out;
+  out["text"] = to_string(d);
+  out["agree"] = d.agree;
+  out["where"] = d.where;
+  out["compared"] = d.compared;
+  out["unpaired"] = d.unpaired;
+  out["max_abs"] = d.max_abs;
+  out["max_rel"] = d.max_rel;
+  return out;
+}
+
+py::dict diff_model(const std::string &path, py::object object, const std::string &method,
+                    const py::tuple &args, bool train, double rtol, double atol) {
+  prepare_torchscript();
+  const std::unique_ptr<NativeSession> session = NativeSession::open(path);
+  const Target target = target_of(object);
+  std::vector<Const> in;
+  if (args.size() > target.argument_count(method))
+    throw std::invalid_argument(method + " takes fewer inputs than are given");
+  for (size_t i = 0; i < args.size(); i++)
+    in.push_back(detached(target.argument(method, i, args[i])));
+  return divergence_dict(
+      diff(*session, session->method(method), in, tracer_of(target, train)(method, in), rtol, atol));
+}
+
+py::dict diff_file(const std::string &path) {
+  return divergence_dict(diff_test(*NativeSession::open(path), 0));
+}
+
   m.graph = parse_graph(text);
   program.methods.push_back(std::move(m));
   Graph &graph = *program.methods[0].graph;
@@ -406,6 +447,8 @@ PYBIND11_MODULE(_C, m) {
   m.def("version", [] { return rush_version(); });
   m.def("describe", describe_file);
   m.def("write_safetensors", write_safetensors);
+  m.def("diff_model", diff_model);
+  m.def("diff_file", diff_file);
   py::class_<NativeSession>(m, "Session")
       .def(py::init(&open_session))
       .def("run", run_session)
@@ -416,6 +459,7 @@ PYBIND11_MODULE(_C, m) {
              rush_verify_report r = s.verify(i);
              return py::make_tuple(r.max_abs, r.max_rel, r.compared);
            })
+      .def("manual_seed", &NativeSession::manual_seed)
       .def("methods",
            [](const NativeSession &s) {
              std::vector<std::string> out;

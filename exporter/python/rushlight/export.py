@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import dataclasses
 import os
 import warnings
 
@@ -59,6 +60,7 @@ def export(
     train=False,
     source=True,
     allow_missing=False,
+    trace=False,
     dump_after="",
     rtol=-1.0,
     atol=-1.0,
@@ -73,9 +75,12 @@ def export(
     methods         the methods to export; other names than forward need a ScriptModule
     dynamic_shapes  {input: {dimension: name}}: sizes that the file shall not call fixed
     tests           test vectors to store as they are: (args, expected), (args, expected, rtol, atol)
-                    or (args, expected, rtol, atol, method); expected None: PyTorch answers
+                    or (args, expected, rtol, atol, method); expected None: PyTorch answers. What a model
+                    that draws random numbers is expected to give is PyTorch's answer after
+                    torch.manual_seed(1), and each replay has that seed
     train           leave the training mode as it is
     rtol, atol      how close the answers must be; by default what the dtype deserves
+    trace           store what each operator gives in PyTorch during the first test vector, for diff
 
     Returns a Report. Raises RushlightError, ValueError, or what PyTorch raises; then there is no file.
     """
@@ -86,33 +91,15 @@ def export(
     if example_inputs is not None and not isinstance(example_inputs, (tuple, list)):
         raise ValueError("example_inputs are a tuple of positional arguments")
 
-    seen, lines, way = [], {}, "TorchScript"
-    target, reference = model, None
-    if isinstance(model, (str, os.PathLike)):
-        target = os.fspath(model)
-        if program.is_program_file(target):
-            model = torch.export.load(target)
-    if isinstance(model, torch.export.ExportedProgram):
+    came = front(model, example_inputs, train, source)
+    if came.program is not None:
         if tuple(methods) != ("forward",):
             raise ValueError("an ExportedProgram has the one method forward")
-        way, reference = "torch.export", program.reference_of(model)
+        if trace:
+            raise ValueError("a trace is stored of TorchScript and FX graphs, not of an ExportedProgram")
         if example_inputs is None and not inputs:
-            example_inputs = program.example_of(model)
-        target, found = program.describe_program(model, source)
-        dynamic_shapes = found if dynamic_shapes is None else dynamic_shapes
-    elif isinstance(model, torch.fx.GraphModule):
-        target, way, seen, lines = fx.scripted_or_traced(
-            model, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))
-        reference = _eager(model, train)
-    elif isinstance(target, str):
-        pass
-    elif not isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        if not callable(model):
-            raise TypeError(f"{type(model).__name__} is nothing that can be exported")
-        if example_inputs is None:
-            raise ValueError("example_inputs are needed to trace this model")
-        target, seen = _traced(model, tuple(example_inputs), train)
-        way, reference = "traced", _eager(model, train)
+            example_inputs = program.example_of(came.program)
+        dynamic_shapes = came.dynamic if dynamic_shapes is None else dynamic_shapes
 
     examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, "forward", False)]
     for test in tests:
@@ -131,22 +118,60 @@ def export(
         "train": train,
         "source": source,
         "allow_missing": allow_missing,
+        "trace": trace,
         "dump_after": dump_after,
         "lines": lines,
     }
-    if isinstance(target, dict):
-        fields = _C.export_graph(target, settings, examples, reference)
+    if came.program is not None:
+        fields = _C.export_graph(came.target, settings, examples, came.reference)
     else:
-        fields = _C.export_model(target, settings, examples, reference)
-    fields["way"] = way
-    fields["warnings"] += seen
-    fields["text"] += f"  came as   {way}\n"
-    fields["text"] += "".join(f"  warning   {w}\n" for w in seen)
+        fields = _C.export_model(came.target, settings, examples, came.reference)
+    fields["way"] = came.way
+    fields["warnings"] += came.seen
+    fields["text"] += f"  came as   {came.way}\n"
+    fields["text"] += "".join(f"  warning   {w}\n" for w in came.seen)
     return Report(fields)
 
 
 def _example(args, expected, rtol, atol, method, store):
     out = {"method": method, "args": tuple(args), "rtol": rtol, "atol": atol, "store": store}
+@dataclasses.dataclass
+class Front:
+    """What the exporter takes, and how a model became that."""
+
+    target: object  # TorchScript, the path of its file, or a description of an ExportedProgram
+    way: str = "TorchScript"
+    reference: object = None  # answers as PyTorch does; None: the target does
+    seen: list = dataclasses.field(default_factory=list)  # the tracer's warnings
+    lines: dict = dataclasses.field(default_factory=dict)  # as fx.lines_of
+    program: object = None  # the ExportedProgram
+    dynamic: object = None  # its dynamic shapes
+
+
+def front(model, example_inputs, train=False, source=True):
+    """Brings whatever PyTorch has into a form that the exporter takes; see export()."""
+    target = model
+    if isinstance(model, (str, os.PathLike)):
+        target = os.fspath(model)
+        if program.is_program_file(target):
+            model = torch.export.load(target)
+    if isinstance(model, torch.export.ExportedProgram):
+        target, dynamic = program.describe_program(model, source)
+        return Front(target, "torch.export", program.reference_of(model), program=model, dynamic=dynamic)
+    if isinstance(model, torch.fx.GraphModule):
+        target, way, seen, lines = fx.scripted_or_traced(
+            model, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))
+        return Front(target, way, _eager(model, train), seen, lines)
+    if isinstance(target, str) or isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        return Front(target)
+    if not callable(model):
+        raise TypeError(f"{type(model).__name__} is nothing that can be exported")
+    if example_inputs is None:
+        raise ValueError("example_inputs are needed to trace this model")
+    target, seen = _traced(model, tuple(example_inputs), train)
+    return Front(target, "traced", _eager(model, train), seen)
+
+
     if expected is not None:
         out["expected"] = expected
     return out

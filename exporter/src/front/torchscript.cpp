@@ -13,6 +13,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <fstream>
 #include <regex>
 #include <set>
 #include <stdexcept>
@@ -29,6 +30,21 @@ void prepare_torchscript() {
   jit::setTensorExprFuserEnabled(false);
 }
 
+namespace {
+
+// The names of a zip's files stand at its end; torch.export.save has always written one of these.
+bool is_exported_program(const std::string &path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file.tellg(), from = std::max<std::streamoff>(0, size - (1 << 20));
+  std::string end(size > 0 ? static_cast<size_t>(size - from) : 0, '\0');
+  file.seekg(from);
+  file.read(end.data(), static_cast<std::streamsize>(end.size()));
+  return end.find("models/model.json") != std::string::npos ||
+         end.find("serialized_exported_program.json") != std::string::npos;
+}
+
+}  // namespace
+
 jit::Module load_torchscript(const std::string &path) {
   try {
     return jit::load(path, c10::kCPU);
@@ -39,12 +55,26 @@ jit::Module load_torchscript(const std::string &path) {
       throw std::invalid_argument(path + " uses the operator " + op[1].str() +
                                   ", which this torch does not have: pass the library that "
                                   "registers it with --load-library");
+    if (is_exported_program(path))
+      throw std::invalid_argument(path +
+                                  " was written by torch.export.save, which only Python reads: "
+                                  "use rushlight.export(\"" +
+                                  path + "\", path=\"MODEL.rush\") there");
     throw std::invalid_argument(path +
                                 " is not a TorchScript file: " + what.substr(0, what.find('\n')));
   }
 }
 
 namespace {
+
+// Throws std::invalid_argument where the model has no such method.
+void require_method(const jit::Module &module, const std::string &name) {
+  if (module.find_method(name)) return;
+  std::string known;
+  for (const auto &m : module.get_methods()) known += (known.empty() ? "" : ", ") + m.name();
+  throw std::invalid_argument("the model has no method '" + name + "'; it has " +
+                              (known.empty() ? "none" : known));
+}
 
 // A traced graph says what shapes it saw; libtorch's passes would fold them.
 void erase_shapes(const jit::Module &root) {
@@ -56,13 +86,7 @@ void erase_shapes(const jit::Module &root) {
 }
 
 jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options, Handles *handles) {
-  for (const std::string &name : options.methods) {
-    if (module.find_method(name)) continue;
-    std::string known;
-    for (const auto &m : module.get_methods()) known += (known.empty() ? "" : ", ") + m.name();
-    throw std::invalid_argument("the model has no method '" + name + "'; it has " +
-                                (known.empty() ? "none" : known));
-  }
+  for (const std::string &name : options.methods) require_method(module, name);
   jit::Module work = module.clone(/*inplace=*/true);
   if (!options.train) work.eval();
   erase_shapes(work);
@@ -90,7 +114,7 @@ void tidy(std::shared_ptr<jit::Graph> &graph) {
   jit::EliminateDeadCode(graph);
 }
 
-std::vector<Port> inputs_of(const c10::FunctionSchema &schema, size_t skip) {
+std::vector<Port> ports_of(const c10::FunctionSchema &schema, size_t skip) {
   std::vector<Port> out;
   for (size_t i = skip; i < schema.arguments().size(); i++) {
     const c10::Argument &arg = schema.arguments()[i];
@@ -152,7 +176,7 @@ void add_method(Program *program, const std::string &name, const jit::Graph &gra
                 ConvertContext &context) {
   Method m;
   m.name = name;
-  m.inputs = inputs_of(schema, self ? 1 : 0);
+  m.inputs = ports_of(schema, self ? 1 : 0);
   m.outputs = outputs_of(graph, m.inputs);
   m.graph = convert(graph, self, context);
   m.graph->name = name;
@@ -170,6 +194,11 @@ Program new_program() {
 }
 
 }  // namespace
+
+std::vector<Port> inputs_of(const jit::Module &module, const std::string &method) {
+  require_method(module, method);
+  return ports_of(module.get_method(method).function().getSchema(), 1);
+}
 
 Program from_module(const jit::Module &module, const TorchScriptOptions &options) {
   Program program = new_program();

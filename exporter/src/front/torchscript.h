@@ -23,6 +23,15 @@ Program from_module(const torch::jit::Module &module, const TorchScriptOptions &
 // A free function becomes the method "forward".
 Program from_function(torch::jit::Function &function, const TorchScriptOptions &options);
 
+// What every node of a method gives in a run of PyTorch's own graph, from the module's state.
+// Throws what PyTorch throws.
+Trace trace_module(const torch::jit::Module &module, const std::string &method,
+                   const std::vector<Const> &args, bool train);
+Trace trace_function(torch::jit::Function &function, const std::vector<Const> &args);
+
+// The inputs of a method.
+std::vector<Port> inputs_of(const torch::jit::Module &module, const std::string &method);
+
 // Loads a .pt file saved by tracing or scripting. Runs code of that file: trusted input only.
 torch::jit::Module load_torchscript(const std::string &path);
 

@@ -39,11 +39,24 @@ struct Text {
   std::string text;
 };
 
+// What a node of PyTorch's unfrozen graph gave, once.
+struct Traced {
+  uint64_t handle;
+  std::vector<Const> results;  // none where they cannot be compared
+};
+
+// A run: its nodes by rising handle, of one handle in the order of the run.
+struct Trace {
+  std::vector<Traced> nodes;
+  Const result;
+};
+
 struct Test {
   size_t method;
   std::vector<Const> inputs;
   Const output;
   float rtol, atol;
+  std::vector<Traced> traced;  // by rising handle; empty unless asked for
 };
 
 struct Program {

@@ -24,12 +24,14 @@ class NativeSession {
   // the program writes into them is not copied back.
   Const run(size_t method, const std::vector<Const> &args);
   void reset();
+  void manual_seed(uint64_t seed) { rush_session_manual_seed(session_, seed); }
   size_t test_count() const;
   rush_verify_report verify(size_t test);
 
   size_t method(const std::string &name) const;  // throws std::invalid_argument
   const rush_model *model() const { return model_; }
   rush_ctx *ctx() const { return ctx_; }
+  rush_session *get() const { return session_; }
   void check(rush_status status) const;
 
  private:

@@ -24,9 +24,8 @@ class Encoder {
     for (const auto &[key, value] : program_.meta)
       meta_.push_back({tables_.string(key), tables_.string(value)});
     for (const Text &t : program_.texts)
-      texts_.push_back(
-          {tables_.string(t.module), static_cast<uint32_t>(t.kind),
-           tables_.string(tables_.class_names.in(t.text)), 0});
+      texts_.push_back({tables_.string(t.module), static_cast<uint32_t>(t.kind),
+                        tables_.string(tables_.class_names.in(t.text)), 0});
     Encoded out;
     out.storages = storages_.list();
     out.weights_bytes = storages_.total();
@@ -133,14 +132,21 @@ class Encoder {
     instrs_[at_end].target = at_loop;
   }
 
-  void test(const Test &t) {
-    Const inputs;
-    inputs.kind = RUSH_CONST_TUPLE;
-    inputs.items = t.inputs;
+  static Const tuple_of(const std::vector<Const> &items) {
+    Const tuple;
+    tuple.kind = RUSH_CONST_TUPLE;
+    tuple.items = items;
     std::vector<TypeRef> types;
-    for (const Const &c : t.inputs) types.push_back(type_of(c));
-    inputs.type = make_type(RUSH_TYPE_TUPLE, std::move(types));
-    tests_.push_back({static_cast<uint32_t>(t.method), tables_.constant(inputs),
+    for (const Const &c : items) types.push_back(type_of(c));
+    tuple.type = make_type(RUSH_TYPE_TUPLE, std::move(types));
+    return tuple;
+  }
+
+  void test(const Test &t) {
+    for (const Traced &node : t.traced)
+      traced_.push_back({static_cast<uint32_t>(tests_.size()),
+                         tables_.constant(tuple_of(node.results)), node.handle});
+    tests_.push_back({static_cast<uint32_t>(t.method), tables_.constant(tuple_of(t.inputs)),
                       tables_.constant(t.output), t.rtol, t.atol});
   }
 
@@ -177,6 +183,7 @@ class Encoder {
     section(RUSH_SEC_TESTS, tests_);
     section(RUSH_SEC_META, meta_);
     section(RUSH_SEC_TEXTS, texts_);
+    section(RUSH_SEC_TRACED, traced_);
     return assemble();
   }
 
@@ -222,6 +229,7 @@ class Encoder {
   std::vector<rush_file_test> tests_;
   std::vector<rush_file_meta> meta_;
   std::vector<rush_file_text> texts_;
+  std::vector<rush_file_traced> traced_;
   std::vector<std::pair<rush_file_section, const char *>> sections_;
   uint32_t first_register_ = 0;
   std::unordered_map<const Value *, uint32_t> register_of_;

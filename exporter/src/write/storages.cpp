@@ -83,6 +83,9 @@ Storages::Storages(const Program &program) {
     for (const Const &input : test.inputs)
       each_tensor(input, [&](const Const &c) { add(c, true); });
     each_tensor(test.output, [&](const Const &c) { add(c, true); });
+    for (const Traced &node : test.traced)
+      for (const Const &value : node.results)
+        each_tensor(value, [&](const Const &c) { add(c, false); });
   }
   lay_out();
 }

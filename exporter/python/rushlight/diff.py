@@ -1,0 +1,69 @@
+"""Where a .rush file and the model that it came from part."""
+
+import os
+
+import torch
+
+from . import _C
+from .export import _mode, front
+
+
+class Diff:
+    """What came of a comparison. print() it; it is true where all values agree.
+
+    Attributes:
+        agree: whether all agree
+        where: the first that differs: instruction, operator, Python line, round of a loop, and how; "" where all agree
+        compared: how many operators' runs agreed up to there
+        unpaired: how many had no counterpart in PyTorch's graph
+        max_abs: the greatest difference of floating-point numbers in what agrees
+        max_rel: the same relative to PyTorch's
+        text: what print() shows
+    """
+
+    def __init__(self, fields):
+        self.__dict__.update(fields)
+
+    def __bool__(self):
+        return self.agree
+
+    def __str__(self):
+        return self.text
+
+    def __repr__(self):
+        return f"<rushlight.Diff: {'agrees' if self.agree else self.where}>"
+
+
+def diff(path, model=None, example_inputs=(), *, method="forward", train=False, rtol=-1.0, atol=-1.0):
+    """Runs a .rush file beside PyTorch and names the first value that differs.
+
+    Compared is what each operator gives with what its node gives in PyTorch's graph, which is run as it was before freezing: paired by
+    debug handle, loops round by round. What was folded or fused is compared where its value comes out.
+
+    Args:
+        path: of the .rush file
+        model: what it was exported from, as for export(); None: the trace in the file (export(..., trace=True))
+        example_inputs: a tuple of positional arguments (or one tensor)
+        method: which method to run
+        train: leave the training mode as it is
+        rtol: an element agrees where it differs by at most rtol times itself plus atol times the tensor's greatest
+            element (at least 1); by default what the dtype deserves
+        atol: see rtol
+
+    Returns:
+        a Diff
+
+    Raises:
+        RushlightError: the file was exported from another graph, or without sources, or holds no trace
+        ValueError: the inputs do not fit
+    """
+    if model is None:
+        return Diff(_C.diff_file(os.fspath(path)))
+    if isinstance(example_inputs, torch.Tensor):
+        example_inputs = (example_inputs,)
+    args = tuple(example_inputs)
+    came = front(model, args, train)
+    if came.program is not None:
+        raise ValueError("a file that came from torch.export cannot be compared node by node yet; verify() compares its answers")
+    with _mode(None, train):
+        return Diff(_C.diff_model(os.fspath(path), came.target, method, args, train, rtol, atol))

@@ -1,0 +1,118 @@
+#include "run/diff.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "ir/from_c10.h"
+#include "run/compare.h"
+#include "rushlight/trace.h"
+
+namespace rush {
+
+namespace {
+
+void tolerances_of(const Trace &trace, double *rtol, double *atol) {
+  double r = 0, a = 0;
+  auto widen = [&](const Const &value) {
+    double value_r, value_a;
+    default_tolerance(value, &value_r, &value_a);
+    r = std::max(r, value_r);
+    a = std::max(a, value_a);
+  };
+  widen(trace.result);
+  for (const Traced &node : trace.nodes)
+    for (const Const &value : node.results) widen(value);
+  if (*rtol < 0) *rtol = r;
+  if (*atol < 0) *atol = a;
+}
+
+// A trace as the runtime takes it. What it has no word for is left out of the comparison.
+class Items {
+ public:
+  Items(const Trace &trace, Values *values) {
+    values_.reserve(trace.nodes.size());
+    for (const Traced &node : trace.nodes) {
+      values_.emplace_back();
+      try {
+        for (const Const &value : node.results)
+          values_.back().push_back(values->make(to_ivalue(value)));
+      } catch (const std::invalid_argument &) {
+        values_.back().clear();
+      } catch (const RuntimeError &e) {
+        if (e.status == RUSH_ERR_NO_MEMORY) throw;
+        values_.back().clear();
+      }
+      items_.push_back({node.handle, values_.back().data(), values_.back().size()});
+    }
+  }
+  const std::vector<rush_traced> &list() const { return items_; }
+
+ private:
+  std::vector<std::vector<rush_value>> values_;
+  std::vector<rush_traced> items_;
+};
+
+// What came of a comparison; `failure` where the run did not come to its end.
+Divergence ended(NativeSession &session, const std::string &failure) {
+  rush_trace_report report;
+  const rush_status status = rush_session_trace_end(session.get(), &report);
+  Divergence out;
+  if (status == RUSH_ERR_MISMATCH)
+    out.where = rush_ctx_error(session.ctx());
+  else
+    session.check(status);
+  if (out.where.empty()) out.where = failure;
+  out.agree = out.where.empty();
+  out.compared = report.compared;
+  out.unpaired = report.unpaired;
+  out.max_abs = report.max_abs;
+  out.max_rel = report.max_rel;
+  return out;
+}
+
+}  // namespace
+
+Divergence diff(NativeSession &session, size_t method, const std::vector<Const> &args,
+                const Trace &trace, double rtol, double atol) {
+  tolerances_of(trace, &rtol, &atol);
+  session.reset();
+  Divergence out;
+  Const result;
+  {
+    Values values(session.ctx(), session.get());
+    const Items items(trace, &values);
+    session.check(
+        rush_session_trace(session.get(), items.list().data(), items.list().size(), rtol, atol));
+    std::string failure;
+    try {
+      result = session.run(method, args);
+    } catch (const RuntimeError &e) {
+      failure = e.what();
+    }
+    out = ended(session, failure);
+  }
+  if (!out.agree) return out;
+  const Difference last = compare(result, trace.result, rtol, atol, "the result");
+  out.agree = last.ok;
+  out.where = last.where;
+  return out;
+}
+
+Divergence diff_test(NativeSession &session, size_t test) {
+  session.check(rush_session_trace_test(session.get(), test));
+  const rush_status status = rush_session_step(session.get(), 0);
+  const std::string failure = status == RUSH_OK ? "" : rush_ctx_error(session.ctx());
+  return ended(session, failure);
+}
+
+std::string to_string(const Divergence &d) {
+  char line[200];
+  std::snprintf(line, sizeof line,
+                "%llu values agree with PyTorch's, max abs %.3g, max rel %.3g; %llu have no "
+                "counterpart\n",
+                static_cast<unsigned long long>(d.compared), d.max_abs, d.max_rel,
+                static_cast<unsigned long long>(d.unpaired));
+  return line + (d.agree ? std::string() : "then they part: " + d.where + "\n");
+}
+
+}  // namespace rush

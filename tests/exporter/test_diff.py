@@ -1,0 +1,273 @@
+"""rushlight diff: the first value where a file and its model part is named."""
+
+import os
+import re
+import subprocess
+
+import numpy as np
+import pytest
+import rushlight
+import torch
+from test_handles import Net
+from torch import nn
+
+FILE = os.path.basename(__file__)
+
+
+def line_of(function, text):
+    """The number of the first line of a function that contains the text."""
+    import inspect
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def tool(*args):
+    return subprocess.run(["rushlight", *map(str, args)], capture_output=True, text=True, timeout=300)
+
+
+def scripted():
+    return torch.jit.script(Net().eval())
+
+
+X = (torch.randn(2, 3, 8, 8),)
+
+
+def test_a_file_agrees_with_its_model(out):
+    net = scripted()
+    report = rushlight.export(net, X, out)
+    d = rushlight.diff(out, net, X)
+    assert d and d.where == "" and d.max_abs < 1e-4
+    # all operators, those of loops once per round; what has no handle has no counterpart
+    assert d.compared >= 3 + 1 + 2 * 2 + 2 and d.unpaired <= sum(report.ops.values()) - len(report.ops) + 1
+    assert "agree with PyTorch's" in str(d)
+
+
+def test_other_weights_part_where_they_are_used(out):
+    net = scripted()
+    rushlight.export(net, X, out)
+    with torch.no_grad():
+        net.linear.bias[1] += 1
+    d = rushlight.diff(out, net, X)
+    assert not d and "rush::linear" in d.where
+    assert f"test_handles.py:{line_of(Net.forward, 'self.linear(y)')}" in d.where
+    assert re.search(r"result: \S+ was wanted, \S+ came", d.where)
+
+
+def test_a_fusion_is_compared_at_its_output(out):
+    net = scripted()
+    rushlight.export(net, X, out)
+    with torch.no_grad():
+        net.norm.running_mean[0] += 1
+    d = rushlight.diff(out, net, X)
+    assert not d and d.compared == 0 and "rush::conv" in d.where
+    with torch.no_grad():
+        net.norm.running_mean[0] -= 1
+        net.norm.bias[0] -= 1e6  # what relu takes away anyway
+        net.conv.weight[0] = 0
+    again = str(out) + "2"
+    rushlight.export(net, X, again)
+    with torch.no_grad():
+        net.norm.bias[0] -= 1e6
+    assert rushlight.diff(again, net, X)
+
+
+class Rounds(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("steps", torch.tensor([1.0, 1.0, 1.0, 1.0]))
+
+    def forward(self, x, n: int):
+        for i in range(n):
+            x = x * self.steps[i]
+        return x + 1
+
+
+def test_a_loop_is_compared_round_by_round(out):
+    net = torch.jit.script(Rounds())
+    args = (torch.ones(3), 4)
+    rushlight.export(net, args, out)
+    assert rushlight.diff(out, net, args)
+    net.steps[2] = 5
+    d = rushlight.diff(out, net, args)
+    assert not d and "round 2" in d.where and f"{FILE}:{line_of(Rounds.forward, 'self.steps[i]')}" in d.where
+
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.limit = nn.Parameter(torch.tensor(0.0))
+
+    def forward(self, x):
+        if bool(x.sum() > self.limit):
+            return torch.relu(x)
+        return torch.neg(x)
+
+
+def test_another_branch_parts_at_its_condition(out):
+    net = torch.jit.script(Branches())
+    rushlight.export(net, (torch.ones(2),), out)
+    net.limit.data.fill_(10)
+    d = rushlight.diff(out, net, (torch.ones(2),))
+    assert not d and "aten::gt" in d.where and f"{FILE}:{line_of(Branches.forward, 'self.limit')}" in d.where
+
+
+class InPlace(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        z = y.view(-1)
+        z.add_(1)
+        y[0] = 7
+        return torch.relu_(y)
+
+
+class Keeps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.zeros(2))
+
+    @torch.jit.export
+    def step(self, x):
+        self.state += x
+        return self.state * 2
+
+    def forward(self, x):
+        return self.step(x) + self.step(x)
+
+
+class Structures(nn.Module):
+    def forward(self, x):
+        parts = torch.split(x, 1)
+        d = {"a": parts[0], "b": parts[1]}
+        values, indices = torch.topk(d["a"], 1)
+        empty = torch.empty([3])
+        empty.fill_(2.0)
+        return values, indices, [d["b"], empty], str(x.size(0)), 0.5
+
+
+@pytest.mark.parametrize("net, args", [
+    (InPlace(), (torch.randn(2, 3),)), (Keeps(), (torch.ones(2),)), (Structures(), (torch.randn(2, 3),)),
+    (nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.LayerNorm(4)), (torch.randn(2, 3),))])
+def test_what_a_program_does_is_compared_as_it_does_it(out, net, args):
+    net = torch.jit.script(net.eval())
+    rushlight.export(net, args, out)
+    d = rushlight.diff(out, net, args)
+    assert d and d.compared > 0, d.where
+
+
+def test_another_method(out):
+    net = torch.jit.script(Keeps())
+    rushlight.export(net, (torch.ones(2),), out, methods=("forward", "step"))
+    assert rushlight.diff(out, net, (torch.ones(2),), method="step")
+
+
+def test_functions_and_traces(out):
+    def f(x):
+        return torch.tanh(x) * 2
+
+    x = (torch.randn(3),)
+    rushlight.export(torch.jit.script(f), x, out)
+    assert rushlight.diff(out, torch.jit.script(f), x).compared == 2
+    net = nn.Linear(3, 2)
+    rushlight.export(net, x, out)
+    assert rushlight.diff(out, net, x).compared == 1
+    net.bias.data += 1
+    assert "rush::linear" in rushlight.diff(out, net, x).where
+
+
+def test_an_fx_graph_names_the_users_line(out):
+    class Small(nn.Module):
+        def forward(self, x):
+            return torch.tanh(x) * 2
+
+    traced = torch.fx.symbolic_trace(Small())
+    x = (torch.randn(3),)
+    rushlight.export(traced, x, out)
+    assert rushlight.diff(out, traced, x).compared == 2
+
+
+def test_a_large_network(out):
+    torchvision = pytest.importorskip("torchvision")
+    net = torchvision.models.resnet18().eval()
+    x = (torch.randn(1, 3, 96, 96),)
+    rushlight.export(net, x, out, rtol=1e-3, atol=1e-3)
+    d = rushlight.diff(out, net, x)
+    assert d and d.compared >= 20 + 8, d.where
+    with torch.no_grad():
+        net.layer3[0].conv2.weight[7] *= 1.5
+    d = rushlight.diff(out, net, x)
+    assert not d and "rush::conv" in d.where and "torchvision/models/resnet.py" in d.where
+
+
+def test_what_does_not_belong_together_is_refused(out):
+    rushlight.export(scripted(), X, out)
+    with pytest.raises(rushlight.RushlightError, match="from another graph"):
+        rushlight.diff(out, torch.jit.script(Rounds()), (torch.ones(3), 4))
+    with pytest.raises(rushlight.RushlightError, match="holds no trace"):
+        rushlight.diff(out)
+    rushlight.export(scripted(), X, out, source=False)
+    with pytest.raises(rushlight.RushlightError, match="without sources"):
+        rushlight.diff(out, scripted(), X)
+    with pytest.raises(ValueError, match="argument 'x' is missing"):
+        rushlight.diff(out, scripted())
+
+
+# ---- The trace in a file
+
+def test_a_trace_in_the_file(out, tmp_path):
+    net = scripted()
+    without = rushlight.export(net, X, out).file_bytes
+    assert rushlight.export(net, X, out, trace=True).file_bytes > without
+    d = rushlight.diff(out)
+    assert d and d.compared >= 10
+    assert all(v[0] < 1e-4 for v in rushlight.load(out).verify())
+
+
+def damaged(path, weight):
+    """The file with other numbers for a weight."""
+    data = open(path, "rb").read()
+    at = data.find(weight.numpy().tobytes())
+    assert at > 0
+    other = (weight * 2).numpy().astype(np.float32).tobytes()
+    open(path, "wb").write(data[:at] + other + data[at + len(other):])
+
+
+def test_damaged_weights_are_found_by_the_trace(out):
+    net = scripted()
+    rushlight.export(net, X, out, trace=True)
+    damaged(out, net.linear.weight.detach())
+    d = rushlight.diff(out)
+    assert not d and "rush::linear" in d.where and "test_handles.py" in d.where
+
+
+def test_without_a_test_vector_no_trace(out):
+    report = rushlight.export(scripted(), X, out, trace=True, test_vectors=False)
+    assert any("no trace is stored" in w for w in report.warnings)
+
+
+# ---- The command line
+
+def test_the_tool_compares_with_a_file(tmp_path):
+    net, pt, rush = scripted(), tmp_path / "net.pt", tmp_path / "net.rush"
+    net.save(pt)
+    assert tool("export", pt, "-o", rush, "--input", "2x3x8x8", "--trace").returncode == 0
+    same = tool("diff", rush, "--torch", pt, "--input", "x=2x3x8x8")
+    assert same.returncode == 0 and "agree with PyTorch's" in same.stdout, same.stderr
+    assert tool("diff", rush).returncode == 0
+    with torch.no_grad():
+        net.linear.weight[0] += 1
+    net.save(pt)
+    other = tool("diff", rush, "--torch", pt, "--input", "2x3x8x8")
+    assert other.returncode == 1 and "then they part: forward, instruction" in other.stdout
+    assert f"test_handles.py:{line_of(Net.forward, 'self.linear(y)')}" in other.stdout
+    loose = tool("diff", rush, "--torch", pt, "--input", "2x3x8x8", "--rtol", "10", "--atol", "10")
+    assert loose.returncode == 0
+    missing = tool("diff", rush, "--torch", pt)
+    assert missing.returncode == 2 and "needs an --input" in missing.stderr
+
+
+def test_the_tool_says_where_an_exported_program_goes(tmp_path):
+    program = torch.export.export(nn.Linear(3, 2), (torch.randn(1, 3),))
+    torch.export.save(program, tmp_path / "net.pt2")
+    answer = tool("export", tmp_path / "net.pt2", "-o", tmp_path / "net.rush")
+    assert answer.returncode == 1
+    assert "which only Python reads: use rushlight.export(" in answer.stderr
