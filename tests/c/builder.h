@@ -13,6 +13,16 @@
 
 #include <rushlight/rushlight.h>
 
+/* Lists of indices and of sizes. */
+#define U32(...)       \
+  (const uint32_t[]) { \
+    __VA_ARGS__        \
+  }
+#define SIZES(...)    \
+  (const int64_t[]) { \
+    __VA_ARGS__       \
+  }
+
 enum { BUILD_SECTIONS = 24, BUILD_OPEN = 80 };
 
 typedef struct build_section {
@@ -68,6 +78,9 @@ uint32_t build_op(builder *b, const char *name, uint32_t n_in, const uint32_t *i
                   const uint32_t *out);
 /* With one result in a new register of the type, which is returned. */
 uint32_t build_call(builder *b, const char *name, uint32_t type, uint32_t n_in, const uint32_t *in);
+/* The same on the builder `b`, the inputs one by one. */
+#define CALL(name, type, ...) \
+  build_call(b, name, type, sizeof U32(__VA_ARGS__) / 4, U32(__VA_ARGS__))
 /* Targets are filled in. Values: one per result. */
 uint32_t build_if(builder *b, uint32_t cond, uint32_t n, const uint32_t *results);
 uint32_t build_else(builder *b, uint32_t n, const uint32_t *values);

@@ -1,17 +1,6 @@
 /* State: attributes that a program writes, sessions that do not share them, reset. */
 #include "harness.h"
 
-#define U32(...)       \
-  (const uint32_t[]) { \
-    __VA_ARGS__        \
-  }
-#define SIZES(...)    \
-  (const int64_t[]) { \
-    __VA_ARGS__       \
-  }
-#define CALL(name, type, ...) \
-  build_call(b, name, type, sizeof U32(__VA_ARGS__) / 4, U32(__VA_ARGS__))
-
 enum { TENSOR, INT, TENSORS, NONE, PAIR };
 
 /* forward(x): state += x; count = count + 1; return (state, count)

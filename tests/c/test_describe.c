@@ -1,15 +1,6 @@
 /* model/describe, model/print: a file in words and as JSON. */
 #include "harness.h"
 
-#define U32(...)       \
-  (const uint32_t[]) { \
-    __VA_ARGS__        \
-  }
-#define SIZES(...)    \
-  (const int64_t[]) { \
-    __VA_ARGS__       \
-  }
-
 enum { TENSOR, INT, OPTIONAL, FIELDS, NAMED };
 
 static void build_model(builder *b) {

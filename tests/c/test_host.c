@@ -4,15 +4,6 @@
 
 #include <rushlight/op.h>
 
-#define U32(...)       \
-  (const uint32_t[]) { \
-    __VA_ARGS__        \
-  }
-#define SIZES(...)    \
-  (const int64_t[]) { \
-    __VA_ARGS__       \
-  }
-
 enum { TENSOR, INT };
 
 /* forward(x, n): y = my_ops::NAME(x.t(), n); return y + y */

@@ -2,15 +2,6 @@
 #include "harness.h"
 #include "model/model.h"
 
-#define U32(...)       \
-  (const uint32_t[]) { \
-    __VA_ARGS__        \
-  }
-#define SIZES(...)    \
-  (const int64_t[]) { \
-    __VA_ARGS__       \
-  }
-
 enum { X, N, FLAG, BRANCH, THEN, OTHER, LOOPED, INDEX, CARRIED, TURNED, SHAPED };
 enum {
   T_TENSOR,

@@ -3,17 +3,6 @@
  * same with every conformance row. */
 #include "harness.h"
 
-#define U32(...)       \
-  (const uint32_t[]) { \
-    __VA_ARGS__        \
-  }
-#define SIZES(...)    \
-  (const int64_t[]) { \
-    __VA_ARGS__       \
-  }
-#define CALL(name, type, ...) \
-  build_call(b, name, type, sizeof U32(__VA_ARGS__) / 4, U32(__VA_ARGS__))
-
 enum { TENSOR, INT, TENSORS, STR, PAIR, ARGS_TYPE };
 
 /* forward(x, n): weights (packed and plain), an attribute that changes, a loop, a list, a string.

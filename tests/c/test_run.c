@@ -4,17 +4,6 @@
 
 #include "exec/session.h"
 
-#define U32(...)       \
-  (const uint32_t[]) { \
-    __VA_ARGS__        \
-  }
-#define SIZES(...)    \
-  (const int64_t[]) { \
-    __VA_ARGS__       \
-  }
-#define CALL(name, type, ...) \
-  build_call(b, name, type, sizeof U32(__VA_ARGS__) / 4, U32(__VA_ARGS__))
-
 enum { TENSOR, INT, BOOL, LIST, TENSORS, NONE, PAIR, INTS3 };
 
 static void types(builder *b) {

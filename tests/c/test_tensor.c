@@ -23,11 +23,6 @@ static void bench_close(bench *b) {
   rig_close(&b->rig);
 }
 
-#define SIZES(...)    \
-  (const int64_t[]) { \
-    __VA_ARGS__       \
-  }
-
 static rush_tensor *fresh(bench *r, rush_dtype dtype, int rank, const int64_t *sizes) {
   rush_tensor *t;
   OK(rush_tensor_new(&r->heap, dtype, rank, sizes, &t));

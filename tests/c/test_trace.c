@@ -3,11 +3,6 @@
 
 #include "harness.h"
 
-#define U32(...)       \
-  (const uint32_t[]) { \
-    __VA_ARGS__        \
-  }
-
 enum { INT, BOOL, TENSOR };
 
 /* An instruction of one int result that comes from line `line` and node `handle`. */

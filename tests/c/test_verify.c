@@ -3,15 +3,6 @@
 
 #include <math.h>
 
-#define U32(...)       \
-  (const uint32_t[]) { \
-    __VA_ARGS__        \
-  }
-#define SIZES(...)    \
-  (const int64_t[]) { \
-    __VA_ARGS__       \
-  }
-
 /* A method that returns its argument, and a test whose answer is another constant: each row is a
  * comparison. */
 typedef struct values {
