@@ -79,6 +79,32 @@ std::string port_text(const Port &port) {
   return out + "]";
 }
 
+// torch's generator with the seed of test vectors; afterwards it goes on as if nothing had been.
+class TestSeed {
+ public:
+  TestSeed() : generator_(at::detail::getDefaultCPUGenerator()) {
+    const std::lock_guard<std::mutex> lock(generator_.mutex());
+    before_ = generator_.get_state();
+    generator_.set_current_seed(RUSH_TEST_SEED);
+  }
+  ~TestSeed() {
+    const std::lock_guard<std::mutex> lock(generator_.mutex());
+    generator_.set_state(before_);
+  }
+  TestSeed(const TestSeed &) = delete;
+
+ private:
+  at::Generator generator_;
+  at::Tensor before_;
+};
+
+Reference seeded(const Reference &reference) {
+  return [&reference](const std::string &method, const std::vector<Const> &args) {
+    const TestSeed seed;
+    return reference(method, args);
+  };
+}
+
 // Whether PyTorch gives the same answer again.
 bool repeats(const Example &example, const Reference &reference) {
   return compare(reference(example.method, example.args), *example.expected, example.rtol,
@@ -118,6 +144,7 @@ Reference seeded(const Reference &reference) {
   for (const Example &example : examples) {
     const size_t method = session->method(example.method);
     session->reset();
+    session->manual_seed(RUSH_TEST_SEED);
     Const got;
     try {
       got = session->run(method, example.args);

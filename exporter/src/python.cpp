@@ -453,6 +453,7 @@ PYBIND11_MODULE(_C, m) {
       .def(py::init(&open_session))
       .def("run", run_session)
       .def("reset", &NativeSession::reset)
+      .def("manual_seed", &NativeSession::manual_seed)
       .def("test_count", &NativeSession::test_count)
       .def("verify",
            [](NativeSession &s, size_t i) {

@@ -463,6 +463,11 @@ export class Engine {
 
   reset() { this.check(this.c.rush_session_reset(this.session)); }
 
+  /** Seeds the random numbers. @param {bigint} seed of 64 bits */
+  manualSeed(seed) {
+    this.c.rush_bridge_manual_seed(this.session, Number(BigInt.asIntN(32, seed)), Number(BigInt.asIntN(32, seed >> 32n)));
+  }
+
   /** @returns {number} */
   testCount() { return this.c.rush_model_test_count(this.#model); }
 

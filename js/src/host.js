@@ -71,6 +71,9 @@ export class Host {
   async memory() { return this.engine.usage(); }
   async reset() { this.engine.reset(); }
 
+  /** @param {bigint} seed */
+  async manualSeed(seed) { this.engine.manualSeed(seed); }
+
   /** @returns {Promise<Record<string, Value>>} */
   async state() {
     return Object.fromEntries(this.description.attributes.map(({ name }, i) => [name, this.engine.attribute(i)]));

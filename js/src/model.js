@@ -226,6 +226,16 @@ export class Model {
   /** Sets the attributes that the program changes back to the file's values. @returns {Promise<void>} */
   async reset() { return this.#enqueue((host) => host.reset()); }
 
+  /**
+   * Seeds the model's random numbers: those that follow are torch.manual_seed's (torch 2.6 on the CPU, without MKL). A model that was
+   * just loaded is seeded by crypto.getRandomValues; reset() leaves the generator as it is.
+   * @param {number | bigint} seed an integer @returns {Promise<void>}
+   */
+  async manualSeed(seed) {
+    if (typeof seed !== 'bigint' && !Number.isSafeInteger(seed)) throw badArgument(`manualSeed: a seed is an integer, got ${seed}`, { actual: seed });
+    return this.#enqueue((host) => host.manualSeed(BigInt(seed)));
+  }
+
   /** Gives the memory back. Calls that wait, and all later ones, fail with the code "disposed". */
   dispose() {
     this.#host?.destroy();

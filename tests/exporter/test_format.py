@@ -255,8 +255,29 @@ def test_tests_hold_every_kind_of_value(out):
     np.testing.assert_allclose(want["out"][0].data, args[0].numpy() + 1)
 
 
+def noisy(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.rand(3)
+
+
+def test_a_model_that_draws_random_numbers_is_verified_with_one_seed(out):
+    model, x = torch.jit.script(noisy), torch.ones(3)
+    torch.manual_seed(5)
+    report, m = export(model, x, out, verify=True)
+    after = torch.rand(2)
+    assert report.verified and m.tests
+    torch.manual_seed(5)
+    assert torch.equal(torch.rand(2), after)  # the caller's own numbers go on as if nothing had been exported
+
+
 def test_a_model_that_answers_differently_each_time_stores_no_vector(out):
-    report, m = export(lambda x: x + torch.rand(3), torch.rand(3), out)
+    count = [0]
+
+    class Counts(torch.nn.Module):
+        def forward(self, x):
+            count[0] += 1
+            return x + count[0]
+
+    report, m = export(Counts(), torch.rand(3), out)
     assert not m.tests and "differently each time" in str(report)
 
 

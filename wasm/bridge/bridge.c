@@ -1,17 +1,22 @@
 /* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
- * BigInt in JS), a clock, and the promise that the structs which js/src/engine.js reads by offset look
+ * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine.js reads by offset look
  * as it thinks. */
+#define _DEFAULT_SOURCE /* getentropy */
 #include "rushlight/op.h"
+
+#include <unistd.h>
 
 /* Given by js/src/runtime.js. */
 #define IMPORT(name) __attribute__((import_module("rush"), import_name(name)))
 IMPORT("log") void rush_js_log(const char *text, size_t size); /* to the console */
 IMPORT("now") double rush_js_now(void);                        /* performance.now() */
+IMPORT("entropy") void rush_js_entropy(void *to, size_t size); /* crypto.getRandomValues() */
 
 rush_status rush_bridge_ctx_create(rush_ctx **out);
 double rush_bridge_total(const rush_loader *loader);
 rush_status rush_bridge_step(rush_session *session, double budget);
 rush_status rush_bridge_profile(rush_session *session, bool on);
+void rush_bridge_manual_seed(rush_session *session, uint32_t low, uint32_t high);
 const char *rush_bridge_backend(void);
 
 /* js/src/engine.js: OFFSETS. */
@@ -85,6 +90,16 @@ static double seconds(void *user) {
 
 rush_status rush_bridge_profile(rush_session *session, bool on) {
   return rush_session_profile(session, on ? seconds : NULL, NULL);
+}
+
+void rush_bridge_manual_seed(rush_session *session, uint32_t low, uint32_t high) {
+  rush_session_manual_seed(session, (uint64_t)high << 32 | low);
+}
+
+/* A module without Emscripten's JavaScript has one that aborts. */
+int getentropy(void *to, size_t size) {
+  rush_js_entropy(to, size);
+  return 0;
 }
 
 /* Which binary this is: what the user's own `wasm` turns out to be. */

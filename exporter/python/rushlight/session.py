@@ -71,6 +71,11 @@ class Session:
         """Sets the attributes that the program writes back to the file's values."""
         self._session.reset()
 
+    def manual_seed(self, seed):
+        """Seeds the session's random numbers, which then are those of torch.manual_seed(seed) (torch 2.6, CPU,
+        without MKL). A new session's seed is the system's; reset() leaves the generator as it is."""
+        self._session.manual_seed(seed & (1 << 64) - 1)
+
     def methods(self):
         """Names of the methods, in the file's order."""
         return self._session.methods()

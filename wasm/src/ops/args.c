@@ -1,4 +1,5 @@
 /* Reading arguments and making results: what op.h declares. */
+#include "blocks/layout.h"
 #include "ops/op.h"
 
 rush_status arg_ints(const rush_call *c, uint32_t i, int max, int64_t *out, int *n) {
@@ -147,4 +148,34 @@ bool rush_can_reuse(const rush_call *c, uint32_t i) {
   if (i >= 32 || (c->dies >> i & 1) == 0 || c->args[i].kind != RUSH_KIND_TENSOR) return false;
   const rush_tensor *t = rush_as_tensor(&c->args[i]);
   return t->object.refs == 1 && t->storage->refs == 1 && !t->storage->borrowed;
+}
+
+rush_status arg_sizes(const rush_call *c, uint32_t i, int *rank, int64_t *sizes) {
+  RUSH_TRY(arg_ints(c, i, RUSH_MAX_RANK, sizes, rank));
+  for (int d = 0; d < *rank; d++)
+    RUSH_CHECK(c->ctx, sizes[d] >= 0, RUSH_ERR_BAD_ARGUMENT,
+               "Trying to create tensor with negative dimension %lld", (long long)sizes[d]);
+  return RUSH_OK;
+}
+
+rush_status rush_result_empty(rush_call *c, uint32_t size, uint32_t dtype_arg, rush_dtype otherwise,
+                              rush_tensor **out) {
+  rush_dtype dtype;
+  int64_t sizes[RUSH_MAX_RANK];
+  int rank;
+  RUSH_TRY(arg_dtype(c, dtype_arg, otherwise, &dtype));
+  RUSH_TRY(arg_sizes(c, size, &rank, sizes));
+  return rush_result(c, 0, dtype, rank, sizes, out);
+}
+
+rush_status rush_result_empty_like(rush_call *c, uint32_t dtype_arg, rush_tensor **out) {
+  rush_dtype dtype;
+  const rush_tensor *self = arg_tensor(c, 0);
+  RUSH_TRY(arg_dtype(c, dtype_arg, (rush_dtype)self->dtype, &dtype));
+  const uint32_t format = dtype_arg + 4;
+  if (arg_is_none(c, format) || arg_int(c, format) == RUSH_FORMAT_PRESERVE)
+    return rush_result_like(c, 0, self, dtype, out);
+  RUSH_TRY(rush_new_in_format(c->heap, dtype, self->rank, self->sizes, arg_int(c, format), out));
+  ret_tensor(c, 0, *out);
+  return RUSH_OK;
 }

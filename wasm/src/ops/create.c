@@ -5,23 +5,11 @@
 #include "blocks/layout.h"
 #include "ops/define.h"
 
-static rush_status arg_sizes(const rush_call *c, uint32_t i, int *rank, int64_t *sizes) {
-  RUSH_TRY(arg_ints(c, i, RUSH_MAX_RANK, sizes, rank));
-  for (int d = 0; d < *rank; d++)
-    RUSH_NEED(sizes[d] >= 0, "Trying to create tensor with negative dimension %lld", (long long)sizes[d]);
-  return RUSH_OK;
-}
-
 /* A row-major tensor of the sizes in argument `size`, full of `value`. */
 static rush_status filled(rush_call *c, uint32_t size, uint32_t dtype_arg, rush_dtype otherwise,
                           const rush_value *value) {
-  rush_dtype dtype;
-  int64_t sizes[RUSH_MAX_RANK];
-  int rank;
   rush_tensor *out;
-  RUSH_TRY(arg_dtype(c, dtype_arg, otherwise, &dtype));
-  RUSH_TRY(arg_sizes(c, size, &rank, sizes));
-  RUSH_TRY(rush_result(c, 0, dtype, rank, sizes, &out));
+  RUSH_TRY(rush_result_empty(c, size, dtype_arg, otherwise, &out));
   rush_fill(out, value);
   return RUSH_OK;
 }
@@ -80,17 +68,8 @@ RUSH_OP(new_empty_strided) { return empty_strided(c, 1, own_dtype(c)); }
 
 /* A tensor like argument 0; dtype at `dtype_arg`, memory_format four further. */
 static rush_status filled_like(rush_call *c, uint32_t dtype_arg, const rush_value *value) {
-  rush_dtype dtype;
   rush_tensor *out;
-  const rush_tensor *self = arg_tensor(c, 0);
-  RUSH_TRY(arg_dtype(c, dtype_arg, own_dtype(c), &dtype));
-  const uint32_t format = dtype_arg + 4;
-  if (arg_is_none(c, format) || arg_int(c, format) == RUSH_FORMAT_PRESERVE) {
-    RUSH_TRY(rush_tensor_new_like(c->heap, self, dtype, &out));
-  } else {
-    RUSH_TRY(rush_new_in_format(c->heap, dtype, self->rank, self->sizes, arg_int(c, format), &out));
-  }
-  ret_tensor(c, 0, out);
+  RUSH_TRY(rush_result_empty_like(c, dtype_arg, &out));
   rush_fill(out, value);
   return RUSH_OK;
 }

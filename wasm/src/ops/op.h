@@ -67,6 +67,7 @@ struct rush_call {
   const uint32_t *result_types; /* indices into the model's types */
   rush_tensor *inplace;        /* the destination of an in-place form, else NULL */
   uint32_t dies;               /* bit i: argument i (i < 32) is not read after this instruction */
+  struct rush_random *random;  /* the session's */
   rush_cache **cache;          /* of this instruction; NULL at first */
   const rush_packed *packed;   /* of this instruction, or NULL */
 };
@@ -102,6 +103,8 @@ rush_status arg_dim(const rush_call *c, uint32_t i, int rank, int *out);
 rush_status arg_dims_mask(const rush_call *c, uint32_t i, int rank, uint32_t *out);
 /* `ScalarType?`: the given dtype, or `otherwise` for None. UNSUPPORTED where it is reserved. */
 rush_status arg_dtype(const rush_call *c, uint32_t i, rush_dtype otherwise, rush_dtype *out);
+/* `int[]` of sizes, none negative. */
+rush_status arg_sizes(const rush_call *c, uint32_t i, int *rank, int64_t *sizes);
 /* The dtype that a Scalar has in type promotion: bool, int64 or the default dtype float32. */
 rush_dtype arg_scalar_dtype(const rush_call *c, uint32_t i);
 /* torch.result_type of the given arguments (tensors and Scalars), with dimensioned tensors before
@@ -122,6 +125,11 @@ static inline void ret_keep(rush_call *c, uint32_t i, const rush_value *v) { c->
 rush_status rush_result(rush_call *c, uint32_t i, rush_dtype dtype, int rank, const int64_t *sizes, rush_tensor **out);
 /* The same with the strides of a dense tensor `like` (as empty_like). */
 rush_status rush_result_like(rush_call *c, uint32_t i, const rush_tensor *like, rush_dtype dtype, rush_tensor **out);
+/* Result 0 as torch.empty makes it, of the sizes in argument `size` and the dtype in `dtype_arg`; and
+ * as torch.empty_like(argument 0), with dtype, layout, device, pin_memory, memory_format from
+ * `dtype_arg` on. */
+rush_status rush_result_empty(rush_call *c, uint32_t size, uint32_t dtype_arg, rush_dtype otherwise, rush_tensor **out);
+rush_status rush_result_empty_like(rush_call *c, uint32_t dtype_arg, rush_tensor **out);
 /* A view of `base` as result `i`. */
 rush_status rush_result_view(rush_call *c, uint32_t i, const rush_tensor *base, int rank, const int64_t *sizes,
                              const int64_t *strides, int64_t offset);

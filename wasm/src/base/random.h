@@ -1,0 +1,30 @@
+/* A session's random numbers: those of torch 2.6 on the CPU, number for number (CPUGeneratorImpl.cpp,
+ * MT19937RNGEngine.h, TransformationHelper.h, DistributionsHelper.h). */
+#ifndef RUSH_RANDOM_H
+#define RUSH_RANDOM_H
+
+#include "base/base.h"
+
+enum { RUSH_RANDOM_WORDS = 624 };
+
+typedef struct rush_random {
+  uint32_t words[RUSH_RANDOM_WORDS]; /* of the Mersenne twister */
+  uint32_t used;                     /* of these words; at the end they are made anew */
+  bool has_normal;                   /* the second number of the last pair waits */
+  double normal;
+} rush_random;
+
+/* As torch.manual_seed: the twister takes the lower 32 bits. */
+void rush_random_seed(rush_random *random, uint64_t seed);
+/* From the system, different each time. */
+void rush_random_seed_freshly(rush_random *random);
+
+uint32_t rush_random_32(rush_random *random);
+uint64_t rush_random_64(rush_random *random); /* two of the others, the upper half first */
+/* Uniform in [0, 1), of 24 and of 53 bits. */
+float rush_random_float(rush_random *random);
+double rush_random_double(rush_random *random);
+/* Normal, mean 0 and deviation 1, in pairs (Box and Muller). */
+double rush_random_normal(rush_random *random);
+
+#endif
