@@ -9,6 +9,8 @@ import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 
+import { build } from 'esbuild';
+
 import { flipFile } from '../js/build-rush.mjs';
 
 const js = fileURLToPath(new URL('../../js/', import.meta.url));
@@ -42,6 +44,17 @@ test('it keeps its budgets', (t) => {
   t.diagnostic(`unpacked ${(packed.unpackedSize / 1e6).toFixed(2)} MB; wasm, brotli: simd ${wasm[0]}, relaxed ${wasm[1]}`);
   assert(packed.unpackedSize < 6e6);
   for (const size of wasm) assert(size < 400e3);
+});
+
+test('a bundler makes one small file of its core', async (t) => {
+  const { outputFiles: [core] } = await build({
+    entryPoints: [`${js}src/index.js`], bundle: true, minify: true, write: false,
+    format: 'esm', platform: 'neutral',
+    external: [`${js}src/ops.js`, `${js}src/remote.js`], // are imported when asked for
+  });
+  const size = brotliCompressSync(core?.contents ?? '').length;
+  t.diagnostic(`minified ${core?.contents.length}, brotli ${size}`);
+  assert(size > 5e3 && size < 13e3, `${size} bytes`);
 });
 
 const program = `
