@@ -115,32 +115,6 @@ bool repeats(const Example &example, const Reference &reference) {
 // Runs the written file and compares. Throws std::runtime_error where an answer differs.
 void verify_file(NativeSession *session, const Program &program,
                  const std::vector<Example> &examples, const Reference &reference, Report *report) {
-// torch's generator with the seed of test vectors; afterwards it goes on as if nothing had been.
-class TestSeed {
- public:
-  TestSeed() : generator_(at::detail::getDefaultCPUGenerator()) {
-    const std::lock_guard<std::mutex> lock(generator_.mutex());
-    before_ = generator_.get_state();
-    generator_.set_current_seed(RUSH_TEST_SEED);
-  }
-  ~TestSeed() {
-    const std::lock_guard<std::mutex> lock(generator_.mutex());
-    generator_.set_state(before_);
-  }
-  TestSeed(const TestSeed &) = delete;
-
- private:
-  at::Generator generator_;
-  at::Tensor before_;
-};
-
-Reference seeded(const Reference &reference) {
-  return [&reference](const std::string &method, const std::vector<Const> &args) {
-    const TestSeed seed;
-    return reference(method, args);
-  };
-}
-
   for (const Example &example : examples) {
     const size_t method = session->method(example.method);
     session->reset();
@@ -155,7 +129,6 @@ Reference seeded(const Reference &reference) {
         example.method == "forward" ? "the output" : "the output of " + example.method;
     const std::vector<Port> &ports = program.methods[method].outputs;
     if (ports.size() == 1) name = "output '" + ports[0].name + "'";
-    session->manual_seed(RUSH_TEST_SEED);
     Difference d = compare(got, *example.expected, example.rtol, example.atol, name);
     if (!d.ok && !example.store && !repeats(example, reference)) {
       report->not_verified = "the model answers differently each time";
@@ -168,16 +141,6 @@ Reference seeded(const Reference &reference) {
   }
 }
 
-std::unique_ptr<NativeSession> load_written(const std::string &path) {
-  try {
-    return NativeSession::open(path);
-  } catch (const RuntimeError &e) {
-    throw RuntimeError(e.status,
-                       std::string("the runtime refuses the exported model: ") + e.what());
-  }
-}
-
-}  // namespace
 // What PyTorch's nodes give during the first test vector, of those that instructions come from.
 void add_trace(Program &program, const Tracer &tracer, std::vector<std::string> *warnings) {
   if (program.tests.empty()) {
@@ -193,6 +156,16 @@ void add_trace(Program &program, const Tracer &tracer, std::vector<std::string> 
     if (handles.count(node.handle)) test.traced.push_back(std::move(node));
 }
 
+std::unique_ptr<NativeSession> load_written(const std::string &path) {
+  try {
+    return NativeSession::open(path);
+  } catch (const RuntimeError &e) {
+    throw RuntimeError(e.status,
+                       std::string("the runtime refuses the exported model: ") + e.what());
+  }
+}
+
+}  // namespace
 
 Report export_program(Program &program, const ExportOptions &options, const Reference &unseeded) {
   const Reference reference = seeded(unseeded);
@@ -213,6 +186,8 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   give_hints(program, examples);
   add_tests(program, examples, options, reference, &report.warnings);
 
+  if (options.tracer) add_trace(program, options.tracer, &report.warnings);
+
   Encoded encoded = encode(program);
   report.file_bytes = encoded.file_bytes();
   report.weights_bytes = encoded.weights_bytes;
@@ -224,8 +199,6 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   PendingFile file(encoded, options.path);
   std::unique_ptr<NativeSession> session;  // a file that the runtime refuses is refused here
   if (report.missing.empty()) session = load_written(file.temporary());
-  if (options.tracer) add_trace(program, options.tracer, &report.warnings);
-
   if (!options.verify)
     report.not_verified = "it was asked not to";
   else if (!session)

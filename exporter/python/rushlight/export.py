@@ -59,8 +59,8 @@ def export(
     test_vectors=True,
     train=False,
     source=True,
-    allow_missing=False,
     trace=False,
+    allow_missing=False,
     dump_after="",
     rtol=-1.0,
     atol=-1.0,
@@ -79,8 +79,8 @@ def export(
                     that draws random numbers is expected to give is PyTorch's answer after
                     torch.manual_seed(1), and each replay has that seed
     train           leave the training mode as it is
-    rtol, atol      how close the answers must be; by default what the dtype deserves
     trace           store what each operator gives in PyTorch during the first test vector, for diff
+    rtol, atol      how close the answers must be; by default what the dtype deserves
 
     Returns a Report. Raises RushlightError, ValueError, or what PyTorch raises; then there is no file.
     """
@@ -117,10 +117,10 @@ def export(
         "test_vectors": test_vectors,
         "train": train,
         "source": source,
-        "allow_missing": allow_missing,
         "trace": trace,
+        "allow_missing": allow_missing,
         "dump_after": dump_after,
-        "lines": lines,
+        "lines": came.lines,
     }
     if came.program is not None:
         fields = _C.export_graph(came.target, settings, examples, came.reference)
@@ -133,8 +133,6 @@ def export(
     return Report(fields)
 
 
-def _example(args, expected, rtol, atol, method, store):
-    out = {"method": method, "args": tuple(args), "rtol": rtol, "atol": atol, "store": store}
 @dataclasses.dataclass
 class Front:
     """What the exporter takes, and how a model became that."""
@@ -172,6 +170,8 @@ def front(model, example_inputs, train=False, source=True):
     return Front(target, "traced", _eager(model, train), seen)
 
 
+def _example(args, expected, rtol, atol, method, store):
+    out = {"method": method, "args": tuple(args), "rtol": rtol, "atol": atol, "store": store}
     if expected is not None:
         out["expected"] = expected
     return out
