@@ -13,7 +13,7 @@
  * function, which accepts NULL.
  *
  * Shapes are int64_t arrays of `rank` sizes, outermost first; strides count elements, as in PyTorch; sizes of memory are
- * in bytes. The meaning of each operator is that of the ATen operator of its name, in PyTorch 2.6.
+ * in bytes. Each operator means what ATen's of its name means, in PyTorch 2.6 (aten/src/ATen/native).
  *
  * Threads: a context, and all that was made with it but models, belongs to one thread at a time. A model never
  * changes after loading: any number of sessions, each with a context of its own, may use it at once.
@@ -176,7 +176,7 @@ typedef enum rush_kind {
   RUSH_KIND_ENUM = 14,
 } rush_kind;
 
-/* One of PyTorch's values. Kinds from COMPLEX on and TENSOR hold a counted reference that belongs
+/* One of PyTorch's values (c10::IValue, aten/src/ATen/core/ivalue.h). Kinds from COMPLEX on and TENSOR hold a counted reference that belongs
  * to a session; the others are plain data. Whoever got a value from a function that makes one owns one reference. */
 typedef struct rush_value {
   uint32_t kind, reserved;
@@ -219,7 +219,7 @@ void rush_value_release(rush_session *session, rush_value *value);
 rush_status rush_tensor_create(rush_session *session, rush_dtype dtype, int rank, const int64_t *sizes,
                                rush_value *out, void **data);
 /* A new tensor that shares `base`'s storage: sizes, strides and offset in elements, as
- * torch.as_strided. BAD_ARGUMENT where an element would lie outside the storage. */
+ * torch.as_strided (aten/src/ATen/native/TensorShape.cpp). BAD_ARGUMENT where an element would lie outside the storage. */
 rush_status rush_tensor_view(rush_session *session, const rush_value *base, int rank, const int64_t *sizes,
                              const int64_t *strides, int64_t offset, rush_value *out);
 
@@ -263,7 +263,7 @@ rush_status rush_session_create(rush_ctx *ctx, const rush_model *model, rush_ses
 /* Destroys the session and all values that were made with it. */
 void rush_session_destroy(rush_session *session);
 
-/* Runs a method to its end. The arguments are borrowed; missing trailing ones take the method's
+/* Runs a method to its end, as torch/csrc/jit/runtime/interpreter.cpp does. The arguments are borrowed; missing trailing ones take the method's
  * defaults. In-place operators write into the caller's tensors, as in PyTorch. On failure the
  * session is ready for the next run. A custom operator that must wait makes this fail with BAD_STATE: use begin and step. */
 rush_status rush_session_run(rush_session *session, size_t method, const rush_value *args, size_t n_args,
@@ -320,7 +320,7 @@ rush_status rush_session_set_attribute(rush_session *session, size_t index, cons
 rush_status rush_session_reset(rush_session *session);
 
 /* Random numbers. Each session has a generator of its own, seeded from the system's entropy when the session is made.
- * With the same seed it gives the numbers of torch.manual_seed on torch 2.6's CPU, without MKL: integers bit for bit,
+ * With the same seed it gives the numbers of torch.manual_seed on torch 2.6's CPU, without MKL (ATen/CPUGeneratorImpl.cpp): integers bit for bit,
  * floats within 1e-6. It is no attribute: reset leaves it as it is. */
 void rush_session_manual_seed(rush_session *session, uint64_t seed);
 
@@ -338,7 +338,7 @@ typedef struct rush_verify_report {
 } rush_verify_report;
 /* How many test vectors the file has. */
 size_t rush_model_test_count(const rush_model *model);
-/* Replays one. Close enough is what torch.allclose calls so, with equal_nan and the vector's own tolerances; what is no
+/* Replays one. Close enough is what torch.allclose calls so (ATen/native/TensorCompare.cpp), with equal_nan and the vector's own tolerances; what is no
  * floating-point number must be equal. */
 rush_status rush_session_verify(rush_session *session, size_t test, rush_verify_report *report);
 /* The same in pieces, for operators that wait: begin, which starts the run; step until it stops returning PENDING; end. */
