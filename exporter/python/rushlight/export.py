@@ -67,22 +67,43 @@ def export(
 ):
     """Writes `model` to `path` as a .rush file, runs it natively and compares with PyTorch.
 
-    model           an nn.Module (traced with example_inputs), a ScriptModule, a function (traced), a
-                    ScriptFunction, a torch.fx.GraphModule (scripted, or traced where that is refused),
-                    an ExportedProgram, or the path of a file of torch.jit.save or torch.export.save
-    example_inputs  a tuple of positional arguments (or one tensor): to trace and to verify with
-    inputs          instead: random inputs described as for the command line, "x=1x3x224x224:float32"
-    methods         the methods to export; other names than forward need a ScriptModule
-    dynamic_shapes  {input: {dimension: name}}: sizes that the file shall not call fixed
-    tests           test vectors to store as they are: (args, expected), (args, expected, rtol, atol)
-                    or (args, expected, rtol, atol, method); expected None: PyTorch answers. What a model
-                    that draws random numbers is expected to give is PyTorch's answer after
-                    torch.manual_seed(1), and each replay has that seed
-    train           leave the training mode as it is
-    trace           store what each operator gives in PyTorch during the first test vector, for diff
-    rtol, atol      how close the answers must be; by default what the dtype deserves
+    TorchScript is frozen (torch/csrc/jit/passes/freeze_module.cpp), inlined and fused; what an operator means stays that
+    of its ATen schema. Sizes stay dynamic where the program leaves them so. All tensors of the model are stored, on the
+    CPU and in their dtypes: float32, float64, int64, int32, uint8, bool.
 
-    Returns a Report. Raises RushlightError, ValueError, or what PyTorch raises; then there is no file.
+    Args:
+        model: an nn.Module (traced with example_inputs), a ScriptModule, a function (traced), a ScriptFunction, a
+            torch.fx.GraphModule (scripted, or traced where that is refused), an ExportedProgram, or the path of a file of
+            torch.jit.save or torch.export.save
+        example_inputs: a tuple of positional arguments (or one tensor): to trace and to verify with
+        path: of the file to write
+        methods: the methods to export; other names than forward need a ScriptModule
+        inputs: in place of examples: random inputs described as for the command line, "x=1x3x224x224:float32"
+        input_names: of the first method, by place; by default the program's own
+        output_names: likewise
+        dynamic_shapes: {input: {dimension: name}}: sizes that the file shall not call fixed
+        tests: test vectors to store as they are: (args, expected), (args, expected, rtol, atol) or (args, expected, rtol,
+            atol, method); expected None: PyTorch answers. What a model that draws random numbers is expected to give is
+            PyTorch's answer after torch.manual_seed(1), and each replay has that seed
+        verify: run the file natively and compare with PyTorch; where they differ there is no file
+        test_vectors: store synthetic test vectors, for verify() in each runtime
+        train: leave the training mode as it is; else the model is exported in evaluation mode
+        source: store the Python lines (relative paths) and PyTorch's own texts of graph and code
+        trace: store what each operator gives in PyTorch during the first test vector, for diff
+        allow_missing: write the file although the runtime lacks operators of it, which are then the user's to supply
+        dump_after: the name of a pass: print the graph after it
+        rtol: how close the answers must be, as in torch.allclose; by default what the dtype deserves
+        atol: likewise
+
+    Returns:
+        A Report.
+
+    Raises:
+        RushlightError: the runtime lacks operators ('unsupported'; all are listed, with their Python lines)
+        RuntimeError: the answers differ; the message says where
+        ValueError: arguments that do not fit, or a model that holds what cannot be stored
+
+    And what PyTorch raises. In each case there is no file.
     """
     if path is None:
         raise ValueError("export needs a path to write to")
