@@ -55,11 +55,12 @@ enum { LANES = RUSH_PW_OPERANDS + 1 };
 typedef struct run {
   rush_pw_body *body;
   rush_pw_params *p;
-  int n;                   /* inputs */
-  rush_dtype memory[LANES]; /* dtype of what is in memory */
+  int n;                       /* inputs */
+  rush_dtype memory[LANES];    /* dtype of what is in memory */
   rush_dtype body_type[LANES]; /* what the body reads and writes */
   rush_dtype common;
-  bool wraps[LANES];       /* a 0-d int64 beside uint8 elements wraps, as if it had been converted first */
+  bool
+      wraps[LANES]; /* a 0-d int64 beside uint8 elements wraps, as if it had been converted first */
   const char *held[LANES]; /* the element that fills buffer k, or NULL */
   char *at[LANES];
   int64_t stride[LANES]; /* bytes */
@@ -70,16 +71,26 @@ typedef struct run {
 
 static void gather(char *to, const char *from, int64_t stride, size_t item, int64_t n) {
   switch (item) {
-    case 1: for (int64_t i = 0; i < n; i++, from += stride) to[i] = *from; return;
-    case 4: for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 4 * i, from, 4); return;
-    default: for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 8 * i, from, 8);
+    case 1:
+      for (int64_t i = 0; i < n; i++, from += stride) to[i] = *from;
+      return;
+    case 4:
+      for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 4 * i, from, 4);
+      return;
+    default:
+      for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 8 * i, from, 8);
   }
 }
 static void scatter(char *to, int64_t stride, const char *from, size_t item, int64_t n) {
   switch (item) {
-    case 1: for (int64_t i = 0; i < n; i++, to += stride) *to = from[i]; return;
-    case 4: for (int64_t i = 0; i < n; i++, to += stride) memcpy(to, from + 4 * i, 4); return;
-    default: for (int64_t i = 0; i < n; i++, to += stride) memcpy(to, from + 8 * i, 8);
+    case 1:
+      for (int64_t i = 0; i < n; i++, to += stride) *to = from[i];
+      return;
+    case 4:
+      for (int64_t i = 0; i < n; i++, to += stride) memcpy(to, from + 4 * i, 4);
+      return;
+    default:
+      for (int64_t i = 0; i < n; i++, to += stride) memcpy(to, from + 8 * i, 8);
   }
 }
 
@@ -148,8 +159,10 @@ static void run_row(run *r, int64_t n) {
 }
 
 /* n1 rows of n0 elements, one behind the other. */
-static void gather_rows(char *to, const char *from, const int64_t *stride, size_t item, int64_t n0, int64_t n1) {
-  for (int64_t j = 0; j < n1; j++, from += stride[1], to += (size_t)n0 * item) gather(to, from, stride[0], item, n0);
+static void gather_rows(char *to, const char *from, const int64_t *stride, size_t item, int64_t n0,
+                        int64_t n1) {
+  for (int64_t j = 0; j < n1; j++, from += stride[1], to += (size_t)n0 * item)
+    gather(to, from, stride[0], item, n0);
 }
 
 /* A block of n elements that lie in raw[]; the result goes to `to`, where memory is dense. */
@@ -183,8 +196,8 @@ static bool next_plane(rush_iter *it) {
   return false;
 }
 
-/* Where rows are short, several make a block. The destination is dense, so that it is walked in its order.
- * lane[i]: which of r's lanes operand i of the iterator is. */
+/* Where rows are short, several make a block. The destination is dense, so that it is walked in its
+ * order. lane[i]: which of r's lanes operand i of the iterator is. */
 static void run_short_rows(run *r, rush_iter *it, const int *lane) {
   bool walked[LANES] = {true};
   for (int i = 1; i < it->n; i++) walked[lane[i]] = true;
@@ -209,8 +222,8 @@ static void run_short_rows(run *r, rush_iter *it, const int *lane) {
       if (rows > n1 - j) rows = n1 - j;
       for (int i = 1; i < it->n; i++) {
         const size_t item = rush_dtype_size(r->memory[lane[i]]);
-        gather_rows(r->raw[lane[i]] + (size_t)fill * item, it->at[i] + j * it->stride[i][1], it->stride[i], item, n0,
-                    rows);
+        gather_rows(r->raw[lane[i]] + (size_t)fill * item, it->at[i] + j * it->stride[i][1],
+                    it->stride[i], item, n0, rows);
       }
       fill += rows * n0;
       j += rows;
@@ -254,9 +267,11 @@ static rush_status broadcast_sizes(rush_call *c, const rush_pw_job *job, operand
       for (int d = 1;; d++) {
         int64_t a = o->sizes[o->rank - d], b = t->sizes[t->rank - d];
         if (a == b || a == 1 || b == 1) continue;
-        return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
-                         "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
-                         "dimension %d", (long long)a, (long long)b, rank - d);
+        return rush_fail(
+            c->ctx, RUSH_ERR_BAD_ARGUMENT,
+            "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
+            "dimension %d",
+            (long long)a, (long long)b, rank - d);
       }
     }
     o->rank = rank;
@@ -272,24 +287,6 @@ static bool same_sizes(const operands *o, const rush_tensor *t) {
   return true;
 }
 
-/* Whether dimension a is further out than b (1), further in (-1), or no operand tells (0):
- * TensorIterator::reorder_dimensions. */
-static int further_out(const operands *o, int n, int a, int b) {
-  for (int k = 0; k < n; k++) {
-    const rush_tensor *t = o->t[k];
-    if (!t) continue;
-    int lack = o->rank - t->rank;
-    if (a < lack || b < lack) continue;
-    int64_t sa = t->strides[a - lack], sb = t->strides[b - lack];
-    if (t->sizes[a - lack] != o->sizes[a]) sa = 0;
-    if (t->sizes[b - lack] != o->sizes[b]) sb = 0;
-    if (sa == 0 || sb == 0) continue;
-    if (sa != sb) return sa < sb ? -1 : 1;
-    if (o->sizes[a] > o->sizes[b]) return 1;
-  }
-  return 0;
-}
-
 /* The strides of a new result, into like->strides. */
 static void result_strides(const operands *o, int n, rush_tensor *like) {
   const rush_tensor *first = NULL;
@@ -303,28 +300,10 @@ static void result_strides(const operands *o, int n, rush_tensor *like) {
       alike = alike && rush_same_strides(first, o->t[k]);
     }
   }
-  if (first && alike) {
+  if (first && alike)
     memcpy(like->strides, first->strides, (size_t)o->rank * sizeof *like->strides);
-    return;
-  }
-  int order[RUSH_MAX_RANK]; /* from the innermost */
-  for (int d = 0; d < o->rank; d++) order[d] = o->rank - 1 - d;
-  for (int i = 1; i < o->rank; i++) {
-    for (int j = i - 1, at = i; j >= 0; j--) {
-      int cmp = further_out(o, n, order[j], order[at]);
-      if (cmp < 0) break;
-      if (cmp == 0) continue;
-      int swap = order[j];
-      order[j] = order[at];
-      order[at] = swap;
-      at = j;
-    }
-  }
-  int64_t step = 1;
-  for (int d = 0; d < o->rank; d++) {
-    like->strides[order[d]] = step;
-    step *= o->sizes[order[d]] > 1 ? o->sizes[order[d]] : 1;
-  }
+  else
+    rush_strides_like(o->rank, o->sizes, n, (const rush_tensor *const *)o->t, like->strides);
 }
 
 static rush_status check_inplace(rush_call *c, const operands *o, rush_dtype dtype) {
@@ -332,28 +311,33 @@ static rush_status check_inplace(rush_call *c, const operands *o, rush_dtype dty
   char want[RUSH_SHAPE_TEXT], have[RUSH_SHAPE_TEXT];
   RUSH_CHECK(c->ctx, same_sizes(o, dst), RUSH_ERR_BAD_ARGUMENT,
              "output with shape %s doesn't match the broadcast shape %s",
-             rush_shape_text(dst->rank, dst->sizes, have), rush_shape_text(o->rank, o->sizes, want));
+             rush_shape_text(dst->rank, dst->sizes, have),
+             rush_shape_text(o->rank, o->sizes, want));
   RUSH_CHECK(c->ctx, rush_can_cast(dtype, (rush_dtype)dst->dtype), RUSH_ERR_BAD_ARGUMENT,
-             "result type %s can't be cast to the desired output type %s", rush_dtype_word((int)dtype),
-             rush_dtype_word(dst->dtype));
+             "result type %s can't be cast to the desired output type %s",
+             rush_dtype_word((int)dtype), rush_dtype_word(dst->dtype));
   return rush_check_write(c->ctx, dst);
 }
 
-/* Whether element i of `dst` may be written as soon as element i of `t` is read: *safe. Where the two share
- * some elements in other places it is an error, as far as PyTorch sees it (both dense). */
-static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rush_tensor *t, bool *safe) {
+/* Whether element i of `dst` may be written as soon as element i of `t` is read: *safe. Where the
+ * two share some elements in other places it is an error, as far as PyTorch sees it (both dense).
+ */
+static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rush_tensor *t,
+                                bool *safe) {
   if (!rush_may_overlap(dst, t)) return RUSH_OK;
-  if (dst->offset == t->offset && dst->dtype == t->dtype && rush_same_strides(dst, t)) return RUSH_OK;
+  if (dst->offset == t->offset && dst->dtype == t->dtype && rush_same_strides(dst, t))
+    return RUSH_OK;
   RUSH_CHECK(ctx, !rush_is_dense(dst) || !rush_is_dense(t), RUSH_ERR_BAD_ARGUMENT,
-             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+             "unsupported operation: some elements of the input tensor and the written-to tensor "
+             "refer to a single "
              "memory location. Please clone() the tensor before performing the operation.");
   *safe = false;
   return RUSH_OK;
 }
 
 /* The tensor to write, set as the result. */
-static rush_status destination(rush_call *c, const rush_pw_job *job, const operands *o, rush_dtype dtype,
-                               rush_tensor **out) {
+static rush_status destination(rush_call *c, const rush_pw_job *job, const operands *o,
+                               rush_dtype dtype, rush_tensor **out) {
   if (c->inplace) {
     RUSH_TRY(check_inplace(c, o, dtype));
     bool safe = true;
@@ -383,7 +367,8 @@ static rush_status destination(rush_call *c, const rush_pw_job *job, const opera
   result_strides(o, job->n, &like);
   for (int k = 0; k < job->n && !c->inplace; k++) {
     rush_tensor *t = o->t[k];
-    if (!t || t->dtype != dtype || !rush_can_reuse(c, job->arg[k]) || !rush_same_strides(t, &like)) continue;
+    if (!t || t->dtype != dtype || !rush_can_reuse(c, job->arg[k]) || !rush_same_strides(t, &like))
+      continue;
     *out = t;
     c->results[0] = rush_of_tensor(rush_tensor_keep(t));
     return RUSH_OK;
@@ -397,8 +382,10 @@ static rush_pw_body *choose_body(const rush_pw_job *job, rush_dtype *compute) {
   const rush_pointwise *row = job->row;
   if (row->flags & RUSH_PW_AS_BOOL) return *compute = RUSH_BOOL, row->b8;
   switch (job->common) {
-    case RUSH_FLOAT32: return *compute = RUSH_FLOAT32, row->f32;
-    case RUSH_FLOAT64: return *compute = RUSH_FLOAT64, row->f64;
+    case RUSH_FLOAT32:
+      return *compute = RUSH_FLOAT32, row->f32;
+    case RUSH_FLOAT64:
+      return *compute = RUSH_FLOAT64, row->f64;
     case RUSH_BOOL:
       if (row->flags & RUSH_PW_NO_BOOL) return NULL;
       if (row->b8) return *compute = RUSH_BOOL, row->b8;
@@ -406,12 +393,14 @@ static rush_pw_body *choose_body(const rush_pw_job *job, rush_dtype *compute) {
     case RUSH_INT32:
       if (row->i32) return *compute = RUSH_INT32, row->i32;
       break;
-    default: break;
+    default:
+      break;
   }
   return *compute = RUSH_INT64, row->i64;
 }
 
-static void place_scalar(const rush_call *c, const rush_pw_job *job, rush_dtype compute, uint32_t arg, int64_t *to) {
+static void place_scalar(const rush_call *c, const rush_pw_job *job, rush_dtype compute,
+                         uint32_t arg, int64_t *to) {
   const rush_value *v = &c->args[arg];
   int64_t wide;
   if (v->kind == RUSH_KIND_FLOAT) {
@@ -464,7 +453,8 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   rush_dtype compute;
   const rush_pointwise *row = job->row;
   r.body = choose_body(job, &compute);
-  RUSH_CHECK(c->ctx, r.body, RUSH_ERR_BAD_ARGUMENT, "not implemented for '%s'", rush_dtype_word((int)job->common));
+  RUSH_CHECK(c->ctx, r.body, RUSH_ERR_BAD_ARGUMENT, "not implemented for '%s'",
+             rush_dtype_word((int)job->common));
   RUSH_TRY(broadcast_sizes(c, job, &o));
   bool to_bool = (row->flags & (RUSH_PW_TO_BOOL | RUSH_PW_AS_BOOL)) != 0;
   rush_dtype result = to_bool ? RUSH_BOOL : job->common;
@@ -522,8 +512,8 @@ rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row) {
   return run_job(c, &job);
 }
 
-rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t n, const rush_value *args,
-                              rush_tensor **out) {
+rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t n,
+                              const rush_value *args, rush_tensor **out) {
   rush_value result = rush_none();
   rush_call sub = *c;
   sub.n_args = n;

@@ -205,15 +205,6 @@ static rush_status open_index(rush_call *c, indexed *x, const rush_tensor *self,
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* Whether dimension b of the result goes outside dimension a (a stands inside), by the strides of
- * the operand: 0 where they do not tell. */
-static int compare_dims(const rush_tensor *t, int a, int b) {
-  int64_t sa = t->strides[a], sb = t->strides[b];
-  if (sa == 0 || sb == 0) return 0;
-  if (sa != sb) return sa < sb ? -1 : 1;
-  return t->sizes[a] > t->sizes[b] ? 1 : 0;
-}
-
 /* An index tensor as TensorIterator sees it: reshaped to the result's rank with sizes of 1 around,
  * then broadcast. */
 static rush_tensor index_operand(const indexed *x, const rush_tensor *index) {
@@ -240,29 +231,15 @@ static rush_tensor index_operand(const indexed *x, const rush_tensor *index) {
 /* TensorIterator's order of dimensions for a result that it allocates: from self and the indices as
  * they lie in memory. Strides of the result into `strides`. */
 static void order_result(const indexed *x, int64_t *strides) {
-  int rank = x->self.rank, order[RUSH_MAX_RANK], n = 0;
-  rush_tensor seen[RUSH_MAX_RANK + 1];
-  seen[n++] = x->self;
-  for (int d = 0; d < x->n; d++)
-    if (x->defined[d]) seen[n++] = index_operand(x, &x->index[d]);
-  for (int k = 0; k < rank; k++) order[k] = rank - 1 - k;
-  for (int i = 1; i < rank; i++) {
-    for (int j = i - 1, at = i; j >= 0; j--) {
-      int cmp = 0;
-      for (int k = 0; k < n && cmp == 0; k++) cmp = compare_dims(&seen[k], order[j], order[at]);
-      if (cmp < 0) break;
-      if (cmp == 0) continue;
-      int swap = order[j];
-      order[j] = order[at];
-      order[at] = swap;
-      at = j;
-    }
+  rush_tensor seen[RUSH_MAX_RANK];
+  const rush_tensor *operands[RUSH_MAX_RANK + 1] = {&x->self};
+  int n = 1;
+  for (int d = 0; d < x->n; d++) {
+    if (!x->defined[d]) continue;
+    seen[d] = index_operand(x, &x->index[d]);
+    operands[n++] = &seen[d];
   }
-  int64_t step = 1;
-  for (int k = 0; k < rank; k++) {
-    strides[order[k]] = step;
-    step *= x->self.sizes[order[k]] > 1 ? x->self.sizes[order[k]] : 1;
-  }
+  rush_strides_like(x->self.rank, x->self.sizes, n, operands, strides);
 }
 
 static void read_row(size_t item, char *out, int64_t out_step, const char *from, int64_t step,

@@ -23,6 +23,48 @@ void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides) {
   }
 }
 
+/* Dense, with dimension order[0] the innermost. */
+static void strides_in_order(int rank, const int64_t *sizes, const int *order, int64_t *strides) {
+  int64_t step = 1;
+  for (int k = 0; k < rank; k++) {
+    strides[order[k]] = step;
+    step *= sizes[order[k]] > 1 ? sizes[order[k]] : 1;
+  }
+}
+
+/* Whether dimension a is further out than b (1), further in (-1), or no operand tells (0). */
+static int further_out(int rank, const int64_t *sizes, int n, const rush_tensor *const *like, int a, int b) {
+  for (int k = 0; k < n; k++) {
+    const rush_tensor *t = like[k];
+    if (!t) continue;
+    int lack = rank - t->rank;
+    if (a < lack || b < lack) continue;
+    int64_t sa = t->sizes[a - lack] == sizes[a] ? t->strides[a - lack] : 0;
+    int64_t sb = t->sizes[b - lack] == sizes[b] ? t->strides[b - lack] : 0;
+    if (sa == 0 || sb == 0) continue;
+    if (sa != sb) return sa < sb ? -1 : 1;
+    if (sizes[a] > sizes[b]) return 1;
+  }
+  return 0;
+}
+
+void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like, int64_t *strides) {
+  int order[RUSH_MAX_RANK]; /* from the innermost */
+  for (int d = 0; d < rank; d++) order[d] = rank - 1 - d;
+  for (int i = 1; i < rank; i++) {
+    for (int j = i - 1, at = i; j >= 0; j--) {
+      int cmp = further_out(rank, sizes, n, like, order[j], order[at]);
+      if (cmp < 0) break;
+      if (cmp == 0) continue;
+      int swap = order[j];
+      order[j] = order[at];
+      order[at] = swap;
+      at = j;
+    }
+  }
+  strides_in_order(rank, sizes, order, strides);
+}
+
 const char *rush_shape_text(int rank, const int64_t *sizes, char *buffer) {
   size_t at = 0;
   buffer[at++] = '[';
@@ -202,50 +244,18 @@ rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int
   *out = NULL;
   RUSH_TRY(new_header(heap, dtype, rank, sizes, &t));
   channels_last_order(rank, order);
-  int64_t step = 1;
-  for (int k = 0; k < rank; k++) {
-    t->strides[order[k]] = step;
-    step *= sizes[order[k]] > 1 ? sizes[order[k]] : 1;
-  }
+  strides_in_order(rank, sizes, order, t->strides);
   return give_storage(heap, t, out);
-}
-
-/* Where two dimensions stand in memory: negative if `a` is further inside, as in
- * c10's infer_dense_strides; 0 where the strides do not tell. */
-static int further_out(const rush_tensor *t, int a, int b) {
-  int64_t sa = t->strides[a], sb = t->strides[b];
-  if (sa == 0 || sb == 0) return 0;
-  if (sa != sb) return sa < sb ? -1 : 1;
-  return t->sizes[a] > t->sizes[b] ? 1 : 0;
 }
 
 rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype, rush_tensor **out) {
   rush_tensor *t;
   *out = NULL;
   RUSH_TRY(new_header(heap, dtype, like->rank, like->sizes, &t));
-  int rank = like->rank;
-  if (rush_is_dense(like)) {
-    memcpy(t->strides, like->strides, (size_t)rank * sizeof *t->strides);
-    return give_storage(heap, t, out);
-  }
-  int order[RUSH_MAX_RANK]; /* from the innermost */
-  for (int k = 0; k < rank; k++) order[k] = rank - 1 - k;
-  for (int i = 1; i < rank; i++) {
-    for (int k = i, j = i - 1; j >= 0; j--) {
-      int cmp = further_out(like, order[j], order[k]);
-      if (cmp < 0) break;
-      if (cmp == 0) continue;
-      int swap = order[j];
-      order[j] = order[k];
-      order[k] = swap;
-      k = j;
-    }
-  }
-  int64_t step = 1;
-  for (int k = 0; k < rank; k++) {
-    t->strides[order[k]] = step;
-    step *= like->sizes[order[k]] > 1 ? like->sizes[order[k]] : 1;
-  }
+  if (rush_is_dense(like))
+    memcpy(t->strides, like->strides, like->rank * sizeof *t->strides);
+  else
+    rush_strides_like(like->rank, like->sizes, 1, &like, t->strides);
   return give_storage(heap, t, out);
 }
 

@@ -38,6 +38,9 @@ bool rush_same_strides(const rush_tensor *a, const rush_tensor *b); /* ignoring 
 bool rush_may_overlap(const rush_tensor *a, const rush_tensor *b);
 /* Row-major strides. */
 void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides);
+/* Those of a new dense tensor whose dimensions lie in memory as the operands' do, which broadcast to
+ * `sizes` (NULL among them is passed over): TensorIterator::reorder_dimensions. */
+void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like, int64_t *strides);
 /* Product of sizes; false on overflow or a negative size. Sizes of 0 count as 1 while it looks for
  * overflow, so that the strides of an empty tensor cannot overflow either. */
 bool rush_numel(int rank, const int64_t *sizes, int64_t *out);
