@@ -95,7 +95,7 @@ def declared():
                         "tests/python", "tests/exporter"], cwd=TOP, check=True, stdout=subprocess.DEVNULL)
         found = [(Feature(**f), test) for test, features in json.loads(Path(out.name).read_text()) for f in features]
     for file in sorted((TOP / "tests" / "js").glob("*.test.js")):
-        for topic, name in re.findall(r"^ *shown\('([^']+)', (?:'([^']+)')", file.read_text(), re.M):
+        for topic, name in re.findall(r"^ *shown\('([^']+)', '([^']+)'", file.read_text(), re.M):
             found.append((Feature(topic, name), f"js: {topic}: {name}"))
     table = {}
     for feature, test in found:

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 import { Interpreter } from '../../js/src/fx.js';
 import { load } from '../../js/src/index.js';
+import { shown } from './shown.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'rush-exported-'));
 after(() => rmSync(dir, { recursive: true }));
@@ -48,13 +49,19 @@ function read(name) {
   return { bytes: readFileSync(join(dir, `${name}.rush`)), inputs, outputs };
 }
 
-/** @param {Record<string, any>} got @param {Record<string, any>} wanted */
+/** Gives the largest difference. @param {Record<string, any>} got @param {Record<string, any>} wanted */
 function agree(got, wanted) {
+  let maxAbs = 0;
   assert.deepEqual(Object.keys(got), Object.keys(wanted));
   for (const [name, value] of Object.entries(wanted)) {
     if (!Array.isArray(value)) assert.equal(got[name], value, name);
-    else assert.deepEqual([...got[name].data].map((v, i) => Math.abs(v - value[i]) < 1e-5), value.map(() => true), `${name}: ${got[name].data} is not ${value}`);
+    else {
+      const apart = value.map((v, i) => Math.abs(got[name].data[i] - v));
+      assert(got[name].data.length === value.length && apart.every((d) => d < 1e-5), `${name}: ${got[name].data} is not ${value}`);
+      maxAbs = Math.max(maxAbs, ...apart);
+    }
   }
+  return { maxAbs };
 }
 
 for (const worker of [false, true]) {
@@ -65,16 +72,17 @@ for (const worker of [false, true]) {
     const { bytes, inputs, outputs } = read('between');
     await assert.rejects(load(bytes, { worker }), { code: 'unsupported', message: /my_ops::blend\(Tensor a, Tensor b, float weight=0\.25, int\[\] shift=(\[0, 0\]|0)\) -> Tensor\n {4}in forward, instruction \d+ at .*exported_ops\.py:\d+/ });
     const model = await load(bytes, { worker, ops: { 'my_ops::blend': ops['my_ops::blend'] } });
-    agree(await model.run(inputs), outputs);
+    const seen = agree(await model.run(inputs), outputs);
     assert.deepEqual(model.graph.nodes.filter((n) => n.op === 'call_function').map((n) => n.target).filter((n) => /relu|my_ops|matmul|mm|linear/.test(n)).map((n) => n.replace(/.*::|\..*/g, '')).slice(0, 2), ['relu', 'blend']);
     model.dispose();
+    shown('Operators', 'in JavaScript: a function in load(url, { ops }), between relu and matmul, also in a worker', seen);
   });
 
   test(`${where}overloads, lists, optional arguments, several results and writes in place, in a script's control flow`, async (t) => {
     if (missing) return t.skip(missing);
     const { bytes, inputs, outputs } = read('script');
     const model = await load(bytes, { worker, ops });
-    agree(await model.run(inputs), outputs);
+    const seen = agree(await model.run(inputs), outputs);
     assert.equal((await model.run(inputs)).count, outputs.count + 1);
     const state = await model.state();
     assert.equal(Object.entries(state).find(([name]) => /steps/.test(name))?.[1], 2);
@@ -86,5 +94,6 @@ for (const worker of [false, true]) {
     const failing = await load(bytes, { worker, ops: { ...ops, 'my_ops::join': () => { throw new RangeError('too long'); } } });
     await assert.rejects(failing.run(inputs), (/** @type {any} */ e) => e.code === 'operator' && e.op === 'my_ops::join' && /exported_ops\.py:\d+$/.test(e.source) && e.cause instanceof RangeError);
     failing.dispose();
+    shown('Operators', 'in JavaScript: overloads, lists, optional arguments, several results, writes in place, an async function', seen);
   });
 }

@@ -6,6 +6,7 @@ import test from 'node:test';
 import { load as loadModel } from '../../js/src/index.js';
 import { Interpreter, Item, Node, Profiler, ShapeProp, printTabular, tabular } from '../../js/src/fx.js';
 import { RushFile } from './build-rush.mjs';
+import { shown } from './shown.js';
 
 const F = (/** @type {number[]} */ ...v) => ({ dtype: /** @type {const} */ ('float32'), shape: [v.length], data: Float32Array.from(v) });
 
@@ -51,6 +52,7 @@ for (const worker of [false, true]) {
     assert.equal(model.graph, graph, 'made once');
     assert.deepEqual(Object.keys(model.graphs), ['forward', 'plain']);
     model.dispose();
+    shown('FX', 'in JavaScript: walking model.graph.nodes: op, name, target, args, users, inputs, source line');
   });
 
   it('a graph prints as TorchScript prints it', async () => {
@@ -73,6 +75,7 @@ for (const worker of [false, true]) {
   %12 : (Tensor, Tensor) = prim::TupleConstruct(%10, %11) # net.py:9
   return (%12)`);
     model.dispose();
+    shown('TorchScript', 'in JavaScript: model.graph prints as TorchScript prints graphs');
   });
 
   test("PyTorch's own texts are there for the model and its submodules", async () => {
@@ -83,6 +86,7 @@ for (const worker of [false, true]) {
     const without = await load(new RushFile().method('forward', { inputs: [{ name: 'x' }] }, (m, x) => x).bytes());
     assert.deepEqual([without.code, without.torch], ['', {}]);
     without.dispose();
+    shown('TorchScript', 'in JavaScript: .graph, .code and the tree of the model and its submodules');
   });
 
   it('state() is a snapshot, setState() brings it back, reset() the file\'s', async () => {
@@ -113,6 +117,7 @@ for (const worker of [false, true]) {
     assert.deepEqual(await other.state(), start, 'models share no state');
     model.dispose();
     other.dispose();
+    shown('TorchScript', 'in JavaScript: model.state(), setState() and reset()');
   });
 
   it('an Interpreter sees every value and gives the answer of run()', async () => {
@@ -135,6 +140,7 @@ for (const worker of [false, true]) {
       ['aten::max.dim', [[3], [0]]], ['prim::TupleConstruct', [[3], [0]]],
     ].map((row) => row));
     model.dispose();
+    shown('FX', 'in JavaScript: an Interpreter sees every value');
   });
 
   it('an Interpreter puts values in place of others', async () => {
@@ -168,6 +174,7 @@ for (const worker of [false, true]) {
     await assert.rejects(new Wrong(model).run({ x: [1, 2], n: 0 }), { code: 'bad-argument', message: /wants a tensor .*got string x/ });
     assert.equal((await model.run({ x: [1, 2], n: 0 })).most.data[0], 2, 'the model is usable afterwards');
     model.dispose();
+    shown('FX', 'in JavaScript: an Interpreter puts values in place of others (runNode, callFunction, output)');
   });
 
   it('ShapeProp, Profiler and the table ship with the package', async (t) => {
