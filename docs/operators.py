@@ -1,0 +1,39 @@
+"""Makes the page of operators from ops.def: python3 docs/operators.py > operators.html"""
+
+import html
+import re
+from pathlib import Path
+
+groups, inside = [], []
+for line in (Path(__file__).resolve().parents[1] / "wasm" / "src" / "ops" / "ops.def").read_text().splitlines():
+    if line.startswith("/* ---- end of"):
+        inside.pop()
+    elif heading := re.match(r"/\* ---- ([^:]*?)(:.*)? -+ \*/", line):
+        groups.append((heading[1], []))
+        inside.append(groups[-1][1])
+    elif row := re.match(r'\w+\(\w+, *"(.*)", (.*)\)', line):
+        schema, flags = row.groups()
+        inside[-1].append((schema.replace('\\"', '"'), f"also {re.split('[(.]', schema)[0]}_" if "RUSH_OP_INPLACE" in flags else ""))
+
+print(f"""<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <title>Rushlight: operators</title>
+  <link rel="stylesheet" href="page.css">
+  <link rel="stylesheet" href="c.css">
+</head>
+<body>
+<nav><a href="index.html">Reference</a></nav>
+<h1>Operators</h1>
+<p>{sum(len(rows) for _, rows in groups)} schemas, as PyTorch prints them (aten/src/ATen/native/native_functions.yaml; what is
+called <code>prim</code> or takes no tensors, torch/csrc/jit/runtime/register_prim_ops.cpp; <code>rush</code> is made by the exporter).
+An operator means what PyTorch's of that name means, and so does its overload with <code>out=</code>. Dtypes are float32, float64,
+int64, int32, uint8 and bool, where PyTorch takes them; sizes are dynamic, of rank 0 to 8. What PyTorch refuses is refused.</p>""")
+for heading, rows in groups:
+    print(f"<h2 class='groupheader'>{html.escape(heading)}</h2>\n<ul class='operators'>")
+    for schema, note in rows:
+        print(f"<li><code>{html.escape(schema)}</code> <span class='quiet'>{note}</span></li>")
+    print("</ul>")
+print("</body>\n</html>")
