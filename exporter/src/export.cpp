@@ -69,6 +69,16 @@ std::string missing_text(const std::vector<OpCount> &missing) {
   return out;
 }
 
+// What to do about operators that are nobody's but the user's.
+std::string supply_text(const std::vector<OpCount> &missing) {
+  for (const OpCount &row : missing)
+    if (row.op.rfind("aten::", 0) != 0 && row.op.rfind("prim::", 0) != 0)
+      return "\nan operator of your own: say what it is made of (rushlight.register_decomposition), or "
+             "write the file all the same (allow_missing, --allow-missing) and supply it where the "
+             "file runs (in JavaScript load(url, { ops }), in C rushlight/op.h)";
+  return "";
+}
+
 std::string port_text(const Port &port) {
   std::string out = port.name + ": ";
   if (!port.has_hint) return out + to_string(*port.type);
@@ -172,12 +182,13 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   Report report;
   report.path = options.path;
   rename_ports(program, options);
+  for (Method &m : program.methods) decompose(*m.graph, options.decompositions);
   run_pipeline(
       program, options.dump_after, options.dump ? options.dump : [](const std::string &) {});
 
   report.missing = count_ops(program, true);
   if (!report.missing.empty() && !options.allow_missing)
-    throw MissingOperators(missing_text(report.missing));
+    throw MissingOperators(missing_text(report.missing) + supply_text(report.missing));
   report.ops = count_ops(program, false);
 
   std::vector<Example> examples = examples_of(program, options);

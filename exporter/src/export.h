@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "passes/decompose.h"
 
 namespace rush {
 
@@ -48,6 +49,7 @@ using Tracer = std::function<Trace(const std::string &method, const std::vector<
   bool verify = true;
   bool test_vectors = true;  // store synthetic ones made from inputs or examples
   bool allow_missing = false;
+  Decompositions decompositions;
   std::string dump_after;
   std::function<void(const std::string &)> dump;
 };

@@ -255,6 +255,12 @@ ExportOptions options_of(const py::dict &settings) {
                                  item.second.cast<std::vector<int64_t>>());
   for (const std::string &spec : option<std::vector<std::string>>(settings, "inputs"))
     options.inputs.push_back(parse_input(spec));
+  for (auto item : settings["decompositions"].cast<py::dict>()) {
+    TorchScriptOptions front;
+    front.texts = false;
+    Program made = from_function(*item.second.cast<torch::jit::StrongFunctionPtr>().function_, front);
+    options.decompositions[item.first.cast<std::string>()] = std::move(made.methods[0].graph);
+  }
   return options;
 }
 

@@ -10,6 +10,7 @@ import torch
 import torch.fx
 
 from . import _C, fx, program
+from .decomposition import decompositions
 
 
 class Report:
@@ -142,6 +143,7 @@ def export(
         "allow_missing": allow_missing,
         "dump_after": dump_after,
         "lines": came.lines,
+        "decompositions": decompositions(),
     }
     if came.program is not None:
         fields = _C.export_graph(came.target, settings, examples, came.reference)

@@ -48,13 +48,16 @@ bool is_exported_program(const std::string &path) {
 jit::Module load_torchscript(const std::string &path) {
   try {
     return jit::load(path, c10::kCPU);
-  } catch (const c10::Error &e) {
-    const std::string what = e.what_without_backtrace();
+  } catch (const std::exception &e) {
+    // What TorchScript's compiler throws is another class.
+    const auto *error = dynamic_cast<const c10::Error *>(&e);
+    const std::string what = error ? error->what_without_backtrace() : e.what();
     std::smatch op;
     if (std::regex_search(what, op, std::regex("Unknown (?:builtin )?op(?:erator)?:? '?([\\w:]+)")))
-      throw std::invalid_argument(path + " uses the operator " + op[1].str() +
-                                  ", which this torch does not have: pass the library that "
-                                  "registers it with --load-library");
+      throw std::invalid_argument(
+          path + " uses the operator " + op[1].str() +
+          ", which this torch does not have: load the library that registers it, by "
+          "--load-library or, in Python, torch.ops.load_library");
     if (is_exported_program(path))
       throw std::invalid_argument(path +
                                   " was written by torch.export.save, which only Python reads: "

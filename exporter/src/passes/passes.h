@@ -34,7 +34,8 @@ bool fuse_conv(Graph &graph);
 // The same for linear, addmm, matmul and mm with a constant matrix, and a following bias and clamp.
 bool fuse_linear(Graph &graph);
 
-// Trailing arguments that equal their default.
+// Trailing arguments that equal their default go. An operator that the runtime lacks keeps them: in
+// the schema's text libtorch writes some defaults otherwise than they are, `int[] x=[0, 0]` as 0.
 bool trim_defaults(Graph &graph);
 
 // Nodes that nobody needs; never one with a side effect.

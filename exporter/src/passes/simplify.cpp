@@ -5,6 +5,7 @@
 #include "ir/alias.h"
 #include "ir/schema.h"
 #include "passes/passes.h"
+#include "rushlight/rushlight.h"
 
 namespace rush {
 
@@ -173,6 +174,7 @@ bool trim_defaults(Graph &graph) {
   for (Node *node : all_nodes(graph)) {
     const Schema *schema = schema_of(node->op);
     if (!schema || schema->variadic || node->inputs.size() > schema->args.size()) continue;
+    if (!rush_has_op(node->op.c_str())) continue;
     size_t n = node->inputs.size();
     while (n > 0) {
       const std::optional<Const> &initial = schema->args[n - 1].initial;
