@@ -36,10 +36,10 @@ struct InputSpec {
 // Answers as PyTorch does, from the model's first state. Throws what PyTorch throws.
 using Reference = std::function<Const(const std::string &method, const std::vector<Const> &args)>;
 
-struct ExportOptions {
 // A run of PyTorch's own graph with what its nodes give.
 using Tracer = std::function<Trace(const std::string &method, const std::vector<Const> &args)>;
 
+struct ExportOptions {
   std::string path;
   std::vector<InputSpec> inputs;          // of the first method
   std::vector<std::string> input_names;   // of the first method, by place
@@ -52,6 +52,7 @@ using Tracer = std::function<Trace(const std::string &method, const std::vector<
   Decompositions decompositions;
   std::string dump_after;
   std::function<void(const std::string &)> dump;
+  Tracer tracer;  // where given, the first test vector gets a trace
 };
 
 struct OpCount {

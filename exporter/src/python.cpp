@@ -188,6 +188,29 @@ Tracer tracer_of(const Target &target, bool train) {
   };
 }
 
+// What program_trace.py says.
+Trace trace_of(const py::list &items) {
+  Trace out;
+  for (py::handle item : items) {
+    const py::tuple pair = item.cast<py::tuple>();
+    Traced node;
+    node.handle = pair[0].cast<uint64_t>();
+    for (py::handle value : pair[1].cast<py::list>())
+      node.results.push_back(detached(from_python(value)));
+    out.nodes.push_back(std::move(node));
+  }
+  return out;
+}
+
+Tracer python_tracer(py::object call) {
+  return [call](const std::string &, const std::vector<Const> &args) {
+    py::tuple in(args.size());
+    const std::vector<Const> copies = snapshot(args);
+    for (size_t i = 0; i < copies.size(); i++) in[i] = to_python(copies[i]);
+    return trace_of(call(in));
+  };
+}
+
 template <class T>
 T option(const py::dict &options, const char *name) {
   return options[name].cast<T>();
@@ -258,7 +281,8 @@ ExportOptions options_of(const py::dict &settings) {
   for (auto item : settings["decompositions"].cast<py::dict>()) {
     TorchScriptOptions front;
     front.texts = false;
-    Program made = from_function(*item.second.cast<torch::jit::StrongFunctionPtr>().function_, front);
+    Program made =
+        from_function(*item.second.cast<torch::jit::StrongFunctionPtr>().function_, front);
     options.decompositions[item.first.cast<std::string>()] = std::move(made.methods[0].graph);
   }
   return options;
@@ -304,11 +328,12 @@ Program program_of(const py::dict &from) {
 }
 
 py::dict export_graph(const py::dict &description, const py::dict &settings,
-                      const py::list &examples, py::object reference) {
+                      const py::list &examples, py::object reference, py::object tracer) {
   Program program = program_of(description);
   Target target;
   target.program = &program;
   ExportOptions options = options_of(settings);
+  if (!tracer.is_none()) options.tracer = python_tracer(tracer);
   for (py::handle e : examples) options.examples.push_back(example_of(e.cast<py::dict>(), target));
   return report_dict(export_program(program, options, python_reference(reference, target)));
 }
@@ -326,20 +351,14 @@ py::dict export_model(py::object object, const py::dict &settings, const py::lis
   if (settings.contains("lines") && front.sources)
     place_generated_code(program, settings["lines"].cast<py::dict>());
   ExportOptions options = options_of(settings);
+  if (option<bool>(settings, "trace")) options.tracer = tracer_of(target, front.train);
   for (py::handle e : examples) options.examples.push_back(example_of(e.cast<py::dict>(), target));
   Reference answers = !reference.is_none() ? python_reference(reference, target)
                       : target.module      ? reference_of(*target.module, front)
                                            : reference_of(*target.function->function_);
   return report_dict(export_program(program, options, answers));
 }
-  if (option<bool>(settings, "trace")) options.tracer = tracer_of(target, front.train);
 
-// ---- Passes as text
-
-py::tuple run_pass(const std::string &text, const std::string &name) {
-  Program program;
-  Method m;
-  m.name = "forward";
 // ---- Where a file and PyTorch part
 
 py::dict divergence_dict(const Divergence &d) {
@@ -364,14 +383,28 @@ py::dict diff_model(const std::string &path, py::object object, const std::strin
     throw std::invalid_argument(method + " takes fewer inputs than are given");
   for (size_t i = 0; i < args.size(); i++)
     in.push_back(detached(target.argument(method, i, args[i])));
-  return divergence_dict(
-      diff(*session, session->method(method), in, tracer_of(target, train)(method, in), rtol, atol));
+  return divergence_dict(diff(*session, session->method(method), in,
+                              tracer_of(target, train)(method, in), rtol, atol));
+}
+
+py::dict diff_graph(const std::string &path, const py::tuple &args, const py::list &traced,
+                    double rtol, double atol) {
+  const std::unique_ptr<NativeSession> session = NativeSession::open(path);
+  std::vector<Const> in;
+  for (py::handle arg : args) in.push_back(from_python(arg));
+  return divergence_dict(diff(*session, 0, in, trace_of(traced), rtol, atol));
 }
 
 py::dict diff_file(const std::string &path) {
   return divergence_dict(diff_test(*NativeSession::open(path), 0));
 }
 
+// ---- Passes as text
+
+py::tuple run_pass(const std::string &text, const std::string &name) {
+  Program program;
+  Method m;
+  m.name = "forward";
   m.graph = parse_graph(text);
   program.methods.push_back(std::move(m));
   Graph &graph = *program.methods[0].graph;
@@ -447,14 +480,15 @@ PYBIND11_MODULE(_C, m) {
   });
   m.def("export_model", export_model);
   m.def("export_graph", export_graph);
+  m.def("diff_model", diff_model);
+  m.def("diff_graph", diff_graph);
+  m.def("diff_file", diff_file);
   m.def("run_pass", run_pass);
   m.def("pass_names", pass_names);
   m.def("has_op", [](const std::string &name) { return rush_has_op(name.c_str()); });
   m.def("version", [] { return rush_version(); });
   m.def("describe", describe_file);
   m.def("write_safetensors", write_safetensors);
-  m.def("diff_model", diff_model);
-  m.def("diff_file", diff_file);
   py::class_<NativeSession>(m, "Session")
       .def(py::init(&open_session))
       .def("run", run_session)
@@ -466,7 +500,6 @@ PYBIND11_MODULE(_C, m) {
              rush_verify_report r = s.verify(i);
              return py::make_tuple(r.max_abs, r.max_rel, r.compared);
            })
-      .def("manual_seed", &NativeSession::manual_seed)
       .def("methods",
            [](const NativeSession &s) {
              std::vector<std::string> out;

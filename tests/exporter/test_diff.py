@@ -271,3 +271,89 @@ def test_the_tool_says_where_an_exported_program_goes(tmp_path):
     answer = tool("export", tmp_path / "net.pt2", "-o", tmp_path / "net.rush")
     assert answer.returncode == 1
     assert "which only Python reads: use rushlight.export(" in answer.stderr
+
+
+# ---- ExportedProgram
+
+def program_of(net, args, **options):
+    return torch.export.export(net.eval(), args, **options)
+
+
+def test_an_exported_program(out):
+    net = Branchless()
+    args = (torch.randn(2, 3),)
+    program = program_of(net, args)
+    rushlight.export(program, args, out)
+    d = rushlight.diff(out, program, args)
+    assert d and d.compared >= 3, d.where
+    with torch.no_grad():
+        program.state_dict["second.bias"][1] += 1
+    d = rushlight.diff(out, program, args)
+    assert not d and "rush::linear" in d.where and d.compared >= 1
+    assert f"{FILE}:{line_of(Branchless.forward, 'self.second')}" in d.where
+
+
+class Branchless(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 4), nn.Linear(4, 2)
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, x):
+        self.calls.add_(1)
+        y = torch.tanh(self.first(x)) + self.calls
+        values, indices = torch.topk(self.second(y), 1)
+        return {"values": values, "more": [indices, y[:, 1:]]}
+
+
+@pytest.mark.parametrize("functional", [False, True])
+def test_an_exported_program_that_writes(out, functional):
+    args = (torch.randn(2, 3),)
+    program = program_of(Branchless(), args)
+    if functional:
+        program = program.run_decompositions()
+    rushlight.export(program, args, out, trace=True)
+    d = rushlight.diff(out, program, args)
+    assert d and d.compared >= 5, d.where
+    assert rushlight.diff(out)
+
+
+class Whiles(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, n, x):
+        n, x = torch._higher_order_ops.while_loop(lambda i, y: i > 0, lambda i, y: (i - 1, torch.tanh(self.linear(y))), (n, x))
+        return torch.cond(x.sum() > 0, lambda t: t * 2, lambda t: t - 1, (x,))
+
+
+def test_loops_and_branches_of_an_exported_program(out):
+    args = (torch.tensor(3), torch.randn(2, 3))
+    program = program_of(Whiles(), args)
+    rushlight.export(program, args, out)
+    d = rushlight.diff(out, program, args)
+    assert d and d.compared >= 3 * 4 + 2, d.where
+    with torch.no_grad():
+        next(iter(program.state_dict.values()))[0] += 1
+    d = rushlight.diff(out, program, args)
+    assert not d and "rush::linear" in d.where
+
+
+def test_dynamic_sizes_of_an_exported_program(out):
+    class Net(nn.Module):
+        def forward(self, x):
+            return x.reshape(x.shape[0] * x.shape[1], -1).sum(0) / x.shape[0]
+
+    n = torch.export.Dim("n", min=2, max=9)
+    program = program_of(Net(), (torch.randn(3, 2, 2),), dynamic_shapes={"x": {0: n}})
+    rushlight.export(program, None, out)
+    d = rushlight.diff(out, program, (torch.randn(5, 2, 2),))
+    assert d and d.compared >= 4, d.where
+
+
+def test_another_exported_program_is_refused(out):
+    args = (torch.randn(2, 3),)
+    rushlight.export(program_of(Branchless(), args), args, out)
+    with pytest.raises(rushlight.RushlightError, match="from another graph"):
+        rushlight.diff(out, program_of(nn.Linear(3, 2), args), args)

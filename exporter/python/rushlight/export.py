@@ -117,8 +117,6 @@ def export(
     if came.program is not None:
         if tuple(methods) != ("forward",):
             raise ValueError("an ExportedProgram has the one method forward")
-        if trace:
-            raise ValueError("a trace is stored of TorchScript and FX graphs, not of an ExportedProgram")
         if example_inputs is None and not inputs:
             example_inputs = program.example_of(came.program)
         dynamic_shapes = came.dynamic if dynamic_shapes is None else dynamic_shapes
@@ -146,7 +144,7 @@ def export(
         "decompositions": decompositions(),
     }
     if came.program is not None:
-        fields = _C.export_graph(came.target, settings, examples, came.reference)
+        fields = _C.export_graph(came.target, settings, examples, came.reference, came.tracer if trace else None)
     else:
         fields = _C.export_model(came.target, settings, examples, came.reference)
     fields["way"] = came.way
@@ -167,6 +165,7 @@ class Front:
     lines: dict = dataclasses.field(default_factory=dict)  # as fx.lines_of
     program: object = None  # the ExportedProgram
     dynamic: object = None  # its dynamic shapes
+    tracer: object = None  # what its nodes give, of an ExportedProgram, for given arguments
 
 
 def front(model, example_inputs, train=False, source=True):
@@ -178,7 +177,8 @@ def front(model, example_inputs, train=False, source=True):
             model = torch.export.load(target)
     if isinstance(model, torch.export.ExportedProgram):
         target, dynamic = program.describe_program(model, source)
-        return Front(target, "torch.export", program.reference_of(model), program=model, dynamic=dynamic)
+        return Front(target, "torch.export", program.reference_of(model), program=model, dynamic=dynamic,
+                     tracer=lambda args: program.trace(model, program.inputs_of(model, args)))
     if isinstance(model, torch.fx.GraphModule):
         target, way, seen, lines = fx.scripted_or_traced(
             model, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))

@@ -15,6 +15,8 @@ import zipfile
 import torch
 from torch.utils import _pytree as pytree
 
+from .program_trace import handles_of, trace  # noqa: F401
+
 FOREVER = 2**63 - 1
 
 
@@ -191,6 +193,7 @@ class Writer:
         self.lines, self.depth, self.names = [], 1, set()
         self.tensors, self.slots = [], {}  # (name, tensor), and their places
         self.types = {}  # of values, by their text
+        self.made = {}  # the lines where values are made: {text: line}
 
     def fresh(self, name="v"):
         name = re.sub(r"\W", "_", name)
@@ -209,8 +212,17 @@ class Writer:
         outs = [Value(self.fresh(name), t) for t in types]
         self.types.update((v.text, v.type) for v in outs)
         left = ", ".join(f"{v.text} : {v.type}" for v in outs)
+        self.made.update((v.text, len(self.lines)) for v in outs)
         self.line(f"{left}{' = ' if outs else ''}{op}({', '.join(getattr(o, 'text', o) for o in operands)}){source}")
         return outs[0] if len(outs) == 1 else outs
+
+    def mark(self, value, handle):
+        """Gives the line that makes a value, or several of them, its debug handle, if there is such a line."""
+        texts = [getattr(v, "text", None) for v in (value if isinstance(value, list) else [value])]
+        at = {self.made.pop(t, None) for t in texts}
+        if len(at) == 1 and None not in at:
+            (line,) = at
+            self.lines[line] += f"{'' if '  # ' in self.lines[line] else '  #'} @{handle}"
 
     def tensor(self, name, tensor):
         """The value of a tensor of the program: an attribute, until it shows that nobody writes it."""
@@ -235,8 +247,8 @@ class Writer:
 class Converter:
     """Walks FX graphs of ATen operators."""
 
-    def __init__(self, writer, functional=False):
-        self.w, self.functional = writer, functional
+    def __init__(self, writer, functional, handles):
+        self.w, self.functional, self.handles = writer, functional, handles
 
     # -- arguments
 
@@ -302,6 +314,7 @@ class Converter:
                 self.get_attr(module, node, env)
             elif node.op == "call_function":
                 env[node] = self.call(module, node, env)
+                self.w.mark(env[node], self.handles[node])
             else:
                 self.refuse(node, f"{node.op} of {node.target}")
         raise ValueError("a graph without an output")
@@ -621,7 +634,7 @@ class Description:
 
     def __init__(self, program):
         self.program, self.w = program, Writer()
-        self.converter = Converter(self.w, is_functional(program.graph_module))
+        self.converter = Converter(self.w, is_functional(program.graph_module), handles_of(program.graph_module))
         self.signature = program.graph_signature
         self.in_spec, self.out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         self.holders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
@@ -922,6 +935,12 @@ def describe_program(program, source=True):
     return description, dynamic_sizes(program, names)
 
 
+def inputs_of(program, args):
+    """Positional arguments, as the containers that the program was exported with."""
+    args_spec, kwargs_spec = program.call_spec.in_spec.children_specs
+    return [rebuild(s, a) for s, a in zip([*args_spec.children_specs, *kwargs_spec.children_specs], args)]
+
+
 def reference_of(program):
     """Answers as PyTorch does, each time from the program's first state."""
     base = program.module()
@@ -929,7 +948,7 @@ def reference_of(program):
     n = len(args_spec.children_specs)
 
     def answer(_, args):
-        given = [rebuild(s, a) for s, a in zip([*args_spec.children_specs, *kwargs_spec.children_specs], args)]
+        given = inputs_of(program, args)
         with torch.no_grad():
             return copy.deepcopy(base)(*given[:n], **dict(zip(keys_of(kwargs_spec), given[n:])))
 

@@ -316,6 +316,9 @@ class Parser {
       line.resize(at);
       return rest;
     };
+    const std::string handle = cut(" @");
+    if (!handle.empty()) out.handle = std::stoull(handle);
+    if (line.empty()) return out;
     out.module = cut(" of ");
     out.function = cut(" in ");
     const std::string number = cut(":");

@@ -48,7 +48,7 @@ struct Traced {
 // A run: its nodes by rising handle, of one handle in the order of the run.
 struct Trace {
   std::vector<Traced> nodes;
-  Const result;
+  std::optional<Const> result;  // where it is known
 };
 
 struct Test {

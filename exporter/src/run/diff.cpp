@@ -19,7 +19,7 @@ void tolerances_of(const Trace &trace, double *rtol, double *atol) {
     r = std::max(r, value_r);
     a = std::max(a, value_a);
   };
-  widen(trace.result);
+  if (trace.result) widen(*trace.result);
   for (const Traced &node : trace.nodes)
     for (const Const &value : node.results) widen(value);
   if (*rtol < 0) *rtol = r;
@@ -91,8 +91,8 @@ Divergence diff(NativeSession &session, size_t method, const std::vector<Const> 
     }
     out = ended(session, failure);
   }
-  if (!out.agree) return out;
-  const Difference last = compare(result, trace.result, rtol, atol, "the result");
+  if (!out.agree || !trace.result) return out;
+  const Difference last = compare(result, *trace.result, rtol, atol, "the result");
   out.agree = last.ok;
   out.where = last.where;
   return out;
