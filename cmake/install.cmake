@@ -1,5 +1,5 @@
 # `cmake --install BUILD --prefix DIR`: the runtime as a CMake package, with the tool and the TorchScript class.
-#   find_package(Rushlight)   Rushlight::rushlight, the C API; Rushlight::torch, the class for programs with libtorch
+# RushlightConfig.cmake.in says what find_package(Rushlight) gives. A wasm build is a package of its own.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -17,5 +17,10 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/RushlightConfig.cmake.in
   ${CMAKE_BINARY_DIR}/RushlightConfig.cmake INSTALL_DESTINATION ${package_dir}
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/RushlightConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/operators.cmake DESTINATION ${package_dir})
+if(EMSCRIPTEN)
+  install(FILES ${PROJECT_SOURCE_DIR}/wasm/bridge/module.cmake ${PROJECT_SOURCE_DIR}/wasm/bridge/bridge.c
+    ${PROJECT_SOURCE_DIR}/wasm/bridge/exports.txt DESTINATION ${package_dir}/bridge)
+endif()
 install(FILES ${CMAKE_BINARY_DIR}/RushlightConfig.cmake ${CMAKE_BINARY_DIR}/RushlightConfigVersion.cmake
   DESTINATION ${package_dir})

@@ -1,0 +1,39 @@
+# rushlight_wasm_module(TARGET): makes TARGET.wasm, the runtime that js/ loads; the link flags each with a reason.
+# rushlight_wasm_memory(TARGET): those about memory alone, which a program that Node runs as a test wants, too.
+function(rushlight_wasm_memory target)
+  target_link_options(${target} PRIVATE
+    # Errors in the flags themselves must not pass as warnings, and no legacy default is relied on.
+    -sSTRICT
+    -sALLOW_MEMORY_GROWTH
+    # A failed malloc returns NULL instead of aborting: RUSH_ERR_NO_MEMORY can reach the user.
+    -sABORTING_MALLOC=0
+    # Growth in steps of what is asked (rounded to 64 KiB): a model's weights are most of the
+    # memory, and the default, 20 % more each time, would be most of the waste.
+    -sMEMORY_GROWTH_GEOMETRIC_STEP=0
+    -sINITIAL_MEMORY=2MB
+    # All that wasm32 can address. Engines give it; the default stops at 2 GB.
+    -sMAXIMUM_MEMORY=4GB
+    # The interpreter does not recurse over the model; XNNPACK's deepest frame is a few kB.
+    -sSTACK_SIZE=256KB)
+endfunction()
+
+function(rushlight_wasm_module target)
+  set(exports ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/exports.txt)
+  add_executable(${target} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/bridge.c)
+  target_link_libraries(${target} PRIVATE Rushlight::rushlight)
+  rushlight_wasm_memory(${target})
+  target_link_options(${target} PRIVATE
+    # A library: exports, no main.
+    --no-entry
+    # A .wasm file and no JavaScript: imports and exports keep their names, and js/src/runtime.js gives
+    # the few imports in as many lines. Emscripten's own glue is 3 kB brotli of a budget of 12, differs
+    # between binaries whenever an import comes or goes, and has code for Node at which bundlers stumble.
+    -sSTANDALONE_WASM
+    -sFILESYSTEM=0
+    # Few large blocks: emmalloc is 5 kB smaller than dlmalloc and no slower for that.
+    -sMALLOC=emmalloc
+    # -O3 at the link is what wasm-opt does best here; -Oz gains nothing after brotli.
+    -O3
+    -sEXPORTED_FUNCTIONS=@${exports})
+  set_target_properties(${target} PROPERTIES SUFFIX .wasm LINK_DEPENDS ${exports})
+endfunction()
