@@ -54,6 +54,7 @@ int run_inspect(const CommandLine &line) {
 
 int run_verify(const CommandLine &line) {
   std::unique_ptr<NativeSession> session = NativeSession::open(line.files[0]);
+  session->print_as_torch();
   const size_t n = session->test_count();
   if (n == 0) {
     std::printf("%s: not verified: it holds no test vectors\n", line.files[0].c_str());

@@ -433,9 +433,11 @@ std::vector<std::string> pass_names() {
 // ---- Sessions
 
 std::unique_ptr<NativeSession> open_session(py::object from) {
-  if (py::isinstance<py::bytes>(from))
-    return std::make_unique<NativeSession>(from.cast<std::string>());
-  return NativeSession::open(py::str(from).cast<std::string>());
+  auto session = py::isinstance<py::bytes>(from)
+                     ? std::make_unique<NativeSession>(from.cast<std::string>())
+                     : NativeSession::open(py::str(from).cast<std::string>());
+  session->print_as_torch();
+  return session;
 }
 
 py::object run_session(NativeSession &session, const std::string &method, const py::tuple &args) {

@@ -18,7 +18,6 @@
 // result that is a view of an argument is one of the caller's tensor, as in PyTorch. Values that
 // stay in attributes are copies.
 #include <ATen/ops/empty.h>
-#include <torch/csrc/jit/runtime/print_handler.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/custom_class.h>
 
@@ -33,10 +32,6 @@
 namespace rush {
 
 namespace {
-
-void print(void *, const char *text, size_t size) {
-  torch::jit::getPrintHandler()(std::string(text, size));
-}
 
 // What of ours is thrown becomes c10::Error, with the same message.
 template <class F>
@@ -53,7 +48,7 @@ auto translated(F f) -> decltype(f()) {
 struct Context {
   Context() {
     if (rush_ctx_create(nullptr, nullptr, &ctx) != RUSH_OK) throw std::bad_alloc();
-    rush_ctx_set_print(ctx, print, nullptr);
+    rush_ctx_set_print(ctx, print_as_torch, nullptr);
   }
   ~Context() { rush_ctx_destroy(ctx); }
   Context(const Context &) = delete;

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/GradMode.h>
+#include <torch/csrc/jit/runtime/print_handler.h>
 
 #include <algorithm>
 #include <cstring>
@@ -48,6 +49,10 @@ void require_dense(const at::Tensor &t) {
 }
 
 }  // namespace
+
+void print_as_torch(void *, const char *text, size_t size) {
+  torch::jit::getPrintHandler()(std::string(text, size));
+}
 
 Values::~Values() {
   for (rush_value &v : owned_) rush_value_release(session_, &v);

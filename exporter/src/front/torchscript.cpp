@@ -4,7 +4,6 @@
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 #include <torch/csrc/jit/passes/freeze_module.h>
 #include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
-#include <torch/csrc/jit/passes/inline_fork_wait.h>
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/passes/lower_tuples.h>
 #include <torch/csrc/jit/passes/shape_analysis.h>
@@ -111,7 +110,8 @@ jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options,
 
 void tidy(std::shared_ptr<jit::Graph> &graph) {
   jit::Inline(*graph);
-  jit::InlineForkWait(graph);
+  while (run_forks_in_place(*graph)) jit::Inline(*graph);
+  decompose(*graph);
   jit::LowerSimpleTuples(graph);
   jit::ConstantPropagation(graph);
   jit::EliminateDeadCode(graph);

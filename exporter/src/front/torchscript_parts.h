@@ -47,6 +47,16 @@ std::vector<Text> texts_of(const torch::jit::Module &module);
 Text graph_text(const torch::jit::Function &function, const std::string &module);
 Text code_text(const torch::jit::Function &function, const std::string &module);
 
+// ---- forks.cpp
+
+// What is forked runs in place; waiting gives its value. Calls in what was forked are not inlined yet.
+bool run_forks_in_place(torch::jit::Graph &graph);
+
+// ---- decompose.cpp
+
+// Puts programs in place of operators that PyTorch has only to be quick: attention in one piece.
+bool decompose(torch::jit::Graph &graph);
+
 // ---- objects.cpp
 
 // Those objects in attributes of `self` that these graphs use as values: hand on, compare, replace. The

@@ -14,7 +14,7 @@ const std::vector<Pass> &pipeline() {
        drop_casts,
        nullptr,
        false,
-       {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Uninitialized", "aten::wait"}},
+       {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Uninitialized"}},
       {"drop_identities", drop_identities, nullptr, true, {"aten::detach"}},
       {"split_out", split_out, nullptr, false, {}},
       {"settle_attributes", nullptr, settle_attributes, false, {}},

@@ -111,8 +111,7 @@ bool drop_identities(Graph &graph) {
 bool drop_casts(Graph &graph) {
   bool changed = false;
   for (Node *node : all_nodes(graph)) {
-    if (node->op == "prim::unchecked_cast" || node->op == "prim::unchecked_unwrap_optional" ||
-        node->op == "aten::wait") {
+    if (node->op == "prim::unchecked_cast" || node->op == "prim::unchecked_unwrap_optional") {
       replace_by_input(node);
       changed = true;
     } else if (node->op == "prim::Uninitialized") {

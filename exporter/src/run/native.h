@@ -23,6 +23,8 @@ class NativeSession {
   // Arguments that share a torch storage share memory in the runtime too. They are copied in; what
   // the program writes into them is not copied back.
   Const run(size_t method, const std::vector<Const> &args);
+  // What the program prints goes where TorchScript's goes; at first it goes nowhere.
+  void print_as_torch() { rush_ctx_set_print(ctx_, rush::print_as_torch, nullptr); }
   void reset();
   void manual_seed(uint64_t seed) { rush_session_manual_seed(session_, seed); }
   size_t test_count() const;

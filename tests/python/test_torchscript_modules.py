@@ -1,0 +1,220 @@
+"""TorchScript by tracing, by scripting and by both: modules and functions of its documents' kind."""
+
+from typing import Optional
+
+import pytest
+import torch
+from kept import keep, session
+from torch import nn
+
+
+def feature(name, **how):
+    return pytest.mark.feature("TorchScript", name, **how)
+
+
+class Pair(nn.Module):
+    def forward(self, x, h):
+        h = torch.tanh(x + h)
+        return h, h * 2
+
+
+class Cell(nn.Module):
+    def __init__(self, gate):
+        super().__init__()
+        self.gate, self.linear = gate, nn.Linear(4, 4)
+
+    def forward(self, x, h):
+        h = torch.tanh(self.gate(self.linear(x)) + h)
+        return h, h
+
+
+class Gate(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        else:
+            return -x
+
+
+def both_ways():
+    """Inputs that take each branch of a Gate behind a Linear of ones."""
+    return (torch.ones(3, 4), torch.randn(3, 4)), (-torch.ones(3, 4), torch.randn(3, 4))
+
+
+def cell():
+    net = Cell(torch.jit.script(Gate()))
+    with torch.no_grad():
+        net.linear.weight.fill_(0.25)
+        net.linear.bias.zero_()
+    return net
+
+
+@feature("two results")
+def test_a_module_that_returns_two_tensors():
+    keep("ts_two", torch.jit.script(Pair()), (torch.randn(3, 4), torch.randn(3, 4)))
+    keep("ts_two_traced", Pair(), (torch.randn(3, 4), torch.randn(3, 4)))
+
+
+@feature("one tensor as two results")
+def test_the_same_tensor_twice_is_two_equal_results():
+    x, h = both_ways()[0]
+    keep("ts_twice", torch.jit.script(cell()), (x, h))
+    first, second = session("ts_twice")(x, h)
+    torch.testing.assert_close(first, second, rtol=0, atol=0)
+
+
+@feature("a module with a Linear")
+def test_a_module_with_a_linear():
+    keep("ts_linear", Cell(nn.Identity()), (torch.randn(3, 4), torch.randn(3, 4)), (torch.randn(1, 4), torch.randn(4)))
+
+
+@feature("a branch on a tensor's value, scripted")
+def test_a_scripted_gate_takes_each_branch():
+    keep("ts_gate", torch.jit.script(cell()), *both_ways())
+
+
+@feature("a branch on a tensor's value, traced: the report says that it was baked in")
+def test_a_traced_gate_is_baked_and_the_report_says_so():
+    net = Cell(Gate())
+    args = torch.ones(3, 4), torch.randn(3, 4)
+    report = keep("ts_gate_traced", net, args)
+    line = Gate.forward.__code__.co_firstlineno + 1
+    assert any(f"test_torchscript_modules.py:{line}" in w and "Python boolean" in w for w in report.warnings), report.warnings
+    assert "warning" in str(report) and f"test_torchscript_modules.py:{line}" in str(report)
+
+
+@feature("a scripted module inside a trace")
+def test_a_scripted_gate_inside_a_trace_keeps_its_branches():
+    report = keep("ts_gate_inside_trace", cell(), *both_ways())
+    assert report.warnings == []
+
+
+@feature("no result")
+def test_a_module_that_returns_none():
+    class Nothing(nn.Module):
+        def forward(self, x):
+            y = x + 1
+            print(y.size(0))
+
+    keep("ts_none", torch.jit.script(Nothing()), (torch.randn(3),))
+    assert session("ts_none")(torch.randn(3)) is None
+    assert session("ts_none").run({"x": torch.randn(3)}) == {}
+
+
+class Rnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = torch.jit.trace(cell(), both_ways()[0])
+
+    def forward(self, xs):
+        h, y = torch.zeros(3, 4), torch.zeros(3, 4)
+        for i in range(xs.size(0)):
+            y, h = self.cell(xs[i], h)
+        return y, h
+
+
+class Wrapped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.loop = torch.jit.script(Rnn())
+
+    def forward(self, xs):
+        y, _ = self.loop(xs)
+        return torch.relu(y)
+
+
+@feature("a scripted loop around a traced cell around a scripted gate, of any length")
+def test_a_scripted_loop_around_a_traced_cell_with_a_scripted_gate():
+    keep("ts_loop", torch.jit.script(Rnn()), *[(torch.randn(n, 3, 4),) for n in (5, 1, 0, 12)])
+
+
+@feature("that loop in a module that is traced")
+def test_the_loop_wrapped_in_a_module_that_is_traced():
+    traced = torch.jit.trace(Wrapped(), (torch.randn(10, 3, 4),))
+    keep("ts_loop_traced", traced, *[(torch.randn(n, 3, 4),) for n in (10, 1, 0, 3)])
+
+
+def free(x, n: int = 2):
+    for _ in range(n):
+        x = x * 2
+    return x
+
+
+@torch.jit.script
+def decorated(x: torch.Tensor, y: torch.Tensor):
+    if bool(x.max() > y.max()):
+        return x
+    return y
+
+
+@feature("free functions: a decorator, a ScriptFunction, traced")
+def test_free_functions_as_they_are():
+    keep("ts_function", torch.jit.script(free), (torch.randn(3), 0), (torch.randn(3), 5))
+    keep("ts_function_decorated", decorated, (torch.zeros(3), torch.ones(2)), (torch.ones(3), torch.zeros(2)))
+    keep("ts_function_traced", torch.jit.trace(lambda x: torch.sin(x) + 1, torch.randn(3)), (torch.randn(3),))
+    keep("ts_function_plain", lambda x: torch.cos(x) + 1, (torch.randn(3),))
+
+
+@feature("torch.jit.script_method")
+def test_script_methods():
+    class Old(torch.jit.ScriptModule):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.rand(3))
+
+        @torch.jit.script_method
+        def double(self, x):
+            return x * 2
+
+        @torch.jit.script_method
+        def forward(self, x):
+            if bool(x.sum() > 0):
+                x = self.double(x)
+            return x + self.weight
+
+    keep("ts_script_method", Old(), (torch.ones(3),), (-torch.ones(3),))
+
+
+def down(x, n: int):
+    return x if n == 0 else down(x + 1, n - 1)
+
+
+@feature("recursion in a script", pytorch="refuses", rushlight="refuses")
+def test_recursion_is_refused_when_scripted_and_unrolled_when_traced():
+    with pytest.raises(RuntimeError, match="'down' is called recursively. Recursive calls are not supported"):
+        torch.jit.script(down)
+    keep("ts_recursion_traced", lambda x: down(x, 3), (torch.randn(2),))
+
+
+@feature("scripted nn.MultiheadAttention")
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_scripted_multihead_attention(batch_first):
+    class Attend(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = nn.MultiheadAttention(8, 2, batch_first=batch_first)
+
+        def forward(self, x, y, hide: bool):
+            padding: Optional[torch.Tensor] = None
+            if hide:
+                hidden = torch.zeros(x.size(0), x.size(1), dtype=torch.bool)
+                hidden[:, -1] = True
+                padding = hidden
+            own, weights = self.attention(x, x, x, key_padding_mask=padding)
+            other, none = self.attention(x, y, y, need_weights=False)
+            return own, weights, other, none
+
+    net = torch.jit.script(Attend().eval())
+    cases = [(torch.randn(3, 3, 8), torch.randn(3, 3, 8), hide) for hide in (False, True)]
+    keep(f"ts_attention_{batch_first}", net, *cases, rtol=1e-4, atol=1e-5)
+
+
+@feature("scripted nn.TransformerEncoderLayer and nn.TransformerEncoder")
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_scripted_transformer_layers(norm_first):
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, norm_first=norm_first,
+                                       activation="gelu" if norm_first else "relu").eval()
+    keep(f"ts_encoder_layer_{norm_first}", torch.jit.script(layer), (torch.randn(2, 5, 8),),
+         (torch.randn(3, 4, 8), torch.triu(torch.ones(4, 4), 1).bool()), rtol=1e-4, atol=1e-5)
+    encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
+    keep(f"ts_encoder_{norm_first}", torch.jit.script(encoder), (torch.randn(2, 5, 8),), rtol=1e-4, atol=1e-5)

@@ -1,0 +1,319 @@
+"""What a TorchScript program may say: control flow, types, containers, text, numbers. One test per line of the
+documents; rows of tests/conformance go further into each."""
+
+import math
+from typing import Dict, List, NamedTuple, Optional, Tuple, Union
+
+import pytest
+import rushlight
+import torch
+from kept import keep, session
+from torch import Tensor, nn
+
+
+def feature(name, **how):
+    return pytest.mark.feature("TorchScript", name, **how)
+
+
+def script(name, f, *cases, **options):
+    return keep(f"ts_{name}", torch.jit.script(f), *cases, **options)
+
+
+def branches(x, n: int):
+    if n < 0:
+        y = x - 1
+    elif n == 0:
+        y = x
+    elif bool(x.mean() > n):
+        y = x * n
+    else:
+        y = -x
+    return y
+
+
+@feature("if, elif, else")
+def test_if_elif_else():
+    script("branches", branches, *[(torch.ones(3) * 2, n) for n in (-1, 0, 1, 5)])
+
+
+def loops(x, n: int):
+    total = torch.zeros(3)
+    for i in range(n):
+        if i == 2:
+            continue
+        if i > 5:
+            break
+        total = total + x * i
+    count = 0
+    while bool(total.sum() < 100) and count < 10:
+        total = total * 2 + 1
+        count += 1
+    return total, count
+
+
+@feature("for, while, break, continue")
+def test_for_while_break_continue():
+    script("loops", loops, *[(torch.rand(3), n) for n in (0, 3, 9)])
+
+
+def leaves(x, n: int):
+    for i in range(n):
+        if i * i > 10:
+            return x * i, i
+        for j in range(i):
+            if j == 3:
+                return x - j, j
+    return x, -1
+
+
+@feature("early return")
+def test_early_return():
+    script("early_return", leaves, *[(torch.rand(3), n) for n in (0, 2, 9)])
+
+
+def inner(x, scale: float):
+    return x * scale
+
+
+class Methods(nn.Module):
+    def half(self, x):
+        return inner(x, 0.5)
+
+    def quarter(self, x):
+        return self.half(self.half(x))
+
+    def forward(self, x):
+        return self.quarter(x) + self.half(x)
+
+
+@feature("nested functions and methods")
+def test_nested_functions_and_methods():
+    def outer(x):
+        return inner(inner(x, 2.0), 3.0)
+
+    script("functions", outer, (torch.rand(3),))
+    script("methods", Methods(), (torch.rand(3),))
+
+
+def asserts(x, n: int):
+    assert n > 0, f"n is {n}, which is too small"
+    return x * n
+
+
+def raises(x, n: int):
+    if n > 2:
+        raise ValueError("n is {}".format(n))
+    return x * n
+
+
+def asserts_nothing_said(x, n: int):
+    assert n > 0
+    return x * n
+
+
+@feature("assert, raise: the message reaches whoever runs the model")
+def test_assert_and_raise_reach_the_user_with_their_message():
+    script("asserts", asserts, (torch.rand(3), 1))
+    script("asserts_refused", asserts, (torch.rand(3), 0), raises="n is 0, which is too small")
+    script("raises", raises, (torch.rand(3), 1))
+    script("raises_refused", raises, (torch.rand(3), 7), raises="n is 7")
+    script("asserts_in_silence", asserts_nothing_said, (torch.rand(3), -1), raises="AssertionError")
+    with pytest.raises(rushlight.RushlightError) as error:
+        session("ts_raises_refused")(torch.rand(3), 7)
+    assert error.value.code == "model-raised"
+    assert "builtins.ValueError: n is 7" in str(error.value) or "ValueError" in str(error.value)
+    line = raises.__code__.co_firstlineno + 2
+    assert f"test_torchscript_programs.py:{line}" in str(error.value)
+
+
+def says(x, n: int):
+    print("n", n, 1.0, n / 2, x[:2], [1.5, 2.0], {"a": n}, (n, "b"), None, n > 1)
+    return x
+
+
+@feature("print")
+def test_print_is_libtorchs_text_on_stdout(capfd):
+    x = torch.tensor([0.5, -1.0, 2.0])
+    script("prints", says, (x, 3))
+    capfd.readouterr()
+    torch.jit.script(says)(x, 3)
+    wanted = capfd.readouterr().out
+    session("ts_prints")(x, 3)
+    assert capfd.readouterr().out == wanted != ""
+
+
+@feature("print")
+def test_print_goes_through_sys_stdout(capsys):
+    script("prints", says, (torch.rand(3), 3))
+    capsys.readouterr()
+    session("ts_prints")(torch.tensor([0.5, -1.0]), 3)
+    assert capsys.readouterr().out.startswith("n 3 1. 1.5  0.5000\n-1.0000\n[ CPUFloatType{2} ] [1.5, 2.]")
+
+
+def perhaps(x, y: Optional[Tensor], n: Optional[int]):
+    if y is None:
+        y = x * 2
+    if n is not None and n > 2:
+        y = y + n
+    assert y is not None
+    return y, n
+
+
+@feature("optional types and their refinement")
+def test_optional_values_and_their_refinement():
+    script("optional", perhaps, (torch.rand(3), None, None), (torch.rand(3), torch.rand(3), 1), (torch.rand(3), None, 5))
+
+
+def one_of(x, n: int):
+    u: Union[int, str, List[int], Tensor] = n
+    if n == 0:
+        u = x
+    elif n == 1:
+        u = "word"
+    elif n == 2:
+        u = [n, n]
+    if isinstance(u, Tensor):
+        return u + 1, 0
+    elif isinstance(u, str):
+        return x, len(u)
+    elif isinstance(u, int):
+        return x * u, u
+    else:
+        return x - 1, u[0]
+
+
+@feature("union types and isinstance narrowing")
+def test_union_narrowed_by_isinstance():
+    script("union", one_of, *[(torch.rand(3), n) for n in (0, 1, 2, 3)])
+
+
+class Named(NamedTuple):
+    first: Tensor
+    count: int
+
+
+def containers(x, n: int):
+    xs = [i * i for i in range(n)]
+    xs.append(7)
+    xs.extend([1, 2])
+    xs.insert(0, 5)
+    last = xs.pop()
+    xs.sort()
+    xs.reverse()
+    t = (x, n, "three")
+    a, b, c = t
+    pair = Named(x * 2, n)
+    d: Dict[str, Tensor] = {"x": x}
+    d["y"] = a + b
+    d.update({"z": x})
+    keys = [k.upper() for k in d.keys()]
+    found = "y" in d and 7 in xs
+    total = torch.zeros(3)
+    for key, value in d.items():
+        total = total + value * len(key)
+    words = "a b,c".split(" ")
+    text = "-".join(words).replace("b", c)
+    return xs, last, pair.first + pair.count, keys, found, total, text, text.startswith("a"), xs[1:-1], t[1:]
+
+
+@feature("lists, tuples, named tuples, dicts, strings, comprehensions")
+def test_containers_and_strings():
+    script("containers", containers, (torch.rand(3), 0), (torch.rand(3), 4))
+
+
+def formats(n: int, f: float, s: str):
+    return f"{n} {f} {s} {n > 1}", "{} and {}".format(f, n), "%d %s %.3f" % (n, s, 1.0) if n > 99 else "%d %s" % (n, s)
+
+
+@feature("f-strings, format, %: libtorch's text")
+def test_f_strings_and_format_are_libtorchs_text():
+    script("formats", formats, (1, 1.0, "a"), (-5, 0.1, ""), (3, float("inf"), "é"), (3, float("nan"), "b"), (2, 1e20, "c"))
+
+
+def int_arithmetic(a: int, b: int):
+    return a + b, a - b, a * b, a // b, a % b, a / b, -a // b, a ** 2, divmod(a, b), a << 2, a >> 1, a & b, a | b, a ^ b, abs(a)
+
+
+def float_arithmetic(a: float, b: float):
+    return a + b, a * b, a / b, a // b, a % b, a ** b, divmod(a, b), round(a), int(a), math.floor(a), max(a, b), -a
+
+
+@feature("int and float arithmetic, with overflow")
+def test_arithmetic_is_torchscripts():
+    big = 2**62 + 12345
+    script("int_arithmetic", int_arithmetic, (7, 3), (-7, 3), (7, -3), (-7, -3), (big, 5), (-big, 5), (2**63 - 1, 2))
+    script("float_arithmetic", float_arithmetic, (7.5, 2.0), (-7.5, 2.0), (7.5, -2.5), (1e15, 3.0), (-0.5, 2.0))
+    script("division_by_zero", lambda_free_division, (1, 0), raises="")
+
+
+def lambda_free_division(a: int, b: int):
+    return a // b
+
+
+def forks(x, n: int):
+    futures: List[torch.jit.Future[Tensor]] = []
+    for i in range(n):
+        futures.append(torch.jit.fork(branches, x * i, i))
+    later = torch.jit.fork(inner, x, 2.0)
+    total = torch.zeros(3)
+    for future in futures:
+        total = total + torch.jit.wait(future)
+    return total + later.wait()
+
+
+@feature("torch.jit.fork, wait, Future, run in place")
+def test_fork_and_wait_run_in_place():
+    script("forks", forks, *[(torch.rand(3), n) for n in (0, 1, 4)])
+
+
+def without_gradients(x):
+    with torch.no_grad():
+        y = x * 2
+        if y.requires_grad:
+            y = y + 1
+    return y + 1
+
+
+@feature("torch.no_grad regions")
+def test_no_grad_regions():
+    script("no_grad", without_gradients, (torch.rand(3),))
+
+
+def grid(x, rows: int):
+    fixed = [[0, 0, 0], [0, 0, 0]]
+    for i in range(2):
+        for j in range(3):
+            fixed[i][j] = i * 3 + j
+    free = [[0 for _ in range(2)] for _ in range(rows)]
+    for row in free:
+        row[1] = len(free)
+    tensors = [[x, x], [x]]
+    for i in range(2):
+        tensors[i][0] = x * i
+    named = {"a": [1, 2]}
+    for i in range(2):
+        named["a"][i] += i
+    return fixed, free, tensors, named
+
+
+@feature("writes into nested lists, in loops")
+def test_nested_lists_written_in_loops():
+    script("nested_lists", grid, (torch.rand(3), 0), (torch.rand(3), 2))
+
+
+class Holds(nn.Module):
+    def forward(self, x):
+        table = [[1, 2], [3, 4]]
+        for i in range(2):
+            table[i][0] = 9
+            row = table[i]
+            row.append(i)
+        rows: List[Tuple[int, List[int]]] = [(0, [0]), (1, [1])]
+        for i in range(2):
+            rows[i][1].append(5)
+        return x, table, rows
+
+
+@feature("writes into nested lists, in loops")
+def test_nested_lists_of_a_module_written_in_loops():
+    script("nested_lists_module", Holds(), (torch.rand(3),))
