@@ -14,7 +14,7 @@ static rush_status check_weight(rush_ctx *ctx, const rush_tensor *t, const char 
   char text[RUSH_SHAPE_TEXT];
   if (t == NULL) return RUSH_OK;
   RUSH_CHECK(ctx, t->dtype == dtype, RUSH_ERR_BAD_ARGUMENT, "%s is %s, the input %s", name,
-             rush_dtype_name(t->dtype), rush_dtype_name(dtype));
+             rush_dtype_name(t->dtype), rush_dtype_name((int)dtype));
   RUSH_CHECK(ctx, t->rank == rank && t->sizes[0] == rows && (rank == 1 || t->sizes[1] == cols),
              RUSH_ERR_BAD_ARGUMENT, "%s has the sizes %s, [%lld%s%lld] are wanted", name,
              rush_shape_text(t->rank, t->sizes, text), (long long)rows, rank == 1 ? "] and not " : ", ",

@@ -158,7 +158,7 @@ RUSH_OP(exponential) {
   RUSH_NEED(rush_is_float(own_dtype(c)),
             "Exponential distribution is a continuous probability distribution. dtype must be a floating "
             "point but you specified %s",
-            rush_dtype_word(own_dtype(c)));
+            rush_dtype_word((int)own_dtype(c)));
   RUSH_TRY(target(c, &out));
   rush_draw_exponential(c->random, out, lambda);
   return RUSH_OK;
@@ -174,7 +174,7 @@ RUSH_OP(cauchy) {
   RUSH_NEED(rush_is_float(own_dtype(c)),
             "Cauchy distribution is a continuous probability distribution. dtype must be a floating point "
             "but you specified %s",
-            rush_dtype_word(own_dtype(c)));
+            rush_dtype_word((int)own_dtype(c)));
   RUSH_TRY(target(c, &out));
   rush_draw_fill(c->random, out, cauchy, arg_float(c, 1), arg_float(c, 2));
   return RUSH_OK;

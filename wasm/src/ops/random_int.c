@@ -92,9 +92,9 @@ static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const 
               (long long)range.from, (long long)last + 1);
   }
   RUSH_NEED(range.from >= least_of(dtype) && range.from <= greatest_of(dtype),
-            "from is out of bounds for %s", rush_dtype_name(dtype));
+            "from is out of bounds for %s", rush_dtype_name((int)dtype));
   RUSH_NEED(last >= least_of(dtype) && last <= greatest_of(dtype), "to - 1 is out of bounds for %s",
-            rush_dtype_name(dtype));
+            rush_dtype_name((int)dtype));
   range.count = (uint64_t)last - (uint64_t)range.from + 1;
   fill_from(c, t, &range);
   return RUSH_OK;
@@ -161,7 +161,7 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   RUSH_TRY(arg_dtype(c, dtype_arg, RUSH_FLOAT32, &dtype));
   RUSH_NEED(dtype != RUSH_BOOL, "\"randperm\" not implemented for 'Bool'");
   RUSH_NEED(n == 0 || n - 1 <= (rush_is_float(dtype) ? (int64_t)1 << digits(dtype) : greatest_of(dtype)),
-            "n is too large for result tensor type: '%s'", rush_dtype_word(dtype));
+            "n is too large for result tensor type: '%s'", rush_dtype_word((int)dtype));
   /* Beyond this PyTorch draws 64 bits each, in another order. */
   RUSH_CHECK(c->ctx, n < UINT32_MAX / 20, RUSH_ERR_UNSUPPORTED, "randperm of more than %u numbers",
              UINT32_MAX / 20);

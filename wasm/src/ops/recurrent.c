@@ -110,7 +110,7 @@ static rush_status take_state(rush_call *c, uint32_t i, const network *n, const 
             "Expected hidden size (%lld, %lld, ...), got %s", (long long)(n->layers * n->directions),
             (long long)s->batch, rush_shape_text(from->rank, from->sizes, text));
   RUSH_NEED(from->dtype == dtype, "Input and hidden tensors are not the same dtype, found input tensor with %s and "
-            "hidden tensor with %s", rush_dtype_name(dtype), rush_dtype_name(from->dtype));
+            "hidden tensor with %s", rush_dtype_name((int)dtype), rush_dtype_name(from->dtype));
   RUSH_TRY(rush_result(c, i, dtype, 3, from->sizes, out));
   return rush_tensor_copy(c->heap, *out, from);
 }
@@ -123,7 +123,7 @@ static rush_status take_network(rush_call *c, rush_cell_kind kind, uint32_t at, 
                  .train = arg_bool(c, at + 5), .layers = arg_int(c, at + 3),
                  .directions = arg_bool(c, at + 6) ? 2 : 1, .dropout = arg_float(c, at + 4)};
   const rush_tensor *h = NULL, *state = NULL;
-  RUSH_NEED(rush_is_float(dtype), "a recurrent layer takes floats, not %s", rush_dtype_name(dtype));
+  RUSH_NEED(rush_is_float(dtype), "a recurrent layer takes floats, not %s", rush_dtype_name((int)dtype));
   if (kind == RUSH_CELL_LSTM) {
     const rush_list *hx = arg_list(c, at);
     RUSH_NEED(hx->n == 2, "lstm expects two hidden states");
@@ -228,12 +228,12 @@ static rush_status run_one(rush_call *c, rush_cell_kind kind, const rush_tensor 
   rush_tensor *input = arg_tensor(c, 0), *h, *state = NULL, *x;
   const rush_cell cell = {kind, arg_tensor(c, 2), arg_tensor(c, 3), arg_tensor(c, 4), arg_tensor(c, 5), NULL};
   const rush_dtype dtype = (rush_dtype)input->dtype;
-  RUSH_NEED(rush_is_float(dtype), "a recurrent cell takes floats, not %s", rush_dtype_name(dtype));
+  RUSH_NEED(rush_is_float(dtype), "a recurrent cell takes floats, not %s", rush_dtype_name((int)dtype));
   RUSH_NEED(input->rank == 2 && first->rank == 2, "a recurrent cell takes an input and a state of 2 dimensions, not %d "
             "and %d", input->rank, first->rank);
   RUSH_NEED(first->sizes[0] == input->sizes[0], "Input batch size %lld doesn't match hidden0 batch size %lld",
             (long long)input->sizes[0], (long long)first->sizes[0]);
-  RUSH_NEED(first->dtype == dtype, "the input is %s, the state %s", rush_dtype_name(dtype), rush_dtype_name(first->dtype));
+  RUSH_NEED(first->dtype == dtype, "the input is %s, the state %s", rush_dtype_name((int)dtype), rush_dtype_name(first->dtype));
   RUSH_NEED(first_c == NULL || (first_c->dtype == dtype && rush_same_sizes(first_c, first)),
             "both states of an LSTM have the same sizes and dtype");
   const int64_t n = input->sizes[0], hidden = first->sizes[1];
