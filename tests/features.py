@@ -35,6 +35,7 @@ TOPICS = {
     "torch.export": "torch.export",
     "Native": "A native runtime inside PyTorch",
     "Operators": "Operators of your own",
+    "Diff": "Comparing a file with PyTorch, value by value",
 }
 
 

@@ -32,6 +32,7 @@ def scripted():
 X = (torch.randn(2, 3, 8, 8),)
 
 
+@pytest.mark.feature("Diff", "every operator of a run beside PyTorch's unfrozen graph")
 def test_a_file_agrees_with_its_model(out):
     net = scripted()
     report = rushlight.export(net, X, out)
@@ -42,6 +43,7 @@ def test_a_file_agrees_with_its_model(out):
     assert "agree with PyTorch's" in str(d)
 
 
+@pytest.mark.feature("Diff", "the first value that differs, with its Python line")
 def test_other_weights_part_where_they_are_used(out):
     net = scripted()
     rushlight.export(net, X, out)
@@ -53,6 +55,7 @@ def test_other_weights_part_where_they_are_used(out):
     assert re.search(r"result: \S+ was wanted, \S+ came", d.where)
 
 
+@pytest.mark.feature("Diff", "what was folded or fused, at its output")
 def test_a_fusion_is_compared_at_its_output(out):
     net = scripted()
     rushlight.export(net, X, out)
@@ -82,6 +85,7 @@ class Rounds(nn.Module):
         return x + 1
 
 
+@pytest.mark.feature("Diff", "loops, round by round")
 def test_a_loop_is_compared_round_by_round(out):
     net = torch.jit.script(Rounds())
     args = (torch.ones(3), 4)
@@ -213,6 +217,7 @@ def test_what_does_not_belong_together_is_refused(out):
 
 # ---- The trace in a file
 
+@pytest.mark.feature("Diff", "a trace stored in the file")
 def test_a_trace_in_the_file(out, tmp_path):
     net = scripted()
     without = rushlight.export(net, X, out).file_bytes
@@ -246,6 +251,7 @@ def test_without_a_test_vector_no_trace(out):
 
 # ---- The command line
 
+@pytest.mark.feature("Diff", "rushlight diff model.rush --torch model.pt")
 def test_the_tool_compares_with_a_file(tmp_path):
     net, pt, rush = scripted(), tmp_path / "net.pt", tmp_path / "net.rush"
     net.save(pt)
@@ -279,6 +285,7 @@ def program_of(net, args, **options):
     return torch.export.export(net.eval(), args, **options)
 
 
+@pytest.mark.feature("Diff", "an ExportedProgram")
 def test_an_exported_program(out):
     net = Branchless()
     args = (torch.randn(2, 3),)
