@@ -461,6 +461,13 @@ def test_a_sparse_constructor_is_refused_by_name(out):
         rushlight.export(fx.GraphModule({}, graph), (torch.tensor([[0, 1]]), torch.randn(2)), out)
 
 
+def seeded(f):
+    def run(*args):
+        torch.manual_seed(1)  # of test vectors
+        return f(*args)
+    return run
+
+
 class Dropouts(nn.Module):
     def __init__(self):
         super().__init__()
@@ -485,14 +492,49 @@ def test_the_module_dropout_follows_eval():
 
 
 @pytest.mark.feature("FX", "functional dropout bakes `training`")
-def test_the_functional_dropout_bakes_training(out):
+def test_the_functional_dropout_bakes_training():
     fixed = symbolic_trace(Functional().eval())
     report = keep("fx_functional_dropout", fixed, (torch.randn(2, 3),), eager=lambda x: x + 1)
     assert "aten::dropout" not in report.ops
     baked = symbolic_trace(Functional())
     baked.eval()
-    with pytest.raises(Exception, match="dropout in training mode"):  # there are no random numbers yet
-        rushlight.export(baked, (torch.ones(200),), out)
+    report = keep("fx_baked_dropout", baked, (torch.ones(200),), eager=seeded(baked))
+    assert "aten::dropout" in report.ops
+
+
+@fx.wrap
+def torch_randn(x, shape):
+    return torch.randn(shape)
+
+
+@fx.wrap
+def draws(x):
+    return [torch.rand(3), torch.randint(0, 9, (4,)), torch.randperm(6), torch.bernoulli(torch.full((8,), 0.3)),
+            F.dropout(x, 0.5, training=True)]
+
+
+def adds_noise(x):
+    return x + torch_randn(x, 5)
+
+
+def all_draws(x):
+    return draws(x)
+
+
+@pytest.mark.parametrize("f", [adds_noise, all_draws])
+def test_wrapped_randn_is_fresh_at_each_run_and_reproducible_by_seed(f):
+    traced, x = symbolic_trace(f), torch.randn(2, 5)
+    name = f"fx_{f.__name__}"
+    keep(name, traced, (x,), eager=seeded(traced))
+    run = session(name)
+    torch.manual_seed(77)
+    run.manual_seed(77)
+    first, second = run(x), run(x)
+    for got in (first, second):
+        torch.testing.assert_close(got, traced(x), rtol=1e-6, atol=1e-6)
+    values = lambda y: torch.cat([v.double().flatten() for v in (y if isinstance(y, list) else [y])])  # noqa: E731
+    assert not torch.equal(values(first), values(second))
+    assert not torch.equal(values(session(name)(x)), values(session(name)(x)))  # other sessions, other seeds
 
 
 def test_lines_are_the_users(out):
