@@ -55,7 +55,8 @@ def session(name):
 
 
 def _answer(eager, args, raises):
-    with torch.no_grad():
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)  # so is the seed of each replay
         fresh = copy.deepcopy(eager) if isinstance(eager, torch.nn.Module) else eager
         given = copy.deepcopy(args)
         if raises is None:
