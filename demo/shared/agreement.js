@@ -27,6 +27,30 @@ export function difference(actual, expected) {
 }
 
 /**
+ * The outputs for a case's inputs. One with `steps` runs once for each item of that input, from the file's state on; its outputs
+ * follow each other.
+ * @param {any} model @param {Record<string, any>} given @param {string} [steps]
+ */
+async function answers(model, given, steps) {
+  if (!steps) return model.run(given);
+  /** @type {Record<string, { data: number[] }>} */
+  const all = {};
+  await model.reset();
+  for (const item of items(given[steps])) {
+    for (const [name, { data }] of Object.entries(await model.run({ ...given, [steps]: item }))) {
+      (all[name] ??= { data: [] }).data.push(...data);
+    }
+  }
+  return all;
+}
+
+/** The items of a tensor along its first dimension. @param {{ dtype: string, shape: number[], data: any }} tensor */
+function* items({ dtype, shape, data }) {
+  const size = data.length / shape[0];
+  for (let i = 0; i < shape[0]; i++) yield { dtype, shape: shape.slice(1), data: data.slice(i * size, (i + 1) * size) };
+}
+
+/**
  * @param {object} options
  * @param {(source: any, options?: any) => Promise<any>} options.load Rushlight's
  * @param {(file: string) => Promise<Uint8Array>} options.read a file of the demo's build folder
@@ -43,12 +67,12 @@ export async function agreement({ load, read, loadOptions, runs = 10 }) {
   const cases = [];
   /** @type {any} */
   let first;
-  for (const { name, inputs, outputs } of manifest.cases) {
+  for (const { name, inputs, outputs, numbers, steps } of manifest.cases) {
     /** @type {Record<string, any>} */
-    const given = {};
+    const given = { ...numbers };
     for (const [key, file] of Object.entries(inputs)) given[key] = readNpy(await read(file));
-    first ??= given;
-    const answer = await model.run(given);
+    first ??= steps ? { ...given, [steps]: items(given[steps]).next().value } : given;
+    const answer = await answers(model, given, steps);
     for (const [key, file] of Object.entries(outputs)) {
       const off = difference(answer[key].data, readNpy(await read(file)).data);
       total.maxAbs = Math.max(total.maxAbs, off.maxAbs);

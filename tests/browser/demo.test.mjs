@@ -16,6 +16,7 @@ execFileSync(path('demo/run'), ['--export'], { stdio: ['ignore', 'ignore', 'inhe
 const manifest = (/** @type {string} */ folder) => JSON.parse(readFileSync(path(`build/demo/${folder}/manifest.json`), 'utf8'));
 const images = manifest('01-image-classifier');
 const texts = manifest('02-semantic-search');
+const sounds = manifest('05-voice-activity');
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let host;
@@ -52,7 +53,7 @@ const searchUrl = (query = '') => `${host.url}/demo/02-semantic-search/${query}`
 const shown = (/** @type {any} */ page) => page.waitForSelector('#time:not(:empty)', { timeout: 60_000 });
 const lines = (/** @type {any} */ page, /** @type {string} */ list) => page.locator(`${list} li span:first-child`).allTextContents();
 
-for (const [folder, { note }] of /** @type {[string, any][]} */ ([['01-image-classifier', images], ['02-semantic-search', texts]])) {
+for (const [folder, { note }] of /** @type {[string, any][]} */ ([['01-image-classifier', images], ['02-semantic-search', texts], ['05-voice-activity', sounds]])) {
   for (const backend of ['relaxed', 'simd']) {
     test(`${folder} agrees with PyTorch in a page, ${backend}${note ? ', random weights' : ''}`, () => withPage(async (page) => {
       await page.goto(`${host.url}/demo/`);
@@ -65,10 +66,10 @@ for (const [folder, { note }] of /** @type {[string, any][]} */ ([['01-image-cla
   }
 }
 
-test('the first page leads to both demos', async () => {
+test('the first page leads to the demos', async () => {
   const errors = await withPage(async (page) => {
     await page.goto(host.url);
-    assert.equal(await page.locator('a.card').count(), 2);
+    assert.equal(await page.locator('a.card').count(), 3);
     await screenshot(page, 'index');
     await page.click('a.card >> nth=0');
     assert.match(page.url(), /01-image-classifier\/$/);
@@ -185,3 +186,48 @@ test('the published similarities come out of the page', { skip: texts.note || fa
   await noSideways(page);
   await screenshot(page, 'search-phone');
 }, PHONE));
+
+const soundUrl = () => `${host.url}/demo/05-voice-activity/`;
+
+test('speech in the sample is heard as PyTorch hears it', { skip: sounds.note || false }, async () => {
+  const errors = await withPage(async (page) => {
+    await page.goto(soundUrl());
+    await page.waitForSelector('#agreement:not(:empty)', { timeout: 60_000 });
+    assert.match(await page.textContent('#agreement'), /^Agrees with PyTorch/);
+    assert.match(await page.textContent('#time'), /^Speech in 2\d\.\d of 30\.0 s\. 938 chunks of 32 ms, [\d.]+ ms each\.$/);
+    assert.match(await page.textContent('#stretches li >> nth=0'), /^6\.\d – /);
+    assert.ok(await page.locator('#audio').isVisible());
+    await screenshot(page, 'voice-desk');
+    await page.setInputFiles('#file', { name: 'notes.wav', mimeType: 'audio/wav', buffer: Buffer.from('hello') });
+    await page.waitForSelector('#time .error');
+    assert.match(await page.textContent('#time'), /notes\.wav is not a recording/);
+    await page.click('#sample');
+    await page.waitForSelector('#agreement:not(:empty)', { timeout: 60_000 });
+  }, { viewport: { width: 1100, height: 800 } });
+  assert.deepEqual(errors.filter((e) => !e.includes('is not a recording')), []);
+});
+
+test('the microphone is heard, and stops', async () => {
+  const errors = await withPage(async (page) => {
+    // Chromium's own false microphone beeps; a steady tone of the page takes its place.
+    await page.addInitScript(() => {
+      navigator.mediaDevices.getUserMedia = async () => {
+        const context = new AudioContext(), tone = context.createOscillator(), out = context.createMediaStreamDestination();
+        tone.connect(out);
+        tone.start();
+        return out.stream;
+      };
+    });
+    await page.goto(soundUrl());
+    await page.waitForSelector('#microphone:enabled', { timeout: 60_000 });
+    await page.click('#microphone');
+    await page.waitForFunction(() => document.querySelector('#meter')?.getAttribute('style')?.includes('--part'));
+    assert.equal(await page.textContent('#microphone'), 'Stop listening');
+    await noSideways(page);
+    await screenshot(page, 'voice-phone');
+    await page.click('#microphone');
+    await page.waitForFunction(() => document.querySelector('#microphone')?.textContent === 'Listen to the microphone');
+    assert.ok(await page.locator('#now').isHidden());
+  }, PHONE);
+  assert.deepEqual(errors, []);
+});

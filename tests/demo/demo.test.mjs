@@ -12,6 +12,7 @@ import { decode } from '../../demo/shared/decode.mjs';
 import { preprocess, top } from '../../demo/01-image-classifier/preprocess.js';
 import { SemanticIndex } from '../../demo/02-semantic-search/search.js';
 import { makeTokenizer } from '../../demo/02-semantic-search/tokenizer.js';
+import { Chunker, Listener, chunks, readWav, stretches } from '../../demo/05-voice-activity/vad.js';
 import { serve } from '../../demo/serve.mjs';
 import { load } from '../../js/src/index.js';
 import { readNpy } from '../../js/src/npy.js';
@@ -24,6 +25,9 @@ const json = async (/** @type {URL} */ url) => JSON.parse(await readFile(url, 'u
 execFileSync(fileURLToPath(new URL('demo/run', TOP)), ['--export'], { stdio: ['ignore', 'ignore', 'inherit'] });
 const images = await json(new URL('manifest.json', IMAGES));
 const texts = await json(new URL('manifest.json', TEXTS));
+const SOUNDS = new URL('build/demo/05-voice-activity/', TOP);
+const sounds = await json(new URL('manifest.json', SOUNDS));
+const FOLDERS = ['01-image-classifier', '02-semantic-search', '05-voice-activity'];
 const random = images.note || texts.note || false; // a wheel could not be had: answers mean nothing, agreement still does
 const tokenize = texts.note ? undefined : makeTokenizer(
   (await import(new URL('tokenizers.mjs', TEXTS).href)).Tokenizer,
@@ -79,7 +83,7 @@ for width, height in ${JSON.stringify(shapes)}:
 
 // ---- what comes out
 
-for (const folder of ['01-image-classifier', '02-semantic-search']) {
+for (const folder of FOLDERS) {
   test(`${folder} agrees with PyTorch in the native runtime`, () => {
     const code = `import json, sys, numpy, torch, rushlight
 folder = sys.argv[1]
@@ -87,7 +91,13 @@ manifest = json.load(open(folder + '/manifest.json'))
 session = rushlight.load(folder + '/' + manifest['file'])
 tensor = lambda file: torch.from_numpy(numpy.load(folder + '/' + file))
 for case in manifest['cases']:
-    outputs = session.run({name: tensor(file) for name, file in case['inputs'].items()})
+    inputs = {**{name: tensor(file) for name, file in case['inputs'].items()}, **case.get('numbers', {})}
+    if 'steps' in case:
+        session.reset()
+        steps = [session.run({**inputs, case['steps']: item}) for item in inputs[case['steps']]]
+        outputs = {name: torch.stack([step[name] for step in steps]) for name in steps[0]}
+    else:
+        outputs = session.run(inputs)
     assert outputs.keys() == case['outputs'].keys()
     for name, file in case['outputs'].items():
         torch.testing.assert_close(outputs[name], tensor(file), rtol=1e-4, atol=1e-5, msg=lambda m: case['name'] + ': ' + m)`;
@@ -100,7 +110,7 @@ const hosts = [['this Node', process.execPath, undefined]];
 if (process.env.RUSH_NODE_CURRENT) {
   hosts.push(['current Node, relaxed', process.env.RUSH_NODE_CURRENT, 'relaxed'], ['current Node, simd', process.env.RUSH_NODE_CURRENT, 'simd']);
 }
-for (const folder of ['01-image-classifier', '02-semantic-search']) {
+for (const folder of FOLDERS) {
   for (const [host, node, backend] of hosts) {
     test(`${folder} agrees with PyTorch in ${host}`, () => {
       const check = fileURLToPath(new URL('demo/shared/check.mjs', TOP));
@@ -124,6 +134,44 @@ test('photographs are named', { skip: random }, async () => {
     assert.equal(top(logits.data, classes)[0].name, want);
   }
   model.dispose();
+});
+
+test('speech is heard where people speak', { skip: sounds.note || false }, async () => {
+  const model = await load(new URL(sounds.file, SOUNDS));
+  const listener = new Listener(model, 16000);
+  const { rate, samples } = /** @type {any} */ (readWav(await readFile(new URL(sounds.sample, SOUNDS))));
+  assert.equal(rate, 16000);
+  const hear = async () => {
+    const heard = [];
+    for (const chunk of chunks(samples.subarray(0, 12 * rate), listener.size)) heard.push(await listener.hear(chunk));
+    return heard;
+  };
+  const heard = await hear();
+  const [first] = stretches(heard);
+  assert.ok(Math.abs(first.from * 0.032 - 6.8) < 0.3, `speech from chunk ${first.from} on`);
+  assert.notDeepEqual(await hear(), heard); // it remembers what came before
+  await listener.reset();
+  assert.deepEqual(await hear(), heard);
+  model.dispose();
+});
+
+test('stretches of speech bridge short pauses and leave out clicks', () => {
+  const heard = [...'..##########..##########......##....########'].map((c) => (c === '#' ? 0.9 : 0.1));
+  assert.deepEqual(stretches(heard), [{ from: 2, to: 24 }, { from: 36, to: 44 }]);
+  assert.deepEqual(stretches([]), []);
+});
+
+test('a stream of any rate and block size becomes the same chunks', () => {
+  const second = Float32Array.from({ length: 48000 }, (_, i) => Math.sin(i / 50));
+  const all = (/** @type {number} */ block) => {
+    const chunker = new Chunker(48000, 16000, 512), out = [];
+    for (let i = 0; i < second.length; i += block) out.push(...chunker.push(second.subarray(i, i + block)));
+    return out;
+  };
+  const whole = all(48000);
+  assert.equal(whole.length, Math.floor(16000 / 512));
+  assert.deepEqual(all(128), whole);
+  assert.ok(Math.abs(whole[3][7] - Math.sin((3 * (3 * 512 + 7) - 1) / 50)) < 1e-3);
 });
 
 test('sentences are near each other where their meaning is', { skip: random }, async () => {

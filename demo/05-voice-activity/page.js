@@ -1,0 +1,208 @@
+import { readNpy } from '../../js/src/npy.js';
+import { difference } from '../shared/agreement.js';
+import { element, loadModel, milliseconds, showError } from '../shared/page.js';
+import { Chunker, Listener, chunks, readWav, stretches } from './vad.js';
+
+const FOLDER = '../../build/demo/05-voice-activity';
+const RATE = 16000;
+const LIVE = 10 * RATE; // samples that the picture shows of the microphone
+const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+const canvas = /** @type {HTMLCanvasElement} */ (byId('picture'));
+const audio = /** @type {HTMLAudioElement} */ (byId('audio'));
+const microphone = /** @type {HTMLButtonElement} */ (byId('microphone'));
+
+/** What the picture shows. @typedef {{ rate: number, size: number, samples: Float32Array, heard: number[] }} Heard */
+/** @type {Heard | undefined} */ let shown;
+let turn = 0; // of what was asked for last: an older one stops
+/** @type {(() => void) | undefined} */ let stopMicrophone;
+
+const ready = loadModel(FOLDER, byId('status'));
+ready.catch((error) => showError(byId('status'), error));
+
+/** @param {string} name */
+const colour = (name) => getComputedStyle(document.body).getPropertyValue(name).trim();
+
+/** Draws sound, probabilities and stretches, and where the recording plays. */
+function draw() {
+  const width = (canvas.width = Math.round(canvas.clientWidth * devicePixelRatio));
+  const height = (canvas.height = Math.round(canvas.clientHeight * devicePixelRatio));
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
+  if (!shown || shown.samples.length === 0) return;
+  const { samples, heard, size, rate } = shown;
+  const x = (/** @type {number} */ sample) => (sample / samples.length) * width;
+  context.fillStyle = colour('--bar');
+  context.globalAlpha = 0.35;
+  for (const { from, to } of stretches(heard)) context.fillRect(x(from * size), 0, x(to * size) - x(from * size), height);
+  context.globalAlpha = 1;
+  context.fillStyle = colour('--quiet');
+  let loudest = 0.05;
+  for (const v of samples) loudest = Math.max(loudest, Math.abs(v));
+  for (let column = 0; column < width; column++) {
+    let low = 0, high = 0;
+    const end = Math.floor(((column + 1) / width) * samples.length);
+    for (let i = Math.floor((column / width) * samples.length); i < end; i++) {
+      low = Math.min(low, samples[i]);
+      high = Math.max(high, samples[i]);
+    }
+    const top = (0.5 - (high / loudest) * 0.45) * height;
+    context.fillRect(column, top, 1, Math.max(1, (0.5 - (low / loudest) * 0.45) * height - top));
+  }
+  context.strokeStyle = colour('--flame');
+  context.lineWidth = 2 * devicePixelRatio;
+  context.lineJoin = 'round';
+  context.beginPath();
+  heard.forEach((p, i) => context.lineTo(x((i + 0.5) * size), (0.96 - p * 0.92) * height));
+  context.stroke();
+  if (audio.currentTime > 0) {
+    context.fillStyle = colour('--text');
+    context.fillRect(x(audio.currentTime * rate) - devicePixelRatio, 0, 2 * devicePixelRatio, height);
+  }
+}
+
+/** Says in words what the picture shows. @param {number} took ms in all */
+function tell(took) {
+  const { heard, size, rate } = /** @type {Heard} */ (shown);
+  const found = stretches(heard);
+  const seconds = (/** @type {number} */ n) => ((n * size) / rate).toFixed(1);
+  const spoken = found.reduce((sum, { from, to }) => sum + to - from, 0);
+  const text = `Speech in ${seconds(spoken)} of ${seconds(heard.length)} s.`;
+  canvas.setAttribute('aria-label', text);
+  byId('time').textContent = `${text} ${heard.length} chunks of 32 ms, ${milliseconds(took / heard.length)} each.`;
+  byId('stretches').replaceChildren(...found.map(({ from, to }) => element('li', {}, `${seconds(from)} – ${seconds(to)} s`)));
+}
+
+/** Ends whatever goes on, and clears what was said. */
+function begin() {
+  stopMicrophone?.();
+  audio.pause();
+  audio.hidden = true;
+  for (const id of ['time', 'agreement', 'stretches']) byId(id).replaceChildren();
+  return ++turn;
+}
+
+/** @param {Uint8Array<ArrayBuffer>} bytes @param {string} name */
+async function decode(bytes, name) {
+  const wav = readWav(bytes);
+  if (wav && (wav.rate === 16000 || wav.rate === 8000)) return wav; // the very numbers that Python reads
+  try {
+    const buffer = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(bytes.slice().buffer);
+    return { rate: RATE, samples: buffer.getChannelData(0) };
+  } catch {
+    throw new Error(`${name} is not a recording that this browser can read`);
+  }
+}
+
+/** Hears a recording through. @param {Blob} blob @param {string} name @param {string} [reference] PyTorch's probabilities */
+async function hear(blob, name, reference) {
+  const mine = begin();
+  try {
+    const { model } = await ready;
+    const { rate, samples } = await decode(new Uint8Array(await blob.arrayBuffer()), name);
+    if (mine !== turn) return;
+    const listener = new Listener(model, rate);
+    shown = { rate, size: listener.size, samples, heard: [] };
+    await listener.reset();
+    let took = 0;
+    for (const chunk of chunks(samples, listener.size)) {
+      const start = performance.now();
+      const probability = await listener.hear(chunk);
+      took += performance.now() - start;
+      if (mine !== turn) return;
+      shown.heard.push(probability);
+      if (shown.heard.length % 50) continue;
+      draw();
+      await new Promise((next) => setTimeout(next)); // let the page breathe
+      if (mine !== turn) return;
+    }
+    audio.src = URL.createObjectURL(blob);
+    audio.hidden = false;
+    tell(took);
+    draw();
+    if (!reference) return;
+    const { maxAbs, close } = difference(shown.heard, readNpy(await (await fetch(reference)).arrayBuffer()).data);
+    byId('agreement').textContent = `${close ? 'Agrees with' : 'Differs from'} PyTorch on every chunk: greatest difference ${maxAbs.toExponential(1)}.`;
+  } catch (error) {
+    if (mine === turn) showError(byId('time'), error);
+  }
+}
+
+/** Appends to what the microphone gave, and forgets what is older than the picture is wide. @param {Heard} to @param {Float32Array} chunk @param {number} probability */
+function append(to, chunk, probability) {
+  to.samples.copyWithin(0, chunk.length);
+  to.samples.set(chunk, to.samples.length - chunk.length);
+  to.heard.push(probability);
+  to.heard.shift();
+}
+
+async function listen() {
+  const mine = begin();
+  try {
+    const { model } = await ready;
+    if (!navigator.mediaDevices) throw new Error('A browser gives the microphone to pages on https or localhost alone.');
+    const stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } });
+    const context = new AudioContext();
+    stopMicrophone = () => {
+      stopMicrophone = undefined;
+      for (const track of stream.getTracks()) track.stop();
+      context.close();
+      microphone.textContent = 'Listen to the microphone';
+      byId('now').hidden = true;
+    };
+    microphone.textContent = 'Stop listening';
+    await context.audioWorklet.addModule('capture.js');
+    if (mine !== turn) return;
+    const listener = new Listener(model, RATE), chunker = new Chunker(context.sampleRate, RATE, listener.size);
+    await listener.reset();
+    const live = (shown = { rate: RATE, size: listener.size, samples: new Float32Array(LIVE - (LIVE % listener.size)), heard: /** @type {number[]} */ ([]) });
+    live.heard = Array(live.samples.length / listener.size).fill(0);
+    byId('now').hidden = false;
+    const node = new AudioWorkletNode(context, 'capture', { numberOfOutputs: 0 });
+    let last = Promise.resolve();
+    node.port.onmessage = ({ data }) => {
+      for (const chunk of chunker.push(data)) {
+        last = last.then(async () => {
+          const probability = await listener.hear(chunk);
+          if (mine !== turn) return;
+          append(live, chunk, probability);
+          byId('meter').style.setProperty('--part', String(probability));
+          byId('level').textContent = `${Math.round(probability * 100)} %`;
+          requestAnimationFrame(draw);
+        }).catch((error) => showError(byId('time'), error));
+      }
+    };
+    context.createMediaStreamSource(stream).connect(node);
+  } catch (error) {
+    stopMicrophone?.();
+    if (mine !== turn) return;
+    const refused = error instanceof DOMException && error.name === 'NotAllowedError';
+    showError(byId('time'), refused ? new Error('The microphone was not allowed.') : error);
+  }
+}
+
+microphone.addEventListener('click', () => (stopMicrophone ? begin() : listen()));
+byId('file').addEventListener('change', (/** @type {any} */ { target }) => {
+  if (target.files?.[0]) hear(target.files[0], target.files[0].name);
+  target.value = '';
+});
+addEventListener('dragover', (event) => event.preventDefault());
+addEventListener('drop', (event) => {
+  event.preventDefault();
+  const dropped = event.dataTransfer?.files[0];
+  if (dropped) hear(dropped, dropped.name);
+});
+addEventListener('resize', draw);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
+audio.addEventListener('timeupdate', draw);
+
+try {
+  const { manifest } = await ready;
+  microphone.disabled = false;
+  if (manifest.sample) {
+    const sample = byId('sample');
+    sample.hidden = false;
+    sample.addEventListener('click', async () => {
+      hear(await (await fetch(`${FOLDER}/${manifest.sample}`)).blob(), manifest.sample, `${FOLDER}/cases/conversation.probability.npy`);
+    });
+    sample.click();
+  }
+} catch {} // told where the model is
