@@ -107,6 +107,21 @@ export async function verify(file, flags) {
 }
 
 /** @param {string} file @param {Flags} flags */
+export async function diff(file, flags) {
+  const model = await load(file, { backend: /** @type {any} */ (flags.backend), ...(await opsOf(flags)) });
+  const report = await model.diff();
+  model.dispose();
+  const { agrees, compared, unpaired, maxAbs, maxRel, first } = report;
+  if (flags.json) {
+    print(toJson({ ...report, first: first && { ...first, node: first.node.name } }));
+  } else {
+    print(`${compared} values agree with PyTorch's, max abs ${maxAbs.toExponential(2)}, max rel ${maxRel.toExponential(2)}; ${unpaired} have no counterpart`);
+    if (first) print(`then they part: ${first.message}`);
+  }
+  return agrees ? 0 : 1;
+}
+
+/** @param {string} file @param {Flags} flags */
 export async function bench(file, flags) {
   const runs = Number(flags.runs ?? 30);
   if (!Number.isInteger(runs) || runs < 1) throw badArgument(`--runs is a whole number from 1 up, not "${flags.runs}"`);

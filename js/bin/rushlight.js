@@ -1,15 +1,17 @@
 #!/usr/bin/env node
-// npx rushlight run|inspect|verify|bench
+// npx rushlight run|inspect|verify|diff|bench
 
 import { parseArgs } from 'node:util';
 import { RushlightError } from '../src/errors.js';
-import { bench, inspect, run, verify } from './commands.js';
+import { bench, diff, inspect, run, verify } from './commands.js';
 
 const HELP = `usage: rushlight COMMAND FILE.rush [OPTION...]
 
   run       run the model: --input NAME=VALUE... [--output DIR | --output FILE.safetensors]
   inspect   show inputs, outputs, operators, sizes and the program; reads only the head
   verify    replay the file's test vectors and compare with PyTorch's answers
+  diff      compare each operator with the trace in the file (rushlight export --trace), name the
+            first value that differs
   bench     latency, load time, memory and the time of each operator
 
   --input NAME=VALUE   x.npy, x.safetensors (the tensor NAME in it), a number, true, a JSON array or
@@ -38,6 +40,7 @@ const COMMANDS = {
   run: { act: run, options: ['input', 'output', 'method', 'backend', 'ops', 'json'] },
   inspect: { act: inspect, options: ['json'] },
   verify: { act: verify, options: ['backend', 'ops', 'json'] },
+  diff: { act: diff, options: ['backend', 'ops', 'json'] },
   bench: { act: bench, options: ['input', 'method', 'backend', 'ops', 'runs', 'json'] },
 };
 
@@ -67,7 +70,7 @@ const [name = '', file, ...rest] = positionals;
 if (values.help || name === 'help') {
   process.stdout.write(HELP);
 } else {
-  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"` : 'a command is missing: run, inspect, verify or bench');
+  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"` : 'a command is missing: run, inspect, verify, diff or bench');
   const command = COMMANDS[/** @type {keyof typeof COMMANDS} */ (name)];
   if (!file) usage(`${name}: which file?`);
   if (rest.length) usage(`${name} takes one file, and "${rest[0]}" is a second`);

@@ -83,6 +83,7 @@ const OFFSETS = {
   report: { maxAbs: 0, maxRel: 8, compared: 16 },
   next: { bytes: 28, method: 0, instr: 4, op: 8, args: 12, n: 16, waits: 24 },
   op: { bytes: 20, schema: 8 },
+  trace: { bytes: 48, compared: 0, unpaired: 8, maxAbs: 16, maxRel: 24, method: 32, instr: 36, round: 40 },
   row: { bytes: 40, op: 0, method: 4, instr: 8, file: 12, line: 16, calls: 24, seconds: 32 },
 };
 const PENDING = STATUS.indexOf('pending');
@@ -494,6 +495,35 @@ export class Engine {
   async #replay(index) {
     this.check(this.c.rush_session_verify_begin(this.session, index));
     await this.#drive();
+  }
+
+  /**
+   * Compares what each operator gives during a test vector with the trace of PyTorch's run that the file holds.
+   * @param {number} index
+   */
+  async diff(index) {
+    const { trace } = OFFSETS;
+    this.check(this.c.rush_session_trace_test(this.session, index));
+    const error = await this.#drive().then(() => undefined, (e) => e);
+    if (error && !this.alive) throw error;
+    return this.withBytes(trace.bytes, (at) => {
+      const status = this.c.rush_session_trace_end(this.session, at);
+      if (error && status === 0) throw error;
+      const { message = '', source = '' } = status === 0 ? {} : this.#error(status);
+      return {
+        compared: Number(this.memory.i64(at + trace.compared)),
+        unpaired: Number(this.memory.i64(at + trace.unpaired)),
+        maxAbs: this.memory.f64(at + trace.maxAbs),
+        maxRel: this.memory.f64(at + trace.maxRel),
+        first: status === 0 ? null : {
+          method: this.memory.u32(at + trace.method),
+          instr: this.memory.u32(at + trace.instr),
+          round: this.memory.u32(at + trace.round),
+          message,
+          source,
+        },
+      };
+    });
   }
 
   /** @param {boolean} on */

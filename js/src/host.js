@@ -68,6 +68,9 @@ export class Host {
     return tests;
   }
 
+  /** @param {number} index of a test vector */
+  async diff(index) { return this.engine.diff(index); }
+
   async memory() { return this.engine.usage(); }
   async reset() { this.engine.reset(); }
 

@@ -15,6 +15,8 @@ export { Model, Steps } from './model.js';
  * @typedef {import('./model.js').RunOptions} RunOptions
  * @typedef {import('./model.js').TorchTexts} TorchTexts
  * @typedef {import('./model.js').VerifyReport} VerifyReport
+ * @typedef {import('./model.js').DiffReport} DiffReport
+ * @typedef {import('./model.js').Parting} Parting
  * @typedef {import('./model.js').VerifyTest} VerifyTest
  * @typedef {import('./model.js').Memory} Memory
  * @typedef {import('./model.js').NextStep} NextStep

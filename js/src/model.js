@@ -32,6 +32,20 @@ import { Graph } from './graph.js';
  * @property {number} maxRel the same relative to PyTorch's answer
  * @property {number} compared how many numbers were compared
  *
+ * @typedef {object} Parting the first value that differs from PyTorch's
+ * @property {import('./graph.js').Node} node whose value it is
+ * @property {number} round of a loop, counted from 0
+ * @property {string} message where it is and how it differs
+ * @property {string} source the Python file and line, "" where unknown
+ *
+ * @typedef {object} DiffReport what came of a comparison with PyTorch's run, operator by operator
+ * @property {boolean} agrees whether all values agree
+ * @property {number} compared how many operators' runs agree, up to the first that does not
+ * @property {number} unpaired how many have no counterpart in PyTorch's graph
+ * @property {number} maxAbs greatest difference in what agrees
+ * @property {number} maxRel the same relative to PyTorch's values
+ * @property {Parting | null} first where they part
+ *
  * @typedef {object} Memory in bytes
  * @property {number} live what the runtime holds now
  * @property {number} peak the most it ever held
@@ -190,6 +204,25 @@ export class Model {
     return this.#enqueue(async (host) => {
       const tests = await host.verify();
       return { passed: tests.length > 0 && tests.every((t) => t.passed), tests };
+    });
+  }
+
+  /**
+   * Runs a test vector and compares what each operator gives with the trace of PyTorch's own run that the file holds
+   * (`rushlight export --trace`): paired by debug handle, loops round by round; what was folded or fused is compared where its value
+   * comes out.
+   * @param {number} [test] which test vector; a file has a trace of the first one, if any
+   * @returns {Promise<DiffReport>}
+   */
+  async diff(test = 0) {
+    return this.#enqueue(async (host) => {
+      const { first, ...report } = await host.diff(test);
+      if (!first) return { agrees: true, ...report, first };
+      const { method, instr, ...parting } = first;
+      const name = this.#description.methods[method]?.name ?? '';
+      const nodes = (this.graphs[name] ?? this.graph).nodes;
+      const node = /** @type {import('./graph.js').Node} */ (nodes[nodes.findIndex((n) => n.op !== 'placeholder') + instr]);
+      return { agrees: false, ...report, first: { node, ...parting } };
     });
   }
 

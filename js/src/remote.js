@@ -15,7 +15,7 @@ import { checkResponse } from './source.js';
  */
 
 /** The functions of Host that take and give plain data. */
-const CALLS = /** @type {const} */ (['run', 'profile', 'verify', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin', 'next', 'step', 'put', 'result', 'end']);
+const CALLS = /** @type {const} */ (['run', 'profile', 'verify', 'diff', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin', 'next', 'step', 'put', 'result', 'end']);
 
 /** An error, to be sent. @param {any} e @returns {Failure} */
 export function pack(e) {

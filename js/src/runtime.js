@@ -36,7 +36,7 @@ import { checkResponse, fetchSource, gotHtml } from './source.js';
  *   | 'rush_loader_destroy' | 'rush_loader_window' | 'rush_loader_advance' | 'rush_loader_head'
  *   | 'rush_loader_finish' | 'rush_model_destroy' | 'rush_model_describe'
  *   | 'rush_model_test_count' | 'rush_session_create' | 'rush_session_destroy' | 'rush_session_begin'
- *   | 'rush_session_result' | 'rush_session_cancel' | 'rush_session_verify_begin' | 'rush_session_verify_end' | 'rush_session_profile_rows' | 'rush_session_reset'
+ *   | 'rush_session_result' | 'rush_session_cancel' | 'rush_session_verify_begin' | 'rush_session_verify_end' | 'rush_session_trace_test' | 'rush_session_trace_end' | 'rush_session_profile_rows' | 'rush_session_reset'
  *   | 'rush_value_retain' | 'rush_value_release' | 'rush_tensor_create'
  *   | 'rush_tensor_inspect' | 'rush_tensor_make_contiguous' | 'rush_str_create' | 'rush_str_bytes'
  *   | 'rush_list_create' | 'rush_tuple_create' | 'rush_dict_create' | 'rush_complex_create'

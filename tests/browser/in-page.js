@@ -1,7 +1,7 @@
 // Tests that run in a page and in a worker; js.test.js calls them by name. A failure is an exception.
 
 import { RushlightError, load, plan } from '../../js/src/index.js';
-import { flipFile } from '../js/build-rush.mjs';
+import { flipFile, tracedFile } from '../js/build-rush.mjs';
 
 const bytes = flipFile().bytes();
 
@@ -37,6 +37,17 @@ export const tests = {
     await flips(/** @type {any} */ (new Response(bytes).body));
     await flips(url());
     await flips(new URL(url()));
+  },
+
+  'a run is compared with the trace in the file': async () => {
+    const twice = (/** @type {any} */ x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => 2 * v) });
+    const right = await load(tracedFile().bytes(), { ops: { 'my_ops::twice': twice } });
+    equal((await right.diff()).agrees, true);
+    right.dispose();
+    const other = await load(tracedFile(5).bytes(), { ops: { 'my_ops::twice': twice } });
+    const { first } = await other.diff();
+    equal([first?.node.target, first?.round, first?.source], ['my_ops::twice', 1, 'model.py:5']);
+    other.dispose();
   },
 
   'this browser has relaxed SIMD, and both binaries run': async () => {

@@ -12,7 +12,7 @@ const CONSTANT = 0x80000000;
 const TYPE = { NoneType: 0, Tensor: 1, int: 2, float: 3, bool: 4, complex: 5, str: 6, List: 7, Tuple: 8, Dict: 9, Optional: 10, Union: 11, Any: 12, Scalar: 13, Device: 14 };
 const CONST = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, str: 6, list: 7, tuple: 8, dict: 9 };
 const OPCODE = { op: 0, if: 1, else: 2, endIf: 3, loop: 4, endLoop: 5, return: 6 };
-const WIDTHS = { 1: 1, 2: 8, 3: 4, 4: 16, 5: 16, 6: 152, 7: 24, 8: 8, 9: 16, 10: 72, 11: 16, 12: 8, 13: 4, 14: 24, 15: 40, 256: 24, 257: 20, 258: 8, 259: 16 };
+const WIDTHS = { 1: 1, 2: 8, 3: 4, 4: 16, 5: 16, 6: 152, 7: 24, 8: 8, 9: 16, 10: 72, 11: 16, 12: 8, 13: 4, 14: 24, 15: 40, 256: 24, 257: 20, 258: 8, 259: 16, 260: 16 };
 
 /** Little-endian bytes, as records need them. */
 class Bytes {
@@ -130,8 +130,8 @@ export class RushFile {
     return this.#ops.get(name);
   }
 
-  source(file, line) {
-    this.section[256].u32(this.string(file), line, NONE, NONE).u64(0);
+  source(file, line, handle = 0) {
+    this.section[256].u32(this.string(file), line, NONE, NONE).u64(handle);
     return this.count(256) - 1;
   }
 
@@ -155,6 +155,13 @@ export class RushFile {
   test(method, inputs, types, output, { rtol = 1e-4, atol = 1e-5 } = {}) {
     const tuple = this.container('tuple', `(${types.join(', ')})`, inputs);
     this.section[257].u32(method, tuple - CONSTANT, output - CONSTANT).f32(rtol, atol);
+    return this;
+  }
+
+  /** What the node of a handle gave in PyTorch during a test: constants. By rising handle. */
+  traced(test, handle, results, types = results.map(() => 'Tensor')) {
+    const tuple = this.container('tuple', `(${types.join(', ')})`, results);
+    this.section[260].u32(test, tuple - CONSTANT).u64(handle);
     return this;
   }
 
@@ -250,6 +257,23 @@ class Method {
     f.instrs[start].target = this.instr(OPCODE.endLoop, [yes, ...body(round, ...inside)], [], { target: start });
     return results;
   }
+}
+
+/** y = x flipped, then doubled three times by an operator of the user's, with a trace that is right where `middle` is 4. */
+export function tracedFile(middle = 4) {
+  const f = new RushFile();
+  const pair = (/** @type {number} */ a, /** @type {number} */ b) => f.tensor(Float32Array.of(a, b), [2]);
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2] }], outputs: ['y'] }, (m, x) => {
+    m.at = f.source('model.py', 3, 12);
+    const y = m.op('aten::flip', [x, f.ints([-1])]);
+    return m.loop(f.int(3), [y], (_, v) => {
+      m.at = f.source('model.py', 5, 7);
+      return [m.op('my_ops::twice', [v], 'Tensor', 'my_ops::twice(Tensor x) -> Tensor')];
+    })[0];
+  });
+  f.test(0, [pair(2, 1)], ['Tensor'], pair(8, 16));
+  f.traced(0, 7, [pair(2, 4)]).traced(0, 7, [pair(middle, 8)]).traced(0, 7, [pair(8, 16)]).traced(0, 12, [pair(1, 2)]);
+  return f;
 }
 
 /** A file that gives its input back, flipped along the last dimension. */

@@ -3,6 +3,7 @@
  * as it thinks. */
 #define _DEFAULT_SOURCE /* getentropy */
 #include "rushlight/op.h"
+#include "rushlight/trace.h"
 
 #include <unistd.h>
 
@@ -39,6 +40,15 @@ SIZE(rush_verify_report, 24);
 AT(rush_verify_report, max_abs, 0);
 AT(rush_verify_report, max_rel, 8);
 AT(rush_verify_report, compared, 16);
+
+SIZE(rush_trace_report, 48);
+AT(rush_trace_report, compared, 0);
+AT(rush_trace_report, unpaired, 8);
+AT(rush_trace_report, max_abs, 16);
+AT(rush_trace_report, max_rel, 24);
+AT(rush_trace_report, method, 32);
+AT(rush_trace_report, instr, 36);
+AT(rush_trace_report, round, 40);
 
 SIZE(rush_profile_row, 40);
 AT(rush_profile_row, op, 0);

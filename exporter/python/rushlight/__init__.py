@@ -18,12 +18,13 @@ import torch  # noqa: E402,F401  (before _C, which links against it)
 
 from . import _C  # noqa: E402
 from .decomposition import register_decomposition  # noqa: E402
+from .diff import Diff, diff  # noqa: E402
 from .errors import RushlightError  # noqa: E402
 from .export import Report, export  # noqa: E402
 from .lower import Lowered, load_library, lower  # noqa: E402
 from .session import Session, load  # noqa: E402
 
-__all__ = ["Lowered", "Report", "RushlightError", "Session", "describe", "export", "load", "load_library", "lower",
+__all__ = ["Diff", "Lowered", "Report", "RushlightError", "Session", "describe", "diff", "export", "load", "load_library", "lower",
            "register_decomposition"]
 
 
