@@ -91,27 +91,9 @@ def test_dropout_in_training_drops_what_pytorch_drops():
     assert not torch.equal(s(x), s(x))
 
 
-@torch.fx.wrap
-def torch_randn(x, shape):
-    return torch.randn(shape)
-
-
 class Noisy(nn.Module):
     def forward(self, x):
-        return x + torch_randn(x, (3,))
-
-
-@feature("wrapped randn, fresh at each run and by seed", "FX")
-def test_wrapped_randn_is_drawn_at_each_run():
-    graph = torch.fx.symbolic_trace(Noisy())
-    assert any(n.target is torch_randn for n in graph.graph.nodes)
-    x = torch.zeros(3)
-    keep("random_wrapped", graph, (x,))
-    s = session("random_wrapped")
-    assert not torch.equal(s(x), s(x))
-    torch.manual_seed(2)
-    s.manual_seed(2)
-    torch.testing.assert_close(s(x), graph(x))
+        return x + torch.randn(3)
 
 
 @feature("random numbers in an ExportedProgram", "torch.export")
