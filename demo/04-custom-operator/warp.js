@@ -45,3 +45,6 @@ export function warpPerspective(image, warp) {
   }
   return { dtype: 'float32', shape: [SIZE, SIZE], data };
 }
+
+/** For load(url, { ops }), and npx rushlight run --ops. */
+export default { 'my_ops::warp_perspective': warpPerspective };

@@ -27,6 +27,19 @@ export function difference(actual, expected) {
 }
 
 /**
+ * What load() is given for a manifest that needs more than its file: operators that a module exports, a wasm with others,
+ * a worker.
+ * @param {any} manifest @param {(file: string) => Promise<Uint8Array>} read
+ */
+export async function optionsOf({ ops, wasm, worker }, read) {
+  return {
+    ...(ops && { ops: (await import(ops)).default }),
+    ...(wasm && { wasm: await read(wasm) }),
+    ...(worker && { worker }),
+  };
+}
+
+/**
  * The outputs for a case's inputs. One with `steps` runs once for each item of that input, from the file's state on; its outputs
  * follow each other.
  * @param {any} model @param {Record<string, any>} given @param {string} [steps]
@@ -59,9 +72,9 @@ function* items({ dtype, shape, data }) {
  */
 export async function agreement({ load, read, loadOptions, runs = 10 }) {
   const manifest = JSON.parse(new TextDecoder().decode(await read('manifest.json')));
-  const bytes = await read(manifest.file);
+  const bytes = await read(manifest.file), more = await optionsOf(manifest, read);
   const loading = performance.now();
-  const model = await load(bytes, loadOptions);
+  const model = await load(bytes, { ...loadOptions, ...more });
   const loadMs = performance.now() - loading;
   const total = { maxAbs: 0, maxRel: 0, close: true };
   const cases = [];
