@@ -45,13 +45,14 @@ const float32 = (values, size = SIZE) => ({ dtype: 'float32', shape: [size, size
 async function run() {
   const mine = turn;
   try {
-    const { current } = await model;
+    const { current, way } = await model;
     const mix = Array.from({ length: SIZE ** 2 }, (_, i) => Number(i % SIZE === (mirror.checked ? SIZE - 1 - Math.floor(i / SIZE) : Math.floor(i / SIZE))));
     const start = performance.now();
     const { result } = await current.run({ image: float32(image), warp: float32(perspective(), 3), mix: float32(mix) });
     const took = performance.now() - start;
     if (mine !== turn) return;
     [...byId('result').children].forEach((pixel, i) => /** @type {HTMLElement} */ (pixel).style.setProperty('--value', result.data[i]));
+    byId('result').dataset.way = way;
     byId('time').textContent = `Run in ${milliseconds(took)}.`;
   } catch (error) {
     if (mine === turn) showError(byId('time'), error);
@@ -65,7 +66,7 @@ async function choose(way) {
   model = (async () => {
     const manifest = JSON.parse(new TextDecoder().decode(await read('manifest.json')));
     const current = await load(await read(manifest.file), await optionsOf(manifest, read));
-    return { current };
+    return { current, way };
   })();
   model.then(({ current }) => {
     if (mine !== turn) return;

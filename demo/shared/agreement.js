@@ -72,6 +72,7 @@ function* items({ dtype, shape, data }) {
  */
 export async function agreement({ load, read, loadOptions, runs = 10 }) {
   const manifest = JSON.parse(new TextDecoder().decode(await read('manifest.json')));
+  if (manifest.variants) return together(manifest, (folder) => agreement({ load, read: (file) => read(`${folder}/${file}`), loadOptions, runs }));
   const bytes = await read(manifest.file), more = await optionsOf(manifest, read);
   const loading = performance.now();
   const model = await load(bytes, { ...loadOptions, ...more });
@@ -106,4 +107,13 @@ export async function agreement({ load, read, loadOptions, runs = 10 }) {
   model.dispose();
   return { title: manifest.title, note: manifest.note, ...total, cases, backend, loadMs,
     minMs: times[0], medianMs: times[times.length >> 1] };
+}
+
+/** The same over folders beside the manifest, one model in several ways: the worst of them; the first tells times and backend. @param {any} manifest @param {(folder: string) => Promise<any>} compare @returns {Promise<any>} */
+async function together({ title, note, variants }, compare) {
+  const results = [];
+  for (const folder of variants) results.push(await compare(folder));
+  const worst = (/** @type {string} */ key) => Math.max(...results.map((r) => r[key]));
+  return { ...results[0], title, note, maxAbs: worst('maxAbs'), maxRel: worst('maxRel'), close: results.every((r) => r.close),
+    cases: results.flatMap((r) => r.cases.map((/** @type {any} */ c) => ({ ...c, name: `${r.title}: ${c.name}` }))) };
 }
