@@ -76,3 +76,24 @@ row("lstmcell_loop", """class M(torch.nn.Module):
         return h, c""", xs=f32(4, 2, 5), also=[{"xs": f32(0, 2, 5)}, {"xs": f32(11, 2, 5)}])
 row("lstmcell_raw", "torch.lstm_cell(x, [h, c], w, v, a, b)", x=f32(3, 5), h=f32(3, 4), c=f32(3, 4), w=f32(16, 5), v=f32(16, 4), a=f32(16), b=f32(16))
 row("grucell_raw_wrong", "torch.gru_cell(x, h, w, v)", x=f32(3, 5), h=f32(3, 4), w=f32(12, 4), v=f32(12, 4), raises="")
+
+# ---- Packed sequences --------------------------------------------------------------------------
+
+LENGTHS = tensor([5, 3, 3, 1], "i64")
+row("pack_padded", "torch._pack_padded_sequence(x, n, b)", x=f32(5, 4, 3), n=LENGTHS, b=False,
+    also=[{"x": noncontig(f32(5, 4, 3))}, {"x": f32(4, 6, 3), "b": True}, {"x": i64(5, 4)}, {"x": f32(5, 4, 2, 3)}])
+for name, lengths, text in (("unsorted", [1, 3], "sorted in decreasing order"), ("of_zero", [3, 0], "greater than 0"), ("too_few", [3], "batch_size")):
+    row(f"pack_padded_{name}", "torch._pack_padded_sequence(x, n, False)", x=f32(5, 2, 3), n=tensor(lengths, "i64"), raises=text)
+row("pad_packed", "torch._pad_packed_sequence(x, n, b, v, t)", x=f32(7, 3), n=tensor([4, 2, 1], "i64"), b=False, v=-1.0, t=0,
+    also=[{"b": True}, {"t": 6}, {"v": 0.0, "x": transposed(f32(7, 3))}, {"x": f32(7)}, {"x": f32(7, 2, 3), "b": True}])
+row("pad_packed_too_short", "torch._pad_packed_sequence(x, n, False, 0, 2)", x=f32(7, 3), n=tensor([4, 2, 1], "i64"), raises="total_length")
+for net in ("LSTM", "GRU"):
+    row(f"{net.lower()}_of_packed", f"""from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.{net}(3, 4, 2, bidirectional=True, batch_first=True)
+    def forward(self, x, n):
+        y, h = self.net(pack_padded_sequence(x, n, batch_first=True, enforce_sorted=False))
+        padded, lengths = pad_packed_sequence(y, batch_first=True)
+        return padded, lengths, h""", trace=True, x=f32(3, 6, 3), n=tensor([2, 6, 4], "i64"), also=[{"n": tensor([6, 6, 6], "i64")}, {"n": tensor([6, 1, 2], "i64")}])

@@ -21,13 +21,15 @@ void rush_random_seed(rush_random *random, uint64_t seed) {
 void rush_random_seed_freshly(rush_random *random) {
   uint64_t seed;
   /* It can only fail where a sandbox forbids it. */
-  if (getentropy(&seed, sizeof seed) != 0) seed = (uint64_t)time(NULL) ^ (uint64_t)(uintptr_t)random;
+  if (getentropy(&seed, sizeof seed) != 0)
+    seed = (uint64_t)time(NULL) ^ (uint64_t)(uintptr_t)random;
   rush_random_seed(random, seed);
 }
 
 static void make_words(uint32_t *w) {
   for (int i = 0; i < N; i++) {
-    const uint32_t next = w[i + 1 < N ? i + 1 : 0], both = (w[i] & 0x80000000u) | (next & 0x7fffffffu);
+    const uint32_t next = w[i + 1 < N ? i + 1 : 0],
+                   both = (w[i] & 0x80000000u) | (next & 0x7fffffffu);
     w[i] = w[i < N - M ? i + M : i - (N - M)] ^ both >> 1 ^ (next & 1 ? 0x9908b0dfu : 0);
   }
 }

@@ -1,5 +1,5 @@
-/* A session's random numbers: those of torch 2.6 on the CPU, number for number (CPUGeneratorImpl.cpp,
- * MT19937RNGEngine.h, TransformationHelper.h, DistributionsHelper.h). */
+/* A session's random numbers: those of torch 2.6 on the CPU, number for number
+ * (CPUGeneratorImpl.cpp, MT19937RNGEngine.h, TransformationHelper.h, DistributionsHelper.h). */
 #ifndef RUSH_RANDOM_H
 #define RUSH_RANDOM_H
 

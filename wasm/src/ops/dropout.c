@@ -5,7 +5,8 @@
 #include "ops/define.h"
 
 static rush_status need_float(rush_call *c, const rush_tensor *t) {
-  RUSH_NEED(rush_is_float((rush_dtype)t->dtype), "result type Float can't be cast to the desired output type %s",
+  RUSH_NEED(rush_is_float((rush_dtype)t->dtype),
+            "result type Float can't be cast to the desired output type %s",
             rush_dtype_name(t->dtype));
   return RUSH_OK;
 }
@@ -30,8 +31,8 @@ static void apply(rush_tensor *out, const rush_tensor *x, const rush_tensor *mas
   } while (rush_iter_next(&it));
 }
 
-/* input, p, train. `features`: one number for each of the first two dimensions, not for each element.
- * `alpha`: keeps mean and deviation of what SELU gives. */
+/* input, p, train. `features`: one number for each of the first two dimensions, not for each
+ * element. `alpha`: keeps mean and deviation of what SELU gives. */
 static rush_status dropout(rush_call *c, bool features, bool alpha) {
   const rush_tensor *x = arg_tensor(c, 0);
   const double p = arg_float(c, 1), kept = 1 - p;
@@ -51,8 +52,10 @@ static rush_status dropout(rush_call *c, bool features, bool alpha) {
   } else {
     RUSH_TRY(rush_tensor_new_like(c->heap, x, RUSH_BOOL, &mask));
   }
-  if (p < 1) rush_draw_bernoulli(c->random, mask, kept);
-  else memset(rush_data(mask), 0, (size_t)mask->numel); /* PyTorch draws nothing */
+  if (p < 1)
+    rush_draw_bernoulli(c->random, mask, kept);
+  else
+    memset(rush_data(mask), 0, (size_t)mask->numel); /* PyTorch draws nothing */
   affine f = {p < 1 ? 1 / kept : 0, 0, 0};
   if (alpha && p < 1) {
     const double least = 1.7580993408473766, a = 1 / sqrt((least * least * p + 1) * kept);
@@ -64,10 +67,18 @@ static rush_status dropout(rush_call *c, bool features, bool alpha) {
   return st;
 }
 
-RUSH_OP(dropout) { return dropout(c, false, false); }
-RUSH_OP(feature_dropout) { return dropout(c, true, false); }
-RUSH_OP(alpha_dropout) { return dropout(c, false, true); }
-RUSH_OP(feature_alpha_dropout) { return dropout(c, true, true); }
+RUSH_OP(dropout) {
+  return dropout(c, false, false);
+}
+RUSH_OP(feature_dropout) {
+  return dropout(c, true, false);
+}
+RUSH_OP(alpha_dropout) {
+  return dropout(c, false, true);
+}
+RUSH_OP(feature_alpha_dropout) {
+  return dropout(c, true, true);
+}
 
 /* Gives the mask as well. `train` None is training. */
 RUSH_OP(native_dropout) {

@@ -8,7 +8,9 @@
 #include "blocks/layout.h"
 #include "ops/define.h"
 
-static rush_dtype own_dtype(const rush_call *c) { return (rush_dtype)arg_tensor(c, 0)->dtype; }
+static rush_dtype own_dtype(const rush_call *c) {
+  return (rush_dtype)arg_tensor(c, 0)->dtype;
+}
 
 /* What NAME_ writes, or the new tensor that NAME gives: like argument 0. */
 static rush_status target(rush_call *c, rush_tensor **out) {
@@ -25,7 +27,8 @@ static rush_status need_float(rush_call *c, const rush_tensor *t, const char *na
   return RUSH_OK;
 }
 
-/* ---- Uniform ---------------------------------------------------------------------------------- */
+/* ---- Uniform ----------------------------------------------------------------------------------
+ */
 
 static void uniform(rush_random *random, double from, double to, rush_dtype dtype, void *at) {
   if (dtype == RUSH_FLOAT32) {
@@ -40,10 +43,11 @@ static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, doubl
   RUSH_TRY(need_float(c, t, "check_uniform_bounds"));
   RUSH_NEED(from <= to, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
             from, to);
-  RUSH_NEED(to - from <= (t->dtype == RUSH_FLOAT32 ? (double)FLT_MAX : DBL_MAX),
-            "uniform_ expects to-from to be a %s, but found to=%g and from=%g which result in to-from to "
-            "exceed the limit",
-            rush_dtype_name(t->dtype), to, from);
+  RUSH_NEED(
+      to - from <= (t->dtype == RUSH_FLOAT32 ? (double)FLT_MAX : DBL_MAX),
+      "uniform_ expects to-from to be a %s, but found to=%g and from=%g which result in to-from to "
+      "exceed the limit",
+      rush_dtype_name(t->dtype), to, from);
   rush_draw_fill(c->random, t, uniform, from, to);
   return RUSH_OK;
 }
@@ -60,15 +64,20 @@ static rush_status rand_of(rush_call *c, uint32_t dtype_arg) {
   RUSH_TRY(rush_result_empty(c, 0, dtype_arg, RUSH_FLOAT32, &out));
   return fill_uniform(c, out, 0, 1);
 }
-RUSH_OP(rand) { return rand_of(c, 1); }
-RUSH_OP(rand_generator) { return rand_of(c, 2); }
+RUSH_OP(rand) {
+  return rand_of(c, 1);
+}
+RUSH_OP(rand_generator) {
+  return rand_of(c, 2);
+}
 RUSH_OP(rand_like) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty_like(c, 1, &out));
   return fill_uniform(c, out, 0, 1);
 }
 
-/* ---- Normal ----------------------------------------------------------------------------------- */
+/* ---- Normal -----------------------------------------------------------------------------------
+ */
 
 static void normal(rush_random *random, double mean, double std, rush_dtype dtype, void *at) {
   rush_store_double(dtype, at, rush_random_normal(random) * std + mean);
@@ -92,8 +101,10 @@ static void pairs_f64(double *at, double mean, double std) {
   }
 }
 static void pairs(rush_dtype dtype, char *at, double mean, double std) {
-  if (dtype == RUSH_FLOAT32) pairs_f32((float *)(void *)at, (float)mean, (float)std);
-  else pairs_f64((double *)(void *)at, mean, std);
+  if (dtype == RUSH_FLOAT32)
+    pairs_f32((float *)(void *)at, (float)mean, (float)std);
+  else
+    pairs_f64((double *)(void *)at, mean, std);
 }
 
 /* From 16 elements on PyTorch draws them all first, and the last 16 anew where they are not a whole
@@ -113,8 +124,10 @@ static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
   RUSH_NEED(std >= 0, "normal expects std >= 0.0, but found std %g", std);
   RUSH_TRY(need_float(c, t, "normal_kernel_cpu"));
-  if (t->numel >= 16 && rush_is_contiguous(t)) fill_many(c, t, mean, std);
-  else rush_draw_fill(c->random, t, normal, mean, std);
+  if (t->numel >= 16 && rush_is_contiguous(t))
+    fill_many(c, t, mean, std);
+  else
+    rush_draw_fill(c->random, t, normal, mean, std);
   return RUSH_OK;
 }
 
@@ -141,24 +154,30 @@ static rush_status randn_of(rush_call *c, uint32_t dtype_arg) {
   RUSH_TRY(rush_result_empty(c, 0, dtype_arg, RUSH_FLOAT32, &out));
   return fill_normal(c, out, 0, 1);
 }
-RUSH_OP(randn) { return randn_of(c, 1); }
-RUSH_OP(randn_generator) { return randn_of(c, 2); }
+RUSH_OP(randn) {
+  return randn_of(c, 1);
+}
+RUSH_OP(randn_generator) {
+  return randn_of(c, 2);
+}
 RUSH_OP(randn_like) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty_like(c, 1, &out));
   return fill_normal(c, out, 0, 1);
 }
 
-/* ---- Other distributions ---------------------------------------------------------------------- */
+/* ---- Other distributions ----------------------------------------------------------------------
+ */
 
 RUSH_OP(exponential) {
   rush_tensor *out;
   const double lambda = arg_float(c, 1);
   RUSH_NEED(lambda > 0, "exponential_ expects lambda > 0.0, but found lambda=%g", lambda);
-  RUSH_NEED(rush_is_float(own_dtype(c)),
-            "Exponential distribution is a continuous probability distribution. dtype must be a floating "
-            "point but you specified %s",
-            rush_dtype_word((int)own_dtype(c)));
+  RUSH_NEED(
+      rush_is_float(own_dtype(c)),
+      "Exponential distribution is a continuous probability distribution. dtype must be a floating "
+      "point but you specified %s",
+      rush_dtype_word((int)own_dtype(c)));
   RUSH_TRY(target(c, &out));
   rush_draw_exponential(c->random, out, lambda);
   return RUSH_OK;
@@ -170,9 +189,11 @@ static void cauchy(rush_random *random, double median, double sigma, rush_dtype 
 }
 RUSH_OP(cauchy) {
   rush_tensor *out;
-  RUSH_NEED(arg_float(c, 2) > 0, "cauchy_ expects sigma > 0.0, but found sigma=%g", arg_float(c, 2));
+  RUSH_NEED(arg_float(c, 2) > 0, "cauchy_ expects sigma > 0.0, but found sigma=%g",
+            arg_float(c, 2));
   RUSH_NEED(rush_is_float(own_dtype(c)),
-            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point "
+            "Cauchy distribution is a continuous probability distribution. dtype must be a "
+            "floating point "
             "but you specified %s",
             rush_dtype_word((int)own_dtype(c)));
   RUSH_TRY(target(c, &out));
@@ -185,7 +206,8 @@ static void log_normal(rush_random *random, double mean, double std, rush_dtype 
 }
 RUSH_OP(log_normal) {
   rush_tensor *out;
-  RUSH_NEED(arg_float(c, 2) > 0, "log_normal_ expects std > 0.0, but found std=%g", arg_float(c, 2));
+  RUSH_NEED(arg_float(c, 2) > 0, "log_normal_ expects std > 0.0, but found std=%g",
+            arg_float(c, 2));
   RUSH_TRY(need_float(c, arg_tensor(c, 0), "log_normal_cpu"));
   RUSH_TRY(target(c, &out));
   rush_draw_fill(c->random, out, log_normal, arg_float(c, 1), arg_float(c, 2));
@@ -206,7 +228,8 @@ RUSH_OP(geometric) {
   return RUSH_OK;
 }
 
-/* ---- Bernoulli -------------------------------------------------------------------------------- */
+/* ---- Bernoulli --------------------------------------------------------------------------------
+ */
 
 static rush_status fill_bernoulli(rush_call *c, rush_tensor *t, double p) {
   RUSH_NEED(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
@@ -220,8 +243,10 @@ static rush_status fill_bernoulli_each(rush_call *c, rush_tensor *t, const rush_
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
   RUSH_NEED(rush_is_float((rush_dtype)p->dtype),
-            "expected probabilities tensor to have floating type, got %s", rush_dtype_word(p->dtype));
-  RUSH_NEED(p->rank <= t->rank && rush_broadcast(t->rank, t->sizes, p->rank, p->sizes, &rank, sizes) &&
+            "expected probabilities tensor to have floating type, got %s",
+            rush_dtype_word(p->dtype));
+  RUSH_NEED(p->rank <= t->rank &&
+                rush_broadcast(t->rank, t->sizes, p->rank, p->sizes, &rank, sizes) &&
                 memcmp(sizes, t->sizes, t->rank * sizeof *sizes) == 0,
             "the probabilities of sizes %s do not expand to the sizes %s",
             rush_shape_text(p->rank, p->sizes, a), rush_shape_text(t->rank, t->sizes, b));
@@ -231,7 +256,8 @@ static rush_status fill_bernoulli_each(rush_call *c, rush_tensor *t, const rush_
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
       const double at_most = rush_load_double((rush_dtype)p->dtype, it.at[1] + i * it.stride[1][0]);
-      RUSH_NEED(at_most >= 0 && at_most <= 1, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+      RUSH_NEED(at_most >= 0 && at_most <= 1,
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
       const double drawn = p->dtype == RUSH_FLOAT64 ? rush_random_double(c->random)
                                                     : (double)rush_random_float(c->random);
       rush_store_int((rush_dtype)t->dtype, it.at[0] + i * it.stride[0][0], drawn < at_most);
@@ -263,7 +289,8 @@ RUSH_OP(bernoulli_self) {
   return RUSH_OK;
 }
 
-/* ---- The generator ---------------------------------------------------------------------------- */
+/* ---- The generator ----------------------------------------------------------------------------
+ */
 
 RUSH_OP(manual_seed) {
   rush_random_seed(c->random, (uint64_t)arg_int(c, 0));

@@ -8,15 +8,19 @@
 #include "blocks/rank.h"
 #include "ops/define.h"
 
-/* ---- random_, randint ------------------------------------------------------------------------- */
+/* ---- random_, randint -------------------------------------------------------------------------
+ */
 
 /* Bits of a float's fraction, the leading one among them. */
-static int digits(rush_dtype dtype) { return dtype == RUSH_FLOAT32 ? 24 : 53; }
+static int digits(rush_dtype dtype) {
+  return dtype == RUSH_FLOAT32 ? 24 : 53;
+}
 static int64_t rounded(rush_dtype dtype, int64_t i) {
   return dtype == RUSH_FLOAT32 ? (int64_t)(float)i : (int64_t)(double)i;
 }
 
-/* `by` after a bound that the float dtype cannot tell from its neighbour: one step of that dtype. */
+/* `by` after a bound that the float dtype cannot tell from its neighbour: one step of that dtype.
+ */
 static int64_t step_of(rush_dtype dtype, int64_t i) {
   int n = 0;
   for (int64_t rest = i < 0 ? -i : i; rest >>= 1;) n++;
@@ -32,7 +36,9 @@ static int64_t upper_bound(rush_dtype dtype, int64_t to) {
 }
 
 static int64_t least_of(rush_dtype dtype) {
-  return dtype == RUSH_INT64 || rush_is_float(dtype) ? INT64_MIN : dtype == RUSH_INT32 ? INT32_MIN : 0;
+  return dtype == RUSH_INT64 || rush_is_float(dtype) ? INT64_MIN
+         : dtype == RUSH_INT32                       ? INT32_MIN
+                                                     : 0;
 }
 static int64_t greatest_of(rush_dtype dtype) {
   return dtype == RUSH_INT64 || rush_is_float(dtype) ? INT64_MAX
@@ -50,7 +56,8 @@ typedef struct interval {
 static int64_t draw_from(rush_random *random, const interval *range, rush_dtype dtype) {
   const bool wide = dtype == RUSH_INT64 || rush_is_float(dtype);
   if (range->count == 0) return (int64_t)rush_random_64(random);
-  const uint64_t drawn = wide && range->count >> 32 ? rush_random_64(random) : rush_random_32(random);
+  const uint64_t drawn =
+      wide && range->count >> 32 ? rush_random_64(random) : rush_random_32(random);
   return (int64_t)(drawn % range->count + (uint64_t)range->from);
 }
 
@@ -70,14 +77,16 @@ static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const 
   const rush_dtype dtype = (rush_dtype)t->dtype;
   interval range = {0, from};
   if (to == NULL && from == INT64_MIN) { /* all 64 bits */
-    RUSH_NEED(dtype == RUSH_INT64 || rush_is_float(dtype),
-              "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
+    RUSH_NEED(
+        dtype == RUSH_INT64 || rush_is_float(dtype),
+        "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
     fill_from(c, t, &range);
     return RUSH_OK;
   }
   int64_t last = greatest_of(dtype);
   if (to != NULL) {
-    RUSH_NEED(from < *to, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+    RUSH_NEED(from < *to,
+              "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
               (long long)from, (long long)*to);
     last = *to - 1;
   } else if (rush_is_float(dtype)) {
@@ -86,10 +95,11 @@ static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const 
   if (rush_is_float(dtype)) {
     range.from = lower_bound(dtype, from);
     if (to != NULL) last = upper_bound(dtype, *to) - 1;
-    RUSH_NEED(range.from <= last,
-              "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got "
-              "from=%lld >= to=%lld",
-              (long long)range.from, (long long)last + 1);
+    RUSH_NEED(
+        range.from <= last,
+        "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got "
+        "from=%lld >= to=%lld",
+        (long long)range.from, (long long)last + 1);
   }
   RUSH_NEED(range.from >= least_of(dtype) && range.from <= greatest_of(dtype),
             "from is out of bounds for %s", rush_dtype_name((int)dtype));
@@ -114,7 +124,8 @@ RUSH_OP(random) {
   rush_tensor *out;
   RUSH_TRY(target(c, &out));
   const rush_dtype dtype = (rush_dtype)out->dtype;
-  const uint64_t last = rush_is_float(dtype) ? (uint64_t)1 << digits(dtype) : (uint64_t)greatest_of(dtype);
+  const uint64_t last =
+      rush_is_float(dtype) ? (uint64_t)1 << digits(dtype) : (uint64_t)greatest_of(dtype);
   const interval range = {last + 1, 0};
   fill_from(c, out, &range);
   return RUSH_OK;
@@ -136,10 +147,18 @@ static rush_status randint_of(rush_call *c, uint32_t high, uint32_t dtype_arg) {
   RUSH_TRY(rush_result_empty(c, high + 1, dtype_arg, RUSH_FLOAT32, &out));
   return fill_range(c, out, high == 0 ? 0 : arg_int(c, 0), &c->args[high].u.i);
 }
-RUSH_OP(randint) { return randint_of(c, 0, 2); }
-RUSH_OP(randint_generator) { return randint_of(c, 0, 3); }
-RUSH_OP(randint_low) { return randint_of(c, 1, 3); }
-RUSH_OP(randint_low_generator) { return randint_of(c, 1, 4); }
+RUSH_OP(randint) {
+  return randint_of(c, 0, 2);
+}
+RUSH_OP(randint_generator) {
+  return randint_of(c, 0, 3);
+}
+RUSH_OP(randint_low) {
+  return randint_of(c, 1, 3);
+}
+RUSH_OP(randint_low_generator) {
+  return randint_of(c, 1, 4);
+}
 RUSH_OP(randint_like) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty_like(c, 2, &out));
@@ -151,7 +170,8 @@ RUSH_OP(randint_like_low) {
   return fill_range(c, out, arg_int(c, 1), &c->args[2].u.i);
 }
 
-/* ---- randperm --------------------------------------------------------------------------------- */
+/* ---- randperm ---------------------------------------------------------------------------------
+ */
 
 static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   const int64_t n = arg_int(c, 0);
@@ -160,8 +180,9 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   RUSH_NEED(n >= 0, "n must be non-negative, got%lld", (long long)n);
   RUSH_TRY(arg_dtype(c, dtype_arg, RUSH_FLOAT32, &dtype));
   RUSH_NEED(dtype != RUSH_BOOL, "\"randperm\" not implemented for 'Bool'");
-  RUSH_NEED(n == 0 || n - 1 <= (rush_is_float(dtype) ? (int64_t)1 << digits(dtype) : greatest_of(dtype)),
-            "n is too large for result tensor type: '%s'", rush_dtype_word((int)dtype));
+  RUSH_NEED(
+      n == 0 || n - 1 <= (rush_is_float(dtype) ? (int64_t)1 << digits(dtype) : greatest_of(dtype)),
+      "n is too large for result tensor type: '%s'", rush_dtype_word((int)dtype));
   /* Beyond this PyTorch draws 64 bits each, in another order. */
   RUSH_CHECK(c->ctx, n < UINT32_MAX / 20, RUSH_ERR_UNSUPPORTED, "randperm of more than %u numbers",
              UINT32_MAX / 20);
@@ -177,10 +198,15 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   }
   return RUSH_OK;
 }
-RUSH_OP(randperm) { return randperm_of(c, 1); }
-RUSH_OP(randperm_generator) { return randperm_of(c, 2); }
+RUSH_OP(randperm) {
+  return randperm_of(c, 1);
+}
+RUSH_OP(randperm_generator) {
+  return randperm_of(c, 2);
+}
 
-/* ---- multinomial ------------------------------------------------------------------------------ */
+/* ---- multinomial ------------------------------------------------------------------------------
+ */
 
 /* Rows of probabilities (float32 or float64) and of places. */
 typedef struct samples {
@@ -199,7 +225,8 @@ static rush_status check_row(rush_call *c, const samples *s, const char *row) {
   double sum = 0;
   for (int64_t i = 0; i < s->categories; i++) {
     const double p = probability(s, row, i);
-    RUSH_NEED(p >= 0 && p < INFINITY, "probability tensor contains either `inf`, `nan` or element < 0");
+    RUSH_NEED(p >= 0 && p < INFINITY,
+              "probability tensor contains either `inf`, `nan` or element < 0");
     sum += p;
   }
   RUSH_NEED(sum > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
@@ -259,8 +286,10 @@ static rush_status with_replacement(rush_call *c, const samples *s) {
       int64_t left = 0, right = s->categories;
       while (left < right) {
         const int64_t middle = left + (right - left) / 2;
-        if (sums[middle] < drawn) left = middle + 1;
-        else right = middle;
+        if (sums[middle] < drawn)
+          left = middle + 1;
+        else
+          right = middle;
       }
       *to++ = left;
     }
@@ -286,11 +315,13 @@ RUSH_OP(multinomial) {
   RUSH_TRY(rush_result(c, 0, RUSH_INT64, self->rank, sizes + 2 - self->rank, &out));
   if (out->numel == 0) return RUSH_OK;
   RUSH_TRY(rush_tensor_contiguous(c->heap, self, &dense));
-  const samples s = {(rush_dtype)self->dtype, rows, categories, wanted, rush_data(dense), rush_data(out)};
+  const samples s = {(rush_dtype)self->dtype, rows,          categories, wanted,
+                     rush_data(dense),        rush_data(out)};
   rush_status st = RUSH_OK;
   for (int64_t r = 0; r < rows && st == RUSH_OK; r++)
     st = check_row(c, &s, s.from + (size_t)(r * categories) * rush_itemsize(dense));
-  if (st == RUSH_OK) st = replace && wanted > 1 ? with_replacement(c, &s) : without_replacement(c, &s);
+  if (st == RUSH_OK)
+    st = replace && wanted > 1 ? with_replacement(c, &s) : without_replacement(c, &s);
   rush_tensor_drop(c->heap, dense);
   return st;
 }
