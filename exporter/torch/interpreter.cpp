@@ -17,6 +17,11 @@
 // What a program writes in place into its arguments is written to the caller's tensors, and a
 // result that is a view of an argument is one of the caller's tensor, as in PyTorch. Values that
 // stay in attributes are copies.
+//
+// Random numbers come from torch's default generator, so that they are those of the module itself
+// and torch.manual_seed seeds them; programs that draw some wait for each other.
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/custom_class.h>
@@ -27,6 +32,7 @@
 #include <mutex>
 #include <thread>
 
+#include "rushlight/generator.h"
 #include "torch_values.h"
 
 namespace rush {
@@ -142,6 +148,63 @@ void flatten(const c10::IValue &value, c10::List<at::Tensor> *out) {
     for (const c10::IValue &item : value.toTupleRef().elements()) flatten(item, out);
 }
 
+// Whether an operator draws random numbers. Recurrent layers do where they drop in training, which
+// nobody runs here.
+bool draws(const std::string &op) {
+  if (op == "aten::manual_seed") return true;
+  for (const char *layer : {"aten::lstm", "aten::gru", "aten::rnn_"})
+    if (op.rfind(layer, 0) == 0) return false;
+  const size_t dot = op.find('.');
+  const auto handle = c10::Dispatcher::singleton().findSchema(
+      {op.substr(0, dot), dot == std::string::npos ? "" : op.substr(dot + 1)});
+  if (!handle) return false;
+  const auto &tags = handle->getTags();
+  return std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end();
+}
+
+// torch's generator, lent to a session for a run. Its own lock is not held meanwhile: who holds it
+// may want Python's, and so may a program that prints.
+class Loan {
+ public:
+  explicit Loan(rush_session *session) : session_(session), turn_(turns()) {
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    auto *cpu = at::check_generator<at::CPUGeneratorImpl>(generator);
+    const at::mt19937_data_pod state = cpu->engine().data();
+    rush_random random = {};
+    std::copy(state.state_.begin(), state.state_.end(), random.words);
+    random.used = state.left_ == 1 ? uint32_t{RUSH_RANDOM_WORDS} : state.next_;
+    random.has_normal = cpu->next_double_normal_sample().has_value();
+    random.normal = cpu->next_double_normal_sample().value_or(0);
+    rush_session_set_random(session, &random);
+  }
+  ~Loan() {
+    rush_random random;
+    rush_session_get_random(session_, &random);
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    auto *cpu = at::check_generator<at::CPUGeneratorImpl>(generator);
+    at::mt19937 engine = cpu->engine();
+    at::mt19937_data_pod state = engine.data();
+    std::copy(random.words, random.words + RUSH_RANDOM_WORDS, state.state_.begin());
+    state.next_ = random.used;
+    state.left_ = RUSH_RANDOM_WORDS + 1 - static_cast<int>(random.used);
+    engine.set_data(state);
+    cpu->set_engine(engine);
+    cpu->set_next_double_normal_sample(random.has_normal ? std::optional<double>(random.normal)
+                                                         : std::nullopt);
+  }
+  Loan(const Loan &) = delete;
+
+ private:
+  static std::mutex &turns() {
+    static std::mutex one;
+    return one;
+  }
+  rush_session *session_;
+  std::lock_guard<std::mutex> turn_;
+};
+
 class Interpreter : public torch::CustomClassHolder {
  public:
   explicit Interpreter(const at::Tensor &state) {
@@ -150,7 +213,9 @@ class Interpreter : public torch::CustomClassHolder {
       bytes_ = state.slice(0, 0, n);
       model_ = std::make_unique<Model>(bytes_);
       const std::string json = describe();
-      for (const std::string &type : texts_at(json, "result")) results_.push_back(described_type(type));
+      for (const std::string &type : texts_at(json, "result"))
+        results_.push_back(described_type(type));
+      for (const std::string &name : texts_at(json, "name")) draws_ |= draws(name);
       if (stateful()) idle_.push_back(std::make_unique<Session>(model()));
       if (n < state.numel()) restore(state.slice(0, n));
     });
@@ -260,7 +325,10 @@ class Interpreter : public torch::CustomClassHolder {
     Values values(s.context.ctx, s.session);
     const std::vector<rush_value> in = values.arguments(args);
     rush_value result = rush_none();
+    std::optional<Loan> loan;
+    if (draws_) loan.emplace(s.session);
     const rush_status status = rush_session_run(s.session, method, in.data(), in.size(), &result);
+    loan.reset();
     const std::string message = status == RUSH_OK ? "" : rush_ctx_error(s.context.ctx);
     values.write_back();
     if (status != RUSH_OK) throw RuntimeError(status, message);
@@ -310,6 +378,7 @@ class Interpreter : public torch::CustomClassHolder {
   at::Tensor bytes_;
   std::unique_ptr<Model> model_;
   std::vector<c10::TypePtr> results_;  // by method
+  bool draws_ = false;                 // random numbers
   std::mutex running_;                 // of idle_, and of the session of a model with attributes
   std::vector<std::unique_ptr<Session>> idle_;
 };

@@ -112,3 +112,31 @@ def test_a_generator_as_an_argument_is_refused_by_name(tmp_path):
     own_generator(torch.zeros(3))
     with pytest.raises(ValueError, match="a random number generator of its own"):
         rushlight.export(torch.jit.script(own_generator), (torch.zeros(3),), tmp_path / "m.rush")
+
+
+class Sampler(nn.Module):
+    def forward(self, x):
+        return nn.functional.dropout(x, 0.5, True) + torch.randn(7) + torch.rand(7), torch.randperm(9)
+
+
+@feature("random numbers of a lowered module, by torch.manual_seed", "Native")
+def test_a_lowered_module_draws_from_torchs_generator():
+    x = torch.ones(7)
+    net = torch.jit.script(Sampler())
+    lowered = rushlight.lower(net, (x,))
+    for seed in (0, 9):
+        torch.manual_seed(seed)
+        want = [net(x), net(x), (torch.rand(3), torch.randn(1))]
+        torch.manual_seed(seed)
+        got = [lowered(x), lowered(x), (torch.rand(3), torch.randn(1))]  # torch goes on behind it
+        for a, b in zip(got, want):
+            same(a, b)
+    assert not torch.equal(lowered(x)[0], lowered(x)[0])
+
+
+def test_lowered_modules_that_draw_may_run_at_once():
+    from concurrent.futures import ThreadPoolExecutor
+    lowered = rushlight.lower(torch.jit.script(Sampler()), (torch.ones(7),))
+    with ThreadPoolExecutor(4) as pool:
+        drawn = list(pool.map(lambda _: lowered(torch.ones(7))[0], range(40)))
+    assert len({str(y.tolist()) for y in drawn}) == 40

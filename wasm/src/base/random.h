@@ -3,16 +3,9 @@
 #ifndef RUSH_RANDOM_H
 #define RUSH_RANDOM_H
 
+#include <rushlight/generator.h>
+
 #include "base/base.h"
-
-enum { RUSH_RANDOM_WORDS = 624 };
-
-typedef struct rush_random {
-  uint32_t words[RUSH_RANDOM_WORDS]; /* of the Mersenne twister */
-  uint32_t used;                     /* of these words; at the end they are made anew */
-  bool has_normal;                   /* the second number of the last pair waits */
-  double normal;
-} rush_random;
 
 /* As torch.manual_seed: the twister takes the lower 32 bits. */
 void rush_random_seed(rush_random *random, uint64_t seed);

@@ -122,6 +122,13 @@ void rush_session_destroy(rush_session *s) {
 
 void rush_session_manual_seed(rush_session *s, uint64_t seed) { rush_random_seed(&s->own_random, seed); }
 
+void rush_session_get_random(const rush_session *s, rush_random *out) { *out = s->own_random; }
+
+void rush_session_set_random(rush_session *s, const rush_random *random) {
+  s->own_random = *random;
+  if (random->used > RUSH_RANDOM_WORDS) s->own_random.used = RUSH_RANDOM_WORDS;
+}
+
 void rush_session_trim(rush_session *s) { rush_heap_trim(&s->heap); }
 
 /* Recursion is as deep as types are nested: at most RUSH_MAX_NESTING. */
