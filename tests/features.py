@@ -89,15 +89,23 @@ def enter(test, outcome):
 NOT_RUN = {"outcome": "skipped", **dataclasses.asdict(Seen())}
 
 
-def declared():
-    """{Feature: the tests that show it}, in the order of the tests."""
+def of_js(known):
+    """(topic, name) of each call of shown(). A name that is computed stands for those of `known` that fit."""
+    for file in sorted(TOP.glob("tests/*/*.test.*js")):
+        for topic, name in re.findall(r"\bshown\('([^']+)', ('[^']*'|`[^`]*`)", file.read_text()):
+            parts = re.split(r"\$\{[^}]*\}", name[1:-1])
+            pattern = ".+".join(map(re.escape, parts))
+            for fits in [n for t, n in known if t == topic and re.fullmatch(pattern, n)] or ["...".join(parts)]:
+                yield topic, fits
+
+
+def declared(known):
+    """{Feature: the tests that show it}, in the order of the tests. `known`: the (topic, name) that there are."""
     with tempfile.NamedTemporaryFile() as out:
         subprocess.run([sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "--features", out.name,
                         "tests/python", "tests/exporter"], cwd=TOP, check=True, stdout=subprocess.DEVNULL)
         found = [(Feature(**f), test) for test, features in json.loads(Path(out.name).read_text()) for f in features]
-    for file in sorted((TOP / "tests" / "js").glob("*.test.js")):
-        for topic, name in re.findall(r"^ *shown\('([^']+)', '([^']+)'", file.read_text(), re.M):
-            found.append((Feature(topic, name), f"js: {topic}: {name}"))
+    found += [(Feature(topic, name), f"js: {topic}: {name}") for topic, name in of_js(known)]
     table = {}
     for feature, test in found:
         table.setdefault(feature, []).append(test)
@@ -105,32 +113,30 @@ def declared():
 
 
 def text_of(message):
-    """A message as a cell: one line, without the paths of this machine and what TorchScript puts around it."""
+    """A message for a cell: one line, without the paths of this machine and what TorchScript puts around it."""
     if "rushlight: " in message:
         message = message[message.index("rushlight: "):]
     line = re.sub(r"(?<![\w.])/\S*/", "", " ".join(message.split())).replace("|", "\\|").replace("`", "'")
     line = line if len(line) <= 140 else line[:137].rsplit(" ", 1)[0] + " ..."
-    return f"`{line}`"
+    return f": `{line}`"
 
 
 def cells(feature, tests, runs):
+    """What PyTorch does and what Rushlight does."""
     known = [runs[t] for t in tests]
-    last = {key: next((r[key] for r in reversed(known) if r[key]), "") for key in ("pytorch", "rushlight")}
-    pytorch = "refuses" if feature.pytorch == "refuses" else "runs"
-    if pytorch == "refuses" and last["pytorch"]:
-        pytorch = f"refuses: {text_of(last['pytorch'])}"
-    if any(r["outcome"] == "failed" for r in known):
-        return pytorch, "**fails**"
-    if feature.rushlight == "refuses":
-        return pytorch, f"refuses: {text_of(last['rushlight'])}" if last["rushlight"] else "refuses"
+    outcomes = {r["outcome"] for r in known}
     apart = [r["max_abs"] for r in known if r["max_abs"] is not None]
-    if feature.pytorch == "refuses" or not apart:
-        out = "runs"
-    else:
-        out = f"same, max abs {max(apart):.1g}" if max(apart) else "same, exactly"
-    if any(r["outcome"] != "passed" for r in known):
-        out = "not run here"
-    return pytorch, out + ("; Node, Chromium" if any(r["kept"] for r in known) else "")
+    pytorch, rushlight = ("refuses" + next((text_of(r[who]) for r in reversed(known) if r[who]), "")
+                          if getattr(feature, who) == "refuses" else "runs" for who in ("pytorch", "rushlight"))
+    if "failed" in outcomes:
+        rushlight = "refuses: **fails**" if feature.rushlight == "refuses" else "**fails**"
+    elif outcomes != {"passed"}:
+        rushlight = "refuses: not run here" if feature.rushlight == "refuses" else "not run here"
+    elif pytorch == rushlight == "runs" and apart:
+        rushlight = f"same, max abs {max(apart):.1g}" if max(apart) else "same, exactly"
+    if any(r["kept"] for r in known):
+        rushlight += "; Node, Chromium"
+    return pytorch, rushlight
 
 
 def page(table, runs):
@@ -149,30 +155,30 @@ def page(table, runs):
 
 
 def rows_of(text):
-    """{(title, name, whether PyTorch and Rushlight refuse)} of a page."""
-    rows, title = set(), ""
+    """{(topic, name, whether PyTorch and Rushlight refuse)} of a page."""
+    rows, topics = set(), {title: topic for topic, title in TOPICS.items()}
     for line in text.splitlines():
         if line.startswith("## "):
-            title = line[3:]
+            topic = topics[line[3:]]
         elif line.startswith("| ") and not line.startswith("| feature |"):
             name, pytorch, rushlight = re.split(r"(?<!\\)\|", line)[1:4]
-            rows.add((title, name.strip(), pytorch.strip().startswith("refuses"), rushlight.strip().startswith("refuses")))
+            rows.add((topic, name.strip(), pytorch.strip().startswith("refuses"), rushlight.strip().startswith("refuses")))
     return rows
 
 
 def main(arguments):
-    table = declared()
     if arguments != ["--check"]:
-        runs = {r["test"]: r for r in (json.loads(f.read_text()) for f in RUNS.glob("*.json"))}
+        runs = {r["test"]: r for r in (json.loads(f.read_text()) for f in sorted(RUNS.glob("*.json")))}
+        table = declared(sorted(tuple(t.split(": ", 2)[1:]) for t in runs if t.startswith("js: ")))
         for test in (t for tests in table.values() for t in tests if t not in runs):
             print(f"{test} has not run: ./dev test exporter python js", file=sys.stderr)
         PAGE.write_text(page(table, {t: runs.get(t, NOT_RUN) for tests in table.values() for t in tests}))
         return 0
-    want = {(TOPICS[f.topic], f.name, f.pytorch == "refuses", f.rushlight == "refuses") for f in table}
     have = rows_of(PAGE.read_text())
+    want = {(f.topic, f.name, f.pytorch == "refuses", f.rushlight == "refuses") for f in declared(sorted(r[:2] for r in have))}
     for what, rows in (("is missing in", want - have), ("is only in", have - want)):
-        for title, name, *_ in sorted(rows):
-            print(f"{title}: {name!r} {what} FEATURES.md, or refuses otherwise: ./dev shell python3 tests/features.py writes it", file=sys.stderr)
+        for topic, name, *_ in sorted(rows):
+            print(f"{topic}: {name!r} {what} FEATURES.md, or refuses otherwise: ./dev shell python3 tests/features.py writes it", file=sys.stderr)
     return int(want != have)
 
 

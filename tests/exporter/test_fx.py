@@ -522,6 +522,7 @@ def all_draws(x):
 
 
 @pytest.mark.parametrize("f", [adds_noise, all_draws])
+@pytest.mark.feature("FX", "torch.fx.wrap of randn: fresh at each run, reproducible by seed")
 def test_wrapped_randn_is_fresh_at_each_run_and_reproducible_by_seed(f):
     traced, x = symbolic_trace(f), torch.randn(2, 5)
     name = f"fx_{f.__name__}"

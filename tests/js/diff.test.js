@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 import { load } from '../../js/src/index.js';
 import { flipFile, tracedFile } from './build-rush.mjs';
+import { shown } from './shown.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'rush-diff-'));
 after(() => rmSync(dir, { recursive: true }));
@@ -113,4 +114,5 @@ test('what the exporter stores, in each binary', async (t) => {
   assert.equal(parted.status, 1);
   assert.match(parted.stdout, /then they part: forward, instruction \d+ \(rush::linear\)/);
   assert.equal(JSON.parse(run(bad, '--json').stdout).first.source.endsWith('make.py:13'), true);
+  shown('Diff', 'in JavaScript: model.diff() and npx rushlight diff, against the trace in the file');
 });
