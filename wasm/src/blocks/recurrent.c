@@ -121,7 +121,7 @@ rush_status rush_cell_pack(rush_heap *heap, rush_cell *cell) {
     RUSH_TRY(rush_tensor_contiguous(heap, (rush_tensor *)(uintptr_t)cell->b_hh, &bias));
   rush_status st = rush_heap_alloc(heap, bytes, &cell->packed);
   if (st == RUSH_OK)
-    rush_gemm_pack(k, rows, rush_data(w), w->strides[1], w->strides[0],
+    rush_gemm_pack(k, rows, rush_data(w), (ptrdiff_t)w->strides[1], (ptrdiff_t)w->strides[0],
                    bias ? rush_data(bias) : NULL, cell->packed);
   rush_tensor_drop(heap, bias);
   return st;
