@@ -81,7 +81,7 @@ class Converter {
   void node(const jit::Node &n, Block *to) {
     switch (n.kind()) {
       case prim::Constant:
-        return constant(n);
+        return constant(n, to);
       case prim::GetAttr:
         return get_attr(n, to);
       case prim::SetAttr:
@@ -149,9 +149,26 @@ class Converter {
     return out;
   }
 
-  void constant(const jit::Node &n) {
+  // Freezing makes a constant of an object in an attribute that no SetAttr names, although the program
+  // may write into it: it stays an attribute.
+  void constant_objects(const jit::Node &n, const c10::IValue &value, Block *to) {
+    std::string name = n.output()->debugName();
+    if (name.rfind("self.", 0) == 0) name = name.substr(5);
+    if (value.isObject()) {
+      const void *object = value.toObject().get();
+      name = context_.paths.emplace(object, name).first->second;
+      if (!context_.as_values.count(object)) {
+        objects_[n.output()] = value;
+        return;
+      }
+    }
+    read_slot(n, slot(identity(value), name, n.output()->type(), value), to);
+  }
+
+  void constant(const jit::Node &n, Block *to) {
     const auto ivalue = jit::toIValue(n.output());
     if (!ivalue) refuse(n, "a constant of type " + n.output()->type()->annotation_str());
+    if (holds_objects(*ivalue)) return constant_objects(n, *ivalue, to);
     Const c;
     try {
       c = from_ivalue(*ivalue);
@@ -183,23 +200,31 @@ class Converter {
   }
 
   size_t slot_of(const jit::Node &n) {
-    const c10::IValue *object = this->object(n.inputs()[0]);
-    const auto obj = object->toObject();
-    const std::string attribute = n.s(attr::name);
-    const std::string key =
-        std::to_string(reinterpret_cast<uintptr_t>(obj.get())) + "/" + attribute;
+    const auto owner = object(n.inputs()[0])->toObject();
+    const std::string attribute = n.s(attr::name), &path = context_.paths[owner.get()];
+    return slot(identity(owner) + "/" + attribute, path.empty() ? attribute : path + "." + attribute,
+                owner->type()->getAttribute(attribute), owner->getAttr(attribute));
+  }
+
+  size_t slot(const std::string &key, const std::string &name, const c10::TypePtr &type,
+              const c10::IValue &initial) {
     auto found = context_.slots.find(key);
     if (found != context_.slots.end()) return found->second;
-    const std::string &path = context_.paths[obj.get()];
-    refuse_shared(obj->getAttr(attribute), attribute, &context_.contents);
+    refuse_shared(initial, name, &context_.contents);
     Attribute out;
-    out.name = path.empty() ? attribute : path + "." + attribute;
-    out.type = from_c10(obj->type()->getAttribute(attribute));
-    out.initial = from_ivalue(obj->getAttr(attribute));
+    out.name = name;
+    out.type = from_c10(type);
+    out.initial = from_ivalue(initial);
     name_tensors(&out.initial, "");
     if (out.initial.is_tensor()) out.initial.s = out.name;
     context_.program->attributes.push_back(std::move(out));
     return context_.slots[key] = context_.program->attributes.size() - 1;
+  }
+
+  void read_slot(const jit::Node &n, size_t slot, Block *to) {
+    Node *out = append(n, to, "rush::get_attr");
+    out->add_input(graph_->constant(const_int(static_cast<int64_t>(slot))));
+    values_[n.output()] = out->add_output(from_c10(n.output()->type()), name_of(n.output()));
   }
 
   // An attribute of an object that is a value: of its class, by its place.
@@ -242,10 +267,7 @@ class Converter {
       objects_[n.output()] = *inner;
       return;
     }
-    Value *slot = graph_->constant(const_int(static_cast<int64_t>(slot_of(n))));
-    Node *out = append(n, to, "rush::get_attr");
-    out->add_input(slot);
-    values_[n.output()] = out->add_output(from_c10(n.output()->type()), name_of(n.output()));
+    read_slot(n, slot_of(n), to);
   }
 
   void set_attr(const jit::Node &n, Block *to) {

@@ -1,4 +1,5 @@
 // Objects of classes that the program defines, where they are attributes of modules.
+#include <algorithm>
 #include <stdexcept>
 
 #include "front/torchscript_parts.h"
@@ -38,6 +39,11 @@ class Scan {
   }
 
   void node(const jit::Node &n) {
+    if (n.kind() == prim::Constant) {
+      auto constant = jit::toIValue(n.output());
+      if (constant && constant->isObject()) known_[n.output()] = *constant;
+      return;
+    }
     const bool attribute = n.kind() == prim::GetAttr || n.kind() == prim::SetAttr;
     const c10::IValue *owner = attribute ? known(n.inputs()[0]) : nullptr;
     for (size_t i = attribute ? 1 : 0; i < n.inputs().size(); i++)
@@ -63,6 +69,19 @@ std::set<const void *> objects_as_values(const jit::Module &self,
   std::set<const void *> found;
   for (const jit::Graph *graph : graphs) Scan(&found).graph(self, *graph);
   return found;
+}
+
+bool holds_objects(const c10::IValue &value) {
+  if (!value.isObject() && !value.isList() && !value.isTuple() && !value.isGenericDict()) return false;
+  c10::IValue::HashAliasedIValues inside;
+  value.getSubValues(inside);
+  return std::any_of(inside.begin(), inside.end(), [](const c10::IValue &v) {
+    return v.isObject() && is_program_class(v.toObject()->type());
+  });
+}
+
+std::string identity(const c10::IValue &value) {
+  return std::to_string(c10::IValue::HashAliasedIValue()(value));
 }
 
 void refuse_shared(const c10::IValue &value, const std::string &attribute, Contents *contents) {

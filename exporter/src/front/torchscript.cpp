@@ -212,6 +212,9 @@ Program from_module(const jit::Module &module, const TorchScriptOptions &options
   Handles handles;
   jit::Module work = frozen(module, options, &handles);
   ConvertContext context{&names, &handles, &program, {}, {}, {}, {}};
+  for (const auto &a : module.named_attributes(/*recurse=*/true))
+    if (a.value.isObject() && is_program_class(a.value.toObject()->type()))
+      context.paths[a.value.toObject().get()] = a.name;
   std::vector<const jit::Graph *> graphs;
   for (const std::string &name : options.methods) {
     auto graph = work.get_method(name).graph();

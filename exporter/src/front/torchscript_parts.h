@@ -64,6 +64,11 @@ bool decompose(torch::jit::Graph &graph);
 std::set<const void *> objects_as_values(const torch::jit::Module &self,
                                          const std::vector<const torch::jit::Graph *> &graphs);
 
+// Whether a value is or contains an object of a class that the program defines.
+bool holds_objects(const c10::IValue &value);
+// Tells an object, list or dict apart from all others that live.
+std::string identity(const c10::IValue &value);
+
 // What attributes hold, by the attribute's name.
 using Contents = std::unordered_map<c10::IValue, std::string, c10::IValue::HashAliasedIValue,
                                     c10::IValue::CompAliasedIValues>;

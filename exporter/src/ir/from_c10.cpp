@@ -22,7 +22,7 @@ TypeRef named_tuple(const c10::TupleType &type) {
   return make_type(RUSH_TYPE_TUPLE, contained(type), name, fields);
 }
 
-// Its attributes' types are not told: objects of one class may hold each other.
+// Its attributes are told by name only: what reads one knows its type.
 TypeRef class_type(const c10::ClassType &type) {
   std::vector<std::string> attributes;
   for (const auto &attribute : type.getAttributes()) attributes.push_back(attribute.getName());

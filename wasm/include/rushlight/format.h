@@ -54,8 +54,7 @@
  * TYPES. `kind` is rush_type_kind. Children are a list of types at `list`: one for list, optional and
  * future; two for dict (key, value); any number for tuple and union; none else. `name` is the class of
  * a named tuple, object or enum, else RUSH_NONE. A named tuple's list goes on with one string index
- * per field. An object's list is one string index per attribute, `n` of them: objects of one class may
- * hold each other, so their types are not told.
+ * per field. An object's list is one string index per attribute, `n` of them; their types are not told.
  *
  * STORAGES. `offset` counts from head_bytes and is a multiple of 64; storages rise and do not
  * overlap. Storages stand in the order in which execution first needs them, small ones of an
