@@ -83,48 +83,59 @@ static rush_status make_contiguous(rush_call *c, rush_value *args) {
   return RUSH_OK;
 }
 
-/* Copies what the operator wrote into copies back to the arguments, and returns those themselves. */
-static rush_status write_back(rush_call *c, const rush_value *own) {
+/* Copies what the operator wrote into a contiguous copy back to the tensor, or the tensors of the list. */
+static rush_status copy_back(rush_call *c, const rush_value *to, const rush_value *from) {
+  if ((to->kind != RUSH_KIND_TENSOR && to->kind != RUSH_KIND_LIST) || to->u.ref == from->u.ref) return RUSH_OK;
+  if (to->kind == RUSH_KIND_LIST) {
+    const rush_list *list = rush_as_list(to);
+    for (size_t i = 0; i < list->n; i++) RUSH_TRY(copy_back(c, list->items + i, rush_as_list(from)->items + i));
+    return RUSH_OK;
+  }
+  rush_tensor *t = rush_as_tensor(to);
+  return t->storage->borrowed ? RUSH_OK : rush_tensor_copy(c->heap, t, rush_as_tensor(from));
+}
+
+/* Results that are copies of arguments become the arguments themselves. */
+static void return_arguments(rush_call *c, const rush_value *own) {
   for (uint32_t k = 0; k < c->n_args; k++) {
     if (c->args[k].kind != RUSH_KIND_TENSOR || c->args[k].u.ref == own[k].u.ref) continue;
-    rush_tensor *to = rush_as_tensor(c->args + k);
-    if (!to->storage->borrowed) RUSH_TRY(rush_tensor_copy(c->heap, to, rush_as_tensor(own + k)));
     for (uint32_t r = 0; r < c->n_results; r++) {
       if (c->results[r].kind != RUSH_KIND_TENSOR || c->results[r].u.ref != own[k].u.ref) continue;
       rush_drop(c->heap, c->results + r);
       ret_keep(c, r, c->args + k);
     }
   }
-  return RUSH_OK;
 }
 
-static rush_status check_results(rush_call *c) {
-  rush_schema schema;
-  RUSH_TRY(rush_schema_parse(c->ctx, c->op->schema, &schema));
-  rush_status st = RUSH_OK;
-  for (uint32_t r = 0; r < c->n_results && st == RUSH_OK; r++) {
-    if (!(schema.result_kinds[r] & RUSH_KIND_BIT(c->results[r].kind)))
-      st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "the operator gave %s as result %u, which its schema does not",
-                     rush_kind_name(c->results[r].kind), r);
+static rush_status check_results(rush_call *c, const rush_schema *schema) {
+  for (uint32_t r = 0; r < c->n_results; r++) {
+    RUSH_CHECK(c->ctx, schema->result_kinds[r] & RUSH_KIND_BIT(c->results[r].kind), RUSH_ERR_BAD_ARGUMENT,
+               "the operator gave %s as result %u, which its schema does not", rush_kind_name(c->results[r].kind), r);
   }
-  rush_schema_free(c->ctx, &schema);
-  return st;
+  return RUSH_OK;
 }
 
 static rush_status run_custom(rush_call *c) {
   const rush_custom_op *op = c->op->family;
   rush_value own[RUSH_SCHEMA_MAX_ARGS];
   const rush_value *given = c->args;
-  rush_status st = RUSH_OK;
+  rush_schema schema;
   bool copies = !(op->flags & RUSH_CUSTOM_STRIDED);
+  RUSH_TRY(rush_schema_parse(c->ctx, op->schema, &schema));
+  rush_status st = RUSH_OK;
   for (uint32_t k = 0; k < c->n_args; k++) own[k] = rush_none();
   if (copies) st = make_contiguous(c, own);
   if (copies) c->args = own;
   if (st == RUSH_OK) st = op->run(c, op->user);
   c->args = given;
-  if (st == RUSH_OK && copies) st = write_back(c, own);
+  for (uint32_t k = 0; copies && st == RUSH_OK && k < c->n_args; k++) {
+    if (schema.args[k].written) st = copy_back(c, given + k, own + k);
+  }
+  if (st == RUSH_OK && copies) return_arguments(c, own);
   for (uint32_t k = 0; k < c->n_args; k++) rush_drop(c->heap, own + k);
-  return st == RUSH_OK ? check_results(c) : st;
+  if (st == RUSH_OK) st = check_results(c, &schema);
+  rush_schema_free(c->ctx, &schema);
+  return st;
 }
 
 /* ---- What run may use ------------------------------------------------------------------------ */
