@@ -12,15 +12,19 @@ def register_decomposition(op):
         def scale(x: torch.Tensor, by: float) -> torch.Tensor:
             return x * by
 
-    op    its full name, "my_ops::f" or with an overload "my_ops::f.int"; or torch.ops.my_ops.f, or
-          torch.ops.my_ops.f.int
+    Args:
+        op: its full name, "my_ops::f" or with an overload "my_ops::f.int"; or torch.ops.my_ops.f, or torch.ops.my_ops.f.int
+
+    Returns:
+        A decorator, which gives the function back as it was.
+
+    Raises:
+        ValueError: the operator has a decomposition, or `op` names none
 
     The function is TorchScript (it is scripted here, if it is not yet) and may use control flow and other operators
     with decompositions. Arguments come by place, as many as the schema has; an operator with several results
     is a function that returns a tuple. export() compares with the operator itself.
-
-    Raises ValueError for an operator that has a decomposition, and what torch.jit.script raises. The function is
-    returned as it was.
+    It raises what torch.jit.script raises.
     """
     name = _name_of(op)
     if name in _known:
