@@ -5,6 +5,7 @@ import test from 'node:test';
 
 import { load } from '../../js/src/index.js';
 import { RushFile, flipFile } from './build-rush.mjs';
+import { shown } from './shown.js';
 
 test('inputs, outputs, methods and weights are described', async () => {
   const f = new RushFile();
@@ -108,4 +109,5 @@ test('print goes to the console, in libtorch\'s text', async (t) => {
   assert.deepEqual(mock.calls.map((c) => c.arguments), [['x is 5 grün [1, 2]']]);
   mock.restore();
   model.dispose();
+  shown('TorchScript', 'in JavaScript: print goes to the console');
 });
