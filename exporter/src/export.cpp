@@ -1,7 +1,5 @@
 #include "export.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,6 +9,7 @@
 #include "passes/pipeline.h"
 #include "run/compare.h"
 #include "run/native.h"
+#include "run/seed.h"
 #include "write/encode.h"
 
 namespace rush {
@@ -89,25 +88,6 @@ std::string port_text(const Port &port) {
   return out + "]";
 }
 
-// torch's generator with the seed of test vectors; afterwards it goes on as if nothing had been.
-class TestSeed {
- public:
-  TestSeed() : generator_(at::detail::getDefaultCPUGenerator()) {
-    const std::lock_guard<std::mutex> lock(generator_.mutex());
-    before_ = generator_.get_state();
-    generator_.set_current_seed(RUSH_TEST_SEED);
-  }
-  ~TestSeed() {
-    const std::lock_guard<std::mutex> lock(generator_.mutex());
-    generator_.set_state(before_);
-  }
-  TestSeed(const TestSeed &) = delete;
-
- private:
-  at::Generator generator_;
-  at::Tensor before_;
-};
-
 Reference seeded(const Reference &reference) {
   return [&reference](const std::string &method, const std::vector<Const> &args) {
     const TestSeed seed;
@@ -161,7 +141,6 @@ void add_trace(Program &program, const Tracer &tracer, std::vector<std::string> 
   const Method &method = program.methods[test.method];
   std::set<uint64_t> handles;
   for (const Node *node : all_nodes(*method.graph)) handles.insert(node->source.handle);
-  const TestSeed seed;
   for (Traced &node : tracer(method.name, test.inputs).nodes)
     if (handles.count(node.handle)) test.traced.push_back(std::move(node));
 }

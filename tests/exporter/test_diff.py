@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import reader
 import rushlight
 import torch
 from test_handles import Net
@@ -222,6 +223,10 @@ def test_a_trace_in_the_file(out, tmp_path):
     net = scripted()
     without = rushlight.export(net, X, out).file_bytes
     assert rushlight.export(net, X, out, trace=True).file_bytes > without
+    file = reader.read(out)
+    traced = file.tables["traced"]
+    assert traced == sorted(traced, key=lambda t: (t[0], t[2])) and {t for t, _, _ in traced} == {0}
+    assert {h for _, _, h in traced} <= {i.handle for i in file.methods["forward"]["instrs"]} - {0}
     d = rushlight.diff(out)
     assert d and d.compared >= 10
     assert all(v[0] < 1e-4 for v in rushlight.load(out).verify())
@@ -364,3 +369,17 @@ def test_another_exported_program_is_refused(out):
     rushlight.export(program_of(Branchless(), args), args, out)
     with pytest.raises(rushlight.RushlightError, match="from another graph"):
         rushlight.diff(out, program_of(nn.Linear(3, 2), args), args)
+
+
+class Draws(nn.Module):
+    def forward(self, x):
+        return x + torch.randn(3) * torch.rand_like(x)
+
+
+def test_random_numbers_are_the_same_on_both_sides(out):
+    args = (torch.randn(2, 3),)
+    for net in (torch.jit.script(Draws()), program_of(Draws(), args)):
+        rushlight.export(net, args, out, trace=True)
+        before = torch.get_rng_state()
+        assert rushlight.diff(out, net, args) and rushlight.diff(out)
+        assert torch.equal(before, torch.get_rng_state())

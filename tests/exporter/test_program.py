@@ -420,4 +420,5 @@ def test_the_way_in_does_not_need_torch_jit(out, monkeypatch):
     program = exported(Small(), (torch.randn(1, 3, 8, 8),))
     for name in ("script", "trace", "load", "freeze"):
         monkeypatch.setattr(torch.jit, name, refuse)
-    assert rushlight.export(program, None, out).verified
+    assert rushlight.export(program, None, out, trace=True).verified
+    assert rushlight.diff(out, program, (torch.randn(1, 3, 8, 8),)) and rushlight.diff(out)

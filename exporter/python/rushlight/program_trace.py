@@ -62,6 +62,7 @@ def trace(program, inputs):
             raise ValueError(f"an input of kind {kind} cannot be traced")
         placeholders.append(copied(value))
     record = []
-    with torch.no_grad():
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)  # of test vectors
         Recorder(program.graph_module, handles_of(program.graph_module), record).run(*placeholders)
     return sorted(record, key=lambda item: item[0])

@@ -23,7 +23,8 @@ Program from_module(const torch::jit::Module &module, const TorchScriptOptions &
 // A free function becomes the method "forward".
 Program from_function(torch::jit::Function &function, const TorchScriptOptions &options);
 
-// What every node of a method gives in a run of PyTorch's own graph, from the module's state.
+// What every node of a method gives in a run of PyTorch's own graph, from the module's state and with
+// the seed of test vectors.
 // Throws what PyTorch throws.
 Trace trace_module(const torch::jit::Module &module, const std::string &method,
                    const std::vector<Const> &args, bool train);

@@ -11,6 +11,7 @@
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
 #include "run/compare.h"
+#include "run/seed.h"
 
 namespace rush {
 
@@ -66,6 +67,7 @@ Trace run_watched(const std::shared_ptr<jit::Graph> &graph, jit::Stack stack) {
   for (jit::Node *node : handles.number(*graph)) watch(*graph, node, handles.source(*node).handle);
   Trace out;
   at::NoGradGuard no_grad;
+  const TestSeed seed;
   jit::GraphOptimizerEnabledGuard plain(false);
   jit::GraphExecutor executor(graph, "trace");
   recording = &out.nodes;
