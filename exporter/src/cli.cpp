@@ -26,6 +26,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
 
   inspect MODEL.rush              say what is in a file
     --json                        as JSON
+    --graph, --code               PyTorch's own graph or code of the model and each submodule
     --weights OUT.safetensors     give the weights back
 
   verify MODEL.rush               replay the test vectors in a file
@@ -128,6 +129,8 @@ CommandLine parse_command_line(int argc, char **argv) {
     NO_SOURCE,
     DUMP,
     JSON,
+    GRAPH,
+    CODE,
     WEIGHTS,
     TRACE,
     TORCH,
@@ -146,6 +149,8 @@ CommandLine parse_command_line(int argc, char **argv) {
                                    {"no-source", no_argument, nullptr, NO_SOURCE},
                                    {"dump-after", required_argument, nullptr, DUMP},
                                    {"json", no_argument, nullptr, JSON},
+                                   {"graph", no_argument, nullptr, GRAPH},
+                                   {"code", no_argument, nullptr, CODE},
                                    {"weights", required_argument, nullptr, WEIGHTS},
                                    {"trace", no_argument, nullptr, TRACE},
                                    {"torch", required_argument, nullptr, TORCH},
@@ -192,7 +197,13 @@ CommandLine parse_command_line(int argc, char **argv) {
         out.options.dump_after = optarg;
         break;
       case JSON:
-        out.json = true;
+        out.form = RUSH_DESCRIBE_JSON;
+        break;
+      case GRAPH:
+        out.form = RUSH_DESCRIBE_TORCH_GRAPH;
+        break;
+      case CODE:
+        out.form = RUSH_DESCRIBE_TORCH_CODE;
         break;
       case WEIGHTS:
         out.weights = optarg;

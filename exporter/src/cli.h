@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "export.h"
+#include "rushlight/rushlight.h"
 
 namespace rush {
 
@@ -21,7 +22,8 @@ struct CommandLine {
   std::string weights;                 // inspect --weights
   std::string torch;                   // diff --torch
   double rtol = -1, atol = -1;         // diff; negative: by dtype
-  bool json = false, train = false, sources = true, trace = false;
+  rush_describe_form form = RUSH_DESCRIBE_TEXT;
+  bool train = false, sources = true, trace = false;
   ExportOptions options;
 };
 

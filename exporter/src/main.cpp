@@ -46,7 +46,7 @@ int run_inspect(const CommandLine &line) {
     write_safetensors(line.files[0], line.weights);
     return 0;
   }
-  const std::string text = describe_file(line.files[0], line.json);
+  const std::string text = describe_file(line.files[0], line.form);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!text.empty() && text.back() != '\n') std::printf("\n");
   return 0;

@@ -489,7 +489,9 @@ PYBIND11_MODULE(_C, m) {
   m.def("pass_names", pass_names);
   m.def("has_op", [](const std::string &name) { return rush_has_op(name.c_str()); });
   m.def("version", [] { return rush_version(); });
-  m.def("describe", describe_file);
+  m.def("describe", [](const std::string &path, bool json) {
+    return describe_file(path, json ? RUSH_DESCRIBE_JSON : RUSH_DESCRIBE_TEXT);
+  });
   m.def("write_safetensors", write_safetensors);
   py::class_<NativeSession>(m, "Session")
       .def(py::init(&open_session))

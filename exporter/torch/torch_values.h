@@ -20,7 +20,8 @@ struct RuntimeError : std::runtime_error {
   rush_status status;
 };
 
-// A rush_print_fn: to where TorchScript prints, which is sys.stdout in Python, standard output in C++.
+// A rush_print_fn: to where TorchScript prints, which is sys.stdout in Python, standard output in
+// C++.
 void print_as_torch(void *, const char *text, size_t size);
 
 // The values of one call, released together. Throws RuntimeError, and std::invalid_argument for

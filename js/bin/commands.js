@@ -14,7 +14,7 @@ import { filled, readInputs } from './inputs.js';
  * @typedef {import('../src/types.js').Tensor} Tensor
  * @typedef {import('../src/model.js').Model} Model
  * @typedef {import('../src/runtime.js').BackendName} BackendName
- * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, runs?: string, json?: boolean }} Flags
+ * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, runs?: string, json?: boolean, graph?: boolean, code?: boolean }} Flags
  */
 
 /** @param {string} text */
@@ -77,7 +77,7 @@ export async function run(file, flags) {
 
 /** @param {string} file @param {Flags} flags */
 export async function inspect(file, flags) {
-  const { plan, text } = await readHead(file, {});
+  const { plan, text } = await readHead(file, {}, flags.graph ? 'graph' : flags.code ? 'code' : 'plan');
   print(flags.json ? JSON.stringify(plan, null, 2) : text);
   return 0;
 }

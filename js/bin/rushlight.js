@@ -23,6 +23,7 @@ const HELP = `usage: rushlight COMMAND FILE.rush [OPTION...]
   --ops FILE.js        its default export computes operators of your own, as load()'s option ops
   --runs N             bench: how many runs are timed (30)
   --json               print JSON
+  --graph, --code      inspect: PyTorch's own graph or code of the model and each submodule
 
 FILE may be a URL. Exit code: 0 done, 1 it failed or an answer differs, 2 wrong usage.
 `;
@@ -34,11 +35,13 @@ const OPTIONS = /** @type {const} */ ({
   ops: { type: 'string' },
   runs: { type: 'string' },
   json: { type: 'boolean' },
+  graph: { type: 'boolean' },
+  code: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 });
 const COMMANDS = {
   run: { act: run, options: ['input', 'output', 'method', 'backend', 'ops', 'json'] },
-  inspect: { act: inspect, options: ['json'] },
+  inspect: { act: inspect, options: ['json', 'graph', 'code'] },
   verify: { act: verify, options: ['backend', 'ops', 'json'] },
   diff: { act: diff, options: ['backend', 'ops', 'json'] },
   bench: { act: bench, options: ['input', 'method', 'backend', 'ops', 'runs', 'json'] },

@@ -246,8 +246,8 @@ export class Engine {
   /** What the file says about itself. @returns {Description} */
   head() { return JSON.parse(this.#describe(this.#known(), 1)); }
 
-  /** The same for people. */
-  describeText() { return this.#describe(this.#known(), 0); }
+  /** The same for people; 3 and 4: PyTorch's own graphs, code. @param {0 | 3 | 4} [form] */
+  describeText(form = 0) { return this.#describe(this.#known(), form); }
 
   /** The program, as JSON text. */
   graphText() { return this.#describe(this.#known(), 2); }

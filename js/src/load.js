@@ -127,14 +127,14 @@ export async function plan(source, options = {}) {
 }
 
 /**
- * The plan, and the same as text for people.
- * @param {Source} source @param {LoadOptions} options
+ * The plan, and the same as text for people, or PyTorch's own graphs or code.
+ * @param {Source} source @param {LoadOptions} options @param {'plan' | 'graph' | 'code'} [what]
  * @returns {Promise<{ plan: Description, text: string }>}
  */
-export async function readHead(source, options) {
+export async function readHead(source, options, what = 'plan') {
   const { engine } = await stream(source, options, true);
   try {
-    return { plan: engine.head(), text: engine.describeText() };
+    return { plan: engine.head(), text: engine.describeText(/** @type {const} */ ({ plan: 0, graph: 3, code: 4 })[what]) };
   } finally {
     engine.destroy();
   }

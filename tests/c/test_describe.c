@@ -127,6 +127,46 @@ static void the_json_is_json_and_says_shapes(void **state) {
   rig_close(r);
 }
 
+static void pytorchs_texts_stand_below_the_names_of_their_methods(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b;
+  size_t size;
+  rig_open(r);
+  build_model(&b);
+  rush_file_text texts[] = {
+      {build_str(&b, ""), RUSH_TEXT_GRAPH, build_str(&b, "graph(%x):\n"), 0},
+      {build_str(&b, ""), RUSH_TEXT_CODE, build_str(&b, "def forward(self):\n"), 0},
+      {build_str(&b, "layer.0:step"), RUSH_TEXT_CODE, build_str(&b, "def step(self):\n"), 0},
+      {build_str(&b, ""), RUSH_TEXT_TREE, build_str(&b, "Net()"), 0},
+  };
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+    build_add(&b, RUSH_SEC_TEXTS, sizeof *texts, texts + k, 1);
+  rig_load(r, &b);
+  char *text = describe(r, r->model, RUSH_DESCRIBE_TORCH_CODE, &size);
+  assert_string_equal(
+      text, "Net()\n\n# forward\ndef forward(self):\n\n# layer.0.step\ndef step(self):\n");
+  rush_free(r->ctx, text, size);
+  text = describe(r, r->model, RUSH_DESCRIBE_TORCH_GRAPH, &size);
+  assert_string_equal(text, "Net()\n\n# forward\ngraph(%x):\n");
+  rush_free(r->ctx, text, size);
+  rig_close(r);
+}
+
+static void a_file_without_pytorchs_texts_says_so(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b;
+  size_t size;
+  rig_open(r);
+  build_model(&b);
+  rig_load(r, &b);
+  char *text = describe(r, r->model, RUSH_DESCRIBE_TORCH_CODE, &size);
+  assert_contains("code", text, "exported without source lines");
+  rush_free(r->ctx, text, size);
+  rig_close(r);
+}
+
 static void a_head_alone_is_described_with_what_is_missing(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -166,6 +206,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_text_says_what_a_reader_asks),
       cmocka_unit_test(the_json_is_json_and_says_shapes),
+      cmocka_unit_test(pytorchs_texts_stand_below_the_names_of_their_methods),
+      cmocka_unit_test(a_file_without_pytorchs_texts_says_so),
       cmocka_unit_test(a_head_alone_is_described_with_what_is_missing),
   };
   return cmocka_run_group_tests_name("describe", tests, NULL, NULL);

@@ -52,6 +52,18 @@ test('run writes one .npy for each output', () => {
   assert.deepEqual(readNpy(get('out/y.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
 });
 
+test("inspect --graph and --code show PyTorch's own texts, and say where there are none", () => {
+  const f = flipFile();
+  f.text('', 'graph', 'graph(%self, %x):\n');
+  f.text('', 'code', 'def forward(self, x):\n');
+  f.text('layer:step', 'code', 'def step(self):\n');
+  f.text('', 'tree', 'RecursiveScriptModule(original_name=Flip)');
+  put('texts.rush', f.bytes());
+  assert.equal(cli('inspect', 'texts.rush', '--code').out, 'RecursiveScriptModule(original_name=Flip)\n\n# forward\ndef forward(self, x):\n\n# layer.step\ndef step(self):\n\n');
+  assert.match(cli('inspect', 'texts.rush', '--graph').out, /# forward\ngraph\(%self, %x\):/);
+  assert.match(cli('inspect', 'flip.rush', '--code').out, /without source lines/);
+});
+
 test('a reader that stops early, like head, ends it without an error', async () => {
   const child = spawn(process.execPath, [bin, 'inspect', 'flip.rush'], { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.destroy();

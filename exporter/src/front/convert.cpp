@@ -149,8 +149,8 @@ class Converter {
     return out;
   }
 
-  // Freezing makes a constant of an object in an attribute that no SetAttr names, although the program
-  // may write into it: it stays an attribute.
+  // Freezing makes a constant of an object in an attribute that no SetAttr names, although the
+  // program may write into it: it stays an attribute.
   void constant_objects(const jit::Node &n, const c10::IValue &value, Block *to) {
     std::string name = n.output()->debugName();
     if (name.rfind("self.", 0) == 0) name = name.substr(5);
@@ -202,7 +202,8 @@ class Converter {
   size_t slot_of(const jit::Node &n) {
     const auto owner = object(n.inputs()[0])->toObject();
     const std::string attribute = n.s(attr::name), &path = context_.paths[owner.get()];
-    return slot(identity(owner) + "/" + attribute, path.empty() ? attribute : path + "." + attribute,
+    return slot(identity(owner) + "/" + attribute,
+                path.empty() ? attribute : path + "." + attribute,
                 owner->type()->getAttribute(attribute), owner->getAttr(attribute));
   }
 
@@ -237,11 +238,15 @@ class Converter {
     }
     const bool ours = is_program_class(of->type());
     const bool get = n.kind() == prim::GetAttr;
-    Node *out = append(n, to, !ours ? n.kind().toQualString() : get ? "rush::object_get" : "rush::object_set");
+    Node *out = append(n, to,
+                       !ours ? n.kind().toQualString()
+                       : get ? "rush::object_get"
+                             : "rush::object_set");
     out->add_input(value(of));
     const std::string attribute = n.s(attr::name);
     out->add_input(graph_->constant(
-        ours ? const_int(static_cast<int64_t>(of->type()->expectRef<c10::ClassType>().getAttributeSlot(attribute)))
+        ours ? const_int(static_cast<int64_t>(
+                   of->type()->expectRef<c10::ClassType>().getAttributeSlot(attribute)))
              : const_str(attribute)));
     for (size_t i = 1; i < n.inputs().size(); i++) out->add_input(value(n.inputs()[i]));
     for (const jit::Value *v : n.outputs())

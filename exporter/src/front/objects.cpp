@@ -72,7 +72,8 @@ std::set<const void *> objects_as_values(const jit::Module &self,
 }
 
 bool holds_objects(const c10::IValue &value) {
-  if (!value.isObject() && !value.isList() && !value.isTuple() && !value.isGenericDict()) return false;
+  if (!value.isObject() && !value.isList() && !value.isTuple() && !value.isGenericDict())
+    return false;
   c10::IValue::HashAliasedIValues inside;
   value.getSubValues(inside);
   return std::any_of(inside.begin(), inside.end(), [](const c10::IValue &v) {

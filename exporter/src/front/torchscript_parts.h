@@ -49,7 +49,8 @@ Text code_text(const torch::jit::Function &function, const std::string &module);
 
 // ---- forks.cpp
 
-// What is forked runs in place; waiting gives its value. Calls in what was forked are not inlined yet.
+// What is forked runs in place; waiting gives its value. Calls in what was forked are not inlined
+// yet.
 bool run_forks_in_place(torch::jit::Graph &graph);
 
 // ---- decompose.cpp
@@ -59,8 +60,8 @@ bool decompose(torch::jit::Graph &graph);
 
 // ---- objects.cpp
 
-// Those objects in attributes of `self` that these graphs use as values: hand on, compare, replace. The
-// others are like submodules: each of their attributes is one of the model.
+// Those objects in attributes of `self` that these graphs use as values: hand on, compare, replace.
+// The others are like submodules: each of their attributes is one of the model.
 std::set<const void *> objects_as_values(const torch::jit::Module &self,
                                          const std::vector<const torch::jit::Graph *> &graphs);
 

@@ -174,7 +174,8 @@ Const from_ivalue(const c10::IValue &value) {
   if (value.isObject()) return from_object(value.toObjectRef());
   if (value.isGenerator())
     throw std::invalid_argument(
-        "the model draws from a random number generator of its own, which a file cannot hold: leave "
+        "the model draws from a random number generator of its own, which a file cannot hold: "
+        "leave "
         "`generator` out, and seed the session with manual_seed");
   throw std::invalid_argument("a value of type " + value.type()->annotation_str() +
                               " cannot be stored");

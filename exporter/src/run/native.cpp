@@ -76,7 +76,7 @@ std::string read_file(const std::string &path) {
   return bytes;
 }
 
-std::string describe_file(const std::string &path, bool json) {
+std::string describe_file(const std::string &path, rush_describe_form form) {
   rush_ctx *raw;
   if (rush_ctx_create(nullptr, nullptr, &raw) != RUSH_OK) throw std::bad_alloc();
   std::unique_ptr<rush_ctx, void (*)(rush_ctx *)> ctx(raw, rush_ctx_destroy);
@@ -99,8 +99,7 @@ std::string describe_file(const std::string &path, bool json) {
   }
   char *text;
   size_t size;
-  check(rush_model_describe(raw, rush_loader_head(loader.get()),
-                            json ? RUSH_DESCRIBE_JSON : RUSH_DESCRIBE_TEXT, &text, &size));
+  check(rush_model_describe(raw, rush_loader_head(loader.get()), form, &text, &size));
   std::string out(text);
   rush_free(raw, text, size);
   return out;

@@ -44,6 +44,6 @@ class NativeSession {
 
 std::string read_file(const std::string &path);
 // The head alone is enough; says also what the runtime lacks.
-std::string describe_file(const std::string &path, bool json);
+std::string describe_file(const std::string &path, rush_describe_form form);
 
 }  // namespace rush

@@ -114,12 +114,19 @@ const rush_model *rush_loader_head(const rush_loader *loader);
 rush_status rush_loader_finish(rush_loader *loader, rush_model **out);
 
 /* See rush_model_describe. */
-typedef enum rush_describe_form { RUSH_DESCRIBE_TEXT = 0, RUSH_DESCRIBE_JSON = 1, RUSH_DESCRIBE_GRAPH = 2 } rush_describe_form;
+typedef enum rush_describe_form {
+  RUSH_DESCRIBE_TEXT = 0,
+  RUSH_DESCRIBE_JSON = 1,
+  RUSH_DESCRIBE_GRAPH = 2,
+  RUSH_DESCRIBE_TORCH_GRAPH = 3,
+  RUSH_DESCRIBE_TORCH_CODE = 4,
+} rush_describe_form;
 /* Describes the model, as text for people or as JSON: methods with inputs and outputs ({name, dtype,
  * shape}, unknown sizes null), operators with counts, missing operators, sizes, attributes, meta data, and the
  * program in a form close to TorchScript's. GRAPH is the program as JSON, for tools: registers, instructions,
- * constants, source lines, and PyTorch's own texts. *text is zero-terminated; free it with
- * rush_free(ctx, *text, *size). */
+ * constants, source lines, and PyTorch's own texts. TORCH_GRAPH and TORCH_CODE are those texts: the module as print()
+ * shows it, then the `.graph` or `.code` of each method of each submodule, as they were before the export.
+ * *text is zero-terminated; free it with rush_free(ctx, *text, *size). */
 rush_status rush_model_describe(rush_ctx *ctx, const rush_model *model, rush_describe_form form,
                                 char **text, size_t *size);
 

@@ -222,11 +222,28 @@ static void describe_text(rush_text *t, const rush_model *m) {
   }
 }
 
+/* The tree, then the texts of `kind`, each below the name of its method: "# layer.0.forward". */
+static void describe_torch(rush_text *t, const rush_model *m, rush_text_kind kind) {
+  for (uint32_t i = 0; i < m->n_texts; i++) {
+    if (m->texts[i].kind == RUSH_TEXT_TREE) rush_text_add(t, "%s\n", rush_string(m, m->texts[i].text));
+  }
+  for (uint32_t i = 0; i < m->n_texts; i++) {
+    if (m->texts[i].kind != (uint32_t)kind) continue;
+    const char *module = rush_string(m, m->texts[i].module), *colon = strchr(module, ':');
+    int path = colon ? (int)(colon - module) : (int)strlen(module);
+    rush_text_add(t, "\n# %.*s%s%s\n%s", path, module, path ? "." : "", colon ? colon + 1 : "forward",
+                  rush_string(m, m->texts[i].text));
+  }
+  if (m->n_texts == 0) rush_text_add(t, "the file holds none of PyTorch's texts: it was exported without source lines\n");
+}
+
 rush_status rush_model_describe(rush_ctx *ctx, const rush_model *m, rush_describe_form form, char **text, size_t *size) {
   rush_text t = {.ctx = ctx};
   switch (form) {
     case RUSH_DESCRIBE_JSON: describe_json(&t, m); break;
     case RUSH_DESCRIBE_GRAPH: rush_describe_graph(&t, m); break;
+    case RUSH_DESCRIBE_TORCH_GRAPH: describe_torch(&t, m, RUSH_TEXT_GRAPH); break;
+    case RUSH_DESCRIBE_TORCH_CODE: describe_torch(&t, m, RUSH_TEXT_CODE); break;
     default: describe_text(&t, m);
   }
   return rush_text_take(&t, text, size);

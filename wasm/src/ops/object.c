@@ -1,4 +1,5 @@
-/* Enums, and objects of the classes that a program defines. Objects are shared by reference, as in PyTorch. */
+/* Enums, and objects of the classes that a program defines. Objects are shared by reference, as in
+ * PyTorch. */
 #include "exec/session.h"
 #include "ops/define.h"
 
@@ -28,10 +29,12 @@ RUSH_OP(object) {
 }
 
 static rush_status attribute(rush_call *c, rush_value **out) {
-  RUSH_NEED(c->args[0].kind == RUSH_KIND_OBJECT, "%s has no attributes", rush_kind_name(c->args[0].kind));
+  RUSH_NEED(c->args[0].kind == RUSH_KIND_OBJECT, "%s has no attributes",
+            rush_kind_name(c->args[0].kind));
   rush_list *object = rush_as_list(&c->args[0]);
   int64_t slot = arg_int(c, 1);
-  RUSH_NEED(slot >= 0 && (size_t)slot < object->n, "the object has no attribute %lld", (long long)slot);
+  RUSH_NEED(slot >= 0 && (size_t)slot < object->n, "the object has no attribute %lld",
+            (long long)slot);
   *out = object->items + slot;
   return RUSH_OK;
 }
