@@ -1,10 +1,10 @@
 // Puts what is made elsewhere into the package: node js/build.mjs [--all] [--types]
 //
 //   wasm/    the binaries, from build/<simd|relaxed>/dist
-//   types/   .d.ts files from the JSDoc comments (--types, --all), with tests/node_modules' TypeScript
+//   types/   .d.ts files from the JSDoc comments (--types: where they are older than src/; --all), with tests/node_modules' TypeScript
 //   LICENSE, THIRD_PARTY_NOTICES (--all)
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const js = fileURLToPath(new URL('.', import.meta.url));
@@ -22,7 +22,8 @@ const built = ['simd', 'relaxed'].filter((backend) => existsSync(dist(backend)))
 if (built.length < (all ? 2 : 1)) fail('there are no binaries: run ./dev build simd relaxed');
 for (const backend of built) cpSync(dist(backend), `${js}wasm/rushlight-${backend}.wasm`);
 
-if (all || process.argv.includes('--types')) {
+const newest = (dir) => (existsSync(dir) ? Math.max(...readdirSync(dir).map((n) => statSync(`${dir}/${n}`).mtimeMs)) : 0);
+if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`${js}src`))) {
   const tsc = `${top}tests/node_modules/typescript/bin/tsc`;
   if (!existsSync(tsc)) fail('there is no tests/node_modules/typescript: run ./dev setup');
   rmSync(`${js}types`, { recursive: true, force: true });
