@@ -1,7 +1,7 @@
 // The values of --input.
 
 import { readFile } from 'node:fs/promises';
-import { RushlightError, badArgument } from '../src/errors.js';
+import { badArgument, unreadable } from '../src/errors.js';
 import { readNpy } from '../src/npy.js';
 import { readSafetensors } from '../src/safetensors.js';
 import { DTYPES } from '../src/types.js';
@@ -19,7 +19,7 @@ async function read(path) {
   try {
     return await readFile(path);
   } catch (e) {
-    throw new RushlightError('network', `cannot read ${path}: ${e instanceof Error ? e.message : e}`, { source: path, cause: e });
+    throw unreadable(path, e);
   }
 }
 
@@ -55,7 +55,8 @@ async function readInput(name, text, port) {
     return tensor;
   }
   if (port?.type === 'str') return text;
-  if (/^-?\d+$/.test(text)) return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+  // One dimension is wanted, so what would else be a number is its size.
+  if (/^-?\d+$/.test(text) && port?.shape?.length !== 1) return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
   const shape = SHAPE.exec(text);
   if (shape) return fromShape(name, shape, port);
   try {

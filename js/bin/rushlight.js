@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { RushlightError } from '../src/errors.js';
 import { bench, diff, inspect, run, verify } from './commands.js';
 
-const HELP = `usage: rushlight COMMAND FILE.rush [OPTION...]
+const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
 
   run       run the model: --input NAME=VALUE... [--output DIR | --output FILE.safetensors]
   inspect   show inputs, outputs, operators, sizes and the program; reads only the head
@@ -15,7 +15,8 @@ const HELP = `usage: rushlight COMMAND FILE.rush [OPTION...]
   bench     latency, load time, memory and the time of each operator
 
   --input NAME=VALUE   x.npy, x.safetensors (the tensor NAME in it), a number, true, a JSON array or
-                       string; or a shape to be filled: 1x3x224x224[:float32|:int64|..][:LOW..HIGH]
+                       string; or a shape to be filled: 1x3x224x224[:float32|:int64|..][:LOW..HIGH],
+                       3:float32 for one dimension
   --input x.safetensors  every tensor in it, by name
   --output DIR         writes DIR/NAME.npy for each output (FILE.safetensors: all in one)
   --method NAME        another method than forward
@@ -26,6 +27,7 @@ const HELP = `usage: rushlight COMMAND FILE.rush [OPTION...]
   --graph, --code      inspect: PyTorch's own graph or code of the model and each submodule
 
 FILE may be a URL. Exit code: 0 done, 1 it failed or an answer differs, 2 wrong usage.
+Files are made by the exporter's program, rushlight without npx: rushlight export --help
 `;
 const OPTIONS = /** @type {const} */ ({
   input: { type: 'string', multiple: true, short: 'i' },
@@ -49,7 +51,7 @@ const COMMANDS = {
 
 /** @param {string} message @returns {never} */
 function usage(message) {
-  process.stderr.write(`rushlight: ${message}; see rushlight --help\n`);
+  process.stderr.write(`rushlight: ${message}; see npx rushlight --help\n`);
   process.exit(2);
 }
 
@@ -73,9 +75,10 @@ const [name = '', file, ...rest] = positionals;
 if (values.help || name === 'help') {
   process.stdout.write(HELP);
 } else {
-  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"` : 'a command is missing: run, inspect, verify, diff or bench');
+  if (name === 'export') usage("export is a command of the exporter's program, rushlight without npx");
+  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"; npx rushlight has run, inspect, verify, diff and bench` : 'a command is missing: run, inspect, verify, diff or bench');
   const command = COMMANDS[/** @type {keyof typeof COMMANDS} */ (name)];
-  if (!file) usage(`${name}: which file?`);
+  if (!file) usage(`${name} needs a file`);
   if (rest.length) usage(`${name} takes one file, and "${rest[0]}" is a second`);
   for (const option of Object.keys(values)) {
     if (!command.options.includes(option)) usage(`${name} has no option --${option}`);

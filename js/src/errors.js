@@ -9,6 +9,7 @@ export const STATUS = /** @type {const} */ ([
 /** What only JavaScript can find wrong. */
 export const JS_CODES = /** @type {const} */ ([
   'network', // a URL could not be fetched, or answered with an error
+  'unreadable', // a local file could not be read
   'truncated', // the bytes ended before the file did
   'aborted', // by an AbortSignal; `cause` is its reason
   'operator', // a function of the option `ops` failed, or gave what does not fit; `cause` is its error
@@ -27,6 +28,7 @@ export const JS_CODES = /** @type {const} */ ([
  *   - `model-raised`: the program ran `raise` or `assert`
  *   - `mismatch`: a test vector gave another answer
  *   - `network`: a URL could not be fetched, or answered with an error
+ *   - `unreadable`: a local file could not be read
  *   - `truncated`: the bytes ended before the file did
  *   - `aborted`: by an AbortSignal; `cause` is its reason
  *   - `operator`: a function of the option `ops` failed, or gave what does not fit; `cause` is its error
@@ -66,6 +68,10 @@ export class RushlightError extends Error {
 
 /** @param {string} message @param {ErrorDetails} [details] */
 export const badArgument = (message, details) => new RushlightError('bad-argument', message, details);
+
+/** A file that Node could not read: what it says between its code and the call. @param {string} path @param {any} cause */
+export const unreadable = (path, cause) =>
+  new RushlightError('unreadable', `cannot read ${path}: ${cause.message.replace(/^E\w+: |, \w+( '.*)?$/g, '')}`, { source: path, cause });
 
 /** Throws if the signal is aborted. @param {AbortSignal | undefined} signal @param {string} what */
 export function throwIfAborted(signal, what) {

@@ -172,7 +172,7 @@ export class Model {
     const { method: m, index } = this.#method(method);
     const known = m.inputs.map((p) => p.name);
     if (args.length > known.length) {
-      throw badArgument(`${m.name} takes ${known.length} arguments (${known.join(', ')}), got ${args.length}`, { expected: known, actual: args.length });
+      throw badArgument(`${m.name} takes ${known.length} argument${known.length === 1 ? '' : 's'} (${known.join(', ')}), got ${args.length}`, { expected: known, actual: args.length });
     }
     const missing = m.inputs.slice(args.length).filter((p) => !p.optional);
     if (missing.length) throw missingInputs(m, missing);

@@ -1,6 +1,6 @@
 // Where a model comes from: whatever it is becomes chunks of bytes, in order, never put together.
 
-import { RushlightError, badArgument, throwIfAborted } from './errors.js';
+import { RushlightError, badArgument, throwIfAborted, unreadable } from './errors.js';
 import { asPath, builtin } from './platform.js';
 
 /**
@@ -52,7 +52,7 @@ async function* fileChunks(path, signal) {
     yield* fs.createReadStream(path, { highWaterMark: PIECE, signal });
   } catch (e) {
     throwIfAborted(signal, `reading ${path}`);
-    throw unreachable(path, e);
+    throw unreadable(path, e);
   }
 }
 

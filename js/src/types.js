@@ -47,7 +47,7 @@ export const DTYPES = {
  *
  * @typedef {TypedArray | readonly (number | bigint | boolean)[] | number | bigint | boolean | TensorInput} TensorLike
  *   what is taken for a tensor: a Tensor; one without dtype or shape where they follow from the array and
- *   from what the model expects; a bare array; a number for a tensor without dimensions
+ *   from what the model expects; a bare array, or rows in rows, which say the shape; a number for a tensor without dimensions
  */
 
 /**

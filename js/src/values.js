@@ -12,7 +12,7 @@ import { DTYPES, parseType } from './types.js';
  * @typedef {import('./types.js').Value} Value
  * @typedef {import('./types.js').Tensor} Tensor
  * @typedef {import('./types.js').TypedArray} TypedArray
- * @typedef {{ dtype: DType | null, shape: (number | null)[] | null }} Hint
+ * @typedef {{ dtype: DType | null, shape: (number | null)[] | null, name?: string }} Hint
  * @typedef {ArrayLike<number | bigint | boolean>} Elements
  */
 
@@ -77,6 +77,22 @@ function fromNumbers(numbers, dtype, where) {
 }
 
 /**
+ * Rows in rows as one array, and the shape that they have.
+ * @param {any[]} rows @param {string} where
+ */
+function flatten(rows, where) {
+  const shape = [rows.length];
+  while (Array.isArray(rows[0])) {
+    const n = rows[0].length;
+    const other = rows.find((row) => row?.length !== n);
+    if (other !== undefined) misfit(where, `rows of one length, ${n}`, other);
+    shape.push(n);
+    rows = rows.flat();
+  }
+  return { shape, data: rows };
+}
+
+/**
  * The shape of an array that came without one: from the sizes that the model is known to expect, of
  * which one may be unknown; else one dimension.
  * @param {number} n elements @param {Hint} hint @param {string} where
@@ -123,12 +139,17 @@ export function toTensor(value, hint, where) {
     if (dtype === 'bool') for (const v of data) if (v > 1) throw badArgument(`${where}: a bool is 0 or 1, not ${v}`, { input: where, actual: v });
   } else if (Array.isArray(data)) {
     if (!dtype) throw badArgument(`${where}: numbers need a dtype; pass a typed array or { data, shape, dtype }`, { input: where });
+    if (Array.isArray(data[0])) {
+      const flat = flatten(data, where);
+      data = flat.data;
+      shape ??= flat.shape;
+    }
     data = fromNumbers(data, dtype, where);
   } else {
     misfit(where, 'a tensor (a typed array, or { data, shape, dtype })', data);
   }
   if (hint.dtype && dtype !== hint.dtype) {
-    throw badArgument(`${where} wants dtype ${hint.dtype}, got ${dtype} (${nameOf(bare ? value : value.data)})`, { input: where, expected: hint.dtype, actual: dtype });
+    throw badArgument(`${where} wants dtype ${hint.dtype}, got ${dtype} (${nameOf(data)}): pass a ${DTYPES[hint.dtype].Array.name}`, { input: where, expected: hint.dtype, actual: dtype });
   }
   if (shape === undefined) {
     shape = inferShape(data.length, hint, where);
@@ -136,6 +157,14 @@ export function toTensor(value, hint, where) {
     checkShape(shape, data.length, hint, where);
   }
   return { dtype: /** @type {DType} */ (dtype), shape, data };
+}
+
+/** How an export leaves the size open that differs. @param {readonly (number | null)[]} want @param {readonly number[]} shape @param {string} [name] */
+function openSize(want, shape, name) {
+  if (!name) return '';
+  const dim = want.findIndex((s, i) => s !== null && s !== shape[i]);
+  const sizes = want.map((s, i) => (i === dim ? 'N' : s ?? 'M')).join('x');
+  return ` (a size stays open where the export says so: dynamic_shapes={'${name}': {${dim}: 'n'}}, or --input ${name}=${sizes})`;
 }
 
 /** @param {readonly number[]} shape @param {number} n @param {Hint} hint @param {string} where */
@@ -149,7 +178,7 @@ function checkShape(shape, n, hint, where) {
   }
   const want = hint.shape;
   if (want && (want.length !== shape.length || want.some((s, i) => s !== null && s !== shape[i]))) {
-    const why = want.length === shape.length ? '' : ` (rank ${want.length}, not ${shape.length})`;
+    const why = want.length === shape.length ? openSize(want, shape, hint.name) : ` (rank ${want.length}, not ${shape.length})`;
     throw badArgument(`${where} wants shape ${shapeText(want)}, got ${shapeText(shape)}${why}`, { input: where, expected: want, actual: shape });
   }
 }

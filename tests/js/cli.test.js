@@ -82,6 +82,11 @@ test('run reads and writes .safetensors', () => {
 test('run takes numbers, JSON and shapes as inputs', () => {
   assert.match(cli('run', 'loop.rush', '-i', 'x=@x.npy', '-i', 'n=5').out, /^y: float32 \[2, 2\] {2}3 4 1 2$/m);
   assert.match(cli('run', 'flip.rush', '-i', 'x=[1,2]').out, /2 1/);
+  assert.equal(cli('run', 'flip.rush', '-i', 'x=[[1,2],[3,4]]').out, 'y: float32 [2, 2]  2 1 4 3\n');
+  const vector = new RushFile();
+  vector.method('forward', { inputs: [{ name: 'v', dtype: 'float32', shape: [null] }] }, (_, v) => v);
+  put('vector.rush', vector.bytes());
+  for (const size of ['3:float32:5..5', '3']) assert.match(cli('run', 'vector.rush', '-i', `v=${size}`).out, /^y: float32 \[3\] /, size);
   assert.match(cli('run', 'loop.rush', '-i', 'x=3x4:int64:5..6', '-i', 'n=1').out, /^y: int64 \[3, 4\] {2}5 5 5 5 5 5 \.\.\.$/m);
   assert.equal(cli('run', 'loop.rush', '--method', 'half', '-i', 'v=2.5', '-i', 's=text').out, 'v: 2.5\n');
   assert.equal(cli('run', 'loop.rush', '--method', 'half', '-i', 'v=-inf').out, 'v: "-Infinity"\n');
@@ -140,11 +145,11 @@ test('bench prints latency and operators', () => {
 
 test('failures are one sentence and an exit code', () => {
   const rows = /** @type {[string[], number, RegExp][]} */ ([
-    [['run', 'no.rush'], 1, /^rushlight: cannot read no\.rush: ENOENT.*\n$/],
+    [['run', 'no.rush'], 1, /^rushlight: cannot read no\.rush: no such file or directory\n$/],
     [['run', 'x.npy'], 1, /^rushlight: x\.npy: not a \.rush file.*\n$/],
     [['run', 'flip.rush'], 1, /^rushlight: forward: input "x" is missing; the inputs are x\n$/],
     [['run', 'flip.rush', '-i', 'y=5'], 1, /^rushlight: forward: there is no input "y"; known are x\n$/],
-    [['run', 'flip.rush', '-i', 'x=no.npy'], 1, /^rushlight: cannot read no\.npy/],
+    [['run', 'flip.rush', '-i', 'x=no.npy'], 1, /^rushlight: cannot read no\.npy: no such file or directory\n$/],
     [['run', 'flip.rush', '-i', 'x'], 1, /^rushlight: --input "x": NAME=VALUE is wanted; the inputs are x\n$/],
     [['run', 'flip.rush', '-i', 'x={'], 1, /^rushlight: --input x=\{ is no .*\n$/],
     [['run', 'flip.rush', '-i', 'x=2x2:float16'], 1, /no dtype "float16"/],
@@ -154,10 +159,11 @@ test('failures are one sentence and an exit code', () => {
     [['bench', 'flip.rush', '--backend', 'simd'], 1, /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/],
     [['bench', 'flip.rush', '--runs', '0'], 1, /--runs is a whole number/],
     [[], 2, /^rushlight: a command is missing.*\n$/],
-    [['fly'], 2, /^rushlight: there is no command "fly"/],
-    [['run'], 2, /^rushlight: run: which file\?/],
+    [['fly'], 2, /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff and bench/],
+    [['export', 'm.pt'], 2, /^rushlight: export is a command of the exporter's program, rushlight without npx; see npx rushlight --help\n$/],
+    [['run'], 2, /^rushlight: run needs a file; see/],
     [['run', 'a', 'b'], 2, /takes one file/],
-    [['run', 'flip.rush', '--wings'], 2, /^rushlight: Unknown option '--wings'; see rushlight --help\n$/],
+    [['run', 'flip.rush', '--wings'], 2, /^rushlight: Unknown option '--wings'; see npx rushlight --help\n$/],
     [['inspect', 'flip.rush', '--runs', '3'], 2, /inspect has no option --runs/],
   ]);
   for (const [args, code, message] of rows) {

@@ -96,7 +96,7 @@ const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
   ['HTML bytes', () => new TextEncoder().encode('<!doctype html>'), 'bad-file', /^got HTML from the bytes/],
   ['an address with nothing behind it', () => `${base}/missing.rush`, 'network', /^HTTP 404 Not Found for http/],
   ['a server that is not there', () => 'http://127.0.0.1:9/m.rush', 'network', /^cannot read http.*\(/],
-  ['a path with nothing behind it', () => join(dir, 'no.rush'), 'network', /^cannot read .*no\.rush: ENOENT/],
+  ['a path with nothing behind it', () => join(dir, 'no.rush'), 'unreadable', /^cannot read .*no\.rush: no such file or directory$/],
   ['a truncated download', () => `${base}/cut.rush`, 'truncated', new RegExp(`is cut off: got 1000 of ${medium.length} bytes`)],
   ['a connection that breaks', () => `${base}/broken.rush`, 'network', /^cannot read http.*\/broken\.rush/],
   ['an empty source', () => new Uint8Array(0), 'truncated', /got 0 of at least 64 bytes/],
@@ -195,7 +195,7 @@ test('each byte is copied once, from its chunk to the heap', async () => {
   const set = Uint8Array.prototype.set;
   let copied = 0;
   Uint8Array.prototype.set = function (/** @type {any} */ from, at) {
-    copied += from.length;
+    if (from.buffer === bytes.buffer) copied += from.length; // not the seed of the random numbers
     return set.call(this, from, at);
   };
   try {

@@ -126,6 +126,20 @@ for (const [name, shape, n, want] of shapes) {
   });
 }
 
+test('rows in rows say the shape', async () => {
+  const model = await identity({ t: 'Tensor' });
+  const t = (/** @type {any} */ data) => model.call('t', { data, dtype: 'float32' });
+  assert.deepEqual(await t([[1, 2, 3], [4, 5, 6]]), { dtype: 'float32', shape: [2, 3], data: Float32Array.of(1, 2, 3, 4, 5, 6) });
+  assert.deepEqual((await t([[[1], [2]]])).shape, [1, 2, 1]);
+  assert.deepEqual((await t([[], []])).shape, [2, 0]);
+  await refused(t([[1, 2], [3]]), /wants rows of one length, 2, got an array of 1/);
+  await refused(t([[1, 2], 3]), /wants rows of one length, 2, got number 3/);
+  model.dispose();
+  const flip = await load(flipFile().bytes());
+  assert.deepEqual((await flip.run({ x: [[1, 2], [3, 4]] })).y?.data, Float32Array.of(2, 1, 4, 3));
+  flip.dispose();
+});
+
 test('what does not fit the model is refused with what it wants, and the model stays usable', async () => {
   const model = await load(flipFile({ shape: [null, 2] }).bytes());
   const rows = /** @type {[any, RegExp, object][]} */ ([
@@ -133,16 +147,16 @@ test('what does not fit the model is refused with what it wants, and the model s
     [{}, /forward: input "x" is missing; the inputs are x/, { input: 'x' }],
     [{ x: undefined }, /input "x" is missing/, {}],
     [null, /inputs are an object/, {}],
-    [{ x: new Float64Array(2) }, /input "x" wants dtype float32, got float64 \(Float64Array\)/, { input: 'x', expected: 'float32', actual: 'float64' }],
+    [{ x: new Float64Array(2) }, /input "x" wants dtype float32, got float64 \(Float64Array\): pass a Float32Array$/, { input: 'x', expected: 'float32', actual: 'float64' }],
     [{ x: { data: new Float32Array(4), shape: [4] } }, /wants shape \[\?, 2\], got \[4\] \(rank 2, not 1\)/, { expected: [null, 2], actual: [4] }],
-    [{ x: { data: new Float32Array(6), shape: [2, 3] } }, /wants shape \[\?, 2\], got \[2, 3\]/, {}],
+    [{ x: { data: new Float32Array(6), shape: [2, 3] } }, /wants shape \[\?, 2\], got \[2, 3\] \(a size stays open where the export says so: dynamic_shapes={'x': {1: 'n'}}, or --input x=MxN\)$/, {}],
     [{ x: new Float32Array(3) }, /got 3 elements/, {}],
   ]);
   for (const [inputs, message, details] of rows) await refused(model.run(inputs), message, details);
   await refused(model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })), /no option "sginal"; known are method, signal/);
   await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known are forward/);
   await refused(model.call('forward'), /input "x" is missing/);
-  await refused(model.call('forward', 1, 2), /forward takes 1 arguments \(x\), got 2/);
+  await refused(model.call('forward', 1, 2), /forward takes 1 argument \(x\), got 2/);
   assert.deepEqual([...(await model.run({ x: [1, 2, 3, 4] })).y.data], [2, 1, 4, 3]);
   model.dispose();
 });
