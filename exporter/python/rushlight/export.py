@@ -3,14 +3,17 @@
 import contextlib
 import copy
 import dataclasses
+import itertools
 import os
 import warnings
 
 import torch
 import torch.fx
+from torch.utils import _pytree as pytree
 
-from . import _C, fx, program
+from . import _C, dynamic, fx, program
 from .decomposition import decompositions
+from .errors import RushlightError
 
 
 class Report:
@@ -76,13 +79,15 @@ def export(
         model: an nn.Module (traced with example_inputs), a ScriptModule, a function (traced), a ScriptFunction, a
             torch.fx.GraphModule (scripted, or traced where that is refused), an ExportedProgram, or the path of a file of
             torch.jit.save or torch.export.save
-        example_inputs: a tuple of positional arguments (or one tensor): to trace and to verify with
+        example_inputs: a tuple of positional arguments (or one tensor): to trace and to verify with. They are forward's, or
+            where that is not exported the first method's
         path: of the file to write
         methods: the methods to export; other names than forward need a ScriptModule
         inputs: in place of examples: random inputs described as for the command line, "x=1x3x224x224:float32"
         input_names: of the first method, by place; by default the program's own
         output_names: likewise
-        dynamic_shapes: {input: {dimension: name}}: sizes that the file shall not call fixed
+        dynamic_shapes: {input: {dimension: name}}: sizes that the file shall not call fixed; also in the other forms of
+            torch.export: ({0: Dim("n")}, None) by place, {"x": (Dim("n"), None)}
         tests: test vectors to store as they are: (args, expected), (args, expected, rtol, atol) or (args, expected, rtol,
             atol, method); expected None: PyTorch answers. What a model that draws random numbers is expected to give is
             PyTorch's answer after torch.manual_seed(1), and each replay has that seed
@@ -100,11 +105,13 @@ def export(
         A Report.
 
     Raises:
-        RushlightError: the runtime lacks operators ('unsupported'; all are listed, with their Python lines)
-        RuntimeError: the answers differ; the message says where
+        RushlightError: the runtime lacks operators or dtypes ('unsupported'; operators are listed, with their Python
+            lines); the answers differ ('mismatch'; the message says where) or the program fails; a file that cannot be read
         ValueError: arguments that do not fit, or a model that holds what cannot be stored
 
     And what PyTorch raises. In each case there is no file.
+
+    The report's warnings come as Python warnings, too; what tracing bakes in is a torch.jit.TracerWarning at the model's line.
     """
     if path is None:
         raise ValueError("export needs a path to write to")
@@ -112,19 +119,23 @@ def export(
         example_inputs = (example_inputs,)
     if example_inputs is not None and not isinstance(example_inputs, (tuple, list)):
         raise ValueError("example_inputs are a tuple of positional arguments")
+    for value in pytree.tree_leaves([example_inputs, [test[:2] for test in tests]]):
+        if type(value).__module__ == "numpy":
+            raise ValueError(f"an example holds a numpy.{type(value).__name__}: give a tensor (torch.from_numpy) or a number of Python's")
 
+    methods = tuple(methods)
     came = front(model, example_inputs, train, source)
     if came.program is not None:
-        if tuple(methods) != ("forward",):
+        if methods != ("forward",):
             raise ValueError("an ExportedProgram has the one method forward")
         if example_inputs is None and not inputs:
             example_inputs = program.example_of(came.program)
-        dynamic_shapes = came.dynamic if dynamic_shapes is None else dynamic_shapes
 
-    examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, "forward", False)]
+    first = "forward" if "forward" in methods else methods[0]
+    examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, first, False)]
     for test in tests:
         args, expected, *rest = test
-        t_rtol, t_atol, method = (*rest, *(-1.0, -1.0, "forward")[len(rest):])
+        t_rtol, t_atol, method = (*rest, *(-1.0, -1.0, first)[len(rest):])
         examples.append(_example(args, expected, t_rtol, t_atol, method, True))
     settings = {
         "path": os.fspath(path),
@@ -132,7 +143,7 @@ def export(
         "inputs": list(inputs),
         "input_names": list(input_names),
         "output_names": list(output_names),
-        "dynamic": {k: list(v) for k, v in (dynamic_shapes or {}).items() if v},
+        "dynamic": came.dynamic if dynamic_shapes is None else dynamic.dimensions(dynamic_shapes, came.input_names(input_names)),
         "verify": verify,
         "test_vectors": test_vectors,
         "train": train,
@@ -147,6 +158,8 @@ def export(
         fields = _C.export_graph(came.target, settings, examples, came.reference, came.tracer if trace else None)
     else:
         fields = _C.export_model(came.target, settings, examples, came.reference)
+    for text in fields["warnings"]:
+        warnings.warn(text, stacklevel=2)
     fields["way"] = came.way
     fields["warnings"] += came.seen
     fields["text"] += f"  came as   {came.way}\n"
@@ -164,8 +177,19 @@ class Front:
     seen: list = dataclasses.field(default_factory=list)  # the tracer's warnings
     lines: dict = dataclasses.field(default_factory=dict)  # as fx.lines_of
     program: object = None  # the ExportedProgram
-    dynamic: object = None  # its dynamic shapes
+    dynamic: dict = dataclasses.field(default_factory=dict)  # its dynamic shapes
     tracer: object = None  # what its nodes give, of an ExportedProgram, for given arguments
+
+    def input_names(self, given=()):
+        """Of forward, where `given` has no others; no more than those where only the file knows them."""
+        names = []
+        if self.program is not None:
+            names = [port["name"] for port in self.target["inputs"]]
+        elif isinstance(self.target, torch.jit.ScriptFunction):
+            names = [a.name for a in self.target.schema.arguments]
+        elif isinstance(self.target, torch.jit.ScriptModule) and hasattr(self.target, "forward"):
+            names = [a.name for a in self.target.forward.schema.arguments[1:]]
+        return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
 
 
 def front(model, example_inputs, train=False, source=True):
@@ -189,6 +213,10 @@ def front(model, example_inputs, train=False, source=True):
         raise TypeError(f"{type(model).__name__} is nothing that can be exported")
     if example_inputs is None:
         raise ValueError("example_inputs are needed to trace this model")
+    if isinstance(model, torch.nn.Module):
+        for name, t in itertools.chain(model.named_parameters(), model.named_buffers()):
+            if t.is_meta:
+                raise RushlightError("bad-argument", f"{name} is on the meta device, where it has no values: load the weights first")
     target, seen = _traced(model, tuple(example_inputs), train)
     return Front(target, "traced", _eager(model, train), seen)
 
@@ -219,7 +247,7 @@ def _mode(model, train):
 
 
 def _traced(model, example_inputs, train):
-    """A ScriptModule or ScriptFunction, and the tracer's warnings as text."""
+    """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once."""
     with warnings.catch_warnings(record=True) as caught, _mode(model, train):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
@@ -231,6 +259,7 @@ def _traced(model, example_inputs, train):
             text = f"{_short(w.filename)}:{w.lineno}: {str(w.message).splitlines()[0]}"
             if text not in seen:
                 seen.append(text)
+                warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     return traced, seen
 
 

@@ -6,7 +6,6 @@ import os
 import re
 import tempfile
 import typing
-import warnings
 
 import torch
 
@@ -55,8 +54,6 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
     that the program has written. Inputs and results have the model's structure. A result that is a named
     tuple comes as one of the same name and fields; deeper inside named tuples are plain ones.
 
-    What export's report warns of, such as a branch that tracing baked in, comes as Python warnings.
-
     For inference: an input that requires gradients is refused while gradients are on. Everything runs on
     the CPU. In-place writes reach the caller's tensors, as in PyTorch; changed lists and dicts do not.
     """
@@ -66,13 +63,11 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
     handle, path = tempfile.mkstemp(suffix=".rush")
     os.close(handle)
     try:
-        report = export(model, example_inputs, path, methods=methods, **{"test_vectors": False, **options})
+        export(model, example_inputs, path, methods=methods, **{"test_vectors": False, **options})
         interpreter = torch.classes.rushlight.Interpreter(path)
     finally:
         if os.path.exists(path):
             os.unlink(path)
-    for text in report.warnings:
-        warnings.warn(text, stacklevel=2)
     return wrap(interpreter, _defaults(model))
 
 

@@ -22,27 +22,47 @@ class Session:
         """
         self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source))
 
-    def __call__(self, *args):
-        """call("forward", *args)."""
-        return self.call("forward", *args)
+    def __call__(self, /, *args, **named):
+        """call("forward", *args, **named)."""
+        return self.call("forward", *args, **named)
 
-    def call(self, method, *args):
+    def __repr__(self):
+        methods = (f"{m}({', '.join(self.inputs(m))}) -> ({', '.join(self.outputs(m))})" for m in self.methods())
+        return f"<rushlight.Session: {'; '.join(methods)}>"
+
+    def call(self, method, /, *args, **named):
         """Runs a method.
 
         Args:
             method: its name
-            args: positional arguments, of the types that the method was exported with: tensors of any shape that the
+            args: arguments by place, of the types that the method was exported with: tensors of any shape that the
                 program takes, numbers, strings, lists, tuples, dicts. They are copied in; trailing ones may be left
                 to their defaults
+            named: the following ones by name
 
         Returns:
             What the method returns, in its own structure, as PyTorch gives it. Tensors are the caller's.
 
         Raises:
             RushlightError: as its code says
-            ValueError: no such method
+            ValueError: no such method, or a name that does not fit
         """
-        return self._session.run(method, args)
+        return self._session.run(method, args + self._in_order(named, method, len(args)) if named else args)
+
+    def _in_order(self, named, method, taken):
+        names = self.inputs(method)
+        for name in named:
+            if name not in names:
+                raise ValueError(f"there is no input {name!r}; the inputs are {', '.join(names)}")
+            if name in names[:taken]:
+                raise ValueError(f"the input {name!r} is given twice")
+        args = []
+        for i, name in enumerate(names[taken:], taken):
+            if name in named:
+                args.append(named[name])
+            elif any(n in named for n in names[i + 1:]):
+                raise ValueError(f"the input {name!r} is missing")
+        return tuple(args)
 
     def run(self, inputs, method="forward"):
         """The same by name: {input: value} to {output: value}.
@@ -51,17 +71,7 @@ class Session:
             ValueError: an input that the method does not have, or one that is missing
             RushlightError: as call()
         """
-        names = self.inputs(method)
-        unknown = [n for n in inputs if n not in names]
-        if unknown:
-            raise ValueError(f"there is no input {unknown[0]!r}; the inputs are {', '.join(names)}")
-        args = []
-        for i, name in enumerate(names):
-            if name in inputs:
-                args.append(inputs[name])
-            elif any(n in inputs for n in names[i + 1:]):
-                raise ValueError(f"the input {name!r} is missing")
-        result = self.call(method, *args)
+        result = self.call(method, *self._in_order(inputs, method, 0))
         outputs = self.outputs(method)
         if not outputs:
             return {}
