@@ -59,7 +59,7 @@ test("inspect --graph and --code show PyTorch's own texts, and say where there a
   f.text('layer:step', 'code', 'def step(self):\n');
   f.text('', 'tree', 'RecursiveScriptModule(original_name=Flip)');
   put('texts.rush', f.bytes());
-  assert.equal(cli('inspect', 'texts.rush', '--code').out, 'RecursiveScriptModule(original_name=Flip)\n\n# forward\ndef forward(self, x):\n\n# layer.step\ndef step(self):\n\n');
+  assert.equal(cli('inspect', 'texts.rush', '--code').out, 'RecursiveScriptModule(original_name=Flip)\n\n# forward\ndef forward(self, x):\n\n# layer.step\ndef step(self):\n');
   assert.match(cli('inspect', 'texts.rush', '--graph').out, /# forward\ngraph\(%self, %x\):/);
   assert.match(cli('inspect', 'flip.rush', '--code').out, /without source lines/);
 });
