@@ -149,6 +149,54 @@ RUSH_OP(normal_sizes) {
   return fill_normal(c, out, arg_float(c, 0), arg_float(c, 1));
 }
 
+/* A mean and a deviation for each element, or one for all where a tensor is NULL. */
+static rush_status normal_each(rush_call *c, const rush_tensor *means, double mean,
+                               const rush_tensor *stds, double std) {
+  const rush_tensor *like = means != NULL ? means : stds;
+  int64_t sizes[RUSH_MAX_RANK];
+  int rank = like->rank;
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  memcpy(sizes, like->sizes, (size_t)rank * sizeof *sizes);
+  if (means != NULL && stds != NULL) {
+    RUSH_NEED(means->dtype == stds->dtype, "normal: the means are %s, the deviations %s",
+              rush_dtype_name(means->dtype), rush_dtype_name(stds->dtype));
+    RUSH_NEED(
+        rush_broadcast(means->rank, means->sizes, stds->rank, stds->sizes, &rank, sizes),
+        "The size of the means %s and that of the deviations %s do not broadcast to one shape",
+        rush_shape_text(means->rank, means->sizes, a), rush_shape_text(stds->rank, stds->sizes, b));
+  }
+  rush_tensor *out;
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)like->dtype, rank, sizes, &out));
+  RUSH_TRY(fill_normal(c, out, 0, stds != NULL ? 1 : std));
+  const rush_dtype dtype = (rush_dtype)out->dtype;
+  const rush_tensor *operands[] = {out, means != NULL ? means : out, stds != NULL ? stds : out};
+  rush_iter it;
+  rush_iter_init(&it, rank, sizes, 3, operands);
+  do {
+    for (int64_t i = 0; i < it.size[0]; i++) {
+      char *at = it.at[0] + i * it.stride[0][0];
+      double drawn = rush_load_double(dtype, at);
+      if (stds != NULL) {
+        const double by = rush_load_double(dtype, it.at[2] + i * it.stride[2][0]);
+        RUSH_NEED(by >= 0, "normal expects all elements of std >= 0.0");
+        drawn *= by;
+      }
+      if (means != NULL) mean = rush_load_double(dtype, it.at[1] + i * it.stride[1][0]);
+      rush_store_double(dtype, at, drawn + mean);
+    }
+  } while (rush_iter_next(&it));
+  return RUSH_OK;
+}
+RUSH_OP(normal_means) {
+  return normal_each(c, arg_tensor(c, 0), 0, NULL, arg_float(c, 1));
+}
+RUSH_OP(normal_stds) {
+  return normal_each(c, NULL, arg_float(c, 0), arg_tensor(c, 1), 1);
+}
+RUSH_OP(normal_both) {
+  return normal_each(c, arg_tensor(c, 0), 0, arg_tensor(c, 1), 1);
+}
+
 static rush_status randn_of(rush_call *c, uint32_t dtype_arg) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty(c, 0, dtype_arg, RUSH_FLOAT32, &out));
