@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // A small static server for the demo pages and the tests: node demo/serve.mjs [PORT]
 //
-// It serves js/, web/, demo/, build/ and tests/ of this checkout, to this machine only. The headers
-// make a page cross-origin isolated, as threads need.
+// It serves js/, demo/, build/ and tests/ of this checkout, to this machine only. The headers make a
+// page cross-origin isolated: what works so works in any page, and clocks are finer there.
 
 import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { extname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = await realpath(fileURLToPath(new URL('..', import.meta.url)));
-const FOLDERS = ['js', 'web', 'demo', 'build', 'tests'];
+const FOLDERS = ['js', 'demo', 'build', 'tests'];
 const TYPES = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -111,6 +111,10 @@ export function serve(port) {
 
 if (process.argv[1] && await realpath(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const port = Number(process.argv[2] ?? 8080);
+  if (!(Number.isInteger(port) && port >= 0 && port < 65536)) {
+    console.error(`a port is a number from 0 to 65535, not "${process.argv[2]}": ./dev serve 8080`);
+    process.exit(2);
+  }
   try {
     const { url } = await serve(port);
     console.log(`serving ${url}/demo/ (Ctrl-C stops)`);

@@ -66,6 +66,15 @@ function pixels(bitmap) {
   return context.getImageData(0, 0, width, height);
 }
 
+/** Clears what was said of the picture before. */
+function forget() {
+  input = undefined;
+  again.disabled = true;
+  canvas.getContext('2d')?.clearRect(0, 0, canvas.width, canvas.height);
+  canvas.setAttribute('aria-label', 'No picture');
+  for (const id of ['time', 'runs']) byId(id).textContent = '';
+}
+
 /** @param {Blob} blob an image, or the model's input as .npy @param {string} name */
 async function show(blob, name) {
   const mine = ++turn;
@@ -89,7 +98,9 @@ async function show(blob, name) {
     const image = preprocess(pixels(bitmap));
     await classify(image, performance.now() - start);
   } catch (error) {
-    if (mine === turn) showError(byId('answer'), error);
+    if (mine !== turn) return;
+    forget();
+    showError(byId('answer'), error);
   }
 }
 
@@ -103,6 +114,7 @@ again.addEventListener('click', async () => {
     const start = performance.now();
     await model.run({ image });
     times.push(performance.now() - start);
+    if (image !== input) return; // another picture has come
     byId('runs').textContent = `${times.map((t) => t.toFixed(1)).join(' · ')} ms`;
     await new Promise((next) => setTimeout(next)); // let the page breathe
   }

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 
 import { load } from '../../js/src/index.js'; // in a project of yours: from 'rushlight'
 import { decode } from '../shared/decode.mjs';
+import '../shared/fail.mjs';
 import { preprocess, top } from './preprocess.js';
 
 const folder = new URL('../../build/demo/01-image-classifier/', import.meta.url);

@@ -1,4 +1,3 @@
-import { Tokenizer } from '../../build/demo/02-semantic-search/tokenizers.mjs';
 import { element, fetchJson, loadModel, milliseconds, showError } from '../shared/page.js';
 import { SemanticIndex } from './search.js';
 import { makeTokenizer } from './tokenizer.js';
@@ -14,8 +13,9 @@ const status = byId('status');
 const breathe = () => new Promise((next) => setTimeout(next));
 
 async function prepare() {
-  const [{ model }, json, config, text] = await Promise.all([
+  const [{ model }, { Tokenizer }, json, config, text] = await Promise.all([
     loadModel(FOLDER, status),
+    import(`${FOLDER}/tokenizers.mjs`).catch(() => { throw new Error('There is no tokenizer yet. Run ./dev demo first.'); }),
     fetchJson(`${FOLDER}/tokenizer.json`),
     fetchJson(`${FOLDER}/tokenizer_config.json`),
     fetch('sentences.txt').then((response) => response.text()),

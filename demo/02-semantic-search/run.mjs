@@ -4,15 +4,16 @@
 import { readFile } from 'node:fs/promises';
 
 import { load } from '../../js/src/index.js'; // in a project of yours: from 'rushlight'
+import '../shared/fail.mjs';
 import { SemanticIndex } from './search.js';
 import { makeTokenizer } from './tokenizer.js';
 
 const folder = new URL('../../build/demo/02-semantic-search/', import.meta.url);
 const json = async (/** @type {string} */ file) => JSON.parse(await readFile(new URL(file, folder), 'utf8'));
 
+const manifest = await json('manifest.json');
 const { Tokenizer } = await import(new URL('tokenizers.mjs', folder).href);
 const tokenize = makeTokenizer(Tokenizer, await json('tokenizer.json'), await json('tokenizer_config.json'));
-const manifest = await json('manifest.json');
 const model = await load(new URL(manifest.file, folder));
 console.log(`${manifest.title}, backend ${model.backend.name}: ${model.backend.reason}`);
 

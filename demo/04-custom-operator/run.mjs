@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 
 import { load } from '../../js/src/index.js'; // in a project of yours: from 'rushlight'
 import { agreement } from '../shared/agreement.js';
+import '../shared/fail.mjs';
 
 const folder = new URL('../../build/demo/04-custom-operator/', import.meta.url);
 await load(new URL('trace.rush', folder)).catch((e) => console.log(`${e.code}: ${e.message}\n`));

@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { load } from '../../js/src/index.js'; // in a project of yours: from 'rushlight'
+import '../shared/fail.mjs';
 import { Listener, chunks, readWav, stretches } from './vad.js';
 
 const folder = new URL('../../build/demo/05-voice-activity/', import.meta.url);

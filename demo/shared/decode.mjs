@@ -7,12 +7,16 @@ import { createRequire } from 'node:module';
 const require = createRequire(new URL('../../tests/package.json', import.meta.url));
 
 /**
- * @param {string | URL} file a .png or .jpg
+ * @param {string | URL} file a .png or .jpg; an Error says what else it is
  * @returns {Promise<{width: number, height: number, data: Uint8Array}>} RGBA
  */
 export async function decode(file) {
   const bytes = await readFile(file);
-  if (bytes[0] === 0x89) return require('pngjs').PNG.sync.read(bytes);
-  if (bytes[0] === 0xff) return require('jpeg-js').decode(bytes, { useTArray: true });
+  try {
+    if (bytes[0] === 0x89) return require('pngjs').PNG.sync.read(bytes);
+    if (bytes[0] === 0xff) return require('jpeg-js').decode(bytes, { useTArray: true });
+  } catch (e) {
+    throw new Error(`${file} cannot be read as a picture: ${e instanceof Error ? e.message : e}`);
+  }
   throw new Error(`${file} is neither a PNG nor a JPEG`);
 }

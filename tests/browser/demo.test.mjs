@@ -69,7 +69,7 @@ for (const [folder, { note }] of /** @type {[string, any][]} */ ([['01-image-cla
 test('the first page leads to the demos', async () => {
   const errors = await withPage(async (page) => {
     await page.goto(host.url);
-    assert.equal(await page.locator('a.card').count(), 3);
+    assert.equal(await page.locator('a.card').count(), 4);
     await screenshot(page, 'index');
     await page.click('a.card >> nth=0');
     assert.match(page.url(), /01-image-classifier\/$/);
@@ -132,6 +132,8 @@ test('a file that is no picture is refused in words, and the next picture works'
   await page.setInputFiles('#file', { name: 'notes.png', mimeType: 'image/png', buffer: Buffer.from('hello') });
   await page.waitForSelector('#answer .error');
   assert.match(await page.textContent('#answer'), /notes\.png is not a picture/);
+  assert.equal(await page.textContent('#time'), ''); // of the picture before nothing stays
+  assert.ok(await page.locator('#again').isDisabled());
   await page.setInputFiles('#file', { name: 'x.npy', mimeType: '', buffer: readFileSync(path('build/demo/02-semantic-search/cases/one.ids.npy')) });
   await page.waitForFunction(() => /image/.test(document.querySelector('#answer .error')?.textContent ?? ''));
   await page.click('button[data-file="camera.png"]');
@@ -157,6 +159,15 @@ test('a model that is not there is an error in words', () => withPage(async (pag
   await page.waitForSelector('#status .error');
   assert.match(await page.textContent('#status'), /HTML|page/);
 }));
+
+for (const folder of ['01-image-classifier', '02-semantic-search', '04-custom-operator', '05-voice-activity']) {
+  test(`${folder} in a fresh clone says what to do first`, () => withPage(async (page) => {
+    await page.route('**/build/**', (/** @type {any} */ route) => route.fulfill({ status: 404 }));
+    await page.goto(`${host.url}/demo/${folder}/`);
+    await page.waitForSelector('#status .error');
+    assert.match(await page.textContent('#status'), /Run \.\/dev demo first\.$/);
+  }));
+}
 
 test('typing a query ranks sentences by meaning', { skip: texts.note || false }, async () => {
   const errors = await withPage(async (page) => {

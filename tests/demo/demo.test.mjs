@@ -1,7 +1,7 @@
 // The demos in Node: what goes in, what comes out, the server. Their pages: tests/browser/demo.test.mjs.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import test, { after, before } from 'node:test';
@@ -47,6 +47,20 @@ test('a long text keeps both its special tokens', { skip: texts.note || false },
   assert.equal(ids.length, 256);
   assert.equal(ids[0], 101);
   assert.equal(ids[255], 102);
+});
+
+test('a program says in one sentence what it cannot read', () => {
+  const rows = /** @type {[string, string[], number, RegExp][]} */ ([
+    ['demo/01-image-classifier/run.mjs', ['no.jpg'], 1, /^cannot read no\.jpg: there is no such file\n$/],
+    ['demo/01-image-classifier/run.mjs', [import.meta.filename], 1, /^.* is neither a PNG nor a JPEG\n$/],
+    ['demo/05-voice-activity/run.mjs', [import.meta.filename], 1, /^.* is no WAV file of 16-bit samples\n$/],
+    ['demo/serve.mjs', ['abc'], 2, /^a port is a number from 0 to 65535, not "abc": .*\n$/],
+  ]);
+  for (const [program, args, code, message] of rows) {
+    const { status, stderr } = spawnSync(process.execPath, [fileURLToPath(new URL(program, TOP)), ...args], { encoding: 'utf8' });
+    assert.match(stderr, message);
+    assert.equal(status, code);
+  }
 });
 
 for (const { file } of images.samples) {
