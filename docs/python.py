@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pdoc
+import rushlight
 
 HERE = Path(__file__).resolve().parent
 
@@ -18,6 +19,7 @@ def undocumented(namespace):
             yield from undocumented(member)
 
 
+rushlight.Lowered.extra_repr.__doc__ = "@private"  # torch calls it; its own docstring would stand there
 pdoc.render.configure(docformat="google", template_directory=HERE / "pdoc", show_source=False, search=False,
                       footer_text="Rushlight")
 pdoc.pdoc("rushlight", "!rushlight[.]", output_directory=Path(sys.argv[1]))

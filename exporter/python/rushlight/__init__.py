@@ -24,8 +24,9 @@ from .export import Report, export  # noqa: E402
 from .lower import Lowered, load_library, lower  # noqa: E402
 from .session import Session, load  # noqa: E402
 
-__all__ = ["Diff", "Lowered", "Report", "RushlightError", "Session", "describe", "diff", "export", "load", "load_library", "lower",
-           "register_decomposition"]
+# In the order of the reference page: what most need first.
+__all__ = ["export", "load", "Session", "Report", "describe", "diff", "Diff", "lower", "Lowered", "load_library",
+           "register_decomposition", "RushlightError"]
 
 
 def describe(path, json=False):
