@@ -39,6 +39,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
                                   without --torch: beside the trace in the file
 
 A .pt file and a library run code on this machine: use files that you trust. A .rush file does not.
+Files are run and timed in Node by the package's program: npx rushlight --help
 )";
 
 namespace {
@@ -235,6 +236,9 @@ CommandLine parse_command_line(int argc, char **argv) {
   out.command = argv[optind++];
   for (; optind < argc; optind++) out.files.push_back(argv[optind]);
   if (out.command == "help") return out;
+  if (out.command == "run" || out.command == "bench")
+    throw UsageError(out.command + " is a command of the npm package's program: npx rushlight " +
+                     out.command);
   if (out.command != "export" && out.command != "inspect" && out.command != "verify" &&
       out.command != "diff")
     throw UsageError("there is no command '" + out.command + "'");

@@ -532,22 +532,22 @@ static void arguments_that_do_not_fit_are_refused(void **state) {
   assert_string_equal(run(r, 0, ARGS(rush_int(3))),
                       "bad-argument: forward: input 'input1' is missing");
   assert_string_equal(run(r, 0, ARGS(rush_int(3), x, x)),
-                      "bad-argument: forward takes 2 inputs, 3 are given");
+                      "bad-argument: forward takes 2 inputs, got 3");
   assert_contains("float", run(r, 0, ARGS(rush_float(3), x)),
-                  "forward: input 'input0' cannot be this float");
+                  "forward: input 'input0' wants int, which this float is not");
   assert_contains("none", run(r, 0, ARGS(rush_int(3), rush_none())),
-                  "input 'input1' cannot be this None");
+                  "input 'input1' wants Tensor, which this None is not");
   assert_contains("method", run(r, 9, NO_ARGS), "method 9 does not exist, the model has 6");
   assert_string_equal(run(r, 1, ARGS(rush_none())), "None");
   assert_string_equal(run(r, 1, ARGS(ints)), "[1, 2]");
-  assert_contains("items", run(r, 1, ARGS(mixed)), "cannot be this list");
+  assert_contains("items", run(r, 1, ARGS(mixed)), "which this list is not");
   assert_string_equal(run(r, 2, ARGS(good)), "{1: [1, 2]}");
-  assert_contains("values", run(r, 2, ARGS(bad)), "cannot be this dict");
+  assert_contains("values", run(r, 2, ARGS(bad)), "which this dict is not");
   assert_string_equal(run(r, 3, ARGS(rush_bool(true))), "true");
-  assert_contains("union", run(r, 3, ARGS(mixed)), "cannot be this list");
+  assert_contains("union", run(r, 3, ARGS(mixed)), "which this list is not");
   assert_string_equal(run(r, 4, ARGS(rush_float(0.5))), "0.5");
-  assert_contains("number", run(r, 4, ARGS(text)), "cannot be this str");
-  assert_contains("pair", run(r, 5, ARGS(ints)), "cannot be this list");
+  assert_contains("number", run(r, 4, ARGS(text)), "which this str is not");
+  assert_contains("pair", run(r, 5, ARGS(ints)), "which this list is not");
   rush_value *all[] = {&x, &ints, &mixed, &good, &bad, &text};
   for (int k = 0; k < 6; k++) rush_value_release(r->session, all[k]);
   rig_close(r);

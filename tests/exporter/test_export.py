@@ -319,6 +319,7 @@ def test_the_tool_prints_a_graph_after_a_pass(out, tmp_path):
 @pytest.mark.parametrize("args,code,message", [
     ([], 2, "no command is given"),
     (["swim"], 2, "there is no command 'swim'"),
+    (["run", "m.rush"], 2, "run is a command of the npm package's program: npx rushlight run"),
     (["export", "m.pt"], 2, "export needs -o"),
     (["export", "m.pt", "-o", "m.rush", "--colour"], 2, "--colour is unknown"),
     (["export", "no.pt", "-o", "m.rush"], 1, "no.pt"),

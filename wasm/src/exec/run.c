@@ -1,5 +1,6 @@
 /* The interpreter: one loop over decoded instructions, which can stop after any of them. */
 #include "exec/session.h"
+#include "model/print.h"
 
 /* ---- Registers ------------------------------------------------------------------------------- */
 
@@ -240,11 +241,23 @@ rush_status rush_session_step(rush_session *s, uint64_t budget) {
   return RUSH_OK;
 }
 
+static rush_status refuse_input(rush_session *s, const char *method, const rush_file_port *port, const rush_value *v) {
+  rush_text type = {.ctx = s->ctx};
+  char *text;
+  size_t size;
+  rush_print_type(&type, s->m, port->type);
+  RUSH_TRY(rush_text_take(&type, &text, &size));
+  const rush_status st = rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s: input '%s' wants %s, which this %s is not", method,
+                                   rush_string(s->m, port->name), text, rush_kind_name(v->kind));
+  rush_release(s->ctx, text, size);
+  return st;
+}
+
 static rush_status take_args(rush_session *s, const rush_file_method *f, const rush_value *args, size_t n_args) {
   const rush_model *m = s->m;
   const char *method = rush_string(m, f->name);
-  RUSH_CHECK(s->ctx, n_args <= f->n_inputs, RUSH_ERR_BAD_ARGUMENT, "%s takes %u inputs, %zu are given", method,
-             f->n_inputs, n_args);
+  RUSH_CHECK(s->ctx, n_args <= f->n_inputs, RUSH_ERR_BAD_ARGUMENT, "%s takes %u input%s, got %zu", method, f->n_inputs,
+             f->n_inputs == 1 ? "" : "s", n_args);
   for (uint32_t k = 0; k < f->n_inputs; k++) {
     const rush_file_port *port = m->ports + f->inputs + k;
     const char *name = rush_string(m, port->name);
@@ -253,8 +266,7 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
       s->registers[k] = rush_retained(s->constants[port->initial]);
       continue;
     }
-    RUSH_CHECK(s->ctx, rush_value_fits(m, port->type, args + k), RUSH_ERR_BAD_ARGUMENT,
-               "%s: input '%s' cannot be this %s", method, name, rush_kind_name(args[k].kind));
+    if (!rush_value_fits(m, port->type, args + k)) return refuse_input(s, method, port, args + k);
     s->registers[k] = rush_retained(args[k]);
   }
   return RUSH_OK;
