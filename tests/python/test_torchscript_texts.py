@@ -1,5 +1,6 @@
 """PyTorch's own texts in a file: `rushlight inspect --graph` and `--code`, as `.graph`, `.code` and print() show them."""
 
+import re
 import subprocess
 
 import pytest
@@ -35,7 +36,12 @@ class Net(nn.Module):
 def inspect(path, form):
     done = subprocess.run(["rushlight", "inspect", form, str(path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return plain(done.stdout)
+
+
+def plain(text):
+    """Without what tells classes of one name apart: it counts in the process, in a file in the file."""
+    return re.sub(r"___torch_mangle_\d+\.", "", text)
 
 
 @feature("rushlight inspect --graph, --code: .graph, .code and print(module)")
@@ -48,11 +54,11 @@ def test_inspect_shows_graph_code_and_tree_of_each_submodule(tmp_path):
     methods = {"forward": loaded.forward, "gate.forward": loaded.gate.forward, "gate.twice": loaded.gate.twice,
                "linear.forward": loaded.linear.forward}
     for name, method in methods.items():
-        assert f"\n# {name}\n{method.code}" in code
-        header, first = f"\n# {name}\n", str(method.graph).splitlines()[0]
+        assert f"\n# {name}\n{plain(method.code)}" in code
+        header, first = f"\n# {name}\n", plain(str(method.graph)).splitlines()[0]
         assert header + first in graph
     ours = graph.split("\n# gate.forward\n")[1].split("\n\n# ")[0]
-    theirs = str(loaded.gate.graph)
+    theirs = plain(str(loaded.gate.graph))
     assert [line.split(" # ")[0] for line in ours.strip().splitlines()] == \
         [line.split(" # ")[0] for line in theirs.strip().splitlines()]
 
