@@ -52,7 +52,7 @@ test('every source is loaded in a worker, with its progress', async () => {
 });
 
 test('errors come out of a worker as they are', async () => {
-  await assert.rejects(load('/none.rush', { worker }), { code: 'network', source: '/none.rush' });
+  await assert.rejects(load('/none.rush', { worker }), { code: 'unreadable', source: '/none.rush' });
   await assert.rejects(load(flipFile().bytes().subarray(0, 100), { worker }), { code: 'truncated', actual: 100 });
   await assert.rejects(load(new Response('', { status: 404 }), { worker }), { code: 'network' });
   await assert.rejects(load(flipFile().bytes(), { worker, signal: AbortSignal.abort() }), { code: 'aborted' });
