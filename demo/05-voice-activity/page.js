@@ -122,7 +122,11 @@ async function hear(blob, name, reference) {
     const { maxAbs, close } = difference(shown.heard, readNpy(await (await fetch(reference)).arrayBuffer()).data);
     byId('agreement').textContent = `${close ? 'Agrees with' : 'Differs from'} PyTorch on every chunk: greatest difference ${maxAbs.toExponential(1)}.`;
   } catch (error) {
-    if (mine === turn) showError(byId('time'), error);
+    if (mine !== turn) return;
+    shown = undefined; // the picture of the recording before
+    draw();
+    canvas.setAttribute('aria-label', 'Nothing was heard');
+    showError(byId('time'), error);
   }
 }
 

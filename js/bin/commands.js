@@ -178,7 +178,7 @@ function printBench(r) {
 async function opsOf({ ops: file }) {
   if (file === undefined) return {};
   const module = await import(pathToFileURL(resolve(file)).href).catch((e) => {
-    throw new RushlightError('network', `cannot import ${file}: ${e.message}`, { source: file, cause: e });
+    throw new RushlightError('unreadable', `cannot import ${file}: ${e.message}`, { source: file, cause: e });
   });
   if (!module.default) throw badArgument(`${file} exports no operators: export default { 'namespace::name': function }`);
   return { ops: module.default };

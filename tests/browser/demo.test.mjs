@@ -212,6 +212,7 @@ test('speech in the sample is heard as PyTorch hears it', { skip: sounds.note ||
     await page.setInputFiles('#file', { name: 'notes.wav', mimeType: 'audio/wav', buffer: Buffer.from('hello') });
     await page.waitForSelector('#time .error');
     assert.match(await page.textContent('#time'), /notes\.wav is not a recording/);
+    assert.equal(await page.getAttribute('#picture', 'aria-label'), 'Nothing was heard');
     await page.click('#sample');
     await page.waitForSelector('#agreement:not(:empty)', { timeout: 60_000 });
   }, { viewport: { width: 1100, height: 800 } });
