@@ -1,5 +1,4 @@
 // Objects of classes that the program defines, where they are attributes of modules.
-#include <algorithm>
 #include <stdexcept>
 
 #include "front/torchscript_parts.h"
@@ -62,6 +61,18 @@ class Scan {
   std::unordered_map<const jit::Value *, c10::IValue> known_;
 };
 
+// The value and what it holds, each once. (getSubValues refuses the packed weights of quantised
+// modules.)
+template <class Visit>
+void for_each_inside(const c10::IValue &value, Visit visit) {
+  c10::IValue::HashAliasedIValues seen;
+  value.visit([&](const c10::IValue &v) {
+    if (!seen.insert(v).second) return true;
+    visit(v);
+    return false;
+  });
+}
+
 }  // namespace
 
 std::set<const void *> objects_as_values(const jit::Module &self,
@@ -74,11 +85,11 @@ std::set<const void *> objects_as_values(const jit::Module &self,
 bool holds_objects(const c10::IValue &value) {
   if (!value.isObject() && !value.isList() && !value.isTuple() && !value.isGenericDict())
     return false;
-  c10::IValue::HashAliasedIValues inside;
-  value.getSubValues(inside);
-  return std::any_of(inside.begin(), inside.end(), [](const c10::IValue &v) {
-    return v.isObject() && is_program_class(v.toObject()->type());
+  bool found = false;
+  for_each_inside(value, [&](const c10::IValue &v) {
+    found = found || (v.isObject() && is_program_class(v.toObject()->type()));
   });
+  return found;
 }
 
 std::string identity(const c10::IValue &value) {
@@ -86,16 +97,14 @@ std::string identity(const c10::IValue &value) {
 }
 
 void refuse_shared(const c10::IValue &value, const std::string &attribute, Contents *contents) {
-  c10::IValue::HashAliasedIValues inside;
-  value.getSubValues(inside);
-  for (const c10::IValue &v : inside) {
-    if (!v.isList() && !v.isGenericDict() && !v.isObject()) continue;
+  for_each_inside(value, [&](const c10::IValue &v) {
+    if (!v.isList() && !v.isGenericDict() && !v.isObject()) return;
     auto [at, is_new] = contents->emplace(v, attribute);
     if (!is_new)
       throw std::invalid_argument("the attributes '" + at->second + "' and '" + attribute +
                                   "' hold the same " + (v.isObject() ? "object" : "list or dict") +
                                   ": what one writes the other would not see");
-  }
+  });
 }
 
 void refuse_own_classes(const Type &type, const std::string &what) {
