@@ -102,7 +102,7 @@ bool repeats(const Example &example, const Reference &reference) {
       .ok;
 }
 
-// Runs the written file and compares. Throws std::runtime_error where an answer differs.
+// Runs the written file and compares. Throws RuntimeError where an answer differs.
 void verify_file(NativeSession *session, const Program &program,
                  const std::vector<Example> &examples, const Reference &reference, Report *report) {
   for (const Example &example : examples) {
@@ -113,7 +113,7 @@ void verify_file(NativeSession *session, const Program &program,
     try {
       got = session->run(method, example.args);
     } catch (const RuntimeError &e) {
-      throw std::runtime_error(std::string("the exported model does not run: ") + e.what());
+      throw RuntimeError(e.status, std::string("the exported model does not run: ") + e.what());
     }
     std::string name =
         example.method == "forward" ? "the output" : "the output of " + example.method;
@@ -126,7 +126,8 @@ void verify_file(NativeSession *session, const Program &program,
     }
     report->max_abs = std::max(report->max_abs, d.max_abs);
     report->max_rel = std::max(report->max_rel, d.max_rel);
-    if (!d.ok) throw std::runtime_error("the exported model differs from PyTorch: " + d.where);
+    if (!d.ok)
+      throw RuntimeError(RUSH_ERR_MISMATCH, "the exported model differs from PyTorch: " + d.where);
     report->verified++;
   }
 }
@@ -180,7 +181,7 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
 
   Encoded encoded = encode(program);
   report.file_bytes = encoded.file_bytes();
-  report.weights_bytes = encoded.weights_bytes;
+  report.weights_bytes = encoded.weights_bytes - encoded.test_bytes;
   report.test_vectors = program.tests.size();
   for (const Port &p : program.methods[0].inputs) report.inputs.push_back(port_text(p));
   for (const Port &p : program.methods[0].outputs) report.outputs.push_back(port_text(p));

@@ -136,7 +136,19 @@ struct Target {
   }
 };
 
-Target target_of(py::object object) {
+// Whether a method takes these arguments.
+bool fits(const c10::FunctionSchema &schema, const py::tuple &args) {
+  if (args.size() + 1 > schema.arguments().size()) return false;
+  try {
+    for (size_t i = 0; i < args.size(); i++) value_of(args[i], schema.arguments()[i + 1].type());
+  } catch (const std::exception &) {
+    return false;
+  }
+  return true;
+}
+
+// `args` choose between overloads of forward.
+Target target_of(py::object object, const py::tuple &args) {
   Target out;
   if (py::isinstance<py::str>(object)) {
     out.module = load_torchscript(object.cast<std::string>());
@@ -144,7 +156,12 @@ Target target_of(py::object object) {
     out.module = *module;
   } else {
     out.function = object.cast<torch::jit::StrongFunctionPtr>();
+    return out;
   }
+  auto with_forward = with_overload(*out.module, "forward", [&](const c10::FunctionSchema &schema) {
+    return fits(schema, args);
+  });
+  if (with_forward) out.module = *with_forward;
   return out;
 }
 
@@ -341,7 +358,8 @@ py::dict export_graph(const py::dict &description, const py::dict &settings,
 py::dict export_model(py::object object, const py::dict &settings, const py::list &examples,
                       py::object reference) {
   prepare_torchscript();
-  const Target target = target_of(object);
+  const Target target =
+      target_of(object, examples.empty() ? py::tuple() : examples[0]["args"].cast<py::tuple>());
   TorchScriptOptions front;
   front.methods = option<std::vector<std::string>>(settings, "methods");
   front.train = option<bool>(settings, "train");
@@ -377,7 +395,7 @@ py::dict diff_model(const std::string &path, py::object object, const std::strin
                     const py::tuple &args, bool train, double rtol, double atol) {
   prepare_torchscript();
   const std::unique_ptr<NativeSession> session = NativeSession::open(path);
-  const Target target = target_of(object);
+  const Target target = target_of(object, args);
   std::vector<Const> in;
   if (args.size() > target.argument_count(method))
     throw std::invalid_argument(method + " takes fewer inputs than are given");

@@ -29,7 +29,7 @@ import { Graph } from './graph.js';
  * @property {string} [code] why not: an ErrorCode
  * @property {string} [message] where they differ, or what failed
  * @property {number} maxAbs greatest difference to PyTorch's answer
- * @property {number} maxRel the same relative to PyTorch's answer
+ * @property {number} maxRel the same relative to PyTorch's answer, of numbers above a thousandth of the greatest of their tensor
  * @property {number} compared how many numbers were compared
  *
  * @typedef {object} Parting the first value that differs from PyTorch's
@@ -43,7 +43,7 @@ import { Graph } from './graph.js';
  * @property {number} compared how many operators' runs agree, up to the first that does not
  * @property {number} unpaired how many have no counterpart in PyTorch's graph
  * @property {number} maxAbs greatest difference in what agrees
- * @property {number} maxRel the same relative to PyTorch's values
+ * @property {number} maxRel the same relative to PyTorch's values, as in TestResult
  * @property {Parting | null} first where they part
  *
  * @typedef {object} Memory in bytes

@@ -147,6 +147,25 @@ static void the_report_measures_either_way(void **state) {
   rig_close(r);
 }
 
+static void relative_differences_of_small_elements_do_not_count(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  rush_verify_report report;
+  rig_open(r);
+  add_types(b);
+  uint32_t tuple = build_type_n(b, RUSH_TYPE_TUPLE, 1, U32(TENSOR));
+  uint32_t args = build_items(b, RUSH_CONST_TUPLE, tuple, 1, U32(T(2000, 5, 3, 1)));
+  uint32_t wanted = T(2000, 4, 2, 0); /* 4 is above a thousandth of 2000, 2 is not */
+  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
+  build_return(b, 0);
+  build_test(b, 0, args, wanted, 0, 1);
+  rig_start(r, b);
+  assert_int_equal(rush_session_verify(r->session, 0, &report), RUSH_OK);
+  assert_true(report.max_abs == 1.0 && report.max_rel == 0.25 && report.compared == 4);
+  rig_close(r);
+}
+
 /* SplitMix64, as format.h says it; the first four values from seed 42 were computed apart. */
 static void random_inputs_are_those_of_the_specification(void **state) {
   (void)state;
@@ -250,6 +269,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(answers_are_compared_as_allclose_does),
       cmocka_unit_test(the_report_measures_either_way),
+      cmocka_unit_test(relative_differences_of_small_elements_do_not_count),
       cmocka_unit_test(random_inputs_are_those_of_the_specification),
       cmocka_unit_test(inputs_alias_as_in_the_file_and_are_fresh_each_time),
       cmocka_unit_test(a_test_starts_from_the_files_state),

@@ -172,7 +172,7 @@ def test_a_file_with_an_operator_that_is_not_loaded_says_what_to_load(tmp_path, 
             "by --load-library or, in Python, torch.ops.load_library")
     done = subprocess.run(["rushlight", "export", "m.pt", "-o", "m.rush"], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, f"rushlight: {says}\n")
-    assert fresh("import rushlight\ntry: rushlight.export('m.pt', path='m.rush')\nexcept ValueError as e: print(e)") == says + "\n"
+    assert fresh("import rushlight\ntry: rushlight.export('m.pt', path='m.rush')\nexcept rushlight.RushlightError as e: print(e)") == says + "\n"
     assert not (tmp_path / "m.rush").exists()
 
 

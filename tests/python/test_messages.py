@@ -91,3 +91,78 @@ def test_a_session_takes_inputs_by_name_and_says_what_it_has(out):
                                  ((), {"y": y}, "'x' is missing")]:
         with pytest.raises(ValueError, match=message):
             session(*args, **named)
+
+
+def test_what_is_no_file_is_said_by_name(out, tmp_path):
+    for open_it in rushlight.load, lambda path: rushlight.export(path, path=out):
+        with pytest.raises(rushlight.RushlightError, match="nope cannot be read: No such file"):
+            open_it(str(tmp_path / "nope"))
+        with pytest.raises(rushlight.RushlightError, match="is a folder, not a file"):
+            open_it(str(tmp_path))
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_files_of_torch_save_are_refused_with_the_way_out(out, tmp_path, zipped):
+    path, net = str(tmp_path / "whole.pt"), nn.Linear(2, 3)
+    for what in net, net.state_dict():
+        torch.save(what, path, _use_new_zipfile_serialization=zipped)
+        with pytest.raises(rushlight.RushlightError, match="whole.pt was written by torch.save.*torch.jit.save"):
+            rushlight.export(path, path=out)
+
+
+class Halved(nn.Module):
+    def forward(self, x):
+        return x.half().float()
+
+
+@pytest.mark.parametrize("model,x,message", [
+    (nn.Linear(2, 3, bias=False).half(), torch.ones(1, 2).half(), "'weight' is float16, which the runtime does not have: it has uint8"),
+    (nn.Identity(), torch.ones(2, dtype=torch.complex64), "the input 'input' is complex64"),
+    (Halved(), torch.ones(2), "the exported model does not run: .*float16"),
+])
+def test_dtypes_that_the_runtime_lacks_are_refused_by_name(out, model, x, message):
+    with pytest.raises(rushlight.RushlightError, match=message) as e:
+        rushlight.export(model, (x,), out)
+    assert e.value.code == "unsupported"
+
+
+def test_an_answer_that_differs_is_a_mismatch(out):
+    with pytest.raises(rushlight.RushlightError, match="differs from PyTorch") as e:
+        rushlight.export(torch.jit.script(nn.ReLU()), None, out, tests=[((torch.ones(2),), torch.zeros(2))])
+    assert e.value.code == "mismatch"
+
+
+def test_the_overload_of_forward_that_fits_is_taken(out, tmp_path):
+    lstm, x = nn.LSTM(5, 7).eval(), torch.randn(2, 3, 5)
+    scripted = torch.jit.script(lstm)
+    state = (torch.rand(1, 3, 7), torch.rand(1, 3, 7))
+    for args in (x,), (x, state):
+        assert rushlight.export(scripted, args, out).verified == 1
+        assert rushlight.load(out).methods() == ["forward"]
+        assert_close(rushlight.load(out)(*args), lstm(*args))
+    assert not scripted._c._has_method("forward")  # the user's own is left as it is
+    torch.jit.save(scripted, str(tmp_path / "lstm.pt"))
+    assert rushlight.export(str(tmp_path / "lstm.pt"), (x,), out).verified == 1
+    rushlight.export(scripted, (x,), out, methods=("forward__0",))
+    assert_close(rushlight.load(out).call("forward__0", x), lstm(x))
+    with pytest.raises(ValueError, match="forward__1.*: name one of these, or wrap it"):
+        rushlight.export(scripted, (5,), out)
+
+
+def test_relative_differences_leave_out_what_is_small(out):
+    x = torch.tensor([2000.0, 4.0, 2.0])
+    wrong = x + torch.tensor([0.0, 1.0, 1.0])
+    report = rushlight.export(torch.jit.script(nn.Identity()), None, out, tests=[((wrong,), x, 0.0, 1.0)])
+    assert (report.max_abs, report.max_rel) == (1.0, 0.25)
+    assert rushlight.load(out).verify()[0][:2] == (1.0, 0.25)
+
+
+def test_the_size_of_weights_leaves_out_test_vectors(out):
+    assert rushlight.export(torch.jit.script(nn.ReLU()), (torch.ones(100),), out).weights_bytes == 0
+    assert rushlight.export(nn.Linear(16, 16, bias=False), (torch.ones(1, 16),), out).weights_bytes == 16 * 16 * 4
+
+
+def test_source_lines_of_a_traced_bare_module_are_the_models(out):
+    rushlight.export(nn.Sequential(nn.Linear(2, 3), nn.Tanh()), (torch.ones(1, 2),), out)
+    text = rushlight._C.describe(out, False)
+    assert "export.py" not in text and "torch/nn/modules/linear.py" in text

@@ -17,7 +17,7 @@ class Diff:
         compared: how many operators' runs agreed up to there
         unpaired: how many had no counterpart in PyTorch's graph
         max_abs: the greatest difference of floating-point numbers in what agrees
-        max_rel: the same relative to PyTorch's
+        max_rel: the same relative to PyTorch's, as in Report
         text: what print() shows
     """
 

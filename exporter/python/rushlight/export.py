@@ -30,12 +30,12 @@ class Report:
         outputs: likewise
         state: attributes that the program writes
         file_bytes: size of the file
-        weights_bytes: of the weights in it
+        weights_bytes: of the weights in it, without the test vectors
         test_vectors: how many the file holds
         verified: how many examples were run and compared with PyTorch
         not_verified: why none was
         max_abs: the greatest difference to PyTorch, of floating-point numbers
-        max_rel: the same relative to PyTorch's
+        max_rel: the same relative to PyTorch's, of numbers above a thousandth of the greatest of their tensor
     """
 
     def __init__(self, fields):

@@ -102,7 +102,7 @@ class Session:
         """Replays the file's test vectors, each on the file's state, and compares as torch.allclose does, NaN equal to NaN.
 
         Returns:
-            For each vector (max_abs, max_rel, values compared); the differences are those of floating-point numbers.
+            For each vector (max_abs, max_rel, values compared); the differences are those of floating-point numbers, as in Report.
 
         Raises:
             RushlightError: an answer differs ('mismatch'; the message says where), or a run fails

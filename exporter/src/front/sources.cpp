@@ -27,7 +27,8 @@ struct Frame {
   uint32_t line = 0;
 };
 
-// A traced node's source is a stack as text: "net.py(12): forward", innermost first.
+// A traced node's source is a stack as text: "net.py(12): forward", innermost first. What called
+// the tracer is not the model's.
 std::vector<Frame> traced_frames(const std::string &text) {
   std::vector<Frame> out;
   size_t from = 0;
@@ -42,8 +43,9 @@ std::vector<Frame> traced_frames(const std::string &text) {
     const std::string digits = line.substr(open + 1, close - open - 1);
     if (digits.find_first_not_of("0123456789") != std::string::npos || digits.size() > 9)
       return out;
-    out.push_back(
-        {line.substr(0, open), line.substr(close + 3), static_cast<uint32_t>(std::stoul(digits))});
+    const std::string file = line.substr(0, open);
+    if (!out.empty() && stored_path(file) == "torch/jit/_trace.py") return out;
+    out.push_back({file, line.substr(close + 3), static_cast<uint32_t>(std::stoul(digits))});
   }
   return out;
 }

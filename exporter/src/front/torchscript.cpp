@@ -20,6 +20,7 @@
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
 #include "passes/passes.h"
+#include "run/native.h"
 
 namespace rush {
 
@@ -31,20 +32,30 @@ void prepare_torchscript() {
 
 namespace {
 
-// The names of a zip's files stand at its end; torch.export.save has always written one of these.
-bool is_exported_program(const std::string &path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
+// What else PyTorch writes, by the names of a zip's files, which stand at its end.
+std::string remedy(const std::string &path) {
+  std::ifstream file = open_file(path);
+  file.seekg(0, std::ios::end);
   const std::streamoff size = file.tellg(), from = std::max<std::streamoff>(0, size - (1 << 20));
-  std::string end(size > 0 ? static_cast<size_t>(size - from) : 0, '\0');
+  std::string end(static_cast<size_t>(size - from), '\0');
   file.seekg(from);
   file.read(end.data(), static_cast<std::streamsize>(end.size()));
-  return end.find("models/model.json") != std::string::npos ||
-         end.find("serialized_exported_program.json") != std::string::npos;
+  auto has = [&](const char *name) { return end.find(name) != std::string::npos; };
+  if (has("models/model.json") || has("serialized_exported_program.json"))
+    return " was written by torch.export.save, which only Python reads: use "
+           "rushlight.export(\"" +
+           path + "\", path=\"MODEL.rush\") there";
+  const bool old = size > 2 && from == 0 && end[0] == '\x80' && end[1] == '\x02';  // a pickle
+  if (old || (has("/data.pkl") && !has("/constants.pkl")))
+    return " was written by torch.save and needs the Python that made it: load it there and use "
+           "rushlight.export(model, (x,), \"MODEL.rush\") or torch.jit.save";
+  return "";
 }
 
 }  // namespace
 
 jit::Module load_torchscript(const std::string &path) {
+  open_file(path);  // says what is wrong, if something is
   try {
     return jit::load(path, c10::kCPU);
   } catch (const std::exception &e) {
@@ -53,17 +64,14 @@ jit::Module load_torchscript(const std::string &path) {
     const std::string what = error ? error->what_without_backtrace() : e.what();
     std::smatch op;
     if (std::regex_search(what, op, std::regex("Unknown (?:builtin )?op(?:erator)?:? '?([\\w:]+)")))
-      throw std::invalid_argument(
+      throw RuntimeError(
+          RUSH_ERR_UNSUPPORTED,
           path + " uses the operator " + op[1].str() +
-          ", which this torch does not have: load the library that registers it, by "
-          "--load-library or, in Python, torch.ops.load_library");
-    if (is_exported_program(path))
-      throw std::invalid_argument(path +
-                                  " was written by torch.export.save, which only Python reads: "
-                                  "use rushlight.export(\"" +
-                                  path + "\", path=\"MODEL.rush\") there");
-    throw std::invalid_argument(path +
-                                " is not a TorchScript file: " + what.substr(0, what.find('\n')));
+              ", which this torch does not have: load the library that registers it, by "
+              "--load-library or, in Python, torch.ops.load_library");
+    std::string why = remedy(path);
+    if (why.empty()) why = " is not a TorchScript file: " + what.substr(0, what.find('\n'));
+    throw RuntimeError(RUSH_ERR_BAD_FILE, path + why);
   }
 }
 
@@ -74,8 +82,10 @@ void require_method(const jit::Module &module, const std::string &name) {
   if (module.find_method(name)) return;
   std::string known;
   for (const auto &m : module.get_methods()) known += (known.empty() ? "" : ", ") + m.name();
-  throw std::invalid_argument("the model has no method '" + name + "'; it has " +
-                              (known.empty() ? "none" : known));
+  const bool overloaded = module.find_method(name + "__0").has_value();
+  throw std::invalid_argument(
+      "the model has no method '" + name + "'; it has " + (known.empty() ? "none" : known) +
+      (overloaded ? ": name one of these, or wrap it in a module that calls it" : ""));
 }
 
 // A traced graph says what shapes it saw; libtorch's passes would fold them.
@@ -197,6 +207,25 @@ Program new_program() {
 }
 
 }  // namespace
+
+std::optional<jit::Module> with_overload(
+    const jit::Module &module, const std::string &name,
+    const std::function<bool(const c10::FunctionSchema &)> &fits) {
+  if (module.find_method(name)) return {};
+  for (size_t i = 0;; i++) {
+    const auto overload = module.find_method(name + "__" + std::to_string(i));
+    if (!overload) return {};
+    const c10::FunctionSchema &schema = overload->function().getSchema();
+    if (!fits(schema)) continue;
+    jit::Module out = module.clone(/*inplace=*/true);  // of a class of its own
+    const jit::Method own = out.get_method(overload->name());
+    jit::Function *function = out._ivalue()->compilation_unit()->create_function(
+        c10::QualifiedName(*out.type()->name(), name), own.graph()->copy());
+    function->setSchema(own.function().getSchema().cloneWithName(name, ""));
+    out.type()->addMethod(function);
+    return out;
+  }
+}
 
 std::vector<Port> inputs_of(const jit::Module &module, const std::string &method) {
   require_method(module, method);

@@ -3,6 +3,8 @@
 
 #include <torch/csrc/jit/api/module.h>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +25,14 @@ Program from_module(const torch::jit::Module &module, const TorchScriptOptions &
 // A free function becomes the method "forward".
 Program from_function(torch::jit::Function &function, const TorchScriptOptions &options);
 
-// What every node of a method gives in a run of PyTorch's own graph, from the module's state and with
-// the seed of test vectors.
-// Throws what PyTorch throws.
+// TorchScript names the overloads of a method name__0, name__1, ...: the module with the first that
+// fits as `name` besides; none where the module has that method, or no overload fits.
+std::optional<torch::jit::Module> with_overload(
+    const torch::jit::Module &module, const std::string &name,
+    const std::function<bool(const c10::FunctionSchema &)> &fits);
+
+// What every node of a method gives in a run of PyTorch's own graph, from the module's state and
+// with the seed of test vectors. Throws what PyTorch throws.
 Trace trace_module(const torch::jit::Module &module, const std::string &method,
                    const std::vector<Const> &args, bool train);
 Trace trace_function(torch::jit::Function &function, const std::vector<Const> &args);

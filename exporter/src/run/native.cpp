@@ -2,7 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 
 #include "ir/from_c10.h"
 
@@ -66,13 +66,23 @@ size_t NativeSession::method(const std::string &name) const {
   throw std::invalid_argument("the model has no method '" + name + "'; it has " + known);
 }
 
+std::ifstream open_file(const std::string &path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw RuntimeError(RUSH_ERR_BAD_ARGUMENT, path + " is a folder, not a file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw RuntimeError(RUSH_ERR_BAD_ARGUMENT, path + " cannot be read: " + std::strerror(errno));
+  return file;
+}
+
 std::string read_file(const std::string &path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw std::runtime_error(path + " cannot be read: " + std::strerror(errno));
+  std::ifstream file = open_file(path);
+  file.seekg(0, std::ios::end);
   std::string bytes(static_cast<size_t>(file.tellg()), '\0');
   file.seekg(0);
   if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-    throw std::runtime_error(path + " cannot be read");
+    throw RuntimeError(RUSH_ERR_BAD_ARGUMENT, path + " cannot be read");
   return bytes;
 }
 
@@ -86,8 +96,7 @@ std::string describe_file(const std::string &path, rush_describe_form form) {
   rush_loader *loader_raw;
   check(rush_loader_create(raw, &loader_raw));
   std::unique_ptr<rush_loader, void (*)(rush_loader *)> loader(loader_raw, rush_loader_destroy);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error(path + " cannot be read: " + std::strerror(errno));
+  std::ifstream file = open_file(path);
   while (!rush_loader_head(loader.get())) {
     void *at;
     size_t room;

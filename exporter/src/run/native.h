@@ -1,6 +1,7 @@
 // The native runtime, through its public C API.
 #pragma once
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ class NativeSession {
   rush_session *session_ = nullptr;
 };
 
+// These throw RuntimeError where a path is that of no file, or of a folder.
+std::ifstream open_file(const std::string &path);
 std::string read_file(const std::string &path);
 // The head alone is enough; says also what the runtime lacks.
 std::string describe_file(const std::string &path, rush_describe_form form);

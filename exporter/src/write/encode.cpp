@@ -29,6 +29,7 @@ class Encoder {
     Encoded out;
     out.storages = storages_.list();
     out.weights_bytes = storages_.total();
+    out.test_bytes = storages_.of_tests();
     out.head = head();
     return out;
   }

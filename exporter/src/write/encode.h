@@ -12,6 +12,7 @@ struct Encoded {
   std::vector<char> head;
   std::vector<StorageBytes> storages;
   uint64_t weights_bytes = 0;
+  uint64_t test_bytes = 0;  // of these, what only test vectors need
 
   uint64_t file_bytes() const { return head.size() + weights_bytes; }
 };

@@ -4,6 +4,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "rushlight/rushlight.h"
+#include "torch_values.h"
+
 namespace rush {
 
 namespace {
@@ -39,14 +42,28 @@ uint64_t hash_of(const uint8_t *data, uint64_t n) {
   return h;
 }
 
-void storable(const Const &c) {
+// "float32, float64, ..."
+std::string known_dtypes() {
+  std::string out;
+  for (int d = 0; d < static_cast<int>(at::ScalarType::NumOptions); d++)
+    if (rush_has_dtype(d))
+      out += (out.empty() ? "" : ", ") + std::string(dtype_name(static_cast<at::ScalarType>(d)));
+  return out;
+}
+
+// `what` it is, where the tensor itself has no name.
+void storable(const Const &c, const std::string &what) {
   const at::Tensor &t = c.tensor;
-  const std::string name = c.s.empty() ? "a constant tensor" : "'" + c.s + "'";
+  const std::string name = c.s.empty() ? what : "'" + c.s + "'";
   if (t.layout() != at::kStrided || t.is_quantized())
     throw std::invalid_argument(name + " is a sparse or quantised tensor, which cannot be stored");
   if (!t.device().is_cpu())
     throw std::invalid_argument(name + " is on " + t.device().str() +
                                 ": move the model to the cpu");
+  if (!rush_has_dtype(static_cast<int>(t.scalar_type())))
+    throw RuntimeError(RUSH_ERR_UNSUPPORTED, name + " is " + dtype_name(t.scalar_type()) +
+                                                 ", which the runtime does not have: it has " +
+                                                 known_dtypes());
   if (t.dim() > RUSH_MAX_RANK)
     throw std::invalid_argument(name + " has " + std::to_string(t.dim()) + " dimensions; at most " +
                                 std::to_string(RUSH_MAX_RANK) + " can be stored");
@@ -79,19 +96,22 @@ Storages::Storages(const Program &program) {
   }
   for (const Attribute &a : program.attributes)
     each_tensor(a.initial, [&](const Const &c) { add(c, true); });
+  const size_t tests = ranges_.size();
   for (const Test &test : program.tests) {
-    for (const Const &input : test.inputs)
-      each_tensor(input, [&](const Const &c) { add(c, true); });
-    each_tensor(test.output, [&](const Const &c) { add(c, true); });
+    const Method &m = program.methods[test.method];
+    for (size_t i = 0; i < test.inputs.size(); i++)
+      each_tensor(test.inputs[i],
+                  [&](const Const &c) { add(c, true, "the input '" + m.inputs.at(i).name + "'"); });
+    each_tensor(test.output, [&](const Const &c) { add(c, true, "a result of " + m.name); });
     for (const Traced &node : test.traced)
       for (const Const &value : node.results)
         each_tensor(value, [&](const Const &c) { add(c, false); });
   }
-  lay_out();
+  lay_out(tests);
 }
 
-void Storages::add(const Const &c, bool apart) {
-  storable(c);
+void Storages::add(const Const &c, bool apart, const std::string &what) {
+  storable(c, what);
   auto [at, is_new] = by_storage_.emplace(key_of(c.tensor), ranges_.size());
   if (is_new) ranges_.emplace_back();
   Range &range = ranges_[at->second];
@@ -103,9 +123,11 @@ void Storages::add(const Const &c, bool apart) {
   range.to = std::max(range.to, to);
 }
 
-void Storages::lay_out() {
+void Storages::lay_out(size_t tests) {
   std::multimap<uint64_t, uint32_t> by_hash;
-  for (Range &range : ranges_) {
+  for (size_t i = 0; i < ranges_.size(); i++) {
+    Range &range = ranges_[i];
+    if (i == tests) program_ = total_;
     StorageBytes s;
     if (range.to == 0) range.from = 0;
     s.owner = range.owner;
@@ -129,6 +151,7 @@ void Storages::lay_out() {
     total_ = aligned(total_ + s.bytes);
     list_.push_back(std::move(s));
   }
+  if (tests == ranges_.size()) program_ = total_;
 }
 
 Storages::Place Storages::place(const at::Tensor &tensor) const {

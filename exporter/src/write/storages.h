@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "ir/program.h"
@@ -32,6 +33,7 @@ class Storages {
   Place place(const at::Tensor &tensor) const;
   const std::vector<StorageBytes> &list() const { return list_; }
   uint64_t total() const { return total_; }  // a multiple of RUSH_ALIGN
+  uint64_t of_tests() const { return total_ - program_; }
 
  private:
   struct Range {
@@ -40,13 +42,13 @@ class Storages {
     bool mutable_or_test = false;        // stays apart from others with equal bytes
     uint32_t index = 0;                  // in list_
   };
-  void add(const Const &tensor, bool apart);
-  void lay_out();
+  void add(const Const &tensor, bool apart, const std::string &what = "a constant tensor");
+  void lay_out(size_t tests);  // the first range that only tests need
 
   std::map<const void *, size_t> by_storage_;
   std::vector<Range> ranges_;
   std::vector<StorageBytes> list_;
-  uint64_t total_ = 0;
+  uint64_t total_ = 0, program_ = 0;  // program_: up to what only tests need
 };
 
 }  // namespace rush

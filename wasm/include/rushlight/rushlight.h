@@ -340,8 +340,10 @@ void rush_session_trim(rush_session *session);
 enum { RUSH_TEST_SEED = 1 };
 /* How far an answer is from the one in the file. */
 typedef struct rush_verify_report {
-  double max_abs, max_rel; /* of floating-point elements; max_rel = |a-b| / |b| where b is not 0 */
-  uint64_t compared;       /* elements */
+  double max_abs;    /* of floating-point elements: |a-b|, where b is PyTorch's */
+  double max_rel;    /* |a-b| / |b|, of elements above a thousandth of the greatest |b| of their
+                        tensor: below, it says nothing */
+  uint64_t compared; /* elements */
 } rush_verify_report;
 /* How many test vectors the file has. */
 size_t rush_model_test_count(const rush_model *model);
@@ -371,6 +373,8 @@ rush_status rush_session_profile_rows(rush_session *session, rush_profile_row **
 
 /* Whether this runtime has an operator: "aten::add.Tensor", in-place forms included. */
 bool rush_has_op(const char *name);
+/* Whether tensors may have this dtype (PyTorch's ScalarType number). */
+bool rush_has_dtype(int dtype);
 
 /* The library's version, "major.minor.patch". */
 const char *rush_version(void);

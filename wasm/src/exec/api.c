@@ -147,6 +147,10 @@ rush_status rush_model_weight(rush_ctx *ctx, const rush_model *m, size_t index, 
 
 size_t rush_model_test_count(const rush_model *m) { return m->n_tests; }
 
+bool rush_has_dtype(int dtype) {
+  return rush_dtype_known(dtype);
+}
+
 bool rush_has_op(const char *name) {
   bool inplace;
   return rush_op_find(name, &inplace) != NULL;

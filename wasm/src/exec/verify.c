@@ -8,8 +8,9 @@
 typedef struct comparison {
   rush_session *s;
   double rtol, atol;
+  double small; /* max_rel leaves out what is not above this */
   rush_verify_report *report;
-  bool scaled;    /* atol counts in units of a tensor's greatest element */
+  bool scaled;    /* atol counts in units of a tensor's greatest element, at least 1 */
   char path[128]; /* where in the result: "[1][0]" */
   size_t path_size;
 } comparison;
@@ -31,7 +32,7 @@ static bool close_enough(comparison *c, double got, double want) {
   double diff = fabs(got - want);
   if (isfinite(diff)) {
     if (diff > r->max_abs) r->max_abs = diff;
-    if (want != 0 && diff / fabs(want) > r->max_rel) r->max_rel = diff / fabs(want);
+    if (fabs(want) > c->small && diff / fabs(want) > r->max_rel) r->max_rel = diff / fabs(want);
   } else {
     r->max_abs = INFINITY;
   }
@@ -65,9 +66,9 @@ static rush_status compare_elements(comparison *c, const rush_tensor *got, const
   return differ(c, "%.9g was wanted, %.9g came (greatest difference %.3g)", bad_want, bad_got, c->report->max_abs);
 }
 
-/* The greatest finite magnitude, at least 1. */
+/* The greatest finite magnitude. */
 static double greatest(const rush_tensor *t) {
-  double most = 1;
+  double most = 0;
   rush_iter it;
   rush_iter_init(&it, t->rank, t->sizes, 1, &t);
   do {
@@ -86,11 +87,13 @@ static rush_status compare_tensors(comparison *c, const rush_tensor *got, const 
   if (!rush_same_sizes(got, want))
     return differ(c, "shape %s was wanted, %s came", rush_shape_text(want->rank, want->sizes, a),
                   rush_shape_text(got->rank, got->sizes, b));
-  if (!c->scaled || !rush_is_float((rush_dtype)want->dtype)) return compare_elements(c, got, want);
-  double atol = c->atol;
-  c->atol = atol * greatest(want);
+  if (!rush_is_float((rush_dtype)want->dtype)) return compare_elements(c, got, want);
+  double atol = c->atol, most = greatest(want);
+  if (c->scaled) c->atol = atol * fmax(most, 1);
+  c->small = most / 1000;
   rush_status st = compare_elements(c, got, want);
   c->atol = atol;
+  c->small = 0;
   return st;
 }
 
