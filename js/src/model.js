@@ -43,7 +43,7 @@ import { Graph } from './graph.js';
  * @property {number} compared how many operators' runs agree, up to the first that does not
  * @property {number} unpaired how many have no counterpart in PyTorch's graph
  * @property {number} maxAbs greatest difference in what agrees
- * @property {number} maxRel the same relative to PyTorch's values, as in TestResult
+ * @property {number} maxRel the same relative to PyTorch's values, as in VerifyTest
  * @property {Parting | null} first where they part
  *
  * @typedef {object} Memory in bytes
