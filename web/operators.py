@@ -1,4 +1,4 @@
-"""Makes the page of operators from ops.def: python3 docs/operators.py > operators.html"""
+"""Makes the page of operators from ops.def: python3 web/operators.py > operators.html"""
 
 import html
 import re

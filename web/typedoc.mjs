@@ -12,7 +12,7 @@ export default {
   compilerOptions: { typeRoots: [top('tests/node_modules/@types')] },
   out: top('build/docs/js'),
   readme: top('js/README.md'),
-  customCss: top('docs/typedoc.css'),
+  customCss: top('web/typedoc.css'),
   navigationLinks: { Reference: '../index.html' },
   disableSources: true,
   disableGit: true,

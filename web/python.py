@@ -1,4 +1,4 @@
-"""Makes the pages of the Python package: python3 docs/python.py FOLDER. Fails where a public name has no docstring."""
+"""Makes the pages of the Python package: python3 web/python.py FOLDER. Fails where a public name has no docstring."""
 
 import sys
 from pathlib import Path
