@@ -1,4 +1,5 @@
-/* run_c MODEL.rush NUMBER..: gives the numbers to the model as float32[1, n] and prints what it answers. */
+/* run_c MODEL.rush NUMBER..: gives the numbers to the model as float32[1, n] and prints what it
+ * answers. */
 #include <rushlight/rushlight.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static rush_status run(rush_ctx *ctx, const rush_model *model, char **numbers, i
   rush_value x, y = rush_none();
   void *data;
   status = rush_tensor_create(session, RUSH_FLOAT32, 2, sizes, &x, &data);
-  for (int64_t i = 0; status == RUSH_OK && i < n; i++) ((float *)data)[i] = strtof(numbers[i], NULL);
+  for (int64_t i = 0; status == RUSH_OK && i < n; i++)
+    ((float *)data)[i] = strtof(numbers[i], NULL);
   if (status == RUSH_OK) status = rush_session_run(session, 0, &x, 1, &y);
 
   /* A method that returns a tuple has one output per item. */

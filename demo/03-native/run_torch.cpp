@@ -1,5 +1,5 @@
-// run_torch MODEL.pt NUMBER..: a TorchScript file in which a part was lowered, in a program with libtorch.
-// Linking Rushlight::torch is all that it takes; torch::jit::load then knows the class.
+// run_torch MODEL.pt NUMBER..: a TorchScript file in which a part was lowered, in a program with
+// libtorch. Linking Rushlight::torch is all that it takes; torch::jit::load then knows the class.
 #include <torch/script.h>
 
 #include <cstdio>
@@ -14,7 +14,8 @@ int main(int argc, char **argv) try {
   const torch::IValue result = model.forward({x});
   for (const torch::IValue &item : result.toTupleRef().elements()) {
     const torch::Tensor t = item.toTensor().contiguous();
-    for (int64_t i = 0; i < t.numel(); i++) std::printf(i ? " %.6f" : "%.6f", static_cast<double>(t.data_ptr<float>()[i]));
+    for (int64_t i = 0; i < t.numel(); i++)
+      std::printf(i ? " %.6f" : "%.6f", static_cast<double>(t.data_ptr<float>()[i]));
     std::printf("\n");
   }
   return 0;

@@ -72,7 +72,8 @@ std::string missing_text(const std::vector<OpCount> &missing) {
 std::string supply_text(const std::vector<OpCount> &missing) {
   for (const OpCount &row : missing)
     if (row.op.rfind("aten::", 0) != 0 && row.op.rfind("prim::", 0) != 0)
-      return "\nan operator of your own: say what it is made of (rushlight.register_decomposition), or "
+      return "\nan operator of your own: say what it is made of "
+             "(rushlight.register_decomposition), or "
              "write the file all the same (allow_missing, --allow-missing) and supply it where the "
              "file runs (in JavaScript load(url, { ops }), in C rushlight/op.h)";
   return "";

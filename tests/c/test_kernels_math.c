@@ -22,11 +22,11 @@ static const struct {
   double tiny; /* results below it need only be as near as tiny */
 } rows[] = {
 #define ROW(name, ulp, tiny) {#name, rush_##name##_f32, rush_##name##_ref, ulp, tiny}
-    ROW(exp, 1.5, 0),        ROW(exp2, 1.5, 0),         ROW(expm1, 2, 0),          ROW(log, 1.5, 0),
-    ROW(log2, 1.5, 0),       ROW(log10, 1.5, 0),        ROW(log1p, 1.5, 0),        ROW(tanh, 3, 0),  
-    ROW(sigmoid, 2.5, 0),    ROW(erf, 2.5, 0),          ROW(erfc, 2.5, 0),         ROW(gelu, 8, 1e-36),
-    ROW(gelu_tanh, 100, 0),  ROW(silu, 2.5, 1e-36),     ROW(mish, 2.5, 1e-36),     ROW(log_sigmoid, 2.5, 0),
-    ROW(sin, 2, 1e-7),       ROW(cos, 2, 1e-7),         ROW(sqrt, 0.51, 0),        ROW(rsqrt, 2, 0),
+    ROW(exp, 1.5, 0),       ROW(exp2, 1.5, 0),     ROW(expm1, 2, 0),      ROW(log, 1.5, 0),
+    ROW(log2, 1.5, 0),      ROW(log10, 1.5, 0),    ROW(log1p, 1.5, 0),    ROW(tanh, 3, 0),
+    ROW(sigmoid, 2.5, 0),   ROW(erf, 2.5, 0),      ROW(erfc, 2.5, 0),     ROW(gelu, 8, 1e-36),
+    ROW(gelu_tanh, 100, 0), ROW(silu, 2.5, 1e-36), ROW(mish, 2.5, 1e-36), ROW(log_sigmoid, 2.5, 0),
+    ROW(sin, 2, 1e-7),      ROW(cos, 2, 1e-7),     ROW(sqrt, 0.51, 0),    ROW(rsqrt, 2, 0),
 };
 enum { ROWS = sizeof rows / sizeof *rows, BATCH = 1021 };
 
@@ -34,7 +34,8 @@ enum { ROWS = sizeof rows / sizeof *rows, BATCH = 1021 };
 static double distance(float got, double want) {
   if (isnan(want)) return isnan(got) ? 0 : INFINITY;
   const float rounded = (float)want;
-  if (isinf(rounded)) return isinf(got) && (got > 0) == (rounded > 0) ? 0 : fabsf(got) > 3.4028e38f ? 1 : INFINITY;
+  if (isinf(rounded))
+    return isinf(got) && (got > 0) == (rounded > 0) ? 0 : fabsf(got) > 3.4028e38f ? 1 : INFINITY;
   if (!isfinite(got)) return fabs(want) > 3.40282346e38 ? 1 : INFINITY;
   int e;
   (void)frexp(want, &e);
@@ -47,7 +48,8 @@ static void check(size_t row, const float *in, const float *out, size_t n) {
     const double want = rows[row].reference((double)in[i]);
     if (fabs((double)out[i] - want) <= rows[row].tiny) continue;
     if (distance(out[i], want) <= rows[row].ulp) continue;
-    fail_msg("%s(%.9g): %.9g was wanted, %.9g came", rows[row].name, (double)in[i], want, (double)out[i]);
+    fail_msg("%s(%.9g): %.9g was wanted, %.9g came", rows[row].name, (double)in[i], want,
+             (double)out[i]);
   }
 }
 
@@ -69,9 +71,10 @@ static void a_sweep_stays_within_its_error(void **state) {
 }
 
 static void special_values_and_the_numbers_around_0(void **state) {
-  static const float special[] = {0.0f,  -0.0f, 1.0f,   -1.0f,  INFINITY, -INFINITY, NAN,    1e-45f, -1e-45f, 1e-38f,
-                                  -1e-38f, 0.5f, -0.5f, 2.0f,   88.0f,    89.0f,     -87.5f, -104.0f, 3e38f,  -3e38f,
-                                  1.0000001f, 0.99999994f, 1e-7f, -1e-7f, 9.0f, -9.0f, 13.2f, -13.2f};
+  static const float special[] = {
+      0.0f,       -0.0f,       1.0f,  -1.0f,  INFINITY, -INFINITY, NAN,    1e-45f,  -1e-45f, 1e-38f,
+      -1e-38f,    0.5f,        -0.5f, 2.0f,   88.0f,    89.0f,     -87.5f, -104.0f, 3e38f,   -3e38f,
+      1.0000001f, 0.99999994f, 1e-7f, -1e-7f, 9.0f,     -9.0f,     13.2f,  -13.2f};
   enum { N = sizeof special / sizeof *special };
   float in[200], out[200];
   (void)state;

@@ -1,6 +1,6 @@
 /* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
- * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine.js reads by offset look
- * as it thinks. */
+ * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine.js reads by
+ * offset look as it thinks. */
 #define _DEFAULT_SOURCE /* getentropy */
 #include "rushlight/op.h"
 #include "rushlight/trace.h"
@@ -21,8 +21,9 @@ void rush_bridge_manual_seed(rush_session *session, uint32_t low, uint32_t high)
 const char *rush_bridge_backend(void);
 
 /* js/src/engine.js: OFFSETS. */
-#define AT(type, member, at) \
-  _Static_assert(offsetof(type, member) == (at), #type "." #member " moved: see OFFSETS in engine.js")
+#define AT(type, member, at)                     \
+  _Static_assert(offsetof(type, member) == (at), \
+                 #type "." #member " moved: see OFFSETS in engine.js")
 #define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " changed: see engine.js")
 
 SIZE(rush_value, 16);
@@ -79,14 +80,17 @@ static void print(void *user, const char *text, size_t size) {
   if (size > 0) rush_js_log(text, size - 1);
 }
 
-/* A function pointer cannot be given from JS: the allocator is malloc, and `print` goes to the console. */
+/* A function pointer cannot be given from JS: the allocator is malloc, and `print` goes to the
+ * console. */
 rush_status rush_bridge_ctx_create(rush_ctx **out) {
   rush_status st = rush_ctx_create(NULL, NULL, out);
   if (st == RUSH_OK) rush_ctx_set_print(*out, print, NULL);
   return st;
 }
 
-double rush_bridge_total(const rush_loader *loader) { return (double)rush_loader_total(loader); }
+double rush_bridge_total(const rush_loader *loader) {
+  return (double)rush_loader_total(loader);
+}
 
 /* `budget` in instructions, 0 for no limit. */
 rush_status rush_bridge_step(rush_session *session, double budget) {

@@ -13,7 +13,8 @@ TypeRef from_c10(const c10::TypePtr &type);
 // Whether it is a class that the program defines: not a module, nor a class in C++.
 bool is_program_class(const c10::TypePtr &type);
 
-// Throws std::invalid_argument for values that are not data (modules, objects of classes in C++, ...).
+// Throws std::invalid_argument for values that are not data (modules, objects of classes in C++,
+// ...).
 Const from_ivalue(const c10::IValue &value);
 
 // Lists of ints, floats, bools and tensors become c10's typed lists; tuples lose their field names.

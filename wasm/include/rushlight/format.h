@@ -1,10 +1,10 @@
 /* The .rush file format, version 1. This comment is the specification; load.c is its only reader.
  *
  * A file is a HEAD (header, section table, sections) followed by WEIGHTS. The head alone says what
- * the model is, what it needs and where every weight goes, so a reader can plan before it downloads.
- * All integers are little-endian, all floats IEEE 754. Records have a fixed width, refer to each
- * other by index, and never by pointer. RUSH_NONE (0xFFFFFFFF) stands for "no index". Bytes that this
- * text calls reserved are zero, and a reader refuses a file in which they are not.
+ * the model is, what it needs and where every weight goes, so a reader can plan before it
+ * downloads. All integers are little-endian, all floats IEEE 754. Records have a fixed width, refer
+ * to each other by index, and never by pointer. RUSH_NONE (0xFFFFFFFF) stands for "no index". Bytes
+ * that this text calls reserved are zero, and a reader refuses a file in which they are not.
  *
  * HEADER, 64 bytes
  *    0  u8[8]  magic         89 52 55 53 48 0D 0A 1A: text-mode transfer damages it visibly
@@ -19,9 +19,9 @@
  *
  * SECTION TABLE, directly behind the header: n_sections times rush_file_section, by rising id. Each
  * section starts at a multiple of 8, behind the one before it (the first one behind the table); the
- * gaps, and what is left up to head_bytes, are zero and shorter than 64 bytes. `bytes` is count times
- * the record's width. Sections with an id below 0x100 must be known to the reader; an absent one is
- * empty. Sections from 0x100 on are optional, and a reader that does not know one skips it.
+ * gaps, and what is left up to head_bytes, are zero and shorter than 64 bytes. `bytes` is count
+ * times the record's width. Sections with an id below 0x100 must be known to the reader; an absent
+ * one is empty. Sections from 0x100 on are optional, and a reader that does not know one skips it.
  *
  *   id     record                 what
  *   0x01   u8                     string bytes: UTF-8, each string followed by a zero byte
@@ -43,18 +43,20 @@
  *   0x101  rush_file_test         test vectors
  *   0x102  rush_file_meta         free text: producer, torch version, licence
  *   0x103  rush_file_text         PyTorch's own graph and code text of each module
- *   0x104  rush_file_traced       what nodes of PyTorch's graph gave during test vectors, on request
+ *   0x104  rush_file_traced       what nodes of PyTorch's graph gave during test vectors, on
+ * request
  *
  * Types and constants are nested at most 64 deep.
  *
- * VALUES. A program computes with PyTorch's values: None, Tensor, int (64 bit), float (64 bit), bool,
- * complex, str, list, tuple, dict, Device, Generator, Future, enum and object. dtype, layout and
- * memory format are ints, with PyTorch's numbering, as in TorchScript.
+ * VALUES. A program computes with PyTorch's values: None, Tensor, int (64 bit), float (64 bit),
+ * bool, complex, str, list, tuple, dict, Device, Generator, Future, enum and object. dtype, layout
+ * and memory format are ints, with PyTorch's numbering, as in TorchScript.
  *
- * TYPES. `kind` is rush_type_kind. Children are a list of types at `list`: one for list, optional and
- * future; two for dict (key, value); any number for tuple and union; none else. `name` is the class of
- * a named tuple, object or enum, else RUSH_NONE. A named tuple's list goes on with one string index
- * per field. An object's list is one string index per attribute, `n` of them; their types are not told.
+ * TYPES. `kind` is rush_type_kind. Children are a list of types at `list`: one for list, optional
+ * and future; two for dict (key, value); any number for tuple and union; none else. `name` is the
+ * class of a named tuple, object or enum, else RUSH_NONE. A named tuple's list goes on with one
+ * string index per field. An object's list is one string index per attribute, `n` of them; their
+ * types are not told.
  *
  * STORAGES. `offset` counts from head_bytes and is a multiple of 64; storages rise and do not
  * overlap. Storages stand in the order in which execution first needs them, small ones of an
@@ -62,7 +64,8 @@
  *
  * TENSORS. sizes and strides as in PyTorch (strides in elements, not negative, zero beyond rank);
  * `offset` in elements. The last element that the view reaches lies inside the storage. A tensor
- * whose storage is RUSH_NONE only describes a shape: constants of kind RUSH_CONST_RANDOM refer to it.
+ * whose storage is RUSH_NONE only describes a shape: constants of kind RUSH_CONST_RANDOM refer to
+ * it.
  *
  * CONSTANTS, by `kind` (rush_const_kind):
  *   NONE     all fields zero
@@ -85,28 +88,25 @@
  * arguments in schema order; trailing arguments that equal their default may be left out. A reader
  * that knows the operator with fewer arguments refuses instructions that give more.
  *
- * METHODS AND INSTRUCTIONS. A method has `n_registers` registers, described from `registers` on. Its
- * inputs are registers 0 to n_inputs-1. Each other register is written by exactly one instruction.
- * An operand with bit 31 set is a constant (the other bits are its index), else a register. The
- * operands of an instruction are n_in inputs, then n_out registers that it writes. `target` and `op`
- * are RUSH_NONE where not mentioned.
- *   OP        op: operator.
- *   IF        in: a bool. out: results. target: its ELSE.
- *   ELSE      in: values of the first branch, one per result. target: its END_IF.
- *   END_IF    in: values of the second branch. target: its IF.
- *   LOOP      in: greatest number of rounds (int), whether to enter (bool), c carried values.
- *             out: c results, the round's index (int), c carried values inside. target: its END_LOOP.
- *   END_LOOP  in: whether to go on (bool), c carried values. target: its LOOP.
- *   RETURN    in: the result. The last instruction of a method, and only there.
- * IF..ELSE..END_IF and LOOP..END_LOOP nest properly, at most 64 deep. A register may be read where
- * its writer comes before in the same block or in an enclosing one.
+ * METHODS AND INSTRUCTIONS. A method has `n_registers` registers, described from `registers` on.
+ * Its inputs are registers 0 to n_inputs-1. Each other register is written by exactly one
+ * instruction. An operand with bit 31 set is a constant (the other bits are its index), else a
+ * register. The operands of an instruction are n_in inputs, then n_out registers that it writes.
+ * `target` and `op` are RUSH_NONE where not mentioned. OP        op: operator. IF        in: a
+ * bool. out: results. target: its ELSE. ELSE      in: values of the first branch, one per result.
+ * target: its END_IF. END_IF    in: values of the second branch. target: its IF. LOOP      in:
+ * greatest number of rounds (int), whether to enter (bool), c carried values. out: c results, the
+ * round's index (int), c carried values inside. target: its END_LOOP. END_LOOP  in: whether to go
+ * on (bool), c carried values. target: its LOOP. RETURN    in: the result. The last instruction of
+ * a method, and only there. IF..ELSE..END_IF and LOOP..END_LOOP nest properly, at most 64 deep. A
+ * register may be read where its writer comes before in the same block or in an enclosing one.
  *
  * PORTS. Each input has a name, a type, a hint and the default of the method's schema, where there
  * are any. If a method returns a tuple it has one output per item, if None then none, else one.
  *
  * TESTS. Inputs are a TUPLE constant with one item per input, the output a constant; the method's
- * answer must be close to it as torch.allclose(rtol, atol, equal_nan=True) means it; everything that
- * is not floating point must be equal. Tensors with one storage alias each other.
+ * answer must be close to it as torch.allclose(rtol, atol, equal_nan=True) means it; everything
+ * that is not floating point must be equal. Tensors with one storage alias each other.
  *
  * COMPATIBILITY. A reader of version 1 loads every file of version 1. New meaning comes as a new
  * optional section, a new feature bit, or a new version; records never change their width. A reader
@@ -135,7 +135,8 @@ enum {
 /* The bit of an operand that is a constant. */
 #define RUSH_OPERAND_CONSTANT 0x80000000u
 
-/* Dtypes, with the numbers of PyTorch's ScalarType (c10/core/ScalarType.h). Reserved ones are refused by name. */
+/* Dtypes, with the numbers of PyTorch's ScalarType (c10/core/ScalarType.h). Reserved ones are
+ * refused by name. */
 typedef enum rush_dtype {
   RUSH_UINT8 = 0,
   RUSH_INT8 = 1,  /* reserved */
@@ -148,10 +149,10 @@ typedef enum rush_dtype {
   RUSH_COMPLEX64 = 9,   /* reserved */
   RUSH_COMPLEX128 = 10, /* reserved */
   RUSH_BOOL = 11,
-  RUSH_QINT8 = 12,    /* reserved */
-  RUSH_QUINT8 = 13,   /* reserved */
-  RUSH_QINT32 = 14,   /* reserved */
-  RUSH_BFLOAT16 = 15, /* reserved */
+  RUSH_QINT8 = 12,          /* reserved */
+  RUSH_QUINT8 = 13,         /* reserved */
+  RUSH_QINT32 = 14,         /* reserved */
+  RUSH_BFLOAT16 = 15,       /* reserved */
   RUSH_DTYPE_UNKNOWN = 255, /* in hints only */
 } rush_dtype;
 
@@ -233,7 +234,11 @@ typedef enum rush_opcode {
 } rush_opcode;
 
 /* Which of PyTorch's texts about a module. */
-typedef enum rush_text_kind { RUSH_TEXT_GRAPH = 0, RUSH_TEXT_CODE = 1, RUSH_TEXT_TREE = 2 } rush_text_kind;
+typedef enum rush_text_kind {
+  RUSH_TEXT_GRAPH = 0,
+  RUSH_TEXT_CODE = 1,
+  RUSH_TEXT_TREE = 2
+} rush_text_kind;
 
 typedef struct rush_file_header {
   uint8_t magic[8];
@@ -322,9 +327,9 @@ typedef struct rush_file_meta {
 
 typedef struct rush_file_traced {
   uint32_t test, results; /* results: a TUPLE constant, one item per result of the node */
-  uint64_t handle;        /* as in rush_file_source, not 0. Records rise by test, then handle; of one handle
-                             they stand in the order of PyTorch's run */
-} rush_file_traced;       /* 16 */
+  uint64_t handle;  /* as in rush_file_source, not 0. Records rise by test, then handle; of one
+                       handle  they stand in the order of PyTorch's run */
+} rush_file_traced; /* 16 */
 
 typedef struct rush_file_text {
   uint32_t module, kind, text, reserved; /* module: its path, "" for the root; text: string */

@@ -1,5 +1,6 @@
-/* The generator of a session's random numbers, to take its state and to give it back: for programs that share one
- * generator between sessions, or with PyTorch (the TorchScript class does). To seed it, rush_session_manual_seed is enough. */
+/* The generator of a session's random numbers, to take its state and to give it back: for programs
+ * that share one generator between sessions, or with PyTorch (the TorchScript class does). To seed
+ * it, rush_session_manual_seed is enough. */
 #ifndef RUSHLIGHT_GENERATOR_H
 #define RUSHLIGHT_GENERATOR_H
 

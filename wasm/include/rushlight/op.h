@@ -9,14 +9,14 @@
  *     for (int64_t i = 0; i < x.numel; i++) ((float *)y)[i] = 2 * ((const float *)x.data)[i];
  *     return RUSH_OK;
  *   }
- *   static const rush_custom_op op = {.size = sizeof op, .schema = "my_ops::double_it(Tensor x) -> Tensor",
- *                                     .run = double_it};
- *   rush_ctx_add_op(ctx, &op);              before loading models that use it, or:
- *   rushlight_add_operators(target op.c)    in CMake, which links RUSH_LINK_OPS(&op) into a build
+ *   static const rush_custom_op op = {.size = sizeof op, .schema = "my_ops::double_it(Tensor x) ->
+ * Tensor", .run = double_it}; rush_ctx_add_op(ctx, &op);              before loading models that
+ * use it, or: rushlight_add_operators(target op.c)    in CMake, which links RUSH_LINK_OPS(&op) into
+ * a build
  *
  * The schema is what TORCH_LIBRARY registered on the host. Arguments arrive complete and checked
- * against it: of the right kinds, defaults filled in. Where `run` is NULL a name without a schema will do: the
- * schema is then the one that the file carries.
+ * against it: of the right kinds, defaults filled in. Where `run` is NULL a name without a schema
+ * will do: the schema is then the one that the file carries.
  */
 #ifndef RUSHLIGHT_OP_H
 #define RUSHLIGHT_OP_H
@@ -32,7 +32,8 @@ typedef struct rush_call rush_call;
 
 /* Flags of rush_custom_op. */
 enum {
-  RUSH_CUSTOM_STRIDED = 1 << 8, /* takes tensors with any strides; without it they arrive contiguous */
+  RUSH_CUSTOM_STRIDED =
+      1 << 8, /* takes tensors with any strides; without it they arrive contiguous */
 };
 
 /* An operator: its schema and its function. */
@@ -40,8 +41,8 @@ typedef struct rush_custom_op {
   uint32_t size;      /* sizeof(rush_custom_op): tells versions of this struct apart */
   uint32_t flags;     /* RUSH_CUSTOM_*, or 0 */
   const char *schema; /* "namespace::name.overload(Tensor x, int n=1) -> Tensor" */
-  /* Returns RUSH_OK with all results set, or what rush_call_fail returned. NULL: an operator that the host computes
-   * outside, see rush_session_next. */
+  /* Returns RUSH_OK with all results set, or what rush_call_fail returned. NULL: an operator that
+   * the host computes outside, see rush_session_next. */
   rush_status (*run)(rush_call *call, void *user);
   void *user; /* handed to run */
 } rush_custom_op;
@@ -62,11 +63,12 @@ extern const rush_custom_op *const rush_linked_ops[];
 size_t rush_call_arg_count(const rush_call *call);
 /* Argument `i`, borrowed; None where there is no such argument. */
 rush_value rush_call_arg(const rush_call *call, size_t i);
-/* Argument `i` as a tensor; BAD_ARGUMENT for other kinds (None of a `Tensor?` too). An argument that
- * the schema marks as written, (a!), may be written through `data`. */
+/* Argument `i` as a tensor; BAD_ARGUMENT for other kinds (None of a `Tensor?` too). An argument
+ * that the schema marks as written, (a!), may be written through `data`. */
 rush_status rush_call_tensor(const rush_call *call, size_t i, rush_tensor_info *out);
 /* Makes result `i` a new contiguous tensor; *data are its elements, not set. */
-rush_status rush_call_result(rush_call *call, size_t i, rush_dtype dtype, int rank, const int64_t *sizes, void **data);
+rush_status rush_call_result(rush_call *call, size_t i, rush_dtype dtype, int rank,
+                             const int64_t *sizes, void **data);
 /* Makes result `i` this value and takes over the caller's reference, also where it fails. */
 rush_status rush_call_return(rush_call *call, size_t i, rush_value value);
 /* Makes result `i` argument `k` itself, as operators do that write an argument and return it. */

@@ -12,11 +12,13 @@
  * and sets its output pointers to NULL (values to None) first. Each kind of object has one destroy
  * function, which accepts NULL.
  *
- * Shapes are int64_t arrays of `rank` sizes, outermost first; strides count elements, as in PyTorch; sizes of memory are
- * in bytes. Each operator means what ATen's of its name means, in PyTorch 2.6 (aten/src/ATen/native).
+ * Shapes are int64_t arrays of `rank` sizes, outermost first; strides count elements, as in
+ * PyTorch; sizes of memory are in bytes. Each operator means what ATen's of its name means, in
+ * PyTorch 2.6 (aten/src/ATen/native).
  *
- * Threads: a context, and all that was made with it but models, belongs to one thread at a time. A model never
- * changes after loading: any number of sessions, each with a context of its own, may use it at once.
+ * Threads: a context, and all that was made with it but models, belongs to one thread at a time. A
+ * model never changes after loading: any number of sessions, each with a context of its own, may
+ * use it at once.
  */
 #ifndef RUSHLIGHT_H
 #define RUSHLIGHT_H
@@ -50,7 +52,8 @@ typedef enum rush_status {
 const char *rush_status_name(rush_status status);
 
 /* The allocator: new_size 0 frees, old_size 0 (with ptr NULL) allocates, both non-zero reallocate.
- * Returns NULL where it cannot; old_size is always exact; the result is aligned for any C object. */
+ * Returns NULL where it cannot; old_size is always exact; the result is aligned for any C object.
+ */
 typedef void *(*rush_alloc_fn)(void *user, void *ptr, size_t old_size, size_t new_size);
 
 /* Holds the allocator, the last error message and the operators of the caller's own. */
@@ -69,8 +72,8 @@ void rush_ctx_memory(const rush_ctx *ctx, size_t *live, size_t *peak);
 /* Frees what a function of this header allocated for the caller (texts, sizes included). */
 void rush_free(rush_ctx *ctx, void *ptr, size_t size);
 
-/* Takes the text of one `print` of a program: `size` bytes of UTF-8, the line's end included. Values are written as
- * libtorch writes them (aten/src/ATen/core/Formatting.cpp). */
+/* Takes the text of one `print` of a program: `size` bytes of UTF-8, the line's end included.
+ * Values are written as libtorch writes them (aten/src/ATen/core/Formatting.cpp). */
 typedef void (*rush_print_fn)(void *user, const char *text, size_t size);
 /* Says where `print` goes, with `user` for its first argument. NULL (as at first): nowhere. */
 void rush_ctx_set_print(rush_ctx *ctx, rush_print_fn print, void *user);
@@ -101,7 +104,8 @@ void rush_model_destroy(rush_ctx *ctx, rush_model *model);
 rush_status rush_loader_create(rush_ctx *ctx, rush_loader **out);
 /* Also in the middle of a file. A model that was handed over stays. */
 void rush_loader_destroy(rush_loader *loader);
-/* *room is how many bytes of the file may be put at *at now; 0 when the file is complete. BAD_STATE after a failure. */
+/* *room is how many bytes of the file may be put at *at now; 0 when the file is complete. BAD_STATE
+ * after a failure. */
 rush_status rush_loader_window(rush_loader *loader, void **at, size_t *room);
 /* Says that `n` bytes (at most the room) were put. BAD_FILE as soon as a rule is broken. */
 rush_status rush_loader_advance(rush_loader *loader, size_t n);
@@ -109,8 +113,8 @@ rush_status rush_loader_advance(rush_loader *loader, size_t n);
 uint64_t rush_loader_total(const rush_loader *loader);
 /* The model's head as soon as it is there, else NULL: good for rush_model_describe only. */
 const rush_model *rush_loader_head(const rush_loader *loader);
-/* Hands over the model; BAD_FILE where bytes are missing, UNSUPPORTED where the file uses operators that this
- * runtime lacks (all of them are named). */
+/* Hands over the model; BAD_FILE where bytes are missing, UNSUPPORTED where the file uses operators
+ * that this runtime lacks (all of them are named). */
 rush_status rush_loader_finish(rush_loader *loader, rush_model **out);
 
 /* See rush_model_describe. */
@@ -121,12 +125,13 @@ typedef enum rush_describe_form {
   RUSH_DESCRIBE_TORCH_GRAPH = 3,
   RUSH_DESCRIBE_TORCH_CODE = 4,
 } rush_describe_form;
-/* Describes the model, as text for people or as JSON: methods with inputs and outputs ({name, dtype,
- * shape}, unknown sizes null), operators with counts, missing operators, sizes, attributes, meta data, and the
- * program in a form close to TorchScript's. GRAPH is the program as JSON, for tools: registers, instructions,
- * constants, source lines, and PyTorch's own texts. TORCH_GRAPH and TORCH_CODE are those texts: the module as print()
- * shows it, then the `.graph` or `.code` of each method of each submodule, as they were before the export.
- * *text is zero-terminated; free it with rush_free(ctx, *text, *size). */
+/* Describes the model, as text for people or as JSON: methods with inputs and outputs ({name,
+ * dtype, shape}, unknown sizes null), operators with counts, missing operators, sizes, attributes,
+ * meta data, and the program in a form close to TorchScript's. GRAPH is the program as JSON, for
+ * tools: registers, instructions, constants, source lines, and PyTorch's own texts. TORCH_GRAPH and
+ * TORCH_CODE are those texts: the module as print() shows it, then the `.graph` or `.code` of each
+ * method of each submodule, as they were before the export. *text is zero-terminated; free it with
+ * rush_free(ctx, *text, *size). */
 rush_status rush_model_describe(rush_ctx *ctx, const rush_model *model, rush_describe_form form,
                                 char **text, size_t *size);
 
@@ -134,7 +139,8 @@ rush_status rush_model_describe(rush_ctx *ctx, const rush_model *model, rush_des
 size_t rush_model_method_count(const rush_model *model);
 /* The index of a method; -1 where the model has none of that name. */
 int rush_model_find_method(const rush_model *model, const char *name);
-/* The name of a method. Names belong to the model; they are NULL, and counts 0, where an index is out of range. */
+/* The name of a method. Names belong to the model; they are NULL, and counts 0, where an index is
+ * out of range. */
 const char *rush_model_method_name(const rush_model *model, size_t method);
 /* How many arguments a method takes, those with defaults included. */
 size_t rush_model_input_count(const rush_model *model, size_t method);
@@ -145,7 +151,8 @@ size_t rush_model_output_count(const rush_model *model, size_t method);
 /* The name of an item of the result. */
 const char *rush_model_output_name(const rush_model *model, size_t method, size_t output);
 
-/* Where tensor `index` of the file's tensor table lies. Natively, for tools that give weights back. */
+/* Where tensor `index` of the file's tensor table lies. Natively, for tools that give weights back.
+ */
 typedef struct rush_weight_info {
   const char *name; /* e.g. "conv1.weight"; "" where the file has none */
   rush_dtype dtype;
@@ -155,9 +162,10 @@ typedef struct rush_weight_info {
 } rush_weight_info;
 /* How many tensors the file's table has. */
 size_t rush_model_weight_count(const rush_model *model);
-/* Fills *out in; what it points to belongs to the model. BAD_ARGUMENT where there is no such tensor, or where it only
- * describes a shape. */
-rush_status rush_model_weight(rush_ctx *ctx, const rush_model *model, size_t index, rush_weight_info *out);
+/* Fills *out in; what it points to belongs to the model. BAD_ARGUMENT where there is no such
+ * tensor, or where it only describes a shape. */
+rush_status rush_model_weight(rush_ctx *ctx, const rush_model *model, size_t index,
+                              rush_weight_info *out);
 
 /* ---- Values --------------------------------------------------------------------------------- */
 
@@ -183,8 +191,9 @@ typedef enum rush_kind {
   RUSH_KIND_ENUM = 14,
 } rush_kind;
 
-/* One of PyTorch's values (c10::IValue, aten/src/ATen/core/ivalue.h). Kinds from COMPLEX on and TENSOR hold a counted reference that belongs
- * to a session; the others are plain data. Whoever got a value from a function that makes one owns one reference. */
+/* One of PyTorch's values (c10::IValue, aten/src/ATen/core/ivalue.h). Kinds from COMPLEX on and
+ * TENSOR hold a counted reference that belongs to a session; the others are plain data. Whoever got
+ * a value from a function that makes one owns one reference. */
 typedef struct rush_value {
   uint32_t kind, reserved;
   union {
@@ -221,14 +230,17 @@ void rush_value_retain(rush_session *session, const rush_value *value);
 /* Drops a reference and sets *value to None. */
 void rush_value_release(rush_session *session, rush_value *value);
 
-/* A new contiguous (row-major) tensor of rank 0 to 8, its elements not set; *data stays valid while the value does.
- * UNSUPPORTED for a dtype that is reserved, BAD_ARGUMENT for a negative size, NO_MEMORY. */
-rush_status rush_tensor_create(rush_session *session, rush_dtype dtype, int rank, const int64_t *sizes,
-                               rush_value *out, void **data);
+/* A new contiguous (row-major) tensor of rank 0 to 8, its elements not set; *data stays valid while
+ * the value does. UNSUPPORTED for a dtype that is reserved, BAD_ARGUMENT for a negative size,
+ * NO_MEMORY. */
+rush_status rush_tensor_create(rush_session *session, rush_dtype dtype, int rank,
+                               const int64_t *sizes, rush_value *out, void **data);
 /* A new tensor that shares `base`'s storage: sizes, strides and offset in elements, as
- * torch.as_strided (aten/src/ATen/native/TensorShape.cpp). BAD_ARGUMENT where an element would lie outside the storage. */
-rush_status rush_tensor_view(rush_session *session, const rush_value *base, int rank, const int64_t *sizes,
-                             const int64_t *strides, int64_t offset, rush_value *out);
+ * torch.as_strided (aten/src/ATen/native/TensorShape.cpp). BAD_ARGUMENT where an element would lie
+ * outside the storage. */
+rush_status rush_tensor_view(rush_session *session, const rush_value *base, int rank,
+                             const int64_t *sizes, const int64_t *strides, int64_t offset,
+                             rush_value *out);
 
 /* A tensor's shape and elements. What the pointers name belongs to the tensor. */
 typedef struct rush_tensor_info {
@@ -239,28 +251,33 @@ typedef struct rush_tensor_info {
   void *data;                     /* of the first element; bool as bytes 0 and 1 */
 } rush_tensor_info;
 /* What a TENSOR is; pointers stay valid while the value does. BAD_ARGUMENT for other kinds. */
-rush_status rush_tensor_inspect(rush_session *session, const rush_value *tensor, rush_tensor_info *out);
+rush_status rush_tensor_inspect(rush_session *session, const rush_value *tensor,
+                                rush_tensor_info *out);
 /* Replaces *tensor by a contiguous one with the same elements, where it is not contiguous. */
 rush_status rush_tensor_make_contiguous(rush_session *session, rush_value *tensor);
 
 /* A new string: `size` bytes of UTF-8, which are copied. */
 rush_status rush_str_create(rush_session *session, const char *bytes, size_t size, rush_value *out);
-/* The bytes of a STR or a DEVICE and, in *size, how many; a zero byte follows. Valid while the value is. "" for other
- * kinds. */
+/* The bytes of a STR or a DEVICE and, in *size, how many; a zero byte follows. Valid while the
+ * value is. "" for other kinds. */
 const char *rush_str_bytes(const rush_value *str, size_t *size);
 
 /* A new list of `n` items; it takes a reference of each item for itself. */
-rush_status rush_list_create(rush_session *session, const rush_value *items, size_t n, rush_value *out);
+rush_status rush_list_create(rush_session *session, const rush_value *items, size_t n,
+                             rush_value *out);
 /* A new tuple, likewise. */
-rush_status rush_tuple_create(rush_session *session, const rush_value *items, size_t n, rush_value *out);
-/* A new dict, likewise; its items alternate key and value, `n` counts both, and their order is kept. */
-rush_status rush_dict_create(rush_session *session, const rush_value *items, size_t n, rush_value *out);
+rush_status rush_tuple_create(rush_session *session, const rush_value *items, size_t n,
+                              rush_value *out);
+/* A new dict, likewise; its items alternate key and value, `n` counts both, and their order is
+ * kept. */
+rush_status rush_dict_create(rush_session *session, const rush_value *items, size_t n,
+                             rush_value *out);
 /* A new complex number of two doubles. */
 rush_status rush_complex_create(rush_session *session, double re, double im, rush_value *out);
 /* The parts of a COMPLEX; zeros for other kinds. */
 void rush_complex_get(const rush_value *value, double *re, double *im);
-/* Items of a LIST, TUPLE or DICT, the attributes of an OBJECT, qualified name and value of an ENUM: borrowed; valid while
- * the container is unchanged. */
+/* Items of a LIST, TUPLE or DICT, the attributes of an OBJECT, qualified name and value of an ENUM:
+ * borrowed; valid while the container is unchanged. */
 const rush_value *rush_items(const rush_value *container, size_t *n);
 
 /* ---- Running -------------------------------------------------------------------------------- */
@@ -270,16 +287,19 @@ rush_status rush_session_create(rush_ctx *ctx, const rush_model *model, rush_ses
 /* Destroys the session and all values that were made with it. */
 void rush_session_destroy(rush_session *session);
 
-/* Runs a method to its end, as torch/csrc/jit/runtime/interpreter.cpp does. The arguments are borrowed; missing trailing ones take the method's
- * defaults. In-place operators write into the caller's tensors, as in PyTorch. On failure the
- * session is ready for the next run. A custom operator that must wait makes this fail with BAD_STATE: use begin and step. */
-rush_status rush_session_run(rush_session *session, size_t method, const rush_value *args, size_t n_args,
-                             rush_value *result);
+/* Runs a method to its end, as torch/csrc/jit/runtime/interpreter.cpp does. The arguments are
+ * borrowed; missing trailing ones take the method's defaults. In-place operators write into the
+ * caller's tensors, as in PyTorch. On failure the session is ready for the next run. A custom
+ * operator that must wait makes this fail with BAD_STATE: use begin and step. */
+rush_status rush_session_run(rush_session *session, size_t method, const rush_value *args,
+                             size_t n_args, rush_value *result);
 
-/* The same in pieces: begin; step until it stops returning PENDING; result. A begin during a run drops that run. */
-rush_status rush_session_begin(rush_session *session, size_t method, const rush_value *args, size_t n_args);
-/* Runs on. `budget` is the greatest number of instructions of this step, 0 for no limit. PENDING where the run has not
- * come to its end. */
+/* The same in pieces: begin; step until it stops returning PENDING; result. A begin during a run
+ * drops that run. */
+rush_status rush_session_begin(rush_session *session, size_t method, const rush_value *args,
+                               size_t n_args);
+/* Runs on. `budget` is the greatest number of instructions of this step, 0 for no limit. PENDING
+ * where the run has not come to its end. */
 rush_status rush_session_step(rush_session *session, uint64_t budget);
 /* Hands over the result of a run that has come to its end, once; BAD_STATE before. */
 rush_status rush_session_result(rush_session *session, rush_value *result);
@@ -289,26 +309,30 @@ void rush_session_cancel(rush_session *session);
 
 /* The instruction that the next step will run. After PENDING with `waits` set, the operator's
  * implementation is the host's: it computes the results from `args` and calls provide. Providing
- * instead of stepping is allowed before any operator, so a host can replace or watch each of them. */
+ * instead of stepping is allowed before any operator, so a host can replace or watch each of them.
+ */
 typedef struct rush_next {
-  uint32_t method, instr;  /* instr counts from the method's first */
-  const char *op;          /* NULL for control flow, which only step can run */
-  const rush_value *args;  /* borrowed until the next call; complete, in schema order */
+  uint32_t method, instr; /* instr counts from the method's first */
+  const char *op;         /* NULL for control flow, which only step can run */
+  const rush_value *args; /* borrowed until the next call; complete, in schema order */
   size_t n_args, n_results;
   bool waits;
 } rush_next;
 /* BAD_STATE where nothing runs; BAD_ARGUMENT where the arguments do not fit the operator. */
 rush_status rush_session_next(rush_session *session, rush_next *out);
 /* Takes these (borrowed) values as the results of the next instruction and goes past it. Results of
- * arguments that the schema marks as written are copied into those. BAD_ARGUMENT where number or kinds do not fit. */
+ * arguments that the schema marks as written are copied into those. BAD_ARGUMENT where number or
+ * kinds do not fit. */
 rush_status rush_session_provide(rush_session *session, const rush_value *results, size_t n);
-/* Copies the tensor's elements into argument `arg` of the next instruction, which the schema must mark as written:
- * before provide, for an operator that writes an argument and does not return it. */
+/* Copies the tensor's elements into argument `arg` of the next instruction, which the schema must
+ * mark as written: before provide, for an operator that writes an argument and does not return it.
+ */
 rush_status rush_session_write(rush_session *session, size_t arg, const rush_value *tensor);
-/* Ends the run since the host could not compute the next operator. The context's message becomes `message`, with the
- * instruction and its Python line in front. Returns BAD_ARGUMENT. */
+/* Ends the run since the host could not compute the next operator. The context's message becomes
+ * `message`, with the instruction and its Python line in front. Returns BAD_ARGUMENT. */
 rush_status rush_session_fail(rush_session *session, const char *message);
-/* Puts these (borrowed) values in place of the results of the operator that the last step of one instruction ran. */
+/* Puts these (borrowed) values in place of the results of the operator that the last step of one
+ * instruction ran. */
 rush_status rush_session_replace(rush_session *session, const rush_value *results, size_t n);
 /* Keeps the results of the last operator that ran, for rush_session_results. */
 rush_status rush_session_observe(rush_session *session, bool on);
@@ -322,21 +346,24 @@ const char *rush_model_attribute_name(const rush_model *model, size_t index);
 /* Gives a new reference of the value itself, not of a copy. */
 rush_status rush_session_get_attribute(rush_session *session, size_t index, rush_value *out);
 /* Takes a reference of its own. BAD_ARGUMENT where the type is another. */
-rush_status rush_session_set_attribute(rush_session *session, size_t index, const rush_value *value);
+rush_status rush_session_set_attribute(rush_session *session, size_t index,
+                                       const rush_value *value);
 /* Sets them all back to the file's values. */
 rush_status rush_session_reset(rush_session *session);
 
-/* Random numbers. Each session has a generator of its own, seeded from the system's entropy when the session is made.
- * With the same seed it gives the numbers of torch.manual_seed on torch 2.6's CPU, without MKL (ATen/CPUGeneratorImpl.cpp): integers bit for bit,
- * floats within 1e-6. It is no attribute: reset leaves it as it is. */
+/* Random numbers. Each session has a generator of its own, seeded from the system's entropy when
+ * the session is made. With the same seed it gives the numbers of torch.manual_seed on torch 2.6's
+ * CPU, without MKL (ATen/CPUGeneratorImpl.cpp): integers bit for bit, floats within 1e-6. It is no
+ * attribute: reset leaves it as it is. */
 void rush_session_manual_seed(rush_session *session, uint64_t seed);
 
 /* Gives back the memory that the session keeps for its next run. */
 void rush_session_trim(rush_session *session);
 
-/* Replays a test vector of the file, on a program state as in the file and with RUSH_TEST_SEED as the seed, as the
- * exporter ran PyTorch; the generator's own state stays. OK where the answer is close enough, MISMATCH where not
- * (the message says where), and the measured differences either way. */
+/* Replays a test vector of the file, on a program state as in the file and with RUSH_TEST_SEED as
+ * the seed, as the exporter ran PyTorch; the generator's own state stays. OK where the answer is
+ * close enough, MISMATCH where not (the message says where), and the measured differences either
+ * way. */
 enum { RUSH_TEST_SEED = 1 };
 /* How far an answer is from the one in the file. */
 typedef struct rush_verify_report {
@@ -347,10 +374,11 @@ typedef struct rush_verify_report {
 } rush_verify_report;
 /* How many test vectors the file has. */
 size_t rush_model_test_count(const rush_model *model);
-/* Replays one. Close enough is what torch.allclose calls so (ATen/native/TensorCompare.cpp), with equal_nan and the vector's own tolerances; what is no
- * floating-point number must be equal. */
+/* Replays one. Close enough is what torch.allclose calls so (ATen/native/TensorCompare.cpp), with
+ * equal_nan and the vector's own tolerances; what is no floating-point number must be equal. */
 rush_status rush_session_verify(rush_session *session, size_t test, rush_verify_report *report);
-/* The same in pieces, for operators that wait: begin, which starts the run; step until it stops returning PENDING; end. */
+/* The same in pieces, for operators that wait: begin, which starts the run; step until it stops
+ * returning PENDING; end. */
 rush_status rush_session_verify_begin(rush_session *session, size_t test);
 /* Takes the result and compares. */
 rush_status rush_session_verify_end(rush_session *session, size_t test, rush_verify_report *report);
@@ -368,7 +396,8 @@ typedef struct rush_profile_row {
   uint64_t calls;         /* how often it ran */
   double seconds;         /* over all calls */
 } rush_profile_row;
-/* Rows of the operators that ran since profiling began. *n is the number of rows; free with rush_free(ctx, *rows, *n * sizeof **rows). */
+/* Rows of the operators that ran since profiling began. *n is the number of rows; free with
+ * rush_free(ctx, *rows, *n * sizeof **rows). */
 rush_status rush_session_profile_rows(rush_session *session, rush_profile_row **rows, size_t *n);
 
 /* Whether this runtime has an operator: "aten::add.Tensor", in-place forms included. */

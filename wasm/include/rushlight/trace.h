@@ -4,8 +4,9 @@
  *   rush_session_run(session, ...);                      or begin, step, provide
  *   if (rush_session_trace_end(session, &report) == RUSH_ERR_MISMATCH) puts(rush_ctx_error(ctx));
  *
- * An instruction is paired with a node of PyTorch's graph, as it was before freezing, by the debug handle that the file
- * keeps among its source lines. What the exporter folded or fused is compared where its value comes out. */
+ * An instruction is paired with a node of PyTorch's graph, as it was before freezing, by the debug
+ * handle that the file keeps among its source lines. What the exporter folded or fused is compared
+ * where its value comes out. */
 #ifndef RUSHLIGHT_TRACE_H
 #define RUSHLIGHT_TRACE_H
 
@@ -15,33 +16,38 @@
 extern "C" {
 #endif
 
-/* What one run of a node gave in PyTorch: `n` results, borrowed. An instruction with fewer results is compared with the
- * first ones. */
+/* What one run of a node gave in PyTorch: `n` results, borrowed. An instruction with fewer results
+ * is compared with the first ones. */
 typedef struct rush_traced {
   uint64_t handle;
   const rush_value *results;
   size_t n;
 } rush_traced;
 
-/* Compares the next run. The items stay the caller's, until trace_end; by rising handle, of one handle in the order
- * of PyTorch's run. The k-th run of an instruction is compared with its handle's k-th item; where several instructions
- * share a handle (an unrolled loop, some rounds of which may be folded) with the next one that agrees. An element agrees
- * where |a - b| <= rtol * |b| + atol * max(1, the tensor's greatest |b|), or both are NaN; what is no floating-point
- * number must be equal. NO_MEMORY; BAD_ARGUMENT where the items' order is another, or nothing is to be compared. */
-rush_status rush_session_trace(rush_session *session, const rush_traced *items, size_t n, double rtol, double atol);
-/* The same with the trace that the file holds of a test vector (`rushlight export --trace`), and begins its run as
- * rush_session_verify_begin does. BAD_ARGUMENT where the file holds none. */
+/* Compares the next run. The items stay the caller's, until trace_end; by rising handle, of one
+ * handle in the order of PyTorch's run. The k-th run of an instruction is compared with its
+ * handle's k-th item; where several instructions share a handle (an unrolled loop, some rounds of
+ * which may be folded) with the next one that agrees. An element agrees where |a - b| <= rtol * |b|
+ * + atol * max(1, the tensor's greatest |b|), or both are NaN; what is no floating-point number
+ * must be equal. NO_MEMORY; BAD_ARGUMENT where the items' order is another, or nothing is to be
+ * compared. */
+rush_status rush_session_trace(rush_session *session, const rush_traced *items, size_t n,
+                               double rtol, double atol);
+/* The same with the trace that the file holds of a test vector (`rushlight export --trace`), and
+ * begins its run as rush_session_verify_begin does. BAD_ARGUMENT where the file holds none. */
 rush_status rush_session_trace_test(rush_session *session, size_t test);
 
 /* What came of it. */
 typedef struct rush_trace_report {
-  uint64_t compared, unpaired; /* runs of operators up to where they part; unpaired ones have no counterpart */
-  double max_abs, max_rel;     /* of floating-point elements that agree, as in rush_verify_report */
-  uint32_t method, instr;      /* of the first that differs, as in rush_next */
-  uint32_t round;              /* its run, counted from 0 */
+  uint64_t compared,
+      unpaired; /* runs of operators up to where they part; unpaired ones have no counterpart */
+  double max_abs, max_rel; /* of floating-point elements that agree, as in rush_verify_report */
+  uint32_t method, instr;  /* of the first that differs, as in rush_next */
+  uint32_t round;          /* its run, counted from 0 */
 } rush_trace_report;
-/* Ends the comparison. OK where all agree, MISMATCH where not: the message names instruction, Python line and round of
- * the first that differs, and how. BAD_STATE where none was asked for. Also after a run that failed. */
+/* Ends the comparison. OK where all agree, MISMATCH where not: the message names instruction,
+ * Python line and round of the first that differs, and how. BAD_STATE where none was asked for.
+ * Also after a run that failed. */
 rush_status rush_session_trace_end(rush_session *session, rush_trace_report *out);
 
 #ifdef __cplusplus

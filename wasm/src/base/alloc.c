@@ -34,4 +34,6 @@ void rush_release(rush_ctx *ctx, void *ptr, size_t bytes) {
   count(ctx, bytes, 0);
 }
 
-void rush_free(rush_ctx *ctx, void *ptr, size_t size) { rush_release(ctx, ptr, size); }
+void rush_free(rush_ctx *ctx, void *ptr, size_t size) {
+  rush_release(ctx, ptr, size);
+}

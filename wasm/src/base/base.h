@@ -39,8 +39,8 @@ rush_status rush_fail_memory(rush_ctx *ctx, size_t bytes);
     rush_status st_ = (expr);                      \
     if (RUSH_UNLIKELY(st_ != RUSH_OK)) return st_; \
   } while (0)
-#define RUSH_CHECK(ctx, cond, status, ...)                                        \
-  do {                                                                            \
+#define RUSH_CHECK(ctx, cond, status, ...)                                      \
+  do {                                                                          \
     if (RUSH_UNLIKELY(!(cond))) return rush_fail((ctx), (status), __VA_ARGS__); \
   } while (0)
 
@@ -55,10 +55,18 @@ rush_status rush_calloc(rush_ctx *ctx, size_t n, size_t item, void **out);
 rush_status rush_realloc(rush_ctx *ctx, void **ptr, size_t old_bytes, size_t new_bytes);
 void rush_release(rush_ctx *ctx, void *ptr, size_t bytes);
 
-static inline bool rush_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
-static inline bool rush_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
-static inline bool rush_mul64(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
-static inline bool rush_add64(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
+static inline bool rush_mul(size_t a, size_t b, size_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool rush_add(size_t a, size_t b, size_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+static inline bool rush_mul64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool rush_add64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
 
 /* A string that grows: texts and JSON. Failure sticks; read it at the end with rush_text_take. */
 typedef struct rush_text {

@@ -38,7 +38,9 @@ void rush_print(rush_ctx *ctx, const char *text, size_t size) {
   if (ctx->print) ctx->print(ctx->print_user, text, size);
 }
 
-const char *rush_ctx_error(const rush_ctx *ctx) { return ctx->message; }
+const char *rush_ctx_error(const rush_ctx *ctx) {
+  return ctx->message;
+}
 
 void rush_ctx_memory(const rush_ctx *ctx, size_t *live, size_t *peak) {
   *live = ctx->live;
@@ -70,6 +72,6 @@ rush_status rush_note(rush_ctx *ctx, rush_status status, const char *fmt, ...) {
 }
 
 rush_status rush_fail_memory(rush_ctx *ctx, size_t bytes) {
-  return rush_fail(ctx, RUSH_ERR_NO_MEMORY, "out of memory: %zu bytes were wanted, %zu are in use", bytes,
-                   ctx->live);
+  return rush_fail(ctx, RUSH_ERR_NO_MEMORY, "out of memory: %zu bytes were wanted, %zu are in use",
+                   bytes, ctx->live);
 }

@@ -1,6 +1,11 @@
 #include "blocks/reduce.h"
 
-enum { ROWS = 64, COLS = 64, BLOCK = 256, SHORT = 16 /* a reduced dimension that is better fed as columns */ };
+enum {
+  ROWS = 64,
+  COLS = 64,
+  BLOCK = 256,
+  SHORT = 16 /* a reduced dimension that is better fed as columns */
+};
 
 typedef struct axis {
   int64_t size, stride; /* bytes of the input */
@@ -53,8 +58,10 @@ static void split_axes(job *j, const rush_tensor *x, uint32_t mask) {
   for (int d = 0; d < x->rank; d++) {
     if (x->sizes[d] == 1) continue;
     axis a = {x->sizes[d], x->strides[d] * (int64_t)j->item, 0};
-    if (mask >> d & 1) j->reduced[j->n_reduced++] = a;
-    else j->kept[j->n_kept++] = a;
+    if (mask >> d & 1)
+      j->reduced[j->n_reduced++] = a;
+    else
+      j->kept[j->n_kept++] = a;
   }
   for (int k = j->n_kept - 1; k >= 0; k--) {
     j->kept[k].out = out;
@@ -86,9 +93,14 @@ static bool next(const axis *a, int n, int skip, int64_t *index, const char **at
 
 static void gather(char *to, const char *from, int64_t stride, size_t item, int64_t n) {
   switch (item) {
-    case 1: for (int64_t i = 0; i < n; i++, from += stride) to[i] = *from; return;
-    case 4: for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 4 * i, from, 4); return;
-    default: for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 8 * i, from, 8);
+    case 1:
+      for (int64_t i = 0; i < n; i++, from += stride) to[i] = *from;
+      return;
+    case 4:
+      for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 4 * i, from, 4);
+      return;
+    default:
+      for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 8 * i, from, 8);
   }
 }
 
@@ -132,8 +144,10 @@ static void put(job *j, const rush_reduce_state *s, int64_t at) {
     if (dtype == RUSH_FLOAT32) {
       const float f = (float)value->f;
       memcpy(to, &f, sizeof f);
-    } else if (rush_is_float(dtype)) rush_store_double(dtype, to, value->f);
-    else rush_store_int(dtype, to, value->i);
+    } else if (rush_is_float(dtype))
+      rush_store_double(dtype, to, value->f);
+    else
+      rush_store_int(dtype, to, value->i);
   }
 }
 
@@ -161,7 +175,8 @@ static void feed_columns(job *j, const char *at, int64_t rows, int64_t cols) {
   if (j->row->columns && j->have == RUSH_FLOAT32 && j->compute == RUSH_FLOAT32) {
     size_t stride = (size_t)(r->stride / 4);
     if (k->stride != 4) {
-      for (int64_t i = 0; i < rows; i++) gather(j->block + i * 4 * COLS, at + i * r->stride, k->stride, 4, cols);
+      for (int64_t i = 0; i < rows; i++)
+        gather(j->block + i * 4 * COLS, at + i * r->stride, k->stride, 4, cols);
       at = j->block;
       stride = COLS;
     }
@@ -175,9 +190,14 @@ static void feed_columns(job *j, const char *at, int64_t rows, int64_t cols) {
     const char *from = fetch(j, at + i * r->stride, k->stride, cols, line);
     char *to = j->block + (size_t)i * width;
     switch (width) {
-      case 1: for (int64_t c = 0; c < cols; c++) to[c * ROWS] = from[c]; break;
-      case 4: for (int64_t c = 0; c < cols; c++) memcpy(to + c * 4 * ROWS, from + 4 * c, 4); break;
-      default: for (int64_t c = 0; c < cols; c++) memcpy(to + c * 8 * ROWS, from + 8 * c, 8);
+      case 1:
+        for (int64_t c = 0; c < cols; c++) to[c * ROWS] = from[c];
+        break;
+      case 4:
+        for (int64_t c = 0; c < cols; c++) memcpy(to + c * 4 * ROWS, from + 4 * c, 4);
+        break;
+      default:
+        for (int64_t c = 0; c < cols; c++) memcpy(to + c * 8 * ROWS, from + 8 * c, 8);
     }
   }
   for (int64_t c = 0; c < cols; c++) {
@@ -206,7 +226,8 @@ static void by_columns(job *j, const char *data) {
 
 /* ---- The call -------------------------------------------------------------------------------- */
 
-static rush_status read_dims(const rush_call *c, const rush_reduce *row, const rush_tensor *x, uint32_t *mask) {
+static rush_status read_dims(const rush_call *c, const rush_reduce *row, const rush_tensor *x,
+                             uint32_t *mask) {
   const uint32_t all = (1u << x->rank) - 1;
   *mask = all;
   if (row->dim == 0) return RUSH_OK;
@@ -228,7 +249,8 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
   if (row->flags & RUSH_RED_TO_FLOAT && !rush_is_float(dtype)) dtype = RUSH_FLOAT32;
   if (j->form->dtype) RUSH_TRY(arg_dtype(c, (uint32_t)j->form->dtype, dtype, &dtype));
   RUSH_CHECK(c->ctx, !(row->flags & RUSH_RED_FLOAT) || rush_is_float(dtype), RUSH_ERR_BAD_ARGUMENT,
-             "%s(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: %s",
+             "%s(): could not infer output dtype. Input dtype must be either a floating point or "
+             "complex dtype. Got: %s",
              row->name, rush_dtype_word((int)dtype));
   *result = dtype;
   if (row->flags & RUSH_RED_AS_BOOL) {
@@ -258,8 +280,10 @@ static rush_status check_nonempty(rush_call *c, const job *j, const rush_tensor 
   bool all = dim == 0 || c->args[dim].kind == RUSH_KIND_NONE;
   if (dim != 0 && c->args[dim].kind == RUSH_KIND_LIST) all = arg_list(c, dim)->n == 0;
   RUSH_CHECK(c->ctx, !all, RUSH_ERR_BAD_ARGUMENT,
-             "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
-             "'dim' argument.", row->name);
+             "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+             "reduction dim with the "
+             "'dim' argument.",
+             row->name);
   for (int d = 0; d < x->rank; d++) {
     RUSH_CHECK(c->ctx, !(mask >> d & 1) || x->sizes[d] > 0, RUSH_ERR_BAD_ARGUMENT,
                "%s(): Expected reduction dim %d to have non-zero size.", row->name, d);
@@ -267,7 +291,8 @@ static rush_status check_nonempty(rush_call *c, const job *j, const rush_tensor 
   return RUSH_OK;
 }
 
-static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint32_t mask, rush_dtype dtype) {
+static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint32_t mask,
+                                rush_dtype dtype) {
   const rush_reduce *row = j->row;
   bool keep = j->form->keepdim != 0 && arg_bool(c, (uint32_t)j->form->keepdim);
   int64_t sizes[RUSH_MAX_RANK];
@@ -280,7 +305,8 @@ static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint
   }
   j->out[1] = NULL;
   RUSH_TRY(rush_result(c, 0, dtype, rank, sizes, &j->out[0]));
-  if (row->flags & RUSH_RED_SECOND_INDEX) return rush_result(c, 1, RUSH_INT64, rank, sizes, &j->out[1]);
+  if (row->flags & RUSH_RED_SECOND_INDEX)
+    return rush_result(c, 1, RUSH_INT64, rank, sizes, &j->out[1]);
   if (row->flags & RUSH_RED_SECOND_SAME) return rush_result(c, 1, dtype, rank, sizes, &j->out[1]);
   return RUSH_OK;
 }
@@ -308,13 +334,18 @@ static rush_status reduce(rush_call *c, const rush_reduce *row) {
   }
   split_axes(&j, x, mask);
   const axis *r = &j.reduced[j.n_reduced - 1], *k = &j.kept[j.n_kept - 1];
-  bool columns = k->size > 1 && (k->stride < r->stride || r->size == 1 || (row->columns && r->size <= SHORT));
-  if (columns) by_columns(&j, rush_data(x));
-  else by_rows(&j, rush_data(x));
+  bool columns =
+      k->size > 1 && (k->stride < r->stride || r->size == 1 || (row->columns && r->size <= SHORT));
+  if (columns)
+    by_columns(&j, rush_data(x));
+  else
+    by_rows(&j, rush_data(x));
   return RUSH_OK;
 }
 
-rush_status rush_run_reduce(rush_call *c) { return reduce(c, c->op->family); }
+rush_status rush_run_reduce(rush_call *c) {
+  return reduce(c, c->op->family);
+}
 
 rush_status rush_reduce_on(rush_call *c, const rush_reduce *row, uint32_t n, const rush_value *args,
                            rush_tensor **out) {

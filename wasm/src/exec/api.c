@@ -1,8 +1,8 @@
 /* The public functions on values and models: thin, over value.h, tensor.h and model.h. */
 #include "exec/session.h"
 
-#define WANT(s, v, kind_)                                                                                      \
-  RUSH_CHECK((s)->ctx, (v)->kind == (kind_), RUSH_ERR_BAD_ARGUMENT, "a %s was wanted, this is %s",             \
+#define WANT(s, v, kind_)                                                                          \
+  RUSH_CHECK((s)->ctx, (v)->kind == (kind_), RUSH_ERR_BAD_ARGUMENT, "a %s was wanted, this is %s", \
              rush_kind_name(kind_), rush_kind_name((v)->kind))
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -12,23 +12,26 @@ void rush_value_retain(rush_session *s, const rush_value *value) {
   (void)rush_retained(*value);
 }
 
-void rush_value_release(rush_session *s, rush_value *value) { rush_drop(&s->heap, value); }
+void rush_value_release(rush_session *s, rush_value *value) {
+  rush_drop(&s->heap, value);
+}
 
-rush_status rush_tensor_create(rush_session *s, rush_dtype dtype, int rank, const int64_t *sizes, rush_value *out,
-                               void **data) {
+rush_status rush_tensor_create(rush_session *s, rush_dtype dtype, int rank, const int64_t *sizes,
+                               rush_value *out, void **data) {
   rush_tensor *t;
   *out = rush_none();
   *data = NULL;
-  RUSH_CHECK(s->ctx, rush_dtype_known((int)dtype), RUSH_ERR_UNSUPPORTED, "this runtime does not have dtype %s",
-             rush_dtype_name((int)dtype));
+  RUSH_CHECK(s->ctx, rush_dtype_known((int)dtype), RUSH_ERR_UNSUPPORTED,
+             "this runtime does not have dtype %s", rush_dtype_name((int)dtype));
   RUSH_TRY(rush_tensor_new(&s->heap, dtype, rank, sizes, &t));
   *out = rush_of_tensor(t);
   *data = rush_data(t);
   return RUSH_OK;
 }
 
-rush_status rush_tensor_view(rush_session *s, const rush_value *base, int rank, const int64_t *sizes,
-                             const int64_t *strides, int64_t offset, rush_value *out) {
+rush_status rush_tensor_view(rush_session *s, const rush_value *base, int rank,
+                             const int64_t *sizes, const int64_t *strides, int64_t offset,
+                             rush_value *out) {
   rush_tensor *t;
   *out = rush_none();
   WANT(s, base, RUSH_KIND_TENSOR);
@@ -41,7 +44,8 @@ rush_status rush_tensor_inspect(rush_session *s, const rush_value *tensor, rush_
   *out = (rush_tensor_info){0};
   WANT(s, tensor, RUSH_KIND_TENSOR);
   const rush_tensor *t = rush_as_tensor(tensor);
-  *out = (rush_tensor_info){(rush_dtype)t->dtype, t->rank, t->sizes, t->strides, t->numel, rush_data(t)};
+  *out = (rush_tensor_info){(rush_dtype)t->dtype, t->rank,  t->sizes,
+                            t->strides,           t->numel, rush_data(t)};
   return RUSH_OK;
 }
 
@@ -75,7 +79,8 @@ rush_status rush_tuple_create(rush_session *s, const rush_value *items, size_t n
 
 rush_status rush_dict_create(rush_session *s, const rush_value *items, size_t n, rush_value *out) {
   *out = rush_none();
-  RUSH_CHECK(s->ctx, n % 2 == 0, RUSH_ERR_BAD_ARGUMENT, "a dict of %zu items: one key has no value", n);
+  RUSH_CHECK(s->ctx, n % 2 == 0, RUSH_ERR_BAD_ARGUMENT, "a dict of %zu items: one key has no value",
+             n);
   return rush_new_list(&s->heap, RUSH_KIND_DICT, RUSH_NONE, items, n, out);
 }
 
@@ -100,7 +105,9 @@ const rush_value *rush_items(const rush_value *container, size_t *n) {
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
-size_t rush_model_method_count(const rush_model *m) { return m->n_methods; }
+size_t rush_model_method_count(const rush_model *m) {
+  return m->n_methods;
+}
 
 int rush_model_find_method(const rush_model *m, const char *name) {
   for (uint32_t f = 0; f < m->n_methods; f++) {
@@ -131,21 +138,31 @@ const char *rush_model_output_name(const rush_model *m, size_t method, size_t ou
   return rush_string(m, m->ports[m->methods[method].outputs + output].name);
 }
 
-size_t rush_model_weight_count(const rush_model *m) { return m->n_tensors; }
+size_t rush_model_weight_count(const rush_model *m) {
+  return m->n_tensors;
+}
 
-rush_status rush_model_weight(rush_ctx *ctx, const rush_model *m, size_t index, rush_weight_info *out) {
+rush_status rush_model_weight(rush_ctx *ctx, const rush_model *m, size_t index,
+                              rush_weight_info *out) {
   *out = (rush_weight_info){.name = ""};
-  RUSH_CHECK(ctx, index < m->n_tensors, RUSH_ERR_BAD_ARGUMENT, "tensor %zu does not exist, the file has %u", index,
-             m->n_tensors);
+  RUSH_CHECK(ctx, index < m->n_tensors, RUSH_ERR_BAD_ARGUMENT,
+             "tensor %zu does not exist, the file has %u", index, m->n_tensors);
   const rush_file_tensor *t = m->tensors + index;
-  RUSH_CHECK(ctx, t->storage != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT, "tensor %zu only describes a shape", index);
-  *out = (rush_weight_info){rush_string(m, t->name), (rush_dtype)t->dtype, t->rank, t->sizes, t->strides,
+  RUSH_CHECK(ctx, t->storage != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT,
+             "tensor %zu only describes a shape", index);
+  *out = (rush_weight_info){rush_string(m, t->name),
+                            (rush_dtype)t->dtype,
+                            t->rank,
+                            t->sizes,
+                            t->strides,
                             m->head_bytes + m->storages[t->storage].offset +
                                 t->offset * rush_dtype_size((rush_dtype)t->dtype)};
   return RUSH_OK;
 }
 
-size_t rush_model_test_count(const rush_model *m) { return m->n_tests; }
+size_t rush_model_test_count(const rush_model *m) {
+  return m->n_tests;
+}
 
 bool rush_has_dtype(int dtype) {
   return rush_dtype_known(dtype);

@@ -20,22 +20,27 @@ rush_status rush_session_next(rush_session *s, rush_next *out) {
   return RUSH_OK;
 }
 
-static rush_status check_results(rush_session *s, const rush_code *c, const rush_value *results, size_t n) {
-  RUSH_CHECK(s->ctx, n == c->n_out, RUSH_ERR_BAD_ARGUMENT, "%zu results are given, the operator has %u", n, c->n_out);
+static rush_status check_results(rush_session *s, const rush_code *c, const rush_value *results,
+                                 size_t n) {
+  RUSH_CHECK(s->ctx, n == c->n_out, RUSH_ERR_BAD_ARGUMENT,
+             "%zu results are given, the operator has %u", n, c->n_out);
   for (size_t k = 0; k < n; k++) {
-    RUSH_CHECK(s->ctx, rush_value_fits(s->m, c->result_types[k], results + k), RUSH_ERR_BAD_ARGUMENT,
-               "result %zu cannot be this %s", k, rush_kind_name(results[k].kind));
+    RUSH_CHECK(s->ctx, rush_value_fits(s->m, c->result_types[k], results + k),
+               RUSH_ERR_BAD_ARGUMENT, "result %zu cannot be this %s", k,
+               rush_kind_name(results[k].kind));
   }
   return RUSH_OK;
 }
 
 /* Copies a tensor's elements into one that has the same sizes and dtype. */
-static rush_status copy_into(rush_session *s, const rush_value *target, const rush_value *value, const char *what) {
+static rush_status copy_into(rush_session *s, const rush_value *target, const rush_value *value,
+                             const char *what) {
   rush_tensor *to = rush_as_tensor(target), *from = rush_as_tensor(value);
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   RUSH_CHECK(s->ctx, rush_same_sizes(to, from) && to->dtype == from->dtype, RUSH_ERR_BAD_ARGUMENT,
-             "%s is %s%s, the argument that it is written to %s%s", what, rush_dtype_name(from->dtype),
-             rush_shape_text(from->rank, from->sizes, a), rush_dtype_name(to->dtype), rush_shape_text(to->rank, to->sizes, b));
+             "%s is %s%s, the argument that it is written to %s%s", what,
+             rush_dtype_name(from->dtype), rush_shape_text(from->rank, from->sizes, a),
+             rush_dtype_name(to->dtype), rush_shape_text(to->rank, to->sizes, b));
   return rush_tensor_copy(&s->heap, to, from);
 }
 
@@ -59,7 +64,8 @@ static rush_status settle_written(rush_session *s, const rush_code *c, rush_valu
 static rush_status next_op(rush_session *s, const rush_code **c) {
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
   *c = s->m->code + s->pc;
-  RUSH_CHECK(s->ctx, (*c)->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE, "the next instruction is control flow: step it");
+  RUSH_CHECK(s->ctx, (*c)->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE,
+             "the next instruction is control flow: step it");
   return RUSH_OK;
 }
 
@@ -69,9 +75,10 @@ rush_status rush_session_write(rush_session *s, size_t arg, const rush_value *te
   RUSH_TRY(next_op(s, &c));
   const rush_schema *schema = &s->m->ops[c->op].schema;
   rush_status st = rush_gather_args(s, c, &n_args);
-  if (st == RUSH_OK && (arg >= schema->n_args || !schema->args[arg].written || s->args[arg].kind != RUSH_KIND_TENSOR ||
-                        tensor->kind != RUSH_KIND_TENSOR))
-    st = rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "argument %zu is no tensor that the schema marks as written", arg);
+  if (st == RUSH_OK && (arg >= schema->n_args || !schema->args[arg].written ||
+                        s->args[arg].kind != RUSH_KIND_TENSOR || tensor->kind != RUSH_KIND_TENSOR))
+    st = rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT,
+                   "argument %zu is no tensor that the schema marks as written", arg);
   if (st == RUSH_OK) st = copy_into(s, s->args + arg, tensor, "the value");
   return st == RUSH_OK ? RUSH_OK : rush_note_instr(s->ctx, s->m, s->pc, st);
 }
@@ -101,8 +108,10 @@ rush_status rush_session_provide(rush_session *s, const rush_value *results, siz
 }
 
 rush_status rush_session_replace(rush_session *s, const rush_value *results, size_t n) {
-  const rush_code *c = s->running && s->pc > s->m->methods[s->method].instrs ? s->m->code + s->pc - 1 : NULL;
-  RUSH_CHECK(s->ctx, c && c->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE, "the last instruction was no operator");
+  const rush_code *c =
+      s->running && s->pc > s->m->methods[s->method].instrs ? s->m->code + s->pc - 1 : NULL;
+  RUSH_CHECK(s->ctx, c && c->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE,
+             "the last instruction was no operator");
   rush_status st = check_results(s, c, results, n);
   if (st != RUSH_OK) return rush_note_instr(s->ctx, s->m, s->pc - 1, st);
   for (size_t k = 0; k < n; k++) s->results[k] = rush_retained(results[k]);
@@ -111,7 +120,8 @@ rush_status rush_session_replace(rush_session *s, const rush_value *results, siz
 }
 
 rush_status rush_session_observe(rush_session *s, bool on) {
-  if (on && !s->observed) RUSH_TRY(rush_calloc(s->ctx, s->m->max_out, sizeof *s->observed, (void **)&s->observed));
+  if (on && !s->observed)
+    RUSH_TRY(rush_calloc(s->ctx, s->m->max_out, sizeof *s->observed, (void **)&s->observed));
   for (uint32_t k = 0; k < s->n_observed; k++) rush_drop(&s->heap, s->observed + k);
   s->n_observed = 0;
   s->observe = on;

@@ -19,7 +19,9 @@ static void drop_registers(rush_session *s, const uint32_t *registers, uint32_t 
   for (uint32_t k = 0; k < n; k++) rush_drop(&s->heap, s->registers + registers[k]);
 }
 
-void rush_drop_after(rush_session *s, const rush_code *c) { drop_registers(s, s->m->drops + c->drops, c->n_drops); }
+void rush_drop_after(rush_session *s, const rush_code *c) {
+  drop_registers(s, s->m->drops + c->drops, c->n_drops);
+}
 
 /* registers[to[k]] = from[k], all at once: a carried value may be the place of another. */
 static void move_all(rush_session *s, const uint32_t *to, const uint32_t *from, uint32_t n) {
@@ -31,10 +33,11 @@ static void move_all(rush_session *s, const uint32_t *to, const uint32_t *from, 
 
 static rush_status misfit(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
   if (v->kind == RUSH_KIND_LIST && (arg->kinds & RUSH_KIND_BIT(RUSH_KIND_LIST)))
-    return rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "argument '%.*s' is a list with an item of the wrong kind",
+    return rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT,
+                     "argument '%.*s' is a list with an item of the wrong kind",
                      (int)arg->name_size, arg->name);
-  return rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "argument '%.*s' cannot be %s", (int)arg->name_size, arg->name,
-                   rush_kind_name(v->kind));
+  return rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "argument '%.*s' cannot be %s",
+                   (int)arg->name_size, arg->name, rush_kind_name(v->kind));
 }
 
 static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
@@ -60,7 +63,8 @@ rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_ar
   const rush_schema *schema = &o->schema;
   for (uint32_t k = c->n_in; k < schema->n_args; k++) s->args[k] = s->defaults[o->defaults + k];
   *n_args = schema->n_args;
-  for (uint32_t k = 0; k < schema->n_args; k++) RUSH_TRY(check_arg(s, schema->args + k, s->args + k));
+  for (uint32_t k = 0; k < schema->n_args; k++)
+    RUSH_TRY(check_arg(s, schema->args + k, s->args + k));
   return RUSH_OK;
 }
 
@@ -70,11 +74,11 @@ static rush_status write_inplace(rush_call *c) {
   if (from == to) return RUSH_OK;
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   RUSH_CHECK(c->ctx, rush_same_sizes(to, from), RUSH_ERR_BAD_ARGUMENT,
-             "output with shape %s doesn't match the broadcast shape %s", rush_shape_text(to->rank, to->sizes, a),
-             rush_shape_text(from->rank, from->sizes, b));
-  RUSH_CHECK(c->ctx, rush_can_cast((rush_dtype)from->dtype, (rush_dtype)to->dtype), RUSH_ERR_BAD_ARGUMENT,
-             "result type %s can't be cast to the desired output type %s", rush_dtype_name(from->dtype),
-             rush_dtype_name(to->dtype));
+             "output with shape %s doesn't match the broadcast shape %s",
+             rush_shape_text(to->rank, to->sizes, a), rush_shape_text(from->rank, from->sizes, b));
+  RUSH_CHECK(c->ctx, rush_can_cast((rush_dtype)from->dtype, (rush_dtype)to->dtype),
+             RUSH_ERR_BAD_ARGUMENT, "result type %s can't be cast to the desired output type %s",
+             rush_dtype_name(from->dtype), rush_dtype_name(to->dtype));
   RUSH_TRY(rush_tensor_copy(c->heap, to, from));
   rush_drop(c->heap, c->results);
   ret_tensor(c, 0, rush_tensor_keep(to));
@@ -99,10 +103,20 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
   RUSH_TRY(rush_gather_args(s, c, &n_args));
   if (RUSH_UNLIKELY(o->op->flags & RUSH_OP_EXTERNAL)) return RUSH_PENDING;
   for (uint32_t k = 0; k < c->n_out; k++) s->results[k] = rush_none();
-  rush_call call = {.ctx = s->ctx, .heap = &s->heap, .session = s, .op = o->op, .n_args = n_args,
-                    .n_results = c->n_out, .args = s->args, .results = s->results, .result_types = c->result_types,
-                    .inplace = o->inplace ? rush_as_tensor(s->args) : NULL, .dies = c->dies,
-                    .random = s->random, .cache = s->caches + i, .packed = m->packed[i]};
+  rush_call call = {.ctx = s->ctx,
+                    .heap = &s->heap,
+                    .session = s,
+                    .op = o->op,
+                    .n_args = n_args,
+                    .n_results = c->n_out,
+                    .args = s->args,
+                    .results = s->results,
+                    .result_types = c->result_types,
+                    .inplace = o->inplace ? rush_as_tensor(s->args) : NULL,
+                    .dies = c->dies,
+                    .random = s->random,
+                    .cache = s->caches + i,
+                    .packed = m->packed[i]};
   rush_status st = o->op->run(&call);
   if (st == RUSH_OK && o->inplace) st = write_inplace(&call);
   if (st != RUSH_OK) {
@@ -116,8 +130,8 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
 /* ---- Control flow ---------------------------------------------------------------------------- */
 
 static rush_status want(rush_session *s, const rush_value *v, rush_kind kind, const char *what) {
-  RUSH_CHECK(s->ctx, v->kind == (uint32_t)kind, RUSH_ERR_BAD_ARGUMENT, "%s is %s, not %s", what, rush_kind_name(v->kind),
-             rush_kind_name(kind));
+  RUSH_CHECK(s->ctx, v->kind == (uint32_t)kind, RUSH_ERR_BAD_ARGUMENT, "%s is %s, not %s", what,
+             rush_kind_name(v->kind), rush_kind_name(kind));
   return RUSH_OK;
 }
 
@@ -168,8 +182,10 @@ static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c,
     rush_drop_after(s, c);
     return RUSH_OK;
   }
-  /* The values of this round that the next one does not take go first, so that it can reuse them. */
-  for (uint32_t k = 0; k < carried; k++) s->args[k] = rush_retained(*operand(s, c->operands[1 + k]));
+  /* The values of this round that the next one does not take go first, so that it can reuse them.
+   */
+  for (uint32_t k = 0; k < carried; k++)
+    s->args[k] = rush_retained(*operand(s, c->operands[1 + k]));
   drop_registers(s, s->m->drops + c->drops, c->n_inner_drops);
   for (uint32_t k = 0; k < carried; k++) set_register(s, out[carried + 1 + k], s->args[k]);
   set_register(s, out[carried], rush_int(round));
@@ -194,8 +210,12 @@ static rush_status run_instr(rush_session *s, uint32_t i, uint32_t *next) {
   const rush_code *c = m->code + i;
   bool drops = true;
   switch (c->opcode) {
-    case RUSH_OPCODE_OP: RUSH_TRY(run_timed(s, i, c)); break;
-    case RUSH_OPCODE_IF: RUSH_TRY(run_if(s, c, next)); break;
+    case RUSH_OPCODE_OP:
+      RUSH_TRY(run_timed(s, i, c));
+      break;
+    case RUSH_OPCODE_IF:
+      RUSH_TRY(run_if(s, c, next));
+      break;
     case RUSH_OPCODE_ELSE: { /* reached by the first branch only */
       const rush_code *end = m->code + c->target;
       end_branch(s, c, m->code + end->target);
@@ -203,7 +223,9 @@ static rush_status run_instr(rush_session *s, uint32_t i, uint32_t *next) {
       *next = c->target + 1;
       break;
     }
-    case RUSH_OPCODE_END_IF: end_branch(s, c, m->code + c->target); break;
+    case RUSH_OPCODE_END_IF:
+      end_branch(s, c, m->code + c->target);
+      break;
     case RUSH_OPCODE_LOOP:
       RUSH_TRY(run_loop(s, i, c, next));
       drops = *next == i + 1;
@@ -241,28 +263,32 @@ rush_status rush_session_step(rush_session *s, uint64_t budget) {
   return RUSH_OK;
 }
 
-static rush_status refuse_input(rush_session *s, const char *method, const rush_file_port *port, const rush_value *v) {
+static rush_status refuse_input(rush_session *s, const char *method, const rush_file_port *port,
+                                const rush_value *v) {
   rush_text type = {.ctx = s->ctx};
   char *text;
   size_t size;
   rush_print_type(&type, s->m, port->type);
   RUSH_TRY(rush_text_take(&type, &text, &size));
-  const rush_status st = rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s: input '%s' wants %s, which this %s is not", method,
-                                   rush_string(s->m, port->name), text, rush_kind_name(v->kind));
+  const rush_status st =
+      rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s: input '%s' wants %s, which this %s is not",
+                method, rush_string(s->m, port->name), text, rush_kind_name(v->kind));
   rush_release(s->ctx, text, size);
   return st;
 }
 
-static rush_status take_args(rush_session *s, const rush_file_method *f, const rush_value *args, size_t n_args) {
+static rush_status take_args(rush_session *s, const rush_file_method *f, const rush_value *args,
+                             size_t n_args) {
   const rush_model *m = s->m;
   const char *method = rush_string(m, f->name);
-  RUSH_CHECK(s->ctx, n_args <= f->n_inputs, RUSH_ERR_BAD_ARGUMENT, "%s takes %u input%s, got %zu", method, f->n_inputs,
-             f->n_inputs == 1 ? "" : "s", n_args);
+  RUSH_CHECK(s->ctx, n_args <= f->n_inputs, RUSH_ERR_BAD_ARGUMENT, "%s takes %u input%s, got %zu",
+             method, f->n_inputs, f->n_inputs == 1 ? "" : "s", n_args);
   for (uint32_t k = 0; k < f->n_inputs; k++) {
     const rush_file_port *port = m->ports + f->inputs + k;
     const char *name = rush_string(m, port->name);
     if (k >= n_args) {
-      RUSH_CHECK(s->ctx, port->initial != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT, "%s: input '%s' is missing", method, name);
+      RUSH_CHECK(s->ctx, port->initial != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT,
+                 "%s: input '%s' is missing", method, name);
       s->registers[k] = rush_retained(s->constants[port->initial]);
       continue;
     }
@@ -272,9 +298,10 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
   return RUSH_OK;
 }
 
-rush_status rush_session_begin(rush_session *s, size_t method, const rush_value *args, size_t n_args) {
-  RUSH_CHECK(s->ctx, method < s->m->n_methods, RUSH_ERR_BAD_ARGUMENT, "method %zu does not exist, the model has %u",
-             method, s->m->n_methods);
+rush_status rush_session_begin(rush_session *s, size_t method, const rush_value *args,
+                               size_t n_args) {
+  RUSH_CHECK(s->ctx, method < s->m->n_methods, RUSH_ERR_BAD_ARGUMENT,
+             "method %zu does not exist, the model has %u", method, s->m->n_methods);
   rush_session_clear(s);
   const rush_file_method *f = s->m->methods + method;
   rush_status st = take_args(s, f, args, n_args);
@@ -289,7 +316,9 @@ rush_status rush_session_begin(rush_session *s, size_t method, const rush_value 
   return RUSH_OK;
 }
 
-void rush_session_cancel(rush_session *s) { rush_session_clear(s); }
+void rush_session_cancel(rush_session *s) {
+  rush_session_clear(s);
+}
 
 rush_status rush_session_result(rush_session *s, rush_value *result) {
   *result = rush_none();
@@ -304,10 +333,12 @@ rush_status rush_session_finish(rush_session *s) {
   if (st != RUSH_PENDING) return st;
   const char *op = rush_string(s->m, s->m->file_ops[s->m->code[s->pc].op].name);
   rush_session_clear(s);
-  return rush_fail(s->ctx, RUSH_ERR_BAD_STATE, "operator '%s' is computed outside: use begin, step and provide", op);
+  return rush_fail(s->ctx, RUSH_ERR_BAD_STATE,
+                   "operator '%s' is computed outside: use begin, step and provide", op);
 }
 
-rush_status rush_session_run(rush_session *s, size_t method, const rush_value *args, size_t n_args, rush_value *result) {
+rush_status rush_session_run(rush_session *s, size_t method, const rush_value *args, size_t n_args,
+                             rush_value *result) {
   *result = rush_none();
   RUSH_TRY(rush_session_begin(s, method, args, n_args));
   RUSH_TRY(rush_session_finish(s));

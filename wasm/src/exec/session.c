@@ -26,7 +26,9 @@ rush_status rush_session_reset(rush_session *s) {
   return st;
 }
 
-size_t rush_model_attribute_count(const rush_model *m) { return m->n_attributes; }
+size_t rush_model_attribute_count(const rush_model *m) {
+  return m->n_attributes;
+}
 
 const char *rush_model_attribute_name(const rush_model *m, size_t index) {
   return index < m->n_attributes ? rush_string(m, m->attributes[index].name) : NULL;
@@ -34,18 +36,19 @@ const char *rush_model_attribute_name(const rush_model *m, size_t index) {
 
 rush_status rush_session_get_attribute(rush_session *s, size_t index, rush_value *out) {
   *out = rush_none();
-  RUSH_CHECK(s->ctx, index < s->m->n_attributes, RUSH_ERR_BAD_ARGUMENT, "attribute %zu does not exist, the model has %u",
-             index, s->m->n_attributes);
+  RUSH_CHECK(s->ctx, index < s->m->n_attributes, RUSH_ERR_BAD_ARGUMENT,
+             "attribute %zu does not exist, the model has %u", index, s->m->n_attributes);
   *out = rush_retained(s->attributes[index]);
   return RUSH_OK;
 }
 
 rush_status rush_session_set_attribute(rush_session *s, size_t index, const rush_value *value) {
   const rush_model *m = s->m;
-  RUSH_CHECK(s->ctx, index < m->n_attributes, RUSH_ERR_BAD_ARGUMENT, "attribute %zu does not exist, the model has %u", index,
-             m->n_attributes);
+  RUSH_CHECK(s->ctx, index < m->n_attributes, RUSH_ERR_BAD_ARGUMENT,
+             "attribute %zu does not exist, the model has %u", index, m->n_attributes);
   RUSH_CHECK(s->ctx, rush_value_fits(m, m->attributes[index].type, value), RUSH_ERR_BAD_ARGUMENT,
-             "attribute '%s' cannot be this %s", rush_string(m, m->attributes[index].name), rush_kind_name(value->kind));
+             "attribute '%s' cannot be this %s", rush_string(m, m->attributes[index].name),
+             rush_kind_name(value->kind));
   rush_value old = s->attributes[index];
   s->attributes[index] = rush_retained(*value);
   rush_drop(&s->heap, &old);
@@ -70,7 +73,8 @@ static rush_status make(rush_session *s) {
   s->registers = registers;
   RUSH_TRY(rush_constants_make(&s->heap, m, s->constants, s->storages));
   for (uint32_t k = 0; k < m->n_ops; k++) {
-    if (m->ops[k].schema.n_args > 0) RUSH_TRY(rush_defaults_make(&s->heap, &m->ops[k].schema, s->defaults + m->ops[k].defaults));
+    if (m->ops[k].schema.n_args > 0)
+      RUSH_TRY(rush_defaults_make(&s->heap, &m->ops[k].schema, s->defaults + m->ops[k].defaults));
   }
   return rush_session_reset(s);
 }
@@ -120,23 +124,30 @@ void rush_session_destroy(rush_session *s) {
   rush_release(s->ctx, s, sizeof *s);
 }
 
-void rush_session_manual_seed(rush_session *s, uint64_t seed) { rush_random_seed(&s->own_random, seed); }
+void rush_session_manual_seed(rush_session *s, uint64_t seed) {
+  rush_random_seed(&s->own_random, seed);
+}
 
-void rush_session_get_random(const rush_session *s, rush_random *out) { *out = s->own_random; }
+void rush_session_get_random(const rush_session *s, rush_random *out) {
+  *out = s->own_random;
+}
 
 void rush_session_set_random(rush_session *s, const rush_random *random) {
   s->own_random = *random;
   if (random->used > RUSH_RANDOM_WORDS) s->own_random.used = RUSH_RANDOM_WORDS;
 }
 
-void rush_session_trim(rush_session *s) { rush_heap_trim(&s->heap); }
+void rush_session_trim(rush_session *s) {
+  rush_heap_trim(&s->heap);
+}
 
 /* Recursion is as deep as types are nested: at most RUSH_MAX_NESTING. */
 bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v) {
   const rush_file_type *t = m->types + type;
   const uint32_t *children = m->lists + t->list;
   if (!(rush_type_kinds(m, type) & RUSH_KIND_BIT(v->kind))) return false;
-  if (t->kind == RUSH_TYPE_OPTIONAL) return v->kind == RUSH_KIND_NONE || rush_value_fits(m, children[0], v);
+  if (t->kind == RUSH_TYPE_OPTIONAL)
+    return v->kind == RUSH_KIND_NONE || rush_value_fits(m, children[0], v);
   if (t->kind == RUSH_TYPE_UNION) {
     for (uint32_t k = 0; k < t->n; k++) {
       if (rush_value_fits(m, children[k], v)) return true;
@@ -144,12 +155,16 @@ bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v) {
     return false;
   }
   if (t->kind == RUSH_TYPE_OBJECT || t->kind == RUSH_TYPE_ENUM)
-    return strcmp(rush_string(m, t->name), rush_string(m, m->types[rush_as_list(v)->type].name)) == 0;
-  if (t->kind != RUSH_TYPE_LIST && t->kind != RUSH_TYPE_TUPLE && t->kind != RUSH_TYPE_DICT) return true;
+    return strcmp(rush_string(m, t->name), rush_string(m, m->types[rush_as_list(v)->type].name)) ==
+           0;
+  if (t->kind != RUSH_TYPE_LIST && t->kind != RUSH_TYPE_TUPLE && t->kind != RUSH_TYPE_DICT)
+    return true;
   const rush_list *list = rush_as_list(v);
   if (t->kind == RUSH_TYPE_TUPLE && list->n != t->n) return false;
   for (size_t k = 0; k < list->n; k++) {
-    uint32_t child = t->kind == RUSH_TYPE_LIST ? children[0] : t->kind == RUSH_TYPE_DICT ? children[k % 2] : children[k];
+    uint32_t child = t->kind == RUSH_TYPE_LIST   ? children[0]
+                     : t->kind == RUSH_TYPE_DICT ? children[k % 2]
+                                                 : children[k];
     if (!rush_value_fits(m, child, list->items + k)) return false;
   }
   return true;

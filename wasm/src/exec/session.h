@@ -17,10 +17,11 @@ struct rush_session {
   rush_value *attributes;  /* m->n_attributes */
   rush_value *registers;   /* of the running method */
   uint32_t n_registers;    /* room */
-  int64_t *rounds;         /* per instruction that is a LOOP in progress: rounds done, and the most */
-  rush_cache **caches;     /* m->n_instrs */
+  int64_t *rounds;     /* per instruction that is a LOOP in progress: rounds done, and the most */
+  rush_cache **caches; /* m->n_instrs */
   rush_value *args, *results; /* of the instruction at work: m->max_in, m->max_out */
-  rush_random own_random, test_random, *random; /* the one of the run: its own, or that of a test vector */
+  rush_random own_random, test_random,
+      *random; /* the one of the run: its own, or that of a test vector */
 
   bool running;
   uint32_t method, pc;
@@ -44,7 +45,8 @@ struct rush_session {
 rush_value *rush_session_attribute(rush_session *s, int64_t slot);
 /* Drops the values of a run that has ended or is given up. */
 void rush_session_clear(rush_session *s);
-/* Steps to the end of a run that has begun; BAD_STATE, and no run, where an operator is computed outside. */
+/* Steps to the end of a run that has begun; BAD_STATE, and no run, where an operator is computed
+ * outside. */
 rush_status rush_session_finish(rush_session *s);
 /* Resolves the arguments of an operator's instruction into s->args and checks them. */
 rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_args);
@@ -52,10 +54,10 @@ rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_ar
 void rush_drop_after(rush_session *s, const rush_code *c);
 /* Registers `out` take over the values. */
 void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results);
-/* As a test vector's answer is compared, but for an absolute tolerance that is relative to a tensor's greatest element
- * where that is above 1. */
-rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const rush_value *want, double rtol, double atol,
-                                rush_verify_report *report);
+/* As a test vector's answer is compared, but for an absolute tolerance that is relative to a
+ * tensor's greatest element where that is above 1. */
+rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const rush_value *want,
+                                double rtol, double atol, rush_verify_report *report);
 /* Compares the results of an operator with PyTorch's. */
 void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results);
 void rush_trace_clear(rush_session *s);

@@ -19,14 +19,15 @@ struct rush_trace {
   rush_trace_report report;
   bool parted;
   char message[RUSH_MESSAGE_BYTES]; /* of the first that differs */
-  rush_value *tuples; /* of a trace in the file: the results of each item, */
-  rush_traced *made;  /* and the items, */
-  size_t n_made;      /* so many */
+  rush_value *tuples;               /* of a trace in the file: the results of each item, */
+  rush_traced *made;                /* and the items, */
+  size_t n_made;                    /* so many */
 };
 
 /* ---- While it runs --------------------------------------------------------------------------- */
 
-static rush_status compare_item(rush_session *s, const rush_code *c, const rush_value *results, const rush_traced *item) {
+static rush_status compare_item(rush_session *s, const rush_code *c, const rush_value *results,
+                                const rush_traced *item) {
   rush_trace *t = s->trace;
   rush_verify_report r = {.max_abs = t->report.max_abs, .max_rel = t->report.max_rel};
   for (uint32_t k = 0; k < c->n_out && k < item->n; k++)
@@ -36,9 +37,10 @@ static rush_status compare_item(rush_session *s, const rush_code *c, const rush_
   return RUSH_OK;
 }
 
-/* Finds the next item that agrees, of the `n` that are left: the first of them, unless rounds may be missing. */
-static rush_status find_equal(rush_session *s, const rush_code *c, const rush_value *results, const rush_traced *items,
-                              size_t n, bool skip, uint32_t *found) {
+/* Finds the next item that agrees, of the `n` that are left: the first of them, unless rounds may
+ * be missing. */
+static rush_status find_equal(rush_session *s, const rush_code *c, const rush_value *results,
+                              const rush_traced *items, size_t n, bool skip, uint32_t *found) {
   RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_MISMATCH, "PyTorch's run does not come here, or not so often");
   for (size_t k = 0; k < (skip ? n : 1); k++) {
     *found = (uint32_t)k;
@@ -57,7 +59,8 @@ void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *r
     t->report.unpaired++;
     return;
   }
-  rush_status st = find_equal(s, c, results, t->items + p->first + owner->next, p->n - owner->next, owner->shared, &skipped);
+  rush_status st = find_equal(s, c, results, t->items + p->first + owner->next, p->n - owner->next,
+                              owner->shared, &skipped);
   if (st == RUSH_OK) {
     owner->next += skipped + 1;
     t->report.compared++;
@@ -90,14 +93,18 @@ static size_t first_of(const rush_traced *items, size_t n, uint64_t handle) {
   size_t lo = 0, hi = n;
   while (lo < hi) {
     size_t mid = lo + (hi - lo) / 2;
-    if (items[mid].handle < handle) lo = mid + 1;
-    else hi = mid;
+    if (items[mid].handle < handle)
+      lo = mid + 1;
+    else
+      hi = mid;
   }
   return lo < n && items[lo].handle == handle ? lo : n;
 }
 
-/* Pairs instructions with items; `owners`, one per item, are RUSH_NONE. Gives how many found their items. */
-static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, uint32_t *owners, pair *pairs) {
+/* Pairs instructions with items; `owners`, one per item, are RUSH_NONE. Gives how many found their
+ * items. */
+static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, uint32_t *owners,
+                       pair *pairs) {
   size_t paired = 0;
   for (uint32_t i = 0; i < m->n_instrs; i++) {
     pair *p = pairs + i;
@@ -123,12 +130,14 @@ static rush_status make_trace(rush_session *s) {
   return rush_calloc(s->ctx, 1, sizeof *s->trace, (void **)&s->trace);
 }
 
-static rush_status start(rush_session *s, const rush_traced *items, size_t n, double rtol, double atol) {
+static rush_status start(rush_session *s, const rush_traced *items, size_t n, double rtol,
+                         double atol) {
   const rush_model *m = s->m;
   rush_trace *t = s->trace;
   uint32_t *owners;
   for (size_t k = 1; k < n; k++)
-    RUSH_CHECK(s->ctx, items[k - 1].handle <= items[k].handle, RUSH_ERR_BAD_ARGUMENT, "a trace's handles do not rise");
+    RUSH_CHECK(s->ctx, items[k - 1].handle <= items[k].handle, RUSH_ERR_BAD_ARGUMENT,
+               "a trace's handles do not rise");
   t->items = items;
   t->rtol = rtol;
   t->atol = atol;
@@ -138,11 +147,13 @@ static rush_status start(rush_session *s, const rush_traced *items, size_t n, do
   size_t paired = pair_all(m, items, n, owners, t->pairs);
   rush_release(s->ctx, owners, n * sizeof *owners);
   RUSH_CHECK(s->ctx, paired > 0, RUSH_ERR_BAD_ARGUMENT,
-             "the trace has no node that this file comes from: it was exported without sources, or from another graph");
+             "the trace has no node that this file comes from: it was exported without sources, or "
+             "from another graph");
   return RUSH_OK;
 }
 
-rush_status rush_session_trace(rush_session *s, const rush_traced *items, size_t n, double rtol, double atol) {
+rush_status rush_session_trace(rush_session *s, const rush_traced *items, size_t n, double rtol,
+                               double atol) {
   RUSH_TRY(make_trace(s));
   rush_status st = start(s, items, n, rtol, atol);
   if (st != RUSH_OK) rush_trace_clear(s);
@@ -173,8 +184,8 @@ rush_status rush_session_trace_test(rush_session *s, size_t test) {
   size_t first = 0, n = 0;
   while (first < m->n_traced && m->traced[first].test < test) first++;
   while (first + n < m->n_traced && m->traced[first + n].test == test) n++;
-  RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_BAD_ARGUMENT, "the file holds no trace of test vector %zu: it was exported without",
-             test);
+  RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_BAD_ARGUMENT,
+             "the file holds no trace of test vector %zu: it was exported without", test);
   RUSH_TRY(make_trace(s));
   const rush_file_test *t = m->tests + test;
   rush_status st = make_items(s, m->traced + first, n);

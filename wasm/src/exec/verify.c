@@ -39,7 +39,8 @@ static bool close_enough(comparison *c, double got, double want) {
   return diff <= c->atol + c->rtol * fabs(want) && isfinite(want);
 }
 
-static rush_status compare_elements(comparison *c, const rush_tensor *got, const rush_tensor *want) {
+static rush_status compare_elements(comparison *c, const rush_tensor *got,
+                                    const rush_tensor *want) {
   const rush_tensor *operands[] = {got, want};
   rush_dtype dtype = (rush_dtype)got->dtype;
   bool all = true;
@@ -63,7 +64,8 @@ static rush_status compare_elements(comparison *c, const rush_tensor *got, const
     }
   } while (rush_iter_next(&it));
   if (all) return RUSH_OK;
-  return differ(c, "%.9g was wanted, %.9g came (greatest difference %.3g)", bad_want, bad_got, c->report->max_abs);
+  return differ(c, "%.9g was wanted, %.9g came (greatest difference %.3g)", bad_want, bad_got,
+                c->report->max_abs);
 }
 
 /* The greatest finite magnitude. */
@@ -83,7 +85,8 @@ static double greatest(const rush_tensor *t) {
 static rush_status compare_tensors(comparison *c, const rush_tensor *got, const rush_tensor *want) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   if (got->dtype != want->dtype)
-    return differ(c, "dtype %s was wanted, %s came", rush_dtype_name(want->dtype), rush_dtype_name(got->dtype));
+    return differ(c, "dtype %s was wanted, %s came", rush_dtype_name(want->dtype),
+                  rush_dtype_name(got->dtype));
   if (!rush_same_sizes(got, want))
     return differ(c, "shape %s was wanted, %s came", rush_shape_text(want->rank, want->sizes, a),
                   rush_shape_text(got->rank, got->sizes, b));
@@ -114,33 +117,46 @@ static rush_status compare_items(comparison *c, const rush_list *got, const rush
 
 /* Recursion is as deep as the expected constant is nested: at most RUSH_MAX_NESTING. */
 static rush_status compare(comparison *c, const rush_value *got, const rush_value *want) {
-  if (got->kind != want->kind) return differ(c, "%s was wanted, %s came", rush_kind_name(want->kind), rush_kind_name(got->kind));
+  if (got->kind != want->kind)
+    return differ(c, "%s was wanted, %s came", rush_kind_name(want->kind),
+                  rush_kind_name(got->kind));
   switch (want->kind) {
-    case RUSH_KIND_TENSOR: return compare_tensors(c, rush_as_tensor(got), rush_as_tensor(want));
-    case RUSH_KIND_LIST: case RUSH_KIND_TUPLE: case RUSH_KIND_DICT:
+    case RUSH_KIND_TENSOR:
+      return compare_tensors(c, rush_as_tensor(got), rush_as_tensor(want));
+    case RUSH_KIND_LIST:
+    case RUSH_KIND_TUPLE:
+    case RUSH_KIND_DICT:
       return compare_items(c, rush_as_list(got), rush_as_list(want));
-    case RUSH_KIND_INT: case RUSH_KIND_BOOL:
+    case RUSH_KIND_INT:
+    case RUSH_KIND_BOOL:
       c->report->compared++;
-      return got->u.i == want->u.i ? RUSH_OK : differ(c, "%lld was wanted, %lld came", (long long)want->u.i, (long long)got->u.i);
+      return got->u.i == want->u.i ? RUSH_OK
+                                   : differ(c, "%lld was wanted, %lld came", (long long)want->u.i,
+                                            (long long)got->u.i);
     case RUSH_KIND_FLOAT:
-      return close_enough(c, got->u.f, want->u.f) ? RUSH_OK : differ(c, "%.17g was wanted, %.17g came", want->u.f, got->u.f);
+      return close_enough(c, got->u.f, want->u.f)
+                 ? RUSH_OK
+                 : differ(c, "%.17g was wanted, %.17g came", want->u.f, got->u.f);
     case RUSH_KIND_COMPLEX: {
       const rush_complex *a = got->u.ref, *b = want->u.ref;
       bool re = close_enough(c, a->re, b->re), im = close_enough(c, a->im, b->im);
-      return re && im ? RUSH_OK : differ(c, "(%g, %g) was wanted, (%g, %g) came", b->re, b->im, a->re, a->im);
+      return re && im ? RUSH_OK
+                      : differ(c, "(%g, %g) was wanted, (%g, %g) came", b->re, b->im, a->re, a->im);
     }
-    case RUSH_KIND_STR: case RUSH_KIND_DEVICE: {
+    case RUSH_KIND_STR:
+    case RUSH_KIND_DEVICE: {
       const rush_str *a = rush_as_str(got), *b = rush_as_str(want);
       c->report->compared++;
       bool same = a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
       return same ? RUSH_OK : differ(c, "'%.60s' was wanted, '%.60s' came", b->bytes, a->bytes);
     }
-    default: return RUSH_OK; /* None */
+    default:
+      return RUSH_OK; /* None */
   }
 }
 
-rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const rush_value *want, double rtol, double atol,
-                                rush_verify_report *report) {
+rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const rush_value *want,
+                                double rtol, double atol, rush_verify_report *report) {
   comparison c = {.s = s, .rtol = rtol, .atol = atol, .report = report, .scaled = true};
   return compare(&c, got, want);
 }
@@ -155,8 +171,8 @@ static rush_status copy_constant(rush_session *s, uint32_t constant, rush_value 
 }
 
 static rush_status find_test(rush_session *s, size_t test, const rush_file_test **out) {
-  RUSH_CHECK(s->ctx, test < s->m->n_tests, RUSH_ERR_BAD_ARGUMENT, "test vector %zu does not exist, the file has %u", test,
-             s->m->n_tests);
+  RUSH_CHECK(s->ctx, test < s->m->n_tests, RUSH_ERR_BAD_ARGUMENT,
+             "test vector %zu does not exist, the file has %u", test, s->m->n_tests);
   *out = s->m->tests + test;
   return RUSH_OK;
 }
@@ -167,7 +183,8 @@ rush_status rush_session_verify_begin(rush_session *s, size_t test) {
   RUSH_TRY(find_test(s, test, &t));
   RUSH_TRY(copy_constant(s, t->inputs, &inputs));
   rush_status st = rush_session_reset(s);
-  if (st == RUSH_OK) st = rush_session_begin(s, t->method, rush_as_list(&inputs)->items, rush_as_list(&inputs)->n);
+  if (st == RUSH_OK)
+    st = rush_session_begin(s, t->method, rush_as_list(&inputs)->items, rush_as_list(&inputs)->n);
   rush_drop(&s->heap, &inputs);
   if (st == RUSH_OK) {
     rush_random_seed(&s->test_random, RUSH_TEST_SEED);
@@ -196,5 +213,6 @@ rush_status rush_session_verify(rush_session *s, size_t test, rush_verify_report
   *report = (rush_verify_report){0};
   RUSH_TRY(rush_session_verify_begin(s, test));
   rush_status st = rush_session_finish(s);
-  return st == RUSH_OK ? rush_session_verify_end(s, test, report) : rush_note(s->ctx, st, "test vector %zu: ", test);
+  return st == RUSH_OK ? rush_session_verify_end(s, test, report)
+                       : rush_note(s->ctx, st, "test vector %zu: ", test);
 }

@@ -2,8 +2,8 @@
 
 #include "kernels/math_inline.h"
 
-/* sin and cos for |x| <= 8192: x = j * pi/4 + r with pi/4 in three parts (Cody and Waite; the parts and the
- * polynomials are those of Cephes' sinf). `quarter` is 0 for sin, 1 for cos. */
+/* sin and cos for |x| <= 8192: x = j * pi/4 + r with pi/4 in three parts (Cody and Waite; the parts
+ * and the polynomials are those of Cephes' sinf). `quarter` is 0 for sin, 1 for cos. */
 RUSH_INLINE f4 sincos4(f4 x, int32_t quarter) {
   i4 j;
   f4 k = f4_round_small(x * f4_set(0.63661977f), &j); /* multiples of pi/2 */
@@ -25,38 +25,47 @@ RUSH_INLINE f4 sincos4(f4 x, int32_t quarter) {
   return (f4)((u4)y ^ (((u4)j & 2u) << 30));
 }
 
-RUSH_INLINE f4 f4_sin(f4 x) { return f4_select(x == f4_zero(), x, sincos4(x, 0)); }
-RUSH_INLINE f4 f4_cos(f4 x) { return sincos4(x, 1); }
-RUSH_INLINE f4 f4_rsqrt(f4 x) { return f4_set(1.0f) / f4_sqrt(x); }
+RUSH_INLINE f4 f4_sin(f4 x) {
+  return f4_select(x == f4_zero(), x, sincos4(x, 0));
+}
+RUSH_INLINE f4 f4_cos(f4 x) {
+  return sincos4(x, 1);
+}
+RUSH_INLINE f4 f4_rsqrt(f4 x) {
+  return f4_set(1.0f) / f4_sqrt(x);
+}
 
-/* Chunks in which no lane is odd take the short way; what is left over is a chunk of its own, padded with
- * ones. An element's result never depends on its neighbours. */
+/* Chunks in which no lane is odd take the short way; what is left over is a chunk of its own,
+ * padded with ones. An element's result never depends on its neighbours. */
 enum { CHUNK = 256 };
-#define RUSH_BY_CHUNKS(self, n, out, in, odd, f, otherwise)                       \
-  const size_t left = (n) % 4, whole = (n) - left;                                \
-  for (size_t at = 0; at < whole; at += CHUNK) {                                  \
-    const size_t m = whole - at < CHUNK ? whole - at : CHUNK;                     \
-    const float *from = (in) + at;                                                \
-    float *to = (out) + at;                                                       \
-    i4 strange = {0, 0, 0, 0};                                                    \
-    for (size_t i = 0; i < m; i += 4) {                                           \
-      const f4 x = f4_load(from + i);                                             \
-      strange |= odd;                                                             \
-    }                                                                             \
-    if (__builtin_expect(i4_any(strange), 0)) {                                   \
-      otherwise                                                                   \
-    } else {                                                                      \
-      for (size_t i = 0; i < m; i += 4) f4_store(to + i, f(f4_load(from + i)));   \
-    }                                                                             \
-  }                                                                               \
-  if (left > 0) {                                                                 \
-    float rest[4] = {1, 1, 1, 1};                                                 \
-    memcpy(rest, (in) + whole, left * sizeof *rest);                              \
-    self(4, rest, rest);                                                          \
-    memcpy((out) + whole, rest, left * sizeof *rest);                             \
+#define RUSH_BY_CHUNKS(self, n, out, in, odd, f, otherwise)                     \
+  const size_t left = (n) % 4, whole = (n) - left;                              \
+  for (size_t at = 0; at < whole; at += CHUNK) {                                \
+    const size_t m = whole - at < CHUNK ? whole - at : CHUNK;                   \
+    const float *from = (in) + at;                                              \
+    float *to = (out) + at;                                                     \
+    i4 strange = {0, 0, 0, 0};                                                  \
+    for (size_t i = 0; i < m; i += 4) {                                         \
+      const f4 x = f4_load(from + i);                                           \
+      strange |= odd;                                                           \
+    }                                                                           \
+    if (__builtin_expect(i4_any(strange), 0)) {                                 \
+      otherwise                                                                 \
+    } else {                                                                    \
+      for (size_t i = 0; i < m; i += 4) f4_store(to + i, f(f4_load(from + i))); \
+    }                                                                           \
+  }                                                                             \
+  if (left > 0) {                                                               \
+    float rest[4] = {1, 1, 1, 1};                                               \
+    memcpy(rest, (in) + whole, left * sizeof *rest);                            \
+    self(4, rest, rest);                                                        \
+    memcpy((out) + whole, rest, left * sizeof *rest);                           \
   }
 
-#define REFERENCE(name, reference) double rush_##name##_ref(double x) { return reference; }
+#define REFERENCE(name, reference)     \
+  double rush_##name##_ref(double x) { \
+    return reference;                  \
+  }
 RUSH_MATH_F32(REFERENCE)
 
 #define MAP(name)                                                 \
@@ -77,10 +86,11 @@ MAP(log_sigmoid)
 MAP(sqrt)
 MAP(rsqrt)
 
-#define CHUNKS(name, odd, f)                                                   \
-  void rush_##name##_f32(size_t n, float *out, const float *in) {              \
-    RUSH_BY_CHUNKS(rush_##name##_f32, n, out, in, odd, f,                      \
-                   for (size_t i = 0; i < m; i += 4) f4_store(to + i, f4_##name(f4_load(from + i)));) \
+#define CHUNKS(name, odd, f)                                            \
+  void rush_##name##_f32(size_t n, float *out, const float *in) {       \
+    RUSH_BY_CHUNKS(rush_##name##_f32, n, out, in, odd, f,               \
+                   for (size_t i = 0; i < m; i += 4)                    \
+                       f4_store(to + i, f4_##name(f4_load(from + i)));) \
   }
 CHUNKS(exp, f4_abs(x) > f4_set(87.0f), f4_exp_near)
 CHUNKS(log, f4_log_odd(x), f4_log_normal)
@@ -89,16 +99,17 @@ CHUNKS(log10, f4_log_odd(x), f4_log10_normal)
 
 /* libm for numbers that the reduction does not fit. */
 #define LARGE(x) (~(f4_abs(x) <= f4_set(8192.0f)))
-#define ANGLES(name, libm)                                                                       \
-  static void name##_with_large(size_t n, float *out, const float *in) {                         \
-    float x[CHUNK];                                                                              \
-    memcpy(x, in, n * sizeof *x);                                                                \
-    for (size_t i = 0; i < n; i += 4) f4_store(out + i, f4_##name(f4_load(x + i)));              \
-    for (size_t i = 0; i < n; i++)                                                               \
-      if (!(fabsf(x[i]) <= 8192)) out[i] = libm(x[i]);                                           \
-  }                                                                                              \
-  void rush_##name##_f32(size_t n, float *out, const float *in) {                                \
-    RUSH_BY_CHUNKS(rush_##name##_f32, n, out, in, LARGE(x), f4_##name, name##_with_large(m, to, from);) \
+#define ANGLES(name, libm)                                                          \
+  static void name##_with_large(size_t n, float *out, const float *in) {            \
+    float x[CHUNK];                                                                 \
+    memcpy(x, in, n * sizeof *x);                                                   \
+    for (size_t i = 0; i < n; i += 4) f4_store(out + i, f4_##name(f4_load(x + i))); \
+    for (size_t i = 0; i < n; i++)                                                  \
+      if (!(fabsf(x[i]) <= 8192)) out[i] = libm(x[i]);                              \
+  }                                                                                 \
+  void rush_##name##_f32(size_t n, float *out, const float *in) {                   \
+    RUSH_BY_CHUNKS(rush_##name##_f32, n, out, in, LARGE(x), f4_##name,              \
+                   name##_with_large(m, to, from);)                                 \
   }
 ANGLES(sin, sinf)
 ANGLES(cos, cosf)
@@ -117,12 +128,15 @@ void rush_softplus_f32(size_t n, float *out, const float *in, float beta, float 
   RUSH_MAP_F4(out, in, n, x, f4_softplus(x, b, inverse, t))
 }
 
-void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float negative, float positive) {
+void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float negative,
+                  float positive) {
   const f4 s = f4_set(in_scale), m = f4_set(negative), p = f4_set(positive), zero = f4_zero();
   RUSH_MAP_F4(out, in, n, x, f4_select(x < zero, f4_expm1(x * s) * m, x * p))
 }
 
-static double lanes(f4 v) { return ((double)v[0] + (double)v[1]) + ((double)v[2] + (double)v[3]); }
+static double lanes(f4 v) {
+  return ((double)v[0] + (double)v[1]) + ((double)v[2] + (double)v[3]);
+}
 
 double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift) {
   const f4 s = f4_set(shift);

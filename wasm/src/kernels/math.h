@@ -1,37 +1,37 @@
 /* Elementary functions on arrays of float32: rush_NAME_f32(n, out, in), where out may be in.
  *
- * Errors against exact arithmetic are stated in units in the last place (tests/c/test_kernels_math.c measures
- * them); NaN, infinities, signed zero and subnormal numbers are as in C. Beside each stands its plain
- * reference rush_NAME_ref. */
+ * Errors against exact arithmetic are stated in units in the last place
+ * (tests/c/test_kernels_math.c measures them); NaN, infinities, signed zero and subnormal numbers
+ * are as in C. Beside each stands its plain reference rush_NAME_ref. */
 #ifndef RUSH_KERNELS_MATH_H
 #define RUSH_KERNELS_MATH_H
 
 #include <stddef.h>
 
 /* name, reference of one element in double */
-#define RUSH_MATH_F32(X)                                                              \
-  X(exp, exp(x))                                                                      \
-  X(exp2, exp2(x))                                                                    \
-  X(expm1, expm1(x))                                                                  \
-  X(log, log(x))                                                                      \
-  X(log2, log2(x))                                                                    \
-  X(log10, log10(x))                                                                  \
-  X(log1p, log1p(x))                                                                  \
-  X(tanh, tanh(x))                                                                    \
-  X(sigmoid, x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)))                       \
-  X(erf, erf(x))                                                                      \
-  X(erfc, erfc(x))                                                                    \
-  X(gelu, 0.5 * x * erfc(-x * 0.70710678118654752440))                                \
-  X(gelu_tanh, x / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x))))       \
-  X(silu, x / (1 + exp(-x)))                                                          \
-  X(mish, x * tanh(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x))))                       \
-  X(log_sigmoid, x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)))                         \
-  X(sin, sin(x))                                                                      \
-  X(cos, cos(x))                                                                      \
-  X(sqrt, sqrt(x))                                                                    \
+#define RUSH_MATH_F32(X)                                                        \
+  X(exp, exp(x))                                                                \
+  X(exp2, exp2(x))                                                              \
+  X(expm1, expm1(x))                                                            \
+  X(log, log(x))                                                                \
+  X(log2, log2(x))                                                              \
+  X(log10, log10(x))                                                            \
+  X(log1p, log1p(x))                                                            \
+  X(tanh, tanh(x))                                                              \
+  X(sigmoid, x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)))                 \
+  X(erf, erf(x))                                                                \
+  X(erfc, erfc(x))                                                              \
+  X(gelu, 0.5 * x * erfc(-x * 0.70710678118654752440))                          \
+  X(gelu_tanh, x / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)))) \
+  X(silu, x / (1 + exp(-x)))                                                    \
+  X(mish, x *tanh(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x))))                  \
+  X(log_sigmoid, x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)))                   \
+  X(sin, sin(x))                                                                \
+  X(cos, cos(x))                                                                \
+  X(sqrt, sqrt(x))                                                              \
   X(rsqrt, 1 / sqrt(x))
 
-#define RUSH_DECLARE(name, f)                                   \
+#define RUSH_DECLARE(name, f)                                    \
   void rush_##name##_f32(size_t n, float *out, const float *in); \
   double rush_##name##_ref(double x);
 RUSH_MATH_F32(RUSH_DECLARE)
@@ -40,11 +40,13 @@ RUSH_MATH_F32(RUSH_DECLARE)
 /* log1p(exp(x * beta)) / beta, and x where x * beta > threshold. */
 void rush_softplus_f32(size_t n, float *out, const float *in, float beta, float threshold);
 /* x < 0 ? expm1(x * in_scale) * negative : x * positive; NaN stays. */
-void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float negative, float positive);
+void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float negative,
+                  float positive);
 /* out = a^b, correctly rounded but for about one result in a hundred; out may be a or b. */
 void rush_pow_f32(size_t n, float *out, const float *a, const float *b);
 
-/* Writes exp(in - shift), in <= shift, and returns the sum of what it wrote. Below 1.6e-38 it may write 0. */
+/* Writes exp(in - shift), in <= shift, and returns the sum of what it wrote. Below 1.6e-38 it may
+ * write 0. */
 double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift);
 
 #endif

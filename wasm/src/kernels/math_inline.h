@@ -1,4 +1,5 @@
-/* The elementary functions on four floats, for kernels that fuse them. See math.h for what they promise. */
+/* The elementary functions on four floats, for kernels that fuse them. See math.h for what they
+ * promise. */
 #ifndef RUSH_KERNELS_MATH_INLINE_H
 #define RUSH_KERNELS_MATH_INLINE_H
 
@@ -66,7 +67,7 @@ RUSH_INLINE f4 f4_expm1(f4 x) {
   f4 r = f4_madd(k, f4_set(-LN2_HIGH), y);
   f4 low = k * f4_set(-LN2_LOW);
   f4 s = r + low;
-  low = (r - s) + low; /* what the sum lost */
+  low = (r - s) + low;                        /* what the sum lost */
   f4 p = f4_madd(f4_exp_poly(s), s * s, low); /* e^s - 1 = s + p */
   /* 2^n (s + p) + 2^n - 1, halved so that n = 128 does not overflow early */
   f4 half = f4_pow2(i4_sub(n, i4_set(1)));
@@ -109,13 +110,16 @@ RUSH_INLINE f4 f4_log2_normal(f4 x) {
 }
 /* log10(e) and log10(2) in two parts, the first of few bits */
 RUSH_INLINE f4 f4_log10_normal(f4 x) {
-  f4 k, f = f4_log_split(x, &k), z = f * f, high = f4_set(4.3359375e-1f), low = f4_set(7.00731903e-4f);
+  f4 k, f = f4_log_split(x, &k), z = f * f, high = f4_set(4.3359375e-1f),
+        low = f4_set(7.00731903e-4f);
   f4 y = f4_madd(f4_set(-0.5f), z, f4_log_poly(f, z));
   f4 t = f4_madd(k, f4_set(2.48745664e-4f), f4_madd(f, low, y * low));
   return f4_madd(k, f4_set(3.0078125e-1f), f4_madd(f, high, f4_madd(y, high, t)));
 }
 /* Where a lane is not a positive normal number. */
-RUSH_INLINE i4 f4_log_odd(f4 x) { return ((i4)x < i4_set(0x00800000)) | ((i4)x >= i4_set(0x7f800000)); }
+RUSH_INLINE i4 f4_log_odd(f4 x) {
+  return ((i4)x < i4_set(0x00800000)) | ((i4)x >= i4_set(0x7f800000));
+}
 /* y = f(x) for a logarithm f where x is 0, infinite, negative or NaN. */
 RUSH_INLINE f4 f4_log_special(f4 x, f4 y) {
   y = f4_select(x == f4_set(INFINITY), x, y);
@@ -124,12 +128,18 @@ RUSH_INLINE f4 f4_log_special(f4 x, f4 y) {
   return f4_select(x != x, x, y);
 }
 /* A logarithm f for all x; 2^-23 scales subnormal numbers. */
-#define RUSH_LOG_ANY(f, x, log_of_scale)                                                                \
-  f4_log_special(x, f(f4_select((x) < f4_set(1.17549435e-38f), (x) * f4_set(8388608.0f), x)) -          \
+#define RUSH_LOG_ANY(f, x, log_of_scale)                                                       \
+  f4_log_special(x, f(f4_select((x) < f4_set(1.17549435e-38f), (x) * f4_set(8388608.0f), x)) - \
                         (f4)((i4)f4_set(log_of_scale) & ((x) < f4_set(1.17549435e-38f))))
-RUSH_INLINE f4 f4_log(f4 x) { return RUSH_LOG_ANY(f4_log_normal, x, 15.942385f); }
-RUSH_INLINE f4 f4_log2(f4 x) { return RUSH_LOG_ANY(f4_log2_normal, x, 23.0f); }
-RUSH_INLINE f4 f4_log10(f4 x) { return RUSH_LOG_ANY(f4_log10_normal, x, 6.9236899f); }
+RUSH_INLINE f4 f4_log(f4 x) {
+  return RUSH_LOG_ANY(f4_log_normal, x, 15.942385f);
+}
+RUSH_INLINE f4 f4_log2(f4 x) {
+  return RUSH_LOG_ANY(f4_log2_normal, x, 23.0f);
+}
+RUSH_INLINE f4 f4_log10(f4 x) {
+  return RUSH_LOG_ANY(f4_log10_normal, x, 6.9236899f);
+}
 /* 1.5 ulp: log(u) for u = 1 + x rounded, and what the rounding lost, divided by u */
 RUSH_INLINE f4 f4_log1p(f4 x) {
   f4 u = x + f4_set(1.0f);
@@ -164,8 +174,8 @@ RUSH_INLINE f4 f4_tanh(f4 x) {
 }
 
 /* The normal distribution's tail, P(X > a) for a >= 0: e^(-a^2/2) times a polynomial in 3 / (3 + a)
- * (minimax on 0..14.5, relative error 1e-8). a^2 is split so that its rounding does not grow with a.
- * 0 from a = 13.1 on, where it is below 2e-39. */
+ * (minimax on 0..14.5, relative error 1e-8). a^2 is split so that its rounding does not grow with
+ * a. 0 from a = 13.1 on, where it is below 2e-39. */
 RUSH_INLINE f4 f4_normal_tail(f4 a) {
   i4 far = a > f4_set(13.1f);
   a = f4_less(f4_set(13.1f), a);
@@ -208,7 +218,9 @@ RUSH_INLINE f4 f4_gelu_tanh(f4 x) {
   f4 u = f4_madd(x * x * x, f4_set(0.044715f), x);
   return x * f4_sigmoid(u * f4_set(1.59576912f));
 }
-RUSH_INLINE f4 f4_silu(f4 x) { return x * f4_sigmoid(x); }
+RUSH_INLINE f4 f4_silu(f4 x) {
+  return x * f4_sigmoid(x);
+}
 /* tanh(log1p(e)) = e (e + 2) / (e (e + 2) + 2) for e = exp(x) */
 RUSH_INLINE f4 f4_mish(f4 x) {
   f4 e = f4_exp(f4_less(f4_set(20.0f), x));

@@ -16,7 +16,8 @@ void rush_softmax_row_f32(size_t n, float *out, const float *x, bool logarithm) 
   }
   float scratch[256];
   double sum = 0;
-  for (size_t at = 0; at < n; at += 256) sum += rush_exp_sum_f32(n - at < 256 ? n - at : 256, scratch, x + at, most);
+  for (size_t at = 0; at < n; at += 256)
+    sum += rush_exp_sum_f32(n - at < 256 ? n - at : 256, scratch, x + at, most);
   const f4 m = f4_set(most), l = f4_set((float)log(sum));
   RUSH_MAP_F4(out, x, n, v, v - m - l)
 }
@@ -25,7 +26,8 @@ void rush_softmax_row_f64(size_t n, double *out, const double *x, bool logarithm
   rush_softmax_columns_f64(n, 1, 1, out, x, logarithm);
 }
 
-void rush_softmax_columns_f64(size_t n, size_t cols, size_t stride, double *out, const double *x, bool logarithm) {
+void rush_softmax_columns_f64(size_t n, size_t cols, size_t stride, double *out, const double *x,
+                              bool logarithm) {
   for (size_t j = 0; j < cols; j++) {
     double most = -(double)INFINITY, sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -46,7 +48,8 @@ void rush_softmax_columns_f64(size_t n, size_t cols, size_t stride, double *out,
 }
 
 /* Four columns. The sum is compensated: n may be long. */
-RUSH_INLINE void softmax_4(size_t n, size_t stride, float *out, const float *x, bool logarithm, size_t lanes) {
+RUSH_INLINE void softmax_4(size_t n, size_t stride, float *out, const float *x, bool logarithm,
+                           size_t lanes) {
 #define GET(p) (lanes == 4 ? f4_load(p) : f4_load_part(p, lanes))
 #define PUT(p, v) (lanes == 4 ? f4_store(p, v) : f4_store_part(p, v, lanes))
   f4 most = GET(x);
@@ -68,9 +71,11 @@ RUSH_INLINE void softmax_4(size_t n, size_t stride, float *out, const float *x, 
     return;
   }
   const f4 inverse = f4_set(1.0f) / sum;
-  for (size_t i = 0; i < n; i++) PUT(out + i * stride, f4_load_part(out + i * stride, lanes) * inverse);
+  for (size_t i = 0; i < n; i++)
+    PUT(out + i * stride, f4_load_part(out + i * stride, lanes) * inverse);
 }
-void rush_softmax_columns_f32(size_t n, size_t cols, size_t stride, float *out, const float *x, bool logarithm) {
+void rush_softmax_columns_f32(size_t n, size_t cols, size_t stride, float *out, const float *x,
+                              bool logarithm) {
   size_t j = 0;
   if (n == 0) return;
   for (; j + 4 <= cols; j += 4) softmax_4(n, stride, out + j, x + j, logarithm, 4);
@@ -86,35 +91,35 @@ void rush_affine_f64(size_t n, double *out, const double *x, double scale, doubl
   RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = x[i] * scale + shift;
 }
 
-#define ROWS(T, f)                                                                                         \
-  void rush_layer_norm_##f(size_t n, T *out, const T *x, const T *w, const T *b, double eps, T *mean_,     \
-                           T *rstd_) {                                                                     \
-    const double k = (double)n, mean = rush_sum_##f(n, x) / k, off = mean - (double)(T)mean;               \
-    const double var = rush_sum_squares_##f(n, x, (T)mean) / k - off * off;                                \
-    const T m = (T)mean, r = (T)(1 / sqrt((var > 0 || var != var ? var : 0) + eps));                       \
-    *mean_ = m;                                                                                            \
-    *rstd_ = r;                                                                                            \
-    if (w && b) {                                                                                          \
-      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = (x[i] - m) * r * w[i] + b[i];                      \
-    } else if (w) {                                                                                        \
-      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = (x[i] - m) * r * w[i];                             \
-    } else {                                                                                               \
-      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = (x[i] - m) * r;                                    \
-      if (b) RUSH_EACH for (size_t i = 0; i < n; i++) out[i] += b[i];                                      \
-    }                                                                                                      \
-  }                                                                                                        \
-  void rush_rms_norm_##f(size_t n, T *out, const T *x, const T *w, double eps) {                           \
-    const T r = (T)(1 / sqrt(rush_sum_squares_##f(n, x, 0) / (double)n + eps));                            \
-    if (w) {                                                                                               \
-      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = x[i] * r * w[i];                                   \
-    } else {                                                                                               \
-      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = x[i] * r;                                          \
-    }                                                                                                      \
-  }                                                                                                        \
-  void rush_affine_columns_##f(size_t rows, size_t cols, T *out, const T *x, const T *scale,               \
-                               const T *shift) {                                                           \
-    for (size_t i = 0; i < rows; i++, out += cols, x += cols)                                              \
-      RUSH_EACH for (size_t j = 0; j < cols; j++) out[j] = x[j] * scale[j] + shift[j];                     \
+#define ROWS(T, f)                                                                           \
+  void rush_layer_norm_##f(size_t n, T *out, const T *x, const T *w, const T *b, double eps, \
+                           T *mean_, T *rstd_) {                                             \
+    const double k = (double)n, mean = rush_sum_##f(n, x) / k, off = mean - (double)(T)mean; \
+    const double var = rush_sum_squares_##f(n, x, (T)mean) / k - off * off;                  \
+    const T m = (T)mean, r = (T)(1 / sqrt((var > 0 || var != var ? var : 0) + eps));         \
+    *mean_ = m;                                                                              \
+    *rstd_ = r;                                                                              \
+    if (w && b) {                                                                            \
+      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = (x[i] - m) * r * w[i] + b[i];        \
+    } else if (w) {                                                                          \
+      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = (x[i] - m) * r * w[i];               \
+    } else {                                                                                 \
+      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = (x[i] - m) * r;                      \
+      if (b) RUSH_EACH for (size_t i = 0; i < n; i++) out[i] += b[i];                        \
+    }                                                                                        \
+  }                                                                                          \
+  void rush_rms_norm_##f(size_t n, T *out, const T *x, const T *w, double eps) {             \
+    const T r = (T)(1 / sqrt(rush_sum_squares_##f(n, x, 0) / (double)n + eps));              \
+    if (w) {                                                                                 \
+      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = x[i] * r * w[i];                     \
+    } else {                                                                                 \
+      RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = x[i] * r;                            \
+    }                                                                                        \
+  }                                                                                          \
+  void rush_affine_columns_##f(size_t rows, size_t cols, T *out, const T *x, const T *scale, \
+                               const T *shift) {                                             \
+    for (size_t i = 0; i < rows; i++, out += cols, x += cols)                                \
+      RUSH_EACH for (size_t j = 0; j < cols; j++) out[j] = x[j] * scale[j] + shift[j];       \
   }
 ROWS(float, f32)
 ROWS(double, f64)
@@ -123,25 +128,31 @@ ROWS(double, f64)
 
 enum { TILE = 64, DEEP = 64 };
 
-#define TILES(T, expr)                                                                \
-  for (size_t first = 0; first < cols; first += TILE) {                               \
-    const size_t width = cols - first < TILE ? cols - first : TILE;                   \
-    for (size_t top = 0; top < rows; top += DEEP) {                                   \
-      const size_t end = rows - top < DEEP ? rows : top + DEEP;                       \
-      T acc[TILE] = {0};                                                              \
-      for (size_t i = top; i < end; i++) {                                            \
-        const T *p = x + i * cols + first;                                            \
-        RUSH_EACH for (size_t j = 0; j < width; j++) acc[j] += expr;                  \
-      }                                                                               \
-      for (size_t j = 0; j < width; j++) total[first + j] += (double)acc[j];          \
-    }                                                                                 \
+#define TILES(T, expr)                                                       \
+  for (size_t first = 0; first < cols; first += TILE) {                      \
+    const size_t width = cols - first < TILE ? cols - first : TILE;          \
+    for (size_t top = 0; top < rows; top += DEEP) {                          \
+      const size_t end = rows - top < DEEP ? rows : top + DEEP;              \
+      T acc[TILE] = {0};                                                     \
+      for (size_t i = top; i < end; i++) {                                   \
+        const T *p = x + i * cols + first;                                   \
+        RUSH_EACH for (size_t j = 0; j < width; j++) acc[j] += expr;         \
+      }                                                                      \
+      for (size_t j = 0; j < width; j++) total[first + j] += (double)acc[j]; \
+    }                                                                        \
   }
-void rush_add_columns_f32(size_t rows, size_t cols, const float *x, double *total) { TILES(float, p[j]) }
-void rush_add_columns_f64(size_t rows, size_t cols, const double *x, double *total) { TILES(double, p[j]) }
+void rush_add_columns_f32(size_t rows, size_t cols, const float *x, double *total) {
+  TILES(float, p[j])
+}
+void rush_add_columns_f64(size_t rows, size_t cols, const double *x, double *total) {
+  TILES(double, p[j])
+}
 #define SQUARE(c) ((p[j] - (c)[first + j]) * (p[j] - (c)[first + j]))
-void rush_add_square_columns_f32(size_t rows, size_t cols, const float *x, const float *centre, double *total) {
+void rush_add_square_columns_f32(size_t rows, size_t cols, const float *x, const float *centre,
+                                 double *total) {
   TILES(float, SQUARE(centre))
 }
-void rush_add_square_columns_f64(size_t rows, size_t cols, const double *x, const double *centre, double *total) {
+void rush_add_square_columns_f64(size_t rows, size_t cols, const double *x, const double *centre,
+                                 double *total) {
   TILES(double, SQUARE(centre))
 }

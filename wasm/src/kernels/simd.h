@@ -1,7 +1,7 @@
-/* Four floats at a time, on the compiler's vector extensions: wasm simd128, SSE2 and NEON from one text.
- * Arithmetic and comparison are the operators of C (comparisons give an i4 of 0 and -1); this header
- * adds what C cannot write. With relaxed SIMD or FMA hardware madd rounds once, else twice: an
- * algorithm here may gain from the former and must not need it. */
+/* Four floats at a time, on the compiler's vector extensions: wasm simd128, SSE2 and NEON from one
+ * text. Arithmetic and comparison are the operators of C (comparisons give an i4 of 0 and -1); this
+ * header adds what C cannot write. With relaxed SIMD or FMA hardware madd rounds once, else twice:
+ * an algorithm here may gain from the former and must not need it. */
 #ifndef RUSH_SIMD_H
 #define RUSH_SIMD_H
 
@@ -31,8 +31,9 @@ typedef uint32_t u4 __attribute__((vector_size(16)));
 #define RUSH_EACH _Pragma("GCC ivdep")
 #endif
 
-/* Wasm engines make a vector constant anew at each use, in up to five instructions. What comes out of an
- * asm is no constant any more: the compiler splats it in front of a loop, where the loop always gets to it. */
+/* Wasm engines make a vector constant anew at each use, in up to five instructions. What comes out
+ * of an asm is no constant any more: the compiler splats it in front of a loop, where the loop
+ * always gets to it. */
 #if defined(__wasm__)
 #define RUSH_IN_REGISTER(v) __asm__("" : "+r"(v))
 #else
@@ -47,27 +48,43 @@ RUSH_INLINE i4 i4_set(int32_t x) {
   return (i4){x, x, x, x};
 }
 /* Wraps, as sanitizers want it said. */
-RUSH_INLINE i4 i4_add(i4 a, i4 b) { return (i4)((u4)a + (u4)b); }
-RUSH_INLINE i4 i4_sub(i4 a, i4 b) { return (i4)((u4)a - (u4)b); }
-RUSH_INLINE f4 f4_zero(void) { return (f4){0, 0, 0, 0}; }
+RUSH_INLINE i4 i4_add(i4 a, i4 b) {
+  return (i4)((u4)a + (u4)b);
+}
+RUSH_INLINE i4 i4_sub(i4 a, i4 b) {
+  return (i4)((u4)a - (u4)b);
+}
+RUSH_INLINE f4 f4_zero(void) {
+  return (f4){0, 0, 0, 0};
+}
 RUSH_INLINE f4 f4_load(const float *p) {
   f4 v;
   memcpy(&v, p, sizeof v);
   return v;
 }
-RUSH_INLINE void f4_store(float *p, f4 v) { memcpy(p, &v, sizeof v); }
+RUSH_INLINE void f4_store(float *p, f4 v) {
+  memcpy(p, &v, sizeof v);
+}
 /* The first n < 4 elements; the others are 0. */
 RUSH_INLINE f4 f4_load_part(const float *p, size_t n) {
   f4 v = {0, 0, 0, 0};
   memcpy(&v, p, n * sizeof *p);
   return v;
 }
-RUSH_INLINE void f4_store_part(float *p, f4 v, size_t n) { memcpy(p, &v, n * sizeof *p); }
+RUSH_INLINE void f4_store_part(float *p, f4 v, size_t n) {
+  memcpy(p, &v, n * sizeof *p);
+}
 
 /* m ? a : b, where each lane of m is 0 or -1. */
-RUSH_INLINE i4 i4_select(i4 m, i4 a, i4 b) { return (a & m) | (b & ~m); }
-RUSH_INLINE f4 f4_select(i4 m, f4 a, f4 b) { return (f4)(((i4)a & m) | ((i4)b & ~m)); }
-RUSH_INLINE f4 f4_abs(f4 x) { return (f4)((i4)x & i4_set(0x7fffffff)); }
+RUSH_INLINE i4 i4_select(i4 m, i4 a, i4 b) {
+  return (a & m) | (b & ~m);
+}
+RUSH_INLINE f4 f4_select(i4 m, f4 a, f4 b) {
+  return (f4)(((i4)a & m) | ((i4)b & ~m));
+}
+RUSH_INLINE f4 f4_abs(f4 x) {
+  return (f4)((i4)x & i4_set(0x7fffffff));
+}
 RUSH_INLINE f4 f4_sign_of(f4 magnitude, f4 sign) {
   const i4 bit = i4_set(INT32_MIN);
   return (f4)(((i4)magnitude & ~bit) | ((i4)sign & bit));
@@ -119,7 +136,9 @@ RUSH_INLINE f4 f4_round_small(f4 x, i4 *n) {
   return t - magic;
 }
 /* 2^n, -126 <= n <= 127 */
-RUSH_INLINE f4 f4_pow2(i4 n) { return (f4)(((u4)n + 127u) << 23); }
+RUSH_INLINE f4 f4_pow2(i4 n) {
+  return (f4)(((u4)n + 127u) << 23);
+}
 RUSH_INLINE f4 f4_from_int(i4 n) {
 #if defined(__wasm_simd128__)
   return (f4)wasm_f32x4_convert_i32x4((v128_t)n);
@@ -137,25 +156,28 @@ RUSH_INLINE int i4_any(i4 m) {
   return (m[0] | m[1] | m[2] | m[3]) != 0;
 #endif
 }
-RUSH_INLINE float f4_sum(f4 x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+RUSH_INLINE float f4_sum(f4 x) {
+  return (x[0] + x[1]) + (x[2] + x[3]);
+}
 
-/* out[i] = f(in[i]), i < n; out may be in. What is left over goes through the same loop once more, padded
- * with zeros: f is there once, and its constants are made in front of a loop without branches. */
-#define RUSH_MAP_F4(out, in, n, x, f)                                    \
-  float rest_[4] = {0, 0, 0, 0};                                         \
-  const size_t left_ = (n) % 4;                                          \
-  const float *from_ = (in);                                             \
-  float *to_ = (out);                                                    \
-  for (size_t whole_ = (n) - left_;;) {                                  \
-    for (size_t i_ = 0; i_ < whole_; i_ += 4) {                          \
-      const f4 x = f4_load(from_ + i_);                                  \
-      f4_store(to_ + i_, f);                                             \
-    }                                                                    \
-    if (to_ == rest_ || left_ == 0) break;                               \
-    memcpy(rest_, (in) + whole_, left_ * sizeof *rest_);                 \
-    from_ = to_ = rest_;                                                 \
-    whole_ = 4;                                                          \
-  }                                                                      \
+/* out[i] = f(in[i]), i < n; out may be in. What is left over goes through the same loop once more,
+ * padded with zeros: f is there once, and its constants are made in front of a loop without
+ * branches. */
+#define RUSH_MAP_F4(out, in, n, x, f)                    \
+  float rest_[4] = {0, 0, 0, 0};                         \
+  const size_t left_ = (n) % 4;                          \
+  const float *from_ = (in);                             \
+  float *to_ = (out);                                    \
+  for (size_t whole_ = (n) - left_;;) {                  \
+    for (size_t i_ = 0; i_ < whole_; i_ += 4) {          \
+      const f4 x = f4_load(from_ + i_);                  \
+      f4_store(to_ + i_, f);                             \
+    }                                                    \
+    if (to_ == rest_ || left_ == 0) break;               \
+    memcpy(rest_, (in) + whole_, left_ * sizeof *rest_); \
+    from_ = to_ = rest_;                                 \
+    whole_ = 4;                                          \
+  }                                                      \
   if (left_ > 0) memcpy((out) + ((n) - left_), rest_, left_ * sizeof *rest_);
 
 #endif

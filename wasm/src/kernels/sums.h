@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sums. Blocks of 256 are added in float32, 16 apart, and the blocks in float64: the relative error stays
- * that of a pairwise sum, whatever n is. */
+/* Sums. Blocks of 256 are added in float32, 16 apart, and the blocks in float64: the relative error
+ * stays that of a pairwise sum, whatever n is. */
 double rush_sum_f32(size_t n, const float *x);
 double rush_sum_f64(size_t n, const double *x);
 /* of (x - shift)^2 and |x - shift| */

@@ -1,4 +1,5 @@
-/* The rules of every record but instructions. One linear pass each; indices are checked before use. */
+/* The rules of every record but instructions. One linear pass each; indices are checked before use.
+ */
 #include "model/model.h"
 
 #define BAD(section, i, ...) return rush_bad(ctx, m, section, i, __VA_ARGS__)
@@ -6,22 +7,30 @@
 static bool is_utf8(const unsigned char *s, size_t n) {
   for (size_t i = 0; i < n;) {
     unsigned char c = s[i];
-    size_t more = c < 0x80 ? 0 : c >= 0xC2 && c < 0xE0 ? 1 : c >= 0xE0 && c < 0xF0 ? 2 : c >= 0xF0 && c < 0xF5 ? 3 : 9;
+    size_t more = c < 0x80                ? 0
+                  : c >= 0xC2 && c < 0xE0 ? 1
+                  : c >= 0xE0 && c < 0xF0 ? 2
+                  : c >= 0xF0 && c < 0xF5 ? 3
+                                          : 9;
     if (more == 9 || n - i <= more) return false;
     for (size_t k = 1; k <= more; k++) {
       if ((s[i + k] & 0xC0) != 0x80) return false;
     }
     /* overlong forms, surrogates, beyond U+10FFFF */
-    if ((c == 0xE0 && s[i + 1] < 0xA0) || (c == 0xED && s[i + 1] > 0x9F) || (c == 0xF0 && s[i + 1] < 0x90) ||
-        (c == 0xF4 && s[i + 1] > 0x8F))
+    if ((c == 0xE0 && s[i + 1] < 0xA0) || (c == 0xED && s[i + 1] > 0x9F) ||
+        (c == 0xF0 && s[i + 1] < 0x90) || (c == 0xF4 && s[i + 1] > 0x8F))
       return false;
     i += more + 1;
   }
   return true;
 }
 
-static bool string_ok(const rush_model *m, uint32_t i) { return i < m->n_strings; }
-static bool string_or_none(const rush_model *m, uint32_t i) { return i == RUSH_NONE || i < m->n_strings; }
+static bool string_ok(const rush_model *m, uint32_t i) {
+  return i < m->n_strings;
+}
+static bool string_or_none(const rush_model *m, uint32_t i) {
+  return i == RUSH_NONE || i < m->n_strings;
+}
 static bool list_ok(const rush_model *m, uint64_t first, uint64_t n) {
   return first <= m->n_lists && n <= m->n_lists - first;
 }
@@ -29,9 +38,12 @@ static bool list_ok(const rush_model *m, uint64_t first, uint64_t n) {
 static rush_status check_strings(rush_ctx *ctx, const rush_model *m) {
   for (uint32_t i = 0; i < m->n_strings; i++) {
     const rush_file_string *s = m->strings + i;
-    if ((uint64_t)s->offset + s->bytes >= m->n_string_bytes) BAD(RUSH_SEC_STRINGS, i, "lies outside the string bytes");
-    if (m->string_bytes[s->offset + s->bytes] != 0) BAD(RUSH_SEC_STRINGS, i, "no zero byte follows it");
-    if (!is_utf8((const unsigned char *)m->string_bytes + s->offset, s->bytes)) BAD(RUSH_SEC_STRINGS, i, "is not UTF-8");
+    if ((uint64_t)s->offset + s->bytes >= m->n_string_bytes)
+      BAD(RUSH_SEC_STRINGS, i, "lies outside the string bytes");
+    if (m->string_bytes[s->offset + s->bytes] != 0)
+      BAD(RUSH_SEC_STRINGS, i, "no zero byte follows it");
+    if (!is_utf8((const unsigned char *)m->string_bytes + s->offset, s->bytes))
+      BAD(RUSH_SEC_STRINGS, i, "is not UTF-8");
   }
   return RUSH_OK;
 }
@@ -39,10 +51,18 @@ static rush_status check_strings(rush_ctx *ctx, const rush_model *m) {
 /* How many children a type has; -1: any number. */
 static int type_arity(uint32_t kind) {
   switch (kind) {
-    case RUSH_TYPE_LIST: case RUSH_TYPE_OPTIONAL: case RUSH_TYPE_FUTURE: return 1;
-    case RUSH_TYPE_DICT: return 2;
-    case RUSH_TYPE_TUPLE: case RUSH_TYPE_UNION: case RUSH_TYPE_OBJECT: return -1;
-    default: return 0;
+    case RUSH_TYPE_LIST:
+    case RUSH_TYPE_OPTIONAL:
+    case RUSH_TYPE_FUTURE:
+      return 1;
+    case RUSH_TYPE_DICT:
+      return 2;
+    case RUSH_TYPE_TUPLE:
+    case RUSH_TYPE_UNION:
+    case RUSH_TYPE_OBJECT:
+      return -1;
+    default:
+      return 0;
   }
 }
 
@@ -52,22 +72,29 @@ static rush_status check_types(rush_ctx *ctx, const rush_model *m, uint8_t *dept
     const rush_file_type *t = m->types + i;
     if (t->kind > RUSH_TYPE_ENUM) BAD(RUSH_SEC_TYPES, i, "kind %u is not known", t->kind);
     if (t->reserved) BAD(RUSH_SEC_TYPES, i, "reserved bytes are not zero");
-    if (type_arity(t->kind) >= 0 && t->n != type_arity(t->kind)) BAD(RUSH_SEC_TYPES, i, "%u children do not fit kind %u", t->n, t->kind);
-    bool object = t->kind == RUSH_TYPE_OBJECT, named = t->kind == RUSH_TYPE_TUPLE && t->name != RUSH_NONE;
+    if (type_arity(t->kind) >= 0 && t->n != type_arity(t->kind))
+      BAD(RUSH_SEC_TYPES, i, "%u children do not fit kind %u", t->n, t->kind);
+    bool object = t->kind == RUSH_TYPE_OBJECT,
+         named = t->kind == RUSH_TYPE_TUPLE && t->name != RUSH_NONE;
     if (!string_or_none(m, t->name)) BAD(RUSH_SEC_TYPES, i, "name %u is not a string", t->name);
-    if ((object || t->kind == RUSH_TYPE_ENUM) && t->name == RUSH_NONE) BAD(RUSH_SEC_TYPES, i, "a class has no name");
-    if (!list_ok(m, t->list, (uint64_t)t->n * (named ? 2 : 1))) BAD(RUSH_SEC_TYPES, i, "its list lies outside the lists");
+    if ((object || t->kind == RUSH_TYPE_ENUM) && t->name == RUSH_NONE)
+      BAD(RUSH_SEC_TYPES, i, "a class has no name");
+    if (!list_ok(m, t->list, (uint64_t)t->n * (named ? 2 : 1)))
+      BAD(RUSH_SEC_TYPES, i, "its list lies outside the lists");
     depth[i] = 1;
     for (uint32_t k = 0; object && k < t->n; k++) {
-      if (!string_ok(m, m->lists[t->list + k])) BAD(RUSH_SEC_TYPES, i, "attribute %u has no name", k);
+      if (!string_ok(m, m->lists[t->list + k]))
+        BAD(RUSH_SEC_TYPES, i, "attribute %u has no name", k);
     }
     for (uint32_t k = 0; !object && k < t->n; k++) {
       uint32_t child = m->lists[t->list + k];
       if (child >= i) BAD(RUSH_SEC_TYPES, i, "child %u does not come before it", child);
-      if (named && !string_ok(m, m->lists[t->list + t->n + k])) BAD(RUSH_SEC_TYPES, i, "field %u has no name", k);
+      if (named && !string_ok(m, m->lists[t->list + t->n + k]))
+        BAD(RUSH_SEC_TYPES, i, "field %u has no name", k);
       if (depth[child] >= depth[i]) depth[i] = (uint8_t)(depth[child] + 1);
     }
-    if (depth[i] > RUSH_MAX_NESTING) BAD(RUSH_SEC_TYPES, i, "types are nested deeper than %d", RUSH_MAX_NESTING);
+    if (depth[i] > RUSH_MAX_NESTING)
+      BAD(RUSH_SEC_TYPES, i, "types are nested deeper than %d", RUSH_MAX_NESTING);
   }
   return RUSH_OK;
 }
@@ -77,10 +104,15 @@ static rush_status check_storages(rush_ctx *ctx, const rush_model *m) {
   uint64_t at = 0;
   for (uint32_t i = 0; i < m->n_storages; i++) {
     const rush_file_storage *s = m->storages + i;
-    if (s->offset % RUSH_ALIGN) BAD(RUSH_SEC_STORAGES, i, "offset %llu is not a multiple of %d", (unsigned long long)s->offset, RUSH_ALIGN);
+    if (s->offset % RUSH_ALIGN)
+      BAD(RUSH_SEC_STORAGES, i, "offset %llu is not a multiple of %d",
+          (unsigned long long)s->offset, RUSH_ALIGN);
     if (s->offset < at) BAD(RUSH_SEC_STORAGES, i, "overlaps the one before it");
-    if (s->offset > h->weights_bytes || s->bytes > h->weights_bytes - s->offset) BAD(RUSH_SEC_STORAGES, i, "lies outside the weights");
-    if (s->bytes > SIZE_MAX / 2) BAD(RUSH_SEC_STORAGES, i, "%llu bytes are more than this machine can address", (unsigned long long)s->bytes);
+    if (s->offset > h->weights_bytes || s->bytes > h->weights_bytes - s->offset)
+      BAD(RUSH_SEC_STORAGES, i, "lies outside the weights");
+    if (s->bytes > SIZE_MAX / 2)
+      BAD(RUSH_SEC_STORAGES, i, "%llu bytes are more than this machine can address",
+          (unsigned long long)s->bytes);
     at = s->offset + s->bytes;
   }
   return RUSH_OK;
@@ -90,28 +122,36 @@ static rush_status check_tensors(rush_ctx *ctx, const rush_model *m) {
   for (uint32_t i = 0; i < m->n_tensors; i++) {
     const rush_file_tensor *t = m->tensors + i;
     if (!rush_dtype_known(t->dtype))
-      return rush_fail(ctx, RUSH_ERR_UNSUPPORTED, "tensor %u has dtype %s (%u), which this runtime does not have", i,
+      return rush_fail(ctx, RUSH_ERR_UNSUPPORTED,
+                       "tensor %u has dtype %s (%u), which this runtime does not have", i,
                        rush_dtype_name(t->dtype), t->dtype);
-    if (t->rank > RUSH_MAX_RANK) BAD(RUSH_SEC_TENSORS, i, "rank %u, at most %d may be", t->rank, RUSH_MAX_RANK);
+    if (t->rank > RUSH_MAX_RANK)
+      BAD(RUSH_SEC_TENSORS, i, "rank %u, at most %d may be", t->rank, RUSH_MAX_RANK);
     if (t->reserved0 || t->reserved1) BAD(RUSH_SEC_TENSORS, i, "reserved bytes are not zero");
     if (!string_or_none(m, t->name)) BAD(RUSH_SEC_TENSORS, i, "name %u is not a string", t->name);
-    if (t->storage != RUSH_NONE && t->storage >= m->n_storages) BAD(RUSH_SEC_TENSORS, i, "storage %u does not exist", t->storage);
+    if (t->storage != RUSH_NONE && t->storage >= m->n_storages)
+      BAD(RUSH_SEC_TENSORS, i, "storage %u does not exist", t->storage);
     int64_t last = 0, far, numel;
     for (int d = 0; d < RUSH_MAX_RANK; d++) {
-      if (t->sizes[d] < 0 || t->strides[d] < 0) BAD(RUSH_SEC_TENSORS, i, "a size or stride is negative");
-      if (d >= t->rank && (t->sizes[d] || t->strides[d])) BAD(RUSH_SEC_TENSORS, i, "sizes and strides beyond the rank are not zero");
+      if (t->sizes[d] < 0 || t->strides[d] < 0)
+        BAD(RUSH_SEC_TENSORS, i, "a size or stride is negative");
+      if (d >= t->rank && (t->sizes[d] || t->strides[d]))
+        BAD(RUSH_SEC_TENSORS, i, "sizes and strides beyond the rank are not zero");
       if (d < t->rank && t->sizes[d] > 0 &&
           (!rush_mul64(t->sizes[d] - 1, t->strides[d], &far) || !rush_add64(last, far, &last)))
         BAD(RUSH_SEC_TENSORS, i, "its extent overflows");
     }
-    if (!rush_numel(t->rank, t->sizes, &numel)) BAD(RUSH_SEC_TENSORS, i, "its number of elements overflows");
+    if (!rush_numel(t->rank, t->sizes, &numel))
+      BAD(RUSH_SEC_TENSORS, i, "its number of elements overflows");
     if (t->storage == RUSH_NONE || numel == 0) {
-      if (t->offset > (uint64_t)1 << 48) BAD(RUSH_SEC_TENSORS, i, "offset %llu is out of range", (unsigned long long)t->offset);
+      if (t->offset > (uint64_t)1 << 48)
+        BAD(RUSH_SEC_TENSORS, i, "offset %llu is out of range", (unsigned long long)t->offset);
       continue;
     }
     int64_t item = (int64_t)rush_dtype_size((rush_dtype)t->dtype), end;
-    if (t->offset > INT64_MAX / 2 || !rush_add64((int64_t)t->offset, last, &end) || !rush_add64(end, 1, &end) ||
-        !rush_mul64(end, item, &end) || (uint64_t)end > m->storages[t->storage].bytes)
+    if (t->offset > INT64_MAX / 2 || !rush_add64((int64_t)t->offset, last, &end) ||
+        !rush_add64(end, 1, &end) || !rush_mul64(end, item, &end) ||
+        (uint64_t)end > m->storages[t->storage].bytes)
       BAD(RUSH_SEC_TENSORS, i, "reaches outside storage %u of %llu bytes", t->storage,
           (unsigned long long)m->storages[t->storage].bytes);
   }
@@ -119,22 +159,30 @@ static rush_status check_tensors(rush_ctx *ctx, const rush_model *m) {
 }
 
 static rush_status check_container(rush_ctx *ctx, const rush_model *m, uint32_t i, uint8_t *depth) {
-  static const uint16_t wanted[] = {[RUSH_CONST_LIST] = RUSH_TYPE_LIST, [RUSH_CONST_TUPLE] = RUSH_TYPE_TUPLE, [RUSH_CONST_DICT] = RUSH_TYPE_DICT,
-                                    [RUSH_CONST_OBJECT] = RUSH_TYPE_OBJECT, [RUSH_CONST_ENUM] = RUSH_TYPE_ENUM};
+  static const uint16_t wanted[] = {[RUSH_CONST_LIST] = RUSH_TYPE_LIST,
+                                    [RUSH_CONST_TUPLE] = RUSH_TYPE_TUPLE,
+                                    [RUSH_CONST_DICT] = RUSH_TYPE_DICT,
+                                    [RUSH_CONST_OBJECT] = RUSH_TYPE_OBJECT,
+                                    [RUSH_CONST_ENUM] = RUSH_TYPE_ENUM};
   const rush_file_constant *c = m->constants + i;
   if (!list_ok(m, c->a, c->p0)) BAD(RUSH_SEC_CONSTANTS, i, "its list lies outside the lists");
-  if (c->p1 >= m->n_types || m->types[c->p1].kind != wanted[c->kind]) BAD(RUSH_SEC_CONSTANTS, i, "type %llu does not fit", (unsigned long long)c->p1);
-  if (c->kind == RUSH_CONST_DICT && c->p0 % 2) BAD(RUSH_SEC_CONSTANTS, i, "a dict with a key and no value");
+  if (c->p1 >= m->n_types || m->types[c->p1].kind != wanted[c->kind])
+    BAD(RUSH_SEC_CONSTANTS, i, "type %llu does not fit", (unsigned long long)c->p1);
+  if (c->kind == RUSH_CONST_DICT && c->p0 % 2)
+    BAD(RUSH_SEC_CONSTANTS, i, "a dict with a key and no value");
   bool counted = c->kind == RUSH_CONST_TUPLE || c->kind == RUSH_CONST_OBJECT;
-  if (counted && c->p0 != m->types[c->p1].n) BAD(RUSH_SEC_CONSTANTS, i, "%llu items do not fit its type", (unsigned long long)c->p0);
+  if (counted && c->p0 != m->types[c->p1].n)
+    BAD(RUSH_SEC_CONSTANTS, i, "%llu items do not fit its type", (unsigned long long)c->p0);
   for (uint64_t k = 0; k < c->p0; k++) {
     uint32_t item = m->lists[c->a + k];
     if (item >= i) BAD(RUSH_SEC_CONSTANTS, i, "item %u does not come before it", item);
     if (depth[item] >= depth[i]) depth[i] = (uint8_t)(depth[item] + 1);
   }
-  if (c->kind == RUSH_CONST_ENUM && (c->p0 != 2 || m->constants[m->lists[c->a]].kind != RUSH_CONST_STR))
+  if (c->kind == RUSH_CONST_ENUM &&
+      (c->p0 != 2 || m->constants[m->lists[c->a]].kind != RUSH_CONST_STR))
     BAD(RUSH_SEC_CONSTANTS, i, "an enum is its name and its value");
-  if (depth[i] > RUSH_MAX_NESTING) BAD(RUSH_SEC_CONSTANTS, i, "constants are nested deeper than %d", RUSH_MAX_NESTING);
+  if (depth[i] > RUSH_MAX_NESTING)
+    BAD(RUSH_SEC_CONSTANTS, i, "constants are nested deeper than %d", RUSH_MAX_NESTING);
   return RUSH_OK;
 }
 
@@ -146,7 +194,8 @@ static rush_status check_constants(rush_ctx *ctx, const rush_model *m, uint8_t *
       case RUSH_CONST_NONE:
         if (c->a || c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "None has a payload");
         break;
-      case RUSH_CONST_INT: case RUSH_CONST_FLOAT:
+      case RUSH_CONST_INT:
+      case RUSH_CONST_FLOAT:
         if (c->a || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields are not zero");
         break;
       case RUSH_CONST_BOOL:
@@ -156,20 +205,28 @@ static rush_status check_constants(rush_ctx *ctx, const rush_model *m, uint8_t *
         if (c->a) BAD(RUSH_SEC_CONSTANTS, i, "unused fields are not zero");
         break;
       case RUSH_CONST_TENSOR:
-        if (c->a >= m->n_tensors || m->tensors[c->a].storage == RUSH_NONE) BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has no storage)", c->a);
+        if (c->a >= m->n_tensors || m->tensors[c->a].storage == RUSH_NONE)
+          BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has no storage)", c->a);
         if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields are not zero");
         break;
       case RUSH_CONST_RANDOM:
-        if (c->a >= m->n_tensors || m->tensors[c->a].storage != RUSH_NONE) BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has a storage)", c->a);
+        if (c->a >= m->n_tensors || m->tensors[c->a].storage != RUSH_NONE)
+          BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has a storage)", c->a);
         break;
-      case RUSH_CONST_STR: case RUSH_CONST_DEVICE:
+      case RUSH_CONST_STR:
+      case RUSH_CONST_DEVICE:
         if (!string_ok(m, c->a)) BAD(RUSH_SEC_CONSTANTS, i, "string %u does not exist", c->a);
         if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields are not zero");
         break;
-      case RUSH_CONST_LIST: case RUSH_CONST_TUPLE: case RUSH_CONST_DICT: case RUSH_CONST_OBJECT: case RUSH_CONST_ENUM:
+      case RUSH_CONST_LIST:
+      case RUSH_CONST_TUPLE:
+      case RUSH_CONST_DICT:
+      case RUSH_CONST_OBJECT:
+      case RUSH_CONST_ENUM:
         RUSH_TRY(check_container(ctx, m, i, depth));
         break;
-      default: BAD(RUSH_SEC_CONSTANTS, i, "kind %u is not known", c->kind);
+      default:
+        BAD(RUSH_SEC_CONSTANTS, i, "kind %u is not known", c->kind);
     }
   }
   return RUSH_OK;
@@ -177,29 +234,38 @@ static rush_status check_constants(rush_ctx *ctx, const rush_model *m, uint8_t *
 
 static rush_status check_ports(rush_ctx *ctx, const rush_model *m) {
   for (uint32_t i = 0; i < m->n_ops; i++) {
-    if (!string_ok(m, m->file_ops[i].name) || !string_or_none(m, m->file_ops[i].schema)) BAD(RUSH_SEC_OPS, i, "its name or schema is not a string");
+    if (!string_ok(m, m->file_ops[i].name) || !string_or_none(m, m->file_ops[i].schema))
+      BAD(RUSH_SEC_OPS, i, "its name or schema is not a string");
   }
   for (uint32_t i = 0; i < m->n_attributes; i++) {
     const rush_file_attribute *a = m->attributes + i;
-    if (!string_ok(m, a->name) || a->type >= m->n_types || a->initial >= m->n_constants || a->reserved) BAD(RUSH_SEC_ATTRIBUTES, i, "name, type or first value does not exist");
+    if (!string_ok(m, a->name) || a->type >= m->n_types || a->initial >= m->n_constants ||
+        a->reserved)
+      BAD(RUSH_SEC_ATTRIBUTES, i, "name, type or first value does not exist");
   }
   for (uint32_t i = 0; i < m->n_hints; i++) {
     const rush_file_hint *h = m->hints + i;
     if (h->reserved0 || h->reserved1) BAD(RUSH_SEC_HINTS, i, "reserved bytes are not zero");
-    if (h->rank != 255 && h->rank > RUSH_MAX_RANK) BAD(RUSH_SEC_HINTS, i, "rank %u, at most %d may be", h->rank, RUSH_MAX_RANK);
+    if (h->rank != 255 && h->rank > RUSH_MAX_RANK)
+      BAD(RUSH_SEC_HINTS, i, "rank %u, at most %d may be", h->rank, RUSH_MAX_RANK);
     for (int d = 0; d < RUSH_MAX_RANK; d++) {
       bool beyond = h->rank == 255 || d >= h->rank;
-      if (h->sizes[d] < -1 || (beyond && h->sizes[d] != 0)) BAD(RUSH_SEC_HINTS, i, "size %d is out of range", d);
+      if (h->sizes[d] < -1 || (beyond && h->sizes[d] != 0))
+        BAD(RUSH_SEC_HINTS, i, "size %d is out of range", d);
     }
   }
   for (uint32_t i = 0; i < m->n_ports; i++) {
     const rush_file_port *p = m->ports + i;
-    if (!string_ok(m, p->name) || p->type >= m->n_types) BAD(RUSH_SEC_PORTS, i, "its name or type does not exist");
-    if (p->hint != RUSH_NONE && p->hint >= m->n_hints) BAD(RUSH_SEC_PORTS, i, "hint %u does not exist", p->hint);
-    if (p->initial != RUSH_NONE && p->initial >= m->n_constants) BAD(RUSH_SEC_PORTS, i, "default %u does not exist", p->initial);
+    if (!string_ok(m, p->name) || p->type >= m->n_types)
+      BAD(RUSH_SEC_PORTS, i, "its name or type does not exist");
+    if (p->hint != RUSH_NONE && p->hint >= m->n_hints)
+      BAD(RUSH_SEC_PORTS, i, "hint %u does not exist", p->hint);
+    if (p->initial != RUSH_NONE && p->initial >= m->n_constants)
+      BAD(RUSH_SEC_PORTS, i, "default %u does not exist", p->initial);
   }
   for (uint32_t i = 0; i < m->n_registers; i++) {
-    if (m->registers[i].type >= m->n_types || !string_or_none(m, m->registers[i].name)) BAD(RUSH_SEC_REGISTERS, i, "its type or name does not exist");
+    if (m->registers[i].type >= m->n_types || !string_or_none(m, m->registers[i].name))
+      BAD(RUSH_SEC_REGISTERS, i, "its type or name does not exist");
   }
   return RUSH_OK;
 }
@@ -209,16 +275,28 @@ static rush_status check_methods(rush_ctx *ctx, const rush_model *m) {
              "the file has %u methods, 1 to %d may be", m->n_methods, RUSH_MAX_METHODS);
   for (uint32_t i = 0; i < m->n_methods; i++) {
     const rush_file_method *f = m->methods + i;
-    if (!string_ok(m, f->name) || f->result >= m->n_types) BAD(RUSH_SEC_METHODS, i, "its name or result type does not exist");
-    if ((uint64_t)f->inputs + f->n_inputs > m->n_ports || (uint64_t)f->outputs + f->n_outputs > m->n_ports) BAD(RUSH_SEC_METHODS, i, "ports lie outside the ports");
-    if ((uint64_t)f->registers + f->n_registers > m->n_registers || f->n_inputs > f->n_registers || f->n_registers >= RUSH_OPERAND_CONSTANT) BAD(RUSH_SEC_METHODS, i, "registers lie outside the registers");
-    if (f->n_instrs == 0 || (uint64_t)f->instrs + f->n_instrs > m->n_instrs) BAD(RUSH_SEC_METHODS, i, "instructions lie outside the instructions (or there are none)");
+    if (!string_ok(m, f->name) || f->result >= m->n_types)
+      BAD(RUSH_SEC_METHODS, i, "its name or result type does not exist");
+    if ((uint64_t)f->inputs + f->n_inputs > m->n_ports ||
+        (uint64_t)f->outputs + f->n_outputs > m->n_ports)
+      BAD(RUSH_SEC_METHODS, i, "ports lie outside the ports");
+    if ((uint64_t)f->registers + f->n_registers > m->n_registers || f->n_inputs > f->n_registers ||
+        f->n_registers >= RUSH_OPERAND_CONSTANT)
+      BAD(RUSH_SEC_METHODS, i, "registers lie outside the registers");
+    if (f->n_instrs == 0 || (uint64_t)f->instrs + f->n_instrs > m->n_instrs)
+      BAD(RUSH_SEC_METHODS, i, "instructions lie outside the instructions (or there are none)");
     const rush_file_type *result = m->types + f->result;
-    uint32_t outputs = result->kind == RUSH_TYPE_TUPLE ? result->n : result->kind == RUSH_TYPE_NONE ? 0 : 1;
-    if (f->n_outputs != outputs) BAD(RUSH_SEC_METHODS, i, "%u outputs, its result type has %u", f->n_outputs, outputs);
+    uint32_t outputs = result->kind == RUSH_TYPE_TUPLE  ? result->n
+                       : result->kind == RUSH_TYPE_NONE ? 0
+                                                        : 1;
+    if (f->n_outputs != outputs)
+      BAD(RUSH_SEC_METHODS, i, "%u outputs, its result type has %u", f->n_outputs, outputs);
     for (uint32_t k = 0; k < i; k++) {
-      if (strcmp(rush_string(m, f->name), rush_string(m, m->methods[k].name)) == 0) BAD(RUSH_SEC_METHODS, i, "a second method '%s'", rush_string(m, f->name));
-      if (f->instrs < m->methods[k].instrs + m->methods[k].n_instrs && m->methods[k].instrs < f->instrs + f->n_instrs) BAD(RUSH_SEC_METHODS, i, "shares instructions with method %u", k);
+      if (strcmp(rush_string(m, f->name), rush_string(m, m->methods[k].name)) == 0)
+        BAD(RUSH_SEC_METHODS, i, "a second method '%s'", rush_string(m, f->name));
+      if (f->instrs < m->methods[k].instrs + m->methods[k].n_instrs &&
+          m->methods[k].instrs < f->instrs + f->n_instrs)
+        BAD(RUSH_SEC_METHODS, i, "shares instructions with method %u", k);
     }
   }
   return RUSH_OK;
@@ -227,27 +305,36 @@ static rush_status check_methods(rush_ctx *ctx, const rush_model *m) {
 static rush_status check_optional(rush_ctx *ctx, const rush_model *m) {
   for (uint32_t i = 0; i < m->n_sources; i++) {
     const rush_file_source *s = m->sources + i;
-    if (!string_or_none(m, s->file) || !string_or_none(m, s->function) || !string_or_none(m, s->module)) BAD(RUSH_SEC_SOURCES, i, "a string does not exist");
+    if (!string_or_none(m, s->file) || !string_or_none(m, s->function) ||
+        !string_or_none(m, s->module))
+      BAD(RUSH_SEC_SOURCES, i, "a string does not exist");
   }
   for (uint32_t i = 0; i < m->n_tests; i++) {
     const rush_file_test *t = m->tests + i;
-    if (t->method >= m->n_methods || t->inputs >= m->n_constants || t->output >= m->n_constants) BAD(RUSH_SEC_TESTS, i, "its method or a constant does not exist");
-    if (m->constants[t->inputs].kind != RUSH_CONST_TUPLE || m->constants[t->inputs].p0 != m->methods[t->method].n_inputs) BAD(RUSH_SEC_TESTS, i, "inputs are not a tuple of %u", m->methods[t->method].n_inputs);
+    if (t->method >= m->n_methods || t->inputs >= m->n_constants || t->output >= m->n_constants)
+      BAD(RUSH_SEC_TESTS, i, "its method or a constant does not exist");
+    if (m->constants[t->inputs].kind != RUSH_CONST_TUPLE ||
+        m->constants[t->inputs].p0 != m->methods[t->method].n_inputs)
+      BAD(RUSH_SEC_TESTS, i, "inputs are not a tuple of %u", m->methods[t->method].n_inputs);
     if (!(t->rtol >= 0) || !(t->atol >= 0)) BAD(RUSH_SEC_TESTS, i, "a tolerance is negative");
   }
   for (uint32_t i = 0; i < m->n_traced; i++) {
     const rush_file_traced *t = m->traced + i;
     if (t->test >= m->n_tests) BAD(RUSH_SEC_TRACED, i, "test vector %u does not exist", t->test);
-    if (t->results >= m->n_constants || m->constants[t->results].kind != RUSH_CONST_TUPLE) BAD(RUSH_SEC_TRACED, i, "its results are not a tuple");
+    if (t->results >= m->n_constants || m->constants[t->results].kind != RUSH_CONST_TUPLE)
+      BAD(RUSH_SEC_TRACED, i, "its results are not a tuple");
     if (t->handle == 0) BAD(RUSH_SEC_TRACED, i, "it has no handle");
-    if (i > 0 && (t[-1].test > t->test || (t[-1].test == t->test && t[-1].handle > t->handle))) BAD(RUSH_SEC_TRACED, i, "test vectors and handles do not rise");
+    if (i > 0 && (t[-1].test > t->test || (t[-1].test == t->test && t[-1].handle > t->handle)))
+      BAD(RUSH_SEC_TRACED, i, "test vectors and handles do not rise");
   }
   for (uint32_t i = 0; i < m->n_meta; i++) {
-    if (!string_ok(m, m->meta[i].key) || !string_ok(m, m->meta[i].value)) BAD(RUSH_SEC_META, i, "a string does not exist");
+    if (!string_ok(m, m->meta[i].key) || !string_ok(m, m->meta[i].value))
+      BAD(RUSH_SEC_META, i, "a string does not exist");
   }
   for (uint32_t i = 0; i < m->n_texts; i++) {
     const rush_file_text *t = m->texts + i;
-    if (!string_ok(m, t->module) || !string_ok(m, t->text) || t->reserved) BAD(RUSH_SEC_TEXTS, i, "a string does not exist");
+    if (!string_ok(m, t->module) || !string_ok(m, t->text) || t->reserved)
+      BAD(RUSH_SEC_TEXTS, i, "a string does not exist");
   }
   return RUSH_OK;
 }

@@ -17,16 +17,17 @@ typedef struct walk {
   block blocks[RUSH_MAX_NESTING];
   uint32_t depth, here;
   /* Per register of the method. */
-  uint8_t *level;     /* depth of the defining block + 1; 0: not visible now */
-  bool *written;      /* an instruction writes it (or will have: each once) */
-  uint32_t *last;     /* last instruction that needs it */
-  uint32_t *visible;  /* stack of visible registers */
+  uint8_t *level;    /* depth of the defining block + 1; 0: not visible now */
+  bool *written;     /* an instruction writes it (or will have: each once) */
+  uint32_t *last;    /* last instruction that needs it */
+  uint32_t *visible; /* stack of visible registers */
   uint32_t n_visible;
 } walk;
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-/* The schema of the file's operator `i`. That of an operator which the host computes may be the file's. */
+/* The schema of the file's operator `i`. That of an operator which the host computes may be the
+ * file's. */
 static rush_status resolve_schema(rush_ctx *ctx, rush_model *m, uint32_t i) {
   rush_model_op *o = m->ops + i;
   if (strchr(o->op->schema, '(')) return rush_schema_parse(ctx, o->op->schema, &o->schema);
@@ -62,14 +63,17 @@ static void explain_missing(rush_text *t, const rush_model *m, uint32_t op) {
   for (uint32_t i = m->n_instrs; i-- > 0;) {
     if (m->instrs[i].opcode == RUSH_OPCODE_OP && m->instrs[i].op == op) first = (uses++, i);
   }
-  rush_text_add(t, "\n  %.512s", o->schema == RUSH_NONE ? rush_string(m, o->name) : rush_string(m, o->schema));
+  rush_text_add(t, "\n  %.512s",
+                o->schema == RUSH_NONE ? rush_string(m, o->name) : rush_string(m, o->schema));
   for (uint32_t f = 0; uses && f < m->n_methods; f++) {
     if (first - m->methods[f].instrs >= m->methods[f].n_instrs) continue;
-    rush_text_add(t, "\n    in %.128s, instruction %u", rush_string(m, m->methods[f].name), first - m->methods[f].instrs);
+    rush_text_add(t, "\n    in %.128s, instruction %u", rush_string(m, m->methods[f].name),
+                  first - m->methods[f].instrs);
   }
   uint32_t source = uses ? m->instrs[first].source : RUSH_NONE;
   if (source < m->n_sources && m->sources[source].file != RUSH_NONE)
-    rush_text_add(t, " at %.256s:%u", rush_string(m, m->sources[source].file), m->sources[source].line);
+    rush_text_add(t, " at %.256s:%u", rush_string(m, m->sources[source].file),
+                  m->sources[source].line);
   if (uses > 1) rush_text_add(t, ", and %u more", uses - 1);
 }
 
@@ -78,18 +82,21 @@ rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m) {
   size_t missing = 0;
   for (uint32_t i = 0; i < m->n_ops; i++) {
     if (m->ops[i].op) continue;
-    if (names.size < 1024) rush_text_add(&names, missing ? ", %.256s" : "%.256s", rush_string(m, m->file_ops[i].name));
+    if (names.size < 1024)
+      rush_text_add(&names, missing ? ", %.256s" : "%.256s", rush_string(m, m->file_ops[i].name));
     if (lines.size < 1024) explain_missing(&lines, m, i);
     missing++;
   }
   if (missing == 0) return RUSH_OK;
   rush_status st = RUSH_ERR_NO_MEMORY;
   if (!names.failed && !lines.failed)
-    st = rush_fail(ctx, RUSH_ERR_UNSUPPORTED,
-                   "the model needs %zu operator%s that this runtime lacks: %s%s\nsupply %s in JavaScript, "
-                   "load(url, { ops: { 'name': (...args) => result } }); in C, by rush_ctx_add_op or CMake's "
-                   "rushlight_add_operators; or in Python before the export, by rushlight.register_decomposition",
-                   missing, missing == 1 ? "" : "s", names.data, lines.data, missing == 1 ? "it" : "each");
+    st = rush_fail(
+        ctx, RUSH_ERR_UNSUPPORTED,
+        "the model needs %zu operator%s that this runtime lacks: %s%s\nsupply %s in JavaScript, "
+        "load(url, { ops: { 'name': (...args) => result } }); in C, by rush_ctx_add_op or CMake's "
+        "rushlight_add_operators; or in Python before the export, by "
+        "rushlight.register_decomposition",
+        missing, missing == 1 ? "" : "s", names.data, lines.data, missing == 1 ? "it" : "each");
   rush_release(ctx, names.data, names.capacity);
   rush_release(ctx, lines.data, lines.capacity);
   return st;
@@ -99,27 +106,42 @@ rush_kinds rush_type_kinds(const rush_model *m, uint32_t type) {
   const rush_file_type *t = m->types + type;
   rush_kinds kinds = 0;
   switch (t->kind) {
-    case RUSH_TYPE_NONE: return RUSH_KIND_BIT(RUSH_KIND_NONE);
-    case RUSH_TYPE_TENSOR: return RUSH_KIND_BIT(RUSH_KIND_TENSOR);
-    case RUSH_TYPE_INT: return RUSH_KIND_BIT(RUSH_KIND_INT);
-    case RUSH_TYPE_FLOAT: return RUSH_KIND_BIT(RUSH_KIND_FLOAT);
-    case RUSH_TYPE_BOOL: return RUSH_KIND_BIT(RUSH_KIND_BOOL);
-    case RUSH_TYPE_COMPLEX: return RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
-    case RUSH_TYPE_STR: return RUSH_KIND_BIT(RUSH_KIND_STR);
-    case RUSH_TYPE_LIST: return RUSH_KIND_BIT(RUSH_KIND_LIST);
-    case RUSH_TYPE_TUPLE: return RUSH_KIND_BIT(RUSH_KIND_TUPLE);
-    case RUSH_TYPE_DICT: return RUSH_KIND_BIT(RUSH_KIND_DICT);
-    case RUSH_TYPE_OPTIONAL: return RUSH_KIND_BIT(RUSH_KIND_NONE) | rush_type_kinds(m, m->lists[t->list]);
+    case RUSH_TYPE_NONE:
+      return RUSH_KIND_BIT(RUSH_KIND_NONE);
+    case RUSH_TYPE_TENSOR:
+      return RUSH_KIND_BIT(RUSH_KIND_TENSOR);
+    case RUSH_TYPE_INT:
+      return RUSH_KIND_BIT(RUSH_KIND_INT);
+    case RUSH_TYPE_FLOAT:
+      return RUSH_KIND_BIT(RUSH_KIND_FLOAT);
+    case RUSH_TYPE_BOOL:
+      return RUSH_KIND_BIT(RUSH_KIND_BOOL);
+    case RUSH_TYPE_COMPLEX:
+      return RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
+    case RUSH_TYPE_STR:
+      return RUSH_KIND_BIT(RUSH_KIND_STR);
+    case RUSH_TYPE_LIST:
+      return RUSH_KIND_BIT(RUSH_KIND_LIST);
+    case RUSH_TYPE_TUPLE:
+      return RUSH_KIND_BIT(RUSH_KIND_TUPLE);
+    case RUSH_TYPE_DICT:
+      return RUSH_KIND_BIT(RUSH_KIND_DICT);
+    case RUSH_TYPE_OPTIONAL:
+      return RUSH_KIND_BIT(RUSH_KIND_NONE) | rush_type_kinds(m, m->lists[t->list]);
     case RUSH_TYPE_UNION:
       for (uint32_t k = 0; k < t->n; k++) kinds |= rush_type_kinds(m, m->lists[t->list + k]);
       return kinds;
     case RUSH_TYPE_NUMBER:
-      return RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) | RUSH_KIND_BIT(RUSH_KIND_BOOL) |
-             RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
-    case RUSH_TYPE_DEVICE: return RUSH_KIND_BIT(RUSH_KIND_DEVICE);
-    case RUSH_TYPE_OBJECT: return RUSH_KIND_BIT(RUSH_KIND_OBJECT);
-    case RUSH_TYPE_ENUM: return RUSH_KIND_BIT(RUSH_KIND_ENUM);
-    default: return RUSH_KINDS_ANY;
+      return RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) |
+             RUSH_KIND_BIT(RUSH_KIND_BOOL) | RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
+    case RUSH_TYPE_DEVICE:
+      return RUSH_KIND_BIT(RUSH_KIND_DEVICE);
+    case RUSH_TYPE_OBJECT:
+      return RUSH_KIND_BIT(RUSH_KIND_OBJECT);
+    case RUSH_TYPE_ENUM:
+      return RUSH_KIND_BIT(RUSH_KIND_ENUM);
+    default:
+      return RUSH_KINDS_ANY;
   }
 }
 
@@ -132,16 +154,20 @@ static rush_status check_op(walk *w, uint32_t i) {
   if (!o->op || o->variadic) return RUSH_OK;
   const char *name = rush_string(m, m->file_ops[in->op].name);
   if (in->n_in > o->schema.n_args)
-    return rush_fail(ctx, RUSH_ERR_UNSUPPORTED, "instruction %u gives %s %u arguments, this runtime knows it with %u", i,
-                     name, in->n_in, o->schema.n_args);
-  if (in->n_in < o->schema.n_required) BAD(i, "%s needs %u arguments, %u are given", name, o->schema.n_required, in->n_in);
-  if (in->n_out != o->schema.n_results) BAD(i, "%s has %u results, %u are taken", name, o->schema.n_results, in->n_out);
+    return rush_fail(ctx, RUSH_ERR_UNSUPPORTED,
+                     "instruction %u gives %s %u arguments, this runtime knows it with %u", i, name,
+                     in->n_in, o->schema.n_args);
+  if (in->n_in < o->schema.n_required)
+    BAD(i, "%s needs %u arguments, %u are given", name, o->schema.n_required, in->n_in);
+  if (in->n_out != o->schema.n_results)
+    BAD(i, "%s has %u results, %u are taken", name, o->schema.n_results, in->n_out);
   for (uint32_t k = 0; k < in->n_in; k++) {
     uint32_t operand = m->operands[in->operands + k];
     if (operand & RUSH_OPERAND_CONSTANT) continue; /* checked when the value is made */
     rush_kinds kinds = rush_type_kinds(m, m->registers[w->method->registers + operand].type);
     const rush_schema_arg *arg = o->schema.args + k;
-    if (!(kinds & arg->kinds)) BAD(i, "the type of argument '%.*s' does not fit %s", (int)arg->name_size, arg->name, name);
+    if (!(kinds & arg->kinds))
+      BAD(i, "the type of argument '%.*s' does not fit %s", (int)arg->name_size, arg->name, name);
   }
   return RUSH_OK;
 }
@@ -169,9 +195,11 @@ static rush_status use(walk *w, uint32_t i, uint32_t operand) {
     m->constant_used[k] = true;
     return RUSH_OK;
   }
-  if (operand >= w->method->n_registers || w->level[operand] == 0) BAD(i, "register %u is read where it has no value", operand);
+  if (operand >= w->method->n_registers || w->level[operand] == 0)
+    BAD(i, "register %u is read where it has no value", operand);
   uint32_t level = w->level[operand] - 1u;
-  /* In its own block it is needed until here; inside a nested construct until that construct ends. */
+  /* In its own block it is needed until here; inside a nested construct until that construct ends.
+   */
   w->last[operand] = level == w->depth ? i : w->blocks[level].end;
   return RUSH_OK;
 }
@@ -192,7 +220,8 @@ static rush_status claim(walk *w, uint32_t i) {
 
 static rush_status define_out(walk *w, uint32_t i, uint32_t opener, uint32_t from, uint32_t to) {
   const rush_file_instr *in = w->m->instrs + opener;
-  for (uint32_t k = from; k < to; k++) RUSH_TRY(define(w, i, w->m->operands[in->operands + in->n_in + k], w->depth));
+  for (uint32_t k = from; k < to; k++)
+    RUSH_TRY(define(w, i, w->m->operands[in->operands + in->n_in + k], w->depth));
   return RUSH_OK;
 }
 
@@ -201,7 +230,8 @@ static rush_status define_out(walk *w, uint32_t i, uint32_t opener, uint32_t fro
 static rush_status open_block(walk *w, uint32_t i, uint32_t end) {
   rush_ctx *ctx = w->ctx;
   rush_model *m = w->m;
-  if (w->depth == RUSH_MAX_NESTING - 1) BAD(i, "blocks are nested deeper than %d", RUSH_MAX_NESTING);
+  if (w->depth == RUSH_MAX_NESTING - 1)
+    BAD(i, "blocks are nested deeper than %d", RUSH_MAX_NESTING);
   w->blocks[w->depth] = (block){i, end, w->n_visible};
   w->depth++;
   return RUSH_OK;
@@ -213,7 +243,9 @@ static void close_block(walk *w) {
   while (w->n_visible > b->defined) w->level[w->visible[--w->n_visible]] = 0;
 }
 
-static const block *top(const walk *w) { return w->depth ? &w->blocks[w->depth - 1] : NULL; }
+static const block *top(const walk *w) {
+  return w->depth ? &w->blocks[w->depth - 1] : NULL;
+}
 
 /* Whether the innermost block was opened by `opcode` and is to be closed by instruction i. */
 static bool closes(const walk *w, uint32_t i, uint16_t opcode) {
@@ -231,8 +263,11 @@ static rush_status walk_if(walk *w, uint32_t i) {
   rush_model *m = w->m;
   const rush_file_instr *in = m->instrs + i;
   if (in->n_in != 1) BAD(i, "IF takes 1 value, %u are given", in->n_in);
-  if (!targets(w, i, RUSH_OPCODE_ELSE) || !targets(w, in->target, RUSH_OPCODE_END_IF)) BAD(i, "target %u is not an ELSE with an END_IF", in->target);
-  if (m->instrs[in->target].n_in != in->n_out || m->instrs[m->instrs[in->target].target].n_in != in->n_out) BAD(i, "its branches do not give %u values", in->n_out);
+  if (!targets(w, i, RUSH_OPCODE_ELSE) || !targets(w, in->target, RUSH_OPCODE_END_IF))
+    BAD(i, "target %u is not an ELSE with an END_IF", in->target);
+  if (m->instrs[in->target].n_in != in->n_out ||
+      m->instrs[m->instrs[in->target].target].n_in != in->n_out)
+    BAD(i, "its branches do not give %u values", in->n_out);
   return open_block(w, i, m->instrs[in->target].target);
 }
 
@@ -248,9 +283,12 @@ static rush_status walk_else(walk *w, uint32_t i) {
 static rush_status walk_end_if(walk *w, uint32_t i) {
   rush_ctx *ctx = w->ctx;
   rush_model *m = w->m;
-  if (!closes(w, i, RUSH_OPCODE_ELSE) || m->instrs[i].n_out) BAD(i, "END_IF does not close an ELSE here");
+  if (!closes(w, i, RUSH_OPCODE_ELSE) || m->instrs[i].n_out)
+    BAD(i, "END_IF does not close an ELSE here");
   uint32_t opener = m->instrs[i].target;
-  if (opener >= i || m->instrs[opener].opcode != RUSH_OPCODE_IF || m->instrs[opener].target != top(w)->opener) BAD(i, "target %u is not its IF", opener);
+  if (opener >= i || m->instrs[opener].opcode != RUSH_OPCODE_IF ||
+      m->instrs[opener].target != top(w)->opener)
+    BAD(i, "target %u is not its IF", opener);
   close_block(w);
   return define_out(w, i, opener, 0, m->instrs[opener].n_out);
 }
@@ -259,9 +297,12 @@ static rush_status walk_loop(walk *w, uint32_t i) {
   rush_ctx *ctx = w->ctx;
   rush_model *m = w->m;
   const rush_file_instr *in = m->instrs + i;
-  if (in->n_in < 2 || in->n_out != 2 * (in->n_in - 2u) + 1) BAD(i, "LOOP with %u inputs cannot have %u outputs", in->n_in, in->n_out);
-  if (!targets(w, i, RUSH_OPCODE_END_LOOP) || m->instrs[in->target].target != i) BAD(i, "target %u is not its END_LOOP", in->target);
-  if (m->instrs[in->target].n_in != in->n_in - 1) BAD(i, "END_LOOP gives %u values", m->instrs[in->target].n_in);
+  if (in->n_in < 2 || in->n_out != 2 * (in->n_in - 2u) + 1)
+    BAD(i, "LOOP with %u inputs cannot have %u outputs", in->n_in, in->n_out);
+  if (!targets(w, i, RUSH_OPCODE_END_LOOP) || m->instrs[in->target].target != i)
+    BAD(i, "target %u is not its END_LOOP", in->target);
+  if (m->instrs[in->target].n_in != in->n_in - 1)
+    BAD(i, "END_LOOP gives %u values", m->instrs[in->target].n_in);
   RUSH_TRY(open_block(w, i, in->target));
   /* Unless used, they live until the end of the round. */
   return define_out(w, in->target, i, in->n_in - 2u, in->n_out);
@@ -270,7 +311,8 @@ static rush_status walk_loop(walk *w, uint32_t i) {
 static rush_status walk_end_loop(walk *w, uint32_t i) {
   rush_ctx *ctx = w->ctx;
   rush_model *m = w->m;
-  if (!closes(w, i, RUSH_OPCODE_LOOP) || m->instrs[i].n_out) BAD(i, "END_LOOP does not close a LOOP here");
+  if (!closes(w, i, RUSH_OPCODE_LOOP) || m->instrs[i].n_out)
+    BAD(i, "END_LOOP does not close a LOOP here");
   uint32_t opener = top(w)->opener;
   close_block(w);
   return define_out(w, i, opener, 0, m->instrs[opener].n_in - 2u);
@@ -281,26 +323,35 @@ static rush_status walk_instr(walk *w, uint32_t i) {
   rush_model *m = w->m;
   const rush_file_instr *in = m->instrs + i;
   if (in->opcode > RUSH_OPCODE_RETURN || in->reserved) BAD(i, "opcode %u is not known", in->opcode);
-  if ((uint64_t)in->operands + in->n_in + in->n_out > m->n_operands) BAD(i, "its operands lie outside the operands");
-  if (in->source != RUSH_NONE && m->n_sources && in->source >= m->n_sources) BAD(i, "source %u does not exist", in->source);
+  if ((uint64_t)in->operands + in->n_in + in->n_out > m->n_operands)
+    BAD(i, "its operands lie outside the operands");
+  if (in->source != RUSH_NONE && m->n_sources && in->source >= m->n_sources)
+    BAD(i, "source %u does not exist", in->source);
   bool jumps = in->opcode != RUSH_OPCODE_OP && in->opcode != RUSH_OPCODE_RETURN;
   if (!jumps && in->target != RUSH_NONE) BAD(i, "a target where none belongs");
   if (in->opcode != RUSH_OPCODE_OP && in->op != RUSH_NONE) BAD(i, "an operator where none belongs");
   bool last = i == w->method->instrs + w->method->n_instrs - 1;
-  if (last != (in->opcode == RUSH_OPCODE_RETURN)) BAD(i, last ? "the method does not end with RETURN" : "RETURN before the end of the method");
+  if (last != (in->opcode == RUSH_OPCODE_RETURN))
+    BAD(i, last ? "the method does not end with RETURN" : "RETURN before the end of the method");
   for (uint32_t k = 0; k < in->n_in; k++) RUSH_TRY(use(w, i, m->operands[in->operands + k]));
   RUSH_TRY(claim(w, i));
   switch (in->opcode) {
     case RUSH_OPCODE_OP:
       RUSH_TRY(check_op(w, i));
       return define_out(w, i, i, 0, in->n_out);
-    case RUSH_OPCODE_IF: return walk_if(w, i);
-    case RUSH_OPCODE_ELSE: return walk_else(w, i);
-    case RUSH_OPCODE_END_IF: return walk_end_if(w, i);
-    case RUSH_OPCODE_LOOP: return walk_loop(w, i);
-    case RUSH_OPCODE_END_LOOP: return walk_end_loop(w, i);
+    case RUSH_OPCODE_IF:
+      return walk_if(w, i);
+    case RUSH_OPCODE_ELSE:
+      return walk_else(w, i);
+    case RUSH_OPCODE_END_IF:
+      return walk_end_if(w, i);
+    case RUSH_OPCODE_LOOP:
+      return walk_loop(w, i);
+    case RUSH_OPCODE_END_LOOP:
+      return walk_end_loop(w, i);
     default:
-      if (in->n_in != 1 || in->n_out != 0 || w->depth != 0) BAD(i, "RETURN takes 1 value, outside any block");
+      if (in->n_in != 1 || in->n_out != 0 || w->depth != 0)
+        BAD(i, "RETURN takes 1 value, outside any block");
       return RUSH_OK;
   }
 }
@@ -324,8 +375,12 @@ static uint32_t dying(const walk *w, uint32_t i) {
 static void decode(walk *w, uint32_t i) {
   rush_model *m = w->m;
   const rush_file_instr *in = m->instrs + i;
-  m->code[i] = (rush_code){.opcode = in->opcode, .n_in = in->n_in, .n_out = in->n_out, .op = in->op,
-                           .target = in->target, .operands = m->operands + in->operands,
+  m->code[i] = (rush_code){.opcode = in->opcode,
+                           .n_in = in->n_in,
+                           .n_out = in->n_out,
+                           .op = in->op,
+                           .target = in->target,
+                           .operands = m->operands + in->operands,
                            .result_types = m->operand_types + in->operands + in->n_in};
   for (uint32_t k = in->operands + in->n_in; k < in->operands + in->n_in + in->n_out; k++)
     m->operand_types[k] = m->registers[w->method->registers + m->operands[k]].type;
@@ -412,7 +467,12 @@ static rush_status walk_all(rush_ctx *ctx, rush_model *m) {
   RUSH_TRY(rush_calloc(ctx, most, 3 * sizeof *words, (void **)&words));
   rush_status st = rush_calloc(ctx, most, 2, (void **)&bytes);
   if (st == RUSH_OK) {
-    walk w = {.ctx = ctx, .m = m, .level = bytes, .written = (bool *)(bytes + most), .last = words, .visible = words + most};
+    walk w = {.ctx = ctx,
+              .m = m,
+              .level = bytes,
+              .written = (bool *)(bytes + most),
+              .last = words,
+              .visible = words + most};
     for (uint32_t f = 0; f < m->n_methods && st == RUSH_OK; f++) {
       w.method = m->methods + f;
       st = walk_method(&w, words + 2 * most);
@@ -438,22 +498,27 @@ rush_status rush_code_build(rush_ctx *ctx, rush_model *m) {
   for (uint32_t i = m->n_constants; i-- > 0;) {
     const rush_file_constant *c = m->constants + i;
     bool container = rush_const_has_items(c->kind);
-    for (uint64_t k = 0; container && m->constant_used[i] && k < c->p0; k++) m->constant_used[m->lists[c->a + k]] = true;
+    for (uint64_t k = 0; container && m->constant_used[i] && k < c->p0; k++)
+      m->constant_used[m->lists[c->a + k]] = true;
   }
   return RUSH_OK;
 }
 
-rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr, rush_status status) {
+rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr,
+                            rush_status status) {
   const rush_file_instr *in = m->instrs + instr;
-  const char *method = "?", *name = in->op == RUSH_NONE ? "control flow" : rush_string(m, m->file_ops[in->op].name);
+  const char *method = "?", *name = in->op == RUSH_NONE ? "control flow"
+                                                        : rush_string(m, m->file_ops[in->op].name);
   uint32_t at = instr;
   for (uint32_t f = 0; f < m->n_methods; f++) {
     if (instr - m->methods[f].instrs >= m->methods[f].n_instrs) continue;
     method = rush_string(m, m->methods[f].name);
     at = instr - m->methods[f].instrs;
   }
-  if (in->source == RUSH_NONE || in->source >= m->n_sources || m->sources[in->source].file == RUSH_NONE)
+  if (in->source == RUSH_NONE || in->source >= m->n_sources ||
+      m->sources[in->source].file == RUSH_NONE)
     return rush_note(ctx, status, "%s, instruction %u (%s): ", method, at, name);
   const rush_file_source *s = m->sources + in->source;
-  return rush_note(ctx, status, "%s, instruction %u (%s) at %s:%u: ", method, at, name, rush_string(m, s->file), s->line);
+  return rush_note(ctx, status, "%s, instruction %u (%s) at %s:%u: ", method, at, name,
+                   rush_string(m, s->file), s->line);
 }

@@ -9,7 +9,8 @@ static double as_double(uint64_t bits) {
 }
 
 /* A tensor as the record says, on `storage` (one more reference). */
-static rush_status tensor_on(rush_heap *heap, const rush_file_tensor *r, rush_storage *storage, rush_value *out) {
+static rush_status tensor_on(rush_heap *heap, const rush_file_tensor *r, rush_storage *storage,
+                             rush_value *out) {
   rush_tensor *t;
   RUSH_TRY(rush_heap_alloc(heap, sizeof *t, (void **)&t));
   t->object = (rush_object){RUSH_KIND_TENSOR, 1};
@@ -25,7 +26,8 @@ static rush_status tensor_on(rush_heap *heap, const rush_file_tensor *r, rush_st
   return RUSH_OK;
 }
 
-static rush_status new_storage(rush_heap *heap, bool borrowed, size_t bytes, void *data, rush_storage **out) {
+static rush_status new_storage(rush_heap *heap, bool borrowed, size_t bytes, void *data,
+                               rush_storage **out) {
   rush_storage *s;
   RUSH_TRY(rush_heap_alloc(heap, sizeof *s, (void **)&s));
   *s = (rush_storage){0, borrowed, bytes, data};
@@ -48,7 +50,8 @@ static float as_float(uint32_t bits) {
   return f;
 }
 
-static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_file_constant *c, rush_value *out) {
+static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_file_constant *c,
+                               rush_value *out) {
   const rush_file_tensor *r = m->tensors + c->a;
   rush_tensor *t;
   RUSH_TRY(rush_tensor_new(heap, (rush_dtype)r->dtype, r->rank, r->sizes, &t));
@@ -62,7 +65,8 @@ static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_
     } else if (t->dtype == RUSH_BOOL) {
       rush_store_int(RUSH_BOOL, at, (int64_t)(u >> 63));
     } else {
-      rush_store_double((rush_dtype)t->dtype, at, floor(lo + (hi - lo) * (double)(u >> 11) * 0x1p-53));
+      rush_store_double((rush_dtype)t->dtype, at,
+                        floor(lo + (hi - lo) * (double)(u >> 11) * 0x1p-53));
     }
   }
   *out = rush_of_tensor(t);
@@ -72,22 +76,36 @@ static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_
 /* ---- One constant ---------------------------------------------------------------------------- */
 
 /* Everything but tensors and containers. */
-static rush_status make_leaf(rush_heap *heap, const rush_model *m, const rush_file_constant *c, rush_value *out) {
+static rush_status make_leaf(rush_heap *heap, const rush_model *m, const rush_file_constant *c,
+                             rush_value *out) {
   switch (c->kind) {
-    case RUSH_CONST_INT: *out = rush_int((int64_t)c->p0); return RUSH_OK;
-    case RUSH_CONST_BOOL: *out = rush_bool(c->p0 != 0); return RUSH_OK;
-    case RUSH_CONST_FLOAT: *out = rush_float(as_double(c->p0)); return RUSH_OK;
-    case RUSH_CONST_COMPLEX: return rush_new_complex(heap, as_double(c->p0), as_double(c->p1), out);
-    case RUSH_CONST_STR: case RUSH_CONST_DEVICE:
-      RUSH_TRY(rush_new_str(heap, rush_string(m, c->a), m->strings[c->a].bytes, out));
-      if (c->kind == RUSH_CONST_DEVICE) out->kind = rush_as_str(out)->object.kind = RUSH_KIND_DEVICE;
+    case RUSH_CONST_INT:
+      *out = rush_int((int64_t)c->p0);
       return RUSH_OK;
-    case RUSH_CONST_RANDOM: return make_random(heap, m, c, out);
-    default: *out = rush_none(); return RUSH_OK;
+    case RUSH_CONST_BOOL:
+      *out = rush_bool(c->p0 != 0);
+      return RUSH_OK;
+    case RUSH_CONST_FLOAT:
+      *out = rush_float(as_double(c->p0));
+      return RUSH_OK;
+    case RUSH_CONST_COMPLEX:
+      return rush_new_complex(heap, as_double(c->p0), as_double(c->p1), out);
+    case RUSH_CONST_STR:
+    case RUSH_CONST_DEVICE:
+      RUSH_TRY(rush_new_str(heap, rush_string(m, c->a), m->strings[c->a].bytes, out));
+      if (c->kind == RUSH_CONST_DEVICE)
+        out->kind = rush_as_str(out)->object.kind = RUSH_KIND_DEVICE;
+      return RUSH_OK;
+    case RUSH_CONST_RANDOM:
+      return make_random(heap, m, c, out);
+    default:
+      *out = rush_none();
+      return RUSH_OK;
   }
 }
 
-rush_status rush_constants_make(rush_heap *heap, const rush_model *m, rush_value *values, rush_storage **storages) {
+rush_status rush_constants_make(rush_heap *heap, const rush_model *m, rush_value *values,
+                                rush_storage **storages) {
   for (uint32_t i = 0; i < m->n_constants; i++) values[i] = rush_none();
   for (uint32_t i = 0; i < m->n_constants; i++) {
     const rush_file_constant *c = m->constants + i;
@@ -96,15 +114,18 @@ rush_status rush_constants_make(rush_heap *heap, const rush_model *m, rush_value
       const rush_file_tensor *r = m->tensors + c->a;
       rush_storage **s = storages + r->storage;
       if (!*s)
-        RUSH_TRY(new_storage(heap, true, (size_t)m->storages[r->storage].bytes, m->weights[r->storage].data, s));
+        RUSH_TRY(new_storage(heap, true, (size_t)m->storages[r->storage].bytes,
+                             m->weights[r->storage].data, s));
       rush_status st = tensor_on(heap, r, *s, values + i);
       if (st != RUSH_OK) {
         if ((*s)->refs == 0) rush_heap_free(heap, *s);
         return st;
       }
     } else if (rush_const_has_items(c->kind)) {
-      RUSH_TRY(rush_new_list(heap, rush_const_container(c->kind), (uint32_t)c->p1, NULL, 0, values + i));
-      for (uint64_t k = 0; k < c->p0; k++) RUSH_TRY(rush_list_push(heap, rush_as_list(values + i), values[m->lists[c->a + k]]));
+      RUSH_TRY(
+          rush_new_list(heap, rush_const_container(c->kind), (uint32_t)c->p1, NULL, 0, values + i));
+      for (uint64_t k = 0; k < c->p0; k++)
+        RUSH_TRY(rush_list_push(heap, rush_as_list(values + i), values[m->lists[c->a + k]]));
     } else {
       RUSH_TRY(make_leaf(heap, m, c, values + i));
     }
@@ -116,8 +137,8 @@ void rush_constants_drop(rush_heap *heap, const rush_model *m, rush_value *value
   for (uint32_t i = 0; i < m->n_constants; i++) rush_drop(heap, values + i);
 }
 
-static rush_status copy_tensor(rush_heap *heap, const rush_model *m, const rush_file_tensor *r, rush_storage **copies,
-                               rush_value *out) {
+static rush_status copy_tensor(rush_heap *heap, const rush_model *m, const rush_file_tensor *r,
+                               rush_storage **copies, rush_value *out) {
   rush_storage **s = copies + r->storage;
   if (!*s) {
     size_t bytes = (size_t)m->storages[r->storage].bytes;
@@ -140,8 +161,8 @@ static rush_status copy_tensor(rush_heap *heap, const rush_model *m, const rush_
 }
 
 /* Recursion is as deep as constants are nested: at most RUSH_MAX_NESTING. */
-rush_status rush_constant_copy(rush_heap *heap, const rush_model *m, uint32_t constant, rush_storage **copies,
-                               rush_value *out) {
+rush_status rush_constant_copy(rush_heap *heap, const rush_model *m, uint32_t constant,
+                               rush_storage **copies, rush_value *out) {
   const rush_file_constant *c = m->constants + constant;
   *out = rush_none();
   if (c->kind == RUSH_CONST_TENSOR) return copy_tensor(heap, m, m->tensors + c->a, copies, out);
@@ -163,10 +184,12 @@ rush_status rush_defaults_make(rush_heap *heap, const rush_schema *schema, rush_
   for (uint32_t k = 0; k < schema->n_args; k++) {
     const rush_schema_arg *a = schema->args + k;
     if (a->otherwise == RUSH_DEFAULT_VALUE) out[k] = a->value;
-    if (a->otherwise == RUSH_DEFAULT_STR) RUSH_TRY(rush_new_str(heap, a->text, a->text_size, out + k));
+    if (a->otherwise == RUSH_DEFAULT_STR)
+      RUSH_TRY(rush_new_str(heap, a->text, a->text_size, out + k));
     if (a->otherwise != RUSH_DEFAULT_INTS) continue;
     RUSH_TRY(rush_new_list(heap, RUSH_KIND_LIST, RUSH_NONE, NULL, 0, out + k));
-    for (uint32_t j = 0; j < a->n_ints; j++) RUSH_TRY(rush_list_push(heap, rush_as_list(out + k), rush_int(a->ints[j])));
+    for (uint32_t j = 0; j < a->n_ints; j++)
+      RUSH_TRY(rush_list_push(heap, rush_as_list(out + k), rush_int(a->ints[j])));
   }
   return RUSH_OK;
 }

@@ -29,7 +29,8 @@ void rush_json_string(rush_text *t, const rush_model *m, uint32_t string) {
 
 void rush_json_type(rush_text *t, const rush_model *m, uint32_t type) {
   rush_text_add(t, "\"");
-  rush_print_type(t, m, type); /* no character of it needs escaping but in class names, which are identifiers */
+  rush_print_type(
+      t, m, type); /* no character of it needs escaping but in class names, which are identifiers */
   rush_text_add(t, "\"");
 }
 
@@ -127,8 +128,10 @@ static void json_method(rush_text *t, const rush_model *m, const rush_file_metho
 }
 
 static void describe_json(rush_text *t, const rush_model *m) {
-  rush_text_add(t, "{\"format\":%d,\"bytes\":%llu,\"headBytes\":%zu,\"weightsBytes\":%llu,\"inputs\":", RUSH_FORMAT_VERSION,
-                (unsigned long long)m->total_bytes, m->head_bytes, (unsigned long long)(m->total_bytes - m->head_bytes));
+  rush_text_add(t,
+                "{\"format\":%d,\"bytes\":%llu,\"headBytes\":%zu,\"weightsBytes\":%llu,\"inputs\":",
+                RUSH_FORMAT_VERSION, (unsigned long long)m->total_bytes, m->head_bytes,
+                (unsigned long long)(m->total_bytes - m->head_bytes));
   json_ports(t, m, m->methods->inputs, m->methods->n_inputs);
   rush_text_add(t, ",\"outputs\":");
   json_ports(t, m, m->methods->outputs, m->methods->n_outputs);
@@ -163,7 +166,8 @@ static void describe_json(rush_text *t, const rush_model *m) {
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-static void text_ports(rush_text *t, const rush_model *m, const char *title, uint32_t first, uint32_t n) {
+static void text_ports(rush_text *t, const rush_model *m, const char *title, uint32_t first,
+                       uint32_t n) {
   if (n) rush_text_add(t, "  %s\n", title);
   for (uint32_t k = 0; k < n; k++) {
     const rush_file_port *p = m->ports + first + k;
@@ -225,26 +229,39 @@ static void describe_text(rush_text *t, const rush_model *m) {
 /* The tree, then the texts of `kind`, each below the name of its method: "# layer.0.forward". */
 static void describe_torch(rush_text *t, const rush_model *m, rush_text_kind kind) {
   for (uint32_t i = 0; i < m->n_texts; i++) {
-    if (m->texts[i].kind == RUSH_TEXT_TREE) rush_text_add(t, "%s\n", rush_string(m, m->texts[i].text));
+    if (m->texts[i].kind == RUSH_TEXT_TREE)
+      rush_text_add(t, "%s\n", rush_string(m, m->texts[i].text));
   }
   for (uint32_t i = 0; i < m->n_texts; i++) {
     if (m->texts[i].kind != (uint32_t)kind) continue;
     const char *module = rush_string(m, m->texts[i].module), *colon = strchr(module, ':');
     int path = colon ? (int)(colon - module) : (int)strlen(module);
-    rush_text_add(t, "\n# %.*s%s%s\n%s", path, module, path ? "." : "", colon ? colon + 1 : "forward",
-                  rush_string(m, m->texts[i].text));
+    rush_text_add(t, "\n# %.*s%s%s\n%s", path, module, path ? "." : "",
+                  colon ? colon + 1 : "forward", rush_string(m, m->texts[i].text));
   }
-  if (m->n_texts == 0) rush_text_add(t, "the file holds none of PyTorch's texts: it was exported without source lines\n");
+  if (m->n_texts == 0)
+    rush_text_add(t,
+                  "the file holds none of PyTorch's texts: it was exported without source lines\n");
 }
 
-rush_status rush_model_describe(rush_ctx *ctx, const rush_model *m, rush_describe_form form, char **text, size_t *size) {
+rush_status rush_model_describe(rush_ctx *ctx, const rush_model *m, rush_describe_form form,
+                                char **text, size_t *size) {
   rush_text t = {.ctx = ctx};
   switch (form) {
-    case RUSH_DESCRIBE_JSON: describe_json(&t, m); break;
-    case RUSH_DESCRIBE_GRAPH: rush_describe_graph(&t, m); break;
-    case RUSH_DESCRIBE_TORCH_GRAPH: describe_torch(&t, m, RUSH_TEXT_GRAPH); break;
-    case RUSH_DESCRIBE_TORCH_CODE: describe_torch(&t, m, RUSH_TEXT_CODE); break;
-    default: describe_text(&t, m);
+    case RUSH_DESCRIBE_JSON:
+      describe_json(&t, m);
+      break;
+    case RUSH_DESCRIBE_GRAPH:
+      rush_describe_graph(&t, m);
+      break;
+    case RUSH_DESCRIBE_TORCH_GRAPH:
+      describe_torch(&t, m, RUSH_TEXT_GRAPH);
+      break;
+    case RUSH_DESCRIBE_TORCH_CODE:
+      describe_torch(&t, m, RUSH_TEXT_CODE);
+      break;
+    default:
+      describe_text(&t, m);
   }
   return rush_text_take(&t, text, size);
 }

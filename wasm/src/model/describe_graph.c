@@ -1,4 +1,5 @@
-/* The program as JSON, for tools that walk it: registers, instructions, constants, PyTorch's texts. */
+/* The program as JSON, for tools that walk it: registers, instructions, constants, PyTorch's texts.
+ */
 #include "model/describe.h"
 
 #include <math.h>
@@ -19,7 +20,8 @@ static void json_tensor(rush_text *t, const rush_model *m, const rush_file_tenso
   char shape[RUSH_SHAPE_TEXT];
   rush_text_add(t, "{\"tensor\":");
   rush_json_string(t, m, r->name);
-  rush_text_add(t, ",\"dtype\":\"%s\",\"shape\":%s}", rush_dtype_name(r->dtype), rush_shape_text(r->rank, r->sizes, shape));
+  rush_text_add(t, ",\"dtype\":\"%s\",\"shape\":%s}", rush_dtype_name(r->dtype),
+                rush_shape_text(r->rank, r->sizes, shape));
 }
 
 /* ints as {"int": "12"} (they have 64 bits), floats as {"float": 0.5}, others as JSON has them.
@@ -27,10 +29,19 @@ static void json_tensor(rush_text *t, const rush_model *m, const rush_file_tenso
 static void json_constant(rush_text *t, const rush_model *m, uint32_t constant) {
   const rush_file_constant *c = m->constants + constant;
   switch (c->kind) {
-    case RUSH_CONST_TENSOR: case RUSH_CONST_RANDOM: json_tensor(t, m, m->tensors + c->a); return;
-    case RUSH_CONST_INT: rush_text_add(t, "{\"int\":\"%lld\"}", (long long)c->p0); return;
-    case RUSH_CONST_BOOL: rush_text_add(t, "%s", c->p0 ? "true" : "false"); return;
-    case RUSH_CONST_FLOAT: json_double(t, c->p0); return;
+    case RUSH_CONST_TENSOR:
+    case RUSH_CONST_RANDOM:
+      json_tensor(t, m, m->tensors + c->a);
+      return;
+    case RUSH_CONST_INT:
+      rush_text_add(t, "{\"int\":\"%lld\"}", (long long)c->p0);
+      return;
+    case RUSH_CONST_BOOL:
+      rush_text_add(t, "%s", c->p0 ? "true" : "false");
+      return;
+    case RUSH_CONST_FLOAT:
+      json_double(t, c->p0);
+      return;
     case RUSH_CONST_COMPLEX:
       rush_text_add(t, "{\"complex\":[");
       json_double(t, c->p0);
@@ -38,14 +49,21 @@ static void json_constant(rush_text *t, const rush_model *m, uint32_t constant) 
       json_double(t, c->p1);
       rush_text_add(t, "]}");
       return;
-    case RUSH_CONST_STR: rush_json_string(t, m, c->a); return;
+    case RUSH_CONST_STR:
+      rush_json_string(t, m, c->a);
+      return;
     case RUSH_CONST_DEVICE:
       rush_text_add(t, "{\"device\":");
       rush_json_string(t, m, c->a);
       rush_text_add(t, "}");
       return;
-    case RUSH_CONST_LIST: case RUSH_CONST_TUPLE: case RUSH_CONST_DICT:
-      rush_text_add(t, "{\"%s\":[", c->kind == RUSH_CONST_LIST ? "list" : c->kind == RUSH_CONST_TUPLE ? "tuple" : "dict");
+    case RUSH_CONST_LIST:
+    case RUSH_CONST_TUPLE:
+    case RUSH_CONST_DICT:
+      rush_text_add(t, "{\"%s\":[",
+                    c->kind == RUSH_CONST_LIST    ? "list"
+                    : c->kind == RUSH_CONST_TUPLE ? "tuple"
+                                                  : "dict");
       for (uint64_t k = 0; k < c->p0; k++) {
         if (k) rush_text_add(t, ",");
         json_constant(t, m, m->lists[c->a + k]);
@@ -62,7 +80,8 @@ static void json_constant(rush_text *t, const rush_model *m, uint32_t constant) 
       rush_json_string(t, m, m->types[c->p1].name);
       rush_text_add(t, "}");
       return;
-    default: rush_text_add(t, "null");
+    default:
+      rush_text_add(t, "null");
   }
 }
 
@@ -71,7 +90,8 @@ static void json_operands(rush_text *t, const uint32_t *operands, uint32_t n) {
   rush_text_add(t, "[");
   for (uint32_t k = 0; k < n; k++) {
     bool constant = (operands[k] & RUSH_OPERAND_CONSTANT) != 0;
-    rush_text_add(t, constant ? "%s{\"constant\":%u}" : "%s%u", k ? "," : "", operands[k] & ~RUSH_OPERAND_CONSTANT);
+    rush_text_add(t, constant ? "%s{\"constant\":%u}" : "%s%u", k ? "," : "",
+                  operands[k] & ~RUSH_OPERAND_CONSTANT);
   }
   rush_text_add(t, "]");
 }
@@ -128,7 +148,8 @@ static void json_texts(rush_text *t, const rush_model *m) {
   for (uint32_t i = 0; i < m->n_texts; i++) {
     rush_text_add(t, "%s{\"module\":", i ? "," : "");
     rush_json_string(t, m, m->texts[i].module);
-    rush_text_add(t, ",\"kind\":\"%s\",\"text\":", m->texts[i].kind < 3 ? kinds[m->texts[i].kind] : "?");
+    rush_text_add(
+        t, ",\"kind\":\"%s\",\"text\":", m->texts[i].kind < 3 ? kinds[m->texts[i].kind] : "?");
     rush_json_string(t, m, m->texts[i].text);
     rush_text_add(t, "}");
   }

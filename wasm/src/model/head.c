@@ -7,43 +7,49 @@
 #define BAD RUSH_ERR_BAD_FILE
 
 /* Everything that is said once about a section: id, name, width, and where it goes in the model. */
-#define SECTIONS(X)                                                                     \
-  X(RUSH_SEC_STRING_BYTES, "string bytes", char, string_bytes, n_string_bytes)          \
-  X(RUSH_SEC_STRINGS, "strings", rush_file_string, strings, n_strings)                  \
-  X(RUSH_SEC_LISTS, "lists", uint32_t, lists, n_lists)                                  \
-  X(RUSH_SEC_TYPES, "types", rush_file_type, types, n_types)                            \
-  X(RUSH_SEC_STORAGES, "storages", rush_file_storage, storages, n_storages)             \
-  X(RUSH_SEC_TENSORS, "tensors", rush_file_tensor, tensors, n_tensors)                  \
-  X(RUSH_SEC_CONSTANTS, "constants", rush_file_constant, constants, n_constants)        \
-  X(RUSH_SEC_OPS, "operators", rush_file_op, file_ops, n_ops)                           \
-  X(RUSH_SEC_ATTRIBUTES, "attributes", rush_file_attribute, attributes, n_attributes)   \
-  X(RUSH_SEC_HINTS, "hints", rush_file_hint, hints, n_hints)                            \
-  X(RUSH_SEC_PORTS, "ports", rush_file_port, ports, n_ports)                            \
-  X(RUSH_SEC_REGISTERS, "registers", rush_file_register, registers, n_registers)        \
-  X(RUSH_SEC_OPERANDS, "operands", uint32_t, operands, n_operands)                      \
-  X(RUSH_SEC_INSTRS, "instructions", rush_file_instr, instrs, n_instrs)                 \
-  X(RUSH_SEC_METHODS, "methods", rush_file_method, methods, n_methods)                  \
-  X(RUSH_SEC_SOURCES, "sources", rush_file_source, sources, n_sources)                  \
-  X(RUSH_SEC_TESTS, "tests", rush_file_test, tests, n_tests)                            \
-  X(RUSH_SEC_META, "meta", rush_file_meta, meta, n_meta)                                \
-  X(RUSH_SEC_TEXTS, "texts", rush_file_text, texts, n_texts)                            \
+#define SECTIONS(X)                                                                   \
+  X(RUSH_SEC_STRING_BYTES, "string bytes", char, string_bytes, n_string_bytes)        \
+  X(RUSH_SEC_STRINGS, "strings", rush_file_string, strings, n_strings)                \
+  X(RUSH_SEC_LISTS, "lists", uint32_t, lists, n_lists)                                \
+  X(RUSH_SEC_TYPES, "types", rush_file_type, types, n_types)                          \
+  X(RUSH_SEC_STORAGES, "storages", rush_file_storage, storages, n_storages)           \
+  X(RUSH_SEC_TENSORS, "tensors", rush_file_tensor, tensors, n_tensors)                \
+  X(RUSH_SEC_CONSTANTS, "constants", rush_file_constant, constants, n_constants)      \
+  X(RUSH_SEC_OPS, "operators", rush_file_op, file_ops, n_ops)                         \
+  X(RUSH_SEC_ATTRIBUTES, "attributes", rush_file_attribute, attributes, n_attributes) \
+  X(RUSH_SEC_HINTS, "hints", rush_file_hint, hints, n_hints)                          \
+  X(RUSH_SEC_PORTS, "ports", rush_file_port, ports, n_ports)                          \
+  X(RUSH_SEC_REGISTERS, "registers", rush_file_register, registers, n_registers)      \
+  X(RUSH_SEC_OPERANDS, "operands", uint32_t, operands, n_operands)                    \
+  X(RUSH_SEC_INSTRS, "instructions", rush_file_instr, instrs, n_instrs)               \
+  X(RUSH_SEC_METHODS, "methods", rush_file_method, methods, n_methods)                \
+  X(RUSH_SEC_SOURCES, "sources", rush_file_source, sources, n_sources)                \
+  X(RUSH_SEC_TESTS, "tests", rush_file_test, tests, n_tests)                          \
+  X(RUSH_SEC_META, "meta", rush_file_meta, meta, n_meta)                              \
+  X(RUSH_SEC_TEXTS, "texts", rush_file_text, texts, n_texts)                          \
   X(RUSH_SEC_TRACED, "traced", rush_file_traced, traced, n_traced)
 
 static const char *section_name(uint32_t id) {
   switch (id) {
-#define X(id_, name, type, field, count) case id_: return name;
+#define X(id_, name, type, field, count) \
+  case id_:                              \
+    return name;
     SECTIONS(X)
 #undef X
-    default: return NULL;
+    default:
+      return NULL;
   }
 }
 
 static size_t section_width(uint32_t id) {
   switch (id) {
-#define X(id_, name, type, field, count) case id_: return sizeof(type);
+#define X(id_, name, type, field, count) \
+  case id_:                              \
+    return sizeof(type);
     SECTIONS(X)
 #undef X
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -51,7 +57,8 @@ static const rush_file_section *table(const rush_model *m) {
   return (const rush_file_section *)(const void *)(m->head + RUSH_HEADER_BYTES);
 }
 
-rush_status rush_bad(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t index, const char *fmt, ...) {
+rush_status rush_bad(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t index,
+                     const char *fmt, ...) {
   char reason[512];
   va_list args;
   va_start(args, fmt);
@@ -60,9 +67,11 @@ rush_status rush_bad(rush_ctx *ctx, const rush_model *m, uint32_t section, uint3
   const rush_file_header *h = (const rush_file_header *)(const void *)m->head;
   uint64_t at = 0;
   for (uint32_t k = 0; k < h->n_sections; k++) {
-    if (table(m)[k].id == section) at = table(m)[k].offset + (uint64_t)index * section_width(section);
+    if (table(m)[k].id == section)
+      at = table(m)[k].offset + (uint64_t)index * section_width(section);
   }
-  return rush_fail(ctx, BAD, "%s[%u] at byte %llu: %s", section_name(section), index, (unsigned long long)at, reason);
+  return rush_fail(ctx, BAD, "%s[%u] at byte %llu: %s", section_name(section), index,
+                   (unsigned long long)at, reason);
 }
 
 static bool all_zero(const char *at, uint64_t n) {
@@ -74,68 +83,82 @@ static bool all_zero(const char *at, uint64_t n) {
 
 static rush_status place(rush_ctx *ctx, rush_model *m, const rush_file_section *s) {
   switch (s->id) {
-#define X(id_, name, type, field, count_)                                                                     \
-  case id_:                                                                                                   \
-    RUSH_CHECK(ctx, s->bytes == (uint64_t)s->count * sizeof(type), BAD,                                       \
-               "section '" name "': %u records of %zu bytes are not %llu bytes", s->count, sizeof(type),      \
-               (unsigned long long)s->bytes);                                                                 \
-    m->field = (const type *)(const void *)(m->head + s->offset);                                             \
-    m->count_ = s->count;                                                                                     \
+#define X(id_, name, type, field, count_)                                                  \
+  case id_:                                                                                \
+    RUSH_CHECK(ctx, s->bytes == (uint64_t)s->count * sizeof(type), BAD,                    \
+               "section '" name "': %u records of %zu bytes are not %llu bytes", s->count, \
+               sizeof(type), (unsigned long long)s->bytes);                                \
+    m->field = (const type *)(const void *)(m->head + s->offset);                          \
+    m->count_ = s->count;                                                                  \
     return RUSH_OK;
     SECTIONS(X)
 #undef X
     default:
-      RUSH_CHECK(ctx, s->id >= RUSH_SEC_OPTIONAL, RUSH_ERR_UNSUPPORTED,
-                 "the file needs section 0x%x, which this runtime (format version %d) does not know", s->id,
-                 RUSH_FORMAT_VERSION);
+      RUSH_CHECK(
+          ctx, s->id >= RUSH_SEC_OPTIONAL, RUSH_ERR_UNSUPPORTED,
+          "the file needs section 0x%x, which this runtime (format version %d) does not know",
+          s->id, RUSH_FORMAT_VERSION);
       return RUSH_OK;
   }
 }
 
 rush_status rush_header_check(rush_ctx *ctx, const rush_model *m) {
   const rush_file_header *h = (const rush_file_header *)(const void *)m->head;
-  RUSH_CHECK(ctx, h->magic[0] != '<', BAD, "not a .rush file: it starts with '<', as an HTML page does");
+  RUSH_CHECK(ctx, h->magic[0] != '<', BAD,
+             "not a .rush file: it starts with '<', as an HTML page does");
   RUSH_CHECK(ctx, memcmp(h->magic, RUSH_MAGIC, sizeof h->magic) == 0, BAD,
-             "not a .rush file: byte 0 to 7 are %02x %02x %02x %02x %02x %02x %02x %02x", h->magic[0], h->magic[1],
-             h->magic[2], h->magic[3], h->magic[4], h->magic[5], h->magic[6], h->magic[7]);
+             "not a .rush file: byte 0 to 7 are %02x %02x %02x %02x %02x %02x %02x %02x",
+             h->magic[0], h->magic[1], h->magic[2], h->magic[3], h->magic[4], h->magic[5],
+             h->magic[6], h->magic[7]);
   RUSH_CHECK(ctx, h->version == RUSH_FORMAT_VERSION, RUSH_ERR_UNSUPPORTED,
-             "the file has format version %u, this runtime reads version %d", h->version, RUSH_FORMAT_VERSION);
+             "the file has format version %u, this runtime reads version %d", h->version,
+             RUSH_FORMAT_VERSION);
   RUSH_CHECK(ctx, h->features == 0, RUSH_ERR_UNSUPPORTED,
-             "the file needs features 0x%llx, which this runtime does not know", (unsigned long long)h->features);
-  RUSH_CHECK(ctx, h->n_sections >= 1 && h->n_sections <= RUSH_MAX_SECTIONS, BAD, "header: %u sections, 1 to %d may be",
-             h->n_sections, RUSH_MAX_SECTIONS);
+             "the file needs features 0x%llx, which this runtime does not know",
+             (unsigned long long)h->features);
+  RUSH_CHECK(ctx, h->n_sections >= 1 && h->n_sections <= RUSH_MAX_SECTIONS, BAD,
+             "header: %u sections, 1 to %d may be", h->n_sections, RUSH_MAX_SECTIONS);
   uint64_t least = RUSH_HEADER_BYTES + (uint64_t)h->n_sections * sizeof(rush_file_section);
-  RUSH_CHECK(ctx, h->head_bytes >= least && h->head_bytes <= RUSH_MAX_HEAD_BYTES && h->head_bytes % RUSH_ALIGN == 0, BAD,
-             "header: a head of %llu bytes; it must be a multiple of %d from %llu to %d",
-             (unsigned long long)h->head_bytes, RUSH_ALIGN, (unsigned long long)least, RUSH_MAX_HEAD_BYTES);
+  RUSH_CHECK(ctx,
+             h->head_bytes >= least && h->head_bytes <= RUSH_MAX_HEAD_BYTES &&
+                 h->head_bytes % RUSH_ALIGN == 0,
+             BAD, "header: a head of %llu bytes; it must be a multiple of %d from %llu to %d",
+             (unsigned long long)h->head_bytes, RUSH_ALIGN, (unsigned long long)least,
+             RUSH_MAX_HEAD_BYTES);
   RUSH_CHECK(ctx, h->weights_bytes % RUSH_ALIGN == 0 && h->weights_bytes <= (uint64_t)1 << 48, BAD,
-             "header: %llu bytes of weights, not a multiple of %d (or too many)", (unsigned long long)h->weights_bytes,
-             RUSH_ALIGN);
+             "header: %llu bytes of weights, not a multiple of %d (or too many)",
+             (unsigned long long)h->weights_bytes, RUSH_ALIGN);
   RUSH_CHECK(ctx, h->file_bytes == h->head_bytes + h->weights_bytes, BAD,
              "header: a file of %llu bytes is not its head of %llu and weights of %llu",
              (unsigned long long)h->file_bytes, (unsigned long long)h->head_bytes,
              (unsigned long long)h->weights_bytes);
-  RUSH_CHECK(ctx, h->reserved[0] == 0 && h->reserved[1] == 0, BAD, "header: reserved bytes 48 to 63 are not zero");
+  RUSH_CHECK(ctx, h->reserved[0] == 0 && h->reserved[1] == 0, BAD,
+             "header: reserved bytes 48 to 63 are not zero");
   return RUSH_OK;
 }
-
 
 rush_status rush_head_open(rush_ctx *ctx, rush_model *m) {
   const rush_file_header *h = (const rush_file_header *)(const void *)m->head;
   uint64_t at = RUSH_HEADER_BYTES + (uint64_t)h->n_sections * sizeof(rush_file_section);
   for (uint32_t k = 0; k < h->n_sections; k++) {
     const rush_file_section *s = table(m) + k;
-    RUSH_CHECK(ctx, k == 0 || s->id > s[-1].id, BAD, "section table: id 0x%x stands behind 0x%x", s->id, s[-1].id);
-    RUSH_CHECK(ctx, s->offset % 8 == 0 && s->offset >= at && s->offset - at < RUSH_ALIGN && s->offset <= h->head_bytes &&
-                        s->bytes <= h->head_bytes - s->offset,
-               BAD, "section table: section 0x%x at byte %llu, %llu bytes long, does not follow byte %llu within the head",
-               s->id, (unsigned long long)s->offset, (unsigned long long)s->bytes, (unsigned long long)at);
+    RUSH_CHECK(ctx, k == 0 || s->id > s[-1].id, BAD, "section table: id 0x%x stands behind 0x%x",
+               s->id, s[-1].id);
+    RUSH_CHECK(ctx,
+               s->offset % 8 == 0 && s->offset >= at && s->offset - at < RUSH_ALIGN &&
+                   s->offset <= h->head_bytes && s->bytes <= h->head_bytes - s->offset,
+               BAD,
+               "section table: section 0x%x at byte %llu, %llu bytes long, does not follow byte "
+               "%llu within the head",
+               s->id, (unsigned long long)s->offset, (unsigned long long)s->bytes,
+               (unsigned long long)at);
     RUSH_CHECK(ctx, all_zero(m->head + at, s->offset - at), BAD, "bytes %llu to %llu are not zero",
                (unsigned long long)at, (unsigned long long)s->offset);
     RUSH_TRY(place(ctx, m, s));
     at = s->offset + s->bytes;
   }
-  RUSH_CHECK(ctx, h->head_bytes - at < RUSH_ALIGN && all_zero(m->head + at, h->head_bytes - at), BAD,
+  RUSH_CHECK(ctx, h->head_bytes - at < RUSH_ALIGN && all_zero(m->head + at, h->head_bytes - at),
+             BAD,
              "the head ends at byte %llu, its sections at %llu, and what is between is not padding",
              (unsigned long long)h->head_bytes, (unsigned long long)at);
   return RUSH_OK;

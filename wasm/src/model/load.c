@@ -7,19 +7,20 @@ struct rush_loader {
   rush_ctx *ctx;
   rush_model *m;
   char header[RUSH_HEADER_BYTES];
-  size_t got;        /* bytes at the current destination */
-  uint64_t at;       /* bytes of the weights that have arrived */
-  uint32_t storage;  /* the next one to fill */
+  size_t got;       /* bytes at the current destination */
+  uint64_t at;      /* bytes of the weights that have arrived */
+  uint32_t storage; /* the next one to fill */
   bool head_done, failed;
-  char gap[4096];    /* what lies between storages goes here */
+  char gap[4096]; /* what lies between storages goes here */
 
   /* While weights arrive: the constants as values, for prepare. */
   rush_heap heap;
   rush_value *constants;
   rush_storage **storages;
   rush_value *defaults; /* of all operators' arguments */
-  uint32_t *ready, *next; /* instructions to prepare once storage s is there: ready[s], next[instr], ... */
-  uint32_t *user;         /* per storage: an instruction that packs it */
+  uint32_t *ready,
+      *next;      /* instructions to prepare once storage s is there: ready[s], next[instr], ... */
+  uint32_t *user; /* per storage: an instruction that packs it */
 };
 
 /* ---- Model ----------------------------------------------------------------------------------- */
@@ -101,8 +102,10 @@ static void plan_preparing(rush_loader *l) {
   }
 }
 
-/* Has instruction i pack its weights; or, while placing, say where the bytes of a storage shall go. */
-static rush_status prepare_one(rush_loader *l, uint32_t i, const rush_storage *placing, void **place) {
+/* Has instruction i pack its weights; or, while placing, say where the bytes of a storage shall go.
+ */
+static rush_status prepare_one(rush_loader *l, uint32_t i, const rush_storage *placing,
+                               void **place) {
   rush_model *m = l->m;
   const rush_code *c = m->code + i;
   const rush_model_op *o = m->ops + c->op;
@@ -114,10 +117,14 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, const rush_storage *p
     }
     if (!(c->operands[k] & RUSH_OPERAND_CONSTANT)) continue;
     args[k] = l->constants + (c->operands[k] & ~RUSH_OPERAND_CONSTANT);
-    if (!(RUSH_KIND_BIT(args[k]->kind) & o->schema.args[k].kinds)) return RUSH_OK; /* running says what is wrong */
+    if (!(RUSH_KIND_BIT(args[k]->kind) & o->schema.args[k].kinds))
+      return RUSH_OK; /* running says what is wrong */
   }
-  rush_prepare p = {
-      .ctx = l->ctx, .n_args = o->schema.n_args, .args = args, .packed = m->packed[i], .placing = placing};
+  rush_prepare p = {.ctx = l->ctx,
+                    .n_args = o->schema.n_args,
+                    .args = args,
+                    .packed = m->packed[i],
+                    .placing = placing};
   rush_status st = o->op->prepare(&p);
   if (st != RUSH_OK) return rush_note_instr(l->ctx, m, i, st);
   m->packed[i] = p.packed;
@@ -140,7 +147,8 @@ static rush_status storage_arrived(rush_loader *l, uint32_t s) {
   rush_weight *w = l->m->weights + s;
   if (l->storages[s]) l->storages[s]->data = w->data;
   if (w->needs == 0) free_weight(l->ctx, w);
-  for (uint32_t i = l->ready[s]; i != RUSH_NONE; i = l->next[i]) RUSH_TRY(prepare_one(l, i, NULL, NULL));
+  for (uint32_t i = l->ready[s]; i != RUSH_NONE; i = l->next[i])
+    RUSH_TRY(prepare_one(l, i, NULL, NULL));
   return RUSH_OK;
 }
 
@@ -171,7 +179,8 @@ static rush_status make_values(rush_loader *l) {
   RUSH_TRY(rush_calloc(l->ctx, m->n_storages, sizeof *l->user, (void **)&l->user));
   RUSH_TRY(rush_constants_make(&l->heap, m, l->constants, l->storages));
   for (uint32_t k = 0; k < m->n_ops; k++) {
-    if (m->ops[k].schema.n_args > 0) RUSH_TRY(rush_defaults_make(&l->heap, &m->ops[k].schema, l->defaults + m->ops[k].defaults));
+    if (m->ops[k].schema.n_args > 0)
+      RUSH_TRY(rush_defaults_make(&l->heap, &m->ops[k].schema, l->defaults + m->ops[k].defaults));
   }
   return RUSH_OK;
 }
@@ -229,8 +238,8 @@ void rush_loader_destroy(rush_loader *l) {
   rush_release(l->ctx, l, sizeof *l);
 }
 
-/* Room for a storage's bytes: in the packed weights of the only instruction that uses it, where that
- * can pack them in place, else on their own. */
+/* Room for a storage's bytes: in the packed weights of the only instruction that uses it, where
+ * that can pack them in place, else on their own. */
 static rush_status open_storage(rush_loader *l, uint32_t s, size_t bytes) {
   rush_weight *w = l->m->weights + s;
   const uint32_t user = l->user[s];
@@ -238,7 +247,8 @@ static rush_status open_storage(rush_loader *l, uint32_t s, size_t bytes) {
     RUSH_TRY(prepare_one(l, user, l->storages[s], &w->data));
   if (w->data) return RUSH_OK;
   size_t total;
-  if (!rush_add(bytes, RUSH_ALIGN + RUSH_HEAP_SLACK, &total)) return rush_fail_memory(l->ctx, SIZE_MAX);
+  if (!rush_add(bytes, RUSH_ALIGN + RUSH_HEAP_SLACK, &total))
+    return rush_fail_memory(l->ctx, SIZE_MAX);
   RUSH_TRY(rush_alloc(l->ctx, total, &w->raw));
   w->raw_bytes = total;
   w->data = (void *)(((uintptr_t)w->raw + RUSH_ALIGN - 1) & ~(uintptr_t)(RUSH_ALIGN - 1));
@@ -277,7 +287,8 @@ static rush_status weights_window(rush_loader *l, void **at, size_t *room) {
 rush_status rush_loader_window(rush_loader *l, void **at, size_t *room) {
   *at = NULL;
   *room = 0;
-  RUSH_CHECK(l->ctx, l->m && !l->failed, RUSH_ERR_BAD_STATE, "the loader has failed or has given its model away");
+  RUSH_CHECK(l->ctx, l->m && !l->failed, RUSH_ERR_BAD_STATE,
+             "the loader has failed or has given its model away");
   if (l->head_done) {
     rush_status st = weights_window(l, at, room);
     l->failed = st != RUSH_OK;
@@ -305,15 +316,20 @@ rush_status rush_loader_advance(rush_loader *l, size_t n) {
   void *at;
   size_t room;
   RUSH_TRY(rush_loader_window(l, &at, &room));
-  RUSH_CHECK(l->ctx, n <= room, RUSH_ERR_BAD_ARGUMENT, "%zu bytes were put where %zu had room", n, room);
+  RUSH_CHECK(l->ctx, n <= room, RUSH_ERR_BAD_ARGUMENT, "%zu bytes were put where %zu had room", n,
+             room);
   rush_status st = advance(l, n);
   l->failed = st != RUSH_OK;
   return st;
 }
 
-uint64_t rush_loader_total(const rush_loader *l) { return l->m ? l->m->total_bytes : 0; }
+uint64_t rush_loader_total(const rush_loader *l) {
+  return l->m ? l->m->total_bytes : 0;
+}
 
-const rush_model *rush_loader_head(const rush_loader *l) { return l->head_done ? l->m : NULL; }
+const rush_model *rush_loader_head(const rush_loader *l) {
+  return l->head_done ? l->m : NULL;
+}
 
 rush_status rush_loader_finish(rush_loader *l, rush_model **out) {
   void *at;
@@ -321,8 +337,9 @@ rush_status rush_loader_finish(rush_loader *l, rush_model **out) {
   *out = NULL;
   RUSH_TRY(rush_loader_window(l, &at, &room));
   uint64_t got = l->head_done ? l->m->head_bytes + l->at : l->got;
-  RUSH_CHECK(l->ctx, room == 0, RUSH_ERR_BAD_FILE, "the file is cut off: %llu bytes came, %s%llu are wanted",
-             (unsigned long long)got, l->m->total_bytes ? "" : "at least ",
+  RUSH_CHECK(l->ctx, room == 0, RUSH_ERR_BAD_FILE,
+             "the file is cut off: %llu bytes came, %s%llu are wanted", (unsigned long long)got,
+             l->m->total_bytes ? "" : "at least ",
              (unsigned long long)(l->m->total_bytes ? l->m->total_bytes : RUSH_HEADER_BYTES));
   drop_values(l);
   *out = l->m;

@@ -19,17 +19,18 @@ typedef struct rush_model_op {
 typedef struct rush_code {
   uint16_t opcode, n_in, n_out;
   uint32_t op, target;
-  const uint32_t *operands;       /* n_in inputs, n_out outputs */
-  const uint32_t *result_types;   /* n_out */
-  uint32_t drops, n_drops;        /* registers to drop afterwards, in model->drops */
-  uint32_t n_inner_drops;         /* END_LOOP: so many of them (the first) also before the next round */
-  uint32_t dies;                  /* bit i: input i is not read afterwards */
+  const uint32_t *operands;     /* n_in inputs, n_out outputs */
+  const uint32_t *result_types; /* n_out */
+  uint32_t drops, n_drops;      /* registers to drop afterwards, in model->drops */
+  uint32_t n_inner_drops; /* END_LOOP: so many of them (the first) also before the next round */
+  uint32_t dies;          /* bit i: input i is not read afterwards */
 } rush_code;
 
 typedef struct rush_weight {
-  void *raw; /* as allocated; NULL where the bytes are or go into packed weights (or have not arrived) */
+  void *raw; /* as allocated; NULL where the bytes are or go into packed weights (or have not
+                arrived) */
   size_t raw_bytes;
-  void *data; /* aligned to 64 */
+  void *data;     /* aligned to 64 */
   uint32_t needs; /* how many uses read the plain bytes */
 } rush_weight;
 
@@ -59,21 +60,22 @@ struct rush_model {
   const rush_file_meta *meta;
   const rush_file_text *texts;
   const rush_file_traced *traced;
-  uint32_t n_string_bytes, n_strings, n_lists, n_types, n_storages, n_tensors, n_constants, n_ops, n_attributes,
-      n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_sources, n_tests, n_meta, n_texts,
-      n_traced;
+  uint32_t n_string_bytes, n_strings, n_lists, n_types, n_storages, n_tensors, n_constants, n_ops,
+      n_attributes, n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_sources,
+      n_tests, n_meta, n_texts, n_traced;
 
   /* Worked out. */
-  bool *constant_used;      /* per constant: the program (not only a test) refers to it */
-  rush_model_op *ops;       /* n_ops */
-  rush_code *code;          /* n_instrs */
-  uint32_t *operand_types;  /* n_operands: types of the registers that are written */
-  uint32_t *drops;          /* n_drops */
+  bool *constant_used;     /* per constant: the program (not only a test) refers to it */
+  rush_model_op *ops;      /* n_ops */
+  rush_code *code;         /* n_instrs */
+  uint32_t *operand_types; /* n_operands: types of the registers that are written */
+  uint32_t *drops;         /* n_drops */
   uint32_t n_drops;
-  rush_weight *weights;     /* n_storages */
-  rush_packed **packed;     /* n_instrs */
+  rush_weight *weights; /* n_storages */
+  rush_packed **packed; /* n_instrs */
   uint32_t n_defaults;
-  uint32_t max_in, max_out; /* operands of an instruction; arguments with defaults filled in count */
+  uint32_t max_in,
+      max_out; /* operands of an instruction; arguments with defaults filled in count */
 };
 
 /* The zero-terminated text of a string index; "" for RUSH_NONE. */
@@ -84,15 +86,23 @@ static inline const char *rush_string(const rush_model *m, uint32_t i) {
 /* The kind of a constant that has items: list, tuple, dict, object or enum; NONE for the others. */
 static inline rush_kind rush_const_container(uint32_t kind) {
   switch (kind) {
-    case RUSH_CONST_LIST: return RUSH_KIND_LIST;
-    case RUSH_CONST_TUPLE: return RUSH_KIND_TUPLE;
-    case RUSH_CONST_DICT: return RUSH_KIND_DICT;
-    case RUSH_CONST_OBJECT: return RUSH_KIND_OBJECT;
-    case RUSH_CONST_ENUM: return RUSH_KIND_ENUM;
-    default: return RUSH_KIND_NONE;
+    case RUSH_CONST_LIST:
+      return RUSH_KIND_LIST;
+    case RUSH_CONST_TUPLE:
+      return RUSH_KIND_TUPLE;
+    case RUSH_CONST_DICT:
+      return RUSH_KIND_DICT;
+    case RUSH_CONST_OBJECT:
+      return RUSH_KIND_OBJECT;
+    case RUSH_CONST_ENUM:
+      return RUSH_KIND_ENUM;
+    default:
+      return RUSH_KIND_NONE;
   }
 }
-static inline bool rush_const_has_items(uint32_t kind) { return rush_const_container(kind) != RUSH_KIND_NONE; }
+static inline bool rush_const_has_items(uint32_t kind) {
+  return rush_const_container(kind) != RUSH_KIND_NONE;
+}
 
 /* The kinds that a value of a type can have. */
 rush_kinds rush_type_kinds(const rush_model *m, uint32_t type);
@@ -100,7 +110,8 @@ rush_kinds rush_type_kinds(const rush_model *m, uint32_t type);
 /* "forward, instruction 12 (aten::relu) at model.py:7: " into the context's message. */
 rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr, rush_status status);
 
-/* ---- Steps of loading (load.c calls them in this order) --------------------------------------- */
+/* ---- Steps of loading (load.c calls them in this order) ---------------------------------------
+ */
 
 /* Checks the first RUSH_HEADER_BYTES of model->head. */
 rush_status rush_header_check(rush_ctx *ctx, const rush_model *m);
@@ -114,7 +125,7 @@ rush_status rush_code_build(rush_ctx *ctx, rush_model *m);
 rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m);
 
 /* A broken rule: "instrs[3] at byte 1234: ..." */
-rush_status rush_bad(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t index, const char *fmt, ...)
-    RUSH_PRINTF(5, 6);
+rush_status rush_bad(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t index,
+                     const char *fmt, ...) RUSH_PRINTF(5, 6);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-static void print_children(rush_text *t, const rush_model *m, const rush_file_type *type, const char *separator) {
+static void print_children(rush_text *t, const rush_model *m, const rush_file_type *type,
+                           const char *separator) {
   for (uint32_t k = 0; k < type->n; k++) {
     if (k) rush_text_add(t, "%s", separator);
     rush_print_type(t, m, m->lists[type->list + k]);
@@ -12,26 +13,35 @@ static void print_children(rush_text *t, const rush_model *m, const rush_file_ty
 /* Recursion is as deep as types are nested: at most RUSH_MAX_NESTING. */
 void rush_print_type(rush_text *t, const rush_model *m, uint32_t index) {
   static const char *const names[] = {
-      [RUSH_TYPE_NONE] = "NoneType",     [RUSH_TYPE_TENSOR] = "Tensor",       [RUSH_TYPE_INT] = "int",
-      [RUSH_TYPE_FLOAT] = "float",       [RUSH_TYPE_BOOL] = "bool",           [RUSH_TYPE_COMPLEX] = "complex",
-      [RUSH_TYPE_STR] = "str",           [RUSH_TYPE_LIST] = "[]",             [RUSH_TYPE_TUPLE] = "(",
-      [RUSH_TYPE_DICT] = "Dict(",        [RUSH_TYPE_OPTIONAL] = "?",          [RUSH_TYPE_UNION] = "Union(",
-      [RUSH_TYPE_ANY] = "Any",           [RUSH_TYPE_NUMBER] = "Scalar",       [RUSH_TYPE_DEVICE] = "Device",
-      [RUSH_TYPE_GENERATOR] = "Generator", [RUSH_TYPE_FUTURE] = "Future(",    [RUSH_TYPE_OBJECT] = "object",
+      [RUSH_TYPE_NONE] = "NoneType",  [RUSH_TYPE_TENSOR] = "Tensor",
+      [RUSH_TYPE_INT] = "int",        [RUSH_TYPE_FLOAT] = "float",
+      [RUSH_TYPE_BOOL] = "bool",      [RUSH_TYPE_COMPLEX] = "complex",
+      [RUSH_TYPE_STR] = "str",        [RUSH_TYPE_LIST] = "[]",
+      [RUSH_TYPE_TUPLE] = "(",        [RUSH_TYPE_DICT] = "Dict(",
+      [RUSH_TYPE_OPTIONAL] = "?",     [RUSH_TYPE_UNION] = "Union(",
+      [RUSH_TYPE_ANY] = "Any",        [RUSH_TYPE_NUMBER] = "Scalar",
+      [RUSH_TYPE_DEVICE] = "Device",  [RUSH_TYPE_GENERATOR] = "Generator",
+      [RUSH_TYPE_FUTURE] = "Future(", [RUSH_TYPE_OBJECT] = "object",
       [RUSH_TYPE_ENUM] = "Enum"};
   const rush_file_type *type = m->types + index;
   switch (type->kind) {
-    case RUSH_TYPE_LIST: case RUSH_TYPE_OPTIONAL:
+    case RUSH_TYPE_LIST:
+    case RUSH_TYPE_OPTIONAL:
       print_children(t, m, type, "");
       rush_text_add(t, "%s", names[type->kind]);
       return;
-    case RUSH_TYPE_TUPLE: case RUSH_TYPE_DICT: case RUSH_TYPE_UNION: case RUSH_TYPE_FUTURE:
+    case RUSH_TYPE_TUPLE:
+    case RUSH_TYPE_DICT:
+    case RUSH_TYPE_UNION:
+    case RUSH_TYPE_FUTURE:
       if (type->name != RUSH_NONE) rush_text_add(t, "%s", rush_string(m, type->name));
       rush_text_add(t, "%s", names[type->kind]);
       print_children(t, m, type, ", ");
       rush_text_add(t, ")");
       return;
-    default: rush_text_add(t, "%s", type->name != RUSH_NONE ? rush_string(m, type->name) : names[type->kind]);
+    default:
+      rush_text_add(t, "%s",
+                    type->name != RUSH_NONE ? rush_string(m, type->name) : names[type->kind]);
   }
 }
 
@@ -47,8 +57,8 @@ static void print_double(rush_text *t, uint64_t bits) {
 
 static void print_tensor(rush_text *t, const rush_model *m, const rush_file_tensor *r) {
   char shape[RUSH_SHAPE_TEXT];
-  rush_text_add(t, "<%s%s%s%s>", rush_string(m, r->name), r->name == RUSH_NONE ? "" : ": ", rush_dtype_name(r->dtype),
-                rush_shape_text(r->rank, r->sizes, shape));
+  rush_text_add(t, "<%s%s%s%s>", rush_string(m, r->name), r->name == RUSH_NONE ? "" : ": ",
+                rush_dtype_name(r->dtype), rush_shape_text(r->rank, r->sizes, shape));
 }
 
 /* Recursion is as deep as constants are nested: at most RUSH_MAX_NESTING. */
@@ -56,10 +66,19 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
   enum { MOST_ITEMS = 16 };
   const rush_file_constant *c = m->constants + constant;
   switch (c->kind) {
-    case RUSH_CONST_TENSOR: case RUSH_CONST_RANDOM: print_tensor(t, m, m->tensors + c->a); return;
-    case RUSH_CONST_INT: rush_text_add(t, "%lld", (long long)c->p0); return;
-    case RUSH_CONST_BOOL: rush_text_add(t, "%s", c->p0 ? "True" : "False"); return;
-    case RUSH_CONST_FLOAT: print_double(t, c->p0); return;
+    case RUSH_CONST_TENSOR:
+    case RUSH_CONST_RANDOM:
+      print_tensor(t, m, m->tensors + c->a);
+      return;
+    case RUSH_CONST_INT:
+      rush_text_add(t, "%lld", (long long)c->p0);
+      return;
+    case RUSH_CONST_BOOL:
+      rush_text_add(t, "%s", c->p0 ? "True" : "False");
+      return;
+    case RUSH_CONST_FLOAT:
+      print_double(t, c->p0);
+      return;
     case RUSH_CONST_COMPLEX:
       rush_text_add(t, "(");
       print_double(t, c->p0);
@@ -67,24 +86,42 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
       print_double(t, c->p1);
       rush_text_add(t, "j)");
       return;
-    case RUSH_CONST_STR: rush_text_json(t, rush_string(m, c->a), m->strings[c->a].bytes); return;
-    case RUSH_CONST_DEVICE: rush_text_add(t, "%s", rush_string(m, c->a)); return;
-    case RUSH_CONST_LIST: case RUSH_CONST_TUPLE: case RUSH_CONST_DICT:
-      rush_text_add(t, "%s", c->kind == RUSH_CONST_LIST ? "[" : c->kind == RUSH_CONST_DICT ? "{" : "(");
+    case RUSH_CONST_STR:
+      rush_text_json(t, rush_string(m, c->a), m->strings[c->a].bytes);
+      return;
+    case RUSH_CONST_DEVICE:
+      rush_text_add(t, "%s", rush_string(m, c->a));
+      return;
+    case RUSH_CONST_LIST:
+    case RUSH_CONST_TUPLE:
+    case RUSH_CONST_DICT:
+      rush_text_add(t, "%s",
+                    c->kind == RUSH_CONST_LIST   ? "["
+                    : c->kind == RUSH_CONST_DICT ? "{"
+                                                 : "(");
       for (uint64_t k = 0; k < c->p0 && k < MOST_ITEMS; k++) {
         if (k) rush_text_add(t, "%s", c->kind == RUSH_CONST_DICT && k % 2 ? ": " : ", ");
         rush_print_constant(t, m, m->lists[c->a + k]);
       }
       if (c->p0 > MOST_ITEMS) rush_text_add(t, ", ... %llu in all", (unsigned long long)c->p0);
-      rush_text_add(t, "%s", c->kind == RUSH_CONST_LIST ? "]" : c->kind == RUSH_CONST_DICT ? "}" : ")");
+      rush_text_add(t, "%s",
+                    c->kind == RUSH_CONST_LIST   ? "]"
+                    : c->kind == RUSH_CONST_DICT ? "}"
+                                                 : ")");
       return;
-    case RUSH_CONST_ENUM: rush_text_add(t, "%s", rush_string(m, m->constants[m->lists[c->a]].a)); return;
-    case RUSH_CONST_OBJECT: rush_print_type(t, m, (uint32_t)c->p1); return;
-    default: rush_text_add(t, "None");
+    case RUSH_CONST_ENUM:
+      rush_text_add(t, "%s", rush_string(m, m->constants[m->lists[c->a]].a));
+      return;
+    case RUSH_CONST_OBJECT:
+      rush_print_type(t, m, (uint32_t)c->p1);
+      return;
+    default:
+      rush_text_add(t, "None");
   }
 }
 
-void rush_print_operand(rush_text *t, const rush_model *m, const rush_file_method *f, uint32_t operand) {
+void rush_print_operand(rush_text *t, const rush_model *m, const rush_file_method *f,
+                        uint32_t operand) {
   if (operand & RUSH_OPERAND_CONSTANT) {
     rush_print_constant(t, m, operand & ~RUSH_OPERAND_CONSTANT);
     return;
@@ -99,14 +136,16 @@ void rush_print_operand(rush_text *t, const rush_model *m, const rush_file_metho
 
 /* ---- Methods --------------------------------------------------------------------------------- */
 
-static void print_operands(rush_text *t, const rush_model *m, const rush_file_method *f, const uint32_t *operands, uint32_t n) {
+static void print_operands(rush_text *t, const rush_model *m, const rush_file_method *f,
+                           const uint32_t *operands, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
     if (k) rush_text_add(t, ", ");
     rush_print_operand(t, m, f, operands[k]);
   }
 }
 
-static void print_results(rush_text *t, const rush_model *m, const rush_file_method *f, const uint32_t *registers, uint32_t n) {
+static void print_results(rush_text *t, const rush_model *m, const rush_file_method *f,
+                          const uint32_t *registers, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
     if (k) rush_text_add(t, ", ");
     rush_print_operand(t, m, f, registers[k]);
@@ -118,12 +157,14 @@ static void print_results(rush_text *t, const rush_model *m, const rush_file_met
 
 static void print_source(rush_text *t, const rush_model *m, const rush_file_instr *in) {
   if (in->source < m->n_sources && m->sources[in->source].file != RUSH_NONE)
-    rush_text_add(t, " # %s:%u", rush_string(m, m->sources[in->source].file), m->sources[in->source].line);
+    rush_text_add(t, " # %s:%u", rush_string(m, m->sources[in->source].file),
+                  m->sources[in->source].line);
   rush_text_add(t, "\n");
 }
 
 /* "block0(%i : int, ...):" and "-> (...)", as TorchScript prints the blocks of If and Loop. */
-static void print_instr(rush_text *t, const rush_model *m, const rush_file_method *f, const rush_file_instr *in, int indent) {
+static void print_instr(rush_text *t, const rush_model *m, const rush_file_method *f,
+                        const rush_file_instr *in, int indent) {
   const uint32_t *operands = m->operands + in->operands, *out = operands + in->n_in;
   uint32_t carried = in->n_in - 2u;
   rush_text_add(t, "%*s", 2 * indent, "");
@@ -157,7 +198,11 @@ static void print_instr(rush_text *t, const rush_model *m, const rush_file_metho
       }
       rush_text_add(t, "):\n");
       return;
-    case RUSH_OPCODE_RETURN: rush_text_add(t, "return ("); print_operands(t, m, f, operands, in->n_in); rush_text_add(t, ")\n"); return;
+    case RUSH_OPCODE_RETURN:
+      rush_text_add(t, "return (");
+      print_operands(t, m, f, operands, in->n_in);
+      rush_text_add(t, ")\n");
+      return;
     default: /* ELSE, END_IF, END_LOOP */
       rush_text_add(t, "-> (");
       print_operands(t, m, f, operands, in->n_in);

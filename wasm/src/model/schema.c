@@ -8,7 +8,8 @@ typedef struct parser {
 } parser;
 
 static rush_status wrong(parser *p, const char *wanted) {
-  return rush_fail(p->ctx, RUSH_ERR_BAD_STATE, "schema '%s': %s wanted at '%s'", p->text, wanted, p->at);
+  return rush_fail(p->ctx, RUSH_ERR_BAD_STATE, "schema '%s': %s wanted at '%s'", p->text, wanted,
+                   p->at);
 }
 
 static void skip_spaces(parser *p) {
@@ -24,7 +25,8 @@ static bool accept(parser *p, const char *token) {
 }
 
 static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.';
 }
 
 static size_t word(parser *p, const char **out) {
@@ -50,10 +52,10 @@ static const struct {
     {"str", RUSH_KIND_BIT(RUSH_KIND_STR)},
     {"Device", RUSH_KIND_BIT(RUSH_KIND_DEVICE)},
     {"Generator", RUSH_KIND_BIT(RUSH_KIND_GENERATOR)},
-    {"Scalar", RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) | RUSH_KIND_BIT(RUSH_KIND_BOOL) |
-                   RUSH_KIND_BIT(RUSH_KIND_COMPLEX)},
-    {"number", RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) | RUSH_KIND_BIT(RUSH_KIND_BOOL) |
-                   RUSH_KIND_BIT(RUSH_KIND_COMPLEX)},
+    {"Scalar", RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) |
+                   RUSH_KIND_BIT(RUSH_KIND_BOOL) | RUSH_KIND_BIT(RUSH_KIND_COMPLEX)},
+    {"number", RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) |
+                   RUSH_KIND_BIT(RUSH_KIND_BOOL) | RUSH_KIND_BIT(RUSH_KIND_COMPLEX)},
     {"AnyListType", RUSH_KIND_BIT(RUSH_KIND_LIST)},
     {"AnyEnumType", RUSH_KIND_BIT(RUSH_KIND_ENUM)},
     {"NoneType", RUSH_KIND_BIT(RUSH_KIND_NONE)},
@@ -61,7 +63,8 @@ static const struct {
 
 /* Skips a bracketed group; p->at stands behind its opening bracket. */
 static void skip_group(parser *p, char open, char close) {
-  for (int depth = 1; *p->at && depth > 0; p->at++) depth += *p->at == open ? 1 : *p->at == close ? -1 : 0;
+  for (int depth = 1; *p->at && depth > 0; p->at++)
+    depth += *p->at == open ? 1 : *p->at == close ? -1 : 0;
 }
 
 /* An alias annotation, behind its opening bracket: "a!)". Keeps its first letter. */
@@ -72,7 +75,8 @@ static void parse_alias(parser *p, char *alias, bool *written) {
   *written |= memchr(from, '!', (size_t)(p->at - from)) != NULL;
 }
 
-static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, bool *written, char *alias) {
+static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, bool *written,
+                              char *alias) {
   const char *name;
   *items = RUSH_KINDS_ANY;
   *written = false;
@@ -85,11 +89,13 @@ static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, b
     if (n == 0) return wrong(p, "a type");
     *kinds = RUSH_KINDS_ANY; /* Any, and type variables such as t */
     for (size_t i = 0; i < sizeof base_types / sizeof *base_types; i++) {
-      if (strlen(base_types[i].name) == n && memcmp(base_types[i].name, name, n) == 0) *kinds = base_types[i].kinds;
+      if (strlen(base_types[i].name) == n && memcmp(base_types[i].name, name, n) == 0)
+        *kinds = base_types[i].kinds;
     }
     if (n == 4 && memcmp(name, "Dict", n) == 0) *kinds = RUSH_KIND_BIT(RUSH_KIND_DICT);
-    bool generic = (n == 4 && memcmp(name, "Dict", n) == 0) || (n == 6 && memcmp(name, "Future", n) == 0);
-    if (*p->at == '(' ) { /* parameters of a generic type, or an alias annotation */
+    bool generic =
+        (n == 4 && memcmp(name, "Dict", n) == 0) || (n == 6 && memcmp(name, "Future", n) == 0);
+    if (*p->at == '(') { /* parameters of a generic type, or an alias annotation */
       p->at++;
       if (generic) {
         skip_group(p, '(', ')');
@@ -118,8 +124,8 @@ static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, b
 static const struct {
   const char *name;
   int64_t value;
-} named_ints[] = {{"Mean", 1}, {"contiguous_format", 0}, {"preserve_format", 1}, {"long", RUSH_INT64},
-                  {"float", RUSH_FLOAT32}, {"strided", 0}};
+} named_ints[] = {{"Mean", 1},          {"contiguous_format", 0}, {"preserve_format", 1},
+                  {"long", RUSH_INT64}, {"float", RUSH_FLOAT32},  {"strided", 0}};
 
 static bool parse_int(parser *p, int64_t *out) {
   char *end;
@@ -137,17 +143,20 @@ static rush_status parse_number(parser *p, rush_schema_arg *arg) {
   double f = strtod(from, &end);
   if (end == from) return wrong(p, "a default");
   bool is_float = false;
-  for (const char *q = from; q < end; q++) is_float |= *q == '.' || *q == 'e' || *q == 'n'; /* inf */
+  for (const char *q = from; q < end; q++)
+    is_float |= *q == '.' || *q == 'e' || *q == 'n'; /* inf */
   int64_t i = 0;
   if (!is_float && !parse_int(p, &i)) return wrong(p, "an int");
   p->at = end;
-  if (arg->kinds & RUSH_KIND_BIT(RUSH_KIND_LIST)) { /* int[2] stride=1: one item, repeated by the operator */
+  if (arg->kinds &
+      RUSH_KIND_BIT(RUSH_KIND_LIST)) { /* int[2] stride=1: one item, repeated by the operator */
     arg->otherwise = RUSH_DEFAULT_INTS;
     arg->n_ints = 1;
     arg->ints[0] = i;
     return RUSH_OK;
   }
-  bool wants_float = (arg->kinds & RUSH_KIND_BIT(RUSH_KIND_FLOAT)) && !(arg->kinds & RUSH_KIND_BIT(RUSH_KIND_INT));
+  bool wants_float =
+      (arg->kinds & RUSH_KIND_BIT(RUSH_KIND_FLOAT)) && !(arg->kinds & RUSH_KIND_BIT(RUSH_KIND_INT));
   arg->value = is_float || wants_float ? rush_float(f) : rush_int(i);
   return RUSH_OK;
 }
@@ -171,7 +180,8 @@ static rush_status parse_default(parser *p, rush_schema_arg *arg) {
   if (accept(p, "[")) {
     arg->otherwise = RUSH_DEFAULT_INTS;
     while (!accept(p, "]")) {
-      if (arg->n_ints == RUSH_DEFAULT_MAX_INTS || !parse_int(p, &arg->ints[arg->n_ints++])) return wrong(p, "an int");
+      if (arg->n_ints == RUSH_DEFAULT_MAX_INTS || !parse_int(p, &arg->ints[arg->n_ints++]))
+        return wrong(p, "an int");
       accept(p, ",");
     }
     return RUSH_OK;
@@ -200,7 +210,8 @@ static rush_status parse_arg(parser *p, rush_schema *s, char *aliases) {
 /* Result `r` is the argument that has its annotation. */
 static void link_result(rush_schema *s, const char *aliases, char alias, uint32_t r) {
   for (uint32_t k = 0; alias && k < s->n_args; k++) {
-    if (s->args[k].written && aliases[k] == alias && s->args[k].returned < 0) s->args[k].returned = (int8_t)r;
+    if (s->args[k].written && aliases[k] == alias && s->args[k].returned < 0)
+      s->args[k].returned = (int8_t)r;
   }
 }
 

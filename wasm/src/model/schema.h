@@ -41,8 +41,8 @@ typedef struct rush_schema {
   rush_kinds result_kinds[RUSH_SCHEMA_MAX_RESULTS];
 } rush_schema;
 
-/* Parses the schema text of a row. Rows are ours: what is wrong with one is BAD_STATE. Texts of users and files are
- * read safely too. */
+/* Parses the schema text of a row. Rows are ours: what is wrong with one is BAD_STATE. Texts of
+ * users and files are read safely too. */
 rush_status rush_schema_parse(rush_ctx *ctx, const char *text, rush_schema *out);
 void rush_schema_free(rush_ctx *ctx, rush_schema *schema);
 

@@ -1,5 +1,5 @@
-/* batch_norm, group_norm and instance_norm: each channel of each sample gets a scale and a shift, from
- * statistics that are given or taken over sets of channels. */
+/* batch_norm, group_norm and instance_norm: each channel of each sample gets a scale and a shift,
+ * from statistics that are given or taken over sets of channels. */
 #include <math.h>
 
 #include "blocks/layout.h"
@@ -8,12 +8,13 @@
 #include "ops/define.h"
 
 typedef struct plan {
-  rush_tensor *x, *out;             /* one reference of x */
-  int64_t n, c, s;                  /* samples, channels, places */
-  bool columns;                     /* channels are innermost */
-  int64_t per_set;                  /* channels of a set */
-  bool across;                      /* a set goes through all samples */
-  rush_tensor *w, *b, *mean, *var;  /* of c elements, row-major, one reference each; NULL where there is none */
+  rush_tensor *x, *out; /* one reference of x */
+  int64_t n, c, s;      /* samples, channels, places */
+  bool columns;         /* channels are innermost */
+  int64_t per_set;      /* channels of a set */
+  bool across;          /* a set goes through all samples */
+  rush_tensor *w, *b, *mean,
+      *var; /* of c elements, row-major, one reference each; NULL where there is none */
   double eps;
   rush_tensor *save_mean, *save_rstd; /* per set; or NULL */
 } plan;
@@ -26,10 +27,12 @@ static void finish(rush_call *c, plan *p) {
   rush_tensor_drop(c->heap, p->var);
 }
 
-static rush_status per_channel(rush_call *c, const plan *p, uint32_t arg, const char *name, rush_tensor **out) {
+static rush_status per_channel(rush_call *c, const plan *p, uint32_t arg, const char *name,
+                               rush_tensor **out) {
   rush_tensor *t = arg_tensor(c, arg);
   if (!t) return RUSH_OK;
-  RUSH_NEED(t->numel == p->c, "%s should contain %lld elements not %lld", name, (long long)p->c, (long long)t->numel);
+  RUSH_NEED(t->numel == p->c, "%s should contain %lld elements not %lld", name, (long long)p->c,
+            (long long)t->numel);
   RUSH_NEED(t->dtype == arg_tensor(c, 0)->dtype, "expected scalar type %s but found %s",
             rush_dtype_word(arg_tensor(c, 0)->dtype), rush_dtype_word(t->dtype));
   return rush_tensor_contiguous(c->heap, t, out);
@@ -38,16 +41,20 @@ static rush_status per_channel(rush_call *c, const plan *p, uint32_t arg, const 
 /* Brings x into one of the two layouts and makes the result, in x's layout. */
 static rush_status begin(rush_call *c, plan *p) {
   rush_tensor *x = arg_tensor(c, 0);
-  RUSH_NEED(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d", x->rank);
-  RUSH_NEED(rush_is_float((rush_dtype)x->dtype), "\"batch_norm\" not implemented for '%s'", rush_dtype_word(x->dtype));
+  RUSH_NEED(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d",
+            x->rank);
+  RUSH_NEED(rush_is_float((rush_dtype)x->dtype), "\"batch_norm\" not implemented for '%s'",
+            rush_dtype_word(x->dtype));
   p->n = x->sizes[0];
   p->c = x->sizes[1];
   p->s = 1;
   for (int d = 2; d < x->rank; d++) p->s *= x->sizes[d];
   const bool flat = rush_is_contiguous(x);
   p->columns = !flat && rush_is_channels_last(x);
-  if (flat || p->columns) p->x = rush_tensor_keep(x);
-  else RUSH_TRY(rush_tensor_contiguous(c->heap, x, &p->x));
+  if (flat || p->columns)
+    p->x = rush_tensor_keep(x);
+  else
+    RUSH_TRY(rush_tensor_contiguous(c->heap, x, &p->x));
   if (flat && p->s == 1) p->columns = true;
   if (p->x != x || rush_can_reuse(c, 0)) {
     p->out = p->x;
@@ -57,59 +64,67 @@ static rush_status begin(rush_call *c, plan *p) {
   return rush_result_like(c, 0, p->x, (rush_dtype)x->dtype, &p->out);
 }
 
-static int64_t set_count(const plan *p) { return (p->c / p->per_set) * (p->across ? 1 : p->n); }
+static int64_t set_count(const plan *p) {
+  return (p->c / p->per_set) * (p->across ? 1 : p->n);
+}
 static int64_t set_of(const plan *p, int64_t n, int64_t c) {
   return c / p->per_set + (p->across ? 0 : n * (p->c / p->per_set));
 }
 
-#define CHANNELS(T, f)                                                                                          \
-  /* Mean and variance of each set. total: c numbers, centre: c numbers. */                                     \
-  static void moments_##f(const plan *p, double *mean, double *var, double *total, T *centre) {                 \
-    const int64_t sets = set_count(p), sample = p->c * p->s;                                                    \
-    const double count = (double)p->per_set * (double)p->s * (p->across ? (double)p->n : 1);                    \
-    for (int64_t k = 0; k < sets; k++) mean[k] = var[k] = 0;                                                    \
-    for (int pass = 0; pass < 2; pass++) {                                                                      \
-      for (int64_t n = 0; n < p->n; n++) {                                                                      \
-        const T *x = (const T *)rush_data(p->x) + n * sample;                                                   \
-        for (int64_t c = 0; c < p->c; c++) {                                                                    \
-          total[c] = 0;                                                                                         \
-          centre[c] = (T)mean[set_of(p, n, c)];                                                                 \
-        }                                                                                                       \
-        if (p->columns && pass == 0) rush_add_columns_##f((size_t)p->s, (size_t)p->c, x, total);                \
-        if (p->columns && pass == 1) rush_add_square_columns_##f((size_t)p->s, (size_t)p->c, x, centre, total); \
-        for (int64_t c = 0; c < p->c && !p->columns; c++)                                                       \
-          total[c] = pass == 0 ? rush_sum_##f((size_t)p->s, x + c * p->s)                                       \
-                               : rush_sum_squares_##f((size_t)p->s, x + c * p->s, centre[c]);                   \
-        for (int64_t c = 0; c < p->c; c++) (pass == 0 ? mean : var)[set_of(p, n, c)] += total[c];               \
-      }                                                                                                         \
-      for (int64_t k = 0; k < sets; k++) {                                                                      \
-        const double off = mean[k] - (double)(T)mean[k];                                                        \
-        if (pass == 0) mean[k] /= count;                                                                        \
-        else var[k] = var[k] / count - off * off;                                                               \
-      }                                                                                                         \
-    }                                                                                                           \
-  }                                                                                                             \
-  /* scale and shift: c numbers */                                                                              \
-  static void apply_##f(const plan *p, const double *mean, const double *var, T *scale, T *shift) {             \
-    const T *w = p->w ? rush_data(p->w) : NULL, *b = p->b ? rush_data(p->b) : NULL;                             \
-    const T *given_mean = p->mean ? rush_data(p->mean) : NULL, *given_var = p->var ? rush_data(p->var) : NULL;  \
-    const int64_t sample = p->c * p->s;                                                                         \
-    for (int64_t n = 0; n < p->n; n++) {                                                                        \
-      for (int64_t c = 0; c < p->c && (n == 0 || !p->across); c++) {                                            \
-        const int64_t k = set_of(p, n, c);                                                                      \
-        const double m = given_mean ? (double)given_mean[c] : mean[k];                                          \
-        const double v = given_var ? (double)given_var[c] : var[k] < 0 ? 0 : var[k];                            \
-        const double r = 1 / sqrt(v + p->eps);                                                                  \
-        scale[c] = (T)(w ? r * (double)w[c] : r);                                                               \
-        shift[c] = (T)((b ? (double)b[c] : 0) - m * (double)scale[c]);                                          \
-        if (p->save_mean) ((T *)rush_data(p->save_mean))[k] = (T)m, ((T *)rush_data(p->save_rstd))[k] = (T)r;   \
-      }                                                                                                         \
-      const T *x = (const T *)rush_data(p->x) + n * sample;                                                     \
-      T *o = (T *)rush_data(p->out) + n * sample;                                                               \
-      if (p->columns) rush_affine_columns_##f((size_t)p->s, (size_t)p->c, o, x, scale, shift);                  \
-      for (int64_t c = 0; c < p->c && !p->columns; c++)                                                         \
-        rush_affine_##f((size_t)p->s, o + c * p->s, x + c * p->s, scale[c], shift[c]);                          \
-    }                                                                                                           \
+#define CHANNELS(T, f)                                                                            \
+  /* Mean and variance of each set. total: c numbers, centre: c numbers. */                       \
+  static void moments_##f(const plan *p, double *mean, double *var, double *total, T *centre) {   \
+    const int64_t sets = set_count(p), sample = p->c * p->s;                                      \
+    const double count = (double)p->per_set * (double)p->s * (p->across ? (double)p->n : 1);      \
+    for (int64_t k = 0; k < sets; k++) mean[k] = var[k] = 0;                                      \
+    for (int pass = 0; pass < 2; pass++) {                                                        \
+      for (int64_t n = 0; n < p->n; n++) {                                                        \
+        const T *x = (const T *)rush_data(p->x) + n * sample;                                     \
+        for (int64_t c = 0; c < p->c; c++) {                                                      \
+          total[c] = 0;                                                                           \
+          centre[c] = (T)mean[set_of(p, n, c)];                                                   \
+        }                                                                                         \
+        if (p->columns && pass == 0) rush_add_columns_##f((size_t)p->s, (size_t)p->c, x, total);  \
+        if (p->columns && pass == 1)                                                              \
+          rush_add_square_columns_##f((size_t)p->s, (size_t)p->c, x, centre, total);              \
+        for (int64_t c = 0; c < p->c && !p->columns; c++)                                         \
+          total[c] = pass == 0 ? rush_sum_##f((size_t)p->s, x + c * p->s)                         \
+                               : rush_sum_squares_##f((size_t)p->s, x + c * p->s, centre[c]);     \
+        for (int64_t c = 0; c < p->c; c++) (pass == 0 ? mean : var)[set_of(p, n, c)] += total[c]; \
+      }                                                                                           \
+      for (int64_t k = 0; k < sets; k++) {                                                        \
+        const double off = mean[k] - (double)(T)mean[k];                                          \
+        if (pass == 0)                                                                            \
+          mean[k] /= count;                                                                       \
+        else                                                                                      \
+          var[k] = var[k] / count - off * off;                                                    \
+      }                                                                                           \
+    }                                                                                             \
+  }                                                                                               \
+  /* scale and shift: c numbers */                                                                \
+  static void apply_##f(const plan *p, const double *mean, const double *var, T *scale,           \
+                        T *shift) {                                                               \
+    const T *w = p->w ? rush_data(p->w) : NULL, *b = p->b ? rush_data(p->b) : NULL;               \
+    const T *given_mean = p->mean ? rush_data(p->mean) : NULL,                                    \
+            *given_var = p->var ? rush_data(p->var) : NULL;                                       \
+    const int64_t sample = p->c * p->s;                                                           \
+    for (int64_t n = 0; n < p->n; n++) {                                                          \
+      for (int64_t c = 0; c < p->c && (n == 0 || !p->across); c++) {                              \
+        const int64_t k = set_of(p, n, c);                                                        \
+        const double m = given_mean ? (double)given_mean[c] : mean[k];                            \
+        const double v = given_var ? (double)given_var[c] : var[k] < 0 ? 0 : var[k];              \
+        const double r = 1 / sqrt(v + p->eps);                                                    \
+        scale[c] = (T)(w ? r * (double)w[c] : r);                                                 \
+        shift[c] = (T)((b ? (double)b[c] : 0) - m * (double)scale[c]);                            \
+        if (p->save_mean)                                                                         \
+          ((T *)rush_data(p->save_mean))[k] = (T)m, ((T *)rush_data(p->save_rstd))[k] = (T)r;     \
+      }                                                                                           \
+      const T *x = (const T *)rush_data(p->x) + n * sample;                                       \
+      T *o = (T *)rush_data(p->out) + n * sample;                                                 \
+      if (p->columns) rush_affine_columns_##f((size_t)p->s, (size_t)p->c, o, x, scale, shift);    \
+      for (int64_t c = 0; c < p->c && !p->columns; c++)                                           \
+        rush_affine_##f((size_t)p->s, o + c * p->s, x + c * p->s, scale[c], shift[c]);            \
+    }                                                                                             \
   }
 CHANNELS(float, f32)
 CHANNELS(double, f64)
@@ -133,14 +148,17 @@ static rush_status normalize(rush_call *c, plan *p) {
   return RUSH_OK;
 }
 
-/* ---- batch_norm: input, weight, bias, running_mean, running_var ------------------------------- */
+/* ---- batch_norm: input, weight, bias, running_mean, running_var -------------------------------
+ */
 
 static rush_status batch_norm(rush_call *c, bool training, double eps, bool three) {
   plan p = {.per_set = 1, .across = true, .eps = eps};
   rush_tensor *none;
-  RUSH_CHECK(c->ctx, !training || arg_is_none(c, 3), RUSH_ERR_UNSUPPORTED,
-             "batch_norm in training mode updates its running statistics: export the model in eval mode");
-  RUSH_NEED(training || (!arg_is_none(c, 3) && !arg_is_none(c, 4)), "running_mean must be defined in evaluation mode");
+  RUSH_CHECK(
+      c->ctx, !training || arg_is_none(c, 3), RUSH_ERR_UNSUPPORTED,
+      "batch_norm in training mode updates its running statistics: export the model in eval mode");
+  RUSH_NEED(training || (!arg_is_none(c, 3) && !arg_is_none(c, 4)),
+            "running_mean must be defined in evaluation mode");
   rush_status st = begin(c, &p);
   if (st == RUSH_OK) st = per_channel(c, &p, 1, "weight", &p.w);
   if (st == RUSH_OK) st = per_channel(c, &p, 2, "bias", &p.b);
@@ -155,15 +173,22 @@ static rush_status batch_norm(rush_call *c, bool training, double eps, bool thre
   finish(c, &p);
   return st;
 }
-RUSH_OP(batch_norm) { return batch_norm(c, arg_bool(c, 5), arg_float(c, 7), false); }
-RUSH_OP(native_batch_norm) { return batch_norm(c, arg_bool(c, 5), arg_float(c, 7), true); }
-RUSH_OP(native_batch_norm_eval) { return batch_norm(c, false, arg_float(c, 6), true); }
+RUSH_OP(batch_norm) {
+  return batch_norm(c, arg_bool(c, 5), arg_float(c, 7), false);
+}
+RUSH_OP(native_batch_norm) {
+  return batch_norm(c, arg_bool(c, 5), arg_float(c, 7), true);
+}
+RUSH_OP(native_batch_norm_eval) {
+  return batch_norm(c, false, arg_float(c, 6), true);
+}
 
 /* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps */
 RUSH_OP(instance_norm) {
   if (!arg_bool(c, 5)) return batch_norm(c, false, arg_float(c, 7), false);
   RUSH_CHECK(c->ctx, arg_is_none(c, 3), RUSH_ERR_UNSUPPORTED,
-             "instance_norm in training mode updates its running statistics: export the model in eval mode");
+             "instance_norm in training mode updates its running statistics: export the model in "
+             "eval mode");
   plan p = {.per_set = 1, .across = false, .eps = arg_float(c, 7)};
   rush_status st = begin(c, &p);
   if (st == RUSH_OK) st = per_channel(c, &p, 1, "weight", &p.w);
@@ -173,13 +198,16 @@ RUSH_OP(instance_norm) {
   return st;
 }
 
-static rush_status group_norm(rush_call *c, int64_t groups, uint32_t w, uint32_t b, double eps, bool three) {
+static rush_status group_norm(rush_call *c, int64_t groups, uint32_t w, uint32_t b, double eps,
+                              bool three) {
   plan p = {.across = false, .eps = eps};
   const rush_tensor *x = arg_tensor(c, 0);
   RUSH_NEED(groups > 0, "Expected num groups to be greater than 0, got %lld", (long long)groups);
-  RUSH_NEED(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d", x->rank);
+  RUSH_NEED(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d",
+            x->rank);
   RUSH_NEED(x->sizes[1] % groups == 0,
-            "Expected number of channels in input to be divisible by num_groups, but got %lld channels and %lld groups",
+            "Expected number of channels in input to be divisible by num_groups, but got %lld "
+            "channels and %lld groups",
             (long long)x->sizes[1], (long long)groups);
   rush_status st = begin(c, &p);
   p.per_set = p.c > 0 ? p.c / groups : 1;
@@ -193,6 +221,10 @@ static rush_status group_norm(rush_call *c, int64_t groups, uint32_t w, uint32_t
   return st;
 }
 /* input, num_groups, weight, bias, eps */
-RUSH_OP(group_norm) { return group_norm(c, arg_int(c, 1), 2, 3, arg_float(c, 4), false); }
+RUSH_OP(group_norm) {
+  return group_norm(c, arg_int(c, 1), 2, 3, arg_float(c, 4), false);
+}
 /* input, weight, bias, N, C, HxW, group, eps */
-RUSH_OP(native_group_norm) { return group_norm(c, arg_int(c, 6), 1, 2, arg_float(c, 7), true); }
+RUSH_OP(native_group_norm) {
+  return group_norm(c, arg_int(c, 6), 1, 2, arg_float(c, 7), true);
+}

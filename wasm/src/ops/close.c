@@ -6,7 +6,7 @@
 #include "ops/define.h"
 
 /* |x - y| <= atol + rtol |y|; s is rtol, t is atol, i[0] whether NaN equals NaN */
-#define CLOSE(abs_, finite)                                                                       \
+#define CLOSE(abs_, finite) \
   (x == y || (finite && abs_(x - y) <= t + abs_(s * y)) || (p->i[0] != 0 && x != x && y != y))
 RUSH_BODY_2(close_f32, float, uint8_t, CLOSE(fabsf, x - y - (x - y) == 0))
 RUSH_BODY_2(close_f64, double, uint8_t, CLOSE(fabs, x - y - (x - y) == 0))
@@ -18,15 +18,20 @@ static rush_status setup_isclose(rush_call *c, rush_pw_job *job) {
   job->p.f[0] = arg_float(c, 2);
   job->p.f[1] = arg_float(c, 3);
   job->p.i[0] = arg_bool(c, 4);
-  RUSH_NEED(job->p.f[0] >= 0, "rtol must be greater than or equal to zero, but got %g", job->p.f[0]);
-  RUSH_NEED(job->p.f[1] >= 0, "atol must be greater than or equal to zero, but got %g", job->p.f[1]);
+  RUSH_NEED(job->p.f[0] >= 0, "rtol must be greater than or equal to zero, but got %g",
+            job->p.f[0]);
+  RUSH_NEED(job->p.f[1] >= 0, "atol must be greater than or equal to zero, but got %g",
+            job->p.f[1]);
   if (!rush_is_float(job->common)) job->common = RUSH_FLOAT64;
   return RUSH_OK;
 }
 extern const rush_pointwise rush_pointwise_isclose, rush_pointwise_eq;
 extern const rush_reduce rush_reduce_all;
-const rush_pointwise rush_pointwise_isclose = {
-    .operands = 2, .flags = RUSH_PW_TO_BOOL, .f32 = close_f32, .f64 = close_f64, .setup = setup_isclose};
+const rush_pointwise rush_pointwise_isclose = {.operands = 2,
+                                               .flags = RUSH_PW_TO_BOOL,
+                                               .f32 = close_f32,
+                                               .f64 = close_f64,
+                                               .setup = setup_isclose};
 
 static rush_status all_of(rush_call *c, const rush_pointwise *row, bool *yes) {
   rush_tensor *each, *all;
@@ -48,7 +53,8 @@ RUSH_OP(allclose) {
 }
 RUSH_OP(equal) {
   bool yes = false;
-  if (rush_same_sizes(arg_tensor(c, 0), arg_tensor(c, 1))) RUSH_TRY(all_of(c, &rush_pointwise_eq, &yes));
+  if (rush_same_sizes(arg_tensor(c, 0), arg_tensor(c, 1)))
+    RUSH_TRY(all_of(c, &rush_pointwise_eq, &yes));
   ret_bool(c, 0, yes);
   return RUSH_OK;
 }

@@ -1,4 +1,5 @@
-/* New tensors: filled, ranges, from numbers and lists. Layout, device and pin_memory mean nothing here. */
+/* New tensors: filled, ranges, from numbers and lists. Layout, device and pin_memory mean nothing
+ * here. */
 #include <math.h>
 
 #include "blocks/fill.h"
@@ -14,24 +15,40 @@ static rush_status filled(rush_call *c, uint32_t size, uint32_t dtype_arg, rush_
   return RUSH_OK;
 }
 static const rush_value ZERO = {RUSH_KIND_INT, 0, {0}}, ONE = {RUSH_KIND_INT, 0, {1}};
-static rush_dtype own_dtype(const rush_call *c) { return (rush_dtype)arg_tensor(c, 0)->dtype; }
+static rush_dtype own_dtype(const rush_call *c) {
+  return (rush_dtype)arg_tensor(c, 0)->dtype;
+}
 
 /* What PyTorch leaves unset is 0 here, so that runs repeat. */
-RUSH_OP(zeros) { return filled(c, 0, 1, RUSH_FLOAT32, &ZERO); }
-RUSH_OP(ones) { return filled(c, 0, 1, RUSH_FLOAT32, &ONE); }
-RUSH_OP(full) { return filled(c, 0, 2, arg_scalar_dtype(c, 1), &c->args[1]); }
-RUSH_OP(new_zeros) { return filled(c, 1, 2, own_dtype(c), &ZERO); }
-RUSH_OP(new_ones) { return filled(c, 1, 2, own_dtype(c), &ONE); }
-RUSH_OP(new_full) { return filled(c, 1, 3, own_dtype(c), &c->args[2]); }
+RUSH_OP(zeros) {
+  return filled(c, 0, 1, RUSH_FLOAT32, &ZERO);
+}
+RUSH_OP(ones) {
+  return filled(c, 0, 1, RUSH_FLOAT32, &ONE);
+}
+RUSH_OP(full) {
+  return filled(c, 0, 2, arg_scalar_dtype(c, 1), &c->args[1]);
+}
+RUSH_OP(new_zeros) {
+  return filled(c, 1, 2, own_dtype(c), &ZERO);
+}
+RUSH_OP(new_ones) {
+  return filled(c, 1, 2, own_dtype(c), &ONE);
+}
+RUSH_OP(new_full) {
+  return filled(c, 1, 3, own_dtype(c), &c->args[2]);
+}
 
 /* size, dtype, layout, device, pin_memory, memory_format */
 RUSH_OP(empty) {
-  if (arg_is_none(c, 5) || arg_int(c, 5) == RUSH_FORMAT_CONTIGUOUS) return filled(c, 0, 1, RUSH_FLOAT32, &ZERO);
+  if (arg_is_none(c, 5) || arg_int(c, 5) == RUSH_FORMAT_CONTIGUOUS)
+    return filled(c, 0, 1, RUSH_FLOAT32, &ZERO);
   rush_dtype dtype;
   int64_t sizes[RUSH_MAX_RANK];
   int rank;
   rush_tensor *out;
-  RUSH_NEED(arg_int(c, 5) != RUSH_FORMAT_PRESERVE, "memory format option is not supported by empty: preserve");
+  RUSH_NEED(arg_int(c, 5) != RUSH_FORMAT_PRESERVE,
+            "memory format option is not supported by empty: preserve");
   RUSH_TRY(arg_dtype(c, 1, RUSH_FLOAT32, &dtype));
   RUSH_TRY(arg_sizes(c, 0, &rank, sizes));
   RUSH_TRY(rush_new_in_format(c->heap, dtype, rank, sizes, arg_int(c, 5), &out));
@@ -63,8 +80,12 @@ static rush_status empty_strided(rush_call *c, uint32_t first, rush_dtype otherw
   rush_tensor_drop(c->heap, base);
   return st;
 }
-RUSH_OP(empty_strided) { return empty_strided(c, 0, RUSH_FLOAT32); }
-RUSH_OP(new_empty_strided) { return empty_strided(c, 1, own_dtype(c)); }
+RUSH_OP(empty_strided) {
+  return empty_strided(c, 0, RUSH_FLOAT32);
+}
+RUSH_OP(new_empty_strided) {
+  return empty_strided(c, 1, own_dtype(c));
+}
 
 /* A tensor like argument 0; dtype at `dtype_arg`, memory_format four further. */
 static rush_status filled_like(rush_call *c, uint32_t dtype_arg, const rush_value *value) {
@@ -73,11 +94,18 @@ static rush_status filled_like(rush_call *c, uint32_t dtype_arg, const rush_valu
   rush_fill(out, value);
   return RUSH_OK;
 }
-RUSH_OP(zeros_like) { return filled_like(c, 1, &ZERO); }
-RUSH_OP(ones_like) { return filled_like(c, 1, &ONE); }
-RUSH_OP(full_like) { return filled_like(c, 2, &c->args[1]); }
+RUSH_OP(zeros_like) {
+  return filled_like(c, 1, &ZERO);
+}
+RUSH_OP(ones_like) {
+  return filled_like(c, 1, &ONE);
+}
+RUSH_OP(full_like) {
+  return filled_like(c, 2, &c->args[1]);
+}
 
-/* ---- Filling what is there -------------------------------------------------------------------- */
+/* ---- Filling what is there --------------------------------------------------------------------
+ */
 
 static rush_status fill(rush_call *c, const rush_value *value) {
   rush_tensor *out = c->inplace;
@@ -91,20 +119,28 @@ static rush_status fill(rush_call *c, const rush_value *value) {
   rush_fill(out, value);
   return RUSH_OK;
 }
-RUSH_OP(fill_scalar) { return fill(c, &c->args[1]); }
+RUSH_OP(fill_scalar) {
+  return fill(c, &c->args[1]);
+}
 RUSH_OP(fill_tensor) {
   const rush_tensor *v = arg_tensor(c, 1);
-  RUSH_NEED(v->rank == 0, "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.", v->rank);
-  rush_value value = rush_is_float((rush_dtype)v->dtype) ? rush_float(rush_load_double((rush_dtype)v->dtype, rush_data(v)))
-                                                         : rush_int(rush_load_int((rush_dtype)v->dtype, rush_data(v)));
+  RUSH_NEED(v->rank == 0,
+            "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+            v->rank);
+  rush_value value = rush_is_float((rush_dtype)v->dtype)
+                         ? rush_float(rush_load_double((rush_dtype)v->dtype, rush_data(v)))
+                         : rush_int(rush_load_int((rush_dtype)v->dtype, rush_data(v)));
   return fill(c, &value);
 }
-RUSH_OP(zero) { return fill(c, &ZERO); }
+RUSH_OP(zero) {
+  return fill(c, &ZERO);
+}
 
-/* ---- Ranges ----------------------------------------------------------------------------------- */
+/* ---- Ranges -----------------------------------------------------------------------------------
+ */
 
-static rush_status arange(rush_call *c, const rush_value *start, const rush_value *end, const rush_value *step,
-                          uint32_t dtype_arg) {
+static rush_status arange(rush_call *c, const rush_value *start, const rush_value *end,
+                          const rush_value *step, uint32_t dtype_arg) {
   const rush_value *all[] = {start, end, step};
   double d[3];
   int64_t i[3], n;
@@ -113,8 +149,10 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
     bool is_float = all[k]->kind == RUSH_KIND_FLOAT;
     floats |= is_float;
     d[k] = is_float ? all[k]->u.f : (double)all[k]->u.i;
-    if (is_float) rush_convert(RUSH_INT64, &i[k], RUSH_FLOAT64, &d[k], 1);
-    else i[k] = all[k]->u.i;
+    if (is_float)
+      rush_convert(RUSH_INT64, &i[k], RUSH_FLOAT64, &d[k], 1);
+    else
+      i[k] = all[k]->u.i;
   }
   rush_dtype dtype;
   rush_tensor *out;
@@ -123,7 +161,8 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
     for (int k = 0; k < 3; k++) d[k] = (double)i[k];
   RUSH_NEED(d[2] != 0, "step must be nonzero");
   RUSH_NEED(isfinite(d[0]) && isfinite(d[1]), "unsupported range: %g -> %g", d[0], d[1]);
-  RUSH_NEED(d[2] > 0 ? d[1] >= d[0] : d[1] <= d[0], "upper bound and lower bound inconsistent with step sign");
+  RUSH_NEED(d[2] > 0 ? d[1] >= d[0] : d[1] <= d[0],
+            "upper bound and lower bound inconsistent with step sign");
   const double size = ceil((d[1] - d[0]) / d[2]);
   RUSH_NEED(size >= 0 && size < 9e18, "invalid size, possible overflow?");
   n = (int64_t)size;
@@ -136,16 +175,24 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
   char *to = rush_data(out);
   const size_t item = rush_dtype_size(dtype);
   if (rush_is_float(dtype)) {
-    for (int64_t k = 0; k < n; k++) rush_store_double(dtype, to + (size_t)k * item, d[0] + (double)k * d[2]);
+    for (int64_t k = 0; k < n; k++)
+      rush_store_double(dtype, to + (size_t)k * item, d[0] + (double)k * d[2]);
   } else {
     for (int64_t k = 0; k < n; k++)
-      rush_store_int(dtype, to + (size_t)k * item, (int64_t)((uint64_t)i[0] + (uint64_t)k * (uint64_t)i[2]));
+      rush_store_int(dtype, to + (size_t)k * item,
+                     (int64_t)((uint64_t)i[0] + (uint64_t)k * (uint64_t)i[2]));
   }
   return RUSH_OK;
 }
-RUSH_OP(arange) { return arange(c, &ZERO, &c->args[0], &ONE, 1); }
-RUSH_OP(arange_start) { return arange(c, &c->args[0], &c->args[1], &ONE, 2); }
-RUSH_OP(arange_start_step) { return arange(c, &c->args[0], &c->args[1], &c->args[2], 3); }
+RUSH_OP(arange) {
+  return arange(c, &ZERO, &c->args[0], &ONE, 1);
+}
+RUSH_OP(arange_start) {
+  return arange(c, &c->args[0], &c->args[1], &ONE, 2);
+}
+RUSH_OP(arange_start_step) {
+  return arange(c, &c->args[0], &c->args[1], &c->args[2], 3);
+}
 
 /* start, end, steps, dtype: from both ends, as ATen, so that the last one is exact */
 RUSH_OP(linspace) {
@@ -163,7 +210,9 @@ RUSH_OP(linspace) {
   char *to = rush_data(out);
   const size_t item = rush_dtype_size(dtype);
   for (int64_t k = 0; k < n; k++) {
-    double v = n == 1 ? start : k < n / 2 ? start + step * (double)k : end - step * (double)(n - 1 - k);
+    double v = n == 1      ? start
+               : k < n / 2 ? start + step * (double)k
+                           : end - step * (double)(n - 1 - k);
     rush_store_double(dtype, to + (size_t)k * item, v);
   }
   return RUSH_OK;
@@ -181,10 +230,15 @@ static rush_status eye(rush_call *c, int64_t n, int64_t m, uint32_t dtype_arg) {
     rush_store_int(dtype, (char *)rush_data(out) + (size_t)(k * m + k) * rush_dtype_size(dtype), 1);
   return RUSH_OK;
 }
-RUSH_OP(eye) { return eye(c, arg_int(c, 0), arg_int(c, 0), 1); }
-RUSH_OP(eye_m) { return eye(c, arg_int(c, 0), arg_int(c, 1), 2); }
+RUSH_OP(eye) {
+  return eye(c, arg_int(c, 0), arg_int(c, 0), 1);
+}
+RUSH_OP(eye_m) {
+  return eye(c, arg_int(c, 0), arg_int(c, 1), 2);
+}
 
-/* ---- From numbers ----------------------------------------------------------------------------- */
+/* ---- From numbers -----------------------------------------------------------------------------
+ */
 
 static rush_status from_number(rush_call *c, rush_dtype dtype) {
   rush_tensor *out;
@@ -202,13 +256,16 @@ RUSH_OP(tensor_of_number) {
   RUSH_TRY(arg_dtype(c, 1, arg_scalar_dtype(c, 0), &dtype));
   return from_number(c, dtype);
 }
-/* Sizes of a nested list; the first item of each level tells. *kind: of the numbers, NONE where there are none. */
-static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int64_t *sizes, uint32_t *kind) {
+/* Sizes of a nested list; the first item of each level tells. *kind: of the numbers, NONE where
+ * there are none. */
+static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int64_t *sizes,
+                              uint32_t *kind) {
   *rank = 0;
   *kind = RUSH_KIND_NONE;
   while (v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE) {
     const rush_list *list = rush_as_list(v);
-    RUSH_CHECK(c->ctx, *rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED, "lists nested more than %d deep", RUSH_MAX_RANK);
+    RUSH_CHECK(c->ctx, *rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
+               "lists nested more than %d deep", RUSH_MAX_RANK);
     sizes[(*rank)++] = (int64_t)list->n;
     if (list->n == 0) return RUSH_OK;
     v = &list->items[0];
@@ -221,15 +278,17 @@ static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int6
   return RUSH_OK;
 }
 
-static rush_status store_list(rush_call *c, const rush_value *v, int depth, int rank, const int64_t *sizes,
-                              rush_dtype dtype, char **to) {
+static rush_status store_list(rush_call *c, const rush_value *v, int depth, int rank,
+                              const int64_t *sizes, rush_dtype dtype, char **to) {
   if (depth < rank) {
-    RUSH_NEED(v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE, "Expected sequence of length %lld at dim %d",
-              (long long)sizes[depth], depth);
+    RUSH_NEED(v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE,
+              "Expected sequence of length %lld at dim %d", (long long)sizes[depth], depth);
     const rush_list *list = rush_as_list(v);
-    RUSH_NEED((int64_t)list->n == sizes[depth], "Expected sequence of length %lld at dim %d (got length %zu)",
+    RUSH_NEED((int64_t)list->n == sizes[depth],
+              "Expected sequence of length %lld at dim %d (got length %zu)",
               (long long)sizes[depth], depth, list->n);
-    for (size_t k = 0; k < list->n; k++) RUSH_TRY(store_list(c, &list->items[k], depth + 1, rank, sizes, dtype, to));
+    for (size_t k = 0; k < list->n; k++)
+      RUSH_TRY(store_list(c, &list->items[k], depth + 1, rank, sizes, dtype, to));
     return RUSH_OK;
   }
   if (v->kind == RUSH_KIND_TENSOR) {
@@ -239,8 +298,8 @@ static rush_status store_list(rush_call *c, const rush_value *v, int depth, int 
   } else if (v->kind == RUSH_KIND_FLOAT) {
     rush_store_double(dtype, *to, v->u.f);
   } else {
-    RUSH_NEED(v->kind == RUSH_KIND_INT || v->kind == RUSH_KIND_BOOL, "a %s cannot be an element of a tensor",
-              rush_kind_name(v->kind));
+    RUSH_NEED(v->kind == RUSH_KIND_INT || v->kind == RUSH_KIND_BOOL,
+              "a %s cannot be an element of a tensor", rush_kind_name(v->kind));
     rush_store_int(dtype, *to, v->u.i);
   }
   *to += rush_dtype_size(dtype);
@@ -255,13 +314,17 @@ RUSH_OP(tensor_of_list) {
   rush_dtype dtype;
   rush_tensor *out;
   RUSH_TRY(list_sizes(c, &c->args[0], &rank, sizes, &kind));
-  rush_dtype natural = kind == RUSH_KIND_INT ? RUSH_INT64 : kind == RUSH_KIND_BOOL ? RUSH_BOOL : RUSH_FLOAT32;
+  rush_dtype natural = kind == RUSH_KIND_INT    ? RUSH_INT64
+                       : kind == RUSH_KIND_BOOL ? RUSH_BOOL
+                                                : RUSH_FLOAT32;
   RUSH_TRY(arg_dtype(c, 1, natural, &dtype));
   RUSH_TRY(rush_tensor_new(c->heap, dtype, rank, sizes, &out));
   char *to = rush_data(out);
   rush_status st = store_list(c, &c->args[0], 0, rank, sizes, dtype, &to);
-  if (st != RUSH_OK) rush_tensor_drop(c->heap, out);
-  else ret_tensor(c, 0, out);
+  if (st != RUSH_OK)
+    rush_tensor_drop(c->heap, out);
+  else
+    ret_tensor(c, 0, out);
   return st;
 }
 RUSH_OP(as_tensor) {
@@ -273,7 +336,8 @@ RUSH_OP(as_tensor) {
   return RUSH_OK;
 }
 
-/* ---- Triangles, one_hot ------------------------------------------------------------------------ */
+/* ---- Triangles, one_hot ------------------------------------------------------------------------
+ */
 
 /* Copies self, and 0 where the column is right (upper: left) of the diagonal. */
 static rush_status triangle(rush_call *c, bool upper) {
@@ -293,27 +357,36 @@ static rush_status triangle(rush_call *c, bool upper) {
     int64_t edge;
     if (!rush_add64(r % rows + (upper ? 0 : 1), diagonal, &edge)) edge = diagonal > 0 ? cols : 0;
     edge = edge < 0 ? 0 : edge > cols ? cols : edge;
-    if (upper) memset(at, 0, (size_t)edge * item);
-    else memset(at + (size_t)edge * item, 0, (size_t)(cols - edge) * item);
+    if (upper)
+      memset(at, 0, (size_t)edge * item);
+    else
+      memset(at + (size_t)edge * item, 0, (size_t)(cols - edge) * item);
   }
   return RUSH_OK;
 }
-RUSH_OP(tril) { return triangle(c, false); }
-RUSH_OP(triu) { return triangle(c, true); }
+RUSH_OP(tril) {
+  return triangle(c, false);
+}
+RUSH_OP(triu) {
+  return triangle(c, true);
+}
 
 RUSH_OP(one_hot) {
   const rush_tensor *self = arg_tensor(c, 0);
   int64_t classes = arg_int(c, 1), most = -1, sizes[RUSH_MAX_RANK];
-  RUSH_NEED(self->dtype == RUSH_INT64, "one_hot is only applicable to index tensor of type LongTensor.");
+  RUSH_NEED(self->dtype == RUSH_INT64,
+            "one_hot is only applicable to index tensor of type LongTensor.");
   RUSH_NEED(self->rank < RUSH_MAX_RANK, "one_hot of a tensor of %d dimensions", self->rank);
-  RUSH_NEED(self->numel > 0 || classes > 0, "Can not infer total number of classes from empty tensor.");
+  RUSH_NEED(self->numel > 0 || classes > 0,
+            "Can not infer total number of classes from empty tensor.");
   RUSH_NEED(classes >= -1, "num_classes should be positive");
   rush_tensor *dense, *out;
   RUSH_TRY(rush_tensor_contiguous(c->heap, arg_tensor(c, 0), &dense));
   const int64_t *index = rush_data(dense);
   rush_status st = RUSH_OK;
   for (int64_t i = 0; i < dense->numel && st == RUSH_OK; i++) {
-    if (index[i] < 0) st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "Class values must be non-negative.");
+    if (index[i] < 0)
+      st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "Class values must be non-negative.");
     if (index[i] > most) most = index[i];
   }
   if (st == RUSH_OK && classes >= 0 && most >= classes)

@@ -6,7 +6,9 @@
 
 /* ---- Registration ---------------------------------------------------------------------------- */
 
-static size_t name_size(const char *schema) { return strcspn(schema, "("); }
+static size_t name_size(const char *schema) {
+  return strcspn(schema, "(");
+}
 
 static bool is_named(const rush_custom_op *op, const char *name, size_t n) {
   return name_size(op->schema) == n && memcmp(op->schema, name, n) == 0;
@@ -27,8 +29,10 @@ static rush_status run_custom(rush_call *c);
 bool rush_custom_find(const rush_ctx *ctx, const char *name, rush_op *op) {
   const rush_custom_op *custom = find(ctx, name, strlen(name));
   if (!custom) return false;
-  *op = (rush_op){.schema = custom->schema, .run = custom->run ? run_custom : NULL,
-                  .flags = custom->run ? 0 : RUSH_OP_EXTERNAL, .family = custom};
+  *op = (rush_op){.schema = custom->schema,
+                  .run = custom->run ? run_custom : NULL,
+                  .flags = custom->run ? 0 : RUSH_OP_EXTERNAL,
+                  .family = custom};
   return true;
 }
 
@@ -36,11 +40,14 @@ rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op) {
   char name[256];
   rush_schema schema;
   bool inplace;
-  RUSH_CHECK(ctx, op->size == sizeof *op, RUSH_ERR_BAD_ARGUMENT,
-             "an operator of %u bytes was compiled for another version of rushlight/op.h, which has %zu", op->size, sizeof *op);
+  RUSH_CHECK(
+      ctx, op->size == sizeof *op, RUSH_ERR_BAD_ARGUMENT,
+      "an operator of %u bytes was compiled for another version of rushlight/op.h, which has %zu",
+      op->size, sizeof *op);
   size_t n = name_size(op->schema);
   bool whole = op->schema[n] == '(';
-  RUSH_CHECK(ctx, n > 0 && n < sizeof name && (whole || !op->run), RUSH_ERR_BAD_ARGUMENT, "'%.80s' is not a schema", op->schema);
+  RUSH_CHECK(ctx, n > 0 && n < sizeof name && (whole || !op->run), RUSH_ERR_BAD_ARGUMENT,
+             "'%.80s' is not a schema", op->schema);
   memcpy(name, op->schema, n);
   name[n] = '\0';
   if (whole) {
@@ -50,7 +57,8 @@ rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op) {
   }
   RUSH_CHECK(ctx, !find(ctx, name, n) && !rush_op_find(name, &inplace), RUSH_ERR_BAD_ARGUMENT,
              "an operator '%s' is there already", name);
-  RUSH_TRY(rush_realloc(ctx, (void **)&ctx->ops, ctx->n_ops * sizeof *ctx->ops, (ctx->n_ops + 1) * sizeof *ctx->ops));
+  RUSH_TRY(rush_realloc(ctx, (void **)&ctx->ops, ctx->n_ops * sizeof *ctx->ops,
+                        (ctx->n_ops + 1) * sizeof *ctx->ops));
   ctx->ops[ctx->n_ops++] = op;
   return RUSH_OK;
 }
@@ -83,12 +91,15 @@ static rush_status make_contiguous(rush_call *c, rush_value *args) {
   return RUSH_OK;
 }
 
-/* Copies what the operator wrote into a contiguous copy back to the tensor, or the tensors of the list. */
+/* Copies what the operator wrote into a contiguous copy back to the tensor, or the tensors of the
+ * list. */
 static rush_status copy_back(rush_call *c, const rush_value *to, const rush_value *from) {
-  if ((to->kind != RUSH_KIND_TENSOR && to->kind != RUSH_KIND_LIST) || to->u.ref == from->u.ref) return RUSH_OK;
+  if ((to->kind != RUSH_KIND_TENSOR && to->kind != RUSH_KIND_LIST) || to->u.ref == from->u.ref)
+    return RUSH_OK;
   if (to->kind == RUSH_KIND_LIST) {
     const rush_list *list = rush_as_list(to);
-    for (size_t i = 0; i < list->n; i++) RUSH_TRY(copy_back(c, list->items + i, rush_as_list(from)->items + i));
+    for (size_t i = 0; i < list->n; i++)
+      RUSH_TRY(copy_back(c, list->items + i, rush_as_list(from)->items + i));
     return RUSH_OK;
   }
   rush_tensor *t = rush_as_tensor(to);
@@ -109,8 +120,10 @@ static void return_arguments(rush_call *c, const rush_value *own) {
 
 static rush_status check_results(rush_call *c, const rush_schema *schema) {
   for (uint32_t r = 0; r < c->n_results; r++) {
-    RUSH_CHECK(c->ctx, schema->result_kinds[r] & RUSH_KIND_BIT(c->results[r].kind), RUSH_ERR_BAD_ARGUMENT,
-               "the operator gave %s as result %u, which its schema does not", rush_kind_name(c->results[r].kind), r);
+    RUSH_CHECK(c->ctx, schema->result_kinds[r] & RUSH_KIND_BIT(c->results[r].kind),
+               RUSH_ERR_BAD_ARGUMENT,
+               "the operator gave %s as result %u, which its schema does not",
+               rush_kind_name(c->results[r].kind), r);
   }
   return RUSH_OK;
 }
@@ -140,9 +153,13 @@ static rush_status run_custom(rush_call *c) {
 
 /* ---- What run may use ------------------------------------------------------------------------ */
 
-size_t rush_call_arg_count(const rush_call *c) { return c->n_args; }
+size_t rush_call_arg_count(const rush_call *c) {
+  return c->n_args;
+}
 
-rush_value rush_call_arg(const rush_call *c, size_t i) { return i < c->n_args ? c->args[i] : rush_none(); }
+rush_value rush_call_arg(const rush_call *c, size_t i) {
+  return i < c->n_args ? c->args[i] : rush_none();
+}
 
 rush_status rush_call_tensor(const rush_call *c, size_t i, rush_tensor_info *out) {
   rush_value v = rush_call_arg(c, i);
@@ -150,11 +167,13 @@ rush_status rush_call_tensor(const rush_call *c, size_t i, rush_tensor_info *out
 }
 
 static rush_status result_in_range(rush_call *c, size_t i) {
-  RUSH_CHECK(c->ctx, i < c->n_results, RUSH_ERR_BAD_ARGUMENT, "the operator sets result %zu of %u", i, c->n_results);
+  RUSH_CHECK(c->ctx, i < c->n_results, RUSH_ERR_BAD_ARGUMENT, "the operator sets result %zu of %u",
+             i, c->n_results);
   return RUSH_OK;
 }
 
-rush_status rush_call_result(rush_call *c, size_t i, rush_dtype dtype, int rank, const int64_t *sizes, void **data) {
+rush_status rush_call_result(rush_call *c, size_t i, rush_dtype dtype, int rank,
+                             const int64_t *sizes, void **data) {
   rush_value v;
   *data = NULL;
   RUSH_TRY(result_in_range(c, i));
@@ -187,4 +206,6 @@ rush_status rush_call_fail(rush_call *c, const char *fmt, ...) {
   return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "%s", text);
 }
 
-rush_session *rush_call_session(const rush_call *c) { return c->session; }
+rush_session *rush_call_session(const rush_call *c) {
+  return c->session;
+}

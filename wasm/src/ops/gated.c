@@ -6,7 +6,8 @@
 #include "kernels/math.h"
 #include "ops/define.h"
 
-/* ---- glu -------------------------------------------------------------------------------------- */
+/* ---- glu --------------------------------------------------------------------------------------
+ */
 
 static void gate_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
   const float *x = in[0], *gate = in[1];
@@ -28,7 +29,8 @@ RUSH_OP(glu) {
   int dim;
   RUSH_NEED(self->rank > 0, "glu does not support 0-dimensional tensors");
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
-  RUSH_NEED(self->sizes[dim] % 2 == 0, "Halving dimension must be even, but dimension %d is size %lld", dim,
+  RUSH_NEED(self->sizes[dim] % 2 == 0,
+            "Halving dimension must be even, but dimension %d is size %lld", dim,
             (long long)self->sizes[dim]);
   memcpy(sizes, self->sizes, sizeof sizes);
   sizes[dim] /= 2;
@@ -47,7 +49,8 @@ RUSH_OP(glu) {
   return st;
 }
 
-/* ---- prelu: weight is one number, or one for each channel --------------------------------------- */
+/* ---- prelu: weight is one number, or one for each channel ---------------------------------------
+ */
 
 extern const rush_pointwise rush_pointwise_prelu_kernel, rush_pointwise_mul, rush_pointwise_div,
     rush_pointwise_clamp_min;
@@ -58,18 +61,22 @@ RUSH_OP(prelu) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   RUSH_NEED(self->dtype == weight->dtype, "prelu: Type promoting not supported. Got %s and %s",
             rush_dtype_word(self->dtype), rush_dtype_word(weight->dtype));
-  RUSH_NEED(weight->rank <= 1, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d",
+  RUSH_NEED(weight->rank <= 1,
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d",
             weight->rank);
   const int64_t channels = self->rank > 1 ? self->sizes[1] : 1;
   RUSH_NEED(weight->numel == 1 || (self->rank > 0 && weight->numel == channels),
-            "Mismatch of parameter numbers and input channel size. Found parameter numbers = %lld and channel size = "
-            "%lld.", (long long)weight->numel, (long long)channels);
+            "Mismatch of parameter numbers and input channel size. Found parameter numbers = %lld "
+            "and channel size = "
+            "%lld.",
+            (long long)weight->numel, (long long)channels);
   const bool one = weight->numel == 1;
   for (int d = 0; d < self->rank; d++) {
     sizes[d] = d == 1 && !one ? channels : 1;
     strides[d] = d == 1 && !one ? weight->strides[0] : 0;
   }
-  RUSH_TRY(rush_tensor_new_view(c->heap, weight, self->rank, sizes, strides, weight->offset, &view));
+  RUSH_TRY(
+      rush_tensor_new_view(c->heap, weight, self->rank, sizes, strides, weight->offset, &view));
   const rush_value args[] = {c->args[0], rush_of_tensor(view)};
   rush_status st = rush_pointwise_on(c, &rush_pointwise_prelu_kernel, 2, args, &out);
   if (st == RUSH_OK) ret_tensor(c, 0, out);
@@ -77,7 +84,8 @@ RUSH_OP(prelu) {
   return st;
 }
 
-/* ---- cosine_similarity: x1, x2, dim, eps -------------------------------------------------------- */
+/* ---- cosine_similarity: x1, x2, dim, eps --------------------------------------------------------
+ */
 
 /* x / max(norm(x over dim), eps) */
 static rush_status unit(rush_call *c, rush_tensor *x, int64_t dim, double eps, rush_tensor **out) {
@@ -101,7 +109,8 @@ RUSH_OP(cosine_similarity) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank, dim;
   rush_dtype dtype = arg_result_type(c, 3);
-  RUSH_NEED(rush_is_float(dtype), "expected common dtype to be floating point, yet common dtype is %s",
+  RUSH_NEED(rush_is_float(dtype),
+            "expected common dtype to be floating point, yet common dtype is %s",
             rush_dtype_word((int)dtype));
   const rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
   RUSH_NEED(rush_broadcast(a->rank, a->sizes, b->rank, b->sizes, &rank, sizes),
@@ -127,7 +136,8 @@ RUSH_OP(cosine_similarity) {
     st = rush_pointwise_on(c, &rush_pointwise_mul, 2, args, &product);
   }
   if (st == RUSH_OK) {
-    const rush_value args[] = {rush_of_tensor(product), rush_int(dim), rush_bool(false), rush_none()};
+    const rush_value args[] = {rush_of_tensor(product), rush_int(dim), rush_bool(false),
+                               rush_none()};
     st = rush_reduce_on(c, &rush_reduce_sum_dim, 4, args, &out);
   }
   if (st == RUSH_OK) ret_tensor(c, 0, out);

@@ -21,24 +21,31 @@ static rush_status check_shape(rush_call *c, rows *r) {
   int n;
   char want[RUSH_SHAPE_TEXT], have[RUSH_SHAPE_TEXT];
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, shape, &n));
-  RUSH_NEED(n >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+  RUSH_NEED(n >= 1,
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but "
             "got normalized_shape = []");
   r->axis = x->rank - n;
   bool fits = n <= x->rank;
   r->n = r->count = 1;
   for (int d = 0; d < x->rank && fits; d++) {
-    if (d < r->axis) r->count *= x->sizes[d];
-    else r->n *= x->sizes[d];
+    if (d < r->axis)
+      r->count *= x->sizes[d];
+    else
+      r->n *= x->sizes[d];
     fits = d < r->axis || x->sizes[d] == shape[d - r->axis];
   }
-  RUSH_NEED(fits, "Given normalized_shape=%s, expected input with that shape behind, but got input of size%s",
-            rush_shape_text(n, shape, want), rush_shape_text(x->rank, x->sizes, have));
+  RUSH_NEED(
+      fits,
+      "Given normalized_shape=%s, expected input with that shape behind, but got input of size%s",
+      rush_shape_text(n, shape, want), rush_shape_text(x->rank, x->sizes, have));
   RUSH_NEED(rush_is_float((rush_dtype)x->dtype), "\"LayerNormKernelImpl\" not implemented for '%s'",
             rush_dtype_word(x->dtype));
   return RUSH_OK;
 }
 
-static rush_status get_scale(rush_call *c, const rows *r, uint32_t arg, const char *name, rush_tensor **out) {
+static rush_status get_scale(rush_call *c, const rows *r, uint32_t arg, const char *name,
+                             rush_tensor **out) {
   rush_tensor *t = arg_tensor(c, arg);
   const rush_tensor *x = arg_tensor(c, 0);
   if (!t) return RUSH_OK;
@@ -69,7 +76,9 @@ static rush_status begin(rush_call *c, uint32_t w_arg, uint32_t b_arg, rows *r) 
   return st;
 }
 
-static void *data_of(const rush_tensor *t) { return t ? rush_data(t) : NULL; }
+static void *data_of(const rush_tensor *t) {
+  return t ? rush_data(t) : NULL;
+}
 
 /* mean and rstd: one per row, or NULL */
 static void normalize(const rows *r, double eps, rush_tensor *mean, rush_tensor *rstd) {
@@ -78,16 +87,18 @@ static void normalize(const rows *r, double eps, rush_tensor *mean, rush_tensor 
   if (r->x->dtype == RUSH_FLOAT64) {
     double m, s;
     for (int64_t k = 0; k < r->count; k++) {
-      rush_layer_norm_f64((size_t)n, (double *)rush_data(r->out) + k * n, (const double *)rush_data(r->x) + k * n,
-                          data_of(r->w), data_of(r->b), eps, &m, &s);
+      rush_layer_norm_f64((size_t)n, (double *)rush_data(r->out) + k * n,
+                          (const double *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b),
+                          eps, &m, &s);
       if (mean) ((double *)rush_data(mean))[k] = m, ((double *)rush_data(rstd))[k] = s;
     }
     return;
   }
   float m, s;
   for (int64_t k = 0; k < r->count; k++) {
-    rush_layer_norm_f32((size_t)n, (float *)rush_data(r->out) + k * n, (const float *)rush_data(r->x) + k * n,
-                        data_of(r->w), data_of(r->b), eps, &m, &s);
+    rush_layer_norm_f32((size_t)n, (float *)rush_data(r->out) + k * n,
+                        (const float *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b), eps,
+                        &m, &s);
     if (mean) ((float *)rush_data(mean))[k] = m, ((float *)rush_data(rstd))[k] = s;
   }
 }
@@ -119,15 +130,17 @@ RUSH_OP(rms_norm) {
   rows r;
   RUSH_TRY(begin(c, 2, 0, &r));
   const bool wide = r.x->dtype == RUSH_FLOAT64;
-  const double eps = !arg_is_none(c, 3) ? arg_float(c, 3) : wide ? 2.220446049250313e-16 : 1.1920928955078125e-07;
+  const double eps = !arg_is_none(c, 3) ? arg_float(c, 3)
+                     : wide             ? 2.220446049250313e-16
+                                        : 1.1920928955078125e-07;
   const int64_t n = r.n;
   for (int64_t k = 0; k < r.count && n > 0; k++) {
     if (wide)
-      rush_rms_norm_f64((size_t)n, (double *)rush_data(r.out) + k * n, (const double *)rush_data(r.x) + k * n,
-                        data_of(r.w), eps);
+      rush_rms_norm_f64((size_t)n, (double *)rush_data(r.out) + k * n,
+                        (const double *)rush_data(r.x) + k * n, data_of(r.w), eps);
     else
-      rush_rms_norm_f32((size_t)n, (float *)rush_data(r.out) + k * n, (const float *)rush_data(r.x) + k * n,
-                        data_of(r.w), eps);
+      rush_rms_norm_f32((size_t)n, (float *)rush_data(r.out) + k * n,
+                        (const float *)rush_data(r.x) + k * n, data_of(r.w), eps);
   }
   drop_rows(c, &r);
   return RUSH_OK;

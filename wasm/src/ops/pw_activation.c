@@ -4,50 +4,63 @@
 #include "blocks/pointwise.h"
 #include "kernels/math.h"
 
-#define ROW(id) \
+#define ROW(id)                                    \
   extern const rush_pointwise rush_pointwise_##id; \
   const rush_pointwise rush_pointwise_##id
-#define FLOATS(id, expr)                      \
-  RUSH_BODY_1(id##_f32, float, float, expr)   \
+#define FLOATS(id, expr)                    \
+  RUSH_BODY_1(id##_f32, float, float, expr) \
   RUSH_BODY_1(id##_f64, double, double, expr)
 
-/* ---- Limits: NaN stays NaN, -0 stays -0 ------------------------------------------------------- */
+/* ---- Limits: NaN stays NaN, -0 stays -0 -------------------------------------------------------
+ */
 
 FLOATS(relu, x < 0 ? 0 : x)
 RUSH_BODY_1(relu_i64, int64_t, int64_t, x < 0 ? 0 : x)
 static rush_status setup_relu(rush_call *c, rush_pw_job *job) {
-  RUSH_CHECK(c->ctx, job->common != RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT, "Boolean inputs not supported for relu");
+  RUSH_CHECK(c->ctx, job->common != RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT,
+             "Boolean inputs not supported for relu");
   return RUSH_OK;
 }
 ROW(relu) = {.operands = 1, .f32 = relu_f32, .f64 = relu_f64, .i64 = relu_i64, .setup = setup_relu};
 
-FLOATS(hardtanh, x < s ? s : x > t ? t : x)
-RUSH_BODY_1(hardtanh_i64, int64_t, int64_t, x < s ? s : x > t ? t : x)
+FLOATS(hardtanh, x<s ? s : x> t ? t : x)
+RUSH_BODY_1(hardtanh_i64, int64_t, int64_t, x<s ? s : x> t ? t : x)
 static rush_status setup_hardtanh(rush_call *c, rush_pw_job *job) {
-  RUSH_CHECK(c->ctx, job->common != RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT, "Bool inputs not supported for hardtanh");
+  RUSH_CHECK(c->ctx, job->common != RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT,
+             "Bool inputs not supported for hardtanh");
   rush_pw_scalar(c, job, 1, 0);
   rush_pw_scalar(c, job, 2, 1);
-  RUSH_CHECK(c->ctx, job->common != RUSH_UINT8 || (job->p.i[0] >= 0 && job->p.i[1] >= 0), RUSH_ERR_BAD_ARGUMENT,
-             "cannot do hardtanh on an unsigned type with negative limits");
-  if (job->p.f[0] > job->p.f[1]) job->p.f[0] = job->p.f[1], job->p.i[0] = job->p.i[1]; /* the upper limit wins */
+  RUSH_CHECK(c->ctx, job->common != RUSH_UINT8 || (job->p.i[0] >= 0 && job->p.i[1] >= 0),
+             RUSH_ERR_BAD_ARGUMENT, "cannot do hardtanh on an unsigned type with negative limits");
+  if (job->p.f[0] > job->p.f[1])
+    job->p.f[0] = job->p.f[1], job->p.i[0] = job->p.i[1]; /* the upper limit wins */
   return RUSH_OK;
 }
-ROW(hardtanh) = {.operands = 1, .f32 = hardtanh_f32, .f64 = hardtanh_f64, .i64 = hardtanh_i64,
+ROW(hardtanh) = {.operands = 1,
+                 .f32 = hardtanh_f32,
+                 .f64 = hardtanh_f64,
+                 .i64 = hardtanh_i64,
                  .setup = setup_hardtanh};
 static rush_status setup_relu6(rush_call *c, rush_pw_job *job) {
-  RUSH_CHECK(c->ctx, job->common != RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT, "Bool inputs not supported for hardtanh");
+  RUSH_CHECK(c->ctx, job->common != RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT,
+             "Bool inputs not supported for hardtanh");
   job->p.f[1] = 6;
   job->p.i[1] = 6;
   return RUSH_OK;
 }
-ROW(relu6) = {.operands = 1, .f32 = hardtanh_f32, .f64 = hardtanh_f64, .i64 = hardtanh_i64, .setup = setup_relu6};
+ROW(relu6) = {.operands = 1,
+              .f32 = hardtanh_f32,
+              .f64 = hardtanh_f64,
+              .i64 = hardtanh_i64,
+              .setup = setup_relu6};
 
 FLOATS(hardsigmoid, (x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)
 ROW(hardsigmoid) = {.operands = 1, .f32 = hardsigmoid_f32, .f64 = hardsigmoid_f64};
 FLOATS(hardswish, x *(x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)
 ROW(hardswish) = {.operands = 1, .f32 = hardswish_f32, .f64 = hardswish_f64};
 
-/* ---- Smooth ones ------------------------------------------------------------------------------ */
+/* ---- Smooth ones ------------------------------------------------------------------------------
+ */
 
 #define SMOOTH(id)                            \
   RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32) \
@@ -65,16 +78,21 @@ static rush_status setup_gelu(rush_call *c, rush_pw_job *job) {
   if (strcmp(form, "tanh") == 0) {
     job->row = &gelu_tanh;
   } else if (strcmp(form, "none") != 0) {
-    return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "approximate argument must be either none or tanh.");
+    return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
+                     "approximate argument must be either none or tanh.");
   }
   return RUSH_OK;
 }
-ROW(gelu) = {.operands = 1, .f32 = gelu_f32, .f64 = rush_pw_map_f64, .fn = rush_gelu_ref, .setup = setup_gelu};
+ROW(gelu) = {.operands = 1,
+             .f32 = gelu_f32,
+             .f64 = rush_pw_map_f64,
+             .fn = rush_gelu_ref,
+             .setup = setup_gelu};
 
 static void softplus_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
   rush_softplus_f32(n, out, in[0], (float)p->f[0], (float)p->f[1]);
 }
-RUSH_BODY_1(softplus_f64, double, double, x *s > t ? x : log1p(exp(x *s)) / s)
+RUSH_BODY_1(softplus_f64, double, double, x *s > t ? x : log1p(exp(x * s)) / s)
 static rush_status setup_softplus(rush_call *c, rush_pw_job *job) {
   rush_pw_scalar(c, job, 1, 0);
   rush_pw_scalar(c, job, 2, 1);
@@ -86,7 +104,7 @@ ROW(softplus) = {.operands = 1, .f32 = softplus_f32, .f64 = softplus_f64, .setup
 static void elu_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
   rush_elu_f32(n, out, in[0], (float)p->f[2], (float)p->f[0], (float)p->f[1]);
 }
-RUSH_BODY_1(elu_f64, double, double, x < 0 ? expm1(x *p->f[2]) * s : x * t)
+RUSH_BODY_1(elu_f64, double, double, x < 0 ? expm1(x * p->f[2]) * s : x * t)
 static rush_status setup_elu(rush_call *c, rush_pw_job *job) {
   double alpha = arg_scalar_double(c, 1), scale = arg_scalar_double(c, 2);
   job->p.f[0] = alpha * scale;
@@ -106,7 +124,8 @@ static rush_status setup_selu(rush_call *c, rush_pw_job *job) {
 ROW(selu) = {.operands = 1, .f32 = elu_f32, .f64 = elu_f64, .setup = setup_selu};
 static rush_status setup_celu(rush_call *c, rush_pw_job *job) {
   double alpha = arg_scalar_double(c, 1);
-  RUSH_CHECK(c->ctx, alpha != 0, RUSH_ERR_BAD_ARGUMENT, "ZeroDivisionError: alpha cannot be 0 for CELU");
+  RUSH_CHECK(c->ctx, alpha != 0, RUSH_ERR_BAD_ARGUMENT,
+             "ZeroDivisionError: alpha cannot be 0 for CELU");
   job->p.f[0] = alpha;
   job->p.f[1] = 1;
   job->p.f[2] = 1 / alpha;
@@ -114,7 +133,8 @@ static rush_status setup_celu(rush_call *c, rush_pw_job *job) {
 }
 ROW(celu) = {.operands = 1, .f32 = elu_f32, .f64 = elu_f64, .setup = setup_celu};
 
-/* ---- Bent lines ------------------------------------------------------------------------------- */
+/* ---- Bent lines -------------------------------------------------------------------------------
+ */
 
 static rush_status setup_1(rush_call *c, rush_pw_job *job) {
   rush_pw_scalar(c, job, 1, 0);
@@ -138,8 +158,12 @@ static rush_status setup_rrelu(rush_call *c, rush_pw_job *job) {
 ROW(rrelu) = {.operands = 1, .f32 = leaky_relu_f32, .f64 = leaky_relu_f64, .setup = setup_rrelu};
 FLOATS(threshold, x <= s ? t : x)
 RUSH_BODY_1(threshold_i64, int64_t, int64_t, x <= s ? t : x)
-ROW(threshold) = {.operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = threshold_f32, .f64 = threshold_f64,
-                  .i64 = threshold_i64, .setup = setup_2};
+ROW(threshold) = {.operands = 1,
+                  .flags = RUSH_PW_NO_BOOL,
+                  .f32 = threshold_f32,
+                  .f64 = threshold_f64,
+                  .i64 = threshold_i64,
+                  .setup = setup_2};
 FLOATS(hardshrink, x >= -s && x <= s ? 0 : x)
 ROW(hardshrink) = {.operands = 1, .f32 = hardshrink_f32, .f64 = hardshrink_f64, .setup = setup_1};
 FLOATS(softshrink, x > s ? x - s : x < -s ? x + s : x != x ? x : 0)
@@ -149,45 +173,54 @@ static rush_status setup_softshrink(rush_call *c, rush_pw_job *job) {
              "lambda must be greater or equal to 0, but found to be %g.", job->p.f[0]);
   return RUSH_OK;
 }
-ROW(softshrink) = {.operands = 1, .f32 = softshrink_f32, .f64 = softshrink_f64, .setup = setup_softshrink};
+ROW(softshrink) = {
+    .operands = 1, .f32 = softshrink_f32, .f64 = softshrink_f64, .setup = setup_softshrink};
 
-RUSH_BODY_2(prelu_f32, float, float, x > 0 ? x : x *y)
-RUSH_BODY_2(prelu_f64, double, double, x > 0 ? x : x *y)
+RUSH_BODY_2(prelu_f32, float, float, x > 0 ? x : x * y)
+RUSH_BODY_2(prelu_f64, double, double, x > 0 ? x : x * y)
 ROW(prelu_kernel) = {.operands = 2, .f32 = prelu_f32, .f64 = prelu_f64};
 
-/* ---- Mixtures of three ------------------------------------------------------------------------ */
+/* ---- Mixtures of three ------------------------------------------------------------------------
+ */
 
 static rush_status same_dtypes(rush_call *c, rush_pw_job *job) {
   for (uint32_t i = 0; i < 3; i++) {
     if (c->args[i].kind != RUSH_KIND_TENSOR) continue;
     RUSH_CHECK(c->ctx, arg_tensor(c, i)->dtype == arg_tensor(c, 0)->dtype, RUSH_ERR_BAD_ARGUMENT,
-               "expected dtype %s for argument %u but got dtype %s", rush_dtype_name(arg_tensor(c, 0)->dtype),
-               (unsigned)i, rush_dtype_name(arg_tensor(c, i)->dtype));
+               "expected dtype %s for argument %u but got dtype %s",
+               rush_dtype_name(arg_tensor(c, 0)->dtype), (unsigned)i,
+               rush_dtype_name(arg_tensor(c, i)->dtype));
   }
   job->common = (rush_dtype)arg_tensor(c, 0)->dtype;
   return RUSH_OK;
 }
-#define LERP(T) (z < (T)0.5 && z > (T)-0.5 ? x + z * (y - x) : y - (y - x) * (1 - z))
+#define LERP(T) (z < (T)0.5 && z > (T) - 0.5 ? x + z * (y - x) : y - (y - x) * (1 - z))
 RUSH_BODY_3(lerp_f32, float, float, LERP(float))
 RUSH_BODY_3(lerp_f64, double, double, LERP(double))
 ROW(lerp) = {.operands = 3, .f32 = lerp_f32, .f64 = lerp_f64, .setup = same_dtypes};
 
-RUSH_BODY_3(addcmul_f32, float, float, x + s *y *z)
-RUSH_BODY_3(addcmul_f64, double, double, x + s *y *z)
-RUSH_BODY_3(addcmul_i64, int64_t, int64_t,
-            (uint64_t)x + (uint64_t)s * (uint64_t)y * (uint64_t)z)
+RUSH_BODY_3(addcmul_f32, float, float, x + s * y * z)
+RUSH_BODY_3(addcmul_f64, double, double, x + s * y * z)
+RUSH_BODY_3(addcmul_i64, int64_t, int64_t, (uint64_t)x + (uint64_t)s * (uint64_t)y * (uint64_t)z)
 static rush_status setup_value(rush_call *c, rush_pw_job *job) {
   rush_pw_scalar(c, job, 3, 0);
   return RUSH_OK;
 }
-ROW(addcmul) = {.operands = 3, .flags = RUSH_PW_NO_BOOL, .f32 = addcmul_f32, .f64 = addcmul_f64,
-                .i64 = addcmul_i64, .setup = setup_value};
-RUSH_BODY_3(addcdiv_f32, float, float, x + s *y / z)
-RUSH_BODY_3(addcdiv_f64, double, double, x + s *y / z)
+ROW(addcmul) = {.operands = 3,
+                .flags = RUSH_PW_NO_BOOL,
+                .f32 = addcmul_f32,
+                .f64 = addcmul_f64,
+                .i64 = addcmul_i64,
+                .setup = setup_value};
+RUSH_BODY_3(addcdiv_f32, float, float, x + s * y / z)
+RUSH_BODY_3(addcdiv_f64, double, double, x + s * y / z)
 static rush_status setup_addcdiv(rush_call *c, rush_pw_job *job) {
-  RUSH_CHECK(c->ctx, rush_is_float((rush_dtype)arg_tensor(c, 1)->dtype) ||
-                 rush_is_float((rush_dtype)arg_tensor(c, 2)->dtype), RUSH_ERR_BAD_ARGUMENT,
-             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+  RUSH_CHECK(c->ctx,
+             rush_is_float((rush_dtype)arg_tensor(c, 1)->dtype) ||
+                 rush_is_float((rush_dtype)arg_tensor(c, 2)->dtype),
+             RUSH_ERR_BAD_ARGUMENT,
+             "Integer division with addcdiv is no longer supported, and in a future  release "
+             "addcdiv will perform a "
              "true division of tensor1 and tensor2.");
   return setup_value(c, job);
 }

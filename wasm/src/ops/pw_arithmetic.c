@@ -8,9 +8,9 @@
 #define ZERO_DIVISION "ZeroDivisionError"
 
 /* Float bodies from one expression, the integer body from another. */
-#define ARITHMETIC(id, fexpr, iexpr)             \
-  RUSH_BODY_2(id##_f32, float, float, fexpr)     \
-  RUSH_BODY_2(id##_f64, double, double, fexpr)   \
+#define ARITHMETIC(id, fexpr, iexpr)           \
+  RUSH_BODY_2(id##_f32, float, float, fexpr)   \
+  RUSH_BODY_2(id##_f64, double, double, fexpr) \
   RUSH_BODY_2(id##_i64, int64_t, int64_t, iexpr)
 #define BODIES(id) .operands = 2, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64
 
@@ -18,9 +18,9 @@
 
 ARITHMETIC(add, x + y, U(x) + U(y))
 /* Rounded once, as PyTorch's fused multiply-add. */
-#define SCALED(id, op)                                                                     \
-  RUSH_BODY_2(id##_f32, float, float, (double)x op p->f[0] * (double)y)                    \
-  RUSH_BODY_2(id##_f64, double, double, x op s *y)                                         \
+#define SCALED(id, op)                                                  \
+  RUSH_BODY_2(id##_f32, float, float, (double)x op p->f[0] * (double)y) \
+  RUSH_BODY_2(id##_f64, double, double, x op s *y)                      \
   RUSH_BODY_2(id##_i64, int64_t, int64_t, U(x) op U(s) * U(y))
 SCALED(add_scaled, +)
 SCALED(sub_scaled, -)
@@ -28,13 +28,14 @@ ARITHMETIC(sub, x - y, U(x) - U(y))
 ARITHMETIC(mul, x *y, U(x) * U(y))
 RUSH_BODY_2(add_i32, int32_t, int32_t, (uint32_t)x + (uint32_t)y)
 RUSH_BODY_2(sub_i32, int32_t, int32_t, (uint32_t)x - (uint32_t)y)
-RUSH_BODY_2(mul_i32, int32_t, int32_t, (uint32_t)x * (uint32_t)y)
+RUSH_BODY_2(mul_i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
 
 /* Argument 2 is alpha. */
 static rush_status read_alpha(rush_call *c, rush_pw_job *job, bool *is_one) {
-  RUSH_CHECK(c->ctx, c->args[2].kind != RUSH_KIND_BOOL || job->common == RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT,
-             "Boolean alpha only supported for Boolean results.");
-  RUSH_CHECK(c->ctx, rush_is_float(job->common) || !arg_scalar_is_float(c, 2), RUSH_ERR_BAD_ARGUMENT,
+  RUSH_CHECK(c->ctx, c->args[2].kind != RUSH_KIND_BOOL || job->common == RUSH_BOOL,
+             RUSH_ERR_BAD_ARGUMENT, "Boolean alpha only supported for Boolean results.");
+  RUSH_CHECK(c->ctx, rush_is_float(job->common) || !arg_scalar_is_float(c, 2),
+             RUSH_ERR_BAD_ARGUMENT,
              "For integral input tensors, argument alpha must not be a floating point number.");
   rush_pw_scalar(c, job, 2, 0);
   *is_one = job->p.f[0] == 1;
@@ -43,7 +44,8 @@ static rush_status read_alpha(rush_call *c, rush_pw_job *job, bool *is_one) {
 
 static bool is_bool_argument(const rush_call *c, uint32_t i) {
   const rush_value *v = &c->args[i];
-  return v->kind == RUSH_KIND_TENSOR ? rush_as_tensor(v)->dtype == RUSH_BOOL : v->kind == RUSH_KIND_BOOL;
+  return v->kind == RUSH_KIND_TENSOR ? rush_as_tensor(v)->dtype == RUSH_BOOL
+                                     : v->kind == RUSH_KIND_BOOL;
 }
 
 static const rush_pointwise add_scaled = {BODIES(add_scaled)};
@@ -60,10 +62,12 @@ static const rush_pointwise sub_scaled = {BODIES(sub_scaled)};
 static rush_status setup_sub(rush_call *c, rush_pw_job *job) {
   bool is_one, a = is_bool_argument(c, 0), b = is_bool_argument(c, 1);
   RUSH_CHECK(c->ctx, !(a && b), RUSH_ERR_BAD_ARGUMENT,
-             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+             "or `logical_xor()` "
              "operator instead.");
   RUSH_CHECK(c->ctx, !a && !b, RUSH_ERR_BAD_ARGUMENT,
-             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+             "trying to invert a mask, "
              "use the `~` or `logical_not()` operator instead.");
   RUSH_TRY(read_alpha(c, job, &is_one));
   if (!is_one) job->row = &sub_scaled;
@@ -88,21 +92,22 @@ const rush_pointwise rush_pointwise_mul = {BODIES(mul), .i32 = mul_i32};
 RUSH_BODY_2(div_f32, float, float, x / y)
 RUSH_BODY_2(div_f64, double, double, x / y)
 extern const rush_pointwise rush_pointwise_div;
-const rush_pointwise rush_pointwise_div = {.operands = 2, .flags = RUSH_PW_TO_FLOAT, .f32 = div_f32, .f64 = div_f64};
+const rush_pointwise rush_pointwise_div = {
+    .operands = 2, .flags = RUSH_PW_TO_FLOAT, .f32 = div_f32, .f64 = div_f64};
 
 /* Integer bodies that stop at a zero divisor; INT64_MIN / -1 wraps. */
-#define INTEGER_DIVISION(name, minus_one, expr)                                              \
-  static void name(size_t n, void *out, const void *const *in, rush_pw_params *p) {          \
-    const int64_t *a = in[0], *b = in[1];                                                    \
-    int64_t *o = out;                                                                        \
-    for (size_t i = 0; i < n; i++) {                                                         \
-      const int64_t x = a[i], y = b[i];                                                      \
-      if (RUSH_UNLIKELY(y == 0)) {                                                           \
-        p->fault = ZERO_DIVISION;                                                            \
-        return;                                                                              \
-      }                                                                                      \
-      o[i] = y == -1 ? (int64_t)(minus_one) : (int64_t)(expr);                               \
-    }                                                                                        \
+#define INTEGER_DIVISION(name, minus_one, expr)                                     \
+  static void name(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
+    const int64_t *a = in[0], *b = in[1];                                           \
+    int64_t *o = out;                                                               \
+    for (size_t i = 0; i < n; i++) {                                                \
+      const int64_t x = a[i], y = b[i];                                             \
+      if (RUSH_UNLIKELY(y == 0)) {                                                  \
+        p->fault = ZERO_DIVISION;                                                   \
+        return;                                                                     \
+      }                                                                             \
+      o[i] = y == -1 ? (int64_t)(minus_one) : (int64_t)(expr);                      \
+    }                                                                               \
   }
 INTEGER_DIVISION(trunc_i64, 0 - U(x), x / y)
 INTEGER_DIVISION(floor_i64, 0 - U(x), x / y - (x % y != 0 && (x ^ y) < 0))
@@ -138,11 +143,12 @@ static float remainder_pyf(float a, float b) {
   return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
 }
 
-#define MAPPED(id, fn_, fn_32)                                                                                   \
-  .operands = 2, .flags = RUSH_PW_NO_BOOL, .f32 = rush_pw_map2_f32, .f64 = rush_pw_map2_f64, .i64 = id##_i64, \
-  .fn2 = fn_, .fn2_32 = fn_32
+#define MAPPED(id, fn_, fn_32)                                                               \
+  .operands = 2, .flags = RUSH_PW_NO_BOOL, .f32 = rush_pw_map2_f32, .f64 = rush_pw_map2_f64, \
+  .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
 
-extern const rush_pointwise rush_pointwise_floor_divide, rush_pointwise_remainder, rush_pointwise_fmod;
+extern const rush_pointwise rush_pointwise_floor_divide, rush_pointwise_remainder,
+    rush_pointwise_fmod;
 const rush_pointwise rush_pointwise_floor_divide = {MAPPED(floor, floor_div, floor_divf)};
 const rush_pointwise rush_pointwise_remainder = {MAPPED(remainder, remainder_py, remainder_pyf)};
 const rush_pointwise rush_pointwise_fmod = {MAPPED(fmod, fmod, fmodf)};
@@ -162,8 +168,10 @@ static rush_status setup_div_mode(rush_call *c, rush_pw_job *job) {
   } else if (strcmp(mode->bytes, "floor") == 0) {
     job->row = &rush_pointwise_floor_divide;
   } else {
-    return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
-                     "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'", mode->bytes);
+    return rush_fail(
+        c->ctx, RUSH_ERR_BAD_ARGUMENT,
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
+        mode->bytes);
   }
   return RUSH_OK;
 }
@@ -187,12 +195,12 @@ RUSH_BODY_2(pow_i64, int64_t, int64_t, int_pow(x, y))
 extern const rush_pointwise rush_pointwise_pow;
 const rush_pointwise rush_pointwise_pow = {MAPPED(pow, pow, powf)};
 
-#define POWER(id, fexpr, iexpr)                                                                        \
-  RUSH_BODY_1(id##_f32, float, float, fexpr)                                                           \
-  RUSH_BODY_1(id##_f64, double, double, fexpr)                                                         \
-  RUSH_BODY_1(id##_i64, int64_t, int64_t, iexpr)                                                       \
-  static const rush_pointwise id = {.operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = id##_f32, .f64 = id##_f64, \
-                                    .i64 = id##_i64};
+#define POWER(id, fexpr, iexpr)                  \
+  RUSH_BODY_1(id##_f32, float, float, fexpr)     \
+  RUSH_BODY_1(id##_f64, double, double, fexpr)   \
+  RUSH_BODY_1(id##_i64, int64_t, int64_t, iexpr) \
+  static const rush_pointwise id = {             \
+      .operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64};
 POWER(square, x *x, U(x) * U(x))
 POWER(cube, x *x *x, U(x) * U(x) * U(x))
 RUSH_BODY_1(reciprocal_f32, float, float, 1 / x)
@@ -200,13 +208,15 @@ RUSH_BODY_1(reciprocal_f64, double, double, 1 / x)
 static const rush_pointwise inverse = {.operands = 1, .f32 = reciprocal_f32, .f64 = reciprocal_f64};
 RUSH_BODY_1(inverse_square_f32, float, float, 1 / (x * x))
 RUSH_BODY_1(inverse_square_f64, double, double, 1 / (x * x))
-static const rush_pointwise inverse_square = {.operands = 1, .f32 = inverse_square_f32, .f64 = inverse_square_f64};
+static const rush_pointwise inverse_square = {
+    .operands = 1, .f32 = inverse_square_f32, .f64 = inverse_square_f64};
 RUSH_BODY_KERNEL(root_f32, rush_sqrt_f32)
 RUSH_BODY_1(root_f64, double, double, sqrt(x))
 static const rush_pointwise root = {.operands = 1, .f32 = root_f32, .f64 = root_f64};
 RUSH_BODY_KERNEL(inverse_root_f32, rush_rsqrt_f32)
 RUSH_BODY_1(inverse_root_f64, double, double, 1 / sqrt(x))
-static const rush_pointwise inverse_root = {.operands = 1, .f32 = inverse_root_f32, .f64 = inverse_root_f64};
+static const rush_pointwise inverse_root = {
+    .operands = 1, .f32 = inverse_root_f32, .f64 = inverse_root_f64};
 
 /* The exponents for which ATen's pow_tensor_scalar has a short form. */
 static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
@@ -233,22 +243,24 @@ static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
   return RUSH_OK;
 }
 extern const rush_pointwise rush_pointwise_pow_scalar;
-const rush_pointwise rush_pointwise_pow_scalar = {MAPPED(pow, pow, powf), .setup = setup_pow_scalar};
+const rush_pointwise rush_pointwise_pow_scalar = {MAPPED(pow, pow, powf),
+                                                  .setup = setup_pow_scalar};
 
 static rush_status setup_float_power(rush_call *c, rush_pw_job *job) {
   (void)c;
   job->common = RUSH_FLOAT64;
   return RUSH_OK;
 }
-extern const rush_pointwise rush_pointwise_float_power, rush_pointwise_pow_into, rush_pointwise_pow_scalar_into,
-    rush_pointwise_floor_divide_into;
+extern const rush_pointwise rush_pointwise_float_power, rush_pointwise_pow_into,
+    rush_pointwise_pow_scalar_into, rush_pointwise_floor_divide_into;
 const rush_pointwise rush_pointwise_float_power = {
     .operands = 2, .f64 = rush_pw_map2_f64, .fn2 = pow, .setup = setup_float_power};
-#define MAPPED_INTO(id, fn_, fn_32)                                                                  \
-  .operands = 2, .flags = RUSH_PW_NO_BOOL | RUSH_PW_INTO, .f32 = rush_pw_map2_f32,                   \
+#define MAPPED_INTO(id, fn_, fn_32)                                                \
+  .operands = 2, .flags = RUSH_PW_NO_BOOL | RUSH_PW_INTO, .f32 = rush_pw_map2_f32, \
   .f64 = rush_pw_map2_f64, .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
 const rush_pointwise rush_pointwise_pow_into = {MAPPED_INTO(pow, pow, powf)};
-const rush_pointwise rush_pointwise_pow_scalar_into = {MAPPED_INTO(pow, pow, powf), .setup = setup_pow_scalar};
+const rush_pointwise rush_pointwise_pow_scalar_into = {MAPPED_INTO(pow, pow, powf),
+                                                       .setup = setup_pow_scalar};
 const rush_pointwise rush_pointwise_floor_divide_into = {MAPPED_INTO(floor, floor_div, floor_divf)};
 
 static rush_status setup_square(rush_call *c, rush_pw_job *job) {
@@ -269,7 +281,8 @@ ARITHMETIC(maximum, ((x > y) | (x != x)) ? x : y, x > y ? x : y)
 ARITHMETIC(minimum, ((x < y) | (x != x)) ? x : y, x < y ? x : y)
 ARITHMETIC(fmax, ((x > y) | (y != y)) ? x : y, x > y ? x : y)
 ARITHMETIC(fmin, ((x < y) | (y != y)) ? x : y, x < y ? x : y)
-extern const rush_pointwise rush_pointwise_maximum, rush_pointwise_minimum, rush_pointwise_fmax, rush_pointwise_fmin;
+extern const rush_pointwise rush_pointwise_maximum, rush_pointwise_minimum, rush_pointwise_fmax,
+    rush_pointwise_fmin;
 const rush_pointwise rush_pointwise_maximum = {BODIES(maximum)};
 const rush_pointwise rush_pointwise_minimum = {BODIES(minimum)};
 const rush_pointwise rush_pointwise_fmax = {BODIES(fmax)};
@@ -282,22 +295,38 @@ static double log_add_exp(double a, double b) {
   double m = a > b || a != a ? a : b;
   return m + log1p(exp(-fabs(a - b)));
 }
-static float log_add_expf(float a, float b) { return (float)log_add_exp((double)a, (double)b); }
+static float log_add_expf(float a, float b) {
+  return (float)log_add_exp((double)a, (double)b);
+}
 static double log_add_exp2(double a, double b) {
   if (isinf(a) && a == b) return a;
   double m = a > b || a != a ? a : b;
   return m + log1p(exp2(-fabs(a - b))) * 1.4426950408889634;
 }
-static float log_add_exp2f(float a, float b) { return (float)log_add_exp2((double)a, (double)b); }
-static double x_log_y(double a, double b) { return b != b ? b : a == 0 ? 0 : a * log(b); }
-static float x_log_yf(float a, float b) { return b != b ? b : a == 0 ? 0 : a * logf(b); }
-static double x_log1p_y(double a, double b) { return b != b ? b : a == 0 ? 0 : a * log1p(b); }
-static float x_log1p_yf(float a, float b) { return b != b ? b : a == 0 ? 0 : a * log1pf(b); }
+static float log_add_exp2f(float a, float b) {
+  return (float)log_add_exp2((double)a, (double)b);
+}
+static double x_log_y(double a, double b) {
+  return b != b ? b : a == 0 ? 0 : a * log(b);
+}
+static float x_log_yf(float a, float b) {
+  return b != b ? b : a == 0 ? 0 : a * logf(b);
+}
+static double x_log1p_y(double a, double b) {
+  return b != b ? b : a == 0 ? 0 : a * log1p(b);
+}
+static float x_log1p_yf(float a, float b) {
+  return b != b ? b : a == 0 ? 0 : a * log1pf(b);
+}
 
-#define FUNCTION_2(id, fn_, fn_32, flags_)                                                            \
-  extern const rush_pointwise rush_pointwise_##id;                                                    \
-  const rush_pointwise rush_pointwise_##id = {.operands = 2, .flags = flags_, .f32 = rush_pw_map2_f32, \
-                                              .f64 = rush_pw_map2_f64, .fn2 = fn_, .fn2_32 = fn_32};
+#define FUNCTION_2(id, fn_, fn_32, flags_)                             \
+  extern const rush_pointwise rush_pointwise_##id;                     \
+  const rush_pointwise rush_pointwise_##id = {.operands = 2,           \
+                                              .flags = flags_,         \
+                                              .f32 = rush_pw_map2_f32, \
+                                              .f64 = rush_pw_map2_f64, \
+                                              .fn2 = fn_,              \
+                                              .fn2_32 = fn_32};
 FUNCTION_2(atan2, atan2, atan2f, RUSH_PW_TO_FLOAT)
 FUNCTION_2(hypot, hypot, hypotf, 0)
 FUNCTION_2(copysign, copysign, copysignf, RUSH_PW_TO_FLOAT)

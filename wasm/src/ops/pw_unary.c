@@ -5,22 +5,32 @@
 #include "kernels/math.h"
 
 #define U(x) ((uint64_t)(x))
-#define ROW(id) \
+#define ROW(id)                                    \
   extern const rush_pointwise rush_pointwise_##id; \
   const rush_pointwise rush_pointwise_##id
 
 /* ---- Elementary functions -------------------------------------------------------------------- */
 
 /* float32 by a SIMD kernel, float64 by libm; integers give float32. */
-#define FAST(id, fn_)                                                                              \
-  RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32)                                                      \
-  ROW(id) = {.operands = 1, .flags = RUSH_PW_TO_FLOAT, .f32 = id##_f32, .f64 = rush_pw_map_f64, .fn = fn_};
+#define FAST(id, fn_)                         \
+  RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32) \
+  ROW(id) = {.operands = 1,                   \
+             .flags = RUSH_PW_TO_FLOAT,       \
+             .f32 = id##_f32,                 \
+             .f64 = rush_pw_map_f64,          \
+             .fn = fn_};
 /* float32 by libm too */
-#define PLAIN(id, fn_, fn_32)                                                                      \
-  ROW(id) = {.operands = 1, .flags = RUSH_PW_TO_FLOAT, .f32 = rush_pw_map_f32, .f64 = rush_pw_map_f64, \
-             .fn = fn_, .fn32 = fn_32};
+#define PLAIN(id, fn_, fn_32)           \
+  ROW(id) = {.operands = 1,             \
+             .flags = RUSH_PW_TO_FLOAT, \
+             .f32 = rush_pw_map_f32,    \
+             .f64 = rush_pw_map_f64,    \
+             .fn = fn_,                 \
+             .fn32 = fn_32};
 
-static double inverse_sqrt(double x) { return 1 / sqrt(x); }
+static double inverse_sqrt(double x) {
+  return 1 / sqrt(x);
+}
 FAST(sqrt, sqrt)
 FAST(rsqrt, inverse_sqrt)
 FAST(exp, exp)
@@ -48,16 +58,26 @@ PLAIN(atanh, atanh, atanhf)
 PLAIN(lgamma, lgamma, lgammaf)
 
 /* log(z / (1 - z)) for z = x, or x kept within eps and 1 - eps */
-RUSH_BODY_1(logit_f32, float, float, s < 0 ? logf(x / (1 - x))
-            : x < s ? logf(s / (1 - s)) : x > 1 - s ? logf((1 - s) / s) : logf(x / (1 - x)))
-RUSH_BODY_1(logit_f64, double, double, s < 0 ? log(x / (1 - x))
-            : x < s ? log(s / (1 - s)) : x > 1 - s ? log((1 - s) / s) : log(x / (1 - x)))
+RUSH_BODY_1(logit_f32, float, float,
+            s < 0       ? logf(x / (1 - x))
+            : x < s     ? logf(s / (1 - s))
+            : x > 1 - s ? logf((1 - s) / s)
+                        : logf(x / (1 - x)))
+RUSH_BODY_1(logit_f64, double, double,
+            s < 0       ? log(x / (1 - x))
+            : x < s     ? log(s / (1 - s))
+            : x > 1 - s ? log((1 - s) / s)
+                        : log(x / (1 - x)))
 static rush_status setup_logit(rush_call *c, rush_pw_job *job) {
   job->p.f[0] = -1;
   rush_pw_scalar(c, job, 1, 0);
   return RUSH_OK;
 }
-ROW(logit) = {.operands = 1, .flags = RUSH_PW_TO_FLOAT, .f32 = logit_f32, .f64 = logit_f64, .setup = setup_logit};
+ROW(logit) = {.operands = 1,
+              .flags = RUSH_PW_TO_FLOAT,
+              .f32 = logit_f32,
+              .f64 = logit_f64,
+              .setup = setup_logit};
 
 RUSH_BODY_1(rad2deg_f32, float, float, x * 57.295779513f)
 RUSH_BODY_1(rad2deg_f64, double, double, x * 57.295779513082320876798154814105)
@@ -68,10 +88,13 @@ ROW(deg2rad) = {.operands = 1, .flags = RUSH_PW_TO_FLOAT, .f32 = deg2rad_f32, .f
 
 /* ---- Rounding: integers stay as they are ----------------------------------------------------- */
 
-#define ROUNDING(id, fn_, fn_32)                                                                   \
-  RUSH_BODY_1(id##_f32, float, float, fn_32(x))                                                    \
-  RUSH_BODY_1(id##_f64, double, double, fn_(x))                                                    \
-  ROW(id) = {.operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = id##_f32, .f64 = id##_f64,            \
+#define ROUNDING(id, fn_, fn_32)                \
+  RUSH_BODY_1(id##_f32, float, float, fn_32(x)) \
+  RUSH_BODY_1(id##_f64, double, double, fn_(x)) \
+  ROW(id) = {.operands = 1,                     \
+             .flags = RUSH_PW_NO_BOOL,          \
+             .f32 = id##_f32,                   \
+             .f64 = id##_f64,                   \
              .i64 = rush_pw_copy_i64};
 ROUNDING(ceil, __builtin_ceil, __builtin_ceilf)
 ROUNDING(floor, __builtin_floor, __builtin_floorf)
@@ -87,7 +110,8 @@ RUSH_BODY_1(round_up_f64, double, double, rint(x *s) / s)
 RUSH_BODY_1(round_down_f32, float, float, rintf(x / s) * s)
 RUSH_BODY_1(round_down_f64, double, double, rint(x / s) * s)
 static const rush_pointwise round_up = {.operands = 1, .f32 = round_up_f32, .f64 = round_up_f64};
-static const rush_pointwise round_down = {.operands = 1, .f32 = round_down_f32, .f64 = round_down_f64};
+static const rush_pointwise round_down = {
+    .operands = 1, .f32 = round_down_f32, .f64 = round_down_f64};
 static rush_status setup_round_decimals(rush_call *c, rush_pw_job *job) {
   int64_t decimals = arg_int(c, 1);
   RUSH_CHECK(c->ctx, rush_is_float(job->common), RUSH_ERR_BAD_ARGUMENT,
@@ -103,14 +127,16 @@ ROW(round_decimals) = {.operands = 1, .setup = setup_round_decimals};
 RUSH_BODY_1(abs_f32, float, float, __builtin_fabsf(x))
 RUSH_BODY_1(abs_f64, double, double, __builtin_fabs(x))
 RUSH_BODY_1(abs_i64, int64_t, int64_t, x < 0 ? 0 - U(x) : U(x))
-ROW(abs) = {.operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = abs_f32, .f64 = abs_f64, .i64 = abs_i64};
+ROW(abs) = {
+    .operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = abs_f32, .f64 = abs_f64, .i64 = abs_i64};
 
 RUSH_BODY_1(neg_f32, float, float, -x)
 RUSH_BODY_1(neg_f64, double, double, -x)
 RUSH_BODY_1(neg_i64, int64_t, int64_t, 0 - U(x))
 static rush_status setup_neg(rush_call *c, rush_pw_job *job) {
   RUSH_CHECK(c->ctx, job->common != RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT,
-             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+             "invert a mask, use "
              "the `~` or `logical_not()` operator instead.");
   return RUSH_OK;
 }
@@ -121,19 +147,30 @@ RUSH_BODY_1(sign_f64, double, double, (double)(x > 0) - (double)(x < 0))
 RUSH_BODY_1(sign_i64, int64_t, int64_t, (x > 0) - (x < 0))
 ROW(sign) = {.operands = 1, .f32 = sign_f32, .f64 = sign_f64, .i64 = sign_i64};
 
-/* ---- nan_to_num: p.f[0] for NaN, 1 for infinity, 2 for minus infinity ------------------------- */
+/* ---- nan_to_num: p.f[0] for NaN, 1 for infinity, 2 for minus infinity -------------------------
+ */
 
 RUSH_BODY_1(nan_to_num_f32, float, float,
-            x != x ? s : x == (float)INFINITY ? t : x == -(float)INFINITY ? (float)p->f[2] : x)
+            x != x                  ? s
+            : x == (float)INFINITY  ? t
+            : x == -(float)INFINITY ? (float)p->f[2]
+                                    : x)
 RUSH_BODY_1(nan_to_num_f64, double, double,
-            x != x ? s : x == (double)INFINITY ? t : x == -(double)INFINITY ? p->f[2] : x)
+            x != x                   ? s
+            : x == (double)INFINITY  ? t
+            : x == -(double)INFINITY ? p->f[2]
+                                     : x)
 static rush_status setup_nan_to_num(rush_call *c, rush_pw_job *job) {
-  double most = job->common == RUSH_FLOAT32 ? (double)3.40282346638528859812e+38f : 1.79769313486231570815e+308;
+  double most = job->common == RUSH_FLOAT32 ? (double)3.40282346638528859812e+38f
+                                            : 1.79769313486231570815e+308;
   job->p.f[0] = 0;
   job->p.f[1] = most;
   job->p.f[2] = -most;
   for (int k = 0; k < 3; k++) rush_pw_scalar(c, job, (uint32_t)k + 1, k);
   return RUSH_OK;
 }
-ROW(nan_to_num) = {.operands = 1, .f32 = nan_to_num_f32, .f64 = nan_to_num_f64, .i64 = rush_pw_copy_i64,
+ROW(nan_to_num) = {.operands = 1,
+                   .f32 = nan_to_num_f32,
+                   .f64 = nan_to_num_f64,
+                   .i64 = rush_pw_copy_i64,
                    .setup = setup_nan_to_num};

@@ -5,11 +5,12 @@
 #include "kernels/math.h"
 #include "kernels/sums.h"
 
-#define ROW(id) \
+#define ROW(id)                              \
   extern const rush_reduce rush_reduce_##id; \
   const rush_reduce rush_reduce_##id
 
-/* ---- var, std: f is the mean, g the sum of squares about it, of `count` elements --------------- */
+/* ---- var, std: f is the mean, g the sum of squares about it, of `count` elements ---------------
+ */
 
 enum { CHUNK = 4096 };
 
@@ -39,11 +40,13 @@ static void var_f64(rush_reduce_state *s, size_t n, const void *x, const rush_re
   }
 }
 /* p->f[0] is the correction, p->f[1] is 1 for the root */
-static void finish_var(const rush_reduce_state *s, const rush_reduce_params *p, rush_reduce_value *v) {
+static void finish_var(const rush_reduce_state *s, const rush_reduce_params *p,
+                       rush_reduce_value *v) {
   double divisor = (double)p->n - p->f[0], squares = p->n == 0 ? (double)NAN : s->g;
   double var = squares / (divisor > 0 ? divisor : 0);
   v[0].f = p->f[1] != 0 ? sqrt(var) : var;
-  v[1].f = p->n == 0 || squares != squares ? (double)NAN : s->f; /* as Welford's rule with infinities */
+  v[1].f =
+      p->n == 0 || squares != squares ? (double)NAN : s->f; /* as Welford's rule with infinities */
 }
 
 static rush_status read_unbiased(rush_call *c, uint32_t arg, bool root, rush_reduce_params *p) {
@@ -56,13 +59,13 @@ static rush_status read_correction(rush_call *c, bool root, rush_reduce_params *
   p->f[1] = root;
   return RUSH_OK;
 }
-#define SETUP(name, call)                                                                        \
-  static rush_status name(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {        \
-    const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;                                \
-    (void)row;                                                                                   \
-    RUSH_CHECK(c->ctx, rush_is_float(dtype), RUSH_ERR_BAD_ARGUMENT,                              \
-               "std and var only support floating point and complex dtypes");                    \
-    return call;                                                                                 \
+#define SETUP(name, call)                                                                 \
+  static rush_status name(rush_call *c, const rush_reduce **row, rush_reduce_params *p) { \
+    const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;                         \
+    (void)row;                                                                            \
+    RUSH_CHECK(c->ctx, rush_is_float(dtype), RUSH_ERR_BAD_ARGUMENT,                       \
+               "std and var only support floating point and complex dtypes");             \
+    return call;                                                                          \
   }
 SETUP(setup_var, read_unbiased(c, 1, false, p))
 SETUP(setup_var_dim, read_unbiased(c, 2, false, p))
@@ -70,8 +73,14 @@ SETUP(setup_var_correction, read_correction(c, false, p))
 SETUP(setup_std, read_unbiased(c, 1, true, p))
 SETUP(setup_std_dim, read_unbiased(c, 2, true, p))
 SETUP(setup_std_correction, read_correction(c, true, p))
-#define VAR(d, k, setup_, more)                                                                         \
-  {.dim = d, .keepdim = k, .flags = more, .f32 = var_f32, .f64 = var_f64, .finish = finish_var, .name = "var", \
+#define VAR(d, k, setup_, more) \
+  {.dim = d,                    \
+   .keepdim = k,                \
+   .flags = more,               \
+   .f32 = var_f32,              \
+   .f64 = var_f64,              \
+   .finish = finish_var,        \
+   .name = "var",               \
    .setup = setup_}
 ROW(var) = VAR(0, 0, setup_var, 0);
 ROW(var_dim) = VAR(1, 3, setup_var_dim, 0);
@@ -88,23 +97,28 @@ ROW(std_mean_correction) = VAR(1, 3, setup_std_correction, RUSH_RED_SECOND_SAME)
 
 /* ---- Norms ----------------------------------------------------------------------------------- */
 
-static void squares_f32(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
+static void squares_f32(rush_reduce_state *s, size_t n, const void *x,
+                        const rush_reduce_params *p) {
   (void)p;
   s->f += rush_sum_squares_f32(n, x, 0);
 }
-static void squares_f64(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
+static void squares_f64(rush_reduce_state *s, size_t n, const void *x,
+                        const rush_reduce_params *p) {
   (void)p;
   s->f += rush_sum_squares_f64(n, x, 0);
 }
-static void finish_root(const rush_reduce_state *s, const rush_reduce_params *p, rush_reduce_value *v) {
+static void finish_root(const rush_reduce_state *s, const rush_reduce_params *p,
+                        rush_reduce_value *v) {
   (void)p;
   v[0].f = sqrt(s->f);
 }
-static void finish_f(const rush_reduce_state *s, const rush_reduce_params *p, rush_reduce_value *v) {
+static void finish_f(const rush_reduce_state *s, const rush_reduce_params *p,
+                     rush_reduce_value *v) {
   (void)p;
   v[0].f = s->f;
 }
-static void finish_power(const rush_reduce_state *s, const rush_reduce_params *p, rush_reduce_value *v) {
+static void finish_power(const rush_reduce_state *s, const rush_reduce_params *p,
+                         rush_reduce_value *v) {
   v[0].f = pow(s->f, 1 / p->f[0]);
 }
 static void abs_f64(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
@@ -116,39 +130,48 @@ static void abs_f32(rush_reduce_state *s, size_t n, const void *x, const rush_re
   (void)p;
   s->f += rush_sum_abs_f32(n, x);
 }
-#define NORM(name, expr)                                                                               \
-  static void name##_f32(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) { \
-    const float *v = x;                                                                                \
-    double f = s->f;                                                                                   \
-    (void)p;                                                                                           \
-    for (size_t i = 0; i < n; i++) {                                                                   \
-      const double a = (double)fabsf(v[i]);                                                            \
-      expr;                                                                                            \
-    }                                                                                                  \
-    s->f = f;                                                                                          \
-  }                                                                                                    \
-  static void name##_f64(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) { \
-    const double *v = x;                                                                               \
-    double f = s->f;                                                                                   \
-    (void)p;                                                                                           \
-    for (size_t i = 0; i < n; i++) {                                                                   \
-      const double a = fabs(v[i]);                                                                     \
-      expr;                                                                                            \
-    }                                                                                                  \
-    s->f = f;                                                                                          \
+#define NORM(name, expr)                                                \
+  static void name##_f32(rush_reduce_state *s, size_t n, const void *x, \
+                         const rush_reduce_params *p) {                 \
+    const float *v = x;                                                 \
+    double f = s->f;                                                    \
+    (void)p;                                                            \
+    for (size_t i = 0; i < n; i++) {                                    \
+      const double a = (double)fabsf(v[i]);                             \
+      expr;                                                             \
+    }                                                                   \
+    s->f = f;                                                           \
+  }                                                                     \
+  static void name##_f64(rush_reduce_state *s, size_t n, const void *x, \
+                         const rush_reduce_params *p) {                 \
+    const double *v = x;                                                \
+    double f = s->f;                                                    \
+    (void)p;                                                            \
+    for (size_t i = 0; i < n; i++) {                                    \
+      const double a = fabs(v[i]);                                      \
+      expr;                                                             \
+    }                                                                   \
+    s->f = f;                                                           \
   }
 NORM(most, if (a > f || a != a) f = a)
 NORM(least, if (a < f || a != a) f = a)
 NORM(nonzero, f += a != 0)
 NORM(power, f += pow(a, p->f[0]))
 #define NORM_ROW(a, b, finish_, first, more) \
-  {.flags = RUSH_RED_FLOAT | more, .init_f = first, .f32 = a, .f64 = b, .finish = finish_, .name = "linalg.vector_norm"}
+  {.flags = RUSH_RED_FLOAT | more,           \
+   .init_f = first,                          \
+   .f32 = a,                                 \
+   .f64 = b,                                 \
+   .finish = finish_,                        \
+   .name = "linalg.vector_norm"}
 static const rush_reduce norm_1 = NORM_ROW(abs_f32, abs_f64, finish_f, 0, 0);
 static const rush_reduce norm_inf = NORM_ROW(most_f32, most_f64, finish_f, 0, RUSH_RED_NONEMPTY);
-static const rush_reduce norm_low = NORM_ROW(least_f32, least_f64, finish_f, (double)INFINITY, RUSH_RED_NONEMPTY);
+static const rush_reduce norm_low =
+    NORM_ROW(least_f32, least_f64, finish_f, (double)INFINITY, RUSH_RED_NONEMPTY);
 static const rush_reduce norm_0 = NORM_ROW(nonzero_f32, nonzero_f64, finish_f, 0, 0);
 static const rush_reduce norm_p = NORM_ROW(power_f32, power_f64, finish_power, 0, 0);
-static const rush_reduce norm_negative = NORM_ROW(power_f32, power_f64, finish_power, 0, RUSH_RED_NONEMPTY);
+static const rush_reduce norm_negative =
+    NORM_ROW(power_f32, power_f64, finish_power, 0, RUSH_RED_NONEMPTY);
 static const rush_reduce norm_2 = NORM_ROW(squares_f32, squares_f64, finish_root, 0, 0);
 
 static rush_status setup_norm(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
@@ -169,7 +192,8 @@ static rush_status setup_linalg_norm(rush_call *c, const rush_reduce **row, rush
   int n;
   RUSH_TRY(arg_ints(c, 2, RUSH_MAX_RANK, dims, &n));
   if (arg_is_none(c, 2)) n = arg_tensor(c, 0)->rank;
-  RUSH_CHECK(c->ctx, arg_is_none(c, 1) || n == 1, RUSH_ERR_UNSUPPORTED, "linalg.norm of matrices with an order");
+  RUSH_CHECK(c->ctx, arg_is_none(c, 1) || n == 1, RUSH_ERR_UNSUPPORTED,
+             "linalg.norm of matrices with an order");
   return setup_norm(c, row, p);
 }
 ROW(linalg_norm) = {.dim = 2, .keepdim = 3, .dtype = 4, .setup = setup_linalg_norm};
@@ -177,17 +201,24 @@ ROW(norm) = {.setup = setup_norm};
 ROW(norm_dtype) = {.dtype = 2, .setup = setup_norm};
 ROW(norm_dim) = {.dim = 2, .keepdim = 3, .setup = setup_norm};
 ROW(norm_dim_dtype) = {.dim = 2, .keepdim = 3, .dtype = 4, .setup = setup_norm};
-ROW(frobenius_norm) = {.dim = 1, .keepdim = 2, .flags = RUSH_RED_FLOAT, .f32 = squares_f32, .f64 = squares_f64,
-                       .finish = finish_root, .name = "frobenius_norm"};
+ROW(frobenius_norm) = {.dim = 1,
+                       .keepdim = 2,
+                       .flags = RUSH_RED_FLOAT,
+                       .f32 = squares_f32,
+                       .f64 = squares_f64,
+                       .finish = finish_root,
+                       .name = "frobenius_norm"};
 
-/* ---- logsumexp: f is the greatest so far, g the sum of exp(x - f) ------------------------------ */
+/* ---- logsumexp: f is the greatest so far, g the sum of exp(x - f) ------------------------------
+ */
 
 static void rescale(rush_reduce_state *s, double most) {
   if (!(most > s->f) && most == most) return;
   s->g = s->f == -(double)INFINITY ? 0 : s->g * exp(s->f - most);
   s->f = most;
 }
-static void log_sum_f32(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
+static void log_sum_f32(rush_reduce_state *s, size_t n, const void *x,
+                        const rush_reduce_params *p) {
   const float *v = x;
   float scratch[256];
   (void)p;
@@ -198,7 +229,8 @@ static void log_sum_f32(rush_reduce_state *s, size_t n, const void *x, const rus
     s->g += rush_exp_sum_f32(m, scratch, v + at, (float)s->f);
   }
 }
-static void log_sum_f64(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
+static void log_sum_f64(rush_reduce_state *s, size_t n, const void *x,
+                        const rush_reduce_params *p) {
   const double *v = x;
   (void)p;
   for (size_t i = 0; i < n; i++) {
@@ -206,9 +238,16 @@ static void log_sum_f64(rush_reduce_state *s, size_t n, const void *x, const rus
     if (!isinf(s->f)) s->g += exp(v[i] - s->f);
   }
 }
-static void finish_log(const rush_reduce_state *s, const rush_reduce_params *p, rush_reduce_value *v) {
+static void finish_log(const rush_reduce_state *s, const rush_reduce_params *p,
+                       rush_reduce_value *v) {
   (void)p;
   v[0].f = isinf(s->f) ? s->f : s->f + log(s->g);
 }
-ROW(logsumexp) = {.dim = 1, .keepdim = 2, .flags = RUSH_RED_TO_FLOAT, .init_f = (double)-INFINITY, .f32 = log_sum_f32,
-                  .f64 = log_sum_f64, .finish = finish_log, .name = "logsumexp"};
+ROW(logsumexp) = {.dim = 1,
+                  .keepdim = 2,
+                  .flags = RUSH_RED_TO_FLOAT,
+                  .init_f = (double)-INFINITY,
+                  .f32 = log_sum_f32,
+                  .f64 = log_sum_f64,
+                  .finish = finish_log,
+                  .name = "logsumexp"};

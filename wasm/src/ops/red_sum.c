@@ -4,11 +4,12 @@
 #include "blocks/reduce.h"
 #include "kernels/sums.h"
 
-#define ROW(id) \
+#define ROW(id)                              \
   extern const rush_reduce rush_reduce_##id; \
   const rush_reduce rush_reduce_##id
 
-static void finish_plain(const rush_reduce_state *s, const rush_reduce_params *p, rush_reduce_value *v) {
+static void finish_plain(const rush_reduce_state *s, const rush_reduce_params *p,
+                         rush_reduce_value *v) {
   (void)p;
   v[0] = (rush_reduce_value){s->f, s->i};
 }
@@ -30,22 +31,38 @@ static void sum_i64(rush_reduce_state *s, size_t n, const void *x, const rush_re
   for (size_t i = 0; i < n; i++) sum += (uint64_t)v[i];
   s->i = (int64_t)sum;
 }
-static void sum_columns(rush_reduce_state *s, size_t rows, size_t cols, const void *x, size_t stride,
-                        const rush_reduce_params *p) {
+static void sum_columns(rush_reduce_state *s, size_t rows, size_t cols, const void *x,
+                        size_t stride, const rush_reduce_params *p) {
   float acc[64] = {0};
   (void)p;
   rush_sum_columns_f32(rows, cols, x, stride, acc);
   for (size_t c = 0; c < cols; c++) s[c].f += (double)acc[c];
 }
-static void finish_mean(const rush_reduce_state *s, const rush_reduce_params *p, rush_reduce_value *v) {
+static void finish_mean(const rush_reduce_state *s, const rush_reduce_params *p,
+                        rush_reduce_value *v) {
   v[0].f = s->f / (double)p->n;
 }
-#define SUM(d, k, t)                                                                             \
-  {.dim = d, .keepdim = k, .dtype = t, .flags = RUSH_RED_WIDEN, .f32 = sum_f32, .f64 = sum_f64, \
-   .i64 = sum_i64, .columns = sum_columns, .finish = finish_plain, .name = "sum"}
-#define MEAN(d, k, t)                                                                            \
-  {.dim = d, .keepdim = k, .dtype = t, .flags = RUSH_RED_FLOAT, .f32 = sum_f32, .f64 = sum_f64, \
-   .columns = sum_columns, .finish = finish_mean, .name = "mean"}
+#define SUM(d, k, t)        \
+  {.dim = d,                \
+   .keepdim = k,            \
+   .dtype = t,              \
+   .flags = RUSH_RED_WIDEN, \
+   .f32 = sum_f32,          \
+   .f64 = sum_f64,          \
+   .i64 = sum_i64,          \
+   .columns = sum_columns,  \
+   .finish = finish_plain,  \
+   .name = "sum"}
+#define MEAN(d, k, t)       \
+  {.dim = d,                \
+   .keepdim = k,            \
+   .dtype = t,              \
+   .flags = RUSH_RED_FLOAT, \
+   .f32 = sum_f32,          \
+   .f64 = sum_f64,          \
+   .columns = sum_columns,  \
+   .finish = finish_mean,   \
+   .name = "mean"}
 ROW(sum) = SUM(0, 0, 1);
 ROW(sum_dim) = SUM(1, 2, 3);
 ROW(mean) = MEAN(0, 0, 1);
@@ -67,8 +84,15 @@ static void nansum_f64(rush_reduce_state *s, size_t n, const void *x, const rush
   (void)p;
   for (size_t i = 0; i < n; i++) s->f += v[i] != v[i] ? 0 : v[i];
 }
-ROW(nansum) = {.dim = 1, .keepdim = 2, .dtype = 3, .flags = RUSH_RED_WIDEN, .f32 = nansum_f32, .f64 = nansum_f64,
-               .i64 = sum_i64, .finish = finish_plain, .name = "nansum"};
+ROW(nansum) = {.dim = 1,
+               .keepdim = 2,
+               .dtype = 3,
+               .flags = RUSH_RED_WIDEN,
+               .f32 = nansum_f32,
+               .f64 = nansum_f64,
+               .i64 = sum_i64,
+               .finish = finish_plain,
+               .name = "nansum"};
 
 /* ---- prod ------------------------------------------------------------------------------------ */
 
@@ -89,9 +113,18 @@ static void prod_i64(rush_reduce_state *s, size_t n, const void *x, const rush_r
   for (size_t i = 0; i < n; i++) product *= (uint64_t)v[i];
   s->i = (int64_t)product;
 }
-#define PROD(d, k, t)                                                                                 \
-  {.dim = d, .keepdim = k, .dtype = t, .flags = RUSH_RED_WIDEN, .init_f = 1, .init_i = 1, .f32 = prod_f32, \
-   .f64 = prod_f64, .i64 = prod_i64, .finish = finish_plain, .name = "prod"}
+#define PROD(d, k, t)       \
+  {.dim = d,                \
+   .keepdim = k,            \
+   .dtype = t,              \
+   .flags = RUSH_RED_WIDEN, \
+   .init_f = 1,             \
+   .init_i = 1,             \
+   .f32 = prod_f32,         \
+   .f64 = prod_f64,         \
+   .i64 = prod_i64,         \
+   .finish = finish_plain,  \
+   .name = "prod"}
 ROW(prod) = PROD(0, 0, 1);
 ROW(prod_dim) = PROD(1, 2, 3);
 
@@ -110,8 +143,13 @@ static void count_b8(rush_reduce_state *s, size_t n, const void *x, const rush_r
   (void)p;
   for (size_t i = 0; i < n; i++) s->i += v[i];
 }
-#define TRUTH(d, k, one, fn, flag)                                                                        \
-  {.dim = d, .keepdim = k, .flags = RUSH_RED_AS_BOOL | flag, .init_i = one, .b8 = fn, .finish = finish_plain}
+#define TRUTH(d, k, one, fn, flag)   \
+  {.dim = d,                         \
+   .keepdim = k,                     \
+   .flags = RUSH_RED_AS_BOOL | flag, \
+   .init_i = one,                    \
+   .b8 = fn,                         \
+   .finish = finish_plain}
 ROW(any) = TRUTH(0, 0, 0, any_b8, RUSH_RED_TO_BOOL);
 ROW(any_dim) = TRUTH(1, 2, 0, any_b8, RUSH_RED_TO_BOOL);
 ROW(all) = TRUTH(0, 0, 1, all_b8, RUSH_RED_TO_BOOL);

@@ -15,16 +15,16 @@ static lines split(const rush_tensor *t, int dim) {
   return l;
 }
 
-#define SCAN(T, W, first, op)                                  \
-  for (int64_t o = 0; o < l.outer; o++) {                      \
-    for (int64_t i = 0; i < l.inner; i++) {                    \
-      T *p = (T *)data + o * l.n * l.inner + i;                \
-      W acc = first;                                           \
-      for (int64_t k = 0; k < l.n; k++, p += l.inner) {        \
-        acc = acc op(W) * p;                                   \
-        *p = (T)acc;                                           \
-      }                                                        \
-    }                                                          \
+#define SCAN(T, W, first, op)                           \
+  for (int64_t o = 0; o < l.outer; o++) {               \
+    for (int64_t i = 0; i < l.inner; i++) {             \
+      T *p = (T *)data + o * l.n * l.inner + i;         \
+      W acc = first;                                    \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner) { \
+        acc = acc op(W) * p;                            \
+        *p = (T)acc;                                    \
+      }                                                 \
+    }                                                   \
   }
 
 static void scan(rush_tensor *t, int dim, bool product) {
@@ -32,17 +32,13 @@ static void scan(rush_tensor *t, int dim, bool product) {
   void *data = rush_data(t);
   switch (t->dtype) {
     case RUSH_FLOAT32:
-      if (product) SCAN(float, double, 1, *) else SCAN(float, double, 0, +)
-      break;
+      if (product) SCAN(float, double, 1, *) else SCAN(float, double, 0, +) break;
     case RUSH_FLOAT64:
-      if (product) SCAN(double, double, 1, *) else SCAN(double, double, 0, +)
-      break;
+      if (product) SCAN(double, double, 1, *) else SCAN(double, double, 0, +) break;
     case RUSH_INT32:
-      if (product) SCAN(uint32_t, uint32_t, 1, *) else SCAN(uint32_t, uint32_t, 0, +)
-      break;
+      if (product) SCAN(uint32_t, uint32_t, 1, *) else SCAN(uint32_t, uint32_t, 0, +) break;
     case RUSH_INT64:
-      if (product) SCAN(uint64_t, uint64_t, 1, *) else SCAN(uint64_t, uint64_t, 0, +)
-      break;
+      if (product) SCAN(uint64_t, uint64_t, 1, *) else SCAN(uint64_t, uint64_t, 0, +) break;
     default:
       if (product) SCAN(uint8_t, uint32_t, 1, *) else SCAN(uint8_t, uint32_t, 0, +)
   }
@@ -57,28 +53,33 @@ static rush_status cumulate(rush_call *c, bool product) {
   if (!rush_is_float(natural) && !c->inplace) natural = RUSH_INT64;
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
   RUSH_TRY(arg_dtype(c, 2, natural, &dtype));
-  RUSH_NEED(dtype != RUSH_BOOL, "\"%s_out_cpu\" not implemented for 'Bool'", product ? "cumprod" : "cumsum");
+  RUSH_NEED(dtype != RUSH_BOOL, "\"%s_out_cpu\" not implemented for 'Bool'",
+            product ? "cumprod" : "cumsum");
   RUSH_TRY(rush_result(c, 0, dtype, self->rank, self->sizes, &out));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
   if (out->numel > 0) scan(out, dim, product);
   return RUSH_OK;
 }
-RUSH_OP(cumsum) { return cumulate(c, false); }
-RUSH_OP(cumprod) { return cumulate(c, true); }
+RUSH_OP(cumsum) {
+  return cumulate(c, false);
+}
+RUSH_OP(cumprod) {
+  return cumulate(c, true);
+}
 
 /* The last of equal elements counts, and a NaN stays. */
-#define EXTREME(T, op)                                                           \
-  for (int64_t o = 0; o < l.outer; o++) {                                        \
-    for (int64_t i = 0; i < l.inner; i++) {                                      \
-      const int64_t start = o * l.n * l.inner + i;                               \
-      T *p = (T *)rush_data(values) + start, best = *p;                          \
-      int64_t *at = (int64_t *)rush_data(indices) + start, where = 0;            \
-      for (int64_t k = 0; k < l.n; k++, p += l.inner, at += l.inner) {           \
-        if (*p != *p || (best == best && *p op best)) best = *p, where = k;      \
-        *p = best;                                                               \
-        *at = where;                                                             \
-      }                                                                          \
-    }                                                                            \
+#define EXTREME(T, op)                                                      \
+  for (int64_t o = 0; o < l.outer; o++) {                                   \
+    for (int64_t i = 0; i < l.inner; i++) {                                 \
+      const int64_t start = o * l.n * l.inner + i;                          \
+      T *p = (T *)rush_data(values) + start, best = *p;                     \
+      int64_t *at = (int64_t *)rush_data(indices) + start, where = 0;       \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner, at += l.inner) {      \
+        if (*p != *p || (best == best && *p op best)) best = *p, where = k; \
+        *p = best;                                                          \
+        *at = where;                                                        \
+      }                                                                     \
+    }                                                                       \
   }
 
 static rush_status extremes(rush_call *c, bool greatest) {
@@ -92,13 +93,22 @@ static rush_status extremes(rush_call *c, bool greatest) {
   if (values->numel == 0) return RUSH_OK;
   const lines l = split(values, dim);
   switch (self->dtype) {
-    case RUSH_FLOAT32: if (greatest) EXTREME(float, >=) else EXTREME(float, <=) break;
-    case RUSH_FLOAT64: if (greatest) EXTREME(double, >=) else EXTREME(double, <=) break;
-    case RUSH_INT32: if (greatest) EXTREME(int32_t, >=) else EXTREME(int32_t, <=) break;
-    case RUSH_INT64: if (greatest) EXTREME(int64_t, >=) else EXTREME(int64_t, <=) break;
-    default: if (greatest) EXTREME(uint8_t, >=) else EXTREME(uint8_t, <=)
+    case RUSH_FLOAT32:
+      if (greatest) EXTREME(float, >=) else EXTREME(float, <=) break;
+    case RUSH_FLOAT64:
+      if (greatest) EXTREME(double, >=) else EXTREME(double, <=) break;
+    case RUSH_INT32:
+      if (greatest) EXTREME(int32_t, >=) else EXTREME(int32_t, <=) break;
+    case RUSH_INT64:
+      if (greatest) EXTREME(int64_t, >=) else EXTREME(int64_t, <=) break;
+    default:
+      if (greatest) EXTREME(uint8_t, >=) else EXTREME(uint8_t, <=)
   }
   return RUSH_OK;
 }
-RUSH_OP(cummax) { return extremes(c, true); }
-RUSH_OP(cummin) { return extremes(c, false); }
+RUSH_OP(cummax) {
+  return extremes(c, true);
+}
+RUSH_OP(cummin) {
+  return extremes(c, false);
+}

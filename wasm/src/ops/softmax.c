@@ -15,8 +15,10 @@ static void softmax_all(rush_tensor *out, const rush_tensor *x, int dim, bool lo
     void *o = to;
     const void *i = from;
     if (inner == 1) {
-      if (wide) rush_softmax_row_f64(n, o, i, logarithm);
-      else rush_softmax_row_f32(n, o, i, logarithm);
+      if (wide)
+        rush_softmax_row_f64(n, o, i, logarithm);
+      else
+        rush_softmax_row_f32(n, o, i, logarithm);
     } else if (wide) {
       rush_softmax_columns_f64(n, inner, inner, o, i, logarithm);
     } else {
@@ -52,7 +54,15 @@ static rush_status with_dtype(rush_call *c, bool logarithm) {
   RUSH_TRY(arg_dtype(c, 2, (rush_dtype)arg_tensor(c, 0)->dtype, &dtype));
   return run(c, dtype, logarithm);
 }
-RUSH_OP(softmax) { return with_dtype(c, false); }
-RUSH_OP(log_softmax) { return with_dtype(c, true); }
-RUSH_OP(softmax_plain) { return run(c, (rush_dtype)arg_tensor(c, 0)->dtype, false); }
-RUSH_OP(log_softmax_plain) { return run(c, (rush_dtype)arg_tensor(c, 0)->dtype, true); }
+RUSH_OP(softmax) {
+  return with_dtype(c, false);
+}
+RUSH_OP(log_softmax) {
+  return with_dtype(c, true);
+}
+RUSH_OP(softmax_plain) {
+  return run(c, (rush_dtype)arg_tensor(c, 0)->dtype, false);
+}
+RUSH_OP(log_softmax_plain) {
+  return run(c, (rush_dtype)arg_tensor(c, 0)->dtype, true);
+}

@@ -12,49 +12,79 @@ enum { BLOCK = 256 };
 static int64_t to_int64(double v) {
   return v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : INT64_MIN;
 }
-static int32_t to_int32(double v) { return v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN; }
+static int32_t to_int32(double v) {
+  return v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN;
+}
 
-#define LOAD(T, W) \
-  for (int64_t i = 0; i < n; i++, at += step) { T v; memcpy(&v, at, sizeof v); out[i] = (W)v; } return
-#define STORE(T, CAST) \
-  for (int64_t i = 0; i < n; i++, at += step) { T v = (T)CAST(in[i]); memcpy(at, &v, sizeof v); } return
+#define LOAD(T, W)                              \
+  for (int64_t i = 0; i < n; i++, at += step) { \
+    T v;                                        \
+    memcpy(&v, at, sizeof v);                   \
+    out[i] = (W)v;                              \
+  }                                             \
+  return
+#define STORE(T, CAST)                          \
+  for (int64_t i = 0; i < n; i++, at += step) { \
+    T v = (T)CAST(in[i]);                       \
+    memcpy(at, &v, sizeof v);                   \
+  }                                             \
+  return
 #define NONZERO(x) ((x) != 0)
 
 static void load_ints(rush_dtype dtype, const char *at, int64_t step, int64_t n, int64_t *out) {
   switch (dtype) {
-    case RUSH_UINT8: LOAD(uint8_t, int64_t);
-    case RUSH_BOOL: for (int64_t i = 0; i < n; i++, at += step) out[i] = *at != 0; return;
-    case RUSH_INT32: LOAD(int32_t, int64_t);
-    default: LOAD(int64_t, int64_t);
+    case RUSH_UINT8:
+      LOAD(uint8_t, int64_t);
+    case RUSH_BOOL:
+      for (int64_t i = 0; i < n; i++, at += step) out[i] = *at != 0;
+      return;
+    case RUSH_INT32:
+      LOAD(int32_t, int64_t);
+    default:
+      LOAD(int64_t, int64_t);
   }
 }
 
 static void load_doubles(rush_dtype dtype, const char *at, int64_t step, int64_t n, double *out) {
   switch (dtype) {
-    case RUSH_FLOAT32: LOAD(float, double);
-    default: LOAD(double, double);
+    case RUSH_FLOAT32:
+      LOAD(float, double);
+    default:
+      LOAD(double, double);
   }
 }
 
 static void store_ints(rush_dtype dtype, char *at, int64_t step, int64_t n, const int64_t *in) {
   switch (dtype) {
-    case RUSH_UINT8: STORE(uint8_t, );
-    case RUSH_BOOL: STORE(uint8_t, NONZERO);
-    case RUSH_INT32: STORE(int32_t, );
-    case RUSH_FLOAT32: STORE(float, );
-    case RUSH_FLOAT64: STORE(double, );
-    default: STORE(int64_t, );
+    case RUSH_UINT8:
+      STORE(uint8_t, );
+    case RUSH_BOOL:
+      STORE(uint8_t, NONZERO);
+    case RUSH_INT32:
+      STORE(int32_t, );
+    case RUSH_FLOAT32:
+      STORE(float, );
+    case RUSH_FLOAT64:
+      STORE(double, );
+    default:
+      STORE(int64_t, );
   }
 }
 
 static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, const double *in) {
   switch (dtype) {
-    case RUSH_UINT8: STORE(uint8_t, to_int64);
-    case RUSH_BOOL: STORE(uint8_t, NONZERO);
-    case RUSH_INT32: STORE(int32_t, to_int32);
-    case RUSH_FLOAT32: STORE(float, );
-    case RUSH_FLOAT64: STORE(double, );
-    default: STORE(int64_t, to_int64);
+    case RUSH_UINT8:
+      STORE(uint8_t, to_int64);
+    case RUSH_BOOL:
+      STORE(uint8_t, NONZERO);
+    case RUSH_INT32:
+      STORE(int32_t, to_int32);
+    case RUSH_FLOAT32:
+      STORE(float, );
+    case RUSH_FLOAT64:
+      STORE(double, );
+    default:
+      STORE(int64_t, to_int64);
   }
 }
 
@@ -72,10 +102,15 @@ int64_t rush_load_int(rush_dtype dtype, const void *at) {
   return v;
 }
 
-void rush_store_double(rush_dtype dtype, void *at, double v) { store_doubles(dtype, at, 0, 1, &v); }
-void rush_store_int(rush_dtype dtype, void *at, int64_t v) { store_ints(dtype, at, 0, 1, &v); }
+void rush_store_double(rush_dtype dtype, void *at, double v) {
+  store_doubles(dtype, at, 0, 1, &v);
+}
+void rush_store_int(rush_dtype dtype, void *at, int64_t v) {
+  store_ints(dtype, at, 0, 1, &v);
+}
 
-static void copy_same(size_t item, char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n) {
+static void copy_same(size_t item, char *to, int64_t to_step, const char *from, int64_t from_step,
+                      int64_t n) {
   if (to_step == (int64_t)item && from_step == (int64_t)item) {
     memcpy(to, from, (size_t)n * item);
     return;
@@ -83,20 +118,30 @@ static void copy_same(size_t item, char *to, int64_t to_step, const char *from, 
 #define MOVE(T) \
   for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) memcpy(to, from, sizeof(T))
   switch (item) {
-    case 1: MOVE(uint8_t); break;
-    case 4: MOVE(uint32_t); break;
-    case 8: MOVE(uint64_t); break;
-    default: for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) memcpy(to, from, item);
+    case 1:
+      MOVE(uint8_t);
+      break;
+    case 4:
+      MOVE(uint32_t);
+      break;
+    case 8:
+      MOVE(uint64_t);
+      break;
+    default:
+      for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) memcpy(to, from, item);
   }
 }
 
-static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from, int64_t from_step,
-                     int64_t n) {
+static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
+                     int64_t from_step, int64_t n) {
   if (td == fd) {
     copy_same(rush_dtype_size(td), to, to_step, from, from_step, n);
     return;
   }
-  union { int64_t i[BLOCK]; double f[BLOCK]; } wide;
+  union {
+    int64_t i[BLOCK];
+    double f[BLOCK];
+  } wide;
   for (int64_t done = 0; done < n; done += BLOCK) {
     int64_t m = n - done < BLOCK ? n - done : BLOCK;
     const char *src = from + done * from_step;
@@ -127,7 +172,8 @@ static int transposed_dim(const rush_iter *it, int64_t item) {
 /* Copies matrix by matrix: dimensions 0 and d, for each index of the others. */
 static void copy_transposed(rush_iter *it, int d, int64_t item) {
   size_t rows = (size_t)it->size[d], columns = (size_t)it->size[0];
-  ptrdiff_t from_row = (ptrdiff_t)(it->stride[1][0] / item), to_row = (ptrdiff_t)(it->stride[0][d] / item);
+  ptrdiff_t from_row = (ptrdiff_t)(it->stride[1][0] / item),
+            to_row = (ptrdiff_t)(it->stride[0][d] / item);
   it->size[d] = 1;
   do {
     rush_transpose((size_t)item, rows, columns, it->at[1], from_row, it->at[0], to_row);
@@ -146,8 +192,8 @@ static void copy_apart(rush_tensor *dst, const rush_tensor *src) {
     return;
   }
   do {
-    copy_row((rush_dtype)dst->dtype, it.at[0], it.stride[0][0], (rush_dtype)src->dtype, it.at[1], it.stride[1][0],
-             it.size[0]);
+    copy_row((rush_dtype)dst->dtype, it.at[0], it.stride[0][0], (rush_dtype)src->dtype, it.at[1],
+             it.stride[1][0], it.size[0]);
   } while (rush_iter_next(&it));
 }
 
@@ -156,7 +202,8 @@ rush_status rush_tensor_copy(rush_heap *heap, rush_tensor *dst, const rush_tenso
     copy_apart(dst, src);
     return RUSH_OK;
   }
-  if (dst->dtype == src->dtype && dst->offset == src->offset && rush_same_strides(dst, src)) return RUSH_OK;
+  if (dst->dtype == src->dtype && dst->offset == src->offset && rush_same_strides(dst, src))
+    return RUSH_OK;
   rush_tensor *apart;
   RUSH_TRY(rush_tensor_new(heap, (rush_dtype)src->dtype, src->rank, src->sizes, &apart));
   copy_apart(apart, src);

@@ -6,25 +6,31 @@ static const struct {
   uint8_t size;
   uint8_t category; /* 0 bool, 1 integer, 2 floating */
 } dtypes[] = {
-    [RUSH_UINT8] = {"uint8", 1, 1},        [RUSH_INT8] = {"int8", 0, 1},
-    [RUSH_INT16] = {"int16", 0, 1},        [RUSH_INT32] = {"int32", 4, 1},
-    [RUSH_INT64] = {"int64", 8, 1},        [RUSH_FLOAT16] = {"float16", 0, 2},
-    [RUSH_FLOAT32] = {"float32", 4, 2},    [RUSH_FLOAT64] = {"float64", 8, 2},
+    [RUSH_UINT8] = {"uint8", 1, 1},         [RUSH_INT8] = {"int8", 0, 1},
+    [RUSH_INT16] = {"int16", 0, 1},         [RUSH_INT32] = {"int32", 4, 1},
+    [RUSH_INT64] = {"int64", 8, 1},         [RUSH_FLOAT16] = {"float16", 0, 2},
+    [RUSH_FLOAT32] = {"float32", 4, 2},     [RUSH_FLOAT64] = {"float64", 8, 2},
     [RUSH_COMPLEX64] = {"complex64", 0, 3}, [RUSH_COMPLEX128] = {"complex128", 0, 3},
-    [RUSH_BOOL] = {"bool", 1, 0},          [RUSH_QINT8] = {"qint8", 0, 0},
-    [RUSH_QUINT8] = {"quint8", 0, 0},      [RUSH_QINT32] = {"qint32", 0, 0},
+    [RUSH_BOOL] = {"bool", 1, 0},           [RUSH_QINT8] = {"qint8", 0, 0},
+    [RUSH_QUINT8] = {"quint8", 0, 0},       [RUSH_QINT32] = {"qint32", 0, 0},
     [RUSH_BFLOAT16] = {"bfloat16", 0, 2},
 };
 
-static bool in_table(int dtype) { return dtype >= 0 && dtype < (int)(sizeof dtypes / sizeof *dtypes); }
+static bool in_table(int dtype) {
+  return dtype >= 0 && dtype < (int)(sizeof dtypes / sizeof *dtypes);
+}
 
-bool rush_dtype_known(int dtype) { return in_table(dtype) && dtypes[dtype].size > 0; }
+bool rush_dtype_known(int dtype) {
+  return in_table(dtype) && dtypes[dtype].size > 0;
+}
 
 const char *rush_dtype_name(int dtype) {
   return in_table(dtype) && dtypes[dtype].name ? dtypes[dtype].name : "?";
 }
 
-size_t rush_dtype_size(rush_dtype dtype) { return dtypes[dtype].size; }
+size_t rush_dtype_size(rush_dtype dtype) {
+  return dtypes[dtype].size;
+}
 
 rush_dtype rush_promote(rush_dtype a, rush_dtype b) {
   if (a == b) return a;

@@ -7,14 +7,21 @@
 
 /* Whether this runtime computes with the dtype (the reserved ones are not). */
 bool rush_dtype_known(int dtype);
-/* PyTorch's name without "torch.", e.g. "float32"; "dtype 42" style names are never returned: "?" . */
+/* PyTorch's name without "torch.", e.g. "float32"; "dtype 42" style names are never returned: "?" .
+ */
 const char *rush_dtype_name(int dtype);
 /* Bytes per element of a known dtype. */
 size_t rush_dtype_size(rush_dtype dtype);
 
-static inline bool rush_is_float(rush_dtype d) { return d == RUSH_FLOAT32 || d == RUSH_FLOAT64; }
-static inline bool rush_is_int(rush_dtype d) { return d == RUSH_UINT8 || d == RUSH_INT32 || d == RUSH_INT64; }
-static inline bool rush_is_bool(rush_dtype d) { return d == RUSH_BOOL; }
+static inline bool rush_is_float(rush_dtype d) {
+  return d == RUSH_FLOAT32 || d == RUSH_FLOAT64;
+}
+static inline bool rush_is_int(rush_dtype d) {
+  return d == RUSH_UINT8 || d == RUSH_INT32 || d == RUSH_INT64;
+}
+static inline bool rush_is_bool(rush_dtype d) {
+  return d == RUSH_BOOL;
+}
 
 /* torch.promote_types. */
 rush_dtype rush_promote(rush_dtype a, rush_dtype b);

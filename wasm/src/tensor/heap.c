@@ -3,7 +3,8 @@
 enum {
   HEAP_ALIGN = 64,
   STEPS = 4,      /* classes per power of two */
-  BORROW = STEPS, /* so many larger classes are asked before the allocator: blocks up to twice the size */
+  BORROW = STEPS, /* so many larger classes are asked before the allocator: blocks up to twice the
+                     size */
 };
 
 /* In front of each block. `raw` is what the allocator gave, `bytes` how much. */
@@ -22,7 +23,8 @@ static unsigned size_class(size_t bytes, size_t *room) {
     *room = HEAP_ALIGN;
     return 0;
   }
-  unsigned log2 = (unsigned)(sizeof(size_t) * 8 - 1) - (unsigned)__builtin_clzl((unsigned long)(bytes - 1));
+  unsigned log2 =
+      (unsigned)(sizeof(size_t) * 8 - 1) - (unsigned)__builtin_clzl((unsigned long)(bytes - 1));
   size_t base = (size_t)1 << log2, step = base / STEPS;
   size_t k = (bytes - 1 - base) / step; /* 0 to 3 */
   *room = base + (k + 1) * step;
@@ -64,7 +66,8 @@ void rush_heap_free(rush_heap *heap, void *ptr) {
   if (!ptr) return;
   size_t room;
   rush_free_block *block = (rush_free_block *)ptr - 1;
-  unsigned k = size_class(block->bytes - OVERHEAD, &room); /* it may have been lent to a smaller class */
+  unsigned k =
+      size_class(block->bytes - OVERHEAD, &room); /* it may have been lent to a smaller class */
   block->next = heap->free[k];
   heap->free[k] = block;
 }

@@ -15,7 +15,8 @@ typedef struct rush_heap {
 /* Bytes that kernels may read (never write) behind the end of a block; XNN_EXTRA_BYTES. */
 enum { RUSH_HEAP_SLACK = 16 };
 
-/* A block of at least `bytes`, aligned to 64, not set, with RUSH_HEAP_SLACK readable bytes behind. */
+/* A block of at least `bytes`, aligned to 64, not set, with RUSH_HEAP_SLACK readable bytes behind.
+ */
 rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out);
 /* Accepts NULL. */
 void rush_heap_free(rush_heap *heap, void *ptr);

@@ -1,6 +1,7 @@
 #include "tensor/iter.h"
 
-bool rush_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank, int64_t *out) {
+bool rush_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank,
+                    int64_t *out) {
   int r = rank_a > rank_b ? rank_a : rank_b;
   *rank = r;
   for (int k = 1; k <= r; k++) {
@@ -40,7 +41,8 @@ static bool can_merge(const rush_iter *it, int inner, int outer) {
   return true;
 }
 
-void rush_iter_init(rush_iter *it, int rank, const int64_t *sizes, int n, const rush_tensor *const *tensors) {
+void rush_iter_init(rush_iter *it, int rank, const int64_t *sizes, int n,
+                    const rush_tensor *const *tensors) {
   it->n = n;
   int r = 0;
   bool empty = false;

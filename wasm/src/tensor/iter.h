@@ -7,13 +7,15 @@
 enum { RUSH_ITER_MAX = 8 }; /* operands */
 
 /* Sizes that a and b broadcast to; false where they do not fit. */
-bool rush_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank, int64_t *out);
+bool rush_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *rank,
+                    int64_t *out);
 
 /* After rush_iter_init the dimensions are sorted and merged so that dimension 0 is the innermost:
  *
  *   rush_iter it;
  *   rush_iter_init(&it, rank, sizes, n, tensors);      // tensors broadcast to sizes
- *   do { for operand k: bytes it.at[k], step it.stride[k][0], it.size[0] elements } while (rush_iter_next(&it));
+ *   do { for operand k: bytes it.at[k], step it.stride[k][0], it.size[0] elements } while
+ * (rush_iter_next(&it));
  *
  * Strides are in bytes. An empty shape gives size[0] == 0 and one round. */
 typedef struct rush_iter {
@@ -24,7 +26,8 @@ typedef struct rush_iter {
   int64_t index[RUSH_MAX_RANK];
 } rush_iter;
 /* The order of dimensions follows tensors[0] (the destination). */
-void rush_iter_init(rush_iter *it, int rank, const int64_t *sizes, int n, const rush_tensor *const *tensors);
+void rush_iter_init(rush_iter *it, int rank, const int64_t *sizes, int n,
+                    const rush_tensor *const *tensors);
 bool rush_iter_next(rush_iter *it);
 
 #endif

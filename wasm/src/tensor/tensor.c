@@ -33,7 +33,8 @@ static void strides_in_order(int rank, const int64_t *sizes, const int *order, i
 }
 
 /* Whether dimension a is further out than b (1), further in (-1), or no operand tells (0). */
-static int further_out(int rank, const int64_t *sizes, int n, const rush_tensor *const *like, int a, int b) {
+static int further_out(int rank, const int64_t *sizes, int n, const rush_tensor *const *like, int a,
+                       int b) {
   for (int k = 0; k < n; k++) {
     const rush_tensor *t = like[k];
     if (!t) continue;
@@ -48,7 +49,8 @@ static int further_out(int rank, const int64_t *sizes, int n, const rush_tensor 
   return 0;
 }
 
-void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like, int64_t *strides) {
+void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like,
+                       int64_t *strides) {
   int order[RUSH_MAX_RANK]; /* from the innermost */
   for (int d = 0; d < rank; d++) order[d] = rank - 1 - d;
   for (int i = 1; i < rank; i++) {
@@ -69,7 +71,8 @@ const char *rush_shape_text(int rank, const int64_t *sizes, char *buffer) {
   size_t at = 0;
   buffer[at++] = '[';
   for (int d = 0; d < rank && at < RUSH_SHAPE_TEXT - 24; d++) {
-    at += (size_t)snprintf(buffer + at, RUSH_SHAPE_TEXT - at, "%s%lld", d ? ", " : "", (long long)sizes[d]);
+    at += (size_t)snprintf(buffer + at, RUSH_SHAPE_TEXT - at, "%s%lld", d ? ", " : "",
+                           (long long)sizes[d]);
   }
   buffer[at++] = ']';
   buffer[at] = '\0';
@@ -133,7 +136,8 @@ bool rush_is_dense(const rush_tensor *t) {
 }
 
 bool rush_same_sizes(const rush_tensor *a, const rush_tensor *b) {
-  return a->rank == b->rank && (a->rank == 0 || memcmp(a->sizes, b->sizes, a->rank * sizeof *a->sizes) == 0);
+  return a->rank == b->rank &&
+         (a->rank == 0 || memcmp(a->sizes, b->sizes, a->rank * sizeof *a->sizes) == 0);
 }
 
 bool rush_same_strides(const rush_tensor *a, const rush_tensor *b) {
@@ -152,7 +156,9 @@ static bool reach(int rank, const int64_t *sizes, const int64_t *strides, int64_
       *out = 0;
       return true;
     }
-    if (strides[d] < 0 || !rush_mul64(sizes[d] - 1, strides[d], &far) || !rush_add64(last, far, &last)) return false;
+    if (strides[d] < 0 || !rush_mul64(sizes[d] - 1, strides[d], &far) ||
+        !rush_add64(last, far, &last))
+      return false;
   }
   return rush_add64(last, 1, out);
 }
@@ -160,7 +166,8 @@ static bool reach(int rank, const int64_t *sizes, const int64_t *strides, int64_
 bool rush_may_overlap(const rush_tensor *a, const rush_tensor *b) {
   if (a->storage != b->storage || a->numel == 0 || b->numel == 0) return false;
   int64_t na, nb;
-  if (!reach(a->rank, a->sizes, a->strides, &na) || !reach(b->rank, b->sizes, b->strides, &nb)) return true;
+  if (!reach(a->rank, a->sizes, a->strides, &na) || !reach(b->rank, b->sizes, b->strides, &nb))
+    return true;
   int64_t ia = (int64_t)rush_itemsize(a), ib = (int64_t)rush_itemsize(b);
   return a->offset * ia < (b->offset + nb) * ib && b->offset * ib < (a->offset + na) * ia;
 }
@@ -187,7 +194,8 @@ static void drop_storage(rush_heap *heap, rush_storage *s) {
   rush_heap_free(heap, s);
 }
 
-static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes, rush_tensor **out) {
+static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
+                              rush_tensor **out) {
   char text[RUSH_SHAPE_TEXT];
   int64_t numel;
   *out = NULL;
@@ -229,7 +237,8 @@ static rush_status give_storage(rush_heap *heap, rush_tensor *t, rush_tensor **o
   return RUSH_OK;
 }
 
-rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes, rush_tensor **out) {
+rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
+                            rush_tensor **out) {
   rush_tensor *t;
   *out = NULL;
   RUSH_TRY(new_header(heap, dtype, rank, sizes, &t));
@@ -237,8 +246,8 @@ rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const i
   return give_storage(heap, t, out);
 }
 
-rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
-                                          rush_tensor **out) {
+rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int rank,
+                                          const int64_t *sizes, rush_tensor **out) {
   rush_tensor *t;
   int order[RUSH_MAX_RANK];
   *out = NULL;
@@ -248,7 +257,8 @@ rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int
   return give_storage(heap, t, out);
 }
 
-rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype, rush_tensor **out) {
+rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype,
+                                 rush_tensor **out) {
   rush_tensor *t;
   *out = NULL;
   RUSH_TRY(new_header(heap, dtype, like->rank, like->sizes, &t));
@@ -259,13 +269,15 @@ rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_
   return give_storage(heap, t, out);
 }
 
-rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int rank, const int64_t *sizes,
-                                 const int64_t *strides, int64_t offset, rush_tensor **out) {
+rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int rank,
+                                 const int64_t *sizes, const int64_t *strides, int64_t offset,
+                                 rush_tensor **out) {
   rush_tensor *t;
   int64_t span, end, bytes;
   *out = NULL;
   RUSH_TRY(new_header(heap, (rush_dtype)base->dtype, rank, sizes, &t));
-  bool inside = offset >= 0 && reach(rank, sizes, strides, &span) && rush_add64(offset, span, &end) &&
+  bool inside = offset >= 0 && reach(rank, sizes, strides, &span) &&
+                rush_add64(offset, span, &end) &&
                 rush_mul64(end, (int64_t)rush_itemsize(base), &bytes) &&
                 (span == 0 || (uint64_t)bytes <= base->storage->bytes);
   if (!inside) {

@@ -7,22 +7,29 @@
 /* ---- Making; every new tensor comes with one reference --------------------------------------- */
 
 /* Row-major. BAD_ARGUMENT for a negative size, NO_MEMORY also where the size overflows. */
-rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes, rush_tensor **out);
+rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
+                            rush_tensor **out);
 /* Dense, in the order of dimensions that `strides` has (as empty_like with preserve_format: strides
  * of a non-overlapping dense tensor are kept, else row-major or sorted as PyTorch does). */
-rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype, rush_tensor **out);
+rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype,
+                                 rush_tensor **out);
 /* Channels-last of rank 3 (N,C,L), 4 (N,C,H,W) or 5. */
-rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
-                                          rush_tensor **out);
+rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int rank,
+                                          const int64_t *sizes, rush_tensor **out);
 /* A view on base's storage; checks that it stays inside (BAD_ARGUMENT). */
-rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int rank, const int64_t *sizes,
-                                 const int64_t *strides, int64_t offset, rush_tensor **out);
+rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int rank,
+                                 const int64_t *sizes, const int64_t *strides, int64_t offset,
+                                 rush_tensor **out);
 void rush_tensor_drop(rush_heap *heap, rush_tensor *t); /* accepts NULL */
-static inline rush_tensor *rush_tensor_keep(rush_tensor *t) { return t->object.refs++, t; }
+static inline rush_tensor *rush_tensor_keep(rush_tensor *t) {
+  return t->object.refs++, t;
+}
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
-static inline size_t rush_itemsize(const rush_tensor *t) { return rush_dtype_size((rush_dtype)t->dtype); }
+static inline size_t rush_itemsize(const rush_tensor *t) {
+  return rush_dtype_size((rush_dtype)t->dtype);
+}
 static inline void *rush_data(const rush_tensor *t) {
   return (char *)t->storage->data + (size_t)t->offset * rush_itemsize(t);
 }
@@ -33,14 +40,16 @@ bool rush_is_channels_last(const rush_tensor *t);
 /* is_non_overlapping_and_dense(). */
 bool rush_is_dense(const rush_tensor *t);
 bool rush_same_sizes(const rush_tensor *a, const rush_tensor *b);
-bool rush_same_strides(const rush_tensor *a, const rush_tensor *b); /* ignoring dimensions of size 1 */
+bool rush_same_strides(const rush_tensor *a,
+                       const rush_tensor *b); /* ignoring dimensions of size 1 */
 /* Whether two tensors may share bytes (conservative: compares byte ranges of one storage). */
 bool rush_may_overlap(const rush_tensor *a, const rush_tensor *b);
 /* Row-major strides. */
 void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides);
-/* Those of a new dense tensor whose dimensions lie in memory as the operands' do, which broadcast to
- * `sizes` (NULL among them is passed over): TensorIterator::reorder_dimensions. */
-void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like, int64_t *strides);
+/* Those of a new dense tensor whose dimensions lie in memory as the operands' do, which broadcast
+ * to `sizes` (NULL among them is passed over): TensorIterator::reorder_dimensions. */
+void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like,
+                       int64_t *strides);
 /* Product of sizes; false on overflow or a negative size. Sizes of 0 count as 1 while it looks for
  * overflow, so that the strides of an empty tensor cannot overflow either. */
 bool rush_numel(int rank, const int64_t *sizes, int64_t *out);
@@ -50,15 +59,15 @@ const char *rush_shape_text(int rank, const int64_t *sizes, char *buffer);
 
 /* ---- Moving elements ------------------------------------------------------------------------- */
 
-/* dst[...] = src[...] with broadcasting of src and conversion of dtype as Tensor.copy_ does. Handles any strides
- * and overlap. The sizes must broadcast (the caller checked). */
+/* dst[...] = src[...] with broadcasting of src and conversion of dtype as Tensor.copy_ does.
+ * Handles any strides and overlap. The sizes must broadcast (the caller checked). */
 rush_status rush_tensor_copy(rush_heap *heap, rush_tensor *dst, const rush_tensor *src);
 /* The tensor itself (one more reference) where contiguous, else a row-major copy. */
 rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor **out);
 /* The tensor itself (one more reference) where it has the dtype, else a converted dense copy. */
 rush_status rush_tensor_to(rush_heap *heap, rush_tensor *t, rush_dtype dtype, rush_tensor **out);
-/* Converts n elements, both dense, as static_cast in PyTorch (float to int truncates; to bool is != 0). The
- * ranges do not overlap. */
+/* Converts n elements, both dense, as static_cast in PyTorch (float to int truncates; to bool is !=
+ * 0). The ranges do not overlap. */
 void rush_convert(rush_dtype to, void *dst, rush_dtype from, const void *src, int64_t n);
 /* Element `i` of a tensor as double or int64, by storage position. */
 double rush_load_double(rush_dtype dtype, const void *at);

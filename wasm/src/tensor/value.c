@@ -3,8 +3,9 @@
 #include "tensor/tensor.h"
 
 const char *rush_kind_name(uint32_t kind) {
-  static const char *const names[] = {"None", "Tensor", "int",    "float",     "bool",   "complex", "str",
-                                      "list", "tuple",  "dict", "Device", "Generator", "Future", "object",  "enum"};
+  static const char *const names[] = {"None",    "Tensor",    "int",    "float",  "bool",
+                                      "complex", "str",       "list",   "tuple",  "dict",
+                                      "Device",  "Generator", "Future", "object", "enum"};
   return kind < sizeof names / sizeof *names ? names[kind] : "?";
 }
 
@@ -21,8 +22,12 @@ static void free_list_items(rush_heap *heap, rush_list *list) {
 
 static void drop_leaf(rush_heap *heap, rush_object *o) {
   switch (o->kind) {
-    case RUSH_KIND_TENSOR: rush_tensor_drop(heap, (rush_tensor *)(void *)o); return;
-    case RUSH_KIND_COMPLEX: rush_heap_free(heap, o); return;
+    case RUSH_KIND_TENSOR:
+      rush_tensor_drop(heap, (rush_tensor *)(void *)o);
+      return;
+    case RUSH_KIND_COMPLEX:
+      rush_heap_free(heap, o);
+      return;
     default: { /* STR and DEVICE */
       rush_str *s = (rush_str *)(void *)o;
       rush_heap_free(heap, s);
@@ -93,8 +98,8 @@ rush_status rush_new_complex(rush_heap *heap, double re, double im, rush_value *
   return RUSH_OK;
 }
 
-rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const rush_value *items, size_t n,
-                          rush_value *out) {
+rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const rush_value *items,
+                          size_t n, rush_value *out) {
   *out = rush_none();
   rush_list *list;
   size_t bytes;

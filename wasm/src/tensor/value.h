@@ -37,8 +37,8 @@ typedef struct rush_str {
   char bytes[]; /* a zero byte follows */
 } rush_str;
 
-/* LIST, TUPLE, DICT (which alternates keys and values), OBJECT (its attributes) and ENUM (qualified name and value).
- * `type` indexes the model's types; of the first three it may be RUSH_NONE. */
+/* LIST, TUPLE, DICT (which alternates keys and values), OBJECT (its attributes) and ENUM (qualified
+ * name and value). `type` indexes the model's types; of the first three it may be RUSH_NONE. */
 typedef struct rush_list {
   rush_object object;
   uint32_t type;
@@ -56,8 +56,8 @@ static inline bool rush_is_object(const rush_value *v) {
 }
 /* Whether it is a rush_list. */
 static inline bool rush_is_container(uint32_t kind) {
-  return kind == RUSH_KIND_LIST || kind == RUSH_KIND_TUPLE || kind == RUSH_KIND_DICT || kind == RUSH_KIND_OBJECT ||
-         kind == RUSH_KIND_ENUM;
+  return kind == RUSH_KIND_LIST || kind == RUSH_KIND_TUPLE || kind == RUSH_KIND_DICT ||
+         kind == RUSH_KIND_OBJECT || kind == RUSH_KIND_ENUM;
 }
 static inline rush_value rush_retained(rush_value v) {
   if (rush_is_object(&v)) ((rush_object *)v.u.ref)->refs++;
@@ -71,15 +71,21 @@ static inline rush_value rush_of_tensor(rush_tensor *t) {
   v.u.ref = t;
   return v;
 }
-static inline rush_tensor *rush_as_tensor(const rush_value *v) { return (rush_tensor *)v->u.ref; }
-static inline rush_list *rush_as_list(const rush_value *v) { return (rush_list *)v->u.ref; }
-static inline rush_str *rush_as_str(const rush_value *v) { return (rush_str *)v->u.ref; }
+static inline rush_tensor *rush_as_tensor(const rush_value *v) {
+  return (rush_tensor *)v->u.ref;
+}
+static inline rush_list *rush_as_list(const rush_value *v) {
+  return (rush_list *)v->u.ref;
+}
+static inline rush_str *rush_as_str(const rush_value *v) {
+  return (rush_str *)v->u.ref;
+}
 
 /* New objects with one reference, as values. Items are copied and retained. */
 rush_status rush_new_str(rush_heap *heap, const char *bytes, size_t n, rush_value *out);
 rush_status rush_new_complex(rush_heap *heap, double re, double im, rush_value *out);
-rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const rush_value *items, size_t n,
-                          rush_value *out);
+rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const rush_value *items,
+                          size_t n, rush_value *out);
 rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item); /* retains item */
 
 /* The kind's name for messages: "Tensor", "int", ... */
