@@ -111,10 +111,9 @@ def test_pytorch_refuses_the_same_namespace_twice(host, tmp_path):
 
 
 @pytest.mark.feature("Operators", "a library that the linker drops", pytorch="refuses", rushlight="refuses")
+@pytest.mark.parametrize("files", ["warp_perspective"], indirect=True)
 def test_a_linker_drops_a_library_of_which_no_symbol_is_used(host, files, tmp_path):
     folder, _ = files
-    if "inferred" in folder.name:
-        pytest.skip("once is enough")
     app = build.cmake(HERE / "operator_app", build.BUILD / "app", f"-DCMAKE_PREFIX_PATH={torch.utils.cmake_prefix_path}",
                       f"-DWARP={host / 'libwarp_perspective.so'}")
     dropped = subprocess.run([app / "app-as-needed", folder / "trace.pt"], capture_output=True, text=True)
