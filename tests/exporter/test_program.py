@@ -351,7 +351,8 @@ def test_scan(reverse):
         return init, torch.stack(rows[::-1] if reverse else rows)
 
     args = (torch.randn(2), torch.randn(2, 5))
-    keep(f"ep_scan_{reverse}", exported(Net(), args), args, eager=eager)
+    net = Net()  # torch 2.6 exports a scan that it does not run, and stacks its rows in front whatever `dim` is
+    keep(f"ep_scan_{reverse}", exported(net, args), args, eager=eager if torch.__version__ < (2, 7) else net)
 
 
 @pytest.mark.feature("torch.export", "item() and asserts")

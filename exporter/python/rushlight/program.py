@@ -586,11 +586,19 @@ def is_leaf(spec):
     return spec.is_leaf()
 
 
+def children_of(spec):
+    return spec.children() if hasattr(spec, "children") else spec.children_specs  # older torch
+
+
 def tree_type(spec, leaves, what):
     """The type of a nested value as text; `leaves` yields the types of its leaves in their order."""
     if is_leaf(spec):
         return next(leaves)
-    items = [tree_type(s, leaves, what) for s in spec.children_specs]
+    return container_type(spec, [tree_type(s, leaves, what) for s in children_of(spec)], what)
+
+
+def container_type(spec, items, what):
+    """The same of a container, from the types of its items."""
     same = items[0] if items and all(t == items[0] for t in items) else "Any" if items else "Tensor"
     if spec.type is tuple:
         return f"({', '.join(items)})"
@@ -622,10 +630,10 @@ def rebuild(spec, value):
     if spec.type in (dict, collections.OrderedDict):
         if not isinstance(value, dict) or set(value) != set(keys_of(spec)):
             return value  # PyTorch will say what is wrong
-        return spec.type((k, rebuild(s, value[k])) for k, s in zip(keys_of(spec), spec.children_specs))
-    if len(value) != len(spec.children_specs):
+        return spec.type((k, rebuild(s, value[k])) for k, s in zip(keys_of(spec), children_of(spec)))
+    if len(value) != len(children_of(spec)):
         return value
-    items = [rebuild(s, v) for s, v in zip(spec.children_specs, value)]
+    items = [rebuild(s, v) for s, v in zip(children_of(spec), value)]
     return spec.context(*items) if is_named_tuple(spec) else spec.type(items)
 
 
@@ -659,12 +667,12 @@ class Description:
     # -- inputs
 
     def user_inputs(self):
-        args, kwargs = self.in_spec.children_specs
+        args, kwargs = children_of(self.in_spec)
         names = getattr(self.program.module_call_graph[0].signature, "forward_arg_names", None) or []
         specs = [s for s in self.signature.input_specs if s.kind.name == "USER_INPUT"]
         leaves = iter(specs)
-        tops = list(zip([*args.children_specs, *kwargs.children_specs],
-                        [*([None] * len(args.children_specs)), *keys_of(kwargs)]))
+        tops = list(zip([*children_of(args), *children_of(kwargs)],
+                        [*([None] * len(children_of(args))), *keys_of(kwargs)]))
         checks = []
         for i, (spec, key) in enumerate(tops):
             mine = [next(leaves) for _ in range(spec.num_leaves)]
@@ -700,7 +708,7 @@ class Description:
             self.env[self.holders[leaf.arg.name]] = value
             self.named[leaf.arg.name] = (name, value, leaf)
             return
-        keys = range(len(spec.children_specs))
+        keys = range(len(children_of(spec)))
         if spec.type is list:
             op, shown = "aten::__getitem__.t", "[{}]"
         elif spec.type in (dict, collections.OrderedDict):
@@ -713,7 +721,7 @@ class Description:
             ok = self.w.emit("aten::eq.int", [n, literal(len(keys))], ("bool",))
             self.w.refuse_unless(ok, f"the input {name} has {{}} items; it was exported with {len(keys)}", n)
         leaves = list(leaves)
-        for key, child in zip(keys, spec.children_specs):
+        for key, child in zip(keys, children_of(spec)):
             mine, leaves = leaves[:child.num_leaves], leaves[child.num_leaves:]
             type_ = tree_type(child, iter([self.leaf_type(s) for s in mine]), f"the input {name}")
             path = name + shown.format(key)
@@ -831,8 +839,8 @@ class Description:
         """Builds the nested result of its leaves."""
         if is_leaf(spec):
             return next(values)
-        items = [self.pack(s, values) for s in spec.children_specs]
-        type_ = tree_type(spec_of_types(spec), iter([v.type for v in items]), "the result")
+        items = [self.pack(s, values) for s in children_of(spec)]
+        type_ = container_type(spec, [v.type for v in items], "the result")
         if spec.type in (dict, collections.OrderedDict):
             operands = [x for k, v in zip(keys_of(spec), items) for x in (literal(k), v)]
             return self.w.emit("prim::DictConstruct", operands, (type_,), "output")
@@ -841,7 +849,7 @@ class Description:
     def output_ports(self, leaves, types):
         spec, types = self.out_spec, iter(types)
         tuple_ = not is_leaf(spec) and (spec.type is tuple or is_named_tuple(spec))
-        children = spec.children_specs if tuple_ else [spec]
+        children = children_of(spec) if tuple_ else [spec]
         fields = spec.context._fields if tuple_ and is_named_tuple(spec) else None
         out, at = [], 0
         for i, child in enumerate(children):
@@ -868,13 +876,6 @@ def hint(val):
     if not isinstance(val, torch.Tensor):
         return {}
     return {"dtype": DTYPES.index(val.dtype), "sizes": [-1 if isinstance(n, torch.SymInt) else int(n) for n in val.shape]}
-
-
-def spec_of_types(spec):
-    """The same container with leaves for items."""
-    out = copy.copy(spec)
-    object.__setattr__(out, "children_specs", [pytree.LeafSpec()] * len(spec.children_specs))
-    return out
 
 
 def is_functional(module):
@@ -937,15 +938,15 @@ def describe_program(program, source=True):
 
 def inputs_of(program, args):
     """Positional arguments, as the containers that the program was exported with."""
-    args_spec, kwargs_spec = program.call_spec.in_spec.children_specs
-    return [rebuild(s, a) for s, a in zip([*args_spec.children_specs, *kwargs_spec.children_specs], args)]
+    args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
+    return [rebuild(s, a) for s, a in zip([*children_of(args_spec), *children_of(kwargs_spec)], args)]
 
 
 def reference_of(program):
     """Answers as PyTorch does, each time from the program's first state."""
     base = program.module()
-    args_spec, kwargs_spec = program.call_spec.in_spec.children_specs
-    n = len(args_spec.children_specs)
+    args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
+    n = len(children_of(args_spec))
 
     def answer(_, args):
         given = inputs_of(program, args)
