@@ -24,7 +24,8 @@ pytestmark = [
 ]
 OPENCV = {"include": "/usr/include/opencv4", "libraries": ["opencv_core", "opencv_imgproc"]}
 # The second time a test compiles, ccache remembers.
-CCACHE = {"CXX": "ccache c++", "TORCH_DONT_CHECK_COMPILER_ABI": "1"} if shutil.which("ccache") else {}
+OWN = torch.__version__ < (2, 7) and shutil.which("ccache")  # newer ones find ccache themselves
+CCACHE = {"CXX": "ccache c++", "TORCH_DONT_CHECK_COMPILER_ABI": "1"} if OWN else {}
 # Eager, with what it gives where pixels stay in place; then the file of a trace and of a script.
 USE = """
 import sys
