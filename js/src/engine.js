@@ -373,7 +373,7 @@ export class Engine {
     marks.forEach(({ written, result }, k) => {
       if (!written || args[k] === null) return;
       if (result >= 0) results[result] ??= args[k];
-      else this.#write([args[k]], ['Tensor'].map(parseType), (at) => this.c.rush_session_write(this.session, k, at));
+      else this.#write([args[k]], [parseType('Tensor')], (at) => this.c.rush_session_write(this.session, k, at));
     });
     this.#write(results, types, (at) => this.c.rush_session_provide(this.session, at, results.length));
   }

@@ -383,8 +383,7 @@ static void an_unknown_optional_section_is_skipped(void **state) {
   rig_close(r);
 }
 
-/* ---- Every rule about records ------------------------------------------------------------------
- */
+/* ---- Every rule about records ---------------------------------------------------------------- */
 
 static double zero = 0.0;
 

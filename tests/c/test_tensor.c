@@ -318,8 +318,7 @@ static void overlap_is_judged_by_bytes_of_one_storage(void **state) {
   bench_close(r);
 }
 
-/* ---- Broadcasting and iteration ----------------------------------------------------------------
- */
+/* ---- Broadcasting and iteration -------------------------------------------------------------- */
 
 static void sizes_broadcast_as_in_torch(void **state) {
   (void)state;

@@ -95,6 +95,14 @@ static void add_types(builder *b) {
   build_type_n(b, RUSH_TYPE_LIST, 1, U32(TENSORS));
 }
 
+/* forward(x): return x. Gives the arguments of a test of it. */
+static uint32_t give_back(builder *b, uint32_t type, uint32_t given) {
+  uint32_t tuple = build_type_n(b, RUSH_TYPE_TUPLE, 1, U32(type));
+  build_method(b, "forward", type, 1, U32(type));
+  build_return(b, 0);
+  return build_items(b, RUSH_CONST_TUPLE, tuple, 1, U32(given));
+}
+
 static void answers_are_compared_as_allclose_does(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -104,10 +112,7 @@ static void answers_are_compared_as_allclose_does(void **state) {
     rig_open(r);
     add_types(b);
     values v = rows[i].make(b);
-    uint32_t tuple = build_type_n(b, RUSH_TYPE_TUPLE, 1, U32(v.type));
-    uint32_t args = build_items(b, RUSH_CONST_TUPLE, tuple, 1, U32(v.given));
-    build_method(b, "forward", v.type, 1, U32(v.type));
-    build_return(b, 0);
+    uint32_t args = give_back(b, v.type, v.given);
     build_test(b, 0, args, v.wanted, rows[i].rtol, rows[i].atol);
     rig_start(r, b);
     rush_status st = rush_session_verify(r->session, 0, &report);
@@ -128,11 +133,7 @@ static void the_report_measures_either_way(void **state) {
   rush_verify_report report;
   rig_open(r);
   add_types(b);
-  uint32_t tuple = build_type_n(b, RUSH_TYPE_TUPLE, 1, U32(TENSOR));
-  uint32_t args = build_items(b, RUSH_CONST_TUPLE, tuple, 1, U32(T(1, 2, 0.5f, NAN)));
-  uint32_t wanted = T(1, 4, 0, NAN);
-  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
-  build_return(b, 0);
+  uint32_t args = give_back(b, TENSOR, T(1, 2, 0.5f, NAN)), wanted = T(1, 4, 0, NAN);
   build_test(b, 0, args, wanted, 1, 1);
   build_test(b, 0, args, wanted, 0, 0);
   rig_start(r, b);
@@ -154,11 +155,8 @@ static void relative_differences_of_small_elements_do_not_count(void **state) {
   rush_verify_report report;
   rig_open(r);
   add_types(b);
-  uint32_t tuple = build_type_n(b, RUSH_TYPE_TUPLE, 1, U32(TENSOR));
-  uint32_t args = build_items(b, RUSH_CONST_TUPLE, tuple, 1, U32(T(2000, 5, 3, 1)));
+  uint32_t args = give_back(b, TENSOR, T(2000, 5, 3, 1));
   uint32_t wanted = T(2000, 4, 2, 0); /* 4 is above a thousandth of 2000, 2 is not */
-  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
-  build_return(b, 0);
   build_test(b, 0, args, wanted, 0, 1);
   rig_start(r, b);
   assert_int_equal(rush_session_verify(r->session, 0, &report), RUSH_OK);

@@ -69,41 +69,16 @@ typedef struct run {
   _Alignas(16) char raw[LANES][BLOCK * sizeof(int64_t)]; /* of run_short_rows */
 } run;
 
-static void gather(char *to, const char *from, int64_t stride, size_t item, int64_t n) {
-  switch (item) {
-    case 1:
-      for (int64_t i = 0; i < n; i++, from += stride) to[i] = *from;
-      return;
-    case 4:
-      for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 4 * i, from, 4);
-      return;
-    default:
-      for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 8 * i, from, 8);
-  }
-}
-static void scatter(char *to, int64_t stride, const char *from, size_t item, int64_t n) {
-  switch (item) {
-    case 1:
-      for (int64_t i = 0; i < n; i++, to += stride) *to = from[i];
-      return;
-    case 4:
-      for (int64_t i = 0; i < n; i++, to += stride) memcpy(to, from + 4 * i, 4);
-      return;
-    default:
-      for (int64_t i = 0; i < n; i++, to += stride) memcpy(to, from + 8 * i, 8);
-  }
-}
-
 /* Brings m elements of input k, from `from` on, into its buffer, as the body wants them. */
 static void fetch(run *r, int k, const char *from, int64_t m) {
   rush_dtype have = r->memory[k], want = r->body_type[k];
   size_t item = rush_dtype_size(have);
   int64_t stride = r->stride[k];
   if (have == want) {
-    gather(r->buffer[k], from, stride, item, m);
+    rush_copy_items(item, r->buffer[k], (int64_t)item, from, stride, m);
   } else {
     if (stride != (int64_t)item) {
-      gather(r->spare, from, stride, item, m);
+      rush_copy_items(item, r->spare, (int64_t)item, from, stride, m);
       from = r->spare;
     }
     rush_convert(want, r->buffer[k], have, from, m);
@@ -154,7 +129,7 @@ static void run_row(run *r, int64_t n) {
       if (dense) continue;
       from = r->spare;
     }
-    scatter(to, r->stride[0], from, item, m);
+    rush_copy_items(item, to, r->stride[0], from, (int64_t)item, m);
   }
 }
 
@@ -162,7 +137,7 @@ static void run_row(run *r, int64_t n) {
 static void gather_rows(char *to, const char *from, const int64_t *stride, size_t item, int64_t n0,
                         int64_t n1) {
   for (int64_t j = 0; j < n1; j++, from += stride[1], to += (size_t)n0 * item)
-    gather(to, from, stride[0], item, n0);
+    rush_copy_items(item, to, (int64_t)item, from, stride[0], n0);
 }
 
 /* A block of n elements that lie in raw[]; the result goes to `to`, where memory is dense. */

@@ -1,7 +1,6 @@
 #include "blocks/rank.h"
 
-/* ---- Keys
- * ---------------------------------------------------------------------------------------- */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 static int64_t key_of_double(double v) {
   if (v != v) return INT64_MAX;
@@ -42,8 +41,7 @@ void rush_rank(rush_dtype dtype, const char *at, int64_t step, int64_t n, bool d
   }
 }
 
-/* ---- A stable sort
- * ------------------------------------------------------------------------------- */
+/* ---- A stable sort --------------------------------------------------------------------------- */
 
 enum { RUN = 16 };
 
@@ -76,8 +74,7 @@ void rush_sort_stable(rush_ranked *items, rush_ranked *scratch, int64_t n) {
   if (from != items) memcpy(items, from, (size_t)n * sizeof *items);
 }
 
-/* ---- libstdc++'s algorithms (bits/stl_heap.h, bits/stl_algo.h), over [0, n)
- * ------------------------ */
+/* ---- libstdc++'s algorithms (bits/stl_heap.h, bits/stl_algo.h), over [0, n) ------------------ */
 
 static bool before(const rush_ranked *a, const rush_ranked *b) {
   return a->key < b->key;
@@ -225,8 +222,7 @@ void rush_top(rush_ranked *items, int64_t n, int64_t k, bool sorted) {
   if (sorted) rush_sort(items, k - 1);
 }
 
-/* ---- ATen's quick_select_template
- * ------------------------------------------------------------------ */
+/* ---- ATen's quick_select_template ------------------------------------------------------------ */
 
 void rush_quick_select(rush_ranked *p, int64_t n, int64_t k) {
   int64_t left = 0, right = n - 1;
@@ -252,8 +248,7 @@ void rush_quick_select(rush_ranked *p, int64_t n, int64_t k) {
   if (right == left + 1 && before(&p[right], &p[left])) swap(&p[left], &p[right]);
 }
 
-/* ---- Lines
- * ----------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static void set_line(rush_lines *l) {
   for (int k = 0; k < l->n; k++) l->at[k] = l->it.at[k] + l->done * l->it.stride[k][0];

@@ -91,29 +91,16 @@ static bool next(const axis *a, int n, int skip, int64_t *index, const char **at
 
 /* ---- Feeding --------------------------------------------------------------------------------- */
 
-static void gather(char *to, const char *from, int64_t stride, size_t item, int64_t n) {
-  switch (item) {
-    case 1:
-      for (int64_t i = 0; i < n; i++, from += stride) to[i] = *from;
-      return;
-    case 4:
-      for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 4 * i, from, 4);
-      return;
-    default:
-      for (int64_t i = 0; i < n; i++, from += stride) memcpy(to + 8 * i, from, 8);
-  }
-}
-
 /* m <= BLOCK elements as the operator wants them: where they are, or in `to`. */
 static const char *fetch(job *j, const char *from, int64_t stride, int64_t m, char *to) {
   bool dense = stride == (int64_t)j->item;
   if (j->have == j->compute) {
     if (dense) return from;
-    gather(to, from, stride, j->item, m);
+    rush_copy_items(j->item, to, (int64_t)j->item, from, stride, m);
     return to;
   }
   if (!dense) {
-    gather(j->spare, from, stride, j->item, m);
+    rush_copy_items(j->item, j->spare, (int64_t)j->item, from, stride, m);
     from = j->spare;
   }
   rush_convert(j->compute, to, j->have, from, m);
@@ -176,7 +163,7 @@ static void feed_columns(job *j, const char *at, int64_t rows, int64_t cols) {
     size_t stride = (size_t)(r->stride / 4);
     if (k->stride != 4) {
       for (int64_t i = 0; i < rows; i++)
-        gather(j->block + i * 4 * COLS, at + i * r->stride, k->stride, 4, cols);
+        rush_copy_items(4, j->block + i * 4 * COLS, 4, at + i * r->stride, k->stride, cols);
       at = j->block;
       stride = COLS;
     }

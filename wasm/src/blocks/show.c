@@ -5,8 +5,7 @@
 #include "blocks/values.h"
 #include "tensor/tensor.h"
 
-/* ---- Tensors ------------------------------------------------------------------------------------
- */
+/* ---- Tensors --------------------------------------------------------------------------------- */
 
 /* What a C++ stream remembers. */
 typedef struct stream {
@@ -159,8 +158,7 @@ static rush_status show_tensor(rush_heap *heap, rush_text *text, const rush_tens
   return st;
 }
 
-/* ---- Values -------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 static void show_float(rush_text *text, double v) {
   bool whole = v >= -9223372036854775808.0 && v < 9223372036854775808.0 && (double)(int64_t)v == v;

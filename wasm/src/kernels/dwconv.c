@@ -90,8 +90,7 @@ static void pixels(const job *j, const window *n, float *y, size_t stride) {
   }
 }
 
-/* ---- 3x3 and 5x5 ------------------------------------------------------------------------------
- */
+/* ---- 3x3 and 5x5 ----------------------------------------------------------------------------- */
 
 /* One row of output pixels, whole. Weights stay in registers while a row of inputs passes by, and
  * each input is loaded once; columns outside the input are zeros. Everything in capitals is a

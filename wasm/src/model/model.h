@@ -110,8 +110,7 @@ rush_kinds rush_type_kinds(const rush_model *m, uint32_t type);
 /* "forward, instruction 12 (aten::relu) at model.py:7: " into the context's message. */
 rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr, rush_status status);
 
-/* ---- Steps of loading (load.c calls them in this order) ---------------------------------------
- */
+/* ---- Steps of loading (load.c calls them in this order) -------------------------------------- */
 
 /* Checks the first RUSH_HEADER_BYTES of model->head. */
 rush_status rush_header_check(rush_ctx *ctx, const rush_model *m);

@@ -148,8 +148,7 @@ static rush_status normalize(rush_call *c, plan *p) {
   return RUSH_OK;
 }
 
-/* ---- batch_norm: input, weight, bias, running_mean, running_var -------------------------------
- */
+/* ---- batch_norm: input, weight, bias, running_mean, running_var ------------------------------ */
 
 static rush_status batch_norm(rush_call *c, bool training, double eps, bool three) {
   plan p = {.per_set = 1, .across = true, .eps = eps};

@@ -104,8 +104,7 @@ RUSH_OP(full_like) {
   return filled_like(c, 2, &c->args[1]);
 }
 
-/* ---- Filling what is there --------------------------------------------------------------------
- */
+/* ---- Filling what is there ------------------------------------------------------------------- */
 
 static rush_status fill(rush_call *c, const rush_value *value) {
   rush_tensor *out = c->inplace;
@@ -136,8 +135,7 @@ RUSH_OP(zero) {
   return fill(c, &ZERO);
 }
 
-/* ---- Ranges -----------------------------------------------------------------------------------
- */
+/* ---- Ranges ---------------------------------------------------------------------------------- */
 
 static rush_status arange(rush_call *c, const rush_value *start, const rush_value *end,
                           const rush_value *step, uint32_t dtype_arg) {
@@ -237,8 +235,7 @@ RUSH_OP(eye_m) {
   return eye(c, arg_int(c, 0), arg_int(c, 1), 2);
 }
 
-/* ---- From numbers -----------------------------------------------------------------------------
- */
+/* ---- From numbers ---------------------------------------------------------------------------- */
 
 static rush_status from_number(rush_call *c, rush_dtype dtype) {
   rush_tensor *out;
@@ -336,8 +333,7 @@ RUSH_OP(as_tensor) {
   return RUSH_OK;
 }
 
-/* ---- Triangles, one_hot ------------------------------------------------------------------------
- */
+/* ---- Triangles, one_hot ---------------------------------------------------------------------- */
 
 /* Copies self, and 0 where the column is right (upper: left) of the diagonal. */
 static rush_status triangle(rush_call *c, bool upper) {

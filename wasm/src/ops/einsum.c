@@ -154,8 +154,7 @@ static rush_status read_equation(rush_call *c, operand *ops, size_t n, equation 
   return read_output(c, eq, uses);
 }
 
-/* ---- Contracting
- * ------------------------------------------------------------------------------------ */
+/* ---- Contracting ----------------------------------------------------------------------------- */
 
 static int place_of(const operand *o, int label) {
   for (int d = 0; d < o->t.rank; d++)

@@ -6,8 +6,7 @@
 #include "kernels/math.h"
 #include "ops/define.h"
 
-/* ---- glu --------------------------------------------------------------------------------------
- */
+/* ---- glu ------------------------------------------------------------------------------------- */
 
 static void gate_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
   const float *x = in[0], *gate = in[1];
@@ -49,8 +48,7 @@ RUSH_OP(glu) {
   return st;
 }
 
-/* ---- prelu: weight is one number, or one for each channel ---------------------------------------
- */
+/* ---- prelu: weight is one number, or one for each channel ------------------------------------ */
 
 extern const rush_pointwise rush_pointwise_prelu_kernel, rush_pointwise_mul, rush_pointwise_div,
     rush_pointwise_clamp_min;
@@ -84,8 +82,7 @@ RUSH_OP(prelu) {
   return st;
 }
 
-/* ---- cosine_similarity: x1, x2, dim, eps --------------------------------------------------------
- */
+/* ---- cosine_similarity: x1, x2, dim, eps ----------------------------------------------------- */
 
 /* x / max(norm(x over dim), eps) */
 static rush_status unit(rush_call *c, rush_tensor *x, int64_t dim, double eps, rush_tensor **out) {

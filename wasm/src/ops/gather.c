@@ -139,8 +139,7 @@ RUSH_OP(take_along_dim) {
   return rush_gather(c->ctx, out, &self_view, dim, &index_view);
 }
 
-/* ---- take and put: the tensor as one long row, whatever its strides ----------------------------
- */
+/* ---- take and put: the tensor as one long row, whatever its strides -------------------------- */
 
 /* The offset, in elements, of element i in row-major order. */
 static int64_t place(const rush_tensor *t, int64_t i) {

@@ -13,8 +13,7 @@ static void give(rush_call *c, const rush_value *v) {
   ret_keep(c, 0, v);
 }
 
-/* ---- Making and taking apart -------------------------------------------------------------------
- */
+/* ---- Making and taking apart ----------------------------------------------------------------- */
 
 RUSH_OP(list_construct) {
   return give_list(c, c->args, c->n_args);
@@ -76,8 +75,7 @@ RUSH_OP(tuple_slice) {
                        (size_t)(to - from), &c->results[0]);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 RUSH_OP(list_len) {
   ret_int(c, 0, (int64_t)arg_list(c, 0)->n);
@@ -189,8 +187,7 @@ RUSH_OP(str_slice) {
   return rush_str_of_text(c->heap, &text, &c->results[0]);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static rush_list *self(const rush_call *c) {
   return rush_as_list(&c->args[0]);
@@ -341,8 +338,7 @@ RUSH_OP(list_sorted) {
   return sort(c, list->items, list->n, false);
 }
 
-/* ---- Of all items -------------------------------------------------------------------------------
- */
+/* ---- Of all items ---------------------------------------------------------------------------- */
 
 static bool truth(const rush_value *v) {
   if (v->kind == RUSH_KIND_STR) return rush_as_str(v)->size > 0;

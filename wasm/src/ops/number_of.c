@@ -22,8 +22,7 @@ RUSH_OP(bool_of_number) {
   return RUSH_OK;
 }
 
-/* ---- Tensors ----------------------------------------------------------------------------------
- */
+/* ---- Tensors --------------------------------------------------------------------------------- */
 
 static rush_status one_element(rush_call *c, rush_dtype *dtype, const void **at) {
   const rush_tensor *t = arg_tensor(c, 0);
@@ -113,8 +112,7 @@ RUSH_OP(num_to_tensor) {
   return RUSH_OK;
 }
 
-/* ---- Strings ----------------------------------------------------------------------------------
- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 /* int(str) and float(str) as std::stoll and std::stod read them: leading spaces, and nothing
  * behind. */

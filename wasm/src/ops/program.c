@@ -5,8 +5,7 @@
 #include "exec/session.h"
 #include "ops/define.h"
 
-/* ---- Text ---------------------------------------------------------------------------------------
- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 RUSH_OP(str) {
   rush_text text = {.ctx = c->ctx};
@@ -125,8 +124,7 @@ RUSH_OP(print) {
   return st;
 }
 
-/* ---- Raising ------------------------------------------------------------------------------------
- */
+/* ---- Raising --------------------------------------------------------------------------------- */
 
 /* msg, cls: the class is part of PyTorch's text only where the program named one. */
 RUSH_OP(raise) {
@@ -170,8 +168,7 @@ RUSH_OP(if_then_else) {
   return RUSH_OK;
 }
 
-/* ---- Types --------------------------------------------------------------------------------------
- */
+/* ---- Types ----------------------------------------------------------------------------------- */
 
 /* A value and an empty list whose type names the asked types: the exporter's form of
  * prim::isinstance. */
@@ -191,8 +188,7 @@ RUSH_OP(isinstance) {
   return RUSH_OK;
 }
 
-/* ---- Attributes ---------------------------------------------------------------------------------
- */
+/* ---- Attributes ------------------------------------------------------------------------------ */
 
 RUSH_OP(get_attr) {
   const rush_value *v = rush_session_attribute(c->session, arg_int(c, 0));

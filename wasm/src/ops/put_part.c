@@ -40,8 +40,7 @@ RUSH_OP(diagonal_scatter) {
   return fill_part(c, &part, arg_tensor(c, 1), "slice");
 }
 
-/* ---- Diagonals as copies
- * ------------------------------------------------------------------------- */
+/* ---- Diagonals as copies --------------------------------------------------------------------- */
 
 static rush_status zeroed(rush_call *c, rush_dtype dtype, int rank, const int64_t *sizes,
                           rush_tensor **out) {

@@ -11,8 +11,7 @@
   RUSH_BODY_1(id##_f32, float, float, expr) \
   RUSH_BODY_1(id##_f64, double, double, expr)
 
-/* ---- Limits: NaN stays NaN, -0 stays -0 -------------------------------------------------------
- */
+/* ---- Limits: NaN stays NaN, -0 stays -0 ------------------------------------------------------ */
 
 FLOATS(relu, x < 0 ? 0 : x)
 RUSH_BODY_1(relu_i64, int64_t, int64_t, x < 0 ? 0 : x)
@@ -59,8 +58,7 @@ ROW(hardsigmoid) = {.operands = 1, .f32 = hardsigmoid_f32, .f64 = hardsigmoid_f6
 FLOATS(hardswish, x *(x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)
 ROW(hardswish) = {.operands = 1, .f32 = hardswish_f32, .f64 = hardswish_f64};
 
-/* ---- Smooth ones ------------------------------------------------------------------------------
- */
+/* ---- Smooth ones ----------------------------------------------------------------------------- */
 
 #define SMOOTH(id)                            \
   RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32) \
@@ -133,8 +131,7 @@ static rush_status setup_celu(rush_call *c, rush_pw_job *job) {
 }
 ROW(celu) = {.operands = 1, .f32 = elu_f32, .f64 = elu_f64, .setup = setup_celu};
 
-/* ---- Bent lines -------------------------------------------------------------------------------
- */
+/* ---- Bent lines ------------------------------------------------------------------------------ */
 
 static rush_status setup_1(rush_call *c, rush_pw_job *job) {
   rush_pw_scalar(c, job, 1, 0);
@@ -180,8 +177,7 @@ RUSH_BODY_2(prelu_f32, float, float, x > 0 ? x : x * y)
 RUSH_BODY_2(prelu_f64, double, double, x > 0 ? x : x * y)
 ROW(prelu_kernel) = {.operands = 2, .f32 = prelu_f32, .f64 = prelu_f64};
 
-/* ---- Mixtures of three ------------------------------------------------------------------------
- */
+/* ---- Mixtures of three ----------------------------------------------------------------------- */
 
 static rush_status same_dtypes(rush_call *c, rush_pw_job *job) {
   for (uint32_t i = 0; i < 3; i++) {

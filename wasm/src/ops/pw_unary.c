@@ -147,8 +147,7 @@ RUSH_BODY_1(sign_f64, double, double, (double)(x > 0) - (double)(x < 0))
 RUSH_BODY_1(sign_i64, int64_t, int64_t, (x > 0) - (x < 0))
 ROW(sign) = {.operands = 1, .f32 = sign_f32, .f64 = sign_f64, .i64 = sign_i64};
 
-/* ---- nan_to_num: p.f[0] for NaN, 1 for infinity, 2 for minus infinity -------------------------
- */
+/* ---- nan_to_num: p.f[0] for NaN, 1 for infinity, 2 for minus infinity ------------------------ */
 
 RUSH_BODY_1(nan_to_num_f32, float, float,
             x != x                  ? s

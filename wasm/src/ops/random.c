@@ -27,8 +27,7 @@ static rush_status need_float(rush_call *c, const rush_tensor *t, const char *na
   return RUSH_OK;
 }
 
-/* ---- Uniform ----------------------------------------------------------------------------------
- */
+/* ---- Uniform --------------------------------------------------------------------------------- */
 
 static void uniform(rush_random *random, double from, double to, rush_dtype dtype, void *at) {
   if (dtype == RUSH_FLOAT32) {
@@ -58,26 +57,7 @@ RUSH_OP(uniform) {
   return fill_uniform(c, out, arg_float(c, 1), arg_float(c, 2));
 }
 
-/* dtype at `dtype_arg`; before it a generator may stand. */
-static rush_status rand_of(rush_call *c, uint32_t dtype_arg) {
-  rush_tensor *out;
-  RUSH_TRY(rush_result_empty(c, 0, dtype_arg, RUSH_FLOAT32, &out));
-  return fill_uniform(c, out, 0, 1);
-}
-RUSH_OP(rand) {
-  return rand_of(c, 1);
-}
-RUSH_OP(rand_generator) {
-  return rand_of(c, 2);
-}
-RUSH_OP(rand_like) {
-  rush_tensor *out;
-  RUSH_TRY(rush_result_empty_like(c, 1, &out));
-  return fill_uniform(c, out, 0, 1);
-}
-
-/* ---- Normal -----------------------------------------------------------------------------------
- */
+/* ---- Normal ---------------------------------------------------------------------------------- */
 
 static void normal(rush_random *random, double mean, double std, rush_dtype dtype, void *at) {
   rush_store_double(dtype, at, rush_random_normal(random) * std + mean);
@@ -197,25 +177,40 @@ RUSH_OP(normal_both) {
   return normal_each(c, arg_tensor(c, 0), 0, arg_tensor(c, 1), 1);
 }
 
-static rush_status randn_of(rush_call *c, uint32_t dtype_arg) {
+/* Those of a size and those like a tensor: between 0 and 1, or with mean 0 and deviation 1. */
+typedef rush_status fill(rush_call *c, rush_tensor *t, double a, double b);
+
+/* The dtype stands at `dtype_arg`; before it a generator may. */
+static rush_status sized(rush_call *c, uint32_t dtype_arg, fill *how) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty(c, 0, dtype_arg, RUSH_FLOAT32, &out));
-  return fill_normal(c, out, 0, 1);
+  return how(c, out, 0, 1);
 }
-RUSH_OP(randn) {
-  return randn_of(c, 1);
-}
-RUSH_OP(randn_generator) {
-  return randn_of(c, 2);
-}
-RUSH_OP(randn_like) {
+static rush_status alike(rush_call *c, fill *how) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty_like(c, 1, &out));
-  return fill_normal(c, out, 0, 1);
+  return how(c, out, 0, 1);
+}
+RUSH_OP(rand) {
+  return sized(c, 1, fill_uniform);
+}
+RUSH_OP(rand_generator) {
+  return sized(c, 2, fill_uniform);
+}
+RUSH_OP(rand_like) {
+  return alike(c, fill_uniform);
+}
+RUSH_OP(randn) {
+  return sized(c, 1, fill_normal);
+}
+RUSH_OP(randn_generator) {
+  return sized(c, 2, fill_normal);
+}
+RUSH_OP(randn_like) {
+  return alike(c, fill_normal);
 }
 
-/* ---- Other distributions ----------------------------------------------------------------------
- */
+/* ---- Other distributions --------------------------------------------------------------------- */
 
 RUSH_OP(exponential) {
   rush_tensor *out;
@@ -276,8 +271,7 @@ RUSH_OP(geometric) {
   return RUSH_OK;
 }
 
-/* ---- Bernoulli --------------------------------------------------------------------------------
- */
+/* ---- Bernoulli ------------------------------------------------------------------------------- */
 
 static rush_status fill_bernoulli(rush_call *c, rush_tensor *t, double p) {
   RUSH_NEED(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
@@ -337,8 +331,7 @@ RUSH_OP(bernoulli_self) {
   return RUSH_OK;
 }
 
-/* ---- The generator ----------------------------------------------------------------------------
- */
+/* ---- The generator --------------------------------------------------------------------------- */
 
 RUSH_OP(manual_seed) {
   rush_random_seed(c->random, (uint64_t)arg_int(c, 0));

@@ -8,8 +8,7 @@
 #include "blocks/rank.h"
 #include "ops/define.h"
 
-/* ---- random_, randint -------------------------------------------------------------------------
- */
+/* ---- random_, randint ------------------------------------------------------------------------ */
 
 /* Bits of a float's fraction, the leading one among them. */
 static int digits(rush_dtype dtype) {
@@ -170,8 +169,7 @@ RUSH_OP(randint_like_low) {
   return fill_range(c, out, arg_int(c, 1), &c->args[2].u.i);
 }
 
-/* ---- randperm ---------------------------------------------------------------------------------
- */
+/* ---- randperm -------------------------------------------------------------------------------- */
 
 static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   const int64_t n = arg_int(c, 0);
@@ -205,8 +203,7 @@ RUSH_OP(randperm_generator) {
   return randperm_of(c, 2);
 }
 
-/* ---- multinomial ------------------------------------------------------------------------------
- */
+/* ---- multinomial ----------------------------------------------------------------------------- */
 
 /* Rows of probabilities (float32 or float64) and of places. */
 typedef struct samples {

@@ -3,8 +3,7 @@
 #include "blocks/draw.h"
 #include "ops/define.h"
 
-/* ---- Layers -----------------------------------------------------------------------------------
- */
+/* ---- Layers ---------------------------------------------------------------------------------- */
 
 /* Steps of a sequence: step t has batches[t] rows, which never become more; all rows follow each
  * other. A padded sequence has the same number in each. */
@@ -118,8 +117,7 @@ static rush_status run_layers(rush_call *c, const network *n, const sequence *s,
   return st;
 }
 
-/* ---- Sequences --------------------------------------------------------------------------------
- */
+/* ---- Sequences ------------------------------------------------------------------------------- */
 
 /* The result `i`, a copy of a first state [layers * directions][batch][features]. */
 static rush_status take_state(rush_call *c, uint32_t i, const network *n, const sequence *s,
@@ -223,8 +221,7 @@ RUSH_OP(rnn_relu) {
   return run_padded(c, RUSH_CELL_RELU);
 }
 
-/* ---- Packed sequences -------------------------------------------------------------------------
- */
+/* ---- Packed sequences ------------------------------------------------------------------------ */
 
 /* batch_sizes: int64, dense, positive, never growing; their sum is the number of rows. */
 static rush_status take_batches(rush_call *c, const rush_tensor *sizes, int64_t rows, sequence *s) {
@@ -271,8 +268,7 @@ RUSH_OP(rnn_relu_packed) {
   return run_packed(c, RUSH_CELL_RELU);
 }
 
-/* ---- Cells ------------------------------------------------------------------------------------
- */
+/* ---- Cells ----------------------------------------------------------------------------------- */
 
 /* The state is result 0, and result 1 of an LSTM. input, hx, w_ih, w_hh, b_ih, b_hh */
 static rush_status run_one(rush_call *c, rush_cell_kind kind, const rush_tensor *first,

@@ -9,8 +9,7 @@
   extern const rush_reduce rush_reduce_##id; \
   const rush_reduce rush_reduce_##id
 
-/* ---- var, std: f is the mean, g the sum of squares about it, of `count` elements ---------------
- */
+/* ---- var, std: f is the mean, g the sum of squares about it, of `count` elements ------------- */
 
 enum { CHUNK = 4096 };
 
@@ -209,8 +208,7 @@ ROW(frobenius_norm) = {.dim = 1,
                        .finish = finish_root,
                        .name = "frobenius_norm"};
 
-/* ---- logsumexp: f is the greatest so far, g the sum of exp(x - f) ------------------------------
- */
+/* ---- logsumexp: f is the greatest so far, g the sum of exp(x - f) ---------------------------- */
 
 static void rescale(rush_reduce_state *s, double most) {
   if (!(most > s->f) && most == most) return;

@@ -111,8 +111,7 @@ RUSH_OP(scatter_add) {
   return scatter(c, RUSH_COMBINE_ADD);
 }
 
-/* ---- scatter_reduce and index_reduce -----------------------------------------------------------
- */
+/* ---- scatter_reduce and index_reduce --------------------------------------------------------- */
 
 /* Where a reduction starts: 0, 1, or the least or greatest value of the dtype. */
 static void store_start(rush_dtype dtype, rush_combine how, void *at) {
@@ -196,8 +195,7 @@ RUSH_OP(scatter_reduce) {
                      arg_bool(c, 5));
 }
 
-/* ---- A vector of indices -----------------------------------------------------------------------
- */
+/* ---- A vector of indices --------------------------------------------------------------------- */
 
 /* What index_add, index_copy and index_reduce want of index and source. */
 static rush_status check_slices(rush_call *c, const char *name, int dim, const rush_tensor *t,

@@ -119,8 +119,7 @@ RUSH_OP(infer_size) {
   return give_ints(c, rank, out);
 }
 
-/* ---- Where it is ------------------------------------------------------------------------------
- */
+/* ---- Where it is ----------------------------------------------------------------------------- */
 
 RUSH_OP(always_false) {
   return give_bool(c, false);

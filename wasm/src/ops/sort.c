@@ -21,8 +21,7 @@ static rush_status check_no_bool(rush_call *c, const char *name, const rush_tens
   return RUSH_OK;
 }
 
-/* ---- sort
- * ------------------------------------------------------------------------------------------ */
+/* ---- sort ------------------------------------------------------------------------------------ */
 
 typedef struct order {
   bool descending, stable;
@@ -86,8 +85,7 @@ RUSH_OP(msort) {
   return sorted(c, 0, (order){false, false});
 }
 
-/* ---- topk, kthvalue, median
- * ------------------------------------------------------------------------- */
+/* ---- topk, kthvalue, median ------------------------------------------------------------------ */
 
 /* Results 0 and 1: `like` with `size` elements along dim; without the dimension where size is 0. */
 static rush_status two_results(rush_call *c, const rush_tensor *like, int dim, int64_t size,

@@ -68,8 +68,7 @@ static char lower(char b) {
   return is_upper(b) ? (char)(b + 32) : b;
 }
 
-/* ---- Whole strings ------------------------------------------------------------------------------
- */
+/* ---- Whole strings --------------------------------------------------------------------------- */
 
 RUSH_OP(str_len) {
   ret_int(c, 0, (int64_t)arg_str(c, 0)->size);
@@ -108,8 +107,7 @@ RUSH_OP(str_join) {
   return give_text(c, &text);
 }
 
-/* ---- Letters ------------------------------------------------------------------------------------
- */
+/* ---- Letters --------------------------------------------------------------------------------- */
 
 typedef enum casing { UPPER, LOWER, CAPITALIZE, TITLE, SWAP } casing;
 
@@ -210,8 +208,7 @@ RUSH_OP(str_istitle) {
   return RUSH_OK;
 }
 
-/* ---- Padding and stripping ----------------------------------------------------------------------
- */
+/* ---- Padding and stripping ------------------------------------------------------------------- */
 
 static rush_status padded(rush_call *c, size_t left, size_t right, char fill) {
   rush_text text = {.ctx = c->ctx};
@@ -291,8 +288,7 @@ RUSH_OP(str_expandtabs) {
   return give_text(c, &text);
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------
- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 /* start and end of find and its kin: negative ones count from the end, and -1 is the end itself. */
 static rush_status bounds(rush_call *c, int64_t *start, int64_t *end) {
@@ -367,8 +363,7 @@ RUSH_OP(str_endswith) {
   return affix(c, true);
 }
 
-/* ---- Cutting ------------------------------------------------------------------------------------
- */
+/* ---- Cutting --------------------------------------------------------------------------------- */
 
 RUSH_OP(str_replace) {
   span s = arg(c, 0), old = arg(c, 1), new = arg(c, 2);

@@ -66,8 +66,7 @@ RUSH_OP(unique2) {
   return unique(c, true, arg_bool(c, 2), c->n_args > 3 && arg_bool(c, 3));
 }
 
-/* ---- Slices of a dimension
- * --------------------------------------------------------------------------- */
+/* ---- Slices of a dimension ------------------------------------------------------------------- */
 
 typedef struct slices {
   rush_dtype dtype;
@@ -197,8 +196,7 @@ RUSH_OP(unique_consecutive) {
   return unique_along(c, 3, false, arg_bool(c, 1), arg_bool(c, 2));
 }
 
-/* ---- bincount
- * ------------------------------------------------------------------------------------------ */
+/* ---- bincount -------------------------------------------------------------------------------- */
 
 RUSH_OP(bincount) {
   rush_tensor *t = arg_tensor(c, 0), *weights = arg_tensor(c, 1), *out;

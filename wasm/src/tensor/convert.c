@@ -111,25 +111,10 @@ void rush_store_int(rush_dtype dtype, void *at, int64_t v) {
 
 static void copy_same(size_t item, char *to, int64_t to_step, const char *from, int64_t from_step,
                       int64_t n) {
-  if (to_step == (int64_t)item && from_step == (int64_t)item) {
+  if (to_step == (int64_t)item && from_step == (int64_t)item)
     memcpy(to, from, (size_t)n * item);
-    return;
-  }
-#define MOVE(T) \
-  for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) memcpy(to, from, sizeof(T))
-  switch (item) {
-    case 1:
-      MOVE(uint8_t);
-      break;
-    case 4:
-      MOVE(uint32_t);
-      break;
-    case 8:
-      MOVE(uint64_t);
-      break;
-    default:
-      for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) memcpy(to, from, item);
-  }
+  else
+    rush_copy_items(item, to, to_step, from, from_step, n);
 }
 
 static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,

@@ -59,6 +59,27 @@ const char *rush_shape_text(int rank, const int64_t *sizes, char *buffer);
 
 /* ---- Moving elements ------------------------------------------------------------------------- */
 
+/* n items of one size from here to there; steps in bytes, no overlap. */
+static inline void rush_copy_items(size_t item, char *to, int64_t to_step, const char *from,
+                                   int64_t from_step, int64_t n) {
+#define MOVE(BYTES) \
+  for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) memcpy(to, from, BYTES)
+  switch (item) {
+    case 1:
+      MOVE(1);
+      return;
+    case 4:
+      MOVE(4);
+      return;
+    case 8:
+      MOVE(8);
+      return;
+    default:
+      MOVE(item);
+  }
+#undef MOVE
+}
+
 /* dst[...] = src[...] with broadcasting of src and conversion of dtype as Tensor.copy_ does.
  * Handles any strides and overlap. The sizes must broadcast (the caller checked). */
 rush_status rush_tensor_copy(rush_heap *heap, rush_tensor *dst, const rush_tensor *src);
