@@ -43,8 +43,7 @@
  *   0x101  rush_file_test         test vectors
  *   0x102  rush_file_meta         free text: producer, torch version, licence
  *   0x103  rush_file_text         PyTorch's own graph and code text of each module
- *   0x104  rush_file_traced       what nodes of PyTorch's graph gave during test vectors, on
- * request
+ *   0x104  rush_file_traced       what nodes of PyTorch's graph gave during test vectors, if asked
  *
  * Types and constants are nested at most 64 deep.
  *
@@ -92,14 +91,18 @@
  * Its inputs are registers 0 to n_inputs-1. Each other register is written by exactly one
  * instruction. An operand with bit 31 set is a constant (the other bits are its index), else a
  * register. The operands of an instruction are n_in inputs, then n_out registers that it writes.
- * `target` and `op` are RUSH_NONE where not mentioned. OP        op: operator. IF        in: a
- * bool. out: results. target: its ELSE. ELSE      in: values of the first branch, one per result.
- * target: its END_IF. END_IF    in: values of the second branch. target: its IF. LOOP      in:
- * greatest number of rounds (int), whether to enter (bool), c carried values. out: c results, the
- * round's index (int), c carried values inside. target: its END_LOOP. END_LOOP  in: whether to go
- * on (bool), c carried values. target: its LOOP. RETURN    in: the result. The last instruction of
- * a method, and only there. IF..ELSE..END_IF and LOOP..END_LOOP nest properly, at most 64 deep. A
- * register may be read where its writer comes before in the same block or in an enclosing one.
+ * `target` and `op` are RUSH_NONE where not mentioned.
+ *   OP        op: operator.
+ *   IF        in: a bool. out: results. target: its ELSE.
+ *   ELSE      in: values of the first branch, one per result. target: its END_IF.
+ *   END_IF    in: values of the second branch. target: its IF.
+ *   LOOP      in: greatest number of rounds (int), whether to enter (bool), c carried values.
+ *             out: c results, the round's index (int), c carried values inside.
+ *             target: its END_LOOP.
+ *   END_LOOP  in: whether to go on (bool), c carried values. target: its LOOP.
+ *   RETURN    in: the result. The last instruction of a method, and only there.
+ * IF..ELSE..END_IF and LOOP..END_LOOP nest properly, at most 64 deep. A register may be read where
+ * its writer comes before in the same block or in an enclosing one.
  *
  * PORTS. Each input has a name, a type, a hint and the default of the method's schema, where there
  * are any. If a method returns a tuple it has one output per item, if None then none, else one.
@@ -328,7 +331,7 @@ typedef struct rush_file_meta {
 typedef struct rush_file_traced {
   uint32_t test, results; /* results: a TUPLE constant, one item per result of the node */
   uint64_t handle;  /* as in rush_file_source, not 0. Records rise by test, then handle; of one
-                       handle  they stand in the order of PyTorch's run */
+                       handle they stand in the order of PyTorch's run */
 } rush_file_traced; /* 16 */
 
 typedef struct rush_file_text {

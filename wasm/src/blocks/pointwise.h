@@ -2,8 +2,8 @@
  * result. An operator gives bodies that compute contiguous elements of one type:
  *
  *   RUSH_BODY_2(add_f32, float, float, x + y)
- *   const rush_pointwise rush_pointwise_minimum = {.operands = 2, .f32 = ..., .f64 = ..., .i64 =
- * ...}; POINTWISE(minimum, "aten::minimum(Tensor self, Tensor other) -> Tensor", 0)     in ops.def
+ *   const rush_pointwise rush_pointwise_minimum = {.operands = 2, .f32 = ..., .f64 = ..., .i64 = ...};
+ *   POINTWISE(minimum, "aten::minimum(Tensor self, Tensor other) -> Tensor", 0)     in ops.def
  *
  * Operands are tensors or Scalars. They are brought to their common dtype as TensorIterator does
  * (int64 bodies serve all integers and bool), in blocks that stay in cache; where memory already is

@@ -7,7 +7,7 @@
 
 /* Whether this runtime computes with the dtype (the reserved ones are not). */
 bool rush_dtype_known(int dtype);
-/* PyTorch's name without "torch.", e.g. "float32"; "dtype 42" style names are never returned: "?" .
+/* PyTorch's name without "torch.", e.g. "float32"; "dtype 42" style names are never returned: "?".
  */
 const char *rush_dtype_name(int dtype);
 /* Bytes per element of a known dtype. */

@@ -14,8 +14,8 @@ bool rush_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b, 
  *
  *   rush_iter it;
  *   rush_iter_init(&it, rank, sizes, n, tensors);      // tensors broadcast to sizes
- *   do { for operand k: bytes it.at[k], step it.stride[k][0], it.size[0] elements } while
- * (rush_iter_next(&it));
+ *   do { for operand k: bytes it.at[k], step it.stride[k][0], it.size[0] elements }
+ *   while (rush_iter_next(&it));
  *
  * Strides are in bytes. An empty shape gives size[0] == 0 and one round. */
 typedef struct rush_iter {
