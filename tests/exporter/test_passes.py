@@ -138,6 +138,22 @@ graph(%x : Tensor):
   %v : Tensor = aten::select.int(<float32[2, 2] "w">, 0, 1)
   %a : Tensor = aten::add_.Tensor(%v, %x, 1)
   return (%a)""", ["aten::select.int(%w, 0, 1)"], []),
+    ("a constant written through an item of a list is state", "keep_written_constants", """
+graph(%x : Tensor):
+  %l : Tensor[] = aten::chunk(<float32[2, 2] "w">, 2, 0)
+  %u : Tensor, %v : Tensor = prim::ListUnpack(%l)
+  %a : Tensor = aten::add_.Tensor(%v, %x, 1)
+  return (%u)""", ["aten::chunk(%w, 2, 0)"], []),
+    ("one that is cut and only read is none", "keep_written_constants", """
+graph(%x : Tensor):
+  %l : Tensor[] = aten::chunk(<float32[2, 2] "w">, 2, 0)
+  %u : Tensor, %v : Tensor = prim::ListUnpack(%l)
+  %a : Tensor = aten::add.Tensor(%v, %x, 1)
+  return (%a)""", None, []),
+    ("one in a list that grows may be written", "keep_written_constants", """
+graph(%x : Tensor, %l : Tensor[]):
+  %m : Tensor[] = aten::append.t(%l, <float32[2, 2] "w">)
+  return (%x)""", ["rush::get_attr(0)"], []),
 ]
 
 CONV = "<float32[4, 3, 3, 3] \"w\">"

@@ -71,12 +71,15 @@ class Walk {
     }
     if (!alias) return;
     if (alias->write) fate.written = true;
-    if (alias->wildcard) return give_up();  // stored in another argument
+    // Stored in an argument that is written, as append does; else in a list that is a result, as
+    // chunk does.
+    if (alias->wildcard && writes(*schema)) return give_up();
+    const std::vector<std::string> &sets = alias->wildcard ? alias->before : alias->after;
     for (size_t r = 0; r < schema->returns.size() && r < node.outputs.size(); r++) {
       const std::optional<AliasSet> &out = schema->returns[r].alias;
       if (!out) continue;
       bool shares = out->wildcard;  // what is inside a container comes out of it
-      for (const std::string &set : alias->after)
+      for (const std::string &set : sets)
         shares |= std::find(out->before.begin(), out->before.end(), set) != out->before.end();
       if (shares) from(node.outputs[r]);
     }
