@@ -208,6 +208,16 @@ static rush_status bad_shape(rush_call *call, void *user) {
   void *y;
   return rush_call_result(call, 0, RUSH_FLOAT32, 1, (const int64_t[]){-2}, &y);
 }
+static rush_status wants_ints(rush_call *call, void *user) {
+  (void)user;
+  rush_tensor_info x;
+  return rush_call_tensor_of(call, 0, RUSH_INT64, 1, &x);
+}
+static rush_status wants_rows(rush_call *call, void *user) {
+  (void)user;
+  rush_tensor_info x;
+  return rush_call_tensor_of(call, 0, RUSH_FLOAT32, 2, &x);
+}
 static rush_status three(rush_call *call, void *user) {
   (void)user;
   void *y;
@@ -226,6 +236,10 @@ static void operators_that_do_wrong_are_named(void **state) {
       {too_many, "0 (my_ops::f): the operator sets result 1 of 1"},
       {half, "0 (my_ops::f): this runtime does not have dtype float16"},
       {bad_shape, "0 (my_ops::f): "},
+      {wants_ints,
+       "0 (my_ops::f): argument 0 is to be int64 with 1 dimensions, not float32 with 1"},
+      {wants_rows,
+       "0 (my_ops::f): argument 0 is to be float32 with 2 dimensions, not float32 with 1"},
       {three, "1 (aten::dot): "}, /* a tensor as its schema says; who takes it finds it of another
                                      dtype and size */
   };

@@ -3,16 +3,17 @@
  *   static rush_status double_it(rush_call *call, void *user) {
  *     rush_tensor_info x;
  *     void *y;
- *     rush_status st = rush_call_tensor(call, 0, &x);
+ *     rush_status st = rush_call_tensor_of(call, 0, RUSH_FLOAT32, 1, &x);
  *     if (st == RUSH_OK) st = rush_call_result(call, 0, x.dtype, x.rank, x.sizes, &y);
  *     if (st != RUSH_OK) return st;
  *     for (int64_t i = 0; i < x.numel; i++) ((float *)y)[i] = 2 * ((const float *)x.data)[i];
  *     return RUSH_OK;
  *   }
- *   static const rush_custom_op op = {.size = sizeof op, .schema = "my_ops::double_it(Tensor x) ->
- * Tensor", .run = double_it}; rush_ctx_add_op(ctx, &op);              before loading models that
- * use it, or: rushlight_add_operators(target op.c)    in CMake, which links RUSH_LINK_OPS(&op) into
- * a build
+ *   static const rush_custom_op op = {.size = sizeof op,
+ *                                     .schema = "my_ops::double_it(Tensor x) -> Tensor",
+ *                                     .run = double_it};
+ *   rush_ctx_add_op(ctx, &op);              before loading models that use it, or:
+ *   rushlight_add_operators(target op.c)    in CMake, which links RUSH_LINK_OPS(&op) into a build
  *
  * The schema is what TORCH_LIBRARY registered on the host. Arguments arrive complete and checked
  * against it: of the right kinds, defaults filled in. Where `run` is NULL a name without a schema
@@ -66,6 +67,10 @@ rush_value rush_call_arg(const rush_call *call, size_t i);
 /* Argument `i` as a tensor; BAD_ARGUMENT for other kinds (None of a `Tensor?` too). An argument
  * that the schema marks as written, (a!), may be written through `data`. */
 rush_status rush_call_tensor(const rush_call *call, size_t i, rush_tensor_info *out);
+/* The same for an operator that takes one dtype and rank only: BAD_ARGUMENT, saying which, for
+ * other tensors. */
+rush_status rush_call_tensor_of(rush_call *call, size_t i, rush_dtype dtype, int rank,
+                                rush_tensor_info *out);
 /* Makes result `i` a new contiguous tensor; *data are its elements, not set. */
 rush_status rush_call_result(rush_call *call, size_t i, rush_dtype dtype, int rank,
                              const int64_t *sizes, void **data);

@@ -166,6 +166,15 @@ rush_status rush_call_tensor(const rush_call *c, size_t i, rush_tensor_info *out
   return rush_tensor_inspect(c->session, &v, out);
 }
 
+rush_status rush_call_tensor_of(rush_call *c, size_t i, rush_dtype dtype, int rank,
+                                rush_tensor_info *out) {
+  RUSH_TRY(rush_call_tensor(c, i, out));
+  RUSH_CHECK(c->ctx, out->dtype == dtype && out->rank == rank, RUSH_ERR_BAD_ARGUMENT,
+             "argument %zu is to be %s with %d dimensions, not %s with %d", i,
+             rush_dtype_name((int)dtype), rank, rush_dtype_name((int)out->dtype), out->rank);
+  return RUSH_OK;
+}
+
 static rush_status result_in_range(rush_call *c, size_t i) {
   RUSH_CHECK(c->ctx, i < c->n_results, RUSH_ERR_BAD_ARGUMENT, "the operator sets result %zu of %u",
              i, c->n_results);
