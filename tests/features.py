@@ -19,6 +19,7 @@ Each leaves a file in build/features, and the newest run of each test stays.
 import dataclasses
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -27,7 +28,7 @@ import traceback
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-RUNS = TOP / "build" / "features"
+RUNS = Path(os.environ.get("RUSH_FEATURES", TOP / "build" / "features"))
 PAGE = TOP / "FEATURES.md"
 TOPICS = {
     "TorchScript": "TorchScript",
