@@ -1,4 +1,4 @@
-"""The table of FEATURES.md: which feature, what PyTorch does, what Rushlight does. Made from the tests.
+"""The table of FEATURES.md: which feature, what PyTorch does, what Rushlight does. Made from the tests; README.md has its sums.
 
     @pytest.mark.feature("TorchScript", "if, elif, else on a tensor's value")
     @pytest.mark.feature("TorchScript", "recursion", pytorch="refuses", rushlight="refuses")
@@ -12,8 +12,8 @@ the program was left for Node and Chromium (kept.py). A JavaScript test says it 
 
 Each leaves a file in build/features, and the newest run of each test stays.
 
-    python3 tests/features.py           writes FEATURES.md from what the last runs left
-    python3 tests/features.py --check   fails where the tests declare other features than FEATURES.md has
+    python3 tests/features.py           writes FEATURES.md, and its sums in README.md, from what the last runs left
+    python3 tests/features.py --check   fails where the tests declare other features than FEATURES.md has, or README.md other sums
 """
 
 import dataclasses
@@ -30,6 +30,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 RUNS = Path(os.environ.get("RUSH_FEATURES", TOP / "build" / "features"))
 PAGE = TOP / "FEATURES.md"
+README = TOP / "README.md"
+SUMS = re.compile("(?<=<!-- made by tests/features.py -->\n).*?(?=<!-- end -->)", re.DOTALL)  # in README.md
 TOPICS = {
     "TorchScript": "TorchScript",
     "FX": "torch.fx",
@@ -156,15 +158,32 @@ def page(table, runs):
 
 
 def rows_of(text):
-    """{(topic, name, whether PyTorch and Rushlight refuse)} of a page."""
-    rows, topics = set(), {title: topic for topic, title in TOPICS.items()}
+    """[(topic, name, PyTorch's cell, Rushlight's cell)] of a page."""
+    rows, topics = [], {title: topic for topic, title in TOPICS.items()}
     for line in text.splitlines():
         if line.startswith("## "):
             topic = topics[line[3:]]
         elif line.startswith("| ") and not line.startswith("| feature |"):
-            name, pytorch, rushlight = re.split(r"(?<!\\)\|", line)[1:4]
-            rows.add((topic, name.strip(), pytorch.strip().startswith("refuses"), rushlight.strip().startswith("refuses")))
+            rows.append((topic, *(cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:4])))
     return rows
+
+
+def refuses(cell):
+    return cell.startswith("refuses")
+
+
+def sums(text):
+    """The rows of a page, counted by topic."""
+    lines = ["| feature | PyTorch | Rushlight |", "|---|---|---|"]
+    for topic, title in TOPICS.items():
+        rows = [row for row in rows_of(text) if row[0] == topic]
+        refused, ours = sum(refuses(row[2]) for row in rows), [row[3] for row in rows]
+        apart = [float(n) for cell in ours for n in re.findall("max abs ([^;]+)", cell)]
+        wrong = sum("**fails**" in cell for cell in ours)
+        said = [f"{len(ours) - sum(map(refuses, ours)) - wrong} run, max abs {max(apart, default=0):.1g}"]
+        said += [f"{n} {what}" for n, what in ((sum(map(refuses, ours)), "refused by name"), (wrong, "**fail**")) if n]
+        lines.append(f"| {title} | {len(rows) - refused} run{f', {refused} refused' * bool(refused)} | {', '.join(said)} |")
+    return "\n".join(lines) + "\n"
 
 
 def main(arguments):
@@ -174,13 +193,17 @@ def main(arguments):
         for test in (t for tests in table.values() for t in tests if t not in runs):
             print(f"{test} has not run: ./dev test exporter python js", file=sys.stderr)
         PAGE.write_text(page(table, {t: runs.get(t, NOT_RUN) for tests in table.values() for t in tests}))
+        README.write_text(SUMS.sub(lambda _: sums(PAGE.read_text()), README.read_text()))
         return 0
-    have = rows_of(PAGE.read_text())
+    have = {(topic, name, refuses(pytorch), refuses(rushlight)) for topic, name, pytorch, rushlight in rows_of(PAGE.read_text())}
     want = {(f.topic, f.name, f.pytorch == "refuses", f.rushlight == "refuses") for f in declared(sorted(r[:2] for r in have))}
     for what, rows in (("is missing in", want - have), ("is only in", have - want)):
         for topic, name, *_ in sorted(rows):
             print(f"{topic}: {name!r} {what} FEATURES.md, or refuses otherwise: ./dev shell python3 tests/features.py writes it", file=sys.stderr)
-    return int(want != have)
+    stale = SUMS.search(README.read_text()).group() != sums(PAGE.read_text())
+    if stale:
+        print("README.md does not have the sums of FEATURES.md: ./dev shell python3 tests/features.py writes them", file=sys.stderr)
+    return int(want != have or stale)
 
 
 if __name__ == "__main__":

@@ -204,7 +204,8 @@ static void text_ops(rush_text *t, const rush_model *m) {
 }
 
 static void describe_text(rush_text *t, const rush_model *m) {
-  rush_text_add(t, "%llu bytes: head %zu, weights %llu in %u tensors; %u test vectors\n",
+  rush_text_add(t,
+                "%llu bytes: head %zu, %llu in %u tensors, those of %u test vectors among them\n",
                 (unsigned long long)m->total_bytes, m->head_bytes,
                 (unsigned long long)(m->total_bytes - m->head_bytes), m->n_tensors, m->n_tests);
   for (uint32_t i = 0; i < m->n_meta; i++)
