@@ -113,7 +113,8 @@ struct Target {
   }
   Const argument(const std::string &method, size_t i, py::handle value) const {
     if (program) return typed(from_python(value), method_of(method).inputs.at(i).type);
-    return value_of(value, schema(method).arguments().at(first_argument() + i).type());
+    const c10::TypePtr type = schema(method).arguments().at(first_argument() + i).type();
+    return typed(value_of(value, type), from_c10(type));  // named tuples come without their names
   }
   Const result(const std::string &method, py::handle value) const {
     if (program)

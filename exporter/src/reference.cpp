@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include "front/torchscript.h"
 #include "ir/from_c10.h"
 #include "run/compare.h"
 
@@ -10,9 +11,11 @@ namespace rush {
 namespace {
 
 // The arguments are copied, so that an in-place operator does not change the caller's.
-std::vector<c10::IValue> stack_of(const std::vector<Const> &args) {
+std::vector<c10::IValue> stack_of(const std::vector<Const> &args, const c10::FunctionSchema &schema,
+                                  size_t first) {
   std::vector<c10::IValue> stack;
-  for (const Const &c : snapshot(args)) stack.push_back(to_ivalue(c));
+  for (const Const &c : snapshot(args))
+    stack.push_back(to_ivalue(c, schema.arguments().at(first + stack.size()).type()));
   return stack;
 }
 
@@ -23,16 +26,17 @@ Reference reference_of(const torch::jit::Module &module, const TorchScriptOption
   return [module, train](const std::string &method, const std::vector<Const> &args) {
     c10::InferenceMode no_grad(false);
     at::NoGradGuard guard;
-    torch::jit::Module copy = module.deepcopy();
+    torch::jit::Module copy = copy_of(module);
     if (!train) copy.eval();
-    return from_ivalue(copy.get_method(method)(stack_of(args)));
+    const torch::jit::Method run = copy.get_method(method);
+    return from_ivalue(run(stack_of(args, run.function().getSchema(), 1)));
   };
 }
 
 Reference reference_of(torch::jit::Function &function) {
   return [&function](const std::string &, const std::vector<Const> &args) {
     at::NoGradGuard guard;
-    return from_ivalue(function(stack_of(args)));
+    return from_ivalue(function(stack_of(args, function.getSchema(), 0)));
   };
 }
 

@@ -186,6 +186,73 @@ def test_recursion_is_refused_when_scripted_and_unrolled_when_traced():
     keep("ts_recursion_traced", lambda x: down(x, 3), (torch.randn(2),))
 
 
+@feature("scripted pack_padded_sequence and pad_packed_sequence")
+@pytest.mark.parametrize("sorted_", [True, False])
+def test_scripted_packed_sequences(sorted_):
+    class Packs(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gru, self.in_order = nn.GRU(3, 4, batch_first=True, bidirectional=True), sorted_
+
+        def forward(self, x, lengths):
+            packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=self.in_order)
+            y, h = self.gru(packed)
+            out, lengths = nn.utils.rnn.pad_packed_sequence(y, batch_first=True, padding_value=-1.0)
+            return out, lengths, h
+
+    lengths = torch.tensor([5, 3, 2]) if sorted_ else torch.tensor([2, 5, 3])
+    keep(f"ts_packed_{sorted_}", torch.jit.script(Packs()), (torch.rand(3, 5, 3), lengths),
+         (torch.rand(2, 6, 3), torch.tensor([4, 4])), rtol=1e-4, atol=1e-5)
+
+
+@torch.jit.interface
+class Layer(nn.Module):
+    def once(self, x: torch.Tensor) -> torch.Tensor:
+        pass
+
+
+class Adds(nn.Module):
+    @torch.jit.export
+    def once(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+
+class Scales(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.calls = nn.Parameter(torch.rand(3)), 0
+
+    @torch.jit.export
+    def once(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return x * self.weight + self.calls
+
+
+class Chooses(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Adds(), Scales(), Adds()])
+        self.named = nn.ModuleDict({"add": Adds(), "scale": Scales()})
+
+    def forward(self, x, i: int, name: str):
+        layer: Layer = self.layers[i]
+        other: Layer = self.named[name]
+        return other.once(layer.once(x) + layer.once(x))
+
+
+@feature("a module of a ModuleList or ModuleDict chosen by an index known at run time")
+def test_modules_looked_up_in_containers():
+    net = torch.jit.script(Chooses())
+    keep("ts_lookup", net, (torch.rand(3), 0, "add"), (torch.rand(3), 1, "scale"), (torch.rand(3), 2, "scale"))
+    wanted, got = torch.jit.script(Chooses()), session("ts_lookup")
+    wanted.load_state_dict(net.state_dict())
+    for i, name in ((1, "scale"), (1, "add"), (0, "scale")):
+        x = torch.rand(3)
+        torch.testing.assert_close(got(x, i, name), wanted(x, i, name))
+    keep("ts_lookup_refused", net, (torch.rand(3), 3, "add"), raises="")
+    keep("ts_lookup_name_refused", net, (torch.rand(3), 0, "nothing"), raises="nothing")
+
+
 @feature("scripted nn.MultiheadAttention")
 @pytest.mark.parametrize("batch_first", [True, False])
 def test_scripted_multihead_attention(batch_first):

@@ -47,6 +47,22 @@ def test_enums_compared_named_iterated_and_in_attributes():
     keep("ts_enums", torch.jit.script(Chooses()), (torch.rand(3), 0), (torch.rand(3), 1))
 
 
+def says_enums(n: int):
+    mode = Mode.ADD if n == 0 else Mode.SCALE
+    print(mode, [Mode.ADD, mode], (Sign.PLUS, n))
+    return f"{mode}", str(mode)
+
+
+@feature("enums")
+def test_enums_as_text_are_libtorchs(capfd):
+    keep("ts_enum_text", torch.jit.script(says_enums), (0,), (1,))
+    capfd.readouterr()
+    torch.jit.script(says_enums)(1)
+    wanted = capfd.readouterr().out
+    session("ts_enum_text")(1)
+    assert capfd.readouterr().out == wanted != ""
+
+
 @feature("an enum as an input or result", rushlight="refuses")
 def test_an_enum_outside_the_program_is_refused(tmp_path):
     def takes(mode: Mode):

@@ -2,7 +2,7 @@
 documents; rows of tests/conformance go further into each."""
 
 import math
-from typing import Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import pytest
 import rushlight
@@ -294,6 +294,75 @@ def grid(x, rows: int):
     for i in range(2):
         named["a"][i] += i
     return fixed, free, tensors, named
+
+
+@torch.jit.script
+class Scope:
+    def __init__(self, n: int):
+        self.n = n
+        self.log: List[str] = []
+
+    def __enter__(self):
+        self.log.append("in")
+        return self.n
+
+    def __exit__(self, kind: Any, value: Any, trace: Any):
+        self.log.append("out")
+        self.n += 10
+
+
+def enters(x, n: int):
+    scope = Scope(n)
+    with scope as k:
+        x = x + k
+        if n > 2:
+            with torch.no_grad(), scope as again:
+                return x * again, scope.n, scope.log
+    with torch.autograd.profiler.record_function("named"), Scope(5) as other:
+        x = x + other
+    return x, scope.n, scope.log
+
+
+@feature("with, on objects of the program's own classes and on record_function")
+def test_with_calls_the_methods_of_the_object():
+    script("with", enters, (torch.rand(3), 1), (torch.rand(3), 4))
+
+
+def counts_pairs(pair: Named, others: List[Named]) -> Tuple[Tensor, int]:
+    total = pair.first * pair.count
+    for other in others:
+        total = total + other.first
+    return total, len(others)
+
+
+@feature("lists, tuples, named tuples, dicts, strings, comprehensions")
+def test_named_tuples_as_inputs():
+    pair = Named(torch.rand(3), 2)
+    script("named_inputs", counts_pairs, (pair, [pair, Named(torch.rand(3), 1)]), (pair, []))
+
+
+def magnitude(x, n: int):
+    return abs(x), abs(x.long()), abs(n), abs(-1.5)
+
+
+@feature("abs(), of tensors too")
+def test_abs():
+    script("abs", magnitude, (torch.randn(3) * 5, -4))
+
+
+@feature("a call of a Python function, torch.jit.ignore", rushlight="refuses")
+def test_a_call_of_python_is_refused_by_name(tmp_path):
+    class Calls(nn.Module):
+        @torch.jit.ignore
+        def plot(self, x) -> None:
+            pass
+
+        def forward(self, x):
+            self.plot(x)
+            return x
+
+    with pytest.raises(ValueError, match=r"test_torchscript_programs.py:\d+: calls the Python function 'plot'"):
+        rushlight.export(torch.jit.script(Calls()), None, tmp_path / "m.rush")
 
 
 @feature("writes into nested lists, in loops")

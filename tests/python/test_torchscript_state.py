@@ -101,6 +101,27 @@ class CallsItself(nn.Module):
         return first[0], again, peeked, self.net(x, 9)
 
 
+class Overlaps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("all", torch.zeros(2, 3))
+        self.row = self.all[1]
+
+    def forward(self, x):
+        self.all += x
+        self.row.mul_(10)
+        return self.all, self.row
+
+
+@feature("an attribute that is a view of another")
+def test_an_attribute_that_is_a_view_of_another():
+    keep("ts_state_overlaps", torch.jit.script(Overlaps()), (torch.rand(3),), eager=Overlaps())
+    wanted, got = Overlaps(), session("ts_state_overlaps")
+    for _ in range(3):
+        x = torch.rand(3)
+        torch.testing.assert_close(got(x), wanted(x))
+
+
 @feature("several exported methods")
 def test_methods_called_inside_a_program():
     keep("ts_state_inside", torch.jit.script(CallsItself()), (torch.rand(3),))

@@ -87,8 +87,8 @@ class Converter {
       case prim::SetAttr:
         return set_attr(n, to);
       case prim::CreateObject:
-        if (is_grad_mode(n.output()->type())) {
-          grad_modes_.insert(n.output());
+        if (is_silent_context(n.output()->type())) {
+          silent_contexts_.insert(n.output());
           return;
         }
         if (is_program_class(n.output()->type())) {
@@ -97,9 +97,13 @@ class Converter {
           return;
         }
         break;
+      case prim::PythonOp:
+        refuse(n, "calls the Python function '" + static_cast<const jit::PythonOp &>(n).name() +
+                      "' (torch.jit.ignore), which a file cannot hold: leave the call out, or mark "
+                      "the function @torch.jit.unused where it never runs");
       case prim::Enter:
       case prim::Exit:
-        if (!grad_modes_.count(n.inputs()[0])) break;
+        if (!silent_contexts_.count(n.inputs()[0])) break;
         values_[n.output()] = graph_->constant(const_none());
         return;
       default:
@@ -122,11 +126,6 @@ class Converter {
     }
     for (const jit::Value *v : n.outputs())
       values_[v] = out->add_output(from_c10(v->type()), name_of(v));
-  }
-
-  // `with torch.no_grad():` changes no answer: there are no gradients here.
-  static bool is_grad_mode(const c10::TypePtr &type) {
-    return type->annotation_str().find("torch.autograd.grad_mode.") != std::string::npos;
   }
 
   static std::string name(const jit::Node &n) {
@@ -232,7 +231,7 @@ class Converter {
   bool attribute_of_value(const jit::Node &n, Block *to) {
     const jit::Value *of = n.inputs()[0];
     if (object(of)) return false;
-    if (grad_modes_.count(of)) {
+    if (silent_contexts_.count(of)) {
       for (const jit::Value *v : n.outputs()) values_[v] = graph_->constant(const_bool(false));
       return true;
     }
@@ -289,7 +288,7 @@ class Converter {
   Graph *graph_ = nullptr;
   std::unordered_map<const jit::Value *, Value *> values_;
   std::unordered_map<const jit::Value *, c10::IValue> objects_;  // modules
-  std::unordered_set<const jit::Value *> grad_modes_;
+  std::unordered_set<const jit::Value *> silent_contexts_;
 };
 
 }  // namespace

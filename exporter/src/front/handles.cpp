@@ -1,8 +1,6 @@
 // Debug handles: names of the nodes of PyTorch's unfrozen graph. A node carries its own as a source
 // range, the one thing that inlining, freezing and unrolling hand on with every node and its
 // copies.
-#include <torch/csrc/jit/passes/inliner.h>
-
 #include "front/torchscript_parts.h"
 
 namespace rush {
@@ -45,7 +43,7 @@ uint32_t fingerprint(const std::vector<jit::Node *> &nodes) {
 Handles::Handles() : mark_(std::make_shared<jit::Source>("")) {}
 
 std::vector<jit::Node *> Handles::number(jit::Graph &graph) {
-  jit::Inline(graph);
+  inline_calls(graph);
   std::vector<jit::Node *> nodes;
   collect(graph.block(), &nodes);
   const uint64_t high = static_cast<uint64_t>(fingerprint(nodes)) << 32;

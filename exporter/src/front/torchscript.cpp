@@ -4,7 +4,6 @@
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 #include <torch/csrc/jit/passes/freeze_module.h>
 #include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
-#include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/passes/lower_tuples.h>
 #include <torch/csrc/jit/passes/shape_analysis.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
@@ -119,9 +118,10 @@ jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options,
 }
 
 void tidy(std::shared_ptr<jit::Graph> &graph) {
-  jit::Inline(*graph);
-  while (run_forks_in_place(*graph)) jit::Inline(*graph);
+  do inline_calls(*graph);
+  while (run_forks_in_place(*graph));
   decompose(*graph);
+  fold_isinstance(*graph);
   jit::LowerSimpleTuples(graph);
   jit::ConstantPropagation(graph);
   jit::EliminateDeadCode(graph);

@@ -43,6 +43,9 @@ std::vector<Port> inputs_of(const torch::jit::Module &module, const std::string 
 // Loads a .pt file saved by tracing or scripting. Runs code of that file: trusted input only.
 torch::jit::Module load_torchscript(const std::string &path);
 
+// A copy with all of its state; tensors that share memory share memory in it.
+torch::jit::Module copy_of(const torch::jit::Module &module);
+
 // PyTorch's settings that a reference run needs: no tensor-expression fuser (its code generation
 // does not end on some graphs).
 void prepare_torchscript();

@@ -47,6 +47,29 @@ std::vector<Text> texts_of(const torch::jit::Module &module);
 Text graph_text(const torch::jit::Function &function, const std::string &module);
 Text code_text(const torch::jit::Function &function, const std::string &module);
 
+// ---- calls.cpp
+
+// Inlines all calls, and what the two that follow make of others.
+void inline_calls(torch::jit::Graph &graph);
+
+// ---- contexts.cpp
+
+// Makes calls of what `with` does on objects of the program's own.
+bool call_contexts(torch::jit::Graph &graph);
+// Whether `with` on an object of this type changes no answer: there are no gradients here and no
+// profiler.
+bool is_silent_context(const c10::TypePtr &type);
+
+// ---- containers.cpp
+
+// Makes choices between calls of the calls on modules that the program looks up in a container.
+bool choose_modules(torch::jit::Graph &graph);
+
+// ---- instances.cpp
+
+// Puts constants in place of prim::isinstance where the type of its argument is the answer.
+void fold_isinstance(torch::jit::Graph &graph);
+
 // ---- forks.cpp
 
 // What is forked runs in place; waiting gives its value. Calls in what was forked are not inlined

@@ -87,7 +87,8 @@ Trace run_watched(const std::shared_ptr<jit::Graph> &graph, jit::Stack stack) {
 // Appends copies of the arguments, and the defaults of missing ones.
 void push_arguments(const std::vector<Const> &args, const c10::FunctionSchema &schema,
                     jit::Stack *stack) {
-  for (const Const &c : snapshot(args)) stack->push_back(to_ivalue(c));
+  for (const Const &c : snapshot(args))
+    stack->push_back(to_ivalue(c, schema.arguments().at(stack->size()).type()));
   for (size_t i = stack->size(); i < schema.arguments().size(); i++) {
     const c10::Argument &arg = schema.arguments()[i];
     if (!arg.default_value())
@@ -100,7 +101,7 @@ void push_arguments(const std::vector<Const> &args, const c10::FunctionSchema &s
 
 Trace trace_module(const jit::Module &module, const std::string &method,
                    const std::vector<Const> &args, bool train) {
-  jit::Module copy = module.deepcopy();
+  jit::Module copy = copy_of(module);
   if (!train) copy.eval();
   const jit::Method m = copy.get_method(method);
   jit::Stack stack = {copy._ivalue()};

@@ -206,6 +206,8 @@ c10::TypePtr to_c10(const Type &type) {
     case RUSH_TYPE_TUPLE: {
       std::vector<c10::TypePtr> items;
       for (const TypeRef &item : type.items) items.push_back(to_c10(*item));
+      if (!type.fields.empty())
+        return c10::TupleType::createNamed(c10::QualifiedName(type.name), type.fields, items);
       return c10::TupleType::create(std::move(items));
     }
     default:
@@ -242,6 +244,9 @@ c10::IValue to_ivalue(const Const &value) {
     case RUSH_CONST_TUPLE: {
       std::vector<c10::IValue> items;
       for (const Const &item : value.items) items.push_back(to_ivalue(item));
+      if (!value.type->fields.empty())
+        return c10::ivalue::Tuple::createNamed(std::move(items),
+                                               to_c10(*value.type)->cast<c10::TupleType>());
       return c10::ivalue::Tuple::create(std::move(items));
     }
     case RUSH_CONST_DICT: {
@@ -255,6 +260,31 @@ c10::IValue to_ivalue(const Const &value) {
       throw std::invalid_argument(to_string(*value.type) + " cannot be given to PyTorch");
   }
   return {};
+}
+
+c10::IValue to_ivalue(const Const &value, const c10::TypePtr &type) {
+  if (type->kind() == c10::TypeKind::OptionalType && !value.is_none())
+    return to_ivalue(value, type->containedType(0));
+  if (value.is_list() && type->kind() == c10::TypeKind::ListType) {
+    c10::impl::GenericList list(type->containedType(0));
+    for (const Const &item : value.items) list.push_back(to_ivalue(item, type->containedType(0)));
+    return list;
+  }
+  if (value.kind == RUSH_CONST_DICT && type->kind() == c10::TypeKind::DictType) {
+    const c10::TypePtr &key = type->containedType(0), &item = type->containedType(1);
+    c10::impl::GenericDict dict(key, item);
+    for (size_t i = 0; i + 1 < value.items.size(); i += 2)
+      dict.insert(to_ivalue(value.items[i], key), to_ivalue(value.items[i + 1], item));
+    return dict;
+  }
+  if (value.kind == RUSH_CONST_TUPLE && type->kind() == c10::TypeKind::TupleType &&
+      value.items.size() == type->containedTypeSize()) {
+    std::vector<c10::IValue> items;
+    for (size_t i = 0; i < value.items.size(); i++)
+      items.push_back(to_ivalue(value.items[i], type->containedType(i)));
+    return c10::ivalue::Tuple::createNamed(std::move(items), type->cast<c10::TupleType>());
+  }
+  return to_ivalue(value);
 }
 
 }  // namespace rush

@@ -183,6 +183,17 @@ static rush_status show_items(rush_heap *heap, rush_text *text, const rush_list 
   return RUSH_OK;
 }
 
+/* "Enum<Mode.ADD>" of "__torch__.net.Mode.ADD" (IValue's operator<<). */
+static void show_enum(rush_text *text, const rush_str *qualified) {
+  size_t begin = qualified->size;
+  for (int dots = 0; begin > 0; begin--) {
+    if (qualified->bytes[begin - 1] == '.' && ++dots == 2) break;
+  }
+  rush_text_bytes(text, "Enum<", 5);
+  rush_text_bytes(text, qualified->bytes + begin, qualified->size - begin);
+  rush_text_bytes(text, ">", 1);
+}
+
 rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v) {
   switch (v->kind) {
     case RUSH_KIND_NONE:
@@ -218,7 +229,8 @@ rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v) {
     case RUSH_KIND_DICT:
       return show_items(heap, text, rush_as_list(v), "{}");
     case RUSH_KIND_ENUM:
-      return rush_show(heap, text, rush_as_list(v)->items);
+      show_enum(text, rush_as_str(rush_as_list(v)->items));
+      return RUSH_OK;
     default:
       rush_text_add(text, "<%s>", rush_kind_name(v->kind));
       return RUSH_OK;
