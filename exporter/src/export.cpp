@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "examples.h"
+#include "ir/unsupported.h"
 #include "passes/pipeline.h"
 #include "run/compare.h"
 #include "run/native.h"
@@ -68,8 +69,20 @@ std::string missing_text(const std::vector<OpCount> &missing) {
   return out;
 }
 
-// What to do about operators that are nobody's but the user's.
+// Whether an operator has to do with quantised tensors, or with packed quantised weights.
+bool is_quantised(const std::string &op) {
+  for (const char *start : {"quantized::", "quantized_decomposed::", "aten::quantize_",
+                            "aten::quantized_", "aten::dequantize", "aten::fake_quantize_"})
+    if (op.rfind(start, 0) == 0) return true;
+  return false;
+}
+
+// What to do about quantised models, and about operators that are nobody's but the user's.
 std::string supply_text(const std::vector<OpCount> &missing) {
+  for (const OpCount &row : missing)
+    if (is_quantised(row.op))
+      return "\nquantised models are not supported yet: export the model as it was before "
+             "quantisation";
   for (const OpCount &row : missing)
     if (row.op.rfind("aten::", 0) != 0 && row.op.rfind("prim::", 0) != 0)
       return "\nan operator of your own: say what it is made of "
@@ -169,7 +182,7 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
 
   report.missing = count_ops(program, true);
   if (!report.missing.empty() && !options.allow_missing)
-    throw MissingOperators(missing_text(report.missing) + supply_text(report.missing));
+    throw Unsupported(missing_text(report.missing) + supply_text(report.missing));
   report.ops = count_ops(program, false);
 
   std::vector<Example> examples = examples_of(program, options);

@@ -75,13 +75,8 @@ struct Report {
   double max_abs = 0, max_rel = 0;
 };
 
-// Operators that the runtime lacks; what() lists them all.
-struct MissingOperators : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// Throws std::invalid_argument, MissingOperators, std::runtime_error (a difference, the disk); then
-// there is no file.
+// Throws std::invalid_argument, Unsupported (listing all operators that the runtime lacks),
+// std::runtime_error (a difference, the disk); then there is no file.
 Report export_program(Program &program, const ExportOptions &options, const Reference &reference);
 
 std::string to_string(const Report &report);

@@ -6,6 +6,7 @@
 #include "inspect/weights.h"
 #include "ir/from_c10.h"
 #include "ir/parse.h"
+#include "ir/unsupported.h"
 #include "ir/verify.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
@@ -53,6 +54,14 @@ Const from_python(py::handle value) {
       c.items.push_back(from_python(item.first));
       c.items.push_back(from_python(item.second));
     }
+  } else if (py::hasattr(value, "__dataclass_fields__")) {
+    // As torch.export has it: a tuple of its fields that are not None.
+    py::list fields;
+    for (py::handle field : py::module_::import("dataclasses").attr("fields")(value)) {
+      const py::object item = value.attr(field.attr("name"));
+      if (!item.is_none()) fields.append(item);
+    }
+    return from_python(py::tuple(fields));
   } else {
     throw py::type_error("a value of type " + std::string(Py_TYPE(value.ptr())->tp_name) +
                          " cannot be passed to a model");
@@ -493,7 +502,7 @@ PYBIND11_MODULE(_C, m) {
       if (p) std::rethrow_exception(p);
     } catch (const RuntimeError &e) {
       translate(e);
-    } catch (const MissingOperators &e) {
+    } catch (const Unsupported &e) {
       translate(RuntimeError(RUSH_ERR_UNSUPPORTED, e.what()));
     } catch (const UsageError &e) {
       PyErr_SetString(PyExc_ValueError, e.what());

@@ -110,7 +110,7 @@ def own_generator(x):
 @feature("a generator of one's own", rushlight="refuses")
 def test_a_generator_as_an_argument_is_refused_by_name(tmp_path):
     own_generator(torch.zeros(3))
-    with pytest.raises(ValueError, match="a random number generator of its own"):
+    with pytest.raises(rushlight.RushlightError, match="a random number generator of its own"):
         rushlight.export(torch.jit.script(own_generator), (torch.zeros(3),), tmp_path / "m.rush")
 
 

@@ -71,9 +71,9 @@ def test_an_enum_outside_the_program_is_refused(tmp_path):
     def gives(n: int):
         return Mode.ADD if n > 0 else Mode.SCALE
 
-    with pytest.raises(ValueError, match="the input 'mode' is of type Enum.*Mode"):
+    with pytest.raises(rushlight.RushlightError, match="the input 'mode' is of type Enum.*Mode"):
         rushlight.export(torch.jit.script(takes), None, tmp_path / "m.rush")
-    with pytest.raises(ValueError, match="the result of forward is of type Enum.*Mode"):
+    with pytest.raises(rushlight.RushlightError, match="the result of forward is of type Enum.*Mode"):
         rushlight.export(torch.jit.script(gives), None, tmp_path / "m.rush")
 
 
@@ -210,7 +210,7 @@ def test_an_object_as_a_result_is_refused(tmp_path):
     def gives(x):
         return [Account(x, "a")]
 
-    with pytest.raises(ValueError, match="the result of forward is of type Object.*Account.*pass what it holds"):
+    with pytest.raises(rushlight.RushlightError, match="the result of forward is of type Object.*Account.*pass what it holds"):
         rushlight.export(torch.jit.script(gives), None, tmp_path / "m.rush")
 
 

@@ -2,13 +2,19 @@
 
 
 class RushlightError(RuntimeError):
-    """What the runtime refuses or fails at. The message reads from the outside in: method, instruction, operator, Python
-    line, what was wanted and what was found."""
+    """What the runtime refuses or fails at, and what of a model cannot be exported; arguments of a call that do not fit
+    are ValueErrors. The message reads from the outside in: method, instruction, operator, Python line, what was wanted
+    and what was found."""
 
     code: str
-    """What went wrong: 'out-of-memory', 'bad-file', 'unsupported' (the runtime lacks something that the file needs),
-    'bad-argument', 'bad-state', 'model-raised' (the program ran `raise` or `assert`) or 'mismatch'."""
+    """What went wrong: 'out-of-memory', 'bad-file', 'unsupported' (the model or the file needs something that Rushlight
+    lacks), 'bad-argument', 'bad-state', 'model-raised' (the program ran `raise` or `assert`) or 'mismatch'."""
 
     def __init__(self, code, message):
         super().__init__(message)
         self.code = code
+
+
+def unsupported(message):
+    """What of a model cannot be exported."""
+    return RushlightError("unsupported", message)

@@ -105,9 +105,9 @@ def export(
         A Report.
 
     Raises:
-        RushlightError: the runtime lacks operators or dtypes ('unsupported'; operators are listed, with their Python
-            lines); the answers differ ('mismatch'; the message says where) or the program fails; a file that cannot be read
-        ValueError: arguments that do not fit, or a model that holds what cannot be stored
+        RushlightError: the model needs or holds what Rushlight does not have ('unsupported'; operators are listed, with
+            their Python lines); the answers differ ('mismatch'; the message says where) or the program fails; a file that cannot be read
+        ValueError: arguments that do not fit
 
     And what PyTorch raises. In each case there is no file.
 

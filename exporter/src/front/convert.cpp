@@ -5,6 +5,7 @@
 
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
+#include "ir/unsupported.h"
 
 namespace rush {
 
@@ -59,7 +60,7 @@ class Converter {
   [[noreturn]] void refuse(const jit::Node &node, const std::string &why) const {
     Source at = context_.handles->source(node);
     std::string where = at.file.empty() ? "" : at.file + ":" + std::to_string(at.line) + ": ";
-    throw std::invalid_argument(where + why);
+    throw Unsupported(where + why);
   }
 
   Value *value(const jit::Value *v) {
@@ -164,10 +165,21 @@ class Converter {
     read_slot(n, slot(identity(value), name, n.output()->type(), value), to);
   }
 
+  // Packed weights become an operator that the runtime lacks, to be listed beside those that take
+  // them.
+  bool packed_weights(const jit::Node &n, const c10::IValue &value, Block *to) {
+    const std::string name = packed_class(value);
+    if (name.empty()) return false;
+    Node *out = append(n, to, "quantized::" + name);
+    values_[n.output()] = out->add_output(make_type(RUSH_TYPE_ANY), "");
+    return true;
+  }
+
   void constant(const jit::Node &n, Block *to) {
     const auto ivalue = jit::toIValue(n.output());
     if (!ivalue) refuse(n, "a constant of type " + n.output()->type()->annotation_str());
     if (holds_objects(*ivalue)) return constant_objects(n, *ivalue, to);
+    if (packed_weights(n, *ivalue, to)) return;
     Const c;
     try {
       c = from_ivalue(*ivalue);

@@ -1,8 +1,9 @@
 // Objects of classes that the program defines, where they are attributes of modules.
-#include <stdexcept>
+#include <cstring>
 
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
+#include "ir/unsupported.h"
 
 namespace rush {
 
@@ -92,6 +93,16 @@ bool holds_objects(const c10::IValue &value) {
   return found;
 }
 
+std::string packed_class(const c10::IValue &value) {
+  std::string out;
+  for_each_inside(value, [&](const c10::IValue &v) {
+    const std::string name = v.isObject() ? v.toObject()->type()->annotation_str() : "";
+    for (const char *start : {"__torch__.torch.classes.quantized.", "__torch__.torch.classes.rnn."})
+      if (name.rfind(start, 0) == 0) out = name.substr(std::strlen(start));
+  });
+  return out;
+}
+
 std::string identity(const c10::IValue &value) {
   return std::to_string(c10::IValue::HashAliasedIValue()(value));
 }
@@ -101,17 +112,17 @@ void refuse_shared(const c10::IValue &value, const std::string &attribute, Conte
     if (!v.isList() && !v.isGenericDict() && !v.isObject()) return;
     auto [at, is_new] = contents->emplace(v, attribute);
     if (!is_new)
-      throw std::invalid_argument("the attributes '" + at->second + "' and '" + attribute +
-                                  "' hold the same " + (v.isObject() ? "object" : "list or dict") +
-                                  ": what one writes the other would not see");
+      throw Unsupported("the attributes '" + at->second + "' and '" + attribute +
+                        "' hold the same " + (v.isObject() ? "object" : "list or dict") +
+                        ": what one writes the other would not see");
   });
 }
 
 void refuse_own_classes(const Type &type, const std::string &what) {
   if (type.kind == RUSH_TYPE_OBJECT || type.kind == RUSH_TYPE_ENUM)
-    throw std::invalid_argument(what + " is of type " + to_string(type) +
-                                ", which nobody outside the program has: pass what it holds (of an "
-                                "enum its name or value)");
+    throw Unsupported(what + " is of type " + to_string(type) +
+                      ", which nobody outside the program has: pass what it holds (of an "
+                      "enum its name or value)");
   for (const TypeRef &item : type.items) refuse_own_classes(*item, what);
 }
 

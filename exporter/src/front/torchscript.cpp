@@ -18,6 +18,7 @@
 
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
+#include "ir/unsupported.h"
 #include "passes/passes.h"
 #include "run/native.h"
 
@@ -111,8 +112,8 @@ jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options,
   try {
     jit::freeze_module_inplace(&work, preserved);
   } catch (const c10::Error &e) {
-    throw std::invalid_argument(std::string("libtorch cannot freeze this model: ") +
-                                e.what_without_backtrace());
+    throw Unsupported(std::string("libtorch cannot freeze this model: ") +
+                      e.what_without_backtrace());
   }
   return work;
 }

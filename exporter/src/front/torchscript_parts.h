@@ -90,6 +90,9 @@ std::set<const void *> objects_as_values(const torch::jit::Module &self,
 
 // Whether a value is or contains an object of a class that the program defines.
 bool holds_objects(const c10::IValue &value);
+// The C++ class of the packed quantised weights that a value is or contains; "" where there are
+// none.
+std::string packed_class(const c10::IValue &value);
 // Tells an object, list or dict apart from all others that live.
 std::string identity(const c10::IValue &value);
 

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "ir/unsupported.h"
+
 namespace rush {
 
 namespace {
@@ -103,10 +105,10 @@ Const from_object(const c10::ivalue::Object &object) {
   static thread_local int depth = 0;
   const c10::ClassTypePtr type = object.type();
   if (!is_program_class(type))
-    throw std::invalid_argument("an object of " + type->annotation_str() + " cannot be stored");
+    throw Unsupported("an object of " + type->annotation_str() + " cannot be stored");
   if (depth > RUSH_MAX_NESTING)
-    throw std::invalid_argument("objects of " + type->annotation_str() +
-                                " that hold each other in a circle cannot be stored");
+    throw Unsupported("objects of " + type->annotation_str() +
+                      " that hold each other in a circle cannot be stored");
   Const c;
   c.kind = RUSH_CONST_OBJECT;
   c.type = from_c10(type);
@@ -173,12 +175,11 @@ Const from_ivalue(const c10::IValue &value) {
   if (value.isEnum()) return from_enum(*value.toEnumHolder());
   if (value.isObject()) return from_object(value.toObjectRef());
   if (value.isGenerator())
-    throw std::invalid_argument(
+    throw Unsupported(
         "the model draws from a random number generator of its own, which a file cannot hold: "
         "leave "
         "`generator` out, and seed the session with manual_seed");
-  throw std::invalid_argument("a value of type " + value.type()->annotation_str() +
-                              " cannot be stored");
+  throw Unsupported("a value of type " + value.type()->annotation_str() + " cannot be stored");
 }
 
 namespace {

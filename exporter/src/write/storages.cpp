@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 
+#include "ir/unsupported.h"
 #include "rushlight/rushlight.h"
 #include "torch_values.h"
 
@@ -51,22 +51,25 @@ std::string known_dtypes() {
   return out;
 }
 
+const char *in_float32(at::ScalarType dtype) {
+  return at::isReducedFloatingType(dtype) ? "; model.float() makes it float32" : "";
+}
+
 // `what` it is, where the tensor itself has no name.
 void storable(const Const &c, const std::string &what) {
   const at::Tensor &t = c.tensor;
   const std::string name = c.s.empty() ? what : "'" + c.s + "'";
   if (t.layout() != at::kStrided || t.is_quantized())
-    throw std::invalid_argument(name + " is a sparse or quantised tensor, which cannot be stored");
+    throw Unsupported(name + " is a sparse or quantised tensor, which cannot be stored");
   if (!t.device().is_cpu())
-    throw std::invalid_argument(name + " is on " + t.device().str() +
-                                ": move the model to the cpu");
+    throw Unsupported(name + " is on " + t.device().str() + ": move the model to the cpu");
   if (!rush_has_dtype(static_cast<int>(t.scalar_type())))
-    throw RuntimeError(RUSH_ERR_UNSUPPORTED, name + " is " + dtype_name(t.scalar_type()) +
-                                                 ", which the runtime does not have: it has " +
-                                                 known_dtypes());
+    throw Unsupported(name + " is " + dtype_name(t.scalar_type()) +
+                      ", which the runtime does not have: it has " + known_dtypes() +
+                      in_float32(t.scalar_type()));
   if (t.dim() > RUSH_MAX_RANK)
-    throw std::invalid_argument(name + " has " + std::to_string(t.dim()) + " dimensions; at most " +
-                                std::to_string(RUSH_MAX_RANK) + " can be stored");
+    throw Unsupported(name + " has " + std::to_string(t.dim()) + " dimensions; at most " +
+                      std::to_string(RUSH_MAX_RANK) + " can be stored");
 }
 
 }  // namespace
