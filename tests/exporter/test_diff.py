@@ -9,8 +9,10 @@ import pytest
 import reader
 import rushlight
 import torch
+from functorch.experimental.control_flow import map as map_
 from test_handles import Net
 from torch import nn
+from torch._higher_order_ops import scan
 
 FILE = os.path.basename(__file__)
 
@@ -351,6 +353,77 @@ def test_loops_and_branches_of_an_exported_program(out):
         next(iter(program.state_dict.values()))[0] += 1
     d = rushlight.diff(out, program, args)
     assert not d and "rush::linear" in d.where
+
+
+class Rows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, xs, h):
+        mapped = map_(lambda x, k: torch.tanh(self.linear(x)) + k, xs, h)
+        return mapped, scan(lambda c, x: (torch.tanh(c) + x, c * x), h, xs, reverse=True)
+
+
+@pytest.mark.feature("Diff", "map and scan, row by row")
+def test_map_and_scan_of_an_exported_program(out):
+    args = (torch.randn(4, 3), torch.randn(3))
+    program = program_of(Rows(), args)
+    rushlight.export(program, args, out, verify=torch.__version__ >= (2, 7))  # torch 2.6 does not run its scan
+    d = rushlight.diff(out, program, args)
+    assert d and d.compared >= 4 * 6, d.where
+    with torch.no_grad():
+        program.state_dict["linear.bias"][0] += 1
+    d = rushlight.diff(out, program, args)
+    assert not d and "rush::linear" in d.where and "round 0" in d.where
+
+
+class ManyKinds(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("all", torch.zeros(6))
+        self.register_buffer("some", self.all[2:5])
+
+    def forward(self, x):
+        self.all.add_(1)
+        a, b = x.chunk(2)
+        y = torch.slice_scatter(x, b * self.some, 0, 0, a.shape[0])
+        return torch.max_pool2d(y[None], 2, 1), y.split(1)[1], torch.max(torch.zeros(3) + y.sum(), 0)[0]
+
+
+def test_lists_scatters_and_shared_buffers(out):
+    args = (torch.randn(4, 3),)
+    program = program_of(ManyKinds(), args)
+    rushlight.export(program, args, out)
+    d = rushlight.diff(out, program, args)
+    assert d and d.compared >= 8, d.where
+
+
+def test_dead_nodes_are_no_part_of_the_pairing(out):
+    args = (torch.randn(2, 5, 3),)
+    n = torch.export.Dim("n", min=2, max=9)
+    program = program_of(nn.Linear(3, 2), args, dynamic_shapes=({0: n},)).run_decompositions()
+    before = len(program.graph.nodes)
+    rushlight.export(program, args, out)
+    program.module()
+    assert rushlight.diff(out, program, args), before - len(program.graph.nodes)
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_an_index_that_nobody_uses_may_be_another(out, decomposed):
+    class Net(nn.Module):
+        def forward(self, x):
+            y = torch.softmax(x, 1)
+            return torch.max_pool2d(y / y.sum(1, keepdim=True), 2), y.max(1)[0]
+
+    args = (torch.ones(2, 48, 6, 6) + 1e-7 * torch.randn(2, 48, 6, 6),)
+    program = program_of(Net(), args)
+    if decomposed:
+        program = program.run_decompositions()
+    for net in (program, torch.jit.script(Net())):
+        rushlight.export(net, args, out)
+        d = rushlight.diff(out, net, args)
+        assert d and d.compared >= 5, d.where
 
 
 def test_dynamic_sizes_of_an_exported_program(out):

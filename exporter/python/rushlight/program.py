@@ -6,6 +6,7 @@ written here is the text that `ir/parse.cpp` reads, beside the list of the progr
 
 import collections
 import copy
+import dataclasses
 import math
 import operator
 import os
@@ -13,9 +14,12 @@ import re
 import zipfile
 
 import torch
+from torch.fx import _pytree as fx_pytree
 from torch.utils import _pytree as pytree
 
-from .program_trace import handles_of, trace  # noqa: F401
+from .errors import unsupported
+from .program_alias import SAME, aliases_any, is_fresh, written_nodes
+from .program_trace import SCANS, handles_of, name_of, scan_arguments, trace  # noqa: F401
 
 FOREVER = 2**63 - 1
 
@@ -52,7 +56,7 @@ def quoted(text):
 
 def code_of(table, value):
     if value not in table:
-        raise ValueError(f"{value} cannot be exported")
+        raise unsupported(f"{value} cannot be exported")
     return str(table.index(value))
 
 
@@ -79,7 +83,7 @@ def literal(value):
         return code_of(FORMATS, value)
     if isinstance(value, torch.device):
         return f'device({quoted(str(value))})'
-    raise ValueError(f"a constant of type {type(value).__name__} cannot be exported")
+    raise unsupported(f"a constant of type {type(value).__name__} cannot be exported")
 
 
 def python_type(value):
@@ -92,7 +96,7 @@ def python_type(value):
             return name
     if value is None:
         return "Tensor?"
-    raise ValueError(f"a value of type {type(value).__name__} cannot be exported")
+    raise unsupported(f"a value of type {type(value).__name__} cannot be exported")
 
 
 def schema_type(type_):
@@ -146,12 +150,8 @@ RENAMED = {
     "aten::_local_scalar_dense": "aten::item",
     "aten::lift_fresh_copy": "aten::clone",
 }
-# The first result is the argument itself.
-SAME = {"aten::lift_fresh", "aten::lift", "aten::detach_", "aten::requires_grad_"}
 # They say what the compiler may rely on.
 DROPPED = {"aten::_assert_tensor_metadata", "aten::sym_constrain_range", "aten::sym_constrain_range_for_size"}
-SCATTERS = {"aten::slice_scatter": "aten::slice.Tensor", "aten::select_scatter": "aten::select.int",
-            "aten::diagonal_scatter": "aten::diagonal"}
 
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 # Operators on numbers: (ints, floats), with the type of the result where it is another.
@@ -247,8 +247,8 @@ class Writer:
 class Converter:
     """Walks FX graphs of ATen operators."""
 
-    def __init__(self, writer, functional, handles):
-        self.w, self.functional, self.handles = writer, functional, handles
+    def __init__(self, writer, module):
+        self.w, self.written, self.handles = writer, written_nodes(module), handles_of(module)
 
     # -- arguments
 
@@ -274,7 +274,7 @@ class Converter:
         value = a if isinstance(a, Value) else env[a] if isinstance(a, torch.fx.Node) else None
         if value is not None:
             if isinstance(value, list):
-                raise ValueError("several results are used as one value")
+                raise unsupported("several results are used as one value")
             return self.cast(value, kind).text
         if kind == "FloatType" and isinstance(a, int) and not isinstance(a, bool):
             a = float(a)
@@ -317,7 +317,7 @@ class Converter:
                 self.w.mark(env[node], self.handles[node])
             else:
                 self.refuse(node, f"{node.op} of {node.target}")
-        raise ValueError("a graph without an output")
+        raise unsupported("a graph without an output")
 
     def get_attr(self, module, node, env):
         what = operator.attrgetter(node.target)(module)
@@ -334,7 +334,7 @@ class Converter:
 
     def refuse(self, node, why):
         where = source_of(node).strip().lstrip("# ").split(" in ")[0]
-        raise ValueError((f"{where}: " if where else "") + f"{why} cannot be exported")
+        raise unsupported((f"{where}: " if where else "") + f"{why} cannot be exported")
 
     def call(self, module, node, env):
         target = node.target
@@ -405,8 +405,6 @@ class Converter:
         args = self.arguments(schema, node, env)
         if op in SAME:
             return Value(args[0], "Tensor")
-        if op in SCATTERS:
-            return self.scatter(op, args, node, source)
         if op == "aten::_scaled_dot_product_flash_attention_for_cpu":
             q, k, v, p, causal, _, mask, scale = args
             return [self.w.emit("aten::scaled_dot_product_attention", [q, k, v, mask, p, causal, scale, "False"],
@@ -420,9 +418,9 @@ class Converter:
         if op in ("aten::sym_size.int", "aten::sym_stride.int", "aten::sym_numel", "aten::sym_storage_offset"):
             types = ["int"]
         op = RENAMED.get(op, op)
-        if op in ("aten::view", "aten::_unsafe_view") and self.functional:
+        if op in ("aten::view", "aten::_unsafe_view") and node not in self.written:
             # Tracing drops a contiguous() that had nothing to do with the strides that PyTorch's kernels
-            # give; ours may give others. Nobody writes here, so a copy will do where a view does not.
+            # give; ours may give others. Nobody writes these elements, so a copy will do where a view does not.
             op = "aten::reshape"
         if op == "aten::clone" and len(args) == 1:
             args.append("None")
@@ -469,17 +467,10 @@ class Converter:
         cast = {"int": "aten::Int.Scalar", "float": "aten::Float.Scalar"}.get(kind)
         return self.w.emit(cast, [out], (kind,), node.name, source) if cast else out
 
-    def scatter(self, op, args, node, source):
-        whole = self.w.emit("aten::clone", [args[0], "None"], name=node.name, source=source)
-        part = self.w.emit(SCATTERS[op], [whole, *args[2:]], source=source)
-        self.w.emit("aten::copy_", [part, args[1], "False"], source=source)
-        return whole
-
     # -- control flow
 
     def higher_order(self, module, node, env, source):
-        name = node.target.name() if callable(getattr(node.target, "name", None)) else str(node.target)
-        args = node.args
+        name, args = name_of(node.target), node.args
         body = lambda a: operator.attrgetter(a.target)(module)  # noqa: E731
         if name == "cond":
             pred, then, otherwise, operands = args
@@ -489,15 +480,16 @@ class Converter:
         if name == "while_loop":
             cond, step, carried, more = args
             return self.while_loop(body(cond), body(step), self.value(carried, env), self.value(more, env), node.name, source)
-        if name in ("map_impl", "map"):
-            step, xs, more = args[0], args[1], args[2:]
-            more = more[0] if len(more) == 1 and isinstance(more[0], (list, tuple)) else more
-            return self.scan(body(step), [], self.value(xs, env), 0, False, self.value(list(more), env), node.name, source)
-        if name == "scan":
-            step, init, xs, *rest = args
-            dim, reverse, more = (rest if len(rest) == 3 else (0, False, *rest))  # newer torch has turned xs before
+        if name in SCANS:
+            step, init, xs, dim, reverse, more = scan_arguments(name, args)
             return self.scan(body(step), self.value(init, env), self.value(xs, env), dim, reverse,
-                             self.value(list(more), env), node.name, source)
+                             self.value(more, env), node.name, source)
+        if name == "wrap_with_autocast":
+            device, dtype, enabled, _, step, *operands = args
+            if enabled:
+                first = next((n for n in body(step).graph.nodes if n.op == "call_function"), node)  # it has a line
+                self.refuse(first, f"autocast on {device}{f' to {dtype}' if dtype else ''}, whose results have half the precision,")
+            return self.block(body(step), self.value(operands, env))
         if name in INLINED:
             at = INLINED[name]
             return self.block(body(args[at]), self.value(list(args[at + 1:]), env))
@@ -604,19 +596,30 @@ def container_type(spec, items, what):
         return f"({', '.join(items)})"
     if spec.type is list:
         return same + "[]"
-    if spec.type in (dict, collections.OrderedDict):
+    if is_dict(spec):
         keys = {python_type(k) for k in keys_of(spec)} or {"str"}
         if len(keys) > 1 or keys - {"str", "int", "float", "bool"}:
-            raise ValueError(f"{what} has a dict whose keys are not of one plain type")
+            raise unsupported(f"{what} has a dict whose keys are not of one plain type")
         return f"Dict({keys.pop()}, {same})"
-    if spec.type is collections.namedtuple or is_named_tuple(spec):
-        cls = spec.context
-        return f"{cls.__name__}({', '.join(f'{f} : {t}' for f, t in zip(cls._fields, items))})"
-    raise ValueError(f"{what} holds a {spec.type.__name__}, which cannot be exported: tuples, lists and dicts can")
+    fields = fields_of(spec)
+    if fields is not None:
+        name = (spec.context if spec.type is collections.namedtuple else spec.type).__name__
+        return f"{name}({', '.join(f'{f} : {t}' for f, t in zip(fields, items))})"
+    raise unsupported(f"{what} holds a {spec.type.__name__}, which cannot be exported: tuples, lists, dicts and dataclasses can")
 
 
-def is_named_tuple(spec):
-    return isinstance(spec.context, type) and issubclass(spec.context, tuple)
+def is_dict(spec):
+    """A dict, or a class of dicts that is registered with its keys (as the outputs of transformers are)."""
+    return isinstance(spec.type, type) and issubclass(spec.type, dict) and spec.type is not collections.defaultdict
+
+
+def fields_of(spec):
+    """The names of the items of a named tuple, or of a dataclass but for its Nones; of anything else None."""
+    if spec.type is collections.namedtuple:
+        return list(spec.context._fields)
+    if dataclasses.is_dataclass(spec.type) and not is_dict(spec):
+        return list(spec.context[0])
+    return None
 
 
 def keys_of(spec):
@@ -627,14 +630,14 @@ def rebuild(spec, value):
     """A plain nested value with the containers of the spec."""
     if is_leaf(spec):
         return value
-    if spec.type in (dict, collections.OrderedDict):
+    if is_dict(spec):
         if not isinstance(value, dict) or set(value) != set(keys_of(spec)):
             return value  # PyTorch will say what is wrong
-        return spec.type((k, rebuild(s, value[k])) for k, s in zip(keys_of(spec), children_of(spec)))
+        value = [value[k] for k in keys_of(spec)]
     if len(value) != len(children_of(spec)):
         return value
     items = [rebuild(s, v) for s, v in zip(children_of(spec), value)]
-    return spec.context(*items) if is_named_tuple(spec) else spec.type(items)
+    return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(items, spec.context)
 
 
 class Description:
@@ -642,7 +645,7 @@ class Description:
 
     def __init__(self, program):
         self.program, self.w = program, Writer()
-        self.converter = Converter(self.w, is_functional(program.graph_module), handles_of(program.graph_module))
+        self.converter = Converter(self.w, program.graph_module)
         self.signature = program.graph_signature
         self.in_spec, self.out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         self.holders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
@@ -711,7 +714,7 @@ class Description:
         keys = range(len(children_of(spec)))
         if spec.type is list:
             op, shown = "aten::__getitem__.t", "[{}]"
-        elif spec.type in (dict, collections.OrderedDict):
+        elif is_dict(spec):
             op, shown, keys = f"aten::__getitem__.Dict_{value.type[5:].split(',')[0]}", "[{!r}]", keys_of(spec)
         else:
             op, shown = "prim::TupleIndex", "[{}]"
@@ -721,10 +724,11 @@ class Description:
             ok = self.w.emit("aten::eq.int", [n, literal(len(keys))], ("bool",))
             self.w.refuse_unless(ok, f"the input {name} has {{}} items; it was exported with {len(keys)}", n)
         leaves = list(leaves)
+        fields = fields_of(spec)
         for key, child in zip(keys, children_of(spec)):
             mine, leaves = leaves[:child.num_leaves], leaves[child.num_leaves:]
             type_ = tree_type(child, iter([self.leaf_type(s) for s in mine]), f"the input {name}")
-            path = name + shown.format(key)
+            path = name + (f".{fields[key]}" if fields else shown.format(key))
             item = self.w.emit(op, [value, literal(key)], (type_,), path)
             self.unpack(child, item, iter(mine), path)
 
@@ -738,6 +742,8 @@ class Description:
             val = self.holders[leaf.arg.name].meta["val"]
             if isinstance(val, torch.Tensor):
                 self.check_tensor(name, value, val, seen)
+        for expr, (what, size) in seen.items():
+            self.check_derived(expr, size, what, seen)
 
     def check_constant(self, name, value, constant):
         op = {bool: "aten::eq.bool", int: "aten::eq.int", float: "aten::eq.float", str: "aten::eq.str"}.get(type(constant))
@@ -751,7 +757,7 @@ class Description:
 
     def check_tensor(self, name, value, val, seen):
         emit = self.w.emit
-        sizes = [None if isinstance(n, torch.SymInt) else int(n) for n in val.shape]
+        sizes = [fixed_size(n) for n in val.shape]
         ranks = f"the input {name} has sizes {{}}; it was exported with {[('?' if n is None else n) for n in sizes]}"
         shape = emit("aten::size", [value], ("int[]",))
         if None not in sizes:
@@ -775,6 +781,30 @@ class Description:
                 self.check_range(symbol, size, f"size {d} of the input {name}")
             seen.setdefault(symbol, (f"size {d} of the input {name}", size))
 
+    def check_derived(self, expr, size, what, seen):
+        """A size that is a multiple of another, and so much more."""
+        terms, added = linear(expr)
+        if terms is None or expr.is_Symbol:
+            return
+        emit = self.w.emit
+        if any(symbol not in seen for symbol in terms):  # PyTorch solves for one
+            (factor, *others) = terms.values()
+            if not others:
+                rest = emit("aten::sub.int", [size, str(added)], ("int",))
+                rest = emit("aten::remainder.int", [rest, str(factor)], ("int",))
+                ok = emit("aten::eq.int", [rest, "0"], ("bool",))
+                self.w.refuse_unless(ok, f"{what} is {{}}; it must be a multiple of {factor}"
+                                     + (f" and {added} more" if added else ""), size)
+            return
+        wanted, told = Value(str(added), "int"), []
+        for symbol, factor in terms.items():
+            other, of = seen[symbol]
+            wanted = emit("aten::add.int", [wanted, emit("aten::mul.int", [of, str(factor)], ("int",))], ("int",))
+            told.append(f"{factor} times {other}" if factor != 1 else other)
+        told += [str(added)] * (added != 0)
+        ok = emit("aten::eq.int", [size, wanted], ("bool",))
+        self.w.refuse_unless(ok, f"{what} is {{}}; it must be {{}}: {' plus '.join(told)}", size, wanted)
+
     def check_range(self, symbol, size, what):
         limits = self.program.range_constraints.get(symbol)
         low, high = (bound(limits.lower), bound(limits.upper)) if limits is not None else (None, None)
@@ -797,7 +827,7 @@ class Description:
             tensor = self.program.constants[spec.target]
         else:
             if node.users:
-                raise ValueError(f"the program holds {spec.target}, which is no tensor and cannot be exported")
+                raise unsupported(f"the program holds {spec.target}, which is no tensor and cannot be exported")
             return
         if node.users:
             self.env[node] = self.w.tensor(spec.target, tensor)
@@ -816,7 +846,7 @@ class Description:
             elif kind in ("BUFFER_MUTATION", "USER_INPUT_MUTATION"):
                 self.write_back(spec, value, node, [n for s, n in zip(specs, output) if s.kind.name == "USER_OUTPUT"])
             else:
-                raise ValueError(f"the program returns a {kind.lower()}, which cannot be exported")
+                raise unsupported(f"the program returns a {kind.lower()}, which cannot be exported")
         types = [v.type for v, _ in leaves]
         result = self.pack(self.out_spec, iter(v for v, _ in leaves))
         return self.output_ports(leaves, types), result.text, result.type
@@ -841,16 +871,16 @@ class Description:
             return next(values)
         items = [self.pack(s, values) for s in children_of(spec)]
         type_ = container_type(spec, [v.type for v in items], "the result")
-        if spec.type in (dict, collections.OrderedDict):
+        if is_dict(spec):
             operands = [x for k, v in zip(keys_of(spec), items) for x in (literal(k), v)]
             return self.w.emit("prim::DictConstruct", operands, (type_,), "output")
         return self.w.emit("prim::ListConstruct" if spec.type is list else "prim::TupleConstruct", items, (type_,), "output")
 
     def output_ports(self, leaves, types):
         spec, types = self.out_spec, iter(types)
-        tuple_ = not is_leaf(spec) and (spec.type is tuple or is_named_tuple(spec))
+        fields = None if is_leaf(spec) else fields_of(spec)
+        tuple_ = not is_leaf(spec) and (spec.type is tuple or fields is not None)
         children = children_of(spec) if tuple_ else [spec]
-        fields = spec.context._fields if tuple_ and is_named_tuple(spec) else None
         out, at = [], 0
         for i, child in enumerate(children):
             port = {"name": fields[i] if fields else f"output_{i}" if tuple_ else "output",
@@ -864,43 +894,35 @@ class Description:
         return out
 
 
+def linear(expr):
+    """({symbol: factor}, number) of a sum of multiples, (None, None) of anything else."""
+    factors, added = {}, 0
+    for term, factor in expr.as_coefficients_dict().items():
+        if not factor.is_Integer or not (term.is_Symbol or term == 1):
+            return None, None
+        if term.is_Symbol:
+            factors[term] = int(factor)
+        else:
+            added = int(factor)
+    return factors, added
+
+
 def bound(value):
-    try:
-        out = int(value)
-    except (TypeError, ValueError, OverflowError):
+    """A limit of a size, one of sympy's numbers; None where there is none."""
+    return int(value) if value.is_Integer and abs(value) < 2**62 else None
+
+
+def fixed_size(n):
+    """A size as a number; None where the program leaves it open. A SymInt can turn out to be a number."""
+    if isinstance(n, torch.SymInt) and not n.node.expr.is_Integer:
         return None
-    return out if abs(out) < 2**62 else None
+    return int(n)
 
 
 def hint(val):
     if not isinstance(val, torch.Tensor):
         return {}
-    return {"dtype": DTYPES.index(val.dtype), "sizes": [-1 if isinstance(n, torch.SymInt) else int(n) for n in val.shape]}
-
-
-def is_functional(module):
-    """Whether no operator in the graph, or in one inside it, writes its arguments."""
-    graphs = [m.graph for m in module.modules() if isinstance(m, torch.fx.GraphModule)]
-    return not any(isinstance(n.target, torch._ops.OpOverload) and n.target._schema.is_mutable
-                   and n.target.name() not in SAME for g in graphs for n in g.nodes)
-
-
-def is_fresh(node):
-    """Whether the node's result is a tensor that nothing else refers to."""
-    return (isinstance(node, torch.fx.Node) and isinstance(node.target, torch._ops.OpOverload)
-            and all(r.alias_info is None for r in node.target._schema.returns))
-
-
-def aliases_any(holder, outputs):
-    """Whether a view of the placeholder's tensor is among the nodes."""
-    seen, todo = set(), [holder]
-    while todo:
-        node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        todo += [u for u in node.users if not is_fresh(u)]
-    return any(n in seen for n in outputs if isinstance(n, torch.fx.Node))
+    return {"dtype": DTYPES.index(val.dtype), "sizes": [-1 if fixed_size(n) is None else fixed_size(n) for n in val.shape]}
 
 
 def dynamic_sizes(program, names):
@@ -912,7 +934,7 @@ def dynamic_sizes(program, names):
             continue
         val = holders[spec.arg.name].meta.get("val")
         for d, n in enumerate(val.shape if isinstance(val, torch.Tensor) else ()):
-            if not isinstance(n, torch.SymInt):
+            if fixed_size(n) is not None:
                 continue
             expr = n.node.expr
             limits = program.range_constraints.get(expr)
@@ -942,8 +964,20 @@ def inputs_of(program, args):
     return [rebuild(s, a) for s, a in zip([*children_of(args_spec), *children_of(kwargs_spec)], args)]
 
 
+def let_fx_flatten(spec):
+    """What torch.utils._pytree alone knows (OrderedDict, a dataclass) a program's module refuses as an input, until fx knows it."""
+    if is_leaf(spec):
+        return
+    if spec.type not in fx_pytree.SUPPORTED_NODES:
+        flatten = pytree.SUPPORTED_NODES[spec.type].flatten_fn
+        fx_pytree.register_pytree_flatten_spec(spec.type, lambda value, _: flatten(value)[0])
+    for child in children_of(spec):
+        let_fx_flatten(child)
+
+
 def reference_of(program):
     """Answers as PyTorch does, each time from the program's first state."""
+    let_fx_flatten(program.call_spec.in_spec)
     base = program.module()
     args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
     n = len(children_of(args_spec))

@@ -1,10 +1,14 @@
 """What every node of an ExportedProgram gives in a run of PyTorch, by debug handle."""
 
+import copy
+import operator
 import zlib
 
 import torch
 import torch.fx
 from torch.utils import _pytree as pytree
+
+from .errors import unsupported
 
 # Their elements are whatever the memory held.
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
@@ -12,10 +16,54 @@ UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_
 
 def handles_of(module):
     """{node: handle} of a GraphModule and those inside it: its number, counted from 1, and above that a
-    fingerprint of all of them."""
-    nodes = [n for inner in module.modules() if isinstance(inner, torch.fx.GraphModule) for n in inner.graph.nodes]
+    fingerprint of all of them. Dead ones, which ExportedProgram.module() takes away, have none: 0."""
+    graphs = [inner.graph for inner in module.modules() if isinstance(inner, torch.fx.GraphModule)]
+    dead = {n for graph in graphs for n in dead_nodes(graph)}
+    nodes = [n for graph in graphs for n in graph.nodes if n not in dead]
     high = zlib.crc32("\n".join(f"{n.op} {n.target}" for n in nodes).encode()) << 32
-    return {n: high | i for i, n in enumerate(nodes, 1)}
+    return {**dict.fromkeys(dead, 0), **{n: high | i for i, n in enumerate(nodes, 1)}}
+
+
+def dead_nodes(graph):
+    """What Graph.eliminate_dead_code takes away."""
+    dead = set()
+    for node in reversed(graph.nodes):
+        if not node.is_impure() and dead.issuperset(node.users):
+            dead.add(node)
+    return dead
+
+
+# Higher-order operators that take one row after the other.
+SCANS = {"map", "map_impl", "scan"}
+
+
+def name_of(target):
+    """The name of a higher-order operator."""
+    return target.name() if callable(getattr(target, "name", None)) else str(target)
+
+
+def scan_arguments(name, args):
+    """(body, carried, xs, dim, reverse, additional inputs) of one of SCANS: body(*carried, *rows, *additional) gives
+    what it carries on, then its results, which are stacked in front. map carries nothing."""
+    if name == "scan":
+        body, init, xs, *rest = args
+        dim, reverse, more = (rest if len(rest) == 3 else (0, False, *rest))  # newer torch has turned xs before
+        return body, list(init), list(xs), dim, reverse, list(more)
+    body, xs, *more = args
+    more = more[0] if len(more) == 1 and isinstance(more[0], (list, tuple)) else more
+    return body, [], list(xs), 0, False, list(more)
+
+
+def scan(body, carried, xs, dim, reverse, more):
+    """What one of SCANS means. Torch's own code also runs the body for its shapes, on what the memory held."""
+    rows, order = [], range(xs[0].shape[dim])
+    for i in reversed(order) if reverse else order:
+        out = pytree.tree_leaves(body(*carried, *(x.select(dim, i) for x in xs), *more))
+        carried, row = out[:len(carried)], out[len(carried):]
+        rows.append(row)
+    if reverse:
+        rows.reverse()
+    return (*carried, *(torch.stack(column) for column in zip(*rows)))
 
 
 def copied(value):
@@ -24,6 +72,16 @@ def copied(value):
     if not all(v is None or isinstance(v, (torch.Tensor, bool, int, float, complex, str)) for v in leaves):
         return None
     return pytree.tree_map(lambda v: v.detach().clone() if isinstance(v, torch.Tensor) else v, value)
+
+
+def results_of(node, value):
+    """The results that a schema tells of, a list among them; None for what nobody uses: an index may be another there,
+    where two elements are as good as equal."""
+    schema = getattr(node.target, "_schema", None)
+    if not isinstance(value, (list, tuple)) or (schema is not None and len(schema.returns) == 1):
+        return [value]
+    picked = {u.args[1] for u in node.users if u.target is operator.getitem}
+    return [v if k in picked or len(picked) < len(node.users) else None for k, v in enumerate(value)]
 
 
 class Recorder(torch.fx.Interpreter):
@@ -35,11 +93,15 @@ class Recorder(torch.fx.Interpreter):
 
     def run_node(self, node):
         value = super().run_node(node)
-        if node.op == "call_function":
-            several = list(value) if isinstance(value, (list, tuple)) else [value]
+        if node.op == "call_function" and self.handles[node]:
             name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
-            self.record.append((self.handles[node], [] if name in UNINITIALISED else copied(several) or []))
+            self.record.append((self.handles[node], [] if name in UNINITIALISED else copied(results_of(node, value)) or []))
         return value
+
+    def call_function(self, target, args, kwargs):
+        if isinstance(target, torch._ops.HigherOrderOperator) and name_of(target) in SCANS:
+            return scan(*scan_arguments(name_of(target), args))
+        return super().call_function(target, args, kwargs)
 
     def fetch_attr(self, target):
         what = super().fetch_attr(target)
@@ -59,8 +121,10 @@ def trace(program, inputs):
         elif kind in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
             value = program.state_dict.get(spec.target, program.constants.get(spec.target))
         else:
-            raise ValueError(f"an input of kind {kind} cannot be traced")
-        placeholders.append(copied(value))
+            raise unsupported(f"an input of kind {kind} cannot be traced")
+        placeholders.append(value)
+    with torch.no_grad():  # tensors that share their elements still do
+        placeholders = copy.deepcopy([v.detach() if isinstance(v, torch.Tensor) else v for v in placeholders])
     record = []
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)  # of test vectors

@@ -57,8 +57,12 @@ void watch(jit::Graph &graph, jit::Node *node, uint64_t handle) {
   jit::WithInsertPoint behind(node->next());
   jit::Node *look = graph.create(saw_symbol(), 0);
   look->addInput(graph.insertConstant(static_cast<int64_t>(handle)));
+  // Of several results, one that nobody uses is None: where two elements are as good as equal, an
+  // index may be another.
   if (!is_uninitialised(*node))
-    for (jit::Value *v : node->outputs()) look->addInput(v);
+    for (jit::Value *v : node->outputs())
+      look->addInput(
+          v->hasUses() || node->outputs().size() == 1 ? v : graph.insertConstant(c10::IValue()));
   graph.insertNode(look);
 }
 

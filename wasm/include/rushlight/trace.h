@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* What one run of a node gave in PyTorch: `n` results, borrowed. An instruction with fewer results
- * is compared with the first ones. */
+ * is compared with the first ones; with None nothing is compared. */
 typedef struct rush_traced {
   uint64_t handle;
   const rush_value *results;

@@ -30,8 +30,10 @@ static rush_status compare_item(rush_session *s, const rush_code *c, const rush_
                                 const rush_traced *item) {
   rush_trace *t = s->trace;
   rush_verify_report r = {.max_abs = t->report.max_abs, .max_rel = t->report.max_rel};
-  for (uint32_t k = 0; k < c->n_out && k < item->n; k++)
+  for (uint32_t k = 0; k < c->n_out && k < item->n; k++) {
+    if (item->results[k].kind == RUSH_KIND_NONE) continue;
     RUSH_TRY(rush_compare_scaled(s, results + k, item->results + k, t->rtol, t->atol, &r));
+  }
   t->report.max_abs = r.max_abs;
   t->report.max_rel = r.max_rel;
   return RUSH_OK;

@@ -1,0 +1,180 @@
+"""torch.export: what a program takes and gives: dataclasses, registered containers, sizes that turn out to be fixed."""
+
+import collections
+import dataclasses
+import typing
+
+import pytest
+import rushlight
+import torch
+from kept import keep, session
+from torch import nn
+from torch.export import Dim
+from torch.utils import _pytree as pytree
+
+
+@dataclasses.dataclass
+class Batch:
+    ids: torch.Tensor
+    mask: torch.Tensor
+    bias: typing.Optional[torch.Tensor] = None
+    scale: int = 3
+
+
+torch.export.register_dataclass(Batch)
+
+
+class OfBatches(nn.Module):
+    def forward(self, b, more):
+        return Batch(b.ids + b.mask, [m.ids * b.scale for m in more][0])
+
+
+def fields(b):
+    return (b.ids, b.mask, b.scale)
+
+
+@pytest.mark.feature("torch.export", "dataclasses as inputs and outputs")
+def test_dataclasses(out):
+    batch = lambda: Batch(torch.randn(2), torch.randn(2))  # noqa: E731
+    args = (batch(), [batch()])
+    program = torch.export.export(OfBatches(), args)
+    keep("ep_dataclass", program, args, eager=lambda *a: fields(OfBatches()(*a)))
+    run = session("ep_dataclass")
+    assert run.outputs() == ["ids", "mask", "scale"]
+    torch.testing.assert_close(run(*args), fields(OfBatches()(*args)))
+    with pytest.raises(rushlight.RushlightError, match=r"the input b\.scale is 4; it was exported as 3"):
+        run(Batch(torch.randn(2), torch.randn(2), scale=4), args[1])
+    with pytest.raises(rushlight.RushlightError, match=r"input 'b' wants Batch\(Tensor, Tensor, int\)"):
+        run(Batch(torch.randn(2), torch.randn(2), torch.randn(2)), args[1])  # a field that was None
+
+
+class Output(collections.OrderedDict):
+    """As the outputs of transformers are: a dict that is registered with its keys."""
+
+
+pytree.register_pytree_node(Output, lambda o: (list(o.values()), list(o)), lambda v, keys: Output(zip(keys, v)),
+                            flatten_with_keys_fn=lambda o: ([(pytree.MappingKey(k), v) for k, v in o.items()], list(o)),
+                            serialized_type_name="test_program_inputs.Output")
+
+
+def test_registered_dicts_come_back_as_dicts():
+    class Net(nn.Module):
+        def forward(self, x, given):
+            return Output(logits=x + given["logits"], hidden=(x, x * 2))
+
+    args = (torch.randn(2), Output(logits=torch.randn(2)))
+    program = torch.export.export(Net(), args, strict=False)
+    report = keep("ep_registered", program, args, eager=lambda *a: dict(Net()(*a)))
+    assert report.outputs == ["output: Dict(str, Any)"]
+
+
+def test_an_ordered_dict_as_an_input():
+    class Net(nn.Module):
+        def forward(self, d):
+            return d["b"] - d["a"]
+
+    args = (collections.OrderedDict(b=torch.randn(2), a=torch.randn(2)),)
+    keep("ep_ordered", torch.export.export(Net(), args), args, eager=Net())
+
+
+def test_a_range_without_an_upper_end():
+    class Net(nn.Module):
+        def forward(self, x):
+            torch._assert(x.shape[0] > 2, "too short")
+            return x + 1
+
+    program = torch.export.export(Net(), (torch.randn(4),), dynamic_shapes=({0: Dim("n", min=3)},))
+    keep("ep_open_range", program, (torch.randn(4),), (torch.randn(9),), eager=Net())
+
+
+@pytest.mark.feature("torch.export", "Dim.AUTO: sizes that turn out to be fixed")
+def test_sizes_that_turn_out_to_be_fixed(out):
+    class Net(nn.Module):
+        def forward(self, x, past):
+            if past[1].shape[0] == 7:  # PyTorch keeps to this branch
+                return torch.cat([past[0], x]), past[1].sum()
+            return x
+
+    args = (torch.randn(3, 2), (torch.randn(4, 2), torch.randn(7, 2)))
+    auto = {0: Dim.AUTO}
+    program = torch.export.export(Net(), args, dynamic_shapes=(auto, (auto, auto)))
+    keep("ep_auto", program, args, eager=Net())
+    for run in (session("ep_auto"), program.module()):
+        run(torch.randn(2, 2), (torch.randn(5, 2), torch.randn(7, 2)))
+        with pytest.raises(RuntimeError, match="7.*8|8.*7"):
+            run(torch.randn(3, 2), (torch.randn(4, 2), torch.randn(8, 2)))
+
+
+@pytest.mark.feature("torch.export", "sizes derived from others", pytorch="refuses", rushlight="refuses")
+def test_derived_sizes_are_checked():
+    class Net(nn.Module):
+        def forward(self, x, y, z):
+            return x.sum() + y.sum() * z.sum()
+
+    n, m = Dim("n", min=2, max=20), Dim("m", min=2, max=20)
+    args = (torch.randn(7), torch.randn(3), torch.randn(9))
+    program = torch.export.export(Net(), args, dynamic_shapes=({0: 2 * n + 1}, {0: n}, {0: 3 * m}))
+    keep("ep_derived", program, args, (torch.randn(9), torch.randn(4), torch.randn(6)), eager=Net())
+    for run, messages in [(session("ep_derived"), ["size 0 of the input x is 8; it must be 7: 2 times size 0 of the input y plus 1",
+                                                   "size 0 of the input z is 10; it must be a multiple of 3"]),
+                          (program.module(), ["", ""])]:
+        for sizes, message in zip([(8, 3, 9), (7, 3, 10)], messages):
+            with pytest.raises(RuntimeError, match=message):
+                run(*map(torch.randn, sizes))
+
+
+class Attends(nn.Module):
+    """An attention, whose strides are another's here, in a graph that also writes."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(16, 4, batch_first=True)
+
+    def forward(self, x, mask):
+        bias = torch.zeros_like(mask, dtype=x.dtype).masked_fill_(mask == 0, float("-inf"))
+        return self.attention(x, x, x, key_padding_mask=bias, need_weights=False)[0]
+
+
+@pytest.mark.feature("torch.export", "an attention in a graph that writes")
+def test_a_view_that_nobody_writes_may_be_a_copy(monkeypatch):
+    monkeypatch.setattr(torch.backends.mha, "_is_fastpath_enabled", False)
+    net = Attends().eval()
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    batch, length = Dim("batch", max=8), Dim("length", min=2, max=64)
+    shapes = ({0: batch, 1: length}, {0: batch, 1: length})
+    cases = [(torch.randn(2, 5, 16), mask), (torch.randn(2, 3, 16), mask[:, :3])]
+    with torch.no_grad():
+        program = torch.export.export(net, cases[0], dynamic_shapes=shapes)
+    keep("ep_attends", program, *cases, eager=net, rtol=1e-4, atol=1e-5)
+
+
+def test_a_view_that_is_written_stays_one():
+    class Net(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            with torch.no_grad():
+                y.view(-1)[1:3].add_(10)
+            z = torch.dropout(y, 0.5, False)
+            z.view(2, 3)[0] = 7
+            return y, y.view(6) + 1
+
+    program = torch.export.export(Net(), (torch.randn(3, 2),))
+    report = keep("ep_written_views", program, (torch.randn(3, 2),), eager=Net())
+    assert report.ops["aten::view"] == 3 and "aten::reshape" not in report.ops
+
+
+@pytest.mark.feature("torch.export", "autocast", rushlight="refuses")
+def test_autocast(out):
+    class Net(nn.Module):
+        def __init__(self, enabled):
+            super().__init__()
+            self.enabled = enabled
+
+        def forward(self, x):
+            with torch.autocast("cpu", enabled=self.enabled):
+                return x @ x
+
+    x = torch.randn(3, 3)
+    keep("ep_no_autocast", torch.export.export(Net(False), (x,)), (x,), eager=Net(False))
+    with pytest.raises(rushlight.RushlightError, match=r"test_program_inputs.py:\d+: autocast on cpu"):
+        rushlight.export(torch.export.export(Net(True), (x,)), None, out)
