@@ -361,7 +361,7 @@ def test_a_call_of_python_is_refused_by_name(tmp_path):
             self.plot(x)
             return x
 
-    with pytest.raises(ValueError, match=r"test_torchscript_programs.py:\d+: calls the Python function 'plot'"):
+    with pytest.raises(rushlight.RushlightError, match=r"test_torchscript_programs.py:\d+: calls the Python function 'plot'"):
         rushlight.export(torch.jit.script(Calls()), None, tmp_path / "m.rush")
 
 
