@@ -109,6 +109,8 @@ row("str_find_limits", "(s.find('a', 2), s.find('a', -2), s.find('a', 1, 3), s.f
 row("str_split_limits", "(s.split(',', 0), s.split(',', 1), s.split(',', 9), s.rsplit(',', 0), s.rsplit(',', 2), s.split(None, 1))", s="a,b,c d,e")
 row("str_splitlines", "(s.splitlines(), s.splitlines(True))", s="a\nb\r\nc\n")
 row("str_join_list", "(s.join(xs), ''.join(xs))", s=", ", xs=["a", "", "b"])
+row("str_index", "(s.index('b'), s.index('b', 2), s.rindex('b'), s.rindex('b', 0, 4), s.rindex('ab'))", s="abcabc")
+row("str_rindex_missing", "s.rindex('q')", s="abc", raises="ValueError: substring not found")
 row("str_index_missing", "s.index('q')", s="abc", raises="ValueError: substring not found")
 row("str_getitem_beyond", "s[9]", s="abc", raises="")
 row("str_empty_separator", "s.split('')", s="abc", raises="")

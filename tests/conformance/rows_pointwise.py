@@ -119,6 +119,7 @@ row("int_negative_power", "torch.pow(x, -1)", x=i64(3), raises="negative integer
 row("sub_of_bools", "x - y", x=b8(3), y=b8(3), raises="bool tensor")
 row("neg_of_bool", "-x", x=b8(3), raises="bool tensor")
 row("shapes_that_do_not_broadcast", "x + y", x=f32(2, 3), y=f32(4), raises="must match the size of tensor b")
+row("abs_builtin", "(abs(x), abs(y), abs(x[:, ::2]))", x=special(3, 5), y=i64(5))
 row("int_wraps", "x + 1, x * 2, -x, x - y, torch.abs(y)", x=tensor([2**63 - 1, -2**63], "i64"),
     y=tensor([2**63 - 1, -2**63], "i64"))
 row("int32_wraps", "x + 1, x * 3, -x", x=tensor([2**31 - 1, -2**31], "i32"))

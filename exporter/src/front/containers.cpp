@@ -17,8 +17,8 @@ jit::Value *call_one_of(jit::Graph &graph, jit::Node &lookup, jit::Node &call, s
   const bool by_name = key->type()->kind() == c10::TypeKind::StringType;
   if (k == type.numAttributes()) {
     jit::Value *what = graph.insert(c10::aten::str, {key});
-    jit::Value *text = graph.insert(
-        c10::aten::add, {graph.insertConstant("the container has no module "), what});
+    jit::Value *text =
+        graph.insert(c10::aten::add, {graph.insertConstant("the container has no module "), what});
     jit::Value *none = graph.insertConstant(c10::IValue());
     graph.insertNode(graph.create(prim::RaiseException, {text, none}, 0));
     return graph.insertNode(graph.createUninitialized(call.output()->type()))->output();

@@ -78,8 +78,13 @@ bool run_forks_in_place(torch::jit::Graph &graph);
 
 // ---- decompose.cpp
 
-// Puts programs in place of operators that PyTorch has only to be quick: attention in one piece.
+// Puts programs in place of operators that are made of others: losses, attention in one piece.
 bool decompose(torch::jit::Graph &graph);
+
+// ---- operator_programs.cpp
+
+// These programs, as sources in TorchScript.
+std::vector<const char *> operator_programs();
 
 // ---- objects.cpp
 

@@ -328,6 +328,9 @@ RUSH_OP(str_rfind) {
 RUSH_OP(str_index) {
   return give_found(c, false, true);
 }
+RUSH_OP(str_rindex) {
+  return give_found(c, true, true);
+}
 
 RUSH_OP(str_count) {
   span s = arg(c, 0), what = arg(c, 1);

@@ -1,0 +1,78 @@
+"""Operators that the exporter takes apart into others: losses, distances, products, patches."""
+from conformance import *
+
+# ---- Losses ------------------------------------------------------------------------------------------
+
+PAIR = dict(x=f32(3, 5), y=f32(3, 5), also=[{"x": f32(0, 5), "y": f32(0, 5)}, {"x": f32(1, 17), "y": f32(1, 17)}, {"x": noncontig(f32(2, 3)), "y": f32(2, 3)}])
+for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
+    row(name, f"(F.{name}(x, y), F.{name}(x, y, reduction='sum'), F.{name}(x, y, reduction='none'))", **PAIR)
+row("mse_loss_broadcast", "torch._C._nn.mse_loss(x, y)", x=f32(3, 5), y=f32(5))
+row("mse_loss_f64", "F.mse_loss(x, y)", x=f64(3, 5), y=f64(3, 5))
+row("smooth_l1_loss_beta", "(F.smooth_l1_loss(x, y, beta=0.25), F.smooth_l1_loss(x, y, beta=0.0, reduction='none'), F.huber_loss(x, y, delta=0.25))", x=f32(3, 5), y=f32(3, 5))
+row("smooth_l1_loss_beta_wrong", "F.smooth_l1_loss(x, x, beta=-1.0)", x=f32(3), raises="does not support negative values for beta")
+row("huber_loss_delta_wrong", "F.huber_loss(x, x, delta=0.0)", x=f32(3), raises="does not support non-positive values for delta")
+row("kl_div", """
+    return (F.kl_div(x, y, reduction='batchmean'), F.kl_div(x, y, reduction='sum'), F.kl_div(x, y, reduction='none'),
+            F.kl_div(x, torch.log(y), reduction='none', log_target=True))""", x=f32(3, 5), y=tensor([[0.0, 0.5, 1.0, 0.25, 2.0]]))
+row("binary_cross_entropy", "(F.binary_cross_entropy(x, y), F.binary_cross_entropy(x, y, reduction='sum'), F.binary_cross_entropy(x, y, w, reduction='none'))",
+    x=tensor([0.0, 1.0, 0.5, 0.25, 1e-30]), y=tensor([0.0, 0.0, 1.0, 0.75, 0.5]), w=f32(5))
+row("binary_cross_entropy_beyond", "F.binary_cross_entropy(x, x)", x=tensor([0.5, 1.5]), raises="all elements of input should be between 0 and 1")
+row("binary_cross_entropy_with_logits", """
+    return (F.binary_cross_entropy_with_logits(x, y), F.binary_cross_entropy_with_logits(x, y, w, reduction='sum'),
+            F.binary_cross_entropy_with_logits(x, y, reduction='none', pos_weight=w), F.binary_cross_entropy_with_logits(x, y, w, pos_weight=w))""",
+    x=tensor([0.0, 100.0, -100.0, 3.0, -0.5]), y=tensor([0.0, 1.0, 0.0, 0.75, 0.5]), w=f32(5, lo=0.1, hi=2))
+CLASSES = dict(x=f32(4, 5), t=tensor([0, 4, 2, -100], "i64"), w=f32(5, lo=0.1, hi=2), also=[{"x": f32(1, 5), "t": tensor([3], "i64")}])
+row("nll_loss", "(F.nll_loss(x, t), F.nll_loss(x, t, w), F.nll_loss(x, t, reduction='sum'), F.nll_loss(x, t, w, reduction='none'))", **CLASSES)
+row("nll_loss_ignores", "(F.nll_loss(x, t, ignore_index=4), F.nll_loss(x, t, w, ignore_index=2, reduction='none'))", x=f32(3, 5), t=tensor([0, 4, 2], "i64"), w=f32(5, lo=0.1, hi=2))
+row("nll_loss_one", "F.nll_loss(x, t)", x=f32(5), t=tensor(3, "i64"))
+row("nll_loss_pictures", "(F.nll_loss(x, t), F.nll_loss(x, t, w, reduction='none'))", x=f32(2, 3, 4, 5), t=i64(2, 4, 5, lo=0, hi=2), w=f32(3, lo=0.1, hi=2))
+row("nll_loss_all_ignored", "(F.nll_loss(x, t), F.nll_loss(x, t, reduction='sum'))", x=f32(2, 3), t=tensor([-100, -100], "i64"))
+row("nll_loss_beyond", "F.nll_loss(x, t)", x=f32(2, 3), t=tensor([0, 7], "i64"), raises="out of bounds")
+row("cross_entropy", "(F.cross_entropy(x, t), F.cross_entropy(x, t, w), F.cross_entropy(x, t, reduction='sum'), F.cross_entropy(x, t, w, reduction='none'))", **CLASSES)
+row("cross_entropy_smoothed", """
+    return (F.cross_entropy(x, t, label_smoothing=0.1), F.cross_entropy(x, t, w, label_smoothing=0.1),
+            F.cross_entropy(x, t, w, reduction='sum', label_smoothing=0.3), F.cross_entropy(x, t, reduction='none', label_smoothing=0.3))""", **CLASSES)
+row("cross_entropy_probabilities", """
+    y = torch.softmax(y, 1)
+    return (F.cross_entropy(x, y), F.cross_entropy(x, y, w, reduction='none'), F.cross_entropy(x, y, w, reduction='sum', label_smoothing=0.2))""",
+    x=f32(4, 5), y=f32(4, 5), w=f32(5, lo=0.1, hi=2), also=[{"x": f32(2, 5, 3), "y": f32(2, 5, 3)}])
+row("cross_entropy_pictures", "F.cross_entropy(x, t)", x=f32(2, 3, 4, 5), t=i64(2, 4, 5, lo=0, hi=2))
+
+# ---- Distances and products ----------------------------------------------------------------------------
+
+row("dist", "(torch.dist(x, y), torch.dist(x, y, 1), torch.dist(x, y, 0.5), torch.dist(x, y, float('inf')))", x=f32(3, 4), y=f32(4))
+row("pairwise_distance", "(F.pairwise_distance(x, y), F.pairwise_distance(x, y, 1.0, 1e-3, True))", x=f32(3, 4), y=f32(3, 4), also=[{"y": f32(4)}])
+row("cdist", "(torch.cdist(x, y), torch.cdist(x, y, 1.0), torch.cdist(x, y, float('inf')), torch.cdist(x, y, 0.0), torch.cdist(x, y, 3.0))", x=f32(3, 4), y=f32(5, 4), also=[{"x": f32(2, 3, 4), "y": f32(5, 4)}, {"x": f32(0, 4)}])
+row("cdist_many", "(torch.cdist(x, y), torch.cdist(x, y, compute_mode='donot_use_mm_for_euclid_dist'), torch.cdist(y[:2], y[3:5], compute_mode='use_mm_for_euclid_dist'))", x=f32(30, 4), y=f32(5, 4), atol=1e-5)
+row("cdist_sizes_differ", "torch.cdist(x, y)", x=f32(3, 4), y=f32(3, 5), raises="must have the same number of columns")
+row("cross", "(torch.cross(x, y, dim=1), torch.cross(x, y, dim=-1), torch.linalg.cross(x, y), torch.linalg.cross(x[:1], y))", x=f32(5, 3), y=f32(5, 3))
+row("cross_dim_found", "torch.cross(x, y)", x=f32(2, 3, 3), y=f32(2, 3, 3))
+row("cross_wrong", "torch.linalg.cross(x, y)", x=f32(5, 4), y=f32(5, 4), raises="must have length 3")
+row("tensordot", "(torch.tensordot(x, y, dims=([1, 2], [0, 1])), torch.tensordot(x, x, dims=([0], [0])), torch.tensordot(x, y, dims=([-1], [1])))", x=f32(2, 3, 4), y=f32(3, 4, 5))
+row("tensordot_one", "torch.tensordot(x, y, dims=([1], [0]))", x=f32(2, 3), y=f32(1, 4))
+row("tensordot_sizes_differ", "torch.tensordot(x, y, dims=([1], [0]))", x=f32(2, 3), y=f32(2, 4), raises="contracted dimensions need to match")
+row("inner", "(torch.inner(x, y), torch.inner(x, s), torch.inner(y[0], y[0]))", x=f32(2, 3), y=f32(4, 3), s=f32())
+row("kron", "(torch.kron(x, y), torch.kron(x, v), torch.kron(v, x))", x=f32(2, 3), y=f32(4, 1), v=f32(2))
+row("bilinear", "(F.bilinear(x, y, w, b), F.bilinear(x, y, w))", x=f32(2, 5, 3), y=f32(2, 5, 4), w=f32(6, 3, 4), b=f32(6), also=[{"x": f32(3), "y": f32(4)}])
+row("diff", "(torch.diff(x), torch.diff(x, 2), torch.diff(x, 1, 0), torch.diff(x, 9), torch.diff(x, prepend=x[:, :1]), torch.diff(x, 1, 0, append=x), torch.diff(x > 0))", x=f32(3, 5), also=[{"x": i64(3, 5)}])
+row("cartesian_prod", "(torch.cartesian_prod(xs), torch.cartesian_prod(xs[:1]))", xs=[i64(2), i64(3), i64(1)])
+
+# ---- Parts -----------------------------------------------------------------------------------------------
+
+row("fill_diagonal", """
+    x.fill_diagonal_(4.0)
+    y.fill_diagonal_(2, wrap=True)
+    x[:, 1:].fill_diagonal_(-1)
+    return x, y""", x=f32(3, 5), y=f32(7, 3), mutates=True)
+row("fill_diagonal_cube", "x.fill_diagonal_(4)", x=i64(3, 3, 3), also=[{"x": i64(2, 2, 2, 2)}])
+row("fill_diagonal_wrong", "x.fill_diagonal_(4)", x=f32(3, 3, 2), raises="all dimensions of input must be of equal length")
+row("pad_sequence", """
+    pad = torch.nn.utils.rnn.pad_sequence(xs)
+    return pad, torch.nn.utils.rnn.pad_sequence(xs, True, -1.0), torch.nn.utils.rnn.pad_sequence(xs, True, 0.5, 'left')""", xs=[f32(3, 2), f32(0, 2), f32(4, 2)])
+IMAGE = dict(x=f32(2, 3, 6, 5), also=[{"x": f32(3, 6, 5)}])
+row("unfold_image", "(F.unfold(x, 2), F.unfold(x, [2, 3], dilation=2), F.unfold(x, [3, 1], padding=1, stride=[2, 1]))", **IMAGE)
+row("unfold_image_too_small", "F.unfold(x, 7)", x=f32(1, 1, 4, 4), raises="too small")
+row("fold_image", "(F.fold(x, [4, 5], 2), F.fold(x, [5, 6], 2, dilation=2), F.fold(x[..., :4], [3, 3], 2, padding=1, stride=2))", x=f32(2, 8, 12), also=[{"x": f32(8, 12)}])
+row("fold_image_wrong", "F.fold(x, [4, 4], 2)", x=f32(1, 4, 8), raises="to match the calculated number of sliding blocks")
+row("affine_grid", "(F.affine_grid(t, [2, 1, 3, 4], align_corners=False), F.affine_grid(t, [2, 1, 3, 1], align_corners=True))", t=f32(2, 2, 3))
+row("affine_grid_3d", "F.affine_grid(t, [2, 1, 3, 4, 2], align_corners=False)", t=f32(2, 3, 4))
