@@ -246,13 +246,33 @@ def _mode(model, train):
             m.training = mode
 
 
+@contextlib.contextmanager
+def _state_kept(model):
+    """Tracing runs the model, which may write its parameters and buffers: afterwards they are as they were. Gives a list
+    of those that the model set anew, which a trace does not show."""
+    modules = model.named_modules() if isinstance(model, torch.nn.Module) else []
+    before = [(owner, name, f"{path}.{name}".lstrip("."), t, t.detach().clone()) for path, m in modules
+              for owner in (m._parameters, m._buffers) for name, t in owner.items() if t is not None]
+    set_anew = []
+    try:
+        yield set_anew
+    finally:
+        for owner, name, path, t, value in before:
+            set_anew += [path] * (owner.get(name) is not t)
+            owner[name] = t
+            t.detach().copy_(value)
+
+
 def _traced(model, example_inputs, train):
     """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once."""
-    with warnings.catch_warnings(record=True) as caught, _mode(model, train):
+    with warnings.catch_warnings(record=True) as caught, _mode(model, train), _state_kept(model) as set_anew:
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         traced = torch.jit.trace(model, given, check_trace=False, strict=False)
-    seen = []
+    seen = [f"tracing does not see that the model sets '{name}' anew: write into it (copy_), or script the model"
+            for name in set_anew]
+    for text in seen:
+        warnings.warn(text, torch.jit.TracerWarning, stacklevel=4)
     for w in caught:
         inside_torch = "-packages/torch/" in w.filename  # it checks its own arguments: not baked in
         if issubclass(w.category, torch.jit.TracerWarning) and not inside_torch:

@@ -49,9 +49,22 @@ def typed(module, example_inputs):
         at += 1
         if node.type is None and value is not NotImplemented and not str(node.target).startswith("*"):
             node.type = annotation_of(value)
+    in_torchs_words(graph)
     out = torch.fx.GraphModule(module, graph)
     out.training = module.training
     return out
+
+
+def in_torchs_words(graph):
+    """Overloads, as make_fx and torch.export write them, as what TorchScript has a word for: it chooses the overload. A
+    size stays one that it sees, and tracing too."""
+    for node in graph.nodes:
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            continue
+        if node.target in (torch.ops.aten.sym_size.int, torch.ops.aten.sym_stride.int):
+            node.op, node.target = "call_method", "size" if node.target is torch.ops.aten.sym_size.int else "stride"
+        else:
+            node.target = node.target.overloadpacket
 
 
 def lines_of(module):
