@@ -477,7 +477,7 @@ py::object run_session(NativeSession &session, const std::string &method, const 
     py::gil_scoped_release no_gil;
     out = session.run(at, in);
   }
-  return to_python(out);
+  return to_python(typed(std::move(out), session.result_type(at)));
 }
 
 template <class Count, class Name>

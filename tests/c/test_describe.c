@@ -43,7 +43,7 @@ static void the_text_says_what_a_reader_asks(void **state) {
                                       "input1 : int",        " = 2",
                                       "Answer(Tensor, int)", "aten::t",
                                       "aten::view_as",       "cache \"k\" : int",
-                                      "licence: a\\b",       "weights"};
+                                      "licence: a\\b",       "64 in 1 tensors"};
   rig rig_, *r = &rig_;
   builder b;
   size_t size;
@@ -53,6 +53,24 @@ static void the_text_says_what_a_reader_asks(void **state) {
   char *text = describe(r, r->model, RUSH_DESCRIBE_TEXT, &size);
   for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) assert_contains("text", text, parts[k]);
   rush_free(r->ctx, text, size);
+  rig_close(r);
+}
+
+static void the_type_of_a_result_says_the_fields(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b;
+  char *text;
+  size_t size;
+  rig_open(r);
+  build_model(&b);
+  rig_load(r, &b);
+  OK(rush_model_result_type(r->ctx, r->model, 0, &text, &size));
+  assert_string_equal(text, "Answer(logits : Tensor, rounds : int)");
+  rush_free(r->ctx, text, size);
+  assert_int_equal(rush_model_result_type(r->ctx, r->model, 1, &text, &size),
+                   RUSH_ERR_BAD_ARGUMENT);
+  assert_null(text);
   rig_close(r);
 }
 
@@ -205,6 +223,7 @@ static void a_head_alone_is_described_with_what_is_missing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_text_says_what_a_reader_asks),
+      cmocka_unit_test(the_type_of_a_result_says_the_fields),
       cmocka_unit_test(the_json_is_json_and_says_shapes),
       cmocka_unit_test(pytorchs_texts_stand_below_the_names_of_their_methods),
       cmocka_unit_test(a_file_without_pytorchs_texts_says_so),

@@ -341,6 +341,25 @@ def test_named_tuples_as_inputs():
     script("named_inputs", counts_pairs, (pair, [pair, Named(torch.rand(3), 1)]), (pair, []))
 
 
+class Outer(NamedTuple):
+    inner: Named
+    many: List[Named]
+    perhaps: Optional[Named]
+
+
+def gives_named(x, n: int) -> Tuple[Outer, Dict[str, Named]]:
+    named = Named(x, n)
+    return Outer(named, [named, Named(x + 1, 2)], named if n > 0 else None), {"k": named}
+
+
+@feature("lists, tuples, named tuples, dicts, strings, comprehensions")
+def test_named_tuples_as_results():
+    script("named_results", gives_named, (torch.rand(3), 0), (torch.rand(3), 1))
+    outer, named = session("ts_named_results")(torch.rand(3), 3)
+    assert outer._fields == Outer._fields and outer.perhaps.count == named["k"].count == 3
+    assert [v._fields for v in outer.many] == [("first", "count")] * 2
+
+
 def magnitude(x, n: int):
     return abs(x), abs(x.long()), abs(n), abs(-1.5)
 

@@ -41,7 +41,8 @@ class Session:
             named: the following ones by name
 
         Returns:
-            What the method returns, in its own structure, as PyTorch gives it. Tensors are the caller's.
+            What the method returns, in its own structure, as PyTorch gives it: named tuples, too. Tensors are the
+            caller's.
 
         Raises:
             RushlightError: as its code says

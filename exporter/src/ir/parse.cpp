@@ -113,17 +113,13 @@ class Parser {
   }
   TypeRef plain_type() {
     if (peek("(")) return make_type(RUSH_TYPE_TUPLE, types_in_parens(nullptr));
-    static const std::map<std::string, rush_type_kind> plain = {{"None", RUSH_TYPE_NONE},
-                                                                {"Tensor", RUSH_TYPE_TENSOR},
-                                                                {"int", RUSH_TYPE_INT},
-                                                                {"float", RUSH_TYPE_FLOAT},
-                                                                {"bool", RUSH_TYPE_BOOL},
-                                                                {"complex", RUSH_TYPE_COMPLEX},
-                                                                {"str", RUSH_TYPE_STR},
-                                                                {"Any", RUSH_TYPE_ANY},
-                                                                {"Scalar", RUSH_TYPE_NUMBER},
-                                                                {"Device", RUSH_TYPE_DEVICE},
-                                                                {"Generator", RUSH_TYPE_GENERATOR}};
+    static const std::map<std::string, rush_type_kind> plain = {
+        {"None", RUSH_TYPE_NONE},       {"NoneType", RUSH_TYPE_NONE},
+        {"Tensor", RUSH_TYPE_TENSOR},   {"int", RUSH_TYPE_INT},
+        {"float", RUSH_TYPE_FLOAT},     {"bool", RUSH_TYPE_BOOL},
+        {"complex", RUSH_TYPE_COMPLEX}, {"str", RUSH_TYPE_STR},
+        {"Any", RUSH_TYPE_ANY},         {"Scalar", RUSH_TYPE_NUMBER},
+        {"Device", RUSH_TYPE_DEVICE},   {"Generator", RUSH_TYPE_GENERATOR}};
     static const std::map<std::string, rush_type_kind> generic = {
         {"Dict", RUSH_TYPE_DICT}, {"Union", RUSH_TYPE_UNION}, {"Future", RUSH_TYPE_FUTURE}};
     std::string name = word();

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "ir/from_c10.h"
+#include "ir/parse.h"
 
 namespace rush {
 
@@ -64,6 +65,17 @@ size_t NativeSession::method(const std::string &name) const {
   for (size_t i = 0; i < rush_model_method_count(model_); i++)
     known += (i ? ", " : "") + std::string(rush_model_method_name(model_, i));
   throw std::invalid_argument("the model has no method '" + name + "'; it has " + known);
+}
+
+const TypeRef &NativeSession::result_type(size_t method) {
+  TypeRef &out = result_types_[method];
+  if (out) return out;
+  char *text;
+  size_t size;
+  check(rush_model_result_type(ctx_, model_, method, &text, &size));
+  const std::string copy(text);
+  rush_free(ctx_, text, size);
+  return out = graph_type(copy);
 }
 
 std::ifstream open_file(const std::string &path) {

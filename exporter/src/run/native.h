@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ class NativeSession {
   size_t test_count() const;
   rush_verify_report verify(size_t test);
 
+  // Of a method's result, with the fields of named tuples.
+  const TypeRef &result_type(size_t method);
   size_t method(const std::string &name) const;  // throws std::invalid_argument
   const rush_model *model() const { return model_; }
   rush_ctx *ctx() const { return ctx_; }
@@ -41,6 +44,7 @@ class NativeSession {
   rush_ctx *ctx_ = nullptr;
   rush_model *model_ = nullptr;
   rush_session *session_ = nullptr;
+  std::map<size_t, TypeRef> result_types_;  // of the methods that were asked for
 };
 
 // These throw RuntimeError where a path is that of no file, or of a folder.

@@ -150,6 +150,11 @@ const char *rush_model_input_name(const rush_model *model, size_t method, size_t
 size_t rush_model_output_count(const rush_model *model, size_t method);
 /* The name of an item of the result. */
 const char *rush_model_output_name(const rush_model *model, size_t method, size_t output);
+/* The type of the result as TorchScript writes it, with the fields of named tuples: "Tensor",
+ * "(Tensor, Answer(first : Tensor, count : int)[])". *text is zero-terminated; free it with
+ * rush_free(ctx, *text, *size). */
+rush_status rush_model_result_type(rush_ctx *ctx, const rush_model *model, size_t method,
+                                   char **text, size_t *size);
 
 /* Where tensor `index` of the file's tensor table lies. Natively, for tools that give weights back.
  */

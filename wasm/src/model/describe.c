@@ -266,3 +266,14 @@ rush_status rush_model_describe(rush_ctx *ctx, const rush_model *m, rush_describ
   }
   return rush_text_take(&t, text, size);
 }
+
+rush_status rush_model_result_type(rush_ctx *ctx, const rush_model *m, size_t method, char **text,
+                                   size_t *size) {
+  *text = NULL;
+  *size = 0;
+  RUSH_CHECK(ctx, method < m->n_methods, RUSH_ERR_BAD_ARGUMENT,
+             "method %zu does not exist, the model has %u", method, m->n_methods);
+  rush_text t = {.ctx = ctx};
+  rush_print_type_with_fields(&t, m, m->methods[method].result);
+  return rush_text_take(&t, text, size);
+}

@@ -2,16 +2,21 @@
 
 #include <math.h>
 
+static void print_type(rush_text *t, const rush_model *m, uint32_t index, bool fields);
+
 static void print_children(rush_text *t, const rush_model *m, const rush_file_type *type,
-                           const char *separator) {
+                           bool fields) {
+  const uint32_t *list = m->lists + type->list;
   for (uint32_t k = 0; k < type->n; k++) {
-    if (k) rush_text_add(t, "%s", separator);
-    rush_print_type(t, m, m->lists[type->list + k]);
+    if (k) rush_text_add(t, ", ");
+    if (fields && type->kind == RUSH_TYPE_TUPLE && type->name != RUSH_NONE)
+      rush_text_add(t, "%s : ", rush_string(m, list[type->n + k]));
+    print_type(t, m, list[k], fields);
   }
 }
 
 /* Recursion is as deep as types are nested: at most RUSH_MAX_NESTING. */
-void rush_print_type(rush_text *t, const rush_model *m, uint32_t index) {
+static void print_type(rush_text *t, const rush_model *m, uint32_t index, bool fields) {
   static const char *const names[] = {
       [RUSH_TYPE_NONE] = "NoneType",  [RUSH_TYPE_TENSOR] = "Tensor",
       [RUSH_TYPE_INT] = "int",        [RUSH_TYPE_FLOAT] = "float",
@@ -27,7 +32,7 @@ void rush_print_type(rush_text *t, const rush_model *m, uint32_t index) {
   switch (type->kind) {
     case RUSH_TYPE_LIST:
     case RUSH_TYPE_OPTIONAL:
-      print_children(t, m, type, "");
+      print_children(t, m, type, fields);
       rush_text_add(t, "%s", names[type->kind]);
       return;
     case RUSH_TYPE_TUPLE:
@@ -36,13 +41,21 @@ void rush_print_type(rush_text *t, const rush_model *m, uint32_t index) {
     case RUSH_TYPE_FUTURE:
       if (type->name != RUSH_NONE) rush_text_add(t, "%s", rush_string(m, type->name));
       rush_text_add(t, "%s", names[type->kind]);
-      print_children(t, m, type, ", ");
+      print_children(t, m, type, fields);
       rush_text_add(t, ")");
       return;
     default:
       rush_text_add(t, "%s",
                     type->name != RUSH_NONE ? rush_string(m, type->name) : names[type->kind]);
   }
+}
+
+void rush_print_type(rush_text *t, const rush_model *m, uint32_t index) {
+  print_type(t, m, index, false);
+}
+
+void rush_print_type_with_fields(rush_text *t, const rush_model *m, uint32_t index) {
+  print_type(t, m, index, true);
 }
 
 static void print_double(rush_text *t, uint64_t bits) {

@@ -7,6 +7,8 @@
 /* A type as TorchScript's graphs print it: "Tensor", "int[]", "(Tensor, int?)", "Dict(str,
  * Tensor)". */
 void rush_print_type(rush_text *t, const rush_model *m, uint32_t type);
+/* The same with the fields of named tuples: "Answer(first : Tensor, count : int)". */
+void rush_print_type_with_fields(rush_text *t, const rush_model *m, uint32_t type);
 /* A constant: 1, 0.5, "text", [1, 2], <conv1.weight: float32[32, 3, 3, 3]>. */
 void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant);
 /* "%name" of a register of a method, or "%12" where it has no name; or the constant. */
