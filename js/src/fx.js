@@ -134,11 +134,13 @@ function several(node, value) {
   return n > 1 ? value : n ? [value] : [];
 }
 
-/** dtype and shape of the tensors in a value; null for what holds none. @param {any} v @returns {any} */
+/** dtype and shape of the tensors in a value, of a dict as a Map; null for what holds none. @param {any} v @returns {any} */
 function shapes(v) {
   if (v?.data && v.shape) return { dtype: v.dtype, shape: v.shape };
   if (Array.isArray(v)) return v.some((item) => shapes(item)) ? v.map(shapes) : null;
-  return null;
+  if (!(v instanceof Map)) return null;
+  const found = new Map([...v].flatMap(([key, item]) => { const s = shapes(item); return s ? [[key, s]] : []; }));
+  return found.size ? found : null;
 }
 
 /** Leaves dtype and shape of each node's value in `node.meta.tensor`; in a loop those of the last round. */
@@ -190,6 +192,7 @@ function cell(v) {
   if (v instanceof Set) return cell([...v]);
   if (Array.isArray(v)) return `(${v.map(cell).join(', ')})`;
   if (v.shape) return `${v.tensor ?? v.dtype}[${v.shape.join(', ')}]`;
+  if (v instanceof Map) return `{${[...v].map(([key, item]) => `${key}: ${cell(item)}`).join(', ')}}`;
   return typeof v === 'number' && !Number.isInteger(v) ? String(Number(v.toPrecision(6))) : String(v);
 }
 

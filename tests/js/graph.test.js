@@ -201,6 +201,18 @@ for (const worker of [false, true]) {
     model.dispose();
   });
 
+  it('ShapeProp sees into dicts', async () => {
+    const f = new RushFile();
+    f.method('forward', { inputs: [{ name: 'x' }], outputs: [{ name: 'out', type: 'Dict(str, Any)' }], result: 'Dict(str, Any)' }, (m, x) => {
+      const pair = m.op('prim::TupleConstruct', [x, m.op('aten::relu', [x])], '(Tensor, Tensor)');
+      return m.op('prim::DictConstruct', [f.str('y'), x, f.str('pair'), pair, f.str('n'), f.int(3)], 'Dict(str, Any)');
+    });
+    const model = await load(f.bytes());
+    await new ShapeProp(model).run({ x: F(1, 2) });
+    assert.match(tabular(model.graph, ['target', 'tensor']), /prim::DictConstruct +\{y: float32\[2\], pair: \(float32\[2\], float32\[2\]\)\}\n/);
+    model.dispose();
+  });
+
   it('calls of the model wait while a run is stepped, and it ends where the stepper ends it', async () => {
     const model = await load(program().bytes());
     const steps = await model.steps({ x: [1, 2], n: 0 });
