@@ -77,6 +77,31 @@ def test_a_fusion_is_compared_at_its_output(out):
     assert rushlight.diff(again, net, X)
 
 
+@pytest.mark.parametrize("way", [lambda net, x: net, lambda net, x: torch.jit.script(net), lambda net, x: program_of(net, (x,))])
+@pytest.mark.feature("Diff", "a batch norm folded into a linear, at its output")
+def test_a_linear_with_a_batch_norm_folded(out, way):
+    net = nn.Sequential(nn.Flatten(), nn.Linear(6, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 4), nn.BatchNorm1d(4)).eval()
+    with torch.no_grad():
+        net[2].running_mean.uniform_(-1, 1)
+        net[5].running_var.uniform_(0.5, 2)
+    x = torch.randn(3, 2, 3)
+    report = rushlight.export(way(net, x), (x,), out)
+    assert "aten::batch_norm" not in report.ops and report.ops["rush::linear"] == 2
+    assert rushlight.diff(out, way(net, x), (x,)).compared >= 3
+    with torch.no_grad():
+        net[5].running_mean[1] += 1
+    d = rushlight.diff(out, way(net, x), (x,))
+    assert not d and d.compared >= 2 and "rush::linear" in d.where
+
+
+def test_a_linear_of_rows_keeps_its_batch_norm(out):
+    net = nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5)).eval()  # the channels are the rows here, not the features
+    net[1].running_mean.uniform_(-1, 1)
+    x = torch.randn(2, 5, 4)
+    report = rushlight.export(torch.jit.script(net), (x,), out)
+    assert report.ops["aten::batch_norm"] == 1 and report.verified
+
+
 class Rounds(nn.Module):
     def __init__(self):
         super().__init__()

@@ -1,4 +1,6 @@
-// conv -> batch_norm becomes conv with other weights, where nothing changes at run time.
+// conv -> batch_norm, and linear -> batch_norm, become one operator with other weights, where nothing
+// changes at run time. Behind a linear the channels of a batch norm are its features only if its
+// input is a matrix: that is proved by what makes it (PyTorch's FoldFrozenLinearBatchnorm supposes it).
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rsqrt.h>
@@ -54,14 +56,40 @@ bool match_norm(const Node &node, int64_t channels, Norm *norm) {
   return true;
 }
 
-// The rank of the weight where the operator is a convolution that is not transposed, else 0.
-int64_t conv_rank(const Node &node) {
+// Whether nobody changes the value's rank in place.
+bool keeps_rank(const Value &value) {
+  for (const Use &use : value.uses)
+    for (const char *changes : {"squeeze_", "resize_", "set_"})
+      if (use.index == 0 && use.node->op.find(changes) != std::string::npos) return false;
+  return true;
+}
+
+// Whether a tensor has two dimensions, whatever the program is given.
+bool is_matrix(const Value &value) {
+  static const std::unordered_set<std::string> makes = {"aten::addmm", "aten::mm"};
+  static const std::unordered_set<std::string> keeps = {
+      "aten::linear",     "aten::batch_norm", "aten::relu",   "aten::relu_",
+      "aten::gelu",       "aten::sigmoid",    "aten::tanh",   "aten::silu",
+      "aten::leaky_relu", "aten::hardtanh",   "aten::dropout"};
+  const Node *node = value.def;
+  if (!node || !keeps_rank(value)) return false;
+  if (makes.count(node->op)) return true;
+  if (keeps.count(node->op)) return is_matrix(*node->inputs[0]);
+  if (node->op != "aten::flatten.using_ints") return false;
+  const Const *start = node->constant(1), *end = node->constant(2);
+  return start && end && start->i == 1 && end->i == -1;
+}
+
+// The rank of the weight of a linear with a matrix, or of a convolution that is not transposed; else
+// 0.
+int64_t weight_rank(const Node &node) {
   static const std::unordered_set<std::string> plain = {
       "aten::conv1d",           "aten::conv2d",         "aten::conv3d",
       "aten::conv1d.padding",   "aten::conv2d.padding", "aten::conv3d.padding",
       "aten::_convolution_mode"};
   const Const *weight = node.constant(1);
   if (!weight || !weight->is_tensor()) return 0;
+  if (node.op == "aten::linear") return is_matrix(*node.inputs[0]) ? 2 : 0;
   if (plain.count(node.op)) return weight->tensor.dim();
   if (node.op != "aten::convolution" && node.op != "aten::_convolution" &&
       node.op != "aten::_convolution.deprecated")
@@ -70,33 +98,45 @@ int64_t conv_rank(const Node &node) {
   return transposed && transposed->is_bool() && !transposed->i ? weight->tensor.dim() : 0;
 }
 
-bool fold(Graph &graph, Node *conv) {
-  const int64_t rank = conv_rank(*conv);
-  if (rank < 3 || !float_constant(*conv, 1, rank)) return false;
-  Node *node = only_user(conv->output());
-  if (!node || conv->output()->uses[0].index != 0) return false;
-  const Const &weight = *conv->constant(1);
+// The one node that takes the elements of a value, in its block; a scripted batch norm also looks at
+// the rank.
+Node *follower(const Value &value) {
+  Node *found = nullptr;
+  for (const Use &use : value.uses) {
+    if (use.node->op == "aten::dim") continue;
+    if (found || use.index != 0 || use.node->block != value.def->block) return nullptr;
+    found = use.node;
+  }
+  return found;
+}
+
+bool fold(Graph &graph, Node *before) {
+  const int64_t rank = weight_rank(*before);
+  if (rank == 0 || !float_constant(*before, 1, rank)) return false;
+  Node *node = follower(*before->output());
+  if (!node) return false;
+  const Const &weight = *before->constant(1);
   const int64_t channels = weight.tensor.size(0);
   Norm norm;
   at::Tensor bias = at::full({channels}, 0., at::kDouble);
-  if (conv->inputs.size() > 2 && !vector_of(*conv, 2, channels, 0, &bias)) return false;
+  if (before->inputs.size() > 2 && !vector_of(*before, 2, channels, 0, &bias)) return false;
   if (!match_norm(*node, channels, &norm)) return false;
 
   std::vector<int64_t> per_channel(static_cast<size_t>(rank), 1);
   per_channel[0] = channels;
   const at::Tensor folded = weight.tensor.to(at::kDouble) * norm.scale.view(per_channel);
   const at::Tensor shift = bias * norm.scale + norm.shift;
-  const Const *had = conv->constant(2);
+  const Const *had = before->constant(2);
   const std::string name = had && had->is_tensor() && !had->s.empty() ? had->s
                            : weight.s.empty()                         ? ""
                                                                       : weight.s + ".folded_bias";
   Value *new_bias = graph.constant(const_tensor(shift.to(at::kFloat), name));
-  conv->set_input(1, graph.constant(const_tensor(folded.to(at::kFloat), weight.s)));
-  if (conv->inputs.size() > 2)
-    conv->set_input(2, new_bias);
+  before->set_input(1, graph.constant(const_tensor(folded.to(at::kFloat), weight.s)));
+  if (before->inputs.size() > 2)
+    before->set_input(2, new_bias);
   else
-    conv->add_input(new_bias);
-  node->give_way_to(conv);
+    before->add_input(new_bias);
+  node->give_way_to(before);
   return true;
 }
 
