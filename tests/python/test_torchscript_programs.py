@@ -187,6 +187,31 @@ def test_union_narrowed_by_isinstance():
     script("union", one_of, *[(torch.rand(3), n) for n in (0, 1, 2, 3)])
 
 
+def any_of(x: Union[Tensor, List[Tensor], Tuple[Tensor, Tensor]]) -> Tensor:
+    if isinstance(x, Tensor):
+        return x
+    elif isinstance(x, list):
+        return torch.cat(x)
+    return x[0] - x[1]
+
+
+def scaled(x: Tensor, by: Optional[Union[int, Tensor]]):
+    if by is None:
+        return x
+    if isinstance(by, int):
+        return x + by
+    return x * by
+
+
+def gives_unions(x, n: int):
+    return any_of(x), any_of([x, x]), any_of((x, x * 2)), scaled(x, None), scaled(x, n), scaled(x, x)
+
+
+@feature("union types and isinstance narrowing")
+def test_functions_of_unions_called_with_known_types():
+    script("unions_known", gives_unions, (torch.rand(3), 2))
+
+
 class Named(NamedTuple):
     first: Tensor
     count: int

@@ -1,5 +1,5 @@
-// prim::isinstance that types decide. A function that takes a union asks which of its types came;
-// inlined where one of them is known, the branches for the others are dead, and would not fit.
+// Questions that types decide: isinstance, `is None`. A function that takes a union or an optional asks
+// what came; inlined where that is known, the branches for the others are dead, and would not fit.
 #include "front/torchscript_parts.h"
 
 namespace rush {
@@ -44,21 +44,46 @@ std::optional<bool> answer(const c10::Type &type, const std::vector<c10::TypePtr
   return false;
 }
 
-void fold(jit::Graph &graph, jit::Block *block) {
+// Whether two values are the same None.
+std::optional<bool> are_none(const c10::Type &a, const c10::Type &b) {
+  const bool a_is = a.kind() == c10::TypeKind::NoneType, b_is = b.kind() == c10::TypeKind::NoneType;
+  if (a_is && b_is) return true;
+  if ((a_is && !is_open(b)) || (b_is && !is_open(a))) return false;
+  return {};
+}
+
+std::optional<bool> answer(const jit::Node &node) {
+  if (node.kind() == c10::prim::isinstance)
+    return answer(*node.input()->type(), node.tys(attr::types));
+  const bool is = node.kind() == c10::aten::__is__;
+  if (!is && node.kind() != c10::aten::__isnot__) return {};
+  const auto same = are_none(*node.inputs()[0]->type(), *node.inputs()[1]->type());
+  if (!same) return {};
+  return *same == is;
+}
+
+bool fold(jit::Graph &graph, jit::Block *block) {
+  bool changed = false;
   for (jit::Node *node : block->nodes()) {
-    for (jit::Block *inner : node->blocks()) fold(graph, inner);
-    if (node->kind() != c10::prim::isinstance) continue;
-    const auto known = answer(*node->input()->type(), node->tys(attr::types));
-    if (!known) continue;
+    for (jit::Block *inner : node->blocks()) changed |= fold(graph, inner);
+    if (node->kind() == c10::prim::unchecked_cast && node->output()->hasUses() &&
+        node->input()->type()->isSubtypeOf(*node->output()->type())) {
+      node->output()->replaceAllUsesWith(node->input());  // it says less than is known
+      changed = true;
+    }
+    const auto known = answer(*node);
+    if (!known || !node->output()->hasUses()) continue;
     jit::WithInsertPoint before(node);
     node->output()->replaceAllUsesWith(graph.insertConstant(*known));
+    changed = true;
   }
+  return changed;
 }
 
 }  // namespace
 
-void fold_isinstance(jit::Graph &graph) {
-  fold(graph, graph.block());
+bool fold_questions(jit::Graph &graph) {
+  return fold(graph, graph.block());
 }
 
 }  // namespace rush

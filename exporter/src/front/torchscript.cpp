@@ -122,9 +122,9 @@ void tidy(std::shared_ptr<jit::Graph> &graph) {
   do inline_calls(*graph);
   while (run_forks_in_place(*graph));
   decompose(*graph);
-  fold_isinstance(*graph);
   jit::LowerSimpleTuples(graph);
-  jit::ConstantPropagation(graph);
+  do jit::ConstantPropagation(graph);
+  while (fold_questions(*graph));
   jit::EliminateDeadCode(graph);
 }
 

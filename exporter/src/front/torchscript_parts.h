@@ -67,8 +67,8 @@ bool choose_modules(torch::jit::Graph &graph);
 
 // ---- instances.cpp
 
-// Puts constants in place of prim::isinstance where the type of its argument is the answer.
-void fold_isinstance(torch::jit::Graph &graph);
+// Puts constants in place of isinstance and `is None` where types are the answer.
+bool fold_questions(torch::jit::Graph &graph);
 
 // ---- forks.cpp
 
