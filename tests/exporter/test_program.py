@@ -204,6 +204,23 @@ def test_lifted_constants():
     torch.testing.assert_close(run(x), run(x))
 
 
+class Scores(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.pairs = nn.Linear(4, 3), nn.Bilinear(4, 4, 2)
+
+    def forward(self, x, target):
+        y = self.fc(x)
+        return F.cross_entropy(y, target), F.mse_loss(y, y * 2), self.pairs(x, x), F.unfold(x.view(1, 1, -1, 4), 2)
+
+
+@pytest.mark.feature("torch.export", "losses, bilinear, unfold: programs of other operators")
+def test_operators_that_are_programs_of_others():
+    args = torch.randn(3, 4), torch.tensor([0, 2, 1])
+    net = Scores()
+    keep("ep_scores", exported(net, args), args, eager=net)
+
+
 class Tied(nn.Module):
     def __init__(self):
         super().__init__()

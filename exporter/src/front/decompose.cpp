@@ -61,4 +61,14 @@ bool decompose(jit::Graph &graph) {
   return decompose(graph.block());
 }
 
+std::shared_ptr<const Graph> program_of_operator(const std::string &op) {
+  static const std::string aten = "aten::";
+  if (op.rfind(aten, 0) != 0) return nullptr;
+  jit::Function *function = operators().find_function(op.substr(aten.size()));
+  if (!function) return nullptr;
+  TorchScriptOptions options;
+  options.texts = options.sources = false;
+  return std::move(from_function(*function, options).methods[0].graph);
+}
+
 }  // namespace rush

@@ -43,6 +43,10 @@ std::vector<Port> inputs_of(const torch::jit::Module &module, const std::string 
 // Loads a .pt file saved by tracing or scripting. Runs code of that file: trusted input only.
 torch::jit::Module load_torchscript(const std::string &path);
 
+// The graph of others that an operator of aten's is made of, where it is one of
+// operator_programs.cpp; else nullptr.
+std::shared_ptr<const Graph> program_of_operator(const std::string &op);
+
 // A copy with all of its state; tensors that share memory share memory in it.
 torch::jit::Module copy_of(const torch::jit::Module &module);
 
