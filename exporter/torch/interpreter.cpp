@@ -28,6 +28,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <thread>
@@ -84,6 +85,9 @@ struct Session {
 };
 
 at::Tensor read_file(const std::string &path) {
+  std::error_code ignored;
+  TORCH_CHECK(!std::filesystem::is_directory(path, ignored), "rushlight: ", path,
+              " is a folder, not a file");
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   TORCH_CHECK(file, "rushlight: ", path, " cannot be read: ", std::strerror(errno));
   at::Tensor bytes = at::empty({static_cast<int64_t>(file.tellg())}, at::kByte);
@@ -91,6 +95,16 @@ at::Tensor read_file(const std::string &path) {
   TORCH_CHECK(file.read(static_cast<char *>(bytes.mutable_data_ptr()), bytes.numel()),
               "rushlight: ", path, " cannot be read");
   return bytes;
+}
+
+// libtorch's message would quote the damaged bytes, which Python cannot show.
+c10::IValue unpickled(const at::Tensor &bytes) {
+  const char *data = static_cast<const char *>(bytes.const_data_ptr());
+  try {
+    return torch::jit::pickle_load({data, data + bytes.numel()});
+  } catch (const std::exception &) {
+    throw std::invalid_argument("the attributes behind the file's bytes are damaged");
+  }
 }
 
 at::Tensor bytes_of(const c10::IValue &source) {
@@ -356,8 +370,7 @@ class Interpreter : public torch::CustomClassHolder {
   }
 
   void restore(const at::Tensor &pickled) {
-    const char *data = static_cast<const char *>(pickled.const_data_ptr());
-    const c10::IValue state = torch::jit::pickle_load({data, data + pickled.numel()});
+    const c10::IValue state = unpickled(pickled);
     const size_t n = rush_model_attribute_count(model());
     const auto wrong = [] {
       throw std::invalid_argument("the pickled attributes are not those of this model");

@@ -131,15 +131,15 @@ export class Engine {
     }
   }
 
-  /** Refuses functions for operators that the model has no use for, as soon as its head is there. */
+  /** Where operators are missing, names the functions that the model has no use for: a name with a slip in it. As soon as the head is there. */
   #checkOps() {
     if (!this.ops?.size) return;
     const { operators, missing } = this.head();
     for (const { name, schema } of operators) if (schema) this.#signatures.set(name, this.ops.signature(schema));
     const extra = [...this.ops.keys()].filter((name) => !operators.some((o) => o.name === name));
-    if (extra.length === 0) return;
-    const needed = [...this.#signatures.keys(), ...missing.map((m) => m.name)];
-    throw badArgument(`load: ops: the model has no operator "${extra.join('", "')}"; it needs ${needed.join(', ') || 'none from outside'}`,
+    if (extra.length === 0 || missing.length === 0) return;
+    const needed = missing.map((m) => m.name);
+    throw badArgument(`load: ops: the model has no operator "${extra.join('", "')}"; it needs ${needed.join(', ')}`,
       { op: extra[0], expected: needed, actual: extra });
   }
 

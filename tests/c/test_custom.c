@@ -218,6 +218,19 @@ static rush_status wants_rows(rush_call *call, void *user) {
   rush_tensor_info x;
   return rush_call_tensor_of(call, 0, RUSH_FLOAT32, 2, &x);
 }
+static rush_status wants_another(rush_call *call, void *user) {
+  (void)user;
+  rush_tensor_info x;
+  return rush_call_tensor(call, 1, &x);
+}
+static rush_status says_nothing(rush_call *call, void *user) {
+  (void)call, (void)user;
+  return RUSH_ERR_NO_MEMORY;
+}
+static rush_status no_status(rush_call *call, void *user) {
+  (void)call, (void)user;
+  return (rush_status)99;
+}
 static rush_status three(rush_call *call, void *user) {
   (void)user;
   void *y;
@@ -240,6 +253,10 @@ static void operators_that_do_wrong_are_named(void **state) {
        "0 (my_ops::f): argument 0 is to be int64 with 1 dimensions, not float32 with 1"},
       {wants_rows,
        "0 (my_ops::f): argument 0 is to be float32 with 2 dimensions, not float32 with 1"},
+      {wants_another, "0 (my_ops::f): argument 1 was to be a Tensor, this is None"},
+      {says_nothing,
+       "0 (my_ops::f): the operator failed without a message, with status 1 (out-of-memory)"},
+      {no_status, "0 (my_ops::f): the operator failed without a message, with status 99 (unknown)"},
       {three, "1 (aten::dot): "}, /* a tensor as its schema says; who takes it finds it of another
                                      dtype and size */
   };
@@ -251,6 +268,7 @@ static void operators_that_do_wrong_are_named(void **state) {
     const rush_custom_op op = {
         .size = sizeof op, .schema = "my_ops::f(Tensor x) -> Tensor", .run = rows[k].run};
     OK(rush_ctx_add_op(r->ctx, &op));
+    assert_int_equal(rush_ctx_add_op(r->ctx, &op), RUSH_ERR_BAD_ARGUMENT); /* leaves a message */
     types(&b);
     build_method(&b, "forward", TENSOR, 1, U32(TENSOR));
     uint32_t y = build_call(&b, "my_ops::f", TENSOR, 1, U32(0));
@@ -264,12 +282,33 @@ static void operators_that_do_wrong_are_named(void **state) {
   }
 }
 
+static void what_is_no_operator_is_not_added(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  rig_open(r);
+  static const struct {
+    rush_custom_op op;
+    const char *says;
+  } rows[] = {
+      {{.size = sizeof(rush_custom_op), .run = nothing}, "an operator needs a schema"},
+      {{.size = sizeof(rush_custom_op), .schema = "my_ops::f", .run = nothing},
+       "'my_ops::f' is not a schema"},
+      {{.schema = "my_ops::f(Tensor x) -> Tensor", .run = nothing}, "an operator of 0 bytes"},
+  };
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    assert_int_equal(rush_ctx_add_op(r->ctx, &rows[k].op), RUSH_ERR_BAD_ARGUMENT);
+    assert_contains(rows[k].says, rush_ctx_error(r->ctx), rows[k].says);
+  }
+  rig_close(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(overloads_are_operators_of_their_own),
       cmocka_unit_test(lists_scalars_optional_arguments_and_several_results),
       cmocka_unit_test(what_is_written_in_place_is_seen_through_views),
       cmocka_unit_test(operators_that_do_wrong_are_named),
+      cmocka_unit_test(what_is_no_operator_is_not_added),
   };
   return cmocka_run_group_tests_name("custom", tests, NULL, NULL);
 }

@@ -183,7 +183,7 @@ for (const worker of [false, true]) {
   it('names that do not belong are refused, with those that do', async () => {
     const bytes = caller(TWICE).bytes(), run = () => F(1);
     await fails(load(bytes, { ops: { 'my_ops::twise': run } }), 'bad-argument', /the model has no operator "my_ops::twise"; it needs my_ops::twice$/);
-    await fails(load(bytes, { ops: { 'my_ops::twice': run, 'my_ops::b': run } }), 'bad-argument', /no operator "my_ops::b"; it needs my_ops::twice$/);
+    (await load(bytes, { ops: { 'my_ops::twice': run, 'my_ops::b': run } })).dispose(); // one table for several models
     await fails(load(bytes, { ops: { 'aten::relu': run } }), 'bad-argument', /an operator 'aten::relu' is there already/);
     await fails(load(bytes, { ops: /** @type {any} */ ({ 'my_ops::twice': 5 }) }), 'bad-argument', /is a function, or \{ schema, run \}/);
     await fails(load(bytes, { ops: /** @type {any} */ (null) }), 'bad-argument', /`ops` is an object/);

@@ -143,6 +143,29 @@ def test_decompositions_that_do_not_fit_are_refused(register, tmp_path):
     with pytest.raises(ValueError, match="of tests_ops::clip_ takes 1 arguments, the operator has 2"):
         rushlight.export(lambda x: torch.ops.tests_ops.clip_(x.clone(), 1.0), (x,), tmp_path / "m.rush")
 
+    def unannotated(x, top):
+        return x.clamp_(max=top)
+
+    def takes_an_int(x: torch.Tensor, top: int):
+        return x.clamp_(max=top)
+
+    def gives_a_pair(x: torch.Tensor, top: float):
+        return x, x
+
+    def gives_nothing(x: torch.Tensor, top: float):
+        x.clamp_(max=top)
+
+    for function, says in (
+        (unannotated, r"takes Tensor as argument 1, the operator float \(top\): annotate"),
+        (takes_an_int, r"takes int as argument 1, the operator float \(top\): annotate"),
+        (gives_a_pair, r"returns \(Tensor, Tensor\), the operator Tensor"),
+        (gives_nothing, "returns None, the operator Tensor"),
+    ):
+        del decomposition._known["tests_ops::clip_"]
+        register("tests_ops::clip_")(function)
+        with pytest.raises(ValueError, match="the decomposition of tests_ops::clip_ " + says):
+            rushlight.export(lambda x: torch.ops.tests_ops.clip_(x.clone(), 1.0), (x,), tmp_path / "m.rush")
+
     @register("tests_ops::join")
     def join(parts: List[torch.Tensor]) -> torch.Tensor:
         return torch.cat(parts) + 1

@@ -172,6 +172,8 @@ def test_an_interpreter_by_itself(tmp_path):
         interpreter.call("other", [x])
     with pytest.raises(RuntimeError, match="nowhere.rush cannot be read: No such file"):
         torch.classes.rushlight.Interpreter(str(tmp_path / "nowhere.rush"))
+    with pytest.raises(RuntimeError, match="is a folder, not a file"):
+        torch.classes.rushlight.Interpreter(str(tmp_path))
     with pytest.raises(RuntimeError, match="a path or from a flat uint8 tensor"):
         torch.classes.rushlight.Interpreter(torch.rand(3))
     data[300] ^= 255
@@ -187,6 +189,11 @@ def test_a_pickle_goes_through_the_validator():
     for damaged in (state[:100], state[:-20], torch.cat([state[:8], state[8:] * 0])):
         with pytest.raises(RuntimeError):
             torch.classes.rushlight.Interpreter(damaged)
+    at = bytes(state.tolist()).rindex(b"torch.jit._pickle") + 3  # in the attributes, which libtorch reads
+    damaged = state.clone()
+    damaged[at] = 255
+    with pytest.raises(RuntimeError, match="the attributes behind the file's bytes are damaged"):
+        torch.classes.rushlight.Interpreter(damaged)
     for at in range(0, 1000, 7):
         damaged = state.clone()
         damaged[at] ^= 255
@@ -218,6 +225,27 @@ def test_errors_have_rushlights_words():
         lowered(torch.ones(2).to_sparse())
     with pytest.raises(RuntimeError, match="on meta"):
         lowered(torch.ones(2, device="meta"))
+
+
+def test_a_lowered_module_is_not_exported_again(tmp_path):
+    x = torch.rand(3, 8)
+    model = models.Encoder().eval()
+    model.body = rushlight.lower(model.body, (x,))
+    scripted = torch.jit.script(model.body)
+    with pytest.raises(rushlight.RushlightError, match="was lowered already"):
+        rushlight.export(scripted, (x,), tmp_path / "m.rush")
+    with pytest.raises(rushlight.RushlightError, match="was lowered already"):
+        rushlight.lower(model.body, (x,))
+
+
+def test_a_file_with_a_lowered_module_says_so_without_the_class(fresh, tmp_path):
+    x = torch.rand(3, 8)
+    torch.jit.script(rushlight.lower(models.Encoder().body.eval(), (x,))).save(str(tmp_path / "lowered.pt"))
+    fresh("""
+import pytest, rushlight, torch
+with pytest.raises(rushlight.RushlightError, match="lowered.pt: a part of this model was lowered already"):
+    rushlight.export("lowered.pt", (torch.rand(3, 8),), "m.rush")
+""")
 
 
 @pytest.mark.feature("Native", "an input that is a view of another")
@@ -356,3 +384,11 @@ def test_an_fx_graph_around_a_lowered_part():
     graph.body = rushlight.lower(model.body, (x,))
     assert_close(graph(x), want)
     assert_close(torch.jit.script(graph)(x), want)
+
+    model.body = graph.body  # what is lowered is a leaf by itself
+    again = torch.fx.symbolic_trace(model)
+    assert [n.target for n in again.graph.nodes if n.op == "call_module"] == ["body"]
+    assert_close(again(x), want)
+    assert_close(torch.jit.script(again)(x), want)
+    with pytest.raises(torch.fx.proxy.TraceError, match="from a model around it"):
+        torch.fx.symbolic_trace(graph.body)

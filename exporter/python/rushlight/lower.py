@@ -49,7 +49,7 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
     Raises:
         RushlightError: and whatever rushlight.export raises
 
-    It runs in Python, can be scripted and traced, also as a part of a larger model, copied, and saved with
+    It runs in Python, can be scripted and traced (torch.fx, too), also as a part of a larger model, copied, and saved with
     torch.save and torch.jit.save: the model is inside, as the bytes of a .rush file with the attributes
     that the program has written. Inputs and results have the model's structure. A result that is a named
     tuple comes as one of the same name and fields; deeper inside named tuples are plain ones.
@@ -101,7 +101,18 @@ class Lowered(torch.nn.Module):
 
     def _run(self, method, *args):
         """In Python: the same code, compiled, so that types are those of TorchScript here, too."""
+        for a in args:
+            if isinstance(a, torch.fx.Proxy):
+                return self._leaf(method, args, a.tracer)
         return self._compiled(method)(self.interpreter, *args)
+
+    def _leaf(self, method, args, tracer):
+        """What torch.fx sees: one call, as of the modules of torch.nn."""
+        path = tracer.path_of_module(self)
+        if method != "forward" or not path:
+            raise torch.fx.proxy.TraceError(
+                "torch.fx sees a lowered module as one call of its forward, from a model around it")
+        return tracer.create_proxy("call_module", path, args, {})
 
     @classmethod
     def _compiled(cls, method):

@@ -69,8 +69,21 @@ jit::Module load_torchscript(const std::string &path) {
           path + " uses the operator " + op[1].str() +
               ", which this torch does not have: load the library that registers it, by "
               "--load-library or, in Python, torch.ops.load_library");
+    std::smatch of;
+    if (std::regex_search(what, of,
+                          std::regex("Unknown type name '__torch__\\.(torch\\.classes\\.[\\w.]+)")))
+      throw RuntimeError(
+          RUSH_ERR_UNSUPPORTED,
+          path + (of[1].str().rfind("torch.classes.rushlight.", 0) == 0
+                      ? ": a part of this model was lowered already (rushlight.lower): export the "
+                        "model from before"
+                      : ": an object of " + of[1].str() + " cannot be stored"));
     std::string why = remedy(path);
-    if (why.empty()) why = " is not a TorchScript file: " + what.substr(0, what.find('\n'));
+    if (why.empty()) {
+      const size_t from = what.find_first_not_of('\n');
+      why = " is not a TorchScript file: " +
+            what.substr(std::min(from, what.size()), what.find('\n', from) - from);
+    }
     throw RuntimeError(RUSH_ERR_BAD_FILE, path + why);
   }
 }

@@ -104,6 +104,9 @@ Const from_enum(const c10::ivalue::EnumHolder &value) {
 Const from_object(const c10::ivalue::Object &object) {
   static thread_local int depth = 0;
   const c10::ClassTypePtr type = object.type();
+  if (type->annotation_str().find(".torch.classes.rushlight.") != std::string::npos)
+    throw Unsupported(
+        "a part of this model was lowered already (rushlight.lower): export the model from before");
   if (!is_program_class(type))
     throw Unsupported("an object of " + type->annotation_str() + " cannot be stored");
   if (depth > RUSH_MAX_NESTING)

@@ -1,5 +1,6 @@
 #include "passes/decompose.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "ir/schema.h"
@@ -47,6 +48,43 @@ class Copy {
   std::map<const Value *, Value *> values_;
 };
 
+// Whether a function that wants `to` can be given what a schema calls `from`.
+bool fits(const Type &to, const Type &from) {
+  if (equal(to, from) || to.kind == RUSH_TYPE_ANY) return true;
+  if (to.kind == RUSH_TYPE_UNION)
+    return std::any_of(to.items.begin(), to.items.end(),
+                       [&](const TypeRef &t) { return fits(*t, from); });
+  if (to.kind == RUSH_TYPE_OPTIONAL)
+    return from.kind == RUSH_TYPE_NONE ||
+           fits(*to.items[0], from.kind == RUSH_TYPE_OPTIONAL ? *from.items[0] : from);
+  if (from.kind == RUSH_TYPE_NUMBER)  // what Python can say of a Scalar
+    return to.kind == RUSH_TYPE_FLOAT || to.kind == RUSH_TYPE_INT || to.kind == RUSH_TYPE_COMPLEX;
+  if (to.kind != from.kind || to.items.size() != from.items.size()) return false;
+  if (to.kind != RUSH_TYPE_LIST && to.kind != RUSH_TYPE_TUPLE && to.kind != RUSH_TYPE_DICT)
+    return false;
+  for (size_t i = 0; i < to.items.size(); i++)
+    if (!fits(*to.items[i], *from.items[i])) return false;
+  return true;
+}
+
+// Throws where the function's types are not the operator's: its program would not be one.
+void check_types(const Node &node, const Schema &schema, const Graph &by) {
+  const auto &params = by.top.params;
+  for (size_t i = 0; i < params.size(); i++) {
+    const Type &want = *schema.args[i].type, &to = *params[i]->type;
+    if (fits(to, want) || (i < node.inputs.size() && fits(to, *node.input(i)->type))) continue;
+    throw std::invalid_argument("the decomposition of " + node.op + " takes " + to_string(to) +
+                                " as argument " + std::to_string(i) + ", the operator " +
+                                to_string(want) + " (" + schema.args[i].name +
+                                "): annotate the function's arguments so");
+  }
+  const Value &result = *by.top.results.inputs.at(0);
+  if (schema.returns.size() != 1 || fits(*schema.returns[0].type, *result.type)) return;
+  throw std::invalid_argument("the decomposition of " + node.op + " returns " +
+                              to_string(*result.type) + ", the operator " +
+                              to_string(*schema.returns[0].type));
+}
+
 void replace(Graph &graph, Node *node, const Graph &by) {
   const Schema *schema = schema_of(node->op);
   const auto &params = by.top.params;
@@ -55,6 +93,7 @@ void replace(Graph &graph, Node *node, const Graph &by) {
     throw std::invalid_argument("the decomposition of " + node->op + " takes " +
                                 std::to_string(params.size()) + " arguments, the operator has " +
                                 std::to_string(wanted));
+  if (schema) check_types(*node, *schema, by);
   Copy copy(graph, *node);
   for (size_t i = 0; i < params.size(); i++) {
     const bool given = i < node->inputs.size();

@@ -48,7 +48,7 @@ typedef enum rush_status {
   RUSH_PENDING = 8,          /* not an error: the run stopped and can go on */
 } rush_status;
 
-/* The status in kebab case, e.g. "out-of-memory". A constant string. */
+/* The status in kebab case, such as "out-of-memory". A constant string. */
 const char *rush_status_name(rush_status status);
 
 /* The allocator: new_size 0 frees, old_size 0 (with ptr NULL) allocates, both non-zero reallocate.

@@ -186,8 +186,10 @@ rush_status rush_session_trace_test(rush_session *s, size_t test) {
   size_t first = 0, n = 0;
   while (first < m->n_traced && m->traced[first].test < test) first++;
   while (first + n < m->n_traced && m->traced[first + n].test == test) n++;
-  RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_BAD_ARGUMENT,
-             "the file holds no trace of test vector %zu: it was exported without", test);
+  RUSH_CHECK(
+      s->ctx, n > 0, RUSH_ERR_BAD_ARGUMENT,
+      "the file holds no trace of test vector %zu: export it with --trace (trace=True in Python)",
+      test);
   RUSH_TRY(make_trace(s));
   const rush_file_test *t = m->tests + test;
   rush_status st = make_items(s, m->traced + first, n);

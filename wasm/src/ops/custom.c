@@ -44,6 +44,7 @@ rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op) {
       ctx, op->size == sizeof *op, RUSH_ERR_BAD_ARGUMENT,
       "an operator of %u bytes was compiled for another version of rushlight/op.h, which has %zu",
       op->size, sizeof *op);
+  RUSH_CHECK(ctx, op->schema, RUSH_ERR_BAD_ARGUMENT, "an operator needs a schema");
   size_t n = name_size(op->schema);
   bool whole = op->schema[n] == '(';
   RUSH_CHECK(ctx, n > 0 && n < sizeof name && (whole || !op->run), RUSH_ERR_BAD_ARGUMENT,
@@ -128,6 +129,17 @@ static rush_status check_results(rush_call *c, const rush_schema *schema) {
   return RUSH_OK;
 }
 
+/* A failure of the user's function has a message, not that of an earlier one, and is an error. */
+static rush_status run_own(rush_call *c, const rush_custom_op *op) {
+  c->ctx->message[0] = '\0';
+  rush_status st = op->run(c, op->user);
+  bool error = st > RUSH_OK && st < RUSH_PENDING;
+  if (st == RUSH_OK || (error && c->ctx->message[0] != '\0')) return st;
+  return rush_fail(c->ctx, error ? st : RUSH_ERR_BAD_ARGUMENT,
+                   "the operator failed without a message, with status %d (%s)", (int)st,
+                   rush_status_name(st));
+}
+
 static rush_status run_custom(rush_call *c) {
   const rush_custom_op *op = c->op->family;
   rush_value own[RUSH_SCHEMA_MAX_ARGS];
@@ -139,7 +151,7 @@ static rush_status run_custom(rush_call *c) {
   for (uint32_t k = 0; k < c->n_args; k++) own[k] = rush_none();
   if (copies) st = make_contiguous(c, own);
   if (copies) c->args = own;
-  if (st == RUSH_OK) st = op->run(c, op->user);
+  if (st == RUSH_OK) st = run_own(c, op);
   c->args = given;
   for (uint32_t k = 0; copies && st == RUSH_OK && k < c->n_args; k++) {
     if (schema.args[k].written) st = copy_back(c, given + k, own + k);
@@ -163,6 +175,9 @@ rush_value rush_call_arg(const rush_call *c, size_t i) {
 
 rush_status rush_call_tensor(const rush_call *c, size_t i, rush_tensor_info *out) {
   rush_value v = rush_call_arg(c, i);
+  *out = (rush_tensor_info){0};
+  RUSH_CHECK(c->ctx, v.kind == RUSH_KIND_TENSOR, RUSH_ERR_BAD_ARGUMENT,
+             "argument %zu was to be a Tensor, this is %s", i, rush_kind_name(v.kind));
   return rush_tensor_inspect(c->session, &v, out);
 }
 
