@@ -54,6 +54,8 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
     that the program has written. Inputs and results have the model's structure. A result that is a named
     tuple comes as one of the same name and fields; deeper inside named tuples are plain ones.
 
+    Operators of your own need a decomposition (register_decomposition): JavaScript and C cannot supply them here.
+
     For inference: an input that requires gradients is refused while gradients are on. Everything runs on
     the CPU. In-place writes reach the caller's tensors, as in PyTorch; changed lists and dicts do not.
     """
