@@ -40,7 +40,7 @@ import { Graph } from './graph.js';
  *
  * @typedef {object} DiffReport what came of a comparison with PyTorch's run, operator by operator
  * @property {boolean} agrees whether all values agree
- * @property {number} compared how many operators' runs agree, up to the first that does not
+ * @property {number} compared how many runs of operators, and of whole branches and loops, agree, up to the first that does not
  * @property {number} unpaired how many have no counterpart in PyTorch's graph
  * @property {number} maxAbs greatest difference in what agrees
  * @property {number} maxRel the same relative to PyTorch's values, as in VerifyTest

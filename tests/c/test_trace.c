@@ -5,16 +5,20 @@
 
 enum { INT, BOOL, TENSOR };
 
-/* An instruction of one int result that comes from line `line` and node `handle`. */
-static uint32_t add(builder *b, uint32_t x, uint32_t y, uint64_t handle) {
+static void from_node(builder *b, uint32_t instr, uint64_t handle) {
   rush_file_source source = {build_str(b, "net.py"), 12, RUSH_NONE, RUSH_NONE, handle};
-  uint32_t out = build_reg(b, INT), instr = build_op(b, "aten::add.int", 2, U32(x, y), 1, U32(out));
-  rush_file_instr *record = build_at(b, RUSH_SEC_INSTRS, instr);
-  record->source = build_add(b, RUSH_SEC_SOURCES, sizeof source, &source, 1);
+  uint32_t added = build_add(b, RUSH_SEC_SOURCES, sizeof source, &source, 1);
+  ((rush_file_instr *)build_at(b, RUSH_SEC_INSTRS, instr))->source = added;
+}
+
+/* An instruction of one int result that comes from node `handle`. */
+static uint32_t add(builder *b, uint32_t x, uint32_t y, uint64_t handle) {
+  uint32_t out = build_reg(b, INT);
+  from_node(b, build_op(b, "aten::add.int", 2, U32(x, y), 1, U32(out)), handle);
   return out;
 }
 
-/* forward(x): y = x + 1; repeat 3 times: y = y + 10; return y + 100. Handles 7, 3, 5; `unrolled`
+/* forward(x): y = x + 1; repeat 3 times: y = y + 10; return y + 100. Handles 7, 3 in the loop 4, 5; `unrolled`
  * the loop's body stands there twice, one round is folded away. */
 static void make_program(builder *b, bool unrolled) {
   build_type(b, RUSH_TYPE_INT);
@@ -28,7 +32,8 @@ static void make_program(builder *b, bool unrolled) {
     y = add(b, y, K(ten), 3);
   } else {
     uint32_t result = build_reg(b, INT), round = build_reg(b, INT), carried = build_reg(b, INT);
-    build_loop(b, K(rounds), K(yes), 1, U32(y), U32(result), U32(round, carried));
+    uint32_t loop = build_loop(b, K(rounds), K(yes), 1, U32(y), U32(result), U32(round, carried));
+    from_node(b, loop, 4);
     build_end_loop(b, K(yes), 1, U32(add(b, carried, K(ten), 3)));
     y = result;
   }
@@ -44,17 +49,17 @@ typedef struct item {
 static const struct {
   const char *name;
   bool unrolled;
-  item items[6];
+  item items[7];
   const char *says; /* "" where all agree */
   uint64_t compared, unpaired;
   uint32_t instr, round;
 } rows[] = {
-    {"all agree", false, {{3, 12}, {3, 22}, {3, 32}, {5, 132}, {7, 2}}, "", 5, 0, 0, 0},
+    {"all agree", false, {{3, 12}, {3, 22}, {3, 32}, {4, 32}, {5, 132}, {7, 2}}, "", 6, 0, 0, 0},
     {"the first that differs is named",
      false,
-     {{3, 12}, {3, 22}, {3, 32}, {5, 133}, {7, 2}},
+     {{3, 12}, {3, 22}, {3, 32}, {4, 32}, {5, 133}, {7, 2}},
      "forward, instruction 4 (aten::add.int) at net.py:12: result: 133 was wanted, 132 came",
-     4,
+     5,
      0,
      4,
      0},
@@ -66,6 +71,14 @@ static const struct {
      0,
      2,
      1},
+    {"a loop at its end",
+     false,
+     {{3, 12}, {3, 22}, {3, 32}, {4, 33}, {5, 132}, {7, 2}},
+     "forward, instruction 1 (control flow) at net.py:12: result: 33 was wanted, 32 came",
+     4,
+     0,
+     1,
+     0},
     {"PyTorch's loop ended before",
      false,
      {{3, 12}, {3, 22}, {5, 122}, {7, 2}},
@@ -84,9 +97,9 @@ static const struct {
      0},
     {"more nodes than instructions",
      false,
-     {{1, 9}, {3, 12}, {3, 22}, {3, 32}, {5, 132}, {7, 2}},
+     {{1, 9}, {3, 12}, {3, 22}, {3, 32}, {4, 32}, {5, 132}, {7, 2}},
      "",
-     5,
+     6,
      0,
      0,
      0},
@@ -113,13 +126,13 @@ static void a_run_is_compared_by_handle_and_round(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     rig rig_, *r = &rig_;
     builder b_ = {0}, *b = &b_;
-    rush_value values[6];
-    rush_traced items[6];
+    rush_value values[7];
+    rush_traced items[7];
     size_t n = 0;
     rig_open(r);
     make_program(b, rows[i].unrolled);
     rig_start(r, b);
-    for (; n < 6 && rows[i].items[n].handle; n++) {
+    for (; n < 7 && rows[i].items[n].handle; n++) {
       values[n] = rush_int(rows[i].items[n].value);
       items[n] = (rush_traced){rows[i].items[n].handle, values + n, 1};
     }
@@ -155,6 +168,45 @@ static void an_instruction_without_a_handle_is_unpaired(void **state) {
   run(r, 0, ARGS(rush_int(1)));
   OK(rush_session_trace_end(r->session, &report));
   assert_true(report.compared == 1 && report.unpaired == 1);
+  rig_close(r);
+}
+
+static void a_loop_that_lacks_results_is_unpaired(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  const int64_t wanted[7] = {12, 22, 32, 32, 0, 132, 2};
+  static const uint64_t handles[6] = {3, 3, 3, 4, 5, 7};
+  rush_value values[7];
+  rush_traced items[6];
+  for (size_t k = 0; k < 7; k++) values[k] = rush_int(wanted[k]);
+  for (size_t k = 0; k < 6; k++)
+    items[k] = (rush_traced){handles[k], values + k + (k > 3), handles[k] == 4 ? 2 : 1};
+  rig_open(r);
+  make_program(b, false);
+  rig_start(r, b);
+  rush_trace_report report;
+  OK(rush_session_trace(r->session, items, 6, 0, 0));
+  run(r, 0, ARGS(rush_int(1)));
+  OK(rush_session_trace_end(r->session, &report));
+  assert_true(report.compared == 5 && report.unpaired == 1);
+  rig_close(r);
+}
+
+static void a_program_without_operators_has_nothing_to_compare(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  rush_trace_report report;
+  rig_open(r);
+  build_type(b, RUSH_TYPE_INT);
+  build_method(b, "forward", INT, 1, U32(INT));
+  build_return(b, 0);
+  rig_start(r, b);
+  OK(rush_session_trace(r->session, NULL, 0, 0, 0));
+  run(r, 0, ARGS(rush_int(1)));
+  OK(rush_session_trace_end(r->session, &report));
+  assert_true(report.compared == 0 && report.unpaired == 0);
   rig_close(r);
 }
 
@@ -225,6 +277,7 @@ static void make_traced(builder *b) {
   trace(b, 1, 3, 12);
   trace(b, 1, 3, 22);
   trace(b, 1, 3, 32);
+  trace(b, 1, 4, 32);
   trace(b, 1, 5, 133);
   trace(b, 1, 7, 2);
 }
@@ -242,7 +295,7 @@ static void the_files_trace_is_compared_with_its_test_vector(void **state) {
     OK(rush_session_step(r->session, 0));
     assert_int_equal(rush_session_trace_end(r->session, &report), RUSH_ERR_MISMATCH);
     assert_contains("end", rush_ctx_error(r->ctx), "133 was wanted, 132 came");
-    assert_int_equal(report.compared, 4);
+    assert_int_equal(report.compared, 5);
   }
   assert_int_equal(rush_session_trace_test(r->session, 0), RUSH_ERR_BAD_ARGUMENT);
   OK(rush_session_trace_test(r->session, 1)); /* the session's end ends it */
@@ -261,8 +314,8 @@ static void a_bad_trace_in_a_file_is_refused(void **state) {
       {"its results are not a tuple", 1, {1, 0, 3}},
       {"its results are not a tuple", 1, {1, 1000, 3}},
       {"it has no handle", 0, {1, 12, 0}},
-      {"test vectors and handles do not rise", 4, {1, 12, 4}},
-      {"test vectors and handles do not rise", 4, {0, 12, 7}},
+      {"test vectors and handles do not rise", 5, {1, 12, 4}},
+      {"test vectors and handles do not rise", 5, {0, 12, 7}},
   };
   for (size_t i = 0; i < sizeof bads / sizeof *bads; i++) {
     rig rig_, *r = &rig_;
@@ -304,6 +357,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_run_is_compared_by_handle_and_round),
       cmocka_unit_test(an_instruction_without_a_handle_is_unpaired),
+      cmocka_unit_test(a_loop_that_lacks_results_is_unpaired),
+      cmocka_unit_test(a_program_without_operators_has_nothing_to_compare),
       cmocka_unit_test(absolute_tolerance_is_relative_to_the_greatest_element),
       cmocka_unit_test(what_cannot_be_compared_is_refused),
       cmocka_unit_test(the_files_trace_is_compared_with_its_test_vector),

@@ -42,7 +42,7 @@ def test_a_file_agrees_with_its_model(out):
     d = rushlight.diff(out, net, X)
     assert d and d.where == "" and d.max_abs < 1e-4
     # all operators, those of loops once per round; what has no handle has no counterpart
-    assert d.compared >= 3 + 1 + 2 * 2 + 2 and d.unpaired <= sum(report.ops.values()) - len(report.ops) + 1
+    assert d.compared >= 3 + 1 + 2 * 2 + 2 + 1 and d.unpaired <= sum(report.ops.values()) - len(report.ops) + 1
     assert "agree with PyTorch's" in str(d)
 
 
@@ -133,6 +133,60 @@ class Branches(nn.Module):
         if bool(x.sum() > self.limit):
             return torch.relu(x)
         return torch.neg(x)
+
+
+class Chooses(nn.Module):
+    def forward(self, x, n: int):
+        y = x
+        for i in range(n):
+            if i % 2 == 0:
+                y = x * i
+            else:
+                x = y
+        return x + y
+
+
+@pytest.mark.feature("Diff", "branches and loops, at their end")
+def test_branches_and_loops_are_compared_at_their_end(out):
+    net, args = torch.jit.script(Chooses()), (torch.ones(3), 4)
+    report = rushlight.export(net, args, out)
+    assert report.ops == {"aten::add.Tensor": 1, "aten::eq.int": 1, "aten::mul.Scalar": 1, "aten::remainder.int": 1}
+    d = rushlight.diff(out, net, args)  # 2 * (remainder, eq, mul, if) + 2 * (remainder, eq, if), the loop, add
+    assert d and d.compared == 8 + 6 + 1 + 1 and d.unpaired == 0
+
+
+class Forks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x):
+        futures = [torch.jit.fork(self.linear, x) for _ in range(2)]
+        return torch.tanh(torch.jit.wait(futures[0])) + torch.jit.wait(futures[1])
+
+
+@pytest.mark.feature("Diff", "what is forked")
+def test_what_is_forked_is_compared_where_it_is_forked(out):
+    net, args = torch.jit.script(Forks()), (torch.randn(2, 3),)
+    rushlight.export(net, args, out, trace=True)
+    d = rushlight.diff(out, net, args)
+    assert d and d.compared >= 3 and rushlight.diff(out)
+    net.linear.bias.data += 1
+    d = rushlight.diff(out, net, args)
+    assert not d and "rush::linear" in d.where and FILE in d.where
+
+
+def test_a_program_without_operators_agrees(out):
+    class Same(nn.Module):
+        def forward(self, x):
+            return x
+
+    args = (torch.randn(2),)
+    for net in (torch.jit.script(Same()), torch.fx.symbolic_trace(Same()), program_of(Same(), args)):
+        rushlight.export(net, args, out, trace=True)
+        assert rushlight.diff(out, net, args)
+    rushlight.export(torch.jit.script(Same()), args, out, trace=True)
+    assert rushlight.diff(out)
 
 
 def test_another_branch_parts_at_its_condition(out):

@@ -14,7 +14,7 @@ class Diff:
     Attributes:
         agree: whether all agree
         where: the first that differs: instruction, operator, Python line, round of a loop, and how; "" where all agree
-        compared: how many operators' runs agreed up to there
+        compared: how many runs of operators, and of whole branches and loops, agreed up to there
         unpaired: how many had no counterpart in PyTorch's graph
         max_abs: the greatest difference of floating-point numbers in what agrees
         max_rel: the same relative to PyTorch's, as in Report
@@ -37,7 +37,7 @@ class Diff:
 def diff(path, model=None, example_inputs=(), *, method="forward", train=False, rtol=-1.0, atol=-1.0):
     """Runs a .rush file beside PyTorch and names the first value that differs.
 
-    Compared is what each operator gives with what its node gives in PyTorch's graph, which is run as it was before freezing: paired by
+    Compared is what each operator, branch and loop gives with what its node gives in PyTorch's graph, which is run as it was before freezing: paired by
     debug handle, loops round by round. What was folded or fused is compared where its value comes out. Random
     numbers are those of torch.manual_seed(1) on both sides.
 

@@ -54,8 +54,9 @@ bool run_in_place(jit::Block *block) {
 
 }  // namespace
 
-bool run_forks_in_place(jit::Graph &graph) {
-  return run_in_place(graph.block());
+void in_one_piece(jit::Graph &graph) {
+  do inline_calls(graph);
+  while (run_in_place(graph.block()));
 }
 
 }  // namespace rush

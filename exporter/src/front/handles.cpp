@@ -43,7 +43,7 @@ uint32_t fingerprint(const std::vector<jit::Node *> &nodes) {
 Handles::Handles() : mark_(std::make_shared<jit::Source>("")) {}
 
 std::vector<jit::Node *> Handles::number(jit::Graph &graph) {
-  inline_calls(graph);
+  in_one_piece(graph);
   std::vector<jit::Node *> nodes;
   collect(graph.block(), &nodes);
   const uint64_t high = static_cast<uint64_t>(fingerprint(nodes)) << 32;

@@ -132,8 +132,7 @@ jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options,
 }
 
 void tidy(std::shared_ptr<jit::Graph> &graph) {
-  do inline_calls(*graph);
-  while (run_forks_in_place(*graph));
+  in_one_piece(*graph);
   decompose(*graph);
   jit::LowerSimpleTuples(graph);
   do jit::ConstantPropagation(graph);

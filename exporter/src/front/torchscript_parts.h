@@ -72,9 +72,8 @@ bool fold_questions(torch::jit::Graph &graph);
 
 // ---- forks.cpp
 
-// What is forked runs in place; waiting gives its value. Calls in what was forked are not inlined
-// yet.
-bool run_forks_in_place(torch::jit::Graph &graph);
+// Inlines all calls; what is forked runs in place, and waiting gives its value.
+void in_one_piece(torch::jit::Graph &graph);
 
 // ---- decompose.cpp
 

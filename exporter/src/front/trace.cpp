@@ -22,18 +22,23 @@ namespace {
 
 thread_local std::vector<Traced> *recording = nullptr;
 
+// None where there is nothing to compare: objects, what a branch that has returned leaves unset.
+Const const_of(const c10::IValue &value) {
+  try {
+    return from_ivalue(value);
+  } catch (const std::invalid_argument &) {
+    return from_ivalue(c10::IValue());
+  }
+}
+
 // rushlight::saw(int handle, ...): the handle's node gave these.
 void saw(jit::Stack &stack) {
   const size_t n = static_cast<size_t>(jit::pop(stack).toInt());
   Traced out;
   out.handle = static_cast<uint64_t>(jit::peek(stack, 0, n).toInt());
-  try {
-    std::vector<Const> results;
-    for (size_t i = 1; i < n; i++) results.push_back(from_ivalue(jit::peek(stack, i, n)));
-    out.results = snapshot(results);
-  } catch (const std::invalid_argument &) {
-    // objects, futures: nothing to compare
-  }
+  std::vector<Const> results;
+  for (size_t i = 1; i < n; i++) results.push_back(const_of(jit::peek(stack, i, n)));
+  out.results = snapshot(results);
   jit::drop(stack, n);
   if (recording) recording->push_back(std::move(out));
 }
@@ -52,14 +57,22 @@ bool is_uninitialised(const jit::Node &node) {
   return ops.count(node.kind().toQualString()) != 0;
 }
 
+// The exporter takes a tuple that an `if` or a loop gives apart.
+bool gives_tuples(const jit::Node &node) {
+  if (node.blocks().empty()) return false;
+  return std::any_of(node.outputs().begin(), node.outputs().end(), [](const jit::Value *v) {
+    return v->type()->kind() == c10::TypeKind::TupleType;
+  });
+}
+
 void watch(jit::Graph &graph, jit::Node *node, uint64_t handle) {
-  if (node->outputs().empty() || node->kind() == prim::If || node->kind() == prim::Loop) return;
+  if (node->outputs().empty()) return;
   jit::WithInsertPoint behind(node->next());
   jit::Node *look = graph.create(saw_symbol(), 0);
   look->addInput(graph.insertConstant(static_cast<int64_t>(handle)));
   // Of several results, one that nobody uses is None: where two elements are as good as equal, an
   // index may be another.
-  if (!is_uninitialised(*node))
+  if (!is_uninitialised(*node) && !gives_tuples(*node))
     for (jit::Value *v : node->outputs())
       look->addInput(
           v->hasUses() || node->outputs().size() == 1 ? v : graph.insertConstant(c10::IValue()));

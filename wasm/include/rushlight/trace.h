@@ -16,8 +16,9 @@
 extern "C" {
 #endif
 
-/* What one run of a node gave in PyTorch: `n` results, borrowed. An instruction with fewer results
- * is compared with the first ones; with None nothing is compared. */
+/* What one run of a node gave in PyTorch: `n` results, borrowed. An operator with fewer results
+ * is compared with the first ones, an IF or a LOOP (at its end) where it has as many; with None
+ * nothing is compared. */
 typedef struct rush_traced {
   uint64_t handle;
   const rush_value *results;
@@ -40,7 +41,8 @@ rush_status rush_session_trace_test(rush_session *session, size_t test);
 /* What came of it. */
 typedef struct rush_trace_report {
   uint64_t compared,
-      unpaired; /* runs of operators up to where they part; unpaired ones have no counterpart */
+      unpaired; /* runs of operators, IFs and LOOPs up to where they part; unpaired ones have no
+                   counterpart */
   double max_abs, max_rel; /* of floating-point elements that agree, as in rush_verify_report */
   uint32_t method, instr;  /* of the first that differs, as in rush_next */
   uint32_t round;          /* its run, counted from 0 */

@@ -89,7 +89,7 @@ void rush_set_results(rush_session *s, const rush_code *c, const rush_value *res
   const uint32_t *out = c->operands + c->n_in;
   for (uint32_t k = 0; k < c->n_out; k++) set_register(s, out[k], results[k]);
   if (RUSH_LIKELY(!s->observe && !s->trace)) return;
-  if (s->trace) rush_trace_results(s, c, results);
+  if (s->trace) rush_trace_results(s, c, results, c->n_out);
   if (!s->observe) return;
   for (uint32_t k = 0; k < s->n_observed; k++) rush_drop(&s->heap, s->observed + k);
   for (uint32_t k = 0; k < c->n_out; k++) s->observed[k] = rush_retained(results[k]);
@@ -146,6 +146,14 @@ static rush_status run_if(rush_session *s, const rush_code *c, uint32_t *next) {
  * on at END_IF's drops. */
 static void end_branch(rush_session *s, const rush_code *c, const rush_code *opener) {
   move_all(s, opener->operands + opener->n_in, c->operands, opener->n_out);
+  if (s->trace) rush_trace_results(s, opener, s->args, opener->n_out);
+}
+
+/* `from` become the results of the LOOP. */
+static void leave_loop(rush_session *s, const rush_code *loop, const uint32_t *from) {
+  const uint32_t carried = loop->n_in - 2u;
+  move_all(s, loop->operands + loop->n_in, from, carried);
+  if (s->trace) rush_trace_results(s, loop, s->args, carried);
 }
 
 /* LOOP: results (c), the round's index, carried values inside (c). */
@@ -156,7 +164,7 @@ static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c, uin
   RUSH_TRY(want(s, most, RUSH_KIND_INT, "the greatest number of rounds of a loop"));
   RUSH_TRY(want(s, enter, RUSH_KIND_BOOL, "the condition of a loop"));
   if (most->u.i <= 0 || enter->u.i == 0) {
-    move_all(s, out, c->operands + 2, carried);
+    leave_loop(s, c, c->operands + 2);
     rush_drop_after(s, c);
     const rush_code *end = s->m->code + c->target;
     rush_drop_after(s, end);
@@ -178,7 +186,7 @@ static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c,
   RUSH_TRY(want(s, go_on, RUSH_KIND_BOOL, "the condition of a loop"));
   int64_t round = ++s->rounds[c->target];
   if (go_on->u.i == 0 || round >= s->rounds[i]) {
-    move_all(s, out, c->operands + 1, carried);
+    leave_loop(s, loop, c->operands + 1);
     rush_drop_after(s, c);
     return RUSH_OK;
   }

@@ -59,7 +59,7 @@ void rush_set_results(rush_session *s, const rush_code *c, const rush_value *res
 rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const rush_value *want,
                                 double rtol, double atol, rush_verify_report *report);
 /* Compares the results of an operator with PyTorch's. */
-void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results);
+void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results, uint32_t n);
 void rush_trace_clear(rush_session *s);
 /* Whether `v` can be of a type of the file; looks into lists, tuples and dicts. */
 bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v);

@@ -26,11 +26,11 @@ struct rush_trace {
 
 /* ---- While it runs --------------------------------------------------------------------------- */
 
-static rush_status compare_item(rush_session *s, const rush_code *c, const rush_value *results,
+static rush_status compare_item(rush_session *s, const rush_value *results, uint32_t n,
                                 const rush_traced *item) {
   rush_trace *t = s->trace;
   rush_verify_report r = {.max_abs = t->report.max_abs, .max_rel = t->report.max_rel};
-  for (uint32_t k = 0; k < c->n_out && k < item->n; k++) {
+  for (uint32_t k = 0; k < n && k < item->n; k++) {
     if (item->results[k].kind == RUSH_KIND_NONE) continue;
     RUSH_TRY(rush_compare_scaled(s, results + k, item->results + k, t->rtol, t->atol, &r));
   }
@@ -41,27 +41,28 @@ static rush_status compare_item(rush_session *s, const rush_code *c, const rush_
 
 /* Finds the next item that agrees, of the `n` that are left: the first of them, unless rounds may
  * be missing. */
-static rush_status find_equal(rush_session *s, const rush_code *c, const rush_value *results,
+static rush_status find_equal(rush_session *s, const rush_value *results, uint32_t n_results,
                               const rush_traced *items, size_t n, bool skip, uint32_t *found) {
   RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_MISMATCH, "PyTorch's run does not come here, or not so often");
   for (size_t k = 0; k < (skip ? n : 1); k++) {
     *found = (uint32_t)k;
-    if (compare_item(s, c, results, items + k) == RUSH_OK) return RUSH_OK;
+    if (compare_item(s, results, n_results, items + k) == RUSH_OK) return RUSH_OK;
   }
-  return compare_item(s, c, results, items); /* for its message */
+  return compare_item(s, results, n_results, items); /* for its message */
 }
 
-void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results) {
+void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results,
+                        uint32_t n) {
   rush_trace *t = s->trace;
   uint32_t instr = (uint32_t)(c - s->m->code), skipped;
-  if (t->parted || c->n_out == 0) return;
+  if (t->parted || n == 0) return;
   const pair *p = t->pairs + instr;
   pair *owner = t->pairs + p->owner;
   if (p->handle == 0) {
     t->report.unpaired++;
     return;
   }
-  rush_status st = find_equal(s, c, results, t->items + p->first + owner->next, p->n - owner->next,
+  rush_status st = find_equal(s, results, n, t->items + p->first + owner->next, p->n - owner->next,
                               owner->shared, &skipped);
   if (st == RUSH_OK) {
     owner->next += skipped + 1;
@@ -103,6 +104,19 @@ static size_t first_of(const rush_traced *items, size_t n, uint64_t handle) {
   return lo < n && items[lo].handle == handle ? lo : n;
 }
 
+/* Whether an instruction gives values of its own. */
+static bool is_paired(const rush_code *c) {
+  return c->opcode == RUSH_OPCODE_OP || c->opcode == RUSH_OPCODE_IF ||
+         c->opcode == RUSH_OPCODE_LOOP;
+}
+
+/* The exporter drops results of an IF or a LOOP that nobody uses: then it is not known which is
+ * which. */
+static bool lacks_results(const rush_code *c, const rush_traced *item) {
+  if (c->opcode == RUSH_OPCODE_OP) return false;
+  return item->n != (c->opcode == RUSH_OPCODE_LOOP ? c->n_in - 2u : c->n_out);
+}
+
 /* Pairs instructions with items; `owners`, one per item, are RUSH_NONE. Gives how many found their
  * items. */
 static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, uint32_t *owners,
@@ -114,7 +128,11 @@ static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, 
     p->handle = source < m->n_sources ? m->sources[source].handle : 0;
     p->owner = i;
     size_t first = p->handle ? first_of(items, n, p->handle) : n, last = first;
-    if (first == n || m->code[i].opcode != RUSH_OPCODE_OP) continue;
+    if (first == n || !is_paired(m->code + i)) continue;
+    if (lacks_results(m->code + i, items + first)) {
+      p->handle = 0;
+      continue;
+    }
     while (last < n && items[last].handle == p->handle) last++;
     p->first = (uint32_t)first;
     p->n = (uint32_t)(last - first);
@@ -124,6 +142,13 @@ static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, 
     pairs[p->owner].shared = p->owner != i || pairs[p->owner].shared;
   }
   return paired;
+}
+
+/* A program that only hands on what it is given has nothing to pair. */
+static bool has_operators(const rush_model *m) {
+  for (uint32_t i = 0; i < m->n_instrs; i++)
+    if (m->code[i].opcode == RUSH_OPCODE_OP) return true;
+  return false;
 }
 
 /* A new trace; whatever fails after this, rush_trace_clear takes it away. */
@@ -148,7 +173,7 @@ static rush_status start(rush_session *s, const rush_traced *items, size_t n, do
   for (size_t k = 0; k < n; k++) owners[k] = RUSH_NONE;
   size_t paired = pair_all(m, items, n, owners, t->pairs);
   rush_release(s->ctx, owners, n * sizeof *owners);
-  RUSH_CHECK(s->ctx, paired > 0, RUSH_ERR_BAD_ARGUMENT,
+  RUSH_CHECK(s->ctx, paired > 0 || n == 0 || !has_operators(m), RUSH_ERR_BAD_ARGUMENT,
              "the trace has no node that this file comes from: it was exported without sources, or "
              "from another graph");
   return RUSH_OK;
@@ -187,7 +212,7 @@ rush_status rush_session_trace_test(rush_session *s, size_t test) {
   while (first < m->n_traced && m->traced[first].test < test) first++;
   while (first + n < m->n_traced && m->traced[first + n].test == test) n++;
   RUSH_CHECK(
-      s->ctx, n > 0, RUSH_ERR_BAD_ARGUMENT,
+      s->ctx, n > 0 || (test < m->n_tests && !has_operators(m)), RUSH_ERR_BAD_ARGUMENT,
       "the file holds no trace of test vector %zu: export it with --trace (trace=True in Python)",
       test);
   RUSH_TRY(make_trace(s));
