@@ -33,17 +33,27 @@ bool lazy(const at::Tensor &t) {
   return t.is_conj() || t.is_neg();
 }
 
+// Functorch's tensors have no storage, fake tensors and zero tensors no memory, and a storage may
+// have been made smaller.
+bool holds_elements(const at::Tensor &t) {
+  if (!t.has_storage()) return false;
+  if (t.numel() == 0) return true;
+  const size_t end = static_cast<size_t>(t.storage_offset()) * t.itemsize() + reach(t);
+  return end <= t.storage().nbytes() && address(t);
+}
+
 void require_dense(const at::Tensor &t) {
-  const char *what = t.layout() != at::kStrided ? "sparse"
-                     : t.is_quantized()         ? "quantized"
-                                                : nullptr;
+  const char *what = t.is_nested()                ? "nested"
+                     : t.layout() != at::kStrided ? "sparse"
+                     : t.is_quantized()           ? "quantized"
+                                                  : nullptr;
   if (what)
     throw std::invalid_argument(std::string("a ") + what +
                                 " tensor cannot be passed to a lowered model");
   if (!t.device().is_cpu())
     throw std::invalid_argument("a lowered model runs on the CPU, and this tensor is on " +
                                 t.device().str());
-  if (!t.has_storage())
+  if (!holds_elements(t))
     throw std::invalid_argument(
         "this kind of tensor has no memory of its own and cannot be passed to a lowered model");
 }

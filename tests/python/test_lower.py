@@ -223,6 +223,15 @@ def test_errors_have_rushlights_words():
     assert_close(lowered(-torch.ones(2)), -torch.ones(2))
     with pytest.raises(RuntimeError, match="sparse tensor cannot be passed"):
         lowered(torch.ones(2).to_sparse())
+    empty = torch.ones(2)
+    empty.untyped_storage().resize_(0)
+    with torch._subclasses.FakeTensorMode() as fakes:
+        fake = fakes.from_tensor(torch.ones(2))
+    for nowhere in (empty, torch._efficientzerotensor(2), fake):
+        with pytest.raises(RuntimeError, match="no memory of its own"):
+            lowered(nowhere)
+    with pytest.raises(RuntimeError, match="a nested tensor cannot be passed"):
+        lowered(torch.nested.nested_tensor([torch.ones(2)]))
     with pytest.raises(RuntimeError, match="on meta"):
         lowered(torch.ones(2, device="meta"))
 
