@@ -34,10 +34,24 @@ for dtype in FLOATS:
         scale = {"w": random(dtype, 6), "b": random(dtype, 6)}
         row(f"batch_norm_{dtype}{name}", "F.batch_norm(x, m, v, w, b), F.batch_norm(x, m, v), F.batch_norm(x, None, None, w, b, True), F.batch_norm(x[:0], m, v, w, b)",
             x=x, **stats, **scale)
+        row(f"batch_norm_training_{dtype}{name}", "F.batch_norm(x, m, v, w, b, True), m.clone(), v.clone(), F.batch_norm(x, m, v, None, b, True, 0.7, 0.2), m.clone(), v.clone(), "
+            "torch.batch_norm(x[:0], w, b, m, v, True, 0.1, 1e-5, False), torch.batch_norm(x, w, b, m, None, True, 0.1, 1e-5, False), m, v",
+            x=x, **stats, **scale)
+        row(f"batch_norm_legit_{dtype}{name}", "torch.native_batch_norm(x, w, b, m, v, True, 0.3, 1e-5), m.clone(), v.clone(), "
+            "torch._native_batch_norm_legit(x, w, None, m, v, True, 0.3, 1e-5), m.clone(), v.clone(), torch._native_batch_norm_legit(x, w, b, True, 0.3, 1e-5), "
+            "torch.ops.aten._native_batch_norm_legit_functional(x, w, b, m, v, True, 0.3, 1e-5), m, v",
+            x=x, **stats, **scale)
+        row(f"instance_norm_training_{dtype}{name}", "F.instance_norm(x, m, v, w, b, True, 0.3), m.clone(), v.clone(), F.instance_norm(x[:1], m, v, None, None), m, v",
+            x=x, **stats, **scale)
         row(f"group_norm_{dtype}{name}", "F.group_norm(x, 1, w, b), F.group_norm(x, 2, w, b), F.group_norm(x, 3), F.group_norm(x, 6, w, b)",
             x=x, **scale)
         row(f"instance_norm_{dtype}{name}", "F.instance_norm(x), F.instance_norm(x, None, None, w, b), F.instance_norm(x, m, v, w, b, False)",
             x=x, **stats, **scale)
+row("batch_norm_training_shapes", "torch.batch_norm(x, w, b, m[::2], v[::2], True, 0.1, 1e-5, False), m.clone(), v.clone(), torch.batch_norm(torch.ones_like(x[:1]), None, None, m[:3], v[:3], True, 0.1, 1e-5, False), "
+    "m, v, torch.batch_norm(torch.ones_like(x), w, b, None, None, True, 0.1, 0.0, False)", x=f32(4, 3), w=f32(3), b=f32(3), m=f32(6), v=f32(6))
+row("batch_norm_training_of_none", "torch.native_batch_norm(x[:0], None, None, m, m, True, 0.1, 1e-5)", x=f32(2, 3), m=f32(3), raises="must have at least one element")
+row("batch_norm_training_wrong_size", "torch.batch_norm(x, None, None, m, m, True, 0.1, 1e-5, False)", x=f32(2, 3), m=f32(4), raises="should contain 3 elements not 4")
+row("instance_norm_training_of_none", "torch.instance_norm(x[:0], None, None, m, v, True, 0.1, 1e-5, False), m, v", x=f32(2, 3, 4), m=f32(3), v=f32(3))
 row("layer_norm_far_from_zero", "F.layer_norm(x, [300])", x=f32(4, 300, lo=1000, hi=1001), rtol=1e-3, atol=1e-3)
 row("layer_norm_wrong_shape", "F.layer_norm(x, [5])", x=f32(3, 4), raises="normalized_shape")
 row("batch_norm_2d_3d", "F.batch_norm(x, m, v, w, b), F.batch_norm(x.unsqueeze(2).expand(4, 6, 5), m, v, w, b)",

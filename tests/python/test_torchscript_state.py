@@ -1,5 +1,6 @@
 """Attributes that the program changes, several methods, and sessions side by side."""
 
+import copy
 import threading
 from typing import Dict, List
 
@@ -198,3 +199,43 @@ def test_a_lowered_model_runs_on_two_threads_at_once():
     for t in threads:
         t.join()
     assert len(apart) == 400 and max(apart) < 1e-5
+
+
+class Normalized(nn.Module):
+    """Batches and samples normalized by their own statistics, whose running averages are kept."""
+
+    def __init__(self, exported):
+        super().__init__()
+        self.exported = exported  # torch.export can read neither a submodule's buffer nor the number of batches
+        self.batch = nn.BatchNorm2d(3, momentum=0.3)
+        self.average = nn.BatchNorm2d(3, momentum=0.2 if exported else None)
+        self.sample = nn.InstanceNorm2d(3, affine=True, track_running_stats=True)
+        self.unkept = nn.BatchNorm2d(3, track_running_stats=False)
+        self.register_buffer("mean", torch.zeros(3))
+        self.register_buffer("var", torch.ones(3))
+
+    def forward(self, x):
+        y = self.unkept(self.sample(self.average(self.batch(x))))
+        y = torch.nn.functional.batch_norm(y, self.mean, self.var, training=True)
+        kept = [self.mean, self.var]
+        if not self.exported:
+            kept += [self.batch.running_var, self.average.running_mean, self.sample.running_var]
+        return y, torch.stack(kept)
+
+
+@feature("batch norm in training mode, which keeps running statistics")
+@pytest.mark.parametrize("way", ["script", "script, evaluation", "trace", "export", "export, decomposed"])
+def test_batch_norm_keeps_its_running_statistics(way, tmp_path):
+    train = way != "script, evaluation"
+    net, x = Normalized("export" in way).train(train), torch.rand(2, 3, 4, 5)
+    model = copy.deepcopy(net)
+    if "script" in way:
+        model = torch.jit.script(model)
+    elif "export" in way:
+        model = torch.export.export(model, (x,))
+        model = model.run_decompositions() if "decomposed" in way else model
+    rushlight.export(model, (x,), tmp_path / "norm.rush", train=train)
+    got = rushlight.load(tmp_path / "norm.rush")
+    for _ in range(4):
+        x = torch.rand(2, 3, 4, 5) * 3
+        same(got(x), net(x))

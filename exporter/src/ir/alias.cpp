@@ -26,7 +26,9 @@ bool only_reads(const std::string &op) {
 
 // Training-mode batch norm updates running_mean and running_var; its schema does not say so.
 bool writes_unsaid(const Node &node, size_t input) {
-  if (node.op != "aten::batch_norm" && node.op != "aten::instance_norm") return false;
+  if (node.op != "aten::batch_norm" && node.op != "aten::native_batch_norm" &&
+      node.op != "aten::instance_norm")
+    return false;
   const Const *training = node.constant(5);
   return (input == 3 || input == 4) && !(training && training->is_bool() && !training->i);
 }

@@ -1,5 +1,6 @@
 /* batch_norm, group_norm and instance_norm: each channel of each sample gets a scale and a shift,
- * from statistics that are given or taken over sets of channels. */
+ * from statistics that are given or taken over sets of channels. Running statistics are written in
+ * training mode, as aten/src/ATen/native/Normalization.cpp does. */
 #include <math.h>
 
 #include "blocks/layout.h"
@@ -15,8 +16,9 @@ typedef struct plan {
   bool across;          /* a set goes through all samples */
   rush_tensor *w, *b, *mean,
       *var; /* of c elements, row-major, one reference each; NULL where there is none */
-  double eps;
-  rush_tensor *save_mean, *save_rstd; /* per set; or NULL */
+  double eps, momentum;
+  rush_tensor *save_mean, *save_rstd;      /* per set; or NULL */
+  rush_tensor *running_mean, *running_var; /* of c elements, borrowed, to be written; or NULL */
 } plan;
 
 static void finish(rush_call *c, plan *p) {
@@ -27,15 +29,37 @@ static void finish(rush_call *c, plan *p) {
   rush_tensor_drop(c->heap, p->var);
 }
 
-static rush_status per_channel(rush_call *c, const plan *p, uint32_t arg, const char *name,
-                               rush_tensor **out) {
-  rush_tensor *t = arg_tensor(c, arg);
-  if (!t) return RUSH_OK;
+static rush_status check_channels(rush_call *c, const plan *p, const rush_tensor *t,
+                                  const char *name) {
   RUSH_NEED(t->numel == p->c, "%s should contain %lld elements not %lld", name, (long long)p->c,
             (long long)t->numel);
   RUSH_NEED(t->dtype == arg_tensor(c, 0)->dtype, "expected scalar type %s but found %s",
             rush_dtype_word(arg_tensor(c, 0)->dtype), rush_dtype_word(t->dtype));
+  return RUSH_OK;
+}
+
+static rush_status per_channel(rush_call *c, const plan *p, uint32_t arg, const char *name,
+                               rush_tensor **out) {
+  rush_tensor *t = arg_tensor(c, arg);
+  if (!t) return RUSH_OK;
+  RUSH_TRY(check_channels(c, p, t, name));
   return rush_tensor_contiguous(c->heap, t, out);
+}
+
+/* A running statistic that training writes: argument `arg`, or where `result` is not 0 a new tensor
+ * of its values, which is that result. */
+static rush_status running(rush_call *c, const plan *p, uint32_t arg, uint32_t result,
+                           const char *name, rush_tensor **out) {
+  rush_tensor *t = arg_tensor(c, arg);
+  if (!t) return RUSH_OK;
+  RUSH_TRY(check_channels(c, p, t, name));
+  RUSH_NEED(t->rank == 1, "%s: expected 1 dims but tensor has %d dims", name, t->rank);
+  if (result == 0) {
+    *out = t;
+    return rush_check_write(c->ctx, t);
+  }
+  RUSH_TRY(rush_result(c, result, (rush_dtype)t->dtype, 1, t->sizes, out));
+  return rush_copy_into(c->heap, *out, t);
 }
 
 /* Brings x into one of the two layouts and makes the result, in x's layout. */
@@ -113,7 +137,8 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
         const int64_t k = set_of(p, n, c);                                                        \
         const double m = given_mean ? (double)given_mean[c] : mean[k];                            \
         const double v = given_var ? (double)given_var[c] : var[k] < 0 ? 0 : var[k];              \
-        const double r = 1 / sqrt(v + p->eps);                                                    \
+        const bool flat = !given_var && v + p->eps == 0; /* PyTorch's InvStd */                   \
+        const double r = flat ? 0 : 1 / sqrt(v + p->eps);                                         \
         scale[c] = (T)(w ? r * (double)w[c] : r);                                                 \
         shift[c] = (T)((b ? (double)b[c] : 0) - m * (double)scale[c]);                            \
         if (p->save_mean)                                                                         \
@@ -129,8 +154,33 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
 CHANNELS(float, f32)
 CHANNELS(double, f64)
 
+/* momentum * now + (1 - momentum) * running, into a running statistic; over the samples' average
+ * where each has sets of its own. now: per set, `factor` goes to it. */
+static void keep_running(const plan *p, rush_tensor *running, const double *now, double factor) {
+  const int64_t samples = p->across ? 1 : p->n;
+  for (int64_t c = 0; running && c < p->c; c++) {
+    const int64_t at = c * running->strides[0];
+    float *single = (float *)rush_data(running) + at;
+    double *twice = (double *)rush_data(running) + at;
+    const bool wide = running->dtype == RUSH_FLOAT64;
+    const double before = wide ? *twice : (double)*single;
+    double total = 0;
+    for (int64_t n = 0; n < samples; n++)
+      total += p->momentum * now[n * p->c + c] * factor + (1 - p->momentum) * before;
+    if (wide)
+      *twice = total / (double)samples;
+    else
+      *single = (float)(total / (double)samples);
+  }
+}
+
 static rush_status normalize(rush_call *c, plan *p) {
-  if (p->x->numel == 0) return RUSH_OK;
+  if (p->x->numel == 0) {
+    if (p->n > 0 || p->across) return RUSH_OK;
+    keep_running(p, p->running_mean, NULL, 1); /* NaN: the average over no samples */
+    keep_running(p, p->running_var, NULL, 1);
+    return RUSH_OK;
+  }
   const size_t sets = (size_t)set_count(p), channels = (size_t)p->c;
   const size_t bytes = (2 * sets + 3 * channels) * sizeof(double);
   void *scratch;
@@ -144,26 +194,47 @@ static rush_status normalize(rush_call *c, plan *p) {
     if (!p->mean) moments_f32(p, mean, var, total, one);
     apply_f32(p, mean, var, one, two);
   }
+  const double count = (double)p->s * (p->across ? (double)p->n : 1);
+  keep_running(p, p->running_mean, mean, 1);
+  keep_running(p, p->running_var, var, count / (count - 1));
   rush_heap_free(c->heap, scratch);
   return RUSH_OK;
 }
 
 /* ---- batch_norm: input, weight, bias, running_mean, running_var ------------------------------ */
 
-static rush_status batch_norm(rush_call *c, bool training, double eps, bool three) {
-  plan p = {.per_set = 1, .across = true, .eps = eps};
+/* How one of its forms differs: its last argument, and what it gives. */
+typedef struct form {
+  uint32_t eps;    /* the number of that argument; momentum is the one before */
+  bool stats;      /* has running_mean and running_var */
+  bool three;      /* gives the statistics of the batch, too */
+  bool functional; /* gives the running statistics anew instead of writing them */
+} form;
+
+static rush_status batch_norm(rush_call *c, const form *f, bool training) {
+  plan p = {.per_set = 1, .across = true};
+  p.eps = arg_float(c, f->eps);
+  p.momentum = arg_float(c, f->eps - 1);
   rush_tensor *none;
-  RUSH_CHECK(
-      c->ctx, !training || arg_is_none(c, 3), RUSH_ERR_UNSUPPORTED,
-      "batch_norm in training mode updates its running statistics: export the model in eval mode");
-  RUSH_NEED(training || (!arg_is_none(c, 3) && !arg_is_none(c, 4)),
+  char text[RUSH_SHAPE_TEXT];
+  RUSH_NEED(training || (f->stats && !arg_is_none(c, 3) && !arg_is_none(c, 4)),
             "running_mean must be defined in evaluation mode");
+  const rush_tensor *x = arg_tensor(c, 0);
+  RUSH_NEED(!training || !f->three || x->numel > 0,
+            "input tensor must have at least one element, but got input_sizes = %s",
+            rush_shape_text(x->rank, x->sizes, text));
   rush_status st = begin(c, &p);
   if (st == RUSH_OK) st = per_channel(c, &p, 1, "weight", &p.w);
   if (st == RUSH_OK) st = per_channel(c, &p, 2, "bias", &p.b);
-  if (st == RUSH_OK) st = per_channel(c, &p, 3, "running_mean", &p.mean);
-  if (st == RUSH_OK) st = per_channel(c, &p, 4, "running_var", &p.var);
-  for (uint32_t k = 1; k <= 2 && three && st == RUSH_OK; k++) {
+  if (st == RUSH_OK && !training) st = per_channel(c, &p, 3, "running_mean", &p.mean);
+  if (st == RUSH_OK && !training) st = per_channel(c, &p, 4, "running_var", &p.var);
+  const bool renewed = f->functional, written = f->stats && (training || renewed);
+  if (st == RUSH_OK && written)
+    st = running(c, &p, 3, renewed ? 3 : 0, "running_mean", &p.running_mean);
+  if (st == RUSH_OK && written)
+    st = running(c, &p, 4, renewed ? 4 : 0, "running_var", &p.running_var);
+  if (!training) p.running_mean = p.running_var = NULL;
+  for (uint32_t k = 1; k <= 2 && f->three && st == RUSH_OK; k++) {
     const int64_t size = training ? p.c : 0;
     st = rush_result(c, k, (rush_dtype)p.x->dtype, 1, &size, &none);
     if (training) *(k == 1 ? &p.save_mean : &p.save_rstd) = none;
@@ -173,25 +244,38 @@ static rush_status batch_norm(rush_call *c, bool training, double eps, bool thre
   return st;
 }
 RUSH_OP(batch_norm) {
-  return batch_norm(c, arg_bool(c, 5), arg_float(c, 7), false);
+  const form f = {.eps = 7, .stats = true};
+  return batch_norm(c, &f, arg_bool(c, 5));
 }
 RUSH_OP(native_batch_norm) {
-  return batch_norm(c, arg_bool(c, 5), arg_float(c, 7), true);
+  const form f = {.eps = 7, .stats = true, .three = true};
+  return batch_norm(c, &f, arg_bool(c, 5));
 }
 RUSH_OP(native_batch_norm_eval) {
-  return batch_norm(c, false, arg_float(c, 6), true);
+  const form f = {.eps = 6, .stats = true, .three = true};
+  return batch_norm(c, &f, false);
+}
+RUSH_OP(native_batch_norm_no_stats) {
+  const form f = {.eps = 5, .three = true};
+  return batch_norm(c, &f, arg_bool(c, 3));
+}
+RUSH_OP(native_batch_norm_functional) {
+  const form f = {.eps = 7, .stats = true, .three = true, .functional = true};
+  return batch_norm(c, &f, arg_bool(c, 5));
 }
 
 /* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps */
 RUSH_OP(instance_norm) {
-  if (!arg_bool(c, 5)) return batch_norm(c, false, arg_float(c, 7), false);
-  RUSH_CHECK(c->ctx, arg_is_none(c, 3), RUSH_ERR_UNSUPPORTED,
-             "instance_norm in training mode updates its running statistics: export the model in "
-             "eval mode");
-  plan p = {.per_set = 1, .across = false, .eps = arg_float(c, 7)};
+  if (!arg_bool(c, 5)) {
+    const form f = {.eps = 7, .stats = true};
+    return batch_norm(c, &f, false);
+  }
+  plan p = {.per_set = 1, .across = false, .momentum = arg_float(c, 6), .eps = arg_float(c, 7)};
   rush_status st = begin(c, &p);
   if (st == RUSH_OK) st = per_channel(c, &p, 1, "weight", &p.w);
   if (st == RUSH_OK) st = per_channel(c, &p, 2, "bias", &p.b);
+  if (st == RUSH_OK) st = running(c, &p, 3, 0, "running_mean", &p.running_mean);
+  if (st == RUSH_OK) st = running(c, &p, 4, 0, "running_var", &p.running_var);
   if (st == RUSH_OK) st = normalize(c, &p);
   finish(c, &p);
   return st;
