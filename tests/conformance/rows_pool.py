@@ -131,3 +131,39 @@ row("pixel_shuffle_rank_5", "F.pixel_shuffle(x, 2)", x=f32(2, 3, 4, 3, 2))
 row("pixel_shuffle_refuses_channels", "F.pixel_shuffle(x, 2)", x=f32(1, 6, 2, 2), raises="divisible by the square of upscale_factor")
 row("pixel_unshuffle_refuses_sizes", "F.pixel_unshuffle(x, 2)", x=f32(1, 6, 3, 2), raises="divisible by downscale_factor")
 row("channel_shuffle_refuses_groups", "F.channel_shuffle(x, 4)", x=f32(1, 6, 3, 2), raises="divisible by groups")
+
+# ---- grid_sample --------------------------------------------------------------------------------------
+
+PADDINGS = ("zeros", "border", "reflection")
+
+
+def sampled(mode, corners):
+    calls = (f"F.grid_sample(x, g, mode='{mode}', padding_mode='{padding}', align_corners={corners})" for padding in PADDINGS)
+    return ", ".join(calls)
+
+
+ENDS = [-1.0, 1.0, -1.5, 1.5, 0.0, 0.5, -7.25, 30.0, 1e4, -1e4, INF, -INF, NAN]
+for corners in (False, True):
+    tag = "_corners" if corners else ""
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for name, x, places in (
+            ("f32", f32(2, 3, 5, 7), (2, 4, 6)), ("f64", f64(1, 3, 5, 7), (1, 9, 1)), ("nhwc", channels_last(f32(2, 3, 5, 7)), (2, 4, 5)),
+            ("strided", noncontig(f32(2, 3, 5, 7)), (2, 4, 5)), ("one_pixel", f32(1, 2, 1, 1), (1, 3, 3)), ("many", f32(2, 3, 16, 17), (2, 19, 23)),
+        ):
+            g = (f64 if name == "f64" else f32)(*places, 2, lo=-2.5, hi=2.5)
+            row(f"grid_sample_{mode}_{name}{tag}", sampled(mode, corners), x=x, g=g, atol=1e-5 if name == "many" else 1e-6)  # many: of a place 28 pixels away
+        row(f"grid_sample_{mode}_ends{tag}", sampled(mode, corners), x=f32(1, 2, 4, 5), g=tensor([[[[a, 0.3] for a in ENDS], [[0.3, a] for a in ENDS]]]))
+        row(f"grid_sample_{mode}_none{tag}", sampled(mode, corners), x=f32(0, 3, 5, 7), g=f32(0, 4, 6, 2), also=[{"x": f32(1, 0, 5, 7), "g": f32(1, 4, 6, 2)}, {"x": f32(1, 2, 5, 7), "g": f32(1, 0, 6, 2)}])
+    for mode in ("bilinear", "nearest"):
+        row(f"grid_sample_{mode}_3d{tag}", sampled(mode, corners), x=f32(2, 3, 4, 5, 6), g=f32(2, 3, 2, 5, 3, lo=-2.5, hi=2.5), also=[{"x": f64(1, 2, 4, 5, 6), "g": f64(1, 3, 2, 5, 3, lo=-2, hi=2)}])
+        row(f"grid_sample_{mode}_3d_ends{tag}", sampled(mode, corners), x=f32(1, 2, 3, 4, 5), g=tensor([[[[[a, 0.3, -0.1] for a in ENDS[:8]], [[0.3, -0.1, a] for a in ENDS[:8]]]]]))
+row("grid_sample_strided_grid", "F.grid_sample(x, g.permute(0, 2, 3, 1), align_corners=False), F.grid_sample(x.expand(2, 3, 5, 7), g[:1].permute(0, 2, 3, 1).expand(2, 4, 6, 2), align_corners=False)",
+    x=f32(1, 3, 5, 7), g=f32(1, 2, 4, 6, lo=-2, hi=2))
+row("grid_sampler_forms", "torch.grid_sampler(x, g, 0, 1, True), torch.grid_sampler_2d(x, g, 2, 0, False), torch.grid_sampler_3d(y, h, 1, 2, False)",
+    x=f32(2, 3, 5, 7), g=f32(2, 4, 6, 2, lo=-2, hi=2), y=f32(1, 2, 3, 4, 5), h=f32(1, 2, 3, 4, 3, lo=-2, hi=2))
+row("grid_sample_affine", "F.grid_sample(x, F.affine_grid(t, [2, 3, 6, 5], align_corners=False), align_corners=False)", x=f32(2, 3, 5, 7), t=f32(2, 2, 3))
+row("grid_sample_other_batch", "F.grid_sample(x, g, align_corners=False)", x=f32(2, 3, 5, 7), g=f32(1, 4, 6, 2), raises="same batch size")
+row("grid_sample_wrong_last", "F.grid_sample(x, g, align_corners=False)", x=f32(1, 3, 5, 7), g=f32(1, 4, 6, 3), raises="expected grid to have size 2 in last dimension")
+row("grid_sample_empty_image", "F.grid_sample(x, g, align_corners=False)", x=f32(1, 3, 0, 7), g=f32(1, 4, 6, 2), raises="non-empty spatial dimensions")
+row("grid_sample_cubic_3d", "torch.grid_sampler(x, g, 2, 0, False)", x=f32(1, 2, 3, 4, 5), g=f32(1, 2, 3, 4, 3), raises="bicubic interpolation only supports 4D input")
+row("grid_sample_mixed", "F.grid_sample(x, g, align_corners=False)", x=f32(1, 3, 5, 7), g=f64(1, 4, 6, 2), raises="expected scalar type")

@@ -286,3 +286,23 @@ def test_scripted_transformer_layers(norm_first):
     assert not report.state  # in_proj_weight is cut into pieces, not written
     encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
     keep(f"ts_encoder_{norm_first}", torch.jit.script(encoder), (torch.randn(2, 5, 8),), rtol=1e-4, atol=1e-5)
+
+
+@feature("a spatial transformer: F.affine_grid and F.grid_sample")
+@pytest.mark.parametrize("front", ["script", "export"])
+def test_spatial_transformer(front):
+    class Straighten(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.locate = nn.Linear(3 * 6 * 7, 6)
+
+        def forward(self, x):
+            theta = self.locate(x.flatten(1)).view(-1, 2, 3)
+            grid = nn.functional.affine_grid(theta, [x.size(0), 3, 5, 4], align_corners=False)
+            smooth = nn.functional.grid_sample(x, grid, mode="bicubic", padding_mode="reflection", align_corners=False)
+            return smooth, nn.functional.grid_sample(x, grid, padding_mode="border", align_corners=False)
+
+    net, x = Straighten().eval(), torch.rand(2, 3, 6, 7)
+    model = torch.jit.script(net) if front == "script" else torch.export.export(net, (x,))
+    report = keep(f"ts_spatial_transformer_{front}", model, (x,), (torch.rand(2, 3, 6, 7),), eager=net, rtol=1e-4, atol=1e-5)
+    assert any("grid_sampler" in op for op in report.ops)
