@@ -44,18 +44,18 @@ bool holds_elements(const at::Tensor &t) {
 
 void require_dense(const at::Tensor &t) {
   const char *what = t.is_nested()                ? "nested"
+                     : t.is_mkldnn()              ? "mkldnn"
                      : t.layout() != at::kStrided ? "sparse"
                      : t.is_quantized()           ? "quantized"
                                                   : nullptr;
   if (what)
-    throw std::invalid_argument(std::string("a ") + what +
-                                " tensor cannot be passed to a lowered model");
+    throw std::invalid_argument(std::string("a ") + what + " tensor cannot be passed to a model");
   if (!t.device().is_cpu())
-    throw std::invalid_argument("a lowered model runs on the CPU, and this tensor is on " +
+    throw std::invalid_argument("a model runs on the CPU here, and this tensor is on " +
                                 t.device().str());
   if (!holds_elements(t))
     throw std::invalid_argument(
-        "this kind of tensor has no memory of its own and cannot be passed to a lowered model");
+        "this kind of tensor has no memory of its own and cannot be passed to a model");
 }
 
 }  // namespace
