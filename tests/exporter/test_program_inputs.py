@@ -12,6 +12,9 @@ from torch import nn
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
+# What sizes raise that do not fit: ours is the first; programs of newer torch raise the other.
+REFUSALS = (RuntimeError, AssertionError)
+
 
 @dataclasses.dataclass
 class Batch:
@@ -101,7 +104,7 @@ def test_sizes_that_turn_out_to_be_fixed(out):
     keep("ep_auto", program, args, eager=Net())
     for run in (session("ep_auto"), program.module()):
         run(torch.randn(2, 2), (torch.randn(5, 2), torch.randn(7, 2)))
-        with pytest.raises(RuntimeError, match="7.*8|8.*7"):
+        with pytest.raises(REFUSALS, match="7.*8|8.*7|== 7"):
             run(torch.randn(3, 2), (torch.randn(4, 2), torch.randn(8, 2)))
 
 
@@ -115,12 +118,13 @@ def test_derived_sizes_are_checked():
     args = (torch.randn(7), torch.randn(3), torch.randn(9))
     program = torch.export.export(Net(), args, dynamic_shapes=({0: 2 * n + 1}, {0: n}, {0: 3 * m}))
     keep("ep_derived", program, args, (torch.randn(9), torch.randn(4), torch.randn(6)), eager=Net())
-    for run, messages in [(session("ep_derived"), ["size 0 of the input x is 8; it must be 7: 2 times size 0 of the input y plus 1",
-                                                   "size 0 of the input z is 10; it must be a multiple of 3"]),
-                          (program.module(), ["", ""])]:
-        for sizes, message in zip([(8, 3, 9), (7, 3, 10)], messages):
-            with pytest.raises(RuntimeError, match=message):
-                run(*map(torch.randn, sizes))
+    run, other, odd = session("ep_derived"), (8, 3, 9), (7, 3, 10)
+    with pytest.raises(REFUSALS):  # PyTorch 2.15 lets `odd` through
+        program.module()(*map(torch.randn, other))
+    with pytest.raises(REFUSALS, match="size 0 of the input x is 8; it must be 7: 2 times size 0 of the input y plus 1"):
+        run(*map(torch.randn, other))
+    with pytest.raises(REFUSALS, match="size 0 of the input z is 10; it must be a multiple of 3"):
+        run(*map(torch.randn, odd))
 
 
 class Attends(nn.Module):
