@@ -5,7 +5,7 @@ import { RushlightError, STATUS, badArgument, throwIfAborted } from './errors.js
 import { encode } from './memory.js';
 import { breathe } from './platform.js';
 import { parseType } from './types.js';
-import { VALUE_BYTES, Values } from './values.js';
+import { isTensorObject, VALUE_BYTES, Values } from './values.js';
 
 /**
  * @typedef {import('./runtime.js').Runtime} Runtime
@@ -369,11 +369,16 @@ export class Engine {
     if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length)) {
       throw badArgument(`an array of ${types.length} results is wanted, got ${Array.isArray(value) ? `one of ${value.length}` : typeof value}`, { expected: types.length });
     }
+    // Of an operator without results, what the one argument becomes that it writes.
+    const becomes = types.length === 0 && isTensorObject(value) ? value : undefined;
+    if (becomes && marks.filter(({ written }) => written).length !== 1) {
+      throw badArgument('its schema has no result to return: write into the data of its arguments', { expected: 0 });
+    }
     const results = types.length > 1 ? [.../** @type {unknown[]} */ (value)] : types.length ? [value] : [];
     marks.forEach(({ written, result }, k) => {
       if (!written || args[k] === null) return;
       if (result >= 0) results[result] ??= args[k];
-      else this.#write([args[k]], [parseType('Tensor')], (at) => this.c.rush_session_write(this.session, k, at));
+      else this.#write([becomes ?? args[k]], [parseType('Tensor')], (at) => this.c.rush_session_write(this.session, k, at));
     });
     this.#write(results, types, (at) => this.c.rush_session_provide(this.session, at, results.length));
   }

@@ -40,7 +40,7 @@ const shapeText = (shape) => `[${shape.map((n) => n ?? '?').join(', ')}]`;
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
 /** @param {unknown} v @returns {v is { data: TypedArray | Elements, shape?: readonly number[], dtype?: DType }} */
-const isTensorObject = (v) => typeof v === 'object' && v !== null && !ArrayBuffer.isView(v) && 'data' in v;
+export const isTensorObject = (v) => typeof v === 'object' && v !== null && !ArrayBuffer.isView(v) && 'data' in v;
 /** @param {unknown} v @returns {v is TypedArray} */
 const isTypedArray = (v) => ArrayBuffer.isView(v) && !(v instanceof DataView);
 

@@ -103,6 +103,7 @@ for (const worker of [false, true]) {
       ['my_ops::neg_(Tensor(a!) x) -> Tensor(a!)', (x) => { x.data.forEach((/** @type {number} */ v, /** @type {number} */ i) => { x.data[i] = -v; }); }], // written
       ['my_ops::neg_(Tensor(a!) x) -> ()', (x) => { x.data.forEach((/** @type {number} */ v, /** @type {number} */ i) => { x.data[i] = -v; }); }],
       ['my_ops::neg_(Tensor(a!) x) -> Tensor', (x) => { const before = { ...x, data: x.data.slice() }; x.data.forEach((/** @type {number} */ v, /** @type {number} */ i) => { x.data[i] = -v; }); return before; }], // a result of its own
+      ['my_ops::neg_(Tensor(a!) x) -> ()', (x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => -v) })],
     ])) {
       const f = new RushFile();
       f.method('forward', { inputs: [{ name: 'x' }] }, (m, x) => {
@@ -165,6 +166,7 @@ for (const worker of [false, true]) {
       ['my_ops::f(Tensor x) -> int', ['int'], 'x', /the result wants an int/],
       ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1)], /an array of 2 results is wanted, got one of 1/],
       ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1), 0.5], /result 1 wants an int/],
+      ['my_ops::f(Tensor x) -> ()', [], F(1), /no result to return: write into the data/],
       ['my_ops::f(Tensor(a!) x) -> Tensor(a!)', ['Tensor'], F(1, 2), /the result is float32\[2\], the argument that it is written to float32\[1\]/],
       ['my_ops::f(Tensor(a!) x) -> Tensor(a!)', ['Tensor'], Int32Array.of(1), /the result is int32\[1\], the argument that it is written to float32\[1\]/],
     ]);
@@ -174,7 +176,7 @@ for (const worker of [false, true]) {
       const e = await fails(model.run({ x0: F(1) }), 'operator', message);
       assert.equal(e.op, 'my_ops::f');
       assert.equal(e.source, 'net.py:7');
-      given = results.length > 1 ? [F(1), 2] : results[0] === 'int' ? 1 : F(1);
+      given = results.length > 1 ? [F(1), 2] : results[0] === 'int' ? 1 : results.length ? F(1) : undefined;
       await model.run({ x0: F(1) });
       model.dispose();
     }
