@@ -62,6 +62,10 @@ Const from_python(py::handle value) {
       if (!item.is_none()) fields.append(item);
     }
     return from_python(py::tuple(fields));
+  } else if (PyNumber_Check(value.ptr()) && !PySequence_Check(value.ptr())) {  // NumPy's scalars
+    return PyIndex_Check(value.ptr())
+               ? const_int(py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr())))
+               : const_float(py::float_(py::reinterpret_borrow<py::object>(value)));
   } else {
     throw py::type_error("a value of type " + std::string(Py_TYPE(value.ptr())->tp_name) +
                          " cannot be passed to a model");
@@ -73,32 +77,50 @@ py::object to_python(const Const &value) {
   return torch::jit::toPyObject(to_ivalue(value));
 }
 
-// The value as the type has it: lists get their items' type, an int given for a float is one.
-Const typed(Const c, const TypeRef &type) {
+// A single value as a type of this kind has it.
+using Cast = Const (*)(Const, int kind);
+
+Const float_of_int(Const c, int kind) {
+  return kind == RUSH_TYPE_FLOAT && c.is_int() ? const_float(c.number()) : c;
+}
+
+// As PyTorch takes an argument (toIValue): also a bool for a number, a number for a bool, and a
+// tensor of one element for either.
+Const as_argument(Const c, int kind) {
+  const bool one = c.is_tensor() && c.tensor.numel() == 1;
+  if (kind == RUSH_TYPE_FLOAT && one) return const_float(c.tensor.item<double>());
+  if (kind == RUSH_TYPE_INT && one) return const_int(c.tensor.item<int64_t>());
+  if (kind == RUSH_TYPE_BOOL && one) return const_bool(c.tensor.item<bool>());
+  if (kind == RUSH_TYPE_FLOAT && c.is_number()) return const_float(c.number());
+  if (kind == RUSH_TYPE_INT && c.is_bool()) return const_int(c.i);
+  if (kind == RUSH_TYPE_BOOL && c.is_number()) return const_bool(c.number() != 0);
+  return c;
+}
+
+// The value as the type has it: lists get their items' type, single values are cast.
+Const typed(Const c, const TypeRef &type, Cast cast = float_of_int) {
   switch (type->kind) {
     case RUSH_TYPE_OPTIONAL:
-      return c.is_none() ? c : typed(std::move(c), type->items[0]);
-    case RUSH_TYPE_FLOAT:
-      return c.is_int() ? const_float(c.number()) : c;
+      return c.is_none() ? c : typed(std::move(c), type->items[0], cast);
     case RUSH_TYPE_LIST:
       if (!c.is_list() && c.kind != RUSH_CONST_TUPLE) return c;
       c.kind = RUSH_CONST_LIST;
-      for (Const &item : c.items) item = typed(std::move(item), type->items[0]);
+      for (Const &item : c.items) item = typed(std::move(item), type->items[0], cast);
       break;
     case RUSH_TYPE_TUPLE:
       if ((!c.is_list() && c.kind != RUSH_CONST_TUPLE) || c.items.size() != type->items.size())
         return c;
       c.kind = RUSH_CONST_TUPLE;
       for (size_t i = 0; i < c.items.size(); i++)
-        c.items[i] = typed(std::move(c.items[i]), type->items[i]);
+        c.items[i] = typed(std::move(c.items[i]), type->items[i], cast);
       break;
     case RUSH_TYPE_DICT:
       if (c.kind != RUSH_CONST_DICT) return c;
       for (size_t i = 0; i < c.items.size(); i++)
-        c.items[i] = typed(std::move(c.items[i]), type->items[i % 2]);
+        c.items[i] = typed(std::move(c.items[i]), type->items[i % 2], cast);
       break;
     default:
-      return c;
+      return cast(std::move(c), type->kind);
   }
   c.type = type;
   return c;
@@ -473,9 +495,14 @@ std::unique_ptr<NativeSession> open_session(py::object from) {
 }
 
 py::object run_session(NativeSession &session, const std::string &method, const py::tuple &args) {
-  std::vector<Const> in;
-  for (py::handle arg : args) in.push_back(from_python(arg));
   const size_t at = session.method(method);
+  const std::vector<TypeRef> &types = session.input_types(at);
+  std::vector<Const> in;
+  for (py::handle arg : args) {
+    in.push_back(from_python(arg));
+    if (in.size() <= types.size())
+      in.back() = typed(std::move(in.back()), types[in.size() - 1], as_argument);
+  }
   Const out;
   {
     py::gil_scoped_release no_gil;

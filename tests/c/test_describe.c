@@ -71,6 +71,12 @@ static void the_type_of_a_result_says_the_fields(void **state) {
   assert_int_equal(rush_model_result_type(r->ctx, r->model, 1, &text, &size),
                    RUSH_ERR_BAD_ARGUMENT);
   assert_null(text);
+  OK(rush_model_input_type(r->ctx, r->model, 0, 0, &text, &size));
+  assert_string_equal(text, "Tensor");
+  rush_free(r->ctx, text, size);
+  assert_int_equal(rush_model_input_type(r->ctx, r->model, 0, 99, &text, &size),
+                   RUSH_ERR_BAD_ARGUMENT);
+  assert_null(text);
   rig_close(r);
 }
 

@@ -4,6 +4,7 @@ documents; rows of tests/conformance go further into each."""
 import math
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
+import numpy
 import pytest
 import rushlight
 import torch
@@ -430,3 +431,26 @@ class Holds(nn.Module):
 @feature("writes into nested lists, in loops")
 def test_nested_lists_of_a_module_written_in_loops():
     script("nested_lists_module", Holds(), (torch.rand(3),))
+
+
+def numbers_of_all_kinds(n: int, f: float, b: bool, s: List[float], d: Dict[str, float], o: Optional[int] = None):
+    return n, f, b, s, d["a"], o
+
+
+@feature("bools, numbers, NumPy's scalars and tensors of one element for int, float and bool arguments")
+def test_numbers_given_for_other_types():
+    plain = (2, 1.5, True, [1.0], {"a": 2.0}, 3)
+    script("numbers_of_all_kinds", numbers_of_all_kinds, plain)
+    wanted, got = torch.jit.script(numbers_of_all_kinds), session("ts_numbers_of_all_kinds")
+    others = ((True, torch.tensor(3), numpy.int64(4)), (1, True, torch.tensor(2.5), torch.tensor([3]), numpy.float32(0.5)),
+              (0, 2, torch.tensor(True), numpy.bool_(False)), ([1, True, 2.5], []), ({"a": 1}, {"a": True}), (False, None))
+    for i, values in enumerate(others):
+        for value in values:
+            args = (*plain[:i], value, *plain[i + 1:])
+            assert repr(got(*args)) == repr(wanted(*args)), args
+    for i, value in ((0, 2.0), (0, "2"), (1, "1"), (0, torch.tensor([1, 2])), (2, "yes"), (3, [None])):
+        args = (*plain[:i], value, *plain[i + 1:])
+        with pytest.raises(RuntimeError):
+            wanted(*args)
+        with pytest.raises(rushlight.RushlightError, match="wants"):
+            got(*args)

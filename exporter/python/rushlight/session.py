@@ -36,7 +36,8 @@ class Session:
         Args:
             method: its name
             args: arguments by place, of the types that the method was exported with: tensors of any shape that the
-                program takes, numbers, strings, lists, tuples, dicts. They are copied in; trailing ones may be left
+                program takes, numbers, strings, lists, tuples, dicts. As in PyTorch, a bool may stand for a number, an
+                int for a float, and a tensor of one element for either. They are copied in; trailing ones may be left
                 to their defaults
             named: the following ones by name
 

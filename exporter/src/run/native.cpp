@@ -67,15 +67,34 @@ size_t NativeSession::method(const std::string &name) const {
   throw std::invalid_argument("the model has no method '" + name + "'; it has " + known);
 }
 
+namespace {
+
+TypeRef parsed(rush_ctx *ctx, char *text, size_t size) {
+  const std::string copy(text);
+  rush_free(ctx, text, size);
+  return graph_type(copy);
+}
+
+}  // namespace
+
+const std::vector<TypeRef> &NativeSession::input_types(size_t method) {
+  auto [at, is_new] = input_types_.try_emplace(method);
+  for (size_t i = 0; is_new && i < rush_model_input_count(model_, method); i++) {
+    char *text;
+    size_t size;
+    check(rush_model_input_type(ctx_, model_, method, i, &text, &size));
+    at->second.push_back(parsed(ctx_, text, size));
+  }
+  return at->second;
+}
+
 const TypeRef &NativeSession::result_type(size_t method) {
   TypeRef &out = result_types_[method];
   if (out) return out;
   char *text;
   size_t size;
   check(rush_model_result_type(ctx_, model_, method, &text, &size));
-  const std::string copy(text);
-  rush_free(ctx_, text, size);
-  return out = graph_type(copy);
+  return out = parsed(ctx_, text, size);
 }
 
 std::ifstream open_file(const std::string &path) {

@@ -32,7 +32,8 @@ class NativeSession {
   size_t test_count() const;
   rush_verify_report verify(size_t test);
 
-  // Of a method's result, with the fields of named tuples.
+  // With the fields of named tuples.
+  const std::vector<TypeRef> &input_types(size_t method);
   const TypeRef &result_type(size_t method);
   size_t method(const std::string &name) const;  // throws std::invalid_argument
   const rush_model *model() const { return model_; }
@@ -44,7 +45,9 @@ class NativeSession {
   rush_ctx *ctx_ = nullptr;
   rush_model *model_ = nullptr;
   rush_session *session_ = nullptr;
-  std::map<size_t, TypeRef> result_types_;  // of the methods that were asked for
+  // Of the methods that were asked for.
+  std::map<size_t, std::vector<TypeRef>> input_types_;
+  std::map<size_t, TypeRef> result_types_;
 };
 
 // These throw RuntimeError where a path is that of no file, or of a folder.

@@ -146,6 +146,9 @@ const char *rush_model_method_name(const rush_model *model, size_t method);
 size_t rush_model_input_count(const rush_model *model, size_t method);
 /* The name of an argument, as in the Python source. */
 const char *rush_model_input_name(const rush_model *model, size_t method, size_t input);
+/* Its type as TorchScript writes it; *text as of rush_model_result_type. */
+rush_status rush_model_input_type(rush_ctx *ctx, const rush_model *model, size_t method,
+                                  size_t input, char **text, size_t *size);
 /* How many items the result has: those of a tuple, 0 for None, 1 for anything else. */
 size_t rush_model_output_count(const rush_model *model, size_t method);
 /* The name of an item of the result. */

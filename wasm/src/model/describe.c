@@ -267,13 +267,27 @@ rush_status rush_model_describe(rush_ctx *ctx, const rush_model *m, rush_describ
   return rush_text_take(&t, text, size);
 }
 
+static rush_status print_type(rush_ctx *ctx, const rush_model *m, uint32_t type, char **text,
+                              size_t *size) {
+  rush_text t = {.ctx = ctx};
+  rush_print_type_with_fields(&t, m, type);
+  return rush_text_take(&t, text, size);
+}
+
+rush_status rush_model_input_type(rush_ctx *ctx, const rush_model *m, size_t method, size_t input,
+                                  char **text, size_t *size) {
+  *text = NULL;
+  *size = 0;
+  RUSH_CHECK(ctx, method < m->n_methods && input < m->methods[method].n_inputs,
+             RUSH_ERR_BAD_ARGUMENT, "method %zu has no input %zu", method, input);
+  return print_type(ctx, m, m->ports[m->methods[method].inputs + input].type, text, size);
+}
+
 rush_status rush_model_result_type(rush_ctx *ctx, const rush_model *m, size_t method, char **text,
                                    size_t *size) {
   *text = NULL;
   *size = 0;
   RUSH_CHECK(ctx, method < m->n_methods, RUSH_ERR_BAD_ARGUMENT,
              "method %zu does not exist, the model has %u", method, m->n_methods);
-  rush_text t = {.ctx = ctx};
-  rush_print_type_with_fields(&t, m, m->methods[method].result);
-  return rush_text_take(&t, text, size);
+  return print_type(ctx, m, m->methods[method].result, text, size);
 }
