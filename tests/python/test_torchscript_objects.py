@@ -214,6 +214,48 @@ def test_an_object_as_a_result_is_refused(tmp_path):
         rushlight.export(torch.jit.script(gives), None, tmp_path / "m.rush")
 
 
+@torch.jit.script
+class Ranked:
+    def __init__(self, rank: int):
+        self.rank = rank
+
+    def __lt__(self, other: "Ranked") -> bool:
+        return self.rank < other.rank
+
+
+@feature("a list of objects sorted by their own __lt__", rushlight="refuses")
+@pytest.mark.parametrize("how", ["sort", "sorted", "tuples"])
+def test_objects_sorted_by_their_own_comparison_are_refused(how, tmp_path):
+    def sort(n: int):
+        items = [Ranked(i * 7 % 5) for i in range(n)]
+        items.sort()
+        return [item.rank for item in items]
+
+    def in_a_copy(n: int):
+        return [item.rank for item in sorted([Ranked(i * 7 % 5) for i in range(n)])]
+
+    def tuples(n: int):
+        items = [(i % 2, Ranked(i * 7 % 5)) for i in range(n)]
+        items.sort()
+        return [item[1].rank for item in items]
+
+    program = torch.jit.script({"sort": sort, "sorted": in_a_copy, "tuples": tuples}[how])
+    program(5)
+    with pytest.raises(rushlight.RushlightError, match="test_torchscript_objects.*sorts objects of type .*Ranked by their __lt__"):
+        rushlight.export(program, (5,), tmp_path / "m.rush")
+
+
+@feature("objects in the order of a number of theirs")
+def test_objects_taken_in_the_order_of_tuples():
+    def ranked(n: int):
+        items = [Ranked(i * 7 % 5) for i in range(n)]
+        order = [(item.rank, i) for i, item in enumerate(items)]
+        order.sort()
+        return [items[i].rank for _, i in order], [i for _, i in order]
+
+    keep("ts_objects_in_order", torch.jit.script(ranked), (5,), (40,), (0,))
+
+
 def assert_same(got, want):
     assert len(got) == len(want)
     for g, w in zip(got, want):

@@ -79,8 +79,26 @@ class Converter {
     for (const jit::Value *v : from.outputs()) to->results.add_input(value(v));
   }
 
+  // PyTorch sorts objects by the program's own __lt__, and leaves the order of equal ones to
+  // std::sort.
+  void refuse_sorted_objects(const jit::Node &n) const {
+    const auto list = n.inputs().at(0)->type()->cast<c10::ListType>();
+    if (!list) return;
+    std::vector<c10::TypePtr> compared = {list->getElementType()};
+    if (const auto tuple = compared[0]->cast<c10::TupleType>()) compared = tuple->elements().vec();
+    for (const c10::TypePtr &type : compared)
+      if (is_program_class(type))
+        refuse(n, "sorts objects of type " + type->annotation_str() +
+                      " by their __lt__, which the runtime does not call: sort a list of tuples "
+                      "(what they are compared by, their index), and take the objects by it");
+  }
+
   void node(const jit::Node &n, Block *to) {
     switch (n.kind()) {
+      case c10::aten::sort:
+      case c10::aten::sorted:
+        refuse_sorted_objects(n);
+        break;
       case prim::Constant:
         return constant(n, to);
       case prim::GetAttr:
