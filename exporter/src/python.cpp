@@ -102,6 +102,12 @@ Const typed(Const c, const TypeRef &type, Cast cast = float_of_int) {
   switch (type->kind) {
     case RUSH_TYPE_OPTIONAL:
       return c.is_none() ? c : typed(std::move(c), type->items[0], cast);
+    case RUSH_TYPE_UNION:
+      for (const TypeRef &member : type->items) {
+        Const as_member = typed(c, member, cast);
+        if (as_member.type == member && as_member.kind == c.kind) return as_member;
+      }
+      return c;
     case RUSH_TYPE_LIST:
       if (!c.is_list() && c.kind != RUSH_CONST_TUPLE) return c;
       c.kind = RUSH_CONST_LIST;
@@ -128,8 +134,20 @@ Const typed(Const c, const TypeRef &type, Cast cast = float_of_int) {
 
 // ---- Export
 
+bool holds_union(const c10::TypePtr &type) {
+  if (type->kind() == c10::TypeKind::UnionType) return true;
+  for (const auto &inner : type->containedTypes())
+    if (holds_union(inner)) return true;
+  return false;
+}
+
 Const value_of(py::handle value, const c10::TypePtr &type) {
-  return from_ivalue(torch::jit::toIValue(value, type));
+  try {
+    return from_ivalue(torch::jit::toIValue(value, type));
+  } catch (const c10::Error &) {
+    if (!holds_union(type)) throw;  // PyTorch guesses, and has no guess for a list of several types
+    return typed(from_python(value), from_c10(type));
+  }
 }
 
 // What is exported: TorchScript, or a program that Python made.

@@ -281,6 +281,40 @@ def test_quantised_models_are_refused_by_name(out, made, named, way):
     assert e.value.code == "unsupported"
 
 
+def test_a_model_prepared_for_quantisation_is_named(out):
+    from torch.ao.quantization import get_default_qconfig_mapping, quantize_fx
+
+    net, x = Block().eval(), torch.randn(2, 4)
+    prepared = quantize_fx.prepare_fx(net, get_default_qconfig_mapping("x86"), (x,))
+    with pytest.warns(UserWarning, match="prepared for quantisation and not converted"):
+        report = rushlight.export(prepared, (x,), out)
+    assert any("prepared for quantisation" in w for w in report.warnings)
+    torch.testing.assert_close(rushlight.load(out)(x), net(x))
+
+
+def mixed(x):
+    return {"a": x, "b": [x, (x, x + 1)]}
+
+
+@pytest.mark.feature("FX", "a result of several types in one dict")
+def test_a_result_of_several_types(out):
+    class Net(nn.Module):
+        def forward(self, x):
+            return mixed(x)
+
+    x = torch.randn(2)
+    for model in (torch.fx.symbolic_trace(mixed), torch.export.export(Net(), (x,))):
+        assert rushlight.export(model, (x,), out).verified
+        y = rushlight.load(out)(x)
+        assert torch.equal(y["b"][1][1], x + 1) and torch.equal(y["a"], x)
+
+
+def test_a_result_that_tracing_has_no_type_for_is_refused(out):
+    with pytest.raises(rushlight.RushlightError, match=r"no type for what this model returns \(.+\): return tuples .* or export torch\.export") as e:
+        rushlight.export(mixed, (torch.randn(2),), out)
+    assert e.value.code == "unsupported"
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.feature("FX", "half precision", rushlight="refuses")
 def test_half_precision_is_refused_by_name(out, dtype):

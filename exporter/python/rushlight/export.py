@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 
 from . import _C, dynamic, fx, program
 from .decomposition import decompositions
-from .errors import RushlightError
+from .errors import RushlightError, unsupported
 
 
 class Report:
@@ -203,10 +203,14 @@ def front(model, example_inputs, train=False, source=True):
         target, dynamic = program.describe_program(model, source)
         return Front(target, "torch.export", program.reference_of(model), program=model, dynamic=dynamic,
                      tracer=lambda args: program.trace(model, program.inputs_of(model, args)))
+    prepared = ["the model is prepared for quantisation and not converted: its observers run and keep what they see; "
+                "export the model as it was before"] * any(map(_is_observer, _modules_of(model)))
+    for text in prepared:
+        warnings.warn(text, stacklevel=3)
     if isinstance(model, torch.fx.GraphModule):
         target, way, seen, lines = fx.scripted_or_traced(
             model, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))
-        return Front(target, way, _eager(model, train), seen, lines)
+        return Front(target, way, _eager(model, train), prepared + seen, lines)
     if isinstance(target, str) or isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         return Front(target)
     if not callable(model):
@@ -218,7 +222,16 @@ def front(model, example_inputs, train=False, source=True):
             if t.is_meta:
                 raise RushlightError("bad-argument", f"{name} is on the meta device, where it has no values: load the weights first")
     target, seen = _traced(model, tuple(example_inputs), train)
-    return Front(target, "traced", _eager(model, train), seen)
+    return Front(target, "traced", _eager(model, train), prepared + seen)
+
+
+def _modules_of(model):
+    return model.modules() if isinstance(model, torch.nn.Module) else ()
+
+
+def _is_observer(module):
+    return any(c.__name__ in ("ObserverBase", "FakeQuantizeBase") and c.__module__.startswith("torch.ao.quantization")
+               for c in type(module).__mro__)
 
 
 def _example(args, expected, rtol, atol, method, store):
@@ -268,7 +281,15 @@ def _traced(model, example_inputs, train):
     with warnings.catch_warnings(record=True) as caught, _mode(model, train), _state_kept(model) as set_anew:
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
-        traced = torch.jit.trace(model, given, check_trace=False, strict=False)
+        try:
+            traced = torch.jit.trace(model, given, check_trace=False, strict=False)
+        except RuntimeError as error:
+            text = str(error)
+            if "Tracer cannot infer type of" not in text:
+                raise
+            why = text.splitlines()[-1].lstrip(":")
+            raise unsupported(f"tracing has no type for what this model returns ({why}): return tuples where a list or dict holds "
+                              "values of several types, or export torch.export.export(model, example_inputs), which keeps them") from error
     seen = [f"tracing does not see that the model sets '{name}' anew: write into it (copy_), or script the model"
             for name in set_anew]
     for text in seen:
