@@ -76,3 +76,26 @@ row("fold_image", "(F.fold(x, [4, 5], 2), F.fold(x, [5, 6], 2, dilation=2), F.fo
 row("fold_image_wrong", "F.fold(x, [4, 4], 2)", x=f32(1, 4, 8), raises="to match the calculated number of sliding blocks")
 row("affine_grid", "(F.affine_grid(t, [2, 1, 3, 4], align_corners=False), F.affine_grid(t, [2, 1, 3, 1], align_corners=True))", t=f32(2, 2, 3))
 row("affine_grid_3d", "F.affine_grid(t, [2, 1, 3, 4, 2], align_corners=False)", t=f32(2, 3, 4))
+
+# ---- Series, windows, steps ------------------------------------------------------------------------------
+
+for name, more in {"hann": [""], "hamming": ["", ", 0.5", ", 0.5, 0.4"], "blackman": [""]}.items():
+    calls = [f"torch.{name}_window({n})" for n in ("0", "1", "2", "n", "n + 1")]
+    calls += [f"torch.{name}_window(n, {periodic}{m})" for periodic in ("True", "False") for m in more]
+    row(f"{name}_window", f"({', '.join(calls)}, torch.{name}_window(n, dtype=torch.float64))", n=7, also=[{"n": 400}], atol=1e-6)
+    row(f"{name}_window_of_integers", f"torch.{name}_window(n, dtype=torch.int64)", n=7, raises="expects floating point dtypes")
+row("linspace_of_tensors", "(torch.linspace(a, b, n), torch.linspace(a, 2, n), torch.linspace(1, b, n), torch.linspace(a, b, n, dtype=torch.float64))",
+    a=tensor(-1.5), b=tensor(3, "i64"), n=5, also=[{"n": 0}, {"n": 1}])
+row("linspace_of_vectors", "torch.linspace(a, 2, 3)", a=f32(2), raises="only supports 0-dimensional start and end tensors")
+row("logspace", "(torch.logspace(-2, a, n), torch.logspace(0, 3, n, 2.0), torch.logspace(0, a, n, dtype=torch.float64))", a=1.5, n=7, also=[{"n": 0}, {"n": 1}, {"n": 18}], rtol=1e-5)
+row("logspace_of_tensors", "(torch.logspace(a, b, 5), torch.logspace(a, 2, 5), torch.logspace(1, b, 5, 3.0))", a=tensor(-1.5), b=tensor(2, "i64"), rtol=1e-5)
+row("heaviside", "(torch.heaviside(x, y), torch.heaviside(x, y[0]), torch.heaviside(i, j))", x=tensor([[0.0, -0.0, 2.0], [-3.0, NAN, INF]]), y=f32(2, 3), i=i64(3, lo=-1, hi=1), j=i64(3))
+row("heaviside_dtypes_differ", "torch.heaviside(x, y)", x=f32(2), y=f64(2), raises="different dtypes")
+row("ldexp", "(torch.ldexp(x, i), torch.ldexp(x, x), torch.ldexp(i, i))", x=f32(2, 3), i=i64(3), also=[{"x": f64(2, 3)}])
+row("ldexp_of_numbers", "math.ldexp(x, n)", x=1.5, n=4)
+row("nanmean", "(torch.nanmean(x), torch.nanmean(x, 1), torch.nanmean(x, [0], True), torch.nanmean(x, 0, dtype=torch.float64))", x=tensor([[1.0, NAN, 2.0], [NAN, NAN, 5.0]]), also=[{"x": f64(3, 4)}])
+row("histc", "(torch.histc(x), torch.histc(x, 7), torch.histc(x, 10, -1, 1), torch.histc(x, 5, 0.5, 0.75), torch.histc(x, 3, 2, 2))",
+    x=f32(500), also=[{"x": f64(3, 40)}, {"x": f32(7, lo=2, hi=2)}, {"x": f32(0)}, {"x": noncontig(f32(5, 6))}])
+row("histc_at_borders", "(torch.histc(x, 10, 0, 1), torch.histc(x, 3, -1, 1), torch.histc(x / 10, 7, 0, 0.7))", x=tensor([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, -1.0, NAN]))
+row("histc_of_nan", "torch.histc(x, 4)", x=tensor([1.0, NAN]), raises="is not finite")
+row("histc_max_below_min", "torch.histc(x, 4, 2, 1)", x=f32(4), raises="max must be larger than min")

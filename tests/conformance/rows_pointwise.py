@@ -171,3 +171,16 @@ row("isclose", "torch.isclose(x, y), torch.isclose(x, x, equal_nan=True), torch.
     x=special(23), y=special(23))
 row("dropout_in_eval", "F.dropout(x, 0.5, False), torch.feature_dropout(x, 0.3, False)", x=f32(3, 4))
 row("rrelu_in_eval", "F.rrelu(x, 0.1, 0.3, False)", x=f32(3, 4))
+
+# ---- Special functions ---------------------------------------------------------------------------
+
+POINTS = tensor([0.0, -0.0, 1.0, -1.0, -2.0, -2.5, -9.75, 0.3, 1e-30, 5.0, 9.99, 10.0, 15.5, 88.0, 89.0, 1e20, -1e20, NAN, INF, -INF])
+for op in ("digamma", "i0", "sinc"):
+    grid(op, f"torch.{op}(x)", x=ANY, dtypes=ALL)
+    row(f"{op}_points", f"torch.{op}(x)", x=POINTS)
+    row(f"{op}_wide", f"(torch.{op}(x), torch.{op}(y))", x=f32(1000, lo=-30, hi=30), y=f64(100, lo=0, hi=100), rtol=1e-5, atol=1e-5)
+grid("erfinv", "torch.erfinv(x)", x=any_(lo=-1, hi=1), dtypes=("f32", "f64", "i64", "b8"))
+row("erfinv_points", "torch.erfinv(x)", x=tensor([0.0, -0.0, 1.0, -1.0, 1.5, -2.0, 0.999999, -0.99, 0.7, 1e-30, 1e-4, NAN, INF]))
+row("special_functions_in_place", "(x.digamma_(), y.erfinv_(), z.i0_(), w.sinc_())", x=f32(5), y=f32(5, lo=-1, hi=1), z=f32(5), w=f32(5))
+row("special_functions_by_other_names", "(torch.special.digamma(x), torch.special.psi(x), torch.special.erfinv(y), torch.special.i0(x), torch.special.sinc(x))",
+    x=f32(5), y=f32(5, lo=-1, hi=1))

@@ -112,6 +112,15 @@ for name, (mode, sizes) in {"nearest_1d": ("nearest", (2, 3, 5)), "nearest_2d": 
     row(f"interpolate_{name}_f64", body, x=f64(*sizes))
     row(f"interpolate_{name}_layouts", body, x=channels_last(f32(*sizes)) if len(sizes) == 4 else transposed(f32(*sizes)),
         also=[{"x": noncontig(f32(*sizes))}], **tolerance)
+for mode in ("bilinear", "bicubic"):
+    for name, how in {"half": "scale_factor=0.5", "third": "scale_factor=0.3", "up": "scale_factor=1.7", "size": "size=[5, 40]",
+                      "corners": "size=[5, 4], align_corners=True", "recomputed": "scale_factor=0.4, recompute_scale_factor=True"}.items():
+        row(f"interpolate_{mode}_antialias_{name}", f"F.interpolate(x, {how}, mode='{mode}', antialias=True)", x=f32(2, 3, 17, 13), rtol=1e-5, atol=1e-5)
+    body = f"F.interpolate(x, size=[3, 9], mode='{mode}', antialias=True)"
+    row(f"interpolate_{mode}_antialias_layouts", body, x=channels_last(f32(2, 5, 11, 8)), also=[{"x": noncontig(f32(2, 5, 11, 8))}, {"x": f32(1, 1, 1, 1)}], rtol=1e-5, atol=1e-5)
+    row(f"interpolate_{mode}_antialias_f64", body, x=f64(1, 2, 11, 8))
+    row(f"interpolate_{mode}_antialias_specials", body, x=tensor([[[[float("inf")] + [1.0] * 20] + [[2.0] * 21] * 30]]), rtol=1e-5, atol=1e-5)
+    row(f"interpolate_{mode}_antialias_no_pictures", body, x=f32(0, 2, 11, 8))
 row("interpolate_nearest_u8", "F.interpolate(x, scale_factor=2.0)", x=u8(1, 3, 4, 5))
 row("interpolate_one_pixel", "F.interpolate(x, size=[4, 3], mode='bilinear')", x=f32(1, 5, 1, 1))
 row("interpolate_many_channels", "F.interpolate(x, size=[9, 11], mode='bilinear')", x=channels_last(f32(1, 17, 5, 6)))

@@ -25,6 +25,16 @@ const jit::CompilationUnit &operators() {
   return *unit;
 }
 
+// The program of an overload; of its operator where it has none of its own.
+jit::Function *program_of(const jit::Node &node) {
+  const std::string name = node.kind().toUnqualString();
+  const jit::FunctionSchema *schema = node.maybeSchema();
+  jit::Function *own = schema && !schema->overload_name().empty()
+                           ? operators().find_function(name + "__" + schema->overload_name())
+                           : nullptr;
+  return own ? own : operators().find_function(name);
+}
+
 void place_at(jit::Block *block, const jit::SourceRange &range) {
   for (jit::Node *node : block->nodes()) {
     node->setSourceRange(range);
@@ -38,7 +48,7 @@ bool decompose(jit::Block *block) {
     jit::Node *node = *it++;
     for (jit::Block *inner : node->blocks()) changed |= decompose(inner);
     if (!node->kind().is_aten()) continue;
-    jit::Function *function = operators().find_function(node->kind().toUnqualString());
+    jit::Function *function = program_of(*node);
     if (!function || function->getSchema().arguments().size() != node->inputs().size()) continue;
     auto program = jit::toGraphFunction(*function).graph()->copy();
     place_at(program->block(), node->sourceRange());
@@ -64,7 +74,10 @@ bool decompose(jit::Graph &graph) {
 std::shared_ptr<const Graph> program_of_operator(const std::string &op) {
   static const std::string aten = "aten::";
   if (op.rfind(aten, 0) != 0) return nullptr;
-  jit::Function *function = operators().find_function(op.substr(aten.size()));
+  std::string name = op.substr(aten.size());
+  const size_t dot = name.find('.');
+  if (dot != std::string::npos) name.replace(dot, 1, "__");
+  jit::Function *function = operators().find_function(name);
   if (!function) return nullptr;
   TorchScriptOptions options;
   options.texts = options.sources = false;

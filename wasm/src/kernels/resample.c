@@ -139,3 +139,28 @@ void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
     }
   }
 }
+
+/* ---- Spans ----------------------------------------------------------------------------------- */
+
+#define ROWS(name, type)                                                                      \
+  static void name(size_t rows, size_t channels, const rush_resample_spans *s, const type *x, \
+                   type *y) {                                                                 \
+    for (size_t r = 0; r < rows; r++, x += s->in * channels)                                  \
+      for (size_t o = 0; o < s->out; o++, y += channels) {                                    \
+        const type *from = x + (size_t)s->first[o] * channels;                                \
+        const double *weight = s->weight + o * s->n;                                          \
+        memset(y, 0, channels * sizeof *y);                                                   \
+        for (int32_t k = 0; k < s->count[o]; k++, from += channels)                           \
+          for (size_t c = 0; c < channels; c++) y[c] += from[c] * (type)weight[k];            \
+      }                                                                                       \
+  }
+ROWS(rows_f32, float)
+ROWS(rows_f64, double)
+
+void rush_resample_rows(rush_dtype dtype, size_t rows, size_t channels,
+                        const rush_resample_spans *spans, const void *x, void *y) {
+  if (dtype == RUSH_FLOAT32)
+    rows_f32(rows, channels, spans, x, y);
+  else
+    rows_f64(rows, channels, spans, x, y);
+}

@@ -24,4 +24,16 @@ typedef struct rush_resample_axis {
 void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
                    const rush_resample_axis axes[3], const void *x, void *y);
 
+/* The input positions of one dimension that each output position takes: count[o] from first[o] on,
+ * with weights weight[o * n ..]. */
+typedef struct rush_resample_spans {
+  size_t in, out, n;
+  int32_t *first, *count;
+  double *weight;
+} rush_resample_spans;
+
+/* y[rows][out][channels] of x[rows][in][channels]; dtype is float32 or float64. */
+void rush_resample_rows(rush_dtype dtype, size_t rows, size_t channels,
+                        const rush_resample_spans *spans, const void *x, void *y);
+
 #endif

@@ -57,6 +57,69 @@ PLAIN(acosh, acosh, acoshf)
 PLAIN(atanh, atanh, atanhf)
 PLAIN(lgamma, lgamma, lgammaf)
 
+static const double PI = 3.14159265358979323846;
+
+/* By the recurrence to x >= 10, where the asymptotic series is good; by reflection below 0. */
+static double digamma(double x) {
+  if (x == 0) return copysign(INFINITY, -x);
+  if (x < 0) {
+    const double part = x - trunc(x);
+    return part == 0 || isinf(x) ? NAN : digamma(1 - x) - PI / tan(PI * part);
+  }
+  double sum = 0;
+  for (; x < 10; x++) sum -= 1 / x;
+  const double z = 1 / (x * x);
+  return sum + log(x) - 0.5 / x -
+         z * (1 / 12. -
+              z * (1 / 120. - z * (1 / 252. - z * (1 / 240. - z * (1 / 132. - z * 691 / 32760)))));
+}
+static float digamma_32(float x) {
+  return (float)digamma(x);
+}
+PLAIN(digamma, digamma, digamma_32)
+
+/* Winitzki's formula, then three of Halley's steps, each of which triples the digits. */
+static double erfinv(double y) {
+  const double a = fabs(y), square = log1p(-a * a), t = 2 / (PI * 0.147) + square / 2;
+  if (!(a < 1)) return a == 1 ? copysign(INFINITY, y) : NAN;
+  double x = sqrt(sqrt(t * t - square / 0.147) - t);
+  for (int k = 0; k < 3; k++) {
+    const double e = (erf(x) - a) * exp(x * x) / 1.12837916709551257390; /* 2 / sqrt(pi) */
+    x -= e / (1 + x * e);
+  }
+  return copysign(x, y);
+}
+static float erfinv_32(float y) {
+  return (float)erfinv(y);
+}
+PLAIN(erfinv, erfinv, erfinv_32)
+
+/* The power series, whose terms are positive. PyTorch's formula is infinite where exp is. */
+static double i0(double x) {
+  const double q = x * x / 4;
+  double term = 1, sum = 1;
+  if (isinf(exp(fabs(x)))) return isinf(x) ? NAN : INFINITY;
+  for (double k = 1; term > sum * 1e-17; k++) {
+    term *= q / (k * k);
+    sum += term;
+  }
+  return sum;
+}
+static float i0_32(float x) {
+  if (isinf(expf(fabsf(x)))) return isinf(x) ? NAN : INFINITY;
+  return (float)i0(x);
+}
+PLAIN(i0, i0, i0_32)
+
+static double sinc(double x) {
+  return x == 0 ? 1 : sin(PI * x) / (PI * x);
+}
+static float sinc_32(float x) {
+  const float at = (float)PI * x;
+  return x == 0 ? 1 : sinf(at) / at;
+}
+PLAIN(sinc, sinc, sinc_32)
+
 /* log(z / (1 - z)) for z = x, or x kept within eps and 1 - eps */
 RUSH_BODY_1(logit_f32, float, float,
             s < 0       ? logf(x / (1 - x))

@@ -1,5 +1,6 @@
-/* interpolate: nearest (both kinds), linear, bilinear, trilinear and bicubic, each by output size
- * or by scale factors. Follows aten/src/ATen/native/UpSample.h. */
+/* interpolate: nearest (both kinds), linear, bilinear, trilinear and bicubic, the 2-d ones also
+ * antialiased, each by output size or by scale factors. Follows aten/src/ATen/native/UpSample.h and
+ * cpu/UpSampleKernel.cpp. */
 #include <math.h>
 
 #include "blocks/layout.h"
@@ -11,7 +12,7 @@ typedef enum mode { NEAREST, NEAREST_EXACT, LINEAR, CUBIC } mode;
 typedef struct sampling {
   mode mode;
   int dims;
-  bool align;
+  bool align, smooth; /* smooth: antialiased */
   int64_t out[3];
   double scale[3]; /* as given, 0 where not */
 } sampling;
@@ -54,13 +55,10 @@ static void linear_axis(const sampling *s, rush_resample_axis *a, double step, b
   }
 }
 
-/* The cubic convolution kernel with A = -0.75. */
-static void cubic_weights(double t, double *w) {
-  const double A = -0.75, x[4] = {t + 1, t, 1 - t, 2 - t};
-  for (int i = 0; i < 4; i++) {
-    w[i] = i == 0 || i == 3 ? ((A * x[i] - 5 * A) * x[i] + 8 * A) * x[i] - 4 * A
-                            : ((A + 2) * x[i] - (A + 3)) * x[i] * x[i] + 1;
-  }
+/* The cubic convolution kernel. */
+static double cubic(double A, double x) {
+  if (x < 1) return ((A + 2) * x - (A + 3)) * x * x + 1;
+  return x < 2 ? ((A * x - 5 * A) * x + 8 * A) * x - 4 * A : 0;
 }
 
 static void cubic_axis(const sampling *s, rush_resample_axis *a, double step, bool single) {
@@ -71,8 +69,8 @@ static void cubic_axis(const sampling *s, rush_resample_axis *a, double step, bo
     if (low > (double)(a->in - 1)) low = (double)(a->in - 1);
     double part = rounded(single, at - low);
     part = part < 0 ? 0 : part > 1 ? 1 : part;
-    cubic_weights(part, a->weight + 4 * o);
     for (int i = 0; i < 4; i++) {
+      a->weight[4 * o + (size_t)i] = cubic(-0.75, fabs(part + 1 - i));
       const double at_i = low + i - 1;
       a->index[4 * o + (size_t)i] =
           (int32_t)(at_i<0 ? 0 : at_i>(double)(a->in - 1) ? (double)(a->in - 1) : at_i);
@@ -102,6 +100,29 @@ static void fill_axis(const sampling *s, int d, rush_resample_axis *a, bool sing
     cubic_axis(s, a, step, single);
   } else {
     nearest_axis(s, a, step, single);
+  }
+}
+
+/* Antialiased: every input position below the kernel, which is as wide as the step. */
+static void fill_spans(const sampling *s, const rush_resample_spans *a, double step, double support,
+                       bool single) {
+  const double in = (double)a->in, inverse = step >= 1 ? rounded(single, 1 / step) : 1;
+  for (size_t o = 0; o < a->out; o++) {
+    const double center = rounded(single, step * ((double)o + 0.5));
+    const double low = rounded(single, center - support) + 0.5;
+    const double high = rounded(single, center + support) + 0.5;
+    const int32_t first = (int32_t)(low < 0 ? 0 : low > in ? in : low);
+    int32_t count = (int32_t)(high < 0 ? 0 : high > in ? in : high) - first;
+    if (count > (int32_t)a->n) count = (int32_t)a->n;
+    double *weight = a->weight + o * a->n, total = 0;
+    for (int32_t k = 0; k < count; k++) {
+      const double x = fabs(rounded(single, (first + k - center + 0.5) * inverse));
+      weight[k] = s->mode == CUBIC ? cubic(-0.5, x) : x < 1 ? 1 - x : 0;
+      total += weight[k];
+    }
+    for (int32_t k = 0; k < count && total != 0; k++) weight[k] /= total;
+    a->first[o] = first;
+    a->count[o] = count;
   }
 }
 
@@ -142,6 +163,48 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
   return RUSH_OK;
 }
 
+/* One dimension of `rows` times [in][channels]. */
+static rush_status smooth_pass(rush_call *c, const sampling *s, int d, rush_dtype dtype, size_t in,
+                               size_t rows, size_t channels, const void *x, void *y) {
+  const bool single = dtype == RUSH_FLOAT32;
+  rush_resample_spans a = {.in = in, .out = (size_t)s->out[d]};
+  const double step = step_of(s, d, (int64_t)in, s->out[d], single);
+  const double support = rounded(single, (s->mode == CUBIC ? 2 : 1) * (step >= 1 ? step : 1));
+  const double most = ceil(support) * 2 + 1;
+  void *scratch;
+  size_t bytes;
+  a.n = most < (double)in ? (size_t)most : in;
+  if (!rush_mul(a.out, a.n * sizeof *a.weight + 2 * sizeof *a.first, &bytes))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(rush_scratch(c, bytes, &scratch));
+  a.weight = scratch;
+  a.first = (int32_t *)(a.weight + a.out * a.n);
+  a.count = a.first + a.out;
+  fill_spans(s, &a, step, support, single);
+  rush_resample_rows(dtype, rows, channels, &a, x, y);
+  rush_heap_free(c->heap, scratch);
+  return RUSH_OK;
+}
+
+/* Width, then height. */
+static rush_status resample_smooth(rush_call *c, const sampling *s, const rush_tensor *x,
+                                   rush_tensor *out, bool last) {
+  const size_t images = (size_t)x->sizes[0] * (last ? 1 : (size_t)x->sizes[1]);
+  const size_t channels = last ? (size_t)x->sizes[1] : 1, height = (size_t)x->sizes[2];
+  const size_t row = (size_t)s->out[1] * channels;
+  void *between;
+  size_t rows, bytes;
+  if (!rush_mul(images, height, &rows) || !rush_mul(rows, row * rush_itemsize(x), &bytes))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(rush_scratch(c, bytes, &between));
+  const rush_dtype dtype = (rush_dtype)x->dtype;
+  rush_status st =
+      smooth_pass(c, s, 1, dtype, (size_t)x->sizes[3], rows, channels, rush_data(x), between);
+  if (st == RUSH_OK) st = smooth_pass(c, s, 0, dtype, height, images, row, between, rush_data(out));
+  rush_heap_free(c->heap, between);
+  return st;
+}
+
 static rush_status check(rush_call *c, const sampling *s, const rush_tensor *x) {
   char text[RUSH_SHAPE_TEXT];
   RUSH_NEED(x->rank == s->dims + 2, "It is expected input_size equals to %d, but got size %d",
@@ -158,6 +221,8 @@ static rush_status check(rush_call *c, const sampling *s, const rush_tensor *x) 
   for (int d = 1; d < x->rank; d++)
     RUSH_NEED(x->sizes[d] > 0, "Non-empty %dD data tensor expected but got a tensor with sizes %s",
               s->dims + 2, rush_shape_text(x->rank, x->sizes, text));
+  RUSH_NEED(!s->smooth || x->dtype != RUSH_UINT8,
+            "antialiased resizing of uint8 is not supported: convert to float32 before");
   const bool copies = s->mode == NEAREST || s->mode == NEAREST_EXACT;
   RUSH_NEED(
       rush_is_float((rush_dtype)x->dtype) || (x->dtype == RUSH_UINT8 && (copies || s->dims == 2)),
@@ -180,7 +245,9 @@ static rush_status upsample(rush_call *c, const sampling *s) {
   rush_status st = rush_new_in_format(c->heap, (rush_dtype)x->dtype, x->rank, sizes, format, &out);
   if (st == RUSH_OK) {
     ret_tensor(c, 0, out);
-    if (out->numel > 0) st = resample(c, s, dense, out, format != RUSH_FORMAT_CONTIGUOUS);
+    const bool last = format != RUSH_FORMAT_CONTIGUOUS;
+    if (out->numel > 0)
+      st = s->smooth ? resample_smooth(c, s, dense, out, last) : resample(c, s, dense, out, last);
   }
   rush_tensor_drop(c->heap, dense);
   return st;
@@ -192,7 +259,7 @@ static rush_status upsample(rush_call *c, const sampling *s) {
 static sampling of_name(const rush_call *c) {
   const char *name = strstr(c->op->schema, "upsample_");
   const char *digit = strpbrk(name, "123");
-  sampling s = {.dims = *digit - '0'};
+  sampling s = {.dims = *digit - '0', .smooth = strncmp(digit + 1, "d_aa", 4) == 0};
   s.mode = strstr(name, "_exact") && strstr(name, "_exact") < digit ? NEAREST_EXACT
            : strncmp(name + 9, "nearest", 7) == 0                   ? NEAREST
            : strncmp(name + 9, "bicubic", 7) == 0                   ? CUBIC
