@@ -99,3 +99,23 @@ row("histc", "(torch.histc(x), torch.histc(x, 7), torch.histc(x, 10, -1, 1), tor
 row("histc_at_borders", "(torch.histc(x, 10, 0, 1), torch.histc(x, 3, -1, 1), torch.histc(x / 10, 7, 0, 0.7))", x=tensor([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, -1.0, NAN]))
 row("histc_of_nan", "torch.histc(x, 4)", x=tensor([1.0, NAN]), raises="is not finite")
 row("histc_max_below_min", "torch.histc(x, 4, 2, 1)", x=f32(4), raises="max must be larger than min")
+
+# ---- Statistics --------------------------------------------------------------------------------------------
+
+GAPS = tensor([[1.0, NAN, 3.0, -2.0, 0.5], [NAN, NAN, NAN, NAN, NAN], [4.0, 4.0, -1.0, INF, 2.0]])
+for name in ("quantile", "nanquantile"):
+    for how in ("linear", "lower", "higher", "midpoint", "nearest"):
+        calls = (f"torch.{name}(x, {args}, interpolation='{how}')" for args in ("0.3", "q", "q[0]", "q, 0", "0.65, 1, True", "q, -1, True", "q, None, True"))
+        row(f"{name}_{how}", f"({', '.join(calls)})", x=f32(3, 7), q=tensor([0.25, 0.0, 1.0, 0.6]), also=[{"x": GAPS}, {"x": f32(1, 1)}, {"x": transposed(f32(5, 4))}])
+    row(f"{name}_f64", f"(torch.{name}(x, q, 1), torch.{name}(x, 0.4, 2, True), torch.{name}(x[0, 0, 0], q, 0, True), torch.{name}(x[0, 0, 0], 0.5))",
+        x=f64(2, 5, 3), q=tensor([0.1, 0.9], "f64"))
+    row(f"{name}_beyond", f"torch.{name}(x, 1.5)", x=f32(3), raises="in the range")
+    row(f"{name}_of_none", f"torch.{name}(x, 0.5)", x=f32(0), raises="must be non-empty")
+    row(f"{name}_of_ints", f"torch.{name}(x, 0.5)", x=i64(3), raises="either float or double")
+    row(f"{name}_q_of_another_dtype", f"torch.{name}(x, q)", x=f32(3), q=f64(2, lo=0, hi=1), raises="same dtype")
+row("combinations", "(torch.combinations(x), torch.combinations(x, 3), torch.combinations(x, 2, True), torch.combinations(x, 1), torch.combinations(x, 0), torch.combinations(x, 5))",
+    x=f32(4), also=[{"x": i64(3)}, {"x": f32(0)}])
+row("combinations_of_rows", "torch.combinations(x)", x=f32(2, 2), raises="Expect a 1D vector")
+row("logcumsumexp", "(torch.logcumsumexp(x, 0), torch.logcumsumexp(x, -1), torch.logcumsumexp(x.t(), 1))", x=f32(5, 7, lo=-30, hi=30),
+    also=[{"x": f64(4, 3)}, {"x": f32(0, 3)}, {"x": GAPS}, {"x": tensor([[-INF, -INF, 1.0, INF, 2.0, -INF], [INF, INF, -INF, NAN, 1.0, INF]])}])
+row("logcumsumexp_of_ints", "torch.logcumsumexp(x, 0)", x=i64(3), raises="not implemented for 'Long'")

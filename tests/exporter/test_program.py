@@ -221,6 +221,18 @@ def test_operators_that_are_programs_of_others():
     keep("ep_scores", exported(net, args), args, eager=net)
 
 
+class Spread(nn.Module):
+    def forward(self, x):
+        return torch.nanmean(x, 0), torch.nanquantile(x, torch.tensor([0.5])), torch.logcumsumexp(x, 0)
+
+
+@pytest.mark.feature("torch.export", "nanmean, nanquantile, logcumsumexp")
+def test_statistics_that_pass_over_nan():
+    args = (torch.randn(3, 7),)
+    net = Spread()
+    keep("ep_spread", exported(net, args), args, (torch.tensor([[float("nan"), *range(6)]] * 3),), eager=net)
+
+
 class Tied(nn.Module):
     def __init__(self):
         super().__init__()

@@ -454,3 +454,13 @@ def test_numbers_given_for_other_types():
             wanted(*args)
         with pytest.raises(rushlight.RushlightError, match="wants"):
             got(*args)
+
+
+def spread(x):
+    ends, middle = torch.quantile(x, torch.tensor([0.1, 0.9]), 1), torch.nanquantile(x, 0.5)
+    return ends, middle, torch.nanmean(x, 0, True), torch.combinations(x[0], 3), torch.logcumsumexp(x, 1)
+
+
+@feature("quantile, nanquantile, nanmean, combinations, logcumsumexp")
+def test_quantiles_and_combinations():
+    script("spread", spread, (torch.randn(3, 5),), (torch.tensor([[1.0, float("nan"), 3.0]]),))

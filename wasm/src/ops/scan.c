@@ -1,4 +1,4 @@
-/* cumsum, cumprod, cummax, cummin. Floating sums and products run in float64, as ATen's. */
+/* cumsum, cumprod, logcumsumexp, cummax, cummin. Floating sums and products run in float64, as ATen's. */
 #include <math.h>
 
 #include "blocks/layout.h"
@@ -65,6 +65,38 @@ RUSH_OP(cumsum) {
 }
 RUSH_OP(cumprod) {
   return cumulate(c, true);
+}
+
+/* log(exp(x) + exp(sum)) as ATen's _log_add_exp_helper: a NaN stays, infinities do not become one. */
+static double log_add_exp(double x, double sum) {
+  const double less = sum != sum || sum < x ? sum : x, more = sum != sum || x < sum ? sum : x;
+  return less != more || isfinite(less) ? log1p(exp(less - more)) + more : x;
+}
+
+#define LOG_SCAN(T)                                   \
+  for (int64_t o = 0; o < l.outer; o++) {             \
+    for (int64_t i = 0; i < l.inner; i++) {           \
+      T *p = (T *)data + o * l.n * l.inner + i;       \
+      double sum = -INFINITY;                         \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner) \
+        *p = (T)(sum = log_add_exp((double)*p, sum)); \
+    }                                                 \
+  }
+
+/* self, dim */
+RUSH_OP(logcumsumexp) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  rush_tensor *out;
+  int dim;
+  RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
+  RUSH_NEED(rush_is_float((rush_dtype)self->dtype),
+            "\"logcumsumexp_out_cpu\" not implemented for '%s'", rush_dtype_word(self->dtype));
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)self->dtype, self->rank, self->sizes, &out));
+  RUSH_TRY(rush_tensor_copy(c->heap, out, self));
+  if (out->numel == 0) return RUSH_OK;
+  const lines l = split(out, dim);
+  void *data = rush_data(out);
+  if (self->dtype == RUSH_FLOAT64) LOG_SCAN(double) else LOG_SCAN(float) return RUSH_OK;
 }
 
 /* The last of equal elements counts, and a NaN stays. */
