@@ -266,6 +266,7 @@ export function tracedFile(middle = 4) {
   f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2] }], outputs: ['y'] }, (m, x) => {
     m.at = f.source('model.py', 3, 12);
     const y = m.op('aten::flip', [x, f.ints([-1])]);
+    m.at = f.source('model.py', 4, 11);
     return m.loop(f.int(3), [y], (_, v) => {
       m.at = f.source('model.py', 5, 7);
       return [m.op('my_ops::twice', [v], 'Tensor', 'my_ops::twice(Tensor x) -> Tensor')];

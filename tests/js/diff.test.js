@@ -25,8 +25,8 @@ for (const worker of [false, true]) {
 
   test(`a run that is PyTorch's agrees${where}`, async () => {
     const model = await load(tracedFile().bytes(), { ops: right, worker });
-    for (let again = 0; again < 2; again++) {
-      assert.deepEqual(await model.diff(), { agrees: true, compared: 4, unpaired: 0, maxAbs: 0, maxRel: 0, first: null });
+    for (let again = 0; again < 2; again++) { // the trace has nothing of the loop itself
+      assert.deepEqual(await model.diff(), { agrees: true, compared: 4, unpaired: 1, maxAbs: 0, maxRel: 0, first: null });
     }
     assert.deepEqual([...(await model.run({ x: [1, 2] })).y.data], [16, 8]);
     model.dispose();

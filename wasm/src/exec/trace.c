@@ -104,17 +104,20 @@ static size_t first_of(const rush_traced *items, size_t n, uint64_t handle) {
   return lo < n && items[lo].handle == handle ? lo : n;
 }
 
-/* Whether an instruction gives values of its own. */
-static bool is_paired(const rush_code *c) {
-  return c->opcode == RUSH_OPCODE_OP || c->opcode == RUSH_OPCODE_IF ||
-         c->opcode == RUSH_OPCODE_LOOP;
-}
-
-/* The exporter drops results of an IF or a LOOP that nobody uses: then it is not known which is
- * which. */
-static bool lacks_results(const rush_code *c, const rush_traced *item) {
-  if (c->opcode == RUSH_OPCODE_OP) return false;
-  return item->n != (c->opcode == RUSH_OPCODE_LOOP ? c->n_in - 2u : c->n_out);
+/* Whether an instruction is compared with items like this one, or NULL where its handle has none.
+ * The exporter drops results of an IF or a LOOP that nobody uses, and then it is not known which is
+ * which; older files hold no items of theirs. */
+static bool is_compared(const rush_code *c, const rush_traced *item) {
+  switch (c->opcode) {
+    case RUSH_OPCODE_OP:
+      return true;
+    case RUSH_OPCODE_IF:
+      return item && item->n == c->n_out;
+    case RUSH_OPCODE_LOOP:
+      return item && item->n == c->n_in - 2u;
+    default:
+      return false;
+  }
 }
 
 /* Pairs instructions with items; `owners`, one per item, are RUSH_NONE. Gives how many found their
@@ -128,11 +131,8 @@ static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, 
     p->handle = source < m->n_sources ? m->sources[source].handle : 0;
     p->owner = i;
     size_t first = p->handle ? first_of(items, n, p->handle) : n, last = first;
-    if (first == n || !is_paired(m->code + i)) continue;
-    if (lacks_results(m->code + i, items + first)) {
-      p->handle = 0;
-      continue;
-    }
+    if (!is_compared(m->code + i, first < n ? items + first : NULL)) p->handle = 0;
+    if (first == n || p->handle == 0) continue;
     while (last < n && items[last].handle == p->handle) last++;
     p->first = (uint32_t)first;
     p->n = (uint32_t)(last - first);
