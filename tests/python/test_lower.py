@@ -9,6 +9,7 @@ import lowered_models as models
 import pytest
 import rushlight
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing import assert_close
 
 SCRIPTED = [
@@ -401,3 +402,5 @@ def test_an_fx_graph_around_a_lowered_part():
     assert_close(torch.jit.script(again)(x), want)
     with pytest.raises(torch.fx.proxy.TraceError, match="from a model around it"):
         torch.fx.symbolic_trace(graph.body)
+    with pytest.raises(torch.fx.proxy.TraceError, match="do not see into a lowered module"):
+        make_fx(graph)(x)

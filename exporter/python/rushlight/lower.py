@@ -8,6 +8,7 @@ import tempfile
 import typing
 
 import torch
+from torch.fx.experimental import proxy_tensor
 
 from . import _build
 
@@ -106,6 +107,10 @@ class Lowered(torch.nn.Module):
         for a in args:
             if isinstance(a, torch.fx.Proxy):
                 return self._leaf(method, args, a.tracer)
+        if proxy_tensor.get_proxy_mode() is not None:  # it sees no call here: the result would be a constant of the graph
+            raise torch.fx.proxy.TraceError(
+                "make_fx and torch.export do not see into a lowered module: trace it with torch.fx.symbolic_trace, where it is "
+                "one call, or lower after tracing")
         return self._compiled(method)(self.interpreter, *args)
 
     def _leaf(self, method, args, tracer):
