@@ -37,9 +37,9 @@ class Diff:
 def diff(path, model=None, example_inputs=(), *, method="forward", train=False, rtol=-1.0, atol=-1.0):
     """Runs a .rush file beside PyTorch and names the first value that differs.
 
-    Compared is what each operator, branch and loop gives with what its node gives in PyTorch's graph, which is run as it was before freezing: paired by
-    debug handle, loops round by round. What was folded or fused is compared where its value comes out. Random
-    numbers are those of torch.manual_seed(1) on both sides.
+    Compared is what each operator, branch and loop gives with what its node gives in PyTorch's graph, which is run as
+    it was before freezing: paired by debug handle, loops round by round. What was folded or fused is compared where its
+    value comes out. Random numbers are those of torch.manual_seed(1) on both sides.
 
     Args:
         path: of the .rush file

@@ -106,7 +106,8 @@ def export(
 
     Raises:
         RushlightError: the model needs or holds what Rushlight does not have ('unsupported'; operators are listed, with
-            their Python lines); the answers differ ('mismatch'; the message says where) or the program fails; a file that cannot be read
+            their Python lines); the answers differ ('mismatch'; the message says where) or the program fails; a file
+            that cannot be read
         ValueError: arguments that do not fit
 
     And what PyTorch raises. In each case there is no file.

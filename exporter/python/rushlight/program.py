@@ -922,7 +922,8 @@ def fixed_size(n):
 def hint(val):
     if not isinstance(val, torch.Tensor):
         return {}
-    return {"dtype": DTYPES.index(val.dtype), "sizes": [-1 if fixed_size(n) is None else fixed_size(n) for n in val.shape]}
+    sizes = map(fixed_size, val.shape)
+    return {"dtype": DTYPES.index(val.dtype), "sizes": [-1 if n is None else n for n in sizes]}
 
 
 def dynamic_sizes(program, names):

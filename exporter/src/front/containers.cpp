@@ -1,5 +1,6 @@
-// `self.layers[i].run(x)` where i is known only when the program runs: a choice between the calls of
-// each module's method. libtorch cannot freeze what looks an attribute up by a name that it computes.
+// `self.layers[i].run(x)` where i is known only when the program runs: a choice between the calls
+// of each module's method. libtorch cannot freeze what looks an attribute up by a name that it
+// computes.
 #include "front/torchscript_parts.h"
 
 namespace rush {
@@ -43,13 +44,6 @@ jit::Value *call_one_of(jit::Graph &graph, jit::Node &lookup, jit::Node &call, s
   return choice->output();
 }
 
-void set_ranges(jit::Block *block, const jit::SourceRange &range) {
-  for (jit::Node *node : block->nodes()) {
-    node->setSourceRange(range);
-    for (jit::Block *inner : node->blocks()) set_ranges(inner, range);
-  }
-}
-
 bool choose(jit::Graph &graph, jit::Block *block) {
   bool changed = false;
   for (auto it = block->nodes().begin(); it != block->nodes().end();) {
@@ -63,7 +57,7 @@ bool choose(jit::Graph &graph, jit::Block *block) {
     call->output()->replaceAllUsesWith(call_one_of(graph, *lookup, *call, 0));
     for (jit::Node *made = previous->next(); made != call; made = made->next()) {
       made->setSourceRange(call->sourceRange());
-      for (jit::Block *inner : made->blocks()) set_ranges(inner, call->sourceRange());
+      for (jit::Block *inner : made->blocks()) place_at(inner, call->sourceRange());
     }
     call->destroy();
     changed = true;

@@ -1,5 +1,5 @@
-// A copy of a module whose tensors share memory where the module's do. Module::deepcopy() gives each
-// tensor a storage of its own, so that an attribute that is a view of another stops being one.
+// A copy of a module whose tensors share memory where the module's do. Module::deepcopy() gives
+// each tensor a storage of its own, so that an attribute that is a view of another stops being one.
 #include <ATen/ops/empty.h>
 
 #include <map>

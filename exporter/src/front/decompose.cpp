@@ -35,13 +35,6 @@ jit::Function *program_of(const jit::Node &node) {
   return own ? own : operators().find_function(name);
 }
 
-void place_at(jit::Block *block, const jit::SourceRange &range) {
-  for (jit::Node *node : block->nodes()) {
-    node->setSourceRange(range);
-    for (jit::Block *inner : node->blocks()) place_at(inner, range);
-  }
-}
-
 bool decompose(jit::Block *block) {
   bool changed = false;
   for (auto it = block->nodes().begin(); it != block->nodes().end();) {

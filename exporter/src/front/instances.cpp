@@ -1,5 +1,6 @@
-// Questions that types decide: isinstance, `is None`. A function that takes a union or an optional asks
-// what came; inlined where that is known, the branches for the others are dead, and would not fit.
+// Questions that types decide: isinstance, `is None`. A function that takes a union or an optional
+// asks what came; inlined where that is known, the branches for the others are dead, and would not
+// fit.
 #include "front/torchscript_parts.h"
 
 namespace rush {

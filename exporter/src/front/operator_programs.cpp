@@ -1,5 +1,5 @@
-// Operators that are programs of others. Names and arguments are those of aten's operators; NAME__OVERLOAD
-// is for that overload alone.
+// Operators that are programs of others. Names and arguments are those of aten's operators;
+// NAME__OVERLOAD is for that overload alone.
 #include "front/torchscript_parts.h"
 
 namespace rush {
@@ -264,7 +264,8 @@ def cartesian_prod(tensors: List[Tensor]):
     return torch.stack([t.flatten() for t in torch.meshgrid(tensors, indexing="ij")], 1)
 )TS";
 
-// aten/src/ATen/native/Fill.cpp, PackedSequence.cpp, Im2Col.cpp, Col2Im.cpp, AffineGridGenerator.cpp
+// aten/src/ATen/native/Fill.cpp, PackedSequence.cpp, Im2Col.cpp, Col2Im.cpp,
+// AffineGridGenerator.cpp
 const char kParts[] = R"TS(
 def fill_diagonal_(x, value: number, wrap: bool):
     assert x.dim() >= 2, "dimensions must larger than 1"

@@ -132,4 +132,11 @@ Source source_of(const torch::jit::Node &const_node) {
   return out;
 }
 
+void place_at(torch::jit::Block *block, const torch::jit::SourceRange &range) {
+  for (torch::jit::Node *node : block->nodes()) {
+    node->setSourceRange(range);
+    for (torch::jit::Block *inner : node->blocks()) place_at(inner, range);
+  }
+}
+
 }  // namespace rush

@@ -19,6 +19,8 @@ std::string stored_path(const std::string &file);
 std::string without_absolute_paths(const std::string &text);
 // The first frame outside torch.
 Source source_of(const torch::jit::Node &node);
+// Has all nodes of a block, and of those inside it, come from there.
+void place_at(torch::jit::Block *block, const torch::jit::SourceRange &range);
 
 // ---- handles.cpp
 

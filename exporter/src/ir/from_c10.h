@@ -17,7 +17,7 @@ bool is_program_class(const c10::TypePtr &type);
 // ...).
 Const from_ivalue(const c10::IValue &value);
 
-// Lists of ints, floats, bools and tensors become c10's typed lists; tuples lose their field names.
+// Lists of ints, floats, bools and tensors become typed lists, tuples of a named type named ones.
 c10::IValue to_ivalue(const Const &value);
 // The same where the type is known: lists get their items' type, tuples their names.
 c10::IValue to_ivalue(const Const &value, const c10::TypePtr &type);

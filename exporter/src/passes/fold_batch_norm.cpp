@@ -1,6 +1,7 @@
-// conv -> batch_norm, and linear -> batch_norm, become one operator with other weights, where nothing
-// changes at run time. Behind a linear the channels of a batch norm are its features only if its
-// input is a matrix: that is proved by what makes it (PyTorch's FoldFrozenLinearBatchnorm supposes it).
+// conv -> batch_norm, and linear -> batch_norm, become one operator with other weights, where
+// nothing changes at run time. Behind a linear the channels of a batch norm are its features only
+// if its input is a matrix: that is proved by what makes it (PyTorch's FoldFrozenLinearBatchnorm
+// supposes it).
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rsqrt.h>
@@ -80,8 +81,8 @@ bool is_matrix(const Value &value) {
   return start && end && start->i == 1 && end->i == -1;
 }
 
-// The rank of the weight of a linear with a matrix, or of a convolution that is not transposed; else
-// 0.
+// The rank of the weight of a linear with a matrix, or of a convolution that is not transposed;
+// else 0.
 int64_t weight_rank(const Node &node) {
   static const std::unordered_set<std::string> plain = {
       "aten::conv1d",           "aten::conv2d",         "aten::conv3d",
@@ -98,8 +99,8 @@ int64_t weight_rank(const Node &node) {
   return transposed && transposed->is_bool() && !transposed->i ? weight->tensor.dim() : 0;
 }
 
-// The one node that takes the elements of a value, in its block; a scripted batch norm also looks at
-// the rank.
+// The one node that takes the elements of a value, in its block; a scripted batch norm also looks
+// at the rank.
 Node *follower(const Value &value) {
   Node *found = nullptr;
   for (const Use &use : value.uses) {

@@ -1,4 +1,5 @@
-/* cumsum, cumprod, logcumsumexp, cummax, cummin. Floating sums and products run in float64, as ATen's. */
+/* cumsum, cumprod, logcumsumexp, cummax, cummin. Floating sums and products run in float64, as
+ * ATen's. */
 #include <math.h>
 
 #include "blocks/layout.h"
@@ -67,7 +68,8 @@ RUSH_OP(cumprod) {
   return cumulate(c, true);
 }
 
-/* log(exp(x) + exp(sum)) as ATen's _log_add_exp_helper: a NaN stays, infinities do not become one. */
+/* log(exp(x) + exp(sum)) as ATen's _log_add_exp_helper: a NaN stays, infinities do not become
+ * one. */
 static double log_add_exp(double x, double sum) {
   const double less = sum != sum || sum < x ? sum : x, more = sum != sum || x < sum ? sum : x;
   return less != more || isfinite(less) ? log1p(exp(less - more)) + more : x;
@@ -96,7 +98,12 @@ RUSH_OP(logcumsumexp) {
   if (out->numel == 0) return RUSH_OK;
   const lines l = split(out, dim);
   void *data = rush_data(out);
-  if (self->dtype == RUSH_FLOAT64) LOG_SCAN(double) else LOG_SCAN(float) return RUSH_OK;
+  if (self->dtype == RUSH_FLOAT64) {
+    LOG_SCAN(double)
+  } else {
+    LOG_SCAN(float)
+  }
+  return RUSH_OK;
 }
 
 /* The last of equal elements counts, and a NaN stays. */
