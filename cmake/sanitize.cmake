@@ -4,3 +4,8 @@ if(RUSH_SANITIZE)
                       -fno-omit-frame-pointer -g)
   add_link_options(-fsanitize=address,undefined)
 endif()
+# Fuzzing also counts the branches that were taken, and gives each block of memory back at once.
+if(RUSH_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  add_compile_definitions(RUSH_FUZZ)
+endif()

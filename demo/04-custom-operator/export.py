@@ -5,13 +5,12 @@ import shutil
 import sys
 from pathlib import Path
 
-import rushlight
-import torch
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
+import export_demo  # noqa: E402, I001 - before torch
 import build  # noqa: E402
-import export_demo  # noqa: E402
 import models  # noqa: E402
+import rushlight  # noqa: E402
+import torch  # noqa: E402
 
 FOLDER = export_demo.BUILD / '04-custom-operator'
 INPUTS = ['image', 'warp', 'mix']

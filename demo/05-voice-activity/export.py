@@ -29,15 +29,13 @@ def write_case(name, model, samples, rate):
 
 def main():
     model, note = silero.load()
-    path, missing = silero.recording()
+    path, begins, missing = silero.recording()
     (FOLDER / 'cases').mkdir(parents=True, exist_ok=True)
     noise = torch.rand(1, 512, generator=torch.Generator().manual_seed(0)) * 2 - 1
     report = rushlight.export(model, None, FOLDER / FILE, methods=('forward', 'reset_states'),
                               input_names=['x', 'sr'], output_names=['probability'],
                               tests=[((noise, 16000), None), ((noise[:, :256], 8000), None)])  # chunks of both sizes
-    for text in (report, note, missing):
-        if text:
-            print(text, file=sys.stderr)
+    print('\n'.join(filter(None, (str(report), note, missing))), file=sys.stderr)
     sample = ''
     if path:
         sample = 'conversation.wav'
@@ -50,7 +48,8 @@ def main():
              write_case('silence', model, torch.zeros(32000), 16000)]
     export_demo.write_json(FOLDER / 'manifest.json', {
         'title': 'Silero VAD', 'file': FILE, 'bytes': (FOLDER / FILE).stat().st_size,
-        'note': ' '.join(filter(None, (note, missing))), 'cases': cases, 'sample': sample})
+        'note': ' '.join(filter(None, (note, missing))), 'cases': cases, 'sample': sample,
+        'begins': None if note else begins})  # the second at which speech begins, where the answers mean something
 
 
 if __name__ == '__main__':

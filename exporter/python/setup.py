@@ -1,6 +1,6 @@
-"""pip install --no-build-isolation ./exporter/python, with this checkout around it and XNNPACK as
-rushlight/_build.py finds it: puts the module _C and librushlight_torch in the package, compiled here or taken
-from CMake's build folder RUSH_NATIVE."""
+"""pip install --no-build-isolation ./exporter/python, with this checkout around it and CMake on the path: puts the module
+_C and librushlight_torch in the package, which rushlight/_build.py has CMake build, or takes from its build folder
+RUSH_NATIVE."""
 
 import importlib.util
 import os

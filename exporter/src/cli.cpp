@@ -23,6 +23,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --no-source                   store no source lines and none of PyTorch's texts
     --trace                       store what each operator gives in PyTorch, for diff
     --dump-after PASS             print each method after a pass
+    --json                        print the report as JSON
 
   inspect MODEL.rush              say what is in a file
     --json                        as JSON
@@ -30,6 +31,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --weights OUT.safetensors     give the weights back
 
   verify MODEL.rush               replay the test vectors in a file
+    --json                        print what came of it as JSON
 
   diff MODEL.rush                 run it beside PyTorch, name the first value that differs
     --torch MODEL.pt              the model that it was exported from, with
@@ -117,134 +119,106 @@ InputSpec parse_input(const std::string &all) {
   return spec;
 }
 
+namespace {
+
+// An option: how it is written, whether a value follows, and what it does.
+struct Option {
+  const char *name;
+  char letter;  // 0 where there is none
+  bool takes_value;
+  void (*set)(CommandLine &line, const std::string &value);
+};
+
+const Option kOptions[] = {
+    {"output", 'o', true, [](CommandLine &l, const std::string &v) { l.options.path = v; }},
+    {"input", 0, true,
+     [](CommandLine &l, const std::string &v) { l.options.inputs.push_back(parse_input(v)); }},
+    {"output-names", 0, true,
+     [](CommandLine &l, const std::string &v) { l.options.output_names = split(v, ','); }},
+    {"method", 0, true, [](CommandLine &l, const std::string &v) { l.methods.push_back(v); }},
+    {"load-library", 0, true,
+     [](CommandLine &l, const std::string &v) { l.libraries.push_back(v); }},
+    {"train", 0, false, [](CommandLine &l, const std::string &) { l.train = true; }},
+    {"allow-missing", 0, false,
+     [](CommandLine &l, const std::string &) { l.options.allow_missing = true; }},
+    {"no-verify", 0, false, [](CommandLine &l, const std::string &) { l.options.verify = false; }},
+    {"no-test-vectors", 0, false,
+     [](CommandLine &l, const std::string &) { l.options.test_vectors = false; }},
+    {"no-source", 0, false, [](CommandLine &l, const std::string &) { l.sources = false; }},
+    {"trace", 0, false, [](CommandLine &l, const std::string &) { l.trace = true; }},
+    {"dump-after", 0, true, [](CommandLine &l, const std::string &v) { l.options.dump_after = v; }},
+    {"json", 0, false, [](CommandLine &l, const std::string &) { l.form = RUSH_DESCRIBE_JSON; }},
+    {"graph", 0, false,
+     [](CommandLine &l, const std::string &) { l.form = RUSH_DESCRIBE_TORCH_GRAPH; }},
+    {"code", 0, false,
+     [](CommandLine &l, const std::string &) { l.form = RUSH_DESCRIBE_TORCH_CODE; }},
+    {"weights", 0, true, [](CommandLine &l, const std::string &v) { l.weights = v; }},
+    {"torch", 0, true, [](CommandLine &l, const std::string &v) { l.torch = v; }},
+    {"rtol", 0, true,
+     [](CommandLine &l, const std::string &v) { l.rtol = tolerance(v, "--rtol"); }},
+    {"atol", 0, true,
+     [](CommandLine &l, const std::string &v) { l.atol = tolerance(v, "--atol"); }},
+    {"help", 'h', false, [](CommandLine &l, const std::string &) { l.command = "help"; }},
+    {"version", 0, false, [](CommandLine &l, const std::string &) { l.command = "version"; }},
+};
+constexpr int kFirst = 256;  // beyond all letters: getopt's code of the first row
+
+// What getopt wants of the rows.
+std::vector<option> long_options() {
+  std::vector<option> out;
+  for (const Option &o : kOptions)
+    out.push_back({o.name, o.takes_value ? required_argument : no_argument, nullptr,
+                   kFirst + static_cast<int>(out.size())});
+  out.push_back({nullptr, 0, nullptr, 0});
+  return out;
+}
+
+std::string short_options() {
+  std::string out;
+  for (const Option &o : kOptions)
+    if (o.letter) out += std::string(1, o.letter) + (o.takes_value ? ":" : "");
+  return out;
+}
+
+// The row of a code that getopt gives; nullptr for what is unknown.
+const Option *option_of(int code) {
+  if (code >= kFirst) return &kOptions[code - kFirst];
+  for (const Option &o : kOptions)
+    if (o.letter && o.letter == code) return &o;
+  return nullptr;
+}
+
+void check_command(const CommandLine &line) {
+  const std::string &command = line.command;
+  if (command == "run" || command == "bench")
+    throw UsageError(command + " is a command of the npm package's program: npx rushlight " +
+                     command);
+  if (command != "export" && command != "inspect" && command != "verify" && command != "diff")
+    throw UsageError("there is no command '" + command + "'");
+  if (line.files.size() != 1) throw UsageError(command + " takes one file");
+  if (command == "export" && line.options.path.empty())
+    throw UsageError("export needs -o MODEL.rush");
+}
+
+}  // namespace
+
 CommandLine parse_command_line(int argc, char **argv) {
-  enum {
-    INPUT = 256,
-    OUTPUT_NAMES,
-    METHOD,
-    LIBRARY,
-    TRAIN,
-    MISSING,
-    NO_VERIFY,
-    NO_VECTORS,
-    NO_SOURCE,
-    DUMP,
-    JSON,
-    GRAPH,
-    CODE,
-    WEIGHTS,
-    TRACE,
-    TORCH,
-    RTOL,
-    ATOL
-  };
-  static const option options[] = {{"output", required_argument, nullptr, 'o'},
-                                   {"input", required_argument, nullptr, INPUT},
-                                   {"output-names", required_argument, nullptr, OUTPUT_NAMES},
-                                   {"method", required_argument, nullptr, METHOD},
-                                   {"load-library", required_argument, nullptr, LIBRARY},
-                                   {"train", no_argument, nullptr, TRAIN},
-                                   {"allow-missing", no_argument, nullptr, MISSING},
-                                   {"no-verify", no_argument, nullptr, NO_VERIFY},
-                                   {"no-test-vectors", no_argument, nullptr, NO_VECTORS},
-                                   {"no-source", no_argument, nullptr, NO_SOURCE},
-                                   {"dump-after", required_argument, nullptr, DUMP},
-                                   {"json", no_argument, nullptr, JSON},
-                                   {"graph", no_argument, nullptr, GRAPH},
-                                   {"code", no_argument, nullptr, CODE},
-                                   {"weights", required_argument, nullptr, WEIGHTS},
-                                   {"trace", no_argument, nullptr, TRACE},
-                                   {"torch", required_argument, nullptr, TORCH},
-                                   {"rtol", required_argument, nullptr, RTOL},
-                                   {"atol", required_argument, nullptr, ATOL},
-                                   {"help", no_argument, nullptr, 'h'},
-                                   {"version", no_argument, nullptr, 'V'},
-                                   {nullptr, 0, nullptr, 0}};
   CommandLine out;
+  const std::vector<option> options = long_options();
+  const std::string letters = short_options();
   opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, "o:h", options, nullptr)) != -1;) {
-    switch (c) {
-      case 'o':
-        out.options.path = optarg;
-        break;
-      case INPUT:
-        out.options.inputs.push_back(parse_input(optarg));
-        break;
-      case OUTPUT_NAMES:
-        out.options.output_names = split(optarg, ',');
-        break;
-      case METHOD:
-        out.methods.push_back(optarg);
-        break;
-      case LIBRARY:
-        out.libraries.push_back(optarg);
-        break;
-      case TRAIN:
-        out.train = true;
-        break;
-      case MISSING:
-        out.options.allow_missing = true;
-        break;
-      case NO_VERIFY:
-        out.options.verify = false;
-        break;
-      case NO_VECTORS:
-        out.options.test_vectors = false;
-        break;
-      case NO_SOURCE:
-        out.sources = false;
-        break;
-      case DUMP:
-        out.options.dump_after = optarg;
-        break;
-      case JSON:
-        out.form = RUSH_DESCRIBE_JSON;
-        break;
-      case GRAPH:
-        out.form = RUSH_DESCRIBE_TORCH_GRAPH;
-        break;
-      case CODE:
-        out.form = RUSH_DESCRIBE_TORCH_CODE;
-        break;
-      case WEIGHTS:
-        out.weights = optarg;
-        break;
-      case TRACE:
-        out.trace = true;
-        break;
-      case TORCH:
-        out.torch = optarg;
-        break;
-      case RTOL:
-        out.rtol = tolerance(optarg, "--rtol");
-        break;
-      case ATOL:
-        out.atol = tolerance(optarg, "--atol");
-        break;
-      case 'h':
-        out.command = "help";
-        return out;
-      case 'V':
-        out.command = "version";
-        return out;
-      default:
-        throw UsageError(std::string("the option ") + argv[optind - 1] +
-                         " is unknown or lacks its value");
-    }
+  for (int c; (c = getopt_long(argc, argv, letters.c_str(), options.data(), nullptr)) != -1;) {
+    const Option *row = option_of(c);
+    if (!row)
+      throw UsageError(std::string("the option ") + argv[optind - 1] +
+                       " is unknown or lacks its value");
+    row->set(out, row->takes_value ? optarg : "");
+    if (!out.command.empty()) return out;  // help, version
   }
   if (optind >= argc) throw UsageError("no command is given");
   out.command = argv[optind++];
   for (; optind < argc; optind++) out.files.push_back(argv[optind]);
-  if (out.command == "help") return out;
-  if (out.command == "run" || out.command == "bench")
-    throw UsageError(out.command + " is a command of the npm package's program: npx rushlight " +
-                     out.command);
-  if (out.command != "export" && out.command != "inspect" && out.command != "verify" &&
-      out.command != "diff")
-    throw UsageError("there is no command '" + out.command + "'");
-  if (out.files.size() != 1) throw UsageError(out.command + " takes one file");
-  if (out.command == "export" && out.options.path.empty())
-    throw UsageError("export needs -o MODEL.rush");
+  if (out.command != "help") check_command(out);
   return out;
 }
 

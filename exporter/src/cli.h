@@ -25,6 +25,8 @@ struct CommandLine {
   rush_describe_form form = RUSH_DESCRIBE_TEXT;
   bool train = false, sources = true, trace = false;
   ExportOptions options;
+
+  bool json() const { return form == RUSH_DESCRIBE_JSON; }
 };
 
 CommandLine parse_command_line(int argc, char **argv);

@@ -159,14 +159,15 @@ size_t bytes_of(const Const &value) {
   return n;
 }
 
-void tolerate(Example *example) {
+void tolerate(Example *example, bool single_numbers) {
   double rtol, atol;
-  default_tolerance(*example->expected, &rtol, &atol);
+  default_tolerance(*example->expected, single_numbers, &rtol, &atol);
+  example->literal = example->rtol >= 0 || example->atol >= 0;
   if (example->rtol < 0) example->rtol = rtol;
   if (example->atol < 0) example->atol = atol;
 }
 
-void add_test(Program &program, const Example &example) {
+void add_test(Program &program, const Example &example, std::vector<Measure> measures) {
   const Method &m = method_of(program, example.method);
   Test test;
   test.method = static_cast<size_t>(&m - program.methods.data());
@@ -179,6 +180,7 @@ void add_test(Program &program, const Example &example) {
   test.output = *example.expected;
   test.rtol = static_cast<float>(example.rtol);
   test.atol = static_cast<float>(example.atol);
+  test.measures = std::move(measures);
   program.tests.push_back(std::move(test));
 }
 
@@ -251,20 +253,21 @@ void give_hints(Program &program, const std::vector<Example> &examples) {
   }
 }
 
-void answer(std::vector<Example> *examples, const Reference &reference) {
+void answer(std::vector<Example> *examples, const Reference &reference, bool single_numbers) {
   for (Example &e : *examples) {
     if (!e.expected) e.expected = snapshot({reference(e.method, e.args)})[0];
-    tolerate(&e);
+    tolerate(&e, single_numbers);
   }
 }
 
 void add_tests(Program &program, const std::vector<Example> &examples, const ExportOptions &options,
-               const Reference &reference, std::vector<std::string> *warnings) {
+               const Reference &reference, const Measurer &measurer,
+               std::vector<std::string> *warnings) {
   uint64_t seed = kSeed + 100;
   for (const Example &e : examples) {
     if (!e.expected) continue;
     if (e.store) {
-      add_test(program, e);
+      add_test(program, e, e.literal ? std::vector<Measure>() : measurer(e).list);
       continue;
     }
     if (!options.test_vectors || e.grown) continue;
@@ -294,7 +297,15 @@ void add_tests(Program &program, const std::vector<Example> &examples, const Exp
       warnings->push_back("no test vector is stored: the output is larger than 1 MiB");
       continue;
     }
-    add_test(program, synthetic);
+    Measured measured;
+    if (!e.literal) measured = measurer(synthetic);
+    if (measured.astray) {
+      warnings->push_back(
+          "no test vector is stored: on made-up inputs rounding decides the answer, which is "
+          "another in float64");
+      continue;
+    }
+    add_test(program, synthetic, std::move(measured.list));
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "export.h"
+#include "measure.h"
 
 namespace rush {
 
@@ -18,11 +19,13 @@ void add_grown(const Program &program, const ExportOptions &options, const Refer
 void give_hints(Program &program, const std::vector<Example> &examples);
 
 // Fills in what is expected, where it is not given.
-void answer(std::vector<Example> *examples, const Reference &reference);
+void answer(std::vector<Example> *examples, const Reference &reference, bool single_numbers);
 
 // Stores examples as test vectors: those that ask for it as they are, the others with made-up
-// inputs of the same kind. Leaves out what PyTorch answers differently twice, and large outputs.
+// inputs of the same kind. Leaves out what PyTorch answers differently twice or in float64, and
+// large outputs.
 void add_tests(Program &program, const std::vector<Example> &examples, const ExportOptions &options,
-               const Reference &reference, std::vector<std::string> *warnings);
+               const Reference &reference, const Measurer &measurer,
+               std::vector<std::string> *warnings);
 
 }  // namespace rush

@@ -5,12 +5,14 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/seed.h"
 #include "examples.h"
 #include "ir/unsupported.h"
+#include "json.h"
+#include "measure.h"
 #include "passes/pipeline.h"
 #include "run/compare.h"
 #include "run/native.h"
-#include "run/seed.h"
 #include "write/encode.h"
 
 namespace rush {
@@ -116,35 +118,116 @@ bool repeats(const Example &example, const Reference &reference) {
       .ok;
 }
 
+// What a Difference and a rush_verify_report both say. The report has the distances of the value
+// that is furthest from float64's.
+template <class Found>
+void keep(const Found &found, Report *report) {
+  report->max_abs = std::max(report->max_abs, found.max_abs);
+  report->max_rel = std::max(report->max_rel, found.max_rel);
+  if (found.measured == 0) return;
+  const bool first = report->measured == 0;
+  report->measured += found.measured;
+  if (!first && !(found.own.max > report->own.max)) return;
+  report->pytorch = found.pytorch;
+  report->own = found.own;
+  report->between = found.between;
+}
+
+[[noreturn]] void refuse_difference(const std::string &where, const std::string &not_measured) {
+  throw RuntimeError(
+      RUSH_ERR_MISMATCH,
+      "the exported model differs from PyTorch: " + where +
+          (not_measured.empty() ? "" : "; float64's answer is not known: " + not_measured));
+}
+
+Const run_example(NativeSession *session, const Example &example) {
+  session->reset();
+  session->manual_seed(RUSH_TEST_SEED);
+  try {
+    return session->run(session->method(example.method), example.args);
+  } catch (const RuntimeError &e) {
+    throw RuntimeError(e.status, std::string("the exported model does not run: ") + e.what());
+  }
+}
+
 // Runs the written file and compares. Throws RuntimeError where an answer differs.
-void verify_file(NativeSession *session, const Program &program,
-                 const std::vector<Example> &examples, const Reference &reference, Report *report) {
+void verify_examples(NativeSession *session, const Program &program,
+                     const std::vector<Example> &examples, const Reference &reference,
+                     const Measurer &measurer, Report *report) {
   for (const Example &example : examples) {
-    const size_t method = session->method(example.method);
-    session->reset();
-    session->manual_seed(RUSH_TEST_SEED);
-    Const got;
-    try {
-      got = session->run(method, example.args);
-    } catch (const RuntimeError &e) {
-      throw RuntimeError(e.status, std::string("the exported model does not run: ") + e.what());
-    }
+    const Const got = run_example(session, example);
     std::string name =
         example.method == "forward" ? "the output" : "the output of " + example.method;
-    const std::vector<Port> &ports = program.methods[method].outputs;
+    const std::vector<Port> &ports = program.methods[session->method(example.method)].outputs;
     if (ports.size() == 1) name = "output '" + ports[0].name + "'";
     Difference d = compare(got, *example.expected, example.rtol, example.atol, name);
     if (!d.ok && !example.store && !repeats(example, reference)) {
       report->not_verified = "the model answers differently each time";
       continue;
     }
-    report->max_abs = std::max(report->max_abs, d.max_abs);
-    report->max_rel = std::max(report->max_rel, d.max_rel);
-    if (!d.ok)
-      throw RuntimeError(RUSH_ERR_MISMATCH, "the exported model differs from PyTorch: " + d.where);
+    if (!d.ok && !example.literal) {
+      const Measured measured = measurer(example);
+      report->not_measured = measured.why_not;
+      d = compare(got, *example.expected, example.rtol, example.atol, name, &measured.list);
+    }
+    keep(d, report);
+    if (!d.ok) refuse_difference(d.where, report->not_measured);
     report->verified++;
   }
 }
+
+// Replays what the file holds, as its users will.
+void verify_tests(NativeSession *session, Report *report) {
+  for (size_t i = 0; i < session->test_count(); i++) {
+    rush_verify_report found = {};
+    try {
+      session->verify(i, &found);
+      keep(found, report);
+    } catch (const RuntimeError &e) {
+      if (e.status != RUSH_ERR_MISMATCH) throw;
+      refuse_difference(e.what(), "");
+    }
+  }
+}
+
+void verify_file(NativeSession *session, const Program &program,
+                 const std::vector<Example> &examples, const Reference &reference,
+                 const Measurer &measurer, Report *report) {
+  verify_examples(session, program, examples, reference, measurer, report);
+  verify_tests(session, report);
+}
+
+// Puts what a run in float64 gave beside what PyTorch's run did. Where nodes ran more often in one
+// of them, it is not known which runs belong together.
+void add_exact(Trace *trace, Trace exact) {
+  trace->exact = std::move(exact.result);
+  auto other = exact.nodes.begin();
+  for (auto at = trace->nodes.begin(); at != trace->nodes.end();) {
+    const uint64_t handle = at->handle;
+    const auto is_of = [&](const Traced &node) { return node.handle == handle; };
+    const auto end = std::find_if_not(at, trace->nodes.end(), is_of);
+    while (other != exact.nodes.end() && other->handle < handle) ++other;
+    const auto other_end = std::find_if_not(other, exact.nodes.end(), is_of);
+    if (end - at == other_end - other)
+      for (; at != end; ++at, ++other)
+        if (at->results.size() == other->results.size()) at->exact = std::move(other->results);
+    at = end;
+  }
+}
+
+}  // namespace
+
+Trace trace_both(const Tracer &tracer, const std::string &method, const std::vector<Const> &args) {
+  Trace out = tracer(method, args, false);
+  try {
+    add_exact(&out, tracer(method, args, true));
+  } catch (const std::exception &) {
+    // It has no float64 form: the norm of each value decides.
+  }
+  return out;
+}
+
+namespace {
 
 // What PyTorch's nodes give during the first test vector, of those that instructions come from.
 void add_trace(Program &program, const Tracer &tracer, std::vector<std::string> *warnings) {
@@ -156,7 +239,7 @@ void add_trace(Program &program, const Tracer &tracer, std::vector<std::string> 
   const Method &method = program.methods[test.method];
   std::set<uint64_t> handles;
   for (const Node *node : all_nodes(*method.graph)) handles.insert(node->source.handle);
-  for (Traced &node : tracer(method.name, test.inputs).nodes)
+  for (Traced &node : trace_both(tracer, method.name, test.inputs).nodes)
     if (handles.count(node.handle)) test.traced.push_back(std::move(node));
 }
 
@@ -173,6 +256,7 @@ std::unique_ptr<NativeSession> load_written(const std::string &path) {
 
 Report export_program(Program &program, const ExportOptions &options, const Reference &unseeded) {
   const Reference reference = seeded(unseeded);
+  const Measurer measurer(program, options);
   Report report;
   report.path = options.path;
   rename_ports(program, options);
@@ -187,9 +271,9 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
 
   std::vector<Example> examples = examples_of(program, options);
   add_grown(program, options, reference, &examples, &report.warnings);
-  answer(&examples, reference);
+  answer(&examples, reference, measurer.single_numbers());
   give_hints(program, examples);
-  add_tests(program, examples, options, reference, &report.warnings);
+  add_tests(program, examples, options, reference, measurer, &report.warnings);
 
   if (options.tracer) add_trace(program, options.tracer, &report.warnings);
 
@@ -211,10 +295,31 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   else if (examples.empty())
     report.not_verified = "no example inputs were given";
   else
-    verify_file(session.get(), program, examples, reference, &report);
+    verify_file(session.get(), program, examples, reference, measurer, &report);
   file.commit();
   return report;
 }
+
+namespace {
+
+// The three distances.
+std::string float64_text(const Report &report) {
+  std::string out;
+  char line[240];
+  if (report.measured > 0) {
+    std::snprintf(line, sizeof line,
+                  "  float64   PyTorch is off by %.3g (L2 %.3g), Rushlight by %.3g (L2 %.3g), "
+                  "between them %.3g (L2 %.3g)\n",
+                  report.pytorch.max, report.pytorch.l2, report.own.max, report.own.l2,
+                  report.between.max, report.between.l2);
+    out = line;
+  }
+  if (!report.not_measured.empty())
+    out += "  not run in float64: " + report.not_measured + "; the norm of the output decided\n";
+  return out;
+}
+
+}  // namespace
 
 std::string to_string(const Report &report) {
   auto join = [](const std::vector<std::string> &items) {
@@ -241,11 +346,56 @@ std::string to_string(const Report &report) {
                   "  verified  against PyTorch on %zu inputs: max abs %.3g, max rel %.3g\n",
                   report.verified, report.max_abs, report.max_rel);
     out += line;
+    out += float64_text(report);
   } else {
     out += "  not verified: " + report.not_verified + "\n";
   }
   for (const std::string &w : report.warnings) out += "  warning   " + w + "\n";
   return out;
+}
+
+namespace {
+
+std::string json_texts(const std::vector<std::string> &texts) {
+  std::string out;
+  for (const std::string &text : texts) out += (out.empty() ? "" : ", ") + json_text(text);
+  return "[" + out + "]";
+}
+
+std::string json_ops(const std::vector<OpCount> &rows) {
+  std::string out;
+  for (const OpCount &row : rows)
+    out += (out.empty() ? "" : ", ") + json_text(row.op) + ": " + std::to_string(row.count);
+  return "{" + out + "}";
+}
+
+}  // namespace
+
+std::string to_json(const Report &report) {
+  std::string out = "{\n";
+  const auto field = [&](const char *name, const std::string &value) {
+    out += std::string(out.size() > 2 ? ",\n" : "") + "  \"" + name + "\": " + value;
+  };
+  field("path", json_text(report.path));
+  field("ops", json_ops(report.ops));
+  field("missing", json_ops(report.missing));
+  field("warnings", json_texts(report.warnings));
+  field("inputs", json_texts(report.inputs));
+  field("outputs", json_texts(report.outputs));
+  field("state", json_texts(report.state));
+  field("file_bytes", std::to_string(report.file_bytes));
+  field("weights_bytes", std::to_string(report.weights_bytes));
+  field("test_vectors", std::to_string(report.test_vectors));
+  field("verified", std::to_string(report.verified));
+  field("not_verified", json_text(report.not_verified));
+  field("max_abs", json_number(report.max_abs));
+  field("max_rel", json_number(report.max_rel));
+  field("measured", std::to_string(report.measured));
+  field("pytorch", json_of(report.pytorch));
+  field("rushlight", json_of(report.own));
+  field("difference", json_of(report.between));
+  field("not_measured", json_text(report.not_measured));
+  return out + "\n}\n";
 }
 
 }  // namespace rush

@@ -9,6 +9,7 @@
 
 #include "ir/program.h"
 #include "passes/decompose.h"
+#include "rushlight/verdict.h"
 
 namespace rush {
 
@@ -18,6 +19,8 @@ struct Example {
   std::vector<Const> args;        // RANDOM where made up
   std::optional<Const> expected;  // else the reference answers
   double rtol = -1, atol = -1;    // negative: by dtype
+  bool given = false;             // what is expected is the user's own
+  bool literal = false;           // the tolerances are, and nothing else makes an answer right
   bool store = false;             // as a test vector, as it is
   bool grown = false;             // made to see what changes with a dynamic size
 };
@@ -36,8 +39,17 @@ struct InputSpec {
 // Answers as PyTorch does, from the model's first state. Throws what PyTorch throws.
 using Reference = std::function<Const(const std::string &method, const std::vector<Const> &args)>;
 
-// A run of PyTorch's own graph with what its nodes give.
-using Tracer = std::function<Trace(const std::string &method, const std::vector<Const> &args)>;
+// What PyTorch's own graph answers: in float64, or in the dtypes that it has. Throws what PyTorch
+// throws, and std::invalid_argument for what has no float64 form.
+using GraphAnswer =
+    std::function<Const(const std::string &method, const std::vector<Const> &args, bool in_double)>;
+
+// A run of PyTorch's own graph, in float64 where asked for, with what its nodes give.
+using Tracer =
+    std::function<Trace(const std::string &method, const std::vector<Const> &args, bool in_double)>;
+
+// A trace with what the nodes give in float64, where that can be had.
+Trace trace_both(const Tracer &tracer, const std::string &method, const std::vector<Const> &args);
 
 struct ExportOptions {
   std::string path;
@@ -52,6 +64,8 @@ struct ExportOptions {
   Decompositions decompositions;
   std::string dump_after;
   std::function<void(const std::string &)> dump;
+  GraphAnswer graph;  // where given, answers are measured in float64, too
+  bool graph_is_reference = false;
   Tracer tracer;  // where given, the first test vector gets a trace
 };
 
@@ -73,6 +87,9 @@ struct Report {
   size_t verified = 0;       // examples compared; 0: not verified
   std::string not_verified;  // why
   double max_abs = 0, max_rel = 0;
+  size_t measured = 0;  // tensors and numbers of which float64's answer is known; of the one
+  rush_distance pytorch = {}, own = {}, between = {};  // that is furthest from it, as in verdict.h
+  std::string not_measured;  // why, where float64's answer was wanted and is not known
 };
 
 // Throws std::invalid_argument, Unsupported (listing all operators that the runtime lacks),
@@ -80,5 +97,6 @@ struct Report {
 Report export_program(Program &program, const ExportOptions &options, const Reference &reference);
 
 std::string to_string(const Report &report);
+std::string to_json(const Report &report);
 
 }  // namespace rush

@@ -5,8 +5,8 @@
 #include <regex>
 #include <stdexcept>
 
+#include "base/files.h"
 #include "cli.h"
-#include "run/native.h"
 
 namespace rush {
 

@@ -4,7 +4,6 @@
 
 #include "front/torchscript.h"
 #include "ir/from_c10.h"
-#include "run/compare.h"
 
 namespace rush {
 
@@ -37,6 +36,20 @@ Reference reference_of(torch::jit::Function &function) {
   return [&function](const std::string &, const std::vector<Const> &args) {
     at::NoGradGuard guard;
     return from_ivalue(function(stack_of(args, function.getSchema(), 0)));
+  };
+}
+
+GraphAnswer graph_of(const torch::jit::Module &module, const TorchScriptOptions &options) {
+  const bool train = options.train;
+  return
+      [module, train](const std::string &method, const std::vector<Const> &args, bool in_double) {
+        return run_module(module, method, args, train, in_double);
+      };
+}
+
+GraphAnswer graph_of(torch::jit::Function &function) {
+  return [&function](const std::string &, const std::vector<Const> &args, bool in_double) {
+    return run_function(function, args, in_double);
   };
 }
 

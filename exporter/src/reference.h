@@ -10,4 +10,8 @@ namespace rush {
 Reference reference_of(const torch::jit::Module &module, const TorchScriptOptions &options);
 Reference reference_of(torch::jit::Function &function);
 
+// The same graph, also in float64.
+GraphAnswer graph_of(const torch::jit::Module &module, const TorchScriptOptions &options);
+GraphAnswer graph_of(torch::jit::Function &function);
+
 }  // namespace rush

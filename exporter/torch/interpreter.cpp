@@ -1,11 +1,12 @@
 // torch.classes.rushlight.Interpreter: a .rush file that runs inside PyTorch, in Python,
 // TorchScript and C++.
 //
-// Interpreter(source)            a uint8 tensor with a file's bytes, or a path
-// forward(Tensor[]) -> Tensor[]  the method `forward`: one tensor per input; tuples of results are
-// flattened call(method, Any[]) -> Any     any method and any values reset() the attributes that
-// the program writes, as in the file methods(), describe()          names; what the file is, as
-// JSON
+//   Interpreter(source)            a uint8 tensor with a file's bytes, or a path
+//   forward(Tensor[]) -> Tensor[]  the method `forward`: one tensor per input; tuples of results
+//                                  are flattened
+//   call(method, Any[]) -> Any     any method and any values
+//   reset()                        the attributes that the program writes, as in the file
+//   methods(), describe()          names; what the file is, as JSON
 //
 // Pickled it is one uint8 tensor: the file's bytes, then (where the program has attributes) their
 // values as torch::jit::pickle_save writes them. Unpickling goes through the file's validator.
@@ -60,7 +61,7 @@ struct Context {
   ~Context() { rush_ctx_destroy(ctx); }
   Context(const Context &) = delete;
   void check(rush_status status) const {
-    if (status != RUSH_OK) throw RuntimeError(status, rush_ctx_error(ctx));
+    if (status != RUSH_OK) throw RuntimeError(status, ctx);
   }
   rush_ctx *ctx = nullptr;
 };
@@ -131,7 +132,9 @@ std::vector<std::string> texts_at(const std::string &json, const std::string &ke
   const std::string mark = "\"" + key + "\":\"";
   for (size_t at = json.find(mark); at != std::string::npos; at = json.find(mark, at)) {
     at += mark.size();
-    out.push_back(json.substr(at, json.find('"', at) - at));
+    size_t end = at;
+    while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
+    out.push_back(json.substr(at, end - at));
   }
   return out;
 }
@@ -221,9 +224,10 @@ class Loan {
 
 class Interpreter : public torch::CustomClassHolder {
  public:
-  explicit Interpreter(const at::Tensor &state) {
+  // `state` is a file; `pickled`: and behind it the values of its attributes.
+  Interpreter(const at::Tensor &state, bool pickled) {
     translated([&] {
-      const int64_t n = file_bytes(state);
+      const int64_t n = pickled ? file_bytes(state) : state.numel();
       bytes_ = state.slice(0, 0, n);
       model_ = std::make_unique<Model>(bytes_);
       const std::string json = describe();
@@ -343,9 +347,9 @@ class Interpreter : public torch::CustomClassHolder {
     if (draws_) loan.emplace(s.session);
     const rush_status status = rush_session_run(s.session, method, in.data(), in.size(), &result);
     loan.reset();
-    const std::string message = status == RUSH_OK ? "" : rush_ctx_error(s.context.ctx);
+    const RuntimeError failure(status, s.context.ctx);
     values.write_back();
-    if (status != RUSH_OK) throw RuntimeError(status, message);
+    if (status != RUSH_OK) throw failure;
     return values.result(result, results_.at(method), true);
   }
 
@@ -401,7 +405,7 @@ using Pointer = c10::intrusive_ptr<Interpreter>;
 TORCH_LIBRARY(rushlight, m) {
   m.class_<Interpreter>("Interpreter")
       .def(torch::init([](const c10::IValue &source) {
-        return c10::make_intrusive<Interpreter>(bytes_of(source));
+        return c10::make_intrusive<Interpreter>(bytes_of(source), false);
       }))
       .def("forward", [](const Pointer &self,
                          const c10::List<at::Tensor> &inputs) { return self->forward(inputs); })
@@ -412,7 +416,7 @@ TORCH_LIBRARY(rushlight, m) {
       .def("describe", [](const Pointer &self) { return self->describe(); })
       .def_pickle([](const Pointer &self) { return self->state(); },
                   [](const at::Tensor &state) {
-                    return c10::make_intrusive<Interpreter>(bytes_of(state));
+                    return c10::make_intrusive<Interpreter>(bytes_of(state), true);
                   });
 }
 

@@ -2,9 +2,12 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/jit/runtime/print_handler.h>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,9 +16,13 @@ namespace rush {
 
 namespace {
 
-// A strided view whose reach is more than this many times its elements is passed as a contiguous
-// copy.
-constexpr size_t kSparse = 4;
+// A strided view keeps its strides, unless it reaches over this many bytes and this many times its
+// elements: then it is passed as a contiguous copy.
+constexpr size_t kSparse = 4, kFar = 16 << 20;
+
+bool sparse(size_t reach, size_t item, size_t elements) {
+  return reach > kFar && reach / item > kSparse * elements;
+}
 
 size_t reach(const at::Tensor &t) {
   if (t.numel() == 0) return 0;
@@ -60,8 +67,32 @@ void require_dense(const at::Tensor &t) {
 
 }  // namespace
 
+RuntimeError::RuntimeError(rush_status s, const rush_ctx *ctx)
+    : std::runtime_error(rush_ctx_error(ctx)), status(s) {
+  rush_location at;
+  if (!rush_ctx_location(ctx, &at)) return;
+  op = at.op;
+  if (*at.file) source = std::string(at.file) + ":" + std::to_string(at.line);
+}
+
+std::string printable(const std::string &text, bool terminal) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); i++) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool c1 = c == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F
+    if (!terminal || !(c1 || c == 0x7F || (c < ' ' && c != '\n' && c != '\t'))) {
+      out += text[i];
+      continue;
+    }
+    out += "\uFFFD";
+    i += c1;
+  }
+  return out;
+}
+
 void print_as_torch(void *, const char *text, size_t size) {
-  torch::jit::getPrintHandler()(std::string(text, size));
+  torch::jit::getPrintHandler()(printable({text, size}, isatty(STDOUT_FILENO)));
 }
 
 Values::~Values() {
@@ -69,7 +100,7 @@ Values::~Values() {
 }
 
 void Values::check(rush_status status) const {
-  if (status != RUSH_OK) throw RuntimeError(status, rush_ctx_error(ctx_));
+  if (status != RUSH_OK) throw RuntimeError(status, ctx_);
 }
 
 rush_value Values::own(rush_value value) {
@@ -133,7 +164,7 @@ void Values::share_one(const std::vector<at::Tensor> &tensors, char *begin, size
            begin,
            bytes,
            bytes == 0 || lazy(first) ||
-               (tensors.size() == 1 && bytes / first.itemsize() > kSparse * elements),
+               (tensors.size() == 1 && sparse(bytes, first.itemsize(), elements)),
            tensors};
   void *data = nullptr;
   if (s.compact) {
@@ -154,8 +185,9 @@ void Values::share_one(const std::vector<at::Tensor> &tensors, char *begin, size
   }
   for (const at::Tensor &t : tensors) {
     rush_value v = s.base;
-    if (!s.compact) {
-      const int64_t offset = (address(t) - begin) / static_cast<int64_t>(t.itemsize());
+    if (!s.compact || elements == 0) {
+      const int64_t offset =
+          elements == 0 ? 0 : (address(t) - begin) / static_cast<int64_t>(t.itemsize());
       check(rush_tensor_view(session_, &s.base, static_cast<int>(t.dim()), t.sizes().data(),
                              t.strides().data(), offset, &v));
       own(v);
@@ -217,7 +249,10 @@ rush_value Values::container(const c10::ArrayRef<c10::IValue> &items, Create cre
 
 void Values::write_back() {
   at::NoGradGuard no_grad;
-  for (const Shared &s : shared_) {
+  for (Shared &s : shared_) {
+    rush_tensor_info info;  // resize_ puts a tensor's elements elsewhere
+    check(rush_tensor_inspect(session_, &s.base, &info));
+    s.theirs = static_cast<char *>(info.data);
     if (s.bytes == 0 || (!s.compact && std::memcmp(s.theirs, s.ours, s.bytes) == 0)) continue;
     for (const at::Tensor &t : s.tensors) {
       const int64_t offset = s.compact ? 0 : address(t) - s.ours;
@@ -251,7 +286,8 @@ c10::IValue Values::result(rush_value value, const c10::TypePtr &type, bool alia
            static_cast<size_t>(s.ours - static_cast<const char *>(s.tensors[0].storage().data()))});
   // Of the others only those that share memory with one another need storages made for them.
   std::vector<Region> found;
-  find_regions(value, &found);
+  read_ = 0;
+  find_regions(value, &found, 0);  // which sees an end of it, so that read() comes to one
   std::sort(found.begin(), found.end(),
             [](const Region &a, const Region &b) { return a.begin < b.begin; });
   for (size_t i = 0; i < found.size();) {
@@ -269,12 +305,24 @@ c10::IValue Values::result(rush_value value, const c10::TypePtr &type, bool alia
   return read(value, type);
 }
 
-void Values::find_regions(const rush_value &value, std::vector<Region> *out) {
+void Values::take_one(int depth) {
+  if (depth > kDeepest)
+    throw RuntimeError(RUSH_ERR_UNSUPPORTED, "the result is nested too deeply: more than " +
+                                                 std::to_string(kDeepest) +
+                                                 " lists, tuples or dicts in each other");
+  if (++read_ > kMostValues)
+    throw RuntimeError(RUSH_ERR_UNSUPPORTED,
+                       "the result is too large for PyTorch: with all that it shares written out, "
+                       "it has more than 2^24 values");
+}
+
+void Values::find_regions(const rush_value &value, std::vector<Region> *out, int depth) {
+  take_one(depth);
   if (value.kind == RUSH_KIND_LIST || value.kind == RUSH_KIND_TUPLE ||
       value.kind == RUSH_KIND_DICT) {
     size_t n = 0;
     const rush_value *items = rush_items(&value, &n);
-    for (size_t i = 0; i < n; i++) find_regions(items[i], out);
+    for (size_t i = 0; i < n; i++) find_regions(items[i], out, depth + 1);
   }
   if (value.kind != RUSH_KIND_TENSOR) return;
   rush_tensor_info info;
@@ -293,7 +341,7 @@ at::Tensor Values::read_tensor(const rush_value &value) {
   const auto options = at::TensorOptions().dtype(static_cast<at::ScalarType>(info.dtype));
   at::IntArrayRef sizes(info.sizes, static_cast<size_t>(info.rank));
   at::IntArrayRef strides(info.strides, static_cast<size_t>(info.rank));
-  if (info.numel == 0) return at::empty(sizes, options);
+  if (info.numel == 0) return at::empty_strided(sizes, strides, options);
   const char *data = static_cast<const char *>(info.data);
   const size_t item = at::elementSize(static_cast<at::ScalarType>(info.dtype));
   for (const Region &r : regions_) {
@@ -302,7 +350,11 @@ at::Tensor Values::read_tensor(const rush_value &value) {
       return at::empty({0}, options)
           .set_(r.storage, static_cast<int64_t>(offset / item), sizes, strides);
   }
-  return at::from_blob(info.data, sizes, strides, options).clone();
+  int64_t last = 0;
+  for (int d = 0; d < info.rank; d++) last += (info.sizes[d] - 1) * info.strides[d];
+  if (sparse(static_cast<size_t>(last + 1) * item, item, static_cast<size_t>(info.numel)))
+    return at::from_blob(info.data, sizes, strides, options).clone();
+  return at::from_blob(info.data, {last + 1}, options).clone().as_strided(sizes, strides);
 }
 
 namespace {

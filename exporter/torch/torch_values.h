@@ -17,12 +17,18 @@ namespace rush {
 struct RuntimeError : std::runtime_error {
   RuntimeError(rush_status s, const std::string &message)
       : std::runtime_error(message), status(s) {}
+  // The last failure of a context, with its place in the program.
+  RuntimeError(rush_status s, const rush_ctx *ctx);
   rush_status status;
+  std::string op, source;  // "aten::add.Tensor", "model.py:7"; "" where there is none
 };
 
 // A rush_print_fn: to where TorchScript prints, which is sys.stdout in Python, standard output in
 // C++.
 void print_as_torch(void *, const char *text, size_t size);
+
+// Text of a file as it may be shown: a terminal would obey control characters.
+std::string printable(const std::string &text, bool terminal);
 
 // The values of one call, released together. Throws RuntimeError, and std::invalid_argument for
 // what the runtime has no word for.
@@ -75,7 +81,11 @@ class Values {
   void share_one(const std::vector<at::Tensor> &tensors, char *begin, size_t bytes);
   template <class Create>
   rush_value container(const c10::ArrayRef<c10::IValue> &items, Create create);
-  void find_regions(const rush_value &value, std::vector<Region> *out);
+  // What is shared in the program, or holds itself, would have no end written out.
+  static constexpr int kDeepest = 1000;
+  static constexpr size_t kMostValues = size_t{1} << 24;
+  void take_one(int depth);
+  void find_regions(const rush_value &value, std::vector<Region> *out, int depth);
   c10::IValue read(const rush_value &value, const c10::TypePtr &type);
   at::Tensor read_tensor(const rush_value &value);
 
@@ -86,6 +96,7 @@ class Values {
   std::map<const void *, rush_value> made_;  // by TensorImpl
   std::vector<at::Tensor> kept_;             // so that made_'s keys stay theirs
   std::vector<Region> regions_;
+  size_t read_ = 0;  // values of the result
 };
 
 // A type as rush_model_describe prints it: "Dict(str, Tensor[])"; Any for what is not understood.

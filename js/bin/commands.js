@@ -4,9 +4,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RushlightError, badArgument } from '../src/errors.js';
-import { load, readHead } from '../src/load.js';
+import { readHead } from '../src/hosting.js';
+import { load } from '../src/load.js';
 import { writeNpy } from '../src/npy.js';
-import { supports } from '../src/runtime.js';
+import { CONTROL } from '../src/platform.js';
+import { hasRelaxed } from '../src/runtime.js';
 import { writeSafetensors } from '../src/safetensors.js';
 import { filled, readInputs } from './inputs.js';
 
@@ -18,7 +20,7 @@ import { filled, readInputs } from './inputs.js';
  */
 
 /** @param {string} text */
-const print = (text) => void process.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+const print = (text) => void process.stdout.write((process.stdout.isTTY ? text.replace(CONTROL, '\ufffd') : text) + (text.endsWith('\n') ? '' : '\n'));
 
 /** Any result as JSON: typed arrays as arrays, Maps as objects, what JSON lacks as strings. @param {unknown} value */
 const toJson = (value) => JSON.stringify(value, (_, v) => {
@@ -77,7 +79,7 @@ export async function run(file, flags) {
 
 /** @param {string} file @param {Flags} flags */
 export async function inspect(file, flags) {
-  const { plan, text } = await readHead(file, {}, flags.graph ? 'graph' : flags.code ? 'code' : 'plan');
+  const { plan, text } = await readHead(file, {}, flags.graph ? 3 : flags.code ? 4 : 0);
   print(flags.json ? JSON.stringify(plan, null, 2) : text);
   return 0;
 }
@@ -96,7 +98,7 @@ export async function verify(file, flags) {
     if (!flags.json) {
       if (!report.tests.length) print(`${file} holds no test vectors: nothing was verified`);
       for (const t of report.tests) {
-        const found = `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} over ${t.compared} numbers`;
+        const found = `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} over ${t.compared} numbers${measured(t)}`;
         print(`${model.backend.name}: test ${t.index}: ${t.passed ? `as PyTorch, ${found}` : `differs: ${t.message}`}`);
       }
     }
@@ -104,6 +106,14 @@ export async function verify(file, flags) {
   }
   if (flags.json) print(toJson(reports));
   return ok ? 0 : 1;
+}
+
+/** How far from float64's answer. @param {import('../src/model.js').VerifyTest} test */
+function measured({ float64 }) {
+  if (!float64) return '';
+  const { pytorch, rushlight, difference } = float64;
+  const text = (/** @type {{ max: number, l2: number }} */ d) => `${d.max.toExponential(2)} (L2 ${d.l2.toExponential(2)})`;
+  return `; from float64 PyTorch is off by ${text(pytorch)}, this by ${text(rushlight)}, between them ${text(difference)}`;
 }
 
 /** @param {string} file @param {Flags} flags */
@@ -187,13 +197,13 @@ async function opsOf({ ops: file }) {
 /** @param {string | undefined} name */
 const backendOf = (name) => (name === undefined ? {} : { backend: /** @type {BackendName} */ (name) });
 /** @param {string | undefined} names */
-const backendsOf = (names) => /** @type {('auto' | BackendName)[]} */ (names?.split(',') ?? (supports('relaxed') ? ['simd', 'relaxed'] : ['simd']));
+const backendsOf = (names) => /** @type {('auto' | BackendName)[]} */ (names?.split(',') ?? (hasRelaxed() ? ['simd', 'relaxed'] : ['simd']));
 /** @param {Flags} flags */
 const methodOf = (flags) => (flags.method === undefined ? {} : { method: flags.method });
 /** @param {Model} model @param {Flags} flags */
 function portsOf(model, flags) {
   if (flags.method === undefined) return model.inputs;
-  const method = model.methods[flags.method];
+  const method = Object.hasOwn(model.methods, flags.method) ? model.methods[flags.method] : undefined;
   if (!method) throw badArgument(`there is no method "${flags.method}"; known are ${Object.keys(model.methods).join(', ')}`);
   return method.inputs;
 }

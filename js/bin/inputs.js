@@ -29,7 +29,7 @@ async function read(path) {
  */
 export async function readInputs(ports, texts = []) {
   /** @type {Record<string, any>} */
-  const inputs = {};
+  const inputs = Object.create(null); // an input may be called __proto__
   for (const text of texts) {
     const equals = text.indexOf('=');
     if (equals < 0 && text.endsWith('.safetensors')) {
@@ -50,7 +50,7 @@ async function readInput(name, text, port) {
   if (path.endsWith('.npy')) return readNpy(await read(path));
   if (path.endsWith('.safetensors')) {
     const tensors = readSafetensors(await read(path));
-    const tensor = tensors[name];
+    const tensor = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
     if (!tensor) throw badArgument(`${path} has no tensor "${name}"; it has ${Object.keys(tensors).join(', ')}`, { input: name });
     return tensor;
   }

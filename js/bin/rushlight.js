@@ -3,6 +3,7 @@
 
 import { parseArgs } from 'node:util';
 import { RushlightError } from '../src/errors.js';
+import { CONTROL } from '../src/platform.js';
 import { bench, diff, inspect, run, verify } from './commands.js';
 
 const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
@@ -87,7 +88,7 @@ if (values.help || name === 'help') {
     process.exitCode = await command.act(/** @type {string} */ (file), values);
   } catch (e) {
     if (!(e instanceof RushlightError)) throw e;
-    process.stderr.write(`rushlight: ${e.message}\n`);
+    process.stderr.write(`rushlight: ${e.message.replace(CONTROL, '\ufffd')}\n`);
     process.exitCode = 1;
   }
 }

@@ -1,7 +1,7 @@
 // One model in one wasm instance: typed calls on rushlight.h. It knows no promises but the pauses of a
 // run, so that it can live in a worker as well as on the page.
 
-import { RushlightError, STATUS, badArgument, throwIfAborted } from './errors.js';
+import { RushlightError, badArgument, gone, says, throwIfAborted, unlessAborted } from './errors.js';
 import { encode } from './memory.js';
 import { breathe } from './platform.js';
 import { parseType } from './types.js';
@@ -37,7 +37,15 @@ import { isTensorObject, VALUE_BYTES, Values } from './values.js';
  * @typedef {object} Operator an operator that a program uses
  * @property {string} name "aten::add.Tensor"
  * @property {number} count how many instructions use it
- * @property {string} [schema] of those that the option `ops` computes
+ * @property {string} [schema] of those that the option `ops` computes, as the next two
+ * @property {OperatorArgument[]} [args] its arguments
+ * @property {string[]} [results] types of its results, as in Port
+ *
+ * @typedef {object} OperatorArgument what a schema says of an argument
+ * @property {boolean} written whether the operator writes it
+ * @property {number} result which result it then is; -1: none
+ *
+ * @typedef {{ args: OperatorArgument[], results: import('./types.js').Type[] }} Signature
  *
  * @typedef {object} MissingOperator an operator that this runtime lacks
  * @property {string} name "my_ops::warp"
@@ -78,52 +86,61 @@ import { isTensorObject, VALUE_BYTES, Values } from './values.js';
  * @typedef {number & { __ptr: 'Session' }} Session
  */
 
-/** Where struct members lie; wasm/bridge/bridge.c asserts the same. */
-const OFFSETS = {
-  report: { maxAbs: 0, maxRel: 8, compared: 16 },
-  next: { bytes: 28, method: 0, instr: 4, op: 8, args: 12, n: 16, waits: 24 },
-  op: { bytes: 20, schema: 8 },
-  trace: { bytes: 48, compared: 0, unpaired: 8, maxAbs: 16, maxRel: 24, method: 32, instr: 36, round: 40 },
-  row: { bytes: 40, op: 0, method: 4, instr: 8, file: 12, line: 16, calls: 24, seconds: 32 },
-};
-const PENDING = STATUS.indexOf('pending');
+// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same.
+const OP_BYTES = 20, OP_SCHEMA = 8;
+const NEXT_METHOD = 0, NEXT_INSTR = 4, NEXT_OP = 8, NEXT_ARGS = 12, NEXT_N = 16, NEXT_WAITS = 24;
+/** Behind what another call has put there. */
+const LOCATION_AT = 80, LOCATION_OP = 8, LOCATION_FILE = 12, LOCATION_LINE = 16;
+const REPORT_BYTES = 80, REPORT_MAX_ABS = 0, REPORT_MAX_REL = 8, REPORT_COMPARED = 16, REPORT_MEASURED = 24;
+/** Two floats each. */
+const REPORT_PYTORCH = 32, REPORT_RUSHLIGHT = 48, REPORT_DIFFERENCE = 64;
+const TRACE_COMPARED = 0, TRACE_UNPAIRED = 8, TRACE_MAX_ABS = 16, TRACE_MAX_REL = 24, TRACE_METHOD = 32, TRACE_INSTR = 36, TRACE_ROUND = 40;
+const ROW_BYTES = 40, ROW_OP = 0, ROW_METHOD = 4, ROW_INSTR = 8, ROW_FILE = 12, ROW_LINE = 16, ROW_CALLS = 24, ROW_SECONDS = 32;
+const PENDING = 8;
 
 /** A run that can be stopped pauses this often, and looks at the clock every so many instructions. */
 const SLICE_MS = 8;
 const SLICE_INSTRS = 8;
 
-/** "forward, instruction 12 (aten::relu) at model.py:7: ..." */
-const WHERE = /^\S+, instruction \d+ \(([^)]*)\)(?: at (.+?:\d+))?: /;
+/**
+ * What a model that is gone has for its functions, memory and values: each await gives others a turn, who may dispose of the model, and
+ * whoever goes on after it is told so. @type {any}
+ */
+const GONE = new Proxy({}, { get() { throw gone(); } });
 
 export class Engine {
   /** @type {Ctx} */ ctx;
   session = /** @type {Session} */ (0);
+  /** 96 bytes for what C functions leave in their `out`, read before the next call. */
+  scratch = 0;
   #model = /** @type {ModelPtr} */ (0);
   #loader = /** @type {Loader} */ (0);
   alive = true;
-  /** @type {Map<string, import('./ops.js').Signature>} */ #signatures = new Map();
+  /** @type {Map<string, Signature>} of the operators that `ops` computes */ #signatures = new Map();
 
-  /** @param {Runtime} runtime @param {import('./ops.js').OpTable} [ops] */
-  constructor({ c, memory, backend }, ops) {
+  /** @param {Runtime} runtime @param {import('./ops.js').OpTable} [ops] @param {import('./load.js').Limits} [limits] */
+  constructor({ c, memory, backend }, ops, limits = {}) {
+    this.limits = limits;
     this.ops = ops;
     this.c = this.#guarded(c);
     this.memory = memory;
     this.backend = backend;
+    this.scratch = this.#malloc(112);
     this.values = new Values(this);
     this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
+    this.c.rush_bridge_memory_limit(this.ctx, limits.bytes ?? 0);
     this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
     for (const [name, op] of ops ?? []) this.#addOp(name, op.schema);
   }
 
   /** Makes an operator known. Its record lives as long as the instance. @param {string} name @param {string} schema */
   #addOp(name, schema) {
-    const o = OFFSETS.op, text = encode(`${schema}\0`);
-    const at = this.pointer(this.c.malloc(o.bytes + text.length));
-    if (at === 0) throw new RushlightError('out-of-memory', 'no memory for an operator');
-    for (let i = 0; i < o.bytes; i += 4) this.memory.setU32(at + i, 0);
-    this.memory.setU32(at, o.bytes);
-    this.memory.setU32(at + o.schema, at + o.bytes);
-    this.memory.copyIn(at + o.bytes, text);
+    const text = encode(`${schema}\0`);
+    const at = this.#malloc(OP_BYTES + text.length);
+    this.memory.copyIn(at, new Uint8Array(OP_BYTES));
+    this.memory.setU32(at, OP_BYTES);
+    this.memory.setU32(at + OP_SCHEMA, at + OP_BYTES);
+    this.memory.copyIn(at + OP_BYTES, text);
     const status = this.c.rush_ctx_add_op(this.ctx, at);
     if (status !== 0) {
       const e = this.#error(status);
@@ -135,7 +152,7 @@ export class Engine {
   #checkOps() {
     if (!this.ops?.size) return;
     const { operators, missing } = this.head();
-    for (const { name, schema } of operators) if (schema) this.#signatures.set(name, this.ops.signature(schema));
+    for (const { name, args, results } of operators) if (args && results) this.#signatures.set(name, { args, results: results.map(parseType) });
     const extra = [...this.ops.keys()].filter((name) => !operators.some((o) => o.name === name));
     if (extra.length === 0 || missing.length === 0) return;
     const needed = missing.map((m) => m.name);
@@ -149,12 +166,12 @@ export class Engine {
     for (const [name, f] of Object.entries(c)) {
       if (typeof f === 'function') {
         guarded[name] = (...args) => {
-          if (!this.alive) throw new RushlightError('disposed', 'the model is gone: it was disposed, or its runtime failed');
           try {
             return f(...args);
           } catch (e) {
             this.alive = false;
-            throw new RushlightError('internal', `the runtime failed in ${name}: ${e instanceof Error ? e.message : e}`, { cause: e });
+            this.c = GONE;
+            throw new RushlightError('internal', `the runtime failed in ${name}: ${says(e)}`, { cause: e });
           }
         };
       }
@@ -167,10 +184,16 @@ export class Engine {
   /** wasm gives addresses above 2 GiB as negative numbers. @param {number} p */
   pointer(p) { return p >>> 0; }
 
-  /** @template T @param {number} n @param {(at: number) => T} use @returns {T} */
-  withBytes(n, use) {
+  /** @param {number} n bytes */
+  #malloc(n) {
     const at = this.pointer(this.c.malloc(n || 1));
     if (at === 0) throw new RushlightError('out-of-memory', `no memory for ${n} bytes`);
+    return at;
+  }
+
+  /** @template T @param {number} n @param {(at: number) => T} use @returns {T} */
+  withBytes(n, use) {
+    const at = this.#malloc(n);
     try {
       return use(at);
     } finally {
@@ -192,10 +215,8 @@ export class Engine {
 
   /** The pointer that a C function leaves in its `out`. @param {(out: number) => number} make */
   #made(make) {
-    return this.withBytes(8, (out) => {
-      this.check(make(out));
-      return this.memory.u32(out);
-    });
+    this.check(make(this.scratch));
+    return this.memory.u32(this.scratch);
   }
 
   /** Throws what a status other than OK means. @param {number} status @param {number} [ctx] */
@@ -205,10 +226,24 @@ export class Engine {
 
   /** @param {number} status @param {number} [ctx] */
   #error(status, ctx = this.ctx) {
-    const code = /** @type {ErrorCode} */ (STATUS[status] ?? 'internal');
+    const code = /** @type {ErrorCode} */ (this.memory.cString(this.c.rush_status_name(status)));
     const message = ctx ? this.memory.cString(this.pointer(this.c.rush_ctx_error(ctx))) : '';
-    const where = WHERE.exec(message);
-    return new RushlightError(code, message || code, { op: where?.[1], source: where?.[2] });
+    return new RushlightError(code, message || code, this.#location(ctx));
+  }
+
+  /** Operator and Python line of the last failure, where it has them. @param {number} ctx @returns {{ op?: string, source?: string }} */
+  #location(ctx) {
+    if (!ctx) return {};
+    const { memory: m } = this;
+    const at = this.scratch + LOCATION_AT;
+    this.c.rush_ctx_location(ctx, at);
+    return { op: m.cString(m.u32(at + LOCATION_OP)) || undefined, source: this.#line(at + LOCATION_FILE, at + LOCATION_LINE) || undefined };
+  }
+
+  /** "model.py:7", or "". @param {number} file @param {number} line where they stand */
+  #line(file, line) {
+    const name = this.memory.cString(this.memory.u32(file));
+    return name && `${name}:${this.memory.u32(line)}`;
   }
 
   // ---- Loading
@@ -219,21 +254,20 @@ export class Engine {
    * @param {Uint8Array} chunk @param {boolean} headOnly
    */
   feed(chunk, headOnly) {
-    return this.withBytes(8, (out) => {
-      let used = 0;
-      while (used < chunk.length && !(headOnly && this.#known())) {
-        this.check(this.c.rush_loader_window(this.#loader, out, out + 4));
-        const room = this.memory.u32(out + 4);
-        if (room === 0) break;
-        const n = Math.min(room, chunk.length - used);
-        this.memory.copyIn(this.memory.u32(out), chunk.subarray(used, used + n));
-        const known = this.#known();
-        this.check(this.c.rush_loader_advance(this.#loader, n));
-        if (!known && this.#known()) this.#checkOps();
-        used += n;
-      }
-      return used;
-    });
+    const out = this.scratch;
+    let used = 0;
+    while (used < chunk.length && !(headOnly && this.#known())) {
+      this.check(this.c.rush_loader_window(this.#loader, out, out + 4));
+      const room = this.memory.u32(out + 4);
+      if (room === 0) break;
+      const n = Math.min(room, chunk.length - used);
+      this.memory.copyIn(this.memory.u32(out), chunk.subarray(used, used + n));
+      const known = this.#known();
+      this.check(this.c.rush_loader_advance(this.#loader, n));
+      if (!known && this.#known()) this.#checkOps();
+      used += n;
+    }
+    return used;
   }
 
   /** The file's size; 0 while its header has not arrived. @returns {number} */
@@ -244,23 +278,19 @@ export class Engine {
   hasHead() { return this.#known() !== 0; }
 
   /** What the file says about itself. @returns {Description} */
-  head() { return JSON.parse(this.#describe(this.#known(), 1)); }
+  head() { return JSON.parse(this.describeText(1)); }
 
-  /** The same for people; 3 and 4: PyTorch's own graphs, code. @param {0 | 3 | 4} [form] */
-  describeText(form = 0) { return this.#describe(this.#known(), form); }
+  /** The same for people; 3 and 4: PyTorch's own graphs, code. @param {0 | 1 | 2 | 3 | 4} [form] */
+  describeText(form = 0) {
+    const out = this.scratch;
+    this.check(this.c.rush_model_describe(this.ctx, this.#known(), form, out, out + 4));
+    const at = this.memory.u32(out), text = this.memory.cString(at);
+    this.c.rush_free(this.ctx, at, this.memory.u32(out + 4));
+    return text;
+  }
 
   /** The program, as JSON text. */
-  graphText() { return this.#describe(this.#known(), 2); }
-
-  /** @param {number} model @param {number} form */
-  #describe(model, form) {
-    return this.withBytes(8, (out) => {
-      this.check(this.c.rush_model_describe(this.ctx, model, form, out, out + 4));
-      const text = this.memory.cString(this.memory.u32(out));
-      this.c.rush_free(this.ctx, this.memory.u32(out), this.memory.u32(out + 4));
-      return text;
-    });
-  }
+  graphText() { return this.describeText(2); }
 
   /** Ends loading: makes the model and its session. */
   finish() {
@@ -268,6 +298,7 @@ export class Engine {
     this.c.rush_loader_destroy(this.#loader);
     this.#loader = /** @type {Loader} */ (0);
     this.session = /** @type {Session} */ (this.#made((out) => this.c.rush_session_create(this.ctx, this.#model, out)));
+    this.c.rush_bridge_step_limit(this.session, this.limits.steps ?? 0);
   }
 
   /** Frees everything, at any time. The instance's memory goes with the last reference to it. */
@@ -278,9 +309,7 @@ export class Engine {
     this.c.rush_loader_destroy(this.#loader);
     if (this.ctx) this.c.rush_ctx_destroy(this.ctx);
     this.alive = false;
-    this.c = /** @type {any} */ (undefined);
-    this.memory = /** @type {any} */ (undefined);
-    this.values = /** @type {any} */ (undefined);
+    this.c = this.memory = this.values = GONE;
   }
 
   // ---- Running
@@ -295,6 +324,8 @@ export class Engine {
    */
   async run(method, n, write, read, signal) {
     this.begin(method, n, write);
+    await undefined; // the caller goes on; the arguments are taken
+    if (!this.alive) throw gone();
     await this.#drive(signal);
     return this.result(read);
   }
@@ -332,26 +363,25 @@ export class Engine {
 
   /** The instruction that is to run. @returns {Next} */
   next() {
-    const o = OFFSETS.next, { memory: m } = this;
-    return this.withBytes(o.bytes, (p) => {
-      this.#need(this.c.rush_session_next(this.session, p));
-      return {
-        method: m.u32(p + o.method), instr: m.u32(p + o.instr), op: m.cString(m.u32(p + o.op)),
-        waits: (m.u32(p + o.waits) & 1) !== 0, at: m.u32(p + o.args), n: m.u32(p + o.n),
-      };
-    });
+    const { memory: m } = this;
+    const p = this.scratch;
+    this.#need(this.c.rush_session_next(this.session, p));
+    return {
+      method: m.u32(p + NEXT_METHOD), instr: m.u32(p + NEXT_INSTR), op: m.cString(m.u32(p + NEXT_OP)),
+      waits: (m.u32(p + NEXT_WAITS) & 1) !== 0, at: m.u32(p + NEXT_ARGS), n: m.u32(p + NEXT_N),
+    };
   }
 
-  /** Copies of an instruction's arguments. @param {Next} next @returns {Value[]} */
+  /** Copies of an instruction's arguments. @param {{ at: number, n: number }} next @returns {Value[]} */
   args({ at, n }) { return Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i)); }
 
   /** Lets the user's function compute the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
   async #compute(next, signal) {
     const { op } = next, args = this.args(next);
-    const signature = /** @type {import('./ops.js').Signature} */ (this.#signatures.get(op));
+    const signature = /** @type {Signature} */ (this.#signatures.get(op));
     try {
-      const value = await unlessAborted(Promise.resolve(this.ops?.get(op)?.run(...args)), signal);
-      if (this.alive) this.#settle(op, signature, args, value);
+      const value = await unlessAborted(/** @type {import('./ops.js').OpTable} */ (this.ops).call(op, args), signal, 'the run');
+      if (this.alive) this.#settle(signature, args, value);
     } catch (e) {
       if (!this.alive) throw gone();
       if (signal?.aborted) {
@@ -364,8 +394,8 @@ export class Engine {
     if (!this.alive) throw gone();
   }
 
-  /** Takes what the function gave. @param {string} op @param {import('./ops.js').Signature} signature @param {Value[]} args @param {unknown} value */
-  #settle(op, { args: marks, results: types }, args, value) {
+  /** Takes what the function gave. @param {Signature} signature @param {Value[]} args @param {unknown} value */
+  #settle({ args: marks, results: types }, args, value) {
     if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length)) {
       throw badArgument(`an array of ${types.length} results is wanted, got ${Array.isArray(value) ? `one of ${value.length}` : typeof value}`, { expected: types.length });
     }
@@ -393,7 +423,7 @@ export class Engine {
 
   /** Ends the run since a function failed. @param {unknown} e */
   #opError(e) {
-    const text = encode(`${e instanceof RushlightError ? '' : 'its function failed: '}${e instanceof Error ? e.message : String(e)}\0`);
+    const text = encode(`${e instanceof RushlightError ? '' : 'its function failed: '}${says(e)}\0`);
     const error = this.withBytes(text.length, (at) => {
       this.memory.copyIn(at, text);
       return this.#error(this.c.rush_session_fail(this.session, at));
@@ -428,11 +458,9 @@ export class Engine {
       if (status !== PENDING) this.check(status);
     }
     const ms = performance.now() - start;
-    const results = next.op === '' ? [] : this.withBytes(8, (n) => {
-      const at = this.pointer(this.c.rush_session_results(this.session, n));
-      return this.args(/** @type {Next} */ ({ at, n: this.memory.u32(n) }));
-    });
-    return { results, ms };
+    if (next.op === '') return { results: [], ms };
+    const at = this.pointer(this.c.rush_session_results(this.session, this.scratch));
+    return { results: this.args({ at, n: this.memory.u32(this.scratch) }), ms };
   }
 
   /** Puts values in place of the next instruction's results, or of the last one's. @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
@@ -481,19 +509,26 @@ export class Engine {
   async verify(index) {
     const error = await this.#replay(index).then(() => undefined, (/** @type {RushlightError} */ e) => e);
     if (error && (!this.alive || !(error instanceof RushlightError) || error.code === 'internal')) throw error;
-    return this.withBytes(24, (at) => {
-      for (let i = 0; i < 3; i++) this.memory.setI64(at + 8 * i, 0n);
-      const status = error ? 0 : this.c.rush_session_verify_end(this.session, index, at);
-      const failure = error ?? (status === 0 ? undefined : this.#error(status));
-      return {
-        index,
-        passed: !failure,
-        ...(failure && { code: failure.code, message: failure.message }),
-        maxAbs: this.memory.f64(at + OFFSETS.report.maxAbs),
-        maxRel: this.memory.f64(at + OFFSETS.report.maxRel),
-        compared: Number(this.memory.i64(at + OFFSETS.report.compared)),
-      };
-    });
+    const { memory: m } = this;
+    const at = this.scratch;
+    m.copyIn(at, new Uint8Array(REPORT_BYTES));
+    const status = error ? 0 : this.c.rush_session_verify_end(this.session, index, at);
+    const failure = error ?? (status ? this.#error(status) : undefined);
+    return {
+      index,
+      passed: !failure,
+      ...(failure && { code: failure.code, message: failure.message }),
+      maxAbs: m.f64(at + REPORT_MAX_ABS),
+      maxRel: m.f64(at + REPORT_MAX_REL),
+      compared: Number(m.i64(at + REPORT_COMPARED)),
+      ...(m.i64(at + REPORT_MEASURED) > 0n && { float64: this.#distances(at) }),
+    };
+  }
+
+  /** @param {number} at a rush_verify_report */
+  #distances(at) {
+    const distance = (/** @type {number} */ offset) => ({ max: this.memory.f64(at + offset), l2: this.memory.f64(at + offset + 8) });
+    return { pytorch: distance(REPORT_PYTORCH), rushlight: distance(REPORT_RUSHLIGHT), difference: distance(REPORT_DIFFERENCE) };
   }
 
   /** @param {number} index */
@@ -507,28 +542,23 @@ export class Engine {
    * @param {number} index
    */
   async diff(index) {
-    const { trace } = OFFSETS;
     this.check(this.c.rush_session_trace_test(this.session, index));
     const error = await this.#drive().then(() => undefined, (e) => e);
     if (error && !this.alive) throw error;
-    return this.withBytes(trace.bytes, (at) => {
-      const status = this.c.rush_session_trace_end(this.session, at);
-      if (error && status === 0) throw error;
-      const { message = '', source = '' } = status === 0 ? {} : this.#error(status);
-      return {
-        compared: Number(this.memory.i64(at + trace.compared)),
-        unpaired: Number(this.memory.i64(at + trace.unpaired)),
-        maxAbs: this.memory.f64(at + trace.maxAbs),
-        maxRel: this.memory.f64(at + trace.maxRel),
-        first: status === 0 ? null : {
-          method: this.memory.u32(at + trace.method),
-          instr: this.memory.u32(at + trace.instr),
-          round: this.memory.u32(at + trace.round),
-          message,
-          source,
-        },
-      };
-    });
+    const { memory: m } = this;
+    const at = this.scratch, status = this.c.rush_session_trace_end(this.session, at);
+    if (error && status === 0) throw error;
+    const parted = status ? this.#error(status) : null;
+    return {
+      compared: Number(m.i64(at + TRACE_COMPARED)),
+      unpaired: Number(m.i64(at + TRACE_UNPAIRED)),
+      maxAbs: m.f64(at + TRACE_MAX_ABS),
+      maxRel: m.f64(at + TRACE_MAX_REL),
+      first: parted && {
+        method: m.u32(at + TRACE_METHOD), instr: m.u32(at + TRACE_INSTR), round: m.u32(at + TRACE_ROUND),
+        message: parted.message, source: parted.source ?? '',
+      },
+    };
   }
 
   /** @param {boolean} on */
@@ -537,44 +567,29 @@ export class Engine {
   /** @param {string[]} methods their names @returns {ProfileRow[]} */
   profileRows(methods) {
     const { memory: m } = this;
-    const o = OFFSETS.row;
-    return this.withBytes(8, (out) => {
-      this.check(this.c.rush_session_profile_rows(this.session, out, out + 4));
-      const at = m.u32(out), n = m.u32(out + 4);
-      const rows = Array.from({ length: n }, (_, i) => {
-        const row = at + i * o.bytes, file = m.cString(m.u32(row + o.file));
-        return {
-          op: m.cString(m.u32(row + o.op)),
-          method: methods[m.u32(row + o.method)] ?? '',
-          instr: m.u32(row + o.instr),
-          source: file && `${file}:${m.u32(row + o.line)}`,
-          calls: Number(m.i64(row + o.calls)),
-          ms: m.f64(row + o.seconds) * 1e3,
-        };
-      });
-      this.c.rush_free(this.ctx, at, n * o.bytes);
-      return rows;
+    const out = this.scratch;
+    this.check(this.c.rush_session_profile_rows(this.session, out, out + 4));
+    const at = m.u32(out), n = m.u32(out + 4);
+    const rows = Array.from({ length: n }, (_, i) => {
+      const row = at + i * ROW_BYTES;
+      return {
+        op: m.cString(m.u32(row + ROW_OP)),
+        method: methods[m.u32(row + ROW_METHOD)] ?? '',
+        instr: m.u32(row + ROW_INSTR),
+        source: this.#line(row + ROW_FILE, row + ROW_LINE),
+        calls: Number(m.i64(row + ROW_CALLS)),
+        ms: m.f64(row + ROW_SECONDS) * 1e3,
+      };
     });
+    this.c.rush_free(this.ctx, at, n * ROW_BYTES);
+    return rows;
   }
 
   /** Bytes that the runtime holds now and held at most, and the size of the wasm memory. */
   usage() {
-    return this.withBytes(8, (out) => {
-      this.c.rush_ctx_memory(this.ctx, out, out + 4);
-      return { live: this.memory.u32(out), peak: this.memory.u32(out + 4), heap: this.memory.size };
-    });
+    const out = this.scratch;
+    this.c.rush_ctx_memory(this.ctx, out, out + 4);
+    return { live: this.memory.u32(out), peak: this.memory.u32(out + 4), heap: this.memory.size };
   }
 }
 
-const gone = () => new RushlightError('disposed', 'the model was disposed during a run');
-
-/** The promise, or a rejection as soon as the signal is aborted. @template T @param {Promise<T>} promise @param {AbortSignal} [signal] @returns {Promise<T>} */
-function unlessAborted(promise, signal) {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
-}

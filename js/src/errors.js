@@ -3,7 +3,7 @@
 /** The statuses of the C runtime, in the order of `rush_status`. A test compares the two lists. */
 export const STATUS = /** @type {const} */ ([
   'ok', 'out-of-memory', 'bad-file', 'unsupported', 'bad-argument', 'bad-state', 'model-raised', 'mismatch',
-  'pending',
+  'pending', 'interrupted',
 ]);
 
 /** What only JavaScript can find wrong. */
@@ -27,6 +27,7 @@ export const JS_CODES = /** @type {const} */ ([
  *   - `bad-state`: called at the wrong time
  *   - `model-raised`: the program ran `raise` or `assert`
  *   - `mismatch`: a test vector gave another answer
+ *   - `interrupted`: the run took more steps than the option `limits` gives it
  *   - `network`: a URL could not be fetched, or answered with an error
  *   - `unreadable`: a local file could not be read
  *   - `truncated`: the bytes ended before the file did
@@ -69,13 +70,41 @@ export class RushlightError extends Error {
 /** @param {string} message @param {ErrorDetails} [details] */
 export const badArgument = (message, details) => new RushlightError('bad-argument', message, details);
 
+/** @param {string} what "there is no input" @param {unknown} name @param {readonly string[]} known @param {ErrorDetails} [details] */
+export const unknownName = (what, name, known, details) =>
+  badArgument(`${what} "${name}"; known are ${known.join(', ') || 'none'}`, { expected: known, actual: name, ...details });
+
+/** What anything that was thrown says. @param {unknown} e */
+export const says = (e) => (e instanceof Error ? e.message : String(e));
+
 /** A file that Node could not read: what it says between its code and the call. @param {string} path @param {any} cause */
 export const unreadable = (path, cause) =>
   new RushlightError('unreadable', `cannot read ${path}: ${cause.message.replace(/^E\w+: |, \w+( '.*)?$/g, '')}`, { source: path, cause });
 
+/** What is left of a model cannot be used. */
+export const gone = () => new RushlightError('disposed', 'the model was disposed, or its runtime failed');
+
+/** @param {AbortSignal} signal @param {string} what */
+export const aborted = (signal, what) => new RushlightError('aborted', `${what} was aborted`, { cause: signal.reason });
+
 /** Throws if the signal is aborted. @param {AbortSignal | undefined} signal @param {string} what */
 export function throwIfAborted(signal, what) {
-  if (signal?.aborted) throw new RushlightError('aborted', `${what} was aborted`, { cause: signal.reason });
+  if (signal?.aborted) throw aborted(signal, what);
+}
+
+/**
+ * The promise, or a rejection as soon as the signal is aborted.
+ * @template T @param {Promise<T>} promise @param {AbortSignal | undefined} signal @param {string} what @param {() => boolean} [late] whether the promise itself will say so
+ * @returns {Promise<T>}
+ */
+export function unlessAborted(promise, signal, what, late = () => false) {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const stop = () => late() || reject(aborted(signal, what));
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
 }
 
 /**
@@ -84,11 +113,9 @@ export function throwIfAborted(signal, what) {
  */
 export function checkOptions(where, options, known) {
   if (options === null || typeof options !== 'object') {
-    throw badArgument(`${where}: options are an object, not ${options === null ? 'null' : typeof options}`);
+    throw badArgument(`${where}: options are an object`);
   }
   for (const key of Object.keys(options)) {
-    if (!known.includes(key)) {
-      throw badArgument(`${where}: there is no option "${key}"; known are ${known.join(', ')}`, { actual: key, expected: known });
-    }
+    if (!known.includes(key)) throw unknownName(`${where}: there is no option`, key, known);
   }
 }

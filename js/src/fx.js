@@ -4,7 +4,7 @@
  * @module rushlight/fx
  */
 
-import { RushlightError, badArgument, checkOptions } from './errors.js';
+import { RushlightError, badArgument, checkOptions, unknownName } from './errors.js';
 import { Graph, Item, Node } from './graph.js';
 import { toTensor } from './values.js';
 
@@ -42,8 +42,8 @@ export class Interpreter {
     this.model = model;
     /** The method's name. */
     this.method = options.method ?? ('forward' in model.methods ? 'forward' : /** @type {string} */ (Object.keys(model.methods)[0]));
-    const graph = model.graphs[this.method];
-    if (!graph) throw badArgument(`there is no method "${this.method}"; known are ${Object.keys(model.methods).join(', ')}`);
+    const graph = Object.hasOwn(model.graphs, this.method) ? model.graphs[this.method] : undefined;
+    if (!graph) throw unknownName('there is no method', this.method, Object.keys(model.methods));
     /** The method's graph. @type {Graph} */
     this.graph = graph;
   }
@@ -59,7 +59,7 @@ export class Interpreter {
     const placeholders = this.graph.nodes.filter((n) => n.op === 'placeholder');
     for (const [i, node] of placeholders.entries()) {
       const port = /** @type {Port} */ (ports[i]);
-      if (given[port.name] === undefined) continue;
+      if (!Object.hasOwn(given, port.name) || given[port.name] === undefined) continue;
       this.#inputs = { [node.target]: port.type === 'Tensor' ? toTensor(given[port.name], port, `input "${port.name}"`) : given[port.name] };
       this.node = node;
       given[port.name] = await this.runNode(node);

@@ -1,6 +1,7 @@
 // One loaded model as functions on plain data: what model.js calls, on this side or, by messages, in a worker.
 
 import { parseType } from './types.js';
+import { ANYTHING } from './values.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
@@ -22,6 +23,7 @@ export class Host {
   }
 
   get alive() { return this.engine.alive; }
+  get ops() { return this.engine.ops; }
 
   describeText() { return this.engine.describeText(); }
   graphText() { return this.engine.graphText(); }
@@ -30,7 +32,7 @@ export class Host {
   #writer(index, args) {
     const ports = this.description.methods[index]?.inputs ?? [];
     return (/** @type {number} */ at, /** @type {number} */ i) =>
-      this.engine.values.writePort(at, /** @type {import('./types.js').Port} */ (ports[i]), args[i]);
+      this.engine.values.writePort(at, ports[i] ?? { name: String(i), type: 'Any', ...ANYTHING, optional: false }, args[i]); // which C refuses
   }
 
   /** @param {number} index @param {Form} form */
@@ -45,8 +47,8 @@ export class Host {
     };
   }
 
-  /** @param {number} index @param {readonly InputValue[]} args @param {Form} form @param {AbortSignal} [signal] @returns {Promise<any>} */
-  async run(index, args, form, signal) {
+  /** @param {number} index @param {readonly InputValue[]} args @param {Form} form @param {AbortSignal} [signal] @param {boolean} [_given] @returns {Promise<any>} */
+  async run(index, args, form, signal, _given) {
     return this.engine.run(index, args.length, this.#writer(index, args), this.#reader(index, form), signal);
   }
 
@@ -85,7 +87,7 @@ export class Host {
   /** @param {Record<string, unknown>} values whose names are known */
   async setState(values) {
     this.description.attributes.forEach((a, i) => {
-      if (a.name in values) this.engine.setAttribute(i, a, values[a.name]);
+      if (Object.hasOwn(values, a.name)) this.engine.setAttribute(i, a, values[a.name]);
     });
   }
 

@@ -11,11 +11,14 @@ export { Model, Steps } from './model.js';
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
  * @typedef {import('./load.js').Progress} Progress
+ * @typedef {import('./load.js').Limits} Limits
  * @typedef {import('./errors.js').ErrorCode} ErrorCode
  * @typedef {import('./model.js').RunOptions} RunOptions
  * @typedef {import('./model.js').TorchTexts} TorchTexts
  * @typedef {import('./model.js').VerifyReport} VerifyReport
  * @typedef {import('./model.js').DiffReport} DiffReport
+ * @typedef {import('./model.js').Distance} Distance
+ * @typedef {import('./model.js').Distances} Distances
  * @typedef {import('./model.js').Parting} Parting
  * @typedef {import('./model.js').VerifyTest} VerifyTest
  * @typedef {import('./model.js').Memory} Memory
@@ -34,6 +37,7 @@ export { Model, Steps } from './model.js';
  * @typedef {import('./engine.js').Description} Description
  * @typedef {import('./engine.js').Method} Method
  * @typedef {import('./engine.js').Operator} Operator
+ * @typedef {import('./engine.js').OperatorArgument} OperatorArgument
  * @typedef {import('./engine.js').MissingOperator} MissingOperator
  * @typedef {import('./engine.js').Attribute} Attribute
  * @typedef {import('./engine.js').WeightInfo} WeightInfo
@@ -43,6 +47,7 @@ export { Model, Steps } from './model.js';
  * @typedef {import('./types.js').TensorInput} TensorInput
  * @typedef {import('./types.js').Complex} Complex
  * @typedef {import('./types.js').Port} Port
+ * @typedef {import('./types.js').SizePromise} SizePromise
  * @typedef {import('./types.js').TensorLike} TensorLike
  * @typedef {import('./types.js').InputValue} InputValue
  * @typedef {import('./types.js').Value} Value

@@ -1,11 +1,8 @@
-// Bytes to a model: chunks go to the place that the loader names, one copy each.
+// load() and plan(): their options, and on which side of the border to a worker the model lives.
 
-import { Engine } from './engine.js';
-import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';
-import { Host } from './host.js';
+import { badArgument, checkOptions } from './errors.js';
+import { loadHost, readHead } from './hosting.js';
 import { Model } from './model.js';
-import { createRuntime } from './runtime.js';
-import { gotHtml, open } from './source.js';
 
 /**
  * @typedef {import('./source.js').Source} Source
@@ -18,72 +15,19 @@ import { gotHtml, open } from './source.js';
  * @property {'auto' | import('./runtime.js').BackendName} [backend] which binary; by default relaxed where the engine has it
  * @property {import('./ops.js').Ops} [ops] operators of the model that JavaScript computes, by name
  * @property {boolean} [worker] the model lives in a worker of its own, so that runs do not stop the page
+ * @property {Limits} [limits] what the model may use
  * @property {RequestInit} [request] for fetch(): headers, credentials and so on
+ *
+ * @typedef {object} Limits what a model may use; without them as much memory as wasm has, 4 GiB, and any number of steps
+ * @property {number} [bytes] of memory; what needs more fails with the code "out-of-memory"
+ * @property {number} [steps] instructions of one run; more of them, a loop that does not end, and it fails with the code "interrupted"
  *
  * @typedef {object} Progress of a download
  * @property {number} loaded bytes that have arrived
  * @property {number | null} total bytes of the file; null until its header has arrived
  */
 
-/** The first bytes of a file. (In HTML the first one is "<", perhaps behind spaces and a byte order mark.) */
-const MAGIC = [0x89, 0x52, 0x55, 0x53, 0x48, 0x0d, 0x0a, 0x1a];
-
-/** @param {Uint8Array} start @param {string} name */
-function checkStart(start, name) {
-  if (MAGIC.every((b, i) => i >= start.length || start[i] === b)) return;
-  const text = new TextDecoder().decode(start.subarray(0, 64)).trimStart();
-  if (text.startsWith('<')) throw gotHtml(name, 'a .rush file');
-}
-
-/**
- * Streams a source into a new engine: all of it, or its head.
- * @param {Source} source @param {LoadOptions} options @param {boolean} headOnly
- * @returns {Promise<{ engine: Engine, name: string }>}
- */
-async function stream(source, options, headOnly) {
-  const { signal, onProgress } = options;
-  throwIfAborted(signal, 'loading');
-  const ops = options.ops === undefined ? undefined : (await import('./ops.js')).readOps(options.ops);
-  throwIfAborted(signal, 'loading');
-  // The wasm compiles while the first bytes arrive.
-  const [opened, runtime] = await Promise.allSettled([open(source, options), createRuntime(options)]);
-  if (opened.status === 'rejected') throw opened.reason;
-  const { name, chunks } = opened.value;
-  if (runtime.status === 'rejected') {
-    await chunks[Symbol.asyncIterator]().return?.();
-    throw runtime.reason;
-  }
-  throwIfAborted(signal, `loading ${name}`);
-  const engine = new Engine(runtime.value, ops);
-  let loaded = 0;
-  try {
-    for await (const chunk of chunks) {
-      throwIfAborted(signal, `loading ${name}`);
-      if (loaded === 0) checkStart(chunk, name);
-      const used = engine.feed(chunk, headOnly);
-      loaded += used;
-      if (headOnly && engine.hasHead()) return { engine, name };
-      if (used < chunk.length) {
-        throw new RushlightError('bad-file', `${name} goes on behind its end: the header says ${engine.total()} bytes`, { source: name, expected: engine.total() });
-      }
-      onProgress?.({ loaded, total: engine.total() || null });
-      throwIfAborted(signal, `loading ${name}`);
-    }
-    throwIfAborted(signal, `loading ${name}`); // which ends a stream as if that were all
-    const total = engine.total();
-    if (loaded < total || total === 0) {
-      throw new RushlightError('truncated', `${name} is cut off: got ${loaded} of ${total || 'at least 64'} bytes`, { source: name, expected: total, actual: loaded });
-    }
-    return { engine, name };
-  } catch (e) {
-    engine.destroy();
-    throw name && e instanceof RushlightError && e.code === 'bad-file' && !e.message.includes(name)
-      ? new RushlightError(e.code, `${name}: ${e.message}`, { source: name, cause: e })
-      : e;
-  }
-}
-
-const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request'];
+const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request', 'limits'];
 
 /**
  * Loads a model. The bytes stream into wasm memory with one copy; weights are packed as they arrive.
@@ -95,22 +39,11 @@ const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request'];
  */
 export async function load(source, options = {}) {
   checkOptions('load', options, [...OPTIONS, 'ops', 'worker']);
-  if (options.onProgress !== undefined && typeof options.onProgress !== 'function') throw badArgument('load: onProgress is a function');
-  if (options.worker !== undefined && typeof options.worker !== 'boolean') throw badArgument('load: worker is true or false');
+  for (const [key, type] of /** @type {const} */ ([['onProgress', 'function'], ['worker', 'boolean']])) {
+    if (options[key] !== undefined && typeof options[key] !== type) throw badArgument(`load: ${key} is a ${type}`);
+  }
   const make = options.worker ? (await import('./remote.js')).loadRemote : loadHost; // who wants no worker does not load its code
   return new Model(await make(source, options));
-}
-
-/** @param {Source} source @param {LoadOptions} options */
-export async function loadHost(source, options) {
-  const { engine, name } = await stream(source, options, false);
-  try {
-    engine.finish();
-    return new Host(engine, name);
-  } catch (e) {
-    engine.destroy();
-    throw e;
-  }
 }
 
 /**
@@ -124,18 +57,4 @@ export async function loadHost(source, options) {
 export async function plan(source, options = {}) {
   checkOptions('plan', options, OPTIONS);
   return (await readHead(source, options)).plan;
-}
-
-/**
- * The plan, and the same as text for people, or PyTorch's own graphs or code.
- * @param {Source} source @param {LoadOptions} options @param {'plan' | 'graph' | 'code'} [what]
- * @returns {Promise<{ plan: Description, text: string }>}
- */
-export async function readHead(source, options, what = 'plan') {
-  const { engine } = await stream(source, options, true);
-  try {
-    return { plan: engine.head(), text: engine.describeText(/** @type {const} */ ({ plan: 0, graph: 3, code: 4 })[what]) };
-  } finally {
-    engine.destroy();
-  }
 }

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // A loaded model. Its calls are promises, and are done one after the other.
 
-import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';
+import { RushlightError, badArgument, checkOptions, gone, says, throwIfAborted, unknownName, unlessAborted } from './errors.js';
 import { Graph } from './graph.js';
 
 /**
@@ -16,7 +16,10 @@ import { Graph } from './graph.js';
  *
  * @typedef {object} RunOptions of a run
  * @property {string} [method] "forward" if the model has it, else its first one
- * @property {AbortSignal} [signal] stops the run; the model stays usable
+ * @property {AbortSignal} [signal] stops the run; the model stays usable, but where it lives in a worker and the run does not stop within
+ *   a second: then the worker is ended and the model gone
+ * @property {ArrayBuffer[]} [transfer] buffers of the inputs that are handed over, as postMessage() does it: nothing is copied to keep
+ *   them, and they are empty afterwards
  *
  * @typedef {object} TorchTexts PyTorch's own texts about a module, as its `.graph`, `.code` and print() give them
  * @property {string} [graph] what `.graph` gives
@@ -25,12 +28,23 @@ import { Graph } from './graph.js';
  *
  * @typedef {object} VerifyTest what came of one test vector
  * @property {number} index which one
- * @property {boolean} passed whether the answer is close to PyTorch's as torch.allclose means it, NaN equal to NaN
+ * @property {boolean} passed whether the answer is close to PyTorch's as torch.allclose means it, NaN equal to NaN, or as near as PyTorch's to what the program
+ *   gives in float64, as far as the file knows that
  * @property {string} [code] why not: an ErrorCode
  * @property {string} [message] where they differ, or what failed
  * @property {number} maxAbs greatest difference to PyTorch's answer
  * @property {number} maxRel the same relative to PyTorch's answer, of numbers above a thousandth of the greatest of their tensor
  * @property {number} compared how many numbers were compared
+ * @property {Distances} [float64] of the tensor or number that is furthest from what the program gives in float64; where the file knows that
+ *
+ * @typedef {object} Distances how far answers are from what the program gives in float64, and from each other
+ * @property {Distance} pytorch from PyTorch's answer to float64's
+ * @property {Distance} rushlight from this one to float64's
+ * @property {Distance} difference from this one to PyTorch's
+ *
+ * @typedef {object} Distance between two answers
+ * @property {number} max the greatest difference of elements, in units of the greatest element
+ * @property {number} l2 the root of the sum of squares of the differences, in units of that of the elements
  *
  * @typedef {object} Parting the first value that differs from PyTorch's
  * @property {import('./graph.js').Node} node whose value it is
@@ -71,16 +85,15 @@ import { Graph } from './graph.js';
 export class Model {
   #host;
   #description;
-  #name;
   /** @type {import('./graph.js').GraphJson | undefined} */ #json;
   /** @type {Record<string, Graph> | undefined} */ #graphs;
   /** @type {Promise<unknown>} */ #queue = Promise.resolve();
+  #waiting = 0;
 
   /** @param {Host} host */
   constructor(host) {
     this.#host = /** @type {Host | undefined} */ (host);
     this.#description = host.description;
-    this.#name = host.name;
     /** Which wasm binary runs the model, and why that one. */
     this.backend = host.backend;
   }
@@ -112,25 +125,46 @@ export class Model {
 
   /** PyTorch's own texts, by the path of the submodule ("" is the whole). Empty where the file was exported without. @returns {Record<string, TorchTexts>} */
   get torch() {
-    /** @type {Record<string, TorchTexts>} */
-    const modules = {};
-    for (const { module, kind, text } of this.#program().texts) (modules[module] ??= {})[kind] = text;
-    return modules;
+    /** @type {Map<string, TorchTexts>} */
+    const modules = new Map();
+    for (const { module, kind, text } of this.#program().texts) modules.set(module, { ...modules.get(module), [kind]: text });
+    return Object.fromEntries(modules); // (a module may be called __proto__)
   }
 
   /** PyTorch's `.code` of the whole model; "" where the file was exported without. */
   get code() { return this.torch['']?.code ?? ''; }
 
   #alive() {
-    if (!this.#host) throw new RushlightError('disposed', `the model ${this.#name} was disposed`);
+    if (!this.#host) throw gone();
     return this.#host;
   }
 
-  /** @template T @param {(host: Host) => T | Promise<T>} job @returns {Promise<T>} */
-  #enqueue(job) {
-    const result = this.#queue.then(() => job(this.#alive()));
-    this.#queue = result.catch(() => {});
-    return result;
+  /**
+   * Does the job when those before it are done; at once, without a turn of the event loop, where there are none.
+   * @template T @param {(host: Host) => T | Promise<T>} job @param {AbortSignal} [signal] which rejects also while it waits
+   * @returns {Promise<T>}
+   */
+  #enqueue(job, signal) {
+    if (this.#host?.ops?.asks) throw new RushlightError('bad-state', 'a function of `ops` calls its own model, which waits for it');
+    let begun = false;
+    const begin = async () => {
+      begun = true;
+      throwIfAborted(signal, 'the run');
+      return job(this.#alive());
+    };
+    const result = this.#waiting++ ? this.#queue.then(begin) : begin();
+    this.#queue = result.catch(() => {}).then(() => { this.#waiting--; });
+    return unlessAborted(result, signal, 'the run', () => begun);
+  }
+
+  /**
+   * Runs a method on its arguments as they are now.
+   * @template T @param {InputValue[]} args @param {(host: Host, args: InputValue[], given: boolean) => T | Promise<T>} job given: nobody else has the arguments
+   * @param {AbortSignal} [signal] @param {ArrayBuffer[]} [transfer]
+   */
+  #enqueueRun(args, job, signal, transfer) {
+    const mine = transfer ? transferred(args, transfer) : this.#waiting ? args.map(copied) : args;
+    return this.#enqueue((host) => job(host, mine, transfer !== undefined), signal);
   }
 
   /** @param {string | undefined} name */
@@ -138,28 +172,21 @@ export class Model {
     const { methods } = this.#description;
     const index = name === undefined ? Math.max(0, methods.findIndex((m) => m.name === 'forward')) : methods.findIndex((m) => m.name === name);
     const method = methods[index];
-    if (!method) {
-      const known = methods.map((m) => m.name);
-      throw badArgument(`there is no method "${name}"; known are ${known.join(', ')}`, { expected: known, actual: name });
-    }
+    if (!method) throw unknownName('there is no method', name, methods.map((m) => m.name));
     return { method, index };
   }
 
   /**
-   * Runs a method on named inputs. Inputs are copied and never written to; the results belong to the caller.
+   * Runs a method on named inputs. They are taken as they are when this is called, and never written to; the results belong to the caller.
    * @param {Record<string, InputValue>} inputs
    * @param {RunOptions} [options]
    * @returns {Promise<Record<string, any>>} a Tensor (or other value) for each output
    * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or `disposed`
    */
   async run(inputs, options = {}) {
-    checkOptions('run', options, ['method', 'signal']);
-    const { method, index } = this.#method(options.method);
-    const args = positional(method, inputs);
-    return this.#enqueue((host) => {
-      throwIfAborted(options.signal, 'the run');
-      return host.run(index, args, 'named', options.signal);
-    });
+    checkOptions('run', options, ['method', 'signal', 'transfer']);
+    const { method, index } = this.#method(options.method), { signal, transfer } = options;
+    return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, 'named', signal, given), signal, transfer);
   }
 
   /**
@@ -169,14 +196,8 @@ export class Model {
    * @throws {RushlightError} as run()
    */
   async call(method, ...args) {
-    const { method: m, index } = this.#method(method);
-    const known = m.inputs.map((p) => p.name);
-    if (args.length > known.length) {
-      throw badArgument(`${m.name} takes ${known.length} argument${known.length === 1 ? '' : 's'} (${known.join(', ')}), got ${args.length}`, { expected: known, actual: args.length });
-    }
-    const missing = m.inputs.slice(args.length).filter((p) => !p.optional);
-    if (missing.length) throw missingInputs(m, missing);
-    return this.#enqueue((host) => host.run(index, args, 'value'));
+    const { index } = this.#method(method);
+    return this.#enqueueRun(args, (host, mine) => host.run(index, mine, 'value'));
   }
 
   /**
@@ -189,9 +210,8 @@ export class Model {
   async steps(inputs, options = {}) {
     checkOptions('steps', options, ['method']);
     const { method, index } = this.#method(options.method);
-    const args = positional(method, inputs);
     return new Promise((resolve, reject) => {
-      this.#enqueue(async (host) => {
+      this.#enqueueRun(positional(method, inputs), async (host, args) => {
         await host.begin(index, args);
         await new Promise((done) => resolve(new Steps(host, this.graphs[method.name] ?? this.graph, () => done(undefined))));
         if (host.alive) await host.end();
@@ -234,11 +254,7 @@ export class Model {
   async profile(inputs, options = {}) {
     checkOptions('profile', options, ['method', 'signal', 'runs']);
     const { method, index } = this.#method(options.method);
-    const args = positional(method, inputs);
-    return this.#enqueue((host) => {
-      throwIfAborted(options.signal, 'the run');
-      return host.profile(index, args, options.runs ?? 1, options.signal);
-    });
+    return this.#enqueueRun(positional(method, inputs), (host, args) => host.profile(index, args, options.runs ?? 1, options.signal), options.signal);
   }
 
   /** Bytes that the runtime holds now, held at most, and the size of its wasm memory. @returns {Promise<Memory>} */
@@ -251,9 +267,10 @@ export class Model {
   async setState(values) {
     const known = this.#description.attributes.map((a) => a.name);
     for (const name of Object.keys(values)) {
-      if (!known.includes(name)) throw badArgument(`there is no attribute "${name}" that the program changes; known are ${known.join(', ') || 'none'}`, { expected: known, actual: name });
+      if (!known.includes(name)) throw unknownName('the program changes no attribute', name, known);
     }
-    return this.#enqueue((host) => host.setState(values));
+    const mine = copied(values);
+    return this.#enqueue((host) => host.setState(mine));
   }
 
   /** Sets the attributes that the program changes back to the file's values. @returns {Promise<void>} */
@@ -315,26 +332,35 @@ export class Steps {
   end() { this.#done(); }
 }
 
-/** @param {Method} method @param {Port[]} missing */
-function missingInputs(method, missing) {
-  const known = method.inputs.map((p) => p.name);
-  const names = missing.map((p) => `"${p.name}"`).join(', ');
-  return badArgument(`${method.name}: input ${names} is missing; the inputs are ${known.join(', ')}`, { input: missing[0]?.name, expected: known });
-}
-
 /** Named inputs in the method's order. @param {Method} method @param {Record<string, InputValue>} inputs @returns {InputValue[]} */
 function positional(method, inputs) {
   const known = method.inputs.map((p) => p.name);
   if (inputs === null || typeof inputs !== 'object') throw badArgument(`${method.name}: inputs are an object { ${known.join(', ')} }`, { expected: known });
   for (const name of Object.keys(inputs)) {
-    if (!known.includes(name)) {
-      throw badArgument(`${method.name}: there is no input "${name}"; known are ${known.join(', ') || 'none'}`, { input: name, expected: known, actual: name });
-    }
+    if (!known.includes(name)) throw unknownName(`${method.name}: there is no input`, name, known, { input: name });
   }
-  const missing = method.inputs.filter((p) => !p.optional && inputs[p.name] === undefined && !/\?$|^NoneType$/.test(p.type));
-  if (missing.length) throw missingInputs(method, missing);
+  const values = method.inputs.map((p) => (Object.hasOwn(inputs, p.name) ? inputs[p.name] : undefined));
+  const missing = method.inputs.find((p, i) => !p.optional && values[i] === undefined && !/\?$|^NoneType$/.test(p.type));
+  if (missing) throw badArgument(`${method.name}: input "${missing.name}" is missing; the inputs are ${known.join(', ')}`, { input: missing.name, expected: known });
   // Only trailing inputs can be left to their defaults.
-  let n = method.inputs.length;
-  while (n > 0 && /** @type {Port} */ (method.inputs[n - 1]).optional && inputs[/** @type {Port} */ (method.inputs[n - 1]).name] === undefined) n--;
-  return method.inputs.slice(0, n).map((p) => inputs[p.name]);
+  while (method.inputs[values.length - 1]?.optional && values.at(-1) === undefined) values.pop();
+  return values;
+}
+
+/** What stays as it is now, whatever the caller does with it. @param {any} v @returns {any} */
+function copied(v) {
+  if (v === null || typeof v !== 'object') return v;
+  if (ArrayBuffer.isView(v)) return /** @type {any} */ (v).slice?.() ?? v;
+  if (Array.isArray(v)) return v.map(copied);
+  if (v instanceof Map) return new Map([...v].map(([key, value]) => [key, copied(value)]));
+  return Object.fromEntries(Object.entries(v).map(([key, value]) => [key, copied(value)]));
+}
+
+/** @param {any[]} args @param {ArrayBuffer[]} transfer */
+function transferred(args, transfer) {
+  try {
+    return structuredClone(args, { transfer });
+  } catch (cause) {
+    throw badArgument(`the inputs cannot be transferred: ${says(cause)}`, { cause });
+  }
 }

@@ -29,11 +29,12 @@ export function readNpy(file) {
   const end = start + (bytes[6] === 1 ? view.getUint16(8, true) : view.getUint32(8, true));
   const head = new TextDecoder('latin1').decode(bytes.subarray(start, end));
   const descr = /'descr': *'([^']*)'/.exec(head)?.[1] ?? '';
-  const dtype = DTYPE_OF[descr];
+  const dtype = Object.hasOwn(DTYPE_OF, descr) ? DTYPE_OF[descr] : undefined;
   if (!dtype) throw bad(`this .npy file has elements of type '${descr}'; known are ${Object.keys(DTYPE_OF).join(', ')}`);
   const sizes = /'shape': *\(([^)]*)\)/.exec(head)?.[1];
   if (sizes === undefined) throw bad('this .npy file says no shape');
   const shape = sizes.split(',').filter((n) => n.trim()).map(Number);
+  if (!shape.every((n) => Number.isSafeInteger(n) && n >= 0)) throw bad(`this .npy file has the shape (${sizes})`);
   const Type = DTYPES[dtype].Array;
   const size = shape.reduce((a, b) => a * b, 1) * Type.BYTES_PER_ELEMENT;
   if (!(end + size <= bytes.length)) throw bad(`this .npy file is cut off: got ${bytes.length} of ${end + size} bytes`);

@@ -1,7 +1,7 @@
-// Operators that the user computes in JavaScript: what their schemas say.
+// Operators that the user computes in JavaScript.
 
 import { badArgument } from './errors.js';
-import { parseType } from './types.js';
+import { builtin } from './platform.js';
 
 /**
  * @typedef {import('./types.js').Type} Type
@@ -20,43 +20,32 @@ import { parseType } from './types.js';
  * @property {Type[]} results
  */
 
-/** Parts between commas that stand in no bracket. @param {string} text */
-function split(text) {
-  const parts = [];
-  let depth = 0, from = 0;
-  for (let i = 0; i < text.length; i++) {
-    if ('([{'.includes(text[i] ?? '')) depth++;
-    else if (')]}'.includes(text[i] ?? '')) depth--;
-    else if (text[i] === ',' && depth === 0) {
-      parts.push(text.slice(from, i));
-      from = i + 1;
-    }
-  }
-  return [...parts, text.slice(from)].map((part) => part.trim()).filter((part) => part && part !== '*');
-}
-
-/** "a" of "Tensor(a!) x"; "" without one. @param {string} part */
-const alias = (part) => /\(([a-z])!?[^)]*\)/.exec(part.replace(/Dict\(/g, ''))?.[1] ?? '';
-
-/** @param {string} schema "my_ops::f(Tensor(a!) x, int n=1) -> Tensor(a!)" @returns {Signature} */
-export function parseSchema(schema) {
-  const text = schema.replace(/"[^"]*"|'[^']*'/g, '""');
-  const arrow = text.lastIndexOf(') -> ');
-  const result = text.slice(arrow + 5).trim();
-  const results = result.startsWith('(') ? split(result.slice(1, -1)) : [result];
-  const aliases = results.map(alias);
-  return {
-    args: split(text.slice(text.indexOf('(') + 1, arrow)).map((part) => {
-      const written = /\([a-z]!/.test(part);
-      return { written, result: written ? aliases.indexOf(alias(part)) : -1 };
-    }),
-    results: results.map((part) => parseType(part.replace(/\([a-z*](\|[a-z])*!?( -> [a-z*|]+)?\)/g, '').replace(/\bSymInt\b/g, 'int').replace(/\[\d+\]/g, '[]'))),
-  };
-}
+/** @type {OpTable | undefined} whose function is being called */ let calling;
+/** @type {any} the same beyond an `await`, where the engine can tell */ let following;
 
 /** Functions and schemas by name. @extends {Map<string, { schema: string, run: import('./ops.js').OpFunction }>} */
 export class OpTable extends Map {
-  signature = parseSchema;
+  #pending = 0;
+
+  /** Calls the function of an operator. @param {string} name @param {unknown[]} args */
+  async call(name, args) {
+    const { AsyncLocalStorage } = builtin('node:async_hooks') ?? {};
+    following ??= AsyncLocalStorage && new AsyncLocalStorage();
+    const run = () => this.get(name)?.run(...args);
+    this.#pending++;
+    try {
+      calling = this;
+      const value = following ? following.run(this, run) : run();
+      calling = undefined;
+      return await value;
+    } finally {
+      calling = undefined;
+      this.#pending--;
+    }
+  }
+
+  /** Whether it is a function of this table, not yet finished, that asks: what it waits for would wait for it. */
+  get asks() { return this.#pending > 0 && (calling ?? following?.getStore()) === this; }
 }
 
 /** The option `ops` of load(). @param {unknown} ops @returns {OpTable} */
@@ -67,7 +56,7 @@ export function readOps(ops) {
     const schema = given?.schema ?? name;
     if (typeof run !== 'function') throw badArgument(`load: the operator "${name}" is a function, or { schema, run }`, { op: name });
     if (schema !== name && !String(schema).startsWith(`${name}(`)) {
-      throw badArgument(`load: the schema of operator "${name}" begins with "${name}(", not with ${JSON.stringify(String(schema).slice(0, 60))}`, { op: name });
+      throw badArgument(`load: the schema of operator "${name}" begins with "${name}("`, { op: name });
     }
     return [name, { schema, run }];
   }));

@@ -2,8 +2,8 @@
 
 /**
  * A module of Node (and Deno and Bun), undefined in a page.
- * @template {'node:fs' | 'node:url' | 'node:worker_threads'} N @param {N} name
- * @returns {(N extends 'node:fs' ? typeof import('node:fs') : N extends 'node:url' ? typeof import('node:url') : typeof import('node:worker_threads')) | undefined}
+ * @template {'node:fs' | 'node:url' | 'node:worker_threads' | 'node:async_hooks'} N @param {N} name
+ * @returns {(N extends 'node:fs' ? typeof import('node:fs') : N extends 'node:url' ? typeof import('node:url') : N extends 'node:async_hooks' ? typeof import('node:async_hooks') : typeof import('node:worker_threads')) | undefined}
  */
 export function builtin(name) {
   return /** @type {any} */ (globalThis).process?.getBuiltinModule?.(name);
@@ -16,6 +16,12 @@ export function asPath(source) {
   if (text.startsWith('file:')) return builtin('node:url')?.fileURLToPath(text);
   return /^[a-z][a-z0-9+.-]+:/i.test(text) ? undefined : text; // "C:\m.rush" has one letter before the colon
 }
+
+/** What a terminal obeys: text of a file is shown without. */
+export const CONTROL = /[^\P{Cc}\t\n]/gu;
+
+/** The name of a built-in class, whatever realm the object is of. @param {any} v @returns {string | undefined} */
+export const tagOf = (v) => v?.[Symbol.toStringTag];
 
 /** Lets the event loop turn once, so that timers, clicks and aborts get through. @returns {Promise<void>} */
 export function breathe() {

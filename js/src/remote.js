@@ -1,6 +1,7 @@
 // A model that lives in a worker: the same functions as host.js, each a message and its reply, matched by id.
 
-import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';
+import { RushlightError, badArgument, checkOptions, throwIfAborted, unlessAborted } from './errors.js';
+import { buffers } from './messages.js';
 import { readOps } from './ops.js';
 import { asPath, builtin } from './platform.js';
 import { checkResponse } from './source.js';
@@ -15,14 +16,7 @@ import { checkResponse } from './source.js';
  */
 
 /** The functions of Host that take and give plain data. */
-const CALLS = /** @type {const} */ (['run', 'profile', 'verify', 'diff', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin', 'next', 'step', 'put', 'result', 'end']);
-
-/** An error, to be sent. @param {any} e @returns {Failure} */
-export function pack(e) {
-  const { code, message, op, input, expected, actual, source, cause } = e instanceof RushlightError ? e : /** @type {any} */ ({ code: 'internal', message: String(e?.message ?? e), cause: e });
-  const thrown = /** @type {any} */ (cause)?.thrown;
-  return { code, message, op, input, expected, actual, source, thrown, cause: thrown === undefined && cause instanceof Error ? cause : undefined };
-}
+const CALLS = /** @type {const} */ (['profile', 'verify', 'diff', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin', 'next', 'step', 'put', 'result', 'end']);
 
 /** @param {() => Worker | any} make a worker of a page, or of Node @param {(message: any) => void} take @param {(e: Error) => void} fail */
 function connect(make, take, fail) {
@@ -37,6 +31,9 @@ function connect(make, take, fail) {
   return worker;
 }
 
+/** How long a run may go on after its abort before its worker is ended. */
+const GRACE_MS = 1000;
+
 function start() {
   const threads = builtin('node:worker_threads');
   // The literal `new Worker(new URL(..., import.meta.url))` is what bundlers look for.
@@ -48,7 +45,9 @@ class Remote {
   #last = 0;
   /** @type {Map<number, { resolve: (value: any) => void, reject: (e: unknown) => void }>} */ #waiting = new Map();
   /** @type {Map<number, unknown>} what functions of `ops` threw, until their run has ended */ #thrown = new Map();
-  alive = true;
+  /** Where memory can be shared: not 0 tells a call in the worker to end. */
+  #flag = typeof SharedArrayBuffer === 'undefined' ? undefined : new Int32Array(new SharedArrayBuffer(4));
+  /** Why there is no worker any more. @type {RushlightError | undefined} */ #end;
   /** @type {Loaded} */ loaded = /** @type {any} */ (undefined);
 
   /** @param {LoadOptions} options */
@@ -57,27 +56,42 @@ class Remote {
     this.onProgress = options.onProgress;
     this.#worker = connect(start, (m) => void this.#take(m), (e) => this.#fail(new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e })));
     for (const name of CALLS) {
-      /** @type {any} */ (this)[name] = (/** @type {unknown[]} */ ...args) => this.call(name, args);
+      /** @type {any} */ (this)[name] = (/** @type {unknown[]} */ ...args) => this.call(name, args, args.at(-1) instanceof AbortSignal ? /** @type {any} */ (args.pop()) : undefined);
     }
   }
 
+  get alive() { return !this.#end; }
+  get flag() { return this.#flag; }
   get name() { return this.loaded.name; }
   get backend() { return this.loaded.backend; }
   get description() { return this.loaded.description; }
   describeText() { return this.loaded.text; }
   graphText() { return this.loaded.graph; }
 
-  /** @param {string} name @param {unknown[]} args an AbortSignal may come last @returns {Promise<any>} */
-  async call(name, args) {
-    if (!this.alive) throw new RushlightError('disposed', 'the model is gone: it was disposed, or its worker failed');
-    const signal = args.at(-1) instanceof AbortSignal ? /** @type {AbortSignal} */ (args.pop()) : undefined;
+  /** @param {number} index @param {unknown[]} args @param {string} form @param {AbortSignal} [signal] @param {boolean} [given] whether the arguments are handed over */
+  run(index, args, form, signal, given) { return this.call('run', [index, args, form], signal, given ? [...buffers(args)] : []); }
+
+  /** @param {string} name @param {unknown[]} args @param {AbortSignal} [signal] @param {ArrayBuffer[]} [transfer] @returns {Promise<any>} */
+  async call(name, args, signal, transfer = []) {
+    if (this.#end) throw new RushlightError('disposed', this.#end.message, { cause: this.#end });
     throwIfAborted(signal, name);
     const id = ++this.#last;
-    const stop = () => this.#worker.postMessage({ abort: id });
+    if (this.#flag) Atomics.store(this.#flag, 0, 0);
+    /** @type {any} */ let timer;
+    const end = () => {
+      this.#waiting.get(id)?.reject(new RushlightError('aborted', 'the run was aborted and did not stop: its worker was ended, and the model is gone. Load it again', { cause: signal?.reason }));
+      this.#fail(new RushlightError('disposed', 'the model is gone: its worker was ended, since a run did not stop after its abort. Load it again'));
+    };
+    const stop = () => {
+      if (this.#flag) Atomics.store(this.#flag, 0, 1);
+      this.#worker.postMessage({ abort: id });
+      // Twice half the time: a page that was busy itself gets the answer that waits.
+      timer = setTimeout(() => { timer = setTimeout(end, GRACE_MS / 2); }, GRACE_MS / 2);
+    };
     try {
       return await new Promise((resolve, reject) => {
         try {
-          this.#worker.postMessage({ id, call: name, args, stoppable: signal !== undefined });
+          this.#worker.postMessage({ id, call: name, args, stoppable: signal !== undefined }, transfer);
         } catch (e) {
           return reject(badArgument(`a value cannot be sent to the worker: ${/** @type {Error} */ (e).message}`, { cause: e }));
         }
@@ -86,10 +100,11 @@ class Remote {
         signal?.addEventListener('abort', stop);
       });
     } catch (e) {
-      if (signal?.aborted && e instanceof RushlightError && e.code === 'aborted') throw new RushlightError('aborted', e.message, { cause: signal.reason });
+      if (signal?.aborted && e instanceof RushlightError && /^(aborted|interrupted)$/.test(e.code)) throw new RushlightError('aborted', e.code === 'aborted' ? e.message : 'the run was aborted', { cause: signal.reason });
       throw e;
     } finally {
       signal?.removeEventListener('abort', stop);
+      clearTimeout(timer);
       this.#waiting.delete(id);
       if (this.#waiting.size === 0) {
         this.#thrown.clear();
@@ -113,7 +128,7 @@ class Remote {
   /** Runs a function of `ops` here, where the user wrote it. @param {{ op: string, call: number, args: unknown[] }} m */
   async #compute({ op, call, args }) {
     try {
-      const value = await this.ops.get(op)?.run(...args);
+      const value = await this.ops.call(op, args);
       // What it wrote into its arguments goes back as well.
       if (this.alive) this.#worker.postMessage({ reply: call, value, args });
     } catch (e) {
@@ -124,7 +139,7 @@ class Remote {
 
   /** @param {RushlightError} e */
   #fail(e) {
-    this.alive = false;
+    this.#end ??= e;
     for (const { reject } of this.#waiting.values()) reject(e);
     this.#worker.terminate();
   }
@@ -161,17 +176,21 @@ async function portableWasm(wasm) {
 export async function loadRemote(source, options) {
   const { signal, backend, request } = options;
   checkOptions('load', request ?? {}, Object.keys(request ?? {}));
+  throwIfAborted(signal, 'loading');
   const remote = new Remote(options);
-  try {
+  const loaded = async () => {
     const plain = {
-      backend, wasm: await portableWasm(options.wasm),
+      backend, limits: options.limits, wasm: await portableWasm(options.wasm),
       request: request && { ...request, signal: undefined, ...(request.headers && { headers: [...new Headers(request.headers)] }) },
     };
     const ops = [...remote.ops].map(([name, { schema }]) => [name, schema]);
-    remote.loaded = await remote.call('load', [await portable(source), plain, ops, options.onProgress !== undefined, ...(signal ? [signal] : [])]);
+    return remote.call('load', [await portable(source), plain, ops, options.onProgress !== undefined, remote.flag]);
+  };
+  try {
+    remote.loaded = await unlessAborted(loaded(), signal, 'loading');
     return /** @type {any} */ (remote);
   } catch (e) {
-    remote.destroy();
+    remote.destroy(); // and with it a load that was aborted, wherever it is
     throw e;
   }
 }

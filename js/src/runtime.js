@@ -1,9 +1,9 @@
 // Which wasm binary, and an instance of it.
 
-import { RushlightError, badArgument } from './errors.js';
+import { RushlightError, badArgument, says, unknownName } from './errors.js';
 import { Memory } from './memory.js';
-import { asPath, builtin, once } from './platform.js';
-import { checkResponse, fetchSource, gotHtml } from './source.js';
+import { CONTROL, asPath, builtin, once } from './platform.js';
+import { checkResponse, checkStart, fetchSource } from './source.js';
 
 /**
  * @typedef {'simd' | 'relaxed'} BackendName wasm SIMD, which every engine has, or relaxed SIMD, which is faster and rounds
@@ -29,10 +29,10 @@ import { checkResponse, fetchSource, gotHtml } from './source.js';
 
 /** @typedef {(
  *   | 'malloc' | 'free' | 'rush_bridge_ctx_create' | 'rush_bridge_total' | 'rush_bridge_step'
- *   | 'rush_bridge_profile' | 'rush_bridge_manual_seed' | 'rush_bridge_backend' | 'rush_status_name' | 'rush_version' | 'rush_has_op'
+ *   | 'rush_bridge_profile' | 'rush_bridge_manual_seed' | 'rush_bridge_memory_limit' | 'rush_bridge_step_limit' | 'rush_bridge_backend' | 'rush_status_name' | 'rush_version' | 'rush_has_op'
  *   | 'rush_ctx_add_op' | 'rush_session_next' | 'rush_session_provide' | 'rush_session_write' | 'rush_session_replace'
  *   | 'rush_session_fail' | 'rush_session_observe' | 'rush_session_results' | 'rush_session_get_attribute'
- *   | 'rush_session_set_attribute' | 'rush_ctx_destroy' | 'rush_ctx_error' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'
+ *   | 'rush_session_set_attribute' | 'rush_ctx_destroy' | 'rush_ctx_error' | 'rush_ctx_location' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'
  *   | 'rush_loader_destroy' | 'rush_loader_window' | 'rush_loader_advance' | 'rush_loader_head'
  *   | 'rush_loader_finish' | 'rush_model_destroy' | 'rush_model_describe'
  *   | 'rush_model_test_count' | 'rush_session_create' | 'rush_session_destroy' | 'rush_session_begin'
@@ -46,15 +46,11 @@ import { checkResponse, fetchSource, gotHtml } from './source.js';
 
 export const BACKENDS = /** @type {const} */ (['simd', 'relaxed']);
 
-// Two modules of one function each. 36 bytes: less than the import of a library that holds the same
-// bytes (wasm-feature-detect), and this package needs nothing else.
-const HEAD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10];
-const PROBES = {
-  simd: [10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11], // i8x16.popcnt(i8x16.splat(0))
-  relaxed: [15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11], // i8x16.relaxed_swizzle
-};
-/** Whether the engine can run a binary. @param {BackendName} name */
-export const supports = (name) => WebAssembly.validate(new Uint8Array([...HEAD, ...PROBES[name]]));
+// A module of one function: less than the import of a library that holds the same bytes (wasm-feature-detect), and this
+// package needs nothing else. i8x16.relaxed_swizzle of two splats.
+const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11];
+/** Whether the engine has relaxed SIMD; SIMD every one has. */
+export const hasRelaxed = () => WebAssembly.validate(new Uint8Array(PROBE));
 
 // The literal `new URL(..., import.meta.url)` is what bundlers look for.
 const compiled = {
@@ -83,30 +79,25 @@ async function compile(source) {
       source = await source.arrayBuffer(); // a server that does not know .wasm
     }
     const bytes = /** @type {BufferSource} */ (source);
-    if (firstByte(bytes) === 0x3c) throw gotHtml(name, 'the wasm');
+    checkStart(ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes), name, 'the wasm');
     return await WebAssembly.compile(bytes);
   } catch (e) {
     if (e instanceof RushlightError) throw e;
-    throw new RushlightError('unsupported', `cannot compile ${name}: ${e instanceof Error ? e.message : e}`, { source: name, cause: e });
+    throw new RushlightError('unsupported', `cannot compile ${name}: ${says(e)}`, { source: name, cause: e });
   }
 }
 
-/** @param {BufferSource} bytes */
-const firstByte = (bytes) =>
-  (ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes))[0];
-
 /** @param {string} wanted @returns {Backend} */
 function choose(wanted) {
-  if (!supports('simd')) throw new RushlightError('unsupported', 'this engine has no WebAssembly SIMD, which Rushlight needs');
   if (wanted === 'auto') {
-    return supports('relaxed')
+    return hasRelaxed()
       ? { name: 'relaxed', reason: 'this engine has relaxed SIMD' }
       : { name: 'simd', reason: 'this engine has no relaxed SIMD' };
   }
   if (wanted !== 'simd' && wanted !== 'relaxed') {
-    throw badArgument(`there is no backend "${wanted}"; known are auto, ${BACKENDS.join(', ')}`, { expected: ['auto', ...BACKENDS], actual: wanted });
+    throw unknownName('there is no backend', wanted, ['auto', ...BACKENDS]);
   }
-  if (!supports(wanted)) throw new RushlightError('unsupported', 'this engine has no relaxed SIMD: use the backend "auto" or "simd"');
+  if (wanted === 'relaxed' && !hasRelaxed()) throw new RushlightError('unsupported', 'this engine has no relaxed SIMD');
   return { name: wanted, reason: 'asked for by the option `backend`' };
 }
 
@@ -116,10 +107,10 @@ const isPerBackend = (wasm) =>
 
 /**
  * Makes an instance with a memory of its own. Modules that this package finds by itself are compiled once.
- * @param {{ wasm?: WasmOption, backend?: string }} options
+ * @param {{ wasm?: WasmOption, backend?: string, interrupted?: () => unknown }} options interrupted: whether the call at work shall end
  * @returns {Promise<Runtime>}
  */
-export async function createRuntime({ wasm, backend: wanted = 'auto' }) {
+export async function createRuntime({ wasm, backend: wanted = 'auto', interrupted }) {
   let backend = choose(wanted);
   if (isPerBackend(wasm)) {
     if (wanted === 'auto' && !wasm[backend.name] && wasm.simd) backend = { name: 'simd', reason: '`wasm` gives no other binary' };
@@ -127,7 +118,7 @@ export async function createRuntime({ wasm, backend: wanted = 'auto' }) {
     if (wasm === undefined) throw badArgument(`\`wasm\` has no binary for the backend "${backend.name}"`);
   }
   const module = wasm === undefined ? await compiled[backend.name]() : await compile(wasm);
-  const runtime = await instantiate(module, backend);
+  const runtime = await instantiate(module, backend, interrupted);
   const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c.rush_bridge_backend()));
   if (name !== backend.name) {
     if (wanted !== 'auto') throw badArgument(`the binary given as \`wasm\` is "${name}", not "${wanted}"`, { expected: wanted, actual: name });
@@ -136,17 +127,18 @@ export async function createRuntime({ wasm, backend: wanted = 'auto' }) {
   return runtime;
 }
 
-/** @param {WebAssembly.Module} module @param {Backend} backend @returns {Promise<Runtime>} */
-async function instantiate(module, backend) {
+/** @param {WebAssembly.Module} module @param {Backend} backend @param {(() => unknown) | undefined} interrupted @returns {Promise<Runtime>} */
+async function instantiate(module, backend, interrupted) {
   /** @type {Memory} */
   let memory;
   const imports = {
     rush: {
       now: () => performance.now(),
+      poll: interrupted ?? (() => 0), // asked every few ms
       /** @param {number} p @param {number} size */
       entropy: (p, size) => memory.copyIn(p >>> 0, crypto.getRandomValues(new Uint8Array(size))),
       /** @param {number} p @param {number} size */
-      log: (p, size) => console.log(memory.text(p >>> 0, size)),
+      log: (p, size) => console.log(memory.text(p >>> 0, size).replace(CONTROL, '\ufffd')),
     },
     env: { emscripten_notify_memory_growth() {} }, // memory.js looks at each access
   };
@@ -157,6 +149,6 @@ async function instantiate(module, backend) {
     return { c: /** @type {C} */ (/** @type {unknown} */ (exports)), memory, backend };
   } catch (e) {
     const code = e instanceof RangeError ? 'out-of-memory' : 'unsupported';
-    throw new RushlightError(code, `cannot start the wasm (is it of the same version as this package?): ${e instanceof Error ? e.message : e}`, { cause: e });
+    throw new RushlightError(code, `cannot start the wasm (of another version?): ${says(e)}`, { cause: e });
   }
 }

@@ -32,18 +32,24 @@ export function readSafetensors(file) {
   } catch {
     throw bad('its head is not JSON');
   }
-  /** @type {Record<string, Tensor>} */
-  const tensors = {};
-  for (const [name, { dtype, shape, data_offsets: range }] of Object.entries(head)) {
-    if (name === '__metadata__') continue;
-    const known = DTYPE_OF[dtype];
-    if (!known) throw bad(`"${name}" has dtype ${dtype}; known are ${Object.keys(DTYPE_OF).join(', ')}`);
-    const Type = DTYPES[known].Array;
-    const size = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1) * Type.BYTES_PER_ELEMENT;
-    if (range[1] - range[0] !== size || !(range[0] >= 0 && start + range[1] <= bytes.length)) throw bad(`the range of "${name}" does not fit`);
-    tensors[name] = /** @type {Tensor} */ ({ dtype: known, shape, data: new Type(new Uint8Array(bytes.subarray(start + range[0], start + range[1])).buffer) });
-  }
-  return tensors;
+  if (!isRecord(head)) throw bad('its head is no JSON object');
+  const tensors = Object.entries(head).filter(([name]) => name !== '__metadata__');
+  return Object.fromEntries(tensors.map(([name, entry]) => [name, readTensor(name, entry, bytes.subarray(start))]));
+}
+
+/** @param {unknown} v @returns {v is Record<string, any>} */
+const isRecord = (v) => typeof v === 'object' && v !== null && !Array.isArray(v);
+const isSize = (/** @type {unknown} */ n) => typeof n === 'number' && Number.isSafeInteger(n) && n >= 0;
+
+/** @param {string} name @param {unknown} entry @param {Uint8Array} bytes all elements @returns {Tensor} */
+function readTensor(name, entry, bytes) {
+  const { dtype, shape, data_offsets: range } = isRecord(entry) ? entry : {};
+  if (typeof dtype !== 'string' || !Object.hasOwn(DTYPE_OF, dtype)) throw bad(`"${name}" has dtype ${dtype}; known are ${Object.keys(DTYPE_OF).join(', ')}`);
+  if (!Array.isArray(shape) || !shape.every(isSize)) throw bad(`"${name}" has shape ${JSON.stringify(shape)}`);
+  const known = /** @type {DType} */ (DTYPE_OF[dtype]), Type = DTYPES[known].Array;
+  const size = shape.reduce((a, b) => a * b, 1) * Type.BYTES_PER_ELEMENT;
+  if (!Array.isArray(range) || !range.every(isSize) || range[1] - range[0] !== size || range[1] > bytes.length) throw bad(`the range of "${name}" does not fit`);
+  return /** @type {Tensor} */ ({ dtype: known, shape, data: new Type(new Uint8Array(bytes.subarray(range[0], range[1])).buffer) });
 }
 
 /** Makes a file. @param {Record<string, Tensor>} tensors by name @returns {Uint8Array} */

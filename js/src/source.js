@@ -1,7 +1,7 @@
 // Where a model comes from: whatever it is becomes chunks of bytes, in order, never put together.
 
 import { RushlightError, badArgument, throwIfAborted, unreadable } from './errors.js';
-import { asPath, builtin } from './platform.js';
+import { asPath, builtin, tagOf } from './platform.js';
 
 /**
  * @typedef {string | URL | Response | Blob | ReadableStream<Uint8Array> | ArrayBuffer | ArrayBufferView} Source
@@ -29,7 +29,7 @@ async function* chunksOf(stream, signal) {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      if (!(value instanceof Uint8Array)) throw badArgument('the stream gives something else than Uint8Array chunks');
+      if (tagOf(value) !== 'Uint8Array') throw badArgument('the stream gives no Uint8Array');
       yield value;
     }
   } finally {
@@ -65,12 +65,29 @@ export function checkResponse(response, name, wanted) {
     const actual = `${response.status} ${response.statusText}`.trim();
     throw new RushlightError('network', `HTTP ${actual} for ${name}`, { source: name, actual: response.status });
   }
-  if (/^text\/html/i.test(response.headers.get('content-type') ?? '')) throw gotHtml(name, wanted);
+  if (/^text\/html/i.test(response.headers.get('content-type') ?? '')) throw gotOther(name, wanted);
 }
 
-/** @param {string} name @param {string} wanted */
-export const gotHtml = (name, wanted) =>
-  new RushlightError('bad-file', `got HTML from ${name} where ${wanted} was expected: is the address right?`, { source: name, expected: wanted, actual: 'HTML' });
+/** How other files begin, what they are, and what to do. @type {[RegExp, string, string][]} */
+const OTHERS = [
+  [/^\s*</, 'HTML', 'is the address right?'],
+  [/^PK/, 'a PyTorch file', 'rushlight export'],
+  [/^.{8}\{/s, 'a .safetensors file', 'that has no program'],
+  [/^\x08/, 'an ONNX model', 'export the PyTorch model'],
+  [/^version http/, 'a Git LFS pointer', 'git lfs pull'],
+  [/^\x1f\x8b/, 'gzip', 'unpack it'],
+];
+
+/** @param {string} name @param {string} wanted @param {any[]} [other] */
+const gotOther = (name, wanted, [, actual, help] = OTHERS[0]) =>
+  new RushlightError('bad-file', `got ${actual} from ${name} where ${wanted} was expected: ${help}`, { source: name, expected: wanted, actual });
+
+/** Refuses bytes that begin as those of another file. @param {Uint8Array} bytes @param {string} name @param {string} wanted */
+export function checkStart(bytes, name, wanted) {
+  const start = String.fromCharCode(...bytes.subarray(0, 64)).replace('\xef\xbb\xbf', '');
+  const other = OTHERS.find(([begins]) => begins.test(start));
+  if (other) throw gotOther(name, wanted, other);
+}
 
 /** @param {string | URL} url @param {RequestInit} [init] @param {AbortSignal} [signal] */
 export async function fetchSource(url, init, signal) {
@@ -109,13 +126,14 @@ export async function open(source, { signal, request }) {
     if (name === 'the bytes') name = 'the stream';
     return { name, chunks: guard(chunksOf(source, signal), name, signal) };
   }
-  if (source instanceof ArrayBuffer) return { name, chunks: pieces(new Uint8Array(source)) };
+  // (Bytes of another realm are no instances of this one's classes.)
+  if (tagOf(source) === 'ArrayBuffer') return { name, chunks: pieces(new Uint8Array(/** @type {ArrayBuffer} */ (source))) };
   if (ArrayBuffer.isView(source)) {
     return { name, chunks: pieces(new Uint8Array(source.buffer, source.byteOffset, source.byteLength)) };
   }
   throw badArgument(
-    'a model comes from a URL, a path (in Node), a Response, a Blob, a ReadableStream or bytes, not from ' +
-      `${source === null ? 'null' : typeof source}`);
+    'a model comes from a URL, path, Response, Blob, ReadableStream or bytes, not from ' +
+      `${/** @type {any} */ (source)?.constructor?.name ?? source}${tagOf(source) === 'Promise' ? ': did you forget await?' : ''}`);
 }
 
 /** Names the source of a broken stream. @param {AsyncIterable<Uint8Array>} chunks @param {string} name @param {AbortSignal} [signal] */

@@ -72,19 +72,31 @@ export const DTYPES = {
  * @property {string} name as in the Python source
  * @property {string} type as TorchScript's graphs write it: "Tensor", "int[]", "float?", "(Tensor, int)", "Dict(str, Tensor)"
  * @property {DType | null} dtype null where it is not known, or the value is no tensor
- * @property {(number | null)[] | null} shape likewise; a size that only a run tells is null
+ * @property {(number | null)[] | null} shape likewise; a size that only a run tells is null. Dtype and shape are those of the export's
+ *   examples, a hint: what the program takes, runs
+ * @property {(SizePromise | null)[]} [promises] of sizes that the export promised: a run that breaks one is refused
  * @property {boolean} optional whether it may be left out
+ */
+
+/**
+ * @typedef {object} SizePromise what was promised of a size of an input
+ * @property {string | null} name sizes of one name are equal
+ * @property {number} min it is at least this
+ * @property {number | null} max it is at most this, if anything
  */
 
 /** @typedef {{ kind: string, of: Type[] }} Type */
 
-/** @type {Map<string, Type>} */
+/** @type {Map<string, Type>} some of those that were read: files decide how many there are, and how long */
 const parsed = new Map();
 
 /** Reads the type of a port. @param {string} text @returns {Type} */
 export function parseType(text) {
   let type = parsed.get(text);
-  if (!type) parsed.set(text, (type = parse(text)));
+  if (type) return type;
+  type = parse(text);
+  if (parsed.size > 500) parsed.clear();
+  if (text.length < 200) parsed.set(text, type);
   return type;
 }
 
@@ -93,8 +105,10 @@ function parse(text) {
   let at = 0;
   /** The next name or sign. @param {boolean} [peek] */
   const next = (peek) => {
-    const m = /^\s*([\w.]+|\[\]|[(),?])/.exec(text.slice(at));
-    if (m && !peek) at += m[0].length;
+    const word = /\s*([\w.]+|\[\]|[(),?])/y;
+    word.lastIndex = at;
+    const m = word.exec(text);
+    if (m && !peek) at = word.lastIndex;
     return m?.[1] ?? '';
   };
   const children = () => {

@@ -1,7 +1,8 @@
 // JavaScript values to the program's values and back. A rush_value has 16 bytes: kind at 0, payload at 8.
 
-import { RushlightError, badArgument } from './errors.js';
+import { RushlightError, badArgument, unknownName } from './errors.js';
 import { encode } from './memory.js';
+import { tagOf } from './platform.js';
 import { DTYPES, parseType } from './types.js';
 
 /**
@@ -12,14 +13,18 @@ import { DTYPES, parseType } from './types.js';
  * @typedef {import('./types.js').Value} Value
  * @typedef {import('./types.js').Tensor} Tensor
  * @typedef {import('./types.js').TypedArray} TypedArray
- * @typedef {{ dtype: DType | null, shape: (number | null)[] | null, name?: string }} Hint
+ * @typedef {{ dtype: DType | null, shape: (number | null)[] | null }} Hint what the example was
  * @typedef {ArrayLike<number | bigint | boolean>} Elements
  */
 
 export const VALUE_BYTES = 16;
-const KIND = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, complex: 5, str: 6, list: 7, tuple: 8, dict: 9, device: 10, object: 13, enum: 14 };
-const DTYPE_NAMES = new Map(Object.entries(DTYPES).map(([name, d]) => [d.id, /** @type {DType} */ (name)]));
-const ANYTHING = { dtype: null, shape: null };
+const KIND_NONE = 0, KIND_TENSOR = 1, KIND_INT = 2, KIND_FLOAT = 3, KIND_BOOL = 4, KIND_COMPLEX = 5, KIND_STR = 6, KIND_LIST = 7, KIND_TUPLE = 8, KIND_DICT = 9, KIND_DEVICE = 10, KIND_OBJECT = 13, KIND_ENUM = 14;
+const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
+export const ANYTHING = { dtype: null, shape: null };
+
+/** Containers in each other, of a result; and its bytes, where a number counts as 64, a string as 4096 more, and anything larger as 16384. */
+const DEEPEST = 1000;
+const MOST_BYTES = 2 ** 32;
 
 /** A value's type, for messages. @param {any} v */
 function nameOf(v) {
@@ -42,15 +47,11 @@ const product = (shape) => shape.reduce((a, b) => a * b, 1);
 /** @param {unknown} v @returns {v is { data: TypedArray | Elements, shape?: readonly number[], dtype?: DType }} */
 export const isTensorObject = (v) => typeof v === 'object' && v !== null && !ArrayBuffer.isView(v) && 'data' in v;
 /** @param {unknown} v @returns {v is TypedArray} */
-const isTypedArray = (v) => ArrayBuffer.isView(v) && !(v instanceof DataView);
+const isTypedArray = (v) => !!tagOf(v)?.endsWith('Array');
 
 /** The dtype that an array's class means. @param {TypedArray} data @returns {DType | undefined} */
 function dtypeOf(data) {
-  if (data instanceof Uint8ClampedArray) return 'uint8';
-  for (const [name, d] of Object.entries(DTYPES)) {
-    if (data instanceof d.Array) return /** @type {DType} */ (name);
-  }
-  return undefined;
+  return DTYPE_NAMES.find((name) => DTYPES[name].Array.name === tagOf(data)?.replace('Clamped', ''));
 }
 
 /**
@@ -93,22 +94,26 @@ function flatten(rows, where) {
 }
 
 /**
- * The shape of an array that came without one: from the sizes that the model is known to expect, of
- * which one may be unknown; else one dimension.
+ * The shape of an array that came without one. The sizes in the file are those that the example had, a hint and no rule: they
+ * say the shape where the elements fill it, one size being open; else there is one dimension, or the caller has to say.
  * @param {number} n elements @param {Hint} hint @param {string} where
  */
 function inferShape(n, hint, where) {
-  if (!hint.shape) return [n];
-  const unknown = hint.shape.filter((s) => s === null).length;
-  if (hint.shape.length === 1 && unknown === 1) return [n];
-  if (unknown > 1) {
-    throw badArgument(`${where} needs a shape: ${n} elements do not say which ${shapeText(hint.shape)} is meant; pass { data, shape }`, { input: where, expected: hint.shape });
-  }
+  if (!hint.shape || hint.shape.length === 1) return [n];
+  const open = hint.shape.filter((s) => s === null).length;
   const known = product(hint.shape.map((s) => s ?? 1));
-  if (unknown === 0 ? n !== known : known === 0 || n % known !== 0) {
-    throw badArgument(`${where} wants shape ${shapeText(hint.shape)}, got ${n} elements`, { input: where, expected: hint.shape, actual: n });
+  if (open > 1 || (open ? known === 0 || n % known !== 0 : n !== known)) {
+    throw badArgument(`${where} needs a shape: ${n} elements do not say which, the example's was ${shapeText(hint.shape)}; pass { data, shape }`, { input: where, expected: hint.shape, actual: n });
   }
   return hint.shape.map((s) => s ?? n / known);
+}
+
+const KEYS = ['data', 'shape', 'dtype'];
+
+/** Refuses what other libraries call a tensor, and keys with a slip in them. @param {object} v @param {string} where */
+function checkKeys(v, where) {
+  const other = Object.keys(v).concat(['dims', 'type', 'width'].filter((key) => key in v)).find((key) => !KEYS.includes(key));
+  if (other) throw unknownName(`${where}: a tensor has no`, other, KEYS, { input: where });
 }
 
 /**
@@ -117,13 +122,12 @@ function inferShape(n, hint, where) {
  */
 export function toTensor(value, hint, where) {
   const bare = !isTensorObject(value);
+  if (!bare) checkKeys(value, where);
   /** @type {any} */
   let data = bare ? value : value.data;
   let shape = bare ? undefined : value.shape;
   const given = bare ? undefined : value.dtype;
-  if (given !== undefined && !(given in DTYPES)) {
-    throw badArgument(`${where}: there is no dtype "${given}"; known are ${Object.keys(DTYPES).join(', ')}`, { input: where, actual: given });
-  }
+  if (given !== undefined && !Object.hasOwn(DTYPES, given)) throw unknownName(`${where}: there is no dtype`, given, DTYPE_NAMES, { input: where });
   if (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'boolean') {
     if (bare) shape = [];
     data = [data];
@@ -131,7 +135,7 @@ export function toTensor(value, hint, where) {
   let dtype = given ?? hint.dtype ?? undefined;
   if (isTypedArray(data)) {
     const own = dtypeOf(data);
-    if (!own) misfit(where, `an array of one of ${Object.keys(DTYPES).join(', ')}`, data);
+    if (!own) misfit(where, `an array of one of ${DTYPE_NAMES.join(', ')}`, data);
     if (!(own === 'uint8' && dtype === 'bool')) {
       if (given && own !== given) misfit(where, `${given} elements, as its dtype says`, data);
       dtype = own;
@@ -148,62 +152,30 @@ export function toTensor(value, hint, where) {
   } else {
     misfit(where, 'a tensor (a typed array, or { data, shape, dtype })', data);
   }
-  if (hint.dtype && dtype !== hint.dtype) {
-    throw badArgument(`${where} wants dtype ${hint.dtype}, got ${dtype} (${nameOf(data)}): pass a ${DTYPES[hint.dtype].Array.name}`, { input: where, expected: hint.dtype, actual: dtype });
-  }
-  if (shape === undefined) {
-    shape = inferShape(data.length, hint, where);
-  } else {
-    checkShape(shape, data.length, hint, where);
-  }
+  if (shape === undefined) shape = inferShape(data.length, hint, where);
+  else checkShape(shape, data.length, where);
   return { dtype: /** @type {DType} */ (dtype), shape, data };
 }
 
-/** How an export leaves the size open that differs. @param {readonly (number | null)[]} want @param {readonly number[]} shape @param {string} [name] */
-function openSize(want, shape, name) {
-  if (!name) return '';
-  const dim = want.findIndex((s, i) => s !== null && s !== shape[i]);
-  const sizes = want.map((s, i) => (i === dim ? 'N' : s ?? 'M')).join('x');
-  return ` (a size stays open where the export says so: dynamic_shapes={'${name}': {${dim}: 'n'}}, or --input ${name}=${sizes})`;
-}
-
-/** @param {readonly number[]} shape @param {number} n @param {Hint} hint @param {string} where */
-function checkShape(shape, n, hint, where) {
+/** @param {readonly number[]} shape @param {number} n @param {string} where */
+function checkShape(shape, n, where) {
   if (!Array.isArray(shape) || !shape.every((s) => Number.isSafeInteger(s) && s >= 0)) {
-    throw badArgument(`${where}: a shape is an array of sizes, not ${JSON.stringify(shape)}`, { input: where, actual: shape });
+    throw badArgument(`${where}: a shape is an array of sizes`, { input: where, actual: shape });
   }
-  if (shape.length > 8) throw badArgument(`${where}: a tensor has at most 8 dimensions, not ${shape.length}`, { input: where, actual: shape });
+  if (shape.length > 8) throw badArgument(`${where}: a tensor has at most 8 dimensions`, { input: where, actual: shape });
   if (product(shape) !== n) {
     throw badArgument(`${where}: shape ${shapeText(shape)} holds ${product(shape)} elements, the data has ${n}`, { input: where, expected: product(shape), actual: n });
   }
-  const want = hint.shape;
-  if (want && (want.length !== shape.length || want.some((s, i) => s !== null && s !== shape[i]))) {
-    const why = want.length === shape.length ? openSize(want, shape, hint.name) : ` (rank ${want.length}, not ${shape.length})`;
-    throw badArgument(`${where} wants shape ${shapeText(want)}, got ${shapeText(shape)}${why}`, { input: where, expected: want, actual: shape });
-  }
 }
 
-/** Whether a JS value can become a value of the type: how a member of a Union is chosen. @param {Type} type @param {unknown} v @returns {boolean} */
-function fits(type, v) {
-  switch (type.kind) {
-    case 'NoneType': return v === null || v === undefined;
-    case 'int': return typeof v === 'bigint' || Number.isInteger(v);
-    case 'float': return typeof v === 'number';
-    case 'Scalar': return typeof v === 'number' || typeof v === 'bigint';
-    case 'bool': return typeof v === 'boolean';
-    case 'str': case 'Device': return typeof v === 'string';
-    case 'List': return Array.isArray(v) && v.every((item) => fits(/** @type {Type} */ (type.of[0]), item));
-    case 'Tuple': return Array.isArray(v) && v.length === type.of.length && type.of.every((t, i) => fits(t, v[i]));
-    case 'Dict': return v instanceof Map;
-    case 'Optional': return v === null || v === undefined || fits(/** @type {Type} */ (type.of[0]), v);
-    case 'Union': return type.of.some((t) => fits(t, v));
-    case 'Tensor': return isTypedArray(v) || isTensorObject(v);
-    default: return false;
-  }
-}
+/** What is taken where the type is Any: a whole number is an int. */
+const ANY = { kind: 'Union', of: ['NoneType', 'bool', 'str', 'Scalar', 'Tensor'].map((kind) => /** @type {Type} */ ({ kind, of: [] })) };
+ANY.of.push({ kind: 'List', of: [ANY] }, { kind: 'Dict', of: [ANY, ANY] });
 
 export class Values {
   /** @type {Set<number>} the objects that are being read */ #reading = new Set();
+  #depth = 0;
+  #taken = 0;
 
   /** @param {Engine} engine */
   constructor(engine) {
@@ -234,7 +206,7 @@ export class Values {
    * @returns {void}
    */
   write(p, type, v, where, hint = ANYTHING) {
-    this.#set(p, KIND.none);
+    this.#set(p, KIND_NONE);
     switch (type.kind) {
       case 'NoneType':
         if (v !== null && v !== undefined) misfit(where, 'null', v);
@@ -245,7 +217,7 @@ export class Values {
       case 'Tensor': return this.#writeTensor(p, v, where, hint);
       case 'bool':
         if (typeof v !== 'boolean') misfit(where, 'a boolean', v);
-        return this.#set(p, KIND.bool, v ? 1n : 0n);
+        return this.#set(p, KIND_BOOL, v ? 1n : 0n);
       case 'int': return this.#writeInt(p, v, where);
       case 'float':
         if (typeof v !== 'number') misfit(where, 'a number', v);
@@ -261,26 +233,22 @@ export class Values {
       case 'str': case 'Device': return this.#writeString(p, v, where);
       case 'List': case 'Tuple': return this.#writeItems(p, type, v, where);
       case 'Dict': return this.#writeDict(p, type, v, where);
-      case 'Union': {
-        const member = type.of.find((t) => fits(t, v));
-        if (!member) misfit(where, `one of ${type.of.map((t) => t.kind).join(', ')}`, v);
-        return this.write(p, member, v, where, hint);
-      }
-      case 'Any': return this.#writeAny(p, v, where);
+      case 'Union': return this.#writeUnion(p, type, v, where, hint);
+      case 'Any': return this.#writeUnion(p, ANY, v, where, hint);
       default:
-        throw new RushlightError('unsupported', `${where} is of type ${type.kind}, which cannot be made in JavaScript`, { input: where });
+        throw new RushlightError('unsupported', `${where} is of type ${type.kind}`, { input: where });
     }
   }
 
   /** @param {number} p @param {any} v @param {string} where */
   #writeInt(p, v, where) {
-    if (typeof v === 'bigint' ? BigInt.asIntN(64, v) !== v : !Number.isSafeInteger(v)) misfit(where, 'an int (a whole number; a BigInt beyond 2**53)', v);
-    this.#set(p, KIND.int, BigInt(v));
+    if (typeof v === 'bigint' ? BigInt.asIntN(64, v) !== v : !Number.isSafeInteger(v)) misfit(where, 'an int (a BigInt beyond 2**53)', v);
+    this.#set(p, KIND_INT, BigInt(v));
   }
 
   /** @param {number} p @param {number} v */
   #writeFloat(p, v) {
-    this.#set(p, KIND.float);
+    this.#set(p, KIND_FLOAT);
     this.m.setF64(p + 8, v);
   }
 
@@ -341,47 +309,71 @@ export class Values {
     });
   }
 
-  /** Without a type: a whole number is an int. @param {number} p @param {any} v @param {string} where */
-  #writeAny(p, v, where) {
-    const kind = v === null || v === undefined ? 'NoneType' : typeof v === 'boolean' ? 'bool' : typeof v === 'string' ? 'str'
-      : typeof v === 'number' || typeof v === 'bigint' ? 'Scalar' : Array.isArray(v) ? 'List' : v instanceof Map ? 'Dict' : 'Tensor';
-    const any = { kind: 'Any', of: [] };
-    this.write(p, { kind, of: [any, any] }, v, where);
+  /** As the first of its types that takes the value; { data } is a tensor rather than a dict. @param {number} p @param {Type} type @param {any} v @param {string} where @param {Hint} hint */
+  #writeUnion(p, type, v, where, hint) {
+    for (const member of type.of) {
+      try {
+        if (!(isTensorObject(v) && member.kind === 'Dict')) return this.write(p, member, v, where, hint);
+      } catch (e) {
+        if (!(e instanceof RushlightError && e.code === 'bad-argument')) throw e;
+      }
+    }
+    misfit(where, `one of ${type.of.map((t) => t.kind).join(', ')}`, v);
   }
 
   /** The value at `p` as an owned JS value. @param {number} p @returns {Value} */
   read(p) {
+    this.#depth = this.#taken = 0;
+    return this.#read(p);
+  }
+
+  /** Items of a container as owned JS values. @param {number} p @returns {Value[]} */
+  readItems(p) {
+    this.#depth = this.#taken = 0;
+    return this.#items(p);
+  }
+
+  /** What is shared in the program, or holds itself, would have no end as plain data. @param {number} bytes */
+  #take(bytes) {
+    this.#taken += bytes;
+    if (this.#taken > MOST_BYTES) throw new RushlightError('unsupported', 'the result is too large: more than 4 GiB as plain data');
+  }
+
+  /** @param {number} p @returns {Value} */
+  #read(p) {
     const { m, e } = this;
+    this.#take(64);
     switch (m.u32(p)) {
-      case KIND.none: return null;
-      case KIND.tensor: return this.#readTensor(p);
-      case KIND.int: {
+      case KIND_NONE: return null;
+      case KIND_TENSOR: return this.#readTensor(p);
+      case KIND_INT: {
         const i = m.i64(p + 8);
         return Number.isSafeInteger(Number(i)) ? Number(i) : i;
       }
-      case KIND.float: return m.f64(p + 8);
-      case KIND.bool: return m.i64(p + 8) !== 0n;
-      case KIND.complex:
-        return e.withBytes(16, (at) => {
-          e.c.rush_complex_get(p, at, at + 8);
-          return { re: m.f64(at), im: m.f64(at + 8) };
-        });
-      case KIND.str: case KIND.device:
-        return e.withBytes(8, (at) => m.text(e.pointer(e.c.rush_str_bytes(p, at)), m.u32(at)));
-      case KIND.list: case KIND.tuple: return this.readItems(p);
-      case KIND.dict: {
-        const items = this.readItems(p);
+      case KIND_FLOAT: return m.f64(p + 8);
+      case KIND_BOOL: return m.i64(p + 8) !== 0n;
+      case KIND_COMPLEX:
+        e.c.rush_complex_get(p, e.scratch, e.scratch + 8);
+        return { re: m.f64(e.scratch), im: m.f64(e.scratch + 8) };
+      case KIND_STR: case KIND_DEVICE: {
+        const at = e.pointer(e.c.rush_str_bytes(p, e.scratch)), size = m.u32(e.scratch);
+        this.#take(4096 + size);
+        return m.text(at, size);
+      }
+      case KIND_LIST: case KIND_TUPLE: return this.#items(p);
+      case KIND_DICT: {
+        const items = this.#items(p);
         /** @type {Map<Value, Value>} */
         const map = new Map();
         for (let i = 0; i < items.length; i += 2) map.set(/** @type {Value} */ (items[i]), /** @type {Value} */ (items[i + 1]));
         return map;
       }
-      case KIND.enum: {
-        const [name, value] = this.readItems(p);
+      case KIND_ENUM: {
+        const [name, value] = this.#items(p);
         return /** @type {any} */ ({ enum: name, value });
       }
-      case KIND.object: return this.#readObject(p);
-      default: throw new RushlightError('unsupported', `the result holds a value of kind ${m.u32(p)}, which cannot be given to JavaScript`);
+      case KIND_OBJECT: return this.#readObject(p);
+      default: throw new RushlightError('unsupported', `the result holds a value of kind ${m.u32(p)}`);
     }
   }
 
@@ -391,40 +383,46 @@ export class Values {
     if (this.#reading.has(at)) return /** @type {any} */ ({ object: null });
     this.#reading.add(at);
     try {
-      return /** @type {any} */ ({ object: this.readItems(p) });
+      return /** @type {any} */ ({ object: this.#items(p) });
     } finally {
       this.#reading.delete(at);
     }
   }
 
   /** @param {number} p */
-  isTuple(p) { return this.m.u32(p) === KIND.tuple; }
+  isTuple(p) { return this.m.u32(p) === KIND_TUPLE; }
 
   /** @param {number} p @returns {Value[]} */
-  readItems(p) {
-    return this.e.withBytes(8, (at) => {
-      const items = this.e.pointer(this.e.c.rush_items(p, at));
-      return Array.from({ length: this.m.u32(at) }, (_, i) => this.read(items + VALUE_BYTES * i));
-    });
+  #items(p) {
+    this.#take(16384);
+    if (++this.#depth > DEEPEST) throw new RushlightError('unsupported', `the result is nested too deeply: more than ${DEEPEST}`);
+    const items = this.e.pointer(this.e.c.rush_items(p, this.e.scratch)), n = this.m.u32(this.e.scratch);
+    const values = [];
+    for (let i = 0; i < n; i++) values.push(this.#read(items + VALUE_BYTES * i));
+    this.#depth--;
+    return values;
   }
 
   /** A copy; the tensor itself stays as it is. @param {number} p @returns {Tensor} */
   #readTensor(p) {
     const { m, e } = this;
-    return e.withValues(1, (copy) => e.withBytes(32, (info) => {
+    return e.withValues(1, (copy) => {
+      const info = e.scratch;
       // make_contiguous replaces the value it is given, and that of a container is only borrowed.
       e.c.rush_value_retain(e.session, p);
       m.setU32(copy, m.u32(p));
       m.setI64(copy + 8, m.i64(p + 8));
       e.check(e.c.rush_tensor_make_contiguous(e.session, copy));
       e.check(e.c.rush_tensor_inspect(e.session, copy, info));
-      const dtype = DTYPE_NAMES.get(m.u32(info));
-      if (!dtype) throw new RushlightError('unsupported', `the result has dtype number ${m.u32(info)}, which JavaScript does not know`);
+      const dtype = DTYPE_NAMES.find((name) => DTYPES[name].id === m.u32(info));
+      if (!dtype) throw new RushlightError('unsupported', `the result has dtype number ${m.u32(info)}`);
       const Type = DTYPES[dtype].Array;
       const sizes = m.u32(info + 8);
       const shape = Array.from({ length: m.u32(info + 4) }, (_, i) => Number(m.i64(sizes + 8 * i)));
-      const data = m.copyOut(Type, m.u32(info + 24), Number(m.i64(info + 16)) * Type.BYTES_PER_ELEMENT);
+      const bytes = Number(m.i64(info + 16)) * Type.BYTES_PER_ELEMENT;
+      this.#take(16384 + bytes);
+      const data = m.copyOut(Type, m.u32(info + 24), bytes);
       return /** @type {Tensor} */ ({ dtype, shape, data });
-    }));
+    });
   }
 }

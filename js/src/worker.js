@@ -1,8 +1,11 @@
 // The worker that holds a model: remote.js starts it and talks to it.
 
-import { loadHost } from './load.js';
+// It imports nothing that knows of workers, and nothing at run time: bundlers make one file of it.
+
+import { RushlightError } from './errors.js';
+import { loadHost } from './hosting.js';
+import { buffers } from './messages.js';
 import { builtin } from './platform.js';
-import { pack } from './remote.js';
 
 /** @type {any} */
 const port = builtin('node:worker_threads')?.parentPort ?? globalThis;
@@ -13,12 +16,11 @@ const stops = new Map();
 const calls = new Map();
 let last = 0;
 
-/** The buffers of the arrays in a value, which is not needed here any more. @param {any} v @param {Set<ArrayBuffer>} [found] */
-function buffers(v, found = new Set()) {
-  if (ArrayBuffer.isView(v)) found.add(/** @type {ArrayBuffer} */ (v.buffer));
-  else if (v instanceof Map) for (const item of v.values()) buffers(item, found);
-  else if (v && typeof v === 'object') for (const item of Object.values(v)) buffers(item, found);
-  return found;
+/** An error, to be sent. @param {any} e @returns {import('./remote.js').Failure} */
+function pack(e) {
+  const { code, message, op, input, expected, actual, source, cause } = e instanceof RushlightError ? e : /** @type {any} */ ({ code: 'internal', message: String(e?.message ?? e), cause: e });
+  const thrown = /** @type {any} */ (cause)?.thrown;
+  return { code, message, op, input, expected, actual, source, thrown, cause: thrown === undefined && cause instanceof Error ? cause : undefined };
 }
 
 /** @param {any} message @param {unknown} given what it gives away */
@@ -37,10 +39,10 @@ const ask = (op) => (/** @type {any[]} */ ...args) => new Promise((resolve, reje
   send({ op, call, args }, args);
 });
 
-/** @param {any} source @param {any} options @param {[string, string][]} ops @param {boolean} progress @param {AbortSignal} [signal] @returns {Promise<import('./remote.js').Loaded>} */
-async function load(source, options, ops, progress, signal) {
+/** @param {any} source @param {any} options @param {[string, string][]} ops @param {boolean} progress @param {Int32Array} [flag] what the page sets while a call shall end @returns {Promise<import('./remote.js').Loaded>} */
+async function load(source, options, ops, progress, flag) {
   host = await loadHost(source, {
-    ...options, signal,
+    ...options, interrupted: flag && (() => Atomics.load(flag, 0)),
     ops: Object.fromEntries(ops.map(([name, schema]) => [name, { schema, run: ask(name) }])),
     onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
   });

@@ -32,13 +32,13 @@ async function inNode() {
 }
 
 async function inChromium() {
-  const { browser, url, close } = await start();
+  const { browser, newPage, url, close } = await start();
   try {
     const results = [];
     let compile = {};
     for (const name of models) {
       console.error(`» ${name} in Chromium`);
-      const page = await browser.newPage(); // a fresh heap for each
+      const page = await newPage(); // a fresh heap for each
       await page.goto(`${url}/demo/`);
       const part = await page.evaluate(async (/** @type {any} */ o) => {
         const { bench, compileTime } = await import('/tests/bench/bench.js');

@@ -16,15 +16,14 @@ after(() => host.close());
 
 /** @param {object} options @param {(page: any) => Promise<void>} use */
 async function withPage(options, use) {
-  const context = await host.browser.newContext(options);
-  const page = await context.newPage();
+  const page = await host.newPage(options);
   /** @type {string[]} */
   const errors = [];
   page.on('pageerror', (/** @type {Error} */ e) => errors.push(e.message));
   await page.goto(`${host.url}/demo/04-custom-operator/`);
   await page.waitForFunction(() => document.querySelectorAll('#table tbody tr').length === 8);
   await use(page);
-  await context.close();
+  await page.close();
   assert.deepEqual(errors, []);
 }
 

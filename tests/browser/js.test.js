@@ -9,7 +9,7 @@ import { tests } from './in-page.js';
 /** @type {Awaited<ReturnType<typeof start>>} */ let host;
 /** @type {any} */ let page;
 const open = async () => {
-  const fresh = await host.browser.newPage();
+  const fresh = await host.newPage();
   await fresh.goto(`${host.url}/tests/browser/empty.html`);
   return fresh;
 };

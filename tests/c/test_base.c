@@ -2,6 +2,7 @@
 #include "harness.h"
 
 #include "base/base.h"
+#include "base/mt19937.h"
 
 static void a_message_says_the_last_failure_with_its_front(void **state) {
   (void)state;
@@ -32,9 +33,9 @@ static void a_message_too_long_is_cut_and_ends(void **state) {
 
 static void every_status_has_a_name(void **state) {
   (void)state;
-  static const char *const names[] = {"ok",           "out-of-memory", "bad-file",
-                                      "unsupported",  "bad-argument",  "bad-state",
-                                      "model-raised", "mismatch",      "pending"};
+  static const char *const names[] = {
+      "ok",        "out-of-memory", "bad-file", "unsupported", "bad-argument",
+      "bad-state", "model-raised",  "mismatch", "pending",     "interrupted"};
   for (int k = 0; k < (int)(sizeof names / sizeof *names); k++)
     assert_string_equal(rush_status_name((rush_status)k), names[k]);
   assert_string_equal(rush_status_name((rush_status)99), "unknown");
@@ -148,6 +149,26 @@ static void a_text_without_memory_fails_at_the_end_and_leaks_nothing(void **stat
   }
 }
 
+static bool all_seven(void *user, void *to, size_t size) {
+  memset(to, 7, size);
+  *(size_t *)user += size;
+  return true;
+}
+
+static void fresh_seeds_come_from_where_the_host_says(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  rush_random fresh, seeded;
+  size_t asked = 0;
+  rig_open(r);
+  rush_ctx_set_entropy(r->ctx, all_seven, &asked);
+  rush_random_seed_freshly(r->ctx, &fresh);
+  rush_random_seed(&seeded, 0x0707070707070707u);
+  assert_int_equal(asked, 8);
+  assert_int_equal(rush_random_64(&fresh), rush_random_64(&seeded));
+  rig_close(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_message_says_the_last_failure_with_its_front),
@@ -159,6 +180,7 @@ int main(void) {
       cmocka_unit_test(products_and_sums_say_when_they_overflow),
       cmocka_unit_test(a_text_grows_and_json_is_escaped),
       cmocka_unit_test(a_text_without_memory_fails_at_the_end_and_leaks_nothing),
+      cmocka_unit_test(fresh_seeds_come_from_where_the_host_says),
   };
   return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

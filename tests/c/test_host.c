@@ -121,6 +121,83 @@ static void an_operator_of_the_hosts_stops_the_run(void **state) {
   rig_close(r);
 }
 
+static void the_schema_of_a_hosts_operator_is_described_in_parts(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b;
+  char *text;
+  size_t size;
+  rig_open(r);
+  const rush_custom_op op = {
+      .size = sizeof op,
+      .schema =
+          "my_ops::f(Tensor(a!) x, SymInt n, str s=\"a, (b) -> c\") -> (Tensor(a!) y, Tensor("
+          "b)[] l, Dict(str, int[2])? d, (int, SymInt[3]) t)"};
+  OK(rush_ctx_add_op(r->ctx, &op));
+  b = (builder){0};
+  const uint32_t types[] = {build_type(&b, RUSH_TYPE_TENSOR), build_type(&b, RUSH_TYPE_INT)};
+  build_method(&b, "forward", types[0], 2, types);
+  uint32_t out[4];
+  for (int k = 0; k < 4; k++) out[k] = build_reg(&b, types[0]);
+  build_op(&b, "my_ops::f", 2, U32(0, 1), 4, out);
+  build_return(&b, out[0]);
+  size_t bytes;
+  uint8_t *file = build_file(&b, &bytes);
+  rush_loader *loader;
+  void *at;
+  OK(rush_loader_create(r->ctx, &loader));
+  for (size_t got = 0, room = 0; !rush_loader_head(loader); got += room) {
+    OK(rush_loader_window(loader, &at, &room));
+    memcpy(at, file + got, room);
+    rush_status st = rush_loader_advance(loader, room);
+    if (st != RUSH_OK) fail_msg("%s", rush_ctx_error(r->ctx));
+  }
+  OK(rush_model_describe(r->ctx, rush_loader_head(loader), RUSH_DESCRIBE_JSON, &text, &size));
+  assert_contains(
+      "json", text,
+      "\"args\":[{\"written\":true,\"result\":0},{\"written\":false,\"result\":-1},{"
+      "\"written\":false,\"result\":-1}],\"results\":[\"Tensor\",\"Tensor[]\",\"Dict(str,"
+      " int[])?\",\"(int, int[])\"]");
+  rush_free(r->ctx, text, size);
+  rush_loader_destroy(loader);
+  build_free(&b);
+  free(file);
+  rig_close(r);
+}
+
+static void a_failure_says_where_it_was(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b;
+  rush_location at;
+  rig_open(r);
+  assert_false(rush_ctx_location(r->ctx, &at));
+  assert_string_equal(at.method, "");
+  int calls = 0;
+  const rush_custom_op op = {.size = sizeof op,
+                             .schema = "my_ops::scale(Tensor x, int n, float k=0.5) -> Tensor",
+                             .run = scale,
+                             .user = &calls};
+  OK(rush_ctx_add_op(r->ctx, &op));
+  build_custom(&b, "my_ops::scale");
+  const rush_file_source source = {build_str(&b, "net (of 7).py"), 42, RUSH_NONE, RUSH_NONE, 0};
+  ((rush_file_instr *)build_at(&b, RUSH_SEC_INSTRS, 1))->source =
+      build_add(&b, RUSH_SEC_SOURCES, sizeof source, &source, 1);
+  rig_start(r, &b);
+  rush_value x = rig_tensor(r, RUSH_FLOAT32, 2, SIZES(2, 2), (float[]){1, 2, 3, 4});
+  assert_contains("run", run(r, 0, ARGS(x, rush_int(-3))), "at net (of 7).py:42: n is -3");
+  assert_true(rush_ctx_location(r->ctx, &at));
+  assert_string_equal(at.method, "forward");
+  assert_int_equal(at.instr, 1);
+  assert_string_equal(at.op, "my_ops::scale");
+  assert_string_equal(at.file, "net (of 7).py");
+  assert_int_equal(at.line, 42);
+  run(r, 0, ARGS(rush_int(1))); /* which fails before any instruction */
+  assert_false(rush_ctx_location(r->ctx, &at));
+  rush_value_release(r->session, &x);
+  rig_close(r);
+}
+
 static void every_operator_can_be_watched_and_replaced(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -199,6 +276,8 @@ int main(void) {
       cmocka_unit_test(an_operator_in_c_gets_contiguous_and_complete_arguments),
       cmocka_unit_test(operators_that_cannot_be_are_refused),
       cmocka_unit_test(an_operator_of_the_hosts_stops_the_run),
+      cmocka_unit_test(the_schema_of_a_hosts_operator_is_described_in_parts),
+      cmocka_unit_test(a_failure_says_where_it_was),
       cmocka_unit_test(every_operator_can_be_watched_and_replaced),
       cmocka_unit_test(prints_go_where_the_host_says),
   };

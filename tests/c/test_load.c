@@ -125,6 +125,14 @@ static void add_rest(builder *b) {
   build_add(b, RUSH_SEC_META, sizeof meta, &meta, 1);
   rush_file_text text = {name, RUSH_TEXT_CODE, name, 0};
   build_add(b, RUSH_SEC_TEXTS, sizeof text, &text, 1);
+  rush_file_traced traced = {0, C_ARGS, 1};
+  build_add(b, RUSH_SEC_TRACED, sizeof traced, &traced, 1);
+  const rush_file_promise promises[] = {{0, 0, name, 0, 0, INT64_MAX}, {0, 1, RUSH_NONE, 0, 2, 2}};
+  build_add(b, RUSH_SEC_PROMISES, sizeof *promises, promises, 2);
+  rush_file_measure measure = {0, RUSH_NONE, 0, 0};
+  build_add(b, RUSH_SEC_MEASURES, sizeof measure, &measure, 1);
+  rush_file_exact exact = {0, C_ARGS};
+  build_add(b, RUSH_SEC_EXACT, sizeof exact, &exact, 1);
 }
 
 static void build_good(builder *b) {
@@ -479,21 +487,58 @@ static double zero = 0.0;
   R(method_empty, BAD_FILE, "or there are none", REC(method, METHODS, 0)->n_instrs = 0)                               \
   R(method_outputs, BAD_FILE, "0 outputs, its result type has 1", REC(method, METHODS, 0)->n_outputs = 0)             \
   R(method_twice, BAD_FILE, "a second method 'forward'", twice(b, true))                                              \
-  R(method_shared, BAD_FILE, "shares instructions with method 0", twice(b, false))                                    \
+  R(method_shared, BAD_FILE, "shares registers with the methods before it", twice(b, false))                          \
+  R(method_instr_shared, BAD_FILE, "start at 0, those before it end at 10", twice(b, false);                          \
+    REC(method, METHODS, 1)->registers = 11; REC(method, METHODS, 1)->n_registers = 0;                                \
+    REC(method, METHODS, 1)->n_inputs = 0)                                                                            \
+  R(method_gap, BAD_FILE, "its instructions start at 1, those before it end at 0",                                    \
+    REC(method, METHODS, 0)->instrs = 1; REC(method, METHODS, 0)->n_instrs = 9)                                       \
+  R(instr_stray, BAD_FILE, "instructions[9] at byte", REC(method, METHODS, 0)->n_instrs = I_RETURN)                   \
+  R(string_shared, BAD_FILE, "strings[1] at byte", REC(string, STRINGS, 1)->offset = 0;                               \
+    REC(string, STRINGS, 1)->bytes = REC(string, STRINGS, 0)->bytes)                                                  \
+  R(string_inside, BAD_FILE, "overlaps the one before it", REC(string, STRINGS, 1)->offset =                          \
+    REC(string, STRINGS, 0)->bytes; REC(string, STRINGS, 1)->bytes = 0)                                               \
+  R(type_doubled, BAD_FILE, "has more than", double_types(b, 40))                                                     \
+  R(type_wide, BAD_FILE, "types have too many parts in all", widen_types(b))                                          \
+  R(constant_doubled, BAD_FILE, "has more than", double_constants(b, 40))                                             \
+  R(constant_wide, BAD_FILE, "constants have too many parts in all", widen_constants(b))                              \
+  R(attributes_wide, BAD_FILE, "constants have too many parts in all", repeat_attributes(b))                          \
+  R(many_ops, BAD_FILE, "the file has 16385 operators, at most 16384 may be", add_ops(b, 16385))                      \
+  R(variadic_results, BAD_FILE, "prim::ListConstruct has 1 results, 0 are taken", INSTR(I_T)->n_out = 0;              \
+    rename_op_to(b, 0, "prim::ListConstruct"))                                                                        \
+  R(variadic_arguments, BAD_FILE, "prim::TupleSlice needs 3 arguments, 1 are given",                                  \
+    rename_op_to(b, 0, "prim::TupleSlice"))                                                                           \
+  R(operands_shared, BAD_FILE, "shares operands with an instruction before it",                                       \
+    INSTR(I_ALIAS)->operands = INSTR(I_T)->operands)                                                                  \
   R(source_string, BAD_FILE, "sources[0] at byte", REC(source, SOURCES, 0)->file = 999)                               \
+  R(promise_port, BAD_FILE, "promises[1] at byte", REC(promise, PROMISES, 1)->port = 999)                             \
+  R(promise_dim, BAD_FILE, "its port or dimension does not exist", REC(promise, PROMISES, 1)->dim = 8)                \
+  R(promise_reserved, BAD_FILE, "its port or dimension", REC(promise, PROMISES, 1)->reserved = 1)                     \
+  R(promise_name, BAD_FILE, "its name does not exist", REC(promise, PROMISES, 1)->name = 999)                         \
+  R(promise_least, BAD_FILE, "no size is in its range", REC(promise, PROMISES, 1)->least = -1)                        \
+  R(promise_most, BAD_FILE, "no size is in its range", REC(promise, PROMISES, 1)->most = 1)                           \
+  R(promise_order, BAD_FILE, "ports and dimensions do not rise", REC(promise, PROMISES, 1)->dim = 0)                  \
   R(test_method, BAD_FILE, "its method or a constant does not exist", REC(test, TESTS, 0)->method = 1)                \
   R(test_inputs, BAD_FILE, "inputs are not a tuple of 3", REC(test, TESTS, 0)->inputs = C_TUPLE)                      \
   R(test_tolerance, BAD_FILE, "a tolerance is negative", REC(test, TESTS, 0)->rtol = -1)                              \
   R(test_tolerance_nan, BAD_FILE, "a tolerance is negative", REC(test, TESTS, 0)->atol = (float)(0.0 / zero))         \
   R(meta_string, BAD_FILE, "meta[0] at byte", REC(meta, META, 0)->value = 999)                                        \
   R(text_reserved, BAD_FILE, "texts[0] at byte", REC(text, TEXTS, 0)->reserved = 1)                                   \
+  R(traced_test, BAD_FILE, "traced[0] at byte", REC(traced, TRACED, 0)->test = 1)                                     \
+  R(traced_results, BAD_FILE, "its results are not a tuple", REC(traced, TRACED, 0)->results = C_TRUE)                \
+  R(traced_handle, BAD_FILE, "it has no handle", REC(traced, TRACED, 0)->handle = 0)                                  \
+  R(measure_test, BAD_FILE, "measures[0] at byte", REC(measure, MEASURES, 0)->test = 1)                               \
+  R(measure_exact, BAD_FILE, "its constant does not exist", REC(measure, MEASURES, 0)->exact = 999)                   \
+  R(measure_tolerance, BAD_FILE, "a tolerance is negative", REC(measure, MEASURES, 0)->atol = -1)                     \
+  R(exact_traced, BAD_FILE, "its traced node does not exist", REC(exact, EXACT, 0)->traced = 1)                       \
+  R(exact_results, BAD_FILE, "its results are not a tuple", REC(exact, EXACT, 0)->results = C_TRUE)                   \
   R(opcode, BAD_FILE, "opcode 7 is not known", INSTR(I_T)->opcode = 7)                                                \
   R(instr_reserved, BAD_FILE, "instructions[1] at byte", INSTR(I_T)->reserved = 1)                                    \
   R(instr_operands, BAD_FILE, "its operands lie outside", INSTR(I_T)->operands = 0xFFFFFFFF)                          \
   R(instr_source, BAD_FILE, "source 9 does not exist", INSTR(I_T)->source = 9)                                        \
   R(instr_target, BAD_FILE, "a target where none belongs", INSTR(I_T)->target = 3)                                    \
   R(instr_op, BAD_FILE, "an operator where none belongs", INSTR(I_IF)->op = 0)                                        \
-  R(no_return, BAD_FILE, "the method does not end with RETURN", REC(method, METHODS, 0)->n_instrs = I_RETURN)         \
+  R(no_return, BAD_FILE, "the method does not end with RETURN", INSTR(I_RETURN)->opcode = RUSH_OPCODE_OP)             \
   R(return_twice, BAD_FILE, "RETURN before the end of the method", INSTR(I_VIEW_AS)->opcode = RUSH_OPCODE_RETURN;     \
     INSTR(I_VIEW_AS)->op = RUSH_NONE)                                                                                 \
   R(return_values, BAD_FILE, "RETURN takes 1 value", INSTR(I_RETURN)->n_in = 0)                                       \
@@ -560,8 +605,43 @@ static void twice(builder *b, bool same_name) {
   build_add(b, RUSH_SEC_METHODS, sizeof m, &m, 1);
 }
 
+static void rename_op_to(builder *b, uint32_t i, const char *name) {
+  REC(op, OPS, i)->name = build_str(b, name);
+}
 static void rename_op(builder *b, uint32_t i) {
-  REC(op, OPS, i)->name = build_str(b, "aten::no_such");
+  rename_op_to(b, i, "aten::no_such");
+}
+
+static void add_ops(builder *b, uint32_t n) {
+  rush_file_op op = *REC(op, OPS, 0);
+  for (uint32_t have = 4; have < n; have++) build_add(b, RUSH_SEC_OPS, sizeof op, &op, 1);
+}
+
+/* Each type, and each constant, twice the one before: written out, there are 2^n. */
+static uint32_t double_types(builder *b, int n) {
+  uint32_t t = T_INT;
+  for (int k = 0; k < n; k++) t = build_type_n(b, RUSH_TYPE_UNION, 2, U32(t, t));
+  return t;
+}
+static uint32_t double_constants(builder *b, int n) {
+  uint32_t c = C_INT;
+  for (int k = 0; k < n; k++) c = build_items(b, RUSH_CONST_LIST, T_LIST, 2, U32(c, c));
+  return c;
+}
+
+/* Many that share one list. */
+static void widen_types(builder *b) {
+  rush_file_type t = *REC(type, TYPES, double_types(b, 11));
+  for (int k = 0; k < 2000; k++) build_add(b, RUSH_SEC_TYPES, sizeof t, &t, 1);
+}
+static void widen_constants(builder *b) {
+  rush_file_constant c = *REC(constant, CONSTANTS, double_constants(b, 17));
+  for (int k = 0; k < 20; k++) build_add(b, RUSH_SEC_CONSTANTS, sizeof c, &c, 1);
+}
+static void repeat_attributes(builder *b) {
+  rush_file_attribute a = *REC(attribute, ATTRIBUTES, 0);
+  a.initial = double_constants(b, 16);
+  for (int k = 0; k < 40; k++) build_add(b, RUSH_SEC_ATTRIBUTES, sizeof a, &a, 1);
 }
 
 /* A second method of nothing but nested IFs. */

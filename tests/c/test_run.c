@@ -322,6 +322,36 @@ static void values_are_dropped_at_their_last_use(void **state) {
   rig_close(r);
 }
 
+/* norm(x + 1, arg): the sum is nobody else's, and is overwritten. */
+static size_t bytes_of_norm(const char *op, bool list, int64_t arg) {
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  enum { N = 8, C = 8, S = 512 };
+  types(b);
+  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
+  uint32_t one = build_int(b, 1), number = build_int(b, arg);
+  if (list) number = build_items(b, RUSH_CONST_LIST, LIST, 1, U32(number));
+  uint32_t y = CALL("aten::add.Scalar", TENSOR, 0, K(one), K(one));
+  build_return(b, build_call(b, op, TENSOR, 2, U32(y, K(number))));
+  rig_open(r);
+  rig_start(r, b);
+  static float zeros[N * C * S];
+  rush_value v = rig_tensor(r, RUSH_FLOAT32, 3, (int64_t[]){N, C, S}, zeros), z;
+  size_t before = r->counter.live;
+  OK(rush_session_run(r->session, 0, &v, 1, &z));
+  before = r->counter.live - before;
+  rush_value_release(r->session, &z);
+  rush_value_release(r->session, &v);
+  rig_close(r);
+  return before * 2 / sizeof zeros; /* in halves of a tensor */
+}
+
+static void norms_overwrite_what_dies(void **state) {
+  (void)state;
+  assert_int_equal(bytes_of_norm("aten::layer_norm", true, 512), 2);
+  assert_int_equal(bytes_of_norm("aten::group_norm", false, 4), 2);
+}
+
 static void a_second_run_of_the_same_shapes_allocates_nothing(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -722,6 +752,7 @@ int main(void) {
       cmocka_unit_test(what_a_list_holds_outlives_its_register),
       cmocka_unit_test(the_caller_keeps_its_arguments),
       cmocka_unit_test(values_are_dropped_at_their_last_use),
+      cmocka_unit_test(norms_overwrite_what_dies),
       cmocka_unit_test(a_second_run_of_the_same_shapes_allocates_nothing),
       cmocka_unit_test(writing_through_a_view_reaches_the_argument),
       cmocka_unit_test(a_weight_is_never_written),

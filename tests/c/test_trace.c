@@ -134,7 +134,7 @@ static void a_run_is_compared_by_handle_and_round(void **state) {
     rig_start(r, b);
     for (; n < 7 && rows[i].items[n].handle; n++) {
       values[n] = rush_int(rows[i].items[n].value);
-      items[n] = (rush_traced){rows[i].items[n].handle, values + n, 1};
+      items[n] = (rush_traced){rows[i].items[n].handle, values + n, 1, NULL};
     }
     OK(rush_session_trace(r->session, items, n, 0, 0));
     run(r, 0, ARGS(rush_int(1)));
@@ -164,7 +164,7 @@ static void an_instruction_without_a_handle_is_unpaired(void **state) {
   rig_start(r, b);
   rush_value three = rush_int(3);
   rush_trace_report report;
-  OK(rush_session_trace(r->session, &(rush_traced){4, &three, 1}, 1, 0, 0));
+  OK(rush_session_trace(r->session, &(rush_traced){4, &three, 1, NULL}, 1, 0, 0));
   run(r, 0, ARGS(rush_int(1)));
   OK(rush_session_trace_end(r->session, &report));
   assert_true(report.compared == 1 && report.unpaired == 1);
@@ -181,7 +181,7 @@ static void a_loop_that_lacks_results_is_unpaired(void **state) {
   rush_traced items[6];
   for (size_t k = 0; k < 7; k++) values[k] = rush_int(wanted[k]);
   for (size_t k = 0; k < 6; k++)
-    items[k] = (rush_traced){handles[k], values + k + (k > 3), handles[k] == 4 ? 2 : 1};
+    items[k] = (rush_traced){handles[k], values + k + (k > 3), handles[k] == 4 ? 2 : 1, NULL};
   rig_open(r);
   make_program(b, false);
   rig_start(r, b);
@@ -228,7 +228,7 @@ static void absolute_tolerance_is_relative_to_the_greatest_element(void **state)
     const float x[2] = {got[0], scaled ? got[1] : 1};
     rush_value given = rig_floats(r, 2, x), wanted = rig_floats(r, 2, scaled ? near : small);
     rush_trace_report report;
-    OK(rush_session_trace(r->session, &(rush_traced){1, &wanted, 1}, 1, 0, 1e-3));
+    OK(rush_session_trace(r->session, &(rush_traced){1, &wanted, 1, NULL}, 1, 0, 1e-3));
     run(r, 0, ARGS(given));
     assert_int_equal(rush_session_trace_end(r->session, &report),
                      scaled ? RUSH_OK : RUSH_ERR_MISMATCH);
@@ -249,7 +249,8 @@ static void what_cannot_be_compared_is_refused(void **state) {
   make_program(b, false);
   rig_start(r, b);
   assert_int_equal(rush_session_trace_end(r->session, &report), RUSH_ERR_BAD_STATE);
-  const rush_traced other = {8, &value, 1}, falling[2] = {{7, &value, 1}, {3, &value, 1}};
+  const rush_traced other = {8, &value, 1, NULL},
+                    falling[2] = {{7, &value, 1, NULL}, {3, &value, 1, NULL}};
   assert_int_equal(rush_session_trace(r->session, &other, 1, 0, 0), RUSH_ERR_BAD_ARGUMENT);
   assert_contains("other", rush_ctx_error(r->ctx), "from another graph");
   assert_int_equal(rush_session_trace(r->session, falling, 2, 0, 0), RUSH_ERR_BAD_ARGUMENT);
@@ -353,6 +354,42 @@ static void without_memory_nothing_leaks(void **state) {
   }
 }
 
+static void a_value_agrees_that_is_as_near_to_float64s(void **state) {
+  (void)state;
+  for (int known = 0; known < 2; known++) {
+    float x[20], pytorch[20];
+    double exact[20];
+    rig rig_, *r = &rig_;
+    builder b_ = {0}, *b = &b_;
+    rig_open(r);
+    build_type(b, RUSH_TYPE_TENSOR);
+    build_method(b, "forward", 0, 1, U32(0));
+    uint32_t out = build_reg(b, 0);
+    from_node(b, build_op(b, "aten::relu", 1, U32(0), 1, U32(out)), 1);
+    build_return(b, out);
+    rig_start(r, b);
+    for (int k = 0; k < 20; k++) {
+      x[k] = 1.002f;
+      exact[k] = 1.001;
+      pytorch[k] = 1;
+    }
+    rush_value given = rig_floats(r, 20, x), wanted = rig_floats(r, 20, pytorch), wide;
+    void *data;
+    OK(rush_tensor_create(r->session, RUSH_FLOAT64, 1, SIZES(20), &wide, &data));
+    memcpy(data, exact, sizeof exact);
+    rush_trace_report report;
+    OK(rush_session_trace(r->session, &(rush_traced){1, &wanted, 1, known ? &wide : NULL}, 1, 1e-4,
+                          1e-5));
+    run(r, 0, ARGS(given));
+    assert_int_equal(rush_session_trace_end(r->session, &report),
+                     known ? RUSH_OK : RUSH_ERR_MISMATCH);
+    rush_value_release(r->session, &wide);
+    rush_value_release(r->session, &given);
+    rush_value_release(r->session, &wanted);
+    rig_close(r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_run_is_compared_by_handle_and_round),
@@ -364,6 +401,7 @@ int main(void) {
       cmocka_unit_test(the_files_trace_is_compared_with_its_test_vector),
       cmocka_unit_test(a_bad_trace_in_a_file_is_refused),
       cmocka_unit_test(without_memory_nothing_leaks),
+      cmocka_unit_test(a_value_agrees_that_is_as_near_to_float64s),
   };
   return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ after(() => host?.close());
 for (const what of ['conformance', 'programs']) {
   for (const query of ['backend=simd&where=page', 'backend=relaxed&where=page', 'backend=relaxed&where=worker']) {
     test(`${what} in Chromium, ${query.replaceAll(/\w+=/g, '').replace('&', ' binary, ')}`, async (t) => {
-      const page = await host.browser.newPage();
+      const page = await host.newPage();
       await page.goto(`${host.url}/tests/browser/replay.html?manifest=/build/${what}/manifest.json&${query}`);
       const { passed, failed } = await page.evaluate(() => /** @type {any} */ (globalThis).report);
       t.diagnostic(`${passed} of ${passed + failed.length} passed`);

@@ -13,7 +13,7 @@ DTYPES = {"f32": torch.float32, "f64": torch.float64, "i64": torch.int64, "i32":
           "u8": torch.uint8, "b8": torch.bool}
 ALL = tuple(DTYPES)
 FLOATS, INTS = ("f32", "f64"), ("i64", "i32", "u8")
-NAN, INF = float("nan"), float("inf")
+NAN, INF, MAX = float("nan"), float("inf"), torch.finfo(torch.float32).max
 
 
 # ---- Inputs --------------------------------------------------------------------------------------
@@ -59,18 +59,20 @@ def tensor(values, dtype="f32"):
     return Input(f"tensor({values!r}, {dtype!r})", lambda g, _: torch.tensor(values, dtype=DTYPES[dtype]))
 
 
-def special(*shape, dtype="f32"):
-    """Normal numbers with NaN, infinities, zeros of both signs, denormals and extremes among them."""
+def special(*shape, dtype="f32", without=()):
+    """Normal numbers with NaN, infinities, zeros of both signs, denormals and extremes among them; `without`
+    names magnitudes that are left out."""
     def make(g, _):
         x = torch.randn(shape, generator=g, dtype=torch.float64).to(DTYPES[dtype])
         limits = torch.finfo(DTYPES[dtype])
         odd = [NAN, INF, -INF, 0.0, -0.0, limits.smallest_normal / 4, -limits.smallest_normal / 4,
                limits.max, limits.min, limits.tiny, 1.0, -1.0, 0.5, -0.5]
+        odd = [v for v in odd if abs(v) not in without]
         flat = x.view(-1)
         for k, at in enumerate(torch.randperm(flat.numel(), generator=g)[:len(odd)].tolist()):
             flat[at] = odd[k]
         return x
-    return Input(f"special({', '.join(map(str, shape))}, dtype={dtype!r})", make)
+    return Input(f"special({', '.join(map(str, shape))}, dtype={dtype!r}{f', without={without}' * bool(without)})", make)
 
 
 def perm(n, dtype="i64"):
@@ -123,7 +125,7 @@ def expanded(base, *shape):
 def of(expression):
     """Made from other inputs of the row, e.g. of("x[1:]"): an input that aliases another one."""
     def make(g, made):
-        return eval(expression, {"torch": torch}, dict(made))  # noqa: S307: our own rows
+        return eval(expression, {"torch": torch}, dict(made))  # noqa: S307 - our own rows
     return Input(f"of({expression!r})", make)
 
 
@@ -251,6 +253,17 @@ def grid(name, body, *, sizes=SIZES, dtypes=("f32",), layouts=("",), rtol=None, 
             types=types, **cell)
 
 
-__all__ = ["ALL", "ANY", "DTYPES", "FLOATS", "INF", "INTS", "LAYOUTS", "NAN", "SIZES", "any_", "b8",
-           "channels_last", "expanded", "f32", "f64", "grid", "i32", "i64", "noncontig", "of", "perm",
+#: Layouts of a 3-d tensor: the view rules differ for each.
+CUBE = {"plain": f32(2, 3, 4), "strided": noncontig(f32(2, 3, 4)), "turned": transposed(f32(2, 3, 4)),
+        "permuted": permuted(f32(4, 2, 3), 1, 2, 0), "spread": expanded(f32(2, 1, 4), 2, 3, 4),
+        "empty": f32(2, 0, 4), "ones": f32(1, 3, 1)}
+
+
+def each(name, body, cases=CUBE, **options):
+    for case, x in cases.items():
+        row(f"{name}_{case}", body, x=x, **options)
+
+
+__all__ = ["ALL", "ANY", "CUBE", "DTYPES", "FLOATS", "INF", "INTS", "LAYOUTS", "MAX", "NAN", "SIZES", "any_", "b8",
+           "channels_last", "each", "expanded", "f32", "f64", "grid", "i32", "i64", "noncontig", "of", "perm",
            "permuted", "random", "row", "special", "tensor", "transposed", "u8", "weight"]

@@ -6,7 +6,7 @@
     generate.py --list [PATTERN..]   names, counts per file
     generate.py --show NAME          the source that PyTorch compiles
 
-A row is made again when its text, this folder's code or the exporter changes.
+A row is made again when its text, this folder's code, the exporter or the reference (../reference.py) changes.
 """
 import argparse
 import contextlib
@@ -26,15 +26,16 @@ import types
 import warnings
 from pathlib import Path
 
-import torch
-
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import reference  # noqa: E402, I001 - before torch
+import torch  # noqa: E402
+import conformance  # noqa: E402
+
 OUT = Path(os.environ.get("RUSH_CONFORMANCE", TOP / "build" / "conformance"))
 JOBS = int(os.environ.get("RUSH_JOBS", 2))
 MANIFEST = OUT / "manifest.json"
-sys.path.insert(0, str(HERE))
-import conformance  # noqa: E402
 
 PRELUDE = """import math
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
@@ -176,13 +177,13 @@ def exporter_key():
     folder = Path(rushlight.__file__).parent
     libraries = sorted({*folder.glob("*.py"), *folder.glob("*.so*"), *(TOP / "build/native").glob("python/**/*.so"),
                         *(TOP / "build/native").glob("lib/librush*.so")})
-    for path in libraries:
+    for path in filter(Path.exists, libraries):  # a build may have links to files that are gone
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 def code_key():
-    return "".join(hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in ("generate.py",))
+    return "".join(hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in ("generate.py", "../reference.py"))
 
 
 def some_value(kind):
@@ -318,8 +319,6 @@ def main():
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    torch.set_num_threads(1)
-    torch._C._jit_set_texpr_fuser_enabled(False)  # its code generation does not always end
     owner = load_rows()
     rows = chosen(options.patterns)
     if options.list or options.show:
@@ -330,7 +329,7 @@ def main():
 
     OUT.mkdir(parents=True, exist_ok=True)
     old = {} if options.check else read_manifest()
-    common = "" if options.check else exporter_key() + code_key() + torch.__version__
+    common = "" if options.check else exporter_key() + code_key() + torch.__version__ + reference.NAME
     start, todo = time.time(), []
     for r in rows:
         key = hashlib.sha256((r.text() + common).encode()).hexdigest()[:16]

@@ -54,6 +54,15 @@ row("tensordot_sizes_differ", "torch.tensordot(x, y, dims=([1], [0]))", x=f32(2,
 row("inner", "(torch.inner(x, y), torch.inner(x, s), torch.inner(y[0], y[0]))", x=f32(2, 3), y=f32(4, 3), s=f32())
 row("kron", "(torch.kron(x, y), torch.kron(x, v), torch.kron(v, x))", x=f32(2, 3), y=f32(4, 1), v=f32(2))
 row("bilinear", "(F.bilinear(x, y, w, b), F.bilinear(x, y, w))", x=f32(2, 5, 3), y=f32(2, 5, 4), w=f32(6, 3, 4), b=f32(6), also=[{"x": f32(3), "y": f32(4)}])
+row("diff_order_0", """
+    y = torch.diff(x, 0)
+    y += 1
+    return x, y, torch.diff(x, 0, prepend=x), torch.diff(x, 0, 0, x, x)""", x=f32(3, 5), also=[{"x": i64(3, 5)}, {"x": transposed(f32(3, 5))}])
+for n in (1, 2, 3, 9):
+    for name, dtype in (("f32", f32), ("i64", i64), ("u8", u8), ("bool", b8)):
+        row(f"diff_{n}_{name}", f"torch.diff(x, {n}, prepend=y), torch.diff(x, {n}, append=y), torch.diff(x, {n}, -1, y, x), torch.diff(x.t(), {n}, 0, y.t())",
+            x=dtype(3, 5), y=dtype(3, 2), also=[{"x": dtype(3, 0)}])
+row("diff_promotes", "torch.diff(x, 2, prepend=y), torch.diff(x, 1, append=y), torch.diff(x, 2, 0, append=z)", x=i64(3, 5), y=f32(3, 2), z=u8(1, 5))
 row("diff", "(torch.diff(x), torch.diff(x, 2), torch.diff(x, 1, 0), torch.diff(x, 9), torch.diff(x, prepend=x[:, :1]), torch.diff(x, 1, 0, append=x), torch.diff(x > 0))", x=f32(3, 5), also=[{"x": i64(3, 5)}])
 row("cartesian_prod", "(torch.cartesian_prod(xs), torch.cartesian_prod(xs[:1]))", xs=[i64(2), i64(3), i64(1)])
 

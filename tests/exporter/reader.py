@@ -32,6 +32,9 @@ RECORDS = {  # section id: (name, struct format)
     0x102: ("meta", "<II"),
     0x103: ("texts", "<IIII"),
     0x104: ("traced", "<IIQ"),
+    0x105: ("promises", "<IIIIqq"),
+    0x106: ("measures", "<IIff"),
+    0x107: ("exact", "<II"),
 }
 DTYPES = {0: np.uint8, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.int64, 5: np.float16,
           6: np.float32, 7: np.float64, 9: np.complex64, 10: np.complex128, 11: np.bool_}

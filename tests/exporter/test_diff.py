@@ -1,5 +1,6 @@
 """rushlight diff: the first value where a file and its model part is named."""
 
+import dataclasses
 import os
 import re
 import subprocess
@@ -25,7 +26,7 @@ def line_of(function, text):
 
 
 def tool(*args):
-    return subprocess.run(["rushlight", *map(str, args)], capture_output=True, text=True, timeout=300)
+    return subprocess.run(["rushlight", *map(str, args)], capture_output=True, text=True, timeout=1800)
 
 
 def scripted():
@@ -536,3 +537,23 @@ def test_random_numbers_are_the_same_on_both_sides(out):
         before = torch.get_rng_state()
         assert rushlight.diff(out, net, args) and rushlight.diff(out)
         assert torch.equal(before, torch.get_rng_state())
+
+
+@dataclasses.dataclass
+class Inputs:
+    x: torch.Tensor
+    y: torch.Tensor
+
+
+def test_an_input_may_be_an_object_of_its_class(out):
+    if Inputs not in torch.utils._pytree.SUPPORTED_NODES:
+        torch.export.register_dataclass(Inputs)
+
+    class Net(nn.Module):
+        def forward(self, given):
+            return given.x * given.y
+
+    args = (Inputs(torch.randn(3), torch.randn(3)),)
+    program = program_of(Net(), args)
+    rushlight.export(program, args, out)
+    assert rushlight.diff(out, program, args).compared > 0

@@ -4,7 +4,7 @@ import pytest
 import rushlight
 import torch
 import torch.nn.functional as F
-from kept import keep, session
+from kept import keep
 from torch import nn
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -77,3 +77,13 @@ def test_what_a_model_sets_anew_is_a_warning(out):
     with pytest.warns(torch.jit.TracerWarning, match=r"the model sets '0\.n' anew: write into it"):
         report = rushlight.export(net, (torch.zeros(2),), out)
     assert net[0].n.tolist() == [0, 0] and "'0.n'" in report.warnings[0]
+
+
+def test_a_higher_order_operator_is_refused_by_name(out):
+    class Net(nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
+
+    x = torch.randn(3)
+    with pytest.raises(rushlight.RushlightError, match="the higher-order operator cond of an FX graph cannot be exported"):
+        rushlight.export(make_fx(Net())(x), (x,), out)

@@ -39,6 +39,46 @@ graph(%x : Tensor):
 graph(%x : Tensor):
   %a : Tensor = aten::to.prim_Device(%x, device("cpu"), None, False, True)
   return (%a)""", None, []),
+    ("dropout with a mask of its own stays", "drop_identities", """
+graph(%x : Tensor):
+  %a : Tensor, %b : Tensor = aten::native_dropout(%x, 0.5, False)
+  return (%a, %b)""", None, []),
+    ("a copy of a view is a view and a copy", "plain_operators", """
+graph(%x : Tensor):
+  %a : Tensor = aten::expand_copy(%x, [2, 3], False)
+  return (%a)""", ["= aten::expand(%x, [2, 3], False)", "%a : Tensor = aten::clone(%v, 0)"], ["expand_copy"]),
+    ("copies of parts are parts of a copy", "plain_operators", """
+graph(%x : Tensor):
+  %a : Tensor[] = aten::split_copy.Tensor(%x, 2, 0)
+  return (%a)""", ["%v : Tensor = aten::clone(%x, 0)", "%a : Tensor[] = aten::split.Tensor(%v, 2, 0)"], ["split_copy"]),
+    ("what is a copy and no view's stays", "plain_operators", """
+graph(%x : Tensor):
+  %a : Tensor = aten::_to_copy(%x, 6, None, None, None, False, None)
+  return (%a)""", None, []),
+    ("a number for a tensor is a scalar", "plain_operators", """
+graph(%x : Tensor, %n : int):
+  %a : Tensor = aten::mul.Tensor(%x, 2)
+  %b : Tensor = aten::div.Tensor_mode(%a, %n, "floor")
+  %c : Tensor = aten::pow.Tensor_Tensor(%b, 0.5)
+  return (%c)""", ["aten::mul.Scalar(%x, 2)", 'aten::div.Scalar_mode(%a, %n, "floor")', "aten::pow.Tensor_Scalar(%b, 0.5)"], []),
+    ("or a tensor, where there is no such operator", "plain_operators", """
+graph(%x : Tensor):
+  %a : Tensor = aten::maximum(%x, 2.5)
+  %b : Tensor = aten::sub.Tensor(1, %a, 1)
+  return (%b)""", ["prim::NumToTensor.Scalar(2.5)", "prim::NumToTensor.Scalar(1)", "aten::maximum(%x, %v)"], []),
+    ("attention has one name", "plain_operators", """
+graph(%q : Tensor, %m : Tensor):
+  %a : Tensor, %l : Tensor = aten::_scaled_dot_product_flash_attention_for_cpu(%q, %q, %q, 0., True, %m, 0.5)
+  return (%a)""", ["aten::scaled_dot_product_attention(%q, %q, %q, %m, 0., True, 0.5)"], ["flash"]),
+    ("attention whose second result is used stays", "plain_operators", """
+graph(%q : Tensor):
+  %a : Tensor, %l : Tensor = aten::_scaled_dot_product_flash_attention_for_cpu(%q, %q, %q)
+  return (%a, %l)""", None, []),
+    ("what only a compiler relies on goes", "plain_operators", """
+graph(%x : Tensor):
+  %n : int = aten::sym_size.int(%x, 0)
+   = aten::sym_constrain_range_for_size(%n, None, None)
+  return (%n)""".replace("   = ", "  "), ["aten::size.int(%x, 0)"], ["sym_"]),
     ("a cast is a use", "drop_casts", """
 graph(%x : Tensor?):
   %a : Tensor = prim::unchecked_cast(%x)
@@ -52,19 +92,6 @@ graph(%c : bool, %x : Tensor):
     block1():
       -> (%u)
   return (%r)""", ["-> (None)"], ["Uninitialized"]),
-    ("a 0-d constant operand is a scalar", "scalar_operands", """
-graph(%x : Tensor):
-  %a : Tensor = aten::mul.Tensor(%x, <float64[] = 0.5>)
-  %b : Tensor = aten::add.Tensor(%a, <int64[] = 2>, 1)
-  return (%b)""", ["aten::mul.Scalar(%x, 0.5)", "aten::add.Scalar(%a, 2, 1)"], []),
-    ("a 0-d constant operand of pow stays", "scalar_operands", """
-graph(%x : Tensor):
-  %a : Tensor = aten::pow.Tensor_Tensor(%x, <float64[] = 0.5>)
-  return (%a)""", None, []),
-    ("a 1-d constant operand stays", "scalar_operands", """
-graph(%x : Tensor):
-  %a : Tensor = aten::mul.Tensor(%x, <float64[1] = 0.5>)
-  return (%a)""", None, []),
     ("out= is a copy", "split_out", """
 graph(%x : Tensor, %y : Tensor, %o : Tensor):
   %a : Tensor = aten::add.out(%x, %y, 1, %o)

@@ -460,3 +460,73 @@ def test_the_way_in_does_not_need_torch_jit(out, monkeypatch):
         monkeypatch.setattr(torch.jit, name, refuse)
     assert rushlight.export(program, None, out, trace=True).verified
     assert rushlight.diff(out, program, (torch.randn(1, 3, 8, 8),)) and rushlight.diff(out)
+
+
+def test_a_text_that_looks_like_a_comment_stays_whole(out):
+    class Net(nn.Module):
+        def forward(self, x, mode: str):
+            return x + len(mode)
+
+    args = (torch.randn(3), "a  # b @7")
+    for source in (True, False):
+        rushlight.export(exported(Net(), args), args, out, source=source)
+        with pytest.raises(rushlight.RushlightError, match="exported as a  # b @7"):
+            rushlight.load(out)(torch.randn(3), "a")
+
+
+def test_a_path_may_hold_any_words(out, tmp_path, monkeypatch):
+    file = tmp_path / "nets in use" / "one of them.py"
+    file.parent.mkdir()
+    file.write_text("import torch\n\n\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x.relu()\n")
+    names = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    program = exported(nn.Sequential(names["Net"]()), (torch.randn(3),))
+    rushlight.export(program, None, out)
+    assert "one of them.py:6" in rushlight.describe(out) and "nets in use/" not in rushlight.describe(out)
+    monkeypatch.chdir(tmp_path)
+    rushlight.export(program, None, out)
+    assert "nets in use/one of them.py:6" in rushlight.describe(out)
+
+
+@pytest.mark.parametrize("view", [torch.atleast_2d, lambda c: torch.broadcast_tensors(c, c)[0], lambda c: torch.meshgrid(c, indexing="ij")[0],
+                                  lambda c: torch.einsum("i->i", c), lambda c: c.type_as(c)],
+                         ids=["atleast_2d", "broadcast_tensors", "meshgrid", "einsum", "type_as"])
+def test_what_is_written_through_an_alias_that_schemas_do_not_tell(view, request):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("c", torch.zeros(3))
+
+        def forward(self, x):
+            view(self.c).add_(x)
+            return self.c * 1
+
+    net, x = Net(), torch.randn(3)
+    name = f"ep_alias_{request.node.callspec.id}"
+    keep(name, exported(net, (x,)), (x,), eager=net)
+    loaded = session(name)
+    loaded(x)
+    torch.testing.assert_close(loaded(x), 2 * x)
+
+
+def test_attention_with_the_kernels_name(out):
+    class Net(nn.Module):
+        def forward(self, q, m):
+            f = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+            return f(q, q, q)[0], f(q, q, q, 0.0, False, attn_mask=m, scale=0.5)[0]
+
+    args = (torch.randn(1, 2, 4, 8), torch.randn(4, 4))
+    keep("ep_flash", exported(Net(), args), args, eager=Net(), rtol=1e-4, atol=1e-5)
+
+
+def test_copies_of_views_are_contiguous(out):
+    class Net(nn.Module):
+        def forward(self, x):
+            y = torch.ops.aten.permute_copy(x, [1, 0])
+            z = torch.ops.aten.split_copy.Tensor(x, 2)
+            return y.view(-1), torch.tensor(y.stride()), z[0] + 1, torch.ops.aten.select_copy.int(x, 1, 0)
+
+    args = (torch.randn(4, 3),)
+    keep("ep_copies", exported(Net(), args), args, eager=Net())
+    program = torch.fx.experimental.proxy_tensor.make_fx(Net())(*args)
+    keep("fx_copies", program, args, eager=Net())

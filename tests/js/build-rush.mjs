@@ -12,7 +12,7 @@ const CONSTANT = 0x80000000;
 const TYPE = { NoneType: 0, Tensor: 1, int: 2, float: 3, bool: 4, complex: 5, str: 6, List: 7, Tuple: 8, Dict: 9, Optional: 10, Union: 11, Any: 12, Scalar: 13, Device: 14 };
 const CONST = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, str: 6, list: 7, tuple: 8, dict: 9 };
 const OPCODE = { op: 0, if: 1, else: 2, endIf: 3, loop: 4, endLoop: 5, return: 6 };
-const WIDTHS = { 1: 1, 2: 8, 3: 4, 4: 16, 5: 16, 6: 152, 7: 24, 8: 8, 9: 16, 10: 72, 11: 16, 12: 8, 13: 4, 14: 24, 15: 40, 256: 24, 257: 20, 258: 8, 259: 16, 260: 16 };
+const WIDTHS = { 1: 1, 2: 8, 3: 4, 4: 16, 5: 16, 6: 152, 7: 24, 8: 8, 9: 16, 10: 72, 11: 16, 12: 8, 13: 4, 14: 24, 15: 40, 256: 24, 257: 20, 258: 8, 259: 16, 260: 16, 261: 32, 262: 16 };
 
 /** Little-endian bytes, as records need them. */
 class Bytes {
@@ -112,7 +112,8 @@ export class RushFile {
     return this.#constant('tensor', this.count(6) - 1, 0);
   }
 
-  #port({ name, type = 'Tensor', dtype, shape, initial }) {
+  #port({ name, type = 'Tensor', dtype, shape, initial, promises = [] }) {
+    for (const { dim, name: size, min = 0, max = 2n ** 63n - 1n } of promises) this.section[261].u32(this.count(11), dim, size ? this.string(size) : NONE, 0).u64(min, max);
     let hint = NONE;
     if (dtype || shape) {
       hint = this.count(10);
@@ -155,6 +156,12 @@ export class RushFile {
   test(method, inputs, types, output, { rtol = 1e-4, atol = 1e-5 } = {}) {
     const tuple = this.container('tuple', `(${types.join(', ')})`, inputs);
     this.section[257].u32(method, tuple - CONSTANT, output - CONSTANT).f32(rtol, atol);
+    return this;
+  }
+
+  /** How near the next value of a test's output must be; `exact`: a constant, what it is in float64. */
+  measure(test, exact, { rtol = 1e-4, atol = 1e-5 } = {}) {
+    this.section[262].u32(test, exact === undefined ? NONE : exact - CONSTANT).f32(rtol, atol);
     return this;
   }
 

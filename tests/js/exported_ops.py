@@ -5,11 +5,12 @@ python3 exported_ops.py FOLDER writes NAME.rush and NAME.json ({input: [..]}, {o
 import json
 import pathlib
 import sys
-from typing import List, Optional, Tuple
+from typing import Optional, Tuple
 
-import torch
-
-import rushlight
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import reference  # noqa: E402, F401, I001 - before torch
+import torch  # noqa: E402
+import rushlight  # noqa: E402
 
 library = torch.library.Library("my_ops", "DEF")
 library.define("blend(Tensor a, Tensor b, float weight=0.25, int[] shift=[0, 0]) -> Tensor")

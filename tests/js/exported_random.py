@@ -1,11 +1,13 @@
 """Makes the file of random.test.js: exported_random.py FILE writes it and prints PyTorch's numbers, as JSON, by seed."""
 
 import json
+import pathlib
 import sys
 
-import torch
-
-import rushlight
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import reference  # noqa: E402, F401, I001 - before torch
+import torch  # noqa: E402
+import rushlight  # noqa: E402
 
 
 def numbers(n: int):

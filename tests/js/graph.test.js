@@ -223,7 +223,7 @@ for (const worker of [false, true]) {
     assert.deepEqual((await steps.step()).results, [F(2, 1)]);
     steps.end();
     assert.equal((await other).most.data[0], 4);
-    await assert.rejects(model.steps({ x: [1], n: 0 }), { code: 'bad-argument' });
+    await assert.rejects(model.steps({ x: [1, 2], n: 'x' }), { code: 'bad-argument' });
     assert.equal((await model.run({ x: [3, 4], n: 0 })).most.data[0], 4);
     model.dispose();
   });

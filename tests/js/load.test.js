@@ -1,12 +1,13 @@
 // Where models come from, and what happens when they do not.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { runInNewContext } from 'node:vm';
 
 import { load, plan } from '../../js/src/index.js';
 import { RushFile, flipFile } from './build-rush.mjs';
@@ -64,6 +65,9 @@ async function flips(source, options) {
   assert.deepEqual([...y.data], [2, 1]);
 }
 
+/** As jsdom has it. @param {string} code */
+const ofAnotherRealm = (code) => runInNewContext(code, { list: [...small] });
+
 const sources = {
   'a path': () => path,
   'a relative path': () => path.replace(process.cwd(), '.'),
@@ -78,6 +82,9 @@ const sources = {
   'a stream of single bytes': () => stream(...Array.from(small, (b) => Uint8Array.of(b))),
   'a stream with empty chunks': () => stream(new Uint8Array(0), small.subarray(0, 64), new Uint8Array(0), small.subarray(64)),
   'an ArrayBuffer': () => small.buffer,
+  'an ArrayBuffer of another realm': () => ofAnotherRealm('Uint8Array.from(list).buffer'),
+  'a Uint8Array of another realm': () => ofAnotherRealm('Uint8Array.from(list)'),
+  'a stream of chunks of another realm': () => stream(ofAnotherRealm('Uint8Array.from(list)')),
   'a Uint8Array inside a larger buffer': () => {
     const larger = new Uint8Array(small.length + 13);
     larger.set(small, 5);
@@ -102,10 +109,19 @@ const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
   ['an empty source', () => new Uint8Array(0), 'truncated', /got 0 of at least 64 bytes/],
   ['a truncated path', () => { writeFileSync(join(dir, 'cut.rush'), small.subarray(0, 100)); return join(dir, 'cut.rush'); }, 'truncated', new RegExp(`got 100 of ${small.length} bytes`)],
   ['bytes behind the end', () => Buffer.concat([small, Buffer.from('x')]), 'bad-file', new RegExp(`goes on behind its end: the header says ${small.length} bytes`)],
-  ['another format', () => new TextEncoder().encode('PK'.padEnd(100)), 'bad-file', /^the bytes: not a \.rush file/],
+  ['another format', () => new TextEncoder().encode('GIF89a'.padEnd(100)), 'bad-file', /^the bytes: not a \.rush file/],
+  ['a .pt file', () => new TextEncoder().encode('PK\x03\x04'.padEnd(100)), 'bad-file', /^got a PyTorch file from the bytes where a \.rush file was expected: rushlight export$/],
+  ['an .onnx file', () => new Blob(['\x08\x07\x12\x07pytorch']), 'bad-file', /got an ONNX model from the blob .*: export the PyTorch model$/],
+  ['a .safetensors file', () => new TextEncoder().encode('\x08\0\0\0\0\0\0\0{"a":{}}'), 'bad-file', /got a \.safetensors file .*: that has no program$/],
+  ['a Git LFS pointer', () => new Blob(['version https://git-lfs.github.com/spec/v1\noid sha256:00']), 'bad-file', /got a Git LFS pointer .*: git lfs pull$/],
+  ['gzip', () => new Blob([new Uint8Array([0x1f, 0x8b, 8, 0])]), 'bad-file', /got gzip .*: unpack it$/],
+  ['HTML behind a byte order mark', () => new Blob(['\ufeff\n<!doctype html>']), 'bad-file', /got HTML .*: is the address right\?$/],
   ['a newer version', () => { const b = small.slice(); b[8] = 9; return b; }, 'unsupported', /format version 9/],
-  ['a number', () => 5, 'bad-argument', /a model comes from a URL, .*, not from number/],
-  ['null', () => null, 'bad-argument', /not from null/],
+  ['a number', () => 5, 'bad-argument', /a model comes from a URL, .*, not from Number$/],
+  ['null', () => null, 'bad-argument', /not from null$/],
+  ['a Promise', () => ({ source: Promise.resolve(small) }), 'bad-argument', /not from Promise: did you forget await\?$/],
+  ['a Request', () => new Request('http://127.0.0.1/flip.rush'), 'bad-argument', /not from Request$/],
+  ['a stream of Node', () => createReadStream(path), 'bad-argument', /not from ReadStream$/],
   ['a stream of text', () => new ReadableStream({ start(c) { c.enqueue('text'); c.close(); } }), 'bad-argument', /Uint8Array/],
   ['a stream that is being read', () => { const s = stream(small); s.getReader(); return s; }, 'bad-argument', /being read/],
   ['a stream that fails', () => new ReadableStream({ start(c) { c.error(new Error('out of paper')); } }), 'network', /cannot read the stream: out of paper/],
@@ -113,7 +129,8 @@ const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
 ]);
 for (const [name, source, code, message] of failures) {
   test(`${name} is refused as ${code}`, async () => {
-    await assert.rejects(async () => load(await source()), (/** @type {any} */ e) => {
+    const given = await source();
+    await assert.rejects(async () => load(given?.source ?? given), (/** @type {any} */ e) => {
       assert.equal(e.name, 'RushlightError');
       assert.equal(e.code, code, e.message);
       assert.match(e.message, message);

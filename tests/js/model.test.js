@@ -61,6 +61,27 @@ test('verify() replays the test vectors and says where an answer differs', async
   model.dispose();
 });
 
+test('verify() measures with float64, where the file has its answer', async () => {
+  const f = flipFile();
+  const x = f.tensor(Float32Array.of(1, 2, 3, 4), [2, 2]);
+  // PyTorch is off by 0.002 from what this gives, or 0.001 from float64's answer, which lies between them.
+  const off = f.tensor(Float32Array.of(2, 1, 4.002, 3), [2, 2]);
+  f.test(0, [x], ['Tensor'], off).test(0, [x], ['Tensor'], off).test(0, [x], ['Tensor'], off);
+  f.measure(0, f.tensor(Float64Array.of(2, 1, 4.001, 3), [2, 2])).measure(1, f.tensor(Float64Array.of(2, 1, 4.00199, 3), [2, 2])).measure(2);
+  const model = await load(f.bytes());
+  const { passed, tests: [right, wrong, unknown] } = await model.verify();
+  assert.equal(passed, false);
+  assert.equal(right?.passed, true, right?.message);
+  const { pytorch, rushlight, difference } = right?.float64 ?? assert.fail('not measured');
+  for (const [got, want] of /** @type {[{ max: number, l2: number }, number][]} */ ([[pytorch, 0.001], [rushlight, 0.001], [difference, 0.002]])) {
+    assert(Math.abs(got.max - want / 4.001) < 1e-6 && Math.abs(got.l2 - want / 5.478) < 1e-6, JSON.stringify(right?.float64));
+  }
+  assert.equal(wrong?.passed, false);
+  assert.match(wrong?.message ?? '', /from float64's answer PyTorch is off by .*, this by 0\.000/);
+  assert.deepEqual([unknown?.passed, unknown?.float64], [false, undefined]);
+  model.dispose();
+});
+
 test('verify() without test vectors does not say that they passed', async () => {
   const model = await load(flipFile().bytes());
   assert.deepEqual(await model.verify(), { passed: false, tests: [] });

@@ -208,12 +208,35 @@ for (const worker of [false, true]) {
     setTimeout(() => control.abort(), 20);
     await fails(model.run({ x0: F(1) }, { signal: control.signal }), 'aborted', /aborted/);
     model.dispose();
-    let finish = (/** @type {unknown} */ _) => {};
-    const other = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': () => new Promise((r) => { finish = r; }) } });
+    let finish = (/** @type {unknown} */ _) => {}, called = (/** @type {unknown} */ _) => {};
+    const calls = new Promise((r) => { called = r; });
+    const other = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': () => new Promise((r) => { finish = r; called(0); }) } });
     const waiting = other.run({ x0: F(1) });
-    await new Promise((r) => setTimeout(r, 5));
+    await calls;
     other.dispose();
     finish(F(1));
     await fails(waiting, 'disposed', /disposed/);
+  });
+
+  it('a function that waits for its own model is told so, and nothing hangs', async () => {
+    const twice = (/** @type {any} */ x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => v * 2) });
+    /** @type {((model: any, x: any) => any)[]} */
+    const asks = [(model, x) => model.run({ x0: x }), (model) => model.memory(), (model, x) => model.steps({ x0: x }),
+      async (model, x) => { await new Promise((r) => setTimeout(r, 5)); return model.run({ x0: x }); }];
+    for (const ask of asks) {
+      let depth = 0;
+      const model = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': async (x) => { if (depth++ === 0) await ask(model, x); return twice(x); } } });
+      const e = await fails(model.run({ x0: F(1) }), 'operator', /calls its own model/);
+      assert.equal(/** @type {any} */ (e.cause).code, 'bad-state');
+      assert.deepEqual(await model.run({ x0: F(1) }), { y0: F(2) });
+      model.dispose();
+    }
+    // Another model is no circle, and somebody else may call this one meanwhile.
+    const inner = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': twice } });
+    const outer = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': async (x) => { await new Promise((r) => setTimeout(r, 5)); return (await inner.run({ x0: x })).y0; } } });
+    const [a, b] = await Promise.all([outer.run({ x0: F(1) }), outer.run({ x0: F(2) })]);
+    assert.deepEqual([a, b], [{ y0: F(2) }, { y0: F(4) }]);
+    inner.dispose();
+    outer.dispose();
   });
 }

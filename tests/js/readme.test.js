@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { supports } from '../../js/src/runtime.js';
+import { hasRelaxed } from '../../js/src/runtime.js';
 import { RushFile, flipFile } from './build-rush.mjs';
 
 const js = fileURLToPath(new URL('../../js', import.meta.url));
@@ -33,7 +33,7 @@ function runJs(code, file) {
   writeFileSync(join(dir, file), code);
   const stdout = run(process.execPath, [file]);
   for (const [, call, says = ''] of code.matchAll(/(console\.log.*); \/\/ (.*)/g)) {
-    const expected = supports('relaxed') ? says : says.replace("'relaxed'", "'simd'").replace('has relaxed', 'has no relaxed');
+    const expected = hasRelaxed() ? says : says.replace("'relaxed'", "'simd'").replace('has relaxed', 'has no relaxed');
     assert(stdout.includes(expected.split('...')[0] ?? ''), `${call} printed\n${stdout}`);
   }
 }

@@ -2,8 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 
-const runs = new URL('../../build/features/', import.meta.url);
+const { RUSH_FEATURES } = process.env;
+const runs = RUSH_FEATURES ? pathToFileURL(`${RUSH_FEATURES}/`) : new URL('../../build/features/', import.meta.url);
 
 /** @param {string} topic @param {string} name @param {{ maxAbs?: number }} [seen] the largest difference to PyTorch */
 export function shown(topic, name, { maxAbs } = {}) {

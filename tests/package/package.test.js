@@ -50,11 +50,28 @@ test('a bundler makes one small file of its core', async (t) => {
   const { outputFiles: [core] } = await build({
     entryPoints: [`${js}src/index.js`], bundle: true, minify: true, write: false,
     format: 'esm', platform: 'neutral',
-    external: [`${js}src/ops.js`, `${js}src/remote.js`], // are imported when asked for
+    external: [`${js}src/remote.js`], // is imported when asked for
   });
   const size = brotliCompressSync(core?.contents ?? '').length;
   t.diagnostic(`minified ${core?.contents.length}, brotli ${size}`);
   assert(size > 5e3 && size < 13e3, `${size} bytes`);
+});
+
+test('what a worker imports is a graph without circles, with nothing imported at run time', () => {
+  /** @type {Map<string, string[]>} */ const imports = new Map();
+  const visit = (/** @type {string} */ file, /** @type {string[]} */ path) => {
+    assert(!path.includes(file), [...path, file].join(' -> '));
+    if (!imports.has(file)) {
+      const text = readFileSync(`${js}src/${file}`, 'utf8').replace(/\/\*[^]*?\*\//g, '');
+      assert(file === 'load.js' || !/\bimport\(/.test(text), `${file} imports at run time`);
+      imports.set(file, [...text.matchAll(/^(?:import|export)[^'\n]* from '\.\/([\w.]+)'/gm)].map((m) => String(m[1])));
+    }
+    for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
+  };
+  visit('worker.js', []);
+  assert(imports.has('engine.js') && !imports.has('load.js') && !imports.has('remote.js'));
+  visit('index.js', []);
+  visit('remote.js', []);
 });
 
 const program = `

@@ -4,9 +4,8 @@ import sys
 import pytest
 import torch
 
-sys.path[:0] = [os.path.dirname(__file__), os.path.dirname(os.path.dirname(__file__))]
-torch._C._jit_set_texpr_fuser_enabled(False)
-torch.set_num_threads(1)
+TESTS = os.path.dirname(os.path.dirname(__file__))
+sys.path[:0] = [os.path.dirname(__file__), TESTS]
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +21,9 @@ def fresh(tmp_path):
     import subprocess
 
     def run(lines):
-        head = "import torch\ntorch._C._jit_set_texpr_fuser_enabled(False)\n"
-        done = subprocess.run([sys.executable, "-c", head + lines], capture_output=True, text=True, cwd=tmp_path)
+        head = f"import sys\nsys.path.append({TESTS!r})\nimport reference, torch\n"
+        done = subprocess.run([sys.executable, "-c", head + lines], capture_output=True, text=True, cwd=tmp_path,
+                              timeout=1800)  # one that never ends fails
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -109,9 +109,16 @@ def fails(x: Tensor):
 
 
 def busy(x: Tensor, n: int):
-    for _ in range(n):
+    for i in range(n):
         x = torch.tanh(x @ x)
+        if i == n // 2:
+            print("half way")
     return x
+
+
+def draws(x: Tensor):
+    print("drawing")
+    return x + torch.rand(2)
 
 
 class Encoder(nn.Module):

@@ -2,8 +2,8 @@
 
 import copy
 import os
+import sys
 import threading
-import time
 
 import lowered_models as models
 import pytest
@@ -303,26 +303,66 @@ def lambda_add(a, b):
 
 
 @pytest.mark.feature("Native", "several threads at once")
-def test_threads_do_not_wait_and_pythons_lock_is_released():
+def test_threads_do_not_wait_for_each_other(monkeypatch):
+    """Each of four runs stops in its middle until the others are there."""
     lowered = rushlight.lower(scripted_function("busy"), (torch.rand(8, 8), 2))
-    x, n = torch.rand(64, 64), 400
-    want = models.busy(x, 5)
-    ticks, results = [], []
+    x, n = torch.rand(64, 64), 5
+    want = models.busy(x, n)
+    meet, results = threading.Barrier(4, timeout=600), []
 
-    def run():
-        lowered(x, n)
-        results.append(lowered(x, 5))
+    class Out:
+        def write(self, text):
+            if "half way" in text:
+                meet.wait()
 
-    threads = [threading.Thread(target=run) for _ in range(4)]
+        def flush(self):
+            pass
+
+    monkeypatch.setattr(sys, "stdout", Out())
+    threads = [threading.Thread(target=lambda: results.append(lowered(x, n))) for _ in range(4)]
     for t in threads:
         t.start()
-    while any(t.is_alive() for t in threads):
-        ticks.append(time.monotonic())
-        time.sleep(0.0005)
-    assert len(ticks) > 10  # this thread ran meanwhile
+    for t in threads:
+        t.join()
     assert len(results) == 4
     for r in results:
         assert_close(r, want)
+
+
+def test_a_run_does_not_hold_pythons_lock(fresh):
+    """The first run has torch's generator, and stops until Python lets it go on. The second waits natively for the
+    generator: did it hold Python's lock, neither would ever end."""
+    fresh(f"""
+import rushlight, threading
+sys.path.append({os.path.dirname(models.__file__)!r})
+import lowered_models
+lowered = rushlight.lower(torch.jit.script(lowered_models.draws), (torch.zeros(2),))
+has_generator, begins, go_on, results = threading.Event(), threading.Event(), threading.Event(), []
+
+class Out:
+    def write(self, text):
+        if "drawing" in text and not has_generator.is_set():
+            has_generator.set()
+            go_on.wait()
+
+    def flush(self):
+        pass
+
+def second():
+    begins.set()
+    results.append(lowered(torch.zeros(2)))
+
+sys.stdout = Out()
+threads = [threading.Thread(target=lambda: results.append(lowered(torch.zeros(2)))), threading.Thread(target=second)]
+threads[0].start()
+has_generator.wait()
+threads[1].start()
+begins.wait()
+go_on.set()
+for t in threads:
+    t.join()
+assert len(results) == 2
+""")
 
 
 def test_threads_that_write_state_take_turns():

@@ -14,6 +14,7 @@ import torch.utils.cpp_extension
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEMO = TOP / "demo" / "04-custom-operator"
 HERE = pathlib.Path(__file__).resolve().parent
+TESTS = HERE.parent
 sys.path.insert(0, str(DEMO))
 import build  # noqa: E402
 
@@ -48,7 +49,7 @@ def host():
 
 
 def python(code, cwd):
-    head = "import torch\ntorch._C._jit_set_texpr_fuser_enabled(False)\n"
+    head = f"import sys\nsys.path.append({str(TESTS)!r})\nimport reference, torch\n"
     done = subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, cwd=cwd, env={**os.environ, **CCACHE})
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

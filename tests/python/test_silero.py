@@ -16,9 +16,11 @@ import wheels  # noqa: E402
 @pytest.fixture(scope="module")
 def model():
     try:
-        wheels.wheel("silero_vad"), wheels.wheel("pyannote_audio")
+        wheels.files("silero_vad")
     except wheels.Missing as reason:
         pytest.skip(str(reason))
+    if silero.recording()[0] is None:
+        pytest.skip("there is no speech")
     return silero.load()[0]
 
 

@@ -35,6 +35,9 @@ async function use(signal: AbortSignal) {
   await load('/m.rush', { ops: { 'my_ops::a': (x: Tensor) => x, 'my_ops::b': { schema: 'my_ops::b(int n) -> int', run: async (n: number) => n } } });
   // @ts-expect-error an operator is a function
   await load('/m.rush', { ops: { 'my_ops::a': 5 } });
+  await load('/m.rush', { limits: { bytes: 1e9, steps: 1e6 } });
+  // @ts-expect-error there is no limit `time`
+  await load('/m.rush', { limits: { time: 5 } });
   // @ts-expect-error there is no option `thread`
   await load('/m.rush', { thread: 4 });
   // @ts-expect-error there is no backend `webgpu`
@@ -65,6 +68,11 @@ async function use(signal: AbortSignal) {
   const { name, reason }: Backend = model.backend;
   const simd: 'simd' | 'relaxed' = name;
   const inputs: Port[] = model.inputs;
+  const promised: number | null | undefined = inputs[0]?.promises?.[0]?.max;
+  const pixels = new Float32Array(2);
+  await model.run({ x: pixels }, { transfer: [pixels.buffer as ArrayBuffer] });
+  // @ts-expect-error buffers are handed over, not the arrays on them
+  await model.run({ x: pixels }, { transfer: pixels });
   const sizes: (number | null)[] | null | undefined = inputs[0]?.shape;
   const head: Description = await plan('/m.rush');
   const missing: string[] = head.missing.map((m) => m.name);

@@ -1,16 +1,14 @@
 /* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
  * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine.js reads by
  * offset look as it thinks. */
-#define _DEFAULT_SOURCE /* getentropy */
 #include "rushlight/op.h"
 #include "rushlight/trace.h"
-
-#include <unistd.h>
 
 /* Given by js/src/runtime.js. */
 #define IMPORT(name) __attribute__((import_module("rush"), import_name(name)))
 IMPORT("log") void rush_js_log(const char *text, size_t size); /* to the console */
 IMPORT("now") double rush_js_now(void);                        /* performance.now() */
+IMPORT("poll") int rush_js_poll(void);                         /* 1: end the call at work */
 IMPORT("entropy") void rush_js_entropy(void *to, size_t size); /* crypto.getRandomValues() */
 
 rush_status rush_bridge_ctx_create(rush_ctx **out);
@@ -18,12 +16,13 @@ double rush_bridge_total(const rush_loader *loader);
 rush_status rush_bridge_step(rush_session *session, double budget);
 rush_status rush_bridge_profile(rush_session *session, bool on);
 void rush_bridge_manual_seed(rush_session *session, uint32_t low, uint32_t high);
+void rush_bridge_memory_limit(rush_ctx *ctx, double bytes);
+void rush_bridge_step_limit(rush_session *session, double instructions);
 const char *rush_bridge_backend(void);
 
-/* js/src/engine.js: OFFSETS. */
-#define AT(type, member, at)                     \
-  _Static_assert(offsetof(type, member) == (at), \
-                 #type "." #member " moved: see OFFSETS in engine.js")
+/* js/src/engine.js has the same numbers. */
+#define AT(type, member, at) \
+  _Static_assert(offsetof(type, member) == (at), #type "." #member " moved: see engine.js")
 #define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " changed: see engine.js")
 
 SIZE(rush_value, 16);
@@ -37,10 +36,14 @@ AT(rush_tensor_info, sizes, 8);
 AT(rush_tensor_info, numel, 16);
 AT(rush_tensor_info, data, 24);
 
-SIZE(rush_verify_report, 24);
+SIZE(rush_verify_report, 80);
 AT(rush_verify_report, max_abs, 0);
 AT(rush_verify_report, max_rel, 8);
 AT(rush_verify_report, compared, 16);
+AT(rush_verify_report, measured, 24);
+AT(rush_verify_report, pytorch, 32);
+AT(rush_verify_report, own, 48);
+AT(rush_verify_report, between, 64);
 
 SIZE(rush_trace_report, 48);
 AT(rush_trace_report, compared, 0);
@@ -69,6 +72,11 @@ AT(rush_next, n_args, 16);
 AT(rush_next, n_results, 20);
 AT(rush_next, waits, 24);
 
+SIZE(rush_location, 20);
+AT(rush_location, op, 8);
+AT(rush_location, file, 12);
+AT(rush_location, line, 16);
+
 /* Made by JS: an operator that it computes. */
 SIZE(rush_custom_op, 20);
 AT(rush_custom_op, size, 0);
@@ -80,12 +88,28 @@ static void print(void *user, const char *text, size_t size) {
   if (size > 0) rush_js_log(text, size - 1);
 }
 
-/* A function pointer cannot be given from JS: the allocator is malloc, and `print` goes to the
- * console. */
+/* Asked every few milliseconds from inside every long call: a host with a deadline, or with memory
+ * that another thread writes, can answer without leaving the call. */
+static bool poll(void *user) {
+  (void)user;
+  return rush_js_poll() != 0;
+}
+
+static bool entropy(void *user, void *to, size_t size) {
+  (void)user;
+  rush_js_entropy(to, size);
+  return true;
+}
+
+/* A function pointer cannot be given from JS: the allocator is malloc, `print` goes to the
+ * console, and entropy comes from the page. */
 rush_status rush_bridge_ctx_create(rush_ctx **out) {
   rush_status st = rush_ctx_create(NULL, NULL, out);
-  if (st == RUSH_OK) rush_ctx_set_print(*out, print, NULL);
-  return st;
+  if (st != RUSH_OK) return st;
+  rush_ctx_set_print(*out, print, NULL);
+  rush_ctx_set_poll(*out, poll, NULL);
+  rush_ctx_set_entropy(*out, entropy, NULL);
+  return RUSH_OK;
 }
 
 double rush_bridge_total(const rush_loader *loader) {
@@ -110,10 +134,14 @@ void rush_bridge_manual_seed(rush_session *session, uint32_t low, uint32_t high)
   rush_session_manual_seed(session, (uint64_t)high << 32 | low);
 }
 
-/* A module without Emscripten's JavaScript has one that aborts. */
-int getentropy(void *to, size_t size) {
-  rush_js_entropy(to, size);
-  return 0;
+/* Bytes that may be in use, 0 for no limit. */
+void rush_bridge_memory_limit(rush_ctx *ctx, double bytes) {
+  rush_ctx_set_memory_limit(ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : 0);
+}
+
+/* Instructions of one run, 0 for no limit. */
+void rush_bridge_step_limit(rush_session *session, double instructions) {
+  rush_session_set_step_limit(session, (uint64_t)instructions);
 }
 
 /* Which binary this is: what the user's own `wasm` turns out to be. */

@@ -13,8 +13,13 @@ function(rushlight_wasm_memory target)
     -sINITIAL_MEMORY=2MB
     # All that wasm32 can address. Engines give it; the default stops at 2 GB.
     -sMAXIMUM_MEMORY=4GB
-    # The interpreter does not recurse over the model; XNNPACK's deepest frame is a few kB.
-    -sSTACK_SIZE=256KB)
+    # The interpreter does not recurse over the model, values are looked through at most
+    # RUSH_MAX_DEPTH deep (each level takes less than 128 bytes here), and XNNPACK's deepest frame
+    # is a few kB.
+    -sSTACK_SIZE=256KB
+    # The stack at the bottom of the memory: what overflows it traps, where the default has it run
+    # over the tables that lie there.
+    -Wl,--stack-first)
 endfunction()
 
 function(rushlight_wasm_module target)

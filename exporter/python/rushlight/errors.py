@@ -8,11 +8,20 @@ class RushlightError(RuntimeError):
 
     code: str
     """What went wrong: 'out-of-memory', 'bad-file', 'unsupported' (the model or the file needs something that Rushlight
-    lacks), 'bad-argument', 'bad-state', 'model-raised' (the program ran `raise` or `assert`) or 'mismatch'."""
+    lacks), 'bad-argument', 'bad-state', 'model-raised' (the program ran `raise` or `assert`), 'mismatch' or
+    'interrupted'."""
 
-    def __init__(self, code, message):
+    op: str | None
+    """The operator that failed, "aten::add.Tensor"; None where it was none."""
+
+    source: str | None
+    """Its Python line, "model.py:7", where the file says it."""
+
+    def __init__(self, code, message, op=None, source=None):
         super().__init__(message)
         self.code = code
+        self.op = op
+        self.source = source
 
 
 def unsupported(message):

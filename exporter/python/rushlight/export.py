@@ -11,7 +11,7 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
-from . import _C, dynamic, fx, program
+from . import _C, dynamic, exported, fx
 from .decomposition import decompositions
 from .errors import RushlightError, unsupported
 
@@ -36,6 +36,13 @@ class Report:
         not_verified: why none was
         max_abs: the greatest difference to PyTorch, of floating-point numbers
         max_rel: the same relative to PyTorch's, of numbers above a thousandth of the greatest of their tensor
+        measured: how many tensors and numbers were compared with what the same program gives in float64, too; of the one
+            that is furthest from that:
+        pytorch: how far PyTorch's answer is from float64's: {"max": the greatest difference in units of the greatest
+            element, "l2": the root of the sum of squares in units of that of the elements}
+        rushlight: how far Rushlight's is from it
+        difference: how far these two are from each other
+        not_measured: why the program could not be run in float64, where that was wanted
     """
 
     def __init__(self, fields):
@@ -98,7 +105,9 @@ def export(
         trace: store what each operator gives in PyTorch during the first test vector, for diff
         allow_missing: write the file although the runtime lacks operators of it, which are then the user's to supply
         dump_after: the name of a pass: print the graph after it
-        rtol: how close the answers must be, as in torch.allclose; by default what the dtype deserves
+        rtol: how close the answers must be, as in torch.allclose. By default what the dtype deserves; an answer is then
+            right also where it is as near as PyTorch's own to what the program gives in float64
+            (wasm/include/rushlight/verdict.h has the rule)
         atol: likewise
 
     Returns:
@@ -130,7 +139,7 @@ def export(
         if methods != ("forward",):
             raise ValueError("an ExportedProgram has the one method forward")
         if example_inputs is None and not inputs:
-            example_inputs = program.example_of(came.program)
+            example_inputs = exported.example_of(came.program)
 
     first = "forward" if "forward" in methods else methods[0]
     examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, first, False)]
@@ -156,7 +165,8 @@ def export(
         "decompositions": decompositions(),
     }
     if came.program is not None:
-        fields = _C.export_graph(came.target, settings, examples, came.reference, came.tracer if trace else None)
+        fields = _C.export_graph(came.target, settings, examples, came.reference, came.graph,
+                                 came.tracer if trace else None)
     else:
         fields = _C.export_model(came.target, settings, examples, came.reference)
     for text in fields["warnings"]:
@@ -179,7 +189,8 @@ class Front:
     lines: dict = dataclasses.field(default_factory=dict)  # as fx.lines_of
     program: object = None  # the ExportedProgram
     dynamic: dict = dataclasses.field(default_factory=dict)  # its dynamic shapes
-    tracer: object = None  # what its nodes give, of an ExportedProgram, for given arguments
+    graph: object = None  # what its graph answers, of an ExportedProgram, for given arguments, in float64 where asked for
+    tracer: object = None  # likewise what its nodes give
 
     def input_names(self, given=()):
         """Of forward, where `given` has no others; no more than those where only the file knows them."""
@@ -198,12 +209,13 @@ def front(model, example_inputs, train=False, source=True):
     target = model
     if isinstance(model, (str, os.PathLike)):
         target = os.fspath(model)
-        if program.is_program_file(target):
+        if exported.is_program_file(target):
             model = torch.export.load(target)
     if isinstance(model, torch.export.ExportedProgram):
-        target, dynamic = program.describe_program(model, source)
-        return Front(target, "torch.export", program.reference_of(model), program=model, dynamic=dynamic,
-                     tracer=lambda args: program.trace(model, program.inputs_of(model, args)))
+        target, dynamic = exported.describe_program(model, source)
+        return Front(target, "torch.export", exported.reference_of(model), program=model, dynamic=dynamic,
+                     graph=lambda args, exact: exported.answer(model, exported.inputs_of(model, args), exact),
+                     tracer=lambda args, exact: exported.trace(model, exported.inputs_of(model, args), exact))
     prepared = ["the model is prepared for quantisation and not converted: its observers run and keep what they see; "
                 "export the model as it was before"] * any(map(_is_observer, _modules_of(model)))
     for text in prepared:
@@ -260,26 +272,58 @@ def _mode(model, train):
             m.training = mode
 
 
+@dataclasses.dataclass
+class _Held:
+    """A parameter or buffer, as it is before tracing."""
+
+    owner: dict
+    name: str
+    path: str
+    tensor: torch.Tensor
+    data: torch.Tensor
+    value: torch.Tensor
+
+    def has_other_data(self):
+        now, before = self.tensor, self.data
+        return now.layout == torch.strided and (now.data_ptr(), now.shape, now.dtype) != (before.data_ptr(), before.shape, before.dtype)
+
+    def put_back(self):
+        self.owner[self.name] = self.tensor
+        if self.has_other_data():
+            self.tensor.data = self.data
+        self.data.copy_(self.value)
+
+
 @contextlib.contextmanager
 def _state_kept(model):
     """Tracing runs the model, which may write its parameters and buffers: afterwards they are as they were. Gives a list
-    of those that the model set anew, which a trace does not show."""
+    of those that the model set anew, which a trace does not show, and a dict of those whose data it set: {path: data}."""
     modules = model.named_modules() if isinstance(model, torch.nn.Module) else []
-    before = [(owner, name, f"{path}.{name}".lstrip("."), t, t.detach().clone()) for path, m in modules
-              for owner in (m._parameters, m._buffers) for name, t in owner.items() if t is not None]
-    set_anew = []
+    held = [_Held(owner, name, f"{path}.{name}".lstrip("."), t, t.data, t.detach().clone()) for path, m in modules
+            for owner in (m._parameters, m._buffers) for name, t in owner.items() if t is not None]
+    set_anew, new_data = [], {}
     try:
-        yield set_anew
+        yield set_anew, new_data
+        for h in held:
+            if h.owner.get(h.name) is not h.tensor:
+                set_anew.append(h.path)
+            elif h.has_other_data():
+                new_data[h.path] = h.tensor.data
     finally:
-        for owner, name, path, t, value in before:
-            set_anew += [path] * (owner.get(name) is not t)
-            owner[name] = t
-            t.detach().copy_(value)
+        for h in held:
+            h.put_back()
+
+
+def _with_data(traced, new_data):
+    """Has a traced module hold what the model gave its parameters: the trace shares them with the model."""
+    for path, data in new_data.items():
+        owner, _, name = path.rpartition(".")
+        traced.get_submodule(owner)._c.setattr(name, data.clone())
 
 
 def _traced(model, example_inputs, train):
     """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once."""
-    with warnings.catch_warnings(record=True) as caught, _mode(model, train), _state_kept(model) as set_anew:
+    with warnings.catch_warnings(record=True) as caught, _mode(model, train), _state_kept(model) as (set_anew, new_data):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
@@ -291,23 +335,20 @@ def _traced(model, example_inputs, train):
             why = text.splitlines()[-1].lstrip(":")
             raise unsupported(f"tracing has no type for what this model returns ({why}): return tuples where a list or dict holds "
                               "values of several types, or export torch.export.export(model, example_inputs), which keeps them") from error
+    _with_data(traced, new_data)
     seen = [f"tracing does not see that the model sets '{name}' anew: write into it (copy_), or script the model"
             for name in set_anew]
+    seen += [f"tracing does not see that the model sets the data of '{name}': the file keeps what the example gave it" for name in new_data]
     for text in seen:
         warnings.warn(text, torch.jit.TracerWarning, stacklevel=4)
     for w in caught:
         inside_torch = "-packages/torch/" in w.filename  # it checks its own arguments: not baked in
         if issubclass(w.category, torch.jit.TracerWarning) and not inside_torch:
-            text = f"{_short(w.filename)}:{w.lineno}: {str(w.message).splitlines()[0]}"
+            text = f"{_C.stored_path(w.filename)}:{w.lineno}: {str(w.message).splitlines()[0]}"
             if text not in seen:
                 seen.append(text)
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     return traced, seen
-
-
-def _short(filename):
-    _, mark, path = filename.rpartition("-packages/")
-    return path if mark else os.path.relpath(filename)
 
 
 def _copy(model):

@@ -7,7 +7,10 @@ import typing
 import torch
 import torch.fx
 
-from .program import user_frame
+from .errors import unsupported
+from .exported.control import is_higher_order
+from .exported.sources import user_frame
+from .exported.trace import name_of
 
 
 def annotation_of(value):
@@ -80,8 +83,19 @@ def lines_of(module):
     return {type(module).forward.__code__.co_filename: out} if out else {}
 
 
+def refuse_higher_order(module):
+    """TorchScript has no graphs inside of calls."""
+    for node in module.graph.nodes:
+        if is_higher_order(node.target):
+            frame = user_frame(node.stack_trace)
+            where = f"{frame[0]}:{frame[1]}: " if frame else ""
+            raise unsupported(f"{where}the higher-order operator {name_of(node.target)} of an FX graph cannot be exported: "
+                              "export torch.export.export(model, example_inputs), which can have it")
+
+
 def scripted_or_traced(module, example_inputs, trace):
     """(what to export, how it came in, the tracer's warnings, lines_of)."""
+    refuse_higher_order(module)
     module = typed(module, example_inputs)
     lines = lines_of(module)
     try:

@@ -5,6 +5,17 @@ import os
 from . import _C
 
 
+class Replay(tuple):
+    """What came of a test vector: (max_abs, max_rel, values compared), and as attributes the same and the distances to what
+    the program gives in float64, as in Report: measured, pytorch, rushlight, difference."""
+
+    def __new__(cls, max_abs, max_rel, compared, measured, pytorch, rushlight, difference):
+        self = super().__new__(cls, (max_abs, max_rel, compared))
+        self.max_abs, self.max_rel, self.compared = self
+        self.measured, self.pytorch, self.rushlight, self.difference = measured, pytorch, rushlight, difference
+        return self
+
+
 class Session:
     """One model with its state, in the native runtime: on the CPU, without gradients.
 
@@ -12,15 +23,20 @@ class Session:
     run at once.
     """
 
-    def __init__(self, source):
+    def __init__(self, source, *, max_bytes=0, max_steps=0):
         """
         Args:
             source: a path, or the bytes of a file
+            max_bytes: the most memory that model and runs may take; what needs more fails ('out-of-memory'). 0: no limit
+            max_steps: the most instructions of one run; a loop that does not end fails there ('interrupted'). 0: no limit
 
         Raises:
             RushlightError: the file is damaged ('bad-file'), or needs what this runtime lacks ('unsupported')
+            KeyboardInterrupt: Ctrl-C ends loading and runs, also inside a long operator
         """
-        self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source))
+        if min(max_bytes, max_steps) < 0:
+            raise ValueError("max_bytes and max_steps are not negative")
+        self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps)
 
     def __call__(self, /, *args, **named):
         """call("forward", *args, **named)."""
@@ -101,10 +117,12 @@ class Session:
         return self._session.outputs(method)
 
     def verify(self):
-        """Replays the file's test vectors, each on the file's state, and compares as torch.allclose does, NaN equal to NaN.
+        """Replays the file's test vectors, each on the file's state. An answer is right as torch.allclose says, NaN equal to
+        NaN, or where it is as near as PyTorch's to what the program gives in float64, as far as the file has that.
 
         Returns:
-            For each vector (max_abs, max_rel, values compared); the differences are those of floating-point numbers, as in Report.
+            For each vector a Replay: (max_abs, max_rel, values compared); the differences are those of floating-point numbers,
+            as in Report. Its attributes have the distances to float64's answer.
 
         Raises:
             RushlightError: an answer differs ('mismatch'; the message says where), or a run fails
@@ -112,11 +130,11 @@ class Session:
         out = []
         for i in range(self._session.test_count()):
             self._session.reset()
-            out.append(self._session.verify(i))
+            out.append(Replay(*self._session.verify(i)))
         self._session.reset()
         return out
 
 
-def load(source):
-    """A Session of a .rush file (a path, or its bytes)."""
-    return Session(source)
+def load(source, *, max_bytes=0, max_steps=0):
+    """A Session of a .rush file (a path, or its bytes), with limits as Session has them."""
+    return Session(source, max_bytes=max_bytes, max_steps=max_steps)

@@ -4,35 +4,65 @@
 
 #include <map>
 
-#include "front/torchscript.h"
+#include "front/torchscript_parts.h"
 
 namespace rush {
 
-torch::jit::Module copy_of(const torch::jit::Module &module) {
+namespace {
+
+bool is_plain(const at::Tensor &t) {
+  return t.defined() && t.layout() == at::kStrided && t.has_storage() && !t.is_quantized();
+}
+
+// The whole storage of these tensors, as they are or in float64.
+at::Storage copy_of_storage(const std::vector<at::Tensor> &tensors, bool in_double) {
+  const at::Tensor &first = tensors[0];
+  const at::ScalarType dtype = in_double ? first.scalar_type() : at::kByte;
+  for (const at::Tensor &t : tensors)
+    if (in_double && t.scalar_type() != dtype)
+      throw std::invalid_argument("it looks at the same memory as numbers of several dtypes");
+  const int64_t n = static_cast<int64_t>(first.storage().nbytes() / at::elementSize(dtype));
+  const at::Tensor all = at::empty({0}, first.options().dtype(dtype).requires_grad(false))
+                             .set_(first.storage(), 0, {n}, {1});
+  return all.to(in_double ? wide(dtype) : dtype, /*non_blocking=*/false, /*copy=*/true).storage();
+}
+
+// For deepcopy: what the tensors inside a value become.
+c10::IValue::HashIdentityIValueMap copies_of(const c10::IValue &value, bool in_double) {
   std::map<const void *, std::vector<at::Tensor>> storages;
   c10::IValue::HashAliasedIValues seen;
-  c10::IValue(module._ivalue()).visit([&](const c10::IValue &v) {
-    if (v.isTensor() && v.toTensor().defined() && v.toTensor().layout() == at::kStrided &&
-        v.toTensor().has_storage())
+  value.visit([&](const c10::IValue &v) {
+    if (v.isTensor() && is_plain(v.toTensor()))
       storages[v.toTensor().storage().unsafeGetStorageImpl()].push_back(v.toTensor());
     if (v.isTensor()) return true;
     return !seen.insert(v).second;
   });
-  c10::IValue::HashIdentityIValueMap memo;
+  c10::IValue::HashIdentityIValueMap copies;
   for (const auto &[impl, tensors] : storages) {
-    const at::Tensor &first = tensors[0];
-    if (tensors.size() == 1 || first.is_quantized()) continue;
-    const int64_t bytes = static_cast<int64_t>(first.storage().nbytes());
-    at::Tensor all = at::empty({bytes}, at::kByte);
-    all.copy_(at::empty({0}, at::kByte).set_(first.storage(), 0, {bytes}, {1}));
+    if (tensors.size() == 1 && !in_double) continue;
+    const at::Storage storage = copy_of_storage(tensors, in_double);
     for (const at::Tensor &t : tensors) {
-      at::Tensor copy = at::empty({0}, t.options());
-      copy.set_(all.storage(), t.storage_offset(), t.sizes(), t.strides());
+      const at::ScalarType dtype = in_double ? wide(t.scalar_type()) : t.scalar_type();
+      at::Tensor copy = at::empty({0}, t.options().dtype(dtype).requires_grad(false));
+      copy.set_(storage, t.storage_offset(), t.sizes(), t.strides());
       copy.set_requires_grad(t.requires_grad());
-      memo.emplace(t, copy);
+      copies.emplace(t, copy);
     }
   }
-  return torch::jit::Module(module._ivalue()->deepcopy(memo));
+  return copies;
+}
+
+}  // namespace
+
+torch::jit::Module copy_of(const torch::jit::Module &module, bool in_double) {
+  const c10::IValue self(module._ivalue());
+  c10::IValue::HashIdentityIValueMap copies = copies_of(self, in_double);
+  return torch::jit::Module(module._ivalue()->deepcopy(copies));
+}
+
+c10::IValue in_double(const c10::IValue &value) {
+  c10::IValue::HashIdentityIValueMap copies = copies_of(value, true);
+  return value.deepcopy(copies);
 }
 
 }  // namespace rush

@@ -1,9 +1,14 @@
-// Operators that are programs of others, written in TorchScript: PyTorch has them only to be quick.
+// Operators that are programs of others, written in TorchScript (operators/): PyTorch has them only
+// to be quick.
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/passes/inliner.h>
 
+#include <algorithm>
+
+#include "front/operator_programs.h"
 #include "front/torchscript_parts.h"
+#include "ir/schema.h"
 
 namespace rush {
 
@@ -11,28 +16,67 @@ namespace jit = torch::jit;
 
 namespace {
 
-const jit::CompilationUnit &operators() {
-  static const std::shared_ptr<jit::CompilationUnit> unit = [] {
-    auto made = std::make_shared<jit::CompilationUnit>();
-    for (const char *source : operator_programs())
-      made->define(std::nullopt, source, jit::nativeResolver(), nullptr);
-    for (jit::Function *f : made->get_functions()) {
-      auto graph = jit::toGraphFunction(*f).graph();
-      jit::Inline(*graph);
-    }
+// torch.float32 and the like, besides torch's functions.
+struct TorchModule : jit::BuiltinModule {
+  TorchModule() : BuiltinModule("aten") {}
+  std::shared_ptr<jit::SugaredValue> attr(const jit::SourceRange &where, jit::GraphFunction &f,
+                                          const std::string &field) override {
+    if (const auto dtype = find_dtype(field))
+      return std::make_shared<jit::SimpleValue>(
+          f.graph()->insertConstant(static_cast<int64_t>(*dtype), where));
+    return BuiltinModule::attr(where, f, field);
+  }
+};
+
+// The programs, each compiled when it is first asked for, or when one of the others calls it.
+class Programs {
+ public:
+  // nullptr where there is none of that name.
+  jit::Function *find(const std::string &name) {
+    if (jit::Function *known = unit_.find_function(name)) return known;
+    const OperatorProgram *end = kOperatorPrograms + kOperatorProgramCount;
+    const OperatorProgram *row =
+        std::lower_bound(kOperatorPrograms, end, name,
+                         [](const OperatorProgram &a, const std::string &b) { return a.name < b; });
+    if (row == end || name != row->name) return nullptr;
+    unit_.define(std::nullopt, row->source, std::make_shared<Names>(*this), nullptr);
+    jit::Function *made = unit_.find_function(name);
+    auto graph = jit::toGraphFunction(*made).graph();
+    jit::Inline(*graph);
     return made;
-  }();
-  return *unit;
+  }
+
+  // The program of an overload; of its operator where it has none of its own.
+  jit::Function *find(const std::string &name, const std::string &overload, size_t arguments) {
+    jit::Function *found = overload.empty() ? nullptr : find(name + "__" + overload);
+    if (!found) found = find(name);
+    return found && found->getSchema().arguments().size() == arguments ? found : nullptr;
+  }
+
+ private:
+  struct Names : jit::Resolver {
+    explicit Names(Programs &programs) : programs_(programs) {}
+    std::shared_ptr<jit::SugaredValue> resolveValue(const std::string &name, jit::GraphFunction &,
+                                                    const jit::SourceRange &) override {
+      if (name == "torch") return std::make_shared<TorchModule>();
+      jit::Function *other = programs_.find(name);
+      return other ? std::make_shared<jit::FunctionValue>(other) : nullptr;
+    }
+    Programs &programs_;
+  };
+
+  jit::CompilationUnit unit_;
+};
+
+Programs &programs() {
+  static Programs made;
+  return made;
 }
 
-// The program of an overload; of its operator where it has none of its own.
 jit::Function *program_of(const jit::Node &node) {
-  const std::string name = node.kind().toUnqualString();
   const jit::FunctionSchema *schema = node.maybeSchema();
-  jit::Function *own = schema && !schema->overload_name().empty()
-                           ? operators().find_function(name + "__" + schema->overload_name())
-                           : nullptr;
-  return own ? own : operators().find_function(name);
+  return programs().find(node.kind().toUnqualString(), schema ? schema->overload_name() : "",
+                         node.inputs().size());
 }
 
 bool decompose(jit::Block *block) {
@@ -42,7 +86,7 @@ bool decompose(jit::Block *block) {
     for (jit::Block *inner : node->blocks()) changed |= decompose(inner);
     if (!node->kind().is_aten()) continue;
     jit::Function *function = program_of(*node);
-    if (!function || function->getSchema().arguments().size() != node->inputs().size()) continue;
+    if (!function) continue;
     auto program = jit::toGraphFunction(*function).graph()->copy();
     place_at(program->block(), node->sourceRange());
     jit::WithInsertPoint before(node);
@@ -66,15 +110,26 @@ bool decompose(jit::Graph &graph) {
 
 std::shared_ptr<const Graph> program_of_operator(const std::string &op) {
   static const std::string aten = "aten::";
-  if (op.rfind(aten, 0) != 0) return nullptr;
-  std::string name = op.substr(aten.size());
-  const size_t dot = name.find('.');
-  if (dot != std::string::npos) name.replace(dot, 1, "__");
-  jit::Function *function = operators().find_function(name);
+  const Schema *schema = op.rfind(aten, 0) == 0 ? schema_of(op) : nullptr;
+  if (!schema) return nullptr;
+  jit::Function *function =
+      programs().find(base_name(op).substr(aten.size()), overload_name(op), schema->args.size());
   if (!function) return nullptr;
   TorchScriptOptions options;
   options.texts = options.sources = false;
   return std::move(from_function(*function, options).methods[0].graph);
+}
+
+std::vector<std::string> operator_program_names() {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < kOperatorProgramCount; i++) out.emplace_back(kOperatorPrograms[i].name);
+  return out;
+}
+
+std::string operator_program_schema(const std::string &name) {
+  jit::Function *found = programs().find(name);
+  if (!found) throw std::invalid_argument("there is no program '" + name + "'");
+  return c10::toString(found->getSchema());
 }
 
 }  // namespace rush

@@ -1,26 +1,11 @@
-#include <filesystem>
 #include <regex>
 
+#include "base/files.h"
 #include "front/torchscript_parts.h"
 
 namespace rush {
 
 namespace {
-
-// Where a package's own path begins: behind ".../site-packages/".
-size_t package_start(const std::string &file) {
-  for (const char *mark : {"/site-packages/", "/dist-packages/"}) {
-    size_t at = file.rfind(mark);
-    if (at != std::string::npos) return at + std::string(mark).size();
-  }
-  return std::string::npos;
-}
-
-bool in_torch(const std::string &file) {
-  size_t start = package_start(file);
-  std::string path = start == std::string::npos ? file : file.substr(start);
-  return path.rfind("torch/", 0) == 0 || path.rfind("code/__torch__/torch/", 0) == 0;
-}
 
 struct Frame {
   std::string file, function;
@@ -86,15 +71,6 @@ std::string module_path(const std::vector<torch::jit::InlinedCallStackPtr> &call
 
 }  // namespace
 
-std::string stored_path(const std::string &file) {
-  static const std::string here = std::filesystem::current_path().string() + "/";
-  if (file.rfind(here, 0) == 0) return file.substr(here.size());
-  size_t start = package_start(file);
-  if (start != std::string::npos) return file.substr(start);
-  if (!file.empty() && file[0] == '/') return std::filesystem::path(file).filename().string();
-  return file;
-}
-
 std::string without_absolute_paths(const std::string &text) {
   static const std::regex path(R"((# )(/[^\n]*?)(:\d+:\d+))");
   std::string out;
@@ -122,7 +98,7 @@ Source source_of(const torch::jit::Node &const_node) {
   if (frames.empty()) return out;
   const Frame *chosen = &frames[0];
   for (const Frame &f : frames) {
-    if (in_torch(f.file)) continue;
+    if (is_torchs_own(f.file)) continue;
     chosen = &f;
     break;
   }

@@ -16,11 +16,11 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/files.h"
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
 #include "ir/unsupported.h"
-#include "passes/passes.h"
-#include "run/native.h"
+#include "torch_values.h"
 
 namespace rush {
 
@@ -118,6 +118,7 @@ jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options,
   for (const std::string &name : options.methods) {
     auto graph = work.get_method(name).graph();
     handles->number(*graph);
+    scalar_operands(*graph);
   }
   std::vector<std::string> preserved;
   for (const std::string &name : options.methods)
@@ -206,7 +207,6 @@ void add_method(Program *program, const std::string &name, const jit::Graph &gra
   m.outputs = outputs_of(graph, m.inputs);
   m.graph = convert(graph, self, context);
   m.graph->name = name;
-  scalar_operands(*m.graph);
   for (const Port &port : m.inputs) refuse_own_classes(*port.type, "the input '" + port.name + "'");
   refuse_own_classes(*from_c10(graph.outputs().at(0)->type()), "the result of " + name);
   program->methods.push_back(std::move(m));
@@ -282,6 +282,7 @@ Program from_function(jit::Function &function, const TorchScriptOptions &options
   jit::EraseShapeInformation(graph);
   Handles handles;
   handles.number(*graph);
+  scalar_operands(*graph);
   tidy(graph);
   TensorNames names;
   ConvertContext context{&names, &handles, &program, {}, {}, {}, {}};

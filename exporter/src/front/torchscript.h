@@ -31,11 +31,20 @@ std::optional<torch::jit::Module> with_overload(
     const torch::jit::Module &module, const std::string &name,
     const std::function<bool(const c10::FunctionSchema &)> &fits);
 
+// The module whose forward runs its forward hooks and pre-hooks, too; none where it has none.
+std::optional<torch::jit::Module> with_hooks(const torch::jit::Module &module);
+
 // What every node of a method gives in a run of PyTorch's own graph, from the module's state and
-// with the seed of test vectors. Throws what PyTorch throws.
+// with the seed of test vectors; in float64, where asked for. Throws what PyTorch throws, and
+// std::invalid_argument for what has no float64 form.
 Trace trace_module(const torch::jit::Module &module, const std::string &method,
-                   const std::vector<Const> &args, bool train);
-Trace trace_function(torch::jit::Function &function, const std::vector<Const> &args);
+                   const std::vector<Const> &args, bool train, bool in_double = false);
+Trace trace_function(torch::jit::Function &function, const std::vector<Const> &args,
+                     bool in_double = false);
+// The answer alone.
+Const run_module(const torch::jit::Module &module, const std::string &method,
+                 const std::vector<Const> &args, bool train, bool in_double);
+Const run_function(torch::jit::Function &function, const std::vector<Const> &args, bool in_double);
 
 // The inputs of a method.
 std::vector<Port> inputs_of(const torch::jit::Module &module, const std::string &method);
@@ -43,12 +52,15 @@ std::vector<Port> inputs_of(const torch::jit::Module &module, const std::string 
 // Loads a .pt file saved by tracing or scripting. Runs code of that file: trusted input only.
 torch::jit::Module load_torchscript(const std::string &path);
 
-// The graph of others that an operator of aten's is made of, where it is one of
-// operator_programs.cpp; else nullptr.
+// The graph of others that an operator of aten's is made of, where operators/ has one; else nullptr.
 std::shared_ptr<const Graph> program_of_operator(const std::string &op);
+// All functions in operators/, and the schema of one, which is compiled.
+std::vector<std::string> operator_program_names();
+std::string operator_program_schema(const std::string &name);
 
-// A copy with all of its state; tensors that share memory share memory in it.
-torch::jit::Module copy_of(const torch::jit::Module &module);
+// A copy with all of its state, in float64 where asked for; tensors that share memory share memory
+// in it.
+torch::jit::Module copy_of(const torch::jit::Module &module, bool in_double = false);
 
 // PyTorch's settings that a reference run needs: no tensor-expression fuser (its code generation
 // does not end on some graphs).

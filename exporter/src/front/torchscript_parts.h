@@ -13,8 +13,6 @@ namespace rush {
 
 // ---- sources.cpp
 
-// A path as it may be stored: relative to the working directory, or from the package's name on.
-std::string stored_path(const std::string &file);
 // Replaces the paths in PyTorch's text ("# /home/me/net.py:12:4") by stored ones.
 std::string without_absolute_paths(const std::string &text);
 // The first frame outside torch.
@@ -62,6 +60,36 @@ bool call_contexts(torch::jit::Graph &graph);
 // profiler.
 bool is_silent_context(const c10::TypePtr &type);
 
+// ---- scalars.cpp
+
+// Has constant 0-d operands be the numbers that PyTorch's executor takes them for: before anything
+// is folded.
+void scalar_operands(torch::jit::Graph &graph);
+
+// ---- in_double.cpp
+
+// float64 for a floating-point dtype, complex128 for a complex one.
+at::ScalarType wide(at::ScalarType dtype);
+// Has a graph compute in float64; its inputs are to be given so. Throws std::invalid_argument where
+// that would be another program.
+void widen(torch::jit::Graph &graph);
+
+// While it lives, tensors without a dtype are float64: in the whole process, so not for long.
+class DoubleByDefault {
+ public:
+  explicit DoubleByDefault(bool on);
+  ~DoubleByDefault();
+  DoubleByDefault(const DoubleByDefault &) = delete;
+
+ private:
+  caffe2::TypeMeta before_;
+};
+
+// ---- copy.cpp
+
+// A copy in float64; tensors that share memory share memory in it.
+c10::IValue in_double(const c10::IValue &value);
+
 // ---- containers.cpp
 
 // Makes choices between calls of the calls on modules that the program looks up in a container.
@@ -81,11 +109,6 @@ void in_one_piece(torch::jit::Graph &graph);
 
 // Puts programs in place of operators that are made of others: losses, attention in one piece.
 bool decompose(torch::jit::Graph &graph);
-
-// ---- operator_programs.cpp
-
-// These programs, as sources in TorchScript.
-std::vector<const char *> operator_programs();
 
 // ---- objects.cpp
 

@@ -8,10 +8,9 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "base/seed.h"
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
-#include "run/compare.h"
-#include "run/seed.h"
 
 namespace rush {
 
@@ -79,33 +78,58 @@ void watch(jit::Graph &graph, jit::Node *node, uint64_t handle) {
   graph.insertNode(look);
 }
 
-Trace run_watched(const std::shared_ptr<jit::Graph> &graph, jit::Stack stack) {
+// The stack's values as the graph wants them.
+struct Run {
+  std::shared_ptr<jit::Graph> graph;
+  jit::Stack stack;
+  bool in_double;
+
+  Const answer() {
+    at::NoGradGuard no_grad;
+    const TestSeed seed;
+    const DoubleByDefault wide(in_double);
+    jit::GraphOptimizerEnabledGuard plain(false);
+    jit::GraphExecutor executor(graph, "trace");
+    executor.run(stack);
+    return from_ivalue(stack.at(0));
+  }
+};
+
+Trace run_watched(Run run) {
   Handles handles;
-  for (jit::Node *node : handles.number(*graph)) watch(*graph, node, handles.source(*node).handle);
+  for (jit::Node *node : handles.number(*run.graph))
+    watch(*run.graph, node, handles.source(*node).handle);
+  scalar_operands(*run.graph);
+  if (run.in_double) widen(*run.graph);
   Trace out;
-  at::NoGradGuard no_grad;
-  const TestSeed seed;
-  jit::GraphOptimizerEnabledGuard plain(false);
-  jit::GraphExecutor executor(graph, "trace");
   recording = &out.nodes;
   try {
-    executor.run(stack);
+    out.result = run.answer();
   } catch (...) {
     recording = nullptr;
     throw;
   }
   recording = nullptr;
-  out.result = from_ivalue(stack.at(0));
   std::stable_sort(out.nodes.begin(), out.nodes.end(),
                    [](const Traced &a, const Traced &b) { return a.handle < b.handle; });
   return out;
 }
 
+Const run_plain(Run run) {
+  in_one_piece(*run.graph);
+  scalar_operands(*run.graph);
+  if (run.in_double) widen(*run.graph);
+  return run.answer();
+}
+
 // Appends copies of the arguments, and the defaults of missing ones.
 void push_arguments(const std::vector<Const> &args, const c10::FunctionSchema &schema,
-                    jit::Stack *stack) {
+                    jit::Stack *stack, bool wide) {
+  std::vector<c10::IValue> given;
   for (const Const &c : snapshot(args))
-    stack->push_back(to_ivalue(c, schema.arguments().at(stack->size()).type()));
+    given.push_back(to_ivalue(c, schema.arguments().at(stack->size() + given.size()).type()));
+  if (wide) given = in_double(c10::ivalue::Tuple::create(given)).toTuple()->elements().vec();
+  stack->insert(stack->end(), given.begin(), given.end());
   for (size_t i = stack->size(); i < schema.arguments().size(); i++) {
     const c10::Argument &arg = schema.arguments()[i];
     if (!arg.default_value())
@@ -114,22 +138,40 @@ void push_arguments(const std::vector<Const> &args, const c10::FunctionSchema &s
   }
 }
 
+Run run_of(const jit::Module &module, const std::string &method, const std::vector<Const> &args,
+           bool train, bool in_double) {
+  jit::Module copy = copy_of(module, in_double);
+  if (!train) copy.eval();
+  const jit::Method m = copy.get_method(method);
+  Run run = {m.graph()->copy(), {copy._ivalue()}, in_double};
+  push_arguments(args, m.function().getSchema(), &run.stack, in_double);
+  return run;
+}
+
+Run run_of(jit::Function &function, const std::vector<Const> &args, bool in_double) {
+  Run run = {jit::toGraphFunction(function).graph()->copy(), {}, in_double};
+  push_arguments(args, function.getSchema(), &run.stack, in_double);
+  return run;
+}
+
 }  // namespace
 
 Trace trace_module(const jit::Module &module, const std::string &method,
-                   const std::vector<Const> &args, bool train) {
-  jit::Module copy = copy_of(module);
-  if (!train) copy.eval();
-  const jit::Method m = copy.get_method(method);
-  jit::Stack stack = {copy._ivalue()};
-  push_arguments(args, m.function().getSchema(), &stack);
-  return run_watched(m.graph()->copy(), std::move(stack));
+                   const std::vector<Const> &args, bool train, bool in_double) {
+  return run_watched(run_of(module, method, args, train, in_double));
 }
 
-Trace trace_function(jit::Function &function, const std::vector<Const> &args) {
-  jit::Stack stack;
-  push_arguments(args, function.getSchema(), &stack);
-  return run_watched(jit::toGraphFunction(function).graph()->copy(), std::move(stack));
+Trace trace_function(jit::Function &function, const std::vector<Const> &args, bool in_double) {
+  return run_watched(run_of(function, args, in_double));
+}
+
+Const run_module(const jit::Module &module, const std::string &method,
+                 const std::vector<Const> &args, bool train, bool in_double) {
+  return run_plain(run_of(module, method, args, train, in_double));
+}
+
+Const run_function(jit::Function &function, const std::vector<Const> &args, bool in_double) {
+  return run_plain(run_of(function, args, in_double));
 }
 
 }  // namespace rush

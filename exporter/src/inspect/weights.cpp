@@ -1,12 +1,14 @@
 #include "inspect/weights.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <stdexcept>
 #include <vector>
 
+#include "base/files.h"
 #include "run/native.h"
 
 namespace rush {
@@ -33,16 +35,37 @@ const DtypeText &text_of(rush_dtype dtype) {
 std::string json_string(const std::string &s) {
   std::string out = "\"";
   for (char c : s) {
+    char code[8];
+    std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned char>(c));
     if (c == '"' || c == '\\') out += '\\';
-    out += c;
+    if (static_cast<unsigned char>(c) < ' ')
+      out += code;
+    else
+      out += c;
   }
   return out + "\"";
 }
 
+// How many elements there are. Strides of 0 make many of few bytes: more than 64 for each byte of
+// the file, and more than a gigabyte, are refused.
+int64_t elements(const rush_weight_info &w, size_t file_bytes, size_t item) {
+  const size_t most = std::max(size_t{1} << 30, 64 * file_bytes) / item;
+  size_t numel = 1;
+  for (int d = 0; d < w.rank; d++) {
+    const auto size = static_cast<size_t>(w.sizes[d]);
+    if (size == 0) return 0;
+    if (numel > most / size)
+      throw std::invalid_argument("the tensor '" + std::string(w.name) +
+                                  "' is too large to be written out: more than " +
+                                  std::to_string(most) + " elements");
+    numel *= size;
+  }
+  return static_cast<int64_t>(numel);
+}
+
 // The elements in row-major order.
 std::string gather(const std::string &file, const rush_weight_info &w, size_t item) {
-  int64_t numel = 1;
-  for (int d = 0; d < w.rank; d++) numel *= w.sizes[d];
+  const int64_t numel = elements(w, file.size(), item);
   std::string out(static_cast<size_t>(numel) * item, '\0');
   std::vector<int64_t> at(static_cast<size_t>(w.rank), 0);
   for (int64_t i = 0; i < numel; i++) {

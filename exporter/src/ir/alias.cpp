@@ -1,23 +1,57 @@
 #include "ir/alias.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ir/schema.h"
 
 namespace rush {
 
+// The one list of them. What libtorch gives was tried: its schemas do not tell of COPY.
+Passing passing(const std::string &op) {
+  static const std::unordered_map<std::string, Passing> ops = {
+      {"prim::ListConstruct", Passing::CONTENTS},
+      {"prim::TupleConstruct", Passing::CONTENTS},
+      {"prim::DictConstruct", Passing::CONTENTS},
+      {"prim::ListUnpack", Passing::CONTENTS},
+      {"prim::TupleUnpack", Passing::CONTENTS},
+      {"prim::TupleIndex", Passing::CONTENTS},
+      {"prim::TupleSlice", Passing::CONTENTS},
+      {"prim::unchecked_cast", Passing::CONTENTS},
+      {"prim::unchecked_unwrap_optional", Passing::CONTENTS},
+      {"aten::requires_grad_", Passing::SAME},
+      {"aten::detach_", Passing::SAME},
+      {"aten::detach", Passing::ALIAS},
+      {"aten::alias", Passing::ALIAS},
+      {"aten::lift", Passing::ALIAS},
+      {"aten::lift_fresh", Passing::ALIAS},
+      {"aten::cpu", Passing::ALIAS},
+      {"prim::data", Passing::ALIAS},
+      {"aten::_unsafe_view", Passing::PERHAPS},
+      {"aten::atleast_1d", Passing::PERHAPS},
+      {"aten::atleast_2d", Passing::PERHAPS},
+      {"aten::atleast_3d", Passing::PERHAPS},
+      {"aten::broadcast_tensors", Passing::PERHAPS},
+      {"aten::cartesian_prod", Passing::PERHAPS},
+      {"aten::conj_physical", Passing::PERHAPS},
+      {"aten::dropout", Passing::PERHAPS},
+      {"aten::feature_dropout", Passing::PERHAPS},
+      {"aten::alpha_dropout", Passing::PERHAPS},
+      {"aten::feature_alpha_dropout", Passing::PERHAPS},
+      {"aten::einsum", Passing::PERHAPS},
+      {"aten::meshgrid", Passing::PERHAPS},
+      {"aten::sum_to_size", Passing::PERHAPS},
+      {"aten::type_as", Passing::PERHAPS},
+      {"aten::unsafe_chunk", Passing::PERHAPS},
+      {"aten::unsafe_split", Passing::PERHAPS},
+      {"aten::unsafe_split_with_sizes", Passing::PERHAPS}};
+  const auto found = ops.find(base_name(op));
+  return found == ops.end() ? Passing::NONE : found->second;
+}
+
 namespace {
 
-// Operators without a schema, or whose schema does not say it, that hand on what they are given.
-bool hands_on(const std::string &op) {
-  static const std::unordered_set<std::string> ops = {
-      "prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct",
-      "prim::ListUnpack",    "prim::TupleUnpack",    "prim::TupleIndex",
-      "prim::TupleSlice",    "prim::unchecked_cast", "prim::unchecked_unwrap_optional",
-      "aten::dropout"};
-  return ops.count(op) != 0;
-}
 bool only_reads(const std::string &op) {
   static const std::unordered_set<std::string> ops = {
       "prim::Print", "prim::RaiseException", "prim::isinstance", "prim::tolist", "prim::Constant"};
@@ -59,7 +93,7 @@ class Walk {
       from(node.blocks[0]->params[i - 1]);
       return;
     }
-    if (hands_on(node.op)) return to_outputs(node);
+    if (passing(node.op) != Passing::NONE) return to_outputs(node);
     if (only_reads(node.op)) return;
     const Schema *schema = schema_of(node.op);
     if (!schema || !schema->trusted) return give_up();
@@ -110,6 +144,74 @@ Fate fate_of(const Value *value) {
   return walk.fate;
 }
 
+bool is_fresh(const Value *value) {
+  if (!value->def || passing(value->def->op) != Passing::NONE) return false;
+  const Schema *schema = schema_of(value->def->op);
+  return schema && schema->trusted && !schema->variadic && value->index < schema->returns.size() &&
+         !schema->returns[value->index].alias;
+}
+
+namespace {
+
+// Values that may share elements, as sets of which each knows one member.
+class Sets {
+ public:
+  const Value *of(const Value *value) {
+    auto at = parents_.find(value);
+    while (at != parents_.end()) {
+      value = at->second;
+      at = parents_.find(value);
+    }
+    return value;
+  }
+  void join(const Value *a, const Value *b) {
+    if (!is_mutable(*a->type) || !is_mutable(*b->type)) return;
+    if (of(a) != of(b)) parents_[of(a)] = of(b);
+  }
+
+ private:
+  std::unordered_map<const Value *, const Value *> parents_;
+};
+
+void join_blocks(const Node &node, Sets *sets) {
+  const size_t skip = node.op == "prim::Loop" ? 1 : 0;  // the condition
+  for (const auto &block : node.blocks)
+    for (size_t i = 0; i < node.outputs.size(); i++) {
+      sets->join(node.outputs[i], block->results.input(i + skip));
+      if (!skip) continue;
+      sets->join(node.outputs[i], block->params[i + 1]);
+      sets->join(node.outputs[i], node.input(i + 2));
+    }
+}
+
+}  // namespace
+
+std::function<bool(const Value *)> written_in(const Graph &graph) {
+  auto sets = std::make_shared<Sets>();
+  std::vector<const Value *> written;
+  for (const Node *node : all_nodes(graph)) {
+    join_blocks(*node, sets.get());
+    if (!node->blocks.empty() || only_reads(node->op)) continue;
+    const bool passes = passing(node->op) != Passing::NONE;
+    const Schema *schema = schema_of(node->op);
+    for (size_t i = 0; i < node->inputs.size(); i++) {
+      const bool known = passes || (schema && schema->trusted);
+      const Argument *arg = schema && i < schema->args.size() ? &schema->args[i] : nullptr;
+      if (!passes && known && !(arg && arg->alias) && !writes_unsaid(*node, i)) continue;
+      for (const Value *out : node->outputs) sets->join(node->input(i), out);
+      if (!known || writes_unsaid(*node, i) || (!passes && arg && arg->alias && arg->alias->write))
+        written.push_back(node->input(i));
+      if (passes || !arg || !arg->alias || !arg->alias->wildcard) continue;
+      for (size_t k = 0; k < std::min(node->inputs.size(), schema->args.size()); k++)
+        if (schema->args[k].alias && schema->args[k].alias->write)  // it is stored in that
+          sets->join(node->input(i), node->input(k));
+    }
+  }
+  auto members = std::make_shared<std::unordered_set<const Value *>>();
+  for (const Value *v : written) members->insert(sets->of(v));
+  return [sets, members](const Value *v) { return members->count(sets->of(v)) != 0; };
+}
+
 bool has_side_effects(const Node &node) {
   for (const auto &block : node.blocks)
     for (const auto &inner : block->nodes)
@@ -119,7 +221,7 @@ bool has_side_effects(const Node &node) {
     return true;
   if (node.op == "rush::set_attr") return true;
   if (node.op == "prim::Uninitialized" || node.op == "prim::isinstance") return false;
-  if (hands_on(node.op) && !schema_of(node.op)) {
+  if (passing(node.op) == Passing::CONTENTS) {
     // Unpacking raises where the number of items is another.
     return node.op == "prim::ListUnpack";
   }

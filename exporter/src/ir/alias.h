@@ -1,6 +1,7 @@
 // What may happen to a value, by following it through aliases, containers and blocks.
 #pragma once
 
+#include <functional>
 #include <set>
 
 #include "ir/graph.h"
@@ -15,6 +16,22 @@ struct Fate {
 
 // Cautious: an operator that is not understood may do both.
 Fate fate_of(const Value *value);
+
+// What an operator gives of what it is given, where its schema does not tell.
+enum class Passing {
+  NONE,      // what its schema says
+  CONTENTS,  // values, put into a container or taken out of one; or cast
+  SAME,      // the very tensor
+  ALIAS,     // a tensor of its own over the same elements
+  PERHAPS    // one of the last two or neither: its arguments decide
+};
+Passing passing(const std::string &op);
+
+// Whether the value is a tensor that its node made, so that nothing else refers to its elements.
+bool is_fresh(const Value *value);
+
+// Tells of a value whether some operator of the graph may write its elements, before or after.
+std::function<bool(const Value *)> written_in(const Graph &graph);
 
 // Whether the node does something besides computing its outputs: writes an argument, raises,
 // prints, draws random numbers, sets an attribute, or is not understood. Looks into its blocks.

@@ -215,9 +215,14 @@ const char *dtype_name(at::ScalarType dtype) {
   return "unknown";
 }
 
-at::ScalarType dtype_from_name(const std::string &name) {
+std::optional<at::ScalarType> find_dtype(const std::string &name) {
   for (const DtypeName &row : kDtypes)
     if (row.name == name) return row.dtype;
+  return std::nullopt;
+}
+
+at::ScalarType dtype_from_name(const std::string &name) {
+  if (const auto dtype = find_dtype(name)) return *dtype;
   throw std::invalid_argument("'" + name + "' is not a dtype that Rushlight knows");
 }
 

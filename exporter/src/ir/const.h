@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,8 +58,12 @@ void each_tensor(const Const &value, F f) {
   for (const Const &item : value.items) each_tensor(item, f);
 }
 
-// "float32" for at::kFloat, and back; throws where it is not a dtype.
+// Copies every storage once; views keep their strides and share what they shared.
+std::vector<Const> snapshot(const std::vector<Const> &values);
+
+// "float32" for at::kFloat, and back; the last throws where it is not a dtype.
 const char *dtype_name(at::ScalarType dtype);
+std::optional<at::ScalarType> find_dtype(const std::string &name);
 at::ScalarType dtype_from_name(const std::string &name);
 
 // 1, 2.5, True, None, "text", [1, 2], (1, 2), {"a": 1}, device("cpu"), <float32[3, 4] "name">

@@ -2,12 +2,13 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
+#include <algorithm>
 #include <cctype>
 #include <limits>
 #include <map>
 #include <stdexcept>
 
-#include "ir/parse.h"
+#include "ir/graph.h"
 
 namespace rush {
 
@@ -15,8 +16,7 @@ namespace {
 
 class Parser {
  public:
-  explicit Parser(const std::string &text, const std::vector<Const> *tensors = nullptr)
-      : text_(text), tensors_(tensors) {}
+  explicit Parser(const std::string &text) : text_(text) {}
 
   std::unique_ptr<Graph> graph() {
     auto graph = std::make_unique<Graph>();
@@ -177,15 +177,7 @@ class Parser {
     }
     return out;
   }
-  Const given_tensor() {
-    const int64_t at = number().i;
-    want(">");
-    if (!tensors_ || at < 0 || static_cast<size_t>(at) >= tensors_->size())
-      fail("a tensor that is given instead of number " + std::to_string(at));
-    return (*tensors_)[static_cast<size_t>(at)];
-  }
   Const tensor() {
-    if (take("@")) return given_tensor();
     at::ScalarType dtype = dtype_from_name(word());
     std::vector<int64_t> sizes;
     want("[");
@@ -296,33 +288,21 @@ class Parser {
     while (!take(end)) node(block);
     operands(&block->results);
   }
-  // What a comment behind a node says of its source.
+  // "# net.py:12" behind a node is its source.
   Source source() {
     Source out;
     while (at_ < text_.size() && text_[at_] == ' ') at_++;
     if (at_ == text_.size() || text_[at_] != '#') return out;
-    size_t end = text_.find('\n', at_);
-    if (end == std::string::npos) end = text_.size();
-    std::string line = text_.substr(at_ + 1, end - at_ - 1);
+    const size_t end = std::min(text_.find('\n', at_), text_.size());
+    const std::string line = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end;
-    auto cut = [&](const std::string &mark) {
-      const size_t at = line.rfind(mark);
-      if (at == std::string::npos) return std::string();
-      std::string rest = line.substr(at + mark.size());
-      line.resize(at);
-      return rest;
-    };
-    const std::string handle = cut(" @");
-    if (!handle.empty()) out.handle = std::stoull(handle);
-    if (line.empty()) return out;
-    out.module = cut(" of ");
-    out.function = cut(" in ");
-    const std::string number = cut(":");
+    const size_t colon = line.rfind(':'), from = line.find_first_not_of(' ');
+    const std::string number = colon == std::string::npos ? "" : line.substr(colon + 1);
     if (number.empty() || number.size() > 9 ||
         number.find_first_not_of("0123456789") != std::string::npos)
-      return {};
+      return out;
     out.line = static_cast<uint32_t>(std::stoul(number));
-    out.file = line.substr(line.find_first_not_of(' ') == 1 ? 1 : 0);
+    out.file = line.substr(from, colon - from);
     return out;
   }
   void node(Block *block) {
@@ -348,7 +328,6 @@ class Parser {
   }
 
   const std::string &text_;
-  const std::vector<Const> *tensors_;
   size_t at_ = 0;
   Graph *graph_ = nullptr;
   std::map<std::string, Value *> values_;
@@ -360,11 +339,7 @@ std::unique_ptr<Graph> parse_graph(const std::string &text) {
   return Parser(text).graph();
 }
 
-std::unique_ptr<Graph> parse_graph(const std::string &text, const std::vector<Const> &tensors) {
-  return Parser(text, &tensors).graph();
-}
-
-TypeRef graph_type(const std::string &text) {
+TypeRef parse_type(const std::string &text) {
   return Parser(text).whole_type();
 }
 

@@ -43,12 +43,20 @@ struct Text {
 struct Traced {
   uint64_t handle;
   std::vector<Const> results;  // none where they cannot be compared
+  std::vector<Const> exact;    // in float64; as many, or none
 };
 
 // A run: its nodes by rising handle, of one handle in the order of the run.
 struct Trace {
   std::vector<Traced> nodes;
   std::optional<Const> result;  // where it is known
+  std::optional<Const> exact;   // the same in float64
+};
+
+// How near one tensor or number of an answer must be, as rush_file_measure says.
+struct Measure {
+  double rtol, atol;
+  std::optional<Const> exact;  // what the program gives there in float64
 };
 
 struct Test {
@@ -56,7 +64,8 @@ struct Test {
   std::vector<Const> inputs;
   Const output;
   float rtol, atol;
-  std::vector<Traced> traced;  // by rising handle; empty unless asked for
+  std::vector<Measure> measures;  // of the output's tensors and numbers in their order, or none
+  std::vector<Traced> traced;     // by rising handle; empty unless asked for
 };
 
 struct Program {

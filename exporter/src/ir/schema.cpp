@@ -9,24 +9,11 @@
 #include <memory>
 
 #include "ir/from_c10.h"
+#include "rushlight/rushlight.h"
 
 namespace rush {
 
 namespace {
-
-// Our own operators. What they mean is said in ops.def's documentation and in the passes that make
-// them; min and max bound the result and keep NaN.
-const char *const kOwn[] = {
-    "rush::conv(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
-    "int[] dilation, int groups, float min, float max) -> Tensor",
-    "rush::linear(Tensor input, Tensor weight, Tensor? bias, float min, float max) -> Tensor",
-    "rush::copy_out(Tensor(a!) out, Tensor value) -> Tensor(a!)",
-    "rush::get_attr(int slot) -> Any(*)",
-    "rush::set_attr(int slot, Any value) -> ()",
-    "rush::object() -> Any",
-    "rush::object_get(Any(a) object, int slot) -> Any(*)",
-    "rush::object_set(Any(a!) object, int slot, Any(*) value) -> ()",
-};
 
 std::optional<AliasSet> convert(const c10::AliasInfo *info) {
   if (!info) return std::nullopt;
@@ -75,15 +62,13 @@ std::unique_ptr<Schema> convert(const c10::FunctionSchema &from) {
   return out;
 }
 
+// Our own operators are known to the runtime alone.
 std::unique_ptr<Schema> own(const std::string &op) {
-  for (const char *text : kOwn) {
-    c10::FunctionSchema schema = torch::jit::parseSchema(text);
-    if (schema.name() != op) continue;
-    auto out = convert(schema);
-    out->text = text;
-    return out;
-  }
-  return nullptr;
+  const char *text = rush_op_schema(op.c_str());
+  if (!text) return nullptr;
+  auto out = convert(torch::jit::parseSchema(text));
+  out->text = text;
+  return out;
 }
 
 std::unique_ptr<Schema> find(const std::string &op) {

@@ -32,5 +32,7 @@ bool is_mutable(const Type &type);
 // `Tensor`, `int[]`, `Tensor?`, `(int, Tensor)`, `Dict(str, int)`, `Union(int, str)`,
 // `Point(x : int, y : int)` for a named tuple, `Object(name)`, `Enum(name)`.
 std::string to_string(const Type &type);
+// Reads what to_string writes; throws std::invalid_argument.
+TypeRef parse_type(const std::string &text);
 
 }  // namespace rush

@@ -12,7 +12,7 @@ namespace rush {
 namespace {
 
 // Arguments of rush::conv, in its order.
-enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, GROUPS, MIN, MAX };
+enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, GROUPS, MIN, MAX };  // then weight_format
 
 struct Conv {
   const Const *weight, *bias;
@@ -126,6 +126,14 @@ at::Tensor arranged(const at::Tensor &weight) {
   return weight.movedim(1, -1).contiguous().movedim(-1, 1);
 }
 
+// What PyTorch makes of the weight's strides: a channels-last one gives channels-last results.
+// Groups are convolved one by one.
+int64_t format_of(const at::Tensor &weight, int64_t groups) {
+  const at::Tensor group = weight.narrow(0, 0, weight.size(0) / groups);
+  const at::Tensor image = group.dim() == 3 ? group.unsqueeze(2) : group;
+  return static_cast<int64_t>(image.suggest_memory_format());
+}
+
 void rewrite(Graph &graph, Node *node, const Conv &conv) {
   Node *fused = graph.insert_before(node, "rush::conv");
   fused->add_input(node->input(INPUT));
@@ -137,6 +145,8 @@ void rewrite(Graph &graph, Node *node, const Conv &conv) {
   fused->add_input(graph.constant(const_int(conv.groups)));
   fused->add_input(graph.constant(const_float(-kInf)));
   fused->add_input(graph.constant(const_float(kInf)));
+  const int64_t format = format_of(conv.weight->tensor, conv.groups);
+  if (format != 0) fused->add_input(graph.constant(const_int(format)));
   fused->add_output(tensor_type());
   node->give_way_to(fused);
 }

@@ -6,10 +6,10 @@
 
 namespace rush {
 
-// `x + 0.5` was traced with a 0-d tensor: a constant 0-d second operand of functional add, sub, mul
-// and div becomes a Scalar. PyTorch's executor does the same to each TorchScript graph, so this is
-// part of TorchScript's meaning; other fronts do not want it.
-bool scalar_operands(Graph &graph);
+// What torch.export and make_fx write in words of their own: `view_copy` becomes a view and a copy, a
+// number where a tensor is wanted the operator with a Scalar or a tensor, `sym_size` a size,
+// attention with the kernel's name attention; what only tells a compiler something goes.
+bool plain_operators(Graph &graph);
 
 // Casts that only inform the type checker go; a value that is never read is None.
 bool drop_casts(Graph &graph);

@@ -10,6 +10,7 @@ namespace rush {
 
 const std::vector<Pass> &pipeline() {
   static const std::vector<Pass> passes = {
+      {"plain_operators", plain_operators, nullptr, false, {}},
       {"drop_casts",
        drop_casts,
        nullptr,

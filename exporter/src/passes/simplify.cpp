@@ -16,10 +16,6 @@ void replace_by_input(Node *node, size_t input = 0) {
   node->destroy();
 }
 
-bool ends_with(const std::string &s, const std::string &end) {
-  return s.size() >= end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
-}
-
 // An in-place operator on sizes or strides (x.t_()) changes x but not an alias of it made before:
 // where there is one, x and its alias must stay two tensors.
 bool changes_metadata(const Graph &graph) {
@@ -41,11 +37,18 @@ bool changes_metadata(const Graph &graph) {
   return false;
 }
 
-bool is_dropout(const std::string &name) {
-  static const std::unordered_set<std::string> ops = {"aten::dropout", "aten::feature_dropout",
-                                                      "aten::alpha_dropout",
-                                                      "aten::feature_alpha_dropout"};
-  return ops.count(ends_with(name, "_") ? name.substr(0, name.size() - 1) : name) != 0;
+bool argument_named(const Schema &schema, const std::string &name) {
+  return std::any_of(schema.args.begin(), schema.args.end(),
+                     [&](const Argument &a) { return a.name == name; });
+}
+
+// Also in place.
+bool is_dropout(const std::string &op) {
+  if (op.empty() ||
+      passing(op.back() == '_' ? op.substr(0, op.size() - 1) : op) != Passing::PERHAPS)
+    return false;
+  const Schema *schema = schema_of(op);
+  return schema && argument_named(*schema, "train");
 }
 
 // Whether the argument `name` is a constant that f accepts, or is left out and its default is.
@@ -64,8 +67,7 @@ bool is_empty_to(const Node &node) {
   if (base_name(node.op) != "aten::to") return false;
   const Schema *schema = schema_of(node.op);
   if (!schema) return false;
-  bool has_other = std::any_of(schema->args.begin(), schema->args.end(),
-                               [](const Argument &a) { return a.name == "other"; });
+  const bool has_other = argument_named(*schema, "other");
   auto none = [](const Const &c) { return c.is_none(); };
   return !has_other && argument_is(node, *schema, "dtype", none) &&
          argument_is(node, *schema, "layout", none) &&
@@ -76,19 +78,12 @@ bool is_empty_to(const Node &node) {
          });
 }
 
-bool is_alias(const Node &node) {
-  static const std::unordered_set<std::string> ops = {
-      "aten::detach", "aten::alias", "aten::lift", "aten::lift_fresh", "aten::cpu", "prim::data"};
-  return ops.count(node.op) != 0;
-}
-
 // Gives back the very tensor it was given, not an alias of it.
 bool is_same_tensor(const Node &node) {
-  if (is_dropout(node.op)) {
-    const Const *train = node.constant(2);
-    return train && train->is_bool() && !train->i;
-  }
-  return is_empty_to(node) || node.op == "aten::requires_grad_" || node.op == "aten::detach_";
+  if (is_dropout(node.op))
+    return argument_is(node, *schema_of(node.op), "train",
+                       [](const Const &c) { return c.is_bool() && !c.i; });
+  return is_empty_to(node) || passing(node.op) == Passing::SAME;
 }
 
 }  // namespace
@@ -97,7 +92,7 @@ bool drop_identities(Graph &graph) {
   bool changed = false;
   const bool keep_aliases = changes_metadata(graph);
   for (Node *node : all_nodes(graph)) {
-    if (is_same_tensor(*node) || (is_alias(*node) && !keep_aliases)) {
+    if (is_same_tensor(*node) || (passing(node->op) == Passing::ALIAS && !keep_aliases)) {
       replace_by_input(node);
       changed = true;
     } else if (node->op == "aten::detach" || node->op == "aten::lift_fresh") {
@@ -119,26 +114,6 @@ bool drop_casts(Graph &graph) {
       node->destroy();
       changed = true;
     }
-  }
-  return changed;
-}
-
-bool scalar_operands(Graph &graph) {
-  static const std::unordered_set<std::string> ops = {"aten::add.Tensor", "aten::sub.Tensor",
-                                                      "aten::mul.Tensor", "aten::div.Tensor"};
-  bool changed = false;
-  for (Node *node : all_nodes(graph)) {
-    if (!ops.count(node->op)) continue;
-    const Const *other = node->constant(1);
-    if (!other || !other->is_tensor() || other->tensor.dim() != 0) continue;
-    const at::Scalar scalar = other->tensor.item();
-    if (scalar.isComplex()) continue;
-    Const value = scalar.isBoolean()         ? const_bool(scalar.toBool())
-                  : scalar.isFloatingPoint() ? const_float(scalar.toDouble())
-                                             : const_int(scalar.toLong());
-    node->set_input(1, graph.constant(value));
-    node->op = base_name(node->op) + ".Scalar";
-    changed = true;
   }
   return changed;
 }

@@ -1,15 +1,9 @@
 #include "run/compare.h"
 
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/abs.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/isclose.h>
-#include <ATen/ops/isfinite.h>
-#include <ATen/ops/max.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 namespace rush {
@@ -23,36 +17,70 @@ std::string shape_text(const at::Tensor &t) {
 }
 
 const char *kind_text(rush_const_kind kind) {
-  static const char *const names[] = {"None",    "a tensor",  "an int",   "a float",
-                                      "a bool",  "a complex", "a str",    "a list",
-                                      "a tuple", "a dict",    "a device", "a tensor"};
-  return names[kind];
+  static const std::map<rush_const_kind, const char *> names = {
+      {RUSH_CONST_NONE, "None"},        {RUSH_CONST_TENSOR, "a tensor"},
+      {RUSH_CONST_INT, "an int"},       {RUSH_CONST_FLOAT, "a float"},
+      {RUSH_CONST_BOOL, "a bool"},      {RUSH_CONST_COMPLEX, "a complex"},
+      {RUSH_CONST_STR, "a str"},        {RUSH_CONST_LIST, "a list"},
+      {RUSH_CONST_TUPLE, "a tuple"},    {RUSH_CONST_DICT, "a dict"},
+      {RUSH_CONST_DEVICE, "a device"},  {RUSH_CONST_RANDOM, "a tensor"},
+      {RUSH_CONST_OBJECT, "an object"}, {RUSH_CONST_ENUM, "an enum"}};
+  const auto found = names.find(kind);
+  return found == names.end() ? "a value" : found->second;
+}
+
+// A tensor or a number: what has a measure.
+bool is_measured(const Const &c) {
+  return c.tensor.defined() || c.is_number() || c.kind == RUSH_CONST_COMPLEX;
+}
+
+bool has_parts(const Const &c) {
+  return c.kind == RUSH_CONST_LIST || c.kind == RUSH_CONST_TUPLE || c.kind == RUSH_CONST_DICT ||
+         c.kind == RUSH_CONST_OBJECT || c.kind == RUSH_CONST_ENUM;
+}
+
+bool is_float_like(const Const &c) {
+  return c.tensor.defined() ? at::isFloatingType(c.tensor.scalar_type())
+                            : c.is_float() || c.kind == RUSH_CONST_COMPLEX;
+}
+
+// The elements of a floating-point tensor or number, as doubles.
+std::vector<double> elements(const Const &c) {
+  if (c.is_float()) return {c.f};
+  if (c.kind == RUSH_CONST_COMPLEX) return {c.f, c.im};
+  const at::Tensor t = c.tensor.to(at::kDouble).contiguous();
+  return {t.const_data_ptr<double>(), t.const_data_ptr<double>() + t.numel()};
+}
+
+// Whether `exact` can be float64's answer where `want` is PyTorch's.
+bool fits(const Const &exact, const Const &want) {
+  if (!want.tensor.defined()) return exact.kind == want.kind && !exact.tensor.defined();
+  const at::ScalarType dtype = is_float_like(want) ? at::kDouble : want.tensor.scalar_type();
+  return exact.tensor.defined() && exact.tensor.scalar_type() == dtype &&
+         exact.tensor.sizes() == want.tensor.sizes();
+}
+
+double greatest(const std::vector<double> &values) {
+  double most = 0;
+  for (double x : values)
+    if (std::isfinite(x)) most = std::max(most, std::fabs(x));
+  return most;
 }
 
 class Comparison {
  public:
-  Comparison(double rtol, double atol) : rtol_(rtol), atol_(atol) {}
+  Comparison(double rtol, double atol, const std::vector<Measure> *measures)
+      : rtol_(rtol), atol_(atol), measures_(measures) {}
   Difference result;
 
   void values(const Const &got, const Const &want, const std::string &name) {
     const bool tensors = got.tensor.defined() && want.tensor.defined();
     if (!tensors && got.kind != want.kind)
       return differ(name, std::string(kind_text(got.kind)) + " instead of " + kind_text(want.kind));
-    if (tensors) return tensor(got.tensor, want.tensor, name);
-    switch (got.kind) {
-      case RUSH_CONST_FLOAT:
-        return number(got.f, want.f, name);
-      case RUSH_CONST_COMPLEX:
-        number(got.f, want.f, name);
-        return number(got.im, want.im, name);
-      case RUSH_CONST_LIST:
-      case RUSH_CONST_TUPLE:
-      case RUSH_CONST_DICT:
-        return items(got, want, name);
-      default:
-        if (got.i != want.i || got.s != want.s)
-          differ(name, to_string(got) + " instead of " + to_string(want));
-    }
+    if (has_parts(want)) return items(got, want, name);
+    if (is_measured(want)) return leaf(got, want, name);
+    if (got.i != want.i || got.s != want.s)
+      differ(name, to_string(got) + " instead of " + to_string(want));
   }
 
  private:
@@ -60,20 +88,6 @@ class Comparison {
     if (!result.ok) return;
     result.ok = false;
     result.where = name + ": " + how;
-  }
-
-  void measure(double abs, double rel) {
-    result.max_abs = std::max(result.max_abs, abs);
-    result.max_rel = std::max(result.max_rel, rel);
-  }
-
-  void number(double got, double want, const std::string &name) {
-    if (std::isfinite(got) && std::isfinite(want))
-      measure(std::fabs(got - want), want != 0 ? std::fabs((got - want) / want) : 0);
-    const bool close = got == want || (std::isnan(got) && std::isnan(want)) ||
-                       std::fabs(got - want) <= atol_ + rtol_ * std::fabs(want);
-    if (!close)
-      differ(name, to_string(const_float(got)) + " instead of " + to_string(const_float(want)));
   }
 
   void items(const Const &got, const Const &want, const std::string &name) {
@@ -84,43 +98,161 @@ class Comparison {
       values(got.items[i], want.items[i], name + "[" + std::to_string(i) + "]");
   }
 
-  void tensor(const at::Tensor &got, const at::Tensor &want, const std::string &name) {
-    if (got.scalar_type() != want.scalar_type() || got.sizes() != want.sizes())
-      return differ(name, shape_text(got) + " instead of " + shape_text(want));
-    if (got.numel() == 0) return;
-    if (!at::isFloatingType(got.scalar_type())) {
-      if (!got.equal(want))
-        differ(name, "its " + std::string(dtype_name(got.scalar_type())) + " values differ");
-      return;
+  void leaf(const Const &got, const Const &want, const std::string &name) {
+    const Measure plain = {rtol_, atol_, std::nullopt};
+    const Measure &measure = measures_ && next_ < measures_->size() ? (*measures_)[next_++] : plain;
+    if (want.tensor.defined() && (got.tensor.scalar_type() != want.tensor.scalar_type() ||
+                                  got.tensor.sizes() != want.tensor.sizes()))
+      return differ(name, shape_text(got.tensor) + " instead of " + shape_text(want.tensor));
+    if (is_float_like(want)) return floats(got, want, measure, name);
+    if (equal(got, want) || (measure.exact && equal(got, *measure.exact))) return;
+    differ(name,
+           want.tensor.defined()
+               ? "its " + std::string(dtype_name(want.tensor.scalar_type())) + " values differ"
+               : to_string(got) + " instead of " + to_string(want));
+  }
+
+  static bool equal(const Const &a, const Const &b) {
+    return a.tensor.defined() ? a.tensor.equal(b.tensor) : a.i == b.i;
+  }
+
+  void measure(double got, double want, double small) {
+    if (!std::isfinite(got) || !std::isfinite(want)) return;
+    const double abs = std::fabs(got - want), size = std::fabs(want);
+    result.max_abs = std::max(result.max_abs, abs);
+    if (size > small) result.max_rel = std::max(result.max_rel, abs / size);
+  }
+
+  void floats(const Const &got, const Const &want, const Measure &measure,
+              const std::string &name) {
+    const std::vector<double> a = elements(got), b = elements(want);
+    const std::vector<double> e = measure.exact ? elements(*measure.exact) : b;
+    const double most = greatest(b), small = want.tensor.defined() ? most / 1000 : 0;
+    rush_verdict v;
+    rush_verdict_begin(&v, measure.rtol, measure.atol, most, measure.exact.has_value(),
+                       measures_ != nullptr);
+    for (size_t i = 0; i < a.size(); i++) {
+      this->measure(a[i], b[i], small);
+      rush_verdict_add(&v, a[i], b[i], e[i]);
     }
-    at::Tensor g = got.to(at::kDouble), w = want.to(at::kDouble);
-    at::Tensor abs = (g - w).abs();
-    at::Tensor finite = abs.isfinite();
-    const at::Tensor size = w.abs().masked_fill(w.isfinite().logical_not(), 0);
-    at::Tensor rel =
-        (abs / size).masked_fill(size <= size.max() / 1000, 0);  // as rush_verify_report
-    const double max_abs = abs.masked_fill(finite.logical_not(), 0).max().item<double>();
-    measure(max_abs, rel.masked_fill(rel.isfinite().logical_not(), 0).max().item<double>());
-    at::Tensor close = g.isclose(w, rtol_, atol_, /*equal_nan=*/true);
-    if (close.all().item<bool>()) return;
-    const int64_t n = close.logical_not().sum().item<int64_t>();
-    const int64_t first = close.logical_not().flatten().to(at::kInt).argmax().item<int64_t>();
+    keep_distances(v);
+    if (rush_verdict_is_right(&v)) return;
+    if (!want.tensor.defined())
+      return differ(name, to_string(got) + " instead of " + to_string(want) + distances(v));
+    const double atol = v.close ? v.tight_atol : v.atol;
+    size_t first = 0, n = 0;
+    for (size_t i = 0; i < a.size(); i++) {
+      const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ||
+                        std::fabs(a[i] - b[i]) <= atol + v.rtol * std::fabs(b[i]);
+      if (!same && n++ == 0) first = i;
+    }
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "%zu of %zu elements differ, element %zu is %.9g instead of %.9g (max abs %.3g)",
+                  n, a.size(), first, a[first], b[first], v.between.max);
+    differ(name, text + distances(v));
+  }
+
+  void keep_distances(const rush_verdict &v) {
+    if (!v.measured) return;
+    rush_distance pytorch, own, between;
+    rush_verdict_distances(&v, &pytorch, &own, &between);
+    if (result.measured++ > 0 && !(own.max > result.own.max)) return;
+    result.pytorch = pytorch;
+    result.own = own;
+    result.between = between;
+  }
+
+  static std::string distances(const rush_verdict &v) {
+    if (!v.measured) return "";
+    rush_distance pytorch, own, between;
+    rush_verdict_distances(&v, &pytorch, &own, &between);
     char text[160];
     std::snprintf(
         text, sizeof text,
-        "%lld of %lld elements differ, element %lld is %.9g instead of %.9g (max abs %.3g)",
-        static_cast<long long>(n), static_cast<long long>(got.numel()),
-        static_cast<long long>(first), g.flatten()[first].item<double>(),
-        w.flatten()[first].item<double>(), max_abs);
-    differ(name, text);
+        "; from float64's answer PyTorch is off by %.3g (L2 %.3g), this by %.3g (L2 %.3g)",
+        pytorch.max, pytorch.l2, own.max, own.l2);
+    return text;
   }
 
   double rtol_, atol_;
+  const std::vector<Measure> *measures_;
+  size_t next_ = 0;
 };
 
-void coarsest(const Const &value, bool *single) {
-  each_tensor(value, [&](const Const &c) { *single |= c.tensor.scalar_type() == at::kFloat; });
+void coarsest(const Const &value, bool single_numbers, bool *single) {
+  if (value.tensor.defined()) *single |= value.tensor.scalar_type() == at::kFloat;
+  if (single_numbers && !value.tensor.defined()) *single |= is_float_like(value);
+  if (has_parts(value))
+    for (const Const &item : value.items) coarsest(item, single_numbers, single);
 }
+
+void tolerance_of(bool single, double *rtol, double *atol) {
+  *rtol = single ? 1e-4 : 1e-7;
+  *atol = single ? 1e-5 : 1e-9;
+}
+
+// Whether float64 gives another value than rounding of float64 itself explains.
+bool is_rounded(const Const &want, const Const &exact) {
+  const std::vector<double> b = elements(want), e = elements(exact);
+  const double most = greatest(e);
+  for (size_t i = 0; i < b.size(); i++)
+    if (std::isfinite(b[i]) && std::isfinite(e[i]) && std::fabs(b[i] - e[i]) > 1e-12 * most)
+      return true;
+  return false;
+}
+
+// Whether it is no rounding that float64's answer differs by.
+bool is_other(const Const &want, const Const &exact) {
+  const std::vector<double> b = elements(want), e = elements(exact);
+  rush_verdict v;
+  rush_verdict_begin(&v, 0, 0, greatest(b), true, false);
+  for (size_t i = 0; i < b.size(); i++) rush_verdict_add(&v, b[i], b[i], e[i]);
+  return !rush_verdict_is_measure(&v);
+}
+
+class Measures {
+ public:
+  explicit Measures(bool single_numbers) : single_numbers_(single_numbers) {}
+  std::vector<Measure> list;
+  bool astray = false;
+
+  void add(const Const &want, const Const *exact) {
+    if (has_parts(want)) {
+      const bool same =
+          exact && exact->kind == want.kind && exact->items.size() == want.items.size();
+      astray |= exact && !same;
+      for (size_t i = 0; i < want.items.size(); i++)
+        add(want.items[i], same ? &exact->items[i] : nullptr);
+    } else if (is_measured(want)) {
+      const bool is_one = exact && fits(*exact, want);
+      const bool is_complex = want.tensor.defined() && want.tensor.is_complex();  // not compared
+      astray |= exact && !is_one && !is_complex;
+      leaf(want, is_one ? exact : nullptr);
+    }
+  }
+
+ private:
+  void leaf(const Const &want, const Const *exact) {
+    Measure out = {0, 0, std::nullopt};
+    if (is_float_like(want)) {
+      bool single = false;
+      coarsest(want, single_numbers_, &single);
+      single |= exact && is_rounded(want, *exact);
+      astray |= exact && is_other(want, *exact);
+      tolerance_of(single, &out.rtol, &out.atol);
+      if (exact && single) out.exact = *exact;
+    } else if (exact) {
+      const bool same =
+          want.tensor.defined() ? want.tensor.equal(exact->tensor) : want.i == exact->i;
+      if (!same) out.exact = *exact;
+      astray |= !same;
+    }
+    list.push_back(std::move(out));
+  }
+
+  bool single_numbers_;
+};
 
 uint64_t splitmix64(uint64_t *state) {
   uint64_t z = (*state += 0x9E3779B97F4A7C15u);
@@ -132,17 +264,24 @@ uint64_t splitmix64(uint64_t *state) {
 }  // namespace
 
 Difference compare(const Const &got, const Const &want, double rtol, double atol,
-                   const std::string &name) {
-  Comparison c(rtol, atol);
+                   const std::string &name, const std::vector<Measure> *measures) {
+  Comparison c(rtol, atol, measures);
   c.values(got, want, name);
   return c.result;
 }
 
-void default_tolerance(const Const &value, double *rtol, double *atol) {
+void default_tolerance(const Const &value, bool single_numbers, double *rtol, double *atol) {
   bool single = false;
-  coarsest(value, &single);
-  *rtol = single ? 1e-4 : 1e-7;
-  *atol = single ? 1e-5 : 1e-9;
+  coarsest(value, single_numbers, &single);
+  tolerance_of(single, rtol, atol);
+}
+
+std::vector<Measure> measures_of(const Const &want, const Const *exact, bool single_numbers,
+                                 bool *astray) {
+  Measures out(single_numbers);
+  out.add(want, exact);
+  *astray |= out.astray;
+  return out.list;
 }
 
 Const random_constant(at::ScalarType dtype, const std::vector<int64_t> &sizes, uint64_t seed,
@@ -166,43 +305,6 @@ Const random_constant(at::ScalarType dtype, const std::vector<int64_t> &sizes, u
   }
   c.tensor = values.to(dtype);
   return c;
-}
-
-namespace {
-
-class Snapshot {
- public:
-  Const copy(const Const &value) {
-    Const out = value;
-    if (value.tensor.defined()) out.tensor = tensor(value.tensor);
-    for (Const &item : out.items) item = copy(item);
-    return out;
-  }
-
- private:
-  at::Tensor tensor(const at::Tensor &t) {
-    if (!t.has_storage() || t.layout() != at::kStrided) return t.clone();
-    const void *key = t.storage().unsafeGetStorageImpl();
-    auto found = bytes_.find(key);
-    if (found == bytes_.end()) {
-      const size_t n = t.storage().nbytes();
-      at::Tensor bytes = at::empty({static_cast<int64_t>(n)}, at::kByte);
-      if (n) std::memcpy(bytes.data_ptr(), t.storage().data(), n);
-      found = bytes_.emplace(key, bytes).first;
-    }
-    return at::empty({0}, t.options())
-        .set_(found->second.storage(), t.storage_offset(), t.sizes(), t.strides());
-  }
-  std::map<const void *, at::Tensor> bytes_;
-};
-
-}  // namespace
-
-std::vector<Const> snapshot(const std::vector<Const> &values) {
-  Snapshot copies;
-  std::vector<Const> out;
-  for (const Const &v : values) out.push_back(copies.copy(v));
-  return out;
 }
 
 }  // namespace rush

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/const.h"
+#include "ir/program.h"
+#include "rushlight/verdict.h"
 
 namespace rush {
 
@@ -12,21 +13,28 @@ struct Difference {
   bool ok = true;
   double max_abs = 0, max_rel = 0;  // over all floating-point elements
   std::string where;                // of the first value that differs: "output[0]: ..."
+  uint64_t measured = 0;            // values whose answer in float64 is known; of the one of these
+  rush_distance pytorch = {}, own = {}, between = {};  // that is furthest from it
 };
 
-// As torch.allclose(got, want, rtol, atol, equal_nan=True), inside any structure; what is not
-// floating point must be equal, and so must kinds, dtypes and sizes.
+// By the rule of rushlight/verdict.h, inside any structure; what is not floating point must be
+// equal, and so must kinds, dtypes and sizes. Without `measures` (of the values of `want`, in their
+// order) as torch.allclose(got, want, rtol, atol, equal_nan=True).
 Difference compare(const Const &got, const Const &want, double rtol, double atol,
-                   const std::string &name);
+                   const std::string &name, const std::vector<Measure> *measures = nullptr);
 
 // What a float dtype deserves when a whole model is compared: the coarsest dtype inside decides.
-void default_tolerance(const Const &value, double *rtol, double *atol);
+// Python's floats are of float32, where they were taken out of such tensors.
+void default_tolerance(const Const &value, bool single_numbers, double *rtol, double *atol);
+
+// The measures of an answer, of which float64's is known or not. Of float32 is also what has another
+// value in float64, whatever its dtype. `astray` becomes true where the answer hangs on how numbers
+// round: in float64 other elements are chosen, or other branches taken.
+std::vector<Measure> measures_of(const Const &want, const Const *exact, bool single_numbers,
+                                 bool *astray);
 
 // The random tensor of format.h: the values follow from dtype, sizes, seed and bounds.
 Const random_constant(at::ScalarType dtype, const std::vector<int64_t> &sizes, uint64_t seed,
                       double lo, double hi);
-
-// Copies every storage once; views keep their strides and share what they shared.
-std::vector<Const> snapshot(const std::vector<Const> &values);
 
 }  // namespace rush

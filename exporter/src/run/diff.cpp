@@ -15,7 +15,7 @@ void tolerances_of(const Trace &trace, double *rtol, double *atol) {
   double r = 0, a = 0;
   auto widen = [&](const Const &value) {
     double value_r, value_a;
-    default_tolerance(value, &value_r, &value_a);
+    default_tolerance(value, false, &value_r, &value_a);
     r = std::max(r, value_r);
     a = std::max(a, value_a);
   };
@@ -30,24 +30,30 @@ void tolerances_of(const Trace &trace, double *rtol, double *atol) {
 class Items {
  public:
   Items(const Trace &trace, Values *values) {
-    values_.reserve(trace.nodes.size());
+    values_.reserve(2 * trace.nodes.size());
     for (const Traced &node : trace.nodes) {
-      values_.emplace_back();
-      try {
-        for (const Const &value : node.results)
-          values_.back().push_back(values->make(to_ivalue(value)));
-      } catch (const std::invalid_argument &) {
-        values_.back().clear();
-      } catch (const RuntimeError &e) {
-        if (e.status == RUSH_ERR_NO_MEMORY) throw;
-        values_.back().clear();
-      }
-      items_.push_back({node.handle, values_.back().data(), values_.back().size()});
+      const std::vector<rush_value> &results = made(node.results, values);
+      const std::vector<rush_value> &exact = made(node.exact, values);
+      items_.push_back({node.handle, results.data(), results.size(),
+                        exact.size() == results.size() ? exact.data() : nullptr});
     }
   }
   const std::vector<rush_traced> &list() const { return items_; }
 
  private:
+  const std::vector<rush_value> &made(const std::vector<Const> &from, Values *values) {
+    std::vector<rush_value> &out = values_.emplace_back();
+    try {
+      for (const Const &value : from) out.push_back(values->make(to_ivalue(value)));
+    } catch (const std::invalid_argument &) {
+      out.clear();
+    } catch (const RuntimeError &e) {
+      if (e.status == RUSH_ERR_NO_MEMORY) throw;
+      out.clear();
+    }
+    return out;
+  }
+
   std::vector<std::vector<rush_value>> values_;
   std::vector<rush_traced> items_;
 };
@@ -74,6 +80,7 @@ Divergence ended(NativeSession &session, const std::string &failure) {
 
 Divergence diff(NativeSession &session, size_t method, const std::vector<Const> &args,
                 const Trace &trace, double rtol, double atol) {
+  const bool by_rule = rtol < 0 && atol < 0;
   tolerances_of(trace, &rtol, &atol);
   session.reset();
   session.manual_seed(RUSH_TEST_SEED);
@@ -93,7 +100,12 @@ Divergence diff(NativeSession &session, size_t method, const std::vector<Const> 
     out = ended(session, failure);
   }
   if (!out.agree || !trace.result) return out;
-  const Difference last = compare(result, *trace.result, rtol, atol, "the result");
+  bool astray = false;
+  std::vector<Measure> measures =
+      measures_of(*trace.result, trace.exact ? &*trace.exact : nullptr, false, &astray);
+  for (Measure &m : measures) m.rtol = rtol, m.atol = atol;
+  const Difference last =
+      compare(result, *trace.result, rtol, atol, "the result", by_rule ? &measures : nullptr);
   out.agree = last.ok;
   out.where = last.where;
   return out;

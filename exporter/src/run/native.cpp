@@ -1,20 +1,21 @@
 #include "run/native.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-
+#include "base/files.h"
 #include "ir/from_c10.h"
-#include "ir/parse.h"
 
 namespace rush {
 
-NativeSession::NativeSession(const std::string &bytes) {
+NativeSession::NativeSession(const std::string &bytes, const Limits &limits) {
   if (rush_ctx_create(nullptr, nullptr, &ctx_) != RUSH_OK) throw std::bad_alloc();
+  rush_ctx_set_memory_limit(ctx_, limits.bytes);
+  rush_ctx_set_poll(ctx_, limits.poll, nullptr);
   rush_status status = rush_model_load(ctx_, bytes.data(), bytes.size(), &model_);
   if (status == RUSH_OK) status = rush_session_create(ctx_, model_, &session_);
-  if (status == RUSH_OK) return;
-  RuntimeError error(status, rush_ctx_error(ctx_));
+  if (status == RUSH_OK) {
+    rush_session_set_step_limit(session_, limits.steps);
+    return;
+  }
+  RuntimeError error(status, ctx_);
   rush_model_destroy(ctx_, model_);
   rush_ctx_destroy(ctx_);
   throw error;
@@ -26,12 +27,12 @@ NativeSession::~NativeSession() {
   rush_ctx_destroy(ctx_);
 }
 
-std::unique_ptr<NativeSession> NativeSession::open(const std::string &path) {
-  return std::make_unique<NativeSession>(read_file(path));
+std::unique_ptr<NativeSession> NativeSession::open(const std::string &path, const Limits &limits) {
+  return std::make_unique<NativeSession>(read_file(path), limits);
 }
 
 void NativeSession::check(rush_status status) const {
-  if (status != RUSH_OK) throw RuntimeError(status, rush_ctx_error(ctx_));
+  if (status != RUSH_OK) throw RuntimeError(status, ctx_);
 }
 
 Const NativeSession::run(size_t method, const std::vector<Const> &args) {
@@ -52,10 +53,8 @@ size_t NativeSession::test_count() const {
   return rush_model_test_count(model_);
 }
 
-rush_verify_report NativeSession::verify(size_t test) {
-  rush_verify_report report = {};
-  check(rush_session_verify(session_, test, &report));
-  return report;
+void NativeSession::verify(size_t test, rush_verify_report *report) {
+  check(rush_session_verify(session_, test, report));
 }
 
 size_t NativeSession::method(const std::string &name) const {
@@ -72,7 +71,7 @@ namespace {
 TypeRef parsed(rush_ctx *ctx, char *text, size_t size) {
   const std::string copy(text);
   rush_free(ctx, text, size);
-  return graph_type(copy);
+  return parse_type(copy);
 }
 
 }  // namespace
@@ -95,26 +94,6 @@ const TypeRef &NativeSession::result_type(size_t method) {
   size_t size;
   check(rush_model_result_type(ctx_, model_, method, &text, &size));
   return out = parsed(ctx_, text, size);
-}
-
-std::ifstream open_file(const std::string &path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw RuntimeError(RUSH_ERR_BAD_ARGUMENT, path + " is a folder, not a file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw RuntimeError(RUSH_ERR_BAD_ARGUMENT, path + " cannot be read: " + std::strerror(errno));
-  return file;
-}
-
-std::string read_file(const std::string &path) {
-  std::ifstream file = open_file(path);
-  file.seekg(0, std::ios::end);
-  std::string bytes(static_cast<size_t>(file.tellg()), '\0');
-  file.seekg(0);
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-    throw RuntimeError(RUSH_ERR_BAD_ARGUMENT, path + " cannot be read");
-  return bytes;
 }
 
 std::string describe_file(const std::string &path, rush_describe_form form) {

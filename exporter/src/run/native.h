@@ -1,7 +1,6 @@
 // The native runtime, through its public C API.
 #pragma once
 
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,14 +12,21 @@
 
 namespace rush {
 
+// What a session may use.
+struct Limits {
+  size_t bytes = 0;             // of memory, 0: as much as there is
+  uint64_t steps = 0;           // instructions of a run, 0: any number
+  rush_poll_fn poll = nullptr;  // asked in long calls whether to end
+};
+
 class NativeSession {
  public:
   // Loads a whole file; `bytes` may go afterwards.
-  explicit NativeSession(const std::string &bytes);
+  explicit NativeSession(const std::string &bytes, const Limits &limits = {});
   ~NativeSession();
   NativeSession(const NativeSession &) = delete;
 
-  static std::unique_ptr<NativeSession> open(const std::string &path);
+  static std::unique_ptr<NativeSession> open(const std::string &path, const Limits &limits = {});
 
   // Arguments that share a torch storage share memory in the runtime too. They are copied in; what
   // the program writes into them is not copied back.
@@ -30,7 +36,8 @@ class NativeSession {
   void reset();
   void manual_seed(uint64_t seed) { rush_session_manual_seed(session_, seed); }
   size_t test_count() const;
-  rush_verify_report verify(size_t test);
+  // Throws RuntimeError where the answer differs; the report has the differences then, too.
+  void verify(size_t test, rush_verify_report *report);
 
   // With the fields of named tuples.
   const std::vector<TypeRef> &input_types(size_t method);
@@ -50,9 +57,6 @@ class NativeSession {
   std::map<size_t, TypeRef> result_types_;
 };
 
-// These throw RuntimeError where a path is that of no file, or of a folder.
-std::ifstream open_file(const std::string &path);
-std::string read_file(const std::string &path);
 // The head alone is enough; says also what the runtime lacks.
 std::string describe_file(const std::string &path, rush_describe_form form);
 

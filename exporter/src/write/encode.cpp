@@ -144,9 +144,17 @@ class Encoder {
   }
 
   void test(const Test &t) {
-    for (const Traced &node : t.traced)
+    for (const Traced &node : t.traced) {
+      if (!node.exact.empty())
+        exact_.push_back(
+            {static_cast<uint32_t>(traced_.size()), tables_.constant(tuple_of(node.exact))});
       traced_.push_back({static_cast<uint32_t>(tests_.size()),
                          tables_.constant(tuple_of(node.results)), node.handle});
+    }
+    for (const Measure &m : t.measures)
+      measures_.push_back({static_cast<uint32_t>(tests_.size()),
+                           m.exact ? tables_.constant(*m.exact) : RUSH_NONE,
+                           static_cast<float>(m.rtol), static_cast<float>(m.atol)});
     tests_.push_back({static_cast<uint32_t>(t.method), tables_.constant(tuple_of(t.inputs)),
                       tables_.constant(t.output), t.rtol, t.atol});
   }
@@ -185,6 +193,8 @@ class Encoder {
     section(RUSH_SEC_META, meta_);
     section(RUSH_SEC_TEXTS, texts_);
     section(RUSH_SEC_TRACED, traced_);
+    section(RUSH_SEC_MEASURES, measures_);
+    section(RUSH_SEC_EXACT, exact_);
     return assemble();
   }
 
@@ -231,6 +241,8 @@ class Encoder {
   std::vector<rush_file_meta> meta_;
   std::vector<rush_file_text> texts_;
   std::vector<rush_file_traced> traced_;
+  std::vector<rush_file_measure> measures_;
+  std::vector<rush_file_exact> exact_;
   std::vector<std::pair<rush_file_section, const char *>> sections_;
   uint32_t first_register_ = 0;
   std::unordered_map<const Value *, uint32_t> register_of_;

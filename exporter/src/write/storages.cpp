@@ -106,9 +106,12 @@ Storages::Storages(const Program &program) {
       each_tensor(test.inputs[i],
                   [&](const Const &c) { add(c, true, "the input '" + m.inputs.at(i).name + "'"); });
     each_tensor(test.output, [&](const Const &c) { add(c, true, "a result of " + m.name); });
+    for (const Measure &measure : test.measures)
+      if (measure.exact) each_tensor(*measure.exact, [&](const Const &c) { add(c, true); });
     for (const Traced &node : test.traced)
-      for (const Const &value : node.results)
-        each_tensor(value, [&](const Const &c) { add(c, false); });
+      for (const auto *values : {&node.results, &node.exact})
+        for (const Const &value : *values)
+          each_tensor(value, [&](const Const &c) { add(c, false); });
   }
   lay_out(tests);
 }

@@ -31,7 +31,7 @@
  *   0x05   rush_file_storage      storages: byte ranges of the weights, in execution order
  *   0x06   rush_file_tensor       tensors: views on storages
  *   0x07   rush_file_constant     constants; a constant refers only to constants before it
- *   0x08   rush_file_op           operators, by ATen name
+ *   0x08   rush_file_op           operators, by ATen name, at most 16384
  *   0x09   rush_file_attribute    attributes that the program may write, with their first value
  *   0x0A   rush_file_hint         dtype and sizes that an input or output is known to have
  *   0x0B   rush_file_port         inputs and outputs of the methods
@@ -44,8 +44,16 @@
  *   0x102  rush_file_meta         free text: producer, torch version, licence
  *   0x103  rush_file_text         PyTorch's own graph and code text of each module
  *   0x104  rush_file_traced       what nodes of PyTorch's graph gave during test vectors, if asked
+ *   0x105  rush_file_promise      sizes that the export promised; at most 4096
+ *   0x106  rush_file_measure      how near the outputs of test vectors must be, value by value
+ *   0x107  rush_file_exact        what traced nodes gave in float64
  *
- * Types and constants are nested at most 64 deep.
+ * Strings rise and do not overlap. Types and constants are nested at most 64 deep. Written out in
+ * full, shared parts as often as they occur, a type has at most 4096 parts and a constant 2^18, each
+ * plus the count of section 0x03; the sums over all types and over all constants are at most 64 and 4
+ * times that (plus the number of records). The constants of attributes, defaults and traces, which
+ * are copied, have together at most as many parts as one constant, plus the number of constants,
+ * plus 16 for each.
  *
  * VALUES. A program computes with PyTorch's values: None, Tensor, int (64 bit), float (64 bit),
  * bool, complex, str, list, tuple, dict, Device, Generator, Future, enum and object. dtype, layout
@@ -87,7 +95,9 @@
  * arguments in schema order; trailing arguments that equal their default may be left out. A reader
  * that knows the operator with fewer arguments refuses instructions that give more.
  *
- * METHODS AND INSTRUCTIONS. A method has `n_registers` registers, described from `registers` on.
+ * METHODS AND INSTRUCTIONS. The first method's instructions start at 0, those of each other one where
+ * the one before it ends, the last one's end is the end of the section; registers of methods rise and
+ * do not overlap, nor do operands of instructions. A method has `n_registers` registers, described from `registers` on.
  * Its inputs are registers 0 to n_inputs-1. Each other register is written by exactly one
  * instruction. An operand with bit 31 set is a constant (the other bits are its index), else a
  * register. The operands of an instruction are n_in inputs, then n_out registers that it writes.
@@ -107,9 +117,21 @@
  * PORTS. Each input has a name, a type, a hint and the default of the method's schema, where there
  * are any. If a method returns a tuple it has one output per item, if None then none, else one.
  *
+ * HINTS AND PROMISES. A hint is what the examples of the export were: it says the shape of data that
+ * comes without one and what memory to plan for, and forbids nothing. A promise is about size `dim`
+ * of the tensor at the input `port`: it is at least `least` and at most `most`, and sizes of one
+ * `name` (or RUSH_NONE) at the inputs of one method are equal. A reader that knows the section
+ * refuses a run whose inputs break a promise. Records rise by port, then dim. (What else an
+ * exported program demands of its inputs, its own instructions check.)
+ *
  * TESTS. Inputs are a TUPLE constant with one item per input, the output a constant; the method's
  * answer must be close to it as torch.allclose(rtol, atol, equal_nan=True) means it; everything
  * that is not floating point must be equal. Tensors with one storage alias each other.
+ * MEASURES say more: a test has none, or one for each tensor, int, float, complex and bool of its
+ * output, in their order. `exact` is the constant that the program gave there when it was run in
+ * float64 (a tensor of the same sizes, in float64 where the output is floating point; a number of
+ * the output's kind), or RUSH_NONE. The value is then compared by the rule of rushlight/verdict.h,
+ * with the measure's own tolerances.
  *
  * COMPATIBILITY. A reader of version 1 loads every file of version 1. New meaning comes as a new
  * optional section, a new feature bit, or a new version; records never change their width. A reader
@@ -131,6 +153,10 @@ enum {
   RUSH_MAX_RANK = 8,
   RUSH_MAX_NESTING = 64,
   RUSH_MAX_METHODS = 4096,
+  RUSH_MAX_OPS = 16384,
+  RUSH_MAX_PROMISES = 4096,
+  RUSH_MAX_TYPE_PARTS = 4096, /* plus the count of the lists, as the next */
+  RUSH_MAX_CONST_PARTS = 1 << 18,
   RUSH_ALIGN = 64, /* of the weights and of each storage */
 };
 /* No index. */
@@ -182,6 +208,9 @@ typedef enum rush_section_id {
   RUSH_SEC_META = 0x102,
   RUSH_SEC_TEXTS = 0x103,
   RUSH_SEC_TRACED = 0x104,
+  RUSH_SEC_PROMISES = 0x105,
+  RUSH_SEC_MEASURES = 0x106,
+  RUSH_SEC_EXACT = 0x107,
 } rush_section_id;
 
 /* Kinds of types. */
@@ -333,6 +362,20 @@ typedef struct rush_file_traced {
   uint64_t handle;  /* as in rush_file_source, not 0. Records rise by test, then handle; of one
                        handle they stand in the order of PyTorch's run */
 } rush_file_traced; /* 16 */
+
+typedef struct rush_file_promise {
+  uint32_t port, dim, name, reserved;
+  int64_t least, most;
+} rush_file_promise; /* 32 */
+
+typedef struct rush_file_measure {
+  uint32_t test, exact; /* exact: constant, or RUSH_NONE. Records rise by test */
+  float rtol, atol;
+} rush_file_measure; /* 16 */
+
+typedef struct rush_file_exact {
+  uint32_t traced, results; /* a record of rush_file_traced, which rise; results: as there */
+} rush_file_exact;          /* 8 */
 
 typedef struct rush_file_text {
   uint32_t module, kind, text, reserved; /* module: its path, "" for the root; text: string */

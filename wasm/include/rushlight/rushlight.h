@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "format.h"
+#include "verdict.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +47,7 @@ typedef enum rush_status {
   RUSH_ERR_RAISED = 6,       /* the program ran `raise` or `assert` */
   RUSH_ERR_MISMATCH = 7,     /* a test vector gave another answer */
   RUSH_PENDING = 8,          /* not an error: the run stopped and can go on */
+  RUSH_ERR_INTERRUPTED = 9,  /* the host's poll function, or a limit of steps, ended the call */
 } rush_status;
 
 /* The status in kebab case, such as "out-of-memory". A constant string. */
@@ -66,8 +68,43 @@ void rush_ctx_destroy(rush_ctx *ctx);
 /* The message of the last failed call, "" where none failed. Valid until the next call. */
 const char *rush_ctx_error(const rush_ctx *ctx);
 
+/* An instruction of a program. */
+typedef struct rush_location {
+  const char *method; /* "forward" */
+  uint32_t instr;     /* counts from the method's first */
+  const char *op;     /* "aten::add.Tensor"; "" for control flow */
+  const char *file;   /* of the Python source; "" where unknown */
+  uint32_t line;      /* counted from 1; 0 where unknown */
+} rush_location;
+/* Where in its program the last failed call failed: what the message begins with. False, and *out
+ * empty, where that was at no instruction. Texts are valid as long as the message, and cut off
+ * behind 255 bytes. */
+bool rush_ctx_location(const rush_ctx *ctx, rush_location *out);
+
 /* Bytes that this context's allocator holds now, and the most it ever held. */
 void rush_ctx_memory(const rush_ctx *ctx, size_t *live, size_t *peak);
+
+/* The most bytes that the context may hold: an allocation above that fails with NO_MEMORY. 0, as at
+ * first: no limit. Loading and describing have a limit of their own beside it: so many times the
+ * file's size, so that a small file cannot fill a large machine. */
+void rush_ctx_set_memory_limit(rush_ctx *ctx, size_t bytes);
+
+/* Says whether the call that is at work on the context shall end: it then fails with INTERRUPTED. */
+typedef bool (*rush_poll_fn)(void *user);
+/* Has `poll` be asked, with `user` for its argument, every few milliseconds while a call of this
+ * header works: loading, describing, running, comparing; from inside long operators, too. NULL, as
+ * at first: nothing is asked. The function may not use the context. To end a call from another
+ * thread or from a signal handler, let that set a flag, and the function read it:
+ *
+ *   static volatile sig_atomic_t stop;
+ *   static bool asked(void *user) { (void)user; return stop; }
+ *
+ * A run that was interrupted is over; tensors that it was writing in place are half written. The
+ * session, the model and the context go on. */
+void rush_ctx_set_poll(rush_ctx *ctx, rush_poll_fn poll, void *user);
+/* How much work was done on the context so far, in steps of about a nanosecond. What it counts may
+ * change between versions; that it grows no faster than what a call is given does not. */
+uint64_t rush_ctx_work(const rush_ctx *ctx);
 
 /* Frees what a function of this header allocated for the caller (texts, sizes included). */
 void rush_free(rush_ctx *ctx, void *ptr, size_t size);
@@ -77,6 +114,13 @@ void rush_free(rush_ctx *ctx, void *ptr, size_t size);
 typedef void (*rush_print_fn)(void *user, const char *text, size_t size);
 /* Says where `print` goes, with `user` for its first argument. NULL (as at first): nowhere. */
 void rush_ctx_set_print(rush_ctx *ctx, rush_print_fn print, void *user);
+
+/* Fills `size` bytes with random ones; false where it cannot. */
+typedef bool (*rush_entropy_fn)(void *user, void *to, size_t size);
+/* Says where seeds come from that are to be different each time. NULL (as at first): from the
+ * system's getentropy; a wasm module, which has none, from an
+ * address. */
+void rush_ctx_set_entropy(rush_ctx *ctx, rush_entropy_fn entropy, void *user);
 
 /* ---- Loading -------------------------------------------------------------------------------- */
 
@@ -126,8 +170,10 @@ typedef enum rush_describe_form {
   RUSH_DESCRIBE_TORCH_CODE = 4,
 } rush_describe_form;
 /* Describes the model, as text for people or as JSON: methods with inputs and outputs ({name,
- * dtype, shape}, unknown sizes null), operators with counts, missing operators, sizes, attributes,
- * meta data, and the program in a form close to TorchScript's. GRAPH is the program as JSON, for
+ * dtype, shape, promises}; dtype and shape are the examples', unknown sizes null; promises, where
+ * there are any, {name, min, max} or null of each size), operators with counts (those that
+ * the host computes also with what their schema says of arguments and results), missing operators,
+ * sizes, attributes, meta data, and the program in a form close to TorchScript's. GRAPH is the program as JSON, for
  * tools: registers, instructions, constants, source lines, and PyTorch's own texts. TORCH_GRAPH and
  * TORCH_CODE are those texts: the module as print() shows it, then the `.graph` or `.code` of each
  * method of each submodule, as they were before the export. *text is zero-terminated; free it with
@@ -239,7 +285,8 @@ void rush_value_retain(rush_session *session, const rush_value *value);
 void rush_value_release(rush_session *session, rush_value *value);
 
 /* A new contiguous (row-major) tensor of rank 0 to 8, its elements not set; *data stays valid while
- * the value does. UNSUPPORTED for a dtype that is reserved, BAD_ARGUMENT for a negative size,
+ * the value does and no program that is given it resizes it (aten::resize_ may move the elements:
+ * ask rush_tensor_inspect again after a run). UNSUPPORTED for a dtype that is reserved, BAD_ARGUMENT for a negative size,
  * NO_MEMORY. */
 rush_status rush_tensor_create(rush_session *session, rush_dtype dtype, int rank,
                                const int64_t *sizes, rush_value *out, void **data);
@@ -256,9 +303,11 @@ typedef struct rush_tensor_info {
   int rank;                       /* number of dimensions, 0 to 8 */
   const int64_t *sizes, *strides; /* strides in elements */
   int64_t numel;                  /* number of elements */
-  void *data;                     /* of the first element; bool as bytes 0 and 1 */
+  void *data; /* of the first element; bool as bytes 0 and 1. NULL for a weight among the arguments
+                 of rush_session_next that loading has packed for the kernels: its elements are not
+                 there, and it can be nowhere else an argument or a result */
 } rush_tensor_info;
-/* What a TENSOR is; pointers stay valid while the value does. BAD_ARGUMENT for other kinds. */
+/* What a TENSOR is; pointers stay valid while the value does and no run resizes it. BAD_ARGUMENT for other kinds. */
 rush_status rush_tensor_inspect(rush_session *session, const rush_value *tensor,
                                 rush_tensor_info *out);
 /* Replaces *tensor by a contiguous one with the same elements, where it is not contiguous. */
@@ -309,6 +358,9 @@ rush_status rush_session_begin(rush_session *session, size_t method, const rush_
 /* Runs on. `budget` is the greatest number of instructions of this step, 0 for no limit. PENDING
  * where the run has not come to its end. */
 rush_status rush_session_step(rush_session *session, uint64_t budget);
+/* The most instructions that one run may take, over all its steps; one that takes more fails with
+ * INTERRUPTED. 0, as at first: no limit. */
+void rush_session_set_step_limit(rush_session *session, uint64_t instructions);
 /* Hands over the result of a run that has come to its end, once; BAD_STATE before. */
 rush_status rush_session_result(rush_session *session, rush_value *result);
 
@@ -379,11 +431,16 @@ typedef struct rush_verify_report {
   double max_rel;    /* |a-b| / |b|, of elements above a thousandth of the greatest |b| of their
                         tensor: below, it says nothing */
   uint64_t compared; /* elements */
+  uint64_t measured; /* tensors and numbers whose answer in float64 is known; of the one of these
+                        that is furthest from it: */
+  rush_distance pytorch, own, between; /* how far PyTorch's answer is from float64's, how far this
+                                          one, and these two from each other; zeros where none is */
 } rush_verify_report;
 /* How many test vectors the file has. */
 size_t rush_model_test_count(const rush_model *model);
 /* Replays one. Close enough is what torch.allclose calls so (ATen/native/TensorCompare.cpp), with
- * equal_nan and the vector's own tolerances; what is no floating-point number must be equal. */
+ * equal_nan and the vector's own tolerances, or what is as close to float64's answer as PyTorch's,
+ * where the file has that (verdict.h); what is no floating-point number must be equal. */
 rush_status rush_session_verify(rush_session *session, size_t test, rush_verify_report *report);
 /* The same in pieces, for operators that wait: begin, which starts the run; step until it stops
  * returning PENDING; end. */
@@ -410,6 +467,8 @@ rush_status rush_session_profile_rows(rush_session *session, rush_profile_row **
 
 /* Whether this runtime has an operator: "aten::add.Tensor", in-place forms included. */
 bool rush_has_op(const char *name);
+/* The schema of an operator, as its row has it; NULL where no row is of that name. */
+const char *rush_op_schema(const char *name);
 /* Whether tensors may have this dtype (PyTorch's ScalarType number). */
 bool rush_has_dtype(int dtype);
 

@@ -23,14 +23,14 @@ typedef struct rush_traced {
   uint64_t handle;
   const rush_value *results;
   size_t n;
+  const rush_value *exact; /* what it gave in float64, `n` results; NULL where that is not known */
 } rush_traced;
 
 /* Compares the next run. The items stay the caller's, until trace_end; by rising handle, of one
  * handle in the order of PyTorch's run. The k-th run of an instruction is compared with its
  * handle's k-th item; where several instructions share a handle (an unrolled loop, some rounds of
- * which may be folded) with the next one that agrees. An element agrees where |a - b| <= rtol * |b|
- * + atol * max(1, the tensor's greatest |b|), or both are NaN; what is no floating-point number
- * must be equal. NO_MEMORY; BAD_ARGUMENT where the items' order is another, or nothing is to be
+ * which may be folded) with the next one that agrees. Values agree by the
+ * rule of verdict.h, atol in units of max(1, the tensor's greatest |b|). NO_MEMORY; BAD_ARGUMENT where the items' order is another, or nothing is to be
  * compared. */
 rush_status rush_session_trace(rush_session *session, const rush_traced *items, size_t n,
                                double rtol, double atol);

@@ -1,8 +1,18 @@
+/* A context: memory, the message, and what the host gives. */
+#define _DEFAULT_SOURCE /* getentropy */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#ifndef __wasm__
+#include <unistd.h>
+#endif
+#ifdef __APPLE__
+#include <sys/random.h>
+#endif
 
 #include "base/base.h"
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static void *malloc_hook(void *user, void *ptr, size_t old_size, size_t new_size) {
   (void)user, (void)old_size;
@@ -13,12 +23,79 @@ static void *malloc_hook(void *user, void *ptr, size_t old_size, size_t new_size
   return realloc(ptr, new_size);
 }
 
+static void count(rush_ctx *ctx, size_t old_bytes, size_t new_bytes) {
+  ctx->live = ctx->live - old_bytes + new_bytes;
+  if (ctx->live > ctx->peak) ctx->peak = ctx->live;
+}
+
+size_t rush_cap(rush_ctx *ctx, size_t more) {
+  const size_t before = ctx->cap;
+  size_t most = ctx->live + more < more ? SIZE_MAX : ctx->live + more;
+  if (most == 0) most = 1; /* 0 means none */
+  ctx->cap = before && before < most ? before : most;
+  return before;
+}
+
+size_t rush_allowance(uint64_t file_bytes) {
+  enum { TIMES = 64, START = 1 << 30 };
+  if (file_bytes > (SIZE_MAX - START) / TIMES) return SIZE_MAX;
+  return (size_t)file_bytes * TIMES + START;
+}
+
+static rush_status check_limits(rush_ctx *ctx, size_t more) {
+  if (RUSH_UNLIKELY(ctx->limit && (ctx->live > ctx->limit || more > ctx->limit - ctx->live)))
+    return rush_fail(ctx, RUSH_ERR_NO_MEMORY,
+                     "out of memory: %zu bytes were wanted, %zu are in use, and the limit is %zu",
+                     more, ctx->live, ctx->limit);
+  if (RUSH_UNLIKELY(ctx->cap && (ctx->live > ctx->cap || more > ctx->cap - ctx->live)))
+    return rush_fail(ctx, RUSH_ERR_NO_MEMORY,
+                     "out of memory: %zu bytes more were wanted than a file of this size may need",
+                     more);
+  return RUSH_OK;
+}
+
+rush_status rush_realloc(rush_ctx *ctx, void **ptr, size_t old_bytes, size_t new_bytes) {
+  if (old_bytes == new_bytes) return RUSH_OK;
+  if (new_bytes > old_bytes) RUSH_TRY(check_limits(ctx, new_bytes - old_bytes));
+  void *p = ctx->alloc(ctx->user, *ptr, old_bytes, new_bytes);
+  if (!p && new_bytes > 0) return rush_fail_memory(ctx, new_bytes);
+  count(ctx, old_bytes, new_bytes);
+  *ptr = p;
+  return RUSH_OK;
+}
+
+rush_status rush_alloc(rush_ctx *ctx, size_t bytes, void **out) {
+  *out = NULL;
+  return rush_realloc(ctx, out, 0, bytes);
+}
+
+rush_status rush_calloc(rush_ctx *ctx, size_t n, size_t item, void **out) {
+  size_t bytes;
+  *out = NULL;
+  if (!rush_mul(n, item, &bytes)) return rush_fail_memory(ctx, SIZE_MAX);
+  RUSH_TRY(rush_alloc(ctx, bytes, out));
+  if (bytes) memset(*out, 0, bytes);
+  return RUSH_OK;
+}
+
+void rush_release(rush_ctx *ctx, void *ptr, size_t bytes) {
+  if (!ptr || bytes == 0) return;
+  ctx->alloc(ctx->user, ptr, bytes, 0);
+  count(ctx, bytes, 0);
+}
+
+void rush_free(rush_ctx *ctx, void *ptr, size_t size) {
+  rush_release(ctx, ptr, size);
+}
+
+/* ---- The context ------------------------------------------------------------------------------ */
+
 rush_status rush_ctx_create(rush_alloc_fn alloc, void *user, rush_ctx **out) {
   *out = NULL;
   if (!alloc) alloc = malloc_hook;
   rush_ctx *ctx = alloc(user, NULL, 0, sizeof *ctx);
   if (!ctx) return RUSH_ERR_NO_MEMORY;
-  *ctx = (rush_ctx){.alloc = alloc, .user = user};
+  *ctx = (rush_ctx){.alloc = alloc, .user = user, .look_at = RUSH_WORK_BETWEEN_LOOKS};
   *out = ctx;
   return RUSH_OK;
 }
@@ -38,6 +115,39 @@ void rush_print(rush_ctx *ctx, const char *text, size_t size) {
   if (ctx->print) ctx->print(ctx->print_user, text, size);
 }
 
+void rush_ctx_set_entropy(rush_ctx *ctx, rush_entropy_fn entropy, void *user) {
+  ctx->entropy = entropy;
+  ctx->entropy_user = user;
+}
+
+bool rush_entropy(rush_ctx *ctx, void *to, size_t size) {
+  if (ctx->entropy) return ctx->entropy(ctx->entropy_user, to, size);
+#ifdef __wasm__
+  return false;
+#else
+  return getentropy(to, size) == 0; /* it can only fail where a sandbox forbids it */
+#endif
+}
+
+void rush_ctx_set_memory_limit(rush_ctx *ctx, size_t bytes) {
+  ctx->limit = bytes;
+}
+
+void rush_ctx_set_poll(rush_ctx *ctx, rush_poll_fn poll, void *user) {
+  ctx->poll = poll;
+  ctx->poll_user = user;
+}
+
+uint64_t rush_ctx_work(const rush_ctx *ctx) {
+  return ctx->work;
+}
+
+rush_status rush_look(rush_ctx *ctx) {
+  ctx->look_at = ctx->work + RUSH_WORK_BETWEEN_LOOKS;
+  if (!ctx->poll || !ctx->poll(ctx->poll_user)) return RUSH_OK;
+  return rush_fail(ctx, RUSH_ERR_INTERRUPTED, "interrupted by the host");
+}
+
 const char *rush_ctx_error(const rush_ctx *ctx) {
   return ctx->message;
 }
@@ -47,12 +157,30 @@ void rush_ctx_memory(const rush_ctx *ctx, size_t *live, size_t *peak) {
   *peak = ctx->peak;
 }
 
+/* ---- Failing ---------------------------------------------------------------------------------- */
+
 rush_status rush_fail(rush_ctx *ctx, rush_status status, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
   vsnprintf(ctx->message, sizeof ctx->message, fmt, args);
   va_end(args);
+  ctx->located = false;
   return status;
+}
+
+void rush_locate(rush_ctx *ctx, const rush_location *at) {
+  ctx->located = true;
+  ctx->instr = at->instr;
+  ctx->line = at->line;
+  snprintf(ctx->method, sizeof ctx->method, "%s", at->method);
+  snprintf(ctx->op, sizeof ctx->op, "%s", at->op);
+  snprintf(ctx->file, sizeof ctx->file, "%s", at->file);
+}
+
+bool rush_ctx_location(const rush_ctx *ctx, rush_location *out) {
+  *out = (rush_location){"", 0, "", "", 0};
+  if (ctx->located) *out = (rush_location){ctx->method, ctx->instr, ctx->op, ctx->file, ctx->line};
+  return ctx->located;
 }
 
 rush_status rush_note(rush_ctx *ctx, rush_status status, const char *fmt, ...) {

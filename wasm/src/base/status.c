@@ -20,6 +20,8 @@ const char *rush_status_name(rush_status status) {
       return "mismatch";
     case RUSH_PENDING:
       return "pending";
+    case RUSH_ERR_INTERRUPTED:
+      return "interrupted";
   }
   return "unknown";
 }

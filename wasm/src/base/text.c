@@ -3,15 +3,22 @@
 
 #include "base/base.h"
 
+static bool fail(rush_text *t, rush_status why) {
+  t->failed = true;
+  t->why = why;
+  return false;
+}
+
 static bool reserve(rush_text *t, size_t more) {
   if (t->failed) return false;
+  rush_status st = rush_work(t->ctx, more);
+  if (st != RUSH_OK) return fail(t, st);
   size_t need = t->size + more + 1, capacity = t->capacity ? t->capacity : 256;
   if (need <= t->capacity) return true;
-  while (capacity < need) capacity *= 2;
-  if (rush_realloc(t->ctx, (void **)&t->data, t->capacity, capacity) != RUSH_OK) {
-    t->failed = true;
-    return false;
-  }
+  if (need < t->size) return fail(t, rush_fail_memory(t->ctx, SIZE_MAX));
+  while (capacity < need) capacity = capacity <= SIZE_MAX / 2 ? capacity * 2 : need;
+  st = rush_realloc(t->ctx, (void **)&t->data, t->capacity, capacity);
+  if (st != RUSH_OK) return fail(t, st);
   t->capacity = capacity;
   return true;
 }
@@ -61,8 +68,9 @@ rush_status rush_text_take(rush_text *t, char **out, size_t *size) {
   *size = 0;
   if (!reserve(t, 0)) {
     rush_release(t->ctx, t->data, t->capacity);
+    const rush_status why = t->why;
     *t = (rush_text){.ctx = t->ctx};
-    return RUSH_ERR_NO_MEMORY;
+    return why;
   }
   t->data[t->size] = '\0';
   *out = t->data;

@@ -3,7 +3,7 @@
 #ifndef RUSH_DRAW_H
 #define RUSH_DRAW_H
 
-#include "base/random.h"
+#include "base/mt19937.h"
 #include "tensor/iter.h"
 
 /* Stores the next number as an element of `dtype`; a and b are the distribution's. */

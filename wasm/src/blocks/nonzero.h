@@ -4,7 +4,6 @@
 
 #include "tensor/tensor.h"
 
-int64_t rush_count_nonzero(const rush_tensor *t);
 /* int64 [max(rank, 1)][n], row-major: row d holds the coordinates in dimension d; a 0-d tensor has
  * none, and counts as one of size 1 here. */
 rush_status rush_nonzero(rush_heap *heap, const rush_tensor *t, rush_tensor **out);

@@ -2,13 +2,14 @@
 #ifndef RUSH_PACKED_H
 #define RUSH_PACKED_H
 
-#include "ops/op.h"
+#include "call/call.h"
 
 typedef struct rush_packed_floats {
   rush_packed base;
   void *memory; /* the block that this lies in, and its size */
   size_t bytes;
-  float *data; /* aligned as kernels want it */
+  float *data;   /* aligned as kernels want it, */
+  size_t floats; /* so many */
 } rush_packed_floats;
 
 /* Sets p->packed to a new one, its floats not set. */

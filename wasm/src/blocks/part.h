@@ -4,7 +4,7 @@
 #ifndef RUSH_PART_H
 #define RUSH_PART_H
 
-#include "ops/op.h"
+#include "call/call.h"
 
 /* t.select(dim, index): arguments `at` and `at` + 1 of the call. */
 rush_status rush_part_select(const rush_call *c, uint32_t at, const rush_tensor *t,

@@ -73,7 +73,7 @@ static void put_matrix(stream *s, const double *p, int64_t rows, int64_t columns
   double scale = choose_format(s, p, rows * columns);
   int64_t per_line = (LINE - by) / (s->width + 1);
   indent(s, by);
-  for (int64_t from = 0, to; from < columns; from = to) {
+  for (int64_t from = 0, to; from < columns && !s->text->failed; from = to) {
     to = from + per_line <= columns ? from + per_line : columns;
     if (per_line < columns) {
       rush_text_add(s->text, "%sColumns %lld to %lld", from != 0 ? "\n" : "", (long long)(from + 1),
@@ -84,7 +84,7 @@ static void put_matrix(stream *s, const double *p, int64_t rows, int64_t columns
       put_scale(s, scale);
       indent(s, by);
     }
-    for (int64_t r = 0; r < rows; r++) {
+    for (int64_t r = 0; r < rows && !s->text->failed; r++) {
       for (int64_t k = from; k < to; k++) {
         put_number(s, p[r * columns + k] / scale);
         rush_text_bytes(s->text, k + 1 < to ? " " : "\n", 1);
@@ -106,7 +106,7 @@ static void put_matrices(stream *s, const rush_tensor *t, const double *p) {
     put_matrix(s, p + at * rows * columns, rows, columns, 1);
     int d = 0; /* the first dimension counts fastest */
     while (d < outer && ++counter[d] >= t->sizes[d]) counter[d++] = 0;
-    if (d == outer) return;
+    if (d == outer || s->text->failed) return;
   }
 }
 
@@ -141,7 +141,7 @@ static rush_status show_tensor(rush_heap *heap, rush_text *text, const rush_tens
   } else if (st == RUSH_OK && t->numel > 0 && t->rank == 1) {
     double scale = choose_format(&s, p, t->numel);
     if (scale != 1) put_scale(&s, scale);
-    for (int64_t i = 0; i < t->numel; i++) {
+    for (int64_t i = 0; i < t->numel && !text->failed; i++) {
       put_number(&s, p[i] / scale);
       rush_text_bytes(text, "\n", 1);
     }
@@ -170,13 +170,16 @@ static void show_float(rush_text *text, double v) {
     rush_text_add(text, "%.17g", v);
 }
 
-static rush_status show_items(rush_heap *heap, rush_text *text, const rush_list *list,
+static rush_status show(rush_heap *heap, rush_text *text, int depth, const rush_value *v);
+
+static rush_status show_items(rush_heap *heap, rush_text *text, int depth, const rush_list *list,
                               const char *brackets) {
+  if (depth == 0) return rush_fail_depth(heap->ctx);
   rush_text_bytes(text, brackets, 1);
-  for (size_t i = 0; i < list->n; i++) {
+  for (size_t i = 0; i < list->n && !text->failed; i++) {
     bool value = list->object.kind == RUSH_KIND_DICT && i % 2 == 1;
     if (i > 0) rush_text_add(text, value ? ": " : ", ");
-    RUSH_TRY(rush_show(heap, text, &list->items[i]));
+    RUSH_TRY(show(heap, text, depth - 1, &list->items[i]));
   }
   if (list->object.kind == RUSH_KIND_TUPLE && list->n == 1) rush_text_bytes(text, ",", 1);
   rush_text_bytes(text, brackets + 1, 1);
@@ -194,7 +197,8 @@ static void show_enum(rush_text *text, const rush_str *qualified) {
   rush_text_bytes(text, ">", 1);
 }
 
-rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v) {
+/* `depth` counts down to where values are nested too deeply. */
+static rush_status show(rush_heap *heap, rush_text *text, int depth, const rush_value *v) {
   switch (v->kind) {
     case RUSH_KIND_NONE:
       rush_text_add(text, "None");
@@ -223,11 +227,11 @@ rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v) {
       rush_text_bytes(text, rush_as_str(v)->bytes, rush_as_str(v)->size);
       return RUSH_OK;
     case RUSH_KIND_LIST:
-      return show_items(heap, text, rush_as_list(v), "[]");
+      return show_items(heap, text, depth, rush_as_list(v), "[]");
     case RUSH_KIND_TUPLE:
-      return show_items(heap, text, rush_as_list(v), "()");
+      return show_items(heap, text, depth, rush_as_list(v), "()");
     case RUSH_KIND_DICT:
-      return show_items(heap, text, rush_as_list(v), "{}");
+      return show_items(heap, text, depth, rush_as_list(v), "{}");
     case RUSH_KIND_ENUM:
       show_enum(text, rush_as_str(rush_as_list(v)->items));
       return RUSH_OK;
@@ -235,4 +239,8 @@ rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v) {
       rush_text_add(text, "<%s>", rush_kind_name(v->kind));
       return RUSH_OK;
   }
+}
+
+rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v) {
+  return show(heap, text, RUSH_MAX_DEPTH, v);
 }

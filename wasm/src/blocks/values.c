@@ -10,24 +10,43 @@ static bool is_text(const rush_value *v) {
   return v->kind == RUSH_KIND_STR || v->kind == RUSH_KIND_DEVICE;
 }
 
-static bool equal_items(const rush_list *a, const rush_list *b) {
-  if (a->n != b->n) return false;
-  for (size_t i = 0; i < a->n; i++)
-    if (!rush_equal(&a->items[i], &b->items[i])) return false;
-  return true;
-}
+/* `depth` counts down: a program can nest values without end, and so that they hold themselves. */
+static rush_status equal(rush_ctx *ctx, int depth, const rush_value *a, const rush_value *b,
+                         bool *out);
 
-static bool equal_dicts(const rush_list *a, const rush_list *b) {
-  if (a->n != b->n) return false;
-  for (size_t i = 0; i < a->n; i += 2) {
-    size_t k = 0;
-    while (k < b->n && !rush_equal(&a->items[i], &b->items[k])) k += 2;
-    if (k >= b->n || !rush_equal(&a->items[i + 1], &b->items[k + 1])) return false;
+static rush_status find(rush_ctx *ctx, int depth, const rush_value *values, size_t n, size_t step,
+                        const rush_value *v, size_t *at) {
+  for (*at = 0; *at < n; *at += step) {
+    bool same;
+    RUSH_TRY(equal(ctx, depth, &values[*at], v, &same));
+    if (same) return RUSH_OK;
   }
-  return true;
+  *at = n;
+  return RUSH_OK;
 }
 
-bool rush_equal(const rush_value *a, const rush_value *b) {
+static rush_status equal_items(rush_ctx *ctx, int depth, const rush_list *a, const rush_list *b,
+                               bool *out) {
+  *out = a->n == b->n;
+  for (size_t i = 0; *out && i < a->n; i++)
+    RUSH_TRY(equal(ctx, depth, &a->items[i], &b->items[i], out));
+  return RUSH_OK;
+}
+
+static rush_status equal_dicts(rush_ctx *ctx, int depth, const rush_list *a, const rush_list *b,
+                               bool *out) {
+  *out = a->n == b->n;
+  for (size_t i = 0; *out && i < a->n; i += 2) {
+    size_t k;
+    RUSH_TRY(find(ctx, depth, b->items, b->n, 2, &a->items[i], &k));
+    *out = k < b->n;
+    if (*out) RUSH_TRY(equal(ctx, depth, &a->items[i + 1], &b->items[k + 1], out));
+  }
+  return RUSH_OK;
+}
+
+/* Whether two values that hold no others are equal. */
+static bool equal_leaves(const rush_value *a, const rush_value *b) {
   if (is_number(a) && is_number(b)) {
     if (a->kind != RUSH_KIND_FLOAT && b->kind != RUSH_KIND_FLOAT) return a->u.i == b->u.i;
     return number(a) == number(b);
@@ -42,37 +61,69 @@ bool rush_equal(const rush_value *a, const rush_value *b) {
     const rush_complex *s = a->u.ref, *t = b->u.ref;
     return s->re == t->re && s->im == t->im;
   }
-  if (a->kind == RUSH_KIND_LIST || a->kind == RUSH_KIND_TUPLE)
-    return equal_items(rush_as_list(a), rush_as_list(b));
-  if (a->kind == RUSH_KIND_DICT) return equal_dicts(rush_as_list(a), rush_as_list(b));
-  if (a->kind == RUSH_KIND_ENUM) return rush_equal(rush_as_list(a)->items, rush_as_list(b)->items);
   return a->u.ref == b->u.ref;
 }
 
-bool rush_less(const rush_value *a, const rush_value *b) {
-  if (is_number(a) && is_number(b)) {
-    if (a->kind != RUSH_KIND_FLOAT && b->kind != RUSH_KIND_FLOAT) return a->u.i < b->u.i;
-    return number(a) < number(b);
+static rush_status equal(rush_ctx *ctx, int depth, const rush_value *a, const rush_value *b,
+                         bool *out) {
+  RUSH_TRY(rush_work(ctx, 4));
+  const uint32_t kind = a->kind == b->kind ? a->kind : (uint32_t)RUSH_KIND_NONE;
+  if (!rush_is_container(kind) || kind == RUSH_KIND_OBJECT) {
+    *out = equal_leaves(a, b);
+    return RUSH_OK;
   }
-  if (a->kind != b->kind) return false;
+  if (depth == 0) return rush_fail_depth(ctx);
+  const rush_list *s = rush_as_list(a), *t = rush_as_list(b);
+  if (kind == RUSH_KIND_DICT) return equal_dicts(ctx, depth - 1, s, t, out);
+  if (kind == RUSH_KIND_ENUM) return equal(ctx, depth - 1, s->items, t->items, out);
+  return equal_items(ctx, depth - 1, s, t, out);
+}
+
+rush_status rush_equal(rush_ctx *ctx, const rush_value *a, const rush_value *b, bool *out) {
+  return equal(ctx, RUSH_MAX_DEPTH, a, b, out);
+}
+
+rush_status rush_find(rush_ctx *ctx, const rush_value *values, size_t n, size_t step,
+                      const rush_value *v, size_t *at) {
+  return find(ctx, RUSH_MAX_DEPTH, values, n, step, v, at);
+}
+
+static rush_status less(rush_ctx *ctx, int depth, const rush_value *a, const rush_value *b,
+                        bool *out) {
+  RUSH_TRY(rush_work(ctx, 4));
+  *out = false;
+  if (is_number(a) && is_number(b)) {
+    bool ints = a->kind != RUSH_KIND_FLOAT && b->kind != RUSH_KIND_FLOAT;
+    *out = ints ? a->u.i < b->u.i : number(a) < number(b);
+    return RUSH_OK;
+  }
+  if (a->kind != b->kind) return RUSH_OK;
   if (is_text(a)) {
     const rush_str *s = rush_as_str(a), *t = rush_as_str(b);
     size_t n = s->size < t->size ? s->size : t->size;
     int order = memcmp(s->bytes, t->bytes, n);
-    return order != 0 ? order < 0 : s->size < t->size;
+    *out = order != 0 ? order < 0 : s->size < t->size;
+    return RUSH_OK;
   }
-  if (a->kind != RUSH_KIND_TUPLE && a->kind != RUSH_KIND_LIST) return false;
+  if (a->kind != RUSH_KIND_TUPLE && a->kind != RUSH_KIND_LIST) return RUSH_OK;
+  if (depth == 0) return rush_fail_depth(ctx);
   const rush_list *s = rush_as_list(a), *t = rush_as_list(b);
   for (size_t i = 0; i < s->n && i < t->n; i++) {
-    if (rush_equal(&s->items[i], &t->items[i])) continue;
-    return rush_less(&s->items[i], &t->items[i]);
+    bool same;
+    RUSH_TRY(equal(ctx, depth - 1, &s->items[i], &t->items[i], &same));
+    if (!same) return less(ctx, depth - 1, &s->items[i], &t->items[i], out);
   }
-  return s->n < t->n;
+  *out = s->n < t->n;
+  return RUSH_OK;
+}
+
+rush_status rush_less(rush_ctx *ctx, const rush_value *a, const rush_value *b, bool *out) {
+  return less(ctx, RUSH_MAX_DEPTH, a, b, out);
 }
 
 rush_status rush_str_of_text(rush_heap *heap, rush_text *text, rush_value *out) {
   *out = rush_none();
-  rush_status st = text->failed ? RUSH_ERR_NO_MEMORY /* and the message says so */
+  rush_status st = text->failed ? text->why /* and the message says so */
                                 : rush_new_str(heap, text->data, text->size, out);
   rush_release(heap->ctx, text->data, text->capacity);
   text->data = NULL;

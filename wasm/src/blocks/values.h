@@ -5,10 +5,14 @@
 #include "tensor/value.h"
 
 /* a == b of numbers (an int and a float as doubles), bools, strings, devices, lists, tuples and
- * dicts of them, None. Other objects, tensors among them, are equal to themselves only. */
-bool rush_equal(const rush_value *a, const rush_value *b);
+ * dicts of them, None. Other objects, tensors among them, are equal to themselves only. This and
+ * the next two fail for values that are nested too deeply. */
+rush_status rush_equal(rush_ctx *ctx, const rush_value *a, const rush_value *b, bool *out);
 /* a < b of two numbers, strings, or tuples of them; false for what has no order. */
-bool rush_less(const rush_value *a, const rush_value *b);
+rush_status rush_less(rush_ctx *ctx, const rush_value *a, const rush_value *b, bool *out);
+/* Whether one of `n` values, `step` apart, is equal to `v`; *at is its index, or n. */
+rush_status rush_find(rush_ctx *ctx, const rush_value *values, size_t n, size_t step,
+                      const rush_value *v, size_t *at);
 
 /* Appends the text that libtorch's `str()` and `format` give: `1.`, `[x, y]`, `[ CPUFloatType{2}
  * ]`. */

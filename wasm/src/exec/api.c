@@ -1,5 +1,6 @@
 /* The public functions on values and models: thin, over value.h, tensor.h and model.h. */
 #include "exec/session.h"
+#include "tensor/turned.h"
 
 #define WANT(s, v, kind_)                                                                          \
   RUSH_CHECK((s)->ctx, (v)->kind == (kind_), RUSH_ERR_BAD_ARGUMENT, "a %s was wanted, this is %s", \
@@ -21,9 +22,7 @@ rush_status rush_tensor_create(rush_session *s, rush_dtype dtype, int rank, cons
   rush_tensor *t;
   *out = rush_none();
   *data = NULL;
-  RUSH_CHECK(s->ctx, rush_dtype_known((int)dtype), RUSH_ERR_UNSUPPORTED,
-             "this runtime does not have dtype %s", rush_dtype_name((int)dtype));
-  RUSH_TRY(rush_tensor_new(&s->heap, dtype, rank, sizes, &t));
+  RUSH_TRY(rush_tensor_new_checked(&s->heap, dtype, rank, sizes, &t));
   *out = rush_of_tensor(t);
   *data = rush_data(t);
   return RUSH_OK;
@@ -35,6 +34,7 @@ rush_status rush_tensor_view(rush_session *s, const rush_value *base, int rank,
   rush_tensor *t;
   *out = rush_none();
   WANT(s, base, RUSH_KIND_TENSOR);
+  RUSH_TRY(rush_turn_back_value(&s->heap, base));
   RUSH_TRY(rush_tensor_new_view(&s->heap, rush_as_tensor(base), rank, sizes, strides, offset, &t));
   *out = rush_of_tensor(t);
   return RUSH_OK;
@@ -43,15 +43,17 @@ rush_status rush_tensor_view(rush_session *s, const rush_value *base, int rank,
 rush_status rush_tensor_inspect(rush_session *s, const rush_value *tensor, rush_tensor_info *out) {
   *out = (rush_tensor_info){0};
   WANT(s, tensor, RUSH_KIND_TENSOR);
-  const rush_tensor *t = rush_as_tensor(tensor);
-  *out = (rush_tensor_info){(rush_dtype)t->dtype, t->rank,  t->sizes,
-                            t->strides,           t->numel, rush_data(t)};
+  RUSH_TRY(rush_turn_back_value(&s->heap, tensor));
+  *out = rush_tensor_info_of(rush_as_tensor(tensor));
   return RUSH_OK;
 }
 
 rush_status rush_tensor_make_contiguous(rush_session *s, rush_value *tensor) {
   rush_tensor *t;
   WANT(s, tensor, RUSH_KIND_TENSOR);
+  RUSH_CHECK(s->ctx, rush_has_elements(rush_as_tensor(tensor)), RUSH_ERR_BAD_ARGUMENT,
+             "the weight's elements are packed for the kernels");
+  RUSH_TRY(rush_turn_back_value(&s->heap, tensor));
   RUSH_TRY(rush_tensor_contiguous(&s->heap, rush_as_tensor(tensor), &t));
   rush_drop(&s->heap, tensor);
   *tensor = rush_of_tensor(t);
@@ -171,4 +173,10 @@ bool rush_has_dtype(int dtype) {
 bool rush_has_op(const char *name) {
   bool inplace;
   return rush_op_find(name, &inplace) != NULL;
+}
+
+const char *rush_op_schema(const char *name) {
+  bool inplace;
+  const rush_op *op = rush_op_find(name, &inplace);
+  return op != NULL && !inplace ? op->schema : NULL;
 }

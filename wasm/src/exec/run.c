@@ -1,10 +1,13 @@
 /* The interpreter: one loop over decoded instructions, which can stop after any of them. */
 #include "exec/session.h"
 #include "model/print.h"
+#include "tensor/turned.h"
 
 /* ---- Registers ------------------------------------------------------------------------------- */
 
 static inline const rush_value *operand(const rush_session *s, uint32_t o) {
+  assert(o & RUSH_OPERAND_CONSTANT ? (o & ~RUSH_OPERAND_CONSTANT) < s->m->n_constants
+                                   : o < s->n_registers);
   return o & RUSH_OPERAND_CONSTANT ? s->constants + (o & ~RUSH_OPERAND_CONSTANT) : s->registers + o;
 }
 
@@ -40,6 +43,21 @@ static rush_status misfit(rush_session *s, const rush_schema_arg *arg, const rus
                    (int)arg->name_size, arg->name, rush_kind_name(v->kind));
 }
 
+/* What the model holds is not written: its sessions share weights, and its kernels were prepared for
+ * the constants. A program that PyTorch would let write one gets it as an attribute or makes it
+ * anew, so the exporter leaves none to be written. */
+static rush_status check_written(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
+  if (v->kind == RUSH_KIND_TENSOR)
+    RUSH_CHECK(s->ctx, !rush_as_tensor(v)->storage->borrowed, RUSH_ERR_UNSUPPORTED,
+               "argument '%.*s' would be written, and it is a weight that other sessions share",
+               (int)arg->name_size, arg->name);
+  if (rush_is_container(v->kind))
+    RUSH_CHECK(s->ctx, !rush_as_list(v)->constant, RUSH_ERR_UNSUPPORTED,
+               "argument '%.*s' would be written, and it is a constant of the model",
+               (int)arg->name_size, arg->name);
+  return RUSH_OK;
+}
+
 static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
   if (RUSH_UNLIKELY(!(arg->kinds & RUSH_KIND_BIT(v->kind)))) return misfit(s, arg, v);
   if (v->kind == RUSH_KIND_LIST && arg->items != RUSH_KINDS_ANY) {
@@ -48,23 +66,28 @@ static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const 
       if (!(arg->items & RUSH_KIND_BIT(list->items[k].kind))) return misfit(s, arg, v);
     }
   }
-  if (arg->written && v->kind == RUSH_KIND_TENSOR)
-    RUSH_CHECK(s->ctx, !rush_as_tensor(v)->storage->borrowed, RUSH_ERR_UNSUPPORTED,
-               "argument '%.*s' would be written, and it is a weight that other sessions share",
-               (int)arg->name_size, arg->name);
-  return RUSH_OK;
+  return arg->written ? check_written(s, arg, v) : RUSH_OK;
+}
+
+/* What others see, too, is laid in PyTorch's order before it is written: whether operands overlap
+ * is asked of strides. */
+static bool is_written_part(const rush_schema_arg *arg, const rush_value *v) {
+  return arg->written && v->kind == RUSH_KIND_TENSOR && rush_as_tensor(v)->storage->refs > 1;
 }
 
 rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_args) {
   const rush_model_op *o = s->m->ops + c->op;
   for (uint32_t k = 0; k < c->n_in; k++) s->args[k] = *operand(s, c->operands[k]);
-  *n_args = c->n_in;
-  if (o->variadic) return RUSH_OK;
   const rush_schema *schema = &o->schema;
   for (uint32_t k = c->n_in; k < schema->n_args; k++) s->args[k] = s->defaults[o->defaults + k];
-  *n_args = schema->n_args;
-  for (uint32_t k = 0; k < schema->n_args; k++)
+  *n_args = c->n_in > schema->n_args ? c->n_in : schema->n_args;
+  const bool as_it_lies = (o->op->flags & (RUSH_OP_ANY_LAYOUT | RUSH_OP_VIEW)) != 0;
+  for (uint32_t k = 0; k < schema->n_args; k++) {
     RUSH_TRY(check_arg(s, schema->args + k, s->args + k));
+    const rush_value *v = s->args + k;
+    if (rush_is_object(v) && (!as_it_lies || is_written_part(schema->args + k, v)))
+      RUSH_TRY(rush_turn_back_value(&s->heap, v));
+  }
   return RUSH_OK;
 }
 
@@ -96,6 +119,51 @@ void rush_set_results(rush_session *s, const rush_code *c, const rush_value *res
   s->n_observed = c->n_out;
 }
 
+/* Argument 0 as PyTorch sees it, and back. */
+static void exchange_seen(rush_tensor *t) {
+  for (int d = 0; d < t->rank; d++) {
+    const int64_t stride = t->strides[d];
+    t->strides[d] = t->nominal[d];
+    t->nominal[d] = stride;
+  }
+  const int64_t offset = t->offset;
+  t->offset = t->nominal_offset;
+  t->nominal_offset = offset;
+}
+
+static void say_nominal(rush_tensor *view, const rush_tensor *seen, const rush_tensor *base) {
+  if (view == base || view->storage != base->storage) return;
+  memcpy(view->nominal, seen->strides, sizeof view->nominal);
+  view->nominal_offset = seen->offset;
+}
+
+/* A view of a turned tensor: made of what lies there, and again of what PyTorch sees, for the
+ * nominal strides. */
+static rush_status call_view(rush_call *call) {
+  rush_tensor *base = rush_as_tensor(call->args);
+  rush_value *view = call->results, seen = rush_none();
+  RUSH_TRY(call->op->run(call));
+  exchange_seen(base);
+  call->results = &seen;
+  rush_status st = call->op->run(call);
+  call->results = view;
+  exchange_seen(base);
+  if (st == RUSH_OK && seen.kind == RUSH_KIND_TENSOR) {
+    say_nominal(rush_as_tensor(view), rush_as_tensor(&seen), base);
+  } else if (st == RUSH_OK && seen.kind == RUSH_KIND_LIST) {
+    const rush_list *views = rush_as_list(view), *all = rush_as_list(&seen);
+    for (size_t k = 0; k < all->n; k++)
+      say_nominal(rush_as_tensor(views->items + k), rush_as_tensor(all->items + k), base);
+  }
+  rush_drop(call->heap, &seen);
+  return st;
+}
+
+static bool is_view_of_turned(const rush_op *op, const rush_value *args) {
+  return (op->flags & RUSH_OP_VIEW) && args->kind == RUSH_KIND_TENSOR &&
+         rush_is_turned(rush_as_tensor(args));
+}
+
 static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
   const rush_model *m = s->m;
   const rush_model_op *o = m->ops + c->op;
@@ -106,6 +174,8 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
   rush_call call = {.ctx = s->ctx,
                     .heap = &s->heap,
                     .session = s,
+                    .model = m,
+                    .attributes = s->attributes,
                     .op = o->op,
                     .n_args = n_args,
                     .n_results = c->n_out,
@@ -115,9 +185,11 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .inplace = o->inplace ? rush_as_tensor(s->args) : NULL,
                     .dies = c->dies,
                     .random = s->random,
-                    .cache = s->caches + i,
                     .packed = m->packed[i]};
-  rush_status st = o->op->run(&call);
+  rush_status st = is_view_of_turned(o->op, s->args) ? call_view(&call) : o->op->run(&call),
+              stopped = rush_stopped(s->ctx);
+  if (call.tensors || call.blocks) rush_call_release(&call);
+  if (st == RUSH_OK) st = stopped;
   if (st == RUSH_OK && o->inplace) st = write_inplace(&call);
   if (st != RUSH_OK) {
     for (uint32_t k = 0; k < c->n_out; k++) rush_drop(&s->heap, s->results + k);
@@ -254,13 +326,39 @@ static rush_status run_instr(rush_session *s, uint32_t i, uint32_t *next) {
   return RUSH_OK;
 }
 
+enum {
+  INSTR_WORK = 64, /* what an instruction costs beside its operator's own work, in steps of that */
+  STRETCH = 256,   /* instructions between two looks at the limits and at the host's wish to stop */
+};
+
+/* How many instructions may follow; RUSH_PENDING where the budget is used up. */
+static rush_status grant(rush_session *s, uint64_t budget, uint64_t done, uint64_t *more) {
+  if (budget && done == budget) return RUSH_PENDING;
+  *more = budget && budget - done < STRETCH ? budget - done : STRETCH;
+  if (s->step_limit) {
+    RUSH_CHECK(s->ctx, s->steps < s->step_limit, RUSH_ERR_INTERRUPTED,
+               "the run takes more than %llu instructions, its limit",
+               (unsigned long long)s->step_limit);
+    if (s->step_limit - s->steps < *more) *more = s->step_limit - s->steps;
+  }
+  s->steps += *more;
+  return rush_work(s->ctx, *more * INSTR_WORK);
+}
+
 rush_status rush_session_step(rush_session *s, uint64_t budget) {
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
+  uint64_t granted = 0;
   for (uint64_t done = 0; s->running; done++) {
-    if (budget && done == budget) return RUSH_PENDING;
     uint32_t next = s->pc + 1;
-    rush_status st = run_instr(s, s->pc, &next);
+    rush_status st = RUSH_OK;
+    if (RUSH_UNLIKELY(done == granted)) {
+      uint64_t more = 0;
+      st = grant(s, budget, done, &more);
+      granted += more;
+    }
+    if (RUSH_LIKELY(st == RUSH_OK)) st = run_instr(s, s->pc, &next);
     if (RUSH_UNLIKELY(st != RUSH_OK)) {
+      s->steps -= granted - done; /* those that were granted and did not run */
       if (st == RUSH_PENDING) return st;
       rush_note_instr(s->ctx, s->m, s->pc, st);
       rush_session_clear(s);
@@ -285,6 +383,20 @@ static rush_status refuse_input(rush_session *s, const char *method, const rush_
   return st;
 }
 
+/* An input's default. A list is a new one, kept until the session is reset: PyTorch keeps what a
+ * program writes into a default, too. */
+static rush_status take_default(rush_session *s, uint32_t port, rush_value *out) {
+  const uint32_t initial = s->m->ports[port].initial;
+  if (!rush_is_container(s->constants[initial].kind)) {
+    *out = rush_retained(s->constants[initial]);
+    return RUSH_OK;
+  }
+  if (s->initials[port].kind == RUSH_KIND_NONE)
+    RUSH_TRY(rush_session_copy(s, initial, s->initials + port));
+  *out = rush_retained(s->initials[port]);
+  return RUSH_OK;
+}
+
 static rush_status take_args(rush_session *s, const rush_file_method *f, const rush_value *args,
                              size_t n_args) {
   const rush_model *m = s->m;
@@ -297,11 +409,65 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
     if (k >= n_args) {
       RUSH_CHECK(s->ctx, port->initial != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT,
                  "%s: input '%s' is missing", method, name);
-      s->registers[k] = rush_retained(s->constants[port->initial]);
+      RUSH_TRY(take_default(s, f->inputs + k, s->registers + k));
       continue;
     }
     if (!rush_value_fits(m, port->type, args + k)) return refuse_input(s, method, port, args + k);
     s->registers[k] = rush_retained(args[k]);
+  }
+  return RUSH_OK;
+}
+
+/* The first promise of a method's inputs that has this one's name. */
+static const rush_file_promise *first_of_name(const rush_model *m, const rush_file_method *f,
+                                              const rush_file_promise *p) {
+  for (const rush_file_promise *q = m->promises; p->name != RUSH_NONE && q < p; q++) {
+    if (q->port >= f->inputs && q->name == p->name) return q;
+  }
+  return NULL;
+}
+
+/* The size that a promise is about; -1 where the input is None, or of a smaller rank. */
+static int64_t promised_size(const rush_session *s, const rush_file_method *f,
+                             const rush_file_promise *p) {
+  const rush_value *v = s->registers + (p->port - f->inputs);
+  if (v->kind != RUSH_KIND_TENSOR || (int)p->dim >= rush_as_tensor(v)->rank) return -1;
+  return rush_as_tensor(v)->sizes[p->dim];
+}
+
+static rush_status keep_promise(rush_session *s, const rush_file_method *f,
+                                const rush_file_promise *p) {
+  const rush_model *m = s->m;
+  const char *input = rush_string(m, m->ports[p->port].name);
+  const rush_value *v = s->registers + (p->port - f->inputs);
+  const int64_t size = promised_size(s, f, p);
+  if (v->kind != RUSH_KIND_TENSOR) return RUSH_OK;
+  RUSH_CHECK(s->ctx, size >= 0, RUSH_ERR_BAD_ARGUMENT,
+             "the input %s has %d dimensions; it was exported with more", input,
+             rush_as_tensor(v)->rank);
+  RUSH_CHECK(s->ctx, p->least != p->most || size == p->least, RUSH_ERR_BAD_ARGUMENT,
+             "size %u of the input %s is %lld; it was exported as %lld", p->dim, input,
+             (long long)size, (long long)p->least);
+  RUSH_CHECK(s->ctx, size >= p->least, RUSH_ERR_BAD_ARGUMENT,
+             "size %u of the input %s is %lld; it must be at least %lld", p->dim, input,
+             (long long)size, (long long)p->least);
+  RUSH_CHECK(s->ctx, size <= p->most, RUSH_ERR_BAD_ARGUMENT,
+             "size %u of the input %s is %lld; it must be at most %lld", p->dim, input,
+             (long long)size, (long long)p->most);
+  const rush_file_promise *first = first_of_name(m, f, p);
+  const int64_t other = first ? promised_size(s, f, first) : -1;
+  RUSH_CHECK(s->ctx, other < 0 || size == other, RUSH_ERR_BAD_ARGUMENT,
+             "size %u of the input %s is %lld and size %u of the input %s is %lld: they must be "
+             "equal",
+             p->dim, input, (long long)size, first->dim, rush_string(m, m->ports[first->port].name),
+             (long long)other);
+  return RUSH_OK;
+}
+
+static rush_status keep_promises(rush_session *s, const rush_file_method *f) {
+  for (uint32_t i = 0; i < s->m->n_promises; i++) {
+    const rush_file_promise *p = s->m->promises + i;
+    if (p->port >= f->inputs && p->port - f->inputs < f->n_inputs) RUSH_TRY(keep_promise(s, f, p));
   }
   return RUSH_OK;
 }
@@ -311,17 +477,23 @@ rush_status rush_session_begin(rush_session *s, size_t method, const rush_value 
   RUSH_CHECK(s->ctx, method < s->m->n_methods, RUSH_ERR_BAD_ARGUMENT,
              "method %zu does not exist, the model has %u", method, s->m->n_methods);
   rush_session_clear(s);
+  s->method = (uint32_t)method;
   const rush_file_method *f = s->m->methods + method;
   rush_status st = take_args(s, f, args, n_args);
+  if (st == RUSH_OK) st = keep_promises(s, f);
   if (st != RUSH_OK) {
     rush_session_clear(s);
     return st;
   }
   s->random = &s->own_random;
+  s->steps = 0;
   s->running = true;
-  s->method = (uint32_t)method;
   s->pc = f->instrs;
   return RUSH_OK;
+}
+
+void rush_session_set_step_limit(rush_session *s, uint64_t instructions) {
+  s->step_limit = instructions;
 }
 
 void rush_session_cancel(rush_session *s) {

@@ -1,13 +1,20 @@
 #include "exec/session.h"
 
-rush_value *rush_session_attribute(rush_session *s, int64_t slot) {
-  return slot >= 0 && slot < (int64_t)s->m->n_attributes ? s->attributes + slot : NULL;
-}
-
 void rush_session_clear(rush_session *s) {
   uint32_t n = s->m->methods[s->method].n_registers;
   for (uint32_t r = 0; r < n; r++) rush_drop(&s->heap, s->registers + r);
   s->running = false;
+}
+
+rush_status rush_session_copy(rush_session *s, uint32_t constant, rush_value *out) {
+  rush_storage **copies;
+  *out = rush_none();
+  RUSH_TRY(rush_calloc(s->ctx, s->m->n_storages, sizeof *copies, (void **)&copies));
+  const size_t cap = rush_cap(s->ctx, rush_allowance(s->m->total_bytes));
+  rush_status st = rush_constant_copy(&s->heap, s->m, constant, copies, out);
+  rush_uncap(s->ctx, cap);
+  rush_release(s->ctx, copies, s->m->n_storages * sizeof *copies);
+  return st;
 }
 
 rush_status rush_session_reset(rush_session *s) {
@@ -15,6 +22,7 @@ rush_status rush_session_reset(rush_session *s) {
   rush_storage **copies;
   rush_status st = RUSH_OK;
   RUSH_TRY(rush_calloc(s->ctx, m->n_storages, sizeof *copies, (void **)&copies));
+  const size_t cap = rush_cap(s->ctx, rush_allowance(m->total_bytes));
   for (uint32_t i = 0; i < m->n_attributes && st == RUSH_OK; i++) {
     rush_value v;
     st = rush_constant_copy(&s->heap, m, m->attributes[i].initial, copies, &v);
@@ -22,7 +30,9 @@ rush_status rush_session_reset(rush_session *s) {
     rush_drop(&s->heap, s->attributes + i);
     s->attributes[i] = v;
   }
+  rush_uncap(s->ctx, cap);
   rush_release(s->ctx, copies, m->n_storages * sizeof *copies);
+  for (uint32_t i = 0; i < m->n_ports; i++) rush_drop(&s->heap, s->initials + i);
   return st;
 }
 
@@ -64,8 +74,8 @@ static rush_status make(rush_session *s) {
   RUSH_TRY(rush_calloc(s->ctx, m->n_storages, sizeof *s->storages, (void **)&s->storages));
   RUSH_TRY(rush_calloc(s->ctx, m->n_defaults, sizeof *s->defaults, (void **)&s->defaults));
   RUSH_TRY(rush_calloc(s->ctx, m->n_attributes, sizeof *s->attributes, (void **)&s->attributes));
+  RUSH_TRY(rush_calloc(s->ctx, m->n_ports, sizeof *s->initials, (void **)&s->initials));
   RUSH_TRY(rush_calloc(s->ctx, m->n_instrs, sizeof *s->rounds, (void **)&s->rounds));
-  RUSH_TRY(rush_calloc(s->ctx, m->n_instrs, sizeof *s->caches, (void **)&s->caches));
   RUSH_TRY(rush_calloc(s->ctx, m->max_in, sizeof *s->args, (void **)&s->args));
   RUSH_TRY(rush_calloc(s->ctx, m->max_out, sizeof *s->results, (void **)&s->results));
   rush_value *registers;
@@ -86,7 +96,7 @@ rush_status rush_session_create(rush_ctx *ctx, const rush_model *model, rush_ses
   s->ctx = ctx;
   s->m = model;
   s->heap.ctx = ctx;
-  rush_random_seed_freshly(&s->own_random);
+  rush_random_seed_freshly(ctx, &s->own_random);
   rush_status st = make(s);
   if (st != RUSH_OK) {
     rush_session_destroy(s);
@@ -104,20 +114,18 @@ static void drop_all(rush_session *s, rush_value *values, uint32_t n) {
 void rush_session_destroy(rush_session *s) {
   if (!s) return;
   const rush_model *m = s->m;
-  for (uint32_t i = 0; s->caches && i < m->n_instrs; i++) {
-    if (s->caches[i]) s->caches[i]->destroy(s->ctx, s->caches[i]);
-  }
   rush_trace_clear(s);
   rush_drop(&s->heap, &s->result);
   drop_all(s, s->observed, m->max_out);
   drop_all(s, s->registers, s->n_registers);
   drop_all(s, s->attributes, m->n_attributes);
+  drop_all(s, s->initials, m->n_ports);
   drop_all(s, s->constants, m->n_constants);
   drop_all(s, s->defaults, m->n_defaults);
+  rush_break_cycles(&s->heap);
   rush_heap_trim(&s->heap);
   rush_release(s->ctx, s->storages, m->n_storages * sizeof *s->storages);
   rush_release(s->ctx, s->rounds, m->n_instrs * sizeof *s->rounds);
-  rush_release(s->ctx, s->caches, m->n_instrs * sizeof *s->caches);
   rush_release(s->ctx, s->args, m->max_in * sizeof *s->args);
   rush_release(s->ctx, s->results, m->max_out * sizeof *s->results);
   rush_release(s->ctx, s->timings, m->n_instrs * sizeof *s->timings);
@@ -139,33 +147,4 @@ void rush_session_set_random(rush_session *s, const rush_random *random) {
 
 void rush_session_trim(rush_session *s) {
   rush_heap_trim(&s->heap);
-}
-
-/* Recursion is as deep as types are nested: at most RUSH_MAX_NESTING. */
-bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v) {
-  const rush_file_type *t = m->types + type;
-  const uint32_t *children = m->lists + t->list;
-  if (!(rush_type_kinds(m, type) & RUSH_KIND_BIT(v->kind))) return false;
-  if (t->kind == RUSH_TYPE_OPTIONAL)
-    return v->kind == RUSH_KIND_NONE || rush_value_fits(m, children[0], v);
-  if (t->kind == RUSH_TYPE_UNION) {
-    for (uint32_t k = 0; k < t->n; k++) {
-      if (rush_value_fits(m, children[k], v)) return true;
-    }
-    return false;
-  }
-  if (t->kind == RUSH_TYPE_OBJECT || t->kind == RUSH_TYPE_ENUM)
-    return strcmp(rush_string(m, t->name), rush_string(m, m->types[rush_as_list(v)->type].name)) ==
-           0;
-  if (t->kind != RUSH_TYPE_LIST && t->kind != RUSH_TYPE_TUPLE && t->kind != RUSH_TYPE_DICT)
-    return true;
-  const rush_list *list = rush_as_list(v);
-  if (t->kind == RUSH_TYPE_TUPLE && list->n != t->n) return false;
-  for (size_t k = 0; k < list->n; k++) {
-    uint32_t child = t->kind == RUSH_TYPE_LIST   ? children[0]
-                     : t->kind == RUSH_TYPE_DICT ? children[k % 2]
-                                                 : children[k];
-    if (!rush_value_fits(m, child, list->items + k)) return false;
-  }
-  return true;
 }

@@ -2,7 +2,7 @@
 #ifndef RUSH_SESSION_H
 #define RUSH_SESSION_H
 
-#include "base/random.h"
+#include "base/mt19937.h"
 #include "model/constant.h"
 
 typedef struct rush_trace rush_trace;
@@ -15,14 +15,15 @@ struct rush_session {
   rush_storage **storages; /* m->n_storages, borrowed ones of the constants */
   rush_value *defaults;    /* m->n_defaults */
   rush_value *attributes;  /* m->n_attributes */
+  rush_value *initials;    /* m->n_ports: defaults that a program may write, once one was used */
   rush_value *registers;   /* of the running method */
   uint32_t n_registers;    /* room */
-  int64_t *rounds;     /* per instruction that is a LOOP in progress: rounds done, and the most */
-  rush_cache **caches; /* m->n_instrs */
+  int64_t *rounds; /* per instruction that is a LOOP in progress: rounds done, and the most */
   rush_value *args, *results; /* of the instruction at work: m->max_in, m->max_out */
   rush_random own_random, test_random,
       *random; /* the one of the run: its own, or that of a test vector */
 
+  uint64_t step_limit, steps; /* of a run: the most instructions (0: any number), and those done */
   bool running;
   uint32_t method, pc;
   rush_value result;
@@ -41,8 +42,8 @@ struct rush_session {
   } *timings; /* m->n_instrs where a profile was asked for */
 };
 
-/* The attribute in a slot; NULL where there is none. */
-rush_value *rush_session_attribute(rush_session *s, int64_t slot);
+/* A copy of a constant, made in full: whoever gets it may write it. */
+rush_status rush_session_copy(rush_session *s, uint32_t constant, rush_value *out);
 /* Drops the values of a run that has ended or is given up. */
 void rush_session_clear(rush_session *s);
 /* Steps to the end of a run that has begun; BAD_STATE, and no run, where an operator is computed
@@ -55,13 +56,12 @@ void rush_drop_after(rush_session *s, const rush_code *c);
 /* Registers `out` take over the values. */
 void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results);
 /* As a test vector's answer is compared, but for an absolute tolerance that is relative to a
- * tensor's greatest element where that is above 1. */
+ * tensor's greatest element where that is above 1. `exact`: float64's, or NULL. */
 rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const rush_value *want,
-                                double rtol, double atol, rush_verify_report *report);
+                                const rush_value *exact, double rtol, double atol,
+                                rush_verify_report *report);
 /* Compares the results of an operator with PyTorch's. */
 void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results, uint32_t n);
 void rush_trace_clear(rush_session *s);
-/* Whether `v` can be of a type of the file; looks into lists, tuples and dicts. */
-bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v);
 
 #endif

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rush_ctx;
+
 /* Dimensions 0, 1, 2 are depth, height, width; fewer dimensions are the last ones, the others being
  * 1 (kernel 1, stride 1, dilation 1, padding 0). */
 typedef struct rush_conv {
@@ -17,6 +19,7 @@ typedef struct rush_conv {
   size_t in[3], out[3], kernel[3], stride[3], dilation[3];
   ptrdiff_t padding[3]; /* in front; what is behind follows from `out` */
   bool transposed;
+  struct rush_ctx *ctx; /* whom a run and packing ask whether to stop, see rush_stops; or NULL */
 } rush_conv;
 
 /* Whether the fast path for one input channel per group and as many outputs is taken. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "kernels/conv.h"
 #include "kernels/tile.h"
 
@@ -321,6 +322,7 @@ void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, fl
       const ptrdiff_t d0 = (ptrdiff_t)(d * s->stride[0]) - s->padding[0];
       for (size_t h = 0; h < s->out[1]; h++, y += s->out[2] * c) {
         const ptrdiff_t h0 = (ptrdiff_t)(h * s->stride[1]) - s->padding[1];
+        if (rush_stops(s->ctx, s->out[2] * c * s->kernel[1] * s->kernel[2] / 4)) return;
         window n = {.x_d = (ptrdiff_t)(s->dilation[0] * in_image),
                     .x_h = (ptrdiff_t)(s->dilation[1] * in_row)};
         n.x_w = (ptrdiff_t)(s->dilation[2] * c);

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rush_ctx;
+
 size_t rush_gemm_nr(void);
 
 /* Floats of a packed matrix of k rows and n columns; false where that overflows. */
@@ -37,6 +39,10 @@ void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const fl
  * no clamp where the bounds are infinite. c does not overlap a. m, n and k may be 0. */
 void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *packed,
                float *c, size_t ldc, float min, float max);
+
+/* The same in pieces of rows, between which the host is asked whether to stop: see rush_stops. */
+void rush_gemm_long(struct rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,
+                    const float *packed, float *c, size_t ldc, float min, float max);
 
 /* The same for few rows and a matrix b that is not worth packing: c = a * b, without bias and
  * clamp. Says false, and has done nothing, where packing is better: many rows, or neither stride of

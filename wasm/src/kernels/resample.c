@@ -94,14 +94,6 @@ static void sum_f64(const tap *taps, int n, size_t channels, const double *x, do
   }
 }
 
-static void sum_u8(const tap *taps, int n, size_t channels, const uint8_t *x, uint8_t *y) {
-  for (size_t c = 0; c < channels; c++) {
-    double sum = 0.5;
-    for (int t = 0; t < n; t++) sum += x[taps[t].at + c] * taps[t].weight;
-    y[c] = sum < 0 ? 0 : sum > 255 ? 255 : (uint8_t)sum;
-  }
-}
-
 static void sum_image(rush_dtype dtype, size_t size, size_t channels, const rush_resample_axis *a,
                       const void *x, char *y) {
   tap taps[MAX_TAPS];
@@ -109,17 +101,10 @@ static void sum_image(rush_dtype dtype, size_t size, size_t channels, const rush
     for (size_t h = 0; h < a[1].out; h++) {
       for (size_t w = 0; w < a[2].out; w++, y += channels * size) {
         const int n = taps_of(a, channels, d, h, w, taps);
-        switch (dtype) {
-          case RUSH_FLOAT32:
-            sum_f32(taps, n, channels, x, (float *)(void *)y);
-            break;
-          case RUSH_FLOAT64:
-            sum_f64(taps, n, channels, x, (double *)(void *)y);
-            break;
-          default:
-            sum_u8(taps, n, channels, x, (uint8_t *)y);
-            break;
-        }
+        if (dtype == RUSH_FLOAT32)
+          sum_f32(taps, n, channels, x, (float *)(void *)y);
+        else
+          sum_f64(taps, n, channels, x, (double *)(void *)y);
       }
     }
   }
@@ -157,10 +142,29 @@ void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
 ROWS(rows_f32, float)
 ROWS(rows_f64, double)
 
+static void rows_u8(size_t rows, size_t channels, const rush_resample_spans *s, const uint8_t *x,
+                    uint8_t *y) {
+  const int32_t half = 1 << (s->precision - 1);
+  for (size_t r = 0; r < rows; r++, x += s->in * channels)
+    for (size_t o = 0; o < s->out; o++, y += channels) {
+      const uint8_t *from = x + (size_t)s->first[o] * channels;
+      const double *weight = s->weight + o * s->n;
+      for (size_t c = 0; c < channels; c++) {
+        int32_t sum = half;
+        for (int32_t k = 0; k < s->count[o]; k++)
+          sum += (int32_t)weight[k] * from[(size_t)k * channels + c];
+        sum = sum < 0 ? 0 : sum >> s->precision;
+        y[c] = sum > 255 ? 255 : (uint8_t)sum;
+      }
+    }
+}
+
 void rush_resample_rows(rush_dtype dtype, size_t rows, size_t channels,
                         const rush_resample_spans *spans, const void *x, void *y) {
   if (dtype == RUSH_FLOAT32)
     rows_f32(rows, channels, spans, x, y);
-  else
+  else if (dtype == RUSH_FLOAT64)
     rows_f64(rows, channels, spans, x, y);
+  else
+    rows_u8(rows, channels, spans, x, y);
 }

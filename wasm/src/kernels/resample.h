@@ -19,20 +19,21 @@ typedef struct rush_resample_axis {
 } rush_resample_axis;
 
 /* y[batch][out..][channels] of x[batch][in..][channels], axes 0, 1, 2 being depth, height, width.
- * With one tap per axis elements of `size` bytes are copied; otherwise dtype is float32, float64 or
- * uint8 (rounded). */
+ * With one tap per axis elements of `size` bytes are copied; otherwise dtype is float32 or float64.
+ */
 void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
                    const rush_resample_axis axes[3], const void *x, void *y);
 
 /* The input positions of one dimension that each output position takes: count[o] from first[o] on,
- * with weights weight[o * n ..]. */
+ * with weights weight[o * n ..]. Those of uint8 are whole numbers of 2^-precision. */
 typedef struct rush_resample_spans {
   size_t in, out, n;
   int32_t *first, *count;
   double *weight;
+  int precision;
 } rush_resample_spans;
 
-/* y[rows][out][channels] of x[rows][in][channels]; dtype is float32 or float64. */
+/* y[rows][out][channels] of x[rows][in][channels]; dtype is float32, float64 or uint8. */
 void rush_resample_rows(rush_dtype dtype, size_t rows, size_t channels,
                         const rush_resample_spans *spans, const void *x, void *y);
 

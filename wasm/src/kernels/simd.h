@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hidden.h"
+
 #if defined(__wasm_simd128__)
 #include <wasm_simd128.h>
 #elif defined(__SSE2__)
@@ -57,11 +59,27 @@ RUSH_INLINE i4 i4_sub(i4 a, i4 b) {
 RUSH_INLINE f4 f4_zero(void) {
   return (f4){0, 0, 0, 0};
 }
+/* The first element is one; the others may lie in the slack behind a block (RUSH_HEAP_SLACK). */
+#ifdef RUSH_HIDES
+RUSH_SEES_HIDDEN static inline f4 f4_load_slack(const float *p) {
+  f4 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+RUSH_INLINE f4 f4_load(const float *p) {
+  float first;
+  memcpy(&first, p, sizeof first);
+  f4 v = f4_load_slack(p);
+  v[0] = first;
+  return v;
+}
+#else
 RUSH_INLINE f4 f4_load(const float *p) {
   f4 v;
   memcpy(&v, p, sizeof v);
   return v;
 }
+#endif
 RUSH_INLINE void f4_store(float *p, f4 v) {
   memcpy(p, &v, sizeof v);
 }

@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "kernels/conv.h"
+
+#include "base/base.h"
 #include "kernels/gemm.h"
 #include "kernels/xnn_config.h"
 
-enum { MAX_MR = 8 };
+enum { MAX_MR = 8, LONG_ROW = 1 << 12 /* pixels between two looks at the host's wish to stop */ };
 
 /* One dimension of one phase: output out0 + j * out_step, j < count, reads input j * in_step + off0
  * + t * off_step times kernel position k0 + t * k_step, t < taps. */
@@ -24,6 +26,18 @@ typedef struct axis {
 
 static size_t gcd(size_t a, size_t b) {
   return b == 0 ? a : gcd(b, a % b);
+}
+
+/* x with a * x = 1 (mod n), for a and n that have no common divisor: Euclid's algorithm, keeping
+ * a * x = r (mod n) for both remainders. */
+static size_t inverse(size_t a, size_t n) {
+  ptrdiff_t x0 = 0, x1 = 1, r0 = (ptrdiff_t)n, r1 = (ptrdiff_t)(a % n);
+  while (r1 > 1) {
+    const ptrdiff_t q = r0 / r1, r = r0 % r1, x = x0 - q * x1;
+    r0 = r1, r1 = r;
+    x0 = x1, x1 = x;
+  }
+  return x1 < 0 ? (size_t)(x1 + (ptrdiff_t)n) : (size_t)x1;
 }
 
 static size_t phases(const rush_conv *s, int d) {
@@ -47,11 +61,11 @@ static axis axis_taps(const rush_conv *s, int d, size_t phase) {
             .out_step = stride,
             .off_step = (ptrdiff_t)(dilation / common),
             .k_step = -(ptrdiff_t)step};
-  for (size_t k = 0; k < step && k < kernel; k++) {
-    if (k * dilation % stride != phase) continue;
-    a.taps = (kernel - 1 - k) / step + 1;
-    a.k0 = (ptrdiff_t)(k + (a.taps - 1) * step);
-  }
+  const size_t k =
+      phase % common == 0 ? phase / common * inverse(dilation / common, step) % step : kernel;
+  if (k >= kernel) return a;
+  a.taps = (kernel - 1 - k) / step + 1;
+  a.k0 = (ptrdiff_t)(k + (a.taps - 1) * step);
   return a;
 }
 
@@ -146,6 +160,7 @@ void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[
         size_t k = 0, one = 0;
         depth_of(s, a, &k);
         rush_gemm_packed(k, s->out_c, &one);
+        if (rush_stops(s->ctx, (uint64_t)one * s->groups)) return;
         for (size_t g = 0; g < s->groups; g++, packed += one)
           pack_group(s, a, k, w + (ptrdiff_t)g * group, strides, bias ? bias + g * s->out_c : NULL,
                      packed);
@@ -272,12 +287,17 @@ static void run_image(const job *j) {
   const axis *a = j->a;
   const bool flat = !j->s->transposed;
   const size_t y_step = a[2].out_step * j->out_pixel;
+  const uint64_t work =
+      (uint64_t)j->columns * (j->depth + 8) * (j->g1 - j->g0) / 8 + 1; /* of a pixel */
   window w[MAX_MR];
   size_t n = 0;
   float *y = j->y;
   for (size_t d = 0; d < a[0].count; d++) {
     for (size_t h = 0; h < a[1].count; h++) {
+      if (rush_stops(j->s->ctx, work * (a[2].count % LONG_ROW))) return;
       for (size_t x = 0; x < a[2].count; x++) {
+        if (RUSH_UNLIKELY(x % LONG_ROW == LONG_ROW - 1) && rush_stops(j->s->ctx, work * LONG_ROW))
+          return;
         if (n == 0) y = output(j, d, h, x);
         w[n++] = window_of(j, d, h, x);
         if (n == j->mr) {
@@ -313,7 +333,7 @@ static void run_empty(const job *j, float *y, float min, float max) {
   for (size_t b = 0; b < s->batch; b++) {
     image.y = y + b * out;
     for (size_t d = 0; d < j->a[0].count; d++)
-      for (size_t h = 0; h < j->a[1].count; h++)
+      for (size_t h = 0; h < j->a[1].count && !rush_stops(s->ctx, j->a[2].count * s->groups); h++)
         for (size_t g = 0; g < s->groups; g++)
           rush_gemm(j->a[2].count, s->out_c, 0, NULL, 0, j->packed + g * j->one,
                     output(&image, d, h, 0) + g * s->out_c, j->a[2].out_step * j->out_pixel, min,
@@ -374,8 +394,8 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
     size_t one = 0;
     rush_gemm_packed(s->in_c, s->out_c, &one);
     for (size_t g = 0; g < s->groups; g++)
-      rush_gemm(pixels, s->out_c, s->in_c, x + g * s->in_c, in_pixel, packed + g * one,
-                y + g * s->out_c, out_pixel, min, max);
+      rush_gemm_long(s->ctx, pixels, s->out_c, s->in_c, x + g * s->in_c, in_pixel, packed + g * one,
+                     y + g * s->out_c, out_pixel, min, max);
     return;
   }
   const rush_xnn_kernels kernels = rush_xnn_gemm();
@@ -386,7 +406,7 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
   memset(zeros, 0, s->in_c * sizeof(float) + 16);
   for (size_t d = 0; d < phases(s, 0); d++) {
     for (size_t h = 0; h < phases(s, 1); h++) {
-      for (size_t w = 0; w < phases(s, 2); w++) {
+      for (size_t w = 0; w < phases(s, 2) && !rush_stops(s->ctx, 100); w++) {
         job j = {.s = s, .a = {axis_of(s, 0, d), axis_of(s, 1, h), axis_of(s, 2, w)}};
         j.in_pixel = in_pixel;
         j.out_pixel = out_pixel;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "kernels/tile.h"
 #include "kernels/xnn_config.h"
 
@@ -195,6 +196,19 @@ void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const f
       kernel(m - i < mr ? m - i : mr, columns, k * sizeof(float), a + i * lda, lda * sizeof(float),
              packed, c + i * ldc + j, ldc * sizeof(float), nr * sizeof(float), &params);
     }
+  }
+}
+
+void rush_gemm_long(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,
+                    const float *packed, float *c, size_t ldc, float min, float max) {
+  enum { PIECE = 1 << 27, LEAST = 128 }; /* products, which make some milliseconds; rows */
+  const size_t one = n * (k + 1);        /* the packed matrix has so many, too */
+  size_t rows = one == 0 ? m : PIECE / one;
+  if (rows < LEAST) rows = LEAST;
+  for (size_t i = 0; i < m; i += rows) {
+    const size_t some = m - i < rows ? m - i : rows;
+    if (rush_stops(ctx, (uint64_t)some * one / 8)) return;
+    rush_gemm(some, n, k, k > 0 ? a + i * lda : a, lda, packed, c + i * ldc, ldc, min, max);
   }
 }
 

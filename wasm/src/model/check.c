@@ -1,5 +1,5 @@
-/* The rules of every record but instructions. One linear pass each; indices are checked before use.
- */
+/* The rules of every record but instructions. One linear pass each (names are sorted); indices are
+ * checked before use. */
 #include "model/model.h"
 
 #define BAD(section, i, ...) return rush_bad(ctx, m, section, i, __VA_ARGS__)
@@ -36,10 +36,14 @@ static bool list_ok(const rush_model *m, uint64_t first, uint64_t n) {
 }
 
 static rush_status check_strings(rush_ctx *ctx, const rush_model *m) {
+  uint64_t at = 0;
   for (uint32_t i = 0; i < m->n_strings; i++) {
     const rush_file_string *s = m->strings + i;
     if ((uint64_t)s->offset + s->bytes >= m->n_string_bytes)
       BAD(RUSH_SEC_STRINGS, i, "lies outside the string bytes");
+    if (s->offset < at) BAD(RUSH_SEC_STRINGS, i, "overlaps the one before it");
+    at = (uint64_t)s->offset + s->bytes + 1;
+    RUSH_TRY(rush_work(ctx, s->bytes));
     if (m->string_bytes[s->offset + s->bytes] != 0)
       BAD(RUSH_SEC_STRINGS, i, "no zero byte follows it");
     if (!is_utf8((const unsigned char *)m->string_bytes + s->offset, s->bytes))
@@ -66,8 +70,31 @@ static int type_arity(uint32_t kind) {
   }
 }
 
-/* `depth` has one byte per record. */
-static rush_status check_types(rush_ctx *ctx, const rush_model *m, uint8_t *depth) {
+/* What is known of a type or a constant with all that it refers to, worked out from the children,
+ * which come first: records may share children, so that walking them could take for ever. */
+typedef struct extent {
+  uint32_t depth;
+  uint32_t parts; /* itself and its children's, as often as they occur; at most UINT32_MAX */
+} extent;
+
+/* The record's extent gets that of one more child. */
+static void add_child(extent *e, const extent *child) {
+  if (child->depth >= e->depth) e->depth = child->depth + 1;
+  if (__builtin_add_overflow(e->parts, child->parts, &e->parts)) e->parts = UINT32_MAX;
+}
+
+/* The most parts that one constant may have, and that all of them may have. */
+static uint64_t most_parts(const rush_model *m) {
+  return RUSH_MAX_CONST_PARTS + (uint64_t)m->n_lists;
+}
+static uint64_t most_parts_in_all(const rush_model *m) {
+  return 4 * most_parts(m) + m->n_constants;
+}
+
+/* `extents` has one per record. */
+static rush_status check_types(rush_ctx *ctx, const rush_model *m, extent *extents) {
+  const uint64_t most = RUSH_MAX_TYPE_PARTS + (uint64_t)m->n_lists;
+  uint64_t left = 64 * most + m->n_types;
   for (uint32_t i = 0; i < m->n_types; i++) {
     const rush_file_type *t = m->types + i;
     if (t->kind > RUSH_TYPE_ENUM) BAD(RUSH_SEC_TYPES, i, "kind %u is not known", t->kind);
@@ -81,7 +108,9 @@ static rush_status check_types(rush_ctx *ctx, const rush_model *m, uint8_t *dept
       BAD(RUSH_SEC_TYPES, i, "a class has no name");
     if (!list_ok(m, t->list, (uint64_t)t->n * (named ? 2 : 1)))
       BAD(RUSH_SEC_TYPES, i, "its list lies outside the lists");
-    depth[i] = 1;
+    extent *e = extents + i;
+    *e = (extent){1, object ? 1u + t->n : 1u};
+    if (t->n > left) BAD(RUSH_SEC_TYPES, i, "types have too many parts in all");
     for (uint32_t k = 0; object && k < t->n; k++) {
       if (!string_ok(m, m->lists[t->list + k]))
         BAD(RUSH_SEC_TYPES, i, "attribute %u has no name", k);
@@ -91,10 +120,15 @@ static rush_status check_types(rush_ctx *ctx, const rush_model *m, uint8_t *dept
       if (child >= i) BAD(RUSH_SEC_TYPES, i, "child %u does not come before it", child);
       if (named && !string_ok(m, m->lists[t->list + t->n + k]))
         BAD(RUSH_SEC_TYPES, i, "field %u has no name", k);
-      if (depth[child] >= depth[i]) depth[i] = (uint8_t)(depth[child] + 1);
+      add_child(e, extents + child);
     }
-    if (depth[i] > RUSH_MAX_NESTING)
+    if (e->depth > RUSH_MAX_NESTING)
       BAD(RUSH_SEC_TYPES, i, "types are nested deeper than %d", RUSH_MAX_NESTING);
+    if (e->parts > most)
+      BAD(RUSH_SEC_TYPES, i, "has more than %llu parts", (unsigned long long)most);
+    if (e->parts > left) BAD(RUSH_SEC_TYPES, i, "types have too many parts in all");
+    left -= e->parts;
+    RUSH_TRY(rush_work(ctx, t->n + 1u));
   }
   return RUSH_OK;
 }
@@ -143,12 +177,16 @@ static rush_status check_tensors(rush_ctx *ctx, const rush_model *m) {
     }
     if (!rush_numel(t->rank, t->sizes, &numel))
       BAD(RUSH_SEC_TENSORS, i, "its number of elements overflows");
+    int64_t item = (int64_t)rush_dtype_size((rush_dtype)t->dtype), end;
+    size_t bytes;
+    if (!rush_mul((size_t)numel, (size_t)item, &bytes) || bytes > PTRDIFF_MAX)
+      BAD(RUSH_SEC_TENSORS, i, "%lld elements are more than this machine can address",
+          (long long)numel);
     if (t->storage == RUSH_NONE || numel == 0) {
-      if (t->offset > (uint64_t)1 << 48)
+      if (t->offset > (uint64_t)1 << 45)
         BAD(RUSH_SEC_TENSORS, i, "offset %llu is out of range", (unsigned long long)t->offset);
       continue;
     }
-    int64_t item = (int64_t)rush_dtype_size((rush_dtype)t->dtype), end;
     if (t->offset > INT64_MAX / 2 || !rush_add64((int64_t)t->offset, last, &end) ||
         !rush_add64(end, 1, &end) || !rush_mul64(end, item, &end) ||
         (uint64_t)end > m->storages[t->storage].bytes)
@@ -158,7 +196,8 @@ static rush_status check_tensors(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
-static rush_status check_container(rush_ctx *ctx, const rush_model *m, uint32_t i, uint8_t *depth) {
+static rush_status check_container(rush_ctx *ctx, const rush_model *m, uint32_t i,
+                                   extent *extents) {
   static const uint16_t wanted[] = {[RUSH_CONST_LIST] = RUSH_TYPE_LIST,
                                     [RUSH_CONST_TUPLE] = RUSH_TYPE_TUPLE,
                                     [RUSH_CONST_DICT] = RUSH_TYPE_DICT,
@@ -168,6 +207,8 @@ static rush_status check_container(rush_ctx *ctx, const rush_model *m, uint32_t 
   if (!list_ok(m, c->a, c->p0)) BAD(RUSH_SEC_CONSTANTS, i, "its list lies outside the lists");
   if (c->p1 >= m->n_types || m->types[c->p1].kind != wanted[c->kind])
     BAD(RUSH_SEC_CONSTANTS, i, "type %llu does not fit", (unsigned long long)c->p1);
+  if (c->p0 > most_parts(m))
+    BAD(RUSH_SEC_CONSTANTS, i, "has more than %llu parts", (unsigned long long)most_parts(m));
   if (c->kind == RUSH_CONST_DICT && c->p0 % 2)
     BAD(RUSH_SEC_CONSTANTS, i, "a dict with a key and no value");
   bool counted = c->kind == RUSH_CONST_TUPLE || c->kind == RUSH_CONST_OBJECT;
@@ -176,20 +217,31 @@ static rush_status check_container(rush_ctx *ctx, const rush_model *m, uint32_t 
   for (uint64_t k = 0; k < c->p0; k++) {
     uint32_t item = m->lists[c->a + k];
     if (item >= i) BAD(RUSH_SEC_CONSTANTS, i, "item %u does not come before it", item);
-    if (depth[item] >= depth[i]) depth[i] = (uint8_t)(depth[item] + 1);
+    add_child(extents + i, extents + item);
   }
   if (c->kind == RUSH_CONST_ENUM &&
       (c->p0 != 2 || m->constants[m->lists[c->a]].kind != RUSH_CONST_STR))
     BAD(RUSH_SEC_CONSTANTS, i, "an enum is its name and its value");
-  if (depth[i] > RUSH_MAX_NESTING)
+  if (extents[i].depth > RUSH_MAX_NESTING)
     BAD(RUSH_SEC_CONSTANTS, i, "constants are nested deeper than %d", RUSH_MAX_NESTING);
+  if (extents[i].parts > most_parts(m))
+    BAD(RUSH_SEC_CONSTANTS, i, "has more than %llu parts", (unsigned long long)most_parts(m));
   return RUSH_OK;
 }
 
-static rush_status check_constants(rush_ctx *ctx, const rush_model *m, uint8_t *depth) {
+/* Takes the parts of constant `i`, which record `by` of a section uses, from those that are left. */
+static rush_status take_parts(rush_ctx *ctx, const rush_model *m, uint64_t parts, uint64_t *left,
+                              uint32_t section, uint32_t by) {
+  if (parts > *left) BAD(section, by, "constants have too many parts in all");
+  *left -= parts;
+  return rush_work(ctx, parts);
+}
+
+static rush_status check_constants(rush_ctx *ctx, const rush_model *m, extent *extents,
+                                   uint64_t *left) {
   for (uint32_t i = 0; i < m->n_constants; i++) {
     const rush_file_constant *c = m->constants + i;
-    depth[i] = 1;
+    extents[i] = (extent){1, 1};
     switch (c->kind) {
       case RUSH_CONST_NONE:
         if (c->a || c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "None has a payload");
@@ -223,16 +275,45 @@ static rush_status check_constants(rush_ctx *ctx, const rush_model *m, uint8_t *
       case RUSH_CONST_DICT:
       case RUSH_CONST_OBJECT:
       case RUSH_CONST_ENUM:
-        RUSH_TRY(check_container(ctx, m, i, depth));
+        RUSH_TRY(check_container(ctx, m, i, extents));
         break;
       default:
         BAD(RUSH_SEC_CONSTANTS, i, "kind %u is not known", c->kind);
     }
+    RUSH_TRY(take_parts(ctx, m, extents[i].parts, left, RUSH_SEC_CONSTANTS, i));
+  }
+  return RUSH_OK;
+}
+
+/* Constants that are copied all at once, each time they are mentioned. */
+static rush_status check_copies(rush_ctx *ctx, const rush_model *m, const extent *extents,
+                                uint64_t left) {
+  for (uint32_t i = 0; i < m->n_attributes; i++) {
+    uint32_t c = m->attributes[i].initial;
+    if (c < m->n_constants)
+      RUSH_TRY(take_parts(ctx, m, extents[c].parts, &left, RUSH_SEC_ATTRIBUTES, i));
+  }
+  for (uint32_t i = 0; i < m->n_ports; i++) {
+    uint32_t c = m->ports[i].initial;
+    if (c < m->n_constants)
+      RUSH_TRY(take_parts(ctx, m, extents[c].parts, &left, RUSH_SEC_PORTS, i));
+  }
+  for (uint32_t i = 0; i < m->n_traced; i++) {
+    uint32_t c = m->traced[i].results;
+    if (c < m->n_constants)
+      RUSH_TRY(take_parts(ctx, m, extents[c].parts, &left, RUSH_SEC_TRACED, i));
+  }
+  for (uint32_t i = 0; i < m->n_exact; i++) {
+    uint32_t c = m->exact[i].results;
+    if (c < m->n_constants)
+      RUSH_TRY(take_parts(ctx, m, extents[c].parts, &left, RUSH_SEC_EXACT, i));
   }
   return RUSH_OK;
 }
 
 static rush_status check_ports(rush_ctx *ctx, const rush_model *m) {
+  RUSH_CHECK(ctx, m->n_ops <= RUSH_MAX_OPS, RUSH_ERR_BAD_FILE,
+             "the file has %u operators, at most %d may be", m->n_ops, RUSH_MAX_OPS);
   for (uint32_t i = 0; i < m->n_ops; i++) {
     if (!string_ok(m, m->file_ops[i].name) || !string_or_none(m, m->file_ops[i].schema))
       BAD(RUSH_SEC_OPS, i, "its name or schema is not a string");
@@ -270,34 +351,109 @@ static rush_status check_ports(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
+/* Sorts the indices of methods by their names, by merging; `spare` has room for as many. */
+static void sort_by_name(const rush_model *m, uint32_t *order, uint32_t *spare, uint32_t n) {
+  if (n < 2) return;
+  const uint32_t half = n / 2;
+  sort_by_name(m, order, spare, half);
+  sort_by_name(m, order + half, spare, n - half);
+  memcpy(spare, order, half * sizeof *spare);
+  for (uint32_t a = 0, b = half, to = 0; a < half; to++) {
+    bool first = b == n || strcmp(rush_string(m, m->methods[spare[a]].name),
+                                  rush_string(m, m->methods[order[b]].name)) <= 0;
+    order[to] = first ? spare[a++] : order[b++];
+  }
+}
+
+static rush_status check_method_names(rush_ctx *ctx, const rush_model *m) {
+  uint32_t *order;
+  const size_t room = 2 * (size_t)m->n_methods * sizeof *order;
+  RUSH_TRY(rush_alloc(ctx, room, (void **)&order));
+  for (uint32_t i = 0; i < m->n_methods; i++) order[i] = i;
+  sort_by_name(m, order, order + m->n_methods, m->n_methods);
+  rush_status st = RUSH_OK;
+  for (uint32_t k = 1; k < m->n_methods && st == RUSH_OK; k++) {
+    const char *name = rush_string(m, m->methods[order[k]].name);
+    if (strcmp(name, rush_string(m, m->methods[order[k - 1]].name)) == 0)
+      st = rush_bad(ctx, m, RUSH_SEC_METHODS, order[k], "a second method '%.256s'", name);
+  }
+  rush_release(ctx, order, room);
+  return st;
+}
+
+/* Where the next method's instructions start, and where its registers may. */
+typedef struct place_of_method {
+  uint64_t instrs, registers;
+} place_of_method;
+
+static rush_status check_method(rush_ctx *ctx, const rush_model *m, uint32_t i,
+                                place_of_method *at) {
+  const rush_file_method *f = m->methods + i;
+  if (!string_ok(m, f->name) || f->result >= m->n_types)
+    BAD(RUSH_SEC_METHODS, i, "its name or result type does not exist");
+  if ((uint64_t)f->inputs + f->n_inputs > m->n_ports ||
+      (uint64_t)f->outputs + f->n_outputs > m->n_ports)
+    BAD(RUSH_SEC_METHODS, i, "ports lie outside the ports");
+  if ((uint64_t)f->registers + f->n_registers > m->n_registers || f->n_inputs > f->n_registers ||
+      f->n_registers >= RUSH_OPERAND_CONSTANT)
+    BAD(RUSH_SEC_METHODS, i, "registers lie outside the registers");
+  if (f->n_instrs == 0 || (uint64_t)f->instrs + f->n_instrs > m->n_instrs)
+    BAD(RUSH_SEC_METHODS, i, "instructions lie outside the instructions (or there are none)");
+  if (f->registers < at->registers)
+    BAD(RUSH_SEC_METHODS, i, "shares registers with the methods before it");
+  if (f->instrs != at->instrs)
+    BAD(RUSH_SEC_METHODS, i, "its instructions start at %u, those before it end at %llu", f->instrs,
+        (unsigned long long)at->instrs);
+  at->registers = (uint64_t)f->registers + f->n_registers;
+  at->instrs = (uint64_t)f->instrs + f->n_instrs;
+  const rush_file_type *result = m->types + f->result;
+  uint32_t outputs = result->kind == RUSH_TYPE_TUPLE  ? result->n
+                     : result->kind == RUSH_TYPE_NONE ? 0
+                                                      : 1;
+  if (f->n_outputs != outputs)
+    BAD(RUSH_SEC_METHODS, i, "%u outputs, its result type has %u", f->n_outputs, outputs);
+  return RUSH_OK;
+}
+
 static rush_status check_methods(rush_ctx *ctx, const rush_model *m) {
   RUSH_CHECK(ctx, m->n_methods > 0 && m->n_methods <= RUSH_MAX_METHODS, RUSH_ERR_BAD_FILE,
              "the file has %u methods, 1 to %d may be", m->n_methods, RUSH_MAX_METHODS);
-  for (uint32_t i = 0; i < m->n_methods; i++) {
-    const rush_file_method *f = m->methods + i;
-    if (!string_ok(m, f->name) || f->result >= m->n_types)
-      BAD(RUSH_SEC_METHODS, i, "its name or result type does not exist");
-    if ((uint64_t)f->inputs + f->n_inputs > m->n_ports ||
-        (uint64_t)f->outputs + f->n_outputs > m->n_ports)
-      BAD(RUSH_SEC_METHODS, i, "ports lie outside the ports");
-    if ((uint64_t)f->registers + f->n_registers > m->n_registers || f->n_inputs > f->n_registers ||
-        f->n_registers >= RUSH_OPERAND_CONSTANT)
-      BAD(RUSH_SEC_METHODS, i, "registers lie outside the registers");
-    if (f->n_instrs == 0 || (uint64_t)f->instrs + f->n_instrs > m->n_instrs)
-      BAD(RUSH_SEC_METHODS, i, "instructions lie outside the instructions (or there are none)");
-    const rush_file_type *result = m->types + f->result;
-    uint32_t outputs = result->kind == RUSH_TYPE_TUPLE  ? result->n
-                       : result->kind == RUSH_TYPE_NONE ? 0
-                                                        : 1;
-    if (f->n_outputs != outputs)
-      BAD(RUSH_SEC_METHODS, i, "%u outputs, its result type has %u", f->n_outputs, outputs);
-    for (uint32_t k = 0; k < i; k++) {
-      if (strcmp(rush_string(m, f->name), rush_string(m, m->methods[k].name)) == 0)
-        BAD(RUSH_SEC_METHODS, i, "a second method '%s'", rush_string(m, f->name));
-      if (f->instrs < m->methods[k].instrs + m->methods[k].n_instrs &&
-          m->methods[k].instrs < f->instrs + f->n_instrs)
-        BAD(RUSH_SEC_METHODS, i, "shares instructions with method %u", k);
-    }
+  place_of_method at = {0, 0};
+  for (uint32_t i = 0; i < m->n_methods; i++) RUSH_TRY(check_method(ctx, m, i, &at));
+  if (at.instrs != m->n_instrs) BAD(RUSH_SEC_INSTRS, (uint32_t)at.instrs, "belongs to no method");
+  return check_method_names(ctx, m);
+}
+
+static rush_status check_promises(rush_ctx *ctx, const rush_model *m) {
+  RUSH_CHECK(ctx, m->n_promises <= RUSH_MAX_PROMISES, RUSH_ERR_BAD_FILE,
+             "the file has %u promises, at most %d may be", m->n_promises, RUSH_MAX_PROMISES);
+  for (uint32_t i = 0; i < m->n_promises; i++) {
+    const rush_file_promise *p = m->promises + i;
+    if (p->port >= m->n_ports || p->dim >= RUSH_MAX_RANK || p->reserved)
+      BAD(RUSH_SEC_PROMISES, i, "its port or dimension does not exist");
+    if (!string_or_none(m, p->name)) BAD(RUSH_SEC_PROMISES, i, "its name does not exist");
+    if (p->least < 0 || p->most < p->least) BAD(RUSH_SEC_PROMISES, i, "no size is in its range");
+    if (i > 0 && (p[-1].port > p->port || (p[-1].port == p->port && p[-1].dim >= p->dim)))
+      BAD(RUSH_SEC_PROMISES, i, "ports and dimensions do not rise");
+  }
+  return RUSH_OK;
+}
+
+static rush_status check_measures(rush_ctx *ctx, const rush_model *m) {
+  for (uint32_t i = 0; i < m->n_measures; i++) {
+    const rush_file_measure *t = m->measures + i;
+    if (t->test >= m->n_tests) BAD(RUSH_SEC_MEASURES, i, "test vector %u does not exist", t->test);
+    if (t->exact != RUSH_NONE && t->exact >= m->n_constants)
+      BAD(RUSH_SEC_MEASURES, i, "its constant does not exist");
+    if (!(t->rtol >= 0) || !(t->atol >= 0)) BAD(RUSH_SEC_MEASURES, i, "a tolerance is negative");
+    if (i > 0 && t[-1].test > t->test) BAD(RUSH_SEC_MEASURES, i, "test vectors do not rise");
+  }
+  for (uint32_t i = 0; i < m->n_exact; i++) {
+    const rush_file_exact *t = m->exact + i;
+    if (t->traced >= m->n_traced) BAD(RUSH_SEC_EXACT, i, "its traced node does not exist");
+    if (t->results >= m->n_constants || m->constants[t->results].kind != RUSH_CONST_TUPLE)
+      BAD(RUSH_SEC_EXACT, i, "its results are not a tuple");
+    if (i > 0 && t[-1].traced >= t->traced) BAD(RUSH_SEC_EXACT, i, "traced nodes do not rise");
   }
   return RUSH_OK;
 }
@@ -336,21 +492,30 @@ static rush_status check_optional(rush_ctx *ctx, const rush_model *m) {
     if (!string_ok(m, t->module) || !string_ok(m, t->text) || t->reserved)
       BAD(RUSH_SEC_TEXTS, i, "a string does not exist");
   }
-  return RUSH_OK;
+  return check_measures(ctx, m);
+}
+
+/* Everything that is nested, with room for what is worked out about it. */
+static rush_status check_nested(rush_ctx *ctx, const rush_model *m, extent *extents) {
+  uint64_t left = most_parts_in_all(m);
+  RUSH_TRY(check_types(ctx, m, extents));
+  RUSH_TRY(check_storages(ctx, m));
+  RUSH_TRY(check_tensors(ctx, m));
+  RUSH_TRY(check_constants(ctx, m, extents, &left));
+  const uint64_t mentions = (uint64_t)m->n_attributes + m->n_ports + m->n_traced;
+  return check_copies(ctx, m, extents, most_parts(m) + m->n_constants + 16 * mentions);
 }
 
 rush_status rush_head_check(rush_ctx *ctx, rush_model *m) {
-  uint8_t *depth;
+  extent *extents;
   size_t n = m->n_types > m->n_constants ? m->n_types : m->n_constants;
   RUSH_TRY(check_strings(ctx, m));
-  RUSH_TRY(rush_alloc(ctx, n, (void **)&depth));
-  rush_status st = check_types(ctx, m, depth);
-  if (st == RUSH_OK) st = check_storages(ctx, m);
-  if (st == RUSH_OK) st = check_tensors(ctx, m);
-  if (st == RUSH_OK) st = check_constants(ctx, m, depth);
-  rush_release(ctx, depth, n);
+  RUSH_TRY(rush_calloc(ctx, n, sizeof *extents, (void **)&extents));
+  rush_status st = check_nested(ctx, m, extents);
+  rush_release(ctx, extents, n * sizeof *extents);
   RUSH_TRY(st);
   RUSH_TRY(check_ports(ctx, m));
   RUSH_TRY(check_methods(ctx, m));
+  RUSH_TRY(check_promises(ctx, m));
   return check_optional(ctx, m);
 }

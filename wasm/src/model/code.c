@@ -15,7 +15,8 @@ typedef struct walk {
   rush_model *m;
   const rush_file_method *method;
   block blocks[RUSH_MAX_NESTING];
-  uint32_t depth, here;
+  uint32_t depth;
+  uint64_t operands; /* where the next instruction's may start */
   /* Per register of the method. */
   uint8_t *level;    /* depth of the defining block + 1; 0: not visible now */
   bool *written;     /* an instruction writes it (or will have: each once) */
@@ -44,7 +45,9 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
   for (uint32_t i = 0; i < m->n_ops; i++) {
     rush_model_op *o = m->ops + i;
     const char *name = rush_string(m, m->file_ops[i].name);
+    RUSH_TRY(rush_work(ctx, 4000)); /* all names are compared with it */
     o->op = rush_custom_find(ctx, name, &o->custom) ? &o->custom : rush_op_find(name, &o->inplace);
+    if (!o->op) m->n_missing++;
     if (!o->op) continue;
     o->variadic = (o->op->flags & RUSH_OP_VARIADIC) != 0;
     RUSH_TRY(resolve_schema(ctx, m, i));
@@ -80,6 +83,7 @@ static void explain_missing(rush_text *t, const rush_model *m, uint32_t op) {
 rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m) {
   rush_text names = {.ctx = ctx}, lines = {.ctx = ctx};
   size_t missing = 0;
+  if (m->n_missing == 0) return RUSH_OK;
   for (uint32_t i = 0; i < m->n_ops; i++) {
     if (m->ops[i].op) continue;
     if (names.size < 1024)
@@ -87,9 +91,8 @@ rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m) {
     if (lines.size < 1024) explain_missing(&lines, m, i);
     missing++;
   }
-  if (missing == 0) return RUSH_OK;
-  rush_status st = RUSH_ERR_NO_MEMORY;
-  if (!names.failed && !lines.failed)
+  rush_status st = names.failed ? names.why : rush_text_status(&lines);
+  if (st == RUSH_OK)
     st = rush_fail(
         ctx, RUSH_ERR_UNSUPPORTED,
         "the model needs %zu operator%s that this runtime lacks: %s%s\nsupply %s in JavaScript, "
@@ -102,66 +105,23 @@ rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m) {
   return st;
 }
 
-rush_kinds rush_type_kinds(const rush_model *m, uint32_t type) {
-  const rush_file_type *t = m->types + type;
-  rush_kinds kinds = 0;
-  switch (t->kind) {
-    case RUSH_TYPE_NONE:
-      return RUSH_KIND_BIT(RUSH_KIND_NONE);
-    case RUSH_TYPE_TENSOR:
-      return RUSH_KIND_BIT(RUSH_KIND_TENSOR);
-    case RUSH_TYPE_INT:
-      return RUSH_KIND_BIT(RUSH_KIND_INT);
-    case RUSH_TYPE_FLOAT:
-      return RUSH_KIND_BIT(RUSH_KIND_FLOAT);
-    case RUSH_TYPE_BOOL:
-      return RUSH_KIND_BIT(RUSH_KIND_BOOL);
-    case RUSH_TYPE_COMPLEX:
-      return RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
-    case RUSH_TYPE_STR:
-      return RUSH_KIND_BIT(RUSH_KIND_STR);
-    case RUSH_TYPE_LIST:
-      return RUSH_KIND_BIT(RUSH_KIND_LIST);
-    case RUSH_TYPE_TUPLE:
-      return RUSH_KIND_BIT(RUSH_KIND_TUPLE);
-    case RUSH_TYPE_DICT:
-      return RUSH_KIND_BIT(RUSH_KIND_DICT);
-    case RUSH_TYPE_OPTIONAL:
-      return RUSH_KIND_BIT(RUSH_KIND_NONE) | rush_type_kinds(m, m->lists[t->list]);
-    case RUSH_TYPE_UNION:
-      for (uint32_t k = 0; k < t->n; k++) kinds |= rush_type_kinds(m, m->lists[t->list + k]);
-      return kinds;
-    case RUSH_TYPE_NUMBER:
-      return RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) |
-             RUSH_KIND_BIT(RUSH_KIND_BOOL) | RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
-    case RUSH_TYPE_DEVICE:
-      return RUSH_KIND_BIT(RUSH_KIND_DEVICE);
-    case RUSH_TYPE_OBJECT:
-      return RUSH_KIND_BIT(RUSH_KIND_OBJECT);
-    case RUSH_TYPE_ENUM:
-      return RUSH_KIND_BIT(RUSH_KIND_ENUM);
-    default:
-      return RUSH_KINDS_ANY;
-  }
-}
-
 static rush_status check_op(walk *w, uint32_t i) {
   rush_ctx *ctx = w->ctx;
   const rush_model *m = w->m;
   const rush_file_instr *in = m->instrs + i;
   if (in->op >= m->n_ops) BAD(i, "operator %u does not exist", in->op);
   const rush_model_op *o = m->ops + in->op;
-  if (!o->op || o->variadic) return RUSH_OK;
+  if (!o->op) return RUSH_OK;
   const char *name = rush_string(m, m->file_ops[in->op].name);
-  if (in->n_in > o->schema.n_args)
+  if (in->n_in > o->schema.n_args && !o->schema.more_args)
     return rush_fail(ctx, RUSH_ERR_UNSUPPORTED,
                      "instruction %u gives %s %u arguments, this runtime knows it with %u", i, name,
                      in->n_in, o->schema.n_args);
   if (in->n_in < o->schema.n_required)
     BAD(i, "%s needs %u arguments, %u are given", name, o->schema.n_required, in->n_in);
-  if (in->n_out != o->schema.n_results)
+  if (in->n_out != o->schema.n_results && !o->schema.more_results)
     BAD(i, "%s has %u results, %u are taken", name, o->schema.n_results, in->n_out);
-  for (uint32_t k = 0; k < in->n_in; k++) {
+  for (uint32_t k = 0; k < in->n_in && k < o->schema.n_args; k++) {
     uint32_t operand = m->operands[in->operands + k];
     if (operand & RUSH_OPERAND_CONSTANT) continue; /* checked when the value is made */
     rush_kinds kinds = rush_type_kinds(m, m->registers[w->method->registers + operand].type);
@@ -333,6 +293,11 @@ static rush_status walk_instr(walk *w, uint32_t i) {
   bool last = i == w->method->instrs + w->method->n_instrs - 1;
   if (last != (in->opcode == RUSH_OPCODE_RETURN))
     BAD(i, last ? "the method does not end with RETURN" : "RETURN before the end of the method");
+  const uint32_t n_operands = (uint32_t)in->n_in + in->n_out;
+  if (n_operands > 0 && in->operands < w->operands)
+    BAD(i, "shares operands with an instruction before it");
+  if (n_operands > 0) w->operands = (uint64_t)in->operands + n_operands;
+  RUSH_TRY(rush_work(ctx, n_operands));
   for (uint32_t k = 0; k < in->n_in; k++) RUSH_TRY(use(w, i, m->operands[in->operands + k]));
   RUSH_TRY(claim(w, i));
   switch (in->opcode) {
@@ -484,6 +449,7 @@ static rush_status walk_all(rush_ctx *ctx, rush_model *m) {
 }
 
 rush_status rush_code_build(rush_ctx *ctx, rush_model *m) {
+  RUSH_TRY(rush_find_type_kinds(ctx, m));
   RUSH_TRY(resolve_ops(ctx, m));
   RUSH_TRY(rush_calloc(ctx, m->n_constants, sizeof *m->constant_used, (void **)&m->constant_used));
   RUSH_TRY(rush_calloc(ctx, m->n_instrs, sizeof *m->code, (void **)&m->code));
@@ -504,21 +470,29 @@ rush_status rush_code_build(rush_ctx *ctx, rush_model *m) {
   return RUSH_OK;
 }
 
-rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr,
-                            rush_status status) {
+rush_location rush_location_of(const rush_model *m, uint32_t instr) {
   const rush_file_instr *in = m->instrs + instr;
-  const char *method = "?", *name = in->op == RUSH_NONE ? "control flow"
-                                                        : rush_string(m, m->file_ops[in->op].name);
-  uint32_t at = instr;
+  rush_location at = {"?", instr, "", "", 0};
+  if (in->op != RUSH_NONE) at.op = rush_string(m, m->file_ops[in->op].name);
   for (uint32_t f = 0; f < m->n_methods; f++) {
     if (instr - m->methods[f].instrs >= m->methods[f].n_instrs) continue;
-    method = rush_string(m, m->methods[f].name);
-    at = instr - m->methods[f].instrs;
+    at.method = rush_string(m, m->methods[f].name);
+    at.instr = instr - m->methods[f].instrs;
   }
-  if (in->source == RUSH_NONE || in->source >= m->n_sources ||
-      m->sources[in->source].file == RUSH_NONE)
-    return rush_note(ctx, status, "%s, instruction %u (%s): ", method, at, name);
-  const rush_file_source *s = m->sources + in->source;
-  return rush_note(ctx, status, "%s, instruction %u (%s) at %s:%u: ", method, at, name,
-                   rush_string(m, s->file), s->line);
+  if (in->source < m->n_sources && m->sources[in->source].file != RUSH_NONE) {
+    at.file = rush_string(m, m->sources[in->source].file);
+    at.line = m->sources[in->source].line;
+  }
+  return at;
+}
+
+rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr,
+                            rush_status status) {
+  const rush_location at = rush_location_of(m, instr);
+  const char *what = m->instrs[instr].op == RUSH_NONE ? "control flow" : at.op;
+  rush_locate(ctx, &at);
+  if (!*at.file)
+    return rush_note(ctx, status, "%s, instruction %u (%s): ", at.method, at.instr, what);
+  return rush_note(ctx, status, "%s, instruction %u (%s) at %s:%u: ", at.method, at.instr, what,
+                   at.file, at.line);
 }

@@ -18,7 +18,7 @@ static rush_status tensor_on(rush_heap *heap, const rush_file_tensor *r, rush_st
   t->rank = r->rank;
   t->offset = (int64_t)r->offset;
   memcpy(t->sizes, r->sizes, sizeof t->sizes);
-  memcpy(t->strides, r->strides, sizeof t->strides);
+  for (int d = 0; d < RUSH_MAX_RANK; d++) t->strides[d] = rush_kept_stride(r->strides[d]);
   rush_numel(t->rank, t->sizes, &t->numel); /* checked by load */
   t->storage = storage;
   storage->refs++;
@@ -30,7 +30,7 @@ static rush_status new_storage(rush_heap *heap, bool borrowed, size_t bytes, voi
                                rush_storage **out) {
   rush_storage *s;
   RUSH_TRY(rush_heap_alloc(heap, sizeof *s, (void **)&s));
-  *s = (rush_storage){0, borrowed, bytes, data};
+  *s = (rush_storage){.borrowed = borrowed, .bytes = bytes, .data = data};
   *out = s;
   return RUSH_OK;
 }
@@ -58,7 +58,9 @@ static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_
   double lo = as_float((uint32_t)c->p1), hi = as_float((uint32_t)(c->p1 >> 32));
   uint64_t state = c->p0;
   char *at = rush_data(t);
+  *out = rush_of_tensor(t); /* the caller drops it where this fails */
   for (int64_t i = 0; i < t->numel; i++, at += rush_itemsize(t)) {
+    if (i % 4096 == 0) RUSH_TRY(rush_work(heap->ctx, 4096 * 4));
     uint64_t u = splitmix64(&state);
     if (rush_is_float((rush_dtype)t->dtype)) {
       rush_store_double((rush_dtype)t->dtype, at, lo + (hi - lo) * (double)(u >> 40) * 0x1p-24);
@@ -69,7 +71,6 @@ static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_
                         floor(lo + (hi - lo) * (double)(u >> 11) * 0x1p-53));
     }
   }
-  *out = rush_of_tensor(t);
   return RUSH_OK;
 }
 
@@ -124,6 +125,7 @@ rush_status rush_constants_make(rush_heap *heap, const rush_model *m, rush_value
     } else if (rush_const_has_items(c->kind)) {
       RUSH_TRY(
           rush_new_list(heap, rush_const_container(c->kind), (uint32_t)c->p1, NULL, 0, values + i));
+      rush_as_list(values + i)->constant = true;
       for (uint64_t k = 0; k < c->p0; k++)
         RUSH_TRY(rush_list_push(heap, rush_as_list(values + i), values[m->lists[c->a + k]]));
     } else {
@@ -166,7 +168,12 @@ rush_status rush_constant_copy(rush_heap *heap, const rush_model *m, uint32_t co
   const rush_file_constant *c = m->constants + constant;
   *out = rush_none();
   if (c->kind == RUSH_CONST_TENSOR) return copy_tensor(heap, m, m->tensors + c->a, copies, out);
-  if (!rush_const_has_items(c->kind)) return make_leaf(heap, m, c, out);
+  RUSH_TRY(rush_work(heap->ctx, 64));
+  if (!rush_const_has_items(c->kind)) {
+    rush_status made = make_leaf(heap, m, c, out);
+    if (made != RUSH_OK) rush_drop(heap, out);
+    return made;
+  }
   RUSH_TRY(rush_new_list(heap, rush_const_container(c->kind), (uint32_t)c->p1, NULL, 0, out));
   rush_status st = RUSH_OK;
   for (uint64_t k = 0; k < c->p0 && st == RUSH_OK; k++) {
@@ -188,6 +195,7 @@ rush_status rush_defaults_make(rush_heap *heap, const rush_schema *schema, rush_
       RUSH_TRY(rush_new_str(heap, a->text, a->text_size, out + k));
     if (a->otherwise != RUSH_DEFAULT_INTS) continue;
     RUSH_TRY(rush_new_list(heap, RUSH_KIND_LIST, RUSH_NONE, NULL, 0, out + k));
+    rush_as_list(out + k)->constant = true;
     for (uint32_t j = 0; j < a->n_ints; j++)
       RUSH_TRY(rush_list_push(heap, rush_as_list(out + k), rush_int(a->ints[j])));
   }

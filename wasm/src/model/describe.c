@@ -1,175 +1,53 @@
-/* What a file is, as text and as JSON: the one description behind the C++ tool, Python and JS. */
+/* What a file is, as text: the one description behind the C++ tool, Python and JS. As JSON it is in
+ * describe_json.c and describe_graph.c. */
 #include "model/describe.h"
 #include "model/print.h"
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-static uint32_t count_op(const rush_model *m, uint32_t op, const rush_file_instr **first) {
-  uint32_t n = 0;
-  *first = NULL;
+static rush_status count_ops(rush_ctx *ctx, const rush_model *m, rush_op_use **out) {
+  RUSH_TRY(rush_calloc(ctx, m->n_ops, sizeof **out, (void **)out));
   for (uint32_t i = 0; i < m->n_instrs; i++) {
-    if (m->instrs[i].opcode != RUSH_OPCODE_OP || m->instrs[i].op != op) continue;
-    if (n++ == 0) *first = m->instrs + i;
+    const rush_file_instr *in = m->instrs + i;
+    if (in->opcode == RUSH_OPCODE_OP && (*out)[in->op].count++ == 0) (*out)[in->op].first = i;
   }
-  return n;
-}
-
-static uint64_t tensor_bytes(const rush_file_tensor *t) {
-  int64_t numel = 0;
-  rush_numel(t->rank, t->sizes, &numel);
-  return (uint64_t)numel * rush_dtype_size((rush_dtype)t->dtype);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-void rush_json_string(rush_text *t, const rush_model *m, uint32_t string) {
-  const char *s = rush_string(m, string);
-  rush_text_json(t, s, strlen(s));
-}
-
-void rush_json_type(rush_text *t, const rush_model *m, uint32_t type) {
-  rush_text_add(t, "\"");
-  rush_print_type(
-      t, m, type); /* no character of it needs escaping but in class names, which are identifiers */
-  rush_text_add(t, "\"");
-}
-
-static void json_shape(rush_text *t, const rush_file_hint *h) {
-  if (!h || h->rank == 255) {
-    rush_text_add(t, "null");
-    return;
-  }
-  rush_text_add(t, "[");
-  for (int d = 0; d < h->rank; d++) {
-    if (h->sizes[d] < 0) {
-      rush_text_add(t, "%snull", d ? "," : "");
-    } else {
-      rush_text_add(t, "%s%lld", d ? "," : "", (long long)h->sizes[d]);
-    }
-  }
-  rush_text_add(t, "]");
-}
-
-static void json_ports(rush_text *t, const rush_model *m, uint32_t first, uint32_t n) {
-  rush_text_add(t, "[");
-  for (uint32_t k = 0; k < n; k++) {
-    const rush_file_port *p = m->ports + first + k;
-    const rush_file_hint *h = p->hint == RUSH_NONE ? NULL : m->hints + p->hint;
-    rush_text_add(t, "%s{\"name\":", k ? "," : "");
-    rush_json_string(t, m, p->name);
-    rush_text_add(t, ",\"type\":");
-    rush_json_type(t, m, p->type);
-    if (h && h->dtype != RUSH_DTYPE_UNKNOWN) {
-      rush_text_add(t, ",\"dtype\":\"%s\"", rush_dtype_name(h->dtype));
-    } else {
-      rush_text_add(t, ",\"dtype\":null");
-    }
-    rush_text_add(t, ",\"shape\":");
-    json_shape(t, h);
-    rush_text_add(t, ",\"optional\":%s}", p->initial == RUSH_NONE ? "false" : "true");
-  }
-  rush_text_add(t, "]");
-}
-
-static void json_ops(rush_text *t, const rush_model *m, bool missing) {
-  const rush_file_instr *first;
-  bool comma = false;
-  rush_text_add(t, "[");
-  for (uint32_t i = 0; i < m->n_ops; i++) {
-    uint32_t n = count_op(m, i, &first);
-    if (missing && m->ops[i].op) continue;
-    rush_text_add(t, "%s{\"name\":", comma ? "," : "");
-    comma = true;
-    rush_json_string(t, m, m->file_ops[i].name);
-    rush_text_add(t, ",\"count\":%u", n);
-    if (!missing && m->ops[i].op && (m->ops[i].op->flags & RUSH_OP_EXTERNAL)) {
-      rush_text_add(t, ",\"schema\":");
-      rush_text_json(t, m->ops[i].op->schema, strlen(m->ops[i].op->schema));
-    }
-    if (missing) {
-      rush_text_add(t, ",\"schema\":");
-      rush_json_string(t, m, m->file_ops[i].schema);
-      bool known = first && first->source < m->n_sources;
-      rush_text_add(t, ",\"file\":");
-      rush_json_string(t, m, known ? m->sources[first->source].file : RUSH_NONE);
-      rush_text_add(t, ",\"line\":%u", known ? m->sources[first->source].line : 0);
-    }
-    rush_text_add(t, "}");
-  }
-  rush_text_add(t, "]");
-}
-
-static void json_weights(rush_text *t, const rush_model *m) {
-  char shape[RUSH_SHAPE_TEXT];
-  bool comma = false;
-  rush_text_add(t, "[");
-  for (uint32_t i = 0; i < m->n_tensors; i++) {
-    const rush_file_tensor *r = m->tensors + i;
-    if (r->storage == RUSH_NONE) continue;
-    rush_text_add(t, "%s{\"name\":", comma ? "," : "");
-    comma = true;
-    rush_json_string(t, m, r->name);
-    rush_text_add(t, ",\"dtype\":\"%s\",\"shape\":%s,\"bytes\":%llu}", rush_dtype_name(r->dtype),
-                  rush_shape_text(r->rank, r->sizes, shape), (unsigned long long)tensor_bytes(r));
-  }
-  rush_text_add(t, "]");
-}
-
-static void json_method(rush_text *t, const rush_model *m, const rush_file_method *f) {
-  rush_text_add(t, "{\"name\":");
-  rush_json_string(t, m, f->name);
-  rush_text_add(t, ",\"inputs\":");
-  json_ports(t, m, f->inputs, f->n_inputs);
-  rush_text_add(t, ",\"outputs\":");
-  json_ports(t, m, f->outputs, f->n_outputs);
-  rush_text_add(t, ",\"result\":");
-  rush_json_type(t, m, f->result);
-  rush_text_add(t, ",\"instructions\":%u}", f->n_instrs);
-}
-
-static void describe_json(rush_text *t, const rush_model *m) {
-  rush_text_add(t,
-                "{\"format\":%d,\"bytes\":%llu,\"headBytes\":%zu,\"weightsBytes\":%llu,\"inputs\":",
-                RUSH_FORMAT_VERSION, (unsigned long long)m->total_bytes, m->head_bytes,
-                (unsigned long long)(m->total_bytes - m->head_bytes));
-  json_ports(t, m, m->methods->inputs, m->methods->n_inputs);
-  rush_text_add(t, ",\"outputs\":");
-  json_ports(t, m, m->methods->outputs, m->methods->n_outputs);
-  rush_text_add(t, ",\"methods\":[");
-  for (uint32_t f = 0; f < m->n_methods; f++) {
-    if (f) rush_text_add(t, ",");
-    json_method(t, m, m->methods + f);
-  }
-  rush_text_add(t, "],\"operators\":");
-  json_ops(t, m, false);
-  rush_text_add(t, ",\"missing\":");
-  json_ops(t, m, true);
-  rush_text_add(t, ",\"attributes\":[");
-  for (uint32_t i = 0; i < m->n_attributes; i++) {
-    rush_text_add(t, "%s{\"name\":", i ? "," : "");
-    rush_json_string(t, m, m->attributes[i].name);
-    rush_text_add(t, ",\"type\":");
-    rush_json_type(t, m, m->attributes[i].type);
-    rush_text_add(t, "}");
-  }
-  rush_text_add(t, "],\"weights\":");
-  json_weights(t, m);
-  rush_text_add(t, ",\"tests\":%u,\"meta\":{", m->n_tests);
-  for (uint32_t i = 0; i < m->n_meta; i++) {
-    if (i) rush_text_add(t, ",");
-    rush_json_string(t, m, m->meta[i].key);
-    rush_text_add(t, ":");
-    rush_json_string(t, m, m->meta[i].value);
-  }
-  rush_text_add(t, "}}");
+  return RUSH_OK;
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
+uint32_t rush_first_promise(const rush_model *m, uint32_t port) {
+  uint32_t lo = 0, hi = m->n_promises;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (m->promises[mid].port < port)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+/* ", size 0 = batch, 1 to 8" */
+static void text_promises(rush_text *t, const rush_model *m, uint32_t port) {
+  for (uint32_t i = rush_first_promise(m, port); i < m->n_promises && m->promises[i].port == port;
+       i++) {
+    const rush_file_promise *p = m->promises + i;
+    rush_text_add(t, ", size %u =", p->dim);
+    if (p->name != RUSH_NONE) rush_text_add(t, " %s,", rush_string(m, p->name));
+    if (p->most == INT64_MAX)
+      rush_text_add(t, " %lld or more", (long long)p->least);
+    else if (p->most == p->least)
+      rush_text_add(t, " %lld", (long long)p->least);
+    else
+      rush_text_add(t, " %lld to %lld", (long long)p->least, (long long)p->most);
+  }
+}
+
 static void text_ports(rush_text *t, const rush_model *m, const char *title, uint32_t first,
                        uint32_t n) {
   if (n) rush_text_add(t, "  %s\n", title);
-  for (uint32_t k = 0; k < n; k++) {
+  for (uint32_t k = 0; k < n && !t->failed; k++) {
     const rush_file_port *p = m->ports + first + k;
     rush_text_add(t, "    %s : ", rush_string(m, p->name));
     rush_print_type(t, m, p->type);
@@ -186,6 +64,7 @@ static void text_ports(rush_text *t, const rush_model *m, const char *title, uin
       }
       if (h->rank != 255) rush_text_add(t, "]");
     }
+    text_promises(t, m, first + k);
     if (p->initial != RUSH_NONE) {
       rush_text_add(t, " = ");
       rush_print_constant(t, m, p->initial);
@@ -194,34 +73,33 @@ static void text_ports(rush_text *t, const rush_model *m, const char *title, uin
   }
 }
 
-static void text_ops(rush_text *t, const rush_model *m) {
-  const rush_file_instr *first;
+static void text_ops(rush_text *t, const rush_model *m, const rush_op_use *uses) {
   rush_text_add(t, "operators\n");
-  for (uint32_t i = 0; i < m->n_ops; i++) {
-    rush_text_add(t, "  %5u  %s%s\n", count_op(m, i, &first), rush_string(m, m->file_ops[i].name),
+  for (uint32_t i = 0; i < m->n_ops && !t->failed; i++) {
+    rush_text_add(t, "  %5u  %s%s\n", uses[i].count, rush_string(m, m->file_ops[i].name),
                   m->ops[i].op ? "" : "   (this runtime lacks it)");
   }
 }
 
-static void describe_text(rush_text *t, const rush_model *m) {
+static void describe_text(rush_text *t, const rush_model *m, const rush_op_use *uses) {
   rush_text_add(t,
                 "%llu bytes: head %zu, %llu in %u tensors, those of %u test vectors among them\n",
                 (unsigned long long)m->total_bytes, m->head_bytes,
                 (unsigned long long)(m->total_bytes - m->head_bytes), m->n_tensors, m->n_tests);
   for (uint32_t i = 0; i < m->n_meta; i++)
     rush_text_add(t, "%s: %s\n", rush_string(m, m->meta[i].key), rush_string(m, m->meta[i].value));
-  for (uint32_t f = 0; f < m->n_methods; f++) {
+  for (uint32_t f = 0; f < m->n_methods && !t->failed; f++) {
     rush_text_add(t, "method %s\n", rush_string(m, m->methods[f].name));
     text_ports(t, m, "inputs", m->methods[f].inputs, m->methods[f].n_inputs);
     text_ports(t, m, "outputs", m->methods[f].outputs, m->methods[f].n_outputs);
   }
-  for (uint32_t i = 0; i < m->n_attributes; i++) {
+  for (uint32_t i = 0; i < m->n_attributes && !t->failed; i++) {
     rush_text_add(t, "%s  %s : ", i ? "" : "attributes\n", rush_string(m, m->attributes[i].name));
     rush_print_type(t, m, m->attributes[i].type);
     rush_text_add(t, "\n");
   }
-  text_ops(t, m);
-  for (uint32_t f = 0; f < m->n_methods; f++) {
+  text_ops(t, m, uses);
+  for (uint32_t f = 0; f < m->n_methods && !t->failed; f++) {
     rush_text_add(t, "\n");
     rush_print_method(t, m, m->methods + f);
   }
@@ -245,26 +123,39 @@ static void describe_torch(rush_text *t, const rush_model *m, rush_text_kind kin
                   "the file holds none of PyTorch's texts: it was exported without source lines\n");
 }
 
+static void describe(rush_text *t, const rush_model *m, rush_describe_form form,
+                     const rush_op_use *uses) {
+  switch (form) {
+    case RUSH_DESCRIBE_JSON:
+      rush_describe_json(t, m, uses);
+      return;
+    case RUSH_DESCRIBE_GRAPH:
+      rush_describe_graph(t, m);
+      return;
+    case RUSH_DESCRIBE_TORCH_GRAPH:
+      describe_torch(t, m, RUSH_TEXT_GRAPH);
+      return;
+    case RUSH_DESCRIBE_TORCH_CODE:
+      describe_torch(t, m, RUSH_TEXT_CODE);
+      return;
+    default:
+      describe_text(t, m, uses);
+  }
+}
+
 rush_status rush_model_describe(rush_ctx *ctx, const rush_model *m, rush_describe_form form,
                                 char **text, size_t *size) {
   rush_text t = {.ctx = ctx};
-  switch (form) {
-    case RUSH_DESCRIBE_JSON:
-      describe_json(&t, m);
-      break;
-    case RUSH_DESCRIBE_GRAPH:
-      rush_describe_graph(&t, m);
-      break;
-    case RUSH_DESCRIBE_TORCH_GRAPH:
-      describe_torch(&t, m, RUSH_TEXT_GRAPH);
-      break;
-    case RUSH_DESCRIBE_TORCH_CODE:
-      describe_torch(&t, m, RUSH_TEXT_CODE);
-      break;
-    default:
-      describe_text(&t, m);
-  }
-  return rush_text_take(&t, text, size);
+  rush_op_use *uses;
+  *text = NULL;
+  *size = 0;
+  RUSH_TRY(count_ops(ctx, m, &uses));
+  const size_t cap = rush_cap(ctx, rush_allowance(m->head_bytes));
+  describe(&t, m, form, uses);
+  rush_status st = rush_text_take(&t, text, size);
+  rush_uncap(ctx, cap);
+  rush_release(ctx, uses, m->n_ops * sizeof *uses);
+  return st;
 }
 
 static rush_status print_type(rush_ctx *ctx, const rush_model *m, uint32_t type, char **text,

@@ -1,13 +1,18 @@
-/* Pieces of JSON that describe.c and describe_graph.c share. */
+/* The parts of rush_model_describe. */
 #ifndef RUSH_DESCRIBE_H
 #define RUSH_DESCRIBE_H
 
 #include "model/model.h"
 
-/* A string of the file as a JSON literal; "" for RUSH_NONE. */
-void rush_json_string(rush_text *t, const rush_model *m, uint32_t string);
-/* A type as a JSON literal. */
-void rush_json_type(rush_text *t, const rush_model *m, uint32_t type);
+/* How often each operator is called, and by which instruction first. */
+typedef struct rush_op_use {
+  uint32_t count, first;
+} rush_op_use;
+
+/* The first promise of this port or one behind it. */
+uint32_t rush_first_promise(const rush_model *m, uint32_t port);
+/* RUSH_DESCRIBE_JSON. */
+void rush_describe_json(rush_text *t, const rush_model *m, const rush_op_use *uses);
 /* RUSH_DESCRIBE_GRAPH. */
 void rush_describe_graph(rush_text *t, const rush_model *m);
 

@@ -1,174 +1,226 @@
 /* The program as JSON, for tools that walk it: registers, instructions, constants, PyTorch's texts.
  */
-#include "model/describe.h"
-
 #include <math.h>
 
-#include "model/print.h"
+#include "model/describe.h"
+#include "model/json.h"
 
-static void json_double(rush_text *t, uint64_t bits) {
+static void json_float(rush_json *j, uint64_t bits) {
   double f;
   memcpy(&f, &bits, sizeof f);
+  rush_json_open(j, '{');
+  rush_json_key(j, "float");
   if (isfinite(f)) {
-    rush_text_add(t, "{\"float\":%.17g}", f);
+    rush_json_value(j, "%.17g", f);
   } else {
-    rush_text_add(t, "{\"float\":\"%s\"}", isnan(f) ? "NaN" : f > 0 ? "Infinity" : "-Infinity");
+    rush_json_text(j, isnan(f) ? "NaN" : f > 0 ? "Infinity" : "-Infinity");
   }
+  rush_json_close(j, '}');
 }
 
-static void json_tensor(rush_text *t, const rush_model *m, const rush_file_tensor *r) {
-  char shape[RUSH_SHAPE_TEXT];
-  rush_text_add(t, "{\"tensor\":");
-  rush_json_string(t, m, r->name);
-  rush_text_add(t, ",\"dtype\":\"%s\",\"shape\":%s}", rush_dtype_name(r->dtype),
-                rush_shape_text(r->rank, r->sizes, shape));
+static void json_tensor(rush_json *j, const rush_file_tensor *r) {
+  rush_json_open(j, '{');
+  rush_json_key(j, "tensor");
+  rush_json_string(j, r->name);
+  rush_json_key(j, "dtype");
+  rush_json_text(j, rush_dtype_name(r->dtype));
+  rush_json_key(j, "shape");
+  rush_json_sizes(j, r->rank, r->sizes);
+  rush_json_close(j, '}');
+}
+
+/* {"KEY": "string of the file"} */
+static void json_named(rush_json *j, const char *key, uint32_t string) {
+  rush_json_open(j, '{');
+  rush_json_key(j, key);
+  rush_json_string(j, string);
+  rush_json_close(j, '}');
+}
+
+static void json_int(rush_json *j, int64_t i) {
+  rush_json_open(j, '{');
+  rush_json_key(j, "int");
+  rush_json_value(j, "\"%lld\"", (long long)i);
+  rush_json_close(j, '}');
+}
+
+static void json_complex(rush_json *j, const rush_file_constant *c) {
+  rush_json_open(j, '{');
+  rush_json_key(j, "complex");
+  rush_json_open(j, '[');
+  json_float(j, c->p0);
+  json_float(j, c->p1);
+  rush_json_close(j, ']');
+  rush_json_close(j, '}');
+}
+
+static void json_constant(rush_json *j, uint32_t constant);
+
+static void json_items(rush_json *j, const char *key, const rush_file_constant *c) {
+  rush_json_open(j, '{');
+  rush_json_key(j, key);
+  rush_json_open(j, '[');
+  for (uint64_t k = 0; k < c->p0 && rush_json_goes_on(j); k++)
+    json_constant(j, j->m->lists[c->a + k]);
+  rush_json_close(j, ']');
+  rush_json_close(j, '}');
 }
 
 /* ints as {"int": "12"} (they have 64 bits), floats as {"float": 0.5}, others as JSON has them.
  * Recursion is as deep as constants are nested: at most RUSH_MAX_NESTING. */
-static void json_constant(rush_text *t, const rush_model *m, uint32_t constant) {
+static void json_constant(rush_json *j, uint32_t constant) {
+  const rush_model *m = j->m;
   const rush_file_constant *c = m->constants + constant;
   switch (c->kind) {
     case RUSH_CONST_TENSOR:
     case RUSH_CONST_RANDOM:
-      json_tensor(t, m, m->tensors + c->a);
+      json_tensor(j, m->tensors + c->a);
       return;
     case RUSH_CONST_INT:
-      rush_text_add(t, "{\"int\":\"%lld\"}", (long long)c->p0);
+      json_int(j, (int64_t)c->p0);
       return;
     case RUSH_CONST_BOOL:
-      rush_text_add(t, "%s", c->p0 ? "true" : "false");
+      rush_json_value(j, c->p0 ? "true" : "false");
       return;
     case RUSH_CONST_FLOAT:
-      json_double(t, c->p0);
+      json_float(j, c->p0);
       return;
     case RUSH_CONST_COMPLEX:
-      rush_text_add(t, "{\"complex\":[");
-      json_double(t, c->p0);
-      rush_text_add(t, ",");
-      json_double(t, c->p1);
-      rush_text_add(t, "]}");
+      json_complex(j, c);
       return;
     case RUSH_CONST_STR:
-      rush_json_string(t, m, c->a);
+      rush_json_string(j, c->a);
       return;
     case RUSH_CONST_DEVICE:
-      rush_text_add(t, "{\"device\":");
-      rush_json_string(t, m, c->a);
-      rush_text_add(t, "}");
+      json_named(j, "device", c->a);
       return;
     case RUSH_CONST_LIST:
+      json_items(j, "list", c);
+      return;
     case RUSH_CONST_TUPLE:
+      json_items(j, "tuple", c);
+      return;
     case RUSH_CONST_DICT:
-      rush_text_add(t, "{\"%s\":[",
-                    c->kind == RUSH_CONST_LIST    ? "list"
-                    : c->kind == RUSH_CONST_TUPLE ? "tuple"
-                                                  : "dict");
-      for (uint64_t k = 0; k < c->p0; k++) {
-        if (k) rush_text_add(t, ",");
-        json_constant(t, m, m->lists[c->a + k]);
-      }
-      rush_text_add(t, "]}");
+      json_items(j, "dict", c);
       return;
     case RUSH_CONST_ENUM:
-      rush_text_add(t, "{\"enum\":");
-      rush_json_string(t, m, m->constants[m->lists[c->a]].a);
-      rush_text_add(t, "}");
+      json_named(j, "enum", m->constants[m->lists[c->a]].a);
       return;
     case RUSH_CONST_OBJECT:
-      rush_text_add(t, "{\"object\":");
-      rush_json_string(t, m, m->types[c->p1].name);
-      rush_text_add(t, "}");
+      json_named(j, "object", m->types[c->p1].name);
       return;
     default:
-      rush_text_add(t, "null");
+      rush_json_value(j, "null");
   }
 }
 
 /* A register is its number, a constant {"constant": index}. */
-static void json_operands(rush_text *t, const uint32_t *operands, uint32_t n) {
-  rush_text_add(t, "[");
-  for (uint32_t k = 0; k < n; k++) {
-    bool constant = (operands[k] & RUSH_OPERAND_CONSTANT) != 0;
-    rush_text_add(t, constant ? "%s{\"constant\":%u}" : "%s%u", k ? "," : "",
-                  operands[k] & ~RUSH_OPERAND_CONSTANT);
+static void json_operands(rush_json *j, const uint32_t *operands, uint32_t n) {
+  rush_json_open(j, '[');
+  for (uint32_t k = 0; k < n && rush_json_goes_on(j); k++) {
+    const bool constant = (operands[k] & RUSH_OPERAND_CONSTANT) != 0;
+    rush_json_value(j, constant ? "{\"constant\":%u}" : "%u", operands[k] & ~RUSH_OPERAND_CONSTANT);
   }
-  rush_text_add(t, "]");
+  rush_json_close(j, ']');
 }
 
-static void json_instr(rush_text *t, const rush_model *m, const rush_file_instr *in) {
+static void json_instr(rush_json *j, const rush_file_instr *in) {
   static const char *const names[] = {"op", "if", "else", "end_if", "loop", "end_loop", "return"};
-  rush_text_add(t, "{\"code\":\"%s\"", names[in->opcode]);
+  const rush_model *m = j->m;
+  rush_json_open(j, '{');
+  rush_json_key(j, "code");
+  rush_json_text(j, names[in->opcode]);
   if (in->opcode == RUSH_OPCODE_OP) {
-    rush_text_add(t, ",\"op\":");
-    rush_json_string(t, m, m->file_ops[in->op].name);
+    rush_json_key(j, "op");
+    rush_json_string(j, m->file_ops[in->op].name);
   }
-  rush_text_add(t, ",\"in\":");
-  json_operands(t, m->operands + in->operands, in->n_in);
-  rush_text_add(t, ",\"out\":");
-  json_operands(t, m->operands + in->operands + in->n_in, in->n_out);
-  if (in->source < m->n_sources) rush_text_add(t, ",\"source\":%u", in->source);
-  rush_text_add(t, "}");
+  rush_json_key(j, "in");
+  json_operands(j, m->operands + in->operands, in->n_in);
+  rush_json_key(j, "out");
+  json_operands(j, m->operands + in->operands + in->n_in, in->n_out);
+  if (in->source < m->n_sources) {
+    rush_json_key(j, "source");
+    rush_json_value(j, "%u", in->source);
+  }
+  rush_json_close(j, '}');
 }
 
-static void json_program(rush_text *t, const rush_model *m, const rush_file_method *f) {
-  rush_text_add(t, "{\"name\":");
-  rush_json_string(t, m, f->name);
-  rush_text_add(t, ",\"inputs\":%u,\"registers\":[", f->n_inputs);
-  for (uint32_t r = 0; r < f->n_registers; r++) {
-    rush_text_add(t, "%s{\"name\":", r ? "," : "");
-    rush_json_string(t, m, m->registers[f->registers + r].name);
-    rush_text_add(t, ",\"type\":");
-    rush_json_type(t, m, m->registers[f->registers + r].type);
-    rush_text_add(t, "}");
-  }
-  rush_text_add(t, "],\"instructions\":[");
-  for (uint32_t i = 0; i < f->n_instrs; i++) {
-    if (i) rush_text_add(t, ",");
-    json_instr(t, m, m->instrs + f->instrs + i);
-  }
-  rush_text_add(t, "]}");
+static void json_register(rush_json *j, const rush_file_register *r) {
+  rush_json_open(j, '{');
+  rush_json_key(j, "name");
+  rush_json_string(j, r->name);
+  rush_json_key(j, "type");
+  rush_json_type(j, r->type);
+  rush_json_close(j, '}');
 }
 
-static void json_sources(rush_text *t, const rush_model *m) {
-  for (uint32_t i = 0; i < m->n_sources; i++) {
-    const rush_file_source *s = m->sources + i;
-    rush_text_add(t, "%s{\"file\":", i ? "," : "");
-    rush_json_string(t, m, s->file);
-    rush_text_add(t, ",\"line\":%u,\"function\":", s->line);
-    rush_json_string(t, m, s->function);
-    rush_text_add(t, ",\"module\":");
-    rush_json_string(t, m, s->module);
-    rush_text_add(t, ",\"handle\":\"%llu\"}", (unsigned long long)s->handle);
-  }
+static void json_program(rush_json *j, const rush_file_method *f) {
+  const rush_model *m = j->m;
+  rush_json_open(j, '{');
+  rush_json_key(j, "name");
+  rush_json_string(j, f->name);
+  rush_json_key(j, "inputs");
+  rush_json_value(j, "%u", f->n_inputs);
+  rush_json_key(j, "registers");
+  rush_json_open(j, '[');
+  for (uint32_t r = 0; r < f->n_registers && rush_json_goes_on(j); r++)
+    json_register(j, m->registers + f->registers + r);
+  rush_json_close(j, ']');
+  rush_json_key(j, "instructions");
+  rush_json_open(j, '[');
+  for (uint32_t i = 0; i < f->n_instrs && rush_json_goes_on(j); i++)
+    json_instr(j, m->instrs + f->instrs + i);
+  rush_json_close(j, ']');
+  rush_json_close(j, '}');
 }
 
-static void json_texts(rush_text *t, const rush_model *m) {
+static void json_source(rush_json *j, const rush_file_source *s) {
+  rush_json_open(j, '{');
+  rush_json_key(j, "file");
+  rush_json_string(j, s->file);
+  rush_json_key(j, "line");
+  rush_json_value(j, "%u", s->line);
+  rush_json_key(j, "function");
+  rush_json_string(j, s->function);
+  rush_json_key(j, "module");
+  rush_json_string(j, s->module);
+  rush_json_key(j, "handle");
+  rush_json_value(j, "\"%llu\"", (unsigned long long)s->handle);
+  rush_json_close(j, '}');
+}
+
+static void json_text(rush_json *j, const rush_file_text *text) {
   static const char *const kinds[] = {"graph", "code", "tree"};
-  for (uint32_t i = 0; i < m->n_texts; i++) {
-    rush_text_add(t, "%s{\"module\":", i ? "," : "");
-    rush_json_string(t, m, m->texts[i].module);
-    rush_text_add(
-        t, ",\"kind\":\"%s\",\"text\":", m->texts[i].kind < 3 ? kinds[m->texts[i].kind] : "?");
-    rush_json_string(t, m, m->texts[i].text);
-    rush_text_add(t, "}");
-  }
+  rush_json_open(j, '{');
+  rush_json_key(j, "module");
+  rush_json_string(j, text->module);
+  rush_json_key(j, "kind");
+  rush_json_text(j, text->kind < 3 ? kinds[text->kind] : "?");
+  rush_json_key(j, "text");
+  rush_json_string(j, text->text);
+  rush_json_close(j, '}');
 }
 
 void rush_describe_graph(rush_text *t, const rush_model *m) {
-  rush_text_add(t, "{\"methods\":[");
-  for (uint32_t f = 0; f < m->n_methods; f++) {
-    if (f) rush_text_add(t, ",");
-    json_program(t, m, m->methods + f);
-  }
-  rush_text_add(t, "],\"constants\":[");
-  for (uint32_t i = 0; i < m->n_constants; i++) {
-    if (i) rush_text_add(t, ",");
-    json_constant(t, m, i);
-  }
-  rush_text_add(t, "],\"sources\":[");
-  json_sources(t, m);
-  rush_text_add(t, "],\"texts\":[");
-  json_texts(t, m);
-  rush_text_add(t, "]}");
+  rush_json json = {t, m, false}, *j = &json;
+  rush_json_open(j, '{');
+  rush_json_key(j, "methods");
+  rush_json_open(j, '[');
+  for (uint32_t f = 0; f < m->n_methods && rush_json_goes_on(j); f++)
+    json_program(j, m->methods + f);
+  rush_json_close(j, ']');
+  rush_json_key(j, "constants");
+  rush_json_open(j, '[');
+  for (uint32_t i = 0; i < m->n_constants && rush_json_goes_on(j); i++) json_constant(j, i);
+  rush_json_close(j, ']');
+  rush_json_key(j, "sources");
+  rush_json_open(j, '[');
+  for (uint32_t i = 0; i < m->n_sources && rush_json_goes_on(j); i++)
+    json_source(j, m->sources + i);
+  rush_json_close(j, ']');
+  rush_json_key(j, "texts");
+  rush_json_open(j, '[');
+  for (uint32_t i = 0; i < m->n_texts && rush_json_goes_on(j); i++) json_text(j, m->texts + i);
+  rush_json_close(j, ']');
+  rush_json_close(j, '}');
 }

@@ -27,7 +27,10 @@
   X(RUSH_SEC_TESTS, "tests", rush_file_test, tests, n_tests)                          \
   X(RUSH_SEC_META, "meta", rush_file_meta, meta, n_meta)                              \
   X(RUSH_SEC_TEXTS, "texts", rush_file_text, texts, n_texts)                          \
-  X(RUSH_SEC_TRACED, "traced", rush_file_traced, traced, n_traced)
+  X(RUSH_SEC_TRACED, "traced", rush_file_traced, traced, n_traced)                    \
+  X(RUSH_SEC_PROMISES, "promises", rush_file_promise, promises, n_promises)           \
+  X(RUSH_SEC_MEASURES, "measures", rush_file_measure, measures, n_measures)           \
+  X(RUSH_SEC_EXACT, "exact results", rush_file_exact, exact, n_exact)
 
 static const char *section_name(uint32_t id) {
   switch (id) {
@@ -137,7 +140,16 @@ rush_status rush_header_check(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
+/* A section that is absent is empty; its records could start anywhere but at NULL, to which nothing
+ * can be added. */
+static void place_nowhere(rush_model *m){
+#define X(id_, name, type, field, count_) m->field = (const type *)(const void *)m->head;
+    SECTIONS(X)
+#undef X
+}
+
 rush_status rush_head_open(rush_ctx *ctx, rush_model *m) {
+  place_nowhere(m);
   const rush_file_header *h = (const rush_file_header *)(const void *)m->head;
   uint64_t at = RUSH_HEADER_BYTES + (uint64_t)h->n_sections * sizeof(rush_file_section);
   for (uint32_t k = 0; k < h->n_sections; k++) {

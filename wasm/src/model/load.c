@@ -11,6 +11,8 @@ struct rush_loader {
   uint64_t at;      /* bytes of the weights that have arrived */
   uint32_t storage; /* the next one to fill */
   bool head_done, failed;
+  uint64_t given; /* the bytes that the caller has, or UINT64_MAX where it does not say */
+  size_t used;    /* bytes that loading holds */
   char gap[4096]; /* what lies between storages goes here */
 
   /* While weights arrive: the constants as values, for prepare. */
@@ -41,6 +43,7 @@ void rush_model_destroy(rush_ctx *ctx, rush_model *m) {
   rush_release(ctx, m->operand_types, m->n_operands * sizeof *m->operand_types);
   rush_release(ctx, m->drops, m->n_registers * sizeof *m->drops);
   rush_release(ctx, m->code, m->n_instrs * sizeof *m->code);
+  rush_release(ctx, m->type_kinds, m->n_types * sizeof *m->type_kinds);
   rush_release(ctx, m->constant_used, m->n_constants * sizeof *m->constant_used);
   for (uint32_t i = 0; m->ops && i < m->n_ops; i++) rush_schema_free(ctx, &m->ops[i].schema);
   rush_release(ctx, m->ops, m->n_ops * sizeof *m->ops);
@@ -64,6 +67,8 @@ static void count_needs(rush_model *m) {
   }
   for (uint32_t i = 0; i < m->n_attributes; i++) need(m, m->attributes[i].initial);
   for (uint32_t i = 0; i < m->n_tests; i++) need(m, m->tests[i].output);
+  for (uint32_t i = 0; i < m->n_measures; i++)
+    if (m->measures[i].exact != RUSH_NONE) need(m, m->measures[i].exact);
   for (uint32_t i = 0; i < m->n_ports; i++) {
     if (m->ports[i].initial != RUSH_NONE) need(m, m->ports[i].initial);
   }
@@ -125,9 +130,10 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, const rush_storage *p
                     .args = args,
                     .packed = m->packed[i],
                     .placing = placing};
-  rush_status st = o->op->prepare(&p);
+  rush_status st = o->op->prepare(&p), stopped = rush_stopped(l->ctx);
+  m->packed[i] = p.packed; /* the model's, also where it is half done */
+  if (st == RUSH_OK) st = stopped;
   if (st != RUSH_OK) return rush_note_instr(l->ctx, m, i, st);
-  m->packed[i] = p.packed;
   if (placing) {
     *place = p.place;
     return RUSH_OK;
@@ -207,6 +213,7 @@ rush_status rush_loader_create(rush_ctx *ctx, rush_loader **out) {
   RUSH_TRY(rush_calloc(ctx, 1, sizeof *l, (void **)&l));
   l->ctx = ctx;
   l->heap.ctx = ctx;
+  l->given = UINT64_MAX;
   rush_status st = rush_calloc(ctx, 1, sizeof *l->m, (void **)&l->m);
   if (st != RUSH_OK) {
     rush_release(ctx, l, sizeof *l);
@@ -284,7 +291,19 @@ static rush_status weights_window(rush_loader *l, void **at, size_t *room) {
   return RUSH_OK;
 }
 
-rush_status rush_loader_window(rush_loader *l, void **at, size_t *room) {
+/* Loading takes no more memory than a file of this size may need. */
+static size_t begin_call(rush_loader *l, size_t *cap) {
+  const uint64_t total = l->m->total_bytes;
+  const size_t most = rush_allowance(total < l->given ? total : l->given);
+  *cap = rush_cap(l->ctx, most > l->used ? most - l->used : 0);
+  return l->ctx->live;
+}
+static void end_call(rush_loader *l, size_t cap, size_t live) {
+  rush_uncap(l->ctx, cap);
+  l->used = l->used + l->ctx->live - live;
+}
+
+static rush_status window(rush_loader *l, void **at, size_t *room) {
   *at = NULL;
   *room = 0;
   RUSH_CHECK(l->ctx, l->m && !l->failed, RUSH_ERR_BAD_STATE,
@@ -312,13 +331,24 @@ static rush_status advance(rush_loader *l, size_t n) {
   return RUSH_OK;
 }
 
+rush_status rush_loader_window(rush_loader *l, void **at, size_t *room) {
+  size_t cap, live;
+  if (!l->m) return window(l, at, room);
+  live = begin_call(l, &cap);
+  rush_status st = window(l, at, room);
+  end_call(l, cap, live);
+  return st;
+}
+
 rush_status rush_loader_advance(rush_loader *l, size_t n) {
   void *at;
-  size_t room;
+  size_t room, cap, live;
   RUSH_TRY(rush_loader_window(l, &at, &room));
   RUSH_CHECK(l->ctx, n <= room, RUSH_ERR_BAD_ARGUMENT, "%zu bytes were put where %zu had room", n,
              room);
+  live = begin_call(l, &cap);
   rush_status st = advance(l, n);
+  end_call(l, cap, live);
   l->failed = st != RUSH_OK;
   return st;
 }
@@ -352,6 +382,7 @@ rush_status rush_model_load(rush_ctx *ctx, const void *bytes, size_t size, rush_
   const char *from = bytes;
   *out = NULL;
   RUSH_TRY(rush_loader_create(ctx, &l));
+  l->given = size;
   rush_status st;
   for (;;) {
     void *at;

@@ -3,7 +3,7 @@
 #ifndef RUSH_MODEL_H
 #define RUSH_MODEL_H
 
-#include "model/schema.h"
+#include "call/schema.h"
 
 /* An operator record of the file, resolved. */
 typedef struct rush_model_op {
@@ -60,11 +60,15 @@ struct rush_model {
   const rush_file_meta *meta;
   const rush_file_text *texts;
   const rush_file_traced *traced;
+  const rush_file_promise *promises;
+  const rush_file_measure *measures;
+  const rush_file_exact *exact;
   uint32_t n_string_bytes, n_strings, n_lists, n_types, n_storages, n_tensors, n_constants, n_ops,
       n_attributes, n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_sources,
-      n_tests, n_meta, n_texts, n_traced;
+      n_tests, n_meta, n_texts, n_traced, n_promises, n_measures, n_exact;
 
   /* Worked out. */
+  rush_kinds *type_kinds;  /* per type: what its values can be */
   bool *constant_used;     /* per constant: the program (not only a test) refers to it */
   rush_model_op *ops;      /* n_ops */
   rush_code *code;         /* n_instrs */
@@ -73,6 +77,7 @@ struct rush_model {
   uint32_t n_drops;
   rush_weight *weights; /* n_storages */
   rush_packed **packed; /* n_instrs */
+  uint32_t n_missing;   /* operators that this runtime lacks */
   uint32_t n_defaults;
   uint32_t max_in,
       max_out; /* operands of an instruction; arguments with defaults filled in count */
@@ -80,6 +85,7 @@ struct rush_model {
 
 /* The zero-terminated text of a string index; "" for RUSH_NONE. */
 static inline const char *rush_string(const rush_model *m, uint32_t i) {
+  assert(i == RUSH_NONE || i < m->n_strings);
   return i == RUSH_NONE ? "" : m->string_bytes + m->strings[i].offset;
 }
 
@@ -105,9 +111,18 @@ static inline bool rush_const_has_items(uint32_t kind) {
 }
 
 /* The kinds that a value of a type can have. */
-rush_kinds rush_type_kinds(const rush_model *m, uint32_t type);
+static inline rush_kinds rush_type_kinds(const rush_model *m, uint32_t type) {
+  return m->type_kinds[type];
+}
+/* Works them out for all types. */
+rush_status rush_find_type_kinds(rush_ctx *ctx, rush_model *m);
+/* Whether `v` can be of a type of the file; looks into lists, tuples and dicts. */
+bool rush_value_fits(const rush_model *m, uint32_t type, const rush_value *v);
 
-/* "forward, instruction 12 (aten::relu) at model.py:7: " into the context's message. */
+/* What is to be said about an instruction, counted from the file's first. */
+rush_location rush_location_of(const rush_model *m, uint32_t instr);
+/* "forward, instruction 12 (aten::relu) at model.py:7: " into the context's message, and its
+ * location. */
 rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr, rush_status status);
 
 /* ---- Steps of loading (load.c calls them in this order) -------------------------------------- */

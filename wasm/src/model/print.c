@@ -7,7 +7,7 @@ static void print_type(rush_text *t, const rush_model *m, uint32_t index, bool f
 static void print_children(rush_text *t, const rush_model *m, const rush_file_type *type,
                            bool fields) {
   const uint32_t *list = m->lists + type->list;
-  for (uint32_t k = 0; k < type->n; k++) {
+  for (uint32_t k = 0; k < type->n && !t->failed; k++) {
     if (k) rush_text_add(t, ", ");
     if (fields && type->kind == RUSH_TYPE_TUPLE && type->name != RUSH_NONE)
       rush_text_add(t, "%s : ", rush_string(m, list[type->n + k]));
@@ -112,7 +112,7 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
                     c->kind == RUSH_CONST_LIST   ? "["
                     : c->kind == RUSH_CONST_DICT ? "{"
                                                  : "(");
-      for (uint64_t k = 0; k < c->p0 && k < MOST_ITEMS; k++) {
+      for (uint64_t k = 0; k < c->p0 && k < MOST_ITEMS && !t->failed; k++) {
         if (k) rush_text_add(t, "%s", c->kind == RUSH_CONST_DICT && k % 2 ? ": " : ", ");
         rush_print_constant(t, m, m->lists[c->a + k]);
       }
@@ -151,7 +151,7 @@ void rush_print_operand(rush_text *t, const rush_model *m, const rush_file_metho
 
 static void print_operands(rush_text *t, const rush_model *m, const rush_file_method *f,
                            const uint32_t *operands, uint32_t n) {
-  for (uint32_t k = 0; k < n; k++) {
+  for (uint32_t k = 0; k < n && !t->failed; k++) {
     if (k) rush_text_add(t, ", ");
     rush_print_operand(t, m, f, operands[k]);
   }
@@ -159,7 +159,7 @@ static void print_operands(rush_text *t, const rush_model *m, const rush_file_me
 
 static void print_results(rush_text *t, const rush_model *m, const rush_file_method *f,
                           const uint32_t *registers, uint32_t n) {
-  for (uint32_t k = 0; k < n; k++) {
+  for (uint32_t k = 0; k < n && !t->failed; k++) {
     if (k) rush_text_add(t, ", ");
     rush_print_operand(t, m, f, registers[k]);
     rush_text_add(t, " : ");
@@ -236,7 +236,7 @@ void rush_print_method(rush_text *t, const rush_model *m, const rush_file_method
   }
   rush_text_add(t, "):\n");
   int indent = 1;
-  for (uint32_t i = f->instrs; i < f->instrs + f->n_instrs; i++) {
+  for (uint32_t i = f->instrs; i < f->instrs + f->n_instrs && !t->failed; i++) {
     const rush_file_instr *in = m->instrs + i;
     print_instr(t, m, f, in, indent);
     if (in->opcode == RUSH_OPCODE_IF || in->opcode == RUSH_OPCODE_LOOP) indent += 2;

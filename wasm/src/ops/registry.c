@@ -1,5 +1,6 @@
 /* The table of all operators, made from ops.def. */
-#include "ops/op.h"
+#include "blocks/variants.h"
+#include "call/call.h"
 
 /* Every function and family record that a row names; an operator's file needs no header of its own.
  */
@@ -9,13 +10,11 @@
   rush_status rush_prepare_##id(rush_prepare *p);
 #define POINTWISE(id, schema, flags) extern const struct rush_pointwise rush_pointwise_##id;
 #define REDUCE(id, schema, flags) extern const struct rush_reduce rush_reduce_##id;
-#define ALIAS(id, schema, flags)
 #include "ops/ops.def"
 #undef OP
 #undef PREPARED
 #undef POINTWISE
 #undef REDUCE
-#undef ALIAS
 
 rush_status rush_run_pointwise(rush_call *c);
 rush_status rush_run_reduce(rush_call *c);
@@ -24,15 +23,14 @@ static const rush_op ops[] = {
 #define OP(id, schema, flags) {schema, rush_op_##id, NULL, flags, NULL},
 #define PREPARED(id, schema, flags) {schema, rush_op_##id, rush_prepare_##id, flags, NULL},
 #define POINTWISE(id, schema, flags) \
-  {schema, rush_run_pointwise, NULL, flags, &rush_pointwise_##id},
-#define REDUCE(id, schema, flags) {schema, rush_run_reduce, NULL, flags, &rush_reduce_##id},
-#define ALIAS(id, schema, flags) {schema, rush_op_##id, NULL, flags, NULL},
+  {schema, rush_run_pointwise, NULL, (flags) | RUSH_OP_ANY_LAYOUT, &rush_pointwise_##id},
+#define REDUCE(id, schema, flags) \
+  {schema, rush_run_reduce, NULL, (flags) | RUSH_OP_ANY_LAYOUT, &rush_reduce_##id},
 #include "ops/ops.def"
 #undef OP
 #undef PREPARED
 #undef POINTWISE
 #undef REDUCE
-#undef ALIAS
     {NULL, NULL, NULL, 0, NULL}, /* so that the table is never empty */
 };
 

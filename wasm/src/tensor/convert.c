@@ -6,12 +6,9 @@
 #include "kernels/transpose.h"
 #include "tensor/iter.h"
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256, STRETCH = 1 << 18 /* elements between two looks at the host's wish to stop */ };
 
-/* static_cast as PyTorch's CPU does it on x86: what does not fit becomes the smallest int. */
-static int64_t to_int64(double v) {
-  return v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : INT64_MIN;
-}
+/* As rush_int_of. */
 static int32_t to_int32(double v) {
   return v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN;
 }
@@ -74,7 +71,7 @@ static void store_ints(rush_dtype dtype, char *at, int64_t step, int64_t n, cons
 static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, const double *in) {
   switch (dtype) {
     case RUSH_UINT8:
-      STORE(uint8_t, to_int64);
+      STORE(uint8_t, rush_int_of);
     case RUSH_BOOL:
       STORE(uint8_t, NONZERO);
     case RUSH_INT32:
@@ -84,7 +81,7 @@ static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, c
     case RUSH_FLOAT64:
       STORE(double, );
     default:
-      STORE(int64_t, to_int64);
+      STORE(int64_t, rush_int_of);
   }
 }
 
@@ -96,7 +93,7 @@ double rush_load_double(rush_dtype dtype, const void *at) {
 }
 
 int64_t rush_load_int(rush_dtype dtype, const void *at) {
-  if (rush_is_float(dtype)) return to_int64(rush_load_double(dtype, at));
+  if (rush_is_float(dtype)) return rush_int_of(rush_load_double(dtype, at));
   int64_t v;
   load_ints(dtype, at, 0, 1, &v);
   return v;
@@ -155,44 +152,81 @@ static int transposed_dim(const rush_iter *it, int64_t item) {
 }
 
 /* Copies matrix by matrix: dimensions 0 and d, for each index of the others. */
-static void copy_transposed(rush_iter *it, int d, int64_t item) {
+static rush_status copy_transposed(rush_ctx *ctx, rush_iter *it, int d, int64_t item) {
   size_t rows = (size_t)it->size[d], columns = (size_t)it->size[0];
   ptrdiff_t from_row = (ptrdiff_t)(it->stride[1][0] / item),
             to_row = (ptrdiff_t)(it->stride[0][d] / item);
   it->size[d] = 1;
   do {
+    RUSH_TRY(rush_work(ctx, (uint64_t)rows * columns));
     rush_transpose((size_t)item, rows, columns, it->at[1], from_row, it->at[0], to_row);
   } while (rush_iter_next(it));
+  return RUSH_OK;
 }
 
-static void copy_apart(rush_tensor *dst, const rush_tensor *src) {
+static rush_status copy_apart(rush_ctx *ctx, rush_tensor *dst, const rush_tensor *src) {
   const rush_tensor *operands[] = {dst, src};
   rush_iter it;
   rush_iter_init(&it, dst->rank, dst->sizes, 2, operands);
-  if (it.size[0] == 0) return;
+  if (it.size[0] == 0) return RUSH_OK;
   const int64_t item = (int64_t)rush_itemsize(dst);
   const int d = dst->dtype == src->dtype ? transposed_dim(&it, item) : 0;
-  if (d > 0) {
-    copy_transposed(&it, d, item);
-    return;
-  }
+  if (d > 0) return copy_transposed(ctx, &it, d, item);
   do {
-    copy_row((rush_dtype)dst->dtype, it.at[0], it.stride[0][0], (rush_dtype)src->dtype, it.at[1],
-             it.stride[1][0], it.size[0]);
+    for (int64_t done = 0; done < it.size[0]; done += STRETCH) {
+      const int64_t n = it.size[0] - done < STRETCH ? it.size[0] - done : STRETCH;
+      RUSH_TRY(rush_work(ctx, (uint64_t)n));
+      copy_row((rush_dtype)dst->dtype, it.at[0] + done * it.stride[0][0], it.stride[0][0],
+               (rush_dtype)src->dtype, it.at[1] + done * it.stride[1][0], it.stride[1][0], n);
+    }
   } while (rush_iter_next(&it));
+  return RUSH_OK;
 }
 
 rush_status rush_tensor_copy(rush_heap *heap, rush_tensor *dst, const rush_tensor *src) {
   if (!rush_may_overlap(dst, src)) {
-    copy_apart(dst, src);
-    return RUSH_OK;
+    return copy_apart(heap->ctx, dst, src);
   }
   if (dst->dtype == src->dtype && dst->offset == src->offset && rush_same_strides(dst, src))
     return RUSH_OK;
   rush_tensor *apart;
   RUSH_TRY(rush_tensor_new(heap, (rush_dtype)src->dtype, src->rank, src->sizes, &apart));
-  copy_apart(apart, src);
-  copy_apart(dst, apart);
+  rush_status st = copy_apart(heap->ctx, apart, src);
+  if (st == RUSH_OK) st = copy_apart(heap->ctx, dst, apart);
   rush_tensor_drop(heap, apart);
+  return st;
+}
+
+rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
+  *out = NULL;
+  if (rush_is_contiguous(t)) {
+    *out = rush_tensor_keep(t);
+    return RUSH_OK;
+  }
+  rush_tensor *copy;
+  RUSH_TRY(rush_tensor_new(heap, (rush_dtype)t->dtype, t->rank, t->sizes, &copy));
+  rush_status st = rush_tensor_copy(heap, copy, t);
+  if (st != RUSH_OK) {
+    rush_tensor_drop(heap, copy);
+    return st;
+  }
+  *out = copy;
+  return RUSH_OK;
+}
+
+rush_status rush_tensor_to(rush_heap *heap, rush_tensor *t, rush_dtype dtype, rush_tensor **out) {
+  *out = NULL;
+  if (t->dtype == dtype) {
+    *out = rush_tensor_keep(t);
+    return RUSH_OK;
+  }
+  rush_tensor *copy;
+  RUSH_TRY(rush_tensor_new_like(heap, t, dtype, &copy));
+  rush_status st = rush_tensor_copy(heap, copy, t);
+  if (st != RUSH_OK) {
+    rush_tensor_drop(heap, copy);
+    return st;
+  }
+  *out = copy;
   return RUSH_OK;
 }

@@ -29,6 +29,7 @@ const char *rush_dtype_name(int dtype) {
 }
 
 size_t rush_dtype_size(rush_dtype dtype) {
+  assert(rush_dtype_known((int)dtype));
   return dtypes[dtype].size;
 }
 

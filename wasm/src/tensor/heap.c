@@ -1,5 +1,7 @@
 #include "tensor/heap.h"
 
+#include "base/hidden.h"
+
 enum {
   HEAP_ALIGN = 64,
   STEPS = 4,      /* classes per power of two */
@@ -31,6 +33,14 @@ static unsigned size_class(size_t bytes, size_t *room) {
   return 1 + (log2 - 6) * STEPS + (unsigned)k;
 }
 
+/* Shows the block's first `bytes` and hides the rest, the slack too: kernels that read there say so
+ * (f4_load). */
+static void show(rush_free_block *block, size_t bytes) {
+  char *at = (char *)(block + 1), *end = (char *)block->raw + block->bytes;
+  RUSH_SHOW(at, bytes);
+  RUSH_HIDE(at + bytes, (size_t)(end - at) - bytes);
+}
+
 static rush_status from_hook(rush_heap *heap, size_t total, void **raw) {
   rush_status st = rush_alloc(heap->ctx, total, raw);
   if (st != RUSH_ERR_NO_MEMORY) return st;
@@ -49,6 +59,7 @@ rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out) {
     block = heap->free[larger];
     if (!block) continue;
     heap->free[larger] = block->next;
+    show(block, bytes);
     *out = block + 1;
     return RUSH_OK;
   }
@@ -58,6 +69,7 @@ rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out) {
   uintptr_t at = ((uintptr_t)raw + sizeof *block + HEAP_ALIGN - 1) & ~(uintptr_t)(HEAP_ALIGN - 1);
   block = (rush_free_block *)at - 1;
   *block = (rush_free_block){NULL, raw, total};
+  show(block, bytes);
   *out = (void *)at;
   return RUSH_OK;
 }
@@ -66,10 +78,27 @@ void rush_heap_free(rush_heap *heap, void *ptr) {
   if (!ptr) return;
   size_t room;
   rush_free_block *block = (rush_free_block *)ptr - 1;
+#ifdef RUSH_FUZZ /* the next block is new memory, and this one is watched for longer */
+  rush_release(heap->ctx, block->raw, block->bytes);
+  return;
+#endif
   unsigned k =
       size_class(block->bytes - OVERHEAD, &room); /* it may have been lent to a smaller class */
   block->next = heap->free[k];
   heap->free[k] = block;
+  show(block, 0);
+}
+
+void rush_heap_chain(void **chain, void *ptr) {
+  rush_free_block *block = (rush_free_block *)ptr - 1;
+  block->next = *chain;
+  *chain = ptr;
+}
+
+void *rush_heap_unchain(void **chain) {
+  void *ptr = *chain;
+  if (ptr) *chain = ((rush_free_block *)ptr - 1)->next;
+  return ptr;
 }
 
 void rush_heap_trim(rush_heap *heap) {
@@ -77,6 +106,7 @@ void rush_heap_trim(rush_heap *heap) {
     while (heap->free[k]) {
       rush_free_block *block = heap->free[k];
       heap->free[k] = block->next;
+      show(block, (size_t)((char *)block->raw + block->bytes - (char *)(block + 1)));
       rush_release(heap->ctx, block->raw, block->bytes);
     }
   }

@@ -10,6 +10,7 @@ enum { RUSH_HEAP_CLASSES = 240 };
 typedef struct rush_heap {
   rush_ctx *ctx;
   struct rush_free_block *free[RUSH_HEAP_CLASSES];
+  struct rush_list *containers; /* all that live, chained */
 } rush_heap;
 
 /* Bytes that kernels may read (never write) behind the end of a block; XNN_EXTRA_BYTES. */
@@ -20,6 +21,11 @@ enum { RUSH_HEAP_SLACK = 16 };
 rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out);
 /* Accepts NULL. */
 void rush_heap_free(rush_heap *heap, void *ptr);
+/* A chain of blocks that are in use, linked in front of their bytes: it costs nothing. A block is in
+ * one chain at most. */
+void rush_heap_chain(void **chain, void *ptr);
+/* Takes the last one out; NULL where the chain is empty. */
+void *rush_heap_unchain(void **chain);
 /* Gives kept blocks back to the allocator. */
 void rush_heap_trim(rush_heap *heap);
 

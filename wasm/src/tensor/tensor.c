@@ -1,4 +1,4 @@
-#include "tensor/tensor.h"
+#include "tensor/turned.h"
 
 #include <stdio.h>
 
@@ -12,7 +12,9 @@ bool rush_numel(int rank, const int64_t *sizes, int64_t *out) {
     empty |= sizes[d] == 0;
   }
   *out = empty ? 0 : n;
-  return true;
+  /* Operators walk the outer dimensions of an empty tensor, too, and make room for what they find
+   * there. */
+  return n <= (empty ? 1 << 28 : RUSH_MAX_NUMEL);
 }
 
 void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides) {
@@ -49,9 +51,9 @@ static int further_out(int rank, const int64_t *sizes, int n, const rush_tensor 
   return 0;
 }
 
-void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like,
-                       int64_t *strides) {
-  int order[RUSH_MAX_RANK]; /* from the innermost */
+/* TensorIterator::reorder_dimensions: from the innermost. */
+static void order_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like,
+                       int *order) {
   for (int d = 0; d < rank; d++) order[d] = rank - 1 - d;
   for (int i = 1; i < rank; i++) {
     for (int j = i - 1, at = i; j >= 0; j--) {
@@ -64,6 +66,12 @@ void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor 
       at = j;
     }
   }
+}
+
+void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like,
+                       int64_t *strides) {
+  int order[RUSH_MAX_RANK];
+  order_like(rank, sizes, n, like, order);
   strides_in_order(rank, sizes, order, strides);
 }
 
@@ -103,11 +111,26 @@ bool rush_is_contiguous(const rush_tensor *t) {
   return true;
 }
 
+bool rush_is_plainly_contiguous(const rush_tensor *t) {
+  int64_t step = 1;
+  for (int d = t->rank - 1; d >= 0; d--) {
+    if (t->strides[d] != step) return false;
+    step *= t->sizes[d] > 1 ? t->sizes[d] : 1;
+  }
+  return true;
+}
+
 /* From the innermost: channels, then the spatial dimensions from the last, then the batch. */
 static void channels_last_order(int rank, int *order) {
   order[0] = 1;
   for (int k = 1; k < rank - 1; k++) order[k] = rank - k;
   order[rank - 1] = 0;
+}
+
+void rush_strides_channels_last(int rank, const int64_t *sizes, int64_t *strides) {
+  int order[RUSH_MAX_RANK];
+  channels_last_order(rank, order);
+  strides_in_order(rank, sizes, order, strides);
 }
 
 bool rush_is_channels_last(const rush_tensor *t) {
@@ -148,6 +171,46 @@ bool rush_same_strides(const rush_tensor *a, const rush_tensor *b) {
   return true;
 }
 
+/* TensorIterator::compute_fast_setup_type, for operands of one size: what the result is like. */
+static bool one_layout(int n, const rush_tensor *const *operands, int rank, const int64_t *sizes,
+                       int64_t *strides) {
+  bool contiguous = true, channels_last = rank == 4, dense = true, alike = true;
+  const rush_tensor *last = operands[n - 1];
+  for (int k = 0; k < n; k++) {
+    const rush_tensor *t = operands[k];
+    if (!t || t->rank != rank || !rush_same_sizes(t, last)) return false;
+    contiguous = contiguous && rush_is_contiguous(t);
+    channels_last = channels_last && rush_is_channels_last(t);
+    dense = dense && rush_is_dense(t);
+    alike = alike && memcmp(t->strides, last->strides, (size_t)rank * sizeof *strides) == 0;
+  }
+  if (contiguous)
+    rush_strides_contiguous(rank, sizes, strides);
+  else if (channels_last)
+    rush_strides_channels_last(rank, sizes, strides);
+  else if (dense && alike)
+    memcpy(strides, last->strides, (size_t)rank * sizeof *strides);
+  return contiguous || channels_last || (dense && alike);
+}
+
+void rush_strides_of_result(int rank, const int64_t *sizes, int n,
+                            const rush_tensor *const *operands, int64_t *strides) {
+  if (n > 0 && operands[n - 1] && one_layout(n, operands, rank, sizes, strides)) return;
+  int order[RUSH_MAX_RANK];
+  bool inverted = true;
+  order_like(rank, sizes, n, operands, order);
+  for (int d = 0; d < rank; d++) inverted = inverted && order[d] == rank - 1 - d;
+  if (inverted) {
+    rush_strides_contiguous(rank, sizes, strides);
+    return;
+  }
+  int64_t step = 1; /* 0 behind a dimension of size 0, as PyTorch has it */
+  for (int k = 0; k < rank; k++) {
+    strides[order[k]] = step;
+    step *= sizes[order[k]];
+  }
+}
+
 /* Elements from the first to the last that the tensor reaches, at least 1 where it has any. */
 static bool reach(int rank, const int64_t *sizes, const int64_t *strides, int64_t *out) {
   int64_t last = 0, far;
@@ -183,7 +246,7 @@ static rush_status new_storage(rush_heap *heap, size_t bytes, rush_storage **out
     rush_heap_free(heap, s);
     return st;
   }
-  *s = (rush_storage){1, false, bytes, data};
+  *s = (rush_storage){.refs = 1, .bytes = bytes, .data = data};
   *out = s;
   return RUSH_OK;
 }
@@ -191,6 +254,7 @@ static rush_status new_storage(rush_heap *heap, size_t bytes, rush_storage **out
 static void drop_storage(rush_heap *heap, rush_storage *s) {
   if (--s->refs > 0) return;
   if (!s->borrowed) rush_heap_free(heap, s->data);
+  rush_heap_free(heap, s->turned);
   rush_heap_free(heap, s);
 }
 
@@ -198,6 +262,7 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
                               rush_tensor **out) {
   char text[RUSH_SHAPE_TEXT];
   int64_t numel;
+  size_t bytes;
   *out = NULL;
   RUSH_CHECK(heap->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
              "a tensor of %d dimensions was wanted, the most is %d", rank, RUSH_MAX_RANK);
@@ -206,8 +271,12 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
                "Trying to create tensor with negative dimension %lld: %s", (long long)sizes[d],
                rush_shape_text(rank, sizes, text));
   }
-  RUSH_CHECK(heap->ctx, rush_numel(rank, sizes, &numel), RUSH_ERR_NO_MEMORY,
-             "out of memory: a tensor of shape %s was wanted", rush_shape_text(rank, sizes, text));
+  RUSH_CHECK(heap->ctx,
+             rush_numel(rank, sizes, &numel) &&
+                 rush_mul((size_t)numel, rush_dtype_size(dtype), &bytes) && bytes <= PTRDIFF_MAX,
+             RUSH_ERR_NO_MEMORY,
+             "out of memory: a tensor of shape %s is too large for this machine",
+             rush_shape_text(rank, sizes, text));
   rush_tensor *t;
   RUSH_TRY(rush_heap_alloc(heap, sizeof *t, (void **)&t));
   t->object = (rush_object){RUSH_KIND_TENSOR, 1};
@@ -222,13 +291,7 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
 }
 
 static rush_status give_storage(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
-  size_t bytes;
-  rush_status st = RUSH_OK;
-  if ((uint64_t)t->numel > SIZE_MAX || !rush_mul((size_t)t->numel, rush_itemsize(t), &bytes)) {
-    st = rush_fail_memory(heap->ctx, SIZE_MAX);
-  } else {
-    st = new_storage(heap, bytes, &t->storage);
-  }
+  rush_status st = new_storage(heap, (size_t)t->numel * rush_itemsize(t), &t->storage);
   if (st != RUSH_OK) {
     rush_heap_free(heap, t);
     return st;
@@ -246,26 +309,43 @@ rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const i
   return give_storage(heap, t, out);
 }
 
+rush_status rush_tensor_new_checked(rush_heap *heap, rush_dtype dtype, int rank,
+                                    const int64_t *sizes, rush_tensor **out) {
+  *out = NULL;
+  RUSH_CHECK(heap->ctx, rush_dtype_known((int)dtype), RUSH_ERR_UNSUPPORTED,
+             "this runtime does not have dtype %s", rush_dtype_name((int)dtype));
+  return rush_tensor_new(heap, dtype, rank, sizes, out);
+}
+
 rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int rank,
                                           const int64_t *sizes, rush_tensor **out) {
   rush_tensor *t;
-  int order[RUSH_MAX_RANK];
   *out = NULL;
   RUSH_TRY(new_header(heap, dtype, rank, sizes, &t));
-  channels_last_order(rank, order);
-  strides_in_order(rank, sizes, order, t->strides);
+  rush_strides_channels_last(rank, sizes, t->strides);
   return give_storage(heap, t, out);
+}
+
+void rush_strides_of_copy(const rush_tensor *like, int64_t *strides) {
+  if (rush_is_dense(like))
+    memcpy(strides, like->strides, like->rank * sizeof *strides);
+  else
+    rush_strides_like(like->rank, like->sizes, 1, &like, strides);
 }
 
 rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype,
                                  rush_tensor **out) {
   rush_tensor *t;
   *out = NULL;
+  if (rush_is_turned(like)) {
+    int64_t strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
+    const rush_tensor seen = rush_seen(like);
+    rush_strides_of_copy(like, strides);
+    rush_strides_of_copy(&seen, nominal);
+    return rush_tensor_new_turned(heap, dtype, like->rank, like->sizes, strides, nominal, out);
+  }
   RUSH_TRY(new_header(heap, dtype, like->rank, like->sizes, &t));
-  if (rush_is_dense(like))
-    memcpy(t->strides, like->strides, like->rank * sizeof *t->strides);
-  else
-    rush_strides_like(like->rank, like->sizes, 1, &like, t->strides);
+  rush_strides_of_copy(like, t->strides);
   return give_storage(heap, t, out);
 }
 
@@ -279,7 +359,7 @@ rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int r
   bool inside = offset >= 0 && reach(rank, sizes, strides, &span) &&
                 rush_add64(offset, span, &end) &&
                 rush_mul64(end, (int64_t)rush_itemsize(base), &bytes) &&
-                (span == 0 || (uint64_t)bytes <= base->storage->bytes);
+                (uint64_t)bytes <= (span > 0 ? base->storage->bytes : (uint64_t)1 << 48);
   if (!inside) {
     rush_heap_free(heap, t);
     char text[RUSH_SHAPE_TEXT];
@@ -287,52 +367,22 @@ rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int r
                      "a view of shape %s at offset %lld reaches outside its storage of %zu bytes",
                      rush_shape_text(rank, sizes, text), (long long)offset, base->storage->bytes);
   }
-  for (int d = 0; d < rank; d++) t->strides[d] = strides[d];
+  for (int d = 0; d < rank; d++) t->strides[d] = rush_kept_stride(strides[d]);
   t->offset = offset;
   t->storage = base->storage;
   t->storage->refs++;
+  if (rush_is_turned(t)) {
+    memcpy(t->nominal, t->strides, sizeof t->nominal);
+    t->nominal_offset = offset;
+    rush_turned_join(t);
+  }
   *out = t;
   return RUSH_OK;
 }
 
 void rush_tensor_drop(rush_heap *heap, rush_tensor *t) {
   if (!t || --t->object.refs > 0) return;
+  if (rush_is_turned(t)) rush_turned_leave(t);
   drop_storage(heap, t->storage);
   rush_heap_free(heap, t);
-}
-
-/* ---- Moving ---------------------------------------------------------------------------------- */
-
-rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
-  *out = NULL;
-  if (rush_is_contiguous(t)) {
-    *out = rush_tensor_keep(t);
-    return RUSH_OK;
-  }
-  rush_tensor *copy;
-  RUSH_TRY(rush_tensor_new(heap, (rush_dtype)t->dtype, t->rank, t->sizes, &copy));
-  rush_status st = rush_tensor_copy(heap, copy, t);
-  if (st != RUSH_OK) {
-    rush_tensor_drop(heap, copy);
-    return st;
-  }
-  *out = copy;
-  return RUSH_OK;
-}
-
-rush_status rush_tensor_to(rush_heap *heap, rush_tensor *t, rush_dtype dtype, rush_tensor **out) {
-  *out = NULL;
-  if (t->dtype == dtype) {
-    *out = rush_tensor_keep(t);
-    return RUSH_OK;
-  }
-  rush_tensor *copy;
-  RUSH_TRY(rush_tensor_new_like(heap, t, dtype, &copy));
-  rush_status st = rush_tensor_copy(heap, copy, t);
-  if (st != RUSH_OK) {
-    rush_tensor_drop(heap, copy);
-    return st;
-  }
-  *out = copy;
-  return RUSH_OK;
 }

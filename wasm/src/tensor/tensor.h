@@ -9,14 +9,19 @@
 /* Row-major. BAD_ARGUMENT for a negative size, NO_MEMORY also where the size overflows. */
 rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
                             rush_tensor **out);
+/* The same for a dtype that comes from outside: UNSUPPORTED where this runtime does not have it. */
+rush_status rush_tensor_new_checked(rush_heap *heap, rush_dtype dtype, int rank,
+                                    const int64_t *sizes, rush_tensor **out);
 /* Dense, in the order of dimensions that `strides` has (as empty_like with preserve_format: strides
- * of a non-overlapping dense tensor are kept, else row-major or sorted as PyTorch does). */
+ * of a non-overlapping dense tensor are kept, else row-major or sorted as PyTorch does). Turned
+ * where `like` is and that makes a difference. */
 rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype,
                                  rush_tensor **out);
 /* Channels-last of rank 3 (N,C,L), 4 (N,C,H,W) or 5. */
 rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int rank,
                                           const int64_t *sizes, rush_tensor **out);
-/* A view on base's storage; checks that it stays inside (BAD_ARGUMENT). */
+/* A view on base's storage; checks that it stays inside (BAD_ARGUMENT). Where that is turned the
+ * strides stand for the nominal ones, too, until its maker says others. */
 rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int rank,
                                  const int64_t *sizes, const int64_t *strides, int64_t offset,
                                  rush_tensor **out);
@@ -33,8 +38,20 @@ static inline size_t rush_itemsize(const rush_tensor *t) {
 static inline void *rush_data(const rush_tensor *t) {
   return (char *)t->storage->data + (size_t)t->offset * rush_itemsize(t);
 }
+/* False for a weight that was packed for the kernels when it was loaded: only its shape is left. */
+static inline bool rush_has_elements(const rush_tensor *t) {
+  return t->storage->data || t->storage->bytes == 0;
+}
+/* As the public header shows it. */
+static inline rush_tensor_info rush_tensor_info_of(const rush_tensor *t) {
+  return (rush_tensor_info){
+      (rush_dtype)t->dtype, t->rank,  t->sizes,
+      t->strides,           t->numel, rush_has_elements(t) ? rush_data(t) : NULL};
+}
 /* Tensor.is_contiguous(): row-major without gaps; dimensions of size 1 do not count. */
 bool rush_is_contiguous(const rush_tensor *t);
+/* Whether the strides are those of rush_strides_contiguous, in dimensions of size 1, too. */
+bool rush_is_plainly_contiguous(const rush_tensor *t);
 /* is_contiguous(memory_format=channels_last) for rank 4 and its like for 3 and 5. */
 bool rush_is_channels_last(const rush_tensor *t);
 /* is_non_overlapping_and_dense(). */
@@ -46,12 +63,29 @@ bool rush_same_strides(const rush_tensor *a,
 bool rush_may_overlap(const rush_tensor *a, const rush_tensor *b);
 /* Row-major strides. */
 void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides);
+/* Those of channels-last memory of rank 3 (N,C,L), 4 (N,C,H,W) or 5. */
+void rush_strides_channels_last(int rank, const int64_t *sizes, int64_t *strides);
 /* Those of a new dense tensor whose dimensions lie in memory as the operands' do, which broadcast
  * to `sizes` (NULL among them is passed over): TensorIterator::reorder_dimensions. */
 void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like,
                        int64_t *strides);
-/* Product of sizes; false on overflow or a negative size. Sizes of 0 count as 1 while it looks for
- * overflow, so that the strides of an empty tensor cannot overflow either. */
+/* Those of a dense copy that keeps the order of dimensions: empty_like. */
+void rush_strides_of_copy(const rush_tensor *t, int64_t *strides);
+/* Those that TensorIterator gives a new result of the operands (NULL stands for a number). */
+void rush_strides_of_result(int rank, const int64_t *sizes, int n,
+                            const rush_tensor *const *operands, int64_t *strides);
+/* The most elements that a tensor may have, and the most bytes they may take (those that a view
+ * repeats counted as often as they occur): what is more can be neither stored nor walked. So sizes,
+ * and products of sizes of one tensor, with its item's size too, fit a size_t and a ptrdiff_t; what
+ * else is multiplied or added goes through rush_size, rush_mul, rush_add and their like. */
+#define RUSH_MAX_NUMEL (sizeof(size_t) > 4 ? (int64_t)1 << 34 : (int64_t)PTRDIFF_MAX)
+/* A stride as a tensor keeps it: one that no second element is found by may be anything, and becomes
+ * small enough for sizes to be multiplied with it. */
+static inline int64_t rush_kept_stride(int64_t stride) {
+  return stride < RUSH_MAX_NUMEL ? stride : RUSH_MAX_NUMEL;
+}
+/* Product of sizes; false where it is more than a tensor may have, or a size is negative. Sizes of
+ * 0 count as 1, so that the strides of an empty tensor cannot overflow either. */
 bool rush_numel(int rank, const int64_t *sizes, int64_t *out);
 /* "[2, 3]" into a buffer of RUSH_SHAPE_TEXT bytes; returns it. */
 enum { RUSH_SHAPE_TEXT = 192 };

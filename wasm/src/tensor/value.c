@@ -16,6 +16,8 @@ typedef struct dead {
 } dead;
 
 static void free_list_items(rush_heap *heap, rush_list *list) {
+  *list->link = list->next;
+  if (list->next) list->next->link = list->link;
   rush_heap_free(heap, list->items);
   rush_heap_free(heap, list);
 }
@@ -76,10 +78,36 @@ void rush_drop(rush_heap *heap, rush_value *v) {
   }
 }
 
+void rush_break_cycles(rush_heap *heap) {
+  while (heap->containers) {
+    rush_value v = {heap->containers->object.kind, 0, {0}};
+    v.u.ref = heap->containers;
+    rush_retained(v); /* it stays while its items go, which may hold it */
+    rush_list *list = rush_as_list(&v);
+    while (list->n > 0) rush_drop(heap, list->items + --list->n);
+    if (list->object.refs > 1) { /* somebody outside holds it: not ours to take */
+      *list->link = list->next;
+      if (list->next) list->next->link = list->link;
+      list->next = NULL;
+      list->link = &list->next;
+    }
+    rush_drop(heap, &v);
+  }
+}
+
+rush_status rush_fail_depth(rush_ctx *ctx) {
+  return rush_fail(ctx, RUSH_ERR_BAD_ARGUMENT,
+                   "a value is nested too deeply: more than %d containers in each other, or in "
+                   "itself",
+                   RUSH_MAX_DEPTH);
+}
+
 rush_status rush_new_str(rush_heap *heap, const char *bytes, size_t n, rush_value *out) {
   *out = rush_none();
   rush_str *s;
-  RUSH_TRY(rush_heap_alloc(heap, sizeof *s + n + 1, (void **)&s));
+  size_t size;
+  if (!rush_add(n, sizeof *s + 1, &size)) return rush_fail_memory(heap->ctx, SIZE_MAX);
+  RUSH_TRY(rush_heap_alloc(heap, size, (void **)&s));
   *s = (rush_str){{RUSH_KIND_STR, 1}, n};
   if (n) memcpy(s->bytes, bytes, n);
   s->bytes[n] = '\0';
@@ -111,6 +139,10 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
     rush_heap_free(heap, list);
     return st;
   }
+  list->next = heap->containers;
+  list->link = &heap->containers;
+  if (list->next) list->next->link = &list->next;
+  heap->containers = list;
   list->capacity = list->n = n;
   for (size_t i = 0; i < n; i++) list->items[i] = rush_retained(items[i]);
   out->kind = kind;
@@ -120,9 +152,11 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
 
 rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item) {
   if (list->n == list->capacity) {
-    size_t capacity = list->capacity ? list->capacity * 2 : 4;
+    size_t capacity = list->capacity ? list->capacity * 2 : 4, bytes;
     rush_value *items;
-    RUSH_TRY(rush_heap_alloc(heap, capacity * sizeof(rush_value), (void **)&items));
+    if (!rush_mul(capacity, sizeof(rush_value), &bytes))
+      return rush_fail_memory(heap->ctx, SIZE_MAX);
+    RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&items));
     if (list->n) memcpy(items, list->items, list->n * sizeof(rush_value));
     rush_heap_free(heap, list->items);
     list->items = items;

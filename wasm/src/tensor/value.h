@@ -9,16 +9,17 @@
 
 typedef struct rush_object {
   uint32_t kind; /* rush_kind */
-  uint32_t refs;
+  size_t refs;   /* each reference takes memory, so that a size_t can count them all */
 } rush_object;
 
 /* Memory of tensors. `refs` counts tensors. Storages of weights are borrowed from the model: their
  * `data` is not theirs to free and must not be written. */
 typedef struct rush_storage {
-  uint32_t refs;
+  size_t refs;
   bool borrowed;
   size_t bytes;
   void *data;
+  struct rush_turned *turned; /* NULL where the elements lie in PyTorch's order: turned.h */
 } rush_storage;
 
 typedef struct rush_tensor {
@@ -29,6 +30,9 @@ typedef struct rush_tensor {
   int64_t offset;                                       /* in elements */
   int64_t numel;
   rush_storage *storage;
+  /* Of a tensor on a turned storage: */
+  int64_t nominal[RUSH_MAX_RANK], nominal_offset;
+  struct rush_tensor *next_turned;
 } rush_tensor;
 
 typedef struct rush_str {
@@ -38,12 +42,16 @@ typedef struct rush_str {
 } rush_str;
 
 /* LIST, TUPLE, DICT (which alternates keys and values), OBJECT (its attributes) and ENUM (qualified
- * name and value). `type` indexes the model's types; of the first three it may be RUSH_NONE. */
+ * name and value). `type` indexes the model's types; of the first three it may be RUSH_NONE. A
+ * constant of the model is not written: all sessions and runs see the same one. */
 typedef struct rush_list {
   rush_object object;
   uint32_t type;
+  bool constant;
   size_t n, capacity;
   rush_value *items;
+  struct rush_list *next,
+      **link; /* in its heap's chain of containers, and what points to it there */
 } rush_list;
 
 typedef struct rush_complex {
@@ -72,12 +80,15 @@ static inline rush_value rush_of_tensor(rush_tensor *t) {
   return v;
 }
 static inline rush_tensor *rush_as_tensor(const rush_value *v) {
+  assert(v->kind == RUSH_KIND_TENSOR);
   return (rush_tensor *)v->u.ref;
 }
 static inline rush_list *rush_as_list(const rush_value *v) {
+  assert(rush_is_container(v->kind));
   return (rush_list *)v->u.ref;
 }
 static inline rush_str *rush_as_str(const rush_value *v) {
+  assert(v->kind == RUSH_KIND_STR || v->kind == RUSH_KIND_DEVICE);
   return (rush_str *)v->u.ref;
 }
 
@@ -87,6 +98,15 @@ rush_status rush_new_complex(rush_heap *heap, double re, double im, rush_value *
 rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const rush_value *items,
                           size_t n, rush_value *out);
 rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item); /* retains item */
+
+/* Empties all containers that are left, so that those which hold themselves go. */
+void rush_break_cycles(rush_heap *heap);
+
+/* How deep values may be nested where they are looked through: printed, compared. A program can
+ * nest them without end, and so that they hold themselves. */
+enum { RUSH_MAX_DEPTH = 1000 };
+/* BAD_ARGUMENT: they are nested deeper. */
+rush_status rush_fail_depth(rush_ctx *ctx);
 
 /* The kind's name for messages: "Tensor", "int", ... */
 const char *rush_kind_name(uint32_t kind);

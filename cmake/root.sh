@@ -1,0 +1,153 @@
+# shellcheck shell=bash
+# The Debian 13 that everything runs in; ./dev reads this. On a Debian 13 the packages are installed. Elsewhere
+# mmdebstrap makes a root of them in the user's cache, and bwrap (or chroot, where namespaces are not to be had)
+# runs ./dev again inside. Uses TOP, RUSH_CACHE, say, die, key_of.
+
+packages() { sed 's/#.*//; /^ *$/d' "$TOP/cmake/debian-packages.txt"; }
+
+# Runs the command as root.
+privileged() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "installing the tools needs root: run ./dev as root, or install sudo"
+  fi
+}
+
+is_debian_13() {
+  # shellcheck source=/dev/null
+  [ -r /etc/os-release ] && (. /etc/os-release && [ "${ID:-}${VERSION_ID:-}" = debian13 ])
+}
+
+apt_install() {
+  command -v apt-get >/dev/null ||
+    die "'$1' is missing and this is not a Debian: install it yourself, or use ./dev --host"
+  say "installing $*"
+  privileged env DEBIAN_FRONTEND=noninteractive apt-get -qq update >&2 ||
+    die "apt-get update failed: check this machine's network and /etc/apt/sources.list"
+  privileged env DEBIAN_FRONTEND=noninteractive apt-get -y -qq -o Acquire::Retries=5 \
+    -o Dpkg::Use-Pty=0 install --no-install-recommends "$@" >&2 ||
+    die "apt-get could not install $1: run 'apt-get install $1' and see what it says"
+}
+
+make_root() { # DIR
+  local proxy opts=()
+  # mmdebstrap does not read this machine's apt settings: the proxy has to be handed on.
+  for proxy in http https; do
+    proxy=$(apt-config dump 2>/dev/null | grep -i "^Acquire::$proxy::Proxy " || true)
+    [ -z "$proxy" ] || opts+=("--aptopt=$proxy")
+  done
+  # The hooks: deb-src lines for XNNPACK's sources, and files for bwrap to bind over.
+  # shellcheck disable=SC2016
+  # Mounts of its own: were it killed, none would stay in the half-made root.
+  privileged unshare --mount --propagation private \
+    mmdebstrap --variant=minbase "${opts[@]}" \
+    --aptopt='Acquire::Retries "5"' --dpkgopt=force-unsafe-io \
+    --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+    --dpkgopt='path-exclude=/usr/share/doc/*' \
+    --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+    --include="$(packages | paste -sd,)" \
+    --customize-hook='cd "$1/etc/apt" && sed -n "s/^deb /deb-src /p" sources.list > sources.list.d/source.list' \
+    --customize-hook='touch "$1/etc/resolv.conf" "$1/etc/hosts" "$1/etc/npmrc" "$1/etc/pip.conf"' \
+    trixie "$1" >&2
+}
+
+ensure_root() {
+  ROOT=$RUSH_CACHE/root-$( (packages; declare -f make_root) | key_of)
+  [ -e "$ROOT/etc/debian_version" ] && return
+  command -v mmdebstrap >/dev/null || apt_install mmdebstrap
+  mkdir -p "$RUSH_CACHE"
+  exec 9>"$RUSH_CACHE/root.lock"
+  flock -n 9 || { say "waiting for another ./dev that sets up"; flock 9; }
+  if [ ! -e "$ROOT/etc/debian_version" ]; then
+    local free
+    free=$(df -Pm "$RUSH_CACHE" | awk 'NR == 2 {print $4}')
+    [ "$free" -gt 8000 ] ||
+      die "the tools need 8 GB in $RUSH_CACHE and $free MB are free: make room or set RUSH_CACHE"
+    privileged rm -rf --one-file-system "$RUSH_CACHE"/root-*.part
+    say "making a Debian 13 root in $ROOT (2 to 4 minutes, 5.3 GB)"
+    make_root "$ROOT.part" || # its text is part of the root's name
+      die "the Debian 13 root could not be made: check the network and run ./dev setup again"
+    privileged mv "$ROOT.part" "$ROOT"
+    say "done in $SECONDS s"
+  fi
+  exec 9>&-
+}
+
+ensure_debian_13() {
+  local stamp=$RUSH_CACHE/packages want
+  want=$(packages | key_of)
+  [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return
+  # shellcheck disable=SC2046
+  if [ "$(dpkg-query -W -f '${db:Status-Abbrev}\n' $(packages) 2>/dev/null | grep -c '^ii')" != \
+    "$(packages | wc -l)" ]; then
+    apt_install $(packages)
+  fi
+  mkdir -p "$RUSH_CACHE"
+  echo "$want" >"$stamp"
+}
+
+# Runs this script again inside the root: read-only system, the checkout, the cache and /tmp as
+# they are, certificates and name resolution of this machine, a home of its own.
+enter_root() {
+  local home=$RUSH_CACHE/home f bind=() here=()
+  mkdir -p "$home"
+  # The folder that this was called in: a project of the user's own.
+  case $PWD/ in
+    "$TOP"/* | "$RUSH_CACHE"/* | /tmp/*) ;;
+    / | /usr/* | /etc/* | /var/* | /dev/* | /proc/* | /sys/* | /run/*) cd "$TOP" || exit ;;
+    *) here=(--bind "$PWD" "$PWD") ;;
+  esac
+  for f in /etc/ssl/certs /etc/resolv.conf /etc/hosts; do
+    [ -e "$f" ] && bind+=(--ro-bind "$(readlink -f "$f")" "$f")
+  done
+  for f in /etc/npmrc /etc/pip.conf; do [ -r "$f" ] && bind+=(--ro-bind "$f" "$f"); done
+  for f in .npmrc .pip/pip.conf .config/pip/pip.conf .netrc; do
+    [ -r "$HOME/$f" ] && bind+=(--ro-bind "$HOME/$f" "$home/$f")
+  done
+  # Places that settings of this machine point to.
+  for f in "${NODE_EXTRA_CA_CERTS:-}" "${SSL_CERT_FILE:-}" "${PIP_CERT:-}" ${PIP_FIND_LINKS:-} \
+    "${PIP_CONFIG_FILE:-}" "${NPM_CONFIG_USERCONFIG:-}" "${npm_config_cafile:-}"; do
+    case $f in /etc/ssl/certs/* | "$HOME"/.npmrc) ;; /*) [ -e "$f" ] && bind+=(--ro-bind "$f" "$f") ;; esac
+  done
+  [ "$(id -u)" = 0 ] || bind+=(--ro-bind /etc/passwd /etc/passwd --ro-bind /etc/group /etc/group)
+  local env=(HOME="$home" RUSH_INSIDE=1 RUSH_CACHE="$RUSH_CACHE" LANG=C.UTF-8
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
+  local drop=(-u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV -u LD_LIBRARY_PATH -u LD_PRELOAD
+    -u NODE_PATH -u XDG_CACHE_HOME -u XDG_CONFIG_HOME -u XDG_RUNTIME_DIR -u LC_ALL)
+
+  if [ -z "${RUSH_CHROOT:-}" ]; then
+    command -v bwrap >/dev/null || apt_install bubblewrap
+    if bwrap --ro-bind "$ROOT/usr" /usr --symlink usr/lib64 /lib64 --symlink usr/lib /lib \
+      --proc /proc --dev /dev /usr/bin/true 2>/dev/null; then
+      exec env "${drop[@]}" "${env[@]}" bwrap --die-with-parent --unshare-pid \
+        --tmpfs / --ro-bind "$ROOT/usr" /usr --ro-bind "$ROOT/etc" /etc --ro-bind "$ROOT/var" /var \
+        --symlink usr/bin /bin --symlink usr/sbin /sbin \
+        --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
+        --dev /dev --proc /proc --ro-bind-try /sys /sys --tmpfs /dev/shm --tmpfs /run "${here[@]}" \
+        --bind /tmp /tmp --tmpfs /var/tmp --bind "$RUSH_CACHE" "$RUSH_CACHE" --bind "$TOP" "$TOP" \
+        "${bind[@]}" --chdir "$PWD" -- "$TOP/dev" "$@"
+    fi
+  fi
+
+  # No namespaces for bwrap here: the same with chroot, in a mount namespace of its own.
+  say "${RUSH_CHROOT:+RUSH_CHROOT is set, }using chroot instead of bubblewrap"
+  # shellcheck disable=SC2016
+  local i script='set -e; root=$1; shift'
+  bind=("${here[@]}" "${bind[@]}" --rbind /dev /dev --rbind /proc /proc --rbind /sys /sys --bind /tmp /tmp
+    --bind "$RUSH_CACHE" "$RUSH_CACHE" --bind "$TOP" "$TOP")
+  for ((i = 0; i < ${#bind[@]}; i += 3)); do
+    # shellcheck disable=SC2016
+    script+=$(printf '; d=$root%q; s=%q; if [ -d "$s" ]; then mkdir -p "$d"; else mkdir -p "${d%%/*}"; touch "$d"; fi; mount --rbind "$s" "$d"' \
+      "${bind[i + 2]}" "${bind[i + 1]}")
+  done
+  # shellcheck disable=SC2016
+  script+='; exec chroot "$root" /bin/sh -c "cd \"\$1\" 2>/dev/null || cd /; shift; exec \"\$@\"" sh "$@"'
+  privileged unshare -m --propagation private true 2>/dev/null ||
+    die "neither bwrap nor chroot may mount here: give the container CAP_SYS_ADMIN, or use ./dev --host"
+  # shellcheck disable=SC2046
+  exec env "${drop[@]}" "${env[@]}" $([ "$(id -u)" = 0 ] || echo sudo -E) unshare -m --propagation private \
+    bash -c "$script" bash "$ROOT" "$PWD" "$TOP/dev" "$@"
+}

@@ -1,0 +1,110 @@
+"""A conversation of two computer voices, for where the recording cannot be had: Debian's espeak-ng speaks it."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import wave
+from pathlib import Path
+
+import numpy
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
+import wheels  # noqa: E402
+
+RATE = 16000
+PACKAGES = ['espeak-ng', 'espeak-ng-data', 'libespeak-ng1', 'libpcaudio0', 'libsonic0']
+# Voice, what it says, and the seconds of silence before.
+LINES = [
+    ('en-us', 'Good morning. Did you find the way?', 2.0),
+    ('en-gb+f3', 'Yes, thank you. The bus was late, as always, and then I walked along the river.', 0.9),
+    ('en-us', 'It is a nice walk when it does not rain.', 0.6),
+    ('en-gb+f3', 'It did rain. But I like the smell of it, and nobody else was there.', 1.2),
+    ('en-us', 'Well, come in and get dry. Coffee is ready.', 1.8),
+]
+
+
+def conversation():
+    """A WAV file of 16 bits and 16 kHz, made the first time. Raises wheels.Missing where there is no espeak-ng."""
+    key = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+    path = wheels.cache_dir() / 'wheels' / f'conversation-{key}.wav'
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f'.{os.getpid()}.part')
+        make(part)
+        part.rename(path)
+    return path
+
+
+def make(path):
+    program, environment = espeak()
+    parts = []
+    for voice, text, pause in LINES:
+        parts += [numpy.zeros(int(pause * RATE)), say(program, environment, voice, text)]
+    samples = numpy.concatenate([*parts, numpy.zeros(RATE)])
+    with wave.open(str(path), 'wb') as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(numpy.rint(samples * 32767).clip(-32768, 32767).astype('<i2').tobytes())
+
+
+def say(program, environment, voice, text):
+    """Samples between -1 and 1, at RATE, without the silence around them."""
+    with tempfile.NamedTemporaryFile(suffix='.wav') as spoken:
+        done = subprocess.run([program, '-v', voice, '-w', spoken.name, text], env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise wheels.Missing(f'espeak-ng does not speak: {done.stderr.strip()}')
+        with wave.open(spoken.name) as file:
+            samples, rate = numpy.frombuffer(file.readframes(-1), dtype='<i2') / 32768, file.getframerate()
+    loud = numpy.flatnonzero(numpy.abs(samples) > 0.01)
+    samples = samples[loud[0]:loud[-1] + 1]
+    # Another rate, by the spectrum: what is above half of it goes.
+    size = round(len(samples) * RATE / rate)
+    return numpy.fft.irfft(numpy.fft.rfft(samples)[:size // 2 + 1], size) * (size / len(samples))
+
+
+def espeak():
+    """(program, environment), of this machine or out of Debian's packages; nothing is installed."""
+    here = shutil.which('espeak-ng')
+    if here:
+        return here, None
+    root = wheels.cache_dir() / 'espeak-ng'
+    if not root.is_dir():
+        fetch(root)  # the first time
+    library = next(root.glob('usr/lib/*/libespeak-ng.so.1')).parent
+    return root / 'usr/bin/espeak-ng', {**os.environ, 'LD_LIBRARY_PATH': str(library), 'ESPEAK_DATA_PATH': str(library)}
+
+
+def fetch(root):
+    """Unpacks the packages there; apt checks their signatures. The lists are our own: the system is read-only."""
+    if os.environ.get('RUSH_NO_WHEELS'):
+        raise wheels.Missing('espeak-ng is not cached and RUSH_NO_WHEELS is set')
+    if not shutil.which('apt-get'):
+        raise wheels.Missing('espeak-ng is not installed, and this is not a Debian')
+    print('getting espeak-ng', file=sys.stderr, flush=True)
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root.parent) as temporary:
+        for folder in ('lists/partial', 'cache/archives/partial', 'unpacked'):
+            Path(temporary, folder).mkdir(parents=True)
+        apt = ['apt-get', '-qq', '-o', f'Dir::State::lists={temporary}/lists', '-o', f'Dir::Cache={temporary}/cache',
+               '-o', 'APT::Sandbox::User=', '-o', 'Acquire::Retries=5']
+        try:
+            run([*apt, 'update'], temporary)
+            run([*apt, 'download', *PACKAGES], temporary)
+            for package in Path(temporary).glob('*.deb'):
+                run(['dpkg-deb', '-x', package, 'unpacked'], temporary)
+        except subprocess.CalledProcessError as error:
+            last = (error.stdout.strip().splitlines() or ['it said nothing'])[-1]
+            raise wheels.Missing(f'espeak-ng could not be downloaded: {last}') from error
+        try:
+            Path(temporary, 'unpacked').rename(root)
+        except OSError:  # another process was faster
+            if not root.is_dir():
+                raise
+
+
+def run(command, folder):
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -1,0 +1,145 @@
+"""FX graphs of ATen operators as nodes of a graph."""
+
+import contextlib
+import operator
+
+import torch
+import torch.fx
+
+from .. import _C
+from ..errors import unsupported
+from . import arithmetic
+from .control import Control, choose, is_higher_order
+from .sources import source_of
+from .trace import handles_of
+from .trees import plain_type
+
+# Modes of the computation, which are none here.
+MODES = {"_set_grad_enabled", "_enter_autocast", "_exit_autocast"}
+# The number in a tensor, as what it is known to be.
+ITEMS = {"aten::item", "aten::_local_scalar_dense"}
+AS_NUMBER = {"int": "aten::Int.Scalar", "float": "aten::Float.Scalar"}
+
+
+class Converter:
+    """Walks FX graphs. In `env`, of their nodes: a value, a list of values, or None where there is none."""
+
+    def __init__(self, builder, module, with_source):
+        self.b, self.handles, self.with_source = builder, handles_of(module), with_source
+        self.control = Control(self)
+
+    # -- arguments
+
+    def given(self, a, env):
+        """An argument of an operator: constants stay Python's, so that its schema can cast them."""
+        if isinstance(a, torch.fx.Node):
+            return env[a]
+        if isinstance(a, (list, tuple)):
+            return [self.given(x, env) for x in a]
+        return a
+
+    def value(self, a, env):
+        """An argument of a Python function, as a value; a list of them of a list."""
+        if isinstance(a, torch.fx.Node):
+            return env[a]
+        if isinstance(a, (list, tuple)):
+            return [self.value(x, env) for x in a]
+        if isinstance(a, torch.Tensor):
+            return self.b.attribute("", a)
+        return self.b.constant(a)
+
+    # -- graphs
+
+    def run(self, module, env):
+        """All nodes of module.graph; gives what it returns, in its own nesting."""
+        for node in module.graph.nodes:
+            if node.op == "output":
+                return self.value(node.args[0], env)
+            if node.op == "get_attr":
+                self.get_attr(module, node, env)
+            elif node.op == "call_function":
+                with self.at(node):
+                    env[node] = self.call(module, node, env)
+                    self.b.mark(env[node] if isinstance(env[node], list) else [env[node]], self.handles[node])
+            elif node.op != "placeholder":
+                self.refuse(node, f"{node.op} of {node.target}")
+        raise unsupported("a graph without an output")
+
+    def block(self, module, arguments):
+        """A graph of its own inside this one, with given values for its placeholders; a flat list."""
+        holders = [n for n in module.graph.nodes if n.op == "placeholder"]
+        out = self.run(module, dict(zip(holders, arguments, strict=True)))
+        return list(out) if isinstance(out, list) else [out]
+
+    @contextlib.contextmanager
+    def at(self, node):
+        """What is made meanwhile comes from where the node does."""
+        before = self.b.source
+        self.b.source = source_of(node) if self.with_source else None
+        yield
+        self.b.source = before
+
+    def get_attr(self, module, node, env):
+        what = operator.attrgetter(node.target)(module)
+        if isinstance(what, torch.Tensor):
+            env[node] = self.b.attribute(node.target, what)
+        elif not isinstance(what, torch.nn.Module):
+            self.refuse(node, f"an attribute of type {type(what).__name__}")
+
+    def refuse(self, node, why):
+        source = source_of(node)
+        raise unsupported((f"{source[0]}:{source[1]}: " if source else "") + f"{why} cannot be exported")
+
+    # -- nodes
+
+    def call(self, module, node, env):
+        target = node.target
+        if is_higher_order(target):
+            return self.control.call(module, node, env)
+        if isinstance(target, torch._ops.OpOverload):
+            return self.overload(node, target, env)
+        if target is operator.getitem:
+            return self.getitem(node, env)
+        if getattr(target, "__name__", "") in MODES:
+            return None
+        args = [self.value(a, env) for a in node.args]
+        if target is torch.sym_ite:
+            return choose(self.b, args[0], [lambda: [args[1]], lambda: [args[2]]], node.name)[0]
+        out = arithmetic.number(self.b, target, args, node.name) if all(isinstance(a, _C.Value) for a in args) else None
+        if out is None:
+            name = getattr(target, "__name__", str(target))
+            self.refuse(node, f"the function {getattr(target, '__module__', '')}.{name}")
+        return out
+
+    def getitem(self, node, env):
+        container, index = env[node.args[0]], node.args[1]
+        if isinstance(container, list):
+            return container[index]
+        if str(container.type).endswith("[]"):
+            return self.b.node("aten::__getitem__.t", [container, index], container.type.items, node.name)
+        return self.refuse(node, f"getitem of {container.type}")
+
+    def overload(self, node, target, env):
+        op = target.name()
+        if target.namespace == "prims":
+            self.refuse(node, f"the operator {op} (decompose to ATen operators only)")
+        args = [self.given(a, env) for a in arguments(node, target._schema)]
+        if op in ITEMS and "val" in node.meta:
+            return self.item(args[0], node)
+        return self.b.node(op, args, name=node.name)
+
+    def item(self, tensor, node):
+        kind = str(plain_type(node.meta["val"]))
+        if kind == "bool":
+            return self.b.node("aten::Bool.Tensor", [tensor], name=node.name)
+        out = self.b.node("aten::item", [tensor], name=node.name)
+        return self.b.node(AS_NUMBER[kind], [out], name=node.name) if kind in AS_NUMBER else out
+
+
+def arguments(node, schema):
+    """The arguments of a call in the schema's order, with its defaults."""
+    for i, argument in enumerate(schema.arguments):
+        if i < len(node.args):
+            yield node.args[i]
+        else:
+            yield node.kwargs.get(argument.name, argument.default_value)

@@ -1,0 +1,171 @@
+"""What the exporter takes of an ExportedProgram: its graph, its inputs and outputs, its texts."""
+
+import torch
+
+from .. import _C
+from ..errors import unsupported
+from . import guards
+from .convert import Converter
+from .guards import dynamic_sizes, fixed_size
+from .trees import Dict, children_of, is_leaf, kind_of, pack, plain_type, tree_type
+
+
+def describe_program(program, source=True):
+    """(description for _C.export_graph, {input: dynamic dimensions})."""
+    description = Description(program, source).make()
+    names = [p["name"] for p in description["inputs"]]
+    return description, dynamic_sizes(program, names)
+
+
+class Description:
+    def __init__(self, program, source):
+        self.program, self.signature, self.source = program, program.graph_signature, source
+        self.in_spec, self.out_spec = program.call_spec.in_spec, program.call_spec.out_spec
+        self.holders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
+        self.b = _C.GraphBuilder()
+        self.env = {}  # {placeholder: value}
+        self.inputs, self.named = [], []  # the ports, and (name, value, spec) of all leaves
+
+    def make(self):
+        self.user_inputs()
+        self.check_inputs()
+        for spec in self.signature.input_specs:
+            self.given(spec)
+        returned = Converter(self.b, self.program.graph_module, self.source).run(self.program.graph_module, self.env)
+        outputs = self.results(returned if isinstance(returned, list) else [returned])
+        texts = {0: str(self.program.graph), 1: self.program.graph_module.code} if self.source else {}
+        return {"graph": self.b, "inputs": self.inputs, "outputs": outputs, "texts": texts,
+                "meta": {"producer": "rushlight", "torch": torch.__version__, "front": "torch.export"}}
+
+    # -- inputs
+
+    def user_inputs(self):
+        args, kwargs = children_of(self.in_spec)
+        names = getattr(self.program.module_call_graph[0].signature, "forward_arg_names", None) or []
+        leaves = iter([s for s in self.signature.input_specs if s.kind.name == "USER_INPUT"])
+        keys = [*([None] * len(children_of(args))), *Dict.keys(kwargs)]
+        params = []
+        for i, (spec, key) in enumerate(zip([*children_of(args), *children_of(kwargs)], keys)):
+            mine = [next(leaves) for _ in range(spec.num_leaves)]
+            name = key or (names[i] if i < len(names) else mine[0].arg.name if is_leaf(spec) else f"arg_{i}")
+            type_ = tree_type(spec, iter([self.leaf_type(s) for s in mine]), f"the input {name}")
+            params.append((spec, self.b.input(type_, name), mine, name))
+            self.inputs.append(self.port(name, mine[0] if is_leaf(spec) else None))
+        for param in params:
+            self.unpack(*param)
+
+    def leaf_type(self, spec):
+        constant = type(spec.arg).__name__ == "ConstantArgument"
+        return _C.Type(plain_type(spec.arg.value if constant else self.holders[spec.arg.name].meta["val"]))
+
+    def port(self, name, spec):
+        if spec is None:
+            return {"name": name}
+        if type(spec.arg).__name__ == "ConstantArgument":
+            return {"name": name, "initial": spec.arg.value}
+        return {"name": name, **hint(self.holders[spec.arg.name].meta["val"])}
+
+    def unpack(self, spec, value, leaves, name):
+        """Takes an input apart, down to the values of its leaves."""
+        if is_leaf(spec):
+            (leaf,) = leaves
+            self.env[self.holders[leaf.arg.name]] = value
+            self.named.append((name, value, leaf))
+            return
+        what = f"the input {name}"
+        kind = kind_of(spec, what)
+        keys = kind.keys(spec)
+        if kind.checked:
+            guards.refuse_other_number(self.b, kind.count(self.b, value), len(keys),
+                                       f"{what} has {{}} items; it was exported with {len(keys)}")
+        for i, (key, child) in enumerate(zip(keys, children_of(spec))):
+            mine, leaves = leaves[:child.num_leaves], leaves[child.num_leaves:]
+            type_ = tree_type(child, iter([self.leaf_type(s) for s in mine]), what)
+            path = name + kind.shown(spec, i)
+            self.unpack(child, kind.take(self.b, value, key, type_, path), mine, path)
+
+    def check_inputs(self):
+        sizes = guards.Sizes(self.b, self.program.range_constraints)
+        for name, value, spec in self.named:
+            if type(spec.arg).__name__ == "ConstantArgument":
+                guards.check_constant(self.b, name, value, spec.arg.value)
+                continue
+            example = self.holders[spec.arg.name].meta["val"]
+            if isinstance(example, torch.Tensor):
+                sizes.check(name, value, example)
+        sizes.check_derived()
+
+    def given(self, spec):
+        """Parameters, buffers and constants."""
+        kind, node = spec.kind.name, self.holders[spec.arg.name]
+        if kind == "USER_INPUT":
+            return
+        if kind not in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
+            if node.users:
+                raise unsupported(f"the program holds {spec.target}, which is no tensor and cannot be exported")
+        elif node.users or self.is_written(spec.target):
+            self.env[node] = self.b.attribute(spec.target, self.state(spec.target))
+
+    def state(self, name):
+        tensor = self.program.state_dict.get(name)
+        return self.program.constants[name] if tensor is None else tensor
+
+    def is_written(self, name):
+        return any(s.kind.name == "BUFFER_MUTATION" and s.target == name for s in self.signature.output_specs)
+
+    # -- results
+
+    def results(self, returned):
+        """Sets the result and what is written back; gives the outputs."""
+        user, written = [], []
+        output = next(n for n in self.program.graph.nodes if n.op == "output").args[0]
+        for spec, value, node in zip(self.signature.output_specs, returned, output, strict=True):
+            kind = spec.kind.name
+            if kind == "USER_OUTPUT":
+                user.append((value, node))
+            elif kind in ("BUFFER_MUTATION", "USER_INPUT_MUTATION"):
+                written.append((spec, value))
+            else:
+                raise unsupported(f"the program returns a {kind.lower()}, which cannot be exported")
+        result, _ = pack(self.b, self.out_spec, iter([v for v, _ in user]), result_type, "the result")
+        self.b.set_result(result)
+        for spec, value in written:
+            self.write_back(spec, value)
+        return self.output_ports(user)
+
+    def write_back(self, spec, value):
+        name = spec.target  # of an input
+        if spec.kind.name == "BUFFER_MUTATION":
+            name = next(s.arg.name for s in self.signature.input_specs if s.target == spec.target)
+        self.b.write_back(self.env[self.holders[name]], value)
+
+    def output_ports(self, leaves):
+        """One for each item of a tuple; a model that returns None has none."""
+        spec, what = self.out_spec, "the result"
+        names = None if is_leaf(spec) else kind_of(spec, what).names(spec)
+        if names is None:
+            names, children = ["output"], [spec]
+            if is_leaf(spec) and leaves[0][1] is None:
+                return []
+        else:
+            children = children_of(spec)
+        out, rest = [], iter(leaves)
+        for name, child in zip(names, children):
+            mine = [next(rest) for _ in range(child.num_leaves)]
+            port = {"name": name, "type": tree_type(child, iter([result_type(v) for v, _ in mine]), what)}
+            if is_leaf(child) and isinstance(mine[0][1], torch.fx.Node):
+                port.update(hint(mine[0][1].meta.get("val")))
+            out.append(port)
+        return out
+
+
+def result_type(value):
+    return _C.Type("Tensor?") if value.is_none else value.type
+
+
+def hint(val):
+    """What is known of a tensor."""
+    if not isinstance(val, torch.Tensor):
+        return {}
+    sizes = map(fixed_size, val.shape)
+    return {"dtype": val.dtype, "sizes": [-1 if n is None else n for n in sizes]}

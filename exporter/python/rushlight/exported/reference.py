@@ -1,0 +1,36 @@
+"""An ExportedProgram as PyTorch runs it."""
+
+import copy
+
+import torch
+
+from .trees import Dict, children_of, let_fx_flatten, rebuild
+
+
+def inputs_of(program, args):
+    """Positional arguments, as the containers that the program was exported with."""
+    args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
+    return [rebuild(s, a) for s, a in zip([*children_of(args_spec), *children_of(kwargs_spec)], args)]
+
+
+def reference_of(program):
+    """Answers as PyTorch does, each time from the program's first state."""
+    let_fx_flatten(program.call_spec.in_spec)
+    base = program.module()
+    args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
+    n = len(children_of(args_spec))
+
+    def answer(_, args):
+        given = inputs_of(program, args)
+        with torch.no_grad():
+            return copy.deepcopy(base)(*given[:n], **dict(zip(Dict.keys(kwargs_spec), given[n:])))
+
+    return answer
+
+
+def example_of(program):
+    """The example that the program was exported with, by position; None where it was not kept."""
+    if not getattr(program, "example_inputs", None):
+        return None
+    args, kwargs = program.example_inputs
+    return (*args, *kwargs.values())

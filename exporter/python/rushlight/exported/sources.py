@@ -1,0 +1,29 @@
+"""Where a node of an FX graph comes from."""
+
+import re
+
+from .. import _C
+
+
+def user_frame(stack_trace):
+    """(file, line, function) of the innermost frame outside torch; None where the trace says none."""
+    frames = re.findall(r'File "([^"\n]+)", line (\d+), in (\S+)', stack_trace or "")
+    for file, line, function in reversed(frames):
+        if not _C.is_torchs_own(file):
+            return _C.stored_path(file), int(line), function
+    return None
+
+
+def source_of(node):
+    """(file, line, function, path of the module) of a node; None where nothing is known."""
+    frame = user_frame(node.meta.get("stack_trace") or node.stack_trace)
+    if frame is None:
+        return None
+    modules = list((node.meta.get("nn_module_stack") or {}).values())
+    return *frame, module_path(modules[-1][0]) if modules else ""
+
+
+def module_path(name):
+    """'layers.0' of "L['self'].layers['0']" and the like, as FX has it."""
+    path = re.sub(r"^L\['\w+'\]\.?", "", name)
+    return re.sub(r"\['?(\w+)'?\]|\._modules", lambda m: "." + m[1] if m[1] else "", path).replace("..", ".").lstrip(".")

@@ -1,0 +1,186 @@
+"""What every node of an ExportedProgram gives in a run of PyTorch, by debug handle."""
+
+import contextlib
+import copy
+import operator
+import zlib
+
+import torch
+import torch.fx
+from torch.utils import _pytree as pytree
+
+from ..errors import unsupported
+
+# Their elements are whatever the memory held.
+UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+
+
+def handles_of(module):
+    """{node: handle} of a GraphModule and those inside it: its number, counted from 1, and above that a
+    fingerprint of all of them. Dead ones, which ExportedProgram.module() takes away, have none: 0."""
+    graphs = [inner.graph for inner in module.modules() if isinstance(inner, torch.fx.GraphModule)]
+    dead = {n for graph in graphs for n in dead_nodes(graph)}
+    nodes = [n for graph in graphs for n in graph.nodes if n not in dead]
+    high = zlib.crc32("\n".join(f"{n.op} {n.target}" for n in nodes).encode()) << 32
+    return {**dict.fromkeys(dead, 0), **{n: high | i for i, n in enumerate(nodes, 1)}}
+
+
+def dead_nodes(graph):
+    """What Graph.eliminate_dead_code takes away."""
+    dead = set()
+    for node in reversed(graph.nodes):
+        if not node.is_impure() and dead.issuperset(node.users):
+            dead.add(node)
+    return dead
+
+
+# Higher-order operators that take one row after the other.
+SCANS = {"map", "map_impl", "scan"}
+
+
+def name_of(target):
+    """The name of a higher-order operator."""
+    return target.name() if callable(getattr(target, "name", None)) else str(target)
+
+
+def scan_arguments(name, args):
+    """(body, carried, xs, dim, reverse, additional inputs) of one of SCANS: body(*carried, *rows, *additional) gives
+    what it carries on, then its results, which are stacked in front. map carries nothing."""
+    if name == "scan":
+        body, init, xs, *rest = args
+        dim, reverse, more = (rest if len(rest) == 3 else (0, False, *rest))  # newer torch has turned xs before
+        return body, list(init), list(xs), dim, reverse, list(more)
+    body, xs, *more = args
+    more = more[0] if len(more) == 1 and isinstance(more[0], (list, tuple)) else more
+    return body, [], list(xs), 0, False, list(more)
+
+
+def scan(body, carried, xs, dim, reverse, more):
+    """What one of SCANS means. Torch's own code also runs the body for its shapes, on what the memory held."""
+    rows, order = [], range(xs[0].shape[dim])
+    for i in reversed(order) if reverse else order:
+        out = pytree.tree_leaves(body(*carried, *(x.select(dim, i) for x in xs), *more))
+        carried, row = out[:len(carried)], out[len(carried):]
+        rows.append(row)
+    if reverse:
+        rows.reverse()
+    return (*carried, *(torch.stack(column) for column in zip(*rows)))
+
+
+def copied(value):
+    """A value as it is now; None where it is none that can be compared."""
+    leaves = pytree.tree_leaves(value)
+    if not all(v is None or isinstance(v, (torch.Tensor, bool, int, float, complex, str)) for v in leaves):
+        return None
+    return pytree.tree_map(lambda v: v.detach().clone() if isinstance(v, torch.Tensor) else v, value)
+
+
+def results_of(node, value):
+    """The results that a schema tells of, a list among them; None for what nobody uses: an index may be another there,
+    where two elements are as good as equal."""
+    schema = getattr(node.target, "_schema", None)
+    if not isinstance(value, (list, tuple)) or (schema is not None and len(schema.returns) == 1):
+        return [value]
+    picked = {u.args[1] for u in node.users if u.target is operator.getitem}
+    return [v if k in picked or len(picked) < len(node.users) else None for k, v in enumerate(value)]
+
+
+def wide(value):
+    """float64 in place of each floating-point dtype; a tensor cast so."""
+    if isinstance(value, torch.Tensor):
+        return value.to(wide(value.dtype))
+    if isinstance(value, torch.dtype) and value.is_floating_point:
+        return torch.float64
+    return torch.complex128 if isinstance(value, torch.dtype) and value.is_complex else value
+
+
+@contextlib.contextmanager
+def double_by_default(on):
+    """While it lasts, tensors without a dtype are float64."""
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64 if on else before)
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+class Runner(torch.fx.Interpreter):
+    """Runs a graph, in float64 where `exact` says so."""
+
+    def __init__(self, module, exact):
+        super().__init__(module, garbage_collect_values=True)
+        self.exact, self.widened = exact, {}
+
+    def call_function(self, target, args, kwargs):
+        if self.exact:
+            if target is torch.ops.aten.view.dtype:
+                raise unsupported("it looks at the bits of numbers (view)")
+            args, kwargs = pytree.tree_map_only(torch.dtype, wide, (args, kwargs))
+        if isinstance(target, torch._ops.HigherOrderOperator) and name_of(target) in SCANS:
+            return scan(*scan_arguments(name_of(target), args))
+        return super().call_function(target, args, kwargs)
+
+    def inner(self, module):
+        """One for a graph inside this one."""
+        return Runner(module, self.exact)
+
+    def fetch_attr(self, target):
+        what = super().fetch_attr(target)
+        if isinstance(what, torch.fx.GraphModule):
+            return lambda *args: self.inner(what).run(*args)
+        if self.exact and isinstance(what, torch.Tensor):
+            return self.widened.setdefault(target, wide(what))  # it may be written
+        return what
+
+
+class Recorder(Runner):
+    """Runs a graph and those inside it, and keeps (handle, results) of each call."""
+
+    def __init__(self, module, handles, record, exact):
+        super().__init__(module, exact)
+        self.handles, self.record = handles, record
+
+    def inner(self, module):
+        return Recorder(module, self.handles, self.record, self.exact)
+
+    def run_node(self, node):
+        value = super().run_node(node)
+        if node.op == "call_function" and self.handles[node]:
+            name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
+            self.record.append((self.handles[node], [] if name in UNINITIALISED else copied(results_of(node, value)) or []))
+        return value
+
+
+def answer(program, inputs, exact):
+    """What the program's graph gives for these inputs, in float64 where `exact` says so."""
+    module = copy.deepcopy(program.module())
+    leaves = copy.deepcopy([v.detach() if isinstance(v, torch.Tensor) else v for v in pytree.tree_leaves(inputs)])
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), double_by_default(exact):
+        torch.manual_seed(1)  # of test vectors
+        return Runner(module, exact).run(*(map(wide, leaves) if exact else leaves))
+
+
+def trace(program, inputs, exact=False):
+    """[(handle, results)] of a run on these inputs, by rising handle, of one handle in the order of the run; in float64 where
+    `exact` says so."""
+    given = iter(pytree.tree_leaves(inputs))
+    placeholders = []
+    for spec in program.graph_signature.input_specs:
+        kind = spec.kind.name
+        if kind == "USER_INPUT":
+            value = next(given)
+        elif kind in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
+            value = program.state_dict.get(spec.target, program.constants.get(spec.target))
+        else:
+            raise unsupported(f"an input of kind {kind} cannot be traced")
+        placeholders.append(value)
+    with torch.no_grad():  # tensors that share their elements still do
+        placeholders = copy.deepcopy([v.detach() if isinstance(v, torch.Tensor) else v for v in placeholders])
+    if exact:
+        placeholders = list(map(wide, placeholders))
+    record = []
+    with torch.no_grad(), torch.random.fork_rng(devices=[]), double_by_default(exact):
+        torch.manual_seed(1)  # of test vectors
+        Recorder(program.graph_module, handles_of(program.graph_module), record, exact).run(*placeholders)
+    return sorted(record, key=lambda item: item[0])

@@ -1,0 +1,225 @@
+"""Nested values: the containers of an ExportedProgram's inputs and results.
+
+A container is one of KINDS: it says which pytree it is for, what its type is, and how an item is taken out of a value of it
+or a value is made of items. A further one (a registered class) is a further row.
+"""
+
+import collections
+import dataclasses
+
+import torch
+from torch.fx import _pytree as fx_pytree
+from torch.utils import _pytree as pytree
+
+from .. import _C
+from ..errors import unsupported
+
+
+def plain_type(value):
+    """The type of a value that is no container, or of a symbolic number."""
+    if isinstance(value, torch.Tensor):
+        return "Tensor"
+    for type_, name in ((bool, "bool"), (torch.SymBool, "bool"), (int, "int"), (torch.SymInt, "int"),
+                        (float, "float"), (torch.SymFloat, "float"), (str, "str"), (complex, "complex")):
+        if isinstance(value, type_):
+            return name
+    if value is None:
+        return "Tensor?"
+    raise unsupported(f"a value of type {type(value).__name__} cannot be exported")
+
+
+def is_leaf(spec):
+    return spec.is_leaf()
+
+
+def children_of(spec):
+    return spec.children() if hasattr(spec, "children") else spec.children_specs  # older torch
+
+
+def common_type(items):
+    """What one type of all items is; of none, a tensor's."""
+    if not items:
+        return _C.Type("Tensor")
+    return items[0] if all(t == items[0] for t in items) else _C.Type("Any")
+
+
+class Tuple:
+    """Also the base of the others: items that are known by their places."""
+
+    checked = False  # whether the number of items can be another in a value of this type
+
+    @staticmethod
+    def is_for(spec):
+        return spec.type is tuple
+
+    @staticmethod
+    def keys(spec):
+        return list(range(len(children_of(spec))))
+
+    @staticmethod
+    def names(spec):
+        """Of the outputs, where the program's result is one of these; None: it is one output."""
+        return [f"output_{i}" for i in range(len(children_of(spec)))]
+
+    @staticmethod
+    def shown(spec, i):
+        """How Python writes an item."""
+        return f"[{i}]"
+
+    @staticmethod
+    def type(spec, items, what):
+        return _C.Type.tuple(items)
+
+    @staticmethod
+    def take(builder, value, key, type_, name):
+        return builder.node("prim::TupleIndex", [value, key], [type_], name)
+
+    @staticmethod
+    def make(builder, spec, items, type_):
+        return builder.node("prim::TupleConstruct", items, [type_], "output")
+
+
+class Named(Tuple):
+    """A named tuple, or a dataclass but for its Nones."""
+
+    @staticmethod
+    def is_for(spec):
+        return spec.type is collections.namedtuple or (dataclasses.is_dataclass(spec.type) and not Dict.is_for(spec))
+
+    @staticmethod
+    def names(spec):
+        return list(spec.context._fields if spec.type is collections.namedtuple else spec.context[0])
+
+    @staticmethod
+    def shown(spec, i):
+        return f".{Named.names(spec)[i]}"
+
+    @staticmethod
+    def type(spec, items, what):
+        name = (spec.context if spec.type is collections.namedtuple else spec.type).__name__
+        return _C.Type.tuple(items, name, Named.names(spec))
+
+
+class List(Tuple):
+    checked = True
+
+    @staticmethod
+    def is_for(spec):
+        return spec.type is list
+
+    @staticmethod
+    def names(spec):
+        return None
+
+    @staticmethod
+    def type(spec, items, what):
+        return _C.Type.list(common_type(items))
+
+    @staticmethod
+    def count(builder, value):
+        return builder.node("aten::len.t", [value])
+
+    @staticmethod
+    def take(builder, value, key, type_, name):
+        return builder.node("aten::__getitem__.t", [value, key], [type_], name)
+
+    @staticmethod
+    def make(builder, spec, items, type_):
+        return builder.node("prim::ListConstruct", items, [type_], "output")
+
+
+class Dict(Tuple):
+    """A dict, or a class of dicts that is registered with its keys (as the outputs of transformers are)."""
+
+    checked = True
+
+    @staticmethod
+    def is_for(spec):
+        return isinstance(spec.type, type) and issubclass(spec.type, dict) and spec.type is not collections.defaultdict
+
+    @staticmethod
+    def keys(spec):
+        return list(spec.context)
+
+    @staticmethod
+    def names(spec):
+        return None
+
+    @staticmethod
+    def shown(spec, i):
+        return f"[{Dict.keys(spec)[i]!r}]"
+
+    @staticmethod
+    def type(spec, items, what):
+        keys = {plain_type(k) for k in Dict.keys(spec)} or {"str"}
+        if len(keys) > 1 or keys - {"str", "int", "float", "bool"}:
+            raise unsupported(f"{what} has a dict whose keys are not of one plain type")
+        return _C.Type.dict(keys.pop(), common_type(items))
+
+    @staticmethod
+    def count(builder, value):
+        return builder.node(f"aten::len.Dict_{value.type.items[0]}", [value])
+
+    @staticmethod
+    def take(builder, value, key, type_, name):
+        return builder.node(f"aten::__getitem__.Dict_{value.type.items[0]}", [value, key], [type_], name)
+
+    @staticmethod
+    def make(builder, spec, items, type_):
+        pairs = [x for pair in zip(Dict.keys(spec), items) for x in pair]
+        return builder.node("prim::DictConstruct", pairs, [type_], "output")
+
+
+KINDS = (Tuple, List, Dict, Named)
+
+
+def kind_of(spec, what):
+    """The row of KINDS."""
+    kind = next((k for k in KINDS if k.is_for(spec)), None)
+    if kind is None:
+        raise unsupported(f"{what} holds a {spec.type.__name__}, which cannot be exported: tuples, lists, dicts and "
+                          "dataclasses can")
+    return kind
+
+
+def tree_type(spec, leaves, what):
+    """The type of a nested value; `leaves` yields the types of its leaves in their order."""
+    if is_leaf(spec):
+        return next(leaves)
+    return kind_of(spec, what).type(spec, [tree_type(s, leaves, what) for s in children_of(spec)], what)
+
+
+def pack(builder, spec, leaves, type_of, what):
+    """(value, type) of a nested result; `leaves` yields the values of its leaves, type_of tells theirs."""
+    if is_leaf(spec):
+        leaf = next(leaves)
+        return leaf, type_of(leaf)
+    kind = kind_of(spec, what)
+    items = [pack(builder, s, leaves, type_of, what) for s in children_of(spec)]
+    type_ = kind.type(spec, [t for _, t in items], what)
+    return kind.make(builder, spec, [v for v, _ in items], type_), type_
+
+
+def rebuild(spec, value):
+    """A plain nested value with the containers of the spec."""
+    if is_leaf(spec) or not isinstance(value, (tuple, list, dict)):  # an object of a class is one already
+        return value
+    if Dict.is_for(spec):
+        if not isinstance(value, dict) or set(value) != set(Dict.keys(spec)):
+            return value  # PyTorch will say what is wrong
+        value = [value[k] for k in Dict.keys(spec)]
+    if len(value) != len(children_of(spec)):
+        return value
+    items = [rebuild(s, v) for s, v in zip(children_of(spec), value)]
+    return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(items, spec.context)
+
+
+def let_fx_flatten(spec):
+    """What torch.utils._pytree alone knows (OrderedDict, a dataclass) a program's module refuses as an input, until fx knows it."""
+    if is_leaf(spec):
+        return
+    if spec.type not in fx_pytree.SUPPORTED_NODES:
+        flatten = pytree.SUPPORTED_NODES[spec.type].flatten_fn
+        fx_pytree.register_pytree_flatten_spec(spec.type, lambda value, _: flatten(value)[0])
+    for child in children_of(spec):
+        let_fx_flatten(child)

@@ -1,0 +1,60 @@
+#include "base/files.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "torch_values.h"
+
+namespace rush {
+
+std::ifstream open_file(const std::string &path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw RuntimeError(RUSH_ERR_BAD_ARGUMENT, path + " is a folder, not a file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw RuntimeError(RUSH_ERR_BAD_ARGUMENT, path + " cannot be read: " + std::strerror(errno));
+  return file;
+}
+
+std::string read_file(const std::string &path) {
+  std::ifstream file = open_file(path);
+  file.seekg(0, std::ios::end);
+  std::string bytes(static_cast<size_t>(file.tellg()), '\0');
+  file.seekg(0);
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())))
+    throw RuntimeError(RUSH_ERR_BAD_ARGUMENT, path + " cannot be read");
+  return bytes;
+}
+
+namespace {
+
+// Where a package's own path begins: behind ".../site-packages/".
+size_t package_start(const std::string &file) {
+  for (const char *mark : {"/site-packages/", "/dist-packages/"}) {
+    const size_t at = file.rfind(mark);
+    if (at != std::string::npos) return at + std::string(mark).size();
+  }
+  return std::string::npos;
+}
+
+}  // namespace
+
+std::string stored_path(const std::string &file) {
+  std::error_code ignored;
+  const std::string here = std::filesystem::current_path(ignored).string() + "/";
+  if (here.size() > 1 && file.rfind(here, 0) == 0) return file.substr(here.size());
+  const size_t start = package_start(file);
+  if (start != std::string::npos) return file.substr(start);
+  if (!file.empty() && file[0] == '/') return std::filesystem::path(file).filename().string();
+  return file;
+}
+
+bool is_torchs_own(const std::string &file) {
+  const size_t start = package_start(file);
+  const std::string path = start == std::string::npos ? file : file.substr(start);
+  return path.rfind("torch/", 0) == 0 || path.rfind("code/__torch__/torch/", 0) == 0;
+}
+
+}  // namespace rush

@@ -1,0 +1,74 @@
+// Forward hooks and pre-hooks of the outermost module. Those of submodules stand in the graphs that
+// call these; the outermost one's are run by who calls it (torch/csrc/jit/api/module.cpp,
+// Module::operator()).
+#include <torch/csrc/jit/passes/inliner.h>
+
+#include "front/torchscript_parts.h"
+
+namespace rush {
+
+namespace jit = torch::jit;
+
+namespace {
+
+// Inserts a hook's graph and gives its result.
+jit::Value *insert_hook(jit::Graph &graph, jit::Function *hook,
+                        const std::vector<jit::Value *> &inputs) {
+  auto body = jit::toGraphFunction(*hook).graph()->copy();
+  return jit::insertGraph(graph, *body, inputs).at(0);
+}
+
+bool is_none(const jit::Value *v) {
+  return v->type()->kind() == c10::TypeKind::NoneType;
+}
+
+// What the pre-hooks make of the arguments, before anything else.
+jit::Value *run_before(jit::Graph &graph, const std::vector<jit::Function *> &hooks) {
+  jit::WithInsertPoint first(*graph.nodes().begin());
+  std::vector<jit::Value *> args = graph.inputs().slice(1).vec();
+  jit::Node *pack = graph.insertNode(graph.createTuple(args));
+  jit::Value *given = pack->output();
+  for (jit::Function *hook : hooks) {
+    jit::Value *result = insert_hook(graph, hook, {graph.inputs().at(0), given});
+    if (is_none(result)) continue;
+    given = result->type()->kind() == c10::TypeKind::TupleType
+                ? result
+                : graph.insertNode(graph.createTuple({result}))->output();
+  }
+  if (given == pack->output()) return given;
+  jit::Node *unpack = graph.insertNode(graph.createTupleUnpack(given));
+  for (size_t i = 0; i < args.size() && i < unpack->outputs().size(); i++) {
+    args[i]->replaceAllUsesAfterNodeWith(unpack, unpack->outputs()[i]);
+  }
+  return given;
+}
+
+// What the hooks make of the result.
+void run_after(jit::Graph &graph, const std::vector<jit::Function *> &hooks, jit::Value *given) {
+  jit::WithInsertPoint last(graph.return_node());
+  for (jit::Function *hook : hooks) {
+    jit::Value *before = graph.outputs().at(0);
+    jit::Value *result = insert_hook(graph, hook, {graph.inputs().at(0), given, before});
+    if (!is_none(result)) graph.return_node()->replaceInput(0, result);
+  }
+}
+
+}  // namespace
+
+std::optional<jit::Module> with_hooks(const jit::Module &module) {
+  const auto &before = module.type()->getForwardPreHooks();
+  const auto &after = module.type()->getForwardHooks();
+  if ((before.empty() && after.empty()) || !module.find_method("forward")) return {};
+  jit::Module out = module.clone(/*inplace=*/true);  // of a class of its own
+  for (const jit::Method &m : out.get_methods())     // who calls forward itself runs no hooks
+    if (m.name() != "forward") jit::Inline(*m.graph());
+  jit::Function &forward = out.get_method("forward").function();
+  auto graph = jit::toGraphFunction(forward).graph();
+  jit::Value *given = run_before(*graph, before);
+  run_after(*graph, after, given);
+  const c10::FunctionSchema &schema = forward.getSchema();
+  forward.setSchema(schema.cloneWithReturns({c10::Argument("", graph->outputs().at(0)->type())}));
+  return out;
+}
+
+}  // namespace rush

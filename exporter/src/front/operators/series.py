@@ -1,0 +1,112 @@
+# As aten/src/ATen/native/TensorFactories.cpp, BinaryOps.cpp, ReduceOps.cpp, Histogram.cpp
+
+
+def cosine_window(name: str, n: int, periodic: bool, a: float, b: float, c: float, dtype: Optional[int]):
+    one = torch.ones([n], dtype=dtype)
+    assert torch.is_floating_point(one), name + " expects floating point dtypes"
+    if n <= 1:
+        return one
+    x = torch.arange(n, dtype=one.dtype) * (3.141592653589793 / (n if periodic else n - 1))
+    w = torch.cos(x * 2) * -b + a
+    return w if c == 0 else w + torch.cos(x * 4) * c
+
+
+def hann_window(n: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return cosine_window("hann_window", n, True, 0.5, 0.5, 0.0, dtype)
+
+
+def hann_window__periodic(n: int, periodic: bool, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return cosine_window("hann_window", n, periodic, 0.5, 0.5, 0.0, dtype)
+
+
+def hamming_window(n: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return cosine_window("hamming_window", n, True, 0.54, 0.46, 0.0, dtype)
+
+
+def hamming_window__periodic(n: int, periodic: bool, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return cosine_window("hamming_window", n, periodic, 0.54, 0.46, 0.0, dtype)
+
+
+def hamming_window__periodic_alpha(n: int, periodic: bool, alpha: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return cosine_window("hamming_window", n, periodic, alpha, 0.46, 0.0, dtype)
+
+
+def hamming_window__periodic_alpha_beta(n: int, periodic: bool, alpha: float, beta: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return cosine_window("hamming_window", n, periodic, alpha, beta, 0.0, dtype)
+
+
+def blackman_window(n: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return cosine_window("blackman_window", n, True, 0.42, 0.5, 0.08, dtype)
+
+
+def blackman_window__periodic(n: int, periodic: bool, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return cosine_window("blackman_window", n, periodic, 0.42, 0.5, 0.08, dtype)
+
+
+def only_number(name: str, what: str, x):
+    assert x.dim() == 0, "{} only supports 0-dimensional start and end tensors, but got {} with {} dimension(s).".format(name, what, x.dim())
+    return x.item()
+
+
+def linspace__Tensor_Tensor(start, end, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return torch.linspace(only_number("linspace", "start", start), only_number("linspace", "end", end), steps, dtype=dtype)
+
+
+def linspace__Tensor_Scalar(start, end: number, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return torch.linspace(only_number("linspace", "start", start), end, steps, dtype=dtype)
+
+
+def linspace__Scalar_Tensor(start: number, end, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return torch.linspace(start, only_number("linspace", "end", end), steps, dtype=dtype)
+
+
+def powers_of(base: float, exponents):
+    assert torch.is_floating_point(exponents), "logspace of integers is not supported: make it of a floating point dtype and convert"
+    return torch.pow(base, exponents)
+
+
+def logspace(start: number, end: number, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return powers_of(base, torch.linspace(start, end, steps, dtype=dtype))
+
+
+def logspace__Tensor_Tensor(start, end, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return powers_of(base, torch.linspace(only_number("logspace", "start", start), only_number("logspace", "end", end), steps, dtype=dtype))
+
+
+def logspace__Tensor_Scalar(start, end: number, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return powers_of(base, torch.linspace(only_number("logspace", "start", start), end, steps, dtype=dtype))
+
+
+def logspace__Scalar_Tensor(start: number, end, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return powers_of(base, torch.linspace(start, only_number("logspace", "end", end), steps, dtype=dtype))
+
+
+def heaviside(x, values):
+    assert x.dtype == values.dtype, "heaviside is not yet implemented for tensors with different dtypes."
+    return torch.where(x == 0, values, (x > 0).to(x.dtype))
+
+
+def ldexp__Tensor(x, other):
+    return x * torch.pow(2.0, other)
+
+
+def nanmean(x, dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]):
+    assert torch.is_floating_point(x), "nanmean(): expected input to have floating point or complex dtype"
+    n = torch.sum(torch.logical_not(torch.isnan(x)), dim, keepdim)
+    return torch.nansum(x, dim, keepdim, dtype=dtype) / n
+
+
+def histc(x, bins: int, min: number, max: number):
+    assert torch.is_floating_point(x), "histc is not implemented for integers"
+    assert bins > 0, "torch.histc(): bins must be > 0"
+    low, high = torch.full([], min, dtype=x.dtype), torch.full([], max, dtype=x.dtype)
+    if bool(low == high) and x.numel() > 0:
+        low, high = torch.min(x), torch.max(x)
+    if bool(low == high):
+        low, high = low - 1, high + 1
+    assert bool(torch.isfinite(low)) and bool(torch.isfinite(high)), "torch.histc: range of [{}, {}] is not finite".format(low, high)
+    assert bool(low < high), "torch.histc: max must be larger than min"
+    x = x.reshape([-1])
+    x = x[torch.logical_and(x >= low, x <= high)]
+    at = ((x - low) * bins / (high - low)).to(torch.int64)
+    return torch.bincount(torch.clamp(at, None, bins - 1), minlength=bins).to(x.dtype)

@@ -1,0 +1,108 @@
+#include "measure.h"
+
+#include <algorithm>
+
+#include "ir/schema.h"
+#include "run/compare.h"
+
+namespace rush {
+
+namespace {
+
+bool is_or_holds_tensor(const Type &type) {
+  return type.kind == RUSH_TYPE_TENSOR ||
+         std::any_of(type.items.begin(), type.items.end(),
+                     [](const TypeRef &item) { return is_or_holds_tensor(*item); });
+}
+
+bool may_be_float(const Type &type) {
+  return type.kind == RUSH_TYPE_FLOAT || type.kind == RUSH_TYPE_NUMBER ||
+         type.kind == RUSH_TYPE_COMPLEX || type.kind == RUSH_TYPE_ANY ||
+         std::any_of(type.items.begin(), type.items.end(),
+                     [](const TypeRef &item) { return may_be_float(*item); });
+}
+
+// item(), tolist(), float(t), ...
+bool takes_numbers(const Node &node) {
+  const bool from = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                [](const Value *v) { return is_or_holds_tensor(*v->type); });
+  return from && node.blocks.empty() &&
+         std::any_of(node.outputs.begin(), node.outputs.end(), [](const Value *v) {
+           return !is_or_holds_tensor(*v->type) && may_be_float(*v->type);
+         });
+}
+
+// The dtypes of all tensors that a program comes with.
+struct Dtypes {
+  bool single = false, wide = false;
+  void add(const Const &value) {
+    each_tensor(value, [&](const Const &c) {
+      single |= c.tensor.scalar_type() == at::kFloat;
+      wide |= c.tensor.scalar_type() == at::kDouble;
+    });
+    if (value.kind == RUSH_CONST_RANDOM) single |= value.tensor.scalar_type() == at::kFloat;
+    if (value.kind == RUSH_CONST_RANDOM) wide |= value.tensor.scalar_type() == at::kDouble;
+  }
+};
+
+bool has_single_numbers(const Program &program, const ExportOptions &options) {
+  Dtypes dtypes;
+  bool takes = false;
+  for (const Method &m : program.methods)
+    for (const Node *node : all_nodes(*m.graph)) {
+      takes |= takes_numbers(*node);
+      for (const Value *v : node->inputs)
+        if (v->is_constant()) dtypes.add(*v->constant);
+    }
+  for (const Attribute &a : program.attributes) dtypes.add(a.initial);
+  for (const Example &e : options.examples)
+    for (const Const &arg : e.args) dtypes.add(arg);
+  return takes && (dtypes.single || !dtypes.wide);
+}
+
+bool draws(const Program &program) {
+  for (const Method &m : program.methods)
+    for (const Node *node : all_nodes(*m.graph)) {
+      const Schema *schema = schema_of(node->op);
+      if (schema && schema->random) return true;
+    }
+  return false;
+}
+
+std::string first_line(const std::string &text) {
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+Measurer::Measurer(const Program &program, const ExportOptions &options)
+    : options_(options),
+      single_numbers_(has_single_numbers(program, options)),
+      draws_(draws(program)) {}
+
+Measured Measurer::operator()(const Example &example) const {
+  Measured out;
+  std::optional<Const> exact;
+  bool astray = false;
+  try {
+    if (!options_.graph) throw std::invalid_argument("there is no graph of PyTorch's to run");
+    if (draws_) throw std::invalid_argument("it draws random numbers, which are others there");
+    exact = options_.graph(example.method, example.args, true);
+    // A trace may have baked in what the model itself decides anew.
+    if (!options_.graph_is_reference || example.given) {
+      const Const own = options_.graph(example.method, example.args, false);
+      const auto measures = measures_of(own, &*exact, single_numbers_, &astray);
+      const Difference d = compare(*example.expected, own, 0, 0, "what it gives", &measures);
+      if (!d.ok) throw std::invalid_argument("PyTorch's graph is another program: " + d.where);
+    }
+  } catch (const std::exception &e) {
+    exact.reset();
+    const auto *error = dynamic_cast<const c10::Error *>(&e);
+    out.why_not = first_line(error ? error->what_without_backtrace() : e.what());
+  }
+  out.list =
+      measures_of(*example.expected, exact ? &*exact : nullptr, single_numbers_, &out.astray);
+  return out;
+}
+
+}  // namespace rush

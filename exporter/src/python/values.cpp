@@ -1,0 +1,110 @@
+#include "python/values.h"
+
+#include "ir/from_c10.h"
+
+namespace rush {
+
+Const from_python(py::handle value) {
+  if (value.is_none()) return const_none();
+  if (THPVariable_Check(value.ptr())) return const_tensor(py::cast<at::Tensor>(value).detach());
+  if (PyBool_Check(value.ptr())) return const_bool(value.cast<bool>());
+  if (PyLong_Check(value.ptr())) return const_int(value.cast<int64_t>());
+  if (PyFloat_Check(value.ptr())) return const_float(value.cast<double>());
+  if (PyUnicode_Check(value.ptr())) return const_str(value.cast<std::string>());
+  Const c;
+  const TypeRef any = make_type(RUSH_TYPE_ANY);
+  if (PyComplex_Check(value.ptr())) {
+    const auto z = value.cast<std::complex<double>>();
+    c.kind = RUSH_CONST_COMPLEX;
+    c.f = z.real();
+    c.im = z.imag();
+  } else if (py::isinstance<py::list>(value)) {
+    c.kind = RUSH_CONST_LIST;
+    c.type = list_of(any);
+    for (py::handle item : value) c.items.push_back(from_python(item));
+  } else if (py::isinstance<py::tuple>(value)) {
+    c.kind = RUSH_CONST_TUPLE;
+    for (py::handle item : value) c.items.push_back(from_python(item));
+    std::vector<TypeRef> types;
+    for (const Const &item : c.items) types.push_back(type_of(item));
+    c.type = make_type(RUSH_TYPE_TUPLE, std::move(types));
+  } else if (py::isinstance<py::dict>(value)) {
+    c.kind = RUSH_CONST_DICT;
+    c.type = make_type(RUSH_TYPE_DICT, {any, any});
+    for (auto item : py::reinterpret_borrow<py::dict>(value)) {
+      c.items.push_back(from_python(item.first));
+      c.items.push_back(from_python(item.second));
+    }
+  } else if (py::hasattr(value, "__dataclass_fields__")) {
+    // As torch.export has it: a tuple of its fields that are not None.
+    py::list fields;
+    for (py::handle field : py::module_::import("dataclasses").attr("fields")(value)) {
+      const py::object item = value.attr(field.attr("name"));
+      if (!item.is_none()) fields.append(item);
+    }
+    return from_python(py::tuple(fields));
+  } else if (PyNumber_Check(value.ptr()) && !PySequence_Check(value.ptr())) {  // NumPy's scalars
+    return PyIndex_Check(value.ptr())
+               ? const_int(py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr())))
+               : const_float(py::float_(py::reinterpret_borrow<py::object>(value)));
+  } else {
+    throw py::type_error("a value of type " + std::string(Py_TYPE(value.ptr())->tp_name) +
+                         " cannot be passed to a model");
+  }
+  return c;
+}
+
+py::object to_python(const Const &value) {
+  return torch::jit::toPyObject(to_ivalue(value));
+}
+
+Const float_of_int(Const c, int kind) {
+  return kind == RUSH_TYPE_FLOAT && c.is_int() ? const_float(c.number()) : c;
+}
+
+Const as_argument(Const c, int kind) {
+  const bool one = c.is_tensor() && c.tensor.numel() == 1;
+  if (kind == RUSH_TYPE_FLOAT && one) return const_float(c.tensor.item<double>());
+  if (kind == RUSH_TYPE_INT && one) return const_int(c.tensor.item<int64_t>());
+  if (kind == RUSH_TYPE_BOOL && one) return const_bool(c.tensor.item<bool>());
+  if (kind == RUSH_TYPE_FLOAT && c.is_number()) return const_float(c.number());
+  if (kind == RUSH_TYPE_INT && c.is_bool()) return const_int(c.i);
+  if (kind == RUSH_TYPE_BOOL && c.is_number()) return const_bool(c.number() != 0);
+  return c;
+}
+
+Const typed(Const c, const TypeRef &type, Cast cast) {
+  switch (type->kind) {
+    case RUSH_TYPE_OPTIONAL:
+      return c.is_none() ? c : typed(std::move(c), type->items[0], cast);
+    case RUSH_TYPE_UNION:
+      for (const TypeRef &member : type->items) {
+        Const as_member = typed(c, member, cast);
+        if (as_member.type == member && as_member.kind == c.kind) return as_member;
+      }
+      return c;
+    case RUSH_TYPE_LIST:
+      if (!c.is_list() && c.kind != RUSH_CONST_TUPLE) return c;
+      c.kind = RUSH_CONST_LIST;
+      for (Const &item : c.items) item = typed(std::move(item), type->items[0], cast);
+      break;
+    case RUSH_TYPE_TUPLE:
+      if ((!c.is_list() && c.kind != RUSH_CONST_TUPLE) || c.items.size() != type->items.size())
+        return c;
+      c.kind = RUSH_CONST_TUPLE;
+      for (size_t i = 0; i < c.items.size(); i++)
+        c.items[i] = typed(std::move(c.items[i]), type->items[i], cast);
+      break;
+    case RUSH_TYPE_DICT:
+      if (c.kind != RUSH_CONST_DICT) return c;
+      for (size_t i = 0; i < c.items.size(); i++)
+        c.items[i] = typed(std::move(c.items[i]), type->items[i % 2], cast);
+      break;
+    default:
+      return cast(std::move(c), type->kind);
+  }
+  c.type = type;
+  return c;
+}
+
+}  // namespace rush

@@ -1,0 +1,27 @@
+// Python's values as constants, and back.
+#pragma once
+
+#include <torch/csrc/jit/python/pybind_utils.h>
+
+#include "ir/const.h"
+
+namespace rush {
+
+namespace py = pybind11;
+
+// Throws TypeError for what no model can be given.
+Const from_python(py::handle value);
+py::object to_python(const Const &value);
+
+// A single value as a type of this kind has it.
+using Cast = Const (*)(Const, int kind);
+// An int where a float is wanted.
+Const float_of_int(Const c, int kind);
+// As PyTorch takes an argument (toIValue): also a bool for a number, a number for a bool, and a
+// tensor of one element for either.
+Const as_argument(Const c, int kind);
+
+// The value as the type has it: lists get their items' type, single values are cast.
+Const typed(Const c, const TypeRef &type, Cast cast = float_of_int);
+
+}  // namespace rush

@@ -1,0 +1,10 @@
+// What both sides of the border to a worker know about messages.
+
+/** The buffers of the arrays in a value, to be handed over. @param {any} v @param {Set<ArrayBuffer>} [found] */
+export function buffers(v, found = new Set()) {
+  if (ArrayBuffer.isView(v)) found.add(/** @type {ArrayBuffer} */ (v.buffer));
+  else if (v instanceof Map) for (const item of v.values()) buffers(item, found);
+  else if (v && typeof v === 'object') for (const item of Object.values(v)) buffers(item, found);
+  return found;
+}
+

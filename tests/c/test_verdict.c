@@ -1,0 +1,216 @@
+/* rushlight/verdict.h: which answers are right, beside PyTorch's and float64's. */
+#include <rushlight/verdict.h>
+
+#include <math.h>
+
+#include "harness.h"
+
+enum { MOST = 64 };
+
+/* 64 numbers around 1 (or `scale`): what float64 has, PyTorch's, and an answer. `pytorch` and `own`
+ * are relative errors of either sign, `one` an error of one element more, `all` a factor too much. */
+typedef struct row {
+  const char *name;
+  int n;
+  double scale, pytorch, own, one, all;
+  bool measured, by_norm;
+  double rtol, atol;
+  bool right;
+} row;
+
+/* clang-format off */
+static const row rows[] = {
+    {"the same", 64, 1, 0, 0, 0, 0, true, true, 1e-4, 1e-5, true},
+    {"close", 64, 1, 0, 1e-5, 0, 0, true, true, 1e-4, 1e-5, true},
+    {"not close, as near as PyTorch", 64, 1, 2e-4, 2e-4, 0, 0, true, true, 1e-4, 1e-5, true},
+    {"three times as far", 64, 1, 2e-4, 6e-4, 0, 0, true, true, 1e-4, 1e-5, true},
+    {"ten times as far", 64, 1, 2e-4, 2e-3, 0, 0, true, true, 1e-4, 1e-5, false},
+    {"PyTorch is right, this is not", 64, 1, 1e-7, 1e-3, 0, 0, true, true, 1e-4, 1e-5, false},
+    {"a thousandth too much", 64, 1, 5e-5, 5e-5, 0, 1e-3, true, true, 1e-4, 1e-5, false},
+    {"one element is another", 64, 1, 5e-5, 5e-5, 1e-2, 0, true, true, 1e-4, 1e-5, false},
+    {"one element of a very noisy answer", 64, 1, 1e-3, 1e-3, 1e-1, 0, true, true, 1e-4, 1e-5, false},
+    {"small numbers, close beside 1", 64, 1e-4, 1e-7, 1e-3, 0, 0, false, true, 1e-4, 1e-5, true},
+    {"small numbers, and float64 tells", 64, 1e-4, 1e-7, 1e-3, 0, 0, true, true, 1e-4, 1e-5, false},
+    {"small numbers that PyTorch rounds as much", 64, 1e-4, 1e-3, 1e-3, 0, 0, true, true, 1e-4, 1e-5, true},
+    {"a few small numbers", 2, 1e-4, 1e-7, 1e-3, 0, 0, true, true, 1e-4, 1e-5, true},
+    {"a few numbers, and PyTorch is lucky", 2, 1, 1e-4, 1e-3, 0, 0, true, true, 1e-4, 1e-5, true},
+    {"float64 is another function", 64, 1, 0.5, 0.5, 0, 0, true, true, 1e-4, 1e-5, false},
+    {"float64 is not known, the norm is small", 64, 1, 0, 1e-5, 2.4e-4, 0, false, true, 1e-4, 1e-5, true},
+    {"the norm is not small", 64, 1, 0, 2e-4, 0, 0, false, true, 1e-4, 1e-5, false},
+    {"nobody asked for the norm", 64, 1, 0, 1e-5, 2.4e-4, 0, false, false, 1e-4, 1e-5, false},
+    {"a tolerance of nothing", 64, 1, 0, 1e-9, 0, 0, false, false, 0, 0, false},
+};
+/* clang-format on */
+
+static void an_answer_is_right_or_not(void **state) {
+  (void)state;
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    const row *r = rows + k;
+    rush_verdict v;
+    rush_verdict_begin(&v, r->rtol, r->atol, r->scale * 2, r->measured, r->by_norm);
+    for (int i = 0; i < r->n; i++) {
+      const double exact = r->scale * (1 + (double)(i % 7) / 7), sign = i % 2 ? 1 : -1;
+      const double other = i % 3 ? 1 : -1;
+      rush_verdict_add(&v, exact * (1 + r->own * other + r->all) + (i == 5 ? r->one * r->scale : 0),
+                       exact * (1 + r->pytorch * sign), exact);
+    }
+    if (rush_verdict_is_right(&v) != r->right) fail_msg("%s", r->name);
+  }
+}
+
+static void add(rush_verdict *v, double got, double pytorch, double exact) {
+  rush_verdict_begin(v, 1, 1, 1, true, true);
+  for (int i = 0; i < 20; i++) rush_verdict_add(v, 1, 1, 1);
+  rush_verdict_add(v, got, pytorch, exact);
+}
+
+static void what_is_no_number_is_where_pytorch_or_float64_has_it(void **state) {
+  (void)state;
+  static const struct {
+    double got, pytorch, exact;
+    bool right;
+  } cases[] = {
+      {NAN, NAN, NAN, true},
+      {NAN, 1, 1, false},
+      {1, NAN, 1, true},
+      {1, NAN, NAN, false},
+      {INFINITY, 1, 1, false},
+      {INFINITY, INFINITY, 1, true},
+      {1, INFINITY, 1, true},
+      {-INFINITY, INFINITY, INFINITY, false},
+      {INFINITY, 3e38, 1e39, true}, /* as float32 it is infinite */
+      {2, INFINITY, INFINITY, false},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    rush_verdict v;
+    add(&v, cases[k].got, cases[k].pytorch, cases[k].exact);
+    if (rush_verdict_is_right(&v) != cases[k].right) fail_msg("case %zu", k);
+  }
+}
+
+static void distances_are_in_units_of_the_answer(void **state) {
+  (void)state;
+  rush_verdict v;
+  rush_distance pytorch, own, between;
+  rush_verdict_begin(&v, 0, 0, 4, true, false);
+  rush_verdict_add(&v, 3, 3.5, 4);
+  rush_verdict_add(&v, -3, -3, -3);
+  rush_verdict_distances(&v, &pytorch, &own, &between);
+  assert_true(pytorch.max == 0.125 && own.max == 0.25 && between.max == 0.125);
+  assert_true(fabs(pytorch.l2 - 0.1) < 1e-15 && fabs(own.l2 - 0.2) < 1e-15);
+}
+
+/* ---- In a file ------------------------------------------------------------------------------- */
+
+enum { TENSOR, FLOAT, INT, TUPLE };
+
+static void measure(builder *b, uint32_t test, uint32_t exact, float rtol, float atol) {
+  rush_file_measure m = {test, exact, rtol, atol};
+  build_add(b, RUSH_SEC_MEASURES, sizeof m, &m, 1);
+}
+
+/* forward(x, f, i): return (x, f, i), a test of it, and measures of its values. */
+static void make(builder *b, double x, double f, int64_t i, const double *exact) {
+  *b = (builder){0};
+  build_type(b, RUSH_TYPE_TENSOR);
+  build_type(b, RUSH_TYPE_FLOAT);
+  build_type(b, RUSH_TYPE_INT);
+  build_type_n(b, RUSH_TYPE_TUPLE, 3, U32(TENSOR, FLOAT, INT));
+  float many[40], far[40];
+  double wide[40];
+  for (int k = 0; k < 40; k++) {
+    wide[k] = exact[0];
+    many[k] = 1;
+    far[k] = (float)x;
+  }
+  uint32_t given = build_items(
+      b, RUSH_CONST_TUPLE, TUPLE, 3,
+      U32(build_tensor(b, RUSH_FLOAT32, 1, SIZES(40), far), build_float(b, f), build_int(b, i)));
+  uint32_t wanted = build_items(
+      b, RUSH_CONST_TUPLE, TUPLE, 3,
+      U32(build_tensor(b, RUSH_FLOAT32, 1, SIZES(40), many), build_float(b, 1), build_int(b, 1)));
+  build_method(b, "forward", TUPLE, 3, U32(TENSOR, FLOAT, INT));
+  build_return(b, build_call(b, "prim::TupleConstruct", TUPLE, 3, U32(0, 1, 2)));
+  build_test(b, 0, given, wanted, 1e-4f, 1e-5f);
+  measure(b, 0, build_tensor(b, RUSH_FLOAT64, 1, SIZES(40), wide), 1e-4f, 1e-5f);
+  measure(b, 0, build_float(b, exact[1]), 1e-7f, 1e-9f);
+  measure(b, 0, build_int(b, (int64_t)exact[2]), 0, 0);
+}
+
+static void a_file_has_measures_of_its_answers(void **state) {
+  (void)state;
+  static const struct {
+    double x, f;
+    int64_t i;
+    double exact[3];
+    const char *says;
+  } cases[] = {
+      {1, 1, 1, {1, 1, 1}, ""},
+      {1.0004, 1, 1, {1.0002, 1, 1}, ""},
+      {1.0009, 1, 1, {1.0002, 1, 1}, ""},
+      {1.002, 1, 1, {1.0002, 1, 1}, "from float64's answer PyTorch is off by 0.0002"},
+      {1.002, 1, 1, {1, 1, 1}, "result[0]"},
+      {1, 1.00001, 1, {1, 1.000005, 1}, ""},
+      {1, 1.00001, 1, {1, 1, 1}, "result[1]: 1 was wanted, 1.0000"},
+      {1, 1, 2, {1, 1, 2}, ""},
+      {1, 1, 3, {1, 1, 2}, "result[2]: 1 was wanted, 3 came"},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    rig rig_, *r = &rig_;
+    builder b_, *b = &b_;
+    rush_verify_report report;
+    rig_open(r);
+    make(b, cases[k].x, cases[k].f, cases[k].i, cases[k].exact);
+    rig_start(r, b);
+    rush_status st = rush_session_verify(r->session, 0, &report);
+    if (st != (cases[k].says[0] ? RUSH_ERR_MISMATCH : RUSH_OK))
+      fail_msg("case %zu: %s: %s", k, rush_status_name(st), rush_ctx_error(r->ctx));
+    if (cases[k].says[0]) assert_non_null(strstr(rush_ctx_error(r->ctx), cases[k].says));
+    if (st == RUSH_OK) assert_true(report.measured == 2);
+    rig_close(r);
+  }
+}
+
+static void a_measure_that_is_none_is_left_alone(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  rush_verify_report report;
+  rig_open(r);
+  make(b, 1.0002, 1, 1, (double[]){1, 1, 1});
+  rush_file_measure *m = build_at(b, RUSH_SEC_MEASURES, 0);
+  m[0].exact = m[2].exact; /* an int of a tensor */
+  rig_start(r, b);
+  assert_int_equal(rush_session_verify(r->session, 0, &report), RUSH_ERR_MISMATCH);
+  assert_true(report.measured == 1 || report.measured == 0);
+  rig_close(r);
+}
+
+static void too_few_measures_are_a_bad_file(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  rush_verify_report report;
+  rig_open(r);
+  make(b, 1, 1, 1, (double[]){1, 1, 1});
+  build_test(b, 0, ((rush_file_test *)build_at(b, RUSH_SEC_TESTS, 0))->inputs,
+             ((rush_file_test *)build_at(b, RUSH_SEC_TESTS, 0))->output, 1, 1);
+  measure(b, 1, RUSH_NONE, 1, 1);
+  rig_start(r, b);
+  OK(rush_session_verify(r->session, 0, &report));
+  assert_int_equal(rush_session_verify(r->session, 1, &report), RUSH_ERR_BAD_FILE);
+  assert_non_null(strstr(rush_ctx_error(r->ctx), "measures of fewer values"));
+  rig_close(r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_answer_is_right_or_not),
+      cmocka_unit_test(what_is_no_number_is_where_pytorch_or_float64_has_it),
+      cmocka_unit_test(distances_are_in_units_of_the_answer),
+      cmocka_unit_test(a_file_has_measures_of_its_answers),
+      cmocka_unit_test(a_measure_that_is_none_is_left_alone),
+      cmocka_unit_test(too_few_measures_are_a_bad_file),
+  };
+  return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+"""Tensors from nothing: sizes, ranges, triangles, lists."""
+from conformance import *
+
+row("creation", "torch.zeros([2, 3]), torch.ones([n], dtype=torch.int64), torch.full([2], 1.5), torch.full([2], True), torch.full([2], 7), "
+    "torch.eye(3), torch.eye(2, 4, dtype=torch.bool), torch.zeros_like(x), torch.full_like(x, 2), x.new_zeros([2]), x.new_full([2, 2], 3.0), "
+    "torch.ones_like(x, dtype=torch.uint8), torch.scalar_tensor(3.5)", x=f32(2, 3), n=4)
+row("ranges", "torch.arange(5), torch.arange(n), torch.arange(2.5), torch.arange(1, 9, 3), torch.arange(9, 1, -2), torch.arange(0.0, 1.0, 0.1), "
+    "torch.arange(3, dtype=torch.float64), torch.arange(2, 5), torch.linspace(0, 1, 11), torch.linspace(-3, 3, 4), torch.linspace(2, 5, 1)", n=7)
+row("arange_wrong_step", "torch.arange(1, 5, -1)", raises="inconsistent with step sign")
+row("tensor_of_lists", "torch.tensor([1, 2, n]), torch.tensor([[1.0, 2.0], [x, 4.0]]), torch.tensor(n), torch.tensor(x), torch.tensor([True, False]), "
+    "torch.tensor([1, 2], dtype=torch.float32)", n=5, x=2.5)
+for dtype in ALL:
+    row(f"triangles_{dtype}", "torch.tril(x), torch.triu(x, 1), torch.tril(x, -2), torch.triu(x.transpose(0, 1), -1), torch.tril(x[:, :, :0])",
+        x=random(dtype, 3, 4, 5))
+row("one_hot", "F.one_hot(x), F.one_hot(x, 9)", x=tensor([[0, 3], [2, 1]], "i64"))
+row("one_hot_too_few", "F.one_hot(x, 2)", x=tensor([0, 3], "i64"), raises="smaller than num_classes")
+row("fill", "x.fill_(2.5), y.zero_(), z[:, 1].fill_(7), z", x=f32(3), y=i64(4), z=f32(3, 4), mutates=True)
+row("meshgrid", "(torch.meshgrid([x, y]), torch.meshgrid([x, y], indexing='xy'), torch.meshgrid([x, y, z], indexing='xy'), torch.meshgrid([x]))",
+    x=f32(3), y=f32(2), z=f32())
+row("meshgrid_strides", """
+    a, b, c = torch.meshgrid([x, y, x], indexing='xy')
+    return a.stride(), b.stride(), c.stride(), torch.meshgrid([x, y], indexing='ij')[1].stride()""", x=f32(3), y=noncontig(f32(2)))
+row("tril_triu_indices", "(torch.tril_indices(3, 4), torch.triu_indices(4, 3, 1), torch.tril_indices(3, 3, -1), torch.tril_indices(2, 5, 9), torch.triu_indices(3, 2, -9), torch.tril_indices(0, 3))", n=0)

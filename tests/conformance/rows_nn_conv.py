@@ -1,0 +1,152 @@
+"""Convolutions of every kind, what is fused into them, and their refusals."""
+import torch
+
+import conformance
+from conformance import *
+
+
+def odd(*shape):
+    """Normal numbers with NaN, infinities and zeros of both signs. Not the greatest floats: whether their
+    sums overflow depends on the order of summing."""
+    def make(g, _):
+        x = torch.randn(shape, generator=g)
+        at = torch.randperm(x.numel(), generator=g)
+        for k, v in enumerate((NAN, INF, -INF, 0.0, -0.0)):
+            x.view(-1)[at[k]] = v
+        return x
+    return conformance.Input(f"odd{shape}", make)
+
+
+CONV_DTYPES = ("f32", "f64", "i64")
+
+# name: (body, input sizes, weight sizes, bias size)
+KINDS = {
+    "plain_3x3": ("F.conv2d(x, w, b)", (2, 3, 7, 6), (5, 3, 3, 3), 5),
+    "padded": ("F.conv2d(x, w, b, 1, 1)", (1, 4, 5, 7), (9, 4, 3, 3), 9),
+    "stem": ("F.conv2d(x, w, b, 2, 1)", (1, 3, 17, 13), (8, 3, 3, 3), 8),
+    "stride_dilation": ("F.conv2d(x, w, b, [2, 1], [2, 3], [1, 2])", (1, 2, 9, 8), (3, 2, 3, 4), 3),
+    "1x1": ("F.conv2d(x, w, b)", (1, 5, 4, 4), (17, 5, 1, 1), 17),
+    "1x1_stride": ("F.conv2d(x, w, b, 2)", (2, 5, 5, 4), (3, 5, 1, 1), 3),
+    "1x1_padded": ("F.conv2d(x, w, b, 1, 1)", (1, 3, 2, 2), (4, 3, 1, 1), 4),
+    "one_pixel": ("F.conv2d(x, w, b)", (1, 4, 1, 1), (6, 4, 1, 1), 6),
+    "whole_input": ("F.conv2d(x, w, b)", (3, 2, 5, 4), (7, 2, 5, 4), 7),
+    "padding_beyond": ("F.conv2d(x, w, b, 1, 5)", (1, 1, 2, 2), (2, 1, 2, 2), 2),
+    "groups": ("F.conv2d(x, w, b, 1, 1, 1, 2)", (1, 6, 5, 5), (4, 3, 3, 3), 4),
+    "groups_1x1": ("F.conv2d(x, w, b, 1, 0, 1, 3)", (2, 6, 3, 3), (9, 2, 1, 1), 9),
+    "depthwise": ("F.conv2d(x, w, b, 1, 1, 1, 9)", (2, 9, 6, 11), (9, 1, 3, 3), 9),
+    "depthwise_stride": ("F.conv2d(x, w, b, 2, 1, 1, 5)", (1, 5, 13, 14), (5, 1, 3, 3), 5),
+    "depthwise_5x5": ("F.conv2d(x, w, b, 1, 2, 1, 8)", (1, 8, 7, 12), (8, 1, 5, 5), 8),
+    "depthwise_5x5_stride": ("F.conv2d(x, w, b, 2, 2, 1, 3)", (1, 3, 9, 15), (3, 1, 5, 5), 3),
+    "depthwise_dilated": ("F.conv2d(x, w, b, 1, 2, 2, 4)", (1, 4, 8, 13), (4, 1, 3, 3), 4),
+    "depthwise_7x7": ("F.conv2d(x, w, b, 1, 3, 1, 6)", (1, 6, 5, 11), (6, 1, 7, 7), 6),
+    "depthwise_multiplier": ("F.conv2d(x, w, b, 1, 1, 1, 3)", (1, 3, 5, 5), (6, 1, 3, 3), 6),
+    "1d": ("F.conv1d(x, w, b, 2, 1)", (2, 3, 11), (5, 3, 3), 5),
+    "1d_dilated": ("F.conv1d(x, w, b, 1, 4, 4)", (1, 2, 17), (3, 2, 3), 3),
+    "1d_depthwise": ("F.conv1d(x, w, b, 1, 2, 1, 5)", (1, 5, 19), (5, 1, 5), 5),
+    "3d": ("F.conv3d(x, w, b, 1, 1)", (1, 2, 3, 4, 5), (3, 2, 3, 3, 3), 3),
+    "3d_stride_groups": ("F.conv3d(x, w, b, [1, 2, 2], [1, 0, 1], 1, 2)", (2, 4, 3, 5, 4), (6, 2, 2, 3, 2), 6),
+    "same": ("F.conv2d(x, w, b, 1, 'same')", (1, 3, 6, 5), (4, 3, 3, 3), 4),
+    "same_even": ("F.conv2d(x, w, b, 1, 'same', [1, 2])", (1, 2, 6, 7), (4, 2, 2, 4), 4),
+    "same_1d": ("F.conv1d(x, w, b, 1, 'same', 3)", (1, 2, 13), (4, 2, 4), 4),
+    "valid": ("F.conv2d(x, w, b, 2, 'valid')", (1, 3, 6, 5), (4, 3, 3, 3), 4),
+    "transposed": ("F.conv_transpose2d(x, w, b, 2, 1, 1)", (2, 4, 5, 3), (4, 5, 3, 3), 5),
+    "transposed_2x2": ("F.conv_transpose2d(x, w, b, 2)", (1, 9, 4, 5), (9, 8, 2, 2), 8),
+    "transposed_4x4": ("F.conv_transpose2d(x, w, b, 2, 1)", (1, 3, 4, 4), (3, 6, 4, 4), 6),
+    "transposed_stride_1": ("F.conv_transpose2d(x, w, b, 1, 2)", (1, 3, 5, 4), (3, 2, 4, 3), 2),
+    "transposed_gaps": ("F.conv_transpose2d(x, w, b, 3)", (1, 3, 3, 4), (3, 2, 1, 2), 2),
+    "transposed_dilated": ("F.conv_transpose2d(x, w, b, [2, 3], [1, 0], [1, 2], 1, [2, 3])", (1, 2, 4, 3), (2, 3, 3, 2), 3),
+    "transposed_groups": ("F.conv_transpose2d(x, w, b, 2, 1, 0, 2)", (2, 6, 3, 4), (6, 2, 3, 3), 4),
+    "transposed_depthwise": ("F.conv_transpose2d(x, w, b, 2, 1, 1, 4)", (1, 4, 3, 4), (4, 1, 4, 4), 4),
+    "transposed_1d": ("F.conv_transpose1d(x, w, b, 8, 4)", (1, 3, 9), (3, 2, 16), 2),
+    "transposed_3d": ("F.conv_transpose3d(x, w, b, [2, 1, 2], 1, [1, 0, 0])", (1, 2, 3, 2, 3), (2, 3, 3, 2, 3), 3),
+}
+
+
+def weights(*shape):
+    """As large as a network's, so that no sum cancels to less than it is rounded to."""
+    return f32(*shape, lo=-0.3, hi=0.3)
+
+
+for name, (body, x, w, b) in KINDS.items():
+    ints = "transposed" not in name  # PyTorch has those for int64 only where nothing is special
+    for dtype in CONV_DTYPES if ints else FLOATS:
+        bias = random(dtype, b)
+        row(f"conv_{name}_{dtype}", body, x=random(dtype, *x), b=weight(bias),
+            w=weight(weights(*w) if dtype == "f32" else random(dtype, *w)))
+    row(f"conv_{name}_no_bias", body.replace(", b", ", None"), x=f32(*x), w=weight(weights(*w)))
+    # Weights that are computed, and inputs and weights in every order.
+    row(f"conv_{name}_run_time_weight", body, x=f32(*x), w=weights(*w), b=f32(b))
+    row(f"conv_{name}_layouts", body, x=channels_last(f32(*x)) if len(x) > 3 else transposed(f32(*x)),
+        w=weight(transposed(weights(*w))), b=weight(noncontig(f32(b))),
+        also=[{"x": noncontig(f32(*x))}, {"x": transposed(f32(*x))}])
+
+# One model, many shapes: nothing of the first run may stay.
+row("conv_shapes_change", "F.conv2d(x, w, b, 1, 1)", x=f32(1, 3, 5, 5), w=weight(f32(4, 3, 3, 3)), b=weight(f32(4)),
+    also=[{"x": f32(2, 3, 9, 4)}, {"x": f32(1, 3, 1, 1)}, {"x": f32(0, 3, 5, 5)}, {"x": f32(3, 7, 6)}, {"x": f32(1, 3, 5, 5)}])
+row("conv_twice_the_same_weight", "F.conv2d(F.conv2d(x, w, None, 1, 1), w, None, 1, 1) + F.conv2d(x, w, None, 1, 1)",
+    x=f32(1, 4, 5, 5), w=weight(weights(4, 4, 3, 3)))
+row("conv_weight_is_read_too", "F.conv2d(x, w) + w.sum()", x=f32(1, 2, 5, 5), w=weight(f32(3, 2, 3, 3)))
+row("conv_stride_is_computed", "F.conv2d(x, w, None, [s, s])", x=f32(1, 2, 7, 7), w=weight(f32(3, 2, 3, 3)), s=2,
+    also=[{"s": 3}])
+
+# What follows a convolution may be fused: NaN and infinity go through as in PyTorch.
+for act, text in {"relu": "torch.relu({})", "relu6": "F.relu6({})", "hardtanh": "F.hardtanh({}, -0.25, 0.5)",
+                  "clamp_min": "torch.clamp({}, min=-0.1)", "clamp_max": "{}.clamp_max(0.2)"}.items():
+    row(f"conv_{act}_special", text.format("F.conv2d(x, w, b, 1, 1)"), x=odd(1, 3, 6, 5), w=weight(f32(4, 3, 3, 3)),
+        b=weight(f32(4)))
+    row(f"conv_{act}_depthwise_special", text.format("F.conv2d(x, w, b, 1, 1, 1, 5)"), x=odd(1, 5, 6, 9),
+        w=weight(f32(5, 1, 3, 3)), b=weight(f32(5)))
+    row(f"conv_{act}_1x1_special", text.format("F.conv2d(x, w, b)"), x=odd(1, 3, 4, 5), w=weight(f32(9, 3, 1, 1)),
+        b=weight(f32(9)))
+row("conv_relu_in_place", "F.conv2d(x, w).relu_()", x=f32(1, 2, 5, 5), w=weight(f32(3, 2, 3, 3)))
+row("conv_bn", """
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False)
+        self.bn = torch.nn.BatchNorm2d(8)
+        self.bn.running_mean.uniform_(-1, 1)
+        self.bn.running_var.uniform_(0.5, 2)
+    def forward(self, x):
+        return torch.relu(self.bn(self.conv(x)))
+""", x=f32(1, 3, 9, 9))
+row("conv_padding_modes", """
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Conv2d(3, 4, 3, padding=1, padding_mode="reflect")
+        self.b = torch.nn.Conv2d(4, 4, 3, padding=[2, 1], padding_mode="circular")
+        self.c = torch.nn.Conv2d(4, 3, 3, padding="same", padding_mode="replicate")
+    def forward(self, x):
+        return self.c(self.b(self.a(x)))
+""", x=f32(1, 3, 6, 5))
+row("conv_result_is_viewed", "F.conv2d(x, w).view(2, 3, -1)", x=f32(2, 2, 5, 5), w=weight(f32(3, 2, 3, 3)))
+row("conv_result_is_added_in_place", """
+y = F.conv2d(x, w)
+z = y[:, 1:]
+z += 1
+return y""", x=f32(1, 2, 4, 4), w=weight(f32(3, 2, 3, 3)))
+
+# Nothing to compute.
+row("conv_no_batch", "F.conv2d(x, w, b)", x=f32(0, 2, 5, 5), w=weight(f32(3, 2, 3, 3)), b=weight(f32(3)))
+row("conv_unbatched", "F.conv2d(x, w, b)", x=f32(2, 5, 5), w=weight(f32(3, 2, 3, 3)), b=weight(f32(3)))
+row("conv_1d_unbatched", "F.conv1d(x, w)", x=f32(2, 9), w=weight(f32(3, 2, 3)))
+row("conv_transposed_unbatched", "F.conv_transpose2d(x, w, None, 2)", x=f32(2, 3, 3), w=weight(f32(2, 3, 3, 3)))
+
+for name, message, body, x, w in [
+    ("input_too_small", "Kernel size can't be greater than actual input size", "F.conv2d(x, w)", (1, 2, 2, 5), (3, 2, 3, 3)),
+    ("empty_input", "Calculated padded input size per channel: (0 x 5)", "F.conv2d(x, w)", (1, 2, 0, 5), (3, 2, 3, 3)),
+    ("wrong_channels", "to have 3 channels, but got 2 channels instead", "F.conv2d(x, w)", (1, 2, 5, 5), (3, 3, 3, 3)),
+    ("wrong_groups", "expected weight to be divisible by 2", "F.conv2d(x, w, groups=2)", (1, 2, 5, 5), (3, 1, 3, 3)),
+    ("wrong_rank", "Expected 3D (unbatched) or 4D (batched) input to conv2d", "F.conv2d(x, w)", (5, 5), (3, 2, 3, 3)),
+    ("stride_0", "non-positive stride", "F.conv2d(x, w, None, 0)", (1, 2, 5, 5), (3, 2, 3, 3)),
+    ("negative_padding", "negative padding", "F.conv2d(x, w, None, 1, -1)", (1, 2, 5, 5), (3, 2, 3, 3)),
+    ("same_stride", "strided convolutions", "F.conv2d(x, w, None, 2, 'same')", (1, 2, 5, 5), (3, 2, 3, 3)),
+    ("output_padding", "output padding must be smaller", "F.conv_transpose2d(x, w, None, 2, 0, 2)", (1, 2, 5, 5), (2, 3, 3, 3)),
+    ("transposed_too_small", "Output size is too small", "F.conv_transpose2d(x, w, None, 1, 4)", (1, 2, 5, 5), (2, 3, 3, 3)),
+]:
+    row(f"conv_refuses_{name}", body, x=f32(*x), w=weight(f32(*w)), raises=message)
+row("conv_refuses_wrong_bias", "F.conv2d(x, w, b)", x=f32(1, 2, 5, 5), w=weight(f32(3, 2, 3, 3)), b=weight(f32(4)),
+    raises="expected bias to be 1-dimensional with 3 elements")
+row("conv_refuses_bool", "F.conv2d(x, w)", x=b8(1, 2, 5, 5), w=b8(3, 2, 3, 3), raises="not implemented for 'Bool'")
+row("conv_refuses_mixed_dtypes", "F.conv2d(x, w)", x=f64(1, 2, 5, 5), w=weight(f32(3, 2, 3, 3)), raises="")

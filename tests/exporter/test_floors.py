@@ -1,0 +1,89 @@
+"""The floors of wasm/src, as wasm/README.md has them."""
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+SRC = TOP / "wasm" / "src"
+OPS = SRC / "ops"
+SOURCES = sorted(p for p in SRC.rglob("*") if p.suffix in (".c", ".h"))
+
+
+def floors():
+    """{floor: those that it may include}, from the table."""
+    text = (TOP / "wasm" / "README.md").read_text()
+    table = re.search(r"^    floor .*\n((?:    .+\n)+)", text, re.M)[1]
+    return {name: {name, *others} for name, *others in map(str.split, table.splitlines())}
+
+
+def includes(text):
+    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M)
+
+
+def back_arrows(sources):
+    """The include lines among (path below wasm/src, text) that the table does not allow."""
+    allowed, wrong = floors(), []
+    for path, text in sources:
+        floor = path.split("/")[0]
+        for include in includes(text):
+            to = include.split("/")[0]
+            if to not in allowed[floor] and not (to == "xnnpack" and path.startswith("kernels/xnn_")):
+                wrong.append(f"{path} includes {include}")
+    return wrong
+
+
+def read(paths):
+    return [(p.relative_to(SRC).as_posix(), p.read_text()) for p in paths]
+
+
+def test_every_folder_is_a_floor():
+    assert {p.name for p in SRC.iterdir() if p.is_dir()} == set(floors())
+
+
+def test_nothing_includes_what_is_above_it():
+    assert back_arrows(read(SOURCES)) == []
+
+
+@pytest.mark.parametrize("path, include", [("base/text.c", "tensor/value.h"), ("call/args.c", "model/model.h"),
+                                           ("model/load.c", "ops/ops.def"), ("ops/nn/conv.c", "exec/session.h"),
+                                           ("tensor/heap.c", "xnnpack/config.h")])
+def test_a_back_arrow_is_seen(path, include):
+    assert back_arrows([(path, f'#include "{include}"\n')]) == [f"{path} includes {include}"]
+
+
+def test_the_table_has_no_circle():
+    seen = set()
+    for name, below in floors().items():
+        if name == "exec":
+            continue
+        assert below - {name} <= seen, f"{name} stands above all that it includes"
+        seen.add(name)
+
+
+def test_no_two_files_have_one_name():
+    names = Counter(p.name for p in SOURCES)
+    assert [name for name, n in names.items() if n > 1] == []
+
+
+def test_an_operator_uses_no_other():
+    for path, text in read(p for p in SOURCES if p.is_relative_to(OPS)):
+        if path != "ops/registry.c":
+            assert not [i for i in includes(text) if i.startswith("ops/")], path
+            assert not re.search(r"^extern\b|^rush_status rush_op_\w+\(rush_call \*c\);", text, re.M), path
+
+
+def test_only_the_bridge_knows_emscripten():
+    assert [str(p) for p in SOURCES if re.search(r"#\s*include\s*<emscripten|EMSCRIPTEN", p.read_text())] == []
+
+
+def test_every_family_has_its_list_and_its_rows():
+    families = {p.name for p in OPS.iterdir() if p.is_dir()}
+    listed = re.findall(r'#include "ops/(\w+)/(\w+)\.def"', (OPS / "ops.def").read_text())
+    assert {a for a, b in listed if a == b} == families and len(listed) == len(families)
+    for family in families:
+        # Rows of one file stand together, below its name.
+        named = re.findall(r"^/\* (\w+\.c) \*/$", (OPS / family / f"{family}.def").read_text(), re.M)
+        assert sorted(named) == sorted(p.name for p in (OPS / family).glob("*.c")), family
+        assert list((TOP / "tests" / "conformance").glob(f"rows_{family}*.py")), f"no rows of {family}"

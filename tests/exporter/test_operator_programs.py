@@ -1,0 +1,23 @@
+"""Operators that are programs of others (exporter/src/front/operators): each compiles, and takes what its operator takes."""
+
+import pytest
+import torch
+from rushlight import _C
+
+OPERATORS = {}
+for schema in torch._C._jit_get_all_schemas():
+    if schema.name.startswith("aten::"):
+        OPERATORS.setdefault(schema.name[6:], {})[schema.overload_name] = schema
+
+
+@pytest.mark.parametrize("name", _C.operator_program_names())
+def test_a_program_takes_what_its_operator_takes(name):
+    text = _C.operator_program_schema(name)  # compiles it
+    operator, mark, overload = name.rpartition("__")
+    overloads = OPERATORS.get(operator if mark else name)
+    if overloads is None:
+        assert not mark, f"there is no operator {operator}"
+        return  # a part of others
+    chosen = [overloads[overload]] if mark else overloads.values()
+    wanted = len(torch._C.parse_schema(text).arguments)
+    assert wanted in [len(schema.arguments) for schema in chosen], text

@@ -1,0 +1,25 @@
+/* Loads the bytes as a file, describes what came of it, runs what needs no input. */
+#include "fuzz.h"
+#include "mutate.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  fuzz_memory memory = {.limit = FUZZ_LOAD_BYTES, .fill = 0xA5};
+  rush_ctx *ctx = fuzz_open(&memory);
+  rush_model *model;
+  rush_status st = rush_model_load(ctx, data, size, &model);
+  FUZZ_RULE((st == RUSH_OK) == (model != NULL), "load fails and gives a model");
+  if (st == RUSH_OK) {
+    fuzz_describe(ctx, model);
+    fuzz_inspect(ctx, model);
+    fuzz_run_all(ctx, model, NULL);
+  } else {
+    fuzz_failed(ctx, st);
+  }
+  rush_model_destroy(ctx, model);
+  fuzz_close(ctx, &memory);
+  return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
+  return mutate_file(data, size, max_size, seed);
+}

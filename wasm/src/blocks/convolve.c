@@ -1,0 +1,418 @@
+#include "blocks/convolve.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "blocks/packed_matmul.h"
+#include "call/define.h"
+#include "kernels/conv.h"
+#include "kernels/conv_any.h"
+#include "tensor/layout.h"
+
+/* ---- What the weight says -------------------------------------------------------------------- */
+
+/* Kernel and channels; spatial dimension d of `dims` becomes d + 3 - dims of three. */
+static rush_conv of_weight(const rush_tensor *w, int64_t groups, bool transposed,
+                           const int64_t *stride, const int64_t *dilation) {
+  const int dims = w->rank - 2;
+  rush_conv s = {.batch = 1, .groups = (size_t)groups, .transposed = transposed};
+  s.in_c = (size_t)(transposed ? w->sizes[0] / groups : w->sizes[1]);
+  s.out_c = (size_t)(transposed ? w->sizes[1] : w->sizes[0] / groups);
+  for (int d = 0; d < 3; d++) {
+    const int from = d + dims - 3;
+    s.kernel[d] = from < 0 ? 1 : (size_t)w->sizes[2 + from];
+    s.stride[d] = from < 0 ? 1 : (size_t)stride[from];
+    s.dilation[d] = from < 0 ? 1 : (size_t)dilation[from];
+    s.in[d] = s.out[d] = 1;
+  }
+  return s;
+}
+
+/* Strides of [a][b][spatial..] as of [a][b][d][h][w]. */
+static void strides_of(const rush_tensor *t, ptrdiff_t to[5]) {
+  const int dims = t->rank - 2;
+  to[0] = (ptrdiff_t)t->strides[0];
+  to[1] = (ptrdiff_t)t->strides[1];
+  for (int d = 0; d < 3; d++)
+    to[2 + d] = d + dims - 3 < 0 ? 0 : (ptrdiff_t)t->strides[2 + d + dims - 3];
+}
+
+/* A constant `int[]` of one or `dims` positive numbers. */
+static bool constant_ints(const rush_prepare *p, int arg, int dims, int64_t *out) {
+  const rush_value *v = p->args[arg];
+  if (v == NULL || (v->kind != RUSH_KIND_LIST && v->kind != RUSH_KIND_INT)) return false;
+  const rush_list *list = v->kind == RUSH_KIND_LIST ? rush_as_list(v) : NULL;
+  const size_t n = list ? list->n : 1;
+  if (n != 1 && n != (size_t)dims) return false;
+  for (int d = 0; d < dims; d++) {
+    out[d] = list ? list->items[n == 1 ? 0 : d].u.i : v->u.i;
+    if (out[d] < 1 || out[d] > INT32_MAX) return false;
+  }
+  return true;
+}
+
+/* A transposed convolution is as many plain ones as its strides multiply to. */
+enum { MOST_PHASES = 1 << 16 };
+
+static bool few_phases(int dims, const int64_t *stride) {
+  int64_t n = 1;
+  for (int d = 0; d < dims; d++) {
+    if (stride[d] > MOST_PHASES) return false;
+    n *= stride[d];
+    if (n > MOST_PHASES) return false;
+  }
+  return true;
+}
+
+rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
+  const rush_tensor *w = rush_constant_f32(p, (uint32_t)at->weight);
+  const rush_value *groups = p->args[at->groups];
+  const rush_value *flag = at->transposed >= 0 ? p->args[at->transposed] : NULL;
+  const bool transposed = at->transposed == -2 || (flag != NULL && flag->u.i != 0);
+  int64_t stride[3], dilation[3];
+  const float *bias;
+  if (w == NULL || w->rank < 3 || w->rank > 5 || w->numel == 0 || groups == NULL ||
+      (at->transposed >= 0 && !flag) || groups->u.i < 1 || w->sizes[0] % groups->u.i != 0 ||
+      !constant_ints(p, at->stride, w->rank - 2, stride) ||
+      !constant_ints(p, at->dilation, w->rank - 2, dilation) ||
+      (transposed && !few_phases(w->rank - 2, stride)) ||
+      !rush_constant_bias(p, (uint32_t)at->bias,
+                          transposed ? w->sizes[1] * groups->u.i : w->sizes[0], &bias))
+    return RUSH_OK; /* running packs it, or says what is wrong */
+  rush_conv s = of_weight(w, groups->u.i, transposed, stride, dilation);
+  s.ctx = p->ctx;
+  p->consumed = 1u << at->weight | 1u << at->bias;
+  if (groups->u.i == 1 && !transposed && w->numel == w->sizes[0] * w->sizes[1]) /* pointwise */
+    return rush_linear_pack(p, w, w->sizes[0], w->sizes[1], w->strides[0], w->strides[1], bias);
+  if (p->placing != NULL) return RUSH_OK;
+  size_t floats;
+  rush_packed_floats *packed;
+  if (!rush_conv_packed(&s, &floats)) return rush_fail_memory(p->ctx, SIZE_MAX);
+  RUSH_TRY(rush_packed_new(p, floats, &packed));
+  ptrdiff_t strides[5];
+  strides_of(w, strides);
+  rush_conv_pack(&s, rush_data(w), strides, bias, packed->data);
+  return RUSH_OK;
+}
+
+/* ---- Checks, with PyTorch's messages --------------------------------------------------------- */
+
+static rush_status spread(rush_call *c, const char *what, int dims, int n, int64_t *list) {
+  RUSH_NEED(n == 1 || n == dims,
+            "expected %s to be a single integer value or a list of %d values to match the "
+            "convolution dimensions, but "
+            "got %d values",
+            what, dims, n);
+  for (int d = n; d < dims; d++) list[d] = list[0];
+  return RUSH_OK;
+}
+
+static rush_status check_lists(rush_call *c, rush_conv_args *a, int dims) {
+  RUSH_TRY(spread(c, "stride", dims, a->n_stride, a->stride));
+  RUSH_TRY(spread(c, "dilation", dims, a->n_dilation, a->dilation));
+  if (a->transposed)
+    RUSH_TRY(spread(c, "output_padding", dims, a->n_output_padding, a->output_padding));
+  if (a->two_sided) {
+    RUSH_NEED(a->n_padding == 2 * dims,
+              "expected padding to be a list of %d values, but got %d values", 2 * dims,
+              a->n_padding);
+  } else {
+    RUSH_TRY(spread(c, "padding", dims, a->n_padding, a->padding));
+    for (int d = dims - 1; d >= 0; d--) a->padding[2 * d] = a->padding[2 * d + 1] = a->padding[d];
+  }
+  for (int d = 0; d < dims; d++) {
+    RUSH_NEED(a->padding[2 * d] >= 0 && a->padding[2 * d + 1] >= 0,
+              "negative padding is not supported");
+    RUSH_NEED(!a->transposed || a->output_padding[d] >= 0,
+              "negative output_padding is not supported");
+    RUSH_NEED(a->stride[d] > 0, "non-positive stride is not supported");
+    RUSH_NEED(a->dilation[d] > 0, "dilation should be greater than zero, but got %lld",
+              (long long)a->dilation[d]);
+    /* So that no sum below overflows. */
+    RUSH_NEED(a->padding[2 * d] <= INT32_MAX && a->padding[2 * d + 1] <= INT32_MAX &&
+                  a->stride[d] <= INT32_MAX && a->dilation[d] <= INT32_MAX &&
+                  (!a->transposed || a->output_padding[d] <= INT32_MAX),
+              "a stride, padding or dilation of a convolution is too large");
+  }
+  RUSH_NEED(!a->transposed || few_phases(dims, a->stride),
+            "a transposed convolution whose strides multiply to more than %d is not supported",
+            MOST_PHASES);
+  return RUSH_OK;
+}
+
+static rush_status check_channels(rush_call *c, const rush_conv_args *a) {
+  const rush_tensor *x = a->input, *w = a->weight;
+  char tx[RUSH_SHAPE_TEXT], tw[RUSH_SHAPE_TEXT];
+  rush_shape_text(x->rank, x->sizes, tx);
+  rush_shape_text(w->rank, w->sizes, tw);
+  const long long groups = a->groups;
+  RUSH_NEED(x->rank == w->rank,
+            "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional "
+            "input of size %s instead",
+            w->rank, w->rank, tw, x->rank, tx);
+  RUSH_NEED(groups > 0, "non-positive groups is not supported");
+  RUSH_NEED(w->sizes[0] >= groups,
+            "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight "
+            "of size %s instead",
+            groups, groups, tw);
+  RUSH_NEED(w->sizes[0] % groups == 0,
+            "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got "
+            "weight of size [%s] "
+            "instead",
+            groups, groups, tw);
+  int64_t channels = w->sizes[0], out;
+  RUSH_NEED(rush_mul64(w->sizes[1], groups, a->transposed ? &out : &channels),
+            "groups=%lld is too large", groups);
+  if (!a->transposed) out = w->sizes[0];
+  char given[40];
+  snprintf(given, sizeof given, a->transposed ? "transposed=1" : "groups=%lld", groups);
+  RUSH_NEED(x->sizes[1] == channels,
+            "Given %s, weight of size %s, expected input%s to have %lld channels, but got %lld "
+            "channels instead",
+            given, tw, tx, (long long)channels, (long long)x->sizes[1]);
+  const rush_tensor *b = a->bias;
+  RUSH_NEED(b == NULL || (b->rank == 1 && b->sizes[0] == out),
+            "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but "
+            "got bias of size %s "
+            "instead",
+            a->transposed ? "transposed=1, " : "", tw, (long long)out,
+            rush_shape_text(b->rank, b->sizes, tx));
+  return RUSH_OK;
+}
+
+/* "(5 x 5)" */
+static const char *crossed(int n, const int64_t *sizes, char *to, size_t room) {
+  size_t at = 0;
+  to[0] = '\0';
+  for (int d = 0; d < n && at + 24 < room; d++)
+    at += (size_t)snprintf(to + at, room - at, "%s%lld", d ? " x " : "", (long long)sizes[d]);
+  return to;
+}
+
+static rush_status check_dtypes(rush_call *c, const rush_conv_args *a) {
+  const rush_tensor *x = a->input, *w = a->weight;
+  RUSH_NEED(x->dtype == w->dtype, "Input type (%s) and weight type (%s) should be the same",
+            rush_dtype_name(x->dtype), rush_dtype_name(w->dtype));
+  RUSH_NEED(a->bias == NULL || a->bias->dtype == x->dtype,
+            "Input type (%s) and bias type (%s) should be the same", rush_dtype_name(x->dtype),
+            a->bias ? rush_dtype_name(a->bias->dtype) : "");
+  RUSH_NEED(x->dtype != RUSH_BOOL, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
+  return RUSH_OK;
+}
+
+/* Sizes of the result's spatial dimensions. */
+static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, int64_t *out) {
+  const rush_tensor *x = a->input, *w = a->weight;
+  char in_text[100], other[100];
+  int64_t padded[3], reach[3];
+  bool fits = true, positive = true;
+  for (int d = 0; d < dims; d++) {
+    RUSH_NEED(
+        w->sizes[2 + d] > 0,
+        "kernel size should be greater than zero, but got a weight with size 0 at dimension %d",
+        2 + d);
+    /* Below 2^62: sizes of existing tensors, and factors below 2^31. */
+    const int64_t pads = a->padding[2 * d] + a->padding[2 * d + 1];
+    int64_t span; /* the most that kernels add up: sizes are of 32 bits in wasm */
+    RUSH_NEED(w->sizes[2 + d] <= INT32_MAX && x->sizes[2 + d] <= INT32_MAX,
+              "a convolution of this size is not supported");
+    reach[d] = a->dilation[d] * (w->sizes[2 + d] - 1) + 1;
+    padded[d] = x->sizes[2 + d] + pads;
+    if (a->transposed) {
+      RUSH_NEED(a->output_padding[d] < a->stride[d] || a->output_padding[d] < a->dilation[d],
+                "output padding must be smaller than either stride or dilation, but got "
+                "output_padding %lld, stride "
+                "%lld, dilation %lld",
+                (long long)a->output_padding[d], (long long)a->stride[d],
+                (long long)a->dilation[d]);
+      out[d] = (x->sizes[2 + d] - 1) * a->stride[d] - pads + reach[d] + a->output_padding[d];
+      span = (x->sizes[2 + d] - 1) * a->stride[d] + pads + reach[d] + a->output_padding[d];
+      positive = positive && (out[d] > 0 || (out[d] == 0 && x->sizes[0] == 0));
+    } else {
+      fits = fits && padded[d] >= reach[d];
+      out[d] = padded[d] < reach[d] ? 0 : (padded[d] - reach[d]) / a->stride[d] + 1;
+      span = padded[d] + reach[d] + 8 * a->stride[d]; /* kernels look a few columns ahead */
+    }
+    RUSH_NEED(span <= INT32_MAX, "a convolution that reaches over %lld places is not supported",
+              (long long)span);
+  }
+  RUSH_NEED(fits,
+            "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't "
+            "be greater than actual "
+            "input size",
+            crossed(dims, padded, in_text, sizeof in_text),
+            crossed(dims, reach, other, sizeof other));
+  RUSH_NEED(positive,
+            "Given input size per channel: (%s). Calculated output size per channel: (%s). Output "
+            "size is too small",
+            crossed(dims, x->sizes + 2, in_text, sizeof in_text),
+            crossed(dims, out, other, sizeof other));
+  return RUSH_OK;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+/* The input as dense channels-last floats that 16 bytes behind may be read: its own, or a copy that
+ * is then also *made. */
+static rush_status channels_last(rush_call *c, const rush_tensor *x, const float **data,
+                                 rush_tensor **made) {
+  *made = NULL;
+  *data = rush_data(x);
+  if (rush_is_channels_last(x) && !x->storage->borrowed) return RUSH_OK;
+  RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_FLOAT32, x->rank, x->sizes, made));
+  *data = rush_data(*made);
+  return rush_tensor_copy(c->heap, *made, x);
+}
+
+/* Packs the weights for this run. *packed is the caller's to free, also where this fails. */
+static rush_status pack_now(rush_call *c, const rush_conv_args *a, const rush_conv *s,
+                            float **packed) {
+  size_t floats, bytes;
+  rush_tensor *bias = NULL;
+  if (!rush_conv_packed(s, &floats) || !rush_mul(floats, sizeof **packed, &bytes))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(rush_scratch(c, bytes, (void **)packed));
+  if (a->bias != NULL) RUSH_TRY(rush_tensor_contiguous(c->heap, (rush_tensor *)a->bias, &bias));
+  ptrdiff_t strides[5];
+  strides_of(a->weight, strides);
+  rush_conv_pack(s, rush_data(a->weight), strides, bias ? rush_data(bias) : NULL, *packed);
+  rush_tensor_drop(c->heap, bias);
+  return RUSH_OK;
+}
+
+/* Weights of a transposed convolution are packed for its strides and dilations, which are constants
+ * of the program: a run with others would read behind their end. */
+static rush_status check_packed(rush_call *c, const rush_conv *s) {
+  size_t floats;
+  if (!c->packed || !s->transposed) return RUSH_OK;
+  const size_t have = ((const rush_packed_floats *)c->packed)->floats;
+  RUSH_CHECK(c->ctx, rush_conv_packed(s, &floats) && floats == have, RUSH_ERR_BAD_STATE,
+             "the weights were packed for another stride or dilation");
+  return RUSH_OK;
+}
+
+static rush_status run_f32(rush_call *c, const rush_conv_args *a, const rush_conv *s,
+                           rush_tensor *out) {
+  const float *packed = rush_packed_data(c->packed), *x = NULL;
+  float *weights = NULL;
+  rush_tensor *copy = NULL;
+  void *scratch = NULL;
+  size_t bytes;
+  if (!rush_conv_scratch(s, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(check_packed(c, s));
+  rush_status st = packed ? RUSH_OK : pack_now(c, a, s, &weights);
+  if (st == RUSH_OK) st = channels_last(c, a->input, &x, &copy);
+  if (st == RUSH_OK && bytes > 0) st = rush_scratch(c, bytes, &scratch);
+  if (st == RUSH_OK)
+    rush_conv_run(s, x, packed ? packed : weights, rush_data(out), a->min, a->max, scratch);
+  rush_heap_free(c->heap, scratch);
+  rush_heap_free(c->heap, weights);
+  rush_tensor_drop(c->heap, copy);
+  return st;
+}
+
+/* The input as PyTorch's kernels see it, of which the strides alone matter: one dimension counts as
+ * two, and is made contiguous before. */
+static rush_tensor as_image(const rush_tensor *t, bool contiguous) {
+  rush_tensor seen = rush_seen(t);
+  if (t->rank != 3) return seen;
+  if (contiguous && !rush_is_contiguous(&seen))
+    rush_strides_contiguous(seen.rank, seen.sizes, seen.strides);
+  seen.rank = 4;
+  seen.sizes[3] = seen.sizes[2];
+  seen.strides[3] = seen.strides[2];
+  seen.sizes[2] = 1;
+  seen.strides[2] = seen.sizes[3] * seen.strides[3];
+  return seen;
+}
+
+/* _determine_backend_memory_format of Convolution.cpp, without oneDNN. */
+static int result_format(const rush_conv_args *a, const int64_t *out) {
+  if (a->weight->rank == 5 || a->input->numel == 0) return RUSH_FORMAT_CONTIGUOUS;
+  rush_tensor x = as_image(a->input, true), w = as_image(a->weight, false);
+  x.sizes[1] /= a->groups; /* groups are convolved one by one, and joined */
+  w.sizes[0] /= a->groups;
+  const int of_weight = a->weight_format < 0 ? rush_suggest_format(&w) : a->weight_format;
+  int format = rush_suggest_format(&x);
+  if (format == RUSH_FORMAT_CONTIGUOUS) format = of_weight;
+  bool one = a->groups > 1 && out[1] == a->groups;
+  for (int d = 2; d < a->weight->rank; d++) one = one && out[d] == 1;
+  return one ? RUSH_FORMAT_CONTIGUOUS : format; /* of one element's strides cat cannot tell */
+}
+
+static rush_status convolve_batched(rush_call *c, rush_conv_args *a, rush_tensor **out) {
+  const rush_tensor *x = a->input, *w = a->weight;
+  const int dims = w->rank - 2;
+  int64_t sizes[RUSH_MAX_RANK];
+  char text[RUSH_SHAPE_TEXT];
+  RUSH_TRY(check_channels(c, a));
+  RUSH_TRY(out_sizes(c, a, dims, sizes + 2));
+  RUSH_TRY(check_dtypes(c, a));
+  sizes[0] = x->sizes[0];
+  sizes[1] = x->sizes[1] == 0 ? 0 : a->transposed ? w->sizes[1] * a->groups : w->sizes[0];
+  RUSH_NEED(x->numel > 0 || x->sizes[0] == 0 || x->sizes[1] == 0,
+            "Only zero batch or zero channel inputs are supported, but got input shape: %s",
+            rush_shape_text(x->rank, x->sizes, text));
+  RUSH_TRY(rush_new_lying(c->heap, (rush_dtype)x->dtype, w->rank, sizes, true,
+                          result_format(a, sizes), out));
+  if ((*out)->numel == 0) return RUSH_OK;
+  rush_conv s = of_weight(w, a->groups, a->transposed, a->stride, a->dilation);
+  s.batch = (size_t)sizes[0];
+  s.ctx = c->ctx;
+  for (int d = 0; d < dims; d++) {
+    s.in[d + 3 - dims] = (size_t)x->sizes[2 + d];
+    s.out[d + 3 - dims] = (size_t)sizes[2 + d];
+    s.padding[d + 3 - dims] = (ptrdiff_t)a->padding[2 * d];
+  }
+  if (x->dtype == RUSH_FLOAT32) return run_f32(c, a, &s, *out);
+  ptrdiff_t xs[5], ws[5];
+  strides_of(x, xs);
+  strides_of(w, ws);
+  rush_conv_any((rush_dtype)x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
+                a->bias ? rush_data(a->bias) : NULL, a->bias ? (ptrdiff_t)a->bias->strides[0] : 0,
+                rush_data(*out));
+  return RUSH_OK;
+}
+
+rush_status rush_convolve(rush_call *c, rush_conv_args *a) {
+  const rush_tensor *w = a->weight;
+  rush_tensor *x = a->input, *out = NULL;
+  RUSH_CHECK(c->ctx, w->rank >= 3 && w->rank <= 5, RUSH_ERR_BAD_ARGUMENT,
+             "a convolution's weight has 3 to 5 dimensions, this one has %d", w->rank);
+  const int dims = w->rank - 2;
+  char text[RUSH_SHAPE_TEXT];
+  RUSH_NEED(
+      x->rank == dims + 1 || x->rank == dims + 2,
+      "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of size: %s",
+      dims + 1, dims + 2, a->transposed ? "_transpose" : "", dims,
+      rush_shape_text(x->rank, x->sizes, text));
+  RUSH_TRY(check_lists(c, a, dims));
+  const bool unbatched = x->rank == dims + 1;
+  if (unbatched) {
+    int64_t sizes[RUSH_MAX_RANK] = {1}, strides[RUSH_MAX_RANK] = {x->sizes[0] * x->strides[0]};
+    for (int d = 0; d < x->rank; d++) sizes[d + 1] = x->sizes[d], strides[d + 1] = x->strides[d];
+    RUSH_TRY(rush_tensor_new_view(c->heap, x, w->rank, sizes, strides, x->offset, &a->input));
+    if (rush_is_turned(x)) {
+      a->input->nominal[0] = x->sizes[0] * x->nominal[0];
+      for (int d = 0; d < x->rank; d++) a->input->nominal[d + 1] = x->nominal[d];
+    }
+  }
+  rush_status st = convolve_batched(c, a, &out);
+  if (unbatched) rush_tensor_drop(c->heap, a->input);
+  if (st == RUSH_OK && unbatched) {
+    st = rush_result_view(c, 0, out, x->rank, out->sizes + 1, out->strides + 1, out->offset);
+    if (st != RUSH_OK)
+      c->results[0] = rush_none();
+    else if (rush_is_turned(out))
+      memcpy(rush_as_tensor(c->results)->nominal, out->nominal + 1,
+             (size_t)x->rank * sizeof *out->nominal);
+    rush_tensor_drop(c->heap, out);
+    return st;
+  }
+  if (st != RUSH_OK) {
+    rush_tensor_drop(c->heap, out);
+    return st;
+  }
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
+}

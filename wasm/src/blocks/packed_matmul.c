@@ -1,0 +1,62 @@
+#include "blocks/packed_matmul.h"
+
+#include "blocks/matrices.h"
+#include "kernels/gemm.h"
+
+/* Rows that are the whole storage go to the end of the packed matrix, to be packed from its front.
+ */
+static rush_status place(rush_prepare *p, const rush_tensor *weight, size_t floats, int64_t n,
+                         int64_t k, int64_t stride_n, int64_t stride_k) {
+  rush_packed_floats *packed;
+  const size_t rows = (size_t)weight->numel;
+  if (weight->storage != p->placing || weight->offset != 0 || stride_k != 1 || stride_n != k ||
+      n * k != weight->numel || rows * sizeof(float) != weight->storage->bytes)
+    return RUSH_OK;
+  RUSH_TRY(rush_packed_new(p, floats, &packed));
+  p->place = packed->data + (floats - rows);
+  return RUSH_OK;
+}
+
+static rush_status pack_placed(rush_prepare *p, int64_t n, int64_t k, const float *bias) {
+  float *scratch, *packed = ((rush_packed_floats *)p->packed)->data;
+  const size_t bytes = rush_gemm_nr() * (size_t)k * sizeof *scratch; /* less than a packed matrix */
+  RUSH_TRY(rush_alloc(p->ctx, bytes, (void **)&scratch));
+  rush_gemm_pack_placed((size_t)k, (size_t)n, bias, scratch, packed);
+  rush_release(p->ctx, scratch, bytes);
+  return RUSH_OK;
+}
+
+rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t n, int64_t k,
+                             int64_t stride_n, int64_t stride_k, const float *bias) {
+  size_t floats;
+  rush_packed_floats *packed;
+  if (!rush_gemm_packed((size_t)k, (size_t)n, &floats)) return rush_fail_memory(p->ctx, SIZE_MAX);
+  if (p->placing != NULL) return place(p, weight, floats, n, k, stride_n, stride_k);
+  if (p->packed != NULL) return pack_placed(p, n, k, bias);
+  RUSH_TRY(rush_packed_new(p, floats, &packed));
+  rush_gemm_pack((size_t)k, (size_t)n, rush_data(weight), (ptrdiff_t)stride_k, (ptrdiff_t)stride_n,
+                 bias, packed->data);
+  return RUSH_OK;
+}
+
+rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, const float *packed,
+                            float min, float max) {
+  rush_tensor *out, *rows_of;
+  int64_t sizes[RUSH_MAX_RANK], rows, stride;
+  for (int d = 0; d < x->rank; d++) sizes[d] = d == x->rank - 1 ? n : x->sizes[d];
+  if (rush_as_rows(x, &rows, &stride)) {
+    rows_of = rush_tensor_keep(x);
+  } else {
+    RUSH_TRY(rush_tensor_contiguous(c->heap, x, &rows_of));
+    stride = k;
+    rows = k == 0 ? 0 : x->numel / k;
+  }
+  rush_status st = rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out);
+  if (st == RUSH_OK && out->numel > 0) {
+    rows = out->numel / n;
+    rush_gemm_long(c->ctx, (size_t)rows, (size_t)n, (size_t)k, k > 0 ? rush_data(rows_of) : NULL,
+                   (size_t)stride, packed, rush_data(out), (size_t)n, min, max);
+  }
+  rush_tensor_drop(c->heap, rows_of);
+  return st;
+}

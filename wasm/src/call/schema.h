@@ -1,0 +1,54 @@
+/* Schemas: what the text of a row in ops.def says about arguments and results. Grammar as in
+ * torch/csrc/jit/frontend/function_schema_parser.cpp, as far as rows use it. */
+#ifndef RUSH_SCHEMA_H
+#define RUSH_SCHEMA_H
+
+#include "call/call.h"
+
+enum { RUSH_SCHEMA_MAX_ARGS = 32, RUSH_SCHEMA_MAX_RESULTS = 8 };
+
+/* A set of kinds: bit rush_kind. */
+typedef uint32_t rush_kinds;
+#define RUSH_KIND_BIT(kind) (1u << (kind))
+#define RUSH_KINDS_ANY 0xFFFFFFFFu
+
+typedef enum rush_default_kind {
+  RUSH_DEFAULT_ABSENT, /* the argument must be given */
+  RUSH_DEFAULT_VALUE,  /* None, int, float or bool in `value` */
+  RUSH_DEFAULT_STR,    /* text, text_size */
+  RUSH_DEFAULT_INTS,   /* a list of ints, n_ints of them */
+} rush_default_kind;
+
+enum { RUSH_DEFAULT_MAX_INTS = 6 };
+
+typedef struct rush_schema_arg {
+  const char *name; /* within the schema's text, not zero-terminated */
+  uint32_t name_size;
+  rush_kinds kinds; /* what the argument may be */
+  rush_kinds items; /* of a list: what its items may be; RUSH_KINDS_ANY for others */
+  bool written;     /* annotated with ! */
+  int8_t returned;  /* the result that has the same annotation and so is this argument; -1: none */
+  rush_default_kind otherwise;
+  rush_value value;
+  const char *text;
+  uint32_t text_size, n_ints;
+  int64_t ints[RUSH_DEFAULT_MAX_INTS];
+} rush_schema_arg;
+
+typedef struct rush_schema {
+  uint32_t n_args, n_required, n_results;
+  bool more_args, more_results; /* "...": any number behind those */
+  rush_schema_arg *args;
+  rush_kinds result_kinds[RUSH_SCHEMA_MAX_RESULTS];
+  struct {
+    const char *text; /* within the schema's */
+    uint32_t size;
+  } result_types[RUSH_SCHEMA_MAX_RESULTS];
+} rush_schema;
+
+/* Parses the schema text of a row. Rows are ours: what is wrong with one is BAD_STATE. Texts of
+ * users and files are read safely too. */
+rush_status rush_schema_parse(rush_ctx *ctx, const char *text, rush_schema *out);
+void rush_schema_free(rush_ctx *ctx, rush_schema *schema);
+
+#endif

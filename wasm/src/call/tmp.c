@@ -1,0 +1,57 @@
+/* Temporaries of a call. */
+#include "call/call.h"
+
+rush_tensor *tmp_take(rush_call *c, rush_tensor *t) {
+  assert(t->object.refs > 0);
+  if (t->object.refs > 1)
+    t->object.refs--;
+  else
+    rush_heap_chain(&c->tensors, t);
+  return t;
+}
+
+rush_status tmp_new(rush_call *c, rush_dtype dtype, int rank, const int64_t *sizes,
+                    rush_tensor **out) {
+  RUSH_TRY(rush_tensor_new(c->heap, dtype, rank, sizes, out));
+  tmp_take(c, *out);
+  return RUSH_OK;
+}
+
+rush_status tmp_view(rush_call *c, const rush_tensor *base, int rank, const int64_t *sizes,
+                     const int64_t *strides, int64_t offset, rush_tensor **out) {
+  RUSH_TRY(rush_tensor_new_view(c->heap, base, rank, sizes, strides, offset, out));
+  tmp_take(c, *out);
+  return RUSH_OK;
+}
+
+rush_status tmp_contiguous(rush_call *c, rush_tensor *t, rush_tensor **out) {
+  RUSH_TRY(rush_tensor_contiguous(c->heap, t, out));
+  tmp_take(c, *out);
+  return RUSH_OK;
+}
+
+rush_status tmp_to(rush_call *c, rush_tensor *t, rush_dtype dtype, rush_tensor **out) {
+  RUSH_TRY(rush_tensor_to(c->heap, t, dtype, out));
+  tmp_take(c, *out);
+  return RUSH_OK;
+}
+
+rush_status tmp_bytes(rush_call *c, size_t bytes, void **out) {
+  RUSH_TRY(rush_heap_alloc(c->heap, bytes, out));
+  rush_heap_chain(&c->blocks, *out);
+  return RUSH_OK;
+}
+
+rush_status tmp_items(rush_call *c, int64_t n, size_t item, void **out) {
+  size_t bytes;
+  *out = NULL;
+  if (n < 0 || (uint64_t)n > SIZE_MAX || !rush_mul((size_t)n, item, &bytes))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
+  return tmp_bytes(c, bytes, out);
+}
+
+void rush_call_release(rush_call *c) {
+  void *ptr;
+  while ((ptr = rush_heap_unchain(&c->tensors)) != NULL) rush_tensor_drop(c->heap, ptr);
+  while ((ptr = rush_heap_unchain(&c->blocks)) != NULL) rush_heap_free(c->heap, ptr);
+}

@@ -1,0 +1,95 @@
+/* The rule of verdict.h. */
+#include <rushlight/verdict.h>
+
+#include <float.h>
+#include <math.h>
+
+/* 16 times what rounding to float32 may lose: nothing that is computed in float32 is more exact. */
+static const double FLOOR = 16 * 0x1p-24;
+/* PyTorch must be as exact as this, in L2, for rule 1 to be tight. */
+static const double EXACT_ENOUGH = 1e-4;
+/* A float64 answer further from PyTorch's than this is of another function, or of a program that
+ * rounding leads astray: it tells nothing. */
+static const double ASTRAY = 0.05;
+/* Rule 3: the greatest difference may be this many times rtol, L2 is at most rtol. */
+static const double GREATEST = 2.5;
+
+void rush_verdict_begin(rush_verdict *v, double rtol, double atol, double most, bool measured,
+                        bool by_norm) {
+  *v = (rush_verdict){.rtol = rtol,
+                      .atol = atol,
+                      .tight_atol = most > 0 && most < 1 ? atol * most : atol,
+                      .measured = measured,
+                      .by_norm = by_norm,
+                      .close = true,
+                      .tight = true};
+}
+
+/* Both finite, both NaN, or the same infinity. */
+static bool same_kind(double a, double b) {
+  return isfinite(a) ? isfinite(b) : isnan(a) ? isnan(b) : a == b;
+}
+
+static void grow(rush_distance *d, double difference) {
+  difference = fabs(difference);
+  if (difference > d->max) d->max = difference;
+  d->l2 += difference * difference;
+}
+
+void rush_verdict_add(rush_verdict *v, double got, double pytorch, double exact) {
+  v->n++;
+  if (fabs(exact) > (double)FLT_MAX) exact = copysign(INFINITY, exact); /* as float32 has it */
+  const bool finite = isfinite(pytorch);
+  if (!same_kind(got, pytorch)) {
+    v->close = v->tight = false;
+    if (!v->measured || !same_kind(got, exact)) v->broken = true;
+  }
+  const bool known = v->measured && isfinite(exact);
+  const double unit = known ? exact : finite && !v->measured ? pytorch : 0;
+  v->squares += unit * unit;
+  if (fabs(unit) > v->most) v->most = fabs(unit);
+  if (known && isfinite(got)) grow(&v->own, got - exact);
+  if (known && finite) grow(&v->pytorch, pytorch - exact);
+  if (!finite || !isfinite(got) || got == pytorch) return;
+  const double d = fabs(got - pytorch), relative = v->rtol * fabs(pytorch);
+  grow(&v->between, d);
+  v->tight &= d <= v->tight_atol + relative;
+  if (d <= v->atol + relative) return;
+  v->close = false;
+  v->broken |= v->measured && !known; /* nothing tells */
+}
+
+bool rush_verdict_is_measure(const rush_verdict *v) {
+  return v->measured && sqrt(v->pytorch.l2) <= ASTRAY * sqrt(v->squares);
+}
+
+bool rush_verdict_is_right(const rush_verdict *v) {
+  const double norm = sqrt(v->squares);
+  const bool few = v->n < RUSH_VERDICT_FEW;
+  const bool tells =
+      rush_verdict_is_measure(v) && !few && sqrt(v->pytorch.l2) <= EXACT_ENOUGH * norm;
+  if (v->close && (v->tight || !tells)) return true;
+  /* Sums that have overflowed compare as anything. */
+  if (v->broken || !isfinite(norm) || !isfinite(v->own.l2) || !isfinite(v->between.l2))
+    return false;
+  if (rush_verdict_is_measure(v)) {
+    const double multiple = few ? RUSH_VERDICT_MULTIPLE_OF_FEW : RUSH_VERDICT_MULTIPLE;
+    const double least = fmin(FLOOR, v->rtol); /* of float64 more is asked */
+    return v->own.max <= multiple * fmax(v->pytorch.max, least * v->most) &&
+           sqrt(v->own.l2) <= multiple * fmax(sqrt(v->pytorch.l2), least * norm);
+  }
+  return v->by_norm && v->between.max <= GREATEST * v->rtol * v->most &&
+         sqrt(v->between.l2) <= v->rtol * norm;
+}
+
+static rush_distance in_units(const rush_verdict *v, const rush_distance *d) {
+  const double norm = sqrt(v->squares);
+  return (rush_distance){d->max / (v->most > 0 ? v->most : 1), sqrt(d->l2) / (norm > 0 ? norm : 1)};
+}
+
+void rush_verdict_distances(const rush_verdict *v, rush_distance *pytorch, rush_distance *own,
+                            rush_distance *between) {
+  *pytorch = in_units(v, &v->pytorch);
+  *own = in_units(v, &v->own);
+  *between = in_units(v, &v->between);
+}

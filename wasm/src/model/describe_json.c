@@ -1,0 +1,252 @@
+/* What a file is, as JSON: everything but the program. */
+#include "model/describe.h"
+#include "model/json.h"
+
+static uint64_t tensor_bytes(const rush_file_tensor *t) {
+  int64_t numel = 0;
+  rush_numel(t->rank, t->sizes, &numel);
+  return (uint64_t)numel * rush_dtype_size((rush_dtype)t->dtype);
+}
+
+static void json_hint(rush_json *j, const rush_file_hint *h) {
+  rush_json_key(j, "dtype");
+  if (h && h->dtype != RUSH_DTYPE_UNKNOWN) {
+    rush_json_text(j, rush_dtype_name(h->dtype));
+  } else {
+    rush_json_value(j, "null");
+  }
+  rush_json_key(j, "shape");
+  if (h && h->rank != 255) {
+    rush_json_sizes(j, h->rank, h->sizes);
+  } else {
+    rush_json_value(j, "null");
+  }
+}
+
+/* Of each size null, or what was promised of it. */
+static void json_promises(rush_json *j, uint32_t port) {
+  const rush_model *m = j->m;
+  uint32_t i = rush_first_promise(m, port), dim = 0;
+  if (i >= m->n_promises || m->promises[i].port != port) return;
+  rush_json_key(j, "promises");
+  rush_json_open(j, '[');
+  for (; i < m->n_promises && m->promises[i].port == port; i++) {
+    const rush_file_promise *p = m->promises + i;
+    for (; dim < p->dim; dim++) rush_json_value(j, "null");
+    dim = p->dim + 1;
+    rush_json_open(j, '{');
+    rush_json_key(j, "name");
+    if (p->name == RUSH_NONE) {
+      rush_json_value(j, "null");
+    } else {
+      rush_json_string(j, p->name);
+    }
+    rush_json_key(j, "min");
+    rush_json_value(j, "%lld", (long long)p->least);
+    rush_json_key(j, "max");
+    if (p->most == INT64_MAX) {
+      rush_json_value(j, "null");
+    } else {
+      rush_json_value(j, "%lld", (long long)p->most);
+    }
+    rush_json_close(j, '}');
+  }
+  rush_json_close(j, ']');
+}
+
+static void json_ports(rush_json *j, uint32_t first, uint32_t n) {
+  const rush_model *m = j->m;
+  rush_json_open(j, '[');
+  for (uint32_t k = 0; k < n && rush_json_goes_on(j); k++) {
+    const rush_file_port *p = m->ports + first + k;
+    rush_json_open(j, '{');
+    rush_json_key(j, "name");
+    rush_json_string(j, p->name);
+    rush_json_key(j, "type");
+    rush_json_type(j, p->type);
+    json_hint(j, p->hint == RUSH_NONE ? NULL : m->hints + p->hint);
+    json_promises(j, first + k);
+    rush_json_key(j, "optional");
+    rush_json_value(j, p->initial == RUSH_NONE ? "false" : "true");
+    rush_json_close(j, '}');
+  }
+  rush_json_close(j, ']');
+}
+
+static void json_missing(rush_json *j, uint32_t i, const rush_file_instr *first) {
+  const rush_model *m = j->m;
+  const bool known = first && first->source < m->n_sources;
+  rush_json_key(j, "schema");
+  rush_json_string(j, m->file_ops[i].schema);
+  rush_json_key(j, "file");
+  rush_json_string(j, known ? m->sources[first->source].file : RUSH_NONE);
+  rush_json_key(j, "line");
+  rush_json_value(j, "%u", known ? m->sources[first->source].line : 0);
+}
+
+/* A type of a schema as ports have it: without the annotations of aliases and the lengths of lists.
+ */
+static void json_schema_type(rush_json *j, const char *type, uint32_t size) {
+  const char *end = type + size;
+  rush_text t = {.ctx = j->text->ctx};
+  for (const char *at = type; at < end; at++) {
+    const bool generic = (at - type >= 4 && memcmp(at - 4, "Dict", 4) == 0) ||
+                         (at - type >= 6 && memcmp(at - 6, "Future", 6) == 0);
+    if (*at == '(' && at > type && !strchr("( ", at[-1]) && !generic) {
+      while (at < end && *at != ')') at++;
+    } else if (*at == '[') {
+      while (at < end && *at != ']') at++;
+      rush_text_add(&t, "[]");
+    } else if (end - at >= 6 && memcmp(at, "SymInt", 6) == 0) {
+      rush_text_add(&t, "int");
+      at += 5;
+    } else {
+      rush_text_add(&t, "%c", *at);
+    }
+  }
+  char *text;
+  size_t bytes;
+  if (rush_text_take(&t, &text, &bytes) != RUSH_OK) {
+    j->text->failed = true;
+    return;
+  }
+  rush_json_text(j, text);
+  rush_release(j->text->ctx, text, bytes);
+}
+
+/* What the host needs to know to compute an operator: which arguments it writes, and which results
+ * these are (-1: none). */
+static void json_signature(rush_json *j, const rush_schema *s) {
+  rush_json_key(j, "args");
+  rush_json_open(j, '[');
+  for (uint32_t k = 0; k < s->n_args; k++)
+    rush_json_value(j, "{\"written\":%s,\"result\":%d}", s->args[k].written ? "true" : "false",
+                    s->args[k].returned);
+  rush_json_close(j, ']');
+  rush_json_key(j, "results");
+  rush_json_open(j, '[');
+  for (uint32_t k = 0; k < s->n_results; k++)
+    json_schema_type(j, s->result_types[k].text, s->result_types[k].size);
+  rush_json_close(j, ']');
+}
+
+static void json_ops(rush_json *j, const rush_op_use *uses, bool missing) {
+  const rush_model *m = j->m;
+  rush_json_open(j, '[');
+  for (uint32_t i = 0; i < m->n_ops && rush_json_goes_on(j); i++) {
+    const rush_op *op = m->ops[i].op;
+    const rush_file_instr *first = uses[i].count > 0 ? m->instrs + uses[i].first : NULL;
+    if (missing && op) continue;
+    rush_json_open(j, '{');
+    rush_json_key(j, "name");
+    rush_json_string(j, m->file_ops[i].name);
+    rush_json_key(j, "count");
+    rush_json_value(j, "%u", uses[i].count);
+    if (missing) {
+      json_missing(j, i, first);
+    } else if (op && (op->flags & RUSH_OP_EXTERNAL)) {
+      rush_json_key(j, "schema");
+      rush_json_text(j, op->schema);
+      json_signature(j, &m->ops[i].schema);
+    }
+    rush_json_close(j, '}');
+  }
+  rush_json_close(j, ']');
+}
+
+static void json_weights(rush_json *j) {
+  const rush_model *m = j->m;
+  rush_json_open(j, '[');
+  for (uint32_t i = 0; i < m->n_tensors && rush_json_goes_on(j); i++) {
+    const rush_file_tensor *r = m->tensors + i;
+    if (r->storage == RUSH_NONE) continue;
+    rush_json_open(j, '{');
+    rush_json_key(j, "name");
+    rush_json_string(j, r->name);
+    rush_json_key(j, "dtype");
+    rush_json_text(j, rush_dtype_name(r->dtype));
+    rush_json_key(j, "shape");
+    rush_json_sizes(j, r->rank, r->sizes);
+    rush_json_key(j, "bytes");
+    rush_json_value(j, "%llu", (unsigned long long)tensor_bytes(r));
+    rush_json_close(j, '}');
+  }
+  rush_json_close(j, ']');
+}
+
+static void json_method(rush_json *j, const rush_file_method *f) {
+  rush_json_open(j, '{');
+  rush_json_key(j, "name");
+  rush_json_string(j, f->name);
+  rush_json_key(j, "inputs");
+  json_ports(j, f->inputs, f->n_inputs);
+  rush_json_key(j, "outputs");
+  json_ports(j, f->outputs, f->n_outputs);
+  rush_json_key(j, "result");
+  rush_json_type(j, f->result);
+  rush_json_key(j, "instructions");
+  rush_json_value(j, "%u", f->n_instrs);
+  rush_json_close(j, '}');
+}
+
+static void json_attributes(rush_json *j) {
+  rush_json_open(j, '[');
+  for (uint32_t i = 0; i < j->m->n_attributes && rush_json_goes_on(j); i++) {
+    rush_json_open(j, '{');
+    rush_json_key(j, "name");
+    rush_json_string(j, j->m->attributes[i].name);
+    rush_json_key(j, "type");
+    rush_json_type(j, j->m->attributes[i].type);
+    rush_json_close(j, '}');
+  }
+  rush_json_close(j, ']');
+}
+
+static void json_meta(rush_json *j) {
+  rush_json_open(j, '{');
+  for (uint32_t i = 0; i < j->m->n_meta && rush_json_goes_on(j); i++) {
+    rush_json_key_of(j, j->m->meta[i].key);
+    rush_json_string(j, j->m->meta[i].value);
+  }
+  rush_json_close(j, '}');
+}
+
+static void json_sizes_of_file(rush_json *j) {
+  const rush_model *m = j->m;
+  rush_json_key(j, "format");
+  rush_json_value(j, "%d", RUSH_FORMAT_VERSION);
+  rush_json_key(j, "bytes");
+  rush_json_value(j, "%llu", (unsigned long long)m->total_bytes);
+  rush_json_key(j, "headBytes");
+  rush_json_value(j, "%zu", m->head_bytes);
+  rush_json_key(j, "weightsBytes");
+  rush_json_value(j, "%llu", (unsigned long long)(m->total_bytes - m->head_bytes));
+}
+
+void rush_describe_json(rush_text *t, const rush_model *m, const rush_op_use *uses) {
+  rush_json json = {t, m, false}, *j = &json;
+  rush_json_open(j, '{');
+  json_sizes_of_file(j);
+  rush_json_key(j, "inputs");
+  json_ports(j, m->methods->inputs, m->methods->n_inputs);
+  rush_json_key(j, "outputs");
+  json_ports(j, m->methods->outputs, m->methods->n_outputs);
+  rush_json_key(j, "methods");
+  rush_json_open(j, '[');
+  for (uint32_t f = 0; f < m->n_methods && rush_json_goes_on(j); f++)
+    json_method(j, m->methods + f);
+  rush_json_close(j, ']');
+  rush_json_key(j, "operators");
+  json_ops(j, uses, false);
+  rush_json_key(j, "missing");
+  json_ops(j, uses, true);
+  rush_json_key(j, "attributes");
+  json_attributes(j);
+  rush_json_key(j, "weights");
+  json_weights(j);
+  rush_json_key(j, "tests");
+  rush_json_value(j, "%u", m->n_tests);
+  rush_json_key(j, "meta");
+  json_meta(j);
+  rush_json_close(j, '}');
+}

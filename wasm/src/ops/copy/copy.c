@@ -1,0 +1,117 @@
+/* Copies of a tensor, and copying into one. */
+#include "call/define.h"
+#include "tensor/layout.h"
+
+RUSH_OP(clone) {
+  rush_tensor *out;
+  int64_t format = c->n_args < 2 || arg_is_none(c, 1) ? RUSH_FORMAT_PRESERVE : arg_int(c, 1);
+  RUSH_TRY(rush_clone(c->heap, arg_tensor(c, 0), format, &out));
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
+}
+
+RUSH_OP(contiguous) {
+  const rush_tensor *t = arg_tensor(c, 0);
+  int64_t format = arg_int(c, 1);
+  RUSH_NEED(format != RUSH_FORMAT_PRESERVE,
+            "preserve memory format is unsupported by the contiguous operator");
+  if (rush_is_in_format(t, format)) {
+    ret_keep(c, 0, &c->args[0]);
+    return RUSH_OK;
+  }
+  rush_tensor *out;
+  RUSH_TRY(rush_clone(c->heap, t, format, &out));
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
+}
+
+RUSH_OP(is_contiguous) {
+  ret_bool(
+      c, 0,
+      rush_is_in_format(arg_tensor(c, 0), c->n_args > 1 ? arg_int(c, 1) : RUSH_FORMAT_CONTIGUOUS));
+  return RUSH_OK;
+}
+
+RUSH_OP(copy_into) {
+  RUSH_TRY(rush_copy_into(c->heap, arg_tensor(c, 0), arg_tensor(c, 1)));
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}
+
+/* copy_.int and copy_.float */
+RUSH_OP(copy_scalar) {
+  double f = arg_scalar_double(c, 1);
+  int64_t i = arg_scalar_int(c, 1);
+  bool is_float = arg_scalar_is_float(c, 1);
+  rush_storage storage = {
+      .refs = 1, .borrowed = true, .bytes = 8, .data = is_float ? (void *)&f : (void *)&i};
+  rush_tensor value = {
+      .dtype = is_float ? RUSH_FLOAT64 : RUSH_INT64, .numel = 1, .storage = &storage};
+  RUSH_TRY(rush_copy_into(c->heap, arg_tensor(c, 0), &value));
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}
+
+/* aten::copy: `src` in the shape and dtype of `self`. */
+RUSH_OP(copy_functional) {
+  const rush_tensor *t = arg_tensor(c, 0);
+  rush_tensor *out;
+  RUSH_TRY(rush_result_like(c, 0, t, (rush_dtype)t->dtype, &out));
+  return rush_copy_into(c->heap, out, arg_tensor(c, 1));
+}
+
+/* rush::copy_out: what an operator with `out=` does with its answer. */
+RUSH_OP(copy_out) {
+  rush_tensor *out = arg_tensor(c, 0);
+  const rush_tensor *value = arg_tensor(c, 1);
+  RUSH_NEED(rush_can_cast((rush_dtype)value->dtype, (rush_dtype)out->dtype),
+            "result type %s can't be cast to the desired output type %s",
+            rush_dtype_word(value->dtype), rush_dtype_word(out->dtype));
+  if (out != value) {
+    if (!rush_same_sizes(out, value))
+      RUSH_TRY(rush_resize(c->heap, out, value->rank, value->sizes));
+    RUSH_TRY(rush_copy_into(c->heap, out, value));
+  }
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}
+
+RUSH_OP(resize) {
+  int64_t sizes[RUSH_MAX_RANK];
+  int rank;
+  RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, sizes, &rank));
+  RUSH_NEED(arg_is_none(c, 2) || arg_int(c, 2) == RUSH_FORMAT_CONTIGUOUS,
+            "resize_: only the contiguous memory format");
+  RUSH_TRY(rush_resize(c->heap, arg_tensor(c, 0), rank, sizes));
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}
+
+RUSH_OP(resize_as) {
+  const rush_tensor *like = arg_tensor(c, 1);
+  RUSH_NEED(arg_is_none(c, 2) || arg_int(c, 2) == RUSH_FORMAT_CONTIGUOUS,
+            "resize_as_: only the contiguous memory format");
+  RUSH_TRY(rush_resize(c->heap, arg_tensor(c, 0), like->rank, like->sizes));
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}
+
+/* set_(source): the tensor becomes another name of source's elements. */
+RUSH_OP(set_source) {
+  rush_tensor *t = arg_tensor(c, 0);
+  const rush_tensor *source = arg_tensor(c, 1);
+  RUSH_NEED(t->dtype == source->dtype, "Could not set tensor of type %s to a tensor of type %s",
+            rush_dtype_word(source->dtype), rush_dtype_word(t->dtype));
+  if (t != source) {
+    rush_tensor *view; /* a header of our own, to exchange the contents with */
+    RUSH_TRY(rush_tensor_new_view(c->heap, source, source->rank, source->sizes, source->strides,
+                                  source->offset, &view));
+    rush_tensor old = *t;
+    *t = *view;
+    t->object = old.object;
+    view->storage = old.storage;
+    rush_tensor_drop(c->heap, view);
+  }
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}

@@ -1,0 +1,390 @@
+/* New tensors: filled, ranges, from numbers and lists. Layout, device and pin_memory mean nothing
+ * here. */
+#include <math.h>
+
+#include "blocks/elements/fill.h"
+#include "call/define.h"
+#include "tensor/layout.h"
+
+/* A row-major tensor of the sizes in argument `size`, full of `value`. */
+static rush_status filled(rush_call *c, uint32_t size, uint32_t dtype_arg, rush_dtype otherwise,
+                          const rush_value *value) {
+  rush_tensor *out;
+  RUSH_TRY(rush_result_empty(c, size, dtype_arg, otherwise, &out));
+  rush_fill(out, value);
+  return RUSH_OK;
+}
+static const rush_value ZERO = {RUSH_KIND_INT, 0, {0}}, ONE = {RUSH_KIND_INT, 0, {1}};
+static rush_dtype own_dtype(const rush_call *c) {
+  return (rush_dtype)arg_tensor(c, 0)->dtype;
+}
+
+/* What PyTorch leaves unset is 0 here, so that runs repeat. */
+RUSH_OP(zeros) {
+  return filled(c, 0, 1, RUSH_FLOAT32, &ZERO);
+}
+RUSH_OP(ones) {
+  return filled(c, 0, 1, RUSH_FLOAT32, &ONE);
+}
+RUSH_OP(full) {
+  return filled(c, 0, 2, arg_scalar_dtype(c, 1), &c->args[1]);
+}
+RUSH_OP(new_zeros) {
+  return filled(c, 1, 2, own_dtype(c), &ZERO);
+}
+RUSH_OP(new_ones) {
+  return filled(c, 1, 2, own_dtype(c), &ONE);
+}
+RUSH_OP(new_full) {
+  return filled(c, 1, 3, own_dtype(c), &c->args[2]);
+}
+
+/* size, dtype, layout, device, pin_memory, memory_format */
+RUSH_OP(empty) {
+  if (arg_is_none(c, 5) || arg_int(c, 5) == RUSH_FORMAT_CONTIGUOUS)
+    return filled(c, 0, 1, RUSH_FLOAT32, &ZERO);
+  rush_dtype dtype;
+  int64_t sizes[RUSH_MAX_RANK];
+  int rank;
+  rush_tensor *out;
+  RUSH_NEED(arg_int(c, 5) != RUSH_FORMAT_PRESERVE,
+            "memory format option is not supported by empty: preserve");
+  RUSH_TRY(arg_dtype(c, 1, RUSH_FLOAT32, &dtype));
+  RUSH_TRY(arg_sizes(c, 0, &rank, sizes));
+  RUSH_TRY(rush_new_in_format(c->heap, dtype, rank, sizes, arg_int(c, 5), &out));
+  ret_tensor(c, 0, out);
+  rush_fill_zero(out);
+  return RUSH_OK;
+}
+
+/* size, stride, dtype, ... from argument `first` on */
+static rush_status empty_strided(rush_call *c, uint32_t first, rush_dtype otherwise) {
+  rush_dtype dtype;
+  int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], reach = 1, far;
+  int rank, n;
+  rush_tensor *base;
+  RUSH_TRY(arg_dtype(c, first + 2, otherwise, &dtype));
+  RUSH_TRY(arg_sizes(c, first, &rank, sizes));
+  RUSH_TRY(arg_ints(c, first + 1, RUSH_MAX_RANK, strides, &n));
+  RUSH_NEED(n == rank, "mismatch in length of strides and shape");
+  for (int d = 0; d < rank; d++) {
+    RUSH_NEED(strides[d] >= 0, "negative strides are not supported");
+    if (sizes[d] == 0) reach = 0;
+    if (reach == 0) continue;
+    RUSH_CHECK(c->ctx, rush_mul64(sizes[d] - 1, strides[d], &far) && rush_add64(reach, far, &reach),
+               RUSH_ERR_NO_MEMORY, "out of memory: empty_strided");
+  }
+  RUSH_TRY(tmp_new(c, dtype, 1, &reach, &base));
+  rush_fill_zero(base);
+  return rush_result_view(c, 0, base, rank, sizes, strides, 0);
+}
+RUSH_OP(empty_strided) {
+  return empty_strided(c, 0, RUSH_FLOAT32);
+}
+RUSH_OP(new_empty_strided) {
+  return empty_strided(c, 1, own_dtype(c));
+}
+
+/* A tensor like argument 0; dtype at `dtype_arg`, memory_format four further. */
+static rush_status filled_like(rush_call *c, uint32_t dtype_arg, const rush_value *value) {
+  rush_tensor *out;
+  RUSH_TRY(rush_result_empty_like(c, dtype_arg, &out));
+  rush_fill(out, value);
+  return RUSH_OK;
+}
+RUSH_OP(zeros_like) {
+  return filled_like(c, 1, &ZERO);
+}
+RUSH_OP(ones_like) {
+  return filled_like(c, 1, &ONE);
+}
+RUSH_OP(full_like) {
+  return filled_like(c, 2, &c->args[1]);
+}
+
+/* ---- Filling what is there ------------------------------------------------------------------- */
+
+static rush_status fill(rush_call *c, const rush_value *value) {
+  rush_tensor *out = c->inplace;
+  if (out) {
+    RUSH_CHECK(c->ctx, !out->storage->borrowed, RUSH_ERR_UNSUPPORTED,
+               "a weight of the model is written in place, and weights cannot be written");
+    ret_keep(c, 0, &c->args[0]);
+  } else {
+    RUSH_TRY(rush_result_like(c, 0, arg_tensor(c, 0), own_dtype(c), &out));
+  }
+  rush_fill(out, value);
+  return RUSH_OK;
+}
+RUSH_OP(fill_scalar) {
+  return fill(c, &c->args[1]);
+}
+RUSH_OP(fill_tensor) {
+  const rush_tensor *v = arg_tensor(c, 1);
+  RUSH_NEED(v->rank == 0,
+            "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+            v->rank);
+  rush_value value = rush_is_float((rush_dtype)v->dtype)
+                         ? rush_float(rush_load_double((rush_dtype)v->dtype, rush_data(v)))
+                         : rush_int(rush_load_int((rush_dtype)v->dtype, rush_data(v)));
+  return fill(c, &value);
+}
+RUSH_OP(zero) {
+  return fill(c, &ZERO);
+}
+
+/* ---- Ranges ---------------------------------------------------------------------------------- */
+
+static rush_status arange(rush_call *c, const rush_value *start, const rush_value *end,
+                          const rush_value *step, uint32_t dtype_arg) {
+  const rush_value *all[] = {start, end, step};
+  double d[3];
+  int64_t i[3], n;
+  bool floats = false;
+  for (int k = 0; k < 3; k++) {
+    bool is_float = all[k]->kind == RUSH_KIND_FLOAT;
+    floats |= is_float;
+    d[k] = is_float ? all[k]->u.f : (double)all[k]->u.i;
+    if (is_float)
+      rush_convert(RUSH_INT64, &i[k], RUSH_FLOAT64, &d[k], 1);
+    else
+      i[k] = all[k]->u.i;
+  }
+  rush_dtype dtype;
+  rush_tensor *out;
+  RUSH_TRY(arg_dtype(c, dtype_arg, floats ? RUSH_FLOAT32 : RUSH_INT64, &dtype));
+  if (dtype == RUSH_INT64)
+    for (int k = 0; k < 3; k++) d[k] = (double)i[k];
+  RUSH_NEED(d[2] != 0, "step must be nonzero");
+  RUSH_NEED(isfinite(d[0]) && isfinite(d[1]), "unsupported range: %g -> %g", d[0], d[1]);
+  RUSH_NEED(d[2] > 0 ? d[1] >= d[0] : d[1] <= d[0],
+            "upper bound and lower bound inconsistent with step sign");
+  const double size = ceil((d[1] - d[0]) / d[2]);
+  RUSH_NEED(size >= 0 && size < 9e18, "invalid size, possible overflow?");
+  n = (int64_t)size;
+  if (dtype == RUSH_INT64) { /* exact where doubles are not */
+    uint64_t span = i[2] > 0 ? (uint64_t)i[1] - (uint64_t)i[0] : (uint64_t)i[0] - (uint64_t)i[1];
+    uint64_t by = i[2] > 0 ? (uint64_t)i[2] : 0 - (uint64_t)i[2];
+    n = (int64_t)(span / by + (span % by != 0));
+  }
+  RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
+  char *to = rush_data(out);
+  const size_t item = rush_dtype_size(dtype);
+  if (rush_is_float(dtype)) {
+    for (int64_t k = 0; k < n; k++)
+      rush_store_double(dtype, to + (size_t)k * item, d[0] + (double)k * d[2]);
+  } else {
+    for (int64_t k = 0; k < n; k++)
+      rush_store_int(dtype, to + (size_t)k * item,
+                     (int64_t)((uint64_t)i[0] + (uint64_t)k * (uint64_t)i[2]));
+  }
+  return RUSH_OK;
+}
+RUSH_OP(arange) {
+  return arange(c, &ZERO, &c->args[0], &ONE, 1);
+}
+RUSH_OP(arange_start) {
+  return arange(c, &c->args[0], &c->args[1], &ONE, 2);
+}
+RUSH_OP(arange_start_step) {
+  return arange(c, &c->args[0], &c->args[1], &c->args[2], 3);
+}
+
+/* start, end, steps, dtype: from both ends, as ATen, so that the last one is exact */
+RUSH_OP(linspace) {
+  rush_dtype dtype;
+  rush_tensor *out;
+  const int64_t n = arg_int(c, 2);
+  RUSH_NEED(n >= 0, "number of steps must be non-negative");
+  RUSH_TRY(arg_dtype(c, 3, RUSH_FLOAT32, &dtype));
+  RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
+  double start = arg_scalar_double(c, 0), end = arg_scalar_double(c, 1);
+  if (dtype == RUSH_FLOAT32) start = (double)(float)start, end = (double)(float)end;
+  if (!rush_is_float(dtype)) start = trunc(start), end = trunc(end);
+  double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
+  if (dtype == RUSH_FLOAT32) step = (double)(float)step;
+  char *to = rush_data(out);
+  const size_t item = rush_dtype_size(dtype);
+  for (int64_t k = 0; k < n; k++) {
+    double v = n == 1      ? start
+               : k < n / 2 ? start + step * (double)k
+                           : end - step * (double)(n - 1 - k);
+    rush_store_double(dtype, to + (size_t)k * item, v);
+  }
+  return RUSH_OK;
+}
+
+static rush_status eye(rush_call *c, int64_t n, int64_t m, uint32_t dtype_arg) {
+  rush_dtype dtype;
+  rush_tensor *out;
+  RUSH_NEED(n >= 0, "n must be greater or equal to 0, got %lld", (long long)n);
+  RUSH_NEED(m >= 0, "m must be greater or equal to 0, got %lld", (long long)m);
+  RUSH_TRY(arg_dtype(c, dtype_arg, RUSH_FLOAT32, &dtype));
+  RUSH_TRY(rush_result(c, 0, dtype, 2, (int64_t[]){n, m}, &out));
+  rush_fill_zero(out);
+  for (int64_t k = 0; k < n && k < m; k++)
+    rush_store_int(dtype, (char *)rush_data(out) + (size_t)(k * m + k) * rush_dtype_size(dtype), 1);
+  return RUSH_OK;
+}
+RUSH_OP(eye) {
+  return eye(c, arg_int(c, 0), arg_int(c, 0), 1);
+}
+RUSH_OP(eye_m) {
+  return eye(c, arg_int(c, 0), arg_int(c, 1), 2);
+}
+
+/* ---- From numbers ---------------------------------------------------------------------------- */
+
+static rush_status from_number(rush_call *c, rush_dtype dtype) {
+  rush_tensor *out;
+  RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));
+  rush_fill(out, &c->args[0]);
+  return RUSH_OK;
+}
+RUSH_OP(scalar_tensor) {
+  rush_dtype dtype;
+  RUSH_TRY(arg_dtype(c, 1, RUSH_FLOAT32, &dtype));
+  return from_number(c, dtype);
+}
+RUSH_OP(tensor_of_number) {
+  rush_dtype dtype;
+  RUSH_TRY(arg_dtype(c, 1, arg_scalar_dtype(c, 0), &dtype));
+  return from_number(c, dtype);
+}
+/* Sizes of a nested list; the first item of each level tells. *kind: of the numbers, NONE where
+ * there are none. */
+static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int64_t *sizes,
+                              uint32_t *kind) {
+  *rank = 0;
+  *kind = RUSH_KIND_NONE;
+  while (v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE) {
+    const rush_list *list = rush_as_list(v);
+    RUSH_CHECK(c->ctx, *rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
+               "lists nested more than %d deep", RUSH_MAX_RANK);
+    sizes[(*rank)++] = (int64_t)list->n;
+    if (list->n == 0) return RUSH_OK;
+    v = &list->items[0];
+  }
+  *kind = v->kind;
+  if (v->kind == RUSH_KIND_TENSOR) {
+    rush_dtype d = (rush_dtype)rush_as_tensor(v)->dtype;
+    *kind = rush_is_float(d) ? RUSH_KIND_FLOAT : rush_is_bool(d) ? RUSH_KIND_BOOL : RUSH_KIND_INT;
+  }
+  return RUSH_OK;
+}
+
+static rush_status store_list(rush_call *c, const rush_value *v, int depth, int rank,
+                              const int64_t *sizes, rush_dtype dtype, char **to) {
+  if (depth < rank) {
+    RUSH_NEED(v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE,
+              "Expected sequence of length %lld at dim %d", (long long)sizes[depth], depth);
+    const rush_list *list = rush_as_list(v);
+    RUSH_NEED((int64_t)list->n == sizes[depth],
+              "Expected sequence of length %lld at dim %d (got length %zu)",
+              (long long)sizes[depth], depth, list->n);
+    for (size_t k = 0; k < list->n; k++)
+      RUSH_TRY(store_list(c, &list->items[k], depth + 1, rank, sizes, dtype, to));
+    return RUSH_OK;
+  }
+  if (v->kind == RUSH_KIND_TENSOR) {
+    const rush_tensor *t = rush_as_tensor(v);
+    RUSH_NEED(t->numel == 1, "only one element tensors can be converted to Python scalars");
+    rush_convert(dtype, *to, (rush_dtype)t->dtype, rush_data(t), 1);
+  } else if (v->kind == RUSH_KIND_FLOAT) {
+    rush_store_double(dtype, *to, v->u.f);
+  } else {
+    RUSH_NEED(v->kind == RUSH_KIND_INT || v->kind == RUSH_KIND_BOOL,
+              "a %s cannot be an element of a tensor", rush_kind_name(v->kind));
+    rush_store_int(dtype, *to, v->u.i);
+  }
+  *to += rush_dtype_size(dtype);
+  return RUSH_OK;
+}
+
+/* data (nested lists of numbers), dtype */
+RUSH_OP(tensor_of_list) {
+  int rank;
+  int64_t sizes[RUSH_MAX_RANK];
+  uint32_t kind;
+  rush_dtype dtype;
+  rush_tensor *out;
+  RUSH_TRY(list_sizes(c, &c->args[0], &rank, sizes, &kind));
+  rush_dtype natural = kind == RUSH_KIND_INT    ? RUSH_INT64
+                       : kind == RUSH_KIND_BOOL ? RUSH_BOOL
+                                                : RUSH_FLOAT32;
+  RUSH_TRY(arg_dtype(c, 1, natural, &dtype));
+  RUSH_TRY(rush_result(c, 0, dtype, rank, sizes, &out));
+  char *to = rush_data(out);
+  return store_list(c, &c->args[0], 0, rank, sizes, dtype, &to);
+}
+RUSH_OP(as_tensor) {
+  rush_tensor *out;
+  rush_dtype dtype;
+  RUSH_TRY(arg_dtype(c, 1, own_dtype(c), &dtype));
+  RUSH_TRY(rush_tensor_to(c->heap, arg_tensor(c, 0), dtype, &out));
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
+}
+
+/* ---- Triangles, one_hot ---------------------------------------------------------------------- */
+
+/* Copies self, and 0 where the column is right (upper: left) of the diagonal. */
+static rush_status triangle(rush_call *c, bool upper) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  const int rank = self->rank;
+  RUSH_NEED(rank >= 2, "%s: input tensor must have at least 2 dimensions", upper ? "triu" : "tril");
+  rush_tensor *out;
+  RUSH_TRY(rush_result(c, 0, own_dtype(c), rank, self->sizes, &out));
+  RUSH_TRY(rush_tensor_copy(c->heap, out, self));
+  const int64_t rows = self->sizes[rank - 2], cols = self->sizes[rank - 1];
+  const int64_t diagonal = arg_int(c, 1);
+  const size_t item = rush_itemsize(out);
+  char *at = rush_data(out);
+  const int64_t all = cols == 0 ? 0 : out->numel / cols;
+  for (int64_t r = 0; r < all; r++, at += (size_t)cols * item) {
+    /* columns [0, edge) are below the diagonal (upper) or within it (lower) */
+    int64_t edge;
+    if (!rush_add64(r % rows + (upper ? 0 : 1), diagonal, &edge)) edge = diagonal > 0 ? cols : 0;
+    edge = edge < 0 ? 0 : edge > cols ? cols : edge;
+    if (upper)
+      memset(at, 0, (size_t)edge * item);
+    else
+      memset(at + (size_t)edge * item, 0, (size_t)(cols - edge) * item);
+  }
+  return RUSH_OK;
+}
+RUSH_OP(tril) {
+  return triangle(c, false);
+}
+RUSH_OP(triu) {
+  return triangle(c, true);
+}
+
+RUSH_OP(one_hot) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  int64_t classes = arg_int(c, 1), most = -1, sizes[RUSH_MAX_RANK];
+  RUSH_NEED(self->dtype == RUSH_INT64,
+            "one_hot is only applicable to index tensor of type LongTensor.");
+  RUSH_NEED(self->rank < RUSH_MAX_RANK, "one_hot of a tensor of %d dimensions", self->rank);
+  RUSH_NEED(self->numel > 0 || classes > 0,
+            "Can not infer total number of classes from empty tensor.");
+  RUSH_NEED(classes >= -1, "num_classes should be positive");
+  rush_tensor *dense, *out;
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 0), &dense));
+  const int64_t *index = rush_data(dense);
+  for (int64_t i = 0; i < dense->numel; i++) {
+    RUSH_NEED(index[i] >= 0, "Class values must be non-negative.");
+    if (index[i] > most) most = index[i];
+  }
+  RUSH_CHECK(c->ctx, most < RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY,
+             "out of memory: one_hot of class %lld", (long long)most);
+  RUSH_NEED(classes < 0 || most < classes, "Class values must be smaller than num_classes.");
+  if (classes < 0) classes = most + 1;
+  memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
+  sizes[self->rank] = classes;
+  RUSH_TRY(rush_result(c, 0, RUSH_INT64, self->rank + 1, sizes, &out));
+  rush_fill_zero(out);
+  int64_t *to = rush_data(out);
+  for (int64_t i = 0; i < dense->numel; i++) to[i * classes + index[i]] = 1;
+  return RUSH_OK;
+}

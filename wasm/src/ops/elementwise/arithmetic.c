@@ -1,0 +1,327 @@
+/* add, sub, mul, div and what belongs to them. Integers wrap; dividing them by zero is an error. */
+#include <math.h>
+
+#include "blocks/elements/pointwise.h"
+#include "kernels/math.h"
+
+#define U(x) ((uint64_t)(x))
+#define ZERO_DIVISION "ZeroDivisionError"
+
+/* Float bodies from one expression, the integer body from another. */
+#define ARITHMETIC(id, fexpr, iexpr)           \
+  RUSH_BODY_2(id##_f32, float, float, fexpr)   \
+  RUSH_BODY_2(id##_f64, double, double, fexpr) \
+  RUSH_BODY_2(id##_i64, int64_t, int64_t, iexpr)
+#define BODIES(id) .operands = 2, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64
+
+/* ---- add, sub, mul --------------------------------------------------------------------------- */
+
+ARITHMETIC(add, x + y, U(x) + U(y))
+/* Rounded once, as PyTorch's fused multiply-add. */
+#define SCALED(id, op)                                                  \
+  RUSH_BODY_2(id##_f32, float, float, (double)x op p->f[0] * (double)y) \
+  RUSH_BODY_2(id##_f64, double, double, x op s *y)                      \
+  RUSH_BODY_2(id##_i64, int64_t, int64_t, U(x) op U(s) * U(y))
+SCALED(add_scaled, +)
+SCALED(sub_scaled, -)
+ARITHMETIC(sub, x - y, U(x) - U(y))
+ARITHMETIC(mul, x *y, U(x) * U(y))
+RUSH_BODY_2(add_i32, int32_t, int32_t, (uint32_t)x + (uint32_t)y)
+RUSH_BODY_2(sub_i32, int32_t, int32_t, (uint32_t)x - (uint32_t)y)
+RUSH_BODY_2(mul_i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
+
+/* Argument 2 is alpha. */
+static rush_status read_alpha(rush_call *c, rush_pw_job *job, bool *is_one) {
+  RUSH_CHECK(c->ctx, c->args[2].kind != RUSH_KIND_BOOL || job->common == RUSH_BOOL,
+             RUSH_ERR_BAD_ARGUMENT, "Boolean alpha only supported for Boolean results.");
+  RUSH_CHECK(c->ctx, rush_is_float(job->common) || !arg_scalar_is_float(c, 2),
+             RUSH_ERR_BAD_ARGUMENT,
+             "For integral input tensors, argument alpha must not be a floating point number.");
+  rush_pw_scalar(c, job, 2, 0);
+  *is_one = job->p.f[0] == 1;
+  return RUSH_OK;
+}
+
+static bool is_bool_argument(const rush_call *c, uint32_t i) {
+  const rush_value *v = &c->args[i];
+  return v->kind == RUSH_KIND_TENSOR ? rush_as_tensor(v)->dtype == RUSH_BOOL
+                                     : v->kind == RUSH_KIND_BOOL;
+}
+
+static const rush_pointwise add_scaled = {BODIES(add_scaled)};
+static rush_status setup_add(rush_call *c, rush_pw_job *job) {
+  bool is_one;
+  RUSH_TRY(read_alpha(c, job, &is_one));
+  if (!is_one) job->row = &add_scaled;
+  return RUSH_OK;
+}
+RUSH_POINTWISE(add) = {BODIES(add), .i32 = add_i32, .setup = setup_add};
+
+static const rush_pointwise sub_scaled = {BODIES(sub_scaled)};
+static rush_status setup_sub(rush_call *c, rush_pw_job *job) {
+  bool is_one, a = is_bool_argument(c, 0), b = is_bool_argument(c, 1);
+  RUSH_CHECK(c->ctx, !(a && b), RUSH_ERR_BAD_ARGUMENT,
+             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+             "or `logical_xor()` "
+             "operator instead.");
+  RUSH_CHECK(c->ctx, !a && !b, RUSH_ERR_BAD_ARGUMENT,
+             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+             "trying to invert a mask, "
+             "use the `~` or `logical_not()` operator instead.");
+  RUSH_TRY(read_alpha(c, job, &is_one));
+  if (!is_one) job->row = &sub_scaled;
+  return RUSH_OK;
+}
+RUSH_POINTWISE(sub) = {BODIES(sub), .i32 = sub_i32, .setup = setup_sub};
+
+static rush_status setup_rsub(rush_call *c, rush_pw_job *job) {
+  job->arg[0] = 1;
+  job->arg[1] = 0;
+  return setup_sub(c, job);
+}
+RUSH_POINTWISE(rsub) = {BODIES(sub), .i32 = sub_i32, .setup = setup_rsub};
+
+RUSH_POINTWISE(mul) = {BODIES(mul), .i32 = mul_i32};
+
+/* ---- Division -------------------------------------------------------------------------------- */
+
+RUSH_BODY_2(div_f32, float, float, x / y)
+RUSH_BODY_2(div_f64, double, double, x / y)
+RUSH_POINTWISE(div) = {.operands = 2, .flags = RUSH_PW_TO_FLOAT, .f32 = div_f32, .f64 = div_f64};
+
+/* Integer bodies that stop at a zero divisor; INT64_MIN / -1 wraps. */
+#define INTEGER_DIVISION(name, minus_one, expr)                                     \
+  static void name(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
+    const int64_t *a = in[0], *b = in[1];                                           \
+    int64_t *o = out;                                                               \
+    for (size_t i = 0; i < n; i++) {                                                \
+      const int64_t x = a[i], y = b[i];                                             \
+      if (RUSH_UNLIKELY(y == 0)) {                                                  \
+        p->fault = ZERO_DIVISION;                                                   \
+        return;                                                                     \
+      }                                                                             \
+      o[i] = y == -1 ? (int64_t)(minus_one) : (int64_t)(expr);                      \
+    }                                                                               \
+  }
+INTEGER_DIVISION(trunc_i64, 0 - U(x), x / y)
+INTEGER_DIVISION(floor_i64, 0 - U(x), x / y - (x % y != 0 && (x ^ y) < 0))
+INTEGER_DIVISION(fmod_i64, 0, x % y)
+INTEGER_DIVISION(remainder_i64, 0, x % y + (x % y != 0 && (x ^ y) < 0 ? y : 0))
+
+RUSH_BODY_2(trunc_f32, float, float, truncf(x / y))
+RUSH_BODY_2(trunc_f64, double, double, trunc(x / y))
+
+/* c10::div_floor_floating */
+static double floor_div(double a, double b) {
+  if (b == 0) return a / b;
+  double mod = fmod(a, b), div = (a - mod) / b;
+  if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
+  if (div == 0) return copysign(0, a / b);
+  double floordiv = floor(div);
+  return div - floordiv > 0.5 ? floordiv + 1 : floordiv;
+}
+static float floor_divf(float a, float b) {
+  if (b == 0) return a / b;
+  float mod = fmodf(a, b), div = (a - mod) / b;
+  if (mod != 0 && (b < 0) != (mod < 0)) div -= 1;
+  if (div == 0) return copysignf(0, a / b);
+  float floordiv = floorf(div);
+  return div - floordiv > 0.5f ? floordiv + 1 : floordiv;
+}
+static double remainder_py(double a, double b) {
+  double mod = fmod(a, b);
+  return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
+}
+static float remainder_pyf(float a, float b) {
+  float mod = fmodf(a, b);
+  return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
+}
+
+#define MAPPED(id, fn_, fn_32)                                                               \
+  .operands = 2, .flags = RUSH_PW_NO_BOOL, .f32 = rush_pw_map2_f32, .f64 = rush_pw_map2_f64, \
+  .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
+
+RUSH_POINTWISE(floor_divide) = {MAPPED(floor, floor_div, floor_divf)};
+RUSH_POINTWISE(remainder) = {MAPPED(remainder, remainder_py, remainder_pyf)};
+RUSH_POINTWISE(fmod) = {MAPPED(fmod, fmod, fmodf)};
+
+static const rush_pointwise div_trunc = {
+    .operands = 2, .flags = RUSH_PW_NO_BOOL, .f32 = trunc_f32, .f64 = trunc_f64, .i64 = trunc_i64};
+/* Argument 2 is rounding_mode. */
+static rush_status setup_div_mode(rush_call *c, rush_pw_job *job) {
+  if (arg_is_none(c, 2)) {
+    job->row = &rush_pointwise_div;
+    if (!rush_is_float(job->common)) job->common = RUSH_FLOAT32;
+    return RUSH_OK;
+  }
+  const rush_str *mode = arg_str(c, 2);
+  if (strcmp(mode->bytes, "trunc") == 0) {
+    job->row = &div_trunc;
+  } else if (strcmp(mode->bytes, "floor") == 0) {
+    job->row = &rush_pointwise_floor_divide;
+  } else {
+    return rush_fail(
+        c->ctx, RUSH_ERR_BAD_ARGUMENT,
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
+        mode->bytes);
+  }
+  return RUSH_OK;
+}
+RUSH_POINTWISE(div_mode) = {.operands = 2, .setup = setup_div_mode};
+
+/* ---- Powers ---------------------------------------------------------------------------------- */
+
+static int64_t int_pow(int64_t base, int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    return 0;
+  }
+  uint64_t result = 1, b = U(base);
+  for (uint64_t e = U(exponent); e > 0; e >>= 1, b *= b)
+    if (e & 1) result *= b;
+  return (int64_t)result;
+}
+RUSH_BODY_2(pow_i64, int64_t, int64_t, int_pow(x, y))
+RUSH_POINTWISE(pow) = {.operands = 2,
+                       .flags = RUSH_PW_NO_BOOL | RUSH_PW_NUMBER_FIRST,
+                       .f32 = rush_pw_map2_f32,
+                       .f64 = rush_pw_map2_f64,
+                       .i64 = pow_i64,
+                       .fn2 = pow,
+                       .fn2_32 = powf};
+
+#define POWER(id, fexpr, iexpr)                  \
+  RUSH_BODY_1(id##_f32, float, float, fexpr)     \
+  RUSH_BODY_1(id##_f64, double, double, fexpr)   \
+  RUSH_BODY_1(id##_i64, int64_t, int64_t, iexpr) \
+  static const rush_pointwise id = {             \
+      .operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64};
+POWER(square, x *x, U(x) * U(x))
+POWER(cube, x *x *x, U(x) * U(x) * U(x))
+RUSH_BODY_1(reciprocal_f32, float, float, 1 / x)
+RUSH_BODY_1(reciprocal_f64, double, double, 1 / x)
+static const rush_pointwise inverse = {.operands = 1, .f32 = reciprocal_f32, .f64 = reciprocal_f64};
+RUSH_BODY_1(inverse_square_f32, float, float, 1 / (x * x))
+RUSH_BODY_1(inverse_square_f64, double, double, 1 / (x * x))
+static const rush_pointwise inverse_square = {
+    .operands = 1, .f32 = inverse_square_f32, .f64 = inverse_square_f64};
+RUSH_BODY_KERNEL(root_f32, rush_sqrt_f32)
+RUSH_BODY_1(root_f64, double, double, sqrt(x))
+static const rush_pointwise root = {.operands = 1, .f32 = root_f32, .f64 = root_f64};
+RUSH_BODY_KERNEL(inverse_root_f32, rush_rsqrt_f32)
+RUSH_BODY_1(inverse_root_f64, double, double, 1 / sqrt(x))
+static const rush_pointwise inverse_root = {
+    .operands = 1, .f32 = inverse_root_f32, .f64 = inverse_root_f64};
+
+/* The exponents for which ATen's pow_tensor_scalar has a short form. */
+static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
+  const double e = arg_scalar_double(c, 1);
+  if (!rush_is_float(job->common)) {
+    RUSH_CHECK(c->ctx, job->common == RUSH_BOOL || e >= 0, RUSH_ERR_BAD_ARGUMENT,
+               "Integers to negative integer powers are not allowed.");
+    if (e == 2 && job->common != RUSH_BOOL) job->row = &square;
+    if (e == 3 && job->common != RUSH_BOOL) job->row = &cube;
+  } else if (e == 2) {
+    job->row = &square;
+  } else if (e == 3) {
+    job->row = &cube;
+  } else if (e == -1) {
+    job->row = &inverse;
+  } else if (e == -2) {
+    job->row = &inverse_square;
+  } else if (e == 0.5) {
+    job->row = &root;
+  } else if (e == -0.5) {
+    job->row = &inverse_root;
+  }
+  job->n = job->row->operands;
+  return RUSH_OK;
+}
+RUSH_POINTWISE(pow_scalar) = {MAPPED(pow, pow, powf), .setup = setup_pow_scalar};
+
+static rush_status setup_float_power(rush_call *c, rush_pw_job *job) {
+  (void)c;
+  job->common = RUSH_FLOAT64;
+  return RUSH_OK;
+}
+RUSH_POINTWISE(float_power) = {.operands = 2,
+                               .flags = RUSH_PW_NUMBER_FIRST,
+                               .f64 = rush_pw_map2_f64,
+                               .fn2 = pow,
+                               .setup = setup_float_power};
+#define MAPPED_INTO(id, fn_, fn_32)                                                \
+  .operands = 2, .flags = RUSH_PW_NO_BOOL | RUSH_PW_INTO, .f32 = rush_pw_map2_f32, \
+  .f64 = rush_pw_map2_f64, .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
+RUSH_POINTWISE(pow_into) = {MAPPED_INTO(pow, pow, powf)};
+RUSH_POINTWISE(pow_scalar_into) = {MAPPED_INTO(pow, pow, powf), .setup = setup_pow_scalar};
+RUSH_POINTWISE(floor_divide_into) = {MAPPED_INTO(floor, floor_div, floor_divf)};
+
+static rush_status setup_square(rush_call *c, rush_pw_job *job) {
+  (void)c;
+  if (job->common == RUSH_BOOL) job->common = RUSH_INT64; /* as pow(self, 2) */
+  return RUSH_OK;
+}
+RUSH_POINTWISE(square) = {
+    .operands = 1, .f32 = square_f32, .f64 = square_f64, .i64 = square_i64, .setup = setup_square};
+RUSH_POINTWISE(reciprocal) = {
+    .operands = 1, .flags = RUSH_PW_TO_FLOAT, .f32 = reciprocal_f32, .f64 = reciprocal_f64};
+
+/* ---- Greater and smaller --------------------------------------------------------------------- */
+
+/* One choice each: with `|`, not `||`, the loop has no branch. */
+ARITHMETIC(maximum, ((x > y) | (x != x)) ? x : y, x > y ? x : y)
+ARITHMETIC(minimum, ((x < y) | (x != x)) ? x : y, x < y ? x : y)
+ARITHMETIC(fmax, ((x > y) | (y != y)) ? x : y, x > y ? x : y)
+ARITHMETIC(fmin, ((x < y) | (y != y)) ? x : y, x < y ? x : y)
+RUSH_POINTWISE(maximum) = {BODIES(maximum)};
+RUSH_POINTWISE(minimum) = {BODIES(minimum)};
+RUSH_POINTWISE(fmax) = {BODIES(fmax)};
+RUSH_POINTWISE(fmin) = {BODIES(fmin)};
+
+/* ---- Functions of two numbers ---------------------------------------------------------------- */
+
+static double log_add_exp(double a, double b) {
+  if (isinf(a) && a == b) return a;
+  double m = a > b || a != a ? a : b;
+  return m + log1p(exp(-fabs(a - b)));
+}
+static float log_add_expf(float a, float b) {
+  return (float)log_add_exp((double)a, (double)b);
+}
+static double log_add_exp2(double a, double b) {
+  if (isinf(a) && a == b) return a;
+  double m = a > b || a != a ? a : b;
+  return m + log1p(exp2(-fabs(a - b))) * 1.4426950408889634;
+}
+static float log_add_exp2f(float a, float b) {
+  return (float)log_add_exp2((double)a, (double)b);
+}
+static double x_log_y(double a, double b) {
+  return b != b ? b : a == 0 ? 0 : a * log(b);
+}
+static float x_log_yf(float a, float b) {
+  return b != b ? b : a == 0 ? 0 : a * logf(b);
+}
+static double x_log1p_y(double a, double b) {
+  return b != b ? b : a == 0 ? 0 : a * log1p(b);
+}
+static float x_log1p_yf(float a, float b) {
+  return b != b ? b : a == 0 ? 0 : a * log1pf(b);
+}
+
+#define FUNCTION_2(id, fn_, fn_32, flags_)       \
+  RUSH_POINTWISE(id) = {.operands = 2,           \
+                        .flags = flags_,         \
+                        .f32 = rush_pw_map2_f32, \
+                        .f64 = rush_pw_map2_f64, \
+                        .fn2 = fn_,              \
+                        .fn2_32 = fn_32};
+FUNCTION_2(atan2, atan2, atan2f, RUSH_PW_TO_FLOAT)
+FUNCTION_2(hypot, hypot, hypotf, 0)
+FUNCTION_2(copysign, copysign, copysignf, RUSH_PW_TO_FLOAT)
+FUNCTION_2(nextafter, nextafter, nextafterf, 0)
+FUNCTION_2(logaddexp, log_add_exp, log_add_expf, 0)
+FUNCTION_2(logaddexp2, log_add_exp2, log_add_exp2f, 0)
+FUNCTION_2(xlogy, x_log_y, x_log_yf, RUSH_PW_TO_FLOAT)
+FUNCTION_2(xlog1py, x_log1p_y, x_log1p_yf, RUSH_PW_TO_FLOAT)

@@ -1,0 +1,54 @@
+/* isclose, allclose, equal. */
+#include <math.h>
+
+#include "blocks/elements/rows.h"
+#include "call/define.h"
+
+/* |x - y| <= atol + rtol |y|; s is rtol, t is atol, i[0] whether NaN equals NaN */
+#define CLOSE(abs_, finite) \
+  (x == y || (finite && abs_(x - y) <= t + abs_(s * y)) || (p->i[0] != 0 && x != x && y != y))
+RUSH_BODY_2(close_f32, float, uint8_t, CLOSE(fabsf, x - y - (x - y) == 0))
+RUSH_BODY_2(close_f64, double, uint8_t, CLOSE(fabs, x - y - (x - y) == 0))
+
+/* self, other, rtol, atol, equal_nan */
+static rush_status setup_isclose(rush_call *c, rush_pw_job *job) {
+  RUSH_NEED(arg_tensor(c, 0)->dtype == arg_tensor(c, 1)->dtype, "%s did not match %s",
+            rush_dtype_word(arg_tensor(c, 0)->dtype), rush_dtype_word(arg_tensor(c, 1)->dtype));
+  job->p.f[0] = arg_float(c, 2);
+  job->p.f[1] = arg_float(c, 3);
+  job->p.i[0] = arg_bool(c, 4);
+  RUSH_NEED(job->p.f[0] >= 0, "rtol must be greater than or equal to zero, but got %g",
+            job->p.f[0]);
+  RUSH_NEED(job->p.f[1] >= 0, "atol must be greater than or equal to zero, but got %g",
+            job->p.f[1]);
+  if (!rush_is_float(job->common)) job->common = RUSH_FLOAT64;
+  return RUSH_OK;
+}
+RUSH_POINTWISE(isclose) = {.operands = 2,
+                           .flags = RUSH_PW_TO_BOOL,
+                           .f32 = close_f32,
+                           .f64 = close_f64,
+                           .setup = setup_isclose};
+
+static rush_status all_of(rush_call *c, const rush_pointwise *row, bool *yes) {
+  rush_tensor *each, *all;
+  RUSH_TRY(rush_pointwise_on(c, row, c->n_args, c->args, &each));
+  const rush_value args[] = {rush_of_tensor(tmp_take(c, each))};
+  RUSH_TRY(rush_reduce_on(c, &rush_reduce_all, 1, args, &all));
+  *yes = *(const uint8_t *)rush_data(tmp_take(c, all)) != 0;
+  return RUSH_OK;
+}
+
+RUSH_OP(allclose) {
+  bool yes;
+  RUSH_TRY(all_of(c, &rush_pointwise_isclose, &yes));
+  ret_bool(c, 0, yes);
+  return RUSH_OK;
+}
+RUSH_OP(equal) {
+  bool yes = false;
+  if (rush_same_sizes(arg_tensor(c, 0), arg_tensor(c, 1)))
+    RUSH_TRY(all_of(c, &rush_pointwise_eq, &yes));
+  ret_bool(c, 0, yes);
+  return RUSH_OK;
+}

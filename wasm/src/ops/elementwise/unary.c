@@ -1,0 +1,242 @@
+/* Functions of one number. */
+#include <math.h>
+
+#include "blocks/elements/pointwise.h"
+#include "kernels/math.h"
+
+#define U(x) ((uint64_t)(x))
+/* ---- Elementary functions -------------------------------------------------------------------- */
+
+/* float32 by a SIMD kernel, float64 by libm; integers give float32. */
+#define FAST(id, fn_)                              \
+  RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32)      \
+  RUSH_POINTWISE(id) = {.operands = 1,             \
+                        .flags = RUSH_PW_TO_FLOAT, \
+                        .f32 = id##_f32,           \
+                        .f64 = rush_pw_map_f64,    \
+                        .fn = fn_};
+/* float32 by libm too */
+#define PLAIN(id, fn_, fn_32)                      \
+  RUSH_POINTWISE(id) = {.operands = 1,             \
+                        .flags = RUSH_PW_TO_FLOAT, \
+                        .f32 = rush_pw_map_f32,    \
+                        .f64 = rush_pw_map_f64,    \
+                        .fn = fn_,                 \
+                        .fn32 = fn_32};
+
+static double inverse_sqrt(double x) {
+  return 1 / sqrt(x);
+}
+FAST(sqrt, sqrt)
+FAST(rsqrt, inverse_sqrt)
+FAST(exp, exp)
+FAST(exp2, exp2)
+FAST(expm1, expm1)
+FAST(log, log)
+FAST(log2, log2)
+FAST(log10, log10)
+FAST(log1p, log1p)
+FAST(sin, sin)
+FAST(cos, cos)
+FAST(tanh, tanh)
+FAST(sigmoid, rush_sigmoid_ref)
+FAST(erf, erf)
+PLAIN(erfc, erfc, erfcf)
+PLAIN(tan, tan, tanf)
+PLAIN(asin, asin, asinf)
+PLAIN(acos, acos, acosf)
+PLAIN(atan, atan, atanf)
+PLAIN(sinh, sinh, sinhf)
+PLAIN(cosh, cosh, coshf)
+PLAIN(asinh, asinh, asinhf)
+PLAIN(acosh, acosh, acoshf)
+PLAIN(atanh, atanh, atanhf)
+PLAIN(lgamma, lgamma, lgammaf)
+
+static const double PI = 3.14159265358979323846;
+
+/* By the recurrence to x >= 10, where the asymptotic series is good; by reflection below 0. */
+static double digamma(double x) {
+  if (x == 0) return copysign(INFINITY, -x);
+  if (x < 0) {
+    const double part = x - trunc(x);
+    return part == 0 || isinf(x) ? NAN : digamma(1 - x) - PI / tan(PI * part);
+  }
+  double sum = 0;
+  for (; x < 10; x++) sum -= 1 / x;
+  const double z = 1 / (x * x);
+  return sum + log(x) - 0.5 / x -
+         z * (1 / 12. -
+              z * (1 / 120. - z * (1 / 252. - z * (1 / 240. - z * (1 / 132. - z * 691 / 32760)))));
+}
+static float digamma_32(float x) {
+  return (float)digamma(x);
+}
+PLAIN(digamma, digamma, digamma_32)
+
+/* Winitzki's formula, then three of Halley's steps, each of which triples the digits. */
+static double erfinv(double y) {
+  const double a = fabs(y), square = log1p(-a * a), t = 2 / (PI * 0.147) + square / 2;
+  if (!(a < 1)) return a == 1 ? copysign(INFINITY, y) : NAN;
+  double x = sqrt(sqrt(t * t - square / 0.147) - t);
+  for (int k = 0; k < 3; k++) {
+    const double e = (erf(x) - a) * exp(x * x) / 1.12837916709551257390; /* 2 / sqrt(pi) */
+    x -= e / (1 + x * e);
+  }
+  return copysign(x, y);
+}
+static float erfinv_32(float y) {
+  return (float)erfinv(y);
+}
+PLAIN(erfinv, erfinv, erfinv_32)
+
+/* The power series, whose terms are positive. PyTorch's formula is infinite where exp is. */
+static double i0(double x) {
+  const double q = x * x / 4;
+  double term = 1, sum = 1;
+  if (isinf(exp(fabs(x)))) return isinf(x) ? NAN : INFINITY;
+  for (double k = 1; term > sum * 1e-17; k++) {
+    term *= q / (k * k);
+    sum += term;
+  }
+  return sum;
+}
+static float i0_32(float x) {
+  if (isinf(expf(fabsf(x)))) return isinf(x) ? NAN : INFINITY;
+  return (float)i0(x);
+}
+PLAIN(i0, i0, i0_32)
+
+static double sinc(double x) {
+  return x == 0 ? 1 : sin(PI * x) / (PI * x);
+}
+static float sinc_32(float x) {
+  const float at = (float)PI * x;
+  return x == 0 ? 1 : sinf(at) / at;
+}
+PLAIN(sinc, sinc, sinc_32)
+
+/* log(z / (1 - z)) for z = x, or x kept within eps and 1 - eps */
+RUSH_BODY_1(logit_f32, float, float,
+            s < 0       ? logf(x / (1 - x))
+            : x < s     ? logf(s / (1 - s))
+            : x > 1 - s ? logf((1 - s) / s)
+                        : logf(x / (1 - x)))
+RUSH_BODY_1(logit_f64, double, double,
+            s < 0       ? log(x / (1 - x))
+            : x < s     ? log(s / (1 - s))
+            : x > 1 - s ? log((1 - s) / s)
+                        : log(x / (1 - x)))
+static rush_status setup_logit(rush_call *c, rush_pw_job *job) {
+  job->p.f[0] = -1;
+  rush_pw_scalar(c, job, 1, 0);
+  return RUSH_OK;
+}
+RUSH_POINTWISE(logit) = {.operands = 1,
+                         .flags = RUSH_PW_TO_FLOAT,
+                         .f32 = logit_f32,
+                         .f64 = logit_f64,
+                         .setup = setup_logit};
+
+RUSH_BODY_1(rad2deg_f32, float, float, x * 57.295779513f)
+RUSH_BODY_1(rad2deg_f64, double, double, x * 57.295779513082320876798154814105)
+RUSH_BODY_1(deg2rad_f32, float, float, x * 0.017453292519f)
+RUSH_BODY_1(deg2rad_f64, double, double, x * 0.017453292519943295769236907684886)
+RUSH_POINTWISE(rad2deg) = {.operands = 1,
+                           .flags = RUSH_PW_TO_FLOAT | RUSH_PW_LIKE_SELF,
+                           .f32 = rad2deg_f32,
+                           .f64 = rad2deg_f64};
+RUSH_POINTWISE(deg2rad) = {.operands = 1,
+                           .flags = RUSH_PW_TO_FLOAT | RUSH_PW_LIKE_SELF,
+                           .f32 = deg2rad_f32,
+                           .f64 = deg2rad_f64};
+
+/* ---- Rounding: integers stay as they are ----------------------------------------------------- */
+
+#define ROUNDING(id, fn_, fn_32)                  \
+  RUSH_BODY_1(id##_f32, float, float, fn_32(x))   \
+  RUSH_BODY_1(id##_f64, double, double, fn_(x))   \
+  RUSH_POINTWISE(id) = {.operands = 1,            \
+                        .flags = RUSH_PW_NO_BOOL, \
+                        .f32 = id##_f32,          \
+                        .f64 = id##_f64,          \
+                        .i64 = rush_pw_copy_i64};
+ROUNDING(ceil, __builtin_ceil, __builtin_ceilf)
+ROUNDING(floor, __builtin_floor, __builtin_floorf)
+ROUNDING(round, __builtin_rint, __builtin_rintf)
+ROUNDING(trunc, __builtin_trunc, __builtin_truncf)
+RUSH_BODY_1(frac_f32, float, float, x - truncf(x))
+RUSH_BODY_1(frac_f64, double, double, x - trunc(x))
+RUSH_POINTWISE(frac) = {.operands = 1, .f32 = frac_f32, .f64 = frac_f64};
+
+/* s is 10^|decimals| */
+RUSH_BODY_1(round_up_f32, float, float, rintf(x *s) / s)
+RUSH_BODY_1(round_up_f64, double, double, rint(x *s) / s)
+RUSH_BODY_1(round_down_f32, float, float, rintf(x / s) * s)
+RUSH_BODY_1(round_down_f64, double, double, rint(x / s) * s)
+static const rush_pointwise round_up = {.operands = 1, .f32 = round_up_f32, .f64 = round_up_f64};
+static const rush_pointwise round_down = {
+    .operands = 1, .f32 = round_down_f32, .f64 = round_down_f64};
+static rush_status setup_round_decimals(rush_call *c, rush_pw_job *job) {
+  int64_t decimals = arg_int(c, 1);
+  RUSH_CHECK(c->ctx, rush_is_float(job->common), RUSH_ERR_BAD_ARGUMENT,
+             "\"round_vml_cpu\" not implemented for '%s'", rush_dtype_word((int)job->common));
+  job->row = decimals == 0 ? &rush_pointwise_round : decimals > 0 ? &round_up : &round_down;
+  job->p.f[0] = pow(10, fabs((double)decimals));
+  return RUSH_OK;
+}
+RUSH_POINTWISE(round_decimals) = {.operands = 1, .setup = setup_round_decimals};
+
+/* ---- Signs ----------------------------------------------------------------------------------- */
+
+RUSH_BODY_1(abs_f32, float, float, __builtin_fabsf(x))
+RUSH_BODY_1(abs_f64, double, double, __builtin_fabs(x))
+RUSH_BODY_1(abs_i64, int64_t, int64_t, x < 0 ? 0 - U(x) : U(x))
+RUSH_POINTWISE(abs) = {
+    .operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = abs_f32, .f64 = abs_f64, .i64 = abs_i64};
+
+RUSH_BODY_1(neg_f32, float, float, -x)
+RUSH_BODY_1(neg_f64, double, double, -x)
+RUSH_BODY_1(neg_i64, int64_t, int64_t, 0 - U(x))
+static rush_status setup_neg(rush_call *c, rush_pw_job *job) {
+  RUSH_CHECK(c->ctx, job->common != RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT,
+             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+             "invert a mask, use "
+             "the `~` or `logical_not()` operator instead.");
+  return RUSH_OK;
+}
+RUSH_POINTWISE(neg) = {
+    .operands = 1, .f32 = neg_f32, .f64 = neg_f64, .i64 = neg_i64, .setup = setup_neg};
+
+RUSH_BODY_1(sign_f32, float, float, (float)(x > 0) - (float)(x < 0))
+RUSH_BODY_1(sign_f64, double, double, (double)(x > 0) - (double)(x < 0))
+RUSH_BODY_1(sign_i64, int64_t, int64_t, (x > 0) - (x < 0))
+RUSH_POINTWISE(sign) = {.operands = 1, .f32 = sign_f32, .f64 = sign_f64, .i64 = sign_i64};
+
+/* ---- nan_to_num: p.f[0] for NaN, 1 for infinity, 2 for minus infinity ------------------------ */
+
+RUSH_BODY_1(nan_to_num_f32, float, float,
+            x != x                  ? s
+            : x == (float)INFINITY  ? t
+            : x == -(float)INFINITY ? (float)p->f[2]
+                                    : x)
+RUSH_BODY_1(nan_to_num_f64, double, double,
+            x != x                   ? s
+            : x == (double)INFINITY  ? t
+            : x == -(double)INFINITY ? p->f[2]
+                                     : x)
+static rush_status setup_nan_to_num(rush_call *c, rush_pw_job *job) {
+  double most = job->common == RUSH_FLOAT32 ? (double)3.40282346638528859812e+38f
+                                            : 1.79769313486231570815e+308;
+  job->p.f[0] = 0;
+  job->p.f[1] = most;
+  job->p.f[2] = -most;
+  for (int k = 0; k < 3; k++) rush_pw_scalar(c, job, (uint32_t)k + 1, k);
+  return RUSH_OK;
+}
+RUSH_POINTWISE(nan_to_num) = {.operands = 1,
+                              .flags = RUSH_PW_LIKE_SELF,
+                              .f32 = nan_to_num_f32,
+                              .f64 = nan_to_num_f64,
+                              .i64 = rush_pw_copy_i64,
+                              .setup = setup_nan_to_num};

@@ -1,0 +1,125 @@
+/* What a mask selects: nonzero, where(condition), masked_select, masked_scatter. */
+#include "blocks/nonzero.h"
+#include "blocks/places.h"
+#include "call/define.h"
+#include "tensor/layout.h"
+
+enum { LOOK = 4096 }; /* elements between two looks at the host's wish to stop */
+
+/* [n, rank], transposed in memory as PyTorch's CPU makes it. */
+RUSH_OP(nonzero) {
+  const rush_tensor *t = arg_tensor(c, 0);
+  rush_tensor *rows;
+  RUSH_TRY(rush_nonzero(c->heap, t, &rows));
+  const int64_t n = tmp_take(c, rows)->sizes[1];
+  return rush_result_view(c, 0, rows, 2, (int64_t[]){n, t->rank}, (int64_t[]){1, n > 0 ? n : 1}, 0);
+}
+
+/* nonzero_numpy, where(condition): one tensor per dimension. */
+RUSH_OP(nonzero_list) {
+  const rush_tensor *t = arg_tensor(c, 0);
+  rush_tensor *rows;
+  RUSH_TRY(rush_nonzero(c->heap, t, &rows));
+  const int64_t n = tmp_take(c, rows)->sizes[1];
+  RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE,
+                         NULL, 0, &c->results[0]));
+  for (int64_t d = 0; d < rows->sizes[0]; d++) {
+    rush_tensor *row;
+    RUSH_TRY(tmp_view(c, rows, 1, &n, (int64_t[]){1}, d * n, &row));
+    RUSH_TRY(rush_list_push(c->heap, rush_as_list(&c->results[0]), rush_of_tensor(row)));
+  }
+  return RUSH_OK;
+}
+
+static rush_status common_shape(rush_call *c, const rush_tensor *t, const rush_tensor *mask,
+                                int *rank, int64_t *sizes) {
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  RUSH_NEED(rush_broadcast(t->rank, t->sizes, mask->rank, mask->sizes, rank, sizes),
+            "The size of tensor a must match the size of tensor b at each non-singleton dimension: "
+            "%s and %s",
+            rush_shape_text(t->rank, t->sizes, a), rush_shape_text(mask->rank, mask->sizes, b));
+  return RUSH_OK;
+}
+
+RUSH_OP(masked_select) {
+  const rush_tensor *t = arg_tensor(c, 0), *mask = arg_tensor(c, 1);
+  int64_t sizes[RUSH_MAX_RANK], total, n = 0;
+  int rank;
+  rush_tensor *out;
+  RUSH_NEED(mask->dtype == RUSH_BOOL, "masked_select: expected BoolTensor for mask");
+  RUSH_TRY(common_shape(c, t, mask, &rank, sizes));
+  RUSH_CHECK(c->ctx, rush_numel(rank, sizes, &total), RUSH_ERR_NO_MEMORY,
+             "out of memory: masked_select of so many elements");
+  rush_order from, m;
+  rush_order_init(&m, mask, rank, sizes);
+  for (int64_t i = 0; i < total; i++, rush_order_next(&m)) {
+    if (i % LOOK == 0) RUSH_TRY(rush_work(c->ctx, 4 * LOOK));
+    n += *m.at != 0;
+  }
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, 1, &n, &out));
+  size_t item = rush_itemsize(t);
+  char *to = rush_data(out);
+  rush_order_init(&m, mask, rank, sizes);
+  rush_order_init(&from, t, rank, sizes);
+  for (int64_t i = 0; i < total && n > 0; i++, rush_order_next(&m), rush_order_next(&from)) {
+    if (i % LOOK == 0) RUSH_TRY(rush_work(c->ctx, 8 * LOOK));
+    if (*m.at == 0) continue;
+    memcpy(to, from.at, item);
+    to += item;
+    n--;
+  }
+  return RUSH_OK;
+}
+
+/* The places of `mask` in `out` take source's elements in their order. */
+static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor *mask,
+                               rush_tensor *source) {
+  rush_tensor *row;
+  if (rush_may_overlap(out, source))
+    RUSH_TRY(rush_clone(c->heap, source, RUSH_FORMAT_CONTIGUOUS, &row));
+  else
+    RUSH_TRY(rush_tensor_contiguous(c->heap, source, &row));
+  tmp_take(c, row);
+  size_t item = rush_itemsize(out);
+  const char *from = rush_data(row);
+  int64_t left = row->numel;
+  rush_order to, m;
+  rush_order_init(&m, mask, out->rank, out->sizes);
+  rush_order_init(&to, out, out->rank, out->sizes);
+  for (int64_t i = 0; i < out->numel; i++, rush_order_next(&m), rush_order_next(&to)) {
+    if (i % LOOK == 0) RUSH_TRY(rush_work(c->ctx, 8 * LOOK));
+    if (*m.at == 0) continue;
+    RUSH_NEED(left-- > 0,
+              "masked_scatter: the number of elements of source must be at least the number of "
+              "ones in the mask");
+    memcpy((char *)(uintptr_t)to.at, from, item);
+    from += item;
+  }
+  return RUSH_OK;
+}
+
+/* self and mask broadcast against each other; in place only the mask does. */
+RUSH_OP(masked_scatter) {
+  rush_tensor *t = arg_tensor(c, 0), *mask = arg_tensor(c, 1), *source = arg_tensor(c, 2), *out;
+  int64_t sizes[RUSH_MAX_RANK];
+  int rank;
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  RUSH_NEED(t->dtype == source->dtype,
+            "masked_scatter: expected self and source to have same dtypes but got %s and %s",
+            rush_dtype_word(t->dtype), rush_dtype_word(source->dtype));
+  RUSH_NEED(mask->dtype == RUSH_BOOL,
+            "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
+            rush_dtype_word(mask->dtype));
+  RUSH_TRY(common_shape(c, t, mask, &rank, sizes));
+  bool same =
+      rank == t->rank && (rank == 0 || memcmp(sizes, t->sizes, (size_t)rank * sizeof *sizes) == 0);
+  if (c->inplace == NULL && !same) {
+    RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, rank, sizes, &out));
+    RUSH_TRY(rush_tensor_copy(c->heap, out, t));
+  } else {
+    RUSH_NEED(same, "output with shape %s doesn't match the broadcast shape %s",
+              rush_shape_text(t->rank, t->sizes, a), rush_shape_text(rank, sizes, b));
+    RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  }
+  return fill_masked(c, out, mask, source);
+}

@@ -1,0 +1,323 @@
+/* Writing at indices along one dimension: scatter, scatter_reduce, index_add, index_fill and
+ * index_copy, each also in place. */
+#include "blocks/places.h"
+#include "call/define.h"
+#include "tensor/layout.h"
+
+/* A copy of what would be read while `dst` changes. */
+static rush_status apart(rush_call *c, const rush_tensor *dst, const rush_tensor *t,
+                         const rush_tensor **out) {
+  rush_tensor *copy;
+  *out = t;
+  if (!rush_may_overlap(dst, t)) return RUSH_OK;
+  RUSH_TRY(rush_clone(c->heap, t, RUSH_FORMAT_PRESERVE, &copy));
+  *out = tmp_take(c, copy);
+  return RUSH_OK;
+}
+
+static rush_status scatter_apart(rush_call *c, rush_tensor *dst, int dim, const rush_tensor *index,
+                                 rush_tensor *src, rush_combine how, bool wrap) {
+  const rush_tensor *i, *s;
+  RUSH_TRY(rush_check_apart(c->ctx, dst, index));
+  RUSH_TRY(rush_check_apart(c->ctx, dst, src));
+  RUSH_TRY(apart(c, dst, index, &i));
+  RUSH_TRY(apart(c, dst, src, &s));
+  return rush_scatter(c->ctx, dst, dim, i, s, how, wrap);
+}
+
+/* ---- scatter --------------------------------------------------------------------------------- */
+
+static int rank_of(const rush_tensor *t) {
+  return t->rank > 0 ? t->rank : 1;
+}
+static int64_t size_of(const rush_tensor *t, int d) {
+  return t->rank > 0 ? t->sizes[d] : 1;
+}
+
+static rush_status check_scatter(rush_call *c, const rush_tensor *t, int dim,
+                                 const rush_tensor *index, const rush_tensor *src) {
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT], s[RUSH_SHAPE_TEXT];
+  if (index->numel == 0) return RUSH_OK;
+  RUSH_NEED(index->dtype == RUSH_INT64, "scatter(): Expected dtype int64 for index");
+  RUSH_NEED(src == NULL || src->dtype == t->dtype,
+            "scatter(): Expected self.dtype to be equal to src.dtype");
+  RUSH_NEED(rank_of(t) == rank_of(index),
+            "Index tensor must have the same number of dimensions as self tensor");
+  RUSH_NEED(src == NULL || rank_of(src) == rank_of(index),
+            "Index tensor must have the same number of dimensions as src tensor");
+  bool fits = true;
+  for (int d = 0; d < rank_of(t); d++) {
+    fits = fits && (d == dim || size_of(index, d) <= size_of(t, d));
+    fits = fits && (src == NULL || size_of(index, d) <= size_of(src, d));
+  }
+  RUSH_NEED(fits, "Expected index %s to be no larger than self %s apart from dimension %d%s%s",
+            rush_shape_text(index->rank, index->sizes, a), rush_shape_text(t->rank, t->sizes, b),
+            dim, src != NULL ? " and to be no larger size than src " : "",
+            src != NULL ? rush_shape_text(src->rank, src->sizes, s) : "");
+  return RUSH_OK;
+}
+
+/* scatter's reduce names, then scatter_reduce's. */
+static rush_status combine_of(rush_call *c, const rush_str *name, bool old, rush_combine *how) {
+  static const struct {
+    const char *name;
+    rush_combine how;
+    bool old;
+  } names[] = {{"add", RUSH_COMBINE_ADD, true},   {"multiply", RUSH_COMBINE_MUL, true},
+               {"sum", RUSH_COMBINE_ADD, false},  {"prod", RUSH_COMBINE_MUL, false},
+               {"mean", RUSH_COMBINE_ADD, false}, {"amax", RUSH_COMBINE_MAX, false},
+               {"amin", RUSH_COMBINE_MIN, false}};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    *how = names[k].how;
+    if (names[k].old == old && strcmp(names[k].name, name->bytes) == 0) return RUSH_OK;
+  }
+  RUSH_NEED(!old, "reduce argument must be either add or multiply.");
+  return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
+                   "reduce argument must be either sum, prod, mean, amax or amin, got %s",
+                   name->bytes);
+}
+
+/* self, dim, index, src (Tensor or Scalar), then reduce where the overload has it */
+static rush_status scatter(rush_call *c, rush_combine how) {
+  rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2), *out, value;
+  rush_storage storage;
+  char bytes[16];
+  int dim;
+  RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
+  bool scalar = c->args[3].kind != RUSH_KIND_TENSOR;
+  if (scalar) {
+    value = rush_scalar_tensor((rush_dtype)t->dtype, &storage, bytes);
+    if (arg_scalar_is_float(c, 3))
+      rush_store_double((rush_dtype)t->dtype, bytes, arg_scalar_double(c, 3));
+    else
+      rush_store_int((rush_dtype)t->dtype, bytes, arg_scalar_int(c, 3));
+  }
+  rush_tensor *src = scalar ? &value : arg_tensor(c, 3);
+  RUSH_TRY(check_scatter(c, t, dim, index, scalar ? NULL : src));
+  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  return scatter_apart(c, out, dim, index, src, how, false);
+}
+
+RUSH_OP(scatter) {
+  rush_combine how = RUSH_COMBINE_SET;
+  if (c->n_args > 4) RUSH_TRY(combine_of(c, arg_str(c, 4), true, &how));
+  return scatter(c, how);
+}
+
+RUSH_OP(scatter_add) {
+  return scatter(c, RUSH_COMBINE_ADD);
+}
+
+/* ---- scatter_reduce and index_reduce --------------------------------------------------------- */
+
+/* Where a reduction starts: 0, 1, or the least or greatest value of the dtype. */
+static void store_start(rush_dtype dtype, rush_combine how, void *at) {
+  bool max = how == RUSH_COMBINE_MAX;
+  if (how == RUSH_COMBINE_ADD || how == RUSH_COMBINE_MUL)
+    rush_store_int(dtype, at, how == RUSH_COMBINE_MUL);
+  else if (rush_is_float(dtype))
+    rush_store_double(dtype, at, max ? -__builtin_inf() : __builtin_inf());
+  else if (dtype == RUSH_BOOL || dtype == RUSH_UINT8)
+    rush_store_int(dtype, at, max ? 0 : dtype == RUSH_BOOL ? 1 : 255);
+  else if (dtype == RUSH_INT32)
+    rush_store_int(dtype, at, max ? INT32_MIN : INT32_MAX);
+  else
+    rush_store_int(dtype, at, max ? INT64_MIN : INT64_MAX);
+}
+
+/* out /= counts, rounding down where it is integral; a count of 0 counts as 1. */
+static void divide(rush_tensor *out, const rush_tensor *counts) {
+  const rush_tensor *operands[] = {out, counts};
+  rush_dtype dtype = (rush_dtype)out->dtype;
+  rush_iter it;
+  rush_iter_init(&it, out->rank, out->sizes, 2, operands);
+  do {
+    for (int64_t k = 0; k < it.size[0]; k++) {
+      char *at = it.at[0] + k * it.stride[0][0];
+      int64_t n = rush_load_int(RUSH_INT64, it.at[1] + k * it.stride[1][0]);
+      if (n <= 1) continue;
+      if (dtype == RUSH_FLOAT32) {
+        float v;
+        memcpy(&v, at, sizeof v);
+        v /= (float)n;
+        memcpy(at, &v, sizeof v);
+      } else if (dtype == RUSH_FLOAT64) {
+        rush_store_double(dtype, at, rush_load_double(dtype, at) / (double)n);
+      } else {
+        int64_t v = rush_load_int(dtype, at), q = v / n;
+        rush_store_int(dtype, at, v % n < 0 ? q - 1 : q);
+      }
+    }
+  } while (rush_iter_next(&it));
+}
+
+/* How many elements were put at each place of `out`. */
+static rush_status divide_by_counts(rush_call *c, rush_tensor *out, int dim,
+                                    const rush_tensor *index, bool include_self) {
+  rush_tensor *counts;
+  rush_storage storage;
+  int64_t one = 1;
+  rush_tensor value = rush_scalar_tensor(RUSH_INT64, &storage, &one);
+  RUSH_TRY(tmp_new(c, RUSH_INT64, out->rank, out->sizes, &counts));
+  for (int64_t k = 0; k < counts->numel; k++) ((int64_t *)rush_data(counts))[k] = include_self;
+  RUSH_TRY(rush_scatter(c->ctx, counts, dim, index, &value, RUSH_COMBINE_ADD, false));
+  divide(out, counts);
+  return RUSH_OK;
+}
+
+static rush_status reduce_into(rush_call *c, rush_tensor *out, int dim, const rush_tensor *index,
+                               rush_tensor *src, rush_combine how, bool mean, bool include_self) {
+  if (!include_self && index->numel > 0) {
+    char bytes[16];
+    rush_storage storage;
+    rush_tensor start = rush_scalar_tensor((rush_dtype)out->dtype, &storage, bytes);
+    store_start((rush_dtype)out->dtype, how, bytes);
+    RUSH_TRY(rush_scatter(c->ctx, out, dim, index, &start, RUSH_COMBINE_SET, false));
+  }
+  RUSH_TRY(scatter_apart(c, out, dim, index, src, how, false));
+  return mean ? divide_by_counts(c, out, dim, index, include_self) : RUSH_OK;
+}
+
+/* self, dim, index, src, reduce, include_self */
+RUSH_OP(scatter_reduce) {
+  rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2), *src = arg_tensor(c, 3), *out;
+  rush_combine how;
+  int dim;
+  RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
+  RUSH_TRY(check_scatter(c, t, dim, index, src));
+  RUSH_TRY(combine_of(c, arg_str(c, 4), false, &how));
+  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  return reduce_into(c, out, dim, index, src, how, strcmp(arg_str(c, 4)->bytes, "mean") == 0,
+                     arg_bool(c, 5));
+}
+
+/* ---- A vector of indices --------------------------------------------------------------------- */
+
+/* What index_add, index_copy and index_reduce want of index and source. */
+static rush_status check_slices(rush_call *c, const char *name, int dim, const rush_tensor *t,
+                                const rush_tensor *index, const rush_tensor *source) {
+  RUSH_NEED(index->rank <= 1, "%s: Index is supposed to be a vector", name);
+  RUSH_NEED(index->dtype == RUSH_INT64 || index->dtype == RUSH_INT32,
+            "%s: Expected dtype int32/int64 for index", name);
+  RUSH_NEED(source->dtype == t->dtype, "%s: self and source must have the same scalar type", name);
+  RUSH_NEED(dim == 0 || dim < source->rank,
+            "%s: Indexing dim %d is out of bounds of the source tensor with dim %d", name, dim,
+            source->rank);
+  RUSH_NEED(index->numel == size_of(source, dim),
+            "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d",
+            name, (long long)index->numel, (long long)size_of(source, dim), dim);
+  bool same = source->rank == 0 || t->rank == 0 || source->rank == t->rank;
+  for (int d = 0; d < t->rank && d < source->rank; d++)
+    same = same && (d == dim || t->sizes[d] == source->sizes[d]);
+  if (source->rank == 0 || t->rank == 0)
+    same = same && source->numel == index->numel && rank_of(t) == rank_of(source);
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  RUSH_NEED(same,
+            "%s: source tensor shape must match self tensor shape, excluding the specified "
+            "dimension. Got self.shape = "
+            "%s source.shape = %s",
+            name, rush_shape_text(t->rank, t->sizes, a),
+            rush_shape_text(source->rank, source->sizes, b));
+  return RUSH_OK;
+}
+
+/* source * alpha in source's dtype */
+static rush_status scaled(rush_call *c, uint32_t alpha, rush_tensor *source, rush_tensor **out) {
+  double factor = arg_scalar_double(c, alpha);
+  RUSH_NEED(!arg_scalar_is_float(c, alpha) || rush_is_float((rush_dtype)source->dtype),
+            "For integral input tensors, argument alpha must not be a floating point number.");
+  if (factor == 1.0) {
+    *out = source;
+    return RUSH_OK;
+  }
+  RUSH_TRY(rush_clone(c->heap, source, RUSH_FORMAT_CONTIGUOUS, out));
+  tmp_take(c, *out);
+  rush_dtype dtype = (rush_dtype)source->dtype;
+  char *at = rush_data(*out), bytes[16];
+  const int64_t here = 0;
+  if (arg_scalar_is_float(c, alpha))
+    rush_store_double(dtype, bytes, factor);
+  else
+    rush_store_int(dtype, bytes, arg_scalar_int(c, alpha));
+  for (int64_t k = 0; k < source->numel; k++, at += rush_itemsize(source))
+    rush_combine_row(RUSH_COMBINE_MUL, dtype, at, &here, bytes, 0, 1);
+  return RUSH_OK;
+}
+
+/* self, dim, index, source, alpha */
+RUSH_OP(index_add) {
+  rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2), *source = arg_tensor(c, 3), *out,
+              *addend;
+  int dim;
+  RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
+  RUSH_TRY(check_slices(c, "index_add_()", dim, t, index, source));
+  RUSH_TRY(scaled(c, 4, source, &addend));
+  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  const rush_tensor along = rush_index_along(index, addend, dim);
+  return scatter_apart(c, out, dim, &along, addend, RUSH_COMBINE_ADD, false);
+}
+
+RUSH_OP(index_copy) {
+  rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2), *source = arg_tensor(c, 3), *out;
+  int dim;
+  RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
+  RUSH_NEED(index->dtype == RUSH_INT64,
+            "index_copy_(): Expected a long tensor for index, but got %s",
+            rush_dtype_word(index->dtype));
+  RUSH_TRY(check_slices(c, "index_copy_()", dim, t, index, source));
+  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  rush_tensor along = rush_index_along(index, source, dim);
+  return scatter_apart(c, out, dim, &along, source, RUSH_COMBINE_SET, false);
+}
+
+/* self, dim, index, source, reduce, include_self */
+RUSH_OP(index_reduce) {
+  rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2), *source = arg_tensor(c, 3), *out;
+  rush_combine how;
+  int dim;
+  RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
+  RUSH_NEED(strcmp(arg_str(c, 4)->bytes, "sum") != 0,
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum.");
+  RUSH_TRY(combine_of(c, arg_str(c, 4), false, &how));
+  RUSH_TRY(check_slices(c, "index_reduce_()", dim, t, index, source));
+  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  rush_tensor along = rush_index_along(index, source, dim);
+  return reduce_into(c, out, dim, &along, source, how, strcmp(arg_str(c, 4)->bytes, "mean") == 0,
+                     arg_bool(c, 5));
+}
+
+/* self, dim, index, value (Scalar or 0-d Tensor) */
+RUSH_OP(index_fill) {
+  rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2), *out;
+  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_storage storage;
+  char bytes[16];
+  int dim;
+  RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
+  RUSH_NEED(index->dtype == RUSH_INT64, "index_fill_(): Expected dtype int64 for index.");
+  RUSH_NEED(index->rank <= 1, "Index has to be a vector/scalar");
+  rush_tensor value = rush_scalar_tensor(dtype, &storage, bytes);
+  if (c->args[3].kind == RUSH_KIND_TENSOR) {
+    const rush_tensor *v = arg_tensor(c, 3);
+    RUSH_NEED(v->rank == 0,
+              "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
+              "dimension(s).",
+              v->rank);
+    rush_convert(dtype, bytes, (rush_dtype)v->dtype, rush_data(v), 1);
+  } else if (arg_scalar_is_float(c, 3)) {
+    rush_store_double(dtype, bytes, arg_scalar_double(c, 3));
+  } else {
+    rush_store_int(dtype, bytes, arg_scalar_int(c, 3));
+  }
+  RUSH_TRY(rush_target(c, RUSH_COPY_DENSE, &out));
+  rush_tensor like = *out;
+  if (like.rank > 0) {
+    like.numel = like.sizes[dim] > 0 ? like.numel / like.sizes[dim] * index->numel : 0;
+    like.sizes[dim] = index->numel;
+  } else if (index->numel == 0) {
+    return RUSH_OK;
+  }
+  if (out->numel == 0) return RUSH_OK;
+  rush_tensor along = rush_index_along(index, &like, dim);
+  return scatter_apart(c, out, dim, &along, &value, RUSH_COMBINE_SET, true);
+}

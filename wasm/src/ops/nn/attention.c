@@ -1,0 +1,309 @@
+/* scaled_dot_product_attention: per head and block of queries the weights are made, normalised and
+ * used while they are in cache. What comes in are transposed views most of the time; they are read
+ * where they are. The result's memory is [batch, tokens, heads, features], so that what follows
+ * (transpose, reshape) copies nothing. */
+#include <math.h>
+
+#include "call/define.h"
+#include "kernels/attend.h"
+#include "kernels/gemm.h"
+#include "kernels/gemm_any.h"
+#include "tensor/layout.h"
+
+enum { BLOCK = 32 }; /* queries */
+
+typedef struct attention {
+  rush_tensor *q, *k, *v, *mask, *out; /* q, k, v: of one dtype, features dense. mask may be NULL */
+  int64_t batch[RUSH_MAX_RANK];        /* broadcast, without tokens and features */
+  int rank;                            /* of batch; the last one counts heads */
+  int64_t l, s, e, ev;                 /* queries, keys, features of keys and of values */
+  int64_t share;                       /* query heads per key head */
+  double scale;
+  bool causal;
+  rush_ctx *ctx;
+} attention;
+
+/* Pointer to the matrix of t at the batch index; t's leading dimensions broadcast. */
+static char *matrix_at(const rush_tensor *t, const attention *a, const int64_t *at, int64_t share) {
+  const int own = t->rank - 2;
+  int64_t offset = 0;
+  for (int d = 0; d < own; d++) {
+    const int full = d + a->rank - own;
+    const int64_t i = full == a->rank - 1 ? at[full] / share : at[full];
+    if (t->sizes[d] != 1) offset += i * t->strides[d];
+  }
+  return (char *)rush_data(t) + offset * (int64_t)rush_itemsize(t);
+}
+
+static int64_t row_stride(const rush_tensor *t) {
+  return t->strides[t->rank - 2];
+}
+
+/* Row i of the mask, dense: where it is, or copied to `copy`. */
+static const void *mask_row(const attention *a, const char *mask, int64_t i, void *copy) {
+  const rush_tensor *t = a->mask;
+  const int64_t rows = t->rank > 1 && t->sizes[t->rank - 2] != 1 ? t->strides[t->rank - 2] : 0;
+  const int64_t step = t->sizes[t->rank - 1] != 1 ? t->strides[t->rank - 1] : 0;
+  const size_t item = rush_itemsize(t);
+  const char *from = mask + i * rows * (int64_t)item;
+  if (step == 1) return from;
+  char *to = copy;
+  for (int64_t j = 0; j < a->s; j++)
+    memcpy(to + (size_t)j * item, from + j * step * (int64_t)item, item);
+  return copy;
+}
+
+typedef struct buffers {
+  float *k, *v, *logits;
+  void *mask;
+} buffers;
+
+/* All queries of one head. */
+static void one_head(const attention *a, const int64_t *at, const buffers *b) {
+  const size_t s = (size_t)a->s, e = (size_t)a->e, ev = (size_t)a->ev;
+  const float *q = (const float *)(void *)matrix_at(a->q, a, at, 1);
+  float *out = (float *)(void *)matrix_at(a->out, a, at, 1);
+  const char *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
+  for (int64_t i = 0; i < a->l; i += BLOCK) {
+    const size_t rows = (size_t)(a->l - i < BLOCK ? a->l - i : BLOCK);
+    if (rush_stops(a->ctx, (e + ev + 8) * s * rows / 8)) return;
+    /* Causal: what no query of the block sees is not even computed. */
+    const size_t seen = a->causal && (size_t)i + rows < s ? (size_t)i + rows : s;
+    rush_gemm(rows, seen, e, q + i * row_stride(a->q), (size_t)row_stride(a->q), b->k, b->logits, s,
+              -INFINITY, INFINITY);
+    for (size_t r = 0; r < rows; r++) {
+      float *x = b->logits + r * s;
+      const size_t own = a->causal && (size_t)i + r + 1 < seen ? (size_t)i + r + 1 : seen;
+      const void *m = mask ? mask_row(a, mask, i + (int64_t)r, b->mask) : NULL;
+      const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
+      rush_attention_row(own, x, (float)a->scale, keeps ? NULL : m, keeps ? m : NULL);
+      memset(x + own, 0, (s - own) * sizeof *x);
+    }
+    rush_gemm(rows, ev, s, b->logits, s, b->v, out + i * row_stride(a->out),
+              (size_t)row_stride(a->out), -INFINITY, INFINITY);
+  }
+}
+
+/* float64, one query at a time in plain C. */
+static void one_head_f64(const attention *a, const int64_t *at, const buffers *b, const char *k,
+                         const char *v) {
+  double *x = (double *)(void *)b->logits;
+  const char *q = matrix_at(a->q, a, at, 1), *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
+  char *out = matrix_at(a->out, a, at, 1);
+  const ptrdiff_t k_row = (ptrdiff_t)row_stride(a->k), v_row = (ptrdiff_t)row_stride(a->v);
+  for (int64_t i = 0; i < a->l; i++) {
+    const size_t own = a->causal && i + 1 < a->s ? (size_t)(i + 1) : (size_t)a->s;
+    if (rush_stops(a->ctx, (uint64_t)(a->e + a->ev + 8) * own)) return;
+    const void *m = mask ? mask_row(a, mask, i, b->mask) : NULL;
+    const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
+    rush_gemm_any(RUSH_FLOAT64, 1, own, (size_t)a->e, q + i * row_stride(a->q) * 8, 0, 1, k, 1,
+                  k_row, x, 0);
+    rush_attention_row_f64(own, x, a->scale, keeps ? NULL : m, keeps ? m : NULL);
+    rush_gemm_any(RUSH_FLOAT64, 1, (size_t)a->ev, own, x, 0, 1, v, v_row, 1,
+                  out + i * row_stride(a->out) * 8, 0);
+  }
+}
+
+/* Keys and values are packed once for all query heads that share them. */
+static void all_heads(const attention *a, const buffers *b) {
+  int64_t at[RUSH_MAX_RANK] = {0};
+  const char *k_of = NULL, *v_of = NULL;
+  const bool single = a->q->dtype == RUSH_FLOAT32;
+  for (;;) {
+    const char *k = matrix_at(a->k, a, at, a->share), *v = matrix_at(a->v, a, at, a->share);
+    if (single && k != k_of)
+      rush_gemm_pack((size_t)a->e, (size_t)a->s, (const float *)(const void *)k, 1,
+                     (ptrdiff_t)row_stride(a->k), NULL, b->k);
+    if (single && v != v_of)
+      rush_gemm_pack((size_t)a->s, (size_t)a->ev, (const float *)(const void *)v,
+                     (ptrdiff_t)row_stride(a->v), 1, NULL, b->v);
+    k_of = k;
+    v_of = v;
+    if (single) {
+      one_head(a, at, b);
+    } else {
+      one_head_f64(a, at, b, k, v);
+    }
+    int d = a->rank - 1;
+    for (; d >= 0; d--) {
+      if (++at[d] < a->batch[d]) break;
+      at[d] = 0;
+    }
+    if (d < 0 || a->ctx->stopped) return;
+  }
+}
+
+static rush_status run(rush_call *c, const attention *a) {
+  size_t k, v, logits, floats, bytes, mask = 0;
+  if (a->out->numel == 0) return RUSH_OK;
+  if (a->s == 0) {
+    memset(a->out->storage->data, 0, a->out->storage->bytes);
+    return RUSH_OK;
+  }
+  if (a->mask != NULL) mask = ((size_t)a->s * rush_itemsize(a->mask) + 15) / 16 * 16;
+  if (!rush_gemm_packed((size_t)a->e, (size_t)a->s, &k) ||
+      !rush_gemm_packed((size_t)a->s, (size_t)a->ev, &v) ||
+      !rush_mul((size_t)a->s, BLOCK, &logits) || !rush_add(k, v, &floats) ||
+      !rush_add(floats, logits, &floats) || !rush_mul(floats, sizeof(float), &bytes) ||
+      !rush_add(bytes, mask, &bytes))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
+  float *scratch;
+  RUSH_TRY(tmp_bytes(c, bytes, (void **)&scratch));
+  const buffers b = {scratch, scratch + k, scratch + k + v, scratch + k + v + logits};
+  all_heads(a, &b);
+  return RUSH_OK;
+}
+
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+static rush_status check_mask(rush_call *c, const attention *a) {
+  const rush_tensor *m = a->mask;
+  if (m == NULL) return RUSH_OK;
+  RUSH_NEED(m->dtype == RUSH_BOOL || m->dtype == a->q->dtype,
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            "attn_mask.dtype: %s and  "
+            "query.dtype: %s instead.",
+            rush_dtype_name(m->dtype), rush_dtype_name(a->q->dtype));
+  int64_t full[RUSH_MAX_RANK], got[RUSH_MAX_RANK];
+  char ta[RUSH_SHAPE_TEXT], tb[RUSH_SHAPE_TEXT];
+  int rank;
+  memcpy(full, a->batch, sizeof a->batch);
+  full[a->rank] = a->l;
+  full[a->rank + 1] = a->s;
+  RUSH_NEED(m->rank > 1 && m->rank <= a->rank + 2 &&
+                rush_broadcast(a->rank + 2, full, m->rank, m->sizes, &rank, got) &&
+                memcmp(full, got, (size_t)rank * sizeof *got) == 0,
+            "The expanded size of the attention mask must match the size of the scores. Target "
+            "sizes: %s.  Tensor sizes: %s",
+            rush_shape_text(a->rank + 2, full, ta), rush_shape_text(m->rank, m->sizes, tb));
+  return RUSH_OK;
+}
+
+/* Sizes that broadcast; heads of keys and values may be fewer where enable_gqa says so. */
+static rush_status check_sizes(rush_call *c, attention *a, bool gqa) {
+  const rush_tensor *q = a->q, *k = a->k, *v = a->v;
+  RUSH_NEED(q->rank >= 2 && k->rank >= 2 && v->rank >= 2,
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            "%d key.dim: %d and "
+            "value.dim: %d instead.",
+            q->rank, k->rank, v->rank);
+  a->l = q->sizes[q->rank - 2];
+  a->s = k->sizes[k->rank - 2];
+  a->e = q->sizes[q->rank - 1];
+  a->ev = v->sizes[v->rank - 1];
+  RUSH_NEED(k->sizes[k->rank - 1] == a->e,
+            "mat1 and mat2 shapes cannot be multiplied: query has %lld features, key %lld",
+            (long long)a->e, (long long)k->sizes[k->rank - 1]);
+  RUSH_NEED(v->sizes[v->rank - 2] == a->s,
+            "mat1 and mat2 shapes cannot be multiplied: %lld keys and %lld values", (long long)a->s,
+            (long long)v->sizes[v->rank - 2]);
+  a->share = 1;
+  int64_t ks[RUSH_MAX_RANK], vs[RUSH_MAX_RANK], first[RUSH_MAX_RANK];
+  memcpy(ks, k->sizes, sizeof ks);
+  memcpy(vs, v->sizes, sizeof vs);
+  if (gqa) {
+    RUSH_NEED(q->rank >= 3 && k->rank >= 3 && v->rank >= 3,
+              "grouped queries need tensors with heads");
+    const int64_t heads = q->sizes[q->rank - 3], shared = k->sizes[k->rank - 3];
+    RUSH_NEED(shared > 0 && v->sizes[v->rank - 3] == shared && heads % shared == 0,
+              "Number of heads in key and value must divide the number of heads in query: %lld, "
+              "%lld and %lld",
+              (long long)shared, (long long)v->sizes[v->rank - 3], (long long)heads);
+    a->share = heads / shared;
+    ks[k->rank - 3] = vs[v->rank - 3] = heads;
+  }
+  int rank;
+  char ta[RUSH_SHAPE_TEXT], tb[RUSH_SHAPE_TEXT];
+  RUSH_NEED(
+      rush_broadcast(q->rank - 2, q->sizes, k->rank - 2, ks, &rank, first) &&
+          rush_broadcast(rank, first, v->rank - 2, vs, &a->rank, a->batch),
+      "The size of query %s must match the size of key %s and of value at non-singleton dimensions",
+      rush_shape_text(q->rank, q->sizes, ta), rush_shape_text(k->rank, k->sizes, tb));
+  return check_mask(c, a);
+}
+
+/* Whether PyTorch takes its flash kernel, which wants four dimensions that do not broadcast, and
+ * dense features. */
+static bool is_flash(const rush_call *c) {
+  const rush_tensor *q = arg_tensor(c, 0);
+  for (uint32_t i = 0; i < 3; i++) {
+    const rush_tensor *t = arg_tensor(c, i);
+    if (t->rank != 4 || t->sizes[0] != q->sizes[0] || t->sizes[1] != q->sizes[1] ||
+        t->sizes[3] != q->sizes[3] || t->sizes[2] == 0)
+      return false;
+    if (t->sizes[3] != 1 && rush_nominal(t)[3] != 1) return false;
+  }
+  return true;
+}
+
+/* The strides that PyTorch's result has: the flash kernel's lie as the queries do. */
+static void nominal_strides(const rush_call *c, int rank, const int64_t *sizes, int64_t *strides) {
+  if (!is_flash(c)) {
+    rush_strides_contiguous(rank, sizes, strides);
+    return;
+  }
+  const rush_tensor q = rush_seen(arg_tensor(c, 0));
+  rush_tensor tokens_first = q;
+  int64_t found[RUSH_MAX_RANK];
+  for (int d = 1; d < 3; d++) {
+    tokens_first.sizes[d] = q.sizes[3 - d];
+    tokens_first.strides[d] = q.strides[3 - d];
+  }
+  rush_strides_of_copy(&tokens_first, found);
+  for (int d = 0; d < 4; d++) strides[d] = found[d == 1 || d == 2 ? 3 - d : d];
+}
+
+/* [.., heads, tokens, features] with heads inside of tokens in memory. */
+static rush_status make_result(rush_call *c, attention *a) {
+  int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
+  const int rank = a->rank + 2;
+  memcpy(sizes, a->batch, sizeof sizes);
+  sizes[rank - 2] = a->l;
+  sizes[rank - 1] = a->ev;
+  nominal_strides(c, rank, sizes, nominal);
+  memcpy(strides, nominal, sizeof strides);
+  if (rank == 4) {
+    const int64_t order[4] = {sizes[0], sizes[2], sizes[1], sizes[3]};
+    int64_t own[4];
+    rush_strides_contiguous(4, order, own);
+    for (int d = 0; d < 4; d++) strides[d] = own[d == 1 || d == 2 ? 3 - d : d];
+  }
+  return rush_result_turned(c, 0, (rush_dtype)a->q->dtype, rank, sizes, strides, nominal, &a->out);
+}
+
+/* t with dense features. */
+static rush_status dense(rush_call *c, rush_tensor *t, rush_tensor **out) {
+  const int last = t->rank - 1;
+  if (t->sizes[last] > 1 && t->strides[last] != 1) return tmp_contiguous(c, t, out);
+  *out = t;
+  return RUSH_OK;
+}
+
+static rush_status attend(rush_call *c, attention *a) {
+  RUSH_TRY(dense(c, a->q, &a->q));
+  RUSH_TRY(dense(c, a->k, &a->k));
+  RUSH_TRY(dense(c, a->v, &a->v));
+  RUSH_TRY(make_result(c, a));
+  return run(c, a);
+}
+
+RUSH_OP(scaled_dot_product_attention) {
+  attention a = {.q = arg_tensor(c, 0),
+                 .k = arg_tensor(c, 1),
+                 .v = arg_tensor(c, 2),
+                 .mask = arg_tensor(c, 3)};
+  a.causal = arg_bool(c, 5);
+  a.ctx = c->ctx;
+  RUSH_NEED(a.q->dtype == a.k->dtype && a.k->dtype == a.v->dtype,
+            "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
+            "key.dtype: %s and value.dtype: "
+            "%s instead.",
+            rush_dtype_name(a.q->dtype), rush_dtype_name(a.k->dtype), rush_dtype_name(a.v->dtype));
+  RUSH_NEED(rush_is_float((rush_dtype)a.q->dtype), "expected scalar type Float but found %s",
+            rush_dtype_word(a.q->dtype));
+  RUSH_CHECK(c->ctx, arg_float(c, 4) == 0, RUSH_ERR_UNSUPPORTED,
+             "dropout in attention is not supported");
+  RUSH_TRY(check_sizes(c, &a, arg_bool(c, 7)));
+  a.scale = arg_is_none(c, 6) ? 1 / sqrt((double)a.e) : arg_float(c, 6);
+  return attend(c, &a);
+}

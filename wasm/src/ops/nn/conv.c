@@ -1,0 +1,157 @@
+/* All convolutions: they differ in where their arguments stand. */
+#include "blocks/convolve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "call/define.h"
+
+#define PREPARE(id, ...)                                 \
+  RUSH_PREPARE(id) {                                     \
+    static const rush_conv_positions at = {__VA_ARGS__}; \
+    return rush_conv_prepare(p, &at);                    \
+  }
+/* weight, bias, stride, dilation, groups, transposed */
+PREPARE(rush_conv, 1, 2, 3, 5, 6, -1)
+PREPARE(conv, 1, 2, 3, 5, 6, -1)
+PREPARE(conv_padding, 1, 2, 3, 5, 6, -1)
+PREPARE(convolution, 1, 2, 3, 5, 8, 6)
+PREPARE(conv_transpose, 1, 2, 3, 7, 6, -2)
+
+static rush_status begin(rush_call *c, rush_conv_args *a, uint32_t dilation, uint32_t groups) {
+  *a = (rush_conv_args){
+      .input = arg_tensor(c, 0), .weight = arg_tensor(c, 1), .bias = arg_tensor(c, 2)};
+  a->min = -INFINITY;
+  a->max = INFINITY;
+  a->weight_format = -1;
+  a->groups = arg_int(c, groups);
+  RUSH_TRY(arg_ints(c, 3, RUSH_MAX_RANK, a->stride, &a->n_stride));
+  return arg_ints(c, dilation, RUSH_MAX_RANK, a->dilation, &a->n_dilation);
+}
+
+RUSH_OP(rush_conv) {
+  rush_conv_args a;
+  RUSH_TRY(begin(c, &a, 5, 6));
+  RUSH_TRY(arg_ints(c, 4, 2 * RUSH_MAX_RANK, a.padding, &a.n_padding));
+  a.two_sided = true;
+  a.min = (float)arg_float(c, 7);
+  a.max = (float)arg_float(c, 8);
+  a.weight_format = (int)arg_int(c, 9);
+  return rush_convolve(c, &a);
+}
+
+/* conv1d, conv2d and conv3d: the number only shows in a message. */
+static rush_status check_rank(rush_call *c, const char *form) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  const int dims = rush_dims(c);
+  char text[RUSH_SHAPE_TEXT];
+  RUSH_NEED(
+      x->rank == dims + 1 || x->rank == dims + 2,
+      "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of size: %s",
+      dims + 1, dims + 2, form, dims, rush_shape_text(x->rank, x->sizes, text));
+  const rush_tensor *w = arg_tensor(c, 1);
+  RUSH_NEED(w->rank == dims + 2,
+            "expected stride to be a single integer value or a list of %d values to match the "
+            "convolution dimensions",
+            w->rank - 2);
+  return RUSH_OK;
+}
+
+RUSH_OP(conv) {
+  rush_conv_args a;
+  RUSH_TRY(check_rank(c, ""));
+  RUSH_TRY(begin(c, &a, 5, 6));
+  RUSH_TRY(arg_ints(c, 4, RUSH_MAX_RANK, a.padding, &a.n_padding));
+  return rush_convolve(c, &a);
+}
+
+/* padding='same' puts the odd one behind. */
+static rush_status named_padding(rush_call *c, const rush_str *name, rush_conv_args *a) {
+  const int dims = a->weight->rank - 2;
+  const bool same = strcmp(name->bytes, "same") == 0;
+  RUSH_NEED(same || strcmp(name->bytes, "valid") == 0, "Invalid padding string: '%s'", name->bytes);
+  RUSH_NEED(dims >= 1 && dims <= 3, "weight should have at least three dimensions");
+  a->two_sided = true;
+  a->n_padding = 2 * dims;
+  for (int d = 0; same && d < dims; d++) {
+    RUSH_NEED(a->stride[a->n_stride == 1 ? 0 : d] == 1,
+              "padding='same' is not supported for strided convolutions");
+    int64_t total;
+    RUSH_NEED(a->weight->sizes[2 + d] > 0 && rush_mul64(a->dilation[a->n_dilation == 1 ? 0 : d],
+                                                        a->weight->sizes[2 + d] - 1, &total),
+              "kernel size should be greater than zero");
+    a->padding[2 * d] = total / 2;
+    a->padding[2 * d + 1] = total - total / 2;
+  }
+  return RUSH_OK;
+}
+
+RUSH_OP(conv_padding) {
+  rush_conv_args a;
+  if (rush_dims(c) > 0) RUSH_TRY(check_rank(c, "")); /* not of _convolution_mode */
+  RUSH_TRY(begin(c, &a, 5, 6));
+  RUSH_TRY(named_padding(c, arg_str(c, 4), &a));
+  return rush_convolve(c, &a);
+}
+
+RUSH_OP(convolution) {
+  rush_conv_args a;
+  RUSH_TRY(begin(c, &a, 5, 8));
+  RUSH_TRY(arg_ints(c, 4, RUSH_MAX_RANK, a.padding, &a.n_padding));
+  RUSH_TRY(arg_ints(c, 7, RUSH_MAX_RANK, a.output_padding, &a.n_output_padding));
+  a.transposed = arg_bool(c, 6);
+  RUSH_NEED(a.input->rank == a.weight->rank,
+            "Expected %d-dimensional input for %d-dimensional weight, but got %d-dimensional input "
+            "instead",
+            a.weight->rank, a.weight->rank, a.input->rank);
+  return rush_convolve(c, &a);
+}
+
+RUSH_OP(conv_transpose) {
+  rush_conv_args a;
+  RUSH_TRY(check_rank(c, "_transpose"));
+  RUSH_TRY(begin(c, &a, 7, 6));
+  RUSH_TRY(arg_ints(c, 4, RUSH_MAX_RANK, a.padding, &a.n_padding));
+  RUSH_TRY(arg_ints(c, 5, RUSH_MAX_RANK, a.output_padding, &a.n_output_padding));
+  a.transposed = true;
+  return rush_convolve(c, &a);
+}
+
+/* conv1d of time-major tensors: input [T, B, C], weight [K, C, O]. */
+RUSH_OP(conv_tbc) {
+  rush_tensor *x = arg_tensor(c, 0), *bias = arg_tensor(c, 2), *view, *kernel;
+  const rush_tensor *w = arg_tensor(c, 1);
+  RUSH_NEED(x->rank == 3, "Input must have 3 dims: time, batch, in_channel");
+  RUSH_NEED(w->rank == 3,
+            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.");
+  RUSH_NEED(bias->rank == 1, "Bias must be 1-D");
+  RUSH_TRY(rush_tensor_new_view(c->heap, x, 3, (int64_t[]){x->sizes[1], x->sizes[2], x->sizes[0]},
+                                (int64_t[]){x->strides[1], x->strides[2], x->strides[0]}, x->offset,
+                                &view));
+  rush_status st = rush_tensor_new_view(
+      c->heap, w, 3, (int64_t[]){w->sizes[2], w->sizes[1], w->sizes[0]},
+      (int64_t[]){w->strides[2], w->strides[1], w->strides[0]}, w->offset, &kernel);
+  if (st == RUSH_OK) {
+    rush_conv_args a = {.input = view,
+                        .weight = kernel,
+                        .bias = bias,
+                        .stride = {1},
+                        .dilation = {1},
+                        .weight_format = -1};
+    a.n_stride = a.n_dilation = a.n_padding = 1;
+    a.padding[0] = arg_int(c, 3);
+    a.groups = 1;
+    a.min = -INFINITY;
+    a.max = INFINITY;
+    st = rush_convolve(c, &a);
+    rush_tensor_drop(c->heap, kernel);
+  }
+  rush_tensor_drop(c->heap, view);
+  RUSH_TRY(st);
+  rush_tensor *y = rush_as_tensor(&c->results[0]);
+  c->results[0] = rush_none();
+  st = rush_result_view(c, 0, y, 3, (int64_t[]){y->sizes[2], y->sizes[0], y->sizes[1]},
+                        (int64_t[]){y->strides[2], y->strides[0], y->strides[1]}, y->offset);
+  rush_tensor_drop(c->heap, y);
+  return st;
+}

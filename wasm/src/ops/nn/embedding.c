@@ -1,0 +1,46 @@
+/* Rows of a table by index. padding_idx and the flags after it only matter for gradients. */
+#include "call/define.h"
+#include "tensor/layout.h"
+
+RUSH_OP(embedding) {
+  const rush_tensor *w = arg_tensor(c, 0);
+  rush_tensor *given = arg_tensor(c, 1), *indices, *out;
+  RUSH_NEED(w->rank == 2, "'weight' must be 2-D");
+  RUSH_NEED(given->dtype == RUSH_INT64 || given->dtype == RUSH_INT32,
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+            "Long, Int; but got "
+            "torch.%sTensor instead (while checking arguments for embedding)",
+            rush_dtype_word(given->dtype));
+  int64_t sizes[RUSH_MAX_RANK];
+  RUSH_CHECK(c->ctx, given->rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
+             "embedding: a result of %d dimensions", given->rank + 1);
+  memcpy(sizes, given->sizes, (size_t)given->rank * sizeof *sizes);
+  sizes[given->rank] = w->sizes[1];
+  RUSH_TRY(tmp_contiguous(c, given, &indices));
+  const void *at = rush_data(indices);
+  for (int64_t i = 0; i < indices->numel; i++) {
+    const int64_t row =
+        given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
+    RUSH_NEED(row >= 0 && row < w->sizes[0], "index out of range in self: index %lld, %lld rows",
+              (long long)row, (long long)w->sizes[0]);
+  }
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)w->dtype, given->rank + 1, sizes, &out));
+  if (out->numel > 0) {
+    const size_t item = rush_itemsize(w), n = (size_t)w->sizes[1];
+    const char *table = rush_data(w);
+    char *to = rush_data(out);
+    for (int64_t i = 0; i < indices->numel; i++) {
+      const int64_t row =
+          given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
+      const char *from = table + row * w->strides[0] * (int64_t)item;
+      if (w->strides[1] == 1 || n == 1) {
+        memcpy(to, from, n * item);
+        to += n * item;
+      } else {
+        for (size_t j = 0; j < n; j++, from += w->strides[1] * (int64_t)item, to += item)
+          memcpy(to, from, item);
+      }
+    }
+  }
+  return RUSH_OK;
+}

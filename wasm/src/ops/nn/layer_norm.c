@@ -1,0 +1,159 @@
+/* layer_norm and rms_norm: over the last dimensions, row by row. */
+#include <math.h>
+
+#include "blocks/elements/fill.h"
+#include "call/define.h"
+#include "kernels/normalize.h"
+#include "tensor/layout.h"
+
+typedef struct rows {
+  rush_tensor *x, *w, *b, *out; /* x, w, b row-major; w and b may be NULL */
+  int axis;                     /* the first normalised dimension */
+  int64_t n, count;             /* elements of a row, rows */
+} rows;
+
+static rush_status check_shape(rush_call *c, rows *r) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  int64_t shape[RUSH_MAX_RANK];
+  int n;
+  char want[RUSH_SHAPE_TEXT], have[RUSH_SHAPE_TEXT];
+  RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, shape, &n));
+  RUSH_NEED(n >= 1,
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but "
+            "got normalized_shape = []");
+  r->axis = x->rank - n;
+  bool fits = n <= x->rank;
+  r->n = r->count = 1;
+  for (int d = 0; d < x->rank && fits; d++) {
+    if (d < r->axis)
+      r->count *= x->sizes[d];
+    else
+      r->n *= x->sizes[d];
+    fits = d < r->axis || x->sizes[d] == shape[d - r->axis];
+  }
+  RUSH_NEED(
+      fits,
+      "Given normalized_shape=%s, expected input with that shape behind, but got input of size%s",
+      rush_shape_text(n, shape, want), rush_shape_text(x->rank, x->sizes, have));
+  RUSH_NEED(rush_is_float((rush_dtype)x->dtype), "\"LayerNormKernelImpl\" not implemented for '%s'",
+            rush_dtype_word(x->dtype));
+  return RUSH_OK;
+}
+
+static rush_status get_scale(rush_call *c, const rows *r, uint32_t arg, const char *name,
+                             rush_tensor **out) {
+  rush_tensor *t = arg_tensor(c, arg);
+  const rush_tensor *x = arg_tensor(c, 0);
+  if (!t) return RUSH_OK;
+  bool fits = t->rank == x->rank - r->axis &&
+              memcmp(t->sizes, x->sizes + r->axis, (size_t)t->rank * sizeof *t->sizes) == 0;
+  RUSH_NEED(fits, "Expected %s to be of same shape as normalized_shape", name);
+  RUSH_NEED(t->dtype == x->dtype, "expected scalar type %s but found %s", rush_dtype_word(x->dtype),
+            rush_dtype_word(t->dtype));
+  return tmp_contiguous(c, t, out);
+}
+
+/* Reads the arguments (b_arg 0 for none) and makes result 0. */
+static rush_status begin(rush_call *c, uint32_t w_arg, uint32_t b_arg, rows *r) {
+  *r = (rows){0};
+  RUSH_TRY(check_shape(c, r));
+  RUSH_TRY(get_scale(c, r, w_arg, "weight", &r->w));
+  if (b_arg) RUSH_TRY(get_scale(c, r, b_arg, "bias", &r->b));
+  rush_tensor *x = arg_tensor(c, 0);
+  RUSH_TRY(tmp_contiguous(c, x, &r->x));
+  if (r->x == x && !(rush_can_reuse(c, 0) && rush_is_plainly_contiguous(x)))
+    return rush_result(c, 0, (rush_dtype)x->dtype, x->rank, x->sizes, &r->out);
+  r->out = r->x;
+  ret_tensor(c, 0, rush_tensor_keep(r->x));
+  return RUSH_OK;
+}
+
+static void *data_of(const rush_tensor *t) {
+  return t ? rush_data(t) : NULL;
+}
+
+/* mean and rstd: one per row, or NULL */
+static void normalize(const rows *r, double eps, rush_tensor *mean, rush_tensor *rstd) {
+  const int64_t n = r->n;
+  if (n == 0) { /* the statistics of nothing, as PyTorch gives them */
+    const rush_value zero = rush_float(0), nan = rush_float(NAN);
+    if (mean) rush_fill(mean, &zero), rush_fill(rstd, &nan);
+    return;
+  }
+  if (r->x->dtype == RUSH_FLOAT64) {
+    double m, s;
+    for (int64_t k = 0; k < r->count; k++) {
+      rush_layer_norm_f64((size_t)n, (double *)rush_data(r->out) + k * n,
+                          (const double *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b),
+                          eps, &m, &s);
+      if (mean) ((double *)rush_data(mean))[k] = m, ((double *)rush_data(rstd))[k] = s;
+    }
+    return;
+  }
+  float m, s;
+  for (int64_t k = 0; k < r->count; k++) {
+    rush_layer_norm_f32((size_t)n, (float *)rush_data(r->out) + k * n,
+                        (const float *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b), eps,
+                        &m, &s);
+    if (mean) ((float *)rush_data(mean))[k] = m, ((float *)rush_data(rstd))[k] = s;
+  }
+}
+
+/* input, normalized_shape, weight, bias, eps */
+RUSH_OP(layer_norm) {
+  rows r;
+  RUSH_TRY(begin(c, 2, 3, &r));
+  normalize(&r, arg_float(c, 4), NULL, NULL);
+  return RUSH_OK;
+}
+
+RUSH_OP(native_layer_norm) {
+  rows r;
+  rush_tensor *mean, *rstd;
+  int64_t sizes[RUSH_MAX_RANK];
+  RUSH_TRY(begin(c, 2, 3, &r));
+  for (int d = 0; d < r.x->rank; d++) sizes[d] = d < r.axis ? r.x->sizes[d] : 1;
+  RUSH_TRY(rush_result(c, 1, (rush_dtype)r.x->dtype, r.x->rank, sizes, &mean));
+  RUSH_TRY(rush_result(c, 2, (rush_dtype)r.x->dtype, r.x->rank, sizes, &rstd));
+  normalize(&r, arg_float(c, 4), mean, rstd);
+  return RUSH_OK;
+}
+
+/* PyTorch's rms_norm is x * rsqrt(...), which keeps the order that x has in memory. */
+static rush_status lay_as_product(rush_call *c, const rows *r) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  rush_tensor scale = rush_seen(x), *out = rush_as_tensor(&c->results[0]), *laid;
+  const rush_tensor *operands[] = {x, &scale};
+  int64_t strides[RUSH_MAX_RANK];
+  for (int d = r->axis; d < x->rank; d++) scale.sizes[d] = 1;
+  rush_strides_contiguous(scale.rank, scale.sizes, scale.strides);
+  rush_strides_of_result(x->rank, x->sizes, 2, operands, strides);
+  if (memcmp(strides, out->strides, (size_t)x->rank * sizeof *strides) == 0) return RUSH_OK;
+  RUSH_TRY(rush_tensor_new_turned(c->heap, (rush_dtype)x->dtype, x->rank, x->sizes, strides,
+                                  strides, &laid));
+  rush_status st = rush_tensor_copy(c->heap, laid, out);
+  rush_drop(c->heap, &c->results[0]);
+  ret_tensor(c, 0, laid);
+  return st;
+}
+
+/* input, normalized_shape, weight, eps */
+RUSH_OP(rms_norm) {
+  rows r;
+  RUSH_TRY(begin(c, 2, 0, &r));
+  const bool wide = r.x->dtype == RUSH_FLOAT64;
+  const double eps = !arg_is_none(c, 3) ? arg_float(c, 3)
+                     : wide             ? 2.220446049250313e-16
+                                        : 1.1920928955078125e-07;
+  const int64_t n = r.n;
+  for (int64_t k = 0; k < r.count && n > 0; k++) {
+    if (wide)
+      rush_rms_norm_f64((size_t)n, (double *)rush_data(r.out) + k * n,
+                        (const double *)rush_data(r.x) + k * n, data_of(r.w), eps);
+    else
+      rush_rms_norm_f32((size_t)n, (float *)rush_data(r.out) + k * n,
+                        (const float *)rush_data(r.x) + k * n, data_of(r.w), eps);
+  }
+  return lay_as_product(c, &r);
+}

@@ -1,0 +1,123 @@
+/* Between padded and packed sequences: PackedSequence.cpp. A padded one is
+ * [steps][batch][features], or with batch_first the other way round; packed are the rows that are
+ * no padding, step by step. */
+#include "blocks/elements/fill.h"
+#include "call/define.h"
+
+/* t as [steps][batch][...], not copied; the caller drops it. */
+static rush_status steps_first(rush_call *c, const rush_tensor *t, bool batch_first,
+                               rush_tensor **out) {
+  int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
+  for (int d = 0; d < t->rank; d++) {
+    const int from = batch_first && d < 2 ? 1 - d : d;
+    sizes[d] = t->sizes[from];
+    strides[d] = t->strides[from];
+  }
+  return rush_tensor_new_view(c->heap, t, t->rank, sizes, strides, t->offset, out);
+}
+
+/* Copies rows [0, rows) of step `step` of `padded` from or to the rows from `at` on of `packed`. */
+static rush_status copy_step(rush_call *c, rush_tensor *padded, int64_t step, rush_tensor *packed,
+                             int64_t at, int64_t rows, bool unpack) {
+  rush_tensor *a, *b;
+  int64_t sizes[RUSH_MAX_RANK];
+  sizes[0] = rows;
+  for (int d = 2; d < padded->rank; d++) sizes[d - 1] = padded->sizes[d];
+  RUSH_TRY(rush_tensor_new_view(c->heap, padded, padded->rank - 1, sizes, padded->strides + 1,
+                                padded->offset + step * padded->strides[0], &a));
+  rush_status st = rush_tensor_new_view(c->heap, packed, packed->rank, sizes, packed->strides,
+                                        packed->offset + at * packed->strides[0], &b);
+  if (st == RUSH_OK) {
+    st = rush_tensor_copy(c->heap, unpack ? a : b, unpack ? b : a);
+    rush_tensor_drop(c->heap, b);
+  }
+  rush_tensor_drop(c->heap, a);
+  return st;
+}
+
+static bool is_flat_int64(const rush_tensor *t) {
+  return t->rank == 1 && t->dtype == RUSH_INT64 && t->numel > 0 && rush_is_contiguous(t);
+}
+
+/* input, lengths, batch_first */
+RUSH_OP(pack_padded_sequence) {
+  const rush_tensor *input = arg_tensor(c, 0), *lengths = arg_tensor(c, 1);
+  RUSH_NEED(input->numel > 0, "Cannot pack empty tensors.");
+  RUSH_NEED(input->rank >= 2, "a padded sequence has at least 2 dimensions, not %d", input->rank);
+  RUSH_NEED(is_flat_int64(lengths), "lengths are a flat tensor of int64");
+  const bool batch_first = arg_bool(c, 2);
+  const int64_t *length = rush_data(lengths);
+  const int64_t batch = input->sizes[batch_first ? 0 : 1], steps = length[0];
+  RUSH_NEED(lengths->numel == batch,
+            "Expected `len(lengths)` to be equal to batch_size, but got %lld (batch_size=%lld)",
+            (long long)lengths->numel, (long long)batch);
+  int64_t sizes[RUSH_MAX_RANK], rows = 0;
+  for (int64_t b = 0; b < batch; b++) {
+    RUSH_NEED(length[b] > 0,
+              "Length of all samples has to be greater than 0, but found an element in 'lengths' "
+              "that is <= 0");
+    RUSH_NEED(b == 0 || length[b] <= length[b - 1],
+              "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True.");
+    RUSH_NEED(length[b] <= input->sizes[batch_first ? 1 : 0],
+              "a length of %lld, where the sequence has %lld steps", (long long)length[b],
+              (long long)input->sizes[batch_first ? 1 : 0]);
+    rows += length[b];
+  }
+  rush_tensor *data, *counts, *padded;
+  sizes[0] = rows;
+  for (int d = 2; d < input->rank; d++) sizes[d - 1] = input->sizes[d];
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)input->dtype, input->rank - 1, sizes, &data));
+  RUSH_TRY(rush_result(c, 1, RUSH_INT64, 1, &steps, &counts));
+  RUSH_TRY(steps_first(c, input, batch_first, &padded));
+  int64_t at = 0, alive = batch, *count = rush_data(counts);
+  rush_status st = RUSH_OK;
+  for (int64_t t = 0; t < steps && st == RUSH_OK; at += alive, t++) {
+    while (length[alive - 1] <= t) alive--;
+    count[t] = alive;
+    st = copy_step(c, padded, t, data, at, alive, false);
+  }
+  rush_tensor_drop(c->heap, padded);
+  return st;
+}
+
+/* data, batch_sizes, batch_first, padding_value, total_length */
+RUSH_OP(pad_packed_sequence) {
+  rush_tensor *data = arg_tensor(c, 0), *out, *lengths, *padded;
+  const rush_tensor *counts = arg_tensor(c, 1);
+  const bool batch_first = arg_bool(c, 2);
+  RUSH_NEED(is_flat_int64(counts) && data->rank >= 1 && data->rank < RUSH_MAX_RANK,
+            "batch_sizes of a packed sequence are a flat tensor of int64");
+  const int64_t *count = rush_data(counts), batch = count[0];
+  const int64_t total = arg_int(c, 4) > 0 ? arg_int(c, 4) : counts->numel;
+  RUSH_NEED(total >= counts->numel,
+            "Expected total_length to be at least the length of the longest sequence in input, but "
+            "got total_length=%lld and max sequence length being %lld",
+            (long long)total, (long long)counts->numel);
+  int64_t sizes[RUSH_MAX_RANK], rows = 0;
+  for (int64_t t = 0; t < counts->numel; t++) {
+    RUSH_NEED(
+        count[t] > 0 && (t == 0 || count[t] <= count[t - 1]) && count[t] <= data->sizes[0] - rows,
+        "batch_sizes of a packed sequence are positive, never grow, and count its rows");
+    rows += count[t];
+  }
+  /* Made steps first and turned, so that the strides are PyTorch's. */
+  sizes[0] = total;
+  sizes[1] = batch;
+  for (int d = 1; d < data->rank; d++) sizes[d + 1] = data->sizes[d];
+  RUSH_TRY(rush_tensor_new(c->heap, (rush_dtype)data->dtype, data->rank + 1, sizes, &padded));
+  rush_fill(padded, &c->args[3]);
+  rush_status st = RUSH_OK;
+  int64_t at = 0;
+  for (int64_t t = 0; t < counts->numel && st == RUSH_OK; at += count[t], t++)
+    st = copy_step(c, padded, t, data, at, count[t], true);
+  if (st == RUSH_OK) st = steps_first(c, padded, batch_first, &out);
+  rush_tensor_drop(c->heap, padded);
+  RUSH_TRY(st);
+  ret_tensor(c, 0, out);
+  RUSH_TRY(rush_result(c, 1, RUSH_INT64, 1, &batch, &lengths));
+  int64_t *length = rush_data(lengths);
+  memset(length, 0, (size_t)batch * sizeof *length);
+  for (int64_t t = 0; t < counts->numel; t++)
+    for (int64_t b = 0; b < count[t]; b++) length[b]++;
+  return RUSH_OK;
+}

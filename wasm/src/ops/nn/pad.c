@@ -1,0 +1,244 @@
+/* Padding: constant, reflect, replicate and circular, of any number of last dimensions; negative
+ * amounts crop. */
+#include "blocks/variants.h"
+#include "call/define.h"
+#include "tensor/layout.h"
+
+typedef enum mode {
+  CONSTANT = RUSH_PAD_CONSTANT,
+  REFLECT = RUSH_PAD_REFLECT,
+  REPLICATE = RUSH_PAD_REPLICATE,
+  CIRCULAR = RUSH_PAD_CIRCULAR,
+} mode;
+
+typedef struct padding {
+  mode mode;
+  int n;                                             /* dimensions, from the last one */
+  int64_t front[RUSH_MAX_RANK], back[RUSH_MAX_RANK]; /* by dimension of the tensor */
+} padding;
+
+/* A view of t that keeps `size` elements of dimension d from `from` on. */
+static rush_status narrowed(rush_call *c, const rush_tensor *t, int d, int64_t from, int64_t size,
+                            rush_tensor **out) {
+  int64_t sizes[RUSH_MAX_RANK];
+  memcpy(sizes, t->sizes, sizeof sizes);
+  sizes[d] = size;
+  return rush_tensor_new_part(c->heap, t, sizes, t->offset + from * t->strides[d], out);
+}
+
+/* The same in all dimensions: what is left between the paddings (of the result), or after cropping
+ * (of the input). */
+static rush_status middle(rush_call *c, const rush_tensor *t, const padding *p, int sign,
+                          rush_tensor **out) {
+  int64_t sizes[RUSH_MAX_RANK], offset = t->offset;
+  for (int d = 0; d < t->rank; d++) {
+    const int64_t front = sign * p->front[d] > 0 ? sign * p->front[d] : 0;
+    const int64_t back = sign * p->back[d] > 0 ? sign * p->back[d] : 0;
+    sizes[d] = t->sizes[d] - front - back;
+    offset += sizes[d] > 0 ? front * t->strides[d] : 0;
+    if (sizes[d] < 0) sizes[d] = 0;
+  }
+  return rush_tensor_new_part(c->heap, t, sizes, offset, out);
+}
+
+/* The position between the paddings that position i (from the middle's start) takes its value from.
+ */
+static int64_t source(mode m, int64_t i, int64_t size) {
+  if (m == REPLICATE) return i < 0 ? 0 : size - 1;
+  if (m == CIRCULAR) return i < 0 ? i + size : i - size;
+  return i < 0 ? -i : 2 * (size - 1) - i;
+}
+
+/* Fills both paddings of dimension d from the result itself, slice by slice. */
+static rush_status mirror(rush_call *c, rush_tensor *out, const padding *p, int d) {
+  const int64_t front = p->front[d] > 0 ? p->front[d] : 0, back = p->back[d] > 0 ? p->back[d] : 0;
+  const int64_t size = out->sizes[d] - front - back;
+  for (int64_t i = -front; i < size + back; i++) {
+    if (i == 0) i = size;
+    if (i >= size + back) break;
+    rush_tensor *to, *from;
+    RUSH_TRY(narrowed(c, out, d, front + i, 1, &to));
+    rush_status st = narrowed(c, out, d, front + source(p->mode, i, size), 1, &from);
+    if (st == RUSH_OK) {
+      st = rush_tensor_copy(c->heap, to, from);
+      rush_tensor_drop(c->heap, from);
+    }
+    rush_tensor_drop(c->heap, to);
+    RUSH_TRY(st);
+  }
+  return RUSH_OK;
+}
+
+static void fill(rush_tensor *t, const rush_value *value) {
+  const rush_dtype dtype = (rush_dtype)t->dtype;
+  const size_t size = rush_itemsize(t), n = (size_t)t->numel;
+  char *data = rush_data(t), first[8] = {0};
+  if (value->kind == RUSH_KIND_FLOAT) {
+    rush_store_double(dtype, first, value->u.f);
+  } else if (value->kind != RUSH_KIND_NONE) {
+    rush_store_int(dtype, first, value->u.i);
+  }
+  for (size_t i = 0; i < n; i++) memcpy(data + i * size, first, size);
+}
+
+static bool any_positive(const padding *p, int rank) {
+  for (int d = 0; d < rank; d++)
+    if (p->front[d] > 0 || p->back[d] > 0) return true;
+  return false;
+}
+
+/* Of the result, as PyTorch has it. */
+static int result_format(const rush_tensor *x, const padding *p) {
+  return p->mode == CIRCULAR ? RUSH_FORMAT_CONTIGUOUS : rush_suggest_format(x);
+}
+
+static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p,
+                       const rush_value *value) {
+  int64_t sizes[RUSH_MAX_RANK];
+  rush_tensor *out, *to, *from;
+  for (int d = 0; d < x->rank; d++) sizes[d] = x->sizes[d] + p->front[d] + p->back[d];
+  const bool last = !rush_is_contiguous(x) && rush_is_channels_last(x);
+  RUSH_TRY(rush_new_lying(c->heap, (rush_dtype)x->dtype, x->rank, sizes, last, result_format(x, p),
+                          &out));
+  ret_tensor(c, 0, out);
+  if (out->numel == 0) return RUSH_OK;
+  if (p->mode == CONSTANT) fill(out, value);
+  RUSH_TRY(middle(c, out, p, 1, &to));
+  rush_status st = middle(c, x, p, -1, &from);
+  if (st == RUSH_OK) {
+    if (from->numel > 0) st = rush_tensor_copy(c->heap, to, from);
+    rush_tensor_drop(c->heap, from);
+  }
+  rush_tensor_drop(c->heap, to);
+  for (int d = 0; st == RUSH_OK && p->mode != CONSTANT && d < x->rank; d++)
+    st = mirror(c, out, p, d);
+  return st;
+}
+
+/* Without any padding a clone of what is left. */
+static rush_status crop(rush_call *c, const rush_tensor *x, const padding *p) {
+  rush_tensor *left, *out;
+  RUSH_TRY(middle(c, x, p, -1, &left));
+  rush_status st = rush_clone(c->heap, left, RUSH_FORMAT_PRESERVE, &out);
+  if (st == RUSH_OK) ret_tensor(c, 0, out);
+  rush_tensor_drop(c->heap, left);
+  return st;
+}
+
+/* ---- Arguments and checks -------------------------------------------------------------------- */
+
+static rush_status read(rush_call *c, const rush_tensor *x, mode m, padding *p) {
+  int64_t list[2 * RUSH_MAX_RANK];
+  int n;
+  *p = (padding){.mode = m};
+  RUSH_TRY(arg_ints(c, 1, 2 * RUSH_MAX_RANK, list, &n));
+  RUSH_NEED(n % 2 == 0, "Length of pad must be even but instead it equals %d", n);
+  RUSH_NEED(n / 2 <= x->rank,
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+            "length is %d while the "
+            "input has %d dimensions.",
+            n, x->rank);
+  p->n = n / 2;
+  for (int k = 0; k < p->n; k++) {
+    const int d = x->rank - 1 - k;
+    RUSH_NEED(list[2 * k] >= INT32_MIN && list[2 * k] <= INT32_MAX &&
+                  list[2 * k + 1] >= INT32_MIN && list[2 * k + 1] <= INT32_MAX,
+              "a padding of %lld and %lld is too large", (long long)list[2 * k],
+              (long long)list[2 * k + 1]);
+    p->front[d] = list[2 * k];
+    p->back[d] = list[2 * k + 1];
+  }
+  return RUSH_OK;
+}
+
+static rush_status constant(rush_call *c, const rush_value *value) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  padding p;
+  RUSH_TRY(read(c, x, CONSTANT, &p));
+  const bool grows = any_positive(&p, x->rank);
+  for (int d = x->rank - p.n; d < x->rank; d++) {
+    const int64_t front = p.front[d] < 0 ? p.front[d] : 0, back = p.back[d] < 0 ? p.back[d] : 0;
+    const int64_t size = x->sizes[d] + p.front[d] + p.back[d];
+    RUSH_NEED(x->sizes[d] + front + back >= 0, "narrow(): length must be non-negative.");
+    RUSH_NEED(size > 0 || !grows,
+              "The input size %lld, plus negative padding %lld and %lld resulted in a negative "
+              "output size, which is "
+              "invalid. Check dimension %d of your input.",
+              (long long)x->sizes[d], (long long)p.front[d], (long long)p.back[d], d);
+  }
+  return grows ? pad(c, x, &p, value) : crop(c, x, &p);
+}
+
+/* PyTorch pads the last n dimensions of tensors of rank n + 1 and n + 2. */
+static rush_status check_border(rush_call *c, const rush_tensor *x, const padding *p) {
+  static const char *const names[] = {"", "reflection_pad", "replication_pad", "circular"};
+  const int n = p->n;
+  char text[RUSH_SHAPE_TEXT];
+  RUSH_NEED(n >= 1 && n <= 3 && (x->rank == n + 1 || x->rank == n + 2),
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: padding "
+            "of %d dimensions for an "
+            "input of %s",
+            n, rush_shape_text(x->rank, x->sizes, text));
+  RUSH_NEED(x->dtype != RUSH_BOOL || p->mode == CIRCULAR, "\"%s%dd\" not implemented for 'Bool'",
+            names[p->mode], n);
+  for (int d = x->rank == n + 2 ? 1 : 0; d < x->rank; d++)
+    RUSH_NEED(x->sizes[d] > 0 || (p->mode == CIRCULAR && d < x->rank - n),
+              "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other "
+              "non-zero dimensions for input, "
+              "but got: %s",
+              n + 1, n + 2, rush_shape_text(x->rank, x->sizes, text));
+  for (int d = x->rank - n; d < x->rank; d++) {
+    const int64_t size = x->sizes[d], most = p->front[d] > p->back[d] ? p->front[d] : p->back[d];
+    RUSH_NEED(p->mode != REFLECT || most < size,
+              "Argument #4: Padding size should be less than the corresponding input dimension, "
+              "but got: padding (%lld, "
+              "%lld) at dimension %d of input %s",
+              (long long)p->front[d], (long long)p->back[d], d,
+              rush_shape_text(x->rank, x->sizes, text));
+    RUSH_NEED(p->mode != CIRCULAR || most <= size,
+              "Padding value causes wrapping around more than once.");
+    const int64_t cropped =
+        size + (p->front[d] < 0 ? p->front[d] : 0) + (p->back[d] < 0 ? p->back[d] : 0);
+    RUSH_NEED(cropped > 0 && size + p->front[d] + p->back[d] > 0,
+              "input (size %lld at dimension %d) is too small. Calculated output size: %lld",
+              (long long)size, d, (long long)(size + p->front[d] + p->back[d]));
+    /* Behind a crop the mirror image may need what is gone. */
+    RUSH_CHECK(c->ctx, p->mode != REFLECT || most < cropped, RUSH_ERR_UNSUPPORTED,
+               "reflecting %lld elements of the %lld that negative padding leaves is not supported",
+               (long long)most, (long long)cropped);
+    RUSH_CHECK(c->ctx, p->mode != CIRCULAR || most <= cropped, RUSH_ERR_UNSUPPORTED,
+               "circular padding by %lld elements of the %lld that negative padding leaves is not "
+               "supported",
+               (long long)most, (long long)cropped);
+  }
+  return RUSH_OK;
+}
+
+static rush_status border(rush_call *c, mode m, int n) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  padding p;
+  RUSH_TRY(read(c, x, m, &p));
+  RUSH_NEED(n == 0 || p.n == n, "padding size is expected to be %d, but got: %d", 2 * n, 2 * p.n);
+  RUSH_TRY(check_border(c, x, &p));
+  const rush_value zero = rush_int(0);
+  return pad(c, x, &p, &zero);
+}
+
+RUSH_OP(pad) {
+  static const char *const names[] = {"constant", "reflect", "replicate", "circular"};
+  const rush_str *name = arg_str(c, 2);
+  if (strcmp(name->bytes, names[CONSTANT]) == 0) return constant(c, &c->args[3]);
+  RUSH_NEED(arg_is_none(c, 3) || (c->args[3].kind == RUSH_KIND_FLOAT && c->args[3].u.f == 0),
+            "Padding mode \"%s\" doesn't take in value argument", name->bytes);
+  for (int m = REFLECT; m <= CIRCULAR; m++)
+    if (strcmp(name->bytes, names[m]) == 0) return border(c, (mode)m, 0);
+  return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "Unrecognised padding mode %s", name->bytes);
+}
+
+RUSH_OP(constant_pad_nd) {
+  return constant(c, &c->args[2]);
+}
+
+RUSH_OP(border_pad) {
+  return border(c, (mode)rush_kind_of(c), rush_dims(c));
+}

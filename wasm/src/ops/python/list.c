@@ -1,0 +1,441 @@
+/* Lists and tuples: making, taking apart, and Python's list methods. */
+#include "blocks/values.h"
+#include "call/define.h"
+
+static uint32_t result_type(const rush_call *c) {
+  return c->result_types ? c->result_types[0] : RUSH_NONE;
+}
+
+static rush_status give_list(rush_call *c, const rush_value *items, size_t n) {
+  return rush_new_list(c->heap, RUSH_KIND_LIST, result_type(c), items, n, &c->results[0]);
+}
+static void give(rush_call *c, const rush_value *v) {
+  ret_keep(c, 0, v);
+}
+
+/* ---- Making and taking apart ----------------------------------------------------------------- */
+
+RUSH_OP(list_construct) {
+  return give_list(c, c->args, c->n_args);
+}
+
+RUSH_OP(tuple_construct) {
+  return rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), c->args, c->n_args,
+                       &c->results[0]);
+}
+
+static rush_status unpack(rush_call *c, const rush_list *list) {
+  for (uint32_t i = 0; i < c->n_results; i++) ret_keep(c, i, &list->items[i]);
+  return RUSH_OK;
+}
+
+RUSH_OP(list_unpack) {
+  RUSH_NEED(c->n_args == 1 && c->args[0].kind == RUSH_KIND_LIST, "ListUnpack takes one list");
+  const rush_list *list = arg_list(c, 0);
+  RUSH_NEED(list->n == c->n_results, "Expected %u elements in a list but found %zu", c->n_results,
+            list->n);
+  return unpack(c, list);
+}
+
+RUSH_OP(tuple_unpack) {
+  RUSH_NEED(c->n_args == 1 && c->args[0].kind == RUSH_KIND_TUPLE, "TupleUnpack takes one tuple");
+  const rush_list *list = arg_list(c, 0);
+  RUSH_NEED(list->n == c->n_results, "Expected a tuple of %u elements but found %zu", c->n_results,
+            list->n);
+  return unpack(c, list);
+}
+
+/* Counts from the end where negative; false where outside. */
+static bool at_index(int64_t index, size_t n, size_t *out) {
+  if (index < 0) index += (int64_t)n;
+  *out = (size_t)index;
+  return index >= 0 && index < (int64_t)n;
+}
+
+RUSH_OP(tuple_index) {
+  size_t i;
+  RUSH_NEED(c->args[0].kind == RUSH_KIND_TUPLE, "TupleIndex takes a tuple");
+  RUSH_NEED(at_index(arg_int(c, 1), arg_list(c, 0)->n, &i), "Tuple index out of range");
+  give(c, &arg_list(c, 0)->items[i]);
+  return RUSH_OK;
+}
+
+/* tuple, begin, end: what the exporter makes of prim::TupleSlice's attributes */
+RUSH_OP(tuple_slice) {
+  bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TUPLE &&
+              c->args[1].kind == RUSH_KIND_INT && c->args[2].kind == RUSH_KIND_INT;
+  RUSH_NEED(fits, "TupleSlice takes a tuple and two ints");
+  const rush_list *t = arg_list(c, 0);
+  int64_t n = (int64_t)t->n, from = arg_int(c, 1), to = arg_int(c, 2);
+  if (from < 0) from += n;
+  if (to < 0) to += n;
+  from = from < 0 ? 0 : from > n ? n : from;
+  to = to < from ? from : to > n ? n : to;
+  return rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), t->items + from,
+                       (size_t)(to - from), &c->results[0]);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+RUSH_OP(list_len) {
+  ret_int(c, 0, (int64_t)arg_list(c, 0)->n);
+  return RUSH_OK;
+}
+
+RUSH_OP(list_getitem) {
+  size_t i;
+  RUSH_NEED(at_index(arg_int(c, 1), arg_list(c, 0)->n, &i), "list index out of range");
+  give(c, &arg_list(c, 0)->items[i]);
+  return RUSH_OK;
+}
+
+/* *at is where the list has the value, or list->n. */
+static rush_status find(const rush_call *c, const rush_list *list, const rush_value *v,
+                        size_t *at) {
+  return rush_find(c->ctx, list->items, list->n, 1, v, at);
+}
+
+RUSH_OP(list_contains) {
+  size_t i;
+  RUSH_TRY(find(c, arg_list(c, 0), &c->args[1], &i));
+  ret_bool(c, 0, i < arg_list(c, 0)->n);
+  return RUSH_OK;
+}
+
+RUSH_OP(list_index) {
+  size_t i;
+  RUSH_TRY(find(c, arg_list(c, 0), &c->args[1], &i));
+  if (i < arg_list(c, 0)->n) {
+    ret_int(c, 0, (int64_t)i);
+    return RUSH_OK;
+  }
+  rush_text text = {.ctx = c->ctx};
+  rush_status st = rush_show(c->heap, &text, &c->args[1]);
+  if (st == RUSH_OK) st = rush_text_status(&text);
+  if (st == RUSH_OK)
+    st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "'%s' is not in list",
+                   text.data != NULL ? text.data : "");
+  rush_release(c->ctx, text.data, text.capacity);
+  return st;
+}
+
+RUSH_OP(list_count) {
+  const rush_list *list = arg_list(c, 0);
+  int64_t n = 0;
+  for (size_t i = 0; i < list->n; i++) {
+    bool same;
+    RUSH_TRY(rush_equal(c->ctx, &list->items[i], &c->args[1], &same));
+    n += same;
+  }
+  ret_int(c, 0, n);
+  return RUSH_OK;
+}
+
+RUSH_OP(list_copy) {
+  return give_list(c, arg_list(c, 0)->items, arg_list(c, 0)->n);
+}
+
+RUSH_OP(list_add) {
+  RUSH_TRY(rush_op_list_copy(c));
+  const rush_list *other = arg_list(c, 1);
+  for (size_t i = 0; i < other->n; i++)
+    RUSH_TRY(rush_list_push(c->heap, rush_as_list(&c->results[0]), other->items[i]));
+  return RUSH_OK;
+}
+
+/* One of many: a program can ask for any number of them. */
+static rush_status push(rush_call *c, rush_list *to, rush_value v) {
+  RUSH_TRY(rush_work(c->ctx, 4));
+  return rush_list_push(c->heap, to, v);
+}
+
+static rush_status push_times(rush_call *c, rush_list *to, const rush_value *items, size_t n,
+                              int64_t times) {
+  for (int64_t k = 0; k < times && n > 0; k++)
+    for (size_t i = 0; i < n; i++) RUSH_TRY(push(c, to, items[i]));
+  return RUSH_OK;
+}
+
+/* mul.left_t and mul.right_ */
+RUSH_OP(list_mul) {
+  uint32_t at = c->args[0].kind == RUSH_KIND_LIST ? 0 : 1;
+  RUSH_TRY(give_list(c, NULL, 0));
+  return push_times(c, rush_as_list(&c->results[0]), arg_list(c, at)->items, arg_list(c, at)->n,
+                    arg_int(c, 1 - at));
+}
+
+/* Python's slice.indices: clamps, and counts from the end. */
+static rush_status slice_range(rush_call *c, int64_t size, int64_t *start, int64_t *end,
+                               int64_t *step) {
+  *step = arg_int(c, 3);
+  RUSH_NEED(*step != 0, "List slice should have non-zero step");
+  int64_t least = *step < 0 ? -1 : 0, most = *step < 0 ? size - 1 : size;
+  *start = arg_is_none(c, 1) ? (*step < 0 ? most : least) : arg_int(c, 1);
+  *end = arg_is_none(c, 2) ? (*step < 0 ? least : most) : arg_int(c, 2);
+  if (!arg_is_none(c, 1) && *start < 0) *start += size;
+  if (!arg_is_none(c, 2) && *end < 0) *end += size;
+  *start = *start < least ? least : *start > most ? most : *start;
+  *end = *end < least ? least : *end > most ? most : *end;
+  if (*step > size) *step = size + 1; /* so that no sum overflows */
+  if (*step < -size) *step = -size - 1;
+  return RUSH_OK;
+}
+
+RUSH_OP(list_slice) {
+  const rush_list *list = arg_list(c, 0);
+  int64_t at, end, step;
+  RUSH_TRY(slice_range(c, (int64_t)list->n, &at, &end, &step));
+  RUSH_TRY(give_list(c, NULL, 0));
+  for (; step > 0 ? at < end : at > end; at += step)
+    RUSH_TRY(push(c, rush_as_list(&c->results[0]), list->items[at]));
+  return RUSH_OK;
+}
+
+/* Characters, bytes as libtorch has them. */
+RUSH_OP(str_slice) {
+  const rush_str *s = arg_str(c, 0);
+  int64_t at, end, step;
+  rush_text text = {.ctx = c->ctx};
+  RUSH_TRY(slice_range(c, (int64_t)s->size, &at, &end, &step));
+  for (; step > 0 ? at < end : at > end; at += step) rush_text_bytes(&text, s->bytes + at, 1);
+  return rush_str_of_text(c->heap, &text, &c->results[0]);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static rush_list *self(const rush_call *c) {
+  return rush_as_list(&c->args[0]);
+}
+
+RUSH_OP(list_append) {
+  RUSH_TRY(rush_list_push(c->heap, self(c), c->args[1]));
+  if (c->n_results > 0) give(c, &c->args[0]);
+  return RUSH_OK;
+}
+
+/* extend, and += which gives the list back */
+RUSH_OP(list_extend) {
+  size_t n = arg_list(c, 1)->n; /* the list may be extended by itself */
+  for (size_t i = 0; i < n; i++)
+    RUSH_TRY(rush_list_push(c->heap, self(c), arg_list(c, 1)->items[i]));
+  if (c->n_results > 0) give(c, &c->args[0]);
+  return RUSH_OK;
+}
+
+/* *= */
+RUSH_OP(list_mul_self) {
+  rush_list *list = self(c);
+  int64_t times = arg_int(c, 1);
+  size_t n = list->n;
+  for (int64_t k = 1; k < times && n > 0; k++)
+    for (size_t i = 0; i < n; i++) RUSH_TRY(push(c, list, list->items[i]));
+  while (times <= 0 && list->n > 0) rush_drop(c->heap, &list->items[--list->n]);
+  give(c, &c->args[0]);
+  return RUSH_OK;
+}
+
+/* Takes item `i` out, with its reference. */
+static rush_value take(rush_list *list, size_t i) {
+  rush_value v = list->items[i];
+  memmove(list->items + i, list->items + i + 1, (--list->n - i) * sizeof v);
+  return v;
+}
+
+RUSH_OP(list_insert) {
+  rush_list *list = self(c);
+  int64_t n = (int64_t)list->n, at = arg_int(c, 1);
+  if (at < 0) at += n;
+  at = at < 0 ? 0 : at > n ? n : at;
+  RUSH_TRY(rush_list_push(c->heap, list, c->args[2]));
+  memmove(list->items + at + 1, list->items + at, (size_t)(n - at) * sizeof *list->items);
+  list->items[at] = c->args[2]; /* its reference is the pushed one */
+  return RUSH_OK;
+}
+
+RUSH_OP(list_pop) {
+  size_t i;
+  RUSH_NEED(self(c)->n > 0, "pop from empty list");
+  RUSH_NEED(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
+  ret_value(c, 0, take(self(c), i));
+  return RUSH_OK;
+}
+
+RUSH_OP(list_delete) {
+  size_t i;
+  RUSH_NEED(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
+  rush_value v = take(self(c), i);
+  rush_drop(c->heap, &v);
+  return RUSH_OK;
+}
+
+RUSH_OP(list_remove) {
+  size_t i;
+  RUSH_TRY(find(c, self(c), &c->args[1], &i));
+  RUSH_NEED(i < self(c)->n, "list.remove(x): x not in list");
+  rush_value v = take(self(c), i);
+  rush_drop(c->heap, &v);
+  return RUSH_OK;
+}
+
+RUSH_OP(list_set_item) {
+  size_t i;
+  RUSH_NEED(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
+  rush_value old = self(c)->items[i];
+  self(c)->items[i] = rush_retained(c->args[2]);
+  rush_drop(c->heap, &old);
+  if (c->n_results > 0) give(c, &c->args[0]);
+  return RUSH_OK;
+}
+
+RUSH_OP(list_clear) {
+  while (self(c)->n > 0) {
+    rush_value v = self(c)->items[--self(c)->n];
+    rush_drop(c->heap, &v);
+  }
+  return RUSH_OK;
+}
+
+RUSH_OP(list_reverse) {
+  rush_list *list = self(c);
+  for (size_t i = 0; i < list->n / 2; i++) {
+    rush_value v = list->items[i];
+    list->items[i] = list->items[list->n - 1 - i];
+    list->items[list->n - 1 - i] = v;
+  }
+  return RUSH_OK;
+}
+
+/* Merges two runs that follow each other, [at, mid) and [mid, end), into to[at...]. */
+static rush_status merge(rush_call *c, const rush_value *from, rush_value *to, size_t at,
+                         size_t mid, size_t end, bool reverse) {
+  size_t i = at, j = mid;
+  for (size_t k = at; k < end; k++) {
+    bool second = i >= mid;
+    if (!second && j < end)
+      RUSH_TRY(reverse ? rush_less(c->ctx, &from[i], &from[j], &second)
+                       : rush_less(c->ctx, &from[j], &from[i], &second));
+    to[k] = second ? from[j++] : from[i++];
+  }
+  return RUSH_OK;
+}
+
+/* A merge sort: equal items keep their order, reversed or not. Where it fails, `items` are those
+ * they were, in some order. */
+static rush_status sort(rush_call *c, rush_value *items, size_t n, bool reverse) {
+  rush_value *other;
+  RUSH_TRY(rush_scratch(c, n * sizeof *items, (void **)&other));
+  rush_value *from = items, *to = other;
+  rush_status st = RUSH_OK;
+  for (size_t width = 1; width < n && st == RUSH_OK; width *= 2) {
+    for (size_t at = 0; at < n && st == RUSH_OK; at += 2 * width) {
+      size_t mid = at + width < n ? at + width : n, end = mid + width < n ? mid + width : n;
+      st = merge(c, from, to, at, mid, end, reverse);
+    }
+    if (st != RUSH_OK) break;
+    rush_value *swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != items && n > 0) memcpy(items, from, n * sizeof *items);
+  rush_heap_free(c->heap, other);
+  return st;
+}
+
+static rush_status check_sortable(rush_call *c, const rush_list *list) {
+  for (size_t i = 0; i < list->n; i++) {
+    uint32_t kind = list->items[i].kind;
+    RUSH_NEED(kind == RUSH_KIND_INT || kind == RUSH_KIND_FLOAT || kind == RUSH_KIND_BOOL ||
+                  kind == RUSH_KIND_STR || kind == RUSH_KIND_TUPLE,
+              "Only list of ints, floats, bools, strs and tuples can be sorted, not of %s",
+              rush_kind_name(kind));
+  }
+  return RUSH_OK;
+}
+
+RUSH_OP(list_sort) {
+  RUSH_TRY(check_sortable(c, self(c)));
+  return sort(c, self(c)->items, self(c)->n, arg_bool(c, 1));
+}
+
+RUSH_OP(list_sorted) {
+  RUSH_TRY(check_sortable(c, arg_list(c, 0)));
+  RUSH_TRY(rush_op_list_copy(c));
+  rush_list *list = rush_as_list(&c->results[0]);
+  return sort(c, list->items, list->n, false);
+}
+
+/* ---- Of all items ---------------------------------------------------------------------------- */
+
+static bool truth(const rush_value *v) {
+  if (v->kind == RUSH_KIND_STR) return rush_as_str(v)->size > 0;
+  return v->kind == RUSH_KIND_FLOAT ? v->u.f != 0 : v->u.i != 0;
+}
+
+static rush_status any_is(rush_call *c, bool wanted, bool found) {
+  const rush_list *list = arg_list(c, 0);
+  for (size_t i = 0; i < list->n; i++) {
+    if (truth(&list->items[i]) != wanted) continue;
+    ret_bool(c, 0, found);
+    return RUSH_OK;
+  }
+  ret_bool(c, 0, !found);
+  return RUSH_OK;
+}
+RUSH_OP(list_any) {
+  return any_is(c, true, true);
+}
+RUSH_OP(list_all) {
+  return any_is(c, false, false);
+}
+
+RUSH_OP(list_sum) {
+  const rush_list *list = arg_list(c, 0);
+  int64_t i_sum = 0;
+  double f_sum = 0;
+  bool floats = list->n > 0 ? list->items[0].kind == RUSH_KIND_FLOAT : rush_kind_of(c) == 1;
+  for (size_t i = 0; i < list->n; i++) {
+    if (floats)
+      f_sum += list->items[i].u.f;
+    else
+      i_sum = (int64_t)((uint64_t)i_sum + (uint64_t)list->items[i].u.i);
+  }
+  if (floats)
+    ret_float(c, 0, f_sum);
+  else
+    ret_int(c, 0, i_sum);
+  return RUSH_OK;
+}
+
+/* min and max of a list, or the lesser and greater of two lists */
+static rush_status extreme(rush_call *c, bool least) {
+  const rush_list *list = arg_list(c, 0);
+  if (c->n_args == 2) {
+    bool first;
+    RUSH_TRY(rush_less(c->ctx, &c->args[least ? 0 : 1], &c->args[least ? 1 : 0], &first));
+    give(c, &c->args[first ? 0 : 1]);
+    return RUSH_OK;
+  }
+  RUSH_NEED(list->n > 0, "%s() arg is an empty sequence", least ? "min" : "max");
+  const rush_value *best = &list->items[0];
+  for (size_t i = 1; i < list->n; i++) {
+    const rush_value *item = &list->items[i];
+    bool better;
+    RUSH_TRY(rush_less(c->ctx, least ? item : best, least ? best : item, &better));
+    if (better) best = item;
+  }
+  give(c, best);
+  return RUSH_OK;
+}
+RUSH_OP(list_min) {
+  return extreme(c, true);
+}
+RUSH_OP(list_max) {
+  return extreme(c, false);
+}
+
+RUSH_OP(rangelist) {
+  RUSH_TRY(give_list(c, NULL, 0));
+  for (int64_t i = 0; i < arg_int(c, 0); i++)
+    RUSH_TRY(push(c, rush_as_list(&c->results[0]), rush_int(i)));
+  return RUSH_OK;
+}

@@ -1,0 +1,56 @@
+/* Enums, and objects of the classes that a program defines. Objects are shared by reference, as in
+ * PyTorch. */
+#include "call/define.h"
+#include "model/model.h"
+
+/* "RED" of "__torch__.Color.RED" */
+RUSH_OP(enum_name) {
+  const rush_str *name = rush_as_str(rush_as_list(&c->args[0])->items);
+  const char *dot = strrchr(name->bytes, '.'), *from = dot ? dot + 1 : name->bytes;
+  return rush_new_str(c->heap, from, name->size - (size_t)(from - name->bytes), &c->results[0]);
+}
+
+RUSH_OP(enum_value) {
+  ret_keep(c, 0, rush_as_list(&c->args[0])->items + 1);
+  return RUSH_OK;
+}
+
+/* A new object of the result's class; its attributes are None until they are set. */
+RUSH_OP(object) {
+  const rush_model *m = c->model;
+  const rush_file_type *type = m->types + c->result_types[0];
+  RUSH_NEED(type->kind == RUSH_TYPE_OBJECT, "an object has no class");
+  RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_OBJECT, c->result_types[0], NULL, 0, &c->results[0]));
+  rush_status st = RUSH_OK;
+  for (uint32_t k = 0; k < type->n && st == RUSH_OK; k++)
+    st = rush_list_push(c->heap, rush_as_list(&c->results[0]), rush_none());
+  if (st != RUSH_OK) rush_drop(c->heap, &c->results[0]);
+  return st;
+}
+
+static rush_status attribute(rush_call *c, rush_value **out) {
+  RUSH_NEED(c->args[0].kind == RUSH_KIND_OBJECT, "%s has no attributes",
+            rush_kind_name(c->args[0].kind));
+  rush_list *object = rush_as_list(&c->args[0]);
+  int64_t slot = arg_int(c, 1);
+  RUSH_NEED(slot >= 0 && (size_t)slot < object->n, "the object has no attribute %lld",
+            (long long)slot);
+  *out = object->items + slot;
+  return RUSH_OK;
+}
+
+RUSH_OP(object_get) {
+  rush_value *v;
+  RUSH_TRY(attribute(c, &v));
+  ret_keep(c, 0, v);
+  return RUSH_OK;
+}
+
+RUSH_OP(object_set) {
+  rush_value *v;
+  RUSH_TRY(attribute(c, &v));
+  rush_value old = *v;
+  *v = rush_retained(c->args[2]);
+  rush_drop(c->heap, &old);
+  return RUSH_OK;
+}

@@ -1,0 +1,69 @@
+/* ==, <, `is` and their kin of Python values. */
+#include "blocks/values.h"
+#include "call/define.h"
+
+/* Two questions about the arguments, each answered where it is asked for. */
+typedef struct answers {
+  bool equal, less, greater;
+} answers;
+enum { EQUAL = 1, LESS = 2, GREATER = 4 };
+
+static rush_status ask(const rush_call *c, int what, answers *out) {
+  *out = (answers){false, false, false};
+  const rush_value *a = &c->args[0], *b = &c->args[1];
+  if (what & LESS) RUSH_TRY(rush_less(c->ctx, a, b, &out->less));
+  if (what & GREATER) RUSH_TRY(rush_less(c->ctx, b, a, &out->greater));
+  if ((what & EQUAL) && !out->less && !out->greater)
+    RUSH_TRY(rush_equal(c->ctx, a, b, &out->equal));
+  return RUSH_OK;
+}
+
+/* Whether any of these holds. */
+static rush_status give(rush_call *c, int what) {
+  answers answer;
+  RUSH_TRY(ask(c, what, &answer));
+  ret_bool(c, 0, answer.equal || answer.less || answer.greater);
+  return RUSH_OK;
+}
+
+RUSH_OP(val_eq) {
+  return give(c, EQUAL);
+}
+RUSH_OP(val_ne) {
+  answers answer;
+  RUSH_TRY(ask(c, EQUAL, &answer));
+  ret_bool(c, 0, !answer.equal);
+  return RUSH_OK;
+}
+RUSH_OP(val_lt) {
+  return give(c, LESS);
+}
+RUSH_OP(val_gt) {
+  return give(c, GREATER);
+}
+RUSH_OP(val_le) {
+  return give(c, LESS | EQUAL);
+} /* not `!greater`: NaN */
+RUSH_OP(val_ge) {
+  return give(c, GREATER | EQUAL);
+}
+
+static rush_status same(const rush_call *c, bool *out) {
+  const rush_value *a = &c->args[0], *b = &c->args[1];
+  *out = false;
+  if (rush_is_object(a) && rush_is_object(b)) *out = a->u.ref == b->u.ref;
+  if (rush_is_object(a) || a->kind != b->kind) return RUSH_OK;
+  return rush_equal(c->ctx, a, b, out);
+}
+RUSH_OP(val_is) {
+  bool is;
+  RUSH_TRY(same(c, &is));
+  ret_bool(c, 0, is);
+  return RUSH_OK;
+}
+RUSH_OP(val_isnot) {
+  bool is;
+  RUSH_TRY(same(c, &is));
+  ret_bool(c, 0, !is);
+  return RUSH_OK;
+}

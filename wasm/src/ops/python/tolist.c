@@ -1,0 +1,67 @@
+/* Tensors from lists of numbers, and back. */
+#include "blocks/values.h"
+#include "call/define.h"
+
+/* tolist(): `depth` nested lists of `kind`; 0 gives one number. libtorch's inputs are the tensor,
+ * the depth and the number's type (0 int, 1 float, 2 bool). */
+typedef struct lister {
+  const rush_tensor *t;
+  rush_heap *heap;
+} lister;
+
+static rush_value number_at(const rush_tensor *t, int64_t offset) {
+  rush_dtype dtype = (rush_dtype)t->dtype;
+  const char *at = (const char *)t->storage->data + (size_t)offset * rush_itemsize(t);
+  if (rush_is_float(dtype)) return rush_float(rush_load_double(dtype, at));
+  int64_t v = rush_load_int(dtype, at);
+  return dtype == RUSH_BOOL ? rush_bool(v != 0) : rush_int(v);
+}
+
+static rush_status list_at(const lister *l, int d, int64_t offset, rush_value *out) {
+  if (d == l->t->rank) {
+    *out = number_at(l->t, offset);
+    return RUSH_OK;
+  }
+  RUSH_TRY(rush_new_list(l->heap, RUSH_KIND_LIST, RUSH_NONE, NULL, 0, out));
+  for (int64_t i = 0; i < l->t->sizes[d]; i++) {
+    rush_value item;
+    rush_status st = list_at(l, d + 1, offset + i * l->t->strides[d], &item);
+    if (st == RUSH_OK) st = rush_list_push(l->heap, rush_as_list(out), item);
+    rush_drop(l->heap, &item);
+    if (st != RUSH_OK) {
+      rush_drop(l->heap, out);
+      return st;
+    }
+  }
+  return RUSH_OK;
+}
+
+static rush_status check_tolist(rush_call *c) {
+  static const char *const words[] = {"int", "float", "bool", "complex"};
+  bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TENSOR &&
+              c->args[1].kind == RUSH_KIND_INT && c->args[2].kind == RUSH_KIND_INT;
+  RUSH_NEED(fits, "tolist takes a tensor, a depth and a type");
+  const rush_tensor *t = arg_tensor(c, 0);
+  int64_t depth = arg_int(c, 1), wanted = arg_int(c, 2);
+  RUSH_NEED(wanted >= 0 && wanted <= 3, "tolist: type %lld", (long long)wanted);
+  rush_dtype dtype = (rush_dtype)t->dtype;
+  int have = rush_is_float(dtype) ? 1 : dtype == RUSH_BOOL ? 2 : 0;
+  RUSH_NEED(have == wanted,
+            "Output annotation element type and runtime tensor element type must match for "
+            "tolist(): %s and %s",
+            words[wanted], rush_dtype_name(t->dtype));
+  RUSH_NEED(depth == t->rank,
+            "Output annotation list dimension and runtime tensor dimension must match for "
+            "tolist(): %lld and %d",
+            (long long)depth, t->rank);
+  return RUSH_OK;
+}
+
+RUSH_OP(tolist) {
+  RUSH_TRY(check_tolist(c));
+  lister l = {arg_tensor(c, 0), c->heap};
+  RUSH_TRY(list_at(&l, 0, l.t->offset, &c->results[0]));
+  if (c->results[0].kind == RUSH_KIND_LIST && c->result_types)
+    rush_as_list(&c->results[0])->type = c->result_types[0];
+  return RUSH_OK;
+}

@@ -1,0 +1,339 @@
+/* Random numbers as torch 2.6 draws them on the CPU, without MKL: Distributions.cpp,
+ * cpu/DistributionTemplates.h, TensorFactories.cpp. A generator given as an argument is refused at
+ * export; here the argument is None. */
+#include <float.h>
+#include <math.h>
+
+#include "blocks/draw.h"
+#include "call/define.h"
+#include "tensor/layout.h"
+
+static rush_dtype own_dtype(const rush_call *c) {
+  return (rush_dtype)arg_tensor(c, 0)->dtype;
+}
+
+/* What NAME_ writes, or the new tensor that NAME gives: like argument 0. */
+static rush_status target(rush_call *c, rush_tensor **out) {
+  *out = c->inplace;
+  if (*out == NULL) return rush_result_like(c, 0, arg_tensor(c, 0), own_dtype(c), out);
+  RUSH_TRY(rush_check_write(c->ctx, *out));
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}
+
+static rush_status need_float(rush_call *c, const rush_tensor *t, const char *name) {
+  RUSH_NEED(rush_is_float((rush_dtype)t->dtype), "\"%s\" not implemented for '%s'", name,
+            rush_dtype_word(t->dtype));
+  return RUSH_OK;
+}
+
+/* ---- Uniform --------------------------------------------------------------------------------- */
+
+static void uniform(rush_random *random, double from, double to, rush_dtype dtype, void *at) {
+  if (dtype == RUSH_FLOAT32) {
+    const float a = (float)from, b = (float)to;
+    *(float *)at = rush_random_float(random) * (b - a) + a;
+  } else {
+    *(double *)at = rush_random_double(random) * (to - from) + from;
+  }
+}
+
+static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
+  RUSH_TRY(need_float(c, t, "check_uniform_bounds"));
+  RUSH_NEED(from <= to, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
+            from, to);
+  RUSH_NEED(
+      to - from <= (t->dtype == RUSH_FLOAT32 ? (double)FLT_MAX : DBL_MAX),
+      "uniform_ expects to-from to be a %s, but found to=%g and from=%g which result in to-from to "
+      "exceed the limit",
+      rush_dtype_name(t->dtype), to, from);
+  rush_draw_fill(c->random, t, uniform, from, to);
+  return RUSH_OK;
+}
+
+RUSH_OP(uniform) {
+  rush_tensor *out;
+  RUSH_TRY(target(c, &out));
+  return fill_uniform(c, out, arg_float(c, 1), arg_float(c, 2));
+}
+
+/* ---- Normal ---------------------------------------------------------------------------------- */
+
+static void normal(rush_random *random, double mean, double std, rush_dtype dtype, void *at) {
+  rush_store_double(dtype, at, rush_random_normal(random) * std + mean);
+}
+
+/* normal_fill_16: sixteen uniform numbers become normal ones, the first eight of them the radius.
+ * The angle is rounded to float32 as there. */
+static void pairs_f32(float *at, float mean, float std) {
+  for (int i = 0; i < 8; i++) {
+    const float radius = sqrtf(-2 * logf(1 - at[i]));
+    const float angle = (float)(2 * 3.14159265358979323846) * at[i + 8];
+    at[i] = radius * cosf(angle) * std + mean;
+    at[i + 8] = radius * sinf(angle) * std + mean;
+  }
+}
+static void pairs_f64(double *at, double mean, double std) {
+  for (int i = 0; i < 8; i++) {
+    const double radius = sqrt(-2 * log(1 - at[i])), angle = 2 * 3.14159265358979323846 * at[i + 8];
+    at[i] = radius * cos(angle) * std + mean;
+    at[i + 8] = radius * sin(angle) * std + mean;
+  }
+}
+static void pairs(rush_dtype dtype, char *at, double mean, double std) {
+  if (dtype == RUSH_FLOAT32)
+    pairs_f32((float *)(void *)at, (float)mean, (float)std);
+  else
+    pairs_f64((double *)(void *)at, mean, std);
+}
+
+/* From 16 elements on PyTorch draws them all first, and the last 16 anew where they are not a whole
+ * group. */
+static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
+  const rush_dtype dtype = (rush_dtype)t->dtype;
+  const size_t item = rush_itemsize(t);
+  char *at = rush_data(t);
+  for (int64_t i = 0; i < t->numel; i++) uniform(c->random, 0, 1, dtype, at + (size_t)i * item);
+  for (int64_t i = 0; i + 16 <= t->numel; i += 16) pairs(dtype, at + (size_t)i * item, mean, std);
+  if (t->numel % 16 == 0) return;
+  at += (size_t)(t->numel - 16) * item;
+  for (size_t i = 0; i < 16; i++) uniform(c->random, 0, 1, dtype, at + i * item);
+  pairs(dtype, at, mean, std);
+}
+
+static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
+  RUSH_NEED(std >= 0, "normal expects std >= 0.0, but found std %g", std);
+  RUSH_TRY(need_float(c, t, "normal_kernel_cpu"));
+  if (t->numel >= 16 && rush_is_contiguous(t))
+    fill_many(c, t, mean, std);
+  else
+    rush_draw_fill(c->random, t, normal, mean, std);
+  return RUSH_OK;
+}
+
+/* normal_ and normal_functional */
+RUSH_OP(normal) {
+  rush_tensor *out;
+  RUSH_TRY(target(c, &out));
+  return fill_normal(c, out, arg_float(c, 1), arg_float(c, 2));
+}
+RUSH_OP(normal_self) {
+  RUSH_TRY(rush_check_write(c->ctx, arg_tensor(c, 0)));
+  RUSH_TRY(fill_normal(c, arg_tensor(c, 0), arg_float(c, 1), arg_float(c, 2)));
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}
+RUSH_OP(normal_sizes) {
+  rush_tensor *out;
+  RUSH_TRY(rush_result_empty(c, 2, 4, RUSH_FLOAT32, &out));
+  return fill_normal(c, out, arg_float(c, 0), arg_float(c, 1));
+}
+
+/* A mean and a deviation for each element, or one for all where a tensor is NULL. */
+static rush_status normal_each(rush_call *c, const rush_tensor *means, double mean,
+                               const rush_tensor *stds, double std) {
+  const rush_tensor *like = means != NULL ? means : stds;
+  int64_t sizes[RUSH_MAX_RANK];
+  int rank = like->rank;
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  memcpy(sizes, like->sizes, (size_t)rank * sizeof *sizes);
+  if (means != NULL && stds != NULL) {
+    RUSH_NEED(means->dtype == stds->dtype, "normal: the means are %s, the deviations %s",
+              rush_dtype_name(means->dtype), rush_dtype_name(stds->dtype));
+    RUSH_NEED(
+        rush_broadcast(means->rank, means->sizes, stds->rank, stds->sizes, &rank, sizes),
+        "The size of the means %s and that of the deviations %s do not broadcast to one shape",
+        rush_shape_text(means->rank, means->sizes, a), rush_shape_text(stds->rank, stds->sizes, b));
+  }
+  rush_tensor *out;
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)like->dtype, rank, sizes, &out));
+  RUSH_TRY(fill_normal(c, out, 0, stds != NULL ? 1 : std));
+  const rush_dtype dtype = (rush_dtype)out->dtype;
+  const rush_tensor *operands[] = {out, means != NULL ? means : out, stds != NULL ? stds : out};
+  rush_iter it;
+  rush_iter_init(&it, rank, sizes, 3, operands);
+  do {
+    for (int64_t i = 0; i < it.size[0]; i++) {
+      char *at = it.at[0] + i * it.stride[0][0];
+      double drawn = rush_load_double(dtype, at);
+      if (stds != NULL) {
+        const double by = rush_load_double(dtype, it.at[2] + i * it.stride[2][0]);
+        RUSH_NEED(by >= 0, "normal expects all elements of std >= 0.0");
+        drawn *= by;
+      }
+      if (means != NULL) mean = rush_load_double(dtype, it.at[1] + i * it.stride[1][0]);
+      rush_store_double(dtype, at, drawn + mean);
+    }
+  } while (rush_iter_next(&it));
+  return RUSH_OK;
+}
+RUSH_OP(normal_means) {
+  return normal_each(c, arg_tensor(c, 0), 0, NULL, arg_float(c, 1));
+}
+RUSH_OP(normal_stds) {
+  return normal_each(c, NULL, arg_float(c, 0), arg_tensor(c, 1), 1);
+}
+RUSH_OP(normal_both) {
+  return normal_each(c, arg_tensor(c, 0), 0, arg_tensor(c, 1), 1);
+}
+
+/* Those of a size and those like a tensor: between 0 and 1, or with mean 0 and deviation 1. */
+typedef rush_status fill(rush_call *c, rush_tensor *t, double a, double b);
+
+/* The dtype stands at `dtype_arg`; before it a generator may. */
+static rush_status sized(rush_call *c, uint32_t dtype_arg, fill *how) {
+  rush_tensor *out;
+  RUSH_TRY(rush_result_empty(c, 0, dtype_arg, RUSH_FLOAT32, &out));
+  return how(c, out, 0, 1);
+}
+static rush_status alike(rush_call *c, fill *how) {
+  rush_tensor *out;
+  RUSH_TRY(rush_result_empty_like(c, 1, &out));
+  return how(c, out, 0, 1);
+}
+RUSH_OP(rand) {
+  return sized(c, 1, fill_uniform);
+}
+RUSH_OP(rand_generator) {
+  return sized(c, 2, fill_uniform);
+}
+RUSH_OP(rand_like) {
+  return alike(c, fill_uniform);
+}
+RUSH_OP(randn) {
+  return sized(c, 1, fill_normal);
+}
+RUSH_OP(randn_generator) {
+  return sized(c, 2, fill_normal);
+}
+RUSH_OP(randn_like) {
+  return alike(c, fill_normal);
+}
+
+/* ---- Other distributions --------------------------------------------------------------------- */
+
+RUSH_OP(exponential) {
+  rush_tensor *out;
+  const double lambda = arg_float(c, 1);
+  RUSH_NEED(lambda > 0, "exponential_ expects lambda > 0.0, but found lambda=%g", lambda);
+  RUSH_NEED(
+      rush_is_float(own_dtype(c)),
+      "Exponential distribution is a continuous probability distribution. dtype must be a floating "
+      "point but you specified %s",
+      rush_dtype_word((int)own_dtype(c)));
+  RUSH_TRY(target(c, &out));
+  rush_draw_exponential(c->random, out, lambda);
+  return RUSH_OK;
+}
+
+static void cauchy(rush_random *random, double median, double sigma, rush_dtype dtype, void *at) {
+  const double turn = 3.14159265358979323846 * (rush_random_double(random) - 0.5);
+  rush_store_double(dtype, at, median + sigma * tan(turn));
+}
+RUSH_OP(cauchy) {
+  rush_tensor *out;
+  RUSH_NEED(arg_float(c, 2) > 0, "cauchy_ expects sigma > 0.0, but found sigma=%g",
+            arg_float(c, 2));
+  RUSH_NEED(rush_is_float(own_dtype(c)),
+            "Cauchy distribution is a continuous probability distribution. dtype must be a "
+            "floating point "
+            "but you specified %s",
+            rush_dtype_word((int)own_dtype(c)));
+  RUSH_TRY(target(c, &out));
+  rush_draw_fill(c->random, out, cauchy, arg_float(c, 1), arg_float(c, 2));
+  return RUSH_OK;
+}
+
+static void log_normal(rush_random *random, double mean, double std, rush_dtype dtype, void *at) {
+  rush_store_double(dtype, at, exp(rush_random_normal(random) * std + mean));
+}
+RUSH_OP(log_normal) {
+  rush_tensor *out;
+  RUSH_NEED(arg_float(c, 2) > 0, "log_normal_ expects std > 0.0, but found std=%g",
+            arg_float(c, 2));
+  RUSH_TRY(need_float(c, arg_tensor(c, 0), "log_normal_cpu"));
+  RUSH_TRY(target(c, &out));
+  rush_draw_fill(c->random, out, log_normal, arg_float(c, 1), arg_float(c, 2));
+  return RUSH_OK;
+}
+
+static void geometric(rush_random *random, double p, double b, rush_dtype dtype, void *at) {
+  (void)b;
+  rush_store_double(dtype, at, ceil(log(rush_random_double(random)) / log1p(-p)));
+}
+RUSH_OP(geometric) {
+  rush_tensor *out;
+  const double p = arg_float(c, 1);
+  RUSH_NEED(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=%g", p);
+  RUSH_NEED(own_dtype(c) != RUSH_BOOL, "\"geometric_cpu\" not implemented for 'Bool'");
+  RUSH_TRY(target(c, &out));
+  rush_draw_fill(c->random, out, geometric, p, 0);
+  return RUSH_OK;
+}
+
+/* ---- Bernoulli ------------------------------------------------------------------------------- */
+
+static rush_status fill_bernoulli(rush_call *c, rush_tensor *t, double p) {
+  RUSH_NEED(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
+  rush_draw_bernoulli(c->random, t, p);
+  return RUSH_OK;
+}
+
+/* A probability for each element. */
+static rush_status fill_bernoulli_each(rush_call *c, rush_tensor *t, const rush_tensor *p) {
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  int rank;
+  int64_t sizes[RUSH_MAX_RANK];
+  RUSH_NEED(rush_is_float((rush_dtype)p->dtype),
+            "expected probabilities tensor to have floating type, got %s",
+            rush_dtype_word(p->dtype));
+  RUSH_NEED(p->rank <= t->rank &&
+                rush_broadcast(t->rank, t->sizes, p->rank, p->sizes, &rank, sizes) &&
+                memcmp(sizes, t->sizes, t->rank * sizeof *sizes) == 0,
+            "the probabilities of sizes %s do not expand to the sizes %s",
+            rush_shape_text(p->rank, p->sizes, a), rush_shape_text(t->rank, t->sizes, b));
+  const rush_tensor *operands[] = {t, p};
+  rush_iter it;
+  rush_iter_init(&it, t->rank, t->sizes, 2, operands);
+  do {
+    for (int64_t i = 0; i < it.size[0]; i++) {
+      const double at_most = rush_load_double((rush_dtype)p->dtype, it.at[1] + i * it.stride[1][0]);
+      RUSH_NEED(at_most >= 0 && at_most <= 1,
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+      const double drawn = p->dtype == RUSH_FLOAT64 ? rush_random_double(c->random)
+                                                    : (double)rush_random_float(c->random);
+      rush_store_int((rush_dtype)t->dtype, it.at[0] + i * it.stride[0][0], drawn < at_most);
+    }
+  } while (rush_iter_next(&it));
+  return RUSH_OK;
+}
+
+/* self holds the probabilities */
+RUSH_OP(bernoulli) {
+  rush_tensor *out, *self = arg_tensor(c, 0);
+  RUSH_TRY(rush_result(c, 0, own_dtype(c), self->rank, self->sizes, &out));
+  return fill_bernoulli_each(c, out, self);
+}
+RUSH_OP(bernoulli_p) {
+  rush_tensor *out, *self = arg_tensor(c, 0);
+  RUSH_TRY(rush_result(c, 0, own_dtype(c), self->rank, self->sizes, &out));
+  return fill_bernoulli(c, out, arg_float(c, 1));
+}
+RUSH_OP(bernoulli_each) {
+  rush_tensor *out;
+  RUSH_TRY(target(c, &out));
+  return fill_bernoulli_each(c, out, arg_tensor(c, 1));
+}
+RUSH_OP(bernoulli_self) {
+  RUSH_TRY(rush_check_write(c->ctx, arg_tensor(c, 0)));
+  RUSH_TRY(fill_bernoulli(c, arg_tensor(c, 0), arg_float(c, 1)));
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}
+
+/* ---- The generator --------------------------------------------------------------------------- */
+
+RUSH_OP(manual_seed) {
+  rush_random_seed(c->random, (uint64_t)arg_int(c, 0));
+  return RUSH_OK;
+}

@@ -1,0 +1,153 @@
+/* cumsum, cumprod, logcumsumexp, cummax, cummin. Floating sums and products run in float64, as
+ * ATen's. */
+#include <math.h>
+
+#include "call/define.h"
+#include "tensor/layout.h"
+
+typedef struct lines {
+  int64_t outer, n, inner;
+} lines;
+
+static lines split(const rush_tensor *t, int dim) {
+  lines l = {1, t->rank == 0 ? 1 : t->sizes[dim], 1};
+  for (int d = 0; d < dim; d++) l.outer *= t->sizes[d];
+  for (int d = dim + 1; d < t->rank; d++) l.inner *= t->sizes[d];
+  return l;
+}
+
+#define SCAN(T, W, first, op)                           \
+  for (int64_t o = 0; o < l.outer; o++) {               \
+    for (int64_t i = 0; i < l.inner; i++) {             \
+      T *p = (T *)data + o * l.n * l.inner + i;         \
+      W acc = first;                                    \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner) { \
+        acc = acc op(W) * p;                            \
+        *p = (T)acc;                                    \
+      }                                                 \
+    }                                                   \
+  }
+
+static void scan(rush_tensor *t, int dim, bool product) {
+  const lines l = split(t, dim);
+  void *data = rush_data(t);
+  switch (t->dtype) {
+    case RUSH_FLOAT32:
+      if (product) SCAN(float, double, 1, *) else SCAN(float, double, 0, +) break;
+    case RUSH_FLOAT64:
+      if (product) SCAN(double, double, 1, *) else SCAN(double, double, 0, +) break;
+    case RUSH_INT32:
+      if (product) SCAN(uint32_t, uint32_t, 1, *) else SCAN(uint32_t, uint32_t, 0, +) break;
+    case RUSH_INT64:
+      if (product) SCAN(uint64_t, uint64_t, 1, *) else SCAN(uint64_t, uint64_t, 0, +) break;
+    default:
+      if (product) SCAN(uint8_t, uint32_t, 1, *) else SCAN(uint8_t, uint32_t, 0, +)
+  }
+}
+
+/* self, dim, dtype */
+static rush_status cumulate(rush_call *c, bool product) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  rush_dtype natural = (rush_dtype)self->dtype, dtype;
+  rush_tensor *out;
+  int dim;
+  if (!rush_is_float(natural) && !c->inplace) natural = RUSH_INT64;
+  RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
+  RUSH_TRY(arg_dtype(c, 2, natural, &dtype));
+  RUSH_NEED(dtype != RUSH_BOOL, "\"%s_out_cpu\" not implemented for 'Bool'",
+            product ? "cumprod" : "cumsum");
+  RUSH_TRY(rush_result(c, 0, dtype, self->rank, self->sizes, &out));
+  RUSH_TRY(rush_tensor_copy(c->heap, out, self));
+  if (out->numel > 0) scan(out, dim, product);
+  return RUSH_OK;
+}
+RUSH_OP(cumsum) {
+  return cumulate(c, false);
+}
+RUSH_OP(cumprod) {
+  return cumulate(c, true);
+}
+
+/* log(exp(x) + exp(sum)) as ATen's _log_add_exp_helper: a NaN stays, infinities do not become
+ * one. */
+static double log_add_exp(double x, double sum) {
+  const double less = sum != sum || sum < x ? sum : x, more = sum != sum || x < sum ? sum : x;
+  return less != more || isfinite(less) ? log1p(exp(less - more)) + more : x;
+}
+
+#define LOG_SCAN(T)                                   \
+  for (int64_t o = 0; o < l.outer; o++) {             \
+    for (int64_t i = 0; i < l.inner; i++) {           \
+      T *p = (T *)data + o * l.n * l.inner + i;       \
+      double sum = -INFINITY;                         \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner) \
+        *p = (T)(sum = log_add_exp((double)*p, sum)); \
+    }                                                 \
+  }
+
+/* self, dim */
+RUSH_OP(logcumsumexp) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  rush_tensor *out;
+  int dim;
+  RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
+  RUSH_NEED(rush_is_float((rush_dtype)self->dtype),
+            "\"logcumsumexp_out_cpu\" not implemented for '%s'", rush_dtype_word(self->dtype));
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)self->dtype, self->rank, self->sizes, &out));
+  RUSH_TRY(rush_tensor_copy(c->heap, out, self));
+  if (out->numel == 0) return RUSH_OK;
+  const lines l = split(out, dim);
+  void *data = rush_data(out);
+  if (self->dtype == RUSH_FLOAT64) {
+    LOG_SCAN(double)
+  } else {
+    LOG_SCAN(float)
+  }
+  return RUSH_OK;
+}
+
+/* The last of equal elements counts, and a NaN stays. */
+#define EXTREME(T, op)                                                      \
+  for (int64_t o = 0; o < l.outer; o++) {                                   \
+    for (int64_t i = 0; i < l.inner; i++) {                                 \
+      const int64_t start = o * l.n * l.inner + i;                          \
+      T *p = (T *)rush_data(values) + start, best = *p;                     \
+      int64_t *at = (int64_t *)rush_data(indices) + start, where = 0;       \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner, at += l.inner) {      \
+        if (*p != *p || (best == best && *p op best)) best = *p, where = k; \
+        *p = best;                                                          \
+        *at = where;                                                        \
+      }                                                                     \
+    }                                                                       \
+  }
+
+static rush_status extremes(rush_call *c, bool greatest) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  rush_tensor *values, *indices;
+  int dim;
+  RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)self->dtype, self->rank, self->sizes, &values));
+  RUSH_TRY(rush_result(c, 1, RUSH_INT64, self->rank, self->sizes, &indices));
+  RUSH_TRY(rush_tensor_copy(c->heap, values, self));
+  if (values->numel == 0) return RUSH_OK;
+  const lines l = split(values, dim);
+  switch (self->dtype) {
+    case RUSH_FLOAT32:
+      if (greatest) EXTREME(float, >=) else EXTREME(float, <=) break;
+    case RUSH_FLOAT64:
+      if (greatest) EXTREME(double, >=) else EXTREME(double, <=) break;
+    case RUSH_INT32:
+      if (greatest) EXTREME(int32_t, >=) else EXTREME(int32_t, <=) break;
+    case RUSH_INT64:
+      if (greatest) EXTREME(int64_t, >=) else EXTREME(int64_t, <=) break;
+    default:
+      if (greatest) EXTREME(uint8_t, >=) else EXTREME(uint8_t, <=)
+  }
+  return RUSH_OK;
+}
+RUSH_OP(cummax) {
+  return extremes(c, true);
+}
+RUSH_OP(cummin) {
+  return extremes(c, false);
+}

@@ -1,0 +1,235 @@
+/* sort, argsort, topk, kthvalue, median and mode: order along one dimension. */
+#include "blocks/rank.h"
+#include "call/define.h"
+#include "tensor/layout.h"
+
+static int64_t line_length(const rush_tensor *t, int dim) {
+  return t->rank > 0 ? t->sizes[dim] : 1;
+}
+
+/* The elements that the first k of `items` name, and their places, into two lines. */
+static void put_line(size_t item, const rush_lines *l, const rush_ranked *items, int64_t k) {
+  for (int64_t i = 0; i < k; i++) {
+    if (l->at[1] != NULL)
+      memcpy(l->at[1] + i * l->step[1], l->at[0] + items[i].index * l->step[0], item);
+    memcpy(l->at[2] + i * l->step[2], &items[i].index, sizeof items[i].index);
+  }
+}
+
+static rush_status check_no_bool(rush_call *c, const char *name, const rush_tensor *t) {
+  RUSH_NEED(t->dtype != RUSH_BOOL, "\"%s_cpu\" not implemented for 'Bool'", name);
+  return RUSH_OK;
+}
+
+/* ---- sort ------------------------------------------------------------------------------------ */
+
+typedef struct order {
+  bool descending, stable;
+} order;
+
+static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order h,
+                              rush_tensor *values, rush_tensor *indices) {
+  int64_t n = line_length(t, dim);
+  rush_ranked *items;
+  RUSH_TRY(tmp_items(c, 2 * n, sizeof *items, (void **)&items));
+  const rush_tensor *tensors[] = {t, values, indices};
+  rush_lines l;
+  if (t->numel > 0 && rush_lines_init(&l, dim, 3, tensors)) {
+    do {
+      rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, h.descending, items);
+      if (h.stable)
+        rush_sort_stable(items, items + n, n);
+      else
+        rush_sort(items, n);
+      put_line(rush_itemsize(t), &l, items, n);
+    } while (rush_lines_next(&l));
+  }
+  return RUSH_OK;
+}
+
+typedef enum which { BOTH, VALUES, INDICES } which;
+
+static rush_status sorted(rush_call *c, int64_t dim_given, order h, which what) {
+  const rush_tensor *t = arg_tensor(c, 0);
+  rush_tensor *values, *indices;
+  int rank = t->rank > 0 ? t->rank : 1;
+  RUSH_NEED(dim_given >= -rank && dim_given < rank,
+            "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -rank,
+            rank - 1, (long long)dim_given);
+  RUSH_TRY(rush_tensor_new_like(c->heap, t, (rush_dtype)t->dtype, &values));
+  tmp_take(c, values);
+  RUSH_TRY(rush_tensor_new_like(c->heap, t, RUSH_INT64, &indices));
+  tmp_take(c, indices);
+  RUSH_TRY(
+      sort_lines(c, t, (int)(dim_given < 0 ? dim_given + rank : dim_given), h, values, indices));
+  if (what != INDICES) ret_tensor(c, 0, rush_tensor_keep(values));
+  if (what != VALUES) ret_tensor(c, what == BOTH ? 1 : 0, rush_tensor_keep(indices));
+  return RUSH_OK;
+}
+
+/* sort: (self, dim, descending), or (self, stable, dim, descending); argsort has one result. */
+RUSH_OP(sort) {
+  uint32_t at = c->n_args == 4 ? 2 : 1;
+  order h = {.descending = arg_bool(c, at + 1),
+             .stable = at == 2 && !arg_is_none(c, 1) && arg_bool(c, 1)};
+  return sorted(c, arg_int(c, at), h, c->n_results == 1 ? INDICES : BOTH);
+}
+
+RUSH_OP(msort) {
+  return sorted(c, 0, (order){false, false}, VALUES);
+}
+
+/* ---- topk, kthvalue, median ------------------------------------------------------------------ */
+
+/* Results 0 and 1: `like` with `size` elements along dim; without the dimension where size is 0. */
+static rush_status two_results(rush_call *c, const rush_tensor *like, int dim, int64_t size,
+                               bool keep, rush_tensor **values, rush_tensor **indices) {
+  int64_t sizes[RUSH_MAX_RANK];
+  int rank = 0;
+  for (int d = 0; d < like->rank; d++) {
+    if (d == dim && !keep) continue;
+    sizes[rank++] = d == dim ? size : like->sizes[d];
+  }
+  RUSH_TRY(rush_result(c, 0, (rush_dtype)like->dtype, rank, sizes, values));
+  return rush_result(c, 1, RUSH_INT64, rank, sizes, indices);
+}
+
+/* self, k, dim, largest, sorted */
+RUSH_OP(topk) {
+  const rush_tensor *t = arg_tensor(c, 0);
+  int64_t k = arg_int(c, 1);
+  int dim;
+  rush_tensor *values, *indices;
+  rush_ranked *items;
+  RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
+  int64_t n = line_length(t, dim);
+  RUSH_NEED(k >= 0 && k <= n, "selected index k out of range");
+  RUSH_TRY(check_no_bool(c, "topk", t));
+  RUSH_TRY(two_results(c, t, dim, k, true, &values, &indices));
+  if (t->rank > 0 && values->numel == 0) return RUSH_OK;
+  RUSH_TRY(tmp_items(c, n, sizeof *items, (void **)&items));
+  const rush_tensor *tensors[] = {t, values, indices};
+  rush_lines l;
+  if (rush_lines_init(&l, dim, 3, tensors)) {
+    do {
+      rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, arg_bool(c, 3), items);
+      rush_top(items, n, k, arg_bool(c, 4));
+      put_line(rush_itemsize(t), &l, items, t->rank > 0 ? k : 1);
+    } while (rush_lines_next(&l));
+  }
+  return RUSH_OK;
+}
+
+typedef enum pick { KTH, MEDIAN, NANMEDIAN, MODE } pick;
+
+/* The least of the most frequent elements; the last one of it that std::sort leaves. */
+static int64_t most_frequent(rush_ranked *items, int64_t n) {
+  int64_t most = 0, run = 0, found = 0;
+  rush_sort(items, n);
+  for (int64_t i = 0; i < n; i++) {
+    run++;
+    if (i + 1 < n && items[i].key == items[i + 1].key) continue;
+    if (run > most) {
+      most = run;
+      found = items[i].index;
+    }
+    run = 0;
+  }
+  return found;
+}
+
+/* The place of the wanted element in a line. `nth` counts from 0 (of kthvalue only). */
+static int64_t pick_one(pick how, bool floats, rush_ranked *items, int64_t n, int64_t nth) {
+  if (how == KTH) {
+    rush_quick_select(items, n, nth);
+    return items[nth].index;
+  }
+  if (how == MODE) return most_frequent(items, n);
+  int64_t nans = 0;
+  for (int64_t i = 0; i < n && floats; i++) { /* keys of ints are never NaN's */
+    if (items[i].key != INT64_MAX) continue;
+    if (how == MEDIAN) return i;
+    nans++;
+  }
+  if (n > nans) return rush_nth_stable(items, n, (n - nans - 1) / 2);
+  rush_nth(items, n, 0);
+  return items[0].index;
+}
+
+static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim_arg, int64_t nth,
+                          bool keep) {
+  const rush_tensor *t = arg_tensor(c, 0);
+  int dim;
+  rush_tensor *values, *indices;
+  rush_ranked *items;
+  RUSH_TRY(arg_dim(c, dim_arg, t->rank, &dim));
+  int64_t n = line_length(t, dim);
+  RUSH_NEED(n > 0, "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
+  RUSH_NEED(nth >= 0 && nth < n, "kthvalue(): selected number k out of range for dimension %d",
+            dim);
+  if (how != MODE) RUSH_TRY(check_no_bool(c, name, t));
+  RUSH_TRY(two_results(c, t, dim, 1, keep, &values, &indices));
+  if (t->numel == 0) return RUSH_OK;
+  bool floats = rush_is_float((rush_dtype)t->dtype);
+  rush_tensor in = *t, v = *values, x = *indices;
+  if (!keep && t->rank > 0) { /* the dimension is back, of size 1 */
+    for (int d = t->rank - 1; d > dim; d--)
+      v.strides[d] = v.strides[d - 1], x.strides[d] = x.strides[d - 1];
+    v.strides[dim] = x.strides[dim] = 0;
+    v.rank = x.rank = t->rank;
+    memcpy(v.sizes, t->sizes, sizeof v.sizes);
+    memcpy(x.sizes, t->sizes, sizeof x.sizes);
+  }
+  RUSH_TRY(tmp_items(c, n, sizeof *items, (void **)&items));
+  const rush_tensor *tensors[] = {&in, &v, &x};
+  rush_lines l;
+  if (rush_lines_init(&l, dim, 3, tensors)) {
+    do {
+      rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, false, items);
+      rush_ranked found = {0, pick_one(how, floats, items, n, nth)};
+      put_line(rush_itemsize(t), &l, &found, 1);
+    } while (rush_lines_next(&l));
+  }
+  return RUSH_OK;
+}
+
+/* self, k, dim, keepdim */
+RUSH_OP(kthvalue) {
+  return picked(c, KTH, "kthvalue", 2, arg_int(c, 1) - 1, arg_bool(c, 3));
+}
+RUSH_OP(median_dim) {
+  return picked(c, MEDIAN, "median", 1, 0, arg_bool(c, 2));
+}
+RUSH_OP(mode) {
+  return picked(c, MODE, "mode", 1, 0, arg_bool(c, 2));
+}
+RUSH_OP(nanmedian_dim) {
+  return picked(c, NANMEDIAN, "median", 1, 0, arg_bool(c, 2));
+}
+
+/* Of all elements; of none NaN. */
+static rush_status median_of_all(rush_call *c, pick how) {
+  rush_tensor *t = arg_tensor(c, 0), *row, *out;
+  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_ranked *items;
+  RUSH_TRY(check_no_bool(c, "median", t));
+  RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));
+  if (t->numel == 0) {
+    rush_store_double(dtype, rush_data(out), __builtin_nan(""));
+    return RUSH_OK;
+  }
+  RUSH_TRY(tmp_contiguous(c, t, &row));
+  RUSH_TRY(tmp_items(c, t->numel, sizeof *items, (void **)&items));
+  const size_t item = rush_itemsize(t);
+  rush_rank(dtype, rush_data(row), (int64_t)item, t->numel, false, items);
+  const int64_t at = pick_one(how, rush_is_float(dtype), items, t->numel, 0);
+  memcpy(rush_data(out), (const char *)rush_data(row) + (size_t)at * item, item);
+  return RUSH_OK;
+}
+
+RUSH_OP(median) {
+  return median_of_all(c, MEDIAN);
+}
+RUSH_OP(nanmedian) {
+  return median_of_all(c, NANMEDIAN);
+}
