@@ -157,7 +157,7 @@ test('a terminal does not obey what a file says', () => {
   const path = join(tmpdir(), `rushlight-hostile-${process.pid}.rush`);
   writeFileSync(path, f.bytes());
   for (const tty of [true, false]) {
-    const { stdout } = node(`process.stdout.isTTY = ${tty}; process.argv.splice(1, 0, 'rushlight'); await import(${here('../../js/bin/rushlight.js')});`, 'inspect', path);
+    const { stdout } = node(`process.stdout.isTTY = ${tty}; process.argv.splice(1, 1); await import(${here('../../js/bin/rushlight.js')});`, 'rushlight', 'inspect', path); // with "inspect" before all else Node starts its debugger
     assert(stdout.includes(`${tty ? shown : text}: ${tty ? shown : text}\n`), stdout);
   }
   rmSync(path);
