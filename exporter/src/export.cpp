@@ -5,10 +5,10 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/json.h"
 #include "base/seed.h"
 #include "examples.h"
 #include "ir/unsupported.h"
-#include "json.h"
 #include "measure.h"
 #include "passes/pipeline.h"
 #include "run/compare.h"

@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/json.h"
 #include "cli.h"
 #include "examples.h"
 #include "front/torchscript.h"
 #include "inspect/weights.h"
-#include "json.h"
 #include "reference.h"
 #include "run/diff.h"
 #include "run/native.h"

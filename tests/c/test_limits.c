@@ -89,6 +89,29 @@ static void memory_has_a_limit(void **state) {
   rig_close(r);
 }
 
+/* Its bytes were counted by the context that loaded it, which keeps them. */
+static void a_model_may_be_destroyed_with_another_context(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b;
+  rush_ctx *other;
+  build_endless(&b);
+  rig_open(r);
+  rig_load(r, &b);
+  OK(rush_ctx_create(counter_alloc, &r->counter, &other));
+  rush_model_destroy(other, r->model);
+  size_t live, peak;
+  rush_ctx_memory(other, &live, &peak);
+  assert_int_equal(live, 0);
+  assert_int_equal(peak, 0);
+  rush_ctx_set_memory_limit(other, 1 << 20); /* it may hold as much as before */
+  build_endless(&b);
+  rush_ctx_destroy(r->ctx);
+  r->ctx = other;
+  rig_load(r, &b);
+  rig_close(r);
+}
+
 /* ---- Values that nest without end ------------------------------------------------------------ */
 
 /* forward(n): l = []; for _ in range(n): l = [l]; then, with n = 0, l.append(l); and what `use`
@@ -534,6 +557,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_loop_without_end_is_ended),
       cmocka_unit_test(memory_has_a_limit),
+      cmocka_unit_test(a_model_may_be_destroyed_with_another_context),
       cmocka_unit_test(values_are_looked_through_to_a_depth),
       cmocka_unit_test(nesting_that_is_allowed_works),
       cmocka_unit_test(a_default_belongs_to_the_session),

@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#define _Noreturn [[noreturn]]
+#endif
+
 enum {
   FUZZ_LOAD_BYTES = 24 << 20, /* that a context may hold */
   FUZZ_RUN_STEPS = 2000,      /* instructions of one run */
@@ -82,5 +87,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

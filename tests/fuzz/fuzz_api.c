@@ -1,16 +1,20 @@
-/* Calls the session's functions in the order that the input says: on a model of the file in front,
- * with values of its own and of the runs. */
+/* Calls the functions of two sessions on one model, of one context or of two, in the order that the
+ * input says: on a model of the file in front, with values of its own and of the runs, under limits
+ * that come and go, stopped at any moment, destroyed in any order. */
 #include <rushlight/generator.h>
 #include <rushlight/op.h>
 #include <rushlight/trace.h>
 
+#include "base/base.h"
 #include "fuzz.h"
 #include "mutate.h"
 
 enum { VALUES = 16, CALLS = 300, RUN_BYTES = 32 << 20 };
 
+/* A session and what belongs to it. */
 typedef struct world {
   rush_ctx *ctx;
+  fuzz_memory *memory;
   const rush_model *model;
   rush_session *session;
   rush_value values[VALUES]; /* owned */
@@ -249,13 +253,58 @@ static void small(world *w) {
   }
 }
 
-static void restart(world *w) {
-  for (int k = 0; k < VALUES; k++) {
-    if (w->session) rush_value_release(w->session, w->values + k);
+/* Limits of bytes and steps, and a host that wants to stop after so much work. */
+static void limit(world *w) {
+  size_t live, peak, more = fuzz_u8(w->script);
+  rush_ctx_memory(w->ctx, &live, &peak);
+  FUZZ_RULE(live <= w->memory->live && live <= peak, "%zu bytes are said to be live", live);
+  switch (more % 6) {
+    case 0:
+      rush_ctx_set_memory_limit(w->ctx, 0);
+      break;
+    case 1:
+      rush_ctx_set_memory_limit(w->ctx, live + more * more);
+      break;
+    case 2:
+      rush_ctx_set_memory_limit(w->ctx, 1 + more);
+      break;
+    case 3:
+      rush_session_set_step_limit(w->session, more / 8);
+      break;
+    case 4:
+      w->memory->polls = w->memory->most_polls;
+      w->ctx->look_at = w->ctx->work + more * 8; /* which is seldom otherwise */
+      break;
+    default:
+      w->memory->polls = 0;
   }
+}
+
+static void leave(world *w) {
+  for (int k = 0; k < VALUES && w->session; k++) rush_value_release(w->session, w->values + k);
   rush_session_destroy(w->session);
   w->session = NULL;
-  came(w, rush_session_create(w->ctx, w->model, &w->session));
+}
+
+static void restart(world *w) {
+  leave(w);
+  rush_status st = rush_session_create(w->ctx, w->model, &w->session);
+  FUZZ_RULE((st == RUSH_OK) == (w->session != NULL), "no session, or one in spite of a failure");
+  came(w, st);
+}
+
+/* In one piece; a program without end is stopped by the poll. */
+static void run(world *w) {
+  rush_value args[6], v;
+  size_t method = fuzz_u8(w->script) % (rush_model_method_count(w->model) + 1);
+  size_t n = rush_model_input_count(w->model, method);
+  if (n > 6) n = 6;
+  gather(w, args, n);
+  rush_session_set_step_limit(w->session, FUZZ_RUN_STEPS);
+  rush_status st = rush_session_run(w->session, method, args, n, &v);
+  FUZZ_RULE(st == RUSH_OK || v.kind == RUSH_KIND_NONE, "a failure gives a result");
+  came(w, st);
+  if (st == RUSH_OK) put(w, v);
 }
 
 static void step(world *w) {
@@ -263,21 +312,36 @@ static void step(world *w) {
 }
 
 static void (*const calls[])(world *w) = {
-    begin,      begin,      step,         step,    step,      step,        take_result,
-    next,       provide,    provide,      observe, attribute, make_tensor, make_view,
-    make_other, make_other, change_value, measure, verify,    small};
+    begin,        begin,   step,    step,      step,        step,      take_result, next,
+    provide,      provide, observe, attribute, make_tensor, make_view, make_other,  make_other,
+    change_value, measure, verify,  small,     limit,       run};
 
-static void live(world *w) {
+enum { OTHER = 254, RESTART = 255 }; /* bytes that are no call */
+
+static void live(world *two, fuzz_bytes *script) {
+  world *w = two;
   restart(w);
-  for (int k = 0; k < CALLS && w->session && w->script->at < w->script->end; k++) {
-    uint8_t what = fuzz_u8(w->script);
-    if (what == 255)
+  for (int k = 0; k < CALLS && script->at < script->end; k++) {
+    uint8_t what = fuzz_u8(script);
+    if (what == OTHER) w = w == two ? two + 1 : two;
+    if (what == RESTART || !w->session)
       restart(w);
-    else
+    else if (what != OTHER)
       calls[what % (sizeof calls / sizeof *calls)](w);
   }
-  for (int k = 0; k < VALUES && w->session; k++) rush_value_release(w->session, w->values + k);
-  rush_session_destroy(w->session);
+  w = two + fuzz_u8(script) % 2;
+  leave(w);
+  leave(w == two ? two + 1 : two);
+}
+
+/* The second session has a context of its own, or the first one's. */
+static void live_on(rush_ctx *ctx, const rush_model *model, fuzz_memory *memory,
+                    fuzz_bytes *script) {
+  rush_ctx *own = fuzz_u8(script) % 2 ? fuzz_open(memory) : NULL;
+  world two[2] = {{.ctx = ctx, .memory = memory, .model = model, .script = script},
+                  {.ctx = own ? own : ctx, .memory = memory, .model = model, .script = script}};
+  live(two, script);
+  rush_ctx_destroy(own);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -285,7 +349,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                       .schema = "fuzz::wait(Tensor(a!) x, int n=1) -> Tensor(a!)"};
   uint8_t made[64];
   fuzz_bytes script;
-  fuzz_memory memory = {.limit = RUN_BYTES, .fill = 0xA5};
+  fuzz_memory memory = {.limit = RUN_BYTES, .fill = 0xA5, .most_polls = FUZZ_POLLS};
   size = fuzz_split(data, size, &script, made);
   uint8_t faults = fuzz_u8(&script);
   rush_ctx *ctx = fuzz_open(&memory);
@@ -294,12 +358,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (st == RUSH_OK) st = rush_model_load(ctx, data, size, &model);
   if (st == RUSH_OK) {
     if (faults >= 224) memory.fail_at = memory.calls + 1 + fuzz_u8(&script);
-    world w = {.ctx = ctx, .model = model, .script = &script};
-    live(&w);
+    live_on(ctx, model, &memory, &script);
   } else {
     fuzz_failed(ctx, st);
   }
-  rush_model_destroy(ctx, model);
+  /* Another context may do it. */
+  memory.fail_at = 0;
+  rush_ctx *last = faults % 2 ? fuzz_open(&memory) : ctx;
+  rush_model_destroy(last, model);
+  size_t left, peak;
+  rush_ctx_memory(last, &left, &peak);
+  FUZZ_RULE(left <= memory.live, "%zu bytes are said to be left", left);
+  if (last != ctx) rush_ctx_destroy(last);
   fuzz_close(ctx, &memory);
   return 0;
 }

@@ -1,5 +1,6 @@
 """Files and programs that would do harm: each gives a message, and Python goes on."""
 
+import json
 import os
 import signal
 import struct
@@ -102,10 +103,13 @@ def test_a_file_with_something_behind_its_end_is_refused(tmp_path):
         rushlight.load(str(path))
 
 
-@pytest.mark.parametrize("sizes, strides", [([2**61 + 4], [0]), ([2**40], [0]), ([2**20, 2**20], [0, 0])])
-def test_weights_that_are_larger_than_a_file_are_not_written_out(tmp_path, sizes, strides):
+@pytest.mark.parametrize("tensors", [
+    [([2**61 + 4], [0])], [([2**40], [0])], [([2**20, 2**20], [0, 0])],
+    [([2**26 - n], [0]) for n in range(3)],  # half a gigabyte each
+])
+def test_weights_that_are_larger_than_a_file_are_not_written_out(tmp_path, tensors):
     path, out = tmp_path / "m.rush", tmp_path / "out.safetensors"
-    path.write_bytes(rush_file([("prim::ListConstruct", [0])], [("w", 7, sizes, strides)], bytes(64)))
+    path.write_bytes(rush_file([("prim::ListConstruct", [0])], [(f"w{i}", 7, *t) for i, t in enumerate(tensors)], bytes(64)))
     done = subprocess.run(["rushlight", "inspect", str(path), "--weights", str(out)], capture_output=True, text=True)
     assert (done.returncode, out.exists()) == (1, False), done.stderr
     assert done.stderr.startswith("rushlight: ")
@@ -116,8 +120,23 @@ def test_names_of_weights_are_json(tmp_path):
     path.write_bytes(rush_file([("prim::ListConstruct", [0])], [('a"\\\n\x1b', 7, [2], [1])], bytes(64)))
     rushlight._C.write_safetensors(str(path), str(out))
     data = out.read_bytes()
-    import json
     assert list(json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])) == ['a"\\\n\x1b']
+
+
+def test_views_under_one_name_are_written_once_each(tmp_path):
+    path, out = tmp_path / "m.rush", tmp_path / "out.safetensors"
+    tensors = [("w.1", 7, [1], [1]), *(("w", 7, [n], [1]) for n in (2, 3, 2, 4))]
+    path.write_bytes(rush_file([("prim::ListConstruct", [0])], tensors, bytes(64)))
+    rushlight._C.write_safetensors(str(path), str(out))
+    data = out.read_bytes()
+    head = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+    assert {name: t["shape"] for name, t in head.items()} == {"w": [2], "w.1": [1], "w.2": [3], "w.3": [4]}
+
+
+def test_a_report_is_json_whatever_the_files_name_is(tmp_path):
+    torch.jit.save(torch.jit.script(Viewed()), str(tmp_path / "m.pt"))
+    done = subprocess.run(["rushlight", "export", "m.pt", "-o", b"a\xff\xe9\"\\\n\xc3\xa9.rush", "--input", "6", "--json"], capture_output=True, cwd=tmp_path)
+    assert json.loads(done.stdout.decode())["path"] == 'a\ufffd\ufffd"\\\n\u00e9.rush', done.stderr
 
 
 @torch.jit.script

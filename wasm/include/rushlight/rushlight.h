@@ -341,7 +341,7 @@ const rush_value *rush_items(const rush_value *container, size_t *n);
 
 /* Makes a session. `model` must outlive it. NO_MEMORY. */
 rush_status rush_session_create(rush_ctx *ctx, const rush_model *model, rush_session **out);
-/* Destroys the session and all values that were made with it. */
+/* Destroys the session, after the caller's values were released: their memory is lost otherwise. */
 void rush_session_destroy(rush_session *session);
 
 /* Runs a method to its end, as torch/csrc/jit/runtime/interpreter.cpp does. The arguments are

@@ -23,8 +23,10 @@ static void *malloc_hook(void *user, void *ptr, size_t old_size, size_t new_size
   return realloc(ptr, new_size);
 }
 
+/* A model may be destroyed with another context than that which counted it. */
 static void count(rush_ctx *ctx, size_t old_bytes, size_t new_bytes) {
-  ctx->live = ctx->live - old_bytes + new_bytes;
+  const size_t live = ctx->live + new_bytes;
+  ctx->live = live > old_bytes ? live - old_bytes : 0;
   if (ctx->live > ctx->peak) ctx->peak = ctx->live;
 }
 
