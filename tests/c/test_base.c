@@ -31,6 +31,41 @@ static void a_message_too_long_is_cut_and_ends(void **state) {
   rig_close(r);
 }
 
+static void a_message_is_utf8(void **state) {
+  (void)state;
+  static const struct {
+    const char *said, *shown;
+  } rows[] = {
+      {"\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", "\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"},
+      {"a\xE2\x82", "a??"},                /* cut off */
+      {"\xC3\xC3\xA9", "?\xC3\xA9"},       /* and another follows */
+      {"\xC0\x80 \xED\xA0\x80", "?? ???"}, /* overlong, a surrogate */
+      {"\xF4\x90\x80\x80\xFF", "?????"},
+  };
+  rig rig_, *r = &rig_;
+  rig_open(r);
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    rush_fail(r->ctx, RUSH_ERR_RAISED, "%s", rows[k].said);
+    assert_string_equal(rush_ctx_error(r->ctx), rows[k].shown);
+  }
+  char front[512]; /* of which 511 bytes are taken: half a character */
+  memset(front, 'x', sizeof front);
+  memcpy(front + 510, "\xC3", 2);
+  rush_fail(r->ctx, RUSH_ERR_RAISED, "!");
+  rush_note(r->ctx, RUSH_ERR_RAISED, "%s\xA9", front);
+  assert_string_equal(rush_ctx_error(r->ctx) + 509, "x?!");
+  char name[RUSH_NAME_BYTES + 2] = {0};
+  memset(name, 'x', RUSH_NAME_BYTES - 2);
+  strcat(name, "\xC3\xA9");
+  rush_locate(r->ctx, &(rush_location){name, 1, name, name, 1});
+  rush_location at;
+  assert_true(rush_ctx_location(r->ctx, &at));
+  assert_string_equal(at.method + RUSH_NAME_BYTES - 3, "x?");
+  assert_string_equal(at.op, at.method);
+  assert_string_equal(at.file, at.method);
+  rig_close(r);
+}
+
 static void every_status_has_a_name(void **state) {
   (void)state;
   static const char *const names[] = {
@@ -173,6 +208,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_message_says_the_last_failure_with_its_front),
       cmocka_unit_test(a_message_too_long_is_cut_and_ends),
+      cmocka_unit_test(a_message_is_utf8),
       cmocka_unit_test(every_status_has_a_name),
       cmocka_unit_test(memory_is_counted_with_its_peak),
       cmocka_unit_test(nothing_and_too_much_are_no_special_cases),

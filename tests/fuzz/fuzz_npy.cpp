@@ -43,7 +43,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
   if (seed % 8 == 0 || size < kStart) return size;
   memcpy(data, magic, sizeof magic);
   const void *line = memchr(data + kStart, '\n', size - kStart);
-  const size_t end = line ? static_cast<size_t>(static_cast<const uint8_t *>(line) - data) + 1 : size;
+  const size_t end =
+      line ? static_cast<size_t>(static_cast<const uint8_t *>(line) - data) + 1 : size;
   const size_t length = end - kStart > 0xFFFF ? 0xFFFF : end - kStart;
   data[8] = static_cast<uint8_t>(length);
   data[9] = static_cast<uint8_t>(length >> 8);

@@ -11,6 +11,7 @@
 #endif
 
 #include "base/base.h"
+#include "base/utf8.h"
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
@@ -161,11 +162,22 @@ void rush_ctx_memory(const rush_ctx *ctx, size_t *live, size_t *peak) {
 
 /* ---- Failing ---------------------------------------------------------------------------------- */
 
+/* A program's texts need not be UTF-8, and a character may be cut off: '?' in place of such bytes. */
+static void make_utf8(char *text) {
+  for (size_t i = 0, n = strlen(text), width; i < n; i += width) {
+    width = rush_utf8(text + i, n - i);
+    if (width > 0) continue;
+    text[i] = '?';
+    width = 1;
+  }
+}
+
 rush_status rush_fail(rush_ctx *ctx, rush_status status, const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
   vsnprintf(ctx->message, sizeof ctx->message, fmt, args);
   va_end(args);
+  make_utf8(ctx->message);
   ctx->located = false;
   return status;
 }
@@ -177,6 +189,9 @@ void rush_locate(rush_ctx *ctx, const rush_location *at) {
   snprintf(ctx->method, sizeof ctx->method, "%s", at->method);
   snprintf(ctx->op, sizeof ctx->op, "%s", at->op);
   snprintf(ctx->file, sizeof ctx->file, "%s", at->file);
+  make_utf8(ctx->method);
+  make_utf8(ctx->op);
+  make_utf8(ctx->file);
 }
 
 bool rush_ctx_location(const rush_ctx *ctx, rush_location *out) {
@@ -198,6 +213,7 @@ rush_status rush_note(rush_ctx *ctx, rush_status status, const char *fmt, ...) {
   memmove(ctx->message + at, ctx->message, keep);
   memcpy(ctx->message, front, at);
   ctx->message[at + keep] = '\0';
+  make_utf8(ctx->message);
   return status;
 }
 

@@ -1,28 +1,14 @@
 /* The rules of every record but instructions. One linear pass each (names are sorted); indices are
  * checked before use. */
+#include "base/utf8.h"
 #include "model/model.h"
 
 #define BAD(section, i, ...) return rush_bad(ctx, m, section, i, __VA_ARGS__)
 
-static bool is_utf8(const unsigned char *s, size_t n) {
-  for (size_t i = 0; i < n;) {
-    unsigned char c = s[i];
-    size_t more = c < 0x80                ? 0
-                  : c >= 0xC2 && c < 0xE0 ? 1
-                  : c >= 0xE0 && c < 0xF0 ? 2
-                  : c >= 0xF0 && c < 0xF5 ? 3
-                                          : 9;
-    if (more == 9 || n - i <= more) return false;
-    for (size_t k = 1; k <= more; k++) {
-      if ((s[i + k] & 0xC0) != 0x80) return false;
-    }
-    /* overlong forms, surrogates, beyond U+10FFFF */
-    if ((c == 0xE0 && s[i + 1] < 0xA0) || (c == 0xED && s[i + 1] > 0x9F) ||
-        (c == 0xF0 && s[i + 1] < 0x90) || (c == 0xF4 && s[i + 1] > 0x8F))
-      return false;
-    i += more + 1;
-  }
-  return true;
+static bool is_utf8(const char *s, size_t n) {
+  size_t i = 0, width = 1;
+  for (; i < n && width > 0; i += width) width = rush_utf8(s + i, n - i);
+  return width > 0;
 }
 
 static bool string_ok(const rush_model *m, uint32_t i) {
@@ -46,8 +32,7 @@ static rush_status check_strings(rush_ctx *ctx, const rush_model *m) {
     RUSH_TRY(rush_work(ctx, s->bytes));
     if (m->string_bytes[s->offset + s->bytes] != 0)
       BAD(RUSH_SEC_STRINGS, i, "no zero byte follows it");
-    if (!is_utf8((const unsigned char *)m->string_bytes + s->offset, s->bytes))
-      BAD(RUSH_SEC_STRINGS, i, "is not UTF-8");
+    if (!is_utf8(m->string_bytes + s->offset, s->bytes)) BAD(RUSH_SEC_STRINGS, i, "is not UTF-8");
   }
   return RUSH_OK;
 }

@@ -313,7 +313,7 @@ static double number(const rush_value *v) {
   return v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i;
 }
 static int64_t whole(const rush_value *v) {
-  return v->kind == RUSH_KIND_FLOAT ? (int64_t)v->u.f : v->u.i;
+  return v->kind == RUSH_KIND_FLOAT ? rush_int_of(v->u.f) : v->u.i;
 }
 
 #define ADDR_ROW(type, sum_type, x, y)                                                    \
