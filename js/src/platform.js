@@ -2,8 +2,8 @@
 
 /**
  * A module of Node (and Deno and Bun), undefined in a page.
- * @template {'node:fs' | 'node:url' | 'node:worker_threads' | 'node:async_hooks'} N @param {N} name
- * @returns {(N extends 'node:fs' ? typeof import('node:fs') : N extends 'node:url' ? typeof import('node:url') : N extends 'node:async_hooks' ? typeof import('node:async_hooks') : typeof import('node:worker_threads')) | undefined}
+ * @template {'node:fs' | 'node:url' | 'node:worker_threads' | 'node:async_hooks' | 'node:crypto'} N @param {N} name
+ * @returns {(N extends 'node:fs' ? typeof import('node:fs') : N extends 'node:url' ? typeof import('node:url') : N extends 'node:crypto' ? typeof import('node:crypto') : N extends 'node:async_hooks' ? typeof import('node:async_hooks') : typeof import('node:worker_threads')) | undefined}
  */
 export function builtin(name) {
   return /** @type {any} */ (globalThis).process?.getBuiltinModule?.(name);

@@ -291,3 +291,12 @@ export function flipFile({ shape = [null, 2], dtype = 'float32' } = {}) {
   f.method('forward', { inputs: [{ name: 'x', dtype, shape }], outputs: ['y'] }, (m, x) => m.op('aten::flip', [x, f.ints([-1])]));
   return f;
 }
+
+/** A model of a bit more than 9 MB that gives its first two weights: `first`, and `step`. Those behind rise by it. */
+export function weightsFile(first, step = 1) {
+  const f = new RushFile(), data = Float32Array.from({ length: 9 << 18 }, (_, i) => i * step);
+  data[0] = first;
+  const w = f.tensor(data, [data.length], { name: 'big' });
+  f.method('forward', { outputs: ['y'] }, (m) => m.op('aten::slice.Tensor', [w, f.int(0), f.int(0), f.int(2)]));
+  return f;
+}

@@ -91,13 +91,14 @@ test('CommonJS takes it by import()', () => {
 
 test('the subpaths are there', () => {
   assert.equal(run('sub.mjs', `
+    import { cached } from 'rushlight/cache';
     import { readNpy, writeNpy } from 'rushlight/npy';
     import { readSafetensors } from 'rushlight/safetensors';
     import { Interpreter } from 'rushlight/fx';
     import { createRequire } from 'node:module';
     import { fileURLToPath } from 'node:url';
     for (const name of ['simd.wasm', 'relaxed.wasm', 'package.json']) fileURLToPath(import.meta.resolve('rushlight/' + name));
-    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter);`), '5 function function\n');
+    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter, typeof cached);`), '5 function function function\n');
 });
 
 test('the command line tool is installed with it', () => {

@@ -1,0 +1,185 @@
+// Models that the browser keeps: in a page, in a worker, in a service worker; offline, without room, from another origin.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import test, { after, before } from 'node:test';
+
+import { start } from '../../demo/shared/chromium.mjs';
+import { PIECE } from '../../js/src/kept.js';
+import { weightsFile } from '../js/build-rush.mjs';
+
+const bytes = Buffer.from(weightsFile(1).bytes());
+const integrity = `sha384-${createHash('sha384').update(bytes).digest('base64')}`;
+
+/**
+ * Gives the model at /*.rush, a page without a policy at /, and all else as the demo's server does.
+ * @param {string} behind
+ */
+async function startModels(behind) {
+  /** @type {{ up: boolean, cuts: number[], asked: { method: string, range: string | undefined, etag: string | undefined }[] }} */
+  const state = { up: true, cuts: [], asked: [] };
+  const server = createServer(async (req, res) => {
+    if (!state.up) return res.destroy();
+    const path = req.url ?? '';
+    if (path === '/') return res.setHeader('content-type', 'text/html').end('<!doctype html>');
+    if (!path.includes('.rush')) {
+      const response = await fetch(behind + path);
+      for (const name of ['content-type', 'cross-origin-embedder-policy', 'cross-origin-opener-policy']) if (response.headers.has(name)) res.setHeader(name, /** @type {string} */ (response.headers.get(name)));
+      return res.writeHead(response.status).end(Buffer.from(await response.arrayBuffer()));
+    }
+    const { range, 'if-none-match': etag } = req.headers;
+    state.asked.push({ method: req.method ?? '', range, etag });
+    res.setHeader('etag', '"1"').setHeader('access-control-allow-origin', '*').setHeader('access-control-expose-headers', 'etag');
+    if (etag === '"1"') return res.writeHead(304).end();
+    const from = Number(/^bytes=(\d+)-/.exec(range ?? '')?.[1] ?? 0), cut = state.cuts.shift();
+    res.setHeader('content-length', bytes.length - from);
+    if (from) res.writeHead(206, { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
+    if (cut === undefined) res.end(bytes.subarray(from));
+    else res.write(bytes.subarray(from, cut), () => setTimeout(() => res.destroy(), 100)); // so that the browser has passed on what came
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return { state, url: `http://localhost:${port}`, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
+}
+
+/** @type {Awaited<ReturnType<typeof start>>} */ let host;
+/** @type {Awaited<ReturnType<typeof startModels>>} */ let models;
+/** @type {Awaited<ReturnType<typeof startModels>>} */ let others;
+before(async () => {
+  host = await start();
+  [models, others] = await Promise.all([startModels(host.url), startModels(host.url)]);
+});
+after(async () => { await host?.close(); await Promise.all([models?.close(), others?.close()]); });
+
+/** A page of the models' server with storage of its own, and steps of in-cache.js there. */
+async function open(path = '/tests/browser/empty.html') {
+  Object.assign(models.state, { up: true, cuts: [], asked: [] });
+  const context = await host.browser.newContext();
+  const newTab = async () => {
+    const page = await context.newPage();
+    await page.goto(models.url + path);
+    return { page, use: (/** @type {any} */ step) => page.evaluate(async (/** @type {any} */ s) => (await import(/** @type {any} */ ('/tests/browser/in-cache.js'))).use(s), step) };
+  };
+  return { context, newTab, ...await newTab() };
+}
+
+/** The same steps in a worker that the page starts. @param {any} page */
+async function inWorker(page) {
+  await page.evaluate(() => { /** @type {any} */ (globalThis).held = new Worker('/tests/browser/cache-worker.js', { type: 'module' }); });
+  return (/** @type {any} */ step) => page.evaluate((/** @type {any} */ s) => new Promise((resolve, reject) => {
+    const { held } = /** @type {any} */ (globalThis);
+    held.onmessage = (/** @type {MessageEvent} */ e) => resolve(e.data);
+    held.onerror = (/** @type {ErrorEvent} */ e) => reject(new Error(e.message));
+    held.postMessage(s);
+  }), step);
+}
+
+/** The same in a service worker. @param {any} page */
+async function inServiceWorker(page) {
+  await page.evaluate(async () => {
+    const { active, waiting, installing } = await navigator.serviceWorker.register('/tests/browser/cache-worker.js', { type: 'module' });
+    const worker = /** @type {any} */ (active ?? waiting ?? installing);
+    if (worker.state !== 'activated') await new Promise((done) => worker.addEventListener('statechange', () => worker.state === 'activated' && done(undefined)));
+    /** @type {any} */ (globalThis).held = worker;
+  });
+  return (/** @type {any} */ step) => page.evaluate((/** @type {any} */ s) => new Promise((resolve) => {
+    navigator.serviceWorker.onmessage = (e) => resolve(e.data);
+    /** @type {any} */ (globalThis).held.postMessage(s);
+  }), step);
+}
+
+const whole = { first: 1, kept: [bytes.length], size: bytes.length };
+const url = '/m.rush';
+
+/** @type {[string, (opened: Awaited<ReturnType<typeof open>>) => any][]} */
+const places = [['a page', ({ use }) => use], ['a worker', ({ page }) => inWorker(page)]];
+for (const [place, enter] of places) {
+  test(`in ${place}: what was loaded once is not loaded again, and comes while the server is down`, async () => {
+    const opened = await open(), use = await enter(opened);
+    assert.deepEqual(await use({ url }), whole);
+    assert.deepEqual(await use({ url }), whole);
+    assert.deepEqual(models.state.asked.map((a) => a.etag), [undefined, '"1"']);
+    models.state.up = false;
+    assert.deepEqual(await use({ url }), whole);
+    assert.equal((await use({ url: '/other.rush' })).code, 'network');
+    await opened.context.close();
+  });
+
+  test(`in ${place}: a digest is checked on the way, and then the server is not asked`, async () => {
+    const opened = await open(), use = await enter(opened);
+    assert.deepEqual(await use({ url, options: { integrity } }), whole);
+    assert.deepEqual(await use({ url, options: { integrity } }), whole);
+    assert.equal(models.state.asked.length, 1);
+    const { code, message, kept } = await use({ url, options: { integrity: `sha256-${'A'.repeat(43)}=` } });
+    assert.deepEqual([code, kept], ['bad-file', [bytes.length]]);
+    assert.match(message, /another file than integrity says/);
+    await opened.context.close();
+  });
+
+  test(`in ${place}: without room the model runs and is not kept`, async () => {
+    const opened = await open(), use = await enter(opened);
+    const devtools = await opened.context.newCDPSession(opened.page);
+    await devtools.send('Storage.overrideQuotaForOrigin', { origin: models.url, quotaSize: PIECE + 50000 });
+    assert.deepEqual(await use({ url }), { first: 1, kept: [], size: 0 });
+    await devtools.send('Storage.overrideQuotaForOrigin', { origin: models.url });
+    assert.deepEqual(await use({ url }), whole);
+    await opened.context.close();
+  });
+
+  test(`in ${place}: a download that breaks goes on, also after the page was closed`, async () => {
+    const opened = await open(), use = await enter(opened);
+    models.state.cuts = [PIECE + 9];
+    assert.deepEqual(await use({ url }), whole);
+    const [, rest] = models.state.asked.map((a) => Number(a.range?.match(/\d+/)));
+    assert(rest && rest > 0 && rest <= PIECE + 9, `${rest}`);
+    Object.assign(models.state, { cuts: [2 * PIECE + 9], asked: [] });
+    const other = '/other.rush'; // which the browser's own cache has not
+    const { code, kept } = await use({ url: other, options: { retries: 0 }, empty: true });
+    assert.deepEqual([code, kept.length], ['network', 1]);
+    await opened.page.close();
+    const next = await opened.newTab();
+    assert.deepEqual(await next.use({ url: other }), whole);
+    assert.equal(models.state.asked[1]?.range, `bytes=${kept[0]}-`);
+    await opened.context.close();
+  });
+}
+
+test('two tabs at once keep one whole model', async () => {
+  const { use, newTab, context } = await open();
+  const second = await newTab();
+  assert.deepEqual((await Promise.all([use({ url }), second.use({ url })])).map((r) => r.first), [1, 1]);
+  models.state.up = false;
+  assert.deepEqual(await use({ url }), whole);
+  assert.deepEqual(await second.use({ url }), whole);
+  await context.close();
+});
+
+test('a service worker keeps models', async () => {
+  const { page, context } = await open('/');
+  const use = await inServiceWorker(page);
+  assert.deepEqual(await use({ url }), whole);
+  models.state.up = false;
+  assert.deepEqual(await use({ url }), whole);
+  await context.close();
+});
+
+test('another origin is asked in a way that it need not allow', async () => {
+  const { use, context } = await open('/');
+  Object.assign(others.state, { cuts: [PIECE + 9], asked: [] });
+  const far = `${others.url}/m.rush`;
+  assert.deepEqual(await use({ url: far }), whole);
+  assert.deepEqual(await use({ url: far }), whole);
+  assert.deepEqual(others.state.asked.map((a) => a.method).filter((m) => m !== 'GET'), [], 'no OPTIONS');
+  assert(others.state.asked[1]?.range);
+  others.state.up = false;
+  assert.deepEqual(await use({ url: far }), whole);
+  await context.close();
+});
+
+test('where nothing can be kept the model runs', async () => {
+  const { page, use, context } = await open();
+  await page.evaluate(() => Object.defineProperty(globalThis, 'caches', { get() { throw new DOMException('not here', 'SecurityError'); } }));
+  assert.deepEqual(await use({ url }), { first: 1, kept: [], size: 0 });
+  await context.close();
+});

@@ -1,0 +1,23 @@
+// What cache.test.js does in a page, in a worker and in a service worker: loads a model, and says what it gave and what is kept.
+
+import { cached, clear, list, size } from '../../js/src/cache.js';
+import { load } from '../../js/src/index.js';
+
+/**
+ * @param {{ url: string, options?: any, empty?: boolean }} step empty: clears the cache first
+ * @returns {Promise<{ first?: number, code?: string, message?: string, kept: number[], size: number }>}
+ */
+export async function use({ url, options = {}, empty = false }) {
+  if (empty) await clear();
+  let result = {};
+  try {
+    const model = await load(await cached(url, { ...options, wait: async () => {} }));
+    const { y } = await model.run({});
+    model.dispose();
+    result = { first: /** @type {any} */ (y).data[0] };
+  } catch (e) {
+    const { code, message } = /** @type {any} */ (e);
+    result = { code, message };
+  }
+  return { ...result, kept: (await list()).map((m) => m.kept), size: await size() };
+}
