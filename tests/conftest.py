@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import os
+import sys
 
 import reference  # noqa: F401, I001 - before torch
 import features
@@ -65,6 +66,13 @@ _watch(pytest, "raises", lambda context, _: _raises.append(context))
 def _fresh_sight():
     features.seen.__init__()
     _raises.clear()
+
+
+@pytest.fixture(autouse=True)
+def _fresh_dynamo():
+    """torch.export.export keeps what it compiled of a function and refuses the ninth: of nn.Sequential, all are of one."""
+    if dynamo := sys.modules.get("torch._dynamo"):
+        dynamo.reset()
 
 
 def pytest_addoption(parser):

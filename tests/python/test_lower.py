@@ -185,21 +185,28 @@ def test_an_interpreter_by_itself(tmp_path):
 @pytest.mark.feature("Native", "a damaged pickle", pytorch="refuses", rushlight="refuses")
 def test_a_pickle_goes_through_the_validator():
     lowered = rushlight.lower(torch.jit.script(models.Counter()), (torch.ones(2),))
-    state = lowered.interpreter.__getstate__()[0]
+    state, name = lowered.interpreter.__getstate__()
     assert state.dtype == torch.uint8 and state.dim() == 1
+
+    def unpickled(state):
+        out = torch.ScriptObject.__new__(torch.ScriptObject)
+        out.__setstate__((state, name))
+        return out
+
+    assert unpickled(state).methods() == ["forward"]
     for damaged in (state[:100], state[:-20], torch.cat([state[:8], state[8:] * 0])):
         with pytest.raises(RuntimeError):
-            torch.classes.rushlight.Interpreter(damaged)
+            unpickled(damaged)
     at = bytes(state.tolist()).rindex(b"torch.jit._pickle") + 3  # in the attributes, which libtorch reads
     damaged = state.clone()
     damaged[at] = 255
     with pytest.raises(RuntimeError, match="the attributes behind the file's bytes are damaged"):
-        torch.classes.rushlight.Interpreter(damaged)
+        unpickled(damaged)
     for at in range(0, 1000, 7):
         damaged = state.clone()
         damaged[at] ^= 255
         try:
-            torch.classes.rushlight.Interpreter(damaged)  # loads or is refused; never more
+            unpickled(damaged)  # loads or is refused; never more
         except RuntimeError:
             pass
 

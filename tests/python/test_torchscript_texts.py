@@ -65,5 +65,5 @@ def test_inspect_shows_graph_code_and_tree_of_each_submodule(tmp_path):
 
 @feature("rushlight inspect --graph, --code: .graph, .code and print(module)")
 def test_inspect_says_where_a_file_holds_no_texts(tmp_path):
-    rushlight.export(Net(), (torch.randn(2, 4),), tmp_path / "net.rush", source=False)
+    rushlight.export(torch.jit.script(Net()), (torch.randn(2, 4),), tmp_path / "net.rush", source=False)
     assert "exported without source lines" in inspect(tmp_path / "net.rush", "--code")
