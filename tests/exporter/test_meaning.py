@@ -123,7 +123,6 @@ def test_hooks_run(name, out, tmp_path):
     torch.testing.assert_close(rushlight.load(out)(x, 3.0), want)
 
 
-@pytest.mark.xfail(reason="hooks of forward are run by other methods, too", strict=False)
 def test_other_methods_run_no_hooks(out):
     class Two(nn.Module):
         def forward(self, x):

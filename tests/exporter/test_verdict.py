@@ -3,6 +3,8 @@
 import copy
 import importlib
 import json
+import pathlib
+import re
 import subprocess
 from typing import Dict, List, Optional, Tuple
 
@@ -14,6 +16,9 @@ import torch.nn.functional as F
 from torch import nn
 
 export_module = importlib.import_module("rushlight.export")  # where rushlight.export is the function
+
+VERDICT = pathlib.Path(__file__).resolve().parents[2] / "wasm/include/rushlight/verdict.h"
+MULTIPLE = int(re.search(r"RUSH_VERDICT_MULTIPLE = (\d+)", VERDICT.read_text())[1])
 
 
 def deep(layers=90, width=64):
@@ -52,10 +57,10 @@ def test_what_rounds_otherwise_passes_everywhere(deep_file, tmp_path):
     for mine, theirs in ((report.pytorch, want), (report.rushlight, rushlight.load(out)(x))):
         assert 0 < mine["l2"] < mine["max"] < 1e-3
         assert mine["max"] < 100 * (theirs - exact).abs().max() / exact.abs().max()
-    assert report.rushlight["max"] <= 4 * report.pytorch["max"] and report.difference["max"] > 0
+    assert report.rushlight["max"] <= MULTIPLE * report.pytorch["max"] and report.difference["max"] > 0
     assert "  float64   PyTorch is off by" in str(report)
     verified, = rushlight.load(out).verify()
-    assert verified.measured == 1 and 0 < verified.rushlight["l2"] <= 4 * verified.pytorch["l2"]
+    assert verified.measured == 1 and 0 < verified.rushlight["l2"] <= MULTIPLE * verified.pytorch["l2"]
     assert tuple(verified) == (verified.max_abs, verified.max_rel, verified.compared) and verified.compared == 200
     d = rushlight.diff(out, net, x)
     assert d, d.where
@@ -92,7 +97,6 @@ def test_the_same_bytes_each_time(deep_file, tmp_path):
     assert open(out, "rb").read() == open(other, "rb").read()
 
 
-@pytest.mark.xfail(reason="the deep network's error is 4.1 times that of PyTorch's AVX2 kernels, and 4 are allowed", strict=False)
 @pytest.mark.parametrize("capability", ["default", "avx2", "avx512"])
 @pytest.mark.parametrize("onednn", [True, False])
 def test_whatever_processor_made_pytorchs_answer(capability, onednn, tmp_path):
@@ -196,7 +200,7 @@ def test_a_wrong_answer_of_a_noisy_network_is_found_by_all(deep_file):
     assert e.value.code == "mismatch"
     open(out, "wb").write(content)
     told, = json.loads(tool("verify", out, "--json").stdout)
-    assert not told["passed"] and told["rushlight"]["l2"] > 4 * told["pytorch"]["l2"]
+    assert not told["passed"] and told["rushlight"]["l2"] > MULTIPLE * told["pytorch"]["l2"]
 
 
 def test_a_given_tolerance_is_meant(out):
@@ -349,7 +353,7 @@ def test_an_exported_program_is_measured_too(out):
     net, x = deep(), torch.randn(4, 64)
     program = torch.export.export(net, (x,))
     report = rushlight.export(program, None, out, trace=True)
-    assert report.measured == 2 and report.not_measured == "" and 0 < report.rushlight["l2"] <= 4 * report.pytorch["l2"]
+    assert report.measured == 2 and report.not_measured == "" and 0 < report.rushlight["l2"] <= MULTIPLE * report.pytorch["l2"]
     assert rushlight.diff(out, program, x) and rushlight.diff(out)
 
 
@@ -380,5 +384,5 @@ def test_resnet50_with_random_weights(out):
     torchvision = pytest.importorskip("torchvision")
     torch.manual_seed(0)
     net = torchvision.models.resnet50(weights=None).eval()
-    report = rushlight.export(net, torch.randn(1, 3, 96, 96), out)
+    report = rushlight.export(net, torch.randn(1, 3, 224, 224), out)
     assert report.verified == 1

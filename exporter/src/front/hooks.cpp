@@ -66,6 +66,7 @@ std::optional<jit::Module> with_hooks(const jit::Module &module) {
   auto graph = jit::toGraphFunction(forward).graph();
   jit::Value *given = run_before(*graph, before);
   run_after(*graph, after, given);
+  jit::toGraphFunction(forward).clear_optimized_graphs();  // inlining it has made one
   const c10::FunctionSchema &schema = forward.getSchema();
   forward.setSchema(schema.cloneWithReturns({c10::Argument("", graph->outputs().at(0)->type())}));
   return out;

@@ -26,10 +26,12 @@
 extern "C" {
 #endif
 
-/* Errors of sums that are ordered otherwise differ by small factors: 0.6 to 1.7 for the networks of
- * torchvision. Of a few elements, chance may have PyTorch exact. */
+/* Errors of sums that are ordered otherwise differ by small factors. Of networks with random weights
+ * on 224x224 pixels the greatest was, in units of PyTorch's: resnet50 3.8 with libtorch's plain
+ * kernels and 2.9 with its AVX-512 ones, mobilenet_v2 2.5 and 2.4, efficientnet_b0 1.9 with the
+ * latter; of one of 90 layers 4.1 with AVX2. Of a few elements, chance may have PyTorch exact. */
 enum {
-  RUSH_VERDICT_MULTIPLE = 4,
+  RUSH_VERDICT_MULTIPLE = 8,
   RUSH_VERDICT_MULTIPLE_OF_FEW = 16,
   RUSH_VERDICT_FEW = 16 /* fewer elements than this are few */
 };
