@@ -1,0 +1,40 @@
+// The examples of the guide's pages, in the order in which they stand there, Python and JavaScript. What an example on a page
+// makes, later ones and later pages use; those of one page in JavaScript are one program.
+
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import test from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { JS_CODES, STATUS } from '../../js/src/errors.js';
+import config from '../../web/guide/.vitepress/config.mjs';
+import { Folder, parts } from './examples.mjs';
+
+const guide = fileURLToPath(new URL('../../web/guide/', import.meta.url));
+/** The pages as the sidebar has them. */
+const pages = config.themeConfig.sidebar.flatMap(({ items }) => items.map(({ link }) => (link === '/' ? 'index.md' : `${link.slice(1)}.md`)));
+const here = new Folder();
+
+test('each page is in the sidebar once', () => {
+  assert.deepEqual([...pages].sort(), readdirSync(guide).filter((file) => file.endsWith('.md')).sort());
+});
+
+test('each link between pages leads to one', () => {
+  for (const page of pages) {
+    for (const [, link = ''] of readFileSync(guide + page, 'utf8').matchAll(/\]\(\/([\w-]*)\)/g)) assert(pages.includes(`${link || 'index'}.md`), `${page}: ${link}`);
+  }
+});
+
+for (const page of pages) {
+  const text = readFileSync(guide + page, 'utf8');
+  const examples = (/** @type {string} */ language) => [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, code = '']) => code).join('');
+  const python = examples('python'), js = examples('js');
+  if (python) test(`${page}: Python`, () => void here.runPython(python));
+  if (js) test(`${page}: JavaScript`, () => here.runJs(js, `${page}.mjs`));
+}
+
+test('the table of codes in errors.md has all of them', () => {
+  const told = parts('web/guide/errors.md', /(?<=^\| )`.*?(?= \|)/gm).flatMap((cell) => cell.match(/[\w-]+/g) ?? []);
+  const codes = [...STATUS, ...JS_CODES].filter((code) => code !== 'ok' && code !== 'pending');
+  assert.deepEqual(told.sort(), codes.sort());
+});

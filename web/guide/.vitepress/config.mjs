@@ -1,0 +1,25 @@
+// The guide, as VitePress makes it of the pages beside it: ./dev docs.
+import { fileURLToPath } from 'node:url';
+
+const pages = {
+  Begin: [['Start', '/'], ['Export a model', '/export'], ['Run it', '/run']],
+  'In a page': [['Worker', '/worker'], ['Bundlers', '/bundlers'], ['Memory', '/memory'], ['Errors', '/errors']],
+  'More of PyTorch': [['Sizes', '/sizes'], ['Operators of your own', '/operators'], ['Is it right?', '/right']],
+  'Coming from elsewhere': [['onnxruntime-web', '/from-onnxruntime-web'], ['Questions', '/questions']],
+};
+
+export default {
+  title: 'Rushlight',
+  description: 'PyTorch models in the browser and in Node, with PyTorch\'s own meaning.',
+  base: '/build/docs/guide/', // where ./dev serve shows it
+  outDir: fileURLToPath(new URL('../../../build/docs/guide', import.meta.url)),
+  cacheDir: fileURLToPath(new URL('../../../build/guide-cache', import.meta.url)),
+  srcExclude: ['README.md'],
+  ignoreDeadLinks: [/^https?:\/\/localhost/],
+  themeConfig: {
+    sidebar: Object.entries(pages).map(([text, items]) => ({ text, items: items.map(([name, link]) => ({ text: name, link })) })),
+    nav: [{ text: 'Reference', link: '/build/docs/', target: '_self', noIcon: true }, { text: 'Demos', link: '/demo/', target: '_self', noIcon: true }],
+    search: { provider: 'local' },
+    outline: false,
+  },
+};
