@@ -34,9 +34,10 @@ export class Item {
     this.index = index;
   }
   /** The result's name. */
-  get name() { return this.node.outputs[this.index]?.name ?? ''; }
+  get name() { return this.#output.name; }
   /** Its type, as TorchScript's graphs write it. */
-  get type() { return this.node.outputs[this.index]?.type ?? ''; }
+  get type() { return this.#output.type; }
+  get #output() { return /** @type {Output} */ (this.node.outputs[this.index]); }
 }
 
 /** A step of the program, as a node of torch.fx. @hideconstructor */
@@ -87,10 +88,8 @@ function constant(c) {
   if ('int' in c) return Number.isSafeInteger(Number(c.int)) ? Number(c.int) : BigInt(c.int);
   if ('float' in c) return Number(c.float);
   if ('complex' in c) return /** @type {any} */ ({ re: constant(c.complex[0]), im: constant(c.complex[1]) });
-  if ('device' in c) return c.device;
   if ('dict' in c) return new Map(c.dict.flatMap((/** @type {any} */ k, /** @type {number} */ i) => (i % 2 ? [] : [[constant(k), constant(c.dict[i + 1])]])));
-  const items = c.list ?? c.tuple;
-  return items ? items.map(constant) : c;
+  return c.device ?? (c.list ?? c.tuple)?.map(constant) ?? c;
 }
 
 /** A method of the program. @hideconstructor */
@@ -104,14 +103,14 @@ export class Graph {
     this.name = program.name;
     const taken = new Set();
     const registers = program.registers.map(({ name, type }, r) => {
-      name ||= inputs[r] ?? '';
-      if (name === '' || taken.has(name)) name += name ? `_${r}` : String(r);
+      name ||= inputs[r] || String(r);
+      if (taken.has(name)) name += `_${r}`;
       taken.add(name);
       return { name, type };
     });
     /** @type {(Node | Item)[]} */
     const values = [];
-    const port = (/** @type {number} */ r) => registers[r] ?? { name: '?', type: '?' };
+    const port = (/** @type {number} */ r) => /** @type {Output} */ (registers[r]);
     for (let r = 0; r < program.inputs; r++) {
       this.nodes.push((values[r] = new Node('placeholder', port(r).name, [port(r)], null, 0, undefined)));
     }
@@ -129,10 +128,7 @@ export class Graph {
       define(node, out);
       if (code === 'if' || code === 'loop') [parent, block] = [node, 0];
       else if (code === 'else') block = 1;
-      else if (code.startsWith('end_')) {
-        block = parent?.block ?? 0;
-        parent = parent?.parent ?? null;
-      }
+      else if (code.startsWith('end_')) ({ block, parent } = /** @type {Node} */ (parent));
     }
   }
 
@@ -161,9 +157,8 @@ function operand(a) {
   if (typeof a === 'string') return JSON.stringify(a);
   if (Array.isArray(a)) return `[${a.map(operand).join(', ')}]`;
   if (a instanceof Map) return `{${[...a].map(([k, v]) => `${operand(k)}: ${operand(v)}`).join(', ')}}`;
-  const own = /** @type {{ enum?: string, object?: string }} */ (a); // of the program's own classes
-  if (own.enum ?? own.object) return own.enum ?? own.object ?? '';
-  return typeof a === 'object' && 'tensor' in a ? `${a.tensor || 'tensor'}[${a.shape.join(', ')}]` : String(/** @type {any} */ (a)?.re === undefined ? a : JSON.stringify(a));
+  const other = /** @type {any} */ (a); // a weight, or of the program's own classes
+  return other.enum ?? other.object ?? (other.shape ? `${other.tensor || 'tensor'}[${other.shape.join(', ')}]` : String(other.re === undefined ? a : JSON.stringify(a)));
 }
 
 /** @param {Node} node */

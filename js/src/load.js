@@ -1,6 +1,6 @@
 // load() and plan(): their options, and on which side of the border to a worker the model lives.
 
-import { badArgument, checkOptions } from './errors.js';
+import { RushlightError, badArgument, checkOptions } from './errors.js';
 import { loadHost, readHead } from './hosting.js';
 import { Model } from './model.js';
 
@@ -16,6 +16,8 @@ import { Model } from './model.js';
  * @property {import('./ops.js').Ops} [ops] operators of the model that JavaScript computes, by name
  * @property {boolean} [worker] the model lives in a worker of its own, so that runs do not stop the page
  * @property {Limits} [limits] what the model may use
+ * @property {'auto' | (string & {}) | false} [cache] keeps the model on this machine, in the cache of that name ('auto' is one): see rushlight/cache
+ * @property {string} [integrity] digests of which the bytes must have one, as for scripts: "sha256-BASE64", sha384 or sha512
  * @property {RequestInit} [request] for fetch(): headers, credentials and so on
  *
  * @typedef {object} Limits what a model may use; without them as much memory as wasm has, 4 GiB, and any number of steps
@@ -29,6 +31,11 @@ import { Model } from './model.js';
 
 const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request', 'limits'];
 
+/** @param {unknown} cause @returns {never} */
+function cannot(cause) {
+  throw new RushlightError('unsupported', 'a service worker imports nothing later: use cached() of rushlight/cache', { cause });
+}
+
 /**
  * Loads a model. The bytes stream into wasm memory with one copy; weights are packed as they arrive.
  * @param {Source} source a URL (in Node also a path), Response, Blob, ReadableStream or bytes
@@ -38,11 +45,10 @@ const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request', 'limits']
  *   `out-of-memory`, `aborted` or `bad-argument`
  */
 export async function load(source, options = {}) {
-  checkOptions('load', options, [...OPTIONS, 'ops', 'worker']);
-  for (const [key, type] of /** @type {const} */ ([['onProgress', 'function'], ['worker', 'boolean']])) {
-    if (options[key] !== undefined && typeof options[key] !== type) throw badArgument(`load: ${key} is a ${type}`);
-  }
-  const make = options.worker ? (await import('./remote.js')).loadRemote : loadHost; // who wants no worker does not load its code
+  checkOptions('load', options, [...OPTIONS, 'ops', 'worker', 'cache', 'integrity']);
+  const { cache, integrity, onProgress, worker } = options;
+  if (onProgress !== undefined && typeof onProgress !== 'function') throw badArgument('load: onProgress is a function');
+  const make = worker || cache || integrity !== undefined ? (await import('./more.js').catch(cannot)).loadMore : loadHost; // who wants none of it does not load its code
   return new Model(await make(source, options));
 }
 
@@ -50,7 +56,7 @@ export async function load(source, options = {}) {
  * Reads only a file's head: what the model takes and gives, its operators, those that this runtime
  * lacks, and how large it is. The download stops there.
  * @param {Source} source as for load()
- * @param {LoadOptions} [options] without `ops` and `worker`
+ * @param {LoadOptions} [options] without `ops`, `worker`, `cache` and `integrity`
  * @returns {Promise<Description>}
  * @throws {RushlightError} as load(), but not for missing operators
  */

@@ -180,7 +180,7 @@ export async function loadRemote(source, options) {
   const remote = new Remote(options);
   const loaded = async () => {
     const plain = {
-      backend, limits: options.limits, wasm: await portableWasm(options.wasm),
+      backend, cache: options.cache, integrity: options.integrity, limits: options.limits, wasm: await portableWasm(options.wasm),
       request: request && { ...request, signal: undefined, ...(request.headers && { headers: [...new Headers(request.headers)] }) },
     };
     const ops = [...remote.ops].map(([name, { schema }]) => [name, schema]);

@@ -102,15 +102,9 @@ export function parseType(text) {
 
 /** @param {string} text @returns {Type} */
 function parse(text) {
-  let at = 0;
+  const words = text.match(/[\w.]+|\[\]|[(),?]/g) ?? [];
   /** The next name or sign. @param {boolean} [peek] */
-  const next = (peek) => {
-    const word = /\s*([\w.]+|\[\]|[(),?])/y;
-    word.lastIndex = at;
-    const m = word.exec(text);
-    if (m && !peek) at = word.lastIndex;
-    return m?.[1] ?? '';
-  };
+  const next = (peek) => (peek ? words[0] : words.shift()) ?? '';
   const children = () => {
     const of = [];
     while (next(true) !== ')' && next(true) !== '') {
@@ -128,7 +122,7 @@ function parse(text) {
       type = { kind: 'Tuple', of: children() };
     } else if (next(true) === '(') {
       next();
-      if (!['Dict', 'Union', 'Future'].includes(kind)) kind = 'Tuple'; // a named one
+      if (!/^(Dict|Union|Future)$/.test(kind)) kind = 'Tuple'; // a named one
       type = { kind, of: children() };
     }
     for (;;) {

@@ -4,6 +4,7 @@
 
 import { RushlightError } from './errors.js';
 import { loadHost } from './hosting.js';
+import { keptSource } from './kept.js';
 import { buffers } from './messages.js';
 import { builtin } from './platform.js';
 
@@ -41,7 +42,7 @@ const ask = (op) => (/** @type {any[]} */ ...args) => new Promise((resolve, reje
 
 /** @param {any} source @param {any} options @param {[string, string][]} ops @param {boolean} progress @param {Int32Array} [flag] what the page sets while a call shall end @returns {Promise<import('./remote.js').Loaded>} */
 async function load(source, options, ops, progress, flag) {
-  host = await loadHost(source, {
+  host = await loadHost(await keptSource(source, options), {
     ...options, interrupted: flag && (() => Atomics.load(flag, 0)),
     ops: Object.fromEntries(ops.map(([name, schema]) => [name, { schema, run: ask(name) }])),
     onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,

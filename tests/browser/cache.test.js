@@ -145,6 +145,16 @@ for (const [place, enter] of places) {
   });
 }
 
+for (const worker of [false, true]) {
+  test(`load() keeps models ${worker ? 'in its worker' : 'in the page'}`, async () => {
+    const { use, context } = await open(), options = { worker, integrity };
+    assert.deepEqual(await use({ url, by: 'load', options }), whole);
+    assert.deepEqual(await use({ url, by: 'load', options }), whole);
+    assert.equal(models.state.asked.length, 1);
+    await context.close();
+  });
+}
+
 test('two tabs at once keep one whole model', async () => {
   const { use, newTab, context } = await open();
   const second = await newTab();
@@ -155,9 +165,11 @@ test('two tabs at once keep one whole model', async () => {
   await context.close();
 });
 
-test('a service worker keeps models', async () => {
+test('a service worker is told how it keeps models', async () => {
   const { page, context } = await open('/');
   const use = await inServiceWorker(page);
+  const { code, message } = await use({ url, by: 'load' });
+  assert.deepEqual([code, message], ['unsupported', 'a service worker imports nothing later: use cached() of rushlight/cache']);
   assert.deepEqual(await use({ url }), whole);
   models.state.up = false;
   assert.deepEqual(await use({ url }), whole);

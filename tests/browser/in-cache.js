@@ -4,14 +4,14 @@ import { cached, clear, list, size } from '../../js/src/cache.js';
 import { load } from '../../js/src/index.js';
 
 /**
- * @param {{ url: string, options?: any, empty?: boolean }} step empty: clears the cache first
+ * @param {{ url: string, options?: any, by?: 'load', empty?: boolean }} step by: load() with its own options; empty: clears the cache first
  * @returns {Promise<{ first?: number, code?: string, message?: string, kept: number[], size: number }>}
  */
-export async function use({ url, options = {}, empty = false }) {
+export async function use({ url, options = {}, by, empty = false }) {
   if (empty) await clear();
   let result = {};
   try {
-    const model = await load(await cached(url, { ...options, wait: async () => {} }));
+    const model = await (by ? load(url, { cache: 'auto', ...options }) : load(await cached(url, { ...options, wait: async () => {} })));
     const { y } = await model.run({});
     model.dispose();
     result = { first: /** @type {any} */ (y).data[0] };

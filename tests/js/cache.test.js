@@ -153,6 +153,33 @@ test('while a new version has not come whole, the old one is kept', async () => 
   assert.deepEqual((await list({ cache })).map((m) => m.etag), ['"2"']);
 });
 
+test('load() keeps and checks what its options say, here and in a worker', async () => {
+  for (const worker of [false, true]) {
+    server.asked = [];
+    server.cuts = [PIECE + 1];
+    /** @type {any[]} */ const seen = [];
+    const options = { cache, worker, integrity: sri(one) };
+    assert.equal(await first(url, { ...options, onProgress: (p) => seen.push(p) }), 1);
+    assert.deepEqual(seen.at(-1), { loaded: one.length, total: one.length });
+    assert.deepEqual(ranges(), [undefined, `bytes=${PIECE + 1}-`]);
+    assert.equal(await first(url, options), 1);
+    assert.equal(server.asked.length, 2);
+    assert.equal(await first(url, { worker }), 1);
+    assert.equal(server.asked.length, 3);
+    for (const given of [url, one, new Blob([one]), new Response(one)]) {
+      await assert.rejects(load(given, { worker, integrity: sri(two) }), { code: 'bad-file', message: /another file than integrity says/ });
+    }
+    await assert.rejects(load(url, { worker, integrity: '' }), { code: 'bad-argument', message: /^integrity/ });
+    await assert.rejects(load(url, /** @type {any} */ ({ worker, cache: true })), { code: 'bad-argument', message: /^cache/ });
+    const control = new AbortController(), reason = new Error('enough');
+    server.answer = (_, res) => { res.write(one.subarray(0, 1000)); setImmediate(() => control.abort(reason)); return true; };
+    await assert.rejects(load(`${url}?slow`, { worker, cache, signal: control.signal }), (/** @type {any} */ e) => e.code === 'aborted' && e.cause === reason);
+    server.answer = undefined;
+    await clear({ cache });
+  }
+  await assert.rejects(load(one, /** @type {any} */ ({ worker: 5 })), { code: 'bad-argument', message: /worker is a boolean/ });
+});
+
 test('a damaged piece, and one that is missing, come from the server again', async () => {
   for (const harm of [(/** @type {string} */ path) => writeFileSync(path, 'x'), (/** @type {string} */ path) => rmSync(path)]) {
     await kept();

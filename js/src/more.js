@@ -1,0 +1,16 @@
+// What load() does where its options ask for more than the core, which imports this then.
+
+import { badArgument } from './errors.js';
+import { loadHost } from './hosting.js';
+import { keptSource } from './kept.js';
+import { loadRemote } from './remote.js';
+
+/**
+ * @param {import('./source.js').Source} source @param {import('./load.js').LoadOptions} options
+ * @returns {Promise<import('./host.js').Host>}
+ */
+export async function loadMore(source, options) {
+  const { worker = false, cache, integrity, request, signal } = options;
+  if (typeof worker !== 'boolean') throw badArgument('load: worker is a boolean');
+  return worker ? loadRemote(source, options) : loadHost(await keptSource(source, { cache, integrity, request, signal }), options);
+}
