@@ -243,6 +243,38 @@ static void every_operator_can_be_watched_and_replaced(void **state) {
   rig_close(r);
 }
 
+/* forward(x): return linear(x, weight) */
+static void a_packed_weight_is_told_from_one_with_elements(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  build_type(b, RUSH_TYPE_TENSOR);
+  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
+  uint32_t w = build_tensor(b, RUSH_FLOAT32, 2, SIZES(2, 3), (float[]){1, 2, 3, 4, 5, 6});
+  build_return(b, CALL("aten::linear", TENSOR, 0, K(w)));
+  rig_open(r);
+  rig_start(r, b);
+  rush_value x = rig_tensor(r, RUSH_FLOAT32, 2, SIZES(1, 3), (float[]){1, 10, 100}), copy;
+  rush_next next;
+  rush_tensor_info info;
+  OK(rush_session_begin(r->session, 0, &x, 1));
+  OK(rush_session_next(r->session, &next));
+  OK(rush_tensor_inspect(r->session, next.args + 1, &info));
+  assert_int_equal(info.rank, 2);
+  assert_int_equal(info.sizes[1], 3);
+  assert_null(info.data);
+  rush_value_retain(r->session, next.args + 1);
+  copy = next.args[1];
+  assert_int_equal(rush_tensor_make_contiguous(r->session, &copy), RUSH_ERR_BAD_ARGUMENT);
+  assert_string_equal(rush_ctx_error(r->ctx), "the weight's elements are packed for the kernels");
+  rush_value_release(r->session, &copy);
+  assert_int_equal(rush_session_step(r->session, 0), RUSH_OK);
+  rush_session_cancel(r->session);
+  assert_string_equal(run(r, 0, 1, &x), "float32[1, 2](321 654)");
+  rush_value_release(r->session, &x);
+  rig_close(r);
+}
+
 static void collect(void *user, const char *text, size_t size) {
   char *to = user;
   size_t at = strlen(to);
@@ -279,6 +311,7 @@ int main(void) {
       cmocka_unit_test(the_schema_of_a_hosts_operator_is_described_in_parts),
       cmocka_unit_test(a_failure_says_where_it_was),
       cmocka_unit_test(every_operator_can_be_watched_and_replaced),
+      cmocka_unit_test(a_packed_weight_is_told_from_one_with_elements),
       cmocka_unit_test(prints_go_where_the_host_says),
   };
   return cmocka_run_group_tests_name("host", tests, NULL, NULL);

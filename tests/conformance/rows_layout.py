@@ -110,6 +110,10 @@ for e in ["v + w", "w * v", "torch.maximum(v, w)", "v > w", "torch.where(v > 0.5
           "v.lerp(w, 0.5)", "v.clamp(w, v)", "torch.cat([v, w], 1)", "torch.cat([v, w], 3)", "torch.stack([v, w], 1)",
           "v.masked_fill(w > 0.5, 0.0)", "torch.atan2(v, w)"]:
     binary(e)
+for e in ["torch.float_power(v, w)", "F.binary_cross_entropy(v, w, reduction='none')", "F.huber_loss(v, w, reduction='none')"]:
+    binary(e)
+binary("torch.float_power(v, w)", ((2, 4, 3, 2), (2, 1, 3, 2)), [((1, 4, 3, 2), (2, 4, 3, 2))])
+binary("F.huber_loss(v, w, reduction='none')", ((2, 4, 3, 2), (2, 4, 1, 1)), [((2, 4, 1, 1), (2, 4, 3, 2))])
 binary("v * w", ((2, 4, 3, 2), (2, 4, 1, 1)), [((2, 4, 1, 1), (2, 4, 3, 2)), ((2, 1, 3, 2), (1, 4, 1, 1))])
 binary("w - v", ((2, 4, 3, 2), (1, 4, 3, 2)), [((2, 4, 3, 2), (1, 1, 3, 2)), ((2, 4, 3, 2), (2, 1, 3, 1))])
 

@@ -50,6 +50,16 @@ row("argmax_empty_dim", "torch.argmax(x, 1)", x=f32(3, 0), raises="non-zero size
 row("amax_empty_other_dim", "torch.amax(x, 0), torch.max(x, 0), torch.argmax(x, 0)", x=f32(3, 0))
 row("sum_0d", "torch.sum(x), torch.sum(x, 0), torch.max(x, 0), torch.argmax(x), torch.mean(x, -1), torch.cumsum(x, 0)", x=f32())
 row("sum_wrong_dim", "torch.sum(x, 2)", x=f32(3, 4), raises="Dimension out of range")
+# dim=[] reduces everything, but of any and all nothing
+for op in ("sum mean amax amin std var std_mean var_mean norm nansum count_nonzero linalg.vector_norm").split():
+    row(f"{op.split('.')[-1]}_no_dims", f"torch.{op}(x, dim=torch.jit.annotate(List[int], []))", x=f32(3, 4))
+row("keepdim_no_dims", "torch.sum(x, n, True), torch.amax(x, n, True), torch.logsumexp(x, n, True), torch.norm(x, 1, n, True), "
+    "torch.std(x, n, keepdim=True)", types={"n": "List[int]"}, n=[], x=f32(3, 4))
+row("logsumexp_no_dims", "torch.logsumexp(x, n)", types={"n": "List[int]"}, n=[], x=f32(3, 4), raises="doesn't match the broadcast shape")
+for dtype in ALL:
+    row(f"truth_no_dims_{dtype}", "torch.any(x, dim=n), torch.all(x, dim=n), torch.any(x.t(), dim=n).stride(), "
+        "torch.all(x, dim=n, keepdim=True), torch.any(x[:0], dim=n), torch.all(x[0, 0], dim=n)", types={"n": "List[int]"}, n=[],
+        x=random(dtype, 3, 5, **({} if dtype in ("b8", "u8") else {"lo": -2, "hi": 2})))
 row("sum_repeated_dim", "torch.sum(x, [0, -2])", x=f32(3, 4), raises="appears multiple times")
 row("mean_of_ints", "torch.mean(x)", x=i64(3), raises="could not infer output dtype")
 row("dtypes", "torch.sum(x, dtype=torch.float64), torch.sum(i, dtype=torch.float32), torch.mean(i, dtype=torch.float32), "

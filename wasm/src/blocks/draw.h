@@ -1,18 +1,19 @@
 /* Filling tensors with random numbers, one draw an element, in the order in which PyTorch's
- * TensorIterator visits them: that of the memory. */
+ * TensorIterator visits them: that of the memory. All leave off where the host wants to stop
+ * (rush_stops). */
 #ifndef RUSH_DRAW_H
 #define RUSH_DRAW_H
 
 #include "base/mt19937.h"
-#include "tensor/iter.h"
+#include "call/call.h"
 
 /* Stores the next number as an element of `dtype`; a and b are the distribution's. */
 typedef void (*rush_draw)(rush_random *random, double a, double b, rush_dtype dtype, void *at);
-void rush_draw_fill(rush_random *random, rush_tensor *t, rush_draw draw, double a, double b);
+void rush_draw_fill(rush_call *c, rush_tensor *t, rush_draw draw, double a, double b);
 
 /* 1 with probability p in [0, 1], else 0; any dtype. */
-void rush_draw_bernoulli(rush_random *random, rush_tensor *t, double p);
+void rush_draw_bernoulli(rush_call *c, rush_tensor *t, double p);
 /* -log1p(-u) / lambda: what exponential_ gives. Floats. */
-void rush_draw_exponential(rush_random *random, rush_tensor *t, double lambda);
+void rush_draw_exponential(rush_call *c, rush_tensor *t, double lambda);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "tensor/layout.h"
 
+enum { PIECE = 1 << 16 }; /* bytes between two looks at the host's wish to stop */
+
 /* Once an "empty tensor" was always of shape [0]; cat still ignores those. */
 static bool is_skipped(const rush_tensor *t) {
   return t->rank == 1 && t->sizes[0] == 0;
@@ -32,8 +34,9 @@ static int common_format(size_t n, const rush_tensor *const *tensors) {
   return format;
 }
 
-/* Rows that follow each other in every tensor: one memcpy for each. */
-static void copy_rows(size_t n, const rush_tensor *const *tensors, int dim, rush_tensor *out) {
+/* Rows that follow each other in every tensor: one memcpy for each piece. */
+static rush_status copy_rows(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors, int dim,
+                             rush_tensor *out) {
   size_t item = rush_itemsize(out);
   int64_t outer = 1, inner = 1;
   for (int d = 0; d < dim; d++) outer *= out->sizes[d];
@@ -43,10 +46,16 @@ static void copy_rows(size_t n, const rush_tensor *const *tensors, int dim, rush
     for (size_t k = 0; k < n; k++) {
       if (tensors[k]->numel == 0) continue;
       size_t bytes = (size_t)(tensors[k]->sizes[dim] * inner) * item;
-      memcpy(to, (const char *)rush_data(tensors[k]) + (size_t)row * bytes, bytes);
+      const char *from = (const char *)rush_data(tensors[k]) + (size_t)row * bytes;
+      for (size_t done = 0; done < bytes; done += PIECE) {
+        const size_t m = bytes - done < PIECE ? bytes - done : PIECE;
+        RUSH_TRY(rush_work(ctx, m / 8 + 4));
+        memcpy(to + done, from + done, m);
+      }
       to += bytes;
     }
   }
+  return RUSH_OK;
 }
 
 static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int dim,
@@ -55,10 +64,7 @@ static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *cons
   for (size_t k = 0; k < n && plain; k++)
     plain = tensors[k]->dtype == out->dtype &&
             (tensors[k]->numel == 0 || rush_is_contiguous(tensors[k]));
-  if (plain) {
-    copy_rows(n, tensors, dim, out);
-    return RUSH_OK;
-  }
+  if (plain) return copy_rows(heap->ctx, n, tensors, dim, out);
   rush_tensor part = *out;
   for (size_t k = 0; k < n; k++) {
     if (is_skipped(tensors[k])) continue;

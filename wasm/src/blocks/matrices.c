@@ -41,6 +41,13 @@ static const float *dense_rows(scratch *s, int64_t m, int64_t k, const rush_matr
   return s->a;
 }
 
+/* So many make some milliseconds; a multiple of what the kernel takes at a time. */
+static size_t columns_between_looks(size_t rows, size_t depth) {
+  enum { PRODUCTS = 1 << 24, LEAST = 32 };
+  const size_t one = rows * depth;
+  return one < PRODUCTS / LEAST ? PRODUCTS / (one + 1) / LEAST * LEAST + LEAST : LEAST;
+}
+
 static void product_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_matrices *a,
                         const char *pa, const rush_matrices *b, const char *pb,
                         const rush_matrices *c, char *pc) {
@@ -49,8 +56,12 @@ static void product_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_
   const float *from = dense_rows(s, m, k, a, pa, &lda), *right = (const float *)(const void *)pb;
   float *to = (float *)(void *)pc;
   if (s->b == NULL) {
-    rush_gemm_unpacked(rows, columns, depth, from, lda, right, (ptrdiff_t)b->row, (ptrdiff_t)b->col,
-                       to, (size_t)c->row);
+    for (size_t j = 0, piece = columns_between_looks(rows, depth); j < columns; j += piece) {
+      const size_t some = columns - j < piece ? columns - j : piece;
+      if (rush_stops(s->ctx, (uint64_t)rows * depth * some / 4)) return;
+      rush_gemm_unpacked(rows, some, depth, from, lda, right + (ptrdiff_t)j * (ptrdiff_t)b->col,
+                         (ptrdiff_t)b->row, (ptrdiff_t)b->col, to + j, (size_t)c->row);
+    }
     return;
   }
   if (s->b_of != pb)

@@ -57,13 +57,14 @@ static void insertion_runs(rush_ranked *items, int64_t n) {
   }
 }
 
-void rush_sort_stable(rush_ranked *items, rush_ranked *scratch, int64_t n) {
+void rush_sort_stable(rush_ctx *ctx, rush_ranked *items, rush_ranked *scratch, int64_t n) {
   rush_ranked *from = items, *to = scratch;
   insertion_runs(items, n);
   for (int64_t width = RUN; width < n; width *= 2) {
     for (int64_t at = 0; at < n; at += 2 * width) {
       int64_t mid = at + width < n ? at + width : n, end = mid + width < n ? mid + width : n;
       int64_t i = at, j = mid;
+      if (rush_stops(ctx, 4 * (uint64_t)(end - at))) return;
       for (int64_t k = at; k < end; k++)
         to[k] = i < mid && (j >= end || from[i].key <= from[j].key) ? from[i++] : from[j++];
     }
@@ -75,6 +76,8 @@ void rush_sort_stable(rush_ranked *items, rush_ranked *scratch, int64_t n) {
 }
 
 /* ---- libstdc++'s algorithms (bits/stl_heap.h, bits/stl_algo.h), over [0, n) ------------------ */
+
+enum { HEAP_WORK = 64 }; /* of taking one element out of a heap */
 
 static bool before(const rush_ranked *a, const rush_ranked *b) {
   return a->key < b->key;
@@ -114,17 +117,21 @@ static void pop_heap(rush_ranked *p, int64_t n, rush_ranked *result) {
   adjust_heap(p, 0, n, v);
 }
 
-static void heap_select(rush_ranked *p, int64_t middle, int64_t n) {
+static void heap_select(rush_ctx *ctx, rush_ranked *p, int64_t middle, int64_t n) {
   for (int64_t parent = (middle - 2) / 2; middle >= 2 && parent >= 0; parent--)
     adjust_heap(p, parent, middle, p[parent]);
-  for (int64_t i = middle; i < n; i++)
-    if (before(&p[i], &p[0])) pop_heap(p, middle, &p[i]);
+  for (int64_t i = middle; i < n; i++) {
+    if (!before(&p[i], &p[0])) continue;
+    if (rush_stops(ctx, HEAP_WORK)) return;
+    pop_heap(p, middle, &p[i]);
+  }
 }
 
-static void partial_sort(rush_ranked *p, int64_t middle, int64_t n) {
+static void partial_sort(rush_ctx *ctx, rush_ranked *p, int64_t middle, int64_t n) {
   if (middle == 0) return;
-  heap_select(p, middle, n);
-  for (int64_t last = middle - 1; last > 0; last--) pop_heap(p, last, &p[last]);
+  heap_select(ctx, p, middle, n);
+  for (int64_t last = middle - 1; last > 0 && !rush_stops(ctx, HEAP_WORK); last--)
+    pop_heap(p, last, &p[last]);
 }
 
 static void median_to_first(rush_ranked *result, rush_ranked *a, rush_ranked *b, rush_ranked *c) {
@@ -165,30 +172,31 @@ static int log2_of(int64_t n) {
 
 enum { THRESHOLD = 16 };
 
-static void introsort(rush_ranked *p, int64_t first, int64_t last, int depth) {
-  while (last - first > THRESHOLD) {
+static void introsort(rush_ctx *ctx, rush_ranked *p, int64_t first, int64_t last, int depth) {
+  while (last - first > THRESHOLD && !rush_stops(ctx, 4 * (uint64_t)(last - first))) {
     if (depth-- == 0) {
-      partial_sort(p + first, last - first, last - first);
+      partial_sort(ctx, p + first, last - first, last - first);
       return;
     }
     int64_t cut = partition(p, first, last);
-    introsort(p, cut, last, depth); /* at most 2 log2(n) deep */
+    introsort(ctx, p, cut, last, depth); /* at most 2 log2(n) deep */
     last = cut;
   }
 }
 
-void rush_sort(rush_ranked *p, int64_t n) {
+void rush_sort(rush_ctx *ctx, rush_ranked *p, int64_t n) {
   if (n < 2) return;
-  introsort(p, 0, n, 2 * log2_of(n));
-  insertion_sort(p, 0, n);
+  introsort(ctx, p, 0, n, 2 * log2_of(n));
+  if (!ctx->stopped) insertion_sort(p, 0, n);
 }
 
-void rush_nth(rush_ranked *p, int64_t n, int64_t nth) {
+void rush_nth(rush_ctx *ctx, rush_ranked *p, int64_t n, int64_t nth) {
   if (n == 0 || nth >= n) return;
   int64_t first = 0, last = n;
   for (int depth = 2 * log2_of(n); last - first > 3; depth--) {
+    if (rush_stops(ctx, 4 * (uint64_t)(last - first))) return;
     if (depth == 0) {
-      heap_select(p + first, nth + 1 - first, last - first);
+      heap_select(ctx, p + first, nth + 1 - first, last - first);
       swap(&p[first], &p[nth]);
       return;
     }
@@ -201,32 +209,34 @@ void rush_nth(rush_ranked *p, int64_t n, int64_t nth) {
   insertion_sort(p, first, last);
 }
 
-int64_t rush_nth_stable(rush_ranked *p, int64_t n, int64_t nth) {
-  rush_nth(p, n, nth);
+int64_t rush_nth_stable(rush_ctx *ctx, rush_ranked *p, int64_t n, int64_t nth) {
+  rush_nth(ctx, p, n, nth);
+  if (ctx->stopped) return 0;
   int64_t key = p[nth].key, less = 0, same = 0;
   for (int64_t i = 0; i < n; i++) {
     less += p[i].key < key;
     if (p[i].key == key) p[same++] = (rush_ranked){p[i].index, p[i].index};
   }
-  rush_nth(p, same, nth - less);
+  rush_nth(ctx, p, same, nth - less);
   return p[nth - less].index;
 }
 
-void rush_top(rush_ranked *items, int64_t n, int64_t k, bool sorted) {
+void rush_top(rush_ctx *ctx, rush_ranked *items, int64_t n, int64_t k, bool sorted) {
   if (k == 0) return;
   if (k <= n / 64) {
-    partial_sort(items, k, n);
+    partial_sort(ctx, items, k, n);
     return;
   }
-  rush_nth(items, n, k - 1);
-  if (sorted) rush_sort(items, k - 1);
+  rush_nth(ctx, items, n, k - 1);
+  if (sorted) rush_sort(ctx, items, k - 1);
 }
 
 /* ---- ATen's quick_select_template ------------------------------------------------------------ */
 
-void rush_quick_select(rush_ranked *p, int64_t n, int64_t k) {
+void rush_quick_select(rush_ctx *ctx, rush_ranked *p, int64_t n, int64_t k) {
   int64_t left = 0, right = n - 1;
   while (right > left + 1) {
+    if (rush_stops(ctx, 4 * (uint64_t)(right - left))) return;
     swap(&p[left + (right - left) / 2], &p[left + 1]);
     if (before(&p[right], &p[left + 1])) swap(&p[left + 1], &p[right]);
     if (before(&p[right], &p[left])) swap(&p[left], &p[right]);
@@ -250,15 +260,20 @@ void rush_quick_select(rush_ranked *p, int64_t n, int64_t k) {
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
+enum { LINE_WORK = 16 }; /* of a line beside its elements' */
+
 static void set_line(rush_lines *l) {
   for (int k = 0; k < l->n; k++) l->at[k] = l->it.at[k] + l->done * l->it.stride[k][0];
 }
 
-bool rush_lines_init(rush_lines *l, int dim, int n, const rush_tensor *const *tensors) {
+bool rush_lines_init(rush_lines *l, rush_ctx *ctx, int dim, int n,
+                     const rush_tensor *const *tensors) {
   rush_tensor flat[RUSH_ITER_MAX];
   const rush_tensor *operands[RUSH_ITER_MAX];
+  l->ctx = ctx;
   l->n = n;
   l->done = 0;
+  l->work = LINE_WORK + 4 * (uint64_t)(tensors[0]->rank > 0 ? tensors[0]->sizes[dim] : 1);
   for (int k = 0; k < n; k++) {
     flat[k] = *tensors[k];
     operands[k] = &flat[k];
@@ -273,6 +288,7 @@ bool rush_lines_init(rush_lines *l, int dim, int n, const rush_tensor *const *te
 }
 
 bool rush_lines_next(rush_lines *l) {
+  if (rush_stops(l->ctx, l->work)) return false;
   if (++l->done == l->it.size[0]) {
     if (!rush_iter_next(&l->it)) return false;
     l->done = 0;

@@ -2,7 +2,10 @@
 
 #include "kernels/tile.h"
 
-enum { MAX_TAPS = RUSH_RESAMPLE_TAPS * RUSH_RESAMPLE_TAPS * RUSH_RESAMPLE_TAPS };
+enum {
+  MAX_TAPS = RUSH_RESAMPLE_TAPS * RUSH_RESAMPLE_TAPS * RUSH_RESAMPLE_TAPS,
+  LOOK = 64, /* pixels between two looks at the host's wish to stop */
+};
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
@@ -25,7 +28,8 @@ static void copy_row(size_t pixel, const rush_resample_axis *a, const char *x, c
 }
 
 /* Rows and planes that repeat are copied from the output. */
-static void copy_image(size_t pixel, const rush_resample_axis *a, const char *x, char *y) {
+static void copy_image(rush_ctx *ctx, size_t pixel, const rush_resample_axis *a, const char *x,
+                       char *y) {
   const size_t in_row = a[2].in * pixel, in_plane = a[1].in * in_row;
   const size_t row = a[2].out * pixel, plane = a[1].out * row;
   for (size_t d = 0; d < a[0].out; d++, y += plane) {
@@ -35,6 +39,7 @@ static void copy_image(size_t pixel, const rush_resample_axis *a, const char *x,
     }
     const char *from = x + (size_t)a[0].index[d] * in_plane;
     for (size_t h = 0; h < a[1].out; h++) {
+      if (rush_stops(ctx, row / 4 + 8)) return;
       char *to = y + h * row;
       if (h > 0 && a[1].index[h] == a[1].index[h - 1]) {
         memcpy(to, to - row, row);
@@ -94,12 +99,15 @@ static void sum_f64(const tap *taps, int n, size_t channels, const double *x, do
   }
 }
 
-static void sum_image(rush_dtype dtype, size_t size, size_t channels, const rush_resample_axis *a,
-                      const void *x, char *y) {
+static void sum_image(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t channels,
+                      const rush_resample_axis *a, const void *x, char *y) {
   tap taps[MAX_TAPS];
+  const size_t each = (size_t)(a[0].n * a[1].n * a[2].n) * (channels + 4);
+  const uint64_t work = (uint64_t)each * (a[2].out < LOOK ? a[2].out : LOOK);
   for (size_t d = 0; d < a[0].out; d++) {
     for (size_t h = 0; h < a[1].out; h++) {
       for (size_t w = 0; w < a[2].out; w++, y += channels * size) {
+        if (w % LOOK == 0 && rush_stops(ctx, work)) return;
         const int n = taps_of(a, channels, d, h, w, taps);
         if (dtype == RUSH_FLOAT32)
           sum_f32(taps, n, channels, x, (float *)(void *)y);
@@ -110,17 +118,17 @@ static void sum_image(rush_dtype dtype, size_t size, size_t channels, const rush
   }
 }
 
-void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
+void rush_resample(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t batch, size_t channels,
                    const rush_resample_axis axes[3], const void *x, void *y) {
   const size_t in = axes[0].in * axes[1].in * axes[2].in * channels * size;
   const size_t out = axes[0].out * axes[1].out * axes[2].out * channels * size;
-  for (size_t b = 0; b < batch; b++) {
+  for (size_t b = 0; b < batch && !rush_stops(ctx, 8); b++) {
     const char *from = (const char *)x + b * in;
     char *to = (char *)y + b * out;
     if (axes[0].n * axes[1].n * axes[2].n == 1) {
-      copy_image(channels * size, axes, from, to);
+      copy_image(ctx, channels * size, axes, from, to);
     } else {
-      sum_image(dtype, size, channels, axes, from, to);
+      sum_image(ctx, dtype, size, channels, axes, from, to);
     }
   }
 }
@@ -128,10 +136,11 @@ void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
 /* ---- Spans ----------------------------------------------------------------------------------- */
 
 #define ROWS(name, type)                                                                      \
-  static void name(size_t rows, size_t channels, const rush_resample_spans *s, const type *x, \
-                   type *y) {                                                                 \
+  static void name(rush_ctx *ctx, size_t rows, size_t channels, const rush_resample_spans *s, \
+                   const type *x, type *y) {                                                  \
     for (size_t r = 0; r < rows; r++, x += s->in * channels)                                  \
       for (size_t o = 0; o < s->out; o++, y += channels) {                                    \
+        if (rush_stops(ctx, (uint64_t)s->count[o] * channels + 4)) return;                    \
         const type *from = x + (size_t)s->first[o] * channels;                                \
         const double *weight = s->weight + o * s->n;                                          \
         memset(y, 0, channels * sizeof *y);                                                   \
@@ -142,11 +151,12 @@ void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
 ROWS(rows_f32, float)
 ROWS(rows_f64, double)
 
-static void rows_u8(size_t rows, size_t channels, const rush_resample_spans *s, const uint8_t *x,
-                    uint8_t *y) {
+static void rows_u8(rush_ctx *ctx, size_t rows, size_t channels, const rush_resample_spans *s,
+                    const uint8_t *x, uint8_t *y) {
   const int32_t half = 1 << (s->precision - 1);
   for (size_t r = 0; r < rows; r++, x += s->in * channels)
     for (size_t o = 0; o < s->out; o++, y += channels) {
+      if (rush_stops(ctx, (uint64_t)s->count[o] * channels + 4)) return;
       const uint8_t *from = x + (size_t)s->first[o] * channels;
       const double *weight = s->weight + o * s->n;
       for (size_t c = 0; c < channels; c++) {
@@ -159,12 +169,12 @@ static void rows_u8(size_t rows, size_t channels, const rush_resample_spans *s, 
     }
 }
 
-void rush_resample_rows(rush_dtype dtype, size_t rows, size_t channels,
+void rush_resample_rows(rush_ctx *ctx, rush_dtype dtype, size_t rows, size_t channels,
                         const rush_resample_spans *spans, const void *x, void *y) {
   if (dtype == RUSH_FLOAT32)
-    rows_f32(rows, channels, spans, x, y);
+    rows_f32(ctx, rows, channels, spans, x, y);
   else if (dtype == RUSH_FLOAT64)
-    rows_f64(rows, channels, spans, x, y);
+    rows_f64(ctx, rows, channels, spans, x, y);
   else
-    rows_u8(rows, channels, spans, x, y);
+    rows_u8(ctx, rows, channels, spans, x, y);
 }

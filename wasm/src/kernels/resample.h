@@ -1,12 +1,10 @@
 /* Resampling of channels-last pixels. Each output position of a dimension takes a few input
  * positions, its taps, with weights: one for nearest, two for linear, four for cubic. Dimensions
- * are independent. */
+ * are independent. The context is asked whether to stop, see rush_stops. */
 #ifndef RUSH_RESAMPLE_H
 #define RUSH_RESAMPLE_H
 
-#include <rushlight/format.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum { RUSH_RESAMPLE_TAPS = 4 };
 
@@ -21,7 +19,7 @@ typedef struct rush_resample_axis {
 /* y[batch][out..][channels] of x[batch][in..][channels], axes 0, 1, 2 being depth, height, width.
  * With one tap per axis elements of `size` bytes are copied; otherwise dtype is float32 or float64.
  */
-void rush_resample(rush_dtype dtype, size_t size, size_t batch, size_t channels,
+void rush_resample(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t batch, size_t channels,
                    const rush_resample_axis axes[3], const void *x, void *y);
 
 /* The input positions of one dimension that each output position takes: count[o] from first[o] on,
@@ -34,7 +32,7 @@ typedef struct rush_resample_spans {
 } rush_resample_spans;
 
 /* y[rows][out][channels] of x[rows][in][channels]; dtype is float32, float64 or uint8. */
-void rush_resample_rows(rush_dtype dtype, size_t rows, size_t channels,
+void rush_resample_rows(rush_ctx *ctx, rush_dtype dtype, size_t rows, size_t channels,
                         const rush_resample_spans *spans, const void *x, void *y);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/base.h"
+
 enum { TAPS = 4 };
 
 #define GRID_SAMPLE(T, f, FABS, FMOD, FLOOR, RINT)                                                  \
@@ -70,6 +72,7 @@ enum { TAPS = 4 };
                                                                                                     \
   void rush_grid_sample_##f(const rush_grid *g, size_t n, const T *at, const T *x, T *y) {          \
     for (size_t i = 0; i < n; i++, at += g->dims) {                                                 \
+      if (rush_stops(g->ctx, 8 * (uint64_t)g->channels + 64)) return;                               \
       taps_##f axes[3] = {{.n = 1}, {.n = 1}, {.n = 1, .at = {0}, .weight = {1}}};                  \
       int64_t from[16]; /* cubic in 2-d; 8 in 3-d */                                                \
       T weight[16], outside = 0;                                                                    \

@@ -16,6 +16,7 @@ typedef struct rush_grid {
   int dims;                 /* 2 or 3; 2 where interpolation is cubic */
   int64_t size[3], step[3]; /* of x: width, height, depth; steps in elements */
   int64_t channels, channel_step;
+  struct rush_ctx *ctx; /* asked whether to stop, see rush_stops */
 } rush_grid;
 
 /* y[channels][n] of one sample x (strides as in g), at at[n][dims]: coordinates in the order of

@@ -9,6 +9,13 @@ def reduced(loss, reduction: int):
     return loss
 
 
+def written_like(x, loss):
+    """What PyTorch writes into empty_like(x), resized where the other tensor is larger."""
+    if x.size() == loss.size():
+        return torch.empty_like(x).copy_(loss)
+    return loss.contiguous()
+
+
 def mse_loss(x, target, reduction: int):
     return reduced(torch.square(x - target), reduction)
 
@@ -28,7 +35,8 @@ def smooth_l1_loss(x, target, reduction: int, beta: float):
 def huber_loss(x, target, reduction: int, delta: float):
     assert delta > 0, "huber_loss does not support non-positive values for delta."
     z = torch.abs(x - target)
-    return reduced(torch.where(z < delta, z * z * 0.5, (z - 0.5 * delta) * delta), reduction)
+    loss = torch.where(z < delta, z * z * 0.5, (z - 0.5 * delta) * delta)
+    return reduced(written_like(x, loss) if reduction == 0 else loss, reduction)
 
 
 def kl_div(x, target, reduction: int, log_target: bool):
@@ -42,7 +50,7 @@ def binary_cross_entropy(x, target, weight: Optional[Tensor], reduction: int):
     loss = (target - 1) * torch.clamp_min(torch.log1p(-x), -100) - target * torch.clamp_min(torch.log(x), -100)
     if weight is not None:
         loss = loss * weight
-    return reduced(loss, reduction)
+    return reduced(written_like(x, loss) if reduction == 0 else loss, reduction)
 
 
 def binary_cross_entropy_with_logits(x, target, weight: Optional[Tensor], pos_weight: Optional[Tensor], reduction: int):

@@ -2,6 +2,8 @@
 
 #include "tensor/iter.h"
 
+enum { STRETCH = 4096 }; /* elements between two looks at the host's wish to stop */
+
 static void fill_row(char *to, int64_t step, size_t item, int64_t n, const int64_t *bits) {
 #define FILL(T)                                                             \
   {                                                                         \
@@ -24,7 +26,13 @@ static void fill_row(char *to, int64_t step, size_t item, int64_t n, const int64
   }
 }
 
-void rush_fill(rush_tensor *t, const rush_value *value) {
+static void fill_rows(rush_ctx *ctx, char *to, int64_t step, size_t item, int64_t n,
+                      const int64_t *bits) {
+  for (int64_t done = 0; done < n && !rush_stops(ctx, STRETCH / 2); done += STRETCH)
+    fill_row(to + done * step, step, item, n - done < STRETCH ? n - done : STRETCH, bits);
+}
+
+void rush_fill(rush_ctx *ctx, rush_tensor *t, const rush_value *value) {
   int64_t bits = 0;
   rush_dtype dtype = (rush_dtype)t->dtype;
   if (value->kind == RUSH_KIND_FLOAT)
@@ -33,17 +41,17 @@ void rush_fill(rush_tensor *t, const rush_value *value) {
     rush_store_int(dtype, &bits, value->u.i);
   const size_t item = rush_itemsize(t);
   if (rush_is_dense(t)) {
-    fill_row(rush_data(t), (int64_t)item, item, t->numel, &bits);
+    fill_rows(ctx, rush_data(t), (int64_t)item, item, t->numel, &bits);
     return;
   }
   const rush_tensor *operands[] = {t};
   rush_iter it;
   rush_iter_init(&it, t->rank, t->sizes, 1, operands);
-  do fill_row(it.at[0], it.stride[0][0], item, it.size[0], &bits);
-  while (rush_iter_next(&it));
+  do fill_rows(ctx, it.at[0], it.stride[0][0], item, it.size[0], &bits);
+  while (!ctx->stopped && rush_iter_next(&it));
 }
 
-void rush_fill_zero(rush_tensor *t) {
+void rush_fill_zero(rush_ctx *ctx, rush_tensor *t) {
   const rush_value zero = rush_int(0);
-  rush_fill(t, &zero);
+  rush_fill(ctx, t, &zero);
 }

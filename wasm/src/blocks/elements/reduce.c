@@ -225,6 +225,9 @@ static rush_status read_dims(const rush_call *c, const rush_reduce *row, const r
   if (c->args[i].kind != RUSH_KIND_INT) {
     RUSH_TRY(arg_dims_mask(c, i, x->rank, mask));
     *mask &= all;
+    if (row->flags & RUSH_RED_NO_DIMS && c->args[i].kind == RUSH_KIND_LIST &&
+        arg_list(c, i)->n == 0)
+      *mask = 0;
     return RUSH_OK;
   }
   int d;

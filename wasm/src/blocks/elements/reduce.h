@@ -51,6 +51,7 @@ enum {
   RUSH_RED_SECOND_SAME = 1 << 8,  /* a second result, of the first's dtype */
   RUSH_RED_TO_FLOAT = 1 << 9,     /* integers and bool are computed as float32 */
   RUSH_RED_SECOND_OUT = 1 << 10,  /* value[1] is the only result */
+  RUSH_RED_NO_DIMS = 1 << 11,     /* an empty list of dims means none of them, otherwise all */
 };
 
 typedef struct rush_reduce {

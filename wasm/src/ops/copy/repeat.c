@@ -4,7 +4,7 @@
 
 /* Copies the first block of a row-major tensor along each dimension, from the innermost. `sizes`
  * are those of the block that is filled. */
-static void spread(rush_tensor *out, const int64_t *sizes) {
+static rush_status spread(rush_ctx *ctx, rush_tensor *out, const int64_t *sizes) {
   char *data = rush_data(out);
   int64_t item = (int64_t)rush_itemsize(out);
   for (int d = out->rank - 1; d >= 0; d--) {
@@ -13,6 +13,7 @@ static void spread(rush_tensor *out, const int64_t *sizes) {
     int64_t copies = out->sizes[d] / sizes[d], index[RUSH_MAX_RANK] = {0};
     char *at = data;
     for (bool more = true; more;) {
+      RUSH_TRY(rush_work(ctx, (uint64_t)copies * (block / 16 + 4)));
       for (int64_t k = 1; k < copies; k++) memcpy(at + (size_t)k * block, at, block);
       more = false;
       for (int e = d - 1; e >= 0 && !more; e--) { /* the next filled position outside dimension d */
@@ -22,6 +23,7 @@ static void spread(rush_tensor *out, const int64_t *sizes) {
       }
     }
   }
+  return RUSH_OK;
 }
 
 static rush_status repeated(rush_call *c, const rush_tensor *t, int rank, const int64_t *repeats) {
@@ -41,8 +43,7 @@ static rush_status repeated(rush_call *c, const rush_tensor *t, int rank, const 
   block.numel = t->numel;
   memcpy(block.sizes, padded, sizeof padded);
   RUSH_TRY(rush_tensor_copy(c->heap, &block, t));
-  spread(out, padded);
-  return RUSH_OK;
+  return spread(c->ctx, out, padded);
 }
 
 RUSH_OP(repeat) {
@@ -118,8 +119,10 @@ RUSH_OP(repeat_interleave_index) {
   RUSH_TRY(rush_result(c, 0, (rush_dtype)each->dtype, 1, &total, &out));
   char *at = rush_data(out);
   for (int64_t i = 0; i < each->numel; i++)
-    for (int64_t k = count_at(&n, i); k > 0; k--, at += rush_itemsize(out))
+    for (int64_t k = count_at(&n, i); k > 0; k--, at += rush_itemsize(out)) {
+      RUSH_TRY(rush_work(c->ctx, 4));
       rush_store_int((rush_dtype)out->dtype, at, i);
+    }
   return RUSH_OK;
 }
 
@@ -139,8 +142,11 @@ static rush_status interleave(rush_call *c, const rush_tensor *t, int dim, const
   const char *from = rush_data(in);
   char *to = rush_data(out);
   for (int64_t o = 0; o < outer; o++)
-    for (int64_t i = 0; i < size; i++, from += row)
-      for (int64_t k = count_at(n, i); k > 0; k--, to += row) memcpy(to, from, row);
+    for (int64_t i = 0; i < size; i++, from += row) {
+      const int64_t times = count_at(n, i);
+      RUSH_TRY(rush_work(c->ctx, (uint64_t)times * (row / 16 + 4) + 4));
+      for (int64_t k = 0; k < times; k++, to += row) memcpy(to, from, row);
+    }
   return RUSH_OK;
 }
 

@@ -11,7 +11,7 @@ static rush_status filled(rush_call *c, uint32_t size, uint32_t dtype_arg, rush_
                           const rush_value *value) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty(c, size, dtype_arg, otherwise, &out));
-  rush_fill(out, value);
+  rush_fill(c->ctx, out, value);
   return RUSH_OK;
 }
 static const rush_value ZERO = {RUSH_KIND_INT, 0, {0}}, ONE = {RUSH_KIND_INT, 0, {1}};
@@ -53,7 +53,7 @@ RUSH_OP(empty) {
   RUSH_TRY(arg_sizes(c, 0, &rank, sizes));
   RUSH_TRY(rush_new_in_format(c->heap, dtype, rank, sizes, arg_int(c, 5), &out));
   ret_tensor(c, 0, out);
-  rush_fill_zero(out);
+  rush_fill_zero(c->ctx, out);
   return RUSH_OK;
 }
 
@@ -75,7 +75,7 @@ static rush_status empty_strided(rush_call *c, uint32_t first, rush_dtype otherw
                RUSH_ERR_NO_MEMORY, "out of memory: empty_strided");
   }
   RUSH_TRY(tmp_new(c, dtype, 1, &reach, &base));
-  rush_fill_zero(base);
+  rush_fill_zero(c->ctx, base);
   return rush_result_view(c, 0, base, rank, sizes, strides, 0);
 }
 RUSH_OP(empty_strided) {
@@ -89,7 +89,7 @@ RUSH_OP(new_empty_strided) {
 static rush_status filled_like(rush_call *c, uint32_t dtype_arg, const rush_value *value) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty_like(c, dtype_arg, &out));
-  rush_fill(out, value);
+  rush_fill(c->ctx, out, value);
   return RUSH_OK;
 }
 RUSH_OP(zeros_like) {
@@ -113,7 +113,7 @@ static rush_status fill(rush_call *c, const rush_value *value) {
   } else {
     RUSH_TRY(rush_result_like(c, 0, arg_tensor(c, 0), own_dtype(c), &out));
   }
-  rush_fill(out, value);
+  rush_fill(c->ctx, out, value);
   return RUSH_OK;
 }
 RUSH_OP(fill_scalar) {
@@ -171,10 +171,10 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
   char *to = rush_data(out);
   const size_t item = rush_dtype_size(dtype);
   if (rush_is_float(dtype)) {
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n && !rush_stops(c->ctx, 4); k++)
       rush_store_double(dtype, to + (size_t)k * item, d[0] + (double)k * d[2]);
   } else {
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < n && !rush_stops(c->ctx, 4); k++)
       rush_store_int(dtype, to + (size_t)k * item,
                      (int64_t)((uint64_t)i[0] + (uint64_t)k * (uint64_t)i[2]));
   }
@@ -206,6 +206,7 @@ RUSH_OP(linspace) {
   char *to = rush_data(out);
   const size_t item = rush_dtype_size(dtype);
   for (int64_t k = 0; k < n; k++) {
+    RUSH_TRY(rush_work(c->ctx, 4));
     double v = n == 1      ? start
                : k < n / 2 ? start + step * (double)k
                            : end - step * (double)(n - 1 - k);
@@ -221,7 +222,7 @@ static rush_status eye(rush_call *c, int64_t n, int64_t m, uint32_t dtype_arg) {
   RUSH_NEED(m >= 0, "m must be greater or equal to 0, got %lld", (long long)m);
   RUSH_TRY(arg_dtype(c, dtype_arg, RUSH_FLOAT32, &dtype));
   RUSH_TRY(rush_result(c, 0, dtype, 2, (int64_t[]){n, m}, &out));
-  rush_fill_zero(out);
+  rush_fill_zero(c->ctx, out);
   for (int64_t k = 0; k < n && k < m; k++)
     rush_store_int(dtype, (char *)rush_data(out) + (size_t)(k * m + k) * rush_dtype_size(dtype), 1);
   return RUSH_OK;
@@ -238,7 +239,7 @@ RUSH_OP(eye_m) {
 static rush_status from_number(rush_call *c, rush_dtype dtype) {
   rush_tensor *out;
   RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));
-  rush_fill(out, &c->args[0]);
+  rush_fill(c->ctx, out, &c->args[0]);
   return RUSH_OK;
 }
 RUSH_OP(scalar_tensor) {
@@ -342,6 +343,7 @@ static rush_status triangle(rush_call *c, bool upper) {
   char *at = rush_data(out);
   const int64_t all = cols == 0 ? 0 : out->numel / cols;
   for (int64_t r = 0; r < all; r++, at += (size_t)cols * item) {
+    RUSH_TRY(rush_work(c->ctx, (uint64_t)cols * item / 16 + 8));
     /* columns [0, edge) are below the diagonal (upper) or within it (lower) */
     int64_t edge;
     if (!rush_add64(r % rows + (upper ? 0 : 1), diagonal, &edge)) edge = diagonal > 0 ? cols : 0;
@@ -373,6 +375,7 @@ RUSH_OP(one_hot) {
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 0), &dense));
   const int64_t *index = rush_data(dense);
   for (int64_t i = 0; i < dense->numel; i++) {
+    RUSH_TRY(rush_work(c->ctx, 1));
     RUSH_NEED(index[i] >= 0, "Class values must be non-negative.");
     if (index[i] > most) most = index[i];
   }
@@ -383,7 +386,7 @@ RUSH_OP(one_hot) {
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
   sizes[self->rank] = classes;
   RUSH_TRY(rush_result(c, 0, RUSH_INT64, self->rank + 1, sizes, &out));
-  rush_fill_zero(out);
+  rush_fill_zero(c->ctx, out);
   int64_t *to = rush_data(out);
   for (int64_t i = 0; i < dense->numel; i++) to[i * classes + index[i]] = 1;
   return RUSH_OK;

@@ -245,11 +245,24 @@ static rush_status setup_float_power(rush_call *c, rush_pw_job *job) {
   job->common = RUSH_FLOAT64;
   return RUSH_OK;
 }
-RUSH_POINTWISE(float_power) = {.operands = 2,
-                               .flags = RUSH_PW_NUMBER_FIRST,
-                               .f64 = rush_pw_map2_f64,
-                               .fn2 = pow,
-                               .setup = setup_float_power};
+static const rush_pointwise float_power = {.operands = 2,
+                                           .flags = RUSH_PW_NUMBER_FIRST,
+                                           .f64 = rush_pw_map2_f64,
+                                           .fn2 = pow,
+                                           .setup = setup_float_power};
+/* Tensors become float64 first, which may change their strides and so those of the result. */
+RUSH_OP(float_power) {
+  rush_value args[] = {c->args[0], c->args[1]};
+  rush_tensor *t, *out;
+  for (uint32_t k = 0; k < 2; k++) {
+    if (args[k].kind != RUSH_KIND_TENSOR) continue;
+    RUSH_TRY(tmp_to(c, arg_tensor(c, k), RUSH_FLOAT64, &t));
+    args[k] = rush_of_tensor(t);
+  }
+  RUSH_TRY(rush_pointwise_on(c, &float_power, 2, args, &out));
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
+}
 #define MAPPED_INTO(id, fn_, fn_32)                                                \
   .operands = 2, .flags = RUSH_PW_NO_BOOL | RUSH_PW_INTO, .f32 = rush_pw_map2_f32, \
   .f64 = rush_pw_map2_f64, .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32

@@ -16,6 +16,7 @@ static rush_status select_rows(rush_call *c, const rush_tensor *t, int dim,
   for (int64_t k = 0; k < n; k++, at += step, to += row) {
     int64_t i = rush_load_int((rush_dtype)index->dtype, at);
     if (i < 0 || i >= size) return rush_fail_index(c->ctx, i, dim, size);
+    RUSH_TRY(rush_work(c->ctx, (uint64_t)outer * (row / 16 + 4)));
     for (int64_t o = 0; o < outer; o++)
       memcpy(to + (size_t)o * row * (size_t)n, from + (size_t)o * slab + (size_t)i * row, row);
   }
@@ -158,7 +159,7 @@ static rush_status linear(rush_call *c, const rush_tensor *t, int64_t *i) {
             "out of range: tried to access index %lld on a tensor of %lld elements.", (long long)*i,
             (long long)t->numel);
   if (*i < 0) *i += t->numel;
-  return RUSH_OK;
+  return rush_work(c->ctx, 8);
 }
 
 RUSH_OP(take) {

@@ -126,13 +126,13 @@ static void store_start(rush_dtype dtype, rush_combine how, void *at) {
 }
 
 /* out /= counts, rounding down where it is integral; a count of 0 counts as 1. */
-static void divide(rush_tensor *out, const rush_tensor *counts) {
+static void divide(rush_ctx *ctx, rush_tensor *out, const rush_tensor *counts) {
   const rush_tensor *operands[] = {out, counts};
   rush_dtype dtype = (rush_dtype)out->dtype;
   rush_iter it;
   rush_iter_init(&it, out->rank, out->sizes, 2, operands);
   do {
-    for (int64_t k = 0; k < it.size[0]; k++) {
+    for (int64_t k = 0; k < it.size[0] && !rush_stops(ctx, 8); k++) {
       char *at = it.at[0] + k * it.stride[0][0];
       int64_t n = rush_load_int(RUSH_INT64, it.at[1] + k * it.stride[1][0]);
       if (n <= 1) continue;
@@ -148,7 +148,7 @@ static void divide(rush_tensor *out, const rush_tensor *counts) {
         rush_store_int(dtype, at, v % n < 0 ? q - 1 : q);
       }
     }
-  } while (rush_iter_next(&it));
+  } while (!ctx->stopped && rush_iter_next(&it));
 }
 
 /* How many elements were put at each place of `out`. */
@@ -161,7 +161,7 @@ static rush_status divide_by_counts(rush_call *c, rush_tensor *out, int dim,
   RUSH_TRY(tmp_new(c, RUSH_INT64, out->rank, out->sizes, &counts));
   for (int64_t k = 0; k < counts->numel; k++) ((int64_t *)rush_data(counts))[k] = include_self;
   RUSH_TRY(rush_scatter(c->ctx, counts, dim, index, &value, RUSH_COMBINE_ADD, false));
-  divide(out, counts);
+  divide(c->ctx, out, counts);
   return RUSH_OK;
 }
 
@@ -239,7 +239,7 @@ static rush_status scaled(rush_call *c, uint32_t alpha, rush_tensor *source, rus
     rush_store_double(dtype, bytes, factor);
   else
     rush_store_int(dtype, bytes, arg_scalar_int(c, alpha));
-  for (int64_t k = 0; k < source->numel; k++, at += rush_itemsize(source))
+  for (int64_t k = 0; k < source->numel && !rush_stops(c->ctx, 8); k++, at += rush_itemsize(source))
     rush_combine_row(RUSH_COMBINE_MUL, dtype, at, &here, bytes, 0, 1);
   return RUSH_OK;
 }

@@ -10,6 +10,7 @@
 #include "tensor/layout.h"
 
 typedef struct plan {
+  rush_ctx *ctx;
   rush_tensor *x, *out;            /* one reference of x */
   int64_t n, c, s;                 /* samples, channels, places */
   bool columns;                    /* channels are innermost */
@@ -84,6 +85,7 @@ static rush_status begin(rush_call *c, plan *p, int format) {
             x->rank);
   RUSH_NEED(rush_is_float((rush_dtype)x->dtype), "\"batch_norm\" not implemented for '%s'",
             rush_dtype_word(x->dtype));
+  p->ctx = c->ctx;
   p->n = x->sizes[0];
   p->c = x->sizes[1];
   p->s = 1;
@@ -116,6 +118,7 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
     for (int64_t k = 0; k < sets; k++) mean[k] = var[k] = 0;                                      \
     for (int pass = 0; pass < 2; pass++) {                                                        \
       for (int64_t n = 0; n < p->n; n++) {                                                        \
+        if (rush_stops(p->ctx, (uint64_t)sample + 16)) return;                                    \
         const T *x = (const T *)rush_data(p->x) + n * sample;                                     \
         for (int64_t c = 0; c < p->c; c++) {                                                      \
           total[c] = 0;                                                                           \
@@ -146,6 +149,7 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
             *given_var = p->var ? rush_data(p->var) : NULL;                                       \
     const int64_t sample = p->c * p->s;                                                           \
     for (int64_t n = 0; n < p->n; n++) {                                                          \
+      if (rush_stops(p->ctx, (uint64_t)sample + 16)) return;                                      \
       for (int64_t c = 0; c < p->c && (n == 0 || !p->across); c++) {                              \
         const int64_t k = set_of(p, n, c);                                                        \
         const double m = given_mean ? (double)given_mean[c] : mean[k];                            \
@@ -188,15 +192,15 @@ static void keep_running(const plan *p, rush_tensor *running, const double *now,
 }
 
 /* The statistics of nothing, as PyTorch gives them. */
-static void no_moments(rush_tensor *mean, rush_tensor *rstd) {
+static void no_moments(rush_ctx *ctx, rush_tensor *mean, rush_tensor *rstd) {
   const rush_value zero = rush_float(0), nan = rush_float(NAN);
-  if (mean) rush_fill(mean, &zero);
-  if (rstd) rush_fill(rstd, &nan);
+  if (mean) rush_fill(ctx, mean, &zero);
+  if (rstd) rush_fill(ctx, rstd, &nan);
 }
 
 static rush_status normalize(rush_call *c, plan *p) {
   if (p->x->numel == 0) {
-    no_moments(p->save_mean, p->save_rstd);
+    no_moments(c->ctx, p->save_mean, p->save_rstd);
     if (p->n > 0 || p->across) return RUSH_OK;
     keep_running(p, p->running_mean, NULL, 1); /* NaN: the average over no samples */
     keep_running(p, p->running_var, NULL, 1);

@@ -16,19 +16,20 @@ typedef struct affine {
   double scale, slope, shift;
 } affine;
 
-static void apply(rush_tensor *out, const rush_tensor *x, const rush_tensor *mask, affine f) {
+static void apply(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, const rush_tensor *mask,
+                  affine f) {
   const rush_dtype dtype = (rush_dtype)x->dtype;
   const rush_tensor *operands[] = {out, x, mask};
   rush_iter it;
   rush_iter_init(&it, x->rank, x->sizes, 3, operands);
   do {
-    for (int64_t i = 0; i < it.size[0]; i++) {
+    for (int64_t i = 0; i < it.size[0] && !rush_stops(ctx, 8); i++) {
       const double v = rush_load_double(dtype, it.at[1] + i * it.stride[1][0]);
       const double m = rush_load_double((rush_dtype)mask->dtype, it.at[2] + i * it.stride[2][0]);
       rush_store_double(dtype, it.at[0] + i * it.stride[0][0],
                         v * (m * f.scale) + (m * f.slope + f.shift));
     }
-  } while (rush_iter_next(&it));
+  } while (!ctx->stopped && rush_iter_next(&it));
 }
 
 /* input, p, train. `features`: one number for each of the first two dimensions, not for each
@@ -55,7 +56,7 @@ static rush_status dropout(rush_call *c, bool features, bool alpha) {
   }
   tmp_take(c, mask);
   if (p < 1)
-    rush_draw_bernoulli(c->random, mask, kept);
+    rush_draw_bernoulli(c, mask, kept);
   else
     memset(rush_data(mask), 0, (size_t)mask->numel); /* PyTorch draws nothing */
   affine f = {p < 1 ? 1 / kept : 0, 0, 0};
@@ -64,7 +65,7 @@ static rush_status dropout(rush_call *c, bool features, bool alpha) {
     f = (affine){a, least * a, least * a * (p - 1)};
   }
   RUSH_TRY(rush_result_like(c, 0, x, (rush_dtype)x->dtype, &out));
-  apply(out, x, mask, f);
+  apply(c->ctx, out, x, mask, f);
   return RUSH_OK;
 }
 
@@ -96,7 +97,7 @@ RUSH_OP(native_dropout) {
   }
   RUSH_TRY(need_float(c, x));
   RUSH_NEED(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", kept);
-  rush_draw_bernoulli(c->random, mask, kept);
-  apply(out, x, mask, (affine){kept == 0 ? 0 : 1 / kept, 0, 0});
+  rush_draw_bernoulli(c, mask, kept);
+  apply(c->ctx, out, x, mask, (affine){kept == 0 ? 0 : 1 / kept, 0, 0});
   return RUSH_OK;
 }

@@ -21,6 +21,7 @@ RUSH_OP(embedding) {
   for (int64_t i = 0; i < indices->numel; i++) {
     const int64_t row =
         given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
+    if (i % 4096 == 0) RUSH_TRY(rush_work(c->ctx, 4096));
     RUSH_NEED(row >= 0 && row < w->sizes[0], "index out of range in self: index %lld, %lld rows",
               (long long)row, (long long)w->sizes[0]);
   }
@@ -32,6 +33,7 @@ RUSH_OP(embedding) {
     for (int64_t i = 0; i < indices->numel; i++) {
       const int64_t row =
           given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
+      RUSH_TRY(rush_work(c->ctx, n / 4 + 8));
       const char *from = table + row * w->strides[0] * (int64_t)item;
       if (w->strides[1] == 1 || n == 1) {
         memcpy(to, from, n * item);

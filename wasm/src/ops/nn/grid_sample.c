@@ -46,7 +46,8 @@ static rush_status grid_sample(rush_call *c, int dims) {
             (long long)padding);
   RUSH_NEED(dims == 2 || interpolation != RUSH_GRID_CUBIC,
             "grid_sampler(): bicubic interpolation only supports 4D input");
-  rush_grid g = {.interpolation = (int)interpolation,
+  rush_grid g = {.ctx = c->ctx,
+                 .interpolation = (int)interpolation,
                  .padding = (int)padding,
                  .align_corners = arg_bool(c, 4),
                  .dims = dims,

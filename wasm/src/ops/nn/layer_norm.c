@@ -11,6 +11,7 @@ typedef struct rows {
   int axis;                     /* the first normalised dimension */
   int64_t n, count;             /* elements of a row, rows */
 } rows;
+#define ROW_WORK(n) ((uint64_t)(n) + 16)
 
 static rush_status check_shape(rush_call *c, rows *r) {
   const rush_tensor *x = arg_tensor(c, 0);
@@ -74,16 +75,17 @@ static void *data_of(const rush_tensor *t) {
 }
 
 /* mean and rstd: one per row, or NULL */
-static void normalize(const rows *r, double eps, rush_tensor *mean, rush_tensor *rstd) {
+static void normalize(rush_call *c, const rows *r, double eps, rush_tensor *mean,
+                      rush_tensor *rstd) {
   const int64_t n = r->n;
   if (n == 0) { /* the statistics of nothing, as PyTorch gives them */
     const rush_value zero = rush_float(0), nan = rush_float(NAN);
-    if (mean) rush_fill(mean, &zero), rush_fill(rstd, &nan);
+    if (mean) rush_fill(c->ctx, mean, &zero), rush_fill(c->ctx, rstd, &nan);
     return;
   }
   if (r->x->dtype == RUSH_FLOAT64) {
     double m, s;
-    for (int64_t k = 0; k < r->count; k++) {
+    for (int64_t k = 0; k < r->count && !rush_stops(c->ctx, ROW_WORK(n)); k++) {
       rush_layer_norm_f64((size_t)n, (double *)rush_data(r->out) + k * n,
                           (const double *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b),
                           eps, &m, &s);
@@ -92,7 +94,7 @@ static void normalize(const rows *r, double eps, rush_tensor *mean, rush_tensor 
     return;
   }
   float m, s;
-  for (int64_t k = 0; k < r->count; k++) {
+  for (int64_t k = 0; k < r->count && !rush_stops(c->ctx, ROW_WORK(n)); k++) {
     rush_layer_norm_f32((size_t)n, (float *)rush_data(r->out) + k * n,
                         (const float *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b), eps,
                         &m, &s);
@@ -104,7 +106,7 @@ static void normalize(const rows *r, double eps, rush_tensor *mean, rush_tensor 
 RUSH_OP(layer_norm) {
   rows r;
   RUSH_TRY(begin(c, 2, 3, &r));
-  normalize(&r, arg_float(c, 4), NULL, NULL);
+  normalize(c, &r, arg_float(c, 4), NULL, NULL);
   return RUSH_OK;
 }
 
@@ -116,7 +118,7 @@ RUSH_OP(native_layer_norm) {
   for (int d = 0; d < r.x->rank; d++) sizes[d] = d < r.axis ? r.x->sizes[d] : 1;
   RUSH_TRY(rush_result(c, 1, (rush_dtype)r.x->dtype, r.x->rank, sizes, &mean));
   RUSH_TRY(rush_result(c, 2, (rush_dtype)r.x->dtype, r.x->rank, sizes, &rstd));
-  normalize(&r, arg_float(c, 4), mean, rstd);
+  normalize(c, &r, arg_float(c, 4), mean, rstd);
   return RUSH_OK;
 }
 
@@ -147,7 +149,7 @@ RUSH_OP(rms_norm) {
                      : wide             ? 2.220446049250313e-16
                                         : 1.1920928955078125e-07;
   const int64_t n = r.n;
-  for (int64_t k = 0; k < r.count && n > 0; k++) {
+  for (int64_t k = 0; k < r.count && n > 0 && !rush_stops(c->ctx, ROW_WORK(n)); k++) {
     if (wide)
       rush_rms_norm_f64((size_t)n, (double *)rush_data(r.out) + k * n,
                         (const double *)rush_data(r.x) + k * n, data_of(r.w), eps);

@@ -105,7 +105,7 @@ RUSH_OP(pad_packed_sequence) {
   sizes[1] = batch;
   for (int d = 1; d < data->rank; d++) sizes[d + 1] = data->sizes[d];
   RUSH_TRY(rush_tensor_new(c->heap, (rush_dtype)data->dtype, data->rank + 1, sizes, &padded));
-  rush_fill(padded, &c->args[3]);
+  rush_fill(c->ctx, padded, &c->args[3]);
   rush_status st = RUSH_OK;
   int64_t at = 0;
   for (int64_t t = 0; t < counts->numel && st == RUSH_OK; at += count[t], t++)

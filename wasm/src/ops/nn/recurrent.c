@@ -76,7 +76,7 @@ static rush_status drop_some(rush_call *c, const network *n, rush_tensor *t) {
   rush_tensor *mask;
   RUSH_TRY(rush_tensor_new(c->heap, RUSH_BOOL, t->rank, t->sizes, &mask));
   if (n->dropout < 1)
-    rush_draw_bernoulli(c->random, mask, 1 - n->dropout);
+    rush_draw_bernoulli(c, mask, 1 - n->dropout);
   else
     memset(rush_data(mask), 0, (size_t)mask->numel);
   const uint8_t *kept = rush_data(mask);

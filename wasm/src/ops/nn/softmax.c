@@ -3,7 +3,10 @@
 #include "kernels/normalize.h"
 #include "tensor/layout.h"
 
-static void softmax_all(rush_tensor *out, const rush_tensor *x, int dim, bool logarithm) {
+enum { COLUMNS = 256 }; /* between two looks at the host's wish to stop */
+
+static void softmax_all(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, int dim,
+                        bool logarithm) {
   size_t n = x->rank == 0 ? 1 : (size_t)x->sizes[dim], outer = 1, inner = 1;
   for (int d = 0; d < dim; d++) outer *= (size_t)x->sizes[d];
   for (int d = dim + 1; d < x->rank; d++) inner *= (size_t)x->sizes[d];
@@ -15,14 +18,20 @@ static void softmax_all(rush_tensor *out, const rush_tensor *x, int dim, bool lo
     void *o = to;
     const void *i = from;
     if (inner == 1) {
+      if (rush_stops(ctx, 4 * n)) return;
       if (wide)
         rush_softmax_row_f64(n, o, i, logarithm);
       else
         rush_softmax_row_f32(n, o, i, logarithm);
-    } else if (wide) {
-      rush_softmax_columns_f64(n, inner, inner, o, i, logarithm);
-    } else {
-      rush_softmax_columns_f32(n, inner, inner, o, i, logarithm);
+      continue;
+    }
+    for (size_t at = 0; at < inner; at += COLUMNS) {
+      const size_t m = inner - at < COLUMNS ? inner - at : COLUMNS;
+      if (rush_stops(ctx, 4 * n * m)) return;
+      if (wide)
+        rush_softmax_columns_f64(n, m, inner, (double *)o + at, (const double *)i + at, logarithm);
+      else
+        rush_softmax_columns_f32(n, m, inner, (float *)o + at, (const float *)i + at, logarithm);
     }
   }
 }
@@ -42,7 +51,7 @@ static rush_status run(rush_call *c, rush_dtype dtype, bool logarithm) {
   } else {
     RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, &out));
   }
-  if (x->numel > 0) softmax_all(out, x, dim, logarithm);
+  if (x->numel > 0) softmax_all(c->ctx, out, x, dim, logarithm);
   return RUSH_OK;
 }
 

@@ -162,7 +162,7 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
   if (!rush_mul(positions, sizeof(double) + sizeof(int32_t), &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
   void *scratch;
-  RUSH_TRY(rush_scratch(c, bytes, &scratch));
+  RUSH_TRY(tmp_bytes(c, bytes, &scratch));
   double *weight = scratch;
   int32_t *index = (int32_t *)(weight + positions);
   for (int d = 0; d < 3; d++) {
@@ -173,9 +173,8 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
     fill_axis(s, d + s->dims - 3 < 0 ? 0 : d + s->dims - 3, axes + d, x->dtype != RUSH_FLOAT64);
   }
   const size_t batch = (size_t)x->sizes[0], channels = (size_t)x->sizes[1];
-  rush_resample((rush_dtype)x->dtype, rush_itemsize(x), last ? batch : batch * channels,
+  rush_resample(c->ctx, (rush_dtype)x->dtype, rush_itemsize(x), last ? batch : batch * channels,
                 last ? channels : 1, axes, rush_data(x), rush_data(out));
-  rush_heap_free(c->heap, scratch);
   return RUSH_OK;
 }
 
@@ -229,15 +228,14 @@ static rush_status rows_pass(rush_call *c, const sampling *s, int d, rush_dtype 
   a.n = most < (double)in || !s->smooth ? (size_t)most : in;
   if (!rush_mul(a.out, a.n * sizeof *a.weight + 2 * sizeof *a.first, &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
-  RUSH_TRY(rush_scratch(c, bytes, &scratch));
+  RUSH_TRY(tmp_bytes(c, bytes, &scratch));
   a.weight = scratch;
   a.first = (int32_t *)(a.weight + a.out * a.n);
   a.count = a.first + a.out;
   const double greatest =
       s->smooth ? fill_spans(s, &a, step, support, single) : fill_taps(s, &a, step);
   if (dtype == RUSH_UINT8) round_weights(&a, greatest);
-  rush_resample_rows(dtype, rows, channels, &a, x, y);
-  rush_heap_free(c->heap, scratch);
+  rush_resample_rows(c->ctx, dtype, rows, channels, &a, x, y);
   return RUSH_OK;
 }
 
@@ -251,13 +249,10 @@ static rush_status resample_rows(rush_call *c, const sampling *s, const rush_ten
   size_t rows, bytes;
   if (!rush_mul(images, height, &rows) || !rush_mul(rows, row * rush_itemsize(x), &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
-  RUSH_TRY(rush_scratch(c, bytes, &between));
+  RUSH_TRY(tmp_bytes(c, bytes, &between));
   const rush_dtype dtype = (rush_dtype)x->dtype;
-  rush_status st =
-      rows_pass(c, s, 1, dtype, (size_t)x->sizes[3], rows, channels, rush_data(x), between);
-  if (st == RUSH_OK) st = rows_pass(c, s, 0, dtype, height, images, row, between, rush_data(out));
-  rush_heap_free(c->heap, between);
-  return st;
+  RUSH_TRY(rows_pass(c, s, 1, dtype, (size_t)x->sizes[3], rows, channels, rush_data(x), between));
+  return rows_pass(c, s, 0, dtype, height, images, row, between, rush_data(out));
 }
 
 static rush_status check(rush_call *c, const sampling *s, const rush_tensor *x) {
@@ -292,22 +287,18 @@ static rush_status upsample(rush_call *c, const sampling *s) {
   int64_t sizes[RUSH_MAX_RANK] = {x->sizes[0], x->sizes[1]};
   memcpy(sizes + 2, s->out, sizeof s->out);
   if (last || rush_is_contiguous(x)) {
-    dense = rush_tensor_keep(x);
+    dense = x;
   } else {
     last = format != RUSH_FORMAT_CONTIGUOUS;
     RUSH_TRY(rush_clone(c->heap, x, format, &dense));
+    tmp_take(c, dense);
   }
-  rush_status st =
-      rush_new_lying(c->heap, (rush_dtype)x->dtype, x->rank, sizes, last, format, &out);
-  if (st == RUSH_OK) {
-    ret_tensor(c, 0, out);
-    if (out->numel > 0)
-      st = s->smooth || (x->dtype == RUSH_UINT8 && (s->mode == LINEAR || s->mode == CUBIC))
-               ? resample_rows(c, s, dense, out, last)
-               : resample(c, s, dense, out, last);
-  }
-  rush_tensor_drop(c->heap, dense);
-  return st;
+  RUSH_TRY(rush_new_lying(c->heap, (rush_dtype)x->dtype, x->rank, sizes, last, format, &out));
+  ret_tensor(c, 0, out);
+  if (out->numel == 0) return RUSH_OK;
+  const bool by_rows =
+      s->smooth || (x->dtype == RUSH_UINT8 && (s->mode == LINEAR || s->mode == CUBIC));
+  return by_rows ? resample_rows(c, s, dense, out, last) : resample(c, s, dense, out, last);
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, doubl
       "uniform_ expects to-from to be a %s, but found to=%g and from=%g which result in to-from to "
       "exceed the limit",
       rush_dtype_name(t->dtype), to, from);
-  rush_draw_fill(c->random, t, uniform, from, to);
+  rush_draw_fill(c, t, uniform, from, to);
   return RUSH_OK;
 }
 
@@ -93,8 +93,10 @@ static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
   const rush_dtype dtype = (rush_dtype)t->dtype;
   const size_t item = rush_itemsize(t);
   char *at = rush_data(t);
-  for (int64_t i = 0; i < t->numel; i++) uniform(c->random, 0, 1, dtype, at + (size_t)i * item);
-  for (int64_t i = 0; i + 16 <= t->numel; i += 16) pairs(dtype, at + (size_t)i * item, mean, std);
+  for (int64_t i = 0; i < t->numel && !rush_stops(c->ctx, 8); i++)
+    uniform(c->random, 0, 1, dtype, at + (size_t)i * item);
+  for (int64_t i = 0; i + 16 <= t->numel && !rush_stops(c->ctx, 256); i += 16)
+    pairs(dtype, at + (size_t)i * item, mean, std);
   if (t->numel % 16 == 0) return;
   at += (size_t)(t->numel - 16) * item;
   for (size_t i = 0; i < 16; i++) uniform(c->random, 0, 1, dtype, at + i * item);
@@ -107,7 +109,7 @@ static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double
   if (t->numel >= 16 && rush_is_contiguous(t))
     fill_many(c, t, mean, std);
   else
-    rush_draw_fill(c->random, t, normal, mean, std);
+    rush_draw_fill(c, t, normal, mean, std);
   return RUSH_OK;
 }
 
@@ -155,6 +157,7 @@ static rush_status normal_each(rush_call *c, const rush_tensor *means, double me
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
       char *at = it.at[0] + i * it.stride[0][0];
+      RUSH_TRY(rush_work(c->ctx, 8));
       double drawn = rush_load_double(dtype, at);
       if (stds != NULL) {
         const double by = rush_load_double(dtype, it.at[2] + i * it.stride[2][0]);
@@ -222,7 +225,7 @@ RUSH_OP(exponential) {
       "point but you specified %s",
       rush_dtype_word((int)own_dtype(c)));
   RUSH_TRY(target(c, &out));
-  rush_draw_exponential(c->random, out, lambda);
+  rush_draw_exponential(c, out, lambda);
   return RUSH_OK;
 }
 
@@ -240,7 +243,7 @@ RUSH_OP(cauchy) {
             "but you specified %s",
             rush_dtype_word((int)own_dtype(c)));
   RUSH_TRY(target(c, &out));
-  rush_draw_fill(c->random, out, cauchy, arg_float(c, 1), arg_float(c, 2));
+  rush_draw_fill(c, out, cauchy, arg_float(c, 1), arg_float(c, 2));
   return RUSH_OK;
 }
 
@@ -253,7 +256,7 @@ RUSH_OP(log_normal) {
             arg_float(c, 2));
   RUSH_TRY(need_float(c, arg_tensor(c, 0), "log_normal_cpu"));
   RUSH_TRY(target(c, &out));
-  rush_draw_fill(c->random, out, log_normal, arg_float(c, 1), arg_float(c, 2));
+  rush_draw_fill(c, out, log_normal, arg_float(c, 1), arg_float(c, 2));
   return RUSH_OK;
 }
 
@@ -267,7 +270,7 @@ RUSH_OP(geometric) {
   RUSH_NEED(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=%g", p);
   RUSH_NEED(own_dtype(c) != RUSH_BOOL, "\"geometric_cpu\" not implemented for 'Bool'");
   RUSH_TRY(target(c, &out));
-  rush_draw_fill(c->random, out, geometric, p, 0);
+  rush_draw_fill(c, out, geometric, p, 0);
   return RUSH_OK;
 }
 
@@ -275,7 +278,7 @@ RUSH_OP(geometric) {
 
 static rush_status fill_bernoulli(rush_call *c, rush_tensor *t, double p) {
   RUSH_NEED(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
-  rush_draw_bernoulli(c->random, t, p);
+  rush_draw_bernoulli(c, t, p);
   return RUSH_OK;
 }
 
@@ -297,6 +300,7 @@ static rush_status fill_bernoulli_each(rush_call *c, rush_tensor *t, const rush_
   rush_iter_init(&it, t->rank, t->sizes, 2, operands);
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
+      RUSH_TRY(rush_work(c->ctx, 16));
       const double at_most = rush_load_double((rush_dtype)p->dtype, it.at[1] + i * it.stride[1][0]);
       RUSH_NEED(at_most >= 0 && at_most <= 1,
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");

@@ -72,9 +72,9 @@ static void fill_from(rush_call *c, rush_tensor *t, const interval *range) {
   rush_iter it;
   rush_iter_init(&it, t->rank, t->sizes, 1, operands);
   do {
-    for (int64_t i = 0; i < it.size[0]; i++)
+    for (int64_t i = 0; i < it.size[0] && !rush_stops(c->ctx, 8); i++)
       rush_store_int(dtype, it.at[0] + i * it.stride[0][0], draw_from(c->random, range, dtype));
-  } while (rush_iter_next(&it));
+  } while (!c->ctx->stopped && rush_iter_next(&it));
 }
 
 /* from <= n < to; a `to` of NULL is the dtype's greatest number and counts itself. */
@@ -195,6 +195,7 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   char *at = rush_data(out), taken[8];
   for (int64_t i = 0; i < n; i++) rush_store_int(dtype, at + (size_t)i * item, i);
   for (int64_t i = 0; i + 1 < n; i++, at += item) {
+    RUSH_TRY(rush_work(c->ctx, 16));
     char *other = at + (size_t)(rush_random_32(c->random) % (uint32_t)(n - i)) * item;
     memcpy(taken, at, item);
     memcpy(at, other, item);
@@ -226,6 +227,7 @@ static double probability(const samples *s, const char *row, int64_t i) {
 /* The sum is made in the dtype, as there. */
 static rush_status check_row(rush_call *c, const samples *s, const char *row) {
   double sum = 0;
+  RUSH_TRY(rush_work(c->ctx, 8 * (uint64_t)s->categories));
   for (int64_t i = 0; i < s->categories; i++) {
     const double p = probability(s, row, i);
     RUSH_NEED(p >= 0 && p < INFINITY,
@@ -242,6 +244,7 @@ static rush_status pick_greatest(rush_call *c, const samples *s, char *q) {
   rush_ranked *ranked;
   RUSH_TRY(tmp_items(c, s->categories, sizeof *ranked, (void **)&ranked));
   for (int64_t r = 0; r < s->rows; r++, q += (size_t)s->categories * item) {
+    RUSH_TRY(rush_work(c->ctx, 8 * (uint64_t)s->categories));
     for (int64_t i = 0; i < s->categories; i++) {
       const double p = probability(s, s->from, r * s->categories + i);
       const double by = probability(s, q, i);
@@ -249,7 +252,7 @@ static rush_status pick_greatest(rush_call *c, const samples *s, char *q) {
                         s->dtype == RUSH_FLOAT32 ? (double)((float)p / (float)by) : p / by);
     }
     rush_rank(s->dtype, q, (int64_t)item, s->categories, true, ranked);
-    rush_top(ranked, s->categories, s->wanted, true);
+    rush_top(c->ctx, ranked, s->categories, s->wanted, true);
     for (int64_t k = 0; k < s->wanted; k++) s->to[r * s->wanted + k] = ranked[k].index;
   }
   return RUSH_OK;
@@ -257,7 +260,7 @@ static rush_status pick_greatest(rush_call *c, const samples *s, char *q) {
 static rush_status without_replacement(rush_call *c, const samples *s) {
   rush_tensor *drawn, *q;
   RUSH_TRY(rush_tensor_new_like(c->heap, arg_tensor(c, 0), s->dtype, &drawn));
-  rush_draw_exponential(c->random, tmp_take(c, drawn), 1);
+  rush_draw_exponential(c, tmp_take(c, drawn), 1);
   RUSH_TRY(tmp_contiguous(c, drawn, &q));
   return pick_greatest(c, s, rush_data(q));
 }
@@ -271,6 +274,7 @@ static rush_status with_replacement(rush_call *c, const samples *s) {
   for (int64_t r = 0; r < s->rows; r++, row += (size_t)s->categories * rush_dtype_size(s->dtype)) {
     const bool single = s->dtype == RUSH_FLOAT32;
     double sum = 0;
+    RUSH_TRY(rush_work(c->ctx, 16 * (uint64_t)s->categories));
     for (int64_t i = 0; i < s->categories; i++) {
       sum += probability(s, row, i);
       if (single) sum = (double)(float)sum;
@@ -281,6 +285,7 @@ static rush_status with_replacement(rush_call *c, const samples *s) {
     sums[s->categories - 1] = 1;
     for (int64_t k = 0; k < s->wanted; k++) {
       const double drawn = rush_random_double(c->random);
+      RUSH_TRY(rush_work(c->ctx, 64));
       int64_t left = 0, right = s->categories;
       while (left < right) {
         const int64_t middle = left + (right - left) / 2;

@@ -6,11 +6,13 @@
 #include "tensor/layout.h"
 
 typedef struct lines {
+  rush_ctx *ctx;
   int64_t outer, n, inner;
 } lines;
+#define LINE_WORK(l) (2 * (uint64_t)(l).n + 4)
 
-static lines split(const rush_tensor *t, int dim) {
-  lines l = {1, t->rank == 0 ? 1 : t->sizes[dim], 1};
+static lines split(rush_ctx *ctx, const rush_tensor *t, int dim) {
+  lines l = {ctx, 1, t->rank == 0 ? 1 : t->sizes[dim], 1};
   for (int d = 0; d < dim; d++) l.outer *= t->sizes[d];
   for (int d = dim + 1; d < t->rank; d++) l.inner *= t->sizes[d];
   return l;
@@ -19,6 +21,7 @@ static lines split(const rush_tensor *t, int dim) {
 #define SCAN(T, W, first, op)                           \
   for (int64_t o = 0; o < l.outer; o++) {               \
     for (int64_t i = 0; i < l.inner; i++) {             \
+      if (rush_stops(l.ctx, LINE_WORK(l))) return;      \
       T *p = (T *)data + o * l.n * l.inner + i;         \
       W acc = first;                                    \
       for (int64_t k = 0; k < l.n; k++, p += l.inner) { \
@@ -28,8 +31,8 @@ static lines split(const rush_tensor *t, int dim) {
     }                                                   \
   }
 
-static void scan(rush_tensor *t, int dim, bool product) {
-  const lines l = split(t, dim);
+static void scan(rush_ctx *ctx, rush_tensor *t, int dim, bool product) {
+  const lines l = split(ctx, t, dim);
   void *data = rush_data(t);
   switch (t->dtype) {
     case RUSH_FLOAT32:
@@ -58,7 +61,7 @@ static rush_status cumulate(rush_call *c, bool product) {
             product ? "cumprod" : "cumsum");
   RUSH_TRY(rush_result(c, 0, dtype, self->rank, self->sizes, &out));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
-  if (out->numel > 0) scan(out, dim, product);
+  if (out->numel > 0) scan(c->ctx, out, dim, product);
   return RUSH_OK;
 }
 RUSH_OP(cumsum) {
@@ -78,6 +81,7 @@ static double log_add_exp(double x, double sum) {
 #define LOG_SCAN(T)                                   \
   for (int64_t o = 0; o < l.outer; o++) {             \
     for (int64_t i = 0; i < l.inner; i++) {           \
+      RUSH_TRY(rush_work(l.ctx, 20 * LINE_WORK(l)));  \
       T *p = (T *)data + o * l.n * l.inner + i;       \
       double sum = -INFINITY;                         \
       for (int64_t k = 0; k < l.n; k++, p += l.inner) \
@@ -96,7 +100,7 @@ RUSH_OP(logcumsumexp) {
   RUSH_TRY(rush_result(c, 0, (rush_dtype)self->dtype, self->rank, self->sizes, &out));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
   if (out->numel == 0) return RUSH_OK;
-  const lines l = split(out, dim);
+  const lines l = split(c->ctx, out, dim);
   void *data = rush_data(out);
   if (self->dtype == RUSH_FLOAT64) {
     LOG_SCAN(double)
@@ -110,6 +114,7 @@ RUSH_OP(logcumsumexp) {
 #define EXTREME(T, op)                                                      \
   for (int64_t o = 0; o < l.outer; o++) {                                   \
     for (int64_t i = 0; i < l.inner; i++) {                                 \
+      RUSH_TRY(rush_work(l.ctx, LINE_WORK(l)));                             \
       const int64_t start = o * l.n * l.inner + i;                          \
       T *p = (T *)rush_data(values) + start, best = *p;                     \
       int64_t *at = (int64_t *)rush_data(indices) + start, where = 0;       \
@@ -130,7 +135,7 @@ static rush_status extremes(rush_call *c, bool greatest) {
   RUSH_TRY(rush_result(c, 1, RUSH_INT64, self->rank, self->sizes, &indices));
   RUSH_TRY(rush_tensor_copy(c->heap, values, self));
   if (values->numel == 0) return RUSH_OK;
-  const lines l = split(values, dim);
+  const lines l = split(c->ctx, values, dim);
   switch (self->dtype) {
     case RUSH_FLOAT32:
       if (greatest) EXTREME(float, >=) else EXTREME(float, <=) break;

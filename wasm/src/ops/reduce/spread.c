@@ -237,6 +237,14 @@ static void finish_log(const rush_reduce_state *s, const rush_reduce_params *p,
   (void)p;
   v[0].f = isinf(s->f) ? s->f : s->f + log(s->g);
 }
+/* PyTorch reduces everything for dim=[] and then fails to put that where no dimension is gone. */
+static rush_status setup_log(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
+  (void)row, (void)p;
+  RUSH_NEED(
+      arg_list(c, 1)->n > 0 || arg_tensor(c, 0)->rank == 0 || arg_bool(c, 2),
+      "output with shape [] doesn't match the broadcast shape [1, ...]: dim=[] needs keepdim");
+  return RUSH_OK;
+}
 RUSH_REDUCE(logsumexp) = {.dim = 1,
                           .keepdim = 2,
                           .flags = RUSH_RED_TO_FLOAT,
@@ -244,4 +252,5 @@ RUSH_REDUCE(logsumexp) = {.dim = 1,
                           .f32 = log_sum_f32,
                           .f64 = log_sum_f64,
                           .finish = finish_log,
+                          .setup = setup_log,
                           .name = "logsumexp"};

@@ -147,7 +147,7 @@ static void count_b8(rush_reduce_state *s, size_t n, const void *x, const rush_r
    .b8 = fn,                         \
    .finish = finish_plain}
 RUSH_REDUCE(any) = TRUTH(0, 0, 0, any_b8, RUSH_RED_TO_BOOL);
-RUSH_REDUCE(any_dim) = TRUTH(1, 2, 0, any_b8, RUSH_RED_TO_BOOL);
+RUSH_REDUCE(any_dim) = TRUTH(1, 2, 0, any_b8, RUSH_RED_TO_BOOL | RUSH_RED_NO_DIMS);
 RUSH_REDUCE(all) = TRUTH(0, 0, 1, all_b8, RUSH_RED_TO_BOOL);
-RUSH_REDUCE(all_dim) = TRUTH(1, 2, 1, all_b8, RUSH_RED_TO_BOOL);
+RUSH_REDUCE(all_dim) = TRUTH(1, 2, 1, all_b8, RUSH_RED_TO_BOOL | RUSH_RED_NO_DIMS);
 RUSH_REDUCE(count_nonzero) = TRUTH(1, 0, 0, count_b8, RUSH_RED_TO_INT64);

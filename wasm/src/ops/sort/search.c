@@ -4,6 +4,8 @@
 #include "call/define.h"
 #include "tensor/layout.h"
 
+enum { SEARCH_WORK = 64 }; /* of finding one value */
+
 typedef struct search {
   rush_dtype dtype;
   bool right;
@@ -51,6 +53,7 @@ static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const r
       return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
                        "torch.searchsorted(): sorter index out of range");
   for (int64_t i = 0; i < values->numel; i++) {
+    RUSH_TRY(rush_work(c->ctx, SEARCH_WORK));
     int64_t line = one_line || width == 0 ? 0 : i / width;
     s.line = (const char *)rush_data(sorted) + (size_t)(line * n) * item;
     if (sorter != NULL) s.order = (const int64_t *)rush_data(sorter) + line * n;
@@ -183,9 +186,10 @@ static rush_status mark_members(rush_call *c, const rush_tensor *values, const r
   int64_t n = members->numel;
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   rush_rank(dtype, rush_data(members), (int64_t)item, n, false, items);
-  rush_sort_stable(items, items + n, n);
+  rush_sort_stable(c->ctx, items, items + n, n);
   bool floats = rush_is_float(dtype);
   for (int64_t i = 0; i < values->numel; i++) {
+    RUSH_TRY(rush_work(c->ctx, SEARCH_WORK));
     rush_rank(dtype, (const char *)rush_data(values) + (size_t)i * item, 0, 1, false, &one);
     bool found =
         !(floats && one.key == INT64_MAX) && is_among(items, n, one.key); /* NaN equals nothing */

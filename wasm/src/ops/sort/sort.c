@@ -34,13 +34,13 @@ static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order
   RUSH_TRY(tmp_items(c, 2 * n, sizeof *items, (void **)&items));
   const rush_tensor *tensors[] = {t, values, indices};
   rush_lines l;
-  if (t->numel > 0 && rush_lines_init(&l, dim, 3, tensors)) {
+  if (t->numel > 0 && rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
       rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, h.descending, items);
       if (h.stable)
-        rush_sort_stable(items, items + n, n);
+        rush_sort_stable(c->ctx, items, items + n, n);
       else
-        rush_sort(items, n);
+        rush_sort(c->ctx, items, n);
       put_line(rush_itemsize(t), &l, items, n);
     } while (rush_lines_next(&l));
   }
@@ -110,10 +110,10 @@ RUSH_OP(topk) {
   RUSH_TRY(tmp_items(c, n, sizeof *items, (void **)&items));
   const rush_tensor *tensors[] = {t, values, indices};
   rush_lines l;
-  if (rush_lines_init(&l, dim, 3, tensors)) {
+  if (rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
       rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, arg_bool(c, 3), items);
-      rush_top(items, n, k, arg_bool(c, 4));
+      rush_top(c->ctx, items, n, k, arg_bool(c, 4));
       put_line(rush_itemsize(t), &l, items, t->rank > 0 ? k : 1);
     } while (rush_lines_next(&l));
   }
@@ -123,9 +123,9 @@ RUSH_OP(topk) {
 typedef enum pick { KTH, MEDIAN, NANMEDIAN, MODE } pick;
 
 /* The least of the most frequent elements; the last one of it that std::sort leaves. */
-static int64_t most_frequent(rush_ranked *items, int64_t n) {
+static int64_t most_frequent(rush_call *c, rush_ranked *items, int64_t n) {
   int64_t most = 0, run = 0, found = 0;
-  rush_sort(items, n);
+  rush_sort(c->ctx, items, n);
   for (int64_t i = 0; i < n; i++) {
     run++;
     if (i + 1 < n && items[i].key == items[i + 1].key) continue;
@@ -139,20 +139,21 @@ static int64_t most_frequent(rush_ranked *items, int64_t n) {
 }
 
 /* The place of the wanted element in a line. `nth` counts from 0 (of kthvalue only). */
-static int64_t pick_one(pick how, bool floats, rush_ranked *items, int64_t n, int64_t nth) {
+static int64_t pick_one(rush_call *c, pick how, bool floats, rush_ranked *items, int64_t n,
+                        int64_t nth) {
   if (how == KTH) {
-    rush_quick_select(items, n, nth);
+    rush_quick_select(c->ctx, items, n, nth);
     return items[nth].index;
   }
-  if (how == MODE) return most_frequent(items, n);
+  if (how == MODE) return most_frequent(c, items, n);
   int64_t nans = 0;
   for (int64_t i = 0; i < n && floats; i++) { /* keys of ints are never NaN's */
     if (items[i].key != INT64_MAX) continue;
     if (how == MEDIAN) return i;
     nans++;
   }
-  if (n > nans) return rush_nth_stable(items, n, (n - nans - 1) / 2);
-  rush_nth(items, n, 0);
+  if (n > nans) return rush_nth_stable(c->ctx, items, n, (n - nans - 1) / 2);
+  rush_nth(c->ctx, items, n, 0);
   return items[0].index;
 }
 
@@ -183,10 +184,10 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   RUSH_TRY(tmp_items(c, n, sizeof *items, (void **)&items));
   const rush_tensor *tensors[] = {&in, &v, &x};
   rush_lines l;
-  if (rush_lines_init(&l, dim, 3, tensors)) {
+  if (rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
       rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, false, items);
-      rush_ranked found = {0, pick_one(how, floats, items, n, nth)};
+      rush_ranked found = {0, pick_one(c, how, floats, items, n, nth)};
       put_line(rush_itemsize(t), &l, &found, 1);
     } while (rush_lines_next(&l));
   }
@@ -222,7 +223,7 @@ static rush_status median_of_all(rush_call *c, pick how) {
   RUSH_TRY(tmp_items(c, t->numel, sizeof *items, (void **)&items));
   const size_t item = rush_itemsize(t);
   rush_rank(dtype, rush_data(row), (int64_t)item, t->numel, false, items);
-  const int64_t at = pick_one(how, rush_is_float(dtype), items, t->numel, 0);
+  const int64_t at = pick_one(c, how, rush_is_float(dtype), items, t->numel, 0);
   memcpy(rush_data(out), (const char *)rush_data(row) + (size_t)at * item, item);
   return RUSH_OK;
 }

@@ -44,7 +44,7 @@ static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *numbers, (void **)&numbers));
   rush_rank(dtype, rush_data(row), (int64_t)rush_itemsize(t), n, false, items);
-  if (sort) rush_sort_stable(items, items + n, n);
+  if (sort) rush_sort_stable(c->ctx, items, items + n, n);
   groups = group(items, n, rush_is_float(dtype), numbers, numbers + n, rush_data(values),
                  rush_data(row), rush_itemsize(t));
   RUSH_TRY(rush_result(c, 0, dtype, 1, &groups, &kept));
@@ -90,16 +90,18 @@ static int compare(const slices *s, int64_t a, int64_t b, bool *equal) {
   return 0;
 }
 
-static void sort_slices(const slices *s, int64_t *order, int64_t *scratch) {
+static void sort_slices(rush_ctx *ctx, const slices *s, int64_t *order, int64_t *scratch) {
   bool equal;
   for (int64_t width = 1; width < s->n; width *= 2) {
     for (int64_t at = 0; at < s->n; at += 2 * width) {
       int64_t mid = at + width < s->n ? at + width : s->n,
               end = mid + width < s->n ? mid + width : s->n, i = at, j = mid;
-      for (int64_t k = at; k < end; k++)
+      for (int64_t k = at; k < end; k++) {
+        if (rush_stops(ctx, 2 * (uint64_t)s->width + 4)) return;
         scratch[k] = i < mid && (j >= end || compare(s, order[j], order[i], &equal) >= 0)
                          ? order[i++]
                          : order[j++];
+      }
     }
     memcpy(order, scratch, (size_t)s->n * sizeof *order);
   }
@@ -130,9 +132,10 @@ static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor
   RUSH_TRY(tmp_items(c, s->n, 4 * sizeof *order, (void **)&order));
   inverse = order + s->n, first = inverse + s->n, counts = first + s->n;
   for (int64_t i = 0; i < s->n; i++) order[i] = i;
-  if (sort) sort_slices(s, order, inverse);
+  if (sort) sort_slices(c->ctx, s, order, inverse);
   for (int64_t i = 0; i < s->n; i++) {
     bool equal = false;
+    RUSH_TRY(rush_work(c->ctx, 2 * (uint64_t)s->width + 4));
     if (i > 0) (void)compare(s, order[i - 1], order[i], &equal);
     if (!equal) {
       first[groups] = order[i];
