@@ -24,6 +24,7 @@ import { isTensorObject, VALUE_BYTES, Values } from './values.js';
  * @property {number} bytes size of the file
  * @property {number} headBytes of all that stands before the weights
  * @property {number} weightsBytes of the weights
+ * @property {LeastMemory} memory whether it can fit
  * @property {Port[]} inputs of the first method
  * @property {Port[]} outputs of the first method
  * @property {Method[]} methods in the file's order
@@ -33,6 +34,12 @@ import { isTensorObject, VALUE_BYTES, Values } from './values.js';
  * @property {WeightInfo[]} weights tensors of the file
  * @property {number} tests how many test vectors verify() would replay
  * @property {Record<string, string>} meta free text: producer, licence
+ *
+ * @typedef {object} LeastMemory what a model takes before its first operator runs. What a run needs besides depends on its inputs:
+ *   model.memory() tells after one
+ * @property {number} least bytes of the file, and of the first method's inputs with the sizes of the export's examples
+ * @property {number} limit bytes that it may take: those of the option `limits`, or what wasm can address
+ * @property {boolean} fits whether the least is within the limit
  *
  * @typedef {object} Operator an operator that a program uses
  * @property {string} name "aten::add.Tensor"

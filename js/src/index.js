@@ -35,6 +35,7 @@ export { Model, Steps } from './model.js';
  * @typedef {import('./graph.js').Output} Output
  * @typedef {import('./engine.js').ProfileRow} ProfileRow
  * @typedef {import('./engine.js').Description} Description
+ * @typedef {import('./engine.js').LeastMemory} LeastMemory
  * @typedef {import('./engine.js').Method} Method
  * @typedef {import('./engine.js').Operator} Operator
  * @typedef {import('./engine.js').OperatorArgument} OperatorArgument

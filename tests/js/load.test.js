@@ -260,6 +260,26 @@ test('plan() reads the head and stops the download', async () => {
   assert.equal((await plan(`${base}/medium.rush`)).bytes, medium.length);
 });
 
+test('plan() says what a model takes at least, and whether that is within the limits', async () => {
+  const f = new RushFile(), x = { dtype: 'float32', shape: [3, 1 << 18] };
+  const w = f.tensor(new Float32Array(1 << 18), [1 << 18]);
+  f.method('forward', { inputs: [{ name: 'x', ...x }, { name: 'any', dtype: 'float32', shape: [null, 5] }, { name: 'n', type: 'int' }], outputs: ['y'] }, (m, x) => m.op('aten::add.Tensor', [x, w, f.int(1)]));
+  const bytes = f.bytes(), least = bytes.length + (12 << 18);
+  assert.deepEqual((await plan(bytes)).memory, { least, limit: 2 ** 32 - 1, fits: true });
+  assert.deepEqual((await plan(bytes, { limits: { bytes: least } })).memory, { least, limit: least, fits: true });
+  assert.deepEqual((await plan(bytes, { limits: { bytes: least - 1 } })).memory, { least, limit: least - 1, fits: false });
+  const model = await load(bytes);
+  await model.run({ x: new Float32Array(3 << 18), any: new Float32Array(5), n: 1 });
+  const { peak } = await model.memory();
+  assert(peak >= least, `it is no more than what a run takes: ${peak}, ${least}`);
+  model.dispose();
+});
+
+test('plan() takes an answer to a Range', async () => {
+  routes['/range.rush'] = (res, req) => res.writeHead(req.headers.range === 'bytes=0-65535' ? 206 : 500, { 'content-range': `bytes 0-65535/${medium.length}` }).end(medium.subarray(0, 65536));
+  assert.equal((await plan(`${base}/range.rush`, { request: { headers: { range: 'bytes=0-65535' } } })).bytes, medium.length);
+});
+
 test('missing operators are all named: by plan() as data, by load() in words', async () => {
   const f = new RushFile();
   f.method('forward', { inputs: [{ name: 'x' }] }, (m, x) => {

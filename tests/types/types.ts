@@ -77,6 +77,8 @@ async function use(signal: AbortSignal) {
   await model.run({ x: pixels }, { transfer: pixels });
   const sizes: (number | null)[] | null | undefined = inputs[0]?.shape;
   const head: Description = await plan('/m.rush');
+  const { least, limit, fits }: { least: number; limit: number; fits: boolean } = head.memory;
+  void [least, limit, fits];
   const missing: string[] = head.missing.map((m) => m.name);
   // @ts-expect-error what the model says about itself is read only by name
   model.description;

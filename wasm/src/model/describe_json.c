@@ -211,6 +211,29 @@ static void json_meta(rush_json *j) {
   rush_json_close(j, '}');
 }
 
+/* The bytes of a method's inputs as the examples had them; those of unknown sizes are left out. */
+static uint64_t input_bytes(const rush_model *m, const rush_file_method *f) {
+  uint64_t sum = 0;
+  for (uint32_t k = 0; k < f->n_inputs; k++) {
+    const uint32_t at = m->ports[f->inputs + k].hint;
+    const rush_file_hint *h = at == RUSH_NONE ? NULL : m->hints + at;
+    int64_t numel;
+    if (h && h->dtype != RUSH_DTYPE_UNKNOWN && h->rank != 255 &&
+        rush_numel(h->rank, h->sizes, &numel))
+      sum += (uint64_t)numel * rush_dtype_size((rush_dtype)h->dtype);
+  }
+  return sum;
+}
+
+/* What a model that is loaded takes before its first operator runs, and what it may take. */
+static void json_memory(rush_json *j) {
+  const uint64_t least = j->m->total_bytes + input_bytes(j->m, j->m->methods);
+  const size_t limit = j->text->ctx->limit ? j->text->ctx->limit : SIZE_MAX;
+  rush_json_key(j, "memory");
+  rush_json_value(j, "{\"least\":%llu,\"limit\":%llu,\"fits\":%s}", (unsigned long long)least,
+                  (unsigned long long)limit, least <= limit ? "true" : "false");
+}
+
 static void json_sizes_of_file(rush_json *j) {
   const rush_model *m = j->m;
   rush_json_key(j, "format");
@@ -227,6 +250,7 @@ void rush_describe_json(rush_text *t, const rush_model *m, const rush_op_use *us
   rush_json json = {t, m, false}, *j = &json;
   rush_json_open(j, '{');
   json_sizes_of_file(j);
+  json_memory(j);
   rush_json_key(j, "inputs");
   json_ports(j, m->methods->inputs, m->methods->n_inputs);
   rush_json_key(j, "outputs");
