@@ -16,7 +16,7 @@ import { filled, readInputs } from './inputs.js';
  * @typedef {import('../src/types.js').Tensor} Tensor
  * @typedef {import('../src/model.js').Model} Model
  * @typedef {import('../src/runtime.js').BackendName} BackendName
- * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, runs?: string, json?: boolean, graph?: boolean, code?: boolean }} Flags
+ * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, graph?: boolean, code?: boolean }} Flags
  */
 
 /** @param {string} text */
@@ -63,7 +63,7 @@ async function write(where, named) {
 
 /** @param {string} file @param {Flags} flags */
 export async function run(file, flags) {
-  const model = await load(file, { ...backendOf(flags.backend), ...await opsOf(flags) });
+  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...await opsOf(flags) });
   try {
     const results = await model.run(await readInputs(portsOf(model, flags), flags.input), methodOf(flags));
     const named = Object.entries(results).flatMap(([name, value]) => leaves(name, value));
@@ -80,8 +80,29 @@ export async function run(file, flags) {
 /** @param {string} file @param {Flags} flags */
 export async function inspect(file, flags) {
   const { plan, text } = await readHead(file, {}, flags.graph ? 3 : flags.code ? 4 : 0);
-  print(flags.json ? JSON.stringify(plan, null, 2) : text);
+  print(flags.json ? JSON.stringify(plan, null, 2) : flags.layers ? layersText(plan) : text);
   return 0;
+}
+
+/** A line for each module that has weights, and for those without a name. @param {import('../src/engine.js').Description} plan */
+function layersText({ weights }) {
+  /** @type {Map<string, { shapes: string[], parameters: number, bytes: number }>} */
+  const layers = new Map();
+  const sum = { shapes: [], parameters: 0, bytes: 0 };
+  for (const { name, dtype, shape, bytes } of weights) {
+    const point = name.lastIndexOf('.'), layer = point < 0 ? '' : name.slice(0, point);
+    const row = layers.get(layer) ?? { shapes: [], parameters: 0, bytes: 0 };
+    layers.set(layer, row);
+    row.shapes.push(`${name.slice(point + 1) || 'constant'} ${dtype === 'float32' ? '' : dtype}[${shape.join(', ')}]`);
+    for (const to of [row, sum]) {
+      to.parameters += shape.reduce((a, b) => a * b, 1);
+      to.bytes += bytes;
+    }
+  }
+  const rows = [...layers, /** @type {const} */ (['all', sum])].map(([name, { shapes, parameters, bytes }]) => [name || '(none)', parameters.toLocaleString('en'), bytes.toLocaleString('en'), shapes.join(', ')]);
+  rows.unshift(['layer', 'parameters', 'bytes', 'weights']);
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map(([name = '', parameters = '', bytes = '', shapes]) => `${name.padEnd(widths[0] ?? 0)}  ${parameters.padStart(widths[1] ?? 0)}  ${bytes.padStart(widths[2] ?? 0)}  ${shapes}`.trimEnd()).join('\n');
 }
 
 /** @param {string} file @param {Flags} flags */
@@ -91,7 +112,7 @@ export async function verify(file, flags) {
   const ops = await opsOf(flags);
   let ok = true;
   for (const backend of backendsOf(flags.backend)) {
-    const model = await load(file, { backend, ...ops });
+    const model = await load(file, { backend, ...cacheOf(flags), ...ops });
     const report = await model.verify();
     reports[model.backend.name] = report;
     ok &&= report.passed;
@@ -118,7 +139,7 @@ function measured({ float64 }) {
 
 /** @param {string} file @param {Flags} flags */
 export async function diff(file, flags) {
-  const model = await load(file, { backend: /** @type {any} */ (flags.backend), ...(await opsOf(flags)) });
+  const model = await load(file, { backend: /** @type {any} */ (flags.backend), ...cacheOf(flags), ...(await opsOf(flags)) });
   const report = await model.diff();
   model.dispose();
   const { agrees, compared, unpaired, maxAbs, maxRel, first } = report;
@@ -138,7 +159,7 @@ export async function bench(file, flags) {
   const reports = [], given = await opsOf(flags);
   for (const backend of backendsOf(flags.backend)) {
     const start = performance.now();
-    const model = await load(file, { backend, ...given });
+    const model = await load(file, { backend, ...cacheOf(flags), ...given });
     const loadMs = performance.now() - start;
     const ports = portsOf(model, flags);
     const inputs = await readInputs(ports, flags.input);
@@ -194,6 +215,8 @@ async function opsOf({ ops: file }) {
   return { ops: module.default };
 }
 
+/** @param {Flags} flags */
+const cacheOf = ({ cache }) => (cache ? { cache: 'auto' } : {});
 /** @param {string | undefined} name */
 const backendOf = (name) => (name === undefined ? {} : { backend: /** @type {BackendName} */ (name) });
 /** @param {string | undefined} names */

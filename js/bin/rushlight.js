@@ -25,10 +25,17 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   --ops FILE.js        its default export computes operators of your own, as load()'s option ops
   --runs N             bench: how many runs are timed (30)
   --json               print JSON
+  --layers             inspect: a table of the layers that have weights: shapes, parameters, bytes
   --graph, --code      inspect: PyTorch's own graph or code of the model and each submodule
+  --cache              keep what a URL gives, and take it from there: see rushlight/cache in the README
 
 FILE may be a URL. Exit code: 0 done, 1 it failed or an answer differs, 2 wrong usage.
 Files are made by the exporter's program, rushlight without npx: rushlight export --help
+
+  npx rushlight inspect m.rush --layers
+  npx rushlight run m.rush --input image=1x3x224x224 --output out
+  npx rushlight run https://example.org/m.rush --cache --input image=photo.npy --json
+  npx rushlight bench m.rush --backend simd,relaxed
 `;
 const OPTIONS = /** @type {const} */ ({
   input: { type: 'string', multiple: true, short: 'i' },
@@ -38,16 +45,18 @@ const OPTIONS = /** @type {const} */ ({
   ops: { type: 'string' },
   runs: { type: 'string' },
   json: { type: 'boolean' },
+  layers: { type: 'boolean' },
+  cache: { type: 'boolean' },
   graph: { type: 'boolean' },
   code: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 });
 const COMMANDS = {
-  run: { act: run, options: ['input', 'output', 'method', 'backend', 'ops', 'json'] },
-  inspect: { act: inspect, options: ['json', 'graph', 'code'] },
-  verify: { act: verify, options: ['backend', 'ops', 'json'] },
-  diff: { act: diff, options: ['backend', 'ops', 'json'] },
-  bench: { act: bench, options: ['input', 'method', 'backend', 'ops', 'runs', 'json'] },
+  run: { act: run, options: ['input', 'output', 'method', 'backend', 'ops', 'cache', 'json'] },
+  inspect: { act: inspect, options: ['json', 'layers', 'graph', 'code'] },
+  verify: { act: verify, options: ['backend', 'ops', 'cache', 'json'] },
+  diff: { act: diff, options: ['backend', 'ops', 'cache', 'json'] },
+  bench: { act: bench, options: ['input', 'method', 'backend', 'ops', 'runs', 'cache', 'json'] },
 };
 
 /** @param {string} message @returns {never} */
@@ -73,7 +82,7 @@ process.stdout.on('error', (e) => {
 
 const { values, positionals } = read();
 const [name = '', file, ...rest] = positionals;
-if (values.help || name === 'help') {
+if (values.help || name === 'help' || process.argv.length === 2) {
   process.stdout.write(HELP);
 } else {
   if (name === 'export') usage("export is a command of the exporter's program, rushlight without npx");

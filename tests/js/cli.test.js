@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
@@ -50,6 +51,46 @@ test('run writes one .npy for each output', () => {
   assert.deepEqual(cli('run', 'flip.rush', '--input', 'x=x.npy', '--output', 'out'), { status: 0, out: 'y: float32 [2, 2]  2 1 4 3\n', err: '' });
   assert.deepEqual(readdirSync(join(dir, 'out')), ['y.npy']);
   assert.deepEqual(readNpy(get('out/y.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
+});
+
+test('without arguments it says what there is, with examples', () => {
+  const { status, out, err } = cli();
+  assert.deepEqual([status, err], [0, '']);
+  assert.match(out, /^usage: npx rushlight COMMAND/);
+  assert.match(out, /\n  npx rushlight inspect m\.rush --layers\n/);
+  assert.equal(cli('--help').out, out);
+});
+
+test('inspect --layers is a table of the modules that have weights', () => {
+  const f = new RushFile();
+  const w = f.tensor(new Float32Array(1200), [30, 40], { name: 'net.fc.weight' }), b = f.tensor(new Float32Array(30), [30], { name: 'net.fc.bias' });
+  const n = f.tensor(new BigInt64Array(2), [2], { name: 'steps' }), c = f.tensor(new Float32Array(3), [3]);
+  f.method('forward', { outputs: ['y'] }, (m) => m.op('aten::add.Tensor', [[w, b, n, c][0], b, f.int(1)]));
+  put('layers.rush', f.bytes());
+  assert.deepEqual(cli('inspect', 'layers.rush', '--layers'), {
+    status: 0, err: '', out: [
+      'layer   parameters  bytes  weights',
+      'net.fc       1,230  4,920  weight [30, 40], bias [30]',
+      '(none)           5     28  steps int64[2], constant [3]',
+      'all          1,235  4,948', ''].join('\n'),
+  });
+});
+
+test('--cache keeps what an address gives', async () => {
+  let asked = 0;
+  const server = createServer((_, res) => { asked++; res.setHeader('etag', '"1"').end(get('flip.rush')); });
+  await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
+  const url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/m.rush`;
+  const run = () => new Promise((done) => {
+    const child = spawn(process.execPath, [bin, 'run', url, '--cache', '--input', 'x=[1,2]'], { env: { ...process.env, RUSHLIGHT_CACHE: join(dir, 'cache') }, stdio: ['ignore', 'pipe', 'inherit'] });
+    let out = '';
+    child.stdout.on('data', (text) => { out += text; });
+    child.on('close', () => done(out));
+  });
+  assert.equal(await run(), 'y: float32 [1, 2]  2 1\n');
+  await new Promise((done) => { server.close(done); server.closeAllConnections(); });
+  assert.equal(await run(), 'y: float32 [1, 2]  2 1\n');
+  assert.equal(asked, 1);
 });
 
 test("inspect --graph and --code show PyTorch's own texts, and say where there are none", () => {
@@ -158,7 +199,7 @@ test('failures are one sentence and an exit code', () => {
     [['run', 'flip.rush', '-i', 'x=x.npy', '--backend', 'gpu'], 1, /no backend "gpu"/],
     [['bench', 'flip.rush', '--backend', 'simd'], 1, /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/],
     [['bench', 'flip.rush', '--runs', '0'], 1, /--runs is a whole number/],
-    [[], 2, /^rushlight: a command is missing.*\n$/],
+    [['--json'], 2, /^rushlight: a command is missing.*\n$/],
     [['fly'], 2, /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff and bench/],
     [['export', 'm.pt'], 2, /^rushlight: export is a command of the exporter's program, rushlight without npx; see npx rushlight --help\n$/],
     [['run'], 2, /^rushlight: run needs a file; see/],
