@@ -27,6 +27,11 @@ row("nll_loss_ignores", "(F.nll_loss(x, t, ignore_index=4), F.nll_loss(x, t, w, 
 row("nll_loss_one", "F.nll_loss(x, t)", x=f32(5), t=tensor(3, "i64"))
 row("nll_loss_pictures", "(F.nll_loss(x, t), F.nll_loss(x, t, w, reduction='none'))", x=f32(2, 3, 4, 5), t=i64(2, 4, 5, lo=0, hi=2), w=f32(3, lo=0.1, hi=2))
 row("nll_loss_all_ignored", "(F.nll_loss(x, t), F.nll_loss(x, t, reduction='sum'))", x=f32(2, 3), t=tensor([-100, -100], "i64"))
+row("nll_loss_forward", """
+    return (torch.ops.aten.nll_loss_forward(x, t, None, 1, -100), torch.ops.aten.nll_loss_forward(x, t, w, 2, -100),
+            torch.ops.aten.nll_loss_forward(x, t, w, 0, -100), torch.ops.aten.nll_loss_forward(x[0], t[0], w, 0, -100))""", **CLASSES)
+row("nll_loss2d_forward", "(torch.ops.aten.nll_loss2d_forward(x, t, w, 1, -100), torch.ops.aten.nll_loss2d_forward(x, t, None, 0, 2))",
+    x=f32(2, 3, 4, 5), t=i64(2, 4, 5, lo=0, hi=2), w=f32(3, lo=0.1, hi=2))
 row("nll_loss_beyond", "F.nll_loss(x, t)", x=f32(2, 3), t=tensor([0, 7], "i64"), raises="out of bounds")
 row("cross_entropy", "(F.cross_entropy(x, t), F.cross_entropy(x, t, w), F.cross_entropy(x, t, reduction='sum'), F.cross_entropy(x, t, w, reduction='none'))", **CLASSES)
 row("cross_entropy_smoothed", """

@@ -35,6 +35,10 @@ module("gru_wrong_state", "torch.nn.GRU(5, 7, 2)", f32(4, 3, 5), f32(2, 4, 7), r
 for label, options, layers in (("", "5, 7, proj_size=4", 1), ("_both_ways", "5, 7, 2, bidirectional=True, proj_size=3", 4)):
     module(f"lstm_projected{label}", f"torch.nn.LSTM({options})", f32(4, 3, 5))
     module(f"lstm_projected{label}_without_bias", f"torch.nn.LSTM({options}, bias=False)", f32(4, 3, 5))
+for label, backwards, bias in (("", False, True), ("_backwards", True, True), ("_without_bias", False, False)):
+    row(f"mkldnn_rnn_layer{label}", f"""
+    y, h, c, _ = torch.ops.aten.mkldnn_rnn_layer(x, w, v, b, b, h, h, {backwards}, [], 2, 5, 1, {bias}, False, False, False)
+    return y, h, c""", x=f32(2, 3, 4), w=f32(20, 4), v=f32(20, 5), b=f32(20) if bias else f32(20, lo=0, hi=0), h=f32(1, 3, 5))
 row("lstm_given_state", """class M(torch.nn.Module):
     def __init__(self):
         super().__init__()

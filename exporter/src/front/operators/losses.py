@@ -63,7 +63,7 @@ def binary_cross_entropy_with_logits(x, target, weight: Optional[Tensor], pos_we
     return reduced(loss, reduction)
 
 
-def nll_loss_nd(x, target, weight: Optional[Tensor], reduction: int, ignore_index: int):
+def nll_loss_forward(x, target, weight: Optional[Tensor], reduction: int, ignore_index: int):
     dim = 0 if x.dim() == 1 else 1
     counts = torch.ne(target, ignore_index)
     chosen = torch.where(counts, target, torch.zeros_like(target))
@@ -71,9 +71,20 @@ def nll_loss_nd(x, target, weight: Optional[Tensor], reduction: int, ignore_inde
     weights = torch.where(counts, weights, torch.zeros_like(weights))
     picked = torch.gather(x, dim, chosen.unsqueeze(dim)).squeeze(dim)
     loss = torch.where(counts, -picked * weights, torch.zeros_like(weights))
+    total = torch.sum(weights)
     if reduction == 1:
-        return torch.sum(loss) / torch.sum(weights)
-    return reduced(loss, reduction)
+        return torch.sum(loss) / total, total
+    if reduction == 2:
+        return torch.sum(loss), total
+    return loss, total if x.dim() == 1 else torch.zeros_like(total)
+
+
+def nll_loss2d_forward(x, target, weight: Optional[Tensor], reduction: int, ignore_index: int):
+    return nll_loss_forward(x, target, weight, reduction, ignore_index)
+
+
+def nll_loss_nd(x, target, weight: Optional[Tensor], reduction: int, ignore_index: int):
+    return nll_loss_forward(x, target, weight, reduction, ignore_index)[0]
 
 
 def cross_entropy_loss(x, target, weight: Optional[Tensor], reduction: int, ignore_index: int, label_smoothing: float):
