@@ -298,6 +298,19 @@ def test_what_does_not_belong_together_is_refused(out):
         rushlight.diff(out, scripted())
 
 
+def test_a_file_of_decompositions_alone_has_nothing_to_compare_but_its_outputs(out):
+    class Loss(nn.Module):
+        def forward(self, x, y):
+            return torch._C._nn.mse_loss(x, y)
+
+    x = (torch.randn(3), torch.randn(3))
+    model = program_of(Loss(), x)
+    rushlight.export(model, x, out)
+    with pytest.raises(rushlight.RushlightError, match="no operator of this file has a counterpart in PyTorch's graph: .*verify") as e:
+        rushlight.diff(out, model, x)
+    assert e.value.code == "bad-argument" and rushlight.load(out).verify()
+
+
 # ---- The trace in a file
 
 @pytest.mark.feature("Diff", "a trace stored in the file")

@@ -157,6 +157,13 @@ static bool has_operators(const rush_model *m) {
   return false;
 }
 
+/* Whether any instruction is of a node of PyTorch's. */
+static bool has_handles(const rush_model *m) {
+  for (uint32_t i = 0; i < m->n_sources; i++)
+    if (m->sources[i].handle != 0) return true;
+  return false;
+}
+
 /* A new trace; whatever fails after this, rush_trace_clear takes it away. */
 static rush_status make_trace(rush_session *s) {
   rush_trace_clear(s);
@@ -179,10 +186,13 @@ static rush_status start(rush_session *s, const rush_traced *items, size_t n, do
   for (size_t k = 0; k < n; k++) owners[k] = RUSH_NONE;
   size_t paired = pair_all(m, items, n, owners, t->pairs);
   rush_release(s->ctx, owners, n * sizeof *owners);
-  RUSH_CHECK(s->ctx, paired > 0 || n == 0 || !has_operators(m), RUSH_ERR_BAD_ARGUMENT,
-             "the trace has no node that this file comes from: it was exported without sources, or "
-             "from another graph");
-  return RUSH_OK;
+  if (paired > 0 || n == 0 || !has_operators(m)) return RUSH_OK;
+  RUSH_CHECK(s->ctx, !has_handles(m), RUSH_ERR_BAD_ARGUMENT,
+             "the trace has no node that this file comes from: it was exported from another graph");
+  return rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT,
+                   "no operator of this file has a counterpart in PyTorch's graph: it was exported "
+                   "without sources, or is made of decompositions alone. Its outputs can be "
+                   "compared: verify replays its test vectors");
 }
 
 rush_status rush_session_trace(rush_session *s, const rush_traced *items, size_t n, double rtol,
