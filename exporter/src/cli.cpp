@@ -32,12 +32,15 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
 
   verify MODEL.rush               replay the test vectors in a file
     --json                        print what came of it as JSON
+    --max-bytes N                 the most memory that the model and its runs may take
+    --max-steps N                 the most instructions of one run: a loop without end ends there
 
   diff MODEL.rush                 run it beside PyTorch, name the first value that differs
     --torch MODEL.pt              the model that it was exported from, with
     --input, --method,            what it shall run on, as for export
     --load-library, --train
     --rtol R, --atol A            how close values must be; by default what the dtype deserves
+    --max-bytes, --max-steps      as for verify
                                   without --torch: beside the trace in the file
 
 A .pt file and a library run code on this machine: use files that you trust. A .rush file does not.
@@ -70,6 +73,12 @@ double tolerance(const std::string &s, const std::string &option) {
 
 bool is_size(const std::string &s) {
   return !s.empty() && s.size() < 18 && s.find_first_not_of("0123456789") == std::string::npos;
+}
+
+uint64_t limit(const std::string &s, const std::string &option) {
+  if (!is_size(s) || std::stoull(s) == 0)
+    throw UsageError("'" + s + "' in " + option + " is not a number from 1 on");
+  return std::stoull(s);
 }
 
 void parse_range(const std::string &text, const std::string &all, InputSpec *spec) {
@@ -158,6 +167,10 @@ const Option kOptions[] = {
      [](CommandLine &l, const std::string &v) { l.rtol = tolerance(v, "--rtol"); }},
     {"atol", 0, true,
      [](CommandLine &l, const std::string &v) { l.atol = tolerance(v, "--atol"); }},
+    {"max-bytes", 0, true,
+     [](CommandLine &l, const std::string &v) { l.max_bytes = limit(v, "--max-bytes"); }},
+    {"max-steps", 0, true,
+     [](CommandLine &l, const std::string &v) { l.max_steps = limit(v, "--max-steps"); }},
     {"help", 'h', false, [](CommandLine &l, const std::string &) { l.command = "help"; }},
     {"version", 0, false, [](CommandLine &l, const std::string &) { l.command = "version"; }},
 };

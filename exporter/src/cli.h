@@ -15,13 +15,14 @@ struct UsageError : std::runtime_error {
 };
 
 struct CommandLine {
-  std::string command;                 // export, inspect, verify, diff, help or version
-  std::vector<std::string> files;      // positional
-  std::vector<std::string> methods;    // empty: forward
-  std::vector<std::string> libraries;  // shared objects that register operators
-  std::string weights;                 // inspect --weights
-  std::string torch;                   // diff --torch
-  double rtol = -1, atol = -1;         // diff; negative: by dtype
+  std::string command;                    // export, inspect, verify, diff, help or version
+  std::vector<std::string> files;         // positional
+  std::vector<std::string> methods;       // empty: forward
+  std::vector<std::string> libraries;     // shared objects that register operators
+  std::string weights;                    // inspect --weights
+  std::string torch;                      // diff --torch
+  double rtol = -1, atol = -1;            // diff; negative: by dtype
+  uint64_t max_bytes = 0, max_steps = 0;  // verify, diff; 0: no limit
   rush_describe_form form = RUSH_DESCRIBE_TEXT;
   bool train = false, sources = true, trace = false;
   ExportOptions options;

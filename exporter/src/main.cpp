@@ -91,8 +91,12 @@ std::string json_line(size_t test, const rush_verify_report &r, const std::strin
          ", \"difference\": " + json_of(r.between) + "}";
 }
 
+std::unique_ptr<NativeSession> open(const CommandLine &line) {
+  return NativeSession::open(line.files[0], {line.max_bytes, line.max_steps, nullptr});
+}
+
 int run_verify(const CommandLine &line) {
-  std::unique_ptr<NativeSession> session = NativeSession::open(line.files[0]);
+  std::unique_ptr<NativeSession> session = open(line);
   session->print_as_torch();
   const size_t n = session->test_count();
   if (n == 0 && !line.json()) {
@@ -149,7 +153,7 @@ Divergence diff_with(const CommandLine &line, NativeSession &session) {
 }
 
 int run_diff(const CommandLine &line) {
-  std::unique_ptr<NativeSession> session = NativeSession::open(line.files[0]);
+  std::unique_ptr<NativeSession> session = open(line);
   const Divergence d = line.torch.empty() ? diff_test(*session, 0) : diff_with(line, *session);
   std::printf("%s", to_string(d).c_str());
   return d.agree ? 0 : 1;

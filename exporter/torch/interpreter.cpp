@@ -19,6 +19,8 @@
 // result that is a view of an argument is one of the caller's tensor, as in PyTorch. Values that
 // stay in attributes are copies.
 //
+// Ctrl-C in a Python process ends loading and runs (signals.h).
+//
 // Random numbers come from torch's default generator, so that they are those of the module itself
 // and torch.manual_seed seeds them; programs that draw some wait for each other.
 #include <ATen/CPUGeneratorImpl.h>
@@ -35,6 +37,7 @@
 #include <thread>
 
 #include "rushlight/generator.h"
+#include "signals.h"
 #include "torch_values.h"
 
 namespace rush {
@@ -57,6 +60,7 @@ struct Context {
   Context() {
     if (rush_ctx_create(nullptr, nullptr, &ctx) != RUSH_OK) throw std::bad_alloc();
     rush_ctx_set_print(ctx, print_as_torch, nullptr);
+    rush_ctx_set_poll(ctx, interrupted_in_python, nullptr);
   }
   ~Context() { rush_ctx_destroy(ctx); }
   Context(const Context &) = delete;

@@ -198,12 +198,37 @@ def test_limits_end_what_does_not(endless):
         rushlight.load(str(endless / "loop.rush"), max_steps=-1)
 
 
+def test_the_tool_has_the_same_limits(endless):
+    def tool(*args):
+        done = subprocess.run(["rushlight", *map(str, args)], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    path = endless / "loop.rush"
+    rushlight.export(counted, (torch.zeros(1), 1.0), str(path), trace=True)
+    for command in ("verify", "diff"):
+        assert tool(command, path, "--max-bytes", 10**8, "--max-steps", 10**4)[0] == 0
+        status, text = tool(command, path, "--max-steps", 2)
+        assert status == 1 and "the run takes more than 2 instructions, its limit" in text
+        status, text = tool(command, path, "--max-bytes", 1000)
+        assert status == 1 and "memory" in text
+        for wrong in ("0", "-1", "many"):
+            status, text = tool(command, path, "--max-steps", wrong)
+            assert status == 2 and f"'{wrong}' in --max-steps is not a number from 1 on" in text
+
+
+SESSION = "session = rushlight.load({path!r})"
+LOWERED = """from rushlight.lower import wrap
+rushlight.load_library()
+session = wrap(torch.classes.rushlight.Interpreter({path!r}))"""
+
+
+@pytest.mark.parametrize("made", [SESSION, LOWERED], ids=["session", "lowered"])
 @pytest.mark.parametrize("name, args", [("loop", "torch.ones(1), 0.0"), ("sum", "torch.ones(1), 8000")])
-def test_ctrl_c_ends_a_run(endless, name, args):
+def test_ctrl_c_ends_a_run(endless, name, args, made):
     """Also inside one long operator."""
     lines = f"""
 import rushlight, torch
-session = rushlight.load({str(endless / name)!r} + ".rush")
+{made.format(path=str(endless / name) + ".rush")}
 print("running", flush=True)
 try:
     session({args})

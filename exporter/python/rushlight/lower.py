@@ -57,6 +57,8 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
 
     Operators of your own need a decomposition (register_decomposition): JavaScript and C cannot supply them here.
 
+    Ctrl-C ends a run: KeyboardInterrupt. (From a scripted module around it a RuntimeError comes first.)
+
     For inference: an input that requires gradients is refused while gradients are on. Everything runs on
     the CPU. In-place writes reach the caller's tensors, as in PyTorch; changed lists and dicts do not.
     """
@@ -89,6 +91,10 @@ def wrap(interpreter, defaults=None):
     return lowered.eval()
 
 
+def _let_python_raise():
+    """What waits to be raised in this thread is raised where a function begins."""
+
+
 class Lowered(torch.nn.Module):
     """The class of what lower() returns. It has the methods that were lowered, with the model's own signatures.
 
@@ -111,7 +117,11 @@ class Lowered(torch.nn.Module):
             raise torch.fx.proxy.TraceError(
                 "make_fx and torch.export do not see into a lowered module: trace it with torch.fx.symbolic_trace, where it is "
                 "one call, or lower after tracing")
-        return self._compiled(method)(self.interpreter, *args)
+        try:
+            return self._compiled(method)(self.interpreter, *args)
+        except RuntimeError:
+            _let_python_raise()  # KeyboardInterrupt, where that ended it
+            raise
 
     def _leaf(self, method, args, tracer):
         """What torch.fx sees: one call, as of the modules of torch.nn."""
