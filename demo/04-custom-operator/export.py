@@ -57,7 +57,7 @@ def main():
 
 def export(program, file, **options):
     print(rushlight.export(program, models.example(), FOLDER / file, input_names=INPUTS, output_names=['result'],
-                           dynamic_shapes={'image': {0: 'rows', 1: 'columns'}, 'mix': {1: 'columns'}}, **options), file=sys.stderr)
+                           dynamic_shapes={'image': {0: 'rows', 1: 'columns'}, 'mix': {1: 'mixed'}}, **options), file=sys.stderr)
 
 
 def write_variant(name, way, options, stored):

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "promises.h"
 #include "run/compare.h"
 
 namespace rush {
@@ -110,26 +111,6 @@ void hint_from(Port *port, const Const &value) {
     if (port->sizes[d] != sizes[d]) port->sizes[d] = -1;
 }
 
-// The dynamic dimensions of each input of a method, counted from 0.
-std::vector<std::vector<int64_t>> dynamic_of(const Method &m, const std::vector<Const> &args,
-                                             const ExportOptions &options) {
-  std::vector<std::vector<int64_t>> out(m.inputs.size());
-  for (const auto &[name, dims] : options.dynamic) {
-    size_t at = 0;
-    while (at < m.inputs.size() && m.inputs[at].name != name) at++;
-    if (at == m.inputs.size())
-      throw std::invalid_argument("dynamic_shapes: there is no input '" + name + "'");
-    const int64_t rank = at < args.size() && args[at].tensor.defined() ? args[at].tensor.dim() : 0;
-    for (int64_t d : dims) {
-      if (d < -rank || d >= rank)
-        throw std::invalid_argument("dynamic_shapes: '" + name + "' has no dimension " +
-                                    std::to_string(d));
-      out[at].push_back(d < 0 ? d + rank : d);
-    }
-  }
-  return out;
-}
-
 // Another tensor like an example's: same dtype, values in the same range; same sizes, but for the
 // dimensions that grow by one.
 Const like(const Const &value, uint64_t *seed, const std::vector<int64_t> &grow = {}) {
@@ -186,15 +167,17 @@ void add_test(Program &program, const Example &example, std::vector<Measure> mea
 
 }  // namespace
 
-void add_grown(const Program &program, const ExportOptions &options, const Reference &reference,
-               std::vector<Example> *examples, std::vector<std::string> *warnings) {
+void add_grown(const Program &program, const std::vector<Promise> &promises,
+               const Reference &reference, std::vector<Example> *examples,
+               std::vector<std::string> *warnings) {
   const Method &m = program.methods[0];
   uint64_t seed = kSeed + 200;
   const size_t n = examples->size();
-  for (size_t i = 0; i < n && !options.dynamic.empty(); i++) {
+  for (size_t i = 0; i < n; i++) {
     const Example &e = (*examples)[i];
     if (e.store || e.method != m.name) continue;
-    const auto dims = dynamic_of(m, e.args, options);
+    const auto dims = growing(promises, e.args);
+    if (dims.empty()) continue;
     Example grown = e;
     for (size_t k = 0; k < grown.args.size(); k++) grown.args[k] = like(e.args[k], &seed, dims[k]);
     grown.grown = true;

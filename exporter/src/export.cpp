@@ -11,6 +11,7 @@
 #include "ir/unsupported.h"
 #include "measure.h"
 #include "passes/pipeline.h"
+#include "promises.h"
 #include "run/compare.h"
 #include "run/native.h"
 #include "write/encode.h"
@@ -270,14 +271,15 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   report.ops = count_ops(program, false);
 
   std::vector<Example> examples = examples_of(program, options);
-  add_grown(program, options, reference, &examples, &report.warnings);
+  const std::vector<Promise> promises = promises_of(program, options, examples);
+  add_grown(program, promises, reference, &examples, &report.warnings);
   answer(&examples, reference, measurer.single_numbers());
   give_hints(program, examples);
   add_tests(program, examples, options, reference, measurer, &report.warnings);
 
   if (options.tracer) add_trace(program, options.tracer, &report.warnings);
 
-  Encoded encoded = encode(program);
+  Encoded encoded = encode(program, promises);
   report.file_bytes = encoded.file_bytes();
   report.weights_bytes = encoded.weights_bytes - encoded.test_bytes;
   report.test_vectors = program.tests.size();

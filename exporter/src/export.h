@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "ir/promise.h"
 #include "passes/decompose.h"
 #include "rushlight/verdict.h"
 
@@ -56,7 +57,9 @@ struct ExportOptions {
   std::vector<InputSpec> inputs;          // of the first method
   std::vector<std::string> input_names;   // of the first method, by place
   std::vector<std::string> output_names;  // of the first method
-  std::vector<std::pair<std::string, std::vector<int64_t>>> dynamic;  // input: dimensions
+  // (input of the first method, what is promised of its sizes); dimensions may count from the end.
+  // What is promised of one size several times holds together.
+  std::vector<std::pair<std::string, std::vector<Promise>>> dynamic;
   std::vector<Example> examples;
   bool verify = true;
   bool test_vectors = true;  // store synthetic ones made from inputs or examples

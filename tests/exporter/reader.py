@@ -229,12 +229,13 @@ class Model:
 
     def _ports(self, first, n):
         out = []
-        for name, ty, hint, initial in self.tables["ports"][first:first + n]:
+        for port, (name, ty, hint, initial) in enumerate(self.tables["ports"][first:first + n], first):
+            promises = [(dim, self.string(name), least, most) for p, dim, name, _, least, most in self.tables["promises"] if p == port]
             shape = dtype = None
             if hint != NONE:
                 dtype, rank, _, _, *sizes = self.tables["hints"][hint]
                 shape = None if rank == 255 else [None if s == -1 else s for s in sizes[:rank]]
-            out.append({"name": self.string(name), "type": self.type(ty), "dtype": dtype, "shape": shape,
+            out.append({"name": self.string(name), "type": self.type(ty), "dtype": dtype, "shape": shape, "promises": promises,
                         "default": None if initial == NONE else self.constant_values[initial]})
         return out
 

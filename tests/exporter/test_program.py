@@ -37,7 +37,7 @@ def test_a_network_with_batch_norm_folded():
     x = torch.randn(2, 3, 8, 8)
     report = keep("ep_small", exported(net, (x,)), (x,), eager=net)
     assert report.way == "torch.export" and "came as   torch.export" in str(report)
-    checks = {"aten::size", "aten::eq.int_list", "aten::format", "prim::RaiseException"}
+    checks = {"aten::dim", "aten::eq.int", "aten::format", "prim::RaiseException"}
     assert set(report.ops) - checks == {"rush::conv", "aten::mean.dim", "rush::linear"}
     assert not any("batch_norm" in op or "dropout" in op for op in report.ops)
     text = rushlight.describe(str(FOLDER / "ep_small.rush"))
@@ -118,7 +118,7 @@ def test_sizes_outside_of_the_program_are_refused(out):
     for x, y, message in [((9, 6), (9,), "size 0 of the input x is 9; it must be at most 8"),
                           ((2, 6), (2,), "it must be at least 3"), ((4, 5), (4,), "size 1 of the input x is 5; it was exported as 6"),
                           ((4, 6), (5,), "size 0 of the input y is 5 and size 0 of the input x is 4: they must be equal"),
-                          ((4, 6, 1), (4,), r"the input x has sizes \[4, 6, 1\]")]:
+                          ((4, 6, 1), (4,), "the input x has 3 dimensions; it was exported with 2")]:
         with pytest.raises(rushlight.RushlightError, match=message):
             run(torch.ones(x), torch.ones(y))
         with pytest.raises(Exception):

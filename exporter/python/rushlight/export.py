@@ -93,8 +93,10 @@ def export(
         inputs: in place of examples: random inputs described as for the command line, "x=1x3x224x224:float32"
         input_names: of the first method, by place; by default the program's own
         output_names: likewise
-        dynamic_shapes: {input: {dimension: name}}: sizes that the file shall not call fixed; also in the other forms of
-            torch.export: ({0: Dim("n")}, None) by place, {"x": (Dim("n"), None)}
+        dynamic_shapes: {input: {dimension: name}}: what the file promises of sizes, and each runtime holds its callers to:
+            sizes of one name are equal, a Dim's are in its range, an int is the only one. Sizes that are not told may be
+            any that the program takes; an ExportedProgram's are as it was exported. Also in the other forms of
+            torch.export: ({0: Dim("n", max=8)}, None) by place, {"x": (Dim("n"), None)}
         tests: test vectors to store as they are: (args, expected), (args, expected, rtol, atol) or (args, expected, rtol,
             atol, method); expected None: PyTorch answers. What a model that draws random numbers is expected to give is
             PyTorch's answer after torch.manual_seed(1), and each replay has that seed
@@ -153,7 +155,7 @@ def export(
         "inputs": list(inputs),
         "input_names": list(input_names),
         "output_names": list(output_names),
-        "dynamic": came.dynamic if dynamic_shapes is None else dynamic.dimensions(dynamic_shapes, came.input_names(input_names)),
+        "dynamic": [*came.promises(input_names), *dynamic.promises(dynamic_shapes or {}, came.input_names(input_names)).items()],
         "verify": verify,
         "test_vectors": test_vectors,
         "train": train,
@@ -188,7 +190,6 @@ class Front:
     seen: list = dataclasses.field(default_factory=list)  # the tracer's warnings
     lines: dict = dataclasses.field(default_factory=dict)  # as fx.lines_of
     program: object = None  # the ExportedProgram
-    dynamic: dict = dataclasses.field(default_factory=dict)  # its dynamic shapes
     graph: object = None  # what its graph answers, of an ExportedProgram, for given arguments, in float64 where asked for
     tracer: object = None  # likewise what its nodes give
 
@@ -203,6 +204,11 @@ class Front:
             names = [a.name for a in self.target.forward.schema.arguments[1:]]
         return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
 
+    def promises(self, given=()):
+        """[(input, what an ExportedProgram promises of its sizes), ...]"""
+        ports = self.target["inputs"] if self.program is not None else []
+        return [(name, port.get("promises", [])) for name, port in zip(self.input_names(given), ports)]
+
 
 def front(model, example_inputs, train=False, source=True):
     """Brings whatever PyTorch has into a form that the exporter takes; see export()."""
@@ -212,8 +218,7 @@ def front(model, example_inputs, train=False, source=True):
         if exported.is_program_file(target):
             model = torch.export.load(target)
     if isinstance(model, torch.export.ExportedProgram):
-        target, dynamic = exported.describe_program(model, source)
-        return Front(target, "torch.export", exported.reference_of(model), program=model, dynamic=dynamic,
+        return Front(exported.describe_program(model, source), "torch.export", exported.reference_of(model), program=model,
                      graph=lambda args, exact: exported.answer(model, exported.inputs_of(model, args), exact),
                      tracer=lambda args, exact: exported.trace(model, exported.inputs_of(model, args), exact))
     prepared = ["the model is prepared for quantisation and not converted: its observers run and keep what they see; "

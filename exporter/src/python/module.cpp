@@ -242,6 +242,15 @@ void place_generated_code(Program &program, const py::dict &lines) {
     }
 }
 
+// As rushlight.dynamic and rushlight.exported.guards have them.
+std::vector<Promise> promises_from(py::handle from) {
+  using Row = std::tuple<int64_t, std::string, int64_t, std::optional<int64_t>, bool>;
+  std::vector<Promise> out;
+  for (const auto &[dim, name, least, most, varies] : from.cast<std::vector<Row>>())
+    out.push_back({0, dim, name, least, most.value_or(INT64_MAX), varies});
+  return out;
+}
+
 ExportOptions options_of(const py::dict &settings) {
   ExportOptions options;
   options.path = option<std::string>(settings, "path");
@@ -252,9 +261,10 @@ ExportOptions options_of(const py::dict &settings) {
   options.allow_missing = option<bool>(settings, "allow_missing");
   options.dump_after = option<std::string>(settings, "dump_after");
   options.dump = [](const std::string &text) { py::print(text); };
-  for (auto item : settings["dynamic"].cast<py::dict>())
-    options.dynamic.emplace_back(item.first.cast<std::string>(),
-                                 item.second.cast<std::vector<int64_t>>());
+  for (py::handle item : settings["dynamic"].cast<py::list>()) {
+    const py::tuple pair = item.cast<py::tuple>();
+    options.dynamic.emplace_back(pair[0].cast<std::string>(), promises_from(pair[1]));
+  }
   for (const std::string &spec : option<std::vector<std::string>>(settings, "inputs"))
     options.inputs.push_back(parse_input(spec));
   for (auto item : settings["decompositions"].cast<py::dict>()) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/promise.h"
 #include "write/storages.h"
 
 namespace rush {
@@ -17,7 +18,8 @@ struct Encoded {
   uint64_t file_bytes() const { return head.size() + weights_bytes; }
 };
 
-Encoded encode(const Program &program);
+// `promises` rise by input, then dimension.
+Encoded encode(const Program &program, const std::vector<Promise> &promises);
 
 // Writes beside `path`, flushes to the disk, then renames: there is a whole file or none. Throws
 // std::runtime_error with the system's reason.

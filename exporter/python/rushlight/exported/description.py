@@ -6,15 +6,13 @@ from .. import _C
 from ..errors import unsupported
 from . import guards
 from .convert import Converter
-from .guards import dynamic_sizes, fixed_size
+from .guards import fixed_size
 from .trees import Dict, children_of, is_leaf, kind_of, pack, plain_type, tree_type
 
 
 def describe_program(program, source=True):
-    """(description for _C.export_graph, {input: dynamic dimensions})."""
-    description = Description(program, source).make()
-    names = [p["name"] for p in description["inputs"]]
-    return description, dynamic_sizes(program, names)
+    """For _C.export_graph."""
+    return Description(program, source).make()
 
 
 class Description:
@@ -25,6 +23,7 @@ class Description:
         self.b = _C.GraphBuilder()
         self.env = {}  # {placeholder: value}
         self.inputs, self.named = [], []  # the ports, and (name, value, spec) of all leaves
+        self.ports = {}  # {placeholder: port} of the inputs that are leaves
 
     def make(self):
         self.user_inputs()
@@ -51,6 +50,8 @@ class Description:
             type_ = tree_type(spec, iter([self.leaf_type(s) for s in mine]), f"the input {name}")
             params.append((spec, self.b.input(type_, name), mine, name))
             self.inputs.append(self.port(name, mine[0] if is_leaf(spec) else None))
+            if is_leaf(spec):
+                self.ports[mine[0].arg.name] = self.inputs[-1]
         for param in params:
             self.unpack(*param)
 
@@ -85,14 +86,20 @@ class Description:
             self.unpack(child, kind.take(self.b, value, key, type_, path), mine, path)
 
     def check_inputs(self):
-        sizes = guards.Sizes(self.b, self.program.range_constraints)
+        tensors = []
         for name, value, spec in self.named:
             if type(spec.arg).__name__ == "ConstantArgument":
                 guards.check_constant(self.b, name, value, spec.arg.value)
-                continue
-            example = self.holders[spec.arg.name].meta["val"]
-            if isinstance(example, torch.Tensor):
+            elif isinstance(self.holders[spec.arg.name].meta["val"], torch.Tensor):
+                tensors.append((name, value, self.holders[spec.arg.name].meta["val"], self.ports.get(spec.arg.name)))
+        varying = guards.varying([example for *_, example, port in tensors if port is not None],
+                                 [example for *_, example, port in tensors if port is None])
+        sizes = guards.Sizes(self.b, self.program.range_constraints, varying)
+        for name, value, example, port in sorted(tensors, key=lambda t: t[-1] is None):
+            if port is None:
                 sizes.check(name, value, example)
+            else:
+                port["promises"] = sizes.promise(name, value, example)
         sizes.check_derived()
 
     def given(self, spec):

@@ -2,6 +2,8 @@
 
 import torch
 
+from ..dynamic import limit
+
 
 def refuse_unless(builder, ok, message, *shown):
     """Raises as PyTorch would where `ok` is false; each {} of the message is one of `shown`."""
@@ -32,11 +34,12 @@ def check_constant(builder, name, value, constant):
 
 
 class Sizes:
-    """The checks of tensors' sizes. `limits` are the program's range constraints, by symbol."""
+    """What a program wants of tensors' sizes: promises of those that are inputs, checks of those inside one. `limits` are
+    the program's range constraints, by symbol; `varying` as the function gives them."""
 
-    def __init__(self, builder, limits):
-        self.b, self.limits = builder, limits
-        self.seen = {}  # {symbolic size: (what it is, its value)}
+    def __init__(self, builder, limits, varying):
+        self.b, self.limits, self.varying = builder, limits, varying
+        self.seen = {}  # {symbolic size: (what it is, its tensor, its dimension)}
 
     def emit(self, op, *args):
         return self.b.node(op, list(args))
@@ -44,8 +47,25 @@ class Sizes:
     def refuse_unless(self, op, a, b, message, *shown):
         refuse_unless(self.b, self.emit(op, a, b), message, *shown)
 
+    def promise(self, name, value, example):
+        """What is promised of an input that was exported with this example, of possibly symbolic sizes: as
+        rushlight.dynamic has it. The number of dimensions is checked."""
+        refuse_other_number(self.b, self.emit("aten::dim", value), example.dim(),
+                            f"the input {name} has {{}} dimensions; it was exported with {example.dim()}")
+        out = []
+        for d, n in enumerate(example.shape):
+            fixed = fixed_size(n)
+            if fixed is not None:
+                out.append((d, "", fixed, fixed, False))
+                continue
+            symbol = n.node.expr
+            self.seen.setdefault(symbol, (f"size {d} of the input {name}", value, d))
+            low, high = self.range_of(symbol)
+            out.append((d, str(symbol), low or 0, high, symbol in self.varying))
+        return out
+
     def check(self, name, value, example):
-        """An input that was exported with this example, of possibly symbolic sizes."""
+        """The same of a tensor inside an input, behind all promises."""
         sizes = [fixed_size(n) for n in example.shape]
         wanted = ", ".join("?" if n is None else str(n) for n in sizes)
         message = f"the input {name} has sizes {{}}; it was exported with [{wanted}]"
@@ -58,28 +78,38 @@ class Sizes:
             size, what = self.emit("aten::size.int", value, d), f"size {d} of the input {name}"
             if sizes[d] is not None:
                 refuse_other_number(self.b, size, sizes[d], f"{what} is {{}}; it was exported as {sizes[d]}")
+            elif n.node.expr in self.seen:
+                other, first = self.value_of(n.node.expr)
+                self.refuse_unless("aten::eq.int", size, first, f"{what} is {{}} and {other} is {{}}: they must be equal", size, first)
             else:
-                self.check_symbol(n.node.expr, size, what)
+                self.seen[n.node.expr] = what, value, d
+                self.check_range(n.node.expr, size, what)
 
-    def check_symbol(self, symbol, size, what):
-        if symbol in self.seen:
-            other, first = self.seen[symbol]
-            self.refuse_unless("aten::eq.int", size, first, f"{what} is {{}} and {other} is {{}}: they must be equal", size, first)
-            return
-        self.seen[symbol] = what, size
+    def value_of(self, symbol):
+        """(what it is, its value) of a size that was seen."""
+        what, tensor, d = self.seen[symbol]
+        return what, self.emit("aten::size.int", tensor, d)
+
+    def range_of(self, symbol):
+        """(least, most), each None where there is no such limit."""
         limits = self.limits.get(symbol)
-        low, high = (bound(limits.lower), bound(limits.upper)) if limits is not None else (None, None)
-        if low is not None and low > 2:  # PyTorch's own rule: 0 and 1 are not told apart
+        low, high = (limit(limits.lower), limit(limits.upper)) if limits is not None else (None, None)
+        return low if low is not None and low > 2 else None, high  # PyTorch's own rule: 0 and 1 are not told apart
+
+    def check_range(self, symbol, size, what):
+        low, high = self.range_of(symbol)
+        if low is not None:
             self.refuse_unless("aten::ge.int", size, low, f"{what} is {{}}; it must be at least {low}", size)
         if high is not None:
             self.refuse_unless("aten::le.int", size, high, f"{what} is {{}}; it must be at most {high}", size)
 
     def check_derived(self):
         """Behind all inputs: sizes that are multiples of others, and so much more."""
-        for expr, (what, size) in self.seen.items():
+        for expr in self.seen:
             terms, added = linear(expr)
             if terms is None or expr.is_Symbol:
                 continue
+            what, size = self.value_of(expr)
             if all(symbol in self.seen for symbol in terms):
                 self.check_sum(terms, added, what, size)
             elif len(terms) == 1:  # PyTorch solves for it
@@ -91,7 +121,7 @@ class Sizes:
     def check_sum(self, terms, added, what, size):
         wanted, told = added, []
         for symbol, factor in terms.items():
-            other, of = self.seen[symbol]
+            other, of = self.value_of(symbol)
             wanted = self.emit("aten::add.int", wanted, self.emit("aten::mul.int", of, factor))
             told.append(f"{factor} times {other}" if factor != 1 else other)
         told += [str(added)] * (added != 0)
@@ -111,11 +141,6 @@ def linear(expr):
     return factors, added
 
 
-def bound(value):
-    """A limit of a size, one of sympy's numbers; None where there is none."""
-    return int(value) if value.is_Integer and abs(value) < 2**62 else None
-
-
 def fixed_size(n):
     """A size as a number; None where the program leaves it open. A SymInt can turn out to be a number."""
     if isinstance(n, torch.SymInt) and not n.node.expr.is_Integer:
@@ -123,27 +148,12 @@ def fixed_size(n):
     return int(n)
 
 
-def dynamic_sizes(program, names):
-    """{input: dimensions} whose size may grow by one without breaking a rule of the program."""
-    places, fixed = {}, set()
-    holders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
-    for spec in program.graph_signature.input_specs:
-        if spec.kind.name != "USER_INPUT" or spec.arg.name not in holders:
-            continue
-        val = holders[spec.arg.name].meta.get("val")
-        for d, n in enumerate(val.shape if isinstance(val, torch.Tensor) else ()):
-            if fixed_size(n) is not None:
-                continue
-            expr = n.node.expr
-            limits = program.range_constraints.get(expr)
-            high = bound(limits.upper) if limits is not None else None
-            if not expr.is_Symbol or spec.arg.name not in names or (high is not None and (n.node.hint or 0) >= high):
-                fixed |= expr.free_symbols
-            places.setdefault(expr, []).append((spec.arg.name, d))
-    out = {}
-    for expr, at in places.items():
-        if expr.free_symbols & fixed:
-            continue
-        for name, d in at:
-            out.setdefault(name, []).append(d)
-    return out
+def varying(inputs, inside):
+    """The symbols that tensors which are inputs have as sizes, where nothing follows from them: not the size of a tensor
+    inside an input, nor one that is derived."""
+    def symbolic(examples):
+        return {n.node.expr for example in examples for n in example.shape if fixed_size(n) is None}
+
+    bound = {symbol for expr in symbolic(inputs) if not expr.is_Symbol for symbol in expr.free_symbols}
+    bound |= {symbol for expr in symbolic(inside) for symbol in expr.free_symbols}
+    return {expr for expr in symbolic(inputs) if expr.is_Symbol} - bound

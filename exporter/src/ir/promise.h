@@ -1,0 +1,17 @@
+// What an export promises of a size of an input of the first method, as rush_file_promise.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rush {
+
+struct Promise {
+  size_t input;
+  int64_t dim;
+  std::string name;  // sizes of one name are equal; "": it has none
+  int64_t least = 0, most = INT64_MAX;
+  bool varies = true;  // the export tries a larger one, too
+};
+
+}  // namespace rush

@@ -1,0 +1,149 @@
+"""What a file promises of sizes: of dynamic_shapes, and of what an ExportedProgram was exported for."""
+
+import pytest
+import reader
+import rushlight
+import torch
+from torch import nn
+from torch.export import Dim
+
+ANY = 2**63 - 1
+
+
+class Scaled(nn.Module):
+    def forward(self, x, y):
+        return x * y.sum()
+
+
+class Rows(nn.Module):
+    def forward(self, x, y):
+        return x * y[:, None]
+
+
+X, Y = torch.rand(4, 6), torch.rand(4)
+
+
+def promised(path, method="forward"):
+    return {p["name"]: p["promises"] for p in reader.read(path).methods[method]["inputs"]}
+
+
+def refuses(run, *cases):
+    for x, y, message in cases:
+        with pytest.raises(rushlight.RushlightError, match=message) as e:
+            run(torch.ones(x), torch.ones(y))
+        assert e.value.code == "bad-argument"
+
+
+# ---- Of dynamic_shapes
+
+
+n = Dim("n", min=3, max=8)
+
+
+@pytest.mark.parametrize("shapes, x, y", [
+    ({"x": {0: "n"}}, [(0, "n", 0, ANY)], []),
+    ({"x": {0: "n"}, "y": {-1: "n"}}, [(0, "n", 0, ANY)], [(0, "n", 0, ANY)]),
+    (({0: n, 1: 6}, (n,)), [(0, "n", 3, 8), (1, None, 6, 6)], [(0, "n", 3, 8)]),
+    ({"x": {1: Dim.DYNAMIC, 0: Dim.STATIC}, "y": {0: Dim("m", max=4)}}, [(1, None, 0, ANY)], [(0, "m", 0, 4)]),
+    ({"x": {0: "n", -2: n}}, [(0, "n", 3, 8)], []),
+    (None, [], []),
+])
+def test_what_dynamic_shapes_say_is_in_the_file(shapes, x, y, out):
+    report = rushlight.export(Scaled(), (X, Y), out, dynamic_shapes=shapes)
+    assert promised(out) == {"x": x, "y": y} and report.verified >= 1
+
+
+@pytest.mark.parametrize("front", [lambda m: m, torch.jit.script], ids=["traced", "scripted"])
+def test_a_promise_is_kept_or_the_run_refused(front, out):
+    report = rushlight.export(front(Scaled()), (X, Y), out, dynamic_shapes={"x": {0: n, 1: 6}, "y": {0: n}})
+    assert report.verified == 2  # also with 5 rows
+    run = rushlight.load(out)
+    for rows in (3, 8):
+        x, y = torch.rand(rows, 6), torch.rand(rows)
+        torch.testing.assert_close(run(x, y), Scaled()(x, y))
+    refuses(run, ((9, 6), (9,), "size 0 of the input x is 9; it must be at most 8"),
+            ((2, 6), (2,), "size 0 of the input x is 2; it must be at least 3"),
+            ((4, 5), (4,), "size 1 of the input x is 5; it was exported as 6"),
+            ((4, 6), (5,), "size 0 of the input y is 5 and size 0 of the input x is 4: they must be equal"),
+            ((4,), (4,), "the input x has 1 dimensions; it was exported with more"))
+
+
+def test_sizes_that_nobody_told_are_free(out):
+    rushlight.export(Scaled(), (X, Y), out, dynamic_shapes={"x": {0: "n"}})
+    assert rushlight.load(out)(torch.ones(2, 9), torch.ones(7)).shape == (2, 9)
+
+
+def test_a_size_that_is_as_large_as_it_may_be_is_not_tried_larger(out):
+    report = rushlight.export(Scaled(), (X, Y), out, dynamic_shapes={"x": {0: Dim("n", max=4)}, "y": {0: Dim("n", max=4)}})
+    assert report.verified == 1 and not report.warnings
+
+
+def test_an_example_that_breaks_a_promise_is_refused(out):
+    with pytest.raises(rushlight.RushlightError, match="size 0 of the input y is 4 and size 1 of the input x is 6: they must be equal"):
+        rushlight.export(Scaled(), (X, Y), out, dynamic_shapes={"x": {1: "k"}, "y": {0: "k"}})
+
+
+@pytest.mark.parametrize("shapes, message", [
+    ({"x": {0: 2 * Dim("k")}}, r"2\*k of the input 'x' follows from another size"),
+    ({"x": {0: 4, -2: Dim("k", min=5)}}, "size 0 of 'x' would be at least 5 and at most 4"),
+])
+def test_promises_that_cannot_be_made(shapes, message, out):
+    with pytest.raises(ValueError, match=message):
+        rushlight.export(Scaled(), (X, Y), out, dynamic_shapes=shapes)
+
+
+# ---- Of an ExportedProgram
+
+
+def program():
+    return torch.export.export(Rows(), (X, Y), dynamic_shapes={"x": {0: n}, "y": {0: n}})
+
+
+@pytest.mark.feature("torch.export", "sizes outside of the program's range", pytorch="refuses", rushlight="refuses")
+def test_a_program_keeps_its_sizes(out):
+    rushlight.export(program(), None, out)
+    (rows, columns), (others,) = promised(out).values()
+    assert rows[0] == 0 and rows[1] and rows[2:] == (3, 8) and others == rows and columns == (1, None, 6, 6)
+    run = rushlight.load(out)
+    torch.testing.assert_close(run(torch.ones(8, 6), torch.ones(8)), torch.ones(8, 6))
+    for x, y in (((9, 6), (9,)), ((2, 6), (2,)), ((4, 5), (4,)), ((4, 6), (5,)), ((4, 6, 1), (4,))):
+        with pytest.raises((RuntimeError, AssertionError)):
+            program().module()(torch.ones(x), torch.ones(y))
+    refuses(run, ((9, 6), (9,), "size 0 of the input x is 9; it must be at most 8"),
+            ((2, 6), (2,), "size 0 of the input x is 2; it must be at least 3"),
+            ((4, 5), (4,), "size 1 of the input x is 5; it was exported as 6"),
+            ((4, 6), (5,), "size 0 of the input y is 5 and size 0 of the input x is 4: they must be equal"))
+    with pytest.raises(rushlight.RushlightError, match="the input x has 3 dimensions; it was exported with 2"):
+        run(torch.ones(4, 6, 1), torch.ones(4))
+
+
+def test_a_program_checks_no_promise_itself(out):
+    report = rushlight.export(program(), None, out)
+    assert "aten::size.int" not in report.ops and "aten::le.int" not in report.ops and "aten::ge.int" not in report.ops
+
+
+def test_names_and_narrower_ranges_for_a_program(out):
+    rushlight.export(program(), None, out, input_names=("a", "b"), dynamic_shapes={"b": {0: Dim("rows", max=5)}, "a": {1: "columns"}})
+    assert promised(out) == {"a": [(0, "rows", 3, 8), (1, "columns", 6, 6)], "b": [(0, "rows", 3, 5)]}
+    refuses(rushlight.load(out), ((6, 6), (6,), "size 0 of the input b is 6; it must be at most 5"))
+    with pytest.raises(ValueError, match="size 1 of 'x' would be at least 7 and at most 6"):
+        rushlight.export(program(), None, out, dynamic_shapes={"x": {1: 7}})
+
+
+def test_sizes_inside_an_input_follow_those_that_are_promised(out):
+    class Net(nn.Module):
+        def forward(self, parts, x):
+            return parts[0] + x, parts[1] * 2
+
+    parts = [torch.rand(4), torch.rand(3)]
+    program = torch.export.export(Net(), (parts, torch.rand(4)), dynamic_shapes=([{0: n}, {0: Dim("m", min=2, max=5)}], {0: n}))
+    rushlight.export(program, None, out)
+    (inside, (size,)) = promised(out).values()
+    assert inside == [] and size[2:] == (3, 8)
+    run = rushlight.load(out)
+    assert run([torch.ones(8), torch.ones(5)], torch.ones(8))[0].tolist() == [2] * 8
+    for given, x, message in (([8, 5], 7, r"size 0 of the input parts\[0\] is 8 and size 0 of the input x is 7: they must be equal"),
+                              ([9, 5], 9, "size 0 of the input x is 9; it must be at most 8"),
+                              ([8, 6], 8, r"size 0 of the input parts\[1\] is 6; it must be at most 5")):
+        with pytest.raises(rushlight.RushlightError, match=message):
+            run([torch.ones(s) for s in given], torch.ones(x))
