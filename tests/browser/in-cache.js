@@ -4,14 +4,20 @@ import { cached, clear, list, size } from '../../js/src/cache.js';
 import { load } from '../../js/src/index.js';
 
 /**
- * @param {{ url: string, options?: any, by?: 'load', empty?: boolean }} step by: load() with its own options; empty: clears the cache first
+ * @param {{ url: string, options?: any, by?: 'load', empty?: boolean, cut?: number }} step by: load() with its own options; empty: clears
+ *   the cache first; cut: when so many bytes have come, the server is told to break off
  * @returns {Promise<{ first?: number, code?: string, message?: string, kept: number[], size: number }>}
  */
-export async function use({ url, options = {}, by, empty = false }) {
+export async function use({ url, options = {}, by, empty = false, cut = Infinity }) {
   if (empty) await clear();
+  const onProgress = (/** @type {{ loaded: number }} */ { loaded }) => {
+    if (loaded < cut) return;
+    cut = Infinity;
+    void fetch(url.replace(/m\.rush|other\.rush/, 'cut'));
+  };
   let result = {};
   try {
-    const model = await (by ? load(url, { cache: 'auto', ...options }) : load(await cached(url, { ...options, wait: async () => {} })));
+    const model = await (by ? load(url, { cache: 'auto', ...options }) : load(await cached(url, { ...options, wait: async () => {} }), { onProgress }));
     const { y } = await model.run({});
     model.dispose();
     result = { first: /** @type {any} */ (y).data[0] };

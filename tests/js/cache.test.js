@@ -42,8 +42,18 @@ const web = createServer((req, res) => {
   if (from > 0) res.writeHead(206, { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
   const cut = server.cuts.shift();
   if (cut === undefined) res.end(bytes.subarray(from));
-  else res.write(bytes.subarray(from, cut), () => setImmediate(() => res.destroy()));
+  else {
+    res.write(bytes.subarray(from, cut));
+    open = { res, cut };
+  }
 });
+/** An answer that breaks off when the model has all that was sent: before, some of it might be lost. @type {{ res: any, cut: number } | undefined} */
+let open;
+const arrived = (/** @type {number} */ loaded) => {
+  if (!open || loaded < open.cut) return;
+  open.res.destroy();
+  open = undefined;
+};
 const dir = mkdtempSync(join(tmpdir(), 'rush-cache-')), cache = `${dir}/models`;
 /** @type {string} */ let url;
 /** @type {number[]} */ let waits;
@@ -64,7 +74,8 @@ after(async () => { await close(); rmSync(dir, { recursive: true }); });
 
 /** What the model gives first. @param {any} source @param {import('../../js/src/index.js').LoadOptions} [options] */
 async function first(source, options) {
-  const model = await load(source, options);
+  const onProgress = (/** @type {any} */ p) => { arrived(p.loaded); options?.onProgress?.(p); };
+  const model = await load(source, { ...options, onProgress });
   const { y } = await model.run({});
   model.dispose();
   return y.data[0];
@@ -266,10 +277,15 @@ test('the default folder is that of RUSHLIGHT_CACHE, else of the system', async 
 });
 
 test('several processes at once leave one whole model', async () => {
-  server.cuts = [PIECE * 2 + 5, PIECE + 5, 5];
+  server.answer = (_, res) => {
+    const cut = [PIECE * 2 + 5, PIECE + 5, 5][server.asked.length - 1];
+    if (cut) res.writeHead(200, { etag: '"1"', 'content-length': one.length }).write(one.subarray(0, cut), () => res.destroy());
+    return cut !== undefined;
+  };
   assert.deepEqual(await Promise.all([1, 2, 3, 4].map(() => inProcess(cache))), [0, 0, 0, 0]);
   assert.deepEqual((await list({ cache })).map((m) => m.kept), [one.length]);
   assert.equal(readdirSync(cache).length, 4);
+  server.answer = undefined;
   await close();
   assert.equal(await kept(), 1);
   await listen();
