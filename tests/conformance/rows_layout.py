@@ -110,6 +110,11 @@ for e in ["v + w", "w * v", "torch.maximum(v, w)", "v > w", "torch.where(v > 0.5
           "v.lerp(w, 0.5)", "v.clamp(w, v)", "torch.cat([v, w], 1)", "torch.cat([v, w], 3)", "torch.stack([v, w], 1)",
           "v.masked_fill(w > 0.5, 0.0)", "torch.atan2(v, w)"]:
     binary(e)
+# Of nothing: nonzero, whose rows are transposed, and batch_norm, which clones it.
+row("layout_of_nothing", "torch.nonzero(x).stride(), torch.nonzero(y).stride(), torch.nonzero(x > 0).stride(), "
+    "F.batch_norm(x, torch.zeros(3), torch.ones(3)).stride(), F.batch_norm(x.t(), torch.zeros(0), torch.ones(0)).stride(), "
+    "F.batch_norm(z, torch.zeros(3), torch.ones(3)).stride(), F.batch_norm(z, torch.zeros(3), torch.ones(3), training=True).stride()",
+    x=f32(0, 3), y=tensor([[0.0, 0.0]]), z=channels_last(f32(0, 3, 4, 5)))
 for e in ["torch.float_power(v, w)", "F.binary_cross_entropy(v, w, reduction='none')", "F.huber_loss(v, w, reduction='none')"]:
     binary(e)
 binary("torch.float_power(v, w)", ((2, 4, 3, 2), (2, 1, 3, 2)), [((1, 4, 3, 2), (2, 4, 3, 2))])

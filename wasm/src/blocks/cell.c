@@ -15,7 +15,7 @@ static rush_status check_weight(rush_ctx *ctx, const rush_tensor *t, const char 
   char text[RUSH_SHAPE_TEXT];
   if (t == NULL) return RUSH_OK;
   RUSH_CHECK(ctx, t->dtype == dtype, RUSH_ERR_BAD_ARGUMENT, "%s is %s, the input %s", name,
-             rush_dtype_name(t->dtype), rush_dtype_name((int)dtype));
+             rush_dtype_name(t->dtype), rush_dtype_name(dtype));
   RUSH_CHECK(ctx, t->rank == rank && t->sizes[0] == rows && (rank == 1 || t->sizes[1] == cols),
              RUSH_ERR_BAD_ARGUMENT, "%s has the sizes %s, [%lld%s%lld] are wanted", name,
              rush_shape_text(t->rank, t->sizes, text), (long long)rows,
@@ -37,7 +37,7 @@ rush_status rush_cell_check(rush_ctx *ctx, const rush_cell *cell, rush_dtype dty
 static rush_status product(rush_heap *heap, int64_t n, const void *from, const rush_tensor *w,
                            const rush_tensor *bias, void *to) {
   const int64_t rows = w->sizes[0], k = w->sizes[1];
-  const rush_dtype dtype = (rush_dtype)w->dtype;
+  const rush_dtype dtype = w->dtype;
   RUSH_TRY(rush_matmul_run(heap, dtype, n, rows, k, 0, NULL,
                            (rush_matrices){(char *)(uintptr_t)from, k, 1, {0}},
                            (rush_matrices){rush_data(w), w->strides[1], w->strides[0], {0}},

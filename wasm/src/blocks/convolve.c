@@ -353,8 +353,7 @@ static rush_status convolve_batched(rush_call *c, rush_conv_args *a, rush_tensor
   RUSH_NEED(x->numel > 0 || x->sizes[0] == 0 || x->sizes[1] == 0,
             "Only zero batch or zero channel inputs are supported, but got input shape: %s",
             rush_shape_text(x->rank, x->sizes, text));
-  RUSH_TRY(rush_new_lying(c->heap, (rush_dtype)x->dtype, w->rank, sizes, true,
-                          result_format(a, sizes), out));
+  RUSH_TRY(rush_new_lying(c->heap, x->dtype, w->rank, sizes, true, result_format(a, sizes), out));
   if ((*out)->numel == 0) return RUSH_OK;
   rush_conv s = of_weight(w, a->groups, a->transposed, a->stride, a->dilation);
   s.batch = (size_t)sizes[0];
@@ -368,7 +367,7 @@ static rush_status convolve_batched(rush_call *c, rush_conv_args *a, rush_tensor
   ptrdiff_t xs[5], ws[5];
   strides_of(x, xs);
   strides_of(w, ws);
-  rush_conv_any((rush_dtype)x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
+  rush_conv_any(x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
                 a->bias ? rush_data(a->bias) : NULL, a->bias ? (ptrdiff_t)a->bias->strides[0] : 0,
                 rush_data(*out));
   return RUSH_OK;

@@ -10,7 +10,7 @@ void rush_draw_fill(rush_call *c, rush_tensor *t, rush_draw draw, double a, doub
   rush_iter_init(&it, t->rank, t->sizes, 1, operands);
   do {
     for (int64_t i = 0; i < it.size[0] && !rush_stops(c->ctx, DRAW_WORK); i++)
-      draw(c->random, a, b, (rush_dtype)t->dtype, it.at[0] + i * it.stride[0][0]);
+      draw(c->random, a, b, t->dtype, it.at[0] + i * it.stride[0][0]);
   } while (!c->ctx->stopped && rush_iter_next(&it));
 }
 

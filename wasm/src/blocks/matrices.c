@@ -203,15 +203,14 @@ static void scale_row(rush_dtype dtype, int64_t n, char *o, int64_t os, const ch
 rush_status rush_add_scaled(rush_heap *heap, rush_tensor *out, const rush_tensor *self,
                             const rush_value *beta, const rush_value *alpha) {
   (void)heap;
-  const bool has =
-      rush_is_float((rush_dtype)out->dtype) ? value_double(beta) != 0 : value_int(beta) != 0;
+  const bool has = rush_is_float(out->dtype) ? value_double(beta) != 0 : value_int(beta) != 0;
   const rush_tensor *tensors[2] = {out, self};
   rush_iter it;
   if (!has && value_double(alpha) == 1) return RUSH_OK;
   rush_iter_init(&it, out->rank, out->sizes, has ? 2 : 1, tensors);
   do {
-    scale_row((rush_dtype)out->dtype, it.size[0], it.at[0], it.stride[0][0],
-              has ? it.at[1] : it.at[0], has ? it.stride[1][0] : it.stride[0][0], has, beta, alpha);
+    scale_row(out->dtype, it.size[0], it.at[0], it.stride[0][0], has ? it.at[1] : it.at[0],
+              has ? it.stride[1][0] : it.stride[0][0], has, beta, alpha);
   } while (rush_iter_next(&it));
   return RUSH_OK;
 }

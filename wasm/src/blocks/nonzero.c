@@ -27,7 +27,7 @@ static int64_t count_nonzero(rush_ctx *ctx, const rush_tensor *t) {
   do {
     for (int64_t k = 0; k < it.size[0]; k++) {
       if (k % LOOK == 0 && rush_stops(ctx, 2 * LOOK)) return n;
-      n += is_set((rush_dtype)t->dtype, it.at[0] + k * it.stride[0][0]);
+      n += is_set(t->dtype, it.at[0] + k * it.stride[0][0]);
     }
   } while (rush_iter_next(&it));
   return n;
@@ -42,7 +42,7 @@ rush_status rush_nonzero(rush_heap *heap, const rush_tensor *t, rush_tensor **ou
   rush_order_init(&o, t, t->rank, t->sizes);
   for (int64_t i = 0; i < t->numel && k < n; i++, rush_order_next(&o)) {
     if (i % LOOK == 0 && rush_stops(heap->ctx, 4 * LOOK)) break;
-    if (!is_set((rush_dtype)t->dtype, o.at)) continue;
+    if (!is_set(t->dtype, o.at)) continue;
     for (int d = 0; d < t->rank; d++) to[d * n + k] = o.index[d];
     if (t->rank == 0) to[k] = 0;
     k++;

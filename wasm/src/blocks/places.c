@@ -108,7 +108,7 @@ typedef struct walk {
 } walk;
 
 static walk walk_of(const rush_tensor *t, int dim, const rush_tensor *index, bool wrap) {
-  walk w = {(rush_dtype)index->dtype, dim, 1, 0, wrap};
+  walk w = {index->dtype, dim, 1, 0, wrap};
   if (t->rank > 0) {
     w.size = t->sizes[dim];
     w.stride = t->strides[dim] * (int64_t)rush_itemsize(t);
@@ -151,7 +151,7 @@ rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_te
       int64_t n = it.size[0] - done < BLOCK ? it.size[0] - done : BLOCK;
       RUSH_TRY(resolve(ctx, &w, it.at[1] + done * it.stride[1][0], it.stride[1][0], it.stride[0][0],
                        n, at));
-      rush_combine_row(how, (rush_dtype)dst->dtype, it.at[0] + done * it.stride[0][0], at,
+      rush_combine_row(how, dst->dtype, it.at[0] + done * it.stride[0][0], at,
                        it.at[2] + done * it.stride[2][0], it.stride[2][0], n);
     }
   } while (rush_iter_next(&it));
@@ -230,7 +230,7 @@ static rush_status copy_storage(rush_call *c, const rush_tensor *t, rush_tensor 
   for (int d = 0; d < t->rank; d++)
     if (t->strides[d] == 0 && t->sizes[d] > 1)
       return rush_clone(c->heap, t, RUSH_FORMAT_PRESERVE, out);
-  RUSH_TRY(rush_tensor_new(c->heap, (rush_dtype)t->dtype, 1, &n, &whole));
+  RUSH_TRY(rush_tensor_new(c->heap, t->dtype, 1, &n, &whole));
   if (n > 0) memcpy(rush_data(whole), t->storage->data, (size_t)n * rush_itemsize(t));
   rush_status st =
       rush_tensor_new_view(c->heap, whole, t->rank, t->sizes, t->strides, t->offset, out);
@@ -261,7 +261,6 @@ rush_status rush_target(rush_call *c, rush_copy_strides strides, rush_tensor **o
 rush_tensor rush_scalar_tensor(rush_dtype dtype, rush_storage *storage, void *at) {
   *storage =
       (rush_storage){.refs = 1, .borrowed = true, .bytes = rush_dtype_size(dtype), .data = at};
-  rush_tensor t = {
-      .object = {RUSH_KIND_TENSOR, 1}, .dtype = (uint8_t)dtype, .numel = 1, .storage = storage};
+  rush_tensor t = {.object = {RUSH_KIND_TENSOR, 1}, .dtype = dtype, .numel = 1, .storage = storage};
   return t;
 }

@@ -93,7 +93,7 @@ rush_status rush_reshape(rush_heap *heap, const rush_tensor *t, int rank, const 
   RUSH_TRY(rush_view(heap, t, rank, sizes, out));
   if (*out) return RUSH_OK;
   rush_tensor *copy;
-  RUSH_TRY(rush_tensor_new(heap, (rush_dtype)t->dtype, t->rank, t->sizes, &copy));
+  RUSH_TRY(rush_tensor_new(heap, t->dtype, t->rank, t->sizes, &copy));
   rush_status st = rush_tensor_copy(heap, copy, t);
   if (st == RUSH_OK) {
     rush_strides_contiguous(rank, sizes, strides);

@@ -110,7 +110,7 @@ static void put_matrices(stream *s, const rush_tensor *t, const double *p) {
   }
 }
 
-static const char *type_word(int dtype) {
+static const char *type_word(rush_dtype dtype) {
   switch (dtype) {
     case RUSH_UINT8:
       return "Byte";

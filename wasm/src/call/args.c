@@ -69,7 +69,8 @@ rush_status arg_dtype(const rush_call *c, uint32_t i, rush_dtype otherwise, rush
   int64_t dtype = arg_int(c, i);
   RUSH_CHECK(c->ctx, dtype >= 0 && dtype < 256 && rush_dtype_known((int)dtype),
              RUSH_ERR_UNSUPPORTED, "dtype %lld (%s) is not supported by this runtime",
-             (long long)dtype, dtype >= 0 && dtype < 256 ? rush_dtype_name((int)dtype) : "?");
+             (long long)dtype,
+             dtype >= 0 && dtype < 256 ? rush_dtype_name((rush_dtype)dtype) : "?");
   *out = (rush_dtype)dtype;
   return RUSH_OK;
 }
@@ -105,7 +106,7 @@ static void promote_value(promotion *p, const rush_value *v) {
   if (v->kind == RUSH_KIND_TENSOR) {
     const rush_tensor *t = rush_as_tensor(v);
     int *category = t->rank > 0 ? &p->dim : &p->zero;
-    *category = promote(*category, t->dtype);
+    *category = promote(*category, (int)t->dtype);
   } else if (v->kind == RUSH_KIND_LIST) {
     const rush_list *list = rush_as_list(v);
     for (size_t k = 0; k < list->n; k++) promote_value(p, &list->items[k]);
@@ -183,7 +184,7 @@ rush_status rush_result_empty(rush_call *c, uint32_t size, uint32_t dtype_arg, r
 rush_status rush_result_empty_like(rush_call *c, uint32_t dtype_arg, rush_tensor **out) {
   rush_dtype dtype;
   const rush_tensor *self = arg_tensor(c, 0);
-  RUSH_TRY(arg_dtype(c, dtype_arg, (rush_dtype)self->dtype, &dtype));
+  RUSH_TRY(arg_dtype(c, dtype_arg, self->dtype, &dtype));
   const uint32_t format = dtype_arg + 4;
   if (arg_is_none(c, format) || arg_int(c, format) == RUSH_FORMAT_PRESERVE)
     return rush_result_like(c, 0, self, dtype, out);

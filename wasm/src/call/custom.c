@@ -187,7 +187,7 @@ rush_status rush_call_tensor_of(rush_call *c, size_t i, rush_dtype dtype, int ra
   RUSH_TRY(rush_call_tensor(c, i, out));
   RUSH_CHECK(c->ctx, out->dtype == dtype && out->rank == rank, RUSH_ERR_BAD_ARGUMENT,
              "argument %zu is to be %s with %d dimensions, not %s with %d", i,
-             rush_dtype_name((int)dtype), rank, rush_dtype_name((int)out->dtype), out->rank);
+             rush_dtype_name(dtype), rank, rush_dtype_name(out->dtype), out->rank);
   return RUSH_OK;
 }
 

@@ -152,13 +152,13 @@ rush_status rush_model_weight(rush_ctx *ctx, const rush_model *m, size_t index,
   const rush_file_tensor *t = m->tensors + index;
   RUSH_CHECK(ctx, t->storage != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT,
              "tensor %zu only describes a shape", index);
-  *out = (rush_weight_info){rush_string(m, t->name),
-                            (rush_dtype)t->dtype,
-                            t->rank,
-                            t->sizes,
-                            t->strides,
-                            m->head_bytes + m->storages[t->storage].offset +
-                                t->offset * rush_dtype_size((rush_dtype)t->dtype)};
+  *out = (rush_weight_info){
+      rush_string(m, t->name),
+      t->dtype,
+      t->rank,
+      t->sizes,
+      t->strides,
+      m->head_bytes + m->storages[t->storage].offset + t->offset * rush_dtype_size(t->dtype)};
   return RUSH_OK;
 }
 

@@ -99,8 +99,8 @@ static rush_status write_inplace(rush_call *c) {
   RUSH_CHECK(c->ctx, rush_same_sizes(to, from), RUSH_ERR_BAD_ARGUMENT,
              "output with shape %s doesn't match the broadcast shape %s",
              rush_shape_text(to->rank, to->sizes, a), rush_shape_text(from->rank, from->sizes, b));
-  RUSH_CHECK(c->ctx, rush_can_cast((rush_dtype)from->dtype, (rush_dtype)to->dtype),
-             RUSH_ERR_BAD_ARGUMENT, "result type %s can't be cast to the desired output type %s",
+  RUSH_CHECK(c->ctx, rush_can_cast(from->dtype, to->dtype), RUSH_ERR_BAD_ARGUMENT,
+             "result type %s can't be cast to the desired output type %s",
              rush_dtype_name(from->dtype), rush_dtype_name(to->dtype));
   RUSH_TRY(rush_tensor_copy(c->heap, to, from));
   rush_drop(c->heap, c->results);

@@ -79,7 +79,7 @@ static double greatest(const rush_tensor *t) {
   rush_iter_init(&it, t->rank, t->sizes, 1, &t);
   do {
     for (int64_t k = 0; k < it.size[0]; k++) {
-      double x = fabs(rush_load_double((rush_dtype)t->dtype, it.at[0] + k * it.stride[0][0]));
+      double x = fabs(rush_load_double(t->dtype, it.at[0] + k * it.stride[0][0]));
       if (isfinite(x) && x > most) most = x;
     }
   } while (rush_iter_next(&it));
@@ -90,7 +90,7 @@ static double greatest(const rush_tensor *t) {
 static rush_status compare_floats(comparison *c, const rush_tensor *got, const rush_tensor *want,
                                   const rush_tensor *exact) {
   const rush_tensor *operands[] = {got, want, exact};
-  const rush_dtype dtype = (rush_dtype)want->dtype;
+  const rush_dtype dtype = want->dtype;
   const double most = greatest(want);
   const double atol = c->scaled ? c->atol * fmax(most, 1) : c->atol;
   double bad_got = 0, bad_want = 0;
@@ -127,7 +127,7 @@ static rush_status compare_floats(comparison *c, const rush_tensor *got, const r
 /* Whether they are; else an element of each that differs. */
 static bool same_elements(const rush_tensor *a, const rush_tensor *b, double *in_a, double *in_b) {
   const rush_tensor *operands[] = {a, b};
-  const rush_dtype dtype = (rush_dtype)a->dtype;
+  const rush_dtype dtype = a->dtype;
   rush_iter it;
   rush_iter_init(&it, a->rank, a->sizes, 2, operands);
   do {
@@ -158,7 +158,7 @@ static rush_status compare_others(comparison *c, const rush_tensor *got, const r
 static const rush_tensor *exact_of(const rush_tensor *want, const rush_value *exact) {
   if (!exact || exact->kind != RUSH_KIND_TENSOR) return NULL;
   const rush_tensor *t = rush_as_tensor(exact);
-  const int dtype = rush_is_float((rush_dtype)want->dtype) ? RUSH_FLOAT64 : want->dtype;
+  const rush_dtype dtype = rush_is_float(want->dtype) ? RUSH_FLOAT64 : want->dtype;
   return t->dtype == dtype && rush_same_sizes(t, want) ? t : NULL;
 }
 
@@ -172,8 +172,8 @@ static rush_status compare_tensors(comparison *c, const rush_tensor *got, const 
     return differ(c, "shape %s was wanted, %s came", rush_shape_text(want->rank, want->sizes, a),
                   rush_shape_text(got->rank, got->sizes, b));
   const rush_tensor *e = exact_of(want, exact);
-  return rush_is_float((rush_dtype)want->dtype) ? compare_floats(c, got, want, e)
-                                                : compare_others(c, got, want, e);
+  return rush_is_float(want->dtype) ? compare_floats(c, got, want, e)
+                                    : compare_others(c, got, want, e);
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */

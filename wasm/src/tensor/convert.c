@@ -176,8 +176,8 @@ static rush_status copy_apart(rush_ctx *ctx, rush_tensor *dst, const rush_tensor
     for (int64_t done = 0; done < it.size[0]; done += STRETCH) {
       const int64_t n = it.size[0] - done < STRETCH ? it.size[0] - done : STRETCH;
       RUSH_TRY(rush_work(ctx, (uint64_t)n));
-      copy_row((rush_dtype)dst->dtype, it.at[0] + done * it.stride[0][0], it.stride[0][0],
-               (rush_dtype)src->dtype, it.at[1] + done * it.stride[1][0], it.stride[1][0], n);
+      copy_row(dst->dtype, it.at[0] + done * it.stride[0][0], it.stride[0][0], src->dtype,
+               it.at[1] + done * it.stride[1][0], it.stride[1][0], n);
     }
   } while (rush_iter_next(&it));
   return RUSH_OK;
@@ -190,7 +190,7 @@ rush_status rush_tensor_copy(rush_heap *heap, rush_tensor *dst, const rush_tenso
   if (dst->dtype == src->dtype && dst->offset == src->offset && rush_same_strides(dst, src))
     return RUSH_OK;
   rush_tensor *apart;
-  RUSH_TRY(rush_tensor_new(heap, (rush_dtype)src->dtype, src->rank, src->sizes, &apart));
+  RUSH_TRY(rush_tensor_new(heap, src->dtype, src->rank, src->sizes, &apart));
   rush_status st = copy_apart(heap->ctx, apart, src);
   if (st == RUSH_OK) st = copy_apart(heap->ctx, dst, apart);
   rush_tensor_drop(heap, apart);
@@ -204,7 +204,7 @@ rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor 
     return RUSH_OK;
   }
   rush_tensor *copy;
-  RUSH_TRY(rush_tensor_new(heap, (rush_dtype)t->dtype, t->rank, t->sizes, &copy));
+  RUSH_TRY(rush_tensor_new(heap, t->dtype, t->rank, t->sizes, &copy));
   rush_status st = rush_tensor_copy(heap, copy, t);
   if (st != RUSH_OK) {
     rush_tensor_drop(heap, copy);

@@ -24,8 +24,8 @@ bool rush_dtype_known(int dtype) {
   return in_table(dtype) && dtypes[dtype].size > 0;
 }
 
-const char *rush_dtype_name(int dtype) {
-  return in_table(dtype) && dtypes[dtype].name ? dtypes[dtype].name : "?";
+const char *rush_dtype_name(rush_dtype dtype) {
+  return in_table((int)dtype) && dtypes[dtype].name ? dtypes[dtype].name : "?";
 }
 
 size_t rush_dtype_size(rush_dtype dtype) {

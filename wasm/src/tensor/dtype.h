@@ -9,7 +9,7 @@
 bool rush_dtype_known(int dtype);
 /* PyTorch's name without "torch.", e.g. "float32"; "dtype 42" style names are never returned: "?".
  */
-const char *rush_dtype_name(int dtype);
+const char *rush_dtype_name(rush_dtype dtype);
 /* Bytes per element of a known dtype. */
 size_t rush_dtype_size(rush_dtype dtype);
 

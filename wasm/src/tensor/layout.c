@@ -56,7 +56,7 @@ rush_status rush_new_in_format(rush_heap *heap, rush_dtype dtype, int rank, cons
 }
 
 rush_status rush_clone(rush_heap *heap, const rush_tensor *t, int64_t format, rush_tensor **out) {
-  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_dtype dtype = t->dtype;
   rush_tensor *copy;
   *out = NULL;
   if (format == RUSH_FORMAT_PRESERVE)
@@ -158,10 +158,10 @@ rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t
   return RUSH_OK;
 }
 
-const char *rush_dtype_word(int dtype) {
+const char *rush_dtype_word(rush_dtype dtype) {
   static const char *const words[] = {"Byte",        "Char",         "Short",         "Int",
                                       "Long",        "Half",         "Float",         "Double",
                                       "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool",
                                       "QInt8",       "QUInt8",       "QInt32",        "BFloat16"};
-  return dtype >= 0 && (size_t)dtype < sizeof words / sizeof *words ? words[dtype] : "Undefined";
+  return (size_t)dtype < sizeof words / sizeof *words ? words[dtype] : "Undefined";
 }

@@ -42,6 +42,6 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
 rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t *sizes);
 
 /* The name of a dtype in PyTorch's messages: "Float", "Long". */
-const char *rush_dtype_word(int dtype);
+const char *rush_dtype_word(rush_dtype dtype);
 
 #endif

@@ -280,7 +280,7 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
   rush_tensor *t;
   RUSH_TRY(rush_heap_alloc(heap, sizeof *t, (void **)&t));
   t->object = (rush_object){RUSH_KIND_TENSOR, 1};
-  t->dtype = (uint8_t)dtype;
+  t->dtype = dtype;
   t->rank = (uint8_t)rank;
   t->offset = 0;
   t->numel = numel;
@@ -313,7 +313,7 @@ rush_status rush_tensor_new_checked(rush_heap *heap, rush_dtype dtype, int rank,
                                     const int64_t *sizes, rush_tensor **out) {
   *out = NULL;
   RUSH_CHECK(heap->ctx, rush_dtype_known((int)dtype), RUSH_ERR_UNSUPPORTED,
-             "this runtime does not have dtype %s", rush_dtype_name((int)dtype));
+             "this runtime does not have dtype %s", rush_dtype_name(dtype));
   return rush_tensor_new(heap, dtype, rank, sizes, out);
 }
 
@@ -355,7 +355,7 @@ rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int r
   rush_tensor *t;
   int64_t span, end, bytes;
   *out = NULL;
-  RUSH_TRY(new_header(heap, (rush_dtype)base->dtype, rank, sizes, &t));
+  RUSH_TRY(new_header(heap, base->dtype, rank, sizes, &t));
   bool inside = offset >= 0 && reach(rank, sizes, strides, &span) &&
                 rush_add64(offset, span, &end) &&
                 rush_mul64(end, (int64_t)rush_itemsize(base), &bytes) &&

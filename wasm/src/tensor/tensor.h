@@ -33,7 +33,7 @@ static inline rush_tensor *rush_tensor_keep(rush_tensor *t) {
 /* ---- Looking --------------------------------------------------------------------------------- */
 
 static inline size_t rush_itemsize(const rush_tensor *t) {
-  return rush_dtype_size((rush_dtype)t->dtype);
+  return rush_dtype_size(t->dtype);
 }
 static inline void *rush_data(const rush_tensor *t) {
   return (char *)t->storage->data + (size_t)t->offset * rush_itemsize(t);
@@ -44,9 +44,8 @@ static inline bool rush_has_elements(const rush_tensor *t) {
 }
 /* As the public header shows it. */
 static inline rush_tensor_info rush_tensor_info_of(const rush_tensor *t) {
-  return (rush_tensor_info){
-      (rush_dtype)t->dtype, t->rank,  t->sizes,
-      t->strides,           t->numel, rush_has_elements(t) ? rush_data(t) : NULL};
+  return (rush_tensor_info){t->dtype,   t->rank,  t->sizes,
+                            t->strides, t->numel, rush_has_elements(t) ? rush_data(t) : NULL};
 }
 /* Tensor.is_contiguous(): row-major without gaps; dimensions of size 1 do not count. */
 bool rush_is_contiguous(const rush_tensor *t);

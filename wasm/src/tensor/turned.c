@@ -54,10 +54,8 @@ rush_status rush_tensor_new_part(rush_heap *heap, const rush_tensor *base, const
 /* The dense tensor that fills the storage. */
 static rush_tensor whole(const struct rush_turned *turned, const int64_t *strides,
                          rush_storage *storage) {
-  rush_tensor t = {.dtype = (uint8_t)turned->dtype,
-                   .rank = (uint8_t)turned->rank,
-                   .numel = 1,
-                   .storage = storage};
+  rush_tensor t = {
+      .dtype = turned->dtype, .rank = (uint8_t)turned->rank, .numel = 1, .storage = storage};
   memcpy(t.sizes, turned->sizes, sizeof t.sizes);
   memcpy(t.strides, strides, sizeof t.strides);
   for (int d = 0; d < turned->rank; d++) t.numel *= t.sizes[d];

@@ -24,7 +24,7 @@ typedef struct rush_storage {
 
 typedef struct rush_tensor {
   rush_object object;
-  uint8_t dtype; /* rush_dtype */
+  rush_dtype dtype;
   uint8_t rank;
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK]; /* in elements; not set beyond rank */
   int64_t offset;                                       /* in elements */

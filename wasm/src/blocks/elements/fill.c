@@ -34,7 +34,7 @@ static void fill_rows(rush_ctx *ctx, char *to, int64_t step, size_t item, int64_
 
 void rush_fill(rush_ctx *ctx, rush_tensor *t, const rush_value *value) {
   int64_t bits = 0;
-  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_dtype dtype = t->dtype;
   if (value->kind == RUSH_KIND_FLOAT)
     rush_store_double(dtype, &bits, value->u.f);
   else

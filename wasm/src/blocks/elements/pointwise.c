@@ -288,9 +288,9 @@ static rush_status check_inplace(rush_call *c, const operands *o, rush_dtype dty
              "output with shape %s doesn't match the broadcast shape %s",
              rush_shape_text(dst->rank, dst->sizes, have),
              rush_shape_text(o->rank, o->sizes, want));
-  RUSH_CHECK(c->ctx, rush_can_cast(dtype, (rush_dtype)dst->dtype), RUSH_ERR_BAD_ARGUMENT,
-             "result type %s can't be cast to the desired output type %s",
-             rush_dtype_word((int)dtype), rush_dtype_word(dst->dtype));
+  RUSH_CHECK(c->ctx, rush_can_cast(dtype, dst->dtype), RUSH_ERR_BAD_ARGUMENT,
+             "result type %s can't be cast to the desired output type %s", rush_dtype_word(dtype),
+             rush_dtype_word(dst->dtype));
   return rush_check_write(c->ctx, dst);
 }
 
@@ -456,7 +456,7 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   const rush_pointwise *row = job->row;
   r.body = choose_body(job, &compute);
   RUSH_CHECK(c->ctx, r.body, RUSH_ERR_BAD_ARGUMENT, "not implemented for '%s'",
-             rush_dtype_word((int)job->common));
+             rush_dtype_word(job->common));
   RUSH_TRY(broadcast_sizes(c, job, &o));
   bool to_bool = (row->flags & (RUSH_PW_TO_BOOL | RUSH_PW_AS_BOOL)) != 0;
   rush_dtype result = to_bool ? RUSH_BOOL : job->common;
@@ -467,13 +467,13 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   r.p = &job->p;
   r.n = job->n;
   r.common = job->common;
-  r.memory[0] = (rush_dtype)dst->dtype;
+  r.memory[0] = dst->dtype;
   r.body_type[0] = to_bool ? RUSH_BOOL : compute;
   r.wraps[0] = false;
   for (int k = 0; k < job->n; k++) {
     bool mask = k == 0 && (row->flags & RUSH_PW_MASK) != 0;
     r.body_type[k + 1] = mask ? RUSH_BOOL : compute;
-    r.memory[k + 1] = o.t[k] ? (rush_dtype)o.t[k]->dtype : r.body_type[k + 1];
+    r.memory[k + 1] = o.t[k] ? o.t[k]->dtype : r.body_type[k + 1];
     r.held[k + 1] = NULL;
     r.wraps[k + 1] = r.body_type[k + 1] == RUSH_INT64 && rush_is_int(job->common) && o.t[k] &&
                      rush_itemsize(o.t[k]) > rush_dtype_size(job->common);
@@ -502,7 +502,7 @@ rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row) {
     if (k > 0 || (row->flags & RUSH_PW_MASK) == 0) mask |= 1u << k;
   }
   if (row->flags & RUSH_PW_KEEP_SELF) {
-    job.common = (rush_dtype)arg_tensor(c, 0)->dtype;
+    job.common = arg_tensor(c, 0)->dtype;
   } else {
     job.common = arg_result_type(c, mask);
   }

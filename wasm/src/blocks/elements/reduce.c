@@ -129,7 +129,7 @@ static void put(job *j, const rush_reduce_state *s, int64_t at) {
     const rush_tensor *out = j->out[k];
     if (!out) continue;
     const rush_reduce_value *value = &v[j->row->flags & RUSH_RED_SECOND_OUT ? 1 : k];
-    rush_dtype dtype = (rush_dtype)out->dtype;
+    rush_dtype dtype = out->dtype;
     char *to = (char *)rush_data(out) + (size_t)at * rush_dtype_size(dtype);
     if (dtype == RUSH_FLOAT32) {
       const float f = (float)value->f;
@@ -244,7 +244,7 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
   RUSH_CHECK(c->ctx, !(row->flags & RUSH_RED_FLOAT) || rush_is_float(dtype), RUSH_ERR_BAD_ARGUMENT,
              "%s(): could not infer output dtype. Input dtype must be either a floating point or "
              "complex dtype. Got: %s",
-             row->name, rush_dtype_word((int)dtype));
+             row->name, rush_dtype_word(dtype));
   *result = dtype;
   if (row->flags & RUSH_RED_AS_BOOL) {
     j->compute = RUSH_BOOL;
@@ -262,7 +262,7 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
   if (row->flags & RUSH_RED_TO_BOOL) *result = j->have == RUSH_UINT8 ? RUSH_UINT8 : RUSH_BOOL;
   if (row->flags & RUSH_RED_TO_INT64) *result = RUSH_INT64;
   RUSH_CHECK(c->ctx, j->feed, RUSH_ERR_BAD_ARGUMENT, "\"%s\" not implemented for '%s'", row->name,
-             rush_dtype_word((int)dtype));
+             rush_dtype_word(dtype));
   return RUSH_OK;
 }
 
@@ -315,7 +315,7 @@ static rush_status reduce(rush_call *c, const rush_reduce *row) {
   RUSH_TRY(read_dims(c, row, x, &mask));
   if (row->setup) RUSH_TRY(row->setup(c, &row, &j.p));
   j.row = row;
-  j.have = (rush_dtype)x->dtype;
+  j.have = x->dtype;
   j.item = rush_itemsize(x);
   RUSH_TRY(check_nonempty(c, &j, x, mask));
   RUSH_TRY(choose_dtypes(c, row, &j, &result));

@@ -25,7 +25,7 @@ static bool arg_truth(const rush_call *c, uint32_t i) {
   return !arg_is_none(c, i) && arg_bool(c, i);
 }
 static rush_dtype own_dtype(const rush_call *c) {
-  return (rush_dtype)arg_tensor(c, 0)->dtype;
+  return arg_tensor(c, 0)->dtype;
 }
 
 /* self, dtype, non_blocking, copy, memory_format */
@@ -41,7 +41,7 @@ RUSH_OP(to_device) {
   return to(c, dtype, arg_truth(c, 4), arg_format(c, 5));
 }
 RUSH_OP(to_other) {
-  return to(c, (rush_dtype)arg_tensor(c, 1)->dtype, arg_truth(c, 3), arg_format(c, 4));
+  return to(c, arg_tensor(c, 1)->dtype, arg_truth(c, 3), arg_format(c, 4));
 }
 /* self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format */
 RUSH_OP(to_dtype_layout) {
@@ -72,7 +72,7 @@ RUSH_OP(to_prim_other) {
   return to(c, own_dtype(c), c->n_args > 2 && arg_truth(c, 2), RUSH_FORMAT_PRESERVE);
 }
 RUSH_OP(type_as) {
-  return to(c, (rush_dtype)arg_tensor(c, 1)->dtype, false, RUSH_FORMAT_PRESERVE);
+  return to(c, arg_tensor(c, 1)->dtype, false, RUSH_FORMAT_PRESERVE);
 }
 RUSH_OP(cast_float) {
   return to(c, RUSH_FLOAT32, false, RUSH_FORMAT_PRESERVE);

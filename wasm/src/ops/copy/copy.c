@@ -56,7 +56,7 @@ RUSH_OP(copy_scalar) {
 RUSH_OP(copy_functional) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_tensor *out;
-  RUSH_TRY(rush_result_like(c, 0, t, (rush_dtype)t->dtype, &out));
+  RUSH_TRY(rush_result_like(c, 0, t, t->dtype, &out));
   return rush_copy_into(c->heap, out, arg_tensor(c, 1));
 }
 
@@ -64,7 +64,7 @@ RUSH_OP(copy_functional) {
 RUSH_OP(copy_out) {
   rush_tensor *out = arg_tensor(c, 0);
   const rush_tensor *value = arg_tensor(c, 1);
-  RUSH_NEED(rush_can_cast((rush_dtype)value->dtype, (rush_dtype)out->dtype),
+  RUSH_NEED(rush_can_cast(value->dtype, out->dtype),
             "result type %s can't be cast to the desired output type %s",
             rush_dtype_word(value->dtype), rush_dtype_word(out->dtype));
   if (out != value) {

@@ -18,7 +18,7 @@ static rush_status flip_into(rush_call *c, rush_tensor *dst, const rush_tensor *
 static rush_status ret_flipped(rush_call *c, uint32_t mask) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_tensor *out;
-  RUSH_TRY(rush_result_like(c, 0, t, (rush_dtype)t->dtype, &out));
+  RUSH_TRY(rush_result_like(c, 0, t, t->dtype, &out));
   return flip_into(c, out, t, mask);
 }
 
@@ -86,7 +86,7 @@ static rush_status roll_one(rush_call *c, const rush_tensor *t, int64_t dim, int
   second.sizes[dim] = start;
   second.numel = t->numel / size * start;
   const rush_tensor *parts[] = {&first, &second};
-  return rush_cat(c->heap, 2, parts, dim, (rush_dtype)t->dtype, out);
+  return rush_cat(c->heap, 2, parts, dim, t->dtype, out);
 }
 
 static rush_status roll_flat(rush_call *c, int64_t shift) {

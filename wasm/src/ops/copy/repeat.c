@@ -37,7 +37,7 @@ static rush_status repeated(rush_call *c, const rush_tensor *t, int rank, const 
                "repeat: too large");
   }
   rush_tensor *out;
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, rank, sizes, &out));
+  RUSH_TRY(rush_result(c, 0, t->dtype, rank, sizes, &out));
   if (out->numel == 0) return RUSH_OK;
   rush_tensor block = *out;
   block.numel = t->numel;
@@ -79,7 +79,7 @@ static int64_t count_at(const counts *n, int64_t i) {
   if (n->each == NULL) return n->all;
   int64_t step = n->each->rank == 0 || n->each->numel == 1 ? 0 : n->each->strides[0];
   const char *at = (const char *)rush_data(n->each) + (size_t)(i * step) * rush_itemsize(n->each);
-  return rush_load_int((rush_dtype)n->each->dtype, at);
+  return rush_load_int(n->each->dtype, at);
 }
 
 static rush_status count_total(rush_call *c, const counts *n, int64_t size, int64_t *total) {
@@ -116,12 +116,12 @@ RUSH_OP(repeat_interleave_index) {
   RUSH_TRY(check_counts(c, each));
   RUSH_TRY(count_total(c, &n, each->numel, &total));
   RUSH_TRY(check_output_size(c, 1, total));
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)each->dtype, 1, &total, &out));
+  RUSH_TRY(rush_result(c, 0, each->dtype, 1, &total, &out));
   char *at = rush_data(out);
   for (int64_t i = 0; i < each->numel; i++)
     for (int64_t k = count_at(&n, i); k > 0; k--, at += rush_itemsize(out)) {
       RUSH_TRY(rush_work(c->ctx, 4));
-      rush_store_int((rush_dtype)out->dtype, at, i);
+      rush_store_int(out->dtype, at, i);
     }
   return RUSH_OK;
 }
@@ -134,7 +134,7 @@ static rush_status interleave(rush_call *c, const rush_tensor *t, int dim, const
   for (int d = 0; d < t->rank; d++) sizes[d] = t->sizes[d];
   int64_t size = t->rank > 0 ? t->sizes[dim] : 1;
   sizes[dim] = total;
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, rank, sizes, &out));
+  RUSH_TRY(rush_result(c, 0, t->dtype, rank, sizes, &out));
   if (out->numel == 0) return RUSH_OK;
   RUSH_TRY(tmp_contiguous(c, (rush_tensor *)(uintptr_t)t, &in));
   for (int d = 0; d < dim; d++) outer *= sizes[d];

@@ -16,7 +16,7 @@ static rush_status filled(rush_call *c, uint32_t size, uint32_t dtype_arg, rush_
 }
 static const rush_value ZERO = {RUSH_KIND_INT, 0, {0}}, ONE = {RUSH_KIND_INT, 0, {1}};
 static rush_dtype own_dtype(const rush_call *c) {
-  return (rush_dtype)arg_tensor(c, 0)->dtype;
+  return arg_tensor(c, 0)->dtype;
 }
 
 /* What PyTorch leaves unset is 0 here, so that runs repeat. */
@@ -124,9 +124,8 @@ RUSH_OP(fill_tensor) {
   RUSH_NEED(v->rank == 0,
             "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
             v->rank);
-  rush_value value = rush_is_float((rush_dtype)v->dtype)
-                         ? rush_float(rush_load_double((rush_dtype)v->dtype, rush_data(v)))
-                         : rush_int(rush_load_int((rush_dtype)v->dtype, rush_data(v)));
+  rush_value value = rush_is_float(v->dtype) ? rush_float(rush_load_double(v->dtype, rush_data(v)))
+                                             : rush_int(rush_load_int(v->dtype, rush_data(v)));
   return fill(c, &value);
 }
 RUSH_OP(zero) {
@@ -268,7 +267,7 @@ static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int6
   }
   *kind = v->kind;
   if (v->kind == RUSH_KIND_TENSOR) {
-    rush_dtype d = (rush_dtype)rush_as_tensor(v)->dtype;
+    rush_dtype d = rush_as_tensor(v)->dtype;
     *kind = rush_is_float(d) ? RUSH_KIND_FLOAT : rush_is_bool(d) ? RUSH_KIND_BOOL : RUSH_KIND_INT;
   }
   return RUSH_OK;
@@ -290,7 +289,7 @@ static rush_status store_list(rush_call *c, const rush_value *v, int depth, int 
   if (v->kind == RUSH_KIND_TENSOR) {
     const rush_tensor *t = rush_as_tensor(v);
     RUSH_NEED(t->numel == 1, "only one element tensors can be converted to Python scalars");
-    rush_convert(dtype, *to, (rush_dtype)t->dtype, rush_data(t), 1);
+    rush_convert(dtype, *to, t->dtype, rush_data(t), 1);
   } else if (v->kind == RUSH_KIND_FLOAT) {
     rush_store_double(dtype, *to, v->u.f);
   } else {

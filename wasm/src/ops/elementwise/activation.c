@@ -198,7 +198,7 @@ static rush_status same_dtypes(rush_call *c, rush_pw_job *job) {
                rush_dtype_name(arg_tensor(c, 0)->dtype), (unsigned)i,
                rush_dtype_name(arg_tensor(c, i)->dtype));
   }
-  job->common = (rush_dtype)arg_tensor(c, 0)->dtype;
+  job->common = arg_tensor(c, 0)->dtype;
   return RUSH_OK;
 }
 #define LERP(T) (z < (T)0.5 && z > (T) - 0.5 ? x + z * (y - x) : y - (y - x) * (1 - z))
@@ -223,8 +223,7 @@ RUSH_BODY_3(addcdiv_f32, float, float, x + s * y / z)
 RUSH_BODY_3(addcdiv_f64, double, double, x + s * y / z)
 static rush_status setup_addcdiv(rush_call *c, rush_pw_job *job) {
   RUSH_CHECK(c->ctx,
-             rush_is_float((rush_dtype)arg_tensor(c, 1)->dtype) ||
-                 rush_is_float((rush_dtype)arg_tensor(c, 2)->dtype),
+             rush_is_float(arg_tensor(c, 1)->dtype) || rush_is_float(arg_tensor(c, 2)->dtype),
              RUSH_ERR_BAD_ARGUMENT,
              "Integer division with addcdiv is no longer supported, and in a future  release "
              "addcdiv will perform a "

@@ -111,7 +111,7 @@ SELECT(select_b8, uint8_t)
 
 static rush_status setup_where(rush_call *c, rush_pw_job *job) {
   (void)job;
-  uint8_t dtype = arg_tensor(c, 0)->dtype;
+  const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   RUSH_CHECK(c->ctx, dtype == RUSH_BOOL || dtype == RUSH_UINT8, RUSH_ERR_BAD_ARGUMENT,
              "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
              rush_dtype_word(dtype));
@@ -139,7 +139,7 @@ static rush_status setup_masked_fill(rush_call *c, rush_pw_job *job) {
     double v = value->u.f;
     RUSH_CHECK(c->ctx, v > -9.3e18 && v < 9.3e18, RUSH_ERR_BAD_ARGUMENT,
                "value cannot be converted to type %s without overflow",
-               rush_dtype_name((int)job->common));
+               rush_dtype_name(job->common));
   }
   return RUSH_OK;
 }

@@ -100,7 +100,7 @@ RUSH_OP(cosine_similarity) {
   rush_dtype dtype = arg_result_type(c, 3);
   RUSH_NEED(rush_is_float(dtype),
             "expected common dtype to be floating point, yet common dtype is %s",
-            rush_dtype_word((int)dtype));
+            rush_dtype_word(dtype));
   const rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
   RUSH_NEED(rush_broadcast(a->rank, a->sizes, b->rank, b->sizes, &rank, sizes),
             "cosine_similarity: the shapes do not broadcast");

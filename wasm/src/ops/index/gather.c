@@ -14,7 +14,7 @@ static rush_status select_rows(rush_call *c, const rush_tensor *t, int dim,
   const char *from = rush_data(t), *at = rush_data(index);
   char *to = rush_data(out);
   for (int64_t k = 0; k < n; k++, at += step, to += row) {
-    int64_t i = rush_load_int((rush_dtype)index->dtype, at);
+    int64_t i = rush_load_int(index->dtype, at);
     if (i < 0 || i >= size) return rush_fail_index(c->ctx, i, dim, size);
     RUSH_TRY(rush_work(c->ctx, (uint64_t)outer * (row / 16 + 4)));
     for (int64_t o = 0; o < outer; o++)
@@ -37,7 +37,7 @@ RUSH_OP(index_select) {
             (long long)index->numel);
   memcpy(sizes, t->sizes, sizeof sizes);
   if (t->rank > 0) sizes[dim] = index->numel;
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, t->rank, sizes, &out));
+  RUSH_TRY(rush_result(c, 0, t->dtype, t->rank, sizes, &out));
   if (t->numel > 0 && rush_is_contiguous(t)) return select_rows(c, t, dim, index, out);
   rush_tensor along = rush_index_along(index, out, dim);
   if (out->numel > 0) return rush_gather(c->ctx, out, t, dim, &along);
@@ -71,7 +71,7 @@ RUSH_OP(gather) {
     RUSH_NEED(index->dtype == RUSH_INT64, "gather(): Expected dtype int64 for index");
     RUSH_TRY(check_gather(c, t, dim, index));
   }
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, index->rank, index->sizes, &out));
+  RUSH_TRY(rush_result(c, 0, t->dtype, index->rank, index->sizes, &out));
   return rush_gather(c->ctx, out, t, dim, index);
 }
 
@@ -94,7 +94,7 @@ static rush_status take_along_flat(rush_call *c) {
   rush_tensor *out, self_row, index_row;
   RUSH_TRY(flat(c, arg_tensor(c, 0), &self_row));
   RUSH_TRY(flat(c, arg_tensor(c, 1), &index_row));
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)self_row.dtype, 1, index_row.sizes, &out));
+  RUSH_TRY(rush_result(c, 0, self_row.dtype, 1, index_row.sizes, &out));
   return rush_gather(c->ctx, out, &self_row, 0, &index_row);
 }
 
@@ -138,7 +138,7 @@ RUSH_OP(take_along_dim) {
   rush_tensor self_view, index_view, *out;
   RUSH_TRY(expanded_but(c, t, sizes, dim, &self_view));
   RUSH_TRY(expanded_but(c, index, sizes, dim, &index_view));
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, t->rank, sizes, &out));
+  RUSH_TRY(rush_result(c, 0, t->dtype, t->rank, sizes, &out));
   return rush_gather(c->ctx, out, &self_view, dim, &index_view);
 }
 
@@ -168,7 +168,7 @@ RUSH_OP(take) {
   RUSH_NEED(index->dtype == RUSH_INT64, "take(): Expected a long tensor for index, but got %s",
             rush_dtype_word(index->dtype));
   RUSH_NEED(t->numel > 0 || index->numel == 0, "take(): tried to take from an empty tensor");
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, index->rank, index->sizes, &out));
+  RUSH_TRY(rush_result(c, 0, t->dtype, index->rank, index->sizes, &out));
   const rush_tensor *operands[] = {out, index};
   size_t item = rush_itemsize(t);
   rush_iter it;
@@ -209,7 +209,7 @@ RUSH_OP(put) {
     int64_t i = ((const int64_t *)rush_data(order))[k];
     RUSH_TRY(linear(c, out, &i));
     int64_t at = place(out, i) * (int64_t)item;
-    rush_combine_row(how, (rush_dtype)out->dtype, rush_data(out), &at,
+    rush_combine_row(how, out->dtype, rush_data(out), &at,
                      (const char *)rush_data(kept) + (size_t)k * item, 0, 1);
   }
   return RUSH_OK;

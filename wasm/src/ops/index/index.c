@@ -114,7 +114,7 @@ static rush_status add_offsets(rush_call *c, indexed *x, const rush_tensor *self
       if (index->dtype == RUSH_INT64)
         memcpy(&i, at, sizeof i);
       else
-        i = rush_load_int((rush_dtype)index->dtype, at);
+        i = rush_load_int(index->dtype, at);
       if (RUSH_UNLIKELY(i < -size || i >= size)) return rush_fail_index(c->ctx, i, d, size);
       memcpy(&sum, to, sizeof sum);
       sum += (i < 0 ? i + size : i) * stride;
@@ -271,7 +271,7 @@ static void read_row(size_t item, char *out, int64_t out_step, const char *from,
 static rush_status read_indexed(rush_call *c, const indexed *x) {
   int64_t strides[RUSH_MAX_RANK];
   rush_tensor *out;
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)x->self.dtype, x->self.rank, x->self.sizes, &out));
+  RUSH_TRY(rush_result(c, 0, x->self.dtype, x->self.rank, x->self.sizes, &out));
   order_result(x, strides);
   memcpy(out->strides, strides, (size_t)out->rank * sizeof *strides);
   if (out->numel == 0) return RUSH_OK;
@@ -298,7 +298,7 @@ static void write_indexed(rush_ctx *ctx, const indexed *x, const rush_tensor *va
                           bool accumulate) {
   const rush_tensor *operands[] = {&x->self, values, &x->places};
   rush_combine how = accumulate ? RUSH_COMBINE_ADD : RUSH_COMBINE_SET;
-  rush_dtype dtype = (rush_dtype)x->self.dtype;
+  rush_dtype dtype = x->self.dtype;
   int64_t item = (int64_t)rush_itemsize(&x->self), at[BLOCK];
   rush_iter it;
   rush_iter_init(&it, x->self.rank, x->self.sizes, 3, operands);

@@ -12,7 +12,7 @@ RUSH_OP(nonzero) {
   rush_tensor *rows;
   RUSH_TRY(rush_nonzero(c->heap, t, &rows));
   const int64_t n = tmp_take(c, rows)->sizes[1];
-  return rush_result_view(c, 0, rows, 2, (int64_t[]){n, t->rank}, (int64_t[]){1, n > 0 ? n : 1}, 0);
+  return rush_result_view(c, 0, rows, 2, (int64_t[]){n, t->rank}, (int64_t[]){1, n}, 0);
 }
 
 /* nonzero_numpy, where(condition): one tensor per dimension. */
@@ -56,7 +56,7 @@ RUSH_OP(masked_select) {
     if (i % LOOK == 0) RUSH_TRY(rush_work(c->ctx, 4 * LOOK));
     n += *m.at != 0;
   }
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, 1, &n, &out));
+  RUSH_TRY(rush_result(c, 0, t->dtype, 1, &n, &out));
   size_t item = rush_itemsize(t);
   char *to = rush_data(out);
   rush_order_init(&m, mask, rank, sizes);
@@ -114,7 +114,7 @@ RUSH_OP(masked_scatter) {
   bool same =
       rank == t->rank && (rank == 0 || memcmp(sizes, t->sizes, (size_t)rank * sizeof *sizes) == 0);
   if (c->inplace == NULL && !same) {
-    RUSH_TRY(rush_result(c, 0, (rush_dtype)t->dtype, rank, sizes, &out));
+    RUSH_TRY(rush_result(c, 0, t->dtype, rank, sizes, &out));
     RUSH_TRY(rush_tensor_copy(c->heap, out, t));
   } else {
     RUSH_NEED(same, "output with shape %s doesn't match the broadcast shape %s",

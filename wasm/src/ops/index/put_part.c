@@ -69,7 +69,7 @@ static rush_status embed(rush_call *c, const rush_tensor *t, int64_t by, int64_t
              "diag_embed: too large");
   for (int d = 0, k = 0; d < rank; d++) sizes[d] = d == a || d == b ? side : t->sizes[k++];
   rush_tensor *out;
-  RUSH_TRY(zeroed(c, (rush_dtype)t->dtype, rank, sizes, &out));
+  RUSH_TRY(zeroed(c, t->dtype, rank, sizes, &out));
   rush_tensor part = *out;
   if (t->numel == 0) return RUSH_OK;
   part.offset += by >= 0 ? by * out->strides[b] : -by * out->strides[a];
@@ -110,7 +110,7 @@ RUSH_OP(diag) {
 
 RUSH_OP(trace) {
   const rush_tensor *t = arg_tensor(c, 0);
-  rush_dtype from = (rush_dtype)t->dtype, dtype = rush_is_float(from) ? from : RUSH_INT64;
+  rush_dtype from = t->dtype, dtype = rush_is_float(from) ? from : RUSH_INT64;
   rush_tensor *out;
   RUSH_NEED(t->rank == 2, "trace: expected a matrix, but got tensor with dim %d", t->rank);
   int64_t n = t->sizes[0] < t->sizes[1] ? t->sizes[0] : t->sizes[1], i_sum = 0;

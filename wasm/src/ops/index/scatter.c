@@ -86,11 +86,11 @@ static rush_status scatter(rush_call *c, rush_combine how) {
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   bool scalar = c->args[3].kind != RUSH_KIND_TENSOR;
   if (scalar) {
-    value = rush_scalar_tensor((rush_dtype)t->dtype, &storage, bytes);
+    value = rush_scalar_tensor(t->dtype, &storage, bytes);
     if (arg_scalar_is_float(c, 3))
-      rush_store_double((rush_dtype)t->dtype, bytes, arg_scalar_double(c, 3));
+      rush_store_double(t->dtype, bytes, arg_scalar_double(c, 3));
     else
-      rush_store_int((rush_dtype)t->dtype, bytes, arg_scalar_int(c, 3));
+      rush_store_int(t->dtype, bytes, arg_scalar_int(c, 3));
   }
   rush_tensor *src = scalar ? &value : arg_tensor(c, 3);
   RUSH_TRY(check_scatter(c, t, dim, index, scalar ? NULL : src));
@@ -128,7 +128,7 @@ static void store_start(rush_dtype dtype, rush_combine how, void *at) {
 /* out /= counts, rounding down where it is integral; a count of 0 counts as 1. */
 static void divide(rush_ctx *ctx, rush_tensor *out, const rush_tensor *counts) {
   const rush_tensor *operands[] = {out, counts};
-  rush_dtype dtype = (rush_dtype)out->dtype;
+  rush_dtype dtype = out->dtype;
   rush_iter it;
   rush_iter_init(&it, out->rank, out->sizes, 2, operands);
   do {
@@ -170,8 +170,8 @@ static rush_status reduce_into(rush_call *c, rush_tensor *out, int dim, const ru
   if (!include_self && index->numel > 0) {
     char bytes[16];
     rush_storage storage;
-    rush_tensor start = rush_scalar_tensor((rush_dtype)out->dtype, &storage, bytes);
-    store_start((rush_dtype)out->dtype, how, bytes);
+    rush_tensor start = rush_scalar_tensor(out->dtype, &storage, bytes);
+    store_start(out->dtype, how, bytes);
     RUSH_TRY(rush_scatter(c->ctx, out, dim, index, &start, RUSH_COMBINE_SET, false));
   }
   RUSH_TRY(scatter_apart(c, out, dim, index, src, how, false));
@@ -224,7 +224,7 @@ static rush_status check_slices(rush_call *c, const char *name, int dim, const r
 /* source * alpha in source's dtype */
 static rush_status scaled(rush_call *c, uint32_t alpha, rush_tensor *source, rush_tensor **out) {
   double factor = arg_scalar_double(c, alpha);
-  RUSH_NEED(!arg_scalar_is_float(c, alpha) || rush_is_float((rush_dtype)source->dtype),
+  RUSH_NEED(!arg_scalar_is_float(c, alpha) || rush_is_float(source->dtype),
             "For integral input tensors, argument alpha must not be a floating point number.");
   if (factor == 1.0) {
     *out = source;
@@ -232,7 +232,7 @@ static rush_status scaled(rush_call *c, uint32_t alpha, rush_tensor *source, rus
   }
   RUSH_TRY(rush_clone(c->heap, source, RUSH_FORMAT_CONTIGUOUS, out));
   tmp_take(c, *out);
-  rush_dtype dtype = (rush_dtype)source->dtype;
+  rush_dtype dtype = source->dtype;
   char *at = rush_data(*out), bytes[16];
   const int64_t here = 0;
   if (arg_scalar_is_float(c, alpha))
@@ -289,7 +289,7 @@ RUSH_OP(index_reduce) {
 /* self, dim, index, value (Scalar or 0-d Tensor) */
 RUSH_OP(index_fill) {
   rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2), *out;
-  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_dtype dtype = t->dtype;
   rush_storage storage;
   char bytes[16];
   int dim;
@@ -303,7 +303,7 @@ RUSH_OP(index_fill) {
               "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
               "dimension(s).",
               v->rank);
-    rush_convert(dtype, bytes, (rush_dtype)v->dtype, rush_data(v), 1);
+    rush_convert(dtype, bytes, v->dtype, rush_data(v), 1);
   } else if (arg_scalar_is_float(c, 3)) {
     rush_store_double(dtype, bytes, arg_scalar_double(c, 3));
   } else {

@@ -255,11 +255,11 @@ static rush_status contract(rush_call *c, const equation *eq, operand *a, const 
   for (int k = 0; k < 3; k++)
     for (int i = 0; i < groups[k]->n; i++)
       labels[n] = groups[k]->label[i], sizes[n++] = groups[k]->size[i];
-  RUSH_TRY(tmp_new(c, (rush_dtype)a->t.dtype, n, sizes, &out));
+  RUSH_TRY(tmp_new(c, a->t.dtype, n, sizes, &out));
   if (out->numel > 0) {
     rush_matrices mc = {
         .data = rush_data(out), .row = right.total, .col = 1, .batch = {left.total * right.total}};
-    RUSH_TRY(rush_matmul_run(c->heap, (rush_dtype)a->t.dtype, left.total, right.total, sum.total, 1,
+    RUSH_TRY(rush_matmul_run(c->heap, a->t.dtype, left.total, right.total, sum.total, 1,
                              &batch.total, matrices(ma, false), matrices(mb, true), mc));
   }
   a->t = *out;
@@ -276,8 +276,8 @@ static rush_status contract_all(rush_call *c, const equation *eq, operand *ops, 
   if ((labels_of(&ops[0]) & ~eq->output) == 0) return RUSH_OK;
   /* One operand with labels to sum: the product with ones. */
   rush_tensor *one;
-  RUSH_TRY(tmp_new(c, (rush_dtype)ops[0].t.dtype, 0, NULL, &one));
-  rush_store_int((rush_dtype)one->dtype, rush_data(one), 1);
+  RUSH_TRY(tmp_new(c, ops[0].t.dtype, 0, NULL, &one));
+  rush_store_int(one->dtype, rush_data(one), 1);
   const operand ones = {.t = *one};
   return contract(c, eq, &ops[0], &ones, eq->output);
 }

@@ -65,7 +65,7 @@ static rush_status check_mm(rush_call *c, const rush_tensor *a, const rush_tenso
 }
 
 static rush_status mm(rush_call *c, const rush_tensor *a, const rush_tensor *b, rush_tensor **out) {
-  return product(c, (rush_dtype)a->dtype, a->sizes[0], b->sizes[1], a->sizes[1], 0, NULL,
+  return product(c, a->dtype, a->sizes[0], b->sizes[1], a->sizes[1], 0, NULL,
                  rush_matrices_of(a, 0), rush_matrices_of(b, 0), false, false, out);
 }
 
@@ -125,7 +125,7 @@ static rush_status check_bmm(rush_call *c, const rush_tensor *a, const rush_tens
 
 static rush_status bmm(rush_call *c, const rush_tensor *a, const rush_tensor *b,
                        rush_tensor **out) {
-  return product(c, (rush_dtype)a->dtype, a->sizes[1], b->sizes[2], a->sizes[2], 1, a->sizes,
+  return product(c, a->dtype, a->sizes[1], b->sizes[2], a->sizes[2], 1, a->sizes,
                  rush_matrices_of(a, 1), rush_matrices_of(b, 1), false, false, out);
 }
 
@@ -161,8 +161,7 @@ RUSH_OP(addbmm) {
   RUSH_TRY(tmp_contiguous(c, b, &tall));
   const rush_matrices left = {rush_data(wide), n * k, 1, {0}},
                       right = {rush_data(tall), b->sizes[2], 1, {0}};
-  RUSH_TRY(product(c, (rush_dtype)a->dtype, m, b->sizes[2], n * k, 0, NULL, left, right, false,
-                   false, &out));
+  RUSH_TRY(product(c, a->dtype, m, b->sizes[2], n * k, 0, NULL, left, right, false, false, &out));
   return add_self(c, self, out, 3);
 }
 
@@ -186,8 +185,7 @@ static rush_status check_mv(rush_call *c, const rush_tensor *a, const rush_tenso
  * dense sums. */
 static rush_status mv(rush_call *c, const rush_tensor *a, const rush_tensor *v, rush_tensor **out) {
   const rush_matrices t = {rush_data(a), a->strides[1], a->strides[0], {0}};
-  return product(c, (rush_dtype)a->dtype, 1, a->sizes[0], a->sizes[1], 0, NULL, as_row(v), t, true,
-                 false, out);
+  return product(c, a->dtype, 1, a->sizes[0], a->sizes[1], 0, NULL, as_row(v), t, true, false, out);
 }
 
 RUSH_OP(mv) {
@@ -221,8 +219,8 @@ static rush_status dot(rush_call *c, const rush_tensor *a, const rush_tensor *b)
             (long long)a->sizes[0], (long long)b->sizes[0], (long long)a->sizes[0],
             (long long)b->sizes[0]);
   RUSH_TRY(same_dtype(c, a, b, "dot"));
-  return product(c, (rush_dtype)a->dtype, 1, 1, a->sizes[0], 0, NULL, as_row(a), as_column(b), true,
-                 true, &out);
+  return product(c, a->dtype, 1, 1, a->sizes[0], 0, NULL, as_row(a), as_column(b), true, true,
+                 &out);
 }
 
 RUSH_OP(dot) {
@@ -268,7 +266,7 @@ static rush_status matmul(rush_call *c, const rush_tensor *a, const rush_tensor 
   const rush_matrices left = a->rank > 1 ? rush_matrices_of(a, rank) : as_row(a);
   const rush_matrices right = b->rank > 1 ? rush_matrices_of(b, rank) : as_column(b);
   rush_tensor *out;
-  return product(c, (rush_dtype)a->dtype, a->rank > 1 ? a->sizes[a->rank - 2] : 1,
+  return product(c, a->dtype, a->rank > 1 ? a->sizes[a->rank - 2] : 1,
                  b->rank > 1 ? b->sizes[b->rank - 1] : 1, a->sizes[a->rank - 1], rank, batch, left,
                  right, a->rank == 1, b->rank == 1, &out);
 }
@@ -299,7 +297,7 @@ RUSH_OP(outer) {
   rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1), *out;
   RUSH_NEED(a->rank == 1, "outer: Expected 1-D argument self, but got %d-D", a->rank);
   RUSH_NEED(b->rank == 1, "outer: Expected 1-D argument vec2, but got %d-D", b->rank);
-  const rush_dtype dtype = rush_promote((rush_dtype)a->dtype, (rush_dtype)b->dtype);
+  const rush_dtype dtype = rush_promote(a->dtype, b->dtype);
   if (dtype != RUSH_BOOL) return outer(c, a, b, dtype, &out);
   RUSH_TRY(rush_result(c, 0, RUSH_BOOL, 2, (int64_t[]){a->sizes[0], b->sizes[0]}, &out));
   const uint8_t *x = rush_data(a), *y = rush_data(b);
@@ -375,8 +373,7 @@ RUSH_OP(addr) {
   rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *s, *x, *y;
   RUSH_NEED(a->rank == 1, "addr: Expected 1-D argument vec1, but got %d-D", a->rank);
   RUSH_NEED(b->rank == 1, "addr: Expected 1-D argument vec2, but got %d-D", b->rank);
-  const rush_dtype dtype = rush_promote((rush_dtype)self->dtype,
-                                        rush_promote((rush_dtype)a->dtype, (rush_dtype)b->dtype));
+  const rush_dtype dtype = rush_promote(self->dtype, rush_promote(a->dtype, b->dtype));
   RUSH_CHECK(c->ctx, dtype != RUSH_BOOL, RUSH_ERR_UNSUPPORTED,
              "addr of bool tensors is not supported");
   RUSH_TRY(rush_tensor_to(c->heap, self, dtype, &s));

@@ -268,7 +268,7 @@ static rush_status make_result(rush_call *c, attention *a) {
     rush_strides_contiguous(4, order, own);
     for (int d = 0; d < 4; d++) strides[d] = own[d == 1 || d == 2 ? 3 - d : d];
   }
-  return rush_result_turned(c, 0, (rush_dtype)a->q->dtype, rank, sizes, strides, nominal, &a->out);
+  return rush_result_turned(c, 0, a->q->dtype, rank, sizes, strides, nominal, &a->out);
 }
 
 /* t with dense features. */
@@ -299,7 +299,7 @@ RUSH_OP(scaled_dot_product_attention) {
             "key.dtype: %s and value.dtype: "
             "%s instead.",
             rush_dtype_name(a.q->dtype), rush_dtype_name(a.k->dtype), rush_dtype_name(a.v->dtype));
-  RUSH_NEED(rush_is_float((rush_dtype)a.q->dtype), "expected scalar type Float but found %s",
+  RUSH_NEED(rush_is_float(a.q->dtype), "expected scalar type Float but found %s",
             rush_dtype_word(a.q->dtype));
   RUSH_CHECK(c->ctx, arg_float(c, 4) == 0, RUSH_ERR_UNSUPPORTED,
              "dropout in attention is not supported");

@@ -51,7 +51,7 @@ static rush_status running(rush_call *c, const plan *p, uint32_t arg, uint32_t r
     *out = t;
     return rush_check_write(c->ctx, t);
   }
-  RUSH_TRY(rush_result(c, result, (rush_dtype)t->dtype, 1, t->sizes, out));
+  RUSH_TRY(rush_result(c, result, t->dtype, 1, t->sizes, out));
   return rush_copy_into(c->heap, *out, t);
 }
 
@@ -83,7 +83,7 @@ static rush_status begin(rush_call *c, plan *p, int format) {
   rush_tensor *x = arg_tensor(c, 0);
   RUSH_NEED(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d",
             x->rank);
-  RUSH_NEED(rush_is_float((rush_dtype)x->dtype), "\"batch_norm\" not implemented for '%s'",
+  RUSH_NEED(rush_is_float(x->dtype), "\"batch_norm\" not implemented for '%s'",
             rush_dtype_word(x->dtype));
   p->ctx = c->ctx;
   p->n = x->sizes[0];
@@ -95,8 +95,7 @@ static rush_status begin(rush_call *c, plan *p, int format) {
     p->out = p->x;
     ret_tensor(c, 0, rush_tensor_keep(p->x));
   } else {
-    RUSH_TRY(rush_new_lying(c->heap, (rush_dtype)x->dtype, x->rank, x->sizes, p->columns, format,
-                            &p->out));
+    RUSH_TRY(rush_new_lying(c->heap, x->dtype, x->rank, x->sizes, p->columns, format, &p->out));
     ret_tensor(c, 0, p->out);
   }
   if (p->s == 1) p->columns = true;
@@ -265,12 +264,18 @@ static rush_status batch_norm(rush_call *c, const form *f, bool training, int fo
   if (!training) p.running_mean = p.running_var = NULL;
   for (uint32_t k = 1; k <= 2 && f->three; k++) {
     const int64_t size = training ? p.c : 0;
-    RUSH_TRY(rush_result(c, k, (rush_dtype)p.x->dtype, 1, &size, &none));
+    RUSH_TRY(rush_result(c, k, p.x->dtype, 1, &size, &none));
     if (training) *(k == 1 ? &p.save_mean : &p.save_rstd) = none;
   }
   return normalize(c, &p);
 }
 RUSH_OP(batch_norm) {
+  if (arg_tensor(c, 0)->numel == 0) { /* ATen's batch_norm clones nothing, and checks nothing */
+    rush_tensor *out;
+    RUSH_TRY(rush_clone(c->heap, arg_tensor(c, 0), RUSH_FORMAT_PRESERVE, &out));
+    ret_tensor(c, 0, out);
+    return RUSH_OK;
+  }
   const form f = {.eps = 7, .stats = true};
   return batch_norm(c, &f, arg_bool(c, 5), rush_suggest_format(arg_tensor(c, 0)));
 }
@@ -323,8 +328,8 @@ static rush_status group_norm(rush_call *c, int64_t groups, uint32_t w, uint32_t
   RUSH_TRY(per_channel(c, &p, b, "bias", &p.b));
   const int64_t sizes[] = {p.n, groups};
   if (three) {
-    RUSH_TRY(rush_result(c, 1, (rush_dtype)x->dtype, 2, sizes, &p.save_mean));
-    RUSH_TRY(rush_result(c, 2, (rush_dtype)x->dtype, 2, sizes, &p.save_rstd));
+    RUSH_TRY(rush_result(c, 1, x->dtype, 2, sizes, &p.save_mean));
+    RUSH_TRY(rush_result(c, 2, x->dtype, 2, sizes, &p.save_rstd));
   }
   return normalize(c, &p);
 }

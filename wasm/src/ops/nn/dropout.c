@@ -5,7 +5,7 @@
 #include "call/define.h"
 
 static rush_status need_float(rush_call *c, const rush_tensor *t) {
-  RUSH_NEED(rush_is_float((rush_dtype)t->dtype),
+  RUSH_NEED(rush_is_float(t->dtype),
             "result type Float can't be cast to the desired output type %s",
             rush_dtype_name(t->dtype));
   return RUSH_OK;
@@ -18,14 +18,14 @@ typedef struct affine {
 
 static void apply(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, const rush_tensor *mask,
                   affine f) {
-  const rush_dtype dtype = (rush_dtype)x->dtype;
+  const rush_dtype dtype = x->dtype;
   const rush_tensor *operands[] = {out, x, mask};
   rush_iter it;
   rush_iter_init(&it, x->rank, x->sizes, 3, operands);
   do {
     for (int64_t i = 0; i < it.size[0] && !rush_stops(ctx, 8); i++) {
       const double v = rush_load_double(dtype, it.at[1] + i * it.stride[1][0]);
-      const double m = rush_load_double((rush_dtype)mask->dtype, it.at[2] + i * it.stride[2][0]);
+      const double m = rush_load_double(mask->dtype, it.at[2] + i * it.stride[2][0]);
       rush_store_double(dtype, it.at[0] + i * it.stride[0][0],
                         v * (m * f.scale) + (m * f.slope + f.shift));
     }
@@ -64,7 +64,7 @@ static rush_status dropout(rush_call *c, bool features, bool alpha) {
     const double least = 1.7580993408473766, a = 1 / sqrt((least * least * p + 1) * kept);
     f = (affine){a, least * a, least * a * (p - 1)};
   }
-  RUSH_TRY(rush_result_like(c, 0, x, (rush_dtype)x->dtype, &out));
+  RUSH_TRY(rush_result_like(c, 0, x, x->dtype, &out));
   apply(c->ctx, out, x, mask, f);
   return RUSH_OK;
 }
@@ -88,7 +88,7 @@ RUSH_OP(native_dropout) {
   const double p = arg_float(c, 1), kept = 1 - p;
   const bool train = arg_is_none(c, 2) || arg_bool(c, 2);
   rush_tensor *out, *mask;
-  RUSH_TRY(rush_result_like(c, 0, x, (rush_dtype)x->dtype, &out));
+  RUSH_TRY(rush_result_like(c, 0, x, x->dtype, &out));
   RUSH_TRY(rush_result_like(c, 1, x, RUSH_BOOL, &mask));
   if (x->numel == 0) return RUSH_OK;
   if (!train) {

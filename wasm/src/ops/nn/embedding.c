@@ -25,7 +25,7 @@ RUSH_OP(embedding) {
     RUSH_NEED(row >= 0 && row < w->sizes[0], "index out of range in self: index %lld, %lld rows",
               (long long)row, (long long)w->sizes[0]);
   }
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)w->dtype, given->rank + 1, sizes, &out));
+  RUSH_TRY(rush_result(c, 0, w->dtype, given->rank + 1, sizes, &out));
   if (out->numel > 0) {
     const size_t item = rush_itemsize(w), n = (size_t)w->sizes[1];
     const char *table = rush_data(w);

@@ -26,7 +26,7 @@ static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *
               "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
               "sizes %s with dimension %d being empty",
               a, d);
-  RUSH_NEED(rush_is_float((rush_dtype)x->dtype), "\"grid_sampler\" not implemented for '%s'",
+  RUSH_NEED(rush_is_float(x->dtype), "\"grid_sampler\" not implemented for '%s'",
             rush_dtype_word(x->dtype));
   RUSH_NEED(grid->dtype == x->dtype, "expected scalar type %s but found %s",
             rush_dtype_word(x->dtype), rush_dtype_word(grid->dtype));
@@ -60,7 +60,7 @@ static rush_status grid_sample(rush_call *c, int dims) {
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 1), &grid));
   int64_t sizes[RUSH_MAX_RANK] = {x->sizes[0], x->sizes[1]};
   memcpy(sizes + 2, grid->sizes + 1, (size_t)dims * sizeof *sizes);
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)x->dtype, x->rank, sizes, &out));
+  RUSH_TRY(rush_result(c, 0, x->dtype, x->rank, sizes, &out));
   if (out->numel > 0) {
     const int64_t places = grid->numel / (x->sizes[0] * dims);
     for (int64_t n = 0; n < x->sizes[0]; n++) {

@@ -37,7 +37,7 @@ static rush_status check_shape(rush_call *c, rows *r) {
       fits,
       "Given normalized_shape=%s, expected input with that shape behind, but got input of size%s",
       rush_shape_text(n, shape, want), rush_shape_text(x->rank, x->sizes, have));
-  RUSH_NEED(rush_is_float((rush_dtype)x->dtype), "\"LayerNormKernelImpl\" not implemented for '%s'",
+  RUSH_NEED(rush_is_float(x->dtype), "\"LayerNormKernelImpl\" not implemented for '%s'",
             rush_dtype_word(x->dtype));
   return RUSH_OK;
 }
@@ -64,7 +64,7 @@ static rush_status begin(rush_call *c, uint32_t w_arg, uint32_t b_arg, rows *r) 
   rush_tensor *x = arg_tensor(c, 0);
   RUSH_TRY(tmp_contiguous(c, x, &r->x));
   if (r->x == x && !(rush_can_reuse(c, 0) && rush_is_plainly_contiguous(x)))
-    return rush_result(c, 0, (rush_dtype)x->dtype, x->rank, x->sizes, &r->out);
+    return rush_result(c, 0, x->dtype, x->rank, x->sizes, &r->out);
   r->out = r->x;
   ret_tensor(c, 0, rush_tensor_keep(r->x));
   return RUSH_OK;
@@ -116,8 +116,8 @@ RUSH_OP(native_layer_norm) {
   int64_t sizes[RUSH_MAX_RANK];
   RUSH_TRY(begin(c, 2, 3, &r));
   for (int d = 0; d < r.x->rank; d++) sizes[d] = d < r.axis ? r.x->sizes[d] : 1;
-  RUSH_TRY(rush_result(c, 1, (rush_dtype)r.x->dtype, r.x->rank, sizes, &mean));
-  RUSH_TRY(rush_result(c, 2, (rush_dtype)r.x->dtype, r.x->rank, sizes, &rstd));
+  RUSH_TRY(rush_result(c, 1, r.x->dtype, r.x->rank, sizes, &mean));
+  RUSH_TRY(rush_result(c, 2, r.x->dtype, r.x->rank, sizes, &rstd));
   normalize(c, &r, arg_float(c, 4), mean, rstd);
   return RUSH_OK;
 }
@@ -132,8 +132,7 @@ static rush_status lay_as_product(rush_call *c, const rows *r) {
   rush_strides_contiguous(scale.rank, scale.sizes, scale.strides);
   rush_strides_of_result(x->rank, x->sizes, 2, operands, strides);
   if (memcmp(strides, out->strides, (size_t)x->rank * sizeof *strides) == 0) return RUSH_OK;
-  RUSH_TRY(rush_tensor_new_turned(c->heap, (rush_dtype)x->dtype, x->rank, x->sizes, strides,
-                                  strides, &laid));
+  RUSH_TRY(rush_tensor_new_turned(c->heap, x->dtype, x->rank, x->sizes, strides, strides, &laid));
   rush_status st = rush_tensor_copy(c->heap, laid, out);
   rush_drop(c->heap, &c->results[0]);
   ret_tensor(c, 0, laid);

@@ -70,7 +70,7 @@ static rush_status run(rush_call *c, float min, float max) {
   for (int d = 0; d < own; d++) sizes[d] = x->sizes[d];
   sizes[own] = n;
   rush_tensor *out;
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)x->dtype, w->rank == 2 ? own + 1 : own, sizes, &out));
+  RUSH_TRY(rush_result(c, 0, x->dtype, w->rank == 2 ? own + 1 : own, sizes, &out));
   rush_matrices a = {rush_data(x), own > 0 ? x->strides[own - 1] : k, x->strides[own], {0}};
   rush_matrices b = {rush_data(w), w->strides[w->rank - 1], w->rank == 2 ? w->strides[0] : 1, {0}};
   rush_matrices to = {rush_data(out), n, 1, {0}};
@@ -79,7 +79,7 @@ static rush_status run(rush_call *c, float min, float max) {
     a.batch[d] = x->strides[d];
     to.batch[d] = step;
   }
-  RUSH_TRY(rush_matmul_run(c->heap, (rush_dtype)x->dtype, own > 0 ? x->sizes[own - 1] : 1, n, k,
+  RUSH_TRY(rush_matmul_run(c->heap, x->dtype, own > 0 ? x->sizes[own - 1] : 1, n, k,
                            own > 1 ? own - 1 : 0, x->sizes, a, b, to));
   if (bias != NULL && out->numel > 0) {
     const rush_value one = rush_int(1);

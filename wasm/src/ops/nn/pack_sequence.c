@@ -66,7 +66,7 @@ RUSH_OP(pack_padded_sequence) {
   rush_tensor *data, *counts, *padded;
   sizes[0] = rows;
   for (int d = 2; d < input->rank; d++) sizes[d - 1] = input->sizes[d];
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)input->dtype, input->rank - 1, sizes, &data));
+  RUSH_TRY(rush_result(c, 0, input->dtype, input->rank - 1, sizes, &data));
   RUSH_TRY(rush_result(c, 1, RUSH_INT64, 1, &steps, &counts));
   RUSH_TRY(steps_first(c, input, batch_first, &padded));
   int64_t at = 0, alive = batch, *count = rush_data(counts);
@@ -104,7 +104,7 @@ RUSH_OP(pad_packed_sequence) {
   sizes[0] = total;
   sizes[1] = batch;
   for (int d = 1; d < data->rank; d++) sizes[d + 1] = data->sizes[d];
-  RUSH_TRY(rush_tensor_new(c->heap, (rush_dtype)data->dtype, data->rank + 1, sizes, &padded));
+  RUSH_TRY(rush_tensor_new(c->heap, data->dtype, data->rank + 1, sizes, &padded));
   rush_fill(c->ctx, padded, &c->args[3]);
   rush_status st = RUSH_OK;
   int64_t at = 0;

@@ -70,7 +70,7 @@ static rush_status mirror(rush_call *c, rush_tensor *out, const padding *p, int 
 }
 
 static void fill(rush_tensor *t, const rush_value *value) {
-  const rush_dtype dtype = (rush_dtype)t->dtype;
+  const rush_dtype dtype = t->dtype;
   const size_t size = rush_itemsize(t), n = (size_t)t->numel;
   char *data = rush_data(t), first[8] = {0};
   if (value->kind == RUSH_KIND_FLOAT) {
@@ -98,8 +98,7 @@ static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p,
   rush_tensor *out, *to, *from;
   for (int d = 0; d < x->rank; d++) sizes[d] = x->sizes[d] + p->front[d] + p->back[d];
   const bool last = !rush_is_contiguous(x) && rush_is_channels_last(x);
-  RUSH_TRY(rush_new_lying(c->heap, (rush_dtype)x->dtype, x->rank, sizes, last, result_format(x, p),
-                          &out));
+  RUSH_TRY(rush_new_lying(c->heap, x->dtype, x->rank, sizes, last, result_format(x, p), &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
   if (p->mode == CONSTANT) fill(out, value);

@@ -214,10 +214,10 @@ static rush_status read_adaptive(rush_call *c, pooling *p, const char *name, int
 
 static rush_status run_max(rush_call *c, const pooling *p, bool with_indices) {
   rush_tensor *out, *indices = NULL;
-  RUSH_TRY(result(c, p, 0, (rush_dtype)p->x->dtype, &out));
+  RUSH_TRY(result(c, p, 0, p->x->dtype, &out));
   if (with_indices) RUSH_TRY(result(c, p, 1, RUSH_INT64, &indices));
   if (out->numel > 0)
-    rush_max_pool((rush_dtype)out->dtype, &p->s, rush_data(p->x), rush_data(out),
+    rush_max_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out),
                   indices ? rush_data(indices) : NULL);
   return RUSH_OK;
 }
@@ -225,9 +225,9 @@ static rush_status run_max(rush_call *c, const pooling *p, bool with_indices) {
 static rush_status max_pool(rush_call *c, bool with_indices) {
   pooling p = {.dims = rush_dims(c)};
   if (p.dims == 1 && !with_indices) p.follows = NEVER;
-  const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;
+  const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   RUSH_NEED(dtype != RUSH_BOOL && (p.dims > 1 || with_indices || rush_is_float(dtype)),
-            "\"max_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word((int)dtype));
+            "\"max_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word(dtype));
   RUSH_TRY(read_windows(c, &p, true, 5));
   return run_max(c, &p, with_indices);
 }
@@ -241,9 +241,9 @@ RUSH_OP(max_pool_with_indices) {
 RUSH_OP(adaptive_max_pool) {
   pooling p = {.dims = rush_dims(c)};
   if (p.dims == 3) p.follows = NEVER;
-  const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;
+  const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   RUSH_NEED(rush_is_float(dtype), "\"adaptive_max_pool%dd\" not implemented for '%s'", p.dims,
-            rush_dtype_word((int)dtype));
+            rush_dtype_word(dtype));
   RUSH_TRY(read_adaptive(c, &p, "adaptive_max_pool", arg_tensor(c, 0)->rank - 1));
   return run_max(c, &p, true);
 }
@@ -252,16 +252,16 @@ RUSH_OP(adaptive_max_pool) {
 
 static rush_status run_avg(rush_call *c, const pooling *p) {
   rush_tensor *out;
-  RUSH_TRY(result(c, p, 0, (rush_dtype)p->x->dtype, &out));
-  if (out->numel > 0) rush_avg_pool((rush_dtype)out->dtype, &p->s, rush_data(p->x), rush_data(out));
+  RUSH_TRY(result(c, p, 0, p->x->dtype, &out));
+  if (out->numel > 0) rush_avg_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out));
   return RUSH_OK;
 }
 
 RUSH_OP(avg_pool) {
   pooling p = {.dims = rush_dims(c)};
-  const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;
+  const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   RUSH_NEED(rush_is_float(dtype) || dtype == RUSH_INT64, "\"avg_pool%dd\" not implemented for '%s'",
-            p.dims == 3 ? 3 : 2, rush_dtype_word((int)dtype));
+            p.dims == 3 ? 3 : 2, rush_dtype_word(dtype));
   if (p.dims == 3) p.follows = NEVER;
   p.s.count_padding = arg_bool(c, 5);
   if (p.dims > 1 && !arg_is_none(c, 6)) {
@@ -275,9 +275,9 @@ RUSH_OP(avg_pool) {
 RUSH_OP(adaptive_avg_pool) {
   pooling p = {.dims = rush_dims(c)};
   if (p.dims == 3) p.follows = rush_kind_of(c) ? NEVER : MEAN_OF_ALL;
-  const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;
+  const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   RUSH_NEED(rush_is_float(dtype), "\"adaptive_avg_pool%dd\" not implemented for '%s'", p.dims,
-            rush_dtype_word((int)dtype));
+            rush_dtype_word(dtype));
   RUSH_TRY(read_adaptive(c, &p, "adaptive_avg_pool", p.dims));
   return run_avg(c, &p);
 }

@@ -83,8 +83,7 @@ static rush_status drop_some(rush_call *c, const network *n, rush_tensor *t) {
   const double scale = n->dropout < 1 ? 1 / (1 - n->dropout) : 0;
   char *at = rush_data(t);
   for (int64_t i = 0; i < t->numel; i++, at += rush_itemsize(t))
-    rush_store_double((rush_dtype)t->dtype, at,
-                      rush_load_double((rush_dtype)t->dtype, at) * (kept[i] * scale));
+    rush_store_double(t->dtype, at, rush_load_double(t->dtype, at) * (kept[i] * scale));
   rush_tensor_drop(c->heap, mask);
   return RUSH_OK;
 }
@@ -96,13 +95,12 @@ static rush_status run_layers(rush_call *c, const network *n, const sequence *s,
   x = rush_tensor_keep(x);
   for (int64_t layer = 0; layer < n->layers && st == RUSH_OK; layer++) {
     rush_tensor *to;
-    st = rush_tensor_new(c->heap, (rush_dtype)x->dtype, 2,
-                         (int64_t[]){s->rows, n->directions * n->out}, &to);
+    st = rush_tensor_new(c->heap, x->dtype, 2, (int64_t[]){s->rows, n->directions * n->out}, &to);
     if (st != RUSH_OK) break;
     for (int64_t d = 0; d < n->directions && st == RUSH_OK; d++) {
       const int64_t index = layer * n->directions + d;
       rush_cell cell = cell_at(n, index);
-      st = rush_cell_check(c->ctx, &cell, (rush_dtype)x->dtype, x->sizes[1], n->hidden, n->out);
+      st = rush_cell_check(c->ctx, &cell, x->dtype, x->sizes[1], n->hidden, n->out);
       if (st == RUSH_OK) st = run_cell(c, n, &cell, s, index, x, to, d * n->out, d == 1);
     }
     if (st == RUSH_OK && n->train && n->dropout > 0 && layer + 1 < n->layers)
@@ -130,7 +128,7 @@ static rush_status take_state(rush_call *c, uint32_t i, const network *n, const 
   RUSH_NEED(from->dtype == dtype,
             "Input and hidden tensors are not the same dtype, found input tensor with %s and "
             "hidden tensor with %s",
-            rush_dtype_name((int)dtype), rush_dtype_name(from->dtype));
+            rush_dtype_name(dtype), rush_dtype_name(from->dtype));
   RUSH_TRY(rush_result(c, i, dtype, 3, from->sizes, out));
   return rush_tensor_copy(c->heap, *out, from);
 }
@@ -147,8 +145,7 @@ static rush_status take_network(rush_call *c, rush_cell_kind kind, uint32_t at, 
                  .directions = arg_bool(c, at + 6) ? 2 : 1,
                  .dropout = arg_float(c, at + 4)};
   const rush_tensor *h = NULL, *state = NULL;
-  RUSH_NEED(rush_is_float(dtype), "a recurrent layer takes floats, not %s",
-            rush_dtype_name((int)dtype));
+  RUSH_NEED(rush_is_float(dtype), "a recurrent layer takes floats, not %s", rush_dtype_name(dtype));
   if (kind == RUSH_CELL_LSTM) {
     const rush_list *hx = arg_list(c, at);
     RUSH_NEED(hx->n == 2, "lstm expects two hidden states");
@@ -184,7 +181,7 @@ static rush_status run_padded(rush_call *c, rush_cell_kind kind) {
                       NULL};
   RUSH_NEED(s.steps > 0, "Expected sequence length to be larger than 0 in RNN");
   network n;
-  RUSH_TRY(take_network(c, kind, 1, (rush_dtype)input->dtype, &s, &n));
+  RUSH_TRY(take_network(c, kind, 1, input->dtype, &s, &n));
   const int64_t sizes[] = {s.steps, s.batch, input->sizes[2]};
   RUSH_TRY(tmp_view(c, input, 3, sizes,
                     (int64_t[]){input->strides[t], input->strides[1 - t], input->strides[2]},
@@ -240,7 +237,7 @@ static rush_status run_packed(rush_call *c, rush_cell_kind kind) {
   network n;
   RUSH_NEED(data->rank == 2, "a packed sequence has 2 dimensions, not %d", data->rank);
   RUSH_TRY(take_batches(c, arg_tensor(c, 1), data->sizes[0], &s));
-  RUSH_TRY(take_network(c, kind, 2, (rush_dtype)data->dtype, &s, &n));
+  RUSH_TRY(take_network(c, kind, 2, data->dtype, &s, &n));
   RUSH_TRY(tmp_contiguous(c, data, &x));
   RUSH_TRY(run_layers(c, &n, &s, x, &out));
   ret_tensor(c, 0, out);
@@ -267,9 +264,8 @@ static rush_status run_one(rush_call *c, rush_cell_kind kind, const rush_tensor 
   rush_tensor *input = arg_tensor(c, 0), *h, *state = NULL, *x;
   const rush_cell cell = {
       kind, arg_tensor(c, 2), arg_tensor(c, 3), arg_tensor(c, 4), arg_tensor(c, 5), NULL, NULL};
-  const rush_dtype dtype = (rush_dtype)input->dtype;
-  RUSH_NEED(rush_is_float(dtype), "a recurrent cell takes floats, not %s",
-            rush_dtype_name((int)dtype));
+  const rush_dtype dtype = input->dtype;
+  RUSH_NEED(rush_is_float(dtype), "a recurrent cell takes floats, not %s", rush_dtype_name(dtype));
   RUSH_NEED(input->rank == 2 && first->rank == 2,
             "a recurrent cell takes an input and a state of 2 dimensions, not %d "
             "and %d",
@@ -277,7 +273,7 @@ static rush_status run_one(rush_call *c, rush_cell_kind kind, const rush_tensor 
   RUSH_NEED(first->sizes[0] == input->sizes[0],
             "Input batch size %lld doesn't match hidden0 batch size %lld",
             (long long)input->sizes[0], (long long)first->sizes[0]);
-  RUSH_NEED(first->dtype == dtype, "the input is %s, the state %s", rush_dtype_name((int)dtype),
+  RUSH_NEED(first->dtype == dtype, "the input is %s, the state %s", rush_dtype_name(dtype),
             rush_dtype_name(first->dtype));
   RUSH_NEED(first_c == NULL || (first_c->dtype == dtype && rush_same_sizes(first_c, first)),
             "both states of an LSTM have the same sizes and dtype");

@@ -75,8 +75,7 @@ static rush_status pixels(rush_call *c, bool shuffle) {
   }
   rush_tensor *out;
   if (!shuffle && x->numel == 0) memcpy(sizes, x->sizes, sizeof x->sizes); /* as PyTorch */
-  RUSH_TRY(rush_new_in_format(c->heap, (rush_dtype)x->dtype, x->rank, sizes, rush_suggest_format(x),
-                              &out));
+  RUSH_TRY(rush_new_in_format(c->heap, x->dtype, x->rank, sizes, rush_suggest_format(x), &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
   const int n = pixel_views(shuffle ? x : out, shuffle ? out : x, r, sizes, of_deep, of_wide);
@@ -106,8 +105,7 @@ RUSH_OP(channel_shuffle) {
   RUSH_CHECK(c->ctx, x->rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
              "channel_shuffle of %d dimensions is not supported", x->rank);
   rush_tensor *out;
-  RUSH_TRY(rush_new_in_format(c->heap, (rush_dtype)x->dtype, x->rank, x->sizes,
-                              rush_suggest_format(x), &out));
+  RUSH_TRY(rush_new_in_format(c->heap, x->dtype, x->rank, x->sizes, rush_suggest_format(x), &out));
   ret_tensor(c, 0, out);
   /* Output channel j * groups + g is input channel g * parts + j. */
   const int64_t parts = x->sizes[1] / groups;

@@ -40,7 +40,7 @@ static rush_status run(rush_call *c, rush_dtype dtype, bool logarithm) {
   rush_tensor *self = arg_tensor(c, 0), *as, *x, *out;
   int dim;
   RUSH_NEED(rush_is_float(dtype), "\"%s_lastdim_kernel_impl\" not implemented for '%s'",
-            logarithm ? "log_softmax" : "softmax", rush_dtype_word((int)dtype));
+            logarithm ? "log_softmax" : "softmax", rush_dtype_word(dtype));
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
   const bool reuse = self->dtype == dtype && rush_is_contiguous(self) && rush_can_reuse(c, 0);
   RUSH_TRY(tmp_to(c, self, dtype, &as));
@@ -57,7 +57,7 @@ static rush_status run(rush_call *c, rush_dtype dtype, bool logarithm) {
 
 static rush_status with_dtype(rush_call *c, bool logarithm) {
   rush_dtype dtype;
-  RUSH_TRY(arg_dtype(c, 2, (rush_dtype)arg_tensor(c, 0)->dtype, &dtype));
+  RUSH_TRY(arg_dtype(c, 2, arg_tensor(c, 0)->dtype, &dtype));
   return run(c, dtype, logarithm);
 }
 RUSH_OP(softmax) {
@@ -67,8 +67,8 @@ RUSH_OP(log_softmax) {
   return with_dtype(c, true);
 }
 RUSH_OP(softmax_plain) {
-  return run(c, (rush_dtype)arg_tensor(c, 0)->dtype, false);
+  return run(c, arg_tensor(c, 0)->dtype, false);
 }
 RUSH_OP(log_softmax_plain) {
-  return run(c, (rush_dtype)arg_tensor(c, 0)->dtype, true);
+  return run(c, arg_tensor(c, 0)->dtype, true);
 }

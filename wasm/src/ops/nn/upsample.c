@@ -173,7 +173,7 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
     fill_axis(s, d + s->dims - 3 < 0 ? 0 : d + s->dims - 3, axes + d, x->dtype != RUSH_FLOAT64);
   }
   const size_t batch = (size_t)x->sizes[0], channels = (size_t)x->sizes[1];
-  rush_resample(c->ctx, (rush_dtype)x->dtype, rush_itemsize(x), last ? batch : batch * channels,
+  rush_resample(c->ctx, x->dtype, rush_itemsize(x), last ? batch : batch * channels,
                 last ? channels : 1, axes, rush_data(x), rush_data(out));
   return RUSH_OK;
 }
@@ -250,7 +250,7 @@ static rush_status resample_rows(rush_call *c, const sampling *s, const rush_ten
   if (!rush_mul(images, height, &rows) || !rush_mul(rows, row * rush_itemsize(x), &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_bytes(c, bytes, &between));
-  const rush_dtype dtype = (rush_dtype)x->dtype;
+  const rush_dtype dtype = x->dtype;
   RUSH_TRY(rows_pass(c, s, 1, dtype, (size_t)x->sizes[3], rows, channels, rush_data(x), between));
   return rows_pass(c, s, 0, dtype, height, images, row, between, rush_data(out));
 }
@@ -272,10 +272,9 @@ static rush_status check(rush_call *c, const sampling *s, const rush_tensor *x) 
     RUSH_NEED(x->sizes[d] > 0, "Non-empty %dD data tensor expected but got a tensor with sizes %s",
               s->dims + 2, rush_shape_text(x->rank, x->sizes, text));
   const bool copies = s->mode == NEAREST || s->mode == NEAREST_EXACT;
-  RUSH_NEED(
-      rush_is_float((rush_dtype)x->dtype) || (x->dtype == RUSH_UINT8 && (copies || s->dims == 2)),
-      "\"upsample_%s%dd\" not implemented for '%s'", copies ? "nearest" : "linear", s->dims,
-      rush_dtype_word(x->dtype));
+  RUSH_NEED(rush_is_float(x->dtype) || (x->dtype == RUSH_UINT8 && (copies || s->dims == 2)),
+            "\"upsample_%s%dd\" not implemented for '%s'", copies ? "nearest" : "linear", s->dims,
+            rush_dtype_word(x->dtype));
   return RUSH_OK;
 }
 
@@ -293,7 +292,7 @@ static rush_status upsample(rush_call *c, const sampling *s) {
     RUSH_TRY(rush_clone(c->heap, x, format, &dense));
     tmp_take(c, dense);
   }
-  RUSH_TRY(rush_new_lying(c->heap, (rush_dtype)x->dtype, x->rank, sizes, last, format, &out));
+  RUSH_TRY(rush_new_lying(c->heap, x->dtype, x->rank, sizes, last, format, &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
   const bool by_rows =

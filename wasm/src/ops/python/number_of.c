@@ -24,7 +24,7 @@ static rush_status one_element(rush_call *c, rush_dtype *dtype, const void **at)
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_NEED(t->numel == 1, "a Tensor with %lld elements cannot be converted to Scalar",
             (long long)t->numel);
-  *dtype = (rush_dtype)t->dtype;
+  *dtype = t->dtype;
   *at = rush_data(t);
   return RUSH_OK;
 }
@@ -67,7 +67,7 @@ RUSH_OP(bool_of_tensor) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_NEED(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
   RUSH_NEED(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
-  ret_bool(c, 0, rush_load_double((rush_dtype)t->dtype, rush_data(t)) != 0);
+  ret_bool(c, 0, rush_load_double(t->dtype, rush_data(t)) != 0);
   return RUSH_OK;
 }
 
@@ -75,7 +75,7 @@ RUSH_OP(bool_of_tensor) {
 static rush_status check_implicit(rush_call *c, bool wants_int) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_NEED(t->rank == 0, "Cannot input a tensor of dimension other than 0 as a scalar argument");
-  RUSH_NEED(!wants_int || !rush_is_float((rush_dtype)t->dtype),
+  RUSH_NEED(!wants_int || !rush_is_float(t->dtype),
             "Cannot input a tensor of type %s as an integral argument", rush_dtype_name(t->dtype));
   return RUSH_OK;
 }

@@ -67,10 +67,10 @@ RUSH_OP(dtype) {
   return give_int(c, arg_tensor(c, 0)->dtype);
 }
 RUSH_OP(is_floating_point) {
-  return give_bool(c, rush_is_float((rush_dtype)arg_tensor(c, 0)->dtype));
+  return give_bool(c, rush_is_float(arg_tensor(c, 0)->dtype));
 }
 RUSH_OP(is_signed) {
-  uint8_t dtype = arg_tensor(c, 0)->dtype;
+  const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   return give_bool(c, dtype != RUSH_UINT8 && dtype != RUSH_BOOL);
 }
 RUSH_OP(is_same_size) {

@@ -10,7 +10,7 @@ typedef struct lister {
 } lister;
 
 static rush_value number_at(const rush_tensor *t, int64_t offset) {
-  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_dtype dtype = t->dtype;
   const char *at = (const char *)t->storage->data + (size_t)offset * rush_itemsize(t);
   if (rush_is_float(dtype)) return rush_float(rush_load_double(dtype, at));
   int64_t v = rush_load_int(dtype, at);
@@ -44,7 +44,7 @@ static rush_status check_tolist(rush_call *c) {
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t depth = arg_int(c, 1), wanted = arg_int(c, 2);
   RUSH_NEED(wanted >= 0 && wanted <= 3, "tolist: type %lld", (long long)wanted);
-  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_dtype dtype = t->dtype;
   int have = rush_is_float(dtype) ? 1 : dtype == RUSH_BOOL ? 2 : 0;
   RUSH_NEED(have == wanted,
             "Output annotation element type and runtime tensor element type must match for "

@@ -9,7 +9,7 @@
 #include "tensor/layout.h"
 
 static rush_dtype own_dtype(const rush_call *c) {
-  return (rush_dtype)arg_tensor(c, 0)->dtype;
+  return arg_tensor(c, 0)->dtype;
 }
 
 /* What NAME_ writes, or the new tensor that NAME gives: like argument 0. */
@@ -22,7 +22,7 @@ static rush_status target(rush_call *c, rush_tensor **out) {
 }
 
 static rush_status need_float(rush_call *c, const rush_tensor *t, const char *name) {
-  RUSH_NEED(rush_is_float((rush_dtype)t->dtype), "\"%s\" not implemented for '%s'", name,
+  RUSH_NEED(rush_is_float(t->dtype), "\"%s\" not implemented for '%s'", name,
             rush_dtype_word(t->dtype));
   return RUSH_OK;
 }
@@ -90,7 +90,7 @@ static void pairs(rush_dtype dtype, char *at, double mean, double std) {
 /* From 16 elements on PyTorch draws them all first, and the last 16 anew where they are not a whole
  * group. */
 static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
-  const rush_dtype dtype = (rush_dtype)t->dtype;
+  const rush_dtype dtype = t->dtype;
   const size_t item = rush_itemsize(t);
   char *at = rush_data(t);
   for (int64_t i = 0; i < t->numel && !rush_stops(c->ctx, 8); i++)
@@ -148,9 +148,9 @@ static rush_status normal_each(rush_call *c, const rush_tensor *means, double me
         rush_shape_text(means->rank, means->sizes, a), rush_shape_text(stds->rank, stds->sizes, b));
   }
   rush_tensor *out;
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)like->dtype, rank, sizes, &out));
+  RUSH_TRY(rush_result(c, 0, like->dtype, rank, sizes, &out));
   RUSH_TRY(fill_normal(c, out, 0, stds != NULL ? 1 : std));
-  const rush_dtype dtype = (rush_dtype)out->dtype;
+  const rush_dtype dtype = out->dtype;
   const rush_tensor *operands[] = {out, means != NULL ? means : out, stds != NULL ? stds : out};
   rush_iter it;
   rush_iter_init(&it, rank, sizes, 3, operands);
@@ -223,7 +223,7 @@ RUSH_OP(exponential) {
       rush_is_float(own_dtype(c)),
       "Exponential distribution is a continuous probability distribution. dtype must be a floating "
       "point but you specified %s",
-      rush_dtype_word((int)own_dtype(c)));
+      rush_dtype_word(own_dtype(c)));
   RUSH_TRY(target(c, &out));
   rush_draw_exponential(c, out, lambda);
   return RUSH_OK;
@@ -241,7 +241,7 @@ RUSH_OP(cauchy) {
             "Cauchy distribution is a continuous probability distribution. dtype must be a "
             "floating point "
             "but you specified %s",
-            rush_dtype_word((int)own_dtype(c)));
+            rush_dtype_word(own_dtype(c)));
   RUSH_TRY(target(c, &out));
   rush_draw_fill(c, out, cauchy, arg_float(c, 1), arg_float(c, 2));
   return RUSH_OK;
@@ -287,8 +287,7 @@ static rush_status fill_bernoulli_each(rush_call *c, rush_tensor *t, const rush_
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
-  RUSH_NEED(rush_is_float((rush_dtype)p->dtype),
-            "expected probabilities tensor to have floating type, got %s",
+  RUSH_NEED(rush_is_float(p->dtype), "expected probabilities tensor to have floating type, got %s",
             rush_dtype_word(p->dtype));
   RUSH_NEED(p->rank <= t->rank &&
                 rush_broadcast(t->rank, t->sizes, p->rank, p->sizes, &rank, sizes) &&
@@ -301,12 +300,12 @@ static rush_status fill_bernoulli_each(rush_call *c, rush_tensor *t, const rush_
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
       RUSH_TRY(rush_work(c->ctx, 16));
-      const double at_most = rush_load_double((rush_dtype)p->dtype, it.at[1] + i * it.stride[1][0]);
+      const double at_most = rush_load_double(p->dtype, it.at[1] + i * it.stride[1][0]);
       RUSH_NEED(at_most >= 0 && at_most <= 1,
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
       const double drawn = p->dtype == RUSH_FLOAT64 ? rush_random_double(c->random)
                                                     : (double)rush_random_float(c->random);
-      rush_store_int((rush_dtype)t->dtype, it.at[0] + i * it.stride[0][0], drawn < at_most);
+      rush_store_int(t->dtype, it.at[0] + i * it.stride[0][0], drawn < at_most);
     }
   } while (rush_iter_next(&it));
   return RUSH_OK;

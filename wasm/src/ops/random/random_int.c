@@ -67,7 +67,7 @@ static int64_t draw_from(rush_random *random, const interval *range, rush_dtype 
 }
 
 static void fill_from(rush_call *c, rush_tensor *t, const interval *range) {
-  const rush_dtype dtype = (rush_dtype)t->dtype;
+  const rush_dtype dtype = t->dtype;
   const rush_tensor *operands[] = {t};
   rush_iter it;
   rush_iter_init(&it, t->rank, t->sizes, 1, operands);
@@ -79,7 +79,7 @@ static void fill_from(rush_call *c, rush_tensor *t, const interval *range) {
 
 /* from <= n < to; a `to` of NULL is the dtype's greatest number and counts itself. */
 static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const int64_t *to) {
-  const rush_dtype dtype = (rush_dtype)t->dtype;
+  const rush_dtype dtype = t->dtype;
   interval range = {0, from};
   if (to == NULL && from == INT64_MIN) { /* all 64 bits */
     RUSH_NEED(
@@ -107,9 +107,9 @@ static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const 
         (long long)range.from, (long long)last + 1);
   }
   RUSH_NEED(range.from >= least_of(dtype) && range.from <= greatest_of(dtype),
-            "from is out of bounds for %s", rush_dtype_name((int)dtype));
+            "from is out of bounds for %s", rush_dtype_name(dtype));
   RUSH_NEED(last >= least_of(dtype) && last <= greatest_of(dtype), "to - 1 is out of bounds for %s",
-            rush_dtype_name((int)dtype));
+            rush_dtype_name(dtype));
   range.count = (uint64_t)last - (uint64_t)range.from + 1;
   fill_from(c, t, &range);
   return RUSH_OK;
@@ -118,7 +118,7 @@ static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const 
 static rush_status target(rush_call *c, rush_tensor **out) {
   const rush_tensor *self = arg_tensor(c, 0);
   *out = c->inplace;
-  if (*out == NULL) return rush_result_like(c, 0, self, (rush_dtype)self->dtype, out);
+  if (*out == NULL) return rush_result_like(c, 0, self, self->dtype, out);
   RUSH_TRY(rush_check_write(c->ctx, *out));
   ret_keep(c, 0, &c->args[0]);
   return RUSH_OK;
@@ -128,7 +128,7 @@ static rush_status target(rush_call *c, rush_tensor **out) {
 RUSH_OP(random) {
   rush_tensor *out;
   RUSH_TRY(target(c, &out));
-  const rush_dtype dtype = (rush_dtype)out->dtype;
+  const rush_dtype dtype = out->dtype;
   const uint64_t last =
       rush_is_float(dtype) ? (uint64_t)1 << digits(dtype) : (uint64_t)greatest_of(dtype);
   const interval range = {last + 1, 0};
@@ -186,7 +186,7 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   RUSH_NEED(dtype != RUSH_BOOL, "\"randperm\" not implemented for 'Bool'");
   RUSH_NEED(
       n == 0 || n - 1 <= (rush_is_float(dtype) ? (int64_t)1 << digits(dtype) : greatest_of(dtype)),
-      "n is too large for result tensor type: '%s'", rush_dtype_word((int)dtype));
+      "n is too large for result tensor type: '%s'", rush_dtype_word(dtype));
   /* Beyond this PyTorch draws 64 bits each, in another order. */
   RUSH_CHECK(c->ctx, n < UINT32_MAX / 20, RUSH_ERR_UNSUPPORTED, "randperm of more than %u numbers",
              UINT32_MAX / 20);
@@ -305,7 +305,7 @@ RUSH_OP(multinomial) {
   const int64_t wanted = arg_int(c, 1);
   const bool replace = arg_bool(c, 2);
   RUSH_NEED(self->rank == 1 || self->rank == 2, "prob_dist must be 1 or 2 dim");
-  RUSH_NEED(rush_is_float((rush_dtype)self->dtype),
+  RUSH_NEED(rush_is_float(self->dtype),
             "multinomial only supports floating-point dtypes for input, got: %s",
             rush_dtype_word(self->dtype));
   const int64_t categories = self->sizes[self->rank - 1];
@@ -317,8 +317,7 @@ RUSH_OP(multinomial) {
   RUSH_TRY(rush_result(c, 0, RUSH_INT64, self->rank, sizes + 2 - self->rank, &out));
   if (out->numel == 0) return RUSH_OK;
   RUSH_TRY(tmp_contiguous(c, self, &dense));
-  const samples s = {(rush_dtype)self->dtype, rows,          categories, wanted,
-                     rush_data(dense),        rush_data(out)};
+  const samples s = {self->dtype, rows, categories, wanted, rush_data(dense), rush_data(out)};
   for (int64_t r = 0; r < rows; r++)
     RUSH_TRY(check_row(c, &s, s.from + (size_t)(r * categories) * rush_itemsize(dense)));
   return replace && wanted > 1 ? with_replacement(c, &s) : without_replacement(c, &s);

@@ -51,7 +51,7 @@ static void scan(rush_ctx *ctx, rush_tensor *t, int dim, bool product) {
 /* self, dim, dtype */
 static rush_status cumulate(rush_call *c, bool product) {
   const rush_tensor *self = arg_tensor(c, 0);
-  rush_dtype natural = (rush_dtype)self->dtype, dtype;
+  rush_dtype natural = self->dtype, dtype;
   rush_tensor *out;
   int dim;
   if (!rush_is_float(natural) && !c->inplace) natural = RUSH_INT64;
@@ -95,9 +95,9 @@ RUSH_OP(logcumsumexp) {
   rush_tensor *out;
   int dim;
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
-  RUSH_NEED(rush_is_float((rush_dtype)self->dtype),
-            "\"logcumsumexp_out_cpu\" not implemented for '%s'", rush_dtype_word(self->dtype));
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)self->dtype, self->rank, self->sizes, &out));
+  RUSH_NEED(rush_is_float(self->dtype), "\"logcumsumexp_out_cpu\" not implemented for '%s'",
+            rush_dtype_word(self->dtype));
+  RUSH_TRY(rush_result(c, 0, self->dtype, self->rank, self->sizes, &out));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
   if (out->numel == 0) return RUSH_OK;
   const lines l = split(c->ctx, out, dim);
@@ -131,7 +131,7 @@ static rush_status extremes(rush_call *c, bool greatest) {
   rush_tensor *values, *indices;
   int dim;
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)self->dtype, self->rank, self->sizes, &values));
+  RUSH_TRY(rush_result(c, 0, self->dtype, self->rank, self->sizes, &values));
   RUSH_TRY(rush_result(c, 1, RUSH_INT64, self->rank, self->sizes, &indices));
   RUSH_TRY(rush_tensor_copy(c->heap, values, self));
   if (values->numel == 0) return RUSH_OK;

@@ -56,7 +56,7 @@ static rush_status read_correction(rush_call *c, bool root, rush_reduce_params *
 }
 #define SETUP(name, call)                                                                 \
   static rush_status name(rush_call *c, const rush_reduce **row, rush_reduce_params *p) { \
-    const rush_dtype dtype = (rush_dtype)arg_tensor(c, 0)->dtype;                         \
+    const rush_dtype dtype = arg_tensor(c, 0)->dtype;                                     \
     (void)row;                                                                            \
     RUSH_CHECK(c->ctx, rush_is_float(dtype), RUSH_ERR_BAD_ARGUMENT,                       \
                "std and var only support floating point and complex dtypes");             \

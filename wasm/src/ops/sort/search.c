@@ -46,8 +46,8 @@ static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const r
   int64_t n = sorted->sizes[sorted->rank - 1],
           width = one_line ? values->numel : values->sizes[values->rank - 1];
   size_t item = rush_itemsize(sorted), out_item = rush_itemsize(out);
-  search s = {(rush_dtype)sorted->dtype, right, rush_data(sorted),
-              sorter != NULL ? rush_data(sorter) : NULL, n};
+  search s = {sorted->dtype, right, rush_data(sorted), sorter != NULL ? rush_data(sorter) : NULL,
+              n};
   for (int64_t i = 0; s.order != NULL && i < sorter->numel; i++)
     if (s.order[i] < 0 || s.order[i] >= n)
       return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
@@ -57,7 +57,7 @@ static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const r
     int64_t line = one_line || width == 0 ? 0 : i / width;
     s.line = (const char *)rush_data(sorted) + (size_t)(line * n) * item;
     if (sorter != NULL) s.order = (const int64_t *)rush_data(sorter) + line * n;
-    rush_store_int((rush_dtype)out->dtype, (char *)rush_data(out) + (size_t)i * out_item,
+    rush_store_int(out->dtype, (char *)rush_data(out) + (size_t)i * out_item,
                    bound(&s, (const char *)rush_data(values) + (size_t)i * item));
   }
   return RUSH_OK;
@@ -182,7 +182,7 @@ static rush_status mark_members(rush_call *c, const rush_tensor *values, const r
                                 bool invert, rush_tensor *out) {
   rush_ranked *items, one;
   size_t item = rush_itemsize(values);
-  rush_dtype dtype = (rush_dtype)values->dtype;
+  rush_dtype dtype = values->dtype;
   int64_t n = members->numel;
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   rush_rank(dtype, rush_data(members), (int64_t)item, n, false, items);

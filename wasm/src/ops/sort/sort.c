@@ -36,7 +36,7 @@ static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order
   rush_lines l;
   if (t->numel > 0 && rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
-      rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, h.descending, items);
+      rush_rank(t->dtype, l.at[0], l.step[0], n, h.descending, items);
       if (h.stable)
         rush_sort_stable(c->ctx, items, items + n, n);
       else
@@ -56,7 +56,7 @@ static rush_status sorted(rush_call *c, int64_t dim_given, order h, which what) 
   RUSH_NEED(dim_given >= -rank && dim_given < rank,
             "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -rank,
             rank - 1, (long long)dim_given);
-  RUSH_TRY(rush_tensor_new_like(c->heap, t, (rush_dtype)t->dtype, &values));
+  RUSH_TRY(rush_tensor_new_like(c->heap, t, t->dtype, &values));
   tmp_take(c, values);
   RUSH_TRY(rush_tensor_new_like(c->heap, t, RUSH_INT64, &indices));
   tmp_take(c, indices);
@@ -90,7 +90,7 @@ static rush_status two_results(rush_call *c, const rush_tensor *like, int dim, i
     if (d == dim && !keep) continue;
     sizes[rank++] = d == dim ? size : like->sizes[d];
   }
-  RUSH_TRY(rush_result(c, 0, (rush_dtype)like->dtype, rank, sizes, values));
+  RUSH_TRY(rush_result(c, 0, like->dtype, rank, sizes, values));
   return rush_result(c, 1, RUSH_INT64, rank, sizes, indices);
 }
 
@@ -112,7 +112,7 @@ RUSH_OP(topk) {
   rush_lines l;
   if (rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
-      rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, arg_bool(c, 3), items);
+      rush_rank(t->dtype, l.at[0], l.step[0], n, arg_bool(c, 3), items);
       rush_top(c->ctx, items, n, k, arg_bool(c, 4));
       put_line(rush_itemsize(t), &l, items, t->rank > 0 ? k : 1);
     } while (rush_lines_next(&l));
@@ -171,7 +171,7 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   if (how != MODE) RUSH_TRY(check_no_bool(c, name, t));
   RUSH_TRY(two_results(c, t, dim, 1, keep, &values, &indices));
   if (t->numel == 0) return RUSH_OK;
-  bool floats = rush_is_float((rush_dtype)t->dtype);
+  bool floats = rush_is_float(t->dtype);
   rush_tensor in = *t, v = *values, x = *indices;
   if (!keep && t->rank > 0) { /* the dimension is back, of size 1 */
     for (int d = t->rank - 1; d > dim; d--)
@@ -186,7 +186,7 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   rush_lines l;
   if (rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
-      rush_rank((rush_dtype)t->dtype, l.at[0], l.step[0], n, false, items);
+      rush_rank(t->dtype, l.at[0], l.step[0], n, false, items);
       rush_ranked found = {0, pick_one(c, how, floats, items, n, nth)};
       put_line(rush_itemsize(t), &l, &found, 1);
     } while (rush_lines_next(&l));
@@ -211,7 +211,7 @@ RUSH_OP(nanmedian_dim) {
 /* Of all elements; of none NaN. */
 static rush_status median_of_all(rush_call *c, pick how) {
   rush_tensor *t = arg_tensor(c, 0), *row, *out;
-  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_dtype dtype = t->dtype;
   rush_ranked *items;
   RUSH_TRY(check_no_bool(c, "median", t));
   RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));

@@ -36,7 +36,7 @@ static int64_t group(const rush_ranked *items, int64_t n, bool floats, int64_t *
 
 static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_counts) {
   rush_tensor *t = arg_tensor(c, 0), *row, *values, *kept;
-  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_dtype dtype = t->dtype;
   int64_t n = t->numel, *numbers, groups;
   rush_ranked *items;
   RUSH_TRY(tmp_contiguous(c, t, &row));
@@ -165,7 +165,7 @@ static rush_status unique_along(rush_call *c, uint32_t dim_arg, bool sort, bool 
   turned.sizes[0] = t->sizes[dim], turned.strides[0] = t->strides[dim];
   RUSH_TRY(rush_clone(c->heap, &turned, RUSH_FORMAT_CONTIGUOUS, &moved));
   tmp_take(c, moved);
-  slices s = {(rush_dtype)t->dtype, rush_itemsize(t), t->sizes[dim],
+  slices s = {t->dtype, rush_itemsize(t), t->sizes[dim],
               t->sizes[dim] > 0 ? t->numel / t->sizes[dim] : 0, rush_data(moved)};
   return group_slices(c, &s, moved, dim, sort, want_inverse, want_counts);
 }
@@ -191,7 +191,7 @@ RUSH_OP(unique_consecutive) {
 RUSH_OP(bincount) {
   rush_tensor *t = arg_tensor(c, 0), *weights = arg_tensor(c, 1), *out;
   int64_t least = arg_int(c, 2), most = -1;
-  rush_dtype dtype = (rush_dtype)t->dtype;
+  rush_dtype dtype = t->dtype;
   RUSH_NEED(!rush_is_float(dtype), "\"bincount_cpu\" not implemented for '%s'",
             rush_dtype_word(t->dtype));
   RUSH_NEED(least >= 0, "minlength should be >= 0");
@@ -222,7 +222,7 @@ RUSH_OP(bincount) {
       ((int64_t *)rush_data(out))[v]++;
       continue;
     }
-    double w = rush_load_double((rush_dtype)weights->dtype,
+    double w = rush_load_double(weights->dtype,
                                 (const char *)rush_data(weights) +
                                     i * weights->strides[0] * (int64_t)rush_itemsize(weights));
     if (result == RUSH_FLOAT32)

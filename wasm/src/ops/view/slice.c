@@ -61,9 +61,9 @@ RUSH_OP(narrow) {
 
 RUSH_OP(narrow_tensor) {
   const rush_tensor *start = arg_tensor(c, 2);
-  RUSH_NEED(start->rank == 0 && rush_is_int((rush_dtype)start->dtype),
+  RUSH_NEED(start->rank == 0 && rush_is_int(start->dtype),
             "start must be an 0-dim integral Tensor.");
-  return narrowed(c, rush_load_int((rush_dtype)start->dtype, rush_data(start)));
+  return narrowed(c, rush_load_int(start->dtype, rush_data(start)));
 }
 
 /* ---- Lists of parts -------------------------------------------------------------------------- */

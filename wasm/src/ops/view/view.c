@@ -164,7 +164,7 @@ RUSH_OP(broadcast_tensors) {
 RUSH_OP(view_dtype) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_dtype dtype;
-  RUSH_TRY(arg_dtype(c, 1, (rush_dtype)t->dtype, &dtype));
+  RUSH_TRY(arg_dtype(c, 1, t->dtype, &dtype));
   int64_t old = (int64_t)rush_itemsize(t), new = (int64_t)rush_dtype_size(dtype),
           offset = t->offset;
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
@@ -172,10 +172,10 @@ RUSH_OP(view_dtype) {
   int last = t->rank - 1;
   if (old != new) {
     RUSH_NEED(t->rank > 0, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
-              rush_dtype_name(t->dtype), rush_dtype_name((int)dtype));
+              rush_dtype_name(t->dtype), rush_dtype_name(dtype));
     RUSH_NEED(strides[last] == 1 || sizes[last] == 1,
               "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
-              rush_dtype_name(t->dtype), rush_dtype_name((int)dtype), (long long)strides[last]);
+              rush_dtype_name(t->dtype), rush_dtype_name(dtype), (long long)strides[last]);
   }
   if (old > new) {
     int64_t k = old / new;
@@ -185,7 +185,7 @@ RUSH_OP(view_dtype) {
     int64_t k = new / old;
     RUSH_NEED(sizes[last] % k == 0,
               "self.size(-1) must be divisible by %lld to view %s as %s, but got %lld",
-              (long long)k, rush_dtype_name(t->dtype), rush_dtype_name((int)dtype),
+              (long long)k, rush_dtype_name(t->dtype), rush_dtype_name(dtype),
               (long long)sizes[last]);
     RUSH_NEED(offset % k == 0, "self.storage_offset() must be divisible by %lld, but got %lld",
               (long long)k, (long long)offset);
@@ -198,7 +198,7 @@ RUSH_OP(view_dtype) {
   }
   rush_tensor *base, *view; /* a base of the new item size, so that the bounds are checked in it */
   RUSH_TRY(rush_tensor_new_view(c->heap, t, 1, (int64_t[]){0}, (int64_t[]){1}, 0, &base));
-  base->dtype = (uint8_t)dtype;
+  base->dtype = dtype;
   rush_status st = rush_tensor_new_view(c->heap, base, t->rank, sizes, strides, offset, &view);
   rush_tensor_drop(c->heap, base);
   RUSH_TRY(st);
