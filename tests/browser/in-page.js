@@ -1,5 +1,6 @@
 // Tests that run in a page and in a worker; js.test.js calls them by name. A failure is an exception.
 
+import { imageToTensor, tensorToImage } from '../../js/src/image.js';
 import { RushlightError, load, plan } from '../../js/src/index.js';
 import { flipFile, tracedFile } from '../js/build-rush.mjs';
 
@@ -122,6 +123,17 @@ export const tests = {
     await new Promise((resolve) => setTimeout(resolve, 50));
     model.dispose();
     await refused(running, 'disposed', /disposed/);
+  },
+
+  'a picture becomes a tensor and a picture again': async () => {
+    const source = new ImageData(new Uint8ClampedArray([255, 0, 51, 255, 0, 255, 102, 255]), 2, 1), canvas = new OffscreenCanvas(2, 1);
+    const context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext('2d'));
+    context.putImageData(source, 0, 0);
+    const wanted = { dtype: 'uint8', shape: [1, 3, 1, 2], data: [255, 0, 0, 255, 51, 102] }, bitmap = await createImageBitmap(canvas);
+    const frame = new VideoFrame(bitmap, { timestamp: 0 });
+    for (const each of [source, canvas, bitmap, frame]) equal(imageToTensor(each, { dtype: 'uint8' }), wanted);
+    frame.close();
+    equal(tensorToImage(imageToTensor(bitmap)).data, source.data);
   },
 
   'plan() needs no more than the head': async () => equal((await plan(url())).inputs[0]?.shape, [null, 2]),

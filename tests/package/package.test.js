@@ -57,6 +57,15 @@ test('a bundler makes one small file of its core', async (t) => {
   assert(size > 5e3 && size < 13e3, `${size} bytes`);
 });
 
+test('pictures and sound are small files of their own', async (t) => {
+  for (const name of ['image', 'audio']) {
+    const { outputFiles: [file] } = await build({ entryPoints: [`${js}src/${name}.js`], bundle: true, minify: true, write: false, format: 'esm', platform: 'neutral' });
+    const size = brotliCompressSync(file?.contents ?? '').length;
+    t.diagnostic(`${name}: minified ${file?.contents.length}, brotli ${size}`);
+    assert(size > 1e3 && size <= 3e3, `${name}: ${size} bytes`);
+  }
+});
+
 test('what a worker imports is a graph without circles, with nothing imported at run time', () => {
   /** @type {Map<string, string[]>} */ const imports = new Map();
   const visit = (/** @type {string} */ file, /** @type {string[]} */ path) => {
@@ -95,10 +104,12 @@ test('the subpaths are there', () => {
     import { readNpy, writeNpy } from 'rushlight/npy';
     import { readSafetensors } from 'rushlight/safetensors';
     import { Interpreter } from 'rushlight/fx';
+    import { imageToTensor } from 'rushlight/image';
+    import { audioToTensor } from 'rushlight/audio';
     import { createRequire } from 'node:module';
     import { fileURLToPath } from 'node:url';
     for (const name of ['simd.wasm', 'relaxed.wasm', 'package.json']) fileURLToPath(import.meta.resolve('rushlight/' + name));
-    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter, typeof cached);`), '5 function function function\n');
+    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter, typeof cached, typeof imageToTensor, typeof audioToTensor);`), '5 function function function function function\n');
 });
 
 test('the command line tool is installed with it', () => {

@@ -6,6 +6,9 @@ import { cached, clear, list, remove, size } from 'rushlight/cache';
 import type { CachedModel } from 'rushlight/cache';
 import { Interpreter, Profiler, ShapeProp, printTabular } from 'rushlight/fx';
 import type { Node } from 'rushlight/fx';
+import { audioToTensor, tensorToAudio } from 'rushlight/audio';
+import { imageToTensor, tensorToImage } from 'rushlight/image';
+import type { ImageSource } from 'rushlight/image';
 import { readNpy, writeNpy } from 'rushlight/npy';
 import { readSafetensors } from 'rushlight/safetensors';
 
@@ -110,6 +113,26 @@ async function use(signal: AbortSignal) {
   void named;
 }
 
+async function media(image: HTMLImageElement, video: HTMLVideoElement, context: CanvasRenderingContext2D, sound: AudioBuffer) {
+  const x: Tensor<'float32'> = imageToTensor(image, { size: 256, crop: [224, 224], mean: [0.485, 0.456, 0.406] as const, std: 0.25, interpolation: 'bicubic', like: 'pil' });
+  const bytes: Uint8Array = imageToTensor(video, { dtype: 'uint8', layout: 'nhwc', background: null }).data;
+  const bitmap: ImageBitmap = await createImageBitmap(new Blob([]));
+  const sources: ImageSource[] = [bitmap, context.canvas, new OffscreenCanvas(1, 1), new VideoFrame(bitmap, { timestamp: 0 }), context.getImageData(0, 0, 1, 1), { data: bytes, width: 1, height: 1 }];
+  context.putImageData(tensorToImage(x, { mean: 0.5, colormap: 'viridis', range: 'auto' }), 0, 0);
+  // @ts-expect-error a Blob has to become an ImageBitmap
+  imageToTensor(new Blob([]));
+  // @ts-expect-error there is no interpolation `nearest`
+  imageToTensor(bitmap, { interpolation: 'nearest' });
+  // @ts-expect-error these are bytes
+  const floats: Float32Array = imageToTensor(bitmap, { dtype: 'uint8' }).data;
+  const heard: Tensor<'float32'> = audioToTensor(sound, { sampleRate: 16000, mono: true });
+  audioToTensor([heard.data, heard.data], { from: 8000 });
+  const back: AudioBuffer = tensorToAudio(heard, { sampleRate: 16000 });
+  // @ts-expect-error 16-bit samples have to be divided
+  audioToTensor(new Int16Array(5));
+  void [sources, floats, back];
+}
+
 async function scoped() {
   using model = await load('/m.rush');
   return model.run({});
@@ -118,6 +141,7 @@ async function scoped() {
 try {
   await use(AbortSignal.timeout(5));
   await scoped();
+  void media;
 } catch (e) {
   if (e instanceof RushlightError) {
     const code: ErrorCode = e.code;
