@@ -53,19 +53,6 @@ function draw(image, width, height) {
   context.fill('evenodd');
 }
 
-/** The pixels of a picture, at most some 1000 on the shorter side: a phone's camera gives 12 million. @param {ImageBitmap} bitmap */
-function pixels(bitmap) {
-  const scale = Math.min(1, 1024 / Math.min(bitmap.width, bitmap.height));
-  const width = Math.round(bitmap.width * scale), height = Math.round(bitmap.height * scale);
-  const context = /** @type {CanvasRenderingContext2D} */ (
-    element('canvas', { width, height }).getContext('2d', { willReadFrequently: true }));
-  context.fillStyle = '#fff'; // behind what is transparent
-  context.fillRect(0, 0, width, height);
-  context.imageSmoothingQuality = 'high';
-  context.drawImage(bitmap, 0, 0, width, height);
-  return context.getImageData(0, 0, width, height);
-}
-
 /** Clears what was said of the picture before. */
 function forget() {
   input = undefined;
@@ -95,7 +82,7 @@ async function show(blob, name) {
     draw(bitmap, bitmap.width, bitmap.height);
     canvas.setAttribute('aria-label', name);
     const start = performance.now();
-    const image = preprocess(pixels(bitmap));
+    const image = preprocess(bitmap);
     await classify(image, performance.now() - start);
   } catch (error) {
     if (mine !== turn) return;

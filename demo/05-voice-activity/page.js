@@ -1,3 +1,4 @@
+import { audioToTensor } from '../../js/src/audio.js';
 import { readNpy } from '../../js/src/npy.js';
 import { difference } from '../shared/agreement.js';
 import { element, loadModel, milliseconds, showError } from '../shared/page.js';
@@ -83,10 +84,10 @@ function begin() {
 /** @param {Uint8Array<ArrayBuffer>} bytes @param {string} name */
 async function decode(bytes, name) {
   const wav = readWav(bytes);
-  if (wav && (wav.rate === 16000 || wav.rate === 8000)) return wav; // the very numbers that Python reads
+  if (wav) return wav; // the very numbers that Python reads
   try {
-    const buffer = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(bytes.slice().buffer);
-    return { rate: RATE, samples: buffer.getChannelData(0) };
+    const sound = await new OfflineAudioContext(1, 1, 48000).decodeAudioData(bytes.slice().buffer);
+    return { rate: RATE, samples: audioToTensor(sound, { sampleRate: RATE, mono: true }).data };
   } catch {
     throw new Error(`${name} is not a recording that this browser can read`);
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Says where in recordings somebody speaks: node demo/05-voice-activity/run.mjs [RECORDING.wav...]
-// 16-bit WAV files of 16 or 8 kHz; without any, the sample.
+// 16-bit WAV files; without any, the sample.
 
 import { readFile } from 'node:fs/promises';
 

@@ -1,5 +1,7 @@
 // From sound to probabilities of speech to stretches of speech: the same in Node and in the page.
 
+import { audioToTensor } from '../../js/src/audio.js'; // in a project of yours: from 'rushlight/audio'
+
 /** Samples of a chunk, by rate: 32 ms. @type {Record<number, number>} */
 export const CHUNK = { 16000: 512, 8000: 256 };
 
@@ -52,9 +54,9 @@ export function stretches(probabilities, { pause = 4, least = 8 } = {}) {
 }
 
 /**
- * Reads a WAV file of 16-bit integers, its first channel; undefined where it is something else.
+ * Reads a WAV file of 16-bit integers, of any rate, for a model that hears CHUNK's; undefined where it is something else.
  * @param {Uint8Array} bytes
- * @returns {{ rate: number, samples: Float32Array } | undefined}
+ * @returns {{ rate: number, samples: Float32Array } | undefined} one channel
  */
 export function readWav(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -69,35 +71,46 @@ export function readWav(bytes) {
       rate = view.getUint32(body + 4, true);
     } else if (word(at) === 'data' && channels > 0) {
       const n = Math.floor(Math.min(size, bytes.length - body) / (2 * channels));
-      return { rate, samples: Float32Array.from({ length: n }, (_, i) => view.getInt16(body + 2 * channels * i, true) / 32768) };
+      const sound = Array.from({ length: channels }, (_, c) => Float32Array.from({ length: n }, (_, i) => view.getInt16(body + 2 * (channels * i + c), true) / 32768));
+      const sampleRate = CHUNK[rate] ? rate : 16000;
+      return { rate: sampleRate, samples: audioToTensor(sound, { from: rate, sampleRate, mono: true }).data };
     }
     at = body + size + (size & 1);
   }
   return undefined;
 }
 
-/** Makes a stream of blocks of one rate into chunks of another: linear between neighbours, which is enough to tell speech. */
+/** Makes a stream of blocks of one rate into chunks of another, as resampling the whole would. */
 export class Chunker {
-  #step;
+  #rates;
   #size;
-  #at = 0; // of the next sample, in those that have come, counted from #last
-  #last = 0;
+  #unit; // samples that come, and those that become of them
+  #into;
+  #margin; // units at either end whose neighbours are not there
+  #came;
   /** @type {number[]} */ #ready = [];
 
   /** @param {number} from @param {number} to samples a second @param {number} size of a chunk */
   constructor(from, to, size) {
-    this.#step = from / to;
+    let [divisor, rest] = [from, to];
+    while (rest) [divisor, rest] = [rest, divisor % rest];
+    this.#rates = { from, sampleRate: to };
     this.#size = size;
+    this.#unit = from / divisor;
+    this.#into = to / divisor;
+    this.#margin = Math.ceil((7 * Math.max(1, from / to)) / this.#unit); // 6 / 0.99 zero crossings of the sinc
+    this.#came = new Float32Array(this.#margin * this.#unit); // silence, before
   }
 
   /** @param {Float32Array} block @returns {Float32Array[]} chunks that are complete now */
   push(block) {
-    for (; this.#at < block.length; this.#at += this.#step) {
-      const i = Math.floor(this.#at), left = i ? block[i - 1] : this.#last;
-      this.#ready.push(left + (block[i] - left) * (this.#at - i));
-    }
-    this.#at -= block.length;
-    this.#last = block[block.length - 1];
+    const came = new Float32Array(this.#came.length + block.length);
+    came.set(this.#came);
+    came.set(block, this.#came.length);
+    const units = Math.max(0, Math.floor(came.length / this.#unit) - 2 * this.#margin), skip = this.#margin * this.#into;
+    const { data } = audioToTensor(came.subarray(0, (units + 2 * this.#margin) * this.#unit), this.#rates);
+    this.#ready.push(...data.subarray(skip, skip + units * this.#into));
+    this.#came = came.slice(units * this.#unit);
     const out = [];
     while (this.#ready.length >= this.#size) out.push(Float32Array.from(this.#ready.splice(0, this.#size)));
     return out;

@@ -14,6 +14,7 @@ import { SemanticIndex } from '../../demo/02-semantic-search/search.js';
 import { makeTokenizer } from '../../demo/02-semantic-search/tokenizer.js';
 import { Chunker, Listener, chunks, readWav, stretches } from '../../demo/05-voice-activity/vad.js';
 import { serve } from '../../demo/serve.mjs';
+import { audioToTensor } from '../../js/src/audio.js';
 import { load } from '../../js/src/index.js';
 import { readNpy } from '../../js/src/npy.js';
 
@@ -185,7 +186,37 @@ test('a stream of any rate and block size becomes the same chunks', () => {
   const whole = all(48000);
   assert.equal(whole.length, Math.floor(16000 / 512));
   assert.deepEqual(all(128), whole);
-  assert.ok(Math.abs(whole[3][7] - Math.sin((3 * (3 * 512 + 7) - 1) / 50)) < 1e-3);
+  assert.ok(Math.abs(whole[3][7] - Math.sin((3 * (3 * 512 + 7)) / 50)) < 1e-3);
+  const resampled = audioToTensor(second, { from: 48000, sampleRate: 16000 }).data;
+  whole.forEach((chunk, i) => assert.deepEqual(chunk, resampled.slice(i * 512, (i + 1) * 512)));
+  const odd = new Chunker(44100, 16000, 256), tone = Float32Array.from({ length: 44100 }, (_, i) => Math.cos(i));
+  const wanted = audioToTensor(tone, { from: 44100, sampleRate: 16000 }).data;
+  let n = 0;
+  for (let i = 0; i < tone.length; i += 333) {
+    for (const chunk of odd.push(tone.subarray(i, i + 333))) assert.deepEqual(chunk, wanted.slice(256 * n, 256 * ++n));
+  }
+  assert.equal(n, 61);
+});
+
+test('a WAV file of any rate and number of channels is read for the model', () => {
+  /** @param {number} rate @param {number[][]} frames */
+  const wav = (rate, frames) => {
+    const channels = frames[0].length, bytes = Buffer.alloc(44 + 2 * channels * frames.length);
+    bytes.write('RIFF....WAVEfmt ', 'latin1');
+    bytes.writeUInt32LE(16, 16);
+    [1, channels].forEach((v, i) => bytes.writeUInt16LE(v, 20 + 2 * i));
+    bytes.writeUInt32LE(rate, 24);
+    bytes.writeUInt16LE(16, 34);
+    bytes.write('data', 36, 'latin1');
+    bytes.writeUInt32LE(bytes.length - 44, 40);
+    frames.flat().forEach((v, i) => bytes.writeInt16LE(v, 44 + 2 * i));
+    return readWav(bytes);
+  };
+  assert.deepEqual(wav(8000, [[16384], [-32768]]), { rate: 8000, samples: Float32Array.of(0.5, -1) });
+  assert.deepEqual(wav(16000, [[16384, 0], [0, -32768]]), { rate: 16000, samples: Float32Array.of(0.25, -0.5) });
+  const frames = Array.from({ length: 4410 }, (_, i) => Math.round(1e4 * Math.sin(i / 9)));
+  assert.deepEqual(wav(44100, frames.map((v) => [v, v])),
+    { rate: 16000, samples: audioToTensor(Float32Array.from(frames, (v) => v / 32768), { from: 44100, sampleRate: 16000 }).data });
 });
 
 test('sentences are near each other where their meaning is', { skip: random }, async () => {
