@@ -49,7 +49,7 @@ export const JS_CODES = /** @type {const} */ ([
 export class RushlightError extends Error {
   /** @param {ErrorCode} code @param {string} message @param {ErrorDetails} [details] */
   constructor(code, message, details = {}) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    super(message, details); // which takes its cause
     /** "RushlightError". */
     this.name = 'RushlightError';
     /** What went wrong, for programs. */

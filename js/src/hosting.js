@@ -52,7 +52,6 @@ async function stream(source, options, headOnly) {
         throw new RushlightError('bad-file', `${name} goes on behind its end: the header says ${engine.total()} bytes`, { source: name, expected: engine.total() });
       }
       onProgress?.({ loaded, total: engine.total() || null });
-      throwIfAborted(signal, `loading ${name}`);
     }
     throwIfAborted(signal, `loading ${name}`); // which ends a stream as if that were all
     const total = engine.total();
@@ -62,7 +61,7 @@ async function stream(source, options, headOnly) {
     return { engine, name };
   } catch (e) {
     engine.destroy();
-    throw name && e instanceof RushlightError && e.code === 'bad-file' && !e.message.includes(name)
+    throw e instanceof RushlightError && e.code === 'bad-file' && !e.message.includes(name)
       ? new RushlightError(e.code, `${name}: ${e.message}`, { source: name, cause: e })
       : e;
   }

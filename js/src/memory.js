@@ -1,6 +1,8 @@
 // The wasm heap. Views on it stay in this file: growth detaches them, after which a read gives
 // `undefined` and a write vanishes, without an error. Everything that leaves is a number or a copy.
 
+import { bytesOf } from './platform.js';
+
 const utf8 = new TextDecoder();
 const encoder = new TextEncoder();
 
@@ -42,8 +44,7 @@ export class Memory {
   /** Copies an array's bytes to `p`. @param {number} p @param {ArrayBufferView} data */
   copyIn(p, data) {
     this.#renew();
-    this.#bytes.set(
-      data instanceof Uint8Array ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength), p);
+    this.#bytes.set(bytesOf(data), p);
   }
 
   /** A copy of `size` bytes from `p` on, as an array of the type. @param {OwnedArrayType} Type @param {number} p @param {number} size */

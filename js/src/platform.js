@@ -23,6 +23,12 @@ export const CONTROL = /[^\P{Cc}\t\n]/gu;
 /** The name of a built-in class, whatever realm the object is of. @param {any} v @returns {string | undefined} */
 export const tagOf = (v) => v?.[Symbol.toStringTag];
 
+/** Whether it is a path or URL. @param {unknown} v @returns {v is string | URL} */
+export const isAddress = (v) => typeof v === 'string' || tagOf(v) === 'URL';
+
+/** The bytes behind a view or a buffer, not copied. @param {any} v @returns {Uint8Array} */
+export const bytesOf = (v) => (ArrayBuffer.isView(v) ? new Uint8Array(v.buffer, v.byteOffset, v.byteLength) : new Uint8Array(v));
+
 /** Lets the event loop turn once, so that timers, clicks and aborts get through. @returns {Promise<void>} */
 export function breathe() {
   const { setImmediate } = /** @type {any} */ (globalThis);

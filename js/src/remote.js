@@ -34,10 +34,22 @@ function connect(make, take, fail) {
 /** How long a run may go on after its abort before its worker is ended. */
 const GRACE_MS = 1000;
 
+/** A worker of Node, or of a page. */
 function start() {
-  const threads = builtin('node:worker_threads');
-  // The literal `new Worker(new URL(..., import.meta.url))` is what bundlers look for.
-  return threads ? new threads.Worker(new URL('./worker.js', import.meta.url), { execArgv: [] }) : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+  const threads = builtin('node:worker_threads'), type = 'module';
+  if (!threads && typeof Worker === 'undefined') throw new RushlightError('unsupported', 'there are no workers here: leave out the option `worker`');
+  // Its address where no bundler has taken the package apart. Vite 5 to 7 serve a copy of this file, from node_modules/.vite.
+  const { href } = new URL('../wasm/rushlight-simd.wasm', import.meta.url);
+  const beside = new URL('../src/worker.js', href.replace('/.vite/', '/rushlight/'));
+  if (threads) return new threads.Worker(beside, { execArgv: [] });
+  if (href.includes('/.vite/')) return new Worker(beside, { type });
+  try {
+    // The literal `new Worker(new URL(..., import.meta.url))` is what bundlers look for.
+    return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+  } catch {
+    // It is of another origin than the page, as no worker may be; what one imports may be.
+    return new Worker(URL.createObjectURL(new Blob([`import '${beside}'`], { type: 'text/javascript' })), { type });
+  }
 }
 
 class Remote {
@@ -54,7 +66,7 @@ class Remote {
   constructor(options) {
     this.ops = readOps(options.ops === undefined ? {} : options.ops);
     this.onProgress = options.onProgress;
-    this.#worker = connect(start, (m) => void this.#take(m), (e) => this.#fail(new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e })));
+    this.#worker = connect(start, (m) => void this.#take(m), (e) => this.#fail(new RushlightError('internal', `the worker failed: ${e.message}${/module|load/.test(e.message) ? '; for what bundlers need see rushlight/README.md' : ''}`, { cause: e })));
     for (const name of CALLS) {
       /** @type {any} */ (this)[name] = (/** @type {unknown[]} */ ...args) => this.call(name, args, args.at(-1) instanceof AbortSignal ? /** @type {any} */ (args.pop()) : undefined);
     }

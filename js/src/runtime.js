@@ -2,7 +2,7 @@
 
 import { RushlightError, badArgument, says, unknownName } from './errors.js';
 import { Memory } from './memory.js';
-import { CONTROL, asPath, builtin, once } from './platform.js';
+import { CONTROL, asPath, builtin, bytesOf, isAddress, once, tagOf } from './platform.js';
 import { checkResponse, checkStart, fetchSource } from './source.js';
 
 /**
@@ -52,25 +52,26 @@ const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 
 /** Whether the engine has relaxed SIMD; SIMD every one has. */
 export const hasRelaxed = () => WebAssembly.validate(new Uint8Array(PROBE));
 
-// The literal `new URL(..., import.meta.url)` is what bundlers look for.
+// The literal `new URL(..., import.meta.url)` is what bundlers look for. Vite 5 to 7 serve a copy of this code, from
+// node_modules/.vite while one develops; what lies beside the original is not there.
 const compiled = {
-  simd: once(() => compile(new URL('../wasm/rushlight-simd.wasm', import.meta.url))),
-  relaxed: once(() => compile(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url))),
+  simd: once(() => compile(new URL('../wasm/rushlight-simd.wasm', import.meta.url).href.replace('.vite', 'rushlight'))),
+  relaxed: once(() => compile(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url).href.replace('.vite', 'rushlight'))),
 };
 
-/** @param {WasmSource} source @returns {Promise<WebAssembly.Module>} */
+/** @param {any} source a WasmSource, of whatever realm @returns {Promise<WebAssembly.Module>} */
 async function compile(source) {
   if (source instanceof WebAssembly.Module) return source;
   let name = 'the bytes given as `wasm`';
   try {
-    if (typeof source === 'string' || source instanceof URL) {
+    if (isAddress(source)) {
       name = String(source);
       const path = asPath(source);
       source = path === undefined
         ? await fetchSource(source)
         : await /** @type {typeof import('node:fs')} */ (builtin('node:fs')).promises.readFile(path);
     }
-    if (source instanceof Response) {
+    if (tagOf(source) === 'Response') {
       name = source.url || name;
       checkResponse(source, name, 'the wasm');
       if (/^application\/wasm/i.test(source.headers.get('content-type') ?? '')) {
@@ -78,9 +79,9 @@ async function compile(source) {
       }
       source = await source.arrayBuffer(); // a server that does not know .wasm
     }
-    const bytes = /** @type {BufferSource} */ (source);
-    checkStart(ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes), name, 'the wasm');
-    return await WebAssembly.compile(bytes);
+    const bytes = bytesOf(source);
+    checkStart(bytes, name, 'the wasm');
+    return await WebAssembly.compile(/** @type {BufferSource} */ (bytes));
   } catch (e) {
     if (e instanceof RushlightError) throw e;
     throw new RushlightError('unsupported', `cannot compile ${name}: ${says(e)}`, { source: name, cause: e });
@@ -101,9 +102,8 @@ function choose(wanted) {
   return { name: wanted, reason: 'asked for by the option `backend`' };
 }
 
-/** @param {unknown} wasm @returns {wasm is { simd?: WasmSource, relaxed?: WasmSource }} */
-const isPerBackend = (wasm) =>
-  typeof wasm === 'object' && wasm !== null && Object.getPrototypeOf(wasm) === Object.prototype;
+/** @param {any} wasm @returns {wasm is { simd?: WasmSource, relaxed?: WasmSource }} */
+const isPerBackend = (wasm) => wasm?.constructor?.name === 'Object'; // of whatever realm
 
 /**
  * Makes an instance with a memory of its own. Modules that this package finds by itself are compiled once.
@@ -149,6 +149,6 @@ async function instantiate(module, backend, interrupted) {
     return { c: /** @type {C} */ (/** @type {unknown} */ (exports)), memory, backend };
   } catch (e) {
     const code = e instanceof RangeError ? 'out-of-memory' : 'unsupported';
-    throw new RushlightError(code, `cannot start the wasm (of another version?): ${says(e)}`, { cause: e });
+    throw new RushlightError(code, `cannot start the wasm, of another version?: ${says(e)}`, { cause: e });
   }
 }

@@ -1,7 +1,7 @@
 // Where a model comes from: whatever it is becomes chunks of bytes, in order, never put together.
 
 import { RushlightError, badArgument, throwIfAborted, unreadable } from './errors.js';
-import { asPath, builtin, tagOf } from './platform.js';
+import { asPath, builtin, bytesOf, isAddress, tagOf } from './platform.js';
 
 /**
  * @typedef {string | URL | Response | Blob | ReadableStream<Uint8Array> | ArrayBuffer | ArrayBufferView} Source
@@ -23,8 +23,8 @@ async function* pieces(bytes) {
 /** Safari's streams are not iterable. @param {ReadableStream<Uint8Array>} stream @param {AbortSignal} [signal] */
 async function* chunksOf(stream, signal) {
   const reader = stream.getReader();
-  const abort = () => void reader.cancel(signal?.reason).catch(() => {});
-  signal?.addEventListener('abort', abort);
+  const stop = () => void reader.cancel(signal?.reason).catch(() => {});
+  signal?.addEventListener('abort', stop);
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -33,8 +33,8 @@ async function* chunksOf(stream, signal) {
       yield value;
     }
   } finally {
-    signal?.removeEventListener('abort', abort);
-    void reader.cancel().catch(() => {}); // stops the download if it was left early
+    signal?.removeEventListener('abort', stop);
+    stop(); // the download, if it was left early
   }
 }
 
@@ -100,40 +100,37 @@ export async function fetchSource(url, init, signal) {
 }
 
 /**
- * @param {Source} source
+ * @param {any} source a Source, of whatever realm: no instance of this one's classes
  * @param {{ signal?: AbortSignal, request?: RequestInit }} options
  * @returns {Promise<Opened>}
  */
 export async function open(source, { signal, request }) {
   let name = 'the bytes';
-  if (typeof source === 'string' || source instanceof URL) {
+  const is = (/** @type {string} */ tag) => tagOf(source) === tag;
+  if (isAddress(source)) {
     const path = asPath(source);
     if (path !== undefined) return { name: path, chunks: fileChunks(path, signal) };
     name = String(source);
     source = await fetchSource(source, request, signal);
   }
-  if (source instanceof Response) {
+  if (is('Response')) {
     if (source.url) name = source.url;
     checkResponse(source, name, 'a .rush file');
     if (!source.body) throw new RushlightError('bad-file', `the answer of ${name} is empty`, { source: name });
     source = source.body;
-  } else if (source instanceof Blob) {
-    name = 'name' in source ? String(source.name) : 'the blob';
+  } else if (is('Blob') || is('File')) {
+    name = source.name ?? 'the blob';
     source = source.stream();
   }
-  if (source instanceof ReadableStream) {
+  if (is('ReadableStream')) {
     if (source.locked) throw badArgument(`${name} is being read by someone else`);
     if (name === 'the bytes') name = 'the stream';
     return { name, chunks: guard(chunksOf(source, signal), name, signal) };
   }
-  // (Bytes of another realm are no instances of this one's classes.)
-  if (tagOf(source) === 'ArrayBuffer') return { name, chunks: pieces(new Uint8Array(/** @type {ArrayBuffer} */ (source))) };
-  if (ArrayBuffer.isView(source)) {
-    return { name, chunks: pieces(new Uint8Array(source.buffer, source.byteOffset, source.byteLength)) };
-  }
+  if (is('ArrayBuffer') || ArrayBuffer.isView(source)) return { name, chunks: pieces(bytesOf(source)) };
   throw badArgument(
     'a model comes from a URL, path, Response, Blob, ReadableStream or bytes, not from ' +
-      `${/** @type {any} */ (source)?.constructor?.name ?? source}${tagOf(source) === 'Promise' ? ': did you forget await?' : ''}`);
+      `${source?.constructor?.name ?? source}${is('Promise') ? ': did you forget await?' : ''}`);
 }
 
 /** Names the source of a broken stream. @param {AsyncIterable<Uint8Array>} chunks @param {string} name @param {AbortSignal} [signal] */

@@ -1,0 +1,107 @@
+// The package in the tools that people have: each builds a project, and its page runs the model, in a worker too.
+
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+
+import { answers, begin, browser, checkPage, run, serve, workshop } from '../harness.mjs';
+
+const tools = String(process.env.RUSH_BUNDLERS);
+const bin = (/** @type {string} */ path) => [process.execPath, join(tools, 'node_modules', path)];
+
+/** @type {ReturnType<typeof workshop>} */ let shop;
+/** @type {import('playwright-core').Browser} */ let chrome;
+/** @type {Awaited<ReturnType<typeof serve>>} */ let models;
+before(async () => {
+  shop = workshop(tools);
+  chrome = await browser();
+  models = await serve(join(shop.model, '..'));
+});
+after(async () => {
+  await chrome?.close();
+  models?.close();
+  shop?.remove();
+});
+
+/** Checks the page of a folder. @param {string} dir */
+async function checkFolder(dir) {
+  const { url, close } = await serve(dir);
+  await checkPage(chrome, url, `${models.url}/digits.rush`).finally(close);
+}
+/** What a server answers that checks the model itself, without a worker and with one. @param {string} url */
+const asked = (url) => Promise.all(['', '&worker=1'].map(async (worker) => (await fetch(`${url}?model=${models.url}/digits.rush${worker}`)).json()));
+
+/** Checks the page that a server serves. @param {string} dir @param {string[]} command */
+async function checkServer(dir, command, path = '') {
+  const { url, close } = await begin(dir, command);
+  await checkPage(chrome, url + path, `${models.url}/digits.rush`).finally(close);
+}
+
+for (const vite of ['vite5', 'vite6', 'vite7', 'vite']) {
+  test(`${vite}: the page that it builds`, async () => {
+    const dir = shop.project(`${vite}-build`);
+    run(dir, [...bin(`${vite}/bin/vite.js`), 'build']);
+    await checkFolder(join(dir, 'dist'));
+  });
+  test(`${vite}: the page that it serves`, () => checkServer(shop.project(`${vite}-dev`), [...bin(`${vite}/bin/vite.js`), '--port', '0']));
+}
+
+test('webpack', async () => {
+  const dir = shop.project('webpack');
+  run(dir, [...bin('webpack-cli/bin/cli.js'), '--mode', 'production', '--entry', './page.js']);
+  await checkFolder(dir);
+});
+
+test('rspack', async () => {
+  const dir = shop.project('rspack');
+  run(dir, [...bin('@rspack/cli/bin/rspack.js'), 'build', '--mode', 'production', '--entry', './page.js']);
+  await checkFolder(dir);
+});
+
+test('parcel', async () => {
+  const dir = shop.project('parcel');
+  run(dir, [...bin('parcel/lib/bin.js'), 'build', 'index.html', '--no-cache']);
+  await checkFolder(join(dir, 'dist'));
+});
+
+test('rollup, which leaves the package whole', async () => {
+  const dir = shop.project('rollup', 'importmap'), page = join(dir, 'index.html');
+  run(dir, [...bin('rollup/dist/bin/rollup'), 'page.js', '--format', 'es', '--external', 'rushlight', '--dir', 'dist']);
+  writeFileSync(page, readFileSync(page, 'utf8').replace('./page.js', './dist/page.js'));
+  await checkFolder(dir);
+});
+
+test('next: a page, a worker of its own, a route handler', async () => {
+  const dir = shop.project('next'), next = bin('next/dist/bin/next');
+  run(dir, [...next, 'build'], { NEXT_TELEMETRY_DISABLED: '1' });
+  const { url, close } = await begin(dir, [...next, 'start', '-p', '0']);
+  try {
+    await checkPage(chrome, url, `${models.url}/digits.rush`);
+    answers(await asked(`${url}/api/run`));
+  } finally {
+    await close();
+  }
+});
+
+test('workerd, by wrangler', async () => {
+  const { url, close } = await begin(shop.project('wrangler'), [...bin('wrangler/bin/wrangler.js'), 'dev', '--port', '0', '--ip', '127.0.0.1'], { CI: 'true', WRANGLER_SEND_METRICS: 'false' });
+  try {
+    const [here, inWorker] = await asked(url);
+    answers([here, here]);
+    assert.equal(inWorker, 'unsupported: there are no workers here: leave out the option `worker`');
+  } finally {
+    await close();
+  }
+});
+
+for (const environment of ['node', 'jsdom']) {
+  test(`vitest, ${environment}`, () => run(shop.project(`vitest-${environment}`, 'vitest'), [...bin('vitest/vitest.mjs'), 'run', '--environment', environment], { MODEL: shop.model, CI: 'true' }));
+}
+
+test('jest: import() from Node 20 on, require() in a current one', () => {
+  const dir = shop.project('jest'), [node, jest] = bin('jest/bin/jest.js');
+  for (const [program, HOW] of [[node, 'import'], [process.env.RUSH_NODE_CURRENT ?? node, process.env.RUSH_NODE_CURRENT ? 'require' : 'import']]) {
+    run(dir, [program, '--experimental-vm-modules', jest], { MODEL: shop.model, HOW, CI: 'true' });
+  }
+});

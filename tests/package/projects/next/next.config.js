@@ -1,0 +1,1 @@
+export default { serverExternalPackages: ['rushlight'] }; // for workers in route handlers

@@ -1,0 +1,4 @@
+// A page's own script: the test calls check.
+import { check } from './check.js';
+
+globalThis.check = check;
