@@ -128,7 +128,7 @@ def test_derived_sizes_are_checked():
 
 
 class Attends(nn.Module):
-    """An attention, whose strides are another's here, in a graph that also writes."""
+    """An attention in a graph that also writes; its views are of strides that PyTorch's kernels give."""
 
     def __init__(self):
         super().__init__()
@@ -140,7 +140,7 @@ class Attends(nn.Module):
 
 
 @pytest.mark.feature("torch.export", "an attention in a graph that writes")
-def test_a_view_that_nobody_writes_may_be_a_copy(monkeypatch):
+def test_views_of_what_an_attention_gives(monkeypatch):
     monkeypatch.setattr(torch.backends.mha, "_is_fastpath_enabled", False)
     net = Attends().eval()
     mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])

@@ -151,67 +151,6 @@ bool is_fresh(const Value *value) {
          !schema->returns[value->index].alias;
 }
 
-namespace {
-
-// Values that may share elements, as sets of which each knows one member.
-class Sets {
- public:
-  const Value *of(const Value *value) {
-    auto at = parents_.find(value);
-    while (at != parents_.end()) {
-      value = at->second;
-      at = parents_.find(value);
-    }
-    return value;
-  }
-  void join(const Value *a, const Value *b) {
-    if (!is_mutable(*a->type) || !is_mutable(*b->type)) return;
-    if (of(a) != of(b)) parents_[of(a)] = of(b);
-  }
-
- private:
-  std::unordered_map<const Value *, const Value *> parents_;
-};
-
-void join_blocks(const Node &node, Sets *sets) {
-  const size_t skip = node.op == "prim::Loop" ? 1 : 0;  // the condition
-  for (const auto &block : node.blocks)
-    for (size_t i = 0; i < node.outputs.size(); i++) {
-      sets->join(node.outputs[i], block->results.input(i + skip));
-      if (!skip) continue;
-      sets->join(node.outputs[i], block->params[i + 1]);
-      sets->join(node.outputs[i], node.input(i + 2));
-    }
-}
-
-}  // namespace
-
-std::function<bool(const Value *)> written_in(const Graph &graph) {
-  auto sets = std::make_shared<Sets>();
-  std::vector<const Value *> written;
-  for (const Node *node : all_nodes(graph)) {
-    join_blocks(*node, sets.get());
-    if (!node->blocks.empty() || only_reads(node->op)) continue;
-    const bool passes = passing(node->op) != Passing::NONE;
-    const Schema *schema = schema_of(node->op);
-    for (size_t i = 0; i < node->inputs.size(); i++) {
-      const bool known = passes || (schema && schema->trusted);
-      const Argument *arg = schema && i < schema->args.size() ? &schema->args[i] : nullptr;
-      if (!passes && known && !(arg && arg->alias) && !writes_unsaid(*node, i)) continue;
-      for (const Value *out : node->outputs) sets->join(node->input(i), out);
-      if (!known || writes_unsaid(*node, i) || (!passes && arg && arg->alias && arg->alias->write))
-        written.push_back(node->input(i));
-      if (passes || !arg || !arg->alias || !arg->alias->wildcard) continue;
-      for (size_t k = 0; k < std::min(node->inputs.size(), schema->args.size()); k++)
-        if (schema->args[k].alias && schema->args[k].alias->write)  // it is stored in that
-          sets->join(node->input(i), node->input(k));
-    }
-  }
-  auto members = std::make_shared<std::unordered_set<const Value *>>();
-  for (const Value *v : written) members->insert(sets->of(v));
-  return [sets, members](const Value *v) { return members->count(sets->of(v)) != 0; };
-}
-
 bool has_side_effects(const Node &node) {
   for (const auto &block : node.blocks)
     for (const auto &inner : block->nodes)

@@ -1,7 +1,6 @@
 // What may happen to a value, by following it through aliases, containers and blocks.
 #pragma once
 
-#include <functional>
 #include <set>
 
 #include "ir/graph.h"
@@ -29,9 +28,6 @@ Passing passing(const std::string &op);
 
 // Whether the value is a tensor that its node made, so that nothing else refers to its elements.
 bool is_fresh(const Value *value);
-
-// Tells of a value whether some operator of the graph may write its elements, before or after.
-std::function<bool(const Value *)> written_in(const Graph &graph);
 
 // Whether the node does something besides computing its outputs: writes an argument, raises,
 // prints, draws random numbers, sets an attribute, or is not understood. Looks into its blocks.

@@ -245,24 +245,9 @@ void GraphBuilder::change(Value *written, Value *value) {
   }
 }
 
-namespace {
-
-// Tracing drops a contiguous() that had nothing to do with the strides that PyTorch's kernels give;
-// ours may give others. Where nobody writes the elements, a copy does where a view does not.
-void reshape_for_view(Graph &graph) {
-  const auto is_written = written_in(graph);
-  for (Node *node : all_nodes(graph))
-    if ((node->op == "aten::view" || node->op == "aten::_unsafe_view") &&
-        !is_written(node->output()))
-      node->op = "aten::reshape";
-}
-
-}  // namespace
-
 void GraphBuilder::finish(Program *program, Method *method) {
   if (!graph_) throw std::logic_error("a graph is built once");
   plain_operators(*graph_);
-  reshape_for_view(*graph_);
   at_ = {};
   for (auto [written, value] : changed_) change(written, value);
   program->attributes = std::move(attributes_);
