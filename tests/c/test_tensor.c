@@ -437,9 +437,9 @@ static void dtypes_promote_and_cast_as_in_torch(void **state) {
   for (int a = 0; a < 6; a++) {
     for (int b = 0; b < 6; b++) {
       if (rush_promote(dtypes[a], dtypes[b]) != promoted[a][b])
-        fail_msg("%s with %s", rush_dtype_name((int)dtypes[a]), rush_dtype_name((int)dtypes[b]));
+        fail_msg("%s with %s", rush_dtype_name(dtypes[a]), rush_dtype_name(dtypes[b]));
       if (rush_can_cast(dtypes[a], dtypes[b]) != casts[a][b])
-        fail_msg("%s into %s", rush_dtype_name((int)dtypes[a]), rush_dtype_name((int)dtypes[b]));
+        fail_msg("%s into %s", rush_dtype_name(dtypes[a]), rush_dtype_name(dtypes[b]));
     }
   }
 }
@@ -453,7 +453,7 @@ static void reserved_dtypes_have_names_and_no_size(void **state) {
   static const int none[] = {-1, 8, 16, 42, 255};
   for (int k = 0; k < 5; k++) {
     assert_false(rush_dtype_known(none[k]));
-    assert_string_equal(rush_dtype_name(none[k]), "?");
+    assert_string_equal(rush_dtype_name((rush_dtype)none[k]), "?");
   }
 }
 
@@ -533,8 +533,8 @@ static void conversion_of_many_is_conversion_of_each(void **state) {
                          : dtypes[a] == RUSH_UINT8 || dtypes[b] == RUSH_UINT8 ? k & 255
                                                                               : k;
           if (at(y, k) != (double)want)
-            fail_msg("%s to %s: %d", rush_dtype_name((int)dtypes[a]),
-                     rush_dtype_name((int)dtypes[b]), (int)k);
+            fail_msg("%s to %s: %d", rush_dtype_name(dtypes[a]),
+                     rush_dtype_name(dtypes[b]), (int)k);
         }
         rush_tensor_drop(&r->heap, y);
       }
