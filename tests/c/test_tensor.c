@@ -533,8 +533,8 @@ static void conversion_of_many_is_conversion_of_each(void **state) {
                          : dtypes[a] == RUSH_UINT8 || dtypes[b] == RUSH_UINT8 ? k & 255
                                                                               : k;
           if (at(y, k) != (double)want)
-            fail_msg("%s to %s: %d", rush_dtype_name(dtypes[a]),
-                     rush_dtype_name(dtypes[b]), (int)k);
+            fail_msg("%s to %s: %d", rush_dtype_name(dtypes[a]), rush_dtype_name(dtypes[b]),
+                     (int)k);
         }
         rush_tensor_drop(&r->heap, y);
       }
