@@ -16,7 +16,7 @@ import { filled, readInputs } from './inputs.js';
  * @typedef {import('../src/types.js').Tensor} Tensor
  * @typedef {import('../src/model.js').Model} Model
  * @typedef {import('../src/runtime.js').BackendName} BackendName
- * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, graph?: boolean, code?: boolean }} Flags
+ * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, 'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, graph?: boolean, code?: boolean }} Flags
  */
 
 /** @param {string} text */
@@ -63,7 +63,7 @@ async function write(where, named) {
 
 /** @param {string} file @param {Flags} flags */
 export async function run(file, flags) {
-  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...await opsOf(flags) });
+  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...await optionsOf(flags) });
   try {
     const results = await model.run(await readInputs(portsOf(model, flags), flags.input), methodOf(flags));
     const named = Object.entries(results).flatMap(([name, value]) => leaves(name, value));
@@ -109,10 +109,10 @@ function layersText({ weights }) {
 export async function verify(file, flags) {
   /** @type {Record<string, unknown>} */
   const reports = {};
-  const ops = await opsOf(flags);
+  const given = await optionsOf(flags);
   let ok = true;
   for (const backend of backendsOf(flags.backend)) {
-    const model = await load(file, { backend, ...cacheOf(flags), ...ops });
+    const model = await load(file, { backend, ...cacheOf(flags), ...given });
     const report = await model.verify();
     reports[model.backend.name] = report;
     ok &&= report.passed;
@@ -139,7 +139,7 @@ function measured({ float64 }) {
 
 /** @param {string} file @param {Flags} flags */
 export async function diff(file, flags) {
-  const model = await load(file, { backend: /** @type {any} */ (flags.backend), ...cacheOf(flags), ...(await opsOf(flags)) });
+  const model = await load(file, { backend: /** @type {any} */ (flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
   const report = await model.diff();
   model.dispose();
   const { agrees, compared, unpaired, maxAbs, maxRel, first } = report;
@@ -156,7 +156,7 @@ export async function diff(file, flags) {
 export async function bench(file, flags) {
   const runs = Number(flags.runs ?? 30);
   if (!Number.isInteger(runs) || runs < 1) throw badArgument(`--runs is a whole number from 1 up, not "${flags.runs}"`);
-  const reports = [], given = await opsOf(flags);
+  const reports = [], given = await optionsOf(flags);
   for (const backend of backendsOf(flags.backend)) {
     const start = performance.now();
     const model = await load(file, { backend, ...cacheOf(flags), ...given });
@@ -203,6 +203,22 @@ function printBench(r) {
   for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
     print(`  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} calls ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`);
   }
+}
+
+/** What load() is given besides a backend. @param {Flags} flags @returns {Promise<import('../src/load.js').LoadOptions>} */
+async function optionsOf(flags) {
+  /** @type {import('../src/load.js').Limits} */
+  const limits = {};
+  if (flags['max-bytes'] !== undefined) limits.bytes = limitOf('max-bytes', flags['max-bytes']);
+  if (flags['max-steps'] !== undefined) limits.steps = limitOf('max-steps', flags['max-steps']);
+  return { limits, ...await opsOf(flags) };
+}
+
+/** @param {string} name @param {string} text */
+function limitOf(name, text) {
+  const n = Number(text);
+  if (!Number.isSafeInteger(n) || n < 1) throw badArgument(`--${name} is a whole number from 1 up, not "${text}"`);
+  return n;
 }
 
 /** What the module of --ops exports. @param {Flags} flags @returns {Promise<{ ops?: import('../src/ops.js').Ops }>} */

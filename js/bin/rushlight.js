@@ -23,6 +23,8 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   --method NAME        another method than forward
   --backend NAME       auto, simd or relaxed; for bench and verify also several: simd,relaxed
   --ops FILE.js        its default export computes operators of your own, as load()'s option ops
+  --max-bytes N        most memory of the model and its runs; what needs more fails
+  --max-steps N        most instructions of a run; a loop that does not end fails there
   --runs N             bench: how many runs are timed (30)
   --json               print JSON
   --layers             inspect: a table of the layers that have weights: shapes, parameters, bytes
@@ -43,6 +45,8 @@ const OPTIONS = /** @type {const} */ ({
   method: { type: 'string' },
   backend: { type: 'string' },
   ops: { type: 'string' },
+  'max-bytes': { type: 'string' },
+  'max-steps': { type: 'string' },
   runs: { type: 'string' },
   json: { type: 'boolean' },
   layers: { type: 'boolean' },
@@ -51,12 +55,13 @@ const OPTIONS = /** @type {const} */ ({
   code: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 });
+const LIMITS = ['max-bytes', 'max-steps'];
 const COMMANDS = {
-  run: { act: run, options: ['input', 'output', 'method', 'backend', 'ops', 'cache', 'json'] },
+  run: { act: run, options: ['input', 'output', 'method', 'backend', 'ops', ...LIMITS, 'cache', 'json'] },
   inspect: { act: inspect, options: ['json', 'layers', 'graph', 'code'] },
-  verify: { act: verify, options: ['backend', 'ops', 'cache', 'json'] },
-  diff: { act: diff, options: ['backend', 'ops', 'cache', 'json'] },
-  bench: { act: bench, options: ['input', 'method', 'backend', 'ops', 'runs', 'cache', 'json'] },
+  verify: { act: verify, options: ['backend', 'ops', ...LIMITS, 'cache', 'json'] },
+  diff: { act: diff, options: ['backend', 'ops', ...LIMITS, 'cache', 'json'] },
+  bench: { act: bench, options: ['input', 'method', 'backend', 'ops', ...LIMITS, 'runs', 'cache', 'json'] },
 };
 
 /** @param {string} message @returns {never} */

@@ -2,8 +2,10 @@
 // nothing of JavaScript's own is changed.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import test from 'node:test';
+import { fileURLToPath } from 'node:url';
 
 import { RushlightError, load, plan } from '../../js/src/index.js';
 import { readNpy, writeNpy } from '../../js/src/npy.js';
@@ -73,6 +75,16 @@ for (const worker of [false, true]) {
         clean();
       }
       model.dispose();
+    }
+  });
+}
+
+const cli = fileURLToPath(new URL('../../js/bin/rushlight.js', import.meta.url));
+for (const command of [['inspect'], ['inspect', '--json'], ['run', '--max-bytes', `${1 << 28}`, '--max-steps', '2000']]) {
+  test(`npx rushlight ${command.join(' ')} gives a text or a message for each of them`, () => {
+    for (const file of readdirSync(corpus)) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...command, fileURLToPath(new URL(file, corpus))], { encoding: 'utf8' });
+      assert(status === 0 || (status === 1 && /^rushlight: .+\n$/.test(stderr) && !stdout), `${file}: ${status} ${stderr}`);
     }
   });
 }

@@ -10,6 +10,7 @@ Tensors are on the CPU, of dtype float32, float64, int64, int32, uint8 or bool. 
 same name mean; what a program needs and the runtime lacks is refused by name, with its Python lines.
 """
 
+import os
 import pkgutil
 
 __path__ = pkgutil.extend_path(__path__, __name__)  # the built _C may stand in another folder
@@ -39,7 +40,7 @@ def describe(path, json=False):
     Raises:
         RushlightError: the file is damaged, or cannot be read
     """
-    return _C.describe(path, json)
+    return _C.describe(os.fspath(path), json)
 
 
 def __getattr__(name):
