@@ -9,7 +9,6 @@
 
 #ifdef __cplusplus
 extern "C" {
-#define _Noreturn [[noreturn]]
 #endif
 
 enum {
@@ -23,7 +22,7 @@ enum {
   do {                                     \
     if (!(rule)) fuzz_broken(__VA_ARGS__); \
   } while (0)
-_Noreturn void fuzz_broken(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void fuzz_broken(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* The allocator's state. New memory is filled with `fill`: who reads it before writing gives another
  * answer with another fill. */

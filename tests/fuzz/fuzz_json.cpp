@@ -40,3 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             "%s is another number", number.c_str());
   return 0;
 }
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
+  (void)seed;
+  return LLVMFuzzerMutate(data, size, max_size);
+}

@@ -11,15 +11,15 @@ const volatile uint8_t *sink;
 
 void check(const rush::NpyHeader &h, const uint8_t *data, size_t size) {
   FUZZ_RULE(h.sizes.size() <= 64, "%zu dimensions", h.sizes.size());
-  unsigned __int128 most = 1;
+  size_t most = 1;
   bool empty = false;
   for (const int64_t n : h.sizes) {
     FUZZ_RULE(n >= 0, "a size is negative");
     empty |= n == 0;
-    if (n) most *= static_cast<uint64_t>(n);
-    FUZZ_RULE(most <= PTRDIFF_MAX, "a shape cannot be addressed");
+    FUZZ_RULE(!__builtin_mul_overflow(most, n ? n : 1, &most) && most <= PTRDIFF_MAX,
+              "a shape cannot be addressed");
   }
-  FUZZ_RULE(empty ? h.bytes == 0 : h.bytes / static_cast<size_t>(most) <= 8 && h.bytes % most == 0,
+  FUZZ_RULE(empty ? h.bytes == 0 : h.bytes / most <= 8 && h.bytes % most == 0,
             "%zu bytes do not fit the shape", h.bytes);
   FUZZ_RULE(h.start <= size && h.bytes <= size - h.start, "elements lie outside the file");
   for (size_t i = 0; i < h.bytes; i++) sink = data + h.start + i, (void)*sink;

@@ -131,7 +131,7 @@ static bool take_section(builder *b, const uint8_t *data, const rush_file_sectio
   size_t width = width_of(s->id);
   if (s->offset > head || s->bytes > head - s->offset) return false;
   if (width == 0) return true; /* an optional one that nobody reads */
-  if (s->bytes != width * s->count) return false;
+  if (s->bytes != (uint64_t)width * s->count) return false;
   build_add(b, s->id, width, data + s->offset, s->count);
   return true;
 }
@@ -148,11 +148,12 @@ static bool take_file(builder *b, const uint8_t *data, size_t size) {
   for (uint32_t k = 0; k < h.n_sections; k++) {
     rush_file_section s;
     memcpy(&s, data + sizeof h + k * sizeof s, sizeof s);
-    if (!take_section(b, data, &s, h.head_bytes)) return false;
+    if (!take_section(b, data, &s, (size_t)h.head_bytes)) return false;
   }
-  size_t room = (h.weights_bytes + RUSH_ALIGN - 1) / RUSH_ALIGN * RUSH_ALIGN;
+  const size_t bytes = (size_t)h.weights_bytes; /* of `size` */
+  size_t room = (bytes + RUSH_ALIGN - 1) / RUSH_ALIGN * RUSH_ALIGN;
   b->weights = calloc(1, room + 1);
-  memcpy(b->weights, data + h.head_bytes, h.weights_bytes);
+  memcpy(b->weights, data + h.head_bytes, bytes);
   b->weights_bytes = room;
   return true;
 }
