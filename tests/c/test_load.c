@@ -691,6 +691,27 @@ static void each_rule_has_its_message(void **state) {
   assert_int_equal(wrong, 0);
 }
 
+/* A byte in a text of 20, and what loading says of it; as many places as eight bytes at a time could
+ * take another way. */
+static void utf8_is_looked_at_in_every_place(void **state) {
+  (void)state;
+  for (size_t at = 0; at < 20; at++) {
+    for (size_t n = 1; n <= 2; n++) {
+      rig rig_, *r = &rig_;
+      builder b;
+      char text[] = "abcdefghijklmnopqrst";
+      memcpy(text + at, "\xC3\xA9", at + n <= 20 ? n : 1);
+      rig_open(r);
+      build_good(&b);
+      build_str(&b, text);
+      const bool whole = n == 2 && at < 19;
+      assert_int_equal(rig_try_load(r, &b), whole ? RUSH_OK : RUSH_ERR_BAD_FILE);
+      if (!whole) assert_non_null(strstr(rush_ctx_error(r->ctx), "is not UTF-8"));
+      rig_close(r);
+    }
+  }
+}
+
 /* ---- Any byte -------------------------------------------------------------------------------- */
 
 static bool describe_all(rig *r) {
@@ -751,6 +772,7 @@ int main(void) {
       cmocka_unit_test(gaps_between_sections_are_zero),
       cmocka_unit_test(an_unknown_optional_section_is_skipped),
       cmocka_unit_test(each_rule_has_its_message),
+      cmocka_unit_test(utf8_is_looked_at_in_every_place),
       cmocka_unit_test(a_head_with_any_byte_changed_never_crashes),
   };
   return cmocka_run_group_tests_name("load", tests, NULL, NULL);

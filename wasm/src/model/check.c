@@ -5,9 +5,17 @@
 
 #define BAD(section, i, ...) return rush_bad(ctx, m, section, i, __VA_ARGS__)
 
+/* Whether the next eight of `n` bytes are ASCII, which nearly all of a file's text is. */
+static bool ascii8(const char *s, size_t n) {
+  uint64_t bytes;
+  if (n < sizeof bytes) return false;
+  memcpy(&bytes, s, sizeof bytes);
+  return (bytes & 0x8080808080808080u) == 0;
+}
+
 static bool is_utf8(const char *s, size_t n) {
   size_t i = 0, width = 1;
-  for (; i < n && width > 0; i += width) width = rush_utf8(s + i, n - i);
+  for (; i < n && width > 0; i += width) width = ascii8(s + i, n - i) ? 8 : rush_utf8(s + i, n - i);
   return width > 0;
 }
 
