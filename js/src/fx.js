@@ -99,7 +99,8 @@ export class Interpreter {
     if (node.op === 'placeholder') return this.placeholder(node.target, /** @type {InputValue} */ (this.#inputs[node.target]));
     if (node.op === 'call_function') {
       // Arguments are copied only for those who look at them.
-      this.#args = this.callFunction === Interpreter.prototype.callFunction ? null : (await this.#steps?.next())?.args ?? null;
+      const looks = this.callFunction !== Interpreter.prototype.callFunction;
+      this.#args = (looks && (await this.#steps?.next())?.args?.map((v, i) => packed(v, node, i))) || null;
       return this.callFunction(node.target, this.#args ? [...this.#args] : []);
     }
     await this.#step();
@@ -111,7 +112,8 @@ export class Interpreter {
 
   /**
    * Runs the operator, with its own arguments: for others compute the result yourself.
-   * @param {string} target "aten::add.Tensor" @param {any[]} args in the schema's order, defaults filled in
+   * @param {string} target "aten::add.Tensor" @param {any[]} args in the schema's order, defaults filled in; a weight or bias that
+   *   loading packed for the kernels (of a linear, a convolution) has its dtype and shape, and refuses when its `data` is read
    * @returns {Promise<any>}
    */
   async callFunction(target, args) {
@@ -125,6 +127,18 @@ export class Interpreter {
 
   /** What run() gives. @param {Record<string, any>} results by name @returns {Promise<any>} */
   async output(results) { return results; }
+}
+
+/** An argument; of a weight or bias that loading packed for the kernels one whose `data` says so. @param {any} v @param {Node} node @param {number} i @returns {any} */
+function packed(v, node, i) {
+  if (v?.data !== null) return v;
+  const { tensor } = /** @type {{ tensor?: string }} */ (node.args[i]);
+  return {
+    dtype: v.dtype, shape: v.shape,
+    get data() {
+      throw new RushlightError('unsupported', `argument ${i} of ${node.target}${tensor ? `, "${tensor}",` : ''} has no elements to read: loading packed them for the kernels; its dtype and shape are there, and super.callFunction() runs with it`, { op: node.target });
+    },
+  };
 }
 
 /** @param {Node} node @param {any} value @returns {any[]} */

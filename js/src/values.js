@@ -403,7 +403,7 @@ export class Values {
     return values;
   }
 
-  /** A copy; the tensor itself stays as it is. @param {number} p @returns {Tensor} */
+  /** A copy, its data null where loading packed a weight for the kernels; the tensor itself stays as it is. @param {number} p @returns {Tensor} */
   #readTensor(p) {
     const { m, e } = this;
     return e.withValues(1, (copy) => {
@@ -412,8 +412,9 @@ export class Values {
       e.c.rush_value_retain(e.session, p);
       m.setU32(copy, m.u32(p));
       m.setI64(copy + 8, m.i64(p + 8));
-      e.check(e.c.rush_tensor_make_contiguous(e.session, copy));
+      const status = e.c.rush_tensor_make_contiguous(e.session, copy);
       e.check(e.c.rush_tensor_inspect(e.session, copy, info));
+      const at = m.u32(info + 24);
       const dtype = DTYPE_NAMES.find((name) => DTYPES[name].id === m.u32(info));
       if (!dtype) throw new RushlightError('unsupported', `the result has dtype number ${m.u32(info)}`);
       const Type = DTYPES[dtype].Array;
@@ -421,7 +422,9 @@ export class Values {
       const shape = Array.from({ length: m.u32(info + 4) }, (_, i) => Number(m.i64(sizes + 8 * i)));
       const bytes = Number(m.i64(info + 16)) * Type.BYTES_PER_ELEMENT;
       this.#take(16384 + bytes);
-      const data = m.copyOut(Type, m.u32(info + 24), bytes);
+      // Only what has no elements, a packed weight, may be refused.
+      if (at || !bytes) e.check(status);
+      const data = status ? null : m.copyOut(Type, at, bytes);
       return /** @type {Tensor} */ ({ dtype, shape, data });
     });
   }

@@ -177,6 +177,46 @@ for (const worker of [false, true]) {
     shown('FX', 'in JavaScript: an Interpreter puts values in place of others (runNode, callFunction, output)');
   });
 
+  it('an Interpreter runs with weights that loading packed for the kernels', async () => {
+    const f = new RushFile();
+    const w = f.tensor(Float32Array.of(1, 2, 3, 4, 5, 6), [2, 3], { name: 'fc.weight' }), bias = f.tensor(Float32Array.of(10, 20), [2], { name: 'fc.bias' });
+    const kernel = f.tensor(Float32Array.of(1, 0, -1, 2), [1, 1, 2, 2], { name: 'conv.weight' });
+    f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [1, 1, 3, 4] }] }, (m, x) => {
+      const pair = (/** @type {number} */ n) => f.ints([n, n]);
+      const y = m.op('aten::conv2d', [x, kernel, f.none(), pair(1), pair(0), pair(1), f.int(1)]);
+      return m.op('aten::linear', [y, w, bias]);
+    });
+    const x = Float32Array.from({ length: 12 }, (_, i) => i);
+    const model = await load(f.bytes());
+    const expected = await model.run({ x });
+    /** @type {[string, any[]][]} */ const seen = [];
+    class Look extends Interpreter {
+      /** @override @param {string} target @param {any[]} args */
+      async callFunction(target, args) {
+        seen.push([target, args]);
+        return super.callFunction(target, args);
+      }
+    }
+    assert.deepEqual(await new Look(model).run({ x }), expected);
+    assert.deepEqual(seen.map(([target, args]) => [target, args[1].dtype, args[1].shape]), [['aten::conv2d', 'float32', [1, 1, 2, 2]], ['aten::linear', 'float32', [2, 3]]]);
+    assert.deepEqual(seen[0]?.[1][0].data, x);
+    assert.throws(() => seen[0]?.[1][1].data, { code: 'unsupported', op: 'aten::conv2d', message: /argument 1 of aten::conv2d, "conv\.weight", has no elements to read: loading packed them/ });
+    assert.throws(() => ({ ...seen[1]?.[1][1] }), { code: 'unsupported', message: /argument 1 of aten::linear, "fc\.weight"/ });
+    assert.throws(() => seen[1]?.[1][2].data, { code: 'unsupported', message: /argument 2 of aten::linear, "fc\.bias"/ });
+    class Sevens extends Interpreter {
+      /** @override @param {string} target @param {any[]} args */
+      async callFunction(target, args) {
+        return target === 'aten::linear' ? { ...args[0], shape: [1, 1, 2, 2], data: Float32Array.from({ length: args[1].shape[0] * 2 }, () => 7) } : super.callFunction(target, args);
+      }
+    }
+    assert.deepEqual(Object.values(await new Sevens(model).run({ x })).map((v) => [...v.data]), [[7, 7, 7, 7]]);
+    const steps = await model.steps({ x });
+    const { args } = await steps.next();
+    assert.deepEqual(args?.[1], { dtype: 'float32', shape: [1, 1, 2, 2], data: null });
+    steps.end();
+    model.dispose();
+  });
+
   it('ShapeProp, Profiler and the table ship with the package', async (t) => {
     const model = await load(program().bytes());
     await new ShapeProp(model).run({ x: Float32Array.of(1, 2), n: 2 });
