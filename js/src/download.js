@@ -115,7 +115,7 @@ export class Download {
     return this.#foreign && total !== undefined && Number(headers.get('content-length')) === total - this.at;
   }
 
-  /** @param {Response} [response] an answer that gives the bytes from `at` on, or all of them */
+  /** @param {Response} [response] an answer that gives the bytes from `at` on, or all of them @returns {AsyncGenerator<Uint8Array, void>} */
   async *chunks(response) {
     const { signal, retries = 5, wait = (/** @type {number} */ ms) => pause(ms, signal) } = this.options;
     /** @type {unknown} */ let broken;

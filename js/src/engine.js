@@ -5,7 +5,7 @@ import { RushlightError, badArgument, gone, says, throwIfAborted, unlessAborted 
 import { encode } from './memory.js';
 import { breathe } from './platform.js';
 import { parseType } from './types.js';
-import { isTensorObject, VALUE_BYTES, Values } from './values.js';
+import { isTensorObject, misfit, VALUE_BYTES, Values } from './values.js';
 
 /**
  * @typedef {import('./runtime.js').Runtime} Runtime
@@ -93,21 +93,18 @@ import { isTensorObject, VALUE_BYTES, Values } from './values.js';
  * @typedef {number & { __ptr: 'Session' }} Session
  */
 
-// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same.
+// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same, and the order in which memory.words() is taken apart.
 const OP_BYTES = 20, OP_SCHEMA = 8;
-const NEXT_METHOD = 0, NEXT_INSTR = 4, NEXT_OP = 8, NEXT_ARGS = 12, NEXT_N = 16, NEXT_WAITS = 24;
 /** Behind what another call has put there. */
-const LOCATION_AT = 80, LOCATION_OP = 8, LOCATION_FILE = 12, LOCATION_LINE = 16;
-const REPORT_BYTES = 80, REPORT_MAX_ABS = 0, REPORT_MAX_REL = 8, REPORT_COMPARED = 16, REPORT_MEASURED = 24;
-/** Two floats each. */
-const REPORT_PYTORCH = 32, REPORT_RUSHLIGHT = 48, REPORT_DIFFERENCE = 64;
-const TRACE_COMPARED = 0, TRACE_UNPAIRED = 8, TRACE_MAX_ABS = 16, TRACE_MAX_REL = 24, TRACE_METHOD = 32, TRACE_INSTR = 36, TRACE_ROUND = 40;
-const ROW_BYTES = 40, ROW_OP = 0, ROW_METHOD = 4, ROW_INSTR = 8, ROW_FILE = 12, ROW_LINE = 16, ROW_CALLS = 24, ROW_SECONDS = 32;
+const LOCATION_AT = 80;
+/** Numbers of 8 bytes, in the order in which verify() and diff() take them; then, of a trace, three of 4. */
+const REPORT_BYTES = 80, TRACE_BYTES = 32;
+const ROW_BYTES = 40, ROW_CALLS = 24, ROW_SECONDS = 32;
 const PENDING = 8;
 
-/** A run that can be stopped pauses this often, and looks at the clock every so many instructions. */
+/** A run gives others a turn this often; the clock is looked at when C has done about a millisecond's work. */
 const SLICE_MS = 8;
-const SLICE_INSTRS = 8;
+const ANY = 2 ** 53;
 
 /**
  * What a model that is gone has for its functions, memory and values: each await gives others a turn, who may dispose of the model, and
@@ -174,7 +171,8 @@ export class Engine {
       if (typeof f === 'function') {
         guarded[name] = (...args) => {
           try {
-            return f(...args);
+            const result = f(...args);
+            return result < 0 ? result >>> 0 : result; // wasm gives addresses above 2 GiB as negative numbers
           } catch (e) {
             this.alive = false;
             this.c = GONE;
@@ -188,12 +186,9 @@ export class Engine {
 
   // ---- Memory for one call
 
-  /** wasm gives addresses above 2 GiB as negative numbers. @param {number} p */
-  pointer(p) { return p >>> 0; }
-
   /** @param {number} n bytes */
   #malloc(n) {
-    const at = this.pointer(this.c.malloc(n || 1));
+    const at = this.c.malloc(n || 1);
     if (at === 0) throw new RushlightError('out-of-memory', `no memory for ${n} bytes`);
     return at;
   }
@@ -226,31 +221,30 @@ export class Engine {
     return this.memory.u32(this.scratch);
   }
 
-  /** Throws what a status other than OK means. @param {number} status @param {number} [ctx] */
-  check(status, ctx = this.ctx) {
-    if (status !== 0) throw this.#error(status, ctx);
+  /** Throws what a status other than OK means. @param {number} status */
+  check(status) {
+    if (status !== 0) throw this.#error(status);
   }
 
-  /** @param {number} status @param {number} [ctx] */
-  #error(status, ctx = this.ctx) {
+  /** @param {number} status */
+  #error(status) {
     const code = /** @type {ErrorCode} */ (this.memory.cString(this.c.rush_status_name(status)));
-    const message = ctx ? this.memory.cString(this.pointer(this.c.rush_ctx_error(ctx))) : '';
-    return new RushlightError(code, message || code, this.#location(ctx));
+    const message = this.ctx && this.memory.cString(this.c.rush_ctx_error(this.ctx));
+    return new RushlightError(code, message || code, this.ctx && this.#location());
   }
 
-  /** Operator and Python line of the last failure, where it has them. @param {number} ctx @returns {{ op?: string, source?: string }} */
-  #location(ctx) {
-    if (!ctx) return {};
-    const { memory: m } = this;
+  /** Operator and Python line of the last failure, where it has them. @returns {{ op?: string, source?: string }} */
+  #location() {
     const at = this.scratch + LOCATION_AT;
-    this.c.rush_ctx_location(ctx, at);
-    return { op: m.cString(m.u32(at + LOCATION_OP)) || undefined, source: this.#line(at + LOCATION_FILE, at + LOCATION_LINE) || undefined };
+    this.c.rush_ctx_location(this.ctx, at);
+    const [, , op, file, line] = this.memory.words(at);
+    return { op: this.memory.cString(op) || undefined, source: this.#line(file, line) || undefined };
   }
 
-  /** "model.py:7", or "". @param {number} file @param {number} line where they stand */
+  /** "model.py:7", or "". @param {number} file its name @param {number} line */
   #line(file, line) {
-    const name = this.memory.cString(this.memory.u32(file));
-    return name && `${name}:${this.memory.u32(line)}`;
+    const name = this.memory.cString(file);
+    return name && `${name}:${line}`;
   }
 
   // ---- Loading
@@ -265,10 +259,10 @@ export class Engine {
     let used = 0;
     while (used < chunk.length && !(headOnly && this.#known())) {
       this.check(this.c.rush_loader_window(this.#loader, out, out + 4));
-      const room = this.memory.u32(out + 4);
+      const [at, room] = this.memory.words(out);
       if (room === 0) break;
       const n = Math.min(room, chunk.length - used);
-      this.memory.copyIn(this.memory.u32(out), chunk.subarray(used, used + n));
+      this.memory.copyIn(at, chunk.subarray(used, used + n));
       const known = this.#known();
       this.check(this.c.rush_loader_advance(this.#loader, n));
       if (!known && this.#known()) this.#checkOps();
@@ -281,7 +275,7 @@ export class Engine {
   total() { return this.c.rush_bridge_total(this.#loader); }
 
   /** The model; while loading its head, 0 before that has arrived. */
-  #known() { return this.#model || this.pointer(this.c.rush_loader_head(this.#loader)); }
+  #known() { return this.#model || this.c.rush_loader_head(this.#loader); }
   hasHead() { return this.#known() !== 0; }
 
   /** What the file says about itself. @returns {Description} */
@@ -291,8 +285,8 @@ export class Engine {
   describeText(form = 0) {
     const out = this.scratch;
     this.check(this.c.rush_model_describe(this.ctx, this.#known(), form, out, out + 4));
-    const at = this.memory.u32(out), text = this.memory.cString(at);
-    this.c.rush_free(this.ctx, at, this.memory.u32(out + 4));
+    const [at, size] = this.memory.words(out), text = this.memory.cString(at);
+    this.c.rush_free(this.ctx, at, size);
     return text;
   }
 
@@ -326,22 +320,22 @@ export class Engine {
    * @template T
    * @param {number} method @param {number} n how many arguments
    * @param {(at: number, i: number) => void} write @param {(at: number) => T} read
-   * @param {AbortSignal} [signal]
+   * @param {boolean} yields whether others get a turn meanwhile @param {AbortSignal} [signal]
    * @returns {Promise<T>}
    */
-  async run(method, n, write, read, signal) {
+  async run(method, n, write, read, yields, signal) {
     this.begin(method, n, write);
     await undefined; // the caller goes on; the arguments are taken
     if (!this.alive) throw gone();
-    await this.#drive(signal);
+    await this.#drive(yields, signal);
     return this.result(read);
   }
 
-  /** Steps to the end of the run. Without a signal nobody can stop it, so it is one step. @param {AbortSignal} [signal] */
-  async #drive(signal) {
+  /** Steps to the end of the run. @param {boolean} [yields] @param {AbortSignal} [signal] */
+  async #drive(yields = true, signal) {
     let since = performance.now();
     for (;;) {
-      const status = this.c.rush_bridge_step(this.session, signal ? SLICE_INSTRS : 0);
+      const status = this.c.rush_bridge_step(this.session, yields ? ANY : 0);
       if (status !== PENDING) return this.check(status);
       const next = this.ops?.size ? this.next() : undefined;
       if (next?.waits) {
@@ -370,13 +364,9 @@ export class Engine {
 
   /** The instruction that is to run. @returns {Next} */
   next() {
-    const { memory: m } = this;
-    const p = this.scratch;
-    this.#need(this.c.rush_session_next(this.session, p));
-    return {
-      method: m.u32(p + NEXT_METHOD), instr: m.u32(p + NEXT_INSTR), op: m.cString(m.u32(p + NEXT_OP)),
-      waits: (m.u32(p + NEXT_WAITS) & 1) !== 0, at: m.u32(p + NEXT_ARGS), n: m.u32(p + NEXT_N),
-    };
+    this.#need(this.c.rush_session_next(this.session, this.scratch));
+    const [method, instr, op, at, n, , waits] = this.memory.words(this.scratch);
+    return { method, instr, op: this.memory.cString(op), waits: (waits & 1) !== 0, at, n };
   }
 
   /** Copies of an instruction's arguments. @param {{ at: number, n: number }} next @returns {Value[]} */
@@ -403,9 +393,7 @@ export class Engine {
 
   /** Takes what the function gave. @param {Signature} signature @param {Value[]} args @param {unknown} value */
   #settle({ args: marks, results: types }, args, value) {
-    if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length)) {
-      throw badArgument(`an array of ${types.length} results is wanted, got ${Array.isArray(value) ? `one of ${value.length}` : typeof value}`, { expected: types.length });
-    }
+    if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length)) misfit('the result', `an array of ${types.length}`, value);
     // Of an operator without results, what the one argument becomes that it writes.
     const becomes = types.length === 0 && isTensorObject(value) ? value : undefined;
     if (becomes && marks.filter(({ written }) => written).length !== 1) {
@@ -430,12 +418,12 @@ export class Engine {
 
   /** Ends the run since a function failed. @param {unknown} e */
   #opError(e) {
-    const text = encode(`${e instanceof RushlightError ? '' : 'its function failed: '}${says(e)}\0`);
+    const own = e instanceof RushlightError, text = encode(`${own ? '' : 'its function failed: '}${says(e)}\0`);
     const error = this.withBytes(text.length, (at) => {
       this.memory.copyIn(at, text);
       return this.#error(this.c.rush_session_fail(this.session, at));
     });
-    const { expected, actual } = e instanceof RushlightError ? e : { expected: undefined, actual: undefined };
+    const { expected, actual } = /** @type {import('./errors.js').ErrorDetails} */ (own ? e : {});
     return new RushlightError('operator', error.message, { op: error.op, source: error.source, expected, actual, cause: e });
   }
 
@@ -466,7 +454,7 @@ export class Engine {
     }
     const ms = performance.now() - start;
     if (next.op === '') return { results: [], ms };
-    const at = this.pointer(this.c.rush_session_results(this.session, this.scratch));
+    const at = this.c.rush_session_results(this.session, this.scratch);
     return { results: this.args({ at, n: this.memory.u32(this.scratch) }), ms };
   }
 
@@ -515,27 +503,24 @@ export class Engine {
   /** Replays a test vector. @param {number} index */
   async verify(index) {
     const error = await this.#replay(index).then(() => undefined, (/** @type {RushlightError} */ e) => e);
-    if (error && (!this.alive || !(error instanceof RushlightError) || error.code === 'internal')) throw error;
+    if (error && !(this.alive && error instanceof RushlightError)) throw error;
     const { memory: m } = this;
     const at = this.scratch;
     m.copyIn(at, new Uint8Array(REPORT_BYTES));
     const status = error ? 0 : this.c.rush_session_verify_end(this.session, index, at);
     const failure = error ?? (status ? this.#error(status) : undefined);
-    return {
+    const [maxAbs, maxRel, , , ...distances] = m.copyOut(Float64Array, at, REPORT_BYTES);
+    const [, , compared, measured] = m.copyOut(BigInt64Array, at, REPORT_BYTES);
+    const [pytorch, rushlight, difference] = [0, 2, 4].map((i) => ({ max: distances[i], l2: distances[i + 1] }));
+    return /** @type {import('./model.js').VerifyTest} */ ({
       index,
       passed: !failure,
       ...(failure && { code: failure.code, message: failure.message }),
-      maxAbs: m.f64(at + REPORT_MAX_ABS),
-      maxRel: m.f64(at + REPORT_MAX_REL),
-      compared: Number(m.i64(at + REPORT_COMPARED)),
-      ...(m.i64(at + REPORT_MEASURED) > 0n && { float64: this.#distances(at) }),
-    };
-  }
-
-  /** @param {number} at a rush_verify_report */
-  #distances(at) {
-    const distance = (/** @type {number} */ offset) => ({ max: this.memory.f64(at + offset), l2: this.memory.f64(at + offset + 8) });
-    return { pytorch: distance(REPORT_PYTORCH), rushlight: distance(REPORT_RUSHLIGHT), difference: distance(REPORT_DIFFERENCE) };
+      maxAbs,
+      maxRel,
+      compared: Number(compared),
+      ...(measured && { float64: { pytorch, rushlight, difference } }),
+    });
   }
 
   /** @param {number} index */
@@ -555,16 +540,13 @@ export class Engine {
     const { memory: m } = this;
     const at = this.scratch, status = this.c.rush_session_trace_end(this.session, at);
     if (error && status === 0) throw error;
+    const [, , maxAbs, maxRel] = /** @type {any} */ (m.copyOut(Float64Array, at, TRACE_BYTES));
+    const [compared, unpaired] = m.copyOut(BigInt64Array, at, TRACE_BYTES);
+    const [method, instr, round] = m.words(at + TRACE_BYTES);
     const parted = status ? this.#error(status) : null;
     return {
-      compared: Number(m.i64(at + TRACE_COMPARED)),
-      unpaired: Number(m.i64(at + TRACE_UNPAIRED)),
-      maxAbs: m.f64(at + TRACE_MAX_ABS),
-      maxRel: m.f64(at + TRACE_MAX_REL),
-      first: parted && {
-        method: m.u32(at + TRACE_METHOD), instr: m.u32(at + TRACE_INSTR), round: m.u32(at + TRACE_ROUND),
-        message: parted.message, source: parted.source ?? '',
-      },
+      compared: Number(compared), unpaired: Number(unpaired), maxAbs, maxRel,
+      first: parted && { method, instr, round, message: parted.message, source: parted.source ?? '' },
     };
   }
 
@@ -576,14 +558,15 @@ export class Engine {
     const { memory: m } = this;
     const out = this.scratch;
     this.check(this.c.rush_session_profile_rows(this.session, out, out + 4));
-    const at = m.u32(out), n = m.u32(out + 4);
+    const [at, n] = m.words(out);
     const rows = Array.from({ length: n }, (_, i) => {
       const row = at + i * ROW_BYTES;
+      const [op, method, instr, file, line] = m.words(row);
       return {
-        op: m.cString(m.u32(row + ROW_OP)),
-        method: methods[m.u32(row + ROW_METHOD)] ?? '',
-        instr: m.u32(row + ROW_INSTR),
-        source: this.#line(row + ROW_FILE, row + ROW_LINE),
+        op: m.cString(op),
+        method: methods[method] ?? '',
+        instr,
+        source: this.#line(file, line),
         calls: Number(m.i64(row + ROW_CALLS)),
         ms: m.f64(row + ROW_SECONDS) * 1e3,
       };
@@ -594,9 +577,9 @@ export class Engine {
 
   /** Bytes that the runtime holds now and held at most, and the size of the wasm memory. */
   usage() {
-    const out = this.scratch;
-    this.c.rush_ctx_memory(this.ctx, out, out + 4);
-    return { live: this.memory.u32(out), peak: this.memory.u32(out + 4), heap: this.memory.size };
+    this.c.rush_ctx_memory(this.ctx, this.scratch, this.scratch + 4);
+    const [live, peak] = this.memory.words(this.scratch);
+    return { live, peak, heap: this.memory.size };
   }
 }
 

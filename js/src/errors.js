@@ -77,6 +77,12 @@ export const unknownName = (what, name, known, details) =>
 /** What anything that was thrown says. @param {unknown} e */
 export const says = (e) => (e instanceof Error ? e.message : String(e));
 
+/** Throws an error on, with what helps. @param {string} help @returns {(e: any) => never} */
+export const adding = (help) => (e) => {
+  if (e instanceof RushlightError) e.message += help;
+  throw e;
+};
+
 /** A file that Node could not read: what it says between its code and the call. @param {string} path @param {any} cause */
 export const unreadable = (path, cause) =>
   new RushlightError('unreadable', `cannot read ${path}: ${cause.message.replace(/^E\w+: |, \w+( '.*)?$/g, '')}`, { source: path, cause });

@@ -1,7 +1,6 @@
 // One loaded model as functions on plain data: what model.js calls, on this side or, by messages, in a worker.
 
 import { parseType } from './types.js';
-import { ANYTHING } from './values.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
@@ -13,10 +12,9 @@ import { ANYTHING } from './values.js';
  */
 
 export class Host {
-  /** @param {Engine} engine @param {string} name of the file, for messages */
-  constructor(engine, name) {
+  /** @param {Engine} engine */
+  constructor(engine) {
     this.engine = engine;
-    this.name = name;
     this.backend = engine.backend;
     this.description = engine.head();
     this.method = 0;
@@ -32,7 +30,7 @@ export class Host {
   #writer(index, args) {
     const ports = this.description.methods[index]?.inputs ?? [];
     return (/** @type {number} */ at, /** @type {number} */ i) =>
-      this.engine.values.writePort(at, ports[i] ?? { name: String(i), type: 'Any', ...ANYTHING, optional: false }, args[i]); // which C refuses
+      this.engine.values.writePort(at, ports[i] ?? { name: String(i), type: 'Any' }, args[i]); // which C refuses
   }
 
   /** @param {number} index @param {Form} form */
@@ -47,9 +45,9 @@ export class Host {
     };
   }
 
-  /** @param {number} index @param {readonly InputValue[]} args @param {Form} form @param {AbortSignal} [signal] @param {boolean} [_given] @returns {Promise<any>} */
-  async run(index, args, form, signal, _given) {
-    return this.engine.run(index, args.length, this.#writer(index, args), this.#reader(index, form), signal);
+  /** @param {number} index @param {readonly InputValue[]} args @param {Form} form @param {boolean} yields @param {AbortSignal} [signal] @param {boolean} [_given] @returns {Promise<any>} */
+  async run(index, args, form, yields, signal, _given) {
+    return this.engine.run(index, args.length, this.#writer(index, args), this.#reader(index, form), yields, signal);
   }
 
   /** @param {number} index @param {readonly InputValue[]} args @param {number} runs @param {AbortSignal} [signal] */
@@ -57,7 +55,7 @@ export class Host {
     const { engine } = this;
     engine.profile(true);
     try {
-      for (let i = 0; i < runs; i++) await engine.run(index, args.length, this.#writer(index, args), () => {}, signal);
+      for (let i = 0; i < runs; i++) await engine.run(index, args.length, this.#writer(index, args), () => {}, true, signal);
       return engine.profileRows(this.description.methods.map((m) => m.name)).sort((a, b) => b.ms - a.ms);
     } finally {
       if (engine.alive) engine.profile(false);

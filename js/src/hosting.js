@@ -23,7 +23,7 @@ function readLimits(limits = {}) {
 /**
  * Streams a source into a new engine: all of it, or its head.
  * @param {Source} source @param {LoadOptions} options @param {boolean} headOnly
- * @returns {Promise<{ engine: Engine, name: string }>}
+ * @returns {Promise<Engine>}
  */
 async function stream(source, options, headOnly) {
   const { signal, onProgress } = options;
@@ -38,7 +38,6 @@ async function stream(source, options, headOnly) {
     await chunks[Symbol.asyncIterator]().return?.();
     throw runtime.reason;
   }
-  throwIfAborted(signal, `loading ${name}`);
   const engine = new Engine(runtime.value, ops, limits);
   let loaded = 0;
   try {
@@ -47,7 +46,7 @@ async function stream(source, options, headOnly) {
       if (loaded === 0 && chunk[0] !== 0x89) checkStart(chunk, name, 'a .rush file');
       const used = engine.feed(chunk, headOnly);
       loaded += used;
-      if (headOnly && engine.hasHead()) return { engine, name };
+      if (headOnly && engine.hasHead()) return engine;
       if (used < chunk.length) {
         throw new RushlightError('bad-file', `${name} goes on behind its end: the header says ${engine.total()} bytes`, { source: name, expected: engine.total() });
       }
@@ -58,25 +57,21 @@ async function stream(source, options, headOnly) {
     if (loaded < total || total === 0) {
       throw new RushlightError('truncated', `${name} is cut off: got ${loaded} of ${total || 'at least 64'} bytes`, { source: name, expected: total, actual: loaded });
     }
-    return { engine, name };
+    engine.finish();
+    return engine;
   } catch (e) {
     engine.destroy();
-    throw e instanceof RushlightError && e.code === 'bad-file' && !e.message.includes(name)
-      ? new RushlightError(e.code, `${name}: ${e.message}`, { source: name, cause: e })
-      : e;
+    if (e instanceof RushlightError && e.code === 'bad-file' && !e.message.includes(name)) {
+      e.message = `${name}: ${e.message}`;
+      e.source = name;
+    }
+    throw e;
   }
 }
 
 /** @param {Source} source @param {LoadOptions & { interrupted?: () => unknown }} options */
 export async function loadHost(source, options) {
-  const { engine, name } = await stream(source, options, false);
-  try {
-    engine.finish();
-    return new Host(engine, name);
-  } catch (e) {
-    engine.destroy();
-    throw e;
-  }
+  return new Host(await stream(source, options, false));
 }
 
 /**
@@ -85,7 +80,7 @@ export async function loadHost(source, options) {
  * @returns {Promise<{ plan: Description, text: string }>}
  */
 export async function readHead(source, options, form) {
-  const { engine } = await stream(source, options, true);
+  const engine = await stream(source, options, true);
   try {
     return { plan: engine.head(), text: engine.describeText(form) };
   } finally {

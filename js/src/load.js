@@ -1,8 +1,8 @@
 // load() and plan(): their options, and on which side of the border to a worker the model lives.
 
-import { RushlightError, badArgument, checkOptions } from './errors.js';
+import { RushlightError, adding, badArgument, checkOptions } from './errors.js';
 import { loadHost, readHead } from './hosting.js';
-import { Model } from './model.js';
+import { Model, alive } from './model.js';
 
 /**
  * @typedef {import('./source.js').Source} Source
@@ -49,7 +49,7 @@ export async function load(source, options = {}) {
   const { cache, integrity, onProgress, worker } = options;
   if (onProgress !== undefined && typeof onProgress !== 'function') throw badArgument('load: onProgress is a function');
   const make = worker || cache || integrity !== undefined ? (await import('./more.js').catch(cannot)).loadMore : loadHost; // who wants none of it does not load its code
-  return new Model(await make(source, options));
+  return new Model(await make(source, options).catch((e) => adding(e.code === 'out-of-memory' && alive ? `. ${alive} models are alive: dispose()` : '')(e)));
 }
 
 /**

@@ -7,7 +7,7 @@ const utf8 = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * @typedef {Uint8Array | Int32Array | BigInt64Array | Float32Array | Float64Array} OwnedArray
+ * @typedef {Uint8Array | Int32Array | Uint32Array | BigInt64Array | Float32Array | Float64Array} OwnedArray
  * @typedef {new (buffer: ArrayBuffer) => OwnedArray} OwnedArrayType
  */
 
@@ -41,6 +41,12 @@ export class Memory {
   /** @param {number} p @param {bigint} v */ setI64(p, v) { this.#renew().setBigInt64(p, v, true); }
   /** @param {number} p @param {number} v */ setF64(p, v) { this.#renew().setFloat64(p, v, true); }
 
+  /**
+   * The members of a C struct whose members have 4 bytes each, or of its first seven words. @param {number} p
+   * @returns {[number, number, number, number, number, number, number]}
+   */
+  words(p) { return /** @type {any} */ (this.copyOut(Uint32Array, p, 28)); }
+
   /** Copies an array's bytes to `p`. @param {number} p @param {ArrayBufferView} data */
   copyIn(p, data) {
     this.#renew();
@@ -66,5 +72,5 @@ export class Memory {
   }
 }
 
-/** @param {string} text */
+/** @param {string} text @returns {Uint8Array} */
 export const encode = (text) => encoder.encode(text);

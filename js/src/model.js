@@ -18,6 +18,8 @@ import { Graph } from './graph.js';
  * @property {string} [method] "forward" if the model has it, else its first one
  * @property {AbortSignal} [signal] stops the run; the model stays usable, but where it lives in a worker and the run does not stop within
  *   a second: then the worker is ended and the model gone
+ * @property {boolean} [yield] whether the event loop gets a turn meanwhile, at least every 16 ms between two operators, as
+ *   scheduler.yield() gives it; by default it does. With false a run keeps its thread to the end, and no signal is heard
  * @property {ArrayBuffer[]} [transfer] buffers of the inputs that are handed over, as postMessage() does it: nothing is copied to keep
  *   them, and they are empty afterwards
  *
@@ -79,6 +81,9 @@ import { Graph } from './graph.js';
  * @property {VerifyTest[]} tests one for each vector
  */
 
+/** How many there are that were not disposed. */
+export let alive = 0;
+
 /**
  * A loaded model: the program, its weights, and the attributes that it changes. Made by `load()`. Calls are promises, done one
  * after the other; what they throw is a RushlightError. @hideconstructor
@@ -95,6 +100,7 @@ export class Model {
   constructor(host) {
     this.#host = /** @type {Host | undefined} */ (host);
     this.#description = host.description;
+    alive++;
     /** Which wasm binary runs the model, and why that one. */
     this.backend = host.backend;
   }
@@ -185,9 +191,9 @@ export class Model {
    * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or `disposed`
    */
   async run(inputs, options = {}) {
-    checkOptions('run', options, ['method', 'signal', 'transfer']);
+    checkOptions('run', options, ['method', 'signal', 'transfer', 'yield']);
     const { method, index } = this.#method(options.method), { signal, transfer } = options;
-    return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, 'named', signal, given), signal, transfer);
+    return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, 'named', options.yield !== false, signal, given), signal, transfer);
   }
 
   /**
@@ -198,7 +204,7 @@ export class Model {
    */
   async call(method, ...args) {
     const { index } = this.#method(method);
-    return this.#enqueueRun(args, (host, mine) => host.run(index, mine, 'value'));
+    return this.#enqueueRun(args, (host, mine) => host.run(index, mine, 'value', true));
   }
 
   /**
@@ -289,8 +295,10 @@ export class Model {
 
   /** Gives the memory back. Calls that wait, and all later ones, fail with the code "disposed". */
   dispose() {
-    this.#host?.destroy();
+    if (!this.#host) return;
+    this.#host.destroy();
     this.#host = undefined;
+    alive--;
   }
 
   /** For `using model = await load(...)`. (Where there is no Symbol.dispose yet, a method that nobody calls.) */

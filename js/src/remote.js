@@ -4,13 +4,13 @@ import { RushlightError, badArgument, checkOptions, throwIfAborted, unlessAborte
 import { buffers } from './messages.js';
 import { readOps } from './ops.js';
 import { asPath, builtin } from './platform.js';
-import { checkResponse } from './source.js';
+import { checkResponse, fetchSource } from './source.js';
 
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
  * @typedef {import('./source.js').Source} Source
  *
- * @typedef {{ name: string, backend: import('./runtime.js').Backend, description: import('./engine.js').Description, text: string, graph: string }} Loaded
+ * @typedef {{ backend: import('./runtime.js').Backend, description: import('./engine.js').Description, text: string, graph: string }} Loaded
  * @typedef {{ code: string, message: string, op?: string, input?: string, expected?: unknown, actual?: unknown, source?: string, cause?: unknown, thrown?: number }} Failure
  *   thrown: the call of a function of `ops` whose error is the cause
  */
@@ -18,38 +18,62 @@ import { checkResponse } from './source.js';
 /** The functions of Host that take and give plain data. */
 const CALLS = /** @type {const} */ (['profile', 'verify', 'diff', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin', 'next', 'step', 'put', 'result', 'end']);
 
-/** @param {() => Worker | any} make a worker of a page, or of Node @param {(message: any) => void} take @param {(e: Error) => void} fail */
-function connect(make, take, fail) {
-  const worker = make();
+/**
+ * Connects a worker of a page, or of Node.
+ * @param {Worker | any} worker @param {(message: any) => void} take @param {(e: Error) => void} fail @param {() => void} lose a message that came cannot be read
+ */
+function connect(worker, take, fail, lose) {
   if (worker.on) {
     worker.on('message', take);
+    worker.on('messageerror', lose);
     worker.on('error', fail);
+    worker.on('exit', () => fail(new Error('it has ended')));
   } else {
     worker.onmessage = (/** @type {MessageEvent} */ e) => take(e.data);
+    worker.onmessageerror = lose;
     worker.onerror = (/** @type {ErrorEvent} */ e) => fail(new Error(e.message || 'the script did not load'));
   }
   return worker;
 }
 
-/** How long a run may go on after its abort before its worker is ended. */
+/** How long a run may go on after its abort before its worker is ended; ten times that where it hears of it in any case. */
 const GRACE_MS = 1000;
+
+/** Where a worker's script lies if no bundler has taken the package apart, and whether this file is a copy, as Vite 5 to 7 serve it from node_modules/.vite. */
+function whole() {
+  const { href } = new URL('../wasm/rushlight-simd.wasm', import.meta.url);
+  return { script: new URL('../src/worker.js', href.replace('/.vite/', '/rushlight/')), copied: href.includes('/.vite/') };
+}
 
 /** A worker of Node, or of a page. */
 function start() {
   const threads = builtin('node:worker_threads'), type = 'module';
   if (!threads && typeof Worker === 'undefined') throw new RushlightError('unsupported', 'there are no workers here: leave out the option `worker`');
-  // Its address where no bundler has taken the package apart. Vite 5 to 7 serve a copy of this file, from node_modules/.vite.
-  const { href } = new URL('../wasm/rushlight-simd.wasm', import.meta.url);
-  const beside = new URL('../src/worker.js', href.replace('/.vite/', '/rushlight/'));
-  if (threads) return new threads.Worker(beside, { execArgv: [] });
-  if (href.includes('/.vite/')) return new Worker(beside, { type });
+  const { script, copied } = whole();
+  if (threads) return new threads.Worker(script, { execArgv: [] });
+  if (copied) return new Worker(script, { type });
   try {
     // The literal `new Worker(new URL(..., import.meta.url))` is what bundlers look for.
     return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
   } catch {
     // It is of another origin than the page, as no worker may be; what one imports may be.
-    return new Worker(URL.createObjectURL(new Blob([`import '${beside}'`], { type: 'text/javascript' })), { type });
+    return new Worker(URL.createObjectURL(new Blob([`import "${script}"`], { type: 'text/javascript' })), { type });
   }
+}
+
+/**
+ * Why a worker did not begin, as far as that can be found out.
+ * @param {Error} cause @param {string} [directive] of the page's policy that was violated meanwhile
+ */
+async function whyNot(cause, directive) {
+  if (directive) {
+    return new RushlightError('unsupported', `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow worker-src 'self', and blob: where this package comes from another origin; or load without \`worker\``, { cause });
+  }
+  const { script, copied } = whole(), source = script.href;
+  // Of what a bundler made the address is not known.
+  const found = copied || /^http.*\/remote\.js/.test(String(import.meta.url)) ? await fetchSource(source).then((r) => checkResponse(r, source, 'a script')).then(() => cause, (e) => e) : cause;
+  const code = found instanceof RushlightError ? found.code : cause.message.startsWith('Cannot find module') ? 'unreadable' : 'internal';
+  return new RushlightError(code, `the worker did not start: ${found.message}. It is src/worker.js of this package, with the files that it imports: see "Bundlers" in the guide; a model also loads without \`worker\``, { source, cause });
 }
 
 class Remote {
@@ -60,13 +84,25 @@ class Remote {
   /** Where memory can be shared: not 0 tells a call in the worker to end. */
   #flag = typeof SharedArrayBuffer === 'undefined' ? undefined : new Int32Array(new SharedArrayBuffer(4));
   /** Why there is no worker any more. @type {RushlightError | undefined} */ #end;
+  /** Aborted when the worker has said something. */ #started = new AbortController();
   /** @type {Loaded} */ loaded = /** @type {any} */ (undefined);
 
   /** @param {LoadOptions} options */
   constructor(options) {
     this.ops = readOps(options.ops === undefined ? {} : options.ops);
     this.onProgress = options.onProgress;
-    this.#worker = connect(start, (m) => void this.#take(m), (e) => this.#fail(new RushlightError('internal', `the worker failed: ${e.message}${/module|load/.test(e.message) ? '; for what bundlers need see rushlight/README.md' : ''}`, { cause: e })));
+    /** @type {string | undefined} */ let directive;
+    /** @type {any} */ (globalThis.document ?? globalThis).addEventListener?.('securitypolicyviolation', (/** @type {SecurityPolicyViolationEvent} */ e) => { directive ??= e.effectiveDirective; }, { signal: this.#started.signal });
+    this.#worker = connect(start(), (m) => {
+      this.#started.abort();
+      void this.#take(m);
+    }, async (e) => {
+      const { aborted } = this.#started.signal;
+      this.#fail(aborted ? new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e }) : await whyNot(e, directive));
+    }, () => {
+      this.#worker.postMessage({ lost: true });
+      this.#lose();
+    });
     for (const name of CALLS) {
       /** @type {any} */ (this)[name] = (/** @type {unknown[]} */ ...args) => this.call(name, args, args.at(-1) instanceof AbortSignal ? /** @type {any} */ (args.pop()) : undefined);
     }
@@ -74,14 +110,13 @@ class Remote {
 
   get alive() { return !this.#end; }
   get flag() { return this.#flag; }
-  get name() { return this.loaded.name; }
   get backend() { return this.loaded.backend; }
   get description() { return this.loaded.description; }
   describeText() { return this.loaded.text; }
   graphText() { return this.loaded.graph; }
 
-  /** @param {number} index @param {unknown[]} args @param {string} form @param {AbortSignal} [signal] @param {boolean} [given] whether the arguments are handed over */
-  run(index, args, form, signal, given) { return this.call('run', [index, args, form], signal, given ? [...buffers(args)] : []); }
+  /** @param {number} index @param {unknown[]} args @param {string} form @param {boolean} yields @param {AbortSignal} [signal] @param {boolean} [given] whether the arguments are handed over */
+  run(index, args, form, yields, signal, given) { return this.call('run', [index, args, form, yields], signal, given ? [...buffers(args)] : []); }
 
   /** @param {string} name @param {unknown[]} args @param {AbortSignal} [signal] @param {ArrayBuffer[]} [transfer] @returns {Promise<any>} */
   async call(name, args, signal, transfer = []) {
@@ -98,7 +133,8 @@ class Remote {
       if (this.#flag) Atomics.store(this.#flag, 0, 1);
       this.#worker.postMessage({ abort: id });
       // Twice half the time: a page that was busy itself gets the answer that waits.
-      timer = setTimeout(() => { timer = setTimeout(end, GRACE_MS / 2); }, GRACE_MS / 2);
+      const half = GRACE_MS * (this.#flag ? 5 : 0.5);
+      timer = setTimeout(() => { timer = setTimeout(end, half); }, half);
     };
     try {
       return await new Promise((resolve, reject) => {
@@ -129,12 +165,18 @@ class Remote {
   async #take(m) {
     if (m.progress) return this.onProgress?.(m.progress);
     if (m.op) return this.#compute(m);
+    if (m.lost) return this.#lose();
     const waiting = this.#waiting.get(m.id);
     if (!m.error) return waiting?.resolve(m.value);
     const { code, message, ...details } = /** @type {Failure} */ (m.error);
     if (details.thrown !== undefined) details.cause = this.#thrown.get(details.thrown);
     if (details.cause === undefined) delete details.cause;
     waiting?.reject(new RushlightError(/** @type {any} */ (code), message, details));
+  }
+
+  /** A message could not be read on its way: nobody will answer. */
+  #lose() {
+    for (const { reject } of this.#waiting.values()) reject(badArgument('a value was lost between the page and its worker: it is nested too deeply, or cannot be shared'));
   }
 
   /** Runs a function of `ops` here, where the user wrote it. @param {{ op: string, call: number, args: unknown[] }} m */
@@ -152,6 +194,7 @@ class Remote {
   /** @param {RushlightError} e */
   #fail(e) {
     this.#end ??= e;
+    this.#started.abort();
     for (const { reject } of this.#waiting.values()) reject(e);
     this.#worker.terminate();
   }
@@ -174,7 +217,7 @@ async function portable(source) {
 
 /** @param {any} wasm @returns {Promise<any>} */
 async function portableWasm(wasm) {
-  if (wasm && Object.getPrototypeOf(wasm) === Object.prototype) {
+  if (wasm?.constructor === Object) {
     return Object.fromEntries(await Promise.all(Object.entries(wasm).map(async ([name, w]) => [name, await portableWasm(w)])));
   }
   return wasm instanceof Response ? wasm.arrayBuffer() : typeof wasm === 'string' || wasm instanceof URL ? absolute(wasm) : wasm;

@@ -1,9 +1,9 @@
 // Which wasm binary, and an instance of it.
 
-import { RushlightError, badArgument, says, unknownName } from './errors.js';
+import { RushlightError, adding, badArgument, says, unknownName, unreadable } from './errors.js';
 import { Memory } from './memory.js';
-import { CONTROL, asPath, builtin, bytesOf, isAddress, once, tagOf } from './platform.js';
-import { checkResponse, checkStart, fetchSource } from './source.js';
+import { CONTROL, asPath, builtin, isAddress, once, tagOf } from './platform.js';
+import { bytesFrom, checkResponse, checkStart, fetchSource } from './source.js';
 
 /**
  * @typedef {'simd' | 'relaxed'} BackendName wasm SIMD, which every engine has, or relaxed SIMD, which is faster and rounds
@@ -59,6 +59,8 @@ const compiled = {
   relaxed: once(() => compile(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url).href.replace('.vite', 'rushlight'))),
 };
 
+const WAY_OUT = '. Pass its address as the option `wasm`';
+
 /** @param {any} source a WasmSource, of whatever realm @returns {Promise<WebAssembly.Module>} */
 async function compile(source) {
   if (source instanceof WebAssembly.Module) return source;
@@ -69,7 +71,7 @@ async function compile(source) {
       const path = asPath(source);
       source = path === undefined
         ? await fetchSource(source)
-        : await /** @type {typeof import('node:fs')} */ (builtin('node:fs')).promises.readFile(path);
+        : await /** @type {typeof import('node:fs')} */ (builtin('node:fs')).promises.readFile(path).catch((e) => { throw unreadable(path, e); });
     }
     if (tagOf(source) === 'Response') {
       name = source.url || name;
@@ -79,7 +81,7 @@ async function compile(source) {
       }
       source = await source.arrayBuffer(); // a server that does not know .wasm
     }
-    const bytes = bytesOf(source);
+    const bytes = bytesFrom(source, '`wasm`', 'WebAssembly.Module');
     checkStart(bytes, name, 'the wasm');
     return await WebAssembly.compile(/** @type {BufferSource} */ (bytes));
   } catch (e) {
@@ -90,15 +92,10 @@ async function compile(source) {
 
 /** @param {string} wanted @returns {Backend} */
 function choose(wanted) {
-  if (wanted === 'auto') {
-    return hasRelaxed()
-      ? { name: 'relaxed', reason: 'this engine has relaxed SIMD' }
-      : { name: 'simd', reason: 'this engine has no relaxed SIMD' };
-  }
-  if (wanted !== 'simd' && wanted !== 'relaxed') {
-    throw unknownName('there is no backend', wanted, ['auto', ...BACKENDS]);
-  }
-  if (wanted === 'relaxed' && !hasRelaxed()) throw new RushlightError('unsupported', 'this engine has no relaxed SIMD');
+  const relaxed = hasRelaxed(), reason = `this engine has ${relaxed ? '' : 'no '}relaxed SIMD`;
+  if (wanted === 'auto') return { name: relaxed ? 'relaxed' : 'simd', reason };
+  if (wanted !== 'simd' && wanted !== 'relaxed') throw unknownName('there is no backend', wanted, ['auto', ...BACKENDS]);
+  if (wanted === 'relaxed' && !relaxed) throw new RushlightError('unsupported', reason);
   return { name: wanted, reason: 'asked for by the option `backend`' };
 }
 
@@ -117,7 +114,7 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', interrupte
     wasm = wasm[backend.name];
     if (wasm === undefined) throw badArgument(`\`wasm\` has no binary for the backend "${backend.name}"`);
   }
-  const module = wasm === undefined ? await compiled[backend.name]() : await compile(wasm);
+  const module = wasm === undefined ? await compiled[backend.name]().catch(adding(WAY_OUT)) : await compile(wasm);
   const runtime = await instantiate(module, backend, interrupted);
   const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c.rush_bridge_backend()));
   if (name !== backend.name) {
@@ -149,6 +146,6 @@ async function instantiate(module, backend, interrupted) {
     return { c: /** @type {C} */ (/** @type {unknown} */ (exports)), memory, backend };
   } catch (e) {
     const code = e instanceof RangeError ? 'out-of-memory' : 'unsupported';
-    throw new RushlightError(code, `cannot start the wasm, of another version?: ${says(e)}`, { cause: e });
+    throw new RushlightError(code, `cannot start the wasm (another version?): ${says(e)}`, { cause: e });
   }
 }

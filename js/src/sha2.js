@@ -73,7 +73,7 @@ export class Sha2 {
     return this;
   }
 
-  /** The digest; after it nothing can be added. */
+  /** The digest; after it nothing can be added. @returns {Uint8Array} */
   digest() {
     const { length } = this.#block, bits = BigInt(this.#total) * 8n;
     const tail = new Uint8Array((this.#filled < length - length / 8 ? length : 2 * length) - this.#filled);

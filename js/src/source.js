@@ -38,23 +38,12 @@ async function* chunksOf(stream, signal) {
   }
 }
 
-/** @param {string} name @param {unknown} cause */
-const unreachable = (name, cause) =>
-  new RushlightError('network', `cannot read ${name}: ${cause instanceof Error ? describe(cause) : cause}`, { source: name, cause });
+/** @param {string} name @param {unknown} cause @param {string} [help] */
+const unreachable = (name, cause, help = '') =>
+  new RushlightError('network', `cannot read ${name}: ${cause instanceof Error ? describe(cause) : cause}${help}`, { source: name, cause });
 
 /** fetch() says "fetch failed" and why in its cause. @param {Error} e */
 const describe = (e) => (e.cause instanceof Error ? `${e.message} (${e.cause.message})` : e.message);
-
-/** @param {string} path @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array>} */
-async function* fileChunks(path, signal) {
-  const fs = /** @type {typeof import('node:fs')} */ (builtin('node:fs'));
-  try {
-    yield* fs.createReadStream(path, { highWaterMark: PIECE, signal });
-  } catch (e) {
-    throwIfAborted(signal, `reading ${path}`);
-    throw unreadable(path, e);
-  }
-}
 
 /**
  * Refuses an answer that is an error, or a page. A model is never text, so the type is enough.
@@ -94,8 +83,9 @@ export async function fetchSource(url, init, signal) {
   try {
     return await fetch(url, { ...init, ...(signal && { signal }) });
   } catch (e) {
-    throwIfAborted(signal, `fetching ${url}`);
-    throw unreachable(String(url), e);
+    const { origin } = globalThis, name = String(url);
+    throwIfAborted(signal, `fetching ${name}`);
+    throw unreachable(name, e, origin && /^http/.test(name) && !name.startsWith(origin) ? '; does it allow CORS?' : '');
   }
 }
 
@@ -109,7 +99,10 @@ export async function open(source, { signal, request }) {
   const is = (/** @type {string} */ tag) => tagOf(source) === tag;
   if (isAddress(source)) {
     const path = asPath(source);
-    if (path !== undefined) return { name: path, chunks: fileChunks(path, signal) };
+    if (path !== undefined) {
+      const fs = /** @type {typeof import('node:fs')} */ (builtin('node:fs'));
+      return { name: path, chunks: named(() => fs.createReadStream(path, { highWaterMark: PIECE, signal }), path, signal, unreadable) };
+    }
     name = String(source);
     source = await fetchSource(source, request, signal);
   }
@@ -125,20 +118,24 @@ export async function open(source, { signal, request }) {
   if (is('ReadableStream')) {
     if (source.locked) throw badArgument(`${name} is being read by someone else`);
     if (name === 'the bytes') name = 'the stream';
-    return { name, chunks: guard(chunksOf(source, signal), name, signal) };
+    const stream = source;
+    return { name, chunks: named(() => chunksOf(stream, signal), name, signal) };
   }
-  if (is('ArrayBuffer') || ArrayBuffer.isView(source)) return { name, chunks: pieces(bytesOf(source)) };
-  throw badArgument(
-    'a model comes from a URL, path, Response, Blob, ReadableStream or bytes, not from ' +
-      `${source?.constructor?.name ?? source}${is('Promise') ? ': did you forget await?' : ''}`);
+  return { name, chunks: pieces(bytesFrom(source, 'a model', 'Blob, ReadableStream')) };
 }
 
-/** Names the source of a broken stream. @param {AsyncIterable<Uint8Array>} chunks @param {string} name @param {AbortSignal} [signal] */
-async function* guard(chunks, name, signal) {
+/** The bytes that were given, of whatever realm. @param {any} source @param {string} what is wanted @param {string} others what else it comes from @returns {Uint8Array} */
+export function bytesFrom(source, what, others) {
+  if (ArrayBuffer.isView(source) || tagOf(source) === 'ArrayBuffer') return bytesOf(source);
+  throw badArgument(`${what} comes from a URL, path, Response, ${others} or bytes, not from ${source?.constructor?.name ?? source}${source?.then ? ': did you forget await?' : ''}`);
+}
+
+/** Names the source of a broken stream. @param {() => AsyncIterable<Uint8Array>} begin @param {string} name @param {AbortSignal} [signal] @param {(name: string, cause: unknown) => Error} [failure] */
+async function* named(begin, name, signal, failure = unreachable) {
   try {
-    yield* chunks;
+    yield* begin();
   } catch (e) {
     throwIfAborted(signal, `reading ${name}`);
-    throw e instanceof RushlightError ? e : unreachable(name, e);
+    throw e instanceof RushlightError ? e : failure(name, e);
   }
 }

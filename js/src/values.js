@@ -13,14 +13,13 @@ import { DTYPES, parseType } from './types.js';
  * @typedef {import('./types.js').Value} Value
  * @typedef {import('./types.js').Tensor} Tensor
  * @typedef {import('./types.js').TypedArray} TypedArray
- * @typedef {{ dtype: DType | null, shape: (number | null)[] | null }} Hint what the example was
+ * @typedef {{ dtype?: DType | null, shape?: (number | null)[] | null }} Hint what the example was
  * @typedef {ArrayLike<number | bigint | boolean>} Elements
  */
 
 export const VALUE_BYTES = 16;
 const KIND_NONE = 0, KIND_TENSOR = 1, KIND_INT = 2, KIND_FLOAT = 3, KIND_BOOL = 4, KIND_COMPLEX = 5, KIND_STR = 6, KIND_LIST = 7, KIND_TUPLE = 8, KIND_DICT = 9, KIND_DEVICE = 10, KIND_OBJECT = 13, KIND_ENUM = 14;
 const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
-export const ANYTHING = { dtype: null, shape: null };
 
 /** Containers in each other, of a result; and its bytes, where a number counts as 64, a string as 4096 more, and anything larger as 16384. */
 const DEEPEST = 1000;
@@ -35,7 +34,7 @@ function nameOf(v) {
 }
 
 /** @param {string} where @param {string} wanted @param {unknown} got @returns {never} */
-function misfit(where, wanted, got) {
+export function misfit(where, wanted, got) {
   throw badArgument(`${where} wants ${wanted}, got ${nameOf(got)}`, { input: where, expected: wanted, actual: nameOf(got) });
 }
 
@@ -123,10 +122,7 @@ function checkKeys(v, where) {
 export function toTensor(value, hint, where) {
   const bare = !isTensorObject(value);
   if (!bare) checkKeys(value, where);
-  /** @type {any} */
-  let data = bare ? value : value.data;
-  let shape = bare ? undefined : value.shape;
-  const given = bare ? undefined : value.dtype;
+  let { data, shape, dtype: given } = /** @type {any} */ (bare ? { data: value } : value);
   if (given !== undefined && !Object.hasOwn(DTYPES, given)) throw unknownName(`${where}: there is no dtype`, given, DTYPE_NAMES, { input: where });
   if (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'boolean') {
     if (bare) shape = [];
@@ -183,7 +179,7 @@ export class Values {
     this.m = engine.memory;
   }
 
-  /** Writes one rush_value for an input; the caller releases it. @param {number} p @param {Port} port @param {unknown} value */
+  /** Writes one rush_value for an input; the caller releases it. @param {number} p @param {{ name: string, type: string } & Hint} port @param {unknown} value */
   writePort(p, port, value) {
     try {
       this.write(p, parseType(port.type), value, `input "${port.name}"`, port);
@@ -205,7 +201,7 @@ export class Values {
    * @param {number} p @param {Type} type @param {any} v @param {string} where @param {Hint} [hint]
    * @returns {void}
    */
-  write(p, type, v, where, hint = ANYTHING) {
+  write(p, type, v, where, hint = {}) {
     this.#set(p, KIND_NONE);
     switch (type.kind) {
       case 'NoneType':
@@ -356,7 +352,7 @@ export class Values {
         e.c.rush_complex_get(p, e.scratch, e.scratch + 8);
         return { re: m.f64(e.scratch), im: m.f64(e.scratch + 8) };
       case KIND_STR: case KIND_DEVICE: {
-        const at = e.pointer(e.c.rush_str_bytes(p, e.scratch)), size = m.u32(e.scratch);
+        const at = e.c.rush_str_bytes(p, e.scratch), size = m.u32(e.scratch);
         this.#take(4096 + size);
         return m.text(at, size);
       }
@@ -396,7 +392,7 @@ export class Values {
   #items(p) {
     this.#take(16384);
     if (++this.#depth > DEEPEST) throw new RushlightError('unsupported', `the result is nested too deeply: more than ${DEEPEST}`);
-    const items = this.e.pointer(this.e.c.rush_items(p, this.e.scratch)), n = this.m.u32(this.e.scratch);
+    const items = this.e.c.rush_items(p, this.e.scratch), n = this.m.u32(this.e.scratch);
     const values = [];
     for (let i = 0; i < n; i++) values.push(this.#read(items + VALUE_BYTES * i));
     this.#depth--;
@@ -414,13 +410,12 @@ export class Values {
       m.setI64(copy + 8, m.i64(p + 8));
       const status = e.c.rush_tensor_make_contiguous(e.session, copy);
       e.check(e.c.rush_tensor_inspect(e.session, copy, info));
-      const at = m.u32(info + 24);
-      const dtype = DTYPE_NAMES.find((name) => DTYPES[name].id === m.u32(info));
-      if (!dtype) throw new RushlightError('unsupported', `the result has dtype number ${m.u32(info)}`);
+      const [id, rank, sizes, , numel, , at] = m.words(info);
+      const dtype = DTYPE_NAMES.find((name) => DTYPES[name].id === id);
+      if (!dtype) throw new RushlightError('unsupported', `the result has dtype ${id}`);
       const Type = DTYPES[dtype].Array;
-      const sizes = m.u32(info + 8);
-      const shape = Array.from({ length: m.u32(info + 4) }, (_, i) => Number(m.i64(sizes + 8 * i)));
-      const bytes = Number(m.i64(info + 16)) * Type.BYTES_PER_ELEMENT;
+      const shape = Array.from({ length: rank }, (_, i) => Number(m.i64(sizes + 8 * i)));
+      const bytes = numel * Type.BYTES_PER_ELEMENT; // a tensor whose bytes fit here has fewer than 2**32
       this.#take(16384 + bytes);
       // Only what has no elements, a packed weight, may be refused.
       if (at || !bytes) e.check(status);

@@ -24,6 +24,9 @@ function pack(e) {
   return { code, message, op, input, expected, actual, source, thrown, cause: thrown === undefined && cause instanceof Error ? cause : undefined };
 }
 
+/** Fails what waits for an answer that could not be read. */
+const lose = () => { for (const take of [...calls.values()]) take({ thrown: 'its result was lost on the way to the worker' }); };
+
 /** @param {any} message @param {unknown} given what it gives away */
 const send = (message, given) => port.postMessage(message, [...buffers(given)]);
 
@@ -47,11 +50,12 @@ async function load(source, options, ops, progress, flag) {
     ops: Object.fromEntries(ops.map(([name, schema]) => [name, { schema, run: ask(name) }])),
     onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
   });
-  return { name: host.name, backend: host.backend, description: host.description, text: host.describeText(), graph: host.graphText() };
+  return { backend: host.backend, description: host.description, text: host.describeText(), graph: host.graphText() };
 }
 
 /** @param {any} m */
 async function take(m) {
+  if (m.lost) return lose();
   if (m.abort) return stops.get(m.abort)?.abort();
   if (m.reply) return calls.get(m.reply)?.(m);
   const { id, call, args, stoppable } = m;
@@ -70,5 +74,14 @@ async function take(m) {
   }
 }
 
-if (port.on) port.on('message', take);
-else port.onmessage = (/** @type {MessageEvent} */ e) => take(e.data);
+const lost = () => {
+  port.postMessage({ lost: true });
+  lose();
+};
+if (port.on) {
+  port.on('message', take);
+  port.on('messageerror', lost);
+} else {
+  port.onmessage = (/** @type {MessageEvent} */ e) => take(e.data);
+  port.onmessageerror = lost;
+}

@@ -1,6 +1,7 @@
 // The package in headless Chromium, under a strict Content-Security-Policy: in a page and in a worker.
 
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import test, { after, before } from 'node:test';
 
 import { start } from '../../demo/shared/chromium.mjs';
@@ -57,7 +58,7 @@ test('a page that the server gives in place of the wasm is named', async () => {
   await page.route('**/*.wasm', (/** @type {any} */ route) => route.fulfill({ status: 200, contentType: 'text/html', body: '<!doctype html>' }));
   const { code, message } = await loadIn(page);
   assert.equal(code, 'bad-file');
-  assert.match(message, /^got HTML from http.*rushlight-relaxed\.wasm where the wasm was expected/);
+  assert.match(message, /^got HTML from http.*rushlight-relaxed\.wasm where the wasm was expected: .*\. Pass its address as the option `wasm`$/);
   await page.close();
 });
 
@@ -71,6 +72,64 @@ test('a policy that forbids wasm is told in its own words', async () => {
   const { code, message } = await loadIn(page);
   assert.equal(code, 'unsupported');
   assert.match(message, /wasm-unsafe-eval|unsafe-eval/);
+  await page.close();
+});
+
+test('a worker that does not start says why, and what to do', async () => {
+  const page = await open();
+  const rows = /** @type {[any, string, RegExp][]} */ ([
+    [{ status: 404, body: 'no' }, 'network', /^the worker did not start: HTTP 404 Not Found for http.*\/js\/src\/worker\.js\. It is src\/worker\.js of this package/],
+    [{ contentType: 'text/html', body: '<!doctype html>' }, 'bad-file', /^the worker did not start: got HTML from http.*\/js\/src\/worker\.js where a script was expected/],
+    [{ contentType: 'text/javascript', body: 'import "./none.js";' }, 'internal', /^the worker did not start: the script did not load.* loads without `worker`$/],
+  ]);
+  for (const [answer, code, message] of rows) {
+    await page.route('**/js/src/worker.js', (/** @type {any} */ route) => route.fulfill(answer));
+    const error = await loadIn(page, { worker: true });
+    assert.equal(error.code, code, error.message);
+    assert.match(error.message, message);
+    await page.unroute('**/js/src/worker.js');
+  }
+  assert.equal(await loadIn(page, { worker: true }), 'relaxed');
+  await page.route('**/empty.html?no-worker', (/** @type {any} */ route) => route.fulfill({
+    status: 200, contentType: 'text/html', body: '<!doctype html>',
+    headers: { 'content-security-policy': "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; worker-src 'none'" },
+  }));
+  await page.goto(`${host.url}/tests/browser/empty.html?no-worker`);
+  const { code, message } = await loadIn(page, { worker: true });
+  assert.equal(code, 'unsupported', message);
+  assert.match(message, /^the worker did not start: the page's Content-Security-Policy forbids it \(worker-src\)\. Allow worker-src 'self'/);
+  await page.close();
+});
+
+test('a page takes the package from another origin, worker too, where that allows it', async (t) => {
+  let allowed = '*';
+  const other = createServer(async (req, res) => {
+    if (req.url === '/page') return res.setHeader('content-type', 'text/html').end('<!doctype html>');
+    const answer = await fetch(host.url + req.url);
+    res.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '', ...(allowed && { 'access-control-allow-origin': allowed }) }).end(Buffer.from(await answer.arrayBuffer()));
+  });
+  t.after(() => {
+    other.closeAllConnections();
+    other.close();
+  });
+  await new Promise((done) => other.listen(0, '127.0.0.1', () => done(undefined)));
+  const base = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (other.address()).port}`;
+  const page = await host.newPage();
+  await page.goto(`${base.replace('127.0.0.1', 'localhost')}/page`);
+  const flips = (/** @type {any} */ options) => page.evaluate(async (/** @type {any} */ { base, options }) => {
+    const { load } = await import(`${base}/js/src/index.js`);
+    const { flipFile } = await import('/tests/js/build-rush.mjs');
+    try {
+      const model = await load(options.source ?? flipFile().bytes(), { worker: options.worker });
+      return [...(await model.run({ x: new Float32Array([1, 2]) })).y.data];
+    } catch (e) {
+      return `${/** @type {any} */ (e).code}: ${/** @type {any} */ (e).message}`;
+    }
+  }, { base, options });
+  for (const worker of [false, true]) assert.deepEqual(await flips({ worker }), [2, 1]);
+  allowed = '';
+  assert.match(await flips({ worker: true }), /^network: the worker did not start: cannot read http:.*\/js\/src\/worker\.js: .*; does it allow CORS\?\. It is src/);
+  assert.match(await flips({ worker: false, source: `${base}/none.rush` }), /^network: cannot read http:.*\/none\.rush: .*; does it allow CORS\?$/);
   await page.close();
 });
 

@@ -62,6 +62,26 @@ static void a_loop_without_end_is_ended(void **state) {
   rig_close(r);
 }
 
+static void a_step_ends_where_a_look_is_due(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b;
+  build_endless(&b);
+  rig_open(r);
+  rig_start(r, &b);
+  OK(rush_session_begin(r->session, 0, NULL, 0));
+  uint64_t before = rush_ctx_work(r->ctx), least = UINT64_MAX;
+  for (int k = 0; k < 20; k++) {
+    assert_int_equal(rush_session_step(r->session, UINT64_MAX), RUSH_PENDING);
+    const uint64_t work = rush_ctx_work(r->ctx) - before;
+    assert_true(work < 2 << 20); /* about two milliseconds */
+    if (k > 0 && work < least) least = work;
+    before += work;
+  }
+  assert_true(least > 1 << 19);
+  rig_close(r);
+}
+
 /* forward(): l = []; while True: l.append(l's length); */
 static void memory_has_a_limit(void **state) {
   (void)state;
@@ -556,6 +576,7 @@ static void loading_and_describing_can_be_stopped(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_loop_without_end_is_ended),
+      cmocka_unit_test(a_step_ends_where_a_look_is_due),
       cmocka_unit_test(memory_has_a_limit),
       cmocka_unit_test(a_model_may_be_destroyed_with_another_context),
       cmocka_unit_test(values_are_looked_through_to_a_depth),

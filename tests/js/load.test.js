@@ -1,12 +1,12 @@
 // Where models come from, and what happens when they do not.
 
 import assert from 'node:assert/strict';
-import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { runInNewContext } from 'node:vm';
 
 import { load, plan } from '../../js/src/index.js';
@@ -153,6 +153,24 @@ test('a file cut at every byte gives a message', async () => {
   for (let size = 0; size < small.length; size++) {
     await assert.rejects(load(small.subarray(0, size)), { code: 'truncated' }, `${size} bytes`);
   }
+});
+
+test('a package without its wasm says what to pass', async () => {
+  const copy = join(dir, 'copy');
+  cpSync(fileURLToPath(new URL('../../js/src', import.meta.url)), join(copy, 'src'), { recursive: true });
+  writeFileSync(join(copy, 'package.json'), '{"type": "module"}');
+  const { load } = await import(pathToFileURL(join(copy, 'src/index.js')).href);
+  for (const worker of [false, true]) {
+    await assert.rejects(load(small, { worker }), { name: 'RushlightError', code: 'unreadable', message: /^cannot read .*copy\/wasm\/rushlight-\w+\.wasm: no such file or directory\. Pass its address as the option `wasm`$/ });
+  }
+});
+
+test('where no memory is left, the models that are alive are counted', async (t) => {
+  const models = await Promise.all([load(small), load(small)]);
+  t.mock.method(WebAssembly, 'instantiate', () => { throw new RangeError('WebAssembly.Memory(): could not allocate memory'); });
+  await assert.rejects(load(small), { code: 'out-of-memory', message: /could not allocate memory\. \d+ models are alive: dispose\(\)$/ });
+  t.mock.restoreAll();
+  for (const model of models) model.dispose();
 });
 
 test('an unknown option is named beside the known ones', async () => {

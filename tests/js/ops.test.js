@@ -164,7 +164,7 @@ for (const worker of [false, true]) {
       ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], { data: [1], shape: [1], dtype: 'float16' }, /the result: there is no dtype "float16"/],
       ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], { data: new Float32Array(2), shape: [3] }, /shape \[3\] holds 3 elements, the data has 2/],
       ['my_ops::f(Tensor x) -> int', ['int'], 'x', /the result wants an int/],
-      ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1)], /an array of 2 results is wanted, got one of 1/],
+      ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1)], /the result wants an array of 2, got an array of 1/],
       ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1), 0.5], /result 1 wants an int/],
       ['my_ops::f(Tensor x) -> ()', [], F(1), /no result to return: write into the data/],
       ['my_ops::f(Tensor(a!) x) -> Tensor(a!)', ['Tensor'], F(1, 2), /the result is float32\[2\], the argument that it is written to float32\[1\]/],

@@ -157,7 +157,7 @@ test('what does not fit the model is refused with what it wants, and the model s
     [{ x: Object.create({ data: new Float32Array(2), dims: [1, 2] }) }, /a tensor has no "dims"/, {}],
   ]);
   for (const [inputs, message, details] of rows) await refused(model.run(inputs), message, details);
-  await refused(model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })), /no option "sginal"; known are method, signal, transfer/);
+  await refused(model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })), /no option "sginal"; known are method, signal, transfer, yield/);
   await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known are forward/);
   await refused(model.call('forward'), /input 'x' is missing/);
   await refused(model.call('forward', 1, 2), /forward takes 1 input, got 2/);
@@ -360,11 +360,34 @@ test('a run takes no further slice after its abort, and the model stays usable',
   model.dispose();
 });
 
-test('dispose() during a run ends it, and those that wait', async () => {
+test('a run gives the event loop its turns, unless it is told not to', async (t) => {
+  let now = 0; // a clock by which every slice is at its end
+  t.mock.method(performance, 'now', () => (now += 1000));
   const model = await load(longFile().bytes());
-  const runs = [0, 1].map(() => model.run({ x: new Float32Array(1 << 18), n: 1e6 }, { signal: new AbortController().signal }));
-  setTimeout(() => model.dispose(), 20);
-  for (const run of runs) await assert.rejects(run, { code: 'disposed' });
+  const inputs = { x: new Float32Array(1 << 18), n: 100 };
+  /** @type {[string, () => Promise<unknown>, boolean][]} */
+  const rows = [
+    ['run', () => model.run(inputs), true], ['call', () => model.call('forward', inputs.x, 100), true], ['profile', () => model.profile(inputs), true],
+    ['yield: true', () => model.run(inputs, { yield: true }), true], ['yield: false', () => model.run(inputs, { yield: false }), false],
+  ];
+  for (const [name, run, yields] of rows) {
+    /** @type {string[]} */ const order = [];
+    const turns = setInterval(() => order.push('turn')); // timers, clicks and messages
+    await run().then(() => order.push('end'));
+    clearInterval(turns);
+    assert.equal(order.includes('turn'), yields, name);
+    assert.equal(order.at(-1), 'end');
+  }
+  model.dispose();
+});
+
+test('dispose() during a run ends it, and those that wait', async () => {
+  for (const signal of [undefined, new AbortController().signal]) {
+    const model = await load(longFile().bytes());
+    const runs = [0, 1].map(() => model.run({ x: new Float32Array(1 << 18), n: 1e9 }, { signal }));
+    setTimeout(() => model.dispose(), 20);
+    for (const run of runs) await assert.rejects(run, { code: 'disposed' });
+  }
 });
 
 test('a disposed model says so', async () => {

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'node:test';
+import { fileURLToPath } from 'node:url';
 
 import { load } from '../../js/src/index.js';
 import { RushFile, flipFile } from './build-rush.mjs';
@@ -104,6 +106,80 @@ test('errors come out of a worker as they are', async () => {
   await model.run({ x });
   assert.equal(x.length, 2, 'inputs stay with the caller');
   model.dispose();
+});
+
+/** Loads with workers of another class. @param {(Worker: any) => any} derive @param {() => Promise<void>} use */
+async function withWorker(derive, use) {
+  const threads = /** @type {any} */ (process.getBuiltinModule('node:worker_threads')), { Worker } = threads;
+  threads.Worker = derive(Worker);
+  try {
+    await use();
+  } finally {
+    threads.Worker = Worker;
+  }
+}
+
+/** What gives its argument back. */
+const anyFile = () => new RushFile().method('forward', { inputs: [{ name: 'x', type: 'Any' }], outputs: [{ name: 'y', type: 'Any' }], result: 'Any' }, (_, x) => x);
+const nested = (/** @type {number} */ depth) => Array.from({ length: depth }).reduce((/** @type {any} */ v) => [v], 7);
+
+test('a message that cannot be read on its way fails its call, and the model goes on', async () => {
+  await withWorker((Worker) => class extends Worker { // where little stack is left to read it
+    /** @param {any} url @param {any} options */
+    constructor(url, options) { super(url, { ...options, resourceLimits: { stackSizeMb: 0.5 } }); }
+  }, async () => {
+    const model = await load(anyFile().bytes(), { worker });
+    await assert.rejects(model.run({ x: nested(3000) }), { code: 'bad-argument', message: /was lost between the page and its worker: it is nested too deeply/ });
+    assert.deepEqual(await model.run({ x: [1, [2]] }), { y: [1, [2]] });
+    model.dispose();
+  });
+});
+
+test('a reply that cannot be read fails its call, that of an operator the run, and the model goes on', async () => {
+  /** @type {any} */ let last;
+  await withWorker((Worker) => class extends Worker {
+    /** @param {any} url @param {any} options */
+    constructor(url, options) { super(url, options); last = this; }
+  }, async () => {
+    const f = new RushFile().method('forward', { inputs: [{ name: 'x' }] }, (m, x) => m.op('my_ops::wait', [x], 'Tensor', 'my_ops::wait(Tensor x) -> Tensor'));
+    let asked = 0;
+    const model = await load(f.bytes(), { worker, ops: { 'my_ops::wait': (x) => {
+      if (asked++) return x;
+      last.emit('messageerror', new Error('no'));
+      return new Promise(() => {});
+    } } });
+    await assert.rejects(model.run({ x: Float32Array.of(1) }), { code: 'bad-argument', message: /was lost between/ });
+    assert.deepEqual([...(await model.run({ x: Float32Array.of(2) })).y.data], [2]);
+    model.dispose();
+  });
+});
+
+test('a worker that does not start says why, and what to do', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'rush-worker-'));
+  cpSync(fileURLToPath(new URL('../../js/', import.meta.url)), dir, { recursive: true, filter: (path) => !/[/]types$/.test(path) });
+  for (const [file, code, message] of /** @type {[string, string, RegExp][]} */ ([
+    ['host.js', 'unreadable', /^the worker did not start: Cannot find module .*host\.js.*\. It is src\/worker\.js of this package/],
+    ['worker.js', 'unreadable', /^the worker did not start: Cannot find module .*worker\.js.* loads without `worker`$/],
+  ])) {
+    const { load } = await import(`${join(dir, 'src/index.js')}`);
+    rmSync(join(dir, 'src', file));
+    await assert.rejects(load(flipFile().bytes(), { worker }), { name: 'RushlightError', code, message });
+  }
+  rmSync(dir, { recursive: true });
+});
+
+test('a worker that ends by itself fails its calls', async () => {
+  /** @type {any} */ let last;
+  await withWorker((Worker) => class extends Worker {
+    /** @param {any} url @param {any} options */
+    constructor(url, options) { super(url, options); last = this; }
+  }, async () => {
+    const model = await load(loopFile().bytes(), { worker });
+    const run = model.run({ x: Float32Array.of(1), n: 1e15 });
+    void last.terminate();
+    await assert.rejects(run, { code: 'internal', message: /^the worker failed: it has ended$/ });
+    await assert.rejects(model.memory(), { code: 'disposed', message: /it has ended/ });
+  });
 });
 
 test('a program ends though a model in a worker was not disposed', () => {

@@ -355,8 +355,8 @@ rush_status rush_session_run(rush_session *session, size_t method, const rush_va
  * drops that run. */
 rush_status rush_session_begin(rush_session *session, size_t method, const rush_value *args,
                                size_t n_args);
-/* Runs on. `budget` is the greatest number of instructions of this step, 0 for no limit. PENDING
- * where the run has not come to its end. */
+/* Runs on. `budget` is the greatest number of instructions of this step, which also ends behind one
+ * by which poll is due; 0: no limit. PENDING where the run has not come to its end. */
 rush_status rush_session_step(rush_session *session, uint64_t budget);
 /* The most instructions that one run may take, over all its steps; one that takes more fails with
  * INTERRUPTED. 0, as at first: no limit. */

@@ -348,10 +348,13 @@ static rush_status grant(rush_session *s, uint64_t budget, uint64_t done, uint64
 rush_status rush_session_step(rush_session *s, uint64_t budget) {
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
   uint64_t granted = 0;
+  const uint64_t look_at = s->ctx->look_at; /* another one: there was enough work for a look */
   for (uint64_t done = 0; s->running; done++) {
     uint32_t next = s->pc + 1;
     rush_status st = RUSH_OK;
-    if (RUSH_UNLIKELY(done == granted)) {
+    if (RUSH_UNLIKELY(budget && s->ctx->look_at != look_at)) {
+      st = RUSH_PENDING;
+    } else if (RUSH_UNLIKELY(done == granted)) {
       uint64_t more = 0;
       st = grant(s, budget, done, &more);
       granted += more;
