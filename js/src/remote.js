@@ -41,8 +41,9 @@ const GRACE_MS = 1000;
 
 /** Where a worker's script lies if no bundler has taken the package apart, and whether this file is a copy, as Vite 5 to 7 serve it from node_modules/.vite. */
 function whole() {
-  const { href } = new URL('../wasm/rushlight-simd.wasm', import.meta.url);
-  return { script: new URL('../src/worker.js', href.replace('/.vite/', '/rushlight/')), copied: href.includes('/.vite/') };
+  const { href } = new URL('../wasm/rushlight-simd.wasm', import.meta.url); // no more than a path, as Turbopack makes it
+  const wasm = new URL(href.replace('/.vite/', '/rushlight/'), globalThis.location?.href);
+  return { script: new URL('../src/worker.js', wasm), copied: href.includes('/.vite/') };
 }
 
 /** A worker of Node, or of a page. */
