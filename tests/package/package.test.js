@@ -17,7 +17,7 @@ const js = fileURLToPath(new URL('../../js/', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'rush-package-'));
 after(() => rmSync(dir, { recursive: true }));
 
-/** @type {{ filename: string, unpackedSize: number, files: { path: string }[] }} */ let packed;
+/** @type {{ filename: string, size: number, unpackedSize: number, files: { path: string }[] }} */ let packed;
 before(() => {
   [packed] = JSON.parse(execFileSync('npm', ['pack', '--json', '--pack-destination', dir], { cwd: js, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).replace(/^[^[]*/, ''));
   writeFileSync(join(dir, 'package.json'), '{"private": true, "type": "module"}');
@@ -36,15 +36,23 @@ function run(file, code, node = process.execPath) {
 test('it holds the sources, types, wasm and licences, and nothing else', () => {
   const files = packed.files.map((f) => f.path);
   for (const path of ['src/index.js', 'types/index.d.ts', 'wasm/rushlight-simd.wasm', 'wasm/rushlight-relaxed.wasm', 'bin/rushlight.js', 'LICENSE', 'README.md', 'package.json']) assert(files.includes(path), path);
-  assert.deepEqual(files.filter((path) => !/^(src|types|wasm|bin)\/|^(LICENSE|README\.md|package\.json|THIRD_PARTY_NOTICES.*)$/.test(path)), []);
+  assert.deepEqual(files.filter((path) => !/^(src|types|wasm|bin)\/|^(LICENSE|README\.md|package\.json|wasm\.d\.ts|THIRD_PARTY_NOTICES.*)$/.test(path)), []);
 });
 
 test('it keeps its budgets', (t) => {
   const wasm = ['simd', 'relaxed'].map((name) => brotliCompressSync(readFileSync(`${js}wasm/rushlight-${name}.wasm`)).length);
-  t.diagnostic(`unpacked ${(packed.unpackedSize / 1e6).toFixed(2)} MB; wasm, brotli: simd ${wasm[0]}, relaxed ${wasm[1]}`);
-  assert(packed.unpackedSize < 6e6);
+  t.diagnostic(`${(packed.size / 1e6).toFixed(2)} MB, unpacked ${(packed.unpackedSize / 1e6).toFixed(2)} MB; wasm, brotli: simd ${wasm[0]}, relaxed ${wasm[1]}`);
+  assert(packed.size < 1e6 && packed.unpackedSize < 6e6);
   for (const size of wasm) assert(size < 400e3);
 });
+
+for (const [tool, ...args] of [['publint/src/cli.js', 'run', '--strict'], ['@arethetypeswrong/cli/dist/index.js', '--profile', 'esm-only']]) {
+  test(`${tool} finds nothing wrong with what package.json says`, () => {
+    const path = fileURLToPath(new URL(`../node_modules/${tool}`, import.meta.url));
+    const { status, stdout, stderr } = spawnSync(process.execPath, [path, ...args, join(dir, packed.filename)], { encoding: 'utf8' });
+    assert.equal(status, 0, stdout + stderr);
+  });
+}
 
 test('a bundler makes one small file of its core', async (t) => {
   const { outputFiles: [core] } = await build({
