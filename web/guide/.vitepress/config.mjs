@@ -18,7 +18,7 @@ export default {
   ignoreDeadLinks: [/^https?:\/\/localhost/],
   themeConfig: {
     sidebar: Object.entries(pages).map(([text, items]) => ({ text, items: items.map(([name, link]) => ({ text: name, link })) })),
-    nav: [{ text: 'Reference', link: '/build/docs/', target: '_self', noIcon: true }, { text: 'Demos', link: '/demo/', target: '_self', noIcon: true }],
+    nav: [{ text: 'Reference', link: '../', target: '_self', noIcon: true }, { text: 'Demos', link: '../../../demo/', target: '_self', noIcon: true }],
     search: { provider: 'local' },
     outline: false,
   },
