@@ -390,6 +390,36 @@ static void a_value_agrees_that_is_as_near_to_float64s(void **state) {
   }
 }
 
+/* In either order; the one that was first is not disturbed, and the other's turn comes after it. */
+static void a_run_is_compared_or_observed(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  rush_trace_report report;
+  size_t n;
+  rig_open(r);
+  make_program(b, true);
+  rig_start(r, b);
+  const rush_value two = rush_int(2);
+  const rush_traced wanted = {7, &two, 1, NULL};
+  OK(rush_session_trace(r->session, &wanted, 1, 0, 0));
+  assert_int_equal(rush_session_observe(r->session, true), RUSH_ERR_BAD_STATE);
+  assert_contains("observe", rush_ctx_error(r->ctx), "compared with PyTorch's, already");
+  OK(rush_session_observe(r->session, false));
+  run(r, 0, ARGS(rush_int(1)));
+  rush_session_results(r->session, &n);
+  assert_int_equal(n, 0);
+  rush_session_trace_end(r->session, &report);
+  assert_true(report.compared + report.unpaired > 0);
+  OK(rush_session_observe(r->session, true));
+  assert_int_equal(rush_session_trace(r->session, &wanted, 1, 0, 0), RUSH_ERR_BAD_STATE);
+  assert_int_equal(rush_session_trace_end(r->session, &report), RUSH_ERR_BAD_STATE);
+  run(r, 0, ARGS(rush_int(1)));
+  rush_session_results(r->session, &n);
+  assert_int_equal(n, 1);
+  rig_close(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_run_is_compared_by_handle_and_round),
@@ -398,6 +428,7 @@ int main(void) {
       cmocka_unit_test(a_program_without_operators_has_nothing_to_compare),
       cmocka_unit_test(absolute_tolerance_is_relative_to_the_greatest_element),
       cmocka_unit_test(what_cannot_be_compared_is_refused),
+      cmocka_unit_test(a_run_is_compared_or_observed),
       cmocka_unit_test(the_files_trace_is_compared_with_its_test_vector),
       cmocka_unit_test(a_bad_trace_in_a_file_is_refused),
       cmocka_unit_test(without_memory_nothing_leaks),

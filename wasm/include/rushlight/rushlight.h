@@ -394,7 +394,8 @@ rush_status rush_session_fail(rush_session *session, const char *message);
 /* Puts these (borrowed) values in place of the results of the operator that the last step of one
  * instruction ran. */
 rush_status rush_session_replace(rush_session *session, const rush_value *results, size_t n);
-/* Keeps the results of the last operator that ran, for rush_session_results. */
+/* Keeps the results of the last operator that ran, for rush_session_results. BAD_STATE while they are
+ * compared with PyTorch's (trace.h). */
 rush_status rush_session_observe(rush_session *session, bool on);
 /* Those results, borrowed until the next step; *n is how many. */
 const rush_value *rush_session_results(const rush_session *session, size_t *n);

@@ -30,8 +30,9 @@ typedef struct rush_traced {
  * handle in the order of PyTorch's run. The k-th run of an instruction is compared with its
  * handle's k-th item; where several instructions share a handle (an unrolled loop, some rounds of
  * which may be folded) with the next one that agrees. Values agree by the
- * rule of verdict.h, atol in units of max(1, the tensor's greatest |b|). NO_MEMORY; BAD_ARGUMENT where the items' order is another, or nothing is to be
- * compared. */
+ * rule of verdict.h, atol in units of max(1, the tensor's greatest |b|). NO_MEMORY; BAD_ARGUMENT where
+ * the items' order is another, or nothing is to be compared; BAD_STATE while the host observes
+ * (rush_session_observe). A trace that has not ended gives way to the new one. */
 rush_status rush_session_trace(rush_session *session, const rush_traced *items, size_t n,
                                double rtol, double atol);
 /* The same with the trace that the file holds of a test vector (`rushlight export --trace`), and

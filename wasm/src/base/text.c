@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "base/base.h"
-#include "base/utf8.h"
 
 static bool fail(rush_text *t, rush_status why) {
   t->failed = true;
@@ -42,24 +41,6 @@ void rush_text_add(rush_text *t, const char *fmt, ...) {
     t->size += (size_t)n;
   }
   va_end(again);
-}
-
-size_t rush_utf8(const char *bytes, size_t n) {
-  const unsigned char *s = (const unsigned char *)bytes, c = *s;
-  size_t width = c < 0x80                ? 1
-                 : c >= 0xC2 && c < 0xE0 ? 2
-                 : c >= 0xE0 && c < 0xF0 ? 3
-                 : c >= 0xF0 && c < 0xF5 ? 4
-                                         : 0;
-  if (n < width) return 0;
-  for (size_t k = 1; k < width; k++) {
-    if ((s[k] & 0xC0) != 0x80) return 0;
-  }
-  /* overlong forms, surrogates, beyond U+10FFFF */
-  if ((c == 0xE0 && s[1] < 0xA0) || (c == 0xED && s[1] > 0x9F) || (c == 0xF0 && s[1] < 0x90) ||
-      (c == 0xF4 && s[1] > 0x8F))
-    return 0;
-  return width;
 }
 
 void rush_text_json(rush_text *t, const char *bytes, size_t n) {

@@ -119,16 +119,34 @@ rush_status rush_session_replace(rush_session *s, const rush_value *results, siz
   return RUSH_OK;
 }
 
+/* What the host has observed: the results of the last operator. */
+typedef struct seen {
+  uint32_t n;
+  rush_value results[];
+} seen;
+
+static void forget(rush_session *s) {
+  seen *o = s->observed;
+  while (o->n > 0) rush_drop(&s->heap, o->results + --o->n);
+}
+
+static void keep(rush_session *s, const rush_code *c, const rush_value *results, uint32_t n) {
+  seen *o = s->observed;
+  if (c->opcode != RUSH_OPCODE_OP) return;
+  forget(s);
+  for (; o->n < n; o->n++) o->results[o->n] = rush_retained(results[o->n]);
+}
+
+static const rush_observer the_host = {keep, forget};
+
 rush_status rush_session_observe(rush_session *s, bool on) {
-  if (on && !s->observed)
-    RUSH_TRY(rush_calloc(s->ctx, s->m->max_out, sizeof *s->observed, (void **)&s->observed));
-  for (uint32_t k = 0; k < s->n_observed; k++) rush_drop(&s->heap, s->observed + k);
-  s->n_observed = 0;
-  s->observe = on;
-  return RUSH_OK;
+  if (s->observer == &the_host) rush_observe_end(s);
+  if (!on) return RUSH_OK;
+  return rush_observe_with(s, &the_host, sizeof(seen) + s->m->max_out * sizeof(rush_value));
 }
 
 const rush_value *rush_session_results(const rush_session *s, size_t *n) {
-  *n = s->n_observed;
-  return s->observed;
+  const seen *o = s->observer == &the_host ? s->observed : NULL;
+  *n = o ? o->n : 0;
+  return o ? o->results : NULL;
 }

@@ -108,15 +108,15 @@ static rush_status write_inplace(rush_call *c) {
   return RUSH_OK;
 }
 
+static inline void tell(rush_session *s, const rush_code *c, const rush_value *results,
+                        uint32_t n) {
+  if (RUSH_UNLIKELY(s->observer != NULL)) s->observer->see(s, c, results, n);
+}
+
 void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results) {
   const uint32_t *out = c->operands + c->n_in;
   for (uint32_t k = 0; k < c->n_out; k++) set_register(s, out[k], results[k]);
-  if (RUSH_LIKELY(!s->observe && !s->trace)) return;
-  if (s->trace) rush_trace_results(s, c, results, c->n_out);
-  if (!s->observe) return;
-  for (uint32_t k = 0; k < s->n_observed; k++) rush_drop(&s->heap, s->observed + k);
-  for (uint32_t k = 0; k < c->n_out; k++) s->observed[k] = rush_retained(results[k]);
-  s->n_observed = c->n_out;
+  tell(s, c, results, c->n_out);
 }
 
 /* Argument 0 as PyTorch sees it, and back. */
@@ -218,14 +218,14 @@ static rush_status run_if(rush_session *s, const rush_code *c, uint32_t *next) {
  * on at END_IF's drops. */
 static void end_branch(rush_session *s, const rush_code *c, const rush_code *opener) {
   move_all(s, opener->operands + opener->n_in, c->operands, opener->n_out);
-  if (s->trace) rush_trace_results(s, opener, s->args, opener->n_out);
+  tell(s, opener, s->args, opener->n_out);
 }
 
 /* `from` become the results of the LOOP. */
 static void leave_loop(rush_session *s, const rush_code *loop, const uint32_t *from) {
   const uint32_t carried = loop->n_in - 2u;
   move_all(s, loop->operands + loop->n_in, from, carried);
-  if (s->trace) rush_trace_results(s, loop, s->args, carried);
+  tell(s, loop, s->args, carried);
 }
 
 /* LOOP: results (c), the round's index, carried values inside (c). */

@@ -36,6 +36,23 @@ rush_status rush_session_reset(rush_session *s) {
   return st;
 }
 
+rush_status rush_observe_with(rush_session *s, const rush_observer *observer, size_t bytes) {
+  RUSH_CHECK(s->ctx, !s->observer, RUSH_ERR_BAD_STATE,
+             "the session's results are being observed, or compared with PyTorch's, already");
+  RUSH_TRY(rush_calloc(s->ctx, 1, bytes, &s->observed));
+  s->observed_bytes = bytes;
+  s->observer = observer;
+  return RUSH_OK;
+}
+
+void rush_observe_end(rush_session *s) {
+  if (!s->observer) return;
+  s->observer->end(s);
+  s->observer = NULL;
+  rush_release(s->ctx, s->observed, s->observed_bytes);
+  s->observed = NULL;
+}
+
 size_t rush_model_attribute_count(const rush_model *m) {
   return m->n_attributes;
 }
@@ -114,9 +131,8 @@ static void drop_all(rush_session *s, rush_value *values, uint32_t n) {
 void rush_session_destroy(rush_session *s) {
   if (!s) return;
   const rush_model *m = s->m;
-  rush_trace_clear(s);
+  rush_observe_end(s);
   rush_drop(&s->heap, &s->result);
-  drop_all(s, s->observed, m->max_out);
   drop_all(s, s->registers, s->n_registers);
   drop_all(s, s->attributes, m->n_attributes);
   drop_all(s, s->initials, m->n_ports);

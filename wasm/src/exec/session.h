@@ -5,7 +5,13 @@
 #include "base/mt19937.h"
 #include "model/constant.h"
 
-typedef struct rush_trace rush_trace;
+/* Who sees what instructions give. */
+typedef struct rush_observer {
+  /* The results of an operator, or those of an IF or a LOOP at its end; borrowed. */
+  void (*see)(rush_session *s, const rush_code *c, const rush_value *results, uint32_t n);
+  /* Drops what the session's `observed` refers to. */
+  void (*end)(rush_session *s);
+} rush_observer;
 
 struct rush_session {
   rush_ctx *ctx;
@@ -28,11 +34,9 @@ struct rush_session {
   uint32_t method, pc;
   rush_value result;
 
-  bool observe;
-  rush_value *observed; /* m->max_out, where observe was asked for */
-  uint32_t n_observed;
-
-  rush_trace *trace; /* NULL: nothing is compared with PyTorch */
+  const rush_observer *observer; /* NULL: nobody looks */
+  void *observed;                /* the observer's own, */
+  size_t observed_bytes;         /* of so many bytes */
 
   rush_clock_fn clock; /* NULL: no profile */
   void *clock_user;
@@ -55,13 +59,10 @@ rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_ar
 void rush_drop_after(rush_session *s, const rush_code *c);
 /* Registers `out` take over the values. */
 void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results);
-/* As a test vector's answer is compared, but for an absolute tolerance that is relative to a
- * tensor's greatest element where that is above 1. `exact`: float64's, or NULL. */
-rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const rush_value *want,
-                                const rush_value *exact, double rtol, double atol,
-                                rush_verify_report *report);
-/* Compares the results of an operator with PyTorch's. */
-void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results, uint32_t n);
-void rush_trace_clear(rush_session *s);
+/* Makes `observer` the one that sees results, with `bytes` zeroed bytes of its own; BAD_STATE where
+ * the session has one. */
+rush_status rush_observe_with(rush_session *s, const rush_observer *observer, size_t bytes);
+/* Nobody looks from now on. */
+void rush_observe_end(rush_session *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* Comparing the results of operators with what PyTorch's nodes gave, while a run goes on. */
 #include <rushlight/trace.h>
 
-#include "exec/session.h"
+#include "exec/compare.h"
 
 /* An instruction and the items of its handle. */
 typedef struct pair {
@@ -12,7 +12,7 @@ typedef struct pair {
   bool shared;       /* several have it */
 } pair;
 
-struct rush_trace {
+typedef struct trace {
   const rush_traced *items;
   pair *pairs; /* m->n_instrs */
   double rtol, atol;
@@ -22,13 +22,13 @@ struct rush_trace {
   rush_value *tuples; /* of a trace in the file: the results of each item, and float64's, */
   rush_traced *made;  /* and the items, */
   size_t n_made;      /* so many */
-};
+} trace;
 
 /* ---- While it runs --------------------------------------------------------------------------- */
 
 static rush_status compare_item(rush_session *s, const rush_value *results, uint32_t n,
                                 const rush_traced *item) {
-  rush_trace *t = s->trace;
+  trace *t = s->observed;
   rush_verify_report r = {.max_abs = t->report.max_abs, .max_rel = t->report.max_rel};
   for (uint32_t k = 0; k < n && k < item->n; k++) {
     if (item->results[k].kind == RUSH_KIND_NONE) continue;
@@ -54,9 +54,9 @@ static rush_status find_equal(rush_session *s, const rush_value *results, uint32
   return compare_item(s, results, n_results, items); /* for its message */
 }
 
-void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *results,
-                        uint32_t n) {
-  rush_trace *t = s->trace;
+static void compare_results(rush_session *s, const rush_code *c, const rush_value *results,
+                            uint32_t n) {
+  trace *t = s->observed;
   uint32_t instr = (uint32_t)(c - s->m->code), skipped;
   if (t->parted || n == 0) return;
   const pair *p = t->pairs + instr;
@@ -83,15 +83,18 @@ void rush_trace_results(rush_session *s, const rush_code *c, const rush_value *r
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
 
-void rush_trace_clear(rush_session *s) {
-  rush_trace *t = s->trace;
-  if (!t) return;
+static void drop_trace(rush_session *s) {
+  trace *t = s->observed;
   for (size_t k = 0; t->tuples && k < 2 * t->n_made; k++) rush_drop(&s->heap, t->tuples + k);
   rush_release(s->ctx, t->tuples, 2 * t->n_made * sizeof *t->tuples);
   rush_release(s->ctx, t->made, t->n_made * sizeof *t->made);
   rush_release(s->ctx, t->pairs, s->m->n_instrs * sizeof *t->pairs);
-  rush_release(s->ctx, t, sizeof *t);
-  s->trace = NULL;
+}
+
+static const rush_observer tracer = {compare_results, drop_trace};
+
+static void end_trace(rush_session *s) {
+  if (s->observer == &tracer) rush_observe_end(s);
 }
 
 /* The first item of a handle; `n` where there is none. */
@@ -164,16 +167,16 @@ static bool has_handles(const rush_model *m) {
   return false;
 }
 
-/* A new trace; whatever fails after this, rush_trace_clear takes it away. */
+/* A new trace; whatever fails after this, end_trace takes it away. */
 static rush_status make_trace(rush_session *s) {
-  rush_trace_clear(s);
-  return rush_calloc(s->ctx, 1, sizeof *s->trace, (void **)&s->trace);
+  end_trace(s);
+  return rush_observe_with(s, &tracer, sizeof(trace));
 }
 
 static rush_status start(rush_session *s, const rush_traced *items, size_t n, double rtol,
                          double atol) {
   const rush_model *m = s->m;
-  rush_trace *t = s->trace;
+  trace *t = s->observed;
   uint32_t *owners;
   for (size_t k = 1; k < n; k++)
     RUSH_CHECK(s->ctx, items[k - 1].handle <= items[k].handle, RUSH_ERR_BAD_ARGUMENT,
@@ -199,7 +202,7 @@ rush_status rush_session_trace(rush_session *s, const rush_traced *items, size_t
                                double atol) {
   RUSH_TRY(make_trace(s));
   rush_status st = start(s, items, n, rtol, atol);
-  if (st != RUSH_OK) rush_trace_clear(s);
+  if (st != RUSH_OK) end_trace(s);
   return st;
 }
 
@@ -212,7 +215,7 @@ static const rush_file_exact *exact_of(const rush_model *m, uint32_t traced, uin
 /* The items of the `n` records from `first` on. */
 static rush_status make_items(rush_session *s, size_t first, size_t n) {
   const rush_model *m = s->m;
-  rush_trace *t = s->trace;
+  trace *t = s->observed;
   rush_storage **copies;
   uint32_t next = 0;
   t->n_made = n;
@@ -249,16 +252,17 @@ rush_status rush_session_trace_test(rush_session *s, size_t test) {
   RUSH_TRY(make_trace(s));
   const rush_file_test *t = m->tests + test;
   rush_status st = make_items(s, first, n);
-  if (st == RUSH_OK) st = start(s, s->trace->made, n, (double)t->rtol, (double)t->atol);
+  if (st == RUSH_OK)
+    st = start(s, ((trace *)s->observed)->made, n, (double)t->rtol, (double)t->atol);
   if (st == RUSH_OK) st = rush_session_verify_begin(s, test);
-  if (st != RUSH_OK) rush_trace_clear(s);
+  if (st != RUSH_OK) end_trace(s);
   return st;
 }
 
 rush_status rush_session_trace_end(rush_session *s, rush_trace_report *out) {
-  rush_trace *t = s->trace;
+  trace *t = s->observed;
   *out = (rush_trace_report){0};
-  RUSH_CHECK(s->ctx, t, RUSH_ERR_BAD_STATE, "nothing is being compared");
+  RUSH_CHECK(s->ctx, s->observer == &tracer, RUSH_ERR_BAD_STATE, "nothing is being compared");
   *out = t->report;
   rush_status st = RUSH_OK;
   if (t->parted) {
@@ -267,6 +271,6 @@ rush_status rush_session_trace_end(rush_session *s, rush_trace_report *out) {
     st = rush_fail(s->ctx, RUSH_ERR_MISMATCH, "%s", t->message);
     rush_locate(s->ctx, &at);
   }
-  rush_trace_clear(s);
+  end_trace(s);
   return st;
 }

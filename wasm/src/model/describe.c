@@ -16,18 +16,6 @@ static rush_status count_ops(rush_ctx *ctx, const rush_model *m, rush_op_use **o
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-uint32_t rush_first_promise(const rush_model *m, uint32_t port) {
-  uint32_t lo = 0, hi = m->n_promises;
-  while (lo < hi) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (m->promises[mid].port < port)
-      lo = mid + 1;
-    else
-      hi = mid;
-  }
-  return lo;
-}
-
 /* ", size 0 = batch, 1 to 8" */
 static void text_promises(rush_text *t, const rush_model *m, uint32_t port) {
   for (uint32_t i = rush_first_promise(m, port); i < m->n_promises && m->promises[i].port == port;

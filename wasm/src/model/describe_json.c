@@ -23,6 +23,18 @@ static void json_hint(rush_json *j, const rush_file_hint *h) {
   }
 }
 
+uint32_t rush_first_promise(const rush_model *m, uint32_t port) {
+  uint32_t lo = 0, hi = m->n_promises;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (m->promises[mid].port < port)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
 /* Of each size null, or what was promised of it. */
 static void json_promises(rush_json *j, uint32_t port) {
   const rush_model *m = j->m;

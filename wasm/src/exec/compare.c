@@ -1,0 +1,339 @@
+/* Comparing what came with what PyTorch gave. */
+#include "exec/compare.h"
+
+#include <math.h>
+#include <rushlight/verdict.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef struct comparison {
+  rush_session *s;
+  double rtol, atol; /* of the value at work */
+  double small;      /* max_rel leaves out what is not above this */
+  rush_verify_report *report;
+  bool scaled;  /* atol counts in units of a tensor's greatest element, at least 1 */
+  bool by_norm; /* rule 3 of verdict.h may decide */
+  const rush_file_measure *measures; /* of a test vector's values in their order; */
+  size_t n_measures;                 /* so many are left */
+  char path[128];                    /* where in the result: "[1][0]" */
+  size_t path_size;
+} comparison;
+
+static rush_status differ(comparison *c, const char *fmt, ...) RUSH_PRINTF(2, 3);
+static rush_status differ(comparison *c, const char *fmt, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  return rush_fail(c->s->ctx, RUSH_ERR_MISMATCH, "result%s: %s", c->path, text);
+}
+
+/* ---- What is measured ------------------------------------------------------------------------ */
+
+static void measure(comparison *c, double got, double want) {
+  rush_verify_report *r = c->report;
+  r->compared++;
+  if (got == want || (isnan(got) && isnan(want))) return;
+  double diff = fabs(got - want);
+  if (isfinite(diff)) {
+    if (diff > r->max_abs) r->max_abs = diff;
+    if (fabs(want) > c->small && diff / fabs(want) > r->max_rel) r->max_rel = diff / fabs(want);
+  } else {
+    r->max_abs = INFINITY;
+  }
+}
+
+/* The report has the distances of the value that is furthest from float64's. */
+static void keep_distances(comparison *c, const rush_verdict *v) {
+  rush_verify_report *r = c->report;
+  rush_distance pytorch, own, between;
+  if (!v->measured) return;
+  rush_verdict_distances(v, &pytorch, &own, &between);
+  if (r->measured++ > 0 && !(own.max > r->own.max)) return;
+  r->pytorch = pytorch;
+  r->own = own;
+  r->between = between;
+}
+
+/* ", in float64's eyes ..." where float64's answer is known. */
+enum { EYES = 160 };
+static const char *distances_text(const rush_verdict *v, char *text) {
+  rush_distance pytorch, own, between;
+  rush_verdict_distances(v, &pytorch, &own, &between);
+  text[0] = '\0';
+  if (v->measured)
+    snprintf(text, EYES,
+             "; from float64's answer PyTorch is off by %.3g (L2 %.3g), this by %.3g (L2 %.3g)",
+             pytorch.max, pytorch.l2, own.max, own.l2);
+  return text;
+}
+
+/* ---- Tensors --------------------------------------------------------------------------------- */
+
+/* The greatest finite magnitude. */
+static double greatest(const rush_tensor *t) {
+  double most = 0;
+  rush_iter it;
+  rush_iter_init(&it, t->rank, t->sizes, 1, &t);
+  do {
+    for (int64_t k = 0; k < it.size[0]; k++) {
+      double x = fabs(rush_load_double(t->dtype, it.at[0] + k * it.stride[0][0]));
+      if (isfinite(x) && x > most) most = x;
+    }
+  } while (rush_iter_next(&it));
+  return most;
+}
+
+/* `exact` may be NULL. */
+static rush_status compare_floats(comparison *c, const rush_tensor *got, const rush_tensor *want,
+                                  const rush_tensor *exact) {
+  const rush_tensor *operands[] = {got, want, exact};
+  const rush_dtype dtype = want->dtype;
+  const double most = greatest(want);
+  const double atol = c->scaled ? c->atol * fmax(most, 1) : c->atol;
+  double bad_got = 0, bad_want = 0;
+  bool bad = false;
+  char eyes[EYES];
+  rush_verdict v;
+  rush_verdict_begin(&v, c->rtol, atol, most, exact != NULL, c->by_norm);
+  c->small = most / 1000;
+  rush_iter it;
+  rush_iter_init(&it, got->rank, got->sizes, exact ? 3 : 2, operands);
+  do {
+    for (int64_t k = 0; k < it.size[0]; k++) {
+      double a = rush_load_double(dtype, it.at[0] + k * it.stride[0][0]);
+      double b = rush_load_double(dtype, it.at[1] + k * it.stride[1][0]);
+      const bool was_close = v.close, was_tight = v.tight;
+      measure(c, a, b);
+      rush_verdict_add(&v, a, b,
+                       exact ? rush_load_double(RUSH_FLOAT64, it.at[2] + k * it.stride[2][0]) : 0);
+      const bool first = was_close && !v.close;
+      if (!first && (bad || !was_tight || v.tight)) continue;
+      bad |= first; /* else the first that is not tightly close */
+      bad_got = a;
+      bad_want = b;
+    }
+    RUSH_TRY(rush_work(c->s->ctx, 8 * (uint64_t)it.size[0]));
+  } while (rush_iter_next(&it));
+  c->small = 0;
+  keep_distances(c, &v);
+  if (rush_verdict_is_right(&v)) return RUSH_OK;
+  return differ(c, "%.9g was wanted, %.9g came (greatest difference %.3g)%s", bad_want, bad_got,
+                c->report->max_abs, distances_text(&v, eyes));
+}
+
+/* Whether they are; else an element of each that differs. */
+static bool same_elements(const rush_tensor *a, const rush_tensor *b, double *in_a, double *in_b) {
+  const rush_tensor *operands[] = {a, b};
+  const rush_dtype dtype = a->dtype;
+  rush_iter it;
+  rush_iter_init(&it, a->rank, a->sizes, 2, operands);
+  do {
+    for (int64_t k = 0; k < it.size[0]; k++) {
+      const char *x = it.at[0] + k * it.stride[0][0], *y = it.at[1] + k * it.stride[1][0];
+      if (rush_load_int(dtype, x) == rush_load_int(dtype, y)) continue;
+      *in_a = rush_load_double(dtype, x);
+      *in_b = rush_load_double(dtype, y);
+      return false;
+    }
+  } while (rush_iter_next(&it));
+  return true;
+}
+
+/* What is no floating-point number: PyTorch's or float64's. */
+static rush_status compare_others(comparison *c, const rush_tensor *got, const rush_tensor *want,
+                                  const rush_tensor *exact) {
+  double a, b;
+  c->report->compared += (uint64_t)want->numel;
+  if (same_elements(got, want, &a, &b)) return RUSH_OK;
+  double other_a, other_b;
+  if (exact && same_elements(got, exact, &other_a, &other_b)) return RUSH_OK;
+  return differ(c, "%.9g was wanted, %.9g came (greatest difference %.3g)", b, a,
+                c->report->max_abs);
+}
+
+/* float64's answer, where it can be one of this tensor. */
+static const rush_tensor *exact_of(const rush_tensor *want, const rush_value *exact) {
+  if (!exact || exact->kind != RUSH_KIND_TENSOR) return NULL;
+  const rush_tensor *t = rush_as_tensor(exact);
+  const rush_dtype dtype = rush_is_float(want->dtype) ? RUSH_FLOAT64 : want->dtype;
+  return t->dtype == dtype && rush_same_sizes(t, want) ? t : NULL;
+}
+
+static rush_status compare_tensors(comparison *c, const rush_tensor *got, const rush_tensor *want,
+                                   const rush_value *exact) {
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  if (got->dtype != want->dtype)
+    return differ(c, "dtype %s was wanted, %s came", rush_dtype_name(want->dtype),
+                  rush_dtype_name(got->dtype));
+  if (!rush_same_sizes(got, want))
+    return differ(c, "shape %s was wanted, %s came", rush_shape_text(want->rank, want->sizes, a),
+                  rush_shape_text(got->rank, got->sizes, b));
+  const rush_tensor *e = exact_of(want, exact);
+  return rush_is_float(want->dtype) ? compare_floats(c, got, want, e)
+                                    : compare_others(c, got, want, e);
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+static rush_status compare_float(comparison *c, double got, double want, const rush_value *exact) {
+  const bool measured = exact && exact->kind == RUSH_KIND_FLOAT;
+  char eyes[EYES];
+  rush_verdict v;
+  rush_verdict_begin(&v, c->rtol, c->atol, fabs(want), measured, c->by_norm);
+  measure(c, got, want);
+  rush_verdict_add(&v, got, want, measured ? exact->u.f : 0);
+  keep_distances(c, &v);
+  return rush_verdict_is_right(&v)
+             ? RUSH_OK
+             : differ(c, "%.17g was wanted, %.17g came%s", want, got, distances_text(&v, eyes));
+}
+
+static rush_status compare_complex(comparison *c, const rush_complex *a, const rush_complex *b,
+                                   const rush_value *exact) {
+  const bool measured = exact && exact->kind == RUSH_KIND_COMPLEX;
+  const rush_complex *e = measured ? exact->u.ref : b;
+  rush_verdict v;
+  rush_verdict_begin(&v, c->rtol, c->atol, fmax(fabs(b->re), fabs(b->im)), measured, c->by_norm);
+  measure(c, a->re, b->re);
+  measure(c, a->im, b->im);
+  rush_verdict_add(&v, a->re, b->re, e->re);
+  rush_verdict_add(&v, a->im, b->im, e->im);
+  keep_distances(c, &v);
+  return rush_verdict_is_right(&v)
+             ? RUSH_OK
+             : differ(c, "(%g, %g) was wanted, (%g, %g) came", b->re, b->im, a->re, a->im);
+}
+
+static rush_status compare_int(comparison *c, const rush_value *got, const rush_value *want,
+                               const rush_value *exact) {
+  c->report->compared++;
+  if (got->u.i == want->u.i) return RUSH_OK;
+  if (exact && exact->kind == want->kind && got->u.i == exact->u.i) return RUSH_OK;
+  return differ(c, "%lld was wanted, %lld came", (long long)want->u.i, (long long)got->u.i);
+}
+
+/* ---- Any values ------------------------------------------------------------------------------ */
+
+static rush_status compare(comparison *c, const rush_value *got, const rush_value *want,
+                           const rush_value *exact);
+
+static rush_status compare_items(comparison *c, const rush_list *got, const rush_list *want,
+                                 const rush_value *exact) {
+  if (got->n != want->n) return differ(c, "%zu items were wanted, %zu came", want->n, got->n);
+  const rush_value *e = NULL;
+  if (exact && rush_as_list(exact)->n == want->n) e = rush_as_list(exact)->items;
+  size_t size = c->path_size;
+  for (size_t k = 0; k < got->n; k++) {
+    int n = snprintf(c->path + size, sizeof c->path - size, "[%zu]", k);
+    c->path_size = n > 0 && size + (size_t)n < sizeof c->path ? size + (size_t)n : size;
+    RUSH_TRY(compare(c, got->items + k, want->items + k, e ? e + k : NULL));
+  }
+  c->path_size = size;
+  c->path[size] = '\0';
+  return RUSH_OK;
+}
+
+static rush_status compare_leaf(comparison *c, const rush_value *got, const rush_value *want,
+                                const rush_value *exact) {
+  switch (want->kind) {
+    case RUSH_KIND_TENSOR:
+      return compare_tensors(c, rush_as_tensor(got), rush_as_tensor(want), exact);
+    case RUSH_KIND_FLOAT:
+      return compare_float(c, got->u.f, want->u.f, exact);
+    case RUSH_KIND_COMPLEX:
+      return compare_complex(c, got->u.ref, want->u.ref, exact);
+    default:
+      return compare_int(c, got, want, exact);
+  }
+}
+
+/* Whether the constant can be float64's answer to this: only then it is worth a copy. */
+static bool may_be_exact(const rush_model *m, uint32_t constant, const rush_value *want) {
+  if (constant == RUSH_NONE) return false;
+  const rush_file_constant *c = m->constants + constant;
+  if (want->kind != RUSH_KIND_TENSOR)
+    return !rush_const_has_items(c->kind) && c->kind != RUSH_CONST_TENSOR &&
+           c->kind != RUSH_CONST_RANDOM;
+  if (c->kind != RUSH_CONST_TENSOR) return false;
+  const rush_tensor *t = rush_as_tensor(want);
+  const rush_file_tensor *e = m->tensors + c->a;
+  return e->rank == t->rank && memcmp(e->sizes, t->sizes, t->rank * sizeof *t->sizes) == 0;
+}
+
+/* A tensor or number of a test vector, with the file's measure of it. */
+static rush_status compare_measured(comparison *c, const rush_value *got, const rush_value *want) {
+  RUSH_CHECK(c->s->ctx, c->n_measures > 0, RUSH_ERR_BAD_FILE,
+             "the file has measures of fewer values than the answer holds");
+  const rush_file_measure *m = c->measures++;
+  rush_value exact = rush_none();
+  c->n_measures--;
+  c->rtol = (double)m->rtol;
+  c->atol = (double)m->atol;
+  const bool known = may_be_exact(c->s->m, m->exact, want);
+  if (known) RUSH_TRY(rush_session_copy(c->s, m->exact, &exact));
+  rush_status st = compare_leaf(c, got, want, known ? &exact : NULL);
+  rush_drop(&c->s->heap, &exact);
+  return st;
+}
+
+/* Recursion is as deep as the expected constant is nested: at most RUSH_MAX_NESTING. `exact` is
+ * float64's, or NULL. */
+static rush_status compare(comparison *c, const rush_value *got, const rush_value *want,
+                           const rush_value *exact) {
+  if (got->kind != want->kind)
+    return differ(c, "%s was wanted, %s came", rush_kind_name(want->kind),
+                  rush_kind_name(got->kind));
+  if (exact && exact->kind != want->kind) exact = NULL;
+  switch (want->kind) {
+    case RUSH_KIND_TENSOR:
+    case RUSH_KIND_FLOAT:
+    case RUSH_KIND_COMPLEX:
+    case RUSH_KIND_INT:
+    case RUSH_KIND_BOOL:
+      return c->measures ? compare_measured(c, got, want) : compare_leaf(c, got, want, exact);
+    case RUSH_KIND_LIST:
+    case RUSH_KIND_TUPLE:
+    case RUSH_KIND_DICT:
+    case RUSH_KIND_OBJECT:
+    case RUSH_KIND_ENUM:
+      return compare_items(c, rush_as_list(got), rush_as_list(want), exact);
+    case RUSH_KIND_STR:
+    case RUSH_KIND_DEVICE: {
+      const rush_str *a = rush_as_str(got), *b = rush_as_str(want);
+      c->report->compared++;
+      bool same = a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
+      return same ? RUSH_OK : differ(c, "'%.60s' was wanted, '%.60s' came", b->bytes, a->bytes);
+    }
+    default:
+      return RUSH_OK; /* None */
+  }
+}
+
+rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const rush_value *want,
+                                const rush_value *exact, double rtol, double atol,
+                                rush_verify_report *report) {
+  comparison c = {
+      .s = s, .rtol = rtol, .atol = atol, .report = report, .scaled = true, .by_norm = true};
+  return compare(&c, got, want, exact);
+}
+
+/* Older files have none. */
+static void find_measures(const rush_model *m, size_t test, comparison *c) {
+  size_t first = 0, n = 0;
+  while (first < m->n_measures && m->measures[first].test < test) first++;
+  while (first + n < m->n_measures && m->measures[first + n].test == test) n++;
+  if (n == 0) return;
+  c->measures = m->measures + first;
+  c->n_measures = n;
+  c->by_norm = true;
+}
+
+rush_status rush_compare_answer(rush_session *s, const rush_value *got, const rush_value *want,
+                                size_t test, rush_verify_report *report) {
+  const rush_file_test *t = s->m->tests + test;
+  comparison c = {.s = s, .rtol = (double)t->rtol, .atol = (double)t->atol, .report = report};
+  find_measures(s->m, test, &c);
+  return compare(&c, got, want, NULL);
+}
