@@ -1,10 +1,10 @@
 // Puts what is made elsewhere into the package: node js/build.mjs [--all] [--types]
 //
 //   wasm/    the binaries, from build/<simd|relaxed>/dist
-//   types/   .d.ts files from the JSDoc comments (--types: where they are older than src/; --all), with tests/node_modules' TypeScript
+//   types/   .d.ts files from the JSDoc comments, and globals.d.ts (--types: where they are older than src/; --all), with tests/node_modules' TypeScript
 //   LICENSE, THIRD_PARTY_NOTICES (--all)
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const js = fileURLToPath(new URL('.', import.meta.url));
@@ -28,6 +28,8 @@ if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`$
   if (!existsSync(tsc)) fail('there is no tests/node_modules/typescript: run ./dev setup');
   rmSync(`${js}types`, { recursive: true, force: true });
   execFileSync(process.execPath, [tsc, '-p', `${js}tsconfig.json`, '--typeRoots', `${top}tests/node_modules/@types`], { stdio: 'inherit' });
+  for (const name of readdirSync(`${js}types`)) writeFileSync(`${js}types/${name}`, `/// <reference path="./globals.d.ts" />\n${readFileSync(`${js}types/${name}`, 'utf8')}`);
+  cpSync(`${js}globals.d.ts`, `${js}types/globals.d.ts`);
 }
 
 if (all) {

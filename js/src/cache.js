@@ -14,7 +14,7 @@ import { openStore } from './store.js';
  *   the path of a folder
  * @property {string} [integrity] digests of which the bytes must have one: "sha256-BASE64", sha384 or sha512, several with spaces
  *   between; of different kinds the strongest counts
- * @property {RequestInit} [request] for fetch(): headers, credentials and so on
+ * @property {import('./source.js').FetchOptions | undefined} [request] for fetch(): headers, credentials and so on
  * @property {AbortSignal} [signal] stops the download
  * @property {number} [retries] how often in a row without a new byte a broken download is tried again (5)
  * @property {(ms: number) => Promise<unknown>} [wait] how it waits before that; by default with a timer: 0.5 s, 1 s, 2 s and so on

@@ -10,7 +10,7 @@ import { checkResponse, fetchSource, open } from './source.js';
  * @property {string} modified its Last-Modified
  *
  * @typedef {object} DownloadOptions
- * @property {RequestInit} [request] for fetch(): headers, credentials and so on
+ * @property {import('./source.js').FetchOptions | undefined} [request] for fetch(): headers, credentials and so on
  * @property {AbortSignal} [signal] stops the download
  * @property {number} [retries] how often in a row without a new byte it is tried again (5)
  * @property {(ms: number) => Promise<unknown>} [wait] how it waits before; by default with a timer: 0.5 s, 1 s, 2 s and so on
@@ -72,7 +72,7 @@ export class Download {
     this.#foreign = !builtin('node:fs') && location !== undefined && location.origin !== new URL(url).origin;
   }
 
-  /** @param {Record<string, string>} [headers] @param {RequestInit} [init] */
+  /** @param {Record<string, string>} [headers] @param {import('./source.js').FetchOptions} [init] */
   async ask(headers = {}, init = {}) {
     const { request, signal } = this.options;
     const all = new Headers(request?.headers);

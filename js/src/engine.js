@@ -97,9 +97,6 @@ import { isTensorObject, misfit, VALUE_BYTES, Values } from './values.js';
 const OP_BYTES = 20, OP_SCHEMA = 8;
 /** Behind what another call has put there. */
 const LOCATION_AT = 80;
-/** Numbers of 8 bytes, in the order in which verify() and diff() take them; then, of a trace, three of 4. */
-const REPORT_BYTES = 80, TRACE_BYTES = 32;
-const ROW_BYTES = 40, ROW_CALLS = 24, ROW_SECONDS = 32;
 const PENDING = 8;
 
 /** A run gives others a turn this often; the clock is looked at when C has done about a millisecond's work. */
@@ -117,7 +114,7 @@ export class Engine {
   session = /** @type {Session} */ (0);
   /** 96 bytes for what C functions leave in their `out`, read before the next call. */
   scratch = 0;
-  #model = /** @type {ModelPtr} */ (0);
+  model = /** @type {ModelPtr} */ (0);
   #loader = /** @type {Loader} */ (0);
   alive = true;
   /** @type {Map<string, Signature>} of the operators that `ops` computes */ #signatures = new Map();
@@ -147,7 +144,7 @@ export class Engine {
     this.memory.copyIn(at + OP_BYTES, text);
     const status = this.c.rush_ctx_add_op(this.ctx, at);
     if (status !== 0) {
-      const e = this.#error(status);
+      const e = this.error(status);
       throw badArgument(`load: ops: ${e.message}`, { op: name, cause: e });
     }
   }
@@ -223,11 +220,11 @@ export class Engine {
 
   /** Throws what a status other than OK means. @param {number} status */
   check(status) {
-    if (status !== 0) throw this.#error(status);
+    if (status !== 0) throw this.error(status);
   }
 
   /** @param {number} status */
-  #error(status) {
+  error(status) {
     const code = /** @type {ErrorCode} */ (this.memory.cString(this.c.rush_status_name(status)));
     const message = this.ctx && this.memory.cString(this.c.rush_ctx_error(this.ctx));
     return new RushlightError(code, message || code, this.ctx && this.#location());
@@ -238,11 +235,11 @@ export class Engine {
     const at = this.scratch + LOCATION_AT;
     this.c.rush_ctx_location(this.ctx, at);
     const [, , op, file, line] = this.memory.words(at);
-    return { op: this.memory.cString(op) || undefined, source: this.#line(file, line) || undefined };
+    return { op: this.memory.cString(op) || undefined, source: this.line(file, line) || undefined };
   }
 
   /** "model.py:7", or "". @param {number} file its name @param {number} line */
-  #line(file, line) {
+  line(file, line) {
     const name = this.memory.cString(file);
     return name && `${name}:${line}`;
   }
@@ -275,7 +272,7 @@ export class Engine {
   total() { return this.c.rush_bridge_total(this.#loader); }
 
   /** The model; while loading its head, 0 before that has arrived. */
-  #known() { return this.#model || this.c.rush_loader_head(this.#loader); }
+  #known() { return this.model || this.c.rush_loader_head(this.#loader); }
   hasHead() { return this.#known() !== 0; }
 
   /** What the file says about itself. @returns {Description} */
@@ -295,10 +292,10 @@ export class Engine {
 
   /** Ends loading: makes the model and its session. */
   finish() {
-    this.#model = /** @type {ModelPtr} */ (this.#made((out) => this.c.rush_loader_finish(this.#loader, out)));
+    this.model = /** @type {ModelPtr} */ (this.#made((out) => this.c.rush_loader_finish(this.#loader, out)));
     this.c.rush_loader_destroy(this.#loader);
     this.#loader = /** @type {Loader} */ (0);
-    this.session = /** @type {Session} */ (this.#made((out) => this.c.rush_session_create(this.ctx, this.#model, out)));
+    this.session = /** @type {Session} */ (this.#made((out) => this.c.rush_session_create(this.ctx, this.model, out)));
     this.c.rush_bridge_step_limit(this.session, this.limits.steps ?? 0);
   }
 
@@ -306,7 +303,7 @@ export class Engine {
   destroy() {
     if (!this.alive) return;
     this.c.rush_session_destroy(this.session);
-    if (this.#model) this.c.rush_model_destroy(this.ctx, this.#model);
+    if (this.model) this.c.rush_model_destroy(this.ctx, this.model);
     this.c.rush_loader_destroy(this.#loader);
     if (this.ctx) this.c.rush_ctx_destroy(this.ctx);
     this.alive = false;
@@ -327,12 +324,12 @@ export class Engine {
     this.begin(method, n, write);
     await undefined; // the caller goes on; the arguments are taken
     if (!this.alive) throw gone();
-    await this.#drive(yields, signal);
+    await this.drive(yields, signal);
     return this.result(read);
   }
 
   /** Steps to the end of the run. @param {boolean} [yields] @param {AbortSignal} [signal] */
-  async #drive(yields = true, signal) {
+  async drive(yields = true, signal) {
     let since = performance.now();
     for (;;) {
       const status = this.c.rush_bridge_step(this.session, yields ? ANY : 0);
@@ -357,7 +354,7 @@ export class Engine {
   /** Gives up the run where a status is not OK. @param {number} status @param {object} [details] */
   #need(status, details) {
     if (status === 0) return;
-    const error = Object.assign(this.#error(status), details);
+    const error = Object.assign(this.error(status), details);
     this.c.rush_session_cancel(this.session);
     throw error;
   }
@@ -421,7 +418,7 @@ export class Engine {
     const own = e instanceof RushlightError, text = encode(`${own ? '' : 'its function failed: '}${says(e)}\0`);
     const error = this.withBytes(text.length, (at) => {
       this.memory.copyIn(at, text);
-      return this.#error(this.c.rush_session_fail(this.session, at));
+      return this.error(this.c.rush_session_fail(this.session, at));
     });
     const { expected, actual } = /** @type {import('./errors.js').ErrorDetails} */ (own ? e : {});
     return new RushlightError('operator', error.message, { op: error.op, source: error.source, expected, actual, cause: e });
@@ -495,84 +492,6 @@ export class Engine {
   /** Seeds the random numbers. @param {bigint} seed of 64 bits */
   manualSeed(seed) {
     this.c.rush_bridge_manual_seed(this.session, Number(BigInt.asIntN(32, seed)), Number(BigInt.asIntN(32, seed >> 32n)));
-  }
-
-  /** @returns {number} */
-  testCount() { return this.c.rush_model_test_count(this.#model); }
-
-  /** Replays a test vector. @param {number} index */
-  async verify(index) {
-    const error = await this.#replay(index).then(() => undefined, (/** @type {RushlightError} */ e) => e);
-    if (error && !(this.alive && error instanceof RushlightError)) throw error;
-    const { memory: m } = this;
-    const at = this.scratch;
-    m.copyIn(at, new Uint8Array(REPORT_BYTES));
-    const status = error ? 0 : this.c.rush_session_verify_end(this.session, index, at);
-    const failure = error ?? (status ? this.#error(status) : undefined);
-    const [maxAbs, maxRel, , , ...distances] = m.copyOut(Float64Array, at, REPORT_BYTES);
-    const [, , compared, measured] = m.copyOut(BigInt64Array, at, REPORT_BYTES);
-    const [pytorch, rushlight, difference] = [0, 2, 4].map((i) => ({ max: distances[i], l2: distances[i + 1] }));
-    return /** @type {import('./model.js').VerifyTest} */ ({
-      index,
-      passed: !failure,
-      ...(failure && { code: failure.code, message: failure.message }),
-      maxAbs,
-      maxRel,
-      compared: Number(compared),
-      ...(measured && { float64: { pytorch, rushlight, difference } }),
-    });
-  }
-
-  /** @param {number} index */
-  async #replay(index) {
-    this.check(this.c.rush_session_verify_begin(this.session, index));
-    await this.#drive();
-  }
-
-  /**
-   * Compares what each operator gives during a test vector with the trace of PyTorch's run that the file holds.
-   * @param {number} index
-   */
-  async diff(index) {
-    this.check(this.c.rush_session_trace_test(this.session, index));
-    const error = await this.#drive().then(() => undefined, (e) => e);
-    if (error && !this.alive) throw error;
-    const { memory: m } = this;
-    const at = this.scratch, status = this.c.rush_session_trace_end(this.session, at);
-    if (error && status === 0) throw error;
-    const [, , maxAbs, maxRel] = /** @type {any} */ (m.copyOut(Float64Array, at, TRACE_BYTES));
-    const [compared, unpaired] = m.copyOut(BigInt64Array, at, TRACE_BYTES);
-    const [method, instr, round] = m.words(at + TRACE_BYTES);
-    const parted = status ? this.#error(status) : null;
-    return {
-      compared: Number(compared), unpaired: Number(unpaired), maxAbs, maxRel,
-      first: parted && { method, instr, round, message: parted.message, source: parted.source ?? '' },
-    };
-  }
-
-  /** @param {boolean} on */
-  profile(on) { this.check(this.c.rush_bridge_profile(this.session, on ? 1 : 0)); }
-
-  /** @param {string[]} methods their names @returns {ProfileRow[]} */
-  profileRows(methods) {
-    const { memory: m } = this;
-    const out = this.scratch;
-    this.check(this.c.rush_session_profile_rows(this.session, out, out + 4));
-    const [at, n] = m.words(out);
-    const rows = Array.from({ length: n }, (_, i) => {
-      const row = at + i * ROW_BYTES;
-      const [op, method, instr, file, line] = m.words(row);
-      return {
-        op: m.cString(op),
-        method: methods[method] ?? '',
-        instr,
-        source: this.#line(file, line),
-        calls: Number(m.i64(row + ROW_CALLS)),
-        ms: m.f64(row + ROW_SECONDS) * 1e3,
-      };
-    });
-    this.c.rush_free(this.ctx, at, n * ROW_BYTES);
-    return rows;
   }
 
   /** Bytes that the runtime holds now and held at most, and the size of the wasm memory. */

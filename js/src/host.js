@@ -12,9 +12,10 @@ import { parseType } from './types.js';
  */
 
 export class Host {
-  /** @param {Engine} engine */
-  constructor(engine) {
+  /** @param {Engine} engine @param {() => Promise<typeof import('./trials.js')>} trials imports that file */
+  constructor(engine, trials) {
     this.engine = engine;
+    this.trials = trials;
     this.backend = engine.backend;
     this.description = engine.head();
     this.method = 0;
@@ -27,7 +28,7 @@ export class Host {
   graphText() { return this.engine.graphText(); }
 
   /** @param {number} index @param {readonly InputValue[]} args */
-  #writer(index, args) {
+  writer(index, args) {
     const ports = this.description.methods[index]?.inputs ?? [];
     return (/** @type {number} */ at, /** @type {number} */ i) =>
       this.engine.values.writePort(at, ports[i] ?? { name: String(i), type: 'Any' }, args[i]); // which C refuses
@@ -47,29 +48,16 @@ export class Host {
 
   /** @param {number} index @param {readonly InputValue[]} args @param {Form} form @param {boolean} yields @param {AbortSignal} [signal] @param {boolean} [_given] @returns {Promise<any>} */
   async run(index, args, form, yields, signal, _given) {
-    return this.engine.run(index, args.length, this.#writer(index, args), this.#reader(index, form), yields, signal);
+    return this.engine.run(index, args.length, this.writer(index, args), this.#reader(index, form), yields, signal);
   }
+
+  // What these do is imported when asked for.
 
   /** @param {number} index @param {readonly InputValue[]} args @param {number} runs @param {AbortSignal} [signal] */
-  async profile(index, args, runs, signal) {
-    const { engine } = this;
-    engine.profile(true);
-    try {
-      for (let i = 0; i < runs; i++) await engine.run(index, args.length, this.#writer(index, args), () => {}, true, signal);
-      return engine.profileRows(this.description.methods.map((m) => m.name)).sort((a, b) => b.ms - a.ms);
-    } finally {
-      if (engine.alive) engine.profile(false);
-    }
-  }
-
-  async verify() {
-    const tests = [];
-    for (let i = 0; i < this.engine.testCount(); i++) tests.push(await this.engine.verify(i));
-    return tests;
-  }
-
+  async profile(index, args, runs, signal) { return (await this.trials()).profile(this, index, args, runs, signal); }
+  async verify() { return (await this.trials()).verify(this); }
   /** @param {number} index of a test vector */
-  async diff(index) { return this.engine.diff(index); }
+  async diff(index) { return (await this.trials()).diff(this, index); }
 
   async memory() { return this.engine.usage(); }
   async reset() { this.engine.reset(); }
@@ -94,7 +82,7 @@ export class Host {
   /** @param {number} index @param {readonly InputValue[]} args */
   async begin(index, args) {
     this.method = index;
-    this.engine.begin(index, args.length, this.#writer(index, args));
+    this.engine.begin(index, args.length, this.writer(index, args));
     this.engine.observe(true);
   }
 

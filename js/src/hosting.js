@@ -31,7 +31,7 @@ async function stream(source, options, headOnly) {
   const limits = readLimits(options.limits);
   const ops = options.ops === undefined ? undefined : readOps(options.ops);
   // The wasm compiles while the first bytes arrive.
-  const [opened, runtime] = await Promise.allSettled([open(source, options), createRuntime(options)]);
+  const [opened, runtime] = await Promise.allSettled([open(source, options, headOnly), createRuntime(options)]);
   if (opened.status === 'rejected') throw opened.reason;
   const { name, chunks } = opened.value;
   if (runtime.status === 'rejected') {
@@ -69,9 +69,9 @@ async function stream(source, options, headOnly) {
   }
 }
 
-/** @param {Source} source @param {LoadOptions & { interrupted?: () => unknown }} options */
-export async function loadHost(source, options) {
-  return new Host(await stream(source, options, false));
+/** @param {Source} source @param {LoadOptions & { interrupted?: () => unknown }} options @param {() => Promise<typeof import('./trials.js')>} trials */
+export async function loadHost(source, options, trials) {
+  return new Host(await stream(source, options, false), trials);
 }
 
 /**

@@ -53,6 +53,7 @@ export { Model, Steps } from './model.js';
  * @typedef {import('./types.js').InputValue} InputValue
  * @typedef {import('./types.js').Value} Value
  * @typedef {import('./source.js').Source} Source
+ * @typedef {import('./source.js').FetchOptions} FetchOptions
  * @typedef {import('./runtime.js').Backend} Backend
  * @typedef {import('./runtime.js').BackendName} BackendName
  * @typedef {import('./runtime.js').WasmSource} WasmSource

@@ -1,6 +1,6 @@
 // load() and plan(): their options, and on which side of the border to a worker the model lives.
 
-import { RushlightError, adding, badArgument, checkOptions } from './errors.js';
+import { RushlightError, adding, badArgument, checkOptions, says } from './errors.js';
 import { loadHost, readHead } from './hosting.js';
 import { Model, alive } from './model.js';
 
@@ -18,7 +18,7 @@ import { Model, alive } from './model.js';
  * @property {Limits} [limits] what the model may use
  * @property {'auto' | (string & {}) | false} [cache] keeps the model on this machine, in the cache of that name ('auto' is one): see rushlight/cache
  * @property {string} [integrity] digests of which the bytes must have one, as for scripts: "sha256-BASE64", sha384 or sha512
- * @property {RequestInit} [request] for fetch(): headers, credentials and so on
+ * @property {import('./source.js').FetchOptions | undefined} [request] for fetch(): headers, credentials and so on
  *
  * @typedef {object} Limits what a model may use; without them as much memory as wasm has, 4 GiB, and any number of steps
  * @property {number} [bytes] of memory; what needs more fails with the code "out-of-memory"
@@ -33,8 +33,12 @@ const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request', 'limits']
 
 /** @param {unknown} cause @returns {never} */
 function cannot(cause) {
-  throw new RushlightError('unsupported', 'a service worker imports nothing later: use cached() of rushlight/cache', { cause });
+  throw new RushlightError('unsupported', `cannot import what that needs (${says(cause)}). A service worker imports nothing later: use cached() of rushlight/cache`, { cause });
 }
+
+// What is not in the core: who wants none of it does not load its code.
+const more = () => import('./more.js').catch(cannot);
+const trials = () => import('./trials.js').catch(cannot);
 
 /**
  * Loads a model. The bytes stream into wasm memory with one copy; weights are packed as they arrive.
@@ -48,13 +52,13 @@ export async function load(source, options = {}) {
   checkOptions('load', options, [...OPTIONS, 'ops', 'worker', 'cache', 'integrity']);
   const { cache, integrity, onProgress, worker } = options;
   if (onProgress !== undefined && typeof onProgress !== 'function') throw badArgument('load: onProgress is a function');
-  const make = worker || cache || integrity !== undefined ? (await import('./more.js').catch(cannot)).loadMore : loadHost; // who wants none of it does not load its code
-  return new Model(await make(source, options).catch((e) => adding(e.code === 'out-of-memory' && alive ? `. ${alive} models are alive: dispose()` : '')(e)));
+  const make = worker || cache || integrity !== undefined ? (await more()).loadMore : loadHost;
+  return new Model(await make(source, options, trials).catch((e) => adding(e.code === 'out-of-memory' && alive ? `. ${alive} models are alive: dispose()` : '')(e)));
 }
 
 /**
  * Reads only a file's head: what the model takes and gives, its operators, those that this runtime
- * lacks, and how large it is. The download stops there.
+ * lacks, and how large it is. The download stops there; of a URL only the first MiB is asked for, where the server gives parts.
  * @param {Source} source as for load()
  * @param {LoadOptions} [options] without `ops`, `worker`, `cache` and `integrity`
  * @returns {Promise<Description>}

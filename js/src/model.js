@@ -1,8 +1,8 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 // A loaded model. Its calls are promises, and are done one after the other.
 
 import { RushlightError, badArgument, checkOptions, gone, says, throwIfAborted, unknownName, unlessAborted } from './errors.js';
 import { Graph } from './graph.js';
+import { nameOf } from './values.js';
 
 /**
  * @typedef {import('./host.js').Host} Host
@@ -179,7 +179,8 @@ export class Model {
     const { methods } = this.#description;
     const index = name === undefined ? Math.max(0, methods.findIndex((m) => m.name === 'forward')) : methods.findIndex((m) => m.name === name);
     const method = methods[index];
-    if (!method) throw unknownName('there is no method', name, methods.map((m) => m.name));
+    const named = typeof name === 'string';
+    if (!method) throw unknownName(named ? 'there is no method' : 'a method is called by its name, not by', named ? name : nameOf(name), methods.map((m) => m.name));
     return { method, index };
   }
 
@@ -344,7 +345,9 @@ export class Steps {
 /** Named inputs in the method's order. @param {Method} method @param {Record<string, InputValue>} inputs @returns {InputValue[]} */
 function positional(method, inputs) {
   const known = method.inputs.map((p) => p.name);
-  if (inputs === null || typeof inputs !== 'object') throw badArgument(`${method.name}: inputs are an object { ${known.join(', ')} }`, { expected: known });
+  if (inputs === null || typeof inputs !== 'object' || ArrayBuffer.isView(inputs) || Array.isArray(inputs)) {
+    throw badArgument(`${method.name}: inputs have names, { ${known.join(', ')} }; got ${nameOf(inputs)}`, { expected: known });
+  }
   for (const name of Object.keys(inputs)) {
     if (!known.includes(name)) throw unknownName(`${method.name}: there is no input`, name, known, { input: name });
   }

@@ -17,6 +17,13 @@ export function asPath(source) {
   return /^[a-z][a-z0-9+.-]+:/i.test(text) ? undefined : text; // "C:\m.rush" has one letter before the colon
 }
 
+/**
+ * Where a file of this package lies. Vite 5 to 7 serve a copy of the code from node_modules/.vite while one develops; what lies
+ * beside the original is not there.
+ * @param {URL} url the literal `new URL(..., import.meta.url)`, which bundlers look for
+ */
+export const original = ({ href }) => href.replace('/.vite/', '/rushlight/');
+
 /** What a terminal obeys: text of a file is shown without. */
 export const CONTROL = /[^\P{Cc}\t\n]/gu;
 

@@ -3,8 +3,8 @@
 import { RushlightError, badArgument, checkOptions, throwIfAborted, unlessAborted } from './errors.js';
 import { buffers } from './messages.js';
 import { readOps } from './ops.js';
-import { asPath, builtin } from './platform.js';
-import { checkResponse, fetchSource } from './source.js';
+import { asPath, builtin, isAddress, original, tagOf } from './platform.js';
+import { checkResponse, fetchSource, unreachable } from './source.js';
 
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
@@ -41,9 +41,8 @@ const GRACE_MS = 1000;
 
 /** Where a worker's script lies if no bundler has taken the package apart, and whether this file is a copy, as Vite 5 to 7 serve it from node_modules/.vite. */
 function whole() {
-  const { href } = new URL('../wasm/rushlight-simd.wasm', import.meta.url); // no more than a path, as Turbopack makes it
-  const wasm = new URL(href.replace('/.vite/', '/rushlight/'), globalThis.location?.href);
-  return { script: new URL('../src/worker.js', wasm), copied: href.includes('/.vite/') };
+  const url = new URL('../wasm/rushlight-simd.wasm', import.meta.url), wasm = original(url); // no more than a path, as Turbopack makes it
+  return { script: new URL('../src/worker.js', new URL(wasm, globalThis.location?.href)), copied: wasm !== url.href };
 }
 
 /** A worker of Node, or of a page. */
@@ -206,14 +205,18 @@ class Remote {
 /** An address that means the same in the worker. @param {string | URL} url */
 const absolute = (url) => (builtin('node:fs') && asPath(url) !== undefined ? String(url) : new URL(url, /** @type {any} */ (globalThis).document?.baseURI ?? globalThis.location?.href).href);
 
-/** What can be sent in place of a source. @param {any} source @returns {Promise<unknown>} */
+/** What can be sent in place of a source, and what messages call it where that does not say. @param {any} source @returns {Promise<{ sent: unknown, name?: string }>} */
 async function portable(source) {
-  if (typeof source === 'string' || source instanceof URL) return absolute(source);
-  if (source instanceof Response) {
-    checkResponse(source, source.url || 'the response', 'a .rush file');
-    return source.blob();
+  if (isAddress(source)) return { sent: absolute(source) };
+  if (!/^(Response|ReadableStream)$/.test(tagOf(source) ?? '')) return { sent: source };
+  const name = source.url || 'the stream';
+  try {
+    if (tagOf(source) === 'ReadableStream') source = new Response(source);
+    checkResponse(source, name, 'a .rush file');
+    return { sent: await source.blob(), name };
+  } catch (e) {
+    throw e instanceof RushlightError ? e : unreachable(name, e);
   }
-  return source instanceof ReadableStream ? new Response(source).blob() : source;
 }
 
 /** @param {any} wasm @returns {Promise<any>} */
@@ -221,7 +224,7 @@ async function portableWasm(wasm) {
   if (wasm?.constructor === Object) {
     return Object.fromEntries(await Promise.all(Object.entries(wasm).map(async ([name, w]) => [name, await portableWasm(w)])));
   }
-  return wasm instanceof Response ? wasm.arrayBuffer() : typeof wasm === 'string' || wasm instanceof URL ? absolute(wasm) : wasm;
+  return tagOf(wasm) === 'Response' ? wasm.arrayBuffer() : isAddress(wasm) ? absolute(wasm) : wasm;
 }
 
 /**
@@ -240,7 +243,8 @@ export async function loadRemote(source, options) {
       request: request && { ...request, signal: undefined, ...(request.headers && { headers: [...new Headers(request.headers)] }) },
     };
     const ops = [...remote.ops].map(([name, { schema }]) => [name, schema]);
-    return remote.call('load', [await portable(source), plain, ops, options.onProgress !== undefined, remote.flag]);
+    const { sent, name } = await portable(source);
+    return remote.call('load', [sent, { ...plain, name }, ops, options.onProgress !== undefined, remote.flag]);
   };
   try {
     remote.loaded = await unlessAborted(loaded(), signal, 'loading');

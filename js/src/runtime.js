@@ -2,7 +2,7 @@
 
 import { RushlightError, adding, badArgument, says, unknownName, unreadable } from './errors.js';
 import { Memory } from './memory.js';
-import { CONTROL, asPath, builtin, isAddress, once, tagOf } from './platform.js';
+import { CONTROL, asPath, builtin, isAddress, once, original, tagOf } from './platform.js';
 import { bytesFrom, checkResponse, checkStart, fetchSource } from './source.js';
 
 /**
@@ -52,11 +52,9 @@ const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 
 /** Whether the engine has relaxed SIMD; SIMD every one has. */
 export const hasRelaxed = () => WebAssembly.validate(new Uint8Array(PROBE));
 
-// The literal `new URL(..., import.meta.url)` is what bundlers look for. Vite 5 to 7 serve a copy of this code, from
-// node_modules/.vite while one develops; what lies beside the original is not there.
 const compiled = {
-  simd: once(() => compile(new URL('../wasm/rushlight-simd.wasm', import.meta.url).href.replace('.vite', 'rushlight'))),
-  relaxed: once(() => compile(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url).href.replace('.vite', 'rushlight'))),
+  simd: once(() => compile(original(new URL('../wasm/rushlight-simd.wasm', import.meta.url)))),
+  relaxed: once(() => compile(original(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url)))),
 };
 
 const WAY_OUT = '. Pass its address as the option `wasm`';

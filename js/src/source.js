@@ -7,12 +7,15 @@ import { asPath, builtin, bytesOf, isAddress, tagOf } from './platform.js';
  * @typedef {string | URL | Response | Blob | ReadableStream<Uint8Array> | ArrayBuffer | ArrayBufferView} Source
  *   a URL (in Node also a path), or what holds the bytes
  *
+ * @typedef {typeof globalThis extends Record<'fetch', (url: any, init?: infer Init) => any> ? NonNullable<Init> : object} FetchOptions
+ *   RequestInit, where the project's types have it
+ *
  * @typedef {object} Opened
  * @property {AsyncIterable<Uint8Array>} chunks
  * @property {string} name for messages
  */
 
-/** Bytes in memory are handed on in pieces of this size, so that progress and aborts get through. */
+/** Bytes in memory are handed on in pieces of this size, so that progress and aborts get through; as much is asked of a server first where a file's head is wanted. */
 const PIECE = 1 << 20;
 
 /** @param {Uint8Array} bytes */
@@ -39,7 +42,7 @@ async function* chunksOf(stream, signal) {
 }
 
 /** @param {string} name @param {unknown} cause @param {string} [help] */
-const unreachable = (name, cause, help = '') =>
+export const unreachable = (name, cause, help = '') =>
   new RushlightError('network', `cannot read ${name}: ${cause instanceof Error ? describe(cause) : cause}${help}`, { source: name, cause });
 
 /** fetch() says "fetch failed" and why in its cause. @param {Error} e */
@@ -78,7 +81,7 @@ export function checkStart(bytes, name, wanted) {
   if (other) throw gotOther(name, wanted, other);
 }
 
-/** @param {string | URL} url @param {RequestInit} [init] @param {AbortSignal} [signal] */
+/** @param {string | URL} url @param {FetchOptions} [init] @param {AbortSignal} [signal] */
 export async function fetchSource(url, init, signal) {
   try {
     return await fetch(url, { ...init, ...(signal && { signal }) });
@@ -89,13 +92,32 @@ export async function fetchSource(url, init, signal) {
   }
 }
 
+/** A file's first piece, and only when that is not enough, what comes after it. @param {AsyncIterable<Uint8Array>} first @param {() => Promise<Response>} askRest @param {string} name @param {AbortSignal} [signal] */
+async function* parts(first, askRest, name, signal) {
+  let given = 0;
+  for await (const chunk of first) {
+    given += chunk.length;
+    yield chunk;
+  }
+  if (given < PIECE) return;
+  const rest = await askRest();
+  checkResponse(rest, name, 'a .rush file');
+  if (rest.status === 206) given = 0; // else it is the whole
+  for await (const chunk of chunksOf(/** @type {any} */ (rest.body), signal)) {
+    yield chunk.subarray(given);
+    given = Math.max(0, given - chunk.length);
+  }
+}
+
 /**
  * @param {any} source a Source, of whatever realm: no instance of this one's classes
- * @param {{ signal?: AbortSignal, request?: RequestInit }} options
+ * @param {{ signal?: AbortSignal, request?: FetchOptions }} options
+ * @param {boolean} [headOnly] whether the first bytes may do: where a server gives parts, no more is asked for
  * @returns {Promise<Opened>}
  */
-export async function open(source, { signal, request }) {
+export async function open(source, { signal, request }, headOnly) {
   let name = 'the bytes';
+  /** @type {(() => Promise<Response>) | undefined} */ let askRest;
   const is = (/** @type {string} */ tag) => tagOf(source) === tag;
   if (isAddress(source)) {
     const path = asPath(source);
@@ -104,7 +126,14 @@ export async function open(source, { signal, request }) {
       return { name: path, chunks: named(() => fs.createReadStream(path, { highWaterMark: PIECE, signal }), path, signal, unreadable) };
     }
     name = String(source);
-    source = await fetchSource(source, request, signal);
+    const url = source, headers = new Headers(request?.headers);
+    const ask = (/** @type {string} */ range) => {
+      headers.set('range', `bytes=${range}`);
+      return fetchSource(url, { ...request, headers }, signal);
+    };
+    const part = headOnly && !headers.has('range') ? await ask(`0-${PIECE - 1}`).catch(() => undefined) : undefined;
+    if (part?.status === 206) askRest = () => ask(`${PIECE}-`);
+    source = part?.ok ? part : await fetchSource(url, request, signal);
   }
   if (is('Response')) {
     if (source.url) name = source.url;
@@ -118,8 +147,8 @@ export async function open(source, { signal, request }) {
   if (is('ReadableStream')) {
     if (source.locked) throw badArgument(`${name} is being read by someone else`);
     if (name === 'the bytes') name = 'the stream';
-    const stream = source;
-    return { name, chunks: named(() => chunksOf(stream, signal), name, signal) };
+    const chunks = chunksOf(source, signal);
+    return { name, chunks: named(() => (askRest ? parts(chunks, askRest, name, signal) : chunks), name, signal) };
   }
   return { name, chunks: pieces(bytesFrom(source, 'a model', 'Blob, ReadableStream')) };
 }

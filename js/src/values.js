@@ -26,7 +26,7 @@ const DEEPEST = 1000;
 const MOST_BYTES = 2 ** 32;
 
 /** A value's type, for messages. @param {any} v */
-function nameOf(v) {
+export function nameOf(v) {
   if (v === null || v === undefined) return String(v);
   if (ArrayBuffer.isView(v)) return v.constructor.name;
   if (Array.isArray(v)) return `an array of ${v.length}`;

@@ -7,6 +7,7 @@ import { loadHost } from './hosting.js';
 import { keptSource } from './kept.js';
 import { buffers } from './messages.js';
 import { builtin } from './platform.js';
+import * as trials from './trials.js';
 
 /** @type {any} */
 const port = builtin('node:worker_threads')?.parentPort ?? globalThis;
@@ -45,11 +46,12 @@ const ask = (op) => (/** @type {any[]} */ ...args) => new Promise((resolve, reje
 
 /** @param {any} source @param {any} options @param {[string, string][]} ops @param {boolean} progress @param {Int32Array} [flag] what the page sets while a call shall end @returns {Promise<import('./remote.js').Loaded>} */
 async function load(source, options, ops, progress, flag) {
+  if (options.name) Object.defineProperty(source, 'name', { value: options.name });
   host = await loadHost(await keptSource(source, options), {
     ...options, interrupted: flag && (() => Atomics.load(flag, 0)),
     ops: Object.fromEntries(ops.map(([name, schema]) => [name, { schema, run: ask(name) }])),
     onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
-  });
+  }, async () => trials);
   return { backend: host.backend, description: host.description, text: host.describeText(), graph: host.graphText() };
 }
 

@@ -176,7 +176,8 @@ test('a service worker is told how it keeps models', async () => {
   const { page, context } = await open('/');
   const use = await inServiceWorker(page);
   const { code, message } = await use({ url, by: 'load' });
-  assert.deepEqual([code, message], ['unsupported', 'a service worker imports nothing later: use cached() of rushlight/cache']);
+  assert.equal(code, 'unsupported');
+  assert.match(message, /^cannot import what that needs \(.*\)\. A service worker imports nothing later: use cached\(\) of rushlight\/cache$/);
   assert.deepEqual(await use({ url }), whole);
   models.state.up = false;
   assert.deepEqual(await use({ url }), whole);

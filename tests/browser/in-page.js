@@ -56,6 +56,12 @@ export const tests = {
     equal((await flips(bytes, { backend: 'simd' })).name, 'simd');
   },
 
+  'a Request is no source, and a Response that a worker gets keeps its name': async (base) => {
+    await refused(load(/** @type {any} */ (new Request(`${base}/m.rush`))), 'bad-argument', /^a model comes from a URL, .*, not from Request$/);
+    await refused(load(/** @type {any} */ (new Request(`${base}/m.rush`)), { worker: true }), 'bad-argument', /Request/);
+    for (const worker of [false, true]) await refused(load(await fetch(`${base}/tests/browser/in-page.js`), { worker }), 'bad-file', /^http:.*\/tests\/browser\/in-page\.js: not a \.rush file/);
+  },
+
   'an address with nothing behind it is an HTTP error': (base) =>
     refused(load(`${base}/tests/browser/none.rush`), 'network', /^HTTP 404/),
 

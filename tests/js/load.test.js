@@ -298,6 +298,37 @@ test('plan() takes an answer to a Range', async () => {
   assert.equal((await plan(`${base}/range.rush`, { request: { headers: { range: 'bytes=0-65535' } } })).bytes, medium.length);
 });
 
+test('plan() asks for parts, one or two, and takes the whole where a server gives none', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x' }], outputs: ['y'] }, (m, x) => {
+    for (let i = 0; i < 400; i++) x = m.op('aten::add.Tensor', [x, x, f.str('long '.repeat(1000) + i)]); // which a run would refuse
+    return x;
+  });
+  const long = f.bytes();
+  assert(long.length > 1.5 * 2 ** 20);
+  /** @type {(string | undefined)[]} */ let asked = [];
+  const given = (/** @type {Uint8Array} */ bytes, /** @type {(n: number) => boolean} */ gives) => (/** @type {import('node:http').ServerResponse} */ res, /** @type {import('node:http').IncomingMessage} */ req) => {
+    const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(String(asked[asked.push(req.headers.range) - 1])) ?? [];
+    if (from === undefined || !gives(asked.length)) return res.end(bytes);
+    res.writeHead(206).end(bytes.subarray(Number(from), to ? Number(to) + 1 : undefined));
+  };
+  const ask = async (/** @type {any} */ route) => {
+    asked = [];
+    routes['/parts.rush'] = route;
+    return (await plan(`${base}/parts.rush`)).bytes;
+  };
+  assert.deepEqual([await ask(given(medium, () => true)), asked], [medium.length, ['bytes=0-1048575']]);
+  assert.deepEqual([await ask(given(long, () => true)), asked], [long.length, ['bytes=0-1048575', 'bytes=1048576-']]);
+  assert.deepEqual([await ask(given(long, (n) => n === 1)), asked], [long.length, ['bytes=0-1048575', 'bytes=1048576-']], 'the second time it gives the whole');
+  assert.deepEqual([await ask(given(long, () => false)), asked], [long.length, ['bytes=0-1048575']]);
+  const cut = long.subarray(0, 5000);
+  await assert.rejects(ask(given(cut, () => true)), { code: 'truncated' });
+  assert.deepEqual(asked, ['bytes=0-1048575']);
+  const refusing = given(medium, () => false);
+  assert.deepEqual([await ask((/** @type {any} */ res, /** @type {any} */ req) => (req.headers.range ? (asked.push('refused'), res.writeHead(416).end()) : refusing(res, req))), asked], [medium.length, ['refused', undefined]]);
+  delete routes['/parts.rush'];
+});
+
 test('missing operators are all named: by plan() as data, by load() in words', async () => {
   const f = new RushFile();
   f.method('forward', { inputs: [{ name: 'x' }] }, (m, x) => {

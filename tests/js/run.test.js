@@ -149,7 +149,9 @@ test('what does not fit the model is refused with what it wants, and the model s
     [{ image: new Float32Array(2) }, /forward: there is no input "image"; known are x/, { input: 'image', expected: ['x'] }],
     [{}, /forward: input "x" is missing; the inputs are x/, { input: 'x' }],
     [{ x: undefined }, /input "x" is missing/, {}],
-    [null, /inputs are an object/, {}],
+    [null, /forward: inputs have names, { x }; got null$/, { expected: ['x'] }],
+    [new Float32Array(2), /forward: inputs have names, { x }; got Float32Array$/, { expected: ['x'] }],
+    [[1, 2], /inputs have names, { x }; got an array of 2$/, {}],
     [{ x: new Float32Array(3) }, /needs a shape: 3 elements/, { input: 'x', expected: [null, 2], actual: 3 }],
     [{ x: { data: new Float32Array(2), dims: [1, 2], type: 'float32' } }, /input "x": a tensor has no "dims"; known are data, shape, dtype/, { input: 'x', expected: ['data', 'shape', 'dtype'], actual: 'dims' }],
     [{ x: { data: new Float32Array(2), dtpye: 'float32' } }, /a tensor has no "dtpye"/, {}],
@@ -160,6 +162,7 @@ test('what does not fit the model is refused with what it wants, and the model s
   await refused(model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })), /no option "sginal"; known are method, signal, transfer, yield/);
   await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known are forward/);
   await refused(model.call('forward'), /input 'x' is missing/);
+  await refused(model.call(/** @type {any} */ (new Float32Array(2))), /^a method is called by its name, not by "Float32Array"; known are forward$/, { expected: ['forward'] });
   await refused(model.call('forward', 1, 2), /forward takes 1 input, got 2/);
   assert.deepEqual([...(await model.run({ x: [1, 2, 3, 4] })).y.data], [2, 1, 4, 3]);
   model.dispose();

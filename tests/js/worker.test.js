@@ -154,6 +154,16 @@ test('a reply that cannot be read fails its call, that of an operator the run, a
   });
 });
 
+test('a Response and a stream keep their names, and say why they cannot be read', async () => {
+  const named = Object.defineProperty(new Response('GIF89a'.padEnd(100)), 'url', { value: 'http://example.org/m.rush' });
+  for (const [source, code, message] of /** @type {[any, string, RegExp][]} */ ([
+    [named, 'bad-file', /^http:\/\/example\.org\/m\.rush: not a \.rush file/],
+    [new Response('no', { status: 500 }), 'network', /^HTTP 500 for the stream$/],
+    [new Response('GIF89a'.padEnd(100)).body, 'bad-file', /^the stream: not a \.rush file/],
+    [new ReadableStream({ start(c) { c.error(new Error('out of paper')); } }), 'network', /^cannot read the stream: out of paper$/],
+  ])) await assert.rejects(load(source, { worker }), { name: 'RushlightError', code, message });
+});
+
 test('a worker that does not start says why, and what to do', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'rush-worker-'));
   cpSync(fileURLToPath(new URL('../../js/', import.meta.url)), dir, { recursive: true, filter: (path) => !/[/]types$/.test(path) });

@@ -20,10 +20,10 @@ void rush_bridge_memory_limit(rush_ctx *ctx, double bytes);
 void rush_bridge_step_limit(rush_session *session, double instructions);
 const char *rush_bridge_backend(void);
 
-/* js/src/engine.js has the same numbers. */
+/* js/src/engine.js and trials.js have the same numbers. */
 #define AT(type, member, at) \
-  _Static_assert(offsetof(type, member) == (at), #type "." #member " moved: see engine.js")
-#define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " changed: see engine.js")
+  _Static_assert(offsetof(type, member) == (at), #type "." #member " moved: see js/src")
+#define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " changed: see js/src")
 
 SIZE(rush_value, 16);
 AT(rush_value, kind, 0);

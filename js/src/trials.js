@@ -1,0 +1,108 @@
+// How right and how fast a model is: replays of the file's test vectors, and times. Not in the core, which imports it when asked for.
+
+import { RushlightError } from './errors.js';
+
+/**
+ * @typedef {import('./engine.js').Engine} Engine
+ * @typedef {import('./engine.js').ProfileRow} ProfileRow
+ * @typedef {import('./host.js').Host} Host
+ * @typedef {import('./model.js').VerifyTest} VerifyTest
+ */
+
+// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same.
+/** Numbers of 8 bytes, in the order in which verify() and diff() take them; then, of a trace, three of 4. */
+const REPORT_BYTES = 80, TRACE_BYTES = 32;
+const ROW_BYTES = 40, ROW_CALLS = 24, ROW_SECONDS = 32;
+
+/** Replays the test vectors. @param {Host} host */
+export async function verify({ engine }) {
+  const tests = [];
+  for (let i = 0; i < engine.c.rush_model_test_count(engine.model); i++) tests.push(await verifyOne(engine, i));
+  return tests;
+}
+
+/** @param {Engine} engine @param {number} index */
+async function verifyOne(engine, index) {
+  const error = await replay(engine, index).then(() => undefined, (/** @type {RushlightError} */ e) => e);
+  if (error && !(engine.alive && error instanceof RushlightError)) throw error;
+  const { memory: m, scratch: at } = engine;
+  m.copyIn(at, new Uint8Array(REPORT_BYTES));
+  const status = error ? 0 : engine.c.rush_session_verify_end(engine.session, index, at);
+  const failure = error ?? (status ? engine.error(status) : undefined);
+  const [maxAbs, maxRel, , , ...distances] = m.copyOut(Float64Array, at, REPORT_BYTES);
+  const [, , compared, measured] = m.copyOut(BigInt64Array, at, REPORT_BYTES);
+  const [pytorch, rushlight, difference] = [0, 2, 4].map((i) => ({ max: distances[i], l2: distances[i + 1] }));
+  return /** @type {VerifyTest} */ ({
+    index,
+    passed: !failure,
+    ...(failure && { code: failure.code, message: failure.message }),
+    maxAbs,
+    maxRel,
+    compared: Number(compared),
+    ...(measured && { float64: { pytorch, rushlight, difference } }),
+  });
+}
+
+/** @param {Engine} engine @param {number} index */
+async function replay(engine, index) {
+  engine.check(engine.c.rush_session_verify_begin(engine.session, index));
+  await engine.drive();
+}
+
+/**
+ * Compares what each operator gives during a test vector with the trace of PyTorch's run that the file holds.
+ * @param {Host} host @param {number} index
+ */
+export async function diff({ engine }, index) {
+  engine.check(engine.c.rush_session_trace_test(engine.session, index));
+  const error = await engine.drive().then(() => undefined, (e) => e);
+  if (error && !engine.alive) throw error;
+  const { memory: m, scratch: at } = engine;
+  const status = engine.c.rush_session_trace_end(engine.session, at);
+  if (error && status === 0) throw error;
+  const [, , maxAbs, maxRel] = /** @type {any} */ (m.copyOut(Float64Array, at, TRACE_BYTES));
+  const [compared, unpaired] = m.copyOut(BigInt64Array, at, TRACE_BYTES);
+  const [method, instr, round] = m.words(at + TRACE_BYTES);
+  const parted = status ? engine.error(status) : null;
+  return {
+    compared: Number(compared), unpaired: Number(unpaired), maxAbs, maxRel,
+    first: parted && { method, instr, round, message: parted.message, source: parted.source ?? '' },
+  };
+}
+
+/**
+ * The time of each instruction, the longest first.
+ * @param {Host} host @param {number} index of the method @param {readonly import('./types.js').InputValue[]} args @param {number} runs @param {AbortSignal} [signal]
+ */
+export async function profile(host, index, args, runs, signal) {
+  const { engine } = host;
+  const on = (/** @type {0 | 1} */ yes) => engine.check(engine.c.rush_bridge_profile(engine.session, yes));
+  on(1);
+  try {
+    for (let i = 0; i < runs; i++) await engine.run(index, args.length, host.writer(index, args), () => {}, true, signal);
+    return profileRows(engine, host.description.methods.map((m) => m.name)).sort((a, b) => b.ms - a.ms);
+  } finally {
+    if (engine.alive) on(0);
+  }
+}
+
+/** @param {Engine} engine @param {string[]} methods their names @returns {ProfileRow[]} */
+function profileRows(engine, methods) {
+  const { memory: m, scratch: out } = engine;
+  engine.check(engine.c.rush_session_profile_rows(engine.session, out, out + 4));
+  const [at, n] = m.words(out);
+  const rows = Array.from({ length: n }, (_, i) => {
+    const row = at + i * ROW_BYTES;
+    const [op, method, instr, file, line] = m.words(row);
+    return {
+      op: m.cString(op),
+      method: methods[method] ?? '',
+      instr,
+      source: engine.line(file, line),
+      calls: Number(m.i64(row + ROW_CALLS)),
+      ms: m.f64(row + ROW_SECONDS) * 1e3,
+    };
+  });
+  engine.c.rush_free(engine.ctx, at, n * ROW_BYTES);
+  return rows;
+}
