@@ -110,21 +110,21 @@ static void tanh_f64(size_t n, double *out, const double *in) {
 CELLS(float, f32)
 CELLS(double, f64)
 
-rush_status rush_cell_pack(rush_heap *heap, rush_cell *cell) {
+bool rush_cell_packed(const rush_cell *cell, size_t *bytes) {
   const rush_tensor *w = cell->w_hh;
-  const size_t rows = (size_t)w->sizes[0], k = (size_t)w->sizes[1];
-  size_t floats, bytes;
+  size_t floats;
+  return rush_gemm_packed((size_t)w->sizes[1], (size_t)w->sizes[0], &floats) &&
+         rush_mul(floats, sizeof(float), bytes);
+}
+
+rush_status rush_cell_pack(rush_call *c, rush_cell *cell, void *to) {
+  const rush_tensor *w = cell->w_hh;
   rush_tensor *bias = NULL;
-  if (!rush_gemm_packed(k, rows, &floats) || !rush_mul(floats, sizeof(float), &bytes))
-    return rush_fail_memory(heap->ctx, SIZE_MAX);
-  if (cell->b_hh != NULL)
-    RUSH_TRY(rush_tensor_contiguous(heap, (rush_tensor *)(uintptr_t)cell->b_hh, &bias));
-  rush_status st = rush_heap_alloc(heap, bytes, &cell->packed);
-  if (st == RUSH_OK)
-    rush_gemm_pack(k, rows, rush_data(w), (ptrdiff_t)w->strides[1], (ptrdiff_t)w->strides[0],
-                   bias ? rush_data(bias) : NULL, cell->packed);
-  rush_tensor_drop(heap, bias);
-  return st;
+  if (cell->b_hh != NULL) RUSH_TRY(tmp_contiguous(c, (rush_tensor *)(uintptr_t)cell->b_hh, &bias));
+  rush_gemm_pack((size_t)w->sizes[1], (size_t)w->sizes[0], rush_data(w), (ptrdiff_t)w->strides[1],
+                 (ptrdiff_t)w->strides[0], bias ? rush_data(bias) : NULL, to);
+  cell->packed = to;
+  return RUSH_OK;
 }
 
 rush_status rush_cell_step(rush_heap *heap, const rush_cell *cell, int64_t n, void *gates,

@@ -4,7 +4,7 @@
 #ifndef RUSH_CELL_H
 #define RUSH_CELL_H
 
-#include "tensor/tensor.h"
+#include "call/call.h"
 
 typedef enum rush_cell_kind {
   RUSH_CELL_TANH,
@@ -29,8 +29,10 @@ rush_status rush_cell_check(rush_ctx *ctx, const rush_cell *cell, rush_dtype dty
 /* gates = x * w_ih + b_ih, of all steps at once. */
 rush_status rush_cell_input(rush_heap *heap, const rush_cell *cell, int64_t n, const void *x,
                             void *gates);
-/* Packs w_hh and b_hh of a float32 cell, for many steps; the caller frees cell->packed. */
-rush_status rush_cell_pack(rush_heap *heap, rush_cell *cell);
+/* Packs w_hh and b_hh of a float32 cell into `to`, for many steps; rush_cell_packed says into how
+ * many bytes, or false where there cannot be so many. */
+bool rush_cell_packed(const rush_cell *cell, size_t *bytes);
+rush_status rush_cell_pack(rush_call *c, rush_cell *cell, void *to);
 /* One step of n rows: h and c (LSTM only) become the next state. Uses up `gates`; `room` is as
  * large. */
 rush_status rush_cell_step(rush_heap *heap, const rush_cell *cell, int64_t n, void *gates,

@@ -252,31 +252,30 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* The input as dense channels-last floats that 16 bytes behind may be read: its own, or a copy that
- * is then also *made. */
-static rush_status channels_last(rush_call *c, const rush_tensor *x, const float **data,
-                                 rush_tensor **made) {
-  *made = NULL;
+/* The input as dense channels-last floats that 16 bytes behind may be read: its own, or a copy. */
+static rush_status channels_last(rush_call *c, const rush_tensor *x, const float **data) {
+  rush_tensor *copy;
   *data = rush_data(x);
   if (rush_is_channels_last(x) && !x->storage->borrowed) return RUSH_OK;
-  RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_FLOAT32, x->rank, x->sizes, made));
-  *data = rush_data(*made);
-  return rush_tensor_copy(c->heap, *made, x);
+  RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_FLOAT32, x->rank, x->sizes, &copy));
+  *data = rush_data(tmp_take(c, copy));
+  return rush_tensor_copy(c->heap, copy, x);
 }
 
-/* Packs the weights for this run. *packed is the caller's to free, also where this fails. */
+/* Packs the weights for this run. */
 static rush_status pack_now(rush_call *c, const rush_conv_args *a, const rush_conv *s,
-                            float **packed) {
+                            const float **packed) {
   size_t floats, bytes;
   rush_tensor *bias = NULL;
+  void *room;
   if (!rush_conv_packed(s, &floats) || !rush_mul(floats, sizeof **packed, &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
-  RUSH_TRY(rush_scratch(c, bytes, (void **)packed));
-  if (a->bias != NULL) RUSH_TRY(rush_tensor_contiguous(c->heap, (rush_tensor *)a->bias, &bias));
+  RUSH_TRY(tmp_bytes(c, bytes, &room));
+  if (a->bias != NULL) RUSH_TRY(tmp_contiguous(c, (rush_tensor *)a->bias, &bias));
   ptrdiff_t strides[5];
   strides_of(a->weight, strides);
-  rush_conv_pack(s, rush_data(a->weight), strides, bias ? rush_data(bias) : NULL, *packed);
-  rush_tensor_drop(c->heap, bias);
+  rush_conv_pack(s, rush_data(a->weight), strides, bias ? rush_data(bias) : NULL, room);
+  *packed = room;
   return RUSH_OK;
 }
 
@@ -293,22 +292,16 @@ static rush_status check_packed(rush_call *c, const rush_conv *s) {
 
 static rush_status run_f32(rush_call *c, const rush_conv_args *a, const rush_conv *s,
                            rush_tensor *out) {
-  const float *packed = rush_packed_data(c->packed), *x = NULL;
-  float *weights = NULL;
-  rush_tensor *copy = NULL;
+  const float *packed = rush_packed_data(c->packed), *x;
   void *scratch = NULL;
   size_t bytes;
   if (!rush_conv_scratch(s, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(check_packed(c, s));
-  rush_status st = packed ? RUSH_OK : pack_now(c, a, s, &weights);
-  if (st == RUSH_OK) st = channels_last(c, a->input, &x, &copy);
-  if (st == RUSH_OK && bytes > 0) st = rush_scratch(c, bytes, &scratch);
-  if (st == RUSH_OK)
-    rush_conv_run(s, x, packed ? packed : weights, rush_data(out), a->min, a->max, scratch);
-  rush_heap_free(c->heap, scratch);
-  rush_heap_free(c->heap, weights);
-  rush_tensor_drop(c->heap, copy);
-  return st;
+  if (!packed) RUSH_TRY(pack_now(c, a, s, &packed));
+  RUSH_TRY(channels_last(c, a->input, &x));
+  if (bytes > 0) RUSH_TRY(tmp_bytes(c, bytes, &scratch));
+  rush_conv_run(s, x, packed, rush_data(out), a->min, a->max, scratch);
+  return RUSH_OK;
 }
 
 /* The input as PyTorch's kernels see it, of which the strides alone matter: one dimension counts as
@@ -340,10 +333,12 @@ static int result_format(const rush_conv_args *a, const int64_t *out) {
   return one ? RUSH_FORMAT_CONTIGUOUS : format; /* of one element's strides cat cannot tell */
 }
 
-static rush_status convolve_batched(rush_call *c, rush_conv_args *a, rush_tensor **out) {
+/* Sets result 0. */
+static rush_status convolve_batched(rush_call *c, const rush_conv_args *a) {
   const rush_tensor *x = a->input, *w = a->weight;
   const int dims = w->rank - 2;
   int64_t sizes[RUSH_MAX_RANK];
+  rush_tensor *out;
   char text[RUSH_SHAPE_TEXT];
   RUSH_TRY(check_channels(c, a));
   RUSH_TRY(out_sizes(c, a, dims, sizes + 2));
@@ -353,8 +348,9 @@ static rush_status convolve_batched(rush_call *c, rush_conv_args *a, rush_tensor
   RUSH_NEED(x->numel > 0 || x->sizes[0] == 0 || x->sizes[1] == 0,
             "Only zero batch or zero channel inputs are supported, but got input shape: %s",
             rush_shape_text(x->rank, x->sizes, text));
-  RUSH_TRY(rush_new_lying(c->heap, x->dtype, w->rank, sizes, true, result_format(a, sizes), out));
-  if ((*out)->numel == 0) return RUSH_OK;
+  RUSH_TRY(rush_new_lying(c->heap, x->dtype, w->rank, sizes, true, result_format(a, sizes), &out));
+  ret_tensor(c, 0, out);
+  if (out->numel == 0) return RUSH_OK;
   rush_conv s = of_weight(w, a->groups, a->transposed, a->stride, a->dilation);
   s.batch = (size_t)sizes[0];
   s.ctx = c->ctx;
@@ -363,19 +359,38 @@ static rush_status convolve_batched(rush_call *c, rush_conv_args *a, rush_tensor
     s.out[d + 3 - dims] = (size_t)sizes[2 + d];
     s.padding[d + 3 - dims] = (ptrdiff_t)a->padding[2 * d];
   }
-  if (x->dtype == RUSH_FLOAT32) return run_f32(c, a, &s, *out);
+  if (x->dtype == RUSH_FLOAT32) return run_f32(c, a, &s, out);
   ptrdiff_t xs[5], ws[5];
   strides_of(x, xs);
   strides_of(w, ws);
   rush_conv_any(x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
                 a->bias ? rush_data(a->bias) : NULL, a->bias ? (ptrdiff_t)a->bias->strides[0] : 0,
-                rush_data(*out));
+                rush_data(out));
+  return RUSH_OK;
+}
+
+/* One dimension less on either side: the batch of one is seen through views. */
+static rush_status convolve_unbatched(rush_call *c, rush_conv_args *a) {
+  const rush_tensor *x = a->input;
+  int64_t sizes[RUSH_MAX_RANK] = {1}, strides[RUSH_MAX_RANK] = {x->sizes[0] * x->strides[0]};
+  for (int d = 0; d < x->rank; d++) sizes[d + 1] = x->sizes[d], strides[d + 1] = x->strides[d];
+  RUSH_TRY(tmp_view(c, x, x->rank + 1, sizes, strides, x->offset, &a->input));
+  if (rush_is_turned(x)) {
+    a->input->nominal[0] = x->sizes[0] * x->nominal[0];
+    for (int d = 0; d < x->rank; d++) a->input->nominal[d + 1] = x->nominal[d];
+  }
+  RUSH_TRY(convolve_batched(c, a));
+  const rush_tensor *out = tmp_take(c, rush_as_tensor(c->results));
+  c->results[0] = rush_none();
+  RUSH_TRY(rush_result_view(c, 0, out, x->rank, out->sizes + 1, out->strides + 1, out->offset));
+  if (rush_is_turned(out))
+    memcpy(rush_as_tensor(c->results)->nominal, out->nominal + 1,
+           (size_t)x->rank * sizeof *out->nominal);
   return RUSH_OK;
 }
 
 rush_status rush_convolve(rush_call *c, rush_conv_args *a) {
-  const rush_tensor *w = a->weight;
-  rush_tensor *x = a->input, *out = NULL;
+  const rush_tensor *w = a->weight, *x = a->input;
   RUSH_CHECK(c->ctx, w->rank >= 3 && w->rank <= 5, RUSH_ERR_BAD_ARGUMENT,
              "a convolution's weight has 3 to 5 dimensions, this one has %d", w->rank);
   const int dims = w->rank - 2;
@@ -386,32 +401,5 @@ rush_status rush_convolve(rush_call *c, rush_conv_args *a) {
       dims + 1, dims + 2, a->transposed ? "_transpose" : "", dims,
       rush_shape_text(x->rank, x->sizes, text));
   RUSH_TRY(check_lists(c, a, dims));
-  const bool unbatched = x->rank == dims + 1;
-  if (unbatched) {
-    int64_t sizes[RUSH_MAX_RANK] = {1}, strides[RUSH_MAX_RANK] = {x->sizes[0] * x->strides[0]};
-    for (int d = 0; d < x->rank; d++) sizes[d + 1] = x->sizes[d], strides[d + 1] = x->strides[d];
-    RUSH_TRY(rush_tensor_new_view(c->heap, x, w->rank, sizes, strides, x->offset, &a->input));
-    if (rush_is_turned(x)) {
-      a->input->nominal[0] = x->sizes[0] * x->nominal[0];
-      for (int d = 0; d < x->rank; d++) a->input->nominal[d + 1] = x->nominal[d];
-    }
-  }
-  rush_status st = convolve_batched(c, a, &out);
-  if (unbatched) rush_tensor_drop(c->heap, a->input);
-  if (st == RUSH_OK && unbatched) {
-    st = rush_result_view(c, 0, out, x->rank, out->sizes + 1, out->strides + 1, out->offset);
-    if (st != RUSH_OK)
-      c->results[0] = rush_none();
-    else if (rush_is_turned(out))
-      memcpy(rush_as_tensor(c->results)->nominal, out->nominal + 1,
-             (size_t)x->rank * sizeof *out->nominal);
-    rush_tensor_drop(c->heap, out);
-    return st;
-  }
-  if (st != RUSH_OK) {
-    rush_tensor_drop(c->heap, out);
-    return st;
-  }
-  ret_tensor(c, 0, out);
-  return RUSH_OK;
+  return x->rank == w->rank ? convolve_batched(c, a) : convolve_unbatched(c, a);
 }

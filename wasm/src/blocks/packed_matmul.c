@@ -41,22 +41,18 @@ rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t
 
 rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, const float *packed,
                             float min, float max) {
-  rush_tensor *out, *rows_of;
+  rush_tensor *out, *rows_of = x;
   int64_t sizes[RUSH_MAX_RANK], rows, stride;
   for (int d = 0; d < x->rank; d++) sizes[d] = d == x->rank - 1 ? n : x->sizes[d];
-  if (rush_as_rows(x, &rows, &stride)) {
-    rows_of = rush_tensor_keep(x);
-  } else {
-    RUSH_TRY(rush_tensor_contiguous(c->heap, x, &rows_of));
+  if (!rush_as_rows(x, &rows, &stride)) {
+    RUSH_TRY(tmp_contiguous(c, x, &rows_of));
     stride = k;
     rows = k == 0 ? 0 : x->numel / k;
   }
-  rush_status st = rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out);
-  if (st == RUSH_OK && out->numel > 0) {
-    rows = out->numel / n;
-    rush_gemm_long(c->ctx, (size_t)rows, (size_t)n, (size_t)k, k > 0 ? rush_data(rows_of) : NULL,
-                   (size_t)stride, packed, rush_data(out), (size_t)n, min, max);
-  }
-  rush_tensor_drop(c->heap, rows_of);
-  return st;
+  RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out));
+  if (out->numel == 0) return RUSH_OK;
+  rows = out->numel / n;
+  rush_gemm_long(c->ctx, (size_t)rows, (size_t)n, (size_t)k, k > 0 ? rush_data(rows_of) : NULL,
+                 (size_t)stride, packed, rush_data(out), (size_t)n, min, max);
+  return RUSH_OK;
 }

@@ -230,12 +230,9 @@ static rush_status copy_storage(rush_call *c, const rush_tensor *t, rush_tensor 
   for (int d = 0; d < t->rank; d++)
     if (t->strides[d] == 0 && t->sizes[d] > 1)
       return rush_clone(c->heap, t, RUSH_FORMAT_PRESERVE, out);
-  RUSH_TRY(rush_tensor_new(c->heap, t->dtype, 1, &n, &whole));
+  RUSH_TRY(tmp_new(c, t->dtype, 1, &n, &whole));
   if (n > 0) memcpy(rush_data(whole), t->storage->data, (size_t)n * rush_itemsize(t));
-  rush_status st =
-      rush_tensor_new_view(c->heap, whole, t->rank, t->sizes, t->strides, t->offset, out);
-  rush_tensor_drop(c->heap, whole);
-  return st;
+  return rush_tensor_new_view(c->heap, whole, t->rank, t->sizes, t->strides, t->offset, out);
 }
 
 rush_status rush_target(rush_call *c, rush_copy_strides strides, rush_tensor **out) {

@@ -200,11 +200,6 @@ bool rush_can_reuse(const rush_call *c, uint32_t i);
 /* The same, also of a turned tensor: for operators that see to the result's strides. */
 bool rush_can_reuse_turned(const rush_call *c, uint32_t i);
 
-/* Scratch memory until the operator returns: free it with rush_heap_free. */
-static inline rush_status rush_scratch(rush_call *c, size_t bytes, void **out) {
-  return rush_heap_alloc(c->heap, bytes, out);
-}
-
 /* ---- Temporaries ------------------------------------------------------------------------------ */
 
 /* Tensors and memory that belong to the call: they go when the operator has returned, however that

@@ -104,13 +104,12 @@ RUSH_OP(set_source) {
             rush_dtype_word(source->dtype), rush_dtype_word(t->dtype));
   if (t != source) {
     rush_tensor *view; /* a header of our own, to exchange the contents with */
-    RUSH_TRY(rush_tensor_new_view(c->heap, source, source->rank, source->sizes, source->strides,
-                                  source->offset, &view));
+    RUSH_TRY(
+        tmp_view(c, source, source->rank, source->sizes, source->strides, source->offset, &view));
     rush_tensor old = *t;
     *t = *view;
     t->object = old.object;
     view->storage = old.storage;
-    rush_tensor_drop(c->heap, view);
   }
   ret_keep(c, 0, &c->args[0]);
   return RUSH_OK;

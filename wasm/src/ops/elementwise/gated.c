@@ -22,7 +22,7 @@ static const rush_pointwise gate = {.operands = 2, .f32 = gate_f32, .f64 = gate_
 
 /* self, dim */
 RUSH_OP(glu) {
-  rush_tensor *self = arg_tensor(c, 0), *halves[2] = {NULL, NULL}, *out;
+  rush_tensor *self = arg_tensor(c, 0), *halves[2], *out;
   int64_t sizes[RUSH_MAX_RANK];
   int dim;
   RUSH_NEED(self->rank > 0, "glu does not support 0-dimensional tensors");
@@ -32,19 +32,15 @@ RUSH_OP(glu) {
             (long long)self->sizes[dim]);
   memcpy(sizes, self->sizes, sizeof sizes);
   sizes[dim] /= 2;
-  rush_status st = RUSH_OK;
-  for (int k = 0; k < 2 && st == RUSH_OK; k++) {
+  for (int k = 0; k < 2; k++) {
     const int64_t offset = self->offset + k * sizes[dim] * self->strides[dim];
-    st = rush_tensor_new_part(c->heap, self, sizes, offset, &halves[k]);
+    RUSH_TRY(rush_tensor_new_part(c->heap, self, sizes, offset, &halves[k]));
+    tmp_take(c, halves[k]);
   }
-  if (st == RUSH_OK) {
-    const rush_value args[] = {rush_of_tensor(halves[0]), rush_of_tensor(halves[1])};
-    st = rush_pointwise_on(c, &gate, 2, args, &out);
-  }
-  if (st == RUSH_OK) ret_tensor(c, 0, out);
-  rush_tensor_drop(c->heap, halves[0]);
-  rush_tensor_drop(c->heap, halves[1]);
-  return st;
+  const rush_value args[] = {rush_of_tensor(halves[0]), rush_of_tensor(halves[1])};
+  RUSH_TRY(rush_pointwise_on(c, &gate, 2, args, &out));
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
 }
 
 /* ---- prelu: weight is one number, or one for each channel ------------------------------------ */

@@ -376,16 +376,8 @@ RUSH_OP(addr) {
   const rush_dtype dtype = rush_promote(self->dtype, rush_promote(a->dtype, b->dtype));
   RUSH_CHECK(c->ctx, dtype != RUSH_BOOL, RUSH_ERR_UNSUPPORTED,
              "addr of bool tensors is not supported");
-  RUSH_TRY(rush_tensor_to(c->heap, self, dtype, &s));
-  rush_status st = rush_tensor_to(c->heap, a, dtype, &x);
-  if (st == RUSH_OK) {
-    st = rush_tensor_to(c->heap, b, dtype, &y);
-    if (st == RUSH_OK) {
-      st = addr(c, dtype, s, x, y);
-      rush_tensor_drop(c->heap, y);
-    }
-    rush_tensor_drop(c->heap, x);
-  }
-  rush_tensor_drop(c->heap, s);
-  return st;
+  RUSH_TRY(tmp_to(c, self, dtype, &s));
+  RUSH_TRY(tmp_to(c, a, dtype, &x));
+  RUSH_TRY(tmp_to(c, b, dtype, &y));
+  return addr(c, dtype, s, x, y);
 }

@@ -125,33 +125,24 @@ RUSH_OP(conv_tbc) {
   RUSH_NEED(w->rank == 3,
             "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.");
   RUSH_NEED(bias->rank == 1, "Bias must be 1-D");
-  RUSH_TRY(rush_tensor_new_view(c->heap, x, 3, (int64_t[]){x->sizes[1], x->sizes[2], x->sizes[0]},
-                                (int64_t[]){x->strides[1], x->strides[2], x->strides[0]}, x->offset,
-                                &view));
-  rush_status st = rush_tensor_new_view(
-      c->heap, w, 3, (int64_t[]){w->sizes[2], w->sizes[1], w->sizes[0]},
-      (int64_t[]){w->strides[2], w->strides[1], w->strides[0]}, w->offset, &kernel);
-  if (st == RUSH_OK) {
-    rush_conv_args a = {.input = view,
-                        .weight = kernel,
-                        .bias = bias,
-                        .stride = {1},
-                        .dilation = {1},
-                        .weight_format = -1};
-    a.n_stride = a.n_dilation = a.n_padding = 1;
-    a.padding[0] = arg_int(c, 3);
-    a.groups = 1;
-    a.min = -INFINITY;
-    a.max = INFINITY;
-    st = rush_convolve(c, &a);
-    rush_tensor_drop(c->heap, kernel);
-  }
-  rush_tensor_drop(c->heap, view);
-  RUSH_TRY(st);
-  rush_tensor *y = rush_as_tensor(&c->results[0]);
+  RUSH_TRY(tmp_view(c, x, 3, (int64_t[]){x->sizes[1], x->sizes[2], x->sizes[0]},
+                    (int64_t[]){x->strides[1], x->strides[2], x->strides[0]}, x->offset, &view));
+  RUSH_TRY(tmp_view(c, w, 3, (int64_t[]){w->sizes[2], w->sizes[1], w->sizes[0]},
+                    (int64_t[]){w->strides[2], w->strides[1], w->strides[0]}, w->offset, &kernel));
+  rush_conv_args a = {.input = view,
+                      .weight = kernel,
+                      .bias = bias,
+                      .stride = {1},
+                      .dilation = {1},
+                      .weight_format = -1,
+                      .groups = 1,
+                      .min = -INFINITY,
+                      .max = INFINITY};
+  a.n_stride = a.n_dilation = a.n_padding = 1;
+  a.padding[0] = arg_int(c, 3);
+  RUSH_TRY(rush_convolve(c, &a));
+  const rush_tensor *y = tmp_take(c, rush_as_tensor(&c->results[0]));
   c->results[0] = rush_none();
-  st = rush_result_view(c, 0, y, 3, (int64_t[]){y->sizes[2], y->sizes[0], y->sizes[1]},
-                        (int64_t[]){y->strides[2], y->strides[0], y->strides[1]}, y->offset);
-  rush_tensor_drop(c->heap, y);
-  return st;
+  return rush_result_view(c, 0, y, 3, (int64_t[]){y->sizes[2], y->sizes[0], y->sizes[1]},
+                          (int64_t[]){y->strides[2], y->strides[0], y->strides[1]}, y->offset);
 }

@@ -4,7 +4,7 @@
 #include "blocks/elements/fill.h"
 #include "call/define.h"
 
-/* t as [steps][batch][...], not copied; the caller drops it. */
+/* t as [steps][batch][...], not copied. */
 static rush_status steps_first(rush_call *c, const rush_tensor *t, bool batch_first,
                                rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
@@ -16,23 +16,26 @@ static rush_status steps_first(rush_call *c, const rush_tensor *t, bool batch_fi
   return rush_tensor_new_view(c->heap, t, t->rank, sizes, strides, t->offset, out);
 }
 
-/* Copies rows [0, rows) of step `step` of `padded` from or to the rows from `at` on of `packed`. */
-static rush_status copy_step(rush_call *c, rush_tensor *padded, int64_t step, rush_tensor *packed,
-                             int64_t at, int64_t rows, bool unpack) {
-  rush_tensor *a, *b;
-  int64_t sizes[RUSH_MAX_RANK];
-  sizes[0] = rows;
-  for (int d = 2; d < padded->rank; d++) sizes[d - 1] = padded->sizes[d];
-  RUSH_TRY(rush_tensor_new_view(c->heap, padded, padded->rank - 1, sizes, padded->strides + 1,
-                                padded->offset + step * padded->strides[0], &a));
-  rush_status st = rush_tensor_new_view(c->heap, packed, packed->rank, sizes, packed->strides,
-                                        packed->offset + at * packed->strides[0], &b);
-  if (st == RUSH_OK) {
-    st = rush_tensor_copy(c->heap, unpack ? a : b, unpack ? b : a);
-    rush_tensor_drop(c->heap, b);
+/* Parts for copying: they hold no reference. Rows [0, n) of a step, */
+static rush_tensor rows_of_step(const rush_tensor *padded, int64_t step, int64_t n) {
+  rush_tensor part = *padded;
+  part.rank--;
+  part.offset += step * padded->strides[0];
+  part.numel = padded->numel / (padded->sizes[0] * padded->sizes[1]) * n;
+  for (int d = 0; d < part.rank; d++) {
+    part.sizes[d] = padded->sizes[d + 1];
+    part.strides[d] = padded->strides[d + 1];
   }
-  rush_tensor_drop(c->heap, a);
-  return st;
+  part.sizes[0] = n;
+  return part;
+}
+/* and the n rows from `at` on. */
+static rush_tensor rows_of(const rush_tensor *packed, int64_t at, int64_t n) {
+  rush_tensor part = *packed;
+  part.offset += at * packed->strides[0];
+  part.numel = packed->numel / packed->sizes[0] * n;
+  part.sizes[0] = n;
+  return part;
 }
 
 static bool is_flat_int64(const rush_tensor *t) {
@@ -69,15 +72,16 @@ RUSH_OP(pack_padded_sequence) {
   RUSH_TRY(rush_result(c, 0, input->dtype, input->rank - 1, sizes, &data));
   RUSH_TRY(rush_result(c, 1, RUSH_INT64, 1, &steps, &counts));
   RUSH_TRY(steps_first(c, input, batch_first, &padded));
+  tmp_take(c, padded);
   int64_t at = 0, alive = batch, *count = rush_data(counts);
-  rush_status st = RUSH_OK;
-  for (int64_t t = 0; t < steps && st == RUSH_OK; at += alive, t++) {
+  for (int64_t t = 0; t < steps; at += alive, t++) {
     while (length[alive - 1] <= t) alive--;
     count[t] = alive;
-    st = copy_step(c, padded, t, data, at, alive, false);
+    rush_tensor to = rows_of(data, at, alive);
+    const rush_tensor from = rows_of_step(padded, t, alive);
+    RUSH_TRY(rush_tensor_copy(c->heap, &to, &from));
   }
-  rush_tensor_drop(c->heap, padded);
-  return st;
+  return RUSH_OK;
 }
 
 /* data, batch_sizes, batch_first, padding_value, total_length */
@@ -104,15 +108,15 @@ RUSH_OP(pad_packed_sequence) {
   sizes[0] = total;
   sizes[1] = batch;
   for (int d = 1; d < data->rank; d++) sizes[d + 1] = data->sizes[d];
-  RUSH_TRY(rush_tensor_new(c->heap, data->dtype, data->rank + 1, sizes, &padded));
+  RUSH_TRY(tmp_new(c, data->dtype, data->rank + 1, sizes, &padded));
   rush_fill(c->ctx, padded, &c->args[3]);
-  rush_status st = RUSH_OK;
   int64_t at = 0;
-  for (int64_t t = 0; t < counts->numel && st == RUSH_OK; at += count[t], t++)
-    st = copy_step(c, padded, t, data, at, count[t], true);
-  if (st == RUSH_OK) st = steps_first(c, padded, batch_first, &out);
-  rush_tensor_drop(c->heap, padded);
-  RUSH_TRY(st);
+  for (int64_t t = 0; t < counts->numel; at += count[t], t++) {
+    rush_tensor to = rows_of_step(padded, t, count[t]);
+    const rush_tensor from = rows_of(data, at, count[t]);
+    RUSH_TRY(rush_tensor_copy(c->heap, &to, &from));
+  }
+  RUSH_TRY(steps_first(c, padded, batch_first, &out));
   ret_tensor(c, 0, out);
   RUSH_TRY(rush_result(c, 1, RUSH_INT64, 1, &batch, &lengths));
   int64_t *length = rush_data(lengths);

@@ -17,16 +17,16 @@ typedef struct padding {
   int64_t front[RUSH_MAX_RANK], back[RUSH_MAX_RANK]; /* by dimension of the tensor */
 } padding;
 
-/* A view of t that keeps `size` elements of dimension d from `from` on. */
-static rush_status narrowed(rush_call *c, const rush_tensor *t, int d, int64_t from, int64_t size,
-                            rush_tensor **out) {
-  int64_t sizes[RUSH_MAX_RANK];
-  memcpy(sizes, t->sizes, sizeof sizes);
-  sizes[d] = size;
-  return rush_tensor_new_part(c->heap, t, sizes, t->offset + from * t->strides[d], out);
+/* The slice at `i` of dimension d, for looking and copying: it holds no reference. */
+static rush_tensor slice(const rush_tensor *t, int d, int64_t i) {
+  rush_tensor part = *t;
+  part.offset += i * t->strides[d];
+  part.numel /= t->sizes[d];
+  part.sizes[d] = 1;
+  return part;
 }
 
-/* The same in all dimensions: what is left between the paddings (of the result), or after cropping
+/* What is left of all dimensions between the paddings (of the result), or after cropping
  * (of the input). */
 static rush_status middle(rush_call *c, const rush_tensor *t, const padding *p, int sign,
                           rush_tensor **out) {
@@ -38,7 +38,9 @@ static rush_status middle(rush_call *c, const rush_tensor *t, const padding *p, 
     offset += sizes[d] > 0 ? front * t->strides[d] : 0;
     if (sizes[d] < 0) sizes[d] = 0;
   }
-  return rush_tensor_new_part(c->heap, t, sizes, offset, out);
+  RUSH_TRY(rush_tensor_new_part(c->heap, t, sizes, offset, out));
+  tmp_take(c, *out);
+  return RUSH_OK;
 }
 
 /* The position between the paddings that position i (from the middle's start) takes its value from.
@@ -56,15 +58,9 @@ static rush_status mirror(rush_call *c, rush_tensor *out, const padding *p, int 
   for (int64_t i = -front; i < size + back; i++) {
     if (i == 0) i = size;
     if (i >= size + back) break;
-    rush_tensor *to, *from;
-    RUSH_TRY(narrowed(c, out, d, front + i, 1, &to));
-    rush_status st = narrowed(c, out, d, front + source(p->mode, i, size), 1, &from);
-    if (st == RUSH_OK) {
-      st = rush_tensor_copy(c->heap, to, from);
-      rush_tensor_drop(c->heap, from);
-    }
-    rush_tensor_drop(c->heap, to);
-    RUSH_TRY(st);
+    rush_tensor to = slice(out, d, front + i);
+    const rush_tensor from = slice(out, d, front + source(p->mode, i, size));
+    RUSH_TRY(rush_tensor_copy(c->heap, &to, &from));
   }
   return RUSH_OK;
 }
@@ -103,25 +99,19 @@ static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p,
   if (out->numel == 0) return RUSH_OK;
   if (p->mode == CONSTANT) fill(out, value);
   RUSH_TRY(middle(c, out, p, 1, &to));
-  rush_status st = middle(c, x, p, -1, &from);
-  if (st == RUSH_OK) {
-    if (from->numel > 0) st = rush_tensor_copy(c->heap, to, from);
-    rush_tensor_drop(c->heap, from);
-  }
-  rush_tensor_drop(c->heap, to);
-  for (int d = 0; st == RUSH_OK && p->mode != CONSTANT && d < x->rank; d++)
-    st = mirror(c, out, p, d);
-  return st;
+  RUSH_TRY(middle(c, x, p, -1, &from));
+  if (from->numel > 0) RUSH_TRY(rush_tensor_copy(c->heap, to, from));
+  for (int d = 0; p->mode != CONSTANT && d < x->rank; d++) RUSH_TRY(mirror(c, out, p, d));
+  return RUSH_OK;
 }
 
 /* Without any padding a clone of what is left. */
 static rush_status crop(rush_call *c, const rush_tensor *x, const padding *p) {
   rush_tensor *left, *out;
   RUSH_TRY(middle(c, x, p, -1, &left));
-  rush_status st = rush_clone(c->heap, left, RUSH_FORMAT_PRESERVE, &out);
-  if (st == RUSH_OK) ret_tensor(c, 0, out);
-  rush_tensor_drop(c->heap, left);
-  return st;
+  RUSH_TRY(rush_clone(c->heap, left, RUSH_FORMAT_PRESERVE, &out));
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
 }
 
 /* ---- Arguments and checks -------------------------------------------------------------------- */

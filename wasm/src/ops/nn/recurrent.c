@@ -23,6 +23,8 @@ typedef struct network {
   int64_t layers, directions, hidden, out;
   double dropout;
   rush_tensor *h, *c; /* results: [layers * directions][batch][out or hidden]; c of an LSTM only */
+  char *gates, *room; /* of a cell at work: [rows][gates * hidden], [batch][gates * hidden] */
+  void *packed;       /* its weights, or NULL */
 } network;
 
 static int64_t params_per_cell(const network *n) {
@@ -40,6 +42,18 @@ static rush_cell cell_at(const network *n, int64_t i) {
   return cell;
 }
 
+/* Memory that one cell after another works in; they have the same sizes. */
+static rush_status make_room(rush_call *c, network *n, const sequence *s, const rush_cell *cell) {
+  const rush_dtype dtype = cell->w_hh->dtype;
+  const size_t width = (size_t)(rush_cell_gates(n->kind) * n->hidden) * rush_dtype_size(dtype);
+  RUSH_TRY(tmp_items(c, s->rows, width, (void **)&n->gates));
+  RUSH_TRY(tmp_items(c, s->batch, width, (void **)&n->room));
+  if (dtype != RUSH_FLOAT32 || s->steps <= 2) return RUSH_OK;
+  size_t bytes;
+  if (!rush_cell_packed(cell, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  return tmp_bytes(c, bytes, &n->packed);
+}
+
 /* One layer in one direction, whose results are columns of `to` from `column` on. */
 static rush_status run_cell(rush_call *c, const network *n, rush_cell *cell, const sequence *s,
                             int64_t index, const rush_tensor *x, rush_tensor *to, int64_t column,
@@ -47,34 +61,27 @@ static rush_status run_cell(rush_call *c, const network *n, rush_cell *cell, con
   const size_t item = rush_itemsize(x),
                width = (size_t)(rush_cell_gates(n->kind) * n->hidden) * item;
   const size_t out = (size_t)n->out * item, to_row = (size_t)to->sizes[1] * item;
-  char *gates, *room, *h = (char *)rush_data(n->h) + (size_t)(index * s->batch) * out;
+  char *h = (char *)rush_data(n->h) + (size_t)(index * s->batch) * out;
   char *state =
       n->c ? (char *)rush_data(n->c) + (size_t)(index * s->batch * n->hidden) * item : NULL;
-  RUSH_TRY(rush_scratch_items(c, s->rows, width, (void **)&gates));
-  rush_status st = rush_scratch_items(c, s->batch, width, (void **)&room);
-  if (st == RUSH_OK) {
-    if (x->dtype == RUSH_FLOAT32 && s->steps > 2) st = rush_cell_pack(c->heap, cell);
-    if (st == RUSH_OK) st = rush_cell_input(c->heap, cell, s->rows, rush_data(x), gates);
-    int64_t at = backwards ? s->rows : 0;
-    for (int64_t i = 0; i < s->steps && st == RUSH_OK; i++) {
-      const int64_t rows = rows_at(s, backwards ? s->steps - 1 - i : i);
-      if (backwards) at -= rows;
-      st = rush_cell_step(c->heap, cell, rows, gates + (size_t)at * width, room, h, state);
-      char *row = (char *)rush_data(to) + (size_t)at * to_row + (size_t)column * item;
-      for (int64_t r = 0; r < rows; r++) memcpy(row + (size_t)r * to_row, h + (size_t)r * out, out);
-      if (!backwards) at += rows;
-    }
-    rush_heap_free(c->heap, cell->packed);
-    rush_heap_free(c->heap, room);
+  if (n->packed) RUSH_TRY(rush_cell_pack(c, cell, n->packed));
+  RUSH_TRY(rush_cell_input(c->heap, cell, s->rows, rush_data(x), n->gates));
+  int64_t at = backwards ? s->rows : 0;
+  for (int64_t i = 0; i < s->steps; i++) {
+    const int64_t rows = rows_at(s, backwards ? s->steps - 1 - i : i);
+    if (backwards) at -= rows;
+    RUSH_TRY(rush_cell_step(c->heap, cell, rows, n->gates + (size_t)at * width, n->room, h, state));
+    char *row = (char *)rush_data(to) + (size_t)at * to_row + (size_t)column * item;
+    for (int64_t r = 0; r < rows; r++) memcpy(row + (size_t)r * to_row, h + (size_t)r * out, out);
+    if (!backwards) at += rows;
   }
-  rush_heap_free(c->heap, gates);
-  return st;
+  return RUSH_OK;
 }
 
 /* Between layers, in training. */
 static rush_status drop_some(rush_call *c, const network *n, rush_tensor *t) {
   rush_tensor *mask;
-  RUSH_TRY(rush_tensor_new(c->heap, RUSH_BOOL, t->rank, t->sizes, &mask));
+  RUSH_TRY(tmp_new(c, RUSH_BOOL, t->rank, t->sizes, &mask));
   if (n->dropout < 1)
     rush_draw_bernoulli(c, mask, 1 - n->dropout);
   else
@@ -84,35 +91,29 @@ static rush_status drop_some(rush_call *c, const network *n, rush_tensor *t) {
   char *at = rush_data(t);
   for (int64_t i = 0; i < t->numel; i++, at += rush_itemsize(t))
     rush_store_double(t->dtype, at, rush_load_double(t->dtype, at) * (kept[i] * scale));
-  rush_tensor_drop(c->heap, mask);
   return RUSH_OK;
 }
 
-/* x [rows][in], dense; *out [rows][directions * out] is new. */
-static rush_status run_layers(rush_call *c, const network *n, const sequence *s, rush_tensor *x,
+/* x [rows][in], dense; *out [rows][directions * out] is a temporary. */
+static rush_status run_layers(rush_call *c, network *n, const sequence *s, rush_tensor *x,
                               rush_tensor **out) {
-  rush_status st = RUSH_OK;
-  x = rush_tensor_keep(x);
-  for (int64_t layer = 0; layer < n->layers && st == RUSH_OK; layer++) {
-    rush_tensor *to;
-    st = rush_tensor_new(c->heap, x->dtype, 2, (int64_t[]){s->rows, n->directions * n->out}, &to);
-    if (st != RUSH_OK) break;
-    for (int64_t d = 0; d < n->directions && st == RUSH_OK; d++) {
+  const int64_t sizes[] = {s->rows, n->directions * n->out};
+  rush_tensor *turns[2]; /* what the layers give in turns; the last one gives turns[0] */
+  for (int k = 0; k < 2 && k < n->layers; k++) RUSH_TRY(tmp_new(c, x->dtype, 2, sizes, turns + k));
+  for (int64_t layer = 0; layer < n->layers; layer++) {
+    rush_tensor *to = turns[(n->layers - 1 - layer) % 2];
+    for (int64_t d = 0; d < n->directions; d++) {
       const int64_t index = layer * n->directions + d;
       rush_cell cell = cell_at(n, index);
-      st = rush_cell_check(c->ctx, &cell, x->dtype, x->sizes[1], n->hidden, n->out);
-      if (st == RUSH_OK) st = run_cell(c, n, &cell, s, index, x, to, d * n->out, d == 1);
+      RUSH_TRY(rush_cell_check(c->ctx, &cell, x->dtype, x->sizes[1], n->hidden, n->out));
+      if (index == 0) RUSH_TRY(make_room(c, n, s, &cell));
+      RUSH_TRY(run_cell(c, n, &cell, s, index, x, to, d * n->out, d == 1));
     }
-    if (st == RUSH_OK && n->train && n->dropout > 0 && layer + 1 < n->layers)
-      st = drop_some(c, n, to);
-    rush_tensor_drop(c->heap, x);
+    if (n->train && n->dropout > 0 && layer + 1 < n->layers) RUSH_TRY(drop_some(c, n, to));
     x = to;
   }
-  if (st != RUSH_OK)
-    rush_tensor_drop(c->heap, x);
-  else
-    *out = x;
-  return st;
+  *out = x;
+  return RUSH_OK;
 }
 
 /* ---- Sequences ------------------------------------------------------------------------------- */
@@ -190,7 +191,6 @@ static rush_status run_padded(rush_call *c, rush_cell_kind kind) {
   RUSH_TRY(
       tmp_view(c, x, 2, (int64_t[]){s.rows, sizes[2]}, (int64_t[]){sizes[2], 1}, x->offset, &rows));
   RUSH_TRY(run_layers(c, &n, &s, rows, &out));
-  tmp_take(c, out);
   const int64_t width = n.directions * n.out;
   const int64_t own[] = {batch_first ? s.batch : s.steps, batch_first ? s.steps : s.batch, width};
   const int64_t strides[] = {batch_first ? width : s.batch * width,
@@ -240,7 +240,7 @@ static rush_status run_packed(rush_call *c, rush_cell_kind kind) {
   RUSH_TRY(take_network(c, kind, 2, data->dtype, &s, &n));
   RUSH_TRY(tmp_contiguous(c, data, &x));
   RUSH_TRY(run_layers(c, &n, &s, x, &out));
-  ret_tensor(c, 0, out);
+  ret_tensor(c, 0, rush_tensor_keep(out));
   return RUSH_OK;
 }
 RUSH_OP(lstm_packed) {

@@ -292,10 +292,8 @@ RUSH_OP(as_strided_self) {
   shape s;
   rush_tensor *checked;
   RUSH_TRY(strided(c, &s));
-  RUSH_TRY(rush_tensor_new_view(c->heap, arg_tensor(c, 0), s.rank, s.sizes, s.strides, s.offset,
-                                &checked));
+  RUSH_TRY(tmp_view(c, arg_tensor(c, 0), s.rank, s.sizes, s.strides, s.offset, &checked));
   s = shape_of(checked);
-  rush_tensor_drop(c->heap, checked);
   return ret_reshaped_self(c, &s);
 }
 

@@ -55,9 +55,8 @@ RUSH_OP(ravel) {
   if (rush_is_in_format(t, RUSH_FORMAT_CONTIGUOUS)) return ret_view_as(c, t, 1, &t->numel);
   rush_tensor *copy;
   RUSH_TRY(rush_clone(c->heap, t, RUSH_FORMAT_CONTIGUOUS, &copy));
-  rush_status st = ret_view_as(c, copy, 1, &copy->numel);
-  rush_tensor_drop(c->heap, copy);
-  return st;
+  tmp_take(c, copy);
+  return ret_view_as(c, copy, 1, &copy->numel);
 }
 
 RUSH_OP(flatten) {
@@ -153,9 +152,8 @@ RUSH_OP(broadcast_tensors) {
   for (size_t k = 0; k < list->n; k++) {
     rush_tensor *out;
     RUSH_TRY(rush_expand(c->heap, rush_as_tensor(&list->items[k]), rank, sizes, &out));
-    rush_status st = rush_list_push(c->heap, rush_as_list(&c->results[0]), rush_of_tensor(out));
-    rush_tensor_drop(c->heap, out);
-    RUSH_TRY(st);
+    tmp_take(c, out);
+    RUSH_TRY(rush_list_push(c->heap, rush_as_list(&c->results[0]), rush_of_tensor(out)));
   }
   return RUSH_OK;
 }
@@ -197,11 +195,9 @@ RUSH_OP(view_dtype) {
     sizes[last] /= k, strides[last] = 1, offset /= k;
   }
   rush_tensor *base, *view; /* a base of the new item size, so that the bounds are checked in it */
-  RUSH_TRY(rush_tensor_new_view(c->heap, t, 1, (int64_t[]){0}, (int64_t[]){1}, 0, &base));
+  RUSH_TRY(tmp_view(c, t, 1, (int64_t[]){0}, (int64_t[]){1}, 0, &base));
   base->dtype = dtype;
-  rush_status st = rush_tensor_new_view(c->heap, base, t->rank, sizes, strides, offset, &view);
-  rush_tensor_drop(c->heap, base);
-  RUSH_TRY(st);
+  RUSH_TRY(rush_tensor_new_view(c->heap, base, t->rank, sizes, strides, offset, &view));
   ret_tensor(c, 0, view);
   return RUSH_OK;
 }
