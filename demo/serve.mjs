@@ -4,7 +4,7 @@
 // It serves js/, demo/, build/ and tests/ of this checkout, to this machine only. The headers make a
 // page cross-origin isolated: what works so works in any page, and clocks are finer there.
 
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { extname, join, sep } from 'node:path';
@@ -119,7 +119,8 @@ if (process.argv[1] && await realpath(process.argv[1]) === fileURLToPath(import.
   }
   try {
     const { url } = await serve(port);
-    console.log(`serving ${url}/demo/ (Ctrl-C stops)`);
+    const guide = existsSync(join(ROOT, 'build/docs/guide/index.html')) ? `the guide is ${url}/build/docs/guide/` : './dev docs makes the guide';
+    console.log(`serving ${url}/demo/; ${guide} (Ctrl-C stops)`);
   } catch (error) {
     const code = /** @type {NodeJS.ErrnoException} */ (error).code;
     console.error(code === 'EADDRINUSE' ? `port ${port} is taken: ./dev serve ANOTHER_PORT` : String(error));

@@ -29,6 +29,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --json                        as JSON
     --graph, --code               PyTorch's own graph or code of the model and each submodule
     --weights OUT.safetensors     give the weights back
+                                  a table of its layers: npx rushlight inspect --layers
 
   verify MODEL.rush               replay the test vectors in a file
     --json                        print what came of it as JSON
@@ -222,6 +223,9 @@ CommandLine parse_command_line(int argc, char **argv) {
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, letters.c_str(), options.data(), nullptr)) != -1;) {
     const Option *row = option_of(c);
+    if (!row && std::string(argv[optind - 1]) == "--layers")
+      throw UsageError(
+          "--layers is an option of the npm package's program: npx rushlight inspect --layers");
     if (!row)
       throw UsageError(std::string("the option ") + argv[optind - 1] +
                        " is unknown or lacks its value");

@@ -54,6 +54,11 @@ async function write(where, named) {
     const tensors = named.filter(([, v]) => isTensor(v));
     return void await writeFile(where, writeSafetensors(/** @type {any} */ (Object.fromEntries(tensors))));
   }
+  if (/\.npy$/i.test(where)) {
+    const [only, ...others] = named;
+    if (!only || !isTensor(only[1]) || others.length) throw badArgument(`--output ${where} holds one tensor, and the model gives ${named.map(([name]) => name).join(', ') || 'none'}: give a folder, or FILE.safetensors`);
+    return void await writeFile(where, writeNpy(only[1]));
+  }
   await mkdir(where, { recursive: true });
   for (const [name, value] of named) {
     const path = join(where, name.replaceAll(/[\\/]/g, '_'));
@@ -84,12 +89,13 @@ export async function inspect(file, flags) {
   return 0;
 }
 
-/** A line for each module that has weights, and for those without a name. @param {import('../src/engine.js').Description} plan */
+/** A line for each module that has weights, and for constants of the program without a name. @param {import('../src/engine.js').Description} plan */
 function layersText({ weights }) {
   /** @type {Map<string, { shapes: string[], parameters: number, bytes: number }>} */
   const layers = new Map();
   const sum = { shapes: [], parameters: 0, bytes: 0 };
-  for (const { name, dtype, shape, bytes } of weights) {
+  for (const { name, dtype, shape, bytes, used } of weights) {
+    if (!used) continue; // a test vector's
     const point = name.lastIndexOf('.'), layer = point < 0 ? '' : name.slice(0, point);
     const row = layers.get(layer) ?? { shapes: [], parameters: 0, bytes: 0 };
     layers.set(layer, row);

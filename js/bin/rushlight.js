@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // npx rushlight run|inspect|verify|diff|bench
 
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { RushlightError } from '../src/errors.js';
 import { CONTROL } from '../src/platform.js';
@@ -8,7 +9,7 @@ import { bench, diff, inspect, run, verify } from './commands.js';
 
 const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
 
-  run       run the model: --input NAME=VALUE... [--output DIR | --output FILE.safetensors]
+  run       run the model: --input NAME=VALUE... [--output DIR | FILE.npy | FILE.safetensors]
   inspect   show inputs, outputs, operators, sizes and the program; reads only the head
   verify    replay the file's test vectors and compare with PyTorch's answers
   diff      compare each operator with the trace in the file (rushlight export --trace), name the
@@ -19,7 +20,7 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
                        string; or a shape to be filled: 1x3x224x224[:float32|:int64|..][:LOW..HIGH],
                        3:float32 for one dimension
   --input x.safetensors  every tensor in it, by name
-  --output DIR         writes DIR/NAME.npy for each output (FILE.safetensors: all in one)
+  --output DIR         writes DIR/NAME.npy for each output (FILE.npy: the one output; FILE.safetensors: all in one)
   --method NAME        another method than forward
   --backend NAME       auto, simd or relaxed; for bench and verify also several: simd,relaxed
   --ops FILE.js        its default export computes operators of your own, as load()'s option ops
@@ -28,6 +29,7 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   --runs N             bench: how many runs are timed (30)
   --json               print JSON
   --layers             inspect: a table of the layers that have weights: shapes, parameters, bytes
+  --version            print the package's version
   --graph, --code      inspect: PyTorch's own graph or code of the model and each submodule
   --cache              keep what a URL gives, and take it from there: see rushlight/cache in the README
 
@@ -54,6 +56,7 @@ const OPTIONS = /** @type {const} */ ({
   graph: { type: 'boolean' },
   code: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
 });
 const LIMITS = ['max-bytes', 'max-steps'];
 const COMMANDS = {
@@ -89,6 +92,8 @@ const { values, positionals } = read();
 const [name = '', file, ...rest] = positionals;
 if (values.help || name === 'help' || process.argv.length === 2) {
   process.stdout.write(HELP);
+} else if (values.version) {
+  process.stdout.write(`rushlight ${JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version}\n`);
 } else {
   if (name === 'export') usage("export is a command of the exporter's program, rushlight without npx");
   if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"; npx rushlight has run, inspect, verify, diff and bench` : 'a command is missing: run, inspect, verify, diff or bench');

@@ -70,6 +70,7 @@ import { isTensorObject, misfit, VALUE_BYTES, Values } from './values.js';
  * @property {string} dtype of the elements
  * @property {number[]} shape the size of each dimension
  * @property {number} bytes of the elements
+ * @property {boolean} used whether the program has it; the others are of test vectors
  *
  * @typedef {object} Next the instruction that is to run
  * @property {number} method the method whose instruction it is

@@ -48,14 +48,14 @@ async function stream(source, options, headOnly) {
       loaded += used;
       if (headOnly && engine.hasHead()) return engine;
       if (used < chunk.length) {
-        throw new RushlightError('bad-file', `${name} goes on behind its end: the header says ${engine.total()} bytes`, { source: name, expected: engine.total() });
+        throw new RushlightError('bad-file', `${name} did not end after the ${engine.total()} bytes of its header`, { source: name, expected: engine.total() });
       }
       onProgress?.({ loaded, total: engine.total() || null });
     }
     throwIfAborted(signal, `loading ${name}`); // which ends a stream as if that were all
     const total = engine.total();
     if (loaded < total || total === 0) {
-      throw new RushlightError('truncated', `${name} is cut off: got ${loaded} of ${total || 'at least 64'} bytes`, { source: name, expected: total, actual: loaded });
+      throw new RushlightError('truncated', `${name} ended early: got ${loaded} of ${total || 'at least 64'} bytes`, { source: name, expected: total, actual: loaded });
     }
     engine.finish();
     return engine;

@@ -137,6 +137,6 @@ test('a download that breaks off says how far it came', async () => {
   const page = await open();
   await page.route('**/cut.rush', (/** @type {any} */ route) => route.fulfill({ status: 200, contentType: 'application/octet-stream', body: Buffer.from('\x89RUSH\r\n\x1a', 'latin1') }));
   const message = await page.evaluate(() => import('/js/src/index.js').then(({ load }) => load('/cut.rush')).catch((e) => `${e.code}: ${e.message}`));
-  assert.match(message, /^truncated: http.*\/cut\.rush is cut off: got 8 of at least 64 bytes$/);
+  assert.match(message, /^truncated: http.*\/cut\.rush ended early: got 8 of at least 64 bytes$/);
   await page.close();
 });

@@ -127,7 +127,7 @@ static void the_json_is_json_and_says_shapes(void **state) {
       "\"shape\":null,\"optional\":true",
       "{\"name\":\"aten::t\",\"count\":1}",
       "\"missing\":[]",
-      "{\"name\":\"fc.weight\",\"dtype\":\"float32\",\"shape\":[2,3],\"bytes\":24}",
+      "{\"name\":\"fc.weight\",\"dtype\":\"float32\",\"shape\":[2,3],\"bytes\":24,\"used\":true}",
       "cache \\\"k\\\"",
       "\"licence\":\"a\\\\b\\n\xc3\xa9\"",
       "\"tests\":0"};

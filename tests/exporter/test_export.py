@@ -316,6 +316,47 @@ def test_the_tool_prints_a_graph_after_a_pass(out, tmp_path):
     assert "forward: graph(%x" in text and "aten::conv2d" in text and "dropout" not in text
 
 
+@pytest.fixture
+def others(tmp_path):
+    """Files that are taken for a .rush file, or for TorchScript."""
+    torch.jit.save(torch.jit.script(models.Net()), str(tmp_path / "net.pt"))
+    torch.save(models.Net().state_dict(), str(tmp_path / "weights.pth"))
+    torch.save({"w": torch.ones(2)}, str(tmp_path / "old.pth"), _use_new_zipfile_serialization=False)
+    head = b'{"w":{"dtype":"F32","shape":[20],"data_offsets":[0,80]}}'
+    (tmp_path / "w.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + bytes(80))
+    (tmp_path / "m.onnx").write_bytes(b"\x08\x07\x12\x07pytorch" + bytes(80))
+    rushlight.export(models.Net(), (torch.rand(1, 3, 8, 8),), str(tmp_path / "net.rush"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name,says", [
+    ("net.pt", "rushlight.export makes one of it"), ("weights.pth", "a zip, as PyTorch writes"),
+    ("old.pth", "torch.save wrote it: load it in Python"), ("w.safetensors", "a .safetensors file has no program"),
+    ("m.onnx", "an ONNX model: rushlight.export the PyTorch model"),
+])
+def test_another_file_is_named_where_a_rush_file_is_wanted(others, name, says):
+    path = str(others / name)
+    assert says in run("inspect", path, code=1)
+    with pytest.raises(rushlight.RushlightError, match="not a .rush file") as e:
+        rushlight.load(path)
+    assert says in str(e.value) and path in str(e.value) and e.value.code == "bad-file"
+    with pytest.raises(rushlight.RushlightError, match="not a .rush file") as e:
+        rushlight.Session((others / name).read_bytes())
+    assert says in str(e.value)
+
+
+@pytest.mark.parametrize("name,says", [
+    ("net.rush", "is a .rush file already"), ("weights.pth", "was written by torch.save"), ("old.pth", "was written by torch.save"),
+    ("w.safetensors", "is a .safetensors file, which holds tensors and no program"), ("m.onnx", "is an ONNX model"),
+])
+def test_another_file_is_named_where_torchscript_is_wanted(others, out, name, says):
+    path = str(others / name)
+    assert says in run("export", path, "-o", out, code=1)
+    with pytest.raises(rushlight.RushlightError) as e:
+        rushlight.export(path, path=out)
+    assert says in str(e.value)
+
+
 @pytest.mark.parametrize("args,code,message", [
     ([], 2, "no command is given"),
     (["swim"], 2, "there is no command 'swim'"),
@@ -326,6 +367,7 @@ def test_the_tool_prints_a_graph_after_a_pass(out, tmp_path):
     (["export", "models.py", "-o", "m.rush"], 1, "is not a TorchScript file"),
     (["inspect", "models.py"], 1, "not a .rush file"),
     (["export", "m.pt", "-o", "m.rush", "--load-library", "./no.so"], 1, "no.so"),
+    (["inspect", "m.rush", "--layers"], 2, "npx rushlight inspect --layers"),
 ])
 def test_the_tool_says_what_is_wrong_in_one_line(args, code, message):
     args = [os.path.join(os.path.dirname(__file__), a) if a == "models.py" else a for a in args]

@@ -65,7 +65,11 @@ test('inspect --layers is a table of the modules that have weights', () => {
   const f = new RushFile();
   const w = f.tensor(new Float32Array(1200), [30, 40], { name: 'net.fc.weight' }), b = f.tensor(new Float32Array(30), [30], { name: 'net.fc.bias' });
   const n = f.tensor(new BigInt64Array(2), [2], { name: 'steps' }), c = f.tensor(new Float32Array(3), [3]);
-  f.method('forward', { outputs: ['y'] }, (m) => m.op('aten::add.Tensor', [[w, b, n, c][0], b, f.int(1)]));
+  f.method('forward', { outputs: ['y'] }, (m) => {
+    m.op('aten::add.Tensor', [n, c, f.int(1)]);
+    return m.op('aten::add.Tensor', [w, b, f.int(1)]);
+  });
+  f.test(0, [], [], f.tensor(new Float32Array(7), [7])); // what it expects is nobody's parameter
   put('layers.rush', f.bytes());
   assert.deepEqual(cli('inspect', 'layers.rush', '--layers'), {
     status: 0, err: '', out: [
@@ -74,6 +78,19 @@ test('inspect --layers is a table of the modules that have weights', () => {
       '(none)           5     28  steps int64[2], constant [3]',
       'all          1,235  4,948', ''].join('\n'),
   });
+});
+
+test('--output FILE.npy is a file, for a model that gives one tensor', () => {
+  assert.equal(cli('run', 'flip.rush', '--input', 'x=x.npy', '--output', 'o.npy').status, 0);
+  assert.deepEqual(readNpy(get('o.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
+  assert.deepEqual(cli('run', 'loop.rush', '--method', 'half', '--input', 'v=1', '--output', 'v.npy'), {
+    status: 1, out: '', err: 'rushlight: --output v.npy holds one tensor, and the model gives v: give a folder, or FILE.safetensors\n',
+  });
+  assert.ok(!existsSync(join(dir, 'v.npy')));
+});
+
+test('--version', () => {
+  assert.deepEqual(cli('--version'), { status: 0, err: '', out: `rushlight ${JSON.parse(readFileSync(new URL('../../js/package.json', import.meta.url), 'utf8')).version}\n` });
 });
 
 test('--cache keeps what an address gives', async () => {

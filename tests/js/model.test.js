@@ -24,7 +24,7 @@ test('inputs, outputs, methods and weights are described', async () => {
   assert.deepEqual(model.inputs.map((p) => p.name), ['z'], 'forward comes first, wherever it stands');
   const d = model.describe();
   assert.deepEqual(d.operators, [{ name: 'aten::cat', count: 1 }]);
-  assert.deepEqual(d.weights, [{ name: 'linear.weight', dtype: 'float32', shape: [2, 3], bytes: 24 }]);
+  assert.deepEqual(d.weights, [{ name: 'linear.weight', dtype: 'float32', shape: [2, 3], bytes: 24, used: true }]);
   assert.deepEqual(d.meta, { licence: 'BSD-3-Clause "new"' });
   d.methods.length = 0;
   assert.equal(model.describe().methods.length, 2, 'a description is a copy');

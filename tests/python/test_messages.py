@@ -166,3 +166,27 @@ def test_source_lines_of_a_traced_bare_module_are_the_models(out):
     rushlight.export(nn.Sequential(nn.Linear(2, 3), nn.Tanh()), (torch.ones(1, 2),), out)
     text = rushlight._C.describe(out, False)
     assert "export.py" not in text and "torch/nn/modules/linear.py" in text
+
+
+def test_call_without_the_methods_name_says_so(out):
+    rushlight.export(nn.Linear(2, 3), torch.ones(1, 2), out)
+    session = rushlight.load(out)
+    for wrong in (lambda: session.call(torch.ones(4, 2)), lambda: session.run({"input": torch.ones(4, 2)}, torch.ones(4, 2)),
+                  lambda: session.run(torch.ones(4, 2))):
+        with pytest.raises(TypeError, match="method's name|takes a dict of inputs by name") as e:
+            wrong()
+        assert "1." not in str(e.value) and len(str(e.value)) < 200
+
+
+def test_a_wrong_dtype_names_the_input(out):
+    rushlight.export(Pair(), (torch.ones(2, 2), torch.ones(2, dtype=torch.int64)), out)
+    session = rushlight.load(out)
+    assert_close(session(torch.ones(2, 2, dtype=torch.float64), torch.ones(2)), torch.full((2, 2), 2.0, dtype=torch.float64))
+    rushlight.export(nn.Linear(2, 3), torch.ones(1, 2), out)
+    session = rushlight.load(out)
+    with pytest.raises(rushlight.RushlightError, match="^input 'input' is float64, and was float32 when exported: forward, instruction 0"):
+        session.run({"input": torch.ones(1, 2, dtype=torch.float64)})
+    with pytest.raises(rushlight.RushlightError, match="^forward: input 'input' is float16, a dtype that this runtime does not have"):
+        session.run({"input": torch.ones(1, 2, dtype=torch.float16)})
+    with pytest.raises(rushlight.RushlightError, match="^forward, instruction 0"):
+        session.run({"input": torch.ones(1, 3)})

@@ -17,6 +17,10 @@ __path__ = pkgutil.extend_path(__path__, __name__)  # the built _C may stand in 
 
 import torch  # noqa: E402,F401  (before _C, which links against it)
 
+from . import _build  # noqa: E402
+
+_build.require_this_torch(__path__)
+
 from . import _C  # noqa: E402
 from .decomposition import register_decomposition  # noqa: E402
 from .diff import Diff, diff  # noqa: E402

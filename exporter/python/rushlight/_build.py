@@ -12,6 +12,7 @@ import hashlib
 import importlib.machinery
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -31,13 +32,45 @@ def extension_path():
     return str(_found(names) or _built("rushlight_python", [f"python/rushlight/{name}" for name in names]))
 
 
+def require_this_torch(package_path):
+    """Refuses a module _C in these folders that was compiled for another torch: it would crash while it is loaded.
+
+    Raises:
+        ImportError: says for which torch it was compiled, which there is, and what to do
+    """
+    spec = importlib.machinery.PathFinder.find_spec("rushlight._C", package_path)
+    if not spec or not spec.origin or spec.origin.endswith(".py") or _built_for(spec.origin) == _here():
+        return
+    raise ImportError(
+        f"{spec.origin} was compiled for {_built_for(spec.origin)}, and {sys.executable} has {_here()}: loading it would crash. "
+        "Compile it for this torch: pip install --no-build-isolation --force-reinstall --no-deps ./exporter/python, in the checkout. "
+        "If PYTHONPATH leads to that file, as in ./dev shell, leave that shell or unset PYTHONPATH", name="rushlight._C", path=spec.origin)
+
+
+def _built_for(path):
+    """The torch that a compiled file says it was built for (exporter/torch/built_for.cpp)."""
+    found = re.search(rb"rushlight was built for (torch [^,\0]+, C\+\+11 ABI [01])\0", pathlib.Path(path).read_bytes())
+    return found[1].decode() if found else "a torch that it does not name"
+
+
+def _here():
+    """This process's torch, in the same words."""
+    import torch
+
+    return f"torch {torch.__version__}, C++11 ABI {int(torch.compiled_with_cxx11_abi())}"
+
+
 def _found(names):
-    """One of these files in the package's folders."""
+    """One of these files in the package's folders, built for the torch that there is."""
     package = sys.modules.get(__package__)
     folders = [pathlib.Path(p) for p in getattr(package, "__path__", [_HERE])]
     if os.environ.get("RUSH_NATIVE"):  # CMake's build folder, set by ./dev
         folders.append(pathlib.Path(os.environ["RUSH_NATIVE"]) / "python" / "rushlight")
-    return next(((folder / name).resolve() for folder in folders for name in names if (folder / name).exists()), None)
+    for path in (folder / name for folder in folders for name in names if (folder / name).exists()):
+        if _built_for(path) == _here():
+            return path.resolve()
+        print(f"rushlight: {path} was compiled for {_built_for(path)} and is left alone: here is {_here()}", file=sys.stderr)
+    return None
 
 
 def _built(target, names):

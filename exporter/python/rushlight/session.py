@@ -1,5 +1,6 @@
 """Running a .rush file natively."""
 
+import collections.abc
 import os
 
 from . import _C
@@ -64,8 +65,15 @@ class Session:
         Raises:
             RushlightError: as its code says
             ValueError: no such method, or a name that does not fit
+            TypeError: the method's name is missing
         """
+        self._check_method(method)
         return self._session.run(method, args + self._in_order(named, method, len(args)) if named else args)
+
+    def _check_method(self, method):
+        if not isinstance(method, str):
+            raise TypeError(f"call()'s first argument is the method's name, of {', '.join(self.methods())}, and not a value "
+                            f"({type(method).__name__}): call('{self.methods()[0]}', ...), or session(...) for forward")
 
     def _in_order(self, named, method, taken):
         names = self.inputs(method)
@@ -87,8 +95,15 @@ class Session:
 
         Raises:
             ValueError: an input that the method does not have, or one that is missing
+            TypeError: the inputs are no dict
             RushlightError: as call()
         """
+        if not isinstance(inputs, collections.abc.Mapping):
+            raise TypeError(f"run() takes a dict of inputs by name ({', '.join(self.inputs())}), not {type(inputs).__name__}: "
+                            "session(...) takes them by place")
+        if not isinstance(method, str):
+            raise TypeError(f"run()'s second argument is the method's name, of {', '.join(self.methods())}, and not a value "
+                            f"({type(method).__name__})")
         result = self.call(method, *self._in_order(inputs, method, 0))
         outputs = self.outputs(method)
         if not outputs:

@@ -32,7 +32,16 @@ void prepare_torchscript() {
 
 namespace {
 
-// What else PyTorch writes, by the names of a zip's files, which stand at its end.
+std::string first_bytes(const std::string &path, size_t n) {
+  std::ifstream file = open_file(path);
+  std::string out(n, '\0');
+  file.read(out.data(), static_cast<std::streamsize>(n));
+  out.resize(static_cast<size_t>(file.gcount()));
+  return out;
+}
+
+// What else a file is that is given for TorchScript: PyTorch's others by the names of a zip's
+// files, which stand at its end.
 std::string remedy(const std::string &path) {
   std::ifstream file = open_file(path);
   file.seekg(0, std::ios::end);
@@ -41,6 +50,14 @@ std::string remedy(const std::string &path) {
   file.seekg(from);
   file.read(end.data(), static_cast<std::streamsize>(end.size()));
   auto has = [&](const char *name) { return end.find(name) != std::string::npos; };
+  const std::string start = from == 0 ? end.substr(0, 9) : first_bytes(path, 9);
+  if (start.compare(0, 5, "\x89RUSH") == 0)
+    return " is a .rush file already: inspect, verify and diff take it, and so does rushlight.load";
+  if (start.size() == 9 && start[8] == '{')
+    return " is a .safetensors file, which holds tensors and no program: load them into the model "
+           "in Python and use rushlight.export(model, (x,), \"MODEL.rush\") there";
+  if (start.compare(0, 1, "\x08") == 0)
+    return " is an ONNX model: export the PyTorch model that it was made of";
   if (has("models/model.json") || has("serialized_exported_program.json"))
     return " was written by torch.export.save, which only Python reads: use "
            "rushlight.export(\"" +

@@ -16,6 +16,7 @@
 #include "run/compare.h"
 #include "run/diff.h"
 #include "run/native.h"
+#include "tool.h"
 
 namespace rush {
 
@@ -485,6 +486,16 @@ std::vector<std::string> port_names(const NativeSession &s, const std::string &m
   return out;
 }
 
+int tool(std::vector<std::string> arguments) {
+  std::vector<char *> argv;
+  for (std::string &text : arguments) argv.push_back(text.data());
+  argv.push_back(nullptr);
+  const py::gil_scoped_release no_gil;
+  const int code = run_tool(static_cast<int>(arguments.size()), argv.data());
+  std::fflush(stdout);
+  return code;
+}
+
 void translate(const RuntimeError &e) {
   py::object error = py::module_::import("rushlight.errors").attr("RushlightError");
   const auto known = [](const std::string &text) -> py::object {
@@ -519,6 +530,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("diff_graph", diff_graph);
   m.def("diff_file", diff_file);
   define_graph(m);
+  m.def("tool", tool);
   m.def("stored_path", stored_path);
   m.def("is_torchs_own", is_torchs_own);
   m.def("run_pass", run_pass);

@@ -1,5 +1,7 @@
 #include "run/native.h"
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "ir/from_c10.h"
 
@@ -28,14 +30,38 @@ NativeSession::~NativeSession() {
 }
 
 std::unique_ptr<NativeSession> NativeSession::open(const std::string &path, const Limits &limits) {
-  return std::make_unique<NativeSession>(read_file(path), limits);
+  const std::string bytes = read_file(path);
+  try {
+    return std::make_unique<NativeSession>(bytes, limits);
+  } catch (const RuntimeError &e) {
+    if (e.status != RUSH_ERR_BAD_FILE) throw;
+    throw RuntimeError(e.status, path + ": " + e.what());
+  }
 }
 
 void NativeSession::check(rush_status status) const {
   if (status != RUSH_OK) throw RuntimeError(status, ctx_);
 }
 
+namespace {
+
+// Throws RuntimeError for a tensor of a dtype that the runtime does not have.
+void require_dtypes(const rush_model *m, size_t method, const std::vector<Const> &args) {
+  for (size_t i = 0; i < std::min(args.size(), rush_model_input_count(m, method)); i++)
+    each_tensor(args[i], [&](const Const &c) {
+      const at::ScalarType dtype = c.tensor.scalar_type();
+      if (rush_has_dtype(static_cast<int>(dtype))) return;
+      throw RuntimeError(RUSH_ERR_UNSUPPORTED,
+                         std::string(rush_model_method_name(m, method)) + ": input '" +
+                             rush_model_input_name(m, method, i) + "' is " + dtype_name(dtype) +
+                             ", a dtype that this runtime does not have");
+    });
+}
+
+}  // namespace
+
 Const NativeSession::run(size_t method, const std::vector<Const> &args) {
+  require_dtypes(model_, method, args);
   Values values(ctx_, session_);
   std::vector<c10::IValue> given;
   for (const Const &c : args) given.push_back(to_ivalue(c));

@@ -345,6 +345,31 @@ static rush_status grant(rush_session *s, uint64_t budget, uint64_t done, uint64
   return rush_work(s->ctx, *more * INSTR_WORK);
 }
 
+/* Keeps the first input whose dtype is not that of the export's examples. A program may take others,
+ * too; where it fails, that is the likely cause. */
+static void find_odd_input(rush_session *s, const rush_file_method *f) {
+  const rush_model *m = s->m;
+  s->odd_port = RUSH_NONE;
+  for (uint32_t k = f->n_inputs; k-- > 0;) {
+    const uint32_t hint = m->ports[f->inputs + k].hint;
+    const rush_value *v = s->registers + k;
+    if (hint == RUSH_NONE || v->kind != RUSH_KIND_TENSOR) continue;
+    const int dtype = (int)rush_as_tensor(v)->dtype;
+    if (m->hints[hint].dtype == RUSH_DTYPE_UNKNOWN || m->hints[hint].dtype == dtype) continue;
+    s->odd_port = f->inputs + k;
+    s->odd_dtype = dtype;
+  }
+}
+
+static void note_odd_input(rush_session *s, rush_status st) {
+  if (s->odd_port == RUSH_NONE || st == RUSH_ERR_INTERRUPTED || st == RUSH_ERR_NO_MEMORY) return;
+  const rush_file_port *port = s->m->ports + s->odd_port;
+  rush_note(s->ctx, st,
+            "input '%s' is %s, and was %s when exported: ", rush_string(s->m, port->name),
+            rush_dtype_name((rush_dtype)s->odd_dtype),
+            rush_dtype_name((rush_dtype)s->m->hints[port->hint].dtype));
+}
+
 rush_status rush_session_step(rush_session *s, uint64_t budget) {
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
   uint64_t granted = 0;
@@ -364,6 +389,7 @@ rush_status rush_session_step(rush_session *s, uint64_t budget) {
       s->steps -= granted - done; /* those that were granted and did not run */
       if (st == RUSH_PENDING) return st;
       rush_note_instr(s->ctx, s->m, s->pc, st);
+      note_odd_input(s, st);
       rush_session_clear(s);
       return st;
     }
@@ -488,6 +514,7 @@ rush_status rush_session_begin(rush_session *s, size_t method, const rush_value 
     rush_session_clear(s);
     return st;
   }
+  find_odd_input(s, f);
   s->random = &s->own_random;
   s->steps = 0;
   s->running = true;

@@ -32,6 +32,9 @@ struct rush_session {
   uint64_t step_limit, steps; /* of a run: the most instructions (0: any number), and those done */
   bool running;
   uint32_t method, pc;
+  uint32_t
+      odd_port; /* the run's first input with a dtype that the export's did not have; or NONE */
+  int odd_dtype;
   rush_value result;
 
   const rush_observer *observer; /* NULL: nobody looks */

@@ -118,8 +118,10 @@ static void json_schema_type(rush_json *j, const char *type, uint32_t size) {
   }
   char *text;
   size_t bytes;
-  if (rush_text_take(&t, &text, &bytes) != RUSH_OK) {
+  const rush_status st = rush_text_take(&t, &text, &bytes);
+  if (st != RUSH_OK) {
     j->text->failed = true;
+    j->text->why = st;
     return;
   }
   rush_json_text(j, text);
@@ -166,8 +168,24 @@ static void json_ops(rush_json *j, const rush_op_use *uses, bool missing) {
   rush_json_close(j, ']');
 }
 
+/* Whether the program refers to each tensor of the file, and not only a test vector. */
+static void mark_used(const rush_model *m, bool *used) {
+  for (uint32_t i = 0; i < m->n_constants; i++) {
+    const rush_file_constant *c = m->constants + i;
+    if (c->kind == RUSH_CONST_TENSOR && m->constant_used[i]) used[c->a] = true;
+  }
+}
+
 static void json_weights(rush_json *j) {
   const rush_model *m = j->m;
+  bool *used;
+  const rush_status st = rush_calloc(j->text->ctx, m->n_tensors, sizeof *used, (void **)&used);
+  if (st != RUSH_OK) {
+    j->text->failed = true;
+    j->text->why = st;
+    return;
+  }
+  mark_used(m, used);
   rush_json_open(j, '[');
   for (uint32_t i = 0; i < m->n_tensors && rush_json_goes_on(j); i++) {
     const rush_file_tensor *r = m->tensors + i;
@@ -181,9 +199,12 @@ static void json_weights(rush_json *j) {
     rush_json_sizes(j, r->rank, r->sizes);
     rush_json_key(j, "bytes");
     rush_json_value(j, "%llu", (unsigned long long)tensor_bytes(r));
+    rush_json_key(j, "used");
+    rush_json_value(j, used[i] ? "true" : "false");
     rush_json_close(j, '}');
   }
   rush_json_close(j, ']');
+  rush_release(j->text->ctx, used, m->n_tensors * sizeof *used);
 }
 
 static void json_method(rush_json *j, const rush_file_method *f) {
