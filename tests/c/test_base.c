@@ -168,6 +168,19 @@ static void a_text_grows_and_json_is_escaped(void **state) {
   rig_close(r);
 }
 
+static void a_text_has_an_end(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  rig_open(r);
+  char *out;
+  size_t size;
+  rush_text t = {.ctx = r->ctx};
+  rush_text_bytes(&t, "not read", RUSH_MAX_TEXT);
+  assert_int_equal(rush_text_take(&t, &out, &size), RUSH_ERR_NO_MEMORY);
+  assert_contains("end", rush_ctx_error(r->ctx), "out of memory");
+  rig_close(r);
+}
+
 static void a_text_without_memory_fails_at_the_end_and_leaks_nothing(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -215,6 +228,7 @@ int main(void) {
       cmocka_unit_test(a_context_that_cannot_be_made_is_null),
       cmocka_unit_test(products_and_sums_say_when_they_overflow),
       cmocka_unit_test(a_text_grows_and_json_is_escaped),
+      cmocka_unit_test(a_text_has_an_end),
       cmocka_unit_test(a_text_without_memory_fails_at_the_end_and_leaks_nothing),
       cmocka_unit_test(fresh_seeds_come_from_where_the_host_says),
   };

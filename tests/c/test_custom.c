@@ -69,6 +69,27 @@ static void overloads_are_operators_of_their_own(void **state) {
   rig_close(r);
 }
 
+/* Many records may give one schema of the file's to what the host computes. */
+static void a_schema_of_the_files_has_an_end(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  static char text[1 << 15];
+  const int n = snprintf(text, sizeof text, "my_ops::f(Tensor x) -> Tensor");
+  memset(text + n, ' ', sizeof text - 1 - (size_t)n);
+  const rush_custom_op op = {.size = sizeof op, .schema = "my_ops::f"};
+  types(b);
+  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
+  build_return(b, build_call(b, "my_ops::f", TENSOR, 1, U32(0)));
+  ((rush_file_op *)build_at(b, RUSH_SEC_OPS, 0))->schema = build_str(b, text);
+  rig_open(r);
+  OK(rush_ctx_add_op(r->ctx, &op));
+  assert_int_equal(rig_try_load(r, b), RUSH_ERR_BAD_FILE);
+  assert_contains("schema", rush_ctx_error(r->ctx),
+                  "a schema of 32767 bytes, at most 16384 may be");
+  rig_close(r);
+}
+
 /* ends(Tensor[] xs, Tensor? mask, Scalar by, int[] at=[1, 2]) -> (Tensor, int): the sum of all,
  * times mask, times by, and the sum of `at`. */
 static rush_status ends(rush_call *call, void *user) {
@@ -305,6 +326,7 @@ static void what_is_no_operator_is_not_added(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(overloads_are_operators_of_their_own),
+      cmocka_unit_test(a_schema_of_the_files_has_an_end),
       cmocka_unit_test(lists_scalars_optional_arguments_and_several_results),
       cmocka_unit_test(what_is_written_in_place_is_seen_through_views),
       cmocka_unit_test(operators_that_do_wrong_are_named),

@@ -496,6 +496,36 @@ static void loading_grows_with_the_file(void **state) {
   }
 }
 
+/* What many records refer to is not read again for each. */
+static void long_names_are_not_compared_for_each_that_has_them(void **state) {
+  (void)state;
+  static char text[1 << 16];
+  memset(text, 'a', sizeof text - 1);
+  for (int of_ops = 0; of_ops < 2; of_ops++) {
+    rig rig_, *r = &rig_;
+    builder b_, *b = &b_;
+    add_types(b);
+    build_int(b, 7);
+    const uint32_t name = build_str(b, text);
+    for (uint32_t k = 0; k < 256; k++) {
+      char other[16];
+      snprintf(other, sizeof other, "m%u", k);
+      build_method(b, other, INT, 0, NULL);
+      build_return(b, K(0));
+      if (!of_ops) ((rush_file_method *)build_at(b, RUSH_SEC_METHODS, k))->name = name;
+      rush_file_op op = {name, RUSH_NONE};
+      if (of_ops) build_add(b, RUSH_SEC_OPS, sizeof op, &op, 1);
+    }
+    rig_open(r);
+    rush_status st = rig_try_load(r, b);
+    assert_int_equal(st, of_ops ? RUSH_ERR_UNSUPPORTED : RUSH_ERR_BAD_FILE);
+    assert_contains("name", rush_ctx_error(r->ctx),
+                    of_ops ? "256 operators that this runtime lacks: aaa" : "a second method 'aaa");
+    assert_true(rush_ctx_work(r->ctx) < 1 << 20); /* 2^16 bytes for each would be 2^24 */
+    rig_close(r);
+  }
+}
+
 /* linear with a weight of 4 bytes that is shown as many gigabytes */
 static void a_small_file_cannot_ask_for_much(void **state) {
   (void)state;
@@ -586,6 +616,7 @@ int main(void) {
       cmocka_unit_test(long_operators_look_whether_to_stop),
       cmocka_unit_test(kernels_look_whether_to_stop),
       cmocka_unit_test(loading_grows_with_the_file),
+      cmocka_unit_test(long_names_are_not_compared_for_each_that_has_them),
       cmocka_unit_test(a_small_file_cannot_ask_for_much),
       cmocka_unit_test(names_are_escaped),
       cmocka_unit_test(loading_and_describing_can_be_stopped),

@@ -1,5 +1,6 @@
 /* exec: what the interpreter does with blocks, values, lifetimes, budgets and errors. Models are
  * built by hand; operators are the simplest ones. */
+#include "base/base.h"
 #include "harness.h"
 
 #include "exec/session.h"
@@ -641,6 +642,7 @@ static void values_are_made_and_read(void **state) {
   rig_start(r, &b);
   OK(rush_str_create(r->session, "h\xc3\xa9", 3, &v));
   assert_string_equal(show(r, &v), "'h\xc3\xa9'");
+  assert_int_equal(rush_str_create(r->session, "not read", RUSH_MAX_TEXT, &w), RUSH_ERR_NO_MEMORY);
   assert_int_equal(rush_tensor_inspect(r->session, &v, &info), RUSH_ERR_BAD_ARGUMENT);
   assert_contains("inspect", rush_ctx_error(r->ctx), "a Tensor was wanted, this is str");
   assert_int_equal(rush_dict_create(r->session, &v, 1, &w), RUSH_ERR_BAD_ARGUMENT);

@@ -108,6 +108,13 @@ for (const worker of [false, true]) {
   });
 }
 
+test('a file whose description no string can hold gives a message', async () => {
+  const f = new RushFile(), long = 'x'.repeat(1 << 20);
+  f.method('forward', { outputs: [] }, () => f.none());
+  for (let i = 0; i < 300; i++) f.meta(long, long);
+  await assert.rejects(load(f.bytes()), { code: 'out-of-memory' });
+});
+
 test('types that were read are not kept without end', () => {
   const long = `(${'Tensor, '.repeat(100)}int)`, first = parseType('Dict(str, int[])');
   assert.equal(parseType('Dict(str, int[])'), first);

@@ -133,6 +133,10 @@ static inline bool rush_add64(int64_t a, int64_t b, int64_t *out) {
   return !__builtin_add_overflow(a, b, out);
 }
 
+/* The most bytes of a text, its zero byte among them: on 32 bits what every JavaScript can make a
+ * string of. */
+#define RUSH_MAX_TEXT (sizeof(size_t) > 4 ? SIZE_MAX / 2 : ((size_t)1 << 29) - 24)
+
 /* A string that grows: texts and JSON. Failure sticks; read it at the end with rush_text_take. */
 typedef struct rush_text {
   rush_ctx *ctx;

@@ -15,7 +15,8 @@ static bool reserve(rush_text *t, size_t more) {
   if (st != RUSH_OK) return fail(t, st);
   size_t need = t->size + more + 1, capacity = t->capacity ? t->capacity : 256;
   if (need <= t->capacity) return true;
-  if (need < t->size) return fail(t, rush_fail_memory(t->ctx, SIZE_MAX));
+  if (need < t->size || need > RUSH_MAX_TEXT)
+    return fail(t, rush_fail_memory(t->ctx, need < t->size ? SIZE_MAX : need));
   while (capacity < need) capacity = capacity <= SIZE_MAX / 2 ? capacity * 2 : need;
   st = rush_realloc(t->ctx, (void **)&t->data, t->capacity, capacity);
   if (st != RUSH_OK) return fail(t, st);
@@ -32,6 +33,7 @@ void rush_text_bytes(rush_text *t, const char *bytes, size_t n) {
 
 void rush_text_add(rush_text *t, const char *fmt, ...) {
   va_list args, again;
+  if (t->failed) return;
   va_start(args, fmt);
   va_copy(again, args);
   int n = vsnprintf(NULL, 0, fmt, args);

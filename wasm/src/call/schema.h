@@ -5,7 +5,7 @@
 
 #include "call/call.h"
 
-enum { RUSH_SCHEMA_MAX_ARGS = 32, RUSH_SCHEMA_MAX_RESULTS = 8 };
+enum { RUSH_SCHEMA_MAX_ARGS = 32, RUSH_SCHEMA_MAX_RESULTS = 8, RUSH_SCHEMA_MAX_BYTES = 1 << 14 };
 
 /* A set of kinds: bit rush_kind. */
 typedef uint32_t rush_kinds;

@@ -344,34 +344,59 @@ static rush_status check_ports(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
+static rush_status second_method(rush_ctx *ctx, const rush_model *m, uint32_t i) {
+  BAD(RUSH_SEC_METHODS, i, "a second method '%.256s'", rush_string(m, m->methods[i].name));
+}
+
+/* As strcmp of two methods' names. */
+static int compare_names(rush_ctx *ctx, const rush_model *m, uint32_t a, uint32_t b) {
+  const uint32_t x = m->methods[a].name, y = m->methods[b].name;
+  const uint32_t n = m->strings[x].bytes, o = m->strings[y].bytes;
+  (void)rush_stops(ctx, n < o ? n : o);
+  return strcmp(rush_string(m, x), rush_string(m, y));
+}
+
 /* Sorts the indices of methods by their names, by merging; `spare` has room for as many. */
-static void sort_by_name(const rush_model *m, uint32_t *order, uint32_t *spare, uint32_t n) {
-  if (n < 2) return;
+static void sort_by_name(rush_ctx *ctx, const rush_model *m, uint32_t *order, uint32_t *spare,
+                         uint32_t n) {
+  if (n < 2 || rush_stops(ctx, n)) return;
   const uint32_t half = n / 2;
-  sort_by_name(m, order, spare, half);
-  sort_by_name(m, order + half, spare, n - half);
+  sort_by_name(ctx, m, order, spare, half);
+  sort_by_name(ctx, m, order + half, spare, n - half);
   memcpy(spare, order, half * sizeof *spare);
   for (uint32_t a = 0, b = half, to = 0; a < half; to++) {
-    bool first = b == n || strcmp(rush_string(m, m->methods[spare[a]].name),
-                                  rush_string(m, m->methods[order[b]].name)) <= 0;
+    bool first = b == n || compare_names(ctx, m, spare[a], order[b]) <= 0;
     order[to] = first ? spare[a++] : order[b++];
   }
+}
+
+/* Each method's name is a string of its own: so their bytes together are at most the file's, and
+ * sorting compares each a few times only. */
+static rush_status check_strings_differ(rush_ctx *ctx, const rush_model *m) {
+  bool *taken;
+  rush_status st = RUSH_OK;
+  RUSH_TRY(rush_calloc(ctx, m->n_strings, sizeof *taken, (void **)&taken));
+  for (uint32_t i = 0; i < m->n_methods && st == RUSH_OK; i++) {
+    if (taken[m->methods[i].name]) st = second_method(ctx, m, i);
+    taken[m->methods[i].name] = true;
+  }
+  rush_release(ctx, taken, m->n_strings * sizeof *taken);
+  return st;
 }
 
 static rush_status check_method_names(rush_ctx *ctx, const rush_model *m) {
   uint32_t *order;
   const size_t room = 2 * (size_t)m->n_methods * sizeof *order;
+  RUSH_TRY(check_strings_differ(ctx, m));
   RUSH_TRY(rush_alloc(ctx, room, (void **)&order));
   for (uint32_t i = 0; i < m->n_methods; i++) order[i] = i;
-  sort_by_name(m, order, order + m->n_methods, m->n_methods);
-  rush_status st = RUSH_OK;
+  sort_by_name(ctx, m, order, order + m->n_methods, m->n_methods);
+  rush_status st = rush_stopped(ctx);
   for (uint32_t k = 1; k < m->n_methods && st == RUSH_OK; k++) {
-    const char *name = rush_string(m, m->methods[order[k]].name);
-    if (strcmp(name, rush_string(m, m->methods[order[k - 1]].name)) == 0)
-      st = rush_bad(ctx, m, RUSH_SEC_METHODS, order[k], "a second method '%.256s'", name);
+    if (compare_names(ctx, m, order[k], order[k - 1]) == 0) st = second_method(ctx, m, order[k]);
   }
   rush_release(ctx, order, room);
-  return st;
+  return st == RUSH_OK ? rush_stopped(ctx) : st;
 }
 
 /* Where the next method's instructions start, and where its registers may. */

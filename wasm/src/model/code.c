@@ -35,6 +35,11 @@ static rush_status resolve_schema(rush_ctx *ctx, rush_model *m, uint32_t i) {
   const char *name = rush_string(m, m->file_ops[i].name);
   RUSH_CHECK(ctx, m->file_ops[i].schema != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT,
              "operator '%s' was added without a schema, and the file carries none", name);
+  const uint32_t size = m->strings[m->file_ops[i].schema].bytes;
+  RUSH_TRY(rush_work(ctx, size));
+  RUSH_CHECK(ctx, size <= RUSH_SCHEMA_MAX_BYTES, RUSH_ERR_BAD_FILE,
+             "operator '%s': a schema of %u bytes, at most %d may be", name, size,
+             RUSH_SCHEMA_MAX_BYTES);
   o->custom.schema = rush_string(m, m->file_ops[i].schema);
   rush_status st = rush_schema_parse(ctx, o->custom.schema, &o->schema);
   return st == RUSH_ERR_BAD_STATE ? RUSH_ERR_BAD_FILE : st;
@@ -45,7 +50,12 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
   for (uint32_t i = 0; i < m->n_ops; i++) {
     rush_model_op *o = m->ops + i;
     const char *name = rush_string(m, m->file_ops[i].name);
-    RUSH_TRY(rush_work(ctx, 4000)); /* all names are compared with it */
+    const uint32_t size = m->strings[m->file_ops[i].name].bytes;
+    if (size >= RUSH_NAME_BYTES) { /* no operator's, and many could be this one string */
+      m->n_missing++;
+      continue;
+    }
+    RUSH_TRY(rush_work(ctx, 4000 + size)); /* all names are compared with it */
     o->op = rush_custom_find(ctx, name, &o->custom) ? &o->custom : rush_op_find(name, &o->inplace);
     if (!o->op) m->n_missing++;
     if (!o->op) continue;

@@ -99,7 +99,7 @@ static void describe_torch(rush_text *t, const rush_model *m, rush_text_kind kin
     if (m->texts[i].kind == RUSH_TEXT_TREE)
       rush_text_add(t, "%s\n", rush_string(m, m->texts[i].text));
   }
-  for (uint32_t i = 0; i < m->n_texts; i++) {
+  for (uint32_t i = 0; i < m->n_texts && !t->failed; i++) {
     if (m->texts[i].kind != (uint32_t)kind) continue;
     const char *module = rush_string(m, m->texts[i].module), *colon = strchr(module, ':');
     int path = colon ? (int)(colon - module) : (int)strlen(module);

@@ -106,7 +106,8 @@ rush_status rush_new_str(rush_heap *heap, const char *bytes, size_t n, rush_valu
   *out = rush_none();
   rush_str *s;
   size_t size;
-  if (!rush_add(n, sizeof *s + 1, &size)) return rush_fail_memory(heap->ctx, SIZE_MAX);
+  if (n >= RUSH_MAX_TEXT || !rush_add(n, sizeof *s + 1, &size))
+    return rush_fail_memory(heap->ctx, n);
   RUSH_TRY(rush_heap_alloc(heap, size, (void **)&s));
   *s = (rush_str){{RUSH_KIND_STR, 1}, n};
   if (n) memcpy(s->bytes, bytes, n);
