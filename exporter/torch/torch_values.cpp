@@ -40,6 +40,18 @@ bool lazy(const at::Tensor &t) {
   return t.is_conj() || t.is_neg();
 }
 
+// Copies what has the same sizes. An expanded tensor's elements are written once each: the program
+// may have written them through a part that repeats none.
+void copy_once(const at::Tensor &to, at::Tensor from) {
+  at::Tensor once = to.detach();
+  for (int64_t d = 0; d < to.dim(); d++) {
+    if (to.stride(d) != 0 || to.size(d) < 2) continue;
+    once = once.narrow(d, 0, 1);
+    from = from.narrow(d, 0, 1);
+  }
+  once.copy_(from);
+}
+
 // Functorch's tensors have no storage, fake tensors and zero tensors no memory, and a storage may
 // have been made smaller.
 bool holds_elements(const at::Tensor &t) {
@@ -263,11 +275,8 @@ void Values::write_back() {
       if (s.compact && theirs.equal(t.detach())) continue;
       if (t.is_non_overlapping_and_dense() && !s.compact) {
         std::memcpy(t.mutable_data_ptr(), s.theirs + offset, reach(t));
-      } else if (s.compact || !c10::IntArrayRef(t.strides()).empty()) {
-        bool repeats =
-            false;  // an expanded tensor: PyTorch refuses to write into it, and so did the program
-        for (int64_t d = 0; d < t.dim(); d++) repeats |= t.stride(d) == 0 && t.size(d) > 1;
-        if (!repeats) t.detach().copy_(theirs);
+      } else {
+        copy_once(t, theirs);
       }
       if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
     }

@@ -157,6 +157,21 @@ def test_an_input_that_the_program_resizes_is_written_back_from_where_it_is(tmp_
         assert (total.item(), x.tolist(), view.tolist()) == (100000, [1] * 4, [1] * 4)
 
 
+@torch.jit.script
+def doubled(x):
+    x.select(0, 0).mul_(2)
+    return x.sum()
+
+
+def test_what_is_written_through_a_part_of_an_expanded_input_is_written_back(tmp_path):
+    rushlight.export(doubled, (torch.ones(2, 3),), str(tmp_path / "m.rush"), test_vectors=False, verify=False)
+    rushlight.load_library()
+    inside = torch.classes.rushlight.Interpreter(str(tmp_path / "m.rush"))
+    base = torch.tensor([[1.0, 2, 3]])
+    assert inside.call("forward", [base.expand(2, 3)]).item() == 24
+    assert base.tolist() == [[2, 4, 6]]
+
+
 # ---- Limits and Ctrl-C
 
 
