@@ -257,6 +257,12 @@ inplace("input_is_a_transpose", "x[0, 1] = 5.0\nreturn y[1, 0]", x=f32(3, 3), y=
 inplace("input_read_and_write_apart", "y.copy_(x)\nreturn x", x=f32(3), y=of("torch.zeros(6)[3:]"))
 inplace("input_expanded_read_only", "y.add_(x)", x=expanded(f32(1, 3), 4, 3), y=f32(4, 3))
 row("inplace_expanded_write_refused", "x.add_(1)", x=expanded(f32(1, 3), 4, 3), raises="")
+row("inplace_cumsum_of_expanded_refused", "(x + 0).expand(3, 4).cumsum_(1)", x=f32(4), raises="more than one element of the written-to tensor")
+row("inplace_addmm_of_expanded_refused", "(x + 0).expand(3, 4).addmm_(y, y.t() @ y)", x=f32(4), y=f32(3, 4), raises="more than one element of the written-to tensor")
+for name, line in (  # what PyTorch writes all the same, with a warning
+        ("mask", "v[v > 0.5] = 0.25"), ("index", "v[torch.tensor([0, 2])] = 0.25"), ("index_fill", "v.index_fill_(1, torch.tensor([3, 0]), 0.25)"),
+        ("accumulated", "v.index_put_([torch.tensor([1])], x, accumulate=True)"), ("itself", "v.copy_(v)")):
+    row(f"inplace_expanded_{name}", f"v = (x + 0).expand(3, 4)\n{line}\nreturn v, v.stride()", x=f32(4, lo=0.0, hi=1.0))
 row("inplace_overlap_write_refused", "x.add_(y)", x=f32(5), y=of("x[:1]"), raises="")
 
 # ---- weights -----------------------------------------------------------------------------------------

@@ -115,6 +115,18 @@ row("layout_of_nothing", "torch.nonzero(x).stride(), torch.nonzero(y).stride(), 
     "F.batch_norm(x, torch.zeros(3), torch.ones(3)).stride(), F.batch_norm(x.t(), torch.zeros(0), torch.ones(0)).stride(), "
     "F.batch_norm(z, torch.zeros(3), torch.ones(3)).stride(), F.batch_norm(z, torch.zeros(3), torch.ones(3), training=True).stride()",
     x=f32(0, 3), y=tensor([[0.0, 0.0]]), z=channels_last(f32(0, 3, 4, 5)))
+# Dimensions of size 1, whose strides are anything: which numbers are operands of TensorIterator's shows in the result's.
+ONE = ["v + 1", "torch.pow(v, 2.5)", "torch.pow(v, 2)", "torch.pow(2.5, v)", "v.lerp(v, 0.3)", "v.lerp(v, v)", "v.clamp(0.3, 0.9)", "v.clamp(0, 0.9)",
+       "v.clamp(min=0.3)", "v.clamp(max=0.3)", "v.clamp_min(0.3)", "v.clamp_max(0.3)", "v.clamp_min(v)", "v > 0.5", "F.leaky_relu(v)", "F.rrelu(v)"]
+row("layout_of_size_1", HEAD + f"""
+def f(x: Tensor):
+    out: List[List[int]] = []
+    for v in [x.unfold(1, 1, 1), x[:1].transpose(0, 1), x.as_strided([2, 1, 3], [3, 7, 1]), x[:, 1:2], x.unsqueeze(0).unsqueeze(1)]:
+        out += [{", ".join(f"({e}).stride()" for e in ONE)}]
+    return out
+""", x=f32(2, 3, 4))
+unary("F.rrelu(v)")
+
 for e in ["torch.float_power(v, w)", "F.binary_cross_entropy(v, w, reduction='none')", "F.huber_loss(v, w, reduction='none')"]:
     binary(e)
 binary("torch.float_power(v, w)", ((2, 4, 3, 2), (2, 1, 3, 2)), [((1, 4, 3, 2), (2, 4, 3, 2))])

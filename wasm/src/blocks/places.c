@@ -240,17 +240,17 @@ rush_status rush_target(rush_call *c, rush_copy_strides strides, rush_tensor **o
   const bool fits =
       strides == RUSH_COPY_CONTIGUOUS ? rush_is_plainly_contiguous(t) : rush_is_dense(t);
   if (c->inplace != NULL || (rush_can_reuse(c, 0) && fits && !is_named_again(c, t))) {
-    RUSH_TRY(rush_check_write(c->ctx, t));
+    RUSH_TRY((strides == RUSH_COPY_LOOSE ? rush_check_weight : rush_check_write)(c->ctx, t));
     ret_keep(c, 0, &c->args[0]);
     *out = t;
     return RUSH_OK;
   }
-  RUSH_TRY(
-      strides == RUSH_COPY_ALL
-          ? copy_storage(c, t, out)
-          : rush_clone(c->heap, t,
-                       strides == RUSH_COPY_DENSE ? RUSH_FORMAT_PRESERVE : RUSH_FORMAT_CONTIGUOUS,
-                       out));
+  RUSH_TRY(strides == RUSH_COPY_ALL
+               ? copy_storage(c, t, out)
+               : rush_clone(c->heap, t,
+                            strides == RUSH_COPY_CONTIGUOUS ? RUSH_FORMAT_CONTIGUOUS
+                                                            : RUSH_FORMAT_PRESERVE,
+                            out));
   ret_tensor(c, 0, *out);
   return RUSH_OK;
 }

@@ -37,6 +37,7 @@ rush_status rush_fail_index(rush_ctx *ctx, int64_t index, int dim, int64_t size)
 /* The strides of a copy of argument 0. */
 typedef enum rush_copy_strides {
   RUSH_COPY_DENSE,      /* of a dense copy, in the order that it has */
+  RUSH_COPY_LOOSE,      /* the same; in place elements may be in several places */
   RUSH_COPY_CONTIGUOUS, /* row-major */
   RUSH_COPY_ALL,        /* its own: the whole storage is copied, unless elements are in it twice */
 } rush_copy_strides;

@@ -1,6 +1,7 @@
 /* The interpreter: one loop over decoded instructions, which can stop after any of them. */
 #include "exec/session.h"
 #include "model/print.h"
+#include "tensor/layout.h"
 #include "tensor/turned.h"
 
 /* ---- Registers ------------------------------------------------------------------------------- */
@@ -102,6 +103,7 @@ static rush_status write_inplace(rush_call *c) {
   RUSH_CHECK(c->ctx, rush_can_cast(from->dtype, to->dtype), RUSH_ERR_BAD_ARGUMENT,
              "result type %s can't be cast to the desired output type %s",
              rush_dtype_name(from->dtype), rush_dtype_name(to->dtype));
+  RUSH_TRY(rush_check_write(c->ctx, to));
   RUSH_TRY(rush_tensor_copy(c->heap, to, from));
   rush_drop(c->heap, c->results);
   ret_tensor(c, 0, rush_tensor_keep(to));

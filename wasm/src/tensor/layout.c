@@ -72,6 +72,12 @@ rush_status rush_clone(rush_heap *heap, const rush_tensor *t, int64_t format, ru
   return RUSH_OK;
 }
 
+rush_status rush_check_weight(rush_ctx *ctx, const rush_tensor *t) {
+  RUSH_CHECK(ctx, !t->storage->borrowed || t->numel == 0, RUSH_ERR_UNSUPPORTED,
+             "a weight of the model is written in place, and weights cannot be written");
+  return RUSH_OK;
+}
+
 rush_status rush_check_write(rush_ctx *ctx, const rush_tensor *t) {
   for (int d = 0; d < t->rank && t->numel > 0; d++) {
     RUSH_CHECK(
@@ -79,9 +85,7 @@ rush_status rush_check_write(rush_ctx *ctx, const rush_tensor *t) {
         "unsupported operation: more than one element of the written-to tensor refers to a single "
         "memory location. Please clone() the tensor before performing the operation.");
   }
-  RUSH_CHECK(ctx, !t->storage->borrowed || t->numel == 0, RUSH_ERR_UNSUPPORTED,
-             "a weight of the model is written in place, and weights cannot be written");
-  return RUSH_OK;
+  return rush_check_weight(ctx, t);
 }
 
 /* ATen's MemOverlapStatus::Partial: told for dense tensors only. */
@@ -107,6 +111,7 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int64_t sizes[RUSH_MAX_RANK];
   int rank;
+  if (dst == src) return RUSH_OK;
   for (int k = 1; k <= dst->rank && k <= src->rank; k++) {
     int64_t m = dst->sizes[dst->rank - k], n = src->sizes[src->rank - k];
     RUSH_CHECK(heap->ctx, m == n || m == 1 || n == 1, RUSH_ERR_BAD_ARGUMENT,

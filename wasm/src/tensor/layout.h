@@ -29,6 +29,8 @@ rush_status rush_clone(rush_heap *heap, const rush_tensor *t, int64_t format, ru
 /* Refuses to write tensors that have one element in several places (made by expand), and weights.
  */
 rush_status rush_check_write(rush_ctx *ctx, const rush_tensor *t);
+/* Weights alone: for the few operators that PyTorch lets write the others, with a warning. */
+rush_status rush_check_weight(rush_ctx *ctx, const rush_tensor *t);
 
 /* Refuses operands that share memory with what is written, where both are dense; of others PyTorch
  * cannot tell. */

@@ -266,7 +266,10 @@ static bool same_sizes(const operands *o, const rush_tensor *t) {
 }
 
 /* Where a new result lies, and the strides that PyTorch gives it. */
-static void result_strides(const operands *o, int n, int64_t *strides, int64_t *nominal) {
+static void result_strides(const operands *o, const rush_pw_job *job, int64_t *strides,
+                           int64_t *nominal) {
+  int n = job->n;
+  while ((job->row->flags & RUSH_PW_NUMBER_ASIDE) != 0 && n > 1 && !o->t[n - 1]) n--;
   rush_strides_of_result(o->rank, o->sizes, n, (const rush_tensor *const *)o->t, strides);
   if (!o->turned) {
     memcpy(nominal, strides, (size_t)o->rank * sizeof *nominal);
@@ -350,7 +353,7 @@ static rush_status destination(rush_call *c, const rush_pw_job *job, const opera
   }
   if (o->flat) return rush_result(c, 0, dtype, o->rank, o->sizes, out);
   int64_t strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
-  result_strides(o, job->n, strides, nominal);
+  result_strides(o, job, strides, nominal);
   strides_of_row(c, job->row, o, strides, nominal);
   for (int k = 0; k < job->n && !c->inplace; k++) {
     rush_tensor *t = o->t[k];

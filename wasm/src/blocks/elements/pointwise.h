@@ -46,6 +46,8 @@ enum {
   RUSH_PW_CONTIGUOUS = 1 << 7,   /* a new result is contiguous, whatever the operands are */
   RUSH_PW_NUMBER_FIRST = 1 << 8, /* the same where argument 0 is a number */
   RUSH_PW_LIKE_SELF = 1 << 9,    /* it is as empty_like(argument 0) makes it */
+  RUSH_PW_NUMBER_ASIDE =
+      1 << 10, /* numbers behind the tensors are no operands of TensorIterator's */
 };
 
 typedef struct rush_pointwise {

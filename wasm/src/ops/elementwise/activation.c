@@ -160,8 +160,11 @@ static rush_status setup_rrelu(rush_call *c, rush_pw_job *job) {
   job->p.f[0] = (arg_scalar_double(c, lower) + arg_scalar_double(c, lower + 1)) / 2;
   return RUSH_OK;
 }
-RUSH_POINTWISE(rrelu) = {
-    .operands = 1, .f32 = leaky_relu_f32, .f64 = leaky_relu_f64, .setup = setup_rrelu};
+RUSH_POINTWISE(rrelu) = {.operands = 1,
+                         .flags = RUSH_PW_CONTIGUOUS,
+                         .f32 = leaky_relu_f32,
+                         .f64 = leaky_relu_f64,
+                         .setup = setup_rrelu};
 FLOATS(threshold, x <= s ? t : x)
 RUSH_BODY_1(threshold_i64, int64_t, int64_t, x <= s ? t : x)
 RUSH_POINTWISE(threshold) = {.operands = 1,
@@ -204,7 +207,11 @@ static rush_status same_dtypes(rush_call *c, rush_pw_job *job) {
 #define LERP(T) (z < (T)0.5 && z > (T) - 0.5 ? x + z * (y - x) : y - (y - x) * (1 - z))
 RUSH_BODY_3(lerp_f32, float, float, LERP(float))
 RUSH_BODY_3(lerp_f64, double, double, LERP(double))
-RUSH_POINTWISE(lerp) = {.operands = 3, .f32 = lerp_f32, .f64 = lerp_f64, .setup = same_dtypes};
+RUSH_POINTWISE(lerp) = {.operands = 3,
+                        .flags = RUSH_PW_NUMBER_ASIDE,
+                        .f32 = lerp_f32,
+                        .f64 = lerp_f64,
+                        .setup = same_dtypes};
 
 RUSH_BODY_3(addcmul_f32, float, float, x + s * y * z)
 RUSH_BODY_3(addcmul_f64, double, double, x + s * y * z)

@@ -238,7 +238,14 @@ static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
   job->n = job->row->operands;
   return RUSH_OK;
 }
-RUSH_POINTWISE(pow_scalar) = {MAPPED(pow, pow, powf), .setup = setup_pow_scalar};
+RUSH_POINTWISE(pow_scalar) = {.operands = 2,
+                              .flags = RUSH_PW_NO_BOOL | RUSH_PW_NUMBER_ASIDE,
+                              .f32 = rush_pw_map2_f32,
+                              .f64 = rush_pw_map2_f64,
+                              .i64 = pow_i64,
+                              .fn2 = pow,
+                              .fn2_32 = powf,
+                              .setup = setup_pow_scalar};
 
 static rush_status setup_float_power(rush_call *c, rush_pw_job *job) {
   (void)c;

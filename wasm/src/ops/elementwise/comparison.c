@@ -169,9 +169,9 @@ RUSH_BODY_2(scalar_high_f64, double, double, x > y ? y : x)
 static const rush_pointwise at_least = LIMITS(at_least_f32, at_least_f64, at_least_i64, 0);
 static const rush_pointwise at_most = LIMITS(at_most_f32, at_most_f64, at_most_i64, 0);
 static const rush_pointwise scalar_low =
-    LIMITS(scalar_low_f32, scalar_low_f64, at_least_i64, RUSH_PW_NO_BOOL);
+    LIMITS(scalar_low_f32, scalar_low_f64, at_least_i64, RUSH_PW_NO_BOOL | RUSH_PW_NUMBER_ASIDE);
 static const rush_pointwise scalar_high =
-    LIMITS(scalar_high_f32, scalar_high_f64, at_most_i64, RUSH_PW_NO_BOOL);
+    LIMITS(scalar_high_f32, scalar_high_f64, at_most_i64, RUSH_PW_NO_BOOL | RUSH_PW_NUMBER_ASIDE);
 #define BETWEEN (x < s ? s : x > t ? t : x)
 RUSH_BODY_1(between_f32, float, float, BETWEEN)
 RUSH_BODY_1(between_f64, double, double, BETWEEN)
@@ -207,7 +207,7 @@ static rush_status setup_clamp(rush_call *c, rush_pw_job *job) {
   return RUSH_OK;
 }
 RUSH_POINTWISE(clamp) = {.operands = 3,
-                         .flags = RUSH_PW_NO_BOOL,
+                         .flags = RUSH_PW_NO_BOOL | RUSH_PW_NUMBER_ASIDE,
                          .f32 = clamp3_f32,
                          .f64 = clamp3_f64,
                          .i64 = clamp3_i64,

@@ -361,14 +361,14 @@ static rush_status check_put(rush_call *c) {
 RUSH_OP(index_put) {
   rush_tensor *out;
   RUSH_TRY(check_put(c));
-  RUSH_TRY(rush_target(c, RUSH_COPY_DENSE, &out));
+  RUSH_TRY(rush_target(c, RUSH_COPY_LOOSE, &out));
   return put_values(c, out, arg_list(c, 1), arg_tensor(c, 2), arg_bool(c, 3));
 }
 
 /* _index_put_impl_: writes argument 0. */
 RUSH_OP(index_put_self) {
   RUSH_TRY(check_put(c));
-  RUSH_TRY(rush_check_write(c->ctx, arg_tensor(c, 0)));
+  RUSH_TRY(rush_check_weight(c->ctx, arg_tensor(c, 0)));
   RUSH_TRY(put_values(c, arg_tensor(c, 0), arg_list(c, 1), arg_tensor(c, 2), arg_bool(c, 3)));
   ret_keep(c, 0, &c->args[0]);
   return RUSH_OK;

@@ -309,7 +309,7 @@ RUSH_OP(index_fill) {
   } else {
     rush_store_int(dtype, bytes, arg_scalar_int(c, 3));
   }
-  RUSH_TRY(rush_target(c, RUSH_COPY_DENSE, &out));
+  RUSH_TRY(rush_target(c, RUSH_COPY_LOOSE, &out));
   rush_tensor like = *out;
   if (like.rank > 0) {
     like.numel = like.sizes[dim] > 0 ? like.numel / like.sizes[dim] * index->numel : 0;
