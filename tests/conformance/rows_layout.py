@@ -173,7 +173,8 @@ for norm in ["F.instance_norm(v)", "F.group_norm(v, 2)"]:
 for norm in ["F.layer_norm(v, [6])", "F.layer_norm(v.permute(0, 2, 3, 1), [4])", "torch.rms_norm(v, [6])"]:
     unary(norm, LARGE, rtol=1e-3, atol=1e-2)
 
-for e in ["F.scaled_dot_product_attention(v, v, v)", "F.scaled_dot_product_attention(v.transpose(1, 2), v.transpose(1, 2), v.transpose(1, 2))",
+for e in ["F.scaled_dot_product_attention(v, v, v)", "F.scaled_dot_product_attention(v[:, :1].expand_as(v), v, v)",
+          "F.scaled_dot_product_attention(v[:, :, :1].expand_as(v), v[:, :1].expand_as(v), v)", "F.scaled_dot_product_attention(v.transpose(1, 2), v.transpose(1, 2), v.transpose(1, 2))",
           "F.scaled_dot_product_attention(v, v[:, :, :1], v[:, :, :1])", "F.scaled_dot_product_attention(v[0], v[0], v[0])",
           "F.scaled_dot_product_attention(v.flatten(2).unsqueeze(1), v.flatten(2).unsqueeze(1), v.flatten(2).unsqueeze(1))",
           "v.flatten(2) @ v.flatten(2).transpose(1, 2)", "torch.bmm(v.flatten(2).transpose(1, 2), v.flatten(2))",

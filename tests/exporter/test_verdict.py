@@ -70,6 +70,23 @@ def test_what_rounds_otherwise_passes_everywhere(deep_file, tmp_path):
     assert told["passed"] and told["rushlight"] == pytest.approx(verified.rushlight) and told["pytorch"] == pytest.approx(verified.pytorch)
 
 
+class WithAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.deep = deep()
+
+    def forward(self, x):
+        return self.deep(x), F.scaled_dot_product_attention(x[None, None], x[None, None], x[None, None], dropout_p=0.1 if self.training else 0.0)
+
+
+@pytest.mark.parametrize("how", ["script", "trace", "export"])
+def test_attention_that_drops_nothing_out_is_compared_with_float64(out, how):
+    net, x = WithAttention().eval(), torch.randn(4, 64)
+    program = {"script": torch.jit.script, "trace": lambda m: torch.jit.trace(m, x), "export": lambda m: torch.export.export(m, (x,))}[how](net)
+    report = rushlight.export(program, (x,), out)
+    assert report.measured > 0 and report.not_measured == ""
+
+
 def test_the_tool_tells_the_distances(deep_file, tmp_path):
     net, x, out, _ = deep_file
     path = str(tmp_path / "deep.pt")

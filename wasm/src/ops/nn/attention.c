@@ -243,14 +243,7 @@ static void nominal_strides(const rush_call *c, int rank, const int64_t *sizes, 
     return;
   }
   const rush_tensor q = rush_seen(arg_tensor(c, 0));
-  rush_tensor tokens_first = q;
-  int64_t found[RUSH_MAX_RANK];
-  for (int d = 1; d < 3; d++) {
-    tokens_first.sizes[d] = q.sizes[3 - d];
-    tokens_first.strides[d] = q.strides[3 - d];
-  }
-  rush_strides_of_copy(&tokens_first, found);
-  for (int d = 0; d < 4; d++) strides[d] = found[d == 1 || d == 2 ? 3 - d : d];
+  rush_strides_of_copy(&q, strides);
 }
 
 /* [.., heads, tokens, features] with heads inside of tokens in memory. */
