@@ -9,6 +9,6 @@ namespace rush {
 
 extern const char built_for[];
 __attribute__((used)) const char built_for[] = "rushlight was built for torch " RUSH_BUILT_FOR_TORCH
-                         ", C++11 ABI " TEXT_OF(_GLIBCXX_USE_CXX11_ABI);
+                                               ", C++11 ABI " TEXT_OF(_GLIBCXX_USE_CXX11_ABI);
 
 }  // namespace rush
