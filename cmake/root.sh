@@ -3,7 +3,7 @@
 # mmdebstrap makes a root of them in the user's cache, and bwrap (or chroot, where namespaces are not to be had)
 # runs ./dev again inside. Uses TOP, RUSH_CACHE, say, die, key_of.
 
-packages() { sed 's/#.*//; /^ *$/d' "$TOP/cmake/debian-packages.txt"; }
+packages() { sed 's/#.*//; /^ *$/d' "$TOP/cmake/debian-packages${1:+-$1}.txt"; } # [engines]
 
 # Runs the command as root.
 privileged() {
@@ -76,14 +76,41 @@ ensure_root() {
   exec 9>&-
 }
 
-ensure_debian_13() {
-  local stamp=$RUSH_CACHE/packages want
-  want=$(packages | key_of)
+add_packages() { # ROOT DIR
+  # dpkg replaces files and never writes into them; what it does write into is copied.
+  privileged cp -al "$1" "$2" && privileged rm -r "$2"/{etc,var} && privileged cp -a "$1"/{etc,var} "$2" || return
+  # shellcheck disable=SC2016,SC2046
+  privileged unshare --mount --propagation private sh -c '
+    for f in /dev /etc/ssl/certs /etc/resolv.conf /etc/hosts; do mount --rbind "$(readlink -f "$f")" "$1$f" || exit; done
+    exec chroot "$@"' sh "$2" \
+    sh -c 'apt-get -qq update && exec apt-get -y -qq -o Acquire::Retries=5 -o Dpkg::Use-Pty=0 install --no-install-recommends "$@"' \
+    sh $(packages engines) >&2
+}
+
+# The same root with Firefox and WebKitGTK: files that both have are one file on the disk.
+ensure_engines_root() {
+  local root=$ROOT
+  ROOT=$ROOT-$(packages engines | key_of)
+  [ -e "$ROOT/etc/debian_version" ] && return
+  exec 9>"$RUSH_CACHE/root.lock"
+  flock 9
+  if [ ! -e "$ROOT/etc/debian_version" ]; then
+    say "adding $(packages engines | paste -sd' ') to the root (2 minutes, 700 MB)"
+    privileged rm -rf --one-file-system "$ROOT.part"
+    add_packages "$root" "$ROOT.part" || die "Firefox and WebKitGTK could not be installed: see above"
+    privileged mv "$ROOT.part" "$ROOT"
+  fi
+  exec 9>&-
+}
+
+ensure_debian_13() { # [engines]
+  local stamp=$RUSH_CACHE/packages${1:+-$1} want
+  want=$(packages "$@" | key_of)
   [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return
   # shellcheck disable=SC2046
-  if [ "$(dpkg-query -W -f '${db:Status-Abbrev}\n' $(packages) 2>/dev/null | grep -c '^ii')" != \
-    "$(packages | wc -l)" ]; then
-    apt_install $(packages)
+  if [ "$(dpkg-query -W -f '${db:Status-Abbrev}\n' $(packages "$@") 2>/dev/null | grep -c '^ii')" != \
+    "$(packages "$@" | wc -l)" ]; then
+    apt_install $(packages "$@")
   fi
   mkdir -p "$RUSH_CACHE"
   echo "$want" >"$stamp"

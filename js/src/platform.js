@@ -36,11 +36,18 @@ export const isAddress = (v) => typeof v === 'string' || tagOf(v) === 'URL';
 /** The bytes behind a view or a buffer, not copied. @param {any} v @returns {Uint8Array} */
 export const bytesOf = (v) => (ArrayBuffer.isView(v) ? new Uint8Array(v.buffer, v.byteOffset, v.byteLength) : new Uint8Array(v));
 
+let rested = 0;
+
 /** Lets the event loop turn once, so that timers, clicks and aborts get through. @returns {Promise<void>} */
 export function breathe() {
-  const { setImmediate } = /** @type {any} */ (globalThis);
+  const { setImmediate, document, scheduler } = /** @type {any} */ (globalThis), now = performance.now();
   if (setImmediate) return new Promise((resolve) => setImmediate(resolve));
   return new Promise((resolve) => { // a timer would wait 4 ms
+    if (!document && !scheduler && now > rested + 100) { // a worker of WebKit hears no timer between messages
+      rested = now;
+      setTimeout(resolve);
+      return;
+    }
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => { port1.close(); resolve(); };
     port2.postMessage(0);

@@ -4,7 +4,7 @@ import { RushlightError, badArgument, checkOptions, throwIfAborted, unlessAborte
 import { buffers } from './messages.js';
 import { readOps } from './ops.js';
 import { asPath, builtin, isAddress, original, tagOf } from './platform.js';
-import { checkResponse, fetchSource, unreachable } from './source.js';
+import { checkResponse, fetchSource, modelBytes, unreachable } from './source.js';
 
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
@@ -208,7 +208,8 @@ const absolute = (url) => (builtin('node:fs') && asPath(url) !== undefined ? Str
 /** What can be sent in place of a source, and what messages call it where that does not say. @param {any} source @returns {Promise<{ sent: unknown, name?: string }>} */
 async function portable(source) {
   if (isAddress(source)) return { sent: absolute(source) };
-  if (!/^(Response|ReadableStream)$/.test(tagOf(source) ?? '')) return { sent: source };
+  if (/^(Blob|File)$/.test(tagOf(source) ?? '')) return { sent: source };
+  if (!/^(Response|ReadableStream)$/.test(tagOf(source) ?? '')) return { sent: modelBytes(source) };
   const name = source.url || 'the stream';
   try {
     if (tagOf(source) === 'ReadableStream') source = new Response(source);

@@ -150,7 +150,7 @@ export async function open(source, { signal, request }, headOnly) {
     const chunks = chunksOf(source, signal);
     return { name, chunks: named(() => (askRest ? parts(chunks, askRest, name, signal) : chunks), name, signal) };
   }
-  return { name, chunks: pieces(bytesFrom(source, 'a model', 'Blob, ReadableStream')) };
+  return { name, chunks: pieces(modelBytes(source)) };
 }
 
 /** The bytes that were given, of whatever realm. @param {any} source @param {string} what is wanted @param {string} others what else it comes from @returns {Uint8Array} */
@@ -158,6 +158,9 @@ export function bytesFrom(source, what, others) {
   if (ArrayBuffer.isView(source) || tagOf(source) === 'ArrayBuffer') return bytesOf(source);
   throw badArgument(`${what} comes from a URL, path, Response, ${others} or bytes, not from ${source?.constructor?.name ?? source}${source?.then ? ': did you forget await?' : ''}`);
 }
+
+/** A Source that is neither an address nor read by and by. @param {unknown} source @returns {Uint8Array} */
+export const modelBytes = (source) => bytesFrom(source, 'a model', 'Blob, ReadableStream');
 
 /** Names the source of a broken stream. @param {() => AsyncIterable<Uint8Array>} begin @param {string} name @param {AbortSignal} [signal] @param {(name: string, cause: unknown) => Error} [failure] */
 async function* named(begin, name, signal, failure = unreachable) {
