@@ -29,7 +29,7 @@ import { bytesFrom, checkResponse, checkStart, fetchSource } from './source.js';
 
 /** @typedef {(
  *   | 'malloc' | 'free' | 'rush_bridge_ctx_create' | 'rush_bridge_total' | 'rush_bridge_step'
- *   | 'rush_bridge_profile' | 'rush_bridge_manual_seed' | 'rush_bridge_memory_limit' | 'rush_bridge_step_limit' | 'rush_bridge_backend' | 'rush_status_name' | 'rush_version' | 'rush_has_op'
+ *   | 'rush_bridge_profile' | 'rush_bridge_manual_seed' | 'rush_bridge_memory_limit' | 'rush_bridge_step_limit' | 'rush_bridge_backend' | 'rush_status_name'
  *   | 'rush_ctx_add_op' | 'rush_session_next' | 'rush_session_provide' | 'rush_session_write' | 'rush_session_replace'
  *   | 'rush_session_fail' | 'rush_session_observe' | 'rush_session_results' | 'rush_session_get_attribute'
  *   | 'rush_session_set_attribute' | 'rush_ctx_destroy' | 'rush_ctx_error' | 'rush_ctx_location' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/dtype.h"
+
 /* ---- Records --------------------------------------------------------------------------------- */
 
 static build_section *section(builder *b, uint32_t id, size_t width) {
@@ -121,24 +123,11 @@ uint32_t build_view(builder *b, uint32_t storage, rush_dtype dtype, int rank, co
   return ADD(RUSH_SEC_TENSORS, t);
 }
 
-static size_t dtype_size(rush_dtype dtype) {
-  switch (dtype) {
-    case RUSH_UINT8:
-    case RUSH_BOOL:
-      return 1;
-    case RUSH_INT32:
-    case RUSH_FLOAT32:
-      return 4;
-    default:
-      return 8;
-  }
-}
-
 uint32_t build_tensor(builder *b, rush_dtype dtype, int rank, const int64_t *sizes,
                       const void *data) {
   size_t n = 1;
   for (int d = 0; d < rank; d++) n *= (size_t)sizes[d];
-  uint32_t storage = build_storage(b, data, n * dtype_size(dtype));
+  uint32_t storage = build_storage(b, data, n * rush_dtype_size(dtype));
   return build_const(b, RUSH_CONST_TENSOR, build_view(b, storage, dtype, rank, sizes, NULL, 0), 0,
                      0);
 }

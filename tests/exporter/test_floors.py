@@ -87,3 +87,34 @@ def test_every_family_has_its_list_and_its_rows():
         named = re.findall(r"^/\* (\w+\.c) \*/$", (OPS / family / f"{family}.def").read_text(), re.M)
         assert sorted(named) == sorted(p.name for p in (OPS / family).glob("*.c")), family
         assert list((TOP / "tests" / "conformance").glob(f"rows_{family}*.py")), f"no rows of {family}"
+
+
+FUNCTION = {".h": re.compile(r"^\w[\w ]*[ *]+(\w+)\(", re.M), ".c": re.compile(r"^\w[\w ]*[ *]+(\w+)\([^;{]*\{", re.M)}
+
+
+def idle(sources, users):
+    """Functions of headers that nobody calls: declared in one file, perhaps defined in a second, named in no third."""
+    words = {path: Counter(re.findall(r"\w+", text)) for path, text in [*sources, *users]}
+    pasted = {p for _, text in sources for p in re.findall(r"(\w+_)##\w+(?:##(\w+))?", text)}
+    functions = {path: set(FUNCTION[path[-2:]].findall(text)) for path, text in sources}
+    unused = []
+    for path in sorted(p for p in functions if p.endswith(".h")):
+        for name in sorted(functions[path]):
+            named = {p for p, count in words.items() if name in count and not (p.endswith(".c") and name in functions.get(p, ()))}
+            by_macro = any(name.startswith(front) and name.endswith(back) for front, back in pasted)
+            if named == {path} and words[path][name] == 1 and not by_macro:
+                unused.append(name)
+    return unused
+
+
+def test_what_a_header_declares_somebody_else_calls():
+    folders = [TOP / "wasm" / "bridge", TOP / "exporter", TOP / "tests" / "c", TOP / "tests" / "fuzz"]
+    users = [(str(p), p.read_text()) for f in folders for p in sorted(f.rglob("*.[ch]*")) if p.is_file()]
+    assert idle(read(SOURCES), users) == []
+
+
+def test_a_function_that_nobody_calls_is_seen():
+    header = ("base/a.h", "void rush_a(int x);\nvoid rush_b(void);\nstatic inline int rush_c(void) {\n  return 1;\n}\n")
+    body = ("base/a.c", "void rush_a(int x) {}\nvoid rush_b(void) {\n  rush_a(1);\n}\n")
+    user = ("base/u.c", "int main(void) { rush_b(); }\n")
+    assert idle([header, body, user], []) == ["rush_a", "rush_c"]

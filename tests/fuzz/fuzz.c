@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "tensor/dtype.h"
+
 void fuzz_broken(const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
@@ -153,19 +155,6 @@ static void read_bytes(reader *r, const void *bytes, size_t n) {
   r->hash = fuzz_hash(r->hash, bytes, n);
 }
 
-static size_t element_bytes(rush_dtype dtype) {
-  switch (dtype) {
-    case RUSH_UINT8:
-    case RUSH_BOOL:
-      return 1;
-    case RUSH_INT32:
-    case RUSH_FLOAT32:
-      return 4;
-    default:
-      return 8;
-  }
-}
-
 static void read_element(reader *r, const char *at, rush_dtype dtype) {
   static const uint64_t nan = 0x7FF8;
   float f;
@@ -176,7 +165,7 @@ static void read_element(reader *r, const char *at, rush_dtype dtype) {
   if ((dtype == RUSH_FLOAT32 && f != f) || (dtype == RUSH_FLOAT64 && d != d)) {
     read_bytes(r, &nan, sizeof nan);
   } else {
-    read_bytes(r, at, element_bytes(dtype));
+    read_bytes(r, at, rush_dtype_size(dtype));
   }
 }
 
@@ -190,7 +179,7 @@ static void read_tensor(reader *r, const rush_value *v) {
   for (int64_t k = 0; k < t.numel && r->elements > 0; k++, r->elements--) {
     int64_t at = 0;
     for (int d = 0; d < t.rank; d++) at += index[d] * t.strides[d];
-    read_element(r, (const char *)t.data + at * (int64_t)element_bytes(t.dtype), t.dtype);
+    read_element(r, (const char *)t.data + at * (int64_t)rush_dtype_size(t.dtype), t.dtype);
     for (int d = t.rank - 1; d >= 0 && ++index[d] == t.sizes[d]; d--) index[d] = 0;
   }
 }

@@ -24,16 +24,6 @@ rush_status arg_ints(const rush_call *c, uint32_t i, int max, int64_t *out, int 
   return RUSH_OK;
 }
 
-rush_status arg_ints_exactly(const rush_call *c, uint32_t i, int k, int64_t *out) {
-  int n;
-  int64_t ints[16];
-  RUSH_TRY(arg_ints(c, i, 16, ints, &n));
-  RUSH_CHECK(c->ctx, n == k || n == 1, RUSH_ERR_BAD_ARGUMENT, "expected a list of %d ints, got %d",
-             k, n);
-  for (int j = 0; j < k; j++) out[j] = ints[n == 1 ? 0 : j];
-  return RUSH_OK;
-}
-
 static rush_status wrap_dim(rush_ctx *ctx, int64_t dim, int rank, int *out) {
   int64_t n = rank > 0 ? rank : 1;
   RUSH_CHECK(ctx, dim >= -n && dim < n, RUSH_ERR_BAD_ARGUMENT,

@@ -134,8 +134,6 @@ static inline const rush_str *arg_str(const rush_call *c, uint32_t i) {
 }
 /* `int[]`: copies at most `max` ints; BAD_ARGUMENT where there are more. None gives *n = 0. */
 rush_status arg_ints(const rush_call *c, uint32_t i, int max, int64_t *out, int *n);
-/* `int[k]`: exactly k, a list of one being repeated as PyTorch does. */
-rush_status arg_ints_exactly(const rush_call *c, uint32_t i, int k, int64_t *out);
 /* A dim argument, wrapped: -rank..rank-1 (rank 0 counts as 1). BAD_ARGUMENT with PyTorch's message.
  */
 rush_status arg_dim(const rush_call *c, uint32_t i, int rank, int *out);

@@ -14,9 +14,7 @@ static inline const rush_value *operand(const rush_session *s, uint32_t o) {
 
 /* Takes over the reference of `v`. */
 static inline void set_register(rush_session *s, uint32_t r, rush_value v) {
-  rush_value old = s->registers[r];
-  s->registers[r] = v;
-  rush_drop(&s->heap, &old);
+  rush_assign(&s->heap, s->registers + r, v);
 }
 
 static void drop_registers(rush_session *s, const uint32_t *registers, uint32_t n) {
@@ -317,9 +315,7 @@ static rush_status run_instr(rush_session *s, uint32_t i, uint32_t *next) {
       drops = false;
       break;
     default: { /* RETURN */
-      rush_value result = rush_retained(*operand(s, c->operands[0]));
-      rush_drop(&s->heap, &s->result);
-      s->result = result;
+      rush_assign(&s->heap, &s->result, rush_retained(*operand(s, c->operands[0])));
       rush_session_clear(s);
       return RUSH_OK;
     }

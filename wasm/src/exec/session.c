@@ -27,8 +27,7 @@ rush_status rush_session_reset(rush_session *s) {
     rush_value v;
     st = rush_constant_copy(&s->heap, m, m->attributes[i].initial, copies, &v);
     if (st != RUSH_OK) break;
-    rush_drop(&s->heap, s->attributes + i);
-    s->attributes[i] = v;
+    rush_assign(&s->heap, s->attributes + i, v);
   }
   rush_uncap(s->ctx, cap);
   rush_release(s->ctx, copies, m->n_storages * sizeof *copies);
@@ -76,9 +75,7 @@ rush_status rush_session_set_attribute(rush_session *s, size_t index, const rush
   RUSH_CHECK(s->ctx, rush_value_fits(m, m->attributes[index].type, value), RUSH_ERR_BAD_ARGUMENT,
              "attribute '%s' cannot be this %s", rush_string(m, m->attributes[index].name),
              rush_kind_name(value->kind));
-  rush_value old = s->attributes[index];
-  s->attributes[index] = rush_retained(*value);
-  rush_drop(&s->heap, &old);
+  rush_assign(&s->heap, s->attributes + index, rush_retained(*value));
   return RUSH_OK;
 }
 

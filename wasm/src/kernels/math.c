@@ -114,10 +114,6 @@ CHUNKS(log10, f4_log_odd(x), f4_log10_normal)
 ANGLES(sin, sinf)
 ANGLES(cos, cosf)
 
-void rush_erfc_f32(size_t n, float *out, const float *in) {
-  for (size_t i = 0; i < n; i++) out[i] = erfcf(in[i]);
-}
-
 RUSH_INLINE f4 f4_softplus(f4 x, f4 beta, f4 inverse, f4 threshold) {
   f4 z = x * beta;
   f4 soft = (f4_more(z, f4_zero()) + f4_log1p(f4_exp(-f4_abs(z)))) * inverse;
@@ -160,8 +156,4 @@ double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift) {
     total += lanes(kept);
   }
   return total;
-}
-
-void rush_pow_f32(size_t n, float *out, const float *a, const float *b) {
-  for (size_t i = 0; i < n; i++) out[i] = powf(a[i], b[i]);
 }

@@ -20,7 +20,6 @@
   X(tanh, tanh(x))                                                              \
   X(sigmoid, x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)))                 \
   X(erf, erf(x))                                                                \
-  X(erfc, erfc(x))                                                              \
   X(gelu, 0.5 * x * erfc(-x * 0.70710678118654752440))                          \
   X(gelu_tanh, x / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)))) \
   X(silu, x / (1 + exp(-x)))                                                    \
@@ -42,8 +41,6 @@ void rush_softplus_f32(size_t n, float *out, const float *in, float beta, float 
 /* x < 0 ? expm1(x * in_scale) * negative : x * positive; NaN stays. */
 void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float negative,
                   float positive);
-/* out = a^b, correctly rounded but for about one result in a hundred; out may be a or b. */
-void rush_pow_f32(size_t n, float *out, const float *a, const float *b);
 
 /* Writes exp(in - shift), in <= shift, and returns the sum of what it wrote. Below 1.6e-38 it may
  * write 0. */

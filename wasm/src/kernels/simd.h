@@ -23,7 +23,6 @@ typedef int32_t i4 __attribute__((vector_size(16)));
 typedef uint32_t u4 __attribute__((vector_size(16)));
 
 #define RUSH_INLINE static inline __attribute__((always_inline))
-#define RUSH_RARE static __attribute__((noinline, cold, unused))
 
 /* In front of a loop whose iterations do not touch each other's elements (in place is fine). */
 #if defined(__clang__)
@@ -94,9 +93,6 @@ RUSH_INLINE void f4_store_part(float *p, f4 v, size_t n) {
 }
 
 /* m ? a : b, where each lane of m is 0 or -1. */
-RUSH_INLINE i4 i4_select(i4 m, i4 a, i4 b) {
-  return (a & m) | (b & ~m);
-}
 RUSH_INLINE f4 f4_select(i4 m, f4 a, f4 b) {
   return (f4)(((i4)a & m) | ((i4)b & ~m));
 }

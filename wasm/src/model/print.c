@@ -133,8 +133,9 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
   }
 }
 
-void rush_print_operand(rush_text *t, const rush_model *m, const rush_file_method *f,
-                        uint32_t operand) {
+/* "%name" of a register of a method, or "%12" where it has no name; or the constant. */
+static void print_operand(rush_text *t, const rush_model *m, const rush_file_method *f,
+                          uint32_t operand) {
   if (operand & RUSH_OPERAND_CONSTANT) {
     rush_print_constant(t, m, operand & ~RUSH_OPERAND_CONSTANT);
     return;
@@ -153,7 +154,7 @@ static void print_operands(rush_text *t, const rush_model *m, const rush_file_me
                            const uint32_t *operands, uint32_t n) {
   for (uint32_t k = 0; k < n && !t->failed; k++) {
     if (k) rush_text_add(t, ", ");
-    rush_print_operand(t, m, f, operands[k]);
+    print_operand(t, m, f, operands[k]);
   }
 }
 
@@ -161,7 +162,7 @@ static void print_results(rush_text *t, const rush_model *m, const rush_file_met
                           const uint32_t *registers, uint32_t n) {
   for (uint32_t k = 0; k < n && !t->failed; k++) {
     if (k) rush_text_add(t, ", ");
-    rush_print_operand(t, m, f, registers[k]);
+    print_operand(t, m, f, registers[k]);
     rush_text_add(t, " : ");
     rush_print_type(t, m, m->registers[f->registers + registers[k]].type);
   }
@@ -205,7 +206,7 @@ static void print_instr(rush_text *t, const rush_model *m, const rush_file_metho
       rush_text_add(t, "%*sblock0(", 2 * indent + 2, "");
       for (uint32_t k = carried; k < in->n_out; k++) {
         if (k > carried) rush_text_add(t, ", ");
-        rush_print_operand(t, m, f, out[k]);
+        print_operand(t, m, f, out[k]);
         rush_text_add(t, " : ");
         rush_print_type(t, m, m->registers[f->registers + out[k]].type);
       }
@@ -230,7 +231,7 @@ void rush_print_method(rush_text *t, const rush_model *m, const rush_file_method
   rush_text_add(t, "%s(", rush_string(m, f->name));
   for (uint32_t k = 0; k < f->n_inputs; k++) {
     rush_text_add(t, "%s", k ? ", " : "");
-    rush_print_operand(t, m, f, k);
+    print_operand(t, m, f, k);
     rush_text_add(t, " : ");
     rush_print_type(t, m, m->registers[f->registers + k].type);
   }

@@ -11,9 +11,6 @@ void rush_print_type(rush_text *t, const rush_model *m, uint32_t type);
 void rush_print_type_with_fields(rush_text *t, const rush_model *m, uint32_t type);
 /* A constant: 1, 0.5, "text", [1, 2], <conv1.weight: float32[32, 3, 3, 3]>. */
 void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant);
-/* "%name" of a register of a method, or "%12" where it has no name; or the constant. */
-void rush_print_operand(rush_text *t, const rush_model *m, const rush_file_method *f,
-                        uint32_t operand);
 /* One method in a form close to TorchScript's graphs. */
 void rush_print_method(rush_text *t, const rush_model *m, const rush_file_method *f);
 

@@ -73,6 +73,12 @@ static inline rush_value rush_retained(rush_value v) {
 }
 /* Drops one reference and sets *v to None. */
 void rush_drop(rush_heap *heap, rush_value *v);
+/* *place = v, whose reference it takes over; what was there is dropped, last. */
+static inline void rush_assign(rush_heap *heap, rush_value *place, rush_value v) {
+  rush_value old = *place;
+  *place = v;
+  rush_drop(heap, &old);
+}
 
 static inline rush_value rush_of_tensor(rush_tensor *t) {
   rush_value v = {RUSH_KIND_TENSOR, 0, {0}};

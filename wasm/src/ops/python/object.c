@@ -49,8 +49,6 @@ RUSH_OP(object_get) {
 RUSH_OP(object_set) {
   rush_value *v;
   RUSH_TRY(attribute(c, &v));
-  rush_value old = *v;
-  *v = rush_retained(c->args[2]);
-  rush_drop(c->heap, &old);
+  rush_assign(c->heap, v, rush_retained(c->args[2]));
   return RUSH_OK;
 }

@@ -207,8 +207,6 @@ RUSH_OP(get_attr) {
 RUSH_OP(set_attr) {
   rush_value *v;
   RUSH_TRY(find_attribute(c, &v));
-  rush_value old = *v;
-  *v = rush_retained(c->args[1]);
-  rush_drop(c->heap, &old);
+  rush_assign(c->heap, v, rush_retained(c->args[1]));
   return RUSH_OK;
 }
