@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-// npx rushlight run|inspect|verify|diff|bench
+// npx rushlight run|inspect|verify|diff|bench|types
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { RushlightError } from '../src/errors.js';
 import { CONTROL } from '../src/platform.js';
 import { bench, diff, inspect, run, verify } from './commands.js';
+import { types } from './types.js';
 
 const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
 
@@ -15,6 +16,7 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   diff      compare each operator with the trace in the file (rushlight export --trace), name the
             first value that differs
   bench     latency, load time, memory and the time of each operator
+  types     write what the model takes and gives for TypeScript: NAME.d.ts, or --output FILE
 
   --input NAME=VALUE   x.npy, x.safetensors (the tensor NAME in it), a number, true, a JSON array or
                        string; or a shape to be filled: 1x3x224x224[:float32|:int64|..][:LOW..HIGH],
@@ -65,6 +67,7 @@ const COMMANDS = {
   verify: { act: verify, options: ['backend', 'ops', ...LIMITS, 'cache', 'json'] },
   diff: { act: diff, options: ['backend', 'ops', ...LIMITS, 'cache', 'json'] },
   bench: { act: bench, options: ['input', 'method', 'backend', 'ops', ...LIMITS, 'runs', 'cache', 'json'] },
+  types: { act: types, options: ['output'] },
 };
 
 /** @param {string} message @returns {never} */
@@ -96,7 +99,7 @@ if (values.help || name === 'help' || process.argv.length === 2) {
   process.stdout.write(`rushlight ${JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version}\n`);
 } else {
   if (name === 'export') usage("export is a command of the exporter's program, rushlight without npx");
-  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"; npx rushlight has run, inspect, verify, diff and bench` : 'a command is missing: run, inspect, verify, diff or bench');
+  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"; npx rushlight has run, inspect, verify, diff, bench and types` : 'a command is missing: run, inspect, verify, diff, bench or types');
   const command = COMMANDS[/** @type {keyof typeof COMMANDS} */ (name)];
   if (!file) usage(`${name} needs a file`);
   if (rest.length) usage(`${name} takes one file, and "${rest[0]}" is a second`);

@@ -45,13 +45,15 @@ export { Model, Steps } from './model.js';
  * @typedef {import('./types.js').DType} DType
  * @typedef {import('./types.js').ArrayOf} ArrayOf
  * @typedef {import('./types.js').TypedArray} TypedArray
- * @typedef {import('./types.js').TensorInput} TensorInput
  * @typedef {import('./types.js').Complex} Complex
  * @typedef {import('./types.js').Port} Port
  * @typedef {import('./types.js').SizePromise} SizePromise
- * @typedef {import('./types.js').TensorLike} TensorLike
  * @typedef {import('./types.js').InputValue} InputValue
  * @typedef {import('./types.js').Value} Value
+ * @typedef {import('./types.js').MethodTypes} MethodTypes
+ * @typedef {import('./types.js').ModelTypes} ModelTypes
+ * @typedef {import('./types.js').AnyModel} AnyModel
+ * @typedef {import('./types.js').AnyMethod} AnyMethod
  * @typedef {import('./source.js').Source} Source
  * @typedef {import('./source.js').FetchOptions} FetchOptions
  * @typedef {import('./runtime.js').Backend} Backend
@@ -69,4 +71,29 @@ export { Model, Steps } from './model.js';
 /**
  * @template {import('./types.js').DType} [D=import('./types.js').DType]
  * @typedef {import('./types.js').Tensor<D>} Tensor
+ */
+
+/**
+ * @template {import('./types.js').DType} [D=import('./types.js').DType]
+ * @typedef {import('./types.js').ElementOf<D>} ElementOf
+ */
+
+/**
+ * @template {import('./types.js').DType} [D=import('./types.js').DType]
+ * @typedef {import('./types.js').ElementsOf<D>} ElementsOf
+ */
+
+/**
+ * @template {import('./types.js').DType} [D=import('./types.js').DType]
+ * @typedef {import('./types.js').TensorInput<D>} TensorInput
+ */
+
+/**
+ * @template {import('./types.js').DType} [D=import('./types.js').DType]
+ * @typedef {import('./types.js').TensorLike<D>} TensorLike
+ */
+
+/**
+ * @template M
+ * @typedef {import('./types.js').DefaultMethod<M>} DefaultMethod
  */

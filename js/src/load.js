@@ -42,9 +42,10 @@ const trials = () => import('./trials.js').catch(cannot);
 
 /**
  * Loads a model. The bytes stream into wasm memory with one copy; weights are packed as they arrive.
+ * @template {import('./types.js').ModelTypes} [M=import('./types.js').AnyModel] inputs and outputs of its methods, as `npx rushlight types` writes them
  * @param {Source} source a URL (in Node also a path), Response, Blob, ReadableStream or bytes
  * @param {LoadOptions} [options]
- * @returns {Promise<Model>} yours to dispose()
+ * @returns {Promise<Model<M>>} yours to dispose()
  * @throws {RushlightError} `network`, `truncated`, `bad-file`, `unsupported` (all missing operators are named),
  *   `out-of-memory`, `aborted` or `bad-argument`
  */

@@ -86,7 +86,9 @@ export let alive = 0;
 
 /**
  * A loaded model: the program, its weights, and the attributes that it changes. Made by `load()`. Calls are promises, done one
- * after the other; what they throw is a RushlightError. @hideconstructor
+ * after the other; what they throw is a RushlightError.
+ * @template {import('./types.js').ModelTypes} [M=import('./types.js').AnyModel]
+ * @hideconstructor
  */
 export class Model {
   #host;
@@ -186,9 +188,10 @@ export class Model {
 
   /**
    * Runs a method on named inputs. They are taken as they are when this is called, and never written to; the results belong to the caller.
-   * @param {Record<string, InputValue>} inputs
-   * @param {RunOptions} [options]
-   * @returns {Promise<Record<string, any>>} a Tensor (or other value) for each output
+   * @template {Extract<keyof M, string>} [K=import('./types.js').DefaultMethod<M>]
+   * @param {M[K]['inputs']} inputs
+   * @param {RunOptions & { method?: K }} [options]
+   * @returns {Promise<M[K]['outputs']>} a Tensor (or other value) for each output
    * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or `disposed`
    */
   async run(inputs, options = {}) {
@@ -199,8 +202,9 @@ export class Model {
 
   /**
    * Calls a method as in PyTorch: positional arguments, and the result in its own structure.
-   * @param {string} method @param {...InputValue} args
-   * @returns {Promise<any>} a Tensor, number, boolean, string, null; an array for a list or tuple; a Map for a dict
+   * @template {Extract<keyof M, string>} K
+   * @param {K} method @param {M[K]['args']} args
+   * @returns {Promise<M[K]['result']>} a Tensor, number, boolean, string, null; an array for a list or tuple; a Map for a dict
    * @throws {RushlightError} as run()
    */
   async call(method, ...args) {
@@ -211,8 +215,9 @@ export class Model {
   /**
    * Begins a run that goes on instruction by instruction, for tools; `rushlight/fx` is built on it. Other calls of the model wait
    * until its end().
-   * @param {Record<string, InputValue>} inputs
-   * @param {{ method?: string }} [options]
+   * @template {Extract<keyof M, string>} [K=import('./types.js').DefaultMethod<M>]
+   * @param {M[K]['inputs']} inputs
+   * @param {{ method?: K }} [options]
    * @returns {Promise<Steps>}
    */
   async steps(inputs, options = {}) {
@@ -256,7 +261,8 @@ export class Model {
 
   /**
    * Runs once and tells the time of each instruction, the longest first.
-   * @param {Record<string, InputValue>} inputs @param {RunOptions & { runs?: number }} [options]
+   * @template {Extract<keyof M, string>} [K=import('./types.js').DefaultMethod<M>]
+   * @param {M[K]['inputs']} inputs @param {RunOptions & { method?: K, runs?: number }} [options]
    * @returns {Promise<ProfileRow[]>}
    */
   async profile(inputs, options = {}) {

@@ -203,16 +203,24 @@ class Remote {
 }
 
 /** An address that means the same in the worker. @param {string | URL} url */
-const absolute = (url) => (builtin('node:fs') && asPath(url) !== undefined ? String(url) : new URL(url, /** @type {any} */ (globalThis).document?.baseURI ?? globalThis.location?.href).href);
+function absolute(url) {
+  if (builtin('node:fs') && asPath(url) !== undefined) return String(url);
+  try {
+    return new URL(url, /** @type {any} */ (globalThis).document?.baseURI ?? globalThis.location?.href).href;
+  } catch (e) {
+    throw unreachable(String(url), e);
+  }
+}
 
 /** What can be sent in place of a source, and what messages call it where that does not say. @param {any} source @returns {Promise<{ sent: unknown, name?: string }>} */
 async function portable(source) {
   if (isAddress(source)) return { sent: absolute(source) };
-  if (/^(Blob|File)$/.test(tagOf(source) ?? '')) return { sent: source };
-  if (!/^(Response|ReadableStream)$/.test(tagOf(source) ?? '')) return { sent: modelBytes(source) };
+  const tag = tagOf(source) ?? '';
+  if (/^(Blob|File)$/.test(tag)) return { sent: source };
+  if (!/^(Response|ReadableStream)$/.test(tag)) return { sent: modelBytes(source) };
   const name = source.url || 'the stream';
   try {
-    if (tagOf(source) === 'ReadableStream') source = new Response(source);
+    if (tag === 'ReadableStream') source = new Response(source);
     checkResponse(source, name, 'a .rush file');
     return { sent: await source.blob(), name };
   } catch (e) {

@@ -57,7 +57,7 @@ const compiled = {
   relaxed: once(() => compile(original(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url)))),
 };
 
-const WAY_OUT = '. Pass its address as the option `wasm`';
+const WAY_OUT = '. Pass its address as the option `wasm`: see "Bundlers" in the guide';
 
 /** @param {any} source a WasmSource, of whatever realm @returns {Promise<WebAssembly.Module>} */
 async function compile(source) {

@@ -1,6 +1,6 @@
 // Where a model comes from: whatever it is becomes chunks of bytes, in order, never put together.
 
-import { RushlightError, badArgument, throwIfAborted, unreadable } from './errors.js';
+import { RushlightError, badArgument, says, throwIfAborted, unreadable } from './errors.js';
 import { asPath, builtin, bytesOf, isAddress, tagOf } from './platform.js';
 
 /**
@@ -155,7 +155,11 @@ export async function open(source, { signal, request }, headOnly) {
 
 /** The bytes that were given, of whatever realm. @param {any} source @param {string} what is wanted @param {string} others what else it comes from @returns {Uint8Array} */
 export function bytesFrom(source, what, others) {
-  if (ArrayBuffer.isView(source) || tagOf(source) === 'ArrayBuffer') return bytesOf(source);
+  try {
+    if (ArrayBuffer.isView(source) || tagOf(source) === 'ArrayBuffer') return bytesOf(source);
+  } catch (cause) {
+    throw badArgument(`${what}: ${says(cause)}`, { cause }); // its buffer was transferred
+  }
   throw badArgument(`${what} comes from a URL, path, Response, ${others} or bytes, not from ${source?.constructor?.name ?? source}${source?.then ? ': did you forget await?' : ''}`);
 }
 

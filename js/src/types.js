@@ -40,12 +40,30 @@ export const DTYPES = {
  */
 
 /**
+ * @template {DType} [D=DType]
+ * @typedef {D extends 'float32' | 'float64' ? number : D extends 'bool' ? boolean | number | bigint : number | bigint} ElementOf
+ *   what is taken for an element
+ */
+
+/**
+ * @template {DType} [D=DType]
+ * @typedef {ArrayOf[D] | (D extends 'uint8' | 'bool' ? Uint8ClampedArray : never) | readonly (ElementOf<D> | readonly unknown[])[]} ElementsOf
+ *   an array of them, or rows in rows
+ */
+
+/**
+ * @template {DType} [D=DType]
  * @typedef {object} TensorInput a tensor, its shape and dtype where they do not follow
- * @property {TypedArray | readonly (number | bigint | boolean)[]} data the elements in row-major order
+ * @property {ElementsOf<D>} data the elements in row-major order, or rows in rows
  * @property {readonly number[]} [shape] by default what the model expects, else one dimension
- * @property {DType} [dtype] by default that of the typed array, else what the model expects
- *
- * @typedef {TypedArray | readonly (number | bigint | boolean)[] | number | bigint | boolean | TensorInput} TensorLike
+ * @property {D} [dtype] by default that of the typed array, else what the model expects
+ * @property {undefined} [width] ImageData is no tensor: see rushlight/image
+ * @property {undefined} [dims] nor are other libraries' tensors
+ */
+
+/**
+ * @template {DType} [D=DType]
+ * @typedef {ElementsOf<D> | ElementOf<D> | TensorInput<D>} TensorLike
  *   what is taken for a tensor: a Tensor; one without dtype or shape where they follow from the array and
  *   from what the model expects; a bare array, or rows in rows, which say the shape; a number for a tensor without dimensions
  */
@@ -62,9 +80,9 @@ export const DTYPES = {
  *   (a JSDoc type cannot name itself: items are `any`)
  *
  * @typedef {TensorLike | string | null | undefined | Complex | readonly unknown[] | Map<any, any>
- *   | { [key: string]: unknown }} InputValue
+ *   | ({ [key: string]: unknown } & Partial<Record<'data', undefined>>)} InputValue
  *   what a program takes: for a tensor a TensorLike; numbers for int and float, as the method's types say; arrays for
- *   lists and tuples; Map or object for dicts; null for None
+ *   lists and tuples; Map or object for dicts (one with a key "data" is a Map: an object with that is a tensor); null for None
  */
 
 /**
@@ -83,6 +101,29 @@ export const DTYPES = {
  * @property {string | null} name sizes of one name are equal
  * @property {number} min it is at least this
  * @property {number | null} max it is at most this, if anything
+ */
+
+/**
+ * @typedef {object} MethodTypes what a method takes and gives
+ * @property {Record<string, any>} inputs by name
+ * @property {Record<string, any>} outputs by name
+ * @property {any[]} args the inputs in order, for call()
+ * @property {any} result what call() gives
+ *
+ * @typedef {Record<string, MethodTypes>} ModelTypes the methods of a model, as `npx rushlight types` writes them: for load()
+ *
+ * @typedef {object} AnyMethod what is known of a method without that
+ * @property {Record<string, InputValue>} inputs by name
+ * @property {Record<string, Tensor>} outputs by name; held to be tensors, as nearly all are
+ * @property {InputValue[]} args the inputs in order, for call()
+ * @property {any} result what call() gives
+ *
+ * @typedef {Record<string, AnyMethod>} AnyModel its methods
+ */
+
+/**
+ * @template M
+ * @typedef {Extract<'forward' extends keyof M ? 'forward' : keyof M, Extract<keyof M, string>>} DefaultMethod the method that runs where none is named
  */
 
 /** @typedef {{ kind: string, of: Type[] }} Type */

@@ -220,7 +220,7 @@ test('failures are one sentence and an exit code', () => {
     [['verify', 'good.rush', '--max-bytes', '1000'], 1, /^rushlight: .*out of memory/],
     [['diff', 'flip.rush', '--max-steps=-1'], 1, /^rushlight: --max-steps is a whole number from 1 up, not "-1"\n$/],
     [['--json'], 2, /^rushlight: a command is missing.*\n$/],
-    [['fly'], 2, /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff and bench/],
+    [['fly'], 2, /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench and types/],
     [['export', 'm.pt'], 2, /^rushlight: export is a command of the exporter's program, rushlight without npx; see npx rushlight --help\n$/],
     [['run'], 2, /^rushlight: run needs a file; see/],
     [['run', 'a', 'b'], 2, /takes one file/],
@@ -237,6 +237,6 @@ test('failures are one sentence and an exit code', () => {
 test('--help names every command', () => {
   const { status, out } = cli('--help');
   assert.equal(status, 0);
-  for (const command of ['run', 'inspect', 'verify', 'bench']) assert.match(out, new RegExp(`^  ${command} `, 'm'));
+  for (const command of ['run', 'inspect', 'verify', 'diff', 'bench', 'types']) assert.match(out, new RegExp(`^  ${command} `, 'm'));
   assert(existsSync(bin));
 });

@@ -120,6 +120,7 @@ const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
   ['a number', () => 5, 'bad-argument', /a model comes from a URL, .*, not from Number$/],
   ['null', () => null, 'bad-argument', /not from null$/],
   ['a Promise', () => ({ source: Promise.resolve(small) }), 'bad-argument', /not from Promise: did you forget await\?$/],
+  ['a buffer that was given away', () => { const b = small.slice(); structuredClone(b, { transfer: [b.buffer] }); return b; }, 'bad-argument', /^a model: .*detached/],
   ['a Request', () => new Request('http://127.0.0.1/flip.rush'), 'bad-argument', /not from Request$/],
   ['a stream of Node', () => createReadStream(path), 'bad-argument', /not from ReadStream$/],
   ['a stream of text', () => new ReadableStream({ start(c) { c.enqueue('text'); c.close(); } }), 'bad-argument', /Uint8Array/],
@@ -161,7 +162,7 @@ test('a package without its wasm says what to pass', async () => {
   writeFileSync(join(copy, 'package.json'), '{"type": "module"}');
   const { load } = await import(pathToFileURL(join(copy, 'src/index.js')).href);
   for (const worker of [false, true]) {
-    await assert.rejects(load(small, { worker }), { name: 'RushlightError', code: 'unreadable', message: /^cannot read .*copy\/wasm\/rushlight-\w+\.wasm: no such file or directory\. Pass its address as the option `wasm`$/ });
+    await assert.rejects(load(small, { worker }), { name: 'RushlightError', code: 'unreadable', message: /^cannot read .*copy\/wasm\/rushlight-\w+\.wasm: no such file or directory\. Pass its address as the option `wasm`: see "Bundlers" in the guide$/ });
   }
 });
 

@@ -161,7 +161,11 @@ test('a Response and a stream keep their names, and say why they cannot be read'
     [new Response('no', { status: 500 }), 'network', /^HTTP 500 for the stream$/],
     [new Response('GIF89a'.padEnd(100)).body, 'bad-file', /^the stream: not a \.rush file/],
     [new ReadableStream({ start(c) { c.error(new Error('out of paper')); } }), 'network', /^cannot read the stream: out of paper$/],
-  ])) await assert.rejects(load(source, { worker }), { name: 'RushlightError', code, message });
+    [{ of: Promise.resolve() }, 'bad-argument', /not from Promise: did you forget await\?$/],
+    [new Request('http://example.org/m.rush'), 'bad-argument', /not from Request$/],
+    ['http://[', 'network', /^cannot read http:\/\/\[: /],
+  ])) await assert.rejects(load(source.of ?? source, { worker }), { name: 'RushlightError', code, message });
+  await assert.rejects(load(flipFile().bytes(), { worker, wasm: 'http://[' }), { code: 'network', message: /^cannot read http:/ });
 });
 
 test('a worker that does not start says why, and what to do', async () => {

@@ -1,7 +1,9 @@
-"""Makes the models of the projects here: python3 model.py FOLDER writes digits.rush, with PyTorch's answers in it, and
-scale.rush, whose operator my_ops::scale JavaScript has to bring."""
+"""Makes the models of the projects here: python3 model.py FOLDER writes digits.rush, with PyTorch's answers in it,
+scale.rush, whose operator my_ops::scale JavaScript has to bring, and gate.rush, that of the guide's pages."""
 
 import pathlib
+import re
+import runpy
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
@@ -35,3 +37,10 @@ torch.manual_seed(0)
 rushlight.export(Digits().eval(), (torch.randn(2, 1, 28, 28),), str(folder / "digits.rush"),
                  output_names=["y"], dynamic_shapes={"x": {0: "n"}})
 rushlight.export(Scale(), (torch.ones(3),), str(folder / "scale.rush"), output_names=["y"], allow_missing=True)
+
+# The guide's first page says how gate.rush is made.
+guide = pathlib.Path(__file__).resolve().parents[2] / "web/guide/index.md"
+example = re.search(r"^```python\n(.*?)^```", guide.read_text(encoding="utf-8"), re.M | re.S)[1]
+(folder / "gate.py").write_text(example.replace('"gate.rush"', repr(str(folder / "gate.rush"))), encoding="utf-8")
+sys.argv = [str(folder / "gate.py")]
+runpy.run_path(sys.argv[0])

@@ -114,10 +114,11 @@ test('the subpaths are there', () => {
     import { Interpreter } from 'rushlight/fx';
     import { imageToTensor } from 'rushlight/image';
     import { audioToTensor } from 'rushlight/audio';
+    import { esbuild, rollup } from 'rushlight/bundler';
     import { createRequire } from 'node:module';
     import { fileURLToPath } from 'node:url';
     for (const name of ['simd.wasm', 'relaxed.wasm', 'package.json']) fileURLToPath(import.meta.resolve('rushlight/' + name));
-    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter, typeof cached, typeof imageToTensor, typeof audioToTensor);`), '5 function function function function function\n');
+    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter, typeof cached, typeof imageToTensor, typeof audioToTensor, typeof esbuild, typeof rollup);`), '5 function function function function function function function\n');
 });
 
 test('the command line tool is installed with it', () => {

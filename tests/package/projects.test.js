@@ -1,7 +1,7 @@
 // The package without a bundler: in Node, in pages, in a service worker. With bundlers: bundlers/.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 
@@ -42,11 +42,47 @@ test('a page with an import map', async () => {
   await checkPage(chrome, `${here.url}/importmap/`, `${here.url}/digits.rush`);
 });
 
+test("the guide's page to copy", async () => {
+  const dir = shop.project('guide');
+  const [, html = ''] = /^```html\n([^]*?)^```/m.exec(readFileSync(new URL('../../web/guide/page.md', import.meta.url), 'utf8')) ?? [];
+  writeFileSync(join(dir, 'index.html'), html);
+  cpSync(join(shop.root, 'gate.rush'), join(dir, 'gate.rush'));
+  const page = await chrome.newPage();
+  /** @type {string[]} */ const errors = [];
+  page.on('pageerror', (e) => errors.push(e.message));
+  await page.goto(`${here.url}/guide/`);
+  const says = async (/** @type {RegExp} */ wanted) => {
+    await page.waitForFunction((wanted) => new RegExp(wanted).test(document.querySelector('output')?.textContent ?? ''), wanted.source);
+    return page.textContent('output');
+  };
+  const first = await says(/^(-?\d+\.\d{3} ?){3}$/);
+  await page.fill('input', '0 0 0');
+  await says(/linear/);
+  await page.fill('input', '1 2 3 4');
+  assert.equal(await says(/^(-?\d+\.\d{3} ?){3}$/), first);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('esbuild with the plugin takes the wasm and the worker along', async () => {
+  const dir = shop.project('esbuild'), { esbuild } = await import(join(dir, 'node_modules/rushlight/src/bundler.js'));
+  const options = /** @type {import('esbuild').BuildOptions} */ ({ entryPoints: [join(dir, 'page.js')], bundle: true, format: 'esm', minify: true, plugins: [esbuild()] });
+  await build({ ...options, outdir: join(dir, 'dist') });
+  await build({ ...options, outdir: join(dir, 'split'), splitting: true, assetNames: 'assets/[name]-[hash]', entryNames: 'js/[name]', chunkNames: 'js/[name]-[hash]' });
+  rmSync(join(dir, 'node_modules'), { recursive: true });
+  const page = readFileSync(join(dir, 'index.html'), 'utf8');
+  for (const script of ['./dist/page.js', './split/js/page.js']) {
+    writeFileSync(join(dir, 'index.html'), page.replace('./page.js', script));
+    await checkPage(chrome, `${here.url}/esbuild/`, `${here.url}/digits.rush`);
+  }
+  assert.deepEqual(readdirSync(join(dir, 'dist')).map((name) => name.replace(/-[A-Z0-9]{8}/, '')).sort(), ['page.js', 'rushlight-relaxed.wasm', 'rushlight-simd.wasm', 'worker.js']);
+});
+
 test('esbuild, which leaves the package whole', async () => {
-  const dir = shop.project('esbuild', 'importmap'), page = join(dir, 'index.html');
+  const dir = shop.project('esbuild-external', 'importmap'), page = join(dir, 'index.html');
   await build({ entryPoints: [join(dir, 'page.js')], bundle: true, format: 'esm', external: ['rushlight'], outdir: join(dir, 'dist') });
   writeFileSync(page, readFileSync(page, 'utf8').replace('./page.js', './dist/page.js'));
-  await checkPage(chrome, `${here.url}/esbuild/`, `${here.url}/digits.rush`);
+  await checkPage(chrome, `${here.url}/esbuild-external/`, `${here.url}/digits.rush`);
 });
 
 test('a page that imports from another origin, a worker too', async () => {

@@ -64,6 +64,18 @@ async function use(signal: AbortSignal) {
   await model.run({ image: () => 1 });
   // @ts-expect-error there is no option `timeout`
   await model.run({}, { timeout: 5 });
+  const image = new ImageData(1, 1);
+  // @ts-expect-error ImageData is no tensor
+  await model.run({ image });
+  // @ts-expect-error nor are half floats, yet
+  await model.run({ image: new Float16Array(2) });
+  // @ts-expect-error nor what other libraries have
+  await model.run({ image: { data: new Float32Array(2), dims: [2], type: 'float32' } });
+  const { y } = await model.run({});
+  const shape: number[] | undefined = y?.shape;
+  // @ts-expect-error an output is held to be a tensor
+  y?.dims;
+  void shape;
   const value = await model.call('forward', ok, 5, [1, 2]);
   void value;
   const report: VerifyReport = await model.verify();

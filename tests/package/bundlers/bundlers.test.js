@@ -1,7 +1,7 @@
 // The package in the tools that people have: each builds a project, and its page runs the model, in a worker too.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 
@@ -65,8 +65,16 @@ test('parcel', async () => {
   await checkFolder(join(dir, 'dist'));
 });
 
+test('rollup with the plugin takes the wasm and the worker along', async () => {
+  const dir = shop.project('rollup'), page = join(dir, 'index.html');
+  run(dir, [...bin('rollup/dist/bin/rollup'), '--config']);
+  rmSync(join(dir, 'node_modules'), { recursive: true });
+  writeFileSync(page, readFileSync(page, 'utf8').replace('./page.js', './dist/page.js'));
+  await checkFolder(dir);
+});
+
 test('rollup, which leaves the package whole', async () => {
-  const dir = shop.project('rollup', 'importmap'), page = join(dir, 'index.html');
+  const dir = shop.project('rollup-external', 'importmap'), page = join(dir, 'index.html');
   run(dir, [...bin('rollup/dist/bin/rollup'), 'page.js', '--format', 'es', '--external', 'rushlight', '--dir', 'dist']);
   writeFileSync(page, readFileSync(page, 'utf8').replace('./page.js', './dist/page.js'));
   await checkFolder(dir);

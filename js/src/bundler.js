@@ -1,0 +1,56 @@
+/**
+ * For esbuild and Rollup, which leave `new URL('…', import.meta.url)` as it is: a plugin for each, that takes the wasm and the
+ * worker along. Other bundlers need none. Runs in Node.
+ * @module bundler
+ */
+
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+/** How a file of the package names another that it does not import. */
+const LITERAL = /new URL\('(\.\.?\/[^']+)', import\.meta\.url\)/g;
+
+/**
+ * For esbuild's API: `plugins: [esbuild()]`, with `format: 'esm'`.
+ * @returns {any} the plugin
+ */
+export const esbuild = () => ({
+  name: 'rushlight',
+  setup(/** @type {any} */ { esbuild: { build }, initialOptions: { assetNames = '[name]-[hash]', ...options }, onLoad, onResolve }) {
+    onLoad({ filter: /\.js$/, namespace: 'file' }, async (/** @type {{ path: string }} */ { path }) => {
+      if (!path.startsWith(here)) return undefined;
+      /** @type {string[]} */ const files = [];
+      const code = (await readFile(path, 'utf8')).replace(LITERAL, (_, file) => `new URL(file${files.push(file)}, import.meta.url)`);
+      return { contents: files.map((file, i) => `import file${i + 1} from 'rushlight-file:${file}';`).join('') + code, resolveDir: here };
+    });
+    onResolve({ filter: /^rushlight-file:/ }, (/** @type {{ path: string }} */ { path }) => ({ path: join(here, path.slice(15)), namespace: 'rushlight-file' }));
+    onLoad({ filter: /./, namespace: 'rushlight-file' }, async (/** @type {{ path: string }} */ { path }) => {
+      if (!path.endsWith('.js')) return { contents: await readFile(path), loader: 'file' };
+      // It will lie where the wasm lies, and names that from there.
+      const { minify, target, publicPath } = options;
+      const { outputFiles } = await build({ entryPoints: [path], bundle: true, format: 'esm', write: false, outdir: here, entryNames: assetNames, assetNames, minify, target, publicPath, plugins: [esbuild()] });
+      return { contents: outputFiles.find((/** @type {{ path: string }} */ file) => file.path.endsWith('.js')).contents, loader: 'file' };
+    });
+  },
+});
+
+/**
+ * For Rollup: `plugins: [rollup()]`, with `output: { dir, format: 'es' }`.
+ * @returns {any} the plugin
+ */
+export const rollup = () => ({
+  name: 'rushlight',
+  resolveId: (/** @type {string} */ id) => (/^rushlight(\/|$)/.test(id) ? fileURLToPath(import.meta.resolve(id)) : null),
+  /** @this {any} @param {string} code @param {string} id */
+  async transform(code, id) {
+    if (!id.startsWith(here)) return null;
+    /** @type {Map<string, string>} */ const names = new Map();
+    for (const [, file = ''] of code.matchAll(LITERAL)) {
+      const path = join(here, file);
+      names.set(file, this.emitFile(path.endsWith('.js') ? { type: 'chunk', id: path } : { type: 'asset', name: basename(path), source: await readFile(path) }));
+    }
+    return { code: code.replace(LITERAL, (_, file) => `new URL(import.meta.ROLLUP_FILE_URL_${names.get(file)})`), map: null };
+  },
+});

@@ -1,0 +1,69 @@
+// What `npx rushlight types` writes of ports that are no single tensor; tests/package compiles it.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { declaration } from '../../js/bin/types.js';
+
+/** @param {string} name @param {string} type @param {object} [more] */
+const port = (name, type, more) => ({ name, type, dtype: null, shape: null, optional: false, ...more });
+
+test('each type has its TypeScript, as it is taken and as it is given', () => {
+  const rows = [
+    ['Tensor', 'TensorLike', 'Tensor'],
+    ['Tensor?', 'TensorLike | null | undefined', 'Tensor | null'],
+    ['Tensor[]', 'readonly TensorLike[]', 'Tensor[]'],
+    ['int[]', 'readonly (number | bigint)[]', '(number | bigint)[]'],
+    ['(Tensor, int, str)', 'readonly [TensorLike, number | bigint, string]', '[Tensor, number | bigint, string]'],
+    ['Dict(str, Tensor)', 'Map<string, TensorLike> | { [key: string]: TensorLike }', 'Map<string, Tensor>'],
+    ['Dict(int, bool)', 'Map<number | bigint, boolean>', 'Map<number | bigint, boolean>'],
+    ['Union(Tensor, float)', 'TensorLike | number', 'Tensor | number'],
+    ['complex', 'Complex | number', 'Complex'],
+    ['Any', 'InputValue', 'Value'],
+    ['__torch__.State', 'InputValue', 'Value'],
+  ];
+  for (const [type = '', taken, given] of rows) {
+    const text = declaration([{ name: 'forward', inputs: [port('x', type)], outputs: [port('y', type)], result: type }], 'M', 'm.rush');
+    const lines = text.split('\n').map((line) => line.trim());
+    assert.deepEqual([lines.find((line) => /^x\??:/.test(line)), lines.find((line) => line.startsWith('y:')), lines.find((line) => line.startsWith('result:'))],
+      [`x${type.endsWith('?') ? '?' : ''}: ${taken};`, `y: ${given};`, `result: ${given};`]);
+  }
+});
+
+test('what may be left out, odd names, promised sizes', () => {
+  const x = port('x', 'Tensor', { dtype: 'float32', shape: [null, null, 3, null], promises: [{ name: 'batch', min: 2, max: 8 }, null, null, { name: 'a */ b', min: 0, max: null }] });
+  const text = declaration([
+    { name: 'en-code', inputs: [x, port('in', 'int', { optional: true }), port('2', 'Tensor', { dtype: 'int64', optional: true })], outputs: [port('a', 'Tensor', { dtype: 'bool' }), port('b', 'str')], result: '(Tensor, str)' },
+    { name: 'none', inputs: [], outputs: [], result: 'NoneType' },
+  ], 'M', 'm\n.rush');
+  assert.equal(text, `// Made from m?.rush by npx rushlight types. Sizes are those of the export's examples.
+import type { Tensor, TensorLike } from 'rushlight';
+
+export type M = {
+  "en-code": {
+    inputs: {
+      /** float32 [batch >= 2 <= 8, ?, 3, a * / b] */
+      x: TensorLike<'float32'>;
+      in?: number | bigint;
+      /** int64 */
+      "2"?: TensorLike<'int64'>;
+    };
+    outputs: {
+      /** bool */
+      a: Tensor<'bool'>;
+      b: string;
+    };
+    args: [x: TensorLike<'float32'>, in?: number | bigint, arg2?: TensorLike<'int64'>];
+    result: [Tensor<'bool'>, string];
+  };
+  none: {
+    inputs: {
+    };
+    outputs: {
+    };
+    args: [];
+    result: null;
+  };
+};
+`);
+});
