@@ -1,6 +1,6 @@
 // A model that lives in a worker: the same functions as host.js, each a message and its reply, matched by id.
 
-import { RushlightError, badArgument, checkOptions, throwIfAborted, unlessAborted } from './errors.js';
+import { RushlightError, badArgument, checkOptions, says, throwIfAborted, unlessAborted } from './errors.js';
 import { buffers } from './messages.js';
 import { readOps } from './ops.js';
 import { asPath, builtin, isAddress, original, tagOf } from './platform.js';
@@ -236,6 +236,15 @@ async function portableWasm(wasm) {
   return tagOf(wasm) === 'Response' ? wasm.arrayBuffer() : isAddress(wasm) ? absolute(wasm) : wasm;
 }
 
+/** @param {any} headers */
+function entries(headers) {
+  try {
+    return [...new Headers(headers)];
+  } catch (cause) {
+    throw badArgument(`load: request: ${says(cause)}`, { cause });
+  }
+}
+
 /**
  * Loads a model into a worker of its own.
  * @param {Source} source @param {LoadOptions} options
@@ -249,7 +258,7 @@ export async function loadRemote(source, options) {
   const loaded = async () => {
     const plain = {
       backend, cache: options.cache, integrity: options.integrity, limits: options.limits, wasm: await portableWasm(options.wasm),
-      request: request && { ...request, signal: undefined, ...(request.headers && { headers: [...new Headers(request.headers)] }) },
+      request: request && { ...request, signal: undefined, ...(request.headers && { headers: entries(request.headers) }) },
     };
     const ops = [...remote.ops].map(([name, { schema }]) => [name, schema]);
     const { sent, name } = await portable(source);

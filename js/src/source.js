@@ -126,13 +126,15 @@ export async function open(source, { signal, request }, headOnly) {
       return { name: path, chunks: named(() => fs.createReadStream(path, { highWaterMark: PIECE, signal }), path, signal, unreadable) };
     }
     name = String(source);
-    const url = source, headers = new Headers(request?.headers);
-    const ask = (/** @type {string} */ range) => {
+    const url = source;
+    const ask = async (/** @type {string} */ range) => {
+      const headers = new Headers(request?.headers);
+      if (headers.has('range')) return undefined; // the caller knows better
       headers.set('range', `bytes=${range}`);
       return fetchSource(url, { ...request, headers }, signal);
     };
-    const part = headOnly && !headers.has('range') ? await ask(`0-${PIECE - 1}`).catch(() => undefined) : undefined;
-    if (part?.status === 206) askRest = () => ask(`${PIECE}-`);
+    const part = headOnly ? await ask(`0-${PIECE - 1}`).catch(() => undefined) : undefined;
+    if (part?.status === 206) askRest = () => /** @type {Promise<Response>} */ (ask(`${PIECE}-`));
     source = part?.ok ? part : await fetchSource(url, request, signal);
   }
   if (is('Response')) {

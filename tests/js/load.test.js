@@ -294,6 +294,10 @@ test('plan() says what a model takes at least, and whether that is within the li
   model.dispose();
 });
 
+test('headers that are none are told, by load() and by plan()', async () => {
+  for (const read of [load, plan]) await assert.rejects(read(`${base}/flip.rush`, { request: { headers: /** @type {any} */ (5) } }), { name: 'RushlightError', code: 'network' });
+});
+
 test('plan() takes an answer to a Range', async () => {
   routes['/range.rush'] = (res, req) => res.writeHead(req.headers.range === 'bytes=0-65535' ? 206 : 500, { 'content-range': `bytes 0-65535/${medium.length}` }).end(medium.subarray(0, 65536));
   assert.equal((await plan(`${base}/range.rush`, { request: { headers: { range: 'bytes=0-65535' } } })).bytes, medium.length);

@@ -165,6 +165,7 @@ test('a Response and a stream keep their names, and say why they cannot be read'
     [new Request('http://example.org/m.rush'), 'bad-argument', /not from Request$/],
     ['http://[', 'network', /^cannot read http:\/\/\[: /],
   ])) await assert.rejects(load(source.of ?? source, { worker }), { name: 'RushlightError', code, message });
+  await assert.rejects(load('http://127.0.0.1/', { worker, request: { headers: /** @type {any} */ (5) } }), { name: 'RushlightError', code: 'bad-argument', message: /^load: request: / });
   await assert.rejects(load(flipFile().bytes(), { worker, wasm: 'http://[' }), { code: 'network', message: /^cannot read http:/ });
 });
 
@@ -179,6 +180,9 @@ test('a worker that does not start says why, and what to do', async () => {
     rmSync(join(dir, 'src', file));
     await assert.rejects(load(flipFile().bytes(), { worker }), { name: 'RushlightError', code, message });
   }
+  writeFileSync(join(dir, 'src/worker.js'), 'this is no script');
+  const { load } = await import(`${join(dir, 'src/index.js')}`);
+  await assert.rejects(load(flipFile().bytes(), { worker }), { name: 'RushlightError', code: 'internal', message: /^the worker did not start: Unexpected identifier 'is'\. It is src\/worker\.js of this package/ });
   rmSync(dir, { recursive: true });
 });
 

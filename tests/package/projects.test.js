@@ -75,6 +75,10 @@ test('esbuild with the plugin takes the wasm and the worker along', async () => 
     writeFileSync(join(dir, 'index.html'), page.replace('./page.js', script));
     await checkPage(chrome, `${here.url}/esbuild/`, `${here.url}/digits.rush`);
   }
+  for (const name of readdirSync(join(dir, 'split/assets'))) if (name.startsWith('worker')) rmSync(join(dir, 'split/assets', name));
+  const { page: tab, close } = await openPage(chrome, `${here.url}/esbuild/`, 'check');
+  assert.match(await tab.evaluate((model) => /** @type {any} */ (globalThis).check(model, true).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`), `${here.url}/digits.rush`), /^internal: the worker did not start: the script did not load.* loads without `worker`$/);
+  await close();
   assert.deepEqual(readdirSync(join(dir, 'dist')).map((name) => name.replace(/-[A-Z0-9]{8}/, '')).sort(), ['page.js', 'rushlight-relaxed.wasm', 'rushlight-simd.wasm', 'worker.js']);
 });
 
