@@ -88,6 +88,21 @@ for name, (equation, x, y) in PAIRS.items():
     row(f"einsum_{name}", f"""
         z = torch.einsum('{equation}', x, y)
         return z, z.stride()""", x=x, y=y)
+# Strides, whatever is of size 1: by a product of matrices, by one of elements, with sums before it.
+STRIDES = ["ij,kj->ikj", "bhid,bhjd->bhij", "bhij,bhjd->bihd", "ij,jk->ki", "ij,ij->ji", "ij,ki->jk", "ijk,kl->ilj", "ij,k->ikj", "ij,jk->i", "ij,jk->",
+           "...i,...i->...", "i...j,j->...i", "i,j->ji", "ij,jk,kl->lji", "ij,ij,ij->ji", "ij,jk,ik->kj", "ab,bc,cd,de,ef,fg,gh->ha"]
+for at, equation in enumerate(STRIDES):
+    source = f"""
+def f(x: Tensor):
+    out: List[List[int]] = []
+    for one in {[list(map(int, f"{k:03b}")) for k in range(8)]}:
+"""
+    terms = equation.split("->")[0].split(",")
+    letters = sorted(set(equation) - set(",->."))
+    sizes = {c: f"(1 if one[{k % 3}] == 1 else {2 + k % 4})" for k, c in enumerate(letters)}
+    ones = ", ".join(f"torch.ones([{', '.join(sizes[c] for c in term.replace('...', letters[0]))}]) * x" for term in terms)
+    row(f"einsum_strides_{at}", source + f"        z = torch.einsum('{equation}', {ones})\n        out.append(z.stride() + z.size())\n        out.append([int(z.sum())])\n    return out\n", x=f32(1, lo=1, hi=1))
+row("einsum_ten_subscripts", f"torch.einsum('ab,bc,cd,de,ef,fg,gh,hi,ij->ja', {', '.join(['x, x.t()'] * 4 + ['x'])})", x=f32(2, 3))
 SINGLES = {"transpose": "ij->ji", "sum": "ij->", "sum_rows": "ij->j", "diagonal": "ii->i", "trace": "ii", "copy": "ij", "dots": "...->...", "dots_sum": "i...->..."}
 for name, equation in SINGLES.items():
     row(f"einsum_one_{name}", f"torch.einsum('{equation}', x)", x=f32(4, 4))

@@ -9,6 +9,7 @@ enum { LETTERS = 52, LABELS = LETTERS + RUSH_MAX_RANK };
 typedef struct operand {
   rush_tensor t; /* a header: of the argument, or of a temporary */
   int label[RUSH_MAX_RANK];
+  int dots; /* where `...` begins; -1: it has none */
 } operand;
 
 typedef struct equation {
@@ -34,6 +35,7 @@ static rush_status read_operand(rush_call *c, const char **p, const rush_tensor 
   for (const char *q = *p; *q != '\0' && *q != ',' && *q != '-'; q++) letters += letter(*q) >= 0;
   *n_dots = 0;
   out->t = *t;
+  out->dots = -1;
   bool dots = false;
   for (; **p != '\0' && **p != ',' && **p != '-'; ++*p) {
     if (**p == ' ') continue;
@@ -46,6 +48,7 @@ static rush_status read_operand(rush_call *c, const char **p, const rush_tensor 
                 "of dimensions (%d) for operand %zu",
                 letters, t->rank, number);
       dots = true;
+      out->dots = n;
       *n_dots = t->rank - letters;
       for (int k = 0; k < *n_dots; k++) out->label[n++] = LABELS - *n_dots + k;
       *p += 2;
@@ -282,15 +285,185 @@ static rush_status contract_all(rush_call *c, const equation *eq, operand *ops, 
   return contract(c, eq, &ops[0], &ones, eq->output);
 }
 
-/* The dimensions in the output's order: a view. */
-static rush_status give(rush_call *c, const equation *eq, const operand *o) {
-  int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
-  for (int k = 0; k < eq->n_output; k++) {
-    int d = place_of(o, eq->order[k]);
-    sizes[k] = d < 0 ? 1 : o->t.sizes[d];
-    strides[k] = d < 0 ? 1 : o->t.strides[d];
+/* ---- How PyTorch's result lies --------------------------------------------------------------- */
+
+/* An operand as ATen's einsum sees it: all labels are dimensions of it, those of the output first,
+ * the others behind them, of size 1 where it lacks them. */
+typedef struct seen {
+  int64_t size[LABELS], stride[LABELS];
+} seen;
+
+/* The labels in that order; gives how many. */
+static int order_labels(const equation *eq, const operand *ops, size_t n, int *label) {
+  uint64_t all = 0;
+  int count = 0;
+  for (size_t i = 0; i < n; i++) all |= labels_of(&ops[i]);
+  for (int k = 0; k < eq->n_output; k++) label[count++] = eq->order[k];
+  for (int k = LETTERS; k < LABELS; k++)
+    if ((all & ~eq->output) >> k & 1) label[count++] = k;
+  for (int k = 0; k < LETTERS; k++)
+    if ((all & ~eq->output) >> k & 1) label[count++] = k;
+  return count;
+}
+
+/* unsqueeze gives the strides of what is missing: behind all else, or where `...` has more
+ * dimensions than this operand. */
+static void see(const operand *o, int n, const int *label, seen *out) {
+  for (int k = 0; k < n; k++) {
+    const int d = place_of(o, label[k]);
+    const bool inside = label[k] >= LETTERS && o->dots >= 0 && o->dots < o->t.rank;
+    out->size[k] = d < 0 ? 1 : o->t.sizes[d];
+    out->stride[k] = d >= 0   ? o->t.strides[d]
+                     : inside ? o->t.sizes[o->dots] * o->t.strides[o->dots]
+                              : 1;
   }
-  return rush_result_view(c, 0, &o->t, eq->n_output, sizes, strides, o->t.offset);
+}
+
+/* Row-major strides in the order of `dim`, of which there are n. */
+static void lie_in_order(seen *s, int n, const int *dim) {
+  int64_t step = 1;
+  for (int k = n - 1; k >= 0; k--) {
+    s->stride[dim[k]] = step;
+    if (s->size[dim[k]] > 1) step *= s->size[dim[k]];
+  }
+}
+
+static void sum_some(seen *s, int n, uint64_t dims) {
+  int order[LABELS];
+  if (dims == 0) return;
+  for (int k = 0; k < n; k++) {
+    order[k] = k;
+    if (dims >> k & 1) s->size[k] = 1;
+  }
+  lie_in_order(s, n, order);
+}
+
+static rush_tensor header_of(const seen *s, int n, const int *dim) {
+  rush_tensor t = {.dtype = RUSH_FLOAT32, .rank = (uint8_t)n, .numel = 1};
+  for (int k = 0; k < n; k++) {
+    t.sizes[k] = s->size[dim[k]];
+    t.strides[k] = s->stride[dim[k]];
+    t.numel *= t.sizes[k];
+  }
+  return t;
+}
+
+/* at::mul: TensorIterator's strides. Dimensions of size 1 that the result will not have are passed
+ * over where a tensor cannot have so many; seldom, PyTorch's order depends on these, too. */
+static void multiply_seen(int n, int n_output, seen *a, const seen *b) {
+  int dim[LABELS], kept = 0;
+  for (int k = 0; k < n; k++)
+    if (n <= RUSH_MAX_RANK || k < n_output || a->size[k] != 1 || b->size[k] != 1) dim[kept++] = k;
+  const bool fits = kept <= RUSH_MAX_RANK;
+  rush_tensor x, y;
+  if (fits) {
+    x = header_of(a, kept, dim);
+    y = header_of(b, kept, dim);
+  }
+  for (int k = 0; k < n; k++) {
+    if (a->size[k] == 1) a->size[k] = b->size[k];
+    a->stride[k] = 1;
+  }
+  if (!fits) {
+    lie_in_order(a, kept, dim);
+    return;
+  }
+  const rush_tensor z = header_of(a, kept, dim), *const both[] = {&x, &y};
+  int64_t strides[RUSH_MAX_RANK];
+  rush_strides_of_result(kept, z.sizes, 2, both, strides);
+  for (int k = 0; k < kept; k++) a->stride[dim[k]] = strides[k];
+}
+
+/* sumproduct_pair: a product of matrices, row-major with the dimensions of both in front, then
+ * those of a, those that are summed, and all others. */
+static void contract_seen(int n, seen *a, const seen *b, uint64_t sums) {
+  int dim[LABELS], count = 0;
+  for (int part = 0; part < 4; part++) {
+    for (int k = 0; k < n; k++) {
+      const bool in_a = a->size[k] != 1, in_b = b->size[k] != 1;
+      const int own = sums >> k & 1 ? 2 : in_a ? !in_b : 3;
+      if (own == part) dim[count++] = k;
+    }
+  }
+  for (int k = 0; k < n; k++) {
+    if (sums >> k & 1)
+      a->size[k] = 1;
+    else if (a->size[k] == 1)
+      a->size[k] = b->size[k];
+  }
+  lie_in_order(a, n, dim);
+}
+
+/* Which dimensions are summed before or in the product of the pair; `counts`: operands that are long
+ * in each, as ATen counts them. */
+static void take_pair(int n, int n_output, int *counts, seen *a, seen *b) {
+  uint64_t in_both = 0, in_a = 0, in_b = 0;
+  for (int k = n_output; k < n; k++) {
+    const uint64_t bit = (uint64_t)1 << k;
+    if (a->size[k] != 1 && b->size[k] != 1) {
+      if (--counts[k] == 1) in_both |= bit;
+    } else if (counts[k] == 1) {
+      if (a->size[k] != 1)
+        in_a |= bit;
+      else if (b->size[k] != 1)
+        in_b |= bit;
+    }
+    if ((in_both | in_a | in_b) & bit) counts[k] = 0;
+  }
+  sum_some(a, n, in_a);
+  sum_some(b, n, in_b);
+  if (in_both)
+    contract_seen(n, a, b, in_both);
+  else
+    multiply_seen(n, n_output, a, b);
+}
+
+/* The strides of PyTorch's result. */
+static void result_strides(const equation *eq, const operand *ops, size_t n_ops, int64_t *strides) {
+  int label[LABELS], counts[LABELS] = {0};
+  const int n = order_labels(eq, ops, n_ops, label);
+  seen a, b;
+  for (size_t i = 0; i < n_ops; i++) {
+    see(&ops[i], n, label, &b);
+    for (int k = 0; k < n; k++) counts[k] += b.size[k] != 1;
+  }
+  see(&ops[0], n, label, &a);
+  for (size_t i = 1; i < n_ops; i++) {
+    see(&ops[i], n, label, &b);
+    take_pair(n, eq->n_output, counts, &a, &b);
+  }
+  memcpy(strides, a.stride, (size_t)eq->n_output * sizeof *strides);
+  if (n == eq->n_output) return;
+  if (n_ops == 1) { /* a sum, whose result is row-major */
+    rush_strides_contiguous(eq->n_output, a.size, strides);
+    return;
+  }
+  /* The summed dimensions go by a view, to whose strides the last of them is all that matters. */
+  int dim[RUSH_MAX_RANK];
+  if (eq->n_output == RUSH_MAX_RANK) return;
+  for (int k = 0; k < eq->n_output; k++) dim[k] = k;
+  dim[eq->n_output] = n - 1;
+  const rush_tensor whole = header_of(&a, eq->n_output + 1, dim);
+  rush_view_strides(&whole, eq->n_output, whole.sizes, strides);
+}
+
+/* The dimensions in the output's order: a view, or a copy where PyTorch's elements lie otherwise. */
+static rush_status give(rush_call *c, const equation *eq, const operand *o,
+                        const int64_t *strides) {
+  rush_tensor t = o->t, *out;
+  bool same = true;
+  t.rank = (uint8_t)eq->n_output;
+  for (int k = 0; k < eq->n_output; k++) {
+    const int d = place_of(o, eq->order[k]);
+    t.sizes[k] = d < 0 ? 1 : o->t.sizes[d];
+    t.strides[k] = d < 0 ? 1 : o->t.strides[d];
+    same = same && (t.sizes[k] == 1 || t.strides[k] == strides[k]);
+  }
+  if (same || t.numel == 0) return rush_result_view(c, 0, &t, t.rank, t.sizes, strides, t.offset);
+  RUSH_TRY(tmp_new(c, t.dtype, t.rank, t.sizes, &out));
+  memcpy(out->strides, strides, sizeof *strides * (size_t)t.rank);
+  RUSH_TRY(rush_tensor_copy(c->heap, out, &t));
+  return rush_result_view(c, 0, out, t.rank, t.sizes, strides, 0);
 }
 
 RUSH_OP(einsum) {
@@ -306,6 +479,8 @@ RUSH_OP(einsum) {
   }
   RUSH_TRY(tmp_items(c, (int64_t)list->n, sizeof *ops, (void **)&ops));
   RUSH_TRY(read_equation(c, ops, list->n, &eq));
+  int64_t strides[RUSH_MAX_RANK];
+  result_strides(&eq, ops, list->n, strides);
   RUSH_TRY(contract_all(c, &eq, ops, list->n));
-  return give(c, &eq, &ops[0]);
+  return give(c, &eq, &ops[0], strides);
 }
