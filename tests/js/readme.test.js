@@ -39,7 +39,7 @@ numpy.save("x.npy", x.numpy())
 test('README.md: the same from a shell', () => {
   here.runPython(picture);
   for (const line of parts('README.md', /(?<=^ {4})(npx )?rushlight .*$/gm)) here.run(line, [], true);
-  assert(readFileSync(join(here.path, 'out/output.npy')).length > 2 * 222 * 222 * 4);
+  assert(readFileSync(join(here.path, 'y.npy')).length > 2 * 222 * 222 * 4);
 });
 
 test('exporter/README.md: from a shell and from Python', () => {
