@@ -1,6 +1,6 @@
 // Puts what is made elsewhere into the package: node js/build.mjs [--all] [--types]
 //
-//   wasm/    the binaries, from build/<simd|relaxed>/dist
+//   wasm/    the binaries, and what slim needs to know of them, from build/<simd|relaxed>/dist
 //   types/   .d.ts files from the JSDoc comments, and globals.d.ts (--types: where they are older than src/; --all), with tests/node_modules' TypeScript
 //   LICENSE, THIRD_PARTY_NOTICES (--all)
 import { execFileSync } from 'node:child_process';
@@ -17,10 +17,14 @@ function fail(message) {
 }
 
 mkdirSync(`${js}wasm`, { recursive: true });
-const dist = (backend) => `${top}build/${backend}/dist/rushlight-${backend}.wasm`;
+const dist = (backend, ending = 'wasm') => `${top}build/${backend}/dist/rushlight-${backend}.${ending}`;
 const built = ['simd', 'relaxed'].filter((backend) => existsSync(dist(backend)));
 if (built.length < (all ? 2 : 1)) fail('there are no binaries: run ./dev build simd relaxed');
-for (const backend of built) cpSync(dist(backend), `${js}wasm/rushlight-${backend}.wasm`);
+for (const backend of built) {
+  for (const ending of ['wasm', 'reach.json']) {
+    if (all || existsSync(dist(backend, ending))) cpSync(dist(backend, ending), `${js}wasm/rushlight-${backend}.${ending}`);
+  }
+}
 
 const newest = (dir) => (existsSync(dir) ? Math.max(...readdirSync(dir).map((n) => statSync(`${dir}/${n}`).mtimeMs)) : 0);
 if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`${js}src`))) {

@@ -1,5 +1,6 @@
 // What the commands of `npx rushlight` do. Each returns the exit code.
 
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,12 +12,13 @@ import { CONTROL } from '../src/platform.js';
 import { hasRelaxed } from '../src/runtime.js';
 import { writeSafetensors } from '../src/safetensors.js';
 import { filled, readInputs } from './inputs.js';
+import { layersOf } from './layers.js';
 
 /**
  * @typedef {import('../src/types.js').Tensor} Tensor
  * @typedef {import('../src/model.js').Model} Model
  * @typedef {import('../src/runtime.js').BackendName} BackendName
- * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, 'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, graph?: boolean, code?: boolean }} Flags
+ * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, 'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, run?: boolean, port?: string, graph?: boolean, code?: boolean }} Flags
  */
 
 /** @param {string} text */
@@ -84,9 +86,44 @@ export async function run(file, flags) {
 
 /** @param {string} file @param {Flags} flags */
 export async function inspect(file, flags) {
+  if (flags.run || flags.input) return inspectRun(file, flags);
   const { plan, text } = await readHead(file, {}, flags.graph ? 3 : flags.code ? 4 : 0);
   print(flags.json ? JSON.stringify(plan, null, 2) : flags.layers ? layersText(plan) : text);
   return 0;
+}
+
+/** What a run shows: the operators in their order, with shapes and times. @param {string} file @param {Flags} flags */
+async function inspectRun(file, flags) {
+  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...await optionsOf(flags) });
+  try {
+    const layers = await layersOf(model, await everyInput('inspect', model, flags), methodOf(flags));
+    const inputs = Object.fromEntries(portsOf(model, flags).map((port) => [port.name, port]));
+    print(flags.json ? toJson({ backend: model.backend.name, inputs, layers }) : runText(layers));
+    return 0;
+  } finally {
+    model.dispose();
+  }
+}
+
+/** @param {import('./layers.js').Layer[]} layers */
+function runText(layers) {
+  const n = (/** @type {number} */ count) => (count ? count.toLocaleString('en') : '');
+  const most = Math.max(...layers.map((l) => l.share));
+  const rows = layers.map((l) => [
+    l.layer || '-', l.op.replace(/^\w+::/, '') + (l.calls > 1 ? ` x${Math.round(l.calls)}` : ''), l.outputs.join(', ').replaceAll('float32 ', ''), n(l.parameters), l.ms.toFixed(3), (100 * l.share).toFixed(1), bar(l.share / most)]);
+  const sum = (/** @type {'parameters' | 'ms'} */ of) => layers.reduce((all, l) => all + l[of], 0);
+  rows.push(['all', '', '', n(sum('parameters')), sum('ms').toFixed(3), '', '']);
+  return table(['layer', 'operator', 'output', 'parameters', 'ms', '%', ''], rows, [3, 4, 5]);
+}
+
+/** @param {number} part of 1 */
+const bar = (part) => '\u2588'.repeat(Math.floor(12 * part)) + ['', '\u258f', '\u258e', '\u258d', '\u258c', '\u258b', '\u258a', '\u2589'][Math.floor(96 * part) % 8];
+
+/** @param {string[]} head @param {string[][]} rows @param {number[]} right columns of numbers */
+function table(head, rows, right) {
+  const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i]?.length ?? 0)));
+  const line = (/** @type {string[]} */ cells) => cells.map((c, i) => c[right.includes(i) ? 'padStart' : 'padEnd'](widths[i] ?? 0)).join('  ').trimEnd();
+  return [head, ...rows].map(line).join('\n');
 }
 
 /** A line for each module that has weights, and for constants of the program without a name. @param {import('../src/engine.js').Description} plan */
@@ -106,9 +143,7 @@ function layersText({ weights }) {
     }
   }
   const rows = [...layers, /** @type {const} */ (['all', sum])].map(([name, { shapes, parameters, bytes }]) => [name || '(none)', parameters.toLocaleString('en'), bytes.toLocaleString('en'), shapes.join(', ')]);
-  rows.unshift(['layer', 'parameters', 'bytes', 'weights']);
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map(([name = '', parameters = '', bytes = '', shapes]) => `${name.padEnd(widths[0] ?? 0)}  ${parameters.padStart(widths[1] ?? 0)}  ${bytes.padStart(widths[2] ?? 0)}  ${shapes}`.trimEnd()).join('\n');
+  return table(['layer', 'parameters', 'bytes', 'weights'], rows, [1, 2]);
 }
 
 /** @param {string} file @param {Flags} flags */
@@ -167,14 +202,17 @@ export async function bench(file, flags) {
     const start = performance.now();
     const model = await load(file, { backend, ...cacheOf(flags), ...given });
     const loadMs = performance.now() - start;
-    const ports = portsOf(model, flags);
-    const inputs = await readInputs(ports, flags.input);
-    for (const port of ports) if (!(port.name in inputs) && !port.optional) inputs[port.name] = filled(port);
+    const inputs = await everyInput('bench', model, flags);
     const times = [];
-    for (let i = 0; i <= runs; i++) {
-      const from = performance.now();
-      await model.run(inputs, methodOf(flags));
-      times.push(performance.now() - from);
+    try {
+      for (let i = 0; i <= runs; i++) {
+        const from = performance.now();
+        await model.run(inputs, methodOf(flags));
+        times.push(performance.now() - from);
+        progress(`${model.backend.name} ${'\u2588'.repeat(Math.round(24 * i / runs)).padEnd(24, '\u2591')} ${i}/${runs}  ${(times[i] ?? 0).toFixed(1)} ms`);
+      }
+    } finally {
+      progress('');
     }
     const [firstMs = 0] = times.splice(0, 1);
     times.sort((a, b) => a - b);
@@ -201,6 +239,9 @@ export async function bench(file, flags) {
   return 0;
 }
 
+/** A line that the next one takes the place of, on a terminal; the last is ''. @param {string} text */
+const progress = (text) => void (process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`));
+
 /** @param {{ backend: string, runs: number, loadMs: number, firstMs: number, minMs: number, medianMs: number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number, share: number }[] }} r */
 function printBench(r) {
   const ms = (/** @type {number} */ n) => `${n.toFixed(2)} ms`;
@@ -209,6 +250,33 @@ function printBench(r) {
   for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
     print(`  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} calls ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`);
   }
+}
+
+/** Until it is interrupted. @param {string} file @param {Flags} flags */
+export async function serve(file, flags) {
+  const port = Number(flags.port ?? 0);
+  if (!Number.isInteger(port) || port < 0 || port > 65535) throw badArgument(`--port is a number up to 65535, not "${flags.port}"`);
+  const { serveModel } = await import('./serve.js');
+  const { url, server } = await serveModel(file, port);
+  print(`${url} shows ${file}; Ctrl-C ends it`);
+  await once(server, 'close');
+  return 0;
+}
+
+/** @param {string} file @param {Flags} flags @param {string[]} rest more files */
+export async function slim(file, flags, rest) {
+  if (flags.output === undefined) throw badArgument('slim needs a folder for the two binaries: -o DIR');
+  const { ops = {} } = await opsOf(flags);
+  const { slimFor } = await import('./slim.js');
+  const { operators, binaries } = await slimFor([file, ...rest], flags.output, ops);
+  if (flags.json) {
+    print(toJson({ operators, binaries }));
+    return 0;
+  }
+  const n = (/** @type {number} */ bytes) => bytes.toLocaleString('en');
+  print(`${operators.length} operators: ${operators.join(', ')}`);
+  for (const { file: path, before, after } of binaries) print(`${path}: ${n(before.bytes)} -> ${n(after.bytes)} bytes, brotli ${n(before.brotli)} -> ${n(after.brotli)}`);
+  return 0;
 }
 
 /** What load() is given besides a backend. @param {Flags} flags @returns {Promise<import('../src/load.js').LoadOptions>} */
@@ -225,6 +293,13 @@ function limitOf(name, text) {
   const n = Number(text);
   if (!Number.isSafeInteger(n) || n < 1) throw badArgument(`--${name} is a whole number from 1 up, not "${text}"`);
   return n;
+}
+
+/** Inputs as given, and random numbers where none are. @param {string} command @param {Model} model @param {Flags} flags */
+async function everyInput(command, model, flags) {
+  const ports = portsOf(model, flags), inputs = await readInputs(ports, flags.input);
+  for (const port of ports) if (!(port.name in inputs) && !port.optional) inputs[port.name] = filled(port, command);
+  return inputs;
 }
 
 /** What the module of --ops exports. @param {Flags} flags @returns {Promise<{ ops?: import('../src/ops.js').Ops }>} */

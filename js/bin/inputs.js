@@ -5,11 +5,11 @@ import { badArgument, unreadable } from '../src/errors.js';
 import { readNpy } from '../src/npy.js';
 import { readSafetensors } from '../src/safetensors.js';
 import { DTYPES } from '../src/types.js';
+import { random } from './random.js';
 
 /**
  * @typedef {import('../src/types.js').Port} Port
  * @typedef {import('../src/types.js').DType} DType
- * @typedef {import('../src/types.js').Tensor} Tensor
  */
 
 const SHAPE = /^(\d+(?:x\d+)*)(?::([a-z]+\d*))?(?::(-?[\d.]+)\.\.(-?[\d.]+))?$/;
@@ -75,35 +75,14 @@ function fromShape(name, [, sizes = '', given, low, high], port) {
   return random(sizes.split('x').map(Number), /** @type {DType} */ (dtype), low === undefined ? undefined : Number(low), high === undefined ? undefined : Number(high));
 }
 
-/**
- * The same numbers each time: floats from low to high (-1 to 1), whole numbers from low up to but not
- * high (all 1, which is a token and a mask that every model knows).
- * @param {number[]} shape @param {DType} dtype @param {number} [low] @param {number} [high] @returns {Tensor}
- */
-function random(shape, dtype, low, high) {
-  const n = shape.reduce((a, b) => a * b, 1);
-  const { Array: Type } = DTYPES[dtype];
-  const data = /** @type {any} */ (new Type(n));
-  const float = dtype.startsWith('float');
-  const from = low ?? (float ? -1 : 1);
-  const range = (high ?? (float ? 1 : 2)) - from;
-  let state = 1;
-  for (let i = 0; i < n; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    const v = from + range * (state / 2 ** 32);
-    data[i] = float ? v : dtype === 'int64' ? BigInt(Math.floor(v)) : Math.floor(v);
-  }
-  return /** @type {Tensor} */ ({ dtype, shape, data });
-}
-
-/** Something to time a model with. @param {Port} port */
-export function filled(port) {
+/** Something to run a model with. @param {Port} port @param {string} command which needs it */
+export function filled(port, command) {
   if (port.type === 'int') return 1;
   if (port.type === 'float') return 1;
   if (port.type === 'bool') return true;
   if (port.type !== 'Tensor' || !port.shape || port.shape.includes(null)) {
     const shape = port.shape?.map((n) => n ?? 8).join('x') ?? '1x8';
-    throw badArgument(`bench needs --input ${port.name}=VALUE, for example --input ${port.name}=${shape}:${port.dtype ?? 'float32'}`, { input: port.name });
+    throw badArgument(`${command} needs --input ${port.name}=VALUE, for example --input ${port.name}=${shape}:${port.dtype ?? 'float32'}`, { input: port.name });
   }
   return random(/** @type {number[]} */ (port.shape), port.dtype ?? 'float32');
 }

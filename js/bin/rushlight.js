@@ -1,22 +1,26 @@
 #!/usr/bin/env node
-// npx rushlight run|inspect|verify|diff|bench|types
+// npx rushlight run|inspect|verify|diff|bench|types|serve|slim
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { RushlightError } from '../src/errors.js';
 import { CONTROL } from '../src/platform.js';
-import { bench, diff, inspect, run, verify } from './commands.js';
+import { bench, diff, inspect, run, serve, slim, verify } from './commands.js';
 import { types } from './types.js';
 
 const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
 
   run       run the model: --input NAME=VALUE... [--output DIR | FILE.npy | FILE.safetensors]
-  inspect   show inputs, outputs, operators, sizes and the program; reads only the head
+  inspect   show inputs, outputs, operators, sizes and the program, of which it reads only the head;
+            with --run (or --input) the run: operators with layers, shapes, parameters and times
   verify    replay the file's test vectors and compare with PyTorch's answers
   diff      compare each operator with the trace in the file (rushlight export --trace), name the
             first value that differs
   bench     latency, load time, memory and the time of each operator
   types     write what the model takes and gives for TypeScript: NAME.d.ts, or --output FILE
+  serve     a page on this machine that runs the model: outputs as numbers, plots and pictures, and
+            where the time goes
+  slim      write a smaller wasm, with the operators of these files only: FILE.rush... -o DIR
 
   --input NAME=VALUE   x.npy, x.safetensors (the tensor NAME in it), a number, true, a JSON array or
                        string; or a shape to be filled: 1x3x224x224[:float32|:int64|..][:LOW..HIGH],
@@ -29,7 +33,9 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   --max-bytes N        most memory of the model and its runs; what needs more fails
   --max-steps N        most instructions of a run; a loop that does not end fails there
   --runs N             bench: how many runs are timed (30)
+  --port N             serve: its port (by default any that is free)
   --json               print JSON
+  --run                inspect: run it, with random numbers where no --input is given
   --layers             inspect: a table of the layers that have weights: shapes, parameters, bytes
   --version            print the package's version
   --graph, --code      inspect: PyTorch's own graph or code of the model and each submodule
@@ -39,9 +45,12 @@ FILE may be a URL. Exit code: 0 done, 1 it failed or an answer differs, 2 wrong 
 Files are made by the exporter's program, rushlight without npx: rushlight export --help
 
   npx rushlight inspect m.rush --layers
+  npx rushlight inspect m.rush --run --input x=8x3x224x224
   npx rushlight run m.rush --input image=1x3x224x224 --output out
   npx rushlight run https://example.org/m.rush --cache --input image=photo.npy --json
   npx rushlight bench m.rush --backend simd,relaxed
+  npx rushlight serve m.rush
+  npx rushlight slim a.rush b.rush -o wasm
 `;
 const OPTIONS = /** @type {const} */ ({
   input: { type: 'string', multiple: true, short: 'i' },
@@ -52,8 +61,10 @@ const OPTIONS = /** @type {const} */ ({
   'max-bytes': { type: 'string' },
   'max-steps': { type: 'string' },
   runs: { type: 'string' },
+  port: { type: 'string' },
   json: { type: 'boolean' },
   layers: { type: 'boolean' },
+  run: { type: 'boolean' },
   cache: { type: 'boolean' },
   graph: { type: 'boolean' },
   code: { type: 'boolean' },
@@ -61,14 +72,19 @@ const OPTIONS = /** @type {const} */ ({
   version: { type: 'boolean' },
 });
 const LIMITS = ['max-bytes', 'max-steps'];
+/** @typedef {{ act: (file: string, flags: import('./commands.js').Flags, rest: string[]) => Promise<number>, options: string[], many?: boolean }} Command many: it takes several files */
 const COMMANDS = {
   run: { act: run, options: ['input', 'output', 'method', 'backend', 'ops', ...LIMITS, 'cache', 'json'] },
-  inspect: { act: inspect, options: ['json', 'layers', 'graph', 'code'] },
+  inspect: { act: inspect, options: ['json', 'layers', 'graph', 'code', 'run', 'input', 'method', 'backend', 'ops', ...LIMITS, 'cache'] },
   verify: { act: verify, options: ['backend', 'ops', ...LIMITS, 'cache', 'json'] },
   diff: { act: diff, options: ['backend', 'ops', ...LIMITS, 'cache', 'json'] },
   bench: { act: bench, options: ['input', 'method', 'backend', 'ops', ...LIMITS, 'runs', 'cache', 'json'] },
   types: { act: types, options: ['output'] },
+  serve: { act: serve, options: ['port'] },
+  slim: { act: slim, options: ['output', 'ops', 'json'], many: true },
 };
+
+const NAMES = Object.keys(COMMANDS).join(', ').replace(/, (?=\w+$)/, ' and ');
 
 /** @param {string} message @returns {never} */
 function usage(message) {
@@ -99,15 +115,16 @@ if (values.help || name === 'help' || process.argv.length === 2) {
   process.stdout.write(`rushlight ${JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version}\n`);
 } else {
   if (name === 'export') usage("export is a command of the exporter's program, rushlight without npx");
-  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"; npx rushlight has run, inspect, verify, diff, bench and types` : 'a command is missing: run, inspect, verify, diff, bench or types');
+  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"; npx rushlight has ${NAMES}` : `a command is missing: there are ${NAMES}`);
+  /** @type {Command} */
   const command = COMMANDS[/** @type {keyof typeof COMMANDS} */ (name)];
   if (!file) usage(`${name} needs a file`);
-  if (rest.length) usage(`${name} takes one file, and "${rest[0]}" is a second`);
+  if (rest.length && !command.many) usage(`${name} takes one file, and "${rest[0]}" is a second`);
   for (const option of Object.keys(values)) {
     if (!command.options.includes(option)) usage(`${name} has no option --${option}`);
   }
   try {
-    process.exitCode = await command.act(/** @type {string} */ (file), values);
+    process.exitCode = await command.act(/** @type {string} */ (file), values, rest);
   } catch (e) {
     if (!(e instanceof RushlightError)) throw e;
     process.stderr.write(`rushlight: ${e.message.replace(CONTROL, '\ufffd')}\n`);

@@ -1,7 +1,10 @@
 /* base: messages, accounting, checked sizes, growing texts. */
 #include "harness.h"
 
+#include <stdlib.h>
+
 #include "base/base.h"
+#include "base/decimal.h"
 #include "base/mt19937.h"
 
 static void a_message_says_the_last_failure_with_its_front(void **state) {
@@ -148,6 +151,61 @@ static void products_and_sums_say_when_they_overflow(void **state) {
   assert_false(rush_add64(INT64_MAX, 1, &i));
 }
 
+/* As strtod reads it, to the bit. */
+static void a_decimal_is_the_nearest_double(void **state) {
+  (void)state;
+  static const char *const rows[] = {"0",
+                                     "-0.0",
+                                     ".5",
+                                     "1.",
+                                     "1e-05",
+                                     "-1.5e+3",
+                                     "0.1,",
+                                     "1.0)",
+                                     "1e",
+                                     "1e+",
+                                     "9007199254740993",
+                                     "9007199254740992.99999999999999999999999999999999999999",
+                                     "0.33333333333333331",
+                                     "1.7976931348623157e308",
+                                     "1.7976931348623159e308",
+                                     "1e400",
+                                     "1e-400",
+                                     "1e-9999999999",
+                                     "4.9406564584124654e-324",
+                                     "2.4703282292062327e-324",
+                                     "2.4703282292062328e-324",
+                                     "2.2250738585072011e-308",
+                                     "00000.0000e5",
+                                     "inf",
+                                     "-inf"};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char *end;
+    double want = strtod(rows[i], &end), got = 1;
+    assert_ptr_equal(rush_decimal(rows[i], &got), end);
+    assert_memory_equal(&got, &want, sizeof want);
+  }
+  uint64_t bits = 88172645463325252;
+  for (int i = 0; i < 3000; i++) {
+    bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
+    uint64_t finite = bits & (i % 3 ? 0xffefffffffffffff : 0x800fffffffffffff); /* subnormal */
+    char text[1000], *end;
+    double want, got = 1;
+    memcpy(&want, &finite, sizeof want);
+    snprintf(text, sizeof text, "%.*e", (int)(bits % 900), want);
+    want = strtod(text, &end);
+    assert_ptr_equal(rush_decimal(text, &got), end);
+    assert_memory_equal(&got, &want, sizeof want);
+  }
+  double nothing = 1;
+  static const char *const none[] = {"", "-", ".", "e5", "x1", "+.e1"};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    assert_ptr_equal(rush_decimal(none[i], &nothing), none[i]);
+  assert_true(nothing == 1);
+  assert_string_equal(rush_decimal("nan)", &nothing), ")");
+  assert_true(nothing != nothing);
+}
+
 static void a_text_grows_and_json_is_escaped(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -227,6 +285,7 @@ int main(void) {
       cmocka_unit_test(nothing_and_too_much_are_no_special_cases),
       cmocka_unit_test(a_context_that_cannot_be_made_is_null),
       cmocka_unit_test(products_and_sums_say_when_they_overflow),
+      cmocka_unit_test(a_decimal_is_the_nearest_double),
       cmocka_unit_test(a_text_grows_and_json_is_escaped),
       cmocka_unit_test(a_text_has_an_end),
       cmocka_unit_test(a_text_without_memory_fails_at_the_end_and_leaks_nothing),

@@ -93,6 +93,40 @@ test('--version', () => {
   assert.deepEqual(cli('--version'), { status: 0, err: '', out: `rushlight ${JSON.parse(readFileSync(new URL('../../js/package.json', import.meta.url), 'utf8')).version}\n` });
 });
 
+test('inspect --run is a table of the operators in their order, with shapes, parameters and times', () => {
+  const f = new RushFile();
+  const w = f.tensor(new Float32Array(6), [2, 3], { name: 'net.fc.weight' }), b = f.tensor(new Float32Array(3), [3], { name: 'net.fc.bias' });
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [1, 2] }, { name: 'n', type: 'int' }], outputs: ['y'] }, (m, x, n) => {
+    const y = m.op('aten::mm', [x, w]);
+    return m.loop(n, [y], (_, v) => [m.op('aten::add.Tensor', [v, b, f.int(1)])])[0];
+  });
+  put('steps.rush', f.bytes());
+  const { status, out, err } = cli('inspect', 'steps.rush', '--input', 'n=3', '--input', 'x=4x2');
+  assert.deepEqual([status, err], [0, '']);
+  const rows = out.trimEnd().split('\n').map((line) => line.split(/ {2,}/).filter((cell) => !/^[\u2588-\u258f]+$/.test(cell)));
+  assert.deepEqual(rows.map((row) => row.map((cell) => (/^\d+\.\d+$/.test(cell) ? 'time' : cell))), [
+    ['layer', 'operator', 'output', 'parameters', 'ms', '%'],
+    ['-', 'mm', '[4, 3]', '6', 'time', 'time'],
+    ['-', 'add.Tensor x3', '[4, 3]', '3', 'time', 'time'],
+    ['all', '9', 'time']]);
+
+  const { layers, inputs, backend } = JSON.parse(cli('inspect', 'steps.rush', '--run', '--json').out);
+  assert.deepEqual([Object.keys(inputs), /^(simd|relaxed)$/.test(backend)], [['x', 'n'], true]);
+  assert.deepEqual(layers.map((/** @type {any} */ { op, outputs, calls, parameters }) => [op, outputs, calls, parameters]),
+    [['aten::mm', ['float32 [1, 3]'], 1, 6], ['aten::add.Tensor', ['float32 [1, 3]'], 1, 3]]);
+  assert(layers.every((/** @type {any} */ { ms, share }) => ms >= 0 && share >= 0 && share <= 1));
+  const open = cli('inspect', 'flip.rush', '--run');
+  assert.deepEqual([open.status, open.out, open.err], [1, '', 'rushlight: inspect needs --input x=VALUE, for example --input x=8x2:float32\n']);
+});
+
+test('bench draws its progress on a terminal, and nowhere else', { skip: spawnSync('script', ['--version']).error && 'there is no script(1), which makes a terminal' }, () => {
+  const bench = ['bench', 'flip.rush', '--input', 'x=x.npy', '--runs', '3', '--backend', 'simd'];
+  assert.equal(cli(...bench).err, '');
+  const { stdout } = spawnSync('script', ['-qec', [process.execPath, bin, ...bench].join(' '), '/dev/null'], { cwd: dir, encoding: 'utf8' });
+  assert.match(stdout, /\r\x1b\[Ksimd \u2588{8}\u2591{16} 1\/3 [^]*\r\x1b\[Ksimd \u2588{24} 3\/3 /);
+  assert.match(stdout, /3\/3 [^\n]*\r\x1b\[Ksimd: median /);
+});
+
 test('--cache keeps what an address gives', async () => {
   let asked = 0;
   const server = createServer((_, res) => { asked++; res.setHeader('etag', '"1"').end(get('flip.rush')); });
@@ -220,7 +254,7 @@ test('failures are one sentence and an exit code', () => {
     [['verify', 'good.rush', '--max-bytes', '1000'], 1, /^rushlight: .*out of memory/],
     [['diff', 'flip.rush', '--max-steps=-1'], 1, /^rushlight: --max-steps is a whole number from 1 up, not "-1"\n$/],
     [['--json'], 2, /^rushlight: a command is missing.*\n$/],
-    [['fly'], 2, /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench and types/],
+    [['fly'], 2, /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench, types, serve and slim/],
     [['export', 'm.pt'], 2, /^rushlight: export is a command of the exporter's program, rushlight without npx; see npx rushlight --help\n$/],
     [['run'], 2, /^rushlight: run needs a file; see/],
     [['run', 'a', 'b'], 2, /takes one file/],

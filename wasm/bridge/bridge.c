@@ -1,6 +1,9 @@
 /* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
  * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine.js reads by
  * offset look as it thinks. */
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "rushlight/op.h"
 #include "rushlight/trace.h"
 
@@ -19,6 +22,13 @@ void rush_bridge_manual_seed(rush_session *session, uint32_t low, uint32_t high)
 void rush_bridge_memory_limit(rush_ctx *ctx, double bytes);
 void rush_bridge_step_limit(rush_session *session, double instructions);
 const char *rush_bridge_backend(void);
+
+/* Emscripten's printf without long double, which prints a double alike: see module.cmake. */
+int __small_vsnprintf(char *to, size_t size, const char *fmt, va_list args);
+int __wrap_vsnprintf(char *to, size_t size, const char *fmt, va_list args);
+int __wrap_vsnprintf(char *to, size_t size, const char *fmt, va_list args) {
+  return __small_vsnprintf(to, size, fmt, args);
+}
 
 /* js/src/engine.js and trials.js have the same numbers. */
 #define AT(type, member, at) \

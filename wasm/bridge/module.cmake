@@ -1,4 +1,5 @@
 # rushlight_wasm_module(TARGET): makes TARGET.wasm, the runtime that js/ loads; the link flags each with a reason.
+# rushlight_wasm_reach(TARGET): writes TARGET.reach.json, which operator needs what of it, for `npx rushlight slim`.
 # rushlight_wasm_memory(TARGET): those about memory alone, which a program that Node runs as a test wants, too.
 function(rushlight_wasm_memory target)
   target_link_options(${target} PRIVATE
@@ -23,6 +24,12 @@ function(rushlight_wasm_memory target)
 endfunction()
 
 function(rushlight_wasm_module target)
+  rushlight_wasm_link(${target})
+  # -O3 at the link is what wasm-opt does best here; -Oz gains nothing after brotli.
+  target_link_options(${target} PRIVATE -O3)
+endfunction()
+
+function(rushlight_wasm_link target)
   set(exports ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/exports.txt)
   add_executable(${target} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/bridge.c)
   target_link_libraries(${target} PRIVATE Rushlight::rushlight)
@@ -35,10 +42,24 @@ function(rushlight_wasm_module target)
     # between binaries whenever an import comes or goes, and has code for Node at which bundlers stumble.
     -sSTANDALONE_WASM
     -sFILESYSTEM=0
+    # Nothing here is a long double, whose arithmetic is software and as large as all of printf.
+    -Wl,--wrap=vsnprintf
     # Few large blocks: emmalloc is 5 kB smaller than dlmalloc and no slower for that.
     -sMALLOC=emmalloc
-    # -O3 at the link is what wasm-opt does best here; -Oz gains nothing after brotli.
-    -O3
     -sEXPORTED_FUNCTIONS=@${exports})
   set_target_properties(${target} PROPERTIES SUFFIX .wasm LINK_DEPENDS ${exports})
+endfunction()
+
+# The same once more as the linker leaves it, with its relocations: what each function and each datum refers to.
+function(rushlight_wasm_reach target)
+  rushlight_wasm_link(${target}-linked)
+  target_link_options(${target}-linked PRIVATE -O1 -sERROR_ON_WASM_CHANGES_AFTER_LINK -sWASM_BIGINT -Wl,--emit-relocs)
+  set(reach $<TARGET_FILE_DIR:${target}>/${target}.reach.json)
+  set(maker ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/reach.mjs)
+  set(parser ${PROJECT_SOURCE_DIR}/js/bin/sections.js)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/reach.stamp
+    COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} ${maker} $<TARGET_FILE:${target}-linked> $<TARGET_FILE:${target}> ${reach}
+    COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/reach.stamp
+    DEPENDS ${target} ${target}-linked ${maker} ${parser} VERBATIM)
+  add_custom_target(${target}-reach ALL DEPENDS ${CMAKE_BINARY_DIR}/reach.stamp)
 endfunction()

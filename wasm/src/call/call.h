@@ -252,4 +252,12 @@ const rush_op *rush_op_find(const char *name, bool *inplace);
 size_t rush_op_count(void);
 const rush_op *rush_op_at(size_t i);
 
+/* What those look into; where `npx rushlight slim` took rows away, n is less than n_built. */
+typedef struct rush_op_table {
+  const rush_op *rows; /* [n] */
+  uint32_t n, n_built;
+} rush_op_table;
+extern const rush_op_table rush_all_ops;
+bool rush_ops_slimmed(void);
+
 #endif

@@ -1,5 +1,5 @@
 /* How an operator's function begins: RUSH_OP(narrow) { ... }. It is declared on the spot, so that
- * its file needs no header of its own; registry.c declares it again, from ops.def. */
+ * its file needs no header of its own; table.c declares it again, from ops.def. */
 #ifndef RUSH_DEFINE_H
 #define RUSH_DEFINE_H
 

@@ -1,6 +1,6 @@
 #include "call/schema.h"
 
-#include <stdlib.h>
+#include "base/decimal.h"
 
 typedef struct parser {
   rush_ctx *ctx;
@@ -128,20 +128,27 @@ static const struct {
 } named_ints[] = {{"Mean", 1},          {"contiguous_format", 0}, {"preserve_format", 1},
                   {"long", RUSH_INT64}, {"float", RUSH_FLOAT32},  {"strided", 0}};
 
+/* What is too large for an int becomes the one nearest to it. */
 static bool parse_int(parser *p, int64_t *out) {
-  char *end;
   skip_spaces(p);
-  long long v = strtoll(p->at, &end, 10);
-  if (end == p->at) return false;
-  p->at = end;
+  const char *q = p->at;
+  const bool negative = *q == '-';
+  if (*q == '-' || *q == '+') q++;
+  if (*q < '0' || *q > '9') return false;
+  int64_t v = 0;
+  for (; *q >= '0' && *q <= '9'; q++) {
+    const int64_t digit = negative ? '0' - *q : *q - '0';
+    if (!rush_mul64(v, 10, &v) || !rush_add64(v, digit, &v)) v = negative ? INT64_MIN : INT64_MAX;
+  }
+  p->at = q;
   *out = v;
   return true;
 }
 
 static rush_status parse_number(parser *p, rush_schema_arg *arg) {
   const char *from = p->at;
-  char *end;
-  double f = strtod(from, &end);
+  double f;
+  const char *end = rush_decimal(from, &f);
   if (end == from) return wrong(p, "a default");
   bool is_float = false;
   for (const char *q = from; q < end; q++)

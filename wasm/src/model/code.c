@@ -102,7 +102,13 @@ rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m) {
     missing++;
   }
   rush_status st = names.failed ? names.why : rush_text_status(&lines);
-  if (st == RUSH_OK)
+  if (st == RUSH_OK && rush_ops_slimmed())
+    st = rush_fail(
+        ctx, RUSH_ERR_UNSUPPORTED,
+        "this runtime was slimmed; missing %s%s\nslim it for this file, too: npx rushlight "
+        "slim FILE.rush... -o DIR",
+        names.data, lines.data);
+  else if (st == RUSH_OK)
     st = rush_fail(
         ctx, RUSH_ERR_UNSUPPORTED,
         "the model needs %zu operator%s that this runtime lacks: %s%s\nsupply %s in JavaScript, "

@@ -1,0 +1,129 @@
+// The page of `npx rushlight serve`: runs the model on given or random inputs, shows what comes out and where the time goes.
+
+import { load } from '../../src/index.js';
+import { readNpy } from '../../src/npy.js';
+import { layersOf } from '../layers.js';
+import { random } from '../random.js';
+import { make } from './dom.js';
+import { drawFlame } from './flame.js';
+import { showOutput } from './outputs.js';
+
+/** @typedef {import('../../src/types.js').Port} Port */
+/** @typedef {import('../../src/types.js').InputValue} InputValue */
+/** @template {HTMLElement} T @param {string} id @returns {T} */
+const get = (id) => /** @type {T} */ (document.getElementById(id));
+/** @type {HTMLButtonElement} */ const run = get('run');
+/** @type {HTMLButtonElement} */ const again = get('again');
+/** @type {HTMLSelectElement} */ const method = get('method');
+
+let seed = 1;
+/** What gives an input its value, by name. @type {Map<string, () => InputValue | undefined>} */
+let fields = new Map();
+
+/** @param {unknown} e */
+function fail(e) {
+  const at = get('error');
+  at.textContent = e instanceof Error ? e.message : String(e);
+  at.hidden = false;
+}
+
+/** The row of an input, and how its value is read. @param {Port} port */
+function field(port) {
+  const tensor = port.type === 'Tensor';
+  const text = make('input', {
+    value: tensor ? (port.shape ?? [1]).map((n) => n ?? 1).join(' x ') : port.optional ? '' : port.type === 'bool' ? 'true' : port.type === 'str' ? '' : '1',
+    ariaLabel: tensor ? `sizes of ${port.name}` : `value of ${port.name}`, spellcheck: false,
+  });
+  const about = tensor ? `${port.dtype ?? 'float32'}${port.shape ? '' : ', any size'}` : port.type + (port.optional ? ', may be empty' : '');
+  /** @type {InputValue | undefined} */ let given;
+  const row = make('div', { className: 'port' }, make('label', {}, make('b', {}, port.name), make('span', { className: 'quiet' }, about)), text);
+  if (tensor) {
+    const file = make('input', { type: 'file', accept: '.npy' }), name = make('span', {}, '.npy file');
+    row.append(make('label', { className: 'file' }, name, file));
+    file.onchange = async () => {
+      try {
+        const [chosen] = file.files ?? [];
+        if (!chosen) return;
+        const read = readNpy(new Uint8Array(await chosen.arrayBuffer()));
+        given = read;
+        text.value = read.shape.join(' x ');
+        name.textContent = chosen.name;
+      } catch (e) {
+        fail(e);
+      }
+    };
+    text.oninput = () => { given = undefined; name.textContent = '.npy file'; };
+  }
+  fields.set(port.name, () => {
+    if (given !== undefined) return given;
+    if (tensor) return random(text.value.trim() === '' ? [] : text.value.split(/[^\d]+/).filter(Boolean).map(Number), /** @type {any} */ (port.dtype ?? 'float32'), undefined, undefined, seed);
+    if (port.type === 'str') return text.value;
+    return text.value.trim() === '' ? undefined : JSON.parse(text.value);
+  });
+  return row;
+}
+
+/** @param {import('../../src/model.js').Model} model */
+async function start(model) {
+  const names = Object.keys(model.methods);
+  method.append(...names.map((name) => make('option', { value: name }, name)));
+  get('methods').hidden = names.length < 2;
+  const fill = () => {
+    fields = new Map();
+    get('inputs').replaceChildren(...(model.methods[method.value]?.inputs ?? []).map(field));
+  };
+  method.onchange = fill;
+  fill();
+
+  const once = async () => {
+    run.disabled = again.disabled = true;
+    get('error').hidden = true;
+    try {
+      /** @type {Record<string, InputValue>} */ const inputs = {};
+      for (const [name, value] of fields) {
+        const given = value();
+        if (given !== undefined) inputs[name] = given;
+      }
+      const from = performance.now(), results = await model.run(inputs, { method: method.value });
+      get('took').textContent = `${(performance.now() - from).toFixed(1)} ms`;
+      get('outputs').replaceChildren(...Object.entries(results).map(([name, value]) => showOutput(name, value)));
+      const layers = await layersOf(model, inputs, { method: method.value, runs: 3 });
+      get('time').hidden = false;
+      get('total').textContent = `${layers.reduce((sum, l) => sum + l.ms, 0).toFixed(2)} ms in ${layers.length} operators`;
+      drawFlame(get('flame'), get('detail'), layers);
+      get('layers').replaceChildren(...table(layers));
+      document.documentElement.dataset.done = String(seed);
+    } catch (e) {
+      fail(e);
+    } finally {
+      run.disabled = again.disabled = false;
+    }
+  };
+  /** @type {HTMLFormElement} */ (get('form')).onsubmit = (event) => { event.preventDefault(); void once(); };
+  again.onclick = () => { seed++; void once(); };
+  const ready = Object.values(model.inputs).every((port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)));
+  run.disabled = again.disabled = false;
+  if (ready) await once();
+}
+
+/** @param {import('../layers.js').Layer[]} layers */
+function table(layers) {
+  const head = make('tr', {}, ...['layer', 'operator', 'output', 'parameters', 'ms', '%'].map((text, i) => make('th', { className: i > 2 ? 'number' : '' }, text)));
+  return [head, ...layers.map((l) => make('tr', {}, make('td', { className: 'name' }, l.layer || '–'), make('td', {}, l.op + (l.calls > 1 ? ` ×${Math.round(l.calls)}` : '')), make('td', {}, l.outputs.join(', ')),
+    make('td', { className: 'number' }, l.parameters ? l.parameters.toLocaleString('en') : ''), make('td', { className: 'number' }, l.ms.toFixed(3)), make('td', { className: 'number' }, (100 * l.share).toFixed(1))))];
+}
+
+try {
+  const name = await (await fetch('/name')).text();
+  document.title = `${name} – Rushlight`;
+  get('name').textContent = name;
+  const from = performance.now();
+  const model = await load('/model.rush', { worker: true, onProgress: ({ loaded, total }) => { get('about').textContent = `loading ${(loaded / 1e6).toFixed(1)} of ${((total ?? 0) / 1e6).toFixed(1)} MB`; } });
+  const { bytes, weights, operators } = model.describe();
+  const parameters = weights.reduce((sum, w) => sum + w.shape.reduce((a, b) => a * b, 1), 0);
+  get('about').textContent = [`${(bytes / 1e6).toFixed(1)} MB`, `${parameters.toLocaleString('en')} parameters`, `${operators.length} kinds of operators`, `wasm: ${model.backend.name}`, `loaded in ${(performance.now() - from).toFixed(0)} ms`].join(' · ');
+  await start(model);
+} catch (e) {
+  get('about').textContent = '';
+  fail(e);
+}

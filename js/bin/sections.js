@@ -1,0 +1,116 @@
+// Reads the sections of a wasm binary, and writes them again.
+
+/** @typedef {{ id: number, start: number, end: number }} Section where its content lies */
+
+export const TYPE = 1, IMPORT = 2, FUNCTION = 3, EXPORT = 7, ELEMENT = 9, CODE = 10, DATA = 11, DATA_COUNT = 12;
+
+const I32_CONST = 0x41, END = 0x0b;
+
+/** A place in the bytes that moves on as it is read. */
+export class Cursor {
+  /** @param {Uint8Array} bytes @param {number} at */
+  constructor(bytes, at) {
+    this.bytes = bytes;
+    this.at = at;
+  }
+
+  byte() {
+    const value = this.bytes[this.at++];
+    if (value === undefined) throw new RangeError('the wasm is cut off');
+    return value;
+  }
+
+  /** A LEB128 number; those with a sign are taken as addresses, which have none. */
+  number() {
+    let value = 0, byte, by = 1;
+    do {
+      byte = this.byte();
+      value += (byte & 127) * by;
+      by *= 128;
+    } while (byte & 128);
+    return value;
+  }
+
+  text() {
+    const n = this.number();
+    return new TextDecoder().decode(this.bytes.subarray(this.at, this.at += n));
+  }
+
+  /** The address or index where an active segment begins. */
+  offset() {
+    if (this.byte() !== I32_CONST) throw new TypeError('a segment begins at no constant');
+    const value = this.number();
+    if (this.byte() !== END) throw new TypeError('a segment begins at no constant');
+    return value;
+  }
+}
+
+/** @param {Uint8Array} bytes @returns {Section[]} */
+export function readSections(bytes) {
+  const cursor = new Cursor(bytes, 8), sections = [];
+  while (cursor.at < bytes.length) {
+    const id = cursor.byte(), size = cursor.number();
+    sections.push({ id, start: cursor.at, end: cursor.at += size });
+  }
+  return sections;
+}
+
+/** Where to read the section; nowhere if there is none. @param {Uint8Array} bytes @param {Section[]} sections @param {number} id */
+export function inSection(bytes, sections, id) {
+  const section = sections.find((s) => s.id === id);
+  if (!section) throw new TypeError(`the wasm has no section ${id}`);
+  return new Cursor(bytes, section.start);
+}
+
+/** The functions in the table, from its first entry on. @param {Uint8Array} bytes @param {Section[]} sections */
+export function readTable(bytes, sections) {
+  const cursor = inSection(bytes, sections, ELEMENT);
+  if (cursor.number() !== 1 || cursor.number() !== 0) throw new TypeError('the table is filled in another way than is known here');
+  const first = cursor.offset();
+  return { first, functions: Array.from({ length: cursor.number() }, () => cursor.number()) };
+}
+
+/**
+ * The memory as it is at first: from the first address on that a segment gives a value to.
+ * @param {Uint8Array} bytes @param {Section[]} sections
+ */
+export function readMemory(bytes, sections) {
+  const cursor = inSection(bytes, sections, DATA);
+  const segments = Array.from({ length: cursor.number() }, () => {
+    if (cursor.number() !== 0) throw new TypeError('a data segment is of another kind than is known here');
+    const address = cursor.offset(), size = cursor.number();
+    return { address, size, at: (cursor.at += size) - size };
+  });
+  const first = Math.min(...segments.map((s) => s.address));
+  const image = new Uint8Array(Math.max(...segments.map((s) => s.address + s.size)) - first);
+  for (const { address, size, at } of segments) image.set(bytes.subarray(at, at + size), address - first);
+  return { first, image, segments };
+}
+
+/** @param {number} n @param {boolean} [signed] @returns {number[]} */
+export function leb(n, signed = false) {
+  const out = [];
+  for (; n >= (signed ? 64 : 128); n = Math.floor(n / 128)) out.push((n % 128) | 128);
+  return [...out, n];
+}
+
+/** A table of these functions. @param {{ first: number, functions: number[] }} table */
+export const writeTable = ({ first, functions }) => [1, 0, I32_CONST, ...leb(first, true), END, ...leb(functions.length), ...functions.flatMap((f) => leb(f))];
+
+/** A memory of one segment. @param {{ first: number, image: Uint8Array }} memory */
+export const writeMemory = ({ first, image }) => [1, 0, I32_CONST, ...leb(first, true), END, ...leb(image.length), ...image];
+
+/**
+ * The binary with other contents of some sections.
+ * @param {Uint8Array} bytes @param {Section[]} sections @param {Map<number, ArrayLike<number>>} contents by id
+ */
+export function writeSections(bytes, sections, contents) {
+  const parts = [bytes.subarray(0, 8)];
+  for (const { id, start, end } of sections) {
+    const content = Uint8Array.from(contents.get(id) ?? bytes.subarray(start, end));
+    parts.push(Uint8Array.of(id, ...leb(content.length)), content);
+  }
+  const all = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  parts.reduce((at, part) => (all.set(part, at), at + part.length), 0);
+  return all;
+}

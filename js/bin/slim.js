@@ -1,0 +1,178 @@
+// npx rushlight slim: the runtime with the operators of some models and no others, made without a compiler.
+
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { brotliCompressSync, constants } from 'node:zlib';
+import { RushlightError, unreadable } from '../src/errors.js';
+import { readHead } from '../src/hosting.js';
+import { BACKENDS } from '../src/runtime.js';
+import { CODE, DATA, DATA_COUNT, ELEMENT, FUNCTION, IMPORT, TYPE, inSection, leb, readMemory, readSections, readTable, writeMemory, writeSections, writeTable } from './sections.js';
+
+/**
+ * @typedef {import('../src/runtime.js').BackendName} BackendName
+ * @typedef {{ wasm: string, table: number, groups: [number[], number[], number[]][] }} Reach of wasm/bridge/reach.mjs
+ * @typedef {{ backend: BackendName, file: string, before: Size, after: Size }} Slimmed
+ * @typedef {{ bytes: number, brotli: number }} Size
+ */
+
+const ROW = 20; // bytes of a rush_op: schema, run, prepare, flags, family (call/call.h)
+const INPLACE = 1; // RUSH_OP_INPLACE
+const EMPTY = [0x60, 0, 0]; // the type of a function without parameters and results
+const REFUSES = [3, 0, 0, 0x0b]; // its body, 3 bytes: no locals, unreachable, end
+
+/**
+ * Writes rushlight-simd.wasm and rushlight-relaxed.wasm into `dir`.
+ * @param {readonly string[]} files .rush files @param {string} dir
+ * @param {Record<string, unknown>} ops operators that JavaScript computes
+ * @returns {Promise<{ operators: string[], binaries: Slimmed[] }>}
+ */
+export async function slimFor(files, dir, ops) {
+  const binaryen = await loadBinaryen();
+  const operators = await operatorsOf(files, ops);
+  const binaries = [];
+  for (const backend of BACKENDS) {
+    const full = await part(`${backend}.wasm`), reach = JSON.parse((await part(`${backend}.reach.json`)).toString());
+    if (createHash('sha256').update(full).digest('hex') !== reach.wasm) {
+      throw new RushlightError('unsupported', `rushlight-${backend}.wasm is not the one that this package came with: only that can be slimmed`);
+    }
+    const slimmed = shrink(binaryen, cut(full, reach, operators));
+    const file = join(dir, `rushlight-${backend}.wasm`);
+    await mkdir(dir, { recursive: true });
+    await writeFile(file, slimmed);
+    binaries.push({ backend, file, before: sizeOf(full), after: sizeOf(slimmed) });
+  }
+  return { operators, binaries };
+}
+
+/** @param {string} name */
+async function part(name) {
+  const path = fileURLToPath(new URL(`../wasm/rushlight-${name}`, import.meta.url));
+  return readFile(path).catch((e) => { throw unreadable(path, e); });
+}
+
+/** @param {Uint8Array} bytes @returns {Size} */
+const sizeOf = (bytes) => ({
+  bytes: bytes.length,
+  brotli: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24 } }).length,
+});
+
+/** The names in the files' heads. @param {readonly string[]} files @param {Record<string, unknown>} ops */
+async function operatorsOf(files, ops) {
+  /** @type {Set<string>} */ const names = new Set();
+  for (const file of files) {
+    const { plan } = await readHead(file, {});
+    const missing = plan.missing.filter(({ name }) => !Object.hasOwn(ops, name));
+    if (missing.length) {
+      throw new RushlightError('unsupported', `${file} needs operators that no runtime here has: ${missing.map(({ name }) => name).join(', ')}. If JavaScript computes them: --ops FILE.js`, { source: file });
+    }
+    for (const { name } of plan.operators) if (!Object.hasOwn(ops, name)) names.add(name);
+  }
+  return [...names].sort();
+}
+
+/** The project's binaryen, or one beside this package. */
+async function loadBinaryen() {
+  for (const from of [join(process.cwd(), 'package.json'), fileURLToPath(import.meta.url)]) {
+    let path;
+    try {
+      path = createRequire(from).resolve('binaryen');
+    } catch {
+      continue;
+    }
+    return (await import(pathToFileURL(path).href)).default;
+  }
+  throw new RushlightError('unsupported', 'slim removes code with binaryen, which is not installed here: npm install --save-dev binaryen@132');
+}
+
+/**
+ * The binary without what only other operators reach: their rows leave the table, entries of the function table become
+ * one function that refuses, data become 0. The functions themselves are still there.
+ * @param {Uint8Array} full @param {Reach} reach @param {readonly string[]} operators
+ */
+export function cut(full, reach, operators) {
+  const sections = readSections(full), memory = readMemory(full, sections), table = readTable(full, sections);
+  const kept = cutRows(memory, reach.table, operators);
+
+  const refuses = inSection(full, sections, FUNCTION).number() + countImports(full, sections);
+  const liveFunctions = new Set(), liveBytes = new Set(), deadFunctions = [], deadBytes = [];
+  for (const [rows, functions, bytes] of reach.groups) {
+    const live = spread(rows).some((row) => kept.has(row));
+    for (const f of spread(functions)) live ? liveFunctions.add(f) : deadFunctions.push(f);
+    for (const b of spread(bytes)) live ? liveBytes.add(b) : deadBytes.push(b);
+  }
+  for (const f of deadFunctions) if (!liveFunctions.has(f)) table.functions[f - table.first] = refuses;
+  for (const b of deadBytes) if (!liveBytes.has(b)) memory.image[b - memory.first] = 0;
+
+  const types = inSection(full, sections, TYPE).number();
+  return writeSections(full, sections, new Map([
+    [TYPE, appended(full, sections, TYPE, EMPTY)],
+    [FUNCTION, appended(full, sections, FUNCTION, leb(types))],
+    [ELEMENT, writeTable(table)],
+    [DATA_COUNT, [1]],
+    [CODE, appended(full, sections, CODE, REFUSES)],
+    [DATA, writeMemory(memory)],
+  ]));
+}
+
+/** Moves the rows that stay to the front; their numbers before. @param {{ first: number, image: Uint8Array }} memory @param {number} at of rush_all_ops @param {readonly string[]} operators */
+function cutRows({ first, image }, at, operators) {
+  const words = new DataView(image.buffer);
+  const address = words.getUint32(at - first, true) - first, n = words.getUint32(at - first + 4, true);
+  const rows = Array.from({ length: n }, (_, i) => {
+    const row = address + i * ROW, schema = words.getUint32(row, true) - first;
+    return { name: new TextDecoder().decode(image.subarray(schema, image.indexOf(0x28 /* ( */, schema))), inplace: (words.getUint32(row + 12, true) & INPLACE) !== 0 };
+  });
+  /** @type {Set<number>} */ const kept = new Set();
+  for (const name of operators) {
+    let row = rows.findIndex((r) => r.name === name);
+    if (row < 0) row = rows.findIndex((r) => r.inplace && r.name === name.replace(/_(?=\.|$)/, ''));
+    if (row < 0) throw new RushlightError('internal', `the table of operators has no ${name}`);
+    kept.add(row);
+  }
+  const order = [...kept].sort((a, b) => a - b);
+  order.forEach((row, i) => image.copyWithin(address + i * ROW, address + row * ROW, address + (row + 1) * ROW));
+  image.fill(0, address + order.length * ROW, address + n * ROW);
+  words.setUint32(at - first + 4, order.length, true);
+  return kept;
+}
+
+/** @param {Uint8Array} bytes @param {import('./sections.js').Section[]} sections */
+function countImports(bytes, sections) {
+  return inSection(bytes, sections, IMPORT).number();
+}
+
+/** A list with one item more. @param {Uint8Array} bytes @param {import('./sections.js').Section[]} sections @param {number} id @param {number[]} item */
+function appended(bytes, sections, id, item) {
+  const cursor = inSection(bytes, sections, id), n = cursor.number();
+  const { end } = /** @type {import('./sections.js').Section} */ (sections.find((s) => s.id === id));
+  return [...leb(n + 1), ...bytes.subarray(cursor.at, end), ...item];
+}
+
+/** Numbers from distances and lengths of runs. @param {readonly number[]} runs */
+function spread(runs) {
+  const numbers = [];
+  for (let i = 0, n = 0; i < runs.length; i += 2) {
+    n += /** @type {number} */ (runs[i]);
+    for (let left = /** @type {number} */ (runs[i + 1]); left--;) numbers.push(n++);
+  }
+  return numbers;
+}
+
+/** Without what nothing refers to. The same bytes each time. @param {any} binaryen @param {Uint8Array} bytes */
+function shrink(binaryen, bytes) {
+  const module = binaryen.readBinary(bytes), { Features: f } = binaryen;
+  try {
+    // What the engines that run a full binary have; binaryen may use no more.
+    module.setFeatures(f.MutableGlobals | f.BulkMemory | f.BulkMemoryOpt | f.SignExt | f.SIMD128 | f.RelaxedSIMD);
+    binaryen.setOptimizeLevel(2);
+    binaryen.setShrinkLevel(2); // both: -Oz
+    module.runPasses(['remove-unused-module-elements']); // first, so that nothing is spent on the rest
+    module.optimize();
+    return /** @type {Uint8Array} */ (module.emitBinary());
+  } finally {
+    module.dispose();
+  }
+}

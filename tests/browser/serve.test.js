@@ -1,0 +1,133 @@
+// npx rushlight serve: its page in Chromium, wide and narrow, light and dark; and whom its server answers.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { start } from '../../demo/shared/chromium.mjs';
+import { blocksOf } from '../../js/bin/page/flame.js';
+import { serveModel } from '../../js/bin/serve.js';
+import { writeNpy } from '../../js/src/npy.js';
+import { RushFile } from '../js/build-rush.mjs';
+
+const shots = fileURLToPath(new URL('../../build/screenshots/', import.meta.url)); // to be looked at
+mkdirSync(shots, { recursive: true });
+const dir = mkdtempSync(join(tmpdir(), 'rush-serve-'));
+/** @type {Awaited<ReturnType<typeof start>>} */ let host;
+/** @type {Awaited<ReturnType<typeof serveModel>>} */ let served;
+before(async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [1, 3, 8, 12] }, { name: 'n', type: 'int' }], outputs: [{ name: 'tanh' }, { name: 'flat' }, { name: 'count', type: 'int' }], result: '(Tensor, Tensor, int)' },
+    (m, x, n) => m.op('prim::TupleConstruct', [m.op('aten::tanh', [x]), m.op('aten::flatten.using_ints', [m.op('aten::neg', [x]), f.int(0), f.int(-1)]), n], '(Tensor, Tensor, int)'));
+  writeFileSync(join(dir, 'pictures.rush'), f.bytes());
+  [host, served] = await Promise.all([start(), serveModel(join(dir, 'pictures.rush'), 0)]);
+});
+after(async () => {
+  await host?.close();
+  served?.server.close();
+  served?.server.closeAllConnections();
+  rmSync(dir, { recursive: true });
+});
+
+/** A request with headers of one's own. @param {string} path @param {Record<string, string>} headers @param {string} [method] */
+const ask = (path, headers = {}, method = 'GET') => new Promise((resolve, reject) => {
+  const { port } = new URL(served.url);
+  request({ host: '127.0.0.1', port, path, method, headers }, (response) => {
+    let text = '';
+    response.setEncoding('latin1').on('data', (part) => { text += part; }).on('end', () => resolve({ status: response.statusCode, text, headers: response.headers }));
+  }).on('error', reject).end();
+});
+
+test('the server answers requests for its own name, and gives the page, the package and the model, nothing else', async () => {
+  const { port } = new URL(served.url);
+  for (const name of ['evil.example', `evil.example:${port}`, 'localhost', 'localhost:1', `localhost.evil.example:${port}`]) {
+    for (const path of ['/', '/model.rush', '/src/index.js']) assert.equal((await ask(path, { host: name })).status, 403, name);
+  }
+  for (const path of ['/', '/model.rush', '/src/index.js', '/bin/page/page.js', '/bin/layers.js', '/wasm/rushlight-simd.wasm']) {
+    for (const name of [`localhost:${port}`, `127.0.0.1:${port}`]) {
+      const { status, headers } = await ask(path, { host: name });
+      assert.equal(status, 200, path);
+      assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
+      assert.match(headers['content-security-policy'], /default-src 'none'.*frame-ancestors 'none'/);
+    }
+  }
+  for (const path of ['/package.json', '/bin/serve.js', '/src/../package.json', '/src/..%2fpackage.json', '//etc/passwd', '/bin/page/../serve.js', '/other.rush', '/src/']) assert.equal((await ask(path)).status, 404, path);
+  assert.equal((await ask('/', {}, 'POST')).status, 405);
+  await assert.rejects(serveModel(join(dir, 'none.rush'), 0), { code: 'unreadable' });
+  await assert.rejects(serveModel(join(dir, 'pictures.rush'), Number(port)), { code: 'unsupported', message: /cannot serve on port/ });
+});
+
+/** @param {import('playwright-core').BrowserContextOptions} options */
+async function open(options) {
+  const page = await host.browser.newPage(options), errors = /** @type {string[]} */ ([]);
+  page.on('pageerror', (/** @type {Error} */ e) => errors.push(e.message));
+  page.on('console', (/** @type {any} */ m) => { if (m.type() === 'error') errors.push(m.text()); });
+  await page.goto(served.url);
+  await ran(page, '1');
+  return { page, errors };
+}
+/** Waits for a run with the numbers of that seed, or an error. @param {any} page @param {string} seed */
+async function ran(page, seed) {
+  await page.waitForFunction((/** @type {string} */ s) => document.documentElement.dataset.done === s || document.getElementById('error')?.textContent, seed);
+}
+
+for (const [width, height] of /** @type {const} */ ([[1280, 900], [390, 844]])) {
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    test(`the page shows what comes out and where the time goes: ${width} px, ${colorScheme}`, async () => {
+      const { page, errors } = await open({ viewport: { width, height }, colorScheme });
+      assert.equal(await page.textContent('h1'), 'pictures.rush');
+      assert.match(await page.textContent('#about') ?? '', /operators · wasm: (simd|relaxed) · loaded in/);
+      assert.deepEqual(await page.$$eval('#outputs h2', (/** @type {Element[]} */ all) => all.map((e) => e.textContent)), ['tanh', 'flat', 'count']);
+      assert.deepEqual(await page.$$eval('#outputs [aria-pressed=true]', (/** @type {Element[]} */ all) => all.map((e) => e.textContent)), ['picture', 'plot']);
+      assert.equal(await page.textContent('#outputs pre'), '1');
+      // A picture has colours, a plot a line.
+      for (const canvas of await page.$$('#outputs canvas')) {
+        assert(await canvas.evaluate((/** @type {any} */ c) => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size) > 2);
+      }
+      assert.equal(await page.textContent('#flame button'), 'all');
+      await page.click('summary');
+      assert.deepEqual(await page.$$eval('#layers td:nth-child(2)', (/** @type {Element[]} */ all) => all.map((e) => e.textContent)), ['aten::tanh', 'aten::neg', 'aten::flatten.using_ints', 'prim::TupleConstruct']);
+      await page.screenshot({ path: join(shots, `serve-${width}-${colorScheme}.png`), fullPage: true });
+      assert(await page.evaluate(() => document.documentElement.scrollWidth) <= width, 'the page is wider than the window');
+      assert.deepEqual(errors, []);
+      await page.close();
+    });
+  }
+}
+
+test('inputs are those given: sizes, numbers, a file', async () => {
+  const { page, errors } = await open({});
+  const first = await page.textContent('#outputs .sums');
+  await page.click('#again');
+  await ran(page, '2');
+  assert.notEqual(await page.textContent('#outputs .sums'), first);
+
+  const data = Float32Array.from({ length: 12 }, (_, i) => i / 4);
+  writeFileSync(join(dir, 'x.npy'), writeNpy({ dtype: 'float32', shape: [3, 4], data }));
+  await page.setInputFiles('input[type=file]', join(dir, 'x.npy'));
+  await page.waitForFunction(() => document.querySelector('.file span')?.textContent === 'x.npy');
+  assert.equal(await page.inputValue('[aria-label="sizes of x"]'), '3 x 4');
+  await page.fill('[aria-label="value of n"]', '7');
+  await page.click('#run');
+  await page.waitForFunction(() => document.querySelector('#outputs pre')?.textContent === '7');
+  await page.click('#outputs section:nth-child(2) .tabs button:has-text("numbers")');
+  assert.deepEqual(await page.$$eval('#outputs section:nth-child(2) td', (/** @type {Element[]} */ all) => all.map((e) => Number(e.textContent))), [...data.map((v) => -v || 0)]);
+
+  await page.fill('[aria-label="value of n"]', '"a"');
+  await page.click('#run');
+  await page.waitForFunction(() => !document.getElementById('error')?.hidden);
+  assert.match(await page.textContent('#error') ?? '', /"n"/);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('neighbours of one submodule are one block of the chart, as long as all of them', () => {
+  const row = (/** @type {string} */ layer, /** @type {string} */ op, /** @type {number} */ ms) => ({ layer, op, name: '', outputs: [], parameters: 0, calls: 1, ms, share: 0, source: '' });
+  const blocks = blocksOf([row('net.a', 'aten::mm', 2), row('net.a', 'aten::tanh', 1), row('net.b', 'aten::mm', 4), row('', 'aten::add', 1), row('net.a', 'aten::mm', 2)]);
+  assert.deepEqual(blocks.map((b) => [b.depth, b.label, b.from, b.ms]), [
+    [0, 'all', 0, 10], [1, 'net', 0, 7], [2, 'a', 0, 3], [3, 'mm', 0, 2], [3, 'tanh', 2, 1], [2, 'b', 3, 4], [3, 'mm', 3, 4], [1, 'add', 7, 1], [1, 'net', 8, 2], [2, 'a', 8, 2], [3, 'mm', 8, 2]]);
+});

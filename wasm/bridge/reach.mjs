@@ -1,0 +1,215 @@
+// Writes what each operator reaches in a binary, for `npx rushlight slim`: node reach.mjs LINKED.wasm BINARY.wasm OUT.json
+//
+// LINKED is the module as the linker leaves it, with relocations (--emit-relocs): they say which functions and which
+// data a function or datum refers to. BINARY is made of the same objects and then optimised; its table and its memory
+// are the same, which is checked, and its code refers to nothing that LINKED's does not. OUT says
+//
+//   wasm    the SHA-256 of BINARY
+//   table   the address of rush_all_ops (call/call.h)
+//   groups  [rows, functions, bytes] each: entries of the function table and addresses that are reached from these rows
+//           of the operator table (perhaps none) and from nothing else; all as [distance to the last, how many] in turn
+//
+// What the exports reach without any row is in no group.
+
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+
+import { CODE, Cursor, DATA, EXPORT, IMPORT, inSection, readMemory, readSections, readTable } from '../../js/bin/sections.js';
+
+const [linkedPath, binaryPath, out] = process.argv.slice(2);
+const ROW = 20; // bytes of a rush_op, whose first word is its schema
+const FUNCTION = 0, SYMBOL_TABLE = 8; // in the section "linking": tool-conventions/Linking.md
+const UNDEFINED = 0x10, EXPLICIT_NAME = 0x40;
+
+// XNNPACK fills a record with all its kernels for products of matrices; wasm/src/kernels/xnn_config.c reads of it the
+// plain and the clamping ones, and nobody what packs weights or ends with a ReLU.
+const CONFIG = 'init_f32_gemm_config', UNREAD = /^xnn_(f32_i?gemm_relu_ukernel|pack_|x32_packw_)/;
+
+// Relocations: what they refer to, and whether an addend follows.
+const TO_FUNCTION = [0, 1, 2, 12], TO_DATA = [3, 4, 5, 11], TO_GLOBAL = 7, TO_NOTHING = [6, 20];
+const WITH_ADDEND = TO_DATA;
+
+const bytes = readFileSync(linkedPath);
+const sections = readSections(bytes);
+const table = readTable(bytes, sections);
+const memory = readMemory(bytes, sections);
+
+{
+  const binary = readFileSync(binaryPath), its = readSections(binary);
+  const { first, image } = readMemory(binary, its);
+  const same = new Uint8Array(memory.first + memory.image.length);
+  same.set(image, first);
+  if (readTable(binary, its).functions.length !== table.functions.length || Buffer.compare(memory.image, same.subarray(memory.first))) {
+    throw new Error(`${linkedPath} and ${binaryPath} differ in their table or memory: they were linked in different ways`);
+  }
+}
+
+function custom(name) {
+  for (const { id, start, end } of sections) {
+    const cursor = new Cursor(bytes, start);
+    if (id === 0 && cursor.text() === name) return { cursor, end };
+  }
+  throw new Error(`${linkedPath} has no section "${name}"`);
+}
+
+/** Functions that are imported come first in the numbering. */
+function countImports() {
+  const cursor = inSection(bytes, sections, IMPORT), n = cursor.number();
+  for (let i = 0; i < n; i++) {
+    cursor.text(), cursor.text();
+    if (cursor.byte() !== FUNCTION) throw new Error('something else than functions is imported');
+    cursor.number();
+  }
+  return n;
+}
+
+function readSymbols() {
+  const { cursor, end } = custom('linking'), symbols = [];
+  cursor.number(); // version
+  while (cursor.at < end) {
+    const type = cursor.byte(), size = cursor.number(), next = cursor.at + size;
+    if (type === SYMBOL_TABLE) for (let n = cursor.number(); n--;) symbols.push(readSymbol(cursor));
+    cursor.at = next;
+  }
+  return symbols;
+}
+
+function readSymbol(cursor) {
+  const kind = cursor.byte(), flags = cursor.number();
+  if (kind === 1) {
+    const symbol = { name: cursor.text() };
+    if (flags & UNDEFINED) return symbol;
+    const address = memory.segments[cursor.number()].address + cursor.number(), size = cursor.number();
+    return { ...symbol, data: { address, size } };
+  }
+  if (kind === 3) return { section: cursor.number() };
+  const index = cursor.number(), name = !(flags & UNDEFINED) || flags & EXPLICIT_NAME ? cursor.text() : '';
+  return kind === FUNCTION ? { name, index } : { name };
+}
+
+function readRelocations(name) {
+  const { cursor } = custom(name), found = [];
+  cursor.number(); // section
+  for (let n = cursor.number(); n--;) {
+    const type = cursor.byte(), offset = cursor.number(), symbol = cursor.number();
+    if (WITH_ADDEND.includes(type)) cursor.number();
+    found.push({ type, offset, symbol });
+  }
+  return found;
+}
+
+/** The bodies: where each ends, from the start of the section. */
+function readBodies() {
+  const cursor = inSection(bytes, sections, CODE), { at: start } = cursor;
+  return Array.from({ length: cursor.number() }, () => {
+    const size = cursor.number();
+    return (cursor.at += size) - start;
+  });
+}
+
+const symbols = readSymbols();
+const nameOf = new Map(symbols.filter((s) => s.index !== undefined).map((s) => [`function ${s.index}`, s.name]));
+/** Data have keys of address and size, so that two symbols of one place are one. */
+const dataKey = ({ address, size }) => `data ${address} ${size}`;
+const data = [...new Map(symbols.filter((s) => s.data).map((s) => [dataKey(s.data), s.data])).values()];
+const ALL_OPS = symbols.find((s) => s.data && s.name === 'rush_all_ops').data.address;
+const word = (address) => new DataView(memory.image.buffer).getUint32(address - memory.first, true);
+const rows = { address: word(ALL_OPS), n: word(ALL_OPS + 4) };
+
+/** What a relocation refers to; null where that is no function and no datum. */
+function targetOf({ type, symbol: i }) {
+  if (TO_NOTHING.includes(type)) return null;
+  const symbol = symbols[i];
+  if (symbol.data && (TO_DATA.includes(type) || type === TO_GLOBAL)) return dataKey(symbol.data);
+  if (symbol.index !== undefined && (TO_FUNCTION.includes(type) || type === TO_GLOBAL)) return `function ${symbol.index}`;
+  if (type === TO_GLOBAL || (TO_DATA.includes(type) && !symbol.data)) return null; // the stack pointer; weak and not there
+  throw new Error(`${linkedPath}: a relocation of type ${type} is not known here`);
+}
+
+const edges = new Map();
+function refer(from, to) {
+  if (!edges.has(from)) edges.set(from, new Set());
+  edges.get(from).add(to);
+}
+
+{
+  const bodies = readBodies(), imports = countImports();
+  let body = 0;
+  for (const relocation of readRelocations('reloc.CODE')) {
+    while (bodies[body] <= relocation.offset) body++;
+    const from = `function ${body + imports}`, target = targetOf(relocation);
+    if (target && !(nameOf.get(from) === CONFIG && UNREAD.test(nameOf.get(target) ?? ''))) refer(from, target);
+  }
+}
+{
+  const { start } = sections.find((s) => s.id === DATA);
+  for (const relocation of readRelocations('reloc.DATA')) {
+    const at = start + relocation.offset;
+    const segment = memory.segments.find((s) => at >= s.at && at < s.at + s.size);
+    const address = segment.address + at - segment.at;
+    const row = Math.floor((address - rows.address) / ROW);
+    const from = row >= 0 && row < rows.n ? [`row ${row}`] : data.filter((d) => address >= d.address && address < d.address + d.size).map(dataKey);
+    const target = targetOf(relocation);
+    if (target) for (const key of from.length ? from : ['exports']) refer(key, target);
+  }
+}
+{
+  const cursor = inSection(bytes, sections, EXPORT);
+  for (let n = cursor.number(); n--;) {
+    cursor.text();
+    const kind = cursor.byte(), index = cursor.number();
+    if (kind === FUNCTION) refer('exports', `function ${index}`);
+  }
+}
+
+function reach(start) {
+  const seen = new Set([start]);
+  for (const node of seen) for (const next of edges.get(node) ?? []) seen.add(next);
+  return seen;
+}
+
+// The rows that reach each function and each datum which the exports do not reach.
+const always = reach('exports'), rowsOf = new Map();
+for (let row = 0; row < rows.n; row++) {
+  for (const key of reach(`row ${row}`)) {
+    if (always.has(key)) continue;
+    if (!rowsOf.has(key)) rowsOf.set(key, []);
+    rowsOf.get(key).push(row);
+  }
+}
+
+/** Numbers in order as distances and lengths of runs. */
+function runs(numbers) {
+  const out = [];
+  let end = 0;
+  for (const n of [...new Set(numbers)].sort((a, b) => a - b)) {
+    if (out.length && n === end) out[out.length - 1]++;
+    else out.push(n - end, 1);
+    end = n + 1;
+  }
+  return out;
+}
+
+const groups = new Map();
+/** @param {number[]} of rows @param {1 | 2} which @param {number} item */
+function put(of, which, item) {
+  const key = runs(of).join();
+  if (!groups.has(key)) groups.set(key, [of, [], []]);
+  groups.get(key)[which].push(item);
+}
+table.functions.forEach((f, i) => {
+  if (!always.has(`function ${f}`)) put(rowsOf.get(`function ${f}`) ?? [], 1, table.first + i);
+});
+// One byte may be of several data: the end of one text is another.
+const dataAt = new Map();
+for (const datum of data) {
+  for (let address = datum.address; address < datum.address + datum.size; address++) dataAt.set(address, [...dataAt.get(address) ?? [], dataKey(datum)]);
+}
+for (const [address, keys] of dataAt) {
+  if (!keys.some((key) => always.has(key))) put(keys.flatMap((key) => rowsOf.get(key) ?? []), 2, address);
+}
+writeFileSync(out, JSON.stringify({
+  wasm: createHash('sha256').update(readFileSync(binaryPath)).digest('hex'),
+  table: ALL_OPS,
+  groups: [...groups.values()].map((group) => group.map(runs)),
+}));

@@ -1,0 +1,141 @@
+#include "base/decimal.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* More digits than that never change how a number is rounded, as long as it is known whether any of
+ * them is not 0; and a number of so many digits with an exponent outside is infinite or 0. */
+enum { DIGITS = 780, GREATEST = 400, LEAST = -1200, LIMBS = 136 };
+
+/* A natural number below 2^(32 LIMBS): 10^(DIGITS + GREATEST) and 10^-LEAST, with 64 bits to spare. */
+typedef struct big {
+  int n; /* limbs that are used */
+  uint32_t limb[LIMBS];
+} big;
+
+static void times(big *b, uint32_t by, uint32_t plus) {
+  uint64_t carry = plus;
+  for (int i = 0; i < b->n; i++) {
+    carry += (uint64_t)b->limb[i] * by;
+    b->limb[i] = (uint32_t)carry;
+    carry >>= 32;
+  }
+  if (carry) b->limb[b->n++] = (uint32_t)carry;
+}
+
+static int bits(const big *b) {
+  return b->n ? 32 * b->n - __builtin_clz(b->limb[b->n - 1]) : 0;
+}
+
+static void shift_left(big *b, int by) {
+  for (; by >= 16; by -= 16) times(b, 1u << 16, 0);
+  times(b, 1u << by, 0);
+}
+
+static bool less(const big *a, const big *b) {
+  if (a->n != b->n) return a->n < b->n;
+  for (int i = a->n; i-- > 0;)
+    if (a->limb[i] != b->limb[i]) return a->limb[i] < b->limb[i];
+  return false;
+}
+
+static void subtract(big *a, const big *b) {
+  int64_t carry = 0;
+  for (int i = 0; i < a->n; i++) {
+    carry += (int64_t)a->limb[i] - (i < b->n ? b->limb[i] : 0);
+    a->limb[i] = (uint32_t)carry;
+    carry >>= 32;
+  }
+  while (a->n && !a->limb[a->n - 1]) a->n--;
+}
+
+/* top * 10^ten, to the nearest double. */
+static double value_of(big *top, int ten) {
+  big below = {1, {1}};
+  for (; ten > 0; ten--) times(top, 10, 0);
+  for (; ten < 0; ten++) times(&below, 10, 0);
+  /* Both get the same number of bits, so that top / below is more than 1/2 and less than 2: the
+   * number is q * 2^-shift, q of 63 or 64 bits, and what remains. */
+  int more = bits(top) - bits(&below), shift = 63 - more;
+  shift_left(more < 0 ? top : &below, more < 0 ? -more : more);
+  uint64_t q = 0;
+  for (int i = 0; i < 64; i++) {
+    if (i) times(top, 2, 0);
+    q <<= 1;
+    if (less(top, &below)) continue;
+    subtract(top, &below);
+    q |= 1;
+  }
+  /* The last place of the result is 2^unit: `drop` bits of q are below it. */
+  int unit = 63 - __builtin_clzll(q) - shift - 52;
+  if (unit < -1074) unit = -1074;
+  int drop = unit + shift;
+  bool sticky = top->n > 0;
+  for (; drop > 63; drop--) {
+    sticky |= (q & 1) != 0;
+    q >>= 1;
+  }
+  uint64_t m = q >> drop, rest = q & ((1ull << drop) - 1), half = 1ull << (drop - 1);
+  if (rest > half || (rest == half && (sticky || (m & 1)))) m++;
+  return ldexp((double)m, unit);
+}
+
+static const char *read_word(const char *at, const char *word) {
+  size_t n = strlen(word);
+  return strncmp(at, word, n) == 0 ? at + n : NULL;
+}
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* What follows the digits; `at` where that is no exponent. */
+static const char *read_exponent(const char *at, long *ten) {
+  if (*at != 'e' && *at != 'E') return at;
+  const char *p = at + 1;
+  bool negative = *p == '-';
+  if (*p == '-' || *p == '+') p++;
+  if (!is_digit(*p)) return at;
+  long e = 0;
+  for (; is_digit(*p); p++)
+    if (e < 1000000) e = 10 * e + (*p - '0');
+  *ten += negative ? -e : e;
+  return p;
+}
+
+const char *rush_decimal(const char *text, double *out) {
+  const char *at = text, *word;
+  double sign = *at == '-' ? -1 : 1;
+  if (*at == '-' || *at == '+') at++;
+  if ((word = read_word(at, "inf")) != NULL) return *out = sign * INFINITY, word;
+  if ((word = read_word(at, "nan")) != NULL) return *out = NAN, word;
+  big digits = {0};
+  int n = 0; /* digits in it, from the first on that is not 0 */
+  long ten = 0;
+  bool any = false, point = false, more = false;
+  for (; is_digit(*at) || (*at == '.' && !point); at++) {
+    if (*at == '.') {
+      point = true;
+      continue;
+    }
+    any = true;
+    if (n < DIGITS) {
+      times(&digits, 10, (uint32_t)(*at - '0'));
+      n += digits.n > 0;
+      ten -= point;
+    } else {
+      more |= *at != '0';
+      ten += !point;
+    }
+  }
+  if (!any) return text;
+  at = read_exponent(at, &ten);
+  if (more) times(&digits, 10, 1), ten--;
+  double size = digits.n == 0 || ten < LEAST ? 0
+                : ten > GREATEST             ? INFINITY
+                                             : value_of(&digits, (int)ten);
+  *out = sign * size;
+  return at;
+}

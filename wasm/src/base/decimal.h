@@ -1,0 +1,9 @@
+#ifndef RUSH_DECIMAL_H
+#define RUSH_DECIMAL_H
+
+/* Reads a decimal number, "inf" or "nan" with its sign, to the nearest double, whatever the locale
+ * says, and gives where it ends: `text` itself where none begins. Instead of strtod, which brings
+ * arithmetic in 128 bits into the wasm. */
+const char *rush_decimal(const char *text, double *out);
+
+#endif

@@ -1,0 +1,39 @@
+/* The table of all operators, made from ops.def. `npx rushlight slim` shortens it in the compiled
+ * binary, so the compiler of what reads it may not know its rows: registry.c does, on its own. */
+#include "blocks/variants.h"
+#include "call/call.h"
+
+/* Every function and family record that a row names; an operator's file needs no header of its own.
+ */
+#define OP(id, schema, flags) rush_status rush_op_##id(rush_call *c);
+#define PREPARED(id, schema, flags)       \
+  rush_status rush_op_##id(rush_call *c); \
+  rush_status rush_prepare_##id(rush_prepare *p);
+#define POINTWISE(id, schema, flags) extern const struct rush_pointwise rush_pointwise_##id;
+#define REDUCE(id, schema, flags) extern const struct rush_reduce rush_reduce_##id;
+#include "ops/ops.def"
+#undef OP
+#undef PREPARED
+#undef POINTWISE
+#undef REDUCE
+
+rush_status rush_run_pointwise(rush_call *c);
+rush_status rush_run_reduce(rush_call *c);
+
+static const rush_op ops[] = {
+#define OP(id, schema, flags) {schema, rush_op_##id, NULL, flags, NULL},
+#define PREPARED(id, schema, flags) {schema, rush_op_##id, rush_prepare_##id, flags, NULL},
+#define POINTWISE(id, schema, flags) \
+  {schema, rush_run_pointwise, NULL, (flags) | RUSH_OP_ANY_LAYOUT, &rush_pointwise_##id},
+#define REDUCE(id, schema, flags) \
+  {schema, rush_run_reduce, NULL, (flags) | RUSH_OP_ANY_LAYOUT, &rush_reduce_##id},
+#include "ops/ops.def"
+#undef OP
+#undef PREPARED
+#undef POINTWISE
+#undef REDUCE
+    {NULL, NULL, NULL, 0, NULL}, /* so that the table is never empty */
+};
+
+enum { N_OPS = sizeof ops / sizeof *ops - 1 };
+const rush_op_table rush_all_ops = {ops, N_OPS, N_OPS};
