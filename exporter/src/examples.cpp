@@ -112,14 +112,14 @@ void hint_from(Port *port, const Const &value) {
 }
 
 // Another tensor like an example's: same dtype, values in the same range; same sizes, but for the
-// dimensions that grow by one.
-Const like(const Const &value, uint64_t *seed, const std::vector<int64_t> &grow = {}) {
+// dimensions that grow.
+Const like(const Const &value, uint64_t *seed, const Grown &grown = {}) {
   Const out = value;
   for (Const &item : out.items) item = like(item, seed);
   if (!value.tensor.defined()) return out;
   const at::Tensor &t = value.tensor;
   std::vector<int64_t> sizes = t.sizes().vec();
-  for (int64_t d : grow) sizes.at(static_cast<size_t>(d))++;
+  for (const auto &[dim, size] : grown) sizes.at(static_cast<size_t>(dim)) = size;
   if (value.kind == RUSH_CONST_RANDOM)
     return random_constant(t.scalar_type(), sizes, (*seed)++, value.f, value.im);
   const at::ScalarType dtype = t.scalar_type();
@@ -167,6 +167,23 @@ void add_test(Program &program, const Example &example, std::vector<Measure> mea
 
 }  // namespace
 
+namespace {
+
+// "x [3, 4], y [3]" of the arguments that grew.
+std::string sizes_text(const Method &m, const Example &e, const std::vector<Grown> &grown) {
+  std::string out;
+  for (size_t k = 0; k < e.args.size(); k++) {
+    if (grown[k].empty()) continue;
+    out += (out.empty() ? "" : ", ") + m.inputs[k].name + " [";
+    const at::IntArrayRef sizes = e.args[k].tensor.sizes();
+    for (size_t d = 0; d < sizes.size(); d++) out += (d ? ", " : "") + std::to_string(sizes[d]);
+    out += "]";
+  }
+  return out;
+}
+
+}  // namespace
+
 void add_grown(const Program &program, const std::vector<Promise> &promises,
                const Reference &reference, std::vector<Example> *examples,
                std::vector<std::string> *warnings) {
@@ -174,23 +191,25 @@ void add_grown(const Program &program, const std::vector<Promise> &promises,
   uint64_t seed = kSeed + 200;
   const size_t n = examples->size();
   for (size_t i = 0; i < n; i++) {
-    const Example &e = (*examples)[i];
+    const Example e = (*examples)[i];
     if (e.store || e.method != m.name) continue;
-    const auto dims = growing(promises, e.args);
-    if (dims.empty()) continue;
-    Example grown = e;
-    for (size_t k = 0; k < grown.args.size(); k++) grown.args[k] = like(e.args[k], &seed, dims[k]);
-    grown.grown = true;
-    grown.expected.reset();
-    try {
-      grown.expected = snapshot({reference(grown.method, grown.args)})[0];
-    } catch (const std::exception &error) {
-      const std::string what = error.what();
-      warnings->push_back("PyTorch itself refuses other sizes than the example's: " +
-                          what.substr(0, what.find('\n')));
-      continue;
+    bool warned = false;
+    for (const std::vector<Grown> &to : growing(promises, e.args)) {
+      Example grown = e;
+      for (size_t k = 0; k < grown.args.size(); k++) grown.args[k] = like(e.args[k], &seed, to[k]);
+      grown.grown = sizes_text(m, grown, to);
+      grown.expected.reset();
+      try {
+        grown.expected = snapshot({reference(grown.method, grown.args)})[0];
+        examples->push_back(std::move(grown));
+      } catch (const std::exception &error) {
+        const std::string what = error.what();
+        if (!warned)
+          warnings->push_back("PyTorch itself refuses other sizes than the example's (" +
+                              grown.grown + "): " + what.substr(0, what.find('\n')));
+        warned = true;
+      }
     }
-    examples->push_back(std::move(grown));
   }
 }
 
@@ -253,7 +272,7 @@ void add_tests(Program &program, const std::vector<Example> &examples, const Exp
       add_test(program, e, e.literal ? std::vector<Measure>() : measurer(e).list);
       continue;
     }
-    if (!options.test_vectors || e.grown) continue;
+    if (!options.test_vectors || !e.grown.empty()) continue;
     Example synthetic = e;
     const bool given = std::any_of(e.args.begin(), e.args.end(), [](const Const &c) {
       bool tensor = false;

@@ -10,7 +10,7 @@ namespace rush {
 // The given examples; else one or two made of the input specs.
 std::vector<Example> examples_of(const Program &program, const ExportOptions &options);
 
-// For each example one more, in which the sizes that vary are larger by one, so that these are
+// For each example others, in which the sizes that vary are larger (promises.h), so that these are
 // verified too and it shows which sizes of the outputs follow from them.
 void add_grown(const Program &program, const std::vector<Promise> &promises,
                const Reference &reference, std::vector<Example> *examples,

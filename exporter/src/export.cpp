@@ -1,5 +1,9 @@
 #include "export.h"
 
+#include <ATen/ops/eq.h>
+#include <ATen/ops/isnan.h>
+#include <ATen/ops/reshape.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -39,6 +43,20 @@ void rename_ports(Program &program, const ExportOptions &options) {
   };
   rename(program.methods[0].inputs, options.input_names, "input");
   rename(program.methods[0].outputs, options.output_names, "output");
+}
+
+// A trace may give two inputs one name, and a value by name must be for one of them: the later ones
+// get a number, x, x_1, x_2. (python/rushlight/export.py knows them by the same rule.)
+void make_unique(std::vector<Port> &ports) {
+  std::set<std::string> taken;
+  for (const Port &port : ports) taken.insert(port.name);
+  std::set<std::string> used;
+  for (Port &port : ports) {
+    const std::string name = port.name;
+    if (used.insert(name).second) continue;
+    for (int n = 1; !taken.insert(port.name).second; n++)
+      port.name = name + "_" + std::to_string(n);
+  }
 }
 
 std::vector<OpCount> count_ops(const Program &program, bool only_missing) {
@@ -134,10 +152,17 @@ void keep(const Found &found, Report *report) {
   report->between = found.between;
 }
 
-[[noreturn]] void refuse_difference(const std::string &where, const std::string &not_measured) {
+// Behind "differs from PyTorch" or "does not run".
+std::string at_sizes(const std::string &grown) {
+  return grown.empty() ? ""
+                       : " at sizes beyond the example's, which are promised open (" + grown + ")";
+}
+
+[[noreturn]] void refuse_difference(const std::string &where, const std::string &not_measured,
+                                    const std::string &grown = "") {
   throw RuntimeError(
       RUSH_ERR_MISMATCH,
-      "the exported model differs from PyTorch: " + where +
+      "the exported model differs from PyTorch" + at_sizes(grown) + ": " + where +
           (not_measured.empty() ? "" : "; float64's answer is not known: " + not_measured));
 }
 
@@ -147,15 +172,53 @@ Const run_example(NativeSession *session, const Example &example) {
   try {
     return session->run(session->method(example.method), example.args);
   } catch (const RuntimeError &e) {
-    throw RuntimeError(e.status, std::string("the exported model does not run: ") + e.what());
+    throw RuntimeError(
+        e.status, "the exported model does not run" + at_sizes(example.grown) + ": " + e.what());
   }
 }
+
+// Whether answers tell anything: a head that was initialised to zero gives the same whatever stands
+// before it.
+class Sight {
+ public:
+  void look(const Const &answer) {
+    each_tensor(answer, [&](const Const &c) {
+      const at::Tensor &t = c.tensor;
+      if (!at::isFloatingType(t.scalar_type()) || t.numel() == 0) return;
+      const at::Tensor first = t.reshape({-1})[0];
+      const double value = first.item<double>();
+      if (tensors_++ == 0) value_ = value;
+      if (t.numel() > 1) many_ = true;
+      if (value != value_) constant_ = false;
+      if (value != 0) zero_ = false;
+      if (!t.isnan().all().item<bool>()) {
+        nan_ = false;
+        if (!t.eq(first).all().item<bool>()) constant_ = false;
+      }
+    });
+  }
+
+  // What all floating-point tensors are, "all zero"; "" where they tell something.
+  std::string blindness() const {
+    if (tensors_ == 0) return "";
+    if (nan_) return "NaN everywhere";
+    if (!constant_) return "";
+    return zero_ ? "all zero" : many_ ? "constant" : "";
+  }
+
+ private:
+  size_t tensors_ = 0;
+  double value_ = 0;  // the first of all
+  bool nan_ = true, zero_ = true, constant_ = true, many_ = false;
+};
 
 // Runs the written file and compares. Throws RuntimeError where an answer differs.
 void verify_examples(NativeSession *session, const Program &program,
                      const std::vector<Example> &examples, const Reference &reference,
                      const Measurer &measurer, Report *report) {
+  Sight sight;
   for (const Example &example : examples) {
+    sight.look(*example.expected);
     const Const got = run_example(session, example);
     std::string name =
         example.method == "forward" ? "the output" : "the output of " + example.method;
@@ -172,9 +235,16 @@ void verify_examples(NativeSession *session, const Program &program,
       d = compare(got, *example.expected, example.rtol, example.atol, name, &measured.list);
     }
     keep(d, report);
-    if (!d.ok) refuse_difference(d.where, report->not_measured);
+    if (!d.ok) refuse_difference(d.where, report->not_measured, example.grown);
     report->verified++;
+    if (!example.grown.empty()) report->tried.push_back(example.grown);
   }
+  const std::string blind = report->verified ? sight.blindness() : "";
+  if (!blind.empty())
+    report->warnings.push_back(
+        "the verification sees nothing: PyTorch's answers are " + blind +
+        ", which a wrong program would give, too; give weights or inputs with "
+        "which they are not");
 }
 
 // Replays what the file holds, as its users will.
@@ -260,6 +330,10 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   const Measurer measurer(program, options);
   Report report;
   report.path = options.path;
+  for (Method &m : program.methods) {
+    make_unique(m.inputs);
+    make_unique(m.outputs);
+  }
   rename_ports(program, options);
   for (Method &m : program.methods) decompose(*m.graph, options.decompositions);
   run_pipeline(
@@ -348,6 +422,7 @@ std::string to_string(const Report &report) {
                   "  verified  against PyTorch on %zu inputs: max abs %.3g, max rel %.3g\n",
                   report.verified, report.max_abs, report.max_rel);
     out += line;
+    for (const std::string &sizes : report.tried) out += "  also at   " + sizes + "\n";
     out += float64_text(report);
   } else {
     out += "  not verified: " + report.not_verified + "\n";

@@ -23,7 +23,7 @@ struct Example {
   bool given = false;             // what is expected is the user's own
   bool literal = false;           // the tolerances are, and nothing else makes an answer right
   bool store = false;             // as a test vector, as it is
-  bool grown = false;             // made to see what changes with a dynamic size
+  std::string grown;  // the sizes, where it was made to see what changes with dynamic ones; else ""
 };
 
 // An input as the command line gives it.
@@ -87,8 +87,9 @@ struct Report {
   std::vector<std::string> state;            // attributes that the program writes
   uint64_t file_bytes = 0, weights_bytes = 0;
   size_t test_vectors = 0;
-  size_t verified = 0;       // examples compared; 0: not verified
-  std::string not_verified;  // why
+  size_t verified = 0;             // examples compared; 0: not verified
+  std::string not_verified;        // why
+  std::vector<std::string> tried;  // sizes beyond the examples' that were verified, "x [3, 4]"
   double max_abs = 0, max_rel = 0;
   size_t measured = 0;  // tensors and numbers of which float64's answer is known; of the one
   rush_distance pytorch = {}, own = {}, between = {};  // that is furthest from it, as in verdict.h

@@ -1,7 +1,7 @@
 #include "promises.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <stdexcept>
 #include <tuple>
 
@@ -12,7 +12,10 @@ namespace {
 size_t input_of(const Method &m, const std::string &name) {
   for (size_t i = 0; i < m.inputs.size(); i++)
     if (m.inputs[i].name == name) return i;
-  throw std::invalid_argument("dynamic_shapes: there is no input '" + name + "'");
+  std::string known;
+  for (const Port &port : m.inputs) known += (known.empty() ? "" : ", ") + port.name;
+  throw std::invalid_argument("dynamic_shapes: there is no input '" + name +
+                              "'; the model's inputs are " + (known.empty() ? "none" : known));
 }
 
 // Of an input, as the first example has it; -1 where there is none.
@@ -71,23 +74,61 @@ std::vector<Promise> promises_of(const Program &program, const ExportOptions &op
   return out;
 }
 
-std::vector<std::vector<int64_t>> growing(const std::vector<Promise> &promises,
-                                          const std::vector<Const> &args) {
+namespace {
+
+// The sizes of one name, which grow alike: the one that they have, and the most that they may be.
+struct Growing {
+  const Promise *promise;
+  int64_t size, most;
+};
+
+enum class Step { kByOne, kDoubled, kOdd };
+
+int64_t grown(const Growing &g, Step step) {
+  const int64_t n = g.size;
+  const int64_t to = step == Step::kByOne     ? n + 1
+                     : step == Step::kDoubled ? std::max<int64_t>(2 * n, n + 1)
+                                              : n + 1 + n % 2;
+  return std::min(to, g.most);
+}
+
+std::vector<Growing> growing_sizes(const std::vector<Promise> &promises,
+                                   const std::vector<Const> &args) {
   const auto is_given = [&](const Promise &p) {
     return p.input < args.size() && args[p.input].tensor.defined() &&
            p.dim < args[p.input].tensor.dim();
   };
-  const auto stays = [&](const Promise &p) {
-    return !p.varies || args[p.input].tensor.size(p.dim) >= p.most;
-  };
-  std::set<std::string> fixed;  // names of sizes that stay
-  for (const Promise &p : promises)
-    if (is_given(p) && stays(p) && !p.name.empty()) fixed.insert(p.name);
-  std::vector<std::vector<int64_t>> out;
+  std::map<std::string, int64_t> most;  // by name; 0 where a size of it stays
+  std::vector<Growing> out;
   for (const Promise &p : promises) {
-    if (!is_given(p) || stays(p) || fixed.count(p.name)) continue;
-    out.resize(args.size());
-    out[p.input].push_back(p.dim);
+    if (!is_given(p)) continue;
+    const int64_t size = args[p.input].tensor.size(p.dim);
+    const bool stays = !p.varies || size >= p.most;
+    if (!p.name.empty()) {
+      int64_t &least = most.try_emplace(p.name, p.most).first->second;
+      least = stays ? 0 : std::min(least, p.most);
+    }
+    if (!stays) out.push_back({&p, size, p.most});
+  }
+  for (Growing &g : out)
+    if (!g.promise->name.empty()) g.most = most[g.promise->name];
+  out.erase(std::remove_if(out.begin(), out.end(), [](const Growing &g) { return g.most == 0; }),
+            out.end());
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::vector<Grown>> growing(const std::vector<Promise> &promises,
+                                        const std::vector<Const> &args) {
+  const std::vector<Growing> sizes = growing_sizes(promises, args);
+  std::vector<std::vector<Grown>> out;
+  for (const Step step : {Step::kByOne, Step::kDoubled, Step::kOdd}) {
+    std::vector<Grown> tried(args.size());
+    for (const Growing &g : sizes)
+      tried[g.promise->input].emplace_back(static_cast<int64_t>(g.promise->dim), grown(g, step));
+    if (!sizes.empty() && std::find(out.begin(), out.end(), tried) == out.end())
+      out.push_back(std::move(tried));
   }
   return out;
 }

@@ -10,8 +10,12 @@ namespace rush {
 std::vector<Promise> promises_of(const Program &program, const ExportOptions &options,
                                  const std::vector<Example> &examples);
 
-// For each argument the dimensions that may be larger by one, all at once; none where there is none.
-std::vector<std::vector<int64_t>> growing(const std::vector<Promise> &promises,
-                                          const std::vector<Const> &args);
+// Sizes that an argument may have, too: its dimension, and the size.
+using Grown = std::vector<std::pair<int64_t, int64_t>>;
+
+// Other sizes that are promised, for each argument, all at once: larger by one, doubled, and odd ones
+// where these two are even; none where no size varies.
+std::vector<std::vector<Grown>> growing(const std::vector<Promise> &promises,
+                                        const std::vector<Const> &args);
 
 }  // namespace rush

@@ -1,5 +1,7 @@
 """What a file promises of sizes: of dynamic_shapes, and of what an ExportedProgram was exported for."""
 
+import warnings
+
 import pytest
 import reader
 import rushlight
@@ -34,6 +36,64 @@ def refuses(run, *cases):
         assert e.value.code == "bad-argument"
 
 
+# ---- Which sizes are tried
+
+
+@pytest.mark.parametrize("size, promise, tried", [
+    (4, "n", [5, 8]), (3, "n", [4, 6, 5]), (1, "n", [2, 3]), (0, "n", [1]), (5, Dim("n", max=7), [6, 7]), (4, Dim("n", max=5), [5]),
+    (5, Dim("n", max=5), []), (4, 4, []),
+])
+def test_open_sizes_are_verified_beyond_the_example(size, promise, tried, out):
+    report = rushlight.export(nn.ReLU(), torch.rand(2, size), out, dynamic_shapes=({1: promise},))
+    assert report.tried == [f"input [2, {n}]" for n in tried] and report.verified == 1 + len(tried)
+    assert all(f"also at   input [2, {n}]" in str(report) for n in tried)
+
+
+class Baked(nn.Module):
+    """As models whose windows are computed in Python: right at the example's size and one beyond."""
+
+    def forward(self, x):
+        return x * 2 if x.shape[0] > 5 else x
+
+
+class Reshaped(nn.Module):
+    def forward(self, x):
+        return x.reshape(len(x), -1)
+
+
+@pytest.mark.parametrize("model, says", [
+    (Baked(), "differs from PyTorch at sizes beyond the example's, which are promised open .x .8, 3..: "),
+    (Reshaped(), "does not run at sizes beyond the example's, which are promised open .x .5, 3..: "),
+])
+def test_a_size_that_tracing_baked_is_refused_with_the_size_and_the_tracers_warning(model, says, out):
+    with pytest.warns(torch.jit.TracerWarning), pytest.raises(rushlight.RushlightError, match=says) as e:
+        rushlight.export(model, torch.rand(4, 3), out, dynamic_shapes={"x": {0: "n"}})
+    line = type(model).forward.__code__.co_firstlineno + 1
+    assert "tracing keeps what it saw of the example's sizes:" in str(e.value) and f"test_promises.py:{line}: " in str(e.value)
+    assert e.value.code in ("mismatch", "model-raised", "bad-argument")
+
+
+# ---- What a verification sees
+
+
+@pytest.mark.parametrize("model, says", [
+    (lambda x: x * 0, "all zero"), (lambda x: (x * 0 + 1, x[:1] * 0 + 1), "constant"), (lambda x: x * float("nan"), "NaN everywhere"),
+    (lambda x: (x * 0, x), None), (lambda x: x.sum(), None), (lambda x: x.argmax(), None), (lambda x: x[:0], None),
+])
+def test_a_verification_that_sees_nothing_says_so(model, says, out):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        report = rushlight.export(model, torch.rand(2, 3) + 1, out)
+    found = [w for w in report.warnings if "the verification sees nothing" in w]
+    assert len(found) == (says is not None) == len([w for w in caught if "sees nothing" in str(w.message)])
+    assert says is None or f"PyTorch's answers are {says}, which" in found[0]
+
+
+def test_an_input_that_does_not_exist_is_refused_with_those_that_do(out):
+    with pytest.raises(ValueError, match="there is no input 'z'; the model's inputs are x, y"):
+        rushlight.export(Scaled(), (X, Y), out, dynamic_shapes={"z": {0: "n"}})
+
+
 # ---- Of dynamic_shapes
 
 
@@ -56,7 +116,7 @@ def test_what_dynamic_shapes_say_is_in_the_file(shapes, x, y, out):
 @pytest.mark.parametrize("front", [lambda m: m, torch.jit.script], ids=["traced", "scripted"])
 def test_a_promise_is_kept_or_the_run_refused(front, out):
     report = rushlight.export(front(Scaled()), (X, Y), out, dynamic_shapes={"x": {0: n, 1: 6}, "y": {0: n}})
-    assert report.verified == 2  # also with 5 rows
+    assert report.verified == 3 and report.tried == ["x [5, 6], y [5]", "x [8, 6], y [8]"]
     run = rushlight.load(out)
     for rows in (3, 8):
         x, y = torch.rand(rows, 6), torch.rand(rows)

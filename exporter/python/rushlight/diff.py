@@ -2,9 +2,7 @@
 
 import os
 
-import torch
-
-from . import _C
+from . import _C, inputs
 from .export import _mode, front
 
 
@@ -44,7 +42,7 @@ def diff(path, model=None, example_inputs=(), *, method="forward", train=False, 
     Args:
         path: of the .rush file
         model: what it was exported from, as for export(); None: the trace in the file (export(..., trace=True))
-        example_inputs: a tuple of positional arguments (or one tensor)
+        example_inputs: a tuple of positional arguments (or one tensor), or a dict of them by name
         method: which method to run
         train: leave the training mode as it is
         rtol: an element agrees where it differs by at most rtol times itself plus atol times the tensor's greatest
@@ -61,10 +59,9 @@ def diff(path, model=None, example_inputs=(), *, method="forward", train=False, 
     """
     if model is None:
         return Diff(_C.diff_file(os.fspath(path)))
-    if isinstance(example_inputs, torch.Tensor):
-        example_inputs = (example_inputs,)
-    args = tuple(example_inputs)
-    came = front(model, args, train)
+    model = inputs.unwrapped(model)
+    args, by_name = inputs.by_place(model, example_inputs)
+    came = front(model, args, train, by_name=by_name)
     if came.program is not None:
         return Diff(_C.diff_graph(os.fspath(path), args, lambda _, exact: came.tracer(args, exact), rtol, atol))
     with _mode(None, train):

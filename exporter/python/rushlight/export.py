@@ -11,9 +11,10 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
-from . import _C, dynamic, exported, fx
+from . import _C, dynamic, exported, fx, opened
+from . import inputs as inputs_
 from .decomposition import decompositions
-from .errors import RushlightError, unsupported
+from .errors import RushlightError
 
 
 class Report:
@@ -34,6 +35,7 @@ class Report:
         test_vectors: how many the file holds
         verified: how many examples were run and compared with PyTorch
         not_verified: why none was
+        tried: sizes beyond the example's that were verified, because dynamic_shapes leave them open: larger by one, doubled, odd
         max_abs: the greatest difference to PyTorch, of floating-point numbers
         max_rel: the same relative to PyTorch's, of numbers above a thousandth of the greatest of their tensor
         measured: how many tensors and numbers were compared with what the same program gives in float64, too; of the one
@@ -83,11 +85,11 @@ def export(
     CPU and in their dtypes: float32, float64, int64, int32, uint8, bool.
 
     Args:
-        model: an nn.Module (traced with example_inputs), a ScriptModule, a function (traced), a ScriptFunction, a
-            torch.fx.GraphModule (scripted, or traced where that is refused), an ExportedProgram, or the path of a file of
-            torch.jit.save or torch.export.save
-        example_inputs: a tuple of positional arguments (or one tensor): to trace and to verify with. They are forward's, or
-            where that is not exported the first method's
+        model: an nn.Module (traced with example_inputs; of torch.compile's and DataParallel's the one inside), a ScriptModule,
+            a function (traced), a ScriptFunction, a torch.fx.GraphModule (scripted, or traced where that is refused), an
+            ExportedProgram, or the path of a file of torch.jit.save or torch.export.save
+        example_inputs: a tuple of positional arguments (or one tensor), or a dict of them by name, as a tokenizer gives: to
+            trace and to verify with. They are forward's, or where that is not exported the first method's
         path: of the file to write
         methods: the methods to export; other names than forward need a ScriptModule
         inputs: in place of examples: random inputs described as for the command line, "x=1x3x224x224:float32"
@@ -127,16 +129,15 @@ def export(
     """
     if path is None:
         raise ValueError("export needs a path to write to")
-    if isinstance(example_inputs, torch.Tensor):
-        example_inputs = (example_inputs,)
-    if example_inputs is not None and not isinstance(example_inputs, (tuple, list)):
-        raise ValueError("example_inputs are a tuple of positional arguments")
+    model = inputs_.unwrapped(model)
+    example_inputs, by_name = inputs_.by_place(model, example_inputs)
+    input_names = input_names or by_name or ()
     for value in pytree.tree_leaves([example_inputs, [test[:2] for test in tests]]):
         if type(value).__module__ == "numpy":
             raise ValueError(f"an example holds a numpy.{type(value).__name__}: give a tensor (torch.from_numpy) or a number of Python's")
 
     methods = tuple(methods)
-    came = front(model, example_inputs, train, source)
+    came = front(model, example_inputs, train, source, by_name)
     if came.program is not None:
         if methods != ("forward",):
             raise ValueError("an ExportedProgram has the one method forward")
@@ -166,11 +167,18 @@ def export(
         "lines": came.lines,
         "decompositions": decompositions(),
     }
-    if came.program is not None:
-        fields = _C.export_graph(came.target, settings, examples, came.reference, came.graph,
-                                 came.tracer if trace else None)
-    else:
-        fields = _C.export_model(came.target, settings, examples, came.reference)
+    try:
+        if came.program is not None:
+            fields = _C.export_graph(came.target, settings, examples, came.reference, came.graph,
+                                     came.tracer if trace else None)
+        else:
+            fields = _C.export_model(came.target, settings, examples, came.reference)
+    except RushlightError as error:
+        if came.way == "traced" and "at sizes beyond the example's" in str(error):
+            baked = "\n".join(f"  {text}" for text in came.seen) or "  (it warned of none: they are in the model's own Python numbers)"
+            raise RushlightError(error.code, f"{error}\ntracing keeps what it saw of the example's sizes:\n{baked}",
+                                 error.op, error.source) from error
+        raise
     for text in fields["warnings"]:
         warnings.warn(text, stacklevel=2)
     fields["way"] = came.way
@@ -202,6 +210,7 @@ class Front:
             names = [a.name for a in self.target.schema.arguments]
         elif isinstance(self.target, torch.jit.ScriptModule) and hasattr(self.target, "forward"):
             names = [a.name for a in self.target.forward.schema.arguments[1:]]
+        names = _unique(names)
         return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
 
     def promises(self, given=()):
@@ -210,8 +219,8 @@ class Front:
         return [(name, port.get("promises", [])) for name, port in zip(self.input_names(given), ports)]
 
 
-def front(model, example_inputs, train=False, source=True):
-    """Brings whatever PyTorch has into a form that the exporter takes; see export()."""
+def front(model, example_inputs, train=False, source=True, by_name=None):
+    """Brings whatever PyTorch has into a form that the exporter takes; see export(). `by_name`: as of inputs.by_place."""
     target = model
     if isinstance(model, (str, os.PathLike)):
         target = os.fspath(model)
@@ -239,8 +248,20 @@ def front(model, example_inputs, train=False, source=True):
         for name, t in itertools.chain(model.named_parameters(), model.named_buffers()):
             if t.is_meta:
                 raise RushlightError("bad-argument", f"{name} is on the meta device, where it has no values: load the weights first")
-    target, seen = _traced(model, tuple(example_inputs), train)
-    return Front(target, "traced", _eager(model, train), prepared + seen)
+    target, seen = _traced(model, tuple(example_inputs), train, by_name)
+    return Front(target, "traced", _eager(model, train, by_name), prepared + seen)
+
+
+def _unique(names):
+    """As make_unique of export.cpp has them: x, x_1, x_2."""
+    taken, used, out = set(names), set(), []
+    for name in names:
+        if name in used:
+            name = next(n for n in (f"{name}_{i}" for i in itertools.count(1)) if n not in taken)
+            taken.add(name)
+        used.add(name)
+        out.append(name)
+    return out
 
 
 def _modules_of(model):
@@ -326,20 +347,24 @@ def _with_data(traced, new_data):
         traced.get_submodule(owner)._c.setattr(name, data.clone())
 
 
-def _traced(model, example_inputs, train):
+def _traced(model, example_inputs, train, by_name=None):
     """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once."""
-    with warnings.catch_warnings(record=True) as caught, _mode(model, train), _state_kept(model) as (set_anew, new_data):
+    with warnings.catch_warnings(record=True) as caught, opened.compiled_opened(model), _mode(model, train), \
+            _state_kept(model) as (set_anew, new_data):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
-            traced = torch.jit.trace(model, given, check_trace=False, strict=False)
+            with opened.functions_opened():
+                if by_name and isinstance(model, torch.nn.Module):
+                    traced = torch.jit.trace(model, example_kwarg_inputs=dict(zip(by_name, given)), check_trace=False, strict=False)
+                else:
+                    function = (lambda *args: inputs_.call(model, "forward", args, by_name)) if by_name else model
+                    traced = torch.jit.trace(function, given, check_trace=False, strict=False)
         except RuntimeError as error:
-            text = str(error)
-            if "Tracer cannot infer type of" not in text:
+            refusal = inputs_.refusal_of(error, given)
+            if refusal is None:
                 raise
-            why = text.splitlines()[-1].lstrip(":")
-            raise unsupported(f"tracing has no type for what this model returns ({why}): return tuples where a list or dict holds "
-                              "values of several types, or export torch.export.export(model, example_inputs), which keeps them") from error
+            raise refusal from error
     _with_data(traced, new_data)
     seen = [f"tracing does not see that the model sets '{name}' anew: write into it (copy_), or script the model"
             for name in set_anew]
@@ -357,17 +382,33 @@ def _traced(model, example_inputs, train):
 
 
 def _copy(model):
-    """The model in its first state. What cannot be copied (computed weights) is used as it is."""
+    """The model in its first state, but for what cannot be copied (a Python module, a lock), which both have."""
+    if not isinstance(model, torch.nn.Module):
+        return model
     try:
-        return copy.deepcopy(model) if isinstance(model, torch.nn.Module) else model
-    except RuntimeError:
+        return copy.deepcopy(model)
+    except Exception:  # what __deepcopy__ and __reduce__ raise is of many types
+        memo = {id(value): value for m in model.modules() for name, value in vars(m).items()
+                if name not in ("_modules", "_parameters", "_buffers") and not _can_be_copied(value)}
+    try:
+        return copy.deepcopy(model, memo)
+    except RuntimeError:  # computed weights
         return model
 
 
-def _eager(model, train):
+def _can_be_copied(value):
+    try:
+        copy.deepcopy(value)
+    except Exception:
+        return False
+    return True
+
+
+def _eager(model, train, by_name=None):
     def answer(method, args):
-        fresh = _copy(model)
-        with _mode(fresh, train):
-            return (fresh if method == "forward" else getattr(fresh, method))(*args)
+        with opened.compiled_opened(model):
+            fresh = _copy(model)
+        with opened.compiled_opened(fresh), _mode(fresh, train):
+            return inputs_.call(fresh, method, args, by_name)
 
     return answer

@@ -52,6 +52,8 @@ def typed(module, example_inputs):
         at += 1
         if node.type is None and value is not NotImplemented and not str(node.target).startswith("*"):
             node.type = annotation_of(value)
+            if node.args == (None,) and node.type is torch.Tensor:
+                node.args = ()  # TorchScript would have a tensor's default be None
     in_torchs_words(graph)
     out = torch.fx.GraphModule(module, graph)
     out.training = module.training

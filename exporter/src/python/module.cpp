@@ -210,6 +210,7 @@ py::dict report_dict(const Report &r) {
   out["weights_bytes"] = r.weights_bytes;
   out["test_vectors"] = r.test_vectors;
   out["verified"] = r.verified;
+  out["tried"] = r.tried;
   out["not_verified"] = r.not_verified;
   out["max_abs"] = r.max_abs;
   out["max_rel"] = r.max_rel;

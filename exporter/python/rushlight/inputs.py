@@ -1,0 +1,128 @@
+"""Models and example inputs in the forms in which PyTorch's users have them: a tokenizer's dict, wrappers around a module."""
+
+import collections.abc
+import inspect
+import os
+
+import torch
+
+from .errors import unsupported
+from .exported.trees import children_of
+
+_WRAPPERS = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
+
+
+def unwrapped(model):
+    """What torch.compile or DataParallel was called with."""
+    while True:
+        if isinstance(model, _WRAPPERS):
+            model = model.module
+        elif hasattr(model, "_orig_mod"):  # of torch.compile, a module
+            model = model._orig_mod
+        elif hasattr(model, "_torchdynamo_orig_callable"):  # a function
+            model = model._torchdynamo_orig_callable
+        else:
+            return model
+
+
+def by_place(model, given):
+    """(example_inputs as a tuple, their names where forward is to be called by name, else None). `given` is a tensor, a tuple,
+    or a dict by name; None in it is left out, so that forward's own default is taken.
+
+    Raises:
+        ValueError: `given` is none of these, or has a name that the model does not
+    """
+    if given is None:
+        return None, None
+    if isinstance(given, torch.Tensor):
+        given = (given,)
+    if isinstance(given, collections.abc.Mapping):
+        return _of_dict(model, dict(given))
+    if not isinstance(given, (tuple, list)):
+        raise ValueError("example_inputs are a tuple of positional arguments, or a dict of them by name")
+    if any(value is None for value in given) and _is_traced(model):
+        names = _parameters(model)
+        if len(given) <= len(names):
+            return _of_dict(model, dict(zip(names, given)))
+    return tuple(given), None
+
+
+def call(model, method, args, names=None):
+    """The model's answer to arguments by place, or by these names."""
+    function = model if method == "forward" else getattr(model, method)
+    return function(**dict(zip(names, args))) if names else function(*args)
+
+
+def _is_traced(model):
+    return not isinstance(model, (str, os.PathLike, torch.jit.ScriptModule, torch.jit.ScriptFunction, torch.fx.GraphModule,
+                                  torch.export.ExportedProgram))
+
+
+def _parameters(model):
+    """Names of forward's parameters that can be given by name and by place."""
+    function = model.forward if isinstance(model, torch.nn.Module) else model
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
+
+
+def _of_dict(model, given):
+    if _is_traced(model):
+        names = _parameters(model)
+        _refuse_unknown(given, names)
+        names = [name for name in names if given.get(name) is not None]
+        return tuple(given[name] for name in names), names
+    names, defaults = _signature(model)
+    _refuse_unknown(given, names)
+    given = {name: value for name, value in given.items() if value is not None or name not in defaults}
+    count = max((i + 1 for i, name in enumerate(names) if name in given), default=0)
+    for name in names[:count]:
+        if name not in given and name not in defaults:
+            raise ValueError(f"example_inputs: the input '{name}' is missing; the model's are {', '.join(names)}")
+    return tuple(given[name] if name in given else defaults[name] for name in names[:count]), None
+
+
+def _signature(model):
+    """(names of forward's arguments, {name: default})."""
+    if isinstance(model, torch.export.ExportedProgram):
+        args, kwargs = children_of(model.call_spec.in_spec)
+        names = list(getattr(model.module_call_graph[0].signature, "forward_arg_names", None) or [])
+        if len(names) != len(children_of(args)) + len(children_of(kwargs)):
+            raise ValueError("example_inputs: this ExportedProgram does not keep its inputs' names: give a tuple")
+        return names, {}
+    if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        function = model if isinstance(model, torch.jit.ScriptFunction) else model.forward
+        arguments = [a for a in function.schema.arguments if a.name != "self"]
+        return [a.name for a in arguments], {a.name: a.default_value for a in arguments if a.has_default_value()}
+    if isinstance(model, torch.fx.GraphModule):
+        nodes = [n for n in model.graph.nodes if n.op == "placeholder"]
+        return [n.target for n in nodes], {n.target: n.args[0] for n in nodes if n.args}
+    raise ValueError("example_inputs: a file's inputs are given by place, as a tuple")
+
+
+def _refuse_unknown(given, names):
+    for name in given:
+        if name not in names:
+            raise ValueError(f"example_inputs: the model has no input '{name}'; it has {', '.join(names) or 'none by name'}")
+
+
+def refusal_of(error, given):
+    """torch.jit.trace's own refusals, with what else would work; None for what the model itself raised."""
+    text = str(error)
+    if "Tracer cannot infer type of" in text:
+        why = text.splitlines()[-1].lstrip(":")
+        return unsupported(f"tracing has no type for what this model returns ({why}): return tuples where a list or dict holds "
+                           "values of several types, or export torch.export.export(model, example_inputs), which keeps them")
+    if "can be output from traced functions" in text:
+        return unsupported("tracing takes no such nesting in what a model returns: return tuples, or export "
+                           "torch.export.export(model, example_inputs), which keeps lists and dicts of any depth")
+    if "cannot be traced. Only Tensors and" in text:
+        others = sorted({type(v).__name__ for v in given if not isinstance(v, (torch.Tensor, tuple, list, dict))})
+        return unsupported(f"a trace takes tensors, and lists, tuples and dicts of them{', not ' + ', '.join(others) if others else ''}: "
+                           "bind the others (functools.partial, a default), or export torch.jit.script(model) or "
+                           "torch.export.export(model, example_inputs), which can have them")
+    if "Cannot insert a Tensor that requires grad as a constant" in text:
+        return unsupported("the function that is traced holds parameters of a module: export the module, or call "
+                           "requires_grad_(False) on it")
+    if "mat1 and mat2 must have the same dtype" in text or "expected scalar type" in text or "should be the same" in text:
+        return unsupported(f"the model and its example inputs are of different dtypes ({text.splitlines()[0]}): model.float() and "
+                           "float32 inputs run everywhere")
+    return None

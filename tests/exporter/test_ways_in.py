@@ -1,0 +1,207 @@
+"""The forms in which models and their inputs come: wrapped, with inputs by name, with parts that are no tensors."""
+
+import collections
+import math
+import threading
+
+import pytest
+import rushlight
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+X = torch.rand(2, 4)
+
+
+class Masked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, input_ids, scale=None, attention_mask=None):
+        y = self.linear(input_ids)
+        if scale is not None:
+            y = y * scale
+        return y if attention_mask is None else y - attention_mask
+
+
+class Encoding(collections.UserDict):
+    """As a tokenizer's BatchEncoding: no dict."""
+
+
+def inputs(path):
+    return rushlight.load(path).inputs()
+
+
+@pytest.mark.parametrize("kind", [dict, Encoding])
+@pytest.mark.parametrize("front", [
+    lambda m: m,
+    lambda m: lambda input_ids, attention_mask: m.requires_grad_(False)(input_ids, attention_mask=attention_mask),
+    lambda m: torch.export.export(m, (X + 1,), {"attention_mask": X}),
+    torch.fx.symbolic_trace,
+], ids=["module", "function", "ExportedProgram", "GraphModule"])
+@pytest.mark.feature("TorchScript", "example inputs by name")
+def test_inputs_by_name_come_in_forwards_order(kind, front, out):
+    class Both(Masked):
+        def forward(self, input_ids, attention_mask=None):
+            return self.linear(input_ids) - 2 * attention_mask
+
+    model = Both()
+    given = kind({"attention_mask": X, "input_ids": X + 1})
+    assert rushlight.export(front(model), given, out).verified == 1
+    session = rushlight.load(out)
+    assert session.inputs() == ["input_ids", "attention_mask"]
+    assert_close(session.run(dict(given))[session.outputs()[0]], model(**given))
+
+
+def test_inputs_by_name_leave_out_what_is_none(out):
+    model = Masked()
+    for given in {"attention_mask": X, "input_ids": X + 1, "scale": None}, (X + 1, None, X):
+        rushlight.export(model, given, out)
+        assert inputs(out) == ["input_ids", "attention_mask"]
+        assert_close(rushlight.load(out).run({"input_ids": X, "attention_mask": X})["output"], model(X, None, X))
+    assert rushlight.diff(out, model, {"attention_mask": X, "input_ids": X + 1}).agree
+
+
+def test_a_scripted_module_takes_names_and_its_defaults(out):
+    class Scripted(nn.Module):
+        def forward(self, x, times: int = 3, y: int = 0):
+            return x * times + y
+
+    model = torch.jit.script(Scripted())
+    rushlight.export(model, {"y": 2, "x": X}, out)
+    assert_close(rushlight.load(out)(X, 3, 2), model(X, 3, 2))
+    with pytest.raises(ValueError, match="the input 'x' is missing; the model's are x, times, y"):
+        rushlight.export(model, {"y": 2}, out)
+
+
+def test_a_name_that_the_model_does_not_have_is_refused_with_those_that_it_has(out):
+    with pytest.raises(ValueError, match="no input 'token_type_ids'; it has input_ids, scale, attention_mask"):
+        rushlight.export(Masked(), {"input_ids": X, "token_type_ids": X}, out)
+
+
+class Nested(nn.Module):
+    def __init__(self, first):
+        super().__init__()
+        self.first, self.second = first, nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def compiled_in_place():
+    module = nn.Linear(4, 3)
+    module.compile()
+    return module
+
+
+@pytest.mark.parametrize("model", [
+    lambda: torch.compile(nn.Linear(4, 3)), lambda: nn.DataParallel(nn.Linear(4, 3)), lambda: Nested(torch.compile(nn.Linear(4, 3))),
+    lambda: Nested(compiled_in_place()), lambda: torch.compile(lambda x: torch.relu(x)),
+], ids=["compiled", "DataParallel", "compiled inside", "compile()", "compiled function"])
+@pytest.mark.feature("TorchScript", "torch.compile'd modules, DataParallel")
+def test_wrappers_are_taken_off(model, out):
+    model = model()
+    before = list(model.modules()) if isinstance(model, nn.Module) else None
+    rushlight.export(model, X, out)
+    if before:
+        assert list(model.modules()) == before
+    with torch.compiler.set_stance("force_eager"):
+        assert_close(rushlight.load(out)(X), model(X))
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, by):
+        ctx.save_for_backward(x)
+        return x.exp() * by if len(ctx.needs_input_grad) == 2 else x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+
+
+class Apart(torch.autograd.Function):
+    @staticmethod
+    def forward(x, by=2):
+        return x.exp() * by
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+
+kept_apply = Doubled.apply
+
+
+class WithFunctions(nn.Module):
+    def forward(self, x):
+        return Doubled.apply(x, 2) + Apart.apply(x, 3) + kept_apply(x, 4)
+
+
+@pytest.mark.feature("TorchScript", "torch.autograd.Function under trace")
+def test_the_forward_of_an_autograd_function_is_traced(out):
+    report = rushlight.export(WithFunctions(), X, out)
+    assert "aten::exp" in report.ops
+    assert_close(rushlight.load(out)(X), WithFunctions()(X))
+    x = X.clone().requires_grad_()
+    with torch.enable_grad():
+        assert "Doubled" in type(Doubled.apply(x, 2).grad_fn).__name__  # as before
+
+
+class Holds(nn.Module):
+    def __init__(self, value):
+        super().__init__()
+        self.held, self.linear = value, nn.Linear(4, 3)
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls += 1
+        return self.linear(x) + self.calls
+
+
+@pytest.mark.parametrize("value", [math, threading.Lock()], ids=["a Python module", "a lock"])
+def test_a_module_that_holds_what_cannot_be_copied_is_exported(value, out):
+    model = Holds(value)
+    assert rushlight.export(model, X, out).verified == 1
+    assert model.calls == 0 and model.held is value
+    assert_close(rushlight.load(out)(X), model(X))
+
+
+@pytest.mark.parametrize("model, given, says", [
+    (lambda x, mode: x, (X, "a"), "not str: bind the others .* torch.jit.script"),
+    (lambda x: [{"a": x}], (X,), "torch.export.export.model, example_inputs., which keeps lists and dicts of any depth"),
+    (lambda x, linear=nn.Linear(4, 3): linear(x), (X,), "holds parameters .*: export the module"),
+    (nn.Linear(4, 3).half(), (X,), "of different dtypes .*: model.float"),
+])
+def test_what_tracing_refuses_comes_with_what_else_works(model, given, says, out):
+    with pytest.raises(rushlight.RushlightError, match=says) as e:
+        rushlight.export(model, given, out)
+    assert e.value.code == "unsupported"
+
+
+def test_what_the_model_raises_stays_as_it_is(out):
+    class Raises(nn.Module):
+        def forward(self, x):
+            raise RuntimeError("of the model's own")
+
+    with pytest.raises(RuntimeError, match="^of the model's own$"):
+        rushlight.export(Raises(), X, out)
+
+
+def test_a_trace_with_two_inputs_of_one_name(out):
+    """As torch.jit.trace makes of some forward(*args)."""
+    graph = torch._C.parse_ir("""graph(%x.1 : Tensor, %x.2 : Tensor, %x_1 : Tensor):
+      %one : int = prim::Constant[value=1]()
+      %two : int = prim::Constant[value=2]()
+      %y : Tensor = aten::sub(%x.1, %x.2, %two)
+      %z : Tensor = aten::add(%y, %x_1, %one)
+      return (%z)""")
+    function = torch._C._create_function_from_graph("forward", graph)
+    assert [a.name for a in function.schema.arguments] == ["x", "x", "x_1"]
+    rushlight.export(function, (X, X + 1, X + 2), out, dynamic_shapes=({0: "n"}, {0: "n"}, {0: "n"}))
+    session = rushlight.load(out)
+    assert session.inputs() == ["x", "x_2", "x_1"]
+    assert_close(session.run({"x": X, "x_2": X + 1, "x_1": X + 2}), {"output": function(X, X + 1, X + 2)})
+    with pytest.raises(ValueError, match="two inputs are called 'x'"):
+        rushlight.export(function, (X, X + 1, X + 2), out, input_names=["x", "x"])
