@@ -111,15 +111,17 @@ void hint_from(Port *port, const Const &value) {
     if (port->sizes[d] != sizes[d]) port->sizes[d] = -1;
 }
 
-// Another tensor like an example's: same dtype, values in the same range; same sizes, but for the
-// dimensions that grow.
-Const like(const Const &value, uint64_t *seed, const Grown &grown = {}) {
+// Another value like an example's: tensors of the same dtype, values in the same range; same sizes,
+// but for the dimensions that grow. `leaf` counts tensors.
+Const like(const Const &value, uint64_t *seed, const Grown &grown, size_t *leaf) {
   Const out = value;
-  for (Const &item : out.items) item = like(item, seed);
+  for (Const &item : out.items) item = like(item, seed, grown, leaf);
   if (!value.tensor.defined()) return out;
   const at::Tensor &t = value.tensor;
   std::vector<int64_t> sizes = t.sizes().vec();
-  for (const auto &[dim, size] : grown) sizes.at(static_cast<size_t>(dim)) = size;
+  for (const GrownSize &g : grown)
+    if (g.leaf == *leaf) sizes.at(static_cast<size_t>(g.dim)) = g.size;
+  ++*leaf;
   if (value.kind == RUSH_CONST_RANDOM)
     return random_constant(t.scalar_type(), sizes, (*seed)++, value.f, value.im);
   const at::ScalarType dtype = t.scalar_type();
@@ -132,6 +134,11 @@ Const like(const Const &value, uint64_t *seed, const Grown &grown = {}) {
   if (!at::isFloatingType(dtype) && dtype != at::kBool) hi += 1;
   if (!std::isfinite(lo) || !std::isfinite(hi)) lo = -1, hi = 1;
   return random_constant(dtype, sizes, (*seed)++, lo, hi);
+}
+
+Const like(const Const &value, uint64_t *seed, const Grown &grown = {}) {
+  size_t leaf = 0;
+  return like(value, seed, grown, &leaf);
 }
 
 size_t bytes_of(const Const &value) {
@@ -169,15 +176,21 @@ void add_test(Program &program, const Example &example, std::vector<Measure> mea
 
 namespace {
 
-// "x [3, 4], y [3]" of the arguments that grew.
+// "x [3, 4], y [3]" of what grew; of tensors inside of "xs" "xs.0 [3, 4]".
 std::string sizes_text(const Method &m, const Example &e, const std::vector<Grown> &grown) {
   std::string out;
   for (size_t k = 0; k < e.args.size(); k++) {
-    if (grown[k].empty()) continue;
-    out += (out.empty() ? "" : ", ") + m.inputs[k].name + " [";
-    const at::IntArrayRef sizes = e.args[k].tensor.sizes();
-    for (size_t d = 0; d < sizes.size(); d++) out += (d ? ", " : "") + std::to_string(sizes[d]);
-    out += "]";
+    size_t leaf = 0;
+    each_given(e.args[k], [&](const at::Tensor &t) {
+      const size_t at = leaf++;
+      if (std::none_of(grown[k].begin(), grown[k].end(),
+                       [&](const GrownSize &g) { return g.leaf == at; }))
+        return;
+      out += (out.empty() ? "" : ", ") + m.inputs[k].name +
+             (e.args[k].tensor.defined() ? "" : "." + std::to_string(at)) + " [";
+      for (int64_t d = 0; d < t.dim(); d++) out += (d ? ", " : "") + std::to_string(t.size(d));
+      out += "]";
+    });
   }
   return out;
 }

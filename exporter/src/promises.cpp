@@ -18,11 +18,23 @@ size_t input_of(const Method &m, const std::string &name) {
                               "'; the model's inputs are " + (known.empty() ? "none" : known));
 }
 
-// Of an input, as the first example has it; -1 where there is none.
-int64_t rank_of(const Method &m, size_t input, const std::vector<Example> &examples) {
+// The tensor that a promise is about; undefined where the arguments have none there.
+at::Tensor tensor_of(const std::vector<Const> &args, const Promise &p) {
+  at::Tensor out;
+  size_t at = 0;
+  if (p.input < args.size() && args[p.input].tensor.defined() != p.inside)
+    each_given(args[p.input], [&](const at::Tensor &t) {
+      if (at++ == p.leaf) out = t;
+    });
+  return out;
+}
+
+// As the first example has it; -1 where there is none.
+int64_t rank_of(const Method &m, const Promise &p, const std::vector<Example> &examples) {
   for (const Example &e : examples) {
     if (e.store || e.method != m.name) continue;
-    return input < e.args.size() && e.args[input].tensor.defined() ? e.args[input].tensor.dim() : 0;
+    const at::Tensor t = tensor_of(e.args, p);
+    return t.defined() ? t.dim() : 0;
   }
   return -1;
 }
@@ -37,9 +49,9 @@ void rename(std::vector<Promise> *all, Promise *promise, const std::string &name
 
 void add(std::vector<Promise> *all, const Promise &more, const std::string &input) {
   const auto at = std::find_if(all->begin(), all->end(), [&](const Promise &p) {
-    return std::tie(p.input, p.dim) >= std::tie(more.input, more.dim);
+    return std::tie(p.input, p.leaf, p.dim) >= std::tie(more.input, more.leaf, more.dim);
   });
-  if (at == all->end() || at->input != more.input || at->dim != more.dim) {
+  if (at == all->end() || at->input != more.input || at->leaf != more.leaf || at->dim != more.dim) {
     all->insert(at, more);
     return;
   }
@@ -60,14 +72,14 @@ std::vector<Promise> promises_of(const Program &program, const ExportOptions &op
   std::vector<Promise> out;
   for (const auto &[name, promises] : options.dynamic) {
     const size_t input = input_of(m, name);
-    const int64_t rank = rank_of(m, input, examples);
     for (Promise p : promises) {
+      p.input = input;
+      const int64_t rank = rank_of(m, p, examples);
       if (p.dim < -std::max<int64_t>(rank, 0) ||
           p.dim >= (rank < 0 ? int64_t{RUSH_MAX_RANK} : rank))
         throw std::invalid_argument("dynamic_shapes: '" + name + "' has no dimension " +
                                     std::to_string(p.dim));
       if (p.dim < 0) p.dim += rank;
-      p.input = input;
       add(&out, p, name);
     }
   }
@@ -94,15 +106,12 @@ int64_t grown(const Growing &g, Step step) {
 
 std::vector<Growing> growing_sizes(const std::vector<Promise> &promises,
                                    const std::vector<Const> &args) {
-  const auto is_given = [&](const Promise &p) {
-    return p.input < args.size() && args[p.input].tensor.defined() &&
-           p.dim < args[p.input].tensor.dim();
-  };
   std::map<std::string, int64_t> most;  // by name; 0 where a size of it stays
   std::vector<Growing> out;
   for (const Promise &p : promises) {
-    if (!is_given(p)) continue;
-    const int64_t size = args[p.input].tensor.size(p.dim);
+    const at::Tensor t = tensor_of(args, p);
+    if (!t.defined() || p.dim >= t.dim()) continue;
+    const int64_t size = t.size(p.dim);
     const bool stays = !p.varies || size >= p.most;
     if (!p.name.empty()) {
       int64_t &least = most.try_emplace(p.name, p.most).first->second;
@@ -126,7 +135,7 @@ std::vector<std::vector<Grown>> growing(const std::vector<Promise> &promises,
   for (const Step step : {Step::kByOne, Step::kDoubled, Step::kOdd}) {
     std::vector<Grown> tried(args.size());
     for (const Growing &g : sizes)
-      tried[g.promise->input].emplace_back(static_cast<int64_t>(g.promise->dim), grown(g, step));
+      tried[g.promise->input].push_back({g.promise->leaf, g.promise->dim, grown(g, step)});
     if (!sizes.empty() && std::find(out.begin(), out.end(), tried) == out.end())
       out.push_back(std::move(tried));
   }

@@ -10,8 +10,23 @@ namespace rush {
 std::vector<Promise> promises_of(const Program &program, const ExportOptions &options,
                                  const std::vector<Example> &examples);
 
-// Sizes that an argument may have, too: its dimension, and the size.
-using Grown = std::vector<std::pair<int64_t, int64_t>>;
+// A size that a tensor of an argument may have, too.
+struct GrownSize {
+  size_t leaf;
+  int64_t dim, size;
+
+  bool operator==(const GrownSize &o) const {
+    return leaf == o.leaf && dim == o.dim && size == o.size;
+  }
+};
+using Grown = std::vector<GrownSize>;
+
+// Calls f on every tensor inside an argument, also on those that are made up.
+template <class F>
+void each_given(const Const &value, F f) {
+  if (value.tensor.defined()) f(value.tensor);
+  for (const Const &item : value.items) each_given(item, f);
+}
 
 // Other sizes that are promised, for each argument, all at once: larger by one, doubled, and odd ones
 // where these two are even; none where no size varies.

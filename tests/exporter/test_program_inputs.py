@@ -182,3 +182,73 @@ def test_autocast(out):
     keep("ep_no_autocast", torch.export.export(Net(False), (x,)), (x,), eager=Net(False))
     with pytest.raises(rushlight.RushlightError, match=r"test_program_inputs.py:\d+: autocast on cpu"):
         rushlight.export(torch.export.export(Net(True), (x,)), None, out)
+
+
+class Cache:
+    """As DynamicCache of transformers is: no dict, registered as the dict of its lists, and taken apart to its tensors by fx."""
+
+    def __init__(self, keys=(), values=()):
+        self.keys, self.values = list(keys), list(values)
+
+    def update(self, k, v, layer):
+        if layer == len(self.keys):
+            self.keys.append(k)
+            self.values.append(v)
+        else:
+            self.keys[layer] = torch.cat([self.keys[layer], k], 1)
+            self.values[layer] = torch.cat([self.values[layer], v], 1)
+        return self.keys[layer], self.values[layer]
+
+
+def parts(cache):
+    return {"keys": cache.keys, "values": cache.values}
+
+
+pytree.register_pytree_node(Cache, lambda c: ([c.keys, c.values], ["keys", "values"]), lambda items, _: Cache(*items),
+                            flatten_with_keys_fn=lambda c: ([(pytree.MappingKey(k), v) for k, v in parts(c).items()], list(parts(c))),
+                            serialized_type_name="test_program_inputs.Cache")
+torch.fx._pytree.register_pytree_flatten_spec(Cache, lambda cache, _: pytree.tree_leaves(parts(cache)))
+
+
+class Cached(nn.Module):
+    """Two layers of attention over what came before."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 12) for _ in range(2))
+
+    def forward(self, x, cache=None):
+        cache = Cache() if cache is None else cache
+        for i, layer in enumerate(self.layers):
+            q, k, v = layer(x).chunk(3, -1)
+            k, v = cache.update(k, v, i)
+            x = x + nn.functional.scaled_dot_product_attention(q, k, v)
+        return Output(y=x, cache=cache)
+
+
+def fresh_cache(cache):
+    return Cache([k.clone() for k in cache.keys], [v.clone() for v in cache.values])
+
+
+def test_a_registered_class_goes_round_step_by_step(out):
+    model = Cached().eval()
+    first, x = model(torch.randn(1, 5, 4)), torch.randn(1, 1, 4)
+    n = Dim("n", min=2, max=64)
+    program = torch.export.export(model, (x, fresh_cache(first["cache"])), strict=False,
+                                  dynamic_shapes={"x": None, "cache": [[{1: n}, {1: n}], [{1: n}, {1: n}]]})
+    before = dict(torch.fx._pytree.SUPPORTED_NODES)
+    report = rushlight.export(program, None, out)
+    assert torch.fx._pytree.SUPPORTED_NODES == before
+    assert report.verified == 1
+    assert report.inputs[1] == "cache: Cache(keys : Tensor[], values : Tensor[])"
+    run, cache = rushlight.load(out), fresh_cache(first["cache"])
+    want = fresh_cache(cache)
+    for _ in range(3):
+        x = torch.randn(1, 1, 4)
+        got, expected = run(x, cache), model(x, want)
+        torch.testing.assert_close(got["y"], expected["y"])
+        want, cache = expected["cache"], got["cache"]  # a tuple of two lists, which goes in again
+        torch.testing.assert_close([list(part) for part in cache], [want.keys, want.values])
+    assert cache[0][1].shape == (1, 8, 4)
+    with pytest.raises(rushlight.RushlightError, match=r"the input cache\.keys has 1 items; it was exported with 2"):
+        run(x, Cache(want.keys[:1], want.values))

@@ -1,5 +1,7 @@
 """What a file promises of sizes: of dynamic_shapes, and of what an ExportedProgram was exported for."""
 
+import re
+import typing
 import warnings
 
 import pytest
@@ -71,6 +73,47 @@ def test_a_size_that_tracing_baked_is_refused_with_the_size_and_the_tracers_warn
     line = type(model).forward.__code__.co_firstlineno + 1
     assert "tracing keeps what it saw of the example's sizes:" in str(e.value) and f"test_promises.py:{line}: " in str(e.value)
     assert e.value.code in ("mismatch", "model-raised", "bad-argument")
+
+
+class Gathered(nn.Module):
+    def forward(self, xs, d):
+        return xs[0] * d["scale"][:, None] + xs[1].sum()
+
+
+NESTED = ([X, torch.rand(3)], {"other": torch.rand(2), "scale": Y})
+
+
+@pytest.mark.parametrize("front", [lambda m: m, torch.jit.script], ids=["traced", "scripted"])
+def test_sizes_inside_of_lists_and_dicts_are_verified(front, out):
+    class Typed(Gathered):
+        def forward(self, xs: typing.List[torch.Tensor], d: typing.Dict[str, torch.Tensor]):
+            return xs[0] * d["scale"][:, None] + xs[1].sum()
+
+    shapes = {"xs": [{0: "n"}, {0: Dim("k", max=5)}], "d": {"scale": {0: "n"}}}
+    report = rushlight.export(front(Typed()), NESTED, out, dynamic_shapes=shapes)
+    assert report.tried == ["xs.0 [5, 6], xs.1 [4], d.1 [5]", "xs.0 [8, 6], xs.1 [5], d.1 [8]", "xs.0 [5, 6], xs.1 [5], d.1 [5]"]
+    assert promised(out) == {"xs": [], "d": []}
+
+
+@pytest.mark.parametrize("shapes, says", [
+    ({"xs": [{0: "n"}]}, "the input 'xs' is a list of 2: give as many sizes"),
+    ({"xs": {0: "n"}}, "the input 'xs' is a list of 2: give as many sizes"),
+    ({"d": {"y": {0: "n"}}}, "the input 'd' is a dict of 'other', 'scale': give {key: sizes}"),
+    ({"d": {"scale": {3: "n"}}}, "'d' has no dimension 3"),
+    ({"d": {"scale": {"a": "n"}}}, "those of the input \"d['scale']\" are {dimension: name}, of a tensor"),
+])
+def test_sizes_of_another_nesting_are_refused(shapes, says, out):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        rushlight.export(Gathered(), NESTED, out, dynamic_shapes=shapes)
+
+
+def test_a_size_inside_of_a_list_that_tracing_baked_is_refused(out):
+    class Baked(nn.Module):
+        def forward(self, xs):
+            return xs[0] + xs[1].shape[0].item() if hasattr(xs[1].shape[0], "item") else xs[0] + float(len(xs[1].tolist()))
+
+    with pytest.warns(torch.jit.TracerWarning), pytest.raises(rushlight.RushlightError, match=r"promised open \(xs\.1 \[4\]\): "):
+        rushlight.export(Baked(), ([X, torch.rand(3)],), out, dynamic_shapes=([None, {0: "n"}],))
 
 
 # ---- What a verification sees

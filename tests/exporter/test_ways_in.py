@@ -40,7 +40,6 @@ def inputs(path):
     lambda m: torch.export.export(m, (X + 1,), {"attention_mask": X}),
     torch.fx.symbolic_trace,
 ], ids=["module", "function", "ExportedProgram", "GraphModule"])
-@pytest.mark.feature("TorchScript", "example inputs by name")
 def test_inputs_by_name_come_in_forwards_order(kind, front, out):
     class Both(Masked):
         def forward(self, input_ids, attention_mask=None):
@@ -99,7 +98,6 @@ def compiled_in_place():
     lambda: torch.compile(nn.Linear(4, 3)), lambda: nn.DataParallel(nn.Linear(4, 3)), lambda: Nested(torch.compile(nn.Linear(4, 3))),
     lambda: Nested(compiled_in_place()), lambda: torch.compile(lambda x: torch.relu(x)),
 ], ids=["compiled", "DataParallel", "compiled inside", "compile()", "compiled function"])
-@pytest.mark.feature("TorchScript", "torch.compile'd modules, DataParallel")
 def test_wrappers_are_taken_off(model, out):
     model = model()
     before = list(model.modules()) if isinstance(model, nn.Module) else None
@@ -139,7 +137,6 @@ class WithFunctions(nn.Module):
         return Doubled.apply(x, 2) + Apart.apply(x, 3) + kept_apply(x, 4)
 
 
-@pytest.mark.feature("TorchScript", "torch.autograd.Function under trace")
 def test_the_forward_of_an_autograd_function_is_traced(out):
     report = rushlight.export(WithFunctions(), X, out)
     assert "aten::exp" in report.ops
@@ -178,6 +175,24 @@ def test_what_tracing_refuses_comes_with_what_else_works(model, given, says, out
     with pytest.raises(rushlight.RushlightError, match=says) as e:
         rushlight.export(model, given, out)
     assert e.value.code == "unsupported"
+
+
+class Autocast(nn.Module):
+    def __init__(self, enabled):
+        super().__init__()
+        self.linear, self.enabled = nn.Linear(4, 3), enabled
+
+    def forward(self, x):
+        with torch.autocast("cpu", enabled=self.enabled):
+            return self.linear(x)
+
+
+def test_autocast_is_refused_at_its_line(out):
+    line = Autocast.forward.__code__.co_firstlineno + 1
+    with pytest.raises(rushlight.RushlightError, match=f"test_ways_in.py:{line}: autocast on cpu to torch.bfloat16, whose results"):
+        rushlight.export(Autocast(True), X, out)
+    assert rushlight.export(Autocast(False), X, out).verified == 1
+    assert Autocast(True)(X).dtype == torch.bfloat16  # as before
 
 
 def test_what_the_model_raises_stays_as_it_is(out):

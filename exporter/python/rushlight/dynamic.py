@@ -1,13 +1,15 @@
 """What is promised of sizes: export()'s dynamic_shapes, in the forms of torch.export."""
 
+import torch
 from torch.export import Dim
 
 _UNSAID = (None, getattr(Dim, "STATIC", None))
 
 
-def promises(shapes, names):
+def promises(shapes, names, examples=()):
     """{input: [promise, ...]} of {input: {dimension: size}}, or by place; an input's may be a sequence, too. A promise is
-    (dimension, name or "", least, most or None, whether another size is worth a try), as _C takes them.
+    (dimension, name or "", least, most or None, whether another size is worth a try, None), as _C takes them. Of an input whose
+    example is a list, tuple or dict, sizes come in the same nesting, and the last item is which of its tensors they are of.
 
     Raises:
         ValueError: it is none of these, or there are more than `names`
@@ -19,8 +21,31 @@ def promises(shapes, names):
         shapes = dict(zip(names, shapes))
     if not isinstance(shapes, dict):
         raise ValueError("dynamic_shapes are {input: {dimension: name}}, or a tuple with one item for each input")
-    out = {name: _of_input(name, sizes) for name, sizes in shapes.items()}
+    given = dict(zip(names, examples))
+    out = {name: _of_input(name, sizes, given.get(name)) for name, sizes in shapes.items()}
     return {name: promised for name, promised in out.items() if promised}
+
+
+def _of_input(name, sizes, example):
+    if not isinstance(example, (list, tuple, dict)):
+        return _of_tensor(name, sizes, None)
+    return [promise for leaf, (path, inner) in enumerate(_leaves(name, sizes, example)) for promise in _of_tensor(path, inner, leaf)]
+
+
+def _leaves(name, sizes, example):
+    """(path, sizes) of each tensor of an example, in order."""
+    if isinstance(example, torch.Tensor):
+        yield name, sizes
+    elif isinstance(example, dict):
+        if sizes is not None and (not isinstance(sizes, dict) or not set(sizes) <= set(example)):
+            raise ValueError(f"dynamic_shapes: the input {name!r} is a dict of {', '.join(map(repr, example))}: give {{key: sizes}}")
+        for key, value in example.items():
+            yield from _leaves(f"{name}[{key!r}]", (sizes or {}).get(key), value)
+    elif isinstance(example, (list, tuple)):
+        if sizes is not None and (not isinstance(sizes, (list, tuple)) or len(sizes) != len(example)):
+            raise ValueError(f"dynamic_shapes: the input {name!r} is a {type(example).__name__} of {len(example)}: give as many sizes")
+        for i, value in enumerate(example):
+            yield from _leaves(f"{name}[{i}]", None if sizes is None else sizes[i], value)
 
 
 def limit(value):
@@ -28,14 +53,14 @@ def limit(value):
     return int(value) if getattr(value, "is_Integer", isinstance(value, int)) and abs(value) < 2**62 else None
 
 
-def _of_input(name, sizes):
+def _of_tensor(name, sizes, leaf):
     if isinstance(sizes, (tuple, list)):
         sizes = dict(enumerate(sizes))
     if sizes is None:
         sizes = {}
     if not isinstance(sizes, dict) or not all(isinstance(d, int) for d in sizes):
         raise ValueError(f"dynamic_shapes: those of the input {name!r} are {{dimension: name}}, of a tensor")
-    return [_promise(name, d, size) for d, size in sizes.items() if size not in _UNSAID]
+    return [(*_promise(name, d, size), leaf) for d, size in sizes.items() if size not in _UNSAID]
 
 
 def _promise(name, d, size):

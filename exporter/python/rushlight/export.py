@@ -98,7 +98,8 @@ def export(
         dynamic_shapes: {input: {dimension: name}}: what the file promises of sizes, and each runtime holds its callers to:
             sizes of one name are equal, a Dim's are in its range, an int is the only one. Sizes that are not told may be
             any that the program takes; an ExportedProgram's are as it was exported. Also in the other forms of
-            torch.export: ({0: Dim("n", max=8)}, None) by place, {"x": (Dim("n"), None)}
+            torch.export: ({0: Dim("n", max=8)}, None) by place, {"x": (Dim("n"), None)}; of tensors inside of a list or dict in
+            its nesting, {"xs": [{0: "n"}, None]}: these are verified at other sizes, and callers not held to them
         tests: test vectors to store as they are: (args, expected), (args, expected, rtol, atol) or (args, expected, rtol,
             atol, method); expected None: PyTorch answers. What a model that draws random numbers is expected to give is
             PyTorch's answer after torch.manual_seed(1), and each replay has that seed
@@ -156,7 +157,8 @@ def export(
         "inputs": list(inputs),
         "input_names": list(input_names),
         "output_names": list(output_names),
-        "dynamic": [*came.promises(input_names), *dynamic.promises(dynamic_shapes or {}, came.input_names(input_names)).items()],
+        "dynamic": [*came.promises(input_names),
+                    *dynamic.promises(dynamic_shapes or {}, came.input_names(input_names), example_inputs or ()).items()],
         "verify": verify,
         "test_vectors": test_vectors,
         "train": train,
@@ -354,7 +356,7 @@ def _traced(model, example_inputs, train, by_name=None):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
-            with opened.functions_opened():
+            with opened.functions_opened(), opened.autocast_refused():
                 if by_name and isinstance(model, torch.nn.Module):
                     traced = torch.jit.trace(model, example_kwarg_inputs=dict(zip(by_name, given)), check_trace=False, strict=False)
                 else:

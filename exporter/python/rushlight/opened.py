@@ -1,9 +1,14 @@
-"""While a model is traced: what would be one opaque call in the trace is what it is made of."""
+"""While a model is traced: what would be one opaque call in the trace is what it is made of, or refused by its name."""
 
 import contextlib
+import os
+import traceback
 
 import torch
 from torch.autograd import function
+
+from . import _C
+from .errors import unsupported
 
 
 class _Context(function.FunctionCtx):
@@ -33,6 +38,31 @@ def functions_opened():
         yield
     finally:
         del single.apply
+
+
+@contextlib.contextmanager
+def autocast_refused():
+    """A region of autocast that computes in half precision, which a trace would keep as casts without a name."""
+    enter = torch.autocast.__enter__
+
+    def refused(region):
+        if region._enabled and region.device == "cpu":
+            raise unsupported(f"{_line()}autocast on cpu to {region.fast_dtype}, whose results have half the precision, cannot be "
+                              "exported: leave it out, or enable it by a flag that is off while the model is exported")
+        return enter(region)
+
+    torch.autocast.__enter__ = refused
+    try:
+        yield
+    finally:
+        torch.autocast.__enter__ = enter
+
+
+def _line():
+    """"model.py:7: " of the first frame outside torch and this package."""
+    inside = tuple(os.path.dirname(f) + os.sep for f in (torch.__file__, __file__))
+    frame = next((f for f in reversed(traceback.extract_stack()) if not f.filename.startswith(inside)), None)
+    return f"{_C.stored_path(frame.filename)}:{frame.lineno}: " if frame else ""
 
 
 @contextlib.contextmanager

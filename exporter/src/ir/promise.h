@@ -11,7 +11,9 @@ struct Promise {
   int64_t dim;
   std::string name;  // sizes of one name are equal; "": it has none
   int64_t least = 0, most = INT64_MAX;
-  bool varies = true;  // the export tries a larger one, too
+  bool varies = true;   // the export tries a larger one, too
+  bool inside = false;  // of a tensor in a list or dict: tried, and not in the file
+  size_t leaf = 0;      // which tensor of the input
 };
 
 }  // namespace rush

@@ -246,10 +246,12 @@ void place_generated_code(Program &program, const py::dict &lines) {
 
 // As rushlight.dynamic and rushlight.exported.guards have them.
 std::vector<Promise> promises_from(py::handle from) {
-  using Row = std::tuple<int64_t, std::string, int64_t, std::optional<int64_t>, bool>;
+  using Row = std::tuple<int64_t, std::string, int64_t, std::optional<int64_t>, bool,
+                         std::optional<size_t>>;
   std::vector<Promise> out;
-  for (const auto &[dim, name, least, most, varies] : from.cast<std::vector<Row>>())
-    out.push_back({0, dim, name, least, most.value_or(INT64_MAX), varies});
+  for (const auto &[dim, name, least, most, varies, leaf] : from.cast<std::vector<Row>>())
+    out.push_back({0, dim, name, least, most.value_or(INT64_MAX), varies, leaf.has_value(),
+                   leaf.value_or(0)});
   return out;
 }
 

@@ -1,8 +1,23 @@
 #include "python/values.h"
 
+#include <optional>
+
 #include "ir/from_c10.h"
 
 namespace rush {
+
+namespace {
+
+// The parts of an object of a class that is registered as a pytree, as torch.export has it.
+std::optional<py::tuple> parts_of(py::handle value) {
+  const py::dict known = py::module_::import("torch.utils._pytree").attr("SUPPORTED_NODES");
+  const py::handle type = reinterpret_cast<PyObject *>(Py_TYPE(value.ptr()));
+  if (!known.contains(type)) return std::nullopt;
+  const py::tuple flat = known[type].attr("flatten_fn")(value);
+  return py::tuple(flat[0]);
+}
+
+}  // namespace
 
 Const from_python(py::handle value) {
   if (value.is_none()) return const_none();
@@ -43,6 +58,8 @@ Const from_python(py::handle value) {
       if (!item.is_none()) fields.append(item);
     }
     return from_python(py::tuple(fields));
+  } else if (auto parts = parts_of(value)) {
+    return from_python(*parts);
   } else if (PyNumber_Check(value.ptr()) && !PySequence_Check(value.ptr())) {  // NumPy's scalars
     return PyIndex_Check(value.ptr())
                ? const_int(py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr())))

@@ -72,8 +72,9 @@ class Encoder {
                                   " sizes of inputs; at most " + std::to_string(RUSH_MAX_PROMISES) +
                                   " are possible");
     for (const Promise &p : promised_)
-      promises_.push_back({static_cast<uint32_t>(p.input), static_cast<uint32_t>(p.dim),
-                           tables_.string_or_none(p.name), 0, p.least, p.most});
+      if (!p.inside)
+        promises_.push_back({static_cast<uint32_t>(p.input), static_cast<uint32_t>(p.dim),
+                             tables_.string_or_none(p.name), 0, p.least, p.most});
   }
 
   void define(const Value *v) {

@@ -56,12 +56,12 @@ class Sizes:
         for d, n in enumerate(example.shape):
             fixed = fixed_size(n)
             if fixed is not None:
-                out.append((d, "", fixed, fixed, False))
+                out.append((d, "", fixed, fixed, False, None))
                 continue
             symbol = n.node.expr
             self.seen.setdefault(symbol, (f"size {d} of the input {name}", value, d))
             low, high = self.range_of(symbol)
-            out.append((d, str(symbol), low or 0, high, symbol in self.varying))
+            out.append((d, str(symbol), low or 0, high, symbol in self.varying, None))
         return out
 
     def check(self, name, value, example):

@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from .trees import Dict, children_of, let_fx_flatten, rebuild
+from .trees import Dict, children_of, fx_flattens, rebuild
 
 
 def inputs_of(program, args):
@@ -15,14 +15,13 @@ def inputs_of(program, args):
 
 def reference_of(program):
     """Answers as PyTorch does, each time from the program's first state."""
-    let_fx_flatten(program.call_spec.in_spec)
     base = program.module()
     args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
     n = len(children_of(args_spec))
 
     def answer(_, args):
         given = inputs_of(program, args)
-        with torch.no_grad():
+        with torch.no_grad(), fx_flattens(program.call_spec.in_spec):
             return copy.deepcopy(base)(*given[:n], **dict(zip(Dict.keys(kwargs_spec), given[n:])))
 
     return answer

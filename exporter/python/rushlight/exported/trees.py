@@ -5,6 +5,7 @@ or a value is made of items. A further one (a registered class) is a further row
 """
 
 import collections
+import contextlib
 import dataclasses
 
 import torch
@@ -170,15 +171,38 @@ class Dict(Tuple):
         return builder.node("prim::DictConstruct", pairs, [type_], "output")
 
 
-KINDS = (Tuple, List, Dict, Named)
+class Registered(Tuple):
+    """A class that its library made a pytree of (transformers' DynamicCache): a tuple of its parts, by their names."""
+
+    @staticmethod
+    def is_for(spec):
+        return spec.type in pytree.SUPPORTED_NODES
+
+    @staticmethod
+    def names(spec):
+        known = spec.context if isinstance(spec.context, (list, tuple)) else ()
+        if len(known) == len(children_of(spec)) and all(isinstance(k, str) and k.isidentifier() for k in known):
+            return list(known)
+        return [f"item_{i}" for i in range(len(children_of(spec)))]
+
+    @staticmethod
+    def shown(spec, i):
+        return f".{Registered.names(spec)[i]}"
+
+    @staticmethod
+    def type(spec, items, what):
+        return _C.Type.tuple(items, spec.type.__name__, Registered.names(spec))
+
+
+KINDS = (Tuple, List, Dict, Named, Registered)
 
 
 def kind_of(spec, what):
     """The row of KINDS."""
     kind = next((k for k in KINDS if k.is_for(spec)), None)
     if kind is None:
-        raise unsupported(f"{what} holds a {spec.type.__name__}, which cannot be exported: tuples, lists, dicts and "
-                          "dataclasses can")
+        raise unsupported(f"{what} holds a {spec.type.__name__}, which cannot be exported: tuples, lists, dicts, "
+                          "dataclasses and what torch.utils._pytree.register_pytree_node knows can")
     return kind
 
 
@@ -214,12 +238,20 @@ def rebuild(spec, value):
     return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(items, spec.context)
 
 
-def let_fx_flatten(spec):
-    """What torch.utils._pytree alone knows (OrderedDict, a dataclass) a program's module refuses as an input, until fx knows it."""
-    if is_leaf(spec):
-        return
-    if spec.type not in fx_pytree.SUPPORTED_NODES:
-        flatten = pytree.SUPPORTED_NODES[spec.type].flatten_fn
-        fx_pytree.register_pytree_flatten_spec(spec.type, lambda value, _: flatten(value)[0])
-    for child in children_of(spec):
-        let_fx_flatten(child)
+@contextlib.contextmanager
+def fx_flattens(spec):
+    """For a while a program's module takes what torch.utils._pytree alone knows (OrderedDict, a dataclass), and what fx takes
+    apart to other parts than it (transformers 4.52 gives the tensors of a DynamicCache for its lists)."""
+    before = dict(fx_pytree.SUPPORTED_NODES)
+    for type_ in _types(spec) - {tuple, list, dict, collections.namedtuple}:
+        flatten = pytree.SUPPORTED_NODES[type_].flatten_fn
+        fx_pytree.SUPPORTED_NODES[type_] = lambda value, _, flatten=flatten: flatten(value)[0]
+    try:
+        yield
+    finally:
+        fx_pytree.SUPPORTED_NODES.clear()
+        fx_pytree.SUPPORTED_NODES.update(before)
+
+
+def _types(spec):
+    return set() if is_leaf(spec) else {spec.type}.union(*map(_types, children_of(spec)))
