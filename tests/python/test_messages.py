@@ -28,7 +28,7 @@ def out(tmp_path):
 
 def test_what_tracing_bakes_in_is_warned_of_once_at_its_line(out):
     with pytest.warns(torch.jit.TracerWarning, match="Python boolean") as caught:
-        report = rushlight.export(Branch(), torch.ones(2), out)
+        report = rushlight.export(Branch(), torch.tensor([1.0, 2.0]), out)
     assert [(w.filename, w.lineno) for w in caught] == [(__file__, Branch.forward.__code__.co_firstlineno + 1)]
     assert len(report.warnings) == 1
 
