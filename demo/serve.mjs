@@ -22,6 +22,7 @@ const TYPES = {
   '.wasm': 'application/wasm',
   '.rush': 'application/octet-stream',
   '.npy': 'application/octet-stream',
+  '.wav': 'audio/wav',
   '.png': 'image/png',
   '.jpg': 'image/jpeg',
   '.svg': 'image/svg+xml',

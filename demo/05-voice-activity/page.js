@@ -69,14 +69,41 @@ function tell(took) {
   const text = `Speech in ${seconds(spoken)} of ${seconds(heard.length)} s.`;
   canvas.setAttribute('aria-label', text);
   byId('time').textContent = `${text} ${heard.length} chunks of 32 ms, ${milliseconds(took / heard.length)} each.`;
-  byId('stretches').replaceChildren(...found.map(({ from, to }) => element('li', {}, `${seconds(from)} – ${seconds(to)} s`)));
+  byId('stretches').replaceChildren(...found.map(({ from, to }) => {
+    const button = element('button', { type: 'button', title: 'Play it' }, `${seconds(from)} – ${seconds(to)} s`);
+    Object.assign(button.dataset, { from: (from * size) / rate, to: (to * size) / rate });
+    button.addEventListener('click', () => {
+      audio.currentTime = (from * size) / rate;
+      audio.play();
+    });
+    return element('li', {}, button);
+  }));
+}
+
+/** Shows how sure the model is that this is speech. @param {number} probability */
+function meter(probability) {
+  byId('now').hidden = false;
+  byId('meter').style.setProperty('--part', String(probability));
+  byId('level').textContent = `${Math.round(probability * 100)} %`;
+}
+
+/** Follows the recording while it plays. */
+function follow() {
+  if (!shown || stopMicrophone) return;
+  draw();
+  const now = audio.currentTime;
+  for (const button of byId('stretches').querySelectorAll('button')) {
+    button.toggleAttribute('aria-current', now > 0 && now >= Number(button.dataset.from) && now < Number(button.dataset.to));
+  }
+  if (now > 0) meter(shown.heard[Math.floor((now * shown.rate) / shown.size)] ?? 0);
+  if (!audio.paused) requestAnimationFrame(follow);
 }
 
 /** Ends whatever goes on, and clears what was said. */
 function begin() {
   stopMicrophone?.();
   audio.pause();
-  audio.hidden = true;
+  audio.hidden = byId('now').hidden = true;
   for (const id of ['time', 'agreement', 'stretches']) byId(id).replaceChildren();
   return ++turn;
 }
@@ -102,6 +129,9 @@ async function hear(blob, name, reference) {
     if (mine !== turn) return;
     const listener = new Listener(model, rate);
     shown = { rate, size: listener.size, samples, heard: [] };
+    URL.revokeObjectURL(audio.src);
+    audio.src = URL.createObjectURL(blob);
+    audio.hidden = false;
     await listener.reset();
     let took = 0;
     for (const chunk of chunks(samples, listener.size)) {
@@ -115,8 +145,6 @@ async function hear(blob, name, reference) {
       await new Promise((next) => setTimeout(next)); // let the page breathe
       if (mine !== turn) return;
     }
-    audio.src = URL.createObjectURL(blob);
-    audio.hidden = false;
     tell(took);
     draw();
     if (!reference) return;
@@ -160,7 +188,7 @@ async function listen() {
     await listener.reset();
     const live = (shown = { rate: RATE, size: listener.size, samples: new Float32Array(LIVE - (LIVE % listener.size)), heard: /** @type {number[]} */ ([]) });
     live.heard = Array(live.samples.length / listener.size).fill(0);
-    byId('now').hidden = false;
+    meter(0);
     const node = new AudioWorkletNode(context, 'capture', { numberOfOutputs: 0 });
     let last = Promise.resolve();
     node.port.onmessage = ({ data }) => {
@@ -169,8 +197,7 @@ async function listen() {
           const probability = await listener.hear(chunk);
           if (mine !== turn) return;
           append(live, chunk, probability);
-          byId('meter').style.setProperty('--part', String(probability));
-          byId('level').textContent = `${Math.round(probability * 100)} %`;
+          meter(probability);
           requestAnimationFrame(draw);
         }).catch((error) => showError(byId('time'), error));
       }
@@ -197,17 +224,18 @@ addEventListener('drop', (event) => {
 });
 addEventListener('resize', draw);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
-audio.addEventListener('timeupdate', draw);
+for (const event of ['play', 'pause', 'seeked']) audio.addEventListener(event, follow);
+canvas.addEventListener('click', ({ offsetX }) => {
+  if (!audio.hidden) audio.currentTime = (offsetX / canvas.clientWidth) * audio.duration;
+});
 
 try {
   const { manifest } = await ready;
   microphone.disabled = false;
-  if (manifest.sample) {
-    const sample = byId('sample');
-    sample.hidden = false;
-    sample.addEventListener('click', async () => {
-      hear(await (await fetch(`${FOLDER}/${manifest.sample}`)).blob(), manifest.sample, `${FOLDER}/cases/conversation.probability.npy`);
-    });
-    sample.click();
-  }
+  const sample = byId('sample');
+  sample.disabled = false;
+  sample.addEventListener('click', async () => {
+    hear(await (await fetch(`${FOLDER}/${manifest.sample}`)).blob(), manifest.sample, `${FOLDER}/cases/conversation.probability.npy`);
+  });
+  sample.click();
 } catch {} // told where the model is

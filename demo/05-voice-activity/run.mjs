@@ -14,7 +14,7 @@ const model = await load(new URL(manifest.file, folder));
 console.log(`${manifest.title}, backend ${model.backend.name}: ${model.backend.reason}`);
 
 const given = process.argv.slice(2);
-for (const file of given.length || !manifest.sample ? given : [new URL(manifest.sample, folder)]) {
+for (const file of given.length ? given : [new URL(manifest.sample, folder)]) {
   const sound = readWav(await readFile(file));
   if (!sound) throw new Error(`${file} is no WAV file of 16-bit samples`);
   const listener = new Listener(model, sound.rate);

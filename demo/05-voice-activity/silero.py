@@ -41,7 +41,7 @@ def load():
 
 
 def recording():
-    """(path of a .wav with 16 bits and 16 kHz, or None; the second at which speech begins; note)."""
+    """(path of a .wav with 16 bits and 16 kHz; the second at which speech begins; note)."""
     try:
         return wheels.files('pyannote_audio') / 'pyannote/audio/sample/sample.wav', 6.8, ''
     except wheels.Missing as reason:
@@ -50,7 +50,7 @@ def recording():
         return speech.conversation(), speech.LINES[0][2], 'The recording could not be downloaded. Two computer voices speak instead.'
     except wheels.Missing as reason:
         wheels.say(reason)
-        return None, None, 'Neither the recording nor a computer voice could be had. Noise takes their place.'
+        return speech.vowels(), speech.LINES[0][2], 'No recording or computer voice could be had. Vowels of sine waves take its place.'
 
 
 def read(path):

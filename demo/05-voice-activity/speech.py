@@ -1,5 +1,6 @@
-"""A conversation of two computer voices, for where the recording cannot be had: Debian's espeak-ng speaks it."""
+"""Speech for where the recording cannot be had: two voices of Debian's espeak-ng, or where they are missing, too, vowels."""
 
+import functools
 import hashlib
 import os
 import shutil
@@ -24,31 +25,57 @@ LINES = [
     ('en-gb+f3', 'It did rain. But I like the smell of it, and nobody else was there.', 1.2),
     ('en-us', 'Well, come in and get dry. Coffee is ready.', 1.8),
 ]
+# The three lowest formants of a vowel, in Hz.
+FORMANTS = {'a': (730, 1090, 2440), 'e': (530, 1840, 2480), 'i': (270, 2290, 3010), 'o': (570, 840, 2410), 'u': (300, 870, 2240)}
 
 
 def conversation():
     """A WAV file of 16 bits and 16 kHz, made the first time. Raises wheels.Missing where there is no espeak-ng."""
+    return kept('conversation', lambda: functools.partial(say, *espeak()))
+
+
+def vowels():
+    """The same of the vowels alone, sung by numpy: it needs nothing."""
+    return kept('vowels', lambda: sing)
+
+
+def kept(name, speaker):
+    """The file of LINES as speaker()(voice, text) says them."""
     key = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
-    path = wheels.cache_dir() / 'wheels' / f'conversation-{key}.wav'
+    path = wheels.cache_dir() / 'wheels' / f'{name}-{key}.wav'
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f'.{os.getpid()}.part')
-        make(part)
+        write(part, speaker())
         part.rename(path)
     return path
 
 
-def make(path):
-    program, environment = espeak()
+def write(path, say):
     parts = []
     for voice, text, pause in LINES:
-        parts += [numpy.zeros(int(pause * RATE)), say(program, environment, voice, text)]
+        parts += [numpy.zeros(int(pause * RATE)), say(voice, text)]
     samples = numpy.concatenate([*parts, numpy.zeros(RATE)])
     with wave.open(str(path), 'wb') as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(RATE)
         file.writeframes(numpy.rint(samples * 32767).clip(-32768, 32767).astype('<i2').tobytes())
+
+
+def sing(voice, text):
+    """Samples between -1 and 1, at RATE: a fifth of a second for each vowel letter, of harmonics that its formants let through."""
+    times = numpy.arange(RATE // 5) / RATE
+    swell = numpy.sin(numpy.pi * times * 5) ** 0.5
+    letters = [letter for letter in text.lower() if letter in FORMANTS]
+    sung = []
+    for place, letter in enumerate(letters):
+        pitch = (210 if 'f' in voice else 120) * (1.1 - 0.2 * place / len(letters)) * (1 + 0.02 * numpy.sin(30 * times))
+        phase = 2 * numpy.pi * numpy.cumsum(pitch) / RATE
+        tone = sum(sum(1 / (1 + ((k * pitch - formant) / 90) ** 2) for formant in FORMANTS[letter]) * numpy.sin(k * phase) / k ** 0.5
+                   for k in range(1, 3500 // 120))
+        sung.append(0.5 * swell * tone / numpy.abs(tone).max())
+    return numpy.concatenate(sung)
 
 
 def say(program, environment, voice, text):

@@ -1,9 +1,10 @@
 // The demo pages in headless Chromium, as a visitor uses them: mouse, keyboard, phone, failures.
-// RUSH_SCREENSHOTS=DIR keeps a picture of each page.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -38,12 +39,6 @@ async function withPage(use, options = {}) {
   }
 }
 
-/** @param {any} page @param {string} name */
-async function screenshot(page, name) {
-  if (!process.env.RUSH_SCREENSHOTS) return;
-  await page.waitForTimeout(400); // for the bars to have grown
-  await page.screenshot({ path: `${process.env.RUSH_SCREENSHOTS}/${name}.png`, fullPage: true });
-}
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, colorScheme: 'dark' };
 const noSideways = async (/** @type {any} */ page) =>
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, 'the page scrolls sideways');
@@ -69,12 +64,30 @@ test('the first page leads to the demos', async () => {
   const errors = await withPage(async (page) => {
     await page.goto(host.url);
     assert.equal(await page.locator('a.card').count(), 4);
-    await screenshot(page, 'index');
+    assert.equal(await page.locator('a.card > svg[aria-label]').count(), 4);
     await page.click('a.card >> nth=0');
     assert.match(page.url(), /01-image-classifier\/$/);
   });
   assert.deepEqual(errors, []);
 });
+
+/** The lines of a picture on the first page. @param {any} page @param {string} folder */
+const drawn = (page, folder) => page.locator(`a[href="${folder}/"] svg text:not(#asked)`).allTextContents();
+const values = (/** @type {any} */ page, /** @type {string} */ list) => page.locator(`${list} li > span`).allTextContents();
+
+test('the pictures on the first page show what the demos answer', { skip: images.note || texts.note || false }, () => withPage(async (page) => {
+  await page.goto(`${host.url}/demo/`);
+  const [cup, found, asked] = [await drawn(page, '01-image-classifier'), await drawn(page, '02-semantic-search'), await page.textContent('#asked')];
+  assert.ok(cup.length === 6 && found.length === 6);
+  await page.goto(pictureUrl());
+  await shown(page);
+  await page.click('button[data-file="coffee.png"]');
+  await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('espresso'));
+  assert.deepEqual((await values(page, '#answer')).slice(0, 6), cup);
+  await page.goto(searchUrl(`?q=${encodeURIComponent(asked)}`));
+  await shown(page);
+  (await values(page, '#results')).slice(0, 6).forEach((/** @type {string} */ text, /** @type {number} */ i) => assert.ok(text.startsWith(found[i].replace(/ …$/, '')), `${text}, not ${found[i]}`));
+}));
 
 test('a sample photograph is named, with times and the backend', { skip: images.note || false }, async () => {
   const errors = await withPage(async (page) => {
@@ -88,7 +101,6 @@ test('a sample photograph is named, with times and the backend', { skip: images.
     assert.equal(await page.getAttribute('button[data-file="coffee.png"]', 'aria-pressed'), 'true');
     await page.click('#again');
     await page.waitForFunction(() => document.querySelector('#runs')?.textContent?.includes('median'));
-    await screenshot(page, 'picture-desk');
   }, { viewport: { width: 1100, height: 800 } });
   assert.deepEqual(errors, []);
 });
@@ -143,7 +155,6 @@ test('the picture page fits a phone and the keyboard', () => withPage(async (pag
   await page.goto(pictureUrl());
   await shown(page);
   await noSideways(page);
-  await screenshot(page, 'picture-phone');
   const order = [];
   for (let i = 0; i < 8; i++) {
     await page.keyboard.press('Tab');
@@ -180,7 +191,6 @@ test('typing a query ranks sentences by meaning', { skip: texts.note || false },
     await page.click('text=losing money');
     await page.waitForFunction(() => document.querySelector('#results')?.textContent?.includes('Shares fell'));
     assert.match(await page.textContent('#time'), /Found in [\d.]+ ms: \d+ tokens/);
-    await screenshot(page, 'search-desk');
     await page.fill('#query', '');
     await page.waitForFunction(() => !document.querySelector('#results li'));
   }, { viewport: { width: 1100, height: 800 } });
@@ -194,21 +204,24 @@ test('the published similarities come out of the page', { skip: texts.note || fa
   assert.equal(found[0], 'The weather is lovely today.1.000');
   assert.equal(found[1], "It's so sunny outside!0.666");
   await noSideways(page);
-  await screenshot(page, 'search-phone');
 }, PHONE));
 
 const soundUrl = () => `${host.url}/demo/05-voice-activity/`;
 
-test('speech in the sample is heard as PyTorch hears it', { skip: sounds.begins === null && sounds.note }, async () => {
+test('speech in the sample is heard as PyTorch hears it', async () => {
   const errors = await withPage(async (page) => {
     await page.goto(soundUrl());
     await page.waitForSelector('#agreement:not(:empty)');
     assert.match(await page.textContent('#agreement'), /^Agrees with PyTorch/);
     const [, spoken, all, chunks] = (await page.textContent('#time')).match(/^Speech in ([\d.]+) of ([\d.]+) s\. (\d+) chunks of 32 ms, [\d.]+ ms each\.$/).map(Number);
-    assert.ok(spoken > 0.6 * all && spoken < 0.95 * all && all > 20 && Math.abs(chunks * 0.032 - all) < 0.1, `${spoken} of ${all} s, ${chunks} chunks`);
+    assert.ok(spoken > (sounds.note ? 0.4 : 0.6) * all && // what stands in makes longer pauses
+      spoken < 0.95 * all && all > 20 && Math.abs(chunks * 0.032 - all) < 0.1, `${spoken} of ${all} s, ${chunks} chunks`);
     assert.ok(Math.abs(Number.parseFloat(await page.textContent('#stretches li >> nth=0')) - sounds.begins) < 0.3);
     assert.ok(await page.locator('#audio').isVisible());
-    await screenshot(page, 'voice-desk');
+    await page.click('#stretches button >> nth=0');
+    await page.waitForSelector('#stretches [aria-current]');
+    await page.waitForFunction(() => Number.parseInt(document.querySelector('#level')?.textContent ?? '') > 50);
+    await page.evaluate(() => /** @type {HTMLAudioElement} */ (document.querySelector('#audio')).pause());
     await page.setInputFiles('#file', { name: 'notes.wav', mimeType: 'audio/wav', buffer: Buffer.from('hello') });
     await page.waitForSelector('#time .error');
     assert.match(await page.textContent('#time'), /notes\.wav is not a recording/);
@@ -217,6 +230,31 @@ test('speech in the sample is heard as PyTorch hears it', { skip: sounds.begins 
     await page.waitForSelector('#agreement:not(:empty)');
   }, { viewport: { width: 1100, height: 800 } });
   assert.deepEqual(errors.filter((e) => !e.includes('is not a recording')), []);
+});
+
+test('where nothing can be downloaded, the voice page still has a recording, and speech in it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rushlight-demo-'));
+  const code = `import sys; sys.path[:0] = ['demo/05-voice-activity']
+import pathlib, export, speech, wheels
+def missing(): raise wheels.Missing('no espeak-ng')
+speech.espeak = missing
+export.FOLDER = pathlib.Path(sys.argv[1])
+export.main()`;
+  execFileSync('python3', ['-c', code, folder], { cwd: path(''), stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, RUSH_NO_WHEELS: '1', RUSH_CACHE: join(folder, 'cache') } });
+  const errors = await withPage(async (page) => {
+    await page.route('**/build/demo/05-voice-activity/**', (/** @type {any} */ route) =>
+      route.fulfill({ path: join(folder, new URL(route.request().url()).pathname.split('05-voice-activity/')[1]) }));
+    await page.goto(soundUrl());
+    await page.waitForSelector('#agreement:not(:empty)');
+    assert.match(await page.textContent('#status'), /Loudness takes its place\. .*Vowels of sine waves/);
+    assert.ok(!/[0-9a-f]{8}|sha256/.test(await page.textContent('body')));
+    await page.focus('#audio');
+    await page.keyboard.press('Space');
+    await page.waitForSelector('#stretches [aria-current]');
+  });
+  assert.deepEqual(errors, []);
+  rmSync(folder, { recursive: true });
 });
 
 test('the microphone is heard, and stops', async () => {
@@ -236,7 +274,6 @@ test('the microphone is heard, and stops', async () => {
     await page.waitForFunction(() => document.querySelector('#meter')?.getAttribute('style')?.includes('--part'));
     assert.equal(await page.textContent('#microphone'), 'Stop listening');
     await noSideways(page);
-    await screenshot(page, 'voice-phone');
     await page.click('#microphone');
     await page.waitForFunction(() => document.querySelector('#microphone')?.textContent === 'Listen to the microphone');
     assert.ok(await page.locator('#now').isHidden());
