@@ -80,7 +80,7 @@ async function choose(way) {
 for (const [way, text] of Object.entries(WAYS)) {
   const radio = element('input', { type: 'radio', name: 'way', value: way, checked: way === 'javascript' });
   radio.addEventListener('change', () => choose(/** @type {keyof typeof WAYS} */ (way)));
-  byId('ways').append(element('label', {}, radio, ` ${text}`));
+  byId('ways').append(element('label', {}, radio, text));
 }
 for (let i = 0; i < SIZE ** 2; i++) {
   const pixel = element('button', { type: 'button', ariaLabel: `row ${Math.floor(i / SIZE) + 1}, column ${(i % SIZE) + 1}` });
@@ -105,5 +105,5 @@ const { variants = [] } = await fetchJson(`${FOLDER}/manifest.json`).catch(() =>
 for (const variant of variants) {
   const { title, maxAbs, medianMs } = await agreement({ load, read: reader(variant) });
   byId('table').querySelector('tbody')?.append(element('tr', {}, element('td', {}, title),
-    element('td', {}, maxAbs.toExponential(1)), element('td', {}, milliseconds(medianMs))));
+    element('td', {}, maxAbs ? maxAbs.toExponential(1) : '0'), element('td', {}, milliseconds(medianMs))));
 }

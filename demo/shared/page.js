@@ -5,7 +5,7 @@ import { load } from '../../js/src/index.js'; // in a project of yours: from 'ru
 /** @param {number} bytes */
 export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 /** @param {number} ms */
-export const milliseconds = (ms) => (ms < 100 ? `${ms.toFixed(1)} ms` : `${Math.round(ms)} ms`);
+export const milliseconds = (ms) => `${ms.toFixed(ms < 1 ? 2 : ms < 100 ? 1 : 0)} ms`;
 
 /** @template {keyof HTMLElementTagNameMap} K @param {K} tag @param {Record<string, any>} [properties] @param {(Node | string)[]} children */
 export function element(tag, properties = {}, ...children) {

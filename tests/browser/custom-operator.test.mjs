@@ -1,4 +1,4 @@
-// The page of demo/04-custom-operator in headless Chromium. RUSH_SCREENSHOTS=DIR keeps pictures of it.
+// The page of demo/04-custom-operator in headless Chromium.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -32,7 +32,6 @@ const result = (/** @type {any} */ page) => page.$$eval('#result > *', (/** @typ
 test('the page computes the same in every way, and agrees with OpenCV', () => withPage({ viewport: { width: 1100, height: 900 } }, async (page) => {
   const rows = await page.$$eval('#table tbody tr', (/** @type {HTMLTableRowElement[]} */ trs) => trs.map((tr) => [tr.cells[0]?.textContent, Number(tr.cells[1]?.textContent)]));
   for (const [name, maxAbs] of rows) assert.ok(maxAbs < 1e-5, `${name}: ${maxAbs}`);
-  if (process.env.RUSH_SCREENSHOTS) await page.screenshot({ path: `${process.env.RUSH_SCREENSHOTS}/operator-desk.png`, fullPage: true });
   assert.match(await page.textContent('#missing'), /lacks: my_ops::warp_perspective\n.*\n +in forward, instruction 1 at demo\/04-custom-operator\/models\.py:\d+\n/);
   const first = await result(page);
   assert.ok(first.some((/** @type {number} */ v) => v > 0.3));
@@ -50,5 +49,4 @@ test('the page computes the same in every way, and agrees with OpenCV', () => wi
 
 test('the page fits a phone', () => withPage({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, colorScheme: 'dark' }, async (page) => {
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-  if (process.env.RUSH_SCREENSHOTS) await page.screenshot({ path: `${process.env.RUSH_SCREENSHOTS}/operator-phone.png`, fullPage: true });
 }));

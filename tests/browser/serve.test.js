@@ -13,6 +13,7 @@ import { blocksOf } from '../../js/bin/page/flame.js';
 import { serveModel } from '../../js/bin/serve.js';
 import { writeNpy } from '../../js/src/npy.js';
 import { RushFile } from '../js/build-rush.mjs';
+import { unreadable } from './unreadable.js';
 
 const shots = fileURLToPath(new URL('../../build/screenshots/', import.meta.url)); // to be looked at
 mkdirSync(shots, { recursive: true });
@@ -93,6 +94,7 @@ for (const [width, height] of /** @type {const} */ ([[1280, 900], [390, 844]])) 
       assert.deepEqual(await page.$$eval('#layers td:nth-child(2)', (/** @type {Element[]} */ all) => all.map((e) => e.textContent)), ['aten::tanh', 'aten::neg', 'aten::flatten.using_ints', 'prim::TupleConstruct']);
       await page.screenshot({ path: join(shots, `serve-${width}-${colorScheme}.png`), fullPage: true });
       assert(await page.evaluate(() => document.documentElement.scrollWidth) <= width, 'the page is wider than the window');
+      assert.deepEqual(await page.evaluate(unreadable), []);
       assert.deepEqual(errors, []);
       await page.close();
     });

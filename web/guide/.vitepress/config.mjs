@@ -16,10 +16,12 @@ export default {
   cacheDir: fileURLToPath(new URL('../../../build/guide-cache', import.meta.url)),
   srcExclude: ['README.md'],
   ignoreDeadLinks: [/^https?:\/\/localhost/],
+  markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
   themeConfig: {
     sidebar: Object.entries(pages).map(([text, items]) => ({ text, items: items.map(([name, link]) => ({ text: name, link })) })),
     nav: [{ text: 'Reference', link: '../', target: '_self', noIcon: true }, { text: 'Demos', link: '../../../demo/', target: '_self', noIcon: true }],
     search: { provider: 'local' },
     outline: false,
+    aside: false,
   },
 };
