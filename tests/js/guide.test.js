@@ -38,3 +38,17 @@ test('the table of codes in errors.md has all of them', () => {
   const codes = [...STATUS, ...JS_CODES].filter((code) => code !== 'ok' && code !== 'pending');
   assert.deepEqual(told.sort(), codes.sort());
 });
+
+test('from-onnxruntime-web.md says what becomes of each name of its API', () => {
+  const types = ['inference-session', 'env', 'tensor', 'tensor-factory', 'tensor-conversion', 'tensor-utils', 'onnx-model'].map((file) =>
+    readFileSync(new URL(`../node_modules/onnxruntime-common/dist/esm/${file}.d.ts`, import.meta.url), 'utf8')).join('').replace(/\/\*[^]*?\*\/|\/\/.*/g, '');
+  const told = readFileSync(`${guide}from-onnxruntime-web.md`, 'utf8');
+  const names = ['SessionOptions', 'OnnxModelOptions', 'RunOptions', 'InferenceSession', 'InferenceSessionFactory', 'WebAssemblyFlags', 'Env', 'TypedTensorBase<', 'DataTypeMap',
+    'TensorFactory', 'ConversionUtils', 'Properties', 'TypedShapeUtils<'].flatMap((name) => {
+    const [, indent, body = ''] = types.match(new RegExp(`^( *)(?:export )?interface ${name}[^{]*{\\n([^]*?)^\\1}`, 'm'))?.slice(0, 3) ?? [];
+    const own = [...body.matchAll(new RegExp(`^${indent} {4}(?:readonly )?(\\w+)\\??[:(<]`, 'gm'))].map(([, member]) => member ?? '');
+    assert.ok(own.length, name);
+    return own;
+  });
+  assert.deepEqual([...new Set(names)].filter((name) => !new RegExp(`\\b${name}\\b`).test(told)), []);
+});
