@@ -1,6 +1,7 @@
 /* base: messages, accounting, checked sizes, growing texts. */
 #include "harness.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/base.h"
@@ -206,6 +207,69 @@ static void a_decimal_is_the_nearest_double(void **state) {
   assert_true(nothing != nothing);
 }
 
+/* Hexadecimal numbers, spaces and words too, as strtod reads them. */
+static void a_real_is_what_strtod_reads(void **state) {
+  (void)state;
+  static const char *const rows[] = {" \t\n\v\f\r1.5e3",
+                                     "+7",
+                                     "-0x1p3",
+                                     "0X1.8P+1",
+                                     "0x.8",
+                                     "0x1p",
+                                     "0x",
+                                     "0xg",
+                                     "0x.p1",
+                                     "0x1.g",
+                                     "0x1fffffffffffff8p0",
+                                     "0x1fffffffffffff4p0",
+                                     "0x1fffffffffffff400000000000000001p0",
+                                     "0x1fffffffffffffcp-1100",
+                                     "0x0.00000000000000000000001p-980",
+                                     "0x1p-1075",
+                                     "0x1.000001p-1075",
+                                     "0x1p-1074",
+                                     "0x1.fffffffffffff8p1023",
+                                     "0x1.fffffffffffff7ffp1023",
+                                     "0x1p1024",
+                                     "0x0p99999",
+                                     "0x1p99999999999",
+                                     "0x123456789abcdef0123456789p-20",
+                                     "INF",
+                                     "-iNfiNity",
+                                     "infinit",
+                                     "in",
+                                     "nAn",
+                                     "nan(12_a)",
+                                     "nan(",
+                                     "nan(-)",
+                                     "-",
+                                     "+-1",
+                                     "",
+                                     " ",
+                                     ".",
+                                     "e1",
+                                     "\x10x1",
+                                     "1e5x",
+                                     "1e",
+                                     "-.5e-1"};
+  uint64_t bits = 88172645463325252;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows + 3000; i++) {
+    char text[64], *end;
+    bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
+    if (i < sizeof rows / sizeof *rows)
+      snprintf(text, sizeof text, "%s", rows[i]);
+    else
+      snprintf(text, sizeof text, "0x%" PRIx64 ".%" PRIx64 "p%d", bits >> (bits % 64), bits * 3,
+               (int)(bits % 2400) - 1250);
+    double want = strtod(text, &end), got = 0;
+    assert_ptr_equal(rush_real(text, &got), end);
+    if (want == want)
+      assert_memory_equal(&got, &want, sizeof want);
+    else
+      assert_true(got != got);
+  }
+}
+
 static void a_text_grows_and_json_is_escaped(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -286,6 +350,7 @@ int main(void) {
       cmocka_unit_test(a_context_that_cannot_be_made_is_null),
       cmocka_unit_test(products_and_sums_say_when_they_overflow),
       cmocka_unit_test(a_decimal_is_the_nearest_double),
+      cmocka_unit_test(a_real_is_what_strtod_reads),
       cmocka_unit_test(a_text_grows_and_json_is_escaped),
       cmocka_unit_test(a_text_has_an_end),
       cmocka_unit_test(a_text_without_memory_fails_at_the_end_and_leaks_nothing),

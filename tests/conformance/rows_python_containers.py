@@ -123,7 +123,7 @@ row("int_of_str", "int(s)", s="12", also=[{"s": "-7"}, {"s": "+3"}, {"s": " 5"}]
 row("int_of_str_rest", "int(s)", s="12x", raises="invalid literal for int() with base 10: '12x'")
 row("int_of_str_space", "int(s)", s="12 ", raises="invalid literal for int() with base 10")
 row("int_of_str_none", "int(s)", s="x", raises="")
-row("float_of_str", "float(s)", s="1.5e3", also=[{"s": "inf"}, {"s": "-0.25"}, {"s": "7"}, {"s": "nan"}])
+row("float_of_str", "float(s)", s="1.5e3", also=[{"s": "inf"}, {"s": "-0.25"}, {"s": "7"}, {"s": "nan"}, {"s": " +0x1.8p3"}, {"s": "-Infinity"}, {"s": "1e22"}])
 row("float_of_str_rest", "float(s)", s="1.5x", raises="could not convert string to float: '1.5x'")
 row("ord_chr", "(ord(s), chr(n), chr(65), ord(s) + 1)", s="a", n=98)
 row("ord_of_two", "ord(s)", s="ab", raises="String for ord() must be 1 character, found 2")

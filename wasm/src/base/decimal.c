@@ -51,6 +51,21 @@ static void subtract(big *a, const big *b) {
   while (a->n && !a->limb[a->n - 1]) a->n--;
 }
 
+/* q * 2^-shift and, if `sticky`, a little more, to the nearest double; q has 63 or 64 bits. */
+static double nearest(uint64_t q, int shift, bool sticky) {
+  /* The last place of the result is 2^unit: `drop` bits of q are below it. */
+  int unit = 63 - __builtin_clzll(q) - shift - 52;
+  if (unit < -1074) unit = -1074;
+  int drop = unit + shift;
+  for (; drop > 63; drop--) {
+    sticky |= (q & 1) != 0;
+    q >>= 1;
+  }
+  uint64_t m = q >> drop, rest = q & ((1ull << drop) - 1), half = 1ull << (drop - 1);
+  if (rest > half || (rest == half && (sticky || (m & 1)))) m++;
+  return ldexp((double)m, unit);
+}
+
 /* top * 10^ten, to the nearest double. */
 static double value_of(big *top, int ten) {
   big below = {1, {1}};
@@ -68,18 +83,7 @@ static double value_of(big *top, int ten) {
     subtract(top, &below);
     q |= 1;
   }
-  /* The last place of the result is 2^unit: `drop` bits of q are below it. */
-  int unit = 63 - __builtin_clzll(q) - shift - 52;
-  if (unit < -1074) unit = -1074;
-  int drop = unit + shift;
-  bool sticky = top->n > 0;
-  for (; drop > 63; drop--) {
-    sticky |= (q & 1) != 0;
-    q >>= 1;
-  }
-  uint64_t m = q >> drop, rest = q & ((1ull << drop) - 1), half = 1ull << (drop - 1);
-  if (rest > half || (rest == half && (sticky || (m & 1)))) m++;
-  return ldexp((double)m, unit);
+  return nearest(q, shift, top->n > 0);
 }
 
 static const char *read_word(const char *at, const char *word) {
@@ -91,14 +95,14 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* What follows the digits; `at` where that is no exponent. */
-static const char *read_exponent(const char *at, long *ten) {
-  if (*at != 'e' && *at != 'E') return at;
+/* What follows the digits, after the letter in lower case; `at` where that is no exponent. */
+static const char *read_exponent(const char *at, char letter, int64_t *ten) {
+  if ((*at | 0x20) != letter) return at;
   const char *p = at + 1;
   bool negative = *p == '-';
   if (*p == '-' || *p == '+') p++;
   if (!is_digit(*p)) return at;
-  long e = 0;
+  int64_t e = 0;
   for (; is_digit(*p); p++)
     if (e < 1000000) e = 10 * e + (*p - '0');
   *ten += negative ? -e : e;
@@ -113,7 +117,7 @@ const char *rush_decimal(const char *text, double *out) {
   if ((word = read_word(at, "nan")) != NULL) return *out = NAN, word;
   big digits = {0};
   int n = 0; /* digits in it, from the first on that is not 0 */
-  long ten = 0;
+  int64_t ten = 0;
   bool any = false, point = false, more = false;
   for (; is_digit(*at) || (*at == '.' && !point); at++) {
     if (*at == '.') {
@@ -131,11 +135,86 @@ const char *rush_decimal(const char *text, double *out) {
     }
   }
   if (!any) return text;
-  at = read_exponent(at, &ten);
+  at = read_exponent(at, 'e', &ten);
   if (more) times(&digits, 10, 1), ten--;
   double size = digits.n == 0 || ten < LEAST ? 0
                 : ten > GREATEST             ? INFINITY
                                              : value_of(&digits, (int)ten);
   *out = sign * size;
   return at;
+}
+
+static int hex_digit(char c) {
+  char low = (char)(c | 0x20);
+  return is_digit(c) ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/* What follows "0x"; `at` where no digit does. */
+static const char *read_hex(const char *at, double *out) {
+  const char *begin = at;
+  uint64_t q = 0;
+  int64_t two = 0;
+  bool any = false, point = false, sticky = false;
+  for (; hex_digit(*at) >= 0 || (*at == '.' && !point); at++) {
+    if (*at == '.') {
+      point = true;
+      continue;
+    }
+    any = true;
+    if (q >> 60) {
+      sticky |= *at != '0';
+      two += !point ? 4 : 0;
+    } else {
+      q = q << 4 | (uint64_t)hex_digit(*at);
+      two -= point ? 4 : 0;
+    }
+  }
+  if (!any) return begin;
+  at = read_exponent(at, 'p', &two);
+  if (q) {
+    int up = __builtin_clzll(q);
+    q <<= up;
+    two -= up;
+  }
+  *out = q == 0 || two < -1200 ? 0 : two > 1100 ? INFINITY : nearest(q, (int)-two, sticky);
+  return at;
+}
+
+/* The word, in letters of any case. */
+static const char *read_any_case(const char *at, const char *word) {
+  for (; *word; word++, at++)
+    if ((*at | 0x20) != *word) return NULL;
+  return at;
+}
+
+/* After "nan": what a C library may tell of it, in parentheses. */
+static const char *skip_payload(const char *at) {
+  const char *p = at;
+  if (*p != '(') return at;
+  do p++;
+  while (is_digit(*p) || *p == '_' || ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z'));
+  return *p == ')' ? p + 1 : at;
+}
+
+/* A number without its sign; NULL where none begins. */
+static const char *read_size(const char *at, double *out) {
+  const char *end;
+  if ((end = read_any_case(at, "infinity")) != NULL || (end = read_any_case(at, "inf")) != NULL)
+    return *out = INFINITY, end;
+  if ((end = read_any_case(at, "nan")) != NULL) return *out = NAN, skip_payload(end);
+  if (*at == '0' && (at[1] | 0x20) == 'x' && (end = read_hex(at + 2, out)) != at + 2) return end;
+  if (!is_digit(*at) && *at != '.') return NULL;
+  end = rush_decimal(at, out);
+  return end == at ? NULL : end;
+}
+
+const char *rush_real(const char *text, double *out) {
+  const char *at = text;
+  while (*at == ' ' || (*at >= '\t' && *at <= '\r')) at++;
+  double sign = *at == '-' ? -1 : 1;
+  if (*at == '-' || *at == '+') at++;
+  const char *end = read_size(at, out);
+  if (!end) return text;
+  *out *= sign;
+  return end;
 }

@@ -6,4 +6,9 @@
  * arithmetic in 128 bits into the wasm. */
 const char *rush_decimal(const char *text, double *out);
 
+/* Reads a number as strtod does in the C locale: after spaces, with a sign, decimal or
+ * hexadecimal, "inf", "infinity" or "nan" in letters of any case; what is beyond all doubles is
+ * infinite or 0. Gives where it ends: `text` itself where none begins. */
+const char *rush_real(const char *text, double *out);
+
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "call/define.h"
 
 RUSH_OP(int_of_number) {
@@ -126,8 +127,8 @@ RUSH_OP(int_of_str) {
 
 RUSH_OP(float_of_str) {
   const rush_str *s = arg_str(c, 0);
-  char *end;
-  double v = strtod(s->bytes, &end);
+  double v;
+  const char *end = rush_real(s->bytes, &v);
   RUSH_NEED(end == s->bytes + s->size && end != s->bytes, "could not convert string to float: '%s'",
             s->bytes);
   ret_float(c, 0, v);
