@@ -26,7 +26,8 @@ print(f"""<!doctype html>
 <p>{sum(len(rows) for _, rows in groups)} schemas, as PyTorch prints them (aten/src/ATen/native/native_functions.yaml; what is
 called <code>prim</code> or takes no tensors, torch/csrc/jit/runtime/register_prim_ops.cpp; <code>rush</code> is made by the exporter).
 An operator means what PyTorch's of that name means, and so does its overload with <code>out=</code>. Dtypes are float32, float64,
-int64, int32, uint8 and bool, where PyTorch takes them; sizes are dynamic, of rank 0 to 8. What PyTorch refuses is refused.</p>""")
+float16, bfloat16, int64, int32, int16, int8, uint8 and bool, where PyTorch takes them; sizes are dynamic, of rank 0
+to 8. What PyTorch refuses is refused.</p>""")
 for heading, rows in groups:
     print(f"<h2 class='groupheader'>{html.escape(heading)}</h2>\n<ul class='operators'>")
     for schema, note in rows:

@@ -36,12 +36,13 @@ bool takes_numbers(const Node &node) {
 struct Dtypes {
   bool single = false, wide = false;
   void add(const Const &value) {
-    each_tensor(value, [&](const Const &c) {
-      single |= c.tensor.scalar_type() == at::kFloat;
-      wide |= c.tensor.scalar_type() == at::kDouble;
-    });
-    if (value.kind == RUSH_CONST_RANDOM) single |= value.tensor.scalar_type() == at::kFloat;
-    if (value.kind == RUSH_CONST_RANDOM) wide |= value.tensor.scalar_type() == at::kDouble;
+    each_tensor(value, [&](const Const &c) { add(c.tensor.scalar_type()); });
+    if (value.kind == RUSH_CONST_RANDOM) add(value.tensor.scalar_type());
+  }
+  void add(at::ScalarType dtype) {
+    const at::ScalarType part = c10::toRealValueType(dtype);
+    wide |= part == at::kDouble;
+    single |= part != at::kDouble && at::isFloatingType(part);
   }
 };
 

@@ -219,10 +219,10 @@ static rush_status too_many(rush_call *call, void *user) {
   (void)user;
   return rush_call_return(call, 1, rush_int(3));
 }
-static rush_status half(rush_call *call, void *user) {
+static rush_status reserved(rush_call *call, void *user) {
   (void)user;
   void *y;
-  return rush_call_result(call, 0, RUSH_FLOAT16, 1, (const int64_t[]){2}, &y);
+  return rush_call_result(call, 0, RUSH_QINT8, 1, (const int64_t[]){2}, &y);
 }
 static rush_status bad_shape(rush_call *call, void *user) {
   (void)user;
@@ -268,7 +268,7 @@ static void operators_that_do_wrong_are_named(void **state) {
       {nothing, "0 (my_ops::f): the operator gave None as result 0, which its schema does not"},
       {an_int, "0 (my_ops::f): the operator gave int as result 0, which its schema does not"},
       {too_many, "0 (my_ops::f): the operator sets result 1 of 1"},
-      {half, "0 (my_ops::f): this runtime does not have dtype float16"},
+      {reserved, "0 (my_ops::f): this runtime does not have dtype qint8"},
       {bad_shape, "0 (my_ops::f): "},
       {wants_ints,
        "0 (my_ops::f): argument 0 is to be int64 with 1 dimensions, not float32 with 1"},

@@ -444,10 +444,88 @@ static void dtypes_promote_and_cast_as_in_torch(void **state) {
   }
 }
 
+/* A letter for each dtype; the table is torch.promote_types. */
+static void rare_dtypes_promote_as_in_torch(void **state) {
+  (void)state;
+  static const char letters[] = "BbsilefdzZ?h";
+  static const rush_dtype all[] = {RUSH_UINT8,     RUSH_INT8,       RUSH_INT16,   RUSH_INT32,
+                                   RUSH_INT64,     RUSH_FLOAT16,    RUSH_FLOAT32, RUSH_FLOAT64,
+                                   RUSH_COMPLEX64, RUSH_COMPLEX128, RUSH_BOOL,    RUSH_BFLOAT16};
+  static const char *const promoted[] = {"BssilefdzZBh", "sbsilefdzZbh", "sssilefdzZsh",
+                                         "iiiilefdzZih", "lllllefdzZlh", "eeeeeefdzZef",
+                                         "fffffffdzZff", "ddddddddZZdd", "zzzzzzzZzZzz",
+                                         "ZZZZZZZZZZZZ", "BbsilefdzZ?h", "hhhhhffdzZhh"};
+  for (size_t a = 0; a < sizeof all / sizeof *all; a++) {
+    for (size_t b = 0; b < sizeof all / sizeof *all; b++) {
+      const char *letter = strchr(letters, promoted[a][b]);
+      if (rush_promote(all[a], all[b]) != all[letter - letters])
+        fail_msg("%s with %s", rush_dtype_name(all[a]), rush_dtype_name(all[b]));
+    }
+  }
+}
+
+static void halves_are_rounded_to_even(void **state) {
+  (void)state;
+  static const struct {
+    double value;
+    uint16_t f16, bf16;
+  } rows[] = {{1, 0x3c00, 0x3f80},
+              {-2, 0xc000, 0xc000},
+              {1 + 0x1p-11, 0x3c00, 0x3f80}, /* half way down to the even one */
+              {1 + 3 * 0x1p-11, 0x3c02, 0x3f80},
+              {1 + 3 * 0x1p-8, 0x3c0c, 0x3f82},
+              {65519.996, 0x7bff, 0x4780},
+              {65520, 0x7c00, 0x4780},
+              {0x1p-24, 0x0001, 0x3380},
+              {0x1p-25, 0x0000, 0x3300},
+              {3 * 0x1p-25, 0x0002, 0x33c0},
+              {0x1p-14 - 0x1p-26, 0x0400, 0x3880},
+              {-0.0, 0x8000, 0x8000},
+              {-INFINITY, 0xfc00, 0xff80},
+              {3.4e38, 0x7c00, 0x7f80}};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    uint16_t f16, bf16;
+    rush_store_double(RUSH_FLOAT16, &f16, rows[k].value);
+    rush_store_double(RUSH_BFLOAT16, &bf16, rows[k].value);
+    if (f16 != rows[k].f16 || bf16 != rows[k].bf16)
+      fail_msg("%g: %04x, %04x", rows[k].value, f16, bf16);
+  }
+  for (uint32_t bits = 0; bits < 0x10000; bits++) { /* what a half holds stays as it is */
+    const uint16_t h = (uint16_t)bits;
+    for (int k = 0; k < 2; k++) {
+      const rush_dtype dtype = k ? RUSH_FLOAT16 : RUSH_BFLOAT16;
+      const double v = rush_load_double(dtype, &h);
+      uint16_t again;
+      rush_store_double(dtype, &again, v);
+      if (!isnan(v) && again != h) fail_msg("%s %04x", rush_dtype_name(dtype), h);
+    }
+  }
+}
+
+static void complex_numbers_convert_part_by_part(void **state) {
+  (void)state;
+  const float z[][2] = {{1.5f, -2}, {0, 3}, {0, 0}};
+  double wide[3][2];
+  float real[3], back[3][2];
+  uint8_t truth[3];
+  int8_t whole[3];
+  rush_convert(RUSH_COMPLEX128, wide, RUSH_COMPLEX64, z, 3);
+  rush_convert(RUSH_FLOAT32, real, RUSH_COMPLEX64, z, 3);
+  rush_convert(RUSH_BOOL, truth, RUSH_COMPLEX64, z, 3);
+  rush_convert(RUSH_INT8, whole, RUSH_COMPLEX64, z, 3);
+  rush_convert(RUSH_COMPLEX64, back, RUSH_INT8, whole, 3);
+  for (int k = 0; k < 3; k++) {
+    assert_true(wide[k][0] == (double)z[k][0] && wide[k][1] == (double)z[k][1]);
+    assert_true(real[k] == z[k][0] && whole[k] == (int8_t)z[k][0]);
+    assert_int_equal(truth[k], k < 2);
+    assert_true(back[k][0] == (float)whole[k] && back[k][1] == 0);
+  }
+}
+
 static void reserved_dtypes_have_names_and_no_size(void **state) {
   (void)state;
-  assert_false(rush_dtype_known(RUSH_FLOAT16));
-  assert_string_equal(rush_dtype_name(RUSH_FLOAT16), "float16");
+  assert_false(rush_dtype_known(RUSH_QINT8));
+  assert_string_equal(rush_dtype_name(RUSH_QINT8), "qint8");
   assert_string_equal(rush_dtype_name(RUSH_BFLOAT16), "bfloat16");
   assert_string_equal(rush_dtype_name(RUSH_INT64), "int64");
   static const int none[] = {-1, 8, 16, 42, 255};
@@ -558,6 +636,9 @@ int main(void) {
       cmocka_unit_test(iteration_visits_each_element_once_in_long_rows),
       cmocka_unit_test(broadcast_operands_repeat),
       cmocka_unit_test(dtypes_promote_and_cast_as_in_torch),
+      cmocka_unit_test(rare_dtypes_promote_as_in_torch),
+      cmocka_unit_test(halves_are_rounded_to_even),
+      cmocka_unit_test(complex_numbers_convert_part_by_part),
       cmocka_unit_test(reserved_dtypes_have_names_and_no_size),
       cmocka_unit_test(conversion_from_floats_is_torchs),
       cmocka_unit_test(conversion_between_integers_wraps),

@@ -13,6 +13,9 @@ DTYPES = {"f32": torch.float32, "f64": torch.float64, "i64": torch.int64, "i32":
           "u8": torch.uint8, "b8": torch.bool}
 ALL = tuple(DTYPES)
 FLOATS, INTS = ("f32", "f64"), ("i64", "i32", "u8")
+SHORTS, HALVES, COMPLEX = ("i8", "i16"), ("f16", "bf16"), ("c64", "c128")
+DTYPES |= {"i8": torch.int8, "i16": torch.int16, "f16": torch.float16, "bf16": torch.bfloat16,
+           "c64": torch.complex64, "c128": torch.complex128}
 NAN, INF, MAX = float("nan"), float("inf"), torch.finfo(torch.float32).max
 
 
@@ -34,13 +37,14 @@ def random(dtype, *shape, lo=None, hi=None):
     def make(g, _):
         if dtype == "b8":
             return torch.randint(0, 2, shape, generator=g).bool()
-        if dtype in INTS:
+        if dtype in INTS + SHORTS:
             least = (0 if dtype == "u8" else -9) if lo is None else lo
             most = (20 if dtype == "u8" else 9) if hi is None else hi
             return torch.randint(least, most + 1, shape, generator=g).to(DTYPES[dtype])
-        x = torch.randn(shape, generator=g, dtype=torch.float64)
+        wide = torch.complex128 if dtype in COMPLEX else torch.float64
+        x = torch.randn(shape, generator=g, dtype=wide)
         if lo is not None or hi is not None:
-            x = torch.rand(shape, generator=g, dtype=torch.float64) * (hi - lo) + lo
+            x = torch.rand(shape, generator=g, dtype=wide) * (hi - lo) + lo
         return x.to(DTYPES[dtype])
     limits = "" if lo is None and hi is None else f", lo={lo}, hi={hi}"
     return Input(f"random({dtype!r}, {', '.join(map(str, shape))}{limits})", make)
@@ -213,7 +217,7 @@ class _Any:
         limits = dict(self.limits)
         if dtype == "u8" and limits:
             limits["lo"] = max(0, limits["lo"])
-        if dtype in INTS and limits:
+        if dtype in INTS + SHORTS and limits:
             limits = {k: int(v) for k, v in limits.items()}
         return LAYOUTS[layout](random(dtype, *shape, **limits), shape)
 
@@ -265,5 +269,5 @@ def each(name, body, cases=CUBE, **options):
 
 
 __all__ = ["ALL", "ANY", "CUBE", "DTYPES", "FLOATS", "INF", "INTS", "LAYOUTS", "MAX", "NAN", "SIZES", "any_", "b8",
-           "channels_last", "each", "expanded", "f32", "f64", "grid", "i32", "i64", "noncontig", "of", "perm",
+           "COMPLEX", "HALVES", "SHORTS", "channels_last", "each", "expanded", "f32", "f64", "grid", "i32", "i64", "noncontig", "of", "perm",
            "permuted", "random", "row", "special", "tensor", "transposed", "u8", "weight"]

@@ -128,18 +128,24 @@ def compile_row(row):
         del sys.modules[module.__name__]
 
 
-def has_float32(value):
+# Of halves, a unit in the last place.
+TOLERANCES = {torch.bfloat16: (1.6e-2, 1e-5), torch.float16: (1e-3, 1e-5), torch.float32: (1e-5, 1e-6),
+              torch.complex64: (1e-5, 1e-6)}
+
+
+def dtypes_in(value):
     if isinstance(value, torch.Tensor):
-        return value.dtype == torch.float32
+        return {value.dtype}
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, (list, tuple)):
-        return False
-    return any(map(has_float32, value))
+        return set()
+    return set().union(*map(dtypes_in, value))
 
 
 def tolerance(row, values):
-    rtol, atol = (1e-5, 1e-6) if has_float32(values) else (1e-7, 1e-9)
+    dtypes = dtypes_in(values)
+    rtol, atol = next((pair for dtype, pair in TOLERANCES.items() if dtype in dtypes), (1e-7, 1e-9))
     return (rtol if row.rtol is None else row.rtol, atol if row.atol is None else row.atol)
 
 

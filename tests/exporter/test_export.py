@@ -242,8 +242,17 @@ def test_objects_of_the_program_have_the_same_bytes_each_time(out, tmp_path):
 
 
 def test_a_dtype_that_the_runtime_lacks_is_refused(out, tmp_path):
-    model = torch.jit.script(models.Mlp().half())
-    with pytest.raises(rushlight.RushlightError, match="is float16, which the runtime does not have"):
+    class Indexed(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = models.Mlp()
+            self.register_buffer("u", torch.ones(2, dtype=torch.uint16))
+
+        def forward(self, x):
+            return self.net(x), self.u
+
+    model = torch.jit.script(Indexed())
+    with pytest.raises(rushlight.RushlightError, match="is uint16, which the runtime does not have"):
         rushlight.export(model, None, out)
     assert files(tmp_path) == []
 

@@ -316,11 +316,14 @@ def test_a_result_that_tracing_has_no_type_for_is_refused(out):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.feature("FX", "half precision", rushlight="refuses")
-def test_half_precision_is_refused_by_name(out, dtype):
-    net = Block().to(dtype)
-    with pytest.raises(rushlight.RushlightError, match=r"'a\.\w+' is b?float16, .*; model\.float\(\) makes it float32"):
-        rushlight.export(net, (torch.randn(2, 4).to(dtype),), out)
+@pytest.mark.feature("FX", "half precision")
+def test_half_precision_keeps_its_dtype(out, dtype):
+    net, x = Block().to(dtype).eval(), torch.randn(2, 4).to(dtype)
+    report = rushlight.export(net, (x,), out)
+    assert report.verified and report.weights_bytes <= 64 * (1 + len(list(net.parameters())) + len(list(net.buffers())))
+    y = rushlight.load(out)(x)
+    assert y.dtype == dtype
+    torch.testing.assert_close(y, net(x))
 
 
 @pytest.mark.feature("FX", "shape propagation")

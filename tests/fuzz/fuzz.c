@@ -157,6 +157,12 @@ static void read_bytes(reader *r, const void *bytes, size_t n) {
 
 static void read_element(reader *r, const char *at, rush_dtype dtype) {
   static const uint64_t nan = 0x7FF8;
+  if (dtype == RUSH_COMPLEX64 || dtype == RUSH_COMPLEX128) {
+    const rush_dtype part = dtype == RUSH_COMPLEX64 ? RUSH_FLOAT32 : RUSH_FLOAT64;
+    read_element(r, at, part);
+    read_element(r, at + rush_dtype_size(part), part);
+    return;
+  }
   float f;
   double d;
   memcpy(&f, at, dtype == RUSH_FLOAT32 ? sizeof f : 1);

@@ -165,6 +165,19 @@ static void fill_element(char *at, rush_dtype dtype, uint8_t how, size_t i) {
     case RUSH_BOOL:
       *at = (char)(n & 1);
       return;
+    case RUSH_INT16:
+      memcpy(at, &n, 2);
+      return;
+    case RUSH_FLOAT16: /* the same bits are another number */
+    case RUSH_BFLOAT16:
+      memcpy(at, (const char *)&f32 + 2, 2);
+      return;
+    case RUSH_COMPLEX64:
+    case RUSH_COMPLEX128:
+      fill_element(at, dtype == RUSH_COMPLEX64 ? RUSH_FLOAT32 : RUSH_FLOAT64, how, i);
+      fill_element(at + (dtype == RUSH_COMPLEX64 ? 4 : 8),
+                   dtype == RUSH_COMPLEX64 ? RUSH_FLOAT32 : RUSH_FLOAT64, how, i + 1);
+      return;
     default:
       *at = (char)n;
   }
@@ -173,11 +186,18 @@ static void fill_element(char *at, rush_dtype dtype, uint8_t how, size_t i) {
 static size_t item_bytes(rush_dtype dtype) {
   switch (dtype) {
     case RUSH_UINT8:
+    case RUSH_INT8:
     case RUSH_BOOL:
       return 1;
+    case RUSH_INT16:
+    case RUSH_FLOAT16:
+    case RUSH_BFLOAT16:
+      return 2;
     case RUSH_INT32:
     case RUSH_FLOAT32:
       return 4;
+    case RUSH_COMPLEX128:
+      return 16;
     default:
       return 8;
   }
@@ -203,6 +223,8 @@ static size_t lay(int rank, const int64_t *sizes, uint8_t how, int64_t *strides)
 static uint32_t pick_tensor(program *p) {
   static const uint8_t dtypes[] = {RUSH_FLOAT32, RUSH_FLOAT32, RUSH_FLOAT32, RUSH_INT64,
                                    RUSH_FLOAT64, RUSH_INT32,   RUSH_BOOL,    RUSH_UINT8};
+  static const uint8_t rare[] = {RUSH_INT8,     RUSH_INT16,     RUSH_FLOAT16,
+                                 RUSH_BFLOAT16, RUSH_COMPLEX64, RUSH_COMPLEX128};
   uint8_t shape = byte(p), what = byte(p), how = byte(p);
   int rank;
   int64_t sizes[RUSH_MAX_RANK] = {0}, strides[RUSH_MAX_RANK] = {0};
@@ -211,7 +233,7 @@ static uint32_t pick_tensor(program *p) {
       giant ? shape % (sizeof giants / sizeof *giants) : shape % (sizeof shapes / sizeof *shapes);
   rank = giant ? giants[s].rank : shapes[s].rank;
   memcpy(sizes, giant ? giants[s].sizes : shapes[s].sizes, sizeof sizes);
-  rush_dtype dtype = (rush_dtype)dtypes[what % 8];
+  rush_dtype dtype = (rush_dtype)(what % 32 >= 26 ? rare[what % 32 - 26] : dtypes[what % 8]);
   size_t n = lay(rank, sizes, how, strides), item = item_bytes(dtype);
   char *data = calloc(n + 1, item);
   for (size_t i = 0; i < n; i++) fill_element(data + i * item, dtype, what, i);

@@ -46,13 +46,13 @@ function picture(shape) {
   return { dtype: /** @type {const} */ ('float32'), shape, data };
 }
 
-test('a MobileNet needs at most 82 kB of wasm, and gives the same bits', async (t) => {
+test('a MobileNet needs at most 84 kB of wasm, and gives the same bits', async (t) => {
   if (missing) return t.skip(missing);
   const sizes = [...report.matchAll(/rushlight-(simd|relaxed)\.wasm: ([\d,]+) -> ([\d,]+) bytes, brotli ([\d,]+) -> ([\d,]+)\n/g)].map((m) => m.slice(2).map((n) => Number(n.replaceAll(',', ''))));
   assert.equal(sizes.length, 2, report);
   for (const [before = 0, after = 0, brotliBefore = 0, brotli = 0] of sizes) {
     assert(after < before / 2 && brotliBefore > 200_000, report);
-    assert(brotli <= 82_000, report);
+    assert(brotli <= 84_000, report);
   }
   t.diagnostic(report);
   for (const backend of backends) {

@@ -297,12 +297,12 @@ def test_results_alias_as_in_pytorch():
 
 def test_dtypes_and_strides():
     lowered = rushlight.lower(torch.jit.script(lambda_add), (torch.ones(2, 3), torch.ones(2, 3)))
-    for dtype in (torch.float32, torch.float64, torch.int64, torch.int32, torch.uint8):
+    for dtype in (torch.float32, torch.float64, torch.int64, torch.int32, torch.uint8, torch.int8, torch.int16, torch.float16, torch.bfloat16):
         a, b = torch.ones(3, 2, dtype=dtype).t(), torch.ones(1, 3, dtype=dtype).expand(2, 3)
         assert_close(lowered(a, b), a + b, check_stride=True)
     assert lowered(torch.ones(0, 3), torch.ones(0, 3)).shape == (0, 3)
     with pytest.raises(RuntimeError, match="does not have dtype"):
-        lowered(torch.ones(2, 3).half(), torch.ones(2, 3).half())
+        lowered(torch.ones(2, 3, dtype=torch.uint16), torch.ones(2, 3, dtype=torch.uint16))
 
 
 def lambda_add(a, b):

@@ -6,7 +6,7 @@
     y = session(x)
     net = rushlight.lower(module, (x,))  # an nn.Module that runs natively
 
-Tensors are on the CPU, of dtype float32, float64, int64, int32, uint8 or bool. Operators mean what PyTorch's of the
+Tensors are on the CPU, of dtype float16, bfloat16, float32, float64, int8 to int64, uint8 or bool. Operators mean what PyTorch's of the
 same name mean; what a program needs and the runtime lacks is refused by name, with its Python lines.
 """
 

@@ -151,6 +151,10 @@ constexpr DtypeName kDtypes[] = {
     {at::kQUInt8, "quint8"},
     {at::kQInt32, "qint32"},
     {at::kBFloat16, "bfloat16"},
+    {at::kUInt16, "uint16"},
+    {at::kUInt32, "uint32"},
+    {at::kUInt64, "uint64"},
+    {at::kComplexHalf, "complex32"},
 };
 
 std::string join(const Const &value, size_t from, size_t step) {

@@ -1,6 +1,7 @@
 #include "run/compare.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/view_as_real.h>
 
 #include <algorithm>
 #include <cmath>
@@ -40,22 +41,27 @@ bool has_parts(const Const &c) {
 }
 
 bool is_float_like(const Const &c) {
-  return c.tensor.defined() ? at::isFloatingType(c.tensor.scalar_type())
-                            : c.is_float() || c.kind == RUSH_CONST_COMPLEX;
+  return c.tensor.defined()
+             ? !at::isIntegralType(c.tensor.scalar_type(), true) && !c.tensor.is_quantized()
+             : c.is_float() || c.kind == RUSH_CONST_COMPLEX;
 }
 
-// The elements of a floating-point tensor or number, as doubles.
+// The elements of a floating-point or complex tensor or number, as doubles.
 std::vector<double> elements(const Const &c) {
   if (c.is_float()) return {c.f};
   if (c.kind == RUSH_CONST_COMPLEX) return {c.f, c.im};
-  const at::Tensor t = c.tensor.to(at::kDouble).contiguous();
+  const at::Tensor real =
+      c.tensor.is_complex() ? at::view_as_real(c.tensor.resolve_conj()) : c.tensor;
+  const at::Tensor t = real.to(at::kDouble).contiguous();
   return {t.const_data_ptr<double>(), t.const_data_ptr<double>() + t.numel()};
 }
 
 // Whether `exact` can be float64's answer where `want` is PyTorch's.
 bool fits(const Const &exact, const Const &want) {
   if (!want.tensor.defined()) return exact.kind == want.kind && !exact.tensor.defined();
-  const at::ScalarType dtype = is_float_like(want) ? at::kDouble : want.tensor.scalar_type();
+  const at::ScalarType dtype = want.tensor.is_complex() ? at::kComplexDouble
+                               : is_float_like(want)    ? at::kDouble
+                                                        : want.tensor.scalar_type();
   return exact.tensor.defined() && exact.tensor.scalar_type() == dtype &&
          exact.tensor.sizes() == want.tensor.sizes();
 }
@@ -180,16 +186,29 @@ class Comparison {
   size_t next_ = 0;
 };
 
-void coarsest(const Const &value, bool single_numbers, bool *single) {
-  if (value.tensor.defined()) *single |= value.tensor.scalar_type() == at::kFloat;
-  if (single_numbers && !value.tensor.defined()) *single |= is_float_like(value);
-  if (has_parts(value))
-    for (const Const &item : value.items) coarsest(item, single_numbers, single);
+// How coarse the numbers of a dtype are. Halves differ by a unit in the last place where sums are
+// added in another order.
+enum Grain { DOUBLE, SINGLE, HALF, BFLOAT };
+
+Grain grain_of(at::ScalarType dtype) {
+  return dtype == at::kBFloat16                              ? BFLOAT
+         : dtype == at::kHalf                                ? HALF
+         : dtype == at::kFloat || dtype == at::kComplexFloat ? SINGLE
+                                                             : DOUBLE;
 }
 
-void tolerance_of(bool single, double *rtol, double *atol) {
-  *rtol = single ? 1e-4 : 1e-7;
-  *atol = single ? 1e-5 : 1e-9;
+Grain coarsest(const Const &value, bool single_numbers) {
+  Grain grain = DOUBLE;
+  if (value.tensor.defined()) grain = grain_of(value.tensor.scalar_type());
+  if (single_numbers && !value.tensor.defined() && is_float_like(value)) grain = SINGLE;
+  if (has_parts(value))
+    for (const Const &item : value.items) grain = std::max(grain, coarsest(item, single_numbers));
+  return grain;
+}
+
+void tolerance_of(Grain grain, double *rtol, double *atol) {
+  *rtol = grain == BFLOAT ? 1.6e-2 : grain == HALF ? 1e-3 : grain == SINGLE ? 1e-4 : 1e-7;
+  *atol = grain == DOUBLE ? 1e-9 : 1e-5;
 }
 
 // Whether float64 gives another value than rounding of float64 itself explains.
@@ -226,8 +245,7 @@ class Measures {
         add(want.items[i], same ? &exact->items[i] : nullptr);
     } else if (is_measured(want)) {
       const bool is_one = exact && fits(*exact, want);
-      const bool is_complex = want.tensor.defined() && want.tensor.is_complex();  // not compared
-      astray |= exact && !is_one && !is_complex;
+      astray |= exact && !is_one;
       leaf(want, is_one ? exact : nullptr);
     }
   }
@@ -236,12 +254,11 @@ class Measures {
   void leaf(const Const &want, const Const *exact) {
     Measure out = {0, 0, std::nullopt};
     if (is_float_like(want)) {
-      bool single = false;
-      coarsest(want, single_numbers_, &single);
-      single |= exact && is_rounded(want, *exact);
+      Grain grain = coarsest(want, single_numbers_);
+      if (exact && is_rounded(want, *exact)) grain = std::max(grain, SINGLE);
       astray |= exact && is_other(want, *exact);
-      tolerance_of(single, &out.rtol, &out.atol);
-      if (exact && single) out.exact = *exact;
+      tolerance_of(grain, &out.rtol, &out.atol);
+      if (exact && grain != DOUBLE) out.exact = *exact;
     } else if (exact) {
       const bool same =
           want.tensor.defined() ? want.tensor.equal(exact->tensor) : want.i == exact->i;
@@ -271,9 +288,7 @@ Difference compare(const Const &got, const Const &want, double rtol, double atol
 }
 
 void default_tolerance(const Const &value, bool single_numbers, double *rtol, double *atol) {
-  bool single = false;
-  coarsest(value, single_numbers, &single);
-  tolerance_of(single, rtol, atol);
+  tolerance_of(coarsest(value, single_numbers), rtol, atol);
 }
 
 std::vector<Measure> measures_of(const Const &want, const Const *exact, bool single_numbers,

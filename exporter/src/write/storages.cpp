@@ -51,10 +51,6 @@ std::string known_dtypes() {
   return out;
 }
 
-const char *in_float32(at::ScalarType dtype) {
-  return at::isReducedFloatingType(dtype) ? "; model.float() makes it float32" : "";
-}
-
 // `what` it is, where the tensor itself has no name.
 void storable(const Const &c, const std::string &what) {
   const at::Tensor &t = c.tensor;
@@ -65,8 +61,7 @@ void storable(const Const &c, const std::string &what) {
     throw Unsupported(name + " is on " + t.device().str() + ": move the model to the cpu");
   if (!rush_has_dtype(static_cast<int>(t.scalar_type())))
     throw Unsupported(name + " is " + dtype_name(t.scalar_type()) +
-                      ", which the runtime does not have: it has " + known_dtypes() +
-                      in_float32(t.scalar_type()));
+                      ", which the runtime does not have: it has " + known_dtypes());
   if (t.dim() > RUSH_MAX_RANK)
     throw Unsupported(name + " has " + std::to_string(t.dim()) + " dimensions; at most " +
                       std::to_string(RUSH_MAX_RANK) + " can be stored");

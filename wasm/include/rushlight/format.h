@@ -165,23 +165,23 @@ enum {
 #define RUSH_OPERAND_CONSTANT 0x80000000u
 
 /* Dtypes, with the numbers of PyTorch's ScalarType (c10/core/ScalarType.h). Reserved ones are
- * refused by name. */
+ * refused by name. Complex elements are pairs, real part first. */
 typedef enum rush_dtype {
   RUSH_UINT8 = 0,
-  RUSH_INT8 = 1,  /* reserved */
-  RUSH_INT16 = 2, /* reserved */
+  RUSH_INT8 = 1,
+  RUSH_INT16 = 2,
   RUSH_INT32 = 3,
   RUSH_INT64 = 4,
-  RUSH_FLOAT16 = 5, /* reserved */
+  RUSH_FLOAT16 = 5,
   RUSH_FLOAT32 = 6,
   RUSH_FLOAT64 = 7,
-  RUSH_COMPLEX64 = 9,   /* reserved */
-  RUSH_COMPLEX128 = 10, /* reserved */
+  RUSH_COMPLEX64 = 9,
+  RUSH_COMPLEX128 = 10,
   RUSH_BOOL = 11,
-  RUSH_QINT8 = 12,          /* reserved */
-  RUSH_QUINT8 = 13,         /* reserved */
-  RUSH_QINT32 = 14,         /* reserved */
-  RUSH_BFLOAT16 = 15,       /* reserved */
+  RUSH_QINT8 = 12,  /* reserved */
+  RUSH_QUINT8 = 13, /* reserved */
+  RUSH_QINT32 = 14, /* reserved */
+  RUSH_BFLOAT16 = 15,
   RUSH_DTYPE_UNKNOWN = 255, /* in hints only */
 } rush_dtype;
 

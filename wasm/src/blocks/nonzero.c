@@ -17,7 +17,10 @@ void rush_order_init(rush_order *o, const rush_tensor *t, int rank, const int64_
 
 static bool is_set(rush_dtype dtype, const char *at) {
   if (rush_dtype_size(dtype) == 1) return *at != 0;
-  return rush_is_float(dtype) ? rush_load_double(dtype, at) != 0 : rush_load_int(dtype, at) != 0;
+  if (rush_is_integral(dtype)) return rush_load_int(dtype, at) != 0;
+  if (rush_load_double(dtype, at) != 0) return true;
+  const rush_dtype part = rush_real_of(dtype);
+  return part != dtype && rush_load_double(part, at + rush_dtype_size(part)) != 0;
 }
 
 static int64_t count_nonzero(rush_ctx *ctx, const rush_tensor *t) {

@@ -45,6 +45,39 @@ ROWS(mul_row, (uint64_t)a *(uint64_t)b, a *b, a != 0 && b != 0)
 ROWS(max_row, a < b ? b : a, b != b || a < b ? b : a, (a | b) != 0)
 ROWS(min_row, b < a ? b : a, b != b || b < a ? b : a, a != 0 && b != 0)
 
+static double combine_floats(rush_combine how, double a, double b) {
+  switch (how) {
+    case RUSH_COMBINE_ADD:
+      return a + b;
+    case RUSH_COMBINE_MUL:
+      return a * b;
+    case RUSH_COMBINE_MAX:
+      return b != b || a < b ? b : a;
+    default:
+      return b != b || b < a ? b : a;
+  }
+}
+
+/* Rare dtypes, element by element. Integers of 16 bits and their products are exact as doubles, and
+ * wrap when they are stored. */
+static void combine_rare(rush_combine how, rush_dtype dtype, char *dst, const int64_t *at,
+                         const char *src, int64_t src_step, int64_t n) {
+  const rush_dtype part = rush_real_of(dtype);
+  const size_t size = rush_dtype_size(part);
+  for (int64_t k = 0; k < n; k++, src += src_step) {
+    char *to = dst + at[k];
+    const double a = rush_load_double(part, to), b = rush_load_double(part, src);
+    double v = combine_floats(how, a, b);
+    if (part != dtype) { /* complex: there are sums and products */
+      const double ai = rush_load_double(part, to + size), bi = rush_load_double(part, src + size);
+      const bool product = how == RUSH_COMBINE_MUL;
+      rush_store_double(part, to + size, product ? a * bi + ai * b : ai + bi);
+      if (product) v -= ai * bi;
+    }
+    rush_store_double(part, to, v);
+  }
+}
+
 static void set_row(size_t item, char *dst, const int64_t *at, const char *src, int64_t src_step,
                     int64_t n) {
 #define SET(BYTES) \
@@ -69,6 +102,10 @@ static void set_row(size_t item, char *dst, const int64_t *at, const char *src, 
 
 void rush_combine_row(rush_combine how, rush_dtype dtype, char *dst, const int64_t *at,
                       const char *src, int64_t src_step, int64_t n) {
+  if (how != RUSH_COMBINE_SET && rush_is_one_of(dtype, RUSH_RARE)) {
+    combine_rare(how, dtype, dst, at, src, src_step, n);
+    return;
+  }
   switch (how) {
     case RUSH_COMBINE_SET:
       set_row(rush_dtype_size(dtype), dst, at, src, src_step, n);

@@ -57,16 +57,19 @@ rush_status arg_dtype(const rush_call *c, uint32_t i, rush_dtype otherwise, rush
   *out = otherwise;
   if (arg_is_none(c, i)) return RUSH_OK;
   int64_t dtype = arg_int(c, i);
-  RUSH_CHECK(c->ctx, dtype >= 0 && dtype < 256 && rush_dtype_known((int)dtype),
-             RUSH_ERR_UNSUPPORTED, "dtype %lld (%s) is not supported by this runtime",
-             (long long)dtype,
-             dtype >= 0 && dtype < 256 ? rush_dtype_name((rush_dtype)dtype) : "?");
+  RUSH_CHECK(
+      c->ctx,
+      dtype >= 0 && dtype < 256 && rush_dtype_known((int)dtype) &&
+          (c->op->flags & RUSH_OP_ANY_DTYPE || !rush_is_one_of((rush_dtype)dtype, RUSH_RARE)),
+      RUSH_ERR_UNSUPPORTED, "dtype %lld (%s) is not supported by this runtime", (long long)dtype,
+      dtype >= 0 && dtype < 256 ? rush_dtype_name((rush_dtype)dtype) : "?");
   *out = (rush_dtype)dtype;
   return RUSH_OK;
 }
 
 static rush_dtype scalar_dtype(const rush_value *v) {
   if (v->kind == RUSH_KIND_FLOAT) return RUSH_FLOAT32;
+  if (v->kind == RUSH_KIND_COMPLEX) return RUSH_COMPLEX64;
   return v->kind == RUSH_KIND_BOOL ? RUSH_BOOL : RUSH_INT64;
 }
 
@@ -86,8 +89,13 @@ static int promote(int a, int b) {
 }
 
 static int combine(int higher, int lower) {
-  if (higher >= 0 && rush_is_float((rush_dtype)higher)) return higher;
-  if (higher == RUSH_BOOL || (lower >= 0 && rush_is_float((rush_dtype)lower)))
+  const bool complexes = lower >= 0 && rush_is_complex((rush_dtype)lower);
+  if (higher >= 0 && rush_is_complex((rush_dtype)higher)) return higher;
+  if (higher >= 0 && rush_is_float((rush_dtype)higher)) {
+    if (!complexes) return higher;
+    return higher == RUSH_FLOAT64 ? RUSH_COMPLEX128 : RUSH_COMPLEX64;
+  }
+  if (higher == RUSH_BOOL || complexes || (lower >= 0 && rush_is_float((rush_dtype)lower)))
     return promote(higher, lower);
   return higher >= 0 ? higher : lower;
 }

@@ -42,6 +42,10 @@ enum {
   /* Gives views of argument 0, whose strides and offset follow from its own, dimension by
    * dimension: of a turned tensor the interpreter makes them both as it lies and as PyTorch has it. */
   RUSH_OP_VIEW = 1 << 4,
+  /* Takes tensors of every dtype, and arguments `dtype`, as they are, as a view does. Other operators
+   * see no float16, bfloat16, int8 and int16, but wider copies, from which what they give and write
+   * is rounded back (widen.h); complex tensors are refused before them. */
+  RUSH_OP_ANY_DTYPE = 1 << 5,
 };
 
 /* Of rows that have one function: the number of spatial dimensions, and which of its kinds, by
@@ -83,6 +87,7 @@ struct rush_call {
   struct rush_random *random;   /* the session's */
   const rush_packed *packed;    /* of this instruction, or NULL */
   void *tensors, *blocks;       /* temporaries, chained: see tmp_take and tmp_bytes */
+  rush_dtype narrow; /* FLOAT16 or BFLOAT16 where float32 arguments are wide copies of such */
 };
 
 /* What the row says: see RUSH_OP_DIMS. 0 where it says nothing. */
@@ -139,7 +144,8 @@ rush_status arg_ints(const rush_call *c, uint32_t i, int max, int64_t *out, int 
 rush_status arg_dim(const rush_call *c, uint32_t i, int rank, int *out);
 /* `int[]? dim` of a reduction as a bit mask; None or an empty list means all. Refuses repeats. */
 rush_status arg_dims_mask(const rush_call *c, uint32_t i, int rank, uint32_t *out);
-/* `ScalarType?`: the given dtype, or `otherwise` for None. UNSUPPORTED where it is reserved. */
+/* `ScalarType?`: the given dtype, or `otherwise` for None. UNSUPPORTED where it is reserved, or rare
+ * and the row does not say RUSH_OP_ANY_DTYPE. */
 rush_status arg_dtype(const rush_call *c, uint32_t i, rush_dtype otherwise, rush_dtype *out);
 /* `int[]` of sizes, none negative. */
 rush_status arg_sizes(const rush_call *c, uint32_t i, int *rank, int64_t *sizes);

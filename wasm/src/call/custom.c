@@ -31,7 +31,7 @@ bool rush_custom_find(const rush_ctx *ctx, const char *name, rush_op *op) {
   if (!custom) return false;
   *op = (rush_op){.schema = custom->schema,
                   .run = custom->run ? run_custom : NULL,
-                  .flags = custom->run ? 0 : RUSH_OP_EXTERNAL,
+                  .flags = RUSH_OP_ANY_DTYPE | (custom->run ? 0 : RUSH_OP_EXTERNAL),
                   .family = custom};
   return true;
 }

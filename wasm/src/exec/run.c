@@ -1,4 +1,5 @@
 /* The interpreter: one loop over decoded instructions, which can stop after any of them. */
+#include "call/widen.h"
 #include "exec/session.h"
 #include "model/print.h"
 #include "tensor/layout.h"
@@ -164,6 +165,12 @@ static bool is_view_of_turned(const rush_op *op, const rush_value *args) {
          rush_is_turned(rush_as_tensor(args));
 }
 
+/* Whether the operator has to be spared a rare dtype. */
+static inline bool wants_wide(const rush_session *s, const rush_model_op *o) {
+  return o->widens &&
+         (s->heap.rare || (o->dtype_arg > 0 && s->args[o->dtype_arg].kind != RUSH_KIND_NONE));
+}
+
 static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
   const rush_model *m = s->m;
   const rush_model_op *o = m->ops + c->op;
@@ -186,8 +193,10 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .dies = c->dies,
                     .random = s->random,
                     .packed = m->packed[i]};
-  rush_status st = is_view_of_turned(o->op, s->args) ? call_view(&call) : o->op->run(&call),
-              stopped = rush_stopped(s->ctx);
+  rush_status st = RUSH_UNLIKELY(wants_wide(s, o)) ? rush_call_widened(&call, &o->schema, s->args)
+                   : is_view_of_turned(o->op, s->args) ? call_view(&call)
+                                                       : o->op->run(&call);
+  const rush_status stopped = rush_stopped(s->ctx);
   if (call.tensors || call.blocks) rush_call_release(&call);
   if (st == RUSH_OK) st = stopped;
   if (st == RUSH_OK && o->inplace) st = write_inplace(&call);

@@ -1,4 +1,5 @@
 /* Instructions: operators resolved, structure and operands checked, lifetimes worked out. */
+#include "call/widen.h"
 #include "model/model.h"
 
 #define BAD(i, ...) return rush_bad(ctx, m, RUSH_SEC_INSTRS, i, __VA_ARGS__)
@@ -62,6 +63,8 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
     o->variadic = (o->op->flags & RUSH_OP_VARIADIC) != 0;
     RUSH_TRY(resolve_schema(ctx, m, i));
     if (o->inplace) o->schema.args[0].written = true, o->schema.args[0].returned = 0;
+    o->widens = !(o->op->flags & (RUSH_OP_ANY_DTYPE | RUSH_OP_VIEW));
+    if (o->widens) o->dtype_arg = rush_dtype_arg(&o->schema);
     o->defaults = m->n_defaults;
     m->n_defaults += o->schema.n_args;
     if (o->schema.n_args > m->max_in) m->max_in = o->schema.n_args;

@@ -15,6 +15,7 @@ static rush_status tensor_on(rush_heap *heap, const rush_file_tensor *r, rush_st
   RUSH_TRY(rush_heap_alloc(heap, sizeof *t, (void **)&t));
   t->object = (rush_object){RUSH_KIND_TENSOR, 1};
   t->dtype = r->dtype;
+  heap->rare |= rush_is_one_of(t->dtype, RUSH_RARE);
   t->rank = r->rank;
   t->offset = (int64_t)r->offset;
   memcpy(t->sizes, r->sizes, sizeof t->sizes);

@@ -1,6 +1,7 @@
 /* Bytes arrive, a model comes out: header, head, then one storage after the other. */
 #include <stdio.h>
 
+#include "call/widen.h"
 #include "model/constant.h"
 
 struct rush_loader {
@@ -107,6 +108,20 @@ static void plan_preparing(rush_loader *l) {
   }
 }
 
+/* Half weights are packed from wide copies. */
+static rush_status widen_constants(rush_loader *l, const rush_model_op *o, const rush_value **args,
+                                   rush_value *wide) {
+  for (uint32_t k = 0; k < o->schema.n_args && l->heap.rare; k++) {
+    if (!args[k] || args[k]->kind != RUSH_KIND_TENSOR) continue;
+    rush_tensor *t = rush_as_tensor(args[k]), *copy;
+    if (!rush_is_half(t->dtype) || !rush_has_elements(t)) continue;
+    RUSH_TRY(rush_widen(&l->heap, t, &copy));
+    wide[k] = rush_of_tensor(copy);
+    args[k] = wide + k;
+  }
+  return RUSH_OK;
+}
+
 /* Has instruction i pack its weights; or, while placing, say where the bytes of a storage shall go.
  */
 static rush_status prepare_one(rush_loader *l, uint32_t i, const rush_storage *placing,
@@ -130,8 +145,14 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, const rush_storage *p
                     .args = args,
                     .packed = m->packed[i],
                     .placing = placing};
-  rush_status st = o->op->prepare(&p), stopped = rush_stopped(l->ctx);
+  rush_value wide[RUSH_SCHEMA_MAX_ARGS];
+  for (uint32_t k = 0; k < o->schema.n_args; k++) wide[k] = rush_none();
+  rush_status st = placing ? RUSH_OK : widen_constants(l, o, args, wide);
+  if (st == RUSH_OK) st = o->op->prepare(&p);
+  const rush_status stopped = rush_stopped(l->ctx);
   m->packed[i] = p.packed; /* the model's, also where it is half done */
+  for (uint32_t k = 0; k < o->schema.n_args; k++) rush_drop(&l->heap, wide + k);
+  if (l->heap.rare) rush_heap_trim(&l->heap); /* wide copies are large */
   if (st == RUSH_OK) st = stopped;
   if (st != RUSH_OK) return rush_note_instr(l->ctx, m, i, st);
   if (placing) {

@@ -21,12 +21,15 @@ rush_status rush_run_pointwise(rush_call *c);
 rush_status rush_run_reduce(rush_call *c);
 
 static const rush_op ops[] = {
-#define OP(id, schema, flags) {schema, rush_op_##id, NULL, flags, NULL},
-#define PREPARED(id, schema, flags) {schema, rush_op_##id, rush_prepare_##id, flags, NULL},
-#define POINTWISE(id, schema, flags) \
-  {schema, rush_run_pointwise, NULL, (flags) | RUSH_OP_ANY_LAYOUT, &rush_pointwise_##id},
-#define REDUCE(id, schema, flags) \
-  {schema, rush_run_reduce, NULL, (flags) | RUSH_OP_ANY_LAYOUT, &rush_reduce_##id},
+#define OP(id, schema, flags) {schema, rush_op_##id, NULL, (flags) | OF_FAMILY, NULL},
+#define PREPARED(id, schema, flags) \
+  {schema, rush_op_##id, rush_prepare_##id, (flags) | OF_FAMILY, NULL},
+#define POINTWISE(id, schema, flags)                                                   \
+  {schema, rush_run_pointwise, NULL, (flags) | RUSH_OP_ANY_LAYOUT | RUSH_OP_ANY_DTYPE, \
+   &rush_pointwise_##id},
+#define REDUCE(id, schema, flags)                                                   \
+  {schema, rush_run_reduce, NULL, (flags) | RUSH_OP_ANY_LAYOUT | RUSH_OP_ANY_DTYPE, \
+   &rush_reduce_##id},
 #include "ops/ops.def"
 #undef OP
 #undef PREPARED

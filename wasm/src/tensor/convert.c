@@ -1,9 +1,14 @@
 /* Conversion between dtypes and strided copies. Each dtype has one loader and one storer to a wide
  * type (int64 for integers and bool, double for floats), so a new dtype adds two lines, not a row
- * and a column. */
+ * and a column. Complex numbers go part by part.
+ *
+ * A float that an integer cannot hold is undefined in C++: PyTorch's answers differ from processor
+ * to processor. Here int64 takes what x86 gives (INT64_MIN), int32 INT32_MIN, and the smaller ones
+ * the low bits of that int64. */
 #include <math.h>
 
 #include "kernels/transpose.h"
+#include "tensor/half.h"
 #include "tensor/iter.h"
 
 enum { BLOCK = 256, STRETCH = 1 << 18 /* elements between two looks at the host's wish to stop */ };
@@ -17,7 +22,7 @@ static int32_t to_int32(double v) {
   for (int64_t i = 0; i < n; i++, at += step) { \
     T v;                                        \
     memcpy(&v, at, sizeof v);                   \
-    out[i] = (W)v;                              \
+    out[i] = W(v);                              \
   }                                             \
   return
 #define STORE(T, CAST)                          \
@@ -27,34 +32,51 @@ static int32_t to_int32(double v) {
   }                                             \
   return
 #define NONZERO(x) ((x) != 0)
+#define FLOAT16(x) rush_to_float16((float)(x))
+#define BFLOAT16(x) rush_to_bfloat16((float)(x))
 
 static void load_ints(rush_dtype dtype, const char *at, int64_t step, int64_t n, int64_t *out) {
   switch (dtype) {
     case RUSH_UINT8:
-      LOAD(uint8_t, int64_t);
+      LOAD(uint8_t, (int64_t));
+    case RUSH_INT8:
+      LOAD(int8_t, (int64_t));
+    case RUSH_INT16:
+      LOAD(int16_t, (int64_t));
     case RUSH_BOOL:
       for (int64_t i = 0; i < n; i++, at += step) out[i] = *at != 0;
       return;
     case RUSH_INT32:
-      LOAD(int32_t, int64_t);
+      LOAD(int32_t, (int64_t));
     default:
-      LOAD(int64_t, int64_t);
+      LOAD(int64_t, (int64_t));
   }
 }
 
 static void load_doubles(rush_dtype dtype, const char *at, int64_t step, int64_t n, double *out) {
   switch (dtype) {
+    case RUSH_FLOAT16:
+      LOAD(uint16_t, (double)rush_of_float16);
+    case RUSH_BFLOAT16:
+      LOAD(uint16_t, (double)rush_of_bfloat16);
     case RUSH_FLOAT32:
-      LOAD(float, double);
+      LOAD(float, (double));
     default:
-      LOAD(double, double);
+      LOAD(double, (double));
   }
 }
 
 static void store_ints(rush_dtype dtype, char *at, int64_t step, int64_t n, const int64_t *in) {
   switch (dtype) {
     case RUSH_UINT8:
+    case RUSH_INT8:
       STORE(uint8_t, );
+    case RUSH_INT16:
+      STORE(int16_t, );
+    case RUSH_FLOAT16:
+      STORE(uint16_t, FLOAT16);
+    case RUSH_BFLOAT16:
+      STORE(uint16_t, BFLOAT16);
     case RUSH_BOOL:
       STORE(uint8_t, NONZERO);
     case RUSH_INT32:
@@ -71,7 +93,14 @@ static void store_ints(rush_dtype dtype, char *at, int64_t step, int64_t n, cons
 static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, const double *in) {
   switch (dtype) {
     case RUSH_UINT8:
+    case RUSH_INT8:
       STORE(uint8_t, rush_int_of);
+    case RUSH_INT16:
+      STORE(int16_t, rush_int_of);
+    case RUSH_FLOAT16:
+      STORE(uint16_t, FLOAT16);
+    case RUSH_BFLOAT16:
+      STORE(uint16_t, BFLOAT16);
     case RUSH_BOOL:
       STORE(uint8_t, NONZERO);
     case RUSH_INT32:
@@ -86,6 +115,7 @@ static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, c
 }
 
 double rush_load_double(rush_dtype dtype, const void *at) {
+  dtype = rush_real_of(dtype);
   if (!rush_is_float(dtype)) return (double)rush_load_int(dtype, at);
   double v;
   load_doubles(dtype, at, 0, 1, &v);
@@ -93,17 +123,28 @@ double rush_load_double(rush_dtype dtype, const void *at) {
 }
 
 int64_t rush_load_int(rush_dtype dtype, const void *at) {
-  if (rush_is_float(dtype)) return rush_int_of(rush_load_double(dtype, at));
+  if (!rush_is_integral(dtype)) return rush_int_of(rush_load_double(dtype, at));
   int64_t v;
   load_ints(dtype, at, 0, 1, &v);
   return v;
 }
 
+double rush_rounded(rush_dtype dtype, double v) {
+  double held[2]; /* an element of any dtype */
+  rush_store_double(dtype, held, v);
+  return rush_load_double(dtype, held);
+}
+
+/* Where the real part of the element goes; the imaginary one is 0. */
+static rush_dtype open_parts(rush_dtype dtype, void *at) {
+  if (rush_is_complex(dtype)) memset(at, 0, rush_dtype_size(dtype));
+  return rush_real_of(dtype);
+}
 void rush_store_double(rush_dtype dtype, void *at, double v) {
-  store_doubles(dtype, at, 0, 1, &v);
+  store_doubles(open_parts(dtype, at), at, 0, 1, &v);
 }
 void rush_store_int(rush_dtype dtype, void *at, int64_t v) {
-  store_ints(dtype, at, 0, 1, &v);
+  store_ints(open_parts(dtype, at), at, 0, 1, &v);
 }
 
 static void copy_same(size_t item, char *to, int64_t to_step, const char *from, int64_t from_step,
@@ -115,9 +156,32 @@ static void copy_same(size_t item, char *to, int64_t to_step, const char *from, 
 }
 
 static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
+                     int64_t from_step, int64_t n);
+
+/* One of the two is complex, or both. */
+static void copy_parts(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
+                       int64_t from_step, int64_t n) {
+  const rush_dtype tr = rush_real_of(td), fr = rush_real_of(fd);
+  const size_t part = rush_dtype_size(tr), other = rush_dtype_size(fr);
+  copy_row(tr, to, to_step, fr, from, from_step, n);
+  if (td == RUSH_BOOL) {
+    for (int64_t i = 0; i < n; i++, to += to_step, from += from_step)
+      *to = (char)(*to | (rush_load_double(fr, from + other) != 0));
+  } else if (tr != td && fr != fd) {
+    copy_row(tr, to + part, to_step, fr, from + other, from_step, n);
+  } else if (tr != td) {
+    for (int64_t i = 0; i < n; i++, to += to_step) memset(to + part, 0, part);
+  }
+}
+
+static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
                      int64_t from_step, int64_t n) {
   if (td == fd) {
     copy_same(rush_dtype_size(td), to, to_step, from, from_step, n);
+    return;
+  }
+  if (rush_is_complex(td) || rush_is_complex(fd)) {
+    copy_parts(td, to, to_step, fd, from, from_step, n);
     return;
   }
   union {

@@ -4,16 +4,16 @@
 static const struct {
   const char *name;
   uint8_t size;
-  uint8_t category; /* 0 bool, 1 integer, 2 floating */
+  uint8_t category; /* 0 bool, 1 integer, 2 floating, 3 complex */
 } dtypes[] = {
-    [RUSH_UINT8] = {"uint8", 1, 1},         [RUSH_INT8] = {"int8", 0, 1},
-    [RUSH_INT16] = {"int16", 0, 1},         [RUSH_INT32] = {"int32", 4, 1},
-    [RUSH_INT64] = {"int64", 8, 1},         [RUSH_FLOAT16] = {"float16", 0, 2},
+    [RUSH_UINT8] = {"uint8", 1, 1},         [RUSH_INT8] = {"int8", 1, 1},
+    [RUSH_INT16] = {"int16", 2, 1},         [RUSH_INT32] = {"int32", 4, 1},
+    [RUSH_INT64] = {"int64", 8, 1},         [RUSH_FLOAT16] = {"float16", 2, 2},
     [RUSH_FLOAT32] = {"float32", 4, 2},     [RUSH_FLOAT64] = {"float64", 8, 2},
-    [RUSH_COMPLEX64] = {"complex64", 0, 3}, [RUSH_COMPLEX128] = {"complex128", 0, 3},
+    [RUSH_COMPLEX64] = {"complex64", 8, 3}, [RUSH_COMPLEX128] = {"complex128", 16, 3},
     [RUSH_BOOL] = {"bool", 1, 0},           [RUSH_QINT8] = {"qint8", 0, 0},
     [RUSH_QUINT8] = {"quint8", 0, 0},       [RUSH_QINT32] = {"qint32", 0, 0},
-    [RUSH_BFLOAT16] = {"bfloat16", 0, 2},
+    [RUSH_BFLOAT16] = {"bfloat16", 2, 2},
 };
 
 static bool in_table(int dtype) {
@@ -21,7 +21,7 @@ static bool in_table(int dtype) {
 }
 
 bool rush_dtype_known(int dtype) {
-  return in_table(dtype) && dtypes[dtype].size > 0;
+  return in_table(dtype) && dtypes[dtype].size > 0 && dtypes[dtype].category < 3;
 }
 
 const char *rush_dtype_name(rush_dtype dtype) {
@@ -29,16 +29,23 @@ const char *rush_dtype_name(rush_dtype dtype) {
 }
 
 size_t rush_dtype_size(rush_dtype dtype) {
-  assert(rush_dtype_known((int)dtype));
+  assert(in_table((int)dtype) && dtypes[dtype].size > 0);
   return dtypes[dtype].size;
 }
 
 rush_dtype rush_promote(rush_dtype a, rush_dtype b) {
   if (a == b) return a;
   int ca = dtypes[a].category, cb = dtypes[b].category;
-  if (ca != cb) return ca > cb ? a : b;
-  /* Within a category the wider one; among the dtypes of this runtime no two of one size differ. */
-  return dtypes[a].size > dtypes[b].size ? a : b;
+  if (ca < cb) {
+    const rush_dtype swap = a;
+    a = b;
+    b = swap;
+  }
+  if (a == RUSH_COMPLEX64 && b == RUSH_FLOAT64) return RUSH_COMPLEX128;
+  if (ca != cb) return a;
+  /* Within a category the wider one; of two that are as wide neither holds the other. */
+  if (dtypes[a].size != dtypes[b].size) return dtypes[a].size > dtypes[b].size ? a : b;
+  return rush_is_half(a) ? RUSH_FLOAT32 : RUSH_INT16;
 }
 
 bool rush_can_cast(rush_dtype from, rush_dtype to) {

@@ -13,14 +13,43 @@ const char *rush_dtype_name(rush_dtype dtype);
 /* Bytes per element of a known dtype. */
 size_t rush_dtype_size(rush_dtype dtype);
 
+/* Sets of dtypes: bit rush_dtype. */
+enum {
+  RUSH_HALVES = 1 << RUSH_FLOAT16 | 1 << RUSH_BFLOAT16,
+  RUSH_FLOATS = RUSH_HALVES | 1 << RUSH_FLOAT32 | 1 << RUSH_FLOAT64,
+  RUSH_SHORTS = 1 << RUSH_INT8 | 1 << RUSH_INT16,
+  RUSH_INTS = RUSH_SHORTS | 1 << RUSH_UINT8 | 1 << RUSH_INT32 | 1 << RUSH_INT64,
+  RUSH_COMPLEXES = 1 << RUSH_COMPLEX64 | 1 << RUSH_COMPLEX128,
+  /* Those that operators see only where they say so: RUSH_OP_ANY_DTYPE in call.h. */
+  RUSH_RARE = RUSH_HALVES | RUSH_SHORTS | RUSH_COMPLEXES,
+};
+static inline bool rush_is_one_of(rush_dtype d, int set) {
+  return (set >> d & 1) != 0;
+}
 static inline bool rush_is_float(rush_dtype d) {
-  return d == RUSH_FLOAT32 || d == RUSH_FLOAT64;
+  return rush_is_one_of(d, RUSH_FLOATS);
+}
+/* float16 or bfloat16 */
+static inline bool rush_is_half(rush_dtype d) {
+  return rush_is_one_of(d, RUSH_HALVES);
+}
+static inline bool rush_is_complex(rush_dtype d) {
+  return rush_is_one_of(d, RUSH_COMPLEXES);
 }
 static inline bool rush_is_int(rush_dtype d) {
-  return d == RUSH_UINT8 || d == RUSH_INT32 || d == RUSH_INT64;
+  return rush_is_one_of(d, RUSH_INTS);
 }
 static inline bool rush_is_bool(rush_dtype d) {
   return d == RUSH_BOOL;
+}
+/* An integer or bool. */
+static inline bool rush_is_integral(rush_dtype d) {
+  return rush_is_one_of(d, RUSH_INTS | 1 << RUSH_BOOL);
+}
+
+/* The dtype of a complex one's parts; of others itself. */
+static inline rush_dtype rush_real_of(rush_dtype d) {
+  return d == RUSH_COMPLEX64 ? RUSH_FLOAT32 : d == RUSH_COMPLEX128 ? RUSH_FLOAT64 : d;
 }
 
 /* torch.promote_types. */

@@ -101,6 +101,9 @@ static inline void rush_copy_items(size_t item, char *to, int64_t to_step, const
     case 1:
       MOVE(1);
       return;
+    case 2:
+      MOVE(2);
+      return;
     case 4:
       MOVE(4);
       return;
@@ -121,11 +124,13 @@ rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor 
 /* The tensor itself (one more reference) where it has the dtype, else a converted dense copy. */
 rush_status rush_tensor_to(rush_heap *heap, rush_tensor *t, rush_dtype dtype, rush_tensor **out);
 /* Converts n elements, both dense, as static_cast in PyTorch (float to int truncates; to bool is !=
- * 0). The ranges do not overlap. */
+ * 0; of complex numbers the real part). The ranges do not overlap. */
 void rush_convert(rush_dtype to, void *dst, rush_dtype from, const void *src, int64_t n);
-/* Element `i` of a tensor as double or int64, by storage position. */
+/* The element at `at` as double or int64 (of a complex one the real part), and such an element. */
 double rush_load_double(rush_dtype dtype, const void *at);
 int64_t rush_load_int(rush_dtype dtype, const void *at);
+/* `v` as an element of a dtype holds it. */
+double rush_rounded(rush_dtype dtype, double v);
 void rush_store_double(rush_dtype dtype, void *at, double v);
 void rush_store_int(rush_dtype dtype, void *at, int64_t v);
 

@@ -4,6 +4,10 @@
 
 enum { STRETCH = 4096 }; /* elements between two looks at the host's wish to stop */
 
+typedef struct pair {
+  uint64_t low, high;
+} pair;
+
 static void fill_row(char *to, int64_t step, size_t item, int64_t n, const int64_t *bits) {
 #define FILL(T)                                                             \
   {                                                                         \
@@ -19,10 +23,14 @@ static void fill_row(char *to, int64_t step, size_t item, int64_t n, const int64
   switch (item) {
     case 1:
       FILL(uint8_t) break;
+    case 2:
+      FILL(uint16_t) break;
     case 4:
       FILL(uint32_t) break;
+    case 8:
+      FILL(uint64_t) break;
     default:
-      FILL(uint64_t)
+      FILL(pair)
   }
 }
 
@@ -33,21 +41,21 @@ static void fill_rows(rush_ctx *ctx, char *to, int64_t step, size_t item, int64_
 }
 
 void rush_fill(rush_ctx *ctx, rush_tensor *t, const rush_value *value) {
-  int64_t bits = 0;
+  int64_t bits[2] = {0, 0};
   rush_dtype dtype = t->dtype;
   if (value->kind == RUSH_KIND_FLOAT)
-    rush_store_double(dtype, &bits, value->u.f);
+    rush_store_double(dtype, bits, value->u.f);
   else
-    rush_store_int(dtype, &bits, value->u.i);
+    rush_store_int(dtype, bits, value->u.i);
   const size_t item = rush_itemsize(t);
   if (rush_is_dense(t)) {
-    fill_rows(ctx, rush_data(t), (int64_t)item, item, t->numel, &bits);
+    fill_rows(ctx, rush_data(t), (int64_t)item, item, t->numel, bits);
     return;
   }
   const rush_tensor *operands[] = {t};
   rush_iter it;
   rush_iter_init(&it, t->rank, t->sizes, 1, operands);
-  do fill_rows(ctx, it.at[0], it.stride[0][0], item, it.size[0], &bits);
+  do fill_rows(ctx, it.at[0], it.stride[0][0], item, it.size[0], bits);
   while (!ctx->stopped && rush_iter_next(&it));
 }
 

@@ -56,11 +56,13 @@ typedef struct run {
   rush_pw_body *body;
   rush_pw_params *p;
   int n;                       /* inputs */
+  int64_t block;               /* elements at a time: BLOCK, or half as many of complex128 */
   rush_dtype memory[LANES];    /* dtype of what is in memory */
   rush_dtype body_type[LANES]; /* what the body reads and writes */
   rush_dtype common;
-  bool
-      wraps[LANES]; /* a 0-d int64 beside uint8 elements wraps, as if it had been converted first */
+  bool wraps
+      [LANES]; /* what the common dtype cannot hold is brought to it before the body's, as a 0-d
+                       int64 beside uint8 elements, which wraps */
   const char *held[LANES]; /* the element that fills buffer k, or NULL */
   char *at[LANES];
   int64_t stride[LANES]; /* bytes */
@@ -103,8 +105,8 @@ static void run_row(run *r, int64_t n) {
     return;
   }
   size_t item = rush_dtype_size(r->memory[0]);
-  for (int64_t done = 0; done < n; done += BLOCK) {
-    int64_t m = n - done < BLOCK ? n - done : BLOCK;
+  for (int64_t done = 0; done < n; done += r->block) {
+    int64_t m = n - done < r->block ? n - done : r->block;
     for (int k = 1; k <= r->n; k++) {
       const char *from = r->at[k] + done * r->stride[k];
       if (direct[k]) {
@@ -179,7 +181,7 @@ static void run_short_rows(run *r, rush_iter *it, const int *lane) {
   for (int k = 1; k <= r->n; k++) {
     if (walked[k]) continue;
     r->stride[k] = 0;
-    fetch(r, k, r->at[k], BLOCK);
+    fetch(r, k, r->at[k], r->block);
     r->held[k] = r->at[k];
   }
   const int64_t n0 = it->size[0], n1 = it->size[1];
@@ -187,7 +189,7 @@ static void run_short_rows(run *r, rush_iter *it, const int *lane) {
   int64_t fill = 0;
   do {
     for (int64_t j = 0; j < n1;) {
-      int64_t rows = (BLOCK - fill) / n0;
+      int64_t rows = (r->block - fill) / n0;
       if (rows == 0) {
         flush(r, fill, to);
         to += (size_t)fill * rush_dtype_size(r->memory[0]);
@@ -213,7 +215,7 @@ typedef struct operands {
   rush_tensor *t[RUSH_PW_OPERANDS]; /* NULL for a Scalar */
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
-  int64_t scalar[RUSH_PW_OPERANDS]; /* a Scalar's bytes, as the body wants them */
+  int64_t scalar[RUSH_PW_OPERANDS][2]; /* a Scalar's bytes, as the body wants them */
   bool flat;   /* all tensors have the result's sizes and are row-major, or have rank 0 */
   bool turned; /* some are turned */
 } operands;
@@ -373,10 +375,15 @@ static rush_pw_body *choose_body(const rush_pw_job *job, rush_dtype *compute) {
   const rush_pointwise *row = job->row;
   if (row->flags & RUSH_PW_AS_BOOL) return *compute = RUSH_BOOL, row->b8;
   switch (job->common) {
+    case RUSH_FLOAT16:
+    case RUSH_BFLOAT16:
     case RUSH_FLOAT32:
       return *compute = RUSH_FLOAT32, row->f32;
     case RUSH_FLOAT64:
       return *compute = RUSH_FLOAT64, row->f64;
+    case RUSH_COMPLEX64:
+    case RUSH_COMPLEX128:
+      return *compute = RUSH_COMPLEX128, row->c128;
     case RUSH_BOOL:
       if (row->flags & RUSH_PW_NO_BOOL) return NULL;
       if (row->b8) return *compute = RUSH_BOOL, row->b8;
@@ -390,17 +397,22 @@ static rush_pw_body *choose_body(const rush_pw_job *job, rush_dtype *compute) {
   return *compute = RUSH_INT64, row->i64;
 }
 
+static bool is_exact(const rush_pw_job *job, uint32_t arg) {
+  return (job->row->flags & RUSH_PW_EXACT) != 0 && job->arg[job->n - 1] == arg;
+}
+
 static void place_scalar(const rush_call *c, const rush_pw_job *job, rush_dtype compute,
                          uint32_t arg, int64_t *to) {
   const rush_value *v = &c->args[arg];
   int64_t wide;
-  if (v->kind == RUSH_KIND_FLOAT) {
-    rush_convert(compute, to, RUSH_FLOAT64, &v->u.f, 1);
-  } else if (compute != job->common && rush_is_int(job->common)) { /* wraps first */
-    rush_convert(job->common, &wide, RUSH_INT64, &v->u.i, 1);
+  const bool is_float = v->kind == RUSH_KIND_FLOAT;
+  const bool narrows =
+      is_float ? rush_is_half(job->common) && !is_exact(job, arg) : rush_is_int(job->common);
+  if (compute != job->common && narrows) { /* wraps, or is rounded, first */
+    rush_convert(job->common, &wide, is_float ? RUSH_FLOAT64 : RUSH_INT64, &v->u, 1);
     rush_convert(compute, to, job->common, &wide, 1);
   } else {
-    rush_convert(compute, to, RUSH_INT64, &v->u.i, 1);
+    rush_convert(compute, to, is_float ? RUSH_FLOAT64 : RUSH_INT64, &v->u, 1);
   }
 }
 
@@ -420,7 +432,7 @@ static void run_all(rush_ctx *ctx, run *r, const operands *o, rush_tensor *dst) 
   bool linear = o->flat ? rush_is_contiguous(dst) : rush_is_dense(dst);
   for (int k = 0; k < r->n; k++) {
     const rush_tensor *t = o->t[k];
-    r->at[k + 1] = t ? rush_data(t) : (char *)(uintptr_t)&o->scalar[k];
+    r->at[k + 1] = t ? rush_data(t) : (char *)(uintptr_t)o->scalar[k];
     r->stride[k + 1] = 0;
     if (!t) continue;
     lane[n_walked] = k + 1;
@@ -470,6 +482,7 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   r.p = &job->p;
   r.n = job->n;
   r.common = job->common;
+  r.block = rush_is_complex(job->common) ? BLOCK / 2 : BLOCK;
   r.memory[0] = dst->dtype;
   r.body_type[0] = to_bool ? RUSH_BOOL : compute;
   r.wraps[0] = false;
@@ -478,9 +491,12 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
     r.body_type[k + 1] = mask ? RUSH_BOOL : compute;
     r.memory[k + 1] = o.t[k] ? o.t[k]->dtype : r.body_type[k + 1];
     r.held[k + 1] = NULL;
-    r.wraps[k + 1] = r.body_type[k + 1] == RUSH_INT64 && rush_is_int(job->common) && o.t[k] &&
-                     rush_itemsize(o.t[k]) > rush_dtype_size(job->common);
-    if (!o.t[k]) place_scalar(c, job, r.body_type[k + 1], job->arg[k], &o.scalar[k]);
+    r.wraps[k + 1] =
+        r.body_type[k + 1] == compute && compute != job->common && o.t[k] &&
+        o.t[k]->dtype != job->common && rush_itemsize(o.t[k]) >= rush_dtype_size(job->common) &&
+        (rush_is_int(job->common) ||
+         (rush_is_half(job->common) && !(o.t[k]->rank == 0 && is_exact(job, job->arg[k]))));
+    if (!o.t[k]) place_scalar(c, job, r.body_type[k + 1], job->arg[k], o.scalar[k]);
   }
   job->p.fault = NULL;
   job->p.fn = row->fn;
@@ -509,7 +525,7 @@ rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row) {
   } else {
     job.common = arg_result_type(c, mask);
   }
-  if ((row->flags & RUSH_PW_TO_FLOAT) && !rush_is_float(job.common)) job.common = RUSH_FLOAT32;
+  if ((row->flags & RUSH_PW_TO_FLOAT) && rush_is_integral(job.common)) job.common = RUSH_FLOAT32;
   if (row->setup) {
     RUSH_TRY(row->setup(c, &job));
     if (job.done) return RUSH_OK;

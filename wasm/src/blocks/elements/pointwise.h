@@ -6,8 +6,9 @@
  *   POINTWISE(minimum, "aten::minimum(Tensor self, Tensor other) -> Tensor", 0)     in ops.def
  *
  * Operands are tensors or Scalars. They are brought to their common dtype as TensorIterator does
- * (int64 bodies serve all integers and bool), in blocks that stay in cache; where memory already is
- * as the body wants it, the body works on it directly. */
+ * (int64 bodies serve all integers and bool, float32 ones float16 and bfloat16, complex128 ones
+ * complex64), in blocks that stay in cache; where memory already is as the body wants it, the body
+ * works on it directly. */
 #ifndef RUSH_POINTWISE_H
 #define RUSH_POINTWISE_H
 
@@ -47,14 +48,16 @@ enum {
   RUSH_PW_NUMBER_FIRST = 1 << 8, /* the same where argument 0 is a number */
   RUSH_PW_LIKE_SELF = 1 << 9,    /* it is as empty_like(argument 0) makes it */
   RUSH_PW_NUMBER_ASIDE =
-      1 << 10, /* numbers behind the tensors are no operands of TensorIterator's */
+      1 << 10,             /* numbers behind the tensors are no operands of TensorIterator's */
+  RUSH_PW_EXACT = 1 << 11, /* the last operand, a number beside half elements, is not rounded to
+                              their dtype */
 };
 
 typedef struct rush_pointwise {
   int operands; /* the first so many arguments, unless setup says otherwise */
   uint32_t flags;
   /* NULL where the dtype is not supported. i32 and b8 may be NULL where i64 serves them. */
-  rush_pw_body *f32, *f64, *i64, *i32, *b8;
+  rush_pw_body *f32, *f64, *i64, *i32, *b8, *c128;
   /* For rush_pw_map_*: the functions that all elements go through. */
   double (*fn)(double);
   float (*fn32)(float);

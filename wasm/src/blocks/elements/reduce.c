@@ -111,7 +111,7 @@ static const char *fetch(job *j, const char *from, int64_t stride, int64_t m, ch
 
 static void feed_row(job *j, rush_reduce_state *s, const char *at, const axis *a) {
   bool direct = j->have == j->compute && (a->stride == (int64_t)j->item || a->size == 1);
-  const int64_t most = direct ? STRETCH : BLOCK;
+  const int64_t most = direct ? STRETCH : j->item > 8 ? BLOCK / 2 : BLOCK;
   for (int64_t done = 0; done < a->size; done += most) {
     if (rush_stops(j->ctx, (uint64_t)most)) return;
     int64_t m = a->size - done < most ? a->size - done : most;
@@ -123,7 +123,7 @@ static void feed_row(job *j, rush_reduce_state *s, const char *at, const axis *a
 }
 
 static void put(job *j, const rush_reduce_state *s, int64_t at) {
-  rush_reduce_value v[2] = {{0, 0}, {0, 0}};
+  rush_reduce_value v[2] = {{0, 0, 0}, {0, 0, 0}};
   j->row->finish(s, &j->p, v);
   for (int k = 0; k < 2; k++) {
     const rush_tensor *out = j->out[k];
@@ -134,10 +134,13 @@ static void put(job *j, const rush_reduce_state *s, int64_t at) {
     if (dtype == RUSH_FLOAT32) {
       const float f = (float)value->f;
       memcpy(to, &f, sizeof f);
-    } else if (rush_is_float(dtype))
-      rush_store_double(dtype, to, value->f);
-    else
+    } else if (rush_is_integral(dtype)) {
       rush_store_int(dtype, to, value->i);
+    } else {
+      rush_store_double(dtype, to, value->f);
+      if (rush_is_complex(dtype))
+        rush_store_double(rush_real_of(dtype), to + rush_dtype_size(dtype) / 2, value->g);
+    }
   }
 }
 
@@ -238,10 +241,11 @@ static rush_status read_dims(const rush_call *c, const rush_reduce *row, const r
 
 static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, rush_dtype *result) {
   rush_dtype dtype = j->have;
-  if (row->flags & RUSH_RED_WIDEN && !rush_is_float(dtype)) dtype = RUSH_INT64;
-  if (row->flags & RUSH_RED_TO_FLOAT && !rush_is_float(dtype)) dtype = RUSH_FLOAT32;
+  if (row->flags & RUSH_RED_WIDEN && rush_is_integral(dtype)) dtype = RUSH_INT64;
+  if (row->flags & RUSH_RED_TO_FLOAT && rush_is_integral(dtype)) dtype = RUSH_FLOAT32;
   if (j->form->dtype) RUSH_TRY(arg_dtype(c, (uint32_t)j->form->dtype, dtype, &dtype));
-  RUSH_CHECK(c->ctx, !(row->flags & RUSH_RED_FLOAT) || rush_is_float(dtype), RUSH_ERR_BAD_ARGUMENT,
+  RUSH_CHECK(c->ctx, !(row->flags & RUSH_RED_FLOAT) || !rush_is_integral(dtype),
+             RUSH_ERR_BAD_ARGUMENT,
              "%s(): could not infer output dtype. Input dtype must be either a floating point or "
              "complex dtype. Got: %s",
              row->name, rush_dtype_word(dtype));
@@ -252,9 +256,12 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
   } else if (dtype == RUSH_FLOAT64) {
     j->compute = RUSH_FLOAT64;
     j->feed = row->f64;
-  } else if (dtype == RUSH_FLOAT32) {
+  } else if (dtype == RUSH_FLOAT32 || rush_is_half(dtype)) {
     j->compute = RUSH_FLOAT32;
     j->feed = row->f32;
+  } else if (rush_is_complex(dtype)) {
+    j->compute = RUSH_COMPLEX128;
+    j->feed = row->c128;
   } else {
     j->compute = RUSH_INT64;
     j->feed = row->i64;
@@ -328,8 +335,8 @@ static rush_status reduce(rush_call *c, const rush_reduce *row) {
   }
   split_axes(&j, x, mask);
   const axis *r = &j.reduced[j.n_reduced - 1], *k = &j.kept[j.n_kept - 1];
-  bool columns =
-      k->size > 1 && (k->stride < r->stride || r->size == 1 || (row->columns && r->size <= SHORT));
+  bool columns = k->size > 1 && j.compute != RUSH_COMPLEX128 &&
+                 (k->stride < r->stride || r->size == 1 || (row->columns && r->size <= SHORT));
   if (columns)
     by_columns(&j, rush_data(x));
   else

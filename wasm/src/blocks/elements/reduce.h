@@ -31,10 +31,11 @@ typedef void rush_reduce_row(rush_reduce_state *s, size_t n, const void *x,
  * apart. */
 typedef void rush_reduce_columns(rush_reduce_state *s, size_t rows, size_t cols, const void *x,
                                  size_t stride, const rush_reduce_params *p);
-/* A result's number(s): value[k].f for floating outputs, .i for others. */
+/* A result's number(s): value[k].f for floating outputs, .i for others; .f and .g for complex ones. */
 typedef struct rush_reduce_value {
   double f;
   int64_t i;
+  double g;
 } rush_reduce_value;
 typedef void rush_reduce_finish(const rush_reduce_state *s, const rush_reduce_params *p,
                                 rush_reduce_value value[2]);
@@ -59,8 +60,8 @@ typedef struct rush_reduce {
   uint32_t flags;
   double init_f, init_g; /* of a fresh state */
   int64_t init_i, init_value;
-  rush_reduce_row *f32, *f64, *i64, *b8;
-  rush_reduce_columns *columns; /* of f32, may be NULL */
+  rush_reduce_row *f32, *f64, *i64, *b8, *c128; /* halves go through f32, complex64 through c128 */
+  rush_reduce_columns *columns;                 /* of f32, may be NULL */
   rush_reduce_finish *finish;
   const char *name; /* for messages */
   /* May be NULL; reads parameters into p, may exchange the row (not its dim, keepdim and dtype). */

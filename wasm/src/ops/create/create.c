@@ -198,10 +198,10 @@ RUSH_OP(linspace) {
   RUSH_TRY(arg_dtype(c, 3, RUSH_FLOAT32, &dtype));
   RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
   double start = arg_scalar_double(c, 0), end = arg_scalar_double(c, 1);
-  if (dtype == RUSH_FLOAT32) start = (double)(float)start, end = (double)(float)end;
-  if (!rush_is_float(dtype)) start = trunc(start), end = trunc(end);
+  start = rush_rounded(dtype, start);
+  end = rush_rounded(dtype, end);
   double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
-  if (dtype == RUSH_FLOAT32) step = (double)(float)step;
+  if (rush_is_float(dtype)) step = rush_rounded(dtype, step);
   char *to = rush_data(out);
   const size_t item = rush_dtype_size(dtype);
   for (int64_t k = 0; k < n; k++) {

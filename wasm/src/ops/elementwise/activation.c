@@ -208,7 +208,7 @@ static rush_status same_dtypes(rush_call *c, rush_pw_job *job) {
 RUSH_BODY_3(lerp_f32, float, float, LERP(float))
 RUSH_BODY_3(lerp_f64, double, double, LERP(double))
 RUSH_POINTWISE(lerp) = {.operands = 3,
-                        .flags = RUSH_PW_NUMBER_ASIDE,
+                        .flags = RUSH_PW_NUMBER_ASIDE | RUSH_PW_EXACT,
                         .f32 = lerp_f32,
                         .f64 = lerp_f64,
                         .setup = same_dtypes};

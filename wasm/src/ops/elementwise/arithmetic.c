@@ -34,10 +34,11 @@ RUSH_BODY_2(mul_i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
 static rush_status read_alpha(rush_call *c, rush_pw_job *job, bool *is_one) {
   RUSH_CHECK(c->ctx, c->args[2].kind != RUSH_KIND_BOOL || job->common == RUSH_BOOL,
              RUSH_ERR_BAD_ARGUMENT, "Boolean alpha only supported for Boolean results.");
-  RUSH_CHECK(c->ctx, rush_is_float(job->common) || !arg_scalar_is_float(c, 2),
+  RUSH_CHECK(c->ctx, !rush_is_integral(job->common) || !arg_scalar_is_float(c, 2),
              RUSH_ERR_BAD_ARGUMENT,
              "For integral input tensors, argument alpha must not be a floating point number.");
   rush_pw_scalar(c, job, 2, 0);
+  if (rush_is_half(job->common)) job->p.f[0] = rush_rounded(job->common, job->p.f[0]);
   *is_one = job->p.f[0] == 1;
   return RUSH_OK;
 }
@@ -81,13 +82,14 @@ static rush_status setup_rsub(rush_call *c, rush_pw_job *job) {
 }
 RUSH_POINTWISE(rsub) = {BODIES(sub), .i32 = sub_i32, .setup = setup_rsub};
 
-RUSH_POINTWISE(mul) = {BODIES(mul), .i32 = mul_i32};
+RUSH_POINTWISE(mul) = {BODIES(mul), .flags = RUSH_PW_EXACT, .i32 = mul_i32};
 
 /* ---- Division -------------------------------------------------------------------------------- */
 
 RUSH_BODY_2(div_f32, float, float, x / y)
 RUSH_BODY_2(div_f64, double, double, x / y)
-RUSH_POINTWISE(div) = {.operands = 2, .flags = RUSH_PW_TO_FLOAT, .f32 = div_f32, .f64 = div_f64};
+RUSH_POINTWISE(div) = {
+    .operands = 2, .flags = RUSH_PW_TO_FLOAT | RUSH_PW_EXACT, .f32 = div_f32, .f64 = div_f64};
 
 /* Integer bodies that stop at a zero divisor; INT64_MIN / -1 wraps. */
 #define INTEGER_DIVISION(name, minus_one, expr)                                     \
@@ -141,17 +143,26 @@ static float remainder_pyf(float a, float b) {
   .operands = 2, .flags = RUSH_PW_NO_BOOL, .f32 = rush_pw_map2_f32, .f64 = rush_pw_map2_f64, \
   .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
 
-RUSH_POINTWISE(floor_divide) = {MAPPED(floor, floor_div, floor_divf)};
+RUSH_POINTWISE(floor_divide) = {.operands = 2,
+                                .flags = RUSH_PW_NO_BOOL | RUSH_PW_EXACT,
+                                .f32 = rush_pw_map2_f32,
+                                .f64 = rush_pw_map2_f64,
+                                .i64 = floor_i64,
+                                .fn2 = floor_div,
+                                .fn2_32 = floor_divf};
 RUSH_POINTWISE(remainder) = {MAPPED(remainder, remainder_py, remainder_pyf)};
 RUSH_POINTWISE(fmod) = {MAPPED(fmod, fmod, fmodf)};
 
-static const rush_pointwise div_trunc = {
-    .operands = 2, .flags = RUSH_PW_NO_BOOL, .f32 = trunc_f32, .f64 = trunc_f64, .i64 = trunc_i64};
+static const rush_pointwise div_trunc = {.operands = 2,
+                                         .flags = RUSH_PW_NO_BOOL | RUSH_PW_EXACT,
+                                         .f32 = trunc_f32,
+                                         .f64 = trunc_f64,
+                                         .i64 = trunc_i64};
 /* Argument 2 is rounding_mode. */
 static rush_status setup_div_mode(rush_call *c, rush_pw_job *job) {
   if (arg_is_none(c, 2)) {
     job->row = &rush_pointwise_div;
-    if (!rush_is_float(job->common)) job->common = RUSH_FLOAT32;
+    if (rush_is_integral(job->common)) job->common = RUSH_FLOAT32;
     return RUSH_OK;
   }
   const rush_str *mode = arg_str(c, 2);
@@ -217,7 +228,7 @@ static const rush_pointwise inverse_root = {
 /* The exponents for which ATen's pow_tensor_scalar has a short form. */
 static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
   const double e = arg_scalar_double(c, 1);
-  if (!rush_is_float(job->common)) {
+  if (rush_is_integral(job->common)) {
     RUSH_CHECK(c->ctx, job->common == RUSH_BOOL || e >= 0, RUSH_ERR_BAD_ARGUMENT,
                "Integers to negative integer powers are not allowed.");
     if (e == 2 && job->common != RUSH_BOOL) job->row = &square;

@@ -21,7 +21,7 @@ static rush_status setup_isclose(rush_call *c, rush_pw_job *job) {
             job->p.f[0]);
   RUSH_NEED(job->p.f[1] >= 0, "atol must be greater than or equal to zero, but got %g",
             job->p.f[1]);
-  if (!rush_is_float(job->common)) job->common = RUSH_FLOAT64;
+  if (rush_is_integral(job->common)) job->common = RUSH_FLOAT64;
   return RUSH_OK;
 }
 RUSH_POINTWISE(isclose) = {.operands = 2,

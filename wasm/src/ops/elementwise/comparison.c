@@ -187,8 +187,8 @@ static rush_status setup_clamp(rush_call *c, rush_pw_job *job) {
              "torch.clamp: At least one of 'min' or 'max' must not be None");
   if (low && high) {
     if (c->args[1].kind == RUSH_KIND_TENSOR || c->args[2].kind == RUSH_KIND_TENSOR) return RUSH_OK;
-    if (job->common == RUSH_UINT8 || job->common == RUSH_INT32)
-      return RUSH_OK; /* the limits may wrap */
+    if (rush_is_half(job->common) || (rush_is_int(job->common) && job->common != RUSH_INT64))
+      return RUSH_OK; /* the limits may wrap, or are rounded */
     rush_pw_scalar(c, job, 1, 0);
     rush_pw_scalar(c, job, 2, 1);
     if (!(job->p.f[0] <= job->p.f[1]) || arg_scalar_is_float(c, 1) != arg_scalar_is_float(c, 2))

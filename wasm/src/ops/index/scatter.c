@@ -119,10 +119,8 @@ static void store_start(rush_dtype dtype, rush_combine how, void *at) {
     rush_store_double(dtype, at, max ? -__builtin_inf() : __builtin_inf());
   else if (dtype == RUSH_BOOL || dtype == RUSH_UINT8)
     rush_store_int(dtype, at, max ? 0 : dtype == RUSH_BOOL ? 1 : 255);
-  else if (dtype == RUSH_INT32)
-    rush_store_int(dtype, at, max ? INT32_MIN : INT32_MAX);
   else
-    rush_store_int(dtype, at, max ? INT64_MIN : INT64_MAX);
+    rush_store_int(dtype, at, (max ? INT64_MIN : INT64_MAX) >> (64 - 8 * rush_dtype_size(dtype)));
 }
 
 /* out /= counts, rounding down where it is integral; a count of 0 counts as 1. */
@@ -141,7 +139,7 @@ static void divide(rush_ctx *ctx, rush_tensor *out, const rush_tensor *counts) {
         memcpy(&v, at, sizeof v);
         v /= (float)n;
         memcpy(at, &v, sizeof v);
-      } else if (dtype == RUSH_FLOAT64) {
+      } else if (rush_is_float(dtype)) {
         rush_store_double(dtype, at, rush_load_double(dtype, at) / (double)n);
       } else {
         int64_t v = rush_load_int(dtype, at), q = v / n;

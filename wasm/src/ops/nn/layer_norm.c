@@ -144,9 +144,11 @@ RUSH_OP(rms_norm) {
   rows r;
   RUSH_TRY(begin(c, 2, 0, &r));
   const bool wide = r.x->dtype == RUSH_FLOAT64;
-  const double eps = !arg_is_none(c, 3) ? arg_float(c, 3)
-                     : wide             ? 2.220446049250313e-16
-                                        : 1.1920928955078125e-07;
+  const double eps = !arg_is_none(c, 3)           ? arg_float(c, 3)
+                     : wide                       ? 0x1p-52
+                     : c->narrow == RUSH_FLOAT16  ? 0x1p-10
+                     : c->narrow == RUSH_BFLOAT16 ? 0x1p-7
+                                                  : 0x1p-23;
   const int64_t n = r.n;
   for (int64_t k = 0; k < r.count && n > 0 && !rush_stops(c->ctx, ROW_WORK(n)); k++) {
     if (wide)

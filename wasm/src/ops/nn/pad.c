@@ -68,7 +68,7 @@ static rush_status mirror(rush_call *c, rush_tensor *out, const padding *p, int 
 static void fill(rush_tensor *t, const rush_value *value) {
   const rush_dtype dtype = t->dtype;
   const size_t size = rush_itemsize(t), n = (size_t)t->numel;
-  char *data = rush_data(t), first[8] = {0};
+  char *data = rush_data(t), first[16] = {0};
   if (value->kind == RUSH_KIND_FLOAT) {
     rush_store_double(dtype, first, value->u.f);
   } else if (value->kind != RUSH_KIND_NONE) {

@@ -38,6 +38,21 @@ static void uniform(rush_random *random, double from, double to, rush_dtype dtyp
   }
 }
 
+/* Halves take as many of the generator's bits as they have digits. */
+static void uniform_half(rush_random *random, double from, double to, int digits, void *at) {
+  const uint32_t bits = (uint32_t)(rush_random_float(random) * 0x1p24f) & ((1u << digits) - 1);
+  const float a = (float)from, b = (float)to;
+  *(float *)at = (float)bits / (float)(1 << digits) * (b - a) + a;
+}
+static void uniform_f16(rush_random *random, double from, double to, rush_dtype dtype, void *at) {
+  (void)dtype;
+  uniform_half(random, from, to, 11, at);
+}
+static void uniform_bf16(rush_random *random, double from, double to, rush_dtype dtype, void *at) {
+  (void)dtype;
+  uniform_half(random, from, to, 8, at);
+}
+
 static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
   RUSH_TRY(need_float(c, t, "check_uniform_bounds"));
   RUSH_NEED(from <= to, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
@@ -47,7 +62,11 @@ static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, doubl
       "uniform_ expects to-from to be a %s, but found to=%g and from=%g which result in to-from to "
       "exceed the limit",
       rush_dtype_name(t->dtype), to, from);
-  rush_draw_fill(c, t, uniform, from, to);
+  rush_draw_fill(c, t,
+                 c->narrow == RUSH_FLOAT16    ? uniform_f16
+                 : c->narrow == RUSH_BFLOAT16 ? uniform_bf16
+                                              : uniform,
+                 from, to);
   return RUSH_OK;
 }
 
@@ -106,7 +125,11 @@ static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
   RUSH_NEED(std >= 0, "normal expects std >= 0.0, but found std %g", std);
   RUSH_TRY(need_float(c, t, "normal_kernel_cpu"));
-  if (t->numel >= 16 && rush_is_contiguous(t))
+  const bool many = t->numel >= 16 && rush_is_contiguous(t);
+  RUSH_CHECK(c->ctx, !many || !rush_is_half(c->narrow), RUSH_ERR_UNSUPPORTED,
+             "16 and more normal numbers of dtype %s: draw float32 and convert them",
+             rush_dtype_name(c->narrow));
+  if (many)
     fill_many(c, t, mean, std);
   else
     rush_draw_fill(c, t, normal, mean, std);

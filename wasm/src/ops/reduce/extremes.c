@@ -80,7 +80,7 @@ static void min_columns(rush_reduce_state *s, size_t rows, size_t cols, const vo
 /* value and index */
 static void finish(const rush_reduce_state *s, const rush_reduce_params *p, rush_reduce_value *v) {
   (void)p;
-  v[0] = (rush_reduce_value){s->f, s->value};
+  v[0] = (rush_reduce_value){s->f, s->value, 0};
   v[1].i = s->i;
 }
 
@@ -165,8 +165,8 @@ static void both_i64(rush_reduce_state *s, size_t n, const void *x, const rush_r
 static void finish_both(const rush_reduce_state *s, const rush_reduce_params *p,
                         rush_reduce_value *v) {
   (void)p;
-  v[0] = (rush_reduce_value){s->f, s->value};
-  v[1] = (rush_reduce_value){s->g, s->i};
+  v[0] = (rush_reduce_value){s->f, s->value, 0};
+  v[1] = (rush_reduce_value){s->g, s->i, 0};
 }
 RUSH_REDUCE(aminmax) = {.dim = 1,
                         .keepdim = 2,

@@ -7,7 +7,7 @@
 static void finish_plain(const rush_reduce_state *s, const rush_reduce_params *p,
                          rush_reduce_value *v) {
   (void)p;
-  v[0] = (rush_reduce_value){s->f, s->i};
+  v[0] = (rush_reduce_value){s->f, s->i, s->g};
 }
 
 /* ---- sum, mean ------------------------------------------------------------------------------- */
