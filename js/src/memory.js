@@ -7,7 +7,7 @@ const utf8 = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * @typedef {Uint8Array | Int32Array | Uint32Array | BigInt64Array | Float32Array | Float64Array} OwnedArray
+ * @typedef {Uint8Array | Int32Array | Uint32Array | BigInt64Array | Float32Array | Float64Array | Int8Array | Int16Array | Uint16Array} OwnedArray
  * @typedef {new (buffer: ArrayBuffer) => OwnedArray} OwnedArrayType
  */
 

@@ -5,12 +5,15 @@
 // (npm has readers, none of them maintained; the format is one line of text before the elements.)
 
 import { RushlightError } from './errors.js';
-import { DTYPES } from './types.js';
+import { DTYPES, partsOf } from './types.js';
 
 /** @import { DType, Tensor } from './types.js' */
 
 /** @type {Record<string, DType>} */
-const DTYPE_OF = { '<f4': 'float32', '<f8': 'float64', '<i4': 'int32', '<i8': 'int64', '|u1': 'uint8', '|b1': 'bool' };
+const DTYPE_OF = {
+  '<f4': 'float32', '<f8': 'float64', '<f2': 'float16', '<c8': 'complex64', '<c16': 'complex128', '<i4': 'int32', '<i8': 'int64', '<i2': 'int16', '|i1': 'int8',
+  '|u1': 'uint8', '|b1': 'bool',
+};
 
 /** @param {string} message */
 const bad = (message) => new RushlightError('bad-file', message);
@@ -36,7 +39,7 @@ export function readNpy(file) {
   const shape = sizes.split(',').filter((n) => n.trim()).map(Number);
   if (!shape.every((n) => Number.isSafeInteger(n) && n >= 0)) throw bad(`this .npy file has the shape (${sizes})`);
   const Type = DTYPES[dtype].Array;
-  const size = shape.reduce((a, b) => a * b, 1) * Type.BYTES_PER_ELEMENT;
+  const size = shape.reduce((a, b) => a * b, partsOf(dtype)) * Type.BYTES_PER_ELEMENT;
   if (!(end + size <= bytes.length)) throw bad(`this .npy file is cut off: got ${bytes.length} of ${end + size} bytes`);
   const data = new Type(new Uint8Array(bytes.subarray(end, end + size)).buffer); // (slice() of a Node Buffer copies nothing)
   const tensor = /** @type {Tensor} */ ({ dtype, shape, data });
@@ -46,9 +49,10 @@ export function readNpy(file) {
 /** Elements in column-major order to row-major order. @param {Tensor} tensor @returns {Tensor} */
 function rowMajor({ dtype, shape, data }) {
   const out = /** @type {any} */ (data.slice());
-  const index = shape.map(() => 0);
-  for (let from = 0; from < data.length; from++) {
-    out[index.reduce((at, i, d) => at * /** @type {number} */ (shape[d]) + i, 0)] = data[from];
+  const index = shape.map(() => 0), parts = partsOf(dtype);
+  for (let from = 0; from < data.length; from += parts) {
+    const to = index.reduce((at, i, d) => at * /** @type {number} */ (shape[d]) + i, 0) * parts;
+    for (let k = 0; k < parts; k++) out[to + k] = data[from + k];
     for (let d = 0; d < shape.length; d++) { // the first index runs fastest
       index[d] = /** @type {number} */ (index[d]) + 1;
       if (index[d] !== shape[d]) break;
@@ -58,9 +62,10 @@ function rowMajor({ dtype, shape, data }) {
   return /** @type {Tensor} */ ({ dtype, shape, data: out });
 }
 
-/** Makes a .npy file, format 1. @param {Tensor} tensor @returns {Uint8Array} */
+/** Makes a .npy file, format 1. @param {Tensor} tensor @returns {Uint8Array} @throws {RushlightError} `unsupported`: numpy has no bfloat16 */
 export function writeNpy({ dtype, shape, data }) {
   const descr = Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype);
+  if (!descr) throw new RushlightError('unsupported', `a .npy file cannot hold ${dtype}; a .safetensors file can`);
   const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ');
   let head = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`;
   head = head.padEnd(Math.ceil((head.length + 11) / 64) * 64 - 11) + '\n'; // elements start at a multiple of 64

@@ -5,12 +5,14 @@
 // u64 size of a JSON text { NAME: { dtype, shape, data_offsets: [from, to] } }, the text, the elements.
 
 import { RushlightError } from './errors.js';
-import { DTYPES } from './types.js';
+import { DTYPES, partsOf } from './types.js';
 
 /** @import { DType, Tensor } from './types.js' */
 
 /** @type {Record<string, DType>} */
-const DTYPE_OF = { F32: 'float32', F64: 'float64', I32: 'int32', I64: 'int64', U8: 'uint8', BOOL: 'bool' };
+const DTYPE_OF = {
+  F32: 'float32', F64: 'float64', F16: 'float16', BF16: 'bfloat16', C64: 'complex64', I32: 'int32', I64: 'int64', I16: 'int16', I8: 'int8', U8: 'uint8', BOOL: 'bool',
+};
 
 /** @param {string} message */
 const bad = (message) => new RushlightError('bad-file', `this is not a valid .safetensors file: ${message}`);
@@ -47,18 +49,25 @@ function readTensor(name, entry, bytes) {
   if (typeof dtype !== 'string' || !Object.hasOwn(DTYPE_OF, dtype)) throw bad(`"${name}" has dtype ${dtype}; known are ${Object.keys(DTYPE_OF).join(', ')}`);
   if (!Array.isArray(shape) || !shape.every(isSize)) throw bad(`"${name}" has shape ${JSON.stringify(shape)}`);
   const known = /** @type {DType} */ (DTYPE_OF[dtype]), Type = DTYPES[known].Array;
-  const size = shape.reduce((a, b) => a * b, 1) * Type.BYTES_PER_ELEMENT;
+  const size = shape.reduce((a, b) => a * b, partsOf(known)) * Type.BYTES_PER_ELEMENT;
   if (!Array.isArray(range) || !range.every(isSize) || range[1] - range[0] !== size || range[1] > bytes.length) throw bad(`the range of "${name}" does not fit`);
   return /** @type {Tensor} */ ({ dtype: known, shape, data: new Type(new Uint8Array(bytes.subarray(range[0], range[1])).buffer) });
 }
 
-/** Makes a file. @param {Record<string, Tensor>} tensors by name @returns {Uint8Array} */
+/** @param {DType} dtype */
+function nameOf(dtype) {
+  const name = Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype);
+  if (!name) throw new RushlightError('unsupported', `a .safetensors file cannot hold ${dtype}; a .npy file can`);
+  return name;
+}
+
+/** Makes a file. @param {Record<string, Tensor>} tensors by name @returns {Uint8Array} @throws {RushlightError} `unsupported`: it has no complex128 */
 export function writeSafetensors(tensors) {
   let at = 0;
   // Large elements first: then each tensor lies at a multiple of its element's size.
   const entries = Object.entries(tensors).sort((a, b) => b[1].data.BYTES_PER_ELEMENT - a[1].data.BYTES_PER_ELEMENT);
   const head = Object.fromEntries(entries.map(([name, { dtype, shape, data }]) => [name, {
-    dtype: Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype), shape, data_offsets: [at, (at += data.byteLength)],
+    dtype: nameOf(dtype), shape, data_offsets: [at, (at += data.byteLength)],
   }]));
   let text = JSON.stringify(head);
   const encoder = new TextEncoder();

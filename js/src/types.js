@@ -1,28 +1,42 @@
 // The types of a program's inputs and results, and of tensors' elements.
 
-/** What a typed array of each dtype is, with PyTorch's number of the dtype. */
+/** What the elements of each dtype are: PyTorch's number of it, and the array that holds them. */
 export const DTYPES = {
-  uint8: { id: 0, Array: Uint8Array, min: 0, max: 255 },
-  int32: { id: 3, Array: Int32Array, min: -(2 ** 31), max: 2 ** 31 - 1 },
-  int64: { id: 4, Array: BigInt64Array, min: -(2 ** 63), max: 2 ** 63 },
+  uint8: { id: 0, Array: Uint8Array },
+  int8: { id: 1, Array: Int8Array },
+  int16: { id: 2, Array: Int16Array },
+  int32: { id: 3, Array: Int32Array },
+  int64: { id: 4, Array: BigInt64Array },
+  float16: { id: 5, Array: /** @type {typeof Uint16Array} */ (/** @type {any} */ (globalThis).Float16Array ?? Uint16Array) },
   float32: { id: 6, Array: Float32Array },
   float64: { id: 7, Array: Float64Array },
-  bool: { id: 11, Array: Uint8Array, min: 0, max: 1 },
+  complex64: { id: 9, Array: Float32Array },
+  complex128: { id: 10, Array: Float64Array },
+  bool: { id: 11, Array: Uint8Array },
+  bfloat16: { id: 15, Array: Uint16Array },
 };
+/** How many numbers of the array make an element. @param {DType} dtype */
+export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
 
 /**
  * @typedef {keyof ArrayOf} DType the type of a tensor's elements, by PyTorch's name
  *
  * @typedef {object} ArrayOf the array that holds the elements of each dtype
  * @property {Uint8Array} uint8 torch.uint8
+ * @property {Int8Array} int8 torch.int8
+ * @property {Int16Array} int16 torch.int16
  * @property {Int32Array} int32 torch.int32
  * @property {BigInt64Array} int64 torch.int64, "long"
  * @property {Float32Array} float32 torch.float32, "float"
  * @property {Float64Array} float64 torch.float64, "double"
+ * @property {Uint16Array} float16 torch.float16, "half": a `Float16Array` where the engine has it, else the 16 bits of each element
+ * @property {Uint16Array} bfloat16 torch.bfloat16: the upper 16 bits of each element as a float32
+ * @property {Float32Array} complex64 torch.complex64: real and imaginary part of each element
+ * @property {Float64Array} complex128 torch.complex128, likewise
  * @property {Uint8Array} bool torch.bool: 0 or 1
  *
- * @typedef {Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array | Uint8ClampedArray} TypedArray
- *   an array of numbers
+ * @typedef {Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array | Uint8ClampedArray | Int8Array | Int16Array | Uint16Array} TypedArray
+ *   an array of numbers; a `Float16Array`, too
  */
 
 /**

@@ -3,7 +3,7 @@
 import { RushlightError, badArgument, unknownName } from './errors.js';
 import { encode } from './memory.js';
 import { tagOf } from './platform.js';
-import { DTYPES, parseType } from './types.js';
+import { DTYPES, parseType, partsOf } from './types.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
@@ -48,9 +48,13 @@ export const isTensorObject = (v) => typeof v === 'object' && v !== null && !Arr
 /** @param {unknown} v @returns {v is TypedArray} */
 const isTypedArray = (v) => !!tagOf(v)?.endsWith('Array');
 
-/** The dtype that an array's class means. @param {TypedArray} data @returns {DType | undefined} */
-function dtypeOf(data) {
-  return DTYPE_NAMES.find((name) => DTYPES[name].Array.name === tagOf(data)?.replace('Clamped', ''));
+/**
+ * The dtype that an array's class means: the one that is wanted, if it can be.
+ * @param {TypedArray} data @param {DType | undefined} wanted @returns {DType | undefined}
+ */
+function dtypeOf(data, wanted) {
+  const tag = tagOf(data)?.replace('Clamped', '');
+  return [wanted, ...(tag === 'Uint16Array' ? [] : DTYPE_NAMES)].find((name) => DTYPES[/** @type {DType} */ (name)]?.Array.name === tag);
 }
 
 /**
@@ -58,20 +62,16 @@ function dtypeOf(data) {
  * @param {Elements} numbers @param {DType} dtype @param {string} where
  */
 function fromNumbers(numbers, dtype, where) {
-  const { Array, min, max } = /** @type {{ Array: any, min?: number, max?: number }} */ (DTYPES[dtype]);
-  const data = new Array(numbers.length);
+  const data = /** @type {any} */ (new DTYPES[dtype].Array(numbers.length));
+  const whole = /int|bool/.test(dtype), big = dtype === 'int64', bool = dtype === 'bool';
   for (let i = 0; i < numbers.length; i++) {
     const v = numbers[i];
-    const n = Number(v);
-    const fits = min === undefined || max === undefined
-      ? typeof v === 'number'
-      : typeof v === 'bigint' ? BigInt.asIntN(64, v) === v && (dtype === 'int64' || (n >= min && n <= max))
-        : typeof v === 'boolean' ? dtype === 'bool'
-          : Number.isInteger(v) && n >= min && n <= max && (dtype !== 'int64' || Number.isSafeInteger(v));
-    if (!fits) {
+    const may = typeof v === 'number' ? !big || Number.isSafeInteger(v) : whole && (typeof v === 'bigint' || (bool && typeof v === 'boolean'));
+    if (may) data[i] = big ? BigInt(/** @type {number} */ (v)) : Number(v);
+    // What an array of whole numbers cannot hold wraps, or loses its fraction.
+    if (!may || (whole && (data[i] != v || (bool && /** @type {any} */ (v) > 1)))) {
       throw badArgument(`${where}: element ${i} is ${String(v)}, which ${dtype} cannot hold`, { input: where, expected: dtype, actual: v });
     }
-    data[i] = dtype === 'int64' ? BigInt(/** @type {number} */ (v)) : n;
   }
   return data;
 }
@@ -130,14 +130,12 @@ export function toTensor(value, hint, where) {
   }
   let dtype = given ?? hint.dtype ?? undefined;
   if (isTypedArray(data)) {
-    const own = dtypeOf(data);
+    const own = dtypeOf(data, dtype);
     if (!own) misfit(where, `an array of one of ${DTYPE_NAMES.join(', ')}`, data);
-    if (!(own === 'uint8' && dtype === 'bool')) {
-      if (given && own !== given) misfit(where, `${given} elements, as its dtype says`, data);
-      dtype = own;
-    }
-    if (dtype === 'bool') for (const v of data) if (v > 1) throw badArgument(`${where}: a bool is 0 or 1, not ${v}`, { input: where, actual: v });
-  } else if (Array.isArray(data)) {
+    if (given && own !== given) misfit(where, `${given} elements, as its dtype says`, data);
+    dtype = own;
+    if (dtype === 'bool') fromNumbers(data, dtype, where);
+  } else if (Array.isArray(data) && (!dtype || DTYPES[/** @type {DType} */ (dtype)].Array !== Uint16Array)) {
     if (!dtype) throw badArgument(`${where}: numbers need a dtype; pass a typed array or { data, shape, dtype }`, { input: where });
     if (Array.isArray(data[0])) {
       const flat = flatten(data, where);
@@ -148,8 +146,9 @@ export function toTensor(value, hint, where) {
   } else {
     misfit(where, 'a tensor (a typed array, or { data, shape, dtype })', data);
   }
-  if (shape === undefined) shape = inferShape(data.length, hint, where);
-  else checkShape(shape, data.length, where);
+  const n = data.length / partsOf(dtype);
+  if (shape === undefined) shape = inferShape(n, hint, where);
+  else checkShape(shape, n, where);
   return { dtype: /** @type {DType} */ (dtype), shape, data };
 }
 
@@ -411,11 +410,10 @@ export class Values {
       const status = e.c.rush_tensor_make_contiguous(e.session, copy);
       e.check(e.c.rush_tensor_inspect(e.session, copy, info));
       const [id, rank, sizes, , numel, , at] = m.words(info);
-      const dtype = DTYPE_NAMES.find((name) => DTYPES[name].id === id);
-      if (!dtype) throw new RushlightError('unsupported', `the result has dtype ${id}`);
+      const dtype = /** @type {DType} */ (DTYPE_NAMES.find((name) => DTYPES[name].id === id)); // it is one of them
       const Type = DTYPES[dtype].Array;
       const shape = Array.from({ length: rank }, (_, i) => Number(m.i64(sizes + 8 * i)));
-      const bytes = numel * Type.BYTES_PER_ELEMENT; // a tensor whose bytes fit here has fewer than 2**32
+      const bytes = numel * Type.BYTES_PER_ELEMENT * partsOf(dtype); // a tensor whose bytes fit here has fewer than 2**32
       this.#take(16384 + bytes);
       // Only what has no elements, a packed weight, may be refused.
       if (at || !bytes) e.check(status);

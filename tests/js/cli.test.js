@@ -244,7 +244,7 @@ test('failures are one sentence and an exit code', () => {
     [['run', 'flip.rush', '-i', 'x=no.npy'], 1, /^rushlight: cannot read no\.npy: no such file or directory\n$/],
     [['run', 'flip.rush', '-i', 'x'], 1, /^rushlight: --input "x": NAME=VALUE is wanted; the inputs are x\n$/],
     [['run', 'flip.rush', '-i', 'x={'], 1, /^rushlight: --input x=\{ is no .*\n$/],
-    [['run', 'flip.rush', '-i', 'x=2x2:float16'], 1, /no dtype "float16"/],
+    [['run', 'flip.rush', '-i', 'x=2x2:float8'], 1, /no dtype "float8"/],
     [['run', 'flip.rush', '-i', 'q=in.safetensors'], 1, /has no tensor "q"; it has x/],
     [['run', 'loop.rush', '--method', 'back'], 1, /^rushlight: there is no method "back"; known are forward, half\n$/],
     [['run', 'flip.rush', '-i', 'x=x.npy', '--backend', 'gpu'], 1, /no backend "gpu"/],

@@ -161,7 +161,7 @@ for (const worker of [false, true]) {
   it('a result that does not fit is refused in words', async () => {
     const rows = /** @type {[string, string[], any, RegExp][]} */ ([
       ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], undefined, /the result wants a tensor.*got undefined/],
-      ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], { data: [1], shape: [1], dtype: 'float16' }, /the result: there is no dtype "float16"/],
+      ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], { data: [1], shape: [1], dtype: 'float8' }, /the result: there is no dtype "float8"/],
       ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], { data: new Float32Array(2), shape: [3] }, /shape \[3\] holds 3 elements, the data has 2/],
       ['my_ops::f(Tensor x) -> int', ['int'], 'x', /the result wants an int/],
       ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1)], /the result wants an array of 2, got an array of 1/],
