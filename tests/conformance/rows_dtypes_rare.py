@@ -66,6 +66,7 @@ UNARY = ("sqrt exp log sin cos tanh sigmoid rsqrt reciprocal erf log1p expm1 abs
          "isfinite logical_not tan asin atan sinh cosh exp2 log2 log10 frac").split()
 rare("unary", "(" + ", ".join(f"torch.{f}(x)" for f in UNARY) + ")", x=lambda d: special(60, dtype=d))
 rare("unary_of_shorts", "(" + ", ".join(f"torch.{f}(x)" for f in UNARY if f not in ("frac",)) + ", ~x, -x)", SHORTS, x=of_shape(17))
+rare("nan_to_num", "(x.nan_to_num(), x.nan_to_num(0.1), x.nan_to_num(posinf=3.0, neginf=-1e30))", x=lambda d: tensor([NAN, INF, -INF, 2.5], d))
 rare("activations", """
     return (F.gelu(x), F.gelu(x, approximate="tanh"), F.silu(x), F.mish(x), F.softplus(x), F.elu(x), F.selu(x), F.leaky_relu(x, 0.1), F.hardswish(x),
             F.hardsigmoid(x), F.hardtanh(x), F.relu6(x), F.logsigmoid(x), F.softsign(x), F.glu(x), F.celu(x), F.hardshrink(x), F.softshrink(x))""",

@@ -226,8 +226,10 @@ RUSH_BODY_1(nan_to_num_f64, double, double,
             : x == -(double)INFINITY ? p->f[2]
                                      : x)
 static rush_status setup_nan_to_num(rush_call *c, rush_pw_job *job) {
-  double most = job->common == RUSH_FLOAT32 ? (double)3.40282346638528859812e+38f
-                                            : 1.79769313486231570815e+308;
+  const double most = job->common == RUSH_FLOAT16    ? 65504
+                      : job->common == RUSH_BFLOAT16 ? 0x1.fep127
+                      : job->common == RUSH_FLOAT32  ? (double)3.40282346638528859812e+38f
+                                                     : 1.79769313486231570815e+308;
   job->p.f[0] = 0;
   job->p.f[1] = most;
   job->p.f[2] = -most;
