@@ -31,6 +31,15 @@ size_t reach(const at::Tensor &t) {
   return static_cast<size_t>(last + 1) * t.itemsize();
 }
 
+constexpr size_t kNear = 64 << 10;
+
+// Bytes of its storage in front of it, which go with it: storage_offset() and as_strided count from
+// there. Where it is more than the tensor itself, and not just a little, they count from its first element.
+size_t lead(const at::Tensor &t, size_t bytes) {
+  const size_t front = static_cast<size_t>(t.storage_offset()) * t.itemsize();
+  return t.numel() > 0 && front <= kNear + bytes ? front : 0;
+}
+
 char *address(const at::Tensor &t) {
   return static_cast<char *>(const_cast<void *>(t.const_data_ptr()));
 }
@@ -163,6 +172,7 @@ void Values::share(std::vector<at::Tensor> tensors) {
       group.push_back(t);
       end = std::max(end, address(t) + reach(t));
     }
+    begin -= lead(group[0], static_cast<size_t>(end - begin));
     share_one(group, begin, static_cast<size_t>(end - begin));
   }
 }

@@ -113,14 +113,15 @@ class StyleConv(nn.Module):
 
 IMAGE = torch.rand(2, 3, 6, 8)
 MODELS = {
-    "lenet": (LeNet(False), (torch.rand(2, 1, 32, 32),)),
-    "lenet_by_batch": (LeNet(True), (torch.rand(2, 1, 32, 32),)),
-    "fire": (Fire(), (IMAGE,)),
-    "inception": (Inception(), (IMAGE,)),
-    "squeeze_excite": (SqueezeExcite(), (IMAGE,)),
-    "shuffles": (Shuffles(), (IMAGE,)),
-    "non_local": (NonLocal(), (torch.rand(2, 4, 5, 3),)),
-    "style_conv": (StyleConv(), (IMAGE, torch.rand(2, 5))),
+  "lenet" : (LeNet(False), (torch.rand(2, 1, 32, 32), )),
+            "lenet_by_batch" : (LeNet(True), (torch.rand(2, 1, 32, 32), )),
+                               "fire" : (Fire(), (IMAGE, )),
+                                        "inception" : (Inception(), (IMAGE, )),
+                                                      "squeeze_excite"
+      : (SqueezeExcite(), (IMAGE, )),
+        "shuffles" : (Shuffles(), (IMAGE, )),
+                     "non_local" : (NonLocal(), (torch.rand(2, 4, 5, 3), )),
+                                   "style_conv" : (StyleConv(), (IMAGE, torch.rand(2, 5))),
 }
 
 
@@ -204,3 +205,20 @@ def test_inputs_keep_their_strides():
     for x in [base, base.transpose(1, 3), base[:, ::3, 2:5], base[..., 1], base[1, 2, 3], base[:, :0], base[:1].expand(3, -1, -1, -1),
               base.contiguous(memory_format=torch.channels_last)[:, :2]]:
         assert [tuple(said) for said in net(x)] == [tuple(said) for said in told(x)]
+
+
+def test_a_view_that_is_given_lies_where_it_does_in_its_storage(tmp_path):
+    @torch.jit.script
+    def where(x):
+        return x.storage_offset(), x.stride(), torch.as_strided(x, [2], [1], 0).clone(), torch.as_strided(x, [2], [1])
+
+    rushlight.export(where, (torch.randn(6)[2:],), tmp_path / "where.rush")
+    session = rushlight.load(tmp_path / "where.rush")
+    base = torch.arange(40.0)
+    for x in base[3:7], base.view(5, 8)[1:, 2:4].t()[0], base[30:][::3], base[:4]:
+        offset, stride, first, own = session(x)
+        wanted = where(x)
+        assert (offset, stride) == wanted[:2]
+        assert torch.equal(first, wanted[2]) and torch.equal(own, wanted[3])
+    many = torch.zeros(1 << 20)
+    assert session(many[-4:])[0] == 0  # a megabyte more is not copied for four numbers

@@ -20,7 +20,8 @@ class Replay(tuple):
 class Session:
     """One model with its state, in the native runtime: on the CPU, without gradients.
 
-    One thread at a time may use a session; Python's lock is released during a run, so that sessions on several threads
+    One thread at a time may use a session;
+Python's lock is released during a run, so that sessions on several threads
     run at once.
     """
 
@@ -28,8 +29,8 @@ class Session:
         """
         Args:
             source: a path, or the bytes of a file
-            max_bytes: the most memory that model and runs may take; what needs more fails ('out-of-memory'). 0: no limit
-            max_steps: the most instructions of one run; a loop that does not end fails there ('interrupted'). 0: no limit
+            max_bytes: the most memory that model and runs may take;
+what needs more fails('out-of-memory').0 : no limit max_steps : the most instructions of one run; a loop that does not end fails there ('interrupted'). 0: no limit
 
         Raises:
             RushlightError: the file is damaged ('bad-file'), or needs what this runtime lacks ('unsupported')
@@ -54,8 +55,9 @@ class Session:
             method: its name
             args: arguments by place, of the types that the method was exported with: tensors of any shape that the
                 program takes, numbers, strings, lists, tuples, dicts. As in PyTorch, a bool may stand for a number, an
-                int for a float, and a tensor of one element for either. They are copied in; trailing ones may be left
-                to their defaults
+                int for a float, and a tensor of one element for either. They are copied in, views with their strides and
+                their place in their storage (but for what is small far inside of a large one, which counts from its
+                first element); trailing ones may be left to their defaults
             named: the following ones by name
 
         Returns:
@@ -116,7 +118,8 @@ class Session:
 
     def manual_seed(self, seed):
         """Seeds the session's random numbers, which then are those of torch.manual_seed(seed) (torch 2.6, CPU,
-        without MKL). A new session's seed is the system's; reset() leaves the generator as it is."""
+        without MKL). A new session's seed is the system's;
+        reset() leaves the generator as it is."""
         self._session.manual_seed(seed & (1 << 64) - 1)
 
     def methods(self):
