@@ -113,15 +113,14 @@ class StyleConv(nn.Module):
 
 IMAGE = torch.rand(2, 3, 6, 8)
 MODELS = {
-  "lenet" : (LeNet(False), (torch.rand(2, 1, 32, 32), )),
-            "lenet_by_batch" : (LeNet(True), (torch.rand(2, 1, 32, 32), )),
-                               "fire" : (Fire(), (IMAGE, )),
-                                        "inception" : (Inception(), (IMAGE, )),
-                                                      "squeeze_excite"
-      : (SqueezeExcite(), (IMAGE, )),
-        "shuffles" : (Shuffles(), (IMAGE, )),
-                     "non_local" : (NonLocal(), (torch.rand(2, 4, 5, 3), )),
-                                   "style_conv" : (StyleConv(), (IMAGE, torch.rand(2, 5))),
+    "lenet": (LeNet(False), (torch.rand(2, 1, 32, 32),)),
+    "lenet_by_batch": (LeNet(True), (torch.rand(2, 1, 32, 32),)),
+    "fire": (Fire(), (IMAGE,)),
+    "inception": (Inception(), (IMAGE,)),
+    "squeeze_excite": (SqueezeExcite(), (IMAGE,)),
+    "shuffles": (Shuffles(), (IMAGE,)),
+    "non_local": (NonLocal(), (torch.rand(2, 4, 5, 3),)),
+    "style_conv": (StyleConv(), (IMAGE, torch.rand(2, 5))),
 }
 
 

@@ -20,8 +20,7 @@ class Replay(tuple):
 class Session:
     """One model with its state, in the native runtime: on the CPU, without gradients.
 
-    One thread at a time may use a session;
-Python's lock is released during a run, so that sessions on several threads
+    One thread at a time may use a session; Python's lock is released during a run, so that sessions on several threads
     run at once.
     """
 
@@ -29,8 +28,8 @@ Python's lock is released during a run, so that sessions on several threads
         """
         Args:
             source: a path, or the bytes of a file
-            max_bytes: the most memory that model and runs may take;
-what needs more fails('out-of-memory').0 : no limit max_steps : the most instructions of one run; a loop that does not end fails there ('interrupted'). 0: no limit
+            max_bytes: the most memory that model and runs may take; what needs more fails ('out-of-memory'). 0: no limit
+            max_steps: the most instructions of one run; a loop that does not end fails there ('interrupted'). 0: no limit
 
         Raises:
             RushlightError: the file is damaged ('bad-file'), or needs what this runtime lacks ('unsupported')
@@ -118,8 +117,7 @@ what needs more fails('out-of-memory').0 : no limit max_steps : the most instruc
 
     def manual_seed(self, seed):
         """Seeds the session's random numbers, which then are those of torch.manual_seed(seed) (torch 2.6, CPU,
-        without MKL). A new session's seed is the system's;
-        reset() leaves the generator as it is."""
+        without MKL). A new session's seed is the system's; reset() leaves the generator as it is."""
         self._session.manual_seed(seed & (1 << 64) - 1)
 
     def methods(self):
