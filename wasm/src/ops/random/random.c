@@ -126,7 +126,8 @@ static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double
   RUSH_NEED(std >= 0, "normal expects std >= 0.0, but found std %g", std);
   RUSH_TRY(need_float(c, t, "normal_kernel_cpu"));
   const bool many = t->numel >= 16 && rush_is_contiguous(t);
-  RUSH_CHECK(c->ctx, !many || !rush_is_half(c->narrow), RUSH_ERR_UNSUPPORTED,
+  const bool half = c->narrow == RUSH_FLOAT16 || c->narrow == RUSH_BFLOAT16;
+  RUSH_CHECK(c->ctx, !many || !half, RUSH_ERR_UNSUPPORTED,
              "16 and more normal numbers of dtype %s: draw float32 and convert them",
              rush_dtype_name(c->narrow));
   if (many)
