@@ -208,7 +208,6 @@ export class Model {
    * @throws {RushlightError} as run()
    */
   async call(method, ...args) {
-    if (typeof method !== 'string') throw badArgument(`call()'s first argument is the method's name, "${this.#method(undefined).method.name}" say`);
     const { index } = this.#method(method);
     return this.#enqueueRun(args, (host, mine) => host.run(index, mine, 'value', true));
   }
