@@ -74,6 +74,9 @@ rare("activations", """
 BINARY = ("torch.add(x, y), torch.sub(x, y), torch.mul(x, y), torch.div(x, y), x // y, torch.remainder(x, y), torch.fmod(x, y), torch.atan2(x, y), "
           "torch.maximum(x, y), torch.minimum(x, y), x == y, x != y, x < y, x >= y, torch.div(x, y, rounding_mode='trunc')")
 rare("binary", f"({BINARY}, torch.hypot(x, y), torch.copysign(x, y))", x=lambda d: special(60, dtype=d), y=lambda d: small(d, 60))
+rare("nextafter", "(torch.nextafter(x, y), torch.nextafter(y, x), torch.nextafter(x, torch.tensor(5.0)), torch.nextafter(x, z).dtype)",
+     x=lambda d: tensor([1.0, 0.0, -0.0, 2.0, NAN, 1.0, INF, -INF, 6e4, -1.0, 6e-8, 6e-8, -6e-8, 6.1e-5, 65504.0], d),
+     y=lambda d: tensor([2.0, 1.0, -1.0, 1.0, 1.0, NAN, 0.0, 0.0, INF, -2.0, 0.0, 1.0, 1.0, -1.0, INF], d), z=f32(15))
 rare("binary_of_shorts", f"({BINARY}, x & y, x | y, x ^ y, x << y, x >> y, torch.pow(x, y))", SHORTS, x=of_shape(60), y=lambda d: small(d, 60))
 rare("shorts_overflow", "(x + x, x * x, x - 7 * x, -x, torch.abs(x), x.sum(), x.cumsum(0), x.prod(), torch.square(x), x.dot(x))", SHORTS,
      x=lambda d: tensor([100, 127, -128, -127, 1, 0], d))
@@ -135,6 +138,16 @@ rare("products", """
     return (x @ y, torch.mm(x, y), torch.bmm(x[None], y[None]), x @ y[:, 0],
             torch.einsum("ij,jk->ki", x, y), torch.outer(x[0], y[:, 0]), torch.dot(x[0], y[:, 0]), torch.mv(x, y[:, 0]))""",
      x=of_shape(3, 5), y=of_shape(5, 4), z=of_shape(3, 4))
+INTEGERS = SHORTS + INTS
+rare("einsum_of_one", """
+    return (torch.einsum("ij->i", x), torch.einsum("ij->", x), torch.einsum("ij->ji", x), torch.einsum("ii->i", x[:, :3]), torch.einsum("ii->", x[:, :3]),
+            torch.einsum("kji->ik", x.t()[None]))""", INTEGERS + ("b8",), x=lambda d: b8(3, 40) if d == "b8" else random(d, 3, 40, lo=90, hi=127))
+for d in INTEGERS:
+    dtype = f"torch.{str(DTYPES[d]).split('.')[1]}"
+    row(f"rare_logspace_{d}", f"""
+    return (torch.logspace(a, b, n, 2.0, dtype={dtype}), torch.logspace(b, a, n, 1.5, dtype={dtype}), torch.logspace(x, y, n, 2.5, dtype={dtype}),
+            torch.logspace(0, x, n, 2.0, dtype={dtype}))""", a=0.7, b=6.9, n=5, x=tensor(1.7), y=tensor(5, "i64"),
+        also=[{"n": 0}, {"n": 1}, {"n": 8}])
 # PyTorch rounds the product before it adds to it.
 rare("products_and_sums", "(torch.addmm(z, x, y), torch.addmm(z, x, y, beta=0.5, alpha=2.0), torch.baddbmm(z[None], x[None], y[None]))",
      x=of_shape(3, 5), y=of_shape(5, 4), z=of_shape(3, 4), rtol=2e-2, atol=4e-3)

@@ -89,15 +89,13 @@ static int promote(int a, int b) {
 }
 
 static int combine(int higher, int lower) {
-  const bool complexes = lower >= 0 && rush_is_complex((rush_dtype)lower);
-  if (higher >= 0 && rush_is_complex((rush_dtype)higher)) return higher;
-  if (higher >= 0 && rush_is_float((rush_dtype)higher)) {
-    if (!complexes) return higher;
-    return higher == RUSH_FLOAT64 ? RUSH_COMPLEX128 : RUSH_COMPLEX64;
-  }
-  if (higher == RUSH_BOOL || complexes || (lower >= 0 && rush_is_float((rush_dtype)lower)))
-    return promote(higher, lower);
-  return higher >= 0 ? higher : lower;
+  if (lower < 0) return higher;
+  if (higher < 0) return lower;
+  const rush_dtype a = (rush_dtype)higher, b = (rush_dtype)lower;
+  if (rush_is_float(a) && rush_is_complex(b))
+    return a == RUSH_FLOAT64 ? RUSH_COMPLEX128 : RUSH_COMPLEX64;
+  if (!rush_is_integral(a) || (rush_is_int(a) && rush_is_integral(b))) return higher;
+  return (int)rush_promote(a, b);
 }
 
 static void promote_value(promotion *p, const rush_value *v) {

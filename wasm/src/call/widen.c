@@ -47,6 +47,18 @@ static bool has_rare(const rush_list *list) {
   return false;
 }
 
+/* Whether the operator would see a rare dtype. */
+static bool is_rare_call(const rush_schema *schema, const rush_value *args, uint32_t dtype_arg) {
+  if (dtype_arg > 0 && rush_is_rare_dtype(args + dtype_arg)) return true;
+  for (uint32_t k = 0; k < schema->n_args; k++) {
+    if (args[k].kind == RUSH_KIND_TENSOR
+            ? rush_is_one_of(rush_as_tensor(args + k)->dtype, RUSH_RARE)
+            : args[k].kind == RUSH_KIND_LIST && has_rare(rush_as_list(args + k)))
+      return true;
+  }
+  return false;
+}
+
 static rush_status widen_list(widening *w, const rush_schema_arg *arg, rush_value *v,
                               rush_value *made) {
   rush_list *list = rush_as_list(v);
@@ -84,7 +96,8 @@ static void widen_dtype(widening *w, rush_value *v) {
   v->u.i = wide_of(*narrow);
 }
 
-static rush_status widen_args(widening *w, const rush_schema *schema, rush_value *args) {
+static rush_status widen_args(widening *w, const rush_schema *schema, rush_value *args,
+                              uint32_t dtype_arg) {
   for (uint32_t k = 0; k < schema->n_args; k++) {
     rush_value *v = args + k;
     rush_tensor *wide;
@@ -95,8 +108,7 @@ static rush_status widen_args(widening *w, const rush_schema *schema, rush_value
       RUSH_TRY(widen_list(w, schema->args + k, v, w->made + k));
     }
   }
-  const uint32_t dtype = rush_dtype_arg(schema);
-  if (dtype > 0) widen_dtype(w, args + dtype);
+  if (dtype_arg > 0) widen_dtype(w, args + dtype_arg);
   return RUSH_OK;
 }
 
@@ -142,11 +154,13 @@ static rush_status write_back(widening *w, const rush_schema *schema, const rush
   return RUSH_OK;
 }
 
-rush_status rush_call_widened(rush_call *c, const rush_schema *schema, rush_value *args) {
+rush_status rush_call_widened(rush_call *c, const rush_schema *schema, rush_value *args,
+                              uint32_t dtype_arg) {
+  if (!is_rare_call(schema, args, dtype_arg)) return c->op->run(c);
   widening w = {.c = c, .narrow = {RUSH_DTYPE_UNKNOWN, RUSH_DTYPE_UNKNOWN}};
   rush_tensor *inplace = c->inplace;
   for (uint32_t k = 0; k < schema->n_args; k++) w.given[k] = args[k];
-  rush_status st = widen_args(&w, schema, args);
+  rush_status st = widen_args(&w, schema, args, dtype_arg);
   if (st == RUSH_OK) {
     if (inplace) c->inplace = rush_as_tensor(args);
     c->narrow = w.narrow[0];

@@ -165,10 +165,10 @@ static bool is_view_of_turned(const rush_op *op, const rush_value *args) {
          rush_is_turned(rush_as_tensor(args));
 }
 
-/* Whether the operator has to be spared a rare dtype. */
-static inline bool wants_wide(const rush_session *s, const rush_model_op *o) {
+/* Whether the operator may have to be spared a rare dtype. */
+static inline bool may_want_wide(const rush_session *s, const rush_model_op *o) {
   return o->widens &&
-         (s->heap.rare || (o->dtype_arg > 0 && s->args[o->dtype_arg].kind != RUSH_KIND_NONE));
+         (s->heap.rare || (o->dtype_arg > 0 && rush_is_rare_dtype(s->args + o->dtype_arg)));
 }
 
 static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
@@ -193,7 +193,8 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .dies = c->dies,
                     .random = s->random,
                     .packed = m->packed[i]};
-  rush_status st = RUSH_UNLIKELY(wants_wide(s, o)) ? rush_call_widened(&call, &o->schema, s->args)
+  rush_status st = RUSH_UNLIKELY(may_want_wide(s, o))
+                       ? rush_call_widened(&call, &o->schema, s->args, o->dtype_arg)
                    : is_view_of_turned(o->op, s->args) ? call_view(&call)
                                                        : o->op->run(&call);
   const rush_status stopped = rush_stopped(s->ctx);

@@ -32,8 +32,16 @@ static int32_t to_int32(double v) {
   }                                             \
   return
 #define NONZERO(x) ((x) != 0)
-#define FLOAT16(x) rush_to_float16((float)(x))
-#define BFLOAT16(x) rush_to_bfloat16((float)(x))
+
+/* One loop serves both halves. */
+static double of_half(rush_dtype dtype, uint16_t bits) {
+  return (double)(dtype == RUSH_FLOAT16 ? rush_of_float16(bits) : rush_of_bfloat16(bits));
+}
+static uint16_t to_half(rush_dtype dtype, float v) {
+  return dtype == RUSH_FLOAT16 ? rush_to_float16(v) : rush_to_bfloat16(v);
+}
+#define OF_HALF(x) of_half(dtype, x)
+#define TO_HALF(x) to_half(dtype, (float)(x))
 
 static void load_ints(rush_dtype dtype, const char *at, int64_t step, int64_t n, int64_t *out) {
   switch (dtype) {
@@ -56,9 +64,8 @@ static void load_ints(rush_dtype dtype, const char *at, int64_t step, int64_t n,
 static void load_doubles(rush_dtype dtype, const char *at, int64_t step, int64_t n, double *out) {
   switch (dtype) {
     case RUSH_FLOAT16:
-      LOAD(uint16_t, (double)rush_of_float16);
     case RUSH_BFLOAT16:
-      LOAD(uint16_t, (double)rush_of_bfloat16);
+      LOAD(uint16_t, OF_HALF);
     case RUSH_FLOAT32:
       LOAD(float, (double));
     default:
@@ -74,9 +81,8 @@ static void store_ints(rush_dtype dtype, char *at, int64_t step, int64_t n, cons
     case RUSH_INT16:
       STORE(int16_t, );
     case RUSH_FLOAT16:
-      STORE(uint16_t, FLOAT16);
     case RUSH_BFLOAT16:
-      STORE(uint16_t, BFLOAT16);
+      STORE(uint16_t, TO_HALF);
     case RUSH_BOOL:
       STORE(uint8_t, NONZERO);
     case RUSH_INT32:
@@ -98,9 +104,8 @@ static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, c
     case RUSH_INT16:
       STORE(int16_t, rush_int_of);
     case RUSH_FLOAT16:
-      STORE(uint16_t, FLOAT16);
     case RUSH_BFLOAT16:
-      STORE(uint16_t, BFLOAT16);
+      STORE(uint16_t, TO_HALF);
     case RUSH_BOOL:
       STORE(uint8_t, NONZERO);
     case RUSH_INT32:
@@ -234,14 +239,19 @@ static rush_status copy_apart(rush_ctx *ctx, rush_tensor *dst, const rush_tensor
   rush_iter_init(&it, dst->rank, dst->sizes, 2, operands);
   if (it.size[0] == 0) return RUSH_OK;
   const int64_t item = (int64_t)rush_itemsize(dst);
-  const int d = dst->dtype == src->dtype ? transposed_dim(&it, item) : 0;
+  const bool same = dst->dtype == src->dtype;
+  const int d = same ? transposed_dim(&it, item) : 0;
   if (d > 0) return copy_transposed(ctx, &it, d, item);
   do {
     for (int64_t done = 0; done < it.size[0]; done += STRETCH) {
       const int64_t n = it.size[0] - done < STRETCH ? it.size[0] - done : STRETCH;
       RUSH_TRY(rush_work(ctx, (uint64_t)n));
-      copy_row(dst->dtype, it.at[0] + done * it.stride[0][0], it.stride[0][0], src->dtype,
-               it.at[1] + done * it.stride[1][0], it.stride[1][0], n);
+      char *to = it.at[0] + done * it.stride[0][0];
+      const char *from = it.at[1] + done * it.stride[1][0];
+      if (same)
+        copy_same((size_t)item, to, it.stride[0][0], from, it.stride[1][0], n);
+      else
+        copy_row(dst->dtype, to, it.stride[0][0], src->dtype, from, it.stride[1][0], n);
     }
   } while (rush_iter_next(&it));
   return RUSH_OK;

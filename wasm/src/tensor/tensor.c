@@ -281,7 +281,7 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
   RUSH_TRY(rush_heap_alloc(heap, sizeof *t, (void **)&t));
   t->object = (rush_object){RUSH_KIND_TENSOR, 1};
   t->dtype = dtype;
-  heap->rare |= rush_is_one_of(dtype, RUSH_RARE);
+  if (RUSH_UNLIKELY(rush_is_one_of(dtype, RUSH_RARE))) heap->rare = true;
   t->rank = (uint8_t)rank;
   t->offset = 0;
   t->numel = numel;

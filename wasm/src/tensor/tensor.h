@@ -97,15 +97,16 @@ static inline void rush_copy_items(size_t item, char *to, int64_t to_step, const
                                    int64_t from_step, int64_t n) {
 #define MOVE(BYTES) \
   for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) memcpy(to, from, BYTES)
+  if (RUSH_LIKELY(item == 4)) {
+    MOVE(4);
+    return;
+  }
   switch (item) {
     case 1:
       MOVE(1);
       return;
     case 2:
       MOVE(2);
-      return;
-    case 4:
-      MOVE(4);
       return;
     case 8:
       MOVE(8);

@@ -60,25 +60,29 @@ def linspace__Scalar_Tensor(start: number, end, steps: int, dtype: Optional[int]
     return torch.linspace(start, only_number("linspace", "end", end), steps, dtype=dtype)
 
 
-def powers_of(base: float, exponents):
-    assert torch.is_floating_point(exponents), "logspace of integers is not supported: make it of a floating point dtype and convert"
-    return torch.pow(base, exponents)
+def powers_of(base: float, start: number, end: number, steps: int, dtype: Optional[int]):
+    exponents = torch.linspace(start, end, steps, dtype=dtype)
+    if torch.is_floating_point(exponents):
+        return torch.pow(base, exponents)
+    # The ends are integers, too, but for one step.
+    first = float(start) if steps == 1 else float(int(start))
+    return torch.pow(base, torch.linspace(first, int(end), steps, dtype=torch.float64)).to(exponents.dtype)
 
 
 def logspace(start: number, end: number, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return powers_of(base, torch.linspace(start, end, steps, dtype=dtype))
+    return powers_of(base, start, end, steps, dtype)
 
 
 def logspace__Tensor_Tensor(start, end, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return powers_of(base, torch.linspace(only_number("logspace", "start", start), only_number("logspace", "end", end), steps, dtype=dtype))
+    return powers_of(base, only_number("logspace", "start", start), only_number("logspace", "end", end), steps, dtype)
 
 
 def logspace__Tensor_Scalar(start, end: number, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return powers_of(base, torch.linspace(only_number("logspace", "start", start), end, steps, dtype=dtype))
+    return powers_of(base, only_number("logspace", "start", start), end, steps, dtype)
 
 
 def logspace__Scalar_Tensor(start: number, end, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return powers_of(base, torch.linspace(start, only_number("logspace", "end", end), steps, dtype=dtype))
+    return powers_of(base, start, only_number("logspace", "end", end), steps, dtype)
 
 
 def heaviside(x, values):

@@ -374,10 +374,10 @@ static rush_status destination(rush_call *c, const rush_pw_job *job, const opera
 static rush_pw_body *choose_body(const rush_pw_job *job, rush_dtype *compute) {
   const rush_pointwise *row = job->row;
   if (row->flags & RUSH_PW_AS_BOOL) return *compute = RUSH_BOOL, row->b8;
+  if (RUSH_LIKELY(job->common == RUSH_FLOAT32)) return *compute = RUSH_FLOAT32, row->f32;
   switch (job->common) {
     case RUSH_FLOAT16:
     case RUSH_BFLOAT16:
-    case RUSH_FLOAT32:
       return *compute = RUSH_FLOAT32, row->f32;
     case RUSH_FLOAT64:
       return *compute = RUSH_FLOAT64, row->f64;
@@ -464,6 +464,13 @@ static void run_all(rush_ctx *ctx, run *r, const operands *o, rush_tensor *dst) 
   } while (!rush_stops(ctx, (uint64_t)it.size[0] % STRETCH) && rush_iter_next(&it));
 }
 
+/* Of an operand that the body takes in a dtype other than the common one. */
+static bool wraps(const rush_pw_job *job, uint32_t arg, const rush_tensor *t) {
+  if (t->dtype == job->common || rush_itemsize(t) < rush_dtype_size(job->common)) return false;
+  return rush_is_int(job->common) ||
+         (rush_is_half(job->common) && !(t->rank == 0 && is_exact(job, arg)));
+}
+
 static rush_status run_job(rush_call *c, rush_pw_job *job) {
   operands o;
   run r;
@@ -482,7 +489,7 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   r.p = &job->p;
   r.n = job->n;
   r.common = job->common;
-  r.block = rush_is_complex(job->common) ? BLOCK / 2 : BLOCK;
+  r.block = compute == RUSH_COMPLEX128 ? BLOCK / 2 : BLOCK;
   r.memory[0] = dst->dtype;
   r.body_type[0] = to_bool ? RUSH_BOOL : compute;
   r.wraps[0] = false;
@@ -491,11 +498,7 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
     r.body_type[k + 1] = mask ? RUSH_BOOL : compute;
     r.memory[k + 1] = o.t[k] ? o.t[k]->dtype : r.body_type[k + 1];
     r.held[k + 1] = NULL;
-    r.wraps[k + 1] =
-        r.body_type[k + 1] == compute && compute != job->common && o.t[k] &&
-        o.t[k]->dtype != job->common && rush_itemsize(o.t[k]) >= rush_dtype_size(job->common) &&
-        (rush_is_int(job->common) ||
-         (rush_is_half(job->common) && !(o.t[k]->rank == 0 && is_exact(job, job->arg[k]))));
+    r.wraps[k + 1] = compute != job->common && !mask && o.t[k] && wraps(job, job->arg[k], o.t[k]);
     if (!o.t[k]) place_scalar(c, job, r.body_type[k + 1], job->arg[k], o.scalar[k]);
   }
   job->p.fault = NULL;
@@ -503,8 +506,10 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   job->p.fn32 = row->fn32;
   job->p.fn2 = row->fn2;
   job->p.fn2_32 = row->fn2_32;
-  job->p.bits = job->common == RUSH_BOOL ? 1 : 8 * (int)rush_dtype_size(job->common);
-  job->p.is_signed = job->common != RUSH_UINT8;
+  if (rush_is_integral(job->common)) {
+    job->p.bits = job->common == RUSH_BOOL ? 1 : 8 * (int)rush_dtype_size(job->common);
+    job->p.is_signed = job->common != RUSH_UINT8;
+  }
   run_all(c->ctx, &r, &o, dst);
   if (job->p.fault) {
     rush_drop(c->heap, &c->results[0]);

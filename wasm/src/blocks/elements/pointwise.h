@@ -26,7 +26,7 @@ typedef struct rush_pw_params {
   float (*fn32)(float); /* of rush_pw_map_f32 */
   double (*fn2)(double, double);
   float (*fn2_32)(float, float);
-  int bits;          /* of the common dtype */
+  int bits;          /* of the common dtype, if it is an integer or bool */
   bool is_signed;    /* the common dtype is */
   const char *fault; /* set by a body: the call fails with this message */
 } rush_pw_params;

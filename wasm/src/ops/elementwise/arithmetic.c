@@ -3,6 +3,7 @@
 
 #include "blocks/elements/pointwise.h"
 #include "kernels/math.h"
+#include "tensor/half.h"
 
 #define U(x) ((uint64_t)(x))
 #define ZERO_DIVISION "ZeroDivisionError"
@@ -38,8 +39,8 @@ static rush_status read_alpha(rush_call *c, rush_pw_job *job, bool *is_one) {
              RUSH_ERR_BAD_ARGUMENT,
              "For integral input tensors, argument alpha must not be a floating point number.");
   rush_pw_scalar(c, job, 2, 0);
-  if (rush_is_half(job->common)) job->p.f[0] = rush_rounded(job->common, job->p.f[0]);
   *is_one = job->p.f[0] == 1;
+  if (!*is_one && rush_is_half(job->common)) job->p.f[0] = rush_rounded(job->common, job->p.f[0]);
   return RUSH_OK;
 }
 
@@ -351,8 +352,37 @@ static float x_log1p_yf(float a, float b) {
 FUNCTION_2(atan2, atan2, atan2f, RUSH_PW_TO_FLOAT)
 FUNCTION_2(hypot, hypot, hypotf, 0)
 FUNCTION_2(copysign, copysign, copysignf, RUSH_PW_TO_FLOAT)
-FUNCTION_2(nextafter, nextafter, nextafterf, 0)
 FUNCTION_2(logaddexp, log_add_exp, log_add_expf, 0)
 FUNCTION_2(logaddexp2, log_add_exp2, log_add_exp2f, 0)
 FUNCTION_2(xlogy, x_log_y, x_log_yf, RUSH_PW_TO_FLOAT)
 FUNCTION_2(xlog1py, x_log1p_y, x_log1p_yf, RUSH_PW_TO_FLOAT)
+
+/* The bits of the half next to those of one, which is finite, or infinite and left downwards. */
+static uint16_t step_half(uint16_t h, bool up) {
+  if ((h & 0x7fff) == 0) return up ? 0x0001 : 0x8001;
+  return (uint16_t)(up == (h < 0x8000) ? h + 1 : h - 1);
+}
+static float next_float16(float a, float b) {
+  if (a != a || b != b) return a + b;
+  return a == b ? a : rush_of_float16(step_half(rush_to_float16(a), a < b));
+}
+static float next_bfloat16(float a, float b) {
+  if (a != a || b != b) return a + b;
+  return a == b ? a : rush_of_bfloat16(step_half(rush_to_bfloat16(a), a < b));
+}
+static const rush_pointwise nextafter_float16 = {
+    .operands = 2, .f32 = rush_pw_map2_f32, .fn2_32 = next_float16};
+static const rush_pointwise nextafter_bfloat16 = {
+    .operands = 2, .f32 = rush_pw_map2_f32, .fn2_32 = next_bfloat16};
+static rush_status setup_nextafter(rush_call *c, rush_pw_job *job) {
+  (void)c;
+  if (job->common == RUSH_FLOAT16) job->row = &nextafter_float16;
+  if (job->common == RUSH_BFLOAT16) job->row = &nextafter_bfloat16;
+  return RUSH_OK;
+}
+RUSH_POINTWISE(nextafter) = {.operands = 2,
+                             .f32 = rush_pw_map2_f32,
+                             .f64 = rush_pw_map2_f64,
+                             .fn2 = nextafter,
+                             .fn2_32 = nextafterf,
+                             .setup = setup_nextafter};

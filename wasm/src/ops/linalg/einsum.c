@@ -277,8 +277,14 @@ static rush_status contract_all(rush_call *c, const equation *eq, operand *ops, 
     RUSH_TRY(contract(c, eq, &ops[0], &ops[i], keep));
   }
   if ((labels_of(&ops[0]) & ~eq->output) == 0) return RUSH_OK;
-  /* One operand with labels to sum: the product with ones. */
+  /* One operand with labels to sum: the product with ones, of integers in int64 as a sum's. */
   rush_tensor *one;
+  if (rush_is_integral(ops[0].t.dtype) && ops[0].t.dtype != RUSH_INT64) {
+    rush_tensor *wide;
+    RUSH_TRY(tmp_new(c, RUSH_INT64, ops[0].t.rank, ops[0].t.sizes, &wide));
+    RUSH_TRY(rush_tensor_copy(c->heap, wide, &ops[0].t));
+    ops[0].t = *wide;
+  }
   RUSH_TRY(tmp_new(c, ops[0].t.dtype, 0, NULL, &one));
   rush_store_int(one->dtype, rush_data(one), 1);
   const operand ones = {.t = *one};
