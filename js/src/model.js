@@ -208,7 +208,7 @@ export class Model {
    * @throws {RushlightError} as run()
    */
   async call(method, ...args) {
-    const { index } = this.#method(method);
+    const { index } = this.#method(/** @type {any} */ (method ?? null));
     return this.#enqueueRun(args, (host, mine) => host.run(index, mine, 'value', true));
   }
 
