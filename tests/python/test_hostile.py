@@ -242,10 +242,11 @@ session = wrap(torch.classes.rushlight.Interpreter({path!r}))"""
 def test_ctrl_c_ends_a_run(endless, name, args, made):
     """Also inside one long operator."""
     lines = f"""
-import rushlight, torch
+import rushlight, signal, torch
 {made.format(path=str(endless / name) + ".rush")}
-print("running", flush=True)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell leaves out of what it starts behind it
 try:
+    print("running", flush=True)
     session({args})
 except KeyboardInterrupt:
     print("ended")
