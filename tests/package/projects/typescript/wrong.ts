@@ -18,6 +18,6 @@ export async function typed(picture: { data: Uint8ClampedArray; width: number; h
 export async function untyped(picture: { data: Uint8ClampedArray; width: number; height: number }) {
   const model = await load('m.rush');
   await model.run({ x: picture });
-  await model.run({ x: { data: new Uint16Array(2), shape: [2] } });
+  await model.run({ x: { data: new BigUint64Array(2), shape: [2] } });
   (await model.run({})).y?.dims;
 }
