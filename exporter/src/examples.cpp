@@ -172,10 +172,6 @@ void add_test(Program &program, const Example &example, std::vector<Measure> mea
   program.tests.push_back(std::move(test));
 }
 
-}  // namespace
-
-namespace {
-
 // "x [3, 4], y [3]" of what grew; of tensors inside of "xs" "xs.0 [3, 4]".
 std::string sizes_text(const Method &m, const Example &e, const std::vector<Grown> &grown) {
   std::string out;

@@ -165,7 +165,7 @@ enum {
 #define RUSH_OPERAND_CONSTANT 0x80000000u
 
 /* Dtypes, with the numbers of PyTorch's ScalarType (c10/core/ScalarType.h). Reserved ones are
- * refused by name. Complex elements are pairs, real part first. */
+ * refused by name. */
 typedef enum rush_dtype {
   RUSH_UINT8 = 0,
   RUSH_INT8 = 1,
@@ -175,8 +175,8 @@ typedef enum rush_dtype {
   RUSH_FLOAT16 = 5,
   RUSH_FLOAT32 = 6,
   RUSH_FLOAT64 = 7,
-  RUSH_COMPLEX64 = 9,
-  RUSH_COMPLEX128 = 10,
+  RUSH_COMPLEX64 = 9,   /* reserved */
+  RUSH_COMPLEX128 = 10, /* reserved */
   RUSH_BOOL = 11,
   RUSH_QINT8 = 12,  /* reserved */
   RUSH_QUINT8 = 13, /* reserved */

@@ -149,6 +149,11 @@ void rush_text_add(rush_text *t, const char *fmt, ...) RUSH_PRINTF(2, 3);
 void rush_text_bytes(rush_text *t, const char *bytes, size_t n);
 /* A JSON string literal with its quotes. */
 void rush_text_json(rush_text *t, const char *bytes, size_t n);
+/* What it is made of failed: so has the text. */
+static inline void rush_text_fail(rush_text *t, rush_status why) {
+  t->failed = true;
+  t->why = why;
+}
 /* Whether it failed: looked at where a text has many parts, to leave off. */
 static inline rush_status rush_text_status(const rush_text *t) {
   return t->failed ? t->why : RUSH_OK;

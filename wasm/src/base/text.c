@@ -4,8 +4,7 @@
 #include "base/base.h"
 
 static bool fail(rush_text *t, rush_status why) {
-  t->failed = true;
-  t->why = why;
+  rush_text_fail(t, why);
   return false;
 }
 

@@ -120,8 +120,7 @@ static void json_schema_type(rush_json *j, const char *type, uint32_t size) {
   size_t bytes;
   const rush_status st = rush_text_take(&t, &text, &bytes);
   if (st != RUSH_OK) {
-    j->text->failed = true;
-    j->text->why = st;
+    rush_text_fail(j->text, st);
     return;
   }
   rush_json_text(j, text);
@@ -181,8 +180,7 @@ static void json_weights(rush_json *j) {
   bool *used;
   const rush_status st = rush_calloc(j->text->ctx, m->n_tensors, sizeof *used, (void **)&used);
   if (st != RUSH_OK) {
-    j->text->failed = true;
-    j->text->why = st;
+    rush_text_fail(j->text, st);
     return;
   }
   mark_used(m, used);

@@ -54,8 +54,7 @@ void rush_json_type(rush_json *j, uint32_t type) {
   rush_text *t = j->text, plain = {.ctx = t->ctx};
   rush_print_type(&plain, j->m, type);
   if (plain.failed) {
-    t->failed = true;
-    t->why = plain.why;
+    rush_text_fail(t, plain.why);
   } else {
     comma(j);
     rush_text_json(t, plain.data, plain.size);

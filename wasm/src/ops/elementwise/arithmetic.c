@@ -140,19 +140,13 @@ static float remainder_pyf(float a, float b) {
   return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
 }
 
-#define MAPPED(id, fn_, fn_32)                                                               \
-  .operands = 2, .flags = RUSH_PW_NO_BOOL, .f32 = rush_pw_map2_f32, .f64 = rush_pw_map2_f64, \
-  .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
+#define MAPPED(id, more, fn_, fn_32)                                         \
+  .operands = 2, .flags = RUSH_PW_NO_BOOL | (more), .f32 = rush_pw_map2_f32, \
+  .f64 = rush_pw_map2_f64, .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
 
-RUSH_POINTWISE(floor_divide) = {.operands = 2,
-                                .flags = RUSH_PW_NO_BOOL | RUSH_PW_EXACT,
-                                .f32 = rush_pw_map2_f32,
-                                .f64 = rush_pw_map2_f64,
-                                .i64 = floor_i64,
-                                .fn2 = floor_div,
-                                .fn2_32 = floor_divf};
-RUSH_POINTWISE(remainder) = {MAPPED(remainder, remainder_py, remainder_pyf)};
-RUSH_POINTWISE(fmod) = {MAPPED(fmod, fmod, fmodf)};
+RUSH_POINTWISE(floor_divide) = {MAPPED(floor, RUSH_PW_EXACT, floor_div, floor_divf)};
+RUSH_POINTWISE(remainder) = {MAPPED(remainder, 0, remainder_py, remainder_pyf)};
+RUSH_POINTWISE(fmod) = {MAPPED(fmod, 0, fmod, fmodf)};
 
 static const rush_pointwise div_trunc = {.operands = 2,
                                          .flags = RUSH_PW_NO_BOOL | RUSH_PW_EXACT,
@@ -250,13 +244,7 @@ static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
   job->n = job->row->operands;
   return RUSH_OK;
 }
-RUSH_POINTWISE(pow_scalar) = {.operands = 2,
-                              .flags = RUSH_PW_NO_BOOL | RUSH_PW_NUMBER_ASIDE,
-                              .f32 = rush_pw_map2_f32,
-                              .f64 = rush_pw_map2_f64,
-                              .i64 = pow_i64,
-                              .fn2 = pow,
-                              .fn2_32 = powf,
+RUSH_POINTWISE(pow_scalar) = {MAPPED(pow, RUSH_PW_NUMBER_ASIDE, pow, powf),
                               .setup = setup_pow_scalar};
 
 static rush_status setup_float_power(rush_call *c, rush_pw_job *job) {
