@@ -3,8 +3,10 @@
 //   wasm/    the binaries, and what slim needs to know of them, from build/<simd|relaxed>/dist
 //   types/   .d.ts files from the JSDoc comments, and globals.d.ts (--types: where they are older than src/; --all), with tests/node_modules' TypeScript
 //   LICENSE, THIRD_PARTY_NOTICES (--all)
+//
+// Others may read the package at the same time: a file that is the same already is left alone, and a new one takes its place whole.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const js = fileURLToPath(new URL('.', import.meta.url));
@@ -16,13 +18,22 @@ function fail(message) {
   process.exit(1);
 }
 
+const part = `${js}.part.${process.pid}/`;
+
+function put(bytes, file) {
+  if (existsSync(file) && readFileSync(file).equals(bytes)) return utimesSync(file, new Date(), new Date()); // it is as new as its source
+  mkdirSync(part, { recursive: true });
+  writeFileSync(`${part}one`, bytes);
+  renameSync(`${part}one`, file);
+}
+
 mkdirSync(`${js}wasm`, { recursive: true });
 const dist = (backend, ending = 'wasm') => `${top}build/${backend}/dist/rushlight-${backend}.${ending}`;
 const built = ['simd', 'relaxed'].filter((backend) => existsSync(dist(backend)));
 if (built.length < (all ? 2 : 1)) fail('there are no binaries: run ./dev build simd relaxed');
 for (const backend of built) {
   for (const ending of ['wasm', 'reach.json']) {
-    if (all || existsSync(dist(backend, ending))) cpSync(dist(backend, ending), `${js}wasm/rushlight-${backend}.${ending}`);
+    if (all || existsSync(dist(backend, ending))) put(readFileSync(dist(backend, ending)), `${js}wasm/rushlight-${backend}.${ending}`);
   }
 }
 
@@ -30,12 +41,15 @@ const newest = (dir) => (existsSync(dir) ? Math.max(...readdirSync(dir).map((n) 
 if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`${js}src`))) {
   const tsc = `${top}tests/node_modules/typescript/bin/tsc`;
   if (!existsSync(tsc)) fail('there is no tests/node_modules/typescript: run ./dev setup');
-  rmSync(`${js}types`, { recursive: true, force: true });
-  execFileSync(process.execPath, [tsc, '-p', `${js}tsconfig.json`, '--typeRoots', `${top}tests/node_modules/@types`], { stdio: 'inherit' });
-  for (const name of readdirSync(`${js}types`)) writeFileSync(`${js}types/${name}`, `/// <reference path="./globals.d.ts" />\n${readFileSync(`${js}types/${name}`, 'utf8')}`);
-  cpSync(`${js}globals.d.ts`, `${js}types/globals.d.ts`);
+  const made = `${part}types/`;
+  execFileSync(process.execPath, [tsc, '-p', `${js}tsconfig.json`, '--outDir', made, '--typeRoots', `${top}tests/node_modules/@types`], { stdio: 'inherit' });
+  mkdirSync(`${js}types`, { recursive: true });
+  for (const name of readdirSync(made)) put(Buffer.from(`/// <reference path="./globals.d.ts" />\n${readFileSync(made + name, 'utf8')}`), `${js}types/${name}`);
+  put(readFileSync(`${js}globals.d.ts`), `${js}types/globals.d.ts`);
+  for (const name of readdirSync(`${js}types`)) if (name !== 'globals.d.ts' && !existsSync(made + name)) rmSync(`${js}types/${name}`, { force: true });
 }
 
 if (all) {
-  for (const name of readdirSync(top).filter((n) => /^(LICENSE|THIRD_PARTY_NOTICES)/.test(n))) cpSync(top + name, js + name);
+  for (const name of readdirSync(top).filter((n) => /^(LICENSE|THIRD_PARTY_NOTICES)/.test(n))) put(readFileSync(top + name), js + name);
 }
+rmSync(part, { recursive: true, force: true });
