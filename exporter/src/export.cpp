@@ -45,18 +45,11 @@ void rename_ports(Program &program, const ExportOptions &options) {
   rename(program.methods[0].outputs, options.output_names, "output");
 }
 
-// A trace may give two inputs one name, and a value by name must be for one of them: the later ones
-// get a number, x, x_1, x_2. (python/rushlight/export.py knows them by the same rule.)
 void make_unique(std::vector<Port> &ports) {
-  std::set<std::string> taken;
-  for (const Port &port : ports) taken.insert(port.name);
-  std::set<std::string> used;
-  for (Port &port : ports) {
-    const std::string name = port.name;
-    if (used.insert(name).second) continue;
-    for (int n = 1; !taken.insert(port.name).second; n++)
-      port.name = name + "_" + std::to_string(n);
-  }
+  std::vector<std::string> names;
+  for (const Port &port : ports) names.push_back(port.name);
+  names = unique_names(std::move(names));
+  for (size_t i = 0; i < ports.size(); i++) ports[i].name = std::move(names[i]);
 }
 
 std::vector<OpCount> count_ops(const Program &program, bool only_missing) {
@@ -324,6 +317,17 @@ std::unique_ptr<NativeSession> load_written(const std::string &path) {
 }
 
 }  // namespace
+
+std::vector<std::string> unique_names(std::vector<std::string> names) {
+  std::set<std::string> taken(names.begin(), names.end());
+  std::set<std::string> used;
+  for (std::string &name : names) {
+    if (used.insert(name).second) continue;
+    const std::string given = name;
+    for (int n = 1; !taken.insert(name).second; n++) name = given + "_" + std::to_string(n);
+  }
+  return names;
+}
 
 Report export_program(Program &program, const ExportOptions &options, const Reference &unseeded) {
   const Reference reference = seeded(unseeded);

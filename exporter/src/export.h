@@ -96,6 +96,10 @@ struct Report {
   std::string not_measured;  // why, where float64's answer was wanted and is not known
 };
 
+// A trace may give two inputs one name, and a value by name must be for one of them: the later ones
+// get a number, x, x_1, x_2.
+std::vector<std::string> unique_names(std::vector<std::string> names);
+
 // Throws std::invalid_argument, Unsupported (listing all operators that the runtime lacks),
 // std::runtime_error (a difference, the disk); then there is no file.
 Report export_program(Program &program, const ExportOptions &options, const Reference &reference);

@@ -212,7 +212,7 @@ class Front:
             names = [a.name for a in self.target.schema.arguments]
         elif isinstance(self.target, torch.jit.ScriptModule) and hasattr(self.target, "forward"):
             names = [a.name for a in self.target.forward.schema.arguments[1:]]
-        names = _unique(names)
+        names = _C.unique_names(names)
         return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
 
     def promises(self, given=()):
@@ -252,18 +252,6 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
                 raise RushlightError("bad-argument", f"{name} is on the meta device, where it has no values: load the weights first")
     target, seen = _traced(model, tuple(example_inputs), train, by_name)
     return Front(target, "traced", _eager(model, train, by_name), prepared + seen)
-
-
-def _unique(names):
-    """As make_unique of export.cpp has them: x, x_1, x_2."""
-    taken, used, out = set(names), set(), []
-    for name in names:
-        if name in used:
-            name = next(n for n in (f"{name}_{i}" for i in itertools.count(1)) if n not in taken)
-            taken.add(name)
-        used.add(name)
-        out.append(name)
-    return out
 
 
 def _modules_of(model):

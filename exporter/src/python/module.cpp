@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "cli.h"
+#include "export.h"
 #include "front/torchscript.h"
 #include "inspect/weights.h"
 #include "ir/from_c10.h"
@@ -535,6 +536,7 @@ PYBIND11_MODULE(_C, m) {
   define_graph(m);
   m.def("tool", tool);
   m.def("stored_path", stored_path);
+  m.def("unique_names", unique_names);
   m.def("is_torchs_own", is_torchs_own);
   m.def("run_pass", run_pass);
   m.def("pass_names", pass_names);
