@@ -14,4 +14,7 @@ enum {
   RUSH_SAMPLE_SMOOTH = 8,
 };
 
+/* Regions of interest; by place: each bin reads a channel of its own. */
+enum { RUSH_ROI_ALL, RUSH_ROI_BY_PLACE };
+
 #endif
