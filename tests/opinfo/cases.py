@@ -1,0 +1,215 @@
+"""What PyTorch's operator table (OpInfo) says of an operator, as programs to export and vectors to replay."""
+
+import copy
+import random
+import sys
+import warnings
+import zlib
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
+import reference  # noqa: E402, F401, I001 - before torch
+import torch  # noqa: E402
+from torch.testing._internal import common_methods_invocations as table  # noqa: E402
+from torch.utils import _pytree as pytree  # noqa: E402
+
+# What is not a matter of running a model: {why: the entries whose names begin so, or end in "*..."}.
+OUT_OF_SCOPE = {"gradients": ("*_backward",), "sparse layouts": ("sparse.", "to_sparse")}
+OTHER_DTYPES = {"complex32"}  # PyTorch calls it experimental
+# Their values are nobody's: shapes and dtypes are compared.
+UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
+SEED = 1  # RUSH_TEST_SEED: each replay's
+# The table seeds random operators in their Python, which a trace does not show.
+table.wrapper_set_seed = lambda op, *args, **kwargs: op(*args, **kwargs)
+
+
+def name_of(op):
+    return op.name + ("." + op.variant_test_name if op.variant_test_name else "")
+
+
+def why_out(name):
+    for why, patterns in OUT_OF_SCOPE.items():
+        if any(name.endswith(p[1:]) if p[0] == "*" else name.startswith(p) for p in patterns):
+            return why
+    return None
+
+
+def entries():
+    """{name: OpInfo} of what PyTorch has on the CPU and is in scope."""
+    return {name_of(op): op for op in table.op_db if op.supported_dtypes("cpu") and not why_out(name_of(op))}
+
+
+def dtypes_of(op):
+    return sorted({str(d)[6:] for d in op.supported_dtypes("cpu")} - OTHER_DTYPES)
+
+
+class Case:
+    """A function of tensors, arguments for it, and PyTorch's answer."""
+
+    def __init__(self, what, function, args, shared=None, script=None):
+        self.what, self.function, self.args = what, function, args
+        self.shared = shared  # the case whose program serves, too, where it can
+        self.script = script  # in place of a trace
+        self.only_shapes = False
+        self.expected = answer(function, args)
+
+    def shapes_only(self):
+        """The same where values are not to be compared."""
+        function = self.function
+
+        def only(*args):
+            return pytree.tree_map(torch.zeros_like, function(*args))
+
+        case = Case(f"{self.what}, shapes only", only, self.args)
+        case.only_shapes = True
+        return case
+
+    def is_random(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            other = answer(self.function, self.args, SEED + 1)
+        return not all(torch.equal(a.nan_to_num() if a.is_floating_point() else a, b.nan_to_num() if b.is_floating_point() else b)
+                       for a, b in zip(tensors_of(self.expected), tensors_of(other)))
+
+
+def tensors_of(value):
+    return [v for v in pytree.tree_leaves(value) if isinstance(v, torch.Tensor)]
+
+
+def answer(function, args, seed=SEED):
+    torch.manual_seed(seed)
+    random.seed(seed)
+    with torch.no_grad():
+        return function(*copy.deepcopy(args))
+
+
+def flat(result):
+    """What a trace can return: a tensor, or a tuple of them."""
+    if isinstance(result, torch.Tensor):
+        return result
+    leaves = tensors_of(result)
+    if not leaves or any(isinstance(v, (int, float, complex, bool)) for v in pytree.tree_leaves(result)):
+        raise TypeError("no tensors")
+    return tuple(leaves)
+
+
+def call_of(function, leaves, spec, at, first=0, out=0):
+    """A function of the sample's tensors; `out`: how many tensors before them are for out=."""
+
+    def call(*args):
+        values = list(leaves)
+        for i, t in zip(at, args[out:]):
+            values[i] = t
+        given, more, keys = pytree.tree_unflatten(values, spec)
+        if out:
+            keys = {**keys, "out": args[0] if out == 1 else tuple(args[:out])}
+        return flat(function(given, *more, **keys))
+
+    return call
+
+
+def strided_of(sample):
+    other = sample.noncontiguous()
+    return tuple(v.detach() for v in tensors_of((other.input, other.args, other.kwargs)))
+
+
+def is_torchs(op):
+    return getattr(torch, getattr(op.op, "__name__", ""), None) is op.op
+
+
+def must_be_scripted(op, sample, at):
+    """A trace shows no numbers: neither those that are all of the arguments, nor those that are the result."""
+    if not is_torchs(op):
+        return False
+    if not at:
+        return True
+    try:
+        with torch.no_grad():
+            result = op.op(*copy.deepcopy((sample.input, *sample.args)), **copy.deepcopy(sample.kwargs))
+    except Exception:  # then PyTorch's words come with the case
+        return False
+    return not tensors_of(result)
+
+
+LITERALS = {torch.strided: "torch.strided", torch.preserve_format: "torch.preserve_format",
+            torch.contiguous_format: "torch.contiguous_format", torch.channels_last: "torch.channels_last"}
+
+
+def script_case(what, op, sample):
+    """A call of torch's as TorchScript, whose arguments are the numbers, too."""
+    names, args = [], []
+
+    def text(value):
+        if value is None or isinstance(value, (str, bool)):
+            return repr(value)
+        if isinstance(value, torch.dtype):
+            return str(value)
+        if isinstance(value, torch.device):
+            return f"torch.device('{value}')"
+        if isinstance(value, (torch.layout, torch.memory_format)):
+            return LITERALS[value]
+        kind = {torch.Tensor: "Tensor", int: "int", float: "float"}.get(type(value))
+        if isinstance(value, (list, tuple)) and all(type(v) is int for v in value):
+            kind, value = "List[int]", list(value)
+        if kind is None:
+            raise TypeError(f"a {type(value).__name__} is nothing for TorchScript")
+        names.append(f"a{len(names)}: {kind}")
+        args.append(value)
+        return f"a{len(names) - 1}"
+
+    given = [text(v) for v in (sample.input, *sample.args)]
+    keys = [f"{k}={text(v)}" for k, v in sample.kwargs.items() if k not in ("device", "requires_grad")]
+    call = f"torch.{op.op.__name__}({', '.join(given + keys)})"
+    if op.name in UNDEFINED:
+        call = f"torch.zeros_like({call})"
+    source = f"def f({', '.join(names)}):\n    return {call}\n"
+    function = torch.jit.CompilationUnit(source).f
+    return Case(what, function, tuple(args), script=function)
+
+
+def cases_of(op, dtype):
+    """Cases, and {why: how many samples PyTorch cannot do}."""
+    torch.manual_seed(zlib.crc32(name_of(op).encode()))
+    random.seed(1)
+    found, refused = [], {}
+
+    def add(make):
+        try:
+            found.append(make())
+            return found[-1]
+        except Exception as error:  # what PyTorch raises is of many types
+            words = str(error).strip().splitlines() or [type(error).__name__]
+            refused[words[0][:100]] = refused.get(words[0][:100], 0) + 1
+            return None
+
+    as_is = Case.shapes_only if op.name in UNDEFINED else (lambda case: case)
+    for n, sample in enumerate(op.sample_inputs_func(op, "cpu", getattr(torch, dtype), False)):
+        leaves, spec = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
+        at = [i for i, v in enumerate(leaves) if isinstance(v, torch.Tensor)]
+        if any(leaves[i].layout != torch.strided for i in at):
+            continue  # out of scope
+        tensors = tuple(leaves[i].detach() for i in at)
+        rest = [None if i in at else v for i, v in enumerate(leaves)]
+        plain = call_of(op.op, rest, spec, at)
+        if must_be_scripted(op, sample, at):
+            try:
+                found.append(script_case(f"sample {n}, scripted", op, sample))
+                continue
+            except Exception:
+                if at:
+                    refused["TorchScript has no such call"] = refused.get("TorchScript has no such call", 0) + 1
+                    continue
+        case = add(lambda: as_is(Case(f"sample {n}", plain, tensors)))
+        if case is None or not at:
+            continue
+        others = strided_of(sample)
+        if any(a.stride() != b.stride() for a, b in zip(tensors, others)):
+            add(lambda: as_is(Case(f"sample {n}, strided", plain, others, case)))
+        if op.inplace_variant and not sample.broadcasts_input and isinstance(sample.input, torch.Tensor):
+            in_place = call_of(op.inplace_variant, rest, spec, at)
+            add(lambda: as_is(Case(f"sample {n}, in place", in_place, tensors)))
+        if op.supports_out:
+            outs = case.expected if isinstance(case.expected, tuple) else (case.expected,)
+            into = call_of(op.op, rest, spec, at, out=len(outs))
+            add(lambda: as_is(Case(f"sample {n}, out=", into, (*map(torch.zeros_like, outs), *tensors))))
+    return found, refused
