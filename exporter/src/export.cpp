@@ -85,8 +85,8 @@ std::string missing_text(const std::vector<OpCount> &missing) {
 
 // Whether an operator has to do with quantised tensors, or with packed quantised weights.
 bool is_quantised(const std::string &op) {
-  for (const char *start : {"quantized::", "quantized_decomposed::", "aten::quantize_",
-                            "aten::quantized_", "aten::dequantize", "aten::fake_quantize_"})
+  for (const char *start :
+       {"quantized::", "aten::quantize_", "aten::quantized_", "aten::dequantize"})
     if (op.rfind(start, 0) == 0) return true;
   return false;
 }

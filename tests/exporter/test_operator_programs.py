@@ -2,18 +2,20 @@
 
 import pytest
 import torch
+import torch.ao.quantization.fx._decomposed  # noqa: F401 - registers quantized_decomposed
 from rushlight import _C
 
 OPERATORS = {}
 for schema in torch._C._jit_get_all_schemas():
-    if schema.name.startswith("aten::"):
-        OPERATORS.setdefault(schema.name[6:], {})[schema.overload_name] = schema
+    space, name = schema.name.split("::")
+    if space in ("aten", "quantized_decomposed"):
+        OPERATORS.setdefault(name if space == "aten" else f"{space}_{name}", {})[schema.overload_name] = schema
 
 
 @pytest.mark.parametrize("name", _C.operator_program_names())
 def test_a_program_takes_what_its_operator_takes(name):
     text = _C.operator_program_schema(name)  # compiles it
-    operator, mark, overload = name.rpartition("__")
+    operator, mark, overload = ("", "", name) if name in OPERATORS else name.rpartition("__")
     overloads = OPERATORS.get(operator if mark else name)
     if overloads is None:
         assert not mark, f"there is no operator {operator}"

@@ -73,10 +73,18 @@ Programs &programs() {
   return made;
 }
 
+// Of "aten::NAME" it is NAME, of other namespaces NAMESPACE_NAME; empty where none has programs.
+std::string program_name(const std::string &op) {
+  const size_t colons = op.find("::");
+  const std::string space = op.substr(0, colons), name = op.substr(colons + 2);
+  return space == "aten" ? name : space == "quantized_decomposed" ? space + "_" + name : "";
+}
+
 jit::Function *program_of(const jit::Node &node) {
   const jit::FunctionSchema *schema = node.maybeSchema();
-  return programs().find(node.kind().toUnqualString(), schema ? schema->overload_name() : "",
-                         node.inputs().size());
+  const std::string name = program_name(node.kind().toQualString());
+  if (name.empty()) return nullptr;
+  return programs().find(name, schema ? schema->overload_name() : "", node.inputs().size());
 }
 
 bool decompose(jit::Block *block) {
@@ -84,7 +92,6 @@ bool decompose(jit::Block *block) {
   for (auto it = block->nodes().begin(); it != block->nodes().end();) {
     jit::Node *node = *it++;
     for (jit::Block *inner : node->blocks()) changed |= decompose(inner);
-    if (!node->kind().is_aten()) continue;
     jit::Function *function = program_of(*node);
     if (!function) continue;
     auto program = jit::toGraphFunction(*function).graph()->copy();
@@ -109,11 +116,10 @@ bool decompose(jit::Graph &graph) {
 }
 
 std::shared_ptr<const Graph> program_of_operator(const std::string &op) {
-  static const std::string aten = "aten::";
-  const Schema *schema = op.rfind(aten, 0) == 0 ? schema_of(op) : nullptr;
+  const std::string name = op.find("::") == std::string::npos ? "" : program_name(base_name(op));
+  const Schema *schema = name.empty() ? nullptr : schema_of(op);
   if (!schema) return nullptr;
-  jit::Function *function =
-      programs().find(base_name(op).substr(aten.size()), overload_name(op), schema->args.size());
+  jit::Function *function = programs().find(name, overload_name(op), schema->args.size());
   if (!function) return nullptr;
   TorchScriptOptions options;
   options.texts = options.sources = false;

@@ -1,0 +1,205 @@
+# Fake quantisation, and the operators of torch.ao.quantization's pt2e, whose quantised tensors are ordinary integers.
+# As aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp, torch/ao/quantization/fx/_decomposed.py
+
+
+# [1, .., n, .., 1]: one number per place along the axis.
+def along_axis(x, numbers, axis: int):
+    sizes = [1 for _ in range(x.dim())]
+    sizes[axis] = numbers.numel()
+    return numbers.reshape(sizes)
+
+
+# The integers, as floats; what an int64 cannot hold, and NaN, is below the least.
+def fake_quantised_steps(x, scale, zero_point, quant_min: int):
+    steps = torch.round(x * (1.0 / scale)) + zero_point
+    return torch.where(torch.abs(steps) < 9.2e18, steps, float(quant_min) - 1)
+
+
+def fake_quantised(x, scale, zero_point, quant_min: int, quant_max: int):
+    assert quant_min <= quant_max, "`quant_min` should be less than or equal to `quant_max`."
+    steps = fake_quantised_steps(x, scale, zero_point, quant_min)
+    mask = torch.logical_and(steps >= quant_min, steps <= quant_max)
+    return (torch.clamp(steps, quant_min, quant_max) - zero_point) * scale, mask
+
+
+def fake_quantize_per_tensor_affine(x, scale: float, zero_point: int, quant_min: int, quant_max: int):
+    return fake_quantize_per_tensor_affine_cachemask(x, scale, zero_point, quant_min, quant_max)[0]
+
+
+def fake_quantize_per_tensor_affine_cachemask(x, scale: float, zero_point: int, quant_min: int, quant_max: int):
+    assert zero_point >= quant_min and zero_point <= quant_max, "`zero_point` must be between `quant_min` and `quant_max`."
+    return fake_quantised(x, torch.full([], scale, dtype=torch.float32), torch.full([], zero_point, dtype=torch.int64), quant_min, quant_max)
+
+
+def fake_quantize_per_tensor_affine__tensor_qparams(x, scale, zero_point, quant_min: int, quant_max: int):
+    return fake_quantised(x, scale.reshape([]), zero_point.reshape([]), quant_min, quant_max)[0]
+
+
+def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(x, scale, zero_point, enabled, quant_min: int, quant_max: int):
+    made, mask = fake_quantised(x, scale.reshape([]), zero_point.reshape([]), quant_min, quant_max)
+    on = torch.ne(enabled.reshape([]), 0)
+    return torch.where(on, made, x), torch.logical_or(mask, torch.logical_not(on))
+
+
+def fake_quantize_per_channel_affine(x, scale, zero_point, axis: int, quant_min: int, quant_max: int):
+    return fake_quantize_per_channel_affine_cachemask(x, scale, zero_point, axis, quant_min, quant_max)[0]
+
+
+def fake_quantize_per_channel_affine_cachemask(x, scale, zero_point, axis: int, quant_min: int, quant_max: int):
+    assert scale.dim() == 1 and zero_point.dim() == 1, "scale should be a 1-D tensor"
+    assert scale.numel() == x.size(axis), "dimensions of scale and zero-point are not consistent with input tensor"
+    return fake_quantised(x, along_axis(x, scale, axis), along_axis(x, zero_point, axis), quant_min, quant_max)
+
+
+# (scales float64, zero points int64) of the ranges from low to high: ChooseQuantizationParams of QuantUtils.h.
+def qparams_of_ranges(low, high, quant_min: int, quant_max: int, symmetric: bool):
+    levels = quant_max - quant_min
+    inside = torch.logical_and(low < 0, high > 0)
+    if symmetric:
+        widest = torch.maximum(torch.abs(low / float(-(levels // 2 + 1))), torch.abs(high / float(levels // 2))).to(torch.float64)
+        low = torch.where(inside, (widest * float(-(levels // 2 + 1))).to(torch.float32), low)
+        high = torch.where(inside, (widest * float(levels // 2)).to(torch.float32), high)
+    low, high = torch.clamp(low, max=0).to(torch.float64), torch.clamp(high, min=0).to(torch.float64)
+    scale = (high - low) / levels
+    scale = torch.where(torch.isinf(1.0 / scale.to(torch.float32)), 0.1, scale)
+    least = 6.1000000685453415e-05  # SMALL_SCALE_THRESHOLD
+    grown = least / scale.to(torch.float32)
+    small = scale < least
+    high, low = (torch.where(small, torch.where(low == 0, least * levels, (high * grown).to(torch.float32).to(torch.float64)), high),
+                 torch.where(small, torch.where(high == 0, -least * levels, (low * grown).to(torch.float32).to(torch.float64)), low))
+    scale = torch.where(small, least, scale)
+    by_low = abs(quant_min) - torch.abs(low / scale) < abs(quant_max) - torch.abs(high / scale)
+    zero_point = torch.where(by_low, quant_min - low / scale, quant_max - high / scale)
+    if symmetric:
+        zero_point = torch.where(inside, float(quant_min + quant_max) / 2, zero_point)
+    return scale, torch.round(torch.clamp(zero_point, quant_min, quant_max)).to(torch.int64)
+
+
+def fused_moving_avg_obs_fake_quant(x, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const: float, quant_min: int, quant_max: int, ch_axis: int, per_row_fake_quant: bool, symmetric_quant: bool):
+    assert int(observer_on) == 0, "an observer is on: model.apply(torch.ao.quantization.disable_observer) before the export"
+    if int(fake_quant_on) == 0:
+        return x
+    steps, zeros = qparams_of_ranges(running_min, running_max, quant_min, quant_max, symmetric_quant)
+    scale.copy_(steps.reshape(scale.size()))
+    zero_point.copy_(zeros.reshape(zero_point.size()))
+    if per_row_fake_quant:
+        return fake_quantize_per_channel_affine(x, scale, zero_point, ch_axis, quant_min, quant_max)
+    return fake_quantize_per_tensor_affine__tensor_qparams(x, scale, zero_point, quant_min, quant_max)
+
+
+def quantized_decomposed_quantize_per_tensor(x, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int):
+    x = x.to(torch.float32) if x.dtype == torch.float16 or x.dtype == torch.bfloat16 else x
+    assert x.dtype == torch.float32, "Expecting input to have dtype torch.float32"
+    return torch.clamp(torch.round(x * (1.0 / scale)) + zero_point, quant_min, quant_max).to(dtype)
+
+
+def quantized_decomposed_quantize_per_tensor__tensor(x, scale, zero_point, quant_min: int, quant_max: int, dtype: int):
+    return quantized_decomposed_quantize_per_tensor(x, float(scale), int(zero_point), quant_min, quant_max, dtype)
+
+
+def quantized_decomposed_quantize_per_tensor__tensor2(x, scale, zero_point, quant_min, quant_max, dtype: int):
+    return quantized_decomposed_quantize_per_tensor(x, float(scale), int(zero_point), int(quant_min), int(quant_max), dtype)
+
+
+def quantized_decomposed_dequantize_per_tensor(x, scale: float, zero_point: int, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]):
+    assert x.dtype == dtype, "Expecting input to have the dtype that is given"
+    return (x.to(torch.float32 if out_dtype is None else out_dtype) - zero_point) * scale
+
+
+def quantized_decomposed_dequantize_per_tensor__tensor(x, scale, zero_point, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]):
+    return quantized_decomposed_dequantize_per_tensor(x, float(scale), int(zero_point), quant_min, quant_max, dtype, out_dtype)
+
+
+def quantized_decomposed_dequantize_per_tensor__tensor2(x, scale, zero_point, quant_min, quant_max, dtype: int, out_dtype: Optional[int]):
+    return quantized_decomposed_dequantize_per_tensor(x, float(scale), int(zero_point), 0, 0, dtype, out_dtype)
+
+
+# (scale, zero point) of one element each, of the range that holds x and 0.
+def qparams_of(x, quant_min: int, quant_max: int, eps: float, symmetric: bool, zero_point: int):
+    assert quant_min < quant_max, "Expecting quant_min to be smaller than quant_max"
+    low, high = torch.clamp(torch.amin(x), max=0), torch.clamp(torch.amax(x), min=0)
+    least = torch.full([], eps, dtype=torch.float32)
+    if symmetric:
+        scale = torch.maximum(torch.maximum(-low, high) / (float(quant_max - quant_min) / 2), least)
+        return scale.reshape([1]).to(torch.float64), torch.full([1], zero_point, dtype=torch.int64)
+    scale = torch.maximum((high - low) / float(quant_max - quant_min), least)
+    steps = torch.clamp(quant_min - torch.round(low / scale).to(torch.int32), quant_min, quant_max)
+    return scale.reshape([1]).to(torch.float64), steps.reshape([1]).to(torch.int64)
+
+
+def quantized_decomposed_choose_qparams__tensor(x, quant_min: int, quant_max: int, eps: float, dtype: int):
+    return qparams_of(x, quant_min, quant_max, eps, False, 0)
+
+
+def quantized_decomposed_choose_qparams_symmetric__tensor(x, quant_min: int, quant_max: int, eps: float, dtype: int):
+    return qparams_of(x, quant_min, quant_max, eps, True, 128 if dtype == torch.uint8 else 0)
+
+
+def quantized_decomposed_quantize_per_channel(x, scales, zero_points, axis: int, quant_min: int, quant_max: int, dtype: int):
+    x = x.to(torch.float32) if x.dtype == torch.float16 or x.dtype == torch.bfloat16 else x
+    assert x.dtype == torch.float32, "Expecting input to have dtype torch.float32"
+    steps = torch.round(x * (1.0 / along_axis(x, scales, axis))) + along_axis(x, zero_points, axis)
+    return torch.clamp(steps, quant_min, quant_max).to(dtype)
+
+
+def quantized_decomposed_dequantize_per_channel(x, scales, zero_points: Optional[Tensor], axis: int, quant_min: int, quant_max: int, dtype: int, out_dtype: Optional[int]):
+    assert x.dtype == dtype, "Expecting input to have the dtype that is given"
+    steps = x if zero_points is None else x - along_axis(x, zero_points, axis)
+    return (steps * along_axis(x, scales, axis)).to(torch.float32 if out_dtype is None else out_dtype)
+
+
+def quantized_decomposed_fake_quant_per_channel(x, scales, zero_points, axis: int, quant_min: int, quant_max: int):
+    assert x.dtype == torch.float32, "Expecting input to have dtype torch.float32"
+    scale = along_axis(x, scales.to(torch.float32), axis)
+    zero_point = along_axis(x, zero_points.to(torch.int32), axis)
+    return (torch.clamp(torch.round(x * (1.0 / scale)) + zero_point, quant_min, quant_max) - zero_point) * scale
+
+
+def quantized_decomposed_choose_qparams_per_token(x, dtype: int):
+    assert dtype == torch.int8, "unsupported dtype in choose_qparams_per_token"
+    most = torch.amax(torch.abs(x), -1, True)
+    scales = torch.clamp(most.to(torch.float32) if most.dtype == torch.float16 else most, min=1e-5) / 127
+    return scales, torch.zeros_like(scales)
+
+
+def quantized_decomposed__choose_qparams_per_token_asymmetric_impl(x, dtype: int):
+    low, high = torch.clamp(torch.amin(x, -1, True), max=0), torch.clamp(torch.amax(x, -1, True), min=0)
+    scale = torch.clamp((high - low) / 255.0, min=1.1920928955078125e-07)
+    below, above = low / scale, high / scale
+    steps = torch.where((-128 + below) + (127 + above) > 0, -128 - below, 127 - above)
+    return scale.to(torch.float64), torch.round(torch.clamp(steps, -128, 127)).to(torch.int64)
+
+
+def quantized_decomposed_choose_qparams_per_token_asymmetric(x, dtype: int):
+    return quantized_decomposed__choose_qparams_per_token_asymmetric_impl(x, dtype)
+
+
+def quantized_decomposed_quantize_per_token(x, scales, zero_points, quant_min: int, quant_max: int, dtype: int):
+    return torch.clamp(torch.round(x * (1.0 / scales) + zero_points), quant_min, quant_max).to(dtype)
+
+
+def quantized_decomposed_dequantize_per_token(x, scales, zero_points, quant_min: int, quant_max: int, dtype: int, output_dtype: int):
+    return ((x - zero_points) * scales).to(output_dtype)
+
+
+def size_of_groups(x, scales, group_size: int):
+    assert group_size > 1 and x.dim() == 2
+    size = x.size(-1) if group_size > x.size(-1) and scales.size(-1) == 1 else group_size
+    assert x.size(-1) % size == 0
+    return size
+
+
+def quantized_decomposed_quantize_per_channel_group(x, scales, zero_points, quant_min: int, quant_max: int, dtype: int, group_size: int):
+    groups = x.reshape([-1, size_of_groups(x, scales, group_size)])
+    steps = groups * (1.0 / scales.reshape([-1, 1])) + zero_points.reshape([-1, 1])
+    return torch.clamp(torch.round(steps), quant_min, quant_max).to(dtype).reshape(x.size())
+
+
+def quantized_decomposed_dequantize_per_channel_group(x, scales, zero_points: Optional[Tensor], quant_min: int, quant_max: int, dtype: int, group_size: int, output_dtype: int):
+    groups = x.reshape([-1, size_of_groups(x, scales, group_size)])
+    steps = groups - torch.zeros([], dtype=torch.int32) if zero_points is None else groups - zero_points.reshape([-1, 1])
+    return (steps * scales.reshape([-1, 1])).reshape(x.size()).to(output_dtype)
+
+
+def quantized_decomposed_convert_element_type__no_fuse(x, dtype: int):
+    return x.to(dtype)
