@@ -2,6 +2,7 @@
 //
 //   wasm/    the binaries, and what slim needs to know of them, from build/<simd|relaxed>/dist
 //   types/   .d.ts files from the JSDoc comments, and globals.d.ts (--types: where they are older than src/; --all), with tests/node_modules' TypeScript
+//   cjs/     src/ and types/ for who has only CommonJS, as Jest: file by file, so that what is one there is one here (--all)
 //   LICENSE, THIRD_PARTY_NOTICES (--all)
 //
 // Others may read the package at the same time: a file that is the same already is left alone, and a new one takes its place whole.
@@ -27,6 +28,33 @@ function put(bytes, file) {
   renameSync(`${part}one`, file);
 }
 
+// What Jest's environment jsdom does not give, and the file's own address.
+const FROM_NODE = {
+  TextDecoder: "require('node:util').TextDecoder",
+  TextEncoder: "require('node:util').TextEncoder",
+  MessageChannel: "require('node:worker_threads').MessageChannel",
+  fileUrl: "require('node:url').pathToFileURL(__filename).href",
+};
+
+// A worker is an ES module of src/ wherever it is started from, and workerd has no CommonJS.
+async function putCommonJs() {
+  const { default: esbuild } = await import(`${top}tests/node_modules/esbuild/lib/main.js`);
+  const files = new Map([['package.json', '{"type": "commonjs"}\n'], ['wasm.d.ts', readFileSync(`${js}wasm.d.ts`, 'utf8').replace('./types/', './')]]);
+  for (const name of readdirSync(`${js}types`)) if (!name.startsWith('worker')) files.set(name, readFileSync(`${js}types/${name}`));
+  for (const name of readdirSync(`${js}src`)) {
+    if (name.startsWith('worker')) continue;
+    const { code } = esbuild.transformSync(readFileSync(`${js}src/${name}`, 'utf8'), {
+      format: 'cjs', platform: 'node', target: 'node20', supported: { 'dynamic-import': false },
+      define: { 'import.meta.url': 'fileUrl' },
+    });
+    const needed = Object.entries(FROM_NODE).filter(([word]) => new RegExp(`\\b${word}\\b`).test(code));
+    files.set(name, needed.map(([word, value]) => `const ${word} = ${value};\n`).join('') + code);
+  }
+  mkdirSync(`${js}cjs`, { recursive: true });
+  for (const [name, content] of files) put(Buffer.from(content), `${js}cjs/${name}`);
+  for (const name of readdirSync(`${js}cjs`)) if (!files.has(name)) rmSync(`${js}cjs/${name}`, { force: true });
+}
+
 mkdirSync(`${js}wasm`, { recursive: true });
 const dist = (backend, ending = 'wasm') => `${top}build/${backend}/dist/rushlight-${backend}.${ending}`;
 const built = ['simd', 'relaxed'].filter((backend) => existsSync(dist(backend)));
@@ -50,6 +78,7 @@ if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`$
 }
 
 if (all) {
+  await putCommonJs();
   for (const name of readdirSync(top).filter((n) => /^(LICENSE|THIRD_PARTY_NOTICES)/.test(n))) put(readFileSync(top + name), js + name);
 }
 rmSync(part, { recursive: true, force: true });

@@ -4,11 +4,14 @@
  * @module bundler
  */
 
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const here = fileURLToPath(new URL('.', import.meta.url));
+const here = fileURLToPath(new URL('../src/', import.meta.url));
+/** The names of the package's files. @type {{ exports: Record<string, string | { default: string }> }} */
+const { exports: names } = JSON.parse(readFileSync(join(here, '../package.json'), 'utf8'));
 /** How a file of the package names another that it does not import. */
 const LITERAL = /new URL\('(\.\.?\/[^']+)', import\.meta\.url\)/g;
 
@@ -42,15 +45,18 @@ export const esbuild = () => ({
  */
 export const rollup = () => ({
   name: 'rushlight',
-  resolveId: (/** @type {string} */ id) => (/^rushlight(\/|$)/.test(id) ? fileURLToPath(import.meta.resolve(id)) : null),
+  resolveId(/** @type {string} */ id) {
+    const name = id.startsWith('rushlight') && names[`.${id.slice(9)}`];
+    return name ? join(here, '..', typeof name === 'string' ? name : name.default) : null;
+  },
   /** @this {any} @param {string} code @param {string} id */
   async transform(code, id) {
     if (!id.startsWith(here)) return null;
-    /** @type {Map<string, string>} */ const names = new Map();
+    /** @type {Map<string, string>} */ const emitted = new Map();
     for (const [, file = ''] of code.matchAll(LITERAL)) {
       const path = join(here, file);
-      names.set(file, this.emitFile(path.endsWith('.js') ? { type: 'chunk', id: path } : { type: 'asset', name: basename(path), source: await readFile(path) }));
+      emitted.set(file, this.emitFile(path.endsWith('.js') ? { type: 'chunk', id: path } : { type: 'asset', name: basename(path), source: await readFile(path) }));
     }
-    return { code: code.replace(LITERAL, (_, file) => `new URL(import.meta.ROLLUP_FILE_URL_${names.get(file)})`), map: null };
+    return { code: code.replace(LITERAL, (_, file) => `new URL(import.meta.ROLLUP_FILE_URL_${emitted.get(file)})`), map: null };
   },
 });

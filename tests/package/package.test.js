@@ -35,8 +35,8 @@ function run(file, code, node = process.execPath) {
 
 test('it holds the sources, types, wasm and licences, and nothing else', () => {
   const files = packed.files.map((f) => f.path);
-  for (const path of ['src/index.js', 'types/index.d.ts', 'wasm/rushlight-simd.wasm', 'wasm/rushlight-relaxed.wasm', 'bin/rushlight.js', 'LICENSE', 'README.md', 'package.json']) assert(files.includes(path), path);
-  assert.deepEqual(files.filter((path) => !/^(src|types|wasm|bin)\/|^(LICENSE|README\.md|package\.json|wasm\.d\.ts|THIRD_PARTY_NOTICES.*)$/.test(path)), []);
+  for (const path of ['src/index.js', 'types/index.d.ts', 'cjs/index.js', 'cjs/index.d.ts', 'cjs/package.json', 'wasm/rushlight-simd.wasm', 'wasm/rushlight-relaxed.wasm', 'bin/rushlight.js', 'LICENSE', 'README.md', 'package.json']) assert(files.includes(path), path);
+  assert.deepEqual(files.filter((path) => !/^(src|types|cjs|wasm|bin)\/|^(LICENSE|README\.md|package\.json|wasm\.d\.ts|THIRD_PARTY_NOTICES.*)$/.test(path)), []);
 });
 
 test('it keeps its budgets', (t) => {
@@ -46,7 +46,7 @@ test('it keeps its budgets', (t) => {
   for (const size of wasm) assert(size < 400e3);
 });
 
-for (const [tool, ...args] of [['publint/src/cli.js', 'run', '--strict'], ['@arethetypeswrong/cli/dist/index.js', '--profile', 'esm-only']]) {
+for (const [tool, ...args] of [['publint/src/cli.js', 'run', '--strict'], ['@arethetypeswrong/cli/dist/index.js', '--profile', 'node16']]) {
   test(`${tool} finds nothing wrong with what package.json says`, () => {
     const path = fileURLToPath(new URL(`../node_modules/${tool}`, import.meta.url));
     const { status, stdout, stderr } = spawnSync(process.execPath, [path, ...args, join(dir, packed.filename)], { encoding: 'utf8' });
@@ -71,6 +71,15 @@ test('pictures and sound are small files of their own', async (t) => {
     const size = brotliCompressSync(file?.contents ?? '').length;
     t.diagnostic(`${name}: minified ${file?.contents.length}, brotli ${size}`);
     assert(size > 1e3 && size <= 3e3, `${name}: ${size} bytes`);
+  }
+});
+
+test('a bundler makes one of what is imported and what is required', async () => {
+  writeFileSync(join(dir, 'both.js'), "import * as a from 'rushlight'; import * as b from 'rushlight/npy'; console.log(a, b, require('rushlight'), require('rushlight/npy'));");
+  for (const platform of /** @type {const} */ (['browser', 'node'])) {
+    const { metafile } = await build({ entryPoints: [join(dir, 'both.js')], bundle: true, write: false, metafile: true, format: 'esm', platform, logLevel: 'error' });
+    const files = Object.keys(metafile.inputs).filter((path) => path.includes('/rushlight/'));
+    assert(files.length > 10 && files.every((path) => path.includes('/rushlight/src/')), files.join('\n'));
   }
 });
 

@@ -1,13 +1,17 @@
-// The package without a bundler: in Node, in pages, in a service worker. With bundlers: bundlers/.
+// The package without a bundler: in Node, in pages, in a service worker; with esbuild, Vite 7, webpack and Jest. With others: bundlers/.
 
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
 
 import { build } from 'esbuild';
+import webpack from 'webpack';
 
-import { answers, browser, checkPage, openPage, run, serve, workshop } from './harness.mjs';
+import { answers, begin, browser, checkPage, openPage, run, serve, workshop } from './harness.mjs';
+
+const modules = fileURLToPath(new URL('../node_modules/', import.meta.url));
 
 /** @type {ReturnType<typeof workshop>} */ let shop;
 /** @type {import('playwright-core').Browser} */ let chrome;
@@ -35,7 +39,64 @@ test('Node: import, and a worker', () => {
   }
 });
 
-test('Node: require', () => assert.match(run(shop.project('require', 'node'), [process.execPath, 'main.cjs', shop.model]), /^true$/m));
+test('Node: require, and where that takes no ES module, as before 20.19', () => {
+  const dir = shop.project('require', 'node');
+  assert.match(run(dir, [process.execPath, 'main.cjs', shop.model]), /^true, the same errors$/m);
+  assert.match(run(dir, [process.execPath, '--no-experimental-require-module', 'main.cjs', shop.model]), /^true, other errors$/m);
+});
+
+for (const environment of ['node', 'jsdom']) {
+  test(`jest, as it comes, ${environment}`, () => {
+    const dir = shop.project(`jest-${environment}`, 'jest');
+    for (const node of [process.execPath, process.env.RUSH_NODE_CURRENT ?? process.execPath]) {
+      run(dir, [node, join(modules, 'jest/bin/jest.js'), '--env', join(modules, `jest-environment-${environment}`)], { MODEL: shop.model, CI: 'true' });
+    }
+  });
+}
+
+test('jest with ES modules', () => {
+  const dir = shop.project('jest-modules', 'jest-modules');
+  for (const node of [process.execPath, process.env.RUSH_NODE_CURRENT ?? process.execPath]) {
+    run(dir, [node, '--experimental-vm-modules', join(modules, 'jest/bin/jest.js')], { MODEL: shop.model, CI: 'true' });
+  }
+});
+
+const vite = [process.execPath, join(modules, 'vite7/bin/vite.js')];
+
+test('vite7: the page that it builds', async () => {
+  const dir = shop.project('vite7-build');
+  run(dir, [...vite, 'build']);
+  const { url, close } = await serve(join(dir, 'dist'));
+  await checkPage(chrome, url, `${here.url}/digits.rush`).finally(close);
+});
+
+test('vite7: the page that it serves, and what that says without the script of the worker', async () => {
+  const dir = shop.project('vite7-dev');
+  const opened = async (/** @type {(url: string) => Promise<void>} */ use) => {
+    const { url, close } = await begin(dir, [...vite, '--port', '0']);
+    await use(url).finally(close);
+  };
+  await opened((url) => checkPage(chrome, url, `${here.url}/digits.rush`));
+  rmSync(join(dir, 'node_modules/rushlight/src/worker.js'));
+  await opened(async (url) => {
+    const { page, close } = await openPage(chrome, url, 'check');
+    const said = await page.evaluate((model) => /** @type {any} */ (globalThis).check(model, true).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`), `${here.url}/digits.rush`);
+    assert.match(said, /^bad-file: the worker did not start: got HTML from \S+\/node_modules\/rushlight\/src\/worker\.js where a script was expected/);
+    await close();
+  });
+});
+
+test('webpack, of import and of require', async () => {
+  const dir = shop.project('webpack');
+  writeFileSync(join(dir, 'page.cjs'), "globalThis.same = require('rushlight');\n");
+  const stats = await new Promise((resolve, reject) => {
+    webpack({ mode: 'production', context: dir, entry: ['./page.js', './page.cjs'], output: { path: join(dir, 'dist') } }, (e, stats) => (e ? reject(e) : resolve(stats)));
+  });
+  assert(!stats.hasErrors(), String(stats));
+  const files = stats.toJson({ all: false, modules: true, nestedModules: true }).modules.flatMap((/** @type {any} */ { name, modules = [] }) => [name, ...modules.map((/** @type {any} */ m) => m.name)]).join('\n');
+  assert(files.includes('/rushlight/src/errors.js') && !files.includes('/cjs/'), files); // one instance, whichever way it is taken
+  await checkPage(chrome, `${here.url}/webpack/`, `${here.url}/digits.rush`);
+});
 
 test('a page with an import map', async () => {
   shop.project('importmap');

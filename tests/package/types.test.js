@@ -15,6 +15,7 @@ const modules = fileURLToPath(new URL('../node_modules/', import.meta.url));
 const PROJECTS = {
   page: { lib: ['es2022', 'dom'], types: [], module: 'esnext', moduleResolution: 'bundler' },
   node: { lib: ['es2022'], types: ['node'], module: 'nodenext', moduleResolution: 'nodenext' },
+  commonjs: { lib: ['es2022'], types: ['node'], module: 'node16', moduleResolution: 'node16' },
   bare: { lib: ['es2022'], types: [], module: 'nodenext', moduleResolution: 'nodenext' },
 };
 
@@ -64,7 +65,7 @@ export type Digits = {
 
 for (const typescript of ['typescript-5.0', 'typescript-5.4', 'typescript', 'typescript-7.0']) {
   for (const project of /** @type {(keyof typeof PROJECTS)[]} */ (Object.keys(PROJECTS))) {
-    test(`${typescript}, ${project}: right programs are taken`, () => assert.deepEqual(errors(typescript, project, 'right.ts', ...(project === 'page' ? ['guide.ts'] : [])), []));
+    test(`${typescript}, ${project}: right programs are taken`, () => assert.deepEqual(errors(typescript, project, project === 'commonjs' ? 'common.cts' : 'right.ts', ...(project === 'page' ? ['guide.ts'] : [])), []));
   }
   test(`${typescript}: each wrong line is refused`, () => {
     const wrong = readFileSync(join(dir, 'wrong.ts'), 'utf8').split('\n').flatMap((line, i) => (/^ {2}(?!const)/.test(line) ? [i + 1] : []));

@@ -1,3 +1,7 @@
-const { load } = require('rushlight');
+const { RushlightError, load } = require('rushlight');
 
-load(process.argv[2]).then(async (model) => console.log((await model.verify()).passed));
+load(process.argv[2]).then(async (model) => {
+  const { passed } = await model.verify();
+  const same = RushlightError === (await import('rushlight')).RushlightError;
+  console.log(`${passed}, ${same ? 'the same' : 'other'} errors`);
+});
