@@ -100,6 +100,8 @@ static void put_element(text *t, rush_dtype dtype, const void *at) {
     int64_t l;
     float f;
     double d;
+    float c[2];
+    double z[2];
   } e;
   switch (dtype) {
     case RUSH_UINT8:
@@ -122,6 +124,14 @@ static void put_element(text *t, rush_dtype dtype, const void *at) {
       memcpy(&e.f, at, 4);
       put(t, "%g", (double)e.f);
       return;
+    case RUSH_COMPLEX64:
+      memcpy(e.c, at, 8);
+      put(t, "%g%+gj", (double)e.c[0], (double)e.c[1]);
+      return;
+    case RUSH_COMPLEX128:
+      memcpy(e.z, at, 16);
+      put(t, "%g%+gj", e.z[0], e.z[1]);
+      return;
     default:
       memcpy(&e.d, at, 8);
       put(t, "%g", e.d);
@@ -131,6 +141,7 @@ static void put_element(text *t, rush_dtype dtype, const void *at) {
 static size_t element_size(rush_dtype dtype) {
   return dtype == RUSH_UINT8 || dtype == RUSH_BOOL      ? 1
          : dtype == RUSH_INT32 || dtype == RUSH_FLOAT32 ? 4
+         : dtype == RUSH_COMPLEX128                     ? 16
                                                         : 8;
 }
 
@@ -146,6 +157,10 @@ static const char *dtype_text(rush_dtype dtype) {
       return "int64";
     case RUSH_FLOAT32:
       return "float32";
+    case RUSH_COMPLEX64:
+      return "complex64";
+    case RUSH_COMPLEX128:
+      return "complex128";
     default:
       return "float64";
   }

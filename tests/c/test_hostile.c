@@ -80,8 +80,8 @@ static rush_value complex_of(rig *r) {
   R(layer_norm_of_nothing, "aten::layer_norm", "float32[3, 0]()", F32(3, 0), INTS1(0), NONE, NONE, rush_float(1e-5),  \
     NO)                                                                                                               \
   R(complex_scalar, "aten::Int.Scalar", "argument 'a' cannot be complex", complex_of(r))                              \
-  R(complex_operand, "aten::add.Scalar", "argument 'other' cannot be complex", F32(2), complex_of(r))                 \
-  R(complex_fill, "aten::full", "argument 'fill_value' cannot be complex", INTS1(2), complex_of(r))                   \
+  R(complex_operand, "aten::add.Scalar", "complex64[2](2+3j 2+3j)", F32(2), complex_of(r))                            \
+  R(complex_fill, "aten::full", "complex64[2](2+3j 2+3j)", INTS1(2), complex_of(r))                                   \
   R(one_hot_most, "aten::one_hot", "out of memory", int64s(r, INT64_MAX), I(-1))                                      \
   R(expand_beyond, "aten::expand", "is too large for this machine", F32(1, 1), INTS2((int64_t)1 << 31, (int64_t)1 << 31)) \
   R(empty_beyond, "aten::zeros", "is too large for this machine", INTS2((int64_t)1 << 62, 0))                         \

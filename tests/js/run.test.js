@@ -39,6 +39,8 @@ test('every kind of value goes in and comes back', async () => {
     ['t', { dtype: 'int8', shape: [2], data: Int8Array.of(-128, 127) }], ['t', Int16Array.of(-5), { dtype: 'int16', shape: [1], data: Int16Array.of(-5) }],
     ['t', { dtype: 'float16', shape: [2], data: new (/** @type {any} */ (globalThis).Float16Array ?? Uint16Array)([1, 2]) }],
     ['t', { dtype: 'bfloat16', shape: [2, 1], data: Uint16Array.of(0x3f80, 0xc000) }],
+    ['t', { dtype: 'complex64', shape: [2], data: Float32Array.of(1, 2, 3, 4) }], ['t', { dtype: 'complex128', shape: [], data: Float64Array.of(1, 2) }],
+    ['t', { data: [1, -2, 3, 4], shape: [2], dtype: 'complex64' }, { dtype: 'complex64', shape: [2], data: Float32Array.of(1, -2, 3, 4) }],
     ['t', { data: [1, -128], dtype: 'int8' }, { dtype: 'int8', shape: [2], data: Int8Array.of(1, -128) }],
     ['t', new Float32Array(0), { dtype: 'float32', shape: [0], data: new Float32Array(0) }],
     ['t', runInNewContext('Int32Array.of(1, 2)'), { dtype: 'int32', shape: [2], data: Int32Array.of(1, 2) }],

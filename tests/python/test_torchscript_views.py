@@ -151,3 +151,38 @@ def test_an_input_that_is_a_view_of_another():
     ours, theirs = torch.arange(4.0), torch.arange(4.0)
     torch.testing.assert_close(net(ours, ours[1:3]), writes(theirs, theirs[1:3]))
     torch.testing.assert_close(ours, theirs)
+
+
+def conjugate_written(x):
+    y = x.conj()
+    y.mul_(2j)
+    return x
+
+
+def conjugated_written(x):
+    y = x.conj()
+    x.real.add_(1)
+    return y
+
+
+@pytest.mark.parametrize("program", [conjugate_written, conjugated_written])
+def test_what_would_be_seen_through_a_conjugate_is_refused(program):
+    """conj() is a copy here, PyTorch's is a view."""
+    x = torch.randn(3, dtype=torch.complex64)
+    with pytest.raises(rushlight.RushlightError, match=r"conj\(\) of it is a copy here"):
+        rushlight.lower(torch.jit.script(program), (x,))
+
+
+class Conjugated(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", torch.randn(3, dtype=torch.complex64).conj())
+
+    def forward(self, x):
+        return (x * self.weight).conj(), x.imag * 2
+
+
+def test_marks_of_conjugates_go_in_and_out():
+    x, module = torch.randn(3, dtype=torch.complex64), Conjugated()
+    net = rushlight.lower(torch.jit.script(module), (x.conj(),))
+    torch.testing.assert_close(net(x.conj()), module(x.conj()))

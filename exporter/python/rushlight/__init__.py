@@ -6,8 +6,9 @@
     y = session(x)
     net = rushlight.lower(module, (x,))  # an nn.Module that runs natively
 
-Tensors are on the CPU, of dtype float16, bfloat16, float32, float64, int8 to int64, uint8 or bool. Operators mean what PyTorch's of the
-same name mean; what a program needs and the runtime lacks is refused by name, with its Python lines.
+Tensors are on the CPU, of dtype float16 to float64, bfloat16, int8 to int64, uint8, bool, complex64 or complex128.
+Operators mean what PyTorch's of the same name mean; what a program needs and the runtime lacks is refused by name, with
+its Python lines.
 """
 
 import os

@@ -82,7 +82,7 @@ def export(
 
     TorchScript is frozen (torch/csrc/jit/passes/freeze_module.cpp), inlined and fused; what an operator means stays that
     of its ATen schema. Sizes stay dynamic where the program leaves them so. All tensors of the model are stored, on the
-    CPU and in their dtypes: float16 to float64, bfloat16, int8 to int64, uint8, bool.
+    CPU and in their dtypes: float16 to float64, bfloat16, int8 to int64, uint8, bool, complex.
 
     Args:
         model: an nn.Module (traced with example_inputs; of torch.compile's and DataParallel's the one inside), a ScriptModule,

@@ -41,7 +41,8 @@ Const const_str(std::string value) {
 Const const_tensor(at::Tensor value, std::string name) {
   Const c;
   c.kind = RUSH_CONST_TENSOR;
-  c.tensor = std::move(value);
+  // What PyTorch conjugates or negates as it reads has other bytes than it means.
+  c.tensor = value.defined() ? value.resolve_conj().resolve_neg() : std::move(value);
   c.s = std::move(name);
   return c;
 }

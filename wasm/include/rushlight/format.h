@@ -175,8 +175,8 @@ typedef enum rush_dtype {
   RUSH_FLOAT16 = 5,
   RUSH_FLOAT32 = 6,
   RUSH_FLOAT64 = 7,
-  RUSH_COMPLEX64 = 9,   /* reserved */
-  RUSH_COMPLEX128 = 10, /* reserved */
+  RUSH_COMPLEX64 = 9,   /* two float32: the real part, and the imaginary one */
+  RUSH_COMPLEX128 = 10, /* two float64 */
   RUSH_BOOL = 11,
   RUSH_QINT8 = 12,  /* reserved */
   RUSH_QUINT8 = 13, /* reserved */

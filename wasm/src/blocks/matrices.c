@@ -1,5 +1,6 @@
 #include "blocks/matrices.h"
 
+#include <complex.h>
 #include <math.h>
 
 #include "kernels/gemm.h"
@@ -104,6 +105,24 @@ static rush_status take_scratch(rush_heap *heap, int64_t m, int64_t n, int64_t k
   return rush_heap_alloc(heap, bytes, (void **)&s->b);
 }
 
+static double complex complex_at(bool wide, const char *of, int64_t at) {
+  return wide ? ((const double complex *)(const void *)of)[at]
+              : ((const float complex *)(const void *)of)[at];
+}
+/* A row of a complex product: rare, so small. */
+static void complex_row(bool wide, int64_t n, int64_t k, const char *a, const rush_matrices *as,
+                        const char *b, const rush_matrices *bs, char *c) {
+  for (int64_t j = 0; j < n; j++) {
+    double complex sum = 0;
+    for (int64_t p = 0; p < k; p++)
+      sum += complex_at(wide, a, p * as->col) * complex_at(wide, b, p * bs->row + j * bs->col);
+    if (wide)
+      ((double complex *)(void *)c)[j] = sum;
+    else
+      ((float complex *)(void *)c)[j] = (float complex)sum;
+  }
+}
+
 static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int rank,
                         const int64_t *batch, const rush_matrices *a, const rush_matrices *b,
                         const rush_matrices *c, scratch *s) {
@@ -117,6 +136,11 @@ static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int r
     } else {
       for (int64_t i = 0; i < m; i++) { /* row by row, as the kernel itself goes */
         if (rush_stops(s->ctx, (uint64_t)n * (uint64_t)k)) return;
+        if (rush_is_complex(dtype)) {
+          complex_row(dtype == RUSH_COMPLEX128, n, k, pa + i * a->row * size, a, pb, b,
+                      pc + i * c->row * size);
+          continue;
+        }
         rush_gemm_any(dtype, 1, (size_t)n, (size_t)k, pa + i * a->row * size, (ptrdiff_t)a->row,
                       (ptrdiff_t)a->col, pb, (ptrdiff_t)b->row, (ptrdiff_t)b->col,
                       pc + i * c->row * size, (ptrdiff_t)c->row);
@@ -202,11 +226,16 @@ static void scale_row(rush_dtype dtype, int64_t n, char *o, int64_t os, const ch
 
 rush_status rush_add_scaled(rush_heap *heap, rush_tensor *out, const rush_tensor *self,
                             const rush_value *beta, const rush_value *alpha) {
-  (void)heap;
-  const bool has = rush_is_float(out->dtype) ? value_double(beta) != 0 : value_int(beta) != 0;
+  const bool has = rush_is_integral(out->dtype) ? value_int(beta) != 0 : value_double(beta) != 0;
   const rush_tensor *tensors[2] = {out, self};
   rush_iter it;
   if (!has && value_double(alpha) == 1) return RUSH_OK;
+  if (rush_is_complex(out->dtype)) { /* both numbers are real */
+    rush_tensor real = rush_part_of(out, 0), imag = rush_part_of(out, 1);
+    const rush_tensor real_self = rush_part_of(self, 0), imag_self = rush_part_of(self, 1);
+    RUSH_TRY(rush_add_scaled(heap, &real, &real_self, beta, alpha));
+    return rush_add_scaled(heap, &imag, &imag_self, beta, alpha);
+  }
   rush_iter_init(&it, out->rank, out->sizes, has ? 2 : 1, tensors);
   do {
     scale_row(out->dtype, it.size[0], it.at[0], it.stride[0][0], has ? it.at[1] : it.at[0],

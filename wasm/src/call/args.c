@@ -53,16 +53,21 @@ rush_status arg_dims_mask(const rush_call *c, uint32_t i, int rank, uint32_t *ou
   return RUSH_OK;
 }
 
+static bool takes(uint32_t flags, rush_dtype dtype) {
+  if (flags & RUSH_OP_ANY_DTYPE || !rush_is_one_of(dtype, RUSH_RARE)) return true;
+  return (flags & RUSH_OP_COMPLEX) != 0 && rush_is_complex(dtype);
+}
+
 rush_status arg_dtype(const rush_call *c, uint32_t i, rush_dtype otherwise, rush_dtype *out) {
   *out = otherwise;
   if (arg_is_none(c, i)) return RUSH_OK;
   int64_t dtype = arg_int(c, i);
-  RUSH_CHECK(
-      c->ctx,
-      dtype >= 0 && dtype < 256 && rush_dtype_known((int)dtype) &&
-          (c->op->flags & RUSH_OP_ANY_DTYPE || !rush_is_one_of((rush_dtype)dtype, RUSH_RARE)),
-      RUSH_ERR_UNSUPPORTED, "dtype %lld (%s) is not supported by this runtime", (long long)dtype,
-      dtype >= 0 && dtype < 256 ? rush_dtype_name((rush_dtype)dtype) : "?");
+  RUSH_CHECK(c->ctx,
+             dtype >= 0 && dtype < 256 && rush_dtype_known((int)dtype) &&
+                 takes(c->op->flags, (rush_dtype)dtype),
+             RUSH_ERR_UNSUPPORTED, "dtype %lld (%s) is not supported by this runtime",
+             (long long)dtype,
+             dtype >= 0 && dtype < 256 ? rush_dtype_name((rush_dtype)dtype) : "?");
   *out = (rush_dtype)dtype;
   return RUSH_OK;
 }
@@ -156,7 +161,8 @@ bool rush_can_reuse(const rush_call *c, uint32_t i) {
 bool rush_can_reuse_turned(const rush_call *c, uint32_t i) {
   if (i >= 32 || (c->dies >> i & 1) == 0 || c->args[i].kind != RUSH_KIND_TENSOR) return false;
   const rush_tensor *t = rush_as_tensor(&c->args[i]);
-  return t->object.refs == 1 && t->storage->refs == 1 && !t->storage->borrowed;
+  return t->object.refs == 1 && t->storage->refs == 1 && !t->storage->borrowed &&
+         !t->storage->has_conjugate;
 }
 
 rush_status arg_sizes(const rush_call *c, uint32_t i, int *rank, int64_t *sizes) {

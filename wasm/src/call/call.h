@@ -46,6 +46,10 @@ enum {
    * see no float16, bfloat16, int8 and int16, but wider copies, from which what they give and write
    * is rounded back (widen.h); complex tensors are refused before them. */
   RUSH_OP_ANY_DTYPE = 1 << 5,
+  /* Of one that does not: takes complex tensors all the same. */
+  RUSH_OP_COMPLEX = 1 << 6,
+  /* Its Scalars may be complex numbers. */
+  RUSH_OP_COMPLEX_NUMBERS = 1 << 7,
 };
 
 /* Of rows that have one function: the number of spatial dimensions, and which of its kinds, by

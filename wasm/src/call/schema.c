@@ -52,7 +52,7 @@ static const struct {
     {"str", RUSH_KIND_BIT(RUSH_KIND_STR)},
     {"Device", RUSH_KIND_BIT(RUSH_KIND_DEVICE)},
     {"Generator", RUSH_KIND_BIT(RUSH_KIND_GENERATOR)},
-    /* Complex numbers only where a row says `complex`: no operator looks for one in a Scalar. */
+    /* Complex numbers too where a row says RUSH_OP_COMPLEX_NUMBERS; no other looks for one in a Scalar. */
     {"Scalar",
      RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) | RUSH_KIND_BIT(RUSH_KIND_BOOL)},
     {"number",
@@ -278,6 +278,13 @@ rush_status rush_schema_parse(rush_ctx *ctx, const char *text, rush_schema *out)
   s.args = kept;
   *out = s;
   return RUSH_OK;
+}
+
+void rush_schema_take_complex(rush_schema *schema) {
+  const rush_kinds number = RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT);
+  for (uint32_t k = 0; k < schema->n_args; k++)
+    if ((schema->args[k].kinds & number) == number)
+      schema->args[k].kinds |= RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
 }
 
 void rush_schema_free(rush_ctx *ctx, rush_schema *schema) {

@@ -49,6 +49,8 @@ typedef struct rush_schema {
 /* Parses the schema text of a row. Rows are ours: what is wrong with one is BAD_STATE. Texts of
  * users and files are read safely too. */
 rush_status rush_schema_parse(rush_ctx *ctx, const char *text, rush_schema *out);
+/* Lets its Scalars be complex numbers. */
+void rush_schema_take_complex(rush_schema *schema);
 void rush_schema_free(rush_ctx *ctx, rush_schema *schema);
 
 #endif

@@ -32,8 +32,8 @@ static rush_dtype *narrow_of(widening *w, rush_dtype dtype) {
 static rush_status widen(widening *w, rush_tensor *t, rush_tensor **out) {
   rush_dtype *narrow = narrow_of(w, t->dtype);
   if (narrow && *narrow == RUSH_DTYPE_UNKNOWN) *narrow = t->dtype;
-  RUSH_CHECK(w->c->ctx, !rush_is_complex(t->dtype), RUSH_ERR_UNSUPPORTED,
-             "not implemented for '%s'", rush_dtype_word(t->dtype));
+  RUSH_CHECK(w->c->ctx, !rush_is_complex(t->dtype) || w->c->op->flags & RUSH_OP_COMPLEX,
+             RUSH_ERR_UNSUPPORTED, "not implemented for '%s'", rush_dtype_word(t->dtype));
   RUSH_TRY(rush_widen(w->c->heap, t, out));
   tmp_take(w->c, *out);
   return RUSH_OK;

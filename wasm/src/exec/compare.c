@@ -123,6 +123,17 @@ static rush_status compare_floats(comparison *c, const rush_tensor *got, const r
                 c->report->max_abs, distances_text(&v, eyes));
 }
 
+/* Real parts, then imaginary ones. */
+static rush_status compare_complexes(comparison *c, const rush_tensor *got, const rush_tensor *want,
+                                     const rush_tensor *exact) {
+  for (int k = 0; k < 2; k++) {
+    const rush_tensor a = rush_part_of(got, k), b = rush_part_of(want, k);
+    const rush_tensor e = exact ? rush_part_of(exact, k) : b;
+    RUSH_TRY(compare_floats(c, &a, &b, exact ? &e : NULL));
+  }
+  return RUSH_OK;
+}
+
 /* Whether they are; else an element of each that differs. */
 static bool same_elements(const rush_tensor *a, const rush_tensor *b, double *in_a, double *in_b) {
   const rush_tensor *operands[] = {a, b};
@@ -157,7 +168,9 @@ static rush_status compare_others(comparison *c, const rush_tensor *got, const r
 static const rush_tensor *exact_of(const rush_tensor *want, const rush_value *exact) {
   if (!exact || exact->kind != RUSH_KIND_TENSOR) return NULL;
   const rush_tensor *t = rush_as_tensor(exact);
-  const rush_dtype dtype = rush_is_float(want->dtype) ? RUSH_FLOAT64 : want->dtype;
+  const rush_dtype dtype = rush_is_complex(want->dtype) ? RUSH_COMPLEX128
+                           : rush_is_float(want->dtype) ? RUSH_FLOAT64
+                                                        : want->dtype;
   return t->dtype == dtype && rush_same_sizes(t, want) ? t : NULL;
 }
 
@@ -171,6 +184,7 @@ static rush_status compare_tensors(comparison *c, const rush_tensor *got, const 
     return differ(c, "shape %s was wanted, %s came", rush_shape_text(want->rank, want->sizes, a),
                   rush_shape_text(got->rank, got->sizes, b));
   const rush_tensor *e = exact_of(want, exact);
+  if (rush_is_complex(want->dtype)) return compare_complexes(c, got, want, e);
   return rush_is_float(want->dtype) ? compare_floats(c, got, want, e)
                                     : compare_others(c, got, want, e);
 }

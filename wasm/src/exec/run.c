@@ -47,10 +47,16 @@ static rush_status misfit(rush_session *s, const rush_schema_arg *arg, const rus
  * the constants. A program that PyTorch would let write one gets it as an attribute or makes it
  * anew, so the exporter leaves none to be written. */
 static rush_status check_written(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
-  if (v->kind == RUSH_KIND_TENSOR)
-    RUSH_CHECK(s->ctx, !rush_as_tensor(v)->storage->borrowed, RUSH_ERR_UNSUPPORTED,
+  if (v->kind == RUSH_KIND_TENSOR) {
+    const rush_storage *storage = rush_as_tensor(v)->storage;
+    RUSH_CHECK(s->ctx, !storage->borrowed, RUSH_ERR_UNSUPPORTED,
                "argument '%.*s' would be written, and it is a weight that other sessions share",
                (int)arg->name_size, arg->name);
+    RUSH_CHECK(s->ctx, !storage->has_conjugate, RUSH_ERR_UNSUPPORTED,
+               "argument '%.*s' would be written, and conj() of it is a copy here: use clone() or "
+               "conj_physical()",
+               (int)arg->name_size, arg->name);
+  }
   if (rush_is_container(v->kind))
     RUSH_CHECK(s->ctx, !rush_as_list(v)->constant, RUSH_ERR_UNSUPPORTED,
                "argument '%.*s' would be written, and it is a constant of the model",

@@ -63,6 +63,7 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
     o->variadic = (o->op->flags & RUSH_OP_VARIADIC) != 0;
     RUSH_TRY(resolve_schema(ctx, m, i));
     if (o->inplace) o->schema.args[0].written = true, o->schema.args[0].returned = 0;
+    if (o->op->flags & RUSH_OP_COMPLEX_NUMBERS) rush_schema_take_complex(&o->schema);
     o->widens = !(o->op->flags & (RUSH_OP_ANY_DTYPE | RUSH_OP_VIEW));
     if (o->widens) o->dtype_arg = rush_dtype_arg(&o->schema);
     o->defaults = m->n_defaults;

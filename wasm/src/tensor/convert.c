@@ -271,6 +271,27 @@ rush_status rush_tensor_copy(rush_heap *heap, rush_tensor *dst, const rush_tenso
   return st;
 }
 
+rush_status rush_conjugate(rush_heap *heap, const rush_tensor *t, rush_tensor **out) {
+  rush_storage *from = t->storage;
+  const size_t item = rush_itemsize(t);
+  const int64_t n = (int64_t)(from->bytes / item);
+  rush_tensor *all;
+  *out = NULL;
+  RUSH_TRY(rush_work(heap->ctx, (uint64_t)n));
+  RUSH_TRY(rush_tensor_new(heap, t->dtype, 1, &n, &all));
+  uint8_t *to = rush_data(all);
+  if (n > 0) memcpy(to, from->data, (size_t)n * item);
+  to += item - 1; /* the sign of an imaginary part is in its last byte */
+  for (int64_t i = 0; i < n; i++) to[(size_t)i * item] ^= 0x80;
+  rush_status st = rush_tensor_new_view(heap, all, t->rank, t->sizes, t->strides, t->offset, out);
+  rush_tensor_drop(heap, all);
+  if (st != RUSH_OK) return st;
+  (*out)->storage->has_conjugate = true;
+  (*out)->storage->is_conjugate = !from->is_conjugate;
+  if (!from->borrowed) from->has_conjugate = true; /* others are never written */
+  return RUSH_OK;
+}
+
 rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
   *out = NULL;
   if (rush_is_contiguous(t)) {

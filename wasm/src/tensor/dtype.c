@@ -21,7 +21,7 @@ static bool in_table(int dtype) {
 }
 
 bool rush_dtype_known(int dtype) {
-  return in_table(dtype) && dtypes[dtype].size > 0 && dtypes[dtype].category < 3;
+  return in_table(dtype) && dtypes[dtype].size > 0;
 }
 
 const char *rush_dtype_name(rush_dtype dtype) {
@@ -29,7 +29,7 @@ const char *rush_dtype_name(rush_dtype dtype) {
 }
 
 size_t rush_dtype_size(rush_dtype dtype) {
-  assert(in_table((int)dtype) && dtypes[dtype].size > 0);
+  assert(rush_dtype_known((int)dtype));
   return dtypes[dtype].size;
 }
 

@@ -4,6 +4,14 @@
 
 /* ---- Shapes ---------------------------------------------------------------------------------- */
 
+rush_tensor rush_part_of(const rush_tensor *t, int which) {
+  rush_tensor part = *t;
+  part.dtype = rush_real_of(t->dtype);
+  part.offset = 2 * t->offset + which;
+  for (int d = 0; d < t->rank; d++) part.strides[d] = rush_kept_stride(2 * t->strides[d]);
+  return part;
+}
+
 bool rush_numel(int rank, const int64_t *sizes, int64_t *out) {
   int64_t n = 1;
   bool empty = false;

@@ -42,6 +42,8 @@ static inline void *rush_data(const rush_tensor *t) {
 static inline bool rush_has_elements(const rush_tensor *t) {
   return t->storage->data || t->storage->bytes == 0;
 }
+/* A header of the real (0) or imaginary (1) parts of a complex tensor: it holds no reference. */
+rush_tensor rush_part_of(const rush_tensor *t, int which);
 /* As the public header shows it. */
 static inline rush_tensor_info rush_tensor_info_of(const rush_tensor *t) {
   return (rush_tensor_info){t->dtype,   t->rank,  t->sizes,
@@ -120,6 +122,9 @@ static inline void rush_copy_items(size_t item, char *to, int64_t to_step, const
 /* dst[...] = src[...] with broadcasting of src and conversion of dtype as Tensor.copy_ does.
  * Handles any strides and overlap. The sizes must broadcast (the caller checked). */
 rush_status rush_tensor_copy(rush_heap *heap, rush_tensor *dst, const rush_tensor *src);
+/* A copy of a complex tensor and all else in its storage, conjugated; sizes, strides and offset are
+ * the same. Neither may be written afterwards: in PyTorch they are one. */
+rush_status rush_conjugate(rush_heap *heap, const rush_tensor *t, rush_tensor **out);
 /* The tensor itself (one more reference) where contiguous, else a row-major copy. */
 rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor **out);
 /* The tensor itself (one more reference) where it has the dtype, else a converted dense copy. */

@@ -17,6 +17,9 @@ typedef struct rush_object {
 typedef struct rush_storage {
   size_t refs;
   bool borrowed;
+  /* Of complex numbers: a conjugate was made, PyTorch's view of which is a copy here, so neither is
+   * written; and it is such a copy. */
+  bool has_conjugate, is_conjugate;
   size_t bytes;
   void *data;
   struct rush_turned *turned; /* NULL where the elements lie in PyTorch's order: turned.h */

@@ -43,7 +43,9 @@ static void fill_rows(rush_ctx *ctx, char *to, int64_t step, size_t item, int64_
 void rush_fill(rush_ctx *ctx, rush_tensor *t, const rush_value *value) {
   int64_t bits[2] = {0, 0};
   rush_dtype dtype = t->dtype;
-  if (value->kind == RUSH_KIND_FLOAT)
+  if (value->kind == RUSH_KIND_COMPLEX)
+    rush_convert(dtype, bits, RUSH_COMPLEX128, &((const rush_complex *)value->u.ref)->re, 1);
+  else if (value->kind == RUSH_KIND_FLOAT)
     rush_store_double(dtype, bits, value->u.f);
   else
     rush_store_int(dtype, bits, value->u.i);

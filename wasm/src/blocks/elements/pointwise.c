@@ -38,6 +38,11 @@ void rush_pw_map2_f32(size_t n, void *out, const void *const *in, rush_pw_params
   float *y = out, (*fn)(float, float) = p->fn2_32;
   for (size_t i = 0; i < n; i++) y[i] = fn(a[i], b[i]);
 }
+static void map_c128(size_t n, void *out, const void *const *in, rush_pw_params *p) {
+  const rush_c128 *x = in[0];
+  rush_c128 *y = out;
+  for (size_t i = 0; i < n; i++) y[i] = p->cfn(x[i]);
+}
 void rush_pw_copy_i64(size_t n, void *out, const void *const *in, rush_pw_params *p) {
   (void)p;
   memmove(out, in[0], n * sizeof(int64_t));
@@ -383,7 +388,7 @@ static rush_pw_body *choose_body(const rush_pw_job *job, rush_dtype *compute) {
       return *compute = RUSH_FLOAT64, row->f64;
     case RUSH_COMPLEX64:
     case RUSH_COMPLEX128:
-      return *compute = RUSH_COMPLEX128, row->c128;
+      return *compute = RUSH_COMPLEX128, row->cfn ? map_c128 : row->c128;
     case RUSH_BOOL:
       if (row->flags & RUSH_PW_NO_BOOL) return NULL;
       if (row->b8) return *compute = RUSH_BOOL, row->b8;
@@ -405,6 +410,10 @@ static void place_scalar(const rush_call *c, const rush_pw_job *job, rush_dtype 
                          uint32_t arg, int64_t *to) {
   const rush_value *v = &c->args[arg];
   int64_t wide;
+  if (v->kind == RUSH_KIND_COMPLEX) {
+    rush_convert(compute, to, RUSH_COMPLEX128, &((const rush_complex *)v->u.ref)->re, 1);
+    return;
+  }
   const bool is_float = v->kind == RUSH_KIND_FLOAT;
   const bool narrows =
       is_float ? rush_is_half(job->common) && !is_exact(job, arg) : rush_is_int(job->common);
@@ -481,7 +490,8 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
              rush_dtype_word(job->common));
   RUSH_TRY(broadcast_sizes(c, job, &o));
   bool to_bool = (row->flags & (RUSH_PW_TO_BOOL | RUSH_PW_AS_BOOL)) != 0;
-  rush_dtype result = to_bool ? RUSH_BOOL : job->common;
+  const bool to_real = (row->flags & RUSH_PW_TO_REAL) != 0 && rush_is_complex(job->common);
+  rush_dtype result = to_bool ? RUSH_BOOL : to_real ? rush_real_of(job->common) : job->common;
   rush_tensor *dst;
   RUSH_TRY(destination(c, job, &o, result, &dst));
   if (dst->numel == 0) return RUSH_OK;
@@ -491,7 +501,7 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   r.common = job->common;
   r.block = compute == RUSH_COMPLEX128 ? BLOCK / 2 : BLOCK;
   r.memory[0] = dst->dtype;
-  r.body_type[0] = to_bool ? RUSH_BOOL : compute;
+  r.body_type[0] = to_bool ? RUSH_BOOL : to_real ? RUSH_FLOAT64 : compute;
   r.wraps[0] = false;
   for (int k = 0; k < job->n; k++) {
     bool mask = k == 0 && (row->flags & RUSH_PW_MASK) != 0;
@@ -506,6 +516,7 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   job->p.fn32 = row->fn32;
   job->p.fn2 = row->fn2;
   job->p.fn2_32 = row->fn2_32;
+  job->p.cfn = row->cfn;
   if (rush_is_integral(job->common)) {
     job->p.bits = job->common == RUSH_BOOL ? 1 : 8 * (int)rush_dtype_size(job->common);
     job->p.is_signed = job->common != RUSH_UINT8;
@@ -514,6 +525,17 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   if (job->p.fault) {
     rush_drop(c->heap, &c->results[0]);
     return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "%s", job->p.fault);
+  }
+  return RUSH_OK;
+}
+
+/* Complex numbers are operands of rows that have a body for them, nothing else. */
+static rush_status check_numbers(const rush_call *c, const rush_pw_job *job) {
+  for (uint32_t k = 0; k < c->n_args; k++) {
+    if (c->args[k].kind != RUSH_KIND_COMPLEX) continue;
+    RUSH_CHECK(c->ctx,
+               (int)k < job->row->operands && job->row->c128 && rush_is_complex(job->common),
+               RUSH_ERR_UNSUPPORTED, "a complex number is given where a real one is expected");
   }
   return RUSH_OK;
 }
@@ -531,6 +553,7 @@ rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row) {
     job.common = arg_result_type(c, mask);
   }
   if ((row->flags & RUSH_PW_TO_FLOAT) && rush_is_integral(job.common)) job.common = RUSH_FLOAT32;
+  RUSH_TRY(check_numbers(c, &job));
   if (row->setup) {
     RUSH_TRY(row->setup(c, &job));
     if (job.done) return RUSH_OK;

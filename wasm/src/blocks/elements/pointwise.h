@@ -12,11 +12,16 @@
 #ifndef RUSH_POINTWISE_H
 #define RUSH_POINTWISE_H
 
+#include <complex.h>
+
 #include "call/define.h"
 #include "kernels/simd.h"
 #include "tensor/layout.h"
 
 enum { RUSH_PW_OPERANDS = 4 };
+
+/* Two numbers: the real part, and the imaginary one. */
+typedef double complex rush_c128;
 
 /* What an operator read from its arguments in setup, for its bodies. */
 typedef struct rush_pw_params {
@@ -26,6 +31,7 @@ typedef struct rush_pw_params {
   float (*fn32)(float); /* of rush_pw_map_f32 */
   double (*fn2)(double, double);
   float (*fn2_32)(float, float);
+  rush_c128 (*cfn)(rush_c128);
   int bits;          /* of the common dtype, if it is an integer or bool */
   bool is_signed;    /* the common dtype is */
   const char *fault; /* set by a body: the call fails with this message */
@@ -48,8 +54,9 @@ enum {
   RUSH_PW_NUMBER_FIRST = 1 << 8, /* the same where argument 0 is a number */
   RUSH_PW_LIKE_SELF = 1 << 9,    /* it is as empty_like(argument 0) makes it */
   RUSH_PW_NUMBER_ASIDE =
-      1 << 10,             /* numbers behind the tensors are no operands of TensorIterator's */
-  RUSH_PW_EXACT = 1 << 11, /* the last operand, a number beside half elements, is not rounded to
+      1 << 10,               /* numbers behind the tensors are no operands of TensorIterator's */
+  RUSH_PW_TO_REAL = 1 << 12, /* c128 writes doubles: the result of complex operands is real */
+  RUSH_PW_EXACT = 1 << 11,   /* the last operand, a number beside half elements, is not rounded to
                               their dtype */
 };
 
@@ -63,6 +70,7 @@ typedef struct rush_pointwise {
   float (*fn32)(float);
   double (*fn2)(double, double);
   float (*fn2_32)(float, float);
+  rush_c128 (*cfn)(rush_c128); /* takes the place of c128 */
   /* May be NULL. Reads parameters, checks, and may change the job. */
   rush_status (*setup)(rush_call *c, struct rush_pw_job *job);
 } rush_pointwise;

@@ -6,11 +6,20 @@
 #include "call/define.h"
 #include "tensor/layout.h"
 
+/* A complex number fits a real tensor where it has no imaginary part. */
+static rush_status check_fits(rush_call *c, const rush_value *value, rush_dtype dtype) {
+  RUSH_NEED(value->kind != RUSH_KIND_COMPLEX || rush_is_complex(dtype) || dtype == RUSH_BOOL ||
+                ((const rush_complex *)value->u.ref)->im == 0,
+            "value cannot be converted to type %s without overflow", rush_dtype_name(dtype));
+  return RUSH_OK;
+}
+
 /* A row-major tensor of the sizes in argument `size`, full of `value`. */
 static rush_status filled(rush_call *c, uint32_t size, uint32_t dtype_arg, rush_dtype otherwise,
                           const rush_value *value) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty(c, size, dtype_arg, otherwise, &out));
+  RUSH_TRY(check_fits(c, value, out->dtype));
   rush_fill(c->ctx, out, value);
   return RUSH_OK;
 }
@@ -89,6 +98,7 @@ RUSH_OP(new_empty_strided) {
 static rush_status filled_like(rush_call *c, uint32_t dtype_arg, const rush_value *value) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty_like(c, dtype_arg, &out));
+  RUSH_TRY(check_fits(c, value, out->dtype));
   rush_fill(c->ctx, out, value);
   return RUSH_OK;
 }
@@ -117,6 +127,7 @@ static rush_status fill(rush_call *c, const rush_value *value) {
   return RUSH_OK;
 }
 RUSH_OP(fill_scalar) {
+  RUSH_TRY(check_fits(c, &c->args[1], own_dtype(c)));
   return fill(c, &c->args[1]);
 }
 RUSH_OP(fill_tensor) {
@@ -124,8 +135,11 @@ RUSH_OP(fill_tensor) {
   RUSH_NEED(v->rank == 0,
             "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
             v->rank);
-  rush_value value = rush_is_float(v->dtype) ? rush_float(rush_load_double(v->dtype, rush_data(v)))
-                                             : rush_int(rush_load_int(v->dtype, rush_data(v)));
+  rush_complex z;
+  rush_convert(RUSH_COMPLEX128, &z.re, v->dtype, rush_data(v), 1);
+  rush_value value = rush_is_complex(v->dtype) ? (rush_value){RUSH_KIND_COMPLEX, 0, {.ref = &z}}
+                     : rush_is_float(v->dtype) ? rush_float(z.re)
+                                               : rush_int(rush_load_int(v->dtype, rush_data(v)));
   return fill(c, &value);
 }
 RUSH_OP(zero) {
@@ -237,6 +251,7 @@ RUSH_OP(eye_m) {
 
 static rush_status from_number(rush_call *c, rush_dtype dtype) {
   rush_tensor *out;
+  RUSH_TRY(check_fits(c, &c->args[0], dtype));
   RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));
   rush_fill(c->ctx, out, &c->args[0]);
   return RUSH_OK;
@@ -268,7 +283,10 @@ static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int6
   *kind = v->kind;
   if (v->kind == RUSH_KIND_TENSOR) {
     rush_dtype d = rush_as_tensor(v)->dtype;
-    *kind = rush_is_float(d) ? RUSH_KIND_FLOAT : rush_is_bool(d) ? RUSH_KIND_BOOL : RUSH_KIND_INT;
+    *kind = rush_is_complex(d) ? RUSH_KIND_COMPLEX
+            : rush_is_float(d) ? RUSH_KIND_FLOAT
+            : rush_is_bool(d)  ? RUSH_KIND_BOOL
+                               : RUSH_KIND_INT;
   }
   return RUSH_OK;
 }
@@ -290,6 +308,9 @@ static rush_status store_list(rush_call *c, const rush_value *v, int depth, int 
     const rush_tensor *t = rush_as_tensor(v);
     RUSH_NEED(t->numel == 1, "only one element tensors can be converted to Python scalars");
     rush_convert(dtype, *to, t->dtype, rush_data(t), 1);
+  } else if (v->kind == RUSH_KIND_COMPLEX) {
+    RUSH_TRY(check_fits(c, v, dtype));
+    rush_convert(dtype, *to, RUSH_COMPLEX128, &((const rush_complex *)v->u.ref)->re, 1);
   } else if (v->kind == RUSH_KIND_FLOAT) {
     rush_store_double(dtype, *to, v->u.f);
   } else {
@@ -309,9 +330,10 @@ RUSH_OP(tensor_of_list) {
   rush_dtype dtype;
   rush_tensor *out;
   RUSH_TRY(list_sizes(c, &c->args[0], &rank, sizes, &kind));
-  rush_dtype natural = kind == RUSH_KIND_INT    ? RUSH_INT64
-                       : kind == RUSH_KIND_BOOL ? RUSH_BOOL
-                                                : RUSH_FLOAT32;
+  rush_dtype natural = kind == RUSH_KIND_INT       ? RUSH_INT64
+                       : kind == RUSH_KIND_BOOL    ? RUSH_BOOL
+                       : kind == RUSH_KIND_COMPLEX ? RUSH_COMPLEX64
+                                                   : RUSH_FLOAT32;
   RUSH_TRY(arg_dtype(c, 1, natural, &dtype));
   RUSH_TRY(rush_result(c, 0, dtype, rank, sizes, &out));
   char *to = rush_data(out);

@@ -215,6 +215,7 @@ RUSH_POINTWISE(lerp) = {.operands = 3,
 
 RUSH_BODY_3(addcmul_f32, float, float, x + s * y * z)
 RUSH_BODY_3(addcmul_f64, double, double, x + s * y * z)
+RUSH_BODY_3(addcmul_c128, rush_c128, rush_c128, x + s * y * z)
 RUSH_BODY_3(addcmul_i64, int64_t, int64_t, (uint64_t)x + (uint64_t)s * (uint64_t)y * (uint64_t)z)
 static rush_status setup_value(rush_call *c, rush_pw_job *job) {
   rush_pw_scalar(c, job, 3, 0);
@@ -225,17 +226,23 @@ RUSH_POINTWISE(addcmul) = {.operands = 3,
                            .f32 = addcmul_f32,
                            .f64 = addcmul_f64,
                            .i64 = addcmul_i64,
+                           .c128 = addcmul_c128,
                            .setup = setup_value};
 RUSH_BODY_3(addcdiv_f32, float, float, x + s * y / z)
 RUSH_BODY_3(addcdiv_f64, double, double, x + s * y / z)
 static rush_status setup_addcdiv(rush_call *c, rush_pw_job *job) {
-  RUSH_CHECK(c->ctx,
-             rush_is_float(arg_tensor(c, 1)->dtype) || rush_is_float(arg_tensor(c, 2)->dtype),
-             RUSH_ERR_BAD_ARGUMENT,
-             "Integer division with addcdiv is no longer supported, and in a future  release "
-             "addcdiv will perform a "
-             "true division of tensor1 and tensor2.");
+  RUSH_CHECK(
+      c->ctx,
+      !rush_is_integral(arg_tensor(c, 1)->dtype) || !rush_is_integral(arg_tensor(c, 2)->dtype),
+      RUSH_ERR_BAD_ARGUMENT,
+      "Integer division with addcdiv is no longer supported, and in a future  release "
+      "addcdiv will perform a "
+      "true division of tensor1 and tensor2.");
   return setup_value(c, job);
 }
-RUSH_POINTWISE(addcdiv) = {
-    .operands = 3, .f32 = addcdiv_f32, .f64 = addcdiv_f64, .setup = setup_addcdiv};
+RUSH_BODY_3(addcdiv_c128, rush_c128, rush_c128, x + s * y / z)
+RUSH_POINTWISE(addcdiv) = {.operands = 3,
+                           .f32 = addcdiv_f32,
+                           .f64 = addcdiv_f64,
+                           .c128 = addcdiv_c128,
+                           .setup = setup_addcdiv};

@@ -14,19 +14,29 @@
   RUSH_BODY_2(id##_f64, double, double, fexpr) \
   RUSH_BODY_2(id##_i64, int64_t, int64_t, iexpr)
 #define BODIES(id) .operands = 2, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64
+/* Complex numbers go through the body of float64 part by part. */
+#define OF_PARTS(id)                                                                     \
+  static void id##_c128(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
+    id##_f64(2 * n, out, in, p);                                                         \
+  }
+#define COMPLEX_BODIES(id) BODIES(id), .c128 = id##_c128
 
 /* ---- add, sub, mul --------------------------------------------------------------------------- */
 
 ARITHMETIC(add, x + y, U(x) + U(y))
+OF_PARTS(add)
 /* Rounded once, as PyTorch's fused multiply-add. */
 #define SCALED(id, op)                                                  \
   RUSH_BODY_2(id##_f32, float, float, (double)x op p->f[0] * (double)y) \
   RUSH_BODY_2(id##_f64, double, double, x op s *y)                      \
-  RUSH_BODY_2(id##_i64, int64_t, int64_t, U(x) op U(s) * U(y))
+  RUSH_BODY_2(id##_i64, int64_t, int64_t, U(x) op U(s) * U(y))          \
+  OF_PARTS(id)
 SCALED(add_scaled, +)
 SCALED(sub_scaled, -)
 ARITHMETIC(sub, x - y, U(x) - U(y))
+OF_PARTS(sub)
 ARITHMETIC(mul, x *y, U(x) * U(y))
+RUSH_BODY_2(mul_c128, rush_c128, rush_c128, x *y)
 RUSH_BODY_2(add_i32, int32_t, int32_t, (uint32_t)x + (uint32_t)y)
 RUSH_BODY_2(sub_i32, int32_t, int32_t, (uint32_t)x - (uint32_t)y)
 RUSH_BODY_2(mul_i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
@@ -50,16 +60,16 @@ static bool is_bool_argument(const rush_call *c, uint32_t i) {
                                      : v->kind == RUSH_KIND_BOOL;
 }
 
-static const rush_pointwise add_scaled = {BODIES(add_scaled)};
+static const rush_pointwise add_scaled = {COMPLEX_BODIES(add_scaled)};
 static rush_status setup_add(rush_call *c, rush_pw_job *job) {
   bool is_one;
   RUSH_TRY(read_alpha(c, job, &is_one));
   if (!is_one) job->row = &add_scaled;
   return RUSH_OK;
 }
-RUSH_POINTWISE(add) = {BODIES(add), .i32 = add_i32, .setup = setup_add};
+RUSH_POINTWISE(add) = {COMPLEX_BODIES(add), .i32 = add_i32, .setup = setup_add};
 
-static const rush_pointwise sub_scaled = {BODIES(sub_scaled)};
+static const rush_pointwise sub_scaled = {COMPLEX_BODIES(sub_scaled)};
 static rush_status setup_sub(rush_call *c, rush_pw_job *job) {
   bool is_one, a = is_bool_argument(c, 0), b = is_bool_argument(c, 1);
   RUSH_CHECK(c->ctx, !(a && b), RUSH_ERR_BAD_ARGUMENT,
@@ -74,23 +84,27 @@ static rush_status setup_sub(rush_call *c, rush_pw_job *job) {
   if (!is_one) job->row = &sub_scaled;
   return RUSH_OK;
 }
-RUSH_POINTWISE(sub) = {BODIES(sub), .i32 = sub_i32, .setup = setup_sub};
+RUSH_POINTWISE(sub) = {COMPLEX_BODIES(sub), .i32 = sub_i32, .setup = setup_sub};
 
 static rush_status setup_rsub(rush_call *c, rush_pw_job *job) {
   job->arg[0] = 1;
   job->arg[1] = 0;
   return setup_sub(c, job);
 }
-RUSH_POINTWISE(rsub) = {BODIES(sub), .i32 = sub_i32, .setup = setup_rsub};
+RUSH_POINTWISE(rsub) = {COMPLEX_BODIES(sub), .i32 = sub_i32, .setup = setup_rsub};
 
-RUSH_POINTWISE(mul) = {BODIES(mul), .flags = RUSH_PW_EXACT, .i32 = mul_i32};
+RUSH_POINTWISE(mul) = {COMPLEX_BODIES(mul), .flags = RUSH_PW_EXACT, .i32 = mul_i32};
 
 /* ---- Division -------------------------------------------------------------------------------- */
 
 RUSH_BODY_2(div_f32, float, float, x / y)
 RUSH_BODY_2(div_f64, double, double, x / y)
-RUSH_POINTWISE(div) = {
-    .operands = 2, .flags = RUSH_PW_TO_FLOAT | RUSH_PW_EXACT, .f32 = div_f32, .f64 = div_f64};
+RUSH_BODY_2(div_c128, rush_c128, rush_c128, x / y)
+RUSH_POINTWISE(div) = {.operands = 2,
+                       .flags = RUSH_PW_TO_FLOAT | RUSH_PW_EXACT,
+                       .f32 = div_f32,
+                       .f64 = div_f64,
+                       .c128 = div_c128};
 
 /* Integer bodies that stop at a zero divisor; INT64_MIN / -1 wraps. */
 #define INTEGER_DIVISION(name, minus_one, expr)                                     \
@@ -188,12 +202,18 @@ static int64_t int_pow(int64_t base, int64_t exponent) {
     if (e & 1) result *= b;
   return (int64_t)result;
 }
+/* As c10's: what is not 0 by logarithms. */
+static rush_c128 complex_pow(rush_c128 x, rush_c128 y) {
+  return y == 0 ? 1 : x == 0 ? 0 : cpow(x, y);
+}
+RUSH_BODY_2(pow_c128, rush_c128, rush_c128, complex_pow(x, y))
 RUSH_BODY_2(pow_i64, int64_t, int64_t, int_pow(x, y))
 RUSH_POINTWISE(pow) = {.operands = 2,
                        .flags = RUSH_PW_NO_BOOL | RUSH_PW_NUMBER_FIRST,
                        .f32 = rush_pw_map2_f32,
                        .f64 = rush_pw_map2_f64,
                        .i64 = pow_i64,
+                       .c128 = pow_c128,
                        .fn2 = pow,
                        .fn2_32 = powf};
 
@@ -222,6 +242,7 @@ static const rush_pointwise inverse_root = {
 
 /* The exponents for which ATen's pow_tensor_scalar has a short form. */
 static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
+  if (rush_is_complex(job->common)) return RUSH_OK;
   const double e = arg_scalar_double(c, 1);
   if (rush_is_integral(job->common)) {
     RUSH_CHECK(c->ctx, job->common == RUSH_BOOL || e >= 0, RUSH_ERR_BAD_ARGUMENT,
@@ -244,7 +265,7 @@ static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
   job->n = job->row->operands;
   return RUSH_OK;
 }
-RUSH_POINTWISE(pow_scalar) = {MAPPED(pow, RUSH_PW_NUMBER_ASIDE, pow, powf),
+RUSH_POINTWISE(pow_scalar) = {MAPPED(pow, RUSH_PW_NUMBER_ASIDE, pow, powf), .c128 = pow_c128,
                               .setup = setup_pow_scalar};
 
 static rush_status setup_float_power(rush_call *c, rush_pw_job *job) {
@@ -273,8 +294,9 @@ RUSH_OP(float_power) {
 #define MAPPED_INTO(id, fn_, fn_32)                                                \
   .operands = 2, .flags = RUSH_PW_NO_BOOL | RUSH_PW_INTO, .f32 = rush_pw_map2_f32, \
   .f64 = rush_pw_map2_f64, .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
-RUSH_POINTWISE(pow_into) = {MAPPED_INTO(pow, pow, powf)};
-RUSH_POINTWISE(pow_scalar_into) = {MAPPED_INTO(pow, pow, powf), .setup = setup_pow_scalar};
+RUSH_POINTWISE(pow_into) = {MAPPED_INTO(pow, pow, powf), .c128 = pow_c128};
+RUSH_POINTWISE(pow_scalar_into) = {MAPPED_INTO(pow, pow, powf), .c128 = pow_c128,
+                                   .setup = setup_pow_scalar};
 RUSH_POINTWISE(floor_divide_into) = {MAPPED_INTO(floor, floor_div, floor_divf)};
 
 static rush_status setup_square(rush_call *c, rush_pw_job *job) {
@@ -282,10 +304,19 @@ static rush_status setup_square(rush_call *c, rush_pw_job *job) {
   if (job->common == RUSH_BOOL) job->common = RUSH_INT64; /* as pow(self, 2) */
   return RUSH_OK;
 }
-RUSH_POINTWISE(square) = {
-    .operands = 1, .f32 = square_f32, .f64 = square_f64, .i64 = square_i64, .setup = setup_square};
-RUSH_POINTWISE(reciprocal) = {
-    .operands = 1, .flags = RUSH_PW_TO_FLOAT, .f32 = reciprocal_f32, .f64 = reciprocal_f64};
+RUSH_BODY_1(square_c128, rush_c128, rush_c128, x *x)
+RUSH_POINTWISE(square) = {.operands = 1,
+                          .f32 = square_f32,
+                          .f64 = square_f64,
+                          .i64 = square_i64,
+                          .c128 = square_c128,
+                          .setup = setup_square};
+RUSH_BODY_1(reciprocal_c128, rush_c128, rush_c128, 1 / x)
+RUSH_POINTWISE(reciprocal) = {.operands = 1,
+                              .flags = RUSH_PW_TO_FLOAT,
+                              .f32 = reciprocal_f32,
+                              .f64 = reciprocal_f64,
+                              .c128 = reciprocal_c128};
 
 /* ---- Greater and smaller --------------------------------------------------------------------- */
 

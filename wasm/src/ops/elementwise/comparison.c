@@ -11,8 +11,19 @@
   RUSH_BODY_2(id##_i64, int64_t, uint8_t, x op y) \
   RUSH_POINTWISE(id) = {                          \
       .operands = 2, .flags = RUSH_PW_TO_BOOL, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64};
-COMPARISON(eq, ==)
-COMPARISON(ne, !=)
+#define EQUALITY(id, op)                             \
+  RUSH_BODY_2(id##_f32, float, uint8_t, x op y)      \
+  RUSH_BODY_2(id##_f64, double, uint8_t, x op y)     \
+  RUSH_BODY_2(id##_i64, int64_t, uint8_t, x op y)    \
+  RUSH_BODY_2(id##_c128, rush_c128, uint8_t, x op y) \
+  RUSH_POINTWISE(id) = {.operands = 2,               \
+                        .flags = RUSH_PW_TO_BOOL,    \
+                        .f32 = id##_f32,             \
+                        .f64 = id##_f64,             \
+                        .i64 = id##_i64,             \
+                        .c128 = id##_c128};
+EQUALITY(eq, ==)
+EQUALITY(ne, !=)
 COMPARISON(lt, <)
 COMPARISON(le, <=)
 COMPARISON(gt, >)
@@ -73,15 +84,24 @@ static void all_true(size_t n, void *out, const void *const *in, rush_pw_params 
   (void)in, (void)p;
   memset(out, 1, n);
 }
-#define TEST(id, expr, ints)                   \
-  RUSH_BODY_1(id##_f32, float, uint8_t, expr)  \
-  RUSH_BODY_1(id##_f64, double, uint8_t, expr) \
-  RUSH_POINTWISE(id) = {                       \
-      .operands = 1, .flags = RUSH_PW_TO_BOOL, .f32 = id##_f32, .f64 = id##_f64, .i64 = ints};
+#define TEST_OF(id, expr, ints, c128_)            \
+  RUSH_BODY_1(id##_f32, float, uint8_t, expr)     \
+  RUSH_BODY_1(id##_f64, double, uint8_t, expr)    \
+  RUSH_POINTWISE(id) = {.operands = 1,            \
+                        .flags = RUSH_PW_TO_BOOL, \
+                        .f32 = id##_f32,          \
+                        .f64 = id##_f64,          \
+                        .i64 = ints,              \
+                        .c128 = c128_};
+#define TEST(id, expr, ints) TEST_OF(id, expr, ints, NULL)
+/* Of complex numbers: of either part (join is |) or of both (&). */
+#define TEST_PARTS(id, expr, test, join, ints)                                                \
+  RUSH_BODY_1(id##_c128, rush_c128, uint8_t, (test(creal(x)) != 0) join(test(cimag(x)) != 0)) \
+  TEST_OF(id, expr, ints, id##_c128)
 RUSH_BODY_1(negative_i64, int64_t, uint8_t, x < 0)
-TEST(isnan, x != x, rush_pw_false)
-TEST(isinf, x == (float)INFINITY || x == -(float)INFINITY, rush_pw_false)
-TEST(isfinite, x - x == 0, all_true)
+TEST_PARTS(isnan, x != x, isnan, |, rush_pw_false)
+TEST_PARTS(isinf, x == (float)INFINITY || x == -(float)INFINITY, isinf, |, rush_pw_false)
+TEST_PARTS(isfinite, x - x == 0, isfinite, &, all_true)
 TEST(isposinf, x == (float)INFINITY, rush_pw_false)
 TEST(isneginf, x == -(float)INFINITY, rush_pw_false)
 TEST(signbit, signbit(x) != 0, negative_i64)
@@ -106,8 +126,10 @@ SELECT(select_f32, float)
 SELECT(select_f64, double)
 SELECT(select_i64, int64_t)
 SELECT(select_b8, uint8_t)
-#define SELECTS \
-  .operands = 3, .f32 = select_f32, .f64 = select_f64, .i64 = select_i64, .b8 = select_b8
+SELECT(select_c128, rush_c128)
+#define SELECTS                                                                            \
+  .operands = 3, .f32 = select_f32, .f64 = select_f64, .i64 = select_i64, .b8 = select_b8, \
+  .c128 = select_c128
 
 static rush_status setup_where(rush_call *c, rush_pw_job *job) {
   (void)job;

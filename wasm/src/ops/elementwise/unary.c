@@ -7,51 +7,79 @@
 #define U(x) ((uint64_t)(x))
 /* ---- Elementary functions -------------------------------------------------------------------- */
 
-/* float32 by a SIMD kernel, float64 by libm; integers give float32. */
-#define FAST(id, fn_)                              \
+/* float32 by a SIMD kernel, float64 by libm; integers give float32. The last is of complex numbers,
+ * or NULL. */
+#define FAST(id, fn_, cfn_)                        \
   RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32)      \
   RUSH_POINTWISE(id) = {.operands = 1,             \
                         .flags = RUSH_PW_TO_FLOAT, \
                         .f32 = id##_f32,           \
                         .f64 = rush_pw_map_f64,    \
-                        .fn = fn_};
+                        .fn = fn_,                 \
+                        .cfn = cfn_};
 /* float32 by libm too */
-#define PLAIN(id, fn_, fn_32)                      \
+#define PLAIN(id, fn_, fn_32, cfn_)                \
   RUSH_POINTWISE(id) = {.operands = 1,             \
                         .flags = RUSH_PW_TO_FLOAT, \
                         .f32 = rush_pw_map_f32,    \
                         .f64 = rush_pw_map_f64,    \
                         .fn = fn_,                 \
-                        .fn32 = fn_32};
+                        .fn32 = fn_32,             \
+                        .cfn = cfn_};
 
 static double inverse_sqrt(double x) {
   return 1 / sqrt(x);
 }
-FAST(sqrt, sqrt)
-FAST(rsqrt, inverse_sqrt)
-FAST(exp, exp)
-FAST(exp2, exp2)
-FAST(expm1, expm1)
-FAST(log, log)
-FAST(log2, log2)
-FAST(log10, log10)
-FAST(log1p, log1p)
-FAST(sin, sin)
-FAST(cos, cos)
-FAST(tanh, tanh)
-FAST(sigmoid, rush_sigmoid_ref)
-FAST(erf, erf)
-PLAIN(erfc, erfc, erfcf)
-PLAIN(tan, tan, tanf)
-PLAIN(asin, asin, asinf)
-PLAIN(acos, acos, acosf)
-PLAIN(atan, atan, atanf)
-PLAIN(sinh, sinh, sinhf)
-PLAIN(cosh, cosh, coshf)
-PLAIN(asinh, asinh, asinhf)
-PLAIN(acosh, acosh, acoshf)
-PLAIN(atanh, atanh, atanhf)
-PLAIN(lgamma, lgamma, lgammaf)
+static const double LN2 = 0.69314718055994530942, LN10 = 2.30258509299404568402;
+static rush_c128 c_rsqrt(rush_c128 x) {
+  return 1 / csqrt(x);
+}
+static rush_c128 c_exp2(rush_c128 x) {
+  return cexp(x * LN2);
+}
+/* sin(y/2) for what the real part would lose near 0 */
+static rush_c128 c_expm1(rush_c128 x) {
+  const double a = creal(x), b = cimag(x), s = sin(b / 2);
+  return CMPLX(expm1(a) * cos(b) - 2 * s * s, exp(a) * sin(b));
+}
+static rush_c128 c_log2(rush_c128 x) {
+  return clog(x) / LN2;
+}
+static rush_c128 c_log10(rush_c128 x) {
+  return clog(x) / LN10;
+}
+static rush_c128 c_log1p(rush_c128 x) {
+  const double a = creal(x), b = cimag(x);
+  return CMPLX(log1p(a * (2 + a) + b * b) / 2, atan2(b, 1 + a));
+}
+static rush_c128 c_sigmoid(rush_c128 x) {
+  return 1 / (1 + cexp(-x));
+}
+FAST(sqrt, sqrt, csqrt)
+FAST(rsqrt, inverse_sqrt, c_rsqrt)
+FAST(exp, exp, cexp)
+FAST(exp2, exp2, c_exp2)
+FAST(expm1, expm1, c_expm1)
+FAST(log, log, clog)
+FAST(log2, log2, c_log2)
+FAST(log10, log10, c_log10)
+FAST(log1p, log1p, c_log1p)
+FAST(sin, sin, csin)
+FAST(cos, cos, ccos)
+FAST(tanh, tanh, ctanh)
+FAST(sigmoid, rush_sigmoid_ref, c_sigmoid)
+FAST(erf, erf, NULL)
+PLAIN(erfc, erfc, erfcf, NULL)
+PLAIN(tan, tan, tanf, ctan)
+PLAIN(asin, asin, asinf, casin)
+PLAIN(acos, acos, acosf, cacos)
+PLAIN(atan, atan, atanf, catan)
+PLAIN(sinh, sinh, sinhf, csinh)
+PLAIN(cosh, cosh, coshf, ccosh)
+PLAIN(asinh, asinh, asinhf, casinh)
+PLAIN(acosh, acosh, acoshf, cacosh)
+PLAIN(atanh, atanh, atanhf, catanh)
+PLAIN(lgamma, lgamma, lgammaf, NULL)
 
 static const double PI = 3.14159265358979323846;
 
@@ -72,7 +100,7 @@ static double digamma(double x) {
 static float digamma_32(float x) {
   return (float)digamma(x);
 }
-PLAIN(digamma, digamma, digamma_32)
+PLAIN(digamma, digamma, digamma_32, NULL)
 
 /* Winitzki's formula, then three of Halley's steps, each of which triples the digits. */
 static double erfinv(double y) {
@@ -88,7 +116,7 @@ static double erfinv(double y) {
 static float erfinv_32(float y) {
   return (float)erfinv(y);
 }
-PLAIN(erfinv, erfinv, erfinv_32)
+PLAIN(erfinv, erfinv, erfinv_32, NULL)
 
 /* The power series, whose terms are positive. PyTorch's formula is infinite where exp is. */
 static double i0(double x) {
@@ -105,7 +133,7 @@ static float i0_32(float x) {
   if (isinf(expf(fabsf(x)))) return isinf(x) ? NAN : INFINITY;
   return (float)i0(x);
 }
-PLAIN(i0, i0, i0_32)
+PLAIN(i0, i0, i0_32, NULL)
 
 static double sinc(double x) {
   return x == 0 ? 1 : sin(PI * x) / (PI * x);
@@ -114,7 +142,7 @@ static float sinc_32(float x) {
   const float at = (float)PI * x;
   return x == 0 ? 1 : sinf(at) / at;
 }
-PLAIN(sinc, sinc, sinc_32)
+PLAIN(sinc, sinc, sinc_32, NULL)
 
 /* log(z / (1 - z)) for z = x, or x kept within eps and 1 - eps */
 RUSH_BODY_1(logit_f32, float, float,
@@ -192,8 +220,28 @@ RUSH_POINTWISE(round_decimals) = {.operands = 1, .setup = setup_round_decimals};
 RUSH_BODY_1(abs_f32, float, float, __builtin_fabsf(x))
 RUSH_BODY_1(abs_f64, double, double, __builtin_fabs(x))
 RUSH_BODY_1(abs_i64, int64_t, int64_t, x < 0 ? 0 - U(x) : U(x))
-RUSH_POINTWISE(abs) = {
-    .operands = 1, .flags = RUSH_PW_NO_BOOL, .f32 = abs_f32, .f64 = abs_f64, .i64 = abs_i64};
+RUSH_BODY_1(abs_c128, rush_c128, double, cabs(x))
+RUSH_POINTWISE(abs) = {.operands = 1,
+                       .flags = RUSH_PW_NO_BOOL | RUSH_PW_TO_REAL,
+                       .f32 = abs_f32,
+                       .f64 = abs_f64,
+                       .i64 = abs_i64,
+                       .c128 = abs_c128};
+
+/* Of real numbers 0 or pi. */
+RUSH_BODY_1(angle_f32, float, float, x != x ? x : x < 0 ? (float)PI : 0)
+RUSH_BODY_1(angle_f64, double, double, x != x ? x : x < 0 ? PI : 0)
+RUSH_BODY_1(angle_c128, rush_c128, double, carg(x))
+RUSH_POINTWISE(angle) = {.operands = 1,
+                         .flags = RUSH_PW_TO_FLOAT | RUSH_PW_TO_REAL,
+                         .f32 = angle_f32,
+                         .f64 = angle_f64,
+                         .c128 = angle_c128};
+RUSH_BODY_1(conj_c128, rush_c128, rush_c128, conj(x))
+RUSH_BODY_1(same_f32, float, float, x)
+RUSH_BODY_1(same_f64, double, double, x)
+RUSH_POINTWISE(conj_physical) = {
+    .operands = 1, .f32 = same_f32, .f64 = same_f64, .i64 = rush_pw_copy_i64, .c128 = conj_c128};
 
 RUSH_BODY_1(neg_f32, float, float, -x)
 RUSH_BODY_1(neg_f64, double, double, -x)
@@ -205,13 +253,21 @@ static rush_status setup_neg(rush_call *c, rush_pw_job *job) {
              "the `~` or `logical_not()` operator instead.");
   return RUSH_OK;
 }
-RUSH_POINTWISE(neg) = {
-    .operands = 1, .f32 = neg_f32, .f64 = neg_f64, .i64 = neg_i64, .setup = setup_neg};
+RUSH_BODY_1(neg_c128, rush_c128, rush_c128, -x)
+RUSH_POINTWISE(neg) = {.operands = 1,
+                       .f32 = neg_f32,
+                       .f64 = neg_f64,
+                       .i64 = neg_i64,
+                       .c128 = neg_c128,
+                       .setup = setup_neg};
 
 RUSH_BODY_1(sign_f32, float, float, (float)(x > 0) - (float)(x < 0))
 RUSH_BODY_1(sign_f64, double, double, (double)(x > 0) - (double)(x < 0))
 RUSH_BODY_1(sign_i64, int64_t, int64_t, (x > 0) - (x < 0))
 RUSH_POINTWISE(sign) = {.operands = 1, .f32 = sign_f32, .f64 = sign_f64, .i64 = sign_i64};
+RUSH_BODY_1(sgn_c128, rush_c128, rush_c128, x == 0 ? 0 : x / cabs(x))
+RUSH_POINTWISE(sgn) = {
+    .operands = 1, .f32 = sign_f32, .f64 = sign_f64, .i64 = sign_i64, .c128 = sgn_c128};
 
 /* ---- nan_to_num: p.f[0] for NaN, 1 for infinity, 2 for minus infinity ------------------------ */
 

@@ -112,6 +112,7 @@ RUSH_OP(trace) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_dtype from = t->dtype, dtype = rush_is_float(from) ? from : RUSH_INT64;
   rush_tensor *out;
+  RUSH_CHECK(c->ctx, !rush_is_complex(from), RUSH_ERR_UNSUPPORTED, "trace of complex numbers");
   RUSH_NEED(t->rank == 2, "trace: expected a matrix, but got tensor with dim %d", t->rank);
   int64_t n = t->sizes[0] < t->sizes[1] ? t->sizes[0] : t->sizes[1], i_sum = 0;
   double f_sum = 0;

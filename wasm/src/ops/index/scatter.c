@@ -165,6 +165,10 @@ static rush_status divide_by_counts(rush_call *c, rush_tensor *out, int dim,
 
 static rush_status reduce_into(rush_call *c, rush_tensor *out, int dim, const rush_tensor *index,
                                rush_tensor *src, rush_combine how, bool mean, bool include_self) {
+  RUSH_CHECK(c->ctx,
+             !rush_is_complex(out->dtype) ||
+                 (!mean && (how == RUSH_COMBINE_ADD || how == RUSH_COMBINE_MUL)),
+             RUSH_ERR_UNSUPPORTED, "mean, amax and amin are not implemented for complex numbers");
   if (!include_self && index->numel > 0) {
     char bytes[16];
     rush_storage storage;
@@ -222,7 +226,7 @@ static rush_status check_slices(rush_call *c, const char *name, int dim, const r
 /* source * alpha in source's dtype */
 static rush_status scaled(rush_call *c, uint32_t alpha, rush_tensor *source, rush_tensor **out) {
   double factor = arg_scalar_double(c, alpha);
-  RUSH_NEED(!arg_scalar_is_float(c, alpha) || rush_is_float(source->dtype),
+  RUSH_NEED(!arg_scalar_is_float(c, alpha) || !rush_is_integral(source->dtype),
             "For integral input tensors, argument alpha must not be a floating point number.");
   if (factor == 1.0) {
     *out = source;

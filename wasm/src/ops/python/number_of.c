@@ -30,10 +30,23 @@ static rush_status one_element(rush_call *c, rush_dtype *dtype, const void **at)
   return RUSH_OK;
 }
 
+/* A complex number that is no real one has no int or float. */
+static rush_status check_real(rush_call *c, rush_dtype dtype, const void *at) {
+  double z[2];
+  rush_convert(RUSH_COMPLEX128, z, dtype, at, 1);
+  RUSH_NEED(z[1] == 0, "value cannot be converted to a real number without overflow");
+  return RUSH_OK;
+}
+
 RUSH_OP(item) {
   rush_dtype dtype;
   const void *at;
   RUSH_TRY(one_element(c, &dtype, &at));
+  if (rush_is_complex(dtype)) {
+    double z[2];
+    rush_convert(RUSH_COMPLEX128, z, dtype, at, 1);
+    return rush_new_complex(c->heap, z[0], z[1], &c->results[0]);
+  }
   if (rush_is_float(dtype))
     ret_float(c, 0, rush_load_double(dtype, at));
   else if (dtype == RUSH_BOOL)
@@ -47,6 +60,7 @@ RUSH_OP(int_of_tensor) {
   rush_dtype dtype;
   const void *at;
   RUSH_TRY(one_element(c, &dtype, &at));
+  RUSH_TRY(check_real(c, dtype, at));
   if (rush_is_float(dtype)) {
     double v = rush_load_double(dtype, at);
     RUSH_NEED(v >= -9223372036854775808.0 && v < 9223372036854775808.0,
@@ -60,6 +74,7 @@ RUSH_OP(float_of_tensor) {
   rush_dtype dtype;
   const void *at;
   RUSH_TRY(one_element(c, &dtype, &at));
+  RUSH_TRY(check_real(c, dtype, at));
   ret_float(c, 0, rush_load_double(dtype, at));
   return RUSH_OK;
 }
@@ -68,7 +83,9 @@ RUSH_OP(bool_of_tensor) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_NEED(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
   RUSH_NEED(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
-  ret_bool(c, 0, rush_load_double(t->dtype, rush_data(t)) != 0);
+  uint8_t truth;
+  rush_convert(RUSH_BOOL, &truth, t->dtype, rush_data(t), 1);
+  ret_bool(c, 0, truth != 0);
   return RUSH_OK;
 }
 

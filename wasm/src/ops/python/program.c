@@ -144,7 +144,9 @@ RUSH_OP(assert_tensor) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_NEED(t->numel == 1, "Boolean value of Tensor with %s is ambiguous",
             t->numel == 0 ? "no values" : "more than one value");
-  RUSH_CHECK(c->ctx, rush_load_double(t->dtype, rush_data(t)) != 0, RUSH_ERR_RAISED, "%s",
+  uint8_t truth;
+  rush_convert(RUSH_BOOL, &truth, t->dtype, rush_data(t), 1);
+  RUSH_CHECK(c->ctx, truth, RUSH_ERR_RAISED, "%s",
              c->n_args > 1 ? arg_str(c, 1)->bytes
                            : "Expected Tensor with single nonzero value, but got zero");
   return RUSH_OK;

@@ -69,6 +69,9 @@ RUSH_OP(dtype) {
 RUSH_OP(is_floating_point) {
   return give_bool(c, rush_is_float(arg_tensor(c, 0)->dtype));
 }
+RUSH_OP(is_complex) {
+  return give_bool(c, rush_is_complex(arg_tensor(c, 0)->dtype));
+}
 RUSH_OP(is_signed) {
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   return give_bool(c, dtype != RUSH_UINT8 && dtype != RUSH_BOOL);

@@ -45,6 +45,7 @@ static rush_status check_tolist(rush_call *c) {
   int64_t depth = arg_int(c, 1), wanted = arg_int(c, 2);
   RUSH_NEED(wanted >= 0 && wanted <= 3, "tolist: type %lld", (long long)wanted);
   rush_dtype dtype = t->dtype;
+  RUSH_CHECK(c->ctx, !rush_is_complex(dtype), RUSH_ERR_UNSUPPORTED, "tolist of complex numbers");
   int have = rush_is_float(dtype) ? 1 : dtype == RUSH_BOOL ? 2 : 0;
   RUSH_NEED(have == wanted,
             "Output annotation element type and runtime tensor element type must match for "

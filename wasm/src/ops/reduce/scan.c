@@ -1,5 +1,6 @@
 /* cumsum, cumprod, logcumsumexp, cummax, cummin. Floating sums and products run in float64, as
  * ATen's. */
+#include <complex.h>
 #include <math.h>
 
 #include "call/define.h"
@@ -39,6 +40,18 @@ static void scan(rush_ctx *ctx, rush_tensor *t, int dim, bool product) {
       if (product) SCAN(float, double, 1, *) else SCAN(float, double, 0, +) break;
     case RUSH_FLOAT64:
       if (product) SCAN(double, double, 1, *) else SCAN(double, double, 0, +) break;
+    case RUSH_COMPLEX64:
+      if (product)
+        SCAN(float complex, double complex, 1, *)
+      else
+        SCAN(float complex, double complex, 0, +)
+      break;
+    case RUSH_COMPLEX128:
+      if (product)
+        SCAN(double complex, double complex, 1, *)
+      else
+        SCAN(double complex, double complex, 0, +)
+      break;
     case RUSH_INT32:
       if (product) SCAN(uint32_t, uint32_t, 1, *) else SCAN(uint32_t, uint32_t, 0, +) break;
     case RUSH_INT64:
@@ -54,7 +67,7 @@ static rush_status cumulate(rush_call *c, bool product) {
   rush_dtype natural = self->dtype, dtype;
   rush_tensor *out;
   int dim;
-  if (!rush_is_float(natural) && !c->inplace) natural = RUSH_INT64;
+  if (rush_is_integral(natural) && !c->inplace) natural = RUSH_INT64;
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
   RUSH_TRY(arg_dtype(c, 2, natural, &dtype));
   RUSH_NEED(dtype != RUSH_BOOL, "\"%s_out_cpu\" not implemented for 'Bool'",

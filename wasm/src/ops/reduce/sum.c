@@ -27,6 +27,14 @@ static void sum_i64(rush_reduce_state *s, size_t n, const void *x, const rush_re
   for (size_t i = 0; i < n; i++) sum += (uint64_t)v[i];
   s->i = (int64_t)sum;
 }
+static void sum_c128(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
+  const double *v = x;
+  (void)p;
+  for (size_t i = 0; i < n; i++) {
+    s->f += v[2 * i];
+    s->g += v[2 * i + 1];
+  }
+}
 static void sum_columns(rush_reduce_state *s, size_t rows, size_t cols, const void *x,
                         size_t stride, const rush_reduce_params *p) {
   float acc[64] = {0};
@@ -37,6 +45,7 @@ static void sum_columns(rush_reduce_state *s, size_t rows, size_t cols, const vo
 static void finish_mean(const rush_reduce_state *s, const rush_reduce_params *p,
                         rush_reduce_value *v) {
   v[0].f = s->f / (double)p->n;
+  v[0].g = s->g / (double)p->n;
 }
 #define SUM(d, k, t)        \
   {.dim = d,                \
@@ -46,6 +55,7 @@ static void finish_mean(const rush_reduce_state *s, const rush_reduce_params *p,
    .f32 = sum_f32,          \
    .f64 = sum_f64,          \
    .i64 = sum_i64,          \
+   .c128 = sum_c128,        \
    .columns = sum_columns,  \
    .finish = finish_plain,  \
    .name = "sum"}
@@ -56,6 +66,7 @@ static void finish_mean(const rush_reduce_state *s, const rush_reduce_params *p,
    .flags = RUSH_RED_FLOAT, \
    .f32 = sum_f32,          \
    .f64 = sum_f64,          \
+   .c128 = sum_c128,        \
    .columns = sum_columns,  \
    .finish = finish_mean,   \
    .name = "mean"}
@@ -109,6 +120,15 @@ static void prod_i64(rush_reduce_state *s, size_t n, const void *x, const rush_r
   for (size_t i = 0; i < n; i++) product *= (uint64_t)v[i];
   s->i = (int64_t)product;
 }
+static void prod_c128(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
+  const double *v = x;
+  (void)p;
+  for (size_t i = 0; i < n; i++, v += 2) {
+    const double f = s->f * v[0] - s->g * v[1];
+    s->g = s->f * v[1] + s->g * v[0];
+    s->f = f;
+  }
+}
 #define PROD(d, k, t)       \
   {.dim = d,                \
    .keepdim = k,            \
@@ -119,6 +139,7 @@ static void prod_i64(rush_reduce_state *s, size_t n, const void *x, const rush_r
    .f32 = prod_f32,         \
    .f64 = prod_f64,         \
    .i64 = prod_i64,         \
+   .c128 = prod_c128,       \
    .finish = finish_plain,  \
    .name = "prod"}
 RUSH_REDUCE(prod) = PROD(0, 0, 1);

@@ -124,7 +124,26 @@ RUSH_OP(numpy_T) {
   return ret_order(c, order);
 }
 
-/* mT, mH and adjoint of real tensors. */
+/* What mH and H give: of complex tensors a copy, the conjugate. */
+static rush_status ret_adjoint(rush_call *c, const shape *s) {
+  if (!rush_is_complex(arg_tensor(c, 0)->dtype)) return ret_shape(c, s);
+  RUSH_TRY(ret_shape(c, s));
+  rush_tensor *turned = rush_as_tensor(&c->results[0]), *out;
+  c->results[0] = rush_none();
+  RUSH_TRY(rush_conjugate(c->heap, tmp_take(c, turned), &out));
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
+}
+
+RUSH_OP(mH) {
+  shape s = shape_of(arg_tensor(c, 0));
+  RUSH_NEED(s.rank >= 2,
+            "tensor.mH is only supported on matrices or batches of matrices. Got %d-D tensor.",
+            s.rank);
+  swap_dims(&s, s.rank - 2, s.rank - 1);
+  return ret_adjoint(c, &s);
+}
+
 RUSH_OP(mT) {
   shape s = shape_of(arg_tensor(c, 0));
   RUSH_NEED(s.rank >= 2,
@@ -140,7 +159,7 @@ RUSH_OP(matrix_H) {
             "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s", s.rank,
             s.rank > 2 ? " For batches of matrices, consider using tensor.mH" : "");
   if (s.rank == 2) swap_dims(&s, 0, 1);
-  return ret_shape(c, &s);
+  return ret_adjoint(c, &s);
 }
 
 static rush_status moved(rush_call *c, int n, const int64_t *source, const int64_t *destination) {

@@ -1,0 +1,73 @@
+"""Complex numbers: element by element, sums, products, and the views of their parts."""
+from conformance import *
+
+
+def each(name, body, **inputs):
+    """A row with complex64 and complex128; inputs are functions of the dtype, or the same for both."""
+    options = {k: inputs.pop(k) for k in ("rtol", "atol", "raises") if k in inputs}
+    cells = [{k: v(d) if callable(v) else v for k, v in inputs.items()} for d in COMPLEX]
+    row(f"complex_{name}", body, **options, **cells[0], also=[{k: v for k, v in cells[1].items() if callable(inputs[k])}])
+
+
+def of_shape(*shape, **limits):
+    return lambda d: random(d, *shape, **limits)
+
+
+def real_of(*shape, **limits):
+    return lambda d: random({"c64": "f32", "c128": "f64"}[d], *shape, **limits)
+
+
+UNARY = "neg abs angle exp log sqrt reciprocal sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh square rsqrt exp2 expm1 log2 log10 log1p sgn sigmoid"
+each("unary", "(" + ", ".join(f"torch.{f}(x)" for f in UNARY.split()) + ")", x=of_shape(3, 17))
+each("arithmetic", "(x + y, x - y, x * y, x / y, torch.pow(x, y), x ** 2, x ** 0.5, x ** -1, torch.add(x, y, alpha=2.5), torch.addcmul(x, y, y, value=0.5), torch.addcdiv(x, y, y))",
+     x=of_shape(3, 7), y=of_shape(3, 7))
+each("with_real", "(x + y, y * x, x / y, y - x, torch.pow(x, y), x + 2, 1.5 * x, 1 / x, x * n, torch.where(y > 0, x, y))", x=of_shape(3, 7), y=real_of(3, 7), n=3)
+each("broadcast_and_strides", "(x + y, (x * y).stride(), x.t() * 2, torch.exp(x[:, ::2]), x[1] - y)", x=of_shape(4, 6), y=of_shape(1, 6))
+each("tests", "(x == y, x != y, torch.isnan(x), torch.isinf(x), torch.isfinite(x), torch.logical_not(x), x.to(torch.bool), torch.logical_and(x, y), x.any(), x.all(), torch.count_nonzero(x))",
+     x=lambda d: tensor([1 + 2j, 0j, complex(NAN, 1), complex(0, INF), 3j], d), y=lambda d: tensor([1 + 2j, 1j, complex(NAN, 1), 0j, 3 + 0j], d))
+each("order_is_refused", "x < y", x=of_shape(3), y=of_shape(3), raises="not implemented for")
+each("sums", "(x.sum(), x.sum(0), x.sum(1, keepdim=True), x.mean(), x.mean(1), x.prod(), x.prod(0), x.cumsum(1), x.cumprod(0))", x=of_shape(5, 9))
+each("long_sum", "(x.sum(), x.t().sum(0), x.mean(1))", x=of_shape(30, 700), rtol=1e-4, atol=1e-3)
+# Without torch.dot, of which the reference BLAS makes 0.
+each("products", "(x @ y, torch.mm(x, y), torch.bmm(x[None], y[None]), x @ y[:, 0], torch.addmm(z, x, y, beta=0.5, alpha=2.0), torch.outer(x[0], y[:, 0]), "
+     "torch.mv(x, y[:, 0]), torch.matmul(x[None].expand(2, 3, 5), y))", x=of_shape(3, 5), y=of_shape(5, 4), z=of_shape(3, 4))
+each("parts", "(x.real, x.imag, torch.view_as_real(x), torch.view_as_complex(torch.view_as_real(x)), torch.real(y), x.is_complex(), y.is_complex(), torch.is_complex(x), x.t().imag.stride(), x[1:].real.storage_offset())",
+     x=of_shape(3, 4), y=real_of(3))
+each("parts_are_views", "x.real.mul_(2)\nx.imag[0] = 7\ntorch.view_as_real(x)[1, 1] = 5\ny = torch.view_as_complex(torch.view_as_real(x))\ny.add_(1)\nreturn x, y", x=of_shape(3, 4))
+each("conjugates", "(x.conj().resolve_conj(), torch.conj_physical(x), x.conj() * x, x.mH.resolve_conj() @ x, torch.conj(x).real, x.conj().imag + 0, x.H.resolve_conj())", x=of_shape(3, 4))
+each("conjugates_are_marked", """
+    y = x[:, 1:].conj()
+    z = y.conj()
+    w = y.resolve_conj()
+    w.mul_(2)
+    v = torch.exp(x)
+    u = v.conj().t() * 2
+    u.add_(1)
+    return (x.is_conj(), y.is_conj(), y.t().is_conj(), y.clone().is_conj(), z.is_conj(), w.is_conj(), u.is_conj(), x.mH.is_conj(), y.real.is_conj(), x.is_neg(),
+            y.stride(), y.storage_offset(), (y.expand(2, 3, 3) * 1), z + 0, w, u, (y + 1).is_conj(), x.real.conj().is_conj(), torch.conj(x[0]) * y[:, 0].sum())""",
+     x=of_shape(3, 4))
+each("made_of_parts", "(torch.complex(a, b), torch.polar(a.abs(), b), torch.complex(a[0], b), torch.view_as_complex(torch.stack([a, b], -1)))", a=real_of(3, 4), b=real_of(3, 4))
+each("moved", """
+    return (x[1], x[:, ::2], x.t(), x.flatten(), x.reshape(2, -1), x.repeat(2, 1), x.flip(0), x.roll(1, 1), torch.cat([x, x], 1), torch.stack([x, x], 2),
+            x.expand(2, 3, 4), x.tril(), F.pad(x, [1, 2]), x.diagonal(), x.index_select(1, i), x.take(i), x[:, i], x.nonzero(), x.masked_fill(m, 1), x.contiguous(), x.clone(),
+            torch.zeros_like(x), torch.ones_like(x), x.new_zeros(2), x.index_add(1, i, x[:, :2]), x.scatter_add(1, i[None].expand(3, 2), x[:, 2:]))""",
+     x=of_shape(3, 4), i=tensor([2, 0], "i64"), m=b8(3, 4))
+each("in_place", "x.add_(y).mul_(y)\nx[0] = 2\nx[:, 1] += y[:, 0]\nx.view(-1)[2:4] *= 3\nreturn x.exp_(), x.sum()", x=of_shape(3, 4), y=of_shape(3, 4))
+row("complex_conversions", "(x.to(torch.complex64), x.to(torch.complex128), y.to(torch.complex64).to(torch.float32), y.to(torch.complex128))", x=random("c64", 5), y=f32(5),
+    also=[{"x": random("c128", 5)}, {"x": f64(5), "y": i64(5)}, {"x": random("f16", 5), "y": random("i8", 5)}])
+row("complex_promotion", "(x + y, x * y, torch.result_type(x, y), torch.promote_types(x.dtype, y.dtype), torch.can_cast(x.dtype, y.dtype), torch.cat([x, y]))", x=random("c64", 3), y=f32(3),
+    also=[{"y": f64(3)}, {"y": i64(3)}, {"y": random("c128", 3)}, {"y": random("bf16", 3)}, {"x": random("c128", 3)}, {"x": f64(3), "y": random("c64", 3)}])
+row("complex_constants", "(x + 2j, x * (1 - 2j), torch.full([2], 3 + 1j, dtype=torch.complex64), (x + 1j) ** 1j, (x + 1j) == 1j, 2j - x, torch.where(m, x + 1j, 2j))",
+    x=f32(3), m=b8(3), also=[{"x": f64(3)}, {"x": i64(3)}, {"x": random("c64", 3)}])
+each("products_of_infinities", "(x * y, y * x, x.prod(), x.cumprod(0), torch.outer(x, y), 2 * x)",
+     x=lambda d: tensor([complex(INF, 1), complex(1, -INF), complex(INF, INF), 2 - 1j, complex(NAN, 1)], d), y=lambda d: tensor([1 + 2j, 0j, 1 - 1j, complex(INF, 0), 1j], d))
+each("quotients_at_the_edge", "(x / y, 1 / y, torch.reciprocal(y))",
+     x=lambda d: tensor([1 + 2j, 3 - 1j, 1e-30 + 1e-31j, 1e18 + 1e18j], d), y=lambda d: tensor([1e17 - 1e18j, 1e-17 + 1e-18j, 1e-18 - 1e-20j, 3e18 + 1e17j], d))
+each("filled", "x.fill_(y[0])\nx[0].fill_(2j)\nreturn x, torch.full_like(x, 1 - 1j), torch.full_like(x, 2), x.new_full([2], 3j), torch.zeros(2).fill_(y[0].real)", x=of_shape(3, 2), y=of_shape(2))
+row("complex_full_of_real_refused", "torch.full_like(x, 1j)", x=f32(2), raises="cannot be converted to type")
+row("complex_fill_of_real_refused", "x.fill_(1j)", x=i64(2), raises="cannot be converted to type")
+row("complex_written_into_real_refused", "x.add_(y)", x=f32(3), y=random("c64", 3), raises="can't be cast")
+row("complex_rotary_embedding", """
+    a = torch.view_as_complex(x.float().reshape(2, 5, 3, 4, 2))
+    f = torch.polar(torch.ones_like(t), t)
+    return torch.view_as_real(a * f.view(1, 5, 1, 4)).flatten(3).type_as(x)""", x=f32(2, 5, 3, 8), t=f32(5, 4))
