@@ -43,6 +43,38 @@ def blackman_window__periodic(n: int, periodic: bool, dtype: Optional[int], layo
     return cosine_window("blackman_window", n, periodic, 0.42, 0.5, 0.08, dtype)
 
 
+def bartlett_window(n: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return bartlett_window__periodic(n, True, dtype, layout, device, pin)
+
+
+def bartlett_window__periodic(n: int, periodic: bool, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    one = torch.ones([n], dtype=dtype)
+    assert torch.is_floating_point(one), "bartlett_window expects floating point dtypes"
+    if n <= 1:
+        return one
+    last = n if periodic else n - 1
+    x = torch.arange(n, dtype=one.dtype) * (2.0 / last)
+    x[last // 2 + 1:] = x[last // 2 + 1:] * -1 + 2
+    return x
+
+
+def kaiser_window(n: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return kaiser_window__beta(n, True, 12.0, dtype, layout, device, pin)
+
+
+def kaiser_window__periodic(n: int, periodic: bool, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return kaiser_window__beta(n, periodic, 12.0, dtype, layout, device, pin)
+
+
+def kaiser_window__beta(n: int, periodic: bool, beta: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    one = torch.ones([n], dtype=dtype)
+    assert torch.is_floating_point(one), "kaiser_window expects floating point dtypes"
+    if n <= 1:
+        return one
+    x = torch.arange(n, dtype=one.dtype) * (2.0 / (n if periodic else n - 1)) - 1
+    return torch.i0(torch.sqrt(torch.clamp(1 - x * x, min=0)) * beta) / torch.i0(one * beta)
+
+
 def only_number(name: str, what: str, x):
     assert x.dim() == 0, "{} only supports 0-dimensional start and end tensors, but got {} with {} dimension(s).".format(name, what, x.dim())
     return x.item()

@@ -1,0 +1,66 @@
+/* Transforms of every length against the sum that defines them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "kernels/fft.h"
+
+enum { MOST = 2100 };
+static double complex in[MOST], out[MOST], roots[MOST];
+
+/* The greatest distance from the sum, over the size of the input. */
+static double error_of(size_t n) {
+  double most = 0, size = 0;
+  for (size_t k = 0; k < n; k++) {
+    const double angle = 6.28318530717958647693 * (double)k / (double)n;
+    roots[k] = cos(angle) - I * sin(angle);
+    size = fmax(size, cabs(in[k]));
+  }
+  for (size_t k = 0; k < n; k++) {
+    double complex sum = 0;
+    for (size_t j = 0, at = 0; j < n; j++, at = (at + k) % n) sum += in[j] * roots[at];
+    most = fmax(most, cabs(sum - out[k]));
+  }
+  return most / (size * (double)n);
+}
+
+static void check_length(size_t n) {
+  rush_fft plan;
+  double complex *memory = malloc(rush_fft_plan(NULL, n, &plan) * sizeof *memory);
+  rush_fft_init(&plan, memory);
+  uint32_t state = (uint32_t)n;
+  for (size_t k = 0; k < n; k++) {
+    state = state * 1664525u + 1013904223u;
+    in[k] = (state >> 8) / 16777216.0 - 0.5 + I * ((state & 0xffff) / 65536.0 - 0.5);
+  }
+  rush_fft_run(&plan, in, out);
+  if (error_of(n) > 1e-15) fail_msg("length %zu: off by %g", n, error_of(n));
+  free(memory);
+}
+
+static void short_lengths(void **state) {
+  (void)state;
+  for (size_t n = 1; n <= 260; n++) check_length(n);
+}
+
+/* Longer than what is done between two looks at the host; a prime; factors of their own. */
+static void long_lengths(void **state) {
+  (void)state;
+  check_length(2048);
+  check_length(2053);
+  check_length(2 * 1021);
+  check_length(43 * 47);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(short_lengths),
+      cmocka_unit_test(long_lengths),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* The transforms that all of torch.fft, stft and istft are made of (front/operators/fourier.py). */
+#include <math.h>
+
+#include "call/define.h"
+#include "kernels/fft.h"
+#include "tensor/layout.h"
+
+/* One dimension of a tensor: what is read, what is written, and how. */
+typedef struct lines {
+  const rush_tensor *from;
+  rush_tensor *to; /* the first of the n numbers, as many as it has; of a real tensor the real parts */
+  int dim;
+  int64_t n;
+  bool forward;
+  bool mirrored; /* `from` has the first n/2 + 1 numbers, the others are their conjugates */
+  double scale;
+} lines;
+
+/* What has no partner in a line of conjugate pairs is real. */
+static void make_real(double complex *line, int64_t n) {
+  line[0] = creal(line[0]);
+  if (n % 2 == 0) line[n / 2] = creal(line[n / 2]);
+}
+
+/* n numbers of the line at `at`, conjugated where the transform goes back. */
+static void load(const lines *l, const char *at, void *raw, double complex *line) {
+  const rush_tensor *t = l->from;
+  const size_t item = rush_itemsize(t);
+  const int64_t n = l->mirrored ? l->n / 2 + 1 : l->n;
+  rush_copy_items(item, raw, (int64_t)item, at, t->strides[l->dim] * (int64_t)item, n);
+  rush_convert(RUSH_COMPLEX128, line, t->dtype, raw, n);
+  if (l->mirrored) {
+    make_real(line, l->n);
+    for (int64_t k = n; k < l->n; k++) line[k] = conj(line[l->n - k]);
+  }
+  if (!l->forward)
+    for (int64_t k = 0; k < l->n; k++) line[k] = conj(line[k]);
+}
+
+static void store(const lines *l, char *at, void *raw, double complex *line) {
+  const rush_tensor *t = l->to;
+  const size_t item = rush_itemsize(t);
+  const int64_t n = t->sizes[l->dim];
+  if (!rush_is_complex(l->from->dtype)) make_real(line, l->n);
+  for (int64_t k = 0; k < n; k++) line[k] = (l->forward ? line[k] : conj(line[k])) * l->scale;
+  rush_convert(t->dtype, raw, RUSH_COMPLEX128, line, n);
+  rush_copy_items(item, at, t->strides[l->dim] * (int64_t)item, raw, (int64_t)item, n);
+}
+
+static rush_status run(rush_call *c, const lines *l) {
+  const size_t n = (size_t)l->n;
+  rush_fft plan;
+  double complex *tables, *in, *out;
+  void *raw;
+  RUSH_CHECK(c->ctx, n < SIZE_MAX / 256, RUSH_ERR_NO_MEMORY, "out of memory: a transform of %lld",
+             (long long)n);
+  RUSH_TRY(tmp_items(c, (int64_t)rush_fft_plan(c->ctx, n, &plan), sizeof *tables, (void **)&tables));
+  RUSH_TRY(tmp_items(c, l->n, sizeof *in, (void **)&in));
+  RUSH_TRY(tmp_items(c, l->n, sizeof *out, (void **)&out));
+  RUSH_TRY(tmp_items(c, l->n, sizeof *out, &raw));
+  rush_fft_init(&plan, tables);
+  rush_tensor from = *l->from, to = *l->to; /* the starts of the lines */
+  const rush_tensor *tensors[] = {&from, &to};
+  rush_iter it;
+  from.sizes[l->dim] = to.sizes[l->dim] = 1;
+  rush_iter_init(&it, to.rank, to.sizes, 2, tensors);
+  do {
+    for (int64_t i = 0; i < it.size[0]; i++) {
+      if (rush_stops(c->ctx, 8 * (uint64_t)n)) break;
+      load(l, it.at[0] + i * it.stride[0][0], raw, in);
+      rush_fft_run(&plan, in, out);
+      store(l, it.at[1] + i * it.stride[1][0], raw, out);
+    }
+    RUSH_TRY(rush_stopped(c->ctx));
+  } while (rush_iter_next(&it));
+  return RUSH_OK;
+}
+
+/* ---- Several dimensions ---------------------------------------------------------------------- */
+
+typedef struct transforms {
+  int n, dims[RUSH_MAX_RANK];
+  double scale;
+} transforms;
+
+/* dim, normalization; the length of the last dimension is `last` where that is not 0. */
+static rush_status read_dims(rush_call *c, int64_t last, transforms *t) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  int64_t dims[RUSH_MAX_RANK];
+  double elements = 1;
+  RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, dims, &t->n));
+  uint32_t seen = 0;
+  for (int k = 0; k < t->n; k++) {
+    RUSH_NEED(dims[k] >= -self->rank && dims[k] < self->rank,
+              "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
+              -self->rank, self->rank - 1, (long long)dims[k]);
+    const int d = (int)dims[k] + (dims[k] < 0 ? self->rank : 0);
+    RUSH_NEED((seen >> d & 1) == 0, "FFT dims must be unique");
+    seen |= 1u << d;
+    t->dims[k] = d;
+    const int64_t n = last && k == t->n - 1 ? last : self->sizes[d];
+    RUSH_NEED(n >= 1, "Invalid number of data points (%lld) specified", (long long)n);
+    elements *= (double)n;
+  }
+  const int64_t mode = arg_int(c, 2);
+  RUSH_NEED(mode >= 0 && mode <= 2, "Unsupported normalization type %lld", (long long)mode);
+  t->scale = mode == 0 ? 1 : mode == 1 ? 1 / sqrt(elements) : 1 / elements;
+  return RUSH_OK;
+}
+
+static rush_status need_complex(rush_call *c, const rush_tensor *t) {
+  RUSH_NEED(rush_is_complex(t->dtype), "a complex tensor was wanted, but got %s",
+            rush_dtype_word(t->dtype));
+  return RUSH_OK;
+}
+
+/* The first n dimensions of t, from `self` to `out` of the same sizes. */
+static rush_status complex_dims(rush_call *c, const transforms *t, int n, const rush_tensor *self,
+                                rush_tensor *out, bool forward, double scale) {
+  for (int k = 0; k < n; k++) {
+    const rush_tensor *from = k == 0 ? self : out;
+    RUSH_TRY(run(c, &(lines){from, out, t->dims[k], out->sizes[t->dims[k]], forward, false,
+                             k == n - 1 ? scale : 1}));
+  }
+  return RUSH_OK;
+}
+
+/* self, dim, normalization, forward */
+RUSH_OP(fft_c2c) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  transforms t;
+  rush_tensor *out;
+  RUSH_TRY(need_complex(c, self));
+  RUSH_TRY(read_dims(c, 0, &t));
+  RUSH_TRY(rush_result(c, 0, self->dtype, self->rank, self->sizes, &out));
+  if (out->numel == 0) return RUSH_OK;
+  if (t.n == 0) return rush_tensor_copy(c->heap, out, self);
+  return complex_dims(c, &t, t.n, self, out, arg_bool(c, 3), t.scale);
+}
+
+/* self, dim, normalization, onesided: the last dimension first */
+RUSH_OP(fft_r2c) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  transforms t;
+  rush_tensor *out;
+  int64_t sizes[RUSH_MAX_RANK];
+  RUSH_NEED(self->dtype == RUSH_FLOAT32 || self->dtype == RUSH_FLOAT64, "Unsupported dtype %s",
+            rush_dtype_word(self->dtype));
+  RUSH_TRY(read_dims(c, 0, &t));
+  RUSH_NEED(t.n > 0, "_fft_r2c must transform at least one axis");
+  const int last = t.dims[t.n - 1];
+  for (int d = 0; d < self->rank; d++) sizes[d] = self->sizes[d];
+  if (arg_bool(c, 3)) sizes[last] = sizes[last] / 2 + 1;
+  RUSH_TRY(rush_result(c, 0, self->dtype == RUSH_FLOAT32 ? RUSH_COMPLEX64 : RUSH_COMPLEX128,
+                       self->rank, sizes, &out));
+  if (out->numel == 0) return RUSH_OK;
+  RUSH_TRY(run(c, &(lines){self, out, last, self->sizes[last], true, false, t.scale}));
+  return complex_dims(c, &t, t.n - 1, out, out, true, 1);
+}
+
+/* self, dim, normalization, last_dim_size: the last dimension last */
+RUSH_OP(fft_c2r) {
+  const rush_tensor *self = arg_tensor(c, 0);
+  const int64_t n = arg_int(c, 3);
+  transforms t;
+  rush_tensor *out, *middle;
+  int64_t sizes[RUSH_MAX_RANK];
+  RUSH_TRY(need_complex(c, self));
+  RUSH_NEED(n >= 1, "Invalid number of data points (%lld) specified", (long long)n);
+  RUSH_TRY(read_dims(c, n, &t));
+  RUSH_NEED(t.n > 0, "_fft_c2r must transform at least one axis");
+  const int last = t.dims[t.n - 1];
+  RUSH_NEED(self->sizes[last] > n / 2, "_fft_c2r of %lld needs %lld numbers, but got %lld",
+            (long long)n, (long long)n / 2 + 1, (long long)self->sizes[last]);
+  for (int d = 0; d < self->rank; d++) sizes[d] = self->sizes[d];
+  sizes[last] = n;
+  RUSH_TRY(rush_result(c, 0, rush_real_of(self->dtype), self->rank, sizes, &out));
+  if (out->numel == 0) return RUSH_OK;
+  if (t.n > 1) {
+    RUSH_TRY(tmp_new(c, self->dtype, self->rank, self->sizes, &middle));
+    RUSH_TRY(complex_dims(c, &t, t.n - 1, self, middle, false, 1));
+    self = middle;
+  }
+  return run(c, &(lines){self, out, last, n, false, true, t.scale});
+}
