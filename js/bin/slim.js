@@ -9,11 +9,13 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { RushlightError, unreadable } from '../src/errors.js';
 import { readHead } from '../src/hosting.js';
 import { BACKENDS } from '../src/runtime.js';
+import { reaches, weightsOf } from './parts.js';
 import { CODE, DATA, DATA_COUNT, ELEMENT, FUNCTION, IMPORT, TYPE, inSection, leb, readMemory, readSections, readTable, writeMemory, writeSections, writeTable } from './sections.js';
 
 /**
  * @typedef {import('../src/runtime.js').BackendName} BackendName
- * @typedef {{ wasm: string, table: number, groups: [number[], number[], number[]][] }} Reach of wasm/bridge/reach.mjs
+ * @typedef {{ wasm: string, table: number, parts: { name: string, address: number, rows: number[] }[], groups: [number[], number[], number[]][] }} Reach of wasm/bridge/reach.mjs
+ * @typedef {{ operators: string[], weights: ReturnType<typeof weightsOf> }} Needs of the files
  * @typedef {{ backend: BackendName, file: string, before: Size, after: Size }} Slimmed
  * @typedef {{ bytes: number, brotli: number }} Size
  */
@@ -31,20 +33,20 @@ const REFUSES = [3, 0, 0, 0x0b]; // its body, 3 bytes: no locals, unreachable, e
  */
 export async function slimFor(files, dir, ops) {
   const binaryen = await loadBinaryen();
-  const operators = await operatorsOf(files, ops);
+  const needs = await needsOf(files, ops);
   const binaries = [];
   for (const backend of BACKENDS) {
     const full = await part(`${backend}.wasm`), reach = JSON.parse((await part(`${backend}.reach.json`)).toString());
     if (createHash('sha256').update(full).digest('hex') !== reach.wasm) {
       throw new RushlightError('unsupported', `rushlight-${backend}.wasm is not the one that this package came with: only that can be slimmed`);
     }
-    const slimmed = shrink(binaryen, cut(full, reach, operators));
+    const slimmed = shrink(binaryen, cut(full, reach, needs));
     const file = join(dir, `rushlight-${backend}.wasm`);
     await mkdir(dir, { recursive: true });
     await writeFile(file, slimmed);
     binaries.push({ backend, file, before: sizeOf(full), after: sizeOf(slimmed) });
   }
-  return { operators, binaries };
+  return { operators: needs.operators, binaries };
 }
 
 /** @param {string} name */
@@ -59,18 +61,20 @@ const sizeOf = (bytes) => ({
   brotli: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24 } }).length,
 });
 
-/** The names in the files' heads. @param {readonly string[]} files @param {Record<string, unknown>} ops */
-async function operatorsOf(files, ops) {
+/** What the files' heads name. @param {readonly string[]} files @param {Record<string, unknown>} ops @returns {Promise<Needs>} */
+async function needsOf(files, ops) {
   /** @type {Set<string>} */ const names = new Set();
+  const graphs = [];
   for (const file of files) {
-    const { plan } = await readHead(file, {});
+    const { plan, text } = await readHead(file, {}, 2);
+    graphs.push(JSON.parse(text));
     const missing = plan.missing.filter(({ name }) => !Object.hasOwn(ops, name));
     if (missing.length) {
       throw new RushlightError('unsupported', `${file} needs operators that no runtime here has: ${missing.map(({ name }) => name).join(', ')}. If JavaScript computes them: --ops FILE.js`, { source: file });
     }
     for (const { name } of plan.operators) if (!Object.hasOwn(ops, name)) names.add(name);
   }
-  return [...names].sort();
+  return { operators: [...names].sort(), weights: weightsOf(graphs) };
 }
 
 /** The project's binaryen, or one beside this package. */
@@ -89,19 +93,23 @@ async function loadBinaryen() {
 
 /**
  * The binary without what only other operators reach: their rows leave the table, entries of the function table become
- * one function that refuses, data become 0. The functions themselves are still there.
- * @param {Uint8Array} full @param {Reach} reach @param {readonly string[]} operators
+ * one function that refuses, data and parts become 0. The functions themselves are still there.
+ * @param {Uint8Array} full @param {Reach} reach @param {Needs} needs
  */
-export function cut(full, reach, operators) {
+export function cut(full, reach, { operators, weights }) {
   const sections = readSections(full), memory = readMemory(full, sections), table = readTable(full, sections);
-  const kept = cutRows(memory, reach.table, operators);
+  const { kept, n } = cutRows(memory, reach.table, operators), live = new Set(kept.keys());
+  reach.parts.forEach(({ name, address, rows }, i) => {
+    if (spread(rows).some((row) => kept.get(row)?.some((op) => reaches(name, op, weights)))) live.add(n + i);
+    else memory.image.fill(0, address - memory.first, address - memory.first + 4);
+  });
 
   const refuses = inSection(full, sections, FUNCTION).number() + countImports(full, sections);
   const liveFunctions = new Set(), liveBytes = new Set(), deadFunctions = [], deadBytes = [];
   for (const [rows, functions, bytes] of reach.groups) {
-    const live = spread(rows).some((row) => kept.has(row));
-    for (const f of spread(functions)) live ? liveFunctions.add(f) : deadFunctions.push(f);
-    for (const b of spread(bytes)) live ? liveBytes.add(b) : deadBytes.push(b);
+    const stays = spread(rows).some((row) => live.has(row));
+    for (const f of spread(functions)) stays ? liveFunctions.add(f) : deadFunctions.push(f);
+    for (const b of spread(bytes)) stays ? liveBytes.add(b) : deadBytes.push(b);
   }
   for (const f of deadFunctions) if (!liveFunctions.has(f)) table.functions[f - table.first] = refuses;
   for (const b of deadBytes) if (!liveBytes.has(b)) memory.image[b - memory.first] = 0;
@@ -117,7 +125,7 @@ export function cut(full, reach, operators) {
   ]));
 }
 
-/** Moves the rows that stay to the front; their numbers before. @param {{ first: number, image: Uint8Array }} memory @param {number} at of rush_all_ops @param {readonly string[]} operators */
+/** Moves the rows that stay to the front; the operators of each by its number before, and how many rows there were. @param {{ first: number, image: Uint8Array }} memory @param {number} at of rush_all_ops @param {readonly string[]} operators */
 function cutRows({ first, image }, at, operators) {
   const words = new DataView(image.buffer);
   const address = words.getUint32(at - first, true) - first, n = words.getUint32(at - first + 4, true);
@@ -125,18 +133,18 @@ function cutRows({ first, image }, at, operators) {
     const row = address + i * ROW, schema = words.getUint32(row, true) - first;
     return { name: new TextDecoder().decode(image.subarray(schema, image.indexOf(0x28 /* ( */, schema))), inplace: (words.getUint32(row + 12, true) & INPLACE) !== 0 };
   });
-  /** @type {Set<number>} */ const kept = new Set();
+  /** @type {Map<number, string[]>} */ const kept = new Map();
   for (const name of operators) {
     let row = rows.findIndex((r) => r.name === name);
     if (row < 0) row = rows.findIndex((r) => r.inplace && r.name === name.replace(/_(?=\.|$)/, ''));
     if (row < 0) throw new RushlightError('internal', `the table of operators has no ${name}`);
-    kept.add(row);
+    kept.set(row, [...kept.get(row) ?? [], name]);
   }
-  const order = [...kept].sort((a, b) => a - b);
+  const order = [...kept.keys()].sort((a, b) => a - b);
   order.forEach((row, i) => image.copyWithin(address + i * ROW, address + row * ROW, address + (row + 1) * ROW));
   image.fill(0, address + order.length * ROW, address + n * ROW);
   words.setUint32(at - first + 4, order.length, true);
-  return kept;
+  return { kept, n };
 }
 
 /** @param {Uint8Array} bytes @param {import('./sections.js').Section[]} sections */

@@ -75,8 +75,8 @@ export async function loadHost(source, options, trials) {
 }
 
 /**
- * The plan, and the same as text for people, or PyTorch's own graphs or code.
- * @param {Source} source @param {LoadOptions} options @param {0 | 3 | 4} [form] as of rush_model_describe
+ * The plan, and the same as text for people, or the program as JSON, or PyTorch's own graphs or code.
+ * @param {Source} source @param {LoadOptions} options @param {0 | 2 | 3 | 4} [form] as of rush_model_describe
  * @returns {Promise<{ plan: Description, text: string }>}
  */
 export async function readHead(source, options, form) {

@@ -9,6 +9,7 @@ import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+import { reaches, weightsOf } from '../../js/bin/parts.js';
 import { load, plan } from '../../js/src/index.js';
 import { hasRelaxed } from '../../js/src/runtime.js';
 import { RushFile } from './build-rush.mjs';
@@ -39,6 +40,17 @@ const f = new RushFile();
 f.method('forward', { inputs: [{ name: 'x' }], outputs: ['y'] }, (m, x) => m.op('aten::tanh', [x]));
 writeFileSync(at('tanh.rush'), f.bytes());
 
+/** An operator of a MobileNet with another weight. @param {string} name @param {string} op @param {Float32Array | Float64Array} weight @param {number[]} shape @param {(file: RushFile) => number[]} rest */
+function weighted(name, op, weight, shape, rest) {
+  const file = new RushFile();
+  file.method('forward', { inputs: [{ name: 'x' }], outputs: ['y'] }, (/** @type {any} */ m, /** @type {number} */ x) => m.op(op, [x, file.tensor(weight, shape), file.none(), ...rest(file), file.float(-Infinity), file.float(Infinity)]));
+  writeFileSync(at(`${name}.rush`), file.bytes());
+}
+const depthwise = (/** @type {any} */ file) => [file.ints([1, 1]), file.ints([1, 1, 1, 1]), file.ints([1, 1]), file.int(4)];
+weighted('five', 'rush::conv', Float32Array.from({ length: 100 }, (_, i) => Math.sin(i)), [4, 1, 5, 5], depthwise);
+weighted('conv_double', 'rush::conv', Float64Array.from({ length: 36 }, (_, i) => Math.sin(i)), [4, 1, 3, 3], depthwise);
+weighted('linear_double', 'rush::linear', Float64Array.from({ length: 12 }, (_, i) => Math.sin(i)), [3, 4], () => []);
+
 /** A picture of some size: the same numbers each time. @param {number[]} shape */
 function picture(shape) {
   const data = new Float32Array(shape.reduce((a, b) => a * b));
@@ -46,13 +58,13 @@ function picture(shape) {
   return { dtype: /** @type {const} */ ('float32'), shape, data };
 }
 
-test('a MobileNet needs at most 84 kB of wasm, and gives the same bits', async (t) => {
+test('a MobileNet needs at most 80 kB of wasm, and gives the same bits', async (t) => {
   if (missing) return t.skip(missing);
   const sizes = [...report.matchAll(/rushlight-(simd|relaxed)\.wasm: ([\d,]+) -> ([\d,]+) bytes, brotli ([\d,]+) -> ([\d,]+)\n/g)].map((m) => m.slice(2).map((n) => Number(n.replaceAll(',', ''))));
   assert.equal(sizes.length, 2, report);
   for (const [before = 0, after = 0, brotliBefore = 0, brotli = 0] of sizes) {
     assert(after < before / 2 && brotliBefore > 200_000, report);
-    assert(brotli <= 84_000, report);
+    assert(brotli <= 80_000, report);
   }
   t.diagnostic(report);
   for (const backend of backends) {
@@ -77,6 +89,41 @@ test('other operators are missing, by name', async (t) => {
   assert.deepEqual((await plan(at('mobilenet.rush'), { wasm })).missing, []);
   const model = await load(at('tanh.rush'), { wasm, ops: { 'aten::tanh': (/** @type {any} */ x) => ({ ...x, data: x.data.map(Math.tanh) }) } }).catch((e) => e.message);
   assert.match(String(model), /schema/); // it was added without one
+});
+
+test('what only other weights of its operators need is missing, too, by name, or done another way', async (t) => {
+  if (missing) return t.skip(missing);
+  const wasm = wasmOf('mobilenet'), double = (/** @type {number[]} */ ...shape) => ({ ...picture(shape), dtype: /** @type {const} */ ('float64'), data: Float64Array.from(picture(shape).data) });
+  for (const backend of backends) {
+    const open = (/** @type {string} */ file) => Promise.all([{}, { wasm }].map((options) => load(at(file), { backend, ...options })));
+    const [full, slimmed] = await open('five.rush');
+    const x = picture([1, 4, 9, 11]);
+    assert.deepEqual(await slimmed.run({ x }), await full.run({ x }));
+    const [, conv] = await open('conv_double.rush'), [, linear] = await open('linear_double.rush');
+    await assert.rejects(conv.run({ x: double(1, 4, 5, 5) }), { code: 'unsupported', message: /this runtime was slimmed, and has no convolutions of float64: slim it for this file, too/ });
+    await assert.rejects(linear.run({ x: double(2, 4) }), { code: 'unsupported', message: /this runtime was slimmed, and has no matrix products of float64: slim it for this file, too/ });
+  }
+  await slim(at('conv_double.rush'), at('linear_double.rush'), '-o', at('doubles'));
+  for (const backend of backends) {
+    for (const [file, x] of /** @type {const} */ ([['conv_double.rush', double(1, 4, 5, 5)], ['linear_double.rush', double(2, 4)]])) {
+      const [full, slimmed] = await Promise.all([{}, { wasm: wasmOf('doubles') }].map((options) => load(at(file), { backend, ...options })));
+      assert.deepEqual(await slimmed.run({ x }), await full.run({ x }));
+    }
+  }
+});
+
+test('a kernel goes only where each weight says that it is not reached', () => {
+  const graph = (/** @type {any[]} */ ...weights) => /** @type {any} */ ({
+    methods: [{ instructions: weights.map((_, i) => ({ code: 'op', op: 'aten::conv2d', in: [0, weights[i] ? { constant: i } : 1], out: [2] })) }],
+    constants: weights,
+  });
+  const stay = (/** @type {any[]} */ ...weights) => ['conv_any', 'gemm_any', 'dwconv_5x5', 'another'].filter((part) => reaches(part, 'aten::conv2d', weightsOf([graph(...weights), graph()])));
+  const float = { tensor: 'w', dtype: 'float32', shape: [4, 1, 3, 3] };
+  assert.deepEqual(stay(float, float), ['another']);
+  assert.deepEqual(stay(float, { ...float, dtype: 'float16' }), ['conv_any', 'gemm_any', 'another']);
+  assert.deepEqual(stay({ ...float, shape: [4, 1, 5, 5] }, float), ['dwconv_5x5', 'another']);
+  assert.deepEqual(stay(float, undefined), ['conv_any', 'gemm_any', 'dwconv_5x5', 'another']); // it is computed
+  assert(reaches('conv_any', 'torchvision::deform_conv2d', weightsOf([graph(float)]))); // no rule is known
 });
 
 test('one runtime serves several files; programs with control flow run on it, too', async (t) => {

@@ -6,8 +6,10 @@
 //
 //   wasm    the SHA-256 of BINARY
 //   table   the address of rush_all_ops (call/call.h)
+//   parts   name and address of each rush_part_* (kernels/parts.h), a pointer; the rows that may call it
 //   groups  [rows, functions, bytes] each: entries of the function table and addresses that are reached from these rows
-//           of the operator table (perhaps none) and from nothing else; all as [distance to the last, how many] in turn
+//           of the operator table (perhaps none) and from nothing else; all as [distance to the last, how many] in turn.
+//           Behind the last row the parts are counted on
 //
 // What the exports reach without any row is in no group.
 
@@ -115,6 +117,7 @@ const data = [...new Map(symbols.filter((s) => s.data).map((s) => [dataKey(s.dat
 const ALL_OPS = symbols.find((s) => s.data && s.name === 'rush_all_ops').data.address;
 const word = (address) => new DataView(memory.image.buffer).getUint32(address - memory.first, true);
 const rows = { address: word(ALL_OPS), n: word(ALL_OPS + 4) };
+const parts = symbols.filter((s) => s.data && s.name.startsWith('rush_part_'));
 
 /** What a relocation refers to; null where that is no function and no datum. */
 function targetOf({ type, symbol: i }) {
@@ -148,7 +151,8 @@ function refer(from, to) {
     const segment = memory.segments.find((s) => at >= s.at && at < s.at + s.size);
     const address = segment.address + at - segment.at;
     const row = Math.floor((address - rows.address) / ROW);
-    const from = row >= 0 && row < rows.n ? [`row ${row}`] : data.filter((d) => address >= d.address && address < d.address + d.size).map(dataKey);
+    const part = parts.findIndex((s) => s.data.address === address);
+    const from = row >= 0 && row < rows.n ? [`row ${row}`] : part >= 0 ? [`row ${rows.n + part}`] : data.filter((d) => address >= d.address && address < d.address + d.size).map(dataKey);
     const target = targetOf(relocation);
     if (target) for (const key of from.length ? from : ['exports']) refer(key, target);
   }
@@ -170,7 +174,7 @@ function reach(start) {
 
 // The rows that reach each function and each datum which the exports do not reach.
 const always = reach('exports'), rowsOf = new Map();
-for (let row = 0; row < rows.n; row++) {
+for (let row = 0; row < rows.n + parts.length; row++) {
   for (const key of reach(`row ${row}`)) {
     if (always.has(key)) continue;
     if (!rowsOf.has(key)) rowsOf.set(key, []);
@@ -208,8 +212,13 @@ for (const datum of data) {
 for (const [address, keys] of dataAt) {
   if (!keys.some((key) => always.has(key))) put(keys.flatMap((key) => rowsOf.get(key) ?? []), 2, address);
 }
+const callers = ({ name, data }) => {
+  if (always.has(dataKey(data))) throw new Error(`${linkedPath}: ${name} is called from elsewhere than operators`);
+  return runs((rowsOf.get(dataKey(data)) ?? []).filter((row) => row < rows.n));
+};
 writeFileSync(out, JSON.stringify({
   wasm: createHash('sha256').update(readFileSync(binaryPath)).digest('hex'),
   table: ALL_OPS,
+  parts: parts.map((part) => ({ name: part.name.slice('rush_part_'.length), address: part.data.address, rows: callers(part) })),
   groups: [...groups.values()].map((group) => group.map(runs)),
 }));

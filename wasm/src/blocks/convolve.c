@@ -6,7 +6,7 @@
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
 #include "kernels/conv.h"
-#include "kernels/conv_any.h"
+#include "kernels/parts.h"
 #include "tensor/layout.h"
 
 /* ---- What the weight says -------------------------------------------------------------------- */
@@ -360,12 +360,15 @@ static rush_status convolve_batched(rush_call *c, const rush_conv_args *a) {
     s.padding[d + 3 - dims] = (ptrdiff_t)a->padding[2 * d];
   }
   if (x->dtype == RUSH_FLOAT32) return run_f32(c, a, &s, out);
+  RUSH_CHECK(c->ctx, rush_part_conv_any != NULL, RUSH_ERR_UNSUPPORTED,
+             "this runtime was slimmed, and has no convolutions of %s: slim it for this file, too",
+             rush_dtype_name(x->dtype));
   ptrdiff_t xs[5], ws[5];
   strides_of(x, xs);
   strides_of(w, ws);
-  rush_conv_any(x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
-                a->bias ? rush_data(a->bias) : NULL, a->bias ? (ptrdiff_t)a->bias->strides[0] : 0,
-                rush_data(out));
+  rush_part_conv_any(x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
+                     a->bias ? rush_data(a->bias) : NULL,
+                     a->bias ? (ptrdiff_t)a->bias->strides[0] : 0, rush_data(out));
   return RUSH_OK;
 }
 

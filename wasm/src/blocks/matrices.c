@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "kernels/gemm.h"
-#include "kernels/gemm_any.h"
+#include "kernels/parts.h"
 #include "kernels/transpose.h"
 #include "tensor/iter.h"
 
@@ -141,9 +141,9 @@ static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int r
                       pc + i * c->row * size);
           continue;
         }
-        rush_gemm_any(dtype, 1, (size_t)n, (size_t)k, pa + i * a->row * size, (ptrdiff_t)a->row,
-                      (ptrdiff_t)a->col, pb, (ptrdiff_t)b->row, (ptrdiff_t)b->col,
-                      pc + i * c->row * size, (ptrdiff_t)c->row);
+        rush_part_gemm_any(dtype, 1, (size_t)n, (size_t)k, pa + i * a->row * size,
+                           (ptrdiff_t)a->row, (ptrdiff_t)a->col, pb, (ptrdiff_t)b->row,
+                           (ptrdiff_t)b->col, pc + i * c->row * size, (ptrdiff_t)c->row);
       }
     }
     int d = rank - 1;
@@ -164,6 +164,10 @@ rush_status rush_matmul_run(rush_heap *heap, rush_dtype dtype, int64_t m, int64_
   for (int d = 0; d < rank; d++)
     if (batch[d] == 0) return RUSH_OK;
   if (m == 0 || n == 0) return RUSH_OK;
+  RUSH_CHECK(
+      heap->ctx, dtype == RUSH_FLOAT32 || rush_part_gemm_any, RUSH_ERR_UNSUPPORTED,
+      "this runtime was slimmed, and has no matrix products of %s: slim it for this file, too",
+      rush_dtype_name(dtype));
   rank = fold(rank, batch, &m, &a, &b, &c);
   scratch s = {.ctx = heap->ctx};
   rush_status st = RUSH_OK;

@@ -52,4 +52,11 @@ void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdiff_t stride
 void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,
                      float max);
 
+/* A row of output pixels of a depthwise kernel, whole: of dwconv.c, for itself. */
+struct rush_dw_job;
+struct rush_dw_strip;
+typedef void rush_dwconv_strip_fn(const struct rush_dw_job *job, const struct rush_dw_strip *strip,
+                                  const float *w, float *y, size_t stride);
+rush_dwconv_strip_fn rush_dwconv_5x5;
+
 #endif

@@ -9,8 +9,10 @@
 
 /* Strides in elements: x [batch][channel][d][h][w], w as rush_conv_pack has it, bias of one per
  * output channel. y is dense [batch][out..][channels]. bias may be NULL. */
-void rush_conv_any(rush_dtype dtype, const rush_conv *s, const void *x,
-                   const ptrdiff_t x_strides[5], const void *w, const ptrdiff_t w_strides[5],
-                   const void *bias, ptrdiff_t bias_stride, void *y);
+typedef void rush_conv_any_fn(rush_dtype dtype, const rush_conv *s, const void *x,
+                              const ptrdiff_t x_strides[5], const void *w,
+                              const ptrdiff_t w_strides[5], const void *bias, ptrdiff_t bias_stride,
+                              void *y);
+rush_conv_any_fn rush_conv_any;
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "kernels/conv.h"
+#include "kernels/parts.h"
 #include "kernels/tile.h"
 
 enum { TILE = 4 };
@@ -40,7 +41,7 @@ typedef struct window {
   size_t w_d, w_h, w_w;    /* and in the weights */
 } window;
 
-typedef struct job {
+typedef struct rush_dw_job {
   size_t channels, row;
   const float *bias;
   f4 min, max;
@@ -96,7 +97,7 @@ static void pixels(const job *j, const window *n, float *y, size_t stride) {
 /* One row of output pixels, whole. Weights stay in registers while a row of inputs passes by, and
  * each input is loaded once; columns outside the input are zeros. Everything in capitals is a
  * constant where it is used. */
-typedef struct strip {
+typedef struct rush_dw_strip {
   const float *x[5]; /* the input rows, from column 0; rows outside are zeros that do not move */
   size_t step[5];    /* from one pixel to the next, or 0 */
   ptrdiff_t first;   /* column of the first window's first position: 0 or less */
@@ -239,11 +240,16 @@ ALL_CHANNELS(run_3x3_s2, strip_3x3, 2)
 ALL_CHANNELS(run_5x5_s1, strip_5x5, 1)
 ALL_CHANNELS(run_5x5_s2, strip_5x5, 2)
 
+void rush_dwconv_5x5(const job *j, const strip *r, const float *w, float *y, size_t stride) {
+  (stride == 1 ? run_5x5_s1 : run_5x5_s2)(j, r, w, y);
+}
+
 /* The columns that are read without a look must not begin in front of the row. */
 static bool is_strip(const rush_conv *s) {
   const size_t k = s->kernel[2], stride = s->stride[2];
-  return s->kernel[0] == 1 && s->kernel[1] == k && (k == 3 || k == 5) && s->dilation[2] == 1 &&
-         stride <= 2 && s->padding[2] >= 0 && s->padding[2] <= (ptrdiff_t)(k - stride);
+  return s->kernel[0] == 1 && s->kernel[1] == k && (k == 3 || (k == 5 && rush_part_dwconv_5x5)) &&
+         s->dilation[2] == 1 && stride <= 2 && s->padding[2] >= 0 &&
+         s->padding[2] <= (ptrdiff_t)(k - stride);
 }
 
 /* Of the positions at `first`, first + dilation, ..: the first one inside, and how many are. */
@@ -282,7 +288,7 @@ static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrd
   if (s->kernel[1] == 3) {
     (s->stride[2] == 1 ? run_3x3_s1 : run_3x3_s2)(j, &r, weights, y);
   } else {
-    (s->stride[2] == 1 ? run_5x5_s1 : run_5x5_s2)(j, &r, weights, y);
+    rush_part_dwconv_5x5(j, &r, weights, y, s->stride[2]);
   }
 }
 

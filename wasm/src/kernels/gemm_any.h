@@ -9,8 +9,9 @@
 
 /* c[m][n] = a[m][k] * b[k][n]. c does not overlap a or b. dtype: one of the two floating or three
  * integer ones. */
-void rush_gemm_any(rush_dtype dtype, size_t m, size_t n, size_t k, const void *a, ptrdiff_t a_row,
-                   ptrdiff_t a_col, const void *b, ptrdiff_t b_row, ptrdiff_t b_col, void *c,
-                   ptrdiff_t c_row);
+typedef void rush_gemm_any_fn(rush_dtype dtype, size_t m, size_t n, size_t k, const void *a,
+                              ptrdiff_t a_row, ptrdiff_t a_col, const void *b, ptrdiff_t b_row,
+                              ptrdiff_t b_col, void *c, ptrdiff_t c_row);
+rush_gemm_any_fn rush_gemm_any;
 
 #endif

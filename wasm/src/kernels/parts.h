@@ -1,0 +1,16 @@
+/* Kernels that only some files need of those which have an operator: `npx rushlight slim` sets to
+ * NULL what its files cannot reach (js/bin/parts.js says when) in the compiled binary, so the
+ * compiler of who calls them may not know what they are: parts.c does, on its own. */
+#ifndef RUSH_PARTS_H
+#define RUSH_PARTS_H
+
+#include "kernels/conv_any.h"
+#include "kernels/gemm_any.h"
+
+/* Without these two a dtype other than float32 is refused. */
+extern rush_conv_any_fn *const rush_part_conv_any;
+extern rush_gemm_any_fn *const rush_part_gemm_any;
+/* Without this one a depthwise 5x5 takes the way of all other sizes. */
+extern rush_dwconv_strip_fn *const rush_part_dwconv_5x5;
+
+#endif
