@@ -13,6 +13,7 @@ import { hasRelaxed } from '../src/runtime.js';
 import { writeSafetensors } from '../src/safetensors.js';
 import { filled, readInputs } from './inputs.js';
 import { layersOf } from './layers.js';
+import { size } from './units.js';
 
 /**
  * @typedef {import('../src/types.js').Tensor} Tensor
@@ -245,8 +246,7 @@ const progress = (text) => void (process.stderr.isTTY && process.stderr.write(`\
 /** @param {{ backend: string, runs: number, loadMs: number, firstMs: number, minMs: number, medianMs: number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number, share: number }[] }} r */
 function printBench(r) {
   const ms = (/** @type {number} */ n) => `${n.toFixed(2)} ms`;
-  const mb = (/** @type {number} */ n) => `${(n / 1e6).toFixed(1)} MB`;
-  print(`${r.backend}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${r.runs} runs; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${mb(r.memory.peak)}, wasm memory ${mb(r.memory.heap)}`);
+  print(`${r.backend}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${r.runs} runs; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`);
   for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
     print(`  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} calls ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`);
   }
@@ -257,7 +257,7 @@ export async function serve(file, flags) {
   const port = Number(flags.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65535) throw badArgument(`--port is a number up to 65535, not "${flags.port}"`);
   const { serveModel } = await import('./serve.js');
-  const { url, server } = await serveModel(file, port);
+  const { url, server } = await serveModel(file, port, flags.ops);
   print(`${url} shows ${file}; Ctrl-C ends it`);
   await once(server, 'close');
   return 0;

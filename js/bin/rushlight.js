@@ -80,7 +80,7 @@ const COMMANDS = {
   diff: { act: diff, options: ['backend', 'ops', ...LIMITS, 'cache', 'json'] },
   bench: { act: bench, options: ['input', 'method', 'backend', 'ops', ...LIMITS, 'runs', 'cache', 'json'] },
   types: { act: types, options: ['output'] },
-  serve: { act: serve, options: ['port'] },
+  serve: { act: serve, options: ['port', 'ops'] },
   slim: { act: slim, options: ['output', 'ops', 'json'], many: true },
 };
 

@@ -11,7 +11,7 @@ import { RushlightError, unreadable } from '../src/errors.js';
 const PACKAGE = new URL('../', import.meta.url);
 const TYPES = /** @type {Record<string, string>} */ ({ '.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.wasm': 'application/wasm' });
 /** What of the package a page may read. */
-const OPEN = /^\/(?:src\/[\w-]+\.js|bin\/(?:layers|random)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
+const OPEN = /^\/(?:src\/[\w-]+\.js|bin\/(?:layers|random|units)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -25,13 +25,13 @@ const HEADERS = {
 /**
  * Serves the page on this machine's own address until the server is closed. A request that names another host is refused: a
  * page of anywhere whose name was made to lead here (DNS rebinding) would read the model.
- * @param {string} file a path or URL @param {number} port 0: any @returns {Promise<{ url: string, server: import('node:http').Server }>}
+ * @param {string} file a path or URL @param {number} port 0: any @param {string} [ops] a module whose default export computes operators in the page @returns {Promise<{ url: string, server: import('node:http').Server }>}
  */
-export async function serveModel(file, port) {
+export async function serveModel(file, port, ops) {
   const remote = /^https?:/.test(file);
-  if (!remote) await stat(file).catch((e) => { throw unreadable(file, e); });
+  for (const path of [...(remote ? [] : [file]), ...(ops === undefined ? [] : [ops])]) await stat(path).catch((e) => { throw unreadable(path, e); });
   const server = createServer((request, response) => {
-    answer(file, remote, request, response).catch((e) => {
+    answer(file, remote, ops, request, response).catch((e) => {
       if (!response.headersSent) response.writeHead(500, { 'Content-Type': 'text/plain' });
       response.end(String(e.message ?? e));
     });
@@ -46,8 +46,8 @@ export async function serveModel(file, port) {
 /** @param {import('node:http').Server} server */
 const portOf = (server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port;
 
-/** @param {string} file @param {boolean} remote @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response */
-async function answer(file, remote, request, response) {
+/** @param {string} file @param {boolean} remote @param {string | undefined} ops @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response */
+async function answer(file, remote, ops, request, response) {
   const refuse = (/** @type {number} */ status, /** @type {string} */ text) => void response.writeHead(status, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
   const { localPort } = request.socket;
   if (![`localhost:${localPort}`, `127.0.0.1:${localPort}`].includes(request.headers.host ?? '')) return refuse(403, `this page is for http://localhost:${localPort}/ only`);
@@ -55,6 +55,7 @@ async function answer(file, remote, request, response) {
   const path = new URL(request.url ?? '/', 'http://localhost').pathname;
   if (path === '/') return send(response, new URL('bin/page/index.html', PACKAGE), '.html');
   if (path === '/model.rush') return remote ? proxy(file, response) : send(response, file, '.rush');
+  if (path === '/ops.js') return ops ? send(response, ops, '.js') : void response.writeHead(200, { ...HEADERS, 'Content-Type': TYPES['.js'] }).end('export default {};\n');
   if (path === '/name') return void response.writeHead(200, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' }).end(basename(remote ? new URL(file).pathname : file));
   if (!OPEN.test(path)) return refuse(404, 'there is no such page');
   return send(response, new URL(path.slice(1), PACKAGE), extname(path));

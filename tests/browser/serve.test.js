@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
+import pngjs from 'pngjs';
+
 import { start } from '../../demo/shared/chromium.mjs';
 import { blocksOf } from '../../js/bin/page/flame.js';
 import { serveModel } from '../../js/bin/serve.js';
@@ -119,12 +121,48 @@ test('inputs are those given: sizes, numbers, a file', async () => {
   await page.click('#outputs section:nth-child(2) .tabs button:has-text("numbers")');
   assert.deepEqual(await page.$$eval('#outputs section:nth-child(2) td', (/** @type {Element[]} */ all) => all.map((e) => Number(e.textContent))), [...data.map((v) => -v || 0)]);
 
+  // A picture of two colours, as large as the example.
+  const { PNG } = pngjs, png = new PNG({ width: 24, height: 16 });
+  for (let i = 0; i < 24 * 16; i++) png.data.set(i % 24 < 12 ? [255, 0, 0, 255] : [0, 0, 255, 255], 4 * i);
+  writeFileSync(join(dir, 'two.png'), PNG.sync.write(png));
+  const numbers = async () => {
+    await page.click('#run');
+    await page.waitForFunction(() => !/** @type {any} */ (document.getElementById('run')).disabled);
+    await page.click('#outputs section:nth-child(2) .tabs button:has-text("numbers")');
+    const all = await page.$$eval('#outputs section:nth-child(2) td', (/** @type {Element[]} */ cells) => cells.map((e) => Number(e.textContent)));
+    return [all[0], all[11]];
+  };
+  await page.setInputFiles('input[type=file]', join(dir, 'two.png'));
+  await page.waitForFunction(() => document.querySelector('.file span')?.textContent === 'two.png');
+  assert.equal(await page.inputValue('[aria-label="sizes of x"]'), '1 x 3 x 8 x 12');
+  assert.deepEqual(await numbers(), [-1, 0]); // of red; the model turns the sign
+  await page.selectOption('[aria-label="numbers of x"]', '-1 to 1');
+  assert.deepEqual(await numbers(), [-1, 1]);
+
   await page.fill('[aria-label="value of n"]', '"a"');
   await page.click('#run');
   await page.waitForFunction(() => !document.getElementById('error')?.hidden);
   assert.match(await page.textContent('#error') ?? '', /"n"/);
   assert.deepEqual(errors, []);
   await page.close();
+});
+
+test('operators of --ops run in the page; a small model is so many kB', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2] }], outputs: ['y'] }, (m, x) => m.op('my_ops::scale', [x], 'Tensor', 'my_ops::scale(Tensor x) -> Tensor'));
+  writeFileSync(join(dir, 'scale.rush'), f.bytes());
+  writeFileSync(join(dir, 'scale.mjs'), "export default { 'my_ops::scale': (x) => ({ ...x, data: x.data.map(() => 7) }) };\n");
+  await assert.rejects(serveModel(join(dir, 'scale.rush'), 0, join(dir, 'none.mjs')), { code: 'unreadable' });
+  const { url, server } = await serveModel(join(dir, 'scale.rush'), 0, join(dir, 'scale.mjs'));
+  const page = await host.browser.newPage();
+  await page.goto(url);
+  await ran(page, '1');
+  assert.match(await page.textContent('#about') ?? '', /^\d\.\d kB · /);
+  await page.click('#outputs .tabs button:has-text("numbers")');
+  assert.deepEqual(await page.$$eval('#outputs td', (/** @type {Element[]} */ all) => all.map((e) => Number(e.textContent))), [7, 7]);
+  await page.close();
+  server.close();
+  server.closeAllConnections();
 });
 
 test('neighbours of one submodule are one block of the chart, as long as all of them', () => {

@@ -1,9 +1,11 @@
 // The page of `npx rushlight serve`: runs the model on given or random inputs, shows what comes out and where the time goes.
 
+import { imageToTensor } from '../../src/image.js';
 import { load } from '../../src/index.js';
 import { readNpy } from '../../src/npy.js';
 import { layersOf } from '../layers.js';
 import { random } from '../random.js';
+import { size } from '../units.js';
 import { make } from './dom.js';
 import { drawFlame } from './flame.js';
 import { showOutput } from './outputs.js';
@@ -27,6 +29,25 @@ function fail(e) {
   at.hidden = false;
 }
 
+const FILE = '.npy or picture';
+/** What becomes of a picture's numbers from 0 to 1. */
+const SCALES = /** @type {Record<string, { mean?: number[], std?: number[] }>} */ ({
+  '0 to 1': {}, '-1 to 1': { mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] }, "ImageNet's": { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
+});
+
+/** A picture as the input wants it: as large as its example, where that says so. @param {Blob} file @param {Port} port @param {string} scale */
+async function picture(file, { dtype, shape }, scale) {
+  const bitmap = await createImageBitmap(file), sizes = shape && shape.length > 2 ? shape.slice(-3) : [3, null, null];
+  const last = sizes[0] !== 1 && sizes[0] !== 3 && (sizes[2] === 1 || sizes[2] === 3);
+  const [channels, height, width] = last ? [sizes[2], sizes[0], sizes[1]] : sizes;
+  const { mean, std } = dtype === 'uint8' ? /** @type {{ mean?: number[], std?: number[] }} */ ({}) : SCALES[scale] ?? {};
+  const n = channels === 1 ? 1 : 3;
+  return imageToTensor(bitmap, {
+    size: [height ?? bitmap.height, width ?? bitmap.width], channels: n, dtype: dtype === 'uint8' ? 'uint8' : 'float32',
+    layout: /** @type {'nchw'} */ ((shape?.length === 3 ? '' : 'n') + (last ? 'hwc' : 'chw')), ...(mean && std && { mean: mean.slice(0, n), std: std.slice(0, n) }),
+  });
+}
+
 /** The row of an input, and how its value is read. @param {Port} port */
 function field(port) {
   const tensor = port.type === 'Tensor';
@@ -38,13 +59,16 @@ function field(port) {
   /** @type {InputValue | undefined} */ let given;
   const row = make('div', { className: 'port' }, make('label', {}, make('b', {}, port.name), make('span', { className: 'quiet' }, about)), text);
   if (tensor) {
-    const file = make('input', { type: 'file', accept: '.npy' }), name = make('span', {}, '.npy file');
-    row.append(make('label', { className: 'file' }, name, file));
-    file.onchange = async () => {
+    const file = make('input', { type: 'file', accept: '.npy,image/*' }), name = make('span', {}, FILE);
+    const scale = make('select', { hidden: true, ariaLabel: `numbers of ${port.name}` }, ...Object.keys(SCALES).map((text) => make('option', { value: text }, text)));
+    row.append(make('label', { className: 'file' }, name, file), scale);
+    scale.onchange = file.onchange = async () => {
       try {
         const [chosen] = file.files ?? [];
         if (!chosen) return;
-        const read = readNpy(new Uint8Array(await chosen.arrayBuffer()));
+        const npy = chosen.name.endsWith('.npy');
+        const read = npy ? readNpy(new Uint8Array(await chosen.arrayBuffer())) : await picture(chosen, port, scale.value);
+        scale.hidden = npy || read.dtype === 'uint8';
         given = read;
         text.value = read.shape.join(' x ');
         name.textContent = chosen.name;
@@ -52,7 +76,7 @@ function field(port) {
         fail(e);
       }
     };
-    text.oninput = () => { given = undefined; name.textContent = '.npy file'; };
+    text.oninput = () => { given = undefined; name.textContent = FILE; scale.hidden = true; };
   }
   fields.set(port.name, () => {
     if (given !== undefined) return given;
@@ -118,10 +142,11 @@ try {
   document.title = `${name} – Rushlight`;
   get('name').textContent = name;
   const from = performance.now();
-  const model = await load('/model.rush', { worker: true, onProgress: ({ loaded, total }) => { get('about').textContent = `loading ${(loaded / 1e6).toFixed(1)} of ${((total ?? 0) / 1e6).toFixed(1)} MB`; } });
+  const { default: ops } = await import(/** @type {any} */ ('/ops.js'));
+  const model = await load('/model.rush', { worker: true, ops, onProgress: ({ loaded, total }) => { get('about').textContent = `loading ${size(loaded)} of ${size(total ?? 0)}`; } });
   const { bytes, weights, operators } = model.describe();
   const parameters = weights.reduce((sum, w) => sum + w.shape.reduce((a, b) => a * b, 1), 0);
-  get('about').textContent = [`${(bytes / 1e6).toFixed(1)} MB`, `${parameters.toLocaleString('en')} parameters`, `${operators.length} kinds of operators`, `wasm: ${model.backend.name}`, `loaded in ${(performance.now() - from).toFixed(0)} ms`].join(' · ');
+  get('about').textContent = [size(bytes), `${parameters.toLocaleString('en')} parameters`, `${operators.length} kinds of operators`, `wasm: ${model.backend.name}`, `loaded in ${(performance.now() - from).toFixed(0)} ms`].join(' · ');
   await start(model);
 } catch (e) {
   get('about').textContent = '';

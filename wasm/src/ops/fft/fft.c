@@ -8,7 +8,8 @@
 /* One dimension of a tensor: what is read, what is written, and how. */
 typedef struct lines {
   const rush_tensor *from;
-  rush_tensor *to; /* the first of the n numbers, as many as it has; of a real tensor the real parts */
+  rush_tensor
+      *to; /* the first of the n numbers, as many as it has; of a real tensor the real parts */
   int dim;
   int64_t n;
   bool forward;
@@ -54,7 +55,8 @@ static rush_status run(rush_call *c, const lines *l) {
   void *raw;
   RUSH_CHECK(c->ctx, n < SIZE_MAX / 256, RUSH_ERR_NO_MEMORY, "out of memory: a transform of %lld",
              (long long)n);
-  RUSH_TRY(tmp_items(c, (int64_t)rush_fft_plan(c->ctx, n, &plan), sizeof *tables, (void **)&tables));
+  RUSH_TRY(
+      tmp_items(c, (int64_t)rush_fft_plan(c->ctx, n, &plan), sizeof *tables, (void **)&tables));
   RUSH_TRY(tmp_items(c, l->n, sizeof *in, (void **)&in));
   RUSH_TRY(tmp_items(c, l->n, sizeof *out, (void **)&out));
   RUSH_TRY(tmp_items(c, l->n, sizeof *out, &raw));
