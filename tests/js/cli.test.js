@@ -228,7 +228,7 @@ test('verify and run compute operators of the user\'s with the functions of a mo
 test('bench prints latency and operators', () => {
   const { out, status, err } = cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '3', '--backend', 'simd');
   assert.equal(status, 0, err);
-  assert.match(out, /^simd: median \d+\.\d\d ms, min \d+\.\d\d ms of 3 runs; first .* peak \d+\.\d MB/);
+  assert.match(out, /^simd: median \d+\.\d\d ms, min \d+\.\d\d ms of 3 runs; first .* peak \d+\.\d kB/);
   assert.match(out, /aten::flip +1 calls +\d+\.\d\d ms +100\.0 %/);
   const [json] = JSON.parse(cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '2', '--backend', 'simd', '--json').out);
   assert.equal(json.backend, 'simd');
