@@ -2,6 +2,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,17 +12,17 @@
 #include "kernels/fft.h"
 
 enum { MOST = 2100 };
-static double complex in[MOST], out[MOST], roots[MOST];
+static double complex in[MOST], out[MOST], roots[MOST], line[MOST];
 
-/* The greatest distance from the sum, over the size of the input. */
-static double error_of(size_t n) {
+/* The greatest distance of out[0 .. some] from the sum, over the size of the input. */
+static double error_of(size_t n, size_t some) {
   double most = 0, size = 0;
   for (size_t k = 0; k < n; k++) {
     const double angle = 6.28318530717958647693 * (double)k / (double)n;
     roots[k] = cos(angle) - I * sin(angle);
     size = fmax(size, cabs(in[k]));
   }
-  for (size_t k = 0; k < n; k++) {
+  for (size_t k = 0; k < some; k++) {
     double complex sum = 0;
     for (size_t j = 0, at = 0; j < n; j++, at = (at + k) % n) sum += in[j] * roots[at];
     most = fmax(most, cabs(sum - out[k]));
@@ -29,18 +30,45 @@ static double error_of(size_t n) {
   return most / (size * (double)n);
 }
 
-static void check_length(size_t n) {
+static double complex *plan_of(size_t n, bool real, rush_fft *plan) {
+  double complex *memory = malloc(rush_fft_plan(NULL, n, real, plan) * sizeof *memory);
+  rush_fft_init(plan, memory);
+  return memory;
+}
+
+static void check_complex(size_t n) {
   rush_fft plan;
-  double complex *memory = malloc(rush_fft_plan(NULL, n, &plan) * sizeof *memory);
-  rush_fft_init(&plan, memory);
+  double complex *memory = plan_of(n, false, &plan);
+  rush_fft_run(&plan, in, out);
+  if (error_of(n, n) > 1e-15) fail_msg("length %zu: off by %g", n, error_of(n, n));
+  free(memory);
+}
+
+/* There, and back to n times the numbers. */
+static void check_real(size_t n) {
+  rush_fft plan;
+  double complex *memory = plan_of(n, true, &plan);
+  double *numbers = (double *)line;
+  for (size_t k = 0; k < n; k++) numbers[k] = creal(in[k] = creal(in[k]));
+  rush_fft_from_real(&plan, line, out);
+  if (error_of(n, n / 2 + 1) > 1e-15)
+    fail_msg("real length %zu: off by %g", n, error_of(n, n / 2 + 1));
+  rush_fft_to_real(&plan, out, line);
+  for (size_t k = 0; k < n; k++)
+    if (fabs(numbers[k] / (double)n - creal(in[k])) > 1e-13)
+      fail_msg("real length %zu: %g came back at %zu for %g", n, numbers[k] / (double)n, k,
+               creal(in[k]));
+  free(memory);
+}
+
+static void check_length(size_t n) {
   uint32_t state = (uint32_t)n;
   for (size_t k = 0; k < n; k++) {
     state = state * 1664525u + 1013904223u;
     in[k] = (state >> 8) / 16777216.0 - 0.5 + I * ((state & 0xffff) / 65536.0 - 0.5);
   }
-  rush_fft_run(&plan, in, out);
-  if (error_of(n) > 1e-15) fail_msg("length %zu: off by %g", n, error_of(n));
-  free(memory);
+  check_complex(n);
+  check_real(n);
 }
 
 static void short_lengths(void **state) {

@@ -5,12 +5,24 @@
 
 #include "base/base.h"
 
-typedef double complex c128;
+/* A complex number as two lanes. */
+typedef double c2 __attribute__((vector_size(16), aligned(8), may_alias));
 
 enum { MOST = 47, CHUNK = 512 }; /* the greatest factor of its own; steps between looks */
 
-/* exp(-2 pi i k / n), of an angle of at most an eighth of a turn. */
-static c128 root(uint64_t k, uint64_t n) {
+static inline c2 times(c2 a, c2 b) {
+  const c2 re = {a[0], a[0]}, im = {a[1], a[1]}, turned = {-b[1], b[0]};
+  return re * b + im * turned;
+}
+static inline c2 times_i(c2 a) {
+  return (c2){-a[1], a[0]};
+}
+static inline c2 conjugate(c2 a) {
+  return (c2){a[0], -a[1]};
+}
+
+/* exp(-2 pi i k / n), of the sine and cosine of at most an eighth of a turn. */
+static double complex root(uint64_t k, uint64_t n) {
   static const double QUARTER = 1.57079632679489661923;
   const uint64_t side = (8 * k / n + 1) / 2; /* the nearest quarter of a turn */
   const double angle = QUARTER * ((double)(int64_t)(4 * k - side * n) / (double)n);
@@ -27,164 +39,239 @@ static c128 root(uint64_t k, uint64_t n) {
   }
 }
 
-/* False where a prime factor is too large. */
-static bool factorize(size_t n, uint8_t *factors) {
-  size_t f = 4;
-  while (n > 1) {
-    while (n % f) f = f == 4 ? 2 : f == 2 ? 3 : f + 2;
-    if (f > MOST) return false;
-    *factors++ = (uint8_t)f;
-    n /= f;
+/* What is left of n without the factors that have a pass; those are written, if they are wanted. */
+static size_t factorize(size_t n, uint8_t *factors) {
+  for (size_t f = 4; f <= MOST; f = f == 4 ? 2 : f == 2 ? 3 : f + 2)
+    for (; n % f == 0; n /= f)
+      if (factors) *factors++ = (uint8_t)f;
+  if (factors) *factors = 0;
+  return n;
+}
+
+size_t rush_fft_plan(rush_ctx *ctx, size_t n, bool real, rush_fft *plan) {
+  *plan = (rush_fft){.ctx = ctx, .n = n, .halved = real && n % 2 == 0};
+  plan->length = plan->points = plan->halved ? n / 2 : n;
+  const size_t halves = plan->halved ? n / 2 + 1 : 0;
+  if (factorize(plan->points, NULL) == 1) return 2 * plan->points + halves;
+  for (plan->length = 1; plan->length < 2 * plan->points - 1;) plan->length *= 2;
+  return 5 * plan->length + plan->points + halves;
+}
+
+/* ---- Mixed radix (Stockham's) ---------------------------------------------------------------- */
+
+/* One step: s transforms, interleaved, of p * m numbers each become p * s transforms of m. Of every
+ * j-th number of each m, j in [j0, j1), and the transforms q in [q0, q1). */
+typedef struct pass {
+  const c2 *roots; /* of unity, of the length p * m * s */
+  const c2 *x;     /* x[p][m][s] */
+  c2 *y;           /* y[m][p][s] */
+  size_t p, m, s, j0, j1, q0, q1;
+} pass;
+
+#define EACH_J for (size_t j = t->j0; j < t->j1; j++)
+#define EACH_Q for (size_t q = t->q0; q < t->q1; q++)
+#define ROOT(k) t->roots[(k) * j * t->s]
+#define X(k) t->x[(j + (k) * t->m) * t->s + q]
+#define Y(k) t->y[(j * t->p + (k)) * t->s + q]
+
+static void pass_2(const pass *t) {
+  EACH_J {
+    const c2 w = ROOT(1);
+    EACH_Q {
+      const c2 a = X(0), b = X(1);
+      Y(0) = a + b;
+      Y(1) = times(a - b, w);
+    }
   }
-  *factors = 0;
-  return true;
 }
-
-size_t rush_fft_plan(rush_ctx *ctx, size_t n, rush_fft *plan) {
-  *plan = (rush_fft){.ctx = ctx, .n = n, .length = n};
-  size_t left = n;
-  for (size_t f = 2; f <= MOST; f += f == 2 ? 1 : 2)
-    while (left % f == 0) left /= f;
-  if (left == 1) return n;
-  for (plan->length = 1; plan->length < 2 * n - 1;) plan->length *= 2;
-  return 4 * plan->length + n;
-}
-
-/* ---- Mixed radix ----------------------------------------------------------------------------- */
-
-/* Turns p transforms of m elements, one after the other in x, into one of p * m, for the j-th
- * elements of each, j in [from, to). The roots of unity of p * m are every `step`-th of `roots`. */
-typedef void pass_fn(const rush_fft *plan, c128 *x, size_t step, size_t m, size_t from, size_t to);
-
-static inline c128 times_i(c128 z) {
-  return CMPLX(-cimag(z), creal(z));
-}
-
-static void pass_2(const rush_fft *plan, c128 *x, size_t step, size_t m, size_t from, size_t to) {
-  for (size_t j = from; j < to; j++) {
-    const c128 a = x[j], b = x[j + m] * plan->roots[j * step];
-    x[j] = a + b;
-    x[j + m] = a - b;
-  }
-}
-static void pass_3(const rush_fft *plan, c128 *x, size_t step, size_t m, size_t from, size_t to) {
+static void pass_3(const pass *t) {
   const double s = 0.86602540378443864676; /* sin(2 pi / 3) */
-  for (size_t j = from; j < to; j++) {
-    const c128 b = x[j + m] * plan->roots[j * step], d = x[j + 2 * m] * plan->roots[2 * j * step];
-    const c128 sum = b + d, turned = times_i((b - d) * s), middle = x[j] - 0.5 * sum;
-    x[j] += sum;
-    x[j + m] = middle - turned;
-    x[j + 2 * m] = middle + turned;
+  EACH_J {
+    const c2 w1 = ROOT(1), w2 = ROOT(2);
+    EACH_Q {
+      const c2 a = X(0), b = X(1), c = X(2), sum = b + c;
+      const c2 turned = times_i((b - c) * s), middle = a - 0.5 * sum;
+      Y(0) = a + sum;
+      Y(1) = times(middle - turned, w1);
+      Y(2) = times(middle + turned, w2);
+    }
   }
 }
-static void pass_4(const rush_fft *plan, c128 *x, size_t step, size_t m, size_t from, size_t to) {
-  for (size_t j = from; j < to; j++) {
-    const c128 a = x[j], b = x[j + m] * plan->roots[j * step];
-    const c128 d = x[j + 2 * m] * plan->roots[2 * j * step];
-    const c128 e = x[j + 3 * m] * plan->roots[3 * j * step];
-    const c128 even = a + d, odd = b + e, difference = a - d, turned = times_i(b - e);
-    x[j] = even + odd;
-    x[j + m] = difference - turned;
-    x[j + 2 * m] = even - odd;
-    x[j + 3 * m] = difference + turned;
+static void pass_4(const pass *t) {
+  EACH_J {
+    const c2 w1 = ROOT(1), w2 = ROOT(2), w3 = ROOT(3);
+    EACH_Q {
+      const c2 a = X(0), b = X(1), c = X(2), d = X(3);
+      const c2 even = a + c, odd = b + d, difference = a - c, turned = times_i(b - d);
+      Y(0) = even + odd;
+      Y(1) = times(difference - turned, w1);
+      Y(2) = times(even - odd, w2);
+      Y(3) = times(difference + turned, w3);
+    }
   }
 }
-static void pass_5(const rush_fft *plan, c128 *x, size_t step, size_t m, size_t from, size_t to) {
-  const double c1 = 0.30901699437494742410, s1 = 0.95105651629515357212; /* of 2 pi / 5 */
-  const double c2 = -0.80901699437494742410, s2 = 0.58778525229247312917;
-  for (size_t j = from; j < to; j++) {
-    const c128 a = x[j], b = x[j + m] * plan->roots[j * step];
-    const c128 d = x[j + 2 * m] * plan->roots[2 * j * step];
-    const c128 e = x[j + 3 * m] * plan->roots[3 * j * step];
-    const c128 f = x[j + 4 * m] * plan->roots[4 * j * step];
-    const c128 outer = b + f, inner = d + e, o = b - f, i = d - e;
-    const c128 p = a + c1 * outer + c2 * inner, q = a + c2 * outer + c1 * inner;
-    const c128 u = times_i(s1 * o + s2 * i), v = times_i(s2 * o - s1 * i);
-    x[j] = a + outer + inner;
-    x[j + m] = p - u;
-    x[j + 2 * m] = q - v;
-    x[j + 3 * m] = q + v;
-    x[j + 4 * m] = p + u;
+static void pass_5(const pass *t) {
+  const double cos1 = 0.30901699437494742410, sin1 = 0.95105651629515357212; /* of 2 pi / 5 */
+  const double cos2 = -0.80901699437494742410, sin2 = 0.58778525229247312917;
+  EACH_J {
+    const c2 w1 = ROOT(1), w2 = ROOT(2), w3 = ROOT(3), w4 = ROOT(4);
+    EACH_Q {
+      const c2 a = X(0), b = X(1), c = X(2), d = X(3), e = X(4);
+      const c2 outer = b + e, inner = c + d, o = b - e, i = c - d;
+      const c2 f = a + cos1 * outer + cos2 * inner, g = a + cos2 * outer + cos1 * inner;
+      const c2 u = times_i(sin1 * o + sin2 * i), v = times_i(sin2 * o - sin1 * i);
+      Y(0) = a + outer + inner;
+      Y(1) = times(f - u, w1);
+      Y(2) = times(g - v, w2);
+      Y(3) = times(g + v, w3);
+      Y(4) = times(f + u, w4);
+    }
   }
 }
-static void pass_any(const rush_fft *plan, c128 *x, size_t step, size_t p, size_t m, size_t from,
-                     size_t to) {
-  c128 t[MOST];
-  const size_t turn = step * m; /* from one p-th root of unity to the next */
-  for (size_t j = from; j < to; j++) {
-    for (size_t k = 0; k < p; k++) t[k] = x[j + k * m] * plan->roots[k * j * step];
-    for (size_t q = 0; q < p; q++) {
-      c128 sum = t[0];
-      for (size_t k = 1, at = q; k < p; k++, at = at + q < p ? at + q : at + q - p)
-        sum += t[k] * plan->roots[at * turn];
-      x[j + q * m] = sum;
+static void pass_any(const pass *t) {
+  const size_t p = t->p, turn = t->m * t->s; /* from one p-th root of unity to the next */
+  EACH_J EACH_Q {
+    c2 x[MOST];
+    for (size_t k = 0; k < p; k++) x[k] = X(k);
+    for (size_t r = 0; r < p; r++) {
+      c2 sum = x[0];
+      for (size_t k = 1, at = r; k < p; k++, at = at + r < p ? at + r : at + r - p)
+        sum += times(x[k], t->roots[at * turn]);
+      Y(r) = times(sum, ROOT(r));
     }
   }
 }
 
-/* out[k] = the transform of n elements of `in`, `step` apart; n is the product of the factors. */
-static void transform(const rush_fft *plan, const uint8_t *factors, const c128 *in, size_t step,
-                      c128 *out, size_t n) {
-  const size_t p = *factors, m = p ? n / p : 1;
-  if (p == 0) {
-    out[0] = in[0];
-    return;
-  }
-  for (size_t k = 0; k < p; k++) {
-    if (m == 1)
-      out[k] = in[k * step];
-    else
-      transform(plan, factors + 1, in + k * step, step * p, out + k * m, m);
-  }
-  pass_fn *const pass = p == 2 ? pass_2 : p == 3 ? pass_3 : p == 4 ? pass_4 : pass_5;
-  for (size_t j = 0; j < m; j += CHUNK) {
-    const size_t to = m - j < CHUNK ? m : j + CHUNK;
-    if (rush_stops(plan->ctx, (to - j) * p * (p > 5 ? p : 2))) return;
-    if (p <= 5)
-      pass(plan, out, step, m, j, to);
-    else
-      pass_any(plan, out, step, p, m, j, to);
+/* out[k] = the transform of plan->length numbers; `work` has room for as many. */
+static void transform(const rush_fft *plan, const double complex *in, double complex *out,
+                      double complex *work) {
+  static void (*const passes[])(const pass *) = {pass_2, pass_3, pass_4, pass_5};
+  const size_t n = plan->length;
+  pass t = {.roots = (const c2 *)plan->roots, .x = (const c2 *)in, .m = n, .s = 1};
+  size_t count = 0;
+  while (plan->factors[count]) count++;
+  if (count == 0) out[0] = in[0];
+  for (size_t k = 0; k < count; k++) {
+    t.p = plan->factors[k];
+    t.m /= t.p;
+    t.y = (c2 *)((count - k) % 2 ? out : work);
+    void (*const run)(const pass *) = t.p <= 5 ? passes[t.p - 2] : pass_any;
+    const size_t js = t.s < CHUNK ? CHUNK / t.s : 1;
+    for (t.j0 = 0; t.j0 < t.m; t.j0 = t.j1) {
+      t.j1 = t.m - t.j0 < js ? t.m : t.j0 + js;
+      for (t.q0 = 0; t.q0 < t.s; t.q0 = t.q1) {
+        t.q1 = t.s - t.q0 < CHUNK ? t.s : t.q0 + CHUNK;
+        if (rush_stops(plan->ctx, (t.j1 - t.j0) * (t.q1 - t.q0) * t.p * (t.p > 5 ? t.p : 2)))
+          return;
+        run(&t);
+      }
+    }
+    t.s *= t.p;
+    t.x = t.y;
   }
 }
 
 /* ---- Any length ------------------------------------------------------------------------------ */
 
-void rush_fft_init(rush_fft *plan, c128 *memory) {
-  const size_t n = plan->n, length = plan->length;
+static bool stops_at(const rush_fft *plan, size_t k) {
+  return k % CHUNK == 0 && rush_stops(plan->ctx, 32 * CHUNK);
+}
+
+void rush_fft_init(rush_fft *plan, double complex *memory) {
+  const size_t n = plan->points, length = plan->length;
   plan->roots = memory;
+  plan->work = plan->roots + length;
   for (size_t k = 0; k <= length / 2; k++) {
-    if (k % CHUNK == 0 && rush_stops(plan->ctx, 32 * CHUNK)) return;
+    if (stops_at(plan, k)) return;
     plan->roots[k] = root(k, length);
     if (k > 0) plan->roots[length - k] = conj(plan->roots[k]);
   }
   factorize(length, plan->factors);
+  memory = plan->work + (length == n ? length : 3 * length);
+  if (plan->halved) {
+    plan->halves = memory;
+    memory += n + 1;
+    for (size_t k = 0; k <= n; k++) {
+      if (stops_at(plan, k)) return;
+      plan->halves[k] = root(k, 2 * n);
+    }
+  }
   if (length == n) return;
-  plan->spectrum = memory + length;
-  plan->work = plan->spectrum + length;
-  plan->chirp = plan->work + 2 * length;
-  c128 *line = plan->work;
+  plan->spectrum = memory;
+  plan->chirp = memory + length;
+  double complex *line = plan->work;
   memset(line, 0, length * sizeof *line);
   /* jk = (j j + k k - (k - j)(k - j)) / 2: the convolution with exp(pi i j j / n) */
   for (size_t j = 0; j < n; j++) {
-    if (j % CHUNK == 0 && rush_stops(plan->ctx, 32 * CHUNK)) return;
+    if (stops_at(plan, j)) return;
     plan->chirp[j] = root((uint64_t)j * j % (2 * (uint64_t)n), 2 * (uint64_t)n);
     line[j] = conj(plan->chirp[j]) / (double)length;
     if (j > 0) line[length - j] = line[j];
   }
-  transform(plan, plan->factors, line, 1, plan->spectrum, length);
+  transform(plan, line, plan->spectrum, line + length);
 }
 
-void rush_fft_run(const rush_fft *plan, const c128 *in, c128 *out) {
-  const size_t n = plan->n, length = plan->length;
+void rush_fft_run(const rush_fft *plan, const double complex *in, double complex *out) {
+  const size_t n = plan->points, length = plan->length;
   if (length == n) {
-    transform(plan, plan->factors, in, 1, out, n);
+    transform(plan, in, out, plan->work);
     return;
   }
-  c128 *a = plan->work, *b = plan->work + length;
+  double complex *a = plan->work, *b = a + length, *work = b + length;
   for (size_t j = 0; j < n; j++) a[j] = in[j] * plan->chirp[j];
   memset(a + n, 0, (length - n) * sizeof *a);
-  transform(plan, plan->factors, a, 1, b, length);
+  transform(plan, a, b, work);
   for (size_t j = 0; j < length; j++) a[j] = conj(b[j] * plan->spectrum[j]);
-  transform(plan, plan->factors, a, 1, b, length);
+  transform(plan, a, b, work);
   for (size_t j = 0; j < n; j++) out[j] = conj(b[j]) * plan->chirp[j];
+}
+
+/* ---- Real numbers ---------------------------------------------------------------------------- */
+
+void rush_fft_from_real(const rush_fft *plan, double complex *in, double complex *out) {
+  const size_t n = plan->points;
+  if (!plan->halved) {
+    const double *numbers = (const double *)in;
+    for (size_t j = n; j-- > 0;) in[j] = numbers[j];
+    rush_fft_run(plan, in, out);
+  } else { /* even numbers + i odd ones: each half is Hermitian */
+    rush_fft_run(plan, in, out);
+    c2 *x = (c2 *)out;
+    const c2 *roots = (const c2 *)plan->halves;
+    x[n] = x[0];
+    for (size_t k = 0; k <= n - k; k++) {
+      const c2 a = x[k], b = conjugate(x[n - k]), even = 0.5 * (a + b);
+      const c2 odd = times(times_i(0.5 * (b - a)), roots[k]);
+      x[k] = even + odd;
+      x[n - k] = conjugate(even - odd);
+    }
+  }
+  out[0] = creal(out[0]); /* these have no partner */
+  if (plan->halved) out[n] = creal(out[n]);
+}
+
+void rush_fft_to_real(const rush_fft *plan, double complex *in, double complex *out) {
+  const size_t n = plan->points;
+  in[0] = creal(in[0]);
+  if (!plan->halved) {
+    for (size_t k = 1; k <= n / 2; k++) {
+      in[n - k] = in[k];
+      in[k] = conj(in[k]);
+    }
+    rush_fft_run(plan, in, out);
+    double *numbers = (double *)out;
+    for (size_t j = 0; j < n; j++) numbers[j] = creal(out[j]);
+    return;
+  }
+  in[n] = creal(in[n]);
+  c2 *x = (c2 *)in;
+  const c2 *roots = (const c2 *)plan->halves;
+  for (size_t k = 0; k <= n - k; k++) { /* conjugates, so that the transform goes back */
+    const c2 a = x[k], b = conjugate(x[n - k]), even = a + b;
+    const c2 odd = times_i(times(a - b, conjugate(roots[k])));
+    x[k] = conjugate(even + odd);
+    if (k > 0) x[n - k] = even - odd;
+  }
+  rush_fft_run(plan, in, out);
+  for (size_t j = 0; j < n; j++) out[j] = conj(out[j]);
 }

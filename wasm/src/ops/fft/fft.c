@@ -5,58 +5,59 @@
 #include "kernels/fft.h"
 #include "tensor/layout.h"
 
-/* One dimension of a tensor: what is read, what is written, and how. */
+/* One dimension of a tensor: what is read, what is written, and how. A real tensor has the numbers of
+ * which `to` has the transform, and the first n/2 + 1 numbers of `from` are read, or all of its
+ * transform or the first are written. */
 typedef struct lines {
   const rush_tensor *from;
-  rush_tensor
-      *to; /* the first of the n numbers, as many as it has; of a real tensor the real parts */
+  rush_tensor *to;
   int dim;
   int64_t n;
-  bool forward;
-  bool mirrored; /* `from` has the first n/2 + 1 numbers, the others are their conjugates */
+  bool forward; /* of complex tensors; what goes to real ones goes back */
   double scale;
 } lines;
 
-/* What has no partner in a line of conjugate pairs is real. */
-static void make_real(double complex *line, int64_t n) {
-  line[0] = creal(line[0]);
-  if (n % 2 == 0) line[n / 2] = creal(line[n / 2]);
+static void conjugate(double complex *line, int64_t n) {
+  for (int64_t k = 0; k < n; k++) line[k] = conj(line[k]);
 }
 
-/* n numbers of the line at `at`, conjugated where the transform goes back. */
-static void load(const lines *l, const char *at, void *raw, double complex *line) {
-  const rush_tensor *t = l->from;
-  const size_t item = rush_itemsize(t);
-  const int64_t n = l->mirrored ? l->n / 2 + 1 : l->n;
-  rush_copy_items(item, raw, (int64_t)item, at, t->strides[l->dim] * (int64_t)item, n);
-  rush_convert(RUSH_COMPLEX128, line, t->dtype, raw, n);
-  if (l->mirrored) {
-    make_real(line, l->n);
-    for (int64_t k = n; k < l->n; k++) line[k] = conj(line[l->n - k]);
+/* One line; `raw`, `in` and `out` have room for n complex numbers. */
+static void run_line(const lines *l, const rush_fft *plan, const char *from, char *to, void *raw,
+                     double complex *in, double complex *out) {
+  const bool from_real = !rush_is_complex(l->from->dtype), to_real = !rush_is_complex(l->to->dtype);
+  const size_t item = rush_itemsize(l->from), to_item = rush_itemsize(l->to);
+  const int64_t n = l->n, n_in = to_real ? n / 2 + 1 : n, n_out = l->to->sizes[l->dim];
+  rush_copy_items(item, raw, (int64_t)item, from, l->from->strides[l->dim] * (int64_t)item, n_in);
+  rush_convert(from_real ? RUSH_FLOAT64 : RUSH_COMPLEX128, in, l->from->dtype, raw, n_in);
+  if (from_real) {
+    rush_fft_from_real(plan, in, out);
+    for (int64_t k = n / 2 + 1; k < n_out; k++) out[k] = conj(out[n - k]);
+  } else if (to_real) {
+    rush_fft_to_real(plan, in, out);
+  } else {
+    if (!l->forward) conjugate(in, n);
+    rush_fft_run(plan, in, out);
+    if (!l->forward) conjugate(out, n);
   }
-  if (!l->forward)
-    for (int64_t k = 0; k < l->n; k++) line[k] = conj(line[k]);
-}
-
-static void store(const lines *l, char *at, void *raw, double complex *line) {
-  const rush_tensor *t = l->to;
-  const size_t item = rush_itemsize(t);
-  const int64_t n = t->sizes[l->dim];
-  if (!rush_is_complex(l->from->dtype)) make_real(line, l->n);
-  for (int64_t k = 0; k < n; k++) line[k] = (l->forward ? line[k] : conj(line[k])) * l->scale;
-  rush_convert(t->dtype, raw, RUSH_COMPLEX128, line, n);
-  rush_copy_items(item, at, t->strides[l->dim] * (int64_t)item, raw, (int64_t)item, n);
+  if (l->scale != 1) {
+    double *numbers = (double *)out;
+    for (int64_t k = 0; k < (to_real ? n : 2 * n_out); k++) numbers[k] *= l->scale;
+  }
+  rush_convert(l->to->dtype, raw, to_real ? RUSH_FLOAT64 : RUSH_COMPLEX128, out, n_out);
+  rush_copy_items(to_item, to, l->to->strides[l->dim] * (int64_t)to_item, raw, (int64_t)to_item,
+                  n_out);
 }
 
 static rush_status run(rush_call *c, const lines *l) {
   const size_t n = (size_t)l->n;
+  const bool real = !rush_is_complex(l->from->dtype) || !rush_is_complex(l->to->dtype);
   rush_fft plan;
   double complex *tables, *in, *out;
   void *raw;
   RUSH_CHECK(c->ctx, n < SIZE_MAX / 256, RUSH_ERR_NO_MEMORY, "out of memory: a transform of %lld",
              (long long)n);
-  RUSH_TRY(
-      tmp_items(c, (int64_t)rush_fft_plan(c->ctx, n, &plan), sizeof *tables, (void **)&tables));
+  RUSH_TRY(tmp_items(c, (int64_t)rush_fft_plan(c->ctx, n, real, &plan), sizeof *tables,
+                     (void **)&tables));
   RUSH_TRY(tmp_items(c, l->n, sizeof *in, (void **)&in));
   RUSH_TRY(tmp_items(c, l->n, sizeof *out, (void **)&out));
   RUSH_TRY(tmp_items(c, l->n, sizeof *out, &raw));
@@ -69,9 +70,8 @@ static rush_status run(rush_call *c, const lines *l) {
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
       if (rush_stops(c->ctx, 8 * (uint64_t)n)) break;
-      load(l, it.at[0] + i * it.stride[0][0], raw, in);
-      rush_fft_run(&plan, in, out);
-      store(l, it.at[1] + i * it.stride[1][0], raw, out);
+      run_line(l, &plan, it.at[0] + i * it.stride[0][0], it.at[1] + i * it.stride[1][0], raw, in,
+               out);
     }
     RUSH_TRY(rush_stopped(c->ctx));
   } while (rush_iter_next(&it));
@@ -121,7 +121,7 @@ static rush_status complex_dims(rush_call *c, const transforms *t, int n, const 
                                 rush_tensor *out, bool forward, double scale) {
   for (int k = 0; k < n; k++) {
     const rush_tensor *from = k == 0 ? self : out;
-    RUSH_TRY(run(c, &(lines){from, out, t->dims[k], out->sizes[t->dims[k]], forward, false,
+    RUSH_TRY(run(c, &(lines){from, out, t->dims[k], out->sizes[t->dims[k]], forward,
                              k == n - 1 ? scale : 1}));
   }
   return RUSH_OK;
@@ -156,7 +156,7 @@ RUSH_OP(fft_r2c) {
   RUSH_TRY(rush_result(c, 0, self->dtype == RUSH_FLOAT32 ? RUSH_COMPLEX64 : RUSH_COMPLEX128,
                        self->rank, sizes, &out));
   if (out->numel == 0) return RUSH_OK;
-  RUSH_TRY(run(c, &(lines){self, out, last, self->sizes[last], true, false, t.scale}));
+  RUSH_TRY(run(c, &(lines){self, out, last, self->sizes[last], true, t.scale}));
   return complex_dims(c, &t, t.n - 1, out, out, true, 1);
 }
 
@@ -183,5 +183,5 @@ RUSH_OP(fft_c2r) {
     RUSH_TRY(complex_dims(c, &t, t.n - 1, self, middle, false, 1));
     self = middle;
   }
-  return run(c, &(lines){self, out, last, n, false, true, t.scale});
+  return run(c, &(lines){self, out, last, n, false, t.scale});
 }
