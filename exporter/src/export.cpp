@@ -12,8 +12,11 @@
 #include "base/json.h"
 #include "base/seed.h"
 #include "examples.h"
+#include "front/torchscript.h"
 #include "ir/unsupported.h"
 #include "measure.h"
+#include "passes/decompose.h"
+#include "passes/passes.h"
 #include "passes/pipeline.h"
 #include "promises.h"
 #include "run/compare.h"
@@ -329,6 +332,19 @@ std::vector<std::string> unique_names(std::vector<std::string> names) {
   return names;
 }
 
+namespace {
+
+// What operators of a graph are made of: the user's words, else ours.
+Decompositions known_of(const Graph &graph, const Decompositions &given) {
+  Decompositions out = given;
+  for (const Node *node : all_nodes(graph))
+    if (!out.count(node->op))
+      if (auto program = program_of_operator(node->op)) out[node->op] = program;
+  return out;
+}
+
+}  // namespace
+
 Report export_program(Program &program, const ExportOptions &options, const Reference &unseeded) {
   const Reference reference = seeded(unseeded);
   const Measurer measurer(program, options);
@@ -339,7 +355,14 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
     make_unique(m.outputs);
   }
   rename_ports(program, options);
-  for (Method &m : program.methods) decompose(*m.graph, options.decompositions);
+  for (Method &m : program.methods) {
+    decompose(*m.graph, options.decompositions);
+    plain_operators(*m.graph);
+    split_out(*m.graph);
+    split_in_place(*m.graph);
+    while (decompose(*m.graph, known_of(*m.graph, options.decompositions))) {
+    }
+  }
   run_pipeline(
       program, options.dump_after, options.dump ? options.dump : [](const std::string &) {});
 

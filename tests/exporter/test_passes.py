@@ -96,6 +96,26 @@ graph(%c : bool, %x : Tensor):
 graph(%x : Tensor, %y : Tensor, %o : Tensor):
   %a : Tensor = aten::add.out(%x, %y, 1, %o)
   return (%a)""", ["aten::add.Tensor(%x, %y, 1)", "rush::copy_out(%o, %v)"], ["add.out"]),
+    ("out= with state that is written is a copy, too", "split_out", """
+graph(%x : Tensor, %m : Tensor, %v : Tensor, %o : Tensor, %p : Tensor, %q : Tensor):
+  %a : Tensor, %b : Tensor, %c : Tensor = aten::_native_batch_norm_legit.out(%x, None, None, %m, %v, True, 0.1, 1e-5, %o, %p, %q)
+  return (%a)""", ["aten::_native_batch_norm_legit(%x, None, None, %m, %v, True", "rush::copy_out(%o"], ["legit.out"]),
+    ("an in-place form that the runtime lacks is a copy", "split_in_place", """
+graph(%x : Tensor, %y : Tensor):
+  %a : Tensor = aten::heaviside_(%x, %y)
+  return (%a)""", ["aten::heaviside(%x, %y)", "rush::copy_in_place(%x, %v)"], ["heaviside_"]),
+    ("an in-place form that it has stays", "split_in_place", """
+graph(%x : Tensor, %y : Tensor):
+  %a : Tensor = aten::add_.Tensor(%x, %y, 1)
+  return (%a)""", None, []),
+    ("attention with dropout is what PyTorch makes of it", "plain_operators", """
+graph(%q : Tensor, %k : Tensor, %v : Tensor):
+  %a : Tensor = aten::scaled_dot_product_attention(%q, %k, %v, None, 0.5, False, None, False)
+  return (%a)""", ["aten::_scaled_dot_product_attention_math(%q, %k, %v, None, 0.5, False, None, None, False)"], ["aten::scaled_dot"]),
+    ("attention without dropout stays", "plain_operators", """
+graph(%q : Tensor, %k : Tensor, %v : Tensor):
+  %a : Tensor = aten::scaled_dot_product_attention(%q, %k, %v, None, 0., False, None, False)
+  return (%a)""", None, []),
     ("a list of ints is a constant", "fold_containers", """
 graph(%x : Tensor):
   %l : int[] = prim::ListConstruct(1, 2)

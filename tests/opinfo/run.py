@@ -118,7 +118,7 @@ def take_node(jobs):
             messages = said.get(path, "Node crashed here or before")
             message = messages if isinstance(messages, str) else messages[i]
             if message is not None:
-                wrong.append([what, message[:300]])
+                wrong.append([what, " ".join(message.split())[:300]])
         remove_files(job)
         result["passed"] -= len(wrong)
         if wrong and not result["by_itself"]:

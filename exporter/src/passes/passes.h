@@ -20,6 +20,9 @@ bool drop_identities(Graph &graph);
 // f(x, out=y) becomes rush::copy_out(y, f(x)).
 bool split_out(Graph &graph);
 
+// x.f_(y) of a form that the runtime lacks becomes rush::copy_in_place(x, f(x, y)).
+bool split_in_place(Graph &graph);
+
 // Lists and tuples of constants that nobody writes become constants.
 bool fold_containers(Graph &graph);
 

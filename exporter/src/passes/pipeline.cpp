@@ -18,6 +18,7 @@ const std::vector<Pass> &pipeline() {
        {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Uninitialized"}},
       {"drop_identities", drop_identities, nullptr, true, {"aten::detach"}},
       {"split_out", split_out, nullptr, false, {}},
+      {"split_in_place", split_in_place, nullptr, false, {}},
       {"settle_attributes", nullptr, settle_attributes, false, {}},
       {"keep_written_constants", nullptr, keep_written_constants, false, {}},
       {"fold_containers", fold_containers, nullptr, true, {}},

@@ -75,6 +75,25 @@ Value *argument(const Node &node, const std::string &name) {
   return node.block->graph->constant(const_none());
 }
 
+// Dropout is of the form in which PyTorch computes it, with all weights.
+bool is_attention_with_dropout(const Node &node) {
+  if (node.op != "aten::scaled_dot_product_attention") return false;
+  const Value &p = *argument(node, "dropout_p");
+  return p.is_constant() && p.constant->is_float() && p.constant->f > 0;
+}
+
+void as_attention_with_dropout(Node *node) {
+  Graph &graph = *node->block->graph;
+  Node *plain = graph.insert_before(node, "aten::_scaled_dot_product_attention_math");
+  for (const char *name : {"query", "key", "value", "attn_mask", "dropout_p", "is_causal"})
+    plain->add_input(argument(*node, name));
+  plain->add_input(graph.constant(const_none()));
+  for (const char *name : {"scale", "enable_gqa"}) plain->add_input(argument(*node, name));
+  node->output()->replace_all_uses_with(plain->add_output(tensor_type(), node->output()->name));
+  plain->add_output(tensor_type());
+  node->destroy();
+}
+
 // The kernel's second result is for its derivative.
 bool is_attention(const Node &node) {
   return node.op == "aten::_scaled_dot_product_flash_attention_for_cpu" &&
@@ -153,6 +172,8 @@ bool plain_operators(Graph &graph) {
       copy_apart(node, view);
     } else if (is_attention(*node)) {
       as_attention(node);
+    } else if (is_attention_with_dropout(*node)) {
+      as_attention_with_dropout(node);
     } else {
       continue;
     }

@@ -1,7 +1,9 @@
+// Operators that write their answer into an argument, as the operator and a copy.
 #include <algorithm>
 
 #include "ir/schema.h"
 #include "passes/passes.h"
+#include "rushlight/rushlight.h"
 
 namespace rush {
 
@@ -12,16 +14,22 @@ size_t out_count(const Schema &schema) {
                                            [](const Argument &a) { return a.out; }));
 }
 
-// The same operator without its out arguments; "" where torch has none.
-std::string functional_form(const Schema &schema) {
-  for (const std::string &op : overloads_of(schema.name)) {
+bool is_written(const Argument &arg) {
+  return arg.alias && arg.alias->write;
+}
+
+// The operator of this name that writes no more than its state (running means) and has the same arguments but for those of out=; ""
+// where torch has none.
+std::string functional_form(const Schema &schema, const std::string &name) {
+  for (const std::string &op : overloads_of(name)) {
     const Schema *other = schema_of(op);
-    if (!other || writes(*other) || other->returns.size() != out_count(schema)) continue;
+    if (!other || other->returns.size() != schema.returns.size()) continue;
     size_t n = schema.args.size() - out_count(schema);
     bool equal_args = other->args.size() == n;
     for (size_t i = 0; equal_args && i < n; i++)
       equal_args = other->args[i].name == schema.args[i].name &&
-                   equal(*other->args[i].type, *schema.args[i].type) && !schema.args[i].out;
+                   equal(*other->args[i].type, *schema.args[i].type) && !schema.args[i].out &&
+                   !(is_written(other->args[i]) && (i == 0 || !is_written(schema.args[i])));
     if (equal_args) return op;
   }
   return "";
@@ -37,7 +45,7 @@ bool split_out(Graph &graph) {
     if (schema->random) continue;  // the layout of what is written decides the order of the numbers
     const size_t n_out = out_count(*schema);
     if (n_out == 0 || node->outputs.size() != n_out) continue;
-    const std::string functional = functional_form(*schema);
+    const std::string functional = functional_form(*schema, schema->name);
     if (functional.empty()) continue;
     const size_t n = node->inputs.size() - n_out;
     Node *plain = graph.insert_before(node, functional);
@@ -51,6 +59,29 @@ bool split_out(Graph &graph) {
       node->output(i)->replace_all_uses_with(
           copy->add_output(tensor_type(), node->output(i)->name));
     }
+    node->destroy();
+    changed = true;
+  }
+  return changed;
+}
+
+bool split_in_place(Graph &graph) {
+  bool changed = false;
+  for (Node *node : all_nodes(graph)) {
+    const Schema *schema = schema_of(node->op);
+    if (!schema || schema->random || rush_has_op(node->op.c_str())) continue;
+    if (node->inputs.size() != schema->args.size() || node->outputs.size() != 1) continue;
+    const std::string &name = schema->name;
+    if (name.rfind("aten::", 0) != 0 || name.back() != '_' || out_count(*schema) != 0) continue;
+    const std::string functional = functional_form(*schema, name.substr(0, name.size() - 1));
+    if (functional.empty()) continue;
+    Node *plain = graph.insert_before(node, functional);
+    for (Value *v : node->inputs) plain->add_input(v);
+    Node *copy = graph.insert_before(node, "rush::copy_in_place");
+    copy->add_input(node->input(0));
+    copy->add_input(plain->add_output(tensor_type()));
+    copy->source.handle = node->source.handle;
+    node->output()->replace_all_uses_with(copy->add_output(tensor_type(), node->output()->name));
     node->destroy();
     changed = true;
   }

@@ -321,10 +321,6 @@ py::dict export_graph(const py::dict &description, const py::dict &settings,
   Target target;
   target.program = &program;
   ExportOptions options = options_of(settings);
-  for (Method &m : program.methods)
-    for (Node *node : all_nodes(*m.graph))
-      if (!options.decompositions.count(node->op))
-        if (auto graph = program_of_operator(node->op)) options.decompositions[node->op] = graph;
   options.graph = python_graph(answers, target);
   if (!tracer.is_none()) options.tracer = python_tracer(tracer);
   for (py::handle e : examples) options.examples.push_back(example_of(e.cast<py::dict>(), target));

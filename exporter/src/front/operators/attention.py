@@ -48,3 +48,28 @@ def _transformer_encoder_layer_fwd(src, embed_dim: int, num_heads: int, qkv_weig
     if not norm_first:
         x = torch.layer_norm(x, [embed_dim], norm_weight_2, norm_bias_2, eps)
     return x
+
+
+def _scaled_dot_product_attention_math(query, key, value, attn_mask: Optional[Tensor], dropout_p: float, is_causal: bool, dropout_mask: Optional[Tensor],
+                                       scale: Optional[float], enable_gqa: bool):
+    assert dropout_mask is None, "a dropout mask is not supported"
+    if enable_gqa:
+        key = torch.repeat_interleave(key, query.size(-3) // key.size(-3), -3)
+        value = torch.repeat_interleave(value, query.size(-3) // value.size(-3), -3)
+    factor = 1.0 / float(query.size(-1)) ** 0.5 if scale is None else scale
+    root = abs(factor) ** 0.5
+    q = query * (-root if factor < 0 else root)
+    scores = torch.matmul(q, (key * root).transpose(-2, -1))
+    if is_causal:
+        assert attn_mask is None, "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        hidden = torch.logical_not(torch.tril(torch.ones([query.size(-2), key.size(-2)], dtype=torch.bool), 0))
+        scores = torch.masked_fill(scores, hidden, -float("inf"))
+    if attn_mask is not None:
+        if attn_mask.dtype == torch.bool:
+            scores = torch.masked_fill(scores, torch.logical_not(attn_mask), -float("inf"))
+        else:
+            scores = scores + attn_mask
+    weights = _safe_softmax(scores, -1, None)
+    if dropout_p > 0.0:
+        weights = torch.dropout(weights, dropout_p, True)
+    return torch.matmul(weights, value), weights

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/Loss.cpp, LossNLL.cpp
+# As aten/src/ATen/native/Loss.cpp, LossNLL.cpp, LossMultiMargin.cpp, LossMultiLabelMargin.cpp, LossCTC.cpp
 
 
 def reduced(loss, reduction: int):
@@ -119,3 +119,133 @@ def cross_entropy_loss(x, target, weight: Optional[Tensor], reduction: int, igno
     else:
         smooth = reduced(smooth, reduction)
     return nll * (1 - label_smoothing) + smooth * (label_smoothing / x.size(dim))
+
+
+def margin_ranking_loss(x, other, target, margin: float, reduction: int):
+    assert x.dim() == other.dim() and x.dim() == target.dim(), "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {}, input2: {}, target: {} ".format(x.size(), other.size(), target.size())
+    return reduced(torch.clamp_min(-target * (x - other) + margin, 0), reduction)
+
+
+def hinge_embedding_loss(x, target, margin: float, reduction: int):
+    zeros = torch.zeros_like(x)
+    apart = torch.where(target != 1, torch.clamp_min(margin - x, 0), zeros)
+    return reduced(apart + torch.where(target != -1, x, zeros), reduction)
+
+
+def soft_margin_loss(x, target, reduction: int):
+    return reduced(torch.log1p(torch.exp(-target * x)), reduction)
+
+
+def cosine_embedding_loss(x, other, target, margin: float, reduction: int):
+    assert target.dim() == 0 or target.dim() == 1, "0D or 1D target tensor expected, multi-target not supported"
+    assert x.dim() == target.dim() + 1 and other.dim() == target.dim() + 1, "{}D target tensor expects {}D input tensors, but found inputs with sizes {} and {}.".format(target.dim(), target.dim() + 1, x.size(), other.size())
+    dim = target.dim()
+    product = torch.sum(x * other, [dim])
+    squares, others = torch.sum(x * x, [dim]) + 1e-12, torch.sum(other * other, [dim]) + 1e-12
+    cosine = product / torch.sqrt(squares * others)
+    zeros = torch.zeros_like(cosine)
+    loss = torch.where(target == 1, 1 - cosine, zeros) + torch.where(target == -1, torch.clamp_min(cosine - margin, 0), zeros)
+    return reduced(loss, reduction)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin: float, p: float, eps: float, swap: bool, reduction: int):
+    assert anchor.dim() == positive.dim() and positive.dim() == negative.dim(), "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor {}D, positive {}D, and negative {}D inputs".format(anchor.dim(), positive.dim(), negative.dim())
+    near = pairwise_distance(anchor, positive, p, eps, False)
+    far = pairwise_distance(anchor, negative, p, eps, False)
+    if swap:
+        far = torch.minimum(far, pairwise_distance(positive, negative, p, eps, False))
+    return reduced(torch.clamp_min(margin + near - far, 0), reduction)
+
+
+def poisson_nll_loss(x, target, log_input: bool, full: bool, eps: float, reduction: int):
+    loss = torch.exp(x) - target * x if log_input else x - target * torch.log(x + eps)
+    if full:
+        stirling = target * torch.log(target) - target + 0.5 * torch.log(target * 6.283185307179586)
+        loss = loss + torch.masked_fill(stirling, target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+def multi_margin_loss(x, target, p: number, margin: number, weight: Optional[Tensor], reduction: int):
+    assert p == 1 or p == 2, "only p == 1 and p == 2 supported"
+    rows = x.reshape([-1, x.size(-1)]) if x.dim() > 0 else x.reshape([1, 1])
+    at = target.reshape([-1, 1])
+    assert x.dim() <= 2 and at.size(0) == rows.size(0), "inconsistent target size, expected {} but got {}".format(rows.size(0), target.size())
+    z = torch.clamp_min(float(margin) - torch.gather(rows, 1, at) + rows, 0)
+    if p == 2:
+        z = z * z
+    if weight is not None:
+        z = z * torch.index_select(weight, 0, at.flatten()).unsqueeze(1)
+    loss = torch.sum(torch.scatter(z, 1, at, 0.0), 1) / rows.size(1)
+    if reduction == 0 and target.dim() == 0:
+        return loss.reshape([])
+    return reduced(loss, reduction)
+
+
+def multilabel_margin_loss_forward(x, target, reduction: int):
+    assert x.dim() <= 2 and x.size() == target.size(), "inconsistent target size: {} for input of size: {}".format(target.size(), x.size())
+    width = x.size(-1) if x.dim() > 0 else 1
+    rows, labels = x.reshape([-1, width]), target.reshape([-1, width])
+    counts = torch.cumsum(labels < 0, 1) == 0  # before the first that is negative
+    chosen = torch.where(counts, labels, torch.zeros_like(labels))
+    is_target = torch.scatter_add(torch.zeros_like(labels), 1, chosen, counts.to(torch.int64)) > 0
+    z = torch.clamp_min(1 - torch.gather(rows, 1, chosen).unsqueeze(2) + rows.unsqueeze(1), 0)
+    used = torch.logical_and(counts.unsqueeze(2), torch.logical_not(is_target).unsqueeze(1))
+    loss = torch.sum(torch.where(used, z, torch.zeros_like(z)), [1, 2]) / width
+    marks = is_target.to(x.dtype).reshape(target.size())
+    if reduction == 0 and x.dim() < 2:
+        return loss.reshape([]), marks
+    return reduced(loss, reduction), marks
+
+
+def multilabel_margin_loss(x, target, reduction: int):
+    return multilabel_margin_loss_forward(x, target, reduction)[0]
+
+
+def ctc_of_one(logs, labels, blank: int):
+    """Of T x C logarithms and the labels of one target."""
+    n = labels.size(0)
+    if logs.size(0) == 0:
+        return torch.full([], 0.0 if n == 0 else float("inf"), dtype=logs.dtype)
+    states = torch.full([2 * n + 1], blank, dtype=torch.int64)
+    if n > 0:
+        states[1::2] = labels
+    logs = torch.index_select(logs, 1, states)
+    never = torch.full([2], -float("inf"), dtype=logs.dtype)
+    skips = torch.zeros([2 * n + 1], dtype=torch.bool)
+    if n > 0:
+        skips[2:] = states[2:] != states[:-2]
+    alpha = torch.cat([logs[0][:2], torch.full([max(2 * n - 1, 0)], -float("inf"), dtype=logs.dtype)])
+    for t in range(1, logs.size(0)):
+        before = torch.cat([never, alpha])
+        skipped = torch.masked_fill(before[:2 * n + 1], torch.logical_not(skips), -float("inf"))
+        alpha = torch.logsumexp(torch.stack([alpha, before[1:2 * n + 2], skipped]), [0]) + logs[t]
+    return -torch.logsumexp(alpha[-2:], [0])
+
+
+def ctc_loss__IntList(log_probs, targets, input_lengths: List[int], target_lengths: List[int], blank: int, reduction: int, zero_infinity: bool):
+    batched = log_probs if log_probs.dim() == 3 else log_probs.unsqueeze(1)
+    many = batched.size(1)
+    assert blank >= 0 and blank < batched.size(2), "blank must be in label range"
+    assert len(input_lengths) == many, "input_lengths must be of size batch_size"
+    assert len(target_lengths) == many, "target_lengths must be of size batch_size"
+    parts: List[Tensor] = []
+    begin = 0
+    for b in range(many):
+        n = target_lengths[b]
+        assert input_lengths[b] <= batched.size(0), "Expected input_lengths to have value at most {}, but got value {} (while checking arguments for ctc_loss_cpu)".format(batched.size(0), input_lengths[b])
+        own = targets[begin:begin + n] if targets.dim() == 1 else targets[b][:n]
+        begin += n
+        parts.append(ctc_of_one(batched[:input_lengths[b], b], own, blank))
+    loss = torch.stack(parts)
+    if zero_infinity:
+        loss = torch.where(loss == float("inf"), torch.zeros_like(loss), loss)
+    if reduction == 1:
+        return torch.mean(loss / torch.clamp_min(torch.tensor(target_lengths), 1).to(loss.dtype))
+    if reduction == 2:
+        return torch.sum(loss)
+    return loss if log_probs.dim() == 3 else loss.squeeze(0)
+
+
+def ctc_loss__Tensor(log_probs, targets, input_lengths, target_lengths, blank: int, reduction: int, zero_infinity: bool):
+    ins, outs = input_lengths.reshape([-1]), target_lengths.reshape([-1])
+    return ctc_loss__IntList(log_probs, targets, [int(ins[i]) for i in range(ins.numel())], [int(outs[i]) for i in range(outs.numel())], blank, reduction, zero_infinity)

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/Distance.cpp, Linear.cpp, Cross.cpp, ReduceOps.cpp
+# As aten/src/ATen/native/Distance.cpp, Linear.cpp, Cross.cpp, ReduceOps.cpp, Integration.cpp, WeightNorm.cpp, Normalization.cpp
 
 
 def dist(x, other, p: number):
@@ -123,3 +123,102 @@ def cartesian_prod(tensors: List[Tensor]):
     if len(tensors) == 1:
         return tensors[0]
     return torch.stack([t.flatten() for t in torch.meshgrid(tensors, indexing="ij")], 1)
+
+
+def pdist(x, p: float):
+    assert x.dim() == 2, "pdist only supports 2D tensors, got: {}D".format(x.dim())
+    assert torch.is_floating_point(x), "pdist only supports floating-point dtypes"
+    assert p >= 0, "pdist only supports non-negative p values"
+    pairs = torch.triu_indices(x.size(0), x.size(0), 1)
+    return torch.linalg_vector_norm(torch.index_select(x, 0, pairs[0]) - torch.index_select(x, 0, pairs[1]), p, [-1])
+
+
+def others_than(x, dim: int):
+    along = dim + x.dim() if dim < 0 else dim
+    out: List[int] = []
+    for d in range(x.dim()):
+        if d != along:
+            out.append(d)
+    return out
+
+
+def renorm(x, p: number, dim: int, maxnorm: number):
+    assert x.dim() > 1, "renorm: input needs at least 2 dimensions, got {} dimensions".format(x.dim())
+    assert float(p) > 0 and float(maxnorm) >= 0, "renorm: expected a positive norm-degree, and maxnorm to be >= 0"
+    assert dim >= -x.dim() and dim < x.dim(), "Dimension out of range (expected to be in range of [{}, {}], but got {})".format(-x.dim(), x.dim() - 1, dim)
+    norms = torch.linalg_vector_norm(x, p, others_than(x, dim), True, dtype=torch.float64 if x.dtype == torch.float64 else torch.float32)
+    limit = float(maxnorm)
+    factors = torch.where(norms > limit, limit / (norms + 1e-7), torch.ones_like(norms))
+    return (x * factors).to(x.dtype)
+
+
+def embedding_renorm_(weight, indices, max_norm: float, norm_type: float):
+    if indices.numel() > 0:
+        rows = torch.unique_dim(indices.reshape([-1]), 0)[0]
+        found = torch.index_select(weight, 0, rows)
+        norms = torch.linalg_vector_norm(found, norm_type, [1], True)
+        weight.index_copy_(0, rows, torch.where(norms > max_norm, found * (max_norm / (norms + 1e-7)), found))
+    return weight
+
+
+def norm_except_dim(v, pow: int, dim: int):
+    if dim == -1:
+        return torch.norm(v, pow)
+    return torch.linalg_vector_norm(v, pow, others_than(v, dim), True)
+
+
+def _weight_norm(v, g, dim: int):
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+def need_numbers(name: str, what: str, x):
+    assert x.dtype != torch.bool, "{}: received a bool input for `{}`, but bool is not supported".format(name, what)
+
+
+def steps_between(name: str, y, x, dim: int):
+    """What lies between neighbours of x, to be multiplied with sums of y's."""
+    need_numbers(name, "x", x)
+    if x.dim() == 1:
+        assert x.size(0) == y.size(dim), "{}: There must be one `x` value for each sample point".format(name)
+        sizes = [1 for _ in range(y.dim())]
+        sizes[dim] = x.size(0)
+        x = x.view(sizes)
+    elif x.dim() < y.dim():
+        x = x.view([1 for _ in range(y.dim() - x.dim())] + x.size())
+    return torch.narrow(x, dim, 1, x.size(dim) - 1) - torch.narrow(x, dim, 0, x.size(dim) - 1)
+
+
+def neighbours(y, dim: int):
+    return torch.narrow(y, dim, 0, y.size(dim) - 1) + torch.narrow(y, dim, 1, y.size(dim) - 1)
+
+
+def trapezoid__x(y, x, dim: int):
+    need_numbers("trapezoid", "y", y)
+    if y.size(dim) == 0:
+        return torch.zeros_like(torch.sum(y, [dim]), dtype=y.dtype)
+    return torch.sum(neighbours(y, dim) * steps_between("trapezoid", y, x, dim), [dim]) / 2.0
+
+
+def trapezoid__dx(y, dx: number, dim: int):
+    need_numbers("trapezoid", "y", y)
+    if y.size(dim) == 0:
+        return torch.zeros_like(torch.sum(y, [dim]), dtype=y.dtype)
+    return (torch.sum(y, [dim]) - (torch.select(y, dim, 0) + torch.select(y, dim, -1)) * 0.5) * float(dx)
+
+
+def trapz__x(y, x, dim: int):
+    return trapezoid__x(y, x, dim)
+
+
+def trapz__dx(y, dx: float, dim: int):
+    return trapezoid__dx(y, dx, dim)
+
+
+def cumulative_trapezoid__x(y, x, dim: int):
+    need_numbers("cumulative_trapezoid", "y", y)
+    return torch.cumsum(neighbours(y, dim) * steps_between("cumulative_trapezoid", y, x, dim), dim) / 2.0
+
+
+def cumulative_trapezoid__dx(y, dx: number, dim: int):
+    need_numbers("cumulative_trapezoid", "y", y)
+    return torch.cumsum(neighbours(y, dim) * (float(dx) / 2.0), dim)

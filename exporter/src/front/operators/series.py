@@ -146,3 +146,33 @@ def histc(x, bins: int, min: number, max: number):
     x = x[torch.logical_and(x >= low, x <= high)]
     at = ((x - low) * bins / (high - low)).to(torch.int64)
     return torch.bincount(torch.clamp(at, None, bins - 1), minlength=bins).to(x.dtype)
+
+
+def linspace__Tensor_Tensor_out(start, end, steps: int, out):
+    values = torch.linspace(only_number("linspace", "start", start), only_number("linspace", "end", end), steps, dtype=out.dtype)
+    return out.resize_(values.size()).copy_(values)
+
+
+def logspace__Tensor_Tensor_out(start, end, steps: int, base: float, out):
+    values = powers_of(base, only_number("logspace", "start", start), only_number("logspace", "end", end), steps, out.dtype)
+    return out.resize_(values.size()).copy_(values)
+
+
+def linspace__Tensor_Scalar_out(start, end: number, steps: int, out):
+    values = torch.linspace(only_number("linspace", "start", start), end, steps, dtype=out.dtype)
+    return out.resize_(values.size()).copy_(values)
+
+
+def logspace__Tensor_Scalar_out(start, end: number, steps: int, base: float, out):
+    values = powers_of(base, only_number("logspace", "start", start), end, steps, out.dtype)
+    return out.resize_(values.size()).copy_(values)
+
+
+def linspace__Scalar_Tensor_out(start: number, end, steps: int, out):
+    values = torch.linspace(start, only_number("linspace", "end", end), steps, dtype=out.dtype)
+    return out.resize_(values.size()).copy_(values)
+
+
+def logspace__Scalar_Tensor_out(start: number, end, steps: int, base: float, out):
+    values = powers_of(base, start, only_number("logspace", "end", end), steps, out.dtype)
+    return out.resize_(values.size()).copy_(values)

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/Sorting.cpp, Itertools.cpp
+# As aten/src/ATen/native/Sorting.cpp, Itertools.cpp, Correlation.cpp, Histogram.cpp, ReduceOps.cpp
 
 
 def quantile_of(x, q, dim: Optional[int], keepdim: bool, interpolation: str, ignore_nan: bool):
@@ -72,3 +72,270 @@ def combinations(x, r: int, with_replacement: bool):
         in_order = axes[k] <= axes[k + 1] if with_replacement else axes[k] < axes[k + 1]
         chosen = torch.logical_and(chosen, in_order)
     return torch.stack([torch.index_select(x, 0, torch.masked_select(axis, chosen)) for axis in axes], 1)
+
+
+def cov(x, correction: int, fweights: Optional[Tensor], aweights: Optional[Tensor]):
+    assert x.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with {} dimensions".format(x.dim())
+    assert x.dtype != torch.bool, "cov(): bool dtype is not supported for input"
+    rows = x if x.dim() == 2 else x.reshape([1, -1])
+    many = rows.size(1)
+    weights: Optional[Tensor] = None
+    if fweights is not None:
+        assert fweights.dim() <= 1, "cov(): expected fweights to have one or fewer dimensions but got fweights with {} dimensions".format(fweights.dim())
+        assert not torch.is_floating_point(fweights), "cov(): expected fweights to have integral dtype but got fweights with another dtype"
+        assert fweights.numel() == many, "cov(): expected fweights to have the same number of elements as there are observations in the input but got {} != {}".format(fweights.numel(), many)
+        assert many == 0 or bool(torch.all(fweights >= 0)), "cov(): fweights cannot be negative"
+        weights = fweights
+    if aweights is not None:
+        assert aweights.dim() <= 1, "cov(): expected aweights to have one or fewer dimensions but got aweights with {} dimensions".format(aweights.dim())
+        assert torch.is_floating_point(aweights), "cov(): expected aweights to have floating point dtype but got aweights with another dtype"
+        assert aweights.numel() == many, "cov(): expected aweights to have the same number of elements as there are observations in the input but got {} != {}".format(aweights.numel(), many)
+        assert many == 0 or bool(torch.all(aweights >= 0)), "cov(): aweights cannot be negative"
+        weights = aweights if weights is None else weights * aweights
+    if weights is None:
+        apart = rows - (torch.sum(rows, [1]) / many).unsqueeze(1)
+        return (torch.mm(apart, apart.t().conj()) / max(many - correction, 0)).squeeze()
+    total = torch.sum(weights)
+    assert many == 0 or bool(total != 0), "cov(): weights sum to zero, can't be normalized"
+    apart = rows - (torch.sum(rows * weights, [1]) / total).unsqueeze(1)
+    if aweights is not None and correction != 0:
+        norm = total - correction * torch.sum(weights * aweights) / total
+    else:
+        norm = total - correction
+    return (torch.mm(apart, (apart * weights).t().conj()) / torch.clamp_min(norm, 0)).squeeze()
+
+
+def corrcoef(x):
+    assert x.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with {} dimensions".format(x.dim())
+    c = cov(x, 1, None, None)
+    if c.dim() == 0:
+        return c / c
+    deviations = torch.sqrt(torch.diag(c))
+    out = c / deviations.view([-1, 1]) / deviations.view([1, -1])
+    if torch.is_complex(out):
+        return torch.complex(torch.clamp(torch.real(out), -1, 1), torch.clamp(torch.imag(out), -1, 1))
+    return torch.clamp(out, -1, 1)
+
+
+def edges_of(x, bins: int, given: Optional[List[float]], d: int):
+    """bins + 1 numbers from least to most, of x or as given for dimension d."""
+    low, high = torch.zeros([], dtype=x.dtype), torch.ones([], dtype=x.dtype)
+    if given is not None:
+        low, high = torch.full([], given[2 * d], dtype=x.dtype), torch.full([], given[2 * d + 1], dtype=x.dtype)
+    elif x.numel() > 0:
+        low, high = torch.min(x), torch.max(x)
+        assert bool(torch.isfinite(low)) and bool(torch.isfinite(high)), "torch.histogramdd(): dimension {}'s range [{}, {}] is not finite".format(d, float(low), float(high))
+    assert bool(low <= high), "torch.histogramdd(): min should not exceed max, but got min {} max {} for dimension {}".format(float(low), float(high), d)
+    if bool(low == high):
+        low, high = low - 0.5, high + 0.5
+    return torch.linspace(low.item(), high.item(), bins + 1, dtype=x.dtype)
+
+
+def counted(x, edges: List[Tensor], weight: Optional[Tensor], density: bool):
+    """x: M x D."""
+    sizes = [e.numel() - 1 for e in edges]
+    inside = torch.ones([x.size(0)], dtype=torch.bool)
+    at = torch.zeros([x.size(0)], dtype=torch.int64)
+    many = 1
+    for d in range(len(edges)):
+        column = x[:, d].contiguous()
+        e = edges[d].contiguous()
+        assert sizes[d] >= 1, "torch.histogramdd(): bins tensor should have at least 1 element"
+        inside = torch.logical_and(inside, torch.logical_and(column >= e[0], column <= e[-1]))
+        place = torch.searchsorted(e, column, right=True) - 1
+        at = at * sizes[d] + torch.clamp(place, 0, sizes[d] - 1)
+        many *= sizes[d]
+    units = torch.ones([x.size(0)], dtype=x.dtype) if weight is None else weight.reshape([-1])
+    assert units.dtype == x.dtype, "torch.histogramdd(): if weight tensor is provided, input tensor and weight tensor should have the same dtype"
+    out = torch.index_add(torch.zeros([many], dtype=x.dtype), 0, at, torch.where(inside, units, torch.zeros_like(units))).view(sizes)
+    if density:
+        out = out / torch.sum(out)
+        for d in range(len(edges)):
+            shape = [1 for _ in edges]
+            shape[d] = sizes[d]
+            out = out / diff(edges[d], 1, -1, None, None).view(shape)
+    return out
+
+
+def histogram__bin_ct(x, bins: int, given: Optional[List[float]], weight: Optional[Tensor], density: bool):
+    assert bins > 0, "torch.histogram(): number of bins must be positive"
+    edges = edges_of(x, bins, given, 0)
+    return counted(x.reshape([-1, 1]), [edges], weight, density), edges
+
+
+def histogram__bins_tensor(x, bins, weight: Optional[Tensor], density: bool):
+    return counted(x.reshape([-1, 1]), [bins], weight, density), bins.clone()
+
+
+def _histogramdd_bin_edges(x, bins: List[int], given: Optional[List[float]], weight: Optional[Tensor], density: bool):
+    assert len(bins) == x.size(-1), "torch.histogramdd(): expected {} sequences of bin edges for a {}-dimensional histogram but got {}".format(x.size(-1), x.size(-1), len(bins))
+    columns = x.reshape([-1, x.size(-1)])
+    edges: List[Tensor] = []
+    for d in range(len(bins)):
+        edges.append(edges_of(columns[:, d], bins[d], given, d))
+    return edges
+
+
+def _histogramdd_from_bin_cts(x, bins: List[int], given: Optional[List[float]], weight: Optional[Tensor], density: bool):
+    return counted(x.reshape([-1, x.size(-1)]), _histogramdd_bin_edges(x, bins, given, weight, density), weight, density)
+
+
+def _histogramdd_from_bin_tensors(x, bins: List[Tensor], weight: Optional[Tensor], density: bool):
+    return counted(x.reshape([-1, x.size(-1)]), bins, weight, density)
+
+
+def histogramdd(x, bins: List[int], given: Optional[List[float]], weight: Optional[Tensor], density: bool):
+    edges = _histogramdd_bin_edges(x, bins, given, weight, density)
+    return counted(x.reshape([-1, x.size(-1)]), edges, weight, density), edges
+
+
+def histogramdd__int_bins(x, bins: int, given: Optional[List[float]], weight: Optional[Tensor], density: bool):
+    return histogramdd(x, [bins for _ in range(x.size(-1))], given, weight, density)
+
+
+def histogramdd__TensorList_bins(x, bins: List[Tensor], given: Optional[List[float]], weight: Optional[Tensor], density: bool):
+    return counted(x.reshape([-1, x.size(-1)]), bins, weight, density), bins
+
+
+def vander(x, n: Optional[int], increasing: bool):
+    assert x.dim() == 1, "x must be a one-dimensional tensor."
+    many = x.size(0) if n is None else n
+    assert many >= 0, "N must be non-negative."
+    first = x if torch.is_floating_point(x) or torch.is_complex(x) else x.to(torch.int64)
+    if many == 0:
+        return torch.zeros([x.size(0), 0], dtype=first.dtype)
+    ones = torch.ones([x.size(0), 1], dtype=first.dtype)
+    out = torch.cat([ones, torch.cumprod(first.unsqueeze(1).expand([-1, many - 1]), 1)], 1)
+    return out if increasing else torch.flip(out, [1])
+
+
+def gradient_along(x, spacing, dim: int, edge_order: int):
+    """spacing: a number as a 0-d tensor, or coordinates of the points along dim."""
+    n = x.size(dim)
+    if spacing.dim() == 0:
+        middle = (torch.narrow(x, dim, 2, n - 2) - torch.narrow(x, dim, 0, n - 2)) / (2 * spacing)
+        begin = (torch.select(x, dim, 1) - torch.select(x, dim, 0)) / spacing
+        end = (torch.select(x, dim, n - 1) - torch.select(x, dim, n - 2)) / spacing
+        if edge_order == 2:
+            begin = (torch.select(x, dim, 0) * -1.5 + torch.select(x, dim, 1) * 2.0 - torch.select(x, dim, 2) * 0.5) / spacing
+            end = (torch.select(x, dim, n - 1) * 1.5 - torch.select(x, dim, n - 2) * 2.0 + torch.select(x, dim, n - 3) * 0.5) / spacing
+    else:
+        assert spacing.numel() == n, "torch.gradient expected each spacing to have as many elements as the dimension that it is for, but got {} and {}".format(spacing.numel(), n)
+        apart = spacing[1:] - spacing[:-1]
+        sizes = [1 for _ in range(x.dim())]
+        sizes[dim] = n - 2
+        before, after = apart[:-1], apart[1:]
+        a = (-after / (before * (before + after))).view(sizes)
+        b = ((after - before) / (before * after)).view(sizes)
+        c = (before / (after * (before + after))).view(sizes)
+        middle = a * torch.narrow(x, dim, 0, n - 2) + b * torch.narrow(x, dim, 1, n - 2) + c * torch.narrow(x, dim, 2, n - 2)
+        begin = (torch.select(x, dim, 1) - torch.select(x, dim, 0)) / apart[0]
+        end = (torch.select(x, dim, n - 1) - torch.select(x, dim, n - 2)) / apart[-1]
+        if edge_order == 2:
+            d, e = apart[0], apart[1]
+            begin = torch.select(x, dim, 0) * (-(2.0 * d + e) / (d * (d + e))) + torch.select(x, dim, 1) * ((d + e) / (d * e)) - torch.select(x, dim, 2) * (d / (e * (d + e)))
+            d, e = apart[-2], apart[-1]
+            end = torch.select(x, dim, n - 3) * (e / (d * (d + e))) - torch.select(x, dim, n - 2) * ((d + e) / (d * e)) + torch.select(x, dim, n - 1) * ((d + 2.0 * e) / (e * (d + e)))
+    return torch.cat([begin.unsqueeze(dim), middle, end.unsqueeze(dim)], dim)
+
+
+def gradients(x, spacing: List[Tensor], dims: List[int], edge_order: int):
+    assert edge_order == 1 or edge_order == 2, "torch.gradient only supports edge_order=1 and edge_order=2."
+    assert len(spacing) == len(dims), "torch.gradient expected spacing to be unspecified, a scalar or a list of length equal to 'self.dim() - 1', but got a list of length {}".format(len(spacing))
+    out: List[Tensor] = []
+    for k in range(len(dims)):
+        dim = dims[k] + x.dim() if dims[k] < 0 else dims[k]
+        assert x.size(dim) >= edge_order + 1, "torch.gradient expected each dimension size to be at least edge_order+1"
+        out.append(gradient_along(x, spacing[k], dim, edge_order))
+    return out
+
+
+def all_or(x, dim: Optional[int]):
+    return [d for d in range(x.dim())] if dim is None else [dim]
+
+
+def apart_by(x, spacing: float):
+    return torch.full([], spacing, dtype=x.dtype if torch.is_floating_point(x) or torch.is_complex(x) else torch.float32)
+
+
+def as_spacing(x, values: List[number]):
+    out: List[Tensor] = []
+    for v in values:
+        out.append(apart_by(x, float(v)))
+    return out
+
+
+def gradient__scalarint(x, spacing: Optional[number], dim: Optional[int], edge_order: int):
+    dims = all_or(x, dim)
+    unit = apart_by(x, 1.0 if spacing is None else float(spacing))
+    return gradients(x, [unit for _ in dims], dims, edge_order)
+
+
+def gradient__scalararray(x, spacing: number, dim: List[int], edge_order: int):
+    unit = apart_by(x, float(spacing))
+    return gradients(x, [unit for _ in dim], dim, edge_order)
+
+
+def gradient__array(x, dim: List[int], edge_order: int):
+    return gradients(x, [apart_by(x, 1.0) for _ in dim], dim, edge_order)
+
+
+def gradient__scalarrayint(x, spacing: List[number], dim: Optional[int], edge_order: int):
+    return gradients(x, as_spacing(x, spacing), all_or(x, dim), edge_order)
+
+
+def gradient__scalarrayarray(x, spacing: List[number], dim: List[int], edge_order: int):
+    return gradients(x, as_spacing(x, spacing), dim, edge_order)
+
+
+def gradient__tensorarrayint(x, spacing: List[Tensor], dim: Optional[int], edge_order: int):
+    return gradients(x, spacing, all_or(x, dim), edge_order)
+
+
+def gradient__tensorarray(x, spacing: List[Tensor], dim: List[int], edge_order: int):
+    return gradients(x, spacing, dim, edge_order)
+
+
+def segment_reduce(x, reduce: str, lengths: Optional[Tensor], indices: Optional[Tensor], offsets: Optional[Tensor], axis: int, unsafe: bool, initial: Optional[number]):
+    assert reduce == "max" or reduce == "mean" or reduce == "min" or reduce == "sum" or reduce == "prod", "Unsupported reduction"
+    assert indices is None, "segment_reduce(): indices based reduction is not supported yet."
+    assert lengths is not None or offsets is not None, "segment_reduce(): Either lengths or offsets must be defined."
+    many = x.size(axis)
+    if lengths is not None:
+        ends = torch.cumsum(lengths, -1)
+        begins = ends - lengths
+        if not unsafe:
+            assert bool(torch.all(lengths >= 0)), "lengths contains negative value!"
+            assert lengths.numel() == 0 or bool(torch.all(torch.sum(lengths, [-1]) == many)), "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+    else:
+        edges = offsets.unsqueeze(-1)[..., 0] if offsets is not None else torch.zeros([0], dtype=torch.int64)
+        begins, ends = torch.narrow(edges, -1, 0, edges.size(-1) - 1), torch.narrow(edges, -1, 1, edges.size(-1) - 1)
+    at = torch.arange(many)
+    inside = torch.logical_and(at >= begins.unsqueeze(-1), at < ends.unsqueeze(-1))
+    rest = x.dim() - axis - 1
+    mask = inside.view(inside.size() + [1 for _ in range(rest)])
+    data = x.unsqueeze(axis)
+    start = 0.0
+    if reduce == "max":
+        start = -float("inf")
+    elif reduce == "min":
+        start = float("inf")
+    elif reduce == "prod":
+        start = 1.0
+    neutral = torch.where(mask, data, torch.full_like(data, start))
+    if initial is not None:
+        start = float(initial)
+    first = torch.full([], start, dtype=x.dtype)
+    counts = torch.sum(inside, -1).view(inside.size()[:-1] + [1 for _ in range(rest)])
+    if reduce == "max":
+        return torch.maximum(torch.amax(neutral, [axis + 1]), first) if many > 0 else first.expand(begins.size() + x.size()[axis + 1:]).contiguous()
+    if reduce == "min":
+        return torch.minimum(torch.amin(neutral, [axis + 1]), first) if many > 0 else first.expand(begins.size() + x.size()[axis + 1:]).contiguous()
+    if reduce == "prod":
+        return torch.prod(neutral, axis + 1) * first
+    total = torch.sum(neutral, [axis + 1]) + first
+    if reduce == "mean":
+        if initial is not None:
+            return torch.where(counts > 0, total / torch.clamp_min(counts, 1), total)
+        return total / counts
+    return total

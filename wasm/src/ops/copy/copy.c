@@ -60,18 +60,36 @@ RUSH_OP(copy_functional) {
   return rush_copy_into(c->heap, out, arg_tensor(c, 1));
 }
 
+static rush_status need_cast(rush_call *c, const rush_tensor *out, const rush_tensor *value) {
+  RUSH_NEED(rush_can_cast(value->dtype, out->dtype),
+            "result type %s can't be cast to the desired output type %s",
+            rush_dtype_word(value->dtype), rush_dtype_word(out->dtype));
+  return RUSH_OK;
+}
+
 /* rush::copy_out: what an operator with `out=` does with its answer. */
 RUSH_OP(copy_out) {
   rush_tensor *out = arg_tensor(c, 0);
   const rush_tensor *value = arg_tensor(c, 1);
-  RUSH_NEED(rush_can_cast(value->dtype, out->dtype),
-            "result type %s can't be cast to the desired output type %s",
-            rush_dtype_word(value->dtype), rush_dtype_word(out->dtype));
+  RUSH_TRY(need_cast(c, out, value));
   if (out != value) {
     if (!rush_same_sizes(out, value))
       RUSH_TRY(rush_resize(c->heap, out, value->rank, value->sizes));
     RUSH_TRY(rush_copy_into(c->heap, out, value));
   }
+  ret_keep(c, 0, &c->args[0]);
+  return RUSH_OK;
+}
+
+/* rush::copy_in_place: what an operator's in-place form does with its answer. */
+RUSH_OP(copy_in_place) {
+  rush_tensor *to = arg_tensor(c, 0);
+  const rush_tensor *value = arg_tensor(c, 1);
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  RUSH_NEED(rush_same_sizes(to, value), "output with shape %s doesn't match the broadcast shape %s",
+            rush_shape_text(to->rank, to->sizes, a), rush_shape_text(value->rank, value->sizes, b));
+  RUSH_TRY(need_cast(c, to, value));
+  RUSH_TRY(rush_copy_into(c->heap, to, value));
   ret_keep(c, 0, &c->args[0]);
   return RUSH_OK;
 }

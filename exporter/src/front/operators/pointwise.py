@@ -1,0 +1,75 @@
+# As aten/src/ATen/native/UnaryOps.cpp, Activation.cpp, SoftMax.cpp
+
+
+def isreal(x):
+    if torch.is_complex(x):
+        return torch.imag(x) == 0
+    return torch.ones_like(x, dtype=torch.bool)
+
+
+def special_entr(x):
+    at = x if torch.is_floating_point(x) else x.to(torch.float32)
+    return torch.where(at > 0, -at * torch.log(at), torch.where(at == 0, torch.zeros_like(at), torch.where(torch.isnan(at), at, torch.full_like(at, -float("inf")))))
+
+
+def mvlgamma(x, p: int):
+    assert p >= 1, "p has to be greater than or equal to 1"
+    at = x if torch.is_floating_point(x) else x.to(torch.float32)
+    args = torch.arange(p, dtype=at.dtype) * 0.5 + (0.5 - 0.5 * p + 0.0)
+    return torch.sum(torch.lgamma(at.unsqueeze(-1) + args), [-1]) + p * (p - 1) * 0.2861824714623501
+
+
+def special_multigammaln(x, p: int):
+    return mvlgamma(x, p)
+
+
+def _safe_softmax(x, dim: int, dtype: Optional[int]):
+    out = torch.softmax(x, dim, dtype)
+    hidden = torch.all(x == -float("inf"), dim, True)
+    return torch.where(hidden, torch.zeros_like(out), out)
+
+
+def rrelu_with_noise(x, noise, lower: number, upper: number, training: bool, generator: Optional[Generator]):
+    assert float(lower) <= float(upper), "Lower bound should be less than or equal to the upper bound"
+    x = x.contiguous()  # so is the result
+    if not training:
+        return torch.leaky_relu(x, (float(lower) + float(upper)) / 2)
+    below = x <= 0
+    drawn = torch.empty([int(torch.sum(below))], dtype=torch.float64).uniform_(float(lower), float(upper))
+    slopes = torch.masked_scatter(torch.ones_like(x), below, drawn.to(x.dtype))
+    noise.copy_(slopes)
+    return x * slopes
+
+
+def rrelu(x, lower: number, upper: number, training: bool, generator: Optional[Generator]):
+    return rrelu_with_noise(x, torch.empty_like(x), lower, upper, training, generator)
+
+
+def rrelu_(x, lower: number, upper: number, training: bool, generator: Optional[Generator]):
+    return x.copy_(rrelu(x, lower, upper, training, generator))
+
+
+def rrelu_with_noise_(x, noise, lower: number, upper: number, training: bool, generator: Optional[Generator]):
+    return x.copy_(rrelu_with_noise(x, noise, lower, upper, training, generator))
+
+
+def power_of_two(n):
+    """In two steps: 2 to the power of 1074 is no number, its halves are."""
+    half = torch.clamp(n, -1000, 1000)
+    return torch.pow(2.0, half.to(torch.float64)), torch.pow(2.0, (n - half).to(torch.float64))
+
+
+def frexp__Tensor(x):
+    assert torch.is_floating_point(x), "torch.frexp() only supports floating-point dtypes"
+    wide = x.to(torch.float64)
+    special = torch.logical_or(wide == 0, torch.logical_not(torch.isfinite(wide)))
+    usual = torch.masked_fill(wide, special, 0.5)
+    below = torch.abs(usual) < 1  # what is denormal is none 54 powers of two further up
+    up = torch.where(below, usual * 18014398509481984.0, usual)
+    n = torch.floor(torch.log2(torch.abs(up))).to(torch.int64) + 1 - 54 * below.to(torch.int64)
+    a, b = power_of_two(-n)
+    mantissa = usual * a * b
+    large, small = torch.abs(mantissa) >= 1, torch.abs(mantissa) < 0.5  # the logarithm was rounded
+    mantissa = torch.where(large, mantissa * 0.5, torch.where(small, mantissa * 2.0, mantissa))
+    n = n + large.to(torch.int64) - small.to(torch.int64)
+    return torch.where(special, wide, mantissa).to(x.dtype), torch.masked_fill(n, special, 0).to(torch.int32)
