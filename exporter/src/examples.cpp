@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "ir/unsupported.h"
 #include "promises.h"
 #include "run/compare.h"
 
@@ -264,9 +265,21 @@ void give_hints(Program &program, const std::vector<Example> &examples) {
   }
 }
 
+// Files and callers have none; within a program they are values like others.
+static void refuse_quantised(const Const &value, const std::string &what) {
+  each_tensor(value, [&](const Const &c) {
+    if (c.tensor.is_quantized())
+      throw Unsupported(what +
+                        " is a quantised tensor: let the model itself call "
+                        "quantize_per_tensor() and dequantize()");
+  });
+}
+
 void answer(std::vector<Example> *examples, const Reference &reference, bool single_numbers) {
   for (Example &e : *examples) {
     if (!e.expected) e.expected = snapshot({reference(e.method, e.args)})[0];
+    for (const Const &arg : e.args) refuse_quantised(arg, "an input");
+    refuse_quantised(*e.expected, "an output");
     tolerate(&e, single_numbers);
   }
 }

@@ -98,8 +98,8 @@ bool is_quantised(const std::string &op) {
 std::string supply_text(const std::vector<OpCount> &missing) {
   for (const OpCount &row : missing)
     if (is_quantised(row.op))
-      return "\nquantised models are not supported yet: export the model as it was before "
-             "quantisation";
+      return "\nnot everything of quantised models is there yet: leave these layers as they were "
+             "before quantisation";
   for (const OpCount &row : missing)
     if (row.op.rfind("aten::", 0) != 0 && row.op.rfind("prim::", 0) != 0)
       return "\nan operator of your own: say what it is made of "

@@ -70,3 +70,107 @@ row("decomposed_groups", f"""
     x=f32(3, 8), s=f32(3, 2, lo=0.1, hi=0.3), z=i32(3, 2, lo=-2, hi=2))
 row("decomposed_fake_channels", f"{OF}fake_quant_per_channel(x, s, z, 1, -128, 127)", x=f32(4, 3, 5), s=f32(3, lo=0.01, hi=0.2), z=i32(3))
 row("decomposed_convert", f"{OF}convert_element_type(x, torch.int32)", x=f32(3, 5))
+
+# ---- Tensors that carry their scale ------------------------------------------------------------------
+
+#: The engine that packs weights for these rows, and whose rounding they have.
+torch.backends.quantized.engine = "qnnpack"
+FINITE = tensor([0.0, -0.0, 0.05, 0.15, 0.25, -0.05, -0.15, 12.7, 12.8, 25.4, 25.6, -12.8, -12.9, 1e9, -1e9])
+WHAT = "(q.dequantize(), q.int_repr(), q.q_scale(), q.q_zero_point(), q.dtype == torch.{0}, q.is_quantized, x.is_quantized)"
+for dtype, zero in {"quint8": 127, "qint8": -3, "qint32": 1000}.items():
+    row(f"quantize_{dtype}", f"q = torch.quantize_per_tensor(x, 0.1, {zero}, torch.{dtype})\nreturn {WHAT.format(dtype)}", x=f32(3, 17),
+        also=[{"x": FINITE} if dtype != "qint32" else {"x": f32(1)}, {"x": f32(0)}, {"x": noncontig(f32(3, 5))}, {"x": transposed(f32(3, 5))}, {"x": channels_last(f32(2, 3, 4, 5))}])
+    row(f"quantize_channels_{dtype}", f"""
+        q = torch.quantize_per_channel(x, s, z, axis, torch.{dtype})
+        return q.dequantize(), q.int_repr(), q.q_per_channel_scales(), q.q_per_channel_zero_points(), q.q_per_channel_axis()""",
+        x=f32(3, 4, 4), s=f64(4, lo=0.01, hi=0.2), z=i64(4, lo=0, hi=9), axis=1, also=[{"axis": 2}, {"x": transposed(f32(3, 4, 4))}])
+row("quantize_channels_turned_is_refused", "torch.quantize_per_channel(x, s, z, 1, torch.qint8).permute(1, 0).dequantize()", x=f32(3, 4), s=f64(4, lo=0.01, hi=0.2),
+    z=i64(4, lo=0, hi=9), raises="")
+row("quantize_to_what_is_not_quantized", "torch.quantize_per_tensor(x, 0.1, 3, torch.int8)", x=f32(3), raises="cannot quantize to dtype")
+row("quantize_by_tensors", "torch.quantize_per_tensor(x, s, z, torch.quint8).int_repr()", x=f32(3, 5), s=tensor(0.1), z=tensor(127, "i64"))
+row("quantize_doubles", "torch.quantize_per_tensor(x, 0.1, 3, torch.quint8).int_repr()", x=f64(3), raises="Quantize only works on Float Tensor")
+row("quantize_zero_point_outside", "torch.quantize_per_tensor(x, 0.1, 300, torch.quint8).int_repr()", x=f32(3), raises="zero_point 300 is above upper bound")
+row("quantize_made_of_integers", """
+    a, b = torch._make_per_tensor_quantized_tensor(x, 0.5, 3), torch._make_per_channel_quantized_tensor(x, s, z, 1)
+    return a.dequantize(), b.dequantize()""", x=u8(3, 4), s=f64(4, lo=0.1, hi=0.3), z=i64(4, lo=0, hi=9), also=[{"x": random("i8", 3, 4)}, {"x": transposed(u8(3, 4))}])
+MOVES = """
+    q = torch.quantize_per_tensor(x, 0.1, 100, torch.quint8)
+    r = {}
+    return r.dequantize(), r.int_repr(), r.q_scale(), r.q_zero_point()"""
+for name, body in {"view": "q.view(3, 8)", "reshape": "q.transpose(0, 1).reshape(-1)", "flatten": "q.flatten(1)", "permute": "q.permute(2, 0, 1)", "select": "q[1]",
+                   "slice": "q[:, 1:]", "clone": "q.clone()", "contiguous": "q.transpose(0, 1).contiguous()", "unsqueeze": "q.unsqueeze(1)", "expand": "q[:1].expand(3, 3, 4)",
+                   "split": "q.split(1, 0)[1]", "list": "[q, q][1]", "relu": "torch.relu(q)", "relu_in_place": "torch.relu_(q)", "relu6": "F.relu6(q)", "clamp": "torch.clamp(q, -0.5, 0.7)",
+                   "hardtanh": "F.hardtanh(q, -0.3, 0.4)", "cat": "torch.cat([q, q[:1]], 0)",
+                   "sigmoid": "torch.sigmoid(q)", "tanh": "torch.tanh(q)", "hardsigmoid": "F.hardsigmoid(q)"}.items():
+    row(f"quantized_{name}", MOVES.format(body), x=f32(2, 3, 4))
+POOLS = """
+    q = torch.quantize_per_tensor(x, 0.1, 100, torch.quint8)
+    r = {}
+    return r.dequantize()"""
+for name, body in {"max_pool2d": "F.max_pool2d(q, 2)", "max_pool2d_padded": "F.max_pool2d(q, 3, 2, 1)", "avg_pool2d": "F.avg_pool2d(q, 3)",
+                   "adaptive_avg_pool2d": "F.adaptive_avg_pool2d(q, [2, 2])", "nearest": "F.interpolate(q, scale_factor=2.0, mode='nearest')", "mean": "q.mean([2, 3])"}.items():
+    row(f"quantized_{name}", POOLS.format(body), x=f32(2, 3, 8, 9))
+row("quantized_add_is_refused", "q = torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)\nreturn (q + q).int_repr()", x=f32(3), raises="not implemented for 'QUInt8'")
+row("quantized_in_a_loop", """
+    q = torch.quantize_per_tensor(x, 0.1, 100, torch.quint8)
+    for k in range(n):
+        q = torch.quantize_per_tensor(q.dequantize() * 0.5, q.q_scale() * 0.5, q.q_zero_point() + k, torch.quint8)
+    return q.dequantize(), q.q_scale()""", x=f32(3, 5), n=3, also=[{"n": 0}])
+
+# ---- Packed weights ----------------------------------------------------------------------------------
+
+PACKED = """
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        w, b = torch.randn({sizes}), torch.randn({outs})
+        s, z = torch.rand({channels}, dtype=torch.float64) * 0.01 + 0.01, torch.zeros({channels}, dtype=torch.int64)
+        w = {quantised}
+        self.packed = torch.ops.quantized.{prepack}
+    def forward(self, x: Tensor):
+        {body}
+"""
+EACH = {"tensor": "torch.quantize_per_tensor(w, 0.02, 5, torch.qint8)", "channel": "torch.quantize_per_channel(w, s, z, {}, torch.qint8)"}
+
+
+def packed(name, sizes, prepack, body, x, outs=None, axis=0, **options):
+    for kind, quantised in EACH.items():
+        row(f"{name}_per_{kind}", PACKED.format(sizes=", ".join(map(str, sizes)), outs=outs or sizes[axis], channels=sizes[axis], prepack=prepack, body=body,
+                                                quantised=quantised.format(axis)), x=x, **options)
+
+
+packed("linear_dynamic", (7, 17), "linear_prepack(w, b)", "return torch.ops.quantized.linear_dynamic(x, self.packed)", f32(3, 17),
+       also=[{"x": f32(2, 1, 17)}, {"x": f32(1, 17, lo=1, hi=2)}, {"x": transposed(f32(3, 17))}, {"x": f32(0, 17)}])
+packed("linear_dynamic_no_bias", (7, 17), "linear_prepack(w)", "return torch.ops.quantized.linear_dynamic(x, self.packed, True)", f32(3, 17))
+packed("linear_relu_dynamic", (7, 17), "linear_prepack(w, b)", "return torch.ops.quantized.linear_relu_dynamic(x, self.packed)", f32(3, 17))
+QUANTISED_X = "q = torch.quantize_per_tensor(x, 0.031, 119, torch.quint8)\n        r = torch.ops.quantized.{}(q, self.packed, 0.07, 101)\n        return r.dequantize(), r.int_repr()"
+for op in ("linear", "linear_relu"):
+    packed(f"quantized_{op}", (7, 17), "linear_prepack(w, b)", QUANTISED_X.format(op), f32(3, 17), also=[{"x": f32(2, 1, 17)}])
+packed("quantized_linear_no_bias", (7, 17), "linear_prepack(w)", QUANTISED_X.format("linear"), f32(3, 17))
+for op in ("conv1d", "conv1d_relu"):
+    packed(f"quantized_{op}", (6, 4, 3), "conv1d_prepack(w, b, [2], [1], [1], 1)", QUANTISED_X.format(op), f32(2, 4, 11))
+for op in ("conv2d", "conv2d_relu"):
+    packed(f"quantized_{op}", (6, 4, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 1)", QUANTISED_X.format(op), f32(2, 4, 7, 9), also=[{"x": channels_last(f32(1, 4, 5, 5))}])
+packed("quantized_conv2d_strides", (6, 4, 3, 2), "conv2d_prepack(w, None, [2, 3], [0, 1], [2, 1], 1)", QUANTISED_X.format("conv2d"), f32(2, 4, 9, 9))
+packed("quantized_conv2d_groups", (6, 2, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 2)", QUANTISED_X.format("conv2d"), f32(2, 4, 7, 9))
+packed("quantized_conv2d_depthwise", (8, 1, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 8)", QUANTISED_X.format("conv2d"), f32(2, 8, 7, 9))
+packed("quantized_conv_transpose1d", (4, 6, 3), "conv_transpose1d_prepack(w, b, [2], [1], [1], [1], 1)", QUANTISED_X.format("conv_transpose1d"), f32(2, 4, 7), axis=1, outs=6)
+packed("quantized_conv_transpose2d", (4, 6, 3, 2), "conv_transpose2d_prepack(w, b, [2, 1], [1, 0], [1, 0], [1, 2], 1)", QUANTISED_X.format("conv_transpose2d"),
+       f32(2, 4, 5, 6), axis=1, outs=6)
+
+# ---- Element by element ------------------------------------------------------------------------------
+
+PAIR = """
+    p, q = torch.quantize_per_tensor(x, 0.031, {zero}, torch.{dtype}), torch.quantize_per_tensor(y, 0.043, {zero}, torch.{dtype})
+    r = torch.ops.quantized.{body}
+    return r.dequantize(), r.int_repr()"""
+ONES = {"leaky_relu": "leaky_relu(p, 0.2, False, 0.037, {zero})", "hardswish": "hardswish(p, 0.037, {zero})", "elu": "elu(p, 0.037, {zero}, 0.7)",
+        "celu": "celu(p, 0.037, {zero}, 0.7)", "sigmoid": "sigmoid(p, 0.00390625, {least})", "relu6": "relu6(p)", "softmax": "softmax(p, 1, 0.0039, {zero})",
+        "layer_norm": "layer_norm(p, [17], None, None, 1e-5, 0.031, {zero})",
+        "layer_norm_weighted": "layer_norm(p, [17], v, v, 1e-5, 0.031, {zero})", "group_norm": "group_norm(p, 2, None, None, 1e-5, 0.037, {zero})",
+        "instance_norm": "instance_norm(p, w, w, 1e-5, 0.037, {zero})", "batch_norm1d": "batch_norm1d(p, w, w, w, w * w + 1, 1e-5, 0.037, {zero})",
+        "cat": "cat([p, q], 1, 0.051, {zero})", "cat_relu": "cat_relu([p, q], 1, None, None)",
+        "add": "add(p, q, 0.053, {zero})", "add_relu": "add_relu(p, q, 0.053, {zero})", "mul": "mul(p, q, 0.053, {zero})", "mul_relu": "mul_relu(p, q, 0.053, {zero})"}
+for dtype, zero in {"quint8": 119, "qint8": -7}.items():
+    for name, body in ONES.items():
+        row(f"quantized_{name}_of_{dtype}", PAIR.format(dtype=dtype, zero=zero, body=body.format(zero=zero, least=0 if dtype == "quint8" else -128)), x=f32(2, 4, 17), y=f32(2, 4, 17), w=f32(4), v=f32(17))

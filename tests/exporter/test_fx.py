@@ -268,16 +268,28 @@ def quantised_lstm():
     return torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.LSTM(4, 5)), {nn.LSTM}), (torch.randn(3, 2, 4),)
 
 
-@pytest.mark.parametrize("made, named", [(quantised_by_fx, "quantized::linear_relu, 1 time, at "),
-                                         (quantised_on_the_fly, r"quantized::linear_dynamic, 2 times, at \S*test_fx.py:\d+"),
-                                         (quantised_lstm, "aten::quantized_lstm")])
-@pytest.mark.parametrize("way", [lambda net, args: net, torch.jit.trace, lambda net, args: torch.jit.script(net)])
-@pytest.mark.feature("FX", "quantised models: by FX, on the fly, LSTM", rushlight="refuses")
-def test_quantised_models_are_refused_by_name(out, made, named, way):
-    torch.backends.quantized.engine = next(e for e in torch.backends.quantized.supported_engines if e != "none")
+@pytest.fixture
+def qnnpack():
+    before, torch.backends.quantized.engine = torch.backends.quantized.engine, "qnnpack"
+    yield
+    torch.backends.quantized.engine = before
+
+
+@pytest.mark.parametrize("made", [quantised_by_fx, quantised_on_the_fly, quantised_lstm])
+@pytest.mark.parametrize("way", ["as_it_is", "trace", "script"])
+@pytest.mark.feature("FX", "quantised models: by FX, on the fly, LSTM")
+def test_quantised_models(qnnpack, made, way):
     net, args = made()
-    with pytest.raises(rushlight.RushlightError, match=f"(?s){named}.*quantised models are not supported yet") as e:
-        rushlight.export(way(net, args), args, out)
+    model = {"as_it_is": lambda: net, "trace": lambda: torch.jit.trace(net, args), "script": lambda: torch.jit.script(net)}[way]()
+    report = keep(f"{made.__name__}_{way}", model, args, eager=net)
+    assert "rush::int8_conv" in report.ops
+
+
+@pytest.mark.feature("FX", "a quantised embedding", rushlight="refuses")
+def test_a_quantised_operator_that_is_missing_is_named(qnnpack, out):
+    net = torch.ao.nn.quantized.Embedding(10, 12)
+    with pytest.raises(rushlight.RushlightError, match="(?s)quantized::embedding_byte, 1 time, at .*leave these layers as they were before") as e:
+        rushlight.export(torch.jit.script(net), (torch.tensor([1, 2]),), out)
     assert e.value.code == "unsupported"
 
 

@@ -193,11 +193,33 @@ class Converter {
     return true;
   }
 
+  // A constant of integers, and a node that says what they stand for: files have no others.
+  bool quantised(const jit::Node &n, const c10::IValue &value, Block *to) {
+    if (!value.isTensor() || !value.toTensor().is_quantized()) return false;
+    const at::Tensor &t = value.toTensor();
+    const bool channels = t.qscheme() == at::kPerChannelAffine;
+    if (!channels && t.qscheme() != at::kPerTensorAffine)
+      refuse(n, "a tensor quantised by zero points that are floats");
+    Node *out = append(n, to,
+                       channels ? "aten::_make_per_channel_quantized_tensor"
+                                : "aten::_make_per_tensor_quantized_tensor");
+    std::vector<c10::IValue> inputs{t.int_repr()};
+    if (channels) {
+      inputs.insert(inputs.end(), {t.q_per_channel_scales(), t.q_per_channel_zero_points(),
+                                   t.q_per_channel_axis()});
+    } else {
+      inputs.insert(inputs.end(), {t.q_scale(), t.q_zero_point()});
+    }
+    for (const c10::IValue &input : inputs) out->add_input(graph_->constant(from_ivalue(input)));
+    values_[n.output()] = out->add_output(make_type(RUSH_TYPE_TENSOR), "");
+    return true;
+  }
+
   void constant(const jit::Node &n, Block *to) {
     const auto ivalue = jit::toIValue(n.output());
     if (!ivalue) refuse(n, "a constant of type " + n.output()->type()->annotation_str());
     if (holds_objects(*ivalue)) return constant_objects(n, *ivalue, to);
-    if (packed_weights(n, *ivalue, to)) return;
+    if (packed_weights(n, *ivalue, to) || quantised(n, *ivalue, to)) return;
     Const c;
     try {
       c = from_ivalue(*ivalue);

@@ -3,18 +3,25 @@
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/passes/inliner.h>
+#include <torch/library.h>
 
 #include <algorithm>
 
 #include "front/operator_programs.h"
 #include "front/torchscript_parts.h"
 #include "ir/schema.h"
+#include "rushlight/rushlight.h"
 
 namespace rush {
 
 namespace jit = torch::jit;
 
 namespace {
+
+// Those of the runtime's own that programs name.
+TORCH_LIBRARY_FRAGMENT(rush, library) {
+  library.def(rush_op_schema("rush::int8_conv"));
+}
 
 // torch.float32 and the like, besides torch's functions.
 struct TorchModule : jit::BuiltinModule {
@@ -59,6 +66,7 @@ class Programs {
     std::shared_ptr<jit::SugaredValue> resolveValue(const std::string &name, jit::GraphFunction &,
                                                     const jit::SourceRange &) override {
       if (name == "torch") return std::make_shared<TorchModule>();
+      if (name == "rush") return std::make_shared<jit::BuiltinModule>("rush");
       jit::Function *other = programs_.find(name);
       return other ? std::make_shared<jit::FunctionValue>(other) : nullptr;
     }
@@ -77,14 +85,16 @@ Programs &programs() {
 std::string program_name(const std::string &op) {
   const size_t colons = op.find("::");
   const std::string space = op.substr(0, colons), name = op.substr(colons + 2);
-  return space == "aten" ? name : space == "quantized_decomposed" ? space + "_" + name : "";
+  return space == "aten"                                           ? name
+         : space == "quantized_decomposed" || space == "quantized" ? space + "_" + name
+                                                                   : "";
 }
 
-jit::Function *program_of(const jit::Node &node) {
+jit::Function *program_of(const jit::Node &node, size_t n_inputs) {
   const jit::FunctionSchema *schema = node.maybeSchema();
   const std::string name = program_name(node.kind().toQualString());
   if (name.empty()) return nullptr;
-  return programs().find(name, schema ? schema->overload_name() : "", node.inputs().size());
+  return programs().find(name, schema ? schema->overload_name() : "", n_inputs);
 }
 
 bool decompose(jit::Block *block) {
@@ -92,12 +102,13 @@ bool decompose(jit::Block *block) {
   for (auto it = block->nodes().begin(); it != block->nodes().end();) {
     jit::Node *node = *it++;
     for (jit::Block *inner : node->blocks()) changed |= decompose(inner);
-    jit::Function *function = program_of(*node);
+    const std::vector<jit::Value *> inputs = unpacked_inputs(node);
+    jit::Function *function = program_of(*node, inputs.size());
     if (!function) continue;
     auto program = jit::toGraphFunction(*function).graph()->copy();
     place_at(program->block(), node->sourceRange());
     jit::WithInsertPoint before(node);
-    const auto results = jit::insertGraph(*node->owningGraph(), *program, node->inputs());
+    const auto results = jit::insertGraph(*node->owningGraph(), *program, inputs);
     const bool several = node->outputs().size() > 1;
     const std::vector<jit::Value *> items =
         several ? jit::createTupleUnpack(results.at(0)).vec() : results;

@@ -110,6 +110,14 @@ void in_one_piece(torch::jit::Graph &graph);
 // Puts programs in place of operators that are made of others: losses, attention in one piece.
 bool decompose(torch::jit::Graph &graph);
 
+// ---- packed.cpp
+
+// The node's inputs; in place of packed quantised weights what they were packed from: integers,
+// scales, zero points, bias (of recurrent layers lists of these) and whether qnnpack is the engine;
+// then, of a convolution, stride, padding, dilation, output padding, groups, whether it is
+// transposed, of recurrent layers whether they leave a bit free.
+std::vector<torch::jit::Value *> unpacked_inputs(torch::jit::Node *node);
+
 // ---- objects.cpp
 
 // Those objects in attributes of `self` that these graphs use as values: hand on, compare, replace.

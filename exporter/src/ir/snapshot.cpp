@@ -20,7 +20,7 @@ class Snapshot {
 
  private:
   at::Tensor tensor(const at::Tensor &t) {
-    if (!t.has_storage() || t.layout() != at::kStrided) return t.clone();
+    if (!t.has_storage() || t.layout() != at::kStrided || t.is_quantized()) return t.clone();
     const void *key = t.storage().unsafeGetStorageImpl();
     auto found = bytes_.find(key);
     if (found == bytes_.end()) {

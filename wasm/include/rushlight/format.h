@@ -178,9 +178,9 @@ typedef enum rush_dtype {
   RUSH_COMPLEX64 = 9,   /* two float32: the real part, and the imaginary one */
   RUSH_COMPLEX128 = 10, /* two float64 */
   RUSH_BOOL = 11,
-  RUSH_QINT8 = 12,  /* reserved */
-  RUSH_QUINT8 = 13, /* reserved */
-  RUSH_QINT32 = 14, /* reserved */
+  RUSH_QINT8 = 12,  /* these three within a program only: a file has their integers, and */
+  RUSH_QUINT8 = 13, /* instructions that say what they stand for */
+  RUSH_QINT32 = 14,
   RUSH_BFLOAT16 = 15,
   RUSH_DTYPE_UNKNOWN = 255, /* in hints only */
 } rush_dtype;

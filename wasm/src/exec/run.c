@@ -1,4 +1,5 @@
 /* The interpreter: one loop over decoded instructions, which can stop after any of them. */
+#include "call/quantised.h"
 #include "call/widen.h"
 #include "exec/session.h"
 #include "model/print.h"
@@ -199,7 +200,9 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .dies = c->dies,
                     .random = s->random,
                     .packed = m->packed[i]};
-  rush_status st = RUSH_UNLIKELY(may_want_wide(s, o))
+  const bool quantised = RUSH_UNLIKELY(s->heap.quantised) && rush_has_quantised(s->args, n_args);
+  rush_status st = quantised ? rush_call_quantised(&call, &o->schema, s->args)
+                   : RUSH_UNLIKELY(may_want_wide(s, o))
                        ? rush_call_widened(&call, &o->schema, s->args, o->dtype_arg)
                    : is_view_of_turned(o->op, s->args) ? call_view(&call)
                                                        : o->op->run(&call);

@@ -4,15 +4,15 @@
 static const struct {
   const char *name;
   uint8_t size;
-  uint8_t category; /* 0 bool, 1 integer, 2 floating, 3 complex */
+  uint8_t category; /* 0 bool, 1 integer, 2 floating, 3 complex, 4 quantised */
 } dtypes[] = {
     [RUSH_UINT8] = {"uint8", 1, 1},         [RUSH_INT8] = {"int8", 1, 1},
     [RUSH_INT16] = {"int16", 2, 1},         [RUSH_INT32] = {"int32", 4, 1},
     [RUSH_INT64] = {"int64", 8, 1},         [RUSH_FLOAT16] = {"float16", 2, 2},
     [RUSH_FLOAT32] = {"float32", 4, 2},     [RUSH_FLOAT64] = {"float64", 8, 2},
     [RUSH_COMPLEX64] = {"complex64", 8, 3}, [RUSH_COMPLEX128] = {"complex128", 16, 3},
-    [RUSH_BOOL] = {"bool", 1, 0},           [RUSH_QINT8] = {"qint8", 0, 0},
-    [RUSH_QUINT8] = {"quint8", 0, 0},       [RUSH_QINT32] = {"qint32", 0, 0},
+    [RUSH_BOOL] = {"bool", 1, 0},           [RUSH_QINT8] = {"qint8", 1, 4},
+    [RUSH_QUINT8] = {"quint8", 1, 4},       [RUSH_QINT32] = {"qint32", 4, 4},
     [RUSH_BFLOAT16] = {"bfloat16", 2, 2},
 };
 
@@ -21,7 +21,7 @@ static bool in_table(int dtype) {
 }
 
 bool rush_dtype_known(int dtype) {
-  return in_table(dtype) && dtypes[dtype].size > 0;
+  return in_table(dtype) && dtypes[dtype].size > 0 && !rush_is_quantised((rush_dtype)dtype);
 }
 
 const char *rush_dtype_name(rush_dtype dtype) {
@@ -29,7 +29,7 @@ const char *rush_dtype_name(rush_dtype dtype) {
 }
 
 size_t rush_dtype_size(rush_dtype dtype) {
-  assert(rush_dtype_known((int)dtype));
+  assert(in_table((int)dtype) && dtypes[dtype].size > 0);
   return dtypes[dtype].size;
 }
 

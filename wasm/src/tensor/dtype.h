@@ -20,6 +20,7 @@ enum {
   RUSH_SHORTS = 1 << RUSH_INT8 | 1 << RUSH_INT16,
   RUSH_INTS = RUSH_SHORTS | 1 << RUSH_UINT8 | 1 << RUSH_INT32 | 1 << RUSH_INT64,
   RUSH_COMPLEXES = 1 << RUSH_COMPLEX64 | 1 << RUSH_COMPLEX128,
+  RUSH_QUANTISED = 1 << RUSH_QINT8 | 1 << RUSH_QUINT8 | 1 << RUSH_QINT32,
   /* Those that operators see only where they say so: RUSH_OP_ANY_DTYPE in call.h. */
   RUSH_RARE = RUSH_HALVES | RUSH_SHORTS | RUSH_COMPLEXES,
 };
@@ -33,6 +34,10 @@ static inline bool rush_is_float(rush_dtype d) {
 static inline bool rush_is_half(rush_dtype d) {
   return rush_is_one_of(d, RUSH_HALVES);
 }
+/* Integers that stand for numbers: quant.h. A program makes such tensors; files have none. */
+static inline bool rush_is_quantised(rush_dtype d) {
+  return rush_is_one_of(d, RUSH_QUANTISED);
+}
 static inline bool rush_is_complex(rush_dtype d) {
   return rush_is_one_of(d, RUSH_COMPLEXES);
 }
@@ -45,6 +50,11 @@ static inline bool rush_is_bool(rush_dtype d) {
 /* An integer or bool. */
 static inline bool rush_is_integral(rush_dtype d) {
   return rush_is_one_of(d, RUSH_INTS | 1 << RUSH_BOOL);
+}
+
+/* Of a quantised dtype that of its integers. */
+static inline rush_dtype rush_integers_of(rush_dtype d) {
+  return d == RUSH_QINT8 ? RUSH_INT8 : d == RUSH_QUINT8 ? RUSH_UINT8 : RUSH_INT32;
 }
 
 /* The dtype of a complex one's parts; of others itself. */

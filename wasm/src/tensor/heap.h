@@ -12,6 +12,7 @@ typedef struct rush_heap {
   struct rush_free_block *free[RUSH_HEAP_CLASSES];
   struct rush_list *containers; /* all that live, chained */
   bool rare;                    /* a tensor of a rare dtype (dtype.h) was made */
+  bool quantised;               /* a quantised tensor was made */
 } rush_heap;
 
 /* Bytes that kernels may read (never write) behind the end of a block; XNN_EXTRA_BYTES. */

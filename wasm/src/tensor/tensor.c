@@ -263,6 +263,7 @@ static void drop_storage(rush_heap *heap, rush_storage *s) {
   if (--s->refs > 0) return;
   if (!s->borrowed) rush_heap_free(heap, s->data);
   rush_heap_free(heap, s->turned);
+  rush_heap_free(heap, s->quant);
   rush_heap_free(heap, s);
 }
 
@@ -290,6 +291,7 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
   t->object = (rush_object){RUSH_KIND_TENSOR, 1};
   t->dtype = dtype;
   if (RUSH_UNLIKELY(rush_is_one_of(dtype, RUSH_RARE))) heap->rare = true;
+  if (RUSH_UNLIKELY(rush_is_quantised(dtype))) heap->quantised = true;
   t->rank = (uint8_t)rank;
   t->offset = 0;
   t->numel = numel;

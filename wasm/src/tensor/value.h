@@ -22,6 +22,7 @@ typedef struct rush_storage {
   bool has_conjugate, is_conjugate;
   size_t bytes;
   void *data;
+  struct rush_quant *quant;   /* NULL but of quantised tensors: quant.h */
   struct rush_turned *turned; /* NULL where the elements lie in PyTorch's order: turned.h */
 } rush_storage;
 

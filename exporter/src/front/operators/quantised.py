@@ -203,3 +203,286 @@ def quantized_decomposed_dequantize_per_channel_group(x, scales, zero_points: Op
 
 def quantized_decomposed_convert_element_type__no_fuse(x, dtype: int):
     return x.to(dtype)
+
+
+# x, float32, in integers that stand for it as `scale` and `zero_point` say: between the bounds of `like`'s dtype.
+def quantised_as(x, like, scale: float, zero_point: int):
+    return torch.quantize_per_tensor(x, scale, zero_point, like.dtype)
+
+
+# [1, channels, 1, ..] of one number per channel.
+def per_channel(numbers, like):
+    sizes = [1 for _ in range(like.dim())]
+    sizes[1] = -1
+    return numbers.reshape(sizes)
+
+
+# What an integer of the result is, of exact sums: by qnnpack's rule (a bias of integers), or that of the others.
+def requantised(x, sums, scales, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
+    input_scale = torch.q_scale(x)
+    unit = torch.full([], scale, dtype=torch.float32)
+    if qnnpack:
+        if bias is not None:
+            steps = torch.round(bias * (1.0 / (scales * input_scale).to(torch.float32)))
+            sums = sums + per_channel(steps, sums).to(torch.int32)
+        factors = scales.to(torch.float32) * torch.full([], input_scale, dtype=torch.float32) * (1.0 / unit)
+        steps = torch.round(sums.to(torch.float32) * per_channel(factors, sums)) + zero_point
+    else:
+        numbers = sums.to(torch.float32) * per_channel((scales * input_scale).to(torch.float32), sums)
+        numbers = numbers if bias is None else numbers + per_channel(bias, sums)
+        steps = torch.round(numbers * (1.0 / unit) + zero_point)
+    signed = x.dtype == torch.qint8
+    least, most = -128 if signed else 0, 127 if signed else 255
+    steps = torch.clamp(steps, max(least, zero_point) if relu else least, most)
+    return torch._make_per_tensor_quantized_tensor(steps.to(torch.int8 if signed else torch.uint8), scale, zero_point)
+
+
+def quantised_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int, relu: bool):
+    assert x.dim() == w.dim(), "an input with the dimensions of the weight was expected"
+    sums = rush.int8_conv(torch.int_repr(x), torch.q_zero_point(x), w, zeros, stride, padding, dilation, output_padding, groups, transposed)
+    made = requantised(x, sums, scales, bias, qnnpack, scale, zero_point, relu)
+    return made.contiguous(memory_format=2) if made.dim() == 4 else made
+
+
+def quantized_conv2d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantised_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False)
+
+
+def quantized_conv2d_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantised_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, True)
+
+
+def quantized_conv1d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantised_convolution(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False).squeeze(2)
+
+
+def quantized_conv1d_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantised_convolution(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, True).squeeze(2)
+
+
+def quantized_conv3d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantised_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False)
+
+
+def quantized_conv3d_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantised_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, True)
+
+
+def quantized_conv_transpose1d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantized_conv1d(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point)
+
+
+def quantized_conv_transpose2d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantized_conv2d(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point)
+
+
+def quantized_conv_transpose3d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantized_conv3d(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point)
+
+
+def sums_of_rows(integers, zero_point: int, w, zeros):
+    none: List[int] = []
+    assert integers.size(-1) == w.size(1), "the input's last dimension is not the weight's"
+    return rush.int8_conv(integers.reshape([-1, w.size(1)]), zero_point, w, zeros, none, none, none, none, 1, False)
+
+
+def quantised_linear(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
+    made = requantised(x, sums_of_rows(torch.int_repr(x), torch.q_zero_point(x), w, zeros), scales, bias, qnnpack, scale, zero_point, relu)
+    return made.reshape(x.size()[:-1] + [w.size(0)])
+
+
+def quantized_linear(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int):
+    return quantised_linear(x, w, scales, zeros, bias, qnnpack, scale, zero_point, False)
+
+
+def quantized_linear_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int):
+    return quantised_linear(x, w, scales, zeros, bias, qnnpack, scale, zero_point, True)
+
+
+# qnnpack uses all levels whatever reduce_range says.
+def quantized_linear_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, reduce_range: bool):
+    nothing = torch.zeros([], dtype=torch.float32)
+    low, high = (nothing, nothing) if x.numel() == 0 else (torch.amin(x), torch.amax(x))
+    step, zero = qparams_of_ranges(low, high, 0, 127 if reduce_range and not qnnpack else 255, False)
+    zero_point = int(zero)
+    integers = torch.clamp(torch.round(x * (1.0 / step.to(torch.float32))) + zero_point, 0, 255).to(torch.uint8)
+    sums = sums_of_rows(integers, zero_point, w, zeros)
+    made = sums.to(torch.float32) * (scales.to(torch.float32) * step.to(torch.float32))
+    made = made if bias is None else made + bias
+    return made.reshape(x.size()[:-1] + [w.size(0)])
+
+
+def quantized_linear_relu_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, reduce_range: bool):
+    return torch.relu(quantized_linear_dynamic(x, w, scales, zeros, bias, qnnpack, reduce_range))
+
+
+# Lists hold, for each layer and direction, what is of the input and what of the state.
+def quantised_gates(x, at: int, ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool):
+    return quantized_linear_dynamic(x, ws[at], scales[at], zeros[at], biases[at], qnnpack, reduce_range)
+
+
+def quantised_layers(x, hidden: List[Tensor], ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, num_layers: int, bidirectional: bool, lstm: bool):
+    directions = 2 if bidirectional else 1
+    last: List[Tensor] = []
+    cells: List[Tensor] = []
+    for layer in range(num_layers):
+        made: List[Tensor] = []
+        for direction in range(directions):
+            k = layer * directions + direction
+            h = hidden[0][k]
+            c = hidden[-1][k]
+            inputs = quantised_gates(x, 2 * k, ws, scales, zeros, biases, qnnpack, reduce_range)
+            steps: List[Tensor] = []
+            for t in range(x.size(0)):
+                gates = inputs[x.size(0) - 1 - t if direction == 1 else t]
+                state = quantised_gates(h, 2 * k + 1, ws, scales, zeros, biases, qnnpack, reduce_range)
+                if lstm:
+                    i, f, g, o = torch.chunk(gates + state, 4, 1)
+                    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+                    h = torch.sigmoid(o) * torch.tanh(c)
+                else:
+                    r, z, n = torch.chunk(gates, 3, 1)
+                    hr, hz, hn = torch.chunk(state, 3, 1)
+                    n = torch.tanh(n + hn * torch.sigmoid(hr + r))
+                    h = (h - n) * torch.sigmoid(hz + z) + n
+                steps.append(h)
+            if direction == 1:
+                steps.reverse()
+            made.append(torch.stack(steps))
+            last.append(h)
+            cells.append(c)
+        x = torch.cat(made, -1)
+    return x, torch.stack(last), torch.stack(cells)
+
+
+def quantized_lstm__input(x, hx: List[Tensor], ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, dtype: Optional[int], use_dynamic: bool):
+    made, h, c = quantised_layers(x.transpose(0, 1) if batch_first else x, hx, ws, scales, zeros, biases, qnnpack, reduce_range, num_layers, bidirectional, True)
+    return made.transpose(0, 1) if batch_first else made, h, c
+
+
+def quantized_gru__input(x, hx, ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool):
+    made, h, _ = quantised_layers(x.transpose(0, 1) if batch_first else x, [hx], ws, scales, zeros, biases, qnnpack, reduce_range, num_layers, bidirectional, False)
+    return made.transpose(0, 1) if batch_first else made, h
+
+
+def quantised_cell_gates(x, hx, w, scale, zero, bias: Optional[Tensor], wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack: bool):
+    return quantized_linear_dynamic(x, w, scale, zero, bias, qnnpack, False), quantized_linear_dynamic(hx, wh, scale_h, zero_h, bias_h, qnnpack, False)
+
+
+def quantized_quantized_lstm_cell_dynamic(x, hx: List[Tensor], w, scale, zero, bias: Optional[Tensor], qnnpack: bool, wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack_h: bool, bias_ih, bias_hh):
+    gates, state = quantised_cell_gates(x, hx[0], w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
+    i, f, g, o = torch.chunk(gates + state, 4, 1)
+    c = torch.sigmoid(f) * hx[1] + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def quantized_quantized_gru_cell_dynamic(x, hx, w, scale, zero, bias: Optional[Tensor], qnnpack: bool, wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack_h: bool, bias_ih, bias_hh):
+    gates, state = quantised_cell_gates(x, hx, w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
+    r, z, n = torch.chunk(gates, 3, 1)
+    hr, hz, hn = torch.chunk(state, 3, 1)
+    n = torch.tanh(n + hn * torch.sigmoid(hr + r))
+    return (hx - n) * torch.sigmoid(hz + z) + n
+
+
+def quantized_quantized_rnn_tanh_cell_dynamic(x, hx, w, scale, zero, bias: Optional[Tensor], qnnpack: bool, wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack_h: bool, bias_ih, bias_hh):
+    gates, state = quantised_cell_gates(x, hx, w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
+    return torch.tanh(gates + state)
+
+
+def quantized_quantized_rnn_relu_cell_dynamic(x, hx, w, scale, zero, bias: Optional[Tensor], qnnpack: bool, wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack_h: bool, bias_ih, bias_hh):
+    gates, state = quantised_cell_gates(x, hx, w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
+    return torch.relu(gates + state)
+
+
+def quantized_add(a, b, scale: float, zero_point: int):
+    return quantised_as(a.dequantize() + b.dequantize(), a, scale, zero_point)
+
+
+def quantized_add_relu(a, b, scale: float, zero_point: int):
+    return quantised_as(torch.relu(a.dequantize() + b.dequantize()), a, scale, zero_point)
+
+
+def quantized_mul(a, b, scale: float, zero_point: int):
+    return quantised_as(a.dequantize() * b.dequantize(), a, scale, zero_point)
+
+
+def quantized_mul_relu(a, b, scale: float, zero_point: int):
+    return quantised_as(torch.relu(a.dequantize() * b.dequantize()), a, scale, zero_point)
+
+
+def quantized_cat(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]):
+    numbers = torch.cat([x.dequantize() for x in tensors], dim)
+    return quantised_as(numbers, tensors[0], torch.q_scale(tensors[0]) if scale is None else scale, torch.q_zero_point(tensors[0]) if zero_point is None else zero_point)
+
+
+def quantized_cat_relu(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]):
+    numbers = torch.relu(torch.cat([x.dequantize() for x in tensors], dim))
+    return quantised_as(numbers, tensors[0], torch.q_scale(tensors[0]) if scale is None else scale, torch.q_zero_point(tensors[0]) if zero_point is None else zero_point)
+
+
+def quantized_relu6(x, inplace: bool):
+    return torch.relu6_(x) if inplace else torch.relu6(x)
+
+
+def quantized_leaky_relu(x, slope: number, inplace: bool, scale: float, zero_point: int):
+    return quantised_as(torch.leaky_relu(x.dequantize(), slope), x, scale, zero_point)
+
+
+def quantized_hardswish(x, scale: float, zero_point: int):
+    return quantised_as(torch.hardswish(x.dequantize()), x, scale, zero_point)
+
+
+def quantized_elu(x, scale: float, zero_point: int, alpha: number, output_factor: number, input_factor: number):
+    return quantised_as(torch.elu(x.dequantize(), alpha, output_factor, input_factor), x, scale, zero_point)
+
+
+def quantized_celu(x, scale: float, zero_point: int, alpha: number):
+    return quantised_as(torch.celu(x.dequantize(), alpha), x, scale, zero_point)
+
+
+def quantized_sigmoid(x, scale: float, zero_point: int):
+    return quantised_as(torch.sigmoid(x.dequantize()), x, scale, zero_point)
+
+
+def quantized_softmax(x, dim: int, scale: float, zero_point: int):
+    return quantised_as(torch.softmax(x.dequantize(), dim), x, scale, zero_point)
+
+
+def quantized_layer_norm(x, sizes: List[int], weight: Optional[Tensor], bias: Optional[Tensor], eps: float, scale: float, zero_point: int):
+    return quantised_as(torch.layer_norm(x.dequantize(), sizes, weight, bias, eps, False), x, scale, zero_point)
+
+
+def quantized_group_norm(x, groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, scale: float, zero_point: int):
+    return quantised_as(torch.group_norm(x.dequantize(), groups, weight, bias, eps, False), x, scale, zero_point)
+
+
+def quantized_instance_norm(x, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, scale: float, zero_point: int):
+    return quantised_as(torch.instance_norm(x.dequantize(), weight, bias, None, None, True, 0.0, eps, False), x, scale, zero_point)
+
+
+def quantized_batch_norm(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):
+    return quantised_as(torch.batch_norm(x.dequantize(), weight, bias, mean, var, False, 0.0, eps, False), x, scale, zero_point)
+
+
+def quantized_batch_norm1d(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):
+    return quantized_batch_norm(x, weight, bias, mean, var, eps, scale, zero_point)
+
+
+def quantized_batch_norm2d(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):
+    return quantized_batch_norm(x, weight, bias, mean, var, eps, scale, zero_point)
+
+
+def quantized_batch_norm3d(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):
+    return quantized_batch_norm(x, weight, bias, mean, var, eps, scale, zero_point)
+
+
+def quantized_batch_norm2d_relu(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):
+    return torch.relu(quantized_batch_norm(x, weight, bias, mean, var, eps, scale, zero_point))
+
+
+def quantized_batch_norm3d_relu(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):
+    return torch.relu(quantized_batch_norm(x, weight, bias, mean, var, eps, scale, zero_point))
+
+
+def quantized_dropout(x, scale: float, zero_point: int, p: number, training: bool):
+    return x

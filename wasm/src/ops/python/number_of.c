@@ -5,6 +5,7 @@
 
 #include "base/decimal.h"
 #include "call/define.h"
+#include "tensor/layout.h"
 
 RUSH_OP(int_of_number) {
   ret_int(c, 0, arg_scalar_is_float(c, 0) ? rush_int_of(c->args[0].u.f) : c->args[0].u.i);
@@ -25,6 +26,7 @@ static rush_status one_element(rush_call *c, rush_dtype *dtype, const void **at)
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_NEED(t->numel == 1, "a Tensor with %lld elements cannot be converted to Scalar",
             (long long)t->numel);
+  RUSH_NEED(!rush_is_quantised(t->dtype), "not implemented for '%s'", rush_dtype_word(t->dtype));
   *dtype = t->dtype;
   *at = rush_data(t);
   return RUSH_OK;

@@ -1,0 +1,155 @@
+#include "call/quantised.h"
+
+#include "tensor/layout.h"
+#include "tensor/quant.h"
+
+static rush_tensor *quantised_in(const rush_value *v) {
+  if (v->kind == RUSH_KIND_TENSOR)
+    return rush_is_quantised(rush_as_tensor(v)->dtype) ? rush_as_tensor(v) : NULL;
+  if (v->kind != RUSH_KIND_LIST) return NULL;
+  const rush_list *list = rush_as_list(v);
+  for (size_t k = 0; k < list->n && list->items[k].kind == RUSH_KIND_TENSOR; k++)
+    if (rush_is_quantised(rush_as_tensor(list->items + k)->dtype))
+      return rush_as_tensor(list->items + k);
+  return NULL;
+}
+
+static rush_tensor *first_quantised(const rush_value *args, uint32_t n) {
+  for (uint32_t k = 0; k < n; k++) {
+    rush_tensor *t = quantised_in(args + k);
+    if (t) return t;
+  }
+  return NULL;
+}
+
+bool rush_has_quantised(const rush_value *args, uint32_t n) {
+  return first_quantised(args, n) != NULL;
+}
+
+/* A result's integers stand for what `first`'s do. Which of its dimensions is the one with scales of
+ * its own only a tensor of the same sizes tells. */
+static rush_status name_result(rush_call *c, const rush_value *v, const rush_tensor *first) {
+  if (v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE) {
+    const rush_list *list = rush_as_list(v);
+    for (size_t k = 0; (c->op->flags & RUSH_OP_VIEW) && k < list->n; k++)
+      RUSH_TRY(name_result(c, list->items + k, first));
+    return RUSH_OK;
+  }
+  if (v->kind != RUSH_KIND_TENSOR || !rush_is_quantised(rush_as_tensor(v)->dtype)) return RUSH_OK;
+  rush_tensor *t = rush_as_tensor(v);
+  const bool made = !rush_quant_of(t);
+  RUSH_CHECK(c->ctx,
+             rush_quant_of(first)->axis < 0 || (!made && t->storage != first->storage) ||
+                 (rush_same_sizes(t, first) && (made || rush_same_strides(t, first))),
+             RUSH_ERR_UNSUPPORTED, "not implemented for tensors quantised per channel");
+  return made ? rush_quant_as(c->heap, t, first) : RUSH_OK;
+}
+
+static rush_status name_results(rush_call *c, const rush_tensor *first) {
+  for (uint32_t k = 0; k < c->n_results; k++) RUSH_TRY(name_result(c, c->results + k, first));
+  return RUSH_OK;
+}
+
+/* What new integers stand for: what `first`'s do, where the row does not say a range. */
+static rush_status name_new(rush_call *c, rush_tensor *made, const rush_tensor *first) {
+  const bool is_signed = c->op->flags & RUSH_OP_TO_SIGNED_UNIT;
+  rush_quant *q;
+  if (!is_signed && !(c->op->flags & RUSH_OP_TO_UNIT)) return rush_quant_as(c->heap, made, first);
+  RUSH_CHECK(c->ctx, first->dtype != RUSH_QINT32, RUSH_ERR_UNSUPPORTED,
+             "not implemented for 'QInt32'");
+  RUSH_TRY(rush_quant_make(c->heap, made, -1, 1, &q));
+  q->scales[0] = is_signed ? 2.0 / 256 : 1.0 / 256;
+  q->zero_points[0] = (first->dtype == RUSH_QINT8 ? INT8_MIN : 0) + (is_signed ? 128 : 0);
+  return RUSH_OK;
+}
+
+/* `t`, a result in float32, as `first` is quantised; into `given` where that was written. */
+static rush_status quantise(rush_call *c, rush_tensor *t, const rush_tensor *first,
+                            rush_tensor *given, rush_value *out) {
+  rush_tensor *made;
+  if (given && rush_same_strides(given, t) && rush_is_dense(given)) {
+    RUSH_TRY(rush_check_write(c->ctx, given));
+    RUSH_TRY(rush_quant_put(c->heap, t, given));
+    *out = rush_of_tensor(rush_tensor_keep(given));
+    return RUSH_OK;
+  }
+  RUSH_CHECK(c->ctx, !given, RUSH_ERR_UNSUPPORTED,
+             "a quantised tensor with gaps cannot be written in place");
+  RUSH_CHECK(c->ctx, rush_quant_of(first)->axis < 0, RUSH_ERR_UNSUPPORTED,
+             "not implemented for tensors quantised per channel");
+  if (rush_is_dense(t))
+    RUSH_TRY(rush_tensor_new_like(c->heap, t, first->dtype, &made));
+  else
+    RUSH_TRY(rush_tensor_new(c->heap, first->dtype, t->rank, t->sizes, &made));
+  tmp_take(c, made);
+  RUSH_TRY(name_new(c, made, first));
+  RUSH_TRY(rush_quant_put(c->heap, t, made));
+  *out = rush_of_tensor(rush_tensor_keep(made));
+  return RUSH_OK;
+}
+
+/* In place of a quantised tensor, or of a list of them, its numbers; a new list is in *made. */
+static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
+  rush_tensor *numbers;
+  if (v->kind == RUSH_KIND_TENSOR) {
+    RUSH_TRY(rush_quant_get(c->heap, rush_as_tensor(v), &numbers));
+    *v = rush_of_tensor(tmp_take(c, numbers));
+    return RUSH_OK;
+  }
+  const rush_list *list = rush_as_list(v);
+  RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_LIST, list->type, list->items, list->n, made));
+  *v = *made;
+  for (size_t i = 0; i < list->n; i++) {
+    rush_value *item = rush_as_list(made)->items + i;
+    if (!quantised_in(item)) continue;
+    RUSH_TRY(rush_quant_get(c->heap, rush_as_tensor(item), &numbers));
+    rush_assign(c->heap, item, rush_of_tensor(numbers));
+  }
+  return RUSH_OK;
+}
+
+static rush_status quantise_results(rush_call *c, const rush_tensor *first, rush_tensor *inplace) {
+  for (uint32_t k = 0; k < c->n_results; k++) {
+    rush_value out;
+    if (c->results[k].kind != RUSH_KIND_TENSOR) continue;
+    rush_tensor *t = rush_as_tensor(c->results + k);
+    if (t->dtype != RUSH_FLOAT32) continue;
+    RUSH_TRY(quantise(c, t, first, k == 0 ? inplace : NULL, &out));
+    rush_assign(c->heap, c->results + k, out);
+  }
+  return RUSH_OK;
+}
+
+static rush_status in_floats(rush_call *c, const rush_schema *schema, rush_value *args) {
+  rush_value given[RUSH_SCHEMA_MAX_ARGS], made[RUSH_SCHEMA_MAX_ARGS];
+  const rush_tensor *first = first_quantised(args, schema->n_args);
+  rush_tensor *inplace = c->inplace;
+  rush_status st = RUSH_OK;
+  for (uint32_t k = 0; k < schema->n_args; k++) {
+    given[k] = args[k];
+    made[k] = rush_none();
+    if (st == RUSH_OK && quantised_in(args + k)) st = numbers_of(c, args + k, made + k);
+  }
+  if (inplace && st == RUSH_OK) c->inplace = rush_as_tensor(args);
+  c->dies = 0; /* the numbers are ours */
+  if (st == RUSH_OK) st = c->op->run(c);
+  if (st == RUSH_OK) st = quantise_results(c, first, inplace);
+  c->inplace = inplace;
+  for (uint32_t k = 0; k < schema->n_args; k++) {
+    args[k] = given[k];
+    rush_drop(c->heap, made + k);
+  }
+  return st;
+}
+
+rush_status rush_call_quantised(rush_call *c, const rush_schema *schema, rush_value *args) {
+  rush_tensor *first = first_quantised(args, c->n_args);
+  if (c->op->flags & RUSH_OP_IN_FLOATS) return in_floats(c, schema, args);
+  RUSH_CHECK(c->ctx, c->op->flags & (RUSH_OP_QUANTISED | RUSH_OP_VIEW), RUSH_ERR_UNSUPPORTED,
+             "not implemented for '%s'", rush_dtype_word(first->dtype));
+  rush_tensor_keep(first);
+  rush_status st = c->op->run(c);
+  if (st == RUSH_OK) st = name_results(c, first);
+  rush_tensor_drop(c->heap, first);
+  return st;
+}

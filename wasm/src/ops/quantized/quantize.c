@@ -1,0 +1,216 @@
+/* Tensors of integers that stand for numbers: making them, and what they are. */
+#include "call/define.h"
+#include "tensor/layout.h"
+#include "tensor/quant.h"
+
+static rush_status check_quantised(rush_call *c, const char *name) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  RUSH_NEED(rush_is_quantised(x->dtype), "%s: a quantized tensor was expected, a %s tensor came",
+            name, rush_dtype_word(x->dtype));
+  return RUSH_OK;
+}
+
+static rush_status check_per_tensor(rush_call *c, const char *name) {
+  RUSH_TRY(check_quantised(c, name));
+  RUSH_NEED(rush_quant_of(arg_tensor(c, 0))->axis < 0,
+            "%s: the tensor is quantized per channel, expected per tensor", name);
+  return RUSH_OK;
+}
+
+static rush_status check_per_channel(rush_call *c, const char *name) {
+  RUSH_TRY(check_quantised(c, name));
+  RUSH_NEED(rush_quant_of(arg_tensor(c, 0))->axis >= 0,
+            "%s: the tensor is quantized per tensor, expected per channel", name);
+  return RUSH_OK;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+static rush_status check_zero_point(rush_call *c, rush_dtype dtype, int64_t zero_point) {
+  const int64_t least = dtype == RUSH_QINT8 ? INT8_MIN : dtype == RUSH_QUINT8 ? 0 : INT32_MIN;
+  const int64_t most = dtype == RUSH_QINT8    ? INT8_MAX
+                       : dtype == RUSH_QUINT8 ? UINT8_MAX
+                                              : INT32_MAX;
+  RUSH_NEED(zero_point <= most, "zero_point %lld is above upper bound.", (long long)zero_point);
+  RUSH_NEED(zero_point >= least, "zero_point %lld is below lower bound.", (long long)zero_point);
+  return RUSH_OK;
+}
+
+static rush_status check_floats(rush_call *c, uint32_t dtype_arg, rush_dtype *dtype) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  const int64_t given = arg_int(c, dtype_arg);
+  RUSH_NEED(x->dtype == RUSH_FLOAT32, "Quantize only works on Float Tensor, got %s",
+            rush_dtype_word(x->dtype));
+  RUSH_CHECK(c->ctx, given >= RUSH_QINT8 && given <= RUSH_QINT32, RUSH_ERR_UNSUPPORTED,
+             "cannot quantize to dtype %lld", (long long)given);
+  *dtype = (rush_dtype)given;
+  return RUSH_OK;
+}
+
+/* Result 0 is x, quantised with one scale. */
+static rush_status quantise_all(rush_call *c, double scale, int64_t zero_point, rush_dtype dtype) {
+  rush_tensor *x = arg_tensor(c, 0), *out;
+  rush_quant *q;
+  RUSH_NEED(scale > 0, "quantize scale must be positive");
+  RUSH_TRY(check_zero_point(c, dtype, zero_point));
+  if (rush_is_dense(x))
+    RUSH_TRY(rush_result_like(c, 0, x, dtype, &out));
+  else
+    RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, &out));
+  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  q->scales[0] = scale;
+  q->zero_points[0] = zero_point;
+  return rush_quant_put(c->heap, x, out);
+}
+
+RUSH_OP(quantize_per_tensor) {
+  rush_dtype dtype;
+  RUSH_TRY(check_floats(c, 3, &dtype));
+  return quantise_all(c, arg_float(c, 1), arg_int(c, 2), dtype);
+}
+
+RUSH_OP(quantize_per_tensor_qparams) {
+  const rush_tensor *scale = arg_tensor(c, 1), *zero = arg_tensor(c, 2);
+  rush_dtype dtype;
+  RUSH_TRY(check_floats(c, 3, &dtype));
+  RUSH_NEED(scale->numel == 1 && zero->numel == 1,
+            "a scale and a zero point of one element were expected");
+  return quantise_all(c, rush_load_double(scale->dtype, rush_data(scale)),
+                      rush_load_int(zero->dtype, rush_data(zero)), dtype);
+}
+
+/* out's scales and zero points, one for each place along the axis, from two arguments. */
+static rush_status set_channels(rush_call *c, rush_tensor *out, uint32_t scales_arg, int64_t axis) {
+  rush_tensor *scales = arg_tensor(c, scales_arg), *zeros = arg_tensor(c, scales_arg + 1);
+  RUSH_NEED(axis >= 0 && axis < out->rank,
+            "Channel axis out of range in per channel affine "
+            "quantization. Got: %lld Expected: [0, %d)",
+            (long long)axis, out->rank);
+  RUSH_NEED(scales->rank == 1 && zeros->rank == 1, "scale and zero point tensors must be 1-D");
+  RUSH_NEED(scales->numel == zeros->numel && scales->numel == out->sizes[axis],
+            "number of elements in scales must match size of quantization axis");
+  rush_quant *q;
+  RUSH_TRY(rush_quant_make(c->heap, out, (int)axis, (size_t)scales->numel, &q));
+  for (int64_t i = 0; i < scales->numel; i++) {
+    q->scales[i] = rush_load_double(
+        scales->dtype,
+        (const char *)rush_data(scales) + i * scales->strides[0] * (int64_t)rush_itemsize(scales));
+    q->zero_points[i] =
+        rush_load_int(zeros->dtype, (const char *)rush_data(zeros) +
+                                        i * zeros->strides[0] * (int64_t)rush_itemsize(zeros));
+    RUSH_TRY(check_zero_point(c, out->dtype, q->zero_points[i]));
+  }
+  return RUSH_OK;
+}
+
+RUSH_OP(quantize_per_channel) {
+  rush_tensor *x = arg_tensor(c, 0), *out;
+  rush_dtype dtype;
+  RUSH_TRY(check_floats(c, 4, &dtype));
+  RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, &out));
+  RUSH_TRY(set_channels(c, out, 1, arg_int(c, 3)));
+  return rush_quant_put(c->heap, x, out);
+}
+
+/* Result 0 has the integers of argument 0. */
+static rush_status with_integers(rush_call *c, rush_tensor **out) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  const rush_dtype dtype = x->dtype == RUSH_INT8    ? RUSH_QINT8
+                           : x->dtype == RUSH_UINT8 ? RUSH_QUINT8
+                                                    : RUSH_QINT32;
+  RUSH_NEED(dtype != RUSH_QINT32 || x->dtype == RUSH_INT32,
+            "\"make_quantized_tensor\" not implemented for '%s'", rush_dtype_word(x->dtype));
+  RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, out));
+  rush_tensor view = **out;
+  view.dtype = x->dtype;
+  return rush_tensor_copy(c->heap, &view, x);
+}
+
+RUSH_OP(make_per_tensor_quantized_tensor) {
+  rush_tensor *out;
+  rush_quant *q;
+  RUSH_TRY(with_integers(c, &out));
+  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  q->scales[0] = arg_float(c, 1);
+  q->zero_points[0] = arg_int(c, 2);
+  return RUSH_OK;
+}
+
+RUSH_OP(make_per_channel_quantized_tensor) {
+  rush_tensor *out;
+  RUSH_TRY(with_integers(c, &out));
+  return set_channels(c, out, 1, arg_int(c, 3));
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+RUSH_OP(dequantize) {
+  rush_tensor *x = arg_tensor(c, 0), *out;
+  if (!rush_is_quantised(x->dtype)) {
+    RUSH_TRY(rush_tensor_to(c->heap, x, RUSH_FLOAT32, &out));
+  } else {
+    RUSH_TRY(rush_quant_get(c->heap, x, &out));
+  }
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
+}
+
+RUSH_OP(int_repr) {
+  RUSH_TRY(check_quantised(c, "int_repr"));
+  const rush_tensor *x = arg_tensor(c, 0);
+  const rush_dtype dtype = rush_integers_of(x->dtype);
+  rush_tensor *out, view = *x;
+  view.dtype = dtype;
+  RUSH_TRY(rush_result_like(c, 0, x, dtype, &out));
+  return rush_tensor_copy(c->heap, out, &view);
+}
+
+RUSH_OP(q_scale) {
+  RUSH_TRY(check_per_tensor(c, "q_scale"));
+  ret_float(c, 0, rush_quant_of(arg_tensor(c, 0))->scales[0]);
+  return RUSH_OK;
+}
+
+RUSH_OP(q_zero_point) {
+  RUSH_TRY(check_per_tensor(c, "q_zero_point"));
+  ret_int(c, 0, rush_quant_of(arg_tensor(c, 0))->zero_points[0]);
+  return RUSH_OK;
+}
+
+RUSH_OP(q_per_channel_scales) {
+  rush_tensor *out;
+  RUSH_TRY(check_per_channel(c, "q_per_channel_scales"));
+  const rush_quant *q = rush_quant_of(arg_tensor(c, 0));
+  const int64_t n = (int64_t)q->n;
+  RUSH_TRY(rush_result(c, 0, RUSH_FLOAT64, 1, &n, &out));
+  memcpy(rush_data(out), q->scales, q->n * sizeof *q->scales);
+  return RUSH_OK;
+}
+
+RUSH_OP(q_per_channel_zero_points) {
+  rush_tensor *out;
+  RUSH_TRY(check_per_channel(c, "q_per_channel_zero_points"));
+  const rush_quant *q = rush_quant_of(arg_tensor(c, 0));
+  const int64_t n = (int64_t)q->n;
+  RUSH_TRY(rush_result(c, 0, RUSH_INT64, 1, &n, &out));
+  memcpy(rush_data(out), q->zero_points, q->n * sizeof *q->zero_points);
+  return RUSH_OK;
+}
+
+RUSH_OP(q_per_channel_axis) {
+  RUSH_TRY(check_per_channel(c, "q_per_channel_axis"));
+  ret_int(c, 0, rush_quant_of(arg_tensor(c, 0))->axis);
+  return RUSH_OK;
+}
+
+/* c10::QScheme: PER_TENSOR_AFFINE, PER_CHANNEL_AFFINE */
+RUSH_OP(qscheme) {
+  RUSH_TRY(check_quantised(c, "qscheme"));
+  ret_int(c, 0, rush_quant_of(arg_tensor(c, 0))->axis < 0 ? 0 : 1);
+  return RUSH_OK;
+}
+
+RUSH_OP(is_quantized) {
+  ret_bool(c, 0, rush_is_quantised(arg_tensor(c, 0)->dtype));
+  return RUSH_OK;
+}

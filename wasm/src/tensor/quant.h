@@ -1,0 +1,28 @@
+/* What integers of a quantised tensor (QINT8, QUINT8, QINT32) stand for. It belongs to the storage, so
+ * that views share it. */
+#ifndef RUSH_QUANT_H
+#define RUSH_QUANT_H
+
+#include "tensor/tensor.h"
+
+typedef struct rush_quant {
+  int axis;             /* -1: one scale for all */
+  size_t n;             /* of the axis' size; 1 where there is none */
+  double *scales;       /* [n] */
+  int64_t *zero_points; /* [n] */
+} rush_quant;
+
+static inline const rush_quant *rush_quant_of(const rush_tensor *t) {
+  assert(rush_is_quantised(t->dtype));
+  return t->storage->quant;
+}
+/* Room for n scales and zero points, which the caller sets, in t's storage; what is there goes. */
+rush_status rush_quant_make(rush_heap *heap, rush_tensor *t, int axis, size_t n, rush_quant **out);
+/* t's integers stand for what those of `like` stand for. */
+rush_status rush_quant_as(rush_heap *heap, rush_tensor *t, const rush_tensor *like);
+/* x (float32) in `out`, of the same sizes, row-major or dense in the same order: by out's rush_quant;
+ * and back. */
+rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, rush_tensor *out);
+rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, rush_tensor **out);
+
+#endif
