@@ -126,7 +126,19 @@ Const like(const Const &value, uint64_t *seed, const Grown &grown, size_t *leaf)
   if (value.kind == RUSH_CONST_RANDOM)
     return random_constant(t.scalar_type(), sizes, (*seed)++, value.f, value.im);
   const at::ScalarType dtype = t.scalar_type();
-  if (t.is_complex() || t.is_quantized() || t.layout() != at::kStrided) return out;
+  if (t.is_quantized() || t.layout() != at::kStrided) return out;
+  if (t.is_complex()) {  // no kind of random constant: the same numbers in other places
+    out.tensor = t.numel() > 0 ? t : t.new_zeros(sizes);
+    for (int64_t d = 0; d < t.dim(); d++) {
+      const int64_t n = out.tensor.size(d);
+      if (sizes[d] == n) continue;
+      std::vector<int64_t> times(sizes.size(), 1);
+      times[d] = (sizes[d] + n - 1) / n;
+      out.tensor = out.tensor.repeat(times).narrow(d, 0, sizes[d]);
+    }
+    out.tensor = out.tensor.roll(1);
+    return out;
+  }
   double lo = 0, hi = 0;
   if (t.numel() > 0 && dtype != at::kBool) {
     lo = t.min().item<double>();

@@ -63,6 +63,17 @@ class Reshaped(nn.Module):
         return x.reshape(len(x), -1)
 
 
+def test_complex_numbers_are_tried_at_other_sizes(out):
+    report = rushlight.export(lambda x: x.conj() * 2, torch.rand(2, 3, dtype=torch.complex64), out, dynamic_shapes=({1: "n"},))
+    assert report.tried == ["x [2, 4]", "x [2, 6]", "x [2, 5]"] and report.verified == 4
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_a_size_of_complex_numbers_that_tracing_baked_is_refused(out):
+    with pytest.raises(rushlight.RushlightError, match="promised open"):
+        rushlight.export(Baked(), torch.rand(4, 3, dtype=torch.complex64), out, dynamic_shapes={"x": {0: "n"}})
+
+
 @pytest.mark.parametrize("model, says", [
     (Baked(), "differs from PyTorch at sizes beyond the example's, which are promised open .x .8, 3..: "),
     (Reshaped(), "does not run at sizes beyond the example's, which are promised open .x .5, 3..: "),
