@@ -42,22 +42,72 @@ void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t 
   }
 }
 
-static int32_t dot(size_t k, const int16_t *x, const int8_t *w) {
-  uint32_t sum = 0;
-  for (size_t i = 0; i < k; i++) {
-    const int32_t product = x[i] * w[i];
-    sum = sum + (uint32_t)product;
+/* So long a sum of products fits in 32 bits; longer ones wrap. */
+enum { FITS = 1 << 15, ROWS = 4 };
+
+#define DOT(W)                                                         \
+  uint32_t sum = 0;                                                    \
+  for (size_t from = 0; from < k; from += FITS) {                      \
+    const size_t to = k - from < FITS ? k : from + FITS;               \
+    int32_t part = 0;                                                  \
+    for (size_t i = from; i < to; i++) part += (int32_t)x[i] * (W)[i]; \
+    sum = sum + (uint32_t)part;                                        \
+  }                                                                    \
+  return sum;
+
+static uint32_t dot_bytes(size_t k, const int16_t *x, const int8_t *w) {
+  DOT(w)
+}
+static uint32_t dot(size_t k, const int16_t *x, const int16_t *w) {
+  DOT(w)
+}
+
+/* Four rows of x at a time: w is read once. */
+static void dots(size_t k, const int16_t *restrict x, const int16_t *restrict w, uint32_t *sums) {
+  const int16_t *x1 = x + k, *x2 = x1 + k, *x3 = x2 + k;
+  for (int r = 0; r < ROWS; r++) sums[r] = 0;
+  for (size_t from = 0; from < k; from += FITS) {
+    const size_t to = k - from < FITS ? k : from + FITS;
+    int32_t part[ROWS] = {0};
+    for (size_t i = from; i < to; i++) {
+      part[0] += (int32_t)x[i] * w[i];
+      part[1] += (int32_t)x1[i] * w[i];
+      part[2] += (int32_t)x2[i] * w[i];
+      part[3] += (int32_t)x3[i] * w[i];
+    }
+    for (int r = 0; r < ROWS; r++) sums[r] = sums[r] + (uint32_t)part[r];
   }
-  return (int32_t)sum;
+}
+
+/* Few rows: the weight is read as it is, and what its zero points make is taken away. */
+static void product_of_few(size_t m, size_t n, size_t k, const int16_t *x, const int8_t *w,
+                           const int32_t *zeros, int32_t *y, size_t row, size_t col) {
+  for (size_t i = 0; i < m; i++, x += k) {
+    uint32_t sum = 0;
+    for (size_t p = 0; p < k; p++) {
+      const int32_t v = x[p];
+      sum = sum + (uint32_t)v;
+    }
+    for (size_t j = 0; j < n; j++)
+      y[i * row + j * col] = (int32_t)(dot_bytes(k, x, w + j * k) - sum * (uint32_t)zeros[j]);
+  }
 }
 
 void rush_int8_product(size_t m, size_t n, size_t k, const int16_t *x, const int8_t *w,
-                       const int32_t *zeros, int32_t *y, size_t row, size_t col) {
-  for (size_t i = 0; i < m; i++, x += k) {
-    int32_t sum = 0;
-    for (size_t p = 0; p < k; p++) sum = (int32_t)((uint32_t)sum + (uint32_t)(int32_t)x[p]);
-    for (size_t j = 0; j < n; j++)
-      y[i * row + j * col] =
-          (int32_t)((uint32_t)dot(k, x, w + j * k) - (uint32_t)sum * (uint32_t)zeros[j]);
+                       const int32_t *zeros, int32_t *y, size_t row, size_t col, int16_t *scratch) {
+  if (m < ROWS) {
+    product_of_few(m, n, k, x, w, zeros, y, row, col);
+    return;
+  }
+  for (size_t j = 0; j < n; j++, w += k) {
+    const int16_t zero = (int16_t)zeros[j];
+    uint32_t sums[ROWS];
+    size_t i = 0;
+    for (size_t p = 0; p < k; p++) scratch[p] = (int16_t)(w[p] - zero);
+    for (; i + ROWS <= m; i += ROWS) {
+      dots(k, x + i * k, scratch, sums);
+      for (size_t r = 0; r < ROWS; r++) y[(i + r) * row + j * col] = (int32_t)sums[r];
+    }
+    for (; i < m; i++) y[i * row + j * col] = (int32_t)dot(k, x + i * k, scratch);
   }
 }

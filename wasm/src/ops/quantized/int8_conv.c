@@ -47,6 +47,11 @@ static rush_status read_args(rush_call *c, int8_conv *v) {
             (long long)w->sizes[1], (long long)groups);
   RUSH_NEED(v->zero_point >= INT8_MIN && v->zero_point <= UINT8_MAX, "int8_conv: zero point %lld",
             (long long)v->zero_point);
+  for (int64_t i = 0; i < zeros->numel; i++) {
+    const int64_t zero =
+        rush_load_int(RUSH_INT32, (const int32_t *)rush_data(zeros) + i * zeros->strides[0]);
+    RUSH_NEED(zero >= INT8_MIN && zero <= INT8_MAX, "int8_conv: zero point %lld", (long long)zero);
+  }
   RUSH_TRY(read_list(c, 4, v->dims, 1, v->stride));
   RUSH_TRY(read_list(c, 5, v->dims, 0, v->padding));
   RUSH_TRY(read_list(c, 6, v->dims, 1, v->dilation));
@@ -114,17 +119,20 @@ static rush_status unfold(const int8_conv *v, const rush_tensor *x, int64_t from
   return RUSH_OK;
 }
 
-/* [M, K] times [N, K] transposed. */
+/* [M, K] times [N, K] transposed, some rows at a time. */
 static rush_status linear(rush_call *c, const int8_conv *v, const rush_tensor *x,
                           const rush_tensor *w, const int32_t *zeros, rush_tensor *out) {
-  int16_t *row;
-  const int64_t k = x->sizes[1], n = w->sizes[0];
-  RUSH_TRY(tmp_items(c, k, sizeof *row, (void **)&row));
-  for (int64_t i = 0; i < x->sizes[0]; i++) {
-    RUSH_TRY(rush_work(c->ctx, (uint64_t)k * (uint64_t)n / 4));
-    for (int64_t p = 0; p < k; p++) row[p] = element(v, x, i * k + p);
-    rush_int8_product(1, (size_t)n, (size_t)k, row, rush_data(w), zeros,
-                      (int32_t *)rush_data(out) + i * n, (size_t)n, 1);
+  enum { ROWS = 64 };
+  const int64_t m = x->sizes[0], k = x->sizes[1], n = w->sizes[0];
+  const int64_t room = m < ROWS ? m : ROWS;
+  int16_t *rows;
+  RUSH_TRY(tmp_items(c, (room + 1) * k, sizeof *rows, (void **)&rows));
+  for (int64_t i = 0; i < m; i += room) {
+    const int64_t count = m - i < room ? m - i : room;
+    RUSH_TRY(rush_work(c->ctx, (uint64_t)count * (uint64_t)k * (uint64_t)n / 8));
+    for (int64_t p = 0; p < count * k; p++) rows[p] = element(v, x, i * k + p);
+    rush_int8_product((size_t)count, (size_t)n, (size_t)k, rows, rush_data(w), zeros,
+                      (int32_t *)rush_data(out) + i * n, (size_t)n, 1, rows + room * k);
   }
   return RUSH_OK;
 }
@@ -139,7 +147,7 @@ static rush_status convolve(rush_call *c, const int8_conv *v, const rush_tensor 
   size_t items;
   RUSH_NEED(rush_mul((size_t)places, (size_t)k, &items) && items <= (size_t)RUSH_MAX_NUMEL,
             "int8_conv: an input that is too large");
-  RUSH_TRY(tmp_items(c, (int64_t)items, sizeof *rows, (void **)&rows));
+  RUSH_TRY(tmp_items(c, (int64_t)items + k, sizeof *rows, (void **)&rows));
   for (int64_t i = 0; i < x->sizes[0]; i++)
     for (int64_t g = 0; g < groups; g++) {
       RUSH_TRY(unfold(v, x, (i * groups + g) * channels * plane, channels, rows));
@@ -148,7 +156,7 @@ static rush_status convolve(rush_call *c, const int8_conv *v, const rush_tensor 
         RUSH_TRY(rush_work(c->ctx, (uint64_t)items / 4));
         rush_int8_product((size_t)places, 1, (size_t)k, rows, (const int8_t *)rush_data(w) + at * k,
                           zeros + at, (int32_t *)rush_data(out) + (i * groups * outs + at) * places,
-                          1, 1);
+                          1, 1, rows + items);
       }
     }
   return RUSH_OK;
