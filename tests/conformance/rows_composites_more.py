@@ -71,6 +71,14 @@ row("renorm_inplace", "x.renorm_(2, 1, 0.5)", x=f32(3, 4), mutates=True)
 row("renorm_of_a_vector", "torch.renorm(x, 2, 0, 1.0)", x=f32(3), raises="at least 2 dimensions")
 row("weight_norm", "torch._weight_norm(v, g, 0), torch._weight_norm(v, h, 2), torch._weight_norm(v, s, -1)", v=f32(3, 4, 2), g=f32(3, 1, 1), h=f32(1, 1, 2), s=f32())
 
+row("linalg_diagonal", "torch.linalg.diagonal(x), torch.linalg.diagonal(x, offset=1, dim1=0, dim2=1)", x=f32(2, 3, 4))
+row("linalg_vecdot", "torch.linalg.vecdot(x, y), torch.linalg.vecdot(x, y, dim=0)", x=f32(3, 5), y=f32(3, 5), also=[{"x": f64(0, 5), "y": f64(0, 5)}])
+row("linalg_multi_dot", "torch.linalg.multi_dot([x, y, z]), torch.linalg.multi_dot([x[0], y]), torch.linalg.multi_dot([x, y, z, z[0]])", x=f32(2, 3), y=f32(3, 4), z=f32(4, 4))
+row("linalg_vander", "torch.linalg.vander(x, N=2), torch.linalg.vander(x, N=5)", x=f32(2, 3), also=[{"x": i64(4)}, {"x": f32()}])
+row("linalg_matrix_norm", "(" + ", ".join(f"torch.linalg.matrix_norm(x, {p}), torch.linalg.matrix_norm(x, {p}, dim=[1, 0], keepdim=True)" for p in ("'fro'", "1", "-1", "float('inf')", "float('-inf')")) + ", torch.linalg.norm(x[0], 'fro'), torch.linalg.norm(x, 'fro', dim=[0, 2], dtype=torch.float64))",
+    x=f32(2, 3, 4), also=[{"x": f64(3, 2, 5)}])
+row("linalg_matrix_norm_wrong", "torch.linalg.matrix_norm(x, 3)", x=f32(2, 3), raises="Order 3")
+
 # ---- Statistics ----------------------------------------------------------------------------------------
 
 row("cov", "(torch.cov(x), torch.cov(x, correction=0), torch.cov(x, fweights=n), torch.cov(x, fweights=n, aweights=a), torch.cov(x, aweights=a, correction=2), torch.cov(x[0]))",
@@ -92,6 +100,9 @@ for how in ("sum", "mean", "max", "min", "prod"):
 row("angle", "torch.angle(x), torch.angle(i)", x=tensor([0.0, -0.0, 1.5, -2.0, NAN, INF, -INF]), i=i64(5, lo=-2, hi=2), also=[{"x": f64(2, 3)}, {"i": b8(3)}])
 row("real_parts", "torch.conj_physical(x), torch.isreal(x), x.conj(), torch.real(x)", x=f32(2, 3))
 row("frexp", "torch.frexp(x)", x=tensor([0.0, -0.0, 1.0, -0.5, 3.0, 1e-40, 1e38, 0.99999994, NAN, INF, -INF]), also=[{"x": f64(3, 5)}, {"x": tensor([5e-324, -1e-310, 1.7e308, 0.9999999999999999], "f64")}])
+row("gcd", "torch.gcd(x, y), torch.lcm(x, y), torch.gcd(x, z), torch.lcm(y, z)", x=i64(3, 5, lo=-30, hi=30), y=i64(5, lo=-30, hi=30), z=tensor([0, 1, -4, 6, 12], "i32"), also=[{"x": i64(0, 5)}, {"x": u8(2, 5)}])
+row("gcd_inplace", "x.gcd_(y), z.lcm_(y)", x=i64(5, lo=-30, hi=30), z=i64(5, lo=1, hi=9), y=i64(5, lo=1, hi=30), mutates=True)
+row("gcd_of_floats", "torch.gcd(x, x)", x=f32(3), raises="not implemented for")
 row("diagflat", "torch.diagflat(x), torch.diagflat(x, 1), torch.diagflat(x, -2)", x=f32(2, 2), also=[{"x": i64(3)}, {"x": f32()}])
 row("atleast_of_lists", "torch.atleast_1d(xs) + torch.atleast_2d(xs) + torch.atleast_3d(xs)", xs=[f32(), f32(2), f32(2, 3)], trace=True)
 row("sum_to_size", "(x.sum_to_size([3, 1]), x.sum_to_size([4]), x.sum_to_size([2, 3, 4]), x.sum_to_size([1]))", x=f32(2, 3, 4))

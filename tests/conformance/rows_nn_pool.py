@@ -91,6 +91,7 @@ row("pad_sizes_are_computed", "F.pad(x, [0, x.size(0) - x.size(1)])", x=f32(5, 3
 row("pad_refuses_odd", "F.pad(x, [1])", x=f32(2, 3), raises="Length of pad must be even")
 row("pad_refuses_reflecting_all", "F.pad(x, [3, 0], 'reflect')", x=f32(1, 2, 3), raises="Padding size should be less")
 row("pad_refuses_two_rounds", "F.pad(x, [4, 0], 'circular')", x=f32(1, 2, 3), raises="wrapping around more than once")
+row("pad_replicates_the_last_to_go", "F.pad(x, [-5, 7, 6, -3], 'replicate'), F.pad(x, [-3, 4, -1, 2], 'replicate'), F.pad(x, [9, -4, 0, 0], 'replicate')", x=f32(2, 2, 4))
 row("pad_refuses_negative_size", "F.pad(x, [-2, -2])", x=f32(2, 3), raises="")
 
 # ---- Interpolation -------------------------------------------------------------------------------

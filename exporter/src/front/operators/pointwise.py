@@ -73,3 +73,20 @@ def frexp__Tensor(x):
     mantissa = torch.where(large, mantissa * 0.5, torch.where(small, mantissa * 2.0, mantissa))
     n = n + large.to(torch.int64) - small.to(torch.int64)
     return torch.where(special, wide, mantissa).to(x.dtype), torch.masked_fill(n, special, 0).to(torch.int32)
+
+
+def gcd(x, other):
+    assert not torch.is_floating_point(x) and not torch.is_floating_point(other) and x.dtype != torch.bool, "gcd is not implemented for other than integers"
+    dtype = torch.result_type(x, other)
+    a, b = torch.abs(x.to(dtype)) + torch.zeros_like(other), torch.abs(other.to(dtype)) + torch.zeros_like(x)
+    while bool(torch.any(b != 0)):
+        done = b == 0
+        rest = torch.fmod(a, torch.masked_fill(b, done, 1))
+        a, b = torch.where(done, a, b), torch.masked_fill(rest, done, 0)
+    return torch.abs(a)
+
+
+def lcm(x, other):
+    divisor = gcd(x, other)
+    none = divisor == 0
+    return torch.masked_fill(torch.abs(torch.div(x, torch.masked_fill(divisor, none, 1), rounding_mode="trunc") * other), none, 0)

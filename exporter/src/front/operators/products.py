@@ -222,3 +222,64 @@ def cumulative_trapezoid__x(y, x, dim: int):
 def cumulative_trapezoid__dx(y, dx: number, dim: int):
     need_numbers("cumulative_trapezoid", "y", y)
     return torch.cumsum(neighbours(y, dim) * (float(dx) / 2.0), dim)
+
+
+def linalg_diagonal(x, offset: int, dim1: int, dim2: int):
+    return torch.diagonal(x, offset, dim1, dim2)
+
+
+def linalg_vecdot(x, y, dim: int):
+    return torch.sum(x.conj() * y, [dim])
+
+
+def linalg_multi_dot(tensors: List[Tensor]):
+    assert len(tensors) >= 2, "multi_dot(): expected at least 2 tensors but got {}".format(len(tensors))
+    out = tensors[0]
+    for k in range(1, len(tensors)):
+        assert tensors[k].dim() == 2 or (tensors[k].dim() == 1 and k == len(tensors) - 1), "multi_dot(): the first and last tensors may be 1D or 2D, those between are 2D"
+        out = torch.matmul(out, tensors[k])
+    return out
+
+
+def linalg_matrix_norm__str_ord(x, ord: str, dim: List[int], keepdim: bool, dtype: Optional[int]):
+    assert ord == "fro" or ord == "nuc", "linalg.matrix_norm: Order {} not supported.".format(ord)
+    if ord == "fro":
+        return torch.linalg_vector_norm(x, 2, dim, keepdim, dtype=dtype)
+    return singular_norm(x if dtype is None else x.to(dtype), "nuc", dim, keepdim)
+
+
+def singular_norm(x, which: str, dim: List[int], keepdim: bool):
+    values = torch.linalg_svdvals(torch.movedim(x, dim, [-2, -1]))
+    if which == "nuc":
+        out = torch.sum(values, [-1])
+    elif which == "2":
+        out = torch.amax(values, [-1])
+    else:
+        out = torch.amin(values, [-1])
+    if keepdim:
+        dims = [dim[0] + x.dim() if dim[0] < 0 else dim[0], dim[1] + x.dim() if dim[1] < 0 else dim[1]]
+        out = out.unsqueeze(min(dims)).unsqueeze(max(dims))
+    return out
+
+
+def linalg_matrix_norm(x, ord: number, dim: List[int], keepdim: bool, dtype: Optional[int]):
+    assert len(dim) == 2, "linalg.matrix_norm: dim must be a 2-tuple. Got {}".format(dim)
+    p = float(ord)
+    assert abs(p) == 1 or abs(p) == 2 or abs(p) == float("inf"), "linalg.matrix_norm: Order {} not supported.".format(p)
+    at = x if dtype is None else x.to(dtype)
+    if abs(p) == 2:
+        return singular_norm(at, "2" if p > 0 else "-2", dim, keepdim)
+    rows, columns = dim[0] + x.dim() if dim[0] < 0 else dim[0], dim[1] + x.dim() if dim[1] < 0 else dim[1]
+    if abs(p) != 1:
+        rows, columns = columns, rows
+    sums = torch.linalg_vector_norm(at, 1, [rows], keepdim)
+    if rows < columns and not keepdim:
+        columns -= 1
+    return torch.amax(sums, [columns], keepdim) if p > 0 else torch.amin(sums, [columns], keepdim)
+
+
+def linalg_norm__ord_str(x, ord: str, dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]):
+    if dim is None:
+        assert x.dim() == 2, "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {}D.".format(x.dim())
+        return linalg_matrix_norm__str_ord(x, ord, [0, 1], keepdim, dtype)
+    return linalg_matrix_norm__str_ord(x, ord, dim, keepdim, dtype)

@@ -339,3 +339,13 @@ def segment_reduce(x, reduce: str, lengths: Optional[Tensor], indices: Optional[
             return torch.where(counts > 0, total / torch.clamp_min(counts, 1), total)
         return total / counts
     return total
+
+
+def linalg_vander(x, n: Optional[int]):
+    assert x.dtype != torch.bool, "linalg.vander supports floating point, complex, and integer tensors, but got Bool"
+    x = torch.atleast_1d(x)
+    many = x.size(-1) if n is None else n
+    assert many > 1, "N must be greater than 1."
+    x = x if torch.is_floating_point(x) or torch.is_complex(x) else x.to(torch.int64)
+    powers = torch.cumprod(x.unsqueeze(-1).expand(x.size() + [many - 1]), -1)
+    return torch.cat([torch.ones_like(powers[..., :1]), powers], -1)

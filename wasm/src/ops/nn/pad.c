@@ -203,11 +203,25 @@ static rush_status check_border(rush_call *c, const rush_tensor *x, const paddin
   return RUSH_OK;
 }
 
+/* Where negative padding takes all of a dimension, what is padded on the other side is copies of the
+ * last element to go: that one stays, and there is one copy less. */
+static void keep_one(padding *p, const rush_tensor *x) {
+  for (int d = 0; d < x->rank; d++) {
+    const int64_t most = x->sizes[d] - 1;
+    int64_t *cropped = p->front[d] < p->back[d] ? p->front + d : p->back + d;
+    int64_t *grown = cropped == p->front + d ? p->back + d : p->front + d;
+    if (most < 0 || *cropped >= -most) continue;
+    *grown += *cropped + most;
+    *cropped = -most;
+  }
+}
+
 static rush_status border(rush_call *c, mode m, int n) {
   const rush_tensor *x = arg_tensor(c, 0);
   padding p;
   RUSH_TRY(read(c, x, m, &p));
   RUSH_NEED(n == 0 || p.n == n, "padding size is expected to be %d, but got: %d", 2 * n, 2 * p.n);
+  if (m == REPLICATE) keep_one(&p, x);
   RUSH_TRY(check_border(c, x, &p));
   const rush_value zero = rush_int(0);
   return pad(c, x, &p, &zero);
