@@ -186,6 +186,8 @@ def sum_to_size(x, size: List[int]):
     for d in range(len(size)):
         if size[d] == 1 and x.size(more + d) != 1:
             dims.append(more + d)
+    if len(size) == 0:
+        return torch.sum(x)
     if len(dims) == 0:
         return x
     return torch.sum(x, dims, True).view(size)
