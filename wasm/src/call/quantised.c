@@ -22,10 +22,6 @@ static rush_tensor *first_quantised(const rush_value *args, uint32_t n) {
   return NULL;
 }
 
-bool rush_has_quantised(const rush_value *args, uint32_t n) {
-  return first_quantised(args, n) != NULL;
-}
-
 /* A result's integers stand for what `first`'s do. Which of its dimensions is the one with scales of
  * its own only a tensor of the same sizes tells. */
 static rush_status name_result(rush_call *c, const rush_value *v, const rush_tensor *first) {
@@ -142,9 +138,7 @@ static rush_status in_floats(rush_call *c, const rush_schema *schema, rush_value
   return st;
 }
 
-rush_status rush_call_quantised(rush_call *c, const rush_schema *schema, rush_value *args) {
-  rush_tensor *first = first_quantised(args, c->n_args);
-  if (c->op->flags & RUSH_OP_IN_FLOATS) return in_floats(c, schema, args);
+static rush_status as_they_are(rush_call *c, rush_tensor *first) {
   RUSH_CHECK(c->ctx, c->op->flags & (RUSH_OP_QUANTISED | RUSH_OP_VIEW), RUSH_ERR_UNSUPPORTED,
              "not implemented for '%s'", rush_dtype_word(first->dtype));
   rush_tensor_keep(first);
@@ -152,4 +146,12 @@ rush_status rush_call_quantised(rush_call *c, const rush_schema *schema, rush_va
   if (st == RUSH_OK) st = name_results(c, first);
   rush_tensor_drop(c->heap, first);
   return st;
+}
+
+bool rush_call_quantised(rush_call *c, const void *schema, rush_status *status) {
+  rush_tensor *first = first_quantised(c->args, c->n_args);
+  if (!first) return false;
+  *status = c->op->flags & RUSH_OP_IN_FLOATS ? in_floats(c, schema, (rush_value *)c->args)
+                                             : as_they_are(c, first);
+  return true;
 }

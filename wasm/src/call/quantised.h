@@ -4,13 +4,11 @@
 
 #include "call/schema.h"
 
-/* Whether a quantised tensor is among n arguments, or in a list there. */
-bool rush_has_quantised(const rush_value *args, uint32_t n);
-
-/* Runs an operator that has quantised arguments. One that takes them (RUSH_OP_QUANTISED, RUSH_OP_VIEW)
- * sees them; its quantised results stand for what the first of them stands for. One that PyTorch has
- * for them (RUSH_OP_IN_FLOATS) sees their numbers, and what it gives is quantised as the first was.
- * Others refuse. `args` are c->args. */
-rush_status rush_call_quantised(rush_call *c, const rush_schema *schema, rush_value *args);
+/* Runs an operator that has quantised arguments; false where it has none, and nothing is done. One
+ * that takes them (RUSH_OP_QUANTISED, RUSH_OP_VIEW) sees them; its quantised results stand for what the
+ * first of them stands for. One that PyTorch has for them (RUSH_OP_IN_FLOATS) sees their numbers, and
+ * what it gives is quantised as the first was. Others refuse. `schema` is the operator's rush_schema.
+ * The heap's `quantised`, which whoever makes the first quantised tensor sets. */
+bool rush_call_quantised(rush_call *c, const void *schema, rush_status *status);
 
 #endif

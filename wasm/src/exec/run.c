@@ -1,5 +1,4 @@
 /* The interpreter: one loop over decoded instructions, which can stop after any of them. */
-#include "call/quantised.h"
 #include "call/widen.h"
 #include "exec/session.h"
 #include "model/print.h"
@@ -200,12 +199,12 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .dies = c->dies,
                     .random = s->random,
                     .packed = m->packed[i]};
-  const bool quantised = RUSH_UNLIKELY(s->heap.quantised) && rush_has_quantised(s->args, n_args);
-  rush_status st = quantised ? rush_call_quantised(&call, &o->schema, s->args)
-                   : RUSH_UNLIKELY(may_want_wide(s, o))
-                       ? rush_call_widened(&call, &o->schema, s->args, o->dtype_arg)
-                   : is_view_of_turned(o->op, s->args) ? call_view(&call)
-                                                       : o->op->run(&call);
+  rush_status st;
+  if (RUSH_LIKELY(!s->heap.quantised) || !s->heap.quantised(&call, &o->schema, &st))
+    st = RUSH_UNLIKELY(may_want_wide(s, o))
+             ? rush_call_widened(&call, &o->schema, s->args, o->dtype_arg)
+         : is_view_of_turned(o->op, s->args) ? call_view(&call)
+                                             : o->op->run(&call);
   const rush_status stopped = rush_stopped(s->ctx);
   if (call.tensors || call.blocks) rush_call_release(&call);
   if (st == RUSH_OK) st = stopped;

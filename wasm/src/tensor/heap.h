@@ -7,12 +7,17 @@
 
 enum { RUSH_HEAP_CLASSES = 240 };
 
+struct rush_call;
+typedef bool (*rush_quantised_fn)(struct rush_call *c, const void *schema, rush_status *status);
+
 typedef struct rush_heap {
   rush_ctx *ctx;
   struct rush_free_block *free[RUSH_HEAP_CLASSES];
   struct rush_list *containers; /* all that live, chained */
   bool rare;                    /* a tensor of a rare dtype (dtype.h) was made */
-  bool quantised;               /* a quantised tensor was made */
+  /* Set where a quantised tensor was made: how operators are called then (call/quantised.h). So it is
+   * linked only with operators that make one. */
+  rush_quantised_fn quantised;
 } rush_heap;
 
 /* Bytes that kernels may read (never write) behind the end of a block; XNN_EXTRA_BYTES. */

@@ -291,7 +291,6 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
   t->object = (rush_object){RUSH_KIND_TENSOR, 1};
   t->dtype = dtype;
   if (RUSH_UNLIKELY(rush_is_one_of(dtype, RUSH_RARE))) heap->rare = true;
-  if (RUSH_UNLIKELY(rush_is_quantised(dtype))) heap->quantised = true;
   t->rank = (uint8_t)rank;
   t->offset = 0;
   t->numel = numel;
