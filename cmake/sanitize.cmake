@@ -4,6 +4,12 @@ if(RUSH_SANITIZE)
                       -fno-omit-frame-pointer -g)
   add_link_options(-fsanitize=address,undefined)
 endif()
+# What is small is cut for threads, too. XNNPACK's kernels, which know of no threads, are as ever.
+if(RUSH_THREAD_SANITIZER)
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=thread)
+  add_compile_definitions(RUSH_LEAST_WORK=1)
+endif()
 # Fuzzing also counts the branches that were taken, and gives each block of memory back at once.
 if(RUSH_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

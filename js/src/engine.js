@@ -118,11 +118,13 @@ export class Engine {
   model = /** @type {ModelPtr} */ (0);
   #loader = /** @type {Loader} */ (0);
   alive = true;
+  #threads;
   /** @type {Map<string, Signature>} of the operators that `ops` computes */ #signatures = new Map();
 
   /** @param {Runtime} runtime @param {import('./ops.js').OpTable} [ops] @param {import('./load.js').Limits} [limits] */
-  constructor({ c, memory, backend }, ops, limits = {}) {
+  constructor({ c, memory, backend, threads }, ops, limits = {}) {
     this.limits = limits;
+    this.#threads = threads;
     this.ops = ops;
     this.c = this.#guarded(c);
     this.memory = memory;
@@ -131,6 +133,7 @@ export class Engine {
     this.values = new Values(this);
     this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
     this.c.rush_bridge_memory_limit(this.ctx, limits.bytes ?? 0);
+    threads?.begin(this.c, this.ctx);
     this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
     for (const [name, op] of ops ?? []) this.#addOp(name, op.schema);
   }
@@ -172,6 +175,7 @@ export class Engine {
             const result = f(...args);
             return result < 0 ? result >>> 0 : result; // wasm gives addresses above 2 GiB as negative numbers
           } catch (e) {
+            this.#threads?.end();
             this.alive = false;
             this.c = GONE;
             throw new RushlightError('internal', `the runtime failed in ${name}: ${says(e)}`, { cause: e });
@@ -307,6 +311,7 @@ export class Engine {
     if (this.model) this.c.rush_model_destroy(this.ctx, this.model);
     this.c.rush_loader_destroy(this.#loader);
     if (this.ctx) this.c.rush_ctx_destroy(this.ctx);
+    this.#threads?.end();
     this.alive = false;
     this.c = this.memory = this.values = GONE;
   }

@@ -22,17 +22,20 @@ function readLimits(limits = {}) {
 
 /**
  * Streams a source into a new engine: all of it, or its head.
- * @param {Source} source @param {LoadOptions} options @param {boolean} headOnly
+ * @param {Source} source @param {LoadOptions} options @param {boolean} headOnly @param {any} [threading]
  * @returns {Promise<Engine>}
  */
-async function stream(source, options, headOnly) {
+async function stream(source, options, headOnly, threading) {
   const { signal, onProgress } = options;
   throwIfAborted(signal, 'loading');
   const limits = readLimits(options.limits);
   const ops = options.ops === undefined ? undefined : readOps(options.ops);
   // The wasm compiles while the first bytes arrive.
-  const [opened, runtime] = await Promise.allSettled([open(source, options, headOnly), createRuntime(options)]);
-  if (opened.status === 'rejected') throw opened.reason;
+  const [opened, runtime] = await Promise.allSettled([open(source, options, headOnly), createRuntime(options, threading)]);
+  if (opened.status === 'rejected') {
+    /** @type {any} */ (runtime).value?.threads?.end();
+    throw opened.reason;
+  }
   const { name, chunks } = opened.value;
   if (runtime.status === 'rejected') {
     await chunks[Symbol.asyncIterator]().return?.();
@@ -69,9 +72,9 @@ async function stream(source, options, headOnly) {
   }
 }
 
-/** @param {Source} source @param {LoadOptions & { interrupted?: () => unknown }} options @param {() => Promise<typeof import('./trials.js')>} trials */
-export async function loadHost(source, options, trials) {
-  return new Host(await stream(source, options, false), trials);
+/** @param {Source} source @param {LoadOptions & { interrupted?: () => unknown }} options @param {() => Promise<typeof import('./trials.js')>} trials @param {() => Promise<typeof import('./threads.js')>} threading */
+export async function loadHost(source, options, trials, threading) {
+  return new Host(await stream(source, options, false, threading), trials);
 }
 
 /**

@@ -13,6 +13,7 @@ import { Model, alive } from './model.js';
  * @property {(progress: Progress) => void} [onProgress] called after each chunk that has arrived
  * @property {import('./runtime.js').WasmOption} [wasm] the wasm binary, where it does not lie beside this package
  * @property {'auto' | import('./runtime.js').BackendName} [backend] which binary; by default relaxed where the engine has it
+ * @property {'auto' | number} [threads] how many compute, of as many as the machine has where it is 'auto'; a page has to be cross-origin isolated. By default one
  * @property {import('./ops.js').Ops} [ops] operators of the model that JavaScript computes, by name
  * @property {boolean} [worker] the model lives in a worker of its own, so that runs do not stop the page
  * @property {Limits} [limits] what the model may use
@@ -39,6 +40,7 @@ function cannot(cause) {
 // What is not in the core: who wants none of it does not load its code.
 const more = () => import('./more.js').catch(cannot);
 const trials = () => import('./trials.js').catch(cannot);
+const threading = () => import('./threads.js').catch(cannot);
 
 /**
  * Loads a model. The bytes stream into wasm memory with one copy; weights are packed as they arrive.
@@ -50,18 +52,18 @@ const trials = () => import('./trials.js').catch(cannot);
  *   `out-of-memory`, `aborted` or `bad-argument`
  */
 export async function load(source, options = {}) {
-  checkOptions('load', options, [...OPTIONS, 'ops', 'worker', 'cache', 'integrity']);
+  checkOptions('load', options, [...OPTIONS, 'threads', 'ops', 'worker', 'cache', 'integrity']);
   const { cache, integrity, onProgress, worker } = options;
   if (onProgress !== undefined && typeof onProgress !== 'function') throw badArgument('load: onProgress is a function');
   const make = worker || cache || integrity !== undefined ? (await more()).loadMore : loadHost;
-  return new Model(await make(source, options, trials).catch((e) => adding(e.code === 'out-of-memory' && alive ? `. ${alive} models are alive: dispose()` : '')(e)));
+  return new Model(await make(source, options, trials, threading).catch((e) => adding(e.code === 'out-of-memory' && alive ? `. ${alive} models are alive: dispose()` : '')(e)));
 }
 
 /**
  * Reads only a file's head: what the model takes and gives, its operators, those that this runtime
  * lacks, and how large it is. The download stops there; of a URL only the first MiB is asked for, where the server gives parts.
  * @param {Source} source as for load()
- * @param {LoadOptions} [options] without `ops`, `worker`, `cache` and `integrity`
+ * @param {LoadOptions} [options] without `threads`, `ops`, `worker`, `cache` and `integrity`
  * @returns {Promise<Description>}
  * @throws {RushlightError} as load(), but not for missing operators
  */

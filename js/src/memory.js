@@ -62,7 +62,7 @@ export class Memory {
   /** @param {number} p @param {number} size */
   text(p, size) {
     this.#renew();
-    return utf8.decode(this.#bytes.subarray(p, p + size));
+    return utf8.decode(this.#bytes.slice(p, p + size)); // it takes no shared memory
   }
 
   /** The text up to a zero byte; "" for NULL. @param {number} p */

@@ -4,6 +4,7 @@ import { badArgument } from './errors.js';
 import { loadHost } from './hosting.js';
 import { keptSource } from './kept.js';
 import { loadRemote } from './remote.js';
+import * as threads from './threads.js';
 import * as trials from './trials.js';
 
 /**
@@ -13,5 +14,5 @@ import * as trials from './trials.js';
 export async function loadMore(source, options) {
   const { worker = false, cache, integrity, request, signal } = options;
   if (typeof worker !== 'boolean') throw badArgument('load: worker is a boolean');
-  return worker ? loadRemote(source, options) : loadHost(await keptSource(source, { cache, integrity, request, signal }), options, async () => trials);
+  return worker ? loadRemote(source, options) : loadHost(await keptSource(source, { cache, integrity, request, signal }), options, async () => trials, async () => threads);
 }

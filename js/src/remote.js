@@ -257,7 +257,7 @@ export async function loadRemote(source, options) {
   const remote = new Remote(options);
   const loaded = async () => {
     const plain = {
-      backend, cache: options.cache, integrity: options.integrity, limits: options.limits, wasm: await portableWasm(options.wasm),
+      backend, threads: options.threads, cache: options.cache, integrity: options.integrity, limits: options.limits, wasm: await portableWasm(options.wasm),
       request: request && { ...request, signal: undefined, ...(request.headers && { headers: entries(request.headers) }) },
     };
     const ops = [...remote.ops].map(([name, { schema }]) => [name, schema]);

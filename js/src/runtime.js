@@ -12,7 +12,8 @@ import { bytesFrom, checkResponse, checkStart, fetchSource } from './source.js';
  * @typedef {object} Backend which binary runs
  * @property {BackendName} name
  *   its name
- * @property {string} reason why that one
+ * @property {number} threads how many compute
+ * @property {string} reason why that one, and so many
  *
  * @typedef {string | URL | Response | WebAssembly.Module | ArrayBuffer | ArrayBufferView} WasmSource
  *   a URL (in Node also a path), or what holds the bytes
@@ -24,13 +25,14 @@ import { bytesFrom, checkResponse, checkStart, fetchSource } from './source.js';
  * @typedef {WasmSource | WasmSources} WasmOption one binary, or one for each backend
  *
  * @typedef {Record<CName, (...args: number[]) => number>} C the functions of rushlight.h and wasm/bridge
- * @typedef {{ c: C, memory: Memory, backend: Backend }} Runtime
+ * @typedef {{ begin(c: C, ctx: number): void, end(): void }} Threads of threads.js
+ * @typedef {{ c: C, memory: Memory, backend: Backend, threads?: Threads }} Runtime
  */
 
 /** @typedef {(
  *   | 'malloc' | 'free' | 'rush_bridge_ctx_create' | 'rush_bridge_total' | 'rush_bridge_step'
  *   | 'rush_bridge_profile' | 'rush_bridge_manual_seed' | 'rush_bridge_memory_limit' | 'rush_bridge_step_limit' | 'rush_bridge_backend' | 'rush_status_name'
- *   | 'rush_ctx_add_op' | 'rush_session_next' | 'rush_session_provide' | 'rush_session_write' | 'rush_session_replace'
+ *   | 'rush_ctx_add_op' | 'rush_ctx_set_threads' | 'rush_ctx_pool' | 'rush_session_next' | 'rush_session_provide' | 'rush_session_write' | 'rush_session_replace'
  *   | 'rush_session_fail' | 'rush_session_observe' | 'rush_session_results' | 'rush_session_get_attribute'
  *   | 'rush_session_set_attribute' | 'rush_ctx_destroy' | 'rush_ctx_error' | 'rush_ctx_location' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'
  *   | 'rush_loader_destroy' | 'rush_loader_window' | 'rush_loader_advance' | 'rush_loader_head'
@@ -52,15 +54,20 @@ const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 
 /** Whether the engine has relaxed SIMD; SIMD every one has. */
 export const hasRelaxed = () => WebAssembly.validate(new Uint8Array(PROBE));
 
-const compiled = {
-  simd: once(() => compile(original(new URL('../wasm/rushlight-simd.wasm', import.meta.url)))),
-  relaxed: once(() => compile(original(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url)))),
+const own = {
+  simd: () => original(new URL('../wasm/rushlight-simd.wasm', import.meta.url)),
+  relaxed: () => original(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url)),
 };
+const compiled = { simd: once(() => compile(own.simd())), relaxed: once(() => compile(own.relaxed())) };
 
 const WAY_OUT = '. Pass its address as the option `wasm`: see "Bundlers" in the guide';
 
-/** @param {any} source a WasmSource, of whatever realm @returns {Promise<WebAssembly.Module>} */
-async function compile(source) {
+/**
+ * @template [T=WebAssembly.Module]
+ * @param {any} source a WasmSource, of whatever realm @param {(bytes: Uint8Array) => Promise<T>} [make] of the bytes, where they are to be had
+ * @returns {Promise<T | WebAssembly.Module>}
+ */
+async function compile(source, make) {
   if (source instanceof WebAssembly.Module) return source;
   let name = 'the bytes given as `wasm`';
   try {
@@ -74,21 +81,21 @@ async function compile(source) {
     if (tagOf(source) === 'Response') {
       name = source.url || name;
       checkResponse(source, name, 'the wasm');
-      if (/^application\/wasm/i.test(source.headers.get('content-type') ?? '')) {
+      if (!make && /^application\/wasm/i.test(source.headers.get('content-type') ?? '')) {
         return await WebAssembly.compileStreaming(source);
       }
       source = await source.arrayBuffer(); // a server that does not know .wasm
     }
     const bytes = bytesFrom(source, '`wasm`', 'WebAssembly.Module');
     checkStart(bytes, name, 'the wasm');
-    return await WebAssembly.compile(/** @type {BufferSource} */ (bytes));
+    return await (make ?? WebAssembly.compile)(/** @type {any} */ (bytes));
   } catch (e) {
     if (e instanceof RushlightError) throw e;
     throw new RushlightError('unsupported', `cannot compile ${name}: ${says(e)}`, { source: name, cause: e });
   }
 }
 
-/** @param {string} wanted @returns {Backend} */
+/** @param {string} wanted @returns {Omit<Backend, 'threads'>} */
 function choose(wanted) {
   const relaxed = hasRelaxed(), reason = `this engine has ${relaxed ? '' : 'no '}relaxed SIMD`;
   if (wanted === 'auto') return { name: relaxed ? 'relaxed' : 'simd', reason };
@@ -102,28 +109,32 @@ const isPerBackend = (wasm) => wasm?.constructor?.name === 'Object'; // of whate
 
 /**
  * Makes an instance with a memory of its own. Modules that this package finds by itself are compiled once.
- * @param {{ wasm?: WasmOption, backend?: string, interrupted?: () => unknown }} options interrupted: whether the call at work shall end
+ * @param {{ wasm?: WasmOption, backend?: string, threads?: 'auto' | number, interrupted?: () => unknown }} options interrupted: whether the call at work shall end
+ * @param {() => Promise<typeof import('./threads.js')>} threading imports that file
  * @returns {Promise<Runtime>}
  */
-export async function createRuntime({ wasm, backend: wanted = 'auto', interrupted }) {
-  let backend = choose(wanted);
+export async function createRuntime({ wasm, backend: wanted = 'auto', threads, interrupted }, threading) {
+  const backend = { ...choose(wanted), threads: 1 };
   if (isPerBackend(wasm)) {
-    if (wanted === 'auto' && !wasm[backend.name] && wasm.simd) backend = { name: 'simd', reason: '`wasm` gives no other binary' };
+    if (wanted === 'auto' && !wasm[backend.name] && wasm.simd) Object.assign(backend, { name: 'simd', reason: '`wasm` gives no other binary' });
     wasm = wasm[backend.name];
     if (wasm === undefined) throw badArgument(`\`wasm\` has no binary for the backend "${backend.name}"`);
   }
-  const module = wasm === undefined ? await compiled[backend.name]().catch(adding(WAY_OUT)) : await compile(wasm);
-  const runtime = await instantiate(module, backend, interrupted);
+  const plan = threads === undefined ? undefined : await (await threading()).planFor(threads), make = plan?.make;
+  /** @type {any} a module, or what share() makes */
+  const made = await (wasm !== undefined ? compile(wasm, make) : (make ? compile(own[backend.name](), make) : compiled[backend.name]()).catch(adding(WAY_OUT)));
+  const runtime = await instantiate(made.threads ? made : { module: made }, backend, interrupted);
   const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c.rush_bridge_backend()));
   if (name !== backend.name) {
     if (wanted !== 'auto') throw badArgument(`the binary given as \`wasm\` is "${name}", not "${wanted}"`, { expected: wanted, actual: name });
-    runtime.backend = { name, reason: 'the binary given as `wasm`' };
+    Object.assign(backend, { name, reason: 'the binary given as `wasm`' });
   }
+  plan?.tell(backend, made);
   return runtime;
 }
 
-/** @param {WebAssembly.Module} module @param {Backend} backend @param {(() => unknown) | undefined} interrupted @returns {Promise<Runtime>} */
-async function instantiate(module, backend, interrupted) {
+/** @param {{ module: WebAssembly.Module, memory?: WebAssembly.Memory, threads?: Threads }} made @param {Backend} backend @param {(() => unknown) | undefined} interrupted @returns {Promise<Runtime>} */
+async function instantiate({ module, memory: shared, threads }, backend, interrupted) {
   /** @type {Memory} */
   let memory;
   const imports = {
@@ -135,14 +146,15 @@ async function instantiate(module, backend, interrupted) {
       /** @param {number} p @param {number} size */
       log: (p, size) => console.log(memory.text(p >>> 0, size).replace(CONTROL, '\ufffd')),
     },
-    env: { emscripten_notify_memory_growth() {} }, // memory.js looks at each access
+    env: { memory: shared, emscripten_notify_memory_growth() {} }, // memory.js looks at each access
   };
   try {
-    const { exports } = await WebAssembly.instantiate(module, imports);
-    memory = new Memory(/** @type {WebAssembly.Memory} */ (exports.memory));
+    const { exports } = await WebAssembly.instantiate(module, /** @type {any} */ (imports));
+    memory = new Memory(/** @type {WebAssembly.Memory} */ (shared ?? exports.memory));
     /** @type {Function} */ (exports._initialize)();
-    return { c: /** @type {C} */ (/** @type {unknown} */ (exports)), memory, backend };
+    return { c: /** @type {C} */ (/** @type {unknown} */ (exports)), memory, backend, threads };
   } catch (e) {
+    threads?.end();
     const code = e instanceof RangeError ? 'out-of-memory' : 'unsupported';
     throw new RushlightError(code, `cannot start the wasm (another version?): ${says(e)}`, { cause: e });
   }

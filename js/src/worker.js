@@ -7,6 +7,7 @@ import { loadHost } from './hosting.js';
 import { keptSource } from './kept.js';
 import { buffers } from './messages.js';
 import { builtin } from './platform.js';
+import * as threads from './threads.js';
 import * as trials from './trials.js';
 
 /** @type {any} */
@@ -51,7 +52,7 @@ async function load(source, options, ops, progress, flag) {
     ...options, interrupted: flag && (() => Atomics.load(flag, 0)),
     ops: Object.fromEntries(ops.map(([name, schema]) => [name, { schema, run: ask(name) }])),
     onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
-  }, async () => trials);
+  }, async () => trials, async () => threads);
   return { backend: host.backend, description: host.description, text: host.describeText(), graph: host.graphText() };
 }
 

@@ -54,8 +54,8 @@ export const tests = {
   'every binary that this browser can run runs, and the choice has a reason': async () => {
     const { name, reason } = await flips(bytes);
     equal(reason, { relaxed: 'this engine has relaxed SIMD', simd: 'this engine has no relaxed SIMD' }[name]);
-    if (name === 'relaxed') equal(await flips(bytes, { backend: 'relaxed' }), { name, reason: 'asked for by the option `backend`' });
-    equal(await flips(bytes, { backend: 'simd' }), { name: 'simd', reason: 'asked for by the option `backend`' });
+    if (name === 'relaxed') equal(await flips(bytes, { backend: 'relaxed' }), { name, reason: 'asked for by the option `backend`', threads: 1 });
+    equal(await flips(bytes, { backend: 'simd' }), { name: 'simd', reason: 'asked for by the option `backend`', threads: 1 });
   },
 
   'a Request is no source, and a Response that a worker gets keeps its name': async (base) => {
@@ -84,8 +84,23 @@ export const tests = {
     await flips(bytes, { ...options, wasm });
     await flips(bytes, { ...options, wasm: await fetch(wasm) });
     await flips(bytes, { ...options, wasm: await WebAssembly.compileStreaming(fetch(wasm)) });
-    equal(await flips(bytes, { wasm }), { name: 'simd', reason: 'the binary given as `wasm`' });
+    equal(await flips(bytes, { wasm }), { name: 'simd', reason: 'the binary given as `wasm`', threads: 1 });
     await refused(load(bytes, { wasm: `${base}/tests/browser/replay.html` }), 'bad-file', /^got HTML from .* where the wasm was expected/);
+  },
+
+  'threads give the same answer, and end': async () => {
+    const { RushFile } = await import('../js/build-rush.mjs');
+    const f = new RushFile(), n = 128;
+    f.method('forward', { inputs: [{ name: 'x' }] }, (/** @type {any} */ m, /** @type {any} */ x) => m.op('aten::matmul', [x, x]));
+    const x = { dtype: /** @type {const} */ ('float32'), shape: [n, n], data: Float32Array.from({ length: n * n }, (_, i) => Math.sin(i)) };
+    const answers = [];
+    for (const options of [{}, { threads: 2 }, { threads: 3, worker: true }]) {
+      const model = await load(f.bytes(), options);
+      equal(model.backend.threads, options.threads ?? 1);
+      for (let i = 0; i < 3; i++) answers.push(await model.run({ x }));
+      model.dispose();
+    }
+    for (const answer of answers) equal(answer, answers[0]);
   },
 
   'an abort stops a run, and events get through': async () => {

@@ -80,7 +80,7 @@ static void product(size_t m, size_t n, size_t k, ptrdiff_t sk, ptrdiff_t sn, bo
   rush_gemm(m, n, k, a, lda, packed, c, ldc, min, max);
   const double tolerance = 2e-5 * (1 + (double)k / 1000); /* k terms of size 1, each rounded */
   check(what, c, want, m * ldc, tolerance);
-  if (rush_gemm_unpacked(m, n, k, a, lda, b, sk, sn, direct, ldc))
+  if (rush_gemm_unpacked(NULL, m, n, k, a, lda, b, sk, sn, direct, ldc))
     check(what, direct, plain, m * ldc, tolerance);
   free(a), free(b), free(bi), free(packed), free(c), free(direct), free(want), free(plain);
 }

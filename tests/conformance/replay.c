@@ -111,6 +111,8 @@ static const char *check_model(const row *r, rush_ctx *ctx, rush_model *model, c
   return wrong;
 }
 
+static unsigned threads = 1;
+
 static const char *check_row(const row *r, const char *dir, char *text, size_t room) {
   char path[4096];
   size_t size = 0, live, peak;
@@ -123,7 +125,7 @@ static const char *check_row(const row *r, const char *dir, char *text, size_t r
     free(bytes);
     return "no memory";
   }
-  const char *wrong = NULL;
+  const char *wrong = rush_ctx_set_threads(ctx, threads) == RUSH_OK ? NULL : "no threads";
   if (rush_model_load(ctx, bytes, size, &model) != RUSH_OK) {
     snprintf(text, room, "it does not load: %s", rush_ctx_error(ctx));
     wrong = text;
@@ -132,6 +134,7 @@ static const char *check_row(const row *r, const char *dir, char *text, size_t r
   }
   free(bytes);
   rush_model_destroy(ctx, model);
+  rush_ctx_set_threads(ctx, 1);
   rush_ctx_memory(ctx, &live, &peak);
   if (live > 0 && !wrong) {
     snprintf(text, room, "%zu bytes are not freed", live);
@@ -238,8 +241,13 @@ int main(int argc, char **argv) {
   bool oom = argc > 1 && strcmp(argv[1], "--oom") == 0;
   argc -= oom;
   argv += oom;
+  if (argc > 2 && strcmp(argv[1], "--threads") == 0) {
+    threads = (unsigned)atoi(argv[2]);
+    argc -= 2;
+    argv += 2;
+  }
   if (argc < 2) {
-    fprintf(stderr, "usage: replay [--oom] DIR [PATTERN..]\n");
+    fprintf(stderr, "usage: replay [--oom | --threads N] DIR [PATTERN..]\n");
     return 2;
   }
   snprintf(path, sizeof path, "%s/manifest.json", argv[1]);

@@ -58,7 +58,7 @@ test('a bundler makes one small file of its core', async (t) => {
   const { outputFiles: [core] } = await build({
     entryPoints: [`${js}src/index.js`], bundle: true, minify: true, write: false,
     format: 'esm', platform: 'neutral',
-    external: ['more', 'trials'].map((name) => `${js}src/${name}.js`), // are imported when asked for
+    external: ['more', 'threads', 'trials'].map((name) => `${js}src/${name}.js`), // are imported when asked for
   });
   const size = brotliCompressSync(core?.contents ?? '').length;
   t.diagnostic(`minified ${core?.contents.length}, brotli ${size}`);

@@ -24,10 +24,11 @@ class Session:
     run at once.
     """
 
-    def __init__(self, source, *, max_bytes=0, max_steps=0):
+    def __init__(self, source, *, threads=1, max_bytes=0, max_steps=0):
         """
         Args:
             source: a path, or the bytes of a file
+            threads: how many long operators run on, the caller's among them; results do not depend on it
             max_bytes: the most memory that model and runs may take; what needs more fails ('out-of-memory'). 0: no limit
             max_steps: the most instructions of one run; a loop that does not end fails there ('interrupted'). 0: no limit
 
@@ -37,7 +38,9 @@ class Session:
         """
         if min(max_bytes, max_steps) < 0:
             raise ValueError("max_bytes and max_steps are not negative")
-        self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps)
+        if not 1 <= threads <= 64:
+            raise ValueError(f"threads is 1 to 64, not {threads}")
+        self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps, threads)
 
     def __call__(self, /, *args, **named):
         """call("forward", *args, **named)."""

@@ -452,10 +452,11 @@ auto interruptible(F f) -> decltype(f()) {
   }
 }
 
-std::unique_ptr<NativeSession> open_session(py::object from, size_t bytes, uint64_t steps) {
+std::unique_ptr<NativeSession> open_session(py::object from, size_t bytes, uint64_t steps,
+                                            unsigned threads) {
   const bool inside = py::isinstance<py::bytes>(from);
   const std::string text = (inside ? from : py::str(from)).cast<std::string>();
-  const Limits limits{bytes, steps, interrupted};
+  const Limits limits{bytes, steps, interrupted, threads};
   auto session = interruptible([&] {
     return inside ? std::make_unique<NativeSession>(text, limits)
                   : NativeSession::open(text, limits);

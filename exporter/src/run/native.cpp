@@ -11,7 +11,8 @@ NativeSession::NativeSession(const std::string &bytes, const Limits &limits) {
   if (rush_ctx_create(nullptr, nullptr, &ctx_) != RUSH_OK) throw std::bad_alloc();
   rush_ctx_set_memory_limit(ctx_, limits.bytes);
   rush_ctx_set_poll(ctx_, limits.poll, nullptr);
-  rush_status status = rush_model_load(ctx_, bytes.data(), bytes.size(), &model_);
+  rush_status status = rush_ctx_set_threads(ctx_, limits.threads);
+  if (status == RUSH_OK) status = rush_model_load(ctx_, bytes.data(), bytes.size(), &model_);
   if (status == RUSH_OK) status = rush_session_create(ctx_, model_, &session_);
   if (status == RUSH_OK) {
     rush_session_set_step_limit(session_, limits.steps);

@@ -17,6 +17,7 @@ struct Limits {
   size_t bytes = 0;             // of memory, 0: as much as there is
   uint64_t steps = 0;           // instructions of a run, 0: any number
   rush_poll_fn poll = nullptr;  // asked in long calls whether to end
+  unsigned threads = 1;         // that long operators run on
 };
 
 class NativeSession {

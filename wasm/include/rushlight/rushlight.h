@@ -106,6 +106,24 @@ void rush_ctx_set_poll(rush_ctx *ctx, rush_poll_fn poll, void *user);
  * change between versions; that it grows no faster than what a call is given does not. */
 uint64_t rush_ctx_work(const rush_ctx *ctx);
 
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+enum { RUSH_MAX_THREADS = 64 };
+
+/* The threads that compute for a context's sessions. */
+typedef struct rush_pool rush_pool;
+/* Has long operators run on so many threads, the caller's among them; 1, as at first, on that alone.
+ * Results do not depend on the number. Not while a call is at work on the context. Fails with
+ * NO_MEMORY, and with BAD_ARGUMENT where it is not 1 to RUSH_MAX_THREADS. Where the system gives no
+ * more threads, fewer compute. */
+rush_status rush_ctx_set_threads(rush_ctx *ctx, unsigned threads);
+/* NULL for one thread. */
+rush_pool *rush_ctx_pool(const rush_ctx *ctx);
+/* Lets the calling thread compute for the pool; returns when the context is destroyed or given
+ * another number of threads. A wasm module cannot start threads: its host calls this in as many as
+ * it wants, each in an instance on the same memory, with a stack of its own. */
+void rush_pool_help(rush_pool *pool);
+
 /* Frees what a function of this header allocated for the caller (texts, sizes included). */
 void rush_free(rush_ctx *ctx, void *ptr, size_t size);
 

@@ -31,6 +31,7 @@ struct rush_ctx {
   void *print_user;
   rush_entropy_fn entropy;
   void *entropy_user;
+  rush_pool *pool;                   /* NULL: one thread */
   const struct rush_custom_op **ops; /* added with rush_ctx_add_op */
   size_t n_ops;
   char message[RUSH_MESSAGE_BYTES];

@@ -11,6 +11,7 @@
 #endif
 
 #include "base/base.h"
+#include "base/threads.h"
 #include "base/utf8.h"
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -105,6 +106,7 @@ rush_status rush_ctx_create(rush_alloc_fn alloc, void *user, rush_ctx **out) {
 
 void rush_ctx_destroy(rush_ctx *ctx) {
   if (!ctx) return;
+  rush_end_threads(ctx);
   rush_release(ctx, ctx->ops, ctx->n_ops * sizeof *ctx->ops);
   ctx->alloc(ctx->user, ctx, sizeof *ctx, 0);
 }

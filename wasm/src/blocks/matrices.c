@@ -42,13 +42,6 @@ static const float *dense_rows(scratch *s, int64_t m, int64_t k, const rush_matr
   return s->a;
 }
 
-/* So many make some milliseconds; a multiple of what the kernel takes at a time. */
-static size_t columns_between_looks(size_t rows, size_t depth) {
-  enum { PRODUCTS = 1 << 24, LEAST = 32 };
-  const size_t one = rows * depth;
-  return one < PRODUCTS / LEAST ? PRODUCTS / (one + 1) / LEAST * LEAST + LEAST : LEAST;
-}
-
 static void product_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_matrices *a,
                         const char *pa, const rush_matrices *b, const char *pb,
                         const rush_matrices *c, char *pc) {
@@ -57,12 +50,8 @@ static void product_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_
   const float *from = dense_rows(s, m, k, a, pa, &lda), *right = (const float *)(const void *)pb;
   float *to = (float *)(void *)pc;
   if (s->b == NULL) {
-    for (size_t j = 0, piece = columns_between_looks(rows, depth); j < columns; j += piece) {
-      const size_t some = columns - j < piece ? columns - j : piece;
-      if (rush_stops(s->ctx, (uint64_t)rows * depth * some / 4)) return;
-      rush_gemm_unpacked(rows, some, depth, from, lda, right + (ptrdiff_t)j * (ptrdiff_t)b->col,
-                         (ptrdiff_t)b->row, (ptrdiff_t)b->col, to + j, (size_t)c->row);
-    }
+    rush_gemm_unpacked(s->ctx, rows, columns, depth, from, lda, right, (ptrdiff_t)b->row,
+                       (ptrdiff_t)b->col, to, (size_t)c->row);
     return;
   }
   if (s->b_of != pb)
@@ -95,8 +84,8 @@ static rush_status take_scratch(rush_heap *heap, int64_t m, int64_t n, int64_t k
                RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
     RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&s->a));
   }
-  if (rush_gemm_unpacked((size_t)m, 0, 0, NULL, 0, NULL, (ptrdiff_t)b->row, (ptrdiff_t)b->col, NULL,
-                         0))
+  if (rush_gemm_unpacked(NULL, (size_t)m, 0, 0, NULL, 0, NULL, (ptrdiff_t)b->row, (ptrdiff_t)b->col,
+                         NULL, 0))
     return RUSH_OK;
   RUSH_CHECK(
       heap->ctx,

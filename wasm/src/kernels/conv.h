@@ -38,7 +38,7 @@ bool rush_conv_packed(const rush_conv *s, size_t *floats);
 void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5],
                     const float *bias, float *packed);
 
-/* Bytes of scratch memory that a run needs; false where it overflows. */
+/* Bytes of scratch memory that a run needs, on all threads of s->ctx; false where it overflows. */
 bool rush_conv_scratch(const rush_conv *s, size_t *bytes);
 
 /* y[batch][out..][groups * out_c] = clamp(conv(x[batch][in..][groups * in_c]), min, max), both

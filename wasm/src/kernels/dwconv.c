@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/threads.h"
 #include "kernels/conv.h"
 #include "kernels/parts.h"
 #include "kernels/tile.h"
@@ -314,39 +314,54 @@ static void run_row(const rush_conv *s, const job *j, window *n, const float *x,
   }
 }
 
+typedef struct run {
+  const rush_conv *s;
+  job j;
+  const float *x, *weights;
+  float *y;
+  bool strips;
+} run;
+
+/* An item is a row of output pixels. */
+static void run_rows(const void *arg, size_t begin, size_t end, unsigned who) {
+  const run *r = arg;
+  const rush_conv *s = r->s;
+  const size_t c = s->groups, row = r->j.row;
+  const size_t in_row = s->in[2] * c, in_image = s->in[1] * in_row;
+  (void)who;
+  for (size_t i = begin; i < end; i++) {
+    const size_t h = i % s->out[1], d = i / s->out[1] % s->out[0], b = i / s->out[1] / s->out[0];
+    const float *x = r->x + b * s->in[0] * in_image;
+    float *y = r->y + i * s->out[2] * c;
+    const ptrdiff_t d0 = (ptrdiff_t)(d * s->stride[0]) - s->padding[0];
+    const ptrdiff_t h0 = (ptrdiff_t)(h * s->stride[1]) - s->padding[1];
+    window n = {.x_d = (ptrdiff_t)(s->dilation[0] * in_image),
+                .x_h = (ptrdiff_t)(s->dilation[1] * in_row)};
+    n.x_w = (ptrdiff_t)(s->dilation[2] * c);
+    n.w_w = row;
+    n.w_h = s->kernel[2] * row;
+    n.w_d = s->kernel[1] * n.w_h;
+    size_t from_d, from_h;
+    clip(d0, s->kernel[0], s->dilation[0], s->in[0], &from_d, &n.d);
+    clip(h0, s->kernel[1], s->dilation[1], s->in[1], &from_h, &n.h);
+    const ptrdiff_t first = (d0 + (ptrdiff_t)(from_d * s->dilation[0])) * (ptrdiff_t)in_image +
+                            (h0 + (ptrdiff_t)(from_h * s->dilation[1])) * (ptrdiff_t)in_row;
+    const float *w = r->weights + from_d * n.w_d + from_h * n.w_h;
+    if (r->strips && n.h > 0) {
+      run_strip(s, &r->j, x + (size_t)d0 * in_image, h0, r->weights, y);
+    } else {
+      run_row(s, &r->j, &n, x + first, w, y);
+    }
+  }
+}
+
 void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,
                      float max) {
   const size_t c = s->groups, row = padded(c);
-  const job j = {c, row, packed, f4_set(min), f4_set(max)};
-  const size_t in_row = s->in[2] * c, in_image = s->in[1] * in_row;
-  const float *weights = packed + row;
+  run r = {s, {c, row, packed, f4_set(min), f4_set(max)}, x, packed + row, y, false};
   /* With one kernel plane a window has it, or (padding in depth) has nothing. */
-  const bool strips =
+  r.strips =
       is_strip(s) && s->padding[0] == 0 && s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
-  for (size_t b = 0; b < s->batch; b++, x += s->in[0] * in_image) {
-    for (size_t d = 0; d < s->out[0]; d++) {
-      const ptrdiff_t d0 = (ptrdiff_t)(d * s->stride[0]) - s->padding[0];
-      for (size_t h = 0; h < s->out[1]; h++, y += s->out[2] * c) {
-        const ptrdiff_t h0 = (ptrdiff_t)(h * s->stride[1]) - s->padding[1];
-        if (rush_stops(s->ctx, s->out[2] * c * s->kernel[1] * s->kernel[2] / 4)) return;
-        window n = {.x_d = (ptrdiff_t)(s->dilation[0] * in_image),
-                    .x_h = (ptrdiff_t)(s->dilation[1] * in_row)};
-        n.x_w = (ptrdiff_t)(s->dilation[2] * c);
-        n.w_w = row;
-        n.w_h = s->kernel[2] * row;
-        n.w_d = s->kernel[1] * n.w_h;
-        size_t from_d, from_h;
-        clip(d0, s->kernel[0], s->dilation[0], s->in[0], &from_d, &n.d);
-        clip(h0, s->kernel[1], s->dilation[1], s->in[1], &from_h, &n.h);
-        const ptrdiff_t first = (d0 + (ptrdiff_t)(from_d * s->dilation[0])) * (ptrdiff_t)in_image +
-                                (h0 + (ptrdiff_t)(from_h * s->dilation[1])) * (ptrdiff_t)in_row;
-        const float *w = weights + from_d * n.w_d + from_h * n.w_h;
-        if (strips && n.h > 0) {
-          run_strip(s, &j, x + (size_t)d0 * in_image, h0, weights, y);
-        } else {
-          run_row(s, &j, &n, x + first, w, y);
-        }
-      }
-    }
-  }
+  rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1],
+                s->out[2] * c * s->kernel[0] * s->kernel[1] * s->kernel[2] / 4, run_rows, &r);
 }

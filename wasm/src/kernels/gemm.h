@@ -40,14 +40,16 @@ void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const fl
 void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *packed,
                float *c, size_t ldc, float min, float max);
 
-/* The same in pieces of rows, between which the host is asked whether to stop: see rush_stops. */
+/* The same on all threads of the context, and in pieces, between which the host is asked whether to
+ * stop: see rush_parallel. */
 void rush_gemm_long(struct rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,
                     const float *packed, float *c, size_t ldc, float min, float max);
 
 /* The same for few rows and a matrix b that is not worth packing: c = a * b, without bias and
  * clamp. Says false, and has done nothing, where packing is better: many rows, or neither stride of
  * b is 1. */
-bool rush_gemm_unpacked(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
-                        ptrdiff_t stride_k, ptrdiff_t stride_n, float *c, size_t ldc);
+bool rush_gemm_unpacked(struct rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a,
+                        size_t lda, const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n,
+                        float *c, size_t ldc);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/base.h"
+#include "base/threads.h"
 #include "kernels/tile.h"
 
 /* The window of one output position in one dimension: n positions from `from` on, step apart.
@@ -58,37 +58,66 @@ static int64_t mean_i64(uint64_t sum, int64_t divisor) {
   return divisor == -1 ? (int64_t)(0 - sum) : (int64_t)sum / divisor;
 }
 
-/* Within a row the host is asked for every window of so many columns, and every so many windows. */
+/* Rows of output pixels are items; one that takes long looks at the host's wish to stop for every
+ * window of so many columns, and every so many windows. */
 enum { LONG_WINDOW = 1024, LONG_ROW = 1 << 16 };
 
-/* Steps of work of a row of windows with less columns. */
-static uint64_t row_work(const rush_pool *s, const window *n) {
-  const size_t columns = s->adaptive ? s->in[2] / s->out[2] + 1 : s->kernel[2];
-  return (uint64_t)s->out[2] * s->channels *
-         (n->d.n * n->h.n * (columns < LONG_WINDOW ? columns : 1) + 4) / 4;
+struct job;
+typedef void rows_fn(const struct job *j, size_t begin, size_t end, rush_ctx *ctx);
+
+typedef struct job {
+  const rush_pool *s;
+  const void *x;
+  void *y;
+  int64_t *indices;
+  rows_fn *rows;
+} job;
+
+/* Steps of work of a row of windows. */
+static uint64_t row_work(const rush_pool *s) {
+  uint64_t positions = 1, row;
+  for (int d = 0; d < 3; d++) {
+    const uint64_t n = s->adaptive               ? s->in[d] / s->out[d] + 1
+                       : s->kernel[d] < s->in[d] ? s->kernel[d]
+                                                 : s->in[d];
+    if (__builtin_mul_overflow(positions, n, &positions)) return UINT64_MAX;
+  }
+  if (__builtin_mul_overflow((uint64_t)s->out[2] * s->channels, positions / 4 + 1, &row))
+    return UINT64_MAX;
+  return row;
 }
 
-/* Calls what(s, &window, x, y, index of y's pixel) for each output pixel. */
-#define EACH_PIXEL(s, x, y, type, call)                                      \
-  do {                                                                       \
-    window n = {.row = (s)->in[2] * (s)->channels,                           \
-                .image = (s)->in[1] * (s)->in[2] * (s)->channels};           \
-    for (size_t b = 0; b < (s)->batch; b++, x += (s)->in[0] * n.image) {     \
-      for (size_t od = 0; od < (s)->out[0]; od++) {                          \
-        n.d = span_of(s, 0, od);                                             \
-        for (size_t oh = 0; oh < (s)->out[1]; oh++) {                        \
-          n.h = span_of(s, 1, oh);                                           \
-          if (rush_stops((s)->ctx, row_work(s, &n))) return;                 \
-          for (size_t ow = 0; ow < (s)->out[2]; ow++, y += (s)->channels) {  \
-            n.w = span_of(s, 2, ow);                                         \
-            if (RUSH_UNLIKELY(n.w.n >= LONG_WINDOW || ow % LONG_ROW == 1) && \
-                rush_stops((s)->ctx, n.w.n * (s)->channels))                 \
-              return;                                                        \
-            call;                                                            \
-          }                                                                  \
-        }                                                                    \
-      }                                                                      \
-    }                                                                        \
+static void some_rows(const void *arg, size_t begin, size_t end, unsigned who) {
+  const job *j = arg;
+  j->rows(j, begin, end, who == 0 ? j->s->ctx : NULL);
+}
+static void run(const job *j) {
+  const rush_pool *s = j->s;
+  rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1], row_work(s), some_rows, j);
+}
+
+/* Does `call` for each output pixel of rows [begin, end): n, its window in x; y, it, and indices, its
+ * index or NULL. */
+#define EACH_PIXEL(type, call)                                                              \
+  do {                                                                                      \
+    const rush_pool *s = j->s;                                                              \
+    window n = {.row = s->in[2] * s->channels, .image = s->in[1] * s->in[2] * s->channels}; \
+    for (size_t r = begin; r < end; r++) {                                                  \
+      const size_t oh = r % s->out[1], od = r / s->out[1] % s->out[0];                      \
+      const type *x = (const type *)j->x + r / s->out[1] / s->out[0] * s->in[0] * n.image;  \
+      type *y = (type *)j->y + r * s->out[2] * s->channels;                                 \
+      int64_t *indices = j->indices ? j->indices + r * s->out[2] * s->channels : NULL;      \
+      (void)indices;                                                                        \
+      n.d = span_of(s, 0, od);                                                              \
+      n.h = span_of(s, 1, oh);                                                              \
+      for (size_t ow = 0; ow < s->out[2]; ow++, y += s->channels) {                         \
+        n.w = span_of(s, 2, ow);                                                            \
+        if (RUSH_UNLIKELY(n.w.n >= LONG_WINDOW || ow % LONG_ROW == LONG_ROW - 1) &&         \
+            rush_stops(ctx, n.w.n * s->channels))                                           \
+          return;                                                                           \
+        call;                                                                               \
+      }                                                                                     \
+    }                                                                                       \
   } while (0)
 
 /* ---- float32, four channels at a time -------------------------------------------------------- */
@@ -161,8 +190,8 @@ static void avg_single(const rush_pool *s, const window *n, const float *x, floa
 /* ---- Any type -------------------------------------------------------------------------------- */
 
 #define MAX_POOL(name, type, lowest)                                                          \
-  static void name(const rush_pool *s, const type *x, type *y, int64_t *indices) {            \
-    EACH_PIXEL(s, x, y, type, {                                                               \
+  static void name(const job *j, size_t begin, size_t end, rush_ctx *ctx) {                   \
+    EACH_PIXEL(type, {                                                                        \
       for (size_t c = 0; c < s->channels; c++) {                                              \
         type best = lowest;                                                                   \
         size_t at = (n.d.from * s->in[1] + n.h.from) * s->in[2] + n.w.from;                   \
@@ -192,8 +221,8 @@ MAX_POOL(max_i32, int32_t, INT32_MIN)
 MAX_POOL(max_i64, int64_t, INT64_MIN)
 
 #define AVG_POOL(name, type, sum_type, mean)                                         \
-  static void name(const rush_pool *s, const type *x, type *y) {                     \
-    EACH_PIXEL(s, x, y, type, {                                                      \
+  static void name(const job *j, size_t begin, size_t end, rush_ctx *ctx) {          \
+    EACH_PIXEL(type, {                                                               \
       const bool any = n.d.n * n.h.n * n.w.n > 0;                                    \
       const type *first = any ? x + first_of(s, &n) : x;                             \
       for (size_t c = 0; c < s->channels; c++) {                                     \
@@ -209,51 +238,39 @@ MAX_POOL(max_i64, int64_t, INT64_MIN)
 AVG_POOL(avg_f64, double, double, mean_f64)
 AVG_POOL(avg_i64, int64_t, uint64_t, mean_i64)
 
-static void max_vectors(const rush_pool *s, const float *x, float *y) {
-  EACH_PIXEL(s, x, y, float, max_pixel(s, &n, x, y));
+static void max_vectors(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
+  EACH_PIXEL(float, max_pixel(s, &n, x, y));
 }
-static void avg_vectors(const rush_pool *s, const float *x, float *y) {
-  if (s->channels == 1) {
-    EACH_PIXEL(s, x, y, float, avg_single(s, &n, x, y));
-  } else {
-    EACH_PIXEL(s, x, y, float, avg_pixel(s, &n, x, y));
+static void avg_singles(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
+  EACH_PIXEL(float, avg_single(s, &n, x, y));
+}
+static void avg_vectors(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
+  EACH_PIXEL(float, avg_pixel(s, &n, x, y));
+}
+
+static rows_fn *max_of(rush_dtype dtype, bool vectors) {
+  switch (dtype) {
+    case RUSH_FLOAT32:
+      return vectors ? max_vectors : max_f32;
+    case RUSH_FLOAT64:
+      return max_f64;
+    case RUSH_UINT8:
+      return max_u8;
+    case RUSH_INT32:
+      return max_i32;
+    default:
+      return max_i64;
   }
 }
 
 void rush_max_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y, int64_t *indices) {
-  switch (dtype) {
-    case RUSH_FLOAT32:
-      if (indices == NULL && s->channels > 1) {
-        max_vectors(s, x, y);
-      } else {
-        max_f32(s, x, y, indices);
-      }
-      break;
-    case RUSH_FLOAT64:
-      max_f64(s, x, y, indices);
-      break;
-    case RUSH_UINT8:
-      max_u8(s, x, y, indices);
-      break;
-    case RUSH_INT32:
-      max_i32(s, x, y, indices);
-      break;
-    default:
-      max_i64(s, x, y, indices);
-      break;
-  }
+  const job j = {s, x, y, indices, max_of(dtype, indices == NULL && s->channels > 1)};
+  run(&j);
 }
 
 void rush_avg_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y) {
-  switch (dtype) {
-    case RUSH_FLOAT32:
-      avg_vectors(s, x, y);
-      break;
-    case RUSH_FLOAT64:
-      avg_f64(s, x, y);
-      break;
-    default:
-      avg_i64(s, x, y);
-      break;
-  }
+  job j = {s, x, y, NULL, s->channels == 1 ? avg_singles : avg_vectors};
+  if (dtype == RUSH_FLOAT64) j.rows = avg_f64;
+  if (dtype == RUSH_INT64) j.rows = avg_i64;
+  run(&j);
 }

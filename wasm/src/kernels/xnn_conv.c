@@ -11,11 +11,11 @@
 
 #include "kernels/conv.h"
 
-#include "base/base.h"
+#include "base/threads.h"
 #include "kernels/gemm.h"
 #include "kernels/xnn_config.h"
 
-enum { MAX_MR = 8, LONG_ROW = 1 << 12 /* pixels between two looks at the host's wish to stop */ };
+enum { MAX_MR = 8 };
 
 /* One dimension of one phase: output out0 + j * out_step, j < count, reads input j * in_step + off0
  * + t * off_step times kernel position k0 + t * k_step, t < taps. */
@@ -176,15 +176,25 @@ typedef struct job {
   axis a[3];
   size_t depth, one;          /* rows of the matrix; floats of one packed group */
   size_t in_pixel, out_pixel; /* floats */
-  const float *x, *packed;    /* of one image; of this phase */
+  const float *x, *packed;    /* of all images; of this phase */
   float *y;
-  const float **at; /* taps * mr addresses */
+  char *scratch; /* taps * mr addresses for each thread */
+  size_t each;
   const float *zeros;
-  size_t g0, g1, first, columns; /* which groups, which outputs of each */
+  /* An item is a tile of pixels and a block of columns. A line is what a tile may go over: a row of
+   * the output, or where that has no gaps a whole image. */
+  size_t line, tiles, lines, columns; /* pixels; tiles in one; how many of all images; of an item */
   rush_xnn_igemm_fn kernel;
   size_t mr, nr;
   union xnn_f32_minmax_params params;
 } job;
+
+/* A job's tile at work. */
+typedef struct tile {
+  const float *x; /* its image */
+  const float **at;
+  size_t first, columns; /* outputs of each group */
+} tile;
 
 /* Where the window of an output pixel begins, per dimension. */
 typedef struct window {
@@ -206,21 +216,21 @@ static bool is_inside(const job *j, const window *w) {
   return true;
 }
 
-static const float *pixel(const job *j, ptrdiff_t d, ptrdiff_t h, ptrdiff_t w) {
+static const float *pixel(const job *j, const tile *t, ptrdiff_t d, ptrdiff_t h, ptrdiff_t w) {
   const ptrdiff_t height = (ptrdiff_t)j->s->in[1], width = (ptrdiff_t)j->s->in[2];
-  return j->x + ((d * height + h) * width + w) * (ptrdiff_t)j->in_pixel;
+  return t->x + ((d * height + h) * width + w) * (ptrdiff_t)j->in_pixel;
 }
 
 /* All windows are inside; kernel rows may be taken whole. Says how many addresses there are per
  * pixel. */
-static size_t inner_addresses(const job *j, const window *w, size_t row_taps) {
+static size_t inner_addresses(const job *j, const tile *t, const window *w, size_t row_taps) {
   const axis *a = j->a;
   const size_t mr = j->mr;
   const ptrdiff_t width = (ptrdiff_t)(j->s->in[2] * j->in_pixel),
                   image = width * (ptrdiff_t)j->s->in[1];
   const float *base[MAX_MR];
-  for (size_t p = 0; p < mr; p++) base[p] = pixel(j, w[p].at[0], w[p].at[1], w[p].at[2]);
-  const float **to = j->at;
+  for (size_t p = 0; p < mr; p++) base[p] = pixel(j, t, w[p].at[0], w[p].at[1], w[p].at[2]);
+  const float **to = t->at;
   for (size_t d = 0; d < a[0].taps; d++) {
     for (size_t h = 0; h < a[1].taps; h++) {
       ptrdiff_t off = (ptrdiff_t)d * a[0].off_step * image + (ptrdiff_t)h * a[1].off_step * width;
@@ -228,14 +238,14 @@ static size_t inner_addresses(const job *j, const window *w, size_t row_taps) {
         for (size_t p = 0; p < mr; p++) to[p] = base[p] + off;
     }
   }
-  return (size_t)(to - j->at) / mr;
+  return (size_t)(to - t->at) / mr;
 }
 
-static size_t border_addresses(const job *j, const window *w) {
+static size_t border_addresses(const job *j, const tile *on, const window *w) {
   const axis *a = j->a;
   const size_t mr = j->mr;
   for (size_t p = 0; p < mr; p++) {
-    const float **to = j->at + p;
+    const float **to = on->at + p;
     for (size_t t = 0; t < a[0].taps; t++) {
       const ptrdiff_t d = w[p].at[0] + (ptrdiff_t)t * a[0].off_step;
       for (size_t u = 0; u < a[1].taps; u++) {
@@ -244,7 +254,7 @@ static size_t border_addresses(const job *j, const window *w) {
             d >= 0 && d < (ptrdiff_t)j->s->in[0] && h >= 0 && h < (ptrdiff_t)j->s->in[1];
         for (size_t v = 0; v < a[2].taps; v++, to += mr) {
           const ptrdiff_t x = w[p].at[2] + (ptrdiff_t)v * a[2].off_step;
-          *to = row && x >= 0 && x < (ptrdiff_t)j->s->in[2] ? pixel(j, d, h, x) : j->zeros;
+          *to = row && x >= 0 && x < (ptrdiff_t)j->s->in[2] ? pixel(j, on, d, h, x) : j->zeros;
         }
       }
     }
@@ -253,7 +263,7 @@ static size_t border_addresses(const job *j, const window *w) {
 }
 
 /* m output pixels with these windows, at y and every y_step floats. */
-static void run_tile(const job *j, size_t m, window *w, float *y, size_t y_step) {
+static void run_tile(const job *j, const tile *t, size_t m, window *w, float *y, size_t y_step) {
   for (size_t p = m; p < j->mr; p++) w[p] = w[m - 1];
   bool inside = true;
   for (size_t p = 0; p < m && inside; p++) inside = is_inside(j, &w[p]);
@@ -261,104 +271,96 @@ static void run_tile(const job *j, size_t m, window *w, float *y, size_t y_step)
   if (inside) {
     const bool whole = j->s->groups == 1 && j->a[2].off_step == 1;
     if (whole) kc *= j->a[2].taps;
-    ks = inner_addresses(j, w, whole ? 1 : j->a[2].taps);
+    ks = inner_addresses(j, t, w, whole ? 1 : j->a[2].taps);
   } else {
-    ks = border_addresses(j, w);
+    ks = border_addresses(j, t, w);
   }
-  for (size_t g = j->g0; g < j->g1; g++) {
-    const float *packed = j->packed + g * j->one + j->first * (j->depth + 1);
-    j->kernel(m, j->columns, kc * sizeof(float), ks * j->mr * sizeof(void *), j->at, packed,
-              y + g * j->s->out_c + j->first, y_step * sizeof(float), j->nr * sizeof(float),
+  for (size_t g = 0; g < j->s->groups; g++) {
+    const float *packed = j->packed + g * j->one + t->first * (j->depth + 1);
+    j->kernel(m, t->columns, kc * sizeof(float), ks * j->mr * sizeof(void *), t->at, packed,
+              y + g * j->s->out_c + t->first, y_step * sizeof(float), j->nr * sizeof(float),
               g * j->s->in_c * sizeof(float), j->zeros, &j->params);
   }
 }
 
-static float *output(const job *j, size_t d, size_t h, size_t w) {
+static float *output(const job *j, size_t image, size_t d, size_t h, size_t w) {
   const rush_conv *s = j->s;
   const axis *a = j->a;
-  return j->y + (((a[0].out0 + d * a[0].out_step) * s->out[1] + a[1].out0 + h * a[1].out_step) *
+  return j->y + (((image * s->out[0] + a[0].out0 + d * a[0].out_step) * s->out[1] + a[1].out0 +
+                  h * a[1].out_step) *
                      s->out[2] +
                  a[2].out0 + w * a[2].out_step) *
                     j->out_pixel;
 }
 
-/* Tiles go on over the ends of rows where the output has no gaps. */
-static void run_image(const job *j) {
+static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
+  const job *j = arg;
   const axis *a = j->a;
-  const bool flat = !j->s->transposed;
-  const size_t y_step = a[2].out_step * j->out_pixel;
-  const uint64_t work =
-      (uint64_t)j->columns * (j->depth + 8) * (j->g1 - j->g0) / 8 + 1; /* of a pixel */
+  const size_t all = j->lines * j->tiles,
+               in = j->s->in[0] * j->s->in[1] * j->s->in[2] * j->in_pixel;
+  const size_t height = a[1].count, width = a[2].count, y_step = a[2].out_step * j->out_pixel;
+  tile t = {.at = (const float **)(void *)(j->scratch + who * j->each)};
   window w[MAX_MR];
-  size_t n = 0;
-  float *y = j->y;
-  for (size_t d = 0; d < a[0].count; d++) {
-    for (size_t h = 0; h < a[1].count; h++) {
-      if (rush_stops(j->s->ctx, work * (a[2].count % LONG_ROW))) return;
-      for (size_t x = 0; x < a[2].count; x++) {
-        if (RUSH_UNLIKELY(x % LONG_ROW == LONG_ROW - 1) && rush_stops(j->s->ctx, work * LONG_ROW))
-          return;
-        if (n == 0) y = output(j, d, h, x);
-        w[n++] = window_of(j, d, h, x);
-        if (n == j->mr) {
-          run_tile(j, n, w, y, y_step);
-          n = 0;
-        }
-      }
-      if (n > 0 && !flat) {
-        run_tile(j, n, w, y, y_step);
-        n = 0;
-      }
+  for (size_t i = begin; i < end; i++) {
+    t.first = i / all * j->columns;
+    t.columns = j->s->out_c - t.first < j->columns ? j->s->out_c - t.first : j->columns;
+    const size_t line = i % all / j->tiles, from = i % j->tiles * j->mr;
+    const size_t m = j->line - from < j->mr ? j->line - from : j->mr;
+    const size_t rows = j->line / width; /* of a line */
+    size_t row = line * rows + from / width, x = from % width;
+    size_t d = row / height % a[0].count, h = row % height;
+    const size_t image = row / height / a[0].count;
+    float *y = output(j, image, d, h, x);
+    t.x = j->x + image * in;
+    for (size_t p = 0; p < m; p++) {
+      w[p] = window_of(j, d, h, x);
+      if (++x < width) continue;
+      x = 0;
+      if (++h < height) continue;
+      h = 0;
+      d++;
     }
-  }
-  if (n > 0) run_tile(j, n, w, y, y_step);
-}
-
-static void run_images(job *j, const float *x, float *y) {
-  const rush_conv *s = j->s;
-  const size_t in = s->in[0] * s->in[1] * s->in[2] * j->in_pixel;
-  const size_t out = s->out[0] * s->out[1] * s->out[2] * j->out_pixel;
-  for (size_t b = 0; b < s->batch; b++) {
-    j->x = x + b * in;
-    j->y = y + b * out;
-    run_image(j);
+    run_tile(j, &t, m, w, y, y_step);
   }
 }
 
 /* A phase that no kernel position belongs to, or no input channels: the biases. */
-static void run_empty(const job *j, float *y, float min, float max) {
+static void run_empty(const job *j, float min, float max) {
   const rush_conv *s = j->s;
-  const size_t out = s->out[0] * s->out[1] * s->out[2] * j->out_pixel;
-  job image = *j;
-  for (size_t b = 0; b < s->batch; b++) {
-    image.y = y + b * out;
+  for (size_t b = 0; b < s->batch; b++)
     for (size_t d = 0; d < j->a[0].count; d++)
       for (size_t h = 0; h < j->a[1].count && !rush_stops(s->ctx, j->a[2].count * s->groups); h++)
         for (size_t g = 0; g < s->groups; g++)
           rush_gemm(j->a[2].count, s->out_c, 0, NULL, 0, j->packed + g * j->one,
-                    output(&image, d, h, 0) + g * s->out_c, j->a[2].out_step * j->out_pixel, min,
+                    output(j, b, d, h, 0) + g * s->out_c, j->a[2].out_step * j->out_pixel, min,
                     max);
-  }
 }
 
-static void run_phase(job *j, const float *x, float *y, float min, float max) {
+/* Tiles go on over the ends of rows where the output has no gaps. */
+static void run_phase(job *j, float min, float max) {
+  enum { EACH = 4 /* items at least, for every thread */ };
   const rush_conv *s = j->s;
   if (j->depth == 0) {
-    run_empty(j, y, min, max);
+    run_empty(j, min, max);
     return;
   }
-  const size_t pixels = j->a[0].count * j->a[1].count * j->a[2].count;
-  j->g1 = s->groups;
+  const size_t width = j->a[2].count, rows = j->a[0].count * j->a[1].count;
+  if (rows * width == 0) return;
+  j->line = s->transposed ? width : rows * width;
+  j->lines = s->transposed ? s->batch * rows : s->batch;
+  j->tiles = (j->line - 1) / j->mr + 1;
   j->columns = s->out_c;
-  if (s->groups > 1 || pixels * s->batch <= j->mr) {
-    run_images(j, x, y);
-    return;
+  if (s->groups == 1) {
+    const size_t tiles = j->lines * j->tiles, wanted = EACH * rush_threads(s->ctx);
+    const size_t least = 4 * j->nr;
+    if (rows * width * s->batch > j->mr) j->columns = rush_gemm_columns(j->depth, s->out_c);
+    if (rush_threads(s->ctx) > 1 && tiles < wanted && j->columns > s->out_c / (wanted / tiles))
+      j->columns = (s->out_c / (wanted / tiles) + least) / least * least;
+    if (j->columns > s->out_c) j->columns = s->out_c;
   }
-  const size_t step = rush_gemm_columns(j->depth, s->out_c);
-  for (j->first = 0; j->first < s->out_c; j->first += step) {
-    j->columns = s->out_c - j->first < step ? s->out_c - j->first : step;
-    run_images(j, x, y);
-  }
+  const size_t blocks = (s->out_c - 1) / j->columns + 1;
+  rush_parallel(s->ctx, blocks * j->lines * j->tiles,
+                (uint64_t)j->mr * j->columns * (j->depth + 8) * s->groups / 8 + 1, run_items, j);
 }
 
 static bool is_product(const rush_conv *s) {
@@ -378,7 +380,8 @@ bool rush_conv_scratch(const rush_conv *s, size_t *bytes) {
       __builtin_mul_overflow(s->in_c, sizeof(float), &zeros) ||
       __builtin_add_overflow(zeros, (size_t)16, &zeros))
     return false;
-  return !__builtin_add_overflow(taps, zeros, bytes);
+  return !__builtin_mul_overflow(taps, (size_t)rush_threads(s->ctx), &taps) &&
+         !__builtin_add_overflow(taps, zeros, bytes);
 }
 
 void rush_conv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,
@@ -402,7 +405,8 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
   const bool clamped = !(min == -INFINITY && max == INFINITY);
   const bool many = pixels > 1 && kernels.mr <= MAX_MR;
   const size_t taps = s->kernel[0] * s->kernel[1] * s->kernel[2];
-  float *zeros = (float *)((const float **)scratch + taps * MAX_MR);
+  const size_t each = taps * MAX_MR * sizeof(void *);
+  float *zeros = (float *)(void *)((char *)scratch + each * rush_threads(s->ctx));
   memset(zeros, 0, s->in_c * sizeof(float) + 16);
   for (size_t d = 0; d < phases(s, 0); d++) {
     for (size_t h = 0; h < phases(s, 1); h++) {
@@ -411,7 +415,10 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
         j.in_pixel = in_pixel;
         j.out_pixel = out_pixel;
         j.packed = packed;
-        j.at = scratch;
+        j.x = x;
+        j.y = y;
+        j.scratch = scratch;
+        j.each = each;
         j.zeros = zeros;
         j.mr = many ? kernels.mr : 1;
         j.nr = kernels.nr;
@@ -421,7 +428,7 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
         depth_of(s, j.a, &j.depth);
         rush_gemm_packed(j.depth, s->out_c, &j.one);
         packed += s->groups * j.one;
-        run_phase(&j, x, y, min, max);
+        run_phase(&j, min, max);
       }
     }
   }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/threads.h"
 #include "kernels/tile.h"
 #include "kernels/xnn_config.h"
 
@@ -173,43 +173,100 @@ size_t rush_gemm_columns(size_t k, size_t n) {
   return columns < n ? columns : n;
 }
 
-void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *packed,
-               float *c, size_t ldc, float min, float max) {
-  if (m == 0 || n == 0) return;
-  if (k == 0) {
-    only_bias(m, n, packed, c, ldc, min, max);
-    return;
-  }
-  const rush_xnn_kernels config = rush_xnn_gemm();
-  if (m == 1 && config.nr == 8) {
-    one_row(n, k, a, packed, c, min, max);
-    return;
-  }
-  union xnn_f32_minmax_params params = {{min, max}};
-  const bool clamped = !(min == -INFINITY && max == INFINITY);
-  const size_t nr = config.nr, mr = m == 1 ? 1 : config.mr;
-  const rush_xnn_gemm_fn kernel = config.gemm[clamped][m == 1 ? 0 : 1];
-  const size_t step = m <= mr ? n : rush_gemm_columns(k, n);
-  for (size_t j = 0; j < n; j += step, packed += step * (k + 1)) {
-    const size_t columns = n - j < step ? n - j : step;
-    for (size_t i = 0; i < m; i += mr) {
-      kernel(m - i < mr ? m - i : mr, columns, k * sizeof(float), a + i * lda, lda * sizeof(float),
-             packed, c + i * ldc + j, ldc * sizeof(float), nr * sizeof(float), &params);
+/* An item is some rows times a block of columns; `down` items have the same columns, and those of one
+ * stack of rows come one behind the other: its rows of a stay in the cache. */
+typedef struct product {
+  size_t m, n, k, lda, ldc, rows, columns, down, across;
+  const float *a, *packed;
+  float *c, min, max;
+  rush_xnn_gemm_fn kernel; /* NULL: one_row */
+  size_t mr, nr;
+} product;
+
+static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
+  const product *p = arg;
+  const union xnn_f32_minmax_params params = {{p->min, p->max}};
+  (void)who;
+  for (size_t t = begin; t < end; t++) {
+    const size_t stack = t / (p->down * p->across), within = t % (p->down * p->across);
+    const size_t j = within / p->down * p->columns;
+    size_t i = (stack * p->down + within % p->down) * p->rows;
+    const size_t columns = p->n - j < p->columns ? p->n - j : p->columns;
+    const size_t last = i >= p->m ? i : p->m - i < p->rows ? p->m : i + p->rows;
+    const float *packed = p->packed + j * (p->k + 1);
+    if (p->kernel == NULL) {
+      one_row(columns, p->k, p->a, packed, p->c + j, p->min, p->max);
+      continue;
+    }
+    for (; i < last; i += p->mr) {
+      p->kernel(last - i < p->mr ? last - i : p->mr, columns, p->k * sizeof(float),
+                p->a + i * p->lda, p->lda * sizeof(float), packed, p->c + i * p->ldc + j,
+                p->ldc * sizeof(float), p->nr * sizeof(float), &params);
     }
   }
 }
 
+static size_t multiple(size_t n, size_t to) {
+  return (n + to - 1) / to * to;
+}
+
+/* Columns of an item with few rows: what takes half a millisecond, and enough items for all threads.
+ * one_row adds up its last 32 columns in another order, so that blocks are cut at those. */
+static size_t columns_of_few(const product *p, size_t threads) {
+  enum { ITEM = 1 << 22, CUT = 32, EACH = 4 };
+  size_t columns = ITEM / (p->m * (p->k + 1)) / CUT * CUT;
+  if (threads > 1 && columns > p->n / (EACH * threads))
+    columns = multiple(p->n / (EACH * threads) + 1, CUT);
+  if (columns < CUT) columns = CUT;
+  return columns < p->n ? columns : p->n;
+}
+
+/* Rows of a stack: some milliseconds with all columns. */
+static size_t stack_of(const product *p) {
+  enum { PRODUCTS = 1 << 27, LEAST = 128 };
+  const size_t rows = PRODUCTS / (p->n * (p->k + 1));
+  return rows < LEAST ? LEAST : rows;
+}
+
 void rush_gemm_long(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,
                     const float *packed, float *c, size_t ldc, float min, float max) {
-  enum { PIECE = 1 << 27, LEAST = 128 }; /* products, which make some milliseconds; rows */
-  const size_t one = n * (k + 1);        /* the packed matrix has so many, too */
-  size_t rows = one == 0 ? m : PIECE / one;
-  if (rows < LEAST) rows = LEAST;
-  for (size_t i = 0; i < m; i += rows) {
-    const size_t some = m - i < rows ? m - i : rows;
-    if (rush_stops(ctx, (uint64_t)some * one / 8)) return;
-    rush_gemm(some, n, k, k > 0 ? a + i * lda : a, lda, packed, c + i * ldc, ldc, min, max);
+  enum { TILES = 8, EACH = 4 };
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    if (!rush_stops(ctx, m * n / 8)) only_bias(m, n, packed, c, ldc, min, max);
+    return;
   }
+  const rush_xnn_kernels config = rush_xnn_gemm();
+  const bool clamped = !(min == -INFINITY && max == INFINITY);
+  const size_t threads = rush_threads(ctx);
+  product p = {.m = m, .n = n, .k = k, .lda = lda, .ldc = ldc, .a = a, .packed = packed, .c = c};
+  p.min = min, p.max = max;
+  p.nr = config.nr;
+  p.mr = m == 1 ? 1 : config.mr;
+  if (!(m == 1 && config.nr == 8)) p.kernel = config.gemm[clamped][m == 1 ? 0 : 1];
+  size_t stacks = 1;
+  if (m <= p.mr) {
+    p.rows = m;
+    p.down = 1;
+    p.columns = columns_of_few(&p, threads);
+  } else {
+    p.rows = TILES * p.mr;
+    p.down = multiple(stack_of(&p), p.rows) / p.rows;
+    if (p.down > (m - 1) / p.rows + 1) p.down = (m - 1) / p.rows + 1;
+    stacks = (m - 1) / (p.rows * p.down) + 1;
+    p.columns = rush_gemm_columns(k, n);
+    const size_t wanted = EACH * threads / (stacks * p.down) + 1;
+    if (threads > 1 && p.columns > n / wanted) p.columns = multiple(n / wanted + 1, 4 * p.nr);
+    if (p.columns > n) p.columns = n;
+  }
+  p.across = (n - 1) / p.columns + 1;
+  rush_parallel(ctx, stacks * p.down * p.across, (uint64_t)p.rows * p.columns * (k + 1) / 8,
+                run_items, &p);
+}
+
+void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *packed,
+               float *c, size_t ldc, float min, float max) {
+  rush_gemm_long(NULL, m, n, k, a, lda, packed, c, ldc, min, max);
 }
 
 /* c[n] = sum of a[i] * b[i][n]: 32 columns at a time stay in registers. */
@@ -271,15 +328,35 @@ static void row_times_columns(size_t n, size_t k, const float *a, const float *b
   }
 }
 
-bool rush_gemm_unpacked(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
-                        ptrdiff_t stride_k, ptrdiff_t stride_n, float *c, size_t ldc) {
-  if (m > 3 || (stride_k != 1 && stride_n != 1)) return false;
-  for (size_t i = 0; i < m && n > 0; i++) {
-    if (stride_n == 1) {
-      row_times_rows(n, k, a + i * lda, b, stride_k, c + i * ldc);
+typedef struct unpacked {
+  size_t m, n, k, lda, ldc, columns;
+  const float *a, *b;
+  ptrdiff_t stride_k, stride_n;
+  float *c;
+} unpacked;
+
+static void run_unpacked(const void *arg, size_t begin, size_t end, unsigned who) {
+  const unpacked *p = arg;
+  (void)who;
+  const size_t first = begin * p->columns;
+  const size_t last = p->n / p->columns < end ? p->n : end * p->columns;
+  const float *b = p->b + (ptrdiff_t)first * p->stride_n;
+  for (size_t i = 0; i < p->m; i++) {
+    float *c = p->c + i * p->ldc + first;
+    if (p->stride_n == 1) {
+      row_times_rows(last - first, p->k, p->a + i * p->lda, b, p->stride_k, c);
     } else {
-      row_times_columns(n, k, a + i * lda, b, stride_n, c + i * ldc);
+      row_times_columns(last - first, p->k, p->a + i * p->lda, b, p->stride_n, c);
     }
   }
+}
+
+bool rush_gemm_unpacked(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,
+                        const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n, float *c,
+                        size_t ldc) {
+  enum { COLUMNS = 32 }; /* behind the last so many at a time sums are made in another order */
+  if (m > 3 || (stride_k != 1 && stride_n != 1)) return false;
+  const unpacked p = {m, n, k, lda, ldc, COLUMNS, a, b, stride_k, stride_n, c};
+  rush_parallel(ctx, (n + COLUMNS - 1) / COLUMNS, (uint64_t)m * k * COLUMNS / 4, run_unpacked, &p);
   return true;
 }

@@ -7,6 +7,7 @@
  * the low bits of that int64. */
 #include <math.h>
 
+#include "base/threads.h"
 #include "kernels/transpose.h"
 #include "tensor/half.h"
 #include "tensor/iter.h"
@@ -221,17 +222,47 @@ static int transposed_dim(const rush_iter *it, int64_t item) {
   return 0;
 }
 
-/* Copies matrix by matrix: dimensions 0 and d, for each index of the others. */
-static rush_status copy_transposed(rush_ctx *ctx, rush_iter *it, int d, int64_t item) {
-  size_t rows = (size_t)it->size[d], columns = (size_t)it->size[0];
-  ptrdiff_t from_row = (ptrdiff_t)(it->stride[1][0] / item),
-            to_row = (ptrdiff_t)(it->stride[0][d] / item);
-  it->size[d] = 1;
-  do {
-    RUSH_TRY(rush_work(ctx, (uint64_t)rows * columns));
-    rush_transpose((size_t)item, rows, columns, it->at[1], from_row, it->at[0], to_row);
-  } while (rush_iter_next(it));
-  return RUSH_OK;
+/* Matrices, for each index of the other dimensions one: dimensions 0 and d, of which an item is some
+ * rows. */
+typedef struct matrices {
+  rush_iter it;
+  size_t item, rows, columns, blocks; /* blocks: items of one matrix */
+  ptrdiff_t from_row, to_row;
+} matrices;
+
+enum { ROWS = 32 };
+
+static void transpose_some(const void *arg, size_t begin, size_t end, unsigned who) {
+  const matrices *m = arg;
+  const rush_iter *it = &m->it;
+  (void)who;
+  for (size_t i = begin; i < end; i++) {
+    int64_t index = (int64_t)(i / m->blocks);
+    const size_t row = i % m->blocks * ROWS, left = m->rows - row;
+    char *to = it->at[0] + (ptrdiff_t)row * m->to_row * (ptrdiff_t)m->item;
+    const char *from = it->at[1] + row * m->item;
+    for (int k = 1; k < it->rank; index /= it->size[k], k++) {
+      to += index % it->size[k] * it->stride[0][k];
+      from += index % it->size[k] * it->stride[1][k];
+    }
+    rush_transpose(m->item, left < ROWS ? left : ROWS, m->columns, from, m->from_row, to,
+                   m->to_row);
+  }
+}
+
+static rush_status copy_transposed(rush_ctx *ctx, const rush_iter *it, int d, int64_t item) {
+  matrices m = {.it = *it, .item = (size_t)item};
+  size_t n = 1;
+  m.rows = (size_t)it->size[d];
+  m.columns = (size_t)it->size[0];
+  m.blocks = (m.rows - 1) / ROWS + 1;
+  m.from_row = (ptrdiff_t)(it->stride[1][0] / item);
+  m.to_row = (ptrdiff_t)(it->stride[0][d] / item);
+  m.it.size[d] = 1;
+  for (int k = 1; k < it->rank; k++) n *= (size_t)m.it.size[k];
+  rush_parallel(ctx, n * m.blocks, (uint64_t)m.columns * (m.rows < ROWS ? m.rows : ROWS),
+                transpose_some, &m);
+  return rush_stopped(ctx);
 }
 
 static rush_status copy_apart(rush_ctx *ctx, rush_tensor *dst, const rush_tensor *src) {

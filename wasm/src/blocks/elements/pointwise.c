@@ -1,5 +1,7 @@
 #include "blocks/elements/pointwise.h"
 
+#include "base/threads.h"
+
 enum { BLOCK = 256, SHORT = 16 /* rows that are put together */ };
 
 void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k) {
@@ -425,26 +427,81 @@ static void place_scalar(const rush_call *c, const rush_pw_job *job, rush_dtype 
   }
 }
 
-enum { STRETCH = 1 << 18 };
+/* A loop over elements, of which each thread does some with buffers and parameters of its own. */
+typedef struct walk {
+  run *r;
+  int64_t n;    /* elements, where all tensors are walked alike */
+  rush_iter it; /* else */
+  int lane[LANES];
+  bool short_rows;
+} walk;
 
-/* A row in stretches, between which the host is asked whether to stop. */
-static void run_stretches(rush_ctx *ctx, run *r, int64_t n) {
-  for (int64_t done = 0; done < n && !rush_stops(ctx, STRETCH); done += STRETCH) {
-    run_row(r, n - done < STRETCH ? n - done : STRETCH);
-    for (int k = 0; k <= r->n; k++) r->at[k] += r->stride[k] * STRETCH;
+enum { LINE = 1024, FEW = 4096 /* are not worth a copy of all this */ };
+
+static void copy_run(run *to, rush_pw_params *p, const run *from) {
+  memcpy(to, from, offsetof(run, buffer));
+  *p = *from->p;
+  to->p = p;
+  for (int k = 0; k <= to->n; k++) to->held[k] = NULL;
+}
+static void give_fault(const walk *w, const rush_pw_params *p) {
+  if (p->fault) __atomic_store_n(&w->r->p->fault, p->fault, __ATOMIC_RELAXED);
+}
+
+static void some_lines(const void *arg, size_t begin, size_t end, unsigned who) {
+  const walk *w = arg;
+  run r;
+  rush_pw_params p;
+  (void)who;
+  copy_run(&r, &p, w->r);
+  const int64_t first = (int64_t)begin * LINE, last = (int64_t)end * LINE;
+  for (int k = 0; k <= r.n; k++) r.at[k] += r.stride[k] * first;
+  run_row(&r, (last < w->n ? last : w->n) - first);
+  give_fault(w, &p);
+}
+
+static void walk_rows(run *r, rush_iter *it, const walk *w) {
+  if (w->short_rows) {
+    run_short_rows(r, it, w->lane);
+    return;
   }
+  do {
+    for (int k = 0; k < it->n; k++) r->at[w->lane[k]] = it->at[k];
+    run_row(r, it->size[0]);
+  } while (rush_iter_next(it));
+}
+
+/* Of the outermost dimension. */
+static void some_planes(const void *arg, size_t begin, size_t end, unsigned who) {
+  const walk *w = arg;
+  run r;
+  rush_pw_params p;
+  rush_iter it = w->it;
+  const int d = it.rank - 1;
+  (void)who;
+  copy_run(&r, &p, w->r);
+  for (int k = 0; k < it.n; k++) it.at[k] += it.stride[k][d] * (int64_t)begin;
+  it.size[d] = (int64_t)(end - begin);
+  walk_rows(&r, &it, w);
+  give_fault(w, &p);
 }
 
 static void run_all(rush_ctx *ctx, run *r, const operands *o, rush_tensor *dst) {
   const rush_tensor *walked[LANES] = {dst};
-  int lane[LANES] = {0}, n_walked = 1;
+  walk w;
+  const bool few = dst->numel <= FEW;
+  int n_walked = 1;
+  w.r = r;
+  w.n = dst->numel;
+  w.lane[0] = 0;
   bool linear = o->flat ? rush_is_contiguous(dst) : rush_is_dense(dst);
+  if (few && rush_stops(ctx, (uint64_t)w.n)) return;
   for (int k = 0; k < r->n; k++) {
     const rush_tensor *t = o->t[k];
     r->at[k + 1] = t ? rush_data(t) : (char *)(uintptr_t)o->scalar[k];
     r->stride[k + 1] = 0;
     if (!t) continue;
-    lane[n_walked] = k + 1;
+    w.lane[n_walked] = k + 1;
     walked[n_walked++] = t;
     if (t->numel == 1) continue;
     r->stride[k + 1] = (int64_t)rush_itemsize(t);
@@ -453,24 +510,22 @@ static void run_all(rush_ctx *ctx, run *r, const operands *o, rush_tensor *dst) 
   if (linear) {
     r->at[0] = rush_data(dst);
     r->stride[0] = (int64_t)rush_itemsize(dst);
-    run_stretches(ctx, r, dst->numel);
-    return;
-  }
-  rush_iter it;
-  rush_iter_init(&it, dst->rank, dst->sizes, n_walked, walked);
-  if (it.size[0] <= SHORT && it.rank > 1 && rush_is_dense(dst)) {
-    run_short_rows(r, &it, lane);
-    return;
-  }
-  for (int k = 0; k < n_walked; k++) r->stride[lane[k]] = it.stride[k][0];
-  do {
-    for (int k = 0; k < n_walked; k++) r->at[lane[k]] = it.at[k];
-    if (it.size[0] > STRETCH) {
-      run_stretches(ctx, r, it.size[0]);
+    if (few) {
+      run_row(r, w.n);
     } else {
-      run_row(r, it.size[0]);
+      rush_parallel(ctx, (size_t)((w.n - 1) / LINE) + 1, LINE, some_lines, &w);
     }
-  } while (!rush_stops(ctx, (uint64_t)it.size[0] % STRETCH) && rush_iter_next(&it));
+    return;
+  }
+  rush_iter_init(&w.it, dst->rank, dst->sizes, n_walked, walked);
+  w.short_rows = w.it.size[0] <= SHORT && w.it.rank > 1 && rush_is_dense(dst);
+  for (int k = 0; k < n_walked; k++) r->stride[w.lane[k]] = w.it.stride[k][0];
+  if (few) {
+    walk_rows(r, &w.it, &w);
+    return;
+  }
+  const int64_t planes = w.it.size[w.it.rank - 1];
+  rush_parallel(ctx, (size_t)planes, (uint64_t)(dst->numel / planes), some_planes, &w);
 }
 
 /* Of an operand that the body takes in a dtype other than the common one. */

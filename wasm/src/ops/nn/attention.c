@@ -4,6 +4,7 @@
  * (transpose, reshape) copies nothing. */
 #include <math.h>
 
+#include "base/threads.h"
 #include "call/define.h"
 #include "kernels/attend.h"
 #include "kernels/gemm.h"
@@ -20,7 +21,6 @@ typedef struct attention {
   int64_t share;                       /* query heads per key head */
   double scale;
   bool causal;
-  rush_ctx *ctx;
 } attention;
 
 /* Pointer to the matrix of t at the batch index; t's leading dimensions broadcast. */
@@ -53,83 +53,82 @@ static const void *mask_row(const attention *a, const char *mask, int64_t i, voi
   return copy;
 }
 
+/* Of one thread. Keys and values are packed once for all query heads that share them. */
 typedef struct buffers {
+  const char *k_of, *v_of; /* what is packed */
   float *k, *v, *logits;
   void *mask;
 } buffers;
 
-/* All queries of one head. */
-static void one_head(const attention *a, const int64_t *at, const buffers *b) {
+/* Some queries of one head, from i on. */
+static void one_block(const attention *a, const int64_t *at, const buffers *b, int64_t i) {
   const size_t s = (size_t)a->s, e = (size_t)a->e, ev = (size_t)a->ev;
   const float *q = (const float *)(void *)matrix_at(a->q, a, at, 1);
   float *out = (float *)(void *)matrix_at(a->out, a, at, 1);
   const char *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
-  for (int64_t i = 0; i < a->l; i += BLOCK) {
-    const size_t rows = (size_t)(a->l - i < BLOCK ? a->l - i : BLOCK);
-    if (rush_stops(a->ctx, (e + ev + 8) * s * rows / 8)) return;
-    /* Causal: what no query of the block sees is not even computed. */
-    const size_t seen = a->causal && (size_t)i + rows < s ? (size_t)i + rows : s;
-    rush_gemm(rows, seen, e, q + i * row_stride(a->q), (size_t)row_stride(a->q), b->k, b->logits, s,
-              -INFINITY, INFINITY);
-    for (size_t r = 0; r < rows; r++) {
-      float *x = b->logits + r * s;
-      const size_t own = a->causal && (size_t)i + r + 1 < seen ? (size_t)i + r + 1 : seen;
-      const void *m = mask ? mask_row(a, mask, i + (int64_t)r, b->mask) : NULL;
-      const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
-      rush_attention_row(own, x, (float)a->scale, keeps ? NULL : m, keeps ? m : NULL);
-      memset(x + own, 0, (s - own) * sizeof *x);
-    }
-    rush_gemm(rows, ev, s, b->logits, s, b->v, out + i * row_stride(a->out),
-              (size_t)row_stride(a->out), -INFINITY, INFINITY);
+  const size_t rows = (size_t)(a->l - i < BLOCK ? a->l - i : BLOCK);
+  /* Causal: what no query of the block sees is not even computed. */
+  const size_t seen = a->causal && (size_t)i + rows < s ? (size_t)i + rows : s;
+  rush_gemm(rows, seen, e, q + i * row_stride(a->q), (size_t)row_stride(a->q), b->k, b->logits, s,
+            -INFINITY, INFINITY);
+  for (size_t r = 0; r < rows; r++) {
+    float *x = b->logits + r * s;
+    const size_t own = a->causal && (size_t)i + r + 1 < seen ? (size_t)i + r + 1 : seen;
+    const void *m = mask ? mask_row(a, mask, i + (int64_t)r, b->mask) : NULL;
+    const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
+    rush_attention_row(own, x, (float)a->scale, keeps ? NULL : m, keeps ? m : NULL);
+    memset(x + own, 0, (s - own) * sizeof *x);
   }
+  rush_gemm(rows, ev, s, b->logits, s, b->v, out + i * row_stride(a->out),
+            (size_t)row_stride(a->out), -INFINITY, INFINITY);
 }
 
 /* float64, one query at a time in plain C. */
-static void one_head_f64(const attention *a, const int64_t *at, const buffers *b, const char *k,
-                         const char *v) {
+static void one_block_f64(const attention *a, const int64_t *at, const buffers *b, int64_t first) {
   double *x = (double *)(void *)b->logits;
   const char *q = matrix_at(a->q, a, at, 1), *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
   char *out = matrix_at(a->out, a, at, 1);
   const ptrdiff_t k_row = (ptrdiff_t)row_stride(a->k), v_row = (ptrdiff_t)row_stride(a->v);
-  for (int64_t i = 0; i < a->l; i++) {
+  for (int64_t i = first; i < a->l && i < first + BLOCK; i++) {
     const size_t own = a->causal && i + 1 < a->s ? (size_t)(i + 1) : (size_t)a->s;
-    if (rush_stops(a->ctx, (uint64_t)(a->e + a->ev + 8) * own)) return;
     const void *m = mask ? mask_row(a, mask, i, b->mask) : NULL;
     const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
-    rush_gemm_any(RUSH_FLOAT64, 1, own, (size_t)a->e, q + i * row_stride(a->q) * 8, 0, 1, k, 1,
-                  k_row, x, 0);
+    rush_gemm_any(RUSH_FLOAT64, 1, own, (size_t)a->e, q + i * row_stride(a->q) * 8, 0, 1, b->k_of,
+                  1, k_row, x, 0);
     rush_attention_row_f64(own, x, a->scale, keeps ? NULL : m, keeps ? m : NULL);
-    rush_gemm_any(RUSH_FLOAT64, 1, (size_t)a->ev, own, x, 0, 1, v, v_row, 1,
+    rush_gemm_any(RUSH_FLOAT64, 1, (size_t)a->ev, own, x, 0, 1, b->v_of, v_row, 1,
                   out + i * row_stride(a->out) * 8, 0);
   }
 }
 
-/* Keys and values are packed once for all query heads that share them. */
-static void all_heads(const attention *a, const buffers *b) {
-  int64_t at[RUSH_MAX_RANK] = {0};
-  const char *k_of = NULL, *v_of = NULL;
+static void pack_head(const attention *a, const int64_t *at, buffers *b) {
+  const char *k = matrix_at(a->k, a, at, a->share), *v = matrix_at(a->v, a, at, a->share);
   const bool single = a->q->dtype == RUSH_FLOAT32;
-  for (;;) {
-    const char *k = matrix_at(a->k, a, at, a->share), *v = matrix_at(a->v, a, at, a->share);
-    if (single && k != k_of)
-      rush_gemm_pack((size_t)a->e, (size_t)a->s, (const float *)(const void *)k, 1,
-                     (ptrdiff_t)row_stride(a->k), NULL, b->k);
-    if (single && v != v_of)
-      rush_gemm_pack((size_t)a->s, (size_t)a->ev, (const float *)(const void *)v,
-                     (ptrdiff_t)row_stride(a->v), 1, NULL, b->v);
-    k_of = k;
-    v_of = v;
-    if (single) {
-      one_head(a, at, b);
-    } else {
-      one_head_f64(a, at, b, k, v);
-    }
-    int d = a->rank - 1;
-    for (; d >= 0; d--) {
-      if (++at[d] < a->batch[d]) break;
-      at[d] = 0;
-    }
-    if (d < 0 || a->ctx->stopped) return;
+  if (single && k != b->k_of)
+    rush_gemm_pack((size_t)a->e, (size_t)a->s, (const float *)(const void *)k, 1,
+                   (ptrdiff_t)row_stride(a->k), NULL, b->k);
+  if (single && v != b->v_of)
+    rush_gemm_pack((size_t)a->s, (size_t)a->ev, (const float *)(const void *)v,
+                   (ptrdiff_t)row_stride(a->v), 1, NULL, b->v);
+  b->k_of = k;
+  b->v_of = v;
+}
+
+typedef struct loop {
+  const attention *a;
+  buffers *of;    /* each thread's */
+  int64_t blocks; /* of one head */
+} loop;
+
+static void some_blocks(const void *arg, size_t begin, size_t end, unsigned who) {
+  const loop *l = arg;
+  const attention *a = l->a;
+  for (int64_t t = (int64_t)begin; t < (int64_t)end; t++) {
+    int64_t at[RUSH_MAX_RANK] = {0}, head = t / l->blocks;
+    for (int d = a->rank - 1; d >= 0; head /= a->batch[d], d--) at[d] = head % a->batch[d];
+    pack_head(a, at, &l->of[who]);
+    (a->q->dtype == RUSH_FLOAT32 ? one_block : one_block_f64)(a, at, &l->of[who],
+                                                              t % l->blocks * BLOCK);
   }
 }
 
@@ -140,17 +139,27 @@ static rush_status run(rush_call *c, const attention *a) {
     memset(a->out->storage->data, 0, a->out->storage->bytes);
     return RUSH_OK;
   }
+  const unsigned threads = rush_threads(c->ctx);
   if (a->mask != NULL) mask = ((size_t)a->s * rush_itemsize(a->mask) + 15) / 16 * 16;
   if (!rush_gemm_packed((size_t)a->e, (size_t)a->s, &k) ||
       !rush_gemm_packed((size_t)a->s, (size_t)a->ev, &v) ||
       !rush_mul((size_t)a->s, BLOCK, &logits) || !rush_add(k, v, &floats) ||
       !rush_add(floats, logits, &floats) || !rush_mul(floats, sizeof(float), &bytes) ||
-      !rush_add(bytes, mask, &bytes))
+      !rush_add(bytes, mask + 63, &bytes) || !rush_mul(bytes / 64 * 64, threads, &floats))
     return rush_fail_memory(c->ctx, SIZE_MAX);
-  float *scratch;
-  RUSH_TRY(tmp_bytes(c, bytes, (void **)&scratch));
-  const buffers b = {scratch, scratch + k, scratch + k + v, scratch + k + v + logits};
-  all_heads(a, &b);
+  char *scratch;
+  buffers *of;
+  RUSH_TRY(tmp_bytes(c, floats, (void **)&scratch));
+  RUSH_TRY(tmp_bytes(c, threads * sizeof *of, (void **)&of));
+  for (unsigned i = 0; i < threads; i++, scratch += bytes / 64 * 64) {
+    float *at = (float *)(void *)scratch;
+    of[i] = (buffers){NULL, NULL, at, at + k, at + k + v, at + k + v + logits};
+  }
+  const int64_t blocks = (a->l - 1) / BLOCK + 1;
+  const loop l = {a, of, blocks};
+  const int64_t rows = a->l < BLOCK ? a->l : BLOCK;
+  rush_parallel(c->ctx, (size_t)(a->out->numel / (a->l * a->ev) * blocks),
+                (uint64_t)(a->e + a->ev + 8) * (uint64_t)(a->s * rows) / 8, some_blocks, &l);
   return RUSH_OK;
 }
 
@@ -286,7 +295,6 @@ RUSH_OP(scaled_dot_product_attention) {
                  .v = arg_tensor(c, 2),
                  .mask = arg_tensor(c, 3)};
   a.causal = arg_bool(c, 5);
-  a.ctx = c->ctx;
   RUSH_NEED(a.q->dtype == a.k->dtype && a.k->dtype == a.v->dtype,
             "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
             "key.dtype: %s and value.dtype: "

@@ -1,6 +1,7 @@
 /* layer_norm and rms_norm: over the last dimensions, row by row. */
 #include <math.h>
 
+#include "base/threads.h"
 #include "blocks/elements/fill.h"
 #include "call/define.h"
 #include "kernels/normalize.h"
@@ -74,32 +75,43 @@ static void *data_of(const rush_tensor *t) {
   return t ? rush_data(t) : NULL;
 }
 
-/* mean and rstd: one per row, or NULL */
+typedef struct norm {
+  const rows *r;
+  double eps;
+  rush_tensor *mean, *rstd; /* one per row, or NULL */
+} norm;
+
+static void layer_norm_rows(const void *arg, size_t begin, size_t end, unsigned who) {
+  const norm *l = arg;
+  const rows *r = l->r;
+  const size_t n = (size_t)r->n;
+  double *mean = data_of(l->mean), *rstd = data_of(l->rstd), m, s;
+  float *mean_f = data_of(l->mean), *rstd_f = data_of(l->rstd), m_f, s_f;
+  (void)who;
+  for (size_t k = begin; k < end; k++) {
+    if (r->x->dtype == RUSH_FLOAT64) {
+      rush_layer_norm_f64(n, (double *)rush_data(r->out) + k * n,
+                          (const double *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b),
+                          l->eps, &m, &s);
+      if (mean) mean[k] = m, rstd[k] = s;
+    } else {
+      rush_layer_norm_f32(n, (float *)rush_data(r->out) + k * n,
+                          (const float *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b),
+                          l->eps, &m_f, &s_f);
+      if (mean_f) mean_f[k] = m_f, rstd_f[k] = s_f;
+    }
+  }
+}
+
 static void normalize(rush_call *c, const rows *r, double eps, rush_tensor *mean,
                       rush_tensor *rstd) {
-  const int64_t n = r->n;
-  if (n == 0) { /* the statistics of nothing, as PyTorch gives them */
+  if (r->n == 0) { /* the statistics of nothing, as PyTorch gives them */
     const rush_value zero = rush_float(0), nan = rush_float(NAN);
     if (mean) rush_fill(c->ctx, mean, &zero), rush_fill(c->ctx, rstd, &nan);
     return;
   }
-  if (r->x->dtype == RUSH_FLOAT64) {
-    double m, s;
-    for (int64_t k = 0; k < r->count && !rush_stops(c->ctx, ROW_WORK(n)); k++) {
-      rush_layer_norm_f64((size_t)n, (double *)rush_data(r->out) + k * n,
-                          (const double *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b),
-                          eps, &m, &s);
-      if (mean) ((double *)rush_data(mean))[k] = m, ((double *)rush_data(rstd))[k] = s;
-    }
-    return;
-  }
-  float m, s;
-  for (int64_t k = 0; k < r->count && !rush_stops(c->ctx, ROW_WORK(n)); k++) {
-    rush_layer_norm_f32((size_t)n, (float *)rush_data(r->out) + k * n,
-                        (const float *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b), eps,
-                        &m, &s);
-    if (mean) ((float *)rush_data(mean))[k] = m, ((float *)rush_data(rstd))[k] = s;
-  }
+  const norm l = {r, eps, mean, rstd};
+  rush_parallel(c->ctx, (size_t)r->count, ROW_WORK(r->n), layer_norm_rows, &l);
 }
 
 /* input, normalized_shape, weight, bias, eps */
@@ -139,6 +151,21 @@ static rush_status lay_as_product(rush_call *c, const rows *r) {
   return st;
 }
 
+static void rms_norm_rows(const void *arg, size_t begin, size_t end, unsigned who) {
+  const norm *l = arg;
+  const rows *r = l->r;
+  const size_t n = (size_t)r->n;
+  (void)who;
+  for (size_t k = begin; k < end; k++) {
+    if (r->x->dtype == RUSH_FLOAT64)
+      rush_rms_norm_f64(n, (double *)rush_data(r->out) + k * n,
+                        (const double *)rush_data(r->x) + k * n, data_of(r->w), l->eps);
+    else
+      rush_rms_norm_f32(n, (float *)rush_data(r->out) + k * n,
+                        (const float *)rush_data(r->x) + k * n, data_of(r->w), l->eps);
+  }
+}
+
 /* input, normalized_shape, weight, eps */
 RUSH_OP(rms_norm) {
   rows r;
@@ -149,14 +176,7 @@ RUSH_OP(rms_norm) {
                      : c->narrow == RUSH_FLOAT16  ? 0x1p-10
                      : c->narrow == RUSH_BFLOAT16 ? 0x1p-7
                                                   : 0x1p-23;
-  const int64_t n = r.n;
-  for (int64_t k = 0; k < r.count && n > 0 && !rush_stops(c->ctx, ROW_WORK(n)); k++) {
-    if (wide)
-      rush_rms_norm_f64((size_t)n, (double *)rush_data(r.out) + k * n,
-                        (const double *)rush_data(r.x) + k * n, data_of(r.w), eps);
-    else
-      rush_rms_norm_f32((size_t)n, (float *)rush_data(r.out) + k * n,
-                        (const float *)rush_data(r.x) + k * n, data_of(r.w), eps);
-  }
+  const norm l = {&r, eps, NULL, NULL};
+  if (r.n > 0) rush_parallel(c->ctx, (size_t)r.count, ROW_WORK(r.n), rms_norm_rows, &l);
   return lay_as_product(c, &r);
 }

@@ -1,39 +1,52 @@
 /* softmax and log_softmax over any dimension. */
+#include "base/threads.h"
 #include "call/define.h"
 #include "kernels/normalize.h"
 #include "tensor/layout.h"
 
-enum { COLUMNS = 256 }; /* between two looks at the host's wish to stop */
+enum { COLUMNS = 256 };
+
+typedef struct rows {
+  rush_tensor *out;
+  const rush_tensor *x;
+  size_t n, inner,
+      blocks; /* elements of a row, from one to the next; items with the same outer index */
+  bool logarithm;
+} rows;
+
+/* An item is a row, or COLUMNS of them that lie side by side. */
+static void some_rows(const void *arg, size_t begin, size_t end, unsigned who) {
+  const rows *r = arg;
+  const size_t n = r->n, inner = r->inner;
+  const bool wide = r->x->dtype == RUSH_FLOAT64;
+  (void)who;
+  for (size_t i = begin; i < end; i++) {
+    const size_t column = i % r->blocks * COLUMNS, at = i / r->blocks * n * inner + column;
+    const size_t m = inner - column < COLUMNS ? inner - column : COLUMNS;
+    double *o64 = (double *)rush_data(r->out) + at;
+    const double *x64 = (const double *)rush_data(r->x) + at;
+    float *o32 = (float *)rush_data(r->out) + at;
+    const float *x32 = (const float *)rush_data(r->x) + at;
+    if (inner == 1 && wide)
+      rush_softmax_row_f64(n, o64, x64, r->logarithm);
+    else if (inner == 1)
+      rush_softmax_row_f32(n, o32, x32, r->logarithm);
+    else if (wide)
+      rush_softmax_columns_f64(n, m, inner, o64, x64, r->logarithm);
+    else
+      rush_softmax_columns_f32(n, m, inner, o32, x32, r->logarithm);
+  }
+}
 
 static void softmax_all(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, int dim,
                         bool logarithm) {
-  size_t n = x->rank == 0 ? 1 : (size_t)x->sizes[dim], outer = 1, inner = 1;
+  rows r = {out, x, x->rank == 0 ? 1 : (size_t)x->sizes[dim], 1, 1, logarithm};
+  size_t outer = 1;
   for (int d = 0; d < dim; d++) outer *= (size_t)x->sizes[d];
-  for (int d = dim + 1; d < x->rank; d++) inner *= (size_t)x->sizes[d];
-  const bool wide = x->dtype == RUSH_FLOAT64;
-  char *to = rush_data(out);
-  const char *from = rush_data(x);
-  const size_t step = n * inner * rush_itemsize(x);
-  for (size_t k = 0; k < outer; k++, to += step, from += step) {
-    void *o = to;
-    const void *i = from;
-    if (inner == 1) {
-      if (rush_stops(ctx, 4 * n)) return;
-      if (wide)
-        rush_softmax_row_f64(n, o, i, logarithm);
-      else
-        rush_softmax_row_f32(n, o, i, logarithm);
-      continue;
-    }
-    for (size_t at = 0; at < inner; at += COLUMNS) {
-      const size_t m = inner - at < COLUMNS ? inner - at : COLUMNS;
-      if (rush_stops(ctx, 4 * n * m)) return;
-      if (wide)
-        rush_softmax_columns_f64(n, m, inner, (double *)o + at, (const double *)i + at, logarithm);
-      else
-        rush_softmax_columns_f32(n, m, inner, (float *)o + at, (const float *)i + at, logarithm);
-    }
-  }
+  for (int d = dim + 1; d < x->rank; d++) r.inner *= (size_t)x->sizes[d];
+  r.blocks = (r.inner - 1) / COLUMNS + 1;
+  const size_t width = r.inner < COLUMNS ? r.inner : COLUMNS;
+  rush_parallel(ctx, outer * r.blocks, 4 * (uint64_t)r.n * width, some_rows, &r);
 }
 
 static rush_status run(rush_call *c, rush_dtype dtype, bool logarithm) {

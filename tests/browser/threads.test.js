@@ -1,0 +1,72 @@
+// Threads in Chromium: on a host that sets no headers one computes, and says which are missing; with web/isolate.js several do.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname } from 'node:path';
+import test, { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { start } from '../../demo/shared/chromium.mjs';
+
+const top = fileURLToPath(new URL('../../', import.meta.url));
+const TYPES = /** @type {Record<string, string>} */ ({ '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html' });
+/** Headers that the host sets. @type {Record<string, string>} */ let sets = {};
+const server = createServer(({ url = '' }, response) => {
+  const { pathname } = new URL(url, 'http://host');
+  try {
+    const body = pathname === '/' || pathname === '/isolated' ? `<!doctype html><title>t</title>${pathname === '/' ? '' : '<script src="isolate.js"></script>'}` : readFileSync(top + (pathname === '/isolate.js' ? 'web/isolate.js' : pathname.slice(1))); // beside the page
+    response.writeHead(200, { 'content-type': TYPES[extname(pathname)] ?? 'text/html', ...sets }).end(body);
+  } catch {
+    response.writeHead(404).end();
+  }
+});
+/** @type {Awaited<ReturnType<typeof start>>} */ let host;
+let base = '';
+before(async () => {
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', () => resolve(undefined)); });
+  base = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`;
+  host = await start();
+});
+after(async () => {
+  await host?.close();
+  server.close();
+  server.closeAllConnections();
+});
+
+/** @param {any} page @returns {Promise<import('../../js/src/index.js').Backend>} */
+const backendIn = (page) => page.evaluate(async () => {
+  const { load } = await import(/** @type {string} */ ('/js/src/index.js')), { flipFile } = await import(/** @type {string} */ ('/tests/js/build-rush.mjs'));
+  const model = await load(flipFile().bytes(), { threads: 2 });
+  await model.run({ x: new Float32Array([1, 2]) });
+  model.dispose();
+  return model.backend;
+});
+
+test('the reason names the header that is missing', async () => {
+  const opener = { 'Cross-Origin-Opener-Policy': 'same-origin' }, embedder = { 'Cross-Origin-Embedder-Policy': 'require-corp' };
+  for (const [headers, missing] of /** @type {[Record<string, string>, string][]} */ ([
+    [{}, 'Cross-Origin-Opener-Policy and Cross-Origin-Embedder-Policy'],
+    [opener, 'Cross-Origin-Embedder-Policy'],
+    [embedder, 'Cross-Origin-Opener-Policy'],
+    [{ ...opener, ...embedder }, ''],
+  ])) {
+    sets = headers;
+    const page = await host.newPage();
+    await page.goto(`${base}/`);
+    const { threads, reason } = await backendIn(page);
+    assert.equal(threads, missing ? 1 : 2);
+    if (missing) assert(reason.endsWith(`one thread: the page is not cross-origin isolated, for want of the header ${missing}`), reason);
+    await page.close();
+  }
+  sets = {};
+});
+
+test('isolate.js makes up for a host that sets none', async () => {
+  const page = await host.newPage();
+  await page.goto(`${base}/isolated`);
+  await page.waitForFunction(() => globalThis.crossOriginIsolated);
+  const { threads, reason } = await backendIn(page);
+  assert.equal(threads, 2, reason);
+  await page.close();
+});

@@ -1,0 +1,107 @@
+// The option `threads`: the same answers from several workers on one memory, and what happens where there can be none.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
+import test from 'node:test';
+
+import { load } from '../../js/src/index.js';
+import { share } from '../../js/src/threads.js';
+import { RushFile } from './build-rush.mjs';
+
+const N = 160;
+const f = new RushFile();
+f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [null, N] }, { name: 'w', dtype: 'float32', shape: [N, null] }], outputs: ['y'] }, (m, x, w) => m.op('aten::tanh', [m.op('aten::matmul', [x, w])]));
+const bytes = f.bytes();
+const wasm = new URL('../../js/wasm/rushlight-simd.wasm', import.meta.url);
+
+/** @param {number[]} shape @param {number} step */
+const wave = (shape, step) => ({ dtype: /** @type {const} */ ('float32'), shape, data: Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => Math.sin(i * step)) });
+const x = wave([250, N], 0.37), w = wave([N, 203], 0.11);
+
+test('answers do not depend on the number of threads, in a worker either', async () => {
+  const one = await load(bytes);
+  assert.deepEqual([one.backend.threads, /thread/.test(one.backend.reason)], [1, false]);
+  const expected = await one.run({ x, w });
+  for (const worker of [false, true]) {
+    for (const threads of [2, 3, 8]) {
+      const model = await load(bytes, { threads, worker });
+      assert.equal(model.backend.threads, threads);
+      assert.match(model.backend.reason, new RegExp(`; ${threads} threads: asked for$`));
+      for (let i = 0; i < 5; i++) assert.deepEqual(await model.run({ x, w }), expected);
+      model.dispose();
+    }
+  }
+  one.dispose();
+});
+
+test('workers come, and compute until they are ended', async () => {
+  const { module, memory, threads } = await share(readFileSync(wasm), 3);
+  const none = () => 0;
+  const { exports } = /** @type {any} */ (await WebAssembly.instantiate(module, { env: { memory, emscripten_notify_memory_growth: none }, rush: { now: none, poll: none, entropy: none, log: none } }));
+  exports._initialize();
+  const out = exports.malloc(4);
+  assert.equal(exports.rush_bridge_ctx_create(out), 0);
+  const [ctx] = new Uint32Array(memory.buffer, out, 1);
+  assert.equal(threads.joined, 0);
+  threads.begin(exports, /** @type {number} */ (ctx));
+  while (threads.joined < 2) await setImmediate();
+  threads.end();
+});
+
+test('"auto" takes what the machine has, and 1 is one', async () => {
+  const cores = availableParallelism(), auto = await load(bytes, { threads: 'auto' });
+  assert.equal(auto.backend.threads, cores <= 4 ? cores : Math.min(8, Math.ceil(cores / 2)));
+  assert.match(auto.backend.reason, cores === 1 ? /; one thread: this machine has no more$/ : new RegExp(`; ${auto.backend.threads} threads: this machine has ${cores}$`));
+  auto.dispose();
+  const one = await load(bytes, { threads: 1 });
+  assert.match(one.backend.reason, /; one thread: asked for$/);
+  one.dispose();
+});
+
+test('other values are refused', async () => {
+  for (const threads of [0, -1, 1.5, 65, NaN, Infinity, '2', 'all', null, true, {}]) {
+    for (const worker of [false, true]) {
+      await assert.rejects(load(bytes, { threads: /** @type {any} */ (threads), worker }), { name: 'RushlightError', code: 'bad-argument', message: /^load: threads is 'auto' or a whole number from 1 to 64, not / });
+    }
+  }
+});
+
+test('a binary that is compiled already runs on one thread, and says so', async () => {
+  const model = await load(bytes, { threads: 2, backend: 'simd', wasm: new WebAssembly.Module(readFileSync(wasm)) });
+  assert.equal(model.backend.threads, 1);
+  assert.match(model.backend.reason, /; one thread: the binary given as `wasm` is compiled already$/);
+  assert.equal((await model.run({ x, w })).y?.shape[0], 250);
+  model.dispose();
+  const other = await load(bytes, { threads: 2, backend: 'simd', wasm });
+  assert.equal(other.backend.threads, 2);
+  other.dispose();
+});
+
+test('a run that was aborted, and a model that is gone, leave the next one as it was', async () => {
+  const model = await load(bytes, { threads: 3 }), expected = await model.run({ x, w });
+  const large = [wave([20000, N], 0.1), wave([N, 400], 0.2)];
+  for (let i = 0; i < 5; i++) {
+    const stop = new AbortController(), run = model.run({ x: large[0], w: large[1] }, { signal: stop.signal });
+    stop.abort();
+    await assert.rejects(run, { code: 'aborted' });
+    assert.deepEqual(await model.run({ x, w }), expected);
+  }
+  const run = model.run({ x: large[0], w: large[1] });
+  model.dispose();
+  await assert.rejects(run, { code: 'disposed' });
+  const next = await load(bytes, { threads: 3 });
+  assert.deepEqual(await next.run({ x, w }), expected);
+  next.dispose();
+});
+
+test('workers keep no process alive, disposed of or not', () => {
+  const code = `
+    import { load } from '${new URL('../../js/src/index.js', import.meta.url)}';
+    const model = await load(Buffer.from(process.argv[1], 'base64'), { threads: 3 });
+    console.log(model.backend.threads);`;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code, Buffer.from(bytes).toString('base64')], { encoding: 'utf8' });
+  assert.deepEqual([status, stdout], [0, '3\n'], stderr);
+});

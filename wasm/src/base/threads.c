@@ -1,0 +1,265 @@
+/* A loop is cut into chunks, and each thread takes the next one until none is left; the thread that
+ * runs the program is one of them, so that nothing ever waits for a helper that has not come. The
+ * state of a loop is one atomic word: which loop, how many chunks it has, how many are taken. Who
+ * has taken a chunk may read the rest of the loop, which does not change before that chunk is done.
+ */
+#include "base/threads.h"
+
+#include <stdatomic.h>
+#ifdef __wasm__
+typedef int native; /* the host starts threads, and has them call rush_pool_help */
+#else
+#include <pthread.h>
+#include <sched.h>
+typedef struct native {
+  pthread_mutex_t lock;
+  pthread_cond_t turned;
+  unsigned n; /* threads that were started */
+  pthread_t thread[RUSH_MAX_THREADS];
+} native;
+#endif
+
+#ifndef RUSH_LEAST_WORK /* steps below which a loop stays on its thread */
+#define RUSH_LEAST_WORK (24 << 10)
+#endif
+
+enum {
+  COUNT_BITS = 20,
+  COUNT_MASK = (1 << COUNT_BITS) - 1,
+  LONG = 1 << 26, /* steps of work of an item that only a thread that looks may do */
+  CHUNK = RUSH_LEAST_WORK / 3 + 1, /* the least of a chunk */
+  CHUNKS = 8,     /* for each thread, where there is work enough: who is late gets fewer */
+  MOST = 1 << 19, /* the most of a chunk, if an item has less: between two looks */
+#ifdef __wasm__
+  PAUSES = 1 << 16, /* looks for work before a helper sleeps: some ten microseconds */
+#else
+  PAUSES = 1 << 12,
+#endif
+};
+
+struct rush_pool {
+  _Atomic uint64_t state; /* loop << 2 * COUNT_BITS | chunks << COUNT_BITS | chunks taken */
+  _Atomic uint32_t turn;  /* counts loops: what sleepers wait on */
+  _Atomic uint32_t asleep, left, joined;
+  atomic_bool closed;
+  unsigned threads;
+  /* The loop at work. */
+  rush_task *task;
+  const void *arg;
+  size_t n, grain;
+  native os;
+};
+
+/* ---- Sleeping -------------------------------------------------------------------------------- */
+
+/* While `turn` is what it was. */
+#ifdef __wasm__
+
+static void sleep_through(rush_pool *p, uint32_t turn) {
+  __builtin_wasm_memory_atomic_wait32((int *)&p->turn, (int)turn, -1);
+}
+static void wake(rush_pool *p) {
+  __builtin_wasm_memory_atomic_notify((int *)&p->turn, UINT32_MAX);
+}
+static void pause_a_bit(unsigned i) {
+  (void)i;
+}
+
+#else
+
+static void sleep_through(rush_pool *p, uint32_t turn) {
+  pthread_mutex_lock(&p->os.lock);
+  while (atomic_load(&p->turn) == turn) pthread_cond_wait(&p->os.turned, &p->os.lock);
+  pthread_mutex_unlock(&p->os.lock);
+}
+/* With the lock, so that nobody is between looking and sleeping. */
+static void wake(rush_pool *p) {
+  pthread_mutex_lock(&p->os.lock);
+  pthread_cond_broadcast(&p->os.turned);
+  pthread_mutex_unlock(&p->os.lock);
+}
+static void pause_a_bit(unsigned i) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+  if (i % 1024 == 1023) sched_yield();
+}
+
+#endif
+
+/* ---- Chunks ---------------------------------------------------------------------------------- */
+
+static uint64_t state_of(uint64_t loop, size_t chunks, size_t taken) {
+  return loop << 2 * COUNT_BITS | (uint64_t)chunks << COUNT_BITS | (uint64_t)taken;
+}
+
+/* Takes up to `some` chunks: how many, and the first in *chunk. */
+static size_t take(rush_pool *p, size_t some, size_t *chunk) {
+  uint64_t state = atomic_load(&p->state);
+  for (;;) {
+    const size_t chunks = (size_t)(state >> COUNT_BITS & COUNT_MASK);
+    const size_t taken = (size_t)(state & COUNT_MASK), left = chunks - taken;
+    if (left == 0) return 0;
+    if (some > left) some = left;
+    if (!atomic_compare_exchange_weak(&p->state, &state, state + some)) continue;
+    *chunk = taken;
+    return some;
+  }
+}
+
+static size_t run_chunk(rush_pool *p, size_t chunk, unsigned who) {
+  const size_t begin = chunk * p->grain;
+  const size_t end = p->n - begin < p->grain ? p->n : begin + p->grain;
+  p->task(p->arg, begin, end, who);
+  return end - begin;
+}
+
+void rush_pool_help(rush_pool *p) {
+  const unsigned who = atomic_fetch_add(&p->joined, 1) + 1;
+  if (who >= p->threads) return;
+  while (!atomic_load(&p->closed)) {
+    const uint32_t turn = atomic_load(&p->turn);
+    size_t chunk;
+    while (take(p, 1, &chunk)) {
+      run_chunk(p, chunk, who);
+      atomic_fetch_sub(&p->left, 1);
+    }
+    for (unsigned i = 0; i < PAUSES && atomic_load(&p->turn) == turn; i++) pause_a_bit(i);
+    if (atomic_load(&p->turn) != turn) continue;
+    atomic_fetch_add(&p->asleep, 1);
+    sleep_through(p, turn);
+    atomic_fetch_sub(&p->asleep, 1);
+  }
+}
+
+static void announce(rush_pool *p) {
+  atomic_fetch_add(&p->turn, 1);
+  if (atomic_load(&p->asleep) > 0) wake(p);
+}
+
+/* ---- Loops ----------------------------------------------------------------------------------- */
+
+static bool serial(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, const void *arg) {
+  if (work > LONG) work = LONG; /* which looks by itself */
+  const size_t grain = work > MOST ? 1 : (size_t)(MOST / (work + 1)) + 1;
+  for (size_t i = 0; i < n; i += grain) {
+    const size_t some = n - i < grain ? n - i : grain;
+    if (rush_stops(ctx, work * some)) return true;
+    task(arg, i, i + some, 0);
+  }
+  return false;
+}
+
+bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, const void *arg) {
+  rush_pool *p = ctx ? ctx->pool : NULL;
+  uint64_t total;
+  if (RUSH_LIKELY(!p) || n < 2 || work > LONG ||
+      __builtin_mul_overflow(work, (uint64_t)n, &total) || total < RUSH_LEAST_WORK)
+    return serial(ctx, n, work, task, arg);
+
+  size_t chunks =
+      total / CHUNK < p->threads * CHUNKS ? (size_t)(total / CHUNK) : p->threads * CHUNKS;
+  if (total / MOST > chunks)
+    chunks = total / MOST < COUNT_MASK ? (size_t)(total / MOST) : COUNT_MASK;
+  if (chunks > n) chunks = n;
+  p->grain = (n + chunks - 1) / chunks;
+  chunks = (n + p->grain - 1) / p->grain;
+  p->n = n;
+  p->task = task;
+  p->arg = arg;
+  atomic_store(&p->left, (uint32_t)chunks);
+  const uint64_t loop = (atomic_load(&p->state) >> 2 * COUNT_BITS) + 1;
+  atomic_store(&p->state, state_of(loop, chunks, 0));
+  announce(p);
+
+  uint64_t counted = 0;
+  size_t chunk, skipped;
+  bool stopped = ctx->stopped;
+  while (!stopped && take(p, 1, &chunk)) {
+    const uint64_t done = work * run_chunk(p, chunk, 0);
+    atomic_fetch_sub(&p->left, 1);
+    counted += done;
+    stopped = rush_stops(ctx, done);
+  }
+  if (stopped && (skipped = take(p, SIZE_MAX, &chunk)) > 0)
+    atomic_fetch_sub(&p->left, (uint32_t)skipped);
+  for (unsigned i = 0; atomic_load(&p->left) > 0; i++)
+    pause_a_bit(i); /* for what others have taken */
+  return rush_stops(ctx, total - counted) || stopped;
+}
+
+unsigned rush_threads(const rush_ctx *ctx) {
+  return ctx && ctx->pool ? ctx->pool->threads : 1;
+}
+
+/* ---- The pool -------------------------------------------------------------------------------- */
+
+#ifdef __wasm__
+
+/* A helper may look at it after it was closed, so it is never freed: an instance has one. */
+static rush_status make(rush_ctx *ctx, rush_pool **out) {
+  static rush_pool only;
+  (void)ctx;
+  only.closed = false;
+  *out = &only;
+  return RUSH_OK;
+}
+static void start(rush_pool *p) {
+  (void)p;
+}
+static void end(rush_ctx *ctx, rush_pool *p) {
+  (void)ctx, (void)p;
+}
+
+#else
+
+static rush_status make(rush_ctx *ctx, rush_pool **out) {
+  void *p;
+  RUSH_TRY(rush_calloc(ctx, 1, sizeof(rush_pool), &p));
+  *out = p;
+  return RUSH_OK;
+}
+static void *help(void *pool) {
+  rush_pool_help(pool);
+  return NULL;
+}
+/* A system that gives fewer threads than were asked for gets along with those. */
+static void start(rush_pool *p) {
+  pthread_mutex_init(&p->os.lock, NULL);
+  pthread_cond_init(&p->os.turned, NULL);
+  while (p->os.n + 1 < p->threads && pthread_create(&p->os.thread[p->os.n], NULL, help, p) == 0)
+    p->os.n++;
+}
+static void end(rush_ctx *ctx, rush_pool *p) {
+  for (unsigned i = 0; i < p->os.n; i++) pthread_join(p->os.thread[i], NULL);
+  pthread_cond_destroy(&p->os.turned);
+  pthread_mutex_destroy(&p->os.lock);
+  rush_release(ctx, p, sizeof *p);
+}
+
+#endif
+
+void rush_end_threads(rush_ctx *ctx) {
+  rush_pool *p = ctx->pool;
+  if (!p) return;
+  ctx->pool = NULL;
+  atomic_store(&p->closed, true);
+  atomic_fetch_add(&p->turn, 1);
+  wake(p);
+  end(ctx, p);
+}
+
+rush_status rush_ctx_set_threads(rush_ctx *ctx, unsigned threads) {
+  RUSH_CHECK(ctx, threads >= 1 && threads <= RUSH_MAX_THREADS, RUSH_ERR_BAD_ARGUMENT,
+             "%u threads are none of 1 to %d", threads, RUSH_MAX_THREADS);
+  rush_end_threads(ctx);
+  if (threads == 1) return RUSH_OK;
+  RUSH_TRY(make(ctx, &ctx->pool));
+  ctx->pool->threads = threads;
+  start(ctx->pool);
+  return RUSH_OK;
+}
+
+rush_pool *rush_ctx_pool(const rush_ctx *ctx) {
+  return ctx->pool;
+}

@@ -1,0 +1,42 @@
+// Makes a page cross-origin isolated on a host that sets no headers, so that its models may use threads:
+//
+//   <script src="isolate.js"></script>
+//
+// In the page it installs itself as a service worker, and loads the page once more; as the service worker it adds the
+// headers to everything that comes through it. What comes from other origins needs CORS or Cross-Origin-Resource-Policy then.
+
+(() => {
+  const HEADERS = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+
+  if (typeof document === 'undefined') {
+    const worker = /** @type {any} */ (globalThis);
+    worker.addEventListener('install', () => worker.skipWaiting());
+    worker.addEventListener('activate', (/** @type {any} */ e) => e.waitUntil(worker.clients.claim()));
+    worker.addEventListener('fetch', (/** @type {any} */ e) => {
+      const { request } = e;
+      if (request.cache === 'only-if-cached' && request.mode !== 'same-origin') return; // of the developer tools; fetch() refuses it
+      e.respondWith((async () => {
+        const response = await fetch(request);
+        if (response.status === 0) return response; // opaque: nothing may be added
+        const headers = new Headers(response.headers);
+        for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value);
+        const empty = [204, 205, 304].includes(response.status);
+        return new Response(empty ? null : response.body, { status: response.status, statusText: response.statusText, headers });
+      })());
+    });
+    return;
+  }
+
+  const { crossOriginIsolated, isSecureContext, sessionStorage, location, navigator } = globalThis;
+  const { src } = /** @type {HTMLScriptElement} */ (document.currentScript), key = `isolate ${location.pathname}`;
+  if (crossOriginIsolated || !isSecureContext || !navigator.serviceWorker) return;
+  if (sessionStorage.getItem(key)) { // it was loaded anew already: whatever is in the way, once is enough
+    sessionStorage.removeItem(key);
+    return;
+  }
+  void navigator.serviceWorker.register(src).then(async () => {
+    await navigator.serviceWorker.ready;
+    sessionStorage.setItem(key, '1');
+    location.reload();
+  });
+})();
