@@ -19,7 +19,7 @@ import { size } from './units.js';
  * @typedef {import('../src/types.js').Tensor} Tensor
  * @typedef {import('../src/model.js').Model} Model
  * @typedef {import('../src/runtime.js').BackendName} BackendName
- * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, ops?: string, 'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, run?: boolean, port?: string, graph?: boolean, code?: boolean }} Flags
+ * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, threads?: string, ops?: string, 'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, run?: boolean, port?: string, graph?: boolean, code?: boolean }} Flags
  */
 
 /** @param {string} text */
@@ -229,7 +229,7 @@ export async function bench(file, flags) {
       ops.set(row.op, op);
     }
     const report = {
-      backend: model.backend.name, runs, loadMs, firstMs, minMs: times[0] ?? 0, medianMs: times[runs >> 1] ?? 0,
+      backend: model.backend.name, threads: model.backend.threads, runs, loadMs, firstMs, minMs: times[0] ?? 0, medianMs: times[runs >> 1] ?? 0,
       memory: await model.memory(), ops: [...ops.values()].sort((a, b) => b.ms - a.ms),
     };
     reports.push(report);
@@ -243,10 +243,10 @@ export async function bench(file, flags) {
 /** A line that the next one takes the place of, on a terminal; the last is ''. @param {string} text */
 const progress = (text) => void (process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`));
 
-/** @param {{ backend: string, runs: number, loadMs: number, firstMs: number, minMs: number, medianMs: number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number, share: number }[] }} r */
+/** @param {{ backend: string, threads: number, runs: number, loadMs: number, firstMs: number, minMs: number, medianMs: number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number, share: number }[] }} r */
 function printBench(r) {
   const ms = (/** @type {number} */ n) => `${n.toFixed(2)} ms`;
-  print(`${r.backend}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${r.runs} runs; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`);
+  print(`${r.backend}${r.threads > 1 ? `, ${r.threads} threads` : ''}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${r.runs} runs; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`);
   for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
     print(`  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} calls ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`);
   }
@@ -285,7 +285,8 @@ async function optionsOf(flags) {
   const limits = {};
   if (flags['max-bytes'] !== undefined) limits.bytes = limitOf('max-bytes', flags['max-bytes']);
   if (flags['max-steps'] !== undefined) limits.steps = limitOf('max-steps', flags['max-steps']);
-  return { limits, ...await opsOf(flags) };
+  const { threads } = flags;
+  return { limits, ...(threads === undefined ? {} : { threads: threads === 'auto' ? threads : Number(threads) }), ...await opsOf(flags) };
 }
 
 /** @param {string} name @param {string} text */

@@ -29,6 +29,7 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   --output DIR         writes DIR/NAME.npy for each output (FILE.npy: the one output; FILE.safetensors: all in one)
   --method NAME        another method than forward
   --backend NAME       auto, simd or relaxed; for bench and verify also several: simd,relaxed
+  --threads N          how many compute, or auto: as many as the machine has (1)
   --ops FILE.js        its default export computes operators of your own, as load()'s option ops
   --max-bytes N        most memory of the model and its runs; what needs more fails
   --max-steps N        most instructions of a run; a loop that does not end fails there
@@ -57,6 +58,7 @@ const OPTIONS = /** @type {const} */ ({
   output: { type: 'string', short: 'o' },
   method: { type: 'string' },
   backend: { type: 'string' },
+  threads: { type: 'string' },
   ops: { type: 'string' },
   'max-bytes': { type: 'string' },
   'max-steps': { type: 'string' },
@@ -74,11 +76,11 @@ const OPTIONS = /** @type {const} */ ({
 const LIMITS = ['max-bytes', 'max-steps'];
 /** @typedef {{ act: (file: string, flags: import('./commands.js').Flags, rest: string[]) => Promise<number>, options: string[], many?: boolean }} Command many: it takes several files */
 const COMMANDS = {
-  run: { act: run, options: ['input', 'output', 'method', 'backend', 'ops', ...LIMITS, 'cache', 'json'] },
-  inspect: { act: inspect, options: ['json', 'layers', 'graph', 'code', 'run', 'input', 'method', 'backend', 'ops', ...LIMITS, 'cache'] },
-  verify: { act: verify, options: ['backend', 'ops', ...LIMITS, 'cache', 'json'] },
-  diff: { act: diff, options: ['backend', 'ops', ...LIMITS, 'cache', 'json'] },
-  bench: { act: bench, options: ['input', 'method', 'backend', 'ops', ...LIMITS, 'runs', 'cache', 'json'] },
+  run: { act: run, options: ['input', 'output', 'method', 'backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
+  inspect: { act: inspect, options: ['json', 'layers', 'graph', 'code', 'run', 'input', 'method', 'backend', 'threads', 'ops', ...LIMITS, 'cache'] },
+  verify: { act: verify, options: ['backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
+  diff: { act: diff, options: ['backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
+  bench: { act: bench, options: ['input', 'method', 'backend', 'threads', 'ops', ...LIMITS, 'runs', 'cache', 'json'] },
   types: { act: types, options: ['output'] },
   serve: { act: serve, options: ['port', 'ops'] },
   slim: { act: slim, options: ['output', 'ops', 'json'], many: true },

@@ -148,9 +148,9 @@ def out_form(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def unknown_operators(x: torch.Tensor) -> torch.Tensor:
-    y = torch.linalg.eigvalsh(x)
-    z = torch.linalg.eigvalsh(x + 1)
-    return torch.special.zeta(y, z)
+    y = x.to_mkldnn()
+    z = (x + 1).to_mkldnn()
+    return torch.smm(y, z)  # of sparse layouts, which are out of scope
 
 
 class WithoutGradients(nn.Module):

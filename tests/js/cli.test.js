@@ -231,7 +231,8 @@ test('bench prints latency and operators', () => {
   assert.match(out, /^simd: median \d+\.\d\d ms, min \d+\.\d\d ms of 3 runs; first .* peak \d+\.\d kB/);
   assert.match(out, /aten::flip +1 calls +\d+\.\d\d ms +100\.0 %/);
   const [json] = JSON.parse(cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '2', '--backend', 'simd', '--json').out);
-  assert.equal(json.backend, 'simd');
+  assert.deepEqual([json.backend, json.threads], ['simd', 1]);
+  assert.match(cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '1', '--backend', 'simd', '--threads', '2').out, /^simd, 2 threads: median /);
   assert(json.minMs <= json.medianMs);
 });
 
@@ -250,6 +251,7 @@ test('failures are one sentence and an exit code', () => {
     [['run', 'flip.rush', '-i', 'x=x.npy', '--backend', 'gpu'], 1, /no backend "gpu"/],
     [['bench', 'flip.rush', '--backend', 'simd'], 1, /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/],
     [['bench', 'flip.rush', '--runs', '0'], 1, /--runs is a whole number/],
+    [['bench', 'flip.rush', '--threads', 'two'], 1, /threads is 'auto' or a whole number from 1 to 64, not NaN/],
     [['run', 'loop.rush', '-i', 'x=x.npy', '-i', 'n=5', '--max-steps', '10'], 1, /^rushlight: forward, instruction \d+ .*: the run takes more than 10 instructions, its limit/],
     [['verify', 'good.rush', '--max-bytes', '1000'], 1, /^rushlight: .*out of memory/],
     [['diff', 'flip.rush', '--max-steps=-1'], 1, /^rushlight: --max-steps is a whole number from 1 up, not "-1"\n$/],
