@@ -53,9 +53,12 @@ class Programs {
     return made;
   }
 
-  // The program of an overload; of its operator where it has none of its own.
-  jit::Function *find(const std::string &name, const std::string &overload, size_t arguments) {
+  // The program of an overload of `op`; of its operator where it has none of its own and the runtime
+  // no function for it (aten::gcd is of tensors, aten::gcd.int of numbers).
+  jit::Function *find(const std::string &op, const std::string &name, const std::string &overload,
+                      size_t arguments) {
     jit::Function *found = overload.empty() ? nullptr : find(name + "__" + overload);
+    if (!found && !overload.empty() && rush_has_op((op + "." + overload).c_str())) return nullptr;
     if (!found) found = find(name);
     return found && found->getSchema().arguments().size() == arguments ? found : nullptr;
   }
@@ -92,9 +95,9 @@ std::string program_name(const std::string &op) {
 
 jit::Function *program_of(const jit::Node &node, size_t n_inputs) {
   const jit::FunctionSchema *schema = node.maybeSchema();
-  const std::string name = program_name(node.kind().toQualString());
+  const std::string op = node.kind().toQualString(), name = program_name(op);
   if (name.empty()) return nullptr;
-  return programs().find(name, schema ? schema->overload_name() : "", n_inputs);
+  return programs().find(op, name, schema ? schema->overload_name() : "", n_inputs);
 }
 
 bool decompose(jit::Block *block) {
@@ -130,7 +133,8 @@ std::shared_ptr<const Graph> program_of_operator(const std::string &op) {
   const std::string name = op.find("::") == std::string::npos ? "" : program_name(base_name(op));
   const Schema *schema = name.empty() ? nullptr : schema_of(op);
   if (!schema) return nullptr;
-  jit::Function *function = programs().find(name, overload_name(op), schema->args.size());
+  jit::Function *function =
+      programs().find(base_name(op), name, overload_name(op), schema->args.size());
   if (!function) return nullptr;
   TorchScriptOptions options;
   options.texts = options.sources = false;
