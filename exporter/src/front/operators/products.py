@@ -244,7 +244,7 @@ def linalg_multi_dot(tensors: List[Tensor]):
 def linalg_matrix_norm__str_ord(x, ord: str, dim: List[int], keepdim: bool, dtype: Optional[int]):
     assert ord == "fro" or ord == "nuc", "linalg.matrix_norm: Order {} not supported.".format(ord)
     if ord == "fro":
-        return torch.linalg_vector_norm(x, 2, dim, keepdim, dtype=dtype)
+        return torch.linalg_vector_norm(torch.abs(x) if torch.is_complex(x) else x, 2, dim, keepdim, dtype=dtype)
     return singular_norm(x if dtype is None else x.to(dtype), "nuc", dim, keepdim)
 
 
@@ -269,6 +269,8 @@ def linalg_matrix_norm(x, ord: number, dim: List[int], keepdim: bool, dtype: Opt
     at = x if dtype is None else x.to(dtype)
     if abs(p) == 2:
         return singular_norm(at, "2" if p > 0 else "-2", dim, keepdim)
+    if torch.is_complex(at):
+        at = torch.abs(at)
     rows, columns = dim[0] + x.dim() if dim[0] < 0 else dim[0], dim[1] + x.dim() if dim[1] < 0 else dim[1]
     if abs(p) != 1:
         rows, columns = columns, rows

@@ -1,0 +1,37 @@
+/* Factors of matrices, in double and complex double (_f64, _c128). A matrix of m rows lies column by
+ * column: element (r, k) is at r + k * m. All leave off where the host wants to stop; what they have
+ * written then means nothing. */
+#ifndef RUSH_FACTORS_H
+#define RUSH_FACTORS_H
+
+#include <complex.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rush_ctx;
+
+#define RUSH_FACTORS(NUM, S)                                                                           \
+  /* a[m][n] becomes L (whose diagonal is 1) and U; pivots[min(m, n)], from 1: row k was swapped   \
+   * with pivots[k]. Gives the first k, from 1, with U[k][k] = 0, or 0. */   \
+  int32_t rush_lu_##S(struct rush_ctx *ctx, int64_t m, int64_t n, NUM *a, int32_t *pivots);            \
+  /* The lower triangle of a[n][n] becomes L with L L^H = a, the other 0. Gives the first k, from 1, \
+   * whose leading minor is not positive, or 0. */ \
+  int32_t rush_cholesky_##S(struct rush_ctx *ctx, int64_t n, NUM *a);                                  \
+  /* b[n][columns] becomes a^-1 b; `unit`: the diagonal counts as 1. */                                \
+  void rush_solve_triangle_##S(struct rush_ctx *ctx, int64_t n, int64_t columns, const NUM *a,         \
+                               bool upper, bool unit, NUM *b);                                         \
+  /* a[m][n] becomes R and, below the diagonal, Householder's vectors; tau[min(m, n)]. */              \
+  void rush_qr_##S(struct rush_ctx *ctx, int64_t m, int64_t n, NUM *a, NUM *tau);                      \
+  /* b[m][columns] becomes Q b, or Q^H b, of k of those vectors. */                                    \
+  void rush_reflect_##S(struct rush_ctx *ctx, int64_t m, int64_t k, const NUM *a, const NUM *tau,      \
+                        bool adjoint, int64_t columns, NUM *b);                                        \
+  /* Eigenvalues of a Hermitian a[n][n], rising, and their vectors, v[n][n] or NULL. Destroys a. */    \
+  void rush_eigh_##S(struct rush_ctx *ctx, int64_t n, NUM *a, double *values, NUM *v);                 \
+  /* Singular values of a[m][n], m >= n, falling; where v[n][n] is not NULL, u[m][all ? m : n] and v \
+   * of a = u diag(values) v^H; work[m + n * m]. Destroys a. */ \
+  void rush_svd_##S(struct rush_ctx *ctx, int64_t m, int64_t n, bool all, NUM *a, double *values,      \
+                    NUM *u, NUM *v, NUM *work);
+RUSH_FACTORS(double, f64)
+RUSH_FACTORS(double complex, c128)
+
+#endif

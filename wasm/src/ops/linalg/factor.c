@@ -1,0 +1,347 @@
+/* What torch.linalg is made of (front/operators/linalg.py): factors of matrices, in double whatever
+ * their dtype, rounded once. Factors lie column by column, as LAPACK leaves them. */
+#include <stdio.h>
+
+#include "call/define.h"
+#include "kernels/factors.h"
+#include "tensor/layout.h"
+
+#define BY_DTYPE(name, t, ...) \
+  (rush_is_complex((t)->dtype) ? name##_c128(__VA_ARGS__) : name##_f64(__VA_ARGS__))
+
+static rush_status need_matrices(rush_call *c, const rush_tensor *t, const char *name,
+                                 const char *kernel) {
+  const bool half = c->narrow == RUSH_FLOAT16 || c->narrow == RUSH_BFLOAT16;
+  const rush_dtype given = half ? c->narrow : t->dtype;
+  RUSH_NEED(t->rank >= 2, "%s: input must have at least 2 dimensions.", name);
+  RUSH_NEED(!half, "\"%s\" not implemented for '%s'", kernel, rush_dtype_word(given));
+  RUSH_NEED(rush_is_float(given) || rush_is_complex(given),
+            "%s: Expected a floating point or complex tensor as input. Got %s", name,
+            rush_dtype_word(given));
+  return RUSH_OK;
+}
+
+static rush_status need_square(rush_call *c, const rush_tensor *t, const char *name) {
+  const int64_t *last = t->sizes + t->rank - 2;
+  RUSH_NEED(last[0] == last[1],
+            "%s: A must be batches of square matrices, but they are %lld by %lld matrices", name,
+            (long long)last[0], (long long)last[1]);
+  return RUSH_OK;
+}
+
+/* How many matrices there are; 0 where they have no elements. */
+static int64_t count_of(const rush_tensor *t) {
+  int64_t n = t->numel > 0;
+  for (int d = 0; d < t->rank - 2; d++) n *= t->sizes[d];
+  return n;
+}
+
+static void swap_last(int rank, int64_t *of) {
+  const int64_t kept = of[rank - 1];
+  of[rank - 1] = of[rank - 2];
+  of[rank - 2] = kept;
+}
+
+static rush_status new_wide(rush_call *c, const rush_tensor *like, int rank, const int64_t *sizes,
+                            rush_tensor **out) {
+  return tmp_new(c, rush_is_complex(like->dtype) ? RUSH_COMPLEX128 : RUSH_FLOAT64, rank, sizes,
+                 out);
+}
+
+/* t in double, broadcast to batch[rank - 2], its matrices column by column; or row by row, which is
+ * as columns of what they are transposed. */
+static rush_status wide_columns(rush_call *c, const rush_tensor *t, int rank, const int64_t *batch,
+                                bool rows, rush_tensor **out) {
+  int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], all[RUSH_MAX_RANK];
+  rush_tensor *turned;
+  memcpy(sizes, t->sizes, sizeof sizes);
+  memcpy(strides, t->strides, sizeof strides);
+  if (!rows) {
+    swap_last(t->rank, sizes);
+    swap_last(t->rank, strides);
+  }
+  RUSH_TRY(tmp_view(c, t, t->rank, sizes, strides, t->offset, &turned));
+  memcpy(all, batch, sizeof *all * (size_t)(rank - 2));
+  memcpy(all + rank - 2, sizes + t->rank - 2, 2 * sizeof *all);
+  RUSH_TRY(new_wide(c, t, rank, all, out));
+  return rush_tensor_copy(c->heap, *out, turned);
+}
+
+static rush_status columns_of(rush_call *c, const rush_tensor *t, rush_tensor **out) {
+  return wide_columns(c, t, t->rank, t->sizes, false, out);
+}
+
+/* Result i: the matrices whose columns those of `wide` are. */
+static rush_status give_columns(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
+  int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
+  rush_tensor *base;
+  RUSH_TRY(rush_stopped(c->ctx));
+  RUSH_TRY(tmp_to(c, wide, dtype, &base));
+  memcpy(sizes, base->sizes, sizeof sizes);
+  memcpy(strides, base->strides, sizeof strides);
+  swap_last(base->rank, sizes);
+  swap_last(base->rank, strides);
+  return rush_result_view(c, i, base, base->rank, sizes, strides, base->offset);
+}
+
+/* Result i: the numbers of `wide` as they are, or none. */
+static rush_status give_dense(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
+  rush_tensor *out;
+  RUSH_TRY(tmp_to(c, wide, dtype, &out));
+  ret_tensor(c, i, rush_tensor_keep(out));
+  return RUSH_OK;
+}
+
+static rush_status give_nothing(rush_call *c, uint32_t i, rush_dtype dtype) {
+  rush_tensor *out;
+  return rush_result(c, i, dtype, 1, (const int64_t[]){0}, &out);
+}
+
+/* Matrix k of `t`, which has `item` numbers in each. */
+static void *matrix(const rush_tensor *t, int64_t item, int64_t k) {
+  return (char *)rush_data(t) + (size_t)(k * item) * rush_itemsize(t);
+}
+
+static rush_status new_info(rush_call *c, uint32_t i, const rush_tensor *t, int32_t **data) {
+  rush_tensor *info;
+  RUSH_TRY(rush_result(c, i, RUSH_INT32, t->rank - 2, t->sizes, &info));
+  *data = rush_data(info);
+  memset(*data, 0, (size_t)info->numel * sizeof **data);
+  return RUSH_OK;
+}
+
+/* info[] of t's matrices is 0, if argument `check` says that it must be. */
+static rush_status check_info(rush_call *c, uint32_t check, const rush_tensor *t,
+                              const int32_t *info, bool lu) {
+  char where[48] = "";
+  for (int64_t k = 0; arg_bool(c, check) && k < count_of(t); k++) {
+    if (info[k] == 0) continue;
+    if (t->rank > 2) snprintf(where, sizeof where, "(Batch element %lld): ", (long long)k);
+    RUSH_NEED(!lu,
+              "torch.linalg.lu_factor_ex: %sU[%d,%d] is zero and using it on lu_solve would result "
+              "in a division by zero. If you still want to perform the factorization, consider "
+              "calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+              where, info[k], info[k]);
+    RUSH_NEED(lu,
+              "linalg.cholesky_ex: %sThe factorization could not be completed because the input is "
+              "not positive-definite (the leading minor of order %d is not positive-definite).",
+              where, info[k]);
+  }
+  return RUSH_OK;
+}
+
+/* A, pivot, check_errors */
+RUSH_OP(linalg_lu_factor_ex) {
+  rush_tensor *self = arg_tensor(c, 0), *a, *pivots;
+  int64_t sizes[RUSH_MAX_RANK];
+  int32_t *info;
+  RUSH_TRY(need_matrices(c, self, "torch.lu_factor", "lu_cpu"));
+  RUSH_NEED(arg_bool(c, 1), "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
+  const int64_t m = self->sizes[self->rank - 2], n = self->sizes[self->rank - 1];
+  memcpy(sizes, self->sizes, sizeof sizes);
+  sizes[self->rank - 2] = m < n ? m : n;
+  RUSH_TRY(columns_of(c, self, &a));
+  RUSH_TRY(rush_result(c, 1, RUSH_INT32, self->rank - 1, sizes, &pivots));
+  RUSH_TRY(new_info(c, 2, self, &info));
+  for (int64_t k = 0; k < count_of(a); k++)
+    info[k] = BY_DTYPE(rush_lu, a, c->ctx, m, n, matrix(a, m * n, k),
+                       (int32_t *)rush_data(pivots) + k * (m < n ? m : n));
+  RUSH_TRY(check_info(c, 2, a, info, true));
+  return give_columns(c, 0, self->dtype, a);
+}
+
+/* self, upper, check_errors: of the other triangle nothing is read */
+RUSH_OP(linalg_cholesky_ex) {
+  rush_tensor *self = arg_tensor(c, 0), *a;
+  const bool upper = arg_bool(c, 1);
+  int32_t *info;
+  RUSH_TRY(need_matrices(c, self, "linalg.cholesky", "cholesky_cpu"));
+  RUSH_TRY(need_square(c, self, "linalg.cholesky"));
+  const int64_t n = self->sizes[self->rank - 1];
+  /* U^H U = A is L L^H of A transposed, L being U transposed. */
+  RUSH_TRY(wide_columns(c, self, self->rank, self->sizes, upper, &a));
+  RUSH_TRY(new_info(c, 1, self, &info));
+  for (int64_t k = 0; k < count_of(a); k++)
+    info[k] = BY_DTYPE(rush_cholesky, a, c->ctx, n, matrix(a, n * n, k));
+  RUSH_TRY(check_info(c, 2, a, info, false));
+  /* Both lie column by column in PyTorch. */
+  if (upper) RUSH_TRY(columns_of(c, a, &a));
+  return give_columns(c, 0, self->dtype, a);
+}
+
+/* self, B, upper, left, unitriangular */
+RUSH_OP(linalg_solve_triangular) {
+  rush_tensor *self = arg_tensor(c, 0), *right = arg_tensor(c, 1), *a, *b;
+  const bool upper = arg_bool(c, 2), left = arg_bool(c, 3);
+  int64_t batch[RUSH_MAX_RANK];
+  int rank;
+  RUSH_TRY(need_matrices(c, self, "linalg.solve_triangular", "triangular_solve_cpu"));
+  RUSH_TRY(need_matrices(c, right, "linalg.solve_triangular", "triangular_solve_cpu"));
+  RUSH_TRY(need_square(c, self, "linalg.solve_triangular"));
+  RUSH_NEED(self->dtype == right->dtype,
+            "linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type "
+            "%s and B of type %s instead",
+            rush_dtype_word(self->dtype), rush_dtype_word(right->dtype));
+  const int64_t n = self->sizes[self->rank - 1];
+  const int64_t *last = right->sizes + right->rank - 2;
+  RUSH_NEED(n == last[left ? 0 : 1],
+            "linalg.solve_triangular: Incompatible shapes of A and B for the equation %s "
+            "(%lldx%lld and %lldx%lld)",
+            left ? "AX = B" : "XA = B", (long long)n, (long long)n, (long long)last[0],
+            (long long)last[1]);
+  RUSH_NEED(
+      rush_broadcast(self->rank - 2, self->sizes, right->rank - 2, right->sizes, &rank, batch),
+      "The batch dimensions of A and B must be broadcastable");
+  rank += 2;
+  RUSH_TRY(wide_columns(c, self, rank, batch, !left, &a));
+  RUSH_TRY(wide_columns(c, right, rank, batch, !left, &b));
+  const int64_t columns = last[left ? 1 : 0];
+  for (int64_t k = 0; k < count_of(b); k++)
+    BY_DTYPE(rush_solve_triangle, a, c->ctx, n, columns, matrix(a, n * n, k), upper == left,
+             arg_bool(c, 4), matrix(b, n * columns, k));
+  if (!left) RUSH_TRY(columns_of(c, b, &b));
+  return give_columns(c, 0, self->dtype, b);
+}
+
+/* self */
+RUSH_OP(geqrf) {
+  rush_tensor *self = arg_tensor(c, 0), *a, *tau;
+  int64_t sizes[RUSH_MAX_RANK];
+  RUSH_TRY(need_matrices(c, self, "torch.geqrf", "geqrf_cpu"));
+  const int64_t m = self->sizes[self->rank - 2], n = self->sizes[self->rank - 1];
+  const int64_t short_side = m < n ? m : n;
+  memcpy(sizes, self->sizes, sizeof sizes);
+  sizes[self->rank - 2] = short_side;
+  RUSH_TRY(columns_of(c, self, &a));
+  RUSH_TRY(new_wide(c, self, self->rank - 1, sizes, &tau));
+  for (int64_t k = 0; k < count_of(a); k++)
+    BY_DTYPE(rush_qr, a, c->ctx, m, n, matrix(a, m * n, k), matrix(tau, short_side, k));
+  RUSH_TRY(give_dense(c, 1, self->dtype, tau));
+  return give_columns(c, 0, self->dtype, a);
+}
+
+static void conjugate(rush_tensor *t) {
+  double complex *numbers = rush_data(t);
+  for (int64_t k = 0; rush_is_complex(t->dtype) && k < t->numel; k++) numbers[k] = conj(numbers[k]);
+}
+
+/* self, input2, input3, left, transpose */
+RUSH_OP(ormqr) {
+  rush_tensor *self = arg_tensor(c, 0), *scales = arg_tensor(c, 1), *other = arg_tensor(c, 2);
+  rush_tensor *a, *tau, *b;
+  const bool left = arg_bool(c, 3), adjoint = arg_bool(c, 4) == left;
+  RUSH_TRY(need_matrices(c, self, "torch.ormqr", "ormqr_cpu"));
+  RUSH_TRY(need_matrices(c, other, "torch.ormqr", "ormqr_cpu"));
+  const int64_t m = self->sizes[self->rank - 2], *last = other->sizes + other->rank - 2;
+  const int64_t n = self->sizes[self->rank - 1], columns = last[left ? 1 : 0];
+  RUSH_NEED(scales->rank == self->rank - 1 && other->rank == self->rank,
+            "torch.ormqr: Expected tau to have one dimension less than input, and other as many");
+  const int64_t k = scales->sizes[scales->rank - 1];
+  RUSH_NEED(last[left ? 0 : 1] == m && k <= n && k <= m,
+            "torch.ormqr: other.shape[%d] must be equal to input.shape[-2], and tau.shape[-1] at "
+            "most as large as input.shape",
+            left ? -2 : -1);
+  for (int d = 0; d < self->rank - 2; d++)
+    RUSH_NEED(self->sizes[d] == scales->sizes[d] && self->sizes[d] == other->sizes[d],
+              "torch.ormqr: batch dimensions of tau and other to be equal to those of input");
+  RUSH_NEED(self->dtype == scales->dtype && self->dtype == other->dtype,
+            "torch.ormqr: Expected input, tau and other to have the same dtype");
+  RUSH_TRY(columns_of(c, self, &a));
+  RUSH_TRY(new_wide(c, self, scales->rank, scales->sizes, &tau));
+  RUSH_TRY(rush_tensor_copy(c->heap, tau, scales));
+  RUSH_TRY(wide_columns(c, other, other->rank, other->sizes, !left, &b));
+  if (!left) { /* C Q is Q^T C^T transposed, and Q^T is Q^H of the conjugates. */
+    conjugate(a);
+    conjugate(tau);
+  }
+  for (int64_t i = 0; i < count_of(b); i++)
+    BY_DTYPE(rush_reflect, a, c->ctx, m, k, matrix(a, m * n, i), matrix(tau, k, i), adjoint,
+             columns, matrix(b, m * columns, i));
+  if (!left) RUSH_TRY(columns_of(c, b, &b));
+  return give_columns(c, 0, self->dtype, b);
+}
+
+/* The other triangle of the matrices of a[n][n] is set to what makes them Hermitian. */
+static void mirror(rush_tensor *a, int64_t n, bool upper) {
+  const size_t item = rush_itemsize(a);
+  char *data = rush_data(a);
+  for (int64_t k = 0; k < count_of(a); k++, data += (size_t)(n * n) * item)
+    for (int64_t j = 0; j < n; j++)
+      for (int64_t i = 0; i <= j; i++) {
+        char *above = data + (size_t)(i + j * n) * item, *below = data + (size_t)(j + i * n) * item;
+        memcpy(upper ? below : above, upper ? above : below, item);
+        if (!rush_is_complex(a->dtype)) continue;
+        double *imaginary = (double *)(void *)(upper ? below : above) + 1;
+        *imaginary = i == j ? 0 : -*imaginary;
+      }
+}
+
+/* A, UPLO, compute_v */
+RUSH_OP(linalg_eigh) {
+  rush_tensor *self = arg_tensor(c, 0), *a, *v = NULL, *values;
+  const char *side = arg_str(c, 1)->bytes;
+  const bool upper = side[0] == 'U' || side[0] == 'u';
+  RUSH_TRY(need_matrices(c, self, "linalg.eigh", "linalg_eigh_cpu"));
+  RUSH_TRY(need_square(c, self, "linalg.eigh"));
+  RUSH_NEED((upper || side[0] == 'L' || side[0] == 'l') && side[1] == 0,
+            "Expected UPLO argument to be 'L' or 'U', but got %s", side);
+  const int64_t n = self->sizes[self->rank - 1];
+  RUSH_TRY(columns_of(c, self, &a));
+  RUSH_TRY(tmp_new(c, RUSH_FLOAT64, self->rank - 1, self->sizes, &values));
+  if (arg_bool(c, 2)) RUSH_TRY(new_wide(c, a, a->rank, a->sizes, &v));
+  mirror(a, n, upper);
+  for (int64_t k = 0; k < count_of(a); k++)
+    BY_DTYPE(rush_eigh, a, c->ctx, n, matrix(a, n * n, k), matrix(values, n, k),
+             v ? matrix(v, n * n, k) : NULL);
+  RUSH_TRY(give_dense(c, 0, rush_real_of(self->dtype), values));
+  if (!v) return give_nothing(c, 1, self->dtype);
+  return give_columns(c, 1, self->dtype, v);
+}
+
+/* A, full_matrices, compute_uv, driver */
+RUSH_OP(linalg_svd) {
+  rush_tensor *self = arg_tensor(c, 0), *a, *u = NULL, *v = NULL, *values, *work = NULL;
+  const bool all = arg_bool(c, 1);
+  RUSH_TRY(need_matrices(c, self, "linalg.svd", "svd_cpu"));
+  RUSH_NEED(arg_is_none(c, 3),
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
+            "cuSOLVER backend.");
+  int64_t sizes[RUSH_MAX_RANK];
+  const int rank = self->rank;
+  const bool wide = self->sizes[rank - 2] < self->sizes[rank - 1];
+  /* Of a wide matrix that of A^H, whose factors are those of A the other way round. */
+  RUSH_TRY(wide_columns(c, self, rank, self->sizes, wide, &a));
+  if (wide) conjugate(a);
+  for (int64_t k = 0; k < a->numel * (rush_is_complex(a->dtype) ? 2 : 1); k++)
+    RUSH_NEED(((double *)rush_data(a))[k] - ((double *)rush_data(a))[k] == 0,
+              "linalg.svd: The algorithm failed to converge because the input matrix contained "
+              "non-finite values.");
+  const int64_t m = a->sizes[rank - 1], n = a->sizes[rank - 2], n_u = all ? m : n;
+  memcpy(sizes, a->sizes, sizeof sizes);
+  RUSH_TRY(tmp_new(c, RUSH_FLOAT64, rank - 1, sizes, &values));
+  if (arg_bool(c, 2)) {
+    sizes[rank - 2] = n_u;
+    RUSH_TRY(new_wide(c, a, rank, sizes, &u));
+    sizes[rank - 2] = sizes[rank - 1] = n;
+    RUSH_TRY(new_wide(c, a, rank, sizes, &v));
+    RUSH_TRY(new_wide(c, a, 2, (const int64_t[]){n + 1, m}, &work));
+  }
+  /* Those without elements have factors all the same. */
+  int64_t count = 1;
+  for (int d = 0; d < rank - 2; d++) count *= a->sizes[d];
+  for (int64_t k = 0; k < count; k++)
+    BY_DTYPE(rush_svd, a, c->ctx, m, n, all, matrix(a, m * n, k), matrix(values, n, k),
+             u ? matrix(u, m * n_u, k) : NULL, v ? matrix(v, n * n, k) : NULL,
+             work ? rush_data(work) : NULL);
+  RUSH_TRY(give_dense(c, 1, rush_real_of(self->dtype), values));
+  if (!u) {
+    RUSH_TRY(give_nothing(c, 0, self->dtype));
+    return give_nothing(c, 2, self->dtype);
+  }
+  /* The rows of Vh are the conjugates of V's columns; PyTorch lays them column by column. */
+  rush_tensor *left = wide ? v : u, *right = wide ? u : v, *turned;
+  conjugate(right);
+  RUSH_TRY(wide_columns(c, right, rank, right->sizes, false, &turned));
+  RUSH_TRY(give_columns(c, 0, self->dtype, left));
+  return give_columns(c, 2, self->dtype, turned);
+}
