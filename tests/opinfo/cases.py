@@ -18,6 +18,16 @@ OUT_OF_SCOPE = {"gradients": ("*_backward", "*_backward_data"), "sparse layouts"
 OTHER_DTYPES = {"complex32", "uint16", "uint32", "uint64"}  # PyTorch has them in few operators
 # Their values are nobody's: shapes and dtypes are compared.
 UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
+
+
+def of_svd(u, s, vh):
+    n = s.size(-1)
+    return s, (u[..., :n] * s.unsqueeze(-2)) @ vh[..., :n, :], u.mH @ u, vh @ vh.mH
+
+
+# The signs of whose vectors are free: what the factors make is compared.
+FREE = {"linalg.svd": of_svd, "svd": lambda u, s, v: of_svd(u, s, v.mH),
+        "linalg.eigh": lambda values, v: (values, (v * values.unsqueeze(-2)) @ v.mH, v.mH @ v)}
 SEED = 1  # RUSH_TEST_SEED: each replay's
 # The table seeds random operators in their Python, which a trace does not show.
 table.wrapper_set_seed = lambda op, *args, **kwargs: op(*args, **kwargs)
@@ -63,6 +73,11 @@ class Case:
         case = Case(f"{self.what}, shapes only", only, self.args)
         case.only_shapes = True
         return case
+
+    def made(self, make):
+        """The same with what `make` makes of the results."""
+        function = self.function
+        return Case(self.what, lambda *args: make(*function(*args)), self.args, self.shared)
 
     def is_random(self):
         with warnings.catch_warnings():
@@ -182,7 +197,8 @@ def cases_of(op, dtype):
             refused[words[0][:100]] = refused.get(words[0][:100], 0) + 1
             return None
 
-    as_is = Case.shapes_only if op.name in UNDEFINED else (lambda case: case)
+    make = FREE.get(name_of(op))
+    as_is = Case.shapes_only if op.name in UNDEFINED else (lambda case: case.made(make)) if make else (lambda case: case)
     for n, sample in enumerate(op.sample_inputs_func(op, "cpu", getattr(torch, dtype), False)):
         leaves, spec = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
         at = [i for i, v in enumerate(leaves) if isinstance(v, torch.Tensor)]
@@ -209,7 +225,8 @@ def cases_of(op, dtype):
             in_place = call_of(op.inplace_variant, rest, spec, at)
             add(lambda: as_is(Case(f"sample {n}, in place", in_place, tensors)))
         if op.supports_out:
-            outs = case.expected if isinstance(case.expected, tuple) else (case.expected,)
+            outs = answer(plain, tensors) if make else case.expected
+            outs = outs if isinstance(outs, tuple) else (outs,)
             into = call_of(op.op, rest, spec, at, out=len(outs))
             add(lambda: as_is(Case(f"sample {n}, out=", into, (*map(torch.zeros_like, outs), *tensors))))
     return found, refused
