@@ -22,6 +22,12 @@ typedef float f4 __attribute__((vector_size(16)));
 typedef int32_t i4 __attribute__((vector_size(16)));
 typedef uint32_t u4 __attribute__((vector_size(16)));
 
+/* In front of a function that hardly any model has: small is what it has to be. */
+#ifdef __clang__
+#define RUSH_RARE __attribute__((minsize))
+#else
+#define RUSH_RARE
+#endif
 #define RUSH_INLINE static inline __attribute__((always_inline))
 
 /* In front of a loop whose iterations do not touch each other's elements (in place is fine). */

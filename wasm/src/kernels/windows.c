@@ -189,8 +189,8 @@ static void avg_single(const rush_pool *s, const window *n, const float *x, floa
 
 /* ---- Any type -------------------------------------------------------------------------------- */
 
-#define MAX_POOL(name, type, lowest)                                                          \
-  static void name(const job *j, size_t begin, size_t end, rush_ctx *ctx) {                   \
+#define MAX_POOL(attributes, name, type, lowest)                                              \
+  attributes static void name(const job *j, size_t begin, size_t end, rush_ctx *ctx) {        \
     EACH_PIXEL(type, {                                                                        \
       for (size_t c = 0; c < s->channels; c++) {                                              \
         type best = lowest;                                                                   \
@@ -214,38 +214,40 @@ static void avg_single(const rush_pool *s, const window *n, const float *x, floa
       }                                                                                       \
     });                                                                                       \
   }
-MAX_POOL(max_f32, float, -INFINITY)
-MAX_POOL(max_f64, double, (double)-INFINITY)
-MAX_POOL(max_u8, uint8_t, 0)
-MAX_POOL(max_i32, int32_t, INT32_MIN)
-MAX_POOL(max_i64, int64_t, INT64_MIN)
+MAX_POOL(, max_f32, float, -INFINITY)
+MAX_POOL(RUSH_RARE, max_f64, double, (double)-INFINITY)
+MAX_POOL(RUSH_RARE, max_u8, uint8_t, 0)
+MAX_POOL(RUSH_RARE, max_i32, int32_t, INT32_MIN)
+MAX_POOL(RUSH_RARE, max_i64, int64_t, INT64_MIN)
 
-#define AVG_POOL(name, type, sum_type, mean)                                         \
-  static void name(const job *j, size_t begin, size_t end, rush_ctx *ctx) {          \
-    EACH_PIXEL(type, {                                                               \
-      const bool any = n.d.n * n.h.n * n.w.n > 0;                                    \
-      const type *first = any ? x + first_of(s, &n) : x;                             \
-      for (size_t c = 0; c < s->channels; c++) {                                     \
-        sum_type sum = 0;                                                            \
-        for (size_t d = 0; d < n.d.n; d++)                                           \
-          for (size_t h = 0; h < n.h.n; h++)                                         \
-            for (size_t w = 0; w < n.w.n; w++)                                       \
-              sum += (sum_type)first[d * n.image + h * n.row + w * s->channels + c]; \
-        y[c] = !any ? 0 : mean(sum, divisor_of(s, &n));                              \
-      }                                                                              \
-    });                                                                              \
+#define AVG_POOL(attributes, name, type, sum_type, mean)                               \
+  attributes static void name(const job *j, size_t begin, size_t end, rush_ctx *ctx) { \
+    EACH_PIXEL(type, {                                                                 \
+      const bool any = n.d.n * n.h.n * n.w.n > 0;                                      \
+      const type *first = any ? x + first_of(s, &n) : x;                               \
+      for (size_t c = 0; c < s->channels; c++) {                                       \
+        sum_type sum = 0;                                                              \
+        for (size_t d = 0; d < n.d.n; d++)                                             \
+          for (size_t h = 0; h < n.h.n; h++)                                           \
+            for (size_t w = 0; w < n.w.n; w++)                                         \
+              sum += (sum_type)first[d * n.image + h * n.row + w * s->channels + c];   \
+        y[c] = !any ? 0 : mean(sum, divisor_of(s, &n));                                \
+      }                                                                                \
+    });                                                                                \
   }
-AVG_POOL(avg_f64, double, double, mean_f64)
-AVG_POOL(avg_i64, int64_t, uint64_t, mean_i64)
+AVG_POOL(RUSH_RARE, avg_f64, double, double, mean_f64)
+AVG_POOL(RUSH_RARE, avg_i64, int64_t, uint64_t, mean_i64)
 
 static void max_vectors(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
   EACH_PIXEL(float, max_pixel(s, &n, x, y));
 }
-static void avg_singles(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
-  EACH_PIXEL(float, avg_single(s, &n, x, y));
-}
-static void avg_vectors(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
-  EACH_PIXEL(float, avg_pixel(s, &n, x, y));
+static void avg_f32(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
+  EACH_PIXEL(float, {
+    if (s->channels == 1)
+      avg_single(s, &n, x, y);
+    else
+      avg_pixel(s, &n, x, y);
+  });
 }
 
 static rows_fn *max_of(rush_dtype dtype, bool vectors) {
@@ -269,7 +271,7 @@ void rush_max_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y,
 }
 
 void rush_avg_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y) {
-  job j = {s, x, y, NULL, s->channels == 1 ? avg_singles : avg_vectors};
+  job j = {s, x, y, NULL, avg_f32};
   if (dtype == RUSH_FLOAT64) j.rows = avg_f64;
   if (dtype == RUSH_INT64) j.rows = avg_i64;
   run(&j);
