@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = fileURLToPath(new URL('../src/', import.meta.url));
@@ -32,9 +32,11 @@ export const esbuild = () => ({
     onLoad({ filter: /./, namespace: 'rushlight-file' }, async (/** @type {{ path: string }} */ { path }) => {
       if (!path.endsWith('.js')) return { contents: await readFile(path), loader: 'file' };
       // It will lie where the wasm lies, and names that from there.
-      const { minify, target, publicPath } = options;
-      const { outputFiles } = await build({ entryPoints: [path], bundle: true, format: 'esm', write: false, outdir: here, entryNames: assetNames, assetNames, minify, target, publicPath, plugins: [esbuild()] });
-      return { contents: outputFiles.find((/** @type {{ path: string }} */ file) => file.path.endsWith('.js')).contents, loader: 'file' };
+      const { minify, target, publicPath, absWorkingDir = process.cwd() } = options;
+      const { outputFiles, metafile } = await build({ entryPoints: [path], bundle: true, format: 'esm', write: false, metafile: true, absWorkingDir, outdir: here, entryNames: assetNames, assetNames, minify, target, publicPath, plugins: [esbuild()] });
+      // A worker that starts workers has theirs beside its own script.
+      const own = Object.keys(metafile.outputs).filter((name) => metafile.outputs[name].entryPoint).map((name) => resolve(absWorkingDir, name));
+      return { contents: outputFiles.find((/** @type {{ path: string }} */ file) => own.includes(file.path)).contents, loader: 'file' };
     });
   },
 });
