@@ -181,24 +181,25 @@ RUSH_OP(q_zero_point) {
   return RUSH_OK;
 }
 
-RUSH_OP(q_per_channel_scales) {
+/* Numbers of 8 bytes, one for each channel. */
+static rush_status ret_per_channel(rush_call *c, rush_dtype dtype, const void *numbers, size_t n) {
   rush_tensor *out;
-  RUSH_TRY(check_per_channel(c, "q_per_channel_scales"));
-  const rush_quant *q = rush_quant_of(arg_tensor(c, 0));
-  const int64_t n = (int64_t)q->n;
-  RUSH_TRY(rush_result(c, 0, RUSH_FLOAT64, 1, &n, &out));
-  memcpy(rush_data(out), q->scales, q->n * sizeof *q->scales);
+  const int64_t size = (int64_t)n;
+  RUSH_TRY(rush_result(c, 0, dtype, 1, &size, &out));
+  memcpy(rush_data(out), numbers, n * sizeof(int64_t));
   return RUSH_OK;
 }
 
+RUSH_OP(q_per_channel_scales) {
+  RUSH_TRY(check_per_channel(c, "q_per_channel_scales"));
+  const rush_quant *q = rush_quant_of(arg_tensor(c, 0));
+  return ret_per_channel(c, RUSH_FLOAT64, q->scales, q->n);
+}
+
 RUSH_OP(q_per_channel_zero_points) {
-  rush_tensor *out;
   RUSH_TRY(check_per_channel(c, "q_per_channel_zero_points"));
   const rush_quant *q = rush_quant_of(arg_tensor(c, 0));
-  const int64_t n = (int64_t)q->n;
-  RUSH_TRY(rush_result(c, 0, RUSH_INT64, 1, &n, &out));
-  memcpy(rush_data(out), q->zero_points, q->n * sizeof *q->zero_points);
-  return RUSH_OK;
+  return ret_per_channel(c, RUSH_INT64, q->zero_points, q->n);
 }
 
 RUSH_OP(q_per_channel_axis) {

@@ -32,32 +32,31 @@ static lines split(rush_ctx *ctx, const rush_tensor *t, int dim) {
     }                                                   \
   }
 
+#define SCANS(T, A)  \
+  if (product)       \
+    SCAN(T, A, 1, *) \
+  else               \
+    SCAN(T, A, 0, +) \
+  break
+
 static void scan(rush_ctx *ctx, rush_tensor *t, int dim, bool product) {
   const lines l = split(ctx, t, dim);
   void *data = rush_data(t);
   switch (t->dtype) {
     case RUSH_FLOAT32:
-      if (product) SCAN(float, double, 1, *) else SCAN(float, double, 0, +) break;
+      SCANS(float, double);
     case RUSH_FLOAT64:
-      if (product) SCAN(double, double, 1, *) else SCAN(double, double, 0, +) break;
+      SCANS(double, double);
     case RUSH_COMPLEX64:
-      if (product)
-        SCAN(float complex, double complex, 1, *)
-      else
-        SCAN(float complex, double complex, 0, +)
-      break;
+      SCANS(float complex, double complex);
     case RUSH_COMPLEX128:
-      if (product)
-        SCAN(double complex, double complex, 1, *)
-      else
-        SCAN(double complex, double complex, 0, +)
-      break;
+      SCANS(double complex, double complex);
     case RUSH_INT32:
-      if (product) SCAN(uint32_t, uint32_t, 1, *) else SCAN(uint32_t, uint32_t, 0, +) break;
+      SCANS(uint32_t, uint32_t);
     case RUSH_INT64:
-      if (product) SCAN(uint64_t, uint64_t, 1, *) else SCAN(uint64_t, uint64_t, 0, +) break;
+      SCANS(uint64_t, uint64_t);
     default:
-      if (product) SCAN(uint8_t, uint32_t, 1, *) else SCAN(uint8_t, uint32_t, 0, +)
+      SCANS(uint8_t, uint32_t);
   }
 }
 

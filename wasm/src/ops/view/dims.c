@@ -135,21 +135,25 @@ static rush_status ret_adjoint(rush_call *c, const shape *s) {
   return RUSH_OK;
 }
 
+/* The last two dimensions in turn. */
+static rush_status transpose_matrices(rush_call *c, const char *name, shape *s) {
+  *s = shape_of(arg_tensor(c, 0));
+  RUSH_NEED(s->rank >= 2,
+            "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.",
+            name, s->rank);
+  swap_dims(s, s->rank - 2, s->rank - 1);
+  return RUSH_OK;
+}
+
 RUSH_OP(mH) {
-  shape s = shape_of(arg_tensor(c, 0));
-  RUSH_NEED(s.rank >= 2,
-            "tensor.mH is only supported on matrices or batches of matrices. Got %d-D tensor.",
-            s.rank);
-  swap_dims(&s, s.rank - 2, s.rank - 1);
+  shape s;
+  RUSH_TRY(transpose_matrices(c, "mH", &s));
   return ret_adjoint(c, &s);
 }
 
 RUSH_OP(mT) {
-  shape s = shape_of(arg_tensor(c, 0));
-  RUSH_NEED(s.rank >= 2,
-            "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.",
-            s.rank);
-  swap_dims(&s, s.rank - 2, s.rank - 1);
+  shape s;
+  RUSH_TRY(transpose_matrices(c, "mT", &s));
   return ret_shape(c, &s);
 }
 
