@@ -36,13 +36,15 @@ const FROM_NODE = {
   fileUrl: "require('node:url').pathToFileURL(__filename).href",
 };
 
-// A worker is an ES module of src/ wherever it is started from, and workerd has no CommonJS.
+// A worker's script is an ES module of src/ wherever it is started from, and workerd has no CommonJS.
+const ONLY_MODULES = /^(worker|thread|workerd)\./;
+
 async function putCommonJs() {
   const { default: esbuild } = await import(`${top}tests/node_modules/esbuild/lib/main.js`);
   const files = new Map([['package.json', '{"type": "commonjs"}\n'], ['wasm.d.ts', readFileSync(`${js}wasm.d.ts`, 'utf8').replace('./types/', './')]]);
-  for (const name of readdirSync(`${js}types`)) if (!name.startsWith('worker')) files.set(name, readFileSync(`${js}types/${name}`));
+  for (const name of readdirSync(`${js}types`)) if (!ONLY_MODULES.test(name)) files.set(name, readFileSync(`${js}types/${name}`));
   for (const name of readdirSync(`${js}src`)) {
-    if (name.startsWith('worker')) continue;
+    if (ONLY_MODULES.test(name)) continue;
     const { code } = esbuild.transformSync(readFileSync(`${js}src/${name}`, 'utf8'), {
       format: 'cjs', platform: 'node', target: 'node20', supported: { 'dynamic-import': false },
       define: { 'import.meta.url': 'fileUrl' },

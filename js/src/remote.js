@@ -3,8 +3,9 @@
 import { RushlightError, badArgument, checkOptions, says, throwIfAborted, unlessAborted } from './errors.js';
 import { buffers } from './messages.js';
 import { readOps } from './ops.js';
-import { asPath, builtin, isAddress, original, tagOf } from './platform.js';
+import { asPath, builtin, isAddress, tagOf } from './platform.js';
 import { checkResponse, fetchSource, modelBytes, unreachable } from './source.js';
+import { startWorker, whole } from './workers.js';
 
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
@@ -39,26 +40,10 @@ function connect(worker, take, fail, lose) {
 /** How long a run may go on after its abort before its worker is ended; ten times that where it hears of it in any case. */
 const GRACE_MS = 1000;
 
-/** Where a worker's script lies if no bundler has taken the package apart, and whether this file is a copy, as Vite 5 to 7 serve it from node_modules/.vite. */
-function whole() {
-  const url = new URL('../wasm/rushlight-simd.wasm', import.meta.url), wasm = original(url); // no more than a path, as Turbopack makes it
-  return { script: new URL('../src/worker.js', new URL(wasm, globalThis.location?.href)), copied: wasm !== url.href };
-}
-
 /** A worker of Node, or of a page. */
 function start() {
-  const threads = builtin('node:worker_threads'), type = 'module';
-  if (!threads && typeof Worker === 'undefined') throw new RushlightError('unsupported', 'there are no workers here: leave out the option `worker`');
-  const { script, copied } = whole();
-  if (threads) return new threads.Worker(script, { execArgv: [] });
-  if (copied) return new Worker(script, { type });
-  try {
-    // The literal `new Worker(new URL(..., import.meta.url))` is what bundlers look for.
-    return new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-  } catch {
-    // It is of another origin than the page, as no worker may be; what one imports may be.
-    return new Worker(URL.createObjectURL(new Blob([`import "${script}"`], { type: 'text/javascript' })), { type });
-  }
+  if (!builtin('node:worker_threads') && typeof Worker === 'undefined') throw new RushlightError('unsupported', 'there are no workers here: leave out the option `worker`');
+  return startWorker('worker', () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }));
 }
 
 /**
@@ -69,7 +54,7 @@ async function whyNot(cause, directive) {
   if (directive) {
     return new RushlightError('unsupported', `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow worker-src 'self', and blob: where this package comes from another origin; or load without \`worker\``, { cause });
   }
-  const { script, copied } = whole(), source = script.href;
+  const { script, copied } = whole('worker'), source = script.href;
   // Of what a bundler made the address is not known.
   const found = copied || /^http.*\/remote\.js/.test(String(import.meta.url)) ? await fetchSource(source).then((r) => checkResponse(r, source, 'a script')).then(() => cause, (e) => e) : cause;
   const code = found instanceof RushlightError ? found.code : cause.message.startsWith('Cannot find module') ? 'unreadable' : 'internal';

@@ -2,12 +2,14 @@
 
 /** @typedef {{ id: number, start: number, end: number }} Section where its content lies */
 
-export const TYPE = 1, IMPORT = 2, FUNCTION = 3, EXPORT = 7, ELEMENT = 9, CODE = 10, DATA = 11, DATA_COUNT = 12;
+export const TYPE = 1, IMPORT = 2, FUNCTION = 3, MEMORY = 5, EXPORT = 7, START = 8, ELEMENT = 9, CODE = 10, DATA = 11, DATA_COUNT = 12;
 
 const I32_CONST = 0x41, END = 0x0b;
 
 /** A place in the bytes that moves on as it is read. */
 export class Cursor {
+  /** @type {Uint8Array} */ bytes;
+
   /** @param {Uint8Array} bytes @param {number} at */
   constructor(bytes, at) {
     this.bytes = bytes;
@@ -73,6 +75,7 @@ export function readTable(bytes, sections) {
 /**
  * The memory as it is at first: from the first address on that a segment gives a value to.
  * @param {Uint8Array} bytes @param {Section[]} sections
+ * @returns {{ first: number, image: Uint8Array, segments: { address: number, size: number, at: number }[] }} at: where in the binary
  */
 export function readMemory(bytes, sections) {
   const cursor = inSection(bytes, sections, DATA);
@@ -103,6 +106,7 @@ export const writeMemory = ({ first, image }) => [1, 0, I32_CONST, ...leb(first,
 /**
  * The binary with other contents of some sections.
  * @param {Uint8Array} bytes @param {Section[]} sections @param {Map<number, ArrayLike<number>>} contents by id
+ * @returns {Uint8Array}
  */
 export function writeSections(bytes, sections, contents) {
   const parts = [bytes.subarray(0, 8)];

@@ -1,6 +1,6 @@
 // The worker that holds a model: remote.js starts it and talks to it.
 
-// It imports nothing that knows of workers, and nothing at run time: bundlers make one file of it.
+// It imports nothing that leads back to it, and nothing at run time: bundlers make one file of it, and one of the threads' script.
 
 import { RushlightError } from './errors.js';
 import { loadHost } from './hosting.js';

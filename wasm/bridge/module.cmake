@@ -56,7 +56,7 @@ function(rushlight_wasm_reach target)
   target_link_options(${target}-linked PRIVATE -O1 -sERROR_ON_WASM_CHANGES_AFTER_LINK -sWASM_BIGINT -Wl,--emit-relocs)
   set(reach $<TARGET_FILE_DIR:${target}>/${target}.reach.json)
   set(maker ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/reach.mjs)
-  set(parser ${PROJECT_SOURCE_DIR}/js/bin/sections.js)
+  set(parser ${PROJECT_SOURCE_DIR}/js/src/sections.js)
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/reach.stamp
     COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} ${maker} $<TARGET_FILE:${target}-linked> $<TARGET_FILE:${target}> ${reach}
     COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/reach.stamp

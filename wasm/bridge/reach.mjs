@@ -16,7 +16,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 
-import { CODE, Cursor, DATA, EXPORT, IMPORT, inSection, readMemory, readSections, readTable } from '../../js/bin/sections.js';
+import { CODE, Cursor, DATA, EXPORT, IMPORT, inSection, readMemory, readSections, readTable } from '../../js/src/sections.js';
 
 const [linkedPath, binaryPath, out] = process.argv.slice(2);
 const ROW = 20; // bytes of a rush_op, whose first word is its schema
