@@ -213,6 +213,18 @@ def test_limits_end_what_does_not(endless):
         rushlight.load(str(endless / "loop.rush"), max_steps=-1)
 
 
+def test_answers_do_not_depend_on_the_number_of_threads(tmp_path):
+    x, file = torch.rand(1, 3, 40, 40), str(tmp_path / "m.rush")
+    layers = torch.nn.Conv2d(3, 40, 3), torch.nn.GELU(), torch.nn.Flatten(), torch.nn.LayerNorm(40 * 38 * 38)
+    rushlight.export(torch.nn.Sequential(*layers).eval(), (x,), file)
+    one = rushlight.load(file)(x)
+    for n in 2, 5:
+        assert torch.equal(rushlight.load(file, threads=n)(x), one)
+    for n in 0, 65:
+        with pytest.raises(ValueError, match=f"threads is 1 to 64, not {n}"):
+            rushlight.load(file, threads=n)
+
+
 def test_the_tool_has_the_same_limits(endless):
     def tool(*args):
         done = subprocess.run(["rushlight", *map(str, args)], capture_output=True, text=True)

@@ -154,6 +154,6 @@ class Session:
         return out
 
 
-def load(source, *, max_bytes=0, max_steps=0):
-    """A Session of a .rush file (a path, or its bytes), with limits as Session has them."""
-    return Session(source, max_bytes=max_bytes, max_steps=max_steps)
+def load(source, *, threads=1, max_bytes=0, max_steps=0):
+    """A Session of a .rush file (a path, or its bytes), with threads and limits as Session has them."""
+    return Session(source, threads=threads, max_bytes=max_bytes, max_steps=max_steps)
