@@ -74,7 +74,9 @@ function tell(took) {
     Object.assign(button.dataset, { from: (from * size) / rate, to: (to * size) / rate });
     button.addEventListener('click', () => {
       audio.currentTime = (from * size) / rate;
-      audio.play();
+      audio.play().catch((error) => {
+        if (error.name !== 'AbortError') showError(byId('time'), error); // paused before it began is no failure
+      });
     });
     return element('li', {}, button);
   }));

@@ -221,7 +221,12 @@ test('speech in the sample is heard as PyTorch hears it', async () => {
     await page.click('#stretches button >> nth=0');
     await page.waitForSelector('#stretches [aria-current]');
     await page.waitForFunction(() => Number.parseInt(document.querySelector('#level')?.textContent ?? '') > 50);
-    await page.evaluate(() => /** @type {HTMLAudioElement} */ (document.querySelector('#audio')).pause());
+    await page.evaluate(() => {
+      const audio = /** @type {HTMLAudioElement} */ (document.querySelector('#audio'));
+      audio.pause();
+      /** @type {HTMLElement} */ (document.querySelector('#stretches button')).click();
+      audio.pause(); // before it has begun to play
+    });
     await page.setInputFiles('#file', { name: 'notes.wav', mimeType: 'audio/wav', buffer: Buffer.from('hello') });
     await page.waitForSelector('#time .error');
     assert.match(await page.textContent('#time'), /notes\.wav is not a recording/);
