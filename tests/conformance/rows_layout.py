@@ -278,6 +278,18 @@ def f(x: Tensor):
     return c, y, other, c.stride(), y.stride(), y.storage_offset(), y.is_contiguous()
 """.replace("F.conv2d(x, w)", "F.conv2d(x, torch.linspace(-0.5, 1, 16).view(4, 4, 1, 1))"), x=x)
 
+# The part of a tensor that dies is as good as new memory where nobody can see that it was a part.
+for name, made in {"softmax": "torch.softmax(part(x, n), 2)", "log_softmax": "torch.log_softmax(part(x, n), 1)", "relu": "torch.relu(part(x, n))",
+                   "add": "part(x, n) + 1", "layer_norm": "F.layer_norm(part(x, n), [3])", "batch_norm": "F.batch_norm(part(x, n), torch.zeros(2), torch.ones(2))",
+                   "cumsum": "part(x, n).cumsum(1)", "clone": "part(x, n).clone()", "index_add": "torch.index_add(part(x, n), 1, torch.tensor([1]), x[:, :1])",
+                   "to": "torch.softmax(part(x, n).half(), 2, dtype=torch.float)"}.items():
+    row(f"layout_of_part_{name}", f"""
+def part(x: Tensor, n: int):
+    return torch.cat([x, x], n)[:, 1:3] if n == 1 else torch.cat([x, x], n)[1:]
+def f(x: Tensor):
+    y, z = {made.replace("n)", "0)", 1)}, {made.replace("n)", "1)", 1)}
+    return y, z, y.stride(), z.stride(), y.storage_offset(), z.storage_offset()
+""", x=f32(1, 2, 3))
 row("layout_resize_of_a_result", HEAD + """
 def f(x: Tensor):
     c, d = same(x), same(x)

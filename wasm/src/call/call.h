@@ -210,8 +210,8 @@ rush_status rush_result_view(rush_call *c, uint32_t i, const rush_tensor *base, 
 rush_status rush_result_turned(rush_call *c, uint32_t i, rush_dtype dtype, int rank,
                                const int64_t *sizes, const int64_t *strides, const int64_t *nominal,
                                rush_tensor **out);
-/* Whether argument i's memory may be overwritten by the result: it dies here, nothing else refers
- * to its storage, and it is not a weight. */
+/* Whether argument i may be overwritten and be the result: it dies here, nothing else refers to its
+ * storage, which it begins with, and it is not a weight. */
 bool rush_can_reuse(const rush_call *c, uint32_t i);
 /* The same, also of a turned tensor: for operators that see to the result's strides. */
 bool rush_can_reuse_turned(const rush_call *c, uint32_t i);

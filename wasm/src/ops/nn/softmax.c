@@ -55,10 +55,10 @@ static rush_status run(rush_call *c, rush_dtype dtype, bool logarithm) {
   RUSH_NEED(rush_is_float(dtype), "\"%s_lastdim_kernel_impl\" not implemented for '%s'",
             logarithm ? "log_softmax" : "softmax", rush_dtype_word(dtype));
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
-  const bool reuse = self->dtype == dtype && rush_is_contiguous(self) && rush_can_reuse(c, 0);
   RUSH_TRY(tmp_to(c, self, dtype, &as));
   RUSH_TRY(tmp_contiguous(c, as, &x));
-  if (reuse || (x != self && !rush_is_turned(x))) { /* ours to overwrite */
+  const bool ours = x == self ? rush_can_reuse(c, 0) : !rush_is_turned(x);
+  if (ours && rush_is_plainly_contiguous(x)) {
     out = rush_tensor_keep(x);
     ret_tensor(c, 0, out);
   } else {
