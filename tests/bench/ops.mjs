@@ -1,0 +1,36 @@
+// Times operators in Node: node ops.mjs JOBS.json, as ops.py writes it. Prints a list of { backend: µs of a call }.
+
+import { readFile } from 'node:fs/promises';
+
+import { load } from '../../js/src/index.js';
+import { readNpy } from '../../js/src/npy.js';
+
+const folder = new URL('../../build/bench/ops/', import.meta.url);
+const { jobs, backends, rounds, least } = JSON.parse(await readFile(process.argv[2], 'utf8'));
+
+const results = [];
+for (const { file, inputs } of jobs) {
+  /** @type {Record<string, any>} */
+  const feeds = {};
+  for (const [name, npy] of Object.entries(inputs)) feeds[name] = readNpy(await readFile(new URL(npy, folder)));
+  /** @type {Record<string, number>} */
+  const times = {};
+  for (const backend of backends) {
+    const model = await load(await readFile(new URL(file, folder)), { backend });
+    const seconds = async (/** @type {number} */ count) => {
+      const start = performance.now();
+      await model.run({ ...feeds, times: count });
+      return (performance.now() - start) / 1e3;
+    };
+    await seconds(1); // compiles
+    let count = 1;
+    for (let took; (took = await seconds(count)) < least / 2;)
+      count = Math.max(count * 2, Math.min(count * 50, Math.floor(count * least / Math.max(took, 1e-6))));
+    let best = Infinity;
+    for (let i = 0; i < rounds; i++) best = Math.min(best, await seconds(count));
+    times[backend] = best / count * 1e6;
+    model.dispose();
+  }
+  results.push(times);
+}
+console.log(JSON.stringify(results));

@@ -1,0 +1,437 @@
+"""Operators one by one beside PyTorch on one thread: what `./dev bench --ops` times.
+
+A case is an expression of the names below, compiled as a loop, so that what a call costs is all that is timed. A new one is a
+row of CASES.
+"""
+
+import json
+import linecache
+import os
+import re
+import subprocess
+import time
+import types
+from pathlib import Path
+
+import numpy
+import torch
+import torch.nn.functional as F
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+BUILD = TOP / 'build' / 'bench' / 'ops'
+SMALL, LARGE = 64, 262144
+
+# ---- What a case's expression may name ------------------------------------------------------------
+
+def _shapes(n):
+    """channels, side of the image, rows, columns"""
+    return (4, 4, 4, 16) if n == SMALL else (64, 64, 1024, 256)
+
+
+def operands(n):
+    """Inputs by name; those that begin with w_ are weights. All have n elements, or as many as go with one that has."""
+    g = torch.Generator().manual_seed(n)
+    rand = lambda *s: torch.randn(*s, generator=g)  # noqa: E731
+    c, s, r, k = _shapes(n)
+    return {
+        'x': rand(n), 'y': rand(n), 'z': rand(n), 'p': torch.rand(n, generator=g) + 0.1, 'd': rand(n).double(), 'h': rand(n).half(),
+        'i': torch.randint(0, 100, (n,), generator=g), 'j': torch.randint(1, 100, (n,), generator=g), 'b': rand(n) > 0, 'q': rand(n) > 0,
+        'one': rand(1), 'image': rand(1, c, s, s), 'other': rand(1, c, s, s), 'pairs': rand(n // 2, 2),
+        'gate': rand(1, c, 1, 1), 'volume': rand(1, c, 4, s, s // 4), 'line': rand(1, c, s * s), 'rows': rand(r, k), 'upright': rand(k, r),
+        'rows3': rand(4, r // 4, k), 'bias': rand(k), 'column': rand(r, 1), 'square': rand(r // 2, r // 2), 'spd': torch.eye(r // 8 + 1) * 4,
+        'index': torch.randint(0, r, (r,), generator=g), 'places': torch.randint(0, r, (r, k), generator=g),
+        'ids': torch.randint(0, 1000, (max(n // 64, 1),), generator=g), 'spots': torch.rand(1, s, s, 2, generator=g) * 2 - 1,
+        'edges': torch.linspace(-2, 2, 33), 'heads': rand(1, 4, max(r // 8, 2), k // 4), 'kept': rand(max(r // 8, 2), max(r // 8, 2)) > -1,
+        'few': rand(max(r // 8, 2), 8), 'wave': rand(1, n),
+        'w_table': rand(1000, 64), 'w_linear': rand(k, k), 'w_bias': rand(k), 'w_c': rand(c), 'w_v': rand(c).abs() + 0.5,
+        'w_1x1': rand(c, c, 1, 1), 'w_3x3': rand(c, c, 3, 3), 'w_dw3': rand(c, 1, 3, 3), 'w_dw5': rand(c, 1, 5, 5), 'w_up': rand(c, c, 2, 2),
+        'w_1d': rand(c, c, 3), 'w_prelu': rand(c), 'w_ih': rand(4 * 64, 64), 'w_hh': rand(4 * 64, 64), 'w_gates': rand(4 * 64), 'w_3d': rand(4, c, 3, 3, 3),
+        'w_window': torch.hann_window(min(n, 512)), 'steps': rand(max(n // 4096, 1), 1, 64), 'state': rand(1, 1, 64), 'size': min(n, 512),
+    }
+
+
+# What the program makes of them before it is timed.
+MADE = {
+    'turned': ('image', 'image.contiguous(memory_format=torch.channels_last)'),
+    'across': ('upright', 'upright.t()'),
+    'complexes': ('pairs', 'torch.view_as_complex(pairs)'),
+}
+
+
+def _named(text):
+    return dict(line.strip().split(': ', 1) for line in text.strip().splitlines())
+
+
+CASES = _named('''
+    relu: torch.relu(x)
+    relu_: x.relu_()
+    relu turned: torch.relu(turned)
+    relu6: F.relu6(x)
+    hardtanh: F.hardtanh(x)
+    clamp: torch.clamp(x, -1.0, 1.0)
+    clamp_min: torch.clamp_min(x, 0.1)
+    sigmoid: torch.sigmoid(x)
+    tanh: torch.tanh(x)
+    silu: F.silu(x)
+    silu turned: F.silu(turned)
+    gelu: F.gelu(x)
+    gelu tanh: F.gelu(x, approximate='tanh')
+    hardswish: F.hardswish(x)
+    hardswish_: F.hardswish(x, inplace=True)
+    hardsigmoid: F.hardsigmoid(x)
+    leaky_relu: F.leaky_relu(x, 0.1)
+    prelu: F.prelu(image, w_prelu)
+    prelu of one: F.prelu(image, one)
+    prelu turned: F.prelu(turned, w_prelu)
+    elu: F.elu(x)
+    selu: F.selu(x)
+    celu: F.celu(x)
+    softplus: F.softplus(x)
+    mish: F.mish(x)
+    log_sigmoid: F.logsigmoid(x)
+    softsign: F.softsign(x)
+    hardshrink: F.hardshrink(x)
+    softshrink: F.softshrink(x)
+    tanhshrink: F.tanhshrink(x)
+    threshold: F.threshold(x, 0.1, 20.0)
+    glu: F.glu(rows, 1)
+    add: x + y
+    add alpha: torch.add(x, y, alpha=2)
+    add number: x + 1.5
+    add_: x.add_(y)
+    add of channels: image + gate
+    add of rows: rows + bias
+    add of columns: rows + column
+    add turned: turned + other
+    sub: x - y
+    rsub: 1.0 - x
+    mul: x * y
+    mul number: x * 1.5
+    mul of channels: image * gate
+    mul of channels turned: turned * gate
+    div: x / y
+    div floor: torch.div(x, y, rounding_mode='floor')
+    div trunc: torch.div(x, y, rounding_mode='trunc')
+    remainder: torch.remainder(x, y)
+    fmod: torch.fmod(x, y)
+    pow 2: x ** 2
+    pow 3: x ** 3
+    pow 0.5: p ** 0.5
+    pow 1.7: p ** 1.7
+    pow of tensors: torch.pow(p, y)
+    pow of a number: torch.pow(2.0, x)
+    sqrt: torch.sqrt(p)
+    rsqrt: torch.rsqrt(p)
+    reciprocal: torch.reciprocal(x)
+    square: torch.square(x)
+    exp: torch.exp(x)
+    exp2: torch.exp2(x)
+    expm1: torch.expm1(x)
+    log: torch.log(p)
+    log2: torch.log2(p)
+    log10: torch.log10(p)
+    log1p: torch.log1p(p)
+    erf: torch.erf(x)
+    erfc: torch.erfc(x)
+    sin: torch.sin(x)
+    cos: torch.cos(x)
+    tan: torch.tan(x)
+    asin: torch.asin(torch.clamp(x, -1.0, 1.0))
+    atan: torch.atan(x)
+    atan2: torch.atan2(x, y)
+    sinh: torch.sinh(x)
+    abs: torch.abs(x)
+    neg: -x
+    sign: torch.sign(x)
+    floor: torch.floor(x)
+    ceil: torch.ceil(x)
+    round: torch.round(x)
+    trunc: torch.trunc(x)
+    frac: torch.frac(x)
+    maximum: torch.maximum(x, y)
+    minimum: torch.minimum(x, y)
+    lerp: torch.lerp(x, y, 0.3)
+    addcmul: torch.addcmul(x, y, z)
+    addcdiv: torch.addcdiv(x, y, p)
+    eq: x == y
+    gt number: x > 0.5
+    ne of ints: i != 3
+    le of ints: i <= j
+    isnan: torch.isnan(x)
+    isfinite: torch.isfinite(x)
+    logical_not: torch.logical_not(b)
+    logical_and: torch.logical_and(b, q)
+    bitwise_and: b & q
+    bitwise_not: ~b
+    where: torch.where(b, x, y)
+    where number: torch.where(b, x, 0.0)
+    masked_fill: x.masked_fill(b, -1.0)
+    masked_fill of ints: i.masked_fill(b, 1)
+    masked_select: torch.masked_select(x, b)
+    add of ints: i + j
+    mul of ints: i * 3
+    floor_divide of ints: i // j
+    remainder of ints: i % j
+    add of doubles: d + 1.0
+    exp of doubles: torch.exp(d)
+    add of halves: h + h
+    to double: x.to(torch.float64)
+    to half: x.to(torch.float16)
+    half to float: h.to(torch.float32)
+    float to int: x.to(torch.int64)
+    int to float: i.to(torch.float32)
+    bool to float: b.to(torch.float32)
+    complex mul: complexes * complexes
+    complex abs: torch.abs(complexes)
+    angle: torch.angle(complexes)
+    clone: x.clone()
+    copy_: x.copy_(y)
+    copy_ of another order: image.copy_(turned)
+    contiguous of a transpose: across.contiguous()
+    contiguous of channels last: turned.contiguous()
+    permute to channels: image.permute(0, 2, 3, 1).contiguous()
+    cat of channels: torch.cat([image, other], 1)
+    cat of rows: torch.cat([rows, rows], 0)
+    cat of columns: torch.cat([rows, rows], 1)
+    cat turned: torch.cat([turned, turned], 1)
+    stack: torch.stack([rows, rows], 1)
+    pad: F.pad(image, [1, 1, 1, 1])
+    pad reflect: F.pad(image, [1, 1, 1, 1], mode='reflect')
+    pad replicate: F.pad(image, [1, 1, 1, 1], mode='replicate')
+    roll: torch.roll(image, [1, 1], [2, 3])
+    flip: torch.flip(image, [3])
+    repeat: rows.repeat(2, 1)
+    repeat_interleave: torch.repeat_interleave(rows, 2, 0)
+    pixel_shuffle: F.pixel_shuffle(image, 2)
+    channel_shuffle: F.channel_shuffle(image, 2)
+    unfold: F.unfold(image, [2, 2], stride=2)
+    tril: torch.tril(square)
+    arange: torch.arange(n)
+    zeros: torch.zeros(n)
+    full: torch.full([n], 0.5)
+    linspace: torch.linspace(0.0, 1.0, n)
+    eye: torch.eye(rows.size(0))
+    one_hot: F.one_hot(index, rows.size(0))
+    embedding: F.embedding(ids, w_table)
+    index_select: torch.index_select(rows, 0, index)
+    index: rows[index]
+    index of a mask: x[b]
+    gather: torch.gather(rows, 0, places)
+    scatter: torch.scatter(rows, 0, places, rows)
+    scatter_add: torch.scatter_add(rows, 0, places, rows)
+    index_add: torch.index_add(rows, 0, index, rows)
+    index_put_: rows.index_put_([index], column)
+    take_along: torch.take_along_dim(rows, places, 0)
+    sum: torch.sum(x)
+    sum of rows: torch.sum(rows, 1)
+    sum of columns: torch.sum(rows, 0)
+    mean: torch.mean(x)
+    mean of rows: torch.mean(rows, 1)
+    mean of an image: torch.mean(image, [2, 3])
+    mean of an image turned: torch.mean(turned, [2, 3])
+    var of rows: torch.var(rows, 1)
+    std: torch.std(x)
+    norm: torch.linalg.vector_norm(x)
+    norm of rows: torch.linalg.vector_norm(rows, 2.0, [1])
+    prod of rows: torch.prod(rows, 1)
+    amax of rows: torch.amax(rows, 1)
+    amax of columns: torch.amax(rows, 0)
+    max: torch.max(x)
+    max of rows: torch.max(rows, 1)[0]
+    min of columns: torch.min(rows, 0)[0]
+    argmax of rows: torch.argmax(rows, 1)
+    argmax of channels: torch.argmax(image, 1)
+    argmax: torch.argmax(x)
+    any: torch.any(b)
+    all of rows: torch.all(rows > 0, 1)
+    sum of bools: torch.sum(b)
+    sum of ints: torch.sum(i)
+    logsumexp: torch.logsumexp(rows, 1)
+    cumsum: torch.cumsum(rows, 1)
+    cumsum of columns: torch.cumsum(rows, 0)
+    cumprod: torch.cumprod(rows, 1)
+    softmax: torch.softmax(rows, 1)
+    softmax of channels: torch.softmax(image, 1)
+    softmax of channels turned: torch.softmax(turned, 1)
+    log_softmax: torch.log_softmax(rows, 1)
+    log_softmax of channels: torch.log_softmax(image, 1)
+    sort: torch.sort(rows, 1)[0]
+    argsort: torch.argsort(x)
+    topk: torch.topk(rows, 5)[0]
+    unique: torch.unique(i)
+    nonzero: torch.nonzero(b)
+    bucketize: torch.bucketize(x, edges)
+    searchsorted: torch.searchsorted(edges, x)
+    histc: torch.histc(x, 64)
+    cdist: torch.cdist(few, few)
+    matmul: torch.matmul(rows, square) if rows.size(1) == square.size(0) else torch.matmul(rows, w_linear)
+    linear: F.linear(rows, w_linear, w_bias)
+    linear relu: F.relu(F.linear(rows, w_linear, w_bias))
+    linear gelu: F.gelu(F.linear(rows, w_linear, w_bias))
+    bmm: torch.matmul(heads, heads.transpose(-1, -2))
+    einsum: torch.einsum('bhik,bhjk->bhij', heads, heads)
+    attention: F.scaled_dot_product_attention(heads, heads, heads)
+    attention with a mask: F.scaled_dot_product_attention(heads, heads, heads, kept)
+    softmax with scale and mask: torch.softmax(rows.masked_fill(column > 1.0, -10000.0) * 0.125, -1)
+    layer_norm: F.layer_norm(rows, [bias.size(0)], bias, bias)
+    layer_norm and add: F.layer_norm(rows + rows, [bias.size(0)], bias, bias)
+    rms_norm: rows * torch.rsqrt(rows.pow(2).mean(-1, keepdim=True) + 1e-6) * bias
+    group_norm: F.group_norm(image, 4, w_c, w_c)
+    instance_norm: F.instance_norm(image)
+    batch_norm: F.batch_norm(image, w_c, w_v, w_c, w_c)
+    batch_norm turned: F.batch_norm(turned, w_c, w_v, w_c, w_c)
+    normalize: F.normalize(rows, 2.0, 1)
+    cosine_similarity: F.cosine_similarity(rows, rows, 1)
+    conv2d 1x1: F.conv2d(image, w_1x1, w_c)
+    conv2d 3x3: F.conv2d(image, w_3x3, w_c, padding=1)
+    conv2d 3x3 leaky_relu: F.leaky_relu(F.conv2d(image, w_3x3, w_c, padding=1), 0.1)
+    conv2d 1x1 silu: F.silu(F.conv2d(image, w_1x1, w_c))
+    conv2d 1x1 hardswish: F.hardswish(F.conv2d(image, w_1x1, w_c))
+    conv2d depthwise 3x3: F.conv2d(image, w_dw3, w_c, padding=1, groups=w_dw3.size(0))
+    conv2d depthwise 5x5: F.conv2d(image, w_dw5, w_c, padding=2, groups=w_dw5.size(0))
+    conv2d depthwise 5x5 turned: F.conv2d(turned, w_dw5, w_c, padding=2, groups=w_dw5.size(0))
+    conv_transpose2d: F.conv_transpose2d(image, w_up, w_c, stride=2)
+    conv1d: F.conv1d(line, w_1d, w_c, padding=1)
+    max_pool2d: F.max_pool2d(image, 2)
+    max_pool2d 3x3: F.max_pool2d(image, 3, 2, 1)
+    max_pool2d turned: F.max_pool2d(turned, 2)
+    avg_pool2d: F.avg_pool2d(image, 2)
+    avg_pool2d 3x3: F.avg_pool2d(image, 3, 1, 1)
+    adaptive_avg_pool2d: F.adaptive_avg_pool2d(image, 1)
+    adaptive_avg_pool2d turned: F.adaptive_avg_pool2d(turned, 1)
+    adaptive_max_pool2d: F.adaptive_max_pool2d(image, 1)
+    max_pool1d: F.max_pool1d(line, 2)
+    nearest: F.interpolate(image, scale_factor=2.0)
+    nearest turned: F.interpolate(turned, scale_factor=2.0)
+    bilinear: F.interpolate(image, scale_factor=2.0, mode='bilinear', align_corners=False)
+    bilinear turned: F.interpolate(turned, scale_factor=2.0, mode='bilinear', align_corners=False)
+    bilinear down: F.interpolate(image, scale_factor=0.5, mode='bilinear', align_corners=False)
+    bilinear aligned: F.interpolate(image, scale_factor=2.0, mode='bilinear', align_corners=True)
+    bilinear antialias: F.interpolate(image, scale_factor=0.5, mode='bilinear', align_corners=False, antialias=True)
+    bicubic: F.interpolate(image, scale_factor=2.0, mode='bicubic', align_corners=False)
+    linear 1d: F.interpolate(line, scale_factor=2.0, mode='linear', align_corners=False)
+    trilinear: F.interpolate(volume, scale_factor=2.0, mode='trilinear', align_corners=False)
+    nearest 3d: F.interpolate(volume, scale_factor=2.0)
+    grid_sample: F.grid_sample(image, spots, align_corners=False)
+    stft: torch.view_as_real(torch.stft(wave, size, size // 4, size, w_window, return_complex=True))
+    rfft: torch.view_as_real(torch.fft.rfft(rows, dim=1))
+    lstm: torch.lstm(steps, (state, state), [w_ih, w_hh, w_gates, w_gates], True, 1, 0.0, False, False, False)[0]
+    gru: torch.gru(steps, state, [w_ih[:192], w_hh[:192], w_gates[:192], w_gates[:192]], True, 1, 0.0, False, False, False)[0]
+    local mean: F.avg_pool2d(F.pad(image, [2, 2, 2, 2], mode='reflect'), 5, 1)
+    squeeze and excite: image * torch.sigmoid(F.conv2d(F.silu(F.conv2d(image.mean([2, 3], keepdim=True), w_1x1, w_c)), w_1x1, w_c))
+    gelu written out: 0.5 * x * (1.0 + torch.erf(x * 0.7071067811865476))
+    new gelu written out: 0.5 * x * (1.0 + torch.tanh(0.7978845608028654 * (x + 0.044715 * torch.pow(x, 3.0))))
+    rotary: rows * bias + torch.cat([-rows[:, rows.size(1) // 2:], rows[:, :rows.size(1) // 2]], 1) * bias
+    polynomial: ((x * 0.3 + 1.2) * x - 0.7) * x + 2.0
+    distance: torch.sqrt((x - y) ** 2 + (y - z) ** 2 + 1e-6)
+''')
+
+# ---- Making files ----------------------------------------------------------------------------------
+
+def module_of(name, n):
+    """A scripted module that computes the case's expression so many times, and its inputs by name."""
+    expression = CASES[name]
+    used = set(compile(expression, 'case', 'eval').co_names)
+    made = {k: v for k, v in MADE.items() if k in used}
+    used |= {source for source, _ in made.values()}
+    have = {k: v for k, v in {**operands(n), 'n': n}.items() if k in used}
+    weights = {k: v for k, v in have.items() if k.startswith('w_')}
+    inputs = {k: v for k, v in have.items() if isinstance(v, torch.Tensor) and k not in weights}
+    names = {k: f'self.{k}' for k in weights} | {k: repr(v) for k, v in have.items() if isinstance(v, int)}
+    text = re.sub(r'(?<![\w.])(\w+)\b(?!=)', lambda m: names.get(m[1], m[1]), expression)
+    source = '\n'.join([
+        f'def forward(self, {"".join(f"{k}: torch.Tensor, " for k in inputs)}times: int):',
+        *(f'    {k} = {how}' for k, (_, how) in made.items()),
+        '    out = torch.empty(0)',
+        '    while times > 0:',  # `for` PyTorch unrolls, and calls once what is the same
+        f'        out = {text}',
+        '        times -= 1',
+        '    return out', ''])
+    file = f'<{name} of {n}>'  # script() asks linecache for the text
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    space = {'torch': torch, 'F': F}
+    exec(compile(source, file, 'exec'), space)
+    kind = types.new_class('Case', (torch.nn.Module,))
+    kind.forward = space['forward']
+    module = kind()
+    for k, v in weights.items():
+        module.register_buffer(k, v)
+    return torch.jit.script(module.eval()), inputs
+
+
+def make(name, n):
+    import rushlight
+    module, inputs = module_of(name, n)
+    path = BUILD / f'{name.replace(" ", "_")}.{n}.rush'
+    rushlight.export(module, (*(v.clone() for v in inputs.values()), 1), str(path), verify=False)
+    return module, inputs, path
+
+
+# ---- Timing ----------------------------------------------------------------------------------------
+
+ROUNDS, LEAST = 5, 0.004  # a round takes so many seconds
+
+
+def _seconds(run, times):
+    start = time.perf_counter()
+    run(times)
+    return time.perf_counter() - start
+
+
+def _times_for(run):
+    """How often to call so that a round is long enough."""
+    times = 1
+    while (took := _seconds(run, times)) < LEAST / 2:
+        times = max(times * 2, min(times * 50, int(times * LEAST / max(took, 1e-6))))
+    return times
+
+
+def _native(module, inputs, path):
+    """Microseconds of a call in PyTorch and natively, by turns."""
+    import rushlight
+    session = rushlight.load(str(path))
+    values = tuple(inputs.values())
+    contenders = [lambda times: module(*values, times), lambda times: session(*values, times)]
+    with torch.no_grad():
+        for run in contenders:
+            run(1)
+        counts = [_times_for(run) for run in contenders]
+        best = [float('inf')] * 2
+        for _ in range(ROUNDS):
+            for k, run in enumerate(contenders):
+                best[k] = min(best[k], _seconds(run, counts[k]) / counts[k])
+    return [1e6 * t for t in best]
+
+
+def measure(patterns, backends, sizes=(SMALL, LARGE)):
+    """Times the cases whose names have a pattern in them: dicts of name, elements, and microseconds of a call in `torch`,
+    `native` and each of the backends in Node, the least of some rounds; or `refused`, why not."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    rows, jobs = [], []
+    for name in CASES:
+        if patterns and not any(p in name for p in patterns):
+            continue
+        for n in sizes:
+            row = {'name': name, 'elements': n}
+            rows.append(row)
+            try:
+                module, inputs, path = make(name, n)
+                row['torch'], row['native'] = _native(module, inputs, path)
+            except Exception as error:
+                row['refused'] = str(error).splitlines()[0]
+                continue
+            files = {}
+            for k, v in inputs.items():
+                files[k] = f'{path.stem}.{k}.npy'
+                numpy.save(BUILD / files[k], v.numpy())
+            jobs.append({'row': len(rows) - 1, 'file': path.name, 'inputs': files})
+    if backends and jobs:
+        node = os.environ.get('RUSH_NODE_CURRENT') or os.environ.get('RUSH_NODE', 'node')
+        order = BUILD / 'jobs.json'
+        order.write_text(json.dumps({'jobs': jobs, 'backends': backends, 'rounds': ROUNDS, 'least': LEAST}))
+        done = subprocess.run([node, '--no-liftoff', str(HERE / 'ops.mjs'), str(order)], stdout=subprocess.PIPE, text=True, check=True)
+        for job, times in zip(jobs, json.loads(done.stdout)):
+            rows[job['row']].update(times)
+    return rows
