@@ -1,6 +1,10 @@
 # rushlight_wasm_module(TARGET): makes TARGET.wasm, the runtime that js/ loads; the link flags each with a reason.
 # rushlight_wasm_reach(TARGET): writes TARGET.reach.json, which operator needs what of it, for `npx rushlight slim`.
 # rushlight_wasm_memory(TARGET): those about memory alone, which a program that Node runs as a test wants, too.
+
+# Nothing here is a long double, whose arithmetic is software and as large as all of printf: see bridge.c.
+set(RUSH_SMALL_PRINTF -Wl,--wrap=vsnprintf)
+
 function(rushlight_wasm_memory target)
   target_link_options(${target} PRIVATE
     # Errors in the flags themselves must not pass as warnings, and no legacy default is relied on.
@@ -26,7 +30,7 @@ endfunction()
 function(rushlight_wasm_module target)
   rushlight_wasm_link(${target})
   # -O3 at the link is what wasm-opt does best here; -Oz gains nothing after brotli.
-  target_link_options(${target} PRIVATE -O3)
+  target_link_options(${target} PRIVATE -O3 ${RUSH_SMALL_PRINTF})
 endfunction()
 
 function(rushlight_wasm_link target)
@@ -42,8 +46,6 @@ function(rushlight_wasm_link target)
     # between binaries whenever an import comes or goes, and has code for Node at which bundlers stumble.
     -sSTANDALONE_WASM
     -sFILESYSTEM=0
-    # Nothing here is a long double, whose arithmetic is software and as large as all of printf.
-    -Wl,--wrap=vsnprintf
     # Few large blocks: emmalloc is 5 kB smaller than dlmalloc and no slower for that.
     -sMALLOC=emmalloc
     -sEXPORTED_FUNCTIONS=@${exports})
@@ -53,7 +55,7 @@ endfunction()
 # The same once more as the linker leaves it, with its relocations: what each function and each datum refers to.
 function(rushlight_wasm_reach target)
   rushlight_wasm_link(${target}-linked)
-  target_link_options(${target}-linked PRIVATE -O1 -sERROR_ON_WASM_CHANGES_AFTER_LINK -sWASM_BIGINT -Wl,--emit-relocs)
+  target_link_options(${target}-linked PRIVATE -O1 ${RUSH_SMALL_PRINTF} -sERROR_ON_WASM_CHANGES_AFTER_LINK -sWASM_BIGINT -Wl,--emit-relocs)
   set(reach $<TARGET_FILE_DIR:${target}>/${target}.reach.json)
   set(maker ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/reach.mjs)
   set(parser ${PROJECT_SOURCE_DIR}/js/src/sections.js)
