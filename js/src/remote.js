@@ -4,8 +4,8 @@ import { RushlightError, badArgument, checkOptions, says, throwIfAborted, unless
 import { buffers } from './messages.js';
 import { readOps } from './ops.js';
 import { asPath, builtin, isAddress, tagOf } from './platform.js';
-import { checkResponse, fetchSource, modelBytes, unreachable } from './source.js';
-import { startWorker, whole } from './workers.js';
+import { checkResponse, modelBytes, unreachable } from './source.js';
+import { connect, startWorker, whole, whyNot } from './workers.js';
 
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
@@ -19,24 +19,6 @@ import { startWorker, whole } from './workers.js';
 /** The functions of Host that take and give plain data. */
 const CALLS = /** @type {const} */ (['profile', 'verify', 'diff', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin', 'next', 'step', 'put', 'result', 'end']);
 
-/**
- * Connects a worker of a page, or of Node.
- * @param {Worker | any} worker @param {(message: any) => void} take @param {(e: Error) => void} fail @param {() => void} lose a message that came cannot be read
- */
-function connect(worker, take, fail, lose) {
-  if (worker.on) {
-    worker.on('message', take);
-    worker.on('messageerror', lose);
-    worker.on('error', fail);
-    worker.on('exit', () => fail(new Error('it has ended')));
-  } else {
-    worker.onmessage = (/** @type {MessageEvent} */ e) => take(e.data);
-    worker.onmessageerror = lose;
-    worker.onerror = (/** @type {ErrorEvent} */ e) => fail(new Error(e.message || 'the script did not load'));
-  }
-  return worker;
-}
-
 /** How long a run may go on after its abort before its worker is ended; ten times that where it hears of it in any case. */
 const GRACE_MS = 1000;
 
@@ -46,19 +28,14 @@ function start() {
   return startWorker('worker', () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }));
 }
 
-/**
- * Why a worker did not begin, as far as that can be found out.
- * @param {Error} cause @param {string} [directive] of the page's policy that was violated meanwhile
- */
-async function whyNot(cause, directive) {
+/** The error of a worker that did not start. @param {Error} cause @param {string} [directive] of the page's policy that was violated meanwhile */
+async function notStarted(cause, directive) {
   if (directive) {
     return new RushlightError('unsupported', `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow worker-src 'self', and blob: where this package comes from another origin; or load without \`worker\``, { cause });
   }
-  const { script, copied } = whole('worker'), source = script.href;
-  // Of what a bundler made the address is not known.
-  const found = copied || /^http.*\/remote\.js/.test(String(import.meta.url)) ? await fetchSource(source).then((r) => checkResponse(r, source, 'a script')).then(() => cause, (e) => e) : cause;
+  const found = await whyNot('worker', cause), { message } = found;
   const code = found instanceof RushlightError ? found.code : cause.message.startsWith('Cannot find module') ? 'unreadable' : 'internal';
-  return new RushlightError(code, `the worker did not start: ${found.message}. It is src/worker.js of this package, with the files that it imports: see "Bundlers" in the guide; a model also loads without \`worker\``, { source, cause });
+  return new RushlightError(code, `the worker did not start: ${message}. It is src/worker.js of this package, with the files that it imports: see "Bundlers" in the guide; a model also loads without \`worker\``, { source: whole('worker').script.href, cause });
 }
 
 class Remote {
@@ -83,7 +60,7 @@ class Remote {
       void this.#take(m);
     }, async (e) => {
       const { aborted } = this.#started.signal;
-      this.#fail(aborted ? new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e }) : await whyNot(e, directive));
+      this.#fail(aborted ? new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e }) : await notStarted(e, directive));
     }, () => {
       this.#worker.postMessage({ lost: true });
       this.#lose();

@@ -62,7 +62,7 @@ export function checkResponse(response, name, wanted) {
 
 /** How other files begin, what they are, and what to do. @type {[RegExp, string, string][]} */
 const OTHERS = [
-  [/^\s*</, 'HTML', 'is the address right?'],
+  [/^\s*</, 'HTML', 'check the address'],
   [/^PK/, 'a PyTorch file', 'rushlight export'],
   [/^.{8}\{/s, 'a .safetensors file', 'that has no program'],
   [/^\x08/, 'an ONNX model', 'export the PyTorch model'],
@@ -88,7 +88,7 @@ export async function fetchSource(url, init, signal) {
   } catch (e) {
     const { origin } = globalThis, name = String(url);
     throwIfAborted(signal, `fetching ${name}`);
-    throw unreachable(name, e, origin && /^http/.test(name) && !name.startsWith(origin) ? '; does it allow CORS?' : '');
+    throw unreachable(name, e, origin && /^http/.test(name) && !name.startsWith(origin) ? '; it has to allow CORS' : '');
   }
 }
 

@@ -6,7 +6,7 @@ const port = /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:w
 /** @param {{ module: WebAssembly.Module, memory: WebAssembly.Memory, pool: number, stack: number }} given the memory that all share, the rush_pool, the end of a stack */
 async function help({ module, memory, pool, stack }) {
   const no = () => 0; // what kernels never call
-  /** @type {any} */ const { exports: c } = await WebAssembly.instantiate(module, { env: { memory, emscripten_notify_memory_growth: no }, rush: { now: no, poll: no, entropy: no, log: no } });
+  /** @type {any} */ const { exports: c } = await WebAssembly.instantiate(module, { env: { memory, emscripten_notify_memory_growth: no }, rush: { now: no, poll: no, pause: no, entropy: no, log: no } });
   c._emscripten_stack_restore(stack);
   port.postMessage('ready');
   c.rush_pool_help(pool); // as long as the model lives
@@ -14,3 +14,4 @@ async function help({ module, memory, pool, stack }) {
 
 if (port.on) port.on('message', help);
 else port.onmessage = (/** @type {MessageEvent} */ e) => help(e.data);
+port.postMessage('here');

@@ -4,7 +4,7 @@ import { badArgument, says } from './errors.js';
 import { encode } from './memory.js';
 import { builtin } from './platform.js';
 import { DATA, DATA_COUNT, IMPORT, MEMORY, START, inSection, leb, readMemory, readSections, writeSections } from './sections.js';
-import { startWorker } from './workers.js';
+import { connect, startWorker, whyNot } from './workers.js';
 
 const MAX_THREADS = 64; // RUSH_MAX_THREADS
 /** For a kernel's frames, some of which have buffers of 20 kB. */
@@ -47,8 +47,12 @@ export async function planFor(wanted) {
     make: count > 1 ? (/** @type {Uint8Array} */ bytes) => share(bytes, count) : undefined,
     /** @param {import('./runtime.js').Backend} backend @param {any} made of share(), or a module */
     tell(backend, made) {
-      if (made.threads) backend.threads = count;
-      backend.reason += `; ${count > 1 && !made.threads ? 'one thread: the binary given as `wasm` is compiled already' : reason}`;
+      const { threads, fault } = made;
+      if (threads) backend.threads = threads.count;
+      const n = backend.threads === 1 ? 'one thread' : `${backend.threads} threads`;
+      const why = fault ? `${n}: ${count - backend.threads} more did not start: ${fault.message}. Their script is src/thread.js of this package, and wants the page's own Cross-Origin-Embedder-Policy: see "Threads" in the guide`
+        : count > 1 && !threads ? `${n}: the binary given as \`wasm\` is compiled already` : reason;
+      backend.reason += `; ${why}`;
     },
   };
 }
@@ -82,50 +86,61 @@ function sharedMemory(initial) {
   }
 }
 
+/** A worker that computes for the context that begin() of Threads is given. */
+class Thread {
+  /** Whether it computes. */ joined = false;
+
+  constructor() {
+    /** When its script has begun. Later nothing waits for it. @type {Promise<Thread>} */
+    this.here = new Promise((resolve, reject) => {
+      this.worker = connect(startWorker('thread', () => new Worker(new URL('./thread.js', import.meta.url), { type: 'module' })), (message) => {
+        if (message === 'here') resolve(this);
+        else this.joined = true;
+      }, reject, () => {});
+    }).finally(() => this.worker?.unref?.()); // who listens to one keeps Node waiting
+  }
+}
+
 /**
- * The module, its memory, and workers that are on their way: they compute for the context that `begin` is given.
+ * The module, its memory, and as many of the threads as have come; `fault` is why others have not.
  * @param {Uint8Array} bytes of the binary @param {number} count threads, this one among them
  */
 export async function share(bytes, count) {
-  const { code, first, image, least } = rewrite(bytes);
-  const workers = Array.from({ length: count - 1 }, () => startWorker('thread', () => new Worker(new URL('./thread.js', import.meta.url), { type: 'module' })));
+  const { code, first, image, least } = rewrite(bytes), started = Array.from({ length: count - 1 }, () => new Thread());
+  const here = Promise.allSettled(started.map((thread) => thread.here));
   try {
     const module = await WebAssembly.compile(/** @type {BufferSource} */ (code)), memory = sharedMemory(least);
     new Uint8Array(memory.buffer).set(image, first);
-    return { module, memory, threads: new Threads(workers, module, memory) };
+    const came = await here, late = came.find(({ status }) => status === 'rejected');
+    const threads = new Threads(started.filter((_, i) => came[i]?.status === 'fulfilled'), module, memory);
+    return { module, memory, threads, fault: late && await whyNot('thread', /** @type {PromiseRejectedResult} */ (late).reason) };
   } catch (e) {
-    for (const worker of workers) worker.terminate();
+    for (const { worker } of started) worker?.terminate();
     throw e;
   }
 }
 
 class Threads {
-  #workers; #module; #memory;
-  /** How many workers compute. */ joined = 0;
+  #all; #module; #memory;
 
-  /** @param {any[]} workers @param {WebAssembly.Module} module @param {WebAssembly.Memory} memory */
-  constructor(workers, module, memory) {
-    this.#workers = workers;
+  /** @param {Thread[]} all but the one that made them @param {WebAssembly.Module} module @param {WebAssembly.Memory} memory */
+  constructor(all, module, memory) {
+    this.#all = all;
     this.#module = module;
     this.#memory = memory;
-    // Nothing waits for one that does not come, or ends.
-    for (const worker of workers) {
-      if (worker.on) {
-        worker.on('message', () => { this.joined++; });
-        worker.on('error', () => {});
-        worker.unref(); // after that: who listens to one keeps Node waiting
-      } else {
-        worker.onmessage = () => { this.joined++; };
-        worker.onerror = (/** @type {Event} */ e) => e.preventDefault();
-      }
-    }
   }
+
+  /** With the one that made them. */
+  get count() { return this.#all.length + 1; }
+
+  /** How many others compute. */
+  get joined() { return this.#all.filter(({ joined }) => joined).length; }
 
   /** @param {import('./runtime.js').C} c @param {number} ctx */
   begin(c, ctx) {
-    if (c.rush_ctx_set_threads(ctx, this.#workers.length + 1) !== 0) return;
+    if (c.rush_ctx_set_threads(ctx, this.count) !== 0) return;
     const pool = c.rush_ctx_pool(ctx);
-    for (const worker of this.#workers) {
+    for (const { worker } of this.#all) {
       const stack = c.malloc(STACK_BYTES);
       // LLVM relies on a stack whose end is a multiple of 16.
       if (stack) worker.postMessage({ module: this.#module, memory: this.#memory, pool, stack: (stack + STACK_BYTES) & -16 });
@@ -133,6 +148,6 @@ class Threads {
   }
 
   end() {
-    for (const worker of this.#workers) worker.terminate();
+    for (const { worker } of this.#all) worker.terminate();
   }
 }

@@ -58,7 +58,7 @@ test('a page that the server gives in place of the wasm is named', async () => {
   await page.route('**/*.wasm', (/** @type {any} */ route) => route.fulfill({ status: 200, contentType: 'text/html', body: '<!doctype html>' }));
   const { code, message } = await loadIn(page);
   assert.equal(code, 'bad-file');
-  assert.match(message, /^got HTML from http.*rushlight-relaxed\.wasm where the wasm was expected: .*\. Pass its address as the option `wasm`: see "Bundlers" in the guide$/);
+  assert.match(message, /^got HTML from http.*rushlight-relaxed\.wasm where the wasm was expected: check the address\. Pass its address as the option `wasm`: see "Bundlers" in the guide$/);
   await page.close();
 });
 
@@ -79,7 +79,7 @@ test('a worker that does not start says why, and what to do', async () => {
   const page = await open();
   const rows = /** @type {[any, string, RegExp][]} */ ([
     [{ status: 404, body: 'no' }, 'network', /^the worker did not start: HTTP 404 Not Found for http.*\/js\/src\/worker\.js\. It is src\/worker\.js of this package/],
-    [{ contentType: 'text/html', body: '<!doctype html>' }, 'bad-file', /^the worker did not start: got HTML from http.*\/js\/src\/worker\.js where a script was expected/],
+    [{ contentType: 'text/html', body: '<!doctype html>' }, 'bad-file', /^the worker did not start: got HTML from http.*\/js\/src\/worker\.js where a script was expected: check the address\. It is src\/worker\.js/],
     [{ contentType: 'text/javascript', body: 'import "./none.js";' }, 'internal', /^the worker did not start: the script did not load.* loads without `worker`$/],
   ]);
   for (const [answer, code, message] of rows) {
@@ -128,8 +128,8 @@ test('a page takes the package from another origin, worker too, where that allow
   }, { base, options });
   for (const worker of [false, true]) assert.deepEqual(await flips({ worker }), [2, 1]);
   allowed = '';
-  assert.match(await flips({ worker: true }), /^network: the worker did not start: cannot read http:.*\/js\/src\/worker\.js: .*; does it allow CORS\?\. It is src/);
-  assert.match(await flips({ worker: false, source: `${base}/none.rush` }), /^network: cannot read http:.*\/none\.rush: .*; does it allow CORS\?$/);
+  assert.match(await flips({ worker: true }), /^network: the worker did not start: cannot read http:.*\/js\/src\/worker\.js: .*; it has to allow CORS\. It is src/);
+  assert.match(await flips({ worker: false, source: `${base}/none.rush` }), /^network: cannot read http:.*\/none\.rush: .*; it has to allow CORS$/);
   await page.close();
 });
 

@@ -62,6 +62,27 @@ test('the reason names the header that is missing', async () => {
   sets = {};
 });
 
+test('threads whose script the server does not give are not counted, and the reason says why', async () => {
+  sets = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+  const page = await host.newPage();
+  await page.goto(`${base}/`);
+  for (const [answer, why] of /** @type {[any, RegExp][]} */ ([
+    [{ status: 404, body: 'no' }, /HTTP 404 Not Found for http.*\/js\/src\/thread\.js\. Their script/],
+    [{ contentType: 'text/html', body: '<!doctype html>', headers: sets }, /got HTML from http.*\/js\/src\/thread\.js where a script was expected: check the address\. Their script/],
+    [{ contentType: 'text/javascript', body: '' }, /the script did not load\. Their script is src\/thread\.js of this package, and wants the page's own Cross-Origin-Embedder-Policy/],
+  ])) {
+    await page.route('**/js/src/thread.js', (/** @type {any} */ route) => route.fulfill(answer));
+    const { threads, reason } = await backendIn(page);
+    assert.equal(threads, 1);
+    assert.match(reason, /; one thread: 1 more did not start: /);
+    assert.match(reason, why);
+    await page.unroute('**/js/src/thread.js');
+  }
+  assert.equal((await backendIn(page)).threads, 2);
+  sets = {};
+  await page.close();
+});
+
 test('isolate.js makes up for a host that sets none', async () => {
   const page = await host.newPage();
   await page.goto(`${base}/isolated`);

@@ -115,7 +115,7 @@ const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
   ['a .safetensors file', () => new TextEncoder().encode('\x08\0\0\0\0\0\0\0{"a":{}}'), 'bad-file', /got a \.safetensors file .*: that has no program$/],
   ['a Git LFS pointer', () => new Blob(['version https://git-lfs.github.com/spec/v1\noid sha256:00']), 'bad-file', /got a Git LFS pointer .*: git lfs pull$/],
   ['gzip', () => new Blob([new Uint8Array([0x1f, 0x8b, 8, 0])]), 'bad-file', /got gzip .*: unpack it$/],
-  ['HTML behind a byte order mark', () => new Blob(['\ufeff\n<!doctype html>']), 'bad-file', /got HTML .*: is the address right\?$/],
+  ['HTML behind a byte order mark', () => new Blob(['\ufeff\n<!doctype html>']), 'bad-file', /got HTML .*: check the address$/],
   ['a newer version', () => { const b = small.slice(); b[8] = 9; return b; }, 'unsupported', /format version 9/],
   ['a number', () => 5, 'bad-argument', /a model comes from a URL, .*, not from Number$/],
   ['null', () => null, 'bad-argument', /not from null$/],

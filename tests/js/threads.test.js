@@ -2,10 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import test from 'node:test';
+import { fileURLToPath } from 'node:url';
 
 import { load } from '../../js/src/index.js';
 import { share } from '../../js/src/threads.js';
@@ -40,7 +42,7 @@ test('answers do not depend on the number of threads, in a worker either', async
 test('workers come, and compute until they are ended', async () => {
   const { module, memory, threads } = await share(readFileSync(wasm), 3);
   const none = () => 0;
-  const { exports } = /** @type {any} */ (await WebAssembly.instantiate(module, { env: { memory, emscripten_notify_memory_growth: none }, rush: { now: none, poll: none, entropy: none, log: none } }));
+  const { exports } = /** @type {any} */ (await WebAssembly.instantiate(module, { env: { memory, emscripten_notify_memory_growth: none }, rush: { now: none, poll: none, pause: none, entropy: none, log: none } }));
   exports._initialize();
   const out = exports.malloc(4);
   assert.equal(exports.rush_bridge_ctx_create(out), 0);
@@ -59,6 +61,26 @@ test('"auto" takes what the machine has, and 1 is one', async () => {
   const one = await load(bytes, { threads: 1 });
   assert.match(one.backend.reason, /; one thread: asked for$/);
   one.dispose();
+});
+
+test('threads whose script is not there are not counted, and the reason says so', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'rush-threads-')), script = join(dir, 'src/thread.js');
+  cpSync(fileURLToPath(new URL('../../js/', import.meta.url)), dir, { recursive: true, filter: (path) => !/[/]types$/.test(path) });
+  const { load } = await import(join(dir, 'src/index.js'));
+  for (const [write, why] of /** @type {[() => void, RegExp][]} */ ([
+    [() => rmSync(script), /; one thread: 2 more did not start: Cannot find module .*thread\.js'.*\. Their script is src\/thread\.js of this package/],
+    [() => writeFileSync(script, 'this is no script'), /; one thread: 2 more did not start: Unexpected identifier 'is'\. Their script/],
+  ])) {
+    write();
+    for (const worker of [false, true]) {
+      const model = await load(bytes, { threads: 3, worker });
+      assert.equal(model.backend.threads, 1);
+      assert.match(model.backend.reason, why);
+      assert.equal((await model.run({ x, w })).y?.shape[0], 250);
+      model.dispose();
+    }
+  }
+  rmSync(dir, { recursive: true });
 });
 
 test('other values are refused', async () => {

@@ -73,12 +73,15 @@ export async function begin(cwd, [program, ...args], env = {}) {
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm' };
 
-/** Serves a folder, to pages of any origin. @param {string} dir @returns {Promise<{ url: string, close: () => void }>} */
-export async function serve(dir) {
+/** What makes a page cross-origin isolated, so that its models may use threads. */
+const ISOLATION = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+
+/** Serves a folder, to pages of any origin. @param {string} dir @param {Record<string, string>} [headers] @returns {Promise<{ url: string, close: () => void }>} */
+export async function serve(dir, headers = {}) {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '', 'http://localhost').pathname);
     const file = join(dir, normalize(path.endsWith('/') ? `${path}index.html` : path));
-    response.setHeader('Access-Control-Allow-Origin', '*');
+    response.setHeaders(new Map(Object.entries({ ...headers, 'Access-Control-Allow-Origin': '*' })));
     response.setHeader('Content-Type', TYPES[/** @type {keyof typeof TYPES} */ (extname(file))] ?? 'application/octet-stream');
     createReadStream(file).on('error', () => response.writeHead(404, { 'Content-Type': 'text/plain' }).end('not found')).pipe(response);
   }).listen(0, '127.0.0.1');
@@ -97,8 +100,8 @@ export const browser = () => chromium.launch({
 
 const RIGHT = { passed: true, compared: 20, shape: '3,10' };
 
-/** What check() gives where it works, in a worker and without. */
-export const answers = (/** @type {unknown[]} */ reports) => assert.deepEqual(reports, [RIGHT, RIGHT]);
+/** What check() gives where it works, in a worker and without. @param {unknown[]} reports @param {boolean} [threads] whether it was asked for two */
+export const answers = (reports, threads) => assert.deepEqual(reports, [RIGHT, RIGHT].map((right) => ({ ...right, ...(threads && { threads: 2, reason: '2 threads: asked for' }) })));
 
 /**
  * Opens a page of a project and waits for the name that its script sets. What goes wrong is in `errors`.
@@ -117,15 +120,24 @@ export async function openPage(chrome, url, name) {
   return { page, seen, close: () => page.close() };
 }
 
-/** Lets a page check the model, without a worker and with one. @param {import('playwright-core').Browser} chrome @param {string} url @param {string} model its address */
-export async function checkPage(chrome, url, model) {
+/** Lets a page check the model, without a worker and with one. @param {import('playwright-core').Browser} chrome @param {string} url @param {string} model its address @param {number} [threads] */
+export async function checkPage(chrome, url, model, threads) {
   const { page, seen, close } = await openPage(chrome, url, 'check');
   const reports = [];
   for (const worker of [false, true]) {
-    assert.equal(seen.workers, 0);
-    reports.push(await page.evaluate(([model, worker]) => /** @type {any} */ (globalThis).check(model, worker).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`), [model, worker]));
+    if (!threads) assert.equal(seen.workers, 0);
+    reports.push(await page.evaluate(([model, worker, threads]) => /** @type {any} */ (globalThis).check(model, worker, threads).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`), [model, worker, threads]));
   }
-  answers(reports);
-  assert.deepEqual(seen, { workers: 1, errors: [] });
+  answers(reports, threads !== undefined);
+  assert.deepEqual(seen.errors, []);
+  if (!threads) assert.equal(seen.workers, 1);
   await close();
+}
+
+/** Lets the page of a folder check the model, and check it on two threads where the server makes it cross-origin isolated. @param {import('playwright-core').Browser} chrome @param {string} dir @param {string} model its address */
+export async function checkFolder(chrome, dir, model) {
+  for (const [headers, threads] of /** @type {[Record<string, string>, number | undefined][]} */ ([[{}, undefined], [ISOLATION, 2]])) {
+    const { url, close } = await serve(dir, headers);
+    await checkPage(chrome, url, model, threads).finally(close);
+  }
 }

@@ -1,7 +1,7 @@
 // The package without a bundler: in Node, in pages, in a service worker; with esbuild, Vite 7, webpack and Jest. With others: bundlers/.
 
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import webpack from 'webpack';
 
-import { answers, begin, browser, checkPage, openPage, run, serve, workshop } from './harness.mjs';
+import { answers, begin, browser, checkFolder, checkPage, openPage, run, serve, workshop } from './harness.mjs';
 
 const modules = fileURLToPath(new URL('../node_modules/', import.meta.url));
 
@@ -33,9 +33,10 @@ after(async () => {
 test('Node: import, and a worker', () => {
   const dir = shop.project('node');
   for (const node of [process.execPath, process.env.RUSH_NODE_CURRENT ?? process.execPath]) {
-    const { reports, workers } = JSON.parse(run(dir, [node, 'main.mjs', shop.model]));
+    const { reports, workers, threads } = JSON.parse(run(dir, [node, 'main.mjs', shop.model]));
     answers(reports);
     assert.equal(workers, 1);
+    answers(threads, true);
   }
 });
 
@@ -66,7 +67,21 @@ const vite = [process.execPath, join(modules, 'vite7/bin/vite.js')];
 test('vite7: the page that it builds', async () => {
   const dir = shop.project('vite7-build');
   run(dir, [...vite, 'build']);
-  const { url, close } = await serve(join(dir, 'dist'));
+  await checkFolder(chrome, join(dir, 'dist'), `${here.url}/digits.rush`);
+});
+
+test('vite7: the page that it serves with the headers for threads', async () => {
+  const { url, close } = await begin(shop.project('vite7-threads', 'vite'), [...vite, '--port', '0']);
+  await checkPage(chrome, url, `${here.url}/digits.rush`, 2).finally(close);
+});
+
+test('vite7: a page of a workspace whose root has the package, left as it is as the guide says', async () => {
+  const dir = shop.project('vite7-workspace', 'vite-workspace'), app = join(dir, 'app');
+  mkdirSync(app);
+  writeFileSync(join(dir, 'package.json'), '{"private": true, "workspaces": ["app"]}');
+  for (const file of ['index.html', 'page.js', 'check.js', 'vite.config.js']) renameSync(join(dir, file), join(app, file));
+  writeFileSync(join(app, 'package.json'), '{"private": true, "type": "module"}');
+  const { url, close } = await begin(app, [...vite, '--port', '0']);
   await checkPage(chrome, url, `${here.url}/digits.rush`).finally(close);
 });
 
@@ -95,12 +110,11 @@ test('webpack, of import and of require', async () => {
   assert(!stats.hasErrors(), String(stats));
   const files = stats.toJson({ all: false, modules: true, nestedModules: true }).modules.flatMap((/** @type {any} */ { name, modules = [] }) => [name, ...modules.map((/** @type {any} */ m) => m.name)]).join('\n');
   assert(files.includes('/rushlight/src/errors.js') && !files.includes('/cjs/'), files); // one instance, whichever way it is taken
-  await checkPage(chrome, `${here.url}/webpack/`, `${here.url}/digits.rush`);
+  await checkFolder(chrome, dir, `${here.url}/digits.rush`);
 });
 
 test('a page with an import map', async () => {
-  shop.project('importmap');
-  await checkPage(chrome, `${here.url}/importmap/`, `${here.url}/digits.rush`);
+  await checkFolder(chrome, shop.project('importmap'), `${here.url}/digits.rush`);
 });
 
 test("the guide's page to copy", async () => {
@@ -134,7 +148,7 @@ test('esbuild with the plugin takes the wasm and the worker along', async () => 
   const page = readFileSync(join(dir, 'index.html'), 'utf8');
   for (const script of ['./dist/page.js', './split/js/page.js']) {
     writeFileSync(join(dir, 'index.html'), page.replace('./page.js', script));
-    await checkPage(chrome, `${here.url}/esbuild/`, `${here.url}/digits.rush`);
+    await checkFolder(chrome, dir, `${here.url}/digits.rush`);
   }
   for (const name of readdirSync(join(dir, 'split/assets'))) if (name.startsWith('worker')) rmSync(join(dir, 'split/assets', name));
   const { page: tab, close } = await openPage(chrome, `${here.url}/esbuild/`, 'check');
@@ -151,9 +165,9 @@ test('esbuild, which leaves the package whole', async () => {
 });
 
 test('a page that imports from another origin, a worker too', async () => {
-  const page = join(shop.project('elsewhere', 'importmap'), 'index.html');
+  const dir = shop.project('elsewhere', 'importmap'), page = join(dir, 'index.html');
   writeFileSync(page, readFileSync(page, 'utf8').replace('./node_modules', `${elsewhere.url}/elsewhere/node_modules`));
-  await checkPage(chrome, `${here.url}/elsewhere/`, `${here.url}/digits.rush`);
+  await checkFolder(chrome, dir, `${here.url}/digits.rush`);
 });
 
 test('a service worker with an operator of its own', async () => {

@@ -21,6 +21,13 @@ for (const worker of [false, true]) {
     model.dispose();
   });
 
+  test(`a model runs on two threads, worker: ${worker}`, async () => {
+    const model = await load(MODEL, { worker, threads: 2 });
+    expect(model.backend).toMatchObject({ threads: 2, reason: expect.stringMatching('; 2 threads: asked for$') });
+    expect((await model.verify()).passed).toBe(true);
+    model.dispose();
+  });
+
   test(`bytes of this realm are taken, worker: ${worker}`, async () => {
     const model = await load(new Uint8Array(readFileSync(MODEL)), { worker });
     const { y } = await model.run({ x: new Float32Array(784) });
