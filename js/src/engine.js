@@ -98,11 +98,10 @@ import { isTensorObject, misfit, VALUE_BYTES, Values } from './values.js';
 const OP_BYTES = 20, OP_SCHEMA = 8;
 /** Behind what another call has put there. */
 const LOCATION_AT = 80;
-const PENDING = 8;
+export const PENDING = 8;
 
 /** A run gives others a turn this often; the clock is looked at when C has done about a millisecond's work. */
 const SLICE_MS = 8;
-const ANY = 2 ** 53;
 
 /**
  * What a model that is gone has for its functions, memory and values: each await gives others a turn, who may dispose of the model, and
@@ -118,22 +117,25 @@ export class Engine {
   model = /** @type {ModelPtr} */ (0);
   #loader = /** @type {Loader} */ (0);
   alive = true;
-  #threads;
+  #runtime;
+  /** When others had a turn, and what ends the run. */ #since = 0;
+  /** @type {AbortSignal | undefined} */ #signal;
   /** @type {Map<string, Signature>} of the operators that `ops` computes */ #signatures = new Map();
 
   /** @param {Runtime} runtime @param {import('./ops.js').OpTable} [ops] @param {import('./load.js').Limits} [limits] */
-  constructor({ c, memory, backend, threads }, ops, limits = {}) {
+  constructor(runtime, ops, limits = {}) {
     this.limits = limits;
-    this.#threads = threads;
+    this.#runtime = runtime;
     this.ops = ops;
-    this.c = this.#guarded(c);
-    this.memory = memory;
-    this.backend = backend;
+    this.c = this.#guarded(runtime.c);
+    this.memory = runtime.memory;
+    this.backend = runtime.backend;
+    runtime.pause = () => this.#pause();
     this.scratch = this.#malloc(112);
     this.values = new Values(this);
     this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
     this.c.rush_bridge_memory_limit(this.ctx, limits.bytes ?? 0);
-    threads?.begin(this.c, this.ctx);
+    runtime.threads?.begin(this.c, this.ctx);
     this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
     for (const [name, op] of ops ?? []) this.#addOp(name, op.schema);
   }
@@ -170,15 +172,17 @@ export class Engine {
     const guarded = /** @type {Record<string, (...args: number[]) => number>} */ ({});
     for (const [name, f] of Object.entries(c)) {
       if (typeof f === 'function') {
+        const fail = (/** @type {unknown} */ e) => {
+          if (e instanceof RushlightError) throw e;
+          this.destroy();
+          throw new RushlightError('internal', `the runtime failed in ${name}: ${says(e)}`, { cause: e });
+        };
         guarded[name] = (...args) => {
           try {
-            const result = f(...args);
-            return result < 0 ? result >>> 0 : result; // wasm gives addresses above 2 GiB as negative numbers
+            const result = /** @type {any} */ (f(...args));
+            return result < 0 ? result >>> 0 : result?.catch?.(fail) ?? result; // wasm gives addresses above 2 GiB as negative numbers
           } catch (e) {
-            this.#threads?.end();
-            this.alive = false;
-            this.c = GONE;
-            throw new RushlightError('internal', `the runtime failed in ${name}: ${says(e)}`, { cause: e });
+            return fail(e);
           }
         };
       }
@@ -304,16 +308,12 @@ export class Engine {
     this.c.rush_bridge_step_limit(this.session, this.limits.steps ?? 0);
   }
 
-  /** Frees everything, at any time. The instance's memory goes with the last reference to it. */
+  /** At any time, also while a run is half done. All memory is the instance's, and goes with the last reference to that. */
   destroy() {
     if (!this.alive) return;
-    this.c.rush_session_destroy(this.session);
-    if (this.model) this.c.rush_model_destroy(this.ctx, this.model);
-    this.c.rush_loader_destroy(this.#loader);
-    if (this.ctx) this.c.rush_ctx_destroy(this.ctx);
-    this.#threads?.end();
+    this.#runtime.threads?.end();
     this.alive = false;
-    this.c = this.memory = this.values = GONE;
+    this.#runtime = this.c = this.memory = this.values = GONE;
   }
 
   // ---- Running
@@ -336,23 +336,34 @@ export class Engine {
 
   /** Steps to the end of the run. @param {boolean} [yields] @param {AbortSignal} [signal] */
   async drive(yields = true, signal) {
-    let since = performance.now();
+    this.#since = performance.now();
+    this.#signal = signal;
     for (;;) {
-      const status = this.c.rush_bridge_step(this.session, yields ? ANY : 0);
-      if (status !== PENDING) return this.check(status);
-      const next = this.ops?.size ? this.next() : undefined;
-      if (next?.waits) {
-        await this.#compute(next, signal);
-        since = performance.now();
-        continue;
+      const status = yields ? await this.c.rush_bridge_run(this.ctx, this.session) : this.c.rush_bridge_step(this.session, 0);
+      if (status === PENDING) {
+        const next = this.ops?.size ? this.next() : undefined;
+        if (next?.waits) {
+          await this.compute(next, signal);
+          this.#since = performance.now();
+        } else await this.#pause();
       }
-      if (performance.now() - since < SLICE_MS) continue;
+      if (status && signal?.aborted) {
+        this.c.rush_session_cancel(this.session);
+        throwIfAborted(signal, 'the run');
+      }
+      if (status !== PENDING) return this.check(status);
+    }
+  }
+
+  /** Where it is time for that gives others a turn; whether the run shall end. */
+  async #pause() {
+    const now = performance.now();
+    if (now - this.#since > SLICE_MS) {
       await breathe();
       if (!this.alive) throw gone();
-      if (signal?.aborted) this.c.rush_session_cancel(this.session);
-      throwIfAborted(signal, 'the run');
-      since = performance.now();
+      this.#runtime.away += (this.#since = performance.now()) - now;
     }
+    return this.#signal?.aborted;
   }
 
   // ---- Operators in JavaScript
@@ -376,7 +387,7 @@ export class Engine {
   args({ at, n }) { return Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i)); }
 
   /** Lets the user's function compute the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
-  async #compute(next, signal) {
+  async compute(next, signal) {
     const { op } = next, args = this.args(next);
     const signature = /** @type {Signature} */ (this.#signatures.get(op));
     try {
@@ -406,13 +417,13 @@ export class Engine {
     marks.forEach(({ written, result }, k) => {
       if (!written || args[k] === null) return;
       if (result >= 0) results[result] ??= args[k];
-      else this.#write([becomes ?? args[k]], [parseType('Tensor')], (at) => this.c.rush_session_write(this.session, k, at));
+      else this.write([becomes ?? args[k]], [parseType('Tensor')], (at) => this.c.rush_session_write(this.session, k, at));
     });
-    this.#write(results, types, (at) => this.c.rush_session_provide(this.session, at, results.length));
+    this.write(results, types, (at) => this.c.rush_session_provide(this.session, at, results.length));
   }
 
   /** @param {unknown[]} values @param {import('./types.js').Type[]} types @param {(at: number) => number} use */
-  #write(values, types, use) {
+  write(values, types, use) {
     this.withValues(values.length, (at) => {
       values.forEach((v, i) => this.values.write(at + VALUE_BYTES * i, /** @type {import('./types.js').Type} */ (types[i]), v, values.length > 1 ? `result ${i}` : 'the result'));
       this.#need(use(at), { code: 'operator' });
@@ -430,41 +441,12 @@ export class Engine {
     return new RushlightError('operator', error.message, { op: error.op, source: error.source, expected, actual, cause: e });
   }
 
-  // ---- Step by step
-
-  /** @param {boolean} on */
-  observe(on) { this.check(this.c.rush_session_observe(this.session, on ? 1 : 0)); }
-
   /** Begins a run. @param {number} method @param {number} n @param {(at: number, i: number) => void} write */
   begin(method, n, write) {
     this.withValues(n, (args) => {
       for (let i = 0; i < n; i++) write(args + VALUE_BYTES * i, i);
       this.check(this.c.rush_session_begin(this.session, method, args, n));
     });
-  }
-
-  cancel() { this.c.rush_session_cancel(this.session); }
-
-  /** Runs one instruction; gives its results where it is an operator. */
-  async step() {
-    const next = this.next();
-    const start = performance.now();
-    if (next.waits) {
-      await this.#compute(next);
-    } else {
-      const status = this.c.rush_bridge_step(this.session, 1);
-      if (status !== PENDING) this.check(status);
-    }
-    const ms = performance.now() - start;
-    if (next.op === '') return { results: [], ms };
-    const at = this.c.rush_session_results(this.session, this.scratch);
-    return { results: this.args({ at, n: this.memory.u32(this.scratch) }), ms };
-  }
-
-  /** Puts values in place of the next instruction's results, or of the last one's. @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
-  put(how, values, types) {
-    const put = how === 'provide' ? this.c.rush_session_provide : this.c.rush_session_replace;
-    this.#write(values, types.map(parseType), (at) => put(this.session, at, values.length));
   }
 
   /** The result of the run. @template T @param {(at: number) => T} read @returns {T} */

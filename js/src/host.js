@@ -4,11 +4,10 @@ import { parseType } from './types.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
+ * @typedef {typeof import('./trials.js')} Trials
  * @typedef {import('./types.js').InputValue} InputValue
  * @typedef {import('./types.js').Value} Value
  * @typedef {'value' | 'named'} Form a result in its own structure, or the outputs by name
- *
- * @typedef {{ instr: number, op: string, args: Value[] | null }} Upcoming
  */
 
 export class Host {
@@ -35,7 +34,7 @@ export class Host {
   }
 
   /** @param {number} index @param {Form} form */
-  #reader(index, form) {
+  reader(index, form) {
     const { values } = this.engine;
     const { outputs, result } = /** @type {import('./engine.js').Method} */ (this.description.methods[index]);
     return (/** @type {number} */ at) => {
@@ -48,16 +47,15 @@ export class Host {
 
   /** @param {number} index @param {readonly InputValue[]} args @param {Form} form @param {boolean} yields @param {AbortSignal} [signal] @param {boolean} [_given] @returns {Promise<any>} */
   async run(index, args, form, yields, signal, _given) {
-    return this.engine.run(index, args.length, this.writer(index, args), this.#reader(index, form), yields, signal);
+    return this.engine.run(index, args.length, this.writer(index, args), this.reader(index, form), yields, signal);
   }
 
-  // What these do is imported when asked for.
-
-  /** @param {number} index @param {readonly InputValue[]} args @param {number} runs @param {AbortSignal} [signal] */
-  async profile(index, args, runs, signal) { return (await this.trials()).profile(this, index, args, runs, signal); }
-  async verify() { return (await this.trials()).verify(this); }
-  /** @param {number} index of a test vector */
-  async diff(index) { return (await this.trials()).diff(this, index); }
+  /**
+   * What is imported when asked for.
+   * @template {keyof Trials} K @param {K} name @param {Trials[K] extends (host: Host, ...args: infer A) => any ? A : never} args
+   * @returns {Promise<Awaited<ReturnType<Trials[K]>>>}
+   */
+  async trial(name, ...args) { return /** @type {any} */ (await this.trials())[name](this, ...args); }
 
   async memory() { return this.engine.usage(); }
   async reset() { this.engine.reset(); }
@@ -77,33 +75,10 @@ export class Host {
     });
   }
 
-  // ---- Step by step
-
-  /** @param {number} index @param {readonly InputValue[]} args */
+  /** Begins a run that goes on step by step. @param {number} index @param {readonly InputValue[]} args */
   async begin(index, args) {
     this.method = index;
     this.engine.begin(index, args.length, this.writer(index, args));
-    this.engine.observe(true);
-  }
-
-  /** @param {boolean} withArgs @returns {Promise<Upcoming>} */
-  async next(withArgs) {
-    const next = this.engine.next();
-    return { instr: next.instr, op: next.op, args: withArgs && next.op !== '' ? this.engine.args(next) : null };
-  }
-
-  async step() { return this.engine.step(); }
-
-  /** @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
-  async put(how, values, types) { this.engine.put(how, values, types); }
-
-  /** @param {Form} form @returns {Promise<any>} */
-  async result(form) { return this.engine.result(this.#reader(this.method, form)); }
-
-  /** Ends stepping, finished or not. */
-  async end() {
-    this.engine.cancel();
-    this.engine.observe(false);
   }
 
   destroy() { this.engine.destroy(); }

@@ -6,7 +6,6 @@ import { nameOf } from './values.js';
 
 /**
  * @typedef {import('./host.js').Host} Host
- * @typedef {import('./host.js').Upcoming} Upcoming
  * @typedef {import('./engine.js').Description} Description
  * @typedef {import('./engine.js').Method} Method
  * @typedef {import('./engine.js').ProfileRow} ProfileRow
@@ -18,8 +17,9 @@ import { nameOf } from './values.js';
  * @property {string} [method] "forward" if the model has it, else its first one
  * @property {AbortSignal} [signal] stops the run; the model stays usable, but where it lives in a worker and the run does not stop within
  *   a second: then the worker is ended and the model gone
- * @property {boolean} [yield] whether the event loop gets a turn meanwhile, at least every 16 ms between two operators, as
- *   scheduler.yield() gives it; by default it does. With false a run keeps its thread to the end, and no signal is heard
+ * @property {boolean} [yield] whether the event loop gets a turn meanwhile, at least every 16 ms, as scheduler.yield() gives it; by default
+ *   it does: within an operator where the engine has JavaScript Promise Integration (`'Suspending' in WebAssembly`), else between two
+ *   operators. With false a run keeps its thread to the end, and no signal is heard
  * @property {ArrayBuffer[]} [transfer] buffers of the inputs that are handed over, as postMessage() does it: nothing is copied to keep
  *   them, and they are empty afterwards
  *
@@ -227,7 +227,7 @@ export class Model {
       this.#enqueueRun(positional(method, inputs), async (host, args) => {
         await host.begin(index, args);
         await new Promise((done) => resolve(new Steps(host, this.graphs[method.name] ?? this.graph, () => done(undefined))));
-        if (host.alive) await host.end();
+        if (host.alive) await host.trial('end');
       }).catch(reject);
     });
   }
@@ -235,7 +235,7 @@ export class Model {
   /** Replays the test vectors in the file and compares with PyTorch's answers. @returns {Promise<VerifyReport>} */
   async verify() {
     return this.#enqueue(async (host) => {
-      const tests = await host.verify();
+      const tests = await host.trial('verify');
       return { passed: tests.length > 0 && tests.every((t) => t.passed), tests };
     });
   }
@@ -249,7 +249,7 @@ export class Model {
    */
   async diff(test = 0) {
     return this.#enqueue(async (host) => {
-      const { first, ...report } = await host.diff(test);
+      const { first, ...report } = await host.trial('diff', test);
       if (!first) return { agrees: true, ...report, first };
       const { method, instr, ...parting } = first;
       const name = this.#description.methods[method]?.name ?? '';
@@ -268,7 +268,7 @@ export class Model {
   async profile(inputs, options = {}) {
     checkOptions('profile', options, ['method', 'signal', 'runs']);
     const { method, index } = this.#method(options.method);
-    return this.#enqueueRun(positional(method, inputs), (host, args) => host.profile(index, args, options.runs ?? 1, options.signal), options.signal);
+    return this.#enqueueRun(positional(method, inputs), (host, args) => host.trial('profile', index, args, options.runs ?? 1, options.signal), options.signal);
   }
 
   /** Bytes that the runtime holds now, held at most, and the size of its wasm memory. @returns {Promise<Memory>} */
@@ -327,22 +327,22 @@ export class Steps {
 
   /** The node that is next, and copies of its arguments: complete, in the schema's order. @param {{ args?: boolean }} [options] without args they are not read @returns {Promise<NextStep>} */
   async next({ args = true } = {}) {
-    const next = await this.#host.next(args);
+    const next = await this.#host.trial('next', args);
     const inputs = this.graph.nodes.findIndex((n) => n.op !== 'placeholder');
     return { node: /** @type {import('./graph.js').Node} */ (this.graph.nodes[inputs + next.instr]), args: next.args };
   }
 
   /** Runs that node. @returns {Promise<StepResult>} */
-  async step() { return this.#host.step(); }
+  async step() { return this.#host.trial('step'); }
 
   /** Goes past an operator with these results, without running it. @param {import('./graph.js').Node} node @param {InputValue[]} results */
-  async provide(node, results) { return this.#host.put('provide', results, node.outputs.map((o) => o.type)); }
+  async provide(node, results) { return this.#host.trial('put', 'provide', results, node.outputs.map((o) => o.type)); }
 
   /** Gives the operator that has just run other results. @param {import('./graph.js').Node} node @param {InputValue[]} results */
-  async replace(node, results) { return this.#host.put('replace', results, node.outputs.map((o) => o.type)); }
+  async replace(node, results) { return this.#host.trial('put', 'replace', results, node.outputs.map((o) => o.type)); }
 
   /** After the node `output`: the results by name. @returns {Promise<Record<string, any>>} */
-  async results() { return this.#host.result('named'); }
+  async results() { return this.#host.trial('result'); }
 
   /** Gives up what is left, and lets other calls of the model go on. */
   end() { this.#done(); }

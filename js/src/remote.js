@@ -17,7 +17,7 @@ import { connect, startWorker, whole, whyNot } from './workers.js';
  */
 
 /** The functions of Host that take and give plain data. */
-const CALLS = /** @type {const} */ (['profile', 'verify', 'diff', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin', 'next', 'step', 'put', 'result', 'end']);
+const CALLS = /** @type {const} */ (['trial', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin']);
 
 /** How long a run may go on after its abort before its worker is ended; ten times that where it hears of it in any case. */
 const GRACE_MS = 1000;

@@ -26,18 +26,19 @@ import { bytesFrom, checkResponse, checkStart, fetchSource } from './source.js';
  *
  * @typedef {Record<CName, (...args: number[]) => number>} C the functions of rushlight.h and wasm/bridge
  * @typedef {{ begin(c: C, ctx: number): void, end(): void }} Threads of threads.js
- * @typedef {{ c: C, memory: Memory, backend: Backend, threads?: Threads }} Runtime
+ * @typedef {{ c: C, memory: Memory, backend: Backend, threads?: Threads, pause: () => Promise<unknown>, away: number }} Runtime pause: gives others a turn
+ *   within an operator, where the engine has JavaScript Promise Integration, and says whether the run shall end; away: ms that others had
  */
 
 /** @typedef {(
- *   | 'malloc' | 'free' | 'rush_bridge_ctx_create' | 'rush_bridge_total' | 'rush_bridge_step'
+ *   | 'malloc' | 'free' | 'rush_bridge_ctx_create' | 'rush_bridge_total' | 'rush_bridge_step' | 'rush_bridge_run'
  *   | 'rush_bridge_profile' | 'rush_bridge_manual_seed' | 'rush_bridge_memory_limit' | 'rush_bridge_step_limit' | 'rush_bridge_backend' | 'rush_status_name'
  *   | 'rush_ctx_add_op' | 'rush_ctx_set_threads' | 'rush_ctx_pool' | 'rush_session_next' | 'rush_session_provide' | 'rush_session_write' | 'rush_session_replace'
  *   | 'rush_session_fail' | 'rush_session_observe' | 'rush_session_results' | 'rush_session_get_attribute'
- *   | 'rush_session_set_attribute' | 'rush_ctx_destroy' | 'rush_ctx_error' | 'rush_ctx_location' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'
+ *   | 'rush_session_set_attribute' | 'rush_ctx_error' | 'rush_ctx_location' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'
  *   | 'rush_loader_destroy' | 'rush_loader_window' | 'rush_loader_advance' | 'rush_loader_head'
- *   | 'rush_loader_finish' | 'rush_model_destroy' | 'rush_model_describe'
- *   | 'rush_model_test_count' | 'rush_session_create' | 'rush_session_destroy' | 'rush_session_begin'
+ *   | 'rush_loader_finish' | 'rush_model_describe'
+ *   | 'rush_model_test_count' | 'rush_session_create' | 'rush_session_begin'
  *   | 'rush_session_result' | 'rush_session_cancel' | 'rush_session_verify_begin' | 'rush_session_verify_end' | 'rush_session_trace_test' | 'rush_session_trace_end' | 'rush_session_profile_rows' | 'rush_session_reset'
  *   | 'rush_value_retain' | 'rush_value_release' | 'rush_tensor_create'
  *   | 'rush_tensor_inspect' | 'rush_tensor_make_contiguous' | 'rush_str_create' | 'rush_str_bytes'
@@ -60,6 +61,7 @@ const own = {
 };
 const compiled = { simd: once(() => compile(own.simd())), relaxed: once(() => compile(own.relaxed())) };
 
+const ANY = 2 ** 53;
 const WAY_OUT = '. Pass its address as the option `wasm`: see "Bundlers" in the guide';
 
 /**
@@ -135,24 +137,27 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
 
 /** @param {{ module: WebAssembly.Module, memory?: WebAssembly.Memory, threads?: Threads }} made @param {Backend} backend @param {(() => unknown) | undefined} interrupted @returns {Promise<Runtime>} */
 async function instantiate({ module, memory: shared, threads }, backend, interrupted) {
-  /** @type {Memory} */
-  let memory;
+  const runtime = /** @type {Runtime} */ ({ backend, threads, away: 0 });
+  const { Suspending, promising } = /** @type {any} */ (WebAssembly);
   const imports = {
     rush: {
-      now: () => performance.now(),
+      now: () => performance.now() - runtime.away,
       poll: interrupted ?? (() => 0), // asked every few ms
+      pause: Suspending ? new Suspending(() => interrupted?.() || runtime.pause()) : () => 0, // in place of poll, within rush_bridge_run
       /** @param {number} p @param {number} size */
-      entropy: (p, size) => memory.copyIn(p >>> 0, crypto.getRandomValues(new Uint8Array(size))),
+      entropy: (p, size) => runtime.memory.copyIn(p >>> 0, crypto.getRandomValues(new Uint8Array(size))),
       /** @param {number} p @param {number} size */
-      log: (p, size) => console.log(memory.text(p >>> 0, size).replace(CONTROL, '\ufffd')),
+      log: (p, size) => console.log(runtime.memory.text(p >>> 0, size).replace(CONTROL, '\ufffd')),
     },
     env: { memory: shared, emscripten_notify_memory_growth() {} }, // memory.js looks at each access
   };
   try {
-    const { exports } = await WebAssembly.instantiate(module, /** @type {any} */ (imports));
-    memory = new Memory(/** @type {WebAssembly.Memory} */ (shared ?? exports.memory));
-    /** @type {Function} */ (exports._initialize)();
-    return { c: /** @type {C} */ (/** @type {unknown} */ (exports)), memory, backend, threads };
+    const exports = /** @type {any} */ ((await WebAssembly.instantiate(module, /** @type {any} */ (imports))).exports), c = { ...exports };
+    runtime.memory = new Memory(shared ?? exports.memory);
+    exports._initialize();
+    c.rush_bridge_run = promising ? promising(c.rush_bridge_run) : (/** @type {number} */ _, /** @type {number} */ session) => c.rush_bridge_step(session, ANY);
+    runtime.c = c;
+    return runtime;
   } catch (e) {
     threads?.end();
     const code = e instanceof RangeError ? 'out-of-memory' : 'unsupported';

@@ -1,6 +1,8 @@
-// How right and how fast a model is: replays of the file's test vectors, and times. Not in the core, which imports it when asked for.
+// What tools ask of a model: replays of the file's test vectors, times, runs step by step. Not in the core, which imports it when asked for.
 
+import { PENDING } from './engine.js';
 import { RushlightError } from './errors.js';
+import { parseType } from './types.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
@@ -105,4 +107,43 @@ function profileRows(engine, methods) {
   });
   engine.c.rush_free(engine.ctx, at, n * ROW_BYTES);
   return rows;
+}
+
+// ---- Step by step
+
+/** What is next in a run that has begun. @param {Host} host @param {boolean} withArgs */
+export async function next({ engine }, withArgs) {
+  const next = engine.next();
+  return { instr: next.instr, op: next.op, args: withArgs && next.op !== '' ? engine.args(next) : null };
+}
+
+/** Runs one instruction; gives its results where it is an operator. @param {Host} host */
+export async function step({ engine }) {
+  const { c, session, scratch } = engine, next = engine.next();
+  engine.check(c.rush_session_observe(session, 1));
+  const start = performance.now();
+  if (next.waits) await engine.compute(next);
+  else {
+    const status = c.rush_bridge_step(session, 1);
+    if (status !== PENDING) engine.check(status);
+  }
+  const ms = performance.now() - start;
+  if (next.op === '') return { results: [], ms };
+  const at = c.rush_session_results(session, scratch);
+  return { results: engine.args({ at, n: engine.memory.u32(scratch) }), ms };
+}
+
+/** Puts values in place of the next instruction's results, or of the last one's. @param {Host} host @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
+export async function put({ engine }, how, values, types) {
+  const { c, session } = engine, put = how === 'provide' ? c.rush_session_provide : c.rush_session_replace;
+  engine.write(values, types.map(parseType), (at) => put(session, at, values.length));
+}
+
+/** Of a run that has come to its end, by name. @param {Host} host @returns {Promise<Record<string, any>>} */
+export const result = async (host) => /** @type {any} */ (host.engine.result(host.reader(host.method, 'named')));
+
+/** Ends stepping, finished or not. @param {Host} host */
+export async function end({ engine }) {
+  engine.c.rush_session_cancel(engine.session);
+  engine.check(engine.c.rush_session_observe(engine.session, 0));
 }

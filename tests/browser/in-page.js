@@ -116,6 +116,39 @@ export const tests = {
     model.dispose();
   },
 
+  'a long operator gives others a turn, hears an abort and ends with the model, where the engine has Promise Integration': async () => {
+    if (!('Suspending' in WebAssembly)) return;
+    const { RushFile } = await import('../js/build-rush.mjs');
+    const f = new RushFile(), n = 1536;
+    f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [null, null] }], outputs: ['y'] }, (m, x) => m.op('aten::matmul', [x, x]));
+    const x = { dtype: /** @type {const} */ ('float32'), shape: [n, n], data: Float32Array.from({ length: n * n }, (_, i) => Math.sin(i)) };
+    for (const threads of [1, 2]) { // of which two are had where memory can be shared
+      const model = await load(f.bytes(), { threads }), expected = await model.run({ x }, { yield: false });
+      let turns = 0, ended = false;
+      const turn = () => {
+        turns++;
+        model.describeText(); // may be called meanwhile
+        if (!ended) setTimeout(turn);
+      };
+      setTimeout(turn);
+      const got = await model.run({ x });
+      ended = true;
+      if (turns < 2) throw new Error(`${turns} turns`);
+      equal(got.y.data.every((/** @type {number} */ v, /** @type {number} */ i) => v === expected.y.data[i]), true);
+      const stop = new AbortController();
+      setTimeout(() => stop.abort());
+      await refused(model.run({ x }, { signal: stop.signal }), 'aborted', /^the run was aborted$/);
+      equal((await model.run({ x: [[2]] })).y, { dtype: 'float32', shape: [1, 1], data: [4] });
+      setTimeout(() => model.dispose());
+      await refused(model.run({ x }), 'disposed', /^the model was disposed/);
+    }
+    const model = await load(f.bytes(), { worker: true }), stop = new AbortController();
+    setTimeout(() => stop.abort(), 20);
+    await refused(model.run({ x }, { signal: stop.signal }), 'aborted', /^the run was aborted$/);
+    equal((await model.run({ x: [[2]] })).y, { dtype: 'float32', shape: [1, 1], data: [4] }); // the worker is still there
+    model.dispose();
+  },
+
   'an operator is computed by a function of the page, the model in a worker or not': async () => {
     const { RushFile } = await import('../js/build-rush.mjs');
     const f = new RushFile();

@@ -117,7 +117,7 @@ test('no file of the package evaluates text as code, or imports while it runs bu
 for (const name of ['simd', 'relaxed']) {
   test(`the ${name} binary imports what runtime.js gives, and no more`, { skip: name === 'relaxed' && !hasRelaxed() }, () => {
     const module = new WebAssembly.Module(readFileSync(urlOf(name)));
-    assert.deepEqual(WebAssembly.Module.imports(module).map((i) => `${i.module}.${i.name}`).sort(), ['env.emscripten_notify_memory_growth', 'rush.entropy', 'rush.log', 'rush.now', 'rush.poll']);
+    assert.deepEqual(WebAssembly.Module.imports(module).map((i) => `${i.module}.${i.name}`).sort(), ['env.emscripten_notify_memory_growth', 'rush.entropy', 'rush.log', 'rush.now', 'rush.pause', 'rush.poll']);
   });
 }
 

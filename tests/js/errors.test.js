@@ -54,7 +54,7 @@ test('a trap in the runtime is an internal error, and the model is gone', async 
   const engine = new Engine(await createRuntime({}));
   engine.feed(flipFile().bytes(), false);
   engine.finish();
-  assert.throws(() => engine.c.rush_session_destroy(0xfffffff0), { code: 'internal', message: /^the runtime failed in rush_session_destroy: / });
+  assert.throws(() => engine.c.rush_value_release(0xfffffff0, 0xfffffff0), { code: 'internal', message: /^the runtime failed in rush_value_release: / });
   assert.throws(() => engine.usage(), { code: 'disposed' });
   engine.destroy();
 });

@@ -12,11 +12,13 @@
 IMPORT("log") void rush_js_log(const char *text, size_t size); /* to the console */
 IMPORT("now") double rush_js_now(void);                        /* performance.now() */
 IMPORT("poll") int rush_js_poll(void);                         /* 1: end the call at work */
+IMPORT("pause") int rush_js_pause(void); /* the same, and others have had a turn meanwhile */
 IMPORT("entropy") void rush_js_entropy(void *to, size_t size); /* crypto.getRandomValues() */
 
 rush_status rush_bridge_ctx_create(rush_ctx **out);
 double rush_bridge_total(const rush_loader *loader);
 rush_status rush_bridge_step(rush_session *session, double budget);
+rush_status rush_bridge_run(rush_ctx *ctx, rush_session *session);
 rush_status rush_bridge_profile(rush_session *session, bool on);
 void rush_bridge_manual_seed(rush_session *session, uint32_t low, uint32_t high);
 void rush_bridge_memory_limit(rush_ctx *ctx, double bytes);
@@ -129,6 +131,24 @@ double rush_bridge_total(const rush_loader *loader) {
 /* `budget` in instructions, 0 for no limit. */
 rush_status rush_bridge_step(rush_session *session, double budget) {
   return rush_session_step(session, (uint64_t)budget);
+}
+
+/* Where JavaScript has Promise Integration, `pause` suspends the stack of this call while others have
+ * their turn. What they call meanwhile asks `poll`: nothing else can be suspended. */
+static bool pause(void *user) {
+  rush_ctx *ctx = user;
+  rush_ctx_set_poll(ctx, poll, NULL);
+  const bool ends = rush_js_pause() != 0;
+  rush_ctx_set_poll(ctx, pause, ctx);
+  return ends;
+}
+
+/* Runs on to the end, or to an operator that waits. */
+rush_status rush_bridge_run(rush_ctx *ctx, rush_session *session) {
+  rush_ctx_set_poll(ctx, pause, ctx);
+  const rush_status st = rush_session_step(session, 0);
+  rush_ctx_set_poll(ctx, poll, NULL);
+  return st;
 }
 
 static double seconds(void *user) {
