@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 import { build } from 'esbuild';
 
@@ -54,15 +54,31 @@ for (const [tool, ...args] of [['publint/src/cli.js', 'run', '--strict'], ['@are
   });
 }
 
-test('a bundler makes one small file of its core', async (t) => {
+/** The core, as a bundler makes it. */
+async function bundled() {
   const { outputFiles: [core] } = await build({
     entryPoints: [`${js}src/index.js`], bundle: true, minify: true, write: false,
     format: 'esm', platform: 'neutral',
     external: ['more', 'threads', 'trials'].map((name) => `${js}src/${name}.js`), // are imported when asked for
   });
-  const size = brotliCompressSync(core?.contents ?? '').length;
-  t.diagnostic(`minified ${core?.contents.length}, brotli ${size}`);
+  return core?.contents ?? new Uint8Array();
+}
+
+test('a bundler makes one small file of its core', async (t) => {
+  const core = await bundled(), size = brotliCompressSync(core).length;
+  t.diagnostic(`minified ${core.length}, brotli ${size}`);
   assert(size > 5e3 && size < 13e3, `${size} bytes`);
+});
+
+test('the sizes that README and guide tell are those of today, of the wasm to 10 kB', async () => {
+  const core = await bundled(), wasm = readFileSync(`${js}wasm/rushlight-simd.wasm`);
+  const brotli = Math.round(brotliCompressSync(wasm).length / 1e4) * 10, gzip = Math.round(gzipSync(wasm).length / 1e4) * 10;
+  const kB = (/** @type {Uint8Array} */ bytes) => Math.round(bytes.length / 1e3);
+  for (const [file, line, sizes] of /** @type {[string, RegExp, number[]][]} */ ([
+    ['README.md', /in place of (\d+) for a MobileNet/, [brotli]],
+    ['js/README.md', /of the (\d+) kB \(brotli\) a\nMobileNet needs/, [brotli]],
+    ['web/guide/questions.md', /About (\d+) kB of wasm and (\d+) kB of JavaScript as brotli, (\d+) and (\d+) kB as gzip/, [brotli, kB(brotliCompressSync(core)), gzip, kB(gzipSync(core))]],
+  ])) assert.deepEqual(line.exec(readFileSync(`${js}../${file}`, 'utf8'))?.slice(1).map(Number), sizes, file);
 });
 
 test('pictures and sound are small files of their own', async (t) => {
