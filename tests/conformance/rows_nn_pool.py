@@ -122,9 +122,10 @@ for mode in ("bilinear", "bicubic"):
     row(f"interpolate_{mode}_antialias_f64", body, x=f64(1, 2, 11, 8))
     row(f"interpolate_{mode}_antialias_specials", body, x=tensor([[[[float("inf")] + [1.0] * 20] + [[2.0] * 21] * 30]]), rtol=1e-5, atol=1e-5)
     row(f"interpolate_{mode}_antialias_no_pictures", body, x=f32(0, 2, 11, 8))
-for mode in ("bilinear", "bicubic"):  # in integers, and rounded to uint8 between width and height
+# In integers, and rounded to uint8 between width and height. (To one pixel PyTorch's own AVX kernel fails an assertion.)
+for mode in ("bilinear", "bicubic"):
     for name, how in {"up": "size=[9, 13]", "down": "size=[3, 4]", "mixed": "size=[3, 13]", "scale": "scale_factor=[1.7, 0.6]", "same": "size=[7, 8]",
-                      "corners": "size=[9, 13], align_corners=True", "to_one": "size=[1, 1]", "antialias": "size=[3, 5], antialias=True",
+                      "corners": "size=[9, 13], align_corners=True", "to_two": "size=[1, 2]", "antialias": "size=[3, 5], antialias=True",
                       "antialias_up": "size=[11, 9], antialias=True"}.items():
         row(f"interpolate_{mode}_u8_{name}", f"F.interpolate(x, {how}, mode='{mode}')", x=u8(2, 3, 7, 8),
             also=[{"x": channels_last(u8(2, 5, 7, 8))}, {"x": noncontig(u8(2, 5, 7, 8))}])

@@ -189,8 +189,12 @@ def plant(monkeypatch, op, body):
     monkeypatch.setattr(export_module, "decompositions", lambda: {op: unit.wrong})
 
 
-# The two formulas of gelu are nearer than a thousandth: behind a noisy network nothing tells them apart.
-@pytest.mark.parametrize("error, noisy", [(error, noisy) for error in PLANTED for noisy in (False, True) if not (noisy and error == "another gelu")])
+# Behind a noisy network nothing tells the two formulas of gelu apart, which are nearer than a thousandth, and a thousandth of
+# one number is seven times what PyTorch itself is off there, by the kernels of some processors.
+NOT_IN_NOISE = ("another gelu", "one small number by a thousandth")
+
+
+@pytest.mark.parametrize("error, noisy", [(error, noisy) for error in PLANTED for noisy in (False, True) if not (noisy and error in NOT_IN_NOISE)])
 def test_a_planted_error_is_found(error, noisy, out, monkeypatch):
     torch.manual_seed(3)
     host, x = Host(noisy).eval(), torch.randn(4, 64)
