@@ -31,6 +31,23 @@ each("long_sum", "(x.sum(), x.t().sum(0), x.mean(1))", x=of_shape(30, 700), rtol
 # Without torch.dot, of which the reference BLAS makes 0.
 each("products", "(x @ y, torch.mm(x, y), torch.bmm(x[None], y[None]), x @ y[:, 0], torch.addmm(z, x, y, beta=0.5, alpha=2.0), torch.outer(x[0], y[:, 0]), "
      "torch.mv(x, y[:, 0]), torch.matmul(x[None].expand(2, 3, 5), y))", x=of_shape(3, 5), y=of_shape(5, 4), z=of_shape(3, 4))
+each("functions", "(F.silu(x), torch.sinc(x), torch.logaddexp(x, y), torch.lerp(x, y, 0.3), torch.lerp(x, y, y), torch.float_power(x, y), torch.float_power(x, 2), torch.float_power(x, 1j), "
+     "torch.isclose(x, y), torch.isclose(x, x + 1e-7), torch.allclose(x, x), torch.allclose(x, y))", x=of_shape(3, 7), y=of_shape(3, 7))
+each("functions_at_points", "(torch.sinc(x), torch.logaddexp(x, y), torch.logcumsumexp(x, 0).real, torch.isclose(x, y, equal_nan=True))",
+     x=lambda d: tensor([0j, complex(-INF, 1), complex(-INF, 2), 1j, 700 + 1j], d), y=lambda d: tensor([0j, complex(-INF, 1), 1 + 1j, complex(NAN, 1), 701 - 2j], d))
+each("spread", "(x.var(), x.var(1), x.std(0, keepdim=True), torch.var_mean(x, 1), torch.std_mean(x), torch.var(x, 0, correction=0), x.t().var(1), torch.var_mean(x[:1], 0))", x=of_shape(5, 9))
+each("norms", "(" + ", ".join(f"torch.linalg.vector_norm(x, {p}, dim=1)" for p in ("0", "1", "2", "3.5", "-2", "float('inf')", "float('-inf')")) +
+     ", torch.norm(x), torch.linalg.norm(x), torch.frobenius_norm(x, [0, 1]), torch.linalg.matrix_norm(x), torch.linalg.norm(x, 1), F.normalize(x), torch.renorm(x, 2, 0, 1.5), torch.renorm(x, 1, 1, 0.5))", x=of_shape(4, 6))
+each("norms_to_real_are_refused", "torch.linalg.vector_norm(x, dtype=torch.float32)", x=of_shape(4), raises="dtype should be complex")
+each("logarithms_of_sums", "(torch.logsumexp(x, 1), torch.logsumexp(x, [0, 1]), torch.logcumsumexp(x, 1), torch.logcumsumexp(x, 0))", x=of_shape(5, 9))
+each("factors_of_products", "(torch.addmm(z, x, y, beta=0.5 - 1j, alpha=2j), torch.addmm(z, x, y, beta=0, alpha=1j), torch.baddbmm(z[None], x[None], y[None], beta=1j), torch.addbmm(z, x[None], y[None], alpha=1 - 1j), "
+     "torch.addmv(z[:, 0], x, y[:, 0], beta=2j, alpha=3), torch.addr(z, x[:, 0], y[0], beta=1j, alpha=2 - 1j))", x=of_shape(3, 5), y=of_shape(5, 4), z=of_shape(3, 4))
+each("padded_and_spaced", "(torch.constant_pad_nd(x, [1, 2], 1 - 2j), torch.constant_pad_nd(x, [0, -1, 1, 0], 2j), x.index_fill(1, i, 3j), x.index_fill(0, i, 2), x.trace(), torch.linspace(1 + 1j, -2, 7, dtype=x.dtype), torch.linspace(2j, 5, 1), "
+     "torch.linspace(-1, 2, 8, dtype=x.dtype), torch.logspace(0, 1 + 1j, 5, dtype=x.dtype))", x=of_shape(3, 4), i=tensor([2, 0], "i64"))
+each("softmax_of_the_real_part", "(torch.softmax(x, 1, dtype=torch.float64), torch.log_softmax(x, 0, dtype=torch.float32))", x=of_shape(3, 4))
+row("complex_numbers_do_not_fit_a_padding", "torch.constant_pad_nd(x, [1, 2], 1j)", x=f32(3), raises="without overflow")
+row("complex_numbers_do_not_fit_an_index_fill", "x.index_fill(0, i, 1j)", x=f32(3), i=tensor([1], "i64"), raises="without overflow")
+row("complex_numbers_do_not_fit_a_product", "torch.addmm(x, x, x, beta=1j)", x=f32(3, 3), raises="without overflow")
 each("parts", "(x.real, x.imag, torch.view_as_real(x), torch.view_as_complex(torch.view_as_real(x)), torch.real(y), x.is_complex(), y.is_complex(), torch.is_complex(x), x.t().imag.stride(), x[1:].real.storage_offset())",
      x=of_shape(3, 4), y=real_of(3))
 each("parts_are_views", "x.real.mul_(2)\nx.imag[0] = 7\ntorch.view_as_real(x)[1, 1] = 5\ny = torch.view_as_complex(torch.view_as_real(x))\ny.add_(1)\nreturn x, y", x=of_shape(3, 4))

@@ -51,6 +51,7 @@ row("addr_alpha_0_keeps_nan", "torch.addr(z, x, y, beta=2, alpha=0), torch.addr(
 row("addr_beta_in_place", "z.addr_(x, y, beta=0.5, alpha=-3)", z=f32(3, 4), x=f32(3), y=f32(4), mutates=True)
 row("addr_broadcast", "torch.addr(z, x, y, beta=2), torch.addr(x[0], x, y)", z=f32(4), x=noncontig(f32(3)), y=noncontig(f32(4)))
 row("addr_beta_beyond_ints", "torch.addr(z, x, y, beta=1e300, alpha=-1e300)", z=f64(3, 4), x=f64(3), y=f64(4))
+row("addr_of_bools", "torch.addr(z, x, y), torch.addr(z, x, y, beta=0), torch.addr(z, x, y, beta=False), torch.addr(z, x, y, alpha=0)", z=b8(4, 3), x=b8(4), y=b8(3))
 row("addr_promotes", "torch.addr(z, x, y, beta=2, alpha=3)", z=i64(3, 4), x=f32(3), y=i64(4))
 row("addmm_in_place", "z.addmm_(x, y, beta=0.5)", z=f32(4, 6), x=f32(4, 5), y=f32(5, 6), mutates=True)
 row("baddbmm_in_place", "z[1:].baddbmm_(x, y)", z=f32(3, 4, 6), x=f32(2, 4, 5), y=f32(2, 5, 6), mutates=True)

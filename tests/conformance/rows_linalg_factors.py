@@ -54,6 +54,16 @@ for dtype in NUMBERS:
         q = torch.linalg.householder_product(a, t)
         return (q, q.stride(), torch.orgqr(a, t), torch.ormqr(a, t, b), torch.ormqr(a, t, b, transpose=True), torch.ormqr(a, t, b.mT, left=False), torch.ormqr(a, t, b.mT, left=False, transpose=True),
                 torch.ormqr(a, t, b.mT, left=False).stride())""", x=random(dtype, 2, 5, 3), b=random(dtype, 2, 5, 4), **loose(dtype))
+    row(f"linalg_eig_{dtype}", """
+        l, v = torch.linalg.eig(x)
+        m = torch.linalg.eigvals(x)
+        return (torch.sort(l.real)[0], torch.sort(l.imag)[0], (l ** 3).sum(-1), torch.sort(m.real)[0], torch.sort(m.imag)[0], torch.linalg.solve(v, v * l.unsqueeze(-2), left=False), v.abs().square().sum(-2),
+                v.stride(), l.stride())""", x=random(dtype, 2, 6, 6), also=[{"x": random(dtype, 1, 1)}, {"x": transposed(random(dtype, 5, 5))}, {"x": random(dtype, 2, 0, 0)}, {"x": random(dtype, 0, 3, 3)}], **loose(dtype))
+    row(f"linalg_ldl_{dtype}", """
+        a, b, c = torch.linalg.ldl_factor_ex(x + x.mT)
+        d, e = torch.linalg.ldl_factor(x + x.mH, hermitian=True)
+        return (a, b, c, a.stride(), d, e, torch.linalg.ldl_solve(a, b, y), torch.linalg.ldl_solve(d, e, y, hermitian=True), torch.linalg.ldl_solve(a[0], b[0], y), torch.linalg.ldl_solve(d[:1], e[:1], y[1], hermitian=True).stride())""",
+        x=random(dtype, 4, 7, 7), y=random(dtype, 4, 7, 3), also=[{"x": random(dtype, 2, 1, 1), "y": random(dtype, 2, 1, 2)}, {"x": random(dtype, 2, 30, 30), "y": random(dtype, 2, 30, 1)}], **loose(dtype))
     row(f"linalg_eigh_{dtype}", """
         l, v = torch.linalg.eigh(x)
         m, w = torch.linalg.eigh(x, 'U')
@@ -104,3 +114,8 @@ for name, body, message in [
     ("pivots_dtype", "torch.linalg.lu_solve(x, torch.ones([2, 2], dtype=torch.int64), x)", "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32"),
 ]:
     row(f"linalg_refuses_{name}", body, x=BAD, raises=message)
+row("linalg_ldl_of_hollow_matrices", "torch.linalg.ldl_factor_ex(x), torch.linalg.ldl_factor_ex(x[:1, :1])", x=tensor([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]), also=[{"x": tensor([[0.0, 0.0], [0.0, 0.0]])}])
+row("linalg_eig_of_nan", "torch.linalg.eig(x)", x=tensor([[1.0, NAN], [0.0, 1.0]]), raises="should not contain infs or NaNs")
+row("linalg_eig_of_what_is_turned", """
+    l, v = torch.linalg.eig(x)
+    return torch.sort(l.real)[0], torch.sort(l.imag)[0], (x.to(v.dtype) @ v - v * l).abs().max() < 1e-5""", x=tensor([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), also=[{"x": tensor([[0.0, -1.0], [1.0, 0.0]])}, {"x": tensor([[2.0, 0.0], [0.0, 2.0]])}, {"x": tensor([[0.0, 0.0], [0.0, 0.0]])}], atol=1e-5)

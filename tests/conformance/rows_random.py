@@ -22,6 +22,10 @@ row("random_seed_given", "torch.manual_seed(s)\na = torch.randn(3)\ntorch.manual
     also=[{"s": 1}, {"s": 2**62}], **NEXT)
 row("random_seed_forgets_the_second_normal", "a = torch.randn(1)\ntorch.manual_seed(3)\nreturn a, torch.randn(2)", **NEXT)
 row("random_normal_pairs_are_kept", "a = torch.randn(3)\nb = torch.rand(2)\nreturn a, b, torch.randn(2), torch.randn(20), torch.randn(1)", **NEXT)
+for dtype in ("complex64", "complex128", "float16", "bfloat16"):
+    for n in (0, 5, 8, 16, 19, 40):
+        drawn(f"randn_{dtype}_{n}", f"torch.randn({n}, dtype=torch.{dtype})")
+    drawn(f"normal_of_{dtype}", f"torch.zeros(3, 7, dtype=torch.{dtype}).normal_(2.0, 3.0)")
 drawn("sizes_given", "torch.randn(n, 3, 2)", n=2, also=[{"n": 0}, {"n": 5}])
 drawn("rand_like", "torch.rand_like(x)", x=f32(3, 7), also=[{"x": transposed(f32(3, 7))}, {"x": noncontig(f32(2, 5))}, {"x": f64(3)}])
 drawn("randn_like", "torch.randn_like(x)", x=f32(5, 7), also=[{"x": transposed(f32(5, 7))}, {"x": channels_last(f32(2, 3, 4, 5))}, {"x": f32()}])

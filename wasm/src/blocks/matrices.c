@@ -188,6 +188,10 @@ bool rush_as_rows(const rush_tensor *t, int64_t *rows, int64_t *stride) {
 static double value_double(const rush_value *v) {
   return v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i;
 }
+static double complex value_complex(const rush_value *v) {
+  const rush_complex *z = v->u.ref;
+  return v->kind == RUSH_KIND_COMPLEX ? CMPLX(z->re, z->im) : value_double(v);
+}
 static int64_t value_int(const rush_value *v) {
   return v->kind == RUSH_KIND_FLOAT ? rush_int_of(v->u.f) : v->u.i;
 }
@@ -201,13 +205,18 @@ static int64_t value_int(const rush_value *v) {
 
 static void scale_row(rush_dtype dtype, int64_t n, char *o, int64_t os, const char *s, int64_t ss,
                       bool has, const rush_value *beta, const rush_value *alpha) {
-  const double bf = value_double(beta), af = value_double(alpha);
+  const double complex bc = value_complex(beta), ac = value_complex(alpha);
+  const double bf = creal(bc), af = creal(ac);
   const uint64_t bi = (uint64_t)value_int(beta), ai = (uint64_t)value_int(alpha);
   switch (dtype) {
     case RUSH_FLOAT32:
       SCALED(float, float, (float)bf, (float)af) break;
     case RUSH_FLOAT64:
       SCALED(double, double, bf, af) break;
+    case RUSH_COMPLEX64:
+      SCALED(float complex, double complex, bc, ac) break;
+    case RUSH_COMPLEX128:
+      SCALED(double complex, double complex, bc, ac) break;
     case RUSH_UINT8:
       SCALED(uint8_t, uint64_t, bi, ai) break;
     case RUSH_INT32:
@@ -217,22 +226,15 @@ static void scale_row(rush_dtype dtype, int64_t n, char *o, int64_t os, const ch
   }
 }
 
-rush_status rush_add_scaled(rush_heap *heap, rush_tensor *out, const rush_tensor *self,
-                            const rush_value *beta, const rush_value *alpha) {
-  const bool has = rush_is_integral(out->dtype) ? value_int(beta) != 0 : value_double(beta) != 0;
+void rush_add_scaled(rush_tensor *out, const rush_tensor *self, const rush_value *beta,
+                     const rush_value *alpha) {
+  const bool has = rush_is_integral(out->dtype) ? value_int(beta) != 0 : value_complex(beta) != 0;
   const rush_tensor *tensors[2] = {out, self};
   rush_iter it;
-  if (!has && value_double(alpha) == 1) return RUSH_OK;
-  if (rush_is_complex(out->dtype)) { /* both numbers are real */
-    rush_tensor real = rush_part_of(out, 0), imag = rush_part_of(out, 1);
-    const rush_tensor real_self = rush_part_of(self, 0), imag_self = rush_part_of(self, 1);
-    RUSH_TRY(rush_add_scaled(heap, &real, &real_self, beta, alpha));
-    return rush_add_scaled(heap, &imag, &imag_self, beta, alpha);
-  }
+  if (!has && value_complex(alpha) == 1) return;
   rush_iter_init(&it, out->rank, out->sizes, has ? 2 : 1, tensors);
   do {
     scale_row(out->dtype, it.size[0], it.at[0], it.stride[0][0], has ? it.at[1] : it.at[0],
               has ? it.stride[1][0] : it.stride[0][0], has, beta, alpha);
   } while (rush_iter_next(&it));
-  return RUSH_OK;
 }

@@ -27,7 +27,7 @@ bool rush_as_rows(const rush_tensor *t, int64_t *rows, int64_t *stride);
 
 /* out = beta * out_old + alpha * out, where `self` (broadcast to out) is out_old: the end of addmm
  * and its kin. A factor of 0 ignores what it multiplies, NaN and all. */
-rush_status rush_add_scaled(rush_heap *heap, rush_tensor *out, const rush_tensor *self,
-                            const rush_value *beta, const rush_value *alpha);
+void rush_add_scaled(rush_tensor *out, const rush_tensor *self, const rush_value *beta,
+                     const rush_value *alpha);
 
 #endif

@@ -102,6 +102,122 @@ void NAME(rush_reflect)(struct rush_ctx *ctx, int64_t m, int64_t k, const NUM *a
   }
 }
 
+static void NAME(swap)(int64_t n, NUM *x, NUM *y) {
+  for (int64_t r = 0; r < n; r++) {
+    const NUM kept = x[r];
+    x[r] = y[r];
+    y[r] = kept;
+  }
+}
+
+/* ---- L D L^T ---------------------------------------------------------------------------------- */
+
+/* The place of the largest of x[n], `step` apart. */
+static int64_t NAME(largest)(int64_t n, int64_t step, const NUM *x) {
+  int64_t best = 0;
+  for (int64_t k = 1; k < n; k++)
+    if (PIVOT_SIZE(x[k * step]) > PIVOT_SIZE(x[best * step])) best = k;
+  return best;
+}
+
+/* Rows and columns p < q of what is left from p on, of which the lower triangle is there. */
+static void NAME(swap_both)(int64_t n, bool hermitian, NUM *a, int64_t p, int64_t q) {
+  NUM *at_p = a + p * n, *at_q = a + q * n;
+  NAME(swap)(n - q - 1, at_p + q + 1, at_q + q + 1);
+  for (int64_t j = p + 1; j <= q; j++) { /* the corner changes sides with itself */
+    const NUM old = at_p[j], other = j == q ? old : a[q + j * n];
+    at_p[j] = hermitian ? CONJ(other) : other;
+    if (j < q) a[q + j * n] = hermitian ? CONJ(old) : old;
+  }
+  const NUM old = at_p[p];
+  at_p[p] = at_q[q];
+  at_q[q] = old;
+}
+
+/* Which row comes next to row k, and whether the two make a block. */
+static int64_t NAME(ldl_pivot)(int64_t n, const NUM *a, int64_t k, bool *pair) {
+  const double alpha = (1 + sqrt(17)) / 8, here = PIVOT_SIZE(a[k + k * n]);
+  *pair = false;
+  if (k + 1 == n) return k;
+  const int64_t best = k + 1 + NAME(largest)(n - k - 1, 1, a + k + 1 + k * n);
+  const double column = PIVOT_SIZE(a[best + k * n]);
+  if (here >= alpha * column) return k;
+  double row = PIVOT_SIZE(a[best + (k + NAME(largest)(best - k, n, a + best + k * n)) * n]);
+  if (best + 1 < n) {
+    const NUM *below = a + best + 1 + best * n;
+    row = fmax(row, PIVOT_SIZE(below[NAME(largest)(n - best - 1, 1, below)]));
+  }
+  if (here >= alpha * column * (column / row)) return k;
+  *pair = PIVOT_SIZE(a[best + best * n]) < alpha * row;
+  return best;
+}
+
+/* x and y become what [[p, c'], [c, q]] makes of them; c' is c, or its conjugate. */
+static void NAME(solve_pair)(NUM p, NUM c, NUM c2, NUM q, NUM *x, NUM *y) {
+  const double size = SIZE(c);
+  const NUM whole = (p / size) * (q / size) - (c / size) * (c2 / size), old = *x;
+  *x = ((q / size) * old - (c2 / size) * *y) / whole / size;
+  *y = ((p / size) * *y - (c / size) * old) / whole / size;
+}
+
+int32_t NAME(rush_ldl)(struct rush_ctx *ctx, int64_t n, bool hermitian, NUM *a, int32_t *pivots) {
+  int32_t info = 0;
+  for (int64_t k = 0, next; k < n; k = next) {
+    bool pair;
+    if (rush_stops(ctx, (uint64_t)((n - k) * (n - k)))) return info;
+    for (int64_t j = k; j < n && hermitian; j++) a[j + j * n] = REAL(a[j + j * n]);
+    const int64_t with = NAME(ldl_pivot)(n, a, k, &pair);
+    NUM *x = a + k * n, *y = x + n;
+    next = k + 1 + pair;
+    if (with > next - 1) NAME(swap_both)(n, hermitian, a, next - 1, with);
+    if (pair && with > k + 1) NAME(swap)(1, x + k + 1, x + with);
+    pivots[k] = pivots[next - 1] = (int32_t)(pair ? -with - 1 : with + 1);
+    if (!pair && x[k] == 0) {
+      if (info == 0) info = (int32_t)k + 1;
+      continue;
+    }
+    for (int64_t j = next; j < n; j++) { /* column j loses its part of x D^-1 x^T */
+      NUM to_x = x[j], to_y = pair ? y[j] : 0;
+      if (pair)
+        NAME(solve_pair)(x[k], hermitian ? CONJ(x[k + 1]) : x[k + 1], x[k + 1], y[k + 1], &to_x,
+                         &to_y);
+      else
+        to_x /= x[k];
+      const NUM by_x = hermitian ? CONJ(to_x) : to_x, by_y = hermitian ? CONJ(to_y) : to_y;
+      for (int64_t i = j; i < n; i++) a[i + j * n] -= x[i] * by_x + (pair ? y[i] * by_y : 0);
+      x[j] = to_x;
+      if (pair) y[j] = to_y;
+    }
+  }
+  return info;
+}
+
+void NAME(rush_ldl_solve)(struct rush_ctx *ctx, int64_t n, bool hermitian, const NUM *a,
+                          const int32_t *pivots, int64_t columns, NUM *b) {
+  for (int64_t c = 0; c < columns; c++, b += n) {
+    if (rush_stops(ctx, (uint64_t)(n * n))) return;
+    for (int64_t k = 0, next; k < n; k = next) {
+      const bool pair = pivots[k] < 0 && k + 1 < n;
+      const NUM *x = a + k * n, *y = x + n;
+      next = k + 1 + pair;
+      NAME(swap)(1, b + next - 1, b + (pivots[k] < 0 ? -pivots[k] : pivots[k]) - 1);
+      for (int64_t i = next; i < n; i++) b[i] -= x[i] * b[k] + (pair ? y[i] * b[k + 1] : 0);
+      if (pair)
+        NAME(solve_pair)(x[k], x[k + 1], hermitian ? CONJ(x[k + 1]) : x[k + 1], y[k + 1], b + k,
+                         b + k + 1);
+      else
+        b[k] /= x[k];
+    }
+    for (int64_t k = n - 1, next; k >= 0; k = next) {
+      next = k - 1 - (pivots[k] < 0 && k > 0);
+      for (int64_t j = next + 1; j <= k; j++)
+        for (int64_t i = k + 1; i < n; i++)
+          b[j] -= (hermitian ? CONJ(a[i + j * n]) : a[i + j * n]) * b[i];
+      NAME(swap)(1, b + k, b + (pivots[k] < 0 ? -pivots[k] : pivots[k]) - 1);
+    }
+  }
+}
+
 /* ---- Jacobi's rotations ----------------------------------------------------------------------- */
 
 /* x and y [n], `step` apart, become c x - s y' and s x + c y', y' being y times `turn`. */
@@ -124,14 +240,6 @@ static double NAME(angle_of)(double p, double q, double size, double *c, double 
 
 static void NAME(set_unit)(int64_t n, NUM *v) {
   for (int64_t k = 0; k < n * n; k++) v[k] = k % (n + 1) == 0;
-}
-
-static void NAME(swap)(int64_t n, NUM *x, NUM *y) {
-  for (int64_t r = 0; r < n; r++) {
-    const NUM kept = x[r];
-    x[r] = y[r];
-    y[r] = kept;
-  }
 }
 
 /* Sorts values[n], rising or falling, and columns of x[m] and y[n]; each may be NULL. */

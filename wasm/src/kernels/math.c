@@ -157,3 +157,13 @@ double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift) {
   }
   return total;
 }
+
+double complex rush_log_add_exp_c128(double complex x, double complex y) {
+  if (x != x || y != y) return CMPLX((double)NAN, (double)NAN);
+  const double complex least = creal(x) < creal(y) ? x : y, most = creal(x) < creal(y) ? y : x;
+  if (isinf(creal(least)) && creal(least) == creal(most))
+    return creal(least) < 0 ? least : clog(cexp(least) + cexp(most));
+  const double complex part = cexp(least - most);
+  const double a = creal(part), b = cimag(part);
+  return most + CMPLX(log1p(a * (2 + a) + b * b) / 2, atan2(b, 1 + a));
+}

@@ -6,6 +6,7 @@
 #ifndef RUSH_KERNELS_MATH_H
 #define RUSH_KERNELS_MATH_H
 
+#include <complex.h>
 #include <stddef.h>
 
 /* name, reference of one element in double */
@@ -45,5 +46,8 @@ void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float n
 /* Writes exp(in - shift), in <= shift, and returns the sum of what it wrote. Below 1.6e-38 it may
  * write 0. */
 double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift);
+
+/* log(exp(x) + exp(y)), without what overflows; NaN where one is. */
+double complex rush_log_add_exp_c128(double complex x, double complex y);
 
 #endif

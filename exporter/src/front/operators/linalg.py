@@ -315,6 +315,15 @@ def linalg_eigvalsh(x, side: str):
     return values
 
 
+def _linalg_eigvals(x):
+    return torch.linalg_eigvals(x)
+
+
+def linalg_ldl_factor(x, hermitian: bool):
+    factors, pivots, info = torch.linalg_ldl_factor_ex(x, hermitian=hermitian, check_errors=True)
+    return factors, pivots
+
+
 def linalg_svd(x, full: bool, driver: Optional[str]):
     return torch._linalg_svd(x, full, True, driver=driver)
 
@@ -454,7 +463,8 @@ def matrix_power(x, n: int):
 
 def linalg_matrix_exp(x):
     """Taylor's series of x / 2^k, whose norm is at most a half, squared k times."""
-    need_square("linalg.matrix_exp", x)
+    assert x.dim() >= 2 and x.size(-1) == x.size(-2), "linalg.matrix_exp: A must be batches of square matrices, but they are {}".format(x.size())
+    assert torch.is_floating_point(x) or torch.is_complex(x), "linalg.matrix_exp: Expected a floating point or complex tensor as input"
     if x.numel() == 0:
         return x.clone()
     small = in_double(x)

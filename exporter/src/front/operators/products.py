@@ -146,10 +146,10 @@ def renorm(x, p: number, dim: int, maxnorm: number):
     assert x.dim() > 1, "renorm: input needs at least 2 dimensions, got {} dimensions".format(x.dim())
     assert float(p) > 0 and float(maxnorm) >= 0, "renorm: expected a positive norm-degree, and maxnorm to be >= 0"
     assert dim >= -x.dim() and dim < x.dim(), "Dimension out of range (expected to be in range of [{}, {}], but got {})".format(-x.dim(), x.dim() - 1, dim)
-    norms = torch.linalg_vector_norm(x, p, others_than(x, dim), True, dtype=torch.float64 if x.dtype == torch.float64 else torch.float32)
+    norms = torch.linalg_vector_norm(in_double(x), p, others_than(x, dim), True)
     limit = float(maxnorm)
     factors = torch.where(norms > limit, limit / (norms + 1e-7), torch.ones_like(norms))
-    return (x * factors).to(x.dtype)
+    return x * factors.to(x.dtype)
 
 
 def embedding_renorm_(weight, indices, max_norm: float, norm_type: float):
@@ -244,7 +244,7 @@ def linalg_multi_dot(tensors: List[Tensor]):
 def linalg_matrix_norm__str_ord(x, ord: str, dim: List[int], keepdim: bool, dtype: Optional[int]):
     assert ord == "fro" or ord == "nuc", "linalg.matrix_norm: Order {} not supported.".format(ord)
     if ord == "fro":
-        return torch.linalg_vector_norm(torch.abs(x) if torch.is_complex(x) else x, 2, dim, keepdim, dtype=dtype)
+        return torch.linalg_vector_norm(x, 2, dim, keepdim, dtype=dtype)
     return singular_norm(x if dtype is None else x.to(dtype), "nuc", dim, keepdim)
 
 
@@ -269,8 +269,6 @@ def linalg_matrix_norm(x, ord: number, dim: List[int], keepdim: bool, dtype: Opt
     at = x if dtype is None else x.to(dtype)
     if abs(p) == 2:
         return singular_norm(at, "2" if p > 0 else "-2", dim, keepdim)
-    if torch.is_complex(at):
-        at = torch.abs(at)
     rows, columns = dim[0] + x.dim() if dim[0] < 0 else dim[0], dim[1] + x.dim() if dim[1] < 0 else dim[1]
     if abs(p) != 1:
         rows, columns = columns, rows
@@ -285,3 +283,38 @@ def linalg_norm__ord_str(x, ord: str, dim: Optional[List[int]], keepdim: bool, d
         assert x.dim() == 2, "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {}D.".format(x.dim())
         return linalg_matrix_norm__str_ord(x, ord, [0, 1], keepdim, dtype)
     return linalg_matrix_norm__str_ord(x, ord, dim, keepdim, dtype)
+
+
+def linalg_norm(x, ord: Optional[number], dim: Optional[List[int]], keepdim: bool, dtype: Optional[int]):
+    assert dim is None or len(dim) == 1 or len(dim) == 2, "linalg.norm: If dim is specified, it must be of length 1 or 2. Got {}".format(dim)
+    if ord is None:
+        return torch.linalg_vector_norm(x, 2, dim, keepdim, dtype=dtype)
+    if dim is not None and len(dim) == 2:
+        return linalg_matrix_norm(x, ord, dim, keepdim, dtype)
+    if dim is None:
+        assert x.dim() == 1 or x.dim() == 2, "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {}D.".format(x.dim())
+        if x.dim() == 2:
+            return linalg_matrix_norm(x, ord, [0, 1], keepdim, dtype)
+    return torch.linalg_vector_norm(x, ord, dim, keepdim, dtype=dtype)
+
+
+def vdot(x, y):
+    return torch.dot(torch.conj_physical(x) if torch.is_complex(x) else x, y)
+
+
+def trace(x):
+    assert x.dim() == 2, "trace: expected a matrix, but got tensor with dim {}".format(x.dim())
+    return torch.sum(torch.diagonal(x, 0, 0, 1))
+
+
+def addr(x, vec1, vec2, beta: number, alpha: number):
+    """With a beta of 0 x counts for nothing, NaN and all; an alpha of 0 is a factor like others."""
+    assert vec1.dim() == 1, "addr: Expected 1-D argument vec1, but got {}-D".format(vec1.dim())
+    assert vec2.dim() == 1, "addr: Expected 1-D argument vec2, but got {}-D".format(vec2.dim())
+    dtype = torch.promote_types(x.dtype, torch.promote_types(vec1.dtype, vec2.dtype))
+    old = torch.expand(x, [vec1.size(0), vec2.size(0)]).to(dtype)
+    b, a = torch.full([], beta, dtype=dtype), torch.full([], alpha, dtype=dtype)
+    if dtype == torch.bool:
+        return torch.logical_or(torch.logical_and(b, old), torch.logical_and(torch.logical_and(a, vec1.unsqueeze(1)), vec2))
+    out = (a * vec1.to(dtype)).unsqueeze(1) * vec2.to(dtype)
+    return b * old + out if bool(b != 0) else out

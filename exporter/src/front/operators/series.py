@@ -94,7 +94,7 @@ def linspace__Scalar_Tensor(start: number, end, steps: int, dtype: Optional[int]
 
 def powers_of(base: float, start: number, end: number, steps: int, dtype: Optional[int]):
     exponents = torch.linspace(start, end, steps, dtype=dtype)
-    if torch.is_floating_point(exponents):
+    if torch.is_floating_point(exponents) or torch.is_complex(exponents):
         return torch.pow(base, exponents)
     # The ends are integers, too, but for one step.
     first = float(start) if steps == 1 else float(int(start))

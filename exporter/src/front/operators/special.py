@@ -205,12 +205,8 @@ def special_spherical_bessel_j0(given):
     return as_floating(chosen(torch.isinf(x), y, 0.0), given)
 
 
-def special_ndtr(given):
-    x = single(given) * 0.7071067811865476
-    z = torch.abs(x)
-    tail = 0.5 * torch.erfc(z)
-    y = torch.where(z < 0.7071067811865476, 0.5 + 0.5 * torch.erf(x), torch.where(x > 0, 1.0 - tail, tail))
-    return as_floating(y, given)
+def special_ndtr(x):
+    return (1.0 + torch.erf(floating(x) / 1.4142135623730951)) * 0.5
 
 
 def special_log_ndtr(given):

@@ -145,7 +145,8 @@ static void put(job *j, const rush_reduce_state *s, int64_t at) {
 }
 
 static void reset(const job *j, rush_reduce_state *s) {
-  *s = (rush_reduce_state){j->row->init_f, j->row->init_g, j->row->init_i, j->row->init_value, 0};
+  *s =
+      (rush_reduce_state){j->row->init_f, j->row->init_g, 0, j->row->init_i, j->row->init_value, 0};
 }
 
 static void by_rows(job *j, const char *data) {
@@ -249,6 +250,10 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
              "%s(): could not infer output dtype. Input dtype must be either a floating point or "
              "complex dtype. Got: %s",
              row->name, rush_dtype_word(dtype));
+  RUSH_CHECK(c->ctx,
+             !(row->flags & RUSH_RED_TO_REAL) || rush_is_complex(dtype) == rush_is_complex(j->have),
+             RUSH_ERR_BAD_ARGUMENT, "%s: dtype should be %s for such inputs, but got %s", row->name,
+             rush_is_complex(j->have) ? "complex" : "real", rush_dtype_word(dtype));
   *result = dtype;
   if (row->flags & RUSH_RED_AS_BOOL) {
     j->compute = RUSH_BOOL;
@@ -294,6 +299,7 @@ static rush_status check_nonempty(rush_call *c, const job *j, const rush_tensor 
 static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint32_t mask,
                                 rush_dtype dtype) {
   const rush_reduce *row = j->row;
+  const rush_dtype first = row->flags & RUSH_RED_TO_REAL ? rush_real_of(dtype) : dtype;
   bool keep = j->form->keepdim != 0 && arg_bool(c, (uint32_t)j->form->keepdim);
   int64_t sizes[RUSH_MAX_RANK];
   int rank = 0;
@@ -304,7 +310,7 @@ static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint
     if (!reduced || keep) sizes[rank++] = reduced ? 1 : x->sizes[d];
   }
   j->out[1] = NULL;
-  RUSH_TRY(rush_result(c, 0, dtype, rank, sizes, &j->out[0]));
+  RUSH_TRY(rush_result(c, 0, first, rank, sizes, &j->out[0]));
   if (row->flags & RUSH_RED_SECOND_INDEX)
     return rush_result(c, 1, RUSH_INT64, rank, sizes, &j->out[1]);
   if (row->flags & RUSH_RED_SECOND_SAME) return rush_result(c, 1, dtype, rank, sizes, &j->out[1]);

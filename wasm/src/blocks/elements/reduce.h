@@ -14,7 +14,7 @@
 
 /* What is known of one result so far. The meaning is the operator's. */
 typedef struct rush_reduce_state {
-  double f, g;
+  double f, g, h;
   int64_t i, value;
   int64_t count; /* elements fed so far, kept by the skeleton */
 } rush_reduce_state;
@@ -53,6 +53,7 @@ enum {
   RUSH_RED_TO_FLOAT = 1 << 9,     /* integers and bool are computed as float32 */
   RUSH_RED_SECOND_OUT = 1 << 10,  /* value[1] is the only result */
   RUSH_RED_NO_DIMS = 1 << 11,     /* an empty list of dims means none of them, otherwise all */
+  RUSH_RED_TO_REAL = 1 << 12,     /* complex elements give a real (first) result */
 };
 
 typedef struct rush_reduce {

@@ -204,26 +204,48 @@ RUSH_OP(arange_start_step) {
 }
 
 /* start, end, steps, dtype: from both ends, as ATen, so that the last one is exact */
-RUSH_OP(linspace) {
-  rush_dtype dtype;
-  rush_tensor *out;
-  const int64_t n = arg_int(c, 2);
-  RUSH_NEED(n >= 0, "number of steps must be non-negative");
-  RUSH_TRY(arg_dtype(c, 3, RUSH_FLOAT32, &dtype));
-  RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
-  double start = arg_scalar_double(c, 0), end = arg_scalar_double(c, 1);
+/* Evenly from start to end. */
+static rush_status spread_out(rush_call *c, const rush_tensor *t, double start, double end) {
+  const int64_t n = t->numel, item = t->strides[0] * (int64_t)rush_itemsize(t);
+  const rush_dtype dtype = t->dtype;
   start = rush_rounded(dtype, start);
   end = rush_rounded(dtype, end);
   double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
   if (rush_is_float(dtype)) step = rush_rounded(dtype, step);
-  char *to = rush_data(out);
-  const size_t item = rush_dtype_size(dtype);
-  for (int64_t k = 0; k < n; k++) {
+  char *to = rush_data(t);
+  for (int64_t k = 0; k < n; k++, to += item) {
     RUSH_TRY(rush_work(c->ctx, 4));
     double v = n == 1      ? start
                : k < n / 2 ? start + step * (double)k
                            : end - step * (double)(n - 1 - k);
-    rush_store_double(dtype, to + (size_t)k * item, v);
+    rush_store_double(dtype, to, v);
+  }
+  return RUSH_OK;
+}
+
+static double scalar_part(const rush_call *c, uint32_t i, int part) {
+  if (c->args[i].kind != RUSH_KIND_COMPLEX) return part == 0 ? arg_scalar_double(c, i) : 0;
+  const rush_complex *z = c->args[i].u.ref;
+  return part == 0 ? z->re : z->im;
+}
+
+/* What the differences of complex numbers are divided by is real: each part goes its own way. */
+RUSH_OP(linspace) {
+  rush_dtype dtype;
+  rush_tensor *out;
+  const int64_t n = arg_int(c, 2);
+  const bool number = c->args[0].kind == RUSH_KIND_COMPLEX || c->args[1].kind == RUSH_KIND_COMPLEX;
+  RUSH_NEED(n >= 0, "number of steps must be non-negative");
+  RUSH_TRY(arg_dtype(c, 3, number ? RUSH_COMPLEX64 : RUSH_FLOAT32, &dtype));
+  RUSH_NEED(!number || rush_is_complex(dtype),
+            "torch.linspace(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s",
+            rush_dtype_word(dtype));
+  RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
+  if (!rush_is_complex(dtype))
+    return spread_out(c, out, arg_scalar_double(c, 0), arg_scalar_double(c, 1));
+  for (int k = 0; k < 2; k++) {
+    const rush_tensor part = rush_part_of(out, k);
+    RUSH_TRY(spread_out(c, &part, scalar_part(c, 0, k), scalar_part(c, 1, k)));
   }
   return RUSH_OK;
 }

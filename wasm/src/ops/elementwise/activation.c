@@ -60,12 +60,13 @@ RUSH_POINTWISE(hardswish) = {.operands = 1, .f32 = hardswish_f32, .f64 = hardswi
 
 /* ---- Smooth ones ----------------------------------------------------------------------------- */
 
-#define SMOOTH(id)                            \
-  RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32) \
-  RUSH_POINTWISE(id) = {                      \
-      .operands = 1, .f32 = id##_f32, .f64 = rush_pw_map_f64, .fn = rush_##id##_ref};
-SMOOTH(silu)
-SMOOTH(mish)
+RUSH_BODY_KERNEL(silu_f32, rush_silu_f32)
+RUSH_BODY_1(silu_c128, rush_c128, rush_c128, x / (1 + cexp(-x)))
+RUSH_POINTWISE(silu) = {
+    .operands = 1, .f32 = silu_f32, .f64 = rush_pw_map_f64, .c128 = silu_c128, .fn = rush_silu_ref};
+RUSH_BODY_KERNEL(mish_f32, rush_mish_f32)
+RUSH_POINTWISE(mish) = {
+    .operands = 1, .f32 = mish_f32, .f64 = rush_pw_map_f64, .fn = rush_mish_ref};
 RUSH_BODY_KERNEL(log_sigmoid_f32, rush_log_sigmoid_f32)
 RUSH_POINTWISE(log_sigmoid) = {.operands = 1,
                                .flags = RUSH_PW_CONTIGUOUS,
@@ -204,13 +205,16 @@ static rush_status same_dtypes(rush_call *c, rush_pw_job *job) {
   job->common = arg_tensor(c, 0)->dtype;
   return RUSH_OK;
 }
-#define LERP(T) (z < (T)0.5 && z > (T) - 0.5 ? x + z * (y - x) : y - (y - x) * (1 - z))
+#define MIX(small) (small ? x + z * (y - x) : y - (y - x) * (1 - z))
+#define LERP(T) MIX((z < (T)0.5 && z > (T) - 0.5))
 RUSH_BODY_3(lerp_f32, float, float, LERP(float))
 RUSH_BODY_3(lerp_f64, double, double, LERP(double))
+RUSH_BODY_3(lerp_c128, rush_c128, rush_c128, MIX((cabs(z) < 0.5)))
 RUSH_POINTWISE(lerp) = {.operands = 3,
                         .flags = RUSH_PW_NUMBER_ASIDE | RUSH_PW_EXACT,
                         .f32 = lerp_f32,
                         .f64 = lerp_f64,
+                        .c128 = lerp_c128,
                         .setup = same_dtypes};
 
 RUSH_BODY_3(addcmul_f32, float, float, x + s * y * z)

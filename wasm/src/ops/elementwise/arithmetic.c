@@ -270,21 +270,23 @@ RUSH_POINTWISE(pow_scalar) = {MAPPED(pow, RUSH_PW_NUMBER_ASIDE, pow, powf), .c12
 
 static rush_status setup_float_power(rush_call *c, rush_pw_job *job) {
   (void)c;
-  job->common = RUSH_FLOAT64;
+  job->common = rush_is_complex(job->common) ? RUSH_COMPLEX128 : RUSH_FLOAT64;
   return RUSH_OK;
 }
 static const rush_pointwise float_power = {.operands = 2,
                                            .flags = RUSH_PW_NUMBER_FIRST,
                                            .f64 = rush_pw_map2_f64,
+                                           .c128 = pow_c128,
                                            .fn2 = pow,
                                            .setup = setup_float_power};
-/* Tensors become float64 first, which may change their strides and so those of the result. */
+/* Tensors become float64, or complex128, first, which may change their strides and so those of the result. */
 RUSH_OP(float_power) {
   rush_value args[] = {c->args[0], c->args[1]};
   rush_tensor *t, *out;
   for (uint32_t k = 0; k < 2; k++) {
     if (args[k].kind != RUSH_KIND_TENSOR) continue;
-    RUSH_TRY(tmp_to(c, arg_tensor(c, k), RUSH_FLOAT64, &t));
+    t = arg_tensor(c, k);
+    RUSH_TRY(tmp_to(c, t, rush_is_complex(t->dtype) ? RUSH_COMPLEX128 : RUSH_FLOAT64, &t));
     args[k] = rush_of_tensor(t);
   }
   RUSH_TRY(rush_pointwise_on(c, &float_power, 2, args, &out));
@@ -371,7 +373,13 @@ static float x_log1p_yf(float a, float b) {
 FUNCTION_2(atan2, atan2, atan2f, RUSH_PW_TO_FLOAT)
 FUNCTION_2(hypot, hypot, hypotf, 0)
 FUNCTION_2(copysign, copysign, copysignf, RUSH_PW_TO_FLOAT)
-FUNCTION_2(logaddexp, log_add_exp, log_add_expf, 0)
+RUSH_BODY_2(logaddexp_c128, rush_c128, rush_c128, rush_log_add_exp_c128(x, y))
+RUSH_POINTWISE(logaddexp) = {.operands = 2,
+                             .f32 = rush_pw_map2_f32,
+                             .f64 = rush_pw_map2_f64,
+                             .c128 = logaddexp_c128,
+                             .fn2 = log_add_exp,
+                             .fn2_32 = log_add_expf};
 FUNCTION_2(logaddexp2, log_add_exp2, log_add_exp2f, 0)
 FUNCTION_2(xlogy, x_log_y, x_log_yf, RUSH_PW_TO_FLOAT)
 FUNCTION_2(xlog1py, x_log1p_y, x_log1p_yf, RUSH_PW_TO_FLOAT)

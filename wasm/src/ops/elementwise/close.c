@@ -5,10 +5,12 @@
 #include "call/define.h"
 
 /* |x - y| <= atol + rtol |y|; s is rtol, t is atol, i[0] whether NaN equals NaN */
-#define CLOSE(abs_, finite) \
-  (x == y || (finite && abs_(x - y) <= t + abs_(s * y)) || (p->i[0] != 0 && x != x && y != y))
-RUSH_BODY_2(close_f32, float, uint8_t, CLOSE(fabsf, x - y - (x - y) == 0))
-RUSH_BODY_2(close_f64, double, uint8_t, CLOSE(fabs, x - y - (x - y) == 0))
+#define CLOSE(abs_, atol)                                                   \
+  (x == y || (x - y - (x - y) == 0 && abs_(x - y) <= atol + abs_(s * y)) || \
+   (p->i[0] != 0 && x != x && y != y))
+RUSH_BODY_2(close_f32, float, uint8_t, CLOSE(fabsf, t))
+RUSH_BODY_2(close_f64, double, uint8_t, CLOSE(fabs, t))
+RUSH_BODY_2(close_c128, rush_c128, uint8_t, CLOSE(cabs, p->f[1]))
 
 /* self, other, rtol, atol, equal_nan */
 static rush_status setup_isclose(rush_call *c, rush_pw_job *job) {
@@ -28,6 +30,7 @@ RUSH_POINTWISE(isclose) = {.operands = 2,
                            .flags = RUSH_PW_TO_BOOL,
                            .f32 = close_f32,
                            .f64 = close_f64,
+                           .c128 = close_c128,
                            .setup = setup_isclose};
 
 static rush_status all_of(rush_call *c, const rush_pointwise *row, bool *yes) {

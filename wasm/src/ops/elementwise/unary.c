@@ -142,7 +142,10 @@ static float sinc_32(float x) {
   const float at = (float)PI * x;
   return x == 0 ? 1 : sinf(at) / at;
 }
-PLAIN(sinc, sinc, sinc_32, NULL)
+static rush_c128 c_sinc(rush_c128 x) {
+  return x == 0 ? 1 : csin(PI * x) / (PI * x);
+}
+PLAIN(sinc, sinc, sinc_32, c_sinc)
 
 /* log(z / (1 - z)) for z = x, or x kept within eps and 1 - eps */
 RUSH_BODY_1(logit_f32, float, float,

@@ -108,30 +108,6 @@ RUSH_OP(diag) {
   return RUSH_OK;
 }
 
-RUSH_OP(trace) {
-  const rush_tensor *t = arg_tensor(c, 0);
-  rush_dtype from = t->dtype, dtype = rush_is_float(from) ? from : RUSH_INT64;
-  rush_tensor *out;
-  RUSH_CHECK(c->ctx, !rush_is_complex(from), RUSH_ERR_UNSUPPORTED, "trace of complex numbers");
-  RUSH_NEED(t->rank == 2, "trace: expected a matrix, but got tensor with dim %d", t->rank);
-  int64_t n = t->sizes[0] < t->sizes[1] ? t->sizes[0] : t->sizes[1], i_sum = 0;
-  double f_sum = 0;
-  const char *at = rush_data(t);
-  int64_t step = (t->strides[0] + t->strides[1]) * (int64_t)rush_itemsize(t);
-  for (int64_t i = 0; i < n; i++, at += step) {
-    if (rush_is_float(from))
-      f_sum += rush_load_double(from, at);
-    else
-      i_sum = (int64_t)((uint64_t)i_sum + (uint64_t)rush_load_int(from, at));
-  }
-  RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));
-  if (rush_is_float(from))
-    rush_store_double(dtype, rush_data(out), f_sum);
-  else
-    rush_store_int(dtype, rush_data(out), i_sum);
-  return RUSH_OK;
-}
-
 /* Matrices along the diagonal of one. */
 RUSH_OP(block_diag) {
   const rush_list *list = arg_list(c, 0);

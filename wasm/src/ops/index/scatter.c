@@ -1,5 +1,6 @@
 /* Writing at indices along one dimension: scatter, scatter_reduce, index_add, index_fill and
  * index_copy, each also in place. */
+#include "blocks/elements/fill.h"
 #include "blocks/places.h"
 #include "call/define.h"
 #include "tensor/layout.h"
@@ -306,10 +307,10 @@ RUSH_OP(index_fill) {
               "dimension(s).",
               v->rank);
     rush_convert(dtype, bytes, v->dtype, rush_data(v), 1);
-  } else if (arg_scalar_is_float(c, 3)) {
-    rush_store_double(dtype, bytes, arg_scalar_double(c, 3));
   } else {
-    rush_store_int(dtype, bytes, arg_scalar_int(c, 3));
+    RUSH_NEED(c->args[3].kind != RUSH_KIND_COMPLEX || rush_is_complex(dtype),
+              "value cannot be converted to type %s without overflow", rush_dtype_name(dtype));
+    rush_fill(c->ctx, &value, &c->args[3]);
   }
   RUSH_TRY(rush_target(c, RUSH_COPY_LOOSE, &out));
   rush_tensor like = *out;

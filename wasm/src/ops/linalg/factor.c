@@ -298,6 +298,13 @@ RUSH_OP(linalg_eigh) {
   return give_columns(c, 1, self->dtype, v);
 }
 
+static bool is_finite(const rush_tensor *t) {
+  const double *data = rush_data(t);
+  for (int64_t k = 0; k < t->numel * (rush_is_complex(t->dtype) ? 2 : 1); k++)
+    if (data[k] - data[k] != 0) return false;
+  return true;
+}
+
 /* A, full_matrices, compute_uv, driver */
 RUSH_OP(linalg_svd) {
   rush_tensor *self = arg_tensor(c, 0), *a, *u = NULL, *v = NULL, *values, *work = NULL;
@@ -312,10 +319,9 @@ RUSH_OP(linalg_svd) {
   /* Of a wide matrix that of A^H, whose factors are those of A the other way round. */
   RUSH_TRY(wide_columns(c, self, rank, self->sizes, wide, &a));
   if (wide) conjugate(a);
-  for (int64_t k = 0; k < a->numel * (rush_is_complex(a->dtype) ? 2 : 1); k++)
-    RUSH_NEED(((double *)rush_data(a))[k] - ((double *)rush_data(a))[k] == 0,
-              "linalg.svd: The algorithm failed to converge because the input matrix contained "
-              "non-finite values.");
+  RUSH_NEED(is_finite(a),
+            "linalg.svd: The algorithm failed to converge because the input matrix contained "
+            "non-finite values.");
   const int64_t m = a->sizes[rank - 1], n = a->sizes[rank - 2], n_u = all ? m : n;
   memcpy(sizes, a->sizes, sizeof sizes);
   RUSH_TRY(tmp_new(c, RUSH_FLOAT64, rank - 1, sizes, &values));
@@ -344,4 +350,93 @@ RUSH_OP(linalg_svd) {
   RUSH_TRY(wide_columns(c, right, rank, right->sizes, false, &turned));
   RUSH_TRY(give_columns(c, 0, self->dtype, left));
   return give_columns(c, 2, self->dtype, turned);
+}
+
+/* self: with vectors where there is a second result */
+RUSH_OP(linalg_eig) {
+  rush_tensor *self = arg_tensor(c, 0), *wide, *a, *values, *v = NULL, *work = NULL;
+  const rush_dtype dtype = rush_promote(self->dtype, RUSH_COMPLEX64);
+  RUSH_TRY(need_matrices(c, self, "linalg.eig", "linalg_eig_out_cpu"));
+  RUSH_TRY(need_square(c, self, "linalg.eig"));
+  const int64_t n = self->sizes[self->rank - 1];
+  RUSH_TRY(tmp_to(c, self, RUSH_COMPLEX128, &wide));
+  RUSH_TRY(columns_of(c, wide, &a));
+  RUSH_NEED(is_finite(a), "torch.linalg.eig: input tensor should not contain infs or NaNs.");
+  RUSH_TRY(tmp_new(c, RUSH_COMPLEX128, self->rank - 1, self->sizes, &values));
+  if (c->n_results == 2) {
+    RUSH_TRY(new_wide(c, a, a->rank, a->sizes, &v));
+    RUSH_TRY(new_wide(c, a, 2, (const int64_t[]){n + 1, n}, &work));
+  }
+  for (int64_t k = 0; k < count_of(a); k++) {
+    const bool found = rush_eig(c->ctx, n, matrix(a, n * n, k), matrix(values, n, k),
+                                v ? matrix(v, n * n, k) : NULL, v ? rush_data(work) : NULL);
+    RUSH_TRY(rush_stopped(c->ctx));
+    RUSH_NEED(
+        found,
+        "linalg.eig: (Batch element %lld): The algorithm failed to converge because the input "
+        "matrix is ill-conditioned or has too many repeated eigenvalues.",
+        (long long)k);
+  }
+  RUSH_TRY(give_dense(c, 0, dtype, values));
+  return v ? give_columns(c, 1, dtype, v) : RUSH_OK;
+}
+
+/* self, hermitian, check_errors: of the upper triangle nothing is read */
+RUSH_OP(linalg_ldl_factor_ex) {
+  rush_tensor *self = arg_tensor(c, 0), *a, *pivots;
+  int32_t *info;
+  RUSH_TRY(need_matrices(c, self, "torch.linalg.ldl_factor_ex", "ldl_factor_kernel_cpu"));
+  RUSH_TRY(need_square(c, self, "torch.linalg.ldl_factor_ex"));
+  const int64_t n = self->sizes[self->rank - 1];
+  RUSH_TRY(columns_of(c, self, &a));
+  RUSH_TRY(rush_result(c, 1, RUSH_INT32, self->rank - 1, self->sizes, &pivots));
+  RUSH_TRY(new_info(c, 2, self, &info));
+  for (int64_t k = 0; k < count_of(a); k++) {
+    for (int64_t i = 0; i < n * n; i++) /* the upper triangle is 0 */
+      if (i % n < i / n) memset(matrix(a, 1, k * n * n + i), 0, rush_itemsize(a));
+    info[k] = BY_DTYPE(rush_ldl, a, c->ctx, n, arg_bool(c, 1), matrix(a, n * n, k),
+                       (int32_t *)rush_data(pivots) + k * n);
+    RUSH_NEED(!arg_bool(c, 2) || info[k] == 0,
+              "torch.linalg.ldl_factor_ex: (Batch element %lld): D[%d,%d] is zero", (long long)k,
+              info[k], info[k]);
+  }
+  return give_columns(c, 0, self->dtype, a);
+}
+
+/* LD, pivots, B, hermitian */
+RUSH_OP(linalg_ldl_solve) {
+  rush_tensor *self = arg_tensor(c, 0), *given = arg_tensor(c, 1), *right = arg_tensor(c, 2);
+  rush_tensor *a, *pivots, *b;
+  int64_t batch[RUSH_MAX_RANK];
+  int rank;
+  RUSH_TRY(need_matrices(c, self, "torch.linalg.ldl_solve", "ldl_solve_kernel_cpu"));
+  RUSH_TRY(need_square(c, self, "torch.linalg.ldl_solve"));
+  RUSH_NEED(right->rank >= 2, "torch.linalg.ldl_solve: Expected B to have at least 2 dimensions");
+  RUSH_NEED(given->dtype == RUSH_INT32 || given->dtype == RUSH_INT64,
+            "torch.linalg.ldl_solve: Expected pivots to be integers. Got %s",
+            rush_dtype_word(given->dtype));
+  RUSH_NEED(self->dtype == right->dtype,
+            "torch.linalg.ldl_solve: LD dtype %s does not match b dtype %s",
+            rush_dtype_word(self->dtype), rush_dtype_word(right->dtype));
+  const int64_t n = self->sizes[self->rank - 1], *last = right->sizes + right->rank - 2;
+  RUSH_NEED(given->rank == self->rank - 1 &&
+                memcmp(given->sizes, self->sizes, (size_t)given->rank * sizeof *given->sizes) == 0,
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same");
+  RUSH_NEED(last[0] == n && rush_broadcast(self->rank - 2, self->sizes, right->rank - 2,
+                                           right->sizes, &rank, batch),
+            "torch.linalg.ldl_solve: Incompatible shapes of LD and B");
+  rank += 2;
+  RUSH_TRY(wide_columns(c, self, rank, batch, false, &a));
+  RUSH_TRY(wide_columns(c, right, rank, batch, false, &b));
+  batch[rank - 2] = n;
+  RUSH_TRY(tmp_new(c, RUSH_INT32, rank - 1, batch, &pivots));
+  RUSH_TRY(rush_tensor_copy(c->heap, pivots, given));
+  const int32_t *data = rush_data(pivots);
+  for (int64_t k = 0; k < pivots->numel; k++)
+    RUSH_NEED(data[k] != 0 && data[k] <= n && data[k] >= -n,
+              "torch.linalg.ldl_solve: a pivot is %d, of %lld rows", data[k], (long long)n);
+  for (int64_t k = 0; k < count_of(b); k++)
+    BY_DTYPE(rush_ldl_solve, a, c->ctx, n, arg_bool(c, 3), matrix(a, n * n, k), data + k * n,
+             last[1], matrix(b, n * last[1], k));
+  return give_columns(c, 0, right->dtype, b);
 }

@@ -85,14 +85,17 @@ static rush_status add_self(rush_call *c, const rush_tensor *self, const rush_te
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
+  for (uint32_t i = beta; i < beta + 2; i++)
+    RUSH_NEED(c->args[i].kind != RUSH_KIND_COMPLEX || rush_is_complex(out->dtype),
+              "value cannot be converted to type %s without overflow", rush_dtype_name(out->dtype));
   RUSH_NEED(self->rank <= out->rank &&
                 rush_broadcast(self->rank, self->sizes, out->rank, out->sizes, &rank, sizes) &&
                 memcmp(sizes, out->sizes, out->rank * sizeof *sizes) == 0,
             "The expanded size of the tensor must match the existing size. Target sizes: %s.  "
             "Tensor sizes: %s",
             rush_shape_text(out->rank, out->sizes, a), rush_shape_text(self->rank, self->sizes, b));
-  return rush_add_scaled(c->heap, rush_as_tensor(&c->results[0]), self, &c->args[beta],
-                         &c->args[beta + 1]);
+  rush_add_scaled(rush_as_tensor(&c->results[0]), self, &c->args[beta], &c->args[beta + 1]);
+  return RUSH_OK;
 }
 
 RUSH_OP(addmm) {
@@ -305,79 +308,4 @@ RUSH_OP(outer) {
   for (int64_t i = 0; i < a->sizes[0]; i++)
     for (int64_t j = 0; j < b->sizes[0]; j++) *to++ = x[i * a->strides[0]] && y[j * b->strides[0]];
   return RUSH_OK;
-}
-
-static double number(const rush_value *v) {
-  return v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i;
-}
-static int64_t whole(const rush_value *v) {
-  return v->kind == RUSH_KIND_FLOAT ? rush_int_of(v->u.f) : v->u.i;
-}
-
-#define ADDR_ROW(type, sum_type, x, y)                                                    \
-  for (int64_t k = 0; k < it->size[0]; k++) {                                             \
-    const sum_type v1 = *(const type *)(const void *)(it->at[2] + k * it->stride[2][0]);  \
-    const sum_type v2 = *(const type *)(const void *)(it->at[3] + k * it->stride[3][0]);  \
-    const sum_type old = *(const type *)(const void *)(it->at[1] + k * it->stride[1][0]); \
-    const sum_type sum = (sum_type)((sum_type)((y) * v1) * v2);                           \
-    *(type *)(void *)(it->at[0] + k * it->stride[0][0]) =                                 \
-        (type)((x) == 0 ? sum : (sum_type)((sum_type)((x) * old) + sum));                 \
-  }
-
-static void addr_row(rush_dtype dtype, const rush_iter *it, const rush_value *beta,
-                     const rush_value *alpha) {
-  const double bf = number(beta), af = number(alpha);
-  const uint64_t bi = (uint64_t)whole(beta), ai = (uint64_t)whole(alpha);
-  switch (dtype) {
-    case RUSH_FLOAT32:
-      ADDR_ROW(float, float, (float)bf, (float)af) break;
-    case RUSH_FLOAT64:
-      ADDR_ROW(double, double, bf, af) break;
-    case RUSH_UINT8:
-      ADDR_ROW(uint8_t, uint64_t, (uint8_t)bi, (uint8_t)ai) break;
-    case RUSH_INT32:
-      ADDR_ROW(uint32_t, uint64_t, (uint32_t)bi, (uint32_t)ai) break;
-    default:
-      ADDR_ROW(uint64_t, uint64_t, bi, ai) break;
-  }
-}
-
-/* beta * self + alpha * x * y in the dtype itself (ATen/native/cpu/LinearAlgebraKernel.cpp): with a
- * beta of 0 self counts for nothing, NaN and all; an alpha of 0 is a factor like others. */
-static rush_status addr(rush_call *c, rush_dtype dtype, const rush_tensor *self,
-                        const rush_tensor *x, const rush_tensor *y) {
-  const int64_t sizes[] = {x->sizes[0], y->sizes[0]};
-  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  int rank;
-  int64_t common[RUSH_MAX_RANK];
-  RUSH_NEED(self->rank <= 2 && rush_broadcast(self->rank, self->sizes, 2, sizes, &rank, common) &&
-                memcmp(common, sizes, sizeof sizes) == 0,
-            "The expanded size of the tensor must match the existing size. Target sizes: %s.  "
-            "Tensor sizes: %s",
-            rush_shape_text(2, sizes, a), rush_shape_text(self->rank, self->sizes, b));
-  rush_tensor *out, column = *x;
-  RUSH_TRY(rush_result(c, 0, dtype, 2, sizes, &out));
-  column.rank = 2;
-  column.sizes[1] = 1;
-  column.strides[1] = 0;
-  const rush_tensor *operands[] = {out, self, &column, y};
-  rush_iter it;
-  rush_iter_init(&it, 2, sizes, 4, operands);
-  do {
-    addr_row(dtype, &it, &c->args[3], &c->args[4]);
-  } while (rush_iter_next(&it));
-  return RUSH_OK;
-}
-
-RUSH_OP(addr) {
-  rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *s, *x, *y;
-  RUSH_NEED(a->rank == 1, "addr: Expected 1-D argument vec1, but got %d-D", a->rank);
-  RUSH_NEED(b->rank == 1, "addr: Expected 1-D argument vec2, but got %d-D", b->rank);
-  const rush_dtype dtype = rush_promote(self->dtype, rush_promote(a->dtype, b->dtype));
-  RUSH_CHECK(c->ctx, dtype != RUSH_BOOL, RUSH_ERR_UNSUPPORTED,
-             "addr of bool tensors is not supported");
-  RUSH_TRY(tmp_to(c, self, dtype, &s));
-  RUSH_TRY(tmp_to(c, a, dtype, &x));
-  RUSH_TRY(tmp_to(c, b, dtype, &y));
-  return addr(c, dtype, s, x, y);
 }

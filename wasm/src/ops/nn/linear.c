@@ -85,7 +85,7 @@ static rush_status run(rush_call *c, float min, float max) {
     const rush_value one = rush_int(1);
     rush_tensor *matrix;
     RUSH_TRY(tmp_view(c, out, 2, (int64_t[]){out->numel / n, n}, (int64_t[]){n, 1}, 0, &matrix));
-    RUSH_TRY(rush_add_scaled(c->heap, matrix, bias, &one, &one));
+    rush_add_scaled(matrix, bias, &one, &one);
   }
   return clamp(c, out, min, max);
 }

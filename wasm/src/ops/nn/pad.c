@@ -1,5 +1,6 @@
 /* Padding: constant, reflect, replicate and circular, of any number of last dimensions; negative
  * amounts crop. */
+#include "blocks/elements/fill.h"
 #include "blocks/variants.h"
 #include "call/define.h"
 #include "tensor/layout.h"
@@ -65,18 +66,6 @@ static rush_status mirror(rush_call *c, rush_tensor *out, const padding *p, int 
   return RUSH_OK;
 }
 
-static void fill(rush_tensor *t, const rush_value *value) {
-  const rush_dtype dtype = t->dtype;
-  const size_t size = rush_itemsize(t), n = (size_t)t->numel;
-  char *data = rush_data(t), first[16] = {0};
-  if (value->kind == RUSH_KIND_FLOAT) {
-    rush_store_double(dtype, first, value->u.f);
-  } else if (value->kind != RUSH_KIND_NONE) {
-    rush_store_int(dtype, first, value->u.i);
-  }
-  for (size_t i = 0; i < n; i++) memcpy(data + i * size, first, size);
-}
-
 static bool any_positive(const padding *p, int rank) {
   for (int d = 0; d < rank; d++)
     if (p->front[d] > 0 || p->back[d] > 0) return true;
@@ -97,7 +86,10 @@ static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p,
   RUSH_TRY(rush_new_lying(c->heap, x->dtype, x->rank, sizes, last, result_format(x, p), &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
-  if (p->mode == CONSTANT) fill(out, value);
+  if (p->mode == CONSTANT && value->kind == RUSH_KIND_NONE)
+    rush_fill_zero(c->ctx, out);
+  else if (p->mode == CONSTANT)
+    rush_fill(c->ctx, out, value);
   RUSH_TRY(middle(c, out, p, 1, &to));
   RUSH_TRY(middle(c, x, p, -1, &from));
   if (from->numel > 0) RUSH_TRY(rush_tensor_copy(c->heap, to, from));
@@ -239,6 +231,9 @@ RUSH_OP(pad) {
 }
 
 RUSH_OP(constant_pad_nd) {
+  const rush_dtype dtype = arg_tensor(c, 0)->dtype;
+  RUSH_NEED(c->args[2].kind != RUSH_KIND_COMPLEX || rush_is_complex(dtype),
+            "value cannot be converted to type %s without overflow", rush_dtype_name(dtype));
   return constant(c, &c->args[2]);
 }
 

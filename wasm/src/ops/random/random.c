@@ -53,6 +53,12 @@ static void uniform_bf16(rush_random *random, double from, double to, rush_dtype
   uniform_half(random, from, to, 8, at);
 }
 
+static rush_draw uniform_of(const rush_call *c) {
+  return c->narrow == RUSH_FLOAT16    ? uniform_f16
+         : c->narrow == RUSH_BFLOAT16 ? uniform_bf16
+                                      : uniform;
+}
+
 static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
   RUSH_TRY(need_float(c, t, "check_uniform_bounds"));
   RUSH_NEED(from <= to, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
@@ -62,11 +68,7 @@ static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, doubl
       "uniform_ expects to-from to be a %s, but found to=%g and from=%g which result in to-from to "
       "exceed the limit",
       rush_dtype_name(t->dtype), to, from);
-  rush_draw_fill(c, t,
-                 c->narrow == RUSH_FLOAT16    ? uniform_f16
-                 : c->narrow == RUSH_BFLOAT16 ? uniform_bf16
-                                              : uniform,
-                 from, to);
+  rush_draw_fill(c, t, uniform_of(c), from, to);
   return RUSH_OK;
 }
 
@@ -99,8 +101,21 @@ static void pairs_f64(double *at, double mean, double std) {
     at[i + 8] = radius * sin(angle) * std + mean;
   }
 }
-static void pairs(rush_dtype dtype, char *at, double mean, double std) {
-  if (dtype == RUSH_FLOAT32)
+/* In the arithmetic of halves, which rounds each step. */
+#define AS(x) rush_rounded(dtype, x)
+static void pairs_half(rush_dtype dtype, float *at, double mean, double std) {
+  for (int i = 0; i < 8; i++) {
+    const double radius = AS(sqrt(AS(-2 * AS(log(AS(1 - (double)at[i]))))));
+    const double angle = AS(2 * 3.14159265358979323846 * (double)at[i + 8]);
+    at[i] = (float)AS(AS(AS(radius * AS(cos(angle))) * AS(std)) + AS(mean));
+    at[i + 8] = (float)AS(AS(AS(radius * AS(sin(angle))) * AS(std)) + AS(mean));
+  }
+}
+#undef AS
+static void pairs(rush_dtype dtype, rush_dtype narrow, char *at, double mean, double std) {
+  if (rush_is_half(narrow))
+    pairs_half(narrow, (float *)(void *)at, mean, std);
+  else if (dtype == RUSH_FLOAT32)
     pairs_f32((float *)(void *)at, (float)mean, (float)std);
   else
     pairs_f64((double *)(void *)at, mean, std);
@@ -111,26 +126,36 @@ static void pairs(rush_dtype dtype, char *at, double mean, double std) {
 static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
   const rush_dtype dtype = t->dtype;
   const size_t item = rush_itemsize(t);
+  const rush_draw draw = uniform_of(c);
   char *at = rush_data(t);
   for (int64_t i = 0; i < t->numel && !rush_stops(c->ctx, 8); i++)
-    uniform(c->random, 0, 1, dtype, at + (size_t)i * item);
+    draw(c->random, 0, 1, dtype, at + (size_t)i * item);
   for (int64_t i = 0; i + 16 <= t->numel && !rush_stops(c->ctx, 256); i += 16)
-    pairs(dtype, at + (size_t)i * item, mean, std);
+    pairs(dtype, c->narrow, at + (size_t)i * item, mean, std);
   if (t->numel % 16 == 0) return;
   at += (size_t)(t->numel - 16) * item;
-  for (size_t i = 0; i < 16; i++) uniform(c->random, 0, 1, dtype, at + i * item);
-  pairs(dtype, at, mean, std);
+  for (size_t i = 0; i < 16; i++) draw(c->random, 0, 1, dtype, at + i * item);
+  pairs(dtype, c->narrow, at, mean, std);
+}
+
+static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std);
+
+/* As PyTorch has it: both parts with that mean, and half the variance. */
+static rush_status fill_complex(rush_call *c, const rush_tensor *t, double mean, double std) {
+  rush_tensor both = rush_part_of(t, 0);
+  RUSH_NEED(t->rank < RUSH_MAX_RANK, "normal_: complex tensors have at most %d dimensions",
+            RUSH_MAX_RANK - 1);
+  both.sizes[both.rank] = 2;
+  both.strides[both.rank++] = 1;
+  both.numel *= 2;
+  return fill_normal(c, &both, mean, std * 0.70710678118654752440);
 }
 
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
   RUSH_NEED(std >= 0, "normal expects std >= 0.0, but found std %g", std);
+  if (rush_is_complex(t->dtype)) return fill_complex(c, t, mean, std);
   RUSH_TRY(need_float(c, t, "normal_kernel_cpu"));
-  const bool many = t->numel >= 16 && rush_is_contiguous(t);
-  const bool half = c->narrow == RUSH_FLOAT16 || c->narrow == RUSH_BFLOAT16;
-  RUSH_CHECK(c->ctx, !many || !half, RUSH_ERR_UNSUPPORTED,
-             "16 and more normal numbers of dtype %s: draw float32 and convert them",
-             rush_dtype_name(c->narrow));
-  if (many)
+  if (t->numel >= 16 && rush_is_contiguous(t))
     fill_many(c, t, mean, std);
   else
     rush_draw_fill(c, t, normal, mean, std);

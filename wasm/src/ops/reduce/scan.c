@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "call/define.h"
+#include "kernels/math.h"
 #include "tensor/layout.h"
 
 typedef struct lines {
@@ -90,15 +91,14 @@ static double log_add_exp(double x, double sum) {
   return less != more || isfinite(less) ? log1p(exp(less - more)) + more : x;
 }
 
-#define LOG_SCAN(T)                                   \
-  for (int64_t o = 0; o < l.outer; o++) {             \
-    for (int64_t i = 0; i < l.inner; i++) {           \
-      RUSH_TRY(rush_work(l.ctx, 20 * LINE_WORK(l)));  \
-      T *p = (T *)data + o * l.n * l.inner + i;       \
-      double sum = -INFINITY;                         \
-      for (int64_t k = 0; k < l.n; k++, p += l.inner) \
-        *p = (T)(sum = log_add_exp((double)*p, sum)); \
-    }                                                 \
+#define LOG_SCAN(T, W, add)                                                              \
+  for (int64_t o = 0; o < l.outer; o++) {                                                \
+    for (int64_t i = 0; i < l.inner; i++) {                                              \
+      RUSH_TRY(rush_work(l.ctx, 20 * LINE_WORK(l)));                                     \
+      T *p = (T *)data + o * l.n * l.inner + i;                                          \
+      W sum = -INFINITY;                                                                 \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner) *p = (T)(sum = add((W) * p, sum)); \
+    }                                                                                    \
   }
 
 /* self, dim */
@@ -107,7 +107,7 @@ RUSH_OP(logcumsumexp) {
   rush_tensor *out;
   int dim;
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
-  RUSH_NEED(rush_is_float(self->dtype), "\"logcumsumexp_out_cpu\" not implemented for '%s'",
+  RUSH_NEED(!rush_is_integral(self->dtype), "\"logcumsumexp_out_cpu\" not implemented for '%s'",
             rush_dtype_word(self->dtype));
   RUSH_TRY(rush_result(c, 0, self->dtype, self->rank, self->sizes, &out));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
@@ -115,9 +115,13 @@ RUSH_OP(logcumsumexp) {
   const lines l = split(c->ctx, out, dim);
   void *data = rush_data(out);
   if (self->dtype == RUSH_FLOAT64) {
-    LOG_SCAN(double)
+    LOG_SCAN(double, double, log_add_exp)
+  } else if (self->dtype == RUSH_FLOAT32) {
+    LOG_SCAN(float, double, log_add_exp)
+  } else if (self->dtype == RUSH_COMPLEX128) {
+    LOG_SCAN(double complex, double complex, rush_log_add_exp_c128)
   } else {
-    LOG_SCAN(float)
+    LOG_SCAN(float complex, double complex, rush_log_add_exp_c128)
   }
   return RUSH_OK;
 }

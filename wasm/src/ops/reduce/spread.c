@@ -34,6 +34,17 @@ static void var_f64(rush_reduce_state *s, size_t n, const void *x, const rush_re
     join(s, (double)(s->count + (int64_t)at), k, mean, rush_sum_squares_f64(m, v + at, mean));
   }
 }
+/* Of complex numbers: h is the imaginary part of the mean. */
+static void var_c128(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
+  const double *v = x;
+  (void)p;
+  for (size_t i = 0; i < n; i++, v += 2) {
+    const double k = (double)(s->count + (int64_t)i + 1), a = v[0] - s->f, b = v[1] - s->h;
+    s->f += a / k;
+    s->h += b / k;
+    s->g += a * (v[0] - s->f) + b * (v[1] - s->h);
+  }
+}
 /* p->f[0] is the correction, p->f[1] is 1 for the root */
 static void finish_var(const rush_reduce_state *s, const rush_reduce_params *p,
                        rush_reduce_value *v) {
@@ -42,6 +53,7 @@ static void finish_var(const rush_reduce_state *s, const rush_reduce_params *p,
   v[0].f = p->f[1] != 0 ? sqrt(var) : var;
   v[1].f =
       p->n == 0 || squares != squares ? (double)NAN : s->f; /* as Welford's rule with infinities */
+  v[1].g = v[1].f != v[1].f ? (double)NAN : s->h;
 }
 
 static rush_status read_unbiased(rush_call *c, uint32_t arg, bool root, rush_reduce_params *p) {
@@ -58,7 +70,7 @@ static rush_status read_correction(rush_call *c, bool root, rush_reduce_params *
   static rush_status name(rush_call *c, const rush_reduce **row, rush_reduce_params *p) { \
     const rush_dtype dtype = arg_tensor(c, 0)->dtype;                                     \
     (void)row;                                                                            \
-    RUSH_CHECK(c->ctx, rush_is_float(dtype), RUSH_ERR_BAD_ARGUMENT,                       \
+    RUSH_CHECK(c->ctx, !rush_is_integral(dtype), RUSH_ERR_BAD_ARGUMENT,                   \
                "std and var only support floating point and complex dtypes");             \
     return call;                                                                          \
   }
@@ -68,14 +80,15 @@ SETUP(setup_var_correction, read_correction(c, false, p))
 SETUP(setup_std, read_unbiased(c, 1, true, p))
 SETUP(setup_std_dim, read_unbiased(c, 2, true, p))
 SETUP(setup_std_correction, read_correction(c, true, p))
-#define VAR(d, k, setup_, more) \
-  {.dim = d,                    \
-   .keepdim = k,                \
-   .flags = more,               \
-   .f32 = var_f32,              \
-   .f64 = var_f64,              \
-   .finish = finish_var,        \
-   .name = "var",               \
+#define VAR(d, k, setup_, more)      \
+  {.dim = d,                         \
+   .keepdim = k,                     \
+   .flags = RUSH_RED_TO_REAL | more, \
+   .f32 = var_f32,                   \
+   .f64 = var_f64,                   \
+   .c128 = var_c128,                 \
+   .finish = finish_var,             \
+   .name = "var",                    \
    .setup = setup_}
 RUSH_REDUCE(var) = VAR(0, 0, setup_var, 0);
 RUSH_REDUCE(var_dim) = VAR(1, 3, setup_var_dim, 0);
@@ -152,12 +165,14 @@ NORM(most, if (a > f || a != a) f = a)
 NORM(least, if (a < f || a != a) f = a)
 NORM(nonzero, f += a != 0)
 NORM(power, f += pow(a, p->f[0]))
-#define NORM_ROW(a, b, finish_, first, more) \
-  {.flags = RUSH_RED_FLOAT | more,           \
-   .init_f = first,                          \
-   .f32 = a,                                 \
-   .f64 = b,                                 \
-   .finish = finish_,                        \
+static void norm_c128(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p);
+#define NORM_ROW(a, b, finish_, first, more)          \
+  {.flags = RUSH_RED_FLOAT | RUSH_RED_TO_REAL | more, \
+   .init_f = first,                                   \
+   .f32 = a,                                          \
+   .f64 = b,                                          \
+   .c128 = norm_c128,                                 \
+   .finish = finish_,                                 \
    .name = "linalg.vector_norm"}
 static const rush_reduce norm_1 = NORM_ROW(abs_f32, abs_f64, finish_f, 0, 0);
 static const rush_reduce norm_inf = NORM_ROW(most_f32, most_f64, finish_f, 0, RUSH_RED_NONEMPTY);
@@ -169,40 +184,40 @@ static const rush_reduce norm_negative =
     NORM_ROW(power_f32, power_f64, finish_power, 0, RUSH_RED_NONEMPTY);
 static const rush_reduce norm_2 = NORM_ROW(squares_f32, squares_f64, finish_root, 0, 0);
 
-static rush_status setup_norm(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
-  double ord = arg_is_none(c, 1) ? 2 : arg_scalar_double(c, 1);
-  p->f[0] = ord;
-  *row = ord == 2                   ? &norm_2
+static const rush_reduce *norm_of(double ord) {
+  return ord == 2                   ? &norm_2
          : ord == 1                 ? &norm_1
          : ord == 0                 ? &norm_0
          : ord == (double)INFINITY  ? &norm_inf
          : ord == -(double)INFINITY ? &norm_low
          : ord < 0                  ? &norm_negative
                                     : &norm_p;
+}
+/* That of the absolute values. */
+static void norm_c128(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
+  const double *v = x;
+  for (size_t i = 0; i < n; i++, v += 2) {
+    const double size = hypot(v[0], v[1]);
+    norm_of(p->f[0])->f64(s, 1, &size, p);
+  }
+}
+
+static rush_status setup_norm(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
+  p->f[0] = arg_is_none(c, 1) ? 2 : arg_scalar_double(c, 1);
+  *row = norm_of(p->f[0]);
   return RUSH_OK;
 }
-/* linalg.norm: of vectors; a matrix norm only where it is the square root of the squares. */
-static rush_status setup_linalg_norm(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
-  int64_t dims[RUSH_MAX_RANK];
-  int n;
-  RUSH_TRY(arg_ints(c, 2, RUSH_MAX_RANK, dims, &n));
-  if (arg_is_none(c, 2)) n = arg_tensor(c, 0)->rank;
-  RUSH_CHECK(c->ctx, arg_is_none(c, 1) || n == 1, RUSH_ERR_UNSUPPORTED,
-             "linalg.norm of matrices with an order");
-  return setup_norm(c, row, p);
+static rush_status setup_frobenius(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
+  (void)c;
+  p->f[0] = 2;
+  *row = &norm_2;
+  return RUSH_OK;
 }
-RUSH_REDUCE(linalg_norm) = {.dim = 2, .keepdim = 3, .dtype = 4, .setup = setup_linalg_norm};
 RUSH_REDUCE(norm) = {.setup = setup_norm};
 RUSH_REDUCE(norm_dtype) = {.dtype = 2, .setup = setup_norm};
 RUSH_REDUCE(norm_dim) = {.dim = 2, .keepdim = 3, .setup = setup_norm};
 RUSH_REDUCE(norm_dim_dtype) = {.dim = 2, .keepdim = 3, .dtype = 4, .setup = setup_norm};
-RUSH_REDUCE(frobenius_norm) = {.dim = 1,
-                               .keepdim = 2,
-                               .flags = RUSH_RED_FLOAT,
-                               .f32 = squares_f32,
-                               .f64 = squares_f64,
-                               .finish = finish_root,
-                               .name = "frobenius_norm"};
+RUSH_REDUCE(frobenius_norm) = {.dim = 1, .keepdim = 2, .setup = setup_frobenius};
 
 /* ---- logsumexp: f is the greatest so far, g the sum of exp(x - f) ---------------------------- */
 
@@ -232,10 +247,26 @@ static void log_sum_f64(rush_reduce_state *s, size_t n, const void *x,
     if (!isinf(s->f)) s->g += exp(v[i] - s->f);
   }
 }
+/* f is the greatest real part; g and h are the sum. */
+static void log_sum_c128(rush_reduce_state *s, size_t n, const void *x,
+                         const rush_reduce_params *p) {
+  const double *v = x;
+  (void)p;
+  for (size_t i = 0; i < n; i++, v += 2) {
+    const double before = s->f;
+    rescale(s, v[0]);
+    if (s->f != before) s->h *= isinf(before) ? 0 : exp(before - s->f);
+    if (isinf(s->f)) continue;
+    const double size = exp(v[0] - s->f);
+    s->g += size * cos(v[1]);
+    s->h += size * sin(v[1]);
+  }
+}
 static void finish_log(const rush_reduce_state *s, const rush_reduce_params *p,
                        rush_reduce_value *v) {
   (void)p;
-  v[0].f = isinf(s->f) ? s->f : s->f + log(s->g);
+  v[0].f = isinf(s->f) ? s->f : s->f + log(hypot(s->g, s->h));
+  v[0].g = atan2(s->h, s->g);
 }
 /* PyTorch reduces everything for dim=[] and then fails to put that where no dimension is gone. */
 static rush_status setup_log(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
@@ -251,6 +282,7 @@ RUSH_REDUCE(logsumexp) = {.dim = 1,
                           .init_f = (double)-INFINITY,
                           .f32 = log_sum_f32,
                           .f64 = log_sum_f64,
+                          .c128 = log_sum_c128,
                           .finish = finish_log,
                           .setup = setup_log,
                           .name = "logsumexp"};
