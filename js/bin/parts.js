@@ -7,11 +7,15 @@ const WEIGHTED = /^(aten|rush)::_?(conv|linear)/;
 
 const isFloat32 = (/** @type {Weight} */ weight) => weight?.dtype === 'float32';
 
+/** Where a weight is of fewer channels, wasm/src/kernels/winograd.c leaves it to the direct form. */
+const LEAST_CHANNELS = 16;
+
 /** Of which weights an operator does not reach a part. @type {Record<string, (weight: Weight) => boolean>} */
 const WITHOUT = {
   conv_any: isFloat32,
   gemm_any: isFloat32,
   dwconv_5x5: (weight) => weight !== undefined && !/,5,5$/.test(String(weight.shape)),
+  winograd: (weight) => weight !== undefined && !(Number(weight.shape[1]) >= LEAST_CHANNELS && /,3,3$/.test(String(weight.shape))),
 };
 
 /** The weights of each operator. @param {import('../src/graph.js').GraphJson[]} graphs @returns {Map<string, Weight[]>} */

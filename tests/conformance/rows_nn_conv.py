@@ -127,6 +127,33 @@ z = y[:, 1:]
 z += 1
 return y""", x=f32(1, 2, 4, 4), w=weight(f32(3, 2, 3, 3)))
 
+# Large enough for Winograd's tiles of 2x2 and of 4x4.
+SUMS = dict(atol=5e-5)  # up to 2700 terms, in another order and by tiles
+for height in range(1, 10):
+    row(f"conv_tiled_{height}", "F.conv2d(x, w, b, 1, 1)", x=f32(6, 36, height, (height * 5 + 2) % 9 + 1),
+        w=weight(weights(50, 36, 3, 3)), b=weight(f32(50)), **SUMS)
+for name, (body, x, w) in {
+    "unpadded": ("F.conv2d(x, w, b)", (2, 64, 14, 15), (33, 64, 3, 3)),
+    "padding_beyond": ("F.relu(F.conv2d(x, w, b, 1, [5, 2]))", (1, 64, 9, 12), (70, 64, 3, 3)),
+    "one_side": ("F.relu6(F.conv2d(F.pad(x, [0, 2, 1, 0]), w, b))", (1, 40, 17, 18), (40, 40, 3, 3)),
+    "many_channels": ("F.conv2d(x * 0.3, w, b, 1, 1)", (1, 300, 8, 8), (130, 300, 3, 3)),
+    "many_pixels": ("F.conv2d(x, w, b, 1, 1)", (1, 16, 90, 90), (24, 16, 3, 3)),
+    "unbatched": ("F.conv2d(x, w, b, 1, 1)", (64, 13, 13), (64, 64, 3, 3)),
+    "same": ("F.conv2d(x, w, b, 1, 'same')", (1, 64, 13, 11), (64, 64, 3, 3)),
+}.items():
+    row(f"conv_tiled_{name}", body, x=f32(*x), w=weight(weights(*w)), b=weight(f32(w[0])), **SUMS)
+row("conv_tiled_layouts", "(F.conv2d(x, w, b, 1, 1), F.conv2d(x.transpose(2, 3), w, b, 1, 1), F.conv2d(x[:, :, 1:, ::2], w, b))",
+    x=channels_last(f32(1, 48, 12, 16)), w=channels_last(weights(48, 48, 3, 3)), b=f32(48), **SUMS)
+row("conv_tiled_shapes_change", "F.conv2d(x, w, b, 1, 1)", x=f32(1, 48, 16, 16), w=weight(weights(48, 48, 3, 3)), b=weight(f32(48)),
+    also=[{"x": f32(3, 48, 5, 21)}, {"x": f32(1, 48, 1, 1)}, {"x": f32(1, 48, 40, 7)}], **SUMS)
+row("conv_tiled_special", "F.relu(F.conv2d(x, w, b, 1, 1))", x=odd(1, 40, 17, 18), w=weight(weights(48, 40, 3, 3)),
+    b=weight(f32(48)), **SUMS)
+row("conv_tiled_special_weight", "F.conv2d(x, w * 0.1, b, 1, 1)", x=f32(1, 40, 17, 18), w=odd(48, 40, 3, 3), b=f32(48), **SUMS)
+row("conv_tiled_large_pixels", """
+y = F.conv2d(x * s, w, b, 1, 1)
+return y[..., :5], y[..., 8:]  # who does not see them is as exact as without""",
+    x=f32(1, 40, 13, 16), s=tensor([1.0] * 6 + [1e9, 0.0] + [1.0] * 8), w=weight(weights(48, 40, 3, 3)), b=weight(f32(48)), **SUMS)
+
 # Nothing to compute.
 row("conv_no_batch", "F.conv2d(x, w, b)", x=f32(0, 2, 5, 5), w=weight(f32(3, 2, 3, 3)), b=weight(f32(3)))
 row("conv_unbatched", "F.conv2d(x, w, b)", x=f32(2, 5, 5), w=weight(f32(3, 2, 3, 3)), b=weight(f32(3)))

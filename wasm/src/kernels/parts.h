@@ -6,11 +6,14 @@
 
 #include "kernels/conv_any.h"
 #include "kernels/gemm_any.h"
+#include "kernels/winograd.h"
 
 /* Without these two a dtype other than float32 is refused. */
 extern rush_conv_any_fn *const rush_part_conv_any;
 extern rush_gemm_any_fn *const rush_part_gemm_any;
 /* Without this one a depthwise 5x5 takes the way of all other sizes. */
 extern rush_dwconv_strip_fn *const rush_part_dwconv_5x5;
+/* Without this one a 3x3 convolution is the direct form's. */
+extern rush_winograd_fn *const rush_part_winograd;
 
 #endif

@@ -9,20 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/conv.h"
+#include "kernels/xnn_conv.h"
 
 #include "base/threads.h"
 #include "kernels/gemm.h"
-#include "kernels/xnn_config.h"
+#include "kernels/parts.h"
 
 enum { MAX_MR = 8 };
 
-/* One dimension of one phase: output out0 + j * out_step, j < count, reads input j * in_step + off0
- * + t * off_step times kernel position k0 + t * k_step, t < taps. */
-typedef struct axis {
-  size_t taps, count, out0, out_step, in_step;
-  ptrdiff_t off0, off_step, k0, k_step;
-} axis;
+typedef rush_conv_axis axis;
+typedef rush_conv_job job;
 
 static size_t gcd(size_t a, size_t b) {
   return b == 0 ? a : gcd(b, a % b);
@@ -171,24 +167,6 @@ void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-typedef struct job {
-  const rush_conv *s;
-  axis a[3];
-  size_t depth, one;          /* rows of the matrix; floats of one packed group */
-  size_t in_pixel, out_pixel; /* floats */
-  const float *x, *packed;    /* of all images; of this phase */
-  float *y;
-  char *scratch; /* taps * mr addresses for each thread */
-  size_t each;
-  const float *zeros;
-  /* An item is a tile of pixels and a block of columns. A line is what a tile may go over: a row of
-   * the output, or where that has no gaps a whole image. */
-  size_t line, tiles, lines, columns; /* pixels; tiles in one; how many of all images; of an item */
-  rush_xnn_igemm_fn kernel;
-  size_t mr, nr;
-  union xnn_f32_minmax_params params;
-} job;
-
 /* A job's tile at work. */
 typedef struct tile {
   const float *x; /* its image */
@@ -324,6 +302,21 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
   }
 }
 
+void rush_conv_run_pixels(const rush_conv_job *j, size_t image, size_t h, size_t w, size_t n,
+                          size_t first, size_t columns, unsigned who) {
+  const rush_conv *s = j->s;
+  const tile t = {.x = j->x + image * s->in[1] * s->in[2] * j->in_pixel,
+                  .at = (const float **)(void *)(j->scratch + who * j->each),
+                  .first = first,
+                  .columns = columns};
+  window windows[MAX_MR];
+  for (size_t i = 0; i < n; i += j->mr) {
+    const size_t m = n - i < j->mr ? n - i : j->mr;
+    for (size_t p = 0; p < m; p++) windows[p] = window_of(j, 0, h, w + i + p);
+    run_tile(j, &t, m, windows, output(j, image, 0, h, w + i), j->out_pixel);
+  }
+}
+
 /* A phase that no kernel position belongs to, or no input channels: the biases. */
 static void run_empty(const job *j, float min, float max) {
   const rush_conv *s = j->s;
@@ -380,8 +373,10 @@ bool rush_conv_scratch(const rush_conv *s, size_t *bytes) {
       __builtin_mul_overflow(s->in_c, sizeof(float), &zeros) ||
       __builtin_add_overflow(zeros, (size_t)16, &zeros))
     return false;
+  const size_t more = rush_part_winograd == NULL ? 0 : rush_part_winograd(s, NULL);
   return !__builtin_mul_overflow(taps, (size_t)rush_threads(s->ctx), &taps) &&
-         !__builtin_add_overflow(taps, zeros, bytes);
+         !__builtin_add_overflow(taps, zeros, bytes) &&
+         !__builtin_add_overflow(*bytes, more, bytes);
 }
 
 void rush_conv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,
@@ -428,7 +423,7 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
         depth_of(s, j.a, &j.depth);
         rush_gemm_packed(j.depth, s->out_c, &j.one);
         packed += s->groups * j.one;
-        run_phase(&j, min, max);
+        if (rush_part_winograd == NULL || rush_part_winograd(s, &j) == 0) run_phase(&j, min, max);
       }
     }
   }
