@@ -12,16 +12,24 @@
 #include "kernels/math.h"
 #include "kernels/normalize.h"
 #include "kernels/sums.h"
+#if defined(__x86_64__)
+#include "kernels/math_wide.h"
+#endif
 
 /* Greatest error in units in the last place of normal results, `far` below `tiny` in size. */
 static const struct {
   const char *name;
-  void (*run)(size_t n, float *out, const float *in);
+  void (*run[3])(size_t n, float *out, const float *in); /* the first is what everybody calls */
   double (*reference)(double x);
   double ulp;
   double tiny; /* results below it need only be as near as tiny */
 } rows[] = {
-#define ROW(name, ulp, tiny) {#name, rush_##name##_f32, rush_##name##_ref, ulp, tiny}
+#if defined(__x86_64__)
+#define RUNS(name) {rush_##name##_f32, rush_##name##_4, rush_##name##_8}
+#else
+#define RUNS(name) {rush_##name##_f32}
+#endif
+#define ROW(name, ulp, tiny) {#name, RUNS(name), rush_##name##_ref, ulp, tiny}
     ROW(exp, 1.5, 0),      ROW(exp2, 1.5, 0),     ROW(expm1, 2, 0),         ROW(log, 1.5, 0),
     ROW(log2, 1.5, 0),     ROW(log10, 1.5, 0),    ROW(log1p, 1.5, 0),       ROW(tanh, 3, 0),
     ROW(sigmoid, 2.5, 0),  ROW(erf, 2.5, 0),      ROW(gelu, 8, 1e-36),      ROW(gelu_tanh, 100, 0),
@@ -29,6 +37,18 @@ static const struct {
     ROW(cos, 2, 1e-7),     ROW(sqrt, 0.51, 0),    ROW(rsqrt, 2, 0),
 };
 enum { ROWS = sizeof rows / sizeof *rows, BATCH = 1021 };
+
+/* How many of run[] this machine can run. */
+static size_t widths(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 3 : 2;
+#else
+  return 1;
+#endif
+}
+#define EACH_RUN(row, w)                  \
+  for (size_t row = 0; row < ROWS; row++) \
+    for (size_t w = 0; w < widths(); w++)
 
 /* The distance in units of the last place that `want` has as a float. */
 static double distance(float got, double want) {
@@ -57,14 +77,14 @@ static void check(size_t row, const float *in, const float *out, size_t n) {
 static void a_sweep_stays_within_its_error(void **state) {
   static float in[BATCH], out[BATCH];
   (void)state;
-  for (size_t row = 0; row < ROWS; row++) {
+  EACH_RUN(row, w) {
     for (uint64_t bits = 0; bits < UINT64_C(1) << 32;) {
       size_t n = 0;
       for (; n < BATCH && bits < UINT64_C(1) << 32; n++, bits += 1000003) {
         const uint32_t b = (uint32_t)bits;
         memcpy(&in[n], &b, sizeof b);
       }
-      rows[row].run(n, out, in);
+      rows[row].run[w](n, out, in);
       check(row, in, out, n);
     }
   }
@@ -78,21 +98,21 @@ static void special_values_and_the_numbers_around_0(void **state) {
   enum { N = sizeof special / sizeof *special };
   float in[200], out[200];
   (void)state;
-  for (size_t row = 0; row < ROWS; row++) {
+  EACH_RUN(row, w) {
     if (strcmp(rows[row].name, "gelu") == 0) continue; /* -inf * 0 is NaN there, as PyTorch's */
-    rows[row].run(N, out, special);
+    rows[row].run[w](N, out, special);
     for (size_t i = 0; i < N; i++)
       if (!isinf(special[i])) check(row, &special[i], &out[i], 1);
     for (int i = 0; i < 200; i++) in[i] = (float)(i - 100) / 10;
-    rows[row].run(200, out, in);
+    rows[row].run[w](200, out, in);
     check(row, in, out, 200);
   }
   const float zeros[] = {0.0f, -0.0f};
   static const char *const odd[] = {"expm1", "log1p", "tanh", "erf", "sin", "sqrt", "gelu", "silu"};
-  for (size_t row = 0; row < ROWS; row++) {
+  EACH_RUN(row, w) {
     for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
       if (strcmp(odd[k], rows[row].name) != 0) continue;
-      rows[row].run(2, out, zeros);
+      rows[row].run[w](2, out, zeros);
       assert_true(out[0] == 0 && !signbit(out[0]) && out[1] == 0 && signbit(out[1]));
     }
   }
@@ -101,15 +121,15 @@ static void special_values_and_the_numbers_around_0(void **state) {
 /* Each length, in place, with a guard behind. */
 static void every_length_and_in_place(void **state) {
   (void)state;
-  for (size_t row = 0; row < ROWS; row++) {
+  EACH_RUN(row, w) {
     float in[24], apart[24], place[24], one;
     for (int i = 0; i < 24; i++) in[i] = 0.3f * (float)(i + 1);
     for (size_t n = 0; n <= 20; n++) {
       for (int i = 0; i < 24; i++) apart[i] = place[i] = i < (int)n ? in[i] : 77.0f;
-      rows[row].run(n, apart, in);
-      rows[row].run(n, place, place);
+      rows[row].run[w](n, apart, in);
+      rows[row].run[w](n, place, place);
       for (size_t i = 0; i < 24; i++) {
-        rows[row].run(1, &one, &in[i]);
+        rows[row].run[w](1, &one, &in[i]);
         assert_true(apart[i] == (i < n ? one : 77.0f));
         assert_true(place[i] == apart[i]);
       }

@@ -1,4 +1,4 @@
-/* Four floats at a time, on the compiler's vector extensions: wasm simd128, SSE2 and NEON from one
+/* Four floats at a time (or RUSH_LANES, which files for one kind of processor may set), on the compiler's vector extensions: wasm simd128, SSE2 and NEON from one
  * text. Arithmetic and comparison are the operators of C (comparisons give an i4 of 0 and -1); this
  * header adds what C cannot write. With relaxed SIMD or FMA hardware madd rounds once, else twice:
  * an algorithm here may gain from the former and must not need it. */
@@ -14,13 +14,25 @@
 
 #if defined(__wasm_simd128__)
 #include <wasm_simd128.h>
+#elif defined(RUSH_LANES)
+#include <immintrin.h>
 #elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
-typedef float f4 __attribute__((vector_size(16)));
-typedef int32_t i4 __attribute__((vector_size(16)));
-typedef uint32_t u4 __attribute__((vector_size(16)));
+#ifndef RUSH_LANES
+#define RUSH_LANES 4
+#endif
+typedef float f4 __attribute__((vector_size(4 * RUSH_LANES)));
+typedef int32_t i4 __attribute__((vector_size(4 * RUSH_LANES)));
+typedef uint32_t u4 __attribute__((vector_size(4 * RUSH_LANES)));
+#if RUSH_LANES == 16
+#define RUSH_ALL(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
+#elif RUSH_LANES == 8
+#define RUSH_ALL(x) x, x, x, x, x, x, x, x
+#else
+#define RUSH_ALL(x) x, x, x, x
+#endif
 
 /* In front of a function that hardly any model has: small is what it has to be. */
 #ifdef __clang__
@@ -48,11 +60,11 @@ typedef uint32_t u4 __attribute__((vector_size(16)));
 #endif
 RUSH_INLINE f4 f4_set(float x) {
   RUSH_IN_REGISTER(x);
-  return (f4){x, x, x, x};
+  return (f4){RUSH_ALL(x)};
 }
 RUSH_INLINE i4 i4_set(int32_t x) {
   RUSH_IN_REGISTER(x);
-  return (i4){x, x, x, x};
+  return (i4){RUSH_ALL(x)};
 }
 /* Wraps, as sanitizers want it said. */
 RUSH_INLINE i4 i4_add(i4 a, i4 b) {
@@ -62,7 +74,7 @@ RUSH_INLINE i4 i4_sub(i4 a, i4 b) {
   return (i4)((u4)a - (u4)b);
 }
 RUSH_INLINE f4 f4_zero(void) {
-  return (f4){0, 0, 0, 0};
+  return (f4){0};
 }
 /* The first element is one; the others may lie in the slack behind a block (RUSH_HEAP_SLACK). */
 #ifdef RUSH_HIDES
@@ -88,9 +100,9 @@ RUSH_INLINE f4 f4_load(const float *p) {
 RUSH_INLINE void f4_store(float *p, f4 v) {
   memcpy(p, &v, sizeof v);
 }
-/* The first n < 4 elements; the others are 0. */
+/* The first n < RUSH_LANES elements; the others are 0. */
 RUSH_INLINE f4 f4_load_part(const float *p, size_t n) {
-  f4 v = {0, 0, 0, 0};
+  f4 v = {0};
   memcpy(&v, p, n * sizeof *p);
   return v;
 }
@@ -113,6 +125,10 @@ RUSH_INLINE f4 f4_sign_of(f4 magnitude, f4 sign) {
 RUSH_INLINE f4 f4_less(f4 a, f4 b) {
 #if defined(__wasm_simd128__)
   return (f4)wasm_f32x4_pmin((v128_t)b, (v128_t)a);
+#elif RUSH_LANES == 16
+  return (f4)_mm512_min_ps((__m512)a, (__m512)b);
+#elif RUSH_LANES == 8
+  return (f4)_mm256_min_ps((__m256)a, (__m256)b);
 #elif defined(__SSE2__)
   return (f4)_mm_min_ps((__m128)a, (__m128)b);
 #else
@@ -122,6 +138,10 @@ RUSH_INLINE f4 f4_less(f4 a, f4 b) {
 RUSH_INLINE f4 f4_more(f4 a, f4 b) {
 #if defined(__wasm_simd128__)
   return (f4)wasm_f32x4_pmax((v128_t)b, (v128_t)a);
+#elif RUSH_LANES == 16
+  return (f4)_mm512_max_ps((__m512)a, (__m512)b);
+#elif RUSH_LANES == 8
+  return (f4)_mm256_max_ps((__m256)a, (__m256)b);
 #elif defined(__SSE2__)
   return (f4)_mm_max_ps((__m128)a, (__m128)b);
 #else
@@ -133,6 +153,10 @@ RUSH_INLINE f4 f4_more(f4 a, f4 b) {
 RUSH_INLINE f4 f4_madd(f4 a, f4 b, f4 c) {
 #if defined(__wasm_relaxed_simd__)
   return (f4)wasm_f32x4_relaxed_madd((v128_t)a, (v128_t)b, (v128_t)c);
+#elif RUSH_LANES == 16
+  return (f4)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif RUSH_LANES == 8
+  return (f4)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 #else
   return a * b + c;
 #endif
@@ -141,6 +165,10 @@ RUSH_INLINE f4 f4_madd(f4 a, f4 b, f4 c) {
 RUSH_INLINE f4 f4_sqrt(f4 x) {
 #if defined(__wasm_simd128__)
   return (f4)wasm_f32x4_sqrt((v128_t)x);
+#elif RUSH_LANES == 16
+  return (f4)_mm512_sqrt_ps((__m512)x);
+#elif RUSH_LANES == 8
+  return (f4)_mm256_sqrt_ps((__m256)x);
 #elif defined(__SSE2__)
   return (f4)_mm_sqrt_ps((__m128)x);
 #else
@@ -170,6 +198,10 @@ RUSH_INLINE f4 f4_from_int(i4 n) {
 RUSH_INLINE int i4_any(i4 m) {
 #if defined(__wasm_simd128__)
   return wasm_v128_any_true((v128_t)m);
+#elif RUSH_LANES == 16
+  return _mm512_test_epi32_mask((__m512i)m, (__m512i)m) != 0;
+#elif RUSH_LANES == 8
+  return _mm256_movemask_ps((__m256)m);
 #elif defined(__SSE2__)
   return _mm_movemask_ps((__m128)m);
 #else
@@ -184,19 +216,19 @@ RUSH_INLINE float f4_sum(f4 x) {
  * padded with zeros: f is there once, and its constants are made in front of a loop without
  * branches. */
 #define RUSH_MAP_F4(out, in, n, x, f)                    \
-  float rest_[4] = {0, 0, 0, 0};                         \
-  const size_t left_ = (n) % 4;                          \
+  float rest_[RUSH_LANES] = {0};                         \
+  const size_t left_ = (n) % RUSH_LANES;                 \
   const float *from_ = (in);                             \
   float *to_ = (out);                                    \
   for (size_t whole_ = (n) - left_;;) {                  \
-    for (size_t i_ = 0; i_ < whole_; i_ += 4) {          \
+    for (size_t i_ = 0; i_ < whole_; i_ += RUSH_LANES) { \
       const f4 x = f4_load(from_ + i_);                  \
       f4_store(to_ + i_, f);                             \
     }                                                    \
     if (to_ == rest_ || left_ == 0) break;               \
     memcpy(rest_, (in) + whole_, left_ * sizeof *rest_); \
     from_ = to_ = rest_;                                 \
-    whole_ = 4;                                          \
+    whole_ = RUSH_LANES;                                 \
   }                                                      \
   if (left_ > 0) memcpy((out) + ((n) - left_), rest_, left_ * sizeof *rest_);
 
