@@ -1,11 +1,22 @@
 #include "kernels/resample.h"
 
-#include "kernels/tile.h"
+#include "base/threads.h"
+#include "kernels/simd.h"
 
-enum {
-  MAX_TAPS = RUSH_RESAMPLE_TAPS * RUSH_RESAMPLE_TAPS * RUSH_RESAMPLE_TAPS,
-  LOOK = 64, /* pixels between two looks at the host's wish to stop */
-};
+/* Rows of the result, each by itself. */
+typedef struct job {
+  size_t pixel, channels; /* bytes, elements */
+  const rush_resample_axis *a;
+  const char *x;
+  char *y, *scratch;
+  size_t each; /* bytes of scratch for a thread */
+} job;
+
+static void row_of(const rush_resample_axis *a, size_t row, size_t *b, size_t *d, size_t *h) {
+  *h = row % a[1].out;
+  *d = row / a[1].out % a[0].out;
+  *b = row / a[1].out / a[0].out;
+}
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
@@ -27,109 +38,106 @@ static void copy_row(size_t pixel, const rush_resample_axis *a, const char *x, c
   }
 }
 
-/* Rows and planes that repeat are copied from the output. */
-static void copy_image(rush_ctx *ctx, size_t pixel, const rush_resample_axis *a, const char *x,
-                       char *y) {
-  const size_t in_row = a[2].in * pixel, in_plane = a[1].in * in_row;
-  const size_t row = a[2].out * pixel, plane = a[1].out * row;
-  for (size_t d = 0; d < a[0].out; d++, y += plane) {
-    if (d > 0 && a[0].index[d] == a[0].index[d - 1]) {
-      memcpy(y, y - plane, plane);
-      continue;
+static void copy_rows(const void *arg, size_t begin, size_t end, unsigned who) {
+  const job *j = arg;
+  const rush_resample_axis *a = j->a;
+  const size_t in_row = a[2].in * j->pixel, row = a[2].out * j->pixel;
+  const char *before = NULL;
+  (void)who;
+  for (size_t r = begin; r < end; r++) {
+    size_t b, d, h;
+    row_of(a, r, &b, &d, &h);
+    const char *from =
+        j->x + ((b * a[0].in + (size_t)a[0].index[d]) * a[1].in + (size_t)a[1].index[h]) * in_row;
+    char *to = j->y + r * row;
+    if (from == before) {
+      memcpy(to, to - row, row);
+    } else {
+      copy_row(j->pixel, a + 2, from, to);
     }
-    const char *from = x + (size_t)a[0].index[d] * in_plane;
-    for (size_t h = 0; h < a[1].out; h++) {
-      if (rush_stops(ctx, row / 4 + 8)) return;
-      char *to = y + h * row;
-      if (h > 0 && a[1].index[h] == a[1].index[h - 1]) {
-        memcpy(to, to - row, row);
-      } else {
-        copy_row(pixel, a + 2, from + (size_t)a[1].index[h] * in_row, to);
-      }
-    }
+    before = from;
   }
 }
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
-typedef struct tap {
-  size_t at; /* elements from the image's first pixel */
-  double weight;
-} tap;
+/* First the input's rows are added up in `scratch`, then their pixels. */
+#define SUMS(T, f)                                                                               \
+  static void pixels_##f(size_t channels, const rush_resample_axis *a, const T *x, T *y) {       \
+    const size_t n = (size_t)a->n;                                                               \
+    for (size_t o = 0; o < a->out; o++, y += channels) {                                         \
+      const int32_t *index = a->index + o * n;                                                   \
+      const double *weight = a->weight + o * n;                                                  \
+      for (size_t k = 0; k < n; k++) {                                                           \
+        const T *from = x + (size_t)index[k] * channels, w = (T)weight[k];                       \
+        if (k == 0) {                                                                            \
+          RUSH_EACH for (size_t c = 0; c < channels; c++) y[c] = from[c] * w;                    \
+        } else {                                                                                 \
+          RUSH_EACH for (size_t c = 0; c < channels; c++) y[c] += from[c] * w;                   \
+        }                                                                                        \
+      }                                                                                          \
+    }                                                                                            \
+  }                                                                                              \
+  /* One channel. */                                                                             \
+  static void points_##f(const rush_resample_axis *a, const T *x, T *y) {                        \
+    const int32_t *i = a->index;                                                                 \
+    const double *w = a->weight;                                                                 \
+    if (a->n == 2) {                                                                             \
+      for (size_t o = 0; o < a->out; o++, i += 2, w += 2)                                        \
+        y[o] = x[i[0]] * (T)w[0] + x[i[1]] * (T)w[1];                                            \
+    } else if (a->n == 4) {                                                                      \
+      for (size_t o = 0; o < a->out; o++, i += 4, w += 4)                                        \
+        y[o] = x[i[0]] * (T)w[0] + x[i[1]] * (T)w[1] + x[i[2]] * (T)w[2] + x[i[3]] * (T)w[3];    \
+    } else {                                                                                     \
+      for (size_t o = 0; o < a->out; o++) y[o] = x[i[o]] * (T)w[o];                              \
+    }                                                                                            \
+  }                                                                                              \
+  static void sum_rows_##f(const void *arg, size_t begin, size_t end, unsigned who) {            \
+    const job *j = arg;                                                                          \
+    const rush_resample_axis *a = j->a;                                                          \
+    const size_t width = a[2].in * j->channels, out = a[2].out * j->channels;                    \
+    T *row = (T *)(void *)(j->scratch + who * j->each);                                          \
+    for (size_t r = begin; r < end; r++) {                                                       \
+      size_t b, d, h;                                                                            \
+      row_of(a, r, &b, &d, &h);                                                                  \
+      const T *x = (const T *)(const void *)j->x + b * a[0].in * a[1].in * width;                \
+      T *y = (T *)(void *)j->y + r * out;                                                        \
+      for (size_t k = 0; k < (size_t)(a[0].n * a[1].n); k++) {                                   \
+        const size_t id = d * (size_t)a[0].n + k / (size_t)a[1].n;                               \
+        const size_t ih = h * (size_t)a[1].n + k % (size_t)a[1].n;                               \
+        const T *from = x + ((size_t)a[0].index[id] * a[1].in + (size_t)a[1].index[ih]) * width; \
+        const T w = (T)(a[0].weight[id] * a[1].weight[ih]);                                      \
+        if (k == 0) {                                                                            \
+          RUSH_EACH for (size_t i = 0; i < width; i++) row[i] = from[i] * w;                     \
+        } else {                                                                                 \
+          RUSH_EACH for (size_t i = 0; i < width; i++) row[i] += from[i] * w;                    \
+        }                                                                                        \
+      }                                                                                          \
+      if (j->channels == 1) {                                                                    \
+        points_##f(a + 2, row, y);                                                               \
+      } else {                                                                                   \
+        pixels_##f(j->channels, a + 2, row, y);                                                  \
+      }                                                                                          \
+    }                                                                                            \
+  }
+SUMS(float, f32)
+SUMS(double, f64)
 
-static int taps_of(const rush_resample_axis *a, size_t channels, size_t d, size_t h, size_t w,
-                   tap *out) {
-  int n = 0;
-  for (int i = 0; i < a[0].n; i++) {
-    const size_t id = d * (size_t)a[0].n + (size_t)i;
-    for (int j = 0; j < a[1].n; j++) {
-      const size_t ih = h * (size_t)a[1].n + (size_t)j;
-      const double weight = a[0].weight[id] * a[1].weight[ih];
-      const size_t row = ((size_t)a[0].index[id] * a[1].in + (size_t)a[1].index[ih]) * a[2].in;
-      for (int k = 0; k < a[2].n; k++) {
-        const size_t iw = w * (size_t)a[2].n + (size_t)k;
-        out[n++] = (tap){(row + (size_t)a[2].index[iw]) * channels, weight * a[2].weight[iw]};
-      }
-    }
-  }
-  return n;
-}
-
-static void sum_f32(const tap *taps, int n, size_t channels, const float *x, float *y) {
-  float weight[MAX_TAPS];
-  for (int t = 0; t < n; t++) weight[t] = (float)taps[t].weight;
-  size_t c = 0;
-  for (; c + 4 <= channels; c += 4) {
-    f4 sum = f4_load(x + taps[0].at + c) * f4_set(weight[0]);
-    for (int t = 1; t < n; t++) sum = f4_madd(f4_load(x + taps[t].at + c), f4_set(weight[t]), sum);
-    f4_store(y + c, sum);
-  }
-  for (; c < channels; c++) {
-    float sum = x[taps[0].at + c] * weight[0];
-    for (int t = 1; t < n; t++) sum += x[taps[t].at + c] * weight[t];
-    y[c] = sum;
-  }
-}
-
-static void sum_f64(const tap *taps, int n, size_t channels, const double *x, double *y) {
-  for (size_t c = 0; c < channels; c++) {
-    double sum = 0;
-    for (int t = 0; t < n; t++) sum += x[taps[t].at + c] * taps[t].weight;
-    y[c] = sum;
-  }
-}
-
-static void sum_image(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t channels,
-                      const rush_resample_axis *a, const void *x, char *y) {
-  tap taps[MAX_TAPS];
-  const size_t each = (size_t)(a[0].n * a[1].n * a[2].n) * (channels + 4);
-  const uint64_t work = (uint64_t)each * (a[2].out < LOOK ? a[2].out : LOOK);
-  for (size_t d = 0; d < a[0].out; d++) {
-    for (size_t h = 0; h < a[1].out; h++) {
-      for (size_t w = 0; w < a[2].out; w++, y += channels * size) {
-        if (w % LOOK == 0 && rush_stops(ctx, work)) return;
-        const int n = taps_of(a, channels, d, h, w, taps);
-        if (dtype == RUSH_FLOAT32)
-          sum_f32(taps, n, channels, x, (float *)(void *)y);
-        else
-          sum_f64(taps, n, channels, x, (double *)(void *)y);
-      }
-    }
-  }
+size_t rush_resample_scratch(size_t size, size_t channels, const rush_resample_axis axes[3]) {
+  return axes[0].n * axes[1].n * axes[2].n == 1 ? 0 : axes[2].in * channels * size;
 }
 
 void rush_resample(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t batch, size_t channels,
-                   const rush_resample_axis axes[3], const void *x, void *y) {
-  const size_t in = axes[0].in * axes[1].in * axes[2].in * channels * size;
-  const size_t out = axes[0].out * axes[1].out * axes[2].out * channels * size;
-  for (size_t b = 0; b < batch && !rush_stops(ctx, 8); b++) {
-    const char *from = (const char *)x + b * in;
-    char *to = (char *)y + b * out;
-    if (axes[0].n * axes[1].n * axes[2].n == 1) {
-      copy_image(ctx, channels * size, axes, from, to);
-    } else {
-      sum_image(ctx, dtype, size, channels, axes, from, to);
-    }
+                   const rush_resample_axis axes[3], const void *x, void *y, void *scratch) {
+  const job j = {
+      channels * size, channels, axes, x, y, scratch, rush_resample_scratch(size, channels, axes)};
+  const size_t rows = batch * axes[0].out * axes[1].out;
+  const uint64_t out = (uint64_t)axes[2].out * channels, in = (uint64_t)axes[2].in * channels;
+  if (j.each == 0) {
+    rush_parallel(ctx, rows, out * size / 4 + 8, copy_rows, &j);
+  } else {
+    rush_parallel(ctx, rows, in * (uint64_t)(axes[0].n * axes[1].n) + out * (uint64_t)axes[2].n,
+                  dtype == RUSH_FLOAT32 ? sum_rows_f32 : sum_rows_f64, &j);
   }
 }
 
@@ -143,9 +151,15 @@ void rush_resample(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t batch, s
         if (rush_stops(ctx, (uint64_t)s->count[o] * channels + 4)) return;                    \
         const type *from = x + (size_t)s->first[o] * channels;                                \
         const double *weight = s->weight + o * s->n;                                          \
+        if (channels == 1) {                                                                  \
+          type sum = 0;                                                                       \
+          for (int32_t k = 0; k < s->count[o]; k++) sum += from[k] * (type)weight[k];         \
+          y[0] = sum;                                                                         \
+          continue;                                                                           \
+        }                                                                                     \
         memset(y, 0, channels * sizeof *y);                                                   \
         for (int32_t k = 0; k < s->count[o]; k++, from += channels)                           \
-          for (size_t c = 0; c < channels; c++) y[c] += from[c] * (type)weight[k];            \
+          RUSH_EACH for (size_t c = 0; c < channels; c++) y[c] += from[c] * (type)weight[k];  \
       }                                                                                       \
   }
 ROWS(rows_f32, float)

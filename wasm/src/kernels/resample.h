@@ -6,9 +6,7 @@
 
 #include "base/base.h"
 
-enum { RUSH_RESAMPLE_TAPS = 4 };
-
-/* The taps of one dimension: those of output o are index[o * n ..] and weight[o * n ..]. */
+/* The taps of one dimension, 1, 2 or 4: those of output o are index[o * n ..] and weight[o * n ..]. */
 typedef struct rush_resample_axis {
   size_t in, out;
   int n;
@@ -17,10 +15,11 @@ typedef struct rush_resample_axis {
 } rush_resample_axis;
 
 /* y[batch][out..][channels] of x[batch][in..][channels], axes 0, 1, 2 being depth, height, width.
- * With one tap per axis elements of `size` bytes are copied; otherwise dtype is float32 or float64.
- */
+ * With one tap per axis elements of `size` bytes are copied; otherwise dtype is float32 or float64,
+ * and `scratch` has rush_resample_scratch() bytes for each of rush_threads(ctx). */
 void rush_resample(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t batch, size_t channels,
-                   const rush_resample_axis axes[3], const void *x, void *y);
+                   const rush_resample_axis axes[3], const void *x, void *y, void *scratch);
+size_t rush_resample_scratch(size_t size, size_t channels, const rush_resample_axis axes[3]);
 
 /* The input positions of one dimension that each output position takes: count[o] from first[o] on,
  * with weights weight[o * n ..]. Those of uint8 are whole numbers of 2^-precision. */

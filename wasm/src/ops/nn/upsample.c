@@ -3,6 +3,7 @@
  * cpu/UpSampleKernel.cpp. */
 #include <math.h>
 
+#include "base/threads.h"
 #include "blocks/variants.h"
 #include "call/define.h"
 #include "kernels/resample.h"
@@ -173,8 +174,13 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
     fill_axis(s, d + s->dims - 3 < 0 ? 0 : d + s->dims - 3, axes + d, x->dtype != RUSH_FLOAT64);
   }
   const size_t batch = (size_t)x->sizes[0], channels = (size_t)x->sizes[1];
-  rush_resample(c->ctx, x->dtype, rush_itemsize(x), last ? batch : batch * channels,
-                last ? channels : 1, axes, rush_data(x), rush_data(out));
+  const size_t pixel = last ? channels : 1;
+  void *row;
+  if (!rush_mul(rush_resample_scratch(rush_itemsize(x), pixel, axes), rush_threads(c->ctx), &bytes))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(tmp_bytes(c, bytes, &row));
+  rush_resample(c->ctx, x->dtype, rush_itemsize(x), last ? batch : batch * channels, pixel, axes,
+                rush_data(x), rush_data(out), row);
   return RUSH_OK;
 }
 
