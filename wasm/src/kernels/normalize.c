@@ -47,39 +47,46 @@ void rush_softmax_columns_f64(size_t n, size_t cols, size_t stride, double *out,
   }
 }
 
-/* Four columns. The sum is compensated: n may be long. */
-RUSH_INLINE void softmax_4(size_t n, size_t stride, float *out, const float *x, bool logarithm,
-                           size_t lanes) {
-#define GET(p) (lanes == 4 ? f4_load(p) : f4_load_part(p, lanes))
-#define PUT(p, v) (lanes == 4 ? f4_store(p, v) : f4_store_part(p, v, lanes))
-  f4 most = GET(x);
-  for (size_t i = 1; i < n; i++) {
-    const f4 v = GET(x + i * stride);
-    most = f4_select((v > most) | (v != v), v, most);
+/* Some columns, four at a time, row by row, as they lie in memory. The sum is compensated: n may be
+ * long. */
+enum { COLUMNS = 64 };
+static void softmax_some(size_t n, size_t cols, size_t stride, float *out, const float *x,
+                         bool logarithm) {
+  f4 most[COLUMNS / 4], sum[COLUMNS / 4], lost[COLUMNS / 4];
+  const size_t whole = cols / 4, left = cols % 4, all = whole + (left > 0);
+#define GET(p, k) (k < whole ? f4_load((p) + 4 * k) : f4_load_part((p) + 4 * k, left))
+#define PUT(p, k, v) (k < whole ? f4_store((p) + 4 * k, v) : f4_store_part((p) + 4 * k, v, left))
+  for (size_t k = 0; k < all; k++) {
+    most[k] = GET(x, k);
+    sum[k] = lost[k] = f4_zero();
   }
-  f4 sum = f4_zero(), lost = f4_zero();
-  for (size_t i = 0; i < n; i++) {
-    const f4 e = f4_exp_negative(GET(x + i * stride) - most);
-    const f4 add = e - lost, next = sum + add;
-    lost = (next - sum) - add;
-    sum = next;
-    if (!logarithm) PUT(out + i * stride, e);
-  }
-  if (logarithm) {
-    const f4 l = f4_log(sum);
-    for (size_t i = 0; i < n; i++) PUT(out + i * stride, GET(x + i * stride) - most - l);
-    return;
-  }
-  const f4 inverse = f4_set(1.0f) / sum;
+  for (size_t i = 1; i < n; i++)
+    for (size_t k = 0; k < all; k++) {
+      const f4 v = GET(x + i * stride, k);
+      most[k] = f4_select((v > most[k]) | (v != v), v, most[k]);
+    }
   for (size_t i = 0; i < n; i++)
-    PUT(out + i * stride, f4_load_part(out + i * stride, lanes) * inverse);
+    for (size_t k = 0; k < all; k++) {
+      const f4 e = f4_exp_negative(GET(x + i * stride, k) - most[k]);
+      const f4 add = e - lost[k], next = sum[k] + add;
+      lost[k] = (next - sum[k]) - add;
+      sum[k] = next;
+      if (!logarithm) PUT(out + i * stride, k, e);
+    }
+  for (size_t k = 0; k < all; k++) sum[k] = logarithm ? f4_log(sum[k]) : f4_set(1.0f) / sum[k];
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < all; k++) {
+      if (logarithm)
+        PUT(out + i * stride, k, GET(x + i * stride, k) - most[k] - sum[k]);
+      else
+        PUT(out + i * stride, k, GET(out + i * stride, k) * sum[k]);
+    }
 }
 void rush_softmax_columns_f32(size_t n, size_t cols, size_t stride, float *out, const float *x,
                               bool logarithm) {
-  size_t j = 0;
   if (n == 0) return;
-  for (; j + 4 <= cols; j += 4) softmax_4(n, stride, out + j, x + j, logarithm, 4);
-  if (j < cols) softmax_4(n, stride, out + j, x + j, logarithm, cols - j);
+  for (size_t j = 0; j < cols; j += COLUMNS)
+    softmax_some(n, cols - j < COLUMNS ? cols - j : COLUMNS, stride, out + j, x + j, logarithm);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
