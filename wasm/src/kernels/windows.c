@@ -250,10 +250,53 @@ static void avg_f32(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
   });
 }
 
-static rows_fn *max_of(rush_dtype dtype, bool vectors) {
+/* One channel, without indices: one tap of all windows of a row after the other. */
+#define TAP(stride)                               \
+  RUSH_EACH for (size_t o = 0; o < n; o++) {      \
+    const float v = x[o * (stride)], best = y[o]; \
+    y[o] = ((v > best) | (v != v)) ? v : best;    \
+  }
+static void max_tap(const rush_pool *s, size_t k, const float *x, float *y) {
+  const size_t stride = s->stride[2], in = s->in[2];
+  const ptrdiff_t at = (ptrdiff_t)(k * s->dilation[2]) - s->padding[2];
+  const size_t low = at < 0 ? ((size_t)-at + stride - 1) / stride : 0;
+  if (at >= (ptrdiff_t)in || low >= s->out[2]) return;
+  size_t high = ((size_t)((ptrdiff_t)in - at) + stride - 1) / stride;
+  if (high > s->out[2]) high = s->out[2];
+  if (high <= low) return;
+  const size_t n = high - low;
+  x += (ptrdiff_t)(low * stride) + at;
+  y += low;
+  if (stride == 1) {
+    TAP(1)
+  } else if (stride == 2) {
+    TAP(2)
+  } else {
+    TAP(stride)
+  }
+}
+static void max_single(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
+  const rush_pool *s = j->s;
+  (void)ctx;
+  for (size_t r = begin; r < end; r++) {
+    const span h = span_of(s, 1, r % s->out[1]), d = span_of(s, 0, r / s->out[1] % s->out[0]);
+    const float *image =
+        (const float *)j->x + r / s->out[1] / s->out[0] * s->in[0] * s->in[1] * s->in[2];
+    float *y = (float *)j->y + r * s->out[2];
+    for (size_t o = 0; o < s->out[2]; o++) y[o] = -INFINITY;
+    for (size_t a = 0; a < d.n * h.n; a++) {
+      const size_t row = (d.from + a / h.n * d.step) * s->in[1] + h.from + a % h.n * h.step;
+      for (size_t k = 0; k < s->kernel[2]; k++) max_tap(s, k, image + row * s->in[2], y);
+    }
+  }
+}
+
+static rows_fn *max_of(rush_dtype dtype, const rush_pool *s, bool indices) {
+  const bool short_windows = !s->adaptive && s->kernel[2] < LONG_WINDOW && s->out[2] < LONG_ROW;
   switch (dtype) {
     case RUSH_FLOAT32:
-      return vectors ? max_vectors : max_f32;
+      if (indices) return max_f32;
+      return s->channels > 1 ? max_vectors : short_windows ? max_single : max_f32;
     case RUSH_FLOAT64:
       return max_f64;
     case RUSH_UINT8:
@@ -266,7 +309,7 @@ static rows_fn *max_of(rush_dtype dtype, bool vectors) {
 }
 
 void rush_max_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y, int64_t *indices) {
-  const job j = {s, x, y, indices, max_of(dtype, indices == NULL && s->channels > 1)};
+  const job j = {s, x, y, indices, max_of(dtype, s, indices != NULL)};
   run(&j);
 }
 

@@ -98,13 +98,20 @@ static void fetch(run *r, int k, const char *from, int64_t m) {
   }
 }
 
+/* Whether n elements of operand k are in memory as the body wants them. */
+static bool lies_right(const run *r, int k, int64_t n) {
+  return r->memory[k] == r->body_type[k] && !r->wraps[k] &&
+         (n == 1 || r->stride[k] == (int64_t)rush_dtype_size(r->memory[k]));
+}
+static bool is_direct(const run *r, int64_t n) {
+  bool all = true;
+  for (int k = 0; k <= r->n; k++) all &= lies_right(r, k, n);
+  return all;
+}
+
 static void run_row(run *r, int64_t n) {
   bool direct[LANES], all = true;
-  for (int k = 0; k <= r->n; k++) {
-    direct[k] = r->memory[k] == r->body_type[k] && !r->wraps[k] &&
-                (n == 1 || r->stride[k] == (int64_t)rush_dtype_size(r->memory[k]));
-    all &= direct[k];
-  }
+  for (int k = 0; k <= r->n; k++) all &= direct[k] = lies_right(r, k, n);
   const void *in[RUSH_PW_OPERANDS];
   if (all) {
     for (int k = 1; k <= r->n; k++) in[k - 1] = r->at[k];
@@ -460,9 +467,25 @@ static void some_lines(const void *arg, size_t begin, size_t end, unsigned who) 
   give_fault(w, &p);
 }
 
+/* Rows that the body works on directly. */
+static void run_direct_rows(const run *r, rush_iter *it, const int *lane) {
+  const void *in[RUSH_PW_OPERANDS];
+  for (int k = 1; k <= r->n; k++) in[k - 1] = r->at[k];
+  do {
+    for (int64_t j = 0; j < it->size[1]; j++) {
+      for (int i = 1; i < it->n; i++) in[lane[i] - 1] = it->at[i] + j * it->stride[i][1];
+      r->body((size_t)it->size[0], it->at[0] + j * it->stride[0][1], in, r->p);
+    }
+  } while (next_plane(it));
+}
+
 static void walk_rows(run *r, rush_iter *it, const walk *w) {
   if (w->short_rows) {
     run_short_rows(r, it, w->lane);
+    return;
+  }
+  if (it->rank > 1 && is_direct(r, it->size[0])) {
+    run_direct_rows(r, it, w->lane);
     return;
   }
   do {
