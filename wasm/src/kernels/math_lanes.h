@@ -39,34 +39,34 @@ RUSH_INLINE f4 f4_rsqrt(f4 x) {
 /* Chunks in which no lane is odd take the short way; what is left over is a chunk of its own,
  * padded with ones. An element's result never depends on its neighbours. */
 enum { CHUNK = 256 };
-#define RUSH_BY_CHUNKS(self, n, out, in, odd, f, otherwise)                     \
+#define RUSH_BY_CHUNKS(self, n, out, in, odd, f, otherwise)                              \
   const size_t left = (n) % RUSH_LANES, whole = (n) - left;                              \
-  for (size_t at = 0; at < whole; at += CHUNK) {                                \
-    const size_t m = whole - at < CHUNK ? whole - at : CHUNK;                   \
-    const float *from = (in) + at;                                              \
-    float *to = (out) + at;                                                     \
-    i4 strange = {0};                                                  \
+  for (size_t at = 0; at < whole; at += CHUNK) {                                         \
+    const size_t m = whole - at < CHUNK ? whole - at : CHUNK;                            \
+    const float *from = (in) + at;                                                       \
+    float *to = (out) + at;                                                              \
+    i4 strange = {0};                                                                    \
     for (size_t i = 0; i < m; i += RUSH_LANES) {                                         \
-      const f4 x = f4_load(from + i);                                           \
-      strange |= odd;                                                           \
-    }                                                                           \
-    if (__builtin_expect(i4_any(strange), 0)) {                                 \
-      otherwise                                                                 \
-    } else {                                                                    \
+      const f4 x = f4_load(from + i);                                                    \
+      strange |= odd;                                                                    \
+    }                                                                                    \
+    if (__builtin_expect(i4_any(strange), 0)) {                                          \
+      otherwise                                                                          \
+    } else {                                                                             \
       for (size_t i = 0; i < m; i += RUSH_LANES) f4_store(to + i, f(f4_load(from + i))); \
-    }                                                                           \
-  }                                                                             \
-  if (left > 0) {                                                               \
-    float rest[RUSH_LANES];                                                     \
-    for (int i = 0; i < RUSH_LANES; i++) rest[i] = 1;                           \
-    memcpy(rest, (in) + whole, left * sizeof *rest);                            \
+    }                                                                                    \
+  }                                                                                      \
+  if (left > 0) {                                                                        \
+    float rest[RUSH_LANES];                                                              \
+    for (int i = 0; i < RUSH_LANES; i++) rest[i] = 1;                                    \
+    memcpy(rest, (in) + whole, left * sizeof *rest);                                     \
     self(RUSH_LANES, rest, rest);                                                        \
-    memcpy((out) + whole, rest, left * sizeof *rest);                           \
+    memcpy((out) + whole, rest, left * sizeof *rest);                                    \
   }
 
-#define MAP(name)                                                 \
+#define MAP(name)                                                \
   void RUSH_NAMED(name)(size_t n, float *out, const float *in) { \
-    RUSH_MAP_F4(out, in, n, x, f4_##name(x))                      \
+    RUSH_MAP_F4(out, in, n, x, f4_##name(x))                     \
   }
 MAP(exp2)
 MAP(expm1)
@@ -83,9 +83,9 @@ MAP(sqrt)
 MAP(rsqrt)
 
 #define CHUNKS(name, odd, f)                                            \
-  void RUSH_NAMED(name)(size_t n, float *out, const float *in) {       \
-    RUSH_BY_CHUNKS(RUSH_NAMED(name), n, out, in, odd, f,               \
-                   for (size_t i = 0; i < m; i += RUSH_LANES)                    \
+  void RUSH_NAMED(name)(size_t n, float *out, const float *in) {        \
+    RUSH_BY_CHUNKS(RUSH_NAMED(name), n, out, in, odd, f,                \
+                   for (size_t i = 0; i < m; i += RUSH_LANES)           \
                        f4_store(to + i, f4_##name(f4_load(from + i)));) \
   }
 CHUNKS(exp, f4_abs(x) > f4_set(87.0f), f4_exp_near)
@@ -95,17 +95,17 @@ CHUNKS(log10, f4_log_odd(x), f4_log10_normal)
 
 /* libm for numbers that the reduction does not fit. */
 #define LARGE(x) (~(f4_abs(x) <= f4_set(8192.0f)))
-#define ANGLES(name, libm)                                                          \
-  static void name##_with_large(size_t n, float *out, const float *in) {            \
-    float x[CHUNK];                                                                 \
-    memcpy(x, in, n * sizeof *x);                                                   \
+#define ANGLES(name, libm)                                                                   \
+  static void name##_with_large(size_t n, float *out, const float *in) {                     \
+    float x[CHUNK];                                                                          \
+    memcpy(x, in, n * sizeof *x);                                                            \
     for (size_t i = 0; i < n; i += RUSH_LANES) f4_store(out + i, f4_##name(f4_load(x + i))); \
-    for (size_t i = 0; i < n; i++)                                                  \
-      if (!(fabsf(x[i]) <= 8192)) out[i] = libm(x[i]);                              \
-  }                                                                                 \
-  void RUSH_NAMED(name)(size_t n, float *out, const float *in) {                   \
-    RUSH_BY_CHUNKS(RUSH_NAMED(name), n, out, in, LARGE(x), f4_##name,              \
-                   name##_with_large(m, to, from);)                                 \
+    for (size_t i = 0; i < n; i++)                                                           \
+      if (!(fabsf(x[i]) <= 8192)) out[i] = libm(x[i]);                                       \
+  }                                                                                          \
+  void RUSH_NAMED(name)(size_t n, float *out, const float *in) {                             \
+    RUSH_BY_CHUNKS(RUSH_NAMED(name), n, out, in, LARGE(x), f4_##name,                        \
+                   name##_with_large(m, to, from);)                                          \
   }
 ANGLES(sin, sinf)
 ANGLES(cos, cosf)
@@ -121,7 +121,7 @@ void RUSH_NAMED(softplus)(size_t n, float *out, const float *in, float beta, flo
 }
 
 void RUSH_NAMED(elu)(size_t n, float *out, const float *in, float in_scale, float negative,
-                  float positive) {
+                     float positive) {
   const f4 s = f4_set(in_scale), m = f4_set(negative), p = f4_set(positive), zero = f4_zero();
   RUSH_MAP_F4(out, in, n, x, f4_select(x < zero, f4_expm1(x * s) * m, x * p))
 }

@@ -9,12 +9,11 @@
 #define RUSH_DECLARE_8(name, reference) void rush_##name##_8(size_t n, float *out, const float *in);
 #define RUSH_DECLARE_16(name, reference) \
   void rush_##name##_16(size_t n, float *out, const float *in);
-#define RUSH_DECLARE_MATH(lanes)                                                        \
-  RUSH_MATH_F32(RUSH_DECLARE_##lanes)                                                   \
-  void rush_softplus_##lanes(size_t n, float *out, const float *in, float beta,         \
-                             float threshold);                                          \
-  void rush_elu_##lanes(size_t n, float *out, const float *in, float in_scale,          \
-                        float negative, float positive);                                \
+#define RUSH_DECLARE_MATH(lanes)                                                                  \
+  RUSH_MATH_F32(RUSH_DECLARE_##lanes)                                                             \
+  void rush_softplus_##lanes(size_t n, float *out, const float *in, float beta, float threshold); \
+  void rush_elu_##lanes(size_t n, float *out, const float *in, float in_scale, float negative,    \
+                        float positive);                                                          \
   double rush_exp_sum_##lanes(size_t n, float *out, const float *in, float shift);
 RUSH_DECLARE_MATH(4)
 RUSH_DECLARE_MATH(8)
