@@ -34,7 +34,7 @@ static const struct {
     ROW(log2, 1.5, 0),     ROW(log10, 1.5, 0),    ROW(log1p, 1.5, 0),       ROW(tanh, 3, 0),
     ROW(sigmoid, 2.5, 0),  ROW(erf, 2.5, 0),      ROW(gelu, 8, 1e-36),      ROW(gelu_tanh, 100, 0),
     ROW(silu, 2.5, 1e-36), ROW(mish, 2.5, 1e-36), ROW(log_sigmoid, 2.5, 0), ROW(sin, 2, 1e-7),
-    ROW(cos, 2, 1e-7),     ROW(sqrt, 0.51, 0),    ROW(rsqrt, 2, 0),
+    ROW(cos, 2, 1e-7),     ROW(atan, 2.5, 0),     ROW(sqrt, 0.51, 0),       ROW(rsqrt, 2, 0),
 };
 enum { ROWS = sizeof rows / sizeof *rows, BATCH = 1021 };
 
@@ -137,6 +137,34 @@ static void every_length_and_in_place(void **state) {
   }
 }
 
+/* Every pair of special values, and a grid of others. */
+static void atan2_is_that_of_c(void **state) {
+  enum { N = 67 };
+  static float y[N * N], x[N * N], out[N * N];
+  float some[N] = {0.0f,  -0.0f,  INFINITY, -INFINITY, NAN,    1.0f,
+                   -1.0f, 1e-45f, -1e-45f,  3e38f,     -3e38f, 1e-30f};
+
+  (void)state;
+  for (int i = 12; i < N; i++) some[i] = (float)(i - 40) * (i % 3 == 0 ? 1e-3f : 0.37f);
+  for (int i = 0; i < N * N; i++) {
+    y[i] = some[i / N];
+    x[i] = some[i % N];
+  }
+  for (size_t w = 0; w < widths(); w++) {
+#if defined(__x86_64__)
+    (w == 0 ? rush_atan2_f32 : w == 1 ? rush_atan2_4 : rush_atan2_8)(N * N, out, y, x);
+#else
+    rush_atan2_f32(N * N, out, y, x);
+#endif
+    for (int i = 0; i < N * N; i++) {
+      const double want = atan2((double)y[i], (double)x[i]);
+      if (distance(out[i], want) > 3 || (want == 0 && !signbit(out[i]) != !signbit(want)))
+        fail_msg("atan2(%g, %g): %.9g was wanted, %.9g came", (double)y[i], (double)x[i], want,
+                 (double)out[i]);
+    }
+  }
+}
+
 static void sums_do_not_drift(void **state) {
   static float x[100003];
   (void)state;
@@ -186,6 +214,7 @@ int main(void) {
       cmocka_unit_test(a_sweep_stays_within_its_error),
       cmocka_unit_test(special_values_and_the_numbers_around_0),
       cmocka_unit_test(every_length_and_in_place),
+      cmocka_unit_test(atan2_is_that_of_c),
       cmocka_unit_test(sums_do_not_drift),
       cmocka_unit_test(a_nan_is_the_greatest_and_the_least),
       cmocka_unit_test(softmax_rows_and_columns_agree),

@@ -33,6 +33,9 @@ void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float n
                   float positive) {
   WIDEST(elu, n, out, in, in_scale, negative, positive);
 }
+void rush_atan2_f32(size_t n, float *out, const float *y, const float *x) {
+  WIDEST(atan2, n, out, y, x);
+}
 double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift) {
   return WIDEST(exp_sum, n, out, in, shift);
 }

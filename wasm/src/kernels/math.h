@@ -28,6 +28,7 @@
   X(log_sigmoid, x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)))                   \
   X(sin, sin(x))                                                                \
   X(cos, cos(x))                                                                \
+  X(atan, atan(x))                                                              \
   X(sqrt, sqrt(x))                                                              \
   X(rsqrt, 1 / sqrt(x))
 
@@ -42,6 +43,9 @@ void rush_softplus_f32(size_t n, float *out, const float *in, float beta, float 
 /* x < 0 ? expm1(x * in_scale) * negative : x * positive; NaN stays. */
 void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float negative,
                   float positive);
+
+/* atan2(y, x), out may be either; 3 ulp. */
+void rush_atan2_f32(size_t n, float *out, const float *y, const float *x);
 
 /* Writes exp(in - shift), in <= shift, and returns the sum of what it wrote. Below 1.6e-38 it may
  * write 0. */

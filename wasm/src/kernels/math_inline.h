@@ -243,4 +243,32 @@ RUSH_INLINE f4 f4_log_sigmoid(f4 x) {
   return f4_select(x != x, x, low - f4_log1p(f4_exp(-f4_abs(x))));
 }
 
+/* atan(t) for 0 <= t <= 1; beyond tan(pi/8) as pi/4 + atan((t - 1) / (t + 1)). Minimax. */
+RUSH_INLINE f4 f4_atan_unit(f4 t) {
+  const f4 one = f4_set(1.0f);
+  i4 far = t > f4_set(0.41421356f);
+  f4 q = f4_select(far, (t - one) / (t + one), t), z = q * q;
+  f4 p = f4_set(8.05372171e-2f);
+  p = f4_madd(p, z, f4_set(-1.38776784e-1f));
+  p = f4_madd(p, z, f4_set(1.99777100e-1f));
+  p = f4_madd(p, z, f4_set(-3.33329491e-1f));
+  return f4_madd(p * z, q, q) + (f4)((i4)f4_set(0.78539816f) & far);
+}
+/* 2.5 ulp, with C's answers for zeros, infinities and NaN */
+RUSH_INLINE f4 f4_atan(f4 x) {
+  f4 a = f4_abs(x), one = f4_set(1.0f);
+  i4 large = a > one;
+  f4 y = f4_atan_unit(f4_select(large, one / a, a));
+  return f4_sign_of(f4_select(large, f4_set(1.57079633f) - y, y), x);
+}
+RUSH_INLINE f4 f4_atan2(f4 y, f4 x) {
+  f4 a = f4_abs(x), b = f4_abs(y), most = f4_more(a, b), least = f4_less(a, b);
+  i4 alike = least == most;
+  f4 same = f4_select(most == f4_zero(), f4_zero(), f4_set(1.0f)); /* two zeros, two infinities */
+  f4 r = f4_atan_unit(f4_select(alike, same, least / most));
+  r = f4_select(b > a, f4_set(1.57079633f) - r, r);
+  r = f4_select((i4)x < i4_set(0), f4_set(3.14159265f) - r, r);
+  return f4_select((x != x) | (y != y), x + y, f4_sign_of(r, y));
+}
+
 #endif

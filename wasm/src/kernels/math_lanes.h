@@ -79,6 +79,7 @@ MAP(gelu_tanh)
 MAP(silu)
 MAP(mish)
 MAP(log_sigmoid)
+MAP(atan)
 MAP(sqrt)
 MAP(rsqrt)
 
@@ -124,6 +125,14 @@ void RUSH_NAMED(elu)(size_t n, float *out, const float *in, float in_scale, floa
                      float positive) {
   const f4 s = f4_set(in_scale), m = f4_set(negative), p = f4_set(positive), zero = f4_zero();
   RUSH_MAP_F4(out, in, n, x, f4_select(x < zero, f4_expm1(x * s) * m, x * p))
+}
+
+void RUSH_NAMED(atan2)(size_t n, float *out, const float *y, const float *x) {
+  size_t i = 0;
+  for (; i + RUSH_LANES <= n; i += RUSH_LANES)
+    f4_store(out + i, f4_atan2(f4_load(y + i), f4_load(x + i)));
+  if (i < n)
+    f4_store_part(out + i, f4_atan2(f4_load_part(y + i, n - i), f4_load_part(x + i, n - i)), n - i);
 }
 
 static double lanes(f4 v) {

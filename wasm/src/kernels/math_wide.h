@@ -14,6 +14,7 @@
   void rush_softplus_##lanes(size_t n, float *out, const float *in, float beta, float threshold); \
   void rush_elu_##lanes(size_t n, float *out, const float *in, float in_scale, float negative,    \
                         float positive);                                                          \
+  void rush_atan2_##lanes(size_t n, float *out, const float *y, const float *x);                  \
   double rush_exp_sum_##lanes(size_t n, float *out, const float *in, float shift);
 RUSH_DECLARE_MATH(4)
 RUSH_DECLARE_MATH(8)

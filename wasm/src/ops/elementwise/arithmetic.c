@@ -370,7 +370,15 @@ static float x_log1p_yf(float a, float b) {
                         .f64 = rush_pw_map2_f64, \
                         .fn2 = fn_,              \
                         .fn2_32 = fn_32};
-FUNCTION_2(atan2, atan2, atan2f, RUSH_PW_TO_FLOAT)
+static void atan2_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
+  (void)p;
+  rush_atan2_f32(n, out, in[0], in[1]);
+}
+RUSH_POINTWISE(atan2) = {.operands = 2,
+                         .flags = RUSH_PW_TO_FLOAT,
+                         .f32 = atan2_f32,
+                         .f64 = rush_pw_map2_f64,
+                         .fn2 = atan2};
 FUNCTION_2(hypot, hypot, hypotf, 0)
 FUNCTION_2(copysign, copysign, copysignf, RUSH_PW_TO_FLOAT)
 RUSH_BODY_2(logaddexp_c128, rush_c128, rush_c128, rush_log_add_exp_c128(x, y))
