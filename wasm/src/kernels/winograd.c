@@ -34,7 +34,7 @@ enum {
   LINE = 16,         /* floats between planes, so that these do not meet in the cache */
   TILES = 32,        /* of an item, about */
   COLUMNS = 64,      /* of an item */
-  INPUTS = 4 << 20,  /* bytes of transformed inputs at a time, about, */
+  INPUTS = 1 << 20,  /* bytes of transformed inputs at a time, about, */
   WEIGHTS = 4 << 20, /* and of transformed weights */
 };
 
@@ -233,26 +233,54 @@ static void measure_pixels(const void *arg, size_t begin, size_t end, unsigned w
   }
 }
 
+/* The least and the greatest size of a tile's pixels. Beside a pixel of zeros errors count absolutely:
+ * it has the size of one. */
+typedef struct range {
+  f4 least, most;
+} range;
+
+RUSH_INLINE range with(range r, f4 sizes) {
+  const f4 counts = f4_select(sizes == f4_zero(), f4_set(1), sizes);
+  return (range){f4_less(counts, r.least), f4_more(sizes, r.most)};
+}
+
+static bool is_even(range r) {
+  float least = r.least[0], most = r.most[0];
+  for (int i = 1; i < 4; i++) {
+    least = r.least[i] < least ? r.least[i] : least;
+    most = r.most[i] > most ? r.most[i] : most;
+  }
+  return most <= FLT_MAX && most <= least * UNEVEN;
+}
+
 /* A tile of inputs: where each is (outside the image, where zeros are), and whether all are of about
- * one size. Beside a pixel of zeros errors count absolutely: it has the size of one. */
+ * one size. */
 static bool look_at_tile(const job *j, size_t tile, const float *at[MOST * MOST]) {
   const rush_conv *s = j->s;
   const size_t image = tile / (j->down * j->across), place = tile % (j->down * j->across);
   const ptrdiff_t height = (ptrdiff_t)s->in[1], width = (ptrdiff_t)s->in[2];
   const ptrdiff_t h0 = (ptrdiff_t)(place / j->across * j->size) - s->padding[1],
-                  w0 = (ptrdiff_t)(place % j->across * j->size) - s->padding[2];
-  float least = INFINITY, most = 0;
+                  w0 = (ptrdiff_t)(place % j->across * j->size) - s->padding[2],
+                  side = (ptrdiff_t)j->side, in = (ptrdiff_t)s->in_c;
+  const float *x = j->direct->x + image * s->in[1] * s->in[2] * s->in_c;
+  const float *sizes = j->sizes + image * s->in[1] * s->in[2];
+  range r = {f4_set(INFINITY), f4_zero()};
+  if (h0 >= 0 && w0 >= 0 && h0 + side <= height && w0 + side <= width) {
+    for (ptrdiff_t h = 0; h < side; h++, at += side) {
+      const ptrdiff_t pixel = (h0 + h) * width + w0;
+      for (ptrdiff_t w = 0; w < side; w++) at[w] = x + (pixel + w) * in;
+      r = with(with(r, f4_load(sizes + pixel)), f4_load(sizes + pixel + side - 4));
+    }
+    return is_even(r);
+  }
   for (size_t i = 0; i < j->planes; i++) {
-    const ptrdiff_t h = h0 + (ptrdiff_t)(i / j->side), w = w0 + (ptrdiff_t)(i % j->side);
+    const ptrdiff_t h = h0 + (ptrdiff_t)i / side, w = w0 + (ptrdiff_t)i % side;
     at[i] = j->direct->zeros;
     if (h < 0 || h >= height || w < 0 || w >= width) continue;
-    const size_t pixel = (image * s->in[1] + (size_t)h) * s->in[2] + (size_t)w;
-    at[i] = j->direct->x + pixel * s->in_c;
-    const float size = j->sizes[pixel], counts = size == 0 ? 1 : size;
-    if (size > most) most = size;
-    if (counts < least) least = counts;
+    at[i] = x + (h * width + w) * in;
+    r = with(r, f4_set(sizes[h * width + w]));
   }
-  return most <= FLT_MAX && most <= least * UNEVEN;
+  return is_even(r);
 }
 
 #define INPUTS_OF(size)                                                                      \
