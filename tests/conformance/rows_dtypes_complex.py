@@ -48,6 +48,7 @@ each("softmax_of_the_real_part", "(torch.softmax(x, 1, dtype=torch.float64), tor
 row("complex_numbers_do_not_fit_a_padding", "torch.constant_pad_nd(x, [1, 2], 1j)", x=f32(3), raises="without overflow")
 row("complex_numbers_do_not_fit_an_index_fill", "x.index_fill(0, i, 1j)", x=f32(3), i=tensor([1], "i64"), raises="without overflow")
 row("complex_numbers_do_not_fit_a_product", "torch.addmm(x, x, x, beta=1j)", x=f32(3, 3), raises="without overflow")
+each("rms_norm", "(torch.rms_norm(x, [6]), torch.rms_norm(x, [4, 6], w, 0.5), torch.rms_norm(x.transpose(0, 1), [6], w[0]))", x=of_shape(3, 4, 6), w=of_shape(4, 6))
 each("parts", "(x.real, x.imag, torch.view_as_real(x), torch.view_as_complex(torch.view_as_real(x)), torch.real(y), x.is_complex(), y.is_complex(), torch.is_complex(x), x.t().imag.stride(), x[1:].real.storage_offset())",
      x=of_shape(3, 4), y=real_of(3))
 each("parts_are_views", "x.real.mul_(2)\nx.imag[0] = 7\ntorch.view_as_real(x)[1, 1] = 5\ny = torch.view_as_complex(torch.view_as_real(x))\ny.add_(1)\nreturn x, y", x=of_shape(3, 4))

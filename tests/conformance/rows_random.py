@@ -25,6 +25,7 @@ row("random_normal_pairs_are_kept", "a = torch.randn(3)\nb = torch.rand(2)\nretu
 for dtype in ("complex64", "complex128", "float16", "bfloat16"):
     for n in (0, 5, 8, 16, 19, 40):
         drawn(f"randn_{dtype}_{n}", f"torch.randn({n}, dtype=torch.{dtype})")
+    drawn(f"uniform_of_{dtype}", f"torch.zeros(3, 7, dtype=torch.{dtype}).uniform_(1.0, 3.0)")
     drawn(f"normal_of_{dtype}", f"torch.zeros(3, 7, dtype=torch.{dtype}).normal_(2.0, 3.0)")
 drawn("sizes_given", "torch.randn(n, 3, 2)", n=2, also=[{"n": 0}, {"n": 5}])
 drawn("rand_like", "torch.rand_like(x)", x=f32(3, 7), also=[{"x": transposed(f32(3, 7))}, {"x": noncontig(f32(2, 5))}, {"x": f64(3)}])

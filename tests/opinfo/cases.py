@@ -29,8 +29,7 @@ def of_svd(u, s, vh):
 
 def of_eigenvalues(values):
     """What does not depend on their order."""
-    powers = [(values**k).sum(-1) for k in (1, 2, 3)]
-    return torch.sort(values.real, -1)[0], torch.sort(values.imag, -1)[0], *powers
+    return tuple(torch.sort(part, -1)[0] for part in (values.real, values.imag, values.abs()))
 
 
 def of_eig(values, v):

@@ -1,4 +1,5 @@
 /* layer_norm and rms_norm: over the last dimensions, row by row. */
+#include <complex.h>
 #include <math.h>
 
 #include "base/threads.h"
@@ -38,7 +39,7 @@ static rush_status check_shape(rush_call *c, rows *r) {
       fits,
       "Given normalized_shape=%s, expected input with that shape behind, but got input of size%s",
       rush_shape_text(n, shape, want), rush_shape_text(x->rank, x->sizes, have));
-  RUSH_NEED(rush_is_float(x->dtype), "\"LayerNormKernelImpl\" not implemented for '%s'",
+  RUSH_NEED(!rush_is_integral(x->dtype), "\"LayerNormKernelImpl\" not implemented for '%s'",
             rush_dtype_word(x->dtype));
   return RUSH_OK;
 }
@@ -151,13 +152,35 @@ static rush_status lay_as_product(rush_call *c, const rows *r) {
   return st;
 }
 
+/* As PyTorch has it: of the squares, not of absolute values. */
+static void rms_norm_complex(size_t n, char *out, const char *x, const char *weight,
+                             rush_dtype dtype, double eps) {
+  const size_t item = rush_dtype_size(dtype);
+  double complex sum = 0, z, w = 1;
+  for (size_t i = 0; i < n; i++) {
+    rush_convert(RUSH_COMPLEX128, &z, dtype, x + i * item, 1);
+    sum += z * z;
+  }
+  sum = csqrt(sum / (double)n + eps);
+  for (size_t i = 0; i < n; i++) {
+    rush_convert(RUSH_COMPLEX128, &z, dtype, x + i * item, 1);
+    if (weight) rush_convert(RUSH_COMPLEX128, &w, dtype, weight + i * item, 1);
+    z = z / sum * w;
+    rush_convert(dtype, out + i * item, RUSH_COMPLEX128, &z, 1);
+  }
+}
+
 static void rms_norm_rows(const void *arg, size_t begin, size_t end, unsigned who) {
   const norm *l = arg;
   const rows *r = l->r;
   const size_t n = (size_t)r->n;
   (void)who;
   for (size_t k = begin; k < end; k++) {
-    if (r->x->dtype == RUSH_FLOAT64)
+    if (rush_is_complex(r->x->dtype))
+      rms_norm_complex(n, (char *)rush_data(r->out) + k * n * rush_itemsize(r->x),
+                       (const char *)rush_data(r->x) + k * n * rush_itemsize(r->x), data_of(r->w),
+                       r->x->dtype, l->eps);
+    else if (r->x->dtype == RUSH_FLOAT64)
       rush_rms_norm_f64(n, (double *)rush_data(r->out) + k * n,
                         (const double *)rush_data(r->x) + k * n, data_of(r->w), l->eps);
     else
@@ -170,7 +193,7 @@ static void rms_norm_rows(const void *arg, size_t begin, size_t end, unsigned wh
 RUSH_OP(rms_norm) {
   rows r;
   RUSH_TRY(begin(c, 2, 0, &r));
-  const bool wide = r.x->dtype == RUSH_FLOAT64;
+  const bool wide = rush_real_of(r.x->dtype) == RUSH_FLOAT64;
   const double eps = !arg_is_none(c, 3)           ? arg_float(c, 3)
                      : wide                       ? 0x1p-52
                      : c->narrow == RUSH_FLOAT16  ? 0x1p-10

@@ -27,6 +27,17 @@ static rush_status need_float(rush_call *c, const rush_tensor *t, const char *na
   return RUSH_OK;
 }
 
+/* view_as_real(t), of complex numbers: PyTorch draws their parts as numbers of their own. */
+static rush_status both_parts(rush_call *c, const rush_tensor *t, rush_tensor *out) {
+  *out = rush_part_of(t, 0);
+  RUSH_NEED(t->rank < RUSH_MAX_RANK, "complex tensors to fill have at most %d dimensions",
+            RUSH_MAX_RANK - 1);
+  out->sizes[out->rank] = 2;
+  out->strides[out->rank++] = 1;
+  out->numel *= 2;
+  return RUSH_OK;
+}
+
 /* ---- Uniform --------------------------------------------------------------------------------- */
 
 static void uniform(rush_random *random, double from, double to, rush_dtype dtype, void *at) {
@@ -60,6 +71,11 @@ static rush_draw uniform_of(const rush_call *c) {
 }
 
 static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
+  if (rush_is_complex(t->dtype)) {
+    rush_tensor both;
+    RUSH_TRY(both_parts(c, t, &both));
+    return fill_uniform(c, &both, from, to);
+  }
   RUSH_TRY(need_float(c, t, "check_uniform_bounds"));
   RUSH_NEED(from <= to, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
             from, to);
@@ -138,22 +154,13 @@ static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
   pairs(dtype, c->narrow, at, mean, std);
 }
 
-static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std);
-
-/* As PyTorch has it: both parts with that mean, and half the variance. */
-static rush_status fill_complex(rush_call *c, const rush_tensor *t, double mean, double std) {
-  rush_tensor both = rush_part_of(t, 0);
-  RUSH_NEED(t->rank < RUSH_MAX_RANK, "normal_: complex tensors have at most %d dimensions",
-            RUSH_MAX_RANK - 1);
-  both.sizes[both.rank] = 2;
-  both.strides[both.rank++] = 1;
-  both.numel *= 2;
-  return fill_normal(c, &both, mean, std * 0.70710678118654752440);
-}
-
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
   RUSH_NEED(std >= 0, "normal expects std >= 0.0, but found std %g", std);
-  if (rush_is_complex(t->dtype)) return fill_complex(c, t, mean, std);
+  if (rush_is_complex(t->dtype)) { /* half the variance each */
+    rush_tensor both;
+    RUSH_TRY(both_parts(c, t, &both));
+    return fill_normal(c, &both, mean, std * 0.70710678118654752440);
+  }
   RUSH_TRY(need_float(c, t, "normal_kernel_cpu"));
   if (t->numel >= 16 && rush_is_contiguous(t))
     fill_many(c, t, mean, std);
