@@ -1,7 +1,11 @@
 """Running a .rush file natively."""
 
 import collections.abc
+import io
 import os
+import pickle
+
+import torch
 
 from . import _C
 
@@ -21,7 +25,7 @@ class Session:
     """One model with its state, in the native runtime: on the CPU, without gradients.
 
     One thread at a time may use a session; Python's lock is released during a run, so that sessions on several threads
-    run at once.
+    run at once. A session can be pickled, with its file and its state, so that other processes and machines can have it.
     """
 
     def __init__(self, source, *, threads=1, max_bytes=0, max_steps=0):
@@ -40,7 +44,28 @@ class Session:
             raise ValueError("max_bytes and max_steps are not negative")
         if not 1 <= threads <= 64:
             raise ValueError(f"threads is 1 to 64, not {threads}")
-        self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps, threads)
+        self._source = source if isinstance(source, bytes) else os.path.abspath(source)
+        self._version = self._source_version()
+        self._options = {"threads": threads, "max_bytes": max_bytes, "max_steps": max_steps}
+        self._session = _C.Session(self._source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps, threads)
+
+    def _source_version(self):
+        if isinstance(self._source, bytes) or not os.path.exists(self._source):
+            return None
+        stat = os.stat(self._source)
+        return stat.st_size, stat.st_mtime_ns
+
+    def __reduce__(self):
+        if isinstance(self._source, bytes):
+            file = self._source
+        elif self._version is not None and self._version == self._source_version():
+            with open(self._source, "rb") as f:
+                file = f.read()
+        else:
+            raise pickle.PicklingError(f"{self._source} is not what it was when the session loaded it")
+        state = io.BytesIO()
+        torch.save(self.state(), state)  # which, unlike pickle, keeps what tensors share
+        return _restored, (file, self._options, state.getvalue())
 
     def __call__(self, /, *args, **named):
         """call("forward", *args, **named)."""
@@ -114,6 +139,19 @@ class Session:
             return {}
         return dict(zip(outputs, result if isinstance(result, tuple) else (result,)))
 
+    def state(self):
+        """A copy of the attributes that the program writes, {path: value}; tensors that share memory share it in the copy."""
+        return self._session.state()
+
+    def set_state(self, values):
+        """Gives attributes that the program writes other values, all of state()'s or some.
+
+        Raises:
+            ValueError: the program writes no such attribute
+            RushlightError: a value is of another type ('bad-argument')
+        """
+        self._session.set_state(dict(values))
+
     def reset(self):
         """Sets the attributes that the program writes back to the file's values."""
         self._session.reset()
@@ -152,6 +190,12 @@ class Session:
             out.append(Replay(*self._session.verify(i)))
         self._session.reset()
         return out
+
+
+def _restored(file, options, state):
+    session = Session(file, **options)
+    session.set_state(torch.load(io.BytesIO(state), weights_only=True))
+    return session
 
 
 def load(source, *, threads=1, max_bytes=0, max_steps=0):

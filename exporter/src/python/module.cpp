@@ -478,6 +478,19 @@ py::object run_session(NativeSession &session, const std::string &method, const 
   return to_python(typed(std::move(out), session.result_type(at)));
 }
 
+py::dict session_state(NativeSession &session) {
+  py::dict out;
+  for (auto &[name, value] : session.state()) out[py::str(name)] = to_python(std::move(value));
+  return out;
+}
+
+void set_session_state(NativeSession &session, const py::dict &values) {
+  std::vector<std::pair<size_t, Const>> in;
+  for (const auto &[name, value] : values)
+    in.emplace_back(session.attribute(py::str(name).cast<std::string>()), from_python(value));
+  session.set_state(in);
+}
+
 template <class Count, class Name>
 std::vector<std::string> port_names(const NativeSession &s, const std::string &method, Count count,
                                     Name name) {
@@ -548,6 +561,8 @@ PYBIND11_MODULE(_C, m) {
   py::class_<NativeSession>(m, "Session")
       .def(py::init(&open_session))
       .def("run", run_session)
+      .def("state", session_state)
+      .def("set_state", set_session_state)
       .def("reset", &NativeSession::reset)
       .def("manual_seed", &NativeSession::manual_seed)
       .def("test_count", &NativeSession::test_count)

@@ -72,6 +72,42 @@ Const NativeSession::run(size_t method, const std::vector<Const> &args) {
   return from_ivalue(values.result(result, nullptr, false));
 }
 
+std::vector<std::pair<std::string, Const>> NativeSession::state() {
+  Values values(ctx_, session_);
+  std::vector<std::pair<std::string, Const>> out;
+  std::vector<rush_value> items(rush_model_attribute_count(model_), rush_none());
+  rush_value all = rush_none();
+  rush_status status = RUSH_OK;
+  for (size_t i = 0; i < items.size() && status == RUSH_OK; i++)
+    status = rush_session_get_attribute(session_, i, &items[i]);
+  if (status == RUSH_OK) status = rush_tuple_create(session_, items.data(), items.size(), &all);
+  for (rush_value &v : items) rush_value_release(session_, &v);
+  check(status);
+  const c10::IValue copies = values.result(all, nullptr, false);
+  for (const c10::IValue &v : copies.toTupleRef().elements())
+    out.emplace_back(rush_model_attribute_name(model_, out.size()), from_ivalue(v));
+  return out;
+}
+
+void NativeSession::set_state(const std::vector<std::pair<size_t, Const>> &values) {
+  Values made(ctx_, session_);
+  std::vector<c10::IValue> given;
+  for (const auto &[i, value] : values) given.push_back(to_ivalue(value));
+  const std::vector<rush_value> in = made.arguments(given);
+  for (size_t k = 0; k < in.size(); k++)
+    check(rush_session_set_attribute(session_, values[k].first, &in[k]));
+}
+
+size_t NativeSession::attribute(const std::string &name) const {
+  std::string known;
+  for (size_t i = 0; i < rush_model_attribute_count(model_); i++) {
+    if (name == rush_model_attribute_name(model_, i)) return i;
+    known += (i ? ", " : "") + std::string(rush_model_attribute_name(model_, i));
+  }
+  throw std::invalid_argument("the program writes no attribute '" + name + "'; it writes " +
+                              (known.empty() ? "none" : known));
+}
+
 void NativeSession::reset() {
   check(rush_session_reset(session_));
 }

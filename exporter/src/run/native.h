@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/const.h"
@@ -34,6 +35,11 @@ class NativeSession {
   Const run(size_t method, const std::vector<Const> &args);
   // What the program prints goes where TorchScript's goes; at first it goes nowhere.
   void print_as_torch() { rush_ctx_set_print(ctx_, rush::print_as_torch, nullptr); }
+  // The attributes that the program writes, by name; tensors that share memory do so in the copy.
+  std::vector<std::pair<std::string, Const>> state();
+  // Gives some of them other values. Throws RuntimeError for one of another type.
+  void set_state(const std::vector<std::pair<size_t, Const>> &values);
+  size_t attribute(const std::string &name) const;  // throws std::invalid_argument
   void reset();
   void manual_seed(uint64_t seed) { rush_session_manual_seed(session_, seed); }
   size_t test_count() const;
