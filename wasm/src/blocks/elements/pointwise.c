@@ -103,21 +103,17 @@ static bool lies_right(const run *r, int k, int64_t n) {
   return r->memory[k] == r->body_type[k] && !r->wraps[k] &&
          (n == 1 || r->stride[k] == (int64_t)rush_dtype_size(r->memory[k]));
 }
-static bool is_direct(const run *r, int64_t n) {
-  bool all = true;
-  for (int k = 0; k <= r->n; k++) all &= lies_right(r, k, n);
-  return all;
+
+static void call_body(run *r, int64_t n) {
+  const void *in[RUSH_PW_OPERANDS];
+  for (int k = 1; k <= r->n; k++) in[k - 1] = r->at[k];
+  r->body((size_t)n, r->at[0], in, r->p);
 }
 
-static void run_row(run *r, int64_t n) {
-  bool direct[LANES], all = true;
-  for (int k = 0; k <= r->n; k++) all &= direct[k] = lies_right(r, k, n);
+static void run_blocks(run *r, int64_t n) {
+  bool direct[LANES];
   const void *in[RUSH_PW_OPERANDS];
-  if (all) {
-    for (int k = 1; k <= r->n; k++) in[k - 1] = r->at[k];
-    r->body((size_t)n, r->at[0], in, r->p);
-    return;
-  }
+  for (int k = 0; k <= r->n; k++) direct[k] = lies_right(r, k, n);
   size_t item = rush_dtype_size(r->memory[0]);
   for (int64_t done = 0; done < n; done += r->block) {
     int64_t m = n - done < r->block ? n - done : r->block;
@@ -147,6 +143,14 @@ static void run_row(run *r, int64_t n) {
     }
     rush_copy_items(item, to, r->stride[0], from, (int64_t)item, m);
   }
+}
+
+/* What runs rows of n elements. */
+typedef void row_fn(run *r, int64_t n);
+static row_fn *row_of(const run *r, int64_t n) {
+  for (int k = 0; k <= r->n; k++)
+    if (!lies_right(r, k, n)) return run_blocks;
+  return call_body;
 }
 
 /* n1 rows of n0 elements, one behind the other. */
@@ -189,7 +193,8 @@ static bool next_plane(rush_iter *it) {
 
 /* Where rows are short, several make a block. The destination is dense, so that it is walked in its
  * order. lane[i]: which of r's lanes operand i of the iterator is. */
-static void run_short_rows(run *r, rush_iter *it, const int *lane) {
+RUSH_RARE __attribute__((noinline)) static void run_short_rows(run *r, rush_iter *it,
+                                                               const int *lane) {
   bool walked[LANES] = {true};
   for (int i = 1; i < it->n; i++) walked[lane[i]] = true;
   for (int k = 1; k <= r->n; k++) {
@@ -463,20 +468,9 @@ static void some_lines(const void *arg, size_t begin, size_t end, unsigned who) 
   copy_run(&r, &p, w->r);
   const int64_t first = (int64_t)begin * LINE, last = (int64_t)end * LINE;
   for (int k = 0; k <= r.n; k++) r.at[k] += r.stride[k] * first;
-  run_row(&r, (last < w->n ? last : w->n) - first);
+  const int64_t n = (last < w->n ? last : w->n) - first;
+  row_of(&r, n)(&r, n);
   give_fault(w, &p);
-}
-
-/* Rows that the body works on directly. */
-static void run_direct_rows(const run *r, rush_iter *it, const int *lane) {
-  const void *in[RUSH_PW_OPERANDS];
-  for (int k = 1; k <= r->n; k++) in[k - 1] = r->at[k];
-  do {
-    for (int64_t j = 0; j < it->size[1]; j++) {
-      for (int i = 1; i < it->n; i++) in[lane[i] - 1] = it->at[i] + j * it->stride[i][1];
-      r->body((size_t)it->size[0], it->at[0] + j * it->stride[0][1], in, r->p);
-    }
-  } while (next_plane(it));
 }
 
 static void walk_rows(run *r, rush_iter *it, const walk *w) {
@@ -484,13 +478,10 @@ static void walk_rows(run *r, rush_iter *it, const walk *w) {
     run_short_rows(r, it, w->lane);
     return;
   }
-  if (it->rank > 1 && is_direct(r, it->size[0])) {
-    run_direct_rows(r, it, w->lane);
-    return;
-  }
+  row_fn *const row = row_of(r, it->size[0]);
   do {
     for (int k = 0; k < it->n; k++) r->at[w->lane[k]] = it->at[k];
-    run_row(r, it->size[0]);
+    row(r, it->size[0]);
   } while (rush_iter_next(it));
 }
 
@@ -534,7 +525,7 @@ static void run_all(rush_ctx *ctx, run *r, const operands *o, rush_tensor *dst) 
     r->at[0] = rush_data(dst);
     r->stride[0] = (int64_t)rush_itemsize(dst);
     if (few) {
-      run_row(r, w.n);
+      row_of(r, w.n)(r, w.n);
     } else {
       rush_parallel(ctx, (size_t)((w.n - 1) / LINE) + 1, LINE, some_lines, &w);
     }
