@@ -36,7 +36,7 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   --runs N             bench: how many runs are timed (30)
   --port N             serve: its port (by default any that is free)
   --json               print JSON
-  --run                inspect: run it, with random numbers where no --input is given
+  --run                inspect: run it, with random numbers where no --input is given and no size is open
   --layers             inspect: a table of the layers that have weights: shapes, parameters, bytes
   --version            print the package's version
   --graph, --code      inspect: PyTorch's own graph or code of the model and each submodule
