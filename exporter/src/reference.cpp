@@ -9,7 +9,8 @@ namespace rush {
 
 namespace {
 
-// The arguments are copied, so that an in-place operator does not change the caller's.
+// The arguments are copied, so that an in-place operator does not change the caller's. Who runs the
+// function keeps them: PyTorch returns what out= wrote after letting go of it.
 std::vector<c10::IValue> stack_of(const std::vector<Const> &args, const c10::FunctionSchema &schema,
                                   size_t first) {
   std::vector<c10::IValue> stack;
@@ -28,14 +29,16 @@ Reference reference_of(const torch::jit::Module &module, const TorchScriptOption
     torch::jit::Module copy = copy_of(module);
     if (!train) copy.eval();
     const torch::jit::Method run = copy.get_method(method);
-    return from_ivalue(run(stack_of(args, run.function().getSchema(), 1)));
+    const auto stack = stack_of(args, run.function().getSchema(), 1);
+    return from_ivalue(run(stack));
   };
 }
 
 Reference reference_of(torch::jit::Function &function) {
   return [&function](const std::string &, const std::vector<Const> &args) {
     at::NoGradGuard guard;
-    return from_ivalue(function(stack_of(args, function.getSchema(), 0)));
+    const auto stack = stack_of(args, function.getSchema(), 0);
+    return from_ivalue(function(stack));
   };
 }
 

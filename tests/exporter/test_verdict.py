@@ -87,6 +87,17 @@ def test_attention_that_drops_nothing_out_is_compared_with_float64(out, how):
     assert report.measured > 0 and report.not_measured == ""
 
 
+def test_what_several_out_tensors_hold_is_compared(out):
+    """PyTorch returns what out= wrote after letting go of its arguments: a process that holds no other reference crashes."""
+    def most(x, values, indices):
+        return tuple(torch.max(x, 1, out=(values, indices)))
+
+    args = (torch.randn(7, 5), torch.zeros(7), torch.zeros(7, dtype=torch.int64))
+    for _ in range(5):
+        report = rushlight.export(torch.jit.trace(most, args, check_trace=False), args, out)
+    assert report.verified
+
+
 def test_the_tool_tells_the_distances(deep_file, tmp_path):
     net, x, out, _ = deep_file
     path = str(tmp_path / "deep.pt")

@@ -90,6 +90,8 @@ struct Run {
     const DoubleByDefault wide(in_double);
     jit::GraphOptimizerEnabledGuard plain(false);
     jit::GraphExecutor executor(graph, "trace");
+    // PyTorch returns what out= wrote after letting go of it: somebody else has to hold it.
+    const jit::Stack kept = stack;
     executor.run(stack);
     return from_ivalue(stack.at(0));
   }
