@@ -379,10 +379,10 @@ def _seconds(run, times):
     return time.perf_counter() - start
 
 
-def _times_for(run):
+def _times_for(run, idle):
     """How often to call so that a round is long enough."""
     times = 1
-    while (took := _seconds(run, times)) < LEAST / 2:
+    while (took := _seconds(run, times) - idle) < LEAST / 2:
         times = max(times * 2, min(times * 50, int(times * LEAST / max(took, 1e-6))))
     return times
 
@@ -396,11 +396,12 @@ def _native(module, inputs, path):
     with torch.no_grad():
         for run in contenders:
             run(1)
-        counts = [_times_for(run) for run in contenders]
+        idle = [min(_seconds(run, 0) for _ in range(3)) for run in contenders]  # what a run costs without any call
+        counts = [_times_for(run, rest) for run, rest in zip(contenders, idle)]
         best = [float('inf')] * 2
         for _ in range(ROUNDS):
             for k, run in enumerate(contenders):
-                best[k] = min(best[k], _seconds(run, counts[k]) / counts[k])
+                best[k] = min(best[k], (_seconds(run, counts[k]) - idle[k]) / counts[k])
     return [1e6 * t for t in best]
 
 
