@@ -108,6 +108,9 @@ SINGLES = {"transpose": "ij->ji", "sum": "ij->", "sum_rows": "ij->j", "diagonal"
 for name, equation in SINGLES.items():
     row(f"einsum_one_{name}", f"torch.einsum('{equation}', x)", x=f32(4, 4))
 row("einsum_three", "(torch.einsum('ij,jk,kl->il', x, y, z), torch.einsum('ij,jk,kl->', x, y, z))", x=f32(3, 4), y=f32(4, 5), z=f32(5, 2))
+for dtype in ("i32", "u8", "i8"):
+    row(f"einsum_sums_of_{dtype}", "(torch.einsum('ij,k->ik', x, y), torch.einsum('ij,k->i', x, y), torch.einsum('ij,k->', x, y), torch.einsum('ij,jk->', x, x.t()), torch.einsum('ij,ij->j', x, x), "
+        "torch.einsum('ij,k->ijk', x, y), torch.einsum('ij,kj->ik', x, x[:1]))", x=random(dtype, 3, 4), y=random(dtype, 5))
 row("einsum_bilinear", "torch.einsum('bn,anm,bm->ba', x, w, y)", x=f32(2, 3), w=f32(5, 3, 4), y=f32(2, 4))
 row("einsum_view_writes_through", """
     torch.einsum('ij->ji', x).zero_()

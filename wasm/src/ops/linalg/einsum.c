@@ -237,9 +237,25 @@ static rush_matrices matrices(const rush_tensor *t, bool turned) {
                          .batch = {t->strides[0]}};
 }
 
+/* Integers as sums of them are: int64. */
+static rush_status widen_integers(rush_call *c, operand *o) {
+  rush_tensor *wide;
+  if (!rush_is_integral(o->t.dtype) || o->t.dtype == RUSH_INT64) return RUSH_OK;
+  RUSH_TRY(tmp_new(c, RUSH_INT64, o->t.rank, o->t.sizes, &wide));
+  RUSH_TRY(rush_tensor_copy(c->heap, wide, &o->t));
+  o->t = *wide;
+  return RUSH_OK;
+}
+
 /* a becomes the product of a and b with the labels of `keep`. */
-static rush_status contract(rush_call *c, const equation *eq, operand *a, const operand *b,
+static rush_status contract(rush_call *c, const equation *eq, operand *a, const operand *given,
                             uint64_t keep) {
+  operand other = *given, *b = &other;
+  /* PyTorch sums along what only one of them has before it multiplies. */
+  if (a->t.dtype != b->t.dtype || ((long_labels_of(a) ^ long_labels_of(b)) & ~keep) != 0) {
+    RUSH_TRY(widen_integers(c, a));
+    RUSH_TRY(widen_integers(c, b));
+  }
   /* As ATen's sumproduct_pair sorts them, which decides how the result lies in memory. */
   uint64_t all = labels_of(a) | labels_of(b), in_a = long_labels_of(a), in_b = long_labels_of(b);
   group batch, left, right, sum;
@@ -277,14 +293,9 @@ static rush_status contract_all(rush_call *c, const equation *eq, operand *ops, 
     RUSH_TRY(contract(c, eq, &ops[0], &ops[i], keep));
   }
   if ((labels_of(&ops[0]) & ~eq->output) == 0) return RUSH_OK;
-  /* One operand with labels to sum: the product with ones, of integers in int64 as a sum's. */
+  /* One operand with labels to sum: the product with ones. */
   rush_tensor *one;
-  if (rush_is_integral(ops[0].t.dtype) && ops[0].t.dtype != RUSH_INT64) {
-    rush_tensor *wide;
-    RUSH_TRY(tmp_new(c, RUSH_INT64, ops[0].t.rank, ops[0].t.sizes, &wide));
-    RUSH_TRY(rush_tensor_copy(c->heap, wide, &ops[0].t));
-    ops[0].t = *wide;
-  }
+  RUSH_TRY(widen_integers(c, &ops[0]));
   RUSH_TRY(tmp_new(c, ops[0].t.dtype, 0, NULL, &one));
   rush_store_int(one->dtype, rush_data(one), 1);
   const operand ones = {.t = *one};
