@@ -50,7 +50,7 @@ for (const environment of ['node', 'jsdom']) {
   test(`jest, as it comes, ${environment}`, () => {
     const dir = shop.project(`jest-${environment}`, 'jest');
     for (const node of [process.execPath, process.env.RUSH_NODE_CURRENT ?? process.execPath]) {
-      run(dir, [node, join(modules, 'jest/bin/jest.js'), '--env', join(modules, `jest-environment-${environment}`)], { MODEL: shop.model, CI: 'true' });
+      run(dir, [node, join(modules, 'jest/bin/jest.js'), '--testTimeout', '300000', '--env', join(modules, `jest-environment-${environment}`)], { MODEL: shop.model, CI: 'true' });
     }
   });
 }
@@ -58,7 +58,7 @@ for (const environment of ['node', 'jsdom']) {
 test('jest with ES modules', () => {
   const dir = shop.project('jest-modules', 'jest-modules');
   for (const node of [process.execPath, process.env.RUSH_NODE_CURRENT ?? process.execPath]) {
-    run(dir, [node, '--experimental-vm-modules', join(modules, 'jest/bin/jest.js')], { MODEL: shop.model, CI: 'true' });
+    run(dir, [node, '--experimental-vm-modules', join(modules, 'jest/bin/jest.js'), '--testTimeout', '300000'], { MODEL: shop.model, CI: 'true' });
   }
 });
 
