@@ -184,6 +184,32 @@ RUSH_POINTWISE(deg2rad) = {.operands = 1,
 
 /* ---- Rounding: integers stay as they are ----------------------------------------------------- */
 
+#if defined(__SSE2__) && !defined(__SSE4_1__)
+/* SSE2 cannot round: a call for each element, without these. From 2^23 on all floats are whole. */
+#define UP_TO(x, expr) (__builtin_fabsf(x) < 8388608.0f ? (expr) : (x))
+#define NEAR(x) __builtin_copysignf(__builtin_fabsf(x) + 8388608.0f - 8388608.0f, x)
+static inline float nearest(float x) {
+  return UP_TO(x, NEAR(x));
+}
+static inline float floor_32(float x) {
+  const float r = NEAR(x);
+  return UP_TO(x, r - (float)(r > x));
+}
+static inline float ceil_32(float x) {
+  const float r = NEAR(x);
+  return UP_TO(x, __builtin_copysignf(r + (float)(r < x), x));
+}
+static inline float trunc_32(float x) {
+  const float a = __builtin_fabsf(x), r = a + 8388608.0f - 8388608.0f;
+  return UP_TO(x, __builtin_copysignf(r - (float)(r > a), x));
+}
+#else
+#define nearest __builtin_rintf
+#define floor_32 __builtin_floorf
+#define ceil_32 __builtin_ceilf
+#define trunc_32 __builtin_truncf
+#endif
+
 #define ROUNDING(id, fn_, fn_32)                  \
   RUSH_BODY_1(id##_f32, float, float, fn_32(x))   \
   RUSH_BODY_1(id##_f64, double, double, fn_(x))   \
@@ -192,11 +218,11 @@ RUSH_POINTWISE(deg2rad) = {.operands = 1,
                         .f32 = id##_f32,          \
                         .f64 = id##_f64,          \
                         .i64 = rush_pw_copy_i64};
-ROUNDING(ceil, __builtin_ceil, __builtin_ceilf)
-ROUNDING(floor, __builtin_floor, __builtin_floorf)
-ROUNDING(round, __builtin_rint, __builtin_rintf)
-ROUNDING(trunc, __builtin_trunc, __builtin_truncf)
-RUSH_BODY_1(frac_f32, float, float, x - truncf(x))
+ROUNDING(ceil, __builtin_ceil, ceil_32)
+ROUNDING(floor, __builtin_floor, floor_32)
+ROUNDING(round, __builtin_rint, nearest)
+ROUNDING(trunc, __builtin_trunc, trunc_32)
+RUSH_BODY_1(frac_f32, float, float, x - trunc_32(x))
 RUSH_BODY_1(frac_f64, double, double, x - trunc(x))
 RUSH_POINTWISE(frac) = {.operands = 1, .f32 = frac_f32, .f64 = frac_f64};
 
