@@ -102,6 +102,8 @@ row("linspace_of_tensors", "(torch.linspace(a, b, n), torch.linspace(a, 2, n), t
     a=tensor(-1.5), b=tensor(3, "i64"), n=5, also=[{"n": 0}, {"n": 1}])
 row("linspace_of_vectors", "torch.linspace(a, 2, 3)", a=f32(2), raises="only supports 0-dimensional start and end tensors")
 row("logspace", "(torch.logspace(-2, a, n), torch.logspace(0, 3, n, 2.0), torch.logspace(0, a, n, dtype=torch.float64))", a=1.5, n=7, also=[{"n": 0}, {"n": 1}, {"n": 18}], rtol=1e-5)
+for dtype in ("float16", "bfloat16"):
+    row(f"logspace_{dtype}", f"torch.logspace(0, 4.3, n, dtype=torch.{dtype}), torch.logspace(-4.3, 2, n, 3.0, dtype=torch.{dtype})", n=50, also=[{"n": 1}, {"n": 0}], rtol=5e-3)
 row("logspace_of_tensors", "(torch.logspace(a, b, 5), torch.logspace(a, 2, 5), torch.logspace(1, b, 5, 3.0))", a=tensor(-1.5), b=tensor(2, "i64"), rtol=1e-5)
 row("heaviside", "(torch.heaviside(x, y), torch.heaviside(x, y[0]), torch.heaviside(i, j))", x=tensor([[0.0, -0.0, 2.0], [-3.0, NAN, INF]]), y=f32(2, 3), i=i64(3, lo=-1, hi=1), j=i64(3))
 row("heaviside_dtypes_differ", "torch.heaviside(x, y)", x=f32(2), y=f64(2), raises="different dtypes")

@@ -92,10 +92,18 @@ def linspace__Scalar_Tensor(start: number, end, steps: int, dtype: Optional[int]
     return torch.linspace(start, only_number("linspace", "end", end), steps, dtype=dtype)
 
 
+def rounded(x: number, dtype: int):
+    return float(torch.full([], x, dtype=dtype).item())
+
+
 def powers_of(base: float, start: number, end: number, steps: int, dtype: Optional[int]):
     exponents = torch.linspace(start, end, steps, dtype=dtype)
-    if torch.is_floating_point(exponents) or torch.is_complex(exponents):
+    if torch.is_complex(exponents):
         return torch.pow(base, exponents)
+    if torch.is_floating_point(exponents):
+        first = float(start) if steps == 1 else rounded(start, exponents.dtype)
+        wide = torch.linspace(first, rounded(end, exponents.dtype), steps, dtype=torch.float64)
+        return torch.pow(base, wide).to(exponents.dtype)
     # The ends are integers, too, but for one step.
     first = float(start) if steps == 1 else float(int(start))
     return torch.pow(base, torch.linspace(first, int(end), steps, dtype=torch.float64)).to(exponents.dtype)
