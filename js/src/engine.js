@@ -169,7 +169,7 @@ export class Engine {
 
   /** A trap is a fault of the runtime: whatever is left of the instance is not used again. @param {import('./runtime.js').C} c @returns {import('./runtime.js').C} */
   #guarded(c) {
-    const guarded = /** @type {Record<string, (...args: number[]) => number>} */ ({});
+    const guarded = /** @type {Record<string, (a: number, b: number, c: number, d: number, e: number, g: number) => number>} */ ({});
     for (const [name, f] of Object.entries(c)) {
       if (typeof f === 'function') {
         const fail = (/** @type {unknown} */ e) => {
@@ -177,12 +177,13 @@ export class Engine {
           this.destroy();
           throw new RushlightError('internal', `the runtime failed in ${name}: ${says(e)}`, { cause: e });
         };
-        guarded[name] = (...args) => {
+        guarded[name] = (a, b, c, d, e, g) => { // no function has more; an array of them would cost as much as the call
           try {
-            const result = /** @type {any} */ (f(...args));
-            return result < 0 ? result >>> 0 : result?.catch?.(fail) ?? result; // wasm gives addresses above 2 GiB as negative numbers
-          } catch (e) {
-            return fail(e);
+            const result = /** @type {any} */ (f(a, b, c, d, e, g));
+            if (typeof result === 'object') return result.catch(fail);
+            return result < 0 ? result >>> 0 : result; // wasm gives addresses above 2 GiB as negative numbers
+          } catch (error) {
+            return fail(error);
           }
         };
       }
@@ -339,7 +340,8 @@ export class Engine {
     this.#since = performance.now();
     this.#signal = signal;
     for (;;) {
-      const status = yields ? await this.c.rush_bridge_run(this.ctx, this.session) : this.c.rush_bridge_step(this.session, 0);
+      const going = yields ? this.c.rush_bridge_run(this.ctx, this.session) : this.c.rush_bridge_step(this.session, 0);
+      const status = typeof going === 'number' ? going : await going;
       if (status === PENDING) {
         const next = this.ops?.size ? this.next() : undefined;
         if (next?.waits) {

@@ -93,6 +93,12 @@ test('a failed download of the wasm is tried again by the next load', async () =
   server.close();
 });
 
+test('no function of the binary takes more than the six arguments that engine.js hands on', async () => {
+  const { c } = await createRuntime({ wasm: simd });
+  const most = Object.entries(c).map(([name, f]) => [typeof f === 'function' ? f.length : 0, name]).sort((a, b) => Number(b[0]) - Number(a[0]))[0];
+  assert.equal(most?.[0], 6, `${most}`);
+});
+
 test('once() makes one at a time and forgets failures', async () => {
   let n = 0;
   const get = once(async () => { if (++n === 1) throw new Error('no'); return n; });
