@@ -24,8 +24,9 @@ enum {
   /* Those that operators see only where they say so: RUSH_OP_ANY_DTYPE in call.h. */
   RUSH_RARE = RUSH_HALVES | RUSH_SHORTS | RUSH_COMPLEXES,
 };
+/* RUSH_DTYPE_UNKNOWN is in none: they leave its bit, the last, at 0. */
 static inline bool rush_is_one_of(rush_dtype d, int set) {
-  return (set >> d & 1) != 0;
+  return (set >> (d & 31) & 1) != 0;
 }
 static inline bool rush_is_float(rush_dtype d) {
   return rush_is_one_of(d, RUSH_FLOATS);

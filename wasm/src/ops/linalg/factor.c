@@ -11,7 +11,7 @@
 
 static rush_status need_matrices(rush_call *c, const rush_tensor *t, const char *name,
                                  const char *kernel) {
-  const bool half = c->narrow == RUSH_FLOAT16 || c->narrow == RUSH_BFLOAT16;
+  const bool half = rush_is_half(c->narrow);
   const rush_dtype given = half ? c->narrow : t->dtype;
   RUSH_NEED(t->rank >= 2, "%s: input must have at least 2 dimensions.", name);
   RUSH_NEED(!half, "\"%s\" not implemented for '%s'", kernel, rush_dtype_word(given));

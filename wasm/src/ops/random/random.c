@@ -129,7 +129,7 @@ static void pairs_half(rush_dtype dtype, float *at, double mean, double std) {
 }
 #undef AS
 static void pairs(rush_dtype dtype, rush_dtype narrow, char *at, double mean, double std) {
-  if (narrow == RUSH_FLOAT16 || narrow == RUSH_BFLOAT16)
+  if (rush_is_half(narrow))
     pairs_half(narrow, (float *)(void *)at, mean, std);
   else if (dtype == RUSH_FLOAT32)
     pairs_f32((float *)(void *)at, (float)mean, (float)std);
