@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import test from 'node:test';
 
 import { RushlightError, load } from '../../js/src/index.js';
+import { createRuntime } from '../../js/src/runtime.js';
 import { replay } from '../browser/replay.mjs';
 
 const top = new URL('../../', import.meta.url);
@@ -16,9 +17,8 @@ const wasm = readFileSync(new URL('build/simd/bin/safe-heap.wasm', top));
 const trapped = (e) => e.cause instanceof WebAssembly.RuntimeError;
 
 test('an access beyond the memory in use traps', async () => {
-  const { instance } = await WebAssembly.instantiate(wasm, { rush: { log() {}, now() {}, poll() {}, entropy() {} }, env: { emscripten_notify_memory_growth() {} } });
-  const { rush_ctx_set_threads: write, memory } = /** @type {any} */ (instance.exports);
-  assert.throws(() => write(memory.buffer.byteLength - 4096, 1), (/** @type {any} */ e) => e instanceof WebAssembly.RuntimeError && /heap_overrun/.test(e.stack ?? ''));
+  const { c, memory } = await createRuntime({ wasm });
+  assert.throws(() => c.rush_ctx_set_threads(memory.size - 4096, 1), (/** @type {any} */ e) => e instanceof WebAssembly.RuntimeError && /heap_overrun/.test(e.stack ?? ''));
 });
 
 for (const what of /** @type {const} */ (['conformance', 'programs'])) {
