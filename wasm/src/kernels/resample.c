@@ -61,21 +61,22 @@ static void copy_rows(const void *arg, size_t begin, size_t end, unsigned who) {
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
-/* First the input's rows are added up in `scratch`, then their pixels. */
+/* First the input's rows are added up in `scratch`, then their pixels: y becomes, or gains, w x. */
 #define SUMS(T, f)                                                                               \
+  RUSH_INLINE void add_##f(size_t n, bool first, T w, const T *x, T *y) {                        \
+    if (first) {                                                                                 \
+      RUSH_EACH for (size_t i = 0; i < n; i++) y[i] = x[i] * w;                                  \
+    } else {                                                                                     \
+      RUSH_EACH for (size_t i = 0; i < n; i++) y[i] += x[i] * w;                                 \
+    }                                                                                            \
+  }                                                                                              \
   static void pixels_##f(size_t channels, const rush_resample_axis *a, const T *x, T *y) {       \
     const size_t n = (size_t)a->n;                                                               \
     for (size_t o = 0; o < a->out; o++, y += channels) {                                         \
       const int32_t *index = a->index + o * n;                                                   \
       const double *weight = a->weight + o * n;                                                  \
-      for (size_t k = 0; k < n; k++) {                                                           \
-        const T *from = x + (size_t)index[k] * channels, w = (T)weight[k];                       \
-        if (k == 0) {                                                                            \
-          RUSH_EACH for (size_t c = 0; c < channels; c++) y[c] = from[c] * w;                    \
-        } else {                                                                                 \
-          RUSH_EACH for (size_t c = 0; c < channels; c++) y[c] += from[c] * w;                   \
-        }                                                                                        \
-      }                                                                                          \
+      for (size_t k = 0; k < n; k++)                                                             \
+        add_##f(channels, k == 0, (T)weight[k], x + (size_t)index[k] * channels, y);             \
     }                                                                                            \
   }                                                                                              \
   /* One channel. */                                                                             \
@@ -106,12 +107,7 @@ static void copy_rows(const void *arg, size_t begin, size_t end, unsigned who) {
         const size_t id = d * (size_t)a[0].n + k / (size_t)a[1].n;                               \
         const size_t ih = h * (size_t)a[1].n + k % (size_t)a[1].n;                               \
         const T *from = x + ((size_t)a[0].index[id] * a[1].in + (size_t)a[1].index[ih]) * width; \
-        const T w = (T)(a[0].weight[id] * a[1].weight[ih]);                                      \
-        if (k == 0) {                                                                            \
-          RUSH_EACH for (size_t i = 0; i < width; i++) row[i] = from[i] * w;                     \
-        } else {                                                                                 \
-          RUSH_EACH for (size_t i = 0; i < width; i++) row[i] += from[i] * w;                    \
-        }                                                                                        \
+        add_##f(width, k == 0, (T)(a[0].weight[id] * a[1].weight[ih]), from, row);               \
       }                                                                                          \
       if (j->channels == 1) {                                                                    \
         points_##f(a + 2, row, y);                                                               \

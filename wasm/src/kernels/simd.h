@@ -1,5 +1,5 @@
-/* Four floats at a time (or RUSH_LANES, which files for one kind of processor may set), on the compiler's vector extensions: wasm simd128, SSE2 and NEON from one
- * text. Arithmetic and comparison are the operators of C (comparisons give an i4 of 0 and -1); this
+/* Four floats at a time (or RUSH_LANES, which files for one kind of processor may set), on the
+ * compiler's vector extensions: wasm simd128, SSE2 and NEON from one text. Arithmetic and comparison are the operators of C (comparisons give an i4 of 0 and -1); this
  * header adds what C cannot write. With relaxed SIMD or FMA hardware madd rounds once, else twice:
  * an algorithm here may gain from the former and must not need it. */
 #ifndef RUSH_SIMD_H

@@ -233,6 +233,21 @@ static void measure_pixels(const void *arg, size_t begin, size_t end, unsigned w
   }
 }
 
+/* Where a tile's outputs go. */
+typedef struct place {
+  size_t image, h, w, rows, columns; /* of the tile, inside the output */
+} place;
+
+static place place_of(const job *j, size_t tile) {
+  const size_t image = tile / (j->down * j->across), within_image = tile % (j->down * j->across);
+  place p = {.image = image};
+  p.h = within_image / j->across * j->size;
+  p.w = within_image % j->across * j->size;
+  p.rows = j->s->out[1] - p.h < j->size ? j->s->out[1] - p.h : j->size;
+  p.columns = j->s->out[2] - p.w < j->size ? j->s->out[2] - p.w : j->size;
+  return p;
+}
+
 /* The least and the greatest size of a tile's pixels. Beside a pixel of zeros errors count absolutely:
  * it has the size of one. */
 typedef struct range {
@@ -257,13 +272,12 @@ static bool is_even(range r) {
  * one size. */
 static bool look_at_tile(const job *j, size_t tile, const float *at[MOST * MOST]) {
   const rush_conv *s = j->s;
-  const size_t image = tile / (j->down * j->across), place = tile % (j->down * j->across);
+  const place p = place_of(j, tile);
   const ptrdiff_t height = (ptrdiff_t)s->in[1], width = (ptrdiff_t)s->in[2];
-  const ptrdiff_t h0 = (ptrdiff_t)(place / j->across * j->size) - s->padding[1],
-                  w0 = (ptrdiff_t)(place % j->across * j->size) - s->padding[2],
+  const ptrdiff_t h0 = (ptrdiff_t)p.h - s->padding[1], w0 = (ptrdiff_t)p.w - s->padding[2],
                   side = (ptrdiff_t)j->side, in = (ptrdiff_t)s->in_c;
-  const float *x = j->direct->x + image * s->in[1] * s->in[2] * s->in_c;
-  const float *sizes = j->sizes + image * s->in[1] * s->in[2];
+  const float *x = j->direct->x + p.image * s->in[1] * s->in[2] * s->in_c;
+  const float *sizes = j->sizes + p.image * s->in[1] * s->in[2];
   range r = {f4_set(INFINITY), f4_zero()};
   if (h0 >= 0 && w0 >= 0 && h0 + side <= height && w0 + side <= width) {
     for (ptrdiff_t h = 0; h < side; h++, at += side) {
@@ -357,21 +371,6 @@ static void transform_weights(const void *arg, size_t begin, size_t end, unsigne
   }
 OUTPUTS_OF(2)
 OUTPUTS_OF(4)
-
-/* Where a tile's outputs go. */
-typedef struct place {
-  size_t image, h, w, rows, columns; /* of the tile, inside the output */
-} place;
-
-static place place_of(const job *j, size_t tile) {
-  const size_t image = tile / (j->down * j->across), within_image = tile % (j->down * j->across);
-  place p = {.image = image};
-  p.h = within_image / j->across * j->size;
-  p.w = within_image % j->across * j->size;
-  p.rows = j->s->out[1] - p.h < j->size ? j->s->out[1] - p.h : j->size;
-  p.columns = j->s->out[2] - p.w < j->size ? j->s->out[2] - p.w : j->size;
-  return p;
-}
 
 /* Columns [first, first + columns) of one tile, from its products. */
 static void transform_outputs(const job *j, size_t tile, const float *from, size_t first,
