@@ -72,6 +72,13 @@ rush_status arg_dtype(const rush_call *c, uint32_t i, rush_dtype otherwise, rush
   return RUSH_OK;
 }
 
+rush_status arg_check_number(const rush_call *c, uint32_t i, rush_dtype dtype) {
+  RUSH_CHECK(c->ctx, c->args[i].kind != RUSH_KIND_COMPLEX || rush_is_complex(dtype),
+             RUSH_ERR_BAD_ARGUMENT, "value cannot be converted to type %s without overflow",
+             rush_dtype_name(dtype));
+  return RUSH_OK;
+}
+
 static rush_dtype scalar_dtype(const rush_value *v) {
   if (v->kind == RUSH_KIND_FLOAT) return RUSH_FLOAT32;
   if (v->kind == RUSH_KIND_COMPLEX) return RUSH_COMPLEX64;

@@ -161,6 +161,8 @@ rush_status arg_dims_mask(const rush_call *c, uint32_t i, int rank, uint32_t *ou
 rush_status arg_dtype(const rush_call *c, uint32_t i, rush_dtype otherwise, rush_dtype *out);
 /* `int[]` of sizes, none negative. */
 rush_status arg_sizes(const rush_call *c, uint32_t i, int *rank, int64_t *sizes);
+/* BAD_ARGUMENT where a Scalar is complex and what it goes into, of `dtype`, is not. */
+rush_status arg_check_number(const rush_call *c, uint32_t i, rush_dtype dtype);
 /* The dtype that a Scalar has in type promotion: bool, int64 or the default dtype float32. */
 rush_dtype arg_scalar_dtype(const rush_call *c, uint32_t i);
 /* torch.result_type of the given arguments (tensors and Scalars), with dimensioned tensors before

@@ -4,7 +4,7 @@
 
 #include "tensor/tensor.h"
 
-/* `value` is an INT, FLOAT or BOOL, converted to t's dtype. Any strides. Leaves off where the host
+/* `value` is an INT, FLOAT, BOOL or COMPLEX, converted to t's dtype. Any strides. Leaves off where the host
  * wants to stop (rush_stops). */
 void rush_fill(rush_ctx *ctx, rush_tensor *t, const rush_value *value);
 void rush_fill_zero(rush_ctx *ctx, rush_tensor *t);

@@ -203,8 +203,7 @@ RUSH_OP(arange_start_step) {
   return arange(c, &c->args[0], &c->args[1], &c->args[2], 3);
 }
 
-/* start, end, steps, dtype: from both ends, as ATen, so that the last one is exact */
-/* Evenly from start to end. */
+/* Evenly from start to end: from both, as ATen, so that the last one is exact. */
 static rush_status spread_out(rush_call *c, const rush_tensor *t, double start, double end) {
   const int64_t n = t->numel, item = t->strides[0] * (int64_t)rush_itemsize(t);
   const rush_dtype dtype = t->dtype;
@@ -229,7 +228,8 @@ static double scalar_part(const rush_call *c, uint32_t i, int part) {
   return part == 0 ? z->re : z->im;
 }
 
-/* What the differences of complex numbers are divided by is real: each part goes its own way. */
+/* start, end, steps, dtype. What the differences of complex numbers are divided by is real: each part
+ * goes its own way. */
 RUSH_OP(linspace) {
   rush_dtype dtype;
   rush_tensor *out;

@@ -279,7 +279,8 @@ static const rush_pointwise float_power = {.operands = 2,
                                            .c128 = pow_c128,
                                            .fn2 = pow,
                                            .setup = setup_float_power};
-/* Tensors become float64, or complex128, first, which may change their strides and so those of the result. */
+/* Tensors become float64, or complex128, first, which may change their strides and so those of the
+ * result. */
 RUSH_OP(float_power) {
   rush_value args[] = {c->args[0], c->args[1]};
   rush_tensor *t, *out;

@@ -308,8 +308,7 @@ RUSH_OP(index_fill) {
               v->rank);
     rush_convert(dtype, bytes, v->dtype, rush_data(v), 1);
   } else {
-    RUSH_NEED(c->args[3].kind != RUSH_KIND_COMPLEX || rush_is_complex(dtype),
-              "value cannot be converted to type %s without overflow", rush_dtype_name(dtype));
+    RUSH_TRY(arg_check_number(c, 3, dtype));
     rush_fill(c->ctx, &value, &c->args[3]);
   }
   RUSH_TRY(rush_target(c, RUSH_COPY_LOOSE, &out));

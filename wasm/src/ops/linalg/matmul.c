@@ -85,9 +85,7 @@ static rush_status add_self(rush_call *c, const rush_tensor *self, const rush_te
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
-  for (uint32_t i = beta; i < beta + 2; i++)
-    RUSH_NEED(c->args[i].kind != RUSH_KIND_COMPLEX || rush_is_complex(out->dtype),
-              "value cannot be converted to type %s without overflow", rush_dtype_name(out->dtype));
+  for (uint32_t i = beta; i < beta + 2; i++) RUSH_TRY(arg_check_number(c, i, out->dtype));
   RUSH_NEED(self->rank <= out->rank &&
                 rush_broadcast(self->rank, self->sizes, out->rank, out->sizes, &rank, sizes) &&
                 memcmp(sizes, out->sizes, out->rank * sizeof *sizes) == 0,

@@ -231,9 +231,7 @@ RUSH_OP(pad) {
 }
 
 RUSH_OP(constant_pad_nd) {
-  const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(c->args[2].kind != RUSH_KIND_COMPLEX || rush_is_complex(dtype),
-            "value cannot be converted to type %s without overflow", rush_dtype_name(dtype));
+  RUSH_TRY(arg_check_number(c, 2, arg_tensor(c, 0)->dtype));
   return constant(c, &c->args[2]);
 }
 
