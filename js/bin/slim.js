@@ -10,7 +10,7 @@ import { RushlightError, unreadable } from '../src/errors.js';
 import { readHead } from '../src/hosting.js';
 import { BACKENDS } from '../src/runtime.js';
 import { reaches, weightsOf } from './parts.js';
-import { CODE, DATA, DATA_COUNT, ELEMENT, FUNCTION, IMPORT, TYPE, inSection, leb, readMemory, readSections, readTable, writeMemory, writeSections, writeTable } from '../src/sections.js';
+import { CODE, DATA, DATA_COUNT, ELEMENT, FUNCTION, IMPORT, TYPE, appended, inSection, leb, readMemory, readSections, readTable, writeMemory, writeSections, writeTable } from '../src/sections.js';
 
 /**
  * @typedef {import('../src/runtime.js').BackendName} BackendName
@@ -150,13 +150,6 @@ function cutRows({ first, image }, at, operators) {
 /** @param {Uint8Array} bytes @param {import('../src/sections.js').Section[]} sections */
 function countImports(bytes, sections) {
   return inSection(bytes, sections, IMPORT).number();
-}
-
-/** A list with one item more. @param {Uint8Array} bytes @param {import('../src/sections.js').Section[]} sections @param {number} id @param {number[]} item */
-function appended(bytes, sections, id, item) {
-  const cursor = inSection(bytes, sections, id), n = cursor.number();
-  const { end } = /** @type {import('../src/sections.js').Section} */ (sections.find((s) => s.id === id));
-  return [...leb(n + 1), ...bytes.subarray(cursor.at, end), ...item];
 }
 
 /** Numbers from distances and lengths of runs. @param {readonly number[]} runs */

@@ -4,6 +4,9 @@
 
 export const TYPE = 1, IMPORT = 2, FUNCTION = 3, MEMORY = 5, EXPORT = 7, START = 8, ELEMENT = 9, CODE = 10, DATA = 11, DATA_COUNT = 12;
 
+/** Of a memory's limits. */
+export const HAS_MAXIMUM = 1, SHARED = 3;
+
 const I32_CONST = 0x41, END = 0x0b;
 
 /** A place in the bytes that moves on as it is read. */
@@ -102,6 +105,16 @@ export const writeTable = ({ first, functions }) => [1, 0, I32_CONST, ...leb(fir
 
 /** A memory of one segment. @param {{ first: number, image: Uint8Array }} memory */
 export const writeMemory = ({ first, image }) => [1, 0, I32_CONST, ...leb(first, true), END, ...leb(image.length), ...image];
+
+/**
+ * The content of a section that is a list, with one item more.
+ * @param {Uint8Array} bytes @param {Section[]} sections @param {number} id @param {number[]} item
+ */
+export function appended(bytes, sections, id, item) {
+  const cursor = inSection(bytes, sections, id), n = cursor.number();
+  const { end } = /** @type {Section} */ (sections.find((s) => s.id === id));
+  return [...leb(n + 1), ...bytes.subarray(cursor.at, end), ...item];
+}
 
 /**
  * The binary with other contents of some sections.

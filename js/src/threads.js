@@ -3,14 +3,12 @@
 import { badArgument, says } from './errors.js';
 import { encode } from './memory.js';
 import { builtin } from './platform.js';
-import { DATA, DATA_COUNT, IMPORT, MEMORY, START, inSection, leb, readMemory, readSections, writeSections } from './sections.js';
+import { DATA, DATA_COUNT, HAS_MAXIMUM, IMPORT, MEMORY, SHARED, START, appended, inSection, leb, readMemory, readSections, writeSections } from './sections.js';
 import { connect, startWorker, whyNot } from './workers.js';
 
 const MAX_THREADS = 64; // RUSH_MAX_THREADS
 /** For a kernel's frames, some of which have buffers of 20 kB. */
 const STACK_BYTES = 1 << 17;
-/** Of a memory's limits. */
-const HAS_MAXIMUM = 1, SHARED = 3;
 
 /** The headers that the page did not come with, as far as it can find out. */
 async function missingHeaders() {
@@ -68,10 +66,8 @@ const text = (s) => [s.length, ...encode(s)];
 function rewrite(bytes) {
   const sections = readSections(bytes), { first, image } = readMemory(bytes, sections), memory = inSection(bytes, sections, MEMORY);
   if (memory.number() !== 1 || memory.byte() !== HAS_MAXIMUM || sections.some(({ id }) => id === START)) throw new TypeError('it is another binary than is known here');
-  const least = memory.number(), imports = inSection(bytes, sections, IMPORT), n = imports.number();
-  const { end } = /** @type {import('./sections.js').Section} */ (sections.find(({ id }) => id === IMPORT));
-  const content = [...leb(n + 1), ...bytes.subarray(imports.at, end), ...text('env'), ...text('memory'), 2, SHARED, ...leb(least), ...leb(memory.number())];
-  const code = writeSections(bytes, sections.filter(({ id }) => ![MEMORY, DATA, DATA_COUNT].includes(id)), new Map([[IMPORT, content]]));
+  const least = memory.number(), imports = appended(bytes, sections, IMPORT, [...text('env'), ...text('memory'), 2, SHARED, ...leb(least), ...leb(memory.number())]);
+  const code = writeSections(bytes, sections.filter(({ id }) => ![MEMORY, DATA, DATA_COUNT].includes(id)), new Map([[IMPORT, imports]]));
   return { code, first, image, least };
 }
 

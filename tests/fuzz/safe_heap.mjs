@@ -9,9 +9,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { MEMORY, readSections } from '../../js/src/sections.js';
+import { HAS_MAXIMUM, MEMORY, SHARED, readSections } from '../../js/src/sections.js';
 
-const HAS_MAXIMUM = 1, SHARED = 3;
 const TRAPS = `(module
   (func $heap_overrun (export "segfault") unreachable)
   (func $misaligned (export "alignfault") unreachable))`;
