@@ -357,24 +357,15 @@ class Interpreter : public torch::CustomClassHolder {
     return values.result(result, results_.at(method), true);
   }
 
-  // (names, values) of the attributes: one value, so that what they share stays shared.
+  // (names, values) of the attributes.
   c10::IValue attributes() {
     Turn turn(*this);
     Session &s = *turn;
     Values values(s.context.ctx, s.session);
     c10::List<std::string> names;
-    std::vector<rush_value> items;
-    rush_value all = rush_none();
-    rush_status status = RUSH_OK;
-    for (size_t i = 0; i < rush_model_attribute_count(model()) && status == RUSH_OK; i++) {
+    for (size_t i = 0; i < rush_model_attribute_count(model()); i++)
       names.push_back(rush_model_attribute_name(model(), i));
-      items.push_back(rush_none());
-      status = rush_session_get_attribute(s.session, i, &items.back());
-    }
-    if (status == RUSH_OK) status = rush_tuple_create(s.session, items.data(), items.size(), &all);
-    for (rush_value &v : items) rush_value_release(s.session, &v);
-    s.context.check(status);
-    return c10::ivalue::Tuple::create({names, values.result(all, nullptr, false)});
+    return c10::ivalue::Tuple::create({names, values.attributes(model())});
   }
 
   void restore(const at::Tensor &pickled) {

@@ -295,6 +295,18 @@ void Values::write_back() {
 
 // ---- Results
 
+c10::IValue Values::attributes(const rush_model *model) {
+  std::vector<rush_value> items(rush_model_attribute_count(model), rush_none());
+  rush_value all = rush_none();
+  rush_status status = RUSH_OK;
+  for (size_t i = 0; i < items.size() && status == RUSH_OK; i++)
+    status = rush_session_get_attribute(session_, i, &items[i]);
+  if (status == RUSH_OK) status = rush_tuple_create(session_, items.data(), items.size(), &all);
+  for (rush_value &v : items) rush_value_release(session_, &v);
+  check(status);
+  return result(all, nullptr, false);
+}
+
 c10::IValue Values::result(rush_value value, const c10::TypePtr &type, bool alias) {
   own(value);
   regions_.clear();

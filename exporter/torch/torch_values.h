@@ -54,6 +54,10 @@ class Values {
   // dicts.
   c10::IValue result(rush_value value, const c10::TypePtr &type, bool alias);
 
+  // Copies of the attributes that the program writes, in the model's order: one tuple, so that what
+  // they share stays shared.
+  c10::IValue attributes(const rush_model *model);
+
   // A value to pass on, like an argument.
   rush_value make(const c10::IValue &value);
 

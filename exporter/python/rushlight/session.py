@@ -47,7 +47,7 @@ class Session:
         self._source = source if isinstance(source, bytes) else os.path.abspath(source)
         self._version = self._source_version()
         self._options = {"threads": threads, "max_bytes": max_bytes, "max_steps": max_steps}
-        self._session = _C.Session(self._source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps, threads)
+        self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps, threads)
 
     def _source_version(self):
         if isinstance(self._source, bytes) or not os.path.exists(self._source):

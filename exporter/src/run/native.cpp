@@ -74,16 +74,8 @@ Const NativeSession::run(size_t method, const std::vector<Const> &args) {
 
 std::vector<std::pair<std::string, Const>> NativeSession::state() {
   Values values(ctx_, session_);
+  const c10::IValue copies = values.attributes(model_);
   std::vector<std::pair<std::string, Const>> out;
-  std::vector<rush_value> items(rush_model_attribute_count(model_), rush_none());
-  rush_value all = rush_none();
-  rush_status status = RUSH_OK;
-  for (size_t i = 0; i < items.size() && status == RUSH_OK; i++)
-    status = rush_session_get_attribute(session_, i, &items[i]);
-  if (status == RUSH_OK) status = rush_tuple_create(session_, items.data(), items.size(), &all);
-  for (rush_value &v : items) rush_value_release(session_, &v);
-  check(status);
-  const c10::IValue copies = values.result(all, nullptr, false);
   for (const c10::IValue &v : copies.toTupleRef().elements())
     out.emplace_back(rush_model_attribute_name(model_, out.size()), from_ivalue(v));
   return out;
