@@ -10,17 +10,10 @@
 
 #include <cmocka.h>
 
+#include "floats.h"
+
 #include "base/base.h"
 #include "kernels/winograd.h"
-
-enum { GUARD = 8 };
-static const float guard = -123456.0f;
-
-static uint32_t state = 1;
-static float noise(void) {
-  state = state * 1664525u + 1013904223u;
-  return (float)(state >> 8) * (2.0f / 16777216.0f) - 1.0f;
-}
 
 /* Inputs as they come out of a network's middle, or adverse to transforms. */
 typedef enum inputs { NOISE, POSITIVE, RECTIFIED, FAR_FROM_ZERO, UNEQUAL, KINDS } inputs;

@@ -12,18 +12,11 @@
 
 #include <cmocka.h>
 
+#include "floats.h"
+
 #include "kernels/conv.h"
 #include "kernels/gemm.h"
 #include "kernels/transpose.h"
-
-enum { GUARD = 8 };
-static const float guard = -123456.0f;
-
-static uint32_t state = 1;
-static float noise(void) {
-  state = state * 1664525u + 1013904223u;
-  return (float)(state >> 8) * (2.0f / 16777216.0f) - 1.0f;
-}
 
 /* n floats of noise; 16 bytes behind may be read, as in the heap. */
 static float *numbers(size_t n) {
