@@ -40,3 +40,17 @@ if ATEN != "default" and KERNELS[ATEN] != torch.backends.cpu.get_cpu_capability(
 torch.backends.mkldnn.set_flags(ONEDNN)
 torch.set_num_threads(1)
 torch._C._jit_set_texpr_fuser_enabled(False)
+
+# torch.jit knows a builtin function by id(), also of one that is gone: torch.ao's quantized_decomposed defines
+# overloads one by one and drops the packet of the last. A list of a model that comes to lie there "is" that builtin,
+# and does not script. So nothing that was ever registered goes.
+_registered = []
+_register_builtin = torch.jit._builtins._register_builtin
+
+
+def _register_and_keep(function, name):
+    _registered.append(function)
+    _register_builtin(function, name)
+
+
+torch.jit._builtins._register_builtin = _register_and_keep
