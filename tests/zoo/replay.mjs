@@ -1,0 +1,19 @@
+// Runs a .rush file in Node: replay.mjs FILE prints {messages, ms, peak}: a message, or null, per test vector, the shortest of
+// five runs (of one, where that takes long), and the most bytes that the runtime held.
+
+import { readFile } from 'node:fs/promises';
+import { performance } from 'node:perf_hooks';
+
+import { load } from '../../js/src/index.js';
+
+const model = await load(await readFile(process.argv[2]), { backend: 'simd' });
+let ms = Infinity, messages;
+for (let i = 0; i < 5 && (i === 0 || ms < 200); i++) {
+  const begin = performance.now();
+  const { tests } = await model.verify();
+  ms = Math.min(ms, performance.now() - begin);
+  messages = tests.map((t) => (t.passed ? null : t.message));
+}
+const { peak } = await model.memory();
+model.dispose();
+console.log(JSON.stringify({ messages, ms, peak }));

@@ -1,0 +1,21 @@
+"""Small networks of the families that other zoos do not have: definitions of our own, in families/."""
+
+from entry import Entry
+from families import audio, generative, sequence, structure, vision
+
+FOLDERS = {"vision": vision, "sequence": sequence, "audio": audio, "generative": generative, "structure": structure}
+WHERE = {name: kind for kind, module in FOLDERS.items() for name in module.MODELS}
+
+
+def names():
+    return list(WHERE)
+
+
+def kind(name):
+    """A heading of the page."""
+    return WHERE[name]
+
+
+def make(name):
+    model, inputs = FOLDERS[WHERE[name]].MODELS[name]
+    return Entry(model(), inputs(), ways=getattr(model, "ways", Entry.ways))

@@ -1,0 +1,70 @@
+"""All models of torchvision."""
+
+import torch
+import torchvision
+from entry import Entry
+from torchvision.models import quantization
+
+SIZE = 64
+# What has a size of its own, or a least one: {beginning of the name: height and width}.
+SIZES = {"vit_": 224, "maxvit_t": 224, "inception_v3": 96, "quantized_inception_v3": 96, "swin_v2": 128, "raft_": 128, "mvit_": 224, "s3d": 224}
+FRAMES = {"mvit_": 16, "s3d": 16}
+# Detectors scale images to these sizes, and keep few boxes: of thousands that random weights give, rounding decides some.
+SMALL = {"min_size": 96, "max_size": 128}
+FEW = {"topk_candidates": 50, "detections_per_img": 20}
+FEW_OF_TWO_STAGES = {"rpn_pre_nms_top_n_test": 60, "rpn_post_nms_top_n_test": 40, "box_detections_per_img": 20}
+
+
+def names():
+    return torchvision.models.list_models()
+
+
+def module_of(name):
+    return torchvision.models.get_model_builder(name).__module__
+
+
+def kind(name):
+    """A heading of the page."""
+    parts = module_of(name).removeprefix("torchvision.models.").split(".")
+    return parts[0] if parts[0] in ("detection", "optical_flow", "quantization", "segmentation", "video") else "classification"
+
+
+def of(table, name, otherwise):
+    return next((value for beginning, value in table.items() if name.startswith(beginning)), otherwise)
+
+
+def make(name):
+    size, what = of(SIZES, name, SIZE), kind(name)
+    if what == "detection":
+        return detector(name)
+    options = {"weights": None}
+    if what == "segmentation":
+        options["weights_backbone"] = None
+    if name in ("googlenet", "inception_v3"):
+        options["init_weights"] = True
+    if what == "quantization":
+        return Entry(torchvision.models.get_model(name, **options, quantize=False), (torch.randn(2, 3, size, size),), prepare=quantized)
+    model = torchvision.models.get_model(name, **options)
+    if what == "video":
+        return Entry(model, (torch.randn(1, 3, of(FRAMES, name, 8), size, size),))
+    if what == "optical_flow":
+        return Entry(model, (torch.rand(1, 3, size, size) * 2 - 1, torch.rand(1, 3, size, size) * 2 - 1))
+    return Entry(model, (torch.randn(2, 3, size, size),))
+
+
+def quantized(entry):
+    """Its norms have seen images when the observers do."""
+    torch.backends.quantized.engine = "qnnpack"
+    quantization.utils.quantize_model(entry.model, "qnnpack")
+
+
+def detector(name):
+    """Scripted: what a trace keeps of a detector is how many boxes the example had."""
+    options = {**(FEW_OF_TWO_STAGES if "rcnn" in name else FEW), **({} if name.startswith("ssd") else SMALL)}
+    model = torchvision.models.get_model(name, weights=None, weights_backbone=None, num_classes=7, **options)
+    with torch.no_grad():  # scores that lie apart, so that no rounding decides which come first
+        for path, weight in model.named_parameters():
+            if weight.dim() > 1 and "backbone" not in path:
+                torch.nn.init.normal_(weight, std=1.5 * weight[0].numel() ** -0.5)
+    # Some fifty layers lie before a corner of a box, which is a sum of sizes of the image.
+    return Entry(model, ([torch.rand(3, 96, 112), torch.rand(3, 80, 96)],), ways=("scripted",), rtol=1e-4, atol=1e-3)
