@@ -49,6 +49,19 @@ row("list_tuples_sort", "xs.sort()\nreturn xs, sorted(xs)", xs=[(2, "a"), (1, "b
 row("list_of_lists_alias", "ys = [xs, xs]\nys[0].append(7)\nreturn ys, len(ys[1])", xs=XS)
 row("list_of_tensors", "ys = [x, x + 1]\nys[0] += 10\nys.append(x)\ny = ys.pop(1)\nreturn ys, y, x", x=f32(3))
 row("list_tensors_inplace", "for y in x.unbind(0):\n    y *= 2\nreturn x", x=f32(2, 3))
+ONE = dict(x=tensor(1.5), y=tensor(2.0))
+AMBIGUOUS = dict(x=f32(2), y=f32(2), raises="Boolean value of Tensor with more than one value is ambiguous")
+for key, body in {
+    "index": "xs = [x, y]\nreturn xs.index(y)", "count": "[x, y, x].count(y)", "equal": "([x, y] == [x, y], [x, y] == [x], [x] != [y], [x, y] != [x, y])",
+    "sort": "xs = [y, x, x]\nxs.sort()\nreturn xs", "sort_reverse": "xs = [x, y, x]\nxs.sort(reverse=True)\nreturn xs", "sorted": "xs = [y, x, x + 1]\nreturn sorted(xs), xs",
+}.items():
+    row(f"list_tensors_{key}", body, **ONE, also=[{"x": tensor([[2.0]]), "y": tensor([[2.0]])}, {"x": tensor(3.0), "y": tensor(3, "i64")}])
+    row(f"list_tensors_{key}_of_several", body, **AMBIGUOUS)
+row("list_tensors_nan", "([x].count(x), [x] == [x], [x] != [x])", x=tensor(NAN))
+row("list_tensors_remove", "xs = [x, y, x]\nxs.remove(y)\nz = xs.pop()\nz += 1\nreturn xs, x", **ONE)
+row("list_tensors_remove_of_several", "xs = [x, y]\nxs.remove(y)\nreturn xs", **AMBIGUOUS)
+row("list_tensors_remove_missing", "xs = [x, x]\nxs.remove(y)\nreturn xs", **ONE, raises="list.remove(x): x not in list")
+row("list_tensors_index_missing", "[x, x].index(y)", **ONE, raises="is not in list")
 row("list_of_str_chars", "(list(s), [c + c for c in s])", s="abc")
 row("range_lists", "([i for i in range(n)], [i for i in range(5, n, -2)], [i for i in range(-3, n, 2)], len(list(range(n))))", n=3)
 row("range_step_zero", "[i for i in range(0, 5, n)]", n=0, raises="range() arg 3 must not be zero")
@@ -91,7 +104,24 @@ row("dict_of_pairs", "d = dict(xs)\nreturn d, len(d)", xs=[("x", 1), ("y", 2), (
 row("dict_of_lists", "d['a'].append(3)\nd['b'] = d['a']\nd['b'].append(4)\nreturn d", d={"a": [1]})
 row("dict_of_tensors_alias", "d['y'] = d['x']\nd['y'] += 1\nreturn d['x'], d", d={"x": f32(3)})
 row("dict_comprehension", "{k: v * 2 for k, v in d.items()}", d=D)
+# Tensors are keys by what they are, not by their values.
+for dtype in ("f32", "f16", "i64"):
+    x, y = tensor([1, 2], dtype), tensor([1, 2], dtype)
+    row(f"dict_of_tensor_keys_{dtype}", "d = {x: 1, y: 2}\nd[y] = d[y] + 5\nd[x.clone()] = 3\nreturn d[x], d[y], len(d), x in d, x + 1 in d, d.get(x), d.get(x + 1, 9), d.keys(), d.values()", x=x, y=y)
+row("dict_of_tensor_keys_writes", "d = {x: 1}\na = d.setdefault(y, 7)\nb = d.pop(x)\ne = d.copy()\ndel d[y]\nd.update(e)\nf = dict([(x, n), (y, n)])\nreturn a, b, d.items(), len(e), e.pop(x, 8), dict(f).values()",
+    x=f32(2), y=f32(2), n=4)
+row("dict_of_tensor_keys_popitem", "d = {x: 1, y: 2}\na = d.popitem()\nd.clear()\nreturn a, len(d)", x=f32(2), y=f32(2))
 row("dict_construct_repeats", "{'a': n, 'b': n + 1, 'a': n + 2}", n=1)
+
+# ---- hash() ----------------------------------------------------------------------------------------------
+
+row("hash_int", "hash(n)", n=5, also=[{"n": -1}, {"n": 2 ** 62}])
+row("hash_float", "hash(x)", x=2.5, also=[{"x": -0.0}, {"x": 1e300}, {"x": INF}])
+row("hash_bool", "(hash(b), hash(not b))", b=True)
+row("hash_str", "hash(s)", s="abc", also=[{"s": ""}, {"s": "12345678"}, {"s": "it's a longer one"}, {"s": "\u00e4\u20ac"}])
+row("hash_tuple", "(hash((n, s)), hash((n, (x, None), s)), hash((n,)))", n=3, s="q", x=0.5)
+row("hash_tensor", "y = x\nreturn hash(x) == hash(y), hash(x) == hash(x + 0), hash((x, 1)) == hash((y, 1))", x=f32(3))
+row("hash_list", "hash([n])", n=1, raises="unhashable type")
 
 # ---- Strings -----------------------------------------------------------------------------------------
 

@@ -1,0 +1,59 @@
+# As aten/src/ATen/core/List, torch/csrc/jit/runtime/register_ops_utils.h: items of a list are compared by value, each one
+# with `==` or `<`, whose answer has to be one bool
+
+
+def place_in(items: List[Tensor], wanted) -> int:
+    for i in range(len(items)):
+        if wanted == items[i]:
+            return i
+    return -1
+
+
+def index__list_Tensor(items: List[Tensor], wanted) -> int:
+    at = place_in(items, wanted)
+    assert at >= 0, "'" + str(wanted) + "' is not in list"
+    return at
+
+
+def count__Tensor(items: List[Tensor], wanted) -> int:
+    n = 0
+    for item in items:
+        if wanted == item:
+            n += 1
+    return n
+
+
+def remove__Tensor(items: List[Tensor], wanted) -> None:
+    at = place_in(items, wanted)
+    assert at >= 0, "list.remove(x): x not in list"
+    items.pop(at)
+
+
+def eq__Tensor_list(a: List[Tensor], b: List[Tensor]) -> bool:
+    if len(a) != len(b):
+        return False
+    for i in range(len(a)):
+        if not (a[i] == b[i]):
+            return False
+    return True
+
+
+def ne__Tensor_list(a: List[Tensor], b: List[Tensor]) -> bool:
+    return not eq__Tensor_list(a, b)
+
+
+def sort__Tensor(items: List[Tensor], reverse: bool) -> None:
+    """Each item goes before those that it belongs before: equal ones turn round where the order does, as in libtorch."""
+    for i in range(1, len(items)):
+        item = items[i]
+        at = i
+        while at > 0 and bool(item < items[at - 1]) != reverse:
+            items[at] = items[at - 1]
+            at -= 1
+        items[at] = item
+
+
+def sorted__Tensor(items: List[Tensor]) -> List[Tensor]:
+    out = items.copy()
+    sort__Tensor(out, False)
+    return out
