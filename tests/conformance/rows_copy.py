@@ -104,6 +104,7 @@ row("out_of_cat_strided", """
     y = torch.zeros(4, 2).t()
     torch.cat([x, x], out=y)
     return y, y.stride()""", x=f32(1, 4))
+row("resize_to_the_same_sizes", "y = x.resize_(3, 7)\nreturn y.stride(), y", x=transposed(f32(3, 7)))
 row("out_resizes", """
     y = torch.zeros(0)
     torch.mul(x, 2, out=y)

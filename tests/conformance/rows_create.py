@@ -6,6 +6,15 @@ row("creation", "torch.zeros([2, 3]), torch.ones([n], dtype=torch.int64), torch.
     "torch.ones_like(x, dtype=torch.uint8), torch.scalar_tensor(3.5)", x=f32(2, 3), n=4)
 row("ranges", "torch.arange(5), torch.arange(n), torch.arange(2.5), torch.arange(1, 9, 3), torch.arange(9, 1, -2), torch.arange(0.0, 1.0, 0.1), "
     "torch.arange(3, dtype=torch.float64), torch.arange(2, 5), torch.linspace(0, 1, 11), torch.linspace(-3, 3, 4), torch.linspace(2, 5, 1)", n=7)
+for key, made in {"zeros": "zeros([2, 3]", "ones": "ones([2, 3]", "full": "full([2, 3], 2.5", "eye": "eye(3", "eye_m": "eye(2, 3", "arange": "arange(6", "arange_start": "arange(2.5, 9.0, 1.5",
+                  "range": "range(1, 6", "range_step": "range(1.0, 9.0, 2.5", "linspace": "linspace(0.0, 7.5, 6", "logspace": "logspace(0.0, 2.0, 6"}.items():
+    row(f"{key}_into", f"y = torch.{made}, out=o)\nreturn y, o, y is o", o=f32(0), also=[{"o": i64(0)}, {"o": f64(0, 2)}, {"o": random("f16", 0)}])
+for key, made in {"arange": "arange(6", "linspace": "linspace(0.0, 7.5, 6", "logspace": "logspace(0.0, 2.0, 6", "range": "range(1, 6"}.items():
+    row(f"{key}_into_as_many", f"y = torch.{made}, out=o)\nreturn y, o", o=f32(2, 3), also=[{"o": transposed(f32(3, 2))}])
+row("range", "torch.range(1, n), torch.range(0.5, 9.0, 2.0), torch.range(n, -3, -2), torch.range(1, 4, dtype=torch.int64), torch.range(0.0, 1.0, 0.1, dtype=torch.float64)", n=6)
+row("range_wrong_step", "torch.range(1, 5, -1)", raises="upper bound and larger bound inconsistent with step sign")
+row("factories_into_a_part", "y = torch.full([2, 3], 2.5, out=o[1])\nz = torch.eye(2, 3, out=o[0])\nreturn y, z, o", o=transposed(f32(2, 2, 3)))
+row("empty_into", "y = torch.empty([2, 3], out=o)\nreturn y, o, y is o", o=f32(2, 3))
 row("arange_wrong_step", "torch.arange(1, 5, -1)", raises="inconsistent with step sign")
 row("tensor_of_lists", "torch.tensor([1, 2, n]), torch.tensor([[1.0, 2.0], [x, 4.0]]), torch.tensor(n), torch.tensor(x), torch.tensor([True, False]), "
     "torch.tensor([1, 2], dtype=torch.float32)", n=5, x=2.5)

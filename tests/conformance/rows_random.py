@@ -38,6 +38,10 @@ drawn("normal_means", "torch.normal(m, 0.5)", m=f32(3, 7), also=[{"m": transpose
 drawn("normal_stds", "torch.normal(2.0, s)", s=f32(3, 7, lo=0, hi=2), also=[{"s": noncontig(f32(3, 7, lo=0, hi=2))}])
 drawn("normal_both", "torch.normal(m, s)", m=f32(3, 7), s=f32(7, lo=0, hi=2), also=[{"m": f32(1), "s": f32(4, 5, lo=0, hi=2)}, {"m": f64(20), "s": f64(20, lo=0, hi=2)}])
 row("random_normal_stds_negative", "torch.normal(m, s)", m=f32(2), s=tensor([1.0, -1.0]), raises="normal expects all elements of std >= 0.0")
+for name, draw in {"normal": "torch.normal(1.0, 2.0, [3, 7], out=o)", "rand": "torch.rand([3, 7], out=o)", "randn": "torch.randn([5, 4], out=o)"}.items():
+    drawn(f"{name}_into", draw, o=f32(3, 7), also=[{"o": f64(2)}, {"o": transposed(f32(3, 7))}])
+for name, draw in {"randint": "torch.randint(9, [3, 7], out=o)", "randint_low": "torch.randint(-3, 9, [3, 7], out=o)", "randperm": "torch.randperm(8, out=o)"}.items():
+    drawn(f"{name}_into", draw, o=f32(3, 7), also=[{"o": i64(3, 7)}, {"o": i32(2)}])
 drawn("generator_none", "torch.rand([3], generator=None) + torch.randn([3], generator=None)")
 row("random_randn_of_ints", "torch.randn([3], dtype=torch.int64)", raises="not implemented for 'Long'")
 row("random_rand_of_ints", "torch.rand([3], dtype=torch.int64)", raises="not implemented for 'Long'")

@@ -18,21 +18,55 @@ bool is_written(const Argument &arg) {
   return arg.alias && arg.alias->write;
 }
 
-// The operator of this name that writes no more than its state (running means) and has the same arguments but for those of out=; ""
-// where torch has none.
-std::string functional_form(const Schema &schema, const std::string &name) {
+// Of what makes tensors: out= decides.
+bool is_option(const Argument &arg) {
+  return arg.name == "dtype" || arg.name == "layout" || arg.name == "device" ||
+         arg.name == "pin_memory";
+}
+
+// Whether `other` writes no more than its state (running means), and has the same arguments but for
+// those of out= and, where `without_options`, those that out= decides.
+bool is_functional_form(const Schema &schema, const Schema &other, bool without_options) {
+  const size_t n = schema.args.size() - out_count(schema);
+  size_t i = 0;
+  for (const Argument &arg : other.args) {
+    if (without_options && is_option(arg)) continue;
+    if (i == n || arg.name != schema.args[i].name || !equal(*arg.type, *schema.args[i].type) ||
+        schema.args[i].out || (is_written(arg) && (i == 0 || !is_written(schema.args[i]))))
+      return false;
+    i++;
+  }
+  return i == n && other.returns.size() == schema.returns.size();
+}
+
+// The operator of this name that is one; "" where torch has none.
+std::string functional_form(const Schema &schema, const std::string &name,
+                            bool without_options = false) {
   for (const std::string &op : overloads_of(name)) {
     const Schema *other = schema_of(op);
-    if (!other || other->returns.size() != schema.returns.size()) continue;
-    size_t n = schema.args.size() - out_count(schema);
-    bool equal_args = other->args.size() == n;
-    for (size_t i = 0; equal_args && i < n; i++)
-      equal_args = other->args[i].name == schema.args[i].name &&
-                   equal(*other->args[i].type, *schema.args[i].type) && !schema.args[i].out &&
-                   !(is_written(other->args[i]) && (i == 0 || !is_written(schema.args[i])));
-    if (equal_args) return op;
+    if (other && is_functional_form(schema, *other, without_options)) return op;
   }
   return "";
+}
+
+// Inputs of the functional form: the node's own, and the dtype of what it writes.
+void add_inputs(const Node &node, const Schema &schema, Node *plain) {
+  Graph &graph = *node.block->graph;
+  size_t given = 0;
+  const Schema &functional = *schema_of(plain->op);
+  const size_t n = schema.args.size() - out_count(schema);
+  const bool with_options = functional.args.size() > n;
+  for (const Argument &arg : functional.args) {
+    if (!with_options || !is_option(arg)) {
+      plain->add_input(node.input(given++));
+    } else if (arg.name == "dtype") {
+      Node *dtype = graph.insert_before(plain, "prim::dtype");
+      dtype->add_input(node.input(n));
+      plain->add_input(dtype->add_output(make_type(RUSH_TYPE_INT)));
+    } else {
+      plain->add_input(graph.constant(const_none()));
+    }
+  }
 }
 
 }  // namespace
@@ -45,11 +79,12 @@ bool split_out(Graph &graph) {
     if (schema->random) continue;  // the layout of what is written decides the order of the numbers
     const size_t n_out = out_count(*schema);
     if (n_out == 0 || node->outputs.size() != n_out) continue;
-    const std::string functional = functional_form(*schema, schema->name);
+    std::string functional = functional_form(*schema, schema->name);
+    if (functional.empty()) functional = functional_form(*schema, schema->name, true);
     if (functional.empty()) continue;
     const size_t n = node->inputs.size() - n_out;
     Node *plain = graph.insert_before(node, functional);
-    for (size_t i = 0; i < n; i++) plain->add_input(node->input(i));
+    add_inputs(*node, *schema, plain);
     for (size_t i = 0; i < n_out; i++) plain->add_output(tensor_type());
     for (size_t i = 0; i < n_out; i++) {
       Node *copy = graph.insert_before(node, "rush::copy_out");

@@ -26,3 +26,27 @@ def normal__Tensor_float_out(mean, std: float, generator: Optional[Generator], o
 
 def normal__float_Tensor_out(mean: float, std, generator: Optional[Generator], out):
     return normal_into(torch.full([], mean, dtype=std.dtype), std, out)
+
+
+def normal__float_float_out(mean: float, std: float, size: List[int], generator: Optional[Generator], out):
+    return out.resize_(size).normal_(mean, std)
+
+
+def rand__out(size: List[int], out):
+    return out.resize_(size).uniform_(0.0, 1.0)
+
+
+def randn__out(size: List[int], out):
+    return out.resize_(size).normal_(0.0, 1.0)
+
+
+def randint__out(high: int, size: List[int], out):
+    return out.resize_(size).random_(0, high)
+
+
+def randint__low_out(low: int, high: int, size: List[int], out):
+    return out.resize_(size).random_(low, high)
+
+
+def randperm__out(n: int, out):
+    return out.resize_([n]).copy_(torch.randperm(n, dtype=out.dtype))

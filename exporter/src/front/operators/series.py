@@ -161,6 +161,58 @@ def linspace__Tensor_Tensor_out(start, end, steps: int, out):
     return out.resize_(values.size()).copy_(values)
 
 
+def laid_into(values, out):
+    """Of as many elements `out` keeps its shape."""
+    if out.numel() != values.numel():
+        out.resize_(values.size())
+    return out.copy_(values.view(out.size()))
+
+
+def arange__out(end: number, out):
+    return laid_into(torch.arange(end, dtype=out.dtype), out)
+
+
+def arange__start_out(start: number, end: number, step: number, out):
+    return laid_into(torch.arange(start, end, step, dtype=out.dtype), out)
+
+
+def linspace__out(start: number, end: number, steps: int, out):
+    return laid_into(torch.linspace(start, end, steps, dtype=out.dtype), out)
+
+
+def logspace__out(start: number, end: number, steps: int, base: float, out):
+    return laid_into(powers_of(base, start, end, steps, out.dtype), out)
+
+
+def with_end(start: number, end: number, step: number, dtype: Optional[int]):
+    """torch.range: of integers where the dtype is."""
+    first, last, by = torch.full([], start, dtype=dtype), torch.full([], end, dtype=dtype), torch.full([], step, dtype=dtype)
+    floats = torch.is_floating_point(first)
+    a = float(start) if floats else float(first.item())
+    b = float(end) if floats else float(last.item())
+    s = float(step) if floats else float(by.item())
+    assert s != 0.0, "step must be nonzero"
+    assert (b - a) * s >= 0.0, "upper bound and larger bound inconsistent with step sign"
+    places = torch.arange(int((b - a) / s + 1.0), dtype=torch.float64 if floats else first.dtype)
+    return (places * s + a).to(first.dtype) if floats else places * by + first
+
+
+def range__step(start: number, end: number, step: number, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return with_end(start, end, step, torch.full([], 0.0, dtype=dtype).dtype)
+
+
+def range(start: number, end: number, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
+    return with_end(start, end, 1, torch.full([], 0.0, dtype=dtype).dtype)
+
+
+def range__out(start: number, end: number, step: number, out):
+    return laid_into(with_end(start, end, step, out.dtype), out)
+
+
+def range__out_(start: number, end: number, out):
+    return laid_into(with_end(start, end, 1, out.dtype), out)
+
+
 def logspace__Tensor_Tensor_out(start, end, steps: int, base: float, out):
     values = powers_of(base, only_number("logspace", "start", start), only_number("logspace", "end", end), steps, out.dtype)
     return out.resize_(values.size()).copy_(values)
@@ -184,3 +236,8 @@ def linspace__Scalar_Tensor_out(start: number, end, steps: int, out):
 def logspace__Scalar_Tensor_out(start: number, end, steps: int, base: float, out):
     values = powers_of(base, start, only_number("logspace", "end", end), steps, out.dtype)
     return out.resize_(values.size()).copy_(values)
+
+
+def empty__out(size: List[int], memory_format: Optional[int], out):
+    assert memory_format is None, "empty with out= and a memory format is not supported"
+    return out.resize_(size)

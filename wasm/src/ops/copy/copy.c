@@ -73,8 +73,7 @@ RUSH_OP(copy_out) {
   const rush_tensor *value = arg_tensor(c, 1);
   RUSH_TRY(need_cast(c, out, value));
   if (out != value) {
-    if (!rush_same_sizes(out, value))
-      RUSH_TRY(rush_resize(c->heap, out, value->rank, value->sizes));
+    RUSH_TRY(rush_resize(c->heap, out, value->rank, value->sizes));
     RUSH_TRY(rush_copy_into(c->heap, out, value));
   }
   ret_keep(c, 0, &c->args[0]);
