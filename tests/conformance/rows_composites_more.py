@@ -129,6 +129,7 @@ row("rrelu_training_inplace", "F.rrelu_(x, 0.1, 0.4, True)", x=f32(5, 7), mutate
 row("rrelu_bounds_wrong", "F.rrelu(x, 0.4, 0.1, True)", x=f32(3), raises="Lower bound should be less than or equal to the upper bound")
 row("attention_with_dropout", "F.scaled_dot_product_attention(q, k, v, dropout_p=0.3), F.scaled_dot_product_attention(q, k, v, m, dropout_p=0.5), F.scaled_dot_product_attention(q, k[:, :, :4], v[:, :, :4], dropout_p=0.25, is_causal=True, scale=0.5)",
     q=f32(2, 3, 4, 8), k=f32(2, 3, 5, 8), v=f32(2, 3, 5, 6), m=b8(4, 5))
+row("attention_with_dropout_given", "F.scaled_dot_product_attention(q, q, q, dropout_p=p)", q=f32(2, 3, 4, 8), p=0.3, also=[{"p": 0.0}])
 row("random_out", "(torch.bernoulli(p, out=a), torch.multinomial(p, 3, out=i), torch.normal(m, p, out=b), torch.normal(m, 2.0, out=c), torch.normal(0.5, p, out=d))",
     p=f32(3, 4, lo=0.1, hi=0.9), m=f32(3, 4), a=f32(0), b=f32(3, 4), c=f32(3, 4), d=f32(0), i=i64(0), mutates=True)
 

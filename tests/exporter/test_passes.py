@@ -79,6 +79,12 @@ graph(%x : Tensor):
   %n : int = aten::sym_size.int(%x, 0)
    = aten::sym_constrain_range_for_size(%n, None, None)
   return (%n)""".replace("   = ", "  "), ["aten::size.int(%x, 0)"], ["sym_"]),
+    ("what only a profiler shows goes", "plain_operators", """
+graph(%x : Tensor):
+  %h : Tensor = profiler::_record_function_enter("a", None)
+  %a : Tensor = aten::relu(%x)
+   = profiler::_record_function_exit(%h)
+  return (%a)""".replace("   = ", "  "), ["aten::relu(%x)"], ["profiler"]),
     ("a cast is a use", "drop_casts", """
 graph(%x : Tensor?):
   %a : Tensor = prim::unchecked_cast(%x)
@@ -100,6 +106,10 @@ graph(%x : Tensor, %y : Tensor, %o : Tensor):
 graph(%x : Tensor, %m : Tensor, %v : Tensor, %o : Tensor, %p : Tensor, %q : Tensor):
   %a : Tensor, %b : Tensor, %c : Tensor = aten::_native_batch_norm_legit.out(%x, None, None, %m, %v, True, 0.1, 1e-5, %o, %p, %q)
   return (%a)""", ["aten::_native_batch_norm_legit(%x, None, None, %m, %v, True", "rush::copy_out(%o"], ["legit.out"]),
+    ("out= of what makes tensors decides the dtype", "split_out", """
+graph(%n : int[], %o : Tensor):
+  %a : Tensor = aten::full.out(%n, 2, %o)
+  return (%a)""", ["prim::dtype(%o)", "aten::full(%n, 2, %v, None, None, None)", "rush::copy_out(%o, %"], ["full.out"]),
     ("an in-place form that the runtime lacks is a copy", "split_in_place", """
 graph(%x : Tensor, %y : Tensor):
   %a : Tensor = aten::heaviside_(%x, %y)
@@ -112,6 +122,10 @@ graph(%x : Tensor, %y : Tensor):
 graph(%q : Tensor, %k : Tensor, %v : Tensor):
   %a : Tensor = aten::scaled_dot_product_attention(%q, %k, %v, None, 0.5, False, None, False)
   return (%a)""", ["aten::_scaled_dot_product_attention_math(%q, %k, %v, None, 0.5, False, None, None, False)"], ["aten::scaled_dot"]),
+    ("attention with a dropout that nobody knows yet, too", "plain_operators", """
+graph(%q : Tensor, %p : float):
+  %a : Tensor = aten::scaled_dot_product_attention(%q, %q, %q, None, %p, False, None, False)
+  return (%a)""", ["aten::_scaled_dot_product_attention_math(%q, %q, %q, None, %p"], ["aten::scaled_dot"]),
     ("attention without dropout stays", "plain_operators", """
 graph(%q : Tensor, %k : Tensor, %v : Tensor):
   %a : Tensor = aten::scaled_dot_product_attention(%q, %k, %v, None, 0., False, None, False)

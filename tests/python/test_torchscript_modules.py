@@ -3,6 +3,7 @@
 from typing import Optional
 
 import pytest
+import rushlight
 import torch
 from kept import keep, session
 from torch import nn
@@ -253,6 +254,28 @@ def test_modules_looked_up_in_containers():
     keep("ts_lookup_name_refused", net, (torch.rand(3), 0, "nothing"), raises="nothing")
 
 
+class Holds(nn.Module):
+    layer: Layer
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer.once(x) * 2 + self.layer.once(x)
+
+
+@feature("an attribute of an interface, and another module put in its place")
+def test_a_module_behind_an_interface_is_swapped(tmp_path):
+    net = torch.jit.script(Holds(Adds()))
+    keep("ts_interface", net, (torch.rand(3),))
+    net.layer = torch.jit.script(Scales())
+    report = keep("ts_interface_swapped", net, (torch.rand(3),))
+    assert report.state == ["layer.calls"]
+    net.save(str(tmp_path / "net.pt"))
+    assert rushlight.export(str(tmp_path / "net.pt"), (torch.rand(3),), str(tmp_path / "net.rush")).state == ["layer.calls"]
+
+
 @feature("scripted nn.MultiheadAttention")
 @pytest.mark.parametrize("batch_first", [True, False])
 def test_scripted_multihead_attention(batch_first):
@@ -286,6 +309,12 @@ def test_scripted_transformer_layers(norm_first):
     assert not report.state  # in_proj_weight is cut into pieces, not written
     encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
     keep(f"ts_encoder_{norm_first}", torch.jit.script(encoder), (torch.randn(2, 5, 8),), rtol=1e-4, atol=1e-5)
+
+
+@feature("a scripted nn.TransformerEncoderLayer in training mode, by seed")
+def test_a_scripted_transformer_layer_drops_out():
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3, batch_first=True)
+    keep("ts_encoder_layer_trained", torch.jit.script(layer), (torch.randn(2, 5, 8),), train=True, rtol=1e-4, atol=1e-5)
 
 
 @feature("a spatial transformer: F.affine_grid and F.grid_sample")

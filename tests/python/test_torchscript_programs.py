@@ -354,6 +354,23 @@ def test_with_calls_the_methods_of_the_object():
     script("with", enters, (torch.rand(3), 1), (torch.rand(3), 4))
 
 
+@feature("torch.profiler's regions in a trace")
+def test_regions_of_the_profiler_leave_a_trace():
+    class Named(torch.nn.Module):
+        def forward(self, x):
+            with torch.profiler.record_function("outer"):
+                handle = torch.ops.profiler._record_function_enter("inner")
+                y = x * 2
+                torch.ops.profiler._record_function_exit(handle)
+            return y + 1
+
+    x = torch.rand(3)
+    traced = torch.jit.trace(Named(), x)
+    assert "profiler::_record_function_enter_new" in str(traced.inlined_graph)
+    report = keep("profiler_regions", traced, (x,))
+    assert sorted(report.ops) == ["aten::add.Scalar", "aten::mul.Scalar"]
+
+
 def counts_pairs(pair: Named, others: List[Named]) -> Tuple[Tensor, int]:
     total = pair.first * pair.count
     for other in others:

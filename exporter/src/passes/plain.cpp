@@ -22,12 +22,25 @@ const char *plain_name(const std::string &op) {
   return found == names.end() ? nullptr : found->second;
 }
 
-// They say what the compiler may rely on.
-bool is_promise(const std::string &op) {
-  static const std::unordered_set<std::string> ops = {"aten::_assert_tensor_metadata",
-                                                      "aten::sym_constrain_range",
-                                                      "aten::sym_constrain_range_for_size"};
+// They say what the compiler may rely on, or what a profiler shows.
+bool is_note(const std::string &op) {
+  static const std::unordered_set<std::string> ops = {
+      "aten::_assert_tensor_metadata",      "aten::sym_constrain_range",
+      "aten::sym_constrain_range_for_size", "profiler::_record_function_enter",
+      "profiler::_record_function_exit",    "profiler::_record_function_enter_new"};
   return ops.count(base_name(op)) != 0;
+}
+
+bool drop_notes(Graph &graph) {
+  bool changed = false;
+  std::vector<Node *> nodes = all_nodes(graph);
+  std::reverse(nodes.begin(), nodes.end());  // what enters is used by what exits
+  for (Node *node : nodes) {
+    if (!is_note(node->op) || node->has_uses()) continue;
+    node->destroy();
+    changed = true;
+  }
+  return changed;
 }
 
 // "aten::expand" of "aten::expand_copy", where that is an operator that gives a view.
@@ -75,11 +88,11 @@ Value *argument(const Node &node, const std::string &name) {
   return node.block->graph->constant(const_none());
 }
 
-// Dropout is of the form in which PyTorch computes it, with all weights.
+// Dropout, where there may be any, is of the form in which PyTorch computes it, with all weights.
 bool is_attention_with_dropout(const Node &node) {
   if (node.op != "aten::scaled_dot_product_attention") return false;
   const Value &p = *argument(node, "dropout_p");
-  return p.is_constant() && p.constant->is_float() && p.constant->f > 0;
+  return !p.is_constant() || (p.constant->is_float() && p.constant->f > 0);
 }
 
 void as_attention_with_dropout(Node *node) {
@@ -158,13 +171,8 @@ bool numbers_for_tensors(Node *node) {
 }  // namespace
 
 bool plain_operators(Graph &graph) {
-  bool changed = false;
+  bool changed = drop_notes(graph);
   for (Node *node : all_nodes(graph)) {
-    if (is_promise(node->op) && !node->has_uses()) {
-      node->destroy();
-      changed = true;
-      continue;
-    }
     changed |= numbers_for_tensors(node);
     if (const char *name = plain_name(node->op)) {
       node->op = name;
