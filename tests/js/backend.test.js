@@ -44,6 +44,15 @@ test('the plain binary can be asked for', async () => {
   assert.deepEqual(await backend({ backend: 'simd' }), { name: 'simd', reason: 'asked for by the option `backend`', threads: 1 });
 });
 
+test('numbers of the elementary functions are no vector constants, which engines make anew at each use', () => {
+  const log2e = [0x3b, 0xaa, 0xb8, 0x3f], constant = Buffer.from([0xfd, 0x0c, ...log2e, ...log2e, ...log2e, ...log2e]); // v128.const
+  for (const name of ['simd', 'relaxed']) {
+    const wasm = readFileSync(urlOf(name));
+    assert(wasm.includes(Buffer.from(log2e)), name);
+    assert(!wasm.includes(constant), name);
+  }
+});
+
 test('a backend that the engine lacks or nobody knows is refused', async () => {
   await assert.rejects(load(file, /** @type {any} */ ({ backend: 'webgpu' })), { code: 'bad-argument', message: /no backend "webgpu"; known are auto, simd, relaxed/ });
   if (!hasRelaxed()) await assert.rejects(load(file, { backend: 'relaxed' }), { code: 'unsupported', message: /no relaxed SIMD/ });

@@ -50,22 +50,29 @@ typedef uint32_t u4 __attribute__((vector_size(4 * RUSH_LANES)));
 #define RUSH_EACH _Pragma("GCC ivdep")
 #endif
 
-/* Wasm engines make a vector constant anew at each use, in up to five instructions. What comes out
- * of an asm is no constant any more: the compiler splats it in front of a loop, where the loop
- * always gets to it. */
+/* Wasm engines make a vector constant anew at each use, in up to five instructions, and binaryen makes
+ * one of every splat whose number it knows. What is made of these two, which nobody knows before the
+ * run and nobody writes, is splatted in front of a loop, where the loop gets to it in one. */
 #if defined(__wasm__)
-#define RUSH_IN_REGISTER(v) __asm__("" : "+r"(v))
-#else
-#define RUSH_IN_REGISTER(v) (void)0
-#endif
+extern const float rush_unknown_1;
+extern const int32_t rush_unknown_0;
+#define RUSH_IS_CONSTANT(x) (__builtin_constant_p(x) && (x) != 0)
 RUSH_INLINE f4 f4_set(float x) {
-  RUSH_IN_REGISTER(x);
+  if (RUSH_IS_CONSTANT(x)) x *= rush_unknown_1;
+  return (f4){x, x, x, x};
+}
+RUSH_INLINE i4 i4_set(int32_t x) {
+  if (RUSH_IS_CONSTANT(x)) x |= rush_unknown_0;
+  return (i4){x, x, x, x};
+}
+#else
+RUSH_INLINE f4 f4_set(float x) {
   return (f4){RUSH_ALL(x)};
 }
 RUSH_INLINE i4 i4_set(int32_t x) {
-  RUSH_IN_REGISTER(x);
   return (i4){RUSH_ALL(x)};
 }
+#endif
 /* Wraps, as sanitizers want it said. */
 RUSH_INLINE i4 i4_add(i4 a, i4 b) {
   return (i4)((u4)a + (u4)b);
