@@ -18,6 +18,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --load-library LIB.so         registers operators; may be repeated
     --train                       leave the training mode as it is
     --allow-missing               write the file although the runtime lacks operators
+    --quantize int8               linear layers with weights and activations of 8 bits
     --no-verify                   do not run the written file and compare it with PyTorch
     --no-test-vectors             store no test vectors
     --no-source                   store no source lines and none of PyTorch's texts
@@ -151,6 +152,14 @@ const Option kOptions[] = {
     {"train", 0, false, [](CommandLine &l, const std::string &) { l.train = true; }},
     {"allow-missing", 0, false,
      [](CommandLine &l, const std::string &) { l.options.allow_missing = true; }},
+    {"quantize", 0, true,
+     [](CommandLine &l, const std::string &v) {
+       try {
+         l.options.bits = bits_from_name(v);
+       } catch (const std::invalid_argument &e) {
+         throw UsageError(e.what());
+       }
+     }},
     {"no-verify", 0, false, [](CommandLine &l, const std::string &) { l.options.verify = false; }},
     {"no-test-vectors", 0, false,
      [](CommandLine &l, const std::string &) { l.options.test_vectors = false; }},

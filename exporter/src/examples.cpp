@@ -182,6 +182,7 @@ void add_test(Program &program, const Example &example, std::vector<Measure> mea
   test.rtol = static_cast<float>(example.rtol);
   test.atol = static_cast<float>(example.atol);
   test.measures = std::move(measures);
+  test.held = example.given && example.literal;
   program.tests.push_back(std::move(test));
 }
 

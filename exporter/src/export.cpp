@@ -243,6 +243,43 @@ void verify_examples(NativeSession *session, const Program &program,
         "which they are not");
 }
 
+// Runs the written file, whose weights have fewer bits, and measures what that costs.
+void measure_examples(NativeSession *session, const Program &program,
+                      const std::vector<Example> &examples, Report *report) {
+  for (const Example &example : examples) {
+    const Const got = run_example(session, example);
+    const Difference d =
+        compare(got, *example.expected, example.rtol, example.atol,
+                "an output of " + program.methods[session->method(example.method)].name);
+    if (!d.ok && example.given && example.literal) refuse_difference(d.where, "", example.grown);
+    report->max_abs = std::max(report->max_abs, d.max_abs);
+    report->max_rel = std::max(report->max_rel, d.max_rel);
+    try {
+      add_distance(got, *example.expected, &report->quantised);
+    } catch (const std::runtime_error &e) {
+      refuse_difference(e.what(), "", example.grown);
+    }
+    report->verified++;
+    if (!example.grown.empty()) report->tried.push_back(example.grown);
+  }
+}
+
+// Has test vectors expect what a file of fewer bits answers, but for those that are the user's own.
+void expect_own(NativeSession *session, Program &program, std::vector<std::string> *warnings) {
+  std::vector<Test> tests;
+  for (Test &test : program.tests) {
+    Example example;
+    example.method = program.methods[test.method].name;
+    example.args = test.inputs;
+    if (test.held || expect_own(run_example(session, example), &test))
+      tests.push_back(std::move(test));
+    else
+      warnings->push_back(
+          "no test vector is stored: with fewer bits the model chooses otherwise than PyTorch");
+  }
+  program.tests = std::move(tests);
+}
+
 // Replays what the file holds, as its users will.
 void verify_tests(NativeSession *session, Report *report) {
   for (size_t i = 0; i < session->test_count(); i++) {
@@ -260,7 +297,10 @@ void verify_tests(NativeSession *session, Report *report) {
 void verify_file(NativeSession *session, const Program &program,
                  const std::vector<Example> &examples, const Reference &reference,
                  const Measurer &measurer, Report *report) {
-  verify_examples(session, program, examples, reference, measurer, report);
+  if (report->quantised.layers > 0)
+    measure_examples(session, program, examples, report);
+  else
+    verify_examples(session, program, examples, reference, measurer, report);
   verify_tests(session, report);
 }
 
@@ -365,6 +405,10 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   }
   run_pipeline(
       program, options.dump_after, options.dump ? options.dump : [](const std::string &) {});
+  report.quantised = quantise(program, options.bits);
+  if (!report.quantised.name.empty() && report.quantised.layers == 0)
+    report.warnings.push_back("nothing has fewer bits: there is no linear layer of " +
+                              std::to_string(kLeastQuantised) + " constant float32 weights");
 
   report.missing = count_ops(program, true);
   if (!report.missing.empty() && !options.allow_missing)
@@ -379,6 +423,10 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   add_tests(program, examples, options, reference, measurer, &report.warnings);
 
   if (options.tracer) add_trace(program, options.tracer, &report.warnings);
+  if (report.quantised.layers > 0 && report.missing.empty()) {
+    PendingFile trial(encode(program, promises), options.path);
+    expect_own(load_written(trial.temporary()).get(), program, &report.warnings);
+  }
 
   Encoded encoded = encode(program, promises);
   report.file_bytes = encoded.file_bytes();
@@ -436,6 +484,7 @@ std::string to_string(const Report &report) {
                 static_cast<unsigned long long>(report.file_bytes),
                 static_cast<unsigned long long>(report.weights_bytes));
   out += line;
+  if (!report.quantised.name.empty()) out += to_string(report.quantised);
   out += "  inputs    " + join(report.inputs) + "\n  outputs   " + join(report.outputs) + "\n";
   if (!report.state.empty()) out += "  state     " + join(report.state) + "\n";
   std::string ops;
@@ -446,9 +495,16 @@ std::string to_string(const Report &report) {
   out += "  tests     " + std::to_string(report.test_vectors) + " test vectors stored\n";
   if (report.verified > 0) {
     std::snprintf(line, sizeof line,
-                  "  verified  against PyTorch on %zu inputs: max abs %.3g, max rel %.3g\n",
-                  report.verified, report.max_abs, report.max_rel);
+                  "  %s against PyTorch on %zu inputs: max abs %.3g, max rel %.3g\n",
+                  report.quantised.layers > 0 ? "measured " : "verified ", report.verified,
+                  report.max_abs, report.max_rel);
     out += line;
+    if (report.quantised.layers > 0) {
+      std::snprintf(line, sizeof line,
+                    "  error     %.3g of the greatest element, L2 %.3g, cosine %.6f\n",
+                    report.quantised.max, report.quantised.l2, report.quantised.cosine);
+      out += line;
+    }
     for (const std::string &sizes : report.tried) out += "  also at   " + sizes + "\n";
     out += float64_text(report);
   } else {
@@ -499,6 +555,14 @@ std::string to_json(const Report &report) {
   field("rushlight", json_of(report.own));
   field("difference", json_of(report.between));
   field("not_measured", json_text(report.not_measured));
+  const Quantised &q = report.quantised;
+  if (!q.name.empty())
+    field("quantised",
+          "{\"bits\": " + json_text(q.name) + ", \"layers\": " + std::to_string(q.layers) +
+              ", \"kept\": " + std::to_string(q.kept) +
+              ", \"before\": " + std::to_string(q.before) +
+              ", \"after\": " + std::to_string(q.after) + ", \"max\": " + json_number(q.max) +
+              ", \"l2\": " + json_number(q.l2) + ", \"cosine\": " + json_number(q.cosine) + "}");
   return out + "\n}\n";
 }
 

@@ -10,6 +10,7 @@
 #include "ir/program.h"
 #include "ir/promise.h"
 #include "passes/decompose.h"
+#include "quantise.h"
 #include "rushlight/verdict.h"
 
 namespace rush {
@@ -64,6 +65,7 @@ struct ExportOptions {
   bool verify = true;
   bool test_vectors = true;  // store synthetic ones made from inputs or examples
   bool allow_missing = false;
+  Bits bits = Bits::ALL;
   Decompositions decompositions;
   std::string dump_after;
   std::function<void(const std::string &)> dump;
@@ -94,6 +96,7 @@ struct Report {
   size_t measured = 0;  // tensors and numbers of which float64's answer is known; of the one
   rush_distance pytorch = {}, own = {}, between = {};  // that is furthest from it, as in verdict.h
   std::string not_measured;  // why, where float64's answer was wanted and is not known
+  Quantised quantised;
 };
 
 // A trace may give two inputs one name, and a value by name must be for one of them: the later ones

@@ -44,6 +44,10 @@ class Report:
             element, "l2": the root of the sum of squares in units of that of the elements}
         rushlight: how far Rushlight's is from it
         difference: how far these two are from each other
+        quantised: None without `quantize`; else {"bits": its word, "layers": how many linear layers have fewer bits, "kept": how
+            many have not, "before", "after": the bytes of the former's weights; and how far the answer is from PyTorch's, of
+            the tensor that is furthest: "max": the greatest difference in units of the greatest element, "l2": as above,
+            "cosine": of the angle between the two}
         not_measured: why the program could not be run in float64, where that was wanted
     """
 
@@ -74,6 +78,7 @@ def export(
     source=True,
     trace=False,
     allow_missing=False,
+    quantize="",
     dump_after="",
     rtol=-1.0,
     atol=-1.0,
@@ -109,6 +114,10 @@ def export(
         source: store the Python lines (relative paths) and PyTorch's own texts of graph and code
         trace: store what each operator gives in PyTorch during the first test vector, for diff
         allow_missing: write the file although the runtime lacks operators of it, which are then the user's to supply
+        quantize: fewer bits for linear layers (linear, addmm, matmul with constant weights of 1024 elements and more):
+            "int8" stores weights as integers of 8 bits with a scale for each output, and quantises activations row by row as
+            they come (256 steps between the row's least and greatest element and 0). The answers are then not PyTorch's, and
+            the report says how far they are from it; test vectors expect what the file itself answers
         dump_after: the name of a pass: print the graph after it
         rtol: how close the answers must be, as in torch.allclose. By default what the dtype deserves; an answer is then
             right also where it is as near as PyTorch's own to what the program gives in float64
@@ -165,6 +174,7 @@ def export(
         "source": source,
         "trace": trace,
         "allow_missing": allow_missing,
+        "quantize": quantize or "",
         "dump_after": dump_after,
         "lines": came.lines,
         "decompositions": decompositions(),

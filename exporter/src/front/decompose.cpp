@@ -20,7 +20,8 @@ namespace {
 
 // Those of the runtime's own that programs name.
 TORCH_LIBRARY_FRAGMENT(rush, library) {
-  library.def(rush_op_schema("rush::int8_conv"));
+  for (const char *op : {"rush::int8_conv", "rush::requantise", "rush::linear_dynamic"})
+    library.def(rush_op_schema(op));
 }
 
 // torch.float32 and the like, besides torch's functions.

@@ -220,6 +220,13 @@ py::dict report_dict(const Report &r) {
   out["rushlight"] = distance_dict(r.own);
   out["difference"] = distance_dict(r.between);
   out["not_measured"] = r.not_measured;
+  const Quantised &q = r.quantised;
+  out["quantised"] = py::none();
+  using namespace py::literals;
+  if (!q.name.empty())
+    out["quantised"] =
+        py::dict("bits"_a = q.name, "layers"_a = q.layers, "kept"_a = q.kept, "before"_a = q.before,
+                 "after"_a = q.after, "max"_a = q.max, "l2"_a = q.l2, "cosine"_a = q.cosine);
   return out;
 }
 
@@ -264,6 +271,7 @@ ExportOptions options_of(const py::dict &settings) {
   options.verify = option<bool>(settings, "verify");
   options.test_vectors = option<bool>(settings, "test_vectors");
   options.allow_missing = option<bool>(settings, "allow_missing");
+  options.bits = bits_from_name(option<std::string>(settings, "quantize"));
   options.dump_after = option<std::string>(settings, "dump_after");
   options.dump = [](const std::string &text) { py::print(text); };
   for (py::handle item : settings["dynamic"].cast<py::list>()) {

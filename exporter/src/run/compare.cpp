@@ -40,13 +40,14 @@ bool has_parts(const Const &c) {
          c.kind == RUSH_CONST_OBJECT || c.kind == RUSH_CONST_ENUM;
 }
 
+}  // namespace
+
 bool is_float_like(const Const &c) {
   return c.tensor.defined()
              ? !at::isIntegralType(c.tensor.scalar_type(), true) && !c.tensor.is_quantized()
              : c.is_float() || c.kind == RUSH_CONST_COMPLEX;
 }
 
-// The elements of a floating-point or complex tensor or number, as doubles.
 std::vector<double> elements(const Const &c) {
   if (c.is_float()) return {c.f};
   if (c.kind == RUSH_CONST_COMPLEX) return {c.f, c.im};
@@ -55,6 +56,17 @@ std::vector<double> elements(const Const &c) {
   const at::Tensor t = real.to(at::kDouble).contiguous();
   return {t.const_data_ptr<double>(), t.const_data_ptr<double>() + t.numel()};
 }
+
+std::vector<const Const *> measured_values(const Const &value) {
+  if (is_measured(value)) return {&value};
+  std::vector<const Const *> out;
+  if (has_parts(value))
+    for (const Const &item : value.items)
+      for (const Const *leaf : measured_values(item)) out.push_back(leaf);
+  return out;
+}
+
+namespace {
 
 // Whether `exact` can be float64's answer where `want` is PyTorch's.
 bool fits(const Const &exact, const Const &want) {

@@ -23,6 +23,12 @@ struct Difference {
 Difference compare(const Const &got, const Const &want, double rtol, double atol,
                    const std::string &name, const std::vector<Measure> *measures = nullptr);
 
+// The tensors and numbers inside, which have measures, in their order.
+std::vector<const Const *> measured_values(const Const &value);
+// Of these: whether it is a floating-point or complex one, and its elements then, as doubles.
+bool is_float_like(const Const &value);
+std::vector<double> elements(const Const &value);
+
 // What a float dtype deserves when a whole model is compared: the coarsest dtype inside decides.
 // Python's floats are of float32, where they were taken out of such tensors.
 void default_tolerance(const Const &value, bool single_numbers, double *rtol, double *atol);

@@ -14,9 +14,4 @@ void rush_quantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n,
 void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const void *x,
                      float *out);
 
-/* y[i * row + j * col] = sum over k of x[i][k] * (w[j][k] - zeros[j]), wrapping. x: differences of
- * 8-bit integers; zeros: 8-bit integers. `scratch` holds k. */
-void rush_int8_product(size_t m, size_t n, size_t k, const int16_t *x, const int8_t *w,
-                       const int32_t *zeros, int32_t *y, size_t row, size_t col, int16_t *scratch);
-
 #endif

@@ -210,38 +210,11 @@ def quantised_as(x, like, scale: float, zero_point: int):
     return torch.quantize_per_tensor(x, scale, zero_point, like.dtype)
 
 
-# [1, channels, 1, ..] of one number per channel.
-def per_channel(numbers, like):
-    sizes = [1 for _ in range(like.dim())]
-    sizes[1] = -1
-    return numbers.reshape(sizes)
-
-
-# What an integer of the result is, of exact sums: by qnnpack's rule (a bias of integers), or that of the others.
-def requantised(x, sums, scales, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
-    input_scale = torch.q_scale(x)
-    unit = torch.full([], scale, dtype=torch.float32)
-    if qnnpack:
-        if bias is not None:
-            steps = torch.round(bias * (1.0 / (scales * input_scale).to(torch.float32)))
-            sums = sums + per_channel(steps, sums).to(torch.int32)
-        factors = scales.to(torch.float32) * torch.full([], input_scale, dtype=torch.float32) * (1.0 / unit)
-        steps = torch.round(sums.to(torch.float32) * per_channel(factors, sums)) + zero_point
-    else:
-        numbers = sums.to(torch.float32) * per_channel((scales * input_scale).to(torch.float32), sums)
-        numbers = numbers if bias is None else numbers + per_channel(bias, sums)
-        steps = torch.round(numbers * (1.0 / unit) + zero_point)
-    signed = x.dtype == torch.qint8
-    least, most = -128 if signed else 0, 127 if signed else 255
-    steps = torch.clamp(steps, max(least, zero_point) if relu else least, most)
-    return torch._make_per_tensor_quantized_tensor(steps.to(torch.int8 if signed else torch.uint8), scale, zero_point)
-
-
 def quantised_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int, relu: bool):
     assert x.dim() == w.dim(), "an input with the dimensions of the weight was expected"
     sums = rush.int8_conv(torch.int_repr(x), torch.q_zero_point(x), w, zeros, stride, padding, dilation, output_padding, groups, transposed)
-    made = requantised(x, sums, scales, bias, qnnpack, scale, zero_point, relu)
-    return made.contiguous(memory_format=2) if made.dim() == 4 else made
+    made = rush.requantise(x, sums, scales, bias, qnnpack, scale, zero_point, relu)
+    return made.contiguous(memory_format=2) if made.dim() == 4 else made.contiguous()
 
 
 def quantized_conv2d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
@@ -287,7 +260,7 @@ def sums_of_rows(integers, zero_point: int, w, zeros):
 
 
 def quantised_linear(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
-    made = requantised(x, sums_of_rows(torch.int_repr(x), torch.q_zero_point(x), w, zeros), scales, bias, qnnpack, scale, zero_point, relu)
+    made = rush.requantise(x, sums_of_rows(torch.int_repr(x), torch.q_zero_point(x), w, zeros), scales, bias, qnnpack, scale, zero_point, relu)
     return made.reshape(x.size()[:-1] + [w.size(0)])
 
 
@@ -301,15 +274,7 @@ def quantized_linear_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: 
 
 # qnnpack uses all levels whatever reduce_range says.
 def quantized_linear_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, reduce_range: bool):
-    nothing = torch.zeros([], dtype=torch.float32)
-    low, high = (nothing, nothing) if x.numel() == 0 else (torch.amin(x), torch.amax(x))
-    step, zero = qparams_of_ranges(low, high, 0, 127 if reduce_range and not qnnpack else 255, False)
-    zero_point = int(zero)
-    integers = torch.clamp(torch.round(x * (1.0 / step.to(torch.float32))) + zero_point, 0, 255).to(torch.uint8)
-    sums = sums_of_rows(integers, zero_point, w, zeros)
-    made = sums.to(torch.float32) * (scales.to(torch.float32) * step.to(torch.float32))
-    made = made if bias is None else made + bias
-    return made.reshape(x.size()[:-1] + [w.size(0)])
+    return rush.linear_dynamic(x, w, scales, zeros, bias, 127 if reduce_range and not qnnpack else 255)
 
 
 def quantized_linear_relu_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, reduce_range: bool):

@@ -1,10 +1,10 @@
 /* Sums of products of 8-bit integers, exact in int32: what quantised linear layers and convolutions
  * of one to three dimensions begin with. */
+#include "blocks/packed_int8.h"
 #include "call/define.h"
-#include "kernels/quantise.h"
 #include "tensor/layout.h"
 
-enum { DIMS = 3 };
+enum { DIMS = 3, WEIGHT = 2, ZEROS, GROUPS = 8 };
 
 /* Lists hold one number for each spatial dimension, the others are 1 (of padding 0). */
 typedef struct int8_conv {
@@ -45,8 +45,9 @@ static rush_status read_args(rush_call *c, int8_conv *v) {
                 x->sizes[1] / groups == w->sizes[1],
             "int8_conv: %lld channels, a weight for %lld and %lld groups", (long long)x->sizes[1],
             (long long)w->sizes[1], (long long)groups);
-  RUSH_NEED(v->zero_point >= INT8_MIN && v->zero_point <= UINT8_MAX, "int8_conv: zero point %lld",
-            (long long)v->zero_point);
+  RUSH_NEED(v->zero_point >= (x->dtype == RUSH_INT8 ? INT8_MIN : 0) &&
+                v->zero_point <= (x->dtype == RUSH_INT8 ? INT8_MAX : UINT8_MAX),
+            "int8_conv: zero point %lld", (long long)v->zero_point);
   for (int64_t i = 0; i < zeros->numel; i++) {
     const int64_t zero =
         rush_load_int(RUSH_INT32, (const int32_t *)rush_data(zeros) + i * zeros->strides[0]);
@@ -86,96 +87,232 @@ static int64_t place(const int8_conv *v, int d, int64_t o, int64_t k) {
   return at >= 0 && at < v->size[d] ? at : -1;
 }
 
-static int16_t element(const int8_conv *v, const rush_tensor *x, int64_t at) {
-  const void *data = rush_data(x);
-  const int value =
-      x->dtype == RUSH_INT8 ? ((const int8_t *)data)[at] : ((const uint8_t *)data)[at];
-  return (int16_t)(value - v->zero_point);
+/* ---- Weights --------------------------------------------------------------------------------- */
+
+/* How a weight [groups * outs, channels, taps..] is multiplied: group by group, as matrices of
+ * [outs, taps * channels]. */
+typedef struct shape {
+  size_t groups, outs, channels, taps, bytes; /* packed, of a group */
+} shape;
+
+/* One channel in and one out: there is nothing to share, and the weight is read as it is. */
+static bool is_depthwise(const shape *s) {
+  return s->channels == 1 && s->outs == 1 && s->groups > 1;
 }
 
-/* rows[out][channels][kernel] of `channels` planes of x that begin at `from`. */
-static rush_status unfold(const int8_conv *v, const rush_tensor *x, int64_t from, int64_t channels,
-                          int16_t *rows) {
-  const int64_t plane = v->size[0] * v->size[1] * v->size[2];
-  for (int64_t i = 0; i < v->out[0]; i++)
-    for (int64_t j = 0; j < v->out[1]; j++)
-      for (int64_t l = 0; l < v->out[2]; l++)
-        for (int64_t c = 0; c < channels; c++) {
-          RUSH_TRY(rush_work(v->ctx, 2 * (uint64_t)(v->kernel[0] * v->kernel[1] * v->kernel[2])));
-          for (int64_t a = 0; a < v->kernel[0]; a++) {
-            const int64_t p = place(v, 0, i, a);
-            for (int64_t b = 0; b < v->kernel[1]; b++) {
-              const int64_t q = place(v, 1, j, b);
-              for (int64_t e = 0; e < v->kernel[2]; e++) {
-                const int64_t r = place(v, 2, l, e);
-                const bool inside = p >= 0 && q >= 0 && r >= 0;
-                *rows++ =
-                    inside ? element(v, x, from + c * plane + (p * v->size[1] + q) * v->size[2] + r)
-                           : 0;
-              }
-            }
-          }
-        }
+static bool shape_of(const rush_tensor *w, int64_t groups, shape *s) {
+  if (w->rank < 2 || groups < 1 || w->sizes[0] % groups != 0) return false;
+  *s = (shape){.groups = (size_t)groups,
+               .outs = (size_t)(w->sizes[0] / groups),
+               .channels = (size_t)w->sizes[1],
+               .taps = 1};
+  for (int d = 2; d < w->rank; d++) s->taps *= (size_t)w->sizes[d];
+  return rush_int8_packed(s->outs, s->taps * s->channels, &s->bytes);
+}
+
+/* [rows, channels, taps] as [rows, taps, channels] */
+static void arrange(const int8_t *w, size_t rows, size_t channels, size_t taps, int8_t *to) {
+  for (size_t o = 0; o < rows; o++, w += channels * taps)
+    for (size_t t = 0; t < taps; t++)
+      for (size_t i = 0; i < channels; i++) *to++ = w[i * taps + t];
+}
+
+static void pack(const shape *s, const int8_t *arranged, const int32_t *zeros, uint8_t *packed) {
+  const size_t k = s->taps * s->channels;
+  for (size_t g = 0; g < s->groups; g++, packed += s->bytes, arranged += s->outs * k)
+    rush_int8_pack(s->outs, k, arranged, NULL, zeros + g * s->outs, NULL, packed);
+}
+
+RUSH_PREPARE(int8_conv) {
+  const rush_value *groups = p->args[GROUPS], *value = p->args[WEIGHT];
+  const int rank =
+      value != NULL && value->kind == RUSH_KIND_TENSOR ? rush_as_tensor(value)->rank : 0;
+  const rush_tensor *w = rush_constant_of(p, WEIGHT, RUSH_INT8, rank);
+  const rush_tensor *zeros = rush_constant_of(p, ZEROS, RUSH_INT32, 1);
+  shape s;
+  rush_packed_floats *packed;
+  void *arranged;
+  size_t bytes;
+  if (w == NULL || zeros == NULL || groups == NULL || groups->kind != RUSH_KIND_INT ||
+      !shape_of(w, groups->u.i, &s) || zeros->numel != w->sizes[0] || is_depthwise(&s))
+    return RUSH_OK;
+  if (!rush_mul(s.bytes, s.groups, &bytes)) return rush_fail_memory(p->ctx, SIZE_MAX);
+  RUSH_TRY(rush_alloc(p->ctx, (size_t)w->numel, &arranged));
+  const rush_status status = rush_packed_new(p, bytes / sizeof(float), &packed);
+  if (status == RUSH_OK) {
+    arrange(rush_data(w), (size_t)w->sizes[0], s.channels, s.taps, arranged);
+    pack(&s, arranged, rush_data(zeros), (uint8_t *)packed->data);
+    p->consumed = 1u << WEIGHT;
+  }
+  rush_release(p->ctx, arranged, (size_t)w->numel);
+  return status;
+}
+
+/* The weight as it is multiplied: packed, or for depthwise convolutions [taps, groups] of int16. */
+static rush_status weights(rush_call *c, const shape *s, const void **out) {
+  rush_tensor *w, *zeros;
+  void *arranged, *packed;
+  *out = rush_packed_data(c->packed);
+  if (*out != NULL) return RUSH_OK;
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, WEIGHT), &w));
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, ZEROS), &zeros));
+  RUSH_TRY(rush_work(c->ctx, (uint64_t)w->numel));
+  const int8_t *from = rush_data(w);
+  const int32_t *zero = rush_data(zeros);
+  if (is_depthwise(s)) {
+    RUSH_TRY(tmp_items(c, w->numel, sizeof(int16_t), &packed));
+    for (size_t t = 0; t < s->taps; t++)
+      for (size_t g = 0; g < s->groups; g++)
+        ((int16_t *)packed)[t * s->groups + g] = (int16_t)(from[g * s->taps + t] - zero[g]);
+  } else {
+    size_t bytes;
+    if (!rush_mul(s->bytes, s->groups, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
+    RUSH_TRY(tmp_bytes(c, (size_t)w->numel, &arranged));
+    RUSH_TRY(tmp_bytes(c, bytes, &packed));
+    arrange(from, (size_t)w->sizes[0], s->channels, s->taps, arranged);
+    pack(s, arranged, zero, packed);
+  }
+  *out = packed;
   return RUSH_OK;
 }
 
-/* [M, K] times [N, K] transposed, some rows at a time. */
-static rush_status linear(rush_call *c, const int8_conv *v, const rush_tensor *x,
-                          const rush_tensor *w, const int32_t *zeros, rush_tensor *out) {
-  enum { ROWS = 64 };
-  const int64_t m = x->sizes[0], k = x->sizes[1], n = w->sizes[0];
-  const int64_t room = m < ROWS ? m : ROWS;
-  int16_t *rows;
-  RUSH_TRY(tmp_items(c, (room + 1) * k, sizeof *rows, (void **)&rows));
-  for (int64_t i = 0; i < m; i += room) {
-    const int64_t count = m - i < room ? m - i : room;
-    RUSH_TRY(rush_work(c->ctx, (uint64_t)count * (uint64_t)k * (uint64_t)n / 8));
-    for (int64_t p = 0; p < count * k; p++) rows[p] = element(v, x, i * k + p);
-    rush_int8_product((size_t)count, (size_t)n, (size_t)k, rows, rush_data(w), zeros,
-                      (int32_t *)rush_data(out) + i * n, (size_t)n, 1, rows + room * k);
+/* ---- Products -------------------------------------------------------------------------------- */
+
+/* [M, K] times [N, K] transposed. */
+static rush_status linear(rush_call *c, const int8_conv *v, const rush_tensor *x, const shape *s,
+                          const void *packed, int32_t *out) {
+  rush_int8_rows rows;
+  RUSH_TRY(rush_int8_rows_new(c, x->sizes[0], x->sizes[1], &rows));
+  rush_int8_rows_of_bytes(c->ctx, rush_data(x), x->dtype == RUSH_INT8, (int32_t)v->zero_point,
+                          &rows);
+  rush_int8_sums(c->ctx, &rows, s->outs, packed, out, s->outs, 1);
+  return RUSH_OK;
+}
+
+/* Of output `at`: where the input's channels lie that each tap sees; NULL outside. */
+static void taps_of(const int8_conv *v, const uint8_t *x, size_t pixel, int64_t at,
+                    const uint8_t **taps) {
+  const int64_t l = at % v->out[2], j = at / v->out[2] % v->out[1], i = at / v->out[2] / v->out[1];
+  for (int64_t a = 0; a < v->kernel[0]; a++) {
+    const int64_t p = place(v, 0, i, a);
+    for (int64_t b = 0; b < v->kernel[1]; b++) {
+      const int64_t q = p < 0 ? -1 : place(v, 1, j, b);
+      for (int64_t e = 0; e < v->kernel[2]; e++) {
+        const int64_t r = q < 0 ? -1 : place(v, 2, l, e);
+        *taps++ = r < 0 ? NULL : x + (size_t)((p * v->size[1] + q) * v->size[2] + r) * pixel;
+      }
+    }
+  }
+}
+
+/* One image, channels last, of x and of y. */
+static rush_status convolve(rush_call *c, const int8_conv *v, const shape *s, const void *packed,
+                            const uint8_t *x, bool is_signed, int32_t *y) {
+  enum { PIECE = 1 << 18 };
+  const int64_t places = v->out[0] * v->out[1] * v->out[2];
+  const size_t pixel = s->groups * s->channels, k = s->taps * s->channels;
+  const size_t room = k >= PIECE / 64 ? 64 : PIECE / (k + 1) + 1;
+  const int64_t most = places < (int64_t)room ? places : (int64_t)room;
+  const uint8_t **taps;
+  uint8_t *bytes;
+  rush_int8_rows rows;
+  RUSH_TRY(tmp_items(c, (int64_t)s->taps, sizeof *taps, (void **)&taps));
+  RUSH_TRY(rush_int8_rows_new(c, most, (int64_t)k, &rows));
+  RUSH_TRY(tmp_items(c, most, k, (void **)&bytes));
+  for (size_t g = 0; g < s->groups; g++)
+    for (int64_t at = 0; at < places; at += most) {
+      uint8_t *to = bytes;
+      rows.m = (size_t)(places - at < most ? places - at : most);
+      RUSH_TRY(rush_work(c->ctx, (uint64_t)rows.m * (k / 8 + 8 * s->taps)));
+      for (size_t i = 0; i < rows.m; i++) {
+        taps_of(v, x + g * s->channels, pixel, at + (int64_t)i, taps);
+        for (size_t t = 0; t < s->taps; t++, to += s->channels) {
+          if (taps[t] != NULL) {
+            memcpy(to, taps[t], s->channels);
+          } else {
+            memset(to, (int)v->zero_point, s->channels);
+          }
+        }
+      }
+      rush_int8_rows_of_bytes(c->ctx, bytes, is_signed, (int32_t)v->zero_point, &rows);
+      rush_int8_sums(c->ctx, &rows, s->outs, (const uint8_t *)packed + g * s->bytes,
+                     y + (size_t)at * s->groups * s->outs + g * s->outs, s->groups * s->outs, 1);
+    }
+  return RUSH_OK;
+}
+
+static rush_status depthwise(rush_call *c, const int8_conv *v, const shape *s, const int16_t *w,
+                             const uint8_t *x, bool is_signed, int32_t *y) {
+  const int64_t places = v->out[0] * v->out[1] * v->out[2];
+  const uint8_t **taps;
+  RUSH_TRY(tmp_items(c, (int64_t)s->taps, sizeof *taps, (void **)&taps));
+  for (int64_t at = 0; at < places; at++, y += s->groups) {
+    RUSH_TRY(rush_work(c->ctx, (uint64_t)s->taps * (s->groups / 8 + 8)));
+    taps_of(v, x, s->groups, at, taps);
+    rush_int8_taps(s->taps, s->groups, taps, is_signed, (int32_t)v->zero_point, w, y);
   }
   return RUSH_OK;
 }
 
-static rush_status convolve(rush_call *c, const int8_conv *v, const rush_tensor *x,
-                            const rush_tensor *w, const int32_t *zeros, rush_tensor *out) {
-  const int64_t groups = arg_int(c, 8), channels = w->sizes[1], outs = w->sizes[0] / groups;
-  const int64_t plane = v->size[0] * v->size[1] * v->size[2];
-  const int64_t places = v->out[0] * v->out[1] * v->out[2];
-  const int64_t k = w->numel / w->sizes[0];
-  int16_t *rows;
-  size_t items;
-  RUSH_NEED(rush_mul((size_t)places, (size_t)k, &items) && items <= (size_t)RUSH_MAX_NUMEL,
-            "int8_conv: an input that is too large");
-  RUSH_TRY(tmp_items(c, (int64_t)items + k, sizeof *rows, (void **)&rows));
-  for (int64_t i = 0; i < x->sizes[0]; i++)
-    for (int64_t g = 0; g < groups; g++) {
-      RUSH_TRY(unfold(v, x, (i * groups + g) * channels * plane, channels, rows));
-      for (int64_t o = 0; o < outs; o++) {
-        const int64_t at = g * outs + o;
-        RUSH_TRY(rush_work(c->ctx, (uint64_t)items / 4));
-        rush_int8_product((size_t)places, 1, (size_t)k, rows, (const int8_t *)rush_data(w) + at * k,
-                          zeros + at, (int32_t *)rush_data(out) + (i * groups * outs + at) * places,
-                          1, 1, rows + items);
-      }
-    }
+/* x with its channels last: [N, ..., C] in memory. */
+static rush_status channels_last(rush_call *c, rush_tensor *x, const uint8_t **out) {
+  int64_t sizes[DIMS + 2], strides[DIMS + 2];
+  rush_tensor *view, *last;
+  sizes[0] = x->sizes[0], sizes[x->rank - 1] = x->sizes[1];
+  strides[0] = x->strides[0], strides[x->rank - 1] = x->strides[1];
+  for (int d = 2; d < x->rank; d++) sizes[d - 1] = x->sizes[d], strides[d - 1] = x->strides[d];
+  RUSH_TRY(tmp_view(c, x, x->rank, sizes, strides, x->offset, &view));
+  RUSH_TRY(tmp_contiguous(c, view, &last));
+  *out = rush_data(last);
+  return RUSH_OK;
+}
+
+/* Result 0, row-major, or with its channels last. */
+static rush_status result(rush_call *c, int rank, const int64_t *sizes, int32_t **out) {
+  rush_tensor *base;
+  if (rank == 2) {
+    RUSH_TRY(rush_result(c, 0, RUSH_INT32, rank, sizes, &base));
+  } else {
+    int64_t last[DIMS + 2], strides[DIMS + 2], step = sizes[1];
+    last[0] = sizes[0], last[rank - 1] = sizes[1];
+    strides[1] = 1;
+    for (int d = rank - 1; d >= 2; step *= sizes[d], d--) last[d - 1] = sizes[d], strides[d] = step;
+    strides[0] = step;
+    RUSH_TRY(tmp_new(c, RUSH_INT32, rank, last, &base));
+    RUSH_TRY(rush_result_view(c, 0, base, rank, sizes, strides, 0));
+  }
+  *out = rush_data(base);
   return RUSH_OK;
 }
 
 /* input [N, C, ...] of uint8 or int8, zero_point, weight [O, C / groups, ...] of int8, zero_points [O]
  * of int32, stride, padding, dilation, output_padding, groups, transposed (the weight is for each
- * result's channel all the same) -> int32 [N, O, ...] */
+ * result's channel all the same) -> int32 [N, O, ...], channels last */
 RUSH_OP(int8_conv) {
   int8_conv v;
-  rush_tensor *x, *w, *zeros, *out;
+  shape s;
+  rush_tensor *x = arg_tensor(c, 0);
+  const rush_tensor *w = arg_tensor(c, WEIGHT);
+  const void *packed;
+  const uint8_t *data;
+  int32_t *out;
   RUSH_TRY(read_args(c, &v));
-  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 0), &x));
-  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 2), &w));
-  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 3), &zeros));
+  if (!shape_of(w, arg_int(c, GROUPS), &s)) return rush_fail_memory(c->ctx, SIZE_MAX);
   int64_t sizes[DIMS + 2] = {x->sizes[0], w->sizes[0]};
   memcpy(sizes + 2, v.out, (size_t)v.dims * sizeof *sizes);
-  RUSH_TRY(rush_result(c, 0, RUSH_INT32, x->rank, sizes, &out));
-  if (out->numel == 0) return RUSH_OK;
-  return v.dims == 0 ? linear(c, &v, x, w, rush_data(zeros), out)
-                     : convolve(c, &v, x, w, rush_data(zeros), out);
+  RUSH_TRY(result(c, x->rank, sizes, &out));
+  if (rush_as_tensor(&c->results[0])->numel == 0) return RUSH_OK;
+  RUSH_TRY(weights(c, &s, &packed));
+  if (v.dims == 0) {
+    RUSH_TRY(tmp_contiguous(c, x, &x));
+    return linear(c, &v, x, &s, packed, out);
+  }
+  const bool is_signed = x->dtype == RUSH_INT8;
+  const size_t in = (size_t)(x->numel / x->sizes[0]);
+  const size_t each = s.groups * s.outs * (size_t)(v.out[0] * v.out[1] * v.out[2]);
+  RUSH_TRY(channels_last(c, x, &data));
+  for (int64_t i = 0; i < x->sizes[0]; i++, data += in, out += each)
+    RUSH_TRY(is_depthwise(&s) ? depthwise(c, &v, &s, packed, data, is_signed, out)
+                              : convolve(c, &v, &s, packed, data, is_signed, out));
+  return RUSH_OK;
 }

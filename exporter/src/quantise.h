@@ -1,0 +1,42 @@
+// Fewer bits: weights that the file holds as small integers, and what that costs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ir/program.h"
+
+namespace rush {
+
+enum class Bits { ALL, INT8 };
+
+// What users write: "" (all bits), "int8". Throws std::invalid_argument, listing what there is.
+Bits bits_from_name(const std::string &name);
+
+// What came of it. Of the answer that is furthest from PyTorch's: the greatest difference in units
+// of the greatest element, the norm of the difference in units of that of the answer, and the cosine
+// of the angle between the two.
+struct Quantised {
+  std::string name;                // as users write it; "" where nothing was wanted
+  size_t layers = 0, kept = 0;     // linear layers that have fewer bits now, and that have not
+  uint64_t before = 0, after = 0;  // bytes of the former's weights
+  double max = 0, l2 = 0, cosine = 1;
+};
+
+// Gives weights of linear layers (rush::linear) fewer bits: finite ones, of at least this many
+// elements.
+constexpr int64_t kLeastQuantised = 1024;
+Quantised quantise(Program &program, Bits bits);
+
+// Measures how far an answer is from PyTorch's. Throws std::runtime_error, saying where, if they are
+// not of the same kinds, dtypes and sizes, or not finite in the same places.
+void add_distance(const Const &got, const Const &want, Quantised *out);
+
+// The answer of a quantised file as what a test vector expects: other runtimes round activations
+// otherwise, so right is what is as near to it as it is to PyTorch's. False, and the vector is as it
+// was, where values that are no floating-point numbers are not PyTorch's.
+bool expect_own(const Const &own, Test *test);
+
+std::string to_string(const Quantised &quantised);
+
+}  // namespace rush

@@ -1,0 +1,369 @@
+#include "kernels/int8.h"
+
+#include <math.h>
+
+#include "base/threads.h"
+#include "kernels/int8_tile.h"
+#include "kernels/tile.h"
+
+enum { NR = RUSH_INT8_NR, KR = RUSH_INT8_KR, MR = RUSH_INT8_MR, LANES = 16 };
+
+/* In front of a block's weights. */
+typedef struct block {
+  int32_t sums[NR], zeros[NR]; /* the sums wrap */
+  float scales[NR], bias[NR];
+} block;
+
+static size_t groups_of(size_t k) {
+  return k / KR + (k % KR != 0);
+}
+static size_t block_bytes(size_t k) {
+  return sizeof(block) + groups_of(k) * NR * KR;
+}
+
+bool rush_int8_packed(size_t n, size_t k, size_t *bytes) {
+  const size_t blocks = n / NR + (n % NR != 0);
+  if (k > (SIZE_MAX - sizeof(block)) / NR - KR) return false;
+  return !__builtin_mul_overflow(blocks, block_bytes(k), bytes);
+}
+
+void rush_int8_pack(size_t n, size_t k, const int8_t *w, const float *scales, const int32_t *zeros,
+                    const float *bias, void *packed) {
+  uint8_t *at = packed;
+  for (size_t j = 0; j < n; j += NR, w += NR * k, at += block_bytes(k)) {
+    const size_t columns = n - j < NR ? n - j : NR;
+    int8_t *to = (int8_t *)(at + sizeof(block));
+    block b;
+    memset(&b, 0, sizeof b);
+    for (size_t c = 0; c < columns; c++) {
+      b.zeros[c] = zeros != NULL ? zeros[j + c] : 0;
+      b.scales[c] = scales != NULL ? scales[j + c] : 1;
+      b.bias[c] = bias != NULL ? bias[j + c] : 0;
+      uint32_t sum = 0;
+      for (size_t i = 0; i < k; i++) {
+        const int32_t v = w[c * k + i];
+        sum += (uint32_t)v;
+      }
+      b.sums[c] = (int32_t)sum;
+    }
+    memcpy(at, &b, sizeof b);
+    for (size_t i = 0; i < k; i += KR, to += NR * KR)
+      for (size_t c = 0; c < NR; c++)
+        for (size_t p = 0; p < KR; p++)
+          to[c * KR + p] = c < columns && i + p < k ? w[c * k + i + p] : 0;
+  }
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------- */
+
+/* Elements of a row, with those behind its end, which are multiplied by zeros. */
+static size_t elements_of(size_t k) {
+  return (k / LANES + (k % LANES != 0)) * LANES;
+}
+
+size_t rush_int8_row(size_t k) {
+  return elements_of(k) * (rush_int8_kernel_here().form == RUSH_INT8_WIDE ? 2 : 1);
+}
+
+/* Sixteen elements, of which each is q - zero. */
+RUSH_INLINE void store(rush_int8_form form, void *to, const i4 v[4], i4 zero) {
+#if defined(__wasm_simd128__)
+#define NARROW(a, b) wasm_i16x8_narrow_i32x4((v128_t)(a), (v128_t)(b))
+#define STORE(to, v) wasm_v128_store(to, v)
+#define BYTES(a, b) wasm_i8x16_narrow_i16x8(a, b)
+#define UBYTES(a, b) wasm_u8x16_narrow_i16x8(a, b)
+#elif defined(__SSE2__)
+#define NARROW(a, b) _mm_packs_epi32((__m128i)(a), (__m128i)(b))
+#define STORE(to, v) _mm_storeu_si128((__m128i *)(to), v)
+#define BYTES(a, b) _mm_packs_epi16(a, b)
+#define UBYTES(a, b) _mm_packus_epi16(a, b)
+#endif
+#ifdef NARROW
+  if (form == RUSH_INT8_WIDE) {
+    STORE(to, NARROW(v[0], v[1]));
+    STORE((int16_t *)to + 8, NARROW(v[2], v[3]));
+  } else if (form == RUSH_INT8_UNSIGNED) {
+    STORE(to, UBYTES(NARROW(i4_add(v[0], zero), i4_add(v[1], zero)),
+                     NARROW(i4_add(v[2], zero), i4_add(v[3], zero))));
+  } else {
+    STORE(to, BYTES(NARROW(i4_add(v[0], zero), i4_add(v[1], zero)),
+                    NARROW(i4_add(v[2], zero), i4_add(v[3], zero))));
+  }
+#else
+  (void)form, (void)zero;
+  for (size_t i = 0; i < LANES; i++) ((int16_t *)to)[i] = (int16_t)v[i / 4][i % 4];
+#endif
+}
+
+typedef struct task {
+  rush_int8_rows rows;
+  rush_int8_form form;
+  size_t stride; /* bytes of a row */
+  const float *x;
+  size_t ldx;
+  float scale; /* for all rows, or 0: for each its own */
+  int32_t zero;
+} task;
+
+float rush_int8_range(size_t k, const float *x, float *most) {
+  f4 lo = f4_zero(), hi = lo, bad = lo;
+  float rest[RUSH_LANES] = {0};
+  size_t i = 0;
+  for (; i + RUSH_LANES <= k; i += RUSH_LANES) {
+    const f4 v = f4_load(x + i);
+    lo = f4_less(v, lo);
+    hi = f4_more(v, hi);
+    bad += v * 0.0f;
+  }
+  if (i < k) memcpy(rest, x + i, (k - i) * sizeof *x);
+  const f4 v = f4_load(rest);
+  lo = f4_less(v, lo);
+  hi = f4_more(v, hi);
+  bad += v * 0.0f;
+  float least = lo[0];
+  *most = hi[0];
+  for (int l = 1; l < RUSH_LANES; l++) {
+    if (lo[l] < least) least = lo[l];
+    if (hi[l] > *most) *most = hi[l];
+  }
+  return least + f4_sum(bad);
+}
+
+/* q - zero of sixteen floats. */
+RUSH_INLINE void quantise(const float *x, f4 inverse, f4 lo, f4 hi, i4 out[4]) {
+  for (int l = 0; l < 4; l++)
+    f4_round_small(f4_less(f4_more(f4_load(x + 4 * l) * inverse, lo), hi), &out[l]);
+}
+
+static void row_of_floats(const task *t, size_t i) {
+  const size_t k = t->rows.k;
+  const float *x = t->x + i * t->ldx;
+  uint8_t *to = (uint8_t *)t->rows.data + i * t->stride;
+  float scale = t->scale, inverse, most;
+  int32_t zero = t->zero;
+  if (scale == 0) {
+    const float least = rush_int8_range(k, x, &most);
+    scale = most / 255 - least / 255;
+    /* A range that has no reciprocal is as good as none. */
+    inverse = scale >= 1e-37f ? 1 / scale : 0;
+    if (inverse == 0 && scale == scale) scale = 0;
+    zero = inverse > 0 ? (int32_t)rintf(-least * inverse) : 0;
+  } else {
+    inverse = 1 / scale;
+  }
+  const int32_t shift = t->form == RUSH_INT8_SIGNED ? 128 : 0;
+  const f4 factor = f4_set(inverse), lo = f4_set((float)-zero), hi = f4_set((float)(255 - zero));
+  const i4 zeros = i4_set(zero - shift);
+  const size_t step = LANES * (t->form == RUSH_INT8_WIDE ? sizeof(int16_t) : 1);
+  float rest[LANES] = {0};
+  i4 sum = i4_set(0), v[4];
+  for (size_t p = 0; p < k; p += LANES, to += step) {
+    const float *from = x + p;
+    if (k - p < LANES) {
+      memcpy(rest, from, (k - p) * sizeof *x);
+      from = rest;
+    }
+    quantise(from, factor, lo, hi, v);
+    sum = i4_add(sum, i4_add(i4_add(v[0], v[1]), i4_add(v[2], v[3])));
+    store(t->form, to, v, zeros);
+  }
+  t->rows.zeros[i] = zero - shift;
+  t->rows.scales[i] = scale;
+  t->rows.sums[i] = (uint32_t)sum[0] + (uint32_t)sum[1] + (uint32_t)sum[2] + (uint32_t)sum[3];
+}
+
+static void rows_of_floats(const void *arg, size_t begin, size_t end, unsigned who) {
+  (void)who;
+  for (size_t i = begin; i < end; i++) row_of_floats(arg, i);
+}
+
+void rush_int8_rows_scaled(rush_ctx *ctx, const float *x, size_t ldx, float scale, int32_t zero,
+                           const rush_int8_rows *rows) {
+  const task t = {*rows, rush_int8_kernel_here().form, rush_int8_row(rows->k), x, ldx, scale, zero};
+  rush_parallel(ctx, rows->m, rows->k / 4 + 1, rows_of_floats, &t);
+}
+
+void rush_int8_rows_of_floats(rush_ctx *ctx, const float *x, size_t ldx,
+                              const rush_int8_rows *rows) {
+  rush_int8_rows_scaled(ctx, x, ldx, 0, 0, rows);
+}
+
+void rush_int8_rows_of_bytes(rush_ctx *ctx, const void *x, bool is_signed, int32_t zero,
+                             const rush_int8_rows *rows) {
+  const rush_int8_form form = rush_int8_kernel_here().form;
+  const size_t k = rows->k, stride = rush_int8_row(k);
+  if (rush_stops(ctx, (uint64_t)rows->m * k)) return;
+  /* What makes uint8 or int8 of a byte, the other one's halves swapped. */
+  const int flip = form == RUSH_INT8_UNSIGNED ? (is_signed ? 128 : 0) : is_signed ? 0 : 128;
+  for (size_t i = 0; i < rows->m; i++) {
+    const uint8_t *from = (const uint8_t *)x + i * k;
+    uint8_t *to = (uint8_t *)rows->data + i * stride;
+    uint32_t sum = 0;
+    memset(to, 0, stride);
+    for (size_t p = 0; p < k; p++) {
+      const int32_t v = (is_signed ? (int8_t)from[p] : from[p]) - zero;
+      sum += (uint32_t)v;
+      if (form == RUSH_INT8_WIDE) ((int16_t *)(void *)to)[p] = (int16_t)v;
+    }
+    if (form != RUSH_INT8_WIDE)
+      for (size_t p = 0; p < k; p++) to[p] = (uint8_t)(from[p] ^ flip);
+    rows->zeros[i] = zero + (form == RUSH_INT8_UNSIGNED ? flip : -flip);
+    rows->sums[i] = sum;
+  }
+}
+
+/* ---- The product ------------------------------------------------------------------------------ */
+
+/* An item is some rows times some columns; items that have the same columns come one behind the
+ * other. */
+typedef struct product {
+  rush_int8_rows rows;
+  rush_int8_kernel kernel;
+  size_t n, groups, stride, height, width, down;
+  const uint8_t *packed;
+  size_t block_bytes;
+  float *y, min, max; /* y, or */
+  size_t ldy;
+  int32_t *sums;
+  size_t row, col;
+} product;
+
+/* What the integers' zeros have added to the sums goes. */
+RUSH_INLINE i4 without_zeros(const product *p, size_t i, const block *b, size_t c, i4 sum) {
+  i4 of_weights, zeros;
+  memcpy(&zeros, b->zeros + c, sizeof zeros);
+  if (p->kernel.form != RUSH_INT8_WIDE && p->rows.zeros[i] != 0) {
+    memcpy(&of_weights, b->sums + c, sizeof of_weights);
+    sum = i4_sub(sum, (i4)((u4)i4_set(p->rows.zeros[i]) * (u4)of_weights));
+  }
+  if (i4_any(zeros != 0)) sum = i4_sub(sum, (i4)((u4)i4_set((int32_t)p->rows.sums[i]) * (u4)zeros));
+  return sum;
+}
+
+static void finish(const product *p, size_t i, size_t j, const block *b, const int32_t *sums) {
+  for (size_t c = 0; c < NR && j + c < p->n; c += 4) {
+    const size_t left = p->n - j - c < 4 ? p->n - j - c : 4;
+    i4 sum;
+    memcpy(&sum, sums + c, sizeof sum);
+    sum = without_zeros(p, i, b, c, sum);
+    if (p->y == NULL) {
+      for (size_t l = 0; l < left; l++) p->sums[i * p->row + (j + c + l) * p->col] = sum[l];
+      continue;
+    }
+    f4 v = f4_from_int(sum) * (f4_set(p->rows.scales[i]) * f4_load(b->scales + c)) +
+           f4_load(b->bias + c);
+    v = f4_clamp(v, f4_set(p->min), f4_set(p->max));
+    float *y = p->y + i * p->ldy + j + c;
+    if (left == 4) {
+      f4_store(y, v);
+    } else {
+      f4_store_part(y, v, left);
+    }
+  }
+}
+
+static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
+  const product *p = arg;
+  (void)who;
+  for (size_t t = begin; t < end; t++) {
+    const size_t from = t / p->down * p->width, top = t % p->down * p->height;
+    const size_t right = p->n - from < p->width ? p->n : from + p->width;
+    const size_t bottom = p->rows.m - top < p->height ? p->rows.m : top + p->height;
+    size_t mr;
+    for (size_t i = top; i < bottom; i += mr) {
+      const void *rows[MR];
+      mr = bottom - i < p->kernel.mr ? bottom - i : p->kernel.mr;
+      for (size_t r = 0; r < MR; r++)
+        rows[r] = (const uint8_t *)p->rows.data + (i + (r < mr ? r : mr - 1)) * p->stride;
+      rush_int8_tile *tile = mr == 1 ? p->kernel.one : p->kernel.many;
+      for (size_t j = from; j < right; j += NR) {
+        int32_t sums[MR][NR];
+        const block *b = (const block *)(const void *)(p->packed + j / NR * p->block_bytes);
+        tile(p->groups, rows, (const int8_t *)(b + 1), sums);
+        for (size_t r = 0; r < mr; r++) finish(p, i + r, j, b, sums[r]);
+      }
+    }
+  }
+}
+
+static void run(rush_ctx *ctx, product p, const rush_int8_rows *rows, size_t n,
+                const void *packed) {
+  enum { CACHE = 128 * 1024, HEIGHT = 48, EACH = 4, ITEM = 1 << 22 };
+  if (rows->m == 0 || n == 0) return;
+  p.rows = *rows;
+  p.kernel = rush_int8_kernel_here();
+  p.n = n;
+  p.groups = groups_of(rows->k);
+  p.stride = rush_int8_row(rows->k);
+  p.packed = packed;
+  p.block_bytes = block_bytes(rows->k);
+  const size_t threads = rush_threads(ctx), blocks = (n + NR - 1) / NR;
+  p.height = rows->m < HEIGHT ? rows->m : HEIGHT;
+  p.down = (rows->m - 1) / p.height + 1;
+  /* As many blocks of columns as stay in the cache while all rows pass by, fewer where threads would
+   * wait or an item took long. */
+  size_t wide = (p.down > 1 ? CACHE : ITEM / p.height) / p.block_bytes;
+  if (threads > 1 && wide > blocks * p.down / (EACH * threads))
+    wide = blocks * p.down / (EACH * threads);
+  wide = wide < 1 ? 1 : wide < blocks ? wide : blocks;
+  p.width = wide * NR;
+  rush_parallel(ctx, p.down * ((blocks - 1) / wide + 1),
+                (uint64_t)p.height * p.width * (rows->k + 8) / 32 + 1, run_items, &p);
+}
+
+void rush_int8_gemm(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
+                    float *y, size_t ldy, float min, float max) {
+  run(ctx, (product){.y = y, .ldy = ldy, .min = min, .max = max}, rows, n, packed);
+}
+
+void rush_int8_sums(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
+                    int32_t *y, size_t row, size_t col) {
+  run(ctx, (product){.sums = y, .row = row, .col = col}, rows, n, packed);
+}
+
+/* ---- What comes before and after --------------------------------------------------------------- */
+
+void rush_int8_taps(size_t taps, size_t channels, const uint8_t *const *x, bool is_signed,
+                    int32_t zero, const int16_t *w, int32_t *y) {
+  memset(y, 0, channels * sizeof *y);
+  for (size_t t = 0; t < taps; t++, w += channels) {
+    const uint8_t *from = x[t];
+    if (from == NULL) continue;
+    if (is_signed) {
+      for (size_t c = 0; c < channels; c++) y[c] += ((int8_t)from[c] - zero) * w[c];
+    } else {
+      for (size_t c = 0; c < channels; c++) y[c] += (from[c] - zero) * w[c];
+    }
+  }
+}
+
+RUSH_INLINE uint8_t bounded(float v, float least, float most) {
+  return (uint8_t)(int32_t)(v > least ? v < most ? v : most : least);
+}
+
+void rush_int8_requantise(size_t rows, size_t channels, const int32_t *sums,
+                          const rush_requantised *to, uint8_t *y) {
+  const float zero = (float)to->zero_point, least = (float)to->least, most = (float)to->most;
+  for (size_t i = 0; i < rows; i++, sums += channels, y += channels) {
+    if (to->rounds_first && to->steps != NULL) {
+      for (size_t c = 0; c < channels; c++) {
+        const int32_t sum = (int32_t)((uint32_t)sums[c] + (uint32_t)to->steps[c]);
+        y[c] = bounded(rintf((float)sum * to->factors[c]) + zero, least, most);
+      }
+    } else if (to->rounds_first) {
+      for (size_t c = 0; c < channels; c++)
+        y[c] = bounded(rintf((float)sums[c] * to->factors[c]) + zero, least, most);
+    } else if (to->bias != NULL) {
+      for (size_t c = 0; c < channels; c++) {
+        const float v = (float)sums[c] * to->factors[c];
+        const float number = v + to->bias[c], step = number * to->inverse;
+        y[c] = bounded(rintf(step + zero), least, most);
+      }
+    } else {
+      for (size_t c = 0; c < channels; c++) {
+        const float number = (float)sums[c] * to->factors[c], step = number * to->inverse;
+        y[c] = bounded(rintf(step + zero), least, most);
+      }
+    }
+  }
+}

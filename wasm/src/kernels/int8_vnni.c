@@ -1,0 +1,43 @@
+#include <immintrin.h>
+
+#include "kernels/int8_tile.h"
+#include "kernels/simd.h"
+
+RUSH_INLINE __m256i dot(const uint8_t *x, const int8_t *w, __m256i sum) {
+  int32_t four;
+  memcpy(&four, x, sizeof four);
+  return _mm256_dpbusd_avx_epi32(sum, _mm256_set1_epi32(four),
+                                 _mm256_loadu_si256((const __m256i *)w));
+}
+
+/* Two sums for each row: one waits for the instruction before. */
+RUSH_INLINE void tile(size_t mr, size_t groups, const void *const *rows, const int8_t *w,
+                      int32_t sums[][RUSH_INT8_NR]) {
+  enum { STEP = RUSH_INT8_NR * RUSH_INT8_KR };
+  __m256i sum[RUSH_INT8_MR][2];
+  const uint8_t *x[RUSH_INT8_MR];
+  for (size_t r = 0; r < mr; r++) {
+    x[r] = rows[r];
+    sum[r][0] = sum[r][1] = _mm256_setzero_si256();
+  }
+  size_t g = 0;
+  for (; g + 2 <= groups; g += 2, w += 2 * STEP) {
+    for (size_t r = 0; r < mr; r++) {
+      sum[r][0] = dot(x[r] + g * RUSH_INT8_KR, w, sum[r][0]);
+      sum[r][1] = dot(x[r] + (g + 1) * RUSH_INT8_KR, w + STEP, sum[r][1]);
+    }
+  }
+  if (g < groups)
+    for (size_t r = 0; r < mr; r++) sum[r][0] = dot(x[r] + g * RUSH_INT8_KR, w, sum[r][0]);
+  for (size_t r = 0; r < mr; r++)
+    _mm256_storeu_si256((__m256i *)sums[r], _mm256_add_epi32(sum[r][0], sum[r][1]));
+}
+
+void rush_int8_one_vnni(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
+                        int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
+  tile(1, groups, rows, w, sums);
+}
+void rush_int8_many_vnni(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
+                         int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
+  tile(6, groups, rows, w, sums);
+}

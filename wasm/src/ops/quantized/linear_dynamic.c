@@ -1,0 +1,127 @@
+/* linear with a weight of 8-bit integers, whose input is quantised as a whole: PyTorch's
+ * quantized::linear_dynamic. */
+#include <math.h>
+
+#include "blocks/matrices.h"
+#include "blocks/packed_int8.h"
+#include "call/define.h"
+#include "kernels/sums.h"
+#include "tensor/layout.h"
+
+enum { INPUT, WEIGHT, SCALES, ZEROS, BIAS, LEVELS };
+
+/* float64 scales as float32 ones. */
+static void narrow(int64_t n, const double *from, float *to) {
+  for (int64_t i = 0; i < n; i++) to[i] = (float)from[i];
+}
+
+RUSH_PREPARE(linear_dynamic) {
+  const rush_tensor *w = rush_constant_of(p, WEIGHT, RUSH_INT8, 2);
+  const rush_tensor *scales = rush_constant_of(p, SCALES, RUSH_FLOAT64, 1);
+  const rush_tensor *zeros = rush_constant_of(p, ZEROS, RUSH_INT32, 1);
+  const float *bias;
+  void *floats;
+  if (w == NULL || scales == NULL || zeros == NULL || scales->numel != w->sizes[0] ||
+      zeros->numel != w->sizes[0] || !rush_constant_bias(p, BIAS, w->sizes[0], &bias))
+    return RUSH_OK;
+  const size_t n = (size_t)w->sizes[0], bytes = n * sizeof(float);
+  RUSH_TRY(rush_alloc(p->ctx, bytes, &floats));
+  narrow(w->sizes[0], rush_data(scales), floats);
+  const rush_status status =
+      rush_int8_prepare(p, n, (size_t)w->sizes[1], rush_data(w), floats, rush_data(zeros), bias);
+  if (status == RUSH_OK) p->consumed = 1u << WEIGHT | 1u << SCALES | 1u << ZEROS | 1u << BIAS;
+  rush_release(p->ctx, floats, bytes);
+  return status;
+}
+
+static rush_status check(rush_call *c) {
+  const rush_tensor *x = arg_tensor(c, INPUT), *w = arg_tensor(c, WEIGHT);
+  const rush_tensor *scales = arg_tensor(c, SCALES), *zeros = arg_tensor(c, ZEROS);
+  const rush_tensor *bias = arg_tensor(c, BIAS);
+  const int64_t levels = arg_int(c, LEVELS);
+  RUSH_NEED(x->dtype == RUSH_FLOAT32 && x->rank > 0,
+            "linear_dynamic: a tensor of float32 was wanted");
+  RUSH_NEED(w->rank == 2 && w->dtype == RUSH_INT8, "linear_dynamic: a matrix of int8 was wanted");
+  RUSH_NEED(x->sizes[x->rank - 1] == w->sizes[1],
+            "the input's last dimension is not the weight's: %lld and %lld",
+            (long long)x->sizes[x->rank - 1], (long long)w->sizes[1]);
+  RUSH_NEED(scales->rank == 1 && scales->dtype == RUSH_FLOAT64 && scales->numel == w->sizes[0] &&
+                zeros->rank == 1 && zeros->dtype == RUSH_INT32 && zeros->numel == w->sizes[0],
+            "linear_dynamic: a scale and a zero point for each of %lld rows were wanted",
+            (long long)w->sizes[0]);
+  RUSH_NEED(bias == NULL ||
+                (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
+            "linear_dynamic: a bias of %lld numbers was wanted", (long long)w->sizes[0]);
+  RUSH_NEED(levels >= 1 && levels <= UINT8_MAX, "linear_dynamic: %lld levels", (long long)levels);
+  return RUSH_OK;
+}
+
+/* fbgemm's and qnnpack's choice for a range: QuantUtils.h. */
+static float choose(double low, double high, int64_t levels, int32_t *zero_point) {
+  static const double LEAST = 6.1000000685453415e-05;
+  const double most = (double)levels;
+  if (low > 0) low = 0;
+  if (high < 0) high = 0;
+  double scale = (high - low) / most;
+  if (isinf(1.0f / (float)scale)) scale = 0.1;
+  if (scale < LEAST) {
+    const double grown = (double)(1.0f / (float)scale * (float)LEAST), from = low;
+    low = high == 0 ? -LEAST * most : (double)(float)(low * grown);
+    high = from == 0 ? LEAST * most : (double)(float)(high * grown);
+    scale = LEAST;
+  }
+  const bool by_low = -fabs(low / scale) < most - fabs(high / scale);
+  double zero = by_low ? -low / scale : most - high / scale;
+  zero = zero > 0 ? zero < most ? zero : most : 0;
+  *zero_point = (int32_t)rint(zero);
+  return (float)scale;
+}
+
+static rush_status pack(rush_call *c, const void **packed) {
+  rush_tensor *w, *scales, *zeros, *bias = NULL;
+  void *floats;
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, WEIGHT), &w));
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, SCALES), &scales));
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, ZEROS), &zeros));
+  if (!arg_is_none(c, BIAS)) RUSH_TRY(tmp_contiguous(c, arg_tensor(c, BIAS), &bias));
+  RUSH_TRY(tmp_items(c, w->sizes[0], sizeof(float), &floats));
+  narrow(w->sizes[0], rush_data(scales), floats);
+  return rush_int8_pack_call(c, (size_t)w->sizes[0], (size_t)w->sizes[1], rush_data(w), floats,
+                             rush_data(zeros), bias == NULL ? NULL : rush_data(bias), packed);
+}
+
+/* input [..., k], weight [n, k] of int8, scales [n] of float64, zero_points [n] of int32, bias [n] or
+ * None, levels (127 or 255) of the input's integers -> float32 [..., n] */
+RUSH_OP(linear_dynamic) {
+  rush_tensor *x = arg_tensor(c, INPUT), *rows_of = x, *out;
+  const rush_tensor *w = arg_tensor(c, WEIGHT);
+  RUSH_TRY(check(c));
+  const int64_t n = w->sizes[0], k = w->sizes[1];
+  const void *packed = rush_packed_data(c->packed);
+  if (packed == NULL) RUSH_TRY(pack(c, &packed));
+  int64_t sizes[RUSH_MAX_RANK], m, stride;
+  for (int d = 0; d < x->rank; d++) sizes[d] = d == x->rank - 1 ? n : x->sizes[d];
+  if (!rush_as_rows(x, &m, &stride)) {
+    RUSH_TRY(tmp_contiguous(c, x, &rows_of));
+    stride = k;
+  }
+  RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out));
+  if (out->numel == 0) return RUSH_OK;
+  m = out->numel / n;
+  const float *data = k > 0 ? rush_data(rows_of) : NULL;
+  float low = 0, high = 0;
+  RUSH_TRY(rush_work(c->ctx, (uint64_t)(m * k) / 4));
+  for (int64_t i = 0; i < m; i++) {
+    float most;
+    const float least = rush_int8_range((size_t)k, data + i * stride, &most);
+    low = least < low ? least : low;
+    high = most > high ? most : high;
+  }
+  int32_t zero;
+  const float scale = choose((double)low, (double)high, arg_int(c, LEVELS), &zero);
+  rush_int8_rows rows;
+  RUSH_TRY(rush_int8_rows_new(c, m, k, &rows));
+  rush_int8_rows_scaled(c->ctx, data, (size_t)stride, scale, zero, &rows);
+  rush_int8_gemm(c->ctx, &rows, (size_t)n, packed, rush_data(out), (size_t)n, -INFINITY, INFINITY);
+  return RUSH_OK;
+}

@@ -1,0 +1,70 @@
+/* linear with a weight of 8-bit integers, whose input is quantised row by row as it comes. */
+#include "blocks/matrices.h"
+#include "blocks/packed_int8.h"
+#include "call/define.h"
+#include "tensor/layout.h"
+
+enum { INPUT, WEIGHT, SCALES, BIAS, MIN, MAX, LONGEST = 1 << 16 };
+
+RUSH_PREPARE(linear_int8) {
+  const rush_tensor *w = rush_constant_of(p, WEIGHT, RUSH_INT8, 2);
+  const rush_tensor *scales = rush_constant_of(p, SCALES, RUSH_FLOAT32, 1);
+  const float *bias;
+  if (w == NULL || scales == NULL || scales->sizes[0] != w->sizes[0] ||
+      !rush_constant_bias(p, BIAS, w->sizes[0], &bias))
+    return RUSH_OK;
+  p->consumed = 1u << WEIGHT | 1u << SCALES | 1u << BIAS;
+  return rush_int8_prepare(p, (size_t)w->sizes[0], (size_t)w->sizes[1], rush_data(w),
+                           rush_data(scales), NULL, bias);
+}
+
+static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *w,
+                         const rush_tensor *scales, const rush_tensor *bias) {
+  RUSH_NEED(x->rank > 0 && x->dtype == RUSH_FLOAT32, "linear_int8: a tensor of float32 was wanted");
+  RUSH_NEED(w->rank == 2 && w->dtype == RUSH_INT8, "linear_int8: a matrix of int8 was wanted");
+  RUSH_NEED(x->sizes[x->rank - 1] == w->sizes[1],
+            "linear_int8: the input's last dimension is %lld, the weight's %lld",
+            (long long)x->sizes[x->rank - 1], (long long)w->sizes[1]);
+  RUSH_NEED(w->sizes[1] <= LONGEST, "linear_int8: sums of %lld products do not fit in 32 bits",
+            (long long)w->sizes[1]);
+  RUSH_NEED(scales->rank == 1 && scales->dtype == RUSH_FLOAT32 && scales->numel == w->sizes[0],
+            "linear_int8: a scale for each of %lld rows was wanted", (long long)w->sizes[0]);
+  RUSH_NEED(bias == NULL ||
+                (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
+            "linear_int8: a bias of %lld numbers was wanted", (long long)w->sizes[0]);
+  return RUSH_OK;
+}
+
+static rush_status pack(rush_call *c, const void **packed) {
+  rush_tensor *w, *scales, *bias = NULL;
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, WEIGHT), &w));
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, SCALES), &scales));
+  if (!arg_is_none(c, BIAS)) RUSH_TRY(tmp_contiguous(c, arg_tensor(c, BIAS), &bias));
+  return rush_int8_pack_call(c, (size_t)w->sizes[0], (size_t)w->sizes[1], rush_data(w),
+                             rush_data(scales), NULL, bias == NULL ? NULL : rush_data(bias),
+                             packed);
+}
+
+/* input [..., k], weight [n, k] of int8, scales [n], bias [n] or None, min, max -> float32 [..., n] */
+RUSH_OP(linear_int8) {
+  rush_tensor *x = arg_tensor(c, INPUT), *rows_of = x, *out;
+  const rush_tensor *w = arg_tensor(c, WEIGHT);
+  RUSH_TRY(check(c, x, w, arg_tensor(c, SCALES), arg_tensor(c, BIAS)));
+  const int64_t n = w->sizes[0], k = w->sizes[1];
+  const void *packed = rush_packed_data(c->packed);
+  if (packed == NULL) RUSH_TRY(pack(c, &packed));
+  int64_t sizes[RUSH_MAX_RANK], m, stride;
+  for (int d = 0; d < x->rank; d++) sizes[d] = d == x->rank - 1 ? n : x->sizes[d];
+  if (!rush_as_rows(x, &m, &stride)) {
+    RUSH_TRY(tmp_contiguous(c, x, &rows_of));
+    stride = k;
+  }
+  RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out));
+  if (out->numel == 0) return RUSH_OK;
+  rush_int8_rows rows;
+  RUSH_TRY(rush_int8_rows_new(c, out->numel / n, k, &rows));
+  rush_int8_rows_of_floats(c->ctx, k > 0 ? rush_data(rows_of) : NULL, (size_t)stride, &rows);
+  rush_int8_gemm(c->ctx, &rows, (size_t)n, packed, rush_data(out), (size_t)n,
+                 (float)arg_float(c, MIN), (float)arg_float(c, MAX));
+  return RUSH_OK;
+}
