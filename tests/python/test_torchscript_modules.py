@@ -5,7 +5,7 @@ from typing import Optional
 import pytest
 import rushlight
 import torch
-from kept import keep, session
+from kept import FOLDER, keep, session
 from torch import nn
 
 
@@ -309,6 +309,48 @@ def test_scripted_transformer_layers(norm_first):
     assert not report.state  # in_proj_weight is cut into pieces, not written
     encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
     keep(f"ts_encoder_{norm_first}", torch.jit.script(encoder), (torch.randn(2, 5, 8),), rtol=1e-4, atol=1e-5)
+
+
+class Padded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=True)
+
+    def forward(self, x, hidden):
+        return self.encoder(x, src_key_padding_mask=hidden)
+
+
+def padding(*lengths, longest):
+    return torch.arange(longest) >= torch.tensor(lengths).unsqueeze(1)
+
+
+@feature("nested tensors, as nn.TransformerEncoder makes them of padding")
+@pytest.mark.parametrize("front", ["script", "trace"])
+def test_a_transformer_with_padding_takes_the_way_of_nested_tensors(front):
+    net = Padded().eval()
+    cases = [(torch.randn(3, 5, 8), padding(5, 2, 3, longest=5)), (torch.randn(2, 4, 8), padding(1, 3, longest=4)),
+             (torch.randn(2, 4, 8), padding(4, 4, longest=4)), (torch.randn(2, 4, 8), padding(3, 0, longest=4))]
+    if front == "trace":
+        with torch.no_grad():
+            model = torch.jit.trace(net, cases[0])
+        assert "aten::_nested_tensor_from_mask" in str(model.inlined_graph)
+    else:
+        model = torch.jit.script(net)
+        cases.append((torch.randn(1, 4, 8), torch.tensor([[False, True, False, False]])))  # which is no way for nested ones
+    keep(f"ts_nested_{front}", model, *cases, eager=net, rtol=1e-4, atol=1e-5)
+    assert session(f"ts_nested_{front}")(*cases[0])[1, 2:].eq(0).all()
+    assert rushlight.diff(FOLDER / f"ts_nested_{front}.rush", model, cases[0]).agree
+
+
+@feature("a nested tensor elsewhere", rushlight="refuses")
+def test_other_nested_tensors_are_refused(tmp_path):
+    class Doubles(nn.Module):
+        def forward(self, x, mask):
+            return torch.nested.to_padded_tensor(torch._nested_tensor_from_mask(x, mask) * 2, 0.0)
+
+    with pytest.raises(rushlight.RushlightError, match=r"test_torchscript_modules.py:\d+: a nested tensor in aten::mul is not supported"):
+        rushlight.export(torch.jit.script(Doubles()), (torch.rand(2, 3, 4), ~padding(3, 2, longest=3)), tmp_path / "model.rush")
 
 
 @feature("a scripted nn.TransformerEncoderLayer in training mode, by seed")

@@ -101,6 +101,14 @@ jit::Function *program_of(const jit::Node &node, size_t n_inputs) {
   return programs().find(op, name, schema ? schema->overload_name() : "", n_inputs);
 }
 
+std::vector<jit::Value *> insert(jit::Graph &graph, jit::Function &function,
+                                 const std::vector<jit::Value *> &inputs,
+                                 const jit::SourceRange &where) {
+  auto program = jit::toGraphFunction(function).graph()->copy();
+  place_at(program->block(), where);
+  return jit::insertGraph(graph, *program, inputs);
+}
+
 bool decompose(jit::Block *block) {
   bool changed = false;
   for (auto it = block->nodes().begin(); it != block->nodes().end();) {
@@ -109,10 +117,8 @@ bool decompose(jit::Block *block) {
     const std::vector<jit::Value *> inputs = unpacked_inputs(node);
     jit::Function *function = program_of(*node, inputs.size());
     if (!function) continue;
-    auto program = jit::toGraphFunction(*function).graph()->copy();
-    place_at(program->block(), node->sourceRange());
     jit::WithInsertPoint before(node);
-    const auto results = jit::insertGraph(*node->owningGraph(), *program, inputs);
+    const auto results = insert(*node->owningGraph(), *function, inputs, node->sourceRange());
     const bool several = node->outputs().size() > 1;
     const std::vector<jit::Value *> items =
         several ? jit::createTupleUnpack(results.at(0)).vec() : results;
@@ -125,6 +131,12 @@ bool decompose(jit::Block *block) {
 }
 
 }  // namespace
+
+std::vector<jit::Value *> insert_program(jit::Graph &graph, const std::string &name,
+                                         const std::vector<jit::Value *> &inputs,
+                                         const jit::SourceRange &where) {
+  return insert(graph, *programs().find(name), inputs, where);
+}
 
 bool decompose(jit::Graph &graph) {
   return decompose(graph.block());

@@ -149,8 +149,9 @@ jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options,
   return work;
 }
 
-void tidy(std::shared_ptr<jit::Graph> &graph) {
+void tidy(std::shared_ptr<jit::Graph> &graph, const Handles &handles) {
   in_one_piece(*graph);
+  nested_as_padded(*graph, handles);
   decompose(*graph);
   jit::LowerSimpleTuples(graph);
   do jit::ConstantPropagation(graph);
@@ -278,7 +279,7 @@ Program from_module(const jit::Module &module, const TorchScriptOptions &options
   for (const std::string &name : options.methods) {
     auto graph = work.get_method(name).graph();
     jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/false);  // fold_batch_norm does that
-    tidy(graph);
+    tidy(graph, handles);
     graphs.push_back(graph.get());
   }
   context.as_values = objects_as_values(work, graphs);
@@ -300,7 +301,7 @@ Program from_function(jit::Function &function, const TorchScriptOptions &options
   Handles handles;
   handles.number(*graph);
   scalar_operands(*graph);
-  tidy(graph);
+  tidy(graph, handles);
   TensorNames names;
   ConvertContext context{&names, &handles, &program, {}, {}, {}, {}};
   add_method(&program, "forward", *graph, function.getSchema(), nullptr, context);

@@ -109,6 +109,17 @@ void in_one_piece(torch::jit::Graph &graph);
 
 // Puts programs in place of operators that are made of others: losses, attention in one piece.
 bool decompose(torch::jit::Graph &graph);
+// Inserts the program of this name in `operators/`, as if it had been written at `where`; gives its
+// results.
+std::vector<torch::jit::Value *> insert_program(torch::jit::Graph &graph, const std::string &name,
+                                                const std::vector<torch::jit::Value *> &inputs,
+                                                const torch::jit::SourceRange &where);
+
+// ---- nested.cpp
+
+// Puts padded tensors in place of nested ones. Throws Unsupported where one is used as
+// nn.TransformerEncoder does not.
+void nested_as_padded(torch::jit::Graph &graph, const Handles &handles);
 
 // ---- packed.cpp
 

@@ -21,8 +21,10 @@ namespace {
 
 thread_local std::vector<Traced> *recording = nullptr;
 
-// None where there is nothing to compare: objects, what a branch that has returned leaves unset.
+// None where there is nothing to compare: objects, nested tensors, what a branch that has returned
+// leaves unset.
 Const const_of(const c10::IValue &value) {
+  if (value.isTensor() && value.toTensor().is_nested()) return from_ivalue(c10::IValue());
   try {
     return from_ivalue(value);
   } catch (const std::invalid_argument &) {

@@ -73,3 +73,49 @@ def _scaled_dot_product_attention_math(query, key, value, attn_mask: Optional[Te
     if dropout_p > 0.0:
         weights = torch.dropout(weights, dropout_p, True)
     return torch.matmul(weights, value), weights
+
+
+# A nested tensor is a padded one, and which of its items there are (front/nested.cpp): of [batch, length].
+
+
+def nested_items(x, mask):
+    assert mask.dtype == torch.bool, "Expected mask to be of ScalarType Bool"
+    assert mask.dim() == 2, "Padding mask should be 2D"
+    assert x.dim() == 3, "Input should be a 3D tensor, N * L * D"
+    assert mask.size() == x.size()[:2], "Mask size should match input size"
+    return torch.arange(x.size(1)).unsqueeze(0) < torch.sum(mask, [1], True)
+
+
+def _nested_tensor_from_mask_left_aligned(x, mask) -> bool:
+    return torch.equal(nested_items(x, mask), mask)
+
+
+def nested_from_mask(x, mask, mask_check: bool):
+    items = nested_items(x, mask)
+    assert not mask_check or torch.equal(items, mask), "Mask must be left-aligned without gaps"
+    return items
+
+
+def nested_encoder_layer(items: Optional[Tensor], src, embed_dim: int, num_heads: int, qkv_weight, qkv_bias, proj_weight, proj_bias,
+                         use_gelu: bool, norm_first: bool, eps: float, norm_weight_1, norm_bias_1,
+                         norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1, ffn_weight_2, ffn_bias_2,
+                         mask: Optional[Tensor], mask_type: Optional[int]) -> Tensor:
+    if items is not None:
+        assert mask is None, "a mask beside a nested tensor is not supported"
+        mask, mask_type = torch.logical_not(items), 1
+    return _transformer_encoder_layer_fwd(src, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu, norm_first,
+                                          eps, norm_weight_1, norm_bias_1, norm_weight_2, norm_bias_2, ffn_weight_1, ffn_bias_1,
+                                          ffn_weight_2, ffn_bias_2, mask, mask_type)
+
+
+def nested_to_padded(items: Optional[Tensor], x, padding: float, size: Optional[List[int]]):
+    assert items is not None, "to_padded_tensor of a tensor that is not nested"
+    x = torch.masked_fill(x, torch.logical_not(items).unsqueeze(-1), padding)
+    if size is None:
+        return x[:, :int(torch.max(torch.sum(items, [1])))]
+    out = torch.full(size, padding, dtype=x.dtype)
+    n = min(size[1], x.size(1))
+    assert size[0] == x.size(0) and size[2] == x.size(2), "to_padded_tensor: output sizes of another batch or width are not supported"
+    assert not bool(torch.any(items[:, n:])), "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
+    out[:, :n] = x[:, :n]
+    return out
