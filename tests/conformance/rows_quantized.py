@@ -110,6 +110,12 @@ POOLS = """
 for name, body in {"max_pool2d": "F.max_pool2d(q, 2)", "max_pool2d_padded": "F.max_pool2d(q, 3, 2, 1)", "avg_pool2d": "F.avg_pool2d(q, 3)",
                    "adaptive_avg_pool2d": "F.adaptive_avg_pool2d(q, [2, 2])", "nearest": "F.interpolate(q, scale_factor=2.0, mode='nearest')", "mean": "q.mean([2, 3])"}.items():
     row(f"quantized_{name}", POOLS.format(body), x=f32(2, 3, 8, 9))
+# Means of integers that lie between two: to the even one, whatever the scale.
+for name, body in {"avg_pool2d": "F.avg_pool2d(q, 2)", "adaptive_avg_pool2d": "F.adaptive_avg_pool2d(q, [1, 1])", "mean": "q.mean([2, 3])"}.items():
+    row(f"quantized_{name}_of_halves", f"""
+    q = torch._make_per_tensor_quantized_tensor(x, s, 100)
+    r = {body}
+    return r.int_repr()""", x=u8(2, 128, 4, 4, lo=90, hi=112), s=9.021407127380371, also=[{"s": 0.037}, {"x": u8(1, 256, 2, 2, lo=90, hi=112)}])
 row("quantized_add_is_refused", "q = torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)\nreturn (q + q).int_repr()", x=f32(3), raises="not implemented for 'QUInt8'")
 row("quantized_in_a_loop", """
     q = torch.quantize_per_tensor(x, 0.1, 100, torch.quint8)

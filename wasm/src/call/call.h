@@ -58,6 +58,9 @@ enum {
    * whatever the argument's is. */
   RUSH_OP_TO_UNIT = 1 << 10,
   RUSH_OP_TO_SIGNED_UNIT = 1 << 11,
+  /* Beside RUSH_OP_IN_FLOATS: means, which PyTorch takes of the integers. The numbers are these, less
+   * the zero point, so that no scale rounds them to another side of a half. */
+  RUSH_OP_IN_STEPS = 1 << 12,
 };
 
 /* Of rows that have one function: the number of spatial dimensions, and which of its kinds, by

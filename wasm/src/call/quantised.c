@@ -3,6 +3,10 @@
 #include "tensor/layout.h"
 #include "tensor/quant.h"
 
+static bool in_steps(const rush_call *c) {
+  return c->op->flags & RUSH_OP_IN_STEPS;
+}
+
 static rush_tensor *quantised_in(const rush_value *v) {
   if (v->kind == RUSH_KIND_TENSOR)
     return rush_is_quantised(rush_as_tensor(v)->dtype) ? rush_as_tensor(v) : NULL;
@@ -65,7 +69,7 @@ static rush_status quantise(rush_call *c, rush_tensor *t, const rush_tensor *fir
   rush_tensor *made;
   if (given && rush_same_strides(given, t) && rush_is_dense(given)) {
     RUSH_TRY(rush_check_write(c->ctx, given));
-    RUSH_TRY(rush_quant_put(c->heap, t, given));
+    RUSH_TRY(rush_quant_put(c->heap, t, in_steps(c), given));
     *out = rush_of_tensor(rush_tensor_keep(given));
     return RUSH_OK;
   }
@@ -79,7 +83,7 @@ static rush_status quantise(rush_call *c, rush_tensor *t, const rush_tensor *fir
     RUSH_TRY(rush_tensor_new(c->heap, first->dtype, t->rank, t->sizes, &made));
   tmp_take(c, made);
   RUSH_TRY(name_new(c, made, first));
-  RUSH_TRY(rush_quant_put(c->heap, t, made));
+  RUSH_TRY(rush_quant_put(c->heap, t, in_steps(c), made));
   *out = rush_of_tensor(rush_tensor_keep(made));
   return RUSH_OK;
 }
@@ -88,7 +92,7 @@ static rush_status quantise(rush_call *c, rush_tensor *t, const rush_tensor *fir
 static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
   rush_tensor *numbers;
   if (v->kind == RUSH_KIND_TENSOR) {
-    RUSH_TRY(rush_quant_get(c->heap, rush_as_tensor(v), &numbers));
+    RUSH_TRY(rush_quant_get(c->heap, rush_as_tensor(v), in_steps(c), &numbers));
     *v = rush_of_tensor(tmp_take(c, numbers));
     return RUSH_OK;
   }
@@ -98,7 +102,7 @@ static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
   for (size_t i = 0; i < list->n; i++) {
     rush_value *item = rush_as_list(made)->items + i;
     if (!quantised_in(item)) continue;
-    RUSH_TRY(rush_quant_get(c->heap, rush_as_tensor(item), &numbers));
+    RUSH_TRY(rush_quant_get(c->heap, rush_as_tensor(item), in_steps(c), &numbers));
     rush_assign(c->heap, item, rush_of_tensor(numbers));
   }
   return RUSH_OK;

@@ -44,7 +44,7 @@ static runs runs_of(const rush_tensor *t, const rush_quant *q) {
   return r;
 }
 
-rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, rush_tensor *out) {
+rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor *out) {
   const rush_quant *q = rush_quant_of(out);
   rush_tensor *dense = rush_tensor_keep(x);
   if (!rush_same_strides(x, out)) {
@@ -56,13 +56,13 @@ rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, rush_tensor *out) {
   const float *from = rush_data(dense);
   char *to = rush_data(out);
   for (size_t i = 0; i < r.n; i++)
-    rush_quantise(out->dtype, q->scales[i % q->n], q->zero_points[i % q->n], r.each,
+    rush_quantise(out->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n], r.each,
                   from + i * r.each, to + i * r.each * rush_itemsize(out));
   rush_tensor_drop(heap, dense);
   return rush_work(heap->ctx, 2 * (uint64_t)out->numel);
 }
 
-rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, rush_tensor **out) {
+rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor **out) {
   const rush_quant *q = rush_quant_of(x);
   rush_tensor *dense = rush_tensor_keep(x);
   *out = NULL;
@@ -76,8 +76,8 @@ rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, rush_tensor **out) {
     const char *from = rush_data(dense);
     float *to = rush_data(*out);
     for (size_t i = 0; i < r.n; i++)
-      rush_dequantise(x->dtype, q->scales[i % q->n], q->zero_points[i % q->n], r.each,
-                      from + i * r.each * rush_itemsize(x), to + i * r.each);
+      rush_dequantise(x->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n],
+                      r.each, from + i * r.each * rush_itemsize(x), to + i * r.each);
     st = rush_work(heap->ctx, 2 * (uint64_t)x->numel);
   }
   if (st != RUSH_OK) {

@@ -21,8 +21,8 @@ rush_status rush_quant_make(rush_heap *heap, rush_tensor *t, int axis, size_t n,
 /* t's integers stand for what those of `like` stand for. */
 rush_status rush_quant_as(rush_heap *heap, rush_tensor *t, const rush_tensor *like);
 /* x (float32) in `out`, of the same sizes, row-major or dense in the same order: by out's rush_quant;
- * and back. */
-rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, rush_tensor *out);
-rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, rush_tensor **out);
+ * and back. In steps: as if all scales were 1. */
+rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor *out);
+rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor **out);
 
 #endif

@@ -62,7 +62,7 @@ static rush_status quantise_all(rush_call *c, double scale, int64_t zero_point, 
   RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
   q->scales[0] = scale;
   q->zero_points[0] = zero_point;
-  return rush_quant_put(c->heap, x, out);
+  return rush_quant_put(c->heap, x, false, out);
 }
 
 RUSH_OP(quantize_per_tensor) {
@@ -112,7 +112,7 @@ RUSH_OP(quantize_per_channel) {
   RUSH_TRY(check_floats(c, 4, &dtype));
   RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, &out));
   RUSH_TRY(set_channels(c, out, 1, arg_int(c, 3)));
-  return rush_quant_put(c->heap, x, out);
+  return rush_quant_put(c->heap, x, false, out);
 }
 
 /* Result 0 has the integers of argument 0. */
@@ -153,7 +153,7 @@ RUSH_OP(dequantize) {
   if (!rush_is_quantised(x->dtype)) {
     RUSH_TRY(rush_tensor_to(c->heap, x, RUSH_FLOAT32, &out));
   } else {
-    RUSH_TRY(rush_quant_get(c->heap, x, &out));
+    RUSH_TRY(rush_quant_get(c->heap, x, false, &out));
   }
   ret_tensor(c, 0, out);
   return RUSH_OK;
