@@ -50,7 +50,7 @@ def read(zoo):
 
 def in_child(zoo, module, name, path):
     """What model.try_model() says, from a process that may crash."""
-    part = OUT / "result.part"
+    part = OUT / f"{zoo}.part"
     part.unlink(missing_ok=True)
     sys.stdout.flush()
     child = os.fork()
@@ -73,19 +73,20 @@ def in_child(zoo, module, name, path):
 
 def in_node(path):
     """{"node_ms", "peak"}, or {"why"}."""
-    with (OUT / "log" / "node.log").open("w") as log:
+    said = OUT / "log" / f"{path.stem}-node.log"
+    with said.open("w") as log:
         node = subprocess.run(["node", HERE / "replay.mjs", path], stdout=subprocess.PIPE, stderr=log, text=True, cwd=TOP,
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (IN_NODE, IN_NODE)))
     if node.returncode:
-        words = [line for line in (OUT / "log" / "node.log").read_text().splitlines() if "Error" in line]
+        words = [line for line in said.read_text().splitlines() if "Error" in line]
         return {"why": f"in Node: {words[0][:300] if words else f'it ended with {node.returncode}'}"}
-    said = json.loads(node.stdout)
-    wrong = [m for m in said["messages"] if m is not None]
-    return {"why": f"in Node: {wrong[0][:300]}"} if wrong else {"node_ms": said["ms"], "peak": said["peak"]}
+    came = json.loads(node.stdout)
+    wrong = [m for m in came["messages"] if m is not None]
+    return {"why": f"in Node: {wrong[0][:300]}"} if wrong else {"node_ms": came["ms"], "peak": came["peak"]}
 
 
 def run(zoo, module, name):
-    path = OUT / "model.rush"
+    path = OUT / f"{zoo}.rush"
     path.unlink(missing_ok=True)
     begin = time.time()
     result = in_child(zoo, module, name, path)
