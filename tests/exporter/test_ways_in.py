@@ -8,6 +8,7 @@ import pytest
 import rushlight
 import torch
 from torch import nn
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.testing import assert_close
 
 X = torch.rand(2, 4)
@@ -165,7 +166,71 @@ def test_a_module_that_holds_what_cannot_be_copied_is_exported(value, out):
     assert_close(rushlight.load(out)(X), model(X))
 
 
+def causal(b, h, i, j):
+    return i >= j
+
+
+class Flexible(nn.Module):
+    """Torch's own function, which compiles itself when it is called."""
+
+    def __init__(self, mask, **options):
+        super().__init__()
+        self.mask, self.options, self.slopes = mask, options, nn.Parameter(torch.rand(4))
+
+    def forward(self, q, k, v):
+        return flex_attention(q, k, v, score_mod=lambda score, b, h, i, j: score - self.slopes[h] * (i - j), block_mask=self.mask, **self.options)
+
+
+@pytest.mark.parametrize("mask, options", [
+    (None, {}), ((causal, 1, 1), {"scale": 0.25}), ((lambda b, h, i, j: (i - j < 3) & (j <= i - b - h), 2, 4), {"return_lse": True}),
+], ids=["without a mask", "causal", "with rows that see nothing"])
+def test_flex_attention_is_traced_as_what_it_computes(mask, options, out):
+    if mask:
+        function, batch, heads = mask
+        mask = create_block_mask(function, batch, heads, 128, 128, device="cpu")
+    model = Flexible(mask, enable_gqa=True, **options).eval()
+    q, k, v = torch.rand(2, 4, 128, 8), torch.rand(2, 2, 128, 8), torch.rand(2, 2, 128, 8)
+    report = rushlight.export(model, (q, k, v), out)
+    assert not report.warnings
+    with torch.no_grad():
+        assert_close(rushlight.load(out)(q, k, v), model(q, k, v), atol=1e-5, rtol=1e-4)
+
+
+def test_flex_attention_takes_other_lengths(out):
+    model = Flexible(None).eval()
+    rushlight.export(model, (torch.rand(1, 4, 6, 8),) * 3, out, dynamic_shapes=({0: "b", 2: "n"},) * 3)
+    q = torch.rand(3, 4, 9, 8)
+    with torch.no_grad():
+        assert_close(rushlight.load(out)(q, q, q), model(q, q, q), atol=1e-5, rtol=1e-4)
+
+
+class Calls(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x) + 1
+
+
+@pytest.mark.parametrize("model", [
+    lambda: nn.BatchNorm1d(4, device="meta"), lambda: torch.jit.script(nn.Linear(4, 3, device="meta")),
+    lambda: torch.fx.symbolic_trace(nn.Linear(4, 3, device="meta")),
+    lambda: torch.export.export(nn.Linear(4, 3, device="meta"), (X.to("meta"),)),
+], ids=["module", "script", "FX", "ExportedProgram"])
+def test_a_model_on_the_meta_device_has_no_weights_to_store(model, out):
+    with pytest.raises(rushlight.RushlightError, match="weight is on the meta device, where it has no values: load the weights first"):
+        rushlight.export(model(), X, out)
+
+
+def test_an_example_on_the_meta_device_is_refused(out):
+    with pytest.raises(ValueError, match="an example is on the meta device"):
+        rushlight.export(nn.Linear(4, 3), X.to("meta"), out)
+
+
 @pytest.mark.parametrize("model, given, says", [
+    (Calls(torch.compile(torch.relu)), (X,), "calls a function that torch.compile made"),
+    (Calls(lambda x: create_block_mask(causal, 1, 1, 128, 128, device="cpu").kv_num_blocks), (X,), "torch.vmap, by which create_block_mask works, too, cannot be traced"),
     (lambda x, mode: x, (X, "a"), "not str: bind the others .* torch.jit.script"),
     (lambda x: [{"a": x}], (X,), "torch.export.export.model, example_inputs., which keeps lists and dicts of any depth"),
     (lambda x, linear=nn.Linear(4, 3): linear(x), (X,), "holds parameters .*: export the module"),

@@ -238,6 +238,7 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
         target = os.fspath(model)
         if exported.is_program_file(target):
             model = torch.export.load(target)
+    _refuse_meta(model, example_inputs)
     if isinstance(model, torch.export.ExportedProgram):
         return Front(exported.describe_program(model, source), "torch.export", exported.reference_of(model), program=model,
                      graph=lambda args, exact: exported.answer(model, exported.inputs_of(model, args), exact),
@@ -256,12 +257,22 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
         raise TypeError(f"{type(model).__name__} is nothing that can be exported")
     if example_inputs is None:
         raise ValueError("example_inputs are needed to trace this model")
-    if isinstance(model, torch.nn.Module):
-        for name, t in itertools.chain(model.named_parameters(), model.named_buffers()):
-            if t.is_meta:
-                raise RushlightError("bad-argument", f"{name} is on the meta device, where it has no values: load the weights first")
     target, seen = _traced(model, tuple(example_inputs), train, by_name)
     return Front(target, "traced", _eager(model, train, by_name), prepared + seen)
+
+
+def _refuse_meta(model, example_inputs):
+    if isinstance(model, torch.export.ExportedProgram):
+        tensors = itertools.chain(model.state_dict.items(), model.constants.items())
+    else:
+        is_module = isinstance(model, torch.nn.Module)
+        tensors = itertools.chain(model.named_parameters(), model.named_buffers()) if is_module else ()
+    for name, t in tensors:
+        if isinstance(t, torch.Tensor) and t.is_meta:
+            raise RushlightError("bad-argument", f"{name} is on the meta device, where it has no values: load the weights first")
+    for t in pytree.tree_leaves(example_inputs):
+        if isinstance(t, torch.Tensor) and t.is_meta:
+            raise ValueError("an example is on the meta device, where it has no values: give tensors on the CPU")
 
 
 def _modules_of(model):
@@ -354,7 +365,7 @@ def _traced(model, example_inputs, train, by_name=None):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
-            with opened.functions_opened(), opened.autocast_refused():
+            with opened.functions_opened(), opened.attention_opened(), opened.autocast_refused():
                 if by_name and isinstance(model, torch.nn.Module):
                     traced = torch.jit.trace(model, example_kwarg_inputs=dict(zip(by_name, given)), check_trace=False, strict=False)
                 else:

@@ -1,7 +1,9 @@
 """While a model is traced: what would be one opaque call in the trace is what it is made of, or refused by its name."""
 
 import contextlib
+import math
 import os
+import sys
 import traceback
 
 import torch
@@ -38,6 +40,40 @@ def functions_opened():
         yield
     finally:
         del single.apply
+
+
+@contextlib.contextmanager
+def attention_opened():
+    """flex_attention, which compiles itself, in its operators, all scores at once."""
+    module = sys.modules.get("torch.nn.attention.flex_attention")
+    if module is None:  # nobody has imported it
+        yield
+        return
+    everything = module._create_empty_block_mask(torch.empty(0), torch.empty(0))  # by vmap, which is not traced
+    patches = [(module, "flex_attention_hop", _flex_attention), (module, "_create_empty_block_mask", lambda query, key: everything),
+               (torch, "compile", lambda function, **options: function)]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    try:
+        for owner, name, value in patches:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)
+
+
+def _flex_attention(query, key, value, score_mod, block_mask, scale, kernel_options):
+    """torch._higher_order_ops.flex_attention.math_attention. The functions of one score and its four indices are given all of
+    them at once: they are made of pointwise operators and indexing."""
+    grouped = query.unflatten(1, (key.size(1), -1))  # [batch, heads of key, heads for each, length, width]
+    wide = torch.float64 if query.dtype == torch.float64 else torch.float32
+    scores = ((grouped @ key.unsqueeze(2).transpose(-2, -1)).flatten(1, 2) * scale).to(wide)
+    places = [torch.arange(scores.size(d)).view([-1] + [1] * (3 - d)) for d in range(4)]
+    scores = torch.where(block_mask[-1](*places), score_mod(scores, *places), -math.inf)
+    hidden = (scores == -math.inf).all(-1, keepdim=True)
+    weights = torch.where(hidden, 0.0, torch.softmax(scores, -1)).to(query.dtype)
+    out = weights.unflatten(1, (key.size(1), -1)) @ value.unsqueeze(2)
+    return out.flatten(1, 2), torch.logsumexp(scores, -1) / math.log(2)
 
 
 @contextlib.contextmanager

@@ -76,7 +76,8 @@ class Nested {
       give(n, graph_.insert(c10::aten::__isnot__, {items(nested), none}));
     } else if (first && is(*n, "aten::_transformer_encoder_layer_fwd")) {
       give(n, program("nested_encoder_layer", n));
-    } else if (first && (is(*n, "aten::to_padded_tensor") || is(*n, "aten::nested_to_padded_tensor"))) {
+    } else if (first &&
+               (is(*n, "aten::to_padded_tensor") || is(*n, "aten::nested_to_padded_tensor"))) {
       jit::Value *dense = program("nested_to_padded", n);
       n->output()->replaceAllUsesWith(dense);
       n->destroy();

@@ -76,6 +76,8 @@ class Control:
             return block(body(args[at]), value(list(args[at + 1:]), env))
         if name == "strict_mode":
             return block(body(args[0]), value(list(args[1]), env))
+        if name == "flex_attention":
+            return self.converter.refuse(node, "flex_attention of an ExportedProgram (the module itself can, which is traced)")
         return self.converter.refuse(node, f"the higher-order operator {name}")
 
     def while_loop(self, cond, step, carried, more, name):
