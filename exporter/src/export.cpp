@@ -407,7 +407,7 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
       program, options.dump_after, options.dump ? options.dump : [](const std::string &) {});
   report.quantised = quantise(program, options.bits);
   if (!report.quantised.name.empty() && report.quantised.layers == 0)
-    report.warnings.push_back("nothing has fewer bits: there is no linear layer of " +
+    report.warnings.push_back("nothing has fewer bits: there is no layer of " +
                               std::to_string(kLeastQuantised) + " constant float32 weights");
 
   report.missing = count_ops(program, true);

@@ -65,7 +65,7 @@ struct ExportOptions {
   bool verify = true;
   bool test_vectors = true;  // store synthetic ones made from inputs or examples
   bool allow_missing = false;
-  Bits bits = Bits::ALL;
+  Bits bits;
   Decompositions decompositions;
   std::string dump_after;
   std::function<void(const std::string &)> dump;

@@ -18,16 +18,18 @@ enum { INPUT, WEIGHT, BIAS, MIN, MAX };  // arguments of rush::linear
 // Sums of so many products of two bytes fit in 32 bits: linear_int8's limit.
 constexpr int64_t kLongest = 1 << 16;
 
-struct Name {
-  const char *name;
-  Bits bits;
-};
-constexpr Name kNames[] = {{"", Bits::ALL}, {"int8", Bits::INT8}};
+constexpr int64_t kGroup = 32;  // of four bits, where nothing else is said
 
-const char *name_of(Bits bits) {
-  for (const Name &row : kNames)
-    if (row.bits == bits) return row.name;
-  return "";
+bool is_weight(const Const *c) {
+  return c && c->is_tensor() && c->tensor.layout() == at::kStrided &&
+         c->tensor.scalar_type() == at::kFloat && c->tensor.numel() >= kLeastQuantised &&
+         c->tensor.dim() >= 2 && c->tensor.isfinite().all().item<bool>();
+}
+
+// Counts what takes the place of a weight.
+void count(const at::Tensor &weight, const std::vector<at::Tensor> &parts, Quantised *out) {
+  out->before += weight.nbytes();
+  for (const at::Tensor &part : parts) out->after += part.nbytes();
 }
 
 // A weight [out, in] as integers and a scale for each of its rows.
@@ -37,24 +39,137 @@ void int8_of(const at::Tensor &weight, at::Tensor *integers, at::Tensor *scales)
   *integers = (weight / divisor).round().clamp(-127, 127).to(at::kChar).contiguous();
 }
 
-bool rewrite(Node *node, Quantised *out) {
-  const Const *weight = node->constant(WEIGHT);
-  if (!weight || !weight->is_tensor() || weight->tensor.scalar_type() != at::kFloat ||
-      weight->tensor.numel() < kLeastQuantised || weight->tensor.size(1) > kLongest ||
-      !weight->tensor.isfinite().all().item<bool>())
-    return false;
-  Graph &graph = *node->block->graph;
-  at::Tensor integers, scales;
-  int8_of(weight->tensor, &integers, &scales);
-  out->before += weight->tensor.nbytes();
-  out->after += integers.nbytes() + scales.nbytes();
-  Node *made = graph.insert_before(node, "rush::linear_int8");
+// A weight [out, in] as integers of four bits, two in a byte; float16 scales for each group; zero
+// points where they are wanted. Without, 0 is 8, and the greatest of a group is -8 steps away.
+struct Int4 {
+  at::Tensor integers, scales, zero_points;
+};
+
+Int4 int4_of(const at::Tensor &weight, const Bits &bits) {
+  const int64_t n = weight.size(0), k = weight.size(1), groups = (k + bits.group - 1) / bits.group;
+  const at::Tensor all =
+      at::constant_pad_nd(weight, {0, groups * bits.group - k}).view({n, groups, bits.group});
+  Int4 out;
+  at::Tensor zeros;
+  if (bits.zero_points) {
+    const at::Tensor low = all.amin(2).clamp_max(0), high = all.amax(2).clamp_min(0);
+    out.scales = ((high - low) / 15).to(at::kHalf);
+    const at::Tensor scale = out.scales.to(at::kFloat);
+    zeros = (-low / at::where(scale > 0, scale, 1)).round().clamp(0, 15);
+    out.zero_points = zeros.to(at::kByte).contiguous();
+  } else {
+    const at::Tensor most = all.gather(2, all.abs().argmax(2, true)).squeeze(2);
+    out.scales = (most / -8).to(at::kHalf);
+    zeros = at::full({n, groups}, 8, weight.options());
+  }
+  const at::Tensor scale = out.scales.to(at::kFloat);
+  const at::Tensor steps = all / at::where(scale != 0, scale, HUGE_VAL).unsqueeze(2);
+  at::Tensor integers = (steps.round() + zeros.unsqueeze(2)).clamp(0, 15).to(at::kByte);
+  integers = integers.view({n, groups * bits.group}).narrow(1, 0, k);
+  integers = at::constant_pad_nd(integers, {0, k % 2}).view({n, (k + 1) / 2, 2});
+  out.integers = (integers.select(2, 0) + integers.select(2, 1) * 16).contiguous();
+  return out;
+}
+
+// rush::linear as another operator: its parts, then those of the old one that both have.
+Node *replace(Node *node, const std::string &op) {
+  Node *made = node->block->graph->insert_before(node, op);
   made->add_input(node->input(INPUT));
-  made->add_input(graph.constant(const_tensor(integers, weight->s)));
-  made->add_input(graph.constant(const_tensor(scales, weight->s + ".scales")));
-  for (const size_t i : {BIAS, MIN, MAX}) made->add_input(node->input(i));
+  return made;
+}
+
+bool linear(Node *node, const Bits &bits, Quantised *out) {
+  const Const *weight = node->constant(WEIGHT);
+  if (!is_weight(weight)) return false;
+  Graph &graph = *node->block->graph;
+  const at::Tensor &w = weight->tensor;
+  const int64_t columns = w.size(1);
+  const auto tensor = [&](const at::Tensor &t, const char *suffix) {
+    return graph.constant(const_tensor(t, weight->s.empty() ? "" : weight->s + suffix));
+  };
+  at::Tensor integers, scales;
+  if (bits.kind == Bits::INT8) {
+    if (columns > kLongest) return false;
+    int8_of(w, &integers, &scales);
+    count(w, {integers, scales}, out);
+    Node *made = replace(node, "rush::linear_int8");
+    made->add_input(tensor(integers, ""));
+    made->add_input(tensor(scales, ".scales"));
+    for (const size_t i : {BIAS, MIN, MAX}) made->add_input(node->input(i));
+    made->add_output(tensor_type());
+    node->give_way_to(made);
+    return true;
+  }
+  Int4 parts;
+  const bool four = bits.kind == Bits::INT4_WEIGHTS;
+  if (four) {
+    parts = int4_of(w, bits);
+  } else {
+    int8_of(w, &parts.integers, &scales);
+    parts.scales = scales.unsqueeze(1);
+  }
+  count(w, {parts.integers, parts.scales}, out);
+  if (parts.zero_points.defined()) out->after += parts.zero_points.nbytes();
+  Node *made = replace(node, "rush::linear_weights");
+  made->add_input(tensor(parts.integers, ""));
+  made->add_input(tensor(parts.scales, ".scales"));
+  made->add_input(parts.zero_points.defined() ? tensor(parts.zero_points, ".zero_points")
+                                              : graph.constant(const_none()));
+  made->add_input(node->input(BIAS));
+  for (const int64_t number : {four ? int64_t{4} : 8, columns, four ? bits.group : columns})
+    made->add_input(graph.constant(const_int(number)));
+  for (const size_t i : {MIN, MAX}) made->add_input(node->input(i));
   made->add_output(tensor_type());
   node->give_way_to(made);
+  return true;
+}
+
+// The weight of a node whose operator takes halves of constants and computes in float32.
+bool halve(Node *node, Quantised *out) {
+  const Const *weight = node->constant(WEIGHT);
+  if (!is_weight(weight) || weight->tensor.abs().max().item<float>() > 65504) return false;
+  const at::Tensor half = weight->tensor.to(at::kHalf);
+  count(weight->tensor, {half}, out);
+  node->set_input(WEIGHT, node->block->graph->constant(const_tensor(half, weight->s)));
+  return true;
+}
+
+Value *append(Node *where, const char *op, const std::vector<Value *> &inputs, TypeRef type) {
+  Node *made = where->block->graph->insert_before(where, op);
+  for (Value *v : inputs) made->add_input(v);
+  return made->add_output(type);
+}
+
+// Rows are taken of the few bits, and become floats then.
+bool embedding(Node *node, const Bits &bits, Quantised *out) {
+  const Const *weight = node->constant(0);
+  if (!is_weight(weight) || weight->tensor.dim() != 2) return false;
+  Graph &graph = *node->block->graph;
+  const at::Tensor &w = weight->tensor;
+  const auto rows_of = [&](const at::Tensor &table, const std::string &name) {
+    Value *indices = append(node, "prim::ListConstruct", {node->input(1)}, list_of(tensor_type()));
+    return append(node, "aten::index.Tensor_hacked_twin",
+                  {graph.constant(const_tensor(table, name)), indices}, tensor_type());
+  };
+  const auto as_float = [&](Value *v) {
+    return append(node, "aten::to.dtype",
+                  {v, graph.constant(const_int(static_cast<int64_t>(at::kFloat)))}, tensor_type());
+  };
+  Value *made;
+  if (bits.kind == Bits::FLOAT16) {
+    if (w.abs().max().item<float>() > 65504) return false;
+    const at::Tensor half = w.to(at::kHalf);
+    count(w, {half}, out);
+    made = as_float(rows_of(half, weight->s));
+  } else {
+    at::Tensor integers, scales;
+    int8_of(w, &integers, &scales);
+    count(w, {integers, scales}, out);
+    Value *numbers = as_float(rows_of(integers, weight->s));
+    Value *factors = rows_of(scales.unsqueeze(1), weight->s.empty() ? "" : weight->s + ".scales");
+    made = append(node, "aten::mul.Tensor", {numbers, factors}, tensor_type());
+  }
+  node->give_way_to(made->def);
   return true;
 }
 
@@ -67,21 +182,36 @@ std::string text_of(const char *format, double value) {
 }  // namespace
 
 Bits bits_from_name(const std::string &name) {
-  std::string known;
-  for (const Name &row : kNames) {
-    if (row.name == name) return row.bits;
-    if (*row.name) known += (known.empty() ? "'" : ", '") + std::string(row.name) + "'";
-  }
-  throw std::invalid_argument("there is no quantize='" + name + "'; there is " + known);
+  const std::string four = "int4-weights";
+  if (name.empty()) return {};
+  if (name == "int8") return {name, Bits::INT8};
+  if (name == "int8-weights") return {name, Bits::INT8_WEIGHTS};
+  if (name == "float16") return {name, Bits::FLOAT16};
+  for (const int64_t group : {int64_t{0}, int64_t{32}, int64_t{64}, int64_t{128}})
+    for (const bool zero_points : {false, true})
+      if (name ==
+          four + (group ? ":" + std::to_string(group) : "") + (zero_points ? ":zero-points" : ""))
+        return {name, Bits::INT4_WEIGHTS, group ? group : kGroup, zero_points};
+  throw std::invalid_argument(
+      "there is no quantize='" + name +
+      "'; there is 'int8', 'int8-weights', 'int4-weights' (in groups of 32; also "
+      "'int4-weights:64', 'int4-weights:128', each also with ':zero-points') and 'float16'");
 }
 
-Quantised quantise(Program &program, Bits bits) {
+Quantised quantise(Program &program, const Bits &bits) {
   Quantised out;
-  out.name = name_of(bits);
-  if (bits == Bits::ALL) return out;
+  out.name = bits.name;
+  if (bits.kind == Bits::ALL) return out;
+  const bool half = bits.kind == Bits::FLOAT16;
   for (Method &m : program.methods)
-    for (Node *node : all_nodes(*m.graph))
-      if (node->op == "rush::linear") (rewrite(node, &out) ? out.layers : out.kept)++;
+    for (Node *node : all_nodes(*m.graph)) {
+      if (node->op == "rush::linear")
+        ((half ? halve(node, &out) : linear(node, bits, &out)) ? out.layers : out.kept)++;
+      else if (node->op == "rush::conv" && half)
+        (halve(node, &out) ? out.layers : out.kept)++;
+      else if (node->op == "aten::embedding" && bits.kind != Bits::INT8)
+        (embedding(node, bits, &out) ? out.layers : out.kept)++;
+    }
   return out;
 }
 
@@ -153,12 +283,11 @@ bool expect_own(const Const &own, Test *test) {
 
 std::string to_string(const Quantised &q) {
   char line[320];
-  std::snprintf(
-      line, sizeof line,
-      "  quantised %s: %zu linear layers, %zu stay; their weights take %llu bytes instead "
-      "of %llu\n",
-      q.name.c_str(), q.layers, q.kept, static_cast<unsigned long long>(q.after),
-      static_cast<unsigned long long>(q.before));
+  std::snprintf(line, sizeof line,
+                "  quantised %s: %zu layers, %zu stay; their weights take %llu bytes instead "
+                "of %llu\n",
+                q.name.c_str(), q.layers, q.kept, static_cast<unsigned long long>(q.after),
+                static_cast<unsigned long long>(q.before));
   return line;
 }
 

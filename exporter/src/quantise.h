@@ -8,25 +8,33 @@
 
 namespace rush {
 
-enum class Bits { ALL, INT8 };
+// How weights are stored, and what multiplies them.
+struct Bits {
+  enum Kind { ALL, INT8, INT8_WEIGHTS, INT4_WEIGHTS, FLOAT16 };
+  std::string name;  // as users write it
+  Kind kind = ALL;
+  int64_t group = 0;         // of INT4_WEIGHTS: how many weights share a scale,
+  bool zero_points = false;  // and a zero point, too
+};
 
-// What users write: "" (all bits), "int8". Throws std::invalid_argument, listing what there is.
+// What users write: "" (all bits), "int8", "int8-weights", "int4-weights:64:zero-points", "float16".
+// Throws std::invalid_argument, listing what there is.
 Bits bits_from_name(const std::string &name);
 
 // What came of it. Of the answer that is furthest from PyTorch's: the greatest difference in units
 // of the greatest element, the norm of the difference in units of that of the answer, and the cosine
 // of the angle between the two.
 struct Quantised {
-  std::string name;                // as users write it; "" where nothing was wanted
-  size_t layers = 0, kept = 0;     // linear layers that have fewer bits now, and that have not
+  std::string name;             // as users write it; "" where nothing was wanted
+  size_t layers = 0, kept = 0;  // layers that have fewer bits now, and that could have and have not
   uint64_t before = 0, after = 0;  // bytes of the former's weights
   double max = 0, l2 = 0, cosine = 1;
 };
 
-// Gives weights of linear layers (rush::linear) fewer bits: finite ones, of at least this many
-// elements.
+// Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too but with INT8,
+// of convolutions (rush::conv) too with FLOAT16: finite ones, of at least this many elements.
 constexpr int64_t kLeastQuantised = 1024;
-Quantised quantise(Program &program, Bits bits);
+Quantised quantise(Program &program, const Bits &bits);
 
 // Measures how far an answer is from PyTorch's. Throws std::runtime_error, saying where, if they are
 // not of the same kinds, dtypes and sizes, or not finite in the same places.

@@ -147,7 +147,7 @@ static void test_floats(void **state) {
       const int32_t zero = finite ? (int32_t)rintf(-least * inverse) : 0;
       for (size_t p = 0; p < k; p++) {
         const float v = rintf(x[i * k + p] * inverse) + (float)zero;
-        q[i * k + p] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+        q[i * k + p] = (uint8_t)(v > 0 ? v < 255 ? v : 255 : 0);
       }
       for (size_t j = 0; j < N; j++) {
         const float sum = (float)sum_of(&w, k, j, q + i * k, false, zero);
@@ -164,7 +164,7 @@ static void test_floats(void **state) {
     rush_int8_gemm(NULL, &rows, N, w.packed, y, N, -0.5f, 0.5f);
     for (size_t p = 0; p < k; p++) {
       const float v = rintf(x[2 * k + p] * (1 / 0.01f)) + 130;
-      q[p] = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+      q[p] = (uint8_t)(v > 0 ? v < 255 ? v : 255 : 0);
     }
     for (size_t j = 0; j < N; j++) {
       const float product = (float)sum_of(&w, k, j, q, false, 130) * (0.01f * w.scales[j]);

@@ -89,7 +89,7 @@ def test_a_block(tmp_path):
     assert report.file_bytes < plain.file_bytes - 2.9 * weights
     assert 0.99 < report.quantised["cosine"] < 1 and 1e-5 < report.quantised["l2"] < 0.1 and 0 < report.quantised["max"] < 0.1
     assert report.verified == 1 + len(report.tried) > 1
-    assert "4 linear layers, 1 stay" in str(report) and "cosine" in str(report)
+    assert "4 layers, 1 stay" in str(report) and "cosine" in str(report)
     file = rushlight.load(tmp_path / "int8.rush")
     want, got = net(x), file(x)
     assert 0 < (got - want).norm() / want.norm() < 0.1
@@ -134,9 +134,84 @@ def test_weights_that_are_not_finite_stay(tmp_path):
     assert report.quantised["layers"] == 1 and report.quantised["kept"] == 1
 
 
-def test_words_that_there_are_not(tmp_path):
-    with pytest.raises(ValueError, match="there is no quantize='int3'; there is 'int8'"):
-        rushlight.export(nn.Linear(64, 64), (torch.randn(2, 64),), tmp_path / "m.rush", quantize="int3")
+def eight_bits(w):
+    scales = w.abs().amax(1, True) / 127
+    return torch.round(w / scales.where(scales > 0, torch.ones(()))) * scales
+
+
+def four_bits(w, group, zero_points):
+    """Groups of columns, the last one padded by zeros; scales are halves."""
+    n, k = w.shape
+    groups = torch.nn.functional.pad(w, (0, -k % group)).view(n, -1, group)
+    if zero_points:
+        low, high = groups.amin(2, True).clamp(max=0), groups.amax(2, True).clamp(min=0)
+        scales = ((high - low) / 15).half().float()
+        zeros = torch.round(-low / scales.where(scales > 0, torch.ones(()))).clamp(0, 15)
+    else:
+        scales = (groups.gather(2, groups.abs().argmax(2, True)) / -8).half().float()
+        zeros = torch.full((), 8.0)
+    steps = torch.round(groups / scales.where(scales != 0, torch.full((), torch.inf))) + zeros
+    return ((steps.clamp(0, 15) - zeros) * scales).view(n, -1)[:, :k]
+
+
+class Words(nn.Module):
+    """An embedding, linear layers of an odd and an even width, one that is small."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.up, self.down, self.head = nn.Embedding(50, 37), nn.Linear(37, 66), nn.Linear(66, 41, bias=False), nn.Linear(41, 3)
+        with torch.no_grad():
+            self.up.weight[0], self.up.weight[1, :32] = 0, 0
+
+    def forward(self, ids):
+        return self.head(torch.tanh(self.down(torch.relu(self.up(self.table(ids))))))
+
+
+WEIGHTS_ONLY = {"int8-weights": eight_bits, "float16": lambda w: w.half().float(), "int4-weights": lambda w: four_bits(w, 32, False),
+                **{f"int4-weights:{group}{':zero-points' * zeros}": lambda w, group=group, zeros=zeros: four_bits(w, group, zeros)
+                   for group in (32, 64, 128) for zeros in (False, True)}}
+
+
+@pytest.mark.parametrize("bits", WEIGHTS_ONLY)
+def test_weights_alone(bits):
+    """Such a file computes what PyTorch does with weights that went through the same bits."""
+    net, ids = Words().eval(), torch.randint(0, 50, (2, 7))
+    plain = copy.deepcopy(net)
+    with torch.no_grad():
+        plain.table.weight.copy_(plain.table.weight.half().float() if bits == "float16" else eight_bits(plain.table.weight))
+        for layer in (plain.up, plain.down):
+            layer.weight.copy_(WEIGHTS_ONLY[bits](layer.weight))
+    report = keep(f"bits_{bits.replace(':', '_')}", net, (ids,), (ids[:0],), eager=plain, quantize=bits)
+    assert report.quantised["layers"] == 3 and report.quantised["kept"] == 1
+    share = report.quantised["after"] / report.quantised["before"]
+    assert share == 0.5 if bits == "float16" else 0.125 < share < 0.29
+    assert report.quantised["cosine"] > 0.98
+    assert torch.allclose(session(f"bits_{bits.replace(':', '_')}")(ids), plain(ids), 1e-5, 1e-6)
+
+
+def test_halves_of_convolutions():
+    net, x = nn.Sequential(nn.Conv2d(8, 24, 3, padding=1), nn.ReLU(), nn.Conv2d(24, 64, 1), nn.Conv2d(64, 64, 5, groups=64)).eval(), torch.randn(1, 8, 9, 11)
+    plain = copy.deepcopy(net)
+    with torch.no_grad():
+        for layer in (plain[0], plain[2], plain[3]):
+            layer.weight.copy_(layer.weight.half().float())
+    report = keep("bits_float16_convolutions", net, (x,), eager=plain, quantize="float16", rtol=1e-4, atol=1e-5)
+    assert report.quantised["layers"] == 3 and report.weights_bytes < 0.6 * 4 * sum(p.numel() for p in net.parameters()) + x.nbytes + 24000
+
+
+def test_halves_that_overflow_stay(tmp_path):
+    net = nn.Linear(64, 64).eval()
+    with torch.no_grad():
+        net.weight[0, 0] = 1e5
+    with pytest.warns(UserWarning, match="nothing has fewer bits"):
+        report = rushlight.export(net, (torch.randn(2, 64),), tmp_path / "m.rush", quantize="float16")
+    assert report.quantised["kept"] == 1
+
+
+@pytest.mark.parametrize("word", ["int3", "int4-weights:16", "int8:32", "int4-weights:zero"])
+def test_words_that_there_are_not(tmp_path, word):
+    with pytest.raises(ValueError, match=f"there is no quantize='{word}'; there is 'int8', 'int8-weights', 'int4-weights'"):
+        rushlight.export(nn.Linear(64, 64), (torch.randn(2, 64),), tmp_path / "m.rush", quantize=word)
     assert not (tmp_path / "m.rush").exists()
 
 
@@ -145,7 +220,7 @@ def test_the_command_line(tmp_path):
     torch.jit.trace(net, (torch.randn(2, 64),)).save(str(tmp_path / "m.pt"))
     command = ["rushlight", "export", str(tmp_path / "m.pt"), "-o", str(tmp_path / "m.rush"), "--input", "2x64"]
     done = subprocess.run([*command, "--quantize", "int8"], capture_output=True, text=True)
-    assert done.returncode == 0 and "quantised int8: 1 linear layers" in done.stdout, done.stderr
+    assert done.returncode == 0 and "quantised int8: 1 layers" in done.stdout, done.stderr
     x = torch.randn(3, 64)
     assert torch.equal(rushlight.load(tmp_path / "m.rush")(x), emulated(net)(x))
     done = subprocess.run([*command, "--quantize", "int5"], capture_output=True, text=True)

@@ -44,8 +44,8 @@ class Report:
             element, "l2": the root of the sum of squares in units of that of the elements}
         rushlight: how far Rushlight's is from it
         difference: how far these two are from each other
-        quantised: None without `quantize`; else {"bits": its word, "layers": how many linear layers have fewer bits, "kept": how
-            many have not, "before", "after": the bytes of the former's weights; and how far the answer is from PyTorch's, of
+        quantised: None without `quantize`; else {"bits": its word, "layers": how many layers have fewer bits, "kept": how many
+            could have and have not, "before", "after": the bytes of the former's weights; and how far the answer is from PyTorch's, of
             the tensor that is furthest: "max": the greatest difference in units of the greatest element, "l2": as above,
             "cosine": of the angle between the two}
         not_measured: why the program could not be run in float64, where that was wanted
@@ -114,10 +114,13 @@ def export(
         source: store the Python lines (relative paths) and PyTorch's own texts of graph and code
         trace: store what each operator gives in PyTorch during the first test vector, for diff
         allow_missing: write the file although the runtime lacks operators of it, which are then the user's to supply
-        quantize: fewer bits for linear layers (linear, addmm, matmul with constant weights of 1024 elements and more):
-            "int8" stores weights as integers of 8 bits with a scale for each output, and quantises activations row by row as
-            they come (256 steps between the row's least and greatest element and 0). The answers are then not PyTorch's, and
-            the report says how far they are from it; test vectors expect what the file itself answers
+        quantize: fewer bits, for constant weights of 1024 elements and more. "int8": linear layers (linear, addmm, matmul)
+            with weights of 8 bits, a scale for each output, and activations that are quantised row by row as they come (256
+            steps between the row's least and greatest element and 0): smaller and faster. Smaller files only, which are
+            multiplied as floats: "int8-weights"; "int4-weights", in groups of 32 with a scale each ("int4-weights:64" and
+            "int4-weights:128" for others, each also with ":zero-points"); "float16". The former two hold embeddings in 8
+            bits, the last one in halves, as it does convolutions. The answers are then not PyTorch's, and the report says how
+            far they are from it; test vectors expect what the file itself answers
         dump_after: the name of a pass: print the graph after it
         rtol: how close the answers must be, as in torch.allclose. By default what the dtype deserves; an answer is then
             right also where it is as near as PyTorch's own to what the program gives in float64

@@ -90,8 +90,14 @@ RUSH_INLINE void store(rush_int8_form form, void *to, const i4 v[4], i4 zero) {
                     NARROW(i4_add(v[2], zero), i4_add(v[3], zero))));
   }
 #else
-  (void)form, (void)zero;
-  for (size_t i = 0; i < LANES; i++) ((int16_t *)to)[i] = (int16_t)v[i / 4][i % 4];
+  for (size_t i = 0; i < LANES; i++) {
+    const int32_t n = v[i / 4][i % 4];
+    if (form == RUSH_INT8_WIDE) {
+      ((int16_t *)to)[i] = (int16_t)n;
+    } else {
+      ((uint8_t *)to)[i] = (uint8_t)(n + zero[0]);
+    }
+  }
 #endif
 }
 
@@ -188,27 +194,57 @@ void rush_int8_rows_of_floats(rush_ctx *ctx, const float *x, size_t ldx,
   rush_int8_rows_scaled(ctx, x, ldx, 0, 0, rows);
 }
 
+/* to[i] = what x[i] is beyond zero, to the last one of a row that is whole; gives their sum. */
+#define WIDEN(T)                             \
+  uint32_t sum = 0;                          \
+  RUSH_EACH for (size_t i = 0; i < k; i++) { \
+    const int32_t v = (T)x[i] - zero;        \
+    to[i] = (int16_t)v;                      \
+    sum += (uint32_t)v;                      \
+  }                                          \
+  return sum;
+static uint32_t widen_unsigned(size_t k, const uint8_t *restrict x, int32_t zero,
+                               int16_t *restrict to) {
+  WIDEN(uint8_t)
+}
+static uint32_t widen_signed(size_t k, const uint8_t *restrict x, int32_t zero,
+                             int16_t *restrict to) {
+  WIDEN(int8_t)
+}
+/* The same of bytes that stay bytes: the bit flipped makes them uint8, of which this is the sum, the
+ * other one what they are stored as. */
+static uint32_t flip(size_t k, const uint8_t *restrict x, int bit, int other,
+                     uint8_t *restrict to) {
+  uint32_t sum = 0;
+  RUSH_EACH for (size_t i = 0; i < k; i++) {
+    const uint8_t v = (uint8_t)(x[i] ^ bit);
+    to[i] = (uint8_t)(v ^ other);
+    sum += v;
+  }
+  return sum;
+}
+
 void rush_int8_rows_of_bytes(rush_ctx *ctx, const void *x, bool is_signed, int32_t zero,
                              const rush_int8_rows *rows) {
   const rush_int8_form form = rush_int8_kernel_here().form;
   const size_t k = rows->k, stride = rush_int8_row(k);
   if (rush_stops(ctx, (uint64_t)rows->m * k)) return;
-  /* What makes uint8 or int8 of a byte, the other one's halves swapped. */
-  const int flip = form == RUSH_INT8_UNSIGNED ? (is_signed ? 128 : 0) : is_signed ? 0 : 128;
   for (size_t i = 0; i < rows->m; i++) {
     const uint8_t *from = (const uint8_t *)x + i * k;
     uint8_t *to = (uint8_t *)rows->data + i * stride;
-    uint32_t sum = 0;
-    memset(to, 0, stride);
-    for (size_t p = 0; p < k; p++) {
-      const int32_t v = (is_signed ? (int8_t)from[p] : from[p]) - zero;
-      sum += (uint32_t)v;
-      if (form == RUSH_INT8_WIDE) ((int16_t *)(void *)to)[p] = (int16_t)v;
+    if (form == RUSH_INT8_WIDE) {
+      int16_t *wide = (int16_t *)(void *)to;
+      rows->sums[i] = (is_signed ? widen_signed : widen_unsigned)(k, from, zero, wide);
+      rows->zeros[i] = zero;
+      memset(wide + k, 0, stride - k * sizeof *wide);
+      continue;
     }
-    if (form != RUSH_INT8_WIDE)
-      for (size_t p = 0; p < k; p++) to[p] = (uint8_t)(from[p] ^ flip);
-    rows->zeros[i] = zero + (form == RUSH_INT8_UNSIGNED ? flip : -flip);
-    rows->sums[i] = sum;
+    /* As uint8 and as int8 a number has the same lower bits, and is 128 apart. */
+    const int other = form == RUSH_INT8_UNSIGNED ? 0 : 128;
+    const int32_t shifted = zero + (is_signed ? 128 : 0);
+    rows->sums[i] = flip(k, from, is_signed ? 128 : 0, other, to) - (uint32_t)k * (uint32_t)shifted;
+    rows->zeros[i] = shifted - other;
+    memset(to + k, 0, stride - k);
   }
 }
 
@@ -323,47 +359,85 @@ void rush_int8_sums(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const v
 
 /* ---- What comes before and after --------------------------------------------------------------- */
 
+/* Of n channels, whose sums stay in registers. */
+#define TAPS(T)                                                                        \
+  int32_t sum[LANES] = {0};                                                            \
+  for (size_t t = 0; t < taps; t++) {                                                  \
+    if (x[t] == NULL) continue;                                                        \
+    const uint8_t *from = x[t] + first;                                                \
+    const int16_t *weight = w + t * channels + first;                                  \
+    for (size_t c = 0; c < n; c++) sum[c] += (int16_t)((T)from[c] - zero) * weight[c]; \
+  }                                                                                    \
+  memcpy(y + first, sum, n * sizeof *y);
+RUSH_INLINE void unsigned_taps(size_t taps, size_t channels, size_t first, size_t n,
+                               const uint8_t *const *x, int16_t zero, const int16_t *w,
+                               int32_t *y){TAPS(uint8_t)} RUSH_INLINE
+    void signed_taps(size_t taps, size_t channels, size_t first, size_t n, const uint8_t *const *x,
+                     int16_t zero, const int16_t *w, int32_t *y) {
+  TAPS(int8_t)
+}
+
 void rush_int8_taps(size_t taps, size_t channels, const uint8_t *const *x, bool is_signed,
                     int32_t zero, const int16_t *w, int32_t *y) {
-  memset(y, 0, channels * sizeof *y);
-  for (size_t t = 0; t < taps; t++, w += channels) {
-    const uint8_t *from = x[t];
-    if (from == NULL) continue;
+  const int16_t z = (int16_t)zero;
+  size_t c = 0;
+  for (; c + LANES <= channels; c += LANES) {
     if (is_signed) {
-      for (size_t c = 0; c < channels; c++) y[c] += ((int8_t)from[c] - zero) * w[c];
+      signed_taps(taps, channels, c, LANES, x, z, w, y);
     } else {
-      for (size_t c = 0; c < channels; c++) y[c] += (from[c] - zero) * w[c];
+      unsigned_taps(taps, channels, c, LANES, x, z, w, y);
     }
+  }
+  if (c == channels) return;
+  if (is_signed) {
+    signed_taps(taps, channels, c, channels - c, x, z, w, y);
+  } else {
+    unsigned_taps(taps, channels, c, channels - c, x, z, w, y);
   }
 }
 
-RUSH_INLINE uint8_t bounded(float v, float least, float most) {
-  return (uint8_t)(int32_t)(v > least ? v < most ? v : most : least);
+/* Sixteen channels of a row; what is bounded is small enough to be rounded fast. */
+RUSH_INLINE void requantise(const int32_t *sums, const rush_requantised *to, size_t c, uint8_t *y) {
+  const bool first = to->rounds_first;
+  const float shift = (float)(first ? to->zero_point : 0);
+  const f4 lo = f4_set((float)to->least - shift), hi = f4_set((float)to->most - shift);
+  const f4 inverse = f4_set(to->inverse), zero = f4_set((float)to->zero_point);
+  const i4 added = i4_set(first ? to->zero_point : 0), low_bits = i4_set(255);
+  i4 out[4];
+  for (size_t l = 0; l < 4; l++) {
+    i4 sum, step;
+    memcpy(&sum, sums + 4 * l, sizeof sum);
+    if (first && to->steps != NULL) {
+      memcpy(&step, to->steps + c + 4 * l, sizeof step);
+      sum = i4_add(sum, step);
+    }
+    f4 v = f4_from_int(sum) * f4_load(to->factors + c + 4 * l);
+    if (!first) {
+      if (to->bias != NULL) v = v + f4_load(to->bias + c + 4 * l);
+      v = v * inverse;
+      v = v + zero;
+    }
+    f4_round_small(f4_less(f4_more(v, lo), hi), &out[l]);
+    out[l] = i4_add(out[l], added) & low_bits;
+  }
+  store(RUSH_INT8_UNSIGNED, y, out, i4_set(0));
 }
 
 void rush_int8_requantise(size_t rows, size_t channels, const int32_t *sums,
                           const rush_requantised *to, uint8_t *y) {
-  const float zero = (float)to->zero_point, least = (float)to->least, most = (float)to->most;
+  const size_t whole = channels / LANES * LANES, left = channels - whole;
+  int32_t rest[LANES] = {0}, steps[LANES] = {0};
+  float factors[LANES] = {0}, bias[LANES] = {0};
+  uint8_t bytes[LANES];
+  rush_requantised of_rest = *to;
+  of_rest.factors = memcpy(factors, to->factors + whole, left * sizeof *factors);
+  if (to->steps != NULL) of_rest.steps = memcpy(steps, to->steps + whole, left * sizeof *steps);
+  if (to->bias != NULL) of_rest.bias = memcpy(bias, to->bias + whole, left * sizeof *bias);
   for (size_t i = 0; i < rows; i++, sums += channels, y += channels) {
-    if (to->rounds_first && to->steps != NULL) {
-      for (size_t c = 0; c < channels; c++) {
-        const int32_t sum = (int32_t)((uint32_t)sums[c] + (uint32_t)to->steps[c]);
-        y[c] = bounded(rintf((float)sum * to->factors[c]) + zero, least, most);
-      }
-    } else if (to->rounds_first) {
-      for (size_t c = 0; c < channels; c++)
-        y[c] = bounded(rintf((float)sums[c] * to->factors[c]) + zero, least, most);
-    } else if (to->bias != NULL) {
-      for (size_t c = 0; c < channels; c++) {
-        const float v = (float)sums[c] * to->factors[c];
-        const float number = v + to->bias[c], step = number * to->inverse;
-        y[c] = bounded(rintf(step + zero), least, most);
-      }
-    } else {
-      for (size_t c = 0; c < channels; c++) {
-        const float number = (float)sums[c] * to->factors[c], step = number * to->inverse;
-        y[c] = bounded(rintf(step + zero), least, most);
-      }
-    }
+    for (size_t c = 0; c < whole; c += LANES) requantise(sums + c, to, c, y + c);
+    if (left == 0) continue;
+    memcpy(rest, sums + whole, left * sizeof *rest);
+    requantise(rest, &of_rest, 0, bytes);
+    memcpy(y + whole, bytes, left);
   }
 }

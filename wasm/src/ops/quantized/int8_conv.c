@@ -205,38 +205,52 @@ static void taps_of(const int8_conv *v, const uint8_t *x, size_t pixel, int64_t 
   }
 }
 
+/* Rows [taps][channels] of `m` outputs from `at` on. */
+static void unfold(const int8_conv *v, const shape *s, const uint8_t *x, int64_t at, size_t m,
+                   const uint8_t **taps, uint8_t *to) {
+  for (size_t i = 0; i < m; i++) {
+    taps_of(v, x, s->groups * s->channels, at + (int64_t)i, taps);
+    for (size_t t = 0; t < s->taps; t++, to += s->channels) {
+      if (taps[t] != NULL) {
+        memcpy(to, taps[t], s->channels);
+      } else {
+        memset(to, (int)v->zero_point, s->channels);
+      }
+    }
+  }
+}
+
+/* Whether each output sees the one place that it stands at: the input is the rows. */
+static bool is_pointwise(const int8_conv *v, const shape *s) {
+  return s->taps == 1 && s->groups == 1 && !v->transposed &&
+         v->padding[0] + v->padding[1] + v->padding[2] == 0 &&
+         memcmp(v->size, v->out, sizeof v->out) == 0;
+}
+
 /* One image, channels last, of x and of y. */
 static rush_status convolve(rush_call *c, const int8_conv *v, const shape *s, const void *packed,
                             const uint8_t *x, bool is_signed, int32_t *y) {
   enum { PIECE = 1 << 18 };
   const int64_t places = v->out[0] * v->out[1] * v->out[2];
-  const size_t pixel = s->groups * s->channels, k = s->taps * s->channels;
+  const size_t k = s->taps * s->channels, outs = s->groups * s->outs;
   const size_t room = k >= PIECE / 64 ? 64 : PIECE / (k + 1) + 1;
   const int64_t most = places < (int64_t)room ? places : (int64_t)room;
+  const bool pointwise = is_pointwise(v, s);
   const uint8_t **taps;
   uint8_t *bytes;
   rush_int8_rows rows;
   RUSH_TRY(tmp_items(c, (int64_t)s->taps, sizeof *taps, (void **)&taps));
+  RUSH_TRY(tmp_items(c, pointwise ? 0 : most, k, (void **)&bytes));
   RUSH_TRY(rush_int8_rows_new(c, most, (int64_t)k, &rows));
-  RUSH_TRY(tmp_items(c, most, k, (void **)&bytes));
   for (size_t g = 0; g < s->groups; g++)
     for (int64_t at = 0; at < places; at += most) {
-      uint8_t *to = bytes;
       rows.m = (size_t)(places - at < most ? places - at : most);
       RUSH_TRY(rush_work(c->ctx, (uint64_t)rows.m * (k / 8 + 8 * s->taps)));
-      for (size_t i = 0; i < rows.m; i++) {
-        taps_of(v, x + g * s->channels, pixel, at + (int64_t)i, taps);
-        for (size_t t = 0; t < s->taps; t++, to += s->channels) {
-          if (taps[t] != NULL) {
-            memcpy(to, taps[t], s->channels);
-          } else {
-            memset(to, (int)v->zero_point, s->channels);
-          }
-        }
-      }
-      rush_int8_rows_of_bytes(c->ctx, bytes, is_signed, (int32_t)v->zero_point, &rows);
+      if (!pointwise) unfold(v, s, x + g * s->channels, at, rows.m, taps, bytes);
+      rush_int8_rows_of_bytes(c->ctx, pointwise ? x + (size_t)at * k : bytes, is_signed,
+                              (int32_t)v->zero_point, &rows);
       rush_int8_sums(c->ctx, &rows, s->outs, (const uint8_t *)packed + g * s->bytes,
-                     y + (size_t)at * s->groups * s->outs + g * s->outs, s->groups * s->outs, 1);
+                     y + (size_t)at * outs + g * s->outs, outs, 1);
     }
   return RUSH_OK;
 }
