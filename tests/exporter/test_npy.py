@@ -36,6 +36,13 @@ def test_both_orders_of_elements_are_read(tmp_path, order):
     assert export(tmp_path, (tmp_path / "x.npy").read_bytes()) == (0, "")
 
 
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_complex_numbers_are_read(tmp_path, dtype):
+    with open(tmp_path / "x.npy", "wb") as f:
+        np.save(f, np.arange(6, dtype=dtype).reshape(2, 3))
+    assert export(tmp_path, (tmp_path / "x.npy").read_bytes()) == (0, "")
+
+
 VALUES = np.arange(6, dtype="<f4").tobytes()
 READ = {
     "format 2": npy(MATRIX, VALUES, version=2),
@@ -63,7 +70,7 @@ REFUSED = {
     "size is negative": (npy(MATRIX.replace("2, 3", "-2, 3")), "its header is not understood"),
     "65 dimensions": (npy(MATRIX.replace("2, 3", "1, " * 65)), "it has more than 64 dimensions"),
     "fields": (npy(MATRIX.replace("'<f4'", "[('a', '<f4')]")), "its header is not understood"),
-    "complex": (npy(MATRIX.replace("<f4", "<c8")), 'the dtype "<c8" is not supported'),
+    "unsigned": (npy(MATRIX.replace("<f4", "<u4")), 'the dtype "<u4" is not supported'),
     "no shape": (npy("{'descr': '<f4', 'fortran_order': False}"), "its header is not understood"),
     "long string": (npy("{'descr': '" + "a" * 10**7 + "'}", version=2), "its header is not understood"),
     "long string without end": (npy("{'descr': '" + "a" * 10**7, version=2), "its header is not understood"),

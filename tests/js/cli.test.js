@@ -53,6 +53,13 @@ test('run writes one .npy for each output', () => {
   assert.deepEqual(readNpy(get('out/y.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
 });
 
+test('complex numbers are read from a .npy and written into one', () => {
+  const z = { dtype: /** @type {const} */ ('complex64'), shape: [1, 2], data: Float32Array.of(1, 2, 3, 4) };
+  put('z.npy', writeNpy(z));
+  assert.deepEqual(cli('run', 'flip.rush', '--input', 'x=z.npy', '--output', 'flipped.npy').err, '');
+  assert.deepEqual(readNpy(get('flipped.npy')), { ...z, data: Float32Array.of(3, 4, 1, 2) });
+});
+
 test('without arguments it says what there is, with examples', () => {
   const { status, out, err } = cli();
   assert.deepEqual([status, err], [0, '']);
