@@ -17,9 +17,9 @@ struct Descr {
   size_t bytes;
 };
 constexpr Descr kDescrs[] = {
-    {"<f4", RUSH_FLOAT32, 4}, {"<f8", RUSH_FLOAT64, 8}, {"<i8", RUSH_INT64, 8},
-    {"<i4", RUSH_INT32, 4},   {"|u1", RUSH_UINT8, 1},   {"|b1", RUSH_BOOL, 1},
-    {"<i2", RUSH_INT16, 2},   {"|i1", RUSH_INT8, 1},    {"<f2", RUSH_FLOAT16, 2},
+    {"<f4", RUSH_FLOAT32, 4},   {"<f8", RUSH_FLOAT64, 8},     {"<i8", RUSH_INT64, 8},
+    {"<i4", RUSH_INT32, 4},     {"|u1", RUSH_UINT8, 1},       {"|b1", RUSH_BOOL, 1},
+    {"<i2", RUSH_INT16, 2},     {"|i1", RUSH_INT8, 1},        {"<f2", RUSH_FLOAT16, 2},
     {"<c8", RUSH_COMPLEX64, 8}, {"<c16", RUSH_COMPLEX128, 16}};
 constexpr size_t kMostDimensions = 64;  // NumPy's own limit
 
