@@ -128,9 +128,11 @@ rush_int8_kernel rush_int8_kernel_here(void) {
 }
 #else
 rush_int8_kernel rush_int8_kernel_here(void) {
-#ifdef RUSH_WIDE_MATH
+#ifdef RUSH_AVXVNNI
   if (__builtin_cpu_supports("avxvnni"))
     return (rush_int8_kernel){RUSH_INT8_UNSIGNED, 6, rush_int8_one_vnni, rush_int8_many_vnni};
+#endif
+#ifdef RUSH_WIDE_MATH
   if (__builtin_cpu_supports("avx2"))
     return (rush_int8_kernel){RUSH_INT8_WIDE, 6, rush_int8_one_avx2, rush_int8_many_avx2};
 #endif
