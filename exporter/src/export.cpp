@@ -21,6 +21,7 @@
 #include "promises.h"
 #include "run/compare.h"
 #include "run/native.h"
+#include "unrolled.h"
 #include "write/encode.h"
 
 namespace rush {
@@ -405,6 +406,9 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   }
   run_pipeline(
       program, options.dump_after, options.dump ? options.dump : [](const std::string &) {});
+  for (const Method &m : program.methods)
+    if (std::string note = unrolled_note(*m.graph); !note.empty())
+      report.warnings.push_back(m.name + ": " + note);
   report.quantised = quantise(program, options.bits);
   if (!report.quantised.name.empty() && report.quantised.layers == 0)
     report.warnings.push_back("nothing has fewer bits: there is no layer of " +

@@ -166,6 +166,29 @@ def test_a_module_that_holds_what_cannot_be_copied_is_exported(value, out):
     assert_close(rushlight.load(out)(X), model(X))
 
 
+class Filter(nn.Module):
+    """y[i] = x[i] - y[i - 1] / 2, as torchaudio's lfilter goes."""
+
+    def forward(self, x):
+        y = torch.zeros_like(x[:, 0])
+        out = []
+        for part in x.unbind(1):
+            y = part - 0.5 * y
+            out.append(y.clone())
+        return torch.stack(out, 1)
+
+
+def test_a_loop_that_tracing_has_unrolled_is_told(out):
+    line = Filter.forward.__code__.co_firstlineno + 5
+    with pytest.warns(UserWarning, match=r"^forward: 360 of \d+ instructions are 120 rounds of the same 3 at .*test_ways_in.py:"
+                      rf"({line - 1}|{line}): tracing has unrolled a loop.*torch.jit.script"):
+        report = rushlight.export(Filter(), torch.rand(2, 120), out)
+    assert report.warnings and report.verified == 1
+    layers = nn.Sequential(*(nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(40)))
+    assert not rushlight.export(layers, X, out).warnings  # a deep network has rounds of its own
+    assert not rushlight.export(Filter(), torch.rand(2, 60), out).warnings
+
+
 def causal(b, h, i, j):
     return i >= j
 
