@@ -1,0 +1,102 @@
+"""Runs embed.py on this machine's cores, natively and in PyTorch; in the first a worker is killed. Compares the tables.
+
+    ./dev test many-machines
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+DEMO = HERE.parent
+sys.path[:0] = [str(DEMO / '02-semantic-search'), str(DEMO / 'shared')]
+import export as semantic  # noqa: E402
+import minilm  # noqa: E402
+import torch  # noqa: E402
+import wheels  # noqa: E402
+
+MODEL = DEMO.parent / 'build' / 'demo' / '02-semantic-search' / semantic.FILE
+WORKERS = 2
+
+
+def ray_folder():
+    """Where the packages of requirements.txt are; installed the first time (450 MB)."""
+    requirements = HERE / 'requirements.txt'
+    key = hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
+    folder = wheels.cache_dir() / f'ray-{key}'
+    if not folder.exists():
+        with tempfile.TemporaryDirectory(dir=wheels.cache_dir()) as temporary:
+            subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary=:all:',
+                            '--disable-pip-version-check', '--no-cache-dir', '--target', f'{temporary}/ray',
+                            '-r', requirements], check=True)
+            os.rename(f'{temporary}/ray', folder)
+    return folder
+
+
+def sentences():
+    """Token ids of the sentences of 02-semantic-search, twice over, so that there are several batches for each worker."""
+    texts = (DEMO / '02-semantic-search' / 'sentences.txt').read_text(encoding='utf-8').splitlines()
+    try:
+        words = (minilm.model_folder() / 'vocab.txt').read_text(encoding='utf-8').split('\n')
+    except wheels.Missing:
+        return [[101, *(1000 + hash_of(word) % 20000 for word in text.split()), 102] for text in texts] * 2
+    words = {word: i for i, word in enumerate(words)}
+    return [semantic.tokenize(text, words)[:256] for text in texts] * 2
+
+
+def hash_of(word):
+    return int(hashlib.sha256(word.encode()).hexdigest()[:8], 16)
+
+
+def embed(folder, model, tokens, *options):
+    """The table that embed.py writes, by row."""
+    import pyarrow.parquet
+    out = folder / f'{model.suffix[1:]}-table'
+    environment = {
+        'PYTHONPATH': os.pathsep.join([os.environ.get('PYTHONPATH', ''), str(ray_folder())]),
+        'RAY_USAGE_STATS_ENABLED': '0', 'RAY_TMPDIR': str(folder), 'RAY_DATA_DISABLE_PROGRESS_BARS': '1',
+        'RAY_worker_niceness': '0',  # at Ray's 15 a busy machine gives its workers next to nothing
+    }
+    subprocess.run([sys.executable, HERE / 'embed.py', model, tokens, '--out', out, '--workers', str(WORKERS), *options],
+                   check=True, env={**os.environ, **environment})
+    return pyarrow.parquet.read_table(out).sort_by('row').to_pydict()
+
+
+def check(holds, what):
+    if not holds:
+        sys.exit(f'06-many-machines: {what}')
+
+
+def main():
+    sys.path.append(str(ray_folder()))
+    subprocess.run([sys.executable, DEMO / 'run', '--export'], check=True)
+    model, _ = minilm.load()
+    rows = sentences()
+    with tempfile.TemporaryDirectory(prefix='ray-', dir='/tmp') as temporary:  # Ray's sockets need a short path
+        folder = Path(temporary)
+        tokens, script = folder / 'tokens.json', folder / 'model.pt'
+        tokens.write_text(json.dumps(rows))
+        torch.jit.script(model).save(str(script))
+        killed = folder / 'killed'
+        killed.mkdir()
+        table = embed(folder, MODEL, tokens, '--kill-one', killed)
+        started = len(list(killed.glob('started-*')))
+        check((killed / 'died').exists(), 'no worker died')
+        check(started == WORKERS + 1, f'{started} workers were started, not {WORKERS} and one in place of the dead')
+        check(table['row'] == list(range(len(rows))), 'a row is lost, or there twice')
+        torch_table = embed(folder, script, tokens)
+        check(torch_table['row'] == table['row'], 'a row of PyTorch is lost, or there twice')
+        ours, theirs = torch.tensor(table['embedding']), torch.tensor(torch_table['embedding'])
+        check(torch.allclose(ours, theirs, rtol=1e-4, atol=1e-5), f'the vectors differ by {(ours - theirs).abs().max():.1e}')
+    print(f'{len(rows)} sentences, {WORKERS} workers, one of which died: each sentence is there once, at most '
+          f'{(ours - theirs).abs().max():.1e} from PyTorch')
+    for name, seconds in ('Rushlight', table['seconds']), ('PyTorch', torch_table['seconds']):
+        print(f'{name:<12} {len(rows) / sum(seconds):.0f} sentences/s on each worker')
+
+
+if __name__ == '__main__':
+    main()
