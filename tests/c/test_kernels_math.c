@@ -30,11 +30,17 @@ static const struct {
 #define RUNS(name) {rush_##name##_f32}
 #endif
 #define ROW(name, ulp, tiny) {#name, RUNS(name), rush_##name##_ref, ulp, tiny}
-    ROW(exp, 1.5, 0),      ROW(exp2, 1.5, 0),     ROW(expm1, 2, 0),         ROW(log, 1.5, 0),
-    ROW(log2, 1.5, 0),     ROW(log10, 1.5, 0),    ROW(log1p, 1.5, 0),       ROW(tanh, 3, 0),
-    ROW(sigmoid, 2.5, 0),  ROW(erf, 2.5, 0),      ROW(gelu, 8, 1e-36),      ROW(gelu_tanh, 100, 0),
-    ROW(silu, 2.5, 1e-36), ROW(mish, 2.5, 1e-36), ROW(log_sigmoid, 2.5, 0), ROW(sin, 2, 1e-7),
-    ROW(cos, 2, 1e-7),     ROW(atan, 2.5, 0),     ROW(sqrt, 0.51, 0),       ROW(rsqrt, 2, 0),
+    ROW(exp, 1.5, 0),           ROW(exp2, 1.5, 0),
+    ROW(expm1, 2, 0),           ROW(log, 1.5, 0),
+    ROW(log2, 1.5, 0),          ROW(log10, 1.5, 0),
+    ROW(log1p, 1.5, 0),         ROW(tanh, 3, 0),
+    ROW(sigmoid, 2.5, 0),       ROW(erf, 2.5, 0),
+    ROW(gelu, 8, 1e-36),        ROW(gelu_tanh, 100, 0),
+    ROW(silu, 2.5, 1e-36),      ROW(mish, 2.5, 1e-36),
+    ROW(log_sigmoid, 2.5, 0),   ROW(hardsigmoid, 2.5, 0),
+    ROW(hardswish, 2.5, 1e-36), ROW(sin, 2, 1e-7),
+    ROW(cos, 2, 1e-7),          ROW(atan, 2.5, 0),
+    ROW(sqrt, 0.51, 0),         ROW(rsqrt, 2, 0),
 };
 enum { ROWS = sizeof rows / sizeof *rows, BATCH = 1021 };
 

@@ -271,11 +271,11 @@ graph(%x : Tensor, %n : int):
 ]
 
 
-def conv_then(name, op, args, bounds, more="", use="%b"):
+def conv_then(name, op, args, bounds, more="", use="%b", weight_format=""):
     """A convolution followed by `op`; bounds None: it must not be taken in."""
     text = f"""
 graph(%x : Tensor, %y : Tensor, %c : bool):
-  %a : Tensor = rush::conv(%x, {CONV}, None, [1, 1], [0, 0, 0, 0], [1, 1], 1, -inf, inf)
+  %a : Tensor = rush::conv(%x, {CONV}, None, [1, 1], [0, 0, 0, 0], [1, 1], 1, -inf, inf{weight_format})
   %b : Tensor = {op}(%a{args})
 {more}  return ({use})"""
     return (name, "fuse_conv", text, None if bounds is None else [bounds + ")"], [] if bounds is None else [op])
@@ -290,6 +290,7 @@ CONV_ROWS += [
     conv_then("clamp to both sides", "aten::clamp", ", -2, 3.5", "1, -2., 3.5"),
     conv_then("clamp from above", "aten::clamp", ", None, 3", "1, -inf, 3."),
     conv_then("clamp_min", "aten::clamp_min", ", 1", "1, 1., inf"),
+    conv_then("a clamp behind a weight that lies channels last", "aten::relu", "", "1, 0., inf, 2", weight_format=", 2"),
     conv_then("clamp with the bounds exchanged stays", "aten::clamp", ", 3, -2", None),
     conv_then("clamp by tensors stays", "aten::clamp.Tensor", ", %y, None", None),
     conv_then("clamp to NaN stays", "aten::clamp", ", nan, 3.", None),

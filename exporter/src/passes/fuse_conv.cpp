@@ -208,7 +208,7 @@ bool fuse_conv(Graph &graph) {
     if (node->op == "rush::conv") convs.push_back(node);
   for (Node *node : convs) {
     while (take_in_padding(graph, node)) changed = true;
-    changed |= take_in_clamp(node);
+    changed |= take_in_clamp(node, MIN);
   }
   return changed;
 }

@@ -98,7 +98,7 @@ bool fuse_linear(Graph &graph) {
     if (node->op == "rush::linear") fused.push_back(node);
   for (Node *node : fused) {
     changed |= take_in_bias(node);
-    changed |= take_in_clamp(node);
+    changed |= take_in_clamp(node, MIN);
   }
   return changed;
 }

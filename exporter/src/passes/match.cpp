@@ -66,8 +66,8 @@ bool is_clamp(const Node &node, double *min, double *max) {
   return ok && *min < *max;
 }
 
-bool take_in_clamp(Node *fused) {
-  const size_t at_min = fused->inputs.size() - 2, at_max = at_min + 1;
+bool take_in_clamp(Node *fused, size_t at_min) {
+  const size_t at_max = at_min + 1;
   if (fused->constant(at_min)->f != -kInf || fused->constant(at_max)->f != kInf) return false;
   Node *clamp = only_user(fused->output());
   double min, max;

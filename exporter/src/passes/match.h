@@ -16,8 +16,9 @@ Node *only_user(const Value *value);
 // in place or not). NaN stays NaN in all of them.
 bool is_clamp(const Node &node, double *min, double *max);
 
-// Moves a clamp that follows into the last two arguments (min, max) of a fused node that has none.
-bool take_in_clamp(Node *fused);
+// Moves a clamp that follows into the arguments min and max, from `at_min` on, of a fused node that has
+// none.
+bool take_in_clamp(Node *fused, size_t at_min);
 
 // Whether something between two nodes of a block may write a tensor.
 bool writes_between(const Node *from, const Node *to);

@@ -2,7 +2,8 @@
  *
  * Errors against exact arithmetic are stated in units in the last place
  * (tests/c/test_kernels_math.c measures them); NaN, infinities, signed zero and subnormal numbers
- * are as in C. Beside each stands its plain reference rush_NAME_ref. */
+ * are as in C, but that hardswish overflows where x * 6 does, as in PyTorch. Beside each stands its plain
+ * reference rush_NAME_ref. */
 #ifndef RUSH_KERNELS_MATH_H
 #define RUSH_KERNELS_MATH_H
 
@@ -25,6 +26,8 @@
   X(gelu_tanh, x / (1 + exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)))) \
   X(silu, x / (1 + exp(-x)))                                                    \
   X(mish, x *tanh(x > 0 ? x + log1p(exp(-x)) : log1p(exp(x))))                  \
+  X(hardsigmoid, (x < -3 ? 0 : x > 3 ? 6 : x + 3) / 6)                          \
+  X(hardswish, (double)(float)(x * (x < -3 ? 0 : x > 3 ? 6 : x + 3)) / 6)       \
   X(log_sigmoid, x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)))                   \
   X(sin, sin(x))                                                                \
   X(cos, cos(x))                                                                \

@@ -160,19 +160,21 @@ RUSH_INLINE f4 f4_log1p(f4 x) {
 /* 1 / (1 + e^-x), 2 ulp, as 2^-24 / (2^-24 + e^-x 2^-24), which overflows for no x of interest and
  * whose powers of two are all normal. */
 RUSH_INLINE f4 f4_sigmoid(f4 x) {
-  const f4 magic = f4_set(12582912.0f), unit = f4_set(5.9604645e-8f);
+  const f4 magic = f4_set(12582912.0f + 103.0f), unit = f4_set(5.9604645e-8f);
   f4 y = f4_more(f4_set(-104.9f), f4_less(f4_set(70.0f), x));
   f4 t = f4_madd(y, f4_set(-1.44269504f), magic), k = t - magic; /* as f4_round_small */
   f4 r = f4_madd(k, f4_set(LN2_HIGH), y);
   r = f4_madd(k, f4_set(LN2_LOW), r); /* -y = k ln(2) - r */
-  f4 p = f4_set(1.39464578e-3f);      /* f4_exp_poly(-r) */
+  f4 p = f4_set(1.39464578e-3f);      /* that of f4_exp_poly, of -r */
   p = f4_madd(p, r, f4_set(-8.36658943e-3f));
   p = f4_madd(p, r, f4_set(4.16662805e-2f));
   p = f4_madd(p, r, f4_set(-1.66665435e-1f));
   p = f4_madd(p, r, f4_set(0.5f));
-  f4 e = (p * (r * r) - r) + f4_set(1.0f);
-  f4 scale = (f4)(((u4)t << 23) + (u4)i4_set((127 - 24) << 23));
-  return unit / f4_madd(e, scale, unit);
+  p = f4_madd(p, r, f4_set(-1.0f));
+  p = f4_madd(p, r, f4_set(1.0f));
+  const f4 scale =
+      (f4)((u4)t << 23); /* 2^(k - 24): the lowest bits of t are k + 103 = k + 127 - 24 */
+  return unit / f4_madd(p, scale, unit);
 }
 
 /* 2 ulp: -t / (t + 2) for t = expm1(-2 |x|), which is right near 0 by itself */
@@ -231,6 +233,12 @@ RUSH_INLINE f4 f4_gelu_tanh(f4 x) {
 }
 RUSH_INLINE f4 f4_silu(f4 x) {
   return x * f4_sigmoid(x);
+}
+RUSH_INLINE f4 f4_hardsigmoid(f4 x) {
+  return f4_less(f4_set(6.0f), f4_more(f4_zero(), x + f4_set(3.0f))) * f4_set(1 / 6.0f);
+}
+RUSH_INLINE f4 f4_hardswish(f4 x) {
+  return x * f4_less(f4_set(6.0f), f4_more(f4_zero(), x + f4_set(3.0f))) * f4_set(1 / 6.0f);
 }
 /* tanh(log1p(e)) = e (e + 2) / (e (e + 2) + 2) for e = exp(x) */
 RUSH_INLINE f4 f4_mish(f4 x) {

@@ -40,6 +40,15 @@ static void block_4(size_t rows, size_t columns, const uint32_t *from, ptrdiff_t
       f4_store(t + 2 * to_row, c);
       f4_store(t + 3 * to_row, d);
     }
+    if (columns - j == 3) { /* as a picture's channels */
+      f4 a = f4_load(f), b = f4_load(f + from_row), c = f4_load(f + 2 * from_row), d = c;
+      f4_transpose(&a, &b, &c, &d);
+      f4_store_part(t, a, 3);
+      f4_store_part(t + to_row, b, 3);
+      f4_store_part(t + 2 * to_row, c, 3);
+      f4_store_part(t + 3 * to_row, d, 3);
+      continue;
+    }
     block_4_any(4, columns - j, from + (ptrdiff_t)j * from_row + (ptrdiff_t)i, from_row,
                 to + (ptrdiff_t)i * to_row + (ptrdiff_t)j, to_row);
   }

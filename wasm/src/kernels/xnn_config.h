@@ -17,10 +17,18 @@ typedef void (*rush_xnn_igemm_fn)(size_t m, size_t n, size_t kc, size_t ks, cons
                                   size_t a_offset, const float *zero,
                                   const union xnn_f32_minmax_params *params);
 
+/* As XNNPACK's kernels; m is at most RUSH_GEMM_MR. */
+#if defined(__wasm_relaxed_simd__)
+enum { RUSH_GEMM_MR = 6 };
+void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride, const float *w,
+                   float *c, size_t c_stride, size_t block_stride,
+                   const union xnn_f32_minmax_params *params);
+#endif
+
 /* Kernels by [whether they clamp][0: one row, 1: mr rows]. Rows without clamp may be NULL upstream;
  * here the clamping one takes their place (its bounds are then infinite). */
 typedef struct rush_xnn_kernels {
-  size_t mr, nr;
+  size_t mr, nr, gemm_mr; /* gemm_mr: of gemm, mr: of igemm */
   rush_xnn_gemm_fn gemm[2][2];
   rush_xnn_igemm_fn igemm[2][2];
 } rush_xnn_kernels;

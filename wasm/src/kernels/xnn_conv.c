@@ -279,17 +279,22 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
   const size_t height = a[1].count, width = a[2].count, y_step = a[2].out_step * j->out_pixel;
   tile t = {.at = (const float **)(void *)(j->scratch + who * j->each)};
   window w[MAX_MR];
+  size_t image = 0, d = 0, h = 0,
+         x = 0; /* the next pixel: the first one of the next tile of a line */
   for (size_t i = begin; i < end; i++) {
-    t.first = i / all * j->columns;
-    t.columns = j->s->out_c - t.first < j->columns ? j->s->out_c - t.first : j->columns;
-    const size_t line = i % all / j->tiles, from = i % j->tiles * j->mr;
+    const size_t from = i % j->tiles * j->mr;
     const size_t m = j->line - from < j->mr ? j->line - from : j->mr;
-    const size_t rows = j->line / width; /* of a line */
-    size_t row = line * rows + from / width, x = from % width;
-    size_t d = row / height % a[0].count, h = row % height;
-    const size_t image = row / height / a[0].count;
+    if (i == begin || from == 0) {
+      const size_t row = i % all / j->tiles * (j->line / width) + from / width;
+      t.first = i / all * j->columns;
+      t.columns = j->s->out_c - t.first < j->columns ? j->s->out_c - t.first : j->columns;
+      x = from % width;
+      h = row % height;
+      d = row / height % a[0].count;
+      image = row / height / a[0].count;
+      t.x = j->x + image * in;
+    }
     float *y = output(j, image, d, h, x);
-    t.x = j->x + image * in;
     for (size_t p = 0; p < m; p++) {
       w[p] = window_of(j, d, h, x);
       if (++x < width) continue;

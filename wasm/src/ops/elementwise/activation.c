@@ -53,13 +53,12 @@ RUSH_POINTWISE(relu6) = {.operands = 1,
                          .i64 = hardtanh_i64,
                          .setup = setup_relu6};
 
-/* 0 to 6, in steps that are an instruction each. */
-#define UP_TO_6(T) ((T)6 < (x + 3 < 0 ? 0 : x + 3) ? 6 : (x + 3 < 0 ? 0 : x + 3))
-RUSH_BODY_1(hardsigmoid_f32, float, float, UP_TO_6(float) * (1 / 6.0f))
-RUSH_BODY_1(hardsigmoid_f64, double, double, UP_TO_6(double) / 6)
+#define UP_TO_6 (6 < (x + 3 < 0 ? 0 : x + 3) ? 6 : (x + 3 < 0 ? 0 : x + 3))
+RUSH_BODY_KERNEL(hardsigmoid_f32, rush_hardsigmoid_f32)
+RUSH_BODY_1(hardsigmoid_f64, double, double, UP_TO_6 / 6)
 RUSH_POINTWISE(hardsigmoid) = {.operands = 1, .f32 = hardsigmoid_f32, .f64 = hardsigmoid_f64};
-RUSH_BODY_1(hardswish_f32, float, float, x *UP_TO_6(float) * (1 / 6.0f))
-RUSH_BODY_1(hardswish_f64, double, double, x *UP_TO_6(double) / 6)
+RUSH_BODY_KERNEL(hardswish_f32, rush_hardswish_f32)
+RUSH_BODY_1(hardswish_f64, double, double, x *UP_TO_6 / 6)
 RUSH_POINTWISE(hardswish) = {.operands = 1, .f32 = hardswish_f32, .f64 = hardswish_f64};
 
 /* ---- Smooth ones ----------------------------------------------------------------------------- */

@@ -1,0 +1,52 @@
+/* A tile of six rows for relaxed SIMD. Its twelve sums, two vectors of weights and one of inputs are
+ * the fifteen registers that engines have on x86: each input is loaded right before it is used.
+ * XNNPACK's tile of four rows waits for its eight sums, and its one of six loads all inputs first.
+ * Without relaxed SIMD products take a register more, and four rows are better; so they are where no
+ * more are left, where less than eight columns are, and where XNNPACK takes six by itself, as on
+ * ARM. */
+#include "kernels/xnn_config.h"
+
+#if defined(__wasm_relaxed_simd__)
+#include "kernels/tile.h"
+
+enum { MR = RUSH_GEMM_MR, NR = 8 };
+
+void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride, const float *w,
+                   float *c, size_t c_stride, size_t block_stride,
+                   const union xnn_f32_minmax_params *params) {
+  const struct xnn_gemm_config *x = xnn_init_f32_gemm_config();
+  const size_t lda = a_stride / sizeof *a, ldc = c_stride / sizeof *c;
+  if (m > x->mr) { /* five rows or six: the last one of five is there twice */
+    for (; n >= NR; n -= NR, c += NR) {
+      const float *at[MR];
+      f4 sum[MR][2];
+      for (size_t i = 0; i < MR; i++) {
+        at[i] = a + (i == MR - 1 ? m - 1 : i) * lda;
+        sum[i][0] = f4_load(w);
+        sum[i][1] = f4_load(w + 4);
+      }
+      w += NR;
+      for (size_t left = k; left != 0; left -= sizeof *a, w += NR) {
+        const f4 u = f4_load(w), v = f4_load(w + 4);
+        for (size_t i = 0; i < MR; i++) {
+          const f4 input = (f4)wasm_v128_load32_splat(at[i]++);
+          sum[i][0] = f4_madd(input, u, sum[i][0]);
+          sum[i][1] = f4_madd(input, v, sum[i][1]);
+        }
+      }
+      /* Not before, where they would take registers. */
+      const f4 min = f4_set(params->scalar.min), max = f4_set(params->scalar.max);
+      for (size_t i = 0; i < MR; i++) {
+        float *row = c + (i == MR - 1 ? m - 1 : i) * ldc;
+        f4_store(row, f4_clamp(sum[i][0], min, max));
+        f4_store(row + 4, f4_clamp(sum[i][1], min, max));
+      }
+    }
+  }
+  const rush_xnn_gemm_fn few =
+      (rush_xnn_gemm_fn)x->minmax.gemm[x->mr - 1].function[XNN_UARCH_DEFAULT];
+  for (size_t i = 0; i < m && n > 0; i += x->mr)
+    few(m - i < x->mr ? m - i : x->mr, n, k, a + i * lda, a_stride, w, c + i * ldc, c_stride,
+        block_stride, params);
+}
+#endif
