@@ -18,8 +18,6 @@ class Entry:
     model: torch.nn.Module
     inputs: object  # a tuple, or a dict by name
     ways: tuple = ("traced", "torch.export", "scripted")  # in the order in which they are tried
-    rtol: float = -1.0  # how close the answer must be; by default as the exporter has it
-    atol: float = -1.0
     prepare: object = None  # called with the entry when its norms are settled
 
     def arguments(self):

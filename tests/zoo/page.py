@@ -10,11 +10,10 @@ HEAD = """# Whole zoos of models
 Made by `./dev zoo` ([how](tests/zoo/README.md)): each model with random weights and norms of sensible statistics, exported, run
 natively and in Node (wasm SIMD), compared with PyTorch 2.6. It passes where both answers are right as the exporter has it: close
 to PyTorch's, or as near as PyTorch's to what the program gives in float64
-([verdict.h](wasm/include/rushlight/verdict.h)); detectors, whose boxes are sums of sizes of the image, within 1e-4 of a value and
-1e-3 of a pixel.
+([verdict.h](wasm/include/rushlight/verdict.h)).
 
 - **way**: traced; where that does not go, by torch.export or scripted. Detectors are scripted.
-- **operators**: instructions of the program. **export**: seconds, with PyTorch's own trace of them.
+- **operators**: instructions of the program. **export**: seconds, with PyTorch's own trace, and the comparison.
 - **max abs**: the greatest difference to PyTorch's answer; behind it, in brackets, in units of the answer's greatest element
   Rushlight's and PyTorch's distances to float64's, where the first is above 1e-5.
 - **ms**: natively, in Node, PyTorch: all on one thread, the least of up to five runs. Inputs are the smallest that the model takes, and
@@ -28,8 +27,8 @@ STATES = ("passed", "failed", "refused", "unmade")
 
 
 def clean(words):
-    """As a cell of a table, without paths of the machine."""
-    return re.sub(r"(?<![\w.])/\S*/", "", words).replace("|", "\\|").replace("\n", " ")[:200]
+    """As a cell of a table, without addresses, and paths of the machine."""
+    return re.sub(r"(?<![\w.])/\S*/", "", re.sub(r"\S*https?:\S*", "..", words)).replace("|", "\\|").replace("\n", " ")[:200]
 
 
 def number(value):

@@ -1,12 +1,11 @@
 // Runs a .rush file in Node: replay.mjs FILE prints {messages, ms, peak}: a message, or null, per test vector, the shortest of
 // five runs (of one, where that takes long), and the most bytes that the runtime held.
 
-import { readFile } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
 
 import { load } from '../../js/src/index.js';
 
-const model = await load(await readFile(process.argv[2]), { backend: 'simd' });
+const model = await load(process.argv[2], { backend: 'simd' });
 let ms = Infinity, messages;
 for (let i = 0; i < 5 && (i === 0 || ms < 200); i++) {
   const begin = performance.now();

@@ -6,7 +6,7 @@ import timm
 import torch
 from entry import Entry
 
-SMALL = 96  # for what takes any size
+SMALL, PATCHES = 96, 112  # for what takes any size, and for what is told its size: a multiple of 14 and 16
 
 
 def names():
@@ -18,22 +18,27 @@ def kind(name):
     return timm.models._registry._model_to_module[name]
 
 
-def size_of(model, name):
-    """The least that the model says that it takes."""
-    said = model.pretrained_cfg
-    if said.get("fixed_input_size"):
-        return said["input_size"][-1]
-    if said.get("min_input_size"):
-        return said["min_input_size"][-1]
+def runs(model, size):
     try:
         with torch.no_grad():
-            model.eval()(torch.zeros(1, 3, SMALL, SMALL))
-        return SMALL
+            model.eval()(torch.zeros(1, 3, size, size))
+        return True
     except Exception:  # what a model raises is of many types
-        return said["input_size"][-1]
+        return False
 
 
 def make(name):
+    """With as small a picture as it takes."""
+    said = timm.get_pretrained_cfg(name)
+    size = said.input_size[-1]
+    if said.fixed_input_size:
+        try:
+            model = timm.create_model(name, pretrained=False, img_size=PATCHES)
+            if runs(model, PATCHES):
+                return Entry(model, (torch.randn(1, 3, PATCHES, PATCHES),))
+        except Exception:  # it has a size of its own
+            pass
     model = timm.create_model(name, pretrained=False)
-    size = size_of(model, name)
+    if not said.fixed_input_size:
+        size = said.min_input_size[-1] if said.min_input_size else SMALL if runs(model, SMALL) else size
     return Entry(model, (torch.randn(1, 3, size, size),))

@@ -29,13 +29,14 @@ NUMBERS = (
 NO_LAYERS = {"output_hidden_layers", "vision_feature_layer", "mlp_layers"}
 IMAGE = 64
 NEEDED = {"head_dim": WIDTH // HEADS, "num_key_value_heads": HEADS}
-MAMBA = {"mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_ssm": 128, "mamba_n_groups": 1, "n_groups": 1, "use_mamba_kernels": False}
+MAMBA = {"mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_ssm": 128, "mamba_n_groups": 1, "n_groups": 1, "use_mamba_kernels": False,
+         "chunk_size": 8, "mamba_chunk_size": 8}
 ROPE = {"rope_scaling": {"rope_type": "default", "mrope_section": [2, 3, 3]}}
 LATENT = {"qk_rope_head_dim": 16, "qk_nope_head_dim": 16, "qk_head_dim": 32, "v_head_dim": 16, "kv_lora_rank": 32, "q_lora_rank": 32, "n_group": 2, "topk_group": 1, "num_key_value_heads": HEADS, "num_experts_per_tok": 2}
 # What single architectures need: {name: numbers of the configuration}.
 SETTINGS = {
     "bamba": {**MAMBA, "attn_layer_indices": [1], "layer_types": None}, "falcon_h1": MAMBA, "jamba": MAMBA, "zamba": MAMBA, "zamba2": MAMBA,
-    "granitemoehybrid": {**MAMBA, "layer_types": ["mamba", "attention"]}, "mamba2": {"num_heads": 8, "head_dim": 16, "n_groups": 1},
+    "granitemoehybrid": {**MAMBA, "layer_types": ["mamba", "attention"]}, "mamba2": {"num_heads": 8, "head_dim": 16, "n_groups": 1, "chunk_size": 8},
     "deepseek_v2": LATENT, "deepseek_v3": {**LATENT, "first_k_dense_replace": 1, "rope_interleave": True}, "longcat_flash": LATENT,
     "lilt": {"hidden_size": 96}, "layoutlmv3": {"coordinate_size": 10, "shape_size": 12}, "mobilebert": {"true_hidden_size": 64, "intra_bottleneck_size": 64},
     "reformer": {"axial_pos_embds": False, "is_decoder": False, "local_attn_chunk_length": 4, "lsh_attn_chunk_length": 4},
