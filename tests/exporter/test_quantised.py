@@ -9,8 +9,6 @@ import torch.nn.functional as F
 from kept import keep
 from torch import nn
 from torch.ao import quantization as ao
-from torch.ao.quantization.quantize_pt2e import convert_pt2e, prepare_pt2e
-from torch.ao.quantization.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
 
 
 class Small(nn.Module):
@@ -34,12 +32,14 @@ def images(n=2):
 @pytest.mark.feature("torch.export", "pt2e quantisation, decomposed")
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_pt2e(dynamic):
+    pt2e = pytest.importorskip("torch.ao.quantization.quantize_pt2e", reason="later versions have it in torchao")
+    from torch.ao.quantization.quantizer.xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
     net = Small().eval()
     quantizer = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=dynamic))
-    prepared = prepare_pt2e(torch.export.export_for_training(net, (images(),)).module(), quantizer)
+    prepared = pt2e.prepare_pt2e(torch.export.export_for_training(net, (images(),)).module(), quantizer)
     for _ in range(3):
         prepared(images())
-    model = convert_pt2e(prepared)
+    model = pt2e.convert_pt2e(prepared)
     report = keep(f"pt2e_{'dynamic' if dynamic else 'static'}", torch.export.export(model, (images(),)), (images(),), eager=model)
     assert not any("quantized_decomposed" in op for op in report.ops)
 
