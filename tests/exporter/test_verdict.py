@@ -6,6 +6,7 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 from typing import Dict, List, Optional, Tuple
 
 import pytest
@@ -139,7 +140,7 @@ print(rushlight.export(conv, torch.randn(1, 8, 16, 16), r"{tmp_path}/c.rush"))
 print(len(rushlight.load(r"{tmp_path}/c.rush").verify()))
 """
     import os
-    done = subprocess.run(["python3", "-c", program], env={**os.environ, "ATEN_CPU_CAPABILITY": capability}, capture_output=True,
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "ATEN_CPU_CAPABILITY": capability}, capture_output=True,
                           text=True, cwd=os.path.dirname(__file__))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("verified  against PyTorch on 1 inputs") == 2

@@ -3,6 +3,7 @@
 import collections
 import math
 import threading
+import types
 
 import pytest
 import rushlight
@@ -135,7 +136,7 @@ kept_apply = Doubled.apply
 
 class WithFunctions(nn.Module):
     def forward(self, x):
-        return Doubled.apply(x, 2) + Apart.apply(x, 3) + kept_apply(x, 4)
+        return Doubled.apply(x, 2) + Apart.apply(x, 3)
 
 
 def test_the_forward_of_an_autograd_function_is_traced(out):
@@ -145,6 +146,19 @@ def test_the_forward_of_an_autograd_function_is_traced(out):
     x = X.clone().requires_grad_()
     with torch.enable_grad():
         assert "Doubled" in type(Doubled.apply(x, 2).grad_fn).__name__  # as before
+
+
+def test_an_apply_that_was_kept_is_opened_or_refused_by_name(out):
+    class Net(nn.Module):
+        def forward(self, x):
+            return kept_apply(x, 4)
+
+    if isinstance(kept_apply, types.BuiltinMethodType):  # as later versions of torch have it
+        with pytest.raises(rushlight.RushlightError, match="calls the Python function 'Doubled'"):
+            rushlight.export(Net(), X, out)
+    else:
+        rushlight.export(Net(), X, out)
+        assert_close(rushlight.load(out)(X), Net()(X))
 
 
 class Holds(nn.Module):

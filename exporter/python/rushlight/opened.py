@@ -5,6 +5,7 @@ import math
 import os
 import sys
 import traceback
+import types
 
 import torch
 from torch.autograd import function
@@ -33,13 +34,19 @@ def _forward(cls, *args):
 
 @contextlib.contextmanager
 def functions_opened():
-    """torch.autograd.Function.apply runs forward in sight of the tracer, also where a module kept it before."""
-    single = function._SingleLevelFunction
-    single.apply = classmethod(_forward)  # Function.apply calls its base's
+    """torch.autograd.Function.apply runs forward in sight of the tracer; in versions whose Function.apply is Python also where
+    a module kept it before."""
+    direct = isinstance(vars(function.Function)["apply"], types.ClassMethodDescriptorType)  # else it calls its base's
+    owner = function.Function if direct else function._SingleLevelFunction
+    before = vars(owner).get("apply")
+    owner.apply = classmethod(_forward)
     try:
         yield
     finally:
-        del single.apply
+        if before is None:
+            del owner.apply
+        else:
+            owner.apply = before
 
 
 @contextlib.contextmanager

@@ -94,11 +94,22 @@ std::string program_name(const std::string &op) {
                                                                    : "";
 }
 
-jit::Function *program_of(const jit::Node &node, size_t n_inputs) {
+// Later versions of PyTorch give operators more arguments, at the end. Where a call leaves them at
+// None, they are taken off `inputs`.
+jit::Function *program_of(const jit::Node &node, std::vector<jit::Value *> &inputs) {
   const jit::FunctionSchema *schema = node.maybeSchema();
   const std::string op = node.kind().toQualString(), name = program_name(op);
   if (name.empty()) return nullptr;
-  return programs().find(op, name, schema ? schema->overload_name() : "", n_inputs);
+  const std::string overload = schema ? schema->overload_name() : "";
+  jit::Function *found = programs().find(op, name, overload, inputs.size());
+  if (found || rush_has_op((overload.empty() ? op : op + "." + overload).c_str())) return found;
+  found = programs().find(overload.empty() ? name : name + "__" + overload);
+  const size_t n = found ? found->getSchema().arguments().size() : inputs.size();
+  for (size_t i = n; i < inputs.size(); i++)
+    if (!inputs[i]->mustBeNone()) return nullptr;
+  if (n >= inputs.size()) return nullptr;
+  inputs.resize(n);
+  return found;
 }
 
 std::vector<jit::Value *> insert(jit::Graph &graph, jit::Function &function,
@@ -114,8 +125,8 @@ bool decompose(jit::Block *block) {
   for (auto it = block->nodes().begin(); it != block->nodes().end();) {
     jit::Node *node = *it++;
     for (jit::Block *inner : node->blocks()) changed |= decompose(inner);
-    const std::vector<jit::Value *> inputs = unpacked_inputs(node);
-    jit::Function *function = program_of(*node, inputs.size());
+    std::vector<jit::Value *> inputs = unpacked_inputs(node);
+    jit::Function *function = program_of(*node, inputs);
     if (!function) continue;
     jit::WithInsertPoint before(node);
     const auto results = insert(*node->owningGraph(), *function, inputs, node->sourceRange());
