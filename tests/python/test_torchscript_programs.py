@@ -356,7 +356,7 @@ def test_with_calls_the_methods_of_the_object():
 
 @feature("torch.profiler's regions in a trace")
 def test_regions_of_the_profiler_leave_a_trace():
-    class Named(torch.nn.Module):
+    class Regions(torch.nn.Module):
         def forward(self, x):
             with torch.profiler.record_function("outer"):
                 handle = torch.ops.profiler._record_function_enter("inner")
@@ -365,7 +365,7 @@ def test_regions_of_the_profiler_leave_a_trace():
             return y + 1
 
     x = torch.rand(3)
-    traced = torch.jit.trace(Named(), x)
+    traced = torch.jit.trace(Regions(), x)
     assert "profiler::_record_function_enter_new" in str(traced.inlined_graph)
     report = keep("profiler_regions", traced, (x,))
     assert sorted(report.ops) == ["aten::add.Scalar", "aten::mul.Scalar"]
