@@ -25,8 +25,8 @@ class _Context(function.FunctionCtx):
         return getattr(self, "to_save", ())
 
 
-def _forward(cls, *args):
-    """apply() without a node in the graph of gradients."""
+def apply(cls, *args):
+    """Function.apply without a node in the graph of gradients."""
     if cls.setup_context is not function._SingleLevelFunction.setup_context:
         return cls.forward(*args)
     return cls.forward(_Context(len(args)), *args)
@@ -39,7 +39,7 @@ def functions_opened():
     direct = isinstance(vars(function.Function)["apply"], types.ClassMethodDescriptorType)  # else it calls its base's
     owner = function.Function if direct else function._SingleLevelFunction
     before = vars(owner).get("apply")
-    owner.apply = classmethod(_forward)
+    owner.apply = classmethod(apply)
     try:
         yield
     finally:
@@ -57,7 +57,8 @@ def attention_opened():
         yield
         return
     everything = module._create_empty_block_mask(torch.empty(0), torch.empty(0))  # by vmap, which is not traced
-    patches = [(module, "flex_attention_hop", _flex_attention), (module, "_create_empty_block_mask", lambda query, key: everything),
+    inner = _flex_attention_with_maxima if hasattr(module, "AuxOutput") else _flex_attention  # later versions have them
+    patches = [(module, "flex_attention_hop", inner), (module, "_create_empty_block_mask", lambda query, key: everything),
                (torch, "compile", lambda function, **options: function)]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
     try:
@@ -69,7 +70,7 @@ def attention_opened():
             setattr(owner, name, value)
 
 
-def _flex_attention(query, key, value, score_mod, block_mask, scale, kernel_options):
+def _flex_attention_with_maxima(query, key, value, score_mod, block_mask, scale, kernel_options):
     """torch._higher_order_ops.flex_attention.math_attention. The functions of one score and its four indices are given all of
     them at once: they are made of pointwise operators and indexing."""
     grouped = query.unflatten(1, (key.size(1), -1))  # [batch, heads of key, heads for each, length, width]
@@ -80,7 +81,11 @@ def _flex_attention(query, key, value, score_mod, block_mask, scale, kernel_opti
     hidden = (scores == -math.inf).all(-1, keepdim=True)
     weights = torch.where(hidden, 0.0, torch.softmax(scores, -1)).to(query.dtype)
     out = weights.unflatten(1, (key.size(1), -1)) @ value.unsqueeze(2)
-    return out.flatten(1, 2), torch.logsumexp(scores, -1) / math.log(2)
+    return out.flatten(1, 2), torch.logsumexp(scores, -1) / math.log(2), torch.amax(scores, -1) / math.log(2)
+
+
+def _flex_attention(*args):
+    return _flex_attention_with_maxima(*args)[:2]
 
 
 @contextlib.contextmanager
