@@ -8,7 +8,7 @@ import { start } from '../../demo/shared/chromium.mjs';
 import { load } from '../../js/src/index.js';
 import { bench, compileTime } from './bench.js';
 
-const { models, backends, rounds, ort, chromium } = JSON.parse(process.argv[2]);
+const { models, backends, rounds, ort, threads, chromium } = JSON.parse(process.argv[2]);
 const wasmFile = (/** @type {string} */ name) => `js/wasm/rushlight-${name}.wasm`;
 const top = new URL('../../', import.meta.url);
 
@@ -17,7 +17,7 @@ const ortFolder = createRequire(import.meta.url).resolve('onnxruntime-web').repl
 async function inNode() {
   const importOrt = async () => {
     const { env, InferenceSession, Tensor } = await import(pathToFileURL(`${ortFolder}ort.node.min.mjs`).href);
-    env.wasm.numThreads = 1;
+    env.wasm.numThreads = threads;
     return { env, InferenceSession, Tensor };
   };
   const compile = Object.fromEntries(await Promise.all(backends.map(async (/** @type {string} */ name) =>
@@ -25,7 +25,7 @@ async function inNode() {
   const results = [];
   for (const name of models) {
     console.error(`» ${name} in Node ${process.versions.node}`);
-    results.push(...await bench({ load, name, backends, rounds, ort: ort ? importOrt : undefined,
+    results.push(...await bench({ load, name, backends, rounds, threads, ort: ort ? importOrt : undefined,
       read: (file) => readFile(new URL(`build/bench/${file}`, top)) }));
   }
   return { host: `Node ${process.versions.node}`, compile, results };
@@ -46,14 +46,14 @@ async function inChromium() {
         const read = async (/** @type {string} */ file) => new Uint8Array(await (await fetch(file)).arrayBuffer());
         const importOrt = async () => {
           const engine = await import('/tests/node_modules/onnxruntime-web/dist/ort.wasm.min.mjs');
-          engine.env.wasm.numThreads = 1;
+          engine.env.wasm.numThreads = o.threads;
           return engine;
         };
         const compile = Object.fromEntries(await Promise.all(o.backends.map(async (/** @type {string} */ b) =>
           [b, await compileTime(await read(`/js/wasm/rushlight-${b}.wasm`))])));
-        return { compile, results: await bench({ load, name: o.name, backends: o.backends, rounds: o.rounds,
+        return { compile, results: await bench({ load, name: o.name, backends: o.backends, rounds: o.rounds, threads: o.threads,
           ort: o.ort ? importOrt : undefined, read: (/** @type {string} */ file) => read(`/build/bench/${file}`) }) };
-      }, { name, backends, rounds, ort });
+      }, { name, backends, rounds, threads, ort });
       compile = part.compile;
       results.push(...part.results);
       await page.close();

@@ -1,6 +1,6 @@
 """The benchmark's models as .rush and as ONNX, with one input each, in build/bench/.
 
-    python3 tests/bench/models.py     # makes what is missing
+    python3 tests/bench/models.py [MODEL...]     # makes what is missing
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import networks
 import numpy
 import torch
 
@@ -43,23 +44,33 @@ def minilm(length):
     return make
 
 
+#: name: what makes it, its (first) output, sizes that are open. The first four are real models, and what runs without a name.
 MODELS = {
     'efficientnet-lite0': (efficientnet, 'logits', {}),
     'mobilenet-v2': (mobilenet, 'logits', {}),
     'minilm-21': (minilm(21), 'embedding', {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}),
     'minilm-128': (minilm(128), 'embedding', {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}),
+    'minilm-256': (minilm(256), 'embedding', {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}),
+    **{name.replace('_', '-'): (networks.torchvision(name), 'logits', {})
+       for name in ('mobilenet_v3_small', 'efficientnet_b0', 'resnet18', 'resnet50', 'vit_b_16')},
+    'unet-256': (networks.unet, 'mask', {}),
+    'gpt2-step': (networks.gpt2_step, 'logits', {f'{what}{i}': {2: 't'} for i in range(12) for what in ('keys', 'values')}),
+    'lstm': (networks.lstm, 'y', {}),
+    'mlp': (networks.mlp, 'y', {}),
+    'pointwise-200': (networks.pointwise, 'y', {}),
 }
-SAME_FILE = {'minilm-128': 'minilm-21'}  # only the input differs
+USUAL = list(MODELS)[:4]
+SAME_FILE = {'minilm-128': 'minilm-21', 'minilm-256': 'minilm-21'}  # only the input differs
 
 
-def export_onnx(model, inputs, output, dynamic, path):
+def export_onnx(model, inputs, outputs, dynamic, path):
     from torch.onnx._internal import onnx_proto_utils
     # Without the `onnx` package: it is needed for functions of onnxscript only, and there are none.
     onnx_proto_utils._add_onnxscript_fn = lambda model_bytes, _: model_bytes
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         torch.onnx.export(model, tuple(inputs.values()), str(path), dynamo=False, opset_version=17,
-                          input_names=list(inputs), output_names=[output], dynamic_axes=dynamic)
+                          input_names=list(inputs), output_names=outputs, dynamic_axes=dynamic)
 
 
 def key_of(*files):
@@ -91,17 +102,19 @@ def make(name, again=False):
     print(f'» making {name}', file=sys.stderr, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     model, inputs = build()
+    with torch.no_grad():
+        expected = model(*inputs.values())
+    expected, *more = expected if isinstance(expected, tuple) else (expected,)
+    outputs = [output, *(f'{output}{i + 1}' for i in range(len(more)))]
     if name not in SAME_FILE:
         import rushlight
         rushlight.export(model, tuple(inputs.values()), str(file.with_suffix('.rush')),
-                         input_names=list(inputs), output_names=[output], dynamic_shapes=dynamic)
+                         input_names=list(inputs), output_names=outputs, dynamic_shapes=dynamic)
         if before.get('model_key') != model_key or not file.with_suffix('.onnx').exists():
             try:
-                export_onnx(model, inputs, output, dynamic, file.with_suffix('.onnx'))
+                export_onnx(model, inputs, outputs, dynamic, file.with_suffix('.onnx'))
             except Exception as error:  # only the comparison is lost
                 print(f'{name}: no ONNX file, so nothing to compare with: {error}', file=sys.stderr)
-    with torch.no_grad():
-        expected = model(*inputs.values())
     for tensor_name, tensor in {**inputs, 'expected': expected}.items():
         numpy.save(folder / f'{tensor_name}.npy', tensor.contiguous().numpy())
     onnx = file.with_suffix('.onnx')
@@ -117,4 +130,4 @@ def make_all(names, again=False):
 
 
 if __name__ == '__main__':
-    make_all(list(MODELS))
+    make_all(sys.argv[1:] or USUAL)
