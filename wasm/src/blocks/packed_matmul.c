@@ -39,20 +39,32 @@ rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t
   return RUSH_OK;
 }
 
-rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, const float *packed,
-                            float min, float max) {
-  rush_tensor *out, *rows_of = x;
-  int64_t sizes[RUSH_MAX_RANK], rows, stride;
-  for (int d = 0; d < x->rank; d++) sizes[d] = d == x->rank - 1 ? n : x->sizes[d];
-  if (!rush_as_rows(x, &rows, &stride)) {
-    RUSH_TRY(tmp_contiguous(c, x, &rows_of));
+rush_status rush_linear_begin(rush_call *c, rush_tensor *x, int64_t n, rush_linear_rows *rows) {
+  rush_tensor *out, *dense = x;
+  int64_t sizes[RUSH_MAX_RANK], m, stride;
+  const int last = x->rank - 1;
+  const int64_t k = x->sizes[last];
+  memcpy(sizes, x->sizes, (size_t)last * sizeof *sizes);
+  sizes[last] = n;
+  if (!rush_as_rows(x, &m, &stride)) {
+    RUSH_TRY(tmp_contiguous(c, x, &dense));
     stride = k;
-    rows = k == 0 ? 0 : x->numel / k;
   }
   RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out));
+  *rows = (rush_linear_rows){.stride = (size_t)stride};
   if (out->numel == 0) return RUSH_OK;
-  rows = out->numel / n;
-  rush_gemm_long(c->ctx, (size_t)rows, (size_t)n, (size_t)k, k > 0 ? rush_data(rows_of) : NULL,
-                 (size_t)stride, packed, rush_data(out), (size_t)n, min, max);
+  rows->m = (size_t)(out->numel / n);
+  if (k > 0) rows->x = rush_data(dense);
+  rows->y = rush_data(out);
+  return RUSH_OK;
+}
+
+rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, const float *packed,
+                            float min, float max) {
+  rush_linear_rows r;
+  RUSH_TRY(rush_linear_begin(c, x, n, &r));
+  if (r.y != NULL)
+    rush_gemm_long(c->ctx, r.m, (size_t)n, (size_t)k, r.x, r.stride, packed, r.y, (size_t)n, min,
+                   max);
   return RUSH_OK;
 }

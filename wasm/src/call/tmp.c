@@ -36,6 +36,16 @@ rush_status tmp_to(rush_call *c, rush_tensor *t, rush_dtype dtype, rush_tensor *
   return RUSH_OK;
 }
 
+rush_status tmp_channels_last(rush_call *c, rush_tensor *t, rush_tensor **out) {
+  if (t->rank == 2) return tmp_contiguous(c, t, out);
+  if (rush_is_channels_last(t)) {
+    *out = tmp_take(c, rush_tensor_keep(t));
+    return RUSH_OK;
+  }
+  RUSH_TRY(rush_tensor_new_channels_last(c->heap, t->dtype, t->rank, t->sizes, out));
+  return rush_tensor_copy(c->heap, tmp_take(c, *out), t);
+}
+
 rush_status tmp_bytes(rush_call *c, size_t bytes, void **out) {
   RUSH_TRY(rush_heap_alloc(c->heap, bytes, out));
   rush_heap_chain(&c->blocks, *out);

@@ -360,40 +360,31 @@ void rush_int8_sums(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const v
 /* ---- What comes before and after --------------------------------------------------------------- */
 
 /* Of n channels, whose sums stay in registers. */
-#define TAPS(T)                                                                        \
-  int32_t sum[LANES] = {0};                                                            \
-  for (size_t t = 0; t < taps; t++) {                                                  \
-    if (x[t] == NULL) continue;                                                        \
-    const uint8_t *from = x[t] + first;                                                \
-    const int16_t *weight = w + t * channels + first;                                  \
-    for (size_t c = 0; c < n; c++) sum[c] += (int16_t)((T)from[c] - zero) * weight[c]; \
-  }                                                                                    \
+#define TAPS(T)                                                                     \
+  for (size_t t = 0; t < taps; t++) {                                               \
+    if (x[t] == NULL) continue;                                                     \
+    const T *from = (const T *)x[t] + first;                                        \
+    const int16_t *weight = w + t * channels + first;                               \
+    for (size_t c = 0; c < n; c++) sum[c] += (int16_t)(from[c] - zero) * weight[c]; \
+  }
+RUSH_INLINE void some_taps(size_t taps, size_t channels, size_t first, size_t n,
+                           const uint8_t *const *x, bool is_signed, int16_t zero, const int16_t *w,
+                           int32_t *y) {
+  int32_t sum[LANES] = {0};
+  if (is_signed) {
+    TAPS(int8_t)
+  } else {
+    TAPS(uint8_t)
+  }
   memcpy(y + first, sum, n * sizeof *y);
-RUSH_INLINE void unsigned_taps(size_t taps, size_t channels, size_t first, size_t n,
-                               const uint8_t *const *x, int16_t zero, const int16_t *w,
-                               int32_t *y){TAPS(uint8_t)} RUSH_INLINE
-    void signed_taps(size_t taps, size_t channels, size_t first, size_t n, const uint8_t *const *x,
-                     int16_t zero, const int16_t *w, int32_t *y) {
-  TAPS(int8_t)
 }
 
 void rush_int8_taps(size_t taps, size_t channels, const uint8_t *const *x, bool is_signed,
                     int32_t zero, const int16_t *w, int32_t *y) {
-  const int16_t z = (int16_t)zero;
   size_t c = 0;
-  for (; c + LANES <= channels; c += LANES) {
-    if (is_signed) {
-      signed_taps(taps, channels, c, LANES, x, z, w, y);
-    } else {
-      unsigned_taps(taps, channels, c, LANES, x, z, w, y);
-    }
-  }
-  if (c == channels) return;
-  if (is_signed) {
-    signed_taps(taps, channels, c, channels - c, x, z, w, y);
-  } else {
-    unsigned_taps(taps, channels, c, channels - c, x, z, w, y);
-  }
+  for (; c + LANES <= channels; c += LANES)
+    some_taps(taps, channels, c, LANES, x, is_signed, (int16_t)zero, w, y);
+  if (c < channels) some_taps(taps, channels, c, channels - c, x, is_signed, (int16_t)zero, w, y);
 }
 
 /* Sixteen channels of a row; what is bounded is small enough to be rounded fast. */

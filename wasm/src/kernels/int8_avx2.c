@@ -29,11 +29,5 @@ RUSH_INLINE void tile(size_t mr, size_t groups, const void *const *rows, const i
   }
 }
 
-void rush_int8_one_avx2(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
-                        int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
-  tile(1, groups, rows, w, sums);
-}
-void rush_int8_many_avx2(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
-                         int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
-  tile(6, groups, rows, w, sums);
-}
+RUSH_INT8_TILE(rush_int8_one_avx2, tile, 1)
+RUSH_INT8_TILE(rush_int8_many_avx2, tile, 6)

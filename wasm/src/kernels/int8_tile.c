@@ -71,14 +71,8 @@ RUSH_INLINE void wide_tile(size_t mr, size_t groups, const void *const *rows, co
   }
 }
 
-void rush_int8_one_wide(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
-                        int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
-  wide_tile(1, groups, rows, w, sums);
-}
-void rush_int8_many_wide(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
-                         int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
-  wide_tile(4, groups, rows, w, sums);
-}
+RUSH_INT8_TILE(rush_int8_one_wide, wide_tile, 1)
+RUSH_INT8_TILE(rush_int8_many_wide, wide_tile, 4)
 
 #if defined(__wasm_relaxed_simd__)
 /* relaxed_dot: the second operand's bytes may be signed or not where they have the highest bit, and
@@ -106,16 +100,9 @@ RUSH_INLINE void byte_tile(size_t mr, size_t groups, const void *const *rows, co
   for (size_t r = 0; r < mr; r++) memcpy(sums[r], sum[r], sizeof sum[r]);
 }
 
-static void one_byte(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
-                     int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
-  byte_tile(1, groups, rows, w, sums);
-}
-static void many_byte(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
-                      int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
-  byte_tile(6, groups, rows, w, sums);
-}
+static RUSH_INT8_TILE(one_byte, byte_tile, 1) static RUSH_INT8_TILE(many_byte, byte_tile, 6)
 
-rush_int8_kernel rush_int8_kernel_here(void) {
+    rush_int8_kernel rush_int8_kernel_here(void) {
   enum { W = 127, X = 255 };
   /* Nobody may compute this beforehand: wasm-opt cannot. */
   const volatile int8_t w = W;

@@ -23,6 +23,13 @@ typedef enum rush_int8_form {
 typedef void rush_int8_tile(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
                             int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]);
 
+/* Defines one, as `of`, which is inlined, does it for mr rows. */
+#define RUSH_INT8_TILE(name, of, mr)                                              \
+  void name(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w, \
+            int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {                           \
+    of(mr, groups, rows, w, sums);                                                \
+  }
+
 typedef struct rush_int8_kernel {
   rush_int8_form form;
   size_t mr;

@@ -33,11 +33,5 @@ RUSH_INLINE void tile(size_t mr, size_t groups, const void *const *rows, const i
     _mm256_storeu_si256((__m256i *)sums[r], _mm256_add_epi32(sum[r][0], sum[r][1]));
 }
 
-void rush_int8_one_vnni(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
-                        int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
-  tile(1, groups, rows, w, sums);
-}
-void rush_int8_many_vnni(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
-                         int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
-  tile(6, groups, rows, w, sums);
-}
+RUSH_INT8_TILE(rush_int8_one_vnni, tile, 1)
+RUSH_INT8_TILE(rush_int8_many_vnni, tile, 6)

@@ -172,8 +172,8 @@ RUSH_INLINE f4 f4_sigmoid(f4 x) {
   p = f4_madd(p, r, f4_set(0.5f));
   p = f4_madd(p, r, f4_set(-1.0f));
   p = f4_madd(p, r, f4_set(1.0f));
-  const f4 scale =
-      (f4)((u4)t << 23); /* 2^(k - 24): the lowest bits of t are k + 103 = k + 127 - 24 */
+  /* 2^(k - 24): the lowest bits of t are k + 103 = k + 127 - 24. */
+  const f4 scale = (f4)((u4)t << 23);
   return unit / f4_madd(p, scale, unit);
 }
 

@@ -279,8 +279,8 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
   const size_t height = a[1].count, width = a[2].count, y_step = a[2].out_step * j->out_pixel;
   tile t = {.at = (const float **)(void *)(j->scratch + who * j->each)};
   window w[MAX_MR];
-  size_t image = 0, d = 0, h = 0,
-         x = 0; /* the next pixel: the first one of the next tile of a line */
+  /* The next pixel: the first one of the next tile of a line. */
+  size_t image = 0, d = 0, h = 0, x = 0;
   for (size_t i = begin; i < end; i++) {
     const size_t from = i % j->tiles * j->mr;
     const size_t m = j->line - from < j->mr ? j->line - from : j->mr;

@@ -227,9 +227,16 @@ static bool is_pointwise(const int8_conv *v, const shape *s) {
          memcmp(v->size, v->out, sizeof v->out) == 0;
 }
 
-/* One image, channels last, of x and of y. */
+/* Images of x and y, whose channels lie last. */
+typedef struct images {
+  size_t n, in, out; /* how many, and elements of each */
+  const uint8_t *x;
+  bool is_signed;
+  int32_t *y;
+} images;
+
 static rush_status convolve(rush_call *c, const int8_conv *v, const shape *s, const void *packed,
-                            const uint8_t *x, bool is_signed, int32_t *y) {
+                            const images *p) {
   enum { PIECE = 1 << 18 };
   const int64_t places = v->out[0] * v->out[1] * v->out[2];
   const size_t k = s->taps * s->channels, outs = s->groups * s->outs;
@@ -242,60 +249,33 @@ static rush_status convolve(rush_call *c, const int8_conv *v, const shape *s, co
   RUSH_TRY(tmp_items(c, (int64_t)s->taps, sizeof *taps, (void **)&taps));
   RUSH_TRY(tmp_items(c, pointwise ? 0 : most, k, (void **)&bytes));
   RUSH_TRY(rush_int8_rows_new(c, most, (int64_t)k, &rows));
-  for (size_t g = 0; g < s->groups; g++)
-    for (int64_t at = 0; at < places; at += most) {
-      rows.m = (size_t)(places - at < most ? places - at : most);
-      RUSH_TRY(rush_work(c->ctx, (uint64_t)rows.m * (k / 8 + 8 * s->taps)));
-      if (!pointwise) unfold(v, s, x + g * s->channels, at, rows.m, taps, bytes);
-      rush_int8_rows_of_bytes(c->ctx, pointwise ? x + (size_t)at * k : bytes, is_signed,
-                              (int32_t)v->zero_point, &rows);
-      rush_int8_sums(c->ctx, &rows, s->outs, (const uint8_t *)packed + g * s->bytes,
-                     y + (size_t)at * outs + g * s->outs, outs, 1);
-    }
+  for (size_t i = 0; i < p->n; i++)
+    for (size_t g = 0; g < s->groups; g++)
+      for (int64_t at = 0; at < places; at += most) {
+        const uint8_t *x = p->x + i * p->in;
+        rows.m = (size_t)(places - at < most ? places - at : most);
+        RUSH_TRY(rush_work(c->ctx, (uint64_t)rows.m * (k / 8 + 8 * s->taps)));
+        if (!pointwise) unfold(v, s, x + g * s->channels, at, rows.m, taps, bytes);
+        rush_int8_rows_of_bytes(c->ctx, pointwise ? x + (size_t)at * k : bytes, p->is_signed,
+                                (int32_t)v->zero_point, &rows);
+        rush_int8_sums(c->ctx, &rows, s->outs, (const uint8_t *)packed + g * s->bytes,
+                       p->y + i * p->out + (size_t)at * outs + g * s->outs, outs, 1);
+      }
   return RUSH_OK;
 }
 
 static rush_status depthwise(rush_call *c, const int8_conv *v, const shape *s, const int16_t *w,
-                             const uint8_t *x, bool is_signed, int32_t *y) {
+                             const images *p) {
   const int64_t places = v->out[0] * v->out[1] * v->out[2];
   const uint8_t **taps;
+  int32_t *y = p->y;
   RUSH_TRY(tmp_items(c, (int64_t)s->taps, sizeof *taps, (void **)&taps));
-  for (int64_t at = 0; at < places; at++, y += s->groups) {
-    RUSH_TRY(rush_work(c->ctx, (uint64_t)s->taps * (s->groups / 8 + 8)));
-    taps_of(v, x, s->groups, at, taps);
-    rush_int8_taps(s->taps, s->groups, taps, is_signed, (int32_t)v->zero_point, w, y);
-  }
-  return RUSH_OK;
-}
-
-/* x with its channels last: [N, ..., C] in memory. */
-static rush_status channels_last(rush_call *c, rush_tensor *x, const uint8_t **out) {
-  int64_t sizes[DIMS + 2], strides[DIMS + 2];
-  rush_tensor *view, *last;
-  sizes[0] = x->sizes[0], sizes[x->rank - 1] = x->sizes[1];
-  strides[0] = x->strides[0], strides[x->rank - 1] = x->strides[1];
-  for (int d = 2; d < x->rank; d++) sizes[d - 1] = x->sizes[d], strides[d - 1] = x->strides[d];
-  RUSH_TRY(tmp_view(c, x, x->rank, sizes, strides, x->offset, &view));
-  RUSH_TRY(tmp_contiguous(c, view, &last));
-  *out = rush_data(last);
-  return RUSH_OK;
-}
-
-/* Result 0, row-major, or with its channels last. */
-static rush_status result(rush_call *c, int rank, const int64_t *sizes, int32_t **out) {
-  rush_tensor *base;
-  if (rank == 2) {
-    RUSH_TRY(rush_result(c, 0, RUSH_INT32, rank, sizes, &base));
-  } else {
-    int64_t last[DIMS + 2], strides[DIMS + 2], step = sizes[1];
-    last[0] = sizes[0], last[rank - 1] = sizes[1];
-    strides[1] = 1;
-    for (int d = rank - 1; d >= 2; step *= sizes[d], d--) last[d - 1] = sizes[d], strides[d] = step;
-    strides[0] = step;
-    RUSH_TRY(tmp_new(c, RUSH_INT32, rank, last, &base));
-    RUSH_TRY(rush_result_view(c, 0, base, rank, sizes, strides, 0));
-  }
-  *out = rush_data(base);
+  for (size_t i = 0; i < p->n; i++)
+    for (int64_t at = 0; at < places; at++, y += s->groups) {
+      RUSH_TRY(rush_work(c->ctx, (uint64_t)s->taps * (s->groups / 8 + 8)));
+      taps_of(v, p->x + i * p->in, s->groups, at, taps);
+      rush_int8_taps(s->taps, s->groups, taps, p->is_signed, (int32_t)v->zero_point, w, y);
+    }
   return RUSH_OK;
 }
 
@@ -305,28 +285,25 @@ static rush_status result(rush_call *c, int rank, const int64_t *sizes, int32_t 
 RUSH_OP(int8_conv) {
   int8_conv v;
   shape s;
-  rush_tensor *x = arg_tensor(c, 0);
+  rush_tensor *x = arg_tensor(c, 0), *out;
   const rush_tensor *w = arg_tensor(c, WEIGHT);
   const void *packed;
-  const uint8_t *data;
-  int32_t *out;
   RUSH_TRY(read_args(c, &v));
   if (!shape_of(w, arg_int(c, GROUPS), &s)) return rush_fail_memory(c->ctx, SIZE_MAX);
   int64_t sizes[DIMS + 2] = {x->sizes[0], w->sizes[0]};
   memcpy(sizes + 2, v.out, (size_t)v.dims * sizeof *sizes);
-  RUSH_TRY(result(c, x->rank, sizes, &out));
-  if (rush_as_tensor(&c->results[0])->numel == 0) return RUSH_OK;
+  RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_INT32, x->rank, sizes, &out));
+  ret_tensor(c, 0, out);
+  if (out->numel == 0) return RUSH_OK;
   RUSH_TRY(weights(c, &s, &packed));
-  if (v.dims == 0) {
-    RUSH_TRY(tmp_contiguous(c, x, &x));
-    return linear(c, &v, x, &s, packed, out);
-  }
-  const bool is_signed = x->dtype == RUSH_INT8;
-  const size_t in = (size_t)(x->numel / x->sizes[0]);
-  const size_t each = s.groups * s.outs * (size_t)(v.out[0] * v.out[1] * v.out[2]);
-  RUSH_TRY(channels_last(c, x, &data));
-  for (int64_t i = 0; i < x->sizes[0]; i++, data += in, out += each)
-    RUSH_TRY(is_depthwise(&s) ? depthwise(c, &v, &s, packed, data, is_signed, out)
-                              : convolve(c, &v, &s, packed, data, is_signed, out));
-  return RUSH_OK;
+  RUSH_TRY(tmp_channels_last(c, x, &x));
+  if (v.dims == 0) return linear(c, &v, x, &s, packed, rush_data(out));
+  const size_t n = (size_t)x->sizes[0];
+  const images p = {n,
+                    (size_t)x->numel / n,
+                    (size_t)out->numel / n,
+                    rush_data(x),
+                    x->dtype == RUSH_INT8,
+                    rush_data(out)};
+  return is_depthwise(&s) ? depthwise(c, &v, &s, packed, &p) : convolve(c, &v, &s, packed, &p);
 }

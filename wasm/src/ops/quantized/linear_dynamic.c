@@ -2,11 +2,9 @@
  * quantized::linear_dynamic. */
 #include <math.h>
 
-#include "blocks/matrices.h"
 #include "blocks/packed_int8.h"
+#include "blocks/packed_matmul.h"
 #include "call/define.h"
-#include "kernels/sums.h"
-#include "tensor/layout.h"
 
 enum { INPUT, WEIGHT, SCALES, ZEROS, BIAS, LEVELS };
 
@@ -93,35 +91,27 @@ static rush_status pack(rush_call *c, const void **packed) {
 /* input [..., k], weight [n, k] of int8, scales [n] of float64, zero_points [n] of int32, bias [n] or
  * None, levels (127 or 255) of the input's integers -> float32 [..., n] */
 RUSH_OP(linear_dynamic) {
-  rush_tensor *x = arg_tensor(c, INPUT), *rows_of = x, *out;
   const rush_tensor *w = arg_tensor(c, WEIGHT);
   RUSH_TRY(check(c));
   const int64_t n = w->sizes[0], k = w->sizes[1];
   const void *packed = rush_packed_data(c->packed);
+  rush_linear_rows r;
+  rush_int8_rows rows;
   if (packed == NULL) RUSH_TRY(pack(c, &packed));
-  int64_t sizes[RUSH_MAX_RANK], m, stride;
-  for (int d = 0; d < x->rank; d++) sizes[d] = d == x->rank - 1 ? n : x->sizes[d];
-  if (!rush_as_rows(x, &m, &stride)) {
-    RUSH_TRY(tmp_contiguous(c, x, &rows_of));
-    stride = k;
-  }
-  RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out));
-  if (out->numel == 0) return RUSH_OK;
-  m = out->numel / n;
-  const float *data = k > 0 ? rush_data(rows_of) : NULL;
+  RUSH_TRY(rush_linear_begin(c, arg_tensor(c, INPUT), n, &r));
+  if (r.y == NULL) return RUSH_OK;
   float low = 0, high = 0;
-  RUSH_TRY(rush_work(c->ctx, (uint64_t)(m * k) / 4));
-  for (int64_t i = 0; i < m; i++) {
+  RUSH_TRY(rush_work(c->ctx, (uint64_t)r.m * (uint64_t)k / 4));
+  for (size_t i = 0; i < r.m; i++) {
     float most;
-    const float least = rush_int8_range((size_t)k, data + i * stride, &most);
+    const float least = rush_int8_range((size_t)k, r.x + i * r.stride, &most);
     low = least < low ? least : low;
     high = most > high ? most : high;
   }
   int32_t zero;
   const float scale = choose((double)low, (double)high, arg_int(c, LEVELS), &zero);
-  rush_int8_rows rows;
-  RUSH_TRY(rush_int8_rows_new(c, m, k, &rows));
-  rush_int8_rows_scaled(c->ctx, data, (size_t)stride, scale, zero, &rows);
-  rush_int8_gemm(c->ctx, &rows, (size_t)n, packed, rush_data(out), (size_t)n, -INFINITY, INFINITY);
+  RUSH_TRY(rush_int8_rows_new(c, (int64_t)r.m, k, &rows));
+  rush_int8_rows_scaled(c->ctx, r.x, r.stride, scale, zero, &rows);
+  rush_int8_gemm(c->ctx, &rows, (size_t)n, packed, r.y, (size_t)n, -INFINITY, INFINITY);
   return RUSH_OK;
 }

@@ -1,8 +1,7 @@
 /* linear with a weight of 8-bit integers, whose input is quantised row by row as it comes. */
-#include "blocks/matrices.h"
 #include "blocks/packed_int8.h"
+#include "blocks/packed_matmul.h"
 #include "call/define.h"
-#include "tensor/layout.h"
 
 enum { INPUT, WEIGHT, SCALES, BIAS, MIN, MAX, LONGEST = 1 << 16 };
 
@@ -47,24 +46,19 @@ static rush_status pack(rush_call *c, const void **packed) {
 
 /* input [..., k], weight [n, k] of int8, scales [n], bias [n] or None, min, max -> float32 [..., n] */
 RUSH_OP(linear_int8) {
-  rush_tensor *x = arg_tensor(c, INPUT), *rows_of = x, *out;
+  rush_tensor *x = arg_tensor(c, INPUT);
   const rush_tensor *w = arg_tensor(c, WEIGHT);
   RUSH_TRY(check(c, x, w, arg_tensor(c, SCALES), arg_tensor(c, BIAS)));
   const int64_t n = w->sizes[0], k = w->sizes[1];
   const void *packed = rush_packed_data(c->packed);
-  if (packed == NULL) RUSH_TRY(pack(c, &packed));
-  int64_t sizes[RUSH_MAX_RANK], m, stride;
-  for (int d = 0; d < x->rank; d++) sizes[d] = d == x->rank - 1 ? n : x->sizes[d];
-  if (!rush_as_rows(x, &m, &stride)) {
-    RUSH_TRY(tmp_contiguous(c, x, &rows_of));
-    stride = k;
-  }
-  RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out));
-  if (out->numel == 0) return RUSH_OK;
+  rush_linear_rows r;
   rush_int8_rows rows;
-  RUSH_TRY(rush_int8_rows_new(c, out->numel / n, k, &rows));
-  rush_int8_rows_of_floats(c->ctx, k > 0 ? rush_data(rows_of) : NULL, (size_t)stride, &rows);
-  rush_int8_gemm(c->ctx, &rows, (size_t)n, packed, rush_data(out), (size_t)n,
-                 (float)arg_float(c, MIN), (float)arg_float(c, MAX));
+  if (packed == NULL) RUSH_TRY(pack(c, &packed));
+  RUSH_TRY(rush_linear_begin(c, x, n, &r));
+  if (r.y == NULL) return RUSH_OK;
+  RUSH_TRY(rush_int8_rows_new(c, (int64_t)r.m, k, &rows));
+  rush_int8_rows_of_floats(c->ctx, r.x, r.stride, &rows);
+  rush_int8_gemm(c->ctx, &rows, (size_t)n, packed, r.y, (size_t)n, (float)arg_float(c, MIN),
+                 (float)arg_float(c, MAX));
   return RUSH_OK;
 }

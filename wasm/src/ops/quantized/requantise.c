@@ -60,27 +60,16 @@ static rush_status check(rush_call *c) {
   return RUSH_OK;
 }
 
-/* Sums with their channels last in memory: a view [N, .., C] of them, row-major. */
-static rush_status as_rows(rush_call *c, const rush_tensor *sums, rush_tensor **out) {
-  int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
-  rush_tensor *view;
-  const int last = sums->rank - 1;
-  sizes[0] = sums->sizes[0], sizes[last] = sums->sizes[1];
-  strides[0] = sums->strides[0], strides[last] = sums->strides[1];
-  for (int d = 2; d <= last; d++) sizes[d - 1] = sums->sizes[d], strides[d - 1] = sums->strides[d];
-  RUSH_TRY(tmp_view(c, sums, sums->rank, sizes, strides, sums->offset, &view));
-  return tmp_contiguous(c, view, out);
-}
-
 /* input, of whose scale and dtype it is; sums [N, C, ...], scales [C] of float64, bias [C] or None,
  * whether as qnnpack rounds, scale and zero_point of the result, whether nothing is below 0 -> the
  * same sizes, channels last in memory */
 RUSH_OP(requantise) {
-  const rush_tensor *x = arg_tensor(c, INPUT), *sums = arg_tensor(c, SUMS);
+  const rush_tensor *x = arg_tensor(c, INPUT);
+  rush_tensor *sums, *out;
   RUSH_TRY(check(c));
-  rush_tensor *rows, *base;
   rush_requantised to;
   rush_quant *q;
+  RUSH_TRY(tmp_channels_last(c, arg_tensor(c, SUMS), &sums));
   const int64_t n = sums->sizes[1];
   c->heap->quantised = rush_call_quantised;
   RUSH_TRY(channels_of(c, rush_quant_of(x)->scales[0], n, &to));
@@ -89,19 +78,14 @@ RUSH_OP(requantise) {
   to.least = is_signed ? INT8_MIN : 0;
   to.most = is_signed ? INT8_MAX : UINT8_MAX;
   if (arg_bool(c, RELU) && to.least < to.zero_point) to.least = to.zero_point;
-  RUSH_TRY(as_rows(c, sums, &rows));
-  RUSH_TRY(tmp_new(c, x->dtype, rows->rank, rows->sizes, &base));
-  RUSH_TRY(rush_quant_make(c->heap, base, -1, 1, &q));
+  RUSH_TRY(rush_tensor_new_channels_last(c->heap, x->dtype, sums->rank, sums->sizes, &out));
+  ret_tensor(c, 0, out);
+  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
   q->scales[0] = arg_float(c, SCALE);
   q->zero_points[0] = to.zero_point;
-  int64_t strides[RUSH_MAX_RANK];
-  const int last = sums->rank - 1;
-  strides[0] = base->strides[0], strides[1] = base->strides[last];
-  for (int d = 2; d <= last; d++) strides[d] = base->strides[d - 1];
-  RUSH_TRY(rush_result_view(c, 0, base, sums->rank, sums->sizes, strides, 0));
   RUSH_TRY(rush_work(c->ctx, (uint64_t)sums->numel));
   if (n > 0)
-    rush_int8_requantise((size_t)(sums->numel / n), (size_t)n, rush_data(rows), &to,
-                         rush_data(base));
+    rush_int8_requantise((size_t)(sums->numel / n), (size_t)n, rush_data(sums), &to,
+                         rush_data(out));
   return RUSH_OK;
 }
