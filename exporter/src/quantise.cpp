@@ -71,11 +71,11 @@ Int4 int4_of(const at::Tensor &weight, const Bits &bits) {
   return out;
 }
 
-// rush::linear as another operator: its parts, then those of the old one that both have.
-Node *replace(Node *node, const std::string &op) {
-  Node *made = node->block->graph->insert_before(node, op);
-  made->add_input(node->input(INPUT));
-  return made;
+Value *append(Node *where, const char *op, const std::vector<Value *> &inputs,
+              const TypeRef &type = tensor_type()) {
+  Node *made = where->block->graph->insert_before(where, op);
+  for (Value *v : inputs) made->add_input(v);
+  return made->add_output(type);
 }
 
 bool linear(Node *node, const Bits &bits, Quantised *out) {
@@ -92,12 +92,10 @@ bool linear(Node *node, const Bits &bits, Quantised *out) {
     if (columns > kLongest) return false;
     int8_of(w, &integers, &scales);
     count(w, {integers, scales}, out);
-    Node *made = replace(node, "rush::linear_int8");
-    made->add_input(tensor(integers, ""));
-    made->add_input(tensor(scales, ".scales"));
-    for (const size_t i : {BIAS, MIN, MAX}) made->add_input(node->input(i));
-    made->add_output(tensor_type());
-    node->give_way_to(made);
+    const Value *made = append(node, "rush::linear_int8",
+                               {node->input(INPUT), tensor(integers, ""), tensor(scales, ".scales"),
+                                node->input(BIAS), node->input(MIN), node->input(MAX)});
+    node->give_way_to(made->def);
     return true;
   }
   Int4 parts;
@@ -110,17 +108,15 @@ bool linear(Node *node, const Bits &bits, Quantised *out) {
   }
   count(w, {parts.integers, parts.scales}, out);
   if (parts.zero_points.defined()) out->after += parts.zero_points.nbytes();
-  Node *made = replace(node, "rush::linear_weights");
-  made->add_input(tensor(parts.integers, ""));
-  made->add_input(tensor(parts.scales, ".scales"));
-  made->add_input(parts.zero_points.defined() ? tensor(parts.zero_points, ".zero_points")
-                                              : graph.constant(const_none()));
-  made->add_input(node->input(BIAS));
-  for (const int64_t number : {four ? int64_t{4} : 8, columns, four ? bits.group : columns})
-    made->add_input(graph.constant(const_int(number)));
-  for (const size_t i : {MIN, MAX}) made->add_input(node->input(i));
-  made->add_output(tensor_type());
-  node->give_way_to(made);
+  Value *zero_points = parts.zero_points.defined() ? tensor(parts.zero_points, ".zero_points")
+                                                   : graph.constant(const_none());
+  const auto number = [&](int64_t n) { return graph.constant(const_int(n)); };
+  const Value *made =
+      append(node, "rush::linear_weights",
+             {node->input(INPUT), tensor(parts.integers, ""), tensor(parts.scales, ".scales"),
+              zero_points, node->input(BIAS), number(four ? 4 : 8), number(columns),
+              number(four ? bits.group : columns), node->input(MIN), node->input(MAX)});
+  node->give_way_to(made->def);
   return true;
 }
 
@@ -134,12 +130,6 @@ bool halve(Node *node, Quantised *out) {
   return true;
 }
 
-Value *append(Node *where, const char *op, const std::vector<Value *> &inputs, TypeRef type) {
-  Node *made = where->block->graph->insert_before(where, op);
-  for (Value *v : inputs) made->add_input(v);
-  return made->add_output(type);
-}
-
 // Rows are taken of the few bits, and become floats then.
 bool embedding(Node *node, const Bits &bits, Quantised *out) {
   const Const *weight = node->constant(0);
@@ -149,11 +139,11 @@ bool embedding(Node *node, const Bits &bits, Quantised *out) {
   const auto rows_of = [&](const at::Tensor &table, const std::string &name) {
     Value *indices = append(node, "prim::ListConstruct", {node->input(1)}, list_of(tensor_type()));
     return append(node, "aten::index.Tensor_hacked_twin",
-                  {graph.constant(const_tensor(table, name)), indices}, tensor_type());
+                  {graph.constant(const_tensor(table, name)), indices});
   };
   const auto as_float = [&](Value *v) {
     return append(node, "aten::to.dtype",
-                  {v, graph.constant(const_int(static_cast<int64_t>(at::kFloat)))}, tensor_type());
+                  {v, graph.constant(const_int(static_cast<int64_t>(at::kFloat)))});
   };
   Value *made;
   if (bits.kind == Bits::FLOAT16) {
@@ -167,7 +157,7 @@ bool embedding(Node *node, const Bits &bits, Quantised *out) {
     count(w, {integers, scales}, out);
     Value *numbers = as_float(rows_of(integers, weight->s));
     Value *factors = rows_of(scales.unsqueeze(1), weight->s.empty() ? "" : weight->s + ".scales");
-    made = append(node, "aten::mul.Tensor", {numbers, factors}, tensor_type());
+    made = append(node, "aten::mul.Tensor", {numbers, factors});
   }
   node->give_way_to(made->def);
   return true;
