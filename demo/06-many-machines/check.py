@@ -23,20 +23,6 @@ MODEL = DEMO.parent / 'build' / 'demo' / '02-semantic-search' / semantic.FILE
 WORKERS = 2
 
 
-def ray_folder():
-    """Where the packages of requirements.txt are; installed the first time (450 MB)."""
-    requirements = HERE / 'requirements.txt'
-    key = hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
-    folder = wheels.cache_dir() / f'ray-{key}'
-    if not folder.exists():
-        with tempfile.TemporaryDirectory(dir=wheels.cache_dir()) as temporary:
-            subprocess.run([sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--only-binary=:all:',
-                            '--disable-pip-version-check', '--no-cache-dir', '--target', f'{temporary}/ray',
-                            '-r', requirements], check=True)
-            os.rename(f'{temporary}/ray', folder)
-    return folder
-
-
 def sentences():
     """Token ids of the sentences of 02-semantic-search, twice over, so that there are several batches for each worker."""
     texts = (DEMO / '02-semantic-search' / 'sentences.txt').read_text(encoding='utf-8').splitlines()
@@ -57,7 +43,6 @@ def embed(folder, model, tokens, *options):
     import pyarrow.parquet
     out = folder / f'{model.suffix[1:]}-table'
     environment = {
-        'PYTHONPATH': os.pathsep.join([os.environ.get('PYTHONPATH', ''), str(ray_folder())]),
         'RAY_USAGE_STATS_ENABLED': '0', 'RAY_TMPDIR': str(folder), 'RAY_DATA_DISABLE_PROGRESS_BARS': '1',
         'RAY_worker_niceness': '0',  # at Ray's 15 a busy machine gives its workers next to nothing
     }
@@ -72,7 +57,6 @@ def check(holds, what):
 
 
 def main():
-    sys.path.append(str(ray_folder()))
     subprocess.run([sys.executable, DEMO / 'run', '--export'], check=True)
     model, _ = minilm.load()
     rows = sentences()
