@@ -1,4 +1,4 @@
-// Times models in this engine: every binary of Rushlight and, if given, onnxruntime-web, by turns.
+// Times models in this engine: every binary of Rushlight, by turns.
 
 import { readNpy } from '../../js/src/npy.js';
 import { difference } from '../../demo/shared/agreement.js';
@@ -14,15 +14,14 @@ function summary(values) {
  * @param {object} options
  * @param {(source: any, options?: any) => Promise<any>} options.load
  * @param {(file: string) => Promise<Uint8Array>} options.read a file below build/bench/
- * @param {() => Promise<any>} [options.ort] onnxruntime-web
  * @param {string} options.name of the model
  * @param {string[]} options.backends
  * @param {number} options.rounds
- * @param {number} options.threads Rushlight runs on one and on so many, onnxruntime-web on so many
+ * @param {number} options.threads it runs on one and on so many
  */
-export async function bench({ load, read, ort, name, backends, rounds, threads }) {
+export async function bench({ load, read, name, backends, rounds, threads }) {
   const about = JSON.parse(new TextDecoder().decode(await read(`${name}/bench.json`)));
-  const rush = await read(`${name}/${about.rush}`);
+  const rush = await read(`${name}/${about.files.rush}`);
   const expected = readNpy(await read(`${name}/expected.npy`)).data;
   /** @type {Record<string, any>} */
   const inputs = {};
@@ -56,28 +55,6 @@ export async function bench({ load, read, ort, name, backends, rounds, threads }
       memory: { file: rush.length, peakAtLoad: loaded.peak, live: ran.live, peak: ran.peak, heap: ran.heap },
     });
   }
-  if (ort && about.onnx) {
-    const engine = await ort();
-    const onnx = await read(`${name}/${about.onnx}`);
-    const feeds = Object.fromEntries(Object.entries(inputs)
-      .map(([key, { dtype, data, shape }]) => [key, new engine.Tensor(dtype, data, shape)]));
-    const loads = [];
-    let session;
-    for (let i = 0; i < 3; i++) {
-      await session?.release();
-      const start = now();
-      session = await engine.InferenceSession.create(onnx, { executionProviders: ['wasm'] });
-      loads.push(now() - start);
-    }
-    const start = now();
-    const answer = (await session.run(feeds))[about.output];
-    contenders.push({
-      engine: `onnxruntime-web ${engine.env.versions.web ?? engine.env.versions.common ?? ''}`.trim(), times: [],
-      run: () => session.run(feeds), release: () => session.release(),
-      load: summary(loads.slice(1)), first: now() - start, off: difference(answer.data, expected),
-    });
-  }
-
   for (const contender of contenders) {
     let runs = 0;
     const start = now();
@@ -94,11 +71,10 @@ export async function bench({ load, read, ort, name, backends, rounds, threads }
   }
 
   const results = [];
-  for (const { engine, times, model, release, load, copy, first, off, memory } of contenders) {
-    const profile = model ? await model.profile(inputs, { runs: 5 }) : undefined;
+  for (const { engine, times, model, load, copy, first, off, memory } of contenders) {
+    const profile = await model.profile(inputs, { runs: 5 });
     results.push({ name, engine, run: summary(times), load, copy, first, maxAbs: off.maxAbs, close: off.close, memory, profile });
-    model?.dispose();
-    await release?.();
+    model.dispose();
   }
   return results;
 }

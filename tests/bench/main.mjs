@@ -1,31 +1,22 @@
 // One engine's part of the benchmark: node main.mjs OPTIONS-AS-JSON. Prints JSON. See run.
 
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { pathToFileURL } from 'node:url';
 
 import { start } from '../../demo/shared/chromium.mjs';
 import { load } from '../../js/src/index.js';
 import { bench, compileTime } from './bench.js';
 
-const { models, backends, rounds, ort, threads, chromium } = JSON.parse(process.argv[2]);
+const { models, backends, rounds, threads, chromium } = JSON.parse(process.argv[2]);
 const wasmFile = (/** @type {string} */ name) => `js/wasm/rushlight-${name}.wasm`;
 const top = new URL('../../', import.meta.url);
 
-const ortFolder = createRequire(import.meta.url).resolve('onnxruntime-web').replace(/[^/\\]*$/, '');
-
 async function inNode() {
-  const importOrt = async () => {
-    const { env, InferenceSession, Tensor } = await import(pathToFileURL(`${ortFolder}ort.node.min.mjs`).href);
-    env.wasm.numThreads = threads;
-    return { env, InferenceSession, Tensor };
-  };
   const compile = Object.fromEntries(await Promise.all(backends.map(async (/** @type {string} */ name) =>
     [name, await compileTime(await readFile(new URL(wasmFile(name), top)))])));
   const results = [];
   for (const name of models) {
     console.error(`» ${name} in Node ${process.versions.node}`);
-    results.push(...await bench({ load, name, backends, rounds, threads, ort: ort ? importOrt : undefined,
+    results.push(...await bench({ load, name, backends, rounds, threads,
       read: (file) => readFile(new URL(`build/bench/${file}`, top)) }));
   }
   return { host: `Node ${process.versions.node}`, compile, results };
@@ -44,16 +35,11 @@ async function inChromium() {
         const { bench, compileTime } = await import('/tests/bench/bench.js');
         const { load } = await import('/js/src/index.js');
         const read = async (/** @type {string} */ file) => new Uint8Array(await (await fetch(file)).arrayBuffer());
-        const importOrt = async () => {
-          const engine = await import('/tests/node_modules/onnxruntime-web/dist/ort.wasm.min.mjs');
-          engine.env.wasm.numThreads = o.threads;
-          return engine;
-        };
         const compile = Object.fromEntries(await Promise.all(o.backends.map(async (/** @type {string} */ b) =>
           [b, await compileTime(await read(`/js/wasm/rushlight-${b}.wasm`))])));
         return { compile, results: await bench({ load, name: o.name, backends: o.backends, rounds: o.rounds, threads: o.threads,
-          ort: o.ort ? importOrt : undefined, read: (/** @type {string} */ file) => read(`/build/bench/${file}`) }) };
-      }, { name, backends, rounds, threads, ort });
+          read: (/** @type {string} */ file) => read(`/build/bench/${file}`) }) };
+      }, { name, backends, rounds, threads });
       compile = part.compile;
       results.push(...part.results);
       await page.close();
@@ -65,4 +51,4 @@ async function inChromium() {
 }
 
 const text = JSON.stringify(chromium ? await inChromium() : await inNode());
-process.stdout.write(text, () => process.exit(0)); // onnxruntime-web may keep something alive
+process.stdout.write(text, () => process.exit(0)); // threads stay alive

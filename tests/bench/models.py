@@ -1,6 +1,6 @@
-"""The benchmark's models as .rush and as ONNX, with one input each, in build/bench/.
+"""The benchmark's models with one input each, in build/bench/: as .rush, and as what rivals read.
 
-    python3 tests/bench/models.py [MODEL...]     # makes what is missing
+    python3 tests/bench/models.py [MODEL...]     # makes the .rush files that are missing
 """
 
 import hashlib
@@ -10,8 +10,10 @@ import sys
 import warnings
 from pathlib import Path
 
+import graph
 import networks
 import numpy
+import tflite
 import torch
 
 TOP = Path(__file__).resolve().parents[2]
@@ -40,27 +42,34 @@ def minilm(length):
         import minilm as module
         model = module.load()[0]
         ids = torch.randint(1000, 30000, (1, length), generator=torch.Generator().manual_seed(1))
-        return torch.jit.script(model), {'ids': ids, 'mask': torch.ones_like(ids)}
+        return model, {'ids': ids, 'mask': torch.ones_like(ids)}
     return make
 
 
+LENGTHS = {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}
+PAST = {f'{what}{i}': {2: 't'} for i in range(12) for what in ('keys', 'values')}
 #: name: what makes it, its (first) output, sizes that are open. The first four are real models, and what runs without a name.
 MODELS = {
     'efficientnet-lite0': (efficientnet, 'logits', {}),
     'mobilenet-v2': (mobilenet, 'logits', {}),
-    'minilm-21': (minilm(21), 'embedding', {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}),
-    'minilm-128': (minilm(128), 'embedding', {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}),
-    'minilm-256': (minilm(256), 'embedding', {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}),
+    'minilm-21': (minilm(21), 'embedding', LENGTHS),
+    'minilm-128': (minilm(128), 'embedding', LENGTHS),
+    'minilm-16': (minilm(16), 'embedding', LENGTHS),
+    'minilm-256': (minilm(256), 'embedding', LENGTHS),
     **{name.replace('_', '-'): (networks.torchvision(name), 'logits', {})
        for name in ('mobilenet_v3_small', 'efficientnet_b0', 'resnet18', 'resnet50', 'vit_b_16')},
     'unet-256': (networks.unet, 'mask', {}),
-    'gpt2-step': (networks.gpt2_step, 'logits', {f'{what}{i}': {2: 't'} for i in range(12) for what in ('keys', 'values')}),
+    'gpt2-step': (networks.gpt2_step, 'logits', PAST),
     'lstm': (networks.lstm, 'y', {}),
     'mlp': (networks.mlp, 'y', {}),
     'pointwise-200': (networks.pointwise, 'y', {}),
+    'minilm-16-int8': (minilm(16), 'embedding', LENGTHS),
+    'minilm-128-int8': (minilm(128), 'embedding', LENGTHS),
+    'gpt2-step-int8': (networks.gpt2_step, 'logits', PAST),
 }
 USUAL = list(MODELS)[:4]
-SAME_FILE = {'minilm-128': 'minilm-21', 'minilm-256': 'minilm-21'}  # only the input differs
+# Only the input differs, in forms where sizes are open.
+SAME_FILE = {'minilm-16': 'minilm-21', 'minilm-128': 'minilm-21', 'minilm-256': 'minilm-21', 'minilm-128-int8': 'minilm-16-int8'}
 
 
 def export_onnx(model, inputs, outputs, dynamic, path):
@@ -82,22 +91,25 @@ def key_of(*files):
 
 
 def keys():
-    """A .rush file is made again when the model or the exporter is another one, ONNX for the model only."""
+    """A .rush file is made again when the model or the exporter is another one, the others for the model or what writes them."""
     native = Path(os.environ.get('RUSH_NATIVE', TOP / 'build' / 'native'))
-    model = [Path(__file__), *(TOP / 'demo').glob('*/*.py')]
+    model = [Path(__file__), Path(networks.__file__), *(TOP / 'demo').glob('*/*.py')]
     exporter = [*(TOP / 'exporter' / 'python').rglob('*.py'), native / 'bin' / 'rushlight',
                 *(native / 'python').rglob('*.so'), *(native / 'lib').glob('*.so*')]
-    return key_of(*model), key_of(*model, *exporter)
+    lowered = key_of(*model, Path(graph.__file__), Path(tflite.__file__))
+    return {'rush': key_of(*model, *exporter), 'onnx': key_of(*model), 'tflite': lowered, 'graph': lowered}
 
 
-def make(name, again=False):
+def make(name, forms=(), again=False):
+    """What is missing of a model's .rush file and of other forms: onnx, tflite, graph. One that cannot be made is left out."""
     build, output, dynamic = MODELS[name]
+    int8 = name.endswith('-int8')
     folder = BUILD / name
-    file = BUILD / SAME_FILE.get(name, name) / 'model'
-    model_key, key = keys()
     about = folder / 'bench.json'
-    before = json.loads(about.read_text()) if about.exists() else {}
-    if not again and before.get('key') == key:
+    before = json.loads(about.read_text()) if about.exists() else {'keys': {}, 'files': {}}
+    wanted = keys()
+    missing = [form for form in dict.fromkeys(['rush', *forms]) if again or before['keys'].get(form) != wanted[form]]
+    if not missing:
         return
     print(f'» making {name}', file=sys.stderr, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
@@ -106,27 +118,42 @@ def make(name, again=False):
         expected = model(*inputs.values())
     expected, *more = expected if isinstance(expected, tuple) else (expected,)
     outputs = [output, *(f'{output}{i + 1}' for i in range(len(more)))]
-    if name not in SAME_FILE:
-        import rushlight
-        rushlight.export(model, tuple(inputs.values()), str(file.with_suffix('.rush')),
-                         input_names=list(inputs), output_names=outputs, dynamic_shapes=dynamic)
-        if before.get('model_key') != model_key or not file.with_suffix('.onnx').exists():
-            try:
-                export_onnx(model, inputs, outputs, dynamic, file.with_suffix('.onnx'))
-            except Exception as error:  # only the comparison is lost
-                print(f'{name}: no ONNX file, so nothing to compare with: {error}', file=sys.stderr)
+    files = dict(before['files'])
+    lowered = None
+    for form in missing:
+        open_sizes = form in ('rush', 'onnx')
+        file = (BUILD / SAME_FILE.get(name, name) if open_sizes else folder) / f'model.{"bin" if form == "graph" else form}'
+        files[form] = os.path.relpath(file, folder)
+        if int8 and form in ('onnx', 'graph'):
+            files[form] = None  # int8 is written for LiteRT alone
+        if files[form] is None or open_sizes and name in SAME_FILE:
+            continue  # made with the other
+        if form == 'rush':
+            import rushlight
+            rushlight.export(model, tuple(inputs.values()), str(file), input_names=list(inputs), output_names=outputs, dynamic_shapes=dynamic,
+                             quantize='int8' if int8 else '')
+            continue
+        try:
+            if form == 'onnx':
+                export_onnx(model, inputs, outputs, dynamic, file)
+            else:
+                lowered = lowered or graph.lower(model, inputs)
+                lowered.save(folder / 'model', consts=form == 'graph')
+                if form == 'tflite':
+                    tflite.write(lowered, file, int8)
+        except Exception as error:  # only the comparison is lost
+            files[form] = None
+            print(f'{name}: no {form}, so nothing to compare with: {error}', file=sys.stderr)
     for tensor_name, tensor in {**inputs, 'expected': expected}.items():
         numpy.save(folder / f'{tensor_name}.npy', tensor.contiguous().numpy())
-    onnx = file.with_suffix('.onnx')
     about.write_text(json.dumps({
-        'name': name, 'key': key, 'model_key': model_key, 'inputs': list(inputs), 'output': output,
-        'rush': os.path.relpath(file.with_suffix('.rush'), folder),
-        'onnx': os.path.relpath(onnx, folder) if onnx.exists() else None}))
+        'name': name, 'int8': int8, 'keys': {**before['keys'], **{form: wanted[form] for form in missing}}, 'inputs': list(inputs),
+        'output': output, 'files': files}))
 
 
-def make_all(names, again=False):
+def make_all(names, forms=(), again=False):
     for name in dict.fromkeys([SAME_FILE.get(name, name) for name in names] + list(names)):
-        make(name, again)
+        make(name, forms, again)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,21 @@
+// onnxruntime-web: model.onnx, its wasm backend.
+
+export const file = 'onnx';
+
+/** @param {{ threads: number }} options */
+export async function open({ threads }) {
+  const { env, InferenceSession, Tensor } = await import('onnxruntime-web');
+  env.wasm.numThreads = threads;
+  return {
+    /** @param {Uint8Array} bytes @param {any} about @param {Record<string, any>} inputs */
+    async load(bytes, about, inputs) {
+      const session = await InferenceSession.create(bytes, { executionProviders: ['wasm'] });
+      return {
+        run: async () => {
+          const feeds = Object.fromEntries(Object.entries(inputs).map(([name, { dtype, data, shape }]) => [name, new Tensor(dtype, data, shape)]));
+          return (await session.run(feeds, [about.output]))[about.output].data;
+        },
+      };
+    },
+  };
+}

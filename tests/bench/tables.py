@@ -1,0 +1,13 @@
+"""How ./dev bench prints."""
+
+
+def table(head, rows):
+    rows = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(head, *rows)]
+    for row in (head, *rows):
+        print('  '.join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))).rstrip())
+    print()
+
+
+def millis(value):
+    return f'{value:.1f}' if value >= 10 else f'{value:#.3g}'

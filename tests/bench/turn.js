@@ -1,0 +1,79 @@
+// One contender's turn with one model, the same in Node and in a page: from the bytes to the first answer, then run after run.
+
+import { readNpy } from '../../js/src/npy.js';
+import { ATOL, RTOL, difference } from '../../demo/shared/agreement.js';
+
+const now = () => performance.now();
+
+/** Every wasm memory that is made from here on. @returns {() => number} how many bytes they have */
+function watchMemories() {
+  /** @type {Set<WebAssembly.Memory>} */
+  const memories = new Set();
+  const found = (/** @type {WebAssembly.Instance} */ { exports }) => {
+    for (const one of Object.values(exports)) if (one instanceof Memory) memories.add(one);
+  };
+  const { Memory, Instance, instantiate, instantiateStreaming } = WebAssembly;
+  const made = (/** @type {any} */ result) => (found(result.instance ?? result), result);
+  WebAssembly.Memory = new Proxy(Memory, { construct: (Type, args) => {
+    const memory = new Type(.../** @type {[any]} */ (args));
+    memories.add(memory);
+    return memory;
+  } });
+  WebAssembly.Instance = new Proxy(Instance, { construct: (Type, args) => made(new Type(.../** @type {[any]} */ (args))) });
+  WebAssembly.instantiate = /** @type {any} */ (async (/** @type {[any]} */ ...args) => made(await instantiate(...args)));
+  WebAssembly.instantiateStreaming = async (...args) => made(await instantiateStreaming(...args));
+  return () => [...memories].reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
+}
+
+/** How alike two answers are as vectors, 1 at most. @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
+function cosine(a, b) {
+  let ab = 0, aa = 0, bb = 0;
+  for (let i = 0; i < b.length; i++) ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
+  return ab / Math.sqrt(aa * bb);
+}
+
+/**
+ * @param {object} options
+ * @param {(file: string) => Promise<Uint8Array>} options.read a file below build/bench/
+ * @param {string} options.name of the model
+ * @param {string} options.rival a file of rivals/
+ * @param {number} options.threads
+ * @param {string} [options.backend] Rushlight's
+ * @param {number} options.seconds of runs that are timed, at least four runs
+ * @param {boolean} [options.profile] also the time of each operator, where the rival tells it
+ */
+export async function turn({ read, name, rival, threads, backend, seconds, profile }) {
+  const text = async (/** @type {string} */ file) => JSON.parse(new TextDecoder().decode(await read(`${name}/${file}`)));
+  const about = await text('bench.json');
+  const memory = watchMemories();
+  const { file, open } = await import(`./rivals/${rival}.js`);
+  if (file !== 'rush' && file !== 'onnx') about.graph = await text('model.json');
+  const expected = readNpy(await read(`${name}/expected.npy`)).data;
+  /** @type {Record<string, any>} */
+  const inputs = {};
+  for (const key of about.inputs) inputs[key] = readNpy(await read(`${name}/${key}.npy`));
+  const engine = await open({ threads, backend });
+  const bytes = await read(`${name}/${about.files[file]}`);
+
+  const start = now();
+  const { run, profile: profiled } = await engine.load(bytes, about, inputs);
+  const load = now() - start;
+  const answer = await run();
+  const first = now() - start;
+  const off = difference(answer, expected);
+  const alike = cosine(answer, expected);
+
+  const warm = now();
+  let runs = 0;
+  do await run(), runs++; while (now() - warm < 600 * seconds || runs < 3); // the engine compiles anew what is used
+  const repeat = Math.ceil(runs / (now() - warm)); // a time is of at least a millisecond: clocks are coarse in pages
+  const times = [], begun = now();
+  do {
+    const at = now();
+    for (let i = 0; i < repeat; i++) await run();
+    times.push((now() - at) / repeat);
+  } while (now() - begun < 1000 * seconds || times.length < 4);
+  return { load, first, times, bytes: bytes.length, memory: memory(), maxAbs: off.maxAbs, cosine: alike,
+    right: about.int8 ? alike > 0.99 : off.close, rule: about.int8 ? 'cosine > 0.99' : `allclose(${RTOL}, ${ATOL})`,
+    profile: profile && profiled ? await profiled() : undefined };
+}

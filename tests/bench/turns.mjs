@@ -1,0 +1,86 @@
+// Contenders by turns, each in a fresh page or a fresh Node: node turns.mjs OPTIONS-AS-JSON. Prints JSON. See versus.py.
+
+import { execFile } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+import { start } from '../../demo/shared/chromium.mjs';
+import { turn } from './turn.js';
+
+const { one, jobs, host } = JSON.parse(process.argv[2]);
+const LIMIT = 240_000; // ms, for what never comes
+
+/** Processor time, in ticks of 10 ms: of the whole machine, and of this process and what it started. */
+function ticks() {
+  const of = (/** @type {string} */ file) => readFileSync(file, 'utf8');
+  const cpu = of('/proc/stat').split('\n', 1)[0].trim().split(/\s+/).slice(1).map(Number);
+  /** @type {Map<number, { parent: number, used: number }>} */
+  const processes = new Map();
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const stat = of(`/proc/${pid}/stat`), fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ').map(Number);
+      processes.set(+pid, { parent: fields[1], used: fields[11] + fields[12] + fields[13] + fields[14] });
+    } catch { /* it has ended */ }
+  }
+  let own = 0;
+  for (const [pid, { used }] of processes) {
+    let at = pid;
+    while (at && at !== process.pid) at = processes.get(at)?.parent ?? 0;
+    if (at) own += used;
+  }
+  return { busy: cpu[0] + cpu[1] + cpu[2] + cpu[5] + cpu[6], own, at: performance.now() };
+}
+
+/** Processors that others kept busy since. @param {ReturnType<typeof ticks>} since */
+function foreign(since) {
+  const { busy, own, at } = ticks();
+  return Math.max(0, (busy - since.busy - (own - since.own)) * 10 / (at - since.at));
+}
+
+const inNode = (/** @type {any} */ job) => new Promise((done) => {
+  execFile(process.execPath, [fileURLToPath(import.meta.url), JSON.stringify({ one: job })], { timeout: LIMIT, maxBuffer: 1 << 28 }, (error, out, err) =>
+    done(error ? { error: `${err || error}`.trim().split('\n').slice(-8).join('\n') } : JSON.parse(out.slice(out.lastIndexOf('\n{')))));
+});
+
+/** @param {() => Promise<any>} newPage @param {string} url @param {any} job */
+async function inPage(newPage, url, job) {
+  const page = await newPage();
+  try {
+    await page.goto(`${url}/tests/bench/rivals/page.html`);
+    return await Promise.race([page.evaluate(async (/** @type {any} */ job) => {
+      const { turn } = await import(/** @type {any} */ ('/tests/bench/turn.js'));
+      const read = async (/** @type {string} */ file) => {
+        const response = await fetch(`/build/bench/${file}`);
+        if (!response.ok) throw new Error(`${file}: ${response.status}`);
+        return new Uint8Array(await response.arrayBuffer());
+      };
+      return turn({ ...job, read });
+    }, job), new Promise((_, fail) => setTimeout(() => fail(new Error(`nothing in ${LIMIT / 1000} s`)), LIMIT).unref())]);
+  } catch (error) {
+    return { error: String(error).slice(0, 2000) };
+  } finally {
+    await page.close();
+  }
+}
+
+if (one) {
+  const result = await turn({ ...one, read: (file) => readFile(new URL(`../../build/bench/${file}`, import.meta.url)) });
+  process.stdout.write(`\n${JSON.stringify(result)}\n`, () => process.exit(0));
+} else {
+  const browser = host === 'chromium' ? await start() : undefined;
+  const results = [];
+  try {
+    for (const [i, job] of jobs.entries()) {
+      const since = ticks();
+      const result = await (browser ? inPage(browser.newPage, browser.url, job) : inNode(job));
+      results.push({ ...job, ...result, foreign: foreign(since) });
+      const least = result.times ? `${Math.min(...result.times).toPrecision(3)} ms` : result.error.split('\n', 1)[0];
+      console.error(`${i + 1}/${jobs.length} ${job.name}, ${job.rival}, ${job.threads}: ${least}`);
+    }
+  } finally {
+    await browser?.close();
+  }
+  const version = browser ? `Chromium ${browser.browser.version().split('.')[0]}` : `Node ${process.versions.node}`;
+  process.stdout.write(JSON.stringify({ host: version, results }), () => process.exit(0));
+}

@@ -1,0 +1,130 @@
+"""Rushlight beside rivals: what `./dev bench --vs ort,tfjs,litert` does.
+
+Each round gives every contender one turn with a model, in a page (or Node) of its own, and each round begins with another one.
+A contender's time is its least of all rounds; a ratio is of these, and its spread that of the ratios within the rounds.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import models
+from tables import millis, table
+
+HERE = Path(__file__).resolve().parent
+#: name: its form of a model, what to call it, the package whose version counts, and where it runs
+RIVALS = {
+    'ort': ('onnx', 'onnxruntime-web', 'tests/package.json', ('current', 'node', 'chromium')),
+    'tfjs': ('graph', '@tensorflow/tfjs-core', 'tests/bench/rivals/package.json', ('current', 'node', 'chromium')),
+    'litert': ('tflite', '@litertjs/core', 'tests/bench/rivals/package.json', ('chromium',)),
+}
+OURS = 'rushlight'
+
+
+def fail(text):
+    sys.exit(f'bench: {text}')
+
+
+def jobs(names, rivals, host, threads, rounds):
+    for name in names:
+        files = json.loads((models.BUILD / name / 'bench.json').read_text())['files']
+        some = [OURS, *(r for r in rivals if files[RIVALS[r][0]] and host in RIVALS[r][3])]
+        for count in sorted({1, threads}):
+            for i in range(rounds):
+                for rival in some[i % len(some):] + some[:i % len(some)]:
+                    if rival == 'tfjs' and host != 'chromium' and count > 1:
+                        continue  # it has threads in pages only
+                    yield {'name': name, 'rival': rival, 'threads': count, 'round': i, 'seconds': 1, 'profile': count == 1 and i == 0}
+
+
+def measure(names, rivals, host, arguments):
+    node = os.environ['RUSH_NODE_CURRENT'] if host == 'current' else os.environ.get('RUSH_NODE', 'node')
+    options = {'host': host, 'jobs': list(jobs(names, rivals, host, arguments.threads, arguments.rounds or 3))}
+    done = subprocess.run([node, str(HERE / 'turns.mjs'), json.dumps(options)], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        fail(f'{host} failed: see the error above')
+    return json.loads(done.stdout)
+
+
+def summary(turns):
+    """Of one contender with one model and number of threads."""
+    good = [t for t in turns if t.get('right')]
+    if not good:
+        wrong = turns[0].get('error') or f'not right: {turns[0]["rule"]} says no, max abs {turns[0]["maxAbs"]:.1e}'
+        return {'error': wrong}
+    return {'min': min(min(t['times']) for t in good), 'median': statistics.median(x for t in good for x in t['times']),
+            'rounds': {t['round']: min(t['times']) for t in good}, **{k: min(t[k] for t in good) for k in ('load', 'first')},
+            'memory': max(t['memory'] for t in good), 'bytes': good[0]['bytes'], 'maxAbs': max(t['maxAbs'] for t in good),
+            'cosine': min(t['cosine'] for t in good), 'foreign': statistics.median(t['foreign'] for t in good)}
+
+
+def summaries(results):
+    """{(model, threads): {contender: summary}}, in order."""
+    groups = {}
+    for turn in results:
+        groups.setdefault((turn['name'], turn['threads']), {}).setdefault(turn['rival'], []).append(turn)
+    return {key: {rival: summary(turns) for rival, turns in group.items()} for key, group in groups.items()}
+
+
+def ratio(ours, theirs):
+    """Of two summaries, with the least and the greatest of the rounds."""
+    each = [ours['rounds'][i] / theirs['rounds'][i] for i in ours['rounds'] if i in theirs['rounds']] or [float('nan')]
+    return ours['min'] / theirs['min'], min(each), max(each)
+
+
+def best(group):
+    """The fastest rival's name, or None."""
+    times = {rival: s['min'] for rival, s in group.items() if rival != OURS and 'min' in s}
+    return min(times, key=times.get) if times else None
+
+
+def show(part, rivals):
+    print(f'\n{part["host"]}')
+    groups = summaries(part['results'])
+    rows, means = [], {}
+    for (name, threads), group in groups.items():
+        ours, rival = group[OURS], best(group)
+        cells = [millis(group[r]['min']) if 'min' in group.get(r, {}) else '-' for r in (OURS, *rivals)]
+        if rival and 'min' in ours:
+            r, low, high = ratio(ours, group[rival])
+            means.setdefault(threads, []).append(r)
+            cells += [f'{r:.2f}', f'{low:.2f} to {high:.2f}', rival]
+        else:
+            cells += ['', '', '']
+        rows.append([name, threads, *cells, f'{ours.get("foreign", 0):.2f}'])
+    table(['model, min ms', 'threads', OURS, *rivals, 'to the best', 'in rounds', 'which', 'others busy'], rows)
+    for threads, values in means.items():
+        print(f'geometric mean to the best rival, threads {threads}: {statistics.geometric_mean(values):.3f}')
+    print()
+    table(['from bytes to', 'contender', 'load', 'first answer', 'then, median', 'wasm MB', 'file MB', 'max abs', 'cosine'],
+          [[name, rival, f'{s["load"]:.0f}', f'{s["first"]:.0f}', millis(s['median']), f'{s["memory"] / 1e6:.0f}', f'{s["bytes"] / 1e6:.1f}',
+            f'{s["maxAbs"]:.0e}', f'{s["cosine"]:.5f}']
+           for (name, threads), group in groups.items() if threads == 1 for rival, s in group.items() if 'min' in s])
+    for (name, threads), group in groups.items():
+        for rival, s in group.items():
+            if 'error' in s:
+                print(f'{name}, {rival}, threads {threads}: {s["error"]}')
+
+
+def versions(rivals):
+    found = {}
+    for rival in rivals:
+        _, package, file, _ = RIVALS[rival]
+        found[rival] = f'{package} {json.loads((models.TOP / file).read_text())["devDependencies"][package]}'
+    return found
+
+
+def main(names, hosts, arguments):
+    rivals = arguments.vs.split(',')
+    for rival in rivals:
+        if rival not in RIVALS:
+            fail(f'there is no rival {rival}: {", ".join(RIVALS)}')
+    models.make_all(names, [RIVALS[r][0] for r in rivals], arguments.again)
+    parts = [measure(names, rivals, host, arguments) for host in hosts]
+    for part in parts:
+        show(part, rivals)
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps({'versions': versions(rivals), 'hosts': parts}, indent=1) + '\n')
