@@ -35,14 +35,10 @@ if(RUSH_XNNPACK_DIR)
   if(NOT EXISTS ${RUSH_XNNPACK_DIR}/lib/libxnnpack.a)
     message(FATAL_ERROR "there is no lib/libxnnpack.a in RUSH_XNNPACK_DIR (${RUSH_XNNPACK_DIR})")
   endif()
-  include(${CMAKE_CURRENT_LIST_DIR}/xnnpack/definitions.cmake)
-  # What is 0 may as well be undefined to the headers: shorter command lines.
-  list(FILTER RUSH_XNNPACK_DEFINITIONS EXCLUDE REGEX "=0$")
   add_library(xnnpack STATIC IMPORTED GLOBAL)
   set_target_properties(xnnpack PROPERTIES
     IMPORTED_LOCATION ${RUSH_XNNPACK_DIR}/lib/libxnnpack.a
-    INTERFACE_INCLUDE_DIRECTORIES ${RUSH_XNNPACK_DIR}/include
-    INTERFACE_COMPILE_DEFINITIONS "${RUSH_XNNPACK_DEFINITIONS}")
+    INTERFACE_INCLUDE_DIRECTORIES ${RUSH_XNNPACK_DIR}/include)
 elseif(RUSH_XNNPACK_SOURCE)
   if(RUSH_SANITIZE)
     set(XNN_VARIANT scalar)
@@ -55,4 +51,9 @@ elseif(RUSH_XNNPACK_SOURCE)
 else()
   message(FATAL_ERROR
     "XNNPACK is not found: use ./dev build, or give -DRUSH_XNNPACK_SOURCE=DIR (cmake/xnnpack/README.md)")
+endif()
+
+# What xnn_config.c may name: elsewhere than on x86-64, and for sanitizers, kernels are plain C.
+if(NOT EMSCRIPTEN AND NOT RUSH_SANITIZE AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  target_compile_definitions(xnnpack INTERFACE RUSH_XNN_X86)
 endif()

@@ -23,10 +23,6 @@ const ROW = 20; // bytes of a rush_op, whose first word is its schema
 const FUNCTION = 0, SYMBOL_TABLE = 8; // in the section "linking": tool-conventions/Linking.md
 const UNDEFINED = 0x10, EXPLICIT_NAME = 0x40;
 
-// XNNPACK fills a record with all its kernels for products of matrices; wasm/src/kernels/xnn_config.c reads of it the
-// plain and the clamping ones, and nobody what packs weights or ends with a ReLU.
-const CONFIG = 'init_f32_gemm_config', UNREAD = /^xnn_(f32_i?gemm_relu_ukernel|pack_|x32_packw_)/;
-
 // Relocations: what they refer to, and whether an addend follows.
 const TO_FUNCTION = [0, 1, 2, 12], TO_DATA = [3, 4, 5, 11], TO_GLOBAL = 7, TO_NOTHING = [6, 20];
 const WITH_ADDEND = TO_DATA;
@@ -110,7 +106,6 @@ function readBodies() {
 }
 
 const symbols = readSymbols();
-const nameOf = new Map(symbols.filter((s) => s.index !== undefined).map((s) => [`function ${s.index}`, s.name]));
 /** Data have keys of address and size, so that two symbols of one place are one. */
 const dataKey = ({ address, size }) => `data ${address} ${size}`;
 const data = [...new Map(symbols.filter((s) => s.data).map((s) => [dataKey(s.data), s.data])).values()];
@@ -141,7 +136,7 @@ function refer(from, to) {
   for (const relocation of readRelocations('reloc.CODE')) {
     while (bodies[body] <= relocation.offset) body++;
     const from = `function ${body + imports}`, target = targetOf(relocation);
-    if (target && !(nameOf.get(from) === CONFIG && UNREAD.test(nameOf.get(target) ?? ''))) refer(from, target);
+    if (target) refer(from, target);
   }
 }
 {

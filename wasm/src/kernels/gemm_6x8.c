@@ -2,21 +2,19 @@
  * the fifteen registers that engines have on x86: each input is loaded right before it is used.
  * XNNPACK's tile of four rows waits for its eight sums, and its one of six loads all inputs first.
  * Without relaxed SIMD products take a register more, and four rows are better; so they are where no
- * more are left, where less than eight columns are, and where XNNPACK takes six by itself, as on
- * ARM. */
+ * more are left, and where less than eight columns are. On ARM XNNPACK takes six by itself. */
 #include "kernels/xnn_config.h"
 
 #if defined(__wasm_relaxed_simd__)
 #include "kernels/tile.h"
 
-enum { MR = RUSH_GEMM_MR, NR = 8 };
+enum { MR = RUSH_GEMM_MR, FEW = 4, NR = 8 };
 
 void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride, const float *w,
                    float *c, size_t c_stride, size_t block_stride,
                    const union xnn_f32_minmax_params *params) {
-  const struct xnn_gemm_config *x = xnn_init_f32_gemm_config();
   const size_t lda = a_stride / sizeof *a, ldc = c_stride / sizeof *c;
-  if (m > x->mr) { /* five rows or six: the last one of five is there twice */
+  if (m > FEW) { /* five rows or six: the last one of five is there twice */
     for (; n >= NR; n -= NR, c += NR) {
       const float *at[MR];
       f4 sum[MR][2];
@@ -43,10 +41,9 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
       }
     }
   }
-  const rush_xnn_gemm_fn few =
-      (rush_xnn_gemm_fn)x->minmax.gemm[x->mr - 1].function[XNN_UARCH_DEFAULT];
-  for (size_t i = 0; i < m && n > 0; i += x->mr)
-    few(m - i < x->mr ? m - i : x->mr, n, k, a + i * lda, a_stride, w, c + i * ldc, c_stride,
+  for (size_t i = 0; i < m && n > 0; i += FEW)
+    xnn_f32_gemm_minmax_ukernel_4x8__wasmrelaxedsimd_fma_loadsplat(
+        m - i < FEW ? m - i : FEW, n, k, a + i * lda, a_stride, w, c + i * ldc, c_stride,
         block_stride, params);
 }
 #endif

@@ -162,12 +162,12 @@ static size_t best_size(const rush_conv *s, size_t nr) {
 }
 
 static bool plan(const rush_conv *s, job *j) {
-  const rush_xnn_kernels kernels = rush_xnn_gemm();
-  const size_t size = best_size(s, kernels.nr), side = size + 2, planes = side * side;
+  const rush_xnn_kernels *kernels = rush_xnn_gemm();
+  const size_t size = best_size(s, kernels->nr), side = size + 2, planes = side * side;
   if (size == 1) return false;
-  *j = (job){.s = s, .size = size, .side = side, .planes = planes, .nr = kernels.nr};
-  j->kernel = kernels.gemm[0][1];
-  j->mr = kernels.gemm_mr;
+  *j = (job){.s = s, .size = size, .side = side, .planes = planes, .nr = kernels->nr};
+  j->kernel = kernels->gemm[0][1];
+  j->mr = kernels->gemm_mr;
   j->down = (s->out[1] + size - 1) / size;
   j->across = (s->out[2] + size - 1) / size;
   j->all = s->batch * j->down * j->across;

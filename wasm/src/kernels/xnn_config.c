@@ -1,24 +1,117 @@
+/* The tiles are those that XNNPACK's own configuration takes, which would link all others, too.
+ * cmake/xnnpack/kernels.cmake has their files. */
 #include "kernels/xnn_config.h"
 
-/* XNNPACK chooses by the machine; the first call does so, under pthread_once where there are
- * threads. */
-rush_xnn_kernels rush_xnn_gemm(void) {
-  const struct xnn_gemm_config *x = xnn_init_f32_gemm_config();
-  rush_xnn_kernels out = {x->mr, x->nr, x->mr, {{NULL}}, {{NULL}}};
-  for (int clamped = 0; clamped < 2; clamped++) {
-    for (int many = 0; many < 2; many++) {
-      const int row = many ? x->mr - 1 : 0;
-      const struct gemm_fused_ukernels *set = clamped ? &x->minmax : &x->linear;
-      if (set->gemm[row].function[XNN_UARCH_DEFAULT] == NULL) set = &x->minmax;
-      out.gemm[clamped][many] = (rush_xnn_gemm_fn)set->gemm[row].function[XNN_UARCH_DEFAULT];
-      set = clamped ? &x->minmax : &x->linear;
-      if (set->igemm[row].function[XNN_UARCH_DEFAULT] == NULL) set = &x->minmax;
-      out.igemm[clamped][many] = (rush_xnn_igemm_fn)set->igemm[row].function[XNN_UARCH_DEFAULT];
-    }
+#include <math.h>
+
+#include "xnnpack/igemm.h"
+
+#define GEMM(tile) (rush_xnn_gemm_fn) xnn_f32_gemm_##tile
+#define IGEMM(tile) (rush_xnn_igemm_fn) xnn_f32_igemm_##tile
+/* One kernel for [plain][clamping]: with infinite bounds a clamping one is plain. */
+#define BOTH(one, many) \
+  {                     \
+    {one, many}, {      \
+      one, many         \
+    }                   \
   }
+
 #if defined(__wasm_relaxed_simd__)
-  out.gemm_mr = RUSH_GEMM_MR;
-  out.gemm[0][1] = out.gemm[1][1] = rush_gemm_6x8;
+static const rush_xnn_kernels x86 = {
+    .mr = 4,
+    .nr = 8,
+    .gemm_mr = RUSH_GEMM_MR,
+    .gemm = {{GEMM(ukernel_1x8__wasmrelaxedsimd_fma_loadsplat), rush_gemm_6x8},
+             {GEMM(minmax_ukernel_1x8__wasmrelaxedsimd_fma_loadsplat), rush_gemm_6x8}},
+    .igemm = {{IGEMM(ukernel_1x8__wasmrelaxedsimd_fma_loadsplat),
+               IGEMM(ukernel_4x8__wasmrelaxedsimd_fma_loadsplat)},
+              {IGEMM(minmax_ukernel_1x8__wasmrelaxedsimd_fma_loadsplat),
+               IGEMM(minmax_ukernel_4x8__wasmrelaxedsimd_fma_loadsplat)}},
+};
+static const rush_xnn_kernels arm = {
+    .mr = 6,
+    .nr = 8,
+    .gemm_mr = 6,
+    .gemm = {{GEMM(ukernel_1x8__wasmrelaxedsimd_fma_splat),
+              GEMM(ukernel_6x8__wasmrelaxedsimd_fma_splat)},
+             {GEMM(minmax_ukernel_1x8__wasmrelaxedsimd_fma_splat),
+              GEMM(minmax_ukernel_6x8__wasmrelaxedsimd_fma_splat)}},
+    .igemm = {{IGEMM(ukernel_1x8__wasmrelaxedsimd_fma_splat),
+               IGEMM(ukernel_6x8__wasmrelaxedsimd_fma_splat)},
+              {IGEMM(minmax_ukernel_1x8__wasmrelaxedsimd_fma_splat),
+               IGEMM(minmax_ukernel_6x8__wasmrelaxedsimd_fma_splat)}},
+};
+#elif defined(__wasm__)
+static const rush_xnn_kernels x86 = {
+    .mr = 4,
+    .nr = 8,
+    .gemm_mr = 4,
+    .gemm = {{GEMM(ukernel_1x8__wasmsimd_loadsplat), GEMM(ukernel_4x8__wasmsimd_loadsplat)},
+             {GEMM(minmax_ukernel_1x8__wasmsimd_x86_loadsplat),
+              GEMM(minmax_ukernel_4x8__wasmsimd_x86_loadsplat)}},
+    .igemm = {{IGEMM(ukernel_1x8__wasmsimd_loadsplat), IGEMM(ukernel_4x8__wasmsimd_loadsplat)},
+              {IGEMM(minmax_ukernel_1x8__wasmsimd_x86_loadsplat),
+               IGEMM(minmax_ukernel_4x8__wasmsimd_x86_loadsplat)}},
+};
+static const rush_xnn_kernels arm = {
+    .mr = 5,
+    .nr = 8,
+    .gemm_mr = 5,
+    .gemm = {{GEMM(ukernel_1x8__wasmsimd_splat), GEMM(ukernel_5x8__wasmsimd_splat)},
+             {GEMM(minmax_ukernel_1x8__wasmsimd_arm_splat),
+              GEMM(minmax_ukernel_5x8__wasmsimd_arm_splat)}},
+    .igemm = {{IGEMM(ukernel_1x8__wasmsimd_splat), IGEMM(ukernel_5x8__wasmsimd_splat)},
+              {IGEMM(minmax_ukernel_1x8__wasmsimd_arm_splat),
+               IGEMM(minmax_ukernel_5x8__wasmsimd_arm_splat)}},
+};
+#elif defined(RUSH_XNN_X86)
+static const rush_xnn_kernels with_fma = {
+    .mr = 5,
+    .nr = 16,
+    .gemm_mr = 5,
+    .gemm =
+        BOTH(GEMM(minmax_ukernel_1x16__fma3_broadcast), GEMM(minmax_ukernel_5x16__fma3_broadcast)),
+    .igemm = BOTH(IGEMM(minmax_ukernel_1x16__fma3_broadcast),
+                  IGEMM(minmax_ukernel_5x16__fma3_broadcast_prfm)),
+};
+static const rush_xnn_kernels with_avx = {
+    .mr = 5,
+    .nr = 16,
+    .gemm_mr = 5,
+    .gemm =
+        BOTH(GEMM(minmax_ukernel_1x16__avx_broadcast), GEMM(minmax_ukernel_5x16__avx_broadcast)),
+    .igemm =
+        BOTH(IGEMM(minmax_ukernel_1x16__avx_broadcast), IGEMM(minmax_ukernel_5x16__avx_broadcast)),
+};
+static const rush_xnn_kernels with_sse = {
+    .mr = 4,
+    .nr = 8,
+    .gemm_mr = 4,
+    .gemm = BOTH(GEMM(minmax_ukernel_1x8__sse_load1), GEMM(minmax_ukernel_4x8__sse_load1)),
+    .igemm = BOTH(IGEMM(minmax_ukernel_1x8__sse_load1), IGEMM(minmax_ukernel_4x8__sse_load1)),
+};
+#else
+static const rush_xnn_kernels scalar = {
+    .mr = 4,
+    .nr = 4,
+    .gemm_mr = 4,
+    .gemm = {{GEMM(ukernel_1x4__scalar), GEMM(ukernel_4x4__scalar)},
+             {GEMM(minmax_ukernel_1x4__scalar), GEMM(minmax_ukernel_4x4__scalar)}},
+    .igemm = {{IGEMM(ukernel_1x4__scalar), IGEMM(ukernel_4x4__scalar)},
+              {IGEMM(minmax_ukernel_1x4__scalar), IGEMM(minmax_ukernel_4x4__scalar)}},
+};
 #endif
-  return out;
+
+const rush_xnn_kernels *rush_xnn_gemm(void) {
+#if defined(__wasm__)
+  /* What infinity less infinity gives has its sign set on x86 and not on ARM. */
+  const volatile float infinity = INFINITY;
+  return signbit(infinity - infinity) ? &x86 : &arm;
+#elif defined(RUSH_XNN_X86)
+  return __builtin_cpu_supports("fma")   ? &with_fma
+         : __builtin_cpu_supports("avx") ? &with_avx
+                                         : &with_sse;
+#else
+  return &scalar;
+#endif
 }

@@ -5,9 +5,7 @@
 
 #include <stddef.h>
 
-#include "xnnpack/config.h"
-#include "xnnpack/microfnptr.h"
-#include "xnnpack/microparams.h"
+#include "xnnpack/gemm.h"
 
 typedef void (*rush_xnn_gemm_fn)(size_t m, size_t n, size_t k, const float *a, size_t a_stride,
                                  const float *w, float *c, size_t c_stride, size_t block_stride,
@@ -25,15 +23,15 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
                    const union xnn_f32_minmax_params *params);
 #endif
 
-/* Kernels by [whether they clamp][0: one row, 1: mr rows]. Rows without clamp may be NULL upstream;
- * here the clamping one takes their place (its bounds are then infinite). */
+/* Kernels by [whether they clamp][0: one row, 1: mr rows]. */
 typedef struct rush_xnn_kernels {
   size_t mr, nr, gemm_mr; /* gemm_mr: of gemm, mr: of igemm */
   rush_xnn_gemm_fn gemm[2][2];
   rush_xnn_igemm_fn igemm[2][2];
 } rush_xnn_kernels;
 
-rush_xnn_kernels rush_xnn_gemm(void);
+/* For this machine; never NULL. */
+const rush_xnn_kernels *rush_xnn_gemm(void);
 
 /* How many columns of a packed matrix of k rows are best taken at a time; a multiple of nr, or n.
  */

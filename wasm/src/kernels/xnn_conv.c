@@ -401,9 +401,9 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
                      y + g * s->out_c, out_pixel, min, max);
     return;
   }
-  const rush_xnn_kernels kernels = rush_xnn_gemm();
+  const rush_xnn_kernels *kernels = rush_xnn_gemm();
   const bool clamped = !(min == -INFINITY && max == INFINITY);
-  const bool many = pixels > 1 && kernels.mr <= MAX_MR;
+  const bool many = pixels > 1 && kernels->mr <= MAX_MR;
   const size_t taps = s->kernel[0] * s->kernel[1] * s->kernel[2];
   const size_t each = taps * MAX_MR * sizeof(void *);
   float *zeros = (float *)(void *)((char *)scratch + each * rush_threads(s->ctx));
@@ -420,9 +420,9 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
         j.scratch = scratch;
         j.each = each;
         j.zeros = zeros;
-        j.mr = many ? kernels.mr : 1;
-        j.nr = kernels.nr;
-        j.kernel = kernels.igemm[clamped][many];
+        j.mr = many ? kernels->mr : 1;
+        j.nr = kernels->nr;
+        j.kernel = kernels->igemm[clamped][many];
         j.params.scalar.min = min;
         j.params.scalar.max = max;
         depth_of(s, j.a, &j.depth);

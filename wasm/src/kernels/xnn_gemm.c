@@ -8,7 +8,7 @@
 #include "kernels/xnn_config.h"
 
 size_t rush_gemm_nr(void) {
-  return xnn_init_f32_gemm_config()->nr;
+  return rush_xnn_gemm()->nr;
 }
 
 bool rush_gemm_packed(size_t k, size_t n, size_t *floats) {
@@ -236,14 +236,14 @@ void rush_gemm_long(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a,
     if (!rush_stops(ctx, m * n / 8)) only_bias(m, n, packed, c, ldc, min, max);
     return;
   }
-  const rush_xnn_kernels config = rush_xnn_gemm();
+  const rush_xnn_kernels *config = rush_xnn_gemm();
   const bool clamped = !(min == -INFINITY && max == INFINITY);
   const size_t threads = rush_threads(ctx);
   product p = {.m = m, .n = n, .k = k, .lda = lda, .ldc = ldc, .a = a, .packed = packed, .c = c};
   p.min = min, p.max = max;
-  p.nr = config.nr;
-  p.mr = m == 1 ? 1 : config.gemm_mr;
-  if (!(m == 1 && config.nr == 8)) p.kernel = config.gemm[clamped][m == 1 ? 0 : 1];
+  p.nr = config->nr;
+  p.mr = m == 1 ? 1 : config->gemm_mr;
+  if (!(m == 1 && config->nr == 8)) p.kernel = config->gemm[clamped][m == 1 ? 0 : 1];
   size_t stacks = 1;
   if (m <= p.mr) {
     p.rows = m;
