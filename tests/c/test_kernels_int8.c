@@ -1,5 +1,5 @@
 /* Products of 8-bit integers beside plain loops: every tile of this machine, odd sizes, zero points,
- * extreme integers, rows made of floats and of bytes, and the same answers on any number of threads. */
+ * extreme integers, rows made of floats, convolutions of bytes, and the same answers on any number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 
 #include "base/base.h"
 #include "kernels/int8.h"
+#include "kernels/int8_conv.h"
 #include "kernels/int8_tile.h"
 
 static int integer(int least, int most) {
@@ -81,42 +82,6 @@ static int32_t sum_of(const weights *w, size_t k, size_t j, const uint8_t *x, bo
   return (int32_t)sum;
 }
 
-/* Rows of bytes, and sums by rows or by columns. */
-static void check_sums(size_t m, size_t n, size_t k, bool is_signed, bool extreme) {
-  weights w = new_weights(n, k, extreme);
-  rush_int8_rows rows = new_rows(m, k);
-  uint8_t *x = malloc(m * k + 1);
-  int32_t *y = malloc((m * n + 1) * sizeof *y);
-  const int32_t zero = is_signed ? integer(-128, 127) : integer(0, 255);
-  for (size_t i = 0; i < m * k; i++)
-    x[i] = (uint8_t)(extreme ? (noise() < 0 ? 0 : 255) ^ (is_signed ? 128 : 0) : integer(0, 255));
-  rush_int8_rows_of_bytes(NULL, x, is_signed, zero, &rows);
-  for (int columns = 0; columns < 2; columns++) {
-    const size_t row = columns ? 1 : n, col = columns ? m : 1;
-    y[m * n] = -12345;
-    rush_int8_sums(NULL, &rows, n, w.packed, y, row, col);
-    for (size_t i = 0; i < m; i++)
-      for (size_t j = 0; j < n; j++)
-        assert_int_equal(y[i * row + j * col], sum_of(&w, k, j, x + i * k, is_signed, zero));
-    assert_int_equal(y[m * n], -12345);
-  }
-  free(x);
-  free(y);
-  free_rows(&rows);
-  free_weights(&w);
-}
-
-static void test_sums(void **state) {
-  (void)state;
-  static const size_t sizes[][3] = {{0, 3, 5},  {1, 1, 1},   {1, 8, 4},    {1, 9, 33},
-                                    {2, 7, 16}, {5, 8, 17},  {6, 17, 64},  {7, 3, 0},
-                                    {13, 1, 3}, {50, 65, 9}, {1, 1000, 19}};
-  for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++)
-    for (int kind = 0; kind < 4; kind++)
-      check_sums(sizes[t][0], sizes[t][1], sizes[t][2], kind & 1, kind & 2);
-  check_sums(3, 9, 70000, false, true); /* longer than 32 bits hold: wraps */
-}
-
 /* What quantising gives, in plain C. */
 static void test_floats(void **state) {
   (void)state;
@@ -179,17 +144,17 @@ static void test_floats(void **state) {
 }
 
 static void check_tile(rush_int8_tile *tile, size_t mr, bool is_wide) {
-  enum { GROUPS = 37, N = GROUPS * RUSH_INT8_KR };
-  int8_t w[GROUPS * RUSH_INT8_NR * RUSH_INT8_KR];
+  enum { GROUPS = 37, TAPS = 3, N = GROUPS * RUSH_INT8_KR };
+  int8_t w[TAPS * GROUPS * RUSH_INT8_NR * RUSH_INT8_KR];
   union {
     int16_t wide[N];
     uint8_t bytes[N];
-  } x[RUSH_INT8_MR];
+  } x[TAPS * RUSH_INT8_MR];
   for (size_t groups = 0; groups <= GROUPS; groups += groups < 4 ? 1 : 11) {
-    const void *rows[RUSH_INT8_MR];
+    const void *rows[TAPS * RUSH_INT8_MR];
     int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR];
     for (size_t i = 0; i < sizeof w; i++) w[i] = (int8_t)(i < 64 ? -128 : integer(-128, 127));
-    for (size_t r = 0; r < RUSH_INT8_MR; r++) {
+    for (size_t r = 0; r < TAPS * RUSH_INT8_MR; r++) {
       rows[r] = &x[r];
       for (size_t i = 0; i < N; i++) {
         if (is_wide) {
@@ -199,13 +164,16 @@ static void check_tile(rush_int8_tile *tile, size_t mr, bool is_wide) {
         }
       }
     }
-    tile(groups, rows, w, sums);
+    tile(TAPS, groups, rows, w, sums);
     for (size_t r = 0; r < mr; r++)
       for (size_t c = 0; c < RUSH_INT8_NR; c++) {
         int32_t sum = 0;
-        for (size_t i = 0; i < groups * RUSH_INT8_KR; i++)
-          sum += (is_wide ? x[r].wide[i] : x[r].bytes[i]) *
-                 w[i / RUSH_INT8_KR * sizeof w / GROUPS + c * RUSH_INT8_KR + i % RUSH_INT8_KR];
+        for (size_t t = 0; t < TAPS; t++)
+          for (size_t i = 0; i < groups * RUSH_INT8_KR; i++) {
+            const size_t group = t * groups + i / RUSH_INT8_KR, row = t * RUSH_INT8_MR + r;
+            sum += (is_wide ? x[row].wide[i] : x[row].bytes[i]) *
+                   w[(group * RUSH_INT8_NR + c) * RUSH_INT8_KR + i % RUSH_INT8_KR];
+          }
         assert_int_equal(sums[r][c], sum);
       }
   }
@@ -227,6 +195,108 @@ static void test_tiles(void **state) {
     check_tile(rush_int8_many_avx2, 6, true);
   }
 #endif
+}
+
+/* A convolution over one dimension, of stride 1, with padding: beside plain loops. */
+typedef struct sizes {
+  size_t images, size, kernel, padding, groups, channels, outs;
+} sizes;
+
+static uint8_t requantised(const rush_requantised *to, size_t c, int32_t sum) {
+  float v = (float)sum * to->factors[c];
+  if (to->rounds_first) {
+    v = rintf(v) + (float)to->zero_point;
+  } else {
+    v += to->bias[c];
+    v *= to->inverse;
+    v = rintf(v + (float)to->zero_point);
+  }
+  const float most = (float)to->most, least = (float)to->least;
+  return (uint8_t)(int)(v > least ? v < most ? v : most : least);
+}
+
+static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extreme, bool first) {
+  const size_t out = s.size + 2 * s.padding - s.kernel + 1, in = s.groups * s.channels;
+  const size_t n = s.groups * s.outs, each = s.channels * s.kernel;
+  ptrdiff_t zero_place = 0, *places = malloc(out * s.kernel * sizeof *places);
+  int8_t *w = malloc(n * each);
+  int32_t *zeros = malloc(n * sizeof *zeros), *offsets = calloc(n + 8, sizeof *offsets);
+  float *factors = malloc((n + 8) * sizeof *factors), *bias = malloc((n + 8) * sizeof *bias);
+  uint8_t *x = malloc(s.images * s.size * in), *y = malloc(s.images * out * n + 1);
+  const int32_t least = is_signed ? -128 : 0;
+  const rush_requantised to = {
+      offsets, factors,     bias,  0.7f,           integer(least, least + 255),
+      least,   least + 250, first, RUSH_INT8_PLAIN};
+  for (size_t i = 0; i < n * each; i++)
+    w[i] = (int8_t)(extreme ? (noise() < 0 ? -128 : 127) : integer(-128, 127));
+  for (size_t i = 0; i < s.images * s.size * in; i++)
+    x[i] = (uint8_t)(extreme ? (noise() < 0 ? 0 : 255) ^ (is_signed ? 128 : 0) : integer(0, 255));
+  for (size_t i = 0; i < n + 8; i++) {
+    if (i < n) zeros[i] = symmetric ? 0 : integer(-128, 127);
+    factors[i] = (fabsf(noise()) + 0.01f) * (extreme ? 1 : 1e-3f), bias[i] = noise();
+  }
+  for (size_t o = 0; o < out; o++)
+    for (size_t k = 0; k < s.kernel; k++) {
+      const ptrdiff_t at = (ptrdiff_t)(o + k) - (ptrdiff_t)s.padding;
+      places[o * s.kernel + k] = at >= 0 && at < (ptrdiff_t)s.size ? at : -1;
+    }
+  rush_int8_conv v = {{{out, 1, 1}, {s.kernel, 1, 1}, {places, &zero_place, &zero_place}},
+                      s.images,
+                      s.size,
+                      s.groups,
+                      s.channels,
+                      s.outs,
+                      x,
+                      is_signed,
+                      integer(least, least + 255),
+                      s.kernel == 1 && s.padding == 0,
+                      0,
+                      0,
+                      0,
+                      NULL,
+                      &to,
+                      y};
+  size_t bytes, packed_bytes;
+  assert_true(rush_int8_conv_packed(s.groups, s.channels, s.outs, s.kernel, &packed_bytes));
+  void *packed = memory(packed_bytes), *scratch;
+  memset(packed, 0, packed_bytes);
+  rush_int8_conv_pack(s.groups, s.channels, s.outs, s.kernel, w, zeros, packed);
+  v.packed = packed;
+  rush_int8_conv_zeros(&v, offsets);
+  for (size_t i = 0; i < n; i++) offsets[i] = -offsets[i];
+  assert_true(rush_int8_conv_scratch(NULL, &v, &bytes));
+  scratch = memory(bytes);
+  y[s.images * out * n] = 77;
+  rush_int8_convolve(NULL, &v, scratch);
+  for (size_t i = 0; i < s.images * out; i++)
+    for (size_t c = 0; c < n; c++) {
+      int32_t sum = 0;
+      for (size_t k = 0; k < s.kernel; k++) {
+        const ptrdiff_t at = places[i % out * s.kernel + k];
+        for (size_t p = 0; p < s.channels && at >= 0; p++) {
+          const uint8_t q = x[(i / out * s.size + (size_t)at) * in + c / s.outs * s.channels + p];
+          sum +=
+              ((is_signed ? (int8_t)q : q) - v.zero) * (w[c * each + p * s.kernel + k] - zeros[c]);
+        }
+      }
+      assert_int_equal(y[i * n + c], requantised(&to, c, sum));
+    }
+  assert_int_equal(y[s.images * out * n], 77);
+  free(places), free(w), free(zeros), free(offsets), free(factors), free(bias);
+  free(x), free(y), free(packed), free(scratch);
+}
+
+static void test_convolutions(void **state) {
+  (void)state;
+  static const sizes all[] = {
+      {1, 1, 1, 0, 1, 1, 1},    {2, 7, 1, 0, 1, 8, 16},    {1, 13, 1, 0, 1, 24, 9},
+      {3, 9, 3, 1, 1, 3, 8},    {1, 50, 3, 2, 1, 16, 19},  {2, 6, 5, 2, 4, 5, 3},
+      {1, 5, 3, 1, 7, 8, 1},    {1, 4, 2, 1, 3, 1, 5},     {2, 9, 3, 1, 16, 1, 1},
+      {1, 8, 9, 4, 40, 1, 1},   {2, 5, 3, 1, 5, 1, 1},     {1, 6, 4, 3, 23, 1, 1},
+      {1, 3, 25, 12, 33, 1, 1}, {1, 60, 1, 0, 1, 260, 70}, {1, 1, 1, 0, 1, 1031, 17}};
+  for (size_t t = 0; t < sizeof all / sizeof *all; t++)
+    for (int kind = 0; kind < 16; kind++)
+      check_convolution(all[t], kind & 1, kind & 2, kind & 4, kind & 8);
 }
 
 static void test_threads(void **state) {
@@ -267,8 +337,9 @@ static void test_sizes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sums),    cmocka_unit_test(test_floats), cmocka_unit_test(test_tiles),
-      cmocka_unit_test(test_threads), cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_floats),       cmocka_unit_test(test_tiles),
+      cmocka_unit_test(test_convolutions), cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,6 +160,13 @@ for op in ("conv2d", "conv2d_relu"):
 packed("quantized_conv2d_strides", (6, 4, 3, 2), "conv2d_prepack(w, None, [2, 3], [0, 1], [2, 1], 1)", QUANTISED_X.format("conv2d"), f32(2, 4, 9, 9))
 packed("quantized_conv2d_groups", (6, 2, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 2)", QUANTISED_X.format("conv2d"), f32(2, 4, 7, 9))
 packed("quantized_conv2d_depthwise", (8, 1, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 8)", QUANTISED_X.format("conv2d"), f32(2, 8, 7, 9))
+DEPTHWISE = "conv2d_prepack(w, b, [{0}, {0}], [{1}, {1}], [{2}, {2}], {3})"
+for name, (channels, kernel, stride, padding, dilation) in {"rows": (24, 3, 1, 1, 1), "rows_of_two": (17, 3, 2, 1, 1), "rows_of_three": (16, 3, 3, 0, 1),
+                                                            "rows_dilated": (20, 3, 1, 2, 2), "rows_5x5": (40, 5, 2, 2, 1), "rows_padded_wide": (16, 3, 1, 3, 1)}.items():
+    packed(f"quantized_conv2d_depthwise_{name}", (channels, 1, kernel, kernel), DEPTHWISE.format(stride, padding, dilation, channels),
+           QUANTISED_X.format("conv2d_relu"), f32(2, channels, 7, 9), also=[{"x": f32(1, channels, 5, 5)}])
+packed("quantized_conv2d_pixels", (19, 24, 1, 1), "conv2d_prepack(w, b, [1, 1], [0, 0], [1, 1], 1)", QUANTISED_X.format("conv2d"), f32(3, 24, 5, 7), also=[{"x": channels_last(f32(1, 24, 9, 1))}])
+packed("quantized_conv2d_many_groups", (12, 2, 2, 2), "conv2d_prepack(w, b, [2, 1], [1, 0], [1, 2], 4)", QUANTISED_X.format("conv2d"), f32(2, 8, 7, 9))
 packed("quantized_conv_transpose1d", (4, 6, 3), "conv_transpose1d_prepack(w, b, [2], [1], [1], [1], 1)", QUANTISED_X.format("conv_transpose1d"), f32(2, 4, 7), axis=1, outs=6)
 packed("quantized_conv_transpose2d", (4, 6, 3, 2), "conv_transpose2d_prepack(w, b, [2, 1], [1, 0], [1, 0], [1, 2], 1)", QUANTISED_X.format("conv_transpose2d"),
        f32(2, 4, 5, 6), axis=1, outs=6)

@@ -20,7 +20,7 @@ namespace {
 
 // Those of the runtime's own that programs name.
 TORCH_LIBRARY_FRAGMENT(rush, library) {
-  for (const char *op : {"rush::int8_conv", "rush::requantise", "rush::linear_dynamic"})
+  for (const char *op : {"rush::quantised_conv", "rush::linear_dynamic"})
     library.def(rush_op_schema(op));
 }
 

@@ -27,10 +27,12 @@ bool rush_int8_packed(size_t n, size_t k, size_t *bytes) {
   return !__builtin_mul_overflow(blocks, block_bytes(k), bytes);
 }
 
-void rush_int8_pack(size_t n, size_t k, const int8_t *w, const float *scales, const int32_t *zeros,
-                    const float *bias, void *packed) {
+/* Columns of [channels][taps] weights become [taps][channels], each tap's filled up to groups of KR. */
+static void pack(size_t n, size_t channels, size_t taps, const int8_t *w, const float *scales,
+                 const int32_t *zeros, const float *bias, void *packed) {
+  const size_t each = groups_of(channels) * KR, k = taps * each;
   uint8_t *at = packed;
-  for (size_t j = 0; j < n; j += NR, w += NR * k, at += block_bytes(k)) {
+  for (size_t j = 0; j < n; j += NR, w += NR * channels * taps, at += block_bytes(k)) {
     const size_t columns = n - j < NR ? n - j : NR;
     int8_t *to = (int8_t *)(at + sizeof(block));
     block b;
@@ -40,18 +42,45 @@ void rush_int8_pack(size_t n, size_t k, const int8_t *w, const float *scales, co
       b.scales[c] = scales != NULL ? scales[j + c] : 1;
       b.bias[c] = bias != NULL ? bias[j + c] : 0;
       uint32_t sum = 0;
-      for (size_t i = 0; i < k; i++) {
-        const int32_t v = w[c * k + i];
+      for (size_t i = 0; i < channels * taps; i++) {
+        const int32_t v = w[c * channels * taps + i];
         sum += (uint32_t)v;
       }
       b.sums[c] = (int32_t)sum;
     }
     memcpy(at, &b, sizeof b);
-    for (size_t i = 0; i < k; i += KR, to += NR * KR)
-      for (size_t c = 0; c < NR; c++)
-        for (size_t p = 0; p < KR; p++)
-          to[c * KR + p] = c < columns && i + p < k ? w[c * k + i + p] : 0;
+    for (size_t t = 0; t < taps; t++)
+      for (size_t i = 0; i < each; i += KR, to += NR * KR)
+        for (size_t c = 0; c < NR; c++)
+          for (size_t p = 0; p < KR; p++)
+            to[c * KR + p] =
+                c < columns && i + p < channels ? w[(c * channels + i + p) * taps + t] : 0;
   }
+}
+
+void rush_int8_pack(size_t n, size_t k, const int8_t *w, const float *scales, const int32_t *zeros,
+                    const float *bias, void *packed) {
+  pack(n, k, 1, w, scales, zeros, bias, packed);
+}
+
+void rush_int8_pack_taps(size_t n, size_t channels, size_t taps, const int8_t *w,
+                         const int32_t *zeros, void *packed) {
+  pack(n, channels, taps, w, NULL, zeros, NULL, packed);
+}
+
+void rush_int8_packed_sums(size_t n, size_t k, const void *packed, int32_t *sums) {
+  const uint8_t *at = packed;
+  for (size_t j = 0; j < n; j += NR, at += block_bytes(k))
+    memcpy(sums + j, ((const block *)(const void *)at)->sums,
+           (n - j < NR ? n - j : NR) * sizeof *sums);
+}
+
+const int8_t *rush_int8_block(const void *packed, const int32_t **zeros) {
+  const block *b = packed;
+  *zeros = NULL;
+  for (size_t c = 0; c < NR; c++)
+    if (b->zeros[c] != 0) *zeros = b->zeros;
+  return (const int8_t *)(b + 1);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------- */
@@ -194,57 +223,22 @@ void rush_int8_rows_of_floats(rush_ctx *ctx, const float *x, size_t ldx,
   rush_int8_rows_scaled(ctx, x, ldx, 0, 0, rows);
 }
 
-/* to[i] = what x[i] is beyond zero, to the last one of a row that is whole; gives their sum. */
-#define WIDEN(T)                             \
-  uint32_t sum = 0;                          \
-  RUSH_EACH for (size_t i = 0; i < k; i++) { \
-    const int32_t v = (T)x[i] - zero;        \
-    to[i] = (int16_t)v;                      \
-    sum += (uint32_t)v;                      \
-  }                                          \
-  return sum;
-static uint32_t widen_unsigned(size_t k, const uint8_t *restrict x, int32_t zero,
-                               int16_t *restrict to) {
-  WIDEN(uint8_t)
-}
-static uint32_t widen_signed(size_t k, const uint8_t *restrict x, int32_t zero,
-                             int16_t *restrict to) {
-  WIDEN(int8_t)
-}
-/* The same of bytes that stay bytes: the bit flipped makes them uint8, of which this is the sum, the
- * other one what they are stored as. */
-static uint32_t flip(size_t k, const uint8_t *restrict x, int bit, int other,
-                     uint8_t *restrict to) {
-  uint32_t sum = 0;
-  RUSH_EACH for (size_t i = 0; i < k; i++) {
-    const uint8_t v = (uint8_t)(x[i] ^ bit);
-    to[i] = (uint8_t)(v ^ other);
-    sum += v;
+#define WIDEN(T) RUSH_EACH for (size_t i = 0; i < n; i++) to[i] = (int16_t)((T)x[i] - zero);
+static void widen(size_t n, const uint8_t *restrict x, bool is_signed, int32_t zero,
+                  int16_t *restrict to) {
+  if (is_signed) {
+    WIDEN(int8_t)
+  } else {
+    WIDEN(uint8_t)
   }
-  return sum;
 }
 
-void rush_int8_rows_of_bytes(rush_ctx *ctx, const void *x, bool is_signed, int32_t zero,
-                             const rush_int8_rows *rows) {
-  const rush_int8_form form = rush_int8_kernel_here().form;
-  const size_t k = rows->k, stride = rush_int8_row(k);
-  if (rush_stops(ctx, (uint64_t)rows->m * k)) return;
-  for (size_t i = 0; i < rows->m; i++) {
-    const uint8_t *from = (const uint8_t *)x + i * k;
-    uint8_t *to = (uint8_t *)rows->data + i * stride;
-    if (form == RUSH_INT8_WIDE) {
-      int16_t *wide = (int16_t *)(void *)to;
-      rows->sums[i] = (is_signed ? widen_signed : widen_unsigned)(k, from, zero, wide);
-      rows->zeros[i] = zero;
-      memset(wide + k, 0, stride - k * sizeof *wide);
-      continue;
-    }
-    /* As uint8 and as int8 a number has the same lower bits, and is 128 apart. */
-    const int other = form == RUSH_INT8_UNSIGNED ? 0 : 128;
-    const int32_t shifted = zero + (is_signed ? 128 : 0);
-    rows->sums[i] = flip(k, from, is_signed ? 128 : 0, other, to) - (uint32_t)k * (uint32_t)shifted;
-    rows->zeros[i] = shifted - other;
-    memset(to + k, 0, stride - k);
+void rush_int8_elements(bool wide, bool is_signed, uint8_t flip, int32_t zero, size_t n,
+                        const uint8_t *restrict x, uint8_t *restrict to) {
+  if (wide) {
+    widen(n, x, is_signed, zero, (int16_t *)(void *)to);
+  } else {
+    RUSH_EACH for (size_t i = 0; i < n; i++) to[i] = x[i] ^ flip;
   }
 }
 
@@ -258,10 +252,8 @@ typedef struct product {
   size_t n, groups, stride, height, width, down;
   const uint8_t *packed;
   size_t block_bytes;
-  float *y, min, max; /* y, or */
+  float *y, min, max;
   size_t ldy;
-  int32_t *sums;
-  size_t row, col;
 } product;
 
 /* What the integers' zeros have added to the sums goes. */
@@ -282,10 +274,6 @@ static void finish(const product *p, size_t i, size_t j, const block *b, const i
     i4 sum;
     memcpy(&sum, sums + c, sizeof sum);
     sum = without_zeros(p, i, b, c, sum);
-    if (p->y == NULL) {
-      for (size_t l = 0; l < left; l++) p->sums[i * p->row + (j + c + l) * p->col] = sum[l];
-      continue;
-    }
     f4 v = f4_from_int(sum) * (f4_set(p->rows.scales[i]) * f4_load(b->scales + c)) +
            f4_load(b->bias + c);
     v = f4_clamp(v, f4_set(p->min), f4_set(p->max));
@@ -315,18 +303,18 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
       for (size_t j = from; j < right; j += NR) {
         int32_t sums[MR][NR];
         const block *b = (const block *)(const void *)(p->packed + j / NR * p->block_bytes);
-        tile(p->groups, rows, (const int8_t *)(b + 1), sums);
+        tile(1, p->groups, rows, (const int8_t *)(b + 1), sums);
         for (size_t r = 0; r < mr; r++) finish(p, i + r, j, b, sums[r]);
       }
     }
   }
 }
 
-static void run(rush_ctx *ctx, product p, const rush_int8_rows *rows, size_t n,
-                const void *packed) {
+void rush_int8_gemm(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
+                    float *y, size_t ldy, float min, float max) {
   enum { CACHE = 128 * 1024, HEIGHT = 48, EACH = 4, ITEM = 1 << 22 };
   if (rows->m == 0 || n == 0) return;
-  p.rows = *rows;
+  product p = {.rows = *rows, .y = y, .ldy = ldy, .min = min, .max = max};
   p.kernel = rush_int8_kernel_here();
   p.n = n;
   p.groups = groups_of(rows->k);
@@ -345,90 +333,4 @@ static void run(rush_ctx *ctx, product p, const rush_int8_rows *rows, size_t n,
   p.width = wide * NR;
   rush_parallel(ctx, p.down * ((blocks - 1) / wide + 1),
                 (uint64_t)p.height * p.width * (rows->k + 8) / 32 + 1, run_items, &p);
-}
-
-void rush_int8_gemm(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
-                    float *y, size_t ldy, float min, float max) {
-  run(ctx, (product){.y = y, .ldy = ldy, .min = min, .max = max}, rows, n, packed);
-}
-
-void rush_int8_sums(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
-                    int32_t *y, size_t row, size_t col) {
-  run(ctx, (product){.sums = y, .row = row, .col = col}, rows, n, packed);
-}
-
-/* ---- What comes before and after --------------------------------------------------------------- */
-
-/* Of n channels, whose sums stay in registers. */
-#define TAPS(T)                                                                     \
-  for (size_t t = 0; t < taps; t++) {                                               \
-    if (x[t] == NULL) continue;                                                     \
-    const T *from = (const T *)x[t] + first;                                        \
-    const int16_t *weight = w + t * channels + first;                               \
-    for (size_t c = 0; c < n; c++) sum[c] += (int16_t)(from[c] - zero) * weight[c]; \
-  }
-RUSH_INLINE void some_taps(size_t taps, size_t channels, size_t first, size_t n,
-                           const uint8_t *const *x, bool is_signed, int16_t zero, const int16_t *w,
-                           int32_t *y) {
-  int32_t sum[LANES] = {0};
-  if (is_signed) {
-    TAPS(int8_t)
-  } else {
-    TAPS(uint8_t)
-  }
-  memcpy(y + first, sum, n * sizeof *y);
-}
-
-void rush_int8_taps(size_t taps, size_t channels, const uint8_t *const *x, bool is_signed,
-                    int32_t zero, const int16_t *w, int32_t *y) {
-  size_t c = 0;
-  for (; c + LANES <= channels; c += LANES)
-    some_taps(taps, channels, c, LANES, x, is_signed, (int16_t)zero, w, y);
-  if (c < channels) some_taps(taps, channels, c, channels - c, x, is_signed, (int16_t)zero, w, y);
-}
-
-/* Sixteen channels of a row; what is bounded is small enough to be rounded fast. */
-RUSH_INLINE void requantise(const int32_t *sums, const rush_requantised *to, size_t c, uint8_t *y) {
-  const bool first = to->rounds_first;
-  const float shift = (float)(first ? to->zero_point : 0);
-  const f4 lo = f4_set((float)to->least - shift), hi = f4_set((float)to->most - shift);
-  const f4 inverse = f4_set(to->inverse), zero = f4_set((float)to->zero_point);
-  const i4 added = i4_set(first ? to->zero_point : 0), low_bits = i4_set(255);
-  i4 out[4];
-  for (size_t l = 0; l < 4; l++) {
-    i4 sum, step;
-    memcpy(&sum, sums + 4 * l, sizeof sum);
-    if (first && to->steps != NULL) {
-      memcpy(&step, to->steps + c + 4 * l, sizeof step);
-      sum = i4_add(sum, step);
-    }
-    f4 v = f4_from_int(sum) * f4_load(to->factors + c + 4 * l);
-    if (!first) {
-      if (to->bias != NULL) v = v + f4_load(to->bias + c + 4 * l);
-      v = v * inverse;
-      v = v + zero;
-    }
-    f4_round_small(f4_less(f4_more(v, lo), hi), &out[l]);
-    out[l] = i4_add(out[l], added) & low_bits;
-  }
-  store(RUSH_INT8_UNSIGNED, y, out, i4_set(0));
-}
-
-void rush_int8_requantise(size_t rows, size_t channels, const int32_t *sums,
-                          const rush_requantised *to, uint8_t *y) {
-  const size_t whole = channels / LANES * LANES, left = channels - whole;
-  int32_t rest[LANES] = {0}, steps[LANES] = {0};
-  float factors[LANES] = {0}, bias[LANES] = {0};
-  uint8_t bytes[LANES];
-  rush_requantised of_rest = *to;
-  of_rest.factors = memcpy(factors, to->factors + whole, left * sizeof *factors);
-  if (to->steps != NULL) of_rest.steps = memcpy(steps, to->steps + whole, left * sizeof *steps);
-  if (to->bias != NULL) of_rest.bias = memcpy(bias, to->bias + whole, left * sizeof *bias);
-  for (size_t i = 0; i < rows; i++, sums += channels, y += channels) {
-    for (size_t c = 0; c < whole; c += LANES) requantise(sums + c, to, c, y + c);
-    if (left == 0) continue;
-    memcpy(rest, sums + whole, left * sizeof *rest);
-    requantise(rest, &of_rest, 0, bytes);
-    memcpy(y + whole, bytes, left);
-  }
 }

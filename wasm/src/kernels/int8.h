@@ -46,36 +46,22 @@ void rush_int8_rows_of_floats(struct rush_ctx *ctx, const float *x, size_t ldx,
  * and 255, else the nearer of these. */
 void rush_int8_rows_scaled(struct rush_ctx *ctx, const float *x, size_t ldx, float scale,
                            int32_t zero, const rush_int8_rows *rows);
-/* The same from bytes x[m][k], int8 or uint8 ones, whose `zero` is one of them. */
-void rush_int8_rows_of_bytes(struct rush_ctx *ctx, const void *x, bool is_signed, int32_t zero,
-                             const rush_int8_rows *rows);
-
 /* y[m][n] = clamp(rows * packed + bias, min, max), of row stride ldy: float(sum) * (row's scale *
  * column's scale) + bias, each step rounded. NaN stays NaN; no clamp where the bounds are infinite.
  * On all threads of the context (NULL: this one), see rush_parallel. */
 void rush_int8_gemm(struct rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
                     float *y, size_t ldy, float min, float max);
-/* y[i * row + j * col]: the sums alone. */
-void rush_int8_sums(struct rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
-                    int32_t *y, size_t row, size_t col);
+/* ---- For int8_conv.c --------------------------------------------------------------------------- */
 
-/* y[channels] = the sums over taps of (x[tap][channel] - zero) * w[tap][channel], without the taps that
- * are NULL; x are bytes, int8 or uint8 ones, w differences of 8-bit integers. */
-void rush_int8_taps(size_t taps, size_t channels, const uint8_t *const *x, bool is_signed,
-                    int32_t zero, const int16_t *w, int32_t *y);
-
-/* How sums become integers again, each for a channel of `channels`: PyTorch's two rules.
- * steps: added to the sums (NULL: nothing). bias: added to sum * factor (NULL: nothing). */
-typedef struct rush_requantised {
-  const int32_t *steps;
-  const float *factors, *bias;
-  float inverse; /* of the result's scale; ignored where `rounds_first` */
-  int32_t zero_point, least, most;
-  bool rounds_first; /* round(sum * factor) + zero_point, else round((..) * inverse + zero_point) */
-} rush_requantised;
-
-/* y[rows][channels], bytes; what is no number is `least`. */
-void rush_int8_requantise(size_t rows, size_t channels, const int32_t *sums,
-                          const rush_requantised *to, uint8_t *y);
+/* Packs w[n][channels][taps], n columns of `taps` times channels, rounded up to fours, weights each. */
+void rush_int8_pack_taps(size_t n, size_t channels, size_t taps, const int8_t *w,
+                         const int32_t *zeros, void *packed);
+/* The sums of the weights of each column. */
+void rush_int8_packed_sums(size_t n, size_t k, const void *packed, int32_t *sums);
+/* A block of packed weights, and the zeros of its columns: NULL where there are none but 0. */
+const int8_t *rush_int8_block(const void *packed, const int32_t **zeros);
+/* n bytes, int8 or uint8 ones, as the left-hand side: less their zero in 16 bits, or with bits flipped. */
+void rush_int8_elements(bool wide, bool is_signed, uint8_t flip, int32_t zero, size_t n,
+                        const uint8_t *x, uint8_t *to);
 
 #endif

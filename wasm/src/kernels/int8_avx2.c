@@ -4,23 +4,23 @@
 #include "kernels/simd.h"
 
 /* A vector has the sums of four columns, two for each. */
-RUSH_INLINE void tile(size_t mr, size_t groups, const void *const *rows, const int8_t *w,
-                      int32_t sums[][RUSH_INT8_NR]) {
+RUSH_INLINE void tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                      const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
   __m256i sum[RUSH_INT8_MR][2];
-  const int16_t *x[RUSH_INT8_MR];
-  for (size_t r = 0; r < mr; r++) {
-    x[r] = rows[r];
-    sum[r][0] = sum[r][1] = _mm256_setzero_si256();
-  }
-  for (size_t g = 0; g < groups; g++, w += RUSH_INT8_NR * RUSH_INT8_KR) {
-    const __m256i a = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w));
-    const __m256i b = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + 16)));
-    for (size_t r = 0; r < mr; r++) {
-      int64_t four;
-      memcpy(&four, x[r] + g * RUSH_INT8_KR, sizeof four);
-      const __m256i v = _mm256_set1_epi64x(four);
-      sum[r][0] = _mm256_add_epi32(sum[r][0], _mm256_madd_epi16(a, v));
-      sum[r][1] = _mm256_add_epi32(sum[r][1], _mm256_madd_epi16(b, v));
+  for (size_t r = 0; r < mr; r++) sum[r][0] = sum[r][1] = _mm256_setzero_si256();
+  for (size_t t = 0; t < taps; t++) {
+    const int16_t *x[RUSH_INT8_MR];
+    for (size_t r = 0; r < mr; r++) x[r] = rows[t * RUSH_INT8_MR + r];
+    for (size_t g = 0; g < groups; g++, w += RUSH_INT8_NR * RUSH_INT8_KR) {
+      const __m256i a = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w));
+      const __m256i b = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + 16)));
+      for (size_t r = 0; r < mr; r++) {
+        int64_t four;
+        memcpy(&four, x[r] + g * RUSH_INT8_KR, sizeof four);
+        const __m256i v = _mm256_set1_epi64x(four);
+        sum[r][0] = _mm256_add_epi32(sum[r][0], _mm256_madd_epi16(a, v));
+        sum[r][1] = _mm256_add_epi32(sum[r][1], _mm256_madd_epi16(b, v));
+      }
     }
   }
   for (size_t r = 0; r < mr; r++) {

@@ -2,6 +2,7 @@
 #ifndef RUSH_INT8_TILE_H
 #define RUSH_INT8_TILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,22 +19,41 @@ typedef enum rush_int8_form {
   RUSH_INT8_SIGNED    /* int8: q - 128, and so is the zero */
 } rush_int8_form;
 
-/* sums[r][c] = the sum over `groups` of KR products each. Rows that are not there may be any of the
- * others. w: [groups][NR][KR]. */
-typedef void rush_int8_tile(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w,
+/* sums[r][c] = the sum over `taps` pieces of a row, each of `groups` of KR products. rows: [taps][MR];
+ * those that are not there may be any of the others. w: [taps][groups][NR][KR]. */
+typedef void rush_int8_tile(size_t taps, size_t groups, const void *const *rows, const int8_t *w,
                             int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]);
 
 /* Defines one, as `of`, which is inlined, does it for mr rows. */
 #define RUSH_INT8_TILE(name, of, mr)                                              \
-  void name(size_t groups, const void *const rows[RUSH_INT8_MR], const int8_t *w, \
+  void name(size_t taps, size_t groups, const void *const *rows, const int8_t *w, \
             int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {                           \
-    of(mr, groups, rows, w, sums);                                                \
+    of(mr, taps, groups, rows, w, sums);                                          \
   }
+
+/* Depthwise: sums[channel] over `taps` pixels x[tap][channel] of bytes, of which `flip` makes others
+ * first, by what rush_int8_depth_pack made of the weights. For channels < 16 the pixels have 16. */
+typedef void rush_int8_depth(size_t taps, size_t channels, const uint8_t *const *x, uint8_t flip,
+                             const void *w, int32_t *sums);
+
+/* A row of outputs that see 3x3 pixels each: their input rows, `steps` bytes from a pixel to the next (0:
+ * a row of one pixel of zeros), of which `none` is one; the column that the first output begins with. */
+typedef struct rush_int8_strip {
+  const uint8_t *rows[3], *none;
+  size_t steps[3], n, stride; /* stride 1 or 2 */
+  ptrdiff_t first, width;
+} rush_int8_strip;
+
+/* sums[n][8] of channels c to c + 7, by what is packed of their weights. */
+typedef void rush_int8_strips(const rush_int8_strip *r, size_t c, uint8_t flip, const void *w,
+                              int32_t *sums);
 
 typedef struct rush_int8_kernel {
   rush_int8_form form;
   size_t mr;
   rush_int8_tile *one, *many; /* of 1 and of mr rows */
+  rush_int8_depth *depth;     /* by quads of bytes where the form is not WIDE, */
+  rush_int8_strips *strips;   /* and so this */
 } rush_int8_kernel;
 
 /* What this machine is best at. */
@@ -41,7 +61,11 @@ rush_int8_kernel rush_int8_kernel_here(void);
 
 /* Of every machine: rows as WIDE, at most 4 of them. */
 rush_int8_tile rush_int8_one_wide, rush_int8_many_wide;
+rush_int8_depth rush_int8_depth_wide;
+rush_int8_strips rush_int8_strips_wide;
 /* For x86-64 (int8_avx2.c, int8_vnni.c): rows as WIDE and as UNSIGNED. */
 rush_int8_tile rush_int8_one_avx2, rush_int8_many_avx2, rush_int8_one_vnni, rush_int8_many_vnni;
+rush_int8_depth rush_int8_depth_vnni;
+rush_int8_strips rush_int8_strips_vnni;
 
 #endif

@@ -1,5 +1,6 @@
 #include <immintrin.h>
 
+#include "kernels/int8_depth.h"
 #include "kernels/int8_tile.h"
 #include "kernels/simd.h"
 
@@ -11,27 +12,30 @@ RUSH_INLINE __m256i dot(const uint8_t *x, const int8_t *w, __m256i sum) {
 }
 
 /* Two sums for each row: one waits for the instruction before. */
-RUSH_INLINE void tile(size_t mr, size_t groups, const void *const *rows, const int8_t *w,
-                      int32_t sums[][RUSH_INT8_NR]) {
+RUSH_INLINE void tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                      const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
   enum { STEP = RUSH_INT8_NR * RUSH_INT8_KR };
   __m256i sum[RUSH_INT8_MR][2];
-  const uint8_t *x[RUSH_INT8_MR];
-  for (size_t r = 0; r < mr; r++) {
-    x[r] = rows[r];
-    sum[r][0] = sum[r][1] = _mm256_setzero_si256();
-  }
-  size_t g = 0;
-  for (; g + 2 <= groups; g += 2, w += 2 * STEP) {
-    for (size_t r = 0; r < mr; r++) {
-      sum[r][0] = dot(x[r] + g * RUSH_INT8_KR, w, sum[r][0]);
-      sum[r][1] = dot(x[r] + (g + 1) * RUSH_INT8_KR, w + STEP, sum[r][1]);
+  for (size_t r = 0; r < mr; r++) sum[r][0] = sum[r][1] = _mm256_setzero_si256();
+  for (size_t t = 0; t < taps; t++) {
+    const uint8_t *x[RUSH_INT8_MR];
+    for (size_t r = 0; r < mr; r++) x[r] = rows[t * RUSH_INT8_MR + r];
+    size_t g = 0;
+    for (; g + 2 <= groups; g += 2, w += 2 * STEP) {
+      for (size_t r = 0; r < mr; r++) {
+        sum[r][0] = dot(x[r] + g * RUSH_INT8_KR, w, sum[r][0]);
+        sum[r][1] = dot(x[r] + (g + 1) * RUSH_INT8_KR, w + STEP, sum[r][1]);
+      }
     }
-  }
-  if (g < groups)
+    if (g == groups) continue;
     for (size_t r = 0; r < mr; r++) sum[r][0] = dot(x[r] + g * RUSH_INT8_KR, w, sum[r][0]);
+    w += STEP;
+  }
   for (size_t r = 0; r < mr; r++)
     _mm256_storeu_si256((__m256i *)sums[r], _mm256_add_epi32(sum[r][0], sum[r][1]));
 }
 
 RUSH_INT8_TILE(rush_int8_one_vnni, tile, 1)
 RUSH_INT8_TILE(rush_int8_many_vnni, tile, 6)
+RUSH_INT8_DEPTH(rush_int8_depth_vnni, rush_int8_depth_quads)
+RUSH_INT8_STRIP(rush_int8_strips_vnni, rush_int8_column_quads, rush_int8_add_quads)

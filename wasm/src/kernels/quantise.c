@@ -5,6 +5,22 @@
 #include <math.h>
 
 #include "base/base.h"
+#include "kernels/simd.h"
+
+/* Bytes, whose zero point is one: what is bounded first is small enough to be rounded fast. */
+static void quantise_bytes(float inverse, float zero, float least, float most, size_t n,
+                           const float *x, uint8_t *out) {
+  const f4 factor = f4_set(inverse), lo = f4_set(least - zero), hi = f4_set(most - zero);
+  const i4 zeros = i4_set((int32_t)zero);
+  for (size_t i = 0; i < n; i += RUSH_LANES) {
+    const size_t left = n - i < RUSH_LANES ? n - i : RUSH_LANES;
+    const f4 v = left == RUSH_LANES ? f4_load(x + i) : f4_load_part(x + i, left);
+    i4 steps;
+    f4_round_small(f4_less(f4_more(v * factor, lo), hi), &steps);
+    steps = i4_add(steps, zeros);
+    for (size_t l = 0; l < left; l++) out[i + l] = (uint8_t)steps[l];
+  }
+}
 
 /* FLOAT holds the bounds of T. */
 #define QUANTISE(T, FLOAT, least, most)                                                  \
@@ -17,9 +33,13 @@
 void rush_quantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const float *x,
                    void *out) {
   const float inverse = 1.0f / (float)scale, zero = (float)zero_point;
-  if (dtype == RUSH_QUINT8) {
+  const bool is_signed = dtype == RUSH_QINT8;
+  const int64_t least = is_signed ? INT8_MIN : 0;
+  if (dtype != RUSH_QINT32 && zero_point >= least && zero_point <= least + UINT8_MAX) {
+    quantise_bytes(inverse, zero, (float)least, (float)(least + UINT8_MAX), n, x, out);
+  } else if (dtype == RUSH_QUINT8) { /* _make_per_tensor_quantized_tensor takes any zero point */
     QUANTISE(uint8_t, float, 0, UINT8_MAX)
-  } else if (dtype == RUSH_QINT8) {
+  } else if (is_signed) {
     QUANTISE(int8_t, float, INT8_MIN, INT8_MAX)
   } else {
     QUANTISE(int32_t, double, INT32_MIN, INT32_MAX)
@@ -33,7 +53,14 @@ void rush_quantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n,
 void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const void *x,
                      float *out) {
   const float zero = (float)zero_point;
-  if (dtype == RUSH_QUINT8) {
+  enum { BYTES = 256 };
+  if (dtype != RUSH_QINT32 && n > 2 * BYTES) {
+    uint8_t bytes[BYTES];
+    float numbers[BYTES];
+    for (int i = 0; i < BYTES; i++) bytes[i] = (uint8_t)i;
+    rush_dequantise(dtype, scale, zero_point, BYTES, bytes, numbers);
+    for (size_t i = 0; i < n; i++) out[i] = numbers[((const uint8_t *)x)[i]];
+  } else if (dtype == RUSH_QUINT8) {
     DEQUANTISE(uint8_t)
   } else if (dtype == RUSH_QINT8) {
     DEQUANTISE(int8_t)

@@ -212,8 +212,7 @@ def quantised_as(x, like, scale: float, zero_point: int):
 
 def quantised_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int, relu: bool):
     assert x.dim() == w.dim(), "an input with the dimensions of the weight was expected"
-    sums = rush.int8_conv(torch.int_repr(x), torch.q_zero_point(x), w, zeros, stride, padding, dilation, output_padding, groups, transposed)
-    made = rush.requantise(x, sums, scales, bias, qnnpack, scale, zero_point, relu)
+    made = rush.quantised_conv(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, relu)
     return made.contiguous(memory_format=2) if made.dim() == 4 else made.contiguous()
 
 
@@ -253,14 +252,10 @@ def quantized_conv_transpose3d(x, w, scales, zeros, bias: Optional[Tensor], qnnp
     return quantized_conv3d(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point)
 
 
-def sums_of_rows(integers, zero_point: int, w, zeros):
-    none: List[int] = []
-    assert integers.size(-1) == w.size(1), "the input's last dimension is not the weight's"
-    return rush.int8_conv(integers.reshape([-1, w.size(1)]), zero_point, w, zeros, none, none, none, none, 1, False)
-
-
 def quantised_linear(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
-    made = rush.requantise(x, sums_of_rows(torch.int_repr(x), torch.q_zero_point(x), w, zeros), scales, bias, qnnpack, scale, zero_point, relu)
+    none: List[int] = []
+    assert x.size(-1) == w.size(1), "the input's last dimension is not the weight's"
+    made = rush.quantised_conv(x.reshape([-1, w.size(1)]), w, scales, zeros, bias, qnnpack, none, none, none, none, 1, False, scale, zero_point, relu)
     return made.reshape(x.size()[:-1] + [w.size(0)])
 
 

@@ -1,0 +1,376 @@
+#include "kernels/int8_conv.h"
+
+#include "base/threads.h"
+#include "kernels/int8.h"
+#include "kernels/int8_depth.h"
+#include "kernels/int8_tile.h"
+
+enum { NR = RUSH_INT8_NR, KR = RUSH_INT8_KR, MR = RUSH_INT8_MR, SLACK = 16 };
+
+static size_t round_up(size_t n, size_t to) {
+  return (n + to - 1) / to * to;
+}
+
+/* ---- Weights --------------------------------------------------------------------------------- */
+
+/* In front of depthwise ones. */
+typedef struct depth {
+  int32_t wide; /* whether weights less their zeros are no bytes */
+  int32_t rest[3];
+} depth;
+
+bool rush_int8_is_depthwise(size_t groups, size_t channels, size_t outs) {
+  return channels == 1 && outs == 1 && groups > 1;
+}
+
+/* Weights of a tap are as many as fill groups of KR. */
+static size_t padded(size_t channels) {
+  return round_up(channels, KR);
+}
+
+static size_t depth_blocks(size_t groups) {
+  return round_up(groups, RUSH_INT8_DEPTH_BLOCK) / RUSH_INT8_DEPTH_BLOCK;
+}
+/* Of 3x3 ones, behind the others. */
+static size_t strip_blocks(size_t groups, size_t taps) {
+  return taps == 9 ? round_up(groups, RUSH_INT8_STRIP_BLOCK) / RUSH_INT8_STRIP_BLOCK : 0;
+}
+static size_t depth_header(size_t groups) {
+  return sizeof(depth) + depth_blocks(groups) * RUSH_INT8_DEPTH_BLOCK * sizeof(int32_t);
+}
+
+static bool group_bytes(size_t channels, size_t outs, size_t taps, size_t *bytes) {
+  size_t k;
+  return channels < SIZE_MAX / 2 && !__builtin_mul_overflow(padded(channels), taps, &k) &&
+         rush_int8_packed(outs, k, bytes);
+}
+
+bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t taps,
+                           size_t *bytes) {
+  if (!rush_int8_is_depthwise(groups, channels, outs))
+    return group_bytes(channels, outs, taps, bytes) && !__builtin_mul_overflow(*bytes, groups, bytes);
+  if (groups > SIZE_MAX / 64 || taps > SIZE_MAX / 64) return false;
+  return !__builtin_mul_overflow(depth_blocks(groups), rush_int8_depth_bytes(taps), bytes) &&
+         !__builtin_add_overflow(
+             *bytes, depth_header(groups) + strip_blocks(groups, taps) * RUSH_INT8_STRIP_BYTES, bytes);
+}
+
+static void pack_strips(size_t groups, const int8_t *w, const int32_t *zeros, uint8_t *at) {
+  for (size_t b = 0; b < strip_blocks(groups, 9); b++, at += RUSH_INT8_STRIP_BYTES) {
+    const size_t from = rush_int8_depth_from(b, RUSH_INT8_STRIP_BLOCK, groups);
+    int16_t *pairs = (int16_t *)(void *)(at + RUSH_INT8_STRIP_QUADS);
+    for (size_t c = 0; c < RUSH_INT8_STRIP_BLOCK && from + c < groups; c++)
+      for (size_t t = 0; t < 9; t++) {
+        const size_t g = from + c, row = t / 3, column = t % 3;
+        at[column * 32 + c * 4 + row] = (uint8_t)w[g * 9 + t];
+        pairs[column * 32 + row / 2 * 16 + c * 2 + row % 2] = (int16_t)(w[g * 9 + t] - zeros[g]);
+      }
+  }
+}
+
+static void pack_depth(size_t groups, size_t taps, const int8_t *w, const int32_t *zeros,
+                       uint8_t *packed) {
+  depth *d = (depth *)(void *)packed;
+  int32_t *sums = (int32_t *)(void *)(d + 1);
+  uint8_t *at = packed + depth_header(groups);
+  for (size_t g = 0; g < groups; g++)
+    if (zeros[g] != 0) d->wide = 1;
+  for (size_t b = 0; b < depth_blocks(groups); b++, at += rush_int8_depth_bytes(taps)) {
+    const size_t from = rush_int8_depth_from(b, RUSH_INT8_DEPTH_BLOCK, groups);
+    int16_t *pairs = (int16_t *)(void *)(at + rush_int8_quads(taps));
+    for (size_t c = 0; c < RUSH_INT8_DEPTH_BLOCK && from + c < groups; c++) {
+      const size_t g = from + c;
+      sums[g] = 0;
+      for (size_t t = 0; t < taps; t++) {
+        const int32_t v = w[g * taps + t] - zeros[g];
+        at[t / 4 * 64 + c * 4 + t % 4] = (uint8_t)w[g * taps + t];
+        pairs[t / 2 * 32 + c * 2 + t % 2] = (int16_t)v;
+        sums[g] += v;
+      }
+    }
+  }
+  if (taps == 9) pack_strips(groups, w, zeros, at);
+}
+
+/* [outs][channels][taps] as [outs][taps][padded channels] within packed weights of NR columns. */
+void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
+                         const int32_t *zeros, void *packed) {
+  if (rush_int8_is_depthwise(groups, channels, outs)) {
+    pack_depth(groups, taps, w, zeros, packed);
+    return;
+  }
+  size_t bytes;
+  if (!group_bytes(channels, outs, taps, &bytes)) return;
+  for (size_t g = 0; g < groups; g++)
+    rush_int8_pack_taps(outs, channels, taps, w + g * outs * channels * taps, zeros + g * outs,
+                        (uint8_t *)packed + g * bytes);
+}
+
+/* ---- What the machine multiplies --------------------------------------------------------------- */
+
+/* How bytes of x are seen: as they are, with the highest bit flipped, or less their zero in 16 bits. */
+typedef struct form {
+  rush_int8_kernel kernel;
+  bool depthwise, wide, copies;
+  uint8_t flip;
+  int32_t zero;        /* of x as it is seen */
+  size_t item, images; /* bytes of an element, of all images */
+} form;
+
+static form form_of(const rush_int8_conv *v) {
+  form f = {.kernel = rush_int8_kernel_here(), .item = 1};
+  const size_t all = v->groups * v->channels;
+  f.depthwise = rush_int8_is_depthwise(v->groups, v->channels, v->outs);
+  if (f.depthwise && (f.kernel.form == RUSH_INT8_WIDE || ((const depth *)v->packed)->wide != 0)) {
+    f.kernel.form = RUSH_INT8_UNSIGNED;
+    f.kernel.depth = rush_int8_depth_wide;
+    f.kernel.strips = rush_int8_strips_wide;
+  }
+  if (f.kernel.form == RUSH_INT8_WIDE) {
+    f.wide = f.copies = true;
+    f.item = sizeof(int16_t);
+  } else {
+    const bool becomes_signed = f.kernel.form == RUSH_INT8_SIGNED;
+    f.flip = becomes_signed != v->is_signed ? 128 : 0;
+    f.zero = v->zero + (v->is_signed ? 128 : 0) - (becomes_signed ? 128 : 0);
+    f.copies = f.depthwise ? all < RUSH_INT8_DEPTH_BLOCK : f.flip != 0 || v->channels % KR != 0;
+  }
+  f.images = v->images * v->pixels * all * f.item;
+  return f;
+}
+
+void rush_int8_conv_zeros(const rush_int8_conv *v, int32_t *zeros) {
+  const form f = form_of(v);
+  const size_t outs = v->groups * v->outs;
+  if (f.depthwise) {
+    const int32_t *sums = (const int32_t *)(const void *)((const depth *)v->packed + 1);
+    for (size_t g = 0; g < outs; g++) zeros[g] = (int32_t)((uint32_t)f.zero * (uint32_t)sums[g]);
+    return;
+  }
+  const size_t taps = v->window.kernel[0] * v->window.kernel[1] * v->window.kernel[2];
+  size_t bytes;
+  if (!group_bytes(v->channels, v->outs, taps, &bytes)) return;
+  for (size_t g = 0; g < v->groups; g++)
+    rush_int8_packed_sums(v->outs, taps * padded(v->channels),
+                          (const uint8_t *)v->packed + g * bytes, zeros + g * v->outs);
+  for (size_t i = 0; i < outs; i++) zeros[i] = (int32_t)((uint32_t)f.zero * (uint32_t)zeros[i]);
+}
+
+typedef struct job {
+  const rush_int8_conv *v;
+  form f;
+  const uint8_t *x;    /* as the machine wants it */
+  const uint8_t *none; /* a pixel of zeros */
+  const uint8_t **pointers;
+  int32_t *sums; /* of depthwise outputs */
+  bool strips;
+  size_t taps, places, m, k, pixel, n_pointers, n_sums;
+  size_t group_bytes, block_bytes, height, width, down, across;
+  uint8_t *copy;
+} job;
+
+static void copy_pixels(const void *arg, size_t begin, size_t end, unsigned who) {
+  const job *j = arg;
+  const rush_int8_conv *v = j->v;
+  const size_t each = v->groups * v->channels;
+  (void)who;
+  rush_int8_elements(j->f.wide, v->is_signed, j->f.depthwise ? 0 : j->f.flip, v->zero, (end - begin) * each,
+                     (const uint8_t *)v->x + begin * each, j->copy + begin * each * j->f.item);
+}
+
+/* Where outputs from `at` on, of which n differ, see their taps: to[taps][MR], for each group's part
+ * `shift` bytes into a pixel. */
+static void point(const job *j, size_t at, size_t n, size_t shift, size_t step,
+                  const uint8_t **to) {
+  const rush_int8_window *w = &j->v->window;
+  for (size_t r = 0; r < step; r++) {
+    const size_t output = at + (r < n ? r : n - 1), place = output % j->places;
+    const uint8_t *x = j->x + output / j->places * j->v->pixels * j->pixel + shift;
+    if (j->v->direct) {
+      to[r] = x + place * j->pixel;
+      continue;
+    }
+    const size_t row = place / w->out[2];
+    const ptrdiff_t *first = w->places[0] + row / w->out[1] * w->kernel[0];
+    const ptrdiff_t *second = w->places[1] + row % w->out[1] * w->kernel[1];
+    const ptrdiff_t *third = w->places[2] + place % w->out[2] * w->kernel[2];
+    const uint8_t **tap = to + r;
+    for (size_t a = 0; a < w->kernel[0]; a++)
+      for (size_t b = 0; b < w->kernel[1]; b++)
+        for (size_t e = 0; e < w->kernel[2]; e++, tap += step) {
+          const ptrdiff_t outside = first[a] | second[b] | third[e];
+          *tap = outside < 0 ? j->none
+                             : x + (size_t)(first[a] + second[b] + third[e]) * j->pixel;
+        }
+  }
+}
+
+/* The sums of weights' zeros go: rare, weights that convolutions have are symmetric. */
+static void without_zeros(const job *j, const uint8_t *const *rows, size_t n, const int32_t *zeros,
+                          int32_t sums[][NR]) {
+  for (size_t r = 0; r < n; r++) {
+    int32_t sum = 0;
+    for (size_t t = 0; t < j->taps; t++)
+      for (size_t i = 0; i < j->v->channels; i++) {
+        const uint8_t *x = rows[t * MR + r];
+        sum += j->f.wide                               ? ((const int16_t *)(const void *)x)[i]
+               : j->f.kernel.form == RUSH_INT8_SIGNED ? (int8_t)x[i] - j->f.zero
+                                                      : x[i] - j->f.zero;
+      }
+    for (size_t c = 0; c < NR; c++)
+      sums[r][c] = (int32_t)((uint32_t)sums[r][c] - (uint32_t)sum * (uint32_t)zeros[c]);
+  }
+}
+
+/* An item is some outputs times some channels of a group. */
+static void convolve(const void *arg, size_t begin, size_t end, unsigned who) {
+  const job *j = arg;
+  const rush_int8_conv *v = j->v;
+  const uint8_t **rows = j->pointers + who * j->n_pointers;
+  const size_t outs = v->groups * v->outs;
+  for (size_t t = begin; t < end; t++) {
+    const size_t g = t / (j->down * j->across), rest = t % (j->down * j->across);
+    const size_t from = rest / j->down * j->width, top = rest % j->down * j->height;
+    const size_t right = v->outs - from < j->width ? v->outs : from + j->width;
+    const size_t bottom = j->m - top < j->height ? j->m : top + j->height;
+    const uint8_t *packed = (const uint8_t *)v->packed + g * j->group_bytes;
+    size_t mr;
+    for (size_t i = top; i < bottom; i += mr) {
+      mr = bottom - i < j->f.kernel.mr ? bottom - i : j->f.kernel.mr;
+      point(j, i, mr, g * v->channels * j->f.item, MR, rows);
+      rush_int8_tile *tile = mr == 1 ? j->f.kernel.one : j->f.kernel.many;
+      for (size_t c = from; c < right; c += NR) {
+        int32_t sums[MR][NR];
+        const int32_t *zeros;
+        const int8_t *w = rush_int8_block(packed + c / NR * j->block_bytes, &zeros);
+        tile(j->taps, padded(v->channels) / KR, (const void *const *)rows, w, sums);
+        if (zeros != NULL) without_zeros(j, rows, mr, zeros, sums);
+        const size_t channel = g * v->outs + c;
+        rush_int8_requantise(v->to, mr, channel, right - c < NR ? right - c : NR, sums[0], NR,
+                             v->y + i * outs + channel, outs);
+      }
+    }
+  }
+}
+
+static void convolve_depth(const void *arg, size_t begin, size_t end, unsigned who) {
+  const job *j = arg;
+  const rush_int8_conv *v = j->v;
+  const uint8_t **taps = j->pointers + who * j->n_pointers;
+  int32_t *sums = j->sums + who * j->n_sums;
+  const uint8_t *w = (const uint8_t *)v->packed + depth_header(v->groups);
+  for (size_t i = begin; i < end; i++) {
+    point(j, i, 1, 0, 1, taps);
+    j->f.kernel.depth(j->taps, v->groups, taps, j->f.flip, w, sums);
+    rush_int8_requantise(v->to, 1, 0, v->groups, sums, 0, v->y + i * v->groups, 0);
+  }
+}
+
+/* The same of rows. */
+static void convolve_strips(const void *arg, size_t begin, size_t end, unsigned who) {
+  const job *j = arg;
+  const rush_int8_conv *v = j->v;
+  const rush_int8_window *window = &v->window;
+  const size_t channels = v->groups;
+  int32_t *sums = j->sums + who * j->n_sums;
+  rush_int8_strip r = {.none = j->none,
+                       .n = window->out[1],
+                       .stride = v->stride,
+                       .first = v->first,
+                       .width = (ptrdiff_t)v->width};
+  for (size_t i = begin; i < end; i++) {
+    const ptrdiff_t *places = window->places[0] + i % window->out[0] * 3;
+    const uint8_t *x = j->x + i / window->out[0] * v->pixels * j->pixel;
+    const uint8_t *w = (const uint8_t *)v->packed + depth_header(channels) +
+                       depth_blocks(channels) * rush_int8_depth_bytes(9);
+    for (size_t k = 0; k < 3; k++) {
+      r.rows[k] = places[k] < 0 ? j->none : x + (size_t)places[k] * j->pixel;
+      r.steps[k] = places[k] < 0 ? 0 : j->pixel;
+    }
+    for (size_t b = 0; b < strip_blocks(channels, 9); b++, w += RUSH_INT8_STRIP_BYTES) {
+      const size_t c = rush_int8_depth_from(b, RUSH_INT8_STRIP_BLOCK, channels);
+      j->f.kernel.strips(&r, c, j->f.flip, w, sums);
+      rush_int8_requantise(v->to, r.n, c, RUSH_INT8_STRIP_BLOCK, sums, RUSH_INT8_STRIP_BLOCK,
+                           v->y + i * r.n * channels + c, channels);
+    }
+  }
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+/* scratch: a pixel that is outside; pointers and sums of each thread; x as the machine wants it. */
+static bool plan(struct rush_ctx *ctx, const rush_int8_conv *v, job *j, size_t *bytes) {
+  const size_t threads = rush_threads(ctx), all = v->groups * v->channels;
+  *j = (job){.v = v, .f = form_of(v)};
+  j->taps = v->window.kernel[0] * v->window.kernel[1] * v->window.kernel[2];
+  j->places = v->window.out[0] * v->window.out[1] * v->window.out[2];
+  j->m = v->images * j->places;
+  j->pixel = all * j->f.item;
+  j->n_pointers = j->taps * (j->f.depthwise ? 1 : MR);
+  j->strips = j->f.depthwise && v->stride != 0 && all >= RUSH_INT8_DEPTH_BLOCK;
+  if (j->strips)
+    j->n_sums = v->window.out[1] * RUSH_INT8_STRIP_BLOCK;
+  else
+    j->n_sums = j->f.depthwise ? round_up(all, RUSH_INT8_DEPTH_BLOCK) : 0;
+  if (j->taps > SIZE_MAX / 64 / MR / threads || j->n_sums > SIZE_MAX / 64 / threads) return false;
+  *bytes = round_up(j->pixel + 2 * SLACK, SLACK);
+  return !__builtin_add_overflow(*bytes, round_up(threads * j->n_pointers * sizeof(void *), SLACK),
+                                 bytes) &&
+         !__builtin_add_overflow(*bytes, threads * j->n_sums * sizeof(int32_t), bytes) &&
+         !__builtin_add_overflow(*bytes, j->f.copies ? j->f.images + 2 * SLACK : 0, bytes);
+}
+
+bool rush_int8_conv_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_t *bytes) {
+  job j;
+  return plan(ctx, v, &j, bytes);
+}
+
+void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scratch) {
+  enum { CACHE = 128 * 1024, HEIGHT = 48, EACH = 4, ITEM = 1 << 22 };
+  const size_t threads = rush_threads(ctx);
+  uint8_t *at = scratch;
+  size_t bytes;
+  job j;
+  if (!plan(ctx, v, &j, &bytes) || j.m == 0) return;
+  bytes = round_up(j.pixel + 2 * SLACK, SLACK);
+  /* Depthwise kernels flip what they read. */
+  memset(at, j.f.wide ? 0 : (uint8_t)(j.f.depthwise ? v->zero : j.f.zero), bytes);
+  j.none = at;
+  at += bytes;
+  j.pointers = (const uint8_t **)(void *)at;
+  at += round_up(threads * j.n_pointers * sizeof(void *), SLACK);
+  j.sums = (int32_t *)(void *)at;
+  at += threads * j.n_sums * sizeof(int32_t);
+  j.x = v->x;
+  if (j.f.copies) {
+    j.x = j.copy = at;
+    memset(at + j.f.images, 0, SLACK);
+    if (rush_parallel(ctx, v->images * v->pixels, v->groups * v->channels / 16 + 1, copy_pixels, &j))
+      return;
+  }
+  if (j.strips) {
+    const size_t rows = v->images * v->window.out[0];
+    rush_parallel(ctx, rows, (uint64_t)(v->window.out[1] + 2) * v->groups + 8, convolve_strips, &j);
+    return;
+  }
+  if (j.f.depthwise) {
+    rush_parallel(ctx, j.m, (uint64_t)v->groups * j.taps / 16 + 8, convolve_depth, &j);
+    return;
+  }
+  j.k = j.taps * padded(v->channels);
+  if (!group_bytes(v->channels, v->outs, j.taps, &j.group_bytes)) return;
+  const size_t blocks = round_up(v->outs, NR) / NR;
+  j.block_bytes = j.group_bytes / blocks;
+  /* As even pieces of outputs as there can be, of whole tiles. */
+  j.down = (j.m - 1) / HEIGHT + 1;
+  j.height = round_up((j.m - 1) / j.down + 1, j.f.kernel.mr);
+  j.down = (j.m - 1) / j.height + 1;
+  size_t wide = (j.down > 1 ? CACHE : ITEM / j.height) / j.block_bytes;
+  if (threads > 1 && wide > blocks * j.down / (EACH * threads))
+    wide = blocks * j.down / (EACH * threads);
+  wide = wide < 1 ? 1 : wide < blocks ? wide : blocks;
+  j.width = wide * NR;
+  j.across = (blocks - 1) / wide + 1;
+  rush_parallel(ctx, v->groups * j.down * j.across,
+                (uint64_t)j.height * j.width * (j.k + 8) / 32 + 1, convolve, &j);
+}

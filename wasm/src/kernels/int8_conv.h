@@ -1,0 +1,80 @@
+/* Convolutions of 8-bit integers that end in 8-bit integers, channels last. Sums are exact in 32 bits
+ * (and wrap beyond them), on every machine. */
+#ifndef RUSH_INT8_CONV_H
+#define RUSH_INT8_CONV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rush_ctx;
+
+/* What becomes of a number before it is an integer again. */
+typedef enum rush_int8_activation {
+  RUSH_INT8_PLAIN,
+  RUSH_INT8_HARDSWISH,
+  RUSH_INT8_SILU,
+  RUSH_INT8_HARDSIGMOID,
+  RUSH_INT8_SIGMOID,
+  RUSH_INT8_ACTIVATIONS
+} rush_int8_activation;
+
+/* How sums become integers, each for a channel: PyTorch's two rules. Arrays hold 8 numbers
+ * more than there are channels. */
+typedef struct rush_requantised {
+  const int32_t *offsets; /* added to the sums */
+  const float *factors, *bias;
+  float inverse; /* of the result's scale; ignored, as bias and activation, where `rounds_first` */
+  int32_t zero_point, least, most;
+  bool rounds_first; /* round(sum * factor) + zero_point, else
+                        round(activation(sum * factor + bias) * inverse + zero_point) */
+  rush_int8_activation activation;
+} rush_requantised;
+
+/* y[rows][n] of sums[rows][..], of row strides ldy and lds; channels from c on; what is
+ * no number is `least`. Rows of sums hold a multiple of 8 numbers. */
+void rush_int8_requantise(const rush_requantised *to, size_t rows, size_t c, size_t n,
+                          const int32_t *sums, size_t lds, uint8_t *y, size_t ldy);
+
+/* Which pixels of an image each output sees: output (i, j, l) at tap (a, b, e) sees pixel
+ * places[0][i * kernel[0] + a] + places[1][j * kernel[1] + b] + places[2][l * kernel[2] + e], or
+ * none (zeros) where one of the three is negative. */
+typedef struct rush_int8_window {
+  size_t out[3], kernel[3];
+  const ptrdiff_t *places[3];
+} rush_int8_window;
+
+typedef struct rush_int8_conv {
+  rush_int8_window window;
+  size_t images, pixels;         /* how many, and input pixels of each */
+  size_t groups, channels, outs; /* input and output channels of each group */
+  const void *x;                 /* [images][pixels][groups * channels], bytes */
+  bool is_signed;
+  int32_t zero;       /* of x: one of its values */
+  bool direct;        /* pixel i of the output sees pixel i of the input alone */
+  size_t stride;      /* of rows of outputs that see 3x3 neighbouring pixels in two dimensions, 1 or 2; 0: others */
+  ptrdiff_t first;    /* the column that the first of a row begins with */
+  size_t width;       /* of the input */
+  const void *packed; /* rush_int8_conv_pack */
+  const rush_requantised *to;
+  uint8_t *y; /* [images][outputs][groups * outs] */
+} rush_int8_conv;
+
+/* One channel in and one out in each of many groups: there is nothing to share. */
+bool rush_int8_is_depthwise(size_t groups, size_t channels, size_t outs);
+
+/* Bytes of packed weights; false where that overflows. */
+bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t taps, size_t *bytes);
+/* Packs w[groups * outs][channels][taps], with a zero each of groups * outs, into zeroed memory. */
+void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
+                         const int32_t *zeros, void *packed);
+/* What the zero of x adds to each output channel's sums on this machine, to be taken from them:
+ * zeros[groups * outs]. */
+void rush_int8_conv_zeros(const rush_int8_conv *v, int32_t *zeros);
+
+/* Bytes of memory that a convolution takes, beside; false where that overflows. */
+bool rush_int8_conv_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_t *bytes);
+/* On all threads of the context. The host may stop it: rush_parallel. scratch is aligned to 16. */
+void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scratch);
+
+#endif

@@ -1,0 +1,111 @@
+/* What the inner loops of int8 multiply with: bytes by fours where the machine does that exactly,
+ * 16-bit integers by twos everywhere. */
+#ifndef RUSH_INT8_DOT_H
+#define RUSH_INT8_DOT_H
+
+#include "kernels/simd.h"
+
+typedef int16_t s8 __attribute__((vector_size(16)));
+typedef uint8_t b16 __attribute__((vector_size(16)));
+
+RUSH_INLINE b16 b16_load(const uint8_t *p) {
+  b16 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+/* Eight bytes, the others 0. */
+RUSH_INLINE b16 b16_load_half(const uint8_t *p) {
+#if defined(__wasm_simd128__)
+  return (b16)wasm_v128_load64_zero(p);
+#elif defined(__SSE2__)
+  return (b16)_mm_loadl_epi64((const __m128i *)p);
+#else
+  b16 v = {0};
+  memcpy(&v, p, 8);
+  return v;
+#endif
+}
+RUSH_INLINE s8 s8_load(const int16_t *p) {
+  s8 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+/* Eight bytes, widened; four integers, twice. */
+RUSH_INLINE s8 s8_widened(const int8_t *p) {
+#if defined(__wasm_simd128__)
+  return (s8)wasm_i16x8_load8x8(p);
+#elif defined(__SSE2__)
+  const __m128i v = _mm_loadl_epi64((const __m128i *)p);
+  return (s8)_mm_srai_epi16(_mm_unpacklo_epi8(v, v), 8);
+#else
+  return (s8){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]};
+#endif
+}
+RUSH_INLINE s8 s8_twice(const int16_t *p) {
+#if defined(__wasm_simd128__)
+  return (s8)wasm_v128_load64_splat(p);
+#elif defined(__SSE2__)
+  const __m128i v = _mm_loadl_epi64((const __m128i *)p);
+  return (s8)_mm_unpacklo_epi64(v, v);
+#else
+  return (s8){p[0], p[1], p[2], p[3], p[0], p[1], p[2], p[3]};
+#endif
+}
+/* The lower and the upper eight as integers from 0 to 255. */
+RUSH_INLINE s8 s8_low(b16 v) {
+#if defined(__wasm_simd128__)
+  return (s8)wasm_u16x8_extend_low_u8x16((v128_t)v);
+#else
+  return (s8) __builtin_shufflevector(v, (b16){0}, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7,
+                                      23);
+#endif
+}
+RUSH_INLINE s8 s8_high(b16 v) {
+#if defined(__wasm_simd128__)
+  return (s8)wasm_u16x8_extend_high_u8x16((v128_t)v);
+#else
+  return (s8) __builtin_shufflevector(v, (b16){0}, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                                      30, 15, 31);
+#endif
+}
+/* a0 b0 a1 b1 ..: of the lower and of the upper halves. */
+RUSH_INLINE b16 b16_zip_low(b16 a, b16 b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+RUSH_INLINE b16 b16_zip_high(b16 a, b16 b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+RUSH_INLINE s8 s8_zip_low(s8 a, s8 b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+RUSH_INLINE s8 s8_zip_high(s8 a, s8 b) {
+  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+/* sums[i] + a[2 i] * b[2 i] + a[2 i + 1] * b[2 i + 1] */
+RUSH_INLINE i4 s8_dot(s8 a, s8 b, i4 sums) {
+#if defined(__wasm_simd128__)
+  return i4_add((i4)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b), sums);
+#elif defined(__SSE2__)
+  return i4_add((i4)_mm_madd_epi16((__m128i)a, (__m128i)b), sums);
+#else
+  for (int i = 0; i < 4; i++)
+    sums = i4_add(sums, (i4){i == 0, i == 1, i == 2, i == 3} *
+                            (a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1]));
+  return sums;
+#endif
+}
+
+/* sums[i] + x[4 i] * w[4 i] + .. + x[4 i + 3] * w[4 i + 3], x as this machine wants them: rush_int8_form. */
+#if defined(__wasm_relaxed_simd__)
+/* relaxed_dot: the second operand's bytes may be signed or not where they have the highest bit, and
+ * sums of two products may be bounded by 16 bits. Which it is, is asked of the machine at work. */
+RUSH_INLINE i4 rush_int8_dot(v128_t x, v128_t w, i4 sums) {
+  return (i4)wasm_i32x4_relaxed_dot_i8x16_i7x16_add(w, x, (v128_t)sums);
+}
+#define RUSH_INT8_DOT(x, w, sums) rush_int8_dot((v128_t)(x), (v128_t)(w), sums)
+#elif defined(__AVXVNNI__)
+#define RUSH_INT8_DOT(x, w, sums) \
+  (i4) _mm_dpbusd_avx_epi32((__m128i)(sums), (__m128i)(x), (__m128i)(w))
+#endif
+
+#endif

@@ -1,0 +1,104 @@
+#include "kernels/int8_conv.h"
+#include "kernels/math_inline.h"
+
+/* Eight integers of at most 16 bits as bytes. */
+RUSH_INLINE void store(uint8_t *y, i4 a, i4 b, int16_t most) {
+#if defined(__wasm_simd128__)
+  v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);
+  v = wasm_v128_and(wasm_i16x8_min(v, wasm_i16x8_splat(most)), wasm_i16x8_const_splat(255));
+  wasm_v128_store64_lane(y, wasm_u8x16_narrow_i16x8(v, v), 0);
+#elif defined(__SSE2__)
+  __m128i v = _mm_packs_epi32((__m128i)a, (__m128i)b);
+  v = _mm_and_si128(_mm_min_epi16(v, _mm_set1_epi16(most)), _mm_set1_epi16(255));
+  _mm_storel_epi64((__m128i *)y, _mm_packus_epi16(v, v));
+#else
+  for (int i = 0; i < 4; i++) {
+    y[i] = (uint8_t)(a[i] < most ? a[i] : most);
+    y[4 + i] = (uint8_t)(b[i] < most ? b[i] : most);
+  }
+#endif
+}
+
+typedef struct steps {
+  f4 inverse, zero, least, magic;
+  i4 added;
+  int16_t most;
+  bool first, biased;
+} steps;
+
+/* What is rounded is bounded below; what is too large to be so stays too large as an integer. */
+RUSH_INLINE i4 integers(const steps *s, rush_int8_activation activation, i4 sum, f4 factor, f4 bias) {
+  f4 v = f4_from_int(sum) * factor;
+  if (!s->first) {
+    if (s->biased) v = v + bias;
+    if (activation == RUSH_INT8_HARDSWISH) v = f4_hardswish(v);
+    if (activation == RUSH_INT8_SILU) v = f4_silu(v);
+    if (activation == RUSH_INT8_HARDSIGMOID) v = f4_hardsigmoid(v);
+    if (activation == RUSH_INT8_SIGMOID) v = f4_sigmoid(v);
+    v = v * s->inverse;
+    v = v + s->zero;
+  }
+  return i4_add((i4)(f4_more(v, s->least) + s->magic), s->added);
+}
+
+RUSH_INLINE void requantise(const rush_requantised *to, rush_int8_activation activation,
+                            size_t rows, size_t first, size_t n, const int32_t *sums, size_t lds,
+                            uint8_t *y, size_t ldy) {
+  const float magic = 12582912.0f; /* as f4_round_small */
+  const int32_t shift = to->rounds_first ? to->zero_point : 0;
+  int32_t bits;
+  memcpy(&bits, &magic, sizeof bits);
+  const steps s = {f4_set(to->inverse),
+                   f4_set((float)to->zero_point),
+                   f4_set((float)(to->least - shift)),
+                   f4_set(magic),
+                   i4_set(shift - bits),
+                   (int16_t)to->most,
+                   to->rounds_first,
+                   to->bias != NULL};
+  for (size_t c = 0; c < n; c += 8) {
+    const size_t k = first + c;
+    i4 low, high;
+    f4 bias[2] = {f4_zero(), f4_zero()};
+    memcpy(&low, to->offsets + k, sizeof low);
+    memcpy(&high, to->offsets + k + 4, sizeof high);
+    const f4 factors[2] = {f4_load(to->factors + k), f4_load(to->factors + k + 4)};
+    if (s.biased) bias[0] = f4_load(to->bias + k), bias[1] = f4_load(to->bias + k + 4);
+    for (size_t r = 0; r < rows; r++) {
+      i4 a, b;
+      memcpy(&a, sums + r * lds + c, sizeof a);
+      memcpy(&b, sums + r * lds + c + 4, sizeof b);
+      a = integers(&s, activation, i4_add(a, low), factors[0], bias[0]);
+      b = integers(&s, activation, i4_add(b, high), factors[1], bias[1]);
+      if (n - c >= 8) {
+        store(y + r * ldy + c, a, b, s.most);
+      } else {
+        uint8_t rest[8];
+        store(rest, a, b, s.most);
+        memcpy(y + r * ldy + c, rest, n - c);
+      }
+    }
+  }
+}
+
+#define OF(NAME, activation)                                                                       \
+  static void NAME(const rush_requantised *to, size_t rows, size_t c, size_t n,                    \
+                   const int32_t *sums, size_t lds, uint8_t *y, size_t ldy) {                      \
+    requantise(to, activation, rows, c, n, sums, lds, y, ldy);                                     \
+  }
+OF(plain, RUSH_INT8_PLAIN)
+OF(hardswish, RUSH_INT8_HARDSWISH)
+OF(silu, RUSH_INT8_SILU)
+OF(hardsigmoid, RUSH_INT8_HARDSIGMOID)
+OF(sigmoid, RUSH_INT8_SIGMOID)
+
+void rush_int8_requantise(const rush_requantised *to, size_t rows, size_t c, size_t n,
+                          const int32_t *sums, size_t lds, uint8_t *y, size_t ldy) {
+  switch (to->rounds_first ? RUSH_INT8_PLAIN : to->activation) {
+    case RUSH_INT8_HARDSWISH: hardswish(to, rows, c, n, sums, lds, y, ldy); return;
+    case RUSH_INT8_SILU: silu(to, rows, c, n, sums, lds, y, ldy); return;
+    case RUSH_INT8_HARDSIGMOID: hardsigmoid(to, rows, c, n, sums, lds, y, ldy); return;
+    case RUSH_INT8_SIGMOID: sigmoid(to, rows, c, n, sums, lds, y, ldy); return;
+    default: plain(to, rows, c, n, sums, lds, y, ldy);
+  }
+}

@@ -1,0 +1,337 @@
+/* Linear layers and convolutions of one to three dimensions, of and to quantised tensors. */
+#include <math.h>
+
+#include "blocks/packed_int8.h"
+#include "call/define.h"
+#include "call/quantised.h"
+#include "kernels/int8_conv.h"
+#include "tensor/layout.h"
+#include "tensor/quant.h"
+
+enum { DIMS = 3 };
+enum {
+  INPUT,
+  WEIGHT,
+  SCALES,
+  ZEROS,
+  BIAS,
+  QNNPACK,
+  STRIDE,
+  PADDING,
+  DILATION,
+  OUTPUT_PADDING,
+  GROUPS,
+  TRANSPOSED,
+  SCALE,
+  ZERO_POINT,
+  RELU,
+  ACTIVATION
+};
+
+/* Lists hold one number for each spatial dimension, the others are 1 (of padding 0). */
+typedef struct geometry {
+  int dims;
+  int64_t size[DIMS], kernel[DIMS], out[DIMS];
+  int64_t stride[DIMS], before[DIMS], after[DIMS], dilation[DIMS], output_padding[DIMS];
+  bool transposed;
+} geometry;
+
+static rush_status read_list(rush_call *c, uint32_t arg, int dims, int64_t least, int64_t *out) {
+  int n;
+  RUSH_TRY(arg_ints(c, arg, DIMS, out, &n));
+  RUSH_NEED(n == dims, "quantised_conv: a list of %d numbers was wanted, one of %d came", dims, n);
+  for (int d = 0; d < dims; d++)
+    RUSH_NEED(out[d] >= least && out[d] <= INT32_MAX, "quantised_conv: %lld is out of range",
+              (long long)out[d]);
+  for (int d = dims; d < DIMS; d++) out[d] = least;
+  return RUSH_OK;
+}
+
+/* One number for each dimension, or two: in front and behind. */
+static rush_status read_padding(rush_call *c, geometry *v) {
+  int64_t given[2 * DIMS];
+  int n;
+  RUSH_TRY(arg_ints(c, PADDING, 2 * DIMS, given, &n));
+  RUSH_NEED(n == v->dims || n == 2 * v->dims,
+            "quantised_conv: a padding of %d numbers was wanted, one of %d came", v->dims, n);
+  const int each = n == v->dims ? 1 : 2;
+  for (int d = 0; d < v->dims; d++) {
+    v->before[d] = given[each * d];
+    v->after[d] = given[each * d + each - 1];
+    RUSH_NEED(v->before[d] >= 0 && v->before[d] <= INT32_MAX && v->after[d] >= 0 &&
+                  v->after[d] <= INT32_MAX,
+              "quantised_conv: a padding is out of range");
+  }
+  return RUSH_OK;
+}
+
+static rush_status check_zero_points(rush_call *c, const rush_tensor *x) {
+  const rush_tensor *zeros = arg_tensor(c, ZEROS);
+  const int64_t zero = arg_int(c, ZERO_POINT), of_x = rush_quant_of(x)->zero_points[0];
+  const int64_t least = x->dtype == RUSH_QINT8 ? INT8_MIN : 0;
+  for (int64_t i = 0; i < zeros->numel; i++) {
+    const int64_t of_w =
+        rush_load_int(RUSH_INT32, (const int32_t *)rush_data(zeros) + i * zeros->strides[0]);
+    RUSH_NEED(of_w >= INT8_MIN && of_w <= INT8_MAX, "quantised_conv: zero point %lld",
+              (long long)of_w);
+  }
+  RUSH_NEED(zero >= least && zero <= least + UINT8_MAX, "quantised_conv: zero point %lld",
+            (long long)zero);
+  RUSH_NEED(of_x >= least && of_x <= least + UINT8_MAX, "quantised_conv: zero point %lld",
+            (long long)of_x);
+  return RUSH_OK;
+}
+
+static rush_status check_tensors(rush_call *c) {
+  const rush_tensor *x = arg_tensor(c, INPUT), *w = arg_tensor(c, WEIGHT);
+  const rush_tensor *scales = arg_tensor(c, SCALES), *zeros = arg_tensor(c, ZEROS);
+  const rush_tensor *bias = arg_tensor(c, BIAS);
+  const int64_t groups = arg_int(c, GROUPS), activation = arg_int(c, ACTIVATION);
+  RUSH_NEED((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && rush_quant_of(x)->axis < 0,
+            "quantised_conv: a tensor of bytes, quantised as a whole, was wanted");
+  RUSH_NEED(x->rank >= 2 && x->rank <= DIMS + 2 && w->rank == x->rank,
+            "quantised_conv: an input of %d and a weight of %d dimensions", x->rank, w->rank);
+  RUSH_NEED(w->dtype == RUSH_INT8 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
+                zeros->numel == w->sizes[0] && scales->dtype == RUSH_FLOAT64 && scales->rank == 1 &&
+                scales->numel == w->sizes[0],
+            "quantised_conv: a weight of int8, with a scale and a zero point for each of its "
+            "channels, was wanted");
+  RUSH_NEED(bias == NULL ||
+                (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
+            "quantised_conv: a bias of %lld numbers was wanted", (long long)w->sizes[0]);
+  RUSH_NEED(groups > 0 && w->sizes[0] % groups == 0 && x->sizes[1] % groups == 0 &&
+                x->sizes[1] / groups == w->sizes[1],
+            "quantised_conv: %lld channels, a weight for %lld and %lld groups",
+            (long long)x->sizes[1], (long long)w->sizes[1], (long long)groups);
+  RUSH_NEED(activation >= 0 && activation < RUSH_INT8_ACTIVATIONS &&
+                (activation == 0 || !arg_bool(c, QNNPACK)),
+            "quantised_conv: activation %lld", (long long)activation);
+  return check_zero_points(c, x);
+}
+
+static rush_status read_args(rush_call *c, geometry *v) {
+  const rush_tensor *x = arg_tensor(c, INPUT), *w = arg_tensor(c, WEIGHT);
+  RUSH_TRY(check_tensors(c));
+  *v = (geometry){.dims = x->rank - 2, .transposed = arg_bool(c, TRANSPOSED)};
+  RUSH_TRY(read_list(c, STRIDE, v->dims, 1, v->stride));
+  RUSH_TRY(read_padding(c, v));
+  RUSH_TRY(read_list(c, DILATION, v->dims, 1, v->dilation));
+  RUSH_TRY(read_list(c, OUTPUT_PADDING, v->dims, 0, v->output_padding));
+  for (int d = 0; d < DIMS; d++) {
+    const bool there = d < v->dims;
+    v->size[d] = there ? x->sizes[2 + d] : 1;
+    v->kernel[d] = there ? w->sizes[2 + d] : 1;
+    int64_t far, room;
+    RUSH_NEED(rush_mul64(v->dilation[d], v->kernel[d] - 1, &far) &&
+                  rush_mul64(v->transposed ? v->size[d] - 1 : 1, v->stride[d], &room),
+              "quantised_conv: a kernel that is too large");
+    const int64_t padding = v->before[d] + v->after[d];
+    if (v->transposed) {
+      v->out[d] = room - padding + far + v->output_padding[d] + 1;
+    } else {
+      room = v->size[d] + padding - far - 1;
+      v->out[d] = room < 0 ? 0 : room / v->stride[d] + 1;
+    }
+    RUSH_NEED(v->kernel[d] > 0 && v->out[d] > 0, "quantised_conv: the output would be empty");
+  }
+  return RUSH_OK;
+}
+
+/* Which place of the input, along dimension d, tap k of place o sees; -1 outside. */
+static int64_t place(const geometry *v, int d, int64_t o, int64_t k) {
+  int64_t at = v->transposed ? o + v->before[d] - k * v->dilation[d]
+                             : o * v->stride[d] - v->before[d] + k * v->dilation[d];
+  if (v->transposed) {
+    if (at < 0 || at % v->stride[d] != 0) return -1;
+    at /= v->stride[d];
+  }
+  return at >= 0 && at < v->size[d] ? at : -1;
+}
+
+/* Places in pixels of the input; whether each output sees the one pixel that it stands at. */
+static rush_status window_of(rush_call *c, const geometry *v, rush_int8_window *w) {
+  int64_t pixels = 1;
+  for (int d = DIMS - 1; d >= 0; d--) {
+    ptrdiff_t *places;
+    int64_t items;
+    if (!rush_mul64(v->out[d], v->kernel[d], &items)) return rush_fail_memory(c->ctx, SIZE_MAX);
+    RUSH_TRY(tmp_items(c, items, sizeof *places, (void **)&places));
+    RUSH_TRY(rush_work(c->ctx, (uint64_t)items));
+    for (int64_t o = 0; o < v->out[d]; o++)
+      for (int64_t k = 0; k < v->kernel[d]; k++) {
+        const int64_t at = place(v, d, o, k);
+        places[o * v->kernel[d] + k] = (ptrdiff_t)(at < 0 ? -1 : at * pixels);
+      }
+    w->places[d] = places;
+    w->out[d] = (size_t)v->out[d];
+    w->kernel[d] = (size_t)v->kernel[d];
+    pixels *= v->size[d];
+  }
+  return RUSH_OK;
+}
+
+static bool is_direct(const geometry *v) {
+  for (int d = 0; d < DIMS; d++)
+    if (v->kernel[d] != 1 || v->stride[d] != 1 || v->before[d] != 0 || v->size[d] != v->out[d])
+      return false;
+  return true;
+}
+
+/* How rows of 3x3 windows follow each other; 0 where these are others. */
+static size_t stride_of_3x3(const geometry *v) {
+  for (int d = 0; d < 2; d++)
+    if (v->kernel[d] != 3 || v->dilation[d] != 1) return 0;
+  return !v->transposed && v->dims == 2 && v->stride[1] <= 2 ? (size_t)v->stride[1] : 0;
+}
+
+/* ---- Weights --------------------------------------------------------------------------------- */
+
+/* A weight [groups * outs, channels, taps..]. */
+typedef struct shape {
+  size_t groups, outs, channels, taps, bytes; /* packed */
+} shape;
+
+static bool shape_of(const rush_tensor *w, int64_t groups, shape *s) {
+  if (w->rank < 2 || groups < 1 || w->sizes[0] % groups != 0) return false;
+  *s = (shape){.groups = (size_t)groups,
+               .outs = (size_t)(w->sizes[0] / groups),
+               .channels = (size_t)w->sizes[1],
+               .taps = 1};
+  for (int d = 2; d < w->rank; d++) s->taps *= (size_t)w->sizes[d];
+  return rush_int8_conv_packed(s->groups, s->channels, s->outs, s->taps, &s->bytes);
+}
+
+static void pack(const shape *s, const void *w, const void *zeros, void *packed) {
+  memset(packed, 0, s->bytes);
+  rush_int8_conv_pack(s->groups, s->channels, s->outs, s->taps, w, zeros, packed);
+}
+
+RUSH_PREPARE(quantised_conv) {
+  const rush_value *groups = p->args[GROUPS], *value = p->args[WEIGHT];
+  const int rank =
+      value != NULL && value->kind == RUSH_KIND_TENSOR ? rush_as_tensor(value)->rank : 0;
+  const rush_tensor *w = rush_constant_of(p, WEIGHT, RUSH_INT8, rank);
+  const rush_tensor *zeros = rush_constant_of(p, ZEROS, RUSH_INT32, 1);
+  shape s;
+  rush_packed_floats *packed;
+  if (w == NULL || zeros == NULL || groups == NULL || groups->kind != RUSH_KIND_INT ||
+      !shape_of(w, groups->u.i, &s) || zeros->numel != w->sizes[0])
+    return RUSH_OK;
+  RUSH_TRY(rush_packed_new(p, (s.bytes + sizeof(float) - 1) / sizeof(float), &packed));
+  pack(&s, rush_data(w), rush_data(zeros), packed->data);
+  p->consumed = 1u << WEIGHT;
+  return RUSH_OK;
+}
+
+static rush_status weights(rush_call *c, const shape *s, const void **out) {
+  rush_tensor *w, *zeros;
+  void *packed;
+  *out = rush_packed_data(c->packed);
+  if (*out != NULL) return RUSH_OK;
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, WEIGHT), &w));
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, ZEROS), &zeros));
+  RUSH_TRY(tmp_bytes(c, s->bytes, &packed));
+  RUSH_TRY(rush_work(c->ctx, s->bytes));
+  pack(s, rush_data(w), rush_data(zeros), packed);
+  *out = packed;
+  return RUSH_OK;
+}
+
+/* ---- Requantising ---------------------------------------------------------------------------- */
+
+/* Of n channels; `v` says what their zeros add to the sums. */
+static rush_status requantised_of(rush_call *c, const rush_int8_conv *v, int64_t n,
+                                  rush_requantised *to) {
+  enum { MORE = 8 };
+  const rush_tensor *x = arg_tensor(c, INPUT);
+  const double of_x = rush_quant_of(x)->scales[0];
+  rush_tensor *scales, *bias = arg_tensor(c, BIAS);
+  int32_t *offsets;
+  float *factors, *biases = NULL;
+  RUSH_TRY(tmp_contiguous(c, arg_tensor(c, SCALES), &scales));
+  RUSH_TRY(tmp_items(c, n + MORE, sizeof *factors, (void **)&factors));
+  RUSH_TRY(tmp_items(c, n + MORE, sizeof *offsets, (void **)&offsets));
+  memset(factors + n, 0, MORE * sizeof *factors);
+  memset(offsets + n, 0, MORE * sizeof *offsets);
+  const double *scale = rush_data(scales);
+  const float inverse = 1.0f / (float)arg_float(c, SCALE);
+  *to = (rush_requantised){.offsets = offsets,
+                           .factors = factors,
+                           .inverse = inverse,
+                           .zero_point = (int32_t)arg_int(c, ZERO_POINT),
+                           .least = x->dtype == RUSH_QINT8 ? INT8_MIN : 0,
+                           .most = x->dtype == RUSH_QINT8 ? INT8_MAX : UINT8_MAX,
+                           .rounds_first = arg_bool(c, QNNPACK),
+                           .activation = (rush_int8_activation)arg_int(c, ACTIVATION)};
+  if (arg_bool(c, RELU) && to->least < to->zero_point) to->least = to->zero_point;
+  if (bias != NULL) {
+    RUSH_TRY(tmp_contiguous(c, bias, &bias));
+    RUSH_TRY(tmp_items(c, n + MORE, sizeof *biases, (void **)&biases));
+    memcpy(biases, rush_data(bias), (size_t)n * sizeof *biases);
+    memset(biases + n, 0, MORE * sizeof *biases);
+    to->bias = biases;
+  }
+  rush_int8_conv_zeros(v, offsets);
+  for (int64_t i = 0; i < n; i++) {
+    int32_t steps = 0;
+    if (to->rounds_first) {
+      const float both = (float)scale[i] * (float)of_x, step = 1.0f / (float)(scale[i] * of_x);
+      factors[i] = both * inverse;
+      if (biases != NULL) steps = (int32_t)rush_int_of((double)rintf(biases[i] * step));
+    } else {
+      factors[i] = (float)(scale[i] * of_x);
+    }
+    offsets[i] = (int32_t)((uint32_t)steps - (uint32_t)offsets[i]);
+  }
+  return RUSH_OK;
+}
+
+/* input [N, C, ...], quantised in bytes, as a whole; weight [O, C / groups, ...] of int8, for each
+ * result's channel also where transposed, with scales of float64 and zero points of int32 [O]; bias
+ * [O] of float32; whether as qnnpack rounds; the geometry, padding also as pairs; scale and zero_point
+ * of the result; whether nothing is below 0; rush_int8_activation, not with qnnpack's rounding -> [N,
+ * O, ...], channels last */
+RUSH_OP(quantised_conv) {
+  geometry g;
+  shape s;
+  rush_tensor *x = arg_tensor(c, INPUT), *out;
+  const rush_tensor *w = arg_tensor(c, WEIGHT);
+  rush_int8_conv v = {0};
+  rush_requantised to;
+  rush_quant *q;
+  size_t bytes;
+  void *scratch;
+  c->heap->quantised = rush_call_quantised;
+  RUSH_TRY(read_args(c, &g));
+  if (!shape_of(w, arg_int(c, GROUPS), &s)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  int64_t sizes[DIMS + 2] = {x->sizes[0], w->sizes[0]};
+  memcpy(sizes + 2, g.out, (size_t)g.dims * sizeof *sizes);
+  RUSH_TRY(rush_tensor_new_channels_last(c->heap, x->dtype, x->rank, sizes, &out));
+  ret_tensor(c, 0, out);
+  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  q->scales[0] = arg_float(c, SCALE);
+  q->zero_points[0] = arg_int(c, ZERO_POINT);
+  if (out->numel == 0) return RUSH_OK;
+  v.zero = (int32_t)rush_quant_of(x)->zero_points[0];
+  RUSH_TRY(weights(c, &s, &v.packed));
+  RUSH_TRY(tmp_channels_last(c, x, &x));
+  RUSH_TRY(window_of(c, &g, &v.window));
+  v.images = (size_t)x->sizes[0];
+  v.pixels = (size_t)(g.size[0] * g.size[1] * g.size[2]);
+  v.groups = s.groups;
+  v.channels = s.channels;
+  v.outs = s.outs;
+  v.x = rush_data(x);
+  v.is_signed = x->dtype == RUSH_QINT8;
+  v.direct = is_direct(&g);
+  v.stride = stride_of_3x3(&g);
+  v.first = (ptrdiff_t)-g.before[1];
+  v.width = (size_t)g.size[1];
+  v.to = &to;
+  v.y = rush_data(out);
+  RUSH_TRY(requantised_of(c, &v, w->sizes[0], &to));
+  if (!rush_int8_conv_scratch(c->ctx, &v, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(tmp_bytes(c, bytes, &scratch));
+  rush_int8_convolve(c->ctx, &v, scratch);
+  return rush_work(c->ctx, 0);
+}
