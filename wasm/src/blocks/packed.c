@@ -17,7 +17,7 @@ rush_status rush_packed_new(rush_prepare *p, size_t floats, rush_packed_floats *
   RUSH_TRY(rush_alloc(p->ctx, bytes, (void **)&packed));
   const uintptr_t behind = (uintptr_t)(packed + 1);
   *packed = (rush_packed_floats){
-      {destroy}, packed, bytes, (float *)((behind + ALIGN - 1) / ALIGN * ALIGN), floats};
+      {.destroy = destroy}, packed, bytes, (float *)((behind + ALIGN - 1) / ALIGN * ALIGN), floats};
   p->packed = &packed->base;
   *out = packed;
   return RUSH_OK;

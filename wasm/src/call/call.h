@@ -61,6 +61,11 @@ enum {
   /* Beside RUSH_OP_IN_FLOATS: means, which PyTorch takes of the integers. The numbers are these, less
    * the zero point, so that no scale rounds them to another side of a half. */
   RUSH_OP_IN_STEPS = 1 << 12,
+  /* Its second argument is a matrix, which it packs as rush_gemm_pack does. */
+  RUSH_OP_PACKS_ROWS = 1 << 13,
+  /* Its first argument is a matrix of which it takes rows: out of `packed`, which is that of an
+   * operator before, where there is one. */
+  RUSH_OP_READS_ROWS = 1 << 14,
 };
 
 /* Of rows that have one function: the number of spatial dimensions, and which of its kinds, by
@@ -80,10 +85,12 @@ struct rush_op {
       *family; /* what a shared skeleton (pointwise, reduce) needs to know of this row, or NULL */
 };
 
-/* Packed weights of one instruction; they belong to the model and are shared by its sessions, so
- * they are never written after prepare. */
+/* Packed weights of an instruction, and of others that have the same constants; they belong to the
+ * model and are shared by its sessions, so they are never written after prepare. */
 typedef struct rush_packed {
   void (*destroy)(rush_ctx *ctx, struct rush_packed *packed);
+  /* The loader's: how many other instructions have it, and what it has consumed. */
+  uint32_t others, consumed;
 } rush_packed;
 
 struct rush_call {

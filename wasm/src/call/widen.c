@@ -8,9 +8,9 @@ static rush_dtype wide_of(rush_dtype dtype) {
                                               : dtype;
 }
 
-rush_status rush_widen(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
+rush_status rush_widen(rush_heap *heap, rush_tensor *t, bool is_packed, rush_tensor **out) {
   const rush_dtype wide = wide_of(t->dtype);
-  if (rush_has_elements(t)) return rush_tensor_to(heap, t, wide, out);
+  if (!is_packed && rush_has_elements(t)) return rush_tensor_to(heap, t, wide, out);
   RUSH_TRY(rush_tensor_new_view(heap, t, t->rank, t->sizes, t->strides, t->offset, out));
   (*out)->dtype = wide;
   return RUSH_OK;
@@ -29,12 +29,12 @@ static rush_dtype *narrow_of(widening *w, rush_dtype dtype) {
   return wide == RUSH_FLOAT32 ? &w->narrow[0] : wide == RUSH_INT32 ? &w->narrow[1] : NULL;
 }
 
-static rush_status widen(widening *w, rush_tensor *t, rush_tensor **out) {
+static rush_status widen(widening *w, rush_tensor *t, bool is_packed, rush_tensor **out) {
   rush_dtype *narrow = narrow_of(w, t->dtype);
   if (narrow && *narrow == RUSH_DTYPE_UNKNOWN) *narrow = t->dtype;
   RUSH_CHECK(w->c->ctx, !rush_is_complex(t->dtype) || w->c->op->flags & RUSH_OP_COMPLEX,
              RUSH_ERR_UNSUPPORTED, "not implemented for '%s'", rush_dtype_word(t->dtype));
-  RUSH_TRY(rush_widen(w->c->heap, t, out));
+  RUSH_TRY(rush_widen(w->c->heap, t, is_packed, out));
   tmp_take(w->c, *out);
   return RUSH_OK;
 }
@@ -70,7 +70,7 @@ static rush_status widen_list(widening *w, const rush_schema_arg *arg, rush_valu
   for (size_t k = 0; k < list->n; k++) {
     rush_tensor *wide;
     if (list->items[k].kind != RUSH_KIND_TENSOR) continue;
-    RUSH_TRY(widen(w, rush_as_tensor(list->items + k), &wide));
+    RUSH_TRY(widen(w, rush_as_tensor(list->items + k), false, &wide));
     rush_drop(w->c->heap, list->items + k);
     list->items[k] = rush_of_tensor(rush_tensor_keep(wide));
   }
@@ -102,7 +102,8 @@ static rush_status widen_args(widening *w, const rush_schema *schema, rush_value
     rush_value *v = args + k;
     rush_tensor *wide;
     if (v->kind == RUSH_KIND_TENSOR) {
-      RUSH_TRY(widen(w, rush_as_tensor(v), &wide));
+      const bool is_packed = w->c->packed && w->c->packed->consumed >> k & 1;
+      RUSH_TRY(widen(w, rush_as_tensor(v), is_packed, &wide));
       *v = rush_of_tensor(wide);
     } else if (v->kind == RUSH_KIND_LIST) {
       RUSH_TRY(widen_list(w, schema->args + k, v, w->made + k));

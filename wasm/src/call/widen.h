@@ -5,8 +5,9 @@
 #include "call/schema.h"
 
 /* What such an operator sees: a copy in float32 of float16 and bfloat16, in int32 of int8 and int16,
- * of a packed weight a header; of any other dtype the tensor itself. The caller drops it. */
-rush_status rush_widen(rush_heap *heap, rush_tensor *t, rush_tensor **out);
+ * of a packed weight (as `is_packed` says, or its bytes are gone) a header; of any other dtype the
+ * tensor itself. The caller drops it. */
+rush_status rush_widen(rush_heap *heap, rush_tensor *t, bool is_packed, rush_tensor **out);
 
 /* Where the schema has an argument `dtype`, else 0. */
 uint32_t rush_dtype_arg(const rush_schema *schema);

@@ -35,6 +35,9 @@ void rush_gemm_pack_bias(size_t k, size_t n, const float *bias, float *packed);
 void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b,
                          ptrdiff_t stride_k, ptrdiff_t stride_n, float *packed);
 
+/* Column j of a packed matrix of k rows: of linear's weight, the row. */
+void rush_gemm_packed_row(size_t k, const float *packed, size_t j, float *to);
+
 /* c[m][n] = clamp(a[m][k] * b + bias, min, max), row strides lda and ldc in floats. NaN stays NaN;
  * no clamp where the bounds are infinite. c does not overlap a. m, n and k may be 0. */
 void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *packed,

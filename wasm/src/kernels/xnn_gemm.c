@@ -91,6 +91,12 @@ void rush_gemm_pack_placed(size_t k, size_t n, const float *bias, float *scratch
   }
 }
 
+void rush_gemm_packed_row(size_t k, const float *packed, size_t j, float *to) {
+  const size_t nr = rush_gemm_nr();
+  packed += j / nr * nr * (k + 1) + nr + j % nr;
+  for (size_t i = 0; i < k; i++, packed += nr) to[i] = *packed;
+}
+
 /* No product to make: the biases. */
 static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t ldc, float min,
                       float max) {

@@ -36,7 +36,7 @@ static void free_weight(rush_ctx *ctx, rush_weight *w) {
 void rush_model_destroy(rush_ctx *ctx, rush_model *m) {
   if (!m) return;
   for (uint32_t i = 0; m->packed && i < m->n_instrs; i++) {
-    if (m->packed[i]) m->packed[i]->destroy(ctx, m->packed[i]);
+    if (m->packed[i] && m->packed[i]->others-- == 0) m->packed[i]->destroy(ctx, m->packed[i]);
   }
   for (uint32_t i = 0; m->weights && i < m->n_storages; i++) free_weight(ctx, m->weights + i);
   rush_release(ctx, m->packed, m->n_instrs * sizeof *m->packed);
@@ -89,6 +89,32 @@ static const rush_file_tensor *constant_tensor(const rush_model *m, uint32_t ope
   return c->kind == RUSH_CONST_TENSOR ? m->tensors + c->a : NULL;
 }
 
+/* Whether instruction i reads rows of a matrix that linear packs: then it takes them out of the packed
+ * weights. If so, *storage is the matrix', and user[*storage] the linear. */
+static bool reads_rows(const rush_loader *l, uint32_t i, uint32_t *storage) {
+  const rush_model *m = l->m;
+  const rush_code *c = m->code + i;
+  if (c->opcode != RUSH_OPCODE_OP || !m->ops[c->op].op ||
+      !(m->ops[c->op].op->flags & RUSH_OP_READS_ROWS))
+    return false;
+  const rush_file_tensor *t = constant_tensor(m, c->operands[0]);
+  if (!t || t->dtype != RUSH_FLOAT32 || l->user[t->storage] == RUSH_NONE) return false;
+  *storage = t->storage;
+  const rush_code *packs = m->code + l->user[t->storage];
+  return m->ops[packs->op].op->flags & RUSH_OP_PACKS_ROWS && packs->operands[1] == c->operands[0];
+}
+
+/* Whether what instruction i packs is what another one does: the same operator, the same constants. */
+static bool is_twin(const rush_model *m, uint32_t i, uint32_t other) {
+  const rush_code *c = m->code + i, *of = m->code + other;
+  if (m->ops[of->op].op != m->ops[c->op].op || of->n_in != c->n_in) return false;
+  for (uint32_t k = 0; k < c->n_in; k++)
+    if ((of->operands[k] | c->operands[k]) & RUSH_OPERAND_CONSTANT &&
+        of->operands[k] != c->operands[k])
+      return false;
+  return true;
+}
+
 /* Chains each instruction that packs weights to the last storage that it waits for. */
 static void plan_preparing(rush_loader *l) {
   rush_model *m = l->m;
@@ -106,6 +132,8 @@ static void plan_preparing(rush_loader *l) {
     l->next[i] = l->ready[last];
     l->ready[last] = i;
   }
+  for (uint32_t i = 0, s; i < m->n_instrs; i++)
+    if (reads_rows(l, i, &s)) m->weights[s].readers++;
 }
 
 /* Half weights are packed from wide copies. */
@@ -115,17 +143,17 @@ static rush_status widen_constants(rush_loader *l, const rush_model_op *o, const
     if (!args[k] || args[k]->kind != RUSH_KIND_TENSOR) continue;
     rush_tensor *t = rush_as_tensor(args[k]), *copy;
     if (!rush_is_half(t->dtype) || !rush_has_elements(t)) continue;
-    RUSH_TRY(rush_widen(&l->heap, t, &copy));
+    RUSH_TRY(rush_widen(&l->heap, t, false, &copy));
     wide[k] = rush_of_tensor(copy);
     args[k] = wide + k;
   }
   return RUSH_OK;
 }
 
-/* Has instruction i pack its weights; or, while placing, say where the bytes of a storage shall go.
- */
-static rush_status prepare_one(rush_loader *l, uint32_t i, const rush_storage *placing,
-                               void **place) {
+/* Has instruction i pack its weights, or share those of `before`, which may be RUSH_NONE; or, while
+ * placing, say where the bytes of a storage shall go. */
+static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
+                               const rush_storage *placing, void **place) {
   rush_model *m = l->m;
   const rush_code *c = m->code + i;
   const rush_model_op *o = m->ops + c->op;
@@ -145,25 +173,32 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, const rush_storage *p
                     .args = args,
                     .packed = m->packed[i],
                     .placing = placing};
-  rush_value wide[RUSH_SCHEMA_MAX_ARGS];
-  for (uint32_t k = 0; k < o->schema.n_args; k++) wide[k] = rush_none();
-  rush_status st = placing ? RUSH_OK : widen_constants(l, o, args, wide);
-  if (st == RUSH_OK) st = o->op->prepare(&p);
-  const rush_status stopped = rush_stopped(l->ctx);
-  m->packed[i] = p.packed; /* the model's, also where it is half done */
-  for (uint32_t k = 0; k < o->schema.n_args; k++) rush_drop(&l->heap, wide + k);
-  if (l->heap.rare) rush_heap_trim(&l->heap); /* wide copies are large */
-  if (st == RUSH_OK) st = stopped;
-  if (st != RUSH_OK) return rush_note_instr(l->ctx, m, i, st);
-  if (placing) {
-    *place = p.place;
-    return RUSH_OK;
+  if (before != RUSH_NONE && m->packed[before] && is_twin(m, i, before)) {
+    m->packed[i] = m->packed[before];
+    m->packed[i]->others++;
+    p.consumed = m->packed[i]->consumed;
+  } else {
+    rush_value wide[RUSH_SCHEMA_MAX_ARGS];
+    for (uint32_t k = 0; k < o->schema.n_args; k++) wide[k] = rush_none();
+    rush_status st = placing ? RUSH_OK : widen_constants(l, o, args, wide);
+    if (st == RUSH_OK) st = o->op->prepare(&p);
+    const rush_status stopped = rush_stopped(l->ctx);
+    m->packed[i] = p.packed; /* the model's, also where it is half done */
+    for (uint32_t k = 0; k < o->schema.n_args; k++) rush_drop(&l->heap, wide + k);
+    if (l->heap.rare) rush_heap_trim(&l->heap); /* wide copies are large */
+    if (st == RUSH_OK) st = stopped;
+    if (st != RUSH_OK) return rush_note_instr(l->ctx, m, i, st);
+    if (placing) {
+      *place = p.place;
+      return RUSH_OK;
+    }
+    if (p.packed) p.packed->consumed = p.consumed;
   }
   for (uint32_t k = 0; k < c->n_in; k++) {
     const rush_file_tensor *t = constant_tensor(m, c->operands[k]);
     if (!t || !(p.consumed >> k & 1)) continue;
     rush_weight *w = m->weights + t->storage;
-    if (--w->needs > 0) continue;
+    if (--w->needs > w->readers) continue;
     free_weight(l->ctx, w);
     l->storages[t->storage]->data = NULL;
   }
@@ -174,8 +209,8 @@ static rush_status storage_arrived(rush_loader *l, uint32_t s) {
   rush_weight *w = l->m->weights + s;
   if (l->storages[s]) l->storages[s]->data = w->data;
   if (w->needs == 0) free_weight(l->ctx, w);
-  for (uint32_t i = l->ready[s]; i != RUSH_NONE; i = l->next[i])
-    RUSH_TRY(prepare_one(l, i, NULL, NULL));
+  for (uint32_t i = l->ready[s], before = RUSH_NONE; i != RUSH_NONE; before = i, i = l->next[i])
+    RUSH_TRY(prepare_one(l, i, before, NULL, NULL));
   return RUSH_OK;
 }
 
@@ -271,8 +306,8 @@ void rush_loader_destroy(rush_loader *l) {
 static rush_status open_storage(rush_loader *l, uint32_t s, size_t bytes) {
   rush_weight *w = l->m->weights + s;
   const uint32_t user = l->user[s];
-  if (w->needs == 1 && user != RUSH_NONE && l->storages[s] && !l->m->packed[user])
-    RUSH_TRY(prepare_one(l, user, l->storages[s], &w->data));
+  if (w->needs == w->readers + 1 && user != RUSH_NONE && l->storages[s] && !l->m->packed[user])
+    RUSH_TRY(prepare_one(l, user, RUSH_NONE, l->storages[s], &w->data));
   if (w->data) return RUSH_OK;
   size_t total;
   if (!rush_add(bytes, RUSH_ALIGN + RUSH_HEAP_SLACK, &total))
@@ -392,8 +427,14 @@ rush_status rush_loader_finish(rush_loader *l, rush_model **out) {
              "the file is cut off: %llu bytes came, %s%llu are wanted", (unsigned long long)got,
              l->m->total_bytes ? "" : "at least ",
              (unsigned long long)(l->m->total_bytes ? l->m->total_bytes : RUSH_HEADER_BYTES));
+  rush_model *m = l->m;
+  for (uint32_t i = 0, s; i < m->n_instrs; i++) {
+    if (!reads_rows(l, i, &s) || m->weights[s].data) continue;
+    m->packed[i] = m->packed[l->user[s]];
+    m->packed[i]->others++;
+  }
   drop_values(l);
-  *out = l->m;
+  *out = m;
   l->m = NULL;
   return RUSH_OK;
 }

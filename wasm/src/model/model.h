@@ -32,8 +32,9 @@ typedef struct rush_weight {
   void *raw; /* as allocated; NULL where the bytes are or go into packed weights (or have not
                 arrived) */
   size_t raw_bytes;
-  void *data;     /* aligned to 64 */
-  uint32_t needs; /* how many uses read the plain bytes */
+  void *data;       /* aligned to 64 */
+  uint32_t needs;   /* how many uses read the plain bytes, */
+  uint32_t readers; /* of these so many that can do with packed ones: RUSH_OP_READS_ROWS */
 } rush_weight;
 
 struct rush_model {

@@ -1,5 +1,7 @@
 /* Rows of a table by index. padding_idx and the flags after it only matter for gradients. */
+#include "blocks/packed.h"
 #include "call/define.h"
+#include "kernels/gemm.h"
 #include "tensor/layout.h"
 
 RUSH_OP(embedding) {
@@ -28,12 +30,18 @@ RUSH_OP(embedding) {
   RUSH_TRY(rush_result(c, 0, w->dtype, given->rank + 1, sizes, &out));
   if (out->numel > 0) {
     const size_t item = rush_itemsize(w), n = (size_t)w->sizes[1];
-    const char *table = rush_data(w);
+    const float *packed = rush_packed_data(c->packed); /* linear has the table, too */
+    const char *table = packed == NULL ? rush_data(w) : NULL;
     char *to = rush_data(out);
     for (int64_t i = 0; i < indices->numel; i++) {
       const int64_t row =
           given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
       RUSH_TRY(rush_work(c->ctx, n / 4 + 8));
+      if (packed != NULL) {
+        rush_gemm_packed_row(n, packed, (size_t)row, (float *)(void *)to);
+        to += n * item;
+        continue;
+      }
       const char *from = table + row * w->strides[0] * (int64_t)item;
       if (w->strides[1] == 1 || n == 1) {
         memcpy(to, from, n * item);

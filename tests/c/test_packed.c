@@ -1,0 +1,142 @@
+/* A weight that several instructions use lies in memory once, in the form that the kernels want. */
+#include "harness.h"
+
+enum { ROWS = 300, COLUMNS = 64, BYTES = ROWS * COLUMNS * 4, TENSOR = 0 };
+
+static float element(int64_t row, int64_t column) {
+  return (float)((row * 7 + column * 3) % 11 - 5);
+}
+
+static uint32_t table(builder *b) {
+  float *w = malloc(BYTES);
+  for (int64_t i = 0; i < ROWS; i++)
+    for (int64_t j = 0; j < COLUMNS; j++) w[i * COLUMNS + j] = element(i, j);
+  const uint32_t made = build_tensor(b, RUSH_FLOAT32, 2, SIZES(ROWS, COLUMNS), w);
+  free(w);
+  return made;
+}
+
+static const int64_t indices[] = {299, 0, 17, 8};
+
+static void begin(rig *r, builder *b) {
+  rig_open(r);
+  *b = (builder){0};
+  build_type(b, RUSH_TYPE_TENSOR);
+  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
+}
+
+/* The model's memory, beside what is small. */
+static void expect_bytes(rig *r, size_t least, size_t most) {
+  if (r->counter.live < least || r->counter.live > most + BYTES / 2)
+    fail_msg("%zu bytes, not %zu to %zu", r->counter.live, least, most + BYTES / 2);
+}
+
+/* Runs it on indices; y[i][j] = bias + the product of two rows of the table. */
+static void expect_products(rig *r, float bias) {
+  rush_value x = rig_tensor(r, RUSH_INT64, 1, SIZES(4), indices), y;
+  rush_tensor_info info;
+  OK(rush_session_begin(r->session, 0, &x, 1));
+  OK(rush_session_step(r->session, 0));
+  OK(rush_session_result(r->session, &y));
+  OK(rush_tensor_inspect(r->session, &y, &info));
+  assert_int_equal(info.rank, 2);
+  const float *at = info.data;
+  for (int64_t i = 0; i < 4; i++)
+    for (int64_t j = 0; j < ROWS; j++) {
+      float sum = bias;
+      for (int64_t k = 0; k < COLUMNS; k++) sum += element(indices[i], k) * element(j, k);
+      if (at[i * ROWS + j] != sum)
+        fail_msg("[%d, %d] is %g, not %g", (int)i, (int)j, at[i * ROWS + j], sum);
+    }
+  rush_value_release(r->session, &x);
+  rush_value_release(r->session, &y);
+}
+
+/* linear(embedding(w, x), w), and the bias before or behind the weight in the file. */
+static void a_table_that_linear_packs_is_read_there(void **state) {
+  (void)state;
+  for (int bias = 0; bias < 3; bias++) {
+    rig rig_, *r = &rig_;
+    builder b_, *b = &b_;
+    float ones[ROWS];
+    for (int j = 0; j < ROWS; j++) ones[j] = 1;
+    begin(r, b);
+    uint32_t before = bias == 1 ? build_tensor(b, RUSH_FLOAT32, 1, SIZES(ROWS), ones) : 0;
+    const uint32_t w = table(b);
+    if (bias == 2) before = build_tensor(b, RUSH_FLOAT32, 1, SIZES(ROWS), ones);
+    const uint32_t e = CALL("aten::embedding", TENSOR, K(w), 0);
+    build_return(b, bias == 0 ? CALL("aten::linear", TENSOR, e, K(w))
+                              : CALL("aten::linear", TENSOR, e, K(w), K(before)));
+    rig_start(r, b);
+    expect_bytes(r, BYTES, BYTES);
+    expect_products(r, bias > 0);
+    rig_close(r);
+  }
+}
+
+/* Another operator reads the weight's own bytes: they stay. */
+static void a_weight_that_others_read_stays(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  begin(r, b);
+  const uint32_t w = table(b);
+  const uint32_t zero = build_int(b, 0), one = build_int(b, 1);
+  const uint32_t e = CALL("aten::embedding", TENSOR, K(w), 0);
+  const uint32_t y = CALL("aten::linear", TENSOR, e, K(w));
+  const uint32_t row = CALL("aten::select.int", TENSOR, K(w), K(zero), K(zero));
+  const uint32_t first = CALL("aten::select.int", TENSOR, row, K(zero), K(zero)); /* -5 */
+  build_return(b, CALL("aten::add.Tensor", TENSOR, y, first, K(one)));
+  rig_start(r, b);
+  expect_bytes(r, 2 * BYTES, 2 * BYTES);
+  expect_products(r, element(0, 0));
+  rig_close(r);
+}
+
+/* Nothing packs it. */
+static void a_table_alone_is_plain(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  begin(r, b);
+  const uint32_t w = table(b), other = table(b);
+  const uint32_t e = CALL("aten::embedding", TENSOR, K(w), 0);
+  build_return(b, CALL("aten::linear", TENSOR, e, K(other)));
+  rig_start(r, b);
+  expect_bytes(r, 2 * BYTES, 2 * BYTES);
+  expect_products(r, 0);
+  rig_close(r);
+}
+
+/* The same linear many times, as a program has it whose layers share their weights; one with a bias is
+ * another. */
+static void equal_instructions_share_what_is_packed(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  float zeros[ROWS] = {0};
+  begin(r, b);
+  const uint32_t w = table(b), none = build_none(b), one = build_int(b, 1), less = build_int(b, -1);
+  const uint32_t bias = build_tensor(b, RUSH_FLOAT32, 1, SIZES(ROWS), zeros);
+  const uint32_t e = CALL("aten::embedding", TENSOR, K(w), 0);
+  uint32_t y = CALL("aten::linear", TENSOR, e, K(w), K(bias));
+  for (int i = 0; i < 6; i++) {
+    const uint32_t again = CALL("aten::linear", TENSOR, e, K(w), K(none));
+    y = CALL("aten::add.Tensor", TENSOR, y, again, K(i % 2 == 0 ? one : less));
+  }
+  build_return(b, y);
+  rig_start(r, b);
+  expect_bytes(r, 2 * BYTES, 2 * BYTES);
+  expect_products(r, 0);
+  rig_close(r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_table_that_linear_packs_is_read_there),
+      cmocka_unit_test(a_weight_that_others_read_stays),
+      cmocka_unit_test(a_table_alone_is_plain),
+      cmocka_unit_test(equal_instructions_share_what_is_packed),
+  };
+  return cmocka_run_group_tests_name("packed", tests, NULL, NULL);
+}
