@@ -137,17 +137,20 @@ class Graph:
             'outputs': [x.name for x in self.outputs], 'consts': places, 'nodes': self.nodes, 'work': self.work()}))
 
     def work(self):
-        """What each product and convolution costs: {op, flop, bytes of its weights}, in order."""
-        rows = []
+        """What each product and convolution costs, in order: {kind, flop, bytes of its weights, which are read once}."""
+        rows, read = [], set()
         for node in self.nodes:
             inner = {'conv': lambda w: math.prod(w.shape[:3]), 'depthwise': lambda w: math.prod(w.shape[:2]), 'linear': lambda w: w.shape[0],
                      'deconv': lambda w: w.shape[3]}.get(node['op'])
             if inner:
-                w = self.consts[node['in'][1]]
-                rows.append({'op': node['op'], 'flop': 2 * inner(w) * math.prod(node['shape']), 'bytes': 4 * w.numel()})
+                name = node['in'][1]
+                w = self.consts[name]
+                size = '' if node['op'] == 'linear' else f' {w.shape[0]}x{w.shape[1]}'
+                rows.append({'kind': node['op'].replace('deconv', 'transposed conv') + size, 'flop': 2 * inner(w) * math.prod(node['shape']), 'bytes': 0 if name in read else 4 * w.numel()})
+                read.add(name)
             elif node['op'] == 'matmul':
                 a = self.by_name[node['in'][0]]['shape']
-                rows.append({'op': 'matmul', 'flop': 2 * a[-1] * math.prod(node['shape']), 'bytes': 0})
+                rows.append({'kind': 'matmul', 'flop': 2 * a[-1] * math.prod(node['shape']), 'bytes': 0})
         return rows
 
 

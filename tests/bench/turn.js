@@ -2,6 +2,7 @@
 
 import { readNpy } from '../../js/src/npy.js';
 import { ATOL, RTOL, difference } from '../../demo/shared/agreement.js';
+import { peak } from './peak.js';
 
 const now = () => performance.now();
 
@@ -32,17 +33,20 @@ function cosine(a, b) {
   return ab / Math.sqrt(aa * bb);
 }
 
+/** A job of turns.mjs: a contender's turn, or a look at the machine. @param {any} job @param {(file: string) => Promise<Uint8Array>} read a file below build/bench/ */
+export const task = async (job, read) => (job.rival === 'peak' ? peak(await read('peak.wasm')) : turn(job, read));
+
 /**
  * @param {object} options
- * @param {(file: string) => Promise<Uint8Array>} options.read a file below build/bench/
  * @param {string} options.name of the model
  * @param {string} options.rival a file of rivals/
  * @param {number} options.threads
  * @param {string} [options.backend] Rushlight's
- * @param {number} options.seconds of runs that are timed, at least four runs
+ * @param {number} options.seconds of runs that are timed, at least three runs
  * @param {boolean} [options.profile] also the time of each operator, where the rival tells it
+ * @param {(file: string) => Promise<Uint8Array>} read
  */
-export async function turn({ read, name, rival, threads, backend, seconds, profile }) {
+async function turn({ name, rival, threads, backend, seconds, profile }, read) {
   const text = async (/** @type {string} */ file) => JSON.parse(new TextDecoder().decode(await read(`${name}/${file}`)));
   const about = await text('bench.json');
   const memory = watchMemories();
@@ -65,14 +69,14 @@ export async function turn({ read, name, rival, threads, backend, seconds, profi
 
   const warm = now();
   let runs = 0;
-  do await run(), runs++; while (now() - warm < 600 * seconds || runs < 3); // the engine compiles anew what is used
+  do await run(), runs++; while (now() - warm < 600 * seconds || runs < 2); // the engine compiles anew what is used
   const repeat = Math.ceil(runs / (now() - warm)); // a time is of at least a millisecond: clocks are coarse in pages
   const times = [], begun = now();
   do {
     const at = now();
     for (let i = 0; i < repeat; i++) await run();
     times.push((now() - at) / repeat);
-  } while (now() - begun < 1000 * seconds || times.length < 4);
+  } while (now() - begun < 1000 * seconds || times.length < 3);
   return { load, first, times, bytes: bytes.length, memory: memory(), maxAbs: off.maxAbs, cosine: alike,
     right: about.int8 ? alike > 0.99 : off.close, rule: about.int8 ? 'cosine > 0.99' : `allclose(${RTOL}, ${ATOL})`,
     profile: profile && profiled ? await profiled() : undefined };

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 import { start } from '../../demo/shared/chromium.mjs';
-import { turn } from './turn.js';
+import { task } from './turn.js';
 
 const { one, jobs, host } = JSON.parse(process.argv[2]);
 const LIMIT = 240_000; // ms, for what never comes
@@ -49,13 +49,13 @@ async function inPage(newPage, url, job) {
   try {
     await page.goto(`${url}/tests/bench/rivals/page.html`);
     return await Promise.race([page.evaluate(async (/** @type {any} */ job) => {
-      const { turn } = await import(/** @type {any} */ ('/tests/bench/turn.js'));
+      const { task } = await import(/** @type {any} */ ('/tests/bench/turn.js'));
       const read = async (/** @type {string} */ file) => {
         const response = await fetch(`/build/bench/${file}`);
         if (!response.ok) throw new Error(`${file}: ${response.status}`);
         return new Uint8Array(await response.arrayBuffer());
       };
-      return turn({ ...job, read });
+      return task(job, read);
     }, job), new Promise((_, fail) => setTimeout(() => fail(new Error(`nothing in ${LIMIT / 1000} s`)), LIMIT).unref())]);
   } catch (error) {
     return { error: String(error).slice(0, 2000) };
@@ -65,7 +65,7 @@ async function inPage(newPage, url, job) {
 }
 
 if (one) {
-  const result = await turn({ ...one, read: (file) => readFile(new URL(`../../build/bench/${file}`, import.meta.url)) });
+  const result = await task(one, (file) => readFile(new URL(`../../build/bench/${file}`, import.meta.url)));
   process.stdout.write(`\n${JSON.stringify(result)}\n`, () => process.exit(0));
 } else {
   const browser = host === 'chromium' ? await start() : undefined;
@@ -75,8 +75,8 @@ if (one) {
       const since = ticks();
       const result = await (browser ? inPage(browser.newPage, browser.url, job) : inNode(job));
       results.push({ ...job, ...result, foreign: foreign(since) });
-      const least = result.times ? `${Math.min(...result.times).toPrecision(3)} ms` : result.error.split('\n', 1)[0];
-      console.error(`${i + 1}/${jobs.length} ${job.name}, ${job.rival}, ${job.threads}: ${least}`);
+      const said = result.error?.split('\n', 1)[0] ?? (result.times ? `${Math.min(...result.times).toPrecision(3)} ms` : JSON.stringify(result));
+      console.error(`${i + 1}/${jobs.length} ${job.name}, ${job.rival}, ${job.threads}: ${said}`);
     }
   } finally {
     await browser?.close();

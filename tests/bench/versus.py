@@ -4,6 +4,7 @@ Each round gives every contender one turn with a model, in a page (or Node) of i
 A contender's time is its least of all rounds; a ratio is of these, and its spread that of the ratios within the rounds.
 """
 
+import datetime
 import json
 import os
 import statistics
@@ -11,17 +12,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ceiling
 import models
-from tables import millis, table
+from tables import brotli, millis, table
 
 HERE = Path(__file__).resolve().parent
-#: name: its form of a model, what to call it, the package whose version counts, and where it runs
+#: name: its form of a model, how it calls itself, its package, where that is pinned, and in which hosts it runs
 RIVALS = {
-    'ort': ('onnx', 'onnxruntime-web', 'tests/package.json', ('current', 'node', 'chromium')),
-    'tfjs': ('graph', '@tensorflow/tfjs-core', 'tests/bench/rivals/package.json', ('current', 'node', 'chromium')),
-    'litert': ('tflite', '@litertjs/core', 'tests/bench/rivals/package.json', ('chromium',)),
+    'ort': ('onnx', 'onnxruntime-web', 'onnxruntime-web', 'tests/package.json', ('current', 'node', 'chromium')),
+    'tfjs': ('graph', 'TensorFlow.js', '@tensorflow/tfjs-core', 'tests/bench/rivals/package.json', ('current', 'node', 'chromium')),
+    'litert': ('tflite', 'LiteRT.js', '@litertjs/core', 'tests/bench/rivals/package.json', ('chromium',)),
 }
 OURS = 'rushlight'
+ROUNDS = 3
 
 
 def fail(text):
@@ -31,7 +34,8 @@ def fail(text):
 def jobs(names, rivals, host, threads, rounds):
     for name in names:
         files = json.loads((models.BUILD / name / 'bench.json').read_text())['files']
-        some = [OURS, *(r for r in rivals if files[RIVALS[r][0]] and host in RIVALS[r][3])]
+        yield {'name': name, 'rival': 'peak', 'threads': 1}
+        some = [OURS, *(r for r in rivals if files[RIVALS[r][0]] and host in RIVALS[r][4])]
         for count in sorted({1, threads}):
             for i in range(rounds):
                 for rival in some[i % len(some):] + some[:i % len(some)]:
@@ -42,7 +46,7 @@ def jobs(names, rivals, host, threads, rounds):
 
 def measure(names, rivals, host, arguments):
     node = os.environ['RUSH_NODE_CURRENT'] if host == 'current' else os.environ.get('RUSH_NODE', 'node')
-    options = {'host': host, 'jobs': list(jobs(names, rivals, host, arguments.threads, arguments.rounds or 3))}
+    options = {'host': host, 'jobs': list(jobs(names, rivals, host, arguments.threads, arguments.rounds or ROUNDS))}
     done = subprocess.run([node, str(HERE / 'turns.mjs'), json.dumps(options)], stdout=subprocess.PIPE, text=True)
     if done.returncode:
         fail(f'{host} failed: see the error above')
@@ -65,6 +69,8 @@ def summaries(results):
     """{(model, threads): {contender: summary}}, in order."""
     groups = {}
     for turn in results:
+        if turn['rival'] == 'peak':
+            continue
         groups.setdefault((turn['name'], turn['threads']), {}).setdefault(turn['rival'], []).append(turn)
     return {key: {rival: summary(turns) for rival, turns in group.items()} for key, group in groups.items()}
 
@@ -81,24 +87,35 @@ def best(group):
     return min(times, key=times.get) if times else None
 
 
+def means(groups):
+    each = {}
+    for (_, threads), group in groups.items():
+        if best(group) and 'min' in group[OURS]:
+            each.setdefault(threads, []).append(ratio(group[OURS], group[best(group)])[0])
+    return 'Geometric mean of the ratios to the best rival: ' + ', '.join(
+        f'{statistics.geometric_mean(values):.2f} on {threads} thread{"s" * (threads > 1)}' for threads, values in each.items()) + '.'
+
+
+def processor():
+    lines = Path('/proc/cpuinfo').read_text().splitlines()
+    return next((line.split(':', 1)[1].strip() for line in lines if line.startswith('model name')), 'an unknown processor')
+
+
 def show(part, rivals):
     print(f'\n{part["host"]}')
     groups = summaries(part['results'])
-    rows, means = [], {}
+    rows = []
     for (name, threads), group in groups.items():
         ours, rival = group[OURS], best(group)
         cells = [millis(group[r]['min']) if 'min' in group.get(r, {}) else '-' for r in (OURS, *rivals)]
         if rival and 'min' in ours:
             r, low, high = ratio(ours, group[rival])
-            means.setdefault(threads, []).append(r)
             cells += [f'{r:.2f}', f'{low:.2f} to {high:.2f}', rival]
         else:
             cells += ['', '', '']
         rows.append([name, threads, *cells, f'{ours.get("foreign", 0):.2f}'])
     table(['model, min ms', 'threads', OURS, *rivals, 'to the best', 'in rounds', 'which', 'others busy'], rows)
-    for threads, values in means.items():
-        print(f'geometric mean to the best rival, threads {threads}: {statistics.geometric_mean(values):.3f}')
-    print()
+    print(means(groups) + '\n')
     table(['from bytes to', 'contender', 'load', 'first answer', 'then, median', 'wasm MB', 'file MB', 'max abs', 'cosine'],
           [[name, rival, f'{s["load"]:.0f}', f'{s["first"]:.0f}', millis(s['median']), f'{s["memory"] / 1e6:.0f}', f'{s["bytes"] / 1e6:.1f}',
             f'{s["maxAbs"]:.0e}', f'{s["cosine"]:.5f}']
@@ -109,11 +126,46 @@ def show(part, rivals):
                 print(f'{name}, {rival}, threads {threads}: {s["error"]}')
 
 
+def beside_ceiling(results, most):
+    """Rushlight on one thread beside what the machine can do: the peak, rows of models, and of their operators those that lose most."""
+    peak = ceiling.best([t for t in results if t['rival'] == 'peak'])
+    rows, operators = [], []
+    for (name, threads), group in summaries(results).items():
+        profile = next((t['profile'] for t in results if t['name'] == name and t.get('profile')), None)
+        graph = models.BUILD / name / 'model.json'
+        if threads > 1 or not profile or 'min' not in group[OURS] or not graph.exists():
+            continue
+        work = json.loads(graph.read_text())['work']
+        ms, least = group[OURS]['min'], sum(ceiling.bounds(work, peak, name.endswith('-int8')))
+        cells = lambda took, bound: [millis(took), millis(bound) if bound else '–', f'{bound / took:.0%}' if bound else '–']
+        rows.append([name, f'{sum(one["flop"] for one in work) / 1e9:.3g}', f'{sum(one["bytes"] for one in work) / 1e6:.3g}', *cells(ms, least)])
+        for kind, calls, took, bound in ceiling.operators(work, profile, peak)[:most]:
+            operators.append([name, kind, str(calls), *cells(took, bound), millis(took - bound)])
+    return peak, rows, operators
+
+
+def show_ceiling(results, most):
+    peak, rows, operators = beside_ceiling(results, most)
+    print(f'at most, one thread: {peak["gflops"]:.0f} GFLOP/s, int8 {peak["gops"]:.0f} GOP/s, reading {peak["gbytes"]:.1f} GB/s\n')
+    table(['beside the ceiling', 'GFLOP', 'weights MB', 'ms', 'ceiling', 'share'], rows)
+    table(['what loses most', 'operator', 'calls', 'ms', 'ceiling', 'share', 'lost ms'], operators)
+
+
+def show_sizes(rivals):
+    binaries = {OURS: 'js/wasm/rushlight-relaxed.wasm',
+                'ort': 'tests/node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm',
+                'tfjs': 'tests/bench/rivals/node_modules/@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-simd.wasm',
+                'litert': 'tests/bench/rivals/node_modules/@litertjs/core/wasm/litert_wasm_internal.wasm'}
+    files = {rival: models.TOP / binaries[rival] for rival in (OURS, *rivals)}
+    table(['wasm', '', 'raw kB', 'brotli -q 9, kB'],
+          [[rival, '', f'{file.stat().st_size / 1000:.0f}', f'{brotli(file, 9) / 1000:.0f}'] for rival, file in files.items()])
+
+
 def versions(rivals):
     found = {}
     for rival in rivals:
-        _, package, file, _ = RIVALS[rival]
-        found[rival] = f'{package} {json.loads((models.TOP / file).read_text())["devDependencies"][package]}'
+        _, title, package, file, _ = RIVALS[rival]
+        found[rival] = f'{title} {json.loads((models.TOP / file).read_text())["devDependencies"][package]}'
     return found
 
 
@@ -122,9 +174,14 @@ def main(names, hosts, arguments):
     for rival in rivals:
         if rival not in RIVALS:
             fail(f'there is no rival {rival}: {", ".join(RIVALS)}')
+    ceiling.build()
     models.make_all(names, [RIVALS[r][0] for r in rivals], arguments.again)
     parts = [measure(names, rivals, host, arguments) for host in hosts]
     for part in parts:
         show(part, rivals)
+        show_ceiling(part['results'], arguments.profile)
+    show_sizes(rivals)
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps({'versions': versions(rivals), 'hosts': parts}, indent=1) + '\n')
+        Path(arguments.json).write_text(json.dumps({
+            'date': datetime.date.today().isoformat(), 'processor': f'{processor()}, {os.cpu_count()} cores', 'rounds': arguments.rounds or ROUNDS,
+            'versions': versions(rivals), 'hosts': parts}, indent=1) + '\n')

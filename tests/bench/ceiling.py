@@ -1,0 +1,57 @@
+"""The least time that products and convolutions can take on this machine, from what peak.c reaches."""
+
+import re
+import subprocess
+
+import models
+
+#: Kinds of graph.py's work and the operators of a profile that do it, in the same order where there are as many.
+DOES = [re.compile('conv|depthwise'), re.compile('linear'), re.compile('matmul|bmm|scaled_dot_product')]
+CACHE = 32e6  # bytes
+
+
+def build():
+    source, wasm = models.TOP / 'tests/bench/peak.c', models.BUILD / 'peak.wasm'
+    if wasm.exists() and wasm.stat().st_mtime > source.stat().st_mtime:
+        return
+    models.BUILD.mkdir(parents=True, exist_ok=True)
+    subprocess.run(['emcc', '-O3', '-msimd128', '-mrelaxed-simd', '-Wall', '-Wextra', '-Werror', '-sSTANDALONE_WASM', '--no-entry',
+                    '-sINITIAL_MEMORY=320MB', '-sEXPORTED_FUNCTIONS=_fill,_madds,_dots,_read_all', str(source), '-o', str(wasm)], check=True)
+
+
+def best(peaks):
+    return {key: max(p[key] for p in peaks if key in p) for key in ('gflops', 'gops', 'gbytes')}
+
+
+def bounds(work, peak, int8):
+    """Milliseconds for each: of its arithmetic or of reading its weights, whichever takes longer. Weights that a cache may hold are free."""
+    narrow = [int8 and one['kind'] == 'linear' for one in work]
+    weights = [one['bytes'] / (4 if n else 1) for one, n in zip(work, narrow)]
+    read = sum(weights) > CACHE
+    return [max(one['flop'] / (peak['gops'] if n else peak['gflops']), read * size / peak['gbytes']) / 1e6
+            for one, n, size in zip(work, narrow, weights)]
+
+
+def operators(work, profile, peak):
+    """[(kind, calls, ms of a run, ceiling or 0)], those first that lose most. A profile is of five runs."""
+    rows = {}
+
+    def count(kind, calls, ms, bound):
+        row = rows.setdefault(kind, [0, 0.0, 0.0])
+        for i, x in enumerate((calls, ms, bound)):
+            row[i] += x
+
+    least = bounds(work, peak, any('int8' in row['op'] for row in profile))
+    profile = sorted(profile, key=lambda row: row['instr'])
+    for does in DOES:
+        mine = [row for row in profile if does.search(row['op'])]
+        theirs = [(one['kind'], bound) for one, bound in zip(work, least) if does.search(one['kind'])]
+        if len(mine) == len(theirs):
+            for row, (kind, bound) in zip(mine, theirs):
+                count(kind, row['calls'] / 5, row['ms'] / 5, bound)
+        elif mine:
+            count(mine[0]['op'], sum(row['calls'] for row in mine) / 5, sum(row['ms'] for row in mine) / 5, sum(bound for _, bound in theirs))
+    for row in profile:
+        if not any(does.search(row['op']) for does in DOES):
+            count(row['op'], row['calls'] / 5, row['ms'] / 5, 0)
+    return sorted(((kind, round(calls), ms, bound) for kind, (calls, ms, bound) in rows.items()), key=lambda row: row[3] - row[2])
