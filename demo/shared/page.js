@@ -31,14 +31,16 @@ export function showError(where, error) {
  * Loads the model of a manifest (see export.py), showing progress and then facts in `where`.
  * @param {string} folder with manifest.json
  * @param {HTMLElement} where
+ * @param {import('../../js/src/index.js').LoadOptions} [options]
  */
-export async function loadModel(folder, where) {
+export async function loadModel(folder, where, options) {
   const bar = element('progress', { max: 1, value: 0, ariaLabel: 'Loading' });
   const text = element('p', { className: 'quiet' }, 'Loading the model');
   where.replaceChildren(bar, text);
   const manifest = await fetchJson(`${folder}/manifest.json`);
   const start = performance.now();
   const model = await load(`${folder}/${manifest.file}`, {
+    ...options,
     onProgress: (/** @type {{loaded: number, total?: number}} */ { loaded, total }) => {
       if (total) bar.value = loaded / total;
       text.textContent = `Loading the model: ${megabytes(loaded)}${total ? ` of ${megabytes(total)}` : ''}`;

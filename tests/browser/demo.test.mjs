@@ -18,6 +18,7 @@ const manifest = (/** @type {string} */ folder) => JSON.parse(readFileSync(path(
 const images = manifest('01-image-classifier');
 const texts = manifest('02-semantic-search');
 const sounds = manifest('05-voice-activity');
+const words = manifest('07-text-generation/smollm2');
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let host;
@@ -47,8 +48,9 @@ const searchUrl = (query = '') => `${host.url}/demo/02-semantic-search/${query}`
 const shown = (/** @type {any} */ page) => page.waitForSelector('#time:not(:empty)');
 const lines = (/** @type {any} */ page, /** @type {string} */ list) => page.locator(`${list} li span:first-child`).allTextContents();
 
-for (const [folder, { note }] of /** @type {[string, any][]} */ ([['01-image-classifier', images], ['02-semantic-search', texts], ['05-voice-activity', sounds]])) {
+for (const [folder, { note }] of /** @type {[string, any][]} */ ([['01-image-classifier', images], ['02-semantic-search', texts], ['05-voice-activity', sounds], ['07-text-generation', words]])) {
   for (const backend of ['relaxed', 'simd']) {
+    if (folder === '07-text-generation' && backend === 'simd') continue; // in Node; it is large
     test(`${folder} agrees with PyTorch in a page, ${backend}${note ? ', random weights' : ''}`, () => withPage(async (page) => {
       await page.goto(`${host.url}/demo/`);
       const result = await agreementInPage(page, folder, { backend });
@@ -63,8 +65,8 @@ for (const [folder, { note }] of /** @type {[string, any][]} */ ([['01-image-cla
 test('the first page leads to the demos', async () => {
   const errors = await withPage(async (page) => {
     await page.goto(host.url);
-    assert.equal(await page.locator('a.card').count(), 4);
-    assert.equal(await page.locator('a.card > svg[aria-label]').count(), 4);
+    assert.equal(await page.locator('a.card').count(), 5);
+    assert.equal(await page.locator('a.card > svg[aria-label]').count(), 5);
     await page.click('a.card >> nth=0');
     assert.match(page.url(), /01-image-classifier\/$/);
   });
@@ -282,6 +284,46 @@ test('the microphone is heard, and stops', async () => {
     await page.click('#microphone');
     await page.waitForFunction(() => document.querySelector('#microphone')?.textContent === 'Listen to the microphone');
     assert.ok(await page.locator('#now').isHidden());
+  }, PHONE);
+  assert.deepEqual(errors, []);
+});
+
+// ---- text generation
+
+const talkUrl = () => `${host.url}/demo/07-text-generation/`;
+
+test('a question is answered as PyTorch answers it, with tokens per second', async () => {
+  const errors = await withPage(async (page) => {
+    const [{ question, text, answer, sure }] = words.cases;
+    await page.goto(talkUrl());
+    await page.click(`#examples button:has-text("${question}"):enabled`);
+    await page.waitForSelector('.answer .facts:not(:empty)');
+    assert.equal(await page.textContent('.asked'), question);
+    if (!words.note && sure === answer.length) assert.equal(await page.textContent('.answer span'), text);
+    assert.match(await page.textContent('.facts'), /^\d+ tokens: the first after \d+ ms, then [\d.]+ tokens\/s\. \d+ in the cache\.$/);
+    assert.match(await page.textContent('#speed'), /^[\d.]+ tokens\/s$/);
+    await page.click('#anew');
+    assert.equal(await page.locator('#talk li').count(), 0);
+  }, { viewport: { width: 1280, height: 800 } });
+  assert.deepEqual(errors, []);
+});
+
+test('an answer that is being written can be stopped, on a phone', async () => {
+  const errors = await withPage(async (page) => {
+    await page.goto(talkUrl());
+    await page.waitForSelector('#ask:enabled');
+    await page.evaluate(() => {
+      const stop = /** @type {any} */ (document.getElementById('stop'));
+      new MutationObserver(() => { if (document.querySelector('.writing')?.textContent && !stop.hidden) stop.click(); })
+        .observe(/** @type {any} */ (document.getElementById('talk')), { childList: true, subtree: true, characterData: true });
+    });
+    await page.fill('#question', 'Write a long story about the sea.');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.answer .facts:not(:empty)');
+    assert.match(await page.textContent('.facts'), /^\d+ tokens?, stopped: the first after/);
+    assert.ok(await page.isHidden('#stop') && await page.isVisible('#ask'));
+    await page.click('summary');
+    await noSideways(page);
   }, PHONE);
   assert.deepEqual(errors, []);
 });

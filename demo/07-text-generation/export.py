@@ -1,0 +1,103 @@
+"""Exports SmolLM2, and a small Llama and GPT-2, into build/demo/, with PyTorch's logits token by token."""
+
+import shutil
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / 'shared'))
+import export_demo  # noqa: E402
+import models  # noqa: E402
+import numpy  # noqa: E402
+import rushlight  # noqa: E402
+import smollm  # noqa: E402
+import torch  # noqa: E402
+
+FOLDER = export_demo.BUILD / '07-text-generation'
+TOKENIZER_JS = HERE.parents[1] / 'tests/node_modules/@huggingface/tokenizers/dist/tokenizers.mjs'
+QUESTIONS = {'capital': 'What is the capital of France?', 'seasons': 'Name the 4 seasons.'}
+LONGEST = 20  # tokens of an answer
+
+
+def export(model, folder, example, quantize=''):
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f'{folder.name}.rush'
+    report = rushlight.export(torch.jit.script(model), (torch.tensor([example]), 0), file, input_names=['tokens', 'position'],
+                              output_names=['logits'], dynamic_shapes={'tokens': {1: 'n'}}, quantize=quantize)
+    print(report, file=sys.stderr)
+    return {'file': file.name, 'bytes': file.stat().st_size}
+
+
+def write_case(name, folder, tokens, pieces, logits, **more):
+    """A case whose tokens are given piece by piece, from position 0 on; logits [pieces, words] are PyTorch's. Those near 0 are
+    sums of what is as large as the greatest, and as exact."""
+    (folder / 'cases').mkdir(exist_ok=True)
+    for key, tensor in (('tokens', torch.tensor([tokens])), ('logits', logits)):
+        numpy.save(folder / 'cases' / f'{name}.{key}.npy', tensor.numpy())
+    return {'name': name, 'pieces': pieces, 'inputs': {'tokens': f'cases/{name}.tokens.npy'},
+            'outputs': {'logits': f'cases/{name}.logits.npy'}, 'atol': 1e-5 * float(logits.abs().max()), **more}
+
+
+@torch.no_grad()
+def answer_in_pieces(model, tokens, pieces):
+    logits, position = [], 0
+    for piece in torch.tensor([tokens]).split(pieces, 1):
+        logits.append(model(piece, position))
+        position += piece.size(1)
+    return torch.cat(logits)
+
+
+@torch.no_grad()
+def write_greedy(name, folder, model, prompt, end):
+    """A case of the prompt and then the likeliest tokens, one by one. `sure` of them PyTorch chooses so clearly that no rounding
+    makes another of them."""
+    tokens, pieces, logits, sure = list(prompt), [len(prompt)], [], None
+    while True:
+        logits.append(model(torch.tensor([tokens[-pieces[-1]:]]), len(tokens) - pieces[-1]))
+        best, next_best = logits[-1][0].topk(2).values.tolist()
+        if sure is None and best - next_best < 0.01:
+            sure = len(pieces) - 1
+        token = int(logits[-1].argmax())
+        if token == end or len(pieces) == LONGEST:
+            break
+        tokens.append(token)
+        pieces.append(1)
+    answer = [*tokens[len(prompt):], token]
+    return write_case(name, folder, tokens, pieces, torch.cat(logits), answer=answer, sure=len(answer) if sure is None else sure)
+
+
+def small(name, make):
+    """Random weights, and pieces of many sizes."""
+    torch.manual_seed(0)
+    model, folder = make().eval(), FOLDER / name
+    tokens = torch.randint(97, (24,)).tolist()
+    facts = export(model, folder, tokens[:5])
+    cases = [write_case(f'pieces-of-{max(pieces)}', folder, tokens, pieces, answer_in_pieces(model, tokens, pieces))
+             for pieces in ([24], [1] * 24, [5, 1, 1, 1, 9, 1, 6])]
+    export_demo.write_json(folder / 'manifest.json', {'title': name, 'note': '', 'cases': cases, **facts})
+
+
+def main():
+    model, tokens, merges, note = smollm.load()
+    if note:
+        print(note, file=sys.stderr)
+    tokenizer, folder = smollm.Tokenizer(tokens, merges), FOLDER / 'smollm2'
+    facts = export(model, folder, tokenizer.encode('Once upon a time'), 'int8-weights')
+    end, = tokenizer.encode(smollm.CHAT['end'])
+    cases = []
+    for name, question in QUESTIONS.items():
+        prompt = tokenizer.encode(smollm.CHAT['system'] + smollm.CHAT['user'].format(question))
+        case = write_greedy(name, folder, model, prompt, end)
+        cases.append({**case, 'question': question, 'text': tokenizer.decode(case['answer'])})
+    export_demo.write_json(folder / 'tokenizer.json', smollm.tokenizer_json(tokens, merges))
+    if TOKENIZER_JS.exists():
+        shutil.copyfile(TOKENIZER_JS, folder / 'tokenizers.mjs')
+    manifest = {'title': 'SmolLM2-135M-Instruct', 'note': note, **facts}
+    export_demo.write_json(folder / 'manifest.json', {**manifest, 'length': smollm.LENGTH, 'chat': smollm.CHAT, 'cases': cases})
+    small('llama', models.Llama)
+    small('gpt2', models.Gpt2)
+    export_demo.write_json(FOLDER / 'manifest.json', {**manifest, 'variants': ['smollm2', 'llama', 'gpt2']})
+
+
+if __name__ == '__main__':
+    main()
