@@ -170,6 +170,7 @@ function shrink(binaryen, bytes) {
     module.setFeatures(f.MutableGlobals | f.BulkMemory | f.BulkMemoryOpt | f.SignExt | f.SIMD128 | f.RelaxedSIMD);
     binaryen.setOptimizeLevel(2);
     binaryen.setShrinkLevel(2); // both: -Oz
+    binaryen.setOneCallerInlineMaxSize(500); // as wasm/bridge/module.cmake
     module.runPasses(['remove-unused-module-elements']); // first, so that nothing is spent on the rest
     module.optimize();
     return /** @type {Uint8Array} */ (module.emitBinary());

@@ -9,6 +9,7 @@ import { load } from '../../js/src/index.js';
 import { Memory } from '../../js/src/memory.js';
 import { once, original } from '../../js/src/platform.js';
 import { createRuntime, hasRelaxed } from '../../js/src/runtime.js';
+import { CODE, inSection, readSections } from '../../js/src/sections.js';
 import { RushFile, flipFile } from './build-rush.mjs';
 
 const file = flipFile().bytes();
@@ -42,6 +43,17 @@ test('only a copy that Vite has made in its cache is looked for elsewhere', () =
 
 test('the plain binary can be asked for', async () => {
   assert.deepEqual(await backend({ backend: 'simd' }), { name: 'simd', reason: 'asked for by the option `backend`', threads: 1 });
+});
+
+test('no function is so large that an engine, which compiles anew all of it where one loop is hot, is kept from the others', () => {
+  for (const name of ['simd', 'relaxed']) {
+    const wasm = readFileSync(urlOf(name)), cursor = inSection(wasm, readSections(wasm), CODE);
+    for (let n = cursor.number(); n--;) {
+      const size = cursor.number();
+      assert(size < 16_000, `${name}: ${size} bytes`);
+      cursor.at += size;
+    }
+  }
 });
 
 test('numbers of the elementary functions are no vector constants, which engines make anew at each use', () => {

@@ -30,7 +30,10 @@ endfunction()
 function(rushlight_wasm_module target)
   rushlight_wasm_link(${target})
   # -O3 at the link is what wasm-opt does best here; -Oz gains nothing after brotli.
-  target_link_options(${target} PRIVATE -O3 ${RUSH_SMALL_PRINTF})
+  # What has one caller is inlined only up to this size: engines compile anew, beside the first run, all of a function in
+  # which one loop is hot, and loading had come to be one of 20 kB. It is smaller after brotli, too.
+  target_link_options(${target} PRIVATE -O3 ${RUSH_SMALL_PRINTF}
+                      -sBINARYEN_EXTRA_PASSES=--one-caller-inline-max-function-size=500)
 endfunction()
 
 function(rushlight_wasm_link target)

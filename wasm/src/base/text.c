@@ -35,10 +35,11 @@ void rush_text_add(rush_text *t, const char *fmt, ...) {
   if (t->failed) return;
   va_start(args, fmt);
   va_copy(again, args);
-  int n = vsnprintf(NULL, 0, fmt, args);
+  const size_t room = t->capacity - t->size; /* mostly enough */
+  int n = vsnprintf(room ? t->data + t->size : NULL, room, fmt, args);
   va_end(args);
   if (n >= 0 && reserve(t, (size_t)n)) {
-    vsnprintf(t->data + t->size, (size_t)n + 1, fmt, again);
+    if ((size_t)n >= room) vsnprintf(t->data + t->size, (size_t)n + 1, fmt, again);
     t->size += (size_t)n;
   }
   va_end(again);

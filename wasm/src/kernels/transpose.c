@@ -8,9 +8,13 @@
 /* A block of this many elements each way stays in the first-level cache. */
 enum { BLOCK = 32 };
 
+/* Functions of their own: an engine compiles anew all of what is hot, and sizes that are not at work
+ * would be part of it. */
+#define RUSH_ALONE __attribute__((noinline))
+
 #define TRANSPOSE_BLOCK(name, type)                                                              \
-  static void name(size_t rows, size_t columns, const type *from, ptrdiff_t from_row, type *to,  \
-                   ptrdiff_t to_row) {                                                           \
+  RUSH_ALONE static void name(size_t rows, size_t columns, const type *from, ptrdiff_t from_row, \
+                              type *to, ptrdiff_t to_row) {                                      \
     for (size_t i = 0; i < rows; i++)                                                            \
       for (size_t j = 0; j < columns; j++)                                                       \
         to[(ptrdiff_t)i * to_row + (ptrdiff_t)j] = from[(ptrdiff_t)j * from_row + (ptrdiff_t)i]; \
@@ -24,8 +28,8 @@ TRANSPOSE_BLOCK(block_4_any, uint32_t)
 TRANSPOSE_BLOCK(block_8, uint64_t)
 TRANSPOSE_BLOCK(block_16, pair)
 
-static void block_4(size_t rows, size_t columns, const uint32_t *from, ptrdiff_t from_row,
-                    uint32_t *to, ptrdiff_t to_row) {
+RUSH_ALONE static void block_4(size_t rows, size_t columns, const uint32_t *from,
+                               ptrdiff_t from_row, uint32_t *to, ptrdiff_t to_row) {
   size_t i = 0;
   for (; i + 4 <= rows; i += 4) {
     const float *f = (const float *)from + i;
