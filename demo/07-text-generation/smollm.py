@@ -27,10 +27,14 @@ def _halves(weight, heads):
     return weight.view(heads, -1, 2, weight.size(1)).transpose(1, 2).reshape(weight.shape)
 
 
-def _in_bytes(weight):
-    """Rounded as the exported file holds it, to 8 bits with a scale for each row: so PyTorch has the same weights."""
-    scales = weight.abs().amax(1, keepdim=True) / 127
-    return (weight / scales).round() * scales
+@torch.no_grad()
+def _in_bytes(model):
+    """Its weights rounded as the exported file holds them, to 8 bits with a scale for each row: so PyTorch has the same ones."""
+    for weight in model.parameters():
+        if weight.dim() == 2:
+            scales = weight.abs().amax(1, keepdim=True) / 127
+            weight.copy_((weight / scales).round() * scales)
+    return model.eval()
 
 
 def _trained():
@@ -46,9 +50,8 @@ def _trained():
         for ours, theirs in BLOCK.items():
             weight = tensors[f'blk.{i}.{theirs}.weight']
             weights[f'blocks.{i}.{ours}.weight'] = _halves(weight, heads if ours == 'q' else kv_heads) if ours in 'qk' else weight
-    weights = {name: _in_bytes(weight) if weight.dim() == 2 else weight for name, weight in weights.items()}
     model.load_state_dict({**weights, 'head.weight': weights['embed.weight']})
-    return model.eval(), facts['tokenizer.ggml.tokens'], facts['tokenizer.ggml.merges']
+    return _in_bytes(model), facts['tokenizer.ggml.tokens'], facts['tokenizer.ggml.merges']
 
 
 def load():
@@ -59,7 +62,7 @@ def load():
         wheels.say(reason)
     tokens = [*SPECIAL, *LETTERS.values()]
     torch.manual_seed(0)
-    return models.Llama(len(tokens), length=LENGTH).eval(), tokens, [], (
+    return _in_bytes(models.Llama(len(tokens), length=LENGTH)), tokens, [], (
         'SmolLM2 could not be downloaded. This is a tiny model with random weights instead: what it writes means nothing.')
 
 

@@ -7,6 +7,7 @@
     run.py --again [ZOO..]    all, again
     run.py --sample           those of sample.txt: fails where one of them does
     run.py --page             MODELS.md of the results that there are, nothing else
+    run.py --decoding         transformers' caches, token by token (decoding.py)
 
 One model runs at a time, in a process of its own with a limit of work and memory. A result is kept when it is there:
 interrupted, the next run goes on. build/zoo has the results, a line of JSON each, and in log/ what a model printed.
@@ -122,7 +123,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("zoos", nargs="*", metavar="ZOO")
     parser.add_argument("-k", action="append")
-    for flag in ("failed", "again", "sample", "page"):
+    for flag in ("failed", "again", "sample", "page", "decoding"):
         parser.add_argument(f"--{flag}", action="store_true")
     options = parser.parse_args()
     unknown = [zoo for zoo in options.zoos if zoo not in ZOOS]
@@ -130,6 +131,9 @@ def main():
         parser.error(f"there is no zoo {', '.join(unknown)}: {', '.join(ZOOS)}")
     (OUT / "log").mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
+    if options.decoding:
+        importlib.import_module("decoding").main(OUT)
+        return 0
     chosen = sample() if options.sample else {zoo: None for zoo in options.zoos or ZOOS}
     bad = 0
     for zoo, names in ({} if options.page else chosen).items():

@@ -48,11 +48,13 @@ static bool group_bytes(size_t channels, size_t outs, size_t taps, size_t *bytes
 bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t taps,
                            size_t *bytes) {
   if (!rush_int8_is_depthwise(groups, channels, outs))
-    return group_bytes(channels, outs, taps, bytes) && !__builtin_mul_overflow(*bytes, groups, bytes);
+    return group_bytes(channels, outs, taps, bytes) &&
+           !__builtin_mul_overflow(*bytes, groups, bytes);
   if (groups > SIZE_MAX / 64 || taps > SIZE_MAX / 64) return false;
   return !__builtin_mul_overflow(depth_blocks(groups), rush_int8_depth_bytes(taps), bytes) &&
          !__builtin_add_overflow(
-             *bytes, depth_header(groups) + strip_blocks(groups, taps) * RUSH_INT8_STRIP_BYTES, bytes);
+             *bytes, depth_header(groups) + strip_blocks(groups, taps) * RUSH_INT8_STRIP_BYTES,
+             bytes);
 }
 
 static void pack_strips(size_t groups, const int8_t *w, const int32_t *zeros, uint8_t *at) {
@@ -174,8 +176,9 @@ static void copy_pixels(const void *arg, size_t begin, size_t end, unsigned who)
   const rush_int8_conv *v = j->v;
   const size_t each = v->groups * v->channels;
   (void)who;
-  rush_int8_elements(j->f.wide, v->is_signed, j->f.depthwise ? 0 : j->f.flip, v->zero, (end - begin) * each,
-                     (const uint8_t *)v->x + begin * each, j->copy + begin * each * j->f.item);
+  rush_int8_elements(j->f.wide, v->is_signed, j->f.depthwise ? 0 : j->f.flip, v->zero,
+                     (end - begin) * each, (const uint8_t *)v->x + begin * each,
+                     j->copy + begin * each * j->f.item);
 }
 
 /* Where outputs from `at` on, of which n differ, see their taps: to[taps][MR], for each group's part
@@ -199,8 +202,7 @@ static void point(const job *j, size_t at, size_t n, size_t shift, size_t step,
       for (size_t b = 0; b < w->kernel[1]; b++)
         for (size_t e = 0; e < w->kernel[2]; e++, tap += step) {
           const ptrdiff_t outside = first[a] | second[b] | third[e];
-          *tap = outside < 0 ? j->none
-                             : x + (size_t)(first[a] + second[b] + third[e]) * j->pixel;
+          *tap = outside < 0 ? j->none : x + (size_t)(first[a] + second[b] + third[e]) * j->pixel;
         }
   }
 }
@@ -213,7 +215,7 @@ static void without_zeros(const job *j, const uint8_t *const *rows, size_t n, co
     for (size_t t = 0; t < j->taps; t++)
       for (size_t i = 0; i < j->v->channels; i++) {
         const uint8_t *x = rows[t * MR + r];
-        sum += j->f.wide                               ? ((const int16_t *)(const void *)x)[i]
+        sum += j->f.wide                              ? ((const int16_t *)(const void *)x)[i]
                : j->f.kernel.form == RUSH_INT8_SIGNED ? (int8_t)x[i] - j->f.zero
                                                       : x[i] - j->f.zero;
       }
@@ -345,7 +347,8 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
   if (j.f.copies) {
     j.x = j.copy = at;
     memset(at + j.f.images, 0, SLACK);
-    if (rush_parallel(ctx, v->images * v->pixels, v->groups * v->channels / 16 + 1, copy_pixels, &j))
+    if (rush_parallel(ctx, v->images * v->pixels, v->groups * v->channels / 16 + 1, copy_pixels,
+                      &j))
       return;
   }
   if (j.strips) {

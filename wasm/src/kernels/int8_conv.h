@@ -50,9 +50,10 @@ typedef struct rush_int8_conv {
   size_t groups, channels, outs; /* input and output channels of each group */
   const void *x;                 /* [images][pixels][groups * channels], bytes */
   bool is_signed;
-  int32_t zero;       /* of x: one of its values */
-  bool direct;        /* pixel i of the output sees pixel i of the input alone */
-  size_t stride;      /* of rows of outputs that see 3x3 neighbouring pixels in two dimensions, 1 or 2; 0: others */
+  int32_t zero; /* of x: one of its values */
+  bool direct;  /* pixel i of the output sees pixel i of the input alone */
+  size_t
+      stride; /* of rows of outputs that see 3x3 neighbouring pixels in two dimensions, 1 or 2; 0: others */
   ptrdiff_t first;    /* the column that the first of a row begins with */
   size_t width;       /* of the input */
   const void *packed; /* rush_int8_conv_pack */

@@ -108,39 +108,39 @@ RUSH_INLINE rush_int8_outputs rush_int8_add_quads(rush_int8_outputs o, rush_int8
 #endif
 
 /* Defines one: sums[n][8]. */
-#define RUSH_INT8_STRIP(name, COLUMN, ADD)                                                     \
-  void name(const rush_int8_strip *r, size_t c, uint8_t flip, const void *weights,             \
-            int32_t *sums) {                                                                   \
-    const b16 flips = {flip, flip, flip, flip, flip, flip, flip, flip};                        \
-    const uint8_t *w = weights;                                                                \
-    const rush_int8_outputs none = {{0}, {0}};                                                 \
-    rush_int8_outputs now = none, next = none, made;                                           \
-    const size_t columns = (r->n - 1) * r->stride + 3;                                         \
-    for (size_t j = 0; j < columns; j++) {                                                     \
-      const ptrdiff_t i = r->first + (ptrdiff_t)j;                                             \
-      const bool inside = i >= 0 && i < r->width;                                              \
-      b16 v[3];                                                                                \
-      for (int k = 0; k < 3; k++) {                                                            \
-        const uint8_t *at = inside ? r->rows[k] + (size_t)i * r->steps[k] : r->none;           \
-        v[k] = b16_load_half(at + c) ^ flips;                                                  \
-      }                                                                                        \
-      const rush_int8_column column = COLUMN(v[0], v[1], v[2]);                                \
-      if (r->stride == 1) {                                                                    \
-        made = ADD(now, column, w, 2);                                                         \
-        now = ADD(next, column, w, 1);                                                         \
-        next = ADD(none, column, w, 0);                                                        \
-        if (j < 2) continue;                                                                   \
-      } else if (j % 2 == 1) {                                                                 \
-        now = ADD(now, column, w, 1);                                                          \
-        continue;                                                                              \
-      } else {                                                                                 \
-        made = ADD(now, column, w, 2);                                                         \
-        now = ADD(none, column, w, 0);                                                         \
-        if (j == 0) continue;                                                                  \
-      }                                                                                        \
-      memcpy(sums, &made, sizeof made);                                                        \
-      sums += RUSH_INT8_STRIP_BLOCK;                                                           \
-    }                                                                                          \
+#define RUSH_INT8_STRIP(name, COLUMN, ADD)                                           \
+  void name(const rush_int8_strip *r, size_t c, uint8_t flip, const void *weights,   \
+            int32_t *sums) {                                                         \
+    const b16 flips = {flip, flip, flip, flip, flip, flip, flip, flip};              \
+    const uint8_t *w = weights;                                                      \
+    const rush_int8_outputs none = {{0}, {0}};                                       \
+    rush_int8_outputs now = none, next = none, made;                                 \
+    const size_t columns = (r->n - 1) * r->stride + 3;                               \
+    for (size_t j = 0; j < columns; j++) {                                           \
+      const ptrdiff_t i = r->first + (ptrdiff_t)j;                                   \
+      const bool inside = i >= 0 && i < r->width;                                    \
+      b16 v[3];                                                                      \
+      for (int k = 0; k < 3; k++) {                                                  \
+        const uint8_t *at = inside ? r->rows[k] + (size_t)i * r->steps[k] : r->none; \
+        v[k] = b16_load_half(at + c) ^ flips;                                        \
+      }                                                                              \
+      const rush_int8_column column = COLUMN(v[0], v[1], v[2]);                      \
+      if (r->stride == 1) {                                                          \
+        made = ADD(now, column, w, 2);                                               \
+        now = ADD(next, column, w, 1);                                               \
+        next = ADD(none, column, w, 0);                                              \
+        if (j < 2) continue;                                                         \
+      } else if (j % 2 == 1) {                                                       \
+        now = ADD(now, column, w, 1);                                                \
+        continue;                                                                    \
+      } else {                                                                       \
+        made = ADD(now, column, w, 2);                                               \
+        now = ADD(none, column, w, 0);                                               \
+        if (j == 0) continue;                                                        \
+      }                                                                              \
+      memcpy(sums, &made, sizeof made);                                              \
+      sums += RUSH_INT8_STRIP_BLOCK;                                                 \
+    }                                                                                \
   }
 
 /* Defines one, of all channels; 3x3 is a loop of its own. */
@@ -151,7 +151,7 @@ RUSH_INLINE rush_int8_outputs rush_int8_add_quads(rush_int8_outputs o, rush_int8
                        flip, flip, flip, flip, flip, flip, flip, flip};                         \
     const uint8_t *at = w;                                                                      \
     for (size_t b = 0; b * RUSH_INT8_DEPTH_BLOCK < channels; b++) {                             \
-      const size_t c = rush_int8_depth_from(b, RUSH_INT8_DEPTH_BLOCK, channels);                                    \
+      const size_t c = rush_int8_depth_from(b, RUSH_INT8_DEPTH_BLOCK, channels);                \
       if (taps == 9) {                                                                          \
         of(9, x, c, flips, at, sums);                                                           \
       } else {                                                                                  \

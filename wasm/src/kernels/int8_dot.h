@@ -56,16 +56,16 @@ RUSH_INLINE s8 s8_low(b16 v) {
 #if defined(__wasm_simd128__)
   return (s8)wasm_u16x8_extend_low_u8x16((v128_t)v);
 #else
-  return (s8) __builtin_shufflevector(v, (b16){0}, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7,
-                                      23);
+  return (s8)__builtin_shufflevector(v, (b16){0}, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22,
+                                     7, 23);
 #endif
 }
 RUSH_INLINE s8 s8_high(b16 v) {
 #if defined(__wasm_simd128__)
   return (s8)wasm_u16x8_extend_high_u8x16((v128_t)v);
 #else
-  return (s8) __builtin_shufflevector(v, (b16){0}, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
-                                      30, 15, 31);
+  return (s8)__builtin_shufflevector(v, (b16){0}, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                                     30, 15, 31);
 #endif
 }
 /* a0 b0 a1 b1 ..: of the lower and of the upper halves. */
@@ -73,7 +73,8 @@ RUSH_INLINE b16 b16_zip_low(b16 a, b16 b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 RUSH_INLINE b16 b16_zip_high(b16 a, b16 b) {
-  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                 31);
 }
 RUSH_INLINE s8 s8_zip_low(s8 a, s8 b) {
   return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);

@@ -27,7 +27,8 @@ typedef struct steps {
 } steps;
 
 /* What is rounded is bounded below; what is too large to be so stays too large as an integer. */
-RUSH_INLINE i4 integers(const steps *s, rush_int8_activation activation, i4 sum, f4 factor, f4 bias) {
+RUSH_INLINE i4 integers(const steps *s, rush_int8_activation activation, i4 sum, f4 factor,
+                        f4 bias) {
   f4 v = f4_from_int(sum) * factor;
   if (!s->first) {
     if (s->biased) v = v + bias;
@@ -81,10 +82,10 @@ RUSH_INLINE void requantise(const rush_requantised *to, rush_int8_activation act
   }
 }
 
-#define OF(NAME, activation)                                                                       \
-  static void NAME(const rush_requantised *to, size_t rows, size_t c, size_t n,                    \
-                   const int32_t *sums, size_t lds, uint8_t *y, size_t ldy) {                      \
-    requantise(to, activation, rows, c, n, sums, lds, y, ldy);                                     \
+#define OF(NAME, activation)                                                    \
+  static void NAME(const rush_requantised *to, size_t rows, size_t c, size_t n, \
+                   const int32_t *sums, size_t lds, uint8_t *y, size_t ldy) {   \
+    requantise(to, activation, rows, c, n, sums, lds, y, ldy);                  \
   }
 OF(plain, RUSH_INT8_PLAIN)
 OF(hardswish, RUSH_INT8_HARDSWISH)
@@ -95,10 +96,19 @@ OF(sigmoid, RUSH_INT8_SIGMOID)
 void rush_int8_requantise(const rush_requantised *to, size_t rows, size_t c, size_t n,
                           const int32_t *sums, size_t lds, uint8_t *y, size_t ldy) {
   switch (to->rounds_first ? RUSH_INT8_PLAIN : to->activation) {
-    case RUSH_INT8_HARDSWISH: hardswish(to, rows, c, n, sums, lds, y, ldy); return;
-    case RUSH_INT8_SILU: silu(to, rows, c, n, sums, lds, y, ldy); return;
-    case RUSH_INT8_HARDSIGMOID: hardsigmoid(to, rows, c, n, sums, lds, y, ldy); return;
-    case RUSH_INT8_SIGMOID: sigmoid(to, rows, c, n, sums, lds, y, ldy); return;
-    default: plain(to, rows, c, n, sums, lds, y, ldy);
+    case RUSH_INT8_HARDSWISH:
+      hardswish(to, rows, c, n, sums, lds, y, ldy);
+      return;
+    case RUSH_INT8_SILU:
+      silu(to, rows, c, n, sums, lds, y, ldy);
+      return;
+    case RUSH_INT8_HARDSIGMOID:
+      hardsigmoid(to, rows, c, n, sums, lds, y, ldy);
+      return;
+    case RUSH_INT8_SIGMOID:
+      sigmoid(to, rows, c, n, sums, lds, y, ldy);
+      return;
+    default:
+      plain(to, rows, c, n, sums, lds, y, ldy);
   }
 }
