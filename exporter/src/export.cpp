@@ -386,6 +386,29 @@ Decompositions known_of(const Graph &graph, const Decompositions &given) {
 
 }  // namespace
 
+namespace {
+
+// Arguments of the first method that calibrate it.
+std::vector<std::vector<Const>> calibration_of(const Program &program,
+                                               const ExportOptions &options) {
+  std::vector<std::vector<Const>> out = options.calibration;
+  if (out.empty())
+    for (const Example &example : examples_of(program, options))
+      if (example.method == program.methods[0].name) out.push_back(example.args);
+  if (out.empty())
+    throw std::invalid_argument("quantize='" + options.bits.name +
+                                "' finds the ranges of activations by running the model: give "
+                                "example_inputs or calibration");
+  for (const std::vector<Const> &args : out)
+    if (args.size() != program.methods[0].inputs.size())
+      throw std::invalid_argument("calibration has " + std::to_string(args.size()) +
+                                  " arguments; the model takes " +
+                                  std::to_string(program.methods[0].inputs.size()));
+  return out;
+}
+
+}  // namespace
+
 Report export_program(Program &program, const ExportOptions &options, const Reference &unseeded) {
   const Reference reference = seeded(unseeded);
   const Measurer measurer(program, options);
@@ -409,7 +432,20 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   for (const Method &m : program.methods)
     if (std::string note = unrolled_note(*m.graph); !note.empty())
       report.warnings.push_back(m.name + ": " + note);
-  report.quantised = quantise(program, options.bits);
+  if (options.bits.kind == Bits::INT8_STATIC && count_ops(program, true).empty())
+    quantise_convolutions(
+        program, calibration_of(program, options),
+        [&](const Program &p) {
+          PendingFile trial(encode(p, {}), options.path);
+          return load_written(trial.temporary());
+        },
+        &report.quantised);
+  const Quantised others = quantise(program, options.bits);
+  report.quantised.name = others.name;
+  report.quantised.layers += others.layers;
+  report.quantised.kept += others.kept;
+  report.quantised.before += others.before;
+  report.quantised.after += others.after;
   if (!report.quantised.name.empty() && report.quantised.layers == 0)
     report.warnings.push_back("nothing has fewer bits: there is no layer of " +
                               std::to_string(kLeastQuantised) + " constant float32 weights");

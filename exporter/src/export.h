@@ -66,6 +66,7 @@ struct ExportOptions {
   bool test_vectors = true;  // store synthetic ones made from inputs or examples
   bool allow_missing = false;
   Bits bits;
+  std::vector<std::vector<Const>> calibration;  // arguments of the first method; else the examples'
   Decompositions decompositions;
   std::string dump_after;
   std::function<void(const std::string &)> dump;

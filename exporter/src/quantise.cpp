@@ -88,7 +88,7 @@ bool linear(Node *node, const Bits &bits, Quantised *out) {
     return graph.constant(const_tensor(t, weight->s.empty() ? "" : weight->s + suffix));
   };
   at::Tensor integers, scales;
-  if (bits.kind == Bits::INT8) {
+  if (bits.kind == Bits::INT8 || bits.kind == Bits::INT8_STATIC) {
     if (columns > kLongest) return false;
     int8_of(w, &integers, &scales);
     count(w, {integers, scales}, out);
@@ -175,6 +175,7 @@ Bits bits_from_name(const std::string &name) {
   const std::string four = "int4-weights";
   if (name.empty()) return {};
   if (name == "int8") return {name, Bits::INT8};
+  if (name == "int8-static") return {name, Bits::INT8_STATIC};
   if (name == "int8-weights") return {name, Bits::INT8_WEIGHTS};
   if (name == "float16") return {name, Bits::FLOAT16};
   for (const int64_t group : {int64_t{0}, int64_t{32}, int64_t{64}, int64_t{128}})
@@ -184,7 +185,7 @@ Bits bits_from_name(const std::string &name) {
         return {name, Bits::INT4_WEIGHTS, group ? group : kGroup, zero_points};
   throw std::invalid_argument(
       "there is no quantize='" + name +
-      "'; there is 'int8', 'int8-weights', 'int4-weights' (in groups of 32; also "
+      "'; there is 'int8', 'int8-static', 'int8-weights', 'int4-weights' (in groups of 32; also "
       "'int4-weights:64', 'int4-weights:128', each also with ':zero-points') and 'float16'");
 }
 
@@ -199,7 +200,8 @@ Quantised quantise(Program &program, const Bits &bits) {
         ((half ? halve(node, &out) : linear(node, bits, &out)) ? out.layers : out.kept)++;
       else if (node->op == "rush::conv" && half)
         (halve(node, &out) ? out.layers : out.kept)++;
-      else if (node->op == "aten::embedding" && bits.kind != Bits::INT8)
+      else if (node->op == "aten::embedding" && bits.kind != Bits::INT8 &&
+               bits.kind != Bits::INT8_STATIC)
         (embedding(node, bits, &out) ? out.layers : out.kept)++;
     }
   return out;

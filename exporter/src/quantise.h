@@ -2,22 +2,27 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "ir/program.h"
 
 namespace rush {
 
+class NativeSession;
+
 // How weights are stored, and what multiplies them.
 struct Bits {
-  enum Kind { ALL, INT8, INT8_WEIGHTS, INT4_WEIGHTS, FLOAT16 };
+  enum Kind { ALL, INT8, INT8_STATIC, INT8_WEIGHTS, INT4_WEIGHTS, FLOAT16 };
   std::string name;  // as users write it
   Kind kind = ALL;
   int64_t group = 0;         // of INT4_WEIGHTS: how many weights share a scale,
   bool zero_points = false;  // and a zero point, too
 };
 
-// What users write: "" (all bits), "int8", "int8-weights", "int4-weights:64:zero-points", "float16".
+// What users write: "" (all bits), "int8", "int8-static", "int8-weights", "int4-weights:64:zero-points", "float16".
 // Throws std::invalid_argument, listing what there is.
 Bits bits_from_name(const std::string &name);
 
@@ -31,10 +36,18 @@ struct Quantised {
   double max = 0, l2 = 0, cosine = 1;
 };
 
-// Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too but with INT8,
-// of convolutions (rush::conv) too with FLOAT16: finite ones, of at least this many elements.
+// Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too but with INT8
+// and INT8_STATIC, of convolutions (rush::conv) too with FLOAT16: finite ones, of at least this many elements.
 constexpr int64_t kLeastQuantised = 1024;
 Quantised quantise(Program &program, const Bits &bits);
+
+// Loads the program as it is. Throws RuntimeError.
+using Opener = std::function<std::unique_ptr<NativeSession>(const Program &program)>;
+
+// For INT8_STATIC: convolutions of the first method (rush::conv), and what stands between them, work
+// on bytes; the range of each value is what it is in runs with `batches`, arguments of that method.
+void quantise_convolutions(Program &program, const std::vector<std::vector<Const>> &batches,
+                           const Opener &open, Quantised *out);
 
 // Measures how far an answer is from PyTorch's. Throws std::runtime_error, saying where, if they are
 // not of the same kinds, dtypes and sizes, or not finite in the same places.

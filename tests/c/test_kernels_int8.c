@@ -15,6 +15,7 @@
 #include "base/base.h"
 #include "kernels/int8.h"
 #include "kernels/int8_conv.h"
+#include "kernels/int8_pointwise.h"
 #include "kernels/int8_tile.h"
 
 static int integer(int least, int most) {
@@ -299,6 +300,40 @@ static void test_convolutions(void **state) {
       check_convolution(all[t], kind & 1, kind & 2, kind & 4, kind & 8);
 }
 
+static uint8_t byte_of(float v) {
+  v = rintf(v);
+  return (uint8_t)(v > 0 ? v < 255 ? v : 255 : 0);
+}
+
+static void test_pointwise(void **state) {
+  (void)state;
+  enum { ROWS = 3, MOST = 41 };
+  for (size_t n = 0; n <= MOST; n++) {
+    uint8_t a[ROWS * MOST + 1], b[ROWS * MOST + 1], y[ROWS * MOST + 1];
+    float factors[MOST];
+    uint32_t sums[MOST + 1];
+    for (size_t i = 0; i <= ROWS * MOST; i++)
+      a[i] = (uint8_t)integer(0, 255), b[i] = (uint8_t)integer(0, 255), y[i] = 77;
+    for (size_t i = 0; i < n; i++) factors[i] = i == 3 ? NAN : i == 4 ? 1e30f : 2 * noise();
+    rush_int8_add(n, a, 0.7f, b, -1.3f, 60.25f, y);
+    for (size_t i = 0; i < n; i++) {
+      float v = a[i] * 0.7f;
+      v += b[i] * -1.3f;
+      assert_int_equal(y[i], byte_of(v + 60.25f));
+    }
+    assert_int_equal(y[n], 77);
+    rush_int8_scale(ROWS, n, a, 100, factors, 31, y);
+    for (size_t i = 0; i < ROWS * n; i++) {
+      const float v = ((float)a[i] - 100) * factors[i % n];
+      assert_int_equal(y[i], byte_of(v + 31));
+    }
+    sums[n] = 77;
+    rush_int8_sum(ROWS, n, a, sums);
+    for (size_t i = 0; i < n; i++) assert_int_equal(sums[i], a[i] + a[n + i] + a[2 * n + i]);
+    assert_int_equal(sums[n], 77);
+  }
+}
+
 static void test_threads(void **state) {
   (void)state;
   enum { THREADS = 4, M = 131, N = 333, K = 77 };
@@ -339,7 +374,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_floats),       cmocka_unit_test(test_tiles),
       cmocka_unit_test(test_convolutions), cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_pointwise),    cmocka_unit_test(test_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import rushlight
 import torch
-from kept import keep, session
+from kept import FOLDER, keep, session
 from torch import nn
 
 
@@ -210,9 +210,149 @@ def test_halves_that_overflow_stay(tmp_path):
 
 @pytest.mark.parametrize("word", ["int3", "int4-weights:16", "int8:32", "int4-weights:zero"])
 def test_words_that_there_are_not(tmp_path, word):
-    with pytest.raises(ValueError, match=f"there is no quantize='{word}'; there is 'int8', 'int8-weights', 'int4-weights'"):
+    with pytest.raises(ValueError, match=f"there is no quantize='{word}'; there is 'int8', 'int8-static', 'int8-weights', 'int4-weights'"):
         rushlight.export(nn.Linear(64, 64), (torch.randn(2, 64),), tmp_path / "m.rush", quantize=word)
     assert not (tmp_path / "m.rush").exists()
+
+
+class Squeeze(nn.Module):
+    """What convolutional networks are made of: norms, depthwise and grouped convolutions, bounds and activations, a sum, a
+    number for each channel, pools."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem, self.norm = nn.Conv2d(3, 24, 3, 2, 1, bias=False), nn.BatchNorm2d(24)
+        self.deep, self.deep_norm = nn.Conv2d(24, 24, 3, 1, 1, groups=24, bias=False), nn.BatchNorm2d(24)
+        self.five, self.groups = nn.Conv2d(24, 24, 5, 2, 2, groups=24), nn.Conv2d(24, 24, 3, padding=2, dilation=2, groups=3)
+        self.down, self.up = nn.Conv2d(24, 8, 1), nn.Conv2d(8, 24, 1)
+        self.last, self.head = nn.Conv2d(24, 40, 1), nn.Linear(40, 30)
+
+    def forward(self, x):
+        x = nn.functional.hardswish(self.norm(self.stem(x)))
+        x = nn.functional.max_pool2d(nn.functional.silu(self.deep_norm(self.deep(x))), 3, 2, 1)
+        y = nn.functional.relu6(self.groups(x))
+        y += x
+        y = torch.relu_(y)
+        scale = torch.sigmoid(self.up(torch.relu(self.down(y.mean([2, 3], keepdim=True)))))
+        y = self.last(nn.functional.hardsigmoid(self.five(scale * y)))
+        return self.head(nn.functional.adaptive_avg_pool2d(y, 1).flatten(1))
+
+
+def settled(net, x):
+    """Norms have the statistics of x."""
+    for m in net.modules():
+        if isinstance(m, nn.BatchNorm2d):
+            m.momentum = None
+    net.train()(x)
+    return net.eval()
+
+
+def apart(got, want):
+    return float((got - want).norm() / want.norm())
+
+
+def test_static_int8():
+    torch.manual_seed(3)
+    net = settled(Squeeze(), torch.randn(8, 3, 33, 31))
+    x = torch.randn(2, 3, 33, 31)
+    report = keep("int8_static", net, (x,), (x[:1],), (torch.randn(3, 3, 40, 24),), rtol=1, atol=1, quantize="int8-static",
+                  calibration=[(torch.randn(4, 3, 33, 31),), torch.randn(1, 3, 33, 31)], dynamic_shapes={"x": {0: "n"}})
+    assert report.ops == {"rush::quantised_conv": 7, "rush::quantised_of": 2, "rush::mean_of_quantised": 2, "rush::quantised_add": 1,
+                          "rush::quantised_scale": 1, "aten::max_pool2d": 1, "aten::flatten.using_ints": 1, "rush::linear_int8": 1}
+    assert report.quantised["bits"] == "int8-static" and report.quantised["layers"] == 8 and report.quantised["kept"] == 0
+    assert report.quantised["after"] < 0.4 * report.quantised["before"]
+    assert report.quantised["cosine"] > 0.98 and report.quantised["l2"] < 0.2
+    file = session("int8_static")
+    assert torch.equal(file(x)[:1], file(x[:1]))
+    assert torch.equal(rushlight.load(FOLDER / "int8_static.rush", threads=4)(x), file(x))
+
+
+class Steps(nn.Module):
+    """What the file computes of one convolution, in PyTorch's own operators: x in 255 steps from 0 to 255 / 128."""
+
+    def __init__(self, conv):
+        super().__init__()
+        self.conv = conv
+
+    def forward(self, x):
+        w = self.conv.weight.detach().double()
+        scales = w.abs().amax([1, 2, 3]) / 127
+        steps = torch.round(w / scales[:, None, None, None])
+        x = torch.round(x.double() * 128)
+        sums = nn.functional.conv2d(x, steps, None, self.conv.stride, self.conv.padding, self.conv.dilation, self.conv.groups)
+        sums += torch.round(self.conv.bias.detach().double() * 128 / scales)[:, None, None]
+        return sums * scales[:, None, None] / 128
+
+
+@pytest.mark.parametrize(("channels", "outs", "kernel", "options"), [
+    (8, 5, 3, {"padding": 1}), (3, 16, 3, {"stride": 2}), (24, 24, 3, {"padding": 1, "groups": 24}), (12, 6, (3, 2), {"groups": 3, "dilation": 2, "padding": (2, 1)}),
+    (40, 40, 5, {"stride": 2, "padding": 2, "groups": 40}), (16, 33, 1, {})])
+def test_static_int8_of_one_convolution(tmp_path, channels, outs, kernel, options):
+    """The only errors are those of rounding the result to 255 steps, and of ranges that are a bit narrower."""
+    torch.manual_seed(5)
+    net = nn.Conv2d(channels, outs, kernel, **options).eval()
+    x = torch.randint(0, 256, (3, channels, 11, 9)) / 128
+    x[0, 0, 0, :2] = torch.tensor([0, 255 / 128])
+    report = rushlight.export(net, (x,), tmp_path / "m.rush", quantize="int8-static")
+    assert report.ops == {"rush::quantised_of": 1, "rush::quantised_conv": 1, "rush::floats_of": 1}
+    want = Steps(net)(x)
+    got = rushlight.load(tmp_path / "m.rush")(x)
+    step = (got[got != 0].abs().min()).item()
+    off = (got - want).abs()
+    inside = (want > got.min()) & (want < got.max())
+    assert step > 0 and inside.double().mean() > 0.97
+    assert off[inside].max() < 0.52 * (got.max() - got.min()) / 200
+    assert report.quantised["cosine"] > 0.999
+
+
+class Between(nn.Module):
+    """What is no convolution stays in floats; a value that is written keeps all who look at it right."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.three = nn.Conv2d(4, 8, 3, padding=1), nn.Conv2d(16, 8, 3, padding=1), nn.Conv2d(8, 4, 1)
+
+    def forward(self, x):
+        x = torch.relu(self.one(x))
+        x = torch.cat([x, torch.tanh(x)], 1)
+        y = self.two(x)
+        y.view(-1).add_(0.25)
+        n, c, h, w = y.shape
+        y = y.view(n, 2, c // 2, h, w).transpose(1, 2).reshape(n, c, h, w)
+        return self.three(torch.softmax(y, 1)), y
+
+
+def test_static_int8_between_other_operators():
+    torch.manual_seed(7)
+    net, x = Between().eval(), torch.randn(2, 4, 8, 6)
+    report = keep("int8_static_between", net, (x,), rtol=1, atol=1, quantize="int8-static")
+    assert report.ops["rush::quantised_conv"] + report.ops.get("rush::conv", 0) == 3 and report.ops["aten::softmax.int"] == 1
+    assert report.quantised["cosine"] > 0.995
+    for got, want in zip(session("int8_static_between")(x), net(x)):
+        assert apart(got, want) < 0.1
+
+
+def test_channels_without_weights(tmp_path):
+    """A norm that was trained away leaves a bias alone, which is a number of steps of no size."""
+    torch.manual_seed(9)
+    net = nn.Conv2d(8, 8, 3).eval()
+    with torch.no_grad():
+        net.weight[2], net.weight[3] = 0, net.weight[3] * 1e-12
+        net.bias[2], net.bias[3] = 1, -1
+    x = torch.randn(2, 8, 9, 9)
+    rushlight.export(net, (x,), tmp_path / "m.rush", quantize="int8-static")
+    got, want = rushlight.load(tmp_path / "m.rush")(x), net(x)
+    assert apart(got, want) < 0.03 and (got[:, 2:4] - want[:, 2:4]).abs().max() < 0.03
+
+
+def test_static_int8_wants_examples(tmp_path):
+    net = torch.jit.script(nn.Sequential(nn.Conv2d(3, 8, 3)).eval())
+    with pytest.raises(ValueError, match="give example_inputs or calibration"):
+        rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static")
+    with pytest.raises(ValueError, match="calibration has 2 arguments; the model takes 1"):
+        rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[(torch.randn(1, 3, 8, 8),) * 2])
+    report = rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[torch.randn(1, 3, 8, 8)])
+    assert report.ops["rush::quantised_conv"] == 1
 
 
 def test_the_command_line(tmp_path):

@@ -79,6 +79,7 @@ def export(
     trace=False,
     allow_missing=False,
     quantize="",
+    calibration=(),
     dump_after="",
     rtol=-1.0,
     atol=-1.0,
@@ -116,11 +117,16 @@ def export(
         allow_missing: write the file although the runtime lacks operators of it, which are then the user's to supply
         quantize: fewer bits, for constant weights of 1024 elements and more. "int8": linear layers (linear, addmm, matmul)
             with weights of 8 bits, a scale for each output, and activations that are quantised row by row as they come (256
-            steps between the row's least and greatest element and 0): smaller and faster. Smaller files only, which are
+            steps between the row's least and greatest element and 0): smaller and faster. "int8-static", for convolutional
+            networks: these, and linear layers as with "int8", with convolutions in 8 bits, too (weights symmetric, a scale for
+            each output channel), sums, pools, channel-wise products and activations between them; a tensor's 256 steps
+            lie where the squared error over the examples is least. Other operators stay as they are. Smaller files only, which are
             multiplied as floats: "int8-weights"; "int4-weights", in groups of 32 with a scale each ("int4-weights:64" and
             "int4-weights:128" for others, each also with ":zero-points"); "float16". The former two hold embeddings in 8
             bits, the last one in halves, as it does convolutions. The answers are then not PyTorch's, and the report says how
             far they are from it; test vectors expect what the file itself answers
+        calibration: for "int8-static": examples of what the model will be given, each in the form of example_inputs; by
+            default those. Some ten to a hundred that are typical make the ranges right
         dump_after: the name of a pass: print the graph after it
         rtol: how close the answers must be, as in torch.allclose. By default what the dtype deserves; an answer is then
             right also where it is as near as PyTorch's own to what the program gives in float64
@@ -178,6 +184,7 @@ def export(
         "trace": trace,
         "allow_missing": allow_missing,
         "quantize": quantize or "",
+        "calibration": [inputs_.by_place(model, given)[0] for given in calibration],
         "dump_after": dump_after,
         "lines": came.lines,
         "decompositions": decompositions(),

@@ -272,6 +272,10 @@ ExportOptions options_of(const py::dict &settings) {
   options.test_vectors = option<bool>(settings, "test_vectors");
   options.allow_missing = option<bool>(settings, "allow_missing");
   options.bits = bits_from_name(option<std::string>(settings, "quantize"));
+  for (py::handle args : settings["calibration"].cast<py::list>()) {
+    std::vector<Const> &batch = options.calibration.emplace_back();
+    for (py::handle arg : args.cast<py::tuple>()) batch.push_back(from_python(arg));
+  }
   options.dump_after = option<std::string>(settings, "dump_after");
   options.dump = [](const std::string &text) { py::print(text); };
   for (py::handle item : settings["dynamic"].cast<py::list>()) {

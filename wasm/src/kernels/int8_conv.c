@@ -19,7 +19,8 @@ typedef struct depth {
   int32_t rest[3];
 } depth;
 
-bool rush_int8_is_depthwise(size_t groups, size_t channels, size_t outs) {
+/* One channel in and one out in each of many groups: there is nothing to share. */
+static bool is_depthwise(size_t groups, size_t channels, size_t outs) {
   return channels == 1 && outs == 1 && groups > 1;
 }
 
@@ -47,7 +48,7 @@ static bool group_bytes(size_t channels, size_t outs, size_t taps, size_t *bytes
 
 bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t taps,
                            size_t *bytes) {
-  if (!rush_int8_is_depthwise(groups, channels, outs))
+  if (!is_depthwise(groups, channels, outs))
     return group_bytes(channels, outs, taps, bytes) &&
            !__builtin_mul_overflow(*bytes, groups, bytes);
   if (groups > SIZE_MAX / 64 || taps > SIZE_MAX / 64) return false;
@@ -97,7 +98,7 @@ static void pack_depth(size_t groups, size_t taps, const int8_t *w, const int32_
 /* [outs][channels][taps] as [outs][taps][padded channels] within packed weights of NR columns. */
 void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
                          const int32_t *zeros, void *packed) {
-  if (rush_int8_is_depthwise(groups, channels, outs)) {
+  if (is_depthwise(groups, channels, outs)) {
     pack_depth(groups, taps, w, zeros, packed);
     return;
   }
@@ -122,7 +123,7 @@ typedef struct form {
 static form form_of(const rush_int8_conv *v) {
   form f = {.kernel = rush_int8_kernel_here(), .item = 1};
   const size_t all = v->groups * v->channels;
-  f.depthwise = rush_int8_is_depthwise(v->groups, v->channels, v->outs);
+  f.depthwise = is_depthwise(v->groups, v->channels, v->outs);
   if (f.depthwise && (f.kernel.form == RUSH_INT8_WIDE || ((const depth *)v->packed)->wide != 0)) {
     f.kernel.form = RUSH_INT8_UNSIGNED;
     f.kernel.depth = rush_int8_depth_wide;

@@ -61,9 +61,6 @@ typedef struct rush_int8_conv {
   uint8_t *y; /* [images][outputs][groups * outs] */
 } rush_int8_conv;
 
-/* One channel in and one out in each of many groups: there is nothing to share. */
-bool rush_int8_is_depthwise(size_t groups, size_t channels, size_t outs);
-
 /* Bytes of packed weights; false where that overflows. */
 bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t taps, size_t *bytes);
 /* Packs w[groups * outs][channels][taps], with a zero each of groups * outs, into zeroed memory. */

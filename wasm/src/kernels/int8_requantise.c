@@ -1,23 +1,6 @@
+#include "kernels/int8_bytes.h"
 #include "kernels/int8_conv.h"
 #include "kernels/math_inline.h"
-
-/* Eight integers of at most 16 bits as bytes. */
-RUSH_INLINE void store(uint8_t *y, i4 a, i4 b, int16_t most) {
-#if defined(__wasm_simd128__)
-  v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);
-  v = wasm_v128_and(wasm_i16x8_min(v, wasm_i16x8_splat(most)), wasm_i16x8_const_splat(255));
-  wasm_v128_store64_lane(y, wasm_u8x16_narrow_i16x8(v, v), 0);
-#elif defined(__SSE2__)
-  __m128i v = _mm_packs_epi32((__m128i)a, (__m128i)b);
-  v = _mm_and_si128(_mm_min_epi16(v, _mm_set1_epi16(most)), _mm_set1_epi16(255));
-  _mm_storel_epi64((__m128i *)y, _mm_packus_epi16(v, v));
-#else
-  for (int i = 0; i < 4; i++) {
-    y[i] = (uint8_t)(a[i] < most ? a[i] : most);
-    y[4 + i] = (uint8_t)(b[i] < most ? b[i] : most);
-  }
-#endif
-}
 
 typedef struct steps {
   f4 inverse, zero, least, magic;
@@ -72,10 +55,10 @@ RUSH_INLINE void requantise(const rush_requantised *to, rush_int8_activation act
       a = integers(&s, activation, i4_add(a, low), factors[0], bias[0]);
       b = integers(&s, activation, i4_add(b, high), factors[1], bias[1]);
       if (n - c >= 8) {
-        store(y + r * ldy + c, a, b, s.most);
+        rush_int8_store(y + r * ldy + c, a, b, s.most);
       } else {
         uint8_t rest[8];
-        store(rest, a, b, s.most);
+        rush_int8_store(rest, a, b, s.most);
         memcpy(y + r * ldy + c, rest, n - c);
       }
     }

@@ -1,0 +1,25 @@
+/* Integers as bytes. */
+#ifndef RUSH_INT8_BYTES_H
+#define RUSH_INT8_BYTES_H
+
+#include "kernels/int8_dot.h"
+
+/* The lower bytes of eight integers: those above `most` (below 2^15) are that; none is below -2^15. */
+RUSH_INLINE void rush_int8_store(uint8_t *y, i4 a, i4 b, int16_t most) {
+#if defined(__wasm_simd128__)
+  v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);
+  v = wasm_v128_and(wasm_i16x8_min(v, wasm_i16x8_splat(most)), wasm_i16x8_const_splat(255));
+  wasm_v128_store64_lane(y, wasm_u8x16_narrow_i16x8(v, v), 0);
+#elif defined(__SSE2__)
+  __m128i v = _mm_packs_epi32((__m128i)a, (__m128i)b);
+  v = _mm_and_si128(_mm_min_epi16(v, _mm_set1_epi16(most)), _mm_set1_epi16(255));
+  _mm_storel_epi64((__m128i *)y, _mm_packus_epi16(v, v));
+#else
+  for (int i = 0; i < 4; i++) {
+    y[i] = (uint8_t)(a[i] < most ? a[i] : most);
+    y[4 + i] = (uint8_t)(b[i] < most ? b[i] : most);
+  }
+#endif
+}
+
+#endif

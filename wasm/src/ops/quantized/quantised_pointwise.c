@@ -1,0 +1,137 @@
+/* What stands between convolutions of bytes: these made of floats, and floats of them; sums, products
+ * with a number for each channel, means over places. Their bytes lie channels last. */
+#include "call/define.h"
+#include "call/quantised.h"
+#include "kernels/int8_pointwise.h"
+#include "kernels/quantise.h"
+#include "tensor/layout.h"
+#include "tensor/quant.h"
+
+/* Argument `arg`, [N, C, ...] of QUINT8, quantised as a whole. */
+static rush_status check_bytes(rush_call *c, uint32_t arg, const rush_quant **q) {
+  const rush_tensor *x = arg_tensor(c, arg);
+  RUSH_NEED(x->dtype == RUSH_QUINT8 && x->rank >= 3 && rush_quant_of(x)->axis < 0,
+            "a quint8 tensor of at least 3 dimensions, quantised as a whole, was wanted");
+  *q = rush_quant_of(x);
+  return RUSH_OK;
+}
+
+/* Result 0, by the arguments `scale` and the zero point behind it. */
+static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64_t *sizes,
+                             rush_tensor **out) {
+  rush_quant *q;
+  const double unit = arg_float(c, scale);
+  const int64_t zero = arg_int(c, scale + 1);
+  RUSH_NEED(unit > 0 && zero >= 0 && zero <= UINT8_MAX, "scale %g and zero point %lld", unit,
+            (long long)zero);
+  c->heap->quantised = rush_call_quantised;
+  RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_QUINT8, rank, sizes, out));
+  ret_tensor(c, 0, *out);
+  RUSH_TRY(rush_quant_make(c->heap, *out, -1, 1, &q));
+  q->scales[0] = unit;
+  q->zero_points[0] = zero;
+  return RUSH_OK;
+}
+
+/* float32 [N, C, ...], scale, zero_point -> QUINT8 of the same sizes */
+RUSH_OP(quantised_of) {
+  rush_tensor *x = arg_tensor(c, 0), *out;
+  RUSH_NEED(x->dtype == RUSH_FLOAT32 && x->rank >= 3,
+            "a float32 tensor of at least 3 dimensions was wanted");
+  RUSH_TRY(new_bytes(c, 1, x->rank, x->sizes, &out));
+  RUSH_TRY(tmp_channels_last(c, x, &x));
+  rush_quantise(RUSH_QUINT8, arg_float(c, 1), arg_int(c, 2), (size_t)x->numel, rush_data(x),
+                rush_data(out));
+  return rush_work(c->ctx, (uint64_t)x->numel);
+}
+
+/* QUINT8 [N, C, ...], memory_format of the result (0 or channels last) -> float32 */
+RUSH_OP(floats_of) {
+  rush_tensor *x = arg_tensor(c, 0), *out;
+  const rush_quant *q;
+  RUSH_TRY(check_bytes(c, 0, &q));
+  const double scale = q->scales[0];
+  const int64_t zero = q->zero_points[0];
+  RUSH_TRY(rush_new_lying(c->heap, RUSH_FLOAT32, x->rank, x->sizes, true, arg_int(c, 1), &out));
+  ret_tensor(c, 0, out);
+  RUSH_TRY(tmp_channels_last(c, x, &x));
+  rush_dequantise(RUSH_QUINT8, scale, zero, (size_t)x->numel, rush_data(x), rush_data(out));
+  return rush_work(c->ctx, (uint64_t)x->numel);
+}
+
+/* two QUINT8 of the same sizes, scale, zero_point -> their sum */
+RUSH_OP(quantised_add) {
+  rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1), *out;
+  const rush_quant *p, *q;
+  RUSH_TRY(check_bytes(c, 0, &p));
+  RUSH_TRY(check_bytes(c, 1, &q));
+  RUSH_NEED(rush_same_sizes(a, b), "quantised_add: tensors of the same sizes were wanted");
+  RUSH_TRY(new_bytes(c, 2, a->rank, a->sizes, &out));
+  const double unit = arg_float(c, 2), of_a = p->scales[0] / unit, of_b = q->scales[0] / unit;
+  const double shift =
+      (double)arg_int(c, 3) - of_a * (double)p->zero_points[0] - of_b * (double)q->zero_points[0];
+  RUSH_TRY(tmp_channels_last(c, a, &a));
+  RUSH_TRY(tmp_channels_last(c, b, &b));
+  rush_int8_add((size_t)out->numel, rush_data(a), (float)of_a, rush_data(b), (float)of_b,
+                (float)shift, rush_data(out));
+  return rush_work(c->ctx, (uint64_t)out->numel / 4);
+}
+
+/* QUINT8 [N, C, ...] and [N, C, 1, ..], scale, zero_point -> their product */
+RUSH_OP(quantised_scale) {
+  rush_tensor *x = arg_tensor(c, 0), *by = arg_tensor(c, 1), *out;
+  const rush_quant *p, *q;
+  float *factors;
+  RUSH_TRY(check_bytes(c, 0, &p));
+  RUSH_TRY(check_bytes(c, 1, &q));
+  const int64_t n = x->sizes[0], channels = x->sizes[1];
+  RUSH_NEED(by->rank == x->rank && by->sizes[0] == n && by->sizes[1] == channels &&
+                by->numel == n * channels,
+            "quantised_scale: one number for each channel was wanted");
+  RUSH_TRY(new_bytes(c, 2, x->rank, x->sizes, &out));
+  if (out->numel == 0) return RUSH_OK;
+  const double unit = arg_float(c, 2) / p->scales[0], of_by = q->scales[0];
+  const float zero = (float)p->zero_points[0], shift = (float)arg_int(c, 3);
+  const int64_t of_zero = q->zero_points[0];
+  RUSH_TRY(tmp_channels_last(c, x, &x));
+  RUSH_TRY(tmp_channels_last(c, by, &by));
+  RUSH_TRY(tmp_items(c, channels, sizeof *factors, (void **)&factors));
+  const uint8_t *from = rush_data(x), *numbers = rush_data(by);
+  uint8_t *to = rush_data(out);
+  const size_t image = (size_t)(x->numel / n);
+  for (int64_t i = 0; i < n; i++, from += image, to += image, numbers += channels) {
+    for (int64_t k = 0; k < channels; k++)
+      factors[k] = (float)((double)(numbers[k] - of_zero) * of_by / unit);
+    RUSH_TRY(rush_work(c->ctx, image / 4));
+    rush_int8_scale(image / (size_t)channels, (size_t)channels, from, zero, factors, shift, to);
+  }
+  return RUSH_OK;
+}
+
+/* QUINT8 [N, C, ...] -> float32 [N, C, 1, ..], the mean over places */
+RUSH_OP(mean_of_quantised) {
+  rush_tensor *x = arg_tensor(c, 0), *out;
+  const rush_quant *q;
+  uint32_t *sums;
+  RUSH_TRY(check_bytes(c, 0, &q));
+  int64_t sizes[RUSH_MAX_RANK] = {x->sizes[0], x->sizes[1]};
+  for (int d = 2; d < x->rank; d++) sizes[d] = 1;
+  const double scale = q->scales[0], zero = (double)q->zero_points[0];
+  RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, x->rank, sizes, &out));
+  const int64_t n = sizes[0], channels = sizes[1];
+  if (out->numel == 0) return RUSH_OK;
+  const int64_t places = x->numel / out->numel;
+  RUSH_NEED(places > 0 && places <= UINT32_MAX / UINT8_MAX, "a mean over %lld places",
+            (long long)places);
+  RUSH_TRY(tmp_channels_last(c, x, &x));
+  RUSH_TRY(tmp_items(c, channels, sizeof *sums, (void **)&sums));
+  const uint8_t *from = rush_data(x);
+  float *to = rush_data(out);
+  for (int64_t i = 0; i < n; i++, from += places * channels) {
+    RUSH_TRY(rush_work(c->ctx, (uint64_t)(places * channels) / 4));
+    rush_int8_sum((size_t)places, (size_t)channels, from, sums);
+    for (int64_t k = 0; k < channels; k++)
+      *to++ = (float)(((double)sums[k] / (double)places - zero) * scale);
+  }
+  return RUSH_OK;
+}
