@@ -27,7 +27,7 @@ def qkv(b, h, l, s, e, ev=None):
 
 
 for name, sizes in {"small": (2, 3, 5, 5, 4), "one_query": (1, 2, 1, 9, 8), "block": (1, 1, 32, 32, 16), "past_block": (1, 2, 33, 35, 8),
-                    "one_key": (2, 1, 3, 1, 4), "features": (1, 2, 4, 6, 5, 3), "head_32": (1, 4, 17, 17, 32)}.items():
+                    "one_query_odd": (2, 2, 1, 6, 7, 19), "one_of_each": (1, 2, 1, 1, 16), "one_key": (2, 1, 3, 1, 4), "features": (1, 2, 4, 6, 5, 3), "head_32": (1, 4, 17, 17, 32)}.items():
     row(f"attention_{name}", ATTEND.format(""), **qkv(*sizes), **TOLERANCE)
     row(f"attention_{name}_causal", ATTEND.format(", is_causal=True"), **qkv(*sizes), **TOLERANCE)
     b, h, l, s = sizes[:4]
@@ -45,6 +45,12 @@ row("attention_rank_3", ATTEND.format(", is_causal=True"), q=f32(2, 5, 4), k=f32
 row("attention_f64", ATTEND.format(", attn_mask=m"), q=f64(1, 2, 3, 4), k=f64(1, 2, 5, 4), v=f64(1, 2, 5, 4), m=b8(3, 5))
 row("attention_broadcast", ATTEND.format(""), q=f32(2, 2, 3, 4), k=f32(1, 2, 5, 4), v=f32(1, 2, 5, 4), **TOLERANCE)
 row("attention_grouped", ATTEND.format(", enable_gqa=True"), q=f32(2, 4, 3, 8), k=f32(2, 2, 5, 8), v=f32(2, 2, 5, 8), **TOLERANCE)
+row("attention_of_a_cache", """
+keys, values = k.clone(), v.clone()
+return [F.scaled_dot_product_attention(q, keys[:, :, :n], values[:, :, :n], enable_gqa=True) for n in [1, 3, 4, 37]]""",
+    q=f32(1, 6, 1, 32), k=f32(1, 2, 40, 32), v=f32(1, 2, 40, 32), **TOLERANCE)
+row("attention_one_query_infinite", ATTEND.format(", attn_mask=m"), q=f32(1, 1, 1, 4), k=tensor([[[[INF, 0, 0, 0], [1, 2, 3, 4], [NAN, 0, 0, 0]]]]),
+    v=f32(1, 1, 3, 4), m=tensor([[True, True, True]], "b8"), also=[{"k": f32(1, 1, 3, 4), "v": tensor([[[[INF, 0, -INF, NAN], [1, 2, 3, 4], [0, 0, 0, 0]]]])}], **TOLERANCE)
 row("attention_heads_are_views", """
 b, t, c = x.shape
 q = (x @ wq).view(b, t, 4, c // 4).transpose(1, 2)

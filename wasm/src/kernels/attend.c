@@ -62,6 +62,48 @@ void rush_attention_row(size_t n, float *x, float scale, const float *mask, cons
   for (; i < n; i++) x[i] *= factor[0];
 }
 
+/* The dot products of q with `count` rows of k, at most 4. */
+RUSH_INLINE void some_scores(size_t count, size_t e, const float *q, const float *k, ptrdiff_t row,
+                             float *x) {
+  f4 sums[4] = {f4_zero(), f4_zero(), f4_zero(), f4_zero()};
+  size_t i = 0;
+  for (; i + 4 <= e; i += 4) {
+    const f4 features = f4_load(q + i);
+    for (size_t j = 0; j < count; j++)
+      sums[j] = f4_madd(features, f4_load(k + (ptrdiff_t)j * row + i), sums[j]);
+  }
+  for (size_t j = 0; j < count; j++) {
+    x[j] = f4_sum(sums[j]);
+    for (size_t t = i; t < e; t++) x[j] += q[t] * k[(ptrdiff_t)j * row + (ptrdiff_t)t];
+  }
+}
+
+void rush_attention_scores(size_t n, size_t e, const float *q, const float *k, ptrdiff_t row,
+                           float *x) {
+  size_t j = 0;
+  for (; j + 4 <= n; j += 4) some_scores(4, e, q, k + (ptrdiff_t)j * row, row, x + j);
+  for (; j < n; j++) some_scores(1, e, q, k + (ptrdiff_t)j * row, row, x + j);
+}
+
+void rush_attention_sum(size_t n, size_t e, const float *w, const float *v, ptrdiff_t row,
+                        float *out) {
+  size_t i = 0;
+  for (; i + 16 <= e; i += 16) {
+    f4 sums[4] = {f4_zero(), f4_zero(), f4_zero(), f4_zero()};
+    const float *at = v + i;
+    for (size_t j = 0; j < n; j++, at += row) {
+      const f4 weight = f4_set(w[j]);
+      for (int t = 0; t < 4; t++) sums[t] = f4_madd(weight, f4_load(at + 4 * t), sums[t]);
+    }
+    for (int t = 0; t < 4; t++) f4_store(out + i + 4 * t, sums[t]);
+  }
+  for (; i < e; i++) {
+    float sum = 0;
+    for (size_t j = 0; j < n; j++) sum += w[j] * v[(ptrdiff_t)j * row + (ptrdiff_t)i];
+    out[i] = sum;
+  }
+}
+
 void rush_attention_row_f64(size_t n, double *x, double scale, const double *mask,
                             const uint8_t *keep) {
   double most = (double)-INFINITY, sum = 0;

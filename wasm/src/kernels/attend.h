@@ -1,9 +1,17 @@
-/* One row of attention weights. */
+/* Attention of one query. Keys and values are read where they lie: rows of dense features, `row`
+ * floats apart. */
 #ifndef RUSH_ATTEND_H
 #define RUSH_ATTEND_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* x[j] = q[e] . k[j][e], for n keys. */
+void rush_attention_scores(size_t n, size_t e, const float *q, const float *k, ptrdiff_t row,
+                           float *x);
+/* out[e] = the sum of w[j] * v[j][e] over n values. */
+void rush_attention_sum(size_t n, size_t e, const float *w, const float *v, ptrdiff_t row,
+                        float *out);
 
 /* x[n] becomes softmax(scale * x + mask); a row that is all -infinity becomes zeros. mask: n floats
  * to add, or NULL; keep: n bools, where 0 means -infinity, or NULL. */

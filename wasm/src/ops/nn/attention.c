@@ -1,6 +1,7 @@
 /* scaled_dot_product_attention: per head and block of queries the weights are made, normalised and
  * used while they are in cache. What comes in are transposed views most of the time; they are read
- * where they are. The result's memory is [batch, tokens, heads, features], so that what follows
+ * where they are. Keys and values are packed for many queries, and for a single one, a token with
+ * the cache of those before, not even that. The result's memory is [batch, tokens, heads, features], so that what follows
  * (transpose, reshape) copies nothing. */
 #include <math.h>
 
@@ -55,10 +56,14 @@ static const void *mask_row(const attention *a, const char *mask, int64_t i, voi
 
 /* Of one thread. Keys and values are packed once for all query heads that share them. */
 typedef struct buffers {
-  const char *k_of, *v_of; /* what is packed */
+  const char *k_of, *v_of; /* the head's, of which k and v are packed where `packs` says so */
   float *k, *v, *logits;
   void *mask;
 } buffers;
+
+static bool packs(const attention *a) {
+  return a->q->dtype == RUSH_FLOAT32 && a->l > 1;
+}
 
 /* Some queries of one head, from i on. */
 static void one_block(const attention *a, const int64_t *at, const buffers *b, int64_t i) {
@@ -69,8 +74,12 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
   const size_t rows = (size_t)(a->l - i < BLOCK ? a->l - i : BLOCK);
   /* Causal: what no query of the block sees is not even computed. */
   const size_t seen = a->causal && (size_t)i + rows < s ? (size_t)i + rows : s;
-  rush_gemm(rows, seen, e, q + i * row_stride(a->q), (size_t)row_stride(a->q), b->k, b->logits, s,
-            -INFINITY, INFINITY);
+  if (packs(a))
+    rush_gemm(rows, seen, e, q + i * row_stride(a->q), (size_t)row_stride(a->q), b->k, b->logits, s,
+              -INFINITY, INFINITY);
+  else
+    rush_attention_scores(seen, e, q, (const float *)(const void *)b->k_of,
+                          (ptrdiff_t)row_stride(a->k), b->logits);
   for (size_t r = 0; r < rows; r++) {
     float *x = b->logits + r * s;
     const size_t own = a->causal && (size_t)i + r + 1 < seen ? (size_t)i + r + 1 : seen;
@@ -79,8 +88,12 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
     rush_attention_row(own, x, (float)a->scale, keeps ? NULL : m, keeps ? m : NULL);
     memset(x + own, 0, (s - own) * sizeof *x);
   }
-  rush_gemm(rows, ev, s, b->logits, s, b->v, out + i * row_stride(a->out),
-            (size_t)row_stride(a->out), -INFINITY, INFINITY);
+  if (packs(a))
+    rush_gemm(rows, ev, s, b->logits, s, b->v, out + i * row_stride(a->out),
+              (size_t)row_stride(a->out), -INFINITY, INFINITY);
+  else
+    rush_attention_sum(s, ev, b->logits, (const float *)(const void *)b->v_of,
+                       (ptrdiff_t)row_stride(a->v), out);
 }
 
 /* float64, one query at a time in plain C. */
@@ -103,11 +116,10 @@ static void one_block_f64(const attention *a, const int64_t *at, const buffers *
 
 static void pack_head(const attention *a, const int64_t *at, buffers *b) {
   const char *k = matrix_at(a->k, a, at, a->share), *v = matrix_at(a->v, a, at, a->share);
-  const bool single = a->q->dtype == RUSH_FLOAT32;
-  if (single && k != b->k_of)
+  if (packs(a) && k != b->k_of)
     rush_gemm_pack((size_t)a->e, (size_t)a->s, (const float *)(const void *)k, 1,
                    (ptrdiff_t)row_stride(a->k), NULL, b->k);
-  if (single && v != b->v_of)
+  if (packs(a) && v != b->v_of)
     rush_gemm_pack((size_t)a->s, (size_t)a->ev, (const float *)(const void *)v,
                    (ptrdiff_t)row_stride(a->v), 1, NULL, b->v);
   b->k_of = k;
@@ -133,7 +145,7 @@ static void some_blocks(const void *arg, size_t begin, size_t end, unsigned who)
 }
 
 static rush_status run(rush_call *c, const attention *a) {
-  size_t k, v, logits, floats, bytes, mask = 0;
+  size_t k = 0, v = 0, logits, floats, bytes, mask = 0;
   if (a->out->numel == 0) return RUSH_OK;
   if (a->s == 0) {
     memset(a->out->storage->data, 0, a->out->storage->bytes);
@@ -141,8 +153,8 @@ static rush_status run(rush_call *c, const attention *a) {
   }
   const unsigned threads = rush_threads(c->ctx);
   if (a->mask != NULL) mask = ((size_t)a->s * rush_itemsize(a->mask) + 15) / 16 * 16;
-  if (!rush_gemm_packed((size_t)a->e, (size_t)a->s, &k) ||
-      !rush_gemm_packed((size_t)a->s, (size_t)a->ev, &v) ||
+  if ((packs(a) && (!rush_gemm_packed((size_t)a->e, (size_t)a->s, &k) ||
+                    !rush_gemm_packed((size_t)a->s, (size_t)a->ev, &v))) ||
       !rush_mul((size_t)a->s, BLOCK, &logits) || !rush_add(k, v, &floats) ||
       !rush_add(floats, logits, &floats) || !rush_mul(floats, sizeof(float), &bytes) ||
       !rush_add(bytes, mask + 63, &bytes) || !rush_mul(bytes / 64 * 64, threads, &floats))
