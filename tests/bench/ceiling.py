@@ -6,7 +6,7 @@ import subprocess
 import models
 
 #: Kinds of graph.py's work and the operators of a profile that do it, in the same order where there are as many.
-DOES = [re.compile('conv|depthwise'), re.compile('linear'), re.compile('matmul|bmm|scaled_dot_product')]
+DOES = [re.compile('conv|depthwise'), re.compile('linear|lstm'), re.compile('matmul|bmm|scaled_dot_product')]
 CACHE = 32e6  # bytes
 
 

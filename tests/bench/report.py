@@ -80,7 +80,7 @@ def ceilings(results):
     peak, models, operators = versus.beside_ceiling(results, 3)
     text = (f'At most, one thread: {peak["gflops"]:.0f} GFLOP/s, int8 {peak["gops"]:.0f} GOP/s, reading {peak["gbytes"]:.0f} GB/s.\n\n'
             + markdown(['model, one thread', 'GFLOP', 'weights MB', 'ms', 'ceiling', 'share'], models) + '\n'
-            + markdown(['what loses most', 'operator', 'calls', 'ms', 'ceiling', 'share', 'lost ms'], operators))
+            + markdown(['loses most', 'operator', 'calls', 'ms', 'ceiling', 'share', 'lost ms'], operators))
     return text
 
 

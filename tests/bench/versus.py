@@ -57,8 +57,7 @@ def summary(turns):
     """Of one contender with one model and number of threads."""
     good = [t for t in turns if t.get('right')]
     if not good:
-        wrong = turns[0].get('error') or f'not right: {turns[0]["rule"]} says no, max abs {turns[0]["maxAbs"]:.1e}'
-        return {'error': wrong}
+        return {'error': turns[0].get('error') or f'the answer is wrong, max abs {turns[0]["maxAbs"]:.1e}, cosine {turns[0]["cosine"]:.5f}'}
     return {'min': min(min(t['times']) for t in good), 'median': statistics.median(x for t in good for x in t['times']),
             'rounds': {t['round']: min(t['times']) for t in good}, **{k: min(t[k] for t in good) for k in ('load', 'first')},
             'memory': max(t['memory'] for t in good), 'bytes': good[0]['bytes'], 'maxAbs': max(t['maxAbs'] for t in good),
