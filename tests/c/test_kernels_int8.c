@@ -226,8 +226,8 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
   uint8_t *x = malloc(s.images * s.size * in), *y = malloc(s.images * out * n + 1);
   const int32_t least = is_signed ? -128 : 0;
   const rush_requantised to = {
-      offsets, factors,     bias,  0.7f,           integer(least, least + 255),
-      least,   least + 250, first, RUSH_INT8_PLAIN};
+      offsets,         factors, bias, 0.7f, integer(least, least + 255), least, least + 250, first,
+      RUSH_INT8_PLAIN, NULL,    0,    0};
   for (size_t i = 0; i < n * each; i++)
     w[i] = (int8_t)(extreme ? (noise() < 0 ? -128 : 127) : integer(-128, 127));
   for (size_t i = 0; i < s.images * s.size * in; i++)
@@ -298,6 +298,45 @@ static void test_convolutions(void **state) {
   for (size_t t = 0; t < sizeof all / sizeof *all; t++)
     for (int kind = 0; kind < 16; kind++)
       check_convolution(all[t], kind & 1, kind & 2, kind & 4, kind & 8);
+}
+
+/* Activations on the way to integers: within one of what libm gives, exact where there is no table. */
+static void test_activations(void **state) {
+  (void)state;
+  enum { N = 19, ROWS = 60 };
+  for (int kind = RUSH_INT8_HARDSWISH; kind < RUSH_INT8_ACTIVATIONS; kind++)
+    for (int range = 0; range < 3; range++) {
+      int32_t sums[ROWS][N + 5], offsets[N + 8] = {0};
+      float factors[N + 8], bias[N + 8];
+      uint8_t y[ROWS * N + 1], table[RUSH_INT8_PLACES];
+      const bool unit = kind == RUSH_INT8_HARDSIGMOID || kind == RUSH_INT8_SIGMOID;
+      const float greatest = unit ? 1 : (float[]){0.5f, 6, 70}[range];
+      const float scale = (unit ? 1 : greatest + 0.4f) / 255;
+      rush_requantised to = {.offsets = offsets,
+                             .factors = factors,
+                             .bias = bias,
+                             .inverse = 1 / scale,
+                             .zero_point = unit ? 0 : (int32_t)(0.4f / scale),
+                             .most = 255,
+                             .activation = (rush_int8_activation)kind};
+      if (rush_int8_by_table(to.activation)) rush_int8_fill_table(&to, table);
+      for (size_t c = 0; c < N + 8; c++) factors[c] = greatest * 1e-3f, bias[c] = noise();
+      for (size_t i = 0; i < ROWS; i++)
+        for (size_t c = 0; c < N + 5; c++) sums[i][c] = i == 0 ? INT32_MAX : integer(-20000, 3000);
+      y[ROWS * N] = 77;
+      rush_int8_requantise(&to, ROWS, 0, N, sums[0], N + 5, y, N);
+      for (size_t i = 0; i < ROWS; i++)
+        for (size_t c = 0; c < N; c++) {
+          const double x = (double)sums[i][c] * factors[c] + bias[c];
+          const double six = x < -3 ? 0 : x > 3 ? 1 : (x + 3) / 6, s = 1 / (1 + exp(-x));
+          const double want[] = {x, x * six, x * s, six, s};
+          const double steps = want[kind] / scale + to.zero_point;
+          const double bounded = steps > 0 ? steps < 255 ? steps : 255 : 0;
+          assert_true(fabs(y[i * N + c] - bounded) <
+                      (rush_int8_by_table(to.activation) ? 1.1 : 0.51));
+        }
+      assert_int_equal(y[ROWS * N], 77);
+    }
 }
 
 static uint8_t byte_of(float v) {
@@ -374,7 +413,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_floats),       cmocka_unit_test(test_tiles),
       cmocka_unit_test(test_convolutions), cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_pointwise),    cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_activations),  cmocka_unit_test(test_pointwise),
+      cmocka_unit_test(test_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

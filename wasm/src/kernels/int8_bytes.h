@@ -22,4 +22,20 @@ RUSH_INLINE void rush_int8_store(uint8_t *y, i4 a, i4 b, int16_t most) {
 #endif
 }
 
+/* The same as integers of 16 bits. */
+RUSH_INLINE void rush_int8_store_wide(int16_t *y, i4 a, i4 b, int16_t most) {
+#if defined(__wasm_simd128__)
+  const v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);
+  wasm_v128_store(y, wasm_i16x8_min(v, wasm_i16x8_splat(most)));
+#elif defined(__SSE2__)
+  const __m128i v = _mm_packs_epi32((__m128i)a, (__m128i)b);
+  _mm_storeu_si128((__m128i *)y, _mm_min_epi16(v, _mm_set1_epi16(most)));
+#else
+  for (int i = 0; i < 4; i++) {
+    y[i] = (int16_t)(a[i] < most ? a[i] : most);
+    y[4 + i] = (int16_t)(b[i] < most ? b[i] : most);
+  }
+#endif
+}
+
 #endif

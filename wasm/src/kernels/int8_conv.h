@@ -19,6 +19,12 @@ typedef enum rush_int8_activation {
   RUSH_INT8_ACTIVATIONS
 } rush_int8_activation;
 
+/* Silu and sigmoid are looked up: the nearest of so many places between which the result changes. */
+enum { RUSH_INT8_PLACES = 2048 };
+static inline bool rush_int8_by_table(rush_int8_activation activation) {
+  return activation == RUSH_INT8_SILU || activation == RUSH_INT8_SIGMOID;
+}
+
 /* How sums become integers, each for a channel: PyTorch's two rules. Arrays hold 8 numbers
  * more than there are channels. */
 typedef struct rush_requantised {
@@ -29,7 +35,12 @@ typedef struct rush_requantised {
   bool rounds_first; /* round(sum * factor) + zero_point, else
                         round(activation(sum * factor + bias) * inverse + zero_point) */
   rush_int8_activation activation;
+  const uint8_t *table; /* of an activation by table: rush_int8_fill_table */
+  float place_0, per_place;
 } rush_requantised;
+
+/* Sets to->table to table[RUSH_INT8_PLACES], filled for the activation, the scale and the bounds. */
+void rush_int8_fill_table(rush_requantised *to, uint8_t *table);
 
 /* y[rows][n] of sums[rows][..], of row strides ldy and lds; channels from c on; what is
  * no number is `least`. Rows of sums hold a multiple of 8 numbers. */

@@ -283,6 +283,11 @@ static rush_status requantised_of(rush_call *c, const rush_int8_conv *v, int64_t
     }
     offsets[i] = (int32_t)((uint32_t)steps - (uint32_t)offsets[i]);
   }
+  if (rush_int8_by_table(to->activation)) {
+    void *table;
+    RUSH_TRY(tmp_bytes(c, RUSH_INT8_PLACES, &table));
+    rush_int8_fill_table(to, table);
+  }
   return RUSH_OK;
 }
 
