@@ -33,7 +33,7 @@ def bounds(work, peak, int8):
 
 
 def operators(work, profile, peak):
-    """[(kind, calls, ms of a run, ceiling or 0)], those first that lose most. A profile is of five runs."""
+    """[(kind, calls, ms of a run, ceiling or 0)], those first that lose most."""
     rows = {}
 
     def count(kind, calls, ms, bound):
@@ -48,10 +48,10 @@ def operators(work, profile, peak):
         theirs = [(one['kind'], bound) for one, bound in zip(work, least) if does.search(one['kind'])]
         if len(mine) == len(theirs):
             for row, (kind, bound) in zip(mine, theirs):
-                count(kind, row['calls'] / 5, row['ms'] / 5, bound)
+                count(kind, row['calls'], row['ms'], bound)
         elif mine:
-            count(mine[0]['op'], sum(row['calls'] for row in mine) / 5, sum(row['ms'] for row in mine) / 5, sum(bound for _, bound in theirs))
+            count(mine[0]['op'], sum(row['calls'] for row in mine), sum(row['ms'] for row in mine), sum(bound for _, bound in theirs))
     for row in profile:
         if not any(does.search(row['op']) for does in DOES):
-            count(row['op'], row['calls'] / 5, row['ms'] / 5, 0)
+            count(row['op'], row['calls'], row['ms'], 0)
     return sorted(((kind, round(calls), ms, bound) for kind, (calls, ms, bound) in rows.items()), key=lambda row: row[3] - row[2])

@@ -12,7 +12,17 @@ export async function open({ threads, backend }) {
       const model = await load(bytes, { ...(threads > 1 && { threads }), ...(backend && { backend }) });
       return {
         run: async () => (await model.run(inputs))[about.output].data,
-        profile: () => model.profile(inputs, { runs: 5 }),
+        /** Each instruction's row, of a run: the least of three times the mean of five, as a page's clock is coarse. */
+        async profile() {
+          const least = new Map();
+          for (let i = 0; i < 3; i++) {
+            for (const row of await model.profile(inputs, { runs: 5 })) {
+              const key = `${row.method} ${row.instr}`, ms = row.ms / 5;
+              if (!(least.get(key)?.ms <= ms)) least.set(key, { ...row, calls: row.calls / 5, ms });
+            }
+          }
+          return [...least.values()];
+        },
       };
     },
   };
