@@ -17,7 +17,7 @@ import rushlight  # noqa: E402
 import transformers  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.export import Dim  # noqa: E402
-from transformers import DynamicCache, EncoderDecoderCache  # noqa: E402
+from transformers import DynamicCache, EncoderDecoderCache, StaticCache  # noqa: E402
 from transformers.integrations import executorch  # noqa: E402
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS  # noqa: E402
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS  # noqa: E402
@@ -108,31 +108,67 @@ class WhisperStep(nn.Module):
         self.model = model
 
     def forward(self, input_ids, cache_position, sound, past_key_values):
-        both = EncoderDecoderCache(past_key_values, sound)
+        return self.step(input_ids, cache_position, sound, past_key_values)
+
+    def step(self, input_ids, cache_position, sound, own):
+        both = EncoderDecoderCache(own, sound)
         hidden = torch.zeros(1, SOUND, WIDTH)  # nobody reads it: its keys and values are there
         out = self.model.model.decoder(input_ids, encoder_hidden_states=hidden, past_key_values=both, cache_position=cache_position, use_cache=True)
         return self.model.proj_out(out.last_hidden_state), out.past_key_values.self_attention_cache
 
 
-def whisper_dynamic():
-    model, steps = whisper().eval(), tokens_of_steps()
+class WhisperInside(WhisperStep):
+    """The decoder with its own cache inside; that of the sound is an argument."""
+
+    def __init__(self, model):
+        super().__init__(model)
+        self.own = StaticCache(model.config, ROOM)
+        self.own.early_initialization(1, HEADS, WIDTH // HEADS, torch.float32, "cpu")
+        for i, layer in enumerate(self.own.layers):
+            self.register_buffer(f"keys_{i}", layer.keys)
+            self.register_buffer(f"values_{i}", layer.values)
+
+    def forward(self, input_ids, cache_position, sound):
+        return self.step(input_ids, cache_position, sound, self.own)[0]
+
+
+def whisper_listens():
+    """(a model that has heard a sound, what it says of a prompt)."""
+    model = whisper().eval()
     model.config._attn_implementation = "sdpa_without_vmap"
-    heard = model(input_features=torch.randn(1, 16, 2 * SOUND), decoder_input_ids=torch.randint(WORDS, (1, PROMPT)), use_cache=True)
+    return model, model(input_features=torch.randn(1, 16, 2 * SOUND), decoder_input_ids=torch.randint(WORDS, (1, PROMPT)), use_cache=True)
+
+
+def whisper_says(model, heard, steps, own, sound):
+    """Its own logits, step by step."""
+    both = EncoderDecoderCache(own, sound)
+    return [model(encoder_outputs=(heard.encoder_last_hidden_state,), decoder_input_ids=step["input_ids"], past_key_values=both,
+                  cache_position=step["cache_position"], use_cache=True).logits for step in steps]
+
+
+def whisper_dynamic():
+    (model, heard), steps = whisper_listens(), tokens_of_steps()
     own, sound = heard.past_key_values.self_attention_cache, heard.past_key_values.cross_attention_cache
     example = (*steps[0].values(), fresh(sound), fresh(own))
     shapes = (None, None, [[None] * LAYERS] * 2, each_length(Dim("length", min=1, max=ROOM - 1)))
     program = torch.export.export(WhisperStep(model).eval(), example, dynamic_shapes=shapes, strict=False)
-    start, both, want = {"sound": fresh(sound), "past_key_values": fresh(own)}, EncoderDecoderCache(own, sound), []
-    for step in steps:
-        want.append(model(encoder_outputs=(heard.encoder_last_hidden_state,), decoder_input_ids=step["input_ids"], past_key_values=both,
-                          cache_position=step["cache_position"], use_cache=True).logits)
-    return Case(program, start, steps, want, "past_key_values", ("logits", "past_key_values"))
+    start = {"sound": fresh(sound), "past_key_values": fresh(own)}
+    return Case(program, start, steps, whisper_says(model, heard, steps, own, sound), "past_key_values", ("logits", "past_key_values"))
+
+
+def whisper_static():
+    model, heard = whisper_listens()
+    steps = [{"input_ids": torch.randint(WORDS, (1, PROMPT)), "cache_position": torch.arange(PROMPT)}, *tokens_of_steps()]
+    sound, n = heard.past_key_values.cross_attention_cache, Dim("n", min=1, max=ROOM - 1)
+    program = torch.export.export(WhisperInside(model).eval(), (torch.randint(WORDS, (1, 3)), torch.arange(3), fresh(sound)),
+                                  dynamic_shapes=({1: n}, {0: n}, [[None] * LAYERS] * 2), strict=False)
+    return Case(program, {"sound": fresh(sound)}, steps, whisper_says(model, heard, steps, DynamicCache(), sound))
 
 
 CASES = {
     "gpt2 with DynamicCache": lambda: dynamic(gpt2), "gpt2 with StaticCache": lambda: static(gpt2),
     "llama with DynamicCache": lambda: dynamic(llama), "llama with StaticCache": lambda: static(llama),
-    "whisper with DynamicCache": whisper_dynamic,
+    "whisper with DynamicCache": whisper_dynamic, "whisper with StaticCache": whisper_static,
 }
 
 
