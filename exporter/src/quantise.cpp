@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "ir/graph.h"
@@ -189,19 +190,36 @@ Bits bits_from_name(const std::string &name) {
       "'int4-weights:64', 'int4-weights:128', each also with ':zero-points') and 'float16'");
 }
 
+// Where the weights are of linear layers that become integers.
+std::set<const void *> linear_weights(const Program &program) {
+  std::set<const void *> out;
+  for (const Method &m : program.methods)
+    for (const Node *node : all_nodes(*m.graph))
+      if (const Const *c = node->op == "rush::linear" ? node->constant(WEIGHT) : nullptr)
+        if (is_weight(c) && c->tensor.size(1) <= kLongest) out.insert(c->tensor.const_data_ptr());
+  return out;
+}
+
 Quantised quantise(Program &program, const Bits &bits) {
   Quantised out;
   out.name = bits.name;
   if (bits.kind == Bits::ALL) return out;
   const bool half = bits.kind == Bits::FLOAT16;
+  // A table that only gives rows stays: it costs no time. One that is a layer's weight, too, would lie in
+  // the file twice.
+  const std::set<const void *> weights = linear_weights(program);
+  const auto is_tied = [&](const Node *node) {
+    const Const *c = node->constant(0);
+    return is_weight(c) && weights.count(c->tensor.const_data_ptr()) > 0;
+  };
   for (Method &m : program.methods)
     for (Node *node : all_nodes(*m.graph)) {
       if (node->op == "rush::linear")
         ((half ? halve(node, &out) : linear(node, bits, &out)) ? out.layers : out.kept)++;
       else if (node->op == "rush::conv" && half)
         (halve(node, &out) ? out.layers : out.kept)++;
-      else if (node->op == "aten::embedding" && bits.kind != Bits::INT8 &&
-               bits.kind != Bits::INT8_STATIC)
+      else if (node->op == "aten::embedding" && bits.kind != Bits::INT8_STATIC &&
+               (bits.kind != Bits::INT8 || is_tied(node)))
         (embedding(node, bits, &out) ? out.layers : out.kept)++;
     }
   return out;

@@ -36,8 +36,9 @@ struct Quantised {
   double max = 0, l2 = 0, cosine = 1;
 };
 
-// Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too but with INT8
-// and INT8_STATIC, of convolutions (rush::conv) too with FLOAT16: finite ones, of at least this many elements.
+// Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too (not with
+// INT8_STATIC; with INT8 those that are such a layer's weight as well), of convolutions (rush::conv) too with FLOAT16: finite
+// ones, of at least this many elements.
 constexpr int64_t kLeastQuantised = 1024;
 Quantised quantise(Program &program, const Bits &bits);
 

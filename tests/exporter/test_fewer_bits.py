@@ -135,12 +135,13 @@ def test_weights_that_are_not_finite_stay(tmp_path):
 
 
 def eight_bits(w):
+    """Integers and scales, one for each row."""
     scales = w.abs().amax(1, True) / 127
-    return torch.round(w / scales.where(scales > 0, torch.ones(()))) * scales
+    return torch.round(w / scales.where(scales > 0, torch.ones(()))), scales
 
 
 def four_bits(w, group, zero_points):
-    """Groups of columns, the last one padded by zeros; scales are halves."""
+    """Integers less their zero points, and scales, which are halves, of groups of columns, the last one padded by zeros."""
     n, k = w.shape
     groups = torch.nn.functional.pad(w, (0, -k % group)).view(n, -1, group)
     if zero_points:
@@ -151,7 +152,44 @@ def four_bits(w, group, zero_points):
         scales = (groups.gather(2, groups.abs().argmax(2, True)) / -8).half().float()
         zeros = torch.full((), 8.0)
     steps = torch.round(groups / scales.where(scales != 0, torch.full((), torch.inf))) + zeros
-    return ((steps.clamp(0, 15) - zeros) * scales).view(n, -1)[:, :k]
+    return (steps.clamp(0, 15) - zeros).view(n, -1)[:, :k], scales.squeeze(2)
+
+
+class FewBits(nn.Module):
+    """What the file computes of a linear layer whose weights alone have few bits, in PyTorch's own operators: pieces of at most 256
+    elements of a row become integers of 16 bits."""
+
+    def __init__(self, integers, scales, group, bias):
+        super().__init__()
+        self.integers, self.scales, self.group, self.bias = integers, scales, group, bias
+
+    def forward(self, x):
+        k, made = self.integers.shape[1], torch.zeros(*x.shape[:-1], self.integers.shape[0])
+        for first in range(0, k, self.group):
+            for start in range(first, min(first + self.group, k), 256):
+                end = min(start + 256, first + self.group, k)
+                piece = x[..., start:end]
+                scale = piece.abs().amax(-1, True) / 32767
+                scale = torch.where(scale < 1e-37, torch.zeros_like(scale), scale)
+                inverse = torch.where(scale > 0, 1 / scale, torch.zeros_like(scale))
+                steps = torch.clamp(torch.round(piece * inverse), -32767, 32767)
+                sums = (steps.double() @ self.integers[:, start:end].double().t()).float()
+                made = made + sums * (scale * self.scales[:, first // self.group])
+        return made if self.bias is None else made + self.bias
+
+
+def few_bits(layer, bits):
+    """A module in the place of a linear layer."""
+    w, bias = layer.weight.detach(), layer.bias
+    if bits == "int8-weights":
+        return FewBits(*eight_bits(w), w.shape[1], bias)
+    if bits == "float16":
+        halves = copy.deepcopy(layer)
+        halves.weight = nn.Parameter(w.half().float())
+        return halves
+    words = bits.split(":")
+    group = next((int(word) for word in words[1:] if word.isdigit()), 32)
+    return FewBits(*four_bits(w, group, words[-1] == "zero-points"), group, bias)
 
 
 class Words(nn.Module):
@@ -167,26 +205,66 @@ class Words(nn.Module):
         return self.head(torch.tanh(self.down(torch.relu(self.up(self.table(ids))))))
 
 
-WEIGHTS_ONLY = {"int8-weights": eight_bits, "float16": lambda w: w.half().float(), "int4-weights": lambda w: four_bits(w, 32, False),
-                **{f"int4-weights:{group}{':zero-points' * zeros}": lambda w, group=group, zeros=zeros: four_bits(w, group, zeros)
-                   for group in (32, 64, 128) for zeros in (False, True)}}
+WEIGHTS_ONLY = ["int8-weights", "float16", "int4-weights",
+                *(f"int4-weights:{group}{':zero-points' * zeros}" for group in (32, 64, 128) for zeros in (False, True))]
 
 
 @pytest.mark.parametrize("bits", WEIGHTS_ONLY)
 def test_weights_alone(bits):
-    """Such a file computes what PyTorch does with weights that went through the same bits."""
+    """Such a file computes what PyTorch does of the same integers."""
     net, ids = Words().eval(), torch.randint(0, 50, (2, 7))
     plain = copy.deepcopy(net)
     with torch.no_grad():
-        plain.table.weight.copy_(plain.table.weight.half().float() if bits == "float16" else eight_bits(plain.table.weight))
-        for layer in (plain.up, plain.down):
-            layer.weight.copy_(WEIGHTS_ONLY[bits](layer.weight))
+        integers, scales = eight_bits(plain.table.weight)
+        plain.table.weight.copy_(plain.table.weight.half().float() if bits == "float16" else integers * scales)
+    plain.up, plain.down = few_bits(plain.up, bits), few_bits(plain.down, bits)
     report = keep(f"bits_{bits.replace(':', '_')}", net, (ids,), (ids[:0],), eager=plain, quantize=bits)
     assert report.quantised["layers"] == 3 and report.quantised["kept"] == 1
     share = report.quantised["after"] / report.quantised["before"]
     assert share == 0.5 if bits == "float16" else 0.125 < share < 0.29
     assert report.quantised["cosine"] > 0.98
     assert torch.allclose(session(f"bits_{bits.replace(':', '_')}")(ids), plain(ids), 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("bits", [bits for bits in WEIGHTS_ONLY if bits != "float16"])
+@pytest.mark.parametrize(("inputs", "outputs", "bias"), [(64, 16, True), (37, 41, False), (601, 9, True)])
+def test_weights_alone_are_the_same_arithmetic(bits, inputs, outputs, bias):
+    """Bit for bit, with one row and with many; a large element takes precision from its piece alone."""
+    net = nn.Sequential(nn.Linear(inputs, outputs, bias), nn.ReLU()).eval()
+    name, wanted = f"few_{bits.replace(':', '_')}_{inputs}", nn.Sequential(few_bits(net[0], bits), nn.ReLU())
+    x = torch.randn(3, 17, inputs)
+    x[0, 0], x[0, 1], x[0, 2], x[0, 3, :32] = 0, x[0, 1].abs(), x[0, 2] * 1e-38, x[0, 3, :32] * 1e30
+    report = keep(name, net, (x,), (x[:1, :1],), (x[:0],), (x[0, 5],), eager=wanted, quantize=bits)
+    assert report.ops["rush::linear_weights"] == 1 and "rush::linear" not in report.ops
+    for some in (x, x[0], x[1, 4], x[:1, 5:6]):
+        assert torch.equal(session(name)(some), wanted(some))
+    x = torch.randn(4, inputs)
+    x[0, 3], x[1, 5], x[2, inputs - 1] = float("nan"), float("inf"), -float("inf")
+    got = session(name)(x)
+    assert got[:3].isnan().all() and torch.equal(got[3:], wanted(x[3:]))
+
+
+class Tied(nn.Module):
+    """A language model's ends, which share their weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.head = nn.Embedding(500, 64), nn.Linear(64, 500, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, ids):
+        return self.head(torch.tanh(self.table(ids)))
+
+
+def test_a_table_that_is_a_weight_too_is_there_once():
+    net, ids = Tied().eval(), torch.randint(0, 500, (2, 7))
+    integers, scales = eight_bits(net.table.weight.detach())
+    plain = copy.deepcopy(net)
+    plain.head = Rows8(net.head.weight, None)
+    plain.table.weight = nn.Parameter(integers * scales)
+    report = keep("int8_tied", net, (ids,), eager=plain, quantize="int8")
+    assert report.quantised["layers"] == 2 and report.weights_bytes < 500 * 64 + 8 * 500 + 1000
+    assert torch.allclose(session("int8_tied")(ids), plain(ids), 1e-5, 1e-6)
 
 
 def test_halves_of_convolutions():

@@ -98,3 +98,14 @@ rush_int8_kernel rush_int8_kernel_here(void) {
                             rush_int8_depth_wide, rush_int8_strips_wide};
 }
 #endif
+
+size_t rush_int8_wide(rush_int8_tile **one, rush_int8_tile **many) {
+#ifdef RUSH_WIDE_MATH
+  if (__builtin_cpu_supports("avx2")) {
+    *one = rush_int8_one_avx2, *many = rush_int8_many_avx2;
+    return 6;
+  }
+#endif
+  *one = rush_int8_one_wide, *many = rush_int8_many_wide;
+  return 4;
+}

@@ -59,6 +59,9 @@ typedef struct rush_int8_kernel {
 /* What this machine is best at. */
 rush_int8_kernel rush_int8_kernel_here(void);
 
+/* The tiles for rows as WIDE that this machine is best at; gives how many rows `many` takes. */
+size_t rush_int8_wide(rush_int8_tile **one, rush_int8_tile **many);
+
 /* Of every machine: rows as WIDE, at most 4 of them. */
 rush_int8_tile rush_int8_one_wide, rush_int8_many_wide;
 rush_int8_depth rush_int8_depth_wide;

@@ -68,20 +68,3 @@ void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t 
     DEQUANTISE(int32_t)
   }
 }
-
-void rush_unpack_weights(int bits, size_t k, size_t group, const void *weights, const float *scales,
-                         const uint8_t *zero_points, float *out) {
-  for (size_t from = 0, g = 0; from < k; from += group, g++) {
-    const size_t to = k - from < group ? k : from + group;
-    const float scale = scales[g];
-    const int zero = zero_points != NULL ? zero_points[g] : bits == 4 ? 8 : 0;
-    if (bits == 8) {
-      const int8_t *w = weights;
-      for (size_t i = from; i < to; i++) out[i] = (float)(w[i] - zero) * scale;
-    } else {
-      const uint8_t *w = weights;
-      for (size_t i = from; i < to; i++)
-        out[i] = (float)((w[i / 2] >> i % 2 * 4 & 15) - zero) * scale;
-    }
-  }
-}

@@ -14,9 +14,4 @@ void rush_quantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n,
 void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const void *x,
                      float *out);
 
-/* A row of k weights of `bits` (8: int8, 4: two in a byte, the first one below), of which each `group`
- * has a scale and (NULL: 0, or 8 of 4 bits) a zero point: (weight - zero point) * scale. */
-void rush_unpack_weights(int bits, size_t k, size_t group, const void *weights, const float *scales,
-                         const uint8_t *zero_points, float *out);
-
 #endif
