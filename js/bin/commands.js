@@ -11,7 +11,7 @@ import { writeNpy } from '../src/npy.js';
 import { CONTROL } from '../src/platform.js';
 import { hasRelaxed } from '../src/runtime.js';
 import { writeSafetensors } from '../src/safetensors.js';
-import { filled, readInputs } from './inputs.js';
+import { filled, readInputs, wanted } from './inputs.js';
 import { layersOf } from './layers.js';
 import { size } from './units.js';
 
@@ -73,7 +73,10 @@ async function write(where, named) {
 export async function run(file, flags) {
   const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...await optionsOf(flags) });
   try {
-    const results = await model.run(await readInputs(portsOf(model, flags), flags.input), methodOf(flags));
+    const ports = portsOf(model, flags), inputs = await readInputs(ports, flags.input);
+    const missing = ports.find((port) => !(port.name in inputs) && !port.optional);
+    if (missing && Object.keys(inputs).every((name) => ports.some((port) => port.name === name))) throw wanted(missing, 'run');
+    const results = await model.run(inputs, methodOf(flags));
     const named = Object.entries(results).flatMap(([name, value]) => leaves(name, value));
     if (flags.output) await write(flags.output, named);
     if (flags.json && !flags.output) print(toJson(results));
@@ -162,7 +165,7 @@ export async function verify(file, flags) {
       if (!report.tests.length) print(`${file} holds no test vectors: nothing was verified`);
       for (const t of report.tests) {
         const found = `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} over ${t.compared} numbers${measured(t)}`;
-        print(`${model.backend.name}: test ${t.index}: ${t.passed ? `as PyTorch, ${found}` : `differs: ${t.message}`}`);
+        print(`${model.backend.name}: test ${t.index}: ${t.passed ? `as expected, ${found}` : `differs: ${t.message}`}`);
       }
     }
     model.dispose();

@@ -80,9 +80,14 @@ export function filled(port, command) {
   if (port.type === 'int') return 1;
   if (port.type === 'float') return 1;
   if (port.type === 'bool') return true;
-  if (port.type !== 'Tensor' || !port.shape || port.shape.includes(null)) {
-    const shape = port.shape?.map((n) => n ?? 8).join('x') ?? '1x8';
-    throw badArgument(`${command} needs --input ${port.name}=VALUE, for example --input ${port.name}=${shape}:${port.dtype ?? 'float32'}`, { input: port.name });
-  }
+  if (port.type !== 'Tensor' || !port.shape || port.shape.includes(null)) throw wanted(port, command);
   return random(/** @type {number[]} */ (port.shape), port.dtype ?? 'float32');
+}
+
+/** The error that says how to give an input. @param {Port} port @param {string} command which needs it */
+export function wanted({ name, type, shape, dtype }, command) {
+  const tensor = `${shape?.map((n) => n ?? 8).join('x') ?? '1x8'}:${dtype ?? 'float32'}`;
+  const example = /** @type {Record<string, string>} */ ({ Tensor: tensor, int: '1', float: '1.5', bool: 'true', str: 'text' })[type];
+  return badArgument(`${command} needs --input ${name}=VALUE, ${example ? `for example --input ${name}=${example}`
+    : `a ${type} in JSON${type.includes('Tensor') ? ', where a tensor is {"dtype": "float32", "shape": [2], "data": [0, 1]}' : ''}`}`, { input: name });
 }

@@ -13,7 +13,8 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   run       run the model: --input NAME=VALUE... [--output DIR | FILE.npy | FILE.safetensors]
   inspect   show inputs, outputs, operators, sizes and the program, of which it reads only the head;
             with --run (or --input) the run: operators with layers, shapes, parameters and times
-  verify    replay the file's test vectors and compare with PyTorch's answers
+  verify    replay the file's test vectors and compare with the answers in it: PyTorch's, or of a file
+            that has fewer bits its own, at export
   diff      compare each operator with the trace in the file (rushlight export --trace), name the
             first value that differs
   bench     latency, load time, memory and the time of each operator
