@@ -290,6 +290,8 @@ def test_halves_that_overflow_stay(tmp_path):
 def test_words_that_there_are_not(tmp_path, word):
     with pytest.raises(ValueError, match=f"there is no quantize='{word}'; there is 'int8', 'int8-static', 'int8-weights', 'int4-weights'"):
         rushlight.export(nn.Linear(64, 64), (torch.randn(2, 64),), tmp_path / "m.rush", quantize=word)
+    with pytest.raises(ValueError, match="quantize is a word"):
+        rushlight.export(nn.Linear(64, 64), (torch.randn(2, 64),), tmp_path / "m.rush", quantize=8)
     assert not (tmp_path / "m.rush").exists()
 
 
@@ -429,6 +431,10 @@ def test_static_int8_wants_examples(tmp_path):
         rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static")
     with pytest.raises(ValueError, match="calibration has 2 arguments; the model takes 1"):
         rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[(torch.randn(1, 3, 8, 8),) * 2])
+    with pytest.raises(ValueError, match="calibration is a list of examples, and got one tensor"):
+        rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=torch.randn(2, 3, 8, 8))
+    with pytest.raises(ValueError, match='calibration is for quantize="int8-static"'):
+        rushlight.export(net, (torch.randn(1, 3, 8, 8),), tmp_path / "m.rush", quantize="int8", calibration=[torch.randn(1, 3, 8, 8)])
     report = rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[torch.randn(1, 3, 8, 8)])
     assert report.ops["rush::quantised_conv"] == 1
 

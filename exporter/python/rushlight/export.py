@@ -164,6 +164,14 @@ def export(
         if example_inputs is None and not inputs:
             example_inputs = exported.example_of(came.program)
 
+    if not isinstance(quantize or "", str):
+        raise ValueError(f"quantize is a word, such as \"int8\", not {quantize!r}")
+    if isinstance(calibration, torch.Tensor):
+        raise ValueError("calibration is a list of examples, and got one tensor: give [tensor], or list(tensor.split(1))")
+    calibration = [inputs_.by_place(model, given)[0] for given in calibration]
+    if calibration and quantize != "int8-static":
+        raise ValueError('calibration is for quantize="int8-static": no other way of fewer bits looks at examples')
+
     first = "forward" if "forward" in methods else methods[0]
     examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, first, False)]
     for test in tests:
@@ -185,7 +193,7 @@ def export(
         "trace": trace,
         "allow_missing": allow_missing,
         "quantize": quantize or "",
-        "calibration": [inputs_.by_place(model, given)[0] for given in calibration],
+        "calibration": calibration,
         "dump_after": dump_after,
         "lines": came.lines,
         "decompositions": decompositions(),
