@@ -182,6 +182,8 @@ def test_missing_operators_are_listed_at_once(out, tmp_path):
     (lambda out: rushlight.export(models.Mlp(), None, out), ValueError, "example_inputs are needed"),
     (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4)), ValueError, "needs a path"),
     (lambda out: rushlight.export(3, None, out), TypeError, "int is nothing that can be exported"),
+    (lambda out: rushlight.export(models.Mlp, (torch.rand(1, 4),), out), TypeError, r"Mlp is a class: give a model of it, Mlp\(...\)"),
+    (lambda out: rushlight.export(models.Mlp().state_dict(), (torch.rand(1, 4),), out), TypeError, r"load_state_dict\(\)"),
     (lambda out: rushlight.export("no.pt", None, out), rushlight.RushlightError, "no.pt cannot be read: No such file"),
     (lambda out: rushlight.export(torch.jit.script(models.Counter()), None, out, methods=["step"]), ValueError,
      "no method 'step'; it has forward, reset"),

@@ -272,8 +272,12 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
         return Front(target, way, _eager(model, train), prepared + seen, lines)
     if isinstance(target, str) or isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         return Front(target)
+    if isinstance(model, type):
+        raise TypeError(f"{model.__name__} is a class: give a model of it, {model.__name__}(...)")
     if not callable(model):
-        raise TypeError(f"{type(model).__name__} is nothing that can be exported")
+        weights = isinstance(model, dict) and any(isinstance(value, torch.Tensor) for value in model.values())
+        raise TypeError(f"{type(model).__name__} is nothing that can be exported"
+                        + (": weights belong to a model, which load_state_dict() gives them" if weights else ""))
     if example_inputs is None:
         raise ValueError("example_inputs are needed to trace this model")
     target, seen = _traced(model, tuple(example_inputs), train, by_name)
