@@ -39,7 +39,8 @@ size_t rush_few_groups(const rush_few_bits *b) {
   return up(b->k, b->group);
 }
 
-size_t rush_few_pieces(const rush_few_bits *b) {
+/* Of a row. */
+static size_t pieces_of(const rush_few_bits *b) {
   return b->k / b->group * up(b->group, PIECE) + up(b->k % b->group, PIECE);
 }
 
@@ -77,7 +78,7 @@ typedef struct of_piece {
   int32_t sum; /* of the integers */
 } of_piece;
 static size_t scales_bytes(const rush_few_bits *b) {
-  return up(rush_few_pieces(b) * sizeof(of_piece), LANES) * LANES;
+  return up(pieces_of(b) * sizeof(of_piece), LANES) * LANES;
 }
 static size_t elements_of(size_t n) {
   return up(n, LANES) * LANES;

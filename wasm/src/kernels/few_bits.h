@@ -23,9 +23,8 @@ typedef struct rush_few_bits {
   bool zero_points; /* of 4 bits; else they are 8, of 8 bits 0 */
 } rush_few_bits;
 
-/* How many groups a column has, and pieces a row. */
+/* How many groups a column has. */
 size_t rush_few_groups(const rush_few_bits *b);
-size_t rush_few_pieces(const rush_few_bits *b);
 
 /* Bytes of a packed matrix, and of m rows; false where that overflows. */
 bool rush_few_packed(const rush_few_bits *b, size_t *bytes);
