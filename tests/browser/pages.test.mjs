@@ -24,6 +24,7 @@ const PAGES = [
   ['demo-operator', '/demo/04-custom-operator/', '#table tbody tr:nth-child(8)'],
   ['demo-voice', '/demo/05-voice-activity/', '#agreement:not(:empty)'],
 ];
+PAGES.push(['reference-c', '/build/docs/c/index.html', '.textblock a[href="rushlight_8h.html"]']);
 const guide = readdirSync(path('web/guide')).filter((file) => file.endsWith('.md'));
 for (const file of guide) PAGES.push([`guide-${file.slice(0, -3)}`, `/build/docs/guide/${file.slice(0, -3)}.html`, '.vp-doc h1']);
 
