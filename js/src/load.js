@@ -56,7 +56,7 @@ export async function load(source, options = {}) {
   const { cache, integrity, onProgress, worker } = options;
   if (onProgress !== undefined && typeof onProgress !== 'function') throw badArgument('load: onProgress is a function');
   const make = worker || cache || integrity !== undefined ? (await more()).loadMore : loadHost;
-  return new Model(await make(source, options, trials, threading).catch((e) => adding(e.code === 'out-of-memory' && alive ? `. ${alive} models are alive: dispose()` : '')(e)));
+  return new Model(await make(source, options, trials, threading).catch((e) => adding(e.code === 'out-of-memory' && alive ? `. Models alive: ${alive}; dispose()` : '')(e)));
 }
 
 /**

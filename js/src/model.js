@@ -195,6 +195,7 @@ export class Model {
    * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or `disposed`
    */
   async run(inputs, options = {}) {
+    this.#alive();
     checkOptions('run', options, ['method', 'signal', 'transfer', 'yield']);
     const { method, index } = this.#method(options.method), { signal, transfer } = options;
     return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, 'named', options.yield !== false, signal, given), signal, transfer);
@@ -221,6 +222,7 @@ export class Model {
    * @returns {Promise<Steps>}
    */
   async steps(inputs, options = {}) {
+    this.#alive();
     checkOptions('steps', options, ['method']);
     const { method, index } = this.#method(options.method);
     return new Promise((resolve, reject) => {
@@ -266,6 +268,7 @@ export class Model {
    * @returns {Promise<ProfileRow[]>}
    */
   async profile(inputs, options = {}) {
+    this.#alive();
     checkOptions('profile', options, ['method', 'signal', 'runs']);
     const { method, index } = this.#method(options.method);
     return this.#enqueueRun(positional(method, inputs), (host, args) => host.trial('profile', index, args, options.runs ?? 1, options.signal), options.signal);

@@ -169,7 +169,7 @@ test('a package without its wasm says what to pass', async () => {
 test('where no memory is left, the models that are alive are counted', async (t) => {
   const models = await Promise.all([load(small), load(small)]);
   t.mock.method(WebAssembly, 'instantiate', () => { throw new RangeError('WebAssembly.Memory(): could not allocate memory'); });
-  await assert.rejects(load(small), { code: 'out-of-memory', message: /could not allocate memory\. \d+ models are alive: dispose\(\)$/ });
+  await assert.rejects(load(small), { code: 'out-of-memory', message: /could not allocate memory\. Models alive: \d+; dispose\(\)$/ });
   t.mock.restoreAll();
   for (const model of models) model.dispose();
 });

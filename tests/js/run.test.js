@@ -406,7 +406,8 @@ test('a disposed model says so', async () => {
   model.dispose();
   model.dispose();
   await assert.rejects(waiting, { code: 'disposed', message: /was disposed/ });
-  for (const use of [() => model.run({ x: new Float32Array(2) }), () => model.call('forward', new Float32Array(2)), () => model.verify(), () => model.memory(), () => model.reset(), () => model.profile({ x: new Float32Array(2) })]) {
+  for (const use of [() => model.run({ x: new Float32Array(2) }), () => model.call('forward', new Float32Array(2)), () => model.verify(), () => model.memory(), () => model.reset(), () => model.profile({ x: new Float32Array(2) }),
+    () => model.run({}), () => model.steps({}), () => model.profile({ y: 1 })]) {
     await assert.rejects(async () => use(), { code: 'disposed' });
   }
   assert.throws(() => model.describeText(), { code: 'disposed' });
