@@ -9,6 +9,7 @@
 
 #include "ir/unsupported.h"
 #include "promises.h"
+#include "reference.h"
 #include "run/compare.h"
 
 namespace rush {
@@ -226,7 +227,7 @@ void add_grown(const Program &program, const std::vector<Promise> &promises,
         grown.expected = snapshot({reference(grown.method, grown.args)})[0];
         examples->push_back(std::move(grown));
       } catch (const std::exception &error) {
-        const std::string what = error.what();
+        const std::string what = reason_of(error);
         if (!warned)
           warnings->push_back("PyTorch itself refuses other sizes than the example's (" +
                               grown.grown + "): " + what.substr(0, what.find('\n')));
@@ -325,7 +326,7 @@ void add_tests(Program &program, const std::vector<Example> &examples, const Exp
         continue;
       }
     } catch (const std::exception &error) {
-      const std::string what = error.what();
+      const std::string what = reason_of(error);
       warnings->push_back("no test vector is stored: PyTorch refused made-up inputs: " +
                           what.substr(0, what.find('\n')));
       continue;

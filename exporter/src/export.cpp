@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/seed.h"
 #include "examples.h"
@@ -79,11 +80,10 @@ std::vector<OpCount> count_ops(const Program &program, bool only_missing) {
 }
 
 std::string missing_text(const std::vector<OpCount> &missing) {
-  std::string out = "the runtime lacks " + std::to_string(missing.size()) +
-                    (missing.size() == 1 ? " operator" : " operators") + " of this model:";
+  std::string out = "the runtime lacks " + counted(missing.size(), "operator") + " of this model:";
   for (const OpCount &row : missing)
-    out += "\n  " + row.op + ", " + std::to_string(row.count) +
-           (row.count == 1 ? " time" : " times") + (row.where.empty() ? "" : ", at " + row.where);
+    out += "\n  " + row.op + ", " + counted(row.count, "time") +
+           (row.where.empty() ? "" : ", at " + row.where);
   return out;
 }
 
@@ -388,21 +388,23 @@ Decompositions known_of(const Graph &graph, const Decompositions &given) {
 
 namespace {
 
-// Arguments of the first method that calibrate it.
-std::vector<std::vector<Const>> calibration_of(const Program &program,
-                                               const ExportOptions &options) {
-  std::vector<std::vector<Const>> out = options.calibration;
+// Arguments of the first method that calibrate it, and what a message calls them.
+std::vector<Batch> calibration_of(const Program &program, const ExportOptions &options) {
+  std::vector<Batch> out;
+  for (const std::vector<Const> &args : options.calibration)
+    out.push_back({"calibration[" + std::to_string(out.size()) + "]", args});
   if (out.empty())
     for (const Example &example : examples_of(program, options))
-      if (example.method == program.methods[0].name) out.push_back(example.args);
+      if (example.method == program.methods[0].name)
+        out.push_back({"calibration by the example inputs", example.args});
   if (out.empty())
     throw std::invalid_argument("quantize='" + options.bits.name +
                                 "' finds the ranges of activations by running the model: give "
                                 "example_inputs or calibration");
-  for (const std::vector<Const> &args : out)
-    if (args.size() != program.methods[0].inputs.size())
-      throw std::invalid_argument("calibration has " + std::to_string(args.size()) +
-                                  " arguments; the model takes " +
+  for (const Batch &batch : out)
+    if (batch.args.size() != program.methods[0].inputs.size())
+      throw std::invalid_argument(batch.name + " has " + counted(batch.args.size(), "argument") +
+                                  "; the model takes " +
                                   std::to_string(program.methods[0].inputs.size()));
   return out;
 }
@@ -532,12 +534,11 @@ std::string to_string(const Report &report) {
     ops += (ops.empty() ? "" : ", ") + row.op + " " + std::to_string(row.count);
   out += "  operators " + (ops.empty() ? "none" : ops) + "\n";
   if (!report.missing.empty()) out += "  missing   " + missing_text(report.missing) + "\n";
-  out += "  tests     " + std::to_string(report.test_vectors) + " test vectors stored\n";
+  out += "  tests     " + counted(report.test_vectors, "test vector") + " stored\n";
   if (report.verified > 0) {
-    std::snprintf(line, sizeof line,
-                  "  %s against PyTorch on %zu inputs: max abs %.3g, max rel %.3g\n",
-                  report.quantised.layers > 0 ? "measured " : "verified ", report.verified,
-                  report.max_abs, report.max_rel);
+    std::snprintf(line, sizeof line, "  %s against PyTorch on %s: max abs %.3g, max rel %.3g\n",
+                  report.quantised.layers > 0 ? "measured " : "verified ",
+                  counted(report.verified, "input").c_str(), report.max_abs, report.max_rel);
     out += line;
     if (report.quantised.layers > 0) {
       std::snprintf(line, sizeof line,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/schema.h"
+#include "reference.h"
 #include "run/compare.h"
 
 namespace rush {
@@ -110,8 +111,7 @@ Measured Measurer::operator()(const Example &example) const {
     }
   } catch (const std::exception &e) {
     exact.reset();
-    const auto *error = dynamic_cast<const c10::Error *>(&e);
-    out.why_not = first_line(error ? error->what_without_backtrace() : e.what());
+    out.why_not = first_line(reason_of(e));
   }
   out.list =
       measures_of(*example.expected, exact ? &*exact : nullptr, single_numbers_, &out.astray);

@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/counted.h"
 #include "ir/graph.h"
 #include "run/compare.h"
 
@@ -294,9 +295,9 @@ bool expect_own(const Const &own, Test *test) {
 std::string to_string(const Quantised &q) {
   char line[320];
   std::snprintf(line, sizeof line,
-                "  quantised %s: %zu layers, %zu stay; their weights take %llu bytes instead "
-                "of %llu\n",
-                q.name.c_str(), q.layers, q.kept, static_cast<unsigned long long>(q.after),
+                "  quantised %s: %s, %zu %s; their weights take %llu bytes instead of %llu\n",
+                q.name.c_str(), counted(q.layers, "layer").c_str(), q.kept,
+                q.kept == 1 ? "stays" : "stay", static_cast<unsigned long long>(q.after),
                 static_cast<unsigned long long>(q.before));
   return line;
 }

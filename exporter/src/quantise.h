@@ -42,13 +42,19 @@ struct Quantised {
 constexpr int64_t kLeastQuantised = 1024;
 Quantised quantise(Program &program, const Bits &bits);
 
+// Arguments that calibrate a method, and what messages call them.
+struct Batch {
+  std::string name;
+  std::vector<Const> args;
+};
+
 // Loads the program as it is. Throws RuntimeError.
 using Opener = std::function<std::unique_ptr<NativeSession>(const Program &program)>;
 
 // For INT8_STATIC: convolutions of the first method (rush::conv), and what stands between them, work
 // on bytes; the range of each value is what it is in runs with `batches`, arguments of that method.
-void quantise_convolutions(Program &program, const std::vector<std::vector<Const>> &batches,
-                           const Opener &open, Quantised *out);
+void quantise_convolutions(Program &program, const std::vector<Batch> &batches, const Opener &open,
+                           Quantised *out);
 
 // Measures how far an answer is from PyTorch's. Throws std::runtime_error, saying where, if they are
 // not of the same kinds, dtypes and sizes, or not finite in the same places.

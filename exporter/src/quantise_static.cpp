@@ -209,10 +209,19 @@ struct Histogram {
   }
 };
 
+Const observed(NativeSession *session, const Batch &batch) {
+  try {
+    return session->run(0, batch.args);
+  } catch (const RuntimeError &e) {
+    RuntimeError named(e.status, batch.name + ": " + e.what());
+    named.op = e.op, named.source = e.source;
+    throw named;
+  }
+}
+
 // Runs the first method twice as it is, with its observed values as its result.
 std::map<const Value *, Range> calibrate(Program &program, const std::vector<Value *> &values,
-                                         const std::vector<std::vector<Const>> &batches,
-                                         const Opener &open) {
+                                         const std::vector<Batch> &batches, const Opener &open) {
   Method &m = program.methods[0];
   Graph &graph = *m.graph;
   std::map<const Value *, Range> out;
@@ -234,9 +243,9 @@ std::map<const Value *, Range> calibrate(Program &program, const std::vector<Val
   try {
     const std::unique_ptr<NativeSession> session = open(program);
     for (const bool counts : {false, true})
-      for (const std::vector<Const> &batch : batches) {
+      for (const Batch &batch : batches) {
         session->reset();
-        const Const got = session->run(0, batch);
+        const Const got = observed(session.get(), batch);
         for (size_t i = 0; i < values.size(); i++)
           if (counts)
             histograms[i].count(got.items[i].tensor);
@@ -454,8 +463,8 @@ class Rewriter {
 
 }  // namespace
 
-void quantise_convolutions(Program &program, const std::vector<std::vector<Const>> &batches,
-                           const Opener &open, Quantised *out) {
+void quantise_convolutions(Program &program, const std::vector<Batch> &batches, const Opener &open,
+                           Quantised *out) {
   Graph &graph = *program.methods[0].graph;
   out_of_place(graph);
   Rewriter(graph, calibrate(program, observed_values(graph), batches, open), out).run();

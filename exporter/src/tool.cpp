@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "cli.h"
 #include "examples.h"
@@ -31,10 +32,38 @@ torch::jit::Module load(const std::string &path) {
   return with_hooks(module).value_or(module);
 }
 
+// What PyTorch says of these arguments, which it refused.
+std::runtime_error refused(const torch::jit::Module &module, const std::string &method,
+                           const std::vector<Const> &args, const std::exception &error) {
+  const auto &arguments = module.get_method(method).function().getSchema().arguments();
+  std::string given;
+  for (size_t i = 0; i < args.size(); i++)
+    given += " " + arguments.at(i + 1).name() + "=" + to_string(args[i]);
+  return std::runtime_error("PyTorch runs the model with" + (given.empty() ? " nothing" : given) +
+                            " and says: " + reason_of(error));
+}
+
+Reference answers_of(const torch::jit::Module &module, const TorchScriptOptions &front) {
+  const Reference reference = reference_of(module, front);
+  return [module, reference](const std::string &method, const std::vector<Const> &args) {
+    try {
+      return reference(method, args);
+    } catch (const std::exception &e) {
+      throw refused(module, method, args, e);
+    }
+  };
+}
+
 Tracer tracer_of(const torch::jit::Module &module, bool train) {
   return
       [module, train](const std::string &method, const std::vector<Const> &args, bool in_double) {
-        return trace_module(module, method, args, train, in_double);
+        try {
+          return trace_module(module, method, args, train, in_double);
+        } catch (const std::invalid_argument &) {  // what has no float64 form
+          throw;
+        } catch (const std::exception &e) {
+          throw refused(module, method, args, e);
+        }
       };
 }
 
@@ -51,7 +80,7 @@ int run_export(CommandLine &line) {
   line.options.graph = graph_of(module, front);
   line.options.graph_is_reference = true;
   line.options.dump = [](const std::string &text) { std::printf("%s\n", text.c_str()); };
-  Report report = export_program(program, line.options, reference_of(module, front));
+  Report report = export_program(program, line.options, answers_of(module, front));
   std::printf("%s", (line.json() ? to_json(report) : to_string(report)).c_str());
   return 0;
 }
@@ -70,9 +99,8 @@ int run_inspect(const CommandLine &line) {
 
 std::string text_of(size_t test, const rush_verify_report &r) {
   char line[400];
-  int n = std::snprintf(line, sizeof line,
-                        "test vector %zu: ok, %llu values, max abs %.3g, max rel %.3g\n", test,
-                        static_cast<unsigned long long>(r.compared), r.max_abs, r.max_rel);
+  int n = std::snprintf(line, sizeof line, "test vector %zu: ok, %s, max abs %.3g, max rel %.3g\n",
+                        test, counted(r.compared, "value").c_str(), r.max_abs, r.max_rel);
   if (r.measured > 0)
     std::snprintf(line + n - 1, sizeof line - static_cast<size_t>(n),
                   "; from float64 PyTorch is off by %.3g (L2 %.3g), this by %.3g (L2 %.3g), "

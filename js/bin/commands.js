@@ -13,7 +13,7 @@ import { hasRelaxed } from '../src/runtime.js';
 import { writeSafetensors } from '../src/safetensors.js';
 import { filled, readInputs, wanted } from './inputs.js';
 import { layersOf } from './layers.js';
-import { size } from './units.js';
+import { counted, size } from './units.js';
 
 /**
  * @typedef {import('../src/types.js').Tensor} Tensor
@@ -164,7 +164,7 @@ export async function verify(file, flags) {
     if (!flags.json) {
       if (!report.tests.length) print(`${file} holds no test vectors: nothing was verified`);
       for (const t of report.tests) {
-        const found = `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} over ${t.compared} numbers${measured(t)}`;
+        const found = `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} over ${counted(t.compared, 'number')}${measured(t)}`;
         print(`${model.backend.name}: test ${t.index}: ${t.passed ? `as expected, ${found}` : `differs: ${t.message}`}`);
       }
     }
@@ -191,7 +191,7 @@ export async function diff(file, flags) {
   if (flags.json) {
     print(toJson({ ...report, first: first && { ...first, node: first.node.name } }));
   } else {
-    print(`${compared} values agree with PyTorch's, max abs ${maxAbs.toExponential(2)}, max rel ${maxRel.toExponential(2)}; ${unpaired} have no counterpart`);
+    print(`${counted(compared, 'value')} ${compared === 1 ? 'agrees' : 'agree'} with PyTorch's, max abs ${maxAbs.toExponential(2)}, max rel ${maxRel.toExponential(2)}; ${unpaired} ${unpaired === 1 ? 'has' : 'have'} no counterpart`);
     if (first) print(`then they part: ${first.message}`);
   }
   return agrees ? 0 : 1;
@@ -249,9 +249,9 @@ const progress = (text) => void (process.stderr.isTTY && process.stderr.write(`\
 /** @param {{ backend: string, threads: number, runs: number, loadMs: number, firstMs: number, minMs: number, medianMs: number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number, share: number }[] }} r */
 function printBench(r) {
   const ms = (/** @type {number} */ n) => `${n.toFixed(2)} ms`;
-  print(`${r.backend}${r.threads > 1 ? `, ${r.threads} threads` : ''}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${r.runs} runs; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`);
+  print(`${r.backend}${r.threads > 1 ? `, ${r.threads} threads` : ''}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${counted(r.runs, 'run')}; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`);
   for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
-    print(`  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} calls ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`);
+    print(`  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} ${Math.round(calls) === 1 ? 'call ' : 'calls'} ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`);
   }
 }
 
@@ -277,7 +277,7 @@ export async function slim(file, flags, rest) {
     return 0;
   }
   const n = (/** @type {number} */ bytes) => bytes.toLocaleString('en');
-  print(`${operators.length} operators: ${operators.join(', ')}`);
+  print(`${counted(operators.length, 'operator')}: ${operators.join(', ')}`);
   for (const { file: path, before, after } of binaries) print(`${path}: ${n(before.bytes)} -> ${n(after.bytes)} bytes, brotli ${n(before.brotli)} -> ${n(after.brotli)}`);
   return 0;
 }

@@ -1,2 +1,5 @@
+/** "1 layer", "2 layers". @param {number} n @param {string} noun in the singular */
+export const counted = (n, noun) => `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`;
+
 /** "1.2 MB", "30.7 kB": of bytes. @param {number} n */
 export const size = (n) => (n < 1e5 ? `${(n / 1e3).toFixed(1)} kB` : `${(n / 1e6).toFixed(1)} MB`);

@@ -89,7 +89,7 @@ def test_a_block(tmp_path):
     assert report.file_bytes < plain.file_bytes - 2.9 * weights
     assert 0.99 < report.quantised["cosine"] < 1 and 1e-5 < report.quantised["l2"] < 0.1 and 0 < report.quantised["max"] < 0.1
     assert report.verified == 1 + len(report.tried) > 1
-    assert "4 layers, 1 stay" in str(report) and "cosine" in str(report)
+    assert "4 layers, 1 stays;" in str(report) and "cosine" in str(report)
     file = rushlight.load(tmp_path / "int8.rush")
     want, got = net(x), file(x)
     assert 0 < (got - want).norm() / want.norm() < 0.1
@@ -429,8 +429,21 @@ def test_static_int8_wants_examples(tmp_path):
     net = torch.jit.script(nn.Sequential(nn.Conv2d(3, 8, 3)).eval())
     with pytest.raises(ValueError, match="give example_inputs or calibration"):
         rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static")
-    with pytest.raises(ValueError, match="calibration has 2 arguments; the model takes 1"):
-        rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[(torch.randn(1, 3, 8, 8),) * 2])
+    good = torch.randn(1, 3, 8, 8)
+    for bad, message in [
+        ((good, good), r"calibration\[1\] has 2 arguments; the model takes 1"),
+        ({"y": good}, r"calibration\[1\]: the model has no input 'y'"),
+        ("good", r"calibration\[1\] must be a tuple"),
+        (None, r"calibration\[1\] is None"),
+        (good.numpy(), r"calibration\[1\] holds a numpy.ndarray"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[good, bad])
+    with pytest.raises(rushlight.RushlightError, match=r"(?s)calibration\[1\]: .*expected input\[1, 4, 8, 8\] to have 3 channels") as e:
+        rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[good, torch.randn(1, 4, 8, 8)])
+    assert e.value.op == "rush::conv"
+    with pytest.raises(ValueError, match="calibration is empty"):
+        rushlight.export(net, (good,), tmp_path / "m.rush", quantize="int8-static", calibration=[])
     with pytest.raises(ValueError, match="calibration is a list of examples, and got one tensor"):
         rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=torch.randn(2, 3, 8, 8))
     with pytest.raises(ValueError, match='calibration is for quantize="int8-static"'):
@@ -444,7 +457,7 @@ def test_the_command_line(tmp_path):
     torch.jit.trace(net, (torch.randn(2, 64),)).save(str(tmp_path / "m.pt"))
     command = ["rushlight", "export", str(tmp_path / "m.pt"), "-o", str(tmp_path / "m.rush"), "--input", "2x64"]
     done = subprocess.run([*command, "--quantize", "int8"], capture_output=True, text=True)
-    assert done.returncode == 0 and "quantised int8: 1 layers" in done.stdout, done.stderr
+    assert done.returncode == 0 and "quantised int8: 1 layer, 0 stay;" in done.stdout, done.stderr
     x = torch.randn(3, 64)
     assert torch.equal(rushlight.load(tmp_path / "m.rush")(x), emulated(net)(x))
     done = subprocess.run([*command, "--quantize", "int5"], capture_output=True, text=True)

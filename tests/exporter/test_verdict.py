@@ -143,7 +143,7 @@ print(len(rushlight.load(r"{tmp_path}/c.rush").verify()))
     done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "ATEN_CPU_CAPABILITY": capability}, capture_output=True,
                           text=True, cwd=os.path.dirname(__file__))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("verified  against PyTorch on 1 inputs") == 2
+    assert done.stdout.count("verified  against PyTorch on 1 input:") == 2
 
 
 # ---- What is wrong does not

@@ -79,7 +79,7 @@ def export(
     trace=False,
     allow_missing=False,
     quantize="",
-    calibration=(),
+    calibration=None,
     dump_after="",
     rtol=-1.0,
     atol=-1.0,
@@ -166,11 +166,8 @@ def export(
 
     if not isinstance(quantize or "", str):
         raise ValueError(f"quantize is a word, such as \"int8\", not {quantize!r}")
-    if isinstance(calibration, torch.Tensor):
-        raise ValueError("calibration is a list of examples, and got one tensor: give [tensor], or list(tensor.split(1))")
-    calibration = [inputs_.by_place(model, given)[0] for given in calibration]
-    if calibration and quantize != "int8-static":
-        raise ValueError('calibration is for quantize="int8-static": no other way of fewer bits looks at examples')
+    if calibration is not None:
+        calibration = _calibration_of(model, calibration, quantize)
 
     first = "forward" if "forward" in methods else methods[0]
     examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, first, False)]
@@ -193,7 +190,7 @@ def export(
         "trace": trace,
         "allow_missing": allow_missing,
         "quantize": quantize or "",
-        "calibration": calibration,
+        "calibration": calibration or [],
         "dump_after": dump_after,
         "lines": came.lines,
         "decompositions": decompositions(),
@@ -217,6 +214,26 @@ def export(
     fields["text"] += f"  came as   {came.way}\n"
     fields["text"] += "".join(f"  warning   {w}\n" for w in came.seen)
     return Report(fields)
+
+
+def _calibration_of(model, calibration, quantize):
+    """The examples by place. Raises ValueError, with the place of the one that is wrong."""
+    if quantize != "int8-static":
+        raise ValueError('calibration is for quantize="int8-static": no other way of fewer bits looks at examples')
+    if isinstance(calibration, torch.Tensor):
+        raise ValueError("calibration is a list of examples, and got one tensor: give [tensor], or list(tensor.split(1))")
+    examples = []
+    for given in calibration:
+        where = f"calibration[{len(examples)}]"
+        if given is None:
+            raise ValueError(f"{where} is None: give what the model is called with")
+        for value in pytree.tree_leaves(given):
+            if type(value).__module__ == "numpy":
+                raise ValueError(f"{where} holds a numpy.{type(value).__name__}: give a tensor (torch.from_numpy)")
+        examples.append(inputs_.by_place(model, given, where)[0])
+    if not examples:
+        raise ValueError("calibration is empty: give examples, or leave it out, and example_inputs calibrate the model")
+    return examples
 
 
 @dataclasses.dataclass

@@ -25,9 +25,9 @@ def unwrapped(model):
             return model
 
 
-def by_place(model, given):
+def by_place(model, given, what="example_inputs"):
     """(example_inputs as a tuple, their names where forward is to be called by name, else None). `given` is a tensor, a tuple,
-    or a dict by name; None in it is left out, so that forward's own default is taken.
+    or a dict by name; None in it is left out, so that forward's own default is taken. Messages call it `what`.
 
     Raises:
         ValueError: `given` is none of these, or has a name that the model does not
@@ -37,13 +37,13 @@ def by_place(model, given):
     if isinstance(given, torch.Tensor):
         given = (given,)
     if isinstance(given, collections.abc.Mapping):
-        return _of_dict(model, dict(given))
+        return _of_dict(model, dict(given), what)
     if not isinstance(given, (tuple, list)):
-        raise ValueError("example_inputs are a tuple of positional arguments, or a dict of them by name")
+        raise ValueError(f"{what} must be a tuple of positional arguments, or a dict of them by name")
     if any(value is None for value in given) and _is_traced(model):
         names = _parameters(model)
         if len(given) <= len(names):
-            return _of_dict(model, dict(zip(names, given)))
+            return _of_dict(model, dict(zip(names, given)), what)
     return tuple(given), None
 
 
@@ -64,29 +64,29 @@ def _parameters(model):
     return [p.name for p in inspect.signature(function).parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
 
 
-def _of_dict(model, given):
+def _of_dict(model, given, what):
     if _is_traced(model):
         names = _parameters(model)
-        _refuse_unknown(given, names)
+        _refuse_unknown(given, names, what)
         names = [name for name in names if given.get(name) is not None]
         return tuple(given[name] for name in names), names
-    names, defaults = _signature(model)
-    _refuse_unknown(given, names)
+    names, defaults = _signature(model, what)
+    _refuse_unknown(given, names, what)
     given = {name: value for name, value in given.items() if value is not None or name not in defaults}
     count = max((i + 1 for i, name in enumerate(names) if name in given), default=0)
     for name in names[:count]:
         if name not in given and name not in defaults:
-            raise ValueError(f"example_inputs: the input '{name}' is missing; the model's are {', '.join(names)}")
+            raise ValueError(f"{what}: the input '{name}' is missing; the model's are {', '.join(names)}")
     return tuple(given[name] if name in given else defaults[name] for name in names[:count]), None
 
 
-def _signature(model):
+def _signature(model, what):
     """(names of forward's arguments, {name: default})."""
     if isinstance(model, torch.export.ExportedProgram):
         args, kwargs = children_of(model.call_spec.in_spec)
         names = list(getattr(model.module_call_graph[0].signature, "forward_arg_names", None) or [])
         if len(names) != len(children_of(args)) + len(children_of(kwargs)):
-            raise ValueError("example_inputs: this ExportedProgram does not keep its inputs' names: give a tuple")
+            raise ValueError(f"{what}: this ExportedProgram does not keep its inputs' names: give a tuple")
         return names, {}
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         function = model if isinstance(model, torch.jit.ScriptFunction) else model.forward
@@ -95,13 +95,13 @@ def _signature(model):
     if isinstance(model, torch.fx.GraphModule):
         nodes = [n for n in model.graph.nodes if n.op == "placeholder"]
         return [n.target for n in nodes], {n.target: n.args[0] for n in nodes if n.args}
-    raise ValueError("example_inputs: a file's inputs are given by place, as a tuple")
+    raise ValueError(f"{what}: a file's inputs are given by place, as a tuple")
 
 
-def _refuse_unknown(given, names):
+def _refuse_unknown(given, names, what):
     for name in given:
         if name not in names:
-            raise ValueError(f"example_inputs: the model has no input '{name}'; it has {', '.join(names) or 'none by name'}")
+            raise ValueError(f"{what}: the model has no input '{name}'; it has {', '.join(names) or 'none by name'}")
 
 
 def refusal_of(error, given):

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/counted.h"
 #include "ir/from_c10.h"
 #include "run/compare.h"
 #include "rushlight/trace.h"
@@ -120,11 +121,10 @@ Divergence diff_test(NativeSession &session, size_t test) {
 
 std::string to_string(const Divergence &d) {
   char line[200];
-  std::snprintf(line, sizeof line,
-                "%llu values agree with PyTorch's, max abs %.3g, max rel %.3g; %llu have no "
-                "counterpart\n",
-                static_cast<unsigned long long>(d.compared), d.max_abs, d.max_rel,
-                static_cast<unsigned long long>(d.unpaired));
+  std::snprintf(
+      line, sizeof line, "%s with PyTorch's, max abs %.3g, max rel %.3g; %llu %s no counterpart\n",
+      (counted(d.compared, "value") + (d.compared == 1 ? " agrees" : " agree")).c_str(), d.max_abs,
+      d.max_rel, static_cast<unsigned long long>(d.unpaired), d.unpaired == 1 ? "has" : "have");
   return line + (d.agree ? std::string() : "then they part: " + d.where + "\n");
 }
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 #include "write/encode.h"
@@ -12,14 +13,21 @@ namespace rush {
 
 namespace {
 
+// Says what errno means for the user's `path`.
 [[noreturn]] void fail(const std::string &path) {
-  throw std::runtime_error(path + " could not be written: " + std::strerror(errno));
+  const std::string why = std::strerror(errno);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored;
+  if (errno == ENOENT && !folder.empty() && !std::filesystem::exists(folder, ignored))
+    throw std::runtime_error(path + " could not be written: there is no folder " + folder.string());
+  throw std::runtime_error(path + " could not be written: " + why);
 }
 
 class Descriptor {
  public:
-  explicit Descriptor(const std::string &path)
-      : path_(path), fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+  // Makes `temporary`, which messages call by the name that it gets, `path`.
+  Descriptor(const std::string &temporary, const std::string &path)
+      : path_(path), fd_(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
     if (fd_ < 0) fail(path);
   }
   ~Descriptor() {
@@ -53,7 +61,7 @@ class Descriptor {
 PendingFile::PendingFile(const Encoded &encoded, std::string path)
     : path_(std::move(path)), temporary_(path_ + ".part-" + std::to_string(getpid())) {
   unlink(temporary_.c_str());  // of an earlier process with this number
-  Descriptor file(temporary_);
+  Descriptor file(temporary_, path_);
   try {
     file.put(encoded.head.data(), encoded.head.size());
     static const char zeros[RUSH_ALIGN] = {};

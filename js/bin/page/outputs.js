@@ -1,6 +1,7 @@
 // What a run gave, as numbers, a picture or a plot.
 
 import { tensorToImage } from '../../src/image.js';
+import { counted } from '../units.js';
 import { make } from './dom.js';
 
 /** @typedef {import('../../src/types.js').Tensor} Tensor */
@@ -116,7 +117,7 @@ function plot(numbers) {
   }
   g.stroke();
   canvas.role = 'img';
-  canvas.ariaLabel = `${numbers.length} numbers from ${short(low)} to ${short(high)}`;
+  canvas.ariaLabel = `${counted(numbers.length, 'number')} from ${short(low)} to ${short(high)}`;
   return canvas;
 }
 

@@ -5,7 +5,7 @@ import { load } from '../../src/index.js';
 import { readNpy } from '../../src/npy.js';
 import { layersOf } from '../layers.js';
 import { random } from '../random.js';
-import { size } from '../units.js';
+import { counted, size } from '../units.js';
 import { make } from './dom.js';
 import { drawFlame } from './flame.js';
 import { showOutput } from './outputs.js';
@@ -113,7 +113,7 @@ async function start(model) {
       get('outputs').replaceChildren(...Object.entries(results).map(([name, value]) => showOutput(name, value)));
       const layers = await layersOf(model, inputs, { method: method.value, runs: 3 });
       get('time').hidden = false;
-      get('total').textContent = `${layers.reduce((sum, l) => sum + l.ms, 0).toFixed(2)} ms in ${layers.length} operators`;
+      get('total').textContent = `${layers.reduce((sum, l) => sum + l.ms, 0).toFixed(2)} ms in ${counted(layers.length, 'operator')}`;
       drawFlame(get('flame'), get('detail'), layers);
       get('layers').replaceChildren(...table(layers));
       document.documentElement.dataset.done = String(seed);
@@ -146,7 +146,7 @@ try {
   const model = await load('/model.rush', { worker: true, ops, onProgress: ({ loaded, total }) => { get('about').textContent = `loading ${size(loaded)} of ${size(total ?? 0)}`; } });
   const { bytes, weights, operators } = model.describe();
   const parameters = weights.reduce((sum, w) => sum + w.shape.reduce((a, b) => a * b, 1), 0);
-  get('about').textContent = [size(bytes), `${parameters.toLocaleString('en')} parameters`, `${operators.length} kinds of operators`, `wasm: ${model.backend.name}`, `loaded in ${(performance.now() - from).toFixed(0)} ms`].join(' · ');
+  get('about').textContent = [size(bytes), counted(parameters, 'parameter'), `${counted(operators.length, 'kind')} of operators`, `wasm: ${model.backend.name}`, `loaded in ${(performance.now() - from).toFixed(0)} ms`].join(' · ');
   await start(model);
 } catch (e) {
   get('about').textContent = '';

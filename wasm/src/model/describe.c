@@ -71,7 +71,8 @@ static void text_ops(rush_text *t, const rush_model *m, const rush_op_use *uses)
 
 static void describe_text(rush_text *t, const rush_model *m, const rush_op_use *uses) {
   rush_text_add(t,
-                "%llu bytes: head %zu, %llu in %u tensors, those of %u test vectors among them\n",
+                "%llu bytes: head %zu, tensors %llu\n"
+                "tensors: %u, those of test vectors among them\ntest vectors: %u\n",
                 (unsigned long long)m->total_bytes, m->head_bytes,
                 (unsigned long long)(m->total_bytes - m->head_bytes), m->n_tensors, m->n_tests);
   for (uint32_t i = 0; i < m->n_meta; i++)
