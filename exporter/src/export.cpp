@@ -384,10 +384,6 @@ Decompositions known_of(const Graph &graph, const Decompositions &given) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // Arguments of the first method that calibrate it, and what a message calls them.
 std::vector<Batch> calibration_of(const Program &program, const ExportOptions &options) {
   std::vector<Batch> out;
@@ -442,12 +438,7 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
           return load_written(trial.temporary());
         },
         &report.quantised);
-  const Quantised others = quantise(program, options.bits);
-  report.quantised.name = others.name;
-  report.quantised.layers += others.layers;
-  report.quantised.kept += others.kept;
-  report.quantised.before += others.before;
-  report.quantised.after += others.after;
+  quantise(program, options.bits, &report.quantised);
   if (!report.quantised.name.empty() && report.quantised.layers == 0)
     report.warnings.push_back("nothing has fewer bits: there is no layer of " +
                               std::to_string(kLeastQuantised) + " constant float32 weights");

@@ -201,14 +201,14 @@ std::set<const void *> linear_weights(const Program &program) {
   return out;
 }
 
-Quantised quantise(Program &program, const Bits &bits) {
-  Quantised out;
-  out.name = bits.name;
-  if (bits.kind == Bits::ALL) return out;
+void quantise(Program &program, const Bits &bits, Quantised *out) {
+  out->name = bits.name;
+  if (bits.kind == Bits::ALL) return;
   const bool half = bits.kind == Bits::FLOAT16;
-  // A table that only gives rows stays: it costs no time. One that is a layer's weight, too, would lie in
-  // the file twice.
-  const std::set<const void *> weights = linear_weights(program);
+  // With INT8 a table that only gives rows stays: it costs no time. One that is a layer's weight, too,
+  // would lie in the file twice.
+  std::set<const void *> weights;
+  if (bits.kind == Bits::INT8) weights = linear_weights(program);
   const auto is_tied = [&](const Node *node) {
     const Const *c = node->constant(0);
     return is_weight(c) && weights.count(c->tensor.const_data_ptr()) > 0;
@@ -216,14 +216,13 @@ Quantised quantise(Program &program, const Bits &bits) {
   for (Method &m : program.methods)
     for (Node *node : all_nodes(*m.graph)) {
       if (node->op == "rush::linear")
-        ((half ? halve(node, &out) : linear(node, bits, &out)) ? out.layers : out.kept)++;
+        ((half ? halve(node, out) : linear(node, bits, out)) ? out->layers : out->kept)++;
       else if (node->op == "rush::conv" && half)
-        (halve(node, &out) ? out.layers : out.kept)++;
+        (halve(node, out) ? out->layers : out->kept)++;
       else if (node->op == "aten::embedding" && bits.kind != Bits::INT8_STATIC &&
                (bits.kind != Bits::INT8 || is_tied(node)))
-        (embedding(node, bits, &out) ? out.layers : out.kept)++;
+        (embedding(node, bits, out) ? out->layers : out->kept)++;
     }
-  return out;
 }
 
 namespace {

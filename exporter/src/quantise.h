@@ -37,10 +37,10 @@ struct Quantised {
 };
 
 // Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too (not with
-// INT8_STATIC; with INT8 those that are such a layer's weight as well), of convolutions (rush::conv) too with FLOAT16: finite
-// ones, of at least this many elements.
+// INT8_STATIC; with INT8 those that are such a layer's weight as well), of convolutions (rush::conv)
+// too with FLOAT16: finite ones, of at least this many elements. Adds to *out what it has done.
 constexpr int64_t kLeastQuantised = 1024;
-Quantised quantise(Program &program, const Bits &bits);
+void quantise(Program &program, const Bits &bits, Quantised *out);
 
 // Arguments that calibrate a method, and what messages call them.
 struct Batch {

@@ -106,7 +106,7 @@ def make(name, forms=(), again=False):
     int8 = name.endswith('-int8')
     folder = BUILD / name
     about = folder / 'bench.json'
-    before = json.loads(about.read_text()) if about.exists() else {'keys': {}, 'files': {}}
+    before = {'keys': {}, 'files': {}, **(json.loads(about.read_text()) if about.exists() else {})}
     wanted = keys()
     missing = [form for form in dict.fromkeys(['rush', *forms]) if again or before['keys'].get(form) != wanted[form]]
     if not missing:

@@ -2,6 +2,7 @@
 
 #include "base/threads.h"
 #include "kernels/int8.h"
+#include "kernels/int8_bytes.h"
 #include "kernels/int8_dot.h"
 #include "kernels/int8_tile.h"
 #include "kernels/tile.h"
@@ -39,12 +40,15 @@ size_t rush_few_groups(const rush_few_bits *b) {
   return up(b->k, b->group);
 }
 
-/* Of a row. */
-static size_t pieces_of(const rush_few_bits *b) {
-  return b->k / b->group * up(b->group, PIECE) + up(b->k % b->group, PIECE);
+/* What something of a piece of n elements comes to, 0 of none, over all pieces of a row. */
+typedef size_t of_elements(const rush_few_bits *b, size_t n);
+RUSH_INLINE size_t over_pieces(const rush_few_bits *b, of_elements *of) {
+  const size_t whole = b->k / b->group, rest = b->k % b->group;
+  const size_t group = b->group / PIECE * of(b, PIECE) + of(b, b->group % PIECE);
+  return whole * group + rest / PIECE * of(b, PIECE) + of(b, rest % PIECE);
 }
 
-/* Bytes of a block's piece of n elements. */
+/* Bytes of a block's piece. */
 static size_t piece_bytes(const rush_few_bits *b, size_t n) {
   return up(n, KR) * NR * KR * (size_t)b->bits / 8;
 }
@@ -57,11 +61,8 @@ static size_t group_bytes(const rush_few_bits *b) {
 /* A block of columns: [bias], then for each group [scales][zero points, int32, if any][pieces], so that it
  * is read from front to back. */
 static size_t block_bytes(const rush_few_bits *b) {
-  const size_t whole = b->k / b->group, rest = b->k % b->group;
-  const size_t group = b->group / PIECE * piece_bytes(b, PIECE) + piece_bytes(b, b->group % PIECE);
-  const size_t last = rest / PIECE * piece_bytes(b, PIECE) + piece_bytes(b, rest % PIECE);
-  const size_t bytes = NR * sizeof(float) + group_bytes(b) * rush_few_groups(b) +
-                       (whole > 0 ? whole * group : 0) + last;
+  const size_t bytes =
+      NR * sizeof(float) + group_bytes(b) * rush_few_groups(b) + over_pieces(b, piece_bytes);
   return up(bytes, LANES) * LANES;
 }
 
@@ -77,17 +78,22 @@ typedef struct of_piece {
   float scale;
   int32_t sum; /* of the integers */
 } of_piece;
+static size_t one_piece(const rush_few_bits *b, size_t n) {
+  (void)b;
+  return n > 0;
+}
 static size_t scales_bytes(const rush_few_bits *b) {
-  return up(pieces_of(b) * sizeof(of_piece), LANES) * LANES;
+  return up(over_pieces(b, one_piece) * sizeof(of_piece), LANES) * LANES;
 }
 static size_t elements_of(size_t n) {
   return up(n, LANES) * LANES;
 }
+static size_t element_bytes(const rush_few_bits *b, size_t n) {
+  (void)b;
+  return elements_of(n) * sizeof(int16_t);
+}
 static size_t row_bytes(const rush_few_bits *b) {
-  const size_t whole = b->k / b->group, rest = b->k % b->group;
-  const size_t group = b->group / PIECE * PIECE + elements_of(b->group % PIECE);
-  const size_t last = rest / PIECE * PIECE + elements_of(rest % PIECE);
-  return scales_bytes(b) + ((whole > 0 ? whole * group : 0) + last) * sizeof(int16_t);
+  return scales_bytes(b) + over_pieces(b, element_bytes);
 }
 
 bool rush_few_rows(const rush_few_bits *b, size_t m, size_t *bytes) {
@@ -143,16 +149,6 @@ typedef struct task {
   uint8_t *rows;
 } task;
 
-RUSH_INLINE void store(int16_t *to, i4 a, i4 b) {
-#if defined(__wasm_simd128__)
-  wasm_v128_store(to, wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b));
-#elif defined(__SSE2__)
-  _mm_storeu_si128((__m128i *)(void *)to, _mm_packs_epi32((__m128i)a, (__m128i)b));
-#else
-  for (int l = 0; l < 4; l++) to[l] = (int16_t)a[l], to[4 + l] = (int16_t)b[l];
-#endif
-}
-
 /* n elements of a piece as integers. */
 static of_piece integers_of(size_t n, const float *x, int16_t *to) {
   const float top = 32767;
@@ -171,7 +167,7 @@ static of_piece integers_of(size_t n, const float *x, int16_t *to) {
     if (n - i < 8) from = memcpy(rest, from, (n - i) * sizeof *x);
     f4_round_small(f4_less(f4_more(f4_load(from) * factor, lo), hi), &a);
     f4_round_small(f4_less(f4_more(f4_load(from + 4) * factor, lo), hi), &b);
-    store(to + i, a, b);
+    rush_int8_store_wide(to + i, a, b, INT16_MAX);
     sum = i4_add(sum, i4_add(a, b));
   }
   return (of_piece){
@@ -238,9 +234,8 @@ RUSH_INLINE void times_row(size_t quads, const uint8_t *w, const int16_t *x, i4 
     sum[2] = s8_dot(s8_low(v.high), twice, sum[2]);
     sum[3] = s8_dot(s8_high(v.high), twice, sum[3]);
   }
-  for (int h = 0; h < 2; h++)
-    out[h] = i4_add(__builtin_shufflevector(sum[2 * h], sum[2 * h + 1], 0, 2, 4, 6),
-                    __builtin_shufflevector(sum[2 * h], sum[2 * h + 1], 1, 3, 5, 7));
+  out[0] = i4_add_pairs(sum[0], sum[1]);
+  out[1] = i4_add_pairs(sum[2], sum[3]);
 }
 
 /* Of a group's columns. */
@@ -347,7 +342,7 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
 
 void rush_few_gemm(rush_ctx *ctx, const rush_few_bits *b, size_t m, const void *rows,
                    const void *packed, float *y, size_t ldy, float min, float max) {
-  enum { ITEM = 1 << 22, EACH = 4 };
+  enum { ITEM = 1 << 22 };
   if (m == 0 || b->n == 0) return;
   product p = {
       .b = b, .m = m, .rows = rows, .packed = packed, .y = y, .min = min, .max = max, .ldy = ldy};
@@ -357,12 +352,8 @@ void rush_few_gemm(rush_ctx *ctx, const rush_few_bits *b, size_t m, const void *
   p.mr = rush_int8_wide(&p.one, &p.many);
   p.height = m < HEIGHT ? m : HEIGHT;
   p.down = up(m, p.height);
-  /* Blocks of an item: some milliseconds, fewer where threads would wait. */
-  const size_t blocks = up(b->n, NR), threads = rush_threads(ctx);
-  size_t wide = ITEM / p.height / (NR * (b->k + 8));
-  if (threads > 1 && wide > blocks * p.down / (EACH * threads))
-    wide = blocks * p.down / (EACH * threads);
-  wide = wide < 1 ? 1 : wide < blocks ? wide : blocks;
+  const size_t blocks = up(b->n, NR);
+  const size_t wide = rush_int8_blocks(ctx, ITEM / p.height / (NR * (b->k + 8)), blocks, p.down);
   p.width = wide * NR;
   rush_parallel(ctx, p.down * up(blocks, wide), (uint64_t)p.height * p.width * (b->k + 8) / 16 + 1,
                 run_items, &p);

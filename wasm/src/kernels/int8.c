@@ -310,9 +310,16 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
   }
 }
 
+size_t rush_int8_blocks(const rush_ctx *ctx, size_t most, size_t blocks, size_t down) {
+  enum { EACH = 4 };
+  const size_t threads = rush_threads(ctx), fair = blocks * down / (EACH * threads);
+  if (threads > 1 && most > fair) most = fair;
+  return most < 1 ? 1 : most < blocks ? most : blocks;
+}
+
 void rush_int8_gemm(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
                     float *y, size_t ldy, float min, float max) {
-  enum { CACHE = 128 * 1024, HEIGHT = 48, EACH = 4, ITEM = 1 << 22 };
+  enum { CACHE = 128 * 1024, HEIGHT = 48, ITEM = 1 << 22 };
   if (rows->m == 0 || n == 0) return;
   product p = {.rows = *rows, .y = y, .ldy = ldy, .min = min, .max = max};
   p.kernel = rush_int8_kernel_here();
@@ -321,15 +328,12 @@ void rush_int8_gemm(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const v
   p.stride = rush_int8_row(rows->k);
   p.packed = packed;
   p.block_bytes = block_bytes(rows->k);
-  const size_t threads = rush_threads(ctx), blocks = (n + NR - 1) / NR;
+  const size_t blocks = (n + NR - 1) / NR;
   p.height = rows->m < HEIGHT ? rows->m : HEIGHT;
   p.down = (rows->m - 1) / p.height + 1;
-  /* As many blocks of columns as stay in the cache while all rows pass by, fewer where threads would
-   * wait or an item took long. */
-  size_t wide = (p.down > 1 ? CACHE : ITEM / p.height) / p.block_bytes;
-  if (threads > 1 && wide > blocks * p.down / (EACH * threads))
-    wide = blocks * p.down / (EACH * threads);
-  wide = wide < 1 ? 1 : wide < blocks ? wide : blocks;
+  /* As many blocks of columns as stay in the cache while all rows pass by, fewer where an item took long. */
+  const size_t most = (p.down > 1 ? CACHE : ITEM / p.height) / p.block_bytes;
+  const size_t wide = rush_int8_blocks(ctx, most, blocks, p.down);
   p.width = wide * NR;
   rush_parallel(ctx, p.down * ((blocks - 1) / wide + 1),
                 (uint64_t)p.height * p.width * (rows->k + 8) / 32 + 1, run_items, &p);

@@ -46,6 +46,10 @@ void rush_int8_rows_of_floats(struct rush_ctx *ctx, const float *x, size_t ldx,
  * and 255, else the nearer of these. */
 void rush_int8_rows_scaled(struct rush_ctx *ctx, const float *x, size_t ldx, float scale,
                            int32_t zero, const rush_int8_rows *rows);
+/* Blocks of columns that an item of a product takes: `most`, fewer where threads would wait for the last
+ * items, of which `down` have the same columns; at least 1. */
+size_t rush_int8_blocks(const struct rush_ctx *ctx, size_t most, size_t blocks, size_t down);
+
 /* y[m][n] = clamp(rows * packed + bias, min, max), of row stride ldy: float(sum) * (row's scale *
  * column's scale) + bias, each step rounded. NaN stays NaN; no clamp where the bounds are infinite.
  * On all threads of the context (NULL: this one), see rush_parallel. */

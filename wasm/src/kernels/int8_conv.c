@@ -329,7 +329,7 @@ bool rush_int8_conv_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_
 }
 
 void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scratch) {
-  enum { CACHE = 128 * 1024, HEIGHT = 48, EACH = 4, ITEM = 1 << 22 };
+  enum { CACHE = 128 * 1024, HEIGHT = 48, ITEM = 1 << 22 };
   const size_t threads = rush_threads(ctx);
   uint8_t *at = scratch;
   size_t bytes;
@@ -369,10 +369,8 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
   j.down = (j.m - 1) / HEIGHT + 1;
   j.height = round_up((j.m - 1) / j.down + 1, j.f.kernel.mr);
   j.down = (j.m - 1) / j.height + 1;
-  size_t wide = (j.down > 1 ? CACHE : ITEM / j.height) / j.block_bytes;
-  if (threads > 1 && wide > blocks * j.down / (EACH * threads))
-    wide = blocks * j.down / (EACH * threads);
-  wide = wide < 1 ? 1 : wide < blocks ? wide : blocks;
+  const size_t most = (j.down > 1 ? CACHE : ITEM / j.height) / j.block_bytes;
+  const size_t wide = rush_int8_blocks(ctx, most, blocks, j.down);
   j.width = wide * NR;
   j.across = (blocks - 1) / wide + 1;
   rush_parallel(ctx, v->groups * j.down * j.across,

@@ -96,6 +96,12 @@ RUSH_INLINE i4 s8_dot(s8 a, s8 b, i4 sums) {
 #endif
 }
 
+/* a0 + a1, a2 + a3, b0 + b1, b2 + b3 */
+RUSH_INLINE i4 i4_add_pairs(i4 a, i4 b) {
+  return i4_add(__builtin_shufflevector(a, b, 0, 2, 4, 6),
+                __builtin_shufflevector(a, b, 1, 3, 5, 7));
+}
+
 /* sums[i] + x[4 i] * w[4 i] + .. + x[4 i + 3] * w[4 i + 3], x as this machine wants them: rush_int8_form. */
 #if defined(__wasm_relaxed_simd__)
 /* relaxed_dot: the second operand's bytes may be signed or not where they have the highest bit, and

@@ -24,9 +24,7 @@ RUSH_INLINE void wide_tile(size_t mr, size_t taps, size_t groups, const void *co
       }
     }
     for (size_t r = 0; r < mr; r++) {
-      const i4 even = __builtin_shufflevector(sum[r][0], sum[r][1], 0, 2, 4, 6);
-      const i4 odd = __builtin_shufflevector(sum[r][0], sum[r][1], 1, 3, 5, 7);
-      const i4 both = i4_add(even, odd);
+      const i4 both = i4_add_pairs(sum[r][0], sum[r][1]);
       memcpy(&sums[r][h], &both, sizeof both);
     }
   }

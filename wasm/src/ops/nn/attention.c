@@ -1,8 +1,8 @@
 /* scaled_dot_product_attention: per head and block of queries the weights are made, normalised and
  * used while they are in cache. What comes in are transposed views most of the time; they are read
  * where they are. Keys and values are packed for many queries, and for a single one, a token with
- * the cache of those before, not even that. The result's memory is [batch, tokens, heads, features], so that what follows
- * (transpose, reshape) copies nothing. */
+ * the cache of those before, not even that. The result's memory is [batch, tokens, heads, features],
+ * so that what follows (transpose, reshape) copies nothing. */
 #include <math.h>
 
 #include "base/threads.h"
