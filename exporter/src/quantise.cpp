@@ -13,6 +13,13 @@
 
 namespace rush {
 
+Value *insert_call(Node *where, const char *op, const std::vector<Value *> &inputs,
+                   const TypeRef &type) {
+  Node *made = where->block->graph->insert_before(where, op);
+  for (Value *v : inputs) made->add_input(v);
+  return made->add_output(type);
+}
+
 namespace {
 
 enum { INPUT, WEIGHT, BIAS, MIN, MAX };  // arguments of rush::linear
@@ -73,13 +80,6 @@ Int4 int4_of(const at::Tensor &weight, const Bits &bits) {
   return out;
 }
 
-Value *append(Node *where, const char *op, const std::vector<Value *> &inputs,
-              const TypeRef &type = tensor_type()) {
-  Node *made = where->block->graph->insert_before(where, op);
-  for (Value *v : inputs) made->add_input(v);
-  return made->add_output(type);
-}
-
 bool linear(Node *node, const Bits &bits, Quantised *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight)) return false;
@@ -94,9 +94,10 @@ bool linear(Node *node, const Bits &bits, Quantised *out) {
     if (columns > kLongest) return false;
     int8_of(w, &integers, &scales);
     count(w, {integers, scales}, out);
-    const Value *made = append(node, "rush::linear_int8",
-                               {node->input(INPUT), tensor(integers, ""), tensor(scales, ".scales"),
-                                node->input(BIAS), node->input(MIN), node->input(MAX)});
+    const Value *made =
+        insert_call(node, "rush::linear_int8",
+                    {node->input(INPUT), tensor(integers, ""), tensor(scales, ".scales"),
+                     node->input(BIAS), node->input(MIN), node->input(MAX)});
     node->give_way_to(made->def);
     return true;
   }
@@ -114,10 +115,10 @@ bool linear(Node *node, const Bits &bits, Quantised *out) {
                                                    : graph.constant(const_none());
   const auto number = [&](int64_t n) { return graph.constant(const_int(n)); };
   const Value *made =
-      append(node, "rush::linear_weights",
-             {node->input(INPUT), tensor(parts.integers, ""), tensor(parts.scales, ".scales"),
-              zero_points, node->input(BIAS), number(four ? 4 : 8), number(columns),
-              number(four ? bits.group : columns), node->input(MIN), node->input(MAX)});
+      insert_call(node, "rush::linear_weights",
+                  {node->input(INPUT), tensor(parts.integers, ""), tensor(parts.scales, ".scales"),
+                   zero_points, node->input(BIAS), number(four ? 4 : 8), number(columns),
+                   number(four ? bits.group : columns), node->input(MIN), node->input(MAX)});
   node->give_way_to(made->def);
   return true;
 }
@@ -139,13 +140,14 @@ bool embedding(Node *node, const Bits &bits, Quantised *out) {
   Graph &graph = *node->block->graph;
   const at::Tensor &w = weight->tensor;
   const auto rows_of = [&](const at::Tensor &table, const std::string &name) {
-    Value *indices = append(node, "prim::ListConstruct", {node->input(1)}, list_of(tensor_type()));
-    return append(node, "aten::index.Tensor_hacked_twin",
-                  {graph.constant(const_tensor(table, name)), indices});
+    Value *indices =
+        insert_call(node, "prim::ListConstruct", {node->input(1)}, list_of(tensor_type()));
+    return insert_call(node, "aten::index.Tensor_hacked_twin",
+                       {graph.constant(const_tensor(table, name)), indices});
   };
   const auto as_float = [&](Value *v) {
-    return append(node, "aten::to.dtype",
-                  {v, graph.constant(const_int(static_cast<int64_t>(at::kFloat)))});
+    return insert_call(node, "aten::to.dtype",
+                       {v, graph.constant(const_int(static_cast<int64_t>(at::kFloat)))});
   };
   Value *made;
   if (bits.kind == Bits::FLOAT16) {
@@ -159,7 +161,7 @@ bool embedding(Node *node, const Bits &bits, Quantised *out) {
     count(w, {integers, scales}, out);
     Value *numbers = as_float(rows_of(integers, weight->s));
     Value *factors = rows_of(scales.unsqueeze(1), weight->s.empty() ? "" : weight->s + ".scales");
-    made = append(node, "aten::mul.Tensor", {numbers, factors});
+    made = insert_call(node, "aten::mul.Tensor", {numbers, factors});
   }
   node->give_way_to(made->def);
   return true;

@@ -42,6 +42,10 @@ struct Quantised {
 constexpr int64_t kLeastQuantised = 1024;
 void quantise(Program &program, const Bits &bits, Quantised *out);
 
+// A node before `where` with one result, which it gives.
+Value *insert_call(Node *where, const char *op, const std::vector<Value *> &inputs,
+                   const TypeRef &type = tensor_type());
+
 // Arguments that calibrate a method, and what messages call them.
 struct Batch {
   std::string name;

@@ -294,12 +294,6 @@ class Rewriter {
   Value *number(int64_t n) { return graph_.constant(const_int(n)); }
   Value *number(double n) { return graph_.constant(const_float(n)); }
 
-  Value *append(Node *where, const char *op, const std::vector<Value *> &inputs) {
-    Node *made = graph_.insert_before(where, op);
-    for (Value *v : inputs) made->add_input(v);
-    return made->add_output(tensor_type());
-  }
-
   // What is known of a value that may be quantised; nullptr where it may not.
   const Range *range(const Value *v) const {
     const auto found = ranges_.find(v);
@@ -314,7 +308,7 @@ class Rewriter {
     Value *&twin = twins_[v];
     if (!twin) {
       const Range &r = ranges_.at(v);
-      twin = append(user, "rush::quantised_of", {v, number(r.scale), number(r.zero_point)});
+      twin = insert_call(user, "rush::quantised_of", {v, number(r.scale), number(r.zero_point)});
     }
     return twin;
   }
@@ -353,7 +347,7 @@ class Rewriter {
     const Activation activation = result->def == node ? PLAIN : activation_of(*result->def);
     const std::vector<int64_t> none(static_cast<size_t>(w.dim() - 2), 0);
     Value *x = integers(node->input(INPUT), node);
-    Value *twin = append(
+    Value *twin = insert_call(
         node, "rush::quantised_conv",
         {x, tensor(integers_of, ""), tensor(at::where(scales > 0, scales, 1), ".scales"),
          tensor(zeros, ""), node->input(BIAS), graph_.constant(const_bool(activation == PLAIN)),
@@ -375,9 +369,10 @@ class Rewriter {
         written_.count(node->output()))
       return;
     Value *x = integers(a, node), *y = integers(b, node);
-    replace(node, result,
-            append(node, "rush::quantised_add", {x, y, number(to->scale), number(to->zero_point)}),
-            format_of(a, b));
+    replace(
+        node, result,
+        insert_call(node, "rush::quantised_add", {x, y, number(to->scale), number(to->zero_point)}),
+        format_of(a, b));
   }
 
   // A number for each channel: squeeze and excite.
@@ -392,10 +387,10 @@ class Rewriter {
     if (p->sizes == of(q->sizes)) std::swap(a, b), std::swap(p, q);
     if (q->sizes != of(p->sizes)) return;
     Value *x = integers(a, node), *y = integers(b, node);
-    replace(
-        node, result,
-        append(node, "rush::quantised_scale", {x, y, number(to->scale), number(to->zero_point)}),
-        format_of(a, b));
+    replace(node, result,
+            insert_call(node, "rush::quantised_scale",
+                        {x, y, number(to->scale), number(to->zero_point)}),
+            format_of(a, b));
   }
 
   // Few numbers, which stay floats.
@@ -404,8 +399,8 @@ class Rewriter {
     if (!has_integers(x) || ranges_.at(x).sizes.size() != 4) return;
     const Const *keep = node->op == "aten::mean.dim" ? node->constant(2) : nullptr;
     const bool flat = node->op == "aten::mean.dim" && !(keep && keep->is_bool() && keep->i);
-    Value *made = append(node, "rush::mean_of_quantised", {twins_.at(x)});
-    if (flat) made = append(node, "aten::flatten.using_ints", {made, number(int64_t{1})});
+    Value *made = insert_call(node, "rush::mean_of_quantised", {twins_.at(x)});
+    if (flat) made = insert_call(node, "aten::flatten.using_ints", {made, number(int64_t{1})});
     node->output()->replace_all_uses_with(made);
     const auto known = ranges_.find(node->output());
     if (known != ranges_.end()) ranges_[made] = known->second;
@@ -422,7 +417,7 @@ class Rewriter {
     Range as = ranges_.at(x);  // the integers stand for what x's do
     if (own) as.sizes = own->sizes;
     ranges_[result] = as;
-    replace(node, result, append(node, "aten::max_pool2d", inputs), format_of(x, x));
+    replace(node, result, insert_call(node, "aten::max_pool2d", inputs), format_of(x, x));
   }
 
   int64_t format_of(const Value *a, const Value *b) const {
@@ -436,18 +431,10 @@ class Rewriter {
     for (const Use &use : value->uses)
       if (!gone_.count(use.node)) uses.push_back(use);
     if (uses.empty()) return;
-    Node *after = std::next(twin->def->place) == twin->def->block->nodes.end()
-                      ? nullptr
-                      : std::next(twin->def->place)->get();
-    const std::vector<Value *> inputs = {twin, number(formats_[value])};
-    Value *floats;
-    if (after) {
-      floats = append(after, "rush::floats_of", inputs);
-    } else {
-      Node *made = graph_.top.append("rush::floats_of");
-      for (Value *v : inputs) made->add_input(v);
-      floats = made->add_output(tensor_type());
-    }
+    Block &block = *twin->def->block;
+    const auto next = std::next(twin->def->place);
+    Value *floats = insert_call(next == block.nodes.end() ? &block.results : next->get(),
+                                "rush::floats_of", {twin, number(formats_[value])});
     for (const Use &use : uses) use.node->set_input(use.index, floats);
   }
 
