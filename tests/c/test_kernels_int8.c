@@ -87,7 +87,7 @@ static int32_t sum_of(const weights *w, size_t k, size_t j, const uint8_t *x, bo
 static void test_floats(void **state) {
   (void)state;
   for (size_t k = 0; k < 40; k += k < 20 ? 1 : 13) {
-    enum { M = 9, N = 11 };
+    enum { M = 9, N = 43 };
     weights w = new_weights(N, k, false);
     rush_int8_rows rows = new_rows(M, k);
     float *x = malloc((M * k + 1) * sizeof *x), y[M * N + GUARD];
@@ -126,6 +126,15 @@ static void test_floats(void **state) {
       }
     }
     for (size_t i = 0; i < GUARD; i++) assert_true(y[M * N + i] == guard);
+    /* A row alone gives what it gives among others. */
+    const rush_int8_rows one = {1, k, rows.data, rows.zeros, rows.sums, rows.scales};
+    for (size_t n = 1; n <= N; n++) {
+      float alone[N + 1];
+      alone[n] = guard;
+      rush_int8_gemm(NULL, &one, n, w.packed, alone, n, -INFINITY, INFINITY);
+      assert_memory_equal(alone, y, n * sizeof *y);
+      assert_true(alone[n] == guard);
+    }
     rush_int8_rows_scaled(NULL, x, k, 0.01f, 130, &rows);
     rush_int8_gemm(NULL, &rows, N, w.packed, y, N, -0.5f, 0.5f);
     for (size_t p = 0; p < k; p++) {
@@ -180,20 +189,54 @@ static void check_tile(rush_int8_tile *tile, size_t mr, bool is_wide) {
   }
 }
 
+static void check_pair(rush_int8_pair *pair, bool is_wide) {
+  enum { GROUPS = 37, N = GROUPS * RUSH_INT8_KR, STEP = RUSH_INT8_NR * RUSH_INT8_KR };
+  enum { FAR = GROUPS * STEP + 24 };
+  int8_t w[FAR + GROUPS * STEP];
+  union {
+    int16_t wide[N];
+    uint8_t bytes[N];
+  } x;
+  for (size_t groups = 0; groups <= GROUPS; groups += groups < 5 ? 1 : 11) {
+    int32_t sums[2][RUSH_INT8_NR];
+    for (size_t i = 0; i < sizeof w; i++) w[i] = (int8_t)(i < 64 ? -128 : integer(-128, 127));
+    for (size_t i = 0; i < N; i++) {
+      if (is_wide) {
+        x.wide[i] = (int16_t)(i < 8 ? 383 : integer(-255, 255));
+      } else {
+        x.bytes[i] = (uint8_t)(i < 8 ? 255 : integer(0, 255));
+      }
+    }
+    pair(groups, &x, w, FAR, sums);
+    for (size_t b = 0; b < 2; b++)
+      for (size_t c = 0; c < RUSH_INT8_NR; c++) {
+        int32_t sum = 0;
+        for (size_t i = 0; i < groups * RUSH_INT8_KR; i++) {
+          const int8_t *of = w + b * FAR + i / RUSH_INT8_KR * STEP + c * RUSH_INT8_KR;
+          sum += (is_wide ? x.wide[i] : x.bytes[i]) * of[i % RUSH_INT8_KR];
+        }
+        assert_int_equal(sums[b][c], sum);
+      }
+  }
+}
+
 /* Also those that this machine would not take. */
 static void test_tiles(void **state) {
   (void)state;
   check_tile(rush_int8_one_wide, 1, true);
   check_tile(rush_int8_many_wide, 4, true);
+  check_pair(rush_int8_pair_wide, true);
   const rush_int8_kernel here = rush_int8_kernel_here();
   if (here.form != RUSH_INT8_SIGNED) {
     check_tile(here.one, 1, here.form == RUSH_INT8_WIDE);
     check_tile(here.many, here.mr, here.form == RUSH_INT8_WIDE);
+    check_pair(here.pair, here.form == RUSH_INT8_WIDE);
   }
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) {
     check_tile(rush_int8_one_avx2, 1, true);
     check_tile(rush_int8_many_avx2, 6, true);
+    check_pair(rush_int8_pair_avx2, true);
   }
 #endif
 }

@@ -198,8 +198,8 @@ enum { HEIGHT = 48 };
 
 typedef struct product {
   const rush_few_bits *b;
-  size_t m, height, width, down, row_bytes, scales_bytes, block_bytes, mr;
-  rush_int8_tile *one, *many;
+  size_t m, height, width, down, row_bytes, scales_bytes, block_bytes;
+  rush_int8_kernel kernel;
   const uint8_t *rows, *packed;
   float *y, min, max;
   size_t ldy;
@@ -287,13 +287,14 @@ static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bot
     const size_t quads = up(k.n, KR);
     if (k.opens) at = read_group(p->b, at, &g);
     if (four) as_bytes(quads, at, wide);
-    for (size_t i = top; i < bottom; i += p->mr) {
-      const size_t mr = bottom - i < p->mr ? bottom - i : p->mr;
+    for (size_t i = top; i < bottom; i += p->kernel.mr) {
+      const size_t mr = bottom - i < p->kernel.mr ? bottom - i : p->kernel.mr;
       const void *rows[MR];
       int32_t sums[MR][NR];
       for (size_t r = 0; r < MR; r++)
         rows[r] = p->rows + (i + (r < mr ? r : mr - 1)) * p->row_bytes + offset;
-      (mr == 1 ? p->one : p->many)(1, quads, rows, four ? wide : (const int8_t *)at, sums);
+      (mr == 1 ? p->kernel.one : p->kernel.many)(1, quads, rows, four ? wide : (const int8_t *)at,
+                                                 sums);
       for (size_t r = 0; r < mr; r++) {
         const uint8_t *row = p->rows + (i + r) * p->row_bytes;
         i4 both[2];
@@ -349,7 +350,7 @@ void rush_few_gemm(rush_ctx *ctx, const rush_few_bits *b, size_t m, const void *
   p.row_bytes = row_bytes(b);
   p.scales_bytes = scales_bytes(b);
   p.block_bytes = block_bytes(b);
-  p.mr = rush_int8_wide(&p.one, &p.many);
+  p.kernel = rush_int8_wide();
   p.height = m < HEIGHT ? m : HEIGHT;
   p.down = up(m, p.height);
   const size_t blocks = up(b->n, NR);

@@ -30,11 +30,39 @@ RUSH_INLINE void wide_tile(size_t mr, size_t taps, size_t groups, const void *co
   }
 }
 
+RUSH_INLINE void wide_pair(size_t groups, const int16_t *x, const int8_t *w, size_t far,
+                           int32_t sums[][RUSH_INT8_NR]) {
+  enum { QUARTERS = 4, EACH = RUSH_INT8_NR * RUSH_INT8_KR / QUARTERS };
+  i4 sum[2][QUARTERS] = {{{0}}};
+  for (size_t g = 0; g < groups; g++, w += QUARTERS * EACH, x += RUSH_INT8_KR) {
+    const s8 v = s8_twice(x);
+    for (size_t b = 0; b < 2; b++)
+      for (size_t q = 0; q < QUARTERS; q++)
+        sum[b][q] = s8_dot(s8_widened(w + b * far + q * EACH), v, sum[b][q]);
+  }
+  for (size_t b = 0; b < 2; b++) {
+    const i4 left = i4_add_pairs(sum[b][0], sum[b][1]), right = i4_add_pairs(sum[b][2], sum[b][3]);
+    memcpy(sums[b], &left, sizeof left);
+    memcpy(sums[b] + 4, &right, sizeof right);
+  }
+}
+
 RUSH_INT8_TILE(rush_int8_one_wide, wide_tile, 1)
 RUSH_INT8_TILE(rush_int8_many_wide, wide_tile, 4)
+RUSH_INT8_PAIR(rush_int8_pair_wide, wide_pair)
 
 RUSH_INT8_DEPTH(rush_int8_depth_wide, rush_int8_depth_pairs)
 RUSH_INT8_STRIP(rush_int8_strips_wide, rush_int8_column_pairs, rush_int8_add_pairs)
+
+static const rush_int8_kernel wide = {
+    .form = RUSH_INT8_WIDE,
+    .mr = 4,
+    .one = rush_int8_one_wide,
+    .many = rush_int8_many_wide,
+    .pair = rush_int8_pair_wide,
+    .depth = rush_int8_depth_wide,
+    .strips = rush_int8_strips_wide,
+};
 
 #if defined(__wasm_relaxed_simd__)
 RUSH_INLINE void byte_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
@@ -56,54 +84,86 @@ RUSH_INLINE void byte_tile(size_t mr, size_t taps, size_t groups, const void *co
   for (size_t r = 0; r < mr; r++) memcpy(sums[r], sum[r], sizeof sum[r]);
 }
 
-static RUSH_INT8_TILE(one_byte, byte_tile, 1) static RUSH_INT8_TILE(
-    many_byte, byte_tile,
-    6) static RUSH_INT8_DEPTH(depth_byte,
-                              rush_int8_depth_quads) static RUSH_INT8_STRIP(strips_byte,
-                                                                            rush_int8_column_quads,
-                                                                            rush_int8_add_quads)
+RUSH_INLINE void add_pair(const uint8_t *x, const int8_t *w, size_t far, i4 sum[2][2]) {
+  const v128_t v = wasm_v128_load32_splat(x);
+  for (size_t b = 0; b < 2; b++)
+    for (size_t h = 0; h < 2; h++)
+      sum[b][h] = rush_int8_dot(v, wasm_v128_load(w + b * far + h * 16), sum[b][h]);
+}
+/* Sums of the even groups and of the odd ones: one waits for the instruction before. */
+RUSH_INLINE void byte_pair(size_t groups, const uint8_t *x, const int8_t *w, size_t far,
+                           int32_t sums[][RUSH_INT8_NR]) {
+  enum { STEP = RUSH_INT8_NR * RUSH_INT8_KR };
+  i4 even[2][2] = {{{0}}}, odd[2][2] = {{{0}}};
+  size_t g = 0;
+  for (; g + 2 <= groups; g += 2, x += 2 * RUSH_INT8_KR, w += 2 * STEP) {
+    add_pair(x, w, far, even);
+    add_pair(x + RUSH_INT8_KR, w + STEP, far, odd);
+  }
+  if (g < groups) add_pair(x, w, far, even);
+  for (size_t b = 0; b < 2; b++)
+    for (size_t h = 0; h < 2; h++) {
+      const i4 both = i4_add(even[b][h], odd[b][h]);
+      memcpy(&sums[b][4 * h], &both, sizeof both);
+    }
+}
 
-    rush_int8_kernel rush_int8_kernel_here(void) {
+static rush_int8_tile one_byte, many_byte;
+static rush_int8_pair pair_byte;
+static rush_int8_depth depth_byte;
+static rush_int8_strips strips_byte;
+RUSH_INT8_TILE(one_byte, byte_tile, 1)
+RUSH_INT8_TILE(many_byte, byte_tile, 6)
+RUSH_INT8_PAIR(pair_byte, byte_pair)
+RUSH_INT8_DEPTH(depth_byte, rush_int8_depth_quads)
+RUSH_INT8_STRIP(strips_byte, rush_int8_column_quads, rush_int8_add_quads)
+
+rush_int8_kernel rush_int8_wide(void) {
+  return wide;
+}
+rush_int8_kernel rush_int8_kernel_here(void) {
   enum { W = 127, X = 255 };
   /* Nobody may compute this beforehand: wasm-opt cannot. */
   const volatile int8_t w = W;
   const volatile uint8_t x = X;
   const i4 sum = rush_int8_dot(wasm_u8x16_splat(x), wasm_i8x16_splat(w), i4_set(0));
-  if (sum[0] == 4 * W * X)
-    return (rush_int8_kernel){RUSH_INT8_UNSIGNED, 6, one_byte, many_byte, depth_byte, strips_byte};
-  if (sum[0] == 4 * W * (X - 256))
-    return (rush_int8_kernel){RUSH_INT8_SIGNED, 6, one_byte, many_byte, depth_byte, strips_byte};
-  return (rush_int8_kernel){RUSH_INT8_WIDE,       4,
-                            rush_int8_one_wide,   rush_int8_many_wide,
-                            rush_int8_depth_wide, rush_int8_strips_wide};
+  const bool is_unsigned = sum[0] == 4 * W * X;
+  if (!is_unsigned && sum[0] != 4 * W * (X - 256)) return wide;
+  return (rush_int8_kernel){
+      .form = is_unsigned ? RUSH_INT8_UNSIGNED : RUSH_INT8_SIGNED,
+      .mr = 6,
+      .one = one_byte,
+      .many = many_byte,
+      .pair = pair_byte,
+      .depth = depth_byte,
+      .strips = strips_byte,
+  };
 }
 #else
+rush_int8_kernel rush_int8_wide(void) {
+#ifdef RUSH_WIDE_MATH
+  if (__builtin_cpu_supports("avx2")) {
+    rush_int8_kernel k = wide;
+    k.mr = 6, k.one = rush_int8_one_avx2, k.many = rush_int8_many_avx2;
+    k.pair = rush_int8_pair_avx2;
+    return k;
+  }
+#endif
+  return wide;
+}
 rush_int8_kernel rush_int8_kernel_here(void) {
 #ifdef RUSH_AVXVNNI
   if (__builtin_cpu_supports("avxvnni"))
-    return (rush_int8_kernel){RUSH_INT8_UNSIGNED,   6,
-                              rush_int8_one_vnni,   rush_int8_many_vnni,
-                              rush_int8_depth_vnni, rush_int8_strips_vnni};
+    return (rush_int8_kernel){
+        .form = RUSH_INT8_UNSIGNED,
+        .mr = 6,
+        .one = rush_int8_one_vnni,
+        .many = rush_int8_many_vnni,
+        .pair = rush_int8_pair_vnni,
+        .depth = rush_int8_depth_vnni,
+        .strips = rush_int8_strips_vnni,
+    };
 #endif
-#ifdef RUSH_WIDE_MATH
-  if (__builtin_cpu_supports("avx2"))
-    return (rush_int8_kernel){RUSH_INT8_WIDE,       6,
-                              rush_int8_one_avx2,   rush_int8_many_avx2,
-                              rush_int8_depth_wide, rush_int8_strips_wide};
-#endif
-  return (rush_int8_kernel){RUSH_INT8_WIDE,       4,
-                            rush_int8_one_wide,   rush_int8_many_wide,
-                            rush_int8_depth_wide, rush_int8_strips_wide};
+  return rush_int8_wide();
 }
 #endif
-
-size_t rush_int8_wide(rush_int8_tile **one, rush_int8_tile **many) {
-#ifdef RUSH_WIDE_MATH
-  if (__builtin_cpu_supports("avx2")) {
-    *one = rush_int8_one_avx2, *many = rush_int8_many_avx2;
-    return 6;
-  }
-#endif
-  *one = rush_int8_one_wide, *many = rush_int8_many_wide;
-  return 4;
-}

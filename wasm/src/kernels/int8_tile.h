@@ -31,6 +31,17 @@ typedef void rush_int8_tile(size_t taps, size_t groups, const void *const *rows,
     of(mr, taps, groups, rows, w, sums);                                          \
   }
 
+/* One row, of `groups`, times two blocks that lie `far` bytes apart: memory gives more to two streams of
+ * reading than to one. w: [groups][NR][KR], and so behind it. */
+typedef void rush_int8_pair(size_t groups, const void *row, const int8_t *w, size_t far,
+                            int32_t sums[2][RUSH_INT8_NR]);
+
+#define RUSH_INT8_PAIR(name, of)                                         \
+  void name(size_t groups, const void *row, const int8_t *w, size_t far, \
+            int32_t sums[2][RUSH_INT8_NR]) {                             \
+    of(groups, row, w, far, sums);                                       \
+  }
+
 /* Depthwise: sums[channel] over `taps` pixels x[tap][channel] of bytes, of which `flip` makes others
  * first, by what rush_int8_depth_pack made of the weights. For channels < 16 the pixels have 16. */
 typedef void rush_int8_depth(size_t taps, size_t channels, const uint8_t *const *x, uint8_t flip,
@@ -52,22 +63,25 @@ typedef struct rush_int8_kernel {
   rush_int8_form form;
   size_t mr;
   rush_int8_tile *one, *many; /* of 1 and of mr rows */
-  rush_int8_depth *depth;     /* by quads of bytes where the form is not WIDE, */
-  rush_int8_strips *strips;   /* and so this */
+  rush_int8_pair *pair;
+  rush_int8_depth *depth;   /* by quads of bytes where the form is not WIDE, */
+  rush_int8_strips *strips; /* and so this */
 } rush_int8_kernel;
 
 /* What this machine is best at. */
 rush_int8_kernel rush_int8_kernel_here(void);
 
-/* The tiles for rows as WIDE that this machine is best at; gives how many rows `many` takes. */
-size_t rush_int8_wide(rush_int8_tile **one, rush_int8_tile **many);
+/* The tiles for rows as WIDE that this machine is best at. */
+rush_int8_kernel rush_int8_wide(void);
 
 /* Of every machine: rows as WIDE, at most 4 of them. */
 rush_int8_tile rush_int8_one_wide, rush_int8_many_wide;
+rush_int8_pair rush_int8_pair_wide;
 rush_int8_depth rush_int8_depth_wide;
 rush_int8_strips rush_int8_strips_wide;
 /* For x86-64 (int8_avx2.c, int8_vnni.c): rows as WIDE and as UNSIGNED. */
 rush_int8_tile rush_int8_one_avx2, rush_int8_many_avx2, rush_int8_one_vnni, rush_int8_many_vnni;
+rush_int8_pair rush_int8_pair_avx2, rush_int8_pair_vnni;
 rush_int8_depth rush_int8_depth_vnni;
 rush_int8_strips rush_int8_strips_vnni;
 

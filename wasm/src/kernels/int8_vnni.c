@@ -35,7 +35,25 @@ RUSH_INLINE void tile(size_t mr, size_t taps, size_t groups, const void *const *
     _mm256_storeu_si256((__m256i *)sums[r], _mm256_add_epi32(sum[r][0], sum[r][1]));
 }
 
+RUSH_INLINE void pair(size_t groups, const uint8_t *x, const int8_t *w, size_t far,
+                      int32_t sums[][RUSH_INT8_NR]) {
+  enum { STEP = RUSH_INT8_NR * RUSH_INT8_KR };
+  __m256i even[2], odd[2];
+  even[0] = even[1] = odd[0] = odd[1] = _mm256_setzero_si256();
+  size_t g = 0;
+  for (; g + 2 <= groups; g += 2, x += 2 * RUSH_INT8_KR, w += 2 * STEP)
+    for (size_t b = 0; b < 2; b++) {
+      even[b] = dot(x, w + b * far, even[b]);
+      odd[b] = dot(x + RUSH_INT8_KR, w + b * far + STEP, odd[b]);
+    }
+  if (g < groups)
+    for (size_t b = 0; b < 2; b++) even[b] = dot(x, w + b * far, even[b]);
+  for (size_t b = 0; b < 2; b++)
+    _mm256_storeu_si256((__m256i *)sums[b], _mm256_add_epi32(even[b], odd[b]));
+}
+
 RUSH_INT8_TILE(rush_int8_one_vnni, tile, 1)
+RUSH_INT8_PAIR(rush_int8_pair_vnni, pair)
 RUSH_INT8_TILE(rush_int8_many_vnni, tile, 6)
 RUSH_INT8_DEPTH(rush_int8_depth_vnni, rush_int8_depth_quads)
 RUSH_INT8_STRIP(rush_int8_strips_vnni, rush_int8_column_quads, rush_int8_add_quads)

@@ -4,6 +4,14 @@
 
 #include "kernels/simd.h"
 
+/* Four times *p, loaded as such. */
+RUSH_INLINE f4 f4_splat(const float *p) {
+#if defined(__wasm_simd128__)
+  return (f4)wasm_v128_load32_splat(p);
+#else
+  return f4_set(*p);
+#endif
+}
 /* min(max(v, lo), hi) where NaN stays NaN. */
 RUSH_INLINE f4 f4_clamp(f4 v, f4 lo, f4 hi) {
 #if defined(__wasm_simd128__)

@@ -109,65 +109,67 @@ static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t 
   }
 }
 
-/* One row: XNNPACK's kernel waits for each of its two sums. Here are eight, over four blocks of
- * columns. */
-static void one_row(size_t n, size_t k, const float *a, const float *packed, float *c, float min,
-                    float max) {
-  enum { NR = 8, BLOCKS = 4 };
-  const f4 lo = f4_set(min), hi = f4_set(max);
-  const size_t block = NR * (k + 1);
-  for (size_t j = 0; j < n; j += NR * BLOCKS, packed += BLOCKS * block) {
-    const float *w[BLOCKS];
-    f4 sum[BLOCKS][2];
-    size_t blocks = (n - j + NR - 1) / NR;
-    if (blocks > BLOCKS) blocks = BLOCKS;
-    for (size_t t = 0; t < BLOCKS; t++) {
-      w[t] = packed + (t < blocks ? t : 0) * block;
-      sum[t][0] = f4_load(w[t]);
-      sum[t][1] = f4_load(w[t] + 4);
-      w[t] += NR;
-    }
-    if (blocks == BLOCKS) {
-      for (size_t i = 0; i < k; i++) {
-        f4 x = f4_set(a[i]);
-        for (size_t t = 0; t < BLOCKS; t++, w[t - 1] += NR) {
-          sum[t][0] = f4_madd(x, f4_load(w[t]), sum[t][0]);
-          sum[t][1] = f4_madd(x, f4_load(w[t] + 4), sum[t][1]);
-        }
-      }
-    } else {
-      for (size_t t = 0; t < blocks; t++) {
-        f4 odd0 = f4_set(0), odd1 = odd0;
-        size_t i = 0;
-        for (; i + 2 <= k; i += 2, w[t] += 2 * NR) {
-          f4 x = f4_set(a[i]), y = f4_set(a[i + 1]);
-          sum[t][0] = f4_madd(x, f4_load(w[t]), sum[t][0]);
-          sum[t][1] = f4_madd(x, f4_load(w[t] + 4), sum[t][1]);
-          odd0 = f4_madd(y, f4_load(w[t] + 8), odd0);
-          odd1 = f4_madd(y, f4_load(w[t] + 12), odd1);
-        }
-        if (i < k) {
-          f4 x = f4_set(a[i]);
-          sum[t][0] = f4_madd(x, f4_load(w[t]), sum[t][0]);
-          sum[t][1] = f4_madd(x, f4_load(w[t] + 4), sum[t][1]);
-        }
-        sum[t][0] += odd0;
-        sum[t][1] += odd1;
-      }
-    }
-    for (size_t t = 0; t < blocks; t++) {
-      for (size_t h = 0; h < 2; h++) {
-        size_t at = j + t * NR + 4 * h;
-        if (at >= n) break;
-        f4 v = f4_clamp(sum[t][h], lo, hi);
-        if (n - at >= 4) {
-          f4_store(c + at, v);
-        } else {
-          f4_store_part(c + at, v, n - at);
-        }
+/* One row times the blocks at w and, where there are two, `far` floats behind it. XNNPACK's kernel
+ * waits for each of its two sums; here a block has four, of its even rows and of its odd ones. */
+RUSH_INLINE void one_row_blocks(size_t blocks, size_t k, const float *a, const float *w, size_t far,
+                                f4 out[][2]) {
+  enum { NR = 8, ROUND = 4 };
+  f4 even[2][2], odd[2][2];
+  for (size_t b = 0; b < blocks; b++) {
+    even[b][0] = f4_load(w + b * far);
+    even[b][1] = f4_load(w + b * far + 4);
+    odd[b][0] = odd[b][1] = f4_set(0);
+  }
+  w += NR;
+  size_t i = 0;
+  for (; i + ROUND <= k; i += ROUND, w += ROUND * NR) {
+#pragma GCC unroll 4
+    for (size_t t = 0; t < ROUND; t++) {
+      const f4 x = f4_splat(a + i + t);
+      for (size_t b = 0; b < blocks; b++) {
+        f4 *sum = t % 2 ? odd[b] : even[b];
+        sum[0] = f4_madd(x, f4_load(w + b * far + t * NR), sum[0]);
+        sum[1] = f4_madd(x, f4_load(w + b * far + t * NR + 4), sum[1]);
       }
     }
   }
+  for (; i < k; i++, w += NR) {
+    const f4 x = f4_splat(a + i);
+    for (size_t b = 0; b < blocks; b++) {
+      even[b][0] = f4_madd(x, f4_load(w + b * far), even[b][0]);
+      even[b][1] = f4_madd(x, f4_load(w + b * far + 4), even[b][1]);
+    }
+  }
+  for (size_t b = 0; b < blocks; b++)
+    for (size_t h = 0; h < 2; h++) out[b][h] = even[b][h] + odd[b][h];
+}
+
+static void store_block(size_t left, const f4 sum[2], float *c, float min, float max) {
+  for (size_t h = 0; h < 2 && 4 * h < left; h++) {
+    const f4 v = f4_clamp(sum[h], f4_set(min), f4_set(max));
+    if (left - 4 * h >= 4) {
+      f4_store(c + 4 * h, v);
+    } else {
+      f4_store_part(c + 4 * h, v, left - 4 * h);
+    }
+  }
+}
+
+/* Two halves of the columns are read beside each other: memory gives more to two streams than to
+ * one, or to two that are near. */
+static void one_row(size_t n, size_t k, const float *a, const float *packed, float *c, float min,
+                    float max) {
+  enum { NR = 8 };
+  const size_t block = NR * (k + 1), blocks = (n + NR - 1) / NR, half = blocks / 2;
+  f4 sum[2][2];
+  for (size_t j = 0; j < half; j++, packed += block) {
+    one_row_blocks(2, k, a, packed, half * block, sum);
+    store_block(NR, sum[0], c + j * NR, min, max);
+    store_block(n - (half + j) * NR, sum[1], c + (half + j) * NR, min, max);
+  }
+  if (blocks % 2 == 0) return;
+  one_row_blocks(1, k, a, packed + half * block, 0, sum);
+  store_block(n - (blocks - 1) * NR, sum[0], c + (blocks - 1) * NR, min, max);
 }
 
 size_t rush_gemm_columns(size_t k, size_t n) {
@@ -216,8 +218,7 @@ static size_t multiple(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
 
-/* Columns of an item with few rows: what takes half a millisecond, and enough items for all threads.
- * one_row adds up its last 32 columns in another order, so that blocks are cut at those. */
+/* Columns of an item with few rows: what takes half a millisecond, and enough items for all threads. */
 static size_t columns_of_few(const product *p, size_t threads) {
   enum { ITEM = 1 << 22, CUT = 32, EACH = 4 };
   size_t columns = ITEM / (p->m * (p->k + 1)) / CUT * CUT;
