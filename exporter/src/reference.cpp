@@ -1,7 +1,6 @@
 #include "reference.h"
 
 #include <ATen/core/grad_mode.h>
-#include <torch/csrc/jit/runtime/jit_exception.h>
 
 #include "front/torchscript.h"
 #include "ir/from_c10.h"
@@ -41,19 +40,6 @@ Reference reference_of(torch::jit::Function &function) {
     const auto stack = stack_of(args, function.getSchema(), 0);
     return from_ivalue(function(stack));
   };
-}
-
-std::string reason_of(const std::exception &error) {
-  const auto *raised = dynamic_cast<const torch::jit::JITException *>(&error);
-  if (raised && raised->getOriginalMsg()) return *raised->getOriginalMsg();
-  const auto *torchs = dynamic_cast<const c10::Error *>(&error);
-  const std::string what = torchs ? torchs->what_without_backtrace() : error.what();
-  const bool traceback = what.rfind("The following operation failed in the TorchScript", 0) == 0;
-  const std::string last = "\nRuntimeError: ";
-  const size_t at = traceback ? what.rfind(last) : std::string::npos;
-  std::string reason = at == std::string::npos ? what : what.substr(at + last.size());
-  while (!reason.empty() && reason.back() == '\n') reason.pop_back();
-  return reason;
 }
 
 GraphAnswer graph_of(const torch::jit::Module &module, const TorchScriptOptions &options) {

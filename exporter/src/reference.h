@@ -10,9 +10,6 @@ namespace rush {
 Reference reference_of(const torch::jit::Module &module, const TorchScriptOptions &options);
 Reference reference_of(torch::jit::Function &function);
 
-// What an error of PyTorch's says is wrong, without the traceback of the code that ran.
-std::string reason_of(const std::exception &error);
-
 // The same graph, also in float64.
 GraphAnswer graph_of(const torch::jit::Module &module, const TorchScriptOptions &options);
 GraphAnswer graph_of(torch::jit::Function &function);

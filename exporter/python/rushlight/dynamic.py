@@ -17,7 +17,8 @@ def promises(shapes, names, examples=()):
     if isinstance(shapes, (tuple, list)):
         if len(shapes) > len(names):
             known = ", ".join(names) or "not known here: give dynamic_shapes by name"
-            raise ValueError(f"dynamic_shapes: {len(shapes)} {'input is' if len(shapes) == 1 else 'inputs are'} given; the model's are {known}")
+            given = "1 input is" if len(shapes) == 1 else f"{len(shapes)} inputs are"
+            raise ValueError(f"dynamic_shapes: {given} given; the model's are {known}")
         shapes = dict(zip(names, shapes))
     if not isinstance(shapes, dict):
         raise ValueError("dynamic_shapes are {input: {dimension: name}}, or a tuple with one item for each input")

@@ -46,6 +46,9 @@ Const run_module(const torch::jit::Module &module, const std::string &method,
                  const std::vector<Const> &args, bool train, bool in_double);
 Const run_function(torch::jit::Function &function, const std::vector<Const> &args, bool in_double);
 
+// What an error of PyTorch's says is wrong, without the traceback of the code that ran.
+std::string reason_of(const std::exception &error);
+
 // The inputs of a method.
 std::vector<Port> inputs_of(const torch::jit::Module &module, const std::string &method);
 
