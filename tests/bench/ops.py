@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy
 import torch
 import torch.nn.functional as F
+import torchvision  # noqa: F401 - its operators
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[1]
@@ -38,7 +39,7 @@ def operands(n):
         'x': rand(n), 'y': rand(n), 'z': rand(n), 'p': torch.rand(n, generator=g) + 0.1, 'd': rand(n).double(), 'h': rand(n).half(),
         'i': torch.randint(0, 100, (n,), generator=g), 'j': torch.randint(1, 100, (n,), generator=g), 'b': rand(n) > 0, 'q': rand(n) > 0,
         'one': rand(1), 'image': rand(1, c, s, s), 'other': rand(1, c, s, s), 'pairs': rand(n // 2, 2),
-        'gate': rand(1, c, 1, 1), 'volume': rand(1, c, 4, s, s // 4), 'line': rand(1, c, s * s), 'rows': rand(r, k), 'upright': rand(k, r),
+        'gate': rand(1, c, 1, 1), 'volume': rand(1, c, 4, s // 2, s // 2), 'line': rand(1, c, s * s), 'rows': rand(r, k), 'upright': rand(k, r),
         'rows3': rand(4, r // 4, k), 'bias': rand(k), 'column': rand(r, 1), 'square': rand(r // 2, r // 2), 'spd': torch.eye(r // 8 + 1) * 4,
         'index': torch.randint(0, r, (r,), generator=g), 'places': torch.randint(0, r, (r, k), generator=g),
         'ids': torch.randint(0, 1000, (max(n // 64, 1),), generator=g), 'spots': torch.rand(1, s, s, 2, generator=g) * 2 - 1,
@@ -46,7 +47,12 @@ def operands(n):
         'few': rand(max(r // 8, 2), 8), 'wave': rand(1, n),
         'w_table': rand(1000, 64), 'w_linear': rand(k, k), 'w_bias': rand(k), 'w_c': rand(c), 'w_v': rand(c).abs() + 0.5,
         'w_1x1': rand(c, c, 1, 1), 'w_3x3': rand(c, c, 3, 3), 'w_dw3': rand(c, 1, 3, 3), 'w_dw5': rand(c, 1, 5, 5), 'w_up': rand(c, c, 2, 2),
-        'w_1d': rand(c, c, 3), 'w_prelu': rand(c), 'w_ih': rand(4 * 64, 64), 'w_hh': rand(4 * 64, 64), 'w_gates': rand(4 * 64), 'w_3d': rand(4, c, 3, 3, 3),
+        'w_dw7': rand(c, 1, 7, 7), 'w_2dw3': rand(2 * c, 1, 3, 3), 'w_groups': rand(c, 4, 3, 3), 'w_up4': rand(c, c, 4, 4), 'w_dw4': rand(c, 1, 4, 4),
+        'w_1d': rand(c, c, 3), 'w_dw1d': rand(c, 1, 31), 'w_up1d': rand(c, c, 4), 'w_dw3d': rand(c, 1, 3, 3, 3), 'w_up3d': rand(c, c // 2, 2, 2, 2), 'w_prelu': rand(c), 'w_ih': rand(4 * 64, 64), 'w_hh': rand(4 * 64, 64), 'w_gates': rand(4 * 64), 'w_3d': rand(4, c, 3, 3, 3),
+        'given': rand(c, c, 3, 3), 'shifts': rand(1, 18, s, s), 'columns': rand(1, 4 * c, s * s // 4), 'scores': torch.rand(max(r // 4, 1), generator=g),
+        'boxes': torch.cat([torch.zeros(max(r // 4, 1), 1), (b := torch.rand(max(r // 4, 1), 2, generator=g) * s * 4), b + 8], 1),
+        'spots3': torch.rand(1, 4, s // 2, s // 2, 3, generator=g) * 2 - 1, 'turns': rand(1, 2, 3), 'w_bilinear': rand(16, 8, 8),
+        'spectrum': rand(1, min(n, 512) // 2 + 1, 4 * n // min(n, 512) + 1, 2), 'half_rows': rand(r, k // 2 + 1, 2),
         'w_window': torch.hann_window(min(n, 512)), 'steps': rand(max(n // 4096, 1), 1, 64), 'state': rand(1, 1, 64), 'size': min(n, 512),
     }
 
@@ -293,6 +299,42 @@ CASES = _named('''
     conv2d depthwise 5x5 turned: F.conv2d(turned, w_dw5, w_c, padding=2, groups=w_dw5.size(0))
     conv_transpose2d: F.conv_transpose2d(image, w_up, w_c, stride=2)
     conv1d: F.conv1d(line, w_1d, w_c, padding=1)
+    conv2d 3x3 of stride 2: F.conv2d(image, w_3x3, w_c, stride=2, padding=1)
+    conv2d 3x3 dilated: F.conv2d(image, w_3x3, w_c, padding=2, dilation=2)
+    conv2d 3x3 of groups: F.conv2d(image, w_groups, w_c, padding=1, groups=w_groups.size(0) // 4)
+    conv2d 3x3 of a weight given: F.conv2d(image, given, padding=1)
+    conv2d depthwise 3x3 dilated: F.conv2d(image, w_dw3, w_c, padding=2, dilation=2, groups=w_dw3.size(0))
+    conv2d depthwise 3x3 of stride 2: F.conv2d(image, w_dw3, w_c, padding=1, stride=2, groups=w_dw3.size(0))
+    conv2d depthwise 3x3 twice: F.conv2d(image, w_2dw3, padding=1, groups=w_dw3.size(0))
+    conv2d depthwise 5x5 of stride 2: F.conv2d(image, w_dw5, w_c, padding=2, stride=2, groups=w_dw5.size(0))
+    conv2d depthwise 7x7: F.conv2d(image, w_dw7, w_c, padding=3, groups=w_dw7.size(0))
+    conv2d depthwise 7x7 turned: F.conv2d(turned, w_dw7, w_c, padding=3, groups=w_dw7.size(0))
+    conv_transpose2d 4x4: F.conv_transpose2d(image, w_up4, w_c, stride=2, padding=1)
+    conv_transpose2d depthwise: F.conv_transpose2d(image, w_dw4, w_c, stride=2, padding=1, groups=w_dw4.size(0))
+    conv1d depthwise: F.conv1d(line, w_dw1d, w_c, padding=15, groups=w_dw1d.size(0))
+    conv1d causal: F.conv1d(F.pad(line, [2, 0]), w_1d, w_c)
+    conv_transpose1d: F.conv_transpose1d(line, w_up1d, w_c, stride=2, padding=1)
+    conv3d: F.conv3d(volume, w_3d, padding=1)
+    conv3d of stride 2: F.conv3d(volume, w_3d, padding=1, stride=2)
+    conv3d depthwise: F.conv3d(volume, w_dw3d, w_c, padding=1, groups=w_dw3d.size(0))
+    conv_transpose3d: F.conv_transpose3d(volume, w_up3d, stride=2)
+    deform_conv2d: torch.ops.torchvision.deform_conv2d(image, w_3x3, shifts, shifts.new_zeros(0, 1), w_c, 1, 1, 1, 1, 1, 1, 1, 1, False)
+    max_pool3d: F.max_pool3d(volume, 2)
+    max_pool3d 3x3x3: F.max_pool3d(volume, 3, 1, 1)
+    avg_pool3d: F.avg_pool3d(volume, 2)
+    adaptive_avg_pool3d: F.adaptive_avg_pool3d(volume, 1)
+    avg_pool1d: F.avg_pool1d(line, 2)
+    max_pool2d 3x3 turned: F.max_pool2d(turned, 3, 2, 1)
+    max_pool2d 5x5: F.max_pool2d(image, 5, 1, 2)
+    adaptive_avg_pool2d to 3x3: F.adaptive_avg_pool2d(image, 3)
+    batch_norm 3d: F.batch_norm(volume, w_c, w_v, w_c, w_c)
+    group_norm turned: F.group_norm(turned, 4, w_c, w_c)
+    layer_norm of channels: F.layer_norm(image.permute(0, 2, 3, 1), [w_c.size(0)], w_c, w_c).permute(0, 3, 1, 2)
+    roi_align: torch.ops.torchvision.roi_align(image, boxes, 0.25, 7, 7, 2, False)
+    nms: torch.ops.torchvision.nms(boxes[:, 1:], scores, 0.5)
+    unfold 3x3: F.unfold(image, [3, 3], padding=1)
+    fold: F.fold(columns, [image.size(2), image.size(3)], [2, 2], stride=2)
+    pixel_unshuffle: F.pixel_unshuffle(image, 2)
     max_pool2d: F.max_pool2d(image, 2)
     max_pool2d 3x3: F.max_pool2d(image, 3, 2, 1)
     max_pool2d turned: F.max_pool2d(turned, 2)
@@ -318,6 +360,56 @@ CASES = _named('''
     rfft: torch.view_as_real(torch.fft.rfft(rows, dim=1))
     lstm: torch.lstm(steps, (state, state), [w_ih, w_hh, w_gates, w_gates], True, 1, 0.0, False, False, False)[0]
     gru: torch.gru(steps, state, [w_ih[:192], w_hh[:192], w_gates[:192], w_gates[:192]], True, 1, 0.0, False, False, False)[0]
+    lstm_cell: torch.lstm_cell(state[0], (state[0], state[0]), w_ih, w_hh, w_gates, w_gates)[0]
+    istft: torch.istft(torch.view_as_complex(spectrum), size, size // 4, size, w_window)
+    fft2: torch.view_as_real(torch.fft.fft2(image))
+    irfft: torch.fft.irfft(torch.view_as_complex(half_rows), dim=1)
+    windows: image.view(1, image.size(1), image.size(2) // 4, 4, image.size(3) // 4, 4).permute(0, 2, 4, 3, 5, 1).reshape(-1, 16, image.size(1))
+    heads of a product: rows3.view(rows3.size(0), rows3.size(1), 4, -1).transpose(1, 2).contiguous()
+    heads back: heads.transpose(1, 2).reshape(1, heads.size(2), -1)
+    keys transposed: heads.transpose(-1, -2).contiguous()
+    every second: image[:, :, ::2, ::2].contiguous()
+    columns of rows: (rows[:, :rows.size(1) // 2] * rows[:, rows.size(1) // 2:])
+    position biases: w_table[places[:, :32] % 1000].sum(-1)
+    index of two: rows[index, index % rows.size(1)]
+    index of columns: rows[:, index % rows.size(1)]
+    index_put_ of a mask: x.masked_scatter(b, y)
+    scatter of a number: torch.scatter(rows, 0, places, 1.0)
+    scatter_reduce: torch.scatter_reduce(rows, 0, places, rows, 'amax')
+    index_copy: torch.index_copy(rows, 0, index, rows)
+    index_fill: torch.index_fill(rows, 0, index, 1.0)
+    embedding_bag: F.embedding_bag(ids.view(1, -1), w_table, mode='mean')
+    sort of all: torch.sort(x)[0]
+    sort of ints: torch.sort(i)[0]
+    topk of many: torch.topk(x, n // 4)[0]
+    kthvalue: torch.kthvalue(rows, 2, 1)[0]
+    median: torch.median(rows, 1)[0]
+    unique_consecutive: torch.unique_consecutive(i)
+    cummax: torch.cummax(rows, 1)[0]
+    logcumsumexp: torch.logcumsumexp(rows, 1)
+    sum of the middle: torch.sum(rows3, 1)
+    mean of channels: torch.mean(image, 1, keepdim=True)
+    max of channels: torch.amax(image, 1, keepdim=True)
+    var of an image: torch.var(image, [2, 3])
+    softmax of the middle: torch.softmax(rows3, 1)
+    baddbmm: torch.baddbmm(kept.float().unsqueeze(0), heads[0], heads[0].transpose(-1, -2), beta=1.0, alpha=0.125)
+    matmul of a vector: torch.matmul(rows, bias)
+    matmul of many small: torch.matmul(pairs.view(-1, 4, 4), pairs.view(-1, 4, 4))
+    matmul with broadcast: torch.matmul(rows3, w_linear)
+    einsum of an outer product: torch.einsum('bi,bj->bij', few, few)
+    einsum of channels: torch.einsum('nchw,ck->nkhw', image, w_1x1.view(w_c.size(0), w_c.size(0)))
+    addmm: torch.addmm(bias, rows, w_linear)
+    bilinear layer: F.bilinear(few, few, w_bilinear)
+    relative scores: heads @ heads.transpose(-1, -2) + kept
+    masked scores: (heads @ heads.transpose(-1, -2)).masked_fill(kept, -10000.0)
+    triu: torch.triu(square)
+    cdist of points: torch.cdist(pairs[:512], pairs[:512])
+    affine_grid: F.affine_grid(turns, [1, 1, image.size(2), image.size(3)], align_corners=False)
+    grid_sample nearest: F.grid_sample(image, spots, mode='nearest', align_corners=False)
+    grid_sample 3d: F.grid_sample(volume, spots3, align_corners=False)
+    nearest 1d: F.interpolate(line, scale_factor=2.0)
+    bicubic antialias: F.interpolate(image, scale_factor=0.5, mode='bicubic', align_corners=False, antialias=True)
+    area: F.interpolate(image, scale_factor=0.5, mode='area')
     local mean: F.avg_pool2d(F.pad(image, [2, 2, 2, 2], mode='reflect'), 5, 1)
     squeeze and excite: image * torch.sigmoid(F.conv2d(F.silu(F.conv2d(image.mean([2, 3], keepdim=True), w_1x1, w_c)), w_1x1, w_c))
     gelu written out: 0.5 * x * (1.0 + torch.erf(x * 0.7071067811865476))

@@ -1,7 +1,6 @@
 /* Depthwise convolution: each channel by itself, four channels per vector. Weights are packed as
- * one row of channels per kernel position, behind the row of biases. Four neighbouring output
- * pixels are made together, so that each weight, and where windows overlap each input, is loaded
- * once for all of them. */
+ * one row of channels per kernel position, behind the row of biases. Rows of output pixels of 3x3
+ * and 5x5 kernels are made here, all others by dwconv_lanes.h. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,7 +9,8 @@
 #include "kernels/parts.h"
 #include "kernels/tile.h"
 
-enum { TILE = 4 };
+#define RUSH_NAMED(name) rush_##name##_4
+#include "kernels/dwconv_lanes.h"
 
 static size_t padded(size_t channels) {
   return (channels + 3) / 4 * 4;
@@ -33,14 +33,6 @@ void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdiff_t stride
   }
 }
 
-/* The part of a window that is inside the input, and what it is multiplied with. */
-typedef struct window {
-  const float *x, *w;      /* of its first position */
-  size_t d, h, width;      /* positions */
-  ptrdiff_t x_d, x_h, x_w; /* floats from one to the next in the input */
-  size_t w_d, w_h, w_w;    /* and in the weights */
-} window;
-
 typedef struct rush_dw_job {
   size_t channels, row;
   const float *bias;
@@ -53,42 +45,6 @@ RUSH_INLINE void put(float *y, f4 v, size_t left, const job *j) {
     f4_store(y, v);
   } else {
     f4_store_part(y, v, left);
-  }
-}
-
-/* One output pixel. */
-static void one_pixel(const job *j, const window *n, float *y) {
-  for (size_t c = 0; c < j->channels; c += 4) {
-    f4 sum = f4_load(j->bias + c);
-    for (size_t d = 0; d < n->d; d++) {
-      for (size_t h = 0; h < n->h; h++) {
-        const float *x = n->x + (ptrdiff_t)d * n->x_d + (ptrdiff_t)h * n->x_h + c;
-        const float *w = n->w + d * n->w_d + h * n->w_h + c;
-        for (size_t i = 0; i < n->width; i++, x += n->x_w, w += n->w_w)
-          sum = f4_madd(f4_load(x), f4_load(w), sum);
-      }
-    }
-    put(y + c, sum, j->channels - c, j);
-  }
-}
-
-/* TILE output pixels in a row, all windows inside. */
-static void pixels(const job *j, const window *n, float *y, size_t stride) {
-  const size_t step = stride * j->channels; /* between windows */
-  for (size_t c = 0; c < j->channels; c += 4) {
-    f4 sum[TILE];
-    for (int p = 0; p < TILE; p++) sum[p] = f4_load(j->bias + c);
-    for (size_t d = 0; d < n->d; d++) {
-      for (size_t h = 0; h < n->h; h++) {
-        const float *x = n->x + (ptrdiff_t)d * n->x_d + (ptrdiff_t)h * n->x_h + c;
-        const float *w = n->w + d * n->w_d + h * n->w_h + c;
-        for (size_t i = 0; i < n->width; i++, x += n->x_w, w += n->w_w) {
-          const f4 weight = f4_load(w);
-          for (size_t p = 0; p < TILE; p++) sum[p] = f4_madd(f4_load(x + p * step), weight, sum[p]);
-        }
-      }
-    }
-    for (size_t p = 0; p < TILE; p++) put(y + p * j->channels + c, sum[p], j->channels - c, j);
   }
 }
 
@@ -244,10 +200,20 @@ void rush_dwconv_5x5(const job *j, const strip *r, const float *w, float *y, siz
   (stride == 1 ? run_5x5_s1 : run_5x5_s2)(j, r, w, y);
 }
 
+/* Floats of the widest vectors that this processor has. */
+static size_t widest(void) {
+#ifdef RUSH_WIDE_MATH
+  if (__builtin_cpu_supports("avx512f")) return 16;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 8;
+#endif
+  return 4;
+}
+
 /* The columns that are read without a look must not begin in front of the row. */
 static bool is_strip(const rush_conv *s) {
   const size_t k = s->kernel[2], stride = s->stride[2];
-  return s->kernel[0] == 1 && s->kernel[1] == k && (k == 3 || (k == 5 && rush_part_dwconv_5x5)) &&
+  const bool has_5 = rush_part_dwconv_5x5 != NULL && widest() == 4;
+  return s->kernel[0] == 1 && s->kernel[1] == k && (k == 3 || (k == 5 && has_5)) &&
          s->dilation[2] == 1 && stride <= 2 && s->padding[2] >= 0 &&
          s->padding[2] <= (ptrdiff_t)(k - stride);
 }
@@ -261,17 +227,6 @@ static void clip(ptrdiff_t first, size_t positions, size_t dilation, size_t in, 
   if (high > (ptrdiff_t)positions) high = (ptrdiff_t)positions;
   *from = (size_t)low;
   *n = high > low ? (size_t)(high - low) : 0;
-}
-
-static void one_clipped(const rush_conv *s, const job *j, window *n, const float *x, const float *w,
-                        float *y, size_t o) {
-  const size_t dilation = s->dilation[2];
-  const ptrdiff_t first = (ptrdiff_t)(o * s->stride[2]) - s->padding[2];
-  size_t from;
-  clip(first, s->kernel[2], dilation, s->in[2], &from, &n->width);
-  n->x = x + (first + (ptrdiff_t)(from * dilation)) * (ptrdiff_t)j->channels;
-  n->w = w + from * n->w_w;
-  one_pixel(j, n, y + o * j->channels);
 }
 
 /* Row of output pixels with a window of which some row is inside. */
@@ -292,31 +247,23 @@ static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrd
   }
 }
 
-/* One row of output pixels; n is set but for the width. x is the pixel at column 0 of the first
- * input row. */
-static void run_row(const rush_conv *s, const job *j, window *n, const float *x, const float *w,
-                    float *y) {
-  const size_t c = j->channels, stride = s->stride[2], kernel = s->kernel[2];
-  const ptrdiff_t padding = s->padding[2], reach = (ptrdiff_t)((kernel - 1) * s->dilation[2]);
-  for (size_t o = 0; o < s->out[2];) {
-    const ptrdiff_t first = (ptrdiff_t)(o * stride) - padding;
-    const ptrdiff_t last = first + (ptrdiff_t)((TILE - 1) * stride) + reach;
-    if (first >= 0 && o + TILE <= s->out[2] && last < (ptrdiff_t)s->in[2] && n->d * n->h > 0) {
-      n->x = x + first * (ptrdiff_t)c;
-      n->w = w;
-      n->width = kernel;
-      pixels(j, n, y + o * c, stride);
-      o += TILE;
-      continue;
-    }
-    one_clipped(s, j, n, x, w, y, o);
-    o++;
-  }
+/* Channels on vectors as wide as this processor has. */
+static void run_row(const rush_dw_row *r) {
+  size_t done = 0;
+#ifdef RUSH_WIDE_MATH
+  const size_t lanes = widest();
+  done = r->channels / lanes * lanes;
+  if (lanes == 16) rush_dw_row_16(r, 0, done);
+  if (lanes == 8) rush_dw_row_8(r, 0, done);
+  if (lanes == 4) rush_dw_row_4(r, 0, done);
+#endif
+  rush_dw_row_4(r, done, r->channels);
 }
 
 typedef struct run {
   const rush_conv *s;
   job j;
+  rush_dw_row row; /* all that rows have in common */
   const float *x, *weights;
   float *y;
   bool strips;
@@ -326,7 +273,7 @@ typedef struct run {
 static void run_rows(const void *arg, size_t begin, size_t end, unsigned who) {
   const run *r = arg;
   const rush_conv *s = r->s;
-  const size_t c = s->groups, row = r->j.row;
+  const size_t c = s->groups;
   const size_t in_row = s->in[2] * c, in_image = s->in[1] * in_row;
   (void)who;
   for (size_t i = begin; i < end; i++) {
@@ -335,30 +282,42 @@ static void run_rows(const void *arg, size_t begin, size_t end, unsigned who) {
     float *y = r->y + i * s->out[2] * c;
     const ptrdiff_t d0 = (ptrdiff_t)(d * s->stride[0]) - s->padding[0];
     const ptrdiff_t h0 = (ptrdiff_t)(h * s->stride[1]) - s->padding[1];
-    window n = {.x_d = (ptrdiff_t)(s->dilation[0] * in_image),
-                .x_h = (ptrdiff_t)(s->dilation[1] * in_row)};
-    n.x_w = (ptrdiff_t)(s->dilation[2] * c);
-    n.w_w = row;
-    n.w_h = s->kernel[2] * row;
-    n.w_d = s->kernel[1] * n.w_h;
+    rush_dw_row n = r->row;
     size_t from_d, from_h;
     clip(d0, s->kernel[0], s->dilation[0], s->in[0], &from_d, &n.d);
     clip(h0, s->kernel[1], s->dilation[1], s->in[1], &from_h, &n.h);
-    const ptrdiff_t first = (d0 + (ptrdiff_t)(from_d * s->dilation[0])) * (ptrdiff_t)in_image +
-                            (h0 + (ptrdiff_t)(from_h * s->dilation[1])) * (ptrdiff_t)in_row;
-    const float *w = r->weights + from_d * n.w_d + from_h * n.w_h;
     if (r->strips && n.h > 0) {
       run_strip(s, &r->j, x + (size_t)d0 * in_image, h0, r->weights, y);
-    } else {
-      run_row(s, &r->j, &n, x + first, w, y);
+      continue;
     }
+    n.x = x + (d0 + (ptrdiff_t)(from_d * s->dilation[0])) * (ptrdiff_t)in_image +
+          (h0 + (ptrdiff_t)(from_h * s->dilation[1])) * (ptrdiff_t)in_row;
+    n.w = r->weights + from_d * n.w_d + from_h * n.w_h;
+    n.y = y;
+    run_row(&n);
   }
 }
 
 void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,
                      float max) {
   const size_t c = s->groups, row = padded(c);
-  run r = {s, {c, row, packed, f4_set(min), f4_set(max)}, x, packed + row, y, false};
+  const size_t in_row = s->in[2] * c;
+  run r = {s, {c, row, packed, f4_set(min), f4_set(max)}, {0}, x, packed + row, y, false};
+  r.row = (rush_dw_row){.bias = packed,
+                        .channels = c,
+                        .row = row,
+                        .n = s->out[2],
+                        .stride = s->stride[2],
+                        .dilation = s->dilation[2],
+                        .first = -s->padding[2],
+                        .columns = (ptrdiff_t)s->in[2],
+                        .width = s->kernel[2],
+                        .x_d = (ptrdiff_t)(s->dilation[0] * s->in[1] * in_row),
+                        .x_h = (ptrdiff_t)(s->dilation[1] * in_row),
+                        .w_d = s->kernel[1] * s->kernel[2] * row,
+                        .w_h = s->kernel[2] * row,
+                        .min = min,
+                        .max = max};
   /* With one kernel plane a window has it, or (padding in depth) has nothing. */
   r.strips =
       is_strip(s) && s->padding[0] == 0 && s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
