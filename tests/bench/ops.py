@@ -318,7 +318,7 @@ CASES = _named('''
     conv3d of stride 2: F.conv3d(volume, w_3d, padding=1, stride=2)
     conv3d depthwise: F.conv3d(volume, w_dw3d, w_c, padding=1, groups=w_dw3d.size(0))
     conv_transpose3d: F.conv_transpose3d(volume, w_up3d, stride=2)
-    deform_conv2d: torch.ops.torchvision.deform_conv2d(image, w_3x3, shifts, shifts.new_zeros(0, 1), w_c, 1, 1, 1, 1, 1, 1, 1, 1, False)
+    deform_conv2d: torch.ops.torchvision.deform_conv2d(image, w_3x3, shifts, shifts[:, :1, 0, 0], w_c, 1, 1, 1, 1, 1, 1, 1, 1, False)
     max_pool3d: F.max_pool3d(volume, 2)
     max_pool3d 3x3x3: F.max_pool3d(volume, 3, 1, 1)
     avg_pool3d: F.avg_pool3d(volume, 2)
