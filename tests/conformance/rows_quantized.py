@@ -170,6 +170,47 @@ packed("quantized_conv2d_many_groups", (12, 2, 2, 2), "conv2d_prepack(w, b, [2, 
 packed("quantized_conv_transpose1d", (4, 6, 3), "conv_transpose1d_prepack(w, b, [2], [1], [1], [1], 1)", QUANTISED_X.format("conv_transpose1d"), f32(2, 4, 7), axis=1, outs=6)
 packed("quantized_conv_transpose2d", (4, 6, 3, 2), "conv_transpose2d_prepack(w, b, [2, 1], [1, 0], [1, 0], [1, 2], 1)", QUANTISED_X.format("conv_transpose2d"),
        f32(2, 4, 5, 6), axis=1, outs=6)
+# ---- Tables of rows with a scale and a bias each -----------------------------------------------------
+
+TABLE = """
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        w = torch.randn(11, {columns})
+        s, z = (w.amax(1) - w.amin(1)) / {most}, w.amin(1) / ((w.amin(1) - w.amax(1)) / {most})
+        self.packed = torch.ops.quantized.embedding_bag_prepack(torch.quantize_per_channel(w, s, z, 0, torch.{dtype}))
+    def forward(self, {arguments}):
+        return torch.ops.quantized.{body}
+"""
+MAPPING = tensor([0, -1, 2, 3, -1, 5, 10, 7], "i32")
+for bits, most, dtype in (("byte", 255, "quint8"), ("4bit", 15, "quint4x2")):
+    for columns in (6, 7, 33):
+        row(f"embedding_{bits}_{columns}", TABLE.format(columns=columns, most=most, dtype=dtype, arguments="i: Tensor", body=f"embedding_{bits}(self.packed, i)"), i=i64(5, lo=0, hi=10),
+            also=[{"i": i64(3, 4, lo=0, hi=10)}, {"i": i32(5, lo=0, hi=10)}])
+    bag = f"embedding_bag_{bits}(self.packed, i, {{}})"
+    bags = {"": ("i: Tensor, o: Tensor", "o", {}), "weighted": ("i: Tensor, o: Tensor, f: Tensor", "o, False, 0, False, f", {"f": f32(9)}),
+            "ended": ("i: Tensor, o: Tensor", "o, False, 0, False, None, None, True", {}),
+            "mean_is_sum": ("i: Tensor, o: Tensor", "o, False, 1", {})}
+    for name, (arguments, body, more) in bags.items():
+        row(f"embedding_bag_{bits}{'_' * bool(name)}{name}", TABLE.format(columns=6, most=most, dtype=dtype, arguments=arguments, body=bag.format(body)), i=i64(9, lo=0, hi=10),
+            o=tensor([0, 2, 2, 5, 9], "i64"), **more, also=[{"i": i32(9, lo=0, hi=10), "o": tensor([0, 9], "i32")}, {"o": tensor([0], "i64")}])
+    row(f"embedding_bag_{bits}_of_sequences", TABLE.format(columns=6, most=most, dtype=dtype, arguments="i: Tensor", body=bag.format("None")), i=i64(3, 4, lo=0, hi=10))
+    for name, mapping in {"": MAPPING, "_not": tensor([0], "i32")}.items():
+        row(f"embedding_bag_{bits}_pruned{name}", TABLE.format(columns=6, most=most, dtype=dtype, arguments="i: Tensor, o: Tensor, m: Tensor", body=bag.format("o, False, 0, True, None, m")),
+            i=i64(9, lo=0, hi=7), o=tensor([0, 2, 2, 5], "i64"), m=mapping)
+    row(f"embedding_bag_{bits}_index_outside", TABLE.format(columns=6, most=most, dtype=dtype, arguments="i: Tensor, o: Tensor", body=bag.format("o")), i=tensor([0, 11], "i64"),
+        o=tensor([0], "i64"), raises="Invalid indices data", also=[{"i": tensor([0, -1], "i64")}])
+    row(f"embedding_bag_{bits}_without_offsets", TABLE.format(columns=6, most=most, dtype=dtype, arguments="i: Tensor", body=bag.format("None")), i=i64(3, lo=0, hi=10),
+        raises="expects offsets to be set for 1D indices")
+    row(f"embedding_bag_{bits}_beyond_its_indices", TABLE.format(columns=6, most=most, dtype=dtype, arguments="i: Tensor, o: Tensor", body=bag.format("o")), i=i64(3, lo=0, hi=10),
+        o=tensor([0, 5], "i64"), raises="Expect the lengths data to be less than indices size")
+for bits in ("byte", "4bit", "2bit"):
+    row(f"embedding_bag_{bits}_prepack", f"torch.ops.quantized.embedding_bag_{bits}_prepack(x)", x=f32(5, 8), also=[{"x": f32(3, 36)}, {"x": tensor([[0.0] * 4, [1e-9] * 4, [-3.5] * 4, [1e5, -1e5, 7, 0]])}])
+    row(f"embedding_bag_{bits}_unpack", f"torch.ops.quantized.embedding_bag_{bits}_unpack(torch.ops.quantized.embedding_bag_{bits}_prepack(x))", x=f32(5, 8), also=[{"x": f32(3, 36)}])
+    row(f"embedding_bag_{bits}_rowwise_offsets", f"torch.ops.quantized.embedding_bag_{bits}_rowwise_offsets(torch.ops.quantized.embedding_bag_{bits}_prepack(x), i, o)", x=f32(11, 8),
+        i=i64(9, lo=0, hi=10), o=tensor([0, 2, 2, 5], "i64"))
+for bits, each in (("4bit", 2), ("2bit", 4)):
+    row(f"embedding_bag_{bits}_prepack_of_a_broken_byte", f"torch.ops.quantized.embedding_bag_{bits}_prepack(x)", x=f32(3, 7), raises=f"the number of columns a multiple of {each}")
 
 # ---- Element by element ------------------------------------------------------------------------------
 

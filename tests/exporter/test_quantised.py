@@ -83,6 +83,22 @@ def test_dynamic_quantisation(kind, options):
     assert "rush::linear_dynamic" in report.ops
 
 
+class Packed(Recurrent):
+    def forward(self, x, lengths):
+        made, last = self.layers(nn.utils.rnn.pack_padded_sequence(x, lengths, enforce_sorted=False))
+        made, lengths = nn.utils.rnn.pad_packed_sequence(made)
+        return self.linear(made), last, lengths
+
+
+@pytest.mark.feature("TorchScript", "dynamic quantisation: LSTM and GRU on packed sequences")
+@pytest.mark.parametrize(("kind", "options"), [(nn.LSTM, {}), (nn.LSTM, {"num_layers": 2, "bidirectional": True}), (nn.GRU, {}), (nn.GRU, {"num_layers": 2, "bidirectional": True})])
+def test_dynamic_quantisation_of_packed_sequences(kind, options):
+    net = ao.quantize_dynamic(Packed(kind, **options).eval(), {nn.LSTM, nn.GRU, nn.Linear}, dtype=torch.qint8)
+    x, lengths = torch.randn(5, 4, 5), torch.tensor([3, 5, 1, 3])
+    report = keep(f"quantised_packed_{kind.__name__}_{len(options)}".lower(), torch.jit.trace(net, (x, lengths)), (x, lengths), eager=net, rtol=1e-4, atol=1e-5)
+    assert "rush::linear_dynamic" in report.ops
+
+
 @pytest.mark.feature("TorchScript", "dynamic quantisation: recurrent cells")
 @pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell, nn.RNNCell])
 def test_dynamically_quantised_cells(kind):
@@ -119,6 +135,58 @@ def test_static_quantisation(way, engine_of):
     x = images()
     model = torch.jit.script(net) if way == "script" else torch.jit.trace(net, (x,))
     keep(f"quantised_by_{way}_{engine_of}", model, (x,), eager=net)
+
+
+class Volumes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = ao.QuantStub(), ao.DeQuantStub()
+        self.one, self.relu = nn.Conv3d(3, 8, (3, 2, 3), stride=(1, 2, 1), padding=(1, 0, 1)), nn.ReLU()
+        self.two = nn.Conv3d(8, 5, 3, stride=2, dilation=(1, 1, 2), padding=2)
+
+    def forward(self, x):
+        return self.dequant(self.two(self.relu(self.one(self.quant(x)))))
+
+
+@pytest.mark.feature("TorchScript", "static quantisation: three dimensions")
+def test_convolutions_of_volumes():
+    """Of oneDNN, which alone of Debian's engines gives such weights back; below 64, so that its sums are exact on every processor."""
+    torch.backends.quantized.engine = "onednn"
+    net = Volumes().eval()
+    weight = ao.PerChannelMinMaxObserver.with_args(dtype=torch.qint8, qscheme=torch.per_channel_symmetric, quant_min=-64, quant_max=63)
+    net.qconfig = ao.QConfig(activation=ao.HistogramObserver.with_args(reduce_range=False), weight=weight)
+    ao.fuse_modules(net, [["one", "relu"]], inplace=True)
+    ao.prepare(net, inplace=True)
+    x = torch.randn(2, 3, 5, 6, 7)
+    net(x)
+    ao.convert(net, inplace=True)
+    step, want = net.two.scale, net(x)  # what lies between two steps one kernel of oneDNN rounds up, another down
+    report = keep("quantised_volumes", torch.jit.script(net), (x,), eager=net, atol=1.01 * step)
+    assert report.ops["rush::quantised_conv"] == 2
+    made = rushlight.load(report.path)(x)
+    assert made.stride() == want.stride() and ((made - want).abs() > step / 2).float().mean() < 0.02
+
+
+class Bags(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bag, self.words = nn.EmbeddingBag(20, 12, mode="sum"), nn.Embedding(20, 12)
+
+    def forward(self, x, offsets):
+        return self.bag(x, offsets), self.words(x)
+
+
+@pytest.mark.feature("TorchScript", "quantised embeddings and bags of 8 and 4 bits")
+@pytest.mark.parametrize("qconfig", [ao.float_qparams_weight_only_qconfig, ao.float_qparams_weight_only_qconfig_4bit])
+def test_quantised_embeddings(qconfig):
+    net = Bags().eval()
+    net.bag.qconfig, net.words.qconfig = qconfig, ao.float_qparams_weight_only_qconfig  # an Embedding reads 4 bits as 8, says PyTorch
+    ao.prepare(net, inplace=True)
+    ao.convert(net, inplace=True)
+    x, offsets = torch.tensor([3, 19, 0, 7, 7]), torch.tensor([0, 2, 2])
+    bits = 8 if net.bag._packed_params.dtype == torch.quint8 else 4
+    report = keep(f"quantised_embeddings_{bits}", torch.jit.script(net), (x, offsets), eager=net)
+    assert report.ops["rush::embedding_rows"] == 2 and report.weights_bytes < 2 * 20 * 12 * 4
 
 
 def test_a_quantised_answer_is_refused(out):

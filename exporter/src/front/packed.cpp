@@ -1,6 +1,7 @@
 // The packed weights of quantised modules (objects of C++ classes) as what they were packed from.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/quantized/cpu/fbgemm_utils.h>
 
 #include <algorithm>
 
@@ -14,7 +15,8 @@ namespace jit = torch::jit;
 namespace {
 
 constexpr const char *kLinear = "LinearPackedParamsBase", *kConv2d = "Conv2dPackedParamsBase",
-                     *kConv3d = "Conv3dPackedParamsBase", *kCell = "CellParamsBase";
+                     *kConv3d = "Conv3dPackedParamsBase", *kCell = "CellParamsBase",
+                     *kEmbedding = "EmbeddingPackedParamsBase";
 
 std::vector<c10::IValue> call(const std::string &op, const c10::IValue &argument) {
   std::vector<c10::IValue> stack{argument};
@@ -73,9 +75,10 @@ class Splice {
     if (objects.empty()) return false;
     const std::string name = packed_class(objects[0]);
     if (name == kCell && list) return cells(objects), true;
-    if (name == kLinear && !list) return put(linear_weight(objects[0])), true;
+    if (name == kLinear && !list) return put(linear_weight(objects[0]), is_qnnpack()), true;
     if (name == kConv2d && !list) return convolution(objects[0], "conv2d"), true;
     if (name == kConv3d && !list) return convolution(objects[0], "conv3d"), true;
+    if (name == kEmbedding && !list) return table(objects[0]), true;
     return false;
   }
 
@@ -99,12 +102,20 @@ class Splice {
     out_->push_back(node_->owningGraph()->insertConstant(value, node_->sourceRange()));
   }
 
-  void put(const Weight &w) {
+  void put(const Weight &w, bool qnnpack) {
     put(c10::IValue(w.integers));
     put(c10::IValue(w.scales));
     put(c10::IValue(w.zero_points));
     put(w.bias.defined() ? c10::IValue(w.bias) : c10::IValue());
-    put(c10::IValue(is_qnnpack()));
+    put(c10::IValue(qnnpack));
+  }
+
+  // Rows of integers, each with its scale and bias behind them, as they are packed.
+  void table(const c10::IValue &packed) {
+    const auto base = packed.toCustomClass<EmbeddingPackedParamsBase>();
+    const auto *own = dynamic_cast<const PackedEmbeddingBagWeight *>(base.get());
+    if (!own) throw Unsupported("packed embeddings of a kind that this torch has not");
+    put(c10::IValue(own->packed_w));
   }
 
   void convolution(const c10::IValue &packed, const std::string &name) {
@@ -113,7 +124,7 @@ class Splice {
     const int64_t groups = call("quantized::" + name + "_groups", packed).at(0).toInt();
     Weight w = weight_of(parts.at(0).toTensor(), parts.at(1), transposed ? 1 : 0);
     if (transposed) w = turned(w, groups);
-    put(w);
+    put(w, is_qnnpack() && name == "conv2d");  // others of qnnpack's cannot be taken apart
     for (const char *list : {"_stride", "_padding", "_dilation", "_output_padding"})
       put(call("quantized::" + name + list, packed).at(0));
     put(c10::IValue(groups));

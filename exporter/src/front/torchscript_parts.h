@@ -126,7 +126,8 @@ void nested_as_padded(torch::jit::Graph &graph, const Handles &handles);
 // The node's inputs; in place of packed quantised weights what they were packed from: integers,
 // scales, zero points, bias (of recurrent layers lists of these) and whether qnnpack is the engine;
 // then, of a convolution, stride, padding, dilation, output padding, groups, whether it is
-// transposed, of recurrent layers whether they leave a bit free.
+// transposed, of recurrent layers whether they leave a bit free. In place of a packed embedding its
+// rows as bytes.
 std::vector<torch::jit::Value *> unpacked_inputs(torch::jit::Node *node);
 
 // ---- objects.cpp

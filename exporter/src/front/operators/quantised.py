@@ -213,7 +213,7 @@ def quantised_as(x, like, scale: float, zero_point: int):
 def quantised_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int, relu: bool):
     assert x.dim() == w.dim(), "an input with the dimensions of the weight was expected"
     made = rush.quantised_conv(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, relu)
-    return made.contiguous(memory_format=2) if made.dim() == 4 else made.contiguous()
+    return made.contiguous(memory_format=2 if made.dim() == 4 else 3)
 
 
 def quantized_conv2d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
@@ -281,6 +281,20 @@ def quantised_gates(x, at: int, ws: List[Tensor], scales: List[Tensor], zeros: L
     return quantized_linear_dynamic(x, ws[at], scales[at], zeros[at], biases[at], qnnpack, reduce_range)
 
 
+# One step of a cell: (h, c).
+def quantised_step(gates, state, h, c, lstm: bool):
+    if lstm:
+        i, f, g, o = torch.chunk(gates + state, 4, 1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(c)
+    else:
+        r, z, n = torch.chunk(gates, 3, 1)
+        hr, hz, hn = torch.chunk(state, 3, 1)
+        n = torch.tanh(n + hn * torch.sigmoid(hr + r))
+        h = (h - n) * torch.sigmoid(hz + z) + n
+    return h, c
+
+
 def quantised_layers(x, hidden: List[Tensor], ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, num_layers: int, bidirectional: bool, lstm: bool):
     directions = 2 if bidirectional else 1
     last: List[Tensor] = []
@@ -296,15 +310,7 @@ def quantised_layers(x, hidden: List[Tensor], ws: List[Tensor], scales: List[Ten
             for t in range(x.size(0)):
                 gates = inputs[x.size(0) - 1 - t if direction == 1 else t]
                 state = quantised_gates(h, 2 * k + 1, ws, scales, zeros, biases, qnnpack, reduce_range)
-                if lstm:
-                    i, f, g, o = torch.chunk(gates + state, 4, 1)
-                    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-                    h = torch.sigmoid(o) * torch.tanh(c)
-                else:
-                    r, z, n = torch.chunk(gates, 3, 1)
-                    hr, hz, hn = torch.chunk(state, 3, 1)
-                    n = torch.tanh(n + hn * torch.sigmoid(hr + r))
-                    h = (h - n) * torch.sigmoid(hz + z) + n
+                h, c = quantised_step(gates, state, h, c, lstm)
                 steps.append(h)
             if direction == 1:
                 steps.reverse()
@@ -323,6 +329,65 @@ def quantized_lstm__input(x, hx: List[Tensor], ws: List[Tensor], scales: List[Te
 def quantized_gru__input(x, hx, ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool):
     made, h, _ = quantised_layers(x.transpose(0, 1) if batch_first else x, [hx], ws, scales, zeros, biases, qnnpack, reduce_range, num_layers, bidirectional, False)
     return made.transpose(0, 1) if batch_first else made, h
+
+
+# Of packed sequences: rows of all first steps, then of all second ones, sequences by falling length. Forwards those that ended leave
+# the state, backwards they come in.
+def quantised_packed_layers(data, batch_sizes, hidden: List[Tensor], ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, num_layers: int, bidirectional: bool, lstm: bool):
+    directions = 2 if bidirectional else 1
+    sizes: List[int] = []
+    for t in range(batch_sizes.size(0)):
+        sizes.append(int(batch_sizes[t]))
+    last: List[Tensor] = []
+    cells: List[Tensor] = []
+    for layer in range(num_layers):
+        made: List[Tensor] = []
+        for direction in range(directions):
+            k = layer * directions + direction
+            inputs = quantised_gates(data, 2 * k, ws, scales, zeros, biases, qnnpack, reduce_range)
+            steps: List[Tensor] = []
+            ended: List[Tensor] = []
+            ended_cells: List[Tensor] = []
+            at = 0 if direction == 0 else data.size(0)
+            n = sizes[0] if direction == 0 else sizes[-1]
+            h = hidden[0][k][:n]
+            c = hidden[-1][k][:n]
+            for step in range(len(sizes)):
+                size = sizes[step if direction == 0 else len(sizes) - 1 - step]
+                if size < n:
+                    ended.append(h[size:])
+                    ended_cells.append(c[size:])
+                    h = h[:size]
+                    c = c[:size]
+                elif size > n:
+                    h = torch.cat([h, hidden[0][k][n:size]])
+                    c = torch.cat([c, hidden[-1][k][n:size]])
+                n = size
+                at = at if direction == 0 else at - size
+                state = quantised_gates(h, 2 * k + 1, ws, scales, zeros, biases, qnnpack, reduce_range)
+                h, c = quantised_step(inputs[at:at + size], state, h, c, lstm)
+                at = at + size if direction == 0 else at
+                steps.append(h)
+            if direction == 1:
+                steps.reverse()
+            ended.append(h)
+            ended_cells.append(c)
+            ended.reverse()
+            ended_cells.reverse()
+            made.append(torch.cat(steps))
+            last.append(torch.cat(ended))
+            cells.append(torch.cat(ended_cells))
+        data = torch.cat(made, -1)
+    return data, torch.stack(last), torch.stack(cells)
+
+
+def quantized_lstm__data(data, batch_sizes, hx: List[Tensor], ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, dtype: Optional[int], use_dynamic: bool):
+    return quantised_packed_layers(data, batch_sizes, hx, ws, scales, zeros, biases, qnnpack, reduce_range, num_layers, bidirectional, True)
+
+
+def quantized_gru__data(data, batch_sizes, hx, ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool):
+    made, h, _ = quantised_packed_layers(data, batch_sizes, [hx], ws, scales, zeros, biases, qnnpack, reduce_range, num_layers, bidirectional, False)
+    return made, h
 
 
 def quantised_cell_gates(x, hx, w, scale, zero, bias: Optional[Tensor], wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack: bool):
@@ -446,3 +511,103 @@ def quantized_batch_norm3d_relu(x, weight: Optional[Tensor], bias: Optional[Tens
 
 def quantized_dropout(x, scale: float, zero_point: int, p: number, training: bool):
     return x
+
+
+# Tables of rows with a scale and a bias each, as qembeddingbag.cpp and qembeddingbag_prepack.cpp of aten/src/ATen/native/quantized/cpu
+# have them. Bags are sums, whatever `mode` is.
+def quantised_rows(table, bits: int, indices):
+    assert indices.dim() == 1 or indices.dim() == 2, "qembedding/qembedding_bag operator supports 1 or 2d indices, got {}".format(indices.dim())
+    made = rush.embedding_rows(table, indices.reshape([-1]), None, None, None, bits, False)
+    return made.reshape(indices.size() + [made.size(1)])
+
+
+def quantised_bags(table, bits: int, indices, offsets: Optional[Tensor], pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
+    assert indices.dim() == 1 or indices.dim() == 2, "qembedding/qembedding_bag operator supports 1 or 2d indices, got {}".format(indices.dim())
+    if indices.dim() == 2:
+        assert offsets is None, "input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences."
+        offsets = torch.arange(0, indices.numel(), indices.size(1), dtype=indices.dtype)
+    assert offsets is not None, "expects offsets to be set for 1D indices."
+    rows: Optional[Tensor] = None
+    if mapping is not None:
+        if pruned_weights and not (mapping.numel() == 1 and int(mapping[0]) == 0):
+            rows = mapping
+    return rush.embedding_rows(table, indices.reshape([-1]), offsets, factors, rows, bits, include_last_offset)
+
+
+def quantized_embedding_byte(table, indices, pruned_weights: bool):
+    return quantised_rows(table, 8, indices)
+
+
+def quantized_embedding_4bit(table, indices, pruned_weights: bool):
+    return quantised_rows(table, 4, indices)
+
+
+def quantized_embedding_bag_byte(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
+    return quantised_bags(table, 8, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+
+
+def quantized_embedding_bag_4bit(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
+    return quantised_bags(table, 4, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+
+
+def quantized_embedding_bag_byte_rowwise_offsets(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
+    return quantised_bags(table, 8, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+
+
+def quantized_embedding_bag_4bit_rowwise_offsets(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
+    return quantised_bags(table, 4, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+
+
+def quantized_embedding_bag_2bit_rowwise_offsets(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
+    return quantised_bags(table, 2, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+
+
+def quantized_embedding_bag_byte_prepack(weight):
+    low = torch.amin(weight, -1, True)
+    span = torch.amax(weight, -1, True) - low
+    steps = torch.round((weight - low) * (torch.full_like(span, 255) / (span + 1e-8)))
+    return torch.cat([steps.to(torch.uint8), rush.view_dtype(torch.cat([span / 255.0, low], -1), torch.uint8)], -1)
+
+
+def quantized_embedding_bag_byte_unpack(table):
+    n = table.size(-1) - 8
+    numbers = rush.view_dtype(torch.narrow(table, -1, n, 8).contiguous(), torch.float32)
+    return torch.narrow(table, -1, 0, n) * torch.narrow(numbers, -1, 0, 1) + torch.narrow(numbers, -1, 1, 1)
+
+
+# Of a few bits, several in a byte, the first in its lowest bits.
+def rows_of_few_bits(weight, bits: int, optimized_qparams: bool):
+    assert not optimized_qparams, "optimized_qparams: pack such weights before the export"
+    most, each = (1 << bits) - 1, 8 // bits
+    assert weight.size(-1) % each == 0, "only works for the number of columns a multiple of {}".format(each)
+    low = torch.amin(weight, -1, True).to(torch.float16).to(torch.float32)
+    span = torch.amax(weight, -1, True) - low
+    ones = torch.ones_like(span)
+    scale = torch.where(span == 0, ones, span / float(most)).to(torch.float16).to(torch.float32)
+    scale = torch.where(torch.logical_or(scale == 0, torch.isinf(ones / scale)), ones, scale)
+    steps = torch.clamp(torch.round((weight - low) * (ones / scale)), 0, most).to(torch.int32)
+    packed = torch.sum(steps.reshape([weight.size(0), -1, each]) * torch.pow(2, torch.arange(0, 8, bits)), -1).to(torch.uint8)
+    return torch.cat([packed, rush.view_dtype(torch.cat([scale, low], -1).to(torch.float16), torch.uint8)], -1)
+
+
+def floats_of_few_bits(table, bits: int):
+    n = table.size(-1) - 4
+    numbers = rush.view_dtype(torch.narrow(table, -1, n, 4).contiguous(), torch.float16).to(torch.float32)
+    steps = torch.narrow(table, -1, 0, n).to(torch.int32).unsqueeze(-1) // torch.pow(2, torch.arange(0, 8, bits)) % (1 << bits)
+    return steps.reshape([table.size(0), -1]) * torch.narrow(numbers, -1, 0, 1) + torch.narrow(numbers, -1, 1, 1)
+
+
+def quantized_embedding_bag_4bit_prepack(weight, optimized_qparams: bool, nbins: int, ratio: float):
+    return rows_of_few_bits(weight, 4, optimized_qparams)
+
+
+def quantized_embedding_bag_4bit_unpack(table):
+    return floats_of_few_bits(table, 4)
+
+
+def quantized_embedding_bag_2bit_prepack(weight, optimized_qparams: bool, nbins: int, ratio: float):
+    return rows_of_few_bits(weight, 2, optimized_qparams)
+
+
+def quantized_embedding_bag_2bit_unpack(table):
+    return floats_of_few_bits(table, 2)

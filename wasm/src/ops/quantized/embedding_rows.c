@@ -1,0 +1,129 @@
+/* Sums of rows of a quantised table: PyTorch's quantized::embedding_bag_byte, _4bit and _2bit. */
+#include "call/define.h"
+#include "tensor/half.h"
+#include "tensor/layout.h"
+
+enum { TABLE, INDICES, OFFSETS, FACTORS, MAPPING, BITS, INCLUDE_LAST_OFFSET };
+
+/* Rows of bytes: integers, the first in a byte's lowest bits, then a scale and a bias, of float32 where
+ * integers have 8 bits, else of float16. */
+typedef struct table {
+  const uint8_t *rows;
+  int64_t n;               /* rows */
+  size_t width, bits, row; /* of a row: bytes of integers; of each integer; all bytes */
+} table;
+
+/* int32 or int64, contiguous; one dimension. */
+typedef struct ints {
+  bool given;
+  const void *at;
+  rush_dtype dtype;
+  int64_t n;
+} ints;
+
+static int64_t at(const ints *v, int64_t i) {
+  return v->dtype == RUSH_INT64 ? ((const int64_t *)v->at)[i] : ((const int32_t *)v->at)[i];
+}
+
+static rush_status read_ints(rush_call *c, uint32_t arg, const char *what, ints *out) {
+  rush_tensor *t = arg_tensor(c, arg);
+  *out = (ints){0};
+  if (t == NULL) return RUSH_OK;
+  RUSH_NEED(t->dtype == RUSH_INT64 || t->dtype == RUSH_INT32,
+            "Expect 32 or 64 bit %s, but found torch.%s", what, rush_dtype_name(t->dtype));
+  RUSH_NEED(t->rank == 1, "embedding_rows: %s of %d dimensions", what, t->rank);
+  RUSH_TRY(tmp_contiguous(c, t, &t));
+  *out = (ints){.given = true, .at = rush_data(t), .dtype = t->dtype, .n = t->numel};
+  return RUSH_OK;
+}
+
+static rush_status read_table(rush_call *c, table *out) {
+  rush_tensor *t = arg_tensor(c, TABLE);
+  const int64_t bits = arg_int(c, BITS);
+  RUSH_NEED(bits == 8 || bits == 4 || bits == 2, "embedding_rows: %lld bits", (long long)bits);
+  const int64_t least = bits == 8 ? 8 : 4;
+  RUSH_NEED(t->dtype == RUSH_UINT8 && t->rank == 2 && t->sizes[1] >= least,
+            "embedding_rows: a table of uint8, whose rows end with a scale and a bias, was wanted");
+  RUSH_TRY(tmp_contiguous(c, t, &t));
+  *out = (table){.rows = rush_data(t),
+                 .n = t->sizes[0],
+                 .width = (size_t)(t->sizes[1] - least),
+                 .bits = (size_t)bits,
+                 .row = (size_t)t->sizes[1]};
+  return RUSH_OK;
+}
+
+/* Which row an index means; -1: none, it was pruned. */
+static rush_status row_of(rush_call *c, const table *t, const ints *mapping, int64_t index,
+                          int64_t *out) {
+  *out = index;
+  if (mapping->given) {
+    RUSH_NEED(index >= 0 && index < mapping->n, "Invalid indices data for Sparse Op: %lld of %lld",
+              (long long)index, (long long)mapping->n);
+    *out = at(mapping, index);
+    if (*out == -1) return RUSH_OK;
+  }
+  RUSH_NEED(*out >= 0 && *out < t->n, "Invalid indices data: index %lld, %lld rows",
+            (long long)*out, (long long)t->n);
+  return RUSH_OK;
+}
+
+/* y += the row times `factor`, each step as std::fma rounds it. */
+static void add_row(const table *t, int64_t i, float factor, float *y) {
+  const uint8_t *row = t->rows + (size_t)i * t->row;
+  const size_t each = 8 / t->bits;
+  const unsigned mask = (1u << t->bits) - 1;
+  float pair[2];
+  if (t->bits == 8) {
+    memcpy(pair, row + t->width, sizeof pair);
+  } else {
+    uint16_t halves[2];
+    memcpy(halves, row + t->width, sizeof halves);
+    pair[0] = rush_of_float16(halves[0]);
+    pair[1] = rush_of_float16(halves[1]);
+  }
+  const float scale = factor * pair[0], bias = factor * pair[1];
+  for (size_t j = 0; j < t->width; j++)
+    for (size_t k = 0; k < each; k++, y++) {
+      const double product = (double)scale * (row[j] >> (k * t->bits) & mask); /* exact */
+      *y = (float)(product + (*y + bias));
+    }
+}
+
+/* table [R, bytes] of uint8; indices [N]; offsets [B] or [B + 1] of the first index of each bag, the
+ * last is the end where include_last_offset is said; without offsets each index is a bag; factors [N]
+ * of float32; mapping [M] of int32: the row of each index, -1 for none -> [B, D] */
+RUSH_OP(embedding_rows) {
+  table t;
+  ints indices, offsets, mapping;
+  rush_tensor *factors = arg_tensor(c, FACTORS), *out;
+  RUSH_TRY(read_table(c, &t));
+  RUSH_TRY(read_ints(c, INDICES, "indices", &indices));
+  RUSH_TRY(read_ints(c, OFFSETS, "offsets", &offsets));
+  RUSH_TRY(read_ints(c, MAPPING, "rows of indices", &mapping));
+  if (factors != NULL) {
+    RUSH_NEED(factors->dtype == RUSH_FLOAT32 && factors->rank == 1 && factors->numel == indices.n,
+              "Expect fp32 weights, one for each index, but found torch.%s",
+              rush_dtype_name(factors->dtype));
+    RUSH_TRY(tmp_contiguous(c, factors, &factors));
+  }
+  const bool last = offsets.given && arg_bool(c, INCLUDE_LAST_OFFSET);
+  RUSH_NEED(!last || offsets.n > 0, "include_last_offset: number of offsets should be at least 1");
+  const int64_t bags = !offsets.given ? indices.n : offsets.n - last;
+  const int64_t sizes[2] = {bags, (int64_t)(t.width * (8 / t.bits))};
+  RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, 2, sizes, &out));
+  float *y = rush_data(out);
+  memset(y, 0, (size_t)out->numel * sizeof *y);
+  for (int64_t b = 0, i = 0; b < bags; b++, y += sizes[1]) {
+    int64_t n = 1, row;
+    if (offsets.given) n = (b + 1 < offsets.n ? at(&offsets, b + 1) : indices.n) - at(&offsets, b);
+    RUSH_NEED(n >= 0 && n <= indices.n - i,
+              "Expect the lengths data to be less than indices size: bag %lld", (long long)b);
+    for (const int64_t end = i + n; i < end; i++) {
+      RUSH_TRY(rush_work(c->ctx, (uint64_t)sizes[1] + 8));
+      RUSH_TRY(row_of(c, &t, &mapping, at(&indices, i), &row));
+      if (row >= 0) add_row(&t, row, factors ? ((const float *)rush_data(factors))[i] : 1, y);
+    }
+  }
+  return RUSH_OK;
+}
