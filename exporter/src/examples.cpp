@@ -7,9 +7,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "front/torchscript.h"
 #include "ir/unsupported.h"
 #include "promises.h"
-#include "reference.h"
 #include "run/compare.h"
 
 namespace rush {

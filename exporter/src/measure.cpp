@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "front/torchscript.h"
 #include "ir/schema.h"
-#include "reference.h"
 #include "run/compare.h"
 
 namespace rush {
