@@ -69,7 +69,4 @@ torch::jit::Module copy_of(const torch::jit::Module &module, bool in_double = fa
 // does not end on some graphs).
 void prepare_torchscript();
 
-// What an error of PyTorch's says is wrong, without the traceback of the code that ran.
-std::string reason_of(const std::exception &error);
-
 }  // namespace rush

@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 typedef struct rush_dw_row {
-  const float *x;      /* column 0 of the first input row that windows have inside */
-  const float *w;      /* the weights of that row; from one position to the next, `row` floats */
-  const float *bias;   /* [row] */
-  float *y;            /* [n][channels] */
+  const float *x;    /* column 0 of the first input row that windows have inside */
+  const float *w;    /* the weights of that row; from one position to the next, `row` floats */
+  const float *bias; /* [row] */
+  float *y;          /* [n][channels] */
   size_t channels, row;
   size_t n, stride, dilation;
   ptrdiff_t first, columns; /* of the first window's first position, may be outside; of the input */
