@@ -19,8 +19,10 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --train                       leave the training mode as it is
     --allow-missing               write the file although the runtime lacks operators
     --quantize BITS               int8: linear layers with weights and activations of 8 bits;
-                                    int8-static: convolutions, too, calibrated by the inputs; weights alone:
-                                    int8-weights, int4-weights[:64|:128][:zero-points]; smaller files: float16
+                                    int8-static: convolutions, too, calibrated by the inputs;
+                                    int4[:64|:128][:zero-points]: linear layers with weights of 4 bits, too;
+                                    weights alone: int8-weights, int4-weights[:64|:128][:zero-points];
+                                    smaller files: float16
     --no-verify                   do not run the written file and compare it with PyTorch
     --no-test-vectors             store no test vectors
     --no-source                   store no source lines and none of PyTorch's texts

@@ -102,7 +102,7 @@ bool linear(Node *node, const Bits &bits, Quantised *out) {
     return true;
   }
   Int4 parts;
-  const bool four = bits.kind == Bits::INT4_WEIGHTS;
+  const bool four = bits.kind == Bits::INT4 || bits.kind == Bits::INT4_WEIGHTS;
   if (four) {
     parts = int4_of(w, bits);
   } else {
@@ -118,7 +118,8 @@ bool linear(Node *node, const Bits &bits, Quantised *out) {
       insert_call(node, "rush::linear_weights",
                   {node->input(INPUT), tensor(parts.integers, ""), tensor(parts.scales, ".scales"),
                    zero_points, node->input(BIAS), number(four ? 4 : 8), number(columns),
-                   number(four ? bits.group : columns), node->input(MIN), node->input(MAX)});
+                   number(four ? bits.group : columns), node->input(MIN), node->input(MAX),
+                   number(bits.kind == Bits::INT4 ? 8 : 16)});
   node->give_way_to(made->def);
   return true;
 }
@@ -176,21 +177,23 @@ std::string text_of(const char *format, double value) {
 }  // namespace
 
 Bits bits_from_name(const std::string &name) {
-  const std::string four = "int4-weights";
   if (name.empty()) return {};
   if (name == "int8") return {name, Bits::INT8};
   if (name == "int8-static") return {name, Bits::INT8_STATIC};
   if (name == "int8-weights") return {name, Bits::INT8_WEIGHTS};
   if (name == "float16") return {name, Bits::FLOAT16};
-  for (const int64_t group : {int64_t{0}, int64_t{32}, int64_t{64}, int64_t{128}})
-    for (const bool zero_points : {false, true})
-      if (name ==
-          four + (group ? ":" + std::to_string(group) : "") + (zero_points ? ":zero-points" : ""))
-        return {name, Bits::INT4_WEIGHTS, group ? group : kGroup, zero_points};
+  for (const Bits::Kind kind : {Bits::INT4, Bits::INT4_WEIGHTS})
+    for (const int64_t group : {int64_t{0}, int64_t{32}, int64_t{64}, int64_t{128}})
+      for (const bool zero_points : {false, true})
+        if (name == std::string(kind == Bits::INT4 ? "int4" : "int4-weights") +
+                        (group ? ":" + std::to_string(group) : "") +
+                        (zero_points ? ":zero-points" : ""))
+          return {name, kind, group ? group : kGroup, zero_points};
   throw std::invalid_argument(
       "there is no quantize='" + name +
-      "'; there is 'int8', 'int8-static', 'int8-weights', 'int4-weights' (in groups of 32; also "
-      "'int4-weights:64', 'int4-weights:128', each also with ':zero-points') and 'float16'");
+      "'; there is 'int8', 'int8-static', 'int8-weights', 'int4' and 'int4-weights' (in groups of "
+      "32; "
+      "also 'int4:64', 'int4:128', each also with ':zero-points') and 'float16'");
 }
 
 // Where the weights are of linear layers that become integers.

@@ -15,14 +15,14 @@ class NativeSession;
 
 // How weights are stored, and what multiplies them.
 struct Bits {
-  enum Kind { ALL, INT8, INT8_STATIC, INT8_WEIGHTS, INT4_WEIGHTS, FLOAT16 };
+  enum Kind { ALL, INT8, INT8_STATIC, INT8_WEIGHTS, INT4, INT4_WEIGHTS, FLOAT16 };
   std::string name;  // as users write it
   Kind kind = ALL;
-  int64_t group = 0;         // of INT4_WEIGHTS: how many weights share a scale,
+  int64_t group = 0;         // of INT4 and INT4_WEIGHTS: how many weights share a scale,
   bool zero_points = false;  // and a zero point, too
 };
 
-// What users write: "" (all bits), "int8", "int8-static", "int8-weights", "int4-weights:64:zero-points", "float16".
+// What users write: "" (all bits), "int8", "int8-static", "int8-weights", "int4", "int4-weights:64:zero-points", "float16".
 // Throws std::invalid_argument, listing what there is.
 Bits bits_from_name(const std::string &name);
 

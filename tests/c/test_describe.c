@@ -43,7 +43,7 @@ static void the_text_says_what_a_reader_asks(void **state) {
                                       "input1 : int",        " = 2",
                                       "Answer(Tensor, int)", "aten::t",
                                       "aten::view_as",       "cache \"k\" : int",
-                                      "licence: a\\b",       "64 in 1 tensors"};
+                                      "licence: a\\b",       "tensors: 1, "};
   rig rig_, *r = &rig_;
   builder b;
   size_t size;

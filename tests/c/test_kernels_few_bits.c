@@ -82,10 +82,11 @@ static float plain(const matrix *m, const float *x, size_t j) {
       float most = 0;
       int64_t products = 0;
       for (size_t i = from; i < to; i++) most = fmaxf(most, fabsf(x[i]));
-      const float scale = most / 32767 >= 1e-37f ? most / 32767 : 0;
+      const float top = b->row_bits == 8 ? 127 : 32767;
+      const float scale = most / top >= 1e-37f ? most / top : 0;
       const float inverse = scale > 0 ? 1 / scale : 0;
       for (size_t i = from; i < to; i++) {
-        const float q = fminf(fmaxf(rintf(x[i] * inverse), -32767), 32767);
+        const float q = fminf(fmaxf(rintf(x[i] * inverse), -top), top);
         products += (int64_t)q * (m->integers[j * b->k + i] - zero);
       }
       assert_in_range(products + INT32_MAX, 0, 2 * (int64_t)INT32_MAX);
@@ -122,6 +123,17 @@ static void check(rush_few_bits b, size_t m, bool extreme) {
   free_matrix(&w);
 }
 
+/* Bits of a weight and of a row's element, and whether there are zero points. */
+static const struct {
+  int bits, row_bits;
+  bool zero_points;
+} kinds[] = {{8, 16, false}, {4, 16, false}, {4, 16, true}, {4, 8, false}, {4, 8, true}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+static rush_few_bits bits_of(int kind, size_t n, size_t k, size_t group) {
+  return (rush_few_bits){kinds[kind].bits,    n, k, group, kinds[kind].zero_points,
+                         kinds[kind].row_bits};
+}
+
 static void test_sizes(void **state) {
   (void)state;
   static const size_t ks[] = {0, 1, 3, 4, 31, 32, 33, 255, 256, 257, 600},
@@ -129,25 +141,24 @@ static void test_sizes(void **state) {
   int round = 0;
   for (size_t a = 0; a < sizeof ks / sizeof *ks; a++)
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
-      for (int kind = 0; kind < 3; kind++, round++) {
-        const size_t m = ms[round % 4], n = (size_t)(round * 5 % 21) + 1;
-        check((rush_few_bits){kind == 0 ? 8 : 4, n, ks[a], groups[g], kind == 2}, m, false);
+      for (int kind = 0; kind < KINDS; kind++, round++) {
+        const size_t m = ms[round % 4], n = (size_t)(round * 5 % 43) + 1;
+        check(bits_of(kind, n, ks[a], groups[g]), m, false);
       }
 }
 
 /* The sums of a whole piece of the greatest products fit. */
 static void test_extremes(void **state) {
   (void)state;
-  for (int kind = 0; kind < 3; kind++)
-    for (size_t m = 1; m <= 5; m += 4)
-      check((rush_few_bits){kind == 0 ? 8 : 4, 9, 512, 512, kind == 2}, m, true);
+  for (int kind = 0; kind < KINDS; kind++)
+    for (size_t m = 1; m <= 5; m += 4) check(bits_of(kind, 17, 512, 512), m, true);
 }
 
 static void test_threads(void **state) {
   (void)state;
   enum { THREADS = 4, M = 61, N = 333, K = 77 };
-  for (int bits = 4; bits <= 8; bits += 4) {
-    matrix w = new_matrix((rush_few_bits){bits, N, K, 32, false}, false);
+  for (int kind = 0; kind < KINDS; kind++) {
+    matrix w = new_matrix(bits_of(kind, N, K, 32), false);
     float *x = malloc(M * K * sizeof *x), *y[2];
     for (size_t i = 0; i < M * K; i++) x[i] = noise();
     for (size_t m = 1; m <= M; m += M - 1) {
@@ -176,11 +187,14 @@ static void test_threads(void **state) {
 static void test_overflows(void **state) {
   (void)state;
   size_t bytes;
-  for (int bits = 4; bits <= 8; bits += 4) {
-    assert_false(rush_few_packed(&(rush_few_bits){bits, 8, SIZE_MAX / 8, 1, false}, &bytes));
-    assert_false(rush_few_packed(&(rush_few_bits){bits, SIZE_MAX / 8, 64, 32, false}, &bytes));
-    assert_false(rush_few_rows(&(rush_few_bits){bits, 8, SIZE_MAX / 8, 1, false}, 2, &bytes));
-    assert_false(rush_few_rows(&(rush_few_bits){bits, 8, 64, 32, false}, SIZE_MAX / 8, &bytes));
+  for (int kind = 0; kind < KINDS; kind++) {
+    const rush_few_bits deep = bits_of(kind, 8, SIZE_MAX / 8, 1);
+    const rush_few_bits wide = bits_of(kind, SIZE_MAX / 8, 64, 32),
+                        small = bits_of(kind, 8, 64, 32);
+    assert_false(rush_few_packed(&deep, &bytes));
+    assert_false(rush_few_packed(&wide, &bytes));
+    assert_false(rush_few_rows(&deep, 2, &bytes));
+    assert_false(rush_few_rows(&small, SIZE_MAX / 8, &bytes));
   }
 }
 

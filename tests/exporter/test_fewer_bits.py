@@ -156,12 +156,12 @@ def four_bits(w, group, zero_points):
 
 
 class FewBits(nn.Module):
-    """What the file computes of a linear layer whose weights alone have few bits, in PyTorch's own operators: pieces of at most 256
-    elements of a row become integers of 16 bits."""
+    """What the file computes of a linear layer whose weights have few bits, in PyTorch's own operators: pieces of at most 256
+    elements of a row become integers up to `top`."""
 
-    def __init__(self, integers, scales, group, bias):
+    def __init__(self, integers, scales, group, bias, top=32767):
         super().__init__()
-        self.integers, self.scales, self.group, self.bias = integers, scales, group, bias
+        self.integers, self.scales, self.group, self.bias, self.top = integers, scales, group, bias, top
 
     def forward(self, x):
         k, made = self.integers.shape[1], torch.zeros(*x.shape[:-1], self.integers.shape[0])
@@ -169,10 +169,10 @@ class FewBits(nn.Module):
             for start in range(first, min(first + self.group, k), 256):
                 end = min(start + 256, first + self.group, k)
                 piece = x[..., start:end]
-                scale = piece.abs().amax(-1, True) / 32767
+                scale = piece.abs().amax(-1, True) / self.top
                 scale = torch.where(scale < 1e-37, torch.zeros_like(scale), scale)
                 inverse = torch.where(scale > 0, 1 / scale, torch.zeros_like(scale))
-                steps = torch.clamp(torch.round(piece * inverse), -32767, 32767)
+                steps = torch.clamp(torch.round(piece * inverse), -self.top, self.top)
                 sums = (steps.double() @ self.integers[:, start:end].double().t()).float()
                 made = made + sums * (scale * self.scales[:, first // self.group])
         return made if self.bias is None else made + self.bias
@@ -189,7 +189,7 @@ def few_bits(layer, bits):
         return halves
     words = bits.split(":")
     group = next((int(word) for word in words[1:] if word.isdigit()), 32)
-    return FewBits(*four_bits(w, group, words[-1] == "zero-points"), group, bias)
+    return FewBits(*four_bits(w, group, words[-1] == "zero-points"), group, bias, 127 if words[0] == "int4" else 32767)
 
 
 class Words(nn.Module):
@@ -205,12 +205,12 @@ class Words(nn.Module):
         return self.head(torch.tanh(self.down(torch.relu(self.up(self.table(ids))))))
 
 
-WEIGHTS_ONLY = ["int8-weights", "float16", "int4-weights",
-                *(f"int4-weights:{group}{':zero-points' * zeros}" for group in (32, 64, 128) for zeros in (False, True))]
+FEW_BITS = ["int8-weights", "float16", "int4-weights", "int4", "int4:64", "int4:128:zero-points",
+            *(f"int4-weights:{group}{':zero-points' * zeros}" for group in (32, 64, 128) for zeros in (False, True))]
 
 
-@pytest.mark.parametrize("bits", WEIGHTS_ONLY)
-def test_weights_alone(bits):
+@pytest.mark.parametrize("bits", FEW_BITS)
+def test_weights_of_few_bits(bits):
     """Such a file computes what PyTorch does of the same integers."""
     net, ids = Words().eval(), torch.randint(0, 50, (2, 7))
     plain = copy.deepcopy(net)
@@ -226,9 +226,9 @@ def test_weights_alone(bits):
     assert torch.allclose(session(f"bits_{bits.replace(':', '_')}")(ids), plain(ids), 1e-5, 1e-6)
 
 
-@pytest.mark.parametrize("bits", [bits for bits in WEIGHTS_ONLY if bits != "float16"])
+@pytest.mark.parametrize("bits", [bits for bits in FEW_BITS if bits != "float16"])
 @pytest.mark.parametrize(("inputs", "outputs", "bias"), [(64, 16, True), (37, 41, False), (601, 9, True)])
-def test_weights_alone_are_the_same_arithmetic(bits, inputs, outputs, bias):
+def test_few_bits_are_the_same_arithmetic(bits, inputs, outputs, bias):
     """Bit for bit, with one row and with many; a large element takes precision from its piece alone."""
     net = nn.Sequential(nn.Linear(inputs, outputs, bias), nn.ReLU()).eval()
     name, wanted = f"few_{bits.replace(':', '_')}_{inputs}", nn.Sequential(few_bits(net[0], bits), nn.ReLU())
@@ -286,9 +286,9 @@ def test_halves_that_overflow_stay(tmp_path):
     assert report.quantised["kept"] == 1
 
 
-@pytest.mark.parametrize("word", ["int3", "int4-weights:16", "int8:32", "int4-weights:zero"])
+@pytest.mark.parametrize("word", ["int3", "int4-weights:16", "int8:32", "int4-weights:zero", "int4:"])
 def test_words_that_there_are_not(tmp_path, word):
-    with pytest.raises(ValueError, match=f"there is no quantize='{word}'; there is 'int8', 'int8-static', 'int8-weights', 'int4-weights'"):
+    with pytest.raises(ValueError, match=f"there is no quantize='{word}'; there is 'int8', 'int8-static', 'int8-weights', 'int4' and 'int4-weights'"):
         rushlight.export(nn.Linear(64, 64), (torch.randn(2, 64),), tmp_path / "m.rush", quantize=word)
     with pytest.raises(ValueError, match="quantize is a word"):
         rushlight.export(nn.Linear(64, 64), (torch.randn(2, 64),), tmp_path / "m.rush", quantize=8)

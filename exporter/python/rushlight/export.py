@@ -120,12 +120,14 @@ def export(
             steps between the row's least and greatest element and 0): smaller and faster. "int8-static", for convolutional
             networks: these, and linear layers as with "int8", with convolutions in 8 bits, too (weights symmetric, a scale for
             each output channel), sums, pools, channel-wise products and activations between them; a tensor's 256 steps
-            lie where the squared error over the examples is least. Other operators stay as they are. Weights alone, in memory
-            too, while activations keep 16 bits, in pieces of at most 256 elements with a scale each: "int8-weights";
-            "int4-weights", in groups of 32 with a scale each ("int4-weights:64" and "int4-weights:128" for others, each also
-            with ":zero-points"). Smaller files only: "float16". The former two hold embeddings in 8 bits ("int8" those that
-            are a layer's weight, too), the last one in halves, as it does convolutions. The answers are then not PyTorch's, and
-            the report says how far they are from it; test vectors expect what the file itself answers
+            lie where the squared error over the examples is least. Other operators stay as they are. "int4": linear layers
+            with weights of 4 bits, in groups of 32 with a scale each, and activations that become 8 bits as they come, each
+            group's with a scale of its own; "int4:64" and "int4:128" for other groups, each also with ":zero-points".
+            "int8-weights", "int4-weights" (in groups as "int4"): weights alone, in memory too, while activations keep 16 bits,
+            in pieces of at most 256 elements with a scale each. Smaller files only: "float16". All but "int8-static" hold
+            embeddings so too: in 8 bits ("int8" those that are a layer's weight), "float16" in halves, as it does
+            convolutions. The answers are then not PyTorch's, and the report says how far they are from it; test vectors expect
+            what the file itself answers
         calibration: for "int8-static": examples of what the model will be given, each in the form of example_inputs; by
             default those. Some ten to a hundred that are typical make the ranges right
         dump_after: the name of a pass: print the graph after it

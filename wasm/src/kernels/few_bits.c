@@ -73,7 +73,17 @@ bool rush_few_packed(const rush_few_bits *b, size_t *bytes) {
   return !__builtin_mul_overflow(up(b->n, NR), block_bytes(b), bytes);
 }
 
-/* A row: [of_piece for each piece][pieces of 16-bit integers, each padded by zeros]. */
+/* Whether rows are of int8; else they are of int16, of 8 bits, too. */
+static bool is_small(const rush_few_bits *b) {
+#ifdef RUSH_NIBBLE_DOT
+  return b->row_bits == 8;
+#else
+  (void)b;
+  return false;
+#endif
+}
+
+/* A row: [of_piece for each piece][pieces of integers, each padded by zeros]. */
 typedef struct of_piece {
   float scale;
   int32_t sum; /* of the integers */
@@ -89,8 +99,7 @@ static size_t elements_of(size_t n) {
   return up(n, LANES) * LANES;
 }
 static size_t element_bytes(const rush_few_bits *b, size_t n) {
-  (void)b;
-  return elements_of(n) * sizeof(int16_t);
+  return elements_of(n) * (is_small(b) ? sizeof(int8_t) : sizeof(int16_t));
 }
 static size_t row_bytes(const rush_few_bits *b) {
   return scales_bytes(b) + over_pieces(b, element_bytes);
@@ -149,9 +158,24 @@ typedef struct task {
   uint8_t *rows;
 } task;
 
+/* Eight integers, from -127 to 127 where they become bytes. */
+RUSH_INLINE void store_eight(bool small, void *to, i4 a, i4 b) {
+#ifdef RUSH_NIBBLE_DOT
+  const v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);
+  if (small) {
+    wasm_v128_store64_lane(to, wasm_i8x16_narrow_i16x8(v, v), 0);
+    return;
+  }
+#else
+  (void)small;
+#endif
+  rush_int8_store_wide(to, a, b, INT16_MAX);
+}
+
 /* n elements of a piece as integers. */
-static of_piece integers_of(size_t n, const float *x, int16_t *to) {
-  const float top = 32767;
+static of_piece integers_of(const rush_few_bits *b, size_t n, const float *x, uint8_t *to) {
+  const bool small = is_small(b);
+  const float top = b->row_bits == 8 ? 127 : 32767;
   float most, least = rush_int8_range(n, x, &most);
   if (-least > most || least != least) most = -least;
   float scale = most / top;
@@ -160,15 +184,15 @@ static of_piece integers_of(size_t n, const float *x, int16_t *to) {
   const f4 factor = f4_set(inverse), lo = f4_set(-top), hi = f4_set(top);
   float rest[2 * RUSH_LANES] = {0};
   i4 sum = i4_set(0);
-  memset(to, 0, elements_of(n) * sizeof *to);
-  for (size_t i = 0; i < n; i += 8) {
+  memset(to, 0, element_bytes(b, n));
+  for (size_t i = 0; i < n; i += 8, to += small ? 8 : 16) {
     const float *from = x + i;
-    i4 a, b;
+    i4 left, right;
     if (n - i < 8) from = memcpy(rest, from, (n - i) * sizeof *x);
-    f4_round_small(f4_less(f4_more(f4_load(from) * factor, lo), hi), &a);
-    f4_round_small(f4_less(f4_more(f4_load(from + 4) * factor, lo), hi), &b);
-    rush_int8_store_wide(to + i, a, b, INT16_MAX);
-    sum = i4_add(sum, i4_add(a, b));
+    f4_round_small(f4_less(f4_more(f4_load(from) * factor, lo), hi), &left);
+    f4_round_small(f4_less(f4_more(f4_load(from + 4) * factor, lo), hi), &right);
+    store_eight(small, to, left, right);
+    sum = i4_add(sum, i4_add(left, right));
   }
   return (of_piece){
       scale, (int32_t)((uint32_t)sum[0] + (uint32_t)sum[1] + (uint32_t)sum[2] + (uint32_t)sum[3])};
@@ -179,9 +203,9 @@ static void rows_of_floats(const void *arg, size_t begin, size_t end, unsigned w
   (void)who;
   for (size_t r = begin; r < end; r++) {
     of_piece *of = (of_piece *)(void *)(t->rows + r * row_bytes(t->b));
-    int16_t *to = (int16_t *)(void *)((uint8_t *)of + scales_bytes(t->b));
-    for (piece p = {0}; next_piece(t->b, &p); to += elements_of(p.n))
-      *of++ = integers_of(p.n, t->x + r * t->ldx + p.from, to);
+    uint8_t *to = (uint8_t *)of + scales_bytes(t->b);
+    for (piece p = {0}; next_piece(t->b, &p); to += element_bytes(t->b, p.n))
+      *of++ = integers_of(t->b, p.n, t->x + r * t->ldx + p.from, to);
   }
 }
 
@@ -215,7 +239,7 @@ RUSH_INLINE nibbles split(const uint8_t *w, b16 mask) {
   return (nibbles){v & mask, (b16)((u8)v >> 4) & mask};
 }
 
-/* As bytes, and times one row. */
+/* As bytes. */
 static void as_bytes(size_t quads, const uint8_t *w, int8_t *out) {
   const b16 mask = (b16)i4_set(0x0f0f0f0f);
   for (size_t q = 0; q < quads; q++, w += 16, out += 32) {
@@ -223,20 +247,59 @@ static void as_bytes(size_t quads, const uint8_t *w, int8_t *out) {
     memcpy(out, &v, sizeof v);
   }
 }
-RUSH_INLINE void times_row(size_t quads, const uint8_t *w, const int16_t *x, i4 out[2]) {
+/* And times one row: of one block, or of two that are `far` apart. */
+typedef void times_row(size_t blocks, size_t quads, const uint8_t *w, size_t far, const void *row,
+                       i4 out[2][2]);
+
+RUSH_INLINE void times_wide(size_t blocks, size_t quads, const uint8_t *w, size_t far,
+                            const void *row, i4 out[2][2]) {
   const b16 mask = (b16)i4_set(0x0f0f0f0f);
-  i4 sum[4] = {{0}};
+  const int16_t *x = row;
+  i4 sum[2][4] = {{{0}}};
   for (size_t q = 0; q < quads; q++, w += 16, x += KR) {
-    const nibbles v = split(w, mask);
     const s8 twice = s8_twice(x);
-    sum[0] = s8_dot(s8_low(v.low), twice, sum[0]);
-    sum[1] = s8_dot(s8_high(v.low), twice, sum[1]);
-    sum[2] = s8_dot(s8_low(v.high), twice, sum[2]);
-    sum[3] = s8_dot(s8_high(v.high), twice, sum[3]);
+    for (size_t b = 0; b < blocks; b++) {
+      const nibbles v = split(w + b * far, mask);
+      sum[b][0] = s8_dot(s8_low(v.low), twice, sum[b][0]);
+      sum[b][1] = s8_dot(s8_high(v.low), twice, sum[b][1]);
+      sum[b][2] = s8_dot(s8_low(v.high), twice, sum[b][2]);
+      sum[b][3] = s8_dot(s8_high(v.high), twice, sum[b][3]);
+    }
   }
-  out[0] = i4_add_pairs(sum[0], sum[1]);
-  out[1] = i4_add_pairs(sum[2], sum[3]);
+  for (size_t b = 0; b < blocks; b++) {
+    out[b][0] = i4_add_pairs(sum[b][0], sum[b][1]);
+    out[b][1] = i4_add_pairs(sum[b][2], sum[b][3]);
+  }
 }
+
+#ifdef RUSH_NIBBLE_DOT
+RUSH_INLINE void add_quad(size_t blocks, const uint8_t *w, size_t far, const int8_t *x,
+                          i4 sum[2][2]) {
+  const b16 mask = (b16)i4_set(0x0f0f0f0f);
+  const v128_t four = wasm_v128_load32_splat(x);
+  for (size_t b = 0; b < blocks; b++) {
+    const nibbles v = split(w + b * far, mask);
+    sum[b][0] = rush_nibble_dot(four, (v128_t)v.low, sum[b][0]);
+    sum[b][1] = rush_nibble_dot(four, (v128_t)v.high, sum[b][1]);
+  }
+}
+/* Sums of the even quads and of the odd ones: see int8_tile.c. */
+RUSH_INLINE void times_small(size_t blocks, size_t quads, const uint8_t *w, size_t far,
+                             const void *row, i4 out[2][2]) {
+  const int8_t *x = row;
+  i4 even[2][2] = {{{0}}}, odd[2][2] = {{{0}}};
+  size_t q = 0;
+  for (; q + 4 <= quads; q += 4, w += 4 * 16, x += 4 * KR) {
+    add_quad(blocks, w, far, x, even);
+    add_quad(blocks, w + 16, far, x + KR, odd);
+    add_quad(blocks, w + 2 * 16, far, x + 2 * KR, even);
+    add_quad(blocks, w + 3 * 16, far, x + 3 * KR, odd);
+  }
+  for (; q < quads; q++, w += 16, x += KR) add_quad(blocks, w, far, x, even);
+  for (size_t b = 0; b < blocks; b++)
+    for (size_t h = 0; h < 2; h++) out[b][h] = i4_add(even[b][h], odd[b][h]);
+}
+#endif
 
 /* Of a group's columns. */
 typedef struct group {
@@ -260,19 +323,36 @@ RUSH_INLINE void add_sums(const i4 sums[2], const of_piece *x, const group *g, f
   }
 }
 
-/* One row and 4 bits; of a block from behind its bias. */
-static void add_row(const product *p, const uint8_t *at, size_t i, f4 sum[2]) {
+/* Row i times the block at `at`, from behind its bias, and, where there are two, that which is `far` behind
+ * it: see rush_int8_pair. `times` is for 4 bits. */
+RUSH_INLINE void add_row(const product *p, size_t blocks, times_row *times, const uint8_t *at,
+                         size_t far, size_t i, f4 sum[2][2]) {
   const of_piece *of = (const of_piece *)(const void *)(p->rows + i * p->row_bytes);
-  const int16_t *x = (const int16_t *)(const void *)((const uint8_t *)of + p->scales_bytes);
-  group g = {.zeros = {i4_set(8), i4_set(8)}};
-  i4 sums[2];
+  const uint8_t *x = (const uint8_t *)of + p->scales_bytes;
+  const i4 zero = i4_set(p->b->bits == 4 ? 8 : 0);
+  group g[2] = {{.zeros = {zero, zero}}, {.zeros = {zero, zero}}};
+  i4 sums[2][2];
   for (piece k = {0}; next_piece(p->b, &k); of++) {
-    if (k.opens) at = read_group(p->b, at, &g);
     const size_t quads = up(k.n, KR);
-    times_row(quads, at, x, sums);
-    add_sums(sums, of, &g, sum);
-    at += quads * NR * KR / 2;
-    x += elements_of(k.n);
+    if (k.opens) {
+      const uint8_t *from = at;
+      for (size_t b = 0; b < blocks; b++) at = read_group(p->b, from + b * far, &g[b]);
+      at -= (blocks - 1) * far;
+    }
+    if (times != NULL) {
+      times(blocks, quads, at, far, x, sums);
+    } else {
+      int32_t each[MR][NR];
+      if (blocks == 2) {
+        p->kernel.pair(quads, x, (const int8_t *)at, far, each);
+      } else {
+        p->kernel.one(1, quads, (const void *[MR]){x}, (const int8_t *)at, each);
+      }
+      memcpy(sums, each, sizeof sums);
+    }
+    for (size_t b = 0; b < blocks; b++) add_sums(sums[b], of, &g[b], sum[b]);
+    at += piece_bytes(p->b, k.n);
+    x += element_bytes(p->b, k.n);
   }
 }
 
@@ -303,8 +383,40 @@ static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bot
       }
     }
     at += piece_bytes(p->b, k.n);
-    offset += elements_of(k.n) * sizeof(int16_t);
+    offset += element_bytes(p->b, k.n);
   }
+}
+
+/* Of row i and the columns of a block, its bias and what is added to it. */
+static void finish(const product *p, size_t i, size_t j, const uint8_t *block, const f4 sum[2]) {
+  const float *bias = (const float *)(const void *)block;
+  for (size_t h = 0; h < 2 && j + 4 * h < p->b->n; h++) {
+    const size_t left = p->b->n - j - 4 * h;
+    float *y = p->y + i * p->ldy + j + 4 * h;
+    const f4 v = f4_clamp(sum[h] + f4_load(bias + 4 * h), f4_set(p->min), f4_set(p->max));
+    if (left >= 4) {
+      f4_store(y, v);
+    } else {
+      f4_store_part(y, v, left);
+    }
+  }
+}
+
+/* Row i times columns from.. to right - 1, two halves of them beside each other. */
+RUSH_INLINE void one_row(const product *p, times_row *times, size_t i, size_t from, size_t right) {
+  const size_t blocks = up(right - from, NR), half = blocks / 2, far = half * p->block_bytes;
+  const size_t bias = NR * sizeof(float);
+  const uint8_t *at = p->packed + from / NR * p->block_bytes;
+  for (size_t j = from; j < from + half * NR; j += NR, at += p->block_bytes) {
+    f4 sum[2][2] = {{{0}}};
+    add_row(p, 2, times, at + bias, far, i, sum);
+    finish(p, i, j, at, sum[0]);
+    finish(p, i, j + half * NR, at + far, sum[1]);
+  }
+  if (blocks % 2 == 0) return;
+  f4 sum[2][2] = {{{0}}};
+  add_row(p, 1, times, at + far + bias, 0, i, sum);
+  finish(p, i, from + 2 * half * NR, at + far, sum[0]);
 }
 
 static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
@@ -314,29 +426,24 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
     const size_t from = t / p->down * p->width, top = t % p->down * p->height;
     const size_t right = p->b->n - from < p->width ? p->b->n : from + p->width;
     const size_t bottom = p->m - top < p->height ? p->m : top + p->height;
+    if (bottom - top == 1) {
+      if (p->b->bits == 8) {
+        one_row(p, NULL, top, from, right);
+#ifdef RUSH_NIBBLE_DOT
+      } else if (is_small(p->b)) {
+        one_row(p, times_small, top, from, right);
+#endif
+      } else {
+        one_row(p, times_wide, top, from, right);
+      }
+      continue;
+    }
     for (size_t j = from; j < right; j += NR) {
       const uint8_t *block = p->packed + j / NR * p->block_bytes;
-      const float *bias = (const float *)(const void *)block;
       f4 sum[HEIGHT][2];
       memset(sum, 0, (bottom - top) * sizeof *sum);
-      if (p->b->bits == 4 && bottom - top == 1) {
-        add_row(p, block + NR * sizeof *bias, top, sum[0]);
-      } else {
-        add_rows(p, block + NR * sizeof *bias, top, bottom, sum);
-      }
-      for (size_t i = top; i < bottom; i++) {
-        for (size_t h = 0; h < 2 && j + 4 * h < p->b->n; h++) {
-          const size_t left = p->b->n - j - 4 * h;
-          float *y = p->y + i * p->ldy + j + 4 * h;
-          const f4 v =
-              f4_clamp(sum[i - top][h] + f4_load(bias + 4 * h), f4_set(p->min), f4_set(p->max));
-          if (left >= 4) {
-            f4_store(y, v);
-          } else {
-            f4_store_part(y, v, left);
-          }
-        }
-      }
+      add_rows(p, block + NR * sizeof(float), top, bottom, sum);
+      for (size_t i = top; i < bottom; i++) finish(p, i, j, block, sum[i - top]);
     }
   }
 }
@@ -351,6 +458,10 @@ void rush_few_gemm(rush_ctx *ctx, const rush_few_bits *b, size_t m, const void *
   p.scales_bytes = scales_bytes(b);
   p.block_bytes = block_bytes(b);
   p.kernel = rush_int8_wide();
+  if (is_small(b)) {
+    p.kernel.mr = rush_int8_nibbles(&p.kernel.many);
+    p.kernel.one = p.kernel.many;
+  }
   p.height = m < HEIGHT ? m : HEIGHT;
   p.down = up(m, p.height);
   const size_t blocks = up(b->n, NR);

@@ -1,10 +1,10 @@
 /* Products of float32 rows and a matrix whose weights have 8 or 4 bits, in memory, too.
  *
  * A weight stands for (integer - zero point) * scale; the columns of the matrix each have a scale and
- * zero point for every `group` weights. Rows become integers of 16 bits, in pieces of at most
+ * zero point for every `group` weights. Rows become integers of 16 or 8 bits, in pieces of at most
  * RUSH_FEW_PIECE elements, none across groups, each piece with a scale of its own, so that a large
- * element takes precision from its neighbours alone: half a step is 2^-16 of a piece's greatest. Sums of
- * a piece are exact; they are the same on every machine, and so are results. */
+ * element takes precision from its neighbours alone: half a step is 2^-16 or 2^-8 of a piece's greatest.
+ * Sums of a piece are exact; they are the same on every machine, and so are results. */
 #ifndef RUSH_FEW_BITS_H
 #define RUSH_FEW_BITS_H
 
@@ -21,6 +21,7 @@ typedef struct rush_few_bits {
   int bits; /* 8, or 4 */
   size_t n, k, group;
   bool zero_points; /* of 4 bits; else they are 8, of 8 bits 0 */
+  int row_bits;     /* 16, or 8 where `bits` is 4 */
 } rush_few_bits;
 
 /* How many groups a column has. */
@@ -37,7 +38,7 @@ void rush_few_pack(const rush_few_bits *b, size_t first, const void *w, const fl
                    const uint8_t *zero_points, const float *bias, void *packed);
 
 /* Makes rows of floats x[m][k], of row stride ldx. A piece with an infinity or NaN makes all results of
- * its row NaN; one whose greatest element is below 1e-37 * 32767 counts as zeros. `rows` is aligned to 16. */
+ * its row NaN; one whose greatest element is below 1e-37 * 32767 (of 8 bits: * 127) counts as zeros. `rows` is aligned to 16. */
 void rush_few_rows_of_floats(struct rush_ctx *ctx, const rush_few_bits *b, size_t m, const float *x,
                              size_t ldx, void *rows);
 

@@ -110,6 +110,11 @@ RUSH_INLINE i4 rush_int8_dot(v128_t x, v128_t w, i4 sums) {
   return (i4)wasm_i32x4_relaxed_dot_i8x16_i7x16_add(w, x, (v128_t)sums);
 }
 #define RUSH_INT8_DOT(x, w, sums) rush_int8_dot((v128_t)(x), (v128_t)(w), sums)
+/* The same of signed x and w from 0 to 15, of which no machine makes anything else. */
+#define RUSH_NIBBLE_DOT
+RUSH_INLINE i4 rush_nibble_dot(v128_t x, v128_t w, i4 sums) {
+  return (i4)wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, w, (v128_t)sums);
+}
 #elif defined(__AVXVNNI__)
 #define RUSH_INT8_DOT(x, w, sums) \
   (i4) _mm_dpbusd_avx_epi32((__m128i)(sums), (__m128i)(x), (__m128i)(w))

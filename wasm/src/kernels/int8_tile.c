@@ -65,8 +65,9 @@ static const rush_int8_kernel wide = {
 };
 
 #if defined(__wasm_relaxed_simd__)
-RUSH_INLINE void byte_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
-                           const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+typedef i4 dot_of_bytes(v128_t x, v128_t w, i4 sums);
+RUSH_INLINE void tile_by(dot_of_bytes *dot, size_t mr, size_t taps, size_t groups,
+                         const void *const *rows, const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
   i4 sum[RUSH_INT8_MR][2];
   for (size_t r = 0; r < mr; r++) sum[r][0] = sum[r][1] = i4_set(0);
   for (size_t t = 0; t < taps; t++) {
@@ -76,12 +77,21 @@ RUSH_INLINE void byte_tile(size_t mr, size_t taps, size_t groups, const void *co
       const v128_t a = wasm_v128_load(w), b = wasm_v128_load(w + 16);
       for (size_t r = 0; r < mr; r++) {
         const v128_t v = wasm_v128_load32_splat(x[r] + g * RUSH_INT8_KR);
-        sum[r][0] = rush_int8_dot(v, a, sum[r][0]);
-        sum[r][1] = rush_int8_dot(v, b, sum[r][1]);
+        sum[r][0] = dot(v, a, sum[r][0]);
+        sum[r][1] = dot(v, b, sum[r][1]);
       }
     }
   }
   for (size_t r = 0; r < mr; r++) memcpy(sums[r], sum[r], sizeof sum[r]);
+}
+
+RUSH_INLINE void byte_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                           const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+  tile_by(rush_int8_dot, mr, taps, groups, rows, w, sums);
+}
+RUSH_INLINE void nibble_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                             const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+  tile_by(rush_nibble_dot, mr, taps, groups, rows, w, sums);
 }
 
 RUSH_INLINE void add_pair(const uint8_t *x, const int8_t *w, size_t far, i4 sum[2][2]) {
@@ -108,18 +118,23 @@ RUSH_INLINE void byte_pair(size_t groups, const uint8_t *x, const int8_t *w, siz
     }
 }
 
-static rush_int8_tile one_byte, many_byte;
+static rush_int8_tile one_byte, many_byte, many_nibbles;
 static rush_int8_pair pair_byte;
 static rush_int8_depth depth_byte;
 static rush_int8_strips strips_byte;
 RUSH_INT8_TILE(one_byte, byte_tile, 1)
 RUSH_INT8_TILE(many_byte, byte_tile, 6)
+RUSH_INT8_TILE(many_nibbles, nibble_tile, 6)
 RUSH_INT8_PAIR(pair_byte, byte_pair)
 RUSH_INT8_DEPTH(depth_byte, rush_int8_depth_quads)
 RUSH_INT8_STRIP(strips_byte, rush_int8_column_quads, rush_int8_add_quads)
 
 rush_int8_kernel rush_int8_wide(void) {
   return wide;
+}
+size_t rush_int8_nibbles(rush_int8_tile **many) {
+  *many = many_nibbles;
+  return 6;
 }
 rush_int8_kernel rush_int8_kernel_here(void) {
   enum { W = 127, X = 255 };
@@ -140,6 +155,10 @@ rush_int8_kernel rush_int8_kernel_here(void) {
   };
 }
 #else
+size_t rush_int8_nibbles(rush_int8_tile **many) {
+  *many = NULL;
+  return 0;
+}
 rush_int8_kernel rush_int8_wide(void) {
 #ifdef RUSH_WIDE_MATH
   if (__builtin_cpu_supports("avx2")) {

@@ -74,6 +74,10 @@ rush_int8_kernel rush_int8_kernel_here(void);
 /* The tiles for rows as WIDE that this machine is best at. */
 rush_int8_kernel rush_int8_wide(void);
 
+/* Rows of int8 times weights from 0 to 15, where the machine has more for these than for WIDE: gives how
+ * many rows `many` takes, else 0. */
+size_t rush_int8_nibbles(rush_int8_tile **many);
+
 /* Of every machine: rows as WIDE, at most 4 of them. */
 rush_int8_tile rush_int8_one_wide, rush_int8_many_wide;
 rush_int8_pair rush_int8_pair_wide;

@@ -1,11 +1,11 @@
-/* linear with a weight of few bits, in memory, too, and an input that keeps 16 of its own. */
+/* linear with a weight of few bits, in memory, too, and an input that keeps 16 of its own, or 8. */
 #include "blocks/packed_int8.h"
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
 #include "kernels/few_bits.h"
 #include "tensor/layout.h"
 
-enum { INPUT, WEIGHT, SCALES, ZEROS, BIAS, BITS, COLUMNS, GROUP, MIN, MAX };
+enum { INPUT, WEIGHT, SCALES, ZEROS, BIAS, BITS, COLUMNS, GROUP, MIN, MAX, INPUT_BITS };
 
 /* The operands that hold a weight: row-major tensors, of sizes that are checked. */
 typedef struct operands {
@@ -14,12 +14,14 @@ typedef struct operands {
 } operands;
 
 /* Checks them, and sets v->b. */
-static bool is_valid(operands *v, int64_t bits, int64_t k, int64_t group) {
+static bool is_valid(operands *v, int64_t bits, int64_t k, int64_t group, int64_t input_bits) {
   const rush_tensor *w = v->weight, *s = v->scales, *z = v->zeros;
+  if (!(input_bits == 16 || (input_bits == 8 && bits == 4))) return false;
   if (!(bits == 8 || bits == 4) || k < 0 || group < 1 || w->rank != 2 || s->rank != 2) return false;
   const int64_t groups = k / group + (k % group != 0), bytes = bits == 8 ? k : k / 2 + k % 2;
-  v->b = (rush_few_bits){(int)bits, (size_t)w->sizes[0], (size_t)k,
-                         k == 0 ? 1 : (size_t)(group < k ? group : k), z != NULL};
+  v->b = (rush_few_bits){(int)bits, (size_t)w->sizes[0],
+                         (size_t)k, k == 0 ? 1 : (size_t)(group < k ? group : k),
+                         z != NULL, (int)input_bits};
   return w->dtype == (bits == 8 ? RUSH_INT8 : RUSH_UINT8) && w->sizes[1] == bytes &&
          (s->dtype == RUSH_FLOAT32 || s->dtype == RUSH_FLOAT16) && s->sizes[0] == w->sizes[0] &&
          s->sizes[1] == groups &&
@@ -70,12 +72,13 @@ RUSH_PREPARE(linear_weights) {
   const float *bias;
   size_t bytes;
   rush_packed_floats *packed;
-  int64_t bits, k, group;
+  int64_t bits, k, group, input_bits;
   v.zeros = constant(p, ZEROS);
   if (v.weight == NULL || v.scales == NULL || p->args[ZEROS] == NULL ||
       (v.zeros == NULL && p->args[ZEROS]->kind != RUSH_KIND_NONE) ||
       !constant_int(p, BITS, &bits) || !constant_int(p, COLUMNS, &k) ||
-      !constant_int(p, GROUP, &group) || !is_valid(&v, bits, k, group) ||
+      !constant_int(p, GROUP, &group) || !constant_int(p, INPUT_BITS, &input_bits) ||
+      !is_valid(&v, bits, k, group, input_bits) ||
       !rush_constant_bias(p, BIAS, v.weight->sizes[0], &bias))
     return RUSH_OK;
   if (!rush_few_packed(&v.b, &bytes)) return rush_fail_memory(p->ctx, SIZE_MAX);
@@ -87,13 +90,14 @@ RUSH_PREPARE(linear_weights) {
 static rush_status check(rush_call *c, operands *v) {
   const rush_tensor *x = arg_tensor(c, INPUT), *bias = arg_tensor(c, BIAS);
   const int64_t bits = arg_int(c, BITS), k = arg_int(c, COLUMNS), group = arg_int(c, GROUP);
+  const int64_t input_bits = arg_int(c, INPUT_BITS);
   *v = (operands){.weight = arg_tensor(c, WEIGHT),
                   .scales = arg_tensor(c, SCALES),
                   .zeros = arg_tensor(c, ZEROS)};
-  RUSH_NEED(is_valid(v, bits, k, group),
+  RUSH_NEED(is_valid(v, bits, k, group, input_bits),
             "linear_weights: weight, scales and zero points do not fit %lld columns of "
-            "%lld bits in groups of %lld",
-            (long long)k, (long long)bits, (long long)group);
+            "%lld bits in groups of %lld, and inputs of %lld",
+            (long long)k, (long long)bits, (long long)group, (long long)input_bits);
   RUSH_NEED(x->rank > 0 && x->dtype == RUSH_FLOAT32,
             "linear_weights: a tensor of float32 was wanted");
   RUSH_NEED(x->sizes[x->rank - 1] == k,
@@ -124,7 +128,8 @@ static rush_status pack_call(rush_call *c, operands v, const void **out) {
 
 /* input [..., columns], weight [n, columns] of int8 or [n, bytes] of uint8 with two in each, scales
  * [n, groups] of float32 or float16, zero_points [n, groups] of uint8 or None, bias [n] or None, bits
- * (8 or 4), columns, group (how many columns share a scale), min, max -> float32 [..., n] */
+ * (8 or 4), columns, group (how many columns share a scale), min, max, input_bits (16;
+ * or 8 where bits is 4) -> float32 [..., n] */
 RUSH_OP(linear_weights) {
   operands v;
   rush_linear_rows r;
