@@ -225,6 +225,13 @@ ONES = {"leaky_relu": "leaky_relu(p, 0.2, False, 0.037, {zero})", "hardswish": "
         "instance_norm": "instance_norm(p, w, w, 1e-5, 0.037, {zero})", "batch_norm1d": "batch_norm1d(p, w, w, w, w * w + 1, 1e-5, 0.037, {zero})",
         "cat": "cat([p, q], 1, 0.051, {zero})", "cat_relu": "cat_relu([p, q], 1, None, None)",
         "add": "add(p, q, 0.053, {zero})", "add_relu": "add_relu(p, q, 0.053, {zero})", "mul": "mul(p, q, 0.053, {zero})", "mul_relu": "mul_relu(p, q, 0.053, {zero})"}
+# As squeeze and excitation multiplies: halves everywhere, which are even only without the zero point.
+HALVES = """
+    p, q = torch.quantize_per_tensor(x, 0.3, 1, torch.quint8), torch.quantize_per_tensor(y, 0.00390625, 0, torch.quint8)
+    r = torch.ops.quantized.{}(p, q, 0.3, 1)
+    return r.dequantize(), r.int_repr()"""
+for name in ("mul", "mul_relu"):
+    row(f"quantized_{name}_of_halves", HALVES.format(name), x=f32(2, 3, 5, 7, lo=-0.3, hi=70), y=tensor([[[0.5]], [[0.25]], [[0.75]]]))
 for dtype, zero in {"quint8": 119, "qint8": -7}.items():
     for name, body in ONES.items():
         row(f"quantized_{name}_of_{dtype}", PAIR.format(dtype=dtype, zero=zero, body=body.format(zero=zero, least=0 if dtype == "quint8" else -128)), x=f32(2, 4, 17), y=f32(2, 4, 17), w=f32(4), v=f32(17))
