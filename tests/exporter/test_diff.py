@@ -570,3 +570,51 @@ def test_an_input_may_be_an_object_of_its_class(out):
     program = program_of(Net(), args)
     rushlight.export(program, args, out)
     assert rushlight.diff(out, program, args).compared > 0
+
+
+class Memory(nn.Module):
+    """Views of memory that is not written yet, on the way to its elements."""
+
+    def forward(self, x):
+        made = torch.empty(x.size(0) + 1)
+        made[0] = x.sum()
+        made[1:] = x * 2
+        rest = torch.empty_like(x).view(-1)
+        rest.copy_(x)
+        return made, made + 1, rest
+
+
+@pytest.fixture
+def open_memory_is_nan():
+    """Whatever the memory held, it is not what the runtime's holds."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    before, torch.utils.deterministic.fill_uninitialized_memory = torch.utils.deterministic.fill_uninitialized_memory, True
+    yield
+    torch.utils.deterministic.fill_uninitialized_memory = before
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.feature("Diff", "memory that torch.empty leaves open is compared where it is written")
+@pytest.mark.parametrize("way", [lambda net, x: torch.jit.script(net), torch.jit.trace, torch.export.export])
+def test_open_memory_is_compared_where_it_is_written(out, open_memory_is_nan, way):
+    x = (torch.randn(5),)
+    net = way(Memory().eval(), x)
+    rushlight.export(net, x, out, trace=True)
+    for d in (rushlight.diff(out, net, x), rushlight.diff(out)):
+        assert d and d.compared >= 3, str(d)
+
+
+class Fixed(nn.Module):
+    def forward(self, x):
+        q = torch.relu(torch.quantize_per_tensor(x, 0.1, 3, torch.quint8))
+        return torch.cat([q, q]).dequantize() * 2
+
+
+@pytest.mark.feature("Diff", "quantised models: what lies between their integers")
+@pytest.mark.parametrize("way", [lambda net, x: torch.jit.script(net), torch.jit.trace])
+def test_quantised_values_are_compared_as_numbers(out, way):
+    x = (torch.randn(3, 5),)
+    net = way(Fixed().eval(), x)
+    rushlight.export(net, x, out, trace=True)
+    for d in (rushlight.diff(out, net, x), rushlight.diff(out)):
+        assert d and d.compared >= 3, str(d)

@@ -5,6 +5,7 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -19,12 +20,62 @@ namespace prim = c10::prim;
 
 namespace {
 
-thread_local std::vector<Traced> *recording = nullptr;
+// What a run gave. Memory whose elements are whatever was there before is held, so that no other takes
+// its place.
+struct Recording {
+  std::vector<Traced> nodes;
+  std::map<const void *, c10::Storage> open;
 
-// None where there is nothing to compare: objects, nested tensors, what a branch that has returned
-// leaves unset.
+  bool is_open(const at::Tensor &t) const {
+    return t.has_storage() && open.count(t.storage().unsafeGetStorageImpl());
+  }
+};
+thread_local Recording *recording = nullptr;
+
+// What a node does to the memory of its results.
+enum Role { COMPUTES, LEAVES_OPEN, WRITES_ALL };
+
+// Its elements are whatever the memory held.
+const std::unordered_set<std::string> kLeavesOpen = {
+    "aten::empty",     "aten::empty_like",        "aten::empty_strided", "aten::empty_permuted",
+    "aten::new_empty", "aten::new_empty_strided", "aten::resize_"};
+const std::unordered_set<std::string> kWritesAll = {"aten::fill_",    "aten::zero_",
+                                                    "aten::copy_",    "aten::normal_",
+                                                    "aten::uniform_", "aten::random_"};
+
+Role role_of(const jit::Node &node) {
+  const std::string op = node.kind().toQualString();
+  return kLeavesOpen.count(op) ? LEAVES_OPEN : kWritesAll.count(op) ? WRITES_ALL : COMPUTES;
+}
+
+void follow(const c10::IValue &value, int64_t role) {
+  if (role == COMPUTES || !value.isTensor() || !value.toTensor().has_storage()) return;
+  const at::Tensor &t = value.toTensor();
+  const void *key = t.storage().unsafeGetStorageImpl();
+  if (role == LEAVES_OPEN)
+    recording->open.emplace(key, t.storage());
+  else if (t.is_non_overlapping_and_dense() && t.nbytes() == t.storage().nbytes())
+    recording->open.erase(key);
+}
+
+bool is_comparable(const c10::IValue &value) {
+  if (value.isTensor()) {
+    const at::Tensor &t = value.toTensor();
+    return !t.is_nested() && !t.is_quantized() && !recording->is_open(t);
+  }
+  if (value.isList()) {
+    const auto items = value.toListRef();
+    return std::all_of(items.begin(), items.end(), is_comparable);
+  }
+  if (!value.isTuple()) return true;
+  const auto &items = value.toTupleRef().elements();
+  return std::all_of(items.begin(), items.end(), is_comparable);
+}
+
+// None where there is nothing to compare: objects, nested and quantised tensors, memory that is open,
+// what a branch that has returned leaves unset.
 Const const_of(const c10::IValue &value) {
-  if (value.isTensor() && value.toTensor().is_nested()) return from_ivalue(c10::IValue());
+  if (!is_comparable(value)) return from_ivalue(c10::IValue());
   try {
     return from_ivalue(value);
   } catch (const std::invalid_argument &) {
@@ -32,30 +83,29 @@ Const const_of(const c10::IValue &value) {
   }
 }
 
-// rushlight::saw(int handle, ...): the handle's node gave these.
+// rushlight::saw(int handle, int role, ...): the handle's node gave these.
 void saw(jit::Stack &stack) {
   const size_t n = static_cast<size_t>(jit::pop(stack).toInt());
-  Traced out;
-  out.handle = static_cast<uint64_t>(jit::peek(stack, 0, n).toInt());
-  std::vector<Const> results;
-  for (size_t i = 1; i < n; i++) results.push_back(const_of(jit::peek(stack, i, n)));
-  out.results = snapshot(results);
+  if (recording) {
+    Traced out;
+    out.handle = static_cast<uint64_t>(jit::peek(stack, 0, n).toInt());
+    const int64_t role = jit::peek(stack, 1, n).toInt();
+    std::vector<Const> results;
+    for (size_t i = 2; i < n; i++) {
+      follow(jit::peek(stack, i, n), role);
+      results.push_back(const_of(jit::peek(stack, i, n)));
+    }
+    out.results = snapshot(results);
+    recording->nodes.push_back(std::move(out));
+  }
   jit::drop(stack, n);
-  if (recording) recording->push_back(std::move(out));
 }
 
 c10::Symbol saw_symbol() {
-  static const jit::RegisterOperators registered({jit::Operator(
-      "rushlight::saw(int handle, ...) -> ()", saw, c10::AliasAnalysisKind::CONSERVATIVE)});
+  static const jit::RegisterOperators registered(
+      {jit::Operator("rushlight::saw(int handle, int role, ...) -> ()", saw,
+                     c10::AliasAnalysisKind::CONSERVATIVE)});
   return c10::Symbol::fromQualString("rushlight::saw");
-}
-
-// Their elements are whatever the memory held.
-bool is_uninitialised(const jit::Node &node) {
-  static const std::unordered_set<std::string> ops = {
-      "aten::empty",     "aten::empty_like",        "aten::empty_strided", "aten::empty_permuted",
-      "aten::new_empty", "aten::new_empty_strided", "aten::resize_"};
-  return ops.count(node.kind().toQualString()) != 0;
 }
 
 // The exporter takes a tuple that an `if` or a loop gives apart.
@@ -71,9 +121,10 @@ void watch(jit::Graph &graph, jit::Node *node, uint64_t handle) {
   jit::WithInsertPoint behind(node->next());
   jit::Node *look = graph.create(saw_symbol(), 0);
   look->addInput(graph.insertConstant(static_cast<int64_t>(handle)));
+  look->addInput(graph.insertConstant(static_cast<int64_t>(role_of(*node))));
   // Of several results, one that nobody uses is None: where two elements are as good as equal, an
   // index may be another.
-  if (!is_uninitialised(*node) && !gives_tuples(*node))
+  if (!gives_tuples(*node))
     for (jit::Value *v : node->outputs())
       look->addInput(
           v->hasUses() || node->outputs().size() == 1 ? v : graph.insertConstant(c10::IValue()));
@@ -106,7 +157,8 @@ Trace run_watched(Run run) {
   scalar_operands(*run.graph);
   if (run.in_double) widen(*run.graph);
   Trace out;
-  recording = &out.nodes;
+  Recording seen;
+  recording = &seen;
   try {
     out.result = run.answer();
   } catch (...) {
@@ -114,6 +166,7 @@ Trace run_watched(Run run) {
     throw;
   }
   recording = nullptr;
+  out.nodes = std::move(seen.nodes);
   std::stable_sort(out.nodes.begin(), out.nodes.end(),
                    [](const Traced &a, const Traced &b) { return a.handle < b.handle; });
   return out;

@@ -12,7 +12,13 @@ from torch.utils import _pytree as pytree
 from ..errors import unsupported
 
 # Their elements are whatever the memory held.
-UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_"}
+
+# They write a part of a copy of their first argument.
+SCATTERS = {"select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter", "index_put"}
+
+# They write all of it.
+WHOLE = {"fill_", "zero_", "copy_", "normal_", "uniform_", "random_"}
 
 
 def handles_of(module):
@@ -71,6 +77,8 @@ def copied(value):
     """A value as it is now; None where it is none that can be compared."""
     leaves = pytree.tree_leaves(value)
     if not all(v is None or isinstance(v, (torch.Tensor, bool, int, float, complex, str)) for v in leaves):
+        return None
+    if any(isinstance(v, torch.Tensor) and v.is_quantized for v in leaves):
         return None
     return pytree.tree_map(lambda v: v.detach().clone() if isinstance(v, torch.Tensor) else v, value)
 
@@ -134,21 +142,45 @@ class Runner(torch.fx.Interpreter):
         return what
 
 
+class Open:
+    """Memory whose elements are whatever was there before, held so that no other takes its place."""
+
+    def __init__(self):
+        self.storages = {}
+
+    def __contains__(self, value):
+        return isinstance(value, torch.Tensor) and value.layout == torch.strided and value.untyped_storage().data_ptr() in self.storages
+
+    def follow(self, name, args, value):
+        """What an operator of this name, run with these arguments, makes of the memory of its result."""
+        if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+            return
+        storage = value.untyped_storage()
+        if name in UNINITIALISED or (name in SCATTERS and args[0] in self):
+            self.storages[storage.data_ptr()] = storage
+        elif name in WHOLE and value.is_contiguous() and value.nbytes == storage.nbytes():
+            self.storages.pop(storage.data_ptr(), None)
+
+
 class Recorder(Runner):
     """Runs a graph and those inside it, and keeps (handle, results) of each call."""
 
-    def __init__(self, module, handles, record, exact):
+    def __init__(self, module, handles, record, exact, open_=None):
         super().__init__(module, exact)
-        self.handles, self.record = handles, record
+        self.handles, self.record, self.open = handles, record, Open() if open_ is None else open_
 
     def inner(self, module):
-        return Recorder(module, self.handles, self.record, self.exact)
+        return Recorder(module, self.handles, self.record, self.exact, self.open)
+
+    def call_function(self, target, args, kwargs):
+        value = super().call_function(target, args, kwargs)
+        self.open.follow(getattr(getattr(target, "overloadpacket", None), "__name__", ""), args, value)
+        return value
 
     def run_node(self, node):
         value = super().run_node(node)
         if node.op == "call_function" and self.handles[node]:
-            name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
-            self.record.append((self.handles[node], [] if name in UNINITIALISED else copied(results_of(node, value)) or []))
+            self.record.append((self.handles[node], [] if value in self.open else copied(results_of(node, value)) or []))
         return value
 
 
