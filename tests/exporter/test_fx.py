@@ -285,11 +285,11 @@ def test_quantised_models(qnnpack, made, way):
     assert {"rush::quantised_conv", "rush::linear_dynamic"} & set(report.ops)
 
 
-@pytest.mark.feature("FX", "a quantised embedding", rushlight="refuses")
+@pytest.mark.feature("FX", "a dynamically quantised convolution", rushlight="refuses")
 def test_a_quantised_operator_that_is_missing_is_named(qnnpack, out):
-    net = torch.ao.nn.quantized.Embedding(10, 12)
-    with pytest.raises(rushlight.RushlightError, match="(?s)quantized::embedding_byte, 1 time, at .*leave these layers as they were before") as e:
-        rushlight.export(torch.jit.script(net), (torch.tensor([1, 2]),), out)
+    net = torch.ao.nn.quantized.dynamic.Conv2d(3, 4, 3)
+    with pytest.raises(rushlight.RushlightError, match="(?s)quantized::conv2d_dynamic, 1 time, at .*leave these layers as they were before") as e:
+        rushlight.export(torch.jit.script(net), (torch.randn(1, 3, 5, 5),), out)
     assert e.value.code == "unsupported"
 
 
