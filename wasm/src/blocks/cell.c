@@ -131,10 +131,10 @@ rush_status rush_cell_step(rush_heap *heap, const rush_cell *cell, int64_t n, vo
                            void *room, void *h, void *c) {
   const int64_t hidden = cell->w_hh->sizes[0] / rush_cell_gates(cell->kind);
   const size_t gate_rows = (size_t)cell->w_hh->sizes[0], out = (size_t)cell->w_hh->sizes[1];
-  RUSH_TRY(rush_work(heap->ctx, (uint64_t)n * gate_rows * (out + 16) / 8 + 64));
+  RUSH_TRY(rush_work(heap->ctx, (uint64_t)n * gate_rows * 2 + 64));
   if (cell->packed != NULL)
-    rush_gemm((size_t)n, gate_rows, out, h, out, cell->packed, room, gate_rows, -INFINITY,
-              INFINITY);
+    rush_gemm_long(heap->ctx, (size_t)n, gate_rows, out, h, out, cell->packed, room, gate_rows,
+                   -INFINITY, INFINITY);
   else
     RUSH_TRY(product(heap, n, h, cell->w_hh, cell->b_hh, room));
   /* A projected state is made of one that lies where the gates of the old state are done with: row

@@ -109,41 +109,6 @@ static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t 
   }
 }
 
-/* One row times the blocks at w and, where there are two, `far` floats behind it. XNNPACK's kernel
- * waits for each of its two sums; here a block has four, of its even rows and of its odd ones. */
-RUSH_INLINE void one_row_blocks(size_t blocks, size_t k, const float *a, const float *w, size_t far,
-                                f4 out[][2]) {
-  enum { NR = 8, ROUND = 4 };
-  f4 even[2][2], odd[2][2];
-  for (size_t b = 0; b < blocks; b++) {
-    even[b][0] = f4_load(w + b * far);
-    even[b][1] = f4_load(w + b * far + 4);
-    odd[b][0] = odd[b][1] = f4_set(0);
-  }
-  w += NR;
-  size_t i = 0;
-  for (; i + ROUND <= k; i += ROUND, w += ROUND * NR) {
-#pragma GCC unroll 4
-    for (size_t t = 0; t < ROUND; t++) {
-      const f4 x = f4_splat(a + i + t);
-      for (size_t b = 0; b < blocks; b++) {
-        f4 *sum = t % 2 ? odd[b] : even[b];
-        sum[0] = f4_madd(x, f4_load(w + b * far + t * NR), sum[0]);
-        sum[1] = f4_madd(x, f4_load(w + b * far + t * NR + 4), sum[1]);
-      }
-    }
-  }
-  for (; i < k; i++, w += NR) {
-    const f4 x = f4_splat(a + i);
-    for (size_t b = 0; b < blocks; b++) {
-      even[b][0] = f4_madd(x, f4_load(w + b * far), even[b][0]);
-      even[b][1] = f4_madd(x, f4_load(w + b * far + 4), even[b][1]);
-    }
-  }
-  for (size_t b = 0; b < blocks; b++)
-    for (size_t h = 0; h < 2; h++) out[b][h] = even[b][h] + odd[b][h];
-}
-
 static void store_block(size_t left, const f4 sum[2], float *c, float min, float max) {
   for (size_t h = 0; h < 2 && 4 * h < left; h++) {
     const f4 v = f4_clamp(sum[h], f4_set(min), f4_set(max));
@@ -155,21 +120,46 @@ static void store_block(size_t left, const f4 sum[2], float *c, float min, float
   }
 }
 
-/* Two halves of the columns are read beside each other: memory gives more to two streams than to
- * one, or to two that are near. */
+/* One row, by four quarters of the columns beside each other: memory gives more to streams that are far
+ * apart than to one, or to some that are near; and XNNPACK's kernel waits for each of its two sums, where
+ * eight do not wait. What is left, fewer than four blocks, has two sums for each vector. */
 static void one_row(size_t n, size_t k, const float *a, const float *packed, float *c, float min,
                     float max) {
-  enum { NR = 8 };
-  const size_t block = NR * (k + 1), blocks = (n + NR - 1) / NR, half = blocks / 2;
-  f4 sum[2][2];
-  for (size_t j = 0; j < half; j++, packed += block) {
-    one_row_blocks(2, k, a, packed, half * block, sum);
-    store_block(NR, sum[0], c + j * NR, min, max);
-    store_block(n - (half + j) * NR, sum[1], c + (half + j) * NR, min, max);
+  enum { NR = 8, WAYS = 4 };
+  const size_t block = NR * (k + 1), blocks = (n + NR - 1) / NR;
+  const size_t part = blocks / WAYS, far = part * block;
+  f4 sum[WAYS][2];
+  for (size_t j = 0; j < part; j++) {
+    const float *w = packed + j * block;
+    for (size_t t = 0; t < WAYS; t++)
+      for (size_t h = 0; h < 2; h++) sum[t][h] = f4_load(w + t * far + 4 * h);
+    for (size_t i = 0; i < k; i++) {
+      const f4 x = f4_splat(a + i);
+      w += NR;
+      for (size_t t = 0; t < WAYS; t++)
+        for (size_t h = 0; h < 2; h++)
+          sum[t][h] = f4_madd(x, f4_load(w + t * far + 4 * h), sum[t][h]);
+    }
+    for (size_t t = 0; t < WAYS; t++) {
+      const size_t at = (t * part + j) * NR;
+      store_block(n - at, sum[t], c + at, min, max);
+    }
   }
-  if (blocks % 2 == 0) return;
-  one_row_blocks(1, k, a, packed + half * block, 0, sum);
-  store_block(n - (blocks - 1) * NR, sum[0], c + (blocks - 1) * NR, min, max);
+  for (size_t j = WAYS * part; j < blocks; j++) {
+    const float *w = packed + j * block + NR;
+    f4 even[2] = {f4_load(w - NR), f4_load(w - 4)}, odd[2] = {f4_set(0), f4_set(0)};
+    size_t i = 0;
+    for (; i + 2 <= k; i += 2, w += 2 * NR) {
+      const f4 x = f4_splat(a + i), y = f4_splat(a + i + 1);
+      for (size_t h = 0; h < 2; h++) even[h] = f4_madd(x, f4_load(w + 4 * h), even[h]);
+      for (size_t h = 0; h < 2; h++) odd[h] = f4_madd(y, f4_load(w + NR + 4 * h), odd[h]);
+    }
+    if (i < k)
+      for (size_t h = 0; h < 2; h++)
+        even[h] = f4_madd(f4_splat(a + i), f4_load(w + 4 * h), even[h]);
+    for (size_t h = 0; h < 2; h++) sum[0][h] = even[h] + odd[h];
+    store_block(n - j * NR, sum[0], c + j * NR, min, max);
+  }
 }
 
 size_t rush_gemm_columns(size_t k, size_t n) {
@@ -218,7 +208,8 @@ static size_t multiple(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
 
-/* Columns of an item with few rows: what takes half a millisecond, and enough items for all threads. */
+/* Columns of an item with few rows: what takes half a millisecond, and enough items for all threads.
+ * one_row adds up its last columns in another order, so that blocks are cut at its four. */
 static size_t columns_of_few(const product *p, size_t threads) {
   enum { ITEM = 1 << 22, CUT = 32, EACH = 4 };
   size_t columns = ITEM / (p->m * (p->k + 1)) / CUT * CUT;
