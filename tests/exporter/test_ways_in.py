@@ -161,6 +161,27 @@ def test_an_apply_that_was_kept_is_opened_or_refused_by_name(out):
         assert_close(rushlight.load(out)(X), Net()(X))
 
 
+class Bools(nn.Module):
+    """Bools where an operator takes a number."""
+
+    def forward(self, x):
+        on = torch.full(x.shape, True).masked_fill(x > 0.9, False)
+        on = torch.where(x > 0.1, on, False) == True  # noqa: E712 - that is the point
+        on = on | torch.full_like(on, fill_value=False) | x.new_full(x.shape, False, dtype=torch.bool) | torch.zeros_like(on).fill_(False)
+        return on, x.masked_fill(on, True), torch.where(on, True, x), on * True, x + True, torch.full((2,), True, dtype=torch.float32)
+
+
+def test_a_bool_where_a_number_is_wanted_is_traced(out):
+    before = torch.full, torch.Tensor.fill_, torch.Tensor.__eq__
+    report = rushlight.export(Bools(), X, out)
+    assert not report.warnings and (torch.full, torch.Tensor.fill_, torch.Tensor.__eq__) == before
+    for came, wanted in zip(rushlight.load(out)(X), Bools()(X)):
+        assert came.dtype == wanted.dtype
+        assert_close(came, wanted)
+    text = rushlight.describe(out)
+    assert f"test_ways_in.py:{Bools.forward.__code__.co_firstlineno + 4}" in text and "opened.py" not in text
+
+
 class Holds(nn.Module):
     def __init__(self, value):
         super().__init__()

@@ -402,12 +402,21 @@ def _with_data(traced, new_data):
 
 def _traced(model, example_inputs, train, by_name=None):
     """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once."""
+    try:
+        return _traced_with(contextlib.nullcontext(), model, example_inputs, train, by_name)
+    except RuntimeError as error:
+        if "We don't have an op for" not in str(error):
+            raise
+    return _traced_with(opened.bools_opened(), model, example_inputs, train, by_name)
+
+
+def _traced_with(mode, model, example_inputs, train, by_name):
     with warnings.catch_warnings(record=True) as caught, opened.compiled_opened(model), _mode(model, train), \
             _state_kept(model) as (set_anew, new_data):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
-            with opened.functions_opened(), opened.attention_opened(), opened.autocast_refused():
+            with opened.functions_opened(), opened.attention_opened(), opened.autocast_refused(), mode:
                 if by_name and isinstance(model, torch.nn.Module):
                     traced = torch.jit.trace(model, example_kwarg_inputs=dict(zip(by_name, given)), check_trace=False, strict=False)
                 else:

@@ -88,6 +88,47 @@ def _flex_attention(*args):
     return _flex_attention_with_maxima(*args)[:2]
 
 
+# A tensor of the same dtype as the bool promotes as it does; what takes no tensor has a dtype of its own.
+_METHODS = ("fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_", "where", "eq", "ne", "__eq__", "__ne__")
+_FUNCTIONS = ("where", "masked_fill", "index_fill", "eq", "ne")
+_TAKE_TENSORS = (*((torch.Tensor, name) for name in _METHODS), *((torch, name) for name in _FUNCTIONS))
+_TAKE_NUMBERS = ((torch, "full"), (torch, "full_like"), (torch.Tensor, "new_full"))
+
+
+@contextlib.contextmanager
+def bools_opened():
+    """A bool where an operator takes a number, torch.full(sizes, True) or x.masked_fill(mask, True), which PyTorch's tracer cannot
+    write down: a tensor where there may be one, else 0 or 1."""
+    before = [(owner, name, getattr(owner, name), name in vars(owner)) for owner, name in _TAKE_TENSORS + _TAKE_NUMBERS]
+    try:
+        for owner, name, call, _ in before:
+            setattr(owner, name, _without_bools(call, (owner, name) in _TAKE_TENSORS, name == "full"))
+        yield
+    finally:
+        for owner, name, call, own in before:
+            if own:
+                setattr(owner, name, call)
+            else:
+                delattr(owner, name)
+
+
+def _without_bools(call, as_tensor, makes_bools):
+    def instead(value):
+        if not isinstance(value, bool):
+            return value
+        return torch.full((), int(value), dtype=torch.bool) if as_tensor else int(value)
+
+    def called(*args, **named):
+        given = (*args[1:], named.get("fill_value"))
+        if makes_bools and named.get("dtype") is None and any(isinstance(value, bool) for value in given):
+            named["dtype"] = torch.bool
+        for key in {"fill_value", "value", "other"} & named.keys():
+            named[key] = instead(named[key])
+        return call(*map(instead, args), **named)
+
+    return called
+
+
 @contextlib.contextmanager
 def autocast_refused():
     """A region of autocast that computes in half precision, which a trace would keep as casts without a name."""

@@ -54,7 +54,10 @@ std::string stored_path(const std::string &file) {
 bool is_torchs_own(const std::string &file) {
   const size_t start = package_start(file);
   const std::string path = start == std::string::npos ? file : file.substr(start);
-  return path.rfind("torch/", 0) == 0 || path.rfind("code/__torch__/torch/", 0) == 0;
+  const std::string opened = "rushlight/opened.py";
+  return path.rfind("torch/", 0) == 0 || path.rfind("code/__torch__/torch/", 0) == 0 ||
+         (file.size() >= opened.size() &&
+          file.compare(file.size() - opened.size(), opened.size(), opened) == 0);
 }
 
 }  // namespace rush

@@ -24,7 +24,8 @@ bool takes_scalar(const jit::Node &node) {
 
 void make_scalar(jit::Node *node) {
   const auto other = jit::constant_as<at::Tensor>(node->input(1));
-  if (!other || other->dim() != 0 || other->is_complex()) return;
+  if (!other || other->dim() != 0 || other->is_complex() || other->scalar_type() == at::kBool)
+    return;  // no operator takes a bool as its number
   jit::WithInsertPoint before(node);
   jit::Graph &graph = *node->owningGraph();
   std::vector<jit::Value *> inputs = node->inputs().vec();
