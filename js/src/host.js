@@ -7,7 +7,7 @@ import { parseType } from './types.js';
  * @typedef {typeof import('./trials.js')} Trials
  * @typedef {import('./types.js').InputValue} InputValue
  * @typedef {import('./types.js').Value} Value
- * @typedef {'value' | 'named'} Form a result in its own structure, or the outputs by name
+ * @typedef {'value' | 'named' | readonly string[]} Form a result in its own structure, or the outputs by name, or these of them
  */
 
 export class Host {
@@ -40,8 +40,10 @@ export class Host {
     return (/** @type {number} */ at) => {
       if (form === 'value') return values.read(at);
       const spread = values.isTuple(at) && (outputs.length !== 1 || parseType(result).kind === 'Tuple');
-      const results = spread ? values.readItems(at) : outputs.length ? [values.read(at)] : [];
-      return Object.fromEntries(results.map((v, i) => [outputs[i]?.name ?? String(i), v]));
+      const name = (/** @type {number} */ i) => outputs[i]?.name ?? String(i);
+      const leave = (/** @type {number} */ i) => form !== 'named' && !form.includes(name(i));
+      const results = spread ? values.readItems(at, leave) : outputs.length && !leave(0) ? [values.read(at)] : [];
+      return Object.fromEntries(results.flatMap((v, i) => (leave(i) ? [] : [[name(i), v]])));
     };
   }
 

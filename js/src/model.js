@@ -189,16 +189,20 @@ export class Model {
   /**
    * Runs a method on named inputs. They are taken as they are when this is called, and never written to; the results belong to the caller.
    * @template {Extract<keyof M, string>} [K=import('./types.js').DefaultMethod<M>]
+   * @template {keyof M[K]['outputs']} [O=keyof M[K]['outputs']]
    * @param {M[K]['inputs']} inputs
-   * @param {RunOptions & { method?: K }} [options]
-   * @returns {Promise<M[K]['outputs']>} a Tensor (or other value) for each output
+   * @param {RunOptions & { method?: K, outputs?: readonly O[] }} [options] outputs: names of those that are wanted; the others are not
+   *   copied out of the model's memory
+   * @returns {Promise<Pick<M[K]['outputs'], O>>} a Tensor (or other value) for each output
    * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or `disposed`
    */
   async run(inputs, options = {}) {
     this.#alive();
-    checkOptions('run', options, ['method', 'signal', 'transfer', 'yield']);
+    checkOptions('run', options, ['method', 'outputs', 'signal', 'transfer', 'yield']);
     const { method, index } = this.#method(options.method), { signal, transfer } = options;
-    return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, 'named', options.yield !== false, signal, given), signal, transfer);
+    const wanted = /** @type {string[] | undefined} */ (options.outputs?.slice()), known = method.outputs.map((p) => p.name);
+    for (const name of wanted ?? []) if (!known.includes(name)) throw unknownName(`${method.name}: there is no output`, name, known);
+    return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, wanted ?? 'named', options.yield !== false, signal, given), signal, transfer);
   }
 
   /**

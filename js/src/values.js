@@ -322,10 +322,10 @@ export class Values {
     return this.#read(p);
   }
 
-  /** Items of a container as owned JS values. @param {number} p @returns {Value[]} */
-  readItems(p) {
+  /** Items of a container as owned JS values; those that are left are null. @param {number} p @param {(i: number) => boolean} leave @returns {Value[]} */
+  readItems(p, leave) {
     this.#depth = this.#taken = 0;
-    return this.#items(p);
+    return this.#items(p, leave);
   }
 
   /** What is shared in the program, or holds itself, would have no end as plain data. @param {number} bytes */
@@ -387,13 +387,13 @@ export class Values {
   /** @param {number} p */
   isTuple(p) { return this.m.u32(p) === KIND_TUPLE; }
 
-  /** @param {number} p @returns {Value[]} */
-  #items(p) {
+  /** @param {number} p @param {(i: number) => boolean} [leave] @returns {Value[]} */
+  #items(p, leave) {
     this.#take(16384);
     if (++this.#depth > DEEPEST) throw new RushlightError('unsupported', `the result is nested too deeply: more than ${DEEPEST}`);
     const items = this.e.c.rush_items(p, this.e.scratch), n = this.m.u32(this.e.scratch);
     const values = [];
-    for (let i = 0; i < n; i++) values.push(this.#read(items + VALUE_BYTES * i));
+    for (let i = 0; i < n; i++) values.push(leave?.(i) ? null : this.#read(items + VALUE_BYTES * i));
     this.#depth--;
     return values;
   }

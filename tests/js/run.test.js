@@ -166,7 +166,7 @@ test('what does not fit the model is refused with what it wants, and the model s
     [{ x: Object.create({ data: new Float32Array(2), dims: [1, 2] }) }, /a tensor has no "dims"/, {}],
   ]);
   for (const [inputs, message, details] of rows) await refused(model.run(inputs), message, details);
-  await refused(model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })), /no option "sginal"; known are method, signal, transfer, yield/);
+  await refused(model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })), /no option "sginal"; known are method, outputs, signal, transfer, yield/);
   await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known are forward/);
   await refused(model.call('forward'), /input 'x' is missing/);
   await refused(model.call(/** @type {any} */ (new Float32Array(2))), /^a method is called by its name, not by "Float32Array"; known are forward$/, { expected: ['forward'] });
@@ -302,6 +302,27 @@ test('a view comes back in row-major order, and twice the same tensor as two', a
   assert.notEqual(a.data.buffer, b.data.buffer);
   model.dispose();
 });
+
+for (const worker of [false, true]) {
+  test(`only the outputs that are wanted come, ${worker ? 'from a worker, too' : 'of one or of many'}`, async () => {
+    const f = new RushFile();
+    f.method('forward', { inputs: [{ name: 'x', shape: [2] }], outputs: ['a', 'b'], result: '(Tensor, Tensor)' }, (m, x) => {
+      return m.op('prim::TupleConstruct', [x, m.op('aten::neg', [x])], '(Tensor, Tensor)');
+    });
+    f.method('one', { inputs: [{ name: 'x', shape: [2] }], outputs: ['y'] }, (m, x) => m.op('aten::neg', [x]));
+    const model = await load(f.bytes(), { worker }), x = Float32Array.of(1, -2), wanted = ['b'];
+    const b = { dtype: 'float32', shape: [2], data: Float32Array.of(-1, 2) };
+    const run = model.run({ x }, { outputs: wanted });
+    wanted[0] = 'a'; // taken when the call was made
+    assert.deepEqual(await run, { b });
+    assert.deepEqual(Object.keys(await model.run({ x }, { outputs: ['b', 'a'] })), ['a', 'b']);
+    assert.deepEqual(await model.run({ x }, { outputs: [] }), {});
+    assert.deepEqual(await model.run({ x }, { method: 'one', outputs: ['y'] }), { y: b });
+    assert.deepEqual(await model.run({ x }, { method: 'one', outputs: [] }), {});
+    await assert.rejects(model.run({ x }, { outputs: ['logits'] }), { code: 'bad-argument', message: /forward: there is no output "logits"; known are a, b/ });
+    model.dispose();
+  });
+}
 
 test('a method that returns None has no outputs', async () => {
   const f = new RushFile();

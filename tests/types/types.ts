@@ -71,6 +71,10 @@ async function use(signal: AbortSignal) {
   await model.run({ image: new Float16Array(2) });
   // @ts-expect-error nor what other libraries have
   await model.run({ image: { data: new Float32Array(2), dims: [2], type: 'float32' } });
+  // @ts-expect-error outputs are names
+  await model.run({}, { outputs: [0] });
+  const { wanted } = await model.run({}, { outputs: ['wanted'] });
+  void wanted?.shape;
   const { y } = await model.run({});
   const shape: number[] | undefined = y?.shape;
   // @ts-expect-error an output is held to be a tensor

@@ -11,7 +11,7 @@ export async function open({ threads, backend }) {
     async load(bytes, about, inputs) {
       const model = await load(bytes, { ...(threads > 1 && { threads }), ...(backend && { backend }) });
       return {
-        run: async () => (await model.run(inputs))[about.output].data,
+        run: async () => (await model.run(inputs, { outputs: [about.output] }))[about.output].data,
         /** Each instruction's row, of a run: the least of three times the mean of five, as a page's clock is coarse. */
         async profile() {
           const least = new Map();
