@@ -330,7 +330,6 @@ CASES = _named('''
     batch_norm 3d: F.batch_norm(volume, w_c, w_v, w_c, w_c)
     group_norm turned: F.group_norm(turned, 4, w_c, w_c)
     layer_norm of channels: F.layer_norm(image.permute(0, 2, 3, 1), [w_c.size(0)], w_c, w_c).permute(0, 3, 1, 2)
-    roi_align: torch.ops.torchvision.roi_align(image, boxes, 0.25, 7, 7, 2, False)
     nms: torch.ops.torchvision.nms(boxes[:, 1:], scores, 0.5)
     unfold 3x3: F.unfold(image, [3, 3], padding=1)
     fold: F.fold(columns, [image.size(2), image.size(3)], [2, 2], stride=2)

@@ -36,6 +36,9 @@ each("functions", "(F.silu(x), torch.sinc(x), torch.logaddexp(x, y), torch.lerp(
 each("functions_at_points", "(torch.sinc(x), torch.logaddexp(x, y), torch.logcumsumexp(x, 0).real, torch.isclose(x, y, equal_nan=True))",
      x=lambda d: tensor([0j, complex(-INF, 1), complex(-INF, 2), 1j, 700 + 1j], d), y=lambda d: tensor([0j, complex(-INF, 1), 1 + 1j, complex(NAN, 1), 701 - 2j], d))
 each("spread", "(x.var(), x.var(1), x.std(0, keepdim=True), torch.var_mean(x, 1), torch.std_mean(x), torch.var(x, 0, correction=0), x.t().var(1), torch.var_mean(x[:1], 0))", x=of_shape(5, 9))
+each("long", "(x * y, x.abs(), x[::2] * y[1::2], x.to(torch.complex64), x.to(torch.complex128), (x * y).to(torch.complex64))", x=of_shape(700), y=of_shape(700))
+row("complex_abs_at_the_ends", "(torch.complex(x, y).abs(), torch.complex(y, x).abs())",
+    x=tensor([1e-200, 1e200, 3e-310, 1e154, 0.0, -0.0, INF, NAN, -INF, 3.0], "f64"), y=tensor([2e-200, -1e200, 4e-310, 1.0, 0.0, 5.0, NAN, 1.0, INF, -4.0], "f64"))
 each("norms", "(" + ", ".join(f"torch.linalg.vector_norm(x, {p}, dim=1)" for p in ("0", "1", "2", "3.5", "-2", "float('inf')", "float('-inf')")) +
      ", torch.norm(x), torch.linalg.norm(x), torch.frobenius_norm(x, [0, 1]), torch.linalg.matrix_norm(x), torch.linalg.norm(x, 1), F.normalize(x), torch.renorm(x, 2, 0, 1.5), torch.renorm(x, 1, 1, 0.5))", x=of_shape(4, 6))
 each("norms_to_real_are_refused", "torch.linalg.vector_norm(x, dtype=torch.float32)", x=of_shape(4), raises="dtype should be complex")

@@ -101,6 +101,22 @@ binary("floor_divide", "torch.floor_divide(<, >)", other="not zero")
 # PyTorch's vector fmod is NaN where the quotient overflows.
 binary("remainder", "torch.remainder(<, >)", other="not zero", pairs=[(d, d) for d in ALL], odd=False)
 binary("fmod", "torch.fmod(<, >)", other="not zero", pairs=[(d, d) for d in ALL], odd=False)
+# Without special values quotients are made block by block; those of multiples are at a step.
+row("quotients", """
+m = torch.round(x) * y
+z = x.clone()
+z[300] = float('nan')
+out: List[Tensor] = []
+for a in [x, -x, m, z]:
+    for b in [y, -y]:
+        out += [torch.remainder(a, b), torch.fmod(a, b), torch.floor_divide(a, b), torch.div(a, b, rounding_mode='floor')]
+return out""",
+    x=f32(401, lo=-90, hi=90), y=f32(401, lo=0.05, hi=4))
+row("quotients_of_numbers", "torch.remainder(x, 0.3), torch.fmod(x, -0.7), x // 1e-3, x % 1e30, torch.remainder(x * 1e9, 3.0), torch.remainder(7.5, x)",
+    x=f32(300, lo=0.5, hi=90))
+for dtype in ("f32", "i32", "f64"):
+    row(f"columns_beside_rows_{dtype}", "x + c, c - x, x.t() + c[:1], torch.maximum(x, c)", x=random(dtype, 5, 301) if dtype == "i32" else special(5, 301, dtype=dtype),
+        c=random(dtype, 5, 1), also=[{"c": random(dtype, 1, 1)}])
 binary("pow", "torch.pow(<, >)", other="not zero")
 SAME = [(d, d) for d in ("f32", "f64")]
 for op in ("hypot", "copysign", "logaddexp", "logaddexp2", "xlogy"):

@@ -175,6 +175,12 @@ for corners in (False, True):
     for mode in ("bilinear", "nearest"):
         row(f"grid_sample_{mode}_3d{tag}", sampled(mode, corners), x=f32(2, 3, 4, 5, 6), g=f32(2, 3, 2, 5, 3, lo=-2.5, hi=2.5), also=[{"x": f64(1, 2, 4, 5, 6), "g": f64(1, 3, 2, 5, 3, lo=-2, hi=2)}])
         row(f"grid_sample_{mode}_3d_ends{tag}", sampled(mode, corners), x=f32(1, 2, 3, 4, 5), g=tensor([[[[[a, 0.3, -0.1] for a in ENDS[:8]], [[0.3, -0.1, a] for a in ENDS[:8]]]]]))
+for mode in ("bilinear", "nearest", "bicubic"):
+    row(f"grid_sample_{mode}_blocks", f"""
+x[:, :, 0, 0] = float('nan')  # who does not see it, does not get it
+return F.grid_sample(x, g, '{mode}', align_corners=False), F.grid_sample(x, g * 0.5, '{mode}', align_corners=False)""",
+        x=f32(2, 3, 9, 7), g=f32(2, 11, 13, 2, lo=-1.3, hi=1.3), mutates=True, also=[{"x": channels_last(f32(2, 3, 9, 7)), "g": f32(2, 1, 64, 2)}])
+row("grid_sample_3d_blocks", "F.grid_sample(x, g, align_corners=False)", x=f32(2, 3, 4, 5, 6), g=f32(2, 3, 5, 7, 3, lo=-1.5, hi=1.5))
 row("grid_sample_strided_grid", "F.grid_sample(x, g.permute(0, 2, 3, 1), align_corners=False), F.grid_sample(x.expand(2, 3, 5, 7), g[:1].permute(0, 2, 3, 1).expand(2, 4, 6, 2), align_corners=False)",
     x=f32(1, 3, 5, 7), g=f32(1, 2, 4, 6, lo=-2, hi=2))
 row("grid_sampler_forms", "torch.grid_sampler(x, g, 0, 1, True), torch.grid_sampler_2d(x, g, 2, 0, False), torch.grid_sampler_3d(y, h, 1, 2, False)",

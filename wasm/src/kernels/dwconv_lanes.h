@@ -59,14 +59,14 @@ RUSH_INLINE void dw_tile(const rush_dw_row *r, size_t c, size_t o, size_t n, siz
   }
 }
 
-/* Channels c.. of the whole row. */
+/* Channels c.. of the whole row. The last few are not worth a loop of their own. */
 RUSH_INLINE void dw_channels(const rush_dw_row *r, size_t c, size_t left, const int V) {
   const size_t reach = (TILE - 1) * r->stride + (r->width - 1) * r->dilation;
   for (size_t o = 0; o < r->n; o += TILE) {
     /* The last tile begins where it still is whole, if the row is that long. */
     const size_t from = r->n >= TILE && o + TILE > r->n ? r->n - TILE : o;
     const ptrdiff_t first = r->first + (ptrdiff_t)(from * r->stride);
-    if (r->n >= TILE && first >= 0 && first + (ptrdiff_t)reach < r->columns) {
+    if (V > 1 && r->n >= TILE && first >= 0 && first + (ptrdiff_t)reach < r->columns) {
       dw_tile(r, c, from, TILE, left, V, true);
     } else {
       dw_tile(r, c, from, r->n < TILE ? r->n : TILE, left, V, false);

@@ -26,6 +26,8 @@
 typedef float f4 __attribute__((vector_size(4 * RUSH_LANES)));
 typedef int32_t i4 __attribute__((vector_size(4 * RUSH_LANES)));
 typedef uint32_t u4 __attribute__((vector_size(4 * RUSH_LANES)));
+/* As it lies among floats. A memcpy gcc makes of two halves, and then keeps v in memory. */
+typedef float f4_anywhere __attribute__((vector_size(4 * RUSH_LANES), aligned(4), may_alias));
 #if RUSH_LANES == 16
 #define RUSH_ALL(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
 #elif RUSH_LANES == 8
@@ -99,13 +101,11 @@ RUSH_INLINE f4 f4_load(const float *p) {
 }
 #else
 RUSH_INLINE f4 f4_load(const float *p) {
-  f4 v;
-  memcpy(&v, p, sizeof v);
-  return v;
+  return *(const f4_anywhere *)p;
 }
 #endif
 RUSH_INLINE void f4_store(float *p, f4 v) {
-  memcpy(p, &v, sizeof v);
+  *(f4_anywhere *)p = v;
 }
 /* The first n < RUSH_LANES elements; the others are 0. */
 RUSH_INLINE f4 f4_load_part(const float *p, size_t n) {

@@ -170,6 +170,10 @@ static void copy_parts(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, 
                        int64_t from_step, int64_t n) {
   const rush_dtype tr = rush_real_of(td), fr = rush_real_of(fd);
   const size_t part = rush_dtype_size(tr), other = rush_dtype_size(fr);
+  if (tr != td && fr != fd && to_step == 2 * (int64_t)part && from_step == 2 * (int64_t)other) {
+    copy_row(tr, to, (int64_t)part, fr, from, (int64_t)other, 2 * n);
+    return;
+  }
   copy_row(tr, to, to_step, fr, from, from_step, n);
   if (td == RUSH_BOOL) {
     for (int64_t i = 0; i < n; i++, to += to_step, from += from_step)
@@ -195,13 +199,18 @@ static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, co
     int64_t i[BLOCK];
     double f[BLOCK];
   } wide;
+  const int64_t item = sizeof(double);
   for (int64_t done = 0; done < n; done += BLOCK) {
     int64_t m = n - done < BLOCK ? n - done : BLOCK;
     const char *src = from + done * from_step;
     char *dst = to + done * to_step;
     if (rush_is_float(fd)) {
-      load_doubles(fd, src, from_step, m, wide.f);
-      store_doubles(td, dst, to_step, m, wide.f);
+      /* What lies as it should is not copied. */
+      const bool has = fd == RUSH_FLOAT64 && from_step == item;
+      const bool wants = td == RUSH_FLOAT64 && to_step == item;
+      double *in = wants ? (void *)dst : wide.f;
+      if (!has) load_doubles(fd, src, from_step, m, in);
+      if (!wants) store_doubles(td, dst, to_step, m, has ? (const void *)src : in);
     } else {
       load_ints(fd, src, from_step, m, wide.i);
       store_ints(td, dst, to_step, m, wide.i);

@@ -1,4 +1,5 @@
 /* add, sub, mul, div and what belongs to them. Integers wrap; dividing them by zero is an error. */
+#include <float.h>
 #include <math.h>
 
 #include "blocks/elements/pointwise.h"
@@ -154,13 +155,60 @@ static float remainder_pyf(float a, float b) {
   return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
 }
 
+/* float32's by the quotient in double. Below 2^28 it is on the same side of each integer as the exact
+ * one, and its integer part times y, and the rest, have no more than 53 bits: mod is exact, as
+ * fmodf's is. Blocks in which one is not go through `otherwise`, element by element. */
+enum { MOD_BLOCK = 128 };
+static bool quotients(size_t n, const float *a, const float *b, int32_t *q) {
+  int odd = 0;
+  RUSH_EACH for (size_t i = 0; i < n; i++) {
+    const double y = b[i], d = a[i] / y;
+    const int is_odd = !((fabs(d) < 0x1p28) & (fabs(y) <= (double)FLT_MAX));
+    q[i] = (int32_t)(is_odd ? 0 : d);
+    odd |= is_odd;
+  }
+  return odd == 0;
+}
+#define MOD_BODY(name, otherwise, expr)                                                \
+  static void name(size_t n, void *out_, const void *const *in_, rush_pw_params *p) {  \
+    (void)p;                                                                           \
+    for (size_t at = 0; at < n; at += MOD_BLOCK) {                                     \
+      const size_t m = n - at < MOD_BLOCK ? n - at : MOD_BLOCK;                        \
+      const float *a = (const float *)in_[0] + at, *b = (const float *)in_[1] + at;    \
+      float *o = (float *)out_ + at;                                                   \
+      int32_t q[MOD_BLOCK];                                                            \
+      if (RUSH_UNLIKELY(!quotients(m, a, b, q))) {                                     \
+        for (size_t i = 0; i < m; i++) o[i] = otherwise(a[i], b[i]);                   \
+        continue;                                                                      \
+      }                                                                                \
+      RUSH_EACH for (size_t i = 0; i < m; i++) {                                       \
+        const float x = a[i], y = b[i];                                                \
+        const float mod = copysignf((float)((double)x - (double)q[i] * (double)y), x); \
+        o[i] = expr;                                                                   \
+      }                                                                                \
+    }                                                                                  \
+  }
+static inline float floor_of_mod(float x, float y, float mod) {
+  float div = (x - mod) / y;
+  div -= ((mod != 0) & ((y < 0) != (mod < 0))) ? 1.0f : 0.0f;
+  const float whole = (float)(int32_t)div, floor = whole - (whole > div ? 1.0f : 0.0f);
+  const float nearest = div - floor > 0.5f ? floor + 1 : floor;
+  return div == 0 ? copysignf(0, x / y) : nearest;
+}
+MOD_BODY(floor_divide_f32, floor_divf, floor_of_mod(x, y, mod))
+MOD_BODY(remainder_f32, remainder_pyf, ((mod != 0) & ((y < 0) != (mod < 0))) ? mod + y : mod)
+MOD_BODY(fmod_f32, fmodf, mod)
+
 #define MAPPED(id, more, fn_, fn_32)                                         \
   .operands = 2, .flags = RUSH_PW_NO_BOOL | (more), .f32 = rush_pw_map2_f32, \
   .f64 = rush_pw_map2_f64, .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
+#define BY_QUOTIENTS(id, more, fn_, f32_)                                                 \
+  .operands = 2, .flags = RUSH_PW_NO_BOOL | (more), .f32 = f32_, .f64 = rush_pw_map2_f64, \
+  .i64 = id##_i64, .fn2 = fn_
 
-RUSH_POINTWISE(floor_divide) = {MAPPED(floor, RUSH_PW_EXACT, floor_div, floor_divf)};
-RUSH_POINTWISE(remainder) = {MAPPED(remainder, 0, remainder_py, remainder_pyf)};
-RUSH_POINTWISE(fmod) = {MAPPED(fmod, 0, fmod, fmodf)};
+RUSH_POINTWISE(floor_divide) = {BY_QUOTIENTS(floor, RUSH_PW_EXACT, floor_div, floor_divide_f32)};
+RUSH_POINTWISE(remainder) = {BY_QUOTIENTS(remainder, 0, remainder_py, remainder_f32)};
+RUSH_POINTWISE(fmod) = {BY_QUOTIENTS(fmod, 0, fmod, fmod_f32)};
 
 static const rush_pointwise div_trunc = {.operands = 2,
                                          .flags = RUSH_PW_NO_BOOL | RUSH_PW_EXACT,
@@ -294,13 +342,11 @@ RUSH_OP(float_power) {
   ret_tensor(c, 0, out);
   return RUSH_OK;
 }
-#define MAPPED_INTO(id, fn_, fn_32)                                                \
-  .operands = 2, .flags = RUSH_PW_NO_BOOL | RUSH_PW_INTO, .f32 = rush_pw_map2_f32, \
-  .f64 = rush_pw_map2_f64, .i64 = id##_i64, .fn2 = fn_, .fn2_32 = fn_32
-RUSH_POINTWISE(pow_into) = {MAPPED_INTO(pow, pow, powf), .c128 = pow_c128};
-RUSH_POINTWISE(pow_scalar_into) = {MAPPED_INTO(pow, pow, powf), .c128 = pow_c128,
+RUSH_POINTWISE(pow_into) = {MAPPED(pow, RUSH_PW_INTO, pow, powf), .c128 = pow_c128};
+RUSH_POINTWISE(pow_scalar_into) = {MAPPED(pow, RUSH_PW_INTO, pow, powf), .c128 = pow_c128,
                                    .setup = setup_pow_scalar};
-RUSH_POINTWISE(floor_divide_into) = {MAPPED_INTO(floor, floor_div, floor_divf)};
+RUSH_POINTWISE(floor_divide_into) = {
+    BY_QUOTIENTS(floor, RUSH_PW_INTO, floor_div, floor_divide_f32)};
 
 static rush_status setup_square(rush_call *c, rush_pw_job *job) {
   (void)c;

@@ -249,7 +249,12 @@ RUSH_POINTWISE(round_decimals) = {.operands = 1, .setup = setup_round_decimals};
 RUSH_BODY_1(abs_f32, float, float, __builtin_fabsf(x))
 RUSH_BODY_1(abs_f64, double, double, __builtin_fabs(x))
 RUSH_BODY_1(abs_i64, int64_t, int64_t, x < 0 ? 0 - U(x) : U(x))
-RUSH_BODY_1(abs_c128, rush_c128, double, cabs(x))
+/* Where no square leaves the range of doubles hypot's care is not needed. */
+static inline double abs_of(rush_c128 x) {
+  const double a = creal(x), b = cimag(x), square = a * a + b * b;
+  return square > 0x1p-900 && square < 0x1p1000 ? sqrt(square) : cabs(x);
+}
+RUSH_BODY_1(abs_c128, rush_c128, double, abs_of(x))
 RUSH_POINTWISE(abs) = {.operands = 1,
                        .flags = RUSH_PW_NO_BOOL | RUSH_PW_TO_REAL,
                        .f32 = abs_f32,
