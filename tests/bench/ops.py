@@ -418,6 +418,40 @@ CASES = _named('''
     distance: torch.sqrt((x - y) ** 2 + (y - z) ** 2 + 1e-6)
 ''')
 
+# ---- What may take longer, and why ----------------------------------------------------------------
+
+#: How many times PyTorch's time a case may take without a reason. With ATEN_CPU_CAPABILITY=default, that is without AVX, PyTorch
+#: takes 4 to 9 times as long itself: 445 for 47 µs of exp, 700 for 122 of softmax, 56 for 12 of sums of rows.
+LIMITS = {'native': 2, 'simd': 2.5, 'relaxed': 2.5}
+
+_REASONS = {
+    'wasm: 4 floats in a vector where PyTorch has 16 (AVX-512)': """gelu, gelu tanh, erf, exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tanh,
+        sigmoid, silu, silu turned, elu, selu, celu, softplus, mish, log_sigmoid, glu, hardswish, atan, atan2, pow 0.5, pow 1.7, pow of tensors,
+        pow of a number, sqrt, rsqrt, reciprocal, softmax, softmax of channels, softmax of the middle, log_softmax, log_softmax of channels, logsumexp, gelu written out,
+        new gelu written out, squeeze and excite, matmul, linear, linear relu, linear gelu, addmm, bmm, baddbmm, einsum, einsum of channels, matmul with broadcast,
+        relative scores, masked scores, attention, attention with a mask, conv2d 1x1, conv2d 1x1 silu, conv2d 1x1 hardswish, conv2d 3x3 dilated,
+        conv2d 3x3 of stride 2, conv2d 3x3 of groups, conv2d depthwise 3x3, conv2d depthwise 3x3 dilated, conv2d depthwise 3x3 twice, conv2d depthwise 5x5,
+        conv2d depthwise 5x5 turned, conv2d depthwise 7x7, conv2d depthwise 7x7 turned, conv1d, conv1d causal, conv_transpose1d, conv_transpose2d, conv_transpose2d 4x4,
+        conv_transpose3d, lstm, gru, rms_norm, layer_norm, position biases, nms""",
+    'a pass over the second-level cache, by vectors of 4 floats where PyTorch has 16': """sum of rows, sum of columns, sum of the middle, mean of rows,
+        mean of channels, mean of an image turned, norm of rows, amax of rows, amax of columns, max of channels, sum of ints, add alpha, add of columns, add of rows,
+        mul of channels, mul of channels turned, prelu turned, lerp, cat turned, normalize, cosine_similarity, adaptive_avg_pool2d turned, adaptive_max_pool2d,
+        adaptive_avg_pool3d, max_pool2d turned, max_pool2d 3x3 turned, max_pool1d, softshrink, sign, max""",
+    'elements are moved one by one': 'flip, index_copy, index_fill, index_put_, masked_select, cummax, add turned',
+    'a fresh result of 8 bytes an element is written': 'one_hot, eye',
+    'natively for any x86-64: SSE2 has no rounding': 'floor, ceil, trunc, round, frac, div trunc',
+    'each element is converted by itself, in a wider type': 'float to int, int to float, to double, bool to float, sum of bools',
+    'float16 and bfloat16 are stored, and computed in float32; PyTorch has F16C': 'add of halves, to half, half to float',
+    'in double, for both dtypes': 'fmod, remainder, div floor, complex mul, complex abs, angle, stft, istft, rfft, irfft, fft2',
+    "C's own function for each element; no model of the census has it": """asin, tan, sinh, erfc, exp of doubles, histc, prod of rows, kthvalue, unique_consecutive,
+        scatter_reduce, logcumsumexp""",
+    'a binary search for each element': 'bucketize, searchsorted',
+    'few elements: views and a copy of six dimensions': 'unfold, unfold 3x3, fold',
+    'rows of the table are read one by one, in double': 'embedding_bag',
+}
+REASONS = {name: why for why, names in _REASONS.items() for name in re.split(r',\s+', names)}
+assert REASONS.keys() <= CASES.keys(), REASONS.keys() - CASES.keys()
+
 # ---- Making files ----------------------------------------------------------------------------------
 
 def module_of(name, n):
