@@ -124,6 +124,8 @@ enum { TAPS = 4, MOST = 16 /* cubic in 2-d; 8 in 3-d */, BLOCK = 64 };
   static void sum_block_##f(const block_##f *b, size_t n, const T *x, T *y) {                         \
     if (b->taps == 4) {                                                                               \
       sum_taps_##f(b, n, x, y, 4);                                                                    \
+    } else if (b->taps == 1) {                                                                        \
+      sum_taps_##f(b, n, x, y, 1);                                                                    \
     } else {                                                                                          \
       sum_taps_##f(b, n, x, y, b->taps);                                                              \
     }                                                                                                 \
