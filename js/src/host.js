@@ -40,10 +40,10 @@ export class Host {
     return (/** @type {number} */ at) => {
       if (form === 'value') return values.read(at);
       const spread = values.isTuple(at) && (outputs.length !== 1 || parseType(result).kind === 'Tuple');
-      const name = (/** @type {number} */ i) => outputs[i]?.name ?? String(i);
-      const leave = (/** @type {number} */ i) => form !== 'named' && !form.includes(name(i));
-      const results = spread ? values.readItems(at, leave) : outputs.length && !leave(0) ? [values.read(at)] : [];
-      return Object.fromEntries(results.flatMap((v, i) => (leave(i) ? [] : [[name(i), v]])));
+      const leave = form === 'named' ? undefined : (/** @type {number} */ i) => !form.includes(/** @type {any} */ (outputs[i]?.name));
+      const results = spread ? values.readItems(at, leave) : outputs.length && !leave?.(0) ? [values.read(at)] : [];
+      const named = results.map((v, i) => [outputs[i]?.name ?? String(i), v]);
+      return Object.fromEntries(leave ? named.filter((_, i) => !leave(i)) : named);
     };
   }
 

@@ -200,8 +200,8 @@ export class Model {
     this.#alive();
     checkOptions('run', options, ['method', 'outputs', 'signal', 'transfer', 'yield']);
     const { method, index } = this.#method(options.method), { signal, transfer } = options;
-    const wanted = /** @type {string[] | undefined} */ (options.outputs?.slice()), known = method.outputs.map((p) => p.name);
-    for (const name of wanted ?? []) if (!known.includes(name)) throw unknownName(`${method.name}: there is no output`, name, known);
+    const wanted = /** @type {string[] | undefined} */ (options.outputs?.slice());
+    if (wanted) checkNames(method, 'output', wanted);
     return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, wanted ?? 'named', options.yield !== false, signal, given), signal, transfer);
   }
 
@@ -355,15 +355,21 @@ export class Steps {
   end() { this.#done(); }
 }
 
+/** @param {Method} method @param {'input' | 'output'} kind @param {string[]} names */
+function checkNames(method, kind, names) {
+  const known = method[`${kind}s`].map((p) => p.name);
+  for (const name of names) {
+    if (!known.includes(name)) throw unknownName(`${method.name}: there is no ${kind}`, name, known, { [kind]: name });
+  }
+}
+
 /** Named inputs in the method's order. @param {Method} method @param {Record<string, InputValue>} inputs @returns {InputValue[]} */
 function positional(method, inputs) {
   const known = method.inputs.map((p) => p.name);
   if (inputs === null || typeof inputs !== 'object' || ArrayBuffer.isView(inputs) || Array.isArray(inputs)) {
     throw badArgument(`${method.name}: inputs have names, { ${known.join(', ')} }; got ${nameOf(inputs)}`, { expected: known });
   }
-  for (const name of Object.keys(inputs)) {
-    if (!known.includes(name)) throw unknownName(`${method.name}: there is no input`, name, known, { input: name });
-  }
+  checkNames(method, 'input', Object.keys(inputs));
   const values = method.inputs.map((p) => (Object.hasOwn(inputs, p.name) ? inputs[p.name] : undefined));
   const missing = method.inputs.find((p, i) => !p.optional && values[i] === undefined && !/\?$|^NoneType$/.test(p.type));
   if (missing) throw badArgument(`${method.name}: input "${missing.name}" is missing; the inputs are ${known.join(', ')}`, { input: missing.name, expected: known });

@@ -322,7 +322,7 @@ export class Values {
     return this.#read(p);
   }
 
-  /** Items of a container as owned JS values; those that are left are null. @param {number} p @param {(i: number) => boolean} leave @returns {Value[]} */
+  /** Items of a container as owned JS values; those that are left are null. @param {number} p @param {(i: number) => boolean} [leave] @returns {Value[]} */
   readItems(p, leave) {
     this.#depth = this.#taken = 0;
     return this.#items(p, leave);
