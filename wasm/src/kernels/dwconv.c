@@ -40,12 +40,7 @@ typedef struct rush_dw_job {
 } job;
 
 RUSH_INLINE void put(float *y, f4 v, size_t left, const job *j) {
-  v = f4_clamp(v, j->min, j->max);
-  if (left >= 4) {
-    f4_store(y, v);
-  } else {
-    f4_store_part(y, v, left);
-  }
+  f4_store_up_to(y, f4_clamp(v, j->min, j->max), left);
 }
 
 /* ---- 3x3 and 5x5 ----------------------------------------------------------------------------- */

@@ -391,14 +391,8 @@ static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bot
 static void finish(const product *p, size_t i, size_t j, const uint8_t *block, const f4 sum[2]) {
   const float *bias = (const float *)(const void *)block;
   for (size_t h = 0; h < 2 && j + 4 * h < p->b->n; h++) {
-    const size_t left = p->b->n - j - 4 * h;
-    float *y = p->y + i * p->ldy + j + 4 * h;
     const f4 v = f4_clamp(sum[h] + f4_load(bias + 4 * h), f4_set(p->min), f4_set(p->max));
-    if (left >= 4) {
-      f4_store(y, v);
-    } else {
-      f4_store_part(y, v, left);
-    }
+    f4_store_up_to(p->y + i * p->ldy + j + 4 * h, v, p->b->n - j - 4 * h);
   }
 }
 

@@ -27,7 +27,7 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
       for (size_t left = k; left != 0; left -= sizeof *a, w += NR) {
         const f4 u = f4_load(w), v = f4_load(w + 4);
         for (size_t i = 0; i < MR; i++) {
-          const f4 input = (f4)wasm_v128_load32_splat(at[i]++);
+          const f4 input = f4_splat(at[i]++);
           sum[i][0] = f4_madd(input, u, sum[i][0]);
           sum[i][1] = f4_madd(input, v, sum[i][1]);
         }

@@ -270,19 +270,13 @@ RUSH_INLINE i4 without_zeros(const product *p, size_t i, const block *b, size_t 
 
 static void finish(const product *p, size_t i, size_t j, const block *b, const int32_t *sums) {
   for (size_t c = 0; c < NR && j + c < p->n; c += 4) {
-    const size_t left = p->n - j - c < 4 ? p->n - j - c : 4;
     i4 sum;
     memcpy(&sum, sums + c, sizeof sum);
     sum = without_zeros(p, i, b, c, sum);
     f4 v = f4_from_int(sum) * (f4_set(p->rows.scales[i]) * f4_load(b->scales + c)) +
            f4_load(b->bias + c);
     v = f4_clamp(v, f4_set(p->min), f4_set(p->max));
-    float *y = p->y + i * p->ldy + j + c;
-    if (left == 4) {
-      f4_store(y, v);
-    } else {
-      f4_store_part(y, v, left);
-    }
+    f4_store_up_to(p->y + i * p->ldy + j + c, v, p->n - j - c);
   }
 }
 

@@ -116,6 +116,14 @@ RUSH_INLINE f4 f4_load_part(const float *p, size_t n) {
 RUSH_INLINE void f4_store_part(float *p, f4 v, size_t n) {
   memcpy(p, &v, n * sizeof *p);
 }
+/* All, where n is not less. */
+RUSH_INLINE void f4_store_up_to(float *p, f4 v, size_t n) {
+  if (n >= RUSH_LANES) {
+    f4_store(p, v);
+  } else {
+    f4_store_part(p, v, n);
+  }
+}
 
 /* m ? a : b, where each lane of m is 0 or -1. */
 RUSH_INLINE f4 f4_select(i4 m, f4 a, f4 b) {

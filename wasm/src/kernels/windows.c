@@ -125,13 +125,6 @@ static void run(const job *j) {
 RUSH_INLINE f4 load(const float *p, size_t left) {
   return left >= 4 ? f4_load(p) : f4_load_part(p, left);
 }
-RUSH_INLINE void store(float *p, f4 v, size_t left) {
-  if (left >= 4) {
-    f4_store(p, v);
-  } else {
-    f4_store_part(p, v, left);
-  }
-}
 
 static void max_pixel(const rush_pool *s, const window *n, const float *x, float *y) {
   if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
@@ -145,7 +138,7 @@ static void max_pixel(const rush_pool *s, const window *n, const float *x, float
           best = f4_max(best, load(p, left));
       }
     }
-    store(y + c, best, left);
+    f4_store_up_to(y + c, best, left);
   }
 }
 
@@ -165,7 +158,7 @@ static void avg_pixel(const rush_pool *s, const window *n, const float *x, float
         sum += row;
       }
     }
-    store(y + c, empty ? f4_set(0) : sum / divisor, left);
+    f4_store_up_to(y + c, empty ? f4_set(0) : sum / divisor, left);
   }
 }
 

@@ -389,11 +389,7 @@ static void transform_outputs(const job *j, size_t tile, const float *from, size
       for (size_t w = 0; w < p.columns; w++) {
         const f4 v = f4_clamp(y[h * j->size + w] + bias, min, max);
         float *at = to + h * row + w * s->out_c + c;
-        if (columns - c >= 4) {
-          f4_store(at, v);
-        } else {
-          f4_store_part(at, v, columns - c);
-        }
+        f4_store_up_to(at, v, columns - c);
       }
     }
   }

@@ -112,11 +112,7 @@ static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t 
 static void store_block(size_t left, const f4 sum[2], float *c, float min, float max) {
   for (size_t h = 0; h < 2 && 4 * h < left; h++) {
     const f4 v = f4_clamp(sum[h], f4_set(min), f4_set(max));
-    if (left - 4 * h >= 4) {
-      f4_store(c + 4 * h, v);
-    } else {
-      f4_store_part(c + 4 * h, v, left - 4 * h);
-    }
+    f4_store_up_to(c + 4 * h, v, left - 4 * h);
   }
 }
 
@@ -209,7 +205,7 @@ static size_t multiple(size_t n, size_t to) {
 }
 
 /* Columns of an item with few rows: what takes half a millisecond, and enough items for all threads.
- * one_row adds up its last columns in another order, so that blocks are cut at its four. */
+ * one_row adds up what is left behind four blocks in another order, so that items are cut at four. */
 static size_t columns_of_few(const product *p, size_t threads) {
   enum { ITEM = 1 << 22, CUT = 32, EACH = 4 };
   size_t columns = ITEM / (p->m * (p->k + 1)) / CUT * CUT;
