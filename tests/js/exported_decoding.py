@@ -1,5 +1,5 @@
-"""Makes the files of decoding.test.js: exported_decoding.py FOLDER writes models that keep what came before in three ways, and
-prints PyTorch's answers step by step, as JSON."""
+"""Makes the files of decoding.test.js, here and in tests/browser: exported_decoding.py FOLDER writes models that keep what came before
+in three ways, and prints what steps.js is told of each, with PyTorch's answers, as JSON."""
 
 import json
 import pathlib
@@ -101,27 +101,33 @@ torch.manual_seed(0)
 n, m = Dim("n", min=1, max=64), Dim("m", min=1, max=64)
 grows, stays = [[{1: n}, {1: n}], [{1: n}, {1: n}]], [[{1: m}, {1: m}], [{1: m}, {1: m}]]
 xs = [torch.randn(1, 1, WIDTH) for _ in range(5)]
-out = {"xs": [plain(x) for x in xs]}
+out = {}
+
+
+def tell(name, start, steps, goes_round, want, last=None):
+    out[name] = {"start": start, "steps": steps, "goesRound": goes_round, "answer": "y", "want": [plain(y) for y in want], "last": last}
+
 
 model, cache = Dynamic().eval(), cache_of(3)
-out["dynamic"] = {"cache": tree(cache)}
 program = torch.export.export(model, (xs[0], cache_of(4)), dynamic_shapes={"x": None, "cache": grows}, strict=False)
 rushlight.export(program, None, FOLDER / "dynamic.rush")
+start = {"cache": tree(cache)}
 with torch.no_grad():
-    out["dynamic"]["ys"] = [plain(model(x, cache)["y"]) for x in xs]
-out["dynamic"]["last"] = tree(cache)
+    ys = [model(x, cache)["y"] for x in xs]
+tell("dynamic", start, [{"x": plain(x)} for x in xs], "cache", ys, tree(cache))
 
 model, own, given = Pair().eval(), cache_of(1), cache_of(6)
-out["pair"] = {"cache": [tree(own), tree(given)]}
 program = torch.export.export(model, (xs[0], (cache_of(4), cache_of(5))), dynamic_shapes={"x": None, "caches": (grows, stays)}, strict=False)
 rushlight.export(program, None, FOLDER / "pair.rush", output_names=["y", "caches"])
+start = {"caches": [tree(own), tree(given)]}
 with torch.no_grad():
-    out["pair"]["ys"] = [plain(model(x, (own, given))[0]) for x in xs]
-out["pair"]["last"] = [tree(own), tree(given)]
+    ys = [model(x, (own, given))[0] for x in xs]
+tell("pair", start, [{"x": plain(x)} for x in xs], "caches", ys, [tree(own), tree(given)])
 
 model = Static().eval()
 program = torch.export.export(model, (torch.randn(1, 3, WIDTH), torch.arange(3)), dynamic_shapes={"x": {1: (t := Dim("t", min=1, max=LENGTH))}, "position": {0: t}}, strict=False)
 rushlight.export(program, None, FOLDER / "static.rush", output_names=["y"])
 with torch.no_grad():
-    out["static"] = {"ys": [plain(model(x, torch.tensor([i]))) for i, x in enumerate(xs)]}
+    ys = [model(x, torch.tensor([i])) for i, x in enumerate(xs)]
+tell("static", {}, [{"x": plain(x), "position": plain(torch.tensor([i]))} for i, x in enumerate(xs)], "", ys)
 print(json.dumps(out))

@@ -1,29 +1,28 @@
-// Runs a .rush file step by step in Node: decoding.mjs FILE < what decoding.py tells. Prints {maxAbs}; throws where a step differs.
+// Runs a .rush file of build/ step by step in Node and in Chromium, in the page and in a worker: decoding.mjs FILE < what
+// decoding.py tells. Prints the largest difference in each; throws where a step differs.
 
 import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-import { load } from '../../js/src/index.js';
+import { start } from '../../demo/shared/chromium.mjs';
+import { stepByStep } from '../js/steps.js';
 
-/** @param {any} v @returns {any} */
-const typed = (v) => (Array.isArray(v) ? v.map(typed)
-  : { ...v, data: v.dtype === 'int64' ? BigInt64Array.from(v.data, BigInt) : Float32Array.from(v.data) });
-
-const { start, goesRound, steps, want } = JSON.parse(readFileSync(0, 'utf8'));
-const model = await load(process.argv[2], { backend: 'simd' });
-const given = Object.fromEntries(Object.entries(start).map(([name, value]) => [name, typed(value)]));
-let maxAbs = 0;
-for (const [i, step] of steps.entries()) {
-  const news = Object.fromEntries(Object.entries(step).map(([name, value]) => [name, typed(value)]));
-  const outputs = await model.run({ ...given, ...news });
-  // transformers' results are dicts; one tensor has no name of its own.
-  const came = outputs.output instanceof Map ? Object.fromEntries(outputs.output) : { logits: outputs.output, ...outputs };
-  const logits = /** @type {import('../../js/src/index.js').Tensor<'float32'>} */ (came.logits).data;
-  want[i].data.forEach((/** @type {number} */ w, /** @type {number} */ j) => {
-    const off = Math.abs(logits[j] - w);
-    if (!(off <= 1e-5 + 1e-4 * Math.abs(w))) throw new Error(`step ${i}: ${logits[j]} instead of ${w}`);
-    maxAbs = Math.max(maxAbs, off);
-  });
-  if (goesRound) given[goesRound] = came[goesRound];
+const TOP = fileURLToPath(new URL('../../', import.meta.url));
+const told = JSON.parse(readFileSync(0, 'utf8'));
+/** @type {Record<string, number>} */
+const maxAbs = { node: await stepByStep(process.argv[2], told, { backend: 'simd' }) };
+const { newPage, url, close } = await start();
+try {
+  const page = await newPage();
+  await page.goto(`${url}/tests/browser/empty.html`);
+  for (const worker of [false, true]) {
+    maxAbs[worker ? 'worker' : 'page'] = await page.evaluate(async (/** @type {any} */ { file, told, worker }) => {
+      const { stepByStep } = await import('/tests/js/steps.js');
+      return stepByStep(file, told, { worker });
+    }, { file: `/${relative(TOP, process.argv[2])}`, told, worker });
+  }
+} finally {
+  await close();
 }
-model.dispose();
-console.log(JSON.stringify({ maxAbs }));
+console.log(JSON.stringify(maxAbs));
