@@ -182,6 +182,30 @@ def test_a_bool_where_a_number_is_wanted_is_traced(out):
     assert f"test_ways_in.py:{Bools.forward.__code__.co_firstlineno + 4}" in text and "opened.py" not in text
 
 
+HALVES, ON = torch.tensor([-1.0, -0.5, 0.0, 0.5, 1.0]), torch.tensor([True, False, True, True, False])
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, on: x.clamp(False, True), lambda x, on: x.clamp(min=False), lambda x, on: x ** True, lambda x, on: True ** x,
+    lambda x, on: x % True, lambda x, on: torch.lerp(x, 2 * x, True), lambda x, on: torch.addcmul(x, x, x, value=True),
+    lambda x, on: x.ge(True), lambda x, on: on < True, lambda x, on: on ^ True, lambda x, on: on.clone().__iand__(True),
+    lambda x, on: x.scatter(0, torch.tensor([1]), True), lambda x, on: on.clone().scatter_(0, torch.tensor([1]), False),
+    lambda x, on: on.index_fill(0, torch.tensor([1]), True), lambda x, on: nn.functional.leaky_relu(x, True),
+    lambda x, on: nn.functional.hardtanh(x, False, True), lambda x, on: nn.functional.threshold(x, False, True),
+    lambda x, on: torch.norm(x, True), lambda x, on: torch.norm(x.unsqueeze(0), True, 1, True), lambda x, on: torch.xlogy(True, x.abs()),
+    lambda x, on: torch.linspace(False, True, 3) * x.sum(), lambda x, on: torch.where(on, True, False),
+    lambda x, on: torch.full((2,), True), lambda x, on: torch.full((2,), fill_value=True), lambda x, on: torch.full_like(on, True),
+    lambda x, on: torch.scalar_tensor(True) + x, lambda x, on: on.long() == True,  # noqa: E712 - that is the point
+])
+def test_every_operator_takes_a_bool_for_a_number_in_a_trace(call, out):
+    with pytest.raises(RuntimeError, match="We don't have an op for"):  # of PyTorch itself
+        torch.jit.trace(call, (HALVES, ON), check_trace=False)
+    rushlight.export(call, (HALVES, ON), out)
+    came, wanted = rushlight.load(out)(HALVES, ON), call(HALVES, ON)
+    assert came.dtype == wanted.dtype
+    assert_close(came, wanted)
+
+
 class Holds(nn.Module):
     def __init__(self, value):
         super().__init__()

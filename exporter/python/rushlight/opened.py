@@ -9,6 +9,7 @@ import types
 
 import torch
 from torch.autograd import function
+from torch.overrides import TorchFunctionMode
 
 from . import _C
 from .errors import unsupported
@@ -88,45 +89,40 @@ def _flex_attention(*args):
     return _flex_attention_with_maxima(*args)[:2]
 
 
-# A tensor of the same dtype as the bool promotes as it does; what takes no tensor has a dtype of its own.
-_METHODS = ("fill_", "masked_fill", "masked_fill_", "index_fill", "index_fill_", "where", "eq", "ne", "__eq__", "__ne__")
-_FUNCTIONS = ("where", "masked_fill", "index_fill", "eq", "ne")
-_TAKE_TENSORS = (*((torch.Tensor, name) for name in _METHODS), *((torch, name) for name in _FUNCTIONS))
-_TAKE_NUMBERS = ((torch, "full"), (torch, "full_like"), (torch.Tensor, "new_full"))
+_OPERATORS = {"floordiv": "floor_divide", "truediv": "div", "mod": "remainder"}  # of Python, where PyTorch's name is another
 
 
-@contextlib.contextmanager
-def bools_opened():
-    """A bool where an operator takes a number, torch.full(sizes, True) or x.masked_fill(mask, True), which PyTorch's tracer cannot
-    write down: a tensor where there may be one, else 0 or 1."""
-    before = [(owner, name, getattr(owner, name), name in vars(owner)) for owner, name in _TAKE_TENSORS + _TAKE_NUMBERS]
-    try:
-        for owner, name, call, _ in before:
-            setattr(owner, name, _without_bools(call, (owner, name) in _TAKE_TENSORS, name == "full"))
-        yield
-    finally:
-        for owner, name, call, own in before:
-            if own:
-                setattr(owner, name, call)
-            else:
-                delattr(owner, name)
+def _schemas_of(function):
+    """The overloads for tensors of the operator that a function of torch, or of Tensor, is named after."""
+    name = getattr(function, "__name__", "")
+    plain = name.strip("_")
+    for known in (name, plain, plain[1:], _OPERATORS.get(plain, plain)):  # x.__radd__(y), x.__iadd__(y)
+        schemas = torch._C._jit_get_schemas_for_operator(f"aten::{known}")
+        if schemas := [s for s in schemas if any(str(r.type) == "Tensor" for r in s.returns)]:
+            return schemas
+    return []
 
 
-def _without_bools(call, as_tensor, makes_bools):
-    def instead(value):
-        if not isinstance(value, bool):
-            return value
-        return torch.full((), int(value), dtype=torch.bool) if as_tensor else int(value)
+class bools_opened(TorchFunctionMode):
+    """A bool where an operator takes a number, torch.full(sizes, True) or mask == True, which PyTorch's tracer cannot write down:
+    0 or 1, beside bools a tensor where there may be one, which promotes as the bool does."""
 
-    def called(*args, **named):
-        given = (*args[1:], named.get("fill_value"))
-        if makes_bools and named.get("dtype") is None and any(isinstance(value, bool) for value in given):
-            named["dtype"] = torch.bool
-        for key in {"fill_value", "value", "other"} & named.keys():
-            named[key] = instead(named[key])
-        return call(*map(instead, args), **named)
-
-    return called
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        args, named = list(args), dict(kwargs or {})
+        places = [(args, i) for i, value in enumerate(args) if isinstance(value, bool)]
+        places += [(named, key) for key, value in named.items() if isinstance(value, bool)]
+        schemas = _schemas_of(function) if places else []
+        beside_bools = any(isinstance(v, torch.Tensor) and v.dtype == torch.bool for v in (*args, *named.values()))
+        for given, at in places:
+            takers = [a for schema in schemas for i, a in enumerate(schema.arguments) if at in (i, a.name)]
+            names = {a.name for a in takers if str(a.type) in ("number", "Optional[number]")}
+            if not names or any(str(a.type) == "bool" for a in takers):
+                continue
+            tensors = any(a.name in names and str(a.type) == "Tensor" for schema in schemas for a in schema.arguments)
+            if function is torch.full and named.get("dtype") is None:
+                named["dtype"] = torch.bool
+            given[at] = torch.full((), int(given[at]), dtype=torch.bool) if beside_bools and tensors else int(given[at])
+        return function(*args, **named)
 
 
 @contextlib.contextmanager
