@@ -605,16 +605,25 @@ def test_open_memory_is_compared_where_it_is_written(out, open_memory_is_nan, wa
 
 
 class Fixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.zero_point = 3
+
     def forward(self, x):
-        q = torch.relu(torch.quantize_per_tensor(x, 0.1, 3, torch.quint8))
-        return torch.cat([q, q]).dequantize() * 2
+        q = torch.quantize_per_tensor(x, 0.1, self.zero_point, torch.quint8)
+        a, b = torch.relu(q).chunk(2)
+        return torch.cat([a, b]).dequantize() * 2
 
 
-@pytest.mark.feature("Diff", "quantised models: what lies between their integers")
+@pytest.mark.feature("Diff", "quantised models: their integers, and what lies between")
 @pytest.mark.parametrize("way", [lambda net, x: torch.jit.script(net), torch.jit.trace])
-def test_quantised_values_are_compared_as_numbers(out, way):
-    x = (torch.randn(3, 5),)
+def test_quantised_values_are_compared_by_their_integers(out, way):
+    x = (torch.randn(4, 5),)
     net = way(Fixed().eval(), x)
     rushlight.export(net, x, out, trace=True)
     for d in (rushlight.diff(out, net, x), rushlight.diff(out)):
-        assert d and d.compared >= 3, str(d)
+        assert d and d.compared >= 6, str(d)
+    other = Fixed().eval()
+    other.zero_point = 4
+    d = rushlight.diff(out, way(other, x), x)
+    assert "(aten::quantize_per_tensor)" in d.where and f"{FILE}:{line_of(Fixed.forward, 'quantize_per_tensor')}" in d.where, str(d)

@@ -61,7 +61,7 @@ void follow(const c10::IValue &value, int64_t role) {
 bool is_comparable(const c10::IValue &value) {
   if (value.isTensor()) {
     const at::Tensor &t = value.toTensor();
-    return !t.is_nested() && !t.is_quantized() && !recording->is_open(t);
+    return !t.is_nested() && !recording->is_open(t);
   }
   if (value.isList()) {
     const auto items = value.toListRef();
@@ -72,12 +72,19 @@ bool is_comparable(const c10::IValue &value) {
   return std::all_of(items.begin(), items.end(), is_comparable);
 }
 
-// None where there is nothing to compare: objects, nested and quantised tensors, memory that is open,
-// what a branch that has returned leaves unset.
+// In place of quantised tensors their integers.
+Const in_integers(Const value) {
+  if (value.tensor.defined() && value.tensor.is_quantized()) value.tensor = value.tensor.int_repr();
+  for (Const &item : value.items) item = in_integers(std::move(item));
+  return value;
+}
+
+// None where there is nothing to compare: objects, nested tensors, memory that is open, what a branch
+// that has returned leaves unset.
 Const const_of(const c10::IValue &value) {
   if (!is_comparable(value)) return from_ivalue(c10::IValue());
   try {
-    return from_ivalue(value);
+    return in_integers(from_ivalue(value));
   } catch (const std::invalid_argument &) {
     return from_ivalue(c10::IValue());
   }
