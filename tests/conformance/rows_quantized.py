@@ -149,6 +149,22 @@ packed("linear_dynamic", (7, 17), "linear_prepack(w, b)", "return torch.ops.quan
        also=[{"x": f32(2, 1, 17)}, {"x": f32(1, 17, lo=1, hi=2)}, {"x": transposed(f32(3, 17))}, {"x": f32(0, 17)}])
 packed("linear_dynamic_no_bias", (7, 17), "linear_prepack(w)", "return torch.ops.quantized.linear_dynamic(x, self.packed, True)", f32(3, 17))
 packed("linear_relu_dynamic", (7, 17), "linear_prepack(w, b)", "return torch.ops.quantized.linear_relu_dynamic(x, self.packed)", f32(3, 17))
+RECURRENT = """
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.ao.nn.quantized.dynamic.{kind}({options})
+    def forward(self, x: Tensor{arguments}):
+        {body}
+"""
+for kind in ("LSTM", "GRU"):
+    for name, options in {"": "17, 5", "_deep": "9, 12, num_layers=3", "_both_ways": "9, 7, num_layers=2, bidirectional=True, batch_first=True"}.items():
+        row(f"quantized_{kind.lower()}{name}", RECURRENT.format(kind=kind, options=options, arguments="", body="return self.net(x)"), x=f32(4, 3, int(options.split(",")[0])),
+            also=[{"x": f32(1, 1, int(options.split(",")[0]))}])
+row("quantized_lstm_of_other_features", RECURRENT.format(kind="LSTM", options="5, 3", arguments="", body="return self.net(x)[0]"), x=f32(4, 3, 6), raises="input.size(-1) must be equal to input_size")
+STATE = RECURRENT.format(kind="{kind}", options="5, 3", arguments=", h: {type}", body="return self.net(x, h)")
+row("quantized_lstm_state", STATE.format(kind="LSTM", type="Tuple[Tensor, Tensor]"), x=f32(4, 2, 5), h=(f32(1, 2, 3), f32(1, 2, 3)))
+row("quantized_gru_state", STATE.format(kind="GRU", type="Tensor"), x=f32(4, 2, 5), h=f32(1, 2, 3))
 QUANTISED_X = "q = torch.quantize_per_tensor(x, 0.031, 119, torch.quint8)\n        r = torch.ops.quantized.{}(q, self.packed, 0.07, 101)\n        return r.dequantize(), r.int_repr()"
 for op in ("linear", "linear_relu"):
     packed(f"quantized_{op}", (7, 17), "linear_prepack(w, b)", QUANTISED_X.format(op), f32(3, 17), also=[{"x": f32(2, 1, 17)}])

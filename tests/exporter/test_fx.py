@@ -282,7 +282,7 @@ def test_quantised_models(qnnpack, made, way):
     net, args = made()
     model = {"as_it_is": lambda: net, "trace": lambda: torch.jit.trace(net, args), "script": lambda: torch.jit.script(net)}[way]()
     report = keep(f"{made.__name__}_{way}", model, args, eager=net)
-    assert {"rush::quantised_conv", "rush::linear_dynamic"} & set(report.ops)
+    assert {"rush::quantised_conv", "rush::linear_dynamic", "rush::lstm_dynamic"} & set(report.ops)
 
 
 @pytest.mark.feature("FX", "a dynamically quantised convolution", rushlight="refuses")

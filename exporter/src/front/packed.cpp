@@ -146,9 +146,9 @@ class Splice {
     return w;
   }
 
-  // Of recurrent layers: lists, two for each layer and direction, of the input's and the state's.
+  // Of recurrent layers: of each layer and direction what is the input's and what the state's, one behind the other.
   void cells(const std::vector<c10::IValue> &objects) {
-    c10::List<at::Tensor> integers, scales, zero_points, biases;
+    std::vector<at::Tensor> integers, scales, zero_points, biases;
     bool reduced = false;
     for (const c10::IValue &object : objects) {
       const auto state = object.toObject()->type()->getMethod("__getstate__")({object}).toTuple();
@@ -159,13 +159,14 @@ class Splice {
       for (const int64_t flag : state->elements().at(3).toIntVector()) reduced |= flag != 0;
       for (const c10::IValue &packed : state->elements().at(4).toListRef()) {
         const Weight w = linear_weight(packed);
-        integers.push_back(w.integers);
-        scales.push_back(w.scales);
+        integers.push_back(w.integers.flatten());
+        scales.push_back(w.scales.to(at::kFloat));
         zero_points.push_back(w.zero_points);
         biases.push_back(w.bias.defined() ? w.bias : at::zeros({w.integers.size(0)}));
       }
     }
-    for (const auto &tensors : {integers, scales, zero_points, biases}) put(c10::IValue(tensors));
+    for (const auto &tensors : {integers, scales, zero_points, biases})
+      put(c10::IValue(at::cat(tensors)));
     put(c10::IValue(is_qnnpack()));
     put(c10::IValue(reduced));
   }

@@ -110,6 +110,11 @@ static void tanh_f64(size_t n, double *out, const double *in) {
 CELLS(float, f32)
 CELLS(double, f64)
 
+void rush_cell_state(rush_cell_kind kind, int64_t n, int64_t hidden, float *gates,
+                     const float *of_state, float *h, float *c) {
+  cell_f32(kind, n, hidden, gates, of_state, h, c);
+}
+
 bool rush_cell_packed(const rush_cell *cell, size_t *bytes) {
   const rush_tensor *w = cell->w_hh;
   size_t floats;

@@ -37,5 +37,9 @@ rush_status rush_cell_pack(rush_call *c, rush_cell *cell, void *to);
  * large. */
 rush_status rush_cell_step(rush_heap *heap, const rush_cell *cell, int64_t n, void *gates,
                            void *room, void *h, void *c);
+/* What a step, of float32, makes of the gates of the input and of the state, [n][gates * hidden] both. Uses up
+ * `gates`. */
+void rush_cell_state(rush_cell_kind kind, int64_t n, int64_t hidden, float *gates,
+                     const float *of_state, float *h, float *c);
 
 #endif

@@ -1,5 +1,7 @@
 #include "blocks/packed_int8.h"
 
+#include <math.h>
+
 #include "tensor/layout.h"
 
 const rush_tensor *rush_constant_of(const rush_prepare *p, uint32_t arg, rush_dtype dtype,
@@ -41,4 +43,42 @@ rush_status rush_int8_rows_new(rush_call *c, int64_t m, int64_t k, rush_int8_row
   RUSH_TRY(tmp_items(c, m, sizeof *rows->zeros, (void **)&rows->zeros));
   RUSH_TRY(tmp_items(c, m, sizeof *rows->sums, (void **)&rows->sums));
   return tmp_items(c, m, sizeof *rows->scales, (void **)&rows->scales);
+}
+
+/* fbgemm's and qnnpack's choice for a range: QuantUtils.h. */
+static float choose(double low, double high, int64_t levels, int32_t *zero_point) {
+  static const double LEAST = 6.1000000685453415e-05;
+  const double most = (double)levels;
+  if (low > 0) low = 0;
+  if (high < 0) high = 0;
+  double scale = (high - low) / most;
+  if (isinf(1.0f / (float)scale)) scale = 0.1;
+  if (scale < LEAST) {
+    const double grown = (double)(1.0f / (float)scale * (float)LEAST), from = low;
+    low = high == 0 ? -LEAST * most : (double)(float)(low * grown);
+    high = from == 0 ? LEAST * most : (double)(float)(high * grown);
+    scale = LEAST;
+  }
+  const bool by_low = -fabs(low / scale) < most - fabs(high / scale);
+  double zero = by_low ? -low / scale : most - high / scale;
+  zero = zero > 0 ? zero < most ? zero : most : 0;
+  *zero_point = (int32_t)rint(zero);
+  return (float)scale;
+}
+
+rush_status rush_int8_dynamic(rush_ctx *ctx, int64_t levels, const float *x, size_t ldx,
+                              const rush_int8_rows *rows, size_t n, const void *packed, float *y) {
+  float low = 0, high = 0;
+  RUSH_TRY(rush_work(ctx, (uint64_t)rows->m * rows->k / 4));
+  for (size_t i = 0; i < rows->m; i++) {
+    float most;
+    const float least = rush_int8_range(rows->k, x + i * ldx, &most);
+    low = least < low ? least : low;
+    high = most > high ? most : high;
+  }
+  int32_t zero;
+  const float scale = choose((double)low, (double)high, levels, &zero);
+  rush_int8_rows_scaled(ctx, x, ldx, scale, zero, rows);
+  rush_int8_gemm(ctx, rows, n, packed, y, n, -INFINITY, INFINITY);
+  return RUSH_OK;
 }

@@ -268,126 +268,32 @@ def quantized_linear_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: 
 
 
 # qnnpack uses all levels whatever reduce_range says.
+def levels_of(qnnpack: bool, reduce_range: bool):
+    return 127 if reduce_range and not qnnpack else 255
+
+
 def quantized_linear_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, reduce_range: bool):
-    return rush.linear_dynamic(x, w, scales, zeros, bias, 127 if reduce_range and not qnnpack else 255)
+    return rush.linear_dynamic(x, w, scales, zeros, bias, levels_of(qnnpack, reduce_range))
 
 
 def quantized_linear_relu_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, reduce_range: bool):
     return torch.relu(quantized_linear_dynamic(x, w, scales, zeros, bias, qnnpack, reduce_range))
 
 
-# Lists hold, for each layer and direction, what is of the input and what of the state.
-def quantised_gates(x, at: int, ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool):
-    return quantized_linear_dynamic(x, ws[at], scales[at], zeros[at], biases[at], qnnpack, reduce_range)
+def quantized_lstm__input(x, hx: List[Tensor], w, scales, zeros, bias, qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, dtype: Optional[int], use_dynamic: bool):
+    return rush.lstm_dynamic(x, None, hx, w, scales, zeros, bias, levels_of(qnnpack, reduce_range), num_layers, bidirectional, batch_first)
 
 
-# One step of a cell: (h, c).
-def quantised_step(gates, state, h, c, lstm: bool):
-    if lstm:
-        i, f, g, o = torch.chunk(gates + state, 4, 1)
-        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-        h = torch.sigmoid(o) * torch.tanh(c)
-    else:
-        r, z, n = torch.chunk(gates, 3, 1)
-        hr, hz, hn = torch.chunk(state, 3, 1)
-        n = torch.tanh(n + hn * torch.sigmoid(hr + r))
-        h = (h - n) * torch.sigmoid(hz + z) + n
-    return h, c
+def quantized_lstm__data(data, batch_sizes, hx: List[Tensor], w, scales, zeros, bias, qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, dtype: Optional[int], use_dynamic: bool):
+    return rush.lstm_dynamic(data, batch_sizes, hx, w, scales, zeros, bias, levels_of(qnnpack, reduce_range), num_layers, bidirectional, False)
 
 
-def quantised_layers(x, hidden: List[Tensor], ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, num_layers: int, bidirectional: bool, lstm: bool):
-    directions = 2 if bidirectional else 1
-    last: List[Tensor] = []
-    cells: List[Tensor] = []
-    for layer in range(num_layers):
-        made: List[Tensor] = []
-        for direction in range(directions):
-            k = layer * directions + direction
-            h = hidden[0][k]
-            c = hidden[-1][k]
-            inputs = quantised_gates(x, 2 * k, ws, scales, zeros, biases, qnnpack, reduce_range)
-            steps: List[Tensor] = []
-            for t in range(x.size(0)):
-                gates = inputs[x.size(0) - 1 - t if direction == 1 else t]
-                state = quantised_gates(h, 2 * k + 1, ws, scales, zeros, biases, qnnpack, reduce_range)
-                h, c = quantised_step(gates, state, h, c, lstm)
-                steps.append(h)
-            if direction == 1:
-                steps.reverse()
-            made.append(torch.stack(steps))
-            last.append(h)
-            cells.append(c)
-        x = torch.cat(made, -1)
-    return x, torch.stack(last), torch.stack(cells)
+def quantized_gru__input(x, hx, w, scales, zeros, bias, qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool):
+    return rush.gru_dynamic(x, None, hx, w, scales, zeros, bias, levels_of(qnnpack, reduce_range), num_layers, bidirectional, batch_first)
 
 
-def quantized_lstm__input(x, hx: List[Tensor], ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, dtype: Optional[int], use_dynamic: bool):
-    made, h, c = quantised_layers(x.transpose(0, 1) if batch_first else x, hx, ws, scales, zeros, biases, qnnpack, reduce_range, num_layers, bidirectional, True)
-    return made.transpose(0, 1) if batch_first else made, h, c
-
-
-def quantized_gru__input(x, hx, ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool):
-    made, h, _ = quantised_layers(x.transpose(0, 1) if batch_first else x, [hx], ws, scales, zeros, biases, qnnpack, reduce_range, num_layers, bidirectional, False)
-    return made.transpose(0, 1) if batch_first else made, h
-
-
-# Of packed sequences: rows of all first steps, then of all second ones, sequences by falling length. Forwards those that ended leave
-# the state, backwards they come in.
-def quantised_packed_layers(data, batch_sizes, hidden: List[Tensor], ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, num_layers: int, bidirectional: bool, lstm: bool):
-    directions = 2 if bidirectional else 1
-    sizes: List[int] = []
-    for t in range(batch_sizes.size(0)):
-        sizes.append(int(batch_sizes[t]))
-    last: List[Tensor] = []
-    cells: List[Tensor] = []
-    for layer in range(num_layers):
-        made: List[Tensor] = []
-        for direction in range(directions):
-            k = layer * directions + direction
-            inputs = quantised_gates(data, 2 * k, ws, scales, zeros, biases, qnnpack, reduce_range)
-            steps: List[Tensor] = []
-            ended: List[Tensor] = []
-            ended_cells: List[Tensor] = []
-            at = 0 if direction == 0 else data.size(0)
-            n = sizes[0] if direction == 0 else sizes[-1]
-            h = hidden[0][k][:n]
-            c = hidden[-1][k][:n]
-            for step in range(len(sizes)):
-                size = sizes[step if direction == 0 else len(sizes) - 1 - step]
-                if size < n:
-                    ended.append(h[size:])
-                    ended_cells.append(c[size:])
-                    h = h[:size]
-                    c = c[:size]
-                elif size > n:
-                    h = torch.cat([h, hidden[0][k][n:size]])
-                    c = torch.cat([c, hidden[-1][k][n:size]])
-                n = size
-                at = at if direction == 0 else at - size
-                state = quantised_gates(h, 2 * k + 1, ws, scales, zeros, biases, qnnpack, reduce_range)
-                h, c = quantised_step(inputs[at:at + size], state, h, c, lstm)
-                at = at + size if direction == 0 else at
-                steps.append(h)
-            if direction == 1:
-                steps.reverse()
-            ended.append(h)
-            ended_cells.append(c)
-            ended.reverse()
-            ended_cells.reverse()
-            made.append(torch.cat(steps))
-            last.append(torch.cat(ended))
-            cells.append(torch.cat(ended_cells))
-        data = torch.cat(made, -1)
-    return data, torch.stack(last), torch.stack(cells)
-
-
-def quantized_lstm__data(data, batch_sizes, hx: List[Tensor], ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, dtype: Optional[int], use_dynamic: bool):
-    return quantised_packed_layers(data, batch_sizes, hx, ws, scales, zeros, biases, qnnpack, reduce_range, num_layers, bidirectional, True)
-
-
-def quantized_gru__data(data, batch_sizes, hx, ws: List[Tensor], scales: List[Tensor], zeros: List[Tensor], biases: List[Tensor], qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool):
-    made, h, _ = quantised_packed_layers(data, batch_sizes, [hx], ws, scales, zeros, biases, qnnpack, reduce_range, num_layers, bidirectional, False)
-    return made, h
+def quantized_gru__data(data, batch_sizes, hx, w, scales, zeros, bias, qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool):
+    return rush.gru_dynamic(data, batch_sizes, hx, w, scales, zeros, bias, levels_of(qnnpack, reduce_range), num_layers, bidirectional, False)
 
 
 def quantised_cell_gates(x, hx, w, scale, zero, bias: Optional[Tensor], wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack: bool):

@@ -1,7 +1,5 @@
 /* linear with a weight of 8-bit integers, whose input is quantised as a whole: PyTorch's
  * quantized::linear_dynamic. */
-#include <math.h>
-
 #include "blocks/packed_int8.h"
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
@@ -54,27 +52,6 @@ static rush_status check(rush_call *c) {
   return RUSH_OK;
 }
 
-/* fbgemm's and qnnpack's choice for a range: QuantUtils.h. */
-static float choose(double low, double high, int64_t levels, int32_t *zero_point) {
-  static const double LEAST = 6.1000000685453415e-05;
-  const double most = (double)levels;
-  if (low > 0) low = 0;
-  if (high < 0) high = 0;
-  double scale = (high - low) / most;
-  if (isinf(1.0f / (float)scale)) scale = 0.1;
-  if (scale < LEAST) {
-    const double grown = (double)(1.0f / (float)scale * (float)LEAST), from = low;
-    low = high == 0 ? -LEAST * most : (double)(float)(low * grown);
-    high = from == 0 ? LEAST * most : (double)(float)(high * grown);
-    scale = LEAST;
-  }
-  const bool by_low = -fabs(low / scale) < most - fabs(high / scale);
-  double zero = by_low ? -low / scale : most - high / scale;
-  zero = zero > 0 ? zero < most ? zero : most : 0;
-  *zero_point = (int32_t)rint(zero);
-  return (float)scale;
-}
-
 static rush_status pack(rush_call *c, const void **packed) {
   rush_tensor *w, *scales, *zeros, *bias = NULL;
   void *floats;
@@ -100,18 +77,7 @@ RUSH_OP(linear_dynamic) {
   if (packed == NULL) RUSH_TRY(pack(c, &packed));
   RUSH_TRY(rush_linear_begin(c, arg_tensor(c, INPUT), n, &r));
   if (r.y == NULL) return RUSH_OK;
-  float low = 0, high = 0;
-  RUSH_TRY(rush_work(c->ctx, (uint64_t)r.m * (uint64_t)k / 4));
-  for (size_t i = 0; i < r.m; i++) {
-    float most;
-    const float least = rush_int8_range((size_t)k, r.x + i * r.stride, &most);
-    low = least < low ? least : low;
-    high = most > high ? most : high;
-  }
-  int32_t zero;
-  const float scale = choose((double)low, (double)high, arg_int(c, LEVELS), &zero);
   RUSH_TRY(rush_int8_rows_new(c, (int64_t)r.m, k, &rows));
-  rush_int8_rows_scaled(c->ctx, r.x, r.stride, scale, zero, &rows);
-  rush_int8_gemm(c->ctx, &rows, (size_t)n, packed, r.y, (size_t)n, -INFINITY, INFINITY);
-  return RUSH_OK;
+  return rush_int8_dynamic(c->ctx, arg_int(c, LEVELS), r.x, r.stride, &rows, (size_t)n, packed,
+                           r.y);
 }
