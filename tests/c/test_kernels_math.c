@@ -30,17 +30,33 @@ static const struct {
 #define RUNS(name) {rush_##name##_f32}
 #endif
 #define ROW(name, ulp, tiny) {#name, RUNS(name), rush_##name##_ref, ulp, tiny}
-    ROW(exp, 1.5, 0),           ROW(exp2, 1.5, 0),
-    ROW(expm1, 2, 0),           ROW(log, 1.5, 0),
-    ROW(log2, 1.5, 0),          ROW(log10, 1.5, 0),
-    ROW(log1p, 1.5, 0),         ROW(tanh, 3, 0),
-    ROW(sigmoid, 2.5, 0),       ROW(erf, 2.5, 0),
-    ROW(gelu, 8, 1e-36),        ROW(gelu_tanh, 100, 0),
-    ROW(silu, 2.5, 1e-36),      ROW(mish, 2.5, 1e-36),
-    ROW(log_sigmoid, 2.5, 0),   ROW(hardsigmoid, 2.5, 0),
-    ROW(hardswish, 2.5, 1e-36), ROW(sin, 2, 1e-7),
-    ROW(cos, 2, 1e-7),          ROW(atan, 2.5, 0),
-    ROW(sqrt, 0.51, 0),         ROW(rsqrt, 2, 0),
+    ROW(exp, 1.5, 0),
+    ROW(exp2, 1.5, 0),
+    ROW(expm1, 2, 0),
+    ROW(log, 1.5, 0),
+    ROW(log2, 1.5, 0),
+    ROW(log10, 1.5, 0),
+    ROW(log1p, 1.5, 0),
+    ROW(tanh, 3, 0),
+    ROW(sigmoid, 2.5, 0),
+    ROW(erf, 2.5, 0),
+    ROW(gelu, 8, 1e-36),
+    ROW(gelu_tanh, 100, 0),
+    ROW(silu, 2.5, 1e-36),
+    ROW(mish, 2.5, 1e-36),
+    ROW(log_sigmoid, 2.5, 0),
+    ROW(hardsigmoid, 2.5, 0),
+    ROW(hardswish, 2.5, 1e-36),
+    ROW(sin, 2, 1e-7),
+    ROW(cos, 2, 1e-7),
+    ROW(atan, 2.5, 0),
+    ROW(sqrt, 0.51, 0),
+    ROW(rsqrt, 2, 0),
+    ROW(floor, 0, 0),
+    ROW(ceil, 0, 0),
+    ROW(trunc, 0, 0),
+    ROW(round, 0, 0),
+    ROW(frac, 0, 0),
 };
 enum { ROWS = sizeof rows / sizeof *rows, BATCH = 1021 };
 
@@ -97,10 +113,11 @@ static void a_sweep_stays_within_its_error(void **state) {
 }
 
 static void special_values_and_the_numbers_around_0(void **state) {
-  static const float special[] = {
-      0.0f,       -0.0f,       1.0f,  -1.0f,  INFINITY, -INFINITY, NAN,    1e-45f,  -1e-45f, 1e-38f,
-      -1e-38f,    0.5f,        -0.5f, 2.0f,   88.0f,    89.0f,     -87.5f, -104.0f, 3e38f,   -3e38f,
-      1.0000001f, 0.99999994f, 1e-7f, -1e-7f, 9.0f,     -9.0f,     13.2f,  -13.2f};
+  static const float special[] = {0.0f,  -0.0f,  1.0f,    -1.0f,       INFINITY,   -INFINITY,
+                                  NAN,   1e-45f, -1e-45f, 1e-38f,      -1e-38f,    0.5f,
+                                  -0.5f, 2.0f,   88.0f,   89.0f,       -87.5f,     -104.0f,
+                                  3e38f, -3e38f, 2.5f,    -8388607.5f, 1.0000001f, 0.99999994f,
+                                  1e-7f, -1e-7f, 9.0f,    -9.0f,       13.2f,      -13.2f};
   enum { N = sizeof special / sizeof *special };
   float in[200], out[200];
   (void)state;
@@ -114,12 +131,34 @@ static void special_values_and_the_numbers_around_0(void **state) {
     check(row, in, out, 200);
   }
   const float zeros[] = {0.0f, -0.0f};
-  static const char *const odd[] = {"expm1", "log1p", "tanh", "erf", "sin", "sqrt", "gelu", "silu"};
+  static const char *const odd[] = {"expm1", "log1p", "tanh",  "erf",  "sin",   "sqrt",
+                                    "gelu",  "silu",  "floor", "ceil", "trunc", "round"};
   EACH_RUN(row, w) {
     for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
       if (strcmp(odd[k], rows[row].name) != 0) continue;
       rows[row].run[w](2, out, zeros);
       assert_true(out[0] == 0 && !signbit(out[0]) && out[1] == 0 && signbit(out[1]));
+    }
+  }
+}
+
+/* Each length, also in place of either factor, with a guard behind. */
+static void complex_products_are_those_of_their_parts(void **state) {
+  enum { MOST = 9 };
+  (void)state;
+  for (size_t n = 0; n <= MOST; n++) {
+    for (int where = 0; where < 3; where++) {
+      float x[2 * MOST + 1], y[2 * MOST + 1], apart[2 * MOST + 1], want[2 * MOST];
+      float *out = where == 0 ? apart : where == 1 ? x : y;
+      for (size_t i = 0; i < 2 * n; i++) x[i] = (float)i - 3.5f, y[i] = 0.25f * (float)(i * i) - 2;
+      out[2 * n] = 77;
+      for (size_t i = 0; i < 2 * n; i += 2) {
+        want[i] = x[i] * y[i] - x[i + 1] * y[i + 1];
+        want[i + 1] = x[i] * y[i + 1] + x[i + 1] * y[i];
+      }
+      rush_mul_c64(n, out, x, y);
+      assert_memory_equal(out, want, 2 * n * sizeof *want);
+      assert_true(out[2 * n] == 77);
     }
   }
 }
@@ -221,6 +260,7 @@ int main(void) {
       cmocka_unit_test(special_values_and_the_numbers_around_0),
       cmocka_unit_test(every_length_and_in_place),
       cmocka_unit_test(atan2_is_that_of_c),
+      cmocka_unit_test(complex_products_are_those_of_their_parts),
       cmocka_unit_test(sums_do_not_drift),
       cmocka_unit_test(a_nan_is_the_greatest_and_the_least),
       cmocka_unit_test(softmax_rows_and_columns_agree),

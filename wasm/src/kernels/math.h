@@ -2,8 +2,8 @@
  *
  * Errors against exact arithmetic are stated in units in the last place
  * (tests/c/test_kernels_math.c measures them); NaN, infinities, signed zero and subnormal numbers
- * are as in C, but that hardswish overflows where x * 6 does, as in PyTorch. Beside each stands its plain
- * reference rush_NAME_ref. */
+ * are as in C, but that hardswish overflows where x * 6 does, as in PyTorch; round is to even. Beside each
+ * stands its plain reference rush_NAME_ref. */
 #ifndef RUSH_KERNELS_MATH_H
 #define RUSH_KERNELS_MATH_H
 
@@ -33,7 +33,12 @@
   X(cos, cos(x))                                                                \
   X(atan, atan(x))                                                              \
   X(sqrt, sqrt(x))                                                              \
-  X(rsqrt, 1 / sqrt(x))
+  X(rsqrt, 1 / sqrt(x))                                                         \
+  X(floor, floor(x))                                                            \
+  X(ceil, ceil(x))                                                              \
+  X(trunc, trunc(x))                                                            \
+  X(round, rint(x))                                                             \
+  X(frac, x - trunc(x))
 
 #define RUSH_DECLARE(name, f)                                    \
   void rush_##name##_f32(size_t n, float *out, const float *in); \
@@ -53,6 +58,9 @@ void rush_atan2_f32(size_t n, float *out, const float *y, const float *x);
 /* Writes exp(in - shift), in <= shift, and returns the sum of what it wrote. Below 1.6e-38 it may
  * write 0. */
 double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift);
+
+/* Products of n complex numbers, pairs of floats; out may be x or y. */
+void rush_mul_c64(size_t n, float *out, const float *x, const float *y);
 
 /* log(exp(x) + exp(y)), without what overflows; NaN where one is. */
 double complex rush_log_add_exp_c128(double complex x, double complex y);

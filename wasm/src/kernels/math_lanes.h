@@ -85,6 +85,43 @@ MAP(atan)
 MAP(sqrt)
 MAP(rsqrt)
 
+#if defined(__SSE2__) && !defined(__SSE4_1__)
+/* SSE2 cannot round: a call for each element, without these. From 2^23 on all floats are whole. */
+#define UP_TO(x, expr) (__builtin_fabsf(x) < 8388608.0f ? (expr) : (x))
+RUSH_INLINE float nearest(float x) {
+  return UP_TO(x, __builtin_copysignf(__builtin_fabsf(x) + 8388608.0f - 8388608.0f, x));
+}
+RUSH_INLINE float round_down(float x) {
+  const float r = nearest(x);
+  return UP_TO(x, r - (float)(r > x));
+}
+RUSH_INLINE float round_up(float x) {
+  const float r = nearest(x);
+  return UP_TO(x, __builtin_copysignf(r + (float)(r < x), x));
+}
+RUSH_INLINE float to_zero(float x) {
+  const float a = __builtin_fabsf(x), r = nearest(a);
+  return UP_TO(x, __builtin_copysignf(r - (float)(r > a), x));
+}
+#else
+#define nearest __builtin_rintf
+#define round_down __builtin_floorf
+#define round_up __builtin_ceilf
+#define to_zero __builtin_truncf
+#endif
+#define EACH(name, expr)                                         \
+  void RUSH_NAMED(name)(size_t n, float *out, const float *in) { \
+    RUSH_EACH for (size_t i = 0; i < n; i++) {                   \
+      const float x = in[i];                                     \
+      out[i] = expr;                                             \
+    }                                                            \
+  }
+EACH(floor, round_down(x))
+EACH(ceil, round_up(x))
+EACH(trunc, to_zero(x))
+EACH(round, nearest(x))
+EACH(frac, x - to_zero(x))
+
 #define CHUNKS(name, odd, f)                                            \
   void RUSH_NAMED(name)(size_t n, float *out, const float *in) {        \
     RUSH_BY_CHUNKS(RUSH_NAMED(name), n, out, in, odd, f,                \

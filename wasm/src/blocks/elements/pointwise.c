@@ -40,7 +40,7 @@ void rush_pw_map2_f32(size_t n, void *out, const void *const *in, rush_pw_params
   float *y = out, (*fn)(float, float) = p->fn2_32;
   for (size_t i = 0; i < n; i++) y[i] = fn(a[i], b[i]);
 }
-static void map_c128(size_t n, void *out, const void *const *in, rush_pw_params *p) {
+void rush_pw_map_c128(size_t n, void *out, const void *const *in, rush_pw_params *p) {
   const rush_c128 *x = in[0];
   rush_c128 *y = out;
   for (size_t i = 0; i < n; i++) y[i] = p->cfn(x[i]);
@@ -406,8 +406,10 @@ static rush_pw_body *choose_body(const rush_pw_job *job, rush_dtype *compute) {
     case RUSH_FLOAT64:
       return *compute = RUSH_FLOAT64, row->f64;
     case RUSH_COMPLEX64:
+      if (row->c64) return *compute = RUSH_COMPLEX64, row->c64;
+      /* fallthrough */
     case RUSH_COMPLEX128:
-      return *compute = RUSH_COMPLEX128, row->cfn ? map_c128 : row->c128;
+      return *compute = RUSH_COMPLEX128, row->c128;
     case RUSH_BOOL:
       if (row->flags & RUSH_PW_NO_BOOL) return NULL;
       if (row->b8) return *compute = RUSH_BOOL, row->b8;
@@ -575,7 +577,7 @@ static rush_status run_job(rush_call *c, rush_pw_job *job) {
   r.common = job->common;
   r.block = compute == RUSH_COMPLEX128 ? BLOCK / 2 : BLOCK;
   r.memory[0] = dst->dtype;
-  r.body_type[0] = to_bool ? RUSH_BOOL : to_real ? RUSH_FLOAT64 : compute;
+  r.body_type[0] = to_bool ? RUSH_BOOL : to_real ? rush_real_of(compute) : compute;
   r.wraps[0] = false;
   for (int k = 0; k < job->n; k++) {
     bool mask = k == 0 && (row->flags & RUSH_PW_MASK) != 0;

@@ -7,7 +7,7 @@
  *
  * Operands are tensors or Scalars. They are brought to their common dtype as TensorIterator does
  * (int64 bodies serve all integers and bool, float32 ones float16 and bfloat16, complex128 ones
- * complex64), in blocks that stay in cache; where memory already is as the body wants it, the body
+ * complex64 where it has none), in blocks that stay in cache; where memory already is as the body wants it, the body
  * works on it directly. */
 #ifndef RUSH_POINTWISE_H
 #define RUSH_POINTWISE_H
@@ -55,7 +55,7 @@ enum {
   RUSH_PW_LIKE_SELF = 1 << 9,    /* it is as empty_like(argument 0) makes it */
   RUSH_PW_NUMBER_ASIDE =
       1 << 10,               /* numbers behind the tensors are no operands of TensorIterator's */
-  RUSH_PW_TO_REAL = 1 << 12, /* c128 writes doubles: the result of complex operands is real */
+  RUSH_PW_TO_REAL = 1 << 12, /* c128 writes doubles, c64 floats: of complex operands it is real */
   RUSH_PW_EXACT = 1 << 11,   /* the last operand, a number beside half elements, is not rounded to
                               their dtype */
 };
@@ -63,14 +63,15 @@ enum {
 typedef struct rush_pointwise {
   int operands; /* the first so many arguments, unless setup says otherwise */
   uint32_t flags;
-  /* NULL where the dtype is not supported. i32 and b8 may be NULL where i64 serves them. */
-  rush_pw_body *f32, *f64, *i64, *i32, *b8, *c128;
+  /* NULL where the dtype is not supported. i32 and b8 may be NULL where i64 serves them, c64 where
+   * c128 does. */
+  rush_pw_body *f32, *f64, *i64, *i32, *b8, *c128, *c64;
   /* For rush_pw_map_*: the functions that all elements go through. */
   double (*fn)(double);
   float (*fn32)(float);
   double (*fn2)(double, double);
   float (*fn2_32)(float, float);
-  rush_c128 (*cfn)(rush_c128); /* takes the place of c128 */
+  rush_c128 (*cfn)(rush_c128);
   /* May be NULL. Reads parameters, checks, and may change the job. */
   rush_status (*setup)(rush_call *c, struct rush_pw_job *job);
 } rush_pointwise;
@@ -99,8 +100,8 @@ rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t 
 /* For setups: puts Scalar argument `arg` into p.f[k] and p.i[k] (whichever fits; None leaves them).
  */
 void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k);
-/* Bodies that put each element through p->fn, p->fn32 and so on. */
-rush_pw_body rush_pw_map_f64, rush_pw_map_f32, rush_pw_map2_f64, rush_pw_map2_f32;
+/* Bodies that put each element through p->fn, p->fn32, p->cfn and so on. */
+rush_pw_body rush_pw_map_f64, rush_pw_map_f32, rush_pw_map2_f64, rush_pw_map2_f32, rush_pw_map_c128;
 /* out = in for int64: rounding of integers, and whatever else leaves them alone. */
 rush_pw_body rush_pw_copy_i64;
 /* All false. */

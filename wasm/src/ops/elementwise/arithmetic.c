@@ -15,10 +15,14 @@
   RUSH_BODY_2(id##_f64, double, double, fexpr) \
   RUSH_BODY_2(id##_i64, int64_t, int64_t, iexpr)
 #define BODIES(id) .operands = 2, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64
-/* Complex numbers go through the body of float64 part by part. */
+/* Complex numbers go through the body of their parts. */
 #define OF_PARTS(id)                                                                     \
   static void id##_c128(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
     id##_f64(2 * n, out, in, p);                                                         \
+  }
+#define OF_FLOAT_PARTS(id)                                                              \
+  static void id##_c64(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
+    id##_f32(2 * n, out, in, p);                                                        \
   }
 #define COMPLEX_BODIES(id) BODIES(id), .c128 = id##_c128
 
@@ -26,6 +30,7 @@
 
 ARITHMETIC(add, x + y, U(x) + U(y))
 OF_PARTS(add)
+OF_FLOAT_PARTS(add)
 /* Rounded once, as PyTorch's fused multiply-add. */
 #define SCALED(id, op)                                                  \
   RUSH_BODY_2(id##_f32, float, float, (double)x op p->f[0] * (double)y) \
@@ -36,8 +41,13 @@ SCALED(add_scaled, +)
 SCALED(sub_scaled, -)
 ARITHMETIC(sub, x - y, U(x) - U(y))
 OF_PARTS(sub)
+OF_FLOAT_PARTS(sub)
 ARITHMETIC(mul, x *y, U(x) * U(y))
 RUSH_BODY_2(mul_c128, rush_c128, rush_c128, x *y)
+static void mul_c64(size_t n, void *out, const void *const *in, rush_pw_params *p) {
+  (void)p;
+  rush_mul_c64(n, out, in[0], in[1]);
+}
 RUSH_BODY_2(add_i32, int32_t, int32_t, (uint32_t)x + (uint32_t)y)
 RUSH_BODY_2(sub_i32, int32_t, int32_t, (uint32_t)x - (uint32_t)y)
 RUSH_BODY_2(mul_i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
@@ -68,7 +78,7 @@ static rush_status setup_add(rush_call *c, rush_pw_job *job) {
   if (!is_one) job->row = &add_scaled;
   return RUSH_OK;
 }
-RUSH_POINTWISE(add) = {COMPLEX_BODIES(add), .i32 = add_i32, .setup = setup_add};
+RUSH_POINTWISE(add) = {COMPLEX_BODIES(add), .c64 = add_c64, .i32 = add_i32, .setup = setup_add};
 
 static const rush_pointwise sub_scaled = {COMPLEX_BODIES(sub_scaled)};
 static rush_status setup_sub(rush_call *c, rush_pw_job *job) {
@@ -85,16 +95,16 @@ static rush_status setup_sub(rush_call *c, rush_pw_job *job) {
   if (!is_one) job->row = &sub_scaled;
   return RUSH_OK;
 }
-RUSH_POINTWISE(sub) = {COMPLEX_BODIES(sub), .i32 = sub_i32, .setup = setup_sub};
+RUSH_POINTWISE(sub) = {COMPLEX_BODIES(sub), .c64 = sub_c64, .i32 = sub_i32, .setup = setup_sub};
 
 static rush_status setup_rsub(rush_call *c, rush_pw_job *job) {
   job->arg[0] = 1;
   job->arg[1] = 0;
   return setup_sub(c, job);
 }
-RUSH_POINTWISE(rsub) = {COMPLEX_BODIES(sub), .i32 = sub_i32, .setup = setup_rsub};
+RUSH_POINTWISE(rsub) = {COMPLEX_BODIES(sub), .c64 = sub_c64, .i32 = sub_i32, .setup = setup_rsub};
 
-RUSH_POINTWISE(mul) = {COMPLEX_BODIES(mul), .flags = RUSH_PW_EXACT, .i32 = mul_i32};
+RUSH_POINTWISE(mul) = {COMPLEX_BODIES(mul), .c64 = mul_c64, .flags = RUSH_PW_EXACT, .i32 = mul_i32};
 
 /* ---- Division -------------------------------------------------------------------------------- */
 
@@ -126,7 +136,17 @@ INTEGER_DIVISION(floor_i64, 0 - U(x), x / y - (x % y != 0 && (x ^ y) < 0))
 INTEGER_DIVISION(fmod_i64, 0, x % y)
 INTEGER_DIVISION(remainder_i64, 0, x % y + (x % y != 0 && (x ^ y) < 0 ? y : 0))
 
-RUSH_BODY_2(trunc_f32, float, float, truncf(x / y))
+static void trunc_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
+  enum { CACHED = 1024 };
+  const float *a = in[0], *b = in[1];
+  (void)p;
+  for (size_t at = 0; at < n; at += CACHED) {
+    const size_t m = n - at < CACHED ? n - at : CACHED;
+    float *o = (float *)out + at;
+    RUSH_EACH for (size_t i = 0; i < m; i++) o[i] = a[at + i] / b[at + i];
+    rush_trunc_f32(m, o, o);
+  }
+}
 RUSH_BODY_2(trunc_f64, double, double, trunc(x / y))
 
 /* c10::div_floor_floating */

@@ -7,25 +7,27 @@
 #define U(x) ((uint64_t)(x))
 /* ---- Elementary functions -------------------------------------------------------------------- */
 
-/* float32 by a SIMD kernel, float64 by libm; integers give float32. The last is of complex numbers,
- * or NULL. */
-#define FAST(id, fn_, cfn_)                        \
+/* Of complex numbers. */
+#define COMPLEX(fn_) .c128 = rush_pw_map_c128, .cfn = fn_
+/* float32 by a SIMD kernel, float64 by libm; integers give float32. The last is COMPLEX(), or
+ * nothing. */
+#define FAST(id, fn_, ...)                         \
   RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32)      \
   RUSH_POINTWISE(id) = {.operands = 1,             \
                         .flags = RUSH_PW_TO_FLOAT, \
                         .f32 = id##_f32,           \
                         .f64 = rush_pw_map_f64,    \
                         .fn = fn_,                 \
-                        .cfn = cfn_};
+                        __VA_ARGS__};
 /* float32 by libm too */
-#define PLAIN(id, fn_, fn_32, cfn_)                \
+#define PLAIN(id, fn_, fn_32, ...)                 \
   RUSH_POINTWISE(id) = {.operands = 1,             \
                         .flags = RUSH_PW_TO_FLOAT, \
                         .f32 = rush_pw_map_f32,    \
                         .f64 = rush_pw_map_f64,    \
                         .fn = fn_,                 \
                         .fn32 = fn_32,             \
-                        .cfn = cfn_};
+                        __VA_ARGS__};
 
 static double inverse_sqrt(double x) {
   return 1 / sqrt(x);
@@ -55,31 +57,31 @@ static rush_c128 c_log1p(rush_c128 x) {
 static rush_c128 c_sigmoid(rush_c128 x) {
   return 1 / (1 + cexp(-x));
 }
-FAST(sqrt, sqrt, csqrt)
-FAST(rsqrt, inverse_sqrt, c_rsqrt)
-FAST(exp, exp, cexp)
-FAST(exp2, exp2, c_exp2)
-FAST(expm1, expm1, c_expm1)
-FAST(log, log, clog)
-FAST(log2, log2, c_log2)
-FAST(log10, log10, c_log10)
-FAST(log1p, log1p, c_log1p)
-FAST(sin, sin, csin)
-FAST(cos, cos, ccos)
-FAST(tanh, tanh, ctanh)
-FAST(atan, atan, catan)
-FAST(sigmoid, rush_sigmoid_ref, c_sigmoid)
-FAST(erf, erf, NULL)
-PLAIN(erfc, erfc, erfcf, NULL)
-PLAIN(tan, tan, tanf, ctan)
-PLAIN(asin, asin, asinf, casin)
-PLAIN(acos, acos, acosf, cacos)
-PLAIN(sinh, sinh, sinhf, csinh)
-PLAIN(cosh, cosh, coshf, ccosh)
-PLAIN(asinh, asinh, asinhf, casinh)
-PLAIN(acosh, acosh, acoshf, cacosh)
-PLAIN(atanh, atanh, atanhf, catanh)
-PLAIN(lgamma, lgamma, lgammaf, NULL)
+FAST(sqrt, sqrt, COMPLEX(csqrt))
+FAST(rsqrt, inverse_sqrt, COMPLEX(c_rsqrt))
+FAST(exp, exp, COMPLEX(cexp))
+FAST(exp2, exp2, COMPLEX(c_exp2))
+FAST(expm1, expm1, COMPLEX(c_expm1))
+FAST(log, log, COMPLEX(clog))
+FAST(log2, log2, COMPLEX(c_log2))
+FAST(log10, log10, COMPLEX(c_log10))
+FAST(log1p, log1p, COMPLEX(c_log1p))
+FAST(sin, sin, COMPLEX(csin))
+FAST(cos, cos, COMPLEX(ccos))
+FAST(tanh, tanh, COMPLEX(ctanh))
+FAST(atan, atan, COMPLEX(catan))
+FAST(sigmoid, rush_sigmoid_ref, COMPLEX(c_sigmoid))
+FAST(erf, erf, )
+PLAIN(erfc, erfc, erfcf, )
+PLAIN(tan, tan, tanf, COMPLEX(ctan))
+PLAIN(asin, asin, asinf, COMPLEX(casin))
+PLAIN(acos, acos, acosf, COMPLEX(cacos))
+PLAIN(sinh, sinh, sinhf, COMPLEX(csinh))
+PLAIN(cosh, cosh, coshf, COMPLEX(ccosh))
+PLAIN(asinh, asinh, asinhf, COMPLEX(casinh))
+PLAIN(acosh, acosh, acoshf, COMPLEX(cacosh))
+PLAIN(atanh, atanh, atanhf, COMPLEX(catanh))
+PLAIN(lgamma, lgamma, lgammaf, )
 
 static const double PI = 3.14159265358979323846;
 
@@ -100,7 +102,7 @@ static double digamma(double x) {
 static float digamma_32(float x) {
   return (float)digamma(x);
 }
-PLAIN(digamma, digamma, digamma_32, NULL)
+PLAIN(digamma, digamma, digamma_32, )
 
 /* Winitzki's formula, then three of Halley's steps, each of which triples the digits. */
 static double erfinv(double y) {
@@ -116,7 +118,7 @@ static double erfinv(double y) {
 static float erfinv_32(float y) {
   return (float)erfinv(y);
 }
-PLAIN(erfinv, erfinv, erfinv_32, NULL)
+PLAIN(erfinv, erfinv, erfinv_32, )
 
 /* The power series, whose terms are positive. PyTorch's formula is infinite where exp is. */
 static double i0(double x) {
@@ -133,7 +135,7 @@ static float i0_32(float x) {
   if (isinf(expf(fabsf(x)))) return isinf(x) ? NAN : INFINITY;
   return (float)i0(x);
 }
-PLAIN(i0, i0, i0_32, NULL)
+PLAIN(i0, i0, i0_32, )
 
 static double sinc(double x) {
   return x == 0 ? 1 : sin(PI * x) / (PI * x);
@@ -145,7 +147,7 @@ static float sinc_32(float x) {
 static rush_c128 c_sinc(rush_c128 x) {
   return x == 0 ? 1 : csin(PI * x) / (PI * x);
 }
-PLAIN(sinc, sinc, sinc_32, c_sinc)
+PLAIN(sinc, sinc, sinc_32, COMPLEX(c_sinc))
 
 /* log(z / (1 - z)) for z = x, or x kept within eps and 1 - eps */
 RUSH_BODY_1(logit_f32, float, float,
@@ -184,45 +186,19 @@ RUSH_POINTWISE(deg2rad) = {.operands = 1,
 
 /* ---- Rounding: integers stay as they are ----------------------------------------------------- */
 
-#if defined(__SSE2__) && !defined(__SSE4_1__)
-/* SSE2 cannot round: a call for each element, without these. From 2^23 on all floats are whole. */
-#define UP_TO(x, expr) (__builtin_fabsf(x) < 8388608.0f ? (expr) : (x))
-#define NEAR(x) __builtin_copysignf(__builtin_fabsf(x) + 8388608.0f - 8388608.0f, x)
-static inline float nearest(float x) {
-  return UP_TO(x, NEAR(x));
-}
-static inline float floor_32(float x) {
-  const float r = NEAR(x);
-  return UP_TO(x, r - (float)(r > x));
-}
-static inline float ceil_32(float x) {
-  const float r = NEAR(x);
-  return UP_TO(x, __builtin_copysignf(r + (float)(r < x), x));
-}
-static inline float trunc_32(float x) {
-  const float a = __builtin_fabsf(x), r = a + 8388608.0f - 8388608.0f;
-  return UP_TO(x, __builtin_copysignf(r - (float)(r > a), x));
-}
-#else
-#define nearest __builtin_rintf
-#define floor_32 __builtin_floorf
-#define ceil_32 __builtin_ceilf
-#define trunc_32 __builtin_truncf
-#endif
-
-#define ROUNDING(id, fn_, fn_32)                  \
-  RUSH_BODY_1(id##_f32, float, float, fn_32(x))   \
+#define ROUNDING(id, fn_)                         \
+  RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32)     \
   RUSH_BODY_1(id##_f64, double, double, fn_(x))   \
   RUSH_POINTWISE(id) = {.operands = 1,            \
                         .flags = RUSH_PW_NO_BOOL, \
                         .f32 = id##_f32,          \
                         .f64 = id##_f64,          \
                         .i64 = rush_pw_copy_i64};
-ROUNDING(ceil, __builtin_ceil, ceil_32)
-ROUNDING(floor, __builtin_floor, floor_32)
-ROUNDING(round, __builtin_rint, nearest)
-ROUNDING(trunc, __builtin_trunc, trunc_32)
-RUSH_BODY_1(frac_f32, float, float, x - trunc_32(x))
+ROUNDING(ceil, __builtin_ceil)
+ROUNDING(floor, __builtin_floor)
+ROUNDING(round, __builtin_rint)
+ROUNDING(trunc, __builtin_trunc)
+RUSH_BODY_KERNEL(frac_f32, rush_frac_f32)
 RUSH_BODY_1(frac_f64, double, double, x - trunc(x))
 RUSH_POINTWISE(frac) = {.operands = 1, .f32 = frac_f32, .f64 = frac_f64};
 
@@ -266,11 +242,23 @@ RUSH_POINTWISE(abs) = {.operands = 1,
 RUSH_BODY_1(angle_f32, float, float, x != x ? x : x < 0 ? (float)PI : 0)
 RUSH_BODY_1(angle_f64, double, double, x != x ? x : x < 0 ? PI : 0)
 RUSH_BODY_1(angle_c128, rush_c128, double, carg(x))
+static void angle_c64(size_t n, void *out, const void *const *in, rush_pw_params *p) {
+  enum { SOME = 256 };
+  float re[SOME], im[SOME];
+  (void)p;
+  for (size_t at = 0; at < n; at += SOME) {
+    const size_t m = n - at < SOME ? n - at : SOME;
+    const float *x = (const float *)in[0] + 2 * at;
+    RUSH_EACH for (size_t i = 0; i < m; i++) re[i] = x[2 * i], im[i] = x[2 * i + 1];
+    rush_atan2_f32(m, (float *)out + at, im, re);
+  }
+}
 RUSH_POINTWISE(angle) = {.operands = 1,
                          .flags = RUSH_PW_TO_FLOAT | RUSH_PW_TO_REAL,
                          .f32 = angle_f32,
                          .f64 = angle_f64,
-                         .c128 = angle_c128};
+                         .c128 = angle_c128,
+                         .c64 = angle_c64};
 RUSH_BODY_1(conj_c128, rush_c128, rush_c128, conj(x))
 RUSH_BODY_1(same_f32, float, float, x)
 RUSH_BODY_1(same_f64, double, double, x)
