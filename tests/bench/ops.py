@@ -444,9 +444,7 @@ _REASONS = {
     'in double, for both dtypes': 'fmod, remainder, div floor, complex abs, stft, istft, rfft, irfft, fft2',
     "C's own function for each element; no model of the census has it": """asin, tan, sinh, erfc, exp of doubles, histc, prod of rows, kthvalue, unique_consecutive,
         scatter_reduce, logcumsumexp""",
-    'a binary search for each element': 'bucketize, searchsorted',
     'few elements: views and a copy of six dimensions': 'unfold, unfold 3x3, fold',
-    'rows of the table are read one by one, in double': 'embedding_bag',
 }
 REASONS = {name: why for why, names in _REASONS.items() for name in re.split(r',\s+', names)}
 assert REASONS.keys() <= CASES.keys(), REASONS.keys() - CASES.keys()

@@ -63,6 +63,9 @@ row("searchsorted", "(torch.searchsorted(s, x), torch.searchsorted(s, x, right=T
     s=SORTED, x=tensor([0.0, -5.0, 9.0, 1.5, NAN, INF, -INF, 1.0]))
 row("searchsorted_scalars", "(torch.searchsorted(s, 1), torch.searchsorted(s, 0.5, right=True), torch.searchsorted(i, 2.5), torch.searchsorted(i, 3))", s=SORTED, i=tensor([1, 2, 3], "i64"))
 row("searchsorted_rows", "(torch.searchsorted(s, x), torch.searchsorted(s, x[:, :0]), torch.searchsorted(s.t().contiguous().t(), x, right=True))", s=tensor([[0.0, 1.0, 2.0], [5.0, 6.0, 7.0]]), x=f32(2, 5, lo=0, hi=7))
+row("searchsorted_long", "(torch.searchsorted(s.sort(-1)[0], x), torch.searchsorted(s, x, right=True, sorter=s.argsort(-1)), torch.bucketize(x, s[0].sort(-1)[0]))",
+    s=f32(2, 21), x=f32(2, 300), also=[{"s": f64(2, 21), "x": f64(2, 300)}, {"s": i64(2, 21), "x": i64(2, 300)}, {"s": f32(2, 1), "x": i64(2, 257)}])
+row("searchsorted_nan", "(torch.searchsorted(s, x), torch.searchsorted(s, x, right=True))", s=tensor([-INF, 0.0, 1.0, NAN, NAN]), x=tensor([NAN, INF, 0.5, -0.0, 2.0]))
 row("searchsorted_sorter", "torch.searchsorted(s, x, sorter=o)", s=tensor([5.0, 1.0, 3.0]), x=f32(7, lo=0, hi=6), o=tensor([1, 2, 0], "i64"))
 row("searchsorted_dtypes", "(torch.searchsorted(s, i), torch.searchsorted(i, s), torch.searchsorted(i, i))", s=SORTED, i=tensor([0, 1, 2], "i64"))
 row("bucketize", "(torch.bucketize(x, s), torch.bucketize(x, s, right=True), torch.bucketize(1.5, s), torch.bucketize(x, s, out_int32=True).dtype, torch.bucketize(i, s))", s=SORTED, x=f32(3, 4), i=i64(3))

@@ -1,8 +1,9 @@
 #include "blocks/places.h"
 
+#include "kernels/sums.h"
 #include "tensor/layout.h"
 
-enum { BLOCK = 256 };
+enum { BLOCK = 256, COLUMNS = 64 /* that rush_sum_columns_f32 takes */ };
 
 rush_status rush_fail_index(rush_ctx *ctx, int64_t index, int dim, int64_t size) {
   return rush_fail(ctx, RUSH_ERR_BAD_ARGUMENT,
@@ -174,6 +175,18 @@ static rush_status resolve(rush_ctx *ctx, const walk *w, const char *index, int6
   return RUSH_OK;
 }
 
+/* A row of float32 that goes to one place, as index_add has them. */
+static bool adds_rows(const rush_iter *it, rush_dtype dtype, rush_combine how) {
+  return how == RUSH_COMBINE_ADD && dtype == RUSH_FLOAT32 && it->stride[1][0] == 0 &&
+         it->stride[0][0] == (int64_t)sizeof(float) && it->stride[2][0] == (int64_t)sizeof(float);
+}
+static void add_one_row(char *dst, const char *src, int64_t n) {
+  float *to = (float *)(void *)dst;
+  const float *from = (const float *)(const void *)src;
+  for (int64_t k = 0; k < n; k += COLUMNS)
+    rush_sum_columns_f32(1, n - k < COLUMNS ? (size_t)(n - k) : COLUMNS, from + k, 0, to + k);
+}
+
 rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_tensor *index,
                          const rush_tensor *src, rush_combine how, bool wrap) {
   if (index->numel == 0) return RUSH_OK;
@@ -183,7 +196,14 @@ rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_te
   int64_t at[BLOCK];
   rush_iter it;
   rush_iter_init(&it, index->rank, index->sizes, 3, operands);
+  const bool by_rows = adds_rows(&it, dst->dtype, how);
   do {
+    if (by_rows) {
+      RUSH_TRY(rush_work(ctx, (uint64_t)it.size[0]));
+      RUSH_TRY(resolve(ctx, &w, it.at[1], 0, 0, 1, at));
+      add_one_row(it.at[0] + at[0], it.at[2], it.size[0]);
+      continue;
+    }
     for (int64_t done = 0; done < it.size[0]; done += BLOCK) {
       int64_t n = it.size[0] - done < BLOCK ? it.size[0] - done : BLOCK;
       RUSH_TRY(resolve(ctx, &w, it.at[1] + done * it.stride[1][0], it.stride[1][0], it.stride[0][0],

@@ -11,20 +11,18 @@ def embedding_bag__padding_idx(weight, indices, offsets, scale_grad_by_freq: boo
         assert int(offsets[0]) == 0, "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {}".format(int(offsets[0]))
         assert int(offsets[-1]) <= indices.size(0), "offsets[-1] can not be greater than input's length({}) but got offsets[-1] of {}".format(indices.size(0), int(offsets[-1]))
     bag = torch.searchsorted(offsets[:bags].contiguous(), torch.arange(indices.size(0), dtype=offsets.dtype), right=True) - 1
-    counts = torch.ones_like(indices, dtype=torch.bool)
-    if padding_idx is not None:
-        counts = indices != (padding_idx + weight.size(0) if padding_idx < 0 else padding_idx)
-    rows = torch.embedding(weight, indices)
+    rows, whose = torch.embedding(weight, indices), bag
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
-    sizes = torch.index_add(torch.zeros([bags], dtype=indices.dtype), 0, bag, counts.to(indices.dtype))
+    if padding_idx is not None:
+        counts = indices != (padding_idx + weight.size(0) if padding_idx < 0 else padding_idx)
+        rows, whose = rows[counts], bag[counts]
+    sizes = torch.index_add(torch.zeros([bags], dtype=indices.dtype), 0, whose, torch.ones_like(whose, dtype=indices.dtype))
     if mode == 2:
-        kept, whose = rows[counts], bag[counts]
-        out = torch.index_reduce(torch.zeros([bags, weight.size(1)], dtype=weight.dtype), 0, whose, kept, "amax", include_self=False)
+        out = torch.index_reduce(torch.zeros([bags, weight.size(1)], dtype=weight.dtype), 0, whose, rows, "amax", include_self=False)
     else:
-        rows = torch.where(counts.unsqueeze(1), rows, torch.zeros_like(rows))
         wide = rows.to(torch.float64 if rows.dtype == torch.float64 else torch.float32)  # halves are rounded once
-        out = torch.index_add(torch.zeros([bags, weight.size(1)], dtype=wide.dtype), 0, bag, wide)
+        out = torch.index_add(torch.zeros([bags, weight.size(1)], dtype=wide.dtype), 0, whose, wide)
         if mode == 1:
             out = out / torch.clamp_min(sizes, 1).unsqueeze(1)
         out = out.to(weight.dtype)

@@ -4,7 +4,7 @@
 #include "call/define.h"
 #include "tensor/layout.h"
 
-enum { SEARCH_WORK = 64 }; /* of finding one value */
+enum { SEARCH_WORK = 64 /* of finding one value */, SOME = 256 /* values at a time */ };
 
 typedef struct search {
   rush_dtype dtype;
@@ -27,17 +27,42 @@ static bool goes_on(const search *s, int64_t mid, const char *value) {
   return s->right ? m <= v : m < v;
 }
 
-static int64_t bound(const search *s, const char *value) {
-  int64_t from = 0, to = s->n;
-  while (from < to) {
-    int64_t mid = from + (to - from) / 2;
-    if (goes_on(s, mid, value))
-      from = mid + 1;
-    else
-      to = mid;
+/* The bounds of n values, one behind the other. */
+static void find_any(const search *s, const char *values, int64_t n, int64_t *found) {
+  for (int64_t i = 0; i < n; i++, values += rush_dtype_size(s->dtype)) {
+    int64_t from = 0, to = s->n;
+    while (from < to) {
+      int64_t mid = from + (to - from) / 2;
+      if (goes_on(s, mid, values))
+        from = mid + 1;
+      else
+        to = mid;
+    }
+    found[i] = from;
   }
-  return from;
 }
+
+/* The same of one type, with the same steps: what NaN leads to depends on them. */
+#define FIND(name, T)                                                                       \
+  static void name(const search *s, const char *values, int64_t n, int64_t *found) {        \
+    const T *line = (const T *)(const void *)s->line, *v = (const T *)(const void *)values; \
+    const int64_t *order = s->order;                                                        \
+    const bool right = s->right;                                                            \
+    for (int64_t i = 0; i < n; i++) {                                                       \
+      const T value = v[i];                                                                 \
+      int64_t from = 0, to = s->n;                                                          \
+      while (from < to) {                                                                   \
+        const int64_t mid = from + (to - from) / 2;                                         \
+        const T m = line[order != NULL ? order[mid] : mid];                                 \
+        const bool on = right ? !(m > value) : !(m >= value);                               \
+        from = on ? mid + 1 : from;                                                         \
+        to = on ? to : mid;                                                                 \
+      }                                                                                     \
+      found[i] = from;                                                                      \
+    }                                                                                       \
+  }
+FIND(find_f32, float)
+FIND(find_i64, int64_t)
 
 /* All operands row-major and of one dtype; `sorter` of int64 or NULL. */
 static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const rush_tensor *values,
@@ -52,13 +77,19 @@ static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const r
     if (s.order[i] < 0 || s.order[i] >= n)
       return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
                        "torch.searchsorted(): sorter index out of range");
-  for (int64_t i = 0; i < values->numel; i++) {
-    RUSH_TRY(rush_work(c->ctx, SEARCH_WORK));
-    int64_t line = one_line || width == 0 ? 0 : i / width;
+  void (*const find)(const search *, const char *, int64_t, int64_t *) =
+      s.dtype == RUSH_FLOAT32 ? find_f32
+      : s.dtype == RUSH_INT64 ? find_i64
+                              : find_any;
+  for (int64_t at = 0; at < values->numel;) {
+    int64_t found[SOME], left = width - at % width, m = left < SOME ? left : SOME;
+    int64_t line = one_line ? 0 : at / width;
+    RUSH_TRY(rush_work(c->ctx, SEARCH_WORK * (uint64_t)m));
     s.line = (const char *)rush_data(sorted) + (size_t)(line * n) * item;
     if (sorter != NULL) s.order = (const int64_t *)rush_data(sorter) + line * n;
-    rush_store_int(out->dtype, (char *)rush_data(out) + (size_t)i * out_item,
-                   bound(&s, (const char *)rush_data(values) + (size_t)i * item));
+    find(&s, (const char *)rush_data(values) + (size_t)at * item, m, found);
+    rush_convert(out->dtype, (char *)rush_data(out) + (size_t)at * out_item, RUSH_INT64, found, m);
+    at += m;
   }
   return RUSH_OK;
 }
