@@ -17,6 +17,7 @@
 #include "kernels/int8_conv.h"
 #include "kernels/int8_pointwise.h"
 #include "kernels/int8_tile.h"
+#include "kernels/int8_winograd.h"
 
 static int integer(int least, int most) {
   return least + (int)((noise() + 1) / 2 * (float)(most - least + 1));
@@ -343,6 +344,95 @@ static void test_convolutions(void **state) {
       check_convolution(all[t], kind & 1, kind & 2, kind & 4, kind & 8);
 }
 
+/* 3x3 convolutions in two dimensions by tiles of 2x2, which only some machines choose, beside plain loops. */
+typedef struct plane {
+  size_t images, size[2], padding, channels, outs;
+} plane;
+
+static void check_winograd(plane s, bool is_signed, bool extreme, const rush_int8_kernel *kernel) {
+  const size_t out[2] = {s.size[0] + 2 * s.padding - 2, s.size[1] + 2 * s.padding - 2};
+  const size_t pixels = s.size[0] * s.size[1], outputs = out[0] * out[1];
+  const size_t n = s.outs, each = s.channels * 9, of_x = s.images * pixels * s.channels;
+  ptrdiff_t zero_place = 0, *places[2];
+  int8_t *w = malloc(n * each);
+  int32_t *zeros = calloc(n, sizeof *zeros), *offsets = calloc(n + 8, sizeof *offsets);
+  float *factors = malloc((n + 8) * sizeof *factors), *bias = malloc((n + 8) * sizeof *bias);
+  uint8_t *x = malloc(of_x), *y = malloc(s.images * outputs * n + 1);
+  const int32_t least = is_signed ? -128 : 0;
+  const rush_requantised to = {offsets,         factors, bias,        0.7f,
+                               least + 100,     least,   least + 250, true,
+                               RUSH_INT8_PLAIN, NULL,    0,           0};
+  const int sign = noise() < 0 ? -128 : 127;
+  for (size_t i = 0; i < n * each; i++) w[i] = (int8_t)(extreme ? sign : integer(-128, 127));
+  for (size_t i = 0; i < of_x; i++)
+    x[i] = (uint8_t)(extreme ? 255 ^ (is_signed ? 128 : 0) : integer(0, 255));
+  for (size_t i = 0; i < n + 8; i++)
+    factors[i] = 100 / ((float)each * (extreme ? 32385 : 1500)), bias[i] = 0;
+  for (int d = 0; d < 2; d++) {
+    places[d] = malloc(out[d] * 3 * sizeof **places);
+    for (size_t o = 0; o < out[d]; o++)
+      for (size_t k = 0; k < 3; k++) {
+        const ptrdiff_t at = (ptrdiff_t)(o + k) - (ptrdiff_t)s.padding;
+        const bool inside = at >= 0 && at < (ptrdiff_t)s.size[d];
+        places[d][o * 3 + k] = !inside ? -1 : d == 0 ? at * (ptrdiff_t)s.size[1] : at;
+      }
+  }
+  rush_int8_conv v = {
+      .window = {{out[0], out[1], 1}, {3, 3, 1}, {places[0], places[1], &zero_place}},
+      .images = s.images,
+      .pixels = pixels,
+      .groups = 1,
+      .channels = s.channels,
+      .outs = n,
+      .x = x,
+      .is_signed = is_signed,
+      .zero = extreme ? least : integer(least, least + 255),
+      .to = &to,
+      .y = y};
+  size_t bytes, packed_bytes;
+  assert_true(rush_int8_conv_packed(1, s.channels, n, 9, &packed_bytes));
+  const size_t block = packed_bytes / ((n + 7) / 8);
+  void *packed = memory(packed_bytes), *scratch;
+  memset(packed, 0, packed_bytes);
+  rush_int8_conv_pack(1, s.channels, n, 9, w, zeros, packed);
+  v.packed = packed;
+  assert_true(rush_int8_winograd_fits(&v, block));
+  assert_true(rush_int8_winograd_scratch(NULL, &v, &bytes));
+  scratch = memory(bytes);
+  y[s.images * outputs * n] = 77;
+  rush_int8_winograd(NULL, &v, block, kernel, scratch);
+  for (size_t i = 0; i < s.images * outputs; i++)
+    for (size_t c = 0; c < n; c++) {
+      int32_t sum = 0;
+      for (size_t k = 0; k < 9; k++) {
+        const ptrdiff_t row = places[0][i % outputs / out[1] * 3 + k / 3];
+        const ptrdiff_t column = places[1][i % out[1] * 3 + k % 3];
+        for (size_t p = 0; p < s.channels && row >= 0 && column >= 0; p++) {
+          const uint8_t q = x[(i / outputs * pixels + (size_t)(row + column)) * s.channels + p];
+          sum += ((is_signed ? (int8_t)q : q) - v.zero) * w[c * each + p * 9 + k];
+        }
+      }
+      assert_int_equal(y[i * n + c], requantised(&to, c, sum));
+    }
+  assert_int_equal(y[s.images * outputs * n], 77);
+  free(places[0]), free(places[1]), free(w), free(zeros), free(offsets), free(factors), free(bias);
+  free(x), free(y), free(packed), free(scratch);
+}
+
+static void test_winograd(void **state) {
+  (void)state;
+  static const plane all[] = {{1, {8, 8}, 0, 16, 16},
+                              {2, {7, 9}, 1, 24, 19},
+                              {1, {5, 5}, 2, 40, 17},
+                              {1, {40, 70}, 1, 64, 16},
+                              {1, {4, 7}, 1, 1024, 16}};
+  rush_int8_kernel kernels[2] = {rush_int8_wide(), rush_int8_wide()};
+  kernels[1].mr = 4, kernels[1].words = rush_int8_words_wide;
+  for (size_t t = 0; t < sizeof all / sizeof *all; t++)
+    for (int kind = 0; kind < 8; kind++)
+      check_winograd(all[t], kind & 1, kind & 2, &kernels[kind >> 2]);
+}
+
 /* Activations on the way to integers: within one of what libm gives, exact where there is no table. */
 static void test_activations(void **state) {
   (void)state;
@@ -455,9 +545,9 @@ static void test_sizes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_floats),       cmocka_unit_test(test_tiles),
-      cmocka_unit_test(test_convolutions), cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_activations),  cmocka_unit_test(test_pointwise),
-      cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_convolutions), cmocka_unit_test(test_winograd),
+      cmocka_unit_test(test_threads),      cmocka_unit_test(test_activations),
+      cmocka_unit_test(test_pointwise),    cmocka_unit_test(test_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,6 +173,8 @@ for op in ("conv1d", "conv1d_relu"):
     packed(f"quantized_{op}", (6, 4, 3), "conv1d_prepack(w, b, [2], [1], [1], 1)", QUANTISED_X.format(op), f32(2, 4, 11))
 for op in ("conv2d", "conv2d_relu"):
     packed(f"quantized_{op}", (6, 4, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 1)", QUANTISED_X.format(op), f32(2, 4, 7, 9), also=[{"x": channels_last(f32(1, 4, 5, 5))}])
+packed("quantized_conv2d_tiles", (19, 24, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 1)", QUANTISED_X.format("conv2d"), f32(2, 24, 9, 7), also=[{"x": f32(1, 24, 4, 12)}])
+packed("quantized_conv2d_stem", (10, 3, 5, 5), "conv2d_prepack(w, b, [2, 2], [2, 2], [1, 1], 1)", QUANTISED_X.format("conv2d"), f32(2, 3, 9, 7))
 packed("quantized_conv2d_strides", (6, 4, 3, 2), "conv2d_prepack(w, None, [2, 3], [0, 1], [2, 1], 1)", QUANTISED_X.format("conv2d"), f32(2, 4, 9, 9))
 packed("quantized_conv2d_groups", (6, 2, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 2)", QUANTISED_X.format("conv2d"), f32(2, 4, 7, 9))
 packed("quantized_conv2d_depthwise", (8, 1, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 8)", QUANTISED_X.format("conv2d"), f32(2, 8, 7, 9))

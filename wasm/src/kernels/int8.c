@@ -27,10 +27,11 @@ bool rush_int8_packed(size_t n, size_t k, size_t *bytes) {
   return !__builtin_mul_overflow(blocks, block_bytes(k), bytes);
 }
 
-/* Columns of [channels][taps] weights become [taps][channels], each tap's filled up to groups of KR. */
-static void pack(size_t n, size_t channels, size_t taps, const int8_t *w, const float *scales,
-                 const int32_t *zeros, const float *bias, void *packed) {
-  const size_t each = groups_of(channels) * KR, k = taps * each;
+/* Columns of [channels][taps] weights become [taps][channels], in runs of so many, each filled up to groups of KR. */
+static void pack(size_t n, size_t channels, size_t taps, size_t run, const int8_t *w,
+                 const float *scales, const int32_t *zeros, const float *bias, void *packed) {
+  const size_t runs = run == 0 ? 0 : channels * taps / run;
+  const size_t each = groups_of(run) * KR, k = runs * each;
   uint8_t *at = packed;
   for (size_t j = 0; j < n; j += NR, w += NR * channels * taps, at += block_bytes(k)) {
     const size_t columns = n - j < NR ? n - j : NR;
@@ -49,23 +50,26 @@ static void pack(size_t n, size_t channels, size_t taps, const int8_t *w, const 
       b.sums[c] = (int32_t)sum;
     }
     memcpy(at, &b, sizeof b);
-    for (size_t t = 0; t < taps; t++)
+    for (size_t r = 0; r < runs; r++)
       for (size_t i = 0; i < each; i += KR, to += NR * KR)
-        for (size_t c = 0; c < NR; c++)
-          for (size_t p = 0; p < KR; p++)
-            to[c * KR + p] =
-                c < columns && i + p < channels ? w[(c * channels + i + p) * taps + t] : 0;
+        for (size_t p = 0; p < KR; p++) {
+          const bool there = i + p < run;
+          const size_t tap = run == channels ? r : (i + p) / channels;
+          const size_t channel = run == channels ? i + p : (i + p) % channels;
+          for (size_t c = 0; c < NR; c++)
+            to[c * KR + p] = there && c < columns ? w[(c * channels + channel) * taps + tap] : 0;
+        }
   }
 }
 
 void rush_int8_pack(size_t n, size_t k, const int8_t *w, const float *scales, const int32_t *zeros,
                     const float *bias, void *packed) {
-  pack(n, k, 1, w, scales, zeros, bias, packed);
+  pack(n, k, 1, k, w, scales, zeros, bias, packed);
 }
 
-void rush_int8_pack_taps(size_t n, size_t channels, size_t taps, const int8_t *w,
+void rush_int8_pack_taps(size_t n, size_t channels, size_t taps, size_t run, const int8_t *w,
                          const int32_t *zeros, void *packed) {
-  pack(n, channels, taps, w, NULL, zeros, NULL, packed);
+  pack(n, channels, taps, run, w, NULL, zeros, NULL, packed);
 }
 
 void rush_int8_packed_sums(size_t n, size_t k, const void *packed, int32_t *sums) {

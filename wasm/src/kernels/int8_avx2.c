@@ -8,17 +8,20 @@ RUSH_INLINE void store(__m256i left, __m256i right, int32_t *to) {
   _mm256_storeu_si256((__m256i *)to, _mm256_permute4x64_epi64(both, 0xd8));
 }
 
-/* A vector has the sums of four columns, two for each. */
-RUSH_INLINE void tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
-                      const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+RUSH_INLINE __m256i weights_at(const int8_t *w, size_t item) {
+  return item == 1 ? _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w))
+                   : _mm256_loadu_si256((const __m256i *)w);
+}
+/* A vector has the sums of four columns, two for each. item: bytes of a weight. */
+RUSH_INLINE void tile_of(size_t item, size_t mr, size_t taps, size_t groups,
+                         const void *const *rows, const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
   __m256i sum[RUSH_INT8_MR][2];
   for (size_t r = 0; r < mr; r++) sum[r][0] = sum[r][1] = _mm256_setzero_si256();
   for (size_t t = 0; t < taps; t++) {
     const int16_t *x[RUSH_INT8_MR];
     for (size_t r = 0; r < mr; r++) x[r] = rows[t * RUSH_INT8_MR + r];
-    for (size_t g = 0; g < groups; g++, w += RUSH_INT8_NR * RUSH_INT8_KR) {
-      const __m256i a = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w));
-      const __m256i b = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(w + 16)));
+    for (size_t g = 0; g < groups; g++, w += RUSH_INT8_NR * RUSH_INT8_KR * item) {
+      const __m256i a = weights_at(w, item), b = weights_at(w + 16 * item, item);
       for (size_t r = 0; r < mr; r++) {
         int64_t four;
         memcpy(&four, x[r] + g * RUSH_INT8_KR, sizeof four);
@@ -29,6 +32,15 @@ RUSH_INLINE void tile(size_t mr, size_t taps, size_t groups, const void *const *
     }
   }
   for (size_t r = 0; r < mr; r++) store(sum[r][0], sum[r][1], sums[r]);
+}
+
+RUSH_INLINE void tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                      const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+  tile_of(sizeof(int8_t), mr, taps, groups, rows, w, sums);
+}
+RUSH_INLINE void words(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                       const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+  tile_of(sizeof(int16_t), mr, taps, groups, rows, w, sums);
 }
 
 RUSH_INLINE __m256i dot(const int8_t *w, __m256i x, __m256i sum) {
@@ -52,3 +64,4 @@ RUSH_INLINE void pair(size_t groups, const int16_t *x, const int8_t *w, size_t f
 RUSH_INT8_TILE(rush_int8_one_avx2, tile, 1)
 RUSH_INT8_PAIR(rush_int8_pair_avx2, pair)
 RUSH_INT8_TILE(rush_int8_many_avx2, tile, 6)
+RUSH_INT8_TILE(rush_int8_words_avx2, words, 6)

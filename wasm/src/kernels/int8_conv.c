@@ -4,6 +4,7 @@
 #include "kernels/int8.h"
 #include "kernels/int8_depth.h"
 #include "kernels/int8_tile.h"
+#include "kernels/int8_winograd.h"
 
 enum { NR = RUSH_INT8_NR, KR = RUSH_INT8_KR, MR = RUSH_INT8_MR, SLACK = 16 };
 
@@ -24,9 +25,19 @@ static bool is_depthwise(size_t groups, size_t channels, size_t outs) {
   return channels == 1 && outs == 1 && groups > 1;
 }
 
-/* Weights of a tap are as many as fill groups of KR. */
-static size_t padded(size_t channels) {
-  return round_up(channels, KR);
+/* Weights that lie without gaps: a tap's, or, where these are few, all. Of inputs the same is true. */
+static bool is_dense(size_t channels, size_t taps) {
+  return channels <= KR && taps > 1;
+}
+static size_t run_of(size_t channels, size_t taps) {
+  return is_dense(channels, taps) ? channels * taps : channels;
+}
+
+/* Those of a column, of which each run fills groups of KR. */
+static bool column_of(size_t channels, size_t taps, size_t *k) {
+  return channels < SIZE_MAX / 2 && taps < SIZE_MAX / 2 / KR &&
+         !__builtin_mul_overflow(round_up(run_of(channels, taps), KR),
+                                 is_dense(channels, taps) ? 1 : taps, k);
 }
 
 static size_t depth_blocks(size_t groups) {
@@ -42,8 +53,7 @@ static size_t depth_header(size_t groups) {
 
 static bool group_bytes(size_t channels, size_t outs, size_t taps, size_t *bytes) {
   size_t k;
-  return channels < SIZE_MAX / 2 && !__builtin_mul_overflow(padded(channels), taps, &k) &&
-         rush_int8_packed(outs, k, bytes);
+  return column_of(channels, taps, &k) && rush_int8_packed(outs, k, bytes);
 }
 
 bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t taps,
@@ -95,7 +105,6 @@ static void pack_depth(size_t groups, size_t taps, const int8_t *w, const int32_
   if (taps == 9) pack_strips(groups, w, zeros, at);
 }
 
-/* [outs][channels][taps] as [outs][taps][padded channels] within packed weights of NR columns. */
 void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
                          const int32_t *zeros, void *packed) {
   if (is_depthwise(groups, channels, outs)) {
@@ -105,7 +114,8 @@ void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t tap
   size_t bytes;
   if (!group_bytes(channels, outs, taps, &bytes)) return;
   for (size_t g = 0; g < groups; g++)
-    rush_int8_pack_taps(outs, channels, taps, w + g * outs * channels * taps, zeros + g * outs,
+    rush_int8_pack_taps(outs, channels, taps, run_of(channels, taps),
+                        w + g * outs * channels * taps, zeros + g * outs,
                         (uint8_t *)packed + g * bytes);
 }
 
@@ -151,11 +161,10 @@ void rush_int8_conv_zeros(const rush_int8_conv *v, int32_t *zeros) {
     return;
   }
   const size_t taps = v->window.kernel[0] * v->window.kernel[1] * v->window.kernel[2];
-  size_t bytes;
-  if (!group_bytes(v->channels, v->outs, taps, &bytes)) return;
+  size_t bytes, k;
+  if (!group_bytes(v->channels, v->outs, taps, &bytes) || !column_of(v->channels, taps, &k)) return;
   for (size_t g = 0; g < v->groups; g++)
-    rush_int8_packed_sums(v->outs, taps * padded(v->channels),
-                          (const uint8_t *)v->packed + g * bytes, zeros + g * v->outs);
+    rush_int8_packed_sums(v->outs, k, (const uint8_t *)v->packed + g * bytes, zeros + g * v->outs);
   for (size_t i = 0; i < outs; i++) zeros[i] = (int32_t)((uint32_t)f.zero * (uint32_t)zeros[i]);
 }
 
@@ -166,7 +175,9 @@ typedef struct job {
   const uint8_t *none; /* a pixel of zeros */
   const uint8_t **pointers;
   int32_t *sums; /* of depthwise outputs */
-  bool strips;
+  uint8_t *rows; /* of dense ones: MR times row_bytes for each thread */
+  bool strips, dense, winograd;
+  size_t runs, run, row_bytes; /* elements that a row has in a run */
   size_t taps, places, m, k, pixel, n_pointers, n_sums;
   size_t group_bytes, block_bytes, height, width, down, across;
   uint8_t *copy;
@@ -213,8 +224,8 @@ static void without_zeros(const job *j, const uint8_t *const *rows, size_t n, co
                           int32_t sums[][NR]) {
   for (size_t r = 0; r < n; r++) {
     int32_t sum = 0;
-    for (size_t t = 0; t < j->taps; t++)
-      for (size_t i = 0; i < j->v->channels; i++) {
+    for (size_t t = 0; t < j->runs; t++)
+      for (size_t i = 0; i < j->run; i++) {
         const uint8_t *x = rows[t * MR + r];
         sum += j->f.wide                              ? ((const int16_t *)(const void *)x)[i]
                : j->f.kernel.form == RUSH_INT8_SIGNED ? (int8_t)x[i] - j->f.zero
@@ -222,6 +233,55 @@ static void without_zeros(const job *j, const uint8_t *const *rows, size_t n, co
       }
     for (size_t c = 0; c < NR; c++)
       sums[r][c] = (int32_t)((uint32_t)sums[r][c] - (uint32_t)sum * (uint32_t)zeros[c]);
+  }
+}
+
+/* n elements, up to a multiple of KR. */
+RUSH_INLINE void copy_run(size_t item, size_t n, const uint8_t *from, uint8_t *to) {
+  for (size_t i = 0; i < n; i += KR) memcpy(to + i * item, from + i * item, KR * item);
+}
+
+/* What the taps of output `at` see, one behind the other: each writes over what those before have copied beyond their end. */
+RUSH_INLINE void gather_one(size_t item, const job *j, size_t at, size_t shift, uint8_t *to) {
+  const rush_int8_window *w = &j->v->window;
+  const ptrdiff_t none = 0;
+  const size_t place = at % j->places, channels = j->v->channels;
+  const size_t each[3] = {place / w->out[2] / w->out[1], place / w->out[2] % w->out[1],
+                          place % w->out[2]};
+  const int d = w->kernel[2] == 1 && w->out[2] == 1 ? 1 : 2; /* along which pixels lie together */
+  const size_t inner = w->kernel[d], middle = d == 1 ? 1 : w->kernel[1];
+  const ptrdiff_t *first = w->places[0] + each[0] * w->kernel[0];
+  const ptrdiff_t *second = d == 1 ? &none : w->places[1] + each[1] * middle;
+  const ptrdiff_t *last = w->places[d] + each[d] * inner;
+  const bool whole =
+      j->v->groups == 1 && last[0] >= 0 && last[inner - 1] - last[0] == (ptrdiff_t)inner - 1;
+  const uint8_t *x = j->x + at / j->places * j->v->pixels * j->pixel + shift;
+  for (size_t a = 0; a < w->kernel[0]; a++)
+    for (size_t b = 0; b < middle; b++) {
+      const bool outside = (first[a] | second[b]) < 0;
+      const uint8_t *from = x + (outside ? 0 : (size_t)(first[a] + second[b]) * j->pixel);
+      if (whole && !outside) {
+        copy_run(item, inner * channels, from + (size_t)last[0] * j->pixel, to);
+        to += inner * channels * item;
+        continue;
+      }
+      for (size_t e = 0; e < inner; e++, to += channels * item)
+        copy_run(item, KR, outside || last[e] < 0 ? j->none : from + (size_t)last[e] * j->pixel,
+                 to);
+    }
+}
+
+/* Outputs from `at` on, of which n differ, as rows to[step] of their own. */
+static void gather(const job *j, size_t at, size_t n, size_t shift, size_t step, uint8_t *rows,
+                   const uint8_t **to) {
+  for (size_t r = 0; r < step; r++, rows += j->row_bytes) {
+    const size_t output = at + (r < n ? r : n - 1);
+    to[r] = rows;
+    if (j->f.wide) {
+      gather_one(sizeof(int16_t), j, output, shift, rows);
+    } else {
+      gather_one(1, j, output, shift, rows);
+    }
   }
 }
 
@@ -240,13 +300,17 @@ static void convolve(const void *arg, size_t begin, size_t end, unsigned who) {
     size_t mr;
     for (size_t i = top; i < bottom; i += mr) {
       mr = bottom - i < j->f.kernel.mr ? bottom - i : j->f.kernel.mr;
-      point(j, i, mr, g * v->channels * j->f.item, MR, rows);
+      const size_t shift = g * v->channels * j->f.item;
+      if (j->dense)
+        gather(j, i, mr, shift, j->f.kernel.mr, j->rows + who * MR * j->row_bytes, rows);
+      else
+        point(j, i, mr, shift, MR, rows);
       rush_int8_tile *tile = mr == 1 ? j->f.kernel.one : j->f.kernel.many;
       for (size_t c = from; c < right; c += NR) {
         int32_t sums[MR][NR];
         const int32_t *zeros;
         const int8_t *w = rush_int8_block(packed + c / NR * j->block_bytes, &zeros);
-        tile(j->taps, padded(v->channels) / KR, (const void *const *)rows, w, sums);
+        tile(j->runs, (j->run + KR - 1) / KR, (const void *const *)rows, w, sums);
         if (zeros != NULL) without_zeros(j, rows, mr, zeros, sums);
         const size_t channel = g * v->outs + c;
         rush_int8_requantise(v->to, mr, channel, right - c < NR ? right - c : NR, sums[0], NR,
@@ -301,6 +365,13 @@ static void convolve_strips(const void *arg, size_t begin, size_t end, unsigned 
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
+/* Bytes from one block of a group's weights to the next; false where they have no end. */
+static bool of_block(const rush_int8_conv *v, size_t taps, size_t *bytes) {
+  if (!group_bytes(v->channels, v->outs, taps, bytes)) return false;
+  *bytes /= round_up(v->outs, NR) / NR;
+  return true;
+}
+
 /* scratch: a pixel that is outside; pointers and sums of each thread; x as the machine wants it. */
 static bool plan(struct rush_ctx *ctx, const rush_int8_conv *v, job *j, size_t *bytes) {
   const size_t threads = rush_threads(ctx), all = v->groups * v->channels;
@@ -310,16 +381,26 @@ static bool plan(struct rush_ctx *ctx, const rush_int8_conv *v, job *j, size_t *
   j->m = v->images * j->places;
   j->pixel = all * j->f.item;
   j->n_pointers = j->taps * (j->f.depthwise ? 1 : MR);
+  j->dense = !j->f.depthwise && is_dense(v->channels, j->taps);
+  j->runs = j->dense ? 1 : j->taps;
+  j->run = run_of(v->channels, j->taps);
   j->strips = j->f.depthwise && v->stride != 0 && all >= RUSH_INT8_DEPTH_BLOCK;
   if (j->strips)
     j->n_sums = v->window.out[1] * RUSH_INT8_STRIP_BLOCK;
   else
     j->n_sums = j->f.depthwise ? round_up(all, RUSH_INT8_DEPTH_BLOCK) : 0;
   if (j->taps > SIZE_MAX / 64 / MR / threads || j->n_sums > SIZE_MAX / 64 / threads) return false;
+  if (j->dense) j->row_bytes = round_up(j->run * j->f.item + SLACK, SLACK);
+  if (!j->f.depthwise && j->f.kernel.words != NULL && of_block(v, j->taps, &j->block_bytes) &&
+      rush_int8_winograd_fits(v, j->block_bytes)) {
+    j->winograd = true;
+    return rush_int8_winograd_scratch(ctx, v, bytes);
+  }
   *bytes = round_up(j->pixel + 2 * SLACK, SLACK);
   return !__builtin_add_overflow(*bytes, round_up(threads * j->n_pointers * sizeof(void *), SLACK),
                                  bytes) &&
          !__builtin_add_overflow(*bytes, threads * j->n_sums * sizeof(int32_t), bytes) &&
+         !__builtin_add_overflow(*bytes, threads * MR * j->row_bytes, bytes) &&
          !__builtin_add_overflow(*bytes, j->f.copies ? j->f.images + 2 * SLACK : 0, bytes);
 }
 
@@ -335,6 +416,10 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
   size_t bytes;
   job j;
   if (!plan(ctx, v, &j, &bytes) || j.m == 0) return;
+  if (j.winograd) {
+    rush_int8_winograd(ctx, v, j.block_bytes, &j.f.kernel, scratch);
+    return;
+  }
   bytes = round_up(j.pixel + 2 * SLACK, SLACK);
   /* Depthwise kernels flip what they read. */
   memset(at, j.f.wide ? 0 : (uint8_t)(j.f.depthwise ? v->zero : j.f.zero), bytes);
@@ -344,6 +429,8 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
   at += round_up(threads * j.n_pointers * sizeof(void *), SLACK);
   j.sums = (int32_t *)(void *)at;
   at += threads * j.n_sums * sizeof(int32_t);
+  j.rows = at;
+  at += threads * MR * j.row_bytes;
   j.x = v->x;
   if (j.f.copies) {
     j.x = j.copy = at;
@@ -361,10 +448,9 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
     rush_parallel(ctx, j.m, (uint64_t)v->groups * j.taps / 16 + 8, convolve_depth, &j);
     return;
   }
-  j.k = j.taps * padded(v->channels);
-  if (!group_bytes(v->channels, v->outs, j.taps, &j.group_bytes)) return;
+  if (!column_of(v->channels, j.taps, &j.k) || !of_block(v, j.taps, &j.block_bytes)) return;
   const size_t blocks = round_up(v->outs, NR) / NR;
-  j.block_bytes = j.group_bytes / blocks;
+  j.group_bytes = blocks * j.block_bytes;
   /* As even pieces of outputs as there can be, of whole tiles. */
   j.down = (j.m - 1) / HEIGHT + 1;
   j.height = round_up((j.m - 1) / j.down + 1, j.f.kernel.mr);

@@ -3,19 +3,23 @@
 #include "kernels/int8_depth.h"
 #include "kernels/int8_dot.h"
 
-/* Half a block at a time, so that all sums stay in registers: a vector has those of two columns. */
-RUSH_INLINE void wide_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
-                           const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+RUSH_INLINE s8 weights_at(const int8_t *w, size_t item) {
+  return item == 1 ? s8_widened(w) : s8_load((const int16_t *)(const void *)w);
+}
+/* Half a block at a time, so that all sums stay in registers: a vector has those of two columns. item: bytes of a
+ * weight. */
+RUSH_INLINE void tile_of(size_t item, size_t mr, size_t taps, size_t groups,
+                         const void *const *rows, const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
   enum { HALF = RUSH_INT8_NR / 2 };
   for (size_t h = 0; h < RUSH_INT8_NR; h += HALF) {
-    const int8_t *from = w + h * RUSH_INT8_KR;
+    const int8_t *from = w + h * RUSH_INT8_KR * item;
     i4 sum[RUSH_INT8_MR][2];
     for (size_t r = 0; r < mr; r++) sum[r][0] = sum[r][1] = i4_set(0);
     for (size_t t = 0; t < taps; t++) {
       const int16_t *x[RUSH_INT8_MR];
       for (size_t r = 0; r < mr; r++) x[r] = rows[t * RUSH_INT8_MR + r];
-      for (size_t g = 0; g < groups; g++, from += RUSH_INT8_NR * RUSH_INT8_KR) {
-        const s8 a = s8_widened(from), b = s8_widened(from + 8);
+      for (size_t g = 0; g < groups; g++, from += RUSH_INT8_NR * RUSH_INT8_KR * item) {
+        const s8 a = weights_at(from, item), b = weights_at(from + 8 * item, item);
         for (size_t r = 0; r < mr; r++) {
           const s8 v = s8_twice(x[r] + g * RUSH_INT8_KR);
           sum[r][0] = s8_dot(a, v, sum[r][0]);
@@ -28,6 +32,15 @@ RUSH_INLINE void wide_tile(size_t mr, size_t taps, size_t groups, const void *co
       memcpy(&sums[r][h], &both, sizeof both);
     }
   }
+}
+
+RUSH_INLINE void wide_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                           const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+  tile_of(sizeof(int8_t), mr, taps, groups, rows, w, sums);
+}
+RUSH_INLINE void words_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                            const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+  tile_of(sizeof(int16_t), mr, taps, groups, rows, w, sums);
 }
 
 RUSH_INLINE void wide_pair(size_t groups, const int16_t *x, const int8_t *w, size_t far,
@@ -49,6 +62,7 @@ RUSH_INLINE void wide_pair(size_t groups, const int16_t *x, const int8_t *w, siz
 
 RUSH_INT8_TILE(rush_int8_one_wide, wide_tile, 1)
 RUSH_INT8_TILE(rush_int8_many_wide, wide_tile, 4)
+RUSH_INT8_TILE(rush_int8_words_wide, words_tile, 4)
 RUSH_INT8_PAIR(rush_int8_pair_wide, wide_pair)
 
 RUSH_INT8_DEPTH(rush_int8_depth_wide, rush_int8_depth_pairs)
@@ -59,6 +73,7 @@ static const rush_int8_kernel wide = {
     .mr = 4,
     .one = rush_int8_one_wide,
     .many = rush_int8_many_wide,
+    .words = rush_int8_words_wide,
     .pair = rush_int8_pair_wide,
     .depth = rush_int8_depth_wide,
     .strips = rush_int8_strips_wide,
@@ -164,6 +179,7 @@ rush_int8_kernel rush_int8_wide(void) {
   if (__builtin_cpu_supports("avx2")) {
     rush_int8_kernel k = wide;
     k.mr = 6, k.one = rush_int8_one_avx2, k.many = rush_int8_many_avx2;
+    k.words = rush_int8_words_avx2;
     k.pair = rush_int8_pair_avx2;
     return k;
   }

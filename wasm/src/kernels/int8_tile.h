@@ -63,6 +63,7 @@ typedef struct rush_int8_kernel {
   rush_int8_form form;
   size_t mr;
   rush_int8_tile *one, *many; /* of 1 and of mr rows */
+  rush_int8_tile *words;      /* as many, of weights that are int16; NULL where rows are bytes */
   rush_int8_pair *pair;
   rush_int8_depth *depth;   /* by quads of bytes where the form is not WIDE, */
   rush_int8_strips *strips; /* and so this */
@@ -79,12 +80,13 @@ rush_int8_kernel rush_int8_wide(void);
 size_t rush_int8_nibbles(rush_int8_tile **many);
 
 /* Of every machine: rows as WIDE, at most 4 of them. */
-rush_int8_tile rush_int8_one_wide, rush_int8_many_wide;
+rush_int8_tile rush_int8_one_wide, rush_int8_many_wide, rush_int8_words_wide;
 rush_int8_pair rush_int8_pair_wide;
 rush_int8_depth rush_int8_depth_wide;
 rush_int8_strips rush_int8_strips_wide;
 /* For x86-64 (int8_avx2.c, int8_vnni.c): rows as WIDE and as UNSIGNED. */
-rush_int8_tile rush_int8_one_avx2, rush_int8_many_avx2, rush_int8_one_vnni, rush_int8_many_vnni;
+rush_int8_tile rush_int8_one_avx2, rush_int8_many_avx2, rush_int8_words_avx2;
+rush_int8_tile rush_int8_one_vnni, rush_int8_many_vnni;
 rush_int8_pair rush_int8_pair_avx2, rush_int8_pair_vnni;
 rush_int8_depth rush_int8_depth_vnni;
 rush_int8_strips rush_int8_strips_vnni;

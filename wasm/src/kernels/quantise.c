@@ -5,20 +5,22 @@
 #include <math.h>
 
 #include "base/base.h"
-#include "kernels/simd.h"
+#include "kernels/int8_bytes.h"
 
 /* Bytes, whose zero point is one: what is bounded first is small enough to be rounded fast. */
 static void quantise_bytes(float inverse, float zero, float least, float most, size_t n,
                            const float *x, uint8_t *out) {
   const f4 factor = f4_set(inverse), lo = f4_set(least - zero), hi = f4_set(most - zero);
   const i4 zeros = i4_set((int32_t)zero);
-  for (size_t i = 0; i < n; i += RUSH_LANES) {
-    const size_t left = n - i < RUSH_LANES ? n - i : RUSH_LANES;
-    const f4 v = left == RUSH_LANES ? f4_load(x + i) : f4_load_part(x + i, left);
-    i4 steps;
-    f4_round_small(f4_less(f4_more(v * factor, lo), hi), &steps);
-    steps = i4_add(steps, zeros);
-    for (size_t l = 0; l < left; l++) out[i + l] = (uint8_t)steps[l];
+  float rest[8] = {0};
+  uint8_t last[8];
+  for (size_t i = 0; i < n; i += 8) {
+    const float *from = n - i < 8 ? memcpy(rest, x + i, (n - i) * sizeof *x) : x + i;
+    i4 low, high;
+    f4_round_small(f4_less(f4_more(f4_load(from) * factor, lo), hi), &low);
+    f4_round_small(f4_less(f4_more(f4_load(from + 4) * factor, lo), hi), &high);
+    rush_int8_store(n - i < 8 ? last : out + i, i4_add(low, zeros), i4_add(high, zeros), UINT8_MAX);
+    if (n - i < 8) memcpy(out + i, last, n - i);
   }
 }
 
