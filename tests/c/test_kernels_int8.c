@@ -457,7 +457,7 @@ static void test_activations(void **state) {
       for (size_t i = 0; i < ROWS; i++)
         for (size_t c = 0; c < N + 5; c++) sums[i][c] = i == 0 ? INT32_MAX : integer(-20000, 3000);
       y[ROWS * N] = 77;
-      rush_int8_requantise(&to, ROWS, 0, N, sums[0], N + 5, y, N);
+      rush_int8_requantise(&to, ROWS, 0, N, sums[0], N + 5, 8, y, N);
       for (size_t i = 0; i < ROWS; i++)
         for (size_t c = 0; c < N; c++) {
           const double x = (double)sums[i][c] * factors[c] + bias[c];

@@ -7,6 +7,7 @@
 #include "kernels/int8_winograd.h"
 
 enum { NR = RUSH_INT8_NR, KR = RUSH_INT8_KR, MR = RUSH_INT8_MR, SLACK = 16 };
+enum { SOME = 8 }; /* blocks of columns that are requantised together */
 
 static size_t round_up(size_t n, size_t to) {
   return (n + to - 1) / to * to;
@@ -306,14 +307,17 @@ static void convolve(const void *arg, size_t begin, size_t end, unsigned who) {
       else
         point(j, i, mr, shift, MR, rows);
       rush_int8_tile *tile = mr == 1 ? j->f.kernel.one : j->f.kernel.many;
-      for (size_t c = from; c < right; c += NR) {
-        int32_t sums[MR][NR];
-        const int32_t *zeros;
-        const int8_t *w = rush_int8_block(packed + c / NR * j->block_bytes, &zeros);
-        tile(j->runs, (j->run + KR - 1) / KR, (const void *const *)rows, w, sums);
-        if (zeros != NULL) without_zeros(j, rows, mr, zeros, sums);
+      for (size_t c = from; c < right; c += SOME * NR) {
+        const size_t n = right - c < SOME * NR ? right - c : SOME * NR;
+        int32_t sums[SOME][MR][NR];
+        for (size_t k = 0; k * NR < n; k++) {
+          const int32_t *zeros;
+          const int8_t *w = rush_int8_block(packed + (c / NR + k) * j->block_bytes, &zeros);
+          tile(j->runs, (j->run + KR - 1) / KR, (const void *const *)rows, w, sums[k]);
+          if (zeros != NULL) without_zeros(j, rows, mr, zeros, sums[k]);
+        }
         const size_t channel = g * v->outs + c;
-        rush_int8_requantise(v->to, mr, channel, right - c < NR ? right - c : NR, sums[0], NR,
+        rush_int8_requantise(v->to, mr, channel, n, sums[0][0], NR, MR * NR,
                              v->y + i * outs + channel, outs);
       }
     }
@@ -329,7 +333,7 @@ static void convolve_depth(const void *arg, size_t begin, size_t end, unsigned w
   for (size_t i = begin; i < end; i++) {
     point(j, i, 1, 0, 1, taps);
     j->f.kernel.depth(j->taps, v->groups, taps, j->f.flip, w, sums);
-    rush_int8_requantise(v->to, 1, 0, v->groups, sums, 0, v->y + i * v->groups, 0);
+    rush_int8_requantise(v->to, 1, 0, v->groups, sums, 0, 8, v->y + i * v->groups, 0);
   }
 }
 
@@ -357,7 +361,7 @@ static void convolve_strips(const void *arg, size_t begin, size_t end, unsigned 
     for (size_t b = 0; b < strip_blocks(channels, 9); b++, w += RUSH_INT8_STRIP_BYTES) {
       const size_t c = rush_int8_depth_from(b, RUSH_INT8_STRIP_BLOCK, channels);
       j->f.kernel.strips(&r, c, j->f.flip, w, sums);
-      rush_int8_requantise(v->to, r.n, c, RUSH_INT8_STRIP_BLOCK, sums, RUSH_INT8_STRIP_BLOCK,
+      rush_int8_requantise(v->to, r.n, c, RUSH_INT8_STRIP_BLOCK, sums, RUSH_INT8_STRIP_BLOCK, 0,
                            v->y + i * r.n * channels + c, channels);
     }
   }

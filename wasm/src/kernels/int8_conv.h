@@ -42,10 +42,14 @@ typedef struct rush_requantised {
 /* Sets to->table to table[RUSH_INT8_PLACES], filled for the activation, the scale and the bounds. */
 void rush_int8_fill_table(rush_requantised *to, uint8_t *table);
 
-/* y[rows][n] of sums[rows][..], of row strides ldy and lds; channels from c on; what is
- * no number is `least`. Rows of sums hold a multiple of 8 numbers. */
-void rush_int8_requantise(const rush_requantised *to, size_t rows, size_t c, size_t n,
-                          const int32_t *sums, size_t lds, uint8_t *y, size_t ldy);
+/* y[rows][n] of sums, of row stride ldy; channels from c on; what is no number is `least`. Sums of eight channels lie
+ * together, also where fewer are there: lds numbers from those of a row to those of the next one, `step` to the next
+ * eight. */
+typedef void rush_int8_requantiser(const rush_requantised *to, size_t rows, size_t c, size_t n,
+                                   const int32_t *sums, size_t lds, size_t step, uint8_t *y,
+                                   size_t ldy);
+rush_int8_requantiser rush_int8_requantise;
+rush_int8_requantiser rush_int8_requantise_8; /* where there is AVX2 */
 
 /* Which pixels of an image each output sees: output (i, j, l) at tap (a, b, e) sees pixel
  * places[0][i * kernel[0] + a] + places[1][j * kernel[1] + b] + places[2][l * kernel[2] + e], or

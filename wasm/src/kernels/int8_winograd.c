@@ -74,8 +74,8 @@ static size_t sums_of(const job *j) {
 bool rush_int8_winograd_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_t *bytes) {
   const job j = plan(v);
   const size_t threads = rush_threads(ctx);
-  if (j.across > SIZE_MAX / 64 / PLACES / j.rows / v->channels || weights_of(&j) > SIZE_MAX / 64 / threads ||
-      sums_of(&j) > SIZE_MAX / 64 / threads)
+  if (j.across > SIZE_MAX / 64 / PLACES / j.rows / v->channels ||
+      weights_of(&j) > SIZE_MAX / 64 / threads || sums_of(&j) > SIZE_MAX / 64 / threads)
     return false;
   *bytes = pixels_of(&j) * sizeof(int16_t) +
            threads * (weights_of(&j) * sizeof(int16_t) + sums_of(&j) * sizeof(int32_t)) +
@@ -156,8 +156,7 @@ static void weights_of_block(const job *j, const int8_t *w, int16_t *to) {
     s8 g[3][3], made[4][4];
     for (size_t t = 0; t < 9; t++) g[t / 3][t % 3] = s8_widened(w + t * each + i);
     transform_weights(g, made);
-    for (size_t p = 0; p < PLACES; p++)
-      memcpy(to + p * each + i, &made[p / 4][p % 4], sizeof(s8));
+    for (size_t p = 0; p < PLACES; p++) memcpy(to + p * each + i, &made[p / 4][p % 4], sizeof(s8));
   }
 }
 
@@ -177,7 +176,8 @@ RUSH_INLINE void outputs_of(const int32_t *m, size_t stride, i4 y[2][2]) {
 }
 
 static void store(const job *j, size_t tile, const int32_t *m, size_t stride, int32_t *sums) {
-  const size_t width = j->v->window.out[1], row = tile / j->across * 2, column = tile % j->across * 2;
+  const size_t width = j->v->window.out[1], row = tile / j->across * 2,
+               column = tile % j->across * 2;
   for (size_t h = 0; h < NR; h += 4) {
     i4 y[2][2];
     outputs_of(m + h, stride, y);
@@ -192,7 +192,8 @@ static void convolve(const void *arg, size_t begin, size_t end, unsigned who) {
   const job *j = arg;
   const rush_int8_conv *v = j->v;
   const size_t channels = v->channels, tiles = j->down * j->across;
-  const size_t each = j->rows * j->across * channels, height = v->window.out[0], width = v->window.out[1];
+  const size_t each = j->rows * j->across * channels, height = v->window.out[0],
+               width = v->window.out[1];
   int16_t *weights = j->weights + who * weights_of(j);
   int32_t *sums = j->sums + who * sums_of(j);
   for (size_t b = begin; b < end; b++) {
@@ -207,13 +208,13 @@ static void convolve(const void *arg, size_t begin, size_t end, unsigned who) {
         const void *rows[MR];
         for (size_t r = 0; r < MR; r++)
           rows[r] = j->pixels + p * each + (t + (r < mr ? r : mr - 1)) * channels;
-        j->kernel->words(1, channels / KR, rows,
-                         (const int8_t *)(weights + p * channels * NR), m[p]);
+        j->kernel->words(1, channels / KR, rows, (const int8_t *)(weights + p * channels * NR),
+                         m[p]);
       }
       for (size_t r = 0; r < mr; r++) store(j, t + r, m[0][r], MR * NR, sums);
     }
     const size_t rows = 2 * j->down < height - 2 * j->top ? 2 * j->down : height - 2 * j->top;
-    rush_int8_requantise(v->to, rows * width, c, n, sums, NR,
+    rush_int8_requantise(v->to, rows * width, c, n, sums, NR, 0,
                          j->y + 2 * j->top * width * v->outs + c, v->outs);
   }
 }
