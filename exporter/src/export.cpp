@@ -405,6 +405,24 @@ std::vector<Batch> calibration_of(const Program &program, const ExportOptions &o
   return out;
 }
 
+// One function has so much text where tracing has unrolled a loop.
+constexpr size_t kLongText = 1 << 20;
+
+void drop_long_texts(std::vector<Text> *texts, std::vector<std::string> *warnings) {
+  std::vector<Text> kept;
+  for (Text &text : *texts) {
+    if (text.text.size() <= kLongText) {
+      kept.push_back(std::move(text));
+      continue;
+    }
+    warnings->push_back(
+        "PyTorch's " + std::string(text.kind == RUSH_TEXT_GRAPH ? "graph" : "code") +
+        (text.module.empty() ? "" : " of " + text.module) + " is " +
+        std::to_string(text.text.size() >> 20) + " MiB of text, which is not stored");
+  }
+  *texts = std::move(kept);
+}
+
 }  // namespace
 
 Report export_program(Program &program, const ExportOptions &options, const Reference &unseeded) {
@@ -430,6 +448,7 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
   for (const Method &m : program.methods)
     if (std::string note = unrolled_note(*m.graph); !note.empty())
       report.warnings.push_back(m.name + ": " + note);
+  drop_long_texts(&program.texts, &report.warnings);
   if (options.bits.kind == Bits::INT8_STATIC && count_ops(program, true).empty())
     quantise_convolutions(
         program, calibration_of(program, options),

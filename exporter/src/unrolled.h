@@ -1,4 +1,4 @@
-// Loops that tracing has unrolled.
+// Loops that tracing has unrolled, and that are none again (passes/fold_rounds.cpp).
 #pragma once
 
 #include <string>

@@ -429,7 +429,22 @@ NORM_ROWS = [
 ]
 
 
-@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + CONV_ROWS + LINEAR_ROWS + NORM_ROWS,
+def rounds(n, end="return (%y{n})"):
+    """y = y * 2 + i for i in range(n), unrolled."""
+    lines = [f"  %m{i} : Tensor = aten::mul.Scalar(%y{i}, 2)\n  %y{i + 1} : Tensor = aten::add.Scalar(%m{i}, {i})" for i in range(n)]
+    return "\n".join(["graph(%y0 : Tensor):", *lines, "  " + end.format(n=n)])
+
+
+ROUND_ROWS = [
+    ("unrolled rounds are a loop", "fold_rounds", rounds(500), ["prim::Loop(500, True, %y0)", "aten::add.Scalar(%m0, %round)"], ["%m1"]),
+    ("a few rounds stay", "fold_rounds", rounds(499), None, []),
+    ("what a round in the middle gives is no loop's", "fold_rounds", rounds(500, end="return (%y{n}, %y250)"), None, []),
+    ("what the last rounds give is", "fold_rounds", rounds(501, end="return (%y{n}, %y500)"), ["prim::Loop(501, True, %y0, None)"], ["%m1"]),
+    ("rounds with numbers that do not count stay", "fold_rounds", rounds(500).replace("%m250, 250", "%m250, 251"), None, []),
+]
+
+
+@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + ROUND_ROWS + CONV_ROWS + LINEAR_ROWS + NORM_ROWS,
                          ids=lambda v: v if isinstance(v, str) and len(v) < 80 and "\n" not in v else "")
 def test_pass(name, pass_, text, has, has_not):
     before, _ = _C.run_pass(text, "none")

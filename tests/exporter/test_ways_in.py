@@ -2,6 +2,7 @@
 
 import collections
 import math
+import os
 import threading
 import types
 
@@ -246,6 +247,64 @@ def test_a_loop_that_tracing_has_unrolled_is_told(out):
     layers = nn.Sequential(*(nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(40)))
     assert not rushlight.export(layers, X, out).warnings  # a deep network has rounds of its own
     assert not rushlight.export(Filter(), torch.rand(2, 60), out).warnings
+
+
+class Windows(nn.Module):
+    """torchaudio's lfilter: each round writes where the next ones read."""
+
+    def forward(self, x, a):
+        order = a.size(1)
+        y = torch.zeros(x.size(0), x.size(1), x.size(2) + order - 1)
+        for i, part in enumerate((x * 2).permute(2, 0, 1)):
+            part -= (y[:, :, i:i + order].transpose(0, 1) @ a.flip(1).unsqueeze(2))[..., 0].t()
+            y[:, :, i + order - 1] = part
+        return y[:, :, order - 1:]
+
+
+class Biquad(nn.Module):
+    """Two rounds back, and a list that is more than the rounds give."""
+
+    def forward(self, x):
+        y = before = x[:, 0]
+        out = [y * 3]
+        for part in x.unbind(1):
+            y, before = part - 0.5 * y - 0.25 * before, y
+            out.append(y.clone())
+        return torch.stack([*out, before], 1), y
+
+
+class Decay(nn.Module):
+    """Each round has a number of its own."""
+
+    def forward(self, x):
+        y, out = x[:, 0], []
+        for i, part in enumerate(x.unbind(1)):
+            y = part - math.sin(i) * y
+            out.append(y.clone())
+        return torch.stack(out, 1)
+
+
+@pytest.mark.parametrize("model, shapes", [(Filter(), [(2, 400)]), (Windows(), [(2, 3, 130), (3, 4)]), (Biquad(), [(2, 250)])],
+                         ids=["a list", "in place", "two rounds back"])
+def test_a_loop_that_tracing_has_unrolled_is_a_loop(model, shapes, out):
+    inputs = tuple(torch.rand(shape) / 3 for shape in shapes)
+    report = rushlight.export(model, inputs, out)
+    assert not any("unrolled" in w for w in report.warnings) and report.verified == 1 and sum(report.ops.values()) < 120, str(report)
+    others = tuple(torch.rand(shape) / 3 for shape in shapes)
+    assert_close(rushlight.load(out)(*others), model(*others))
+    assert rushlight.diff(out, model, inputs)
+
+
+def test_rounds_with_numbers_of_their_own_stay(out):
+    with pytest.warns(UserWarning, match="tracing has unrolled a loop"):
+        report = rushlight.export(Decay(), torch.rand(2, 400), out)
+    assert report.verified == 1 and report.ops["aten::sub.Tensor"] == 400
+
+
+def test_texts_of_megabytes_are_not_stored(out):
+    with pytest.warns(UserWarning, match=r"^PyTorch's graph is \d MiB of text, which is not stored$"):
+        rushlight.export(Filter(), torch.rand(2, 4000), out)
+    assert os.path.getsize(out) < 2 << 20
 
 
 def causal(b, h, i, j):

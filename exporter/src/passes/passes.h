@@ -44,6 +44,9 @@ bool trim_defaults(Graph &graph);
 // Nodes that nobody needs; never one with a side effect.
 bool drop_dead(Graph &graph);
 
+// Many rounds of the same nodes, as tracing unrolls a loop of Python, become a loop.
+bool fold_rounds(Graph &graph);
+
 // An attribute that no method writes is a constant.
 bool settle_attributes(Program &program);
 

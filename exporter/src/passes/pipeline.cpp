@@ -27,6 +27,7 @@ const std::vector<Pass> &pipeline() {
       {"fuse_linear", fuse_linear, nullptr, true, {}},
       {"trim_defaults", trim_defaults, nullptr, false, {}},
       {"drop_dead", drop_dead, nullptr, true, {}},
+      {"fold_rounds", fold_rounds, nullptr, true, {}},
       {"name_constants", nullptr, name_constants, false, {}},
   };
   return passes;
