@@ -188,6 +188,14 @@ packed("quantized_conv2d_many_groups", (12, 2, 2, 2), "conv2d_prepack(w, b, [2, 
 packed("quantized_conv_transpose1d", (4, 6, 3), "conv_transpose1d_prepack(w, b, [2], [1], [1], [1], 1)", QUANTISED_X.format("conv_transpose1d"), f32(2, 4, 7), axis=1, outs=6)
 packed("quantized_conv_transpose2d", (4, 6, 3, 2), "conv_transpose2d_prepack(w, b, [2, 1], [1, 0], [1, 0], [1, 2], 1)", QUANTISED_X.format("conv_transpose2d"),
        f32(2, 4, 5, 6), axis=1, outs=6)
+ON_THE_FLY = "return torch.ops.quantized.{}_dynamic(x, self.packed, {})"
+packed("quantized_conv1d_dynamic", (6, 4, 3), "conv1d_prepack(w, b, [2], [1], [1], 1)", ON_THE_FLY.format("conv1d", False), f32(2, 4, 11))
+packed("quantized_conv2d_dynamic", (6, 4, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 1)", ON_THE_FLY.format("conv2d", True), f32(2, 4, 7, 9),
+       also=[{"x": f32(1, 4, 5, 5, lo=1, hi=2)}, {"x": channels_last(f32(1, 4, 3, 3, lo=-2, hi=-1))}])
+packed("quantized_conv_transpose1d_dynamic", (4, 6, 3), "conv_transpose1d_prepack(w, b, [2], [1], [1], [1], 1)", ON_THE_FLY.format("conv_transpose1d", False), f32(2, 4, 7), axis=1, outs=6)
+packed("quantized_conv_transpose2d_dynamic", (4, 6, 3, 2), "conv_transpose2d_prepack(w, b, [2, 1], [1, 0], [1, 0], [1, 2], 1)", ON_THE_FLY.format("conv_transpose2d", False),
+       f32(2, 4, 5, 6), axis=1, outs=6)
+
 # ---- Tables of rows with a scale and a bias each -----------------------------------------------------
 
 TABLE = """

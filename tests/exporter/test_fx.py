@@ -268,9 +268,18 @@ def quantised_lstm():
     return torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.LSTM(4, 5)), {nn.LSTM}), (torch.randn(3, 2, 4),)
 
 
-@pytest.fixture
-def qnnpack():
-    before, torch.backends.quantized.engine = torch.backends.quantized.engine, "qnnpack"
+@pytest.fixture(name="qnnpack")
+def fixture_qnnpack():
+    yield from of_engine("qnnpack")
+
+
+@pytest.fixture(name="onednn")
+def fixture_onednn():
+    yield from of_engine("onednn")
+
+
+def of_engine(engine):
+    before, torch.backends.quantized.engine = torch.backends.quantized.engine, engine
     yield
     torch.backends.quantized.engine = before
 
@@ -285,11 +294,11 @@ def test_quantised_models(qnnpack, made, way):
     assert {"rush::quantised_conv", "rush::linear_dynamic", "rush::lstm_dynamic"} & set(report.ops)
 
 
-@pytest.mark.feature("FX", "a dynamically quantised convolution", rushlight="refuses")
-def test_a_quantised_operator_that_is_missing_is_named(qnnpack, out):
-    net = torch.ao.nn.quantized.dynamic.Conv2d(3, 4, 3)
-    with pytest.raises(rushlight.RushlightError, match="(?s)quantized::conv2d_dynamic, 1 time, at .*leave these layers as they were before") as e:
-        rushlight.export(torch.jit.script(net), (torch.randn(1, 3, 5, 5),), out)
+@pytest.mark.feature("FX", "a quantised linear layer and tanh in one", rushlight="refuses")
+def test_a_quantised_operator_that_is_missing_is_named(onednn, out):
+    net = nn.Sequential(torch.ao.nn.quantized.Quantize(0.1, 100, torch.quint8), torch.ao.nn.intrinsic.quantized.LinearTanh(3, 4), torch.ao.nn.quantized.DeQuantize())
+    with pytest.raises(rushlight.RushlightError, match="(?s)quantized::linear_tanh, 1 time, at .*leave these layers as they were before") as e:
+        rushlight.export(torch.jit.script(net), (torch.randn(2, 3),), out)
     assert e.value.code == "unsupported"
 
 

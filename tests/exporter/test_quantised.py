@@ -196,3 +196,36 @@ def test_a_quantised_answer_is_refused(out):
 
     with pytest.raises(rushlight.RushlightError, match="dequantize"):
         rushlight.export(torch.jit.script(Answer()), (torch.randn(3),), out)
+
+
+class Summed(nn.Module):
+    """A convolution of bytes with a sum behind it: onednn's, in one."""
+
+    def __init__(self, relu):
+        super().__init__()
+        w = torch.quantize_per_channel(torch.randn(6, 4, 3, 3), torch.rand(6).double() * 0.01 + 0.01, torch.zeros(6, dtype=torch.int64), 0, torch.qint8)
+        self.packed, self.relu = torch.ops.quantized.conv2d_prepack(w, torch.randn(6), [2, 2], [1, 1], [1, 1], 1), relu
+
+    def forward(self, x, y):
+        x, y = torch.quantize_per_tensor(x, 0.031, 119, torch.quint8), torch.quantize_per_tensor(y, 0.05, 100, torch.quint8)
+        if self.relu:
+            made = torch.ops.quantized.conv2d_add_relu(x, y, self.packed, 0.07, 101)
+        else:
+            made = torch.ops.quantized.conv2d_add(x, y, self.packed, 0.07, 101)
+        return made.dequantize(), made.int_repr()
+
+
+@pytest.mark.feature("TorchScript", "static quantisation: a convolution and a sum in one")
+@pytest.mark.parametrize("relu", [False, True])
+def test_convolution_and_sum(relu):
+    torch.backends.quantized.engine = "onednn"
+    net = Summed(relu)
+    keep(f"quantised_conv_add_{relu}".lower(), torch.jit.script(net), (torch.randn(2, 4, 7, 9), torch.randn(2, 6, 4, 5)), eager=net)
+
+
+@pytest.mark.feature("TorchScript", "dynamic quantisation: convolutions")
+@pytest.mark.parametrize("engine_of", ["qnnpack", "onednn"])
+def test_dynamically_quantised_convolution(engine_of):
+    torch.backends.quantized.engine = engine_of
+    net = torch.ao.nn.quantized.dynamic.Conv2d(3, 4, 3)
+    keep(f"quantised_conv_dynamic_{engine_of}", torch.jit.script(net), (torch.randn(2, 3, 7, 5),), eager=net)

@@ -120,11 +120,10 @@ RUSH_INLINE void requantise(const rush_requantised *to, rush_int8_activation act
   }
 }
 
-#define RUSH_OF(NAME, activation)                                               \
-  static void NAME(const rush_requantised *to, size_t rows, size_t c, size_t n, \
-                   const int32_t *sums, size_t lds, size_t step, uint8_t *y,    \
-                   size_t ldy) {                                                \
-    requantise(to, activation, rows, c, n, sums, lds, step, y, ldy);            \
+#define RUSH_OF(NAME, activation)                                                          \
+  static void NAME(const rush_requantised *to, size_t rows, size_t c, size_t n,            \
+                   const int32_t *sums, size_t lds, size_t step, uint8_t *y, size_t ldy) { \
+    requantise(to, activation, rows, c, n, sums, lds, step, y, ldy);                       \
   }
 RUSH_OF(plain, RUSH_INT8_PLAIN)
 RUSH_OF(hardswish, RUSH_INT8_HARDSWISH)

@@ -252,6 +252,58 @@ def quantized_conv_transpose3d(x, w, scales, zeros, bias: Optional[Tensor], qnnp
     return quantized_conv3d(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point)
 
 
+# The input is quantised for its range, and so is the result for the input's: what is beyond is lost, in PyTorch too.
+def quantised_convolution_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
+    scales_of_x, zero_points = qparams_of_ranges(torch.amin(x), torch.amax(x), 0, levels_of(qnnpack, reduce_range), False)
+    scale, zero_point = float(scales_of_x), int(zero_points)
+    q = torch.quantize_per_tensor(x, scale, zero_point, torch.quint8)
+    return quantised_convolution(q, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False).dequantize()
+
+
+def quantized_conv1d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
+    return quantised_convolution_dynamic(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range).squeeze(2)
+
+
+def quantized_conv2d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
+    return quantised_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
+
+
+def quantized_conv3d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
+    return quantised_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
+
+
+def quantized_conv_transpose1d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
+    return quantised_convolution_dynamic(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range).squeeze(2)
+
+
+def quantized_conv_transpose2d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
+    return quantised_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
+
+
+def quantized_conv_transpose3d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
+    return quantised_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
+
+
+# onednn's alone: its sums, before they are integers again, and another tensor.
+def quantised_convolution_sum(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool):
+    assert not transposed
+    integers = x.int_repr().to(torch.float32) - float(torch.q_zero_point(x))
+    weight = w.to(torch.float32) - along_axis(w, zeros.to(torch.float32), 0)
+    factors = (scales * torch.q_scale(x)).to(torch.float32)
+    sums = torch.conv2d(integers, weight, None, stride, padding, dilation, groups) * factors.reshape([1, -1, 1, 1])
+    if bias is not None:
+        sums = sums + bias.reshape([1, -1, 1, 1])
+    return sums + other.dequantize()
+
+
+def quantized_conv2d_add(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantised_as(quantised_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed), x, scale, zero_point)
+
+
+def quantized_conv2d_add_relu(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
+    return quantised_as(torch.relu(quantised_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed)), x, scale, zero_point)
+
+
 def quantised_linear(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
     none: List[int] = []
     assert x.size(-1) == w.size(1), "the input's last dimension is not the weight's"
