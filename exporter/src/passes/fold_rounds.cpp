@@ -17,8 +17,8 @@ constexpr size_t kLags = 4;                    // so many rounds back a value ma
 
 // What a node is, but for the values that it is given.
 std::string text_of(const Node &node, size_t place) {
-  std::string out = node.op + " " + node.source.file + ":" + std::to_string(node.source.line) + " " +
-                    std::to_string(node.outputs.size());
+  std::string out = node.op + " " + node.source.file + ":" + std::to_string(node.source.line) +
+                    " " + std::to_string(node.outputs.size());
   if (!node.blocks.empty()) out += " " + std::to_string(place);  // no other is the same
   for (const Value *v : node.inputs)
     out += !v->is_constant() ? " %" : v->constant->is_int() ? " #" : " " + to_string(*v->constant);
@@ -28,11 +28,11 @@ std::string text_of(const Node &node, size_t place) {
 // Where an argument comes from.
 struct Origin {
   enum { SAME, LOCAL, CARRIED, NUMBER, ITEM } kind = SAME;
-  Value *value = nullptr;        // SAME
-  size_t node = 0, output = 0;   // LOCAL, CARRIED: of a round
-  size_t lag = 0;                // CARRIED: of so many rounds before
-  int64_t first = 0, step = 0;   // NUMBER; ITEM: its place in
-  Node *unpacked = nullptr;      // what was unpacked
+  Value *value = nullptr;       // SAME
+  size_t node = 0, output = 0;  // LOCAL, CARRIED: of a round
+  size_t lag = 0;               // CARRIED: of so many rounds before
+  int64_t first = 0, step = 0;  // NUMBER; ITEM: its place in
+  Node *unpacked = nullptr;     // what was unpacked
 };
 
 using Result = std::pair<size_t, size_t>;  // of a round: node, output
@@ -205,7 +205,8 @@ class Folding {
   void begin_list(const Result &result, const Gathering &list, Node *before) {
     Node *empty = graph_.insert_before(before, "prim::ListConstruct");
     for (size_t i = 0; i < list.first; i++) empty->add_input(list.construct->input(i));
-    lists_[result] = empty->add_output(list.construct->output()->type, list.construct->output()->name);
+    lists_[result] =
+        empty->add_output(list.construct->output()->type, list.construct->output()->name);
   }
 
   void carry(const Result &result, const Chain &chain) {
