@@ -70,6 +70,10 @@ each("index_add", "(x.index_add(0, i, y[:2]), x.index_add(1, j, y, alpha=2), x.i
 row("index_add_in_place", "x.index_add_(0, i, y, alpha=-0.5)", x=f32(3, 2), y=f32(5, 2), i=tensor([1, 1, 0, 1, 0], "i64"), mutates=True)
 row("index_add_rows", "(x.index_add(0, i, y), x.index_add(0, i, y[:, ::1], alpha=0.5), x.t().index_add(1, i, y.t()), x.scatter_add(0, i.unsqueeze(1).expand_as(y), y), x.index_add(0, i, y * 2).sum())",
     x=f32(3, 131), y=f32(4, 131), i=tensor([2, 0, 2, 2], "i64"), also=[{"x": f32(3, 64), "y": f32(4, 64)}, {"x": f64(3, 131), "y": f64(4, 131)}])
+row("index_rows_set", "(x.index_copy(0, i, y), x.index_fill(0, i, 3), x.t().index_fill(1, j, 2), x.index_copy(1, j, y[:3, :3]), x.index_fill(-1, i, 0), x[:, :1].index_fill(0, i, 1))",
+    x=f32(3, 131), y=f32(4, 131), i=tensor([2, 0, 2, 1], "i64"), j=tensor([2, 0, 1], "i64"), also=[{"x": f64(3, 5), "y": f64(4, 5)}, {"x": i64(3, 9), "y": i64(4, 9)}, {"x": random("bf16", 3, 131), "y": random("bf16", 4, 131)}, {"x": random("c128", 3, 7), "y": random("c128", 4, 7)}])
+row("index_put_lines", "(x.index_put((i,), y), x.index_put((i,), v), x.index_put((i,), y[:, :1]), x.index_put((i,), y, accumulate=True), x.index_put((None, j), x[:, :3] * 2))",
+    x=f32(3, 131), y=f32(4, 131), v=f32(1), i=tensor([2, 0, 2, 1], "i64"), j=tensor([2, 0, 1], "i64"), also=[{"x": f64(3, 5), "y": f64(4, 5), "v": f64(1)}, {"x": i64(3, 9), "y": i64(4, 9), "v": i64(1)}])
 row("index_add_rows_beyond", "x.index_add(0, i, y)", x=f32(3, 70), y=f32(2, 70), i=tensor([0, 3], "i64"), raises="out of")
 row("index_add_ints", "(x.index_add(0, i, y, alpha=3), b.index_add(0, i, b))", x=i64(3), y=i64(3), b=b8(3), i=tensor([1, 1, 0], "i64"))
 row("issue_111159_index_add_repeats", "x.index_add_(0, i, y)", x=tensor([[0.0, 0.0], [0.0, 0.0]]), y=f32(3, 2), i=tensor([0, 0, 1], "i64"), mutates=True)

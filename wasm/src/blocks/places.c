@@ -126,6 +126,28 @@ void rush_combine_row(rush_combine how, rush_dtype dtype, char *dst, const int64
   }
 }
 
+static void set_line(char *dst, const char *src, size_t size, size_t known) {
+  for (memcpy(dst, src, known); known < size; known *= 2) /* what is there, again */
+    memcpy(dst + known, dst, known < size - known ? known : size - known);
+}
+static void add_line(float *dst, const float *src, int64_t n) {
+  for (int64_t k = 0; k < n; k += COLUMNS)
+    rush_sum_columns_f32(1, n - k < COLUMNS ? (size_t)(n - k) : COLUMNS, src + k, 0, dst + k);
+}
+
+bool rush_combine_line(rush_combine how, rush_dtype dtype, char *dst, int64_t dst_step,
+                       const char *src, int64_t src_step, int64_t n) {
+  const int64_t item = (int64_t)rush_dtype_size(dtype);
+  if (dst_step != item || (src_step != item && src_step != 0)) return false;
+  if (how == RUSH_COMBINE_SET) {
+    set_line(dst, src, (size_t)(n * item), (size_t)(src_step == 0 ? item : n * item));
+    return true;
+  }
+  if (how != RUSH_COMBINE_ADD || dtype != RUSH_FLOAT32 || src_step == 0) return false;
+  add_line((float *)(void *)dst, (const float *)(const void *)src, n);
+  return true;
+}
+
 /* ---- Walking --------------------------------------------------------------------------------- */
 
 /* `t` seen in index's sizes; its own dimension `dim` (if any) does not move. */
@@ -175,18 +197,6 @@ static rush_status resolve(rush_ctx *ctx, const walk *w, const char *index, int6
   return RUSH_OK;
 }
 
-/* A row of float32 that goes to one place, as index_add has them. */
-static bool adds_rows(const rush_iter *it, rush_dtype dtype, rush_combine how) {
-  return how == RUSH_COMBINE_ADD && dtype == RUSH_FLOAT32 && it->stride[1][0] == 0 &&
-         it->stride[0][0] == (int64_t)sizeof(float) && it->stride[2][0] == (int64_t)sizeof(float);
-}
-static void add_one_row(char *dst, const char *src, int64_t n) {
-  float *to = (float *)(void *)dst;
-  const float *from = (const float *)(const void *)src;
-  for (int64_t k = 0; k < n; k += COLUMNS)
-    rush_sum_columns_f32(1, n - k < COLUMNS ? (size_t)(n - k) : COLUMNS, from + k, 0, to + k);
-}
-
 rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_tensor *index,
                          const rush_tensor *src, rush_combine how, bool wrap) {
   if (index->numel == 0) return RUSH_OK;
@@ -196,13 +206,13 @@ rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_te
   int64_t at[BLOCK];
   rush_iter it;
   rush_iter_init(&it, index->rank, index->sizes, 3, operands);
-  const bool by_rows = adds_rows(&it, dst->dtype, how);
   do {
-    if (by_rows) {
+    if (it.stride[1][0] == 0) { /* a line that goes to one place */
       RUSH_TRY(rush_work(ctx, (uint64_t)it.size[0]));
       RUSH_TRY(resolve(ctx, &w, it.at[1], 0, 0, 1, at));
-      add_one_row(it.at[0] + at[0], it.at[2], it.size[0]);
-      continue;
+      if (rush_combine_line(how, dst->dtype, it.at[0] + at[0], it.stride[0][0], it.at[2],
+                            it.stride[2][0], it.size[0]))
+        continue;
     }
     for (int64_t done = 0; done < it.size[0]; done += BLOCK) {
       int64_t n = it.size[0] - done < BLOCK ? it.size[0] - done : BLOCK;

@@ -17,6 +17,10 @@ typedef enum rush_combine {
 /* dst[at[k] bytes on] = how(dst[...], src[k]) for k = 0..n-1, in this order. */
 void rush_combine_row(rush_combine how, rush_dtype dtype, char *dst, const int64_t *at,
                       const char *src, int64_t src_step, int64_t n);
+/* The same with n elements of a line, steps in bytes; false where steps or dtype are such that it does
+ * not, and nothing is done. */
+bool rush_combine_line(rush_combine how, rush_dtype dtype, char *dst, int64_t dst_step,
+                       const char *src, int64_t src_step, int64_t n);
 
 /* For each position of `index` (int32 or int64, of dst's rank): dst at that position, with the
  * index in place of `dim`, is combined with src at that position. `src` has index's sizes at least

@@ -303,6 +303,14 @@ static void write_indexed(rush_ctx *ctx, const indexed *x, const rush_tensor *va
   rush_iter it;
   rush_iter_init(&it, x->self.rank, x->self.sizes, 3, operands);
   do {
+    if (it.stride[2][0] == 0) { /* a line that goes to one place */
+      int64_t offset;
+      memcpy(&offset, it.at[2], sizeof offset);
+      if (rush_stops(ctx, (uint64_t)it.size[0])) return;
+      if (rush_combine_line(how, dtype, it.at[0] + offset * item, it.stride[0][0], it.at[1],
+                            it.stride[1][0], it.size[0]))
+        continue;
+    }
     for (int64_t done = 0; done < it.size[0]; done += BLOCK) {
       int64_t n = it.size[0] - done < BLOCK ? it.size[0] - done : BLOCK;
       if (rush_stops(ctx, 4 * (uint64_t)n)) return;
