@@ -396,21 +396,21 @@ static void finish(const product *p, size_t i, size_t j, const uint8_t *block, c
   }
 }
 
-/* Row i times columns from.. to right - 1, two halves of them beside each other. */
-RUSH_INLINE void one_row(const product *p, times_row *times, size_t i, size_t from, size_t right) {
-  const size_t blocks = up(right - from, NR), half = blocks / 2, far = half * p->block_bytes;
-  const size_t bias = NR * sizeof(float);
-  const uint8_t *at = p->packed + from / NR * p->block_bytes;
-  for (size_t j = from; j < from + half * NR; j += NR, at += p->block_bytes) {
-    f4 sum[2][2] = {{{0}}};
-    add_row(p, 2, times, at + bias, far, i, sum);
-    finish(p, i, j, at, sum[0]);
-    finish(p, i, j + half * NR, at + far, sum[1]);
-  }
-  if (blocks % 2 == 0) return;
+typedef struct single {
+  const product *p;
+  times_row *times;
+  size_t i;
+} single;
+RUSH_INLINE void blocks_of_row(const void *arg, size_t blocks, size_t j, size_t apart,
+                               const uint8_t *at, size_t far) {
+  const single *s = arg;
   f4 sum[2][2] = {{{0}}};
-  add_row(p, 1, times, at + far + bias, 0, i, sum);
-  finish(p, i, from + 2 * half * NR, at + far, sum[0]);
+  add_row(s->p, blocks, s->times, at + NR * sizeof(float), far, s->i, sum);
+  for (size_t b = 0; b < blocks; b++) finish(s->p, s->i, j + b * apart, at + b * far, sum[b]);
+}
+RUSH_INLINE void one_row(const product *p, times_row *times, size_t i, size_t from, size_t right) {
+  const single s = {p, times, i};
+  rush_int8_by_halves(from, right, p->packed, p->block_bytes, blocks_of_row, &s);
 }
 
 static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {

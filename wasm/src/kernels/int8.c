@@ -284,22 +284,19 @@ static void finish(const product *p, size_t i, size_t j, const block *b, const i
   }
 }
 
-/* A single row times columns from.. to right - 1, two halves of them beside each other. */
-static void one_row(const product *p, size_t from, size_t right) {
-  const size_t blocks = (right - from + NR - 1) / NR, half = blocks / 2,
-               far = half * p->block_bytes;
-  const uint8_t *at = p->packed + from / NR * p->block_bytes;
+/* A single row. */
+RUSH_INLINE void blocks_of_row(const void *arg, size_t blocks, size_t j, size_t apart,
+                               const uint8_t *at, size_t far) {
+  const product *p = arg;
+  const int8_t *w = (const int8_t *)(at + sizeof(block));
   int32_t sums[MR][NR];
-  for (size_t j = from; j < from + half * NR; j += NR, at += p->block_bytes) {
-    const block *b = (const block *)(const void *)at;
-    p->kernel.pair(p->groups, p->rows.data, (const int8_t *)(b + 1), far, sums);
-    finish(p, 0, j, b, sums[0]);
-    finish(p, 0, j + half * NR, (const block *)(const void *)(at + far), sums[1]);
+  if (blocks == 2) {
+    p->kernel.pair(p->groups, p->rows.data, w, far, sums);
+  } else {
+    p->kernel.one(1, p->groups, (const void *[MR]){p->rows.data}, w, sums);
   }
-  if (blocks % 2 == 0) return;
-  const block *b = (const block *)(const void *)(at + far);
-  p->kernel.one(1, p->groups, (const void *[MR]){p->rows.data}, (const int8_t *)(b + 1), sums);
-  finish(p, 0, from + 2 * half * NR, b, sums[0]);
+  for (size_t b = 0; b < blocks; b++)
+    finish(p, 0, j + b * apart, (const block *)(const void *)(at + b * far), sums[b]);
 }
 
 static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
@@ -311,7 +308,7 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
     const size_t bottom = p->rows.m - top < p->height ? p->rows.m : top + p->height;
     size_t mr;
     if (p->rows.m == 1) {
-      one_row(p, from, right);
+      rush_int8_by_halves(from, right, p->packed, p->block_bytes, blocks_of_row, p);
       continue;
     }
     for (size_t i = top; i < bottom; i += mr) {

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/simd.h"
+
 enum {
   RUSH_INT8_NR = 8, /* columns of a block */
   RUSH_INT8_KR = 4, /* weights of a column that lie together */
@@ -41,6 +43,23 @@ typedef void rush_int8_pair(size_t groups, const void *row, const int8_t *w, siz
             int32_t sums[2][RUSH_INT8_NR]) {                             \
     of(groups, row, w, far, sums);                                       \
   }
+
+/* `blocks` blocks of packed columns times a row, 1 or 2 of which the second lies `far` bytes behind the first at `at`: their
+ * columns begin with j, and with j + apart. */
+typedef void rush_int8_blocks_of_row(const void *arg, size_t blocks, size_t j, size_t apart,
+                                     const uint8_t *at, size_t far);
+
+/* Columns from.. to right - 1 of a row, two halves of them beside each other. */
+RUSH_INLINE void rush_int8_by_halves(size_t from, size_t right, const uint8_t *packed,
+                                     size_t block_bytes, rush_int8_blocks_of_row *run,
+                                     const void *arg) {
+  enum { NR = RUSH_INT8_NR };
+  const size_t blocks = (right - from + NR - 1) / NR, half = blocks / 2, far = half * block_bytes;
+  const uint8_t *at = packed + from / NR * block_bytes;
+  for (size_t j = from; j < from + half * NR; j += NR, at += block_bytes)
+    run(arg, 2, j, half * NR, at, far);
+  if (blocks % 2 != 0) run(arg, 1, from + 2 * half * NR, 0, at + far, 0);
+}
 
 /* Depthwise: sums[channel] over `taps` pixels x[tap][channel] of bytes, of which `flip` makes others
  * first, by what rush_int8_depth_pack made of the weights. For channels < 16 the pixels have 16. */
