@@ -54,6 +54,8 @@ row("repeat_interleave_tensor", "(x.repeat_interleave(n, 0), x.repeat_interleave
 row("repeat_interleave_negative", "x.repeat_interleave(n)", x=f32(2), n=tensor([1, -1], "i64"), raises="repeats can not be negative")
 row("repeat_interleave_wrong_size", "x.repeat_interleave(n)", x=f32(2), n=tensor([1, 1, 1], "i64"), raises="repeats must have the same size as input along dim")
 each("flip", "(x.flip(0), x.flip([1, 2]), x.flip([0, -1]), x.flip([1]).stride())")
+row("flip_lines", "(x.flip(-1), x.flip([0, -1]), x[:, ::2].flip(1), x.t().flip(0), x[:, :3].flip(1), x[:, 1:8].flip(1), x[:, :4].flip(-1), x[:0].flip(1))",
+    x=f32(3, 131), also=[{"x": i64(3, 131)}, {"x": random("i32", 3, 131)}, {"x": random("bf16", 3, 131)}])
 row("flip_0d_and_lr", "(x.flip([]) if False else x, y.fliplr(), y.flipud(), y.flip(0))", x=f32(), y=i64(3, 4))
 row("flip_channels_last", "(x.flip([1, 3]), x.flip([2]).stride())", x=channels_last(f32(1, 3, 2, 5)))
 each("rot90", "(x.rot90(), x.rot90(2, [0, 2]), x.rot90(-1, [1, 2]), x.rot90(4, [0, 1]), x.rot90(1, [2, 0]).stride())")

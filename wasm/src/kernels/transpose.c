@@ -88,3 +88,14 @@ void rush_transpose(size_t size, size_t rows, size_t columns, const void *from, 
     }
   }
 }
+
+void rush_reverse_4(size_t n, void *out, const void *in) {
+  float *to = out;
+  const float *end = (const float *)in + n;
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const f4 v = f4_load(end - i - 4);
+    f4_store(to + i, __builtin_shufflevector(v, v, 3, 2, 1, 0));
+  }
+  for (; i < n; i++) memcpy(to + i, end - i - 1, sizeof *to);
+}

@@ -9,5 +9,7 @@
  * too). Strides in elements. No overlap. */
 void rush_transpose(size_t size, size_t rows, size_t columns, const void *from, ptrdiff_t from_row,
                     void *to, ptrdiff_t to_row);
+/* out[i] = in[n - 1 - i], of items of 4 bytes; the two do not overlap. */
+void rush_reverse_4(size_t n, void *out, const void *in);
 
 #endif

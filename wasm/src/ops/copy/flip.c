@@ -1,6 +1,7 @@
 /* flip, roll and rot90: the same elements in another order. */
 #include "blocks/join.h"
 #include "call/define.h"
+#include "kernels/transpose.h"
 #include "tensor/layout.h"
 
 /* Copies t to dst with the dimensions of `mask` reversed: strides below zero exist here only. */
@@ -12,7 +13,16 @@ static rush_status flip_into(rush_call *c, rush_tensor *dst, const rush_tensor *
     turned.offset += (t->sizes[d] - 1) * t->strides[d];
     turned.strides[d] = -t->strides[d];
   }
-  return rush_tensor_copy(c->heap, dst, &turned);
+  const rush_tensor *operands[] = {dst, &turned};
+  rush_iter it;
+  rush_iter_init(&it, dst->rank, dst->sizes, 2, operands);
+  if (rush_itemsize(t) != 4 || it.stride[0][0] != 4 || it.stride[1][0] != -4)
+    return rush_tensor_copy(c->heap, dst, &turned);
+  do {
+    RUSH_TRY(rush_work(c->ctx, (uint64_t)it.size[0]));
+    rush_reverse_4((size_t)it.size[0], it.at[0], it.at[1] - 4 * (it.size[0] - 1));
+  } while (rush_iter_next(&it));
+  return RUSH_OK;
 }
 
 static rush_status ret_flipped(rush_call *c, uint32_t mask) {
