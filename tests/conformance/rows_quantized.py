@@ -251,6 +251,12 @@ ONES = {"leaky_relu": "leaky_relu(p, 0.2, False, 0.037, {zero})", "hardswish": "
         "instance_norm": "instance_norm(p, w, w, 1e-5, 0.037, {zero})", "batch_norm1d": "batch_norm1d(p, w, w, w, w * w + 1, 1e-5, 0.037, {zero})",
         "cat": "cat([p, q], 1, 0.051, {zero})", "cat_relu": "cat_relu([p, q], 1, None, None)",
         "add": "add(p, q, 0.053, {zero})", "add_relu": "add_relu(p, q, 0.053, {zero})", "mul": "mul(p, q, 0.053, {zero})", "mul_relu": "mul_relu(p, q, 0.053, {zero})"}
+# More elements than there are bytes: functions of one are looked up.
+for name in ("leaky_relu", "hardswish", "elu", "celu", "sigmoid"):
+    for dtype, zero in {"quint8": 119, "qint8": -7, "qint32": 5}.items():
+        body = ONES[name].format(zero=zero, least={"quint8": 0, "qint8": -128, "qint32": 0}[dtype])
+        row(f"quantized_{name}_of_many_{dtype}", PAIR.format(dtype=dtype, zero=zero, body=body), x=f32(2, 3, 7, 17), y=f32(1),
+            also=[{"x": channels_last(f32(2, 3, 9, 17))}, {"x": noncontig(f32(23, 17))}])
 # As squeeze and excitation multiplies: halves everywhere, which are even only without the zero point.
 HALVES = """
     p, q = torch.quantize_per_tensor(x, 0.3, 1, torch.quint8), torch.quantize_per_tensor(y, 0.00390625, 0, torch.quint8)

@@ -387,9 +387,9 @@ def quantized_add_relu(a, b, scale: float, zero_point: int):
 
 # Integers are multiplied, and rounded before the zero point comes to them: scales that are alike make many halves.
 def quantised_product(a, b, scale: float):
-    steps = (a.int_repr().to(torch.int32) - torch.q_zero_point(a)) * (b.int_repr().to(torch.int32) - torch.q_zero_point(b))
+    steps = (a.int_repr().to(torch.float32) - torch.q_zero_point(a)) * (b.int_repr().to(torch.float32) - torch.q_zero_point(b))
     step = torch.full([], torch.q_scale(a), dtype=torch.float32) * torch.full([], torch.q_scale(b), dtype=torch.float32)
-    return torch.round(steps.to(torch.float32) * (step * (1.0 / torch.full([], scale, dtype=torch.float32)))) * scale
+    return torch.round(steps * (step * (1.0 / torch.full([], scale, dtype=torch.float32)))) * scale
 
 
 def quantized_mul(a, b, scale: float, zero_point: int):
@@ -414,24 +414,42 @@ def quantized_relu6(x, inplace: bool):
     return torch.relu6_(x) if inplace else torch.relu6(x)
 
 
+# Functions of one element are computed once for each byte, and looked up, where that is less work.
+def has_table(x):
+    return x.dtype != torch.qint32 and x.numel() > 256
+
+
+def numbers_of(x):
+    if not has_table(x):
+        return x.dequantize()
+    integers = torch.arange(256).to(torch.uint8 if x.dtype == torch.quint8 else torch.int8)
+    return torch._make_per_tensor_quantized_tensor(integers, torch.q_scale(x), torch.q_zero_point(x)).dequantize()
+
+
+# `made` is what became of numbers_of(x).
+def quantised_by(made, x, scale: float, zero_point: int):
+    q = quantised_as(made, x, scale, zero_point)
+    return rush.quantised_by_table(x, q) if has_table(x) else q
+
+
 def quantized_leaky_relu(x, slope: number, inplace: bool, scale: float, zero_point: int):
-    return quantised_as(torch.leaky_relu(x.dequantize(), slope), x, scale, zero_point)
+    return quantised_by(torch.leaky_relu(numbers_of(x), slope), x, scale, zero_point)
 
 
 def quantized_hardswish(x, scale: float, zero_point: int):
-    return quantised_as(torch.hardswish(x.dequantize()), x, scale, zero_point)
+    return quantised_by(torch.hardswish(numbers_of(x)), x, scale, zero_point)
 
 
 def quantized_elu(x, scale: float, zero_point: int, alpha: number, output_factor: number, input_factor: number):
-    return quantised_as(torch.elu(x.dequantize(), alpha, output_factor, input_factor), x, scale, zero_point)
+    return quantised_by(torch.elu(numbers_of(x), alpha, output_factor, input_factor), x, scale, zero_point)
 
 
 def quantized_celu(x, scale: float, zero_point: int, alpha: number):
-    return quantised_as(torch.celu(x.dequantize(), alpha), x, scale, zero_point)
+    return quantised_by(torch.celu(numbers_of(x), alpha), x, scale, zero_point)
 
 
 def quantized_sigmoid(x, scale: float, zero_point: int):
-    return quantised_as(torch.sigmoid(x.dequantize()), x, scale, zero_point)
+    return quantised_by(torch.sigmoid(numbers_of(x)), x, scale, zero_point)
 
 
 def quantized_softmax(x, dim: int, scale: float, zero_point: int):

@@ -108,6 +108,27 @@ RUSH_OP(quantised_scale) {
   return RUSH_OK;
 }
 
+/* QUINT8 or QINT8; what becomes of each of its 256 bytes, of the same dtype -> the table's, each for a byte */
+RUSH_OP(quantised_by_table) {
+  rush_tensor *x = arg_tensor(c, 0), *out;
+  const rush_tensor *table = arg_tensor(c, 1);
+  RUSH_NEED((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && table->dtype == x->dtype &&
+                table->numel == UINT8_MAX + 1 && rush_is_contiguous(table) &&
+                rush_quant_of(table)->axis < 0,
+            "a tensor of bytes and a table of 256 of its dtype were wanted");
+  c->heap->quantised = rush_call_quantised;
+  if (!rush_is_dense(x)) RUSH_TRY(tmp_contiguous(c, x, &x));
+  RUSH_TRY(rush_result_like(c, 0, x, x->dtype, &out));
+  rush_quant *q;
+  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  q->scales[0] = rush_quant_of(table)->scales[0];
+  q->zero_points[0] = rush_quant_of(table)->zero_points[0];
+  const uint8_t *from = rush_data(x), *of = rush_data(table);
+  uint8_t *to = rush_data(out);
+  for (int64_t i = 0; i < x->numel; i++) to[i] = of[from[i]];
+  return rush_work(c->ctx, (uint64_t)x->numel);
+}
+
 /* QUINT8 [N, C, ...] -> float32 [N, C, 1, ..], the mean over places */
 RUSH_OP(mean_of_quantised) {
   rush_tensor *x = arg_tensor(c, 0), *out;
