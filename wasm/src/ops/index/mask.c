@@ -41,12 +41,49 @@ static rush_status common_shape(rush_call *c, const rush_tensor *t, const rush_t
   return RUSH_OK;
 }
 
+/* n of the items, those whose byte in `mask` is not 0. An item that is left out is written over. */
+static void select_items(size_t item, char *to, const char *from, const char *mask, int64_t n) {
+#define SELECT(BYTES)                      \
+  for (; n > 0; mask++, from += (BYTES)) { \
+    const bool taken = *mask != 0;         \
+    memcpy(to, from, (BYTES));             \
+    to += taken ? (BYTES) : 0;             \
+    n -= taken;                            \
+  }
+  switch (item) {
+    case 4:
+      SELECT(4) return;
+    case 8:
+      SELECT(8) return;
+    default:
+      SELECT(item)
+  }
+}
+
+static int64_t count_true(const char *mask, int64_t n) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i++) count += mask[i] != 0;
+  return count;
+}
+
+/* Of tensors of one shape that both lie row-major. */
+static rush_status select_dense(rush_call *c, const rush_tensor *t, const rush_tensor *mask) {
+  rush_tensor *out;
+  const int64_t n = count_true(rush_data(mask), mask->numel);
+  RUSH_TRY(rush_work(c->ctx, 4 * (uint64_t)t->numel));
+  RUSH_TRY(rush_result(c, 0, t->dtype, 1, &n, &out));
+  select_items(rush_itemsize(t), rush_data(out), rush_data(t), rush_data(mask), n);
+  return RUSH_OK;
+}
+
 RUSH_OP(masked_select) {
   const rush_tensor *t = arg_tensor(c, 0), *mask = arg_tensor(c, 1);
   int64_t sizes[RUSH_MAX_RANK], total, n = 0;
   int rank;
   rush_tensor *out;
   RUSH_NEED(mask->dtype == RUSH_BOOL, "masked_select: expected BoolTensor for mask");
+  if (rush_same_sizes(t, mask) && rush_is_contiguous(t) && rush_is_contiguous(mask))
+    return select_dense(c, t, mask);
   RUSH_TRY(common_shape(c, t, mask, &rank, sizes));
   RUSH_CHECK(c->ctx, rush_numel(rank, sizes, &total), RUSH_ERR_NO_MEMORY,
              "out of memory: masked_select of so many elements");
