@@ -155,7 +155,10 @@ bool embedding(Node *node, const Bits &bits, Quantised *out) {
     if (w.abs().max().item<float>() > 65504) return false;
     const at::Tensor half = w.to(at::kHalf);
     count(w, {half}, out);
-    made = as_float(rows_of(half, weight->s));
+    std::vector<Value *> inputs(node->inputs.begin(), node->inputs.end());
+    inputs[0] = graph.constant(const_tensor(half, weight->s));
+    made = as_float(
+        insert_call(node, "aten::embedding", inputs)); /* of a table that a layer packs, too */
   } else {
     at::Tensor integers, scales;
     int8_of(w, &integers, &scales);

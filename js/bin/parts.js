@@ -14,6 +14,7 @@ const LEAST_CHANNELS = 16;
 const WITHOUT = {
   conv_any: isFloat32,
   gemm_any: isFloat32,
+  halves: isFloat32,
   dwconv_5x5: (weight) => weight !== undefined && !/,5,5$/.test(String(weight.shape)),
   winograd: (weight) => weight !== undefined && !(Number(weight.shape[1]) >= LEAST_CHANNELS && /,3,3$/.test(String(weight.shape))),
 };

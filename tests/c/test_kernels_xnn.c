@@ -104,7 +104,7 @@ static void packing_in_place_gives_the_same_bits(void **unused) {
       float *want = guarded(floats), *got = guarded(floats), *scratch = guarded(rush_gemm_nr() * k);
       rush_gemm_pack(k, n, b, 1, (ptrdiff_t)k, bias, want);
       memcpy(got + floats - n * k, b, n * k * sizeof *b);
-      rush_gemm_pack_placed(k, n, bias, scratch, got);
+      rush_gemm_pack_placed(sizeof(float), k, n, bias, scratch, got);
       if (memcmp(got, want, (floats + GUARD) * sizeof *got) != 0)
         fail_msg("n %zu, k %zu differ", n, k);
       assert_true(scratch[rush_gemm_nr() * k] == guard);

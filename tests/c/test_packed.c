@@ -1,4 +1,5 @@
 /* A weight that several instructions use lies in memory once, in the form that the kernels want. */
+#include "base/half.h"
 #include "harness.h"
 
 enum { ROWS = 300, COLUMNS = 64, BYTES = ROWS * COLUMNS * 4, TENSOR = 0 };
@@ -12,6 +13,15 @@ static uint32_t table(builder *b) {
   for (int64_t i = 0; i < ROWS; i++)
     for (int64_t j = 0; j < COLUMNS; j++) w[i * COLUMNS + j] = element(i, j);
   const uint32_t made = build_tensor(b, RUSH_FLOAT32, 2, SIZES(ROWS, COLUMNS), w);
+  free(w);
+  return made;
+}
+
+static uint32_t half_table(builder *b) {
+  uint16_t *w = malloc(BYTES / 2);
+  for (int64_t i = 0; i < ROWS; i++)
+    for (int64_t j = 0; j < COLUMNS; j++) w[i * COLUMNS + j] = rush_to_float16(element(i, j));
+  const uint32_t made = build_tensor(b, RUSH_FLOAT16, 2, SIZES(ROWS, COLUMNS), w);
   free(w);
   return made;
 }
@@ -71,6 +81,56 @@ static void a_table_that_linear_packs_is_read_there(void **state) {
     expect_bytes(r, BYTES, BYTES);
     expect_products(r, bias > 0);
     rig_close(r);
+  }
+}
+
+/* The same with a table of halves, whose sums here are halves, too: all of the program computes in them, or
+ * the layer takes floats. The bias, of halves like all the program's, comes behind it. */
+static void a_table_of_halves_stays_one(void **state) {
+  (void)state;
+  for (int floats = 0; floats < 2; floats++) {
+    rig rig_, *r = &rig_;
+    builder b_, *b = &b_;
+    float ones[ROWS];
+    uint16_t halves[ROWS];
+    for (int j = 0; j < ROWS; j++) halves[j] = rush_to_float16(ones[j] = 1);
+    begin(r, b);
+    const uint32_t w = half_table(b), to = build_int(b, RUSH_FLOAT32);
+    const uint32_t bias = floats ? build_tensor(b, RUSH_FLOAT32, 1, SIZES(ROWS), ones)
+                                 : build_tensor(b, RUSH_FLOAT16, 1, SIZES(ROWS), halves);
+    uint32_t e = CALL("aten::embedding", TENSOR, K(w), 0);
+    if (floats) e = CALL("aten::to.dtype", TENSOR, e, K(to));
+    const uint32_t y = CALL("aten::linear", TENSOR, e, K(w), K(bias));
+    build_return(b, CALL("aten::to.dtype", TENSOR, y, K(to)));
+    rig_start(r, b);
+    expect_bytes(r, BYTES / 2, BYTES / 2);
+    expect_products(r, 1);
+    rig_close(r);
+  }
+}
+
+/* matmul, whose weight lies transposed in the file, and addmm. */
+static void other_products_keep_halves(void **state) {
+  (void)state;
+  for (int adds = 0; adds < 2; adds++) {
+    rig rig_, *r = &rig_;
+    builder b_, *b = &b_;
+    float zeros[ROWS] = {0};
+    uint16_t *w = malloc(BYTES / 2);
+    for (int64_t i = 0; i < ROWS; i++)
+      for (int64_t j = 0; j < COLUMNS; j++) w[j * ROWS + i] = rush_to_bfloat16(element(i, j));
+    begin(r, b);
+    const uint32_t rows = table(b), one = build_int(b, 1);
+    const uint32_t bias = build_tensor(b, RUSH_FLOAT32, 1, SIZES(ROWS), zeros);
+    const uint32_t t = build_tensor(b, RUSH_BFLOAT16, 2, SIZES(COLUMNS, ROWS), w);
+    const uint32_t e = CALL("aten::embedding", TENSOR, K(rows), 0);
+    build_return(b, adds ? CALL("aten::addmm", TENSOR, K(bias), e, K(t), K(one), K(one))
+                         : CALL("aten::matmul", TENSOR, e, K(t)));
+    rig_start(r, b);
+    expect_bytes(r, BYTES + BYTES / 2, BYTES + BYTES / 2);
+    expect_products(r, 0);
+    rig_close(r);
+    free(w);
   }
 }
 
@@ -134,6 +194,8 @@ static void equal_instructions_share_what_is_packed(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_table_that_linear_packs_is_read_there),
+      cmocka_unit_test(a_table_of_halves_stays_one),
+      cmocka_unit_test(other_products_keep_halves),
       cmocka_unit_test(a_weight_that_others_read_stays),
       cmocka_unit_test(a_table_alone_is_plain),
       cmocka_unit_test(equal_instructions_share_what_is_packed),

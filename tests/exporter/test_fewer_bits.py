@@ -267,6 +267,21 @@ def test_a_table_that_is_a_weight_too_is_there_once():
     assert torch.allclose(session("int8_tied")(ids), plain(ids), 1e-5, 1e-6)
 
 
+def test_a_table_of_halves_that_is_a_weight_too_is_there_once(tmp_path):
+    net, ids = Tied().eval(), torch.randint(0, 500, (2, 7))
+    with torch.no_grad():
+        net.table.weight.copy_((net.table.weight / 16).half())
+    report = keep("float16_tied", net, (ids,), eager=net, quantize="float16")
+    assert report.quantised["layers"] == 2 and report.weights_bytes < 2 * 500 * 64 + 1000
+    assert report.ops["aten::embedding"] == 1 and report.ops["rush::linear"] == 1
+    assert torch.allclose(session("float16_tied")(ids), net(ids), 1e-5, 1e-6)
+    rushlight.export(net, (ids,), tmp_path / "m.rush", quantize="float16")
+    table = 2 * 500 * 64  # in memory it is there once, too, and not as floats
+    rushlight.load(tmp_path / "m.rush", max_bytes=table + 60_000)
+    with pytest.raises(rushlight.RushlightError, match="memory"):
+        rushlight.load(tmp_path / "m.rush", max_bytes=table)
+
+
 def test_halves_of_convolutions():
     net, x = nn.Sequential(nn.Conv2d(8, 24, 3, padding=1), nn.ReLU(), nn.Conv2d(24, 64, 1), nn.Conv2d(64, 64, 5, groups=64)).eval(), torch.randn(1, 8, 9, 11)
     plain = copy.deepcopy(net)

@@ -52,6 +52,7 @@ const depthwise = (/** @type {any} */ file) => [file.ints([1, 1]), file.ints([1,
 weighted('five', 'rush::conv', Float32Array.from({ length: 100 }, (_, i) => Math.sin(i)), [4, 1, 5, 5], depthwise);
 weighted('conv_double', 'rush::conv', Float64Array.from({ length: 36 }, (_, i) => Math.sin(i)), [4, 1, 3, 3], depthwise);
 weighted('tiled', 'rush::conv', Float32Array.from({ length: 9 * 32 * 32 }, (_, i) => Math.sin(i * i) / 9), [32, 32, 3, 3], (file) => [file.ints([1, 1]), file.ints([1, 1, 1, 1]), file.ints([1, 1]), file.int(1)]);
+weighted('linear_half', 'rush::linear', Uint16Array.from({ length: 64 * 9 }, (_, i) => 0x3000 + i), [64, 9], () => []);
 weighted('linear_double', 'rush::linear', Float64Array.from({ length: 12 }, (_, i) => Math.sin(i)), [3, 4], () => []);
 
 /** A picture of some size: the same numbers each time. @param {number[]} shape */
@@ -112,6 +113,13 @@ test('what only other weights of its operators need is missing, too, by name, or
     await assert.rejects(conv.run({ x: double(1, 4, 5, 5) }), { code: 'unsupported', message: /this runtime was slimmed, and has no convolutions of float64: slim it for this file, too/ });
     await assert.rejects(linear.run({ x: double(2, 4) }), { code: 'unsupported', message: /this runtime was slimmed, and has no matrix products of float64: slim it for this file, too/ });
   }
+  await slim(at('linear_half.rush'), '-o', at('halves'));
+  for (const backend of backends) {
+    const x = picture([3, 9]);
+    const [full, slimmed, widened] = await Promise.all([{}, { wasm: wasmOf('halves') }, { wasm }].map(async (options) => (await (await load(at('linear_half.rush'), { backend, ...options })).run({ x })).y.data));
+    assert.deepEqual(slimmed, full);
+    assert(full.every((/** @type {number} */ v, /** @type {number} */ i) => Math.abs(v - widened[i]) < 1e-5) && full.some((/** @type {number} */ v) => v !== 0));
+  }
   await slim(at('tiled.rush'), '-o', at('tiled'));
   for (const backend of backends) {
     const x = picture([1, 32, 20, 20]);
@@ -134,13 +142,13 @@ test('a kernel goes only where each weight says that it is not reached', () => {
     methods: [{ instructions: weights.map((_, i) => ({ code: 'op', op: 'aten::conv2d', in: [0, weights[i] ? { constant: i } : 1], out: [2] })) }],
     constants: weights,
   });
-  const stay = (/** @type {any[]} */ ...weights) => ['conv_any', 'gemm_any', 'dwconv_5x5', 'winograd', 'another'].filter((part) => reaches(part, 'aten::conv2d', weightsOf([graph(...weights), graph()])));
+  const stay = (/** @type {any[]} */ ...weights) => ['conv_any', 'gemm_any', 'halves', 'dwconv_5x5', 'winograd', 'another'].filter((part) => reaches(part, 'aten::conv2d', weightsOf([graph(...weights), graph()])));
   const float = { tensor: 'w', dtype: 'float32', shape: [4, 1, 3, 3] };
   assert.deepEqual(stay(float, float), ['another']);
-  assert.deepEqual(stay(float, { ...float, dtype: 'float16' }), ['conv_any', 'gemm_any', 'another']);
+  assert.deepEqual(stay(float, { ...float, dtype: 'float16' }), ['conv_any', 'gemm_any', 'halves', 'another']);
   assert.deepEqual(stay({ ...float, shape: [4, 1, 5, 5] }, float), ['dwconv_5x5', 'another']);
   assert.deepEqual(stay({ ...float, shape: [4, 16, 3, 3] }, { ...float, shape: [4, 15, 3, 3] }), ['winograd', 'another']);
-  assert.deepEqual(stay(float, undefined), ['conv_any', 'gemm_any', 'dwconv_5x5', 'winograd', 'another']); // it is computed
+  assert.deepEqual(stay(float, undefined), ['conv_any', 'gemm_any', 'halves', 'dwconv_5x5', 'winograd', 'another']); // it is computed
   assert(reaches('conv_any', 'torchvision::deform_conv2d', weightsOf([graph(float)]))); // no rule is known
 });
 

@@ -124,10 +124,10 @@ def export(
             with weights of 4 bits, in groups of 32 with a scale each, and activations that become 8 bits as they come, each
             group's with a scale of its own; "int4:64" and "int4:128" for other groups, each also with ":zero-points".
             "int8-weights", "int4-weights" (in groups as "int4"): weights alone, in memory too, while activations keep 16 bits,
-            in pieces of at most 256 elements with a scale each. Smaller files only: "float16". All but "int8-static" hold
-            embeddings so too: in 8 bits ("int8" those that are a layer's weight), "float16" in halves, as it does
-            convolutions. The answers are then not PyTorch's, and the report says how far they are from it; test vectors expect
-            what the file itself answers
+            in pieces of at most 256 elements with a scale each. "float16": weights alone, in memory too, of convolutions
+            in the file only; answers are those of the rounded weights in float32. All but "int8-static" hold embeddings so
+            too: in 8 bits ("int8" those that are a layer's weight), "float16" in halves. The answers are then not PyTorch's, and the
+            report says how far they are from it; test vectors expect what the file itself answers
         calibration: for "int8-static": examples of what the model will be given, each in the form of example_inputs; by
             default those. Some ten to a hundred that are typical make the ranges right
         dump_after: the name of a pass: print the graph after it

@@ -3,39 +3,49 @@
 #include "blocks/matrices.h"
 #include "kernels/gemm.h"
 
+const rush_tensor *rush_constant_matrix(const rush_prepare *p, uint32_t arg) {
+  const rush_tensor *t = rush_constant_tensor(p, arg);
+  return t != NULL && t->rank == 2 &&
+                 (t->dtype == RUSH_FLOAT32 || (rush_is_half(t->dtype) && rush_part_halves != NULL))
+             ? t
+             : NULL;
+}
+
 /* Rows that are the whole storage go to the end of the packed matrix, to be packed from its front.
  */
 static rush_status place(rush_prepare *p, const rush_tensor *weight, size_t floats, int64_t n,
                          int64_t k, int64_t stride_n, int64_t stride_k) {
   rush_packed_floats *packed;
-  const size_t rows = (size_t)weight->numel;
+  const size_t bytes = weight->storage->bytes;
   if (weight->storage != p->placing || weight->offset != 0 || stride_k != 1 || stride_n != k ||
-      n * k != weight->numel || rows * sizeof(float) != weight->storage->bytes)
+      n * k != weight->numel || (size_t)weight->numel * rush_itemsize(weight) != bytes)
     return RUSH_OK;
   RUSH_TRY(rush_packed_new(p, floats, &packed));
-  p->place = packed->data + (floats - rows);
-  return RUSH_OK;
-}
-
-static rush_status pack_placed(rush_prepare *p, int64_t n, int64_t k, const float *bias) {
-  float *scratch, *packed = ((rush_packed_floats *)p->packed)->data;
-  const size_t bytes = rush_gemm_nr() * (size_t)k * sizeof *scratch; /* less than a packed matrix */
-  RUSH_TRY(rush_alloc(p->ctx, bytes, (void **)&scratch));
-  rush_gemm_pack_placed((size_t)k, (size_t)n, bias, scratch, packed);
-  rush_release(p->ctx, scratch, bytes);
+  p->place = (char *)(packed->data + floats) - bytes;
   return RUSH_OK;
 }
 
 rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t n, int64_t k,
                              int64_t stride_n, int64_t stride_k, const float *bias) {
+  const size_t item = rush_itemsize(weight), depth = (size_t)k, columns = (size_t)n;
   size_t floats;
-  rush_packed_floats *packed;
-  if (!rush_gemm_packed((size_t)k, (size_t)n, &floats)) return rush_fail_memory(p->ctx, SIZE_MAX);
+  if (!rush_gemm_packed(rush_gemm_rows(item, depth), columns, &floats))
+    return rush_fail_memory(p->ctx, SIZE_MAX);
   if (p->placing != NULL) return place(p, weight, floats, n, k, stride_n, stride_k);
-  if (p->packed != NULL) return pack_placed(p, n, k, bias);
-  RUSH_TRY(rush_packed_new(p, floats, &packed));
-  rush_gemm_pack((size_t)k, (size_t)n, rush_data(weight), (ptrdiff_t)stride_k, (ptrdiff_t)stride_n,
-                 bias, packed->data);
+  rush_packed_floats *packed = (rush_packed_floats *)p->packed;
+  const bool placed = packed != NULL;
+  if (!placed) RUSH_TRY(rush_packed_new(p, floats, &packed));
+  if (item != sizeof(float)) rush_part_halves(packed, weight);
+  if (!placed) {
+    rush_gemm_pack_items(item, depth, columns, rush_data(weight), (ptrdiff_t)stride_k,
+                         (ptrdiff_t)stride_n, bias, packed->data);
+    return RUSH_OK;
+  }
+  void *scratch;
+  const size_t bytes = rush_gemm_nr() * depth * item; /* less than a packed matrix */
+  RUSH_TRY(rush_alloc(p->ctx, bytes, &scratch));
+  rush_gemm_pack_placed(item, depth, columns, bias, scratch, packed->data);
+  rush_release(p->ctx, scratch, bytes);
   return RUSH_OK;
 }
 
@@ -59,12 +69,14 @@ rush_status rush_linear_begin(rush_call *c, rush_tensor *x, int64_t n, rush_line
   return RUSH_OK;
 }
 
-rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, const float *packed,
-                            float min, float max) {
+rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, float min,
+                            float max) {
   rush_linear_rows r;
+  const rush_packed_floats *packed = (const rush_packed_floats *)c->packed;
+  const size_t columns = (size_t)n, depth = (size_t)k;
   RUSH_TRY(rush_linear_begin(c, x, n, &r));
-  if (r.y != NULL)
-    rush_gemm_long(c->ctx, r.m, (size_t)n, (size_t)k, r.x, r.stride, packed, r.y, (size_t)n, min,
-                   max);
+  if (r.y == NULL) return RUSH_OK;
+  if (packed->halves != NULL) return packed->halves(c, &r, columns, depth, min, max);
+  rush_gemm_long(c->ctx, r.m, columns, depth, r.x, r.stride, packed->data, r.y, columns, min, max);
   return RUSH_OK;
 }

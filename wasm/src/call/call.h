@@ -61,11 +61,14 @@ enum {
   /* Beside RUSH_OP_IN_FLOATS: means, which PyTorch takes of the integers. The numbers are these, less
    * the zero point, so that no scale rounds them to another side of a half. */
   RUSH_OP_IN_STEPS = 1 << 12,
-  /* Its second argument is a matrix, which it packs as rush_gemm_pack does. */
+  /* Its second argument is a matrix, which it packs as rush_gemm_pack_items does. */
   RUSH_OP_PACKS_ROWS = 1 << 13,
   /* Its first argument is a matrix of which it takes rows: out of `packed`, which is that of an
    * operator before, where there is one. */
   RUSH_OP_READS_ROWS = 1 << 14,
+  /* Its prepare is given constant matrices of halves as they are; all other halves, and of other
+   * operators all, as wide copies. */
+  RUSH_OP_PACKS_HALVES = 1 << 15,
 };
 
 /* Of rows that have one function: the number of spatial dimensions, and which of its kinds, by

@@ -20,23 +20,34 @@ struct rush_ctx;
 
 size_t rush_gemm_nr(void);
 
-/* Floats of a packed matrix of k rows and n columns; false where that overflows. */
+/* Floats of a packed matrix of k rows of floats and n columns; false where that overflows. */
 bool rush_gemm_packed(size_t k, size_t n, size_t *floats);
+
+/* A packed matrix of k rows of elements of `item` bytes (4, or 2: halves, for gemm_half.h) takes what one
+ * of so many rows of floats takes. The biases are floats. */
+static inline size_t rush_gemm_rows(size_t item, size_t k) {
+  return (k * item + sizeof(float) - 1) / sizeof(float);
+}
 
 /* Packs b[i * stride_k + j * stride_n] (row i < k, column j < n) and the n biases (NULL: zeros). k
  * may be 0. */
-void rush_gemm_pack(size_t k, size_t n, const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n,
-                    const float *bias, float *packed);
+void rush_gemm_pack_items(size_t item, size_t k, size_t n, const void *b, ptrdiff_t stride_k,
+                          ptrdiff_t stride_n, const float *bias, float *packed);
+static inline void rush_gemm_pack(size_t k, size_t n, const float *b, ptrdiff_t stride_k,
+                                  ptrdiff_t stride_n, const float *bias, float *packed) {
+  rush_gemm_pack_items(sizeof *b, k, n, b, stride_k, stride_n, bias, packed);
+}
 /* The same for rows b[n][k] that lie, dense, at the end of `packed` itself. `scratch` holds
- * rush_gemm_nr() * k floats. */
-void rush_gemm_pack_placed(size_t k, size_t n, const float *bias, float *scratch, float *packed);
-/* The same in parts: the biases, and `rows` rows from `first` on of a matrix of k rows. */
+ * rush_gemm_nr() * k elements. */
+void rush_gemm_pack_placed(size_t item, size_t k, size_t n, const float *bias, void *scratch,
+                           float *packed);
+/* The same for floats, in parts: the biases, and `rows` rows from `first` on of a matrix of k rows. */
 void rush_gemm_pack_bias(size_t k, size_t n, const float *bias, float *packed);
 void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b,
                          ptrdiff_t stride_k, ptrdiff_t stride_n, float *packed);
 
 /* Column j of a packed matrix of k rows: of linear's weight, the row. */
-void rush_gemm_packed_row(size_t k, const float *packed, size_t j, float *to);
+void rush_gemm_packed_row(size_t item, size_t k, const float *packed, size_t j, void *row);
 
 /* c[m][n] = clamp(a[m][k] * b + bias, min, max), row strides lda and ldc in floats. NaN stays NaN;
  * no clamp where the bounds are infinite. c does not overlap a. m, n and k may be 0. */

@@ -42,6 +42,9 @@ typedef float f4_anywhere __attribute__((vector_size(4 * RUSH_LANES), aligned(4)
 #else
 #define RUSH_RARE
 #endif
+/* A function of its own: an engine compiles anew all of what is hot, and what is not at work would be part
+ * of it. */
+#define RUSH_ALONE __attribute__((noinline))
 #define RUSH_INLINE static inline __attribute__((always_inline))
 
 /* In front of a loop whose iterations do not touch each other's elements (in place is fine). */

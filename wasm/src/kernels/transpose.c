@@ -8,10 +8,6 @@
 /* A block of this many elements each way stays in the first-level cache. */
 enum { BLOCK = 32 };
 
-/* Functions of their own: an engine compiles anew all of what is hot, and sizes that are not at work
- * would be part of it. */
-#define RUSH_ALONE __attribute__((noinline))
-
 #define TRANSPOSE_BLOCK(name, type)                                                              \
   RUSH_ALONE static void name(size_t rows, size_t columns, const type *from, ptrdiff_t from_row, \
                               type *to, ptrdiff_t to_row) {                                      \

@@ -36,5 +36,7 @@ const rush_xnn_kernels *rush_xnn_gemm(void);
 /* How many columns of a packed matrix of k rows are best taken at a time; a multiple of nr, or n.
  */
 size_t rush_gemm_columns(size_t k, size_t n);
+/* Those of an item of m rows that are fewer than a tile. */
+size_t rush_gemm_columns_of_few(size_t m, size_t n, size_t k, size_t threads);
 
 #endif

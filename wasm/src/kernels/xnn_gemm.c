@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernels/tile.h"
+#include "kernels/one_row.h"
+#include "kernels/transpose.h"
 #include "kernels/xnn_config.h"
 
 size_t rush_gemm_nr(void) {
@@ -18,41 +19,27 @@ bool rush_gemm_packed(size_t k, size_t n, size_t *floats) {
   return !__builtin_mul_overflow(columns / nr * nr, rows, floats);
 }
 
-/* Columns j.. of b, at most four, as rows of the packed block: to[i * nr + 0..3]. */
-static void pack_transposed(size_t k, size_t columns, const float *b, size_t stride_n, size_t nr,
-                            float *to) {
-  size_t i = 0;
-  if (columns == 4) {
-    for (; i + 4 <= k; i += 4, b += 4, to += 4 * nr) {
-      f4 v0 = f4_load(b), v1 = f4_load(b + stride_n), v2 = f4_load(b + 2 * stride_n),
-         v3 = f4_load(b + 3 * stride_n);
-      f4_transpose(&v0, &v1, &v2, &v3);
-      f4_store(to, v0);
-      f4_store(to + nr, v1);
-      f4_store(to + 2 * nr, v2);
-      f4_store(to + 3 * nr, v3);
-    }
-  }
-  for (; i < k; i++, b++, to += nr)
-    for (size_t j = 0; j < 4; j++) to[j] = j < columns ? b[j * stride_n] : 0;
-}
-
-static void pack_block(size_t k, size_t columns, const float *b, ptrdiff_t stride_k,
-                       ptrdiff_t stride_n, size_t nr, float *to) {
-  if (stride_k == 1 && stride_n >= 0) {
-    for (size_t j = 0; j < nr; j += 4) {
-      size_t n = j >= columns ? 0 : columns - j < 4 ? columns - j : 4;
-      pack_transposed(n == 0 ? 0 : k, n, b + (n == 0 ? 0 : j * (size_t)stride_n), (size_t)stride_n,
-                      nr, to + j);
-      if (n == 0)
-        for (size_t i = 0; i < k; i++) memset(to + j + i * nr, 0, 4 * sizeof *to);
-    }
-  } else if (stride_n == 1 && columns == nr) {
-    for (size_t i = 0; i < k; i++, b += stride_k, to += nr)
-      for (size_t j = 0; j < nr; j += 4) f4_store(to + j, f4_load(b + j));
+/* `columns` columns of b, all in one block: to[i * nr + 0..nr - 1]. */
+RUSH_ALONE static void pack_block(size_t item, size_t k, size_t columns, const char *b,
+                                  ptrdiff_t stride_k, ptrdiff_t stride_n, size_t nr, char *to) {
+  enum { VECTOR = 16 };
+  const size_t row = nr * item;
+  if (columns < nr) memset(to, 0, k * row);
+  if (stride_k == 1) {
+    rush_transpose(item, k, columns, b, stride_n, to, (ptrdiff_t)nr);
+  } else if (stride_n == 1 && columns == nr && row % VECTOR == 0) {
+    for (size_t i = 0; i < k; i++, b += stride_k * (ptrdiff_t)item, to += row)
+      for (size_t j = 0; j < row; j += VECTOR) memcpy(to + j, b + j, VECTOR);
   } else {
-    for (size_t i = 0; i < k; i++, b += stride_k, to += nr)
-      for (size_t j = 0; j < nr; j++) to[j] = j < columns ? b[(ptrdiff_t)j * stride_n] : 0;
+    for (size_t i = 0; i < k; i++, b += stride_k * (ptrdiff_t)item, to += row)
+      for (size_t j = 0; j < columns; j++) {
+        const char *from = b + (ptrdiff_t)(j * item) * stride_n;
+        if (item == sizeof(float)) {
+          memcpy(to + j * item, from, sizeof(float));
+        } else {
+          memcpy(to + j * item, from, sizeof(uint16_t));
+        }
+      }
   }
 }
 
@@ -62,39 +49,49 @@ void rush_gemm_pack_bias(size_t k, size_t n, const float *bias, float *packed) {
     for (size_t i = 0; i < nr; i++) packed[i] = bias != NULL && j + i < n ? bias[j + i] : 0;
 }
 
-void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b,
-                         ptrdiff_t stride_k, ptrdiff_t stride_n, float *packed) {
-  const size_t nr = rush_gemm_nr();
+RUSH_ALONE RUSH_RARE static void pack_rows(size_t item, size_t k, size_t first, size_t rows,
+                                           size_t n, const char *b, ptrdiff_t stride_k,
+                                           ptrdiff_t stride_n, float *packed) {
+  const size_t nr = rush_gemm_nr(), block = nr * (rush_gemm_rows(item, k) + 1);
   if (rows == 0) return;
-  for (size_t j = 0; j < n; j += nr, packed += nr * (k + 1)) {
-    pack_block(rows, n - j < nr ? n - j : nr, b + (ptrdiff_t)j * stride_n, stride_k, stride_n, nr,
-               packed + (first + 1) * nr);
+  for (size_t j = 0; j < n; j += nr, packed += block) {
+    pack_block(item, rows, n - j < nr ? n - j : nr, b + (ptrdiff_t)(j * item) * stride_n, stride_k,
+               stride_n, nr, (char *)(packed + nr) + first * nr * item);
   }
 }
 
-void rush_gemm_pack(size_t k, size_t n, const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n,
-                    const float *bias, float *packed) {
-  rush_gemm_pack_bias(k, n, bias, packed);
-  rush_gemm_pack_rows(k, 0, k, n, b, stride_k, stride_n, packed);
+RUSH_RARE void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b,
+                                   ptrdiff_t stride_k, ptrdiff_t stride_n, float *packed) {
+  pack_rows(sizeof *b, k, first, rows, n, (const char *)b, stride_k, stride_n, packed);
+}
+
+RUSH_RARE void rush_gemm_pack_items(size_t item, size_t k, size_t n, const void *b,
+                                    ptrdiff_t stride_k, ptrdiff_t stride_n, const float *bias,
+                                    float *packed) {
+  rush_gemm_pack_bias(rush_gemm_rows(item, k), n, bias, packed);
+  pack_rows(item, k, 0, k, n, b, stride_k, stride_n, packed);
 }
 
 /* A block is never shorter packed than plain, so no block is written over rows that are still to
  * come: only over its own, which are taken out first. */
-void rush_gemm_pack_placed(size_t k, size_t n, const float *bias, float *scratch, float *packed) {
+RUSH_RARE void rush_gemm_pack_placed(size_t item, size_t k, size_t n, const float *bias,
+                                     void *scratch, float *packed) {
   const size_t nr = rush_gemm_nr(), blocks = (n + nr - 1) / nr;
-  const float *rows = packed + (blocks * nr * (k + 1) - n * k);
-  for (size_t j = 0; j < n; j += nr, packed += nr * (k + 1)) {
+  const size_t block = nr * (rush_gemm_rows(item, k) + 1);
+  const char *rows = (const char *)(packed + blocks * block) - n * k * item;
+  for (size_t j = 0; j < n; j += nr, packed += block) {
     const size_t columns = n - j < nr ? n - j : nr;
-    memcpy(scratch, rows + j * k, columns * k * sizeof *rows);
+    memcpy(scratch, rows + j * k * item, columns * k * item);
     for (size_t i = 0; i < nr; i++) packed[i] = bias != NULL && i < columns ? bias[j + i] : 0;
-    pack_block(k, columns, scratch, 1, (ptrdiff_t)k, nr, packed + nr);
+    pack_block(item, k, columns, scratch, 1, (ptrdiff_t)k, nr, (char *)(packed + nr));
   }
 }
 
-void rush_gemm_packed_row(size_t k, const float *packed, size_t j, float *to) {
+RUSH_RARE void rush_gemm_packed_row(size_t item, size_t k, const float *packed, size_t j,
+                                    void *row) {
   const size_t nr = rush_gemm_nr();
-  packed += j / nr * nr * (k + 1) + nr + j % nr;
-  for (size_t i = 0; i < k; i++, packed += nr) to[i] = *packed;
+  const char *from = (const char *)(packed + j / nr * nr * (rush_gemm_rows(item, k) + 1) + nr);
+  rush_transpose(item, 1, k, from + j % nr * item, (ptrdiff_t)nr, row, (ptrdiff_t)k);
 }
 
 /* No product to make: the biases. */
@@ -109,53 +106,13 @@ static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t 
   }
 }
 
-static void store_block(size_t left, const f4 sum[2], float *c, float min, float max) {
-  for (size_t h = 0; h < 2 && 4 * h < left; h++) {
-    const f4 v = f4_clamp(sum[h], f4_set(min), f4_set(max));
-    f4_store_up_to(c + 4 * h, v, left - 4 * h);
-  }
+RUSH_INLINE f8 load_floats(const char *w) {
+  const float *v = (const float *)(const void *)w;
+  return (f8){{f4_load(v), f4_load(v + 4)}};
 }
-
-/* One row, by four quarters of the columns beside each other: memory gives more to streams that are far
- * apart than to one, or to some that are near; and XNNPACK's kernel waits for each of its two sums, where
- * eight do not wait. What is left, fewer than four blocks, has two sums for each vector. */
 static void one_row(size_t n, size_t k, const float *a, const float *packed, float *c, float min,
                     float max) {
-  enum { NR = 8, WAYS = 4 };
-  const size_t block = NR * (k + 1), blocks = (n + NR - 1) / NR;
-  const size_t part = blocks / WAYS, far = part * block;
-  f4 sum[WAYS][2];
-  for (size_t j = 0; j < part; j++) {
-    const float *w = packed + j * block;
-    for (size_t t = 0; t < WAYS; t++)
-      for (size_t h = 0; h < 2; h++) sum[t][h] = f4_load(w + t * far + 4 * h);
-    for (size_t i = 0; i < k; i++) {
-      const f4 x = f4_splat(a + i);
-      w += NR;
-      for (size_t t = 0; t < WAYS; t++)
-        for (size_t h = 0; h < 2; h++)
-          sum[t][h] = f4_madd(x, f4_load(w + t * far + 4 * h), sum[t][h]);
-    }
-    for (size_t t = 0; t < WAYS; t++) {
-      const size_t at = (t * part + j) * NR;
-      store_block(n - at, sum[t], c + at, min, max);
-    }
-  }
-  for (size_t j = WAYS * part; j < blocks; j++) {
-    const float *w = packed + j * block + NR;
-    f4 even[2] = {f4_load(w - NR), f4_load(w - 4)}, odd[2] = {f4_set(0), f4_set(0)};
-    size_t i = 0;
-    for (; i + 2 <= k; i += 2, w += 2 * NR) {
-      const f4 x = f4_splat(a + i), y = f4_splat(a + i + 1);
-      for (size_t h = 0; h < 2; h++) even[h] = f4_madd(x, f4_load(w + 4 * h), even[h]);
-      for (size_t h = 0; h < 2; h++) odd[h] = f4_madd(y, f4_load(w + NR + 4 * h), odd[h]);
-    }
-    if (i < k)
-      for (size_t h = 0; h < 2; h++)
-        even[h] = f4_madd(f4_splat(a + i), f4_load(w + 4 * h), even[h]);
-    for (size_t h = 0; h < 2; h++) sum[0][h] = even[h] + odd[h];
-    store_block(n - j * NR, sum[0], c + j * NR, min, max);
-  }
+  rush_one_row(sizeof(float), load_floats, 1, n, k, a, packed, c, min, max);
 }
 
 size_t rush_gemm_columns(size_t k, size_t n) {
@@ -204,15 +161,14 @@ static size_t multiple(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
 
-/* Columns of an item with few rows: what takes half a millisecond, and enough items for all threads.
- * one_row adds up what is left behind four blocks in another order, so that items are cut at four. */
-static size_t columns_of_few(const product *p, size_t threads) {
+/* What takes half a millisecond, and enough items for all threads. rush_one_row adds up what is left behind four blocks in another order, so that items are cut at four. */
+size_t rush_gemm_columns_of_few(size_t m, size_t n, size_t k, size_t threads) {
   enum { ITEM = 1 << 22, CUT = 32, EACH = 4 };
-  size_t columns = ITEM / (p->m * (p->k + 1)) / CUT * CUT;
-  if (threads > 1 && columns > p->n / (EACH * threads))
-    columns = multiple(p->n / (EACH * threads) + 1, CUT);
+  size_t columns = ITEM / (m * (k + 1)) / CUT * CUT;
+  if (threads > 1 && columns > n / (EACH * threads))
+    columns = multiple(n / (EACH * threads) + 1, CUT);
   if (columns < CUT) columns = CUT;
-  return columns < p->n ? columns : p->n;
+  return columns < n ? columns : n;
 }
 
 /* Rows of a stack: some milliseconds with all columns. */
@@ -242,7 +198,7 @@ void rush_gemm_long(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a,
   if (m <= p.mr) {
     p.rows = m;
     p.down = 1;
-    p.columns = columns_of_few(&p, threads);
+    p.columns = rush_gemm_columns_of_few(m, n, k, threads);
   } else {
     p.rows = TILES * p.mr;
     p.down = multiple(stack_of(&p), p.rows) / p.rows;

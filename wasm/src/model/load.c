@@ -98,7 +98,9 @@ static bool reads_rows(const rush_loader *l, uint32_t i, uint32_t *storage) {
       !(m->ops[c->op].op->flags & RUSH_OP_READS_ROWS))
     return false;
   const rush_file_tensor *t = constant_tensor(m, c->operands[0]);
-  if (!t || t->dtype != RUSH_FLOAT32 || l->user[t->storage] == RUSH_NONE) return false;
+  if (!t || !rush_is_one_of(t->dtype, RUSH_HALVES | 1 << RUSH_FLOAT32) ||
+      l->user[t->storage] == RUSH_NONE)
+    return false;
   *storage = t->storage;
   const rush_code *packs = m->code + l->user[t->storage];
   return m->ops[packs->op].op->flags & RUSH_OP_PACKS_ROWS && packs->operands[1] == c->operands[0];
@@ -136,13 +138,15 @@ static void plan_preparing(rush_loader *l) {
     if (reads_rows(l, i, &s)) m->weights[s].readers++;
 }
 
-/* Half weights are packed from wide copies. */
+/* Half weights are packed from wide copies, or by RUSH_OP_PACKS_HALVES. */
 static rush_status widen_constants(rush_loader *l, const rush_model_op *o, const rush_value **args,
                                    rush_value *wide) {
   for (uint32_t k = 0; k < o->schema.n_args && l->heap.rare; k++) {
     if (!args[k] || args[k]->kind != RUSH_KIND_TENSOR) continue;
     rush_tensor *t = rush_as_tensor(args[k]), *copy;
-    if (!rush_is_half(t->dtype) || !rush_has_elements(t)) continue;
+    if (!rush_is_half(t->dtype) || !rush_has_elements(t) ||
+        (t->rank == 2 && o->op->flags & RUSH_OP_PACKS_HALVES))
+      continue;
     RUSH_TRY(rush_widen(&l->heap, t, false, &copy));
     wide[k] = rush_of_tensor(copy);
     args[k] = wide + k;

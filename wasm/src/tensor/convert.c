@@ -7,9 +7,9 @@
  * the low bits of that int64. */
 #include <math.h>
 
+#include "base/half.h"
 #include "base/threads.h"
 #include "kernels/transpose.h"
-#include "tensor/half.h"
 #include "tensor/iter.h"
 
 enum { BLOCK = 256, STRETCH = 1 << 18 /* elements between two looks at the host's wish to stop */ };

@@ -2,9 +2,9 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/half.h"
 #include "blocks/elements/pointwise.h"
 #include "kernels/math.h"
-#include "tensor/half.h"
 
 #define U(x) ((uint64_t)(x))
 #define ZERO_DIVISION "ZeroDivisionError"

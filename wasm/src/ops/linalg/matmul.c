@@ -33,8 +33,8 @@ static rush_status product(rush_call *c, rush_dtype dtype, int64_t m, int64_t n,
 
 /* A constant second matrix [k][n]. */
 static rush_status prepare_second(rush_prepare *p, uint32_t arg, const float *bias) {
-  const rush_tensor *b = rush_constant_f32(p, arg);
-  if (b == NULL || b->rank != 2) return RUSH_OK;
+  const rush_tensor *b = rush_constant_matrix(p, arg);
+  if (b == NULL) return RUSH_OK;
   p->consumed |= 1u << arg;
   return rush_linear_pack(p, b, b->sizes[1], b->sizes[0], b->strides[1], b->strides[0], bias);
 }
@@ -46,9 +46,9 @@ RUSH_PREPARE(matmul) {
   return prepare_second(p, 1, NULL);
 }
 RUSH_PREPARE(addmm) {
-  const rush_tensor *b = rush_constant_f32(p, 2);
+  const rush_tensor *b = rush_constant_matrix(p, 2);
   const float *bias;
-  if (b == NULL || b->rank != 2 || !rush_constant_bias(p, 0, b->sizes[1], &bias) || bias == NULL ||
+  if (b == NULL || !rush_constant_bias(p, 0, b->sizes[1], &bias) || bias == NULL ||
       !rush_constant_is(p, 3, 1) || !rush_constant_is(p, 4, 1))
     return RUSH_OK;
   p->consumed = 1u << 0;
@@ -74,8 +74,7 @@ RUSH_OP(mm) {
   RUSH_NEED(a->rank == 2, "self must be a matrix");
   RUSH_TRY(check_mm(c, a, b));
   if (c->packed != NULL)
-    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], rush_packed_data(c->packed), -INFINITY,
-                           INFINITY);
+    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], -INFINITY, INFINITY);
   return mm(c, a, b, &out);
 }
 
@@ -106,8 +105,7 @@ RUSH_OP(addmm) {
             rush_dtype_word(a->dtype), rush_dtype_word(b->dtype));
   RUSH_TRY(check_mm(c, a, b));
   if (c->packed != NULL)
-    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], rush_packed_data(c->packed), -INFINITY,
-                           INFINITY);
+    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], -INFINITY, INFINITY);
   RUSH_TRY(mm(c, a, b, &out));
   return add_self(c, self, out, 3);
 }
@@ -277,8 +275,7 @@ RUSH_OP(matmul) {
   if (a->rank == 1 && b->rank == 1) return dot(c, a, b);
   RUSH_TRY(check_matmul(c, a, b));
   if (c->packed != NULL)
-    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], rush_packed_data(c->packed), -INFINITY,
-                           INFINITY);
+    return rush_linear_run(c, a, b->sizes[1], b->sizes[0], -INFINITY, INFINITY);
   if (a->rank == 2 && b->rank == 1) return mv(c, a, b, &out);
   return matmul(c, a, b);
 }

@@ -38,7 +38,7 @@ RUSH_OP(embedding) {
           given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
       RUSH_TRY(rush_work(c->ctx, n / 4 + 8));
       if (packed != NULL) {
-        rush_gemm_packed_row(n, packed, (size_t)row, (float *)(void *)to);
+        rush_gemm_packed_row(item, n, packed, (size_t)row, to);
         to += n * item;
         continue;
       }

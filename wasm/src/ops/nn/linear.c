@@ -7,9 +7,9 @@
 #include "kernels/gemm.h"
 
 static rush_status prepare(rush_prepare *p) {
-  const rush_tensor *w = rush_constant_f32(p, 1);
+  const rush_tensor *w = rush_constant_matrix(p, 1);
   const float *bias;
-  if (w == NULL || w->rank != 2 || !rush_constant_bias(p, 2, w->sizes[0], &bias)) return RUSH_OK;
+  if (w == NULL || !rush_constant_bias(p, 2, w->sizes[0], &bias)) return RUSH_OK;
   p->consumed = 1u << 1 | 1u << 2;
   return rush_linear_pack(p, w, w->sizes[0], w->sizes[1], w->strides[0], w->strides[1], bias);
 }
@@ -94,8 +94,7 @@ static rush_status linear(rush_call *c, float min, float max) {
   rush_tensor *x = arg_tensor(c, 0);
   const rush_tensor *w = arg_tensor(c, 1);
   RUSH_TRY(check(c, x, w, arg_tensor(c, 2)));
-  if (c->packed != NULL)
-    return rush_linear_run(c, x, w->sizes[0], w->sizes[1], rush_packed_data(c->packed), min, max);
+  if (c->packed != NULL) return rush_linear_run(c, x, w->sizes[0], w->sizes[1], min, max);
   return run(c, min, max);
 }
 

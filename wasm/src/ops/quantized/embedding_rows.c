@@ -1,6 +1,6 @@
 /* Sums of rows of a quantised table: PyTorch's quantized::embedding_bag_byte, _4bit and _2bit. */
+#include "base/half.h"
 #include "call/define.h"
-#include "tensor/half.h"
 #include "tensor/layout.h"
 
 enum { TABLE, INDICES, OFFSETS, FACTORS, MAPPING, BITS, INCLUDE_LAST_OFFSET };

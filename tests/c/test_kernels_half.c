@@ -1,0 +1,178 @@
+/* Products with a matrix of halves give the bits that the same matrix gives in float32: all 65,536 values of
+ * both dtypes, sizes around the tiles, large elements of the rows, any number of threads. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "floats.h"
+
+#include "base/base.h"
+#include "base/half.h"
+#include "base/threads.h"
+#include "kernels/gemm.h"
+#include "kernels/gemm_half.h"
+
+static const rush_dtype dtypes[] = {RUSH_FLOAT16, RUSH_BFLOAT16};
+
+static float widened(rush_dtype dtype, uint16_t bits) {
+  return dtype == RUSH_FLOAT16 ? rush_of_float16(bits) : rush_of_bfloat16(bits);
+}
+static uint16_t narrowed(rush_dtype dtype, float v) {
+  return dtype == RUSH_FLOAT16 ? rush_to_float16(v) : rush_to_bfloat16(v);
+}
+static void *memory(size_t bytes) {
+  void *p = aligned_alloc(64, bytes / 64 * 64 + 64);
+  assert_non_null(p);
+  return p;
+}
+static float *packed_of(size_t item, size_t n, size_t k, const void *b, const float *bias) {
+  size_t floats;
+  assert_true(rush_gemm_packed(rush_gemm_rows(item, k), n, &floats));
+  float *packed = memory(floats * sizeof *packed);
+  rush_gemm_pack_items(item, k, n, b, 1, (ptrdiff_t)k, bias, packed);
+  return packed;
+}
+
+/* Equal, or both NaN. */
+static void expect_same(const char *what, size_t n, const float *got, const float *want) {
+  for (size_t i = 0; i < n; i++)
+    if (memcmp(got + i, want + i, sizeof *got) != 0 && !(isnan(got[i]) && isnan(want[i])))
+      fail_msg("%s: element %zu is %.9g, not %.9g", what, i, (double)got[i], (double)want[i]);
+}
+
+/* a[m][k] times w[n][k]. */
+static void product(rush_ctx *ctx, rush_dtype dtype, size_t m, size_t n, size_t k, const float *a,
+                    const uint16_t *w) {
+  char what[96];
+  snprintf(what, sizeof what, "dtype %d, %zu x %zu x %zu", (int)dtype, m, n, k);
+  float *wide = memory(n * k * sizeof *wide), *bias = memory(n * sizeof *bias);
+  for (size_t i = 0; i < n * k; i++) wide[i] = widened(dtype, w[i]);
+  for (size_t j = 0; j < n; j++) bias[j] = noise();
+  float *floats = packed_of(sizeof *wide, n, k, wide, bias);
+  float *halves = packed_of(sizeof *w, n, k, w, bias);
+  const size_t ldc = n + 3;
+  float *want = memory(m * ldc * sizeof *want), *got = memory(m * ldc * sizeof *got);
+  for (size_t i = 0; i < m * ldc; i++) want[i] = got[i] = guard;
+  rush_gemm_long(ctx, m, n, k, a, k, floats, want, ldc, -3, INFINITY);
+  const rush_half_product p = {
+      dtype, rush_half_is_finite(dtype, n * k, w), m, n, k, k, ldc, a, halves, got, -3, INFINITY};
+  size_t room;
+  assert_true(rush_half_scratch(ctx, &p, &room));
+  float *scratch = memory((room + GUARD) * sizeof *scratch);
+  for (size_t i = 0; i < GUARD; i++) scratch[room + i] = guard;
+  rush_half_gemm(ctx, &p, scratch);
+  expect_same(what, m * ldc, got, want);
+  for (size_t i = 0; i < GUARD; i++) assert_true(scratch[room + i] == guard);
+  free(wide), free(bias), free(floats), free(halves), free(want), free(got), free(scratch);
+}
+
+static rush_ctx *context(unsigned threads) {
+  rush_ctx *ctx;
+  assert_int_equal(rush_ctx_create(NULL, NULL, &ctx), RUSH_OK);
+  assert_int_equal(rush_ctx_set_threads(ctx, threads), RUSH_OK);
+  return ctx;
+}
+
+/* One weight for each column, times 1: with no value that is not finite among them, and with all. */
+static void every_value_is_widened_exactly(void **unused) {
+  (void)unused;
+  enum { ALL = 1 << 16 };
+  rush_ctx *ctx = context(1);
+  uint16_t *w = memory(ALL * sizeof *w);
+  static const float ones[] = {1, 1};
+  for (size_t d = 0; d < 2; d++) {
+    size_t finite = 0;
+    for (size_t bits = 0; bits < ALL; bits++)
+      if (isfinite(widened(dtypes[d], (uint16_t)bits))) w[finite++] = (uint16_t)bits;
+    assert_int_equal(finite, ALL - 2 * (d == 0 ? 1 << 10 : 1 << 7));
+    for (size_t m = 1; m <= 2; m++) product(ctx, dtypes[d], m, finite, 1, ones, w);
+    for (size_t bits = 0; bits < ALL; bits++) w[bits] = (uint16_t)bits;
+    for (size_t m = 1; m <= 2; m++) product(ctx, dtypes[d], m, ALL, 1, ones, w);
+  }
+  free(w);
+  rush_ctx_destroy(ctx);
+}
+
+static void some_product(rush_ctx *ctx, size_t m, size_t n, size_t k, float large) {
+  for (size_t d = 0; d < 2; d++) {
+    float *a = memory((m * k + 1) * sizeof *a);
+    uint16_t *w = memory((n * k + 1) * sizeof *w);
+    for (size_t i = 0; i < m * k; i++) a[i] = noise();
+    if (m * k > 0) a[m * k / 2] *= large;
+    for (size_t i = 0; i < n * k; i++) w[i] = narrowed(dtypes[d], noise());
+    product(ctx, dtypes[d], m, n, k, a, w);
+    free(a), free(w);
+  }
+}
+
+static void products_of_all_sizes(void **unused) {
+  (void)unused;
+  rush_ctx *ctx = context(1);
+  static const size_t m[] = {1, 2, 7, 13}, n[] = {1, 4, 7, 8, 9, 31, 32, 33, 65, 131},
+                      k[] = {0, 1, 2, 3, 8, 9, 17};
+  for (size_t a = 0; a < sizeof m / sizeof *m; a++)
+    for (size_t b = 0; b < sizeof n / sizeof *n; b++)
+      for (size_t c = 0; c < sizeof k / sizeof *k; c++) some_product(ctx, m[a], n[b], k[c], 1);
+  rush_ctx_destroy(ctx);
+}
+
+/* Elements of a row that the product by 2^112 would take out of range, and those that are not finite. */
+static void large_elements_of_a_row(void **unused) {
+  (void)unused;
+  static const float large[] = {0x1.fffffep15f, 0x1p17f, 0x1p100f, INFINITY, NAN};
+  rush_ctx *ctx = context(1);
+  for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+    for (size_t m = 1; m <= 3; m++) some_product(ctx, m, 75, 33, large[i]);
+  rush_ctx_destroy(ctx);
+}
+
+static void products_on_threads(void **unused) {
+  (void)unused;
+  for (unsigned threads = 1; threads <= 3; threads += 2) {
+    rush_ctx *ctx = context(threads);
+    some_product(ctx, 1, 3000, 700, 1);
+    some_product(ctx, 5, 700, 900, 1);
+    some_product(ctx, 700, 90, 700, 1);
+    some_product(ctx, 3, 41, 9000, 1);
+    rush_ctx_destroy(ctx);
+  }
+}
+
+static void a_matrix_is_packed_in_place_and_read_back(void **unused) {
+  (void)unused;
+  for (size_t n = 0; n <= 3 * rush_gemm_nr() + 1; n++) {
+    for (size_t k = 0; k <= 21; k++) {
+      size_t floats;
+      assert_true(rush_gemm_packed(rush_gemm_rows(2, k), n, &floats));
+      uint16_t *w = memory(n * k * sizeof *w + 1), *row = memory(k * sizeof *w + 1);
+      for (size_t i = 0; i < n * k; i++) w[i] = (uint16_t)(i * 40503u);
+      float *placed = memory((floats + 1) * sizeof *placed),
+            *scratch = memory(rush_gemm_nr() * k * 2);
+      memcpy((char *)(placed + floats) - n * k * sizeof *w, w, n * k * sizeof *w);
+      rush_gemm_pack_placed(sizeof *w, k, n, NULL, scratch, placed);
+      for (size_t j = 0; j < n; j++) {
+        rush_gemm_packed_row(sizeof *w, k, placed, j, row);
+        assert_memory_equal(row, w + j * k, k * sizeof *w);
+      }
+      free(w), free(row), free(placed), free(scratch);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_value_is_widened_exactly),
+      cmocka_unit_test(products_of_all_sizes),
+      cmocka_unit_test(large_elements_of_a_row),
+      cmocka_unit_test(products_on_threads),
+      cmocka_unit_test(a_matrix_is_packed_in_place_and_read_back),
+  };
+  return cmocka_run_group_tests_name("half", tests, NULL, NULL);
+}

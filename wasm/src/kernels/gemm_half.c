@@ -1,0 +1,173 @@
+#include "kernels/gemm_half.h"
+
+#include "base/half.h"
+#include "base/threads.h"
+#include "kernels/one_row.h"
+#include "kernels/xnn_config.h"
+#if defined(RUSH_XNN_X86)
+#include <immintrin.h>
+#endif
+
+/* ---- Widening ---------------------------------------------------------------------------------- */
+
+/* Eight elements, each behind 16 bits of zeros. */
+RUSH_INLINE f8 behind_zeros(const char *w) {
+  typedef int16_t s8 __attribute__((vector_size(16)));
+  const s8 zero = {0};
+  s8 v;
+  memcpy(&v, w, sizeof v);
+  return (f8){{(f4)__builtin_shufflevector(zero, v, 0, 8, 1, 9, 2, 10, 3, 11),
+               (f4)__builtin_shufflevector(zero, v, 4, 12, 5, 13, 6, 14, 7, 15)}};
+}
+RUSH_INLINE f8 of_bfloat16(const char *w) {
+  return behind_zeros(w);
+}
+/* Finite ones, times 2^-112: exponent and fraction go where a float has them. */
+RUSH_INLINE f8 of_float16(const char *w) {
+  const i4 mask = i4_set((int32_t)0x8fffe000);
+  const f8 v = behind_zeros(w);
+  return (f8){{(f4)(((i4)v.v[0] >> 3) & mask), (f4)(((i4)v.v[1] >> 3) & mask)}};
+}
+static const float unit = 0x1p112f;
+
+/* n elements; of the eight that the last one is among, all are read and written. */
+static void widen_bfloat16(size_t n, const char *w, float *to) {
+  for (size_t i = 0; i < n; i += 8) {
+    const f8 v = of_bfloat16(w + 2 * i);
+    for (size_t h = 0; h < 2; h++) f4_store(to + i + 4 * h, v.v[h]);
+  }
+}
+static void widen_finite(size_t n, const char *w, float *to) {
+  const f4 scale = f4_set(unit);
+  for (size_t i = 0; i < n; i += 8) {
+    const f8 v = of_float16(w + 2 * i);
+    for (size_t h = 0; h < 2; h++) f4_store(to + i + 4 * h, v.v[h] * scale);
+  }
+}
+static void widen_float16(size_t n, const char *w, float *to) {
+  for (size_t i = 0; i < n; i++) {
+    uint16_t bits;
+    memcpy(&bits, w + 2 * i, sizeof bits);
+    to[i] = rush_of_float16(bits);
+  }
+}
+#if defined(RUSH_XNN_X86)
+__attribute__((target("avx,f16c"))) static void widen_in_hardware(size_t n, const char *w,
+                                                                  float *to) {
+  for (size_t i = 0; i < n; i += 8)
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(w + 2 * i))));
+}
+#endif
+
+typedef void widen_fn(size_t n, const char *w, float *to);
+static widen_fn *widen_of(const rush_half_product *p) {
+  if (p->dtype == RUSH_BFLOAT16) return widen_bfloat16;
+#if defined(RUSH_XNN_X86)
+  if (__builtin_cpu_supports("fma")) return widen_in_hardware; /* who has it has F16C, too */
+#endif
+  return p->finite ? widen_finite : widen_float16;
+}
+
+bool rush_half_is_finite(rush_dtype dtype, size_t n, const uint16_t *x) {
+  bool finite = true;
+  for (size_t i = 0; i < n && dtype == RUSH_FLOAT16; i++) finite &= (x[i] & 0x7c00) != 0x7c00;
+  return finite;
+}
+
+/* ---- The product ------------------------------------------------------------------------------- */
+
+/* An item is some rows times some columns, of which it makes floats once, some at a time. */
+typedef struct product {
+  rush_half_product p;
+  size_t nr, rows, columns, down; /* down: items have the same columns */
+  widen_fn *widen;                /* NULL: rush_one_row, nothing is kept of what is widened */
+  size_t some, each;              /* columns, and floats of a thread */
+  float *scratch;
+} product;
+
+static bool plan(const rush_ctx *ctx, const rush_half_product *p, product *t) {
+  enum { PRODUCTS = 1 << 25, LEAST = 32, EACH = 4, CACHE = 24 * 1024, ALIGN = 16 };
+  const size_t threads = rush_threads(ctx), nr = rush_gemm_nr(), cut = 4 * nr;
+  *t = (product){.p = *p, .nr = nr, .widen = widen_of(p)};
+  t->columns = rush_gemm_columns(p->k, p->n) / cut * cut;
+  if (t->columns < cut) t->columns = cut;
+  /* So many rows that making floats is little beside. */
+  const size_t most = PRODUCTS / (t->columns * (p->k + 1)), rows = most < LEAST ? LEAST : most;
+  t->down = (p->m - 1) / rows + 1;
+  t->rows = (p->m - 1) / t->down + 1;
+  const size_t wanted = EACH * threads / t->down + 1;
+  if (threads > 1 && t->columns > p->n / wanted) t->columns = (p->n / wanted / cut + 1) * cut;
+  t->some = CACHE / sizeof(float) / (p->k + 1) / nr * nr;
+  if (t->some < nr) t->some = nr;
+  if (p->m == 1) t->some = cut; /* as xnn_gemm.c cuts a row */
+  /* Aligned, and with room behind where nr is 4, see widen_finite. */
+  if (!rush_gemm_packed(p->k, t->some, &t->each) ||
+      __builtin_add_overflow(t->each, (size_t)ALIGN, &t->each))
+    return false;
+  t->each = t->each / ALIGN * ALIGN;
+  return true;
+}
+
+bool rush_half_scratch(const rush_ctx *ctx, const rush_half_product *p, size_t *floats) {
+  product t;
+  return plan(ctx, p, &t) && !__builtin_mul_overflow(t.each, (size_t)rush_threads(ctx), floats);
+}
+
+/* Whether a row can be multiplied as it is read. */
+static bool is_in_range(const rush_half_product *p) {
+  if (p->dtype == RUSH_BFLOAT16) return true;
+  bool small = p->finite;
+  for (size_t i = 0; i < p->k; i++) small &= fabsf(p->a[i]) < 0x1p16f; /* times 2^112 finite */
+  return small;
+}
+
+static void one_row(const rush_half_product *p, size_t columns, const float *packed, float *c) {
+  if (p->dtype == RUSH_FLOAT16) {
+    rush_one_row(2, of_float16, unit, columns, p->k, p->a, packed, c, p->min, p->max);
+  } else {
+    rush_one_row(2, of_bfloat16, 1, columns, p->k, p->a, packed, c, p->min, p->max);
+  }
+}
+
+static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
+  const product *t = arg;
+  const rush_half_product *p = &t->p;
+  const size_t block = t->nr * (rush_gemm_rows(sizeof(uint16_t), p->k) + 1);
+  float *wide = t->scratch + who * t->each;
+  for (size_t item = begin; item < end; item++) {
+    const size_t i = item % t->down * t->rows, left = item / t->down * t->columns;
+    const size_t right = p->n - left < t->columns ? p->n : left + t->columns;
+    const size_t rows = p->m - i < t->rows ? p->m - i : t->rows;
+    const float *packed = p->packed + left / t->nr * block;
+    if (t->widen == NULL) {
+      one_row(p, right - left, packed, p->c + left);
+      continue;
+    }
+    for (size_t j = left; j < right; j += t->some) {
+      const size_t columns = right - j < t->some ? right - j : t->some;
+      float *to = wide;
+      for (size_t c = 0; c < columns; c += t->nr, packed += block, to += t->nr * (p->k + 1)) {
+        memcpy(to, packed, t->nr * sizeof *to);
+        t->widen(t->nr * p->k, (const char *)(packed + t->nr), to + t->nr);
+      }
+      rush_gemm(rows, columns, p->k, p->a + i * p->lda, p->lda, wide, p->c + i * p->ldc + j, p->ldc,
+                p->min, p->max);
+    }
+  }
+}
+
+void rush_half_gemm(rush_ctx *ctx, const rush_half_product *p, float *memory) {
+  product t;
+  if (p->k == 0) { /* there are biases alone */
+    rush_gemm_long(ctx, p->m, p->n, 0, p->a, p->lda, p->packed, p->c, p->ldc, p->min, p->max);
+    return;
+  }
+  plan(ctx, p, &t);
+  t.scratch = memory;
+  if (p->m == 1 && t.nr == 8 && is_in_range(p)) {
+    t.widen = NULL;
+    t.columns = rush_gemm_columns_of_few(1, p->n, p->k, rush_threads(ctx));
+  }
+  rush_parallel(ctx, t.down * ((p->n - 1) / t.columns + 1),
+                (uint64_t)t.rows * t.columns * (p->k + 1) / 8, run_items, &t);
+}
