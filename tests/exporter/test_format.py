@@ -32,6 +32,37 @@ def test_a_network_is_folded_and_fused(out):
     np.testing.assert_array_equal(fc.data, net.fc.weight.detach().numpy())
 
 
+def test_pointwise_operators_in_a_row_are_chains(out):
+    def chains(model, *args):
+        _, m = export(model, args, out)
+        instrs = [i for i in m.methods["forward"]["instrs"] if i.op]
+        return [(i.inputs[0][1], [j.op.split("::")[1].split(".")[0] for j in instrs[at + 1:at + 1 + i.inputs[0][1]]])
+                for at, i in enumerate(instrs) if i.op == "rush::chain"]
+
+    x = torch.rand(3, 4)
+    # A view ends a chain, and one alone is none; nor is what writes, or sums.
+    assert chains(lambda x: torch.relu((x * 2).tanh().t()) - 1, x) == [(2, ["mul", "tanh"]), (2, ["relu", "sub"])]
+    assert chains(lambda x: torch.relu(x.tanh().t()).sum() + x.clone().add_(1), x) == []
+
+    @torch.jit.script
+    def branches(x, p: bool):
+        y = x.tanh()
+        if p:
+            y = -y.abs()
+        for k in range(3):
+            y = y.exp() * k
+        return y.sin()
+
+    assert chains(branches, x, True) == [(2, ["abs", "neg"]), (2, ["exp", "mul"])]
+
+    def long(x):
+        for _ in range(67):
+            x = -x
+        return x
+
+    assert chains(long, x) == [(64, 64 * ["neg"]), (3, 3 * ["neg"])]
+
+
 def test_lines_are_relative_and_outside_torch(out):
     _, m = export(models.Net(), torch.rand(1, 3, 8, 8), out)
     here = os.path.relpath(models.__file__)

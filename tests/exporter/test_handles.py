@@ -28,7 +28,7 @@ def exported(model, path, **options):
 
 
 def handles(file):
-    return {(i.op, i.handle) for i in file.methods["forward"]["instrs"] if i.op}
+    return {(i.op, i.handle) for i in file.methods["forward"]["instrs"] if i.op and i.op != "rush::chain"}
 
 
 def nodes(graph):

@@ -1,5 +1,7 @@
 #include "write/encode.h"
 
+#include <rushlight/rushlight.h>
+
 #include <cstring>
 #include <stdexcept>
 #include <unordered_map>
@@ -110,8 +112,28 @@ class Encoder {
     return static_cast<uint32_t>(instrs_.size() - 1);
   }
 
+  // How many pointwise operators follow each other from `at` on; 64 at most, as the runtime takes them.
+  static int64_t chain_at(const Block &b, NodeList::const_iterator at) {
+    int64_t n = 0;
+    for (; at != b.nodes.end() && n < 64; ++at, n++)
+      if ((*at)->outputs.size() != 1 || !rush_may_chain((*at)->op.c_str())) break;
+    return n;
+  }
+
+  // rush::chain in front of them lets the runtime walk the elements of all of them once.
+  void chain(int64_t n, const Source &source) {
+    Value count;
+    count.constant = std::make_shared<const Const>(const_int(n));
+    Source beside = source;
+    beside.handle = 0;
+    instr(RUSH_OPCODE_OP, tables_.op("rush::chain"), {&count}, {}, beside);
+  }
+
   void block(const Block &b) {
-    for (const auto &node : b.nodes) {
+    int64_t chained = 0;
+    for (auto at = b.nodes.begin(); at != b.nodes.end(); ++at, chained--) {
+      const auto &node = *at;
+      if (chained <= 0 && (chained = chain_at(b, at)) > 1) chain(chained, node->source);
       if (node->op == "prim::If")
         branch(*node);
       else if (node->op == "prim::Loop")

@@ -488,6 +488,9 @@ rush_status rush_session_profile_rows(rush_session *session, rush_profile_row **
 bool rush_has_op(const char *name);
 /* The schema of an operator, as its row has it; NULL where no row is of that name. */
 const char *rush_op_schema(const char *name);
+/* Whether an operator of this name may stand behind rush::chain: it computes its result element by
+ * element, and writes no argument. */
+bool rush_may_chain(const char *name);
 /* Whether tensors may have this dtype (PyTorch's ScalarType number). */
 bool rush_has_dtype(int dtype);
 

@@ -99,7 +99,7 @@ typedef struct rush_packed {
 struct rush_call {
   rush_ctx *ctx;
   rush_heap *heap;
-  struct rush_session *session; /* for rush_call_session alone */
+  struct rush_session *session; /* for rush_call_session and rush::chain alone */
   const struct rush_model *model;
   rush_value *attributes; /* the session's, model->n_attributes of them */
   const rush_op *op;

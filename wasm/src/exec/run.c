@@ -225,10 +225,10 @@ static rush_status want(rush_session *s, const rush_value *v, rush_kind kind, co
   return RUSH_OK;
 }
 
-static rush_status run_if(rush_session *s, const rush_code *c, uint32_t *next) {
+static rush_status run_if(rush_session *s, const rush_code *c) {
   const rush_value *cond = operand(s, c->operands[0]);
   RUSH_TRY(want(s, cond, RUSH_KIND_BOOL, "the condition of an if"));
-  if (cond->u.i == 0) *next = c->target + 1;
+  if (cond->u.i == 0) s->next = c->target + 1;
   return RUSH_OK;
 }
 
@@ -247,7 +247,7 @@ static void leave_loop(rush_session *s, const rush_code *loop, const uint32_t *f
 }
 
 /* LOOP: results (c), the round's index, carried values inside (c). */
-static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c, uint32_t *next) {
+static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c) {
   const rush_value *most = operand(s, c->operands[0]), *enter = operand(s, c->operands[1]);
   uint32_t carried = c->n_in - 2u;
   const uint32_t *out = c->operands + c->n_in;
@@ -258,7 +258,7 @@ static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c, uin
     rush_drop_after(s, c);
     const rush_code *end = s->m->code + c->target;
     rush_drop_after(s, end);
-    *next = c->target + 1;
+    s->next = c->target + 1;
     return RUSH_OK;
   }
   s->rounds[i] = 0;
@@ -268,7 +268,7 @@ static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c, uin
   return RUSH_OK;
 }
 
-static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c, uint32_t *next) {
+static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c) {
   const rush_code *loop = s->m->code + c->target;
   uint32_t carried = loop->n_in - 2u;
   const uint32_t *out = loop->operands + loop->n_in;
@@ -287,7 +287,7 @@ static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c,
   drop_registers(s, s->m->drops + c->drops, c->n_inner_drops);
   for (uint32_t k = 0; k < carried; k++) set_register(s, out[carried + 1 + k], s->args[k]);
   set_register(s, out[carried], rush_int(round));
-  *next = c->target + 1;
+  s->next = c->target + 1;
   return RUSH_OK;
 }
 
@@ -302,8 +302,8 @@ static rush_status run_timed(rush_session *s, uint32_t i, const rush_code *c) {
   return st;
 }
 
-/* Runs one instruction. `*next` is where to go on. */
-static rush_status run_instr(rush_session *s, uint32_t i, uint32_t *next) {
+/* Runs one instruction. */
+static rush_status run_instr(rush_session *s, uint32_t i) {
   const rush_model *m = s->m;
   const rush_code *c = m->code + i;
   bool drops = true;
@@ -312,24 +312,24 @@ static rush_status run_instr(rush_session *s, uint32_t i, uint32_t *next) {
       RUSH_TRY(run_timed(s, i, c));
       break;
     case RUSH_OPCODE_IF:
-      RUSH_TRY(run_if(s, c, next));
+      RUSH_TRY(run_if(s, c));
       break;
     case RUSH_OPCODE_ELSE: { /* reached by the first branch only */
       const rush_code *end = m->code + c->target;
       end_branch(s, c, m->code + end->target);
       rush_drop_after(s, end);
-      *next = c->target + 1;
+      s->next = c->target + 1;
       break;
     }
     case RUSH_OPCODE_END_IF:
       end_branch(s, c, m->code + c->target);
       break;
     case RUSH_OPCODE_LOOP:
-      RUSH_TRY(run_loop(s, i, c, next));
-      drops = *next == i + 1;
+      RUSH_TRY(run_loop(s, i, c));
+      drops = s->next == i + 1;
       break;
     case RUSH_OPCODE_END_LOOP:
-      RUSH_TRY(run_end_loop(s, i, c, next));
+      RUSH_TRY(run_end_loop(s, i, c));
       drops = false;
       break;
     default: { /* RETURN */
@@ -391,8 +391,8 @@ rush_status rush_session_step(rush_session *s, uint64_t budget) {
   uint64_t granted = 0;
   const uint64_t look_at = s->ctx->look_at; /* another one: there was enough work for a look */
   for (uint64_t done = 0; s->running; done++) {
-    uint32_t next = s->pc + 1;
     rush_status st = RUSH_OK;
+    s->next = s->pc + 1;
     if (RUSH_UNLIKELY(budget && s->ctx->look_at != look_at)) {
       st = RUSH_PENDING;
     } else if (RUSH_UNLIKELY(done == granted)) {
@@ -400,7 +400,7 @@ rush_status rush_session_step(rush_session *s, uint64_t budget) {
       st = grant(s, budget, done, &more);
       granted += more;
     }
-    if (RUSH_LIKELY(st == RUSH_OK)) st = run_instr(s, s->pc, &next);
+    if (RUSH_LIKELY(st == RUSH_OK)) st = run_instr(s, s->pc);
     if (RUSH_UNLIKELY(st != RUSH_OK)) {
       s->steps -= granted - done; /* those that were granted and did not run */
       if (st == RUSH_PENDING) return st;
@@ -409,7 +409,7 @@ rush_status rush_session_step(rush_session *s, uint64_t budget) {
       rush_session_clear(s);
       return st;
     }
-    s->pc = next;
+    s->pc = s->next;
   }
   return RUSH_OK;
 }

@@ -129,6 +129,7 @@ void rush_session_destroy(rush_session *s) {
   if (!s) return;
   const rush_model *m = s->m;
   rush_observe_end(s);
+  if (s->end_chains) s->end_chains(s);
   rush_drop(&s->heap, &s->result);
   drop_all(s, s->registers, s->n_registers);
   drop_all(s, s->attributes, m->n_attributes);

@@ -5,6 +5,8 @@
 #include "base/mt19937.h"
 #include "model/constant.h"
 
+typedef struct rush_chain rush_chain;
+
 /* Who sees what instructions give. */
 typedef struct rush_observer {
   /* The results of an operator, or those of an IF or a LOOP at its end; borrowed. */
@@ -24,7 +26,10 @@ struct rush_session {
   rush_value *initials;    /* m->n_ports: defaults that a program may write, once one was used */
   rush_value *registers;   /* of the running method */
   uint32_t n_registers;    /* room */
-  int64_t *rounds; /* per instruction that is a LOOP in progress: rounds done, and the most */
+  int64_t *rounds; /* per instruction that is a LOOP in progress: rounds done, and the most; that is
+                      rush::chain: its rush_chain */
+  rush_chain *chains; /* all of them, and what frees them (NULL where there are none) */
+  void (*end_chains)(rush_session *s);
   rush_value *args, *results; /* of the instruction at work: m->max_in, m->max_out */
   rush_random own_random, test_random,
       *random; /* the one of the run: its own, or that of a test vector */
@@ -32,6 +37,7 @@ struct rush_session {
   uint64_t step_limit, steps; /* of a run: the most instructions (0: any number), and those done */
   bool running;
   uint32_t method, pc;
+  uint32_t next; /* the instruction after the one at work, which may set it */
   uint32_t
       odd_port; /* the run's first input with a dtype that the export's did not have; or NONE */
   int odd_dtype;

@@ -235,14 +235,7 @@ RUSH_RARE __attribute__((noinline)) static void run_short_rows(run *r, rush_iter
 
 /* ---- Operands and destination ---------------------------------------------------------------- */
 
-typedef struct operands {
-  rush_tensor *t[RUSH_PW_OPERANDS]; /* NULL for a Scalar */
-  int rank;
-  int64_t sizes[RUSH_MAX_RANK];
-  int64_t scalar[RUSH_PW_OPERANDS][2]; /* a Scalar's bytes, as the body wants them */
-  bool flat;   /* all tensors have the result's sizes and are row-major, or have rank 0 */
-  bool turned; /* some are turned */
-} operands;
+typedef rush_pw_operands operands;
 
 static bool same_sizes(const operands *o, const rush_tensor *t);
 
@@ -291,9 +284,10 @@ static bool same_sizes(const operands *o, const rush_tensor *t) {
   return true;
 }
 
-/* Where a new result lies, and the strides that PyTorch gives it. */
-static void result_strides(const operands *o, const rush_pw_job *job, int64_t *strides,
-                           int64_t *nominal) {
+/* As TensorIterator gives them. */
+static void strides_of_operands(const rush_pw_plan *plan, int64_t *strides, int64_t *nominal) {
+  const rush_pw_job *job = &plan->job;
+  const operands *o = &plan->o;
   int n = job->n;
   while ((job->row->flags & RUSH_PW_NUMBER_ASIDE) != 0 && n > 1 && !o->t[n - 1]) n--;
   rush_strides_of_result(o->rank, o->sizes, n, (const rush_tensor *const *)o->t, strides);
@@ -308,6 +302,26 @@ static void result_strides(const operands *o, const rush_pw_job *job, int64_t *s
     all[k] = o->t[k] ? &seen[k] : NULL;
   }
   rush_strides_of_result(o->rank, o->sizes, n, all, nominal);
+}
+
+/* But for rows whose results do not follow it. */
+void rush_pw_result_strides(const rush_call *c, const rush_pw_plan *plan, int64_t *strides,
+                            int64_t *nominal) {
+  const operands *o = &plan->o;
+  const uint32_t flags = plan->job.row->flags;
+  const bool contiguous =
+      (flags & RUSH_PW_CONTIGUOUS) != 0 ||
+      ((flags & RUSH_PW_NUMBER_FIRST) != 0 && c->args[0].kind != RUSH_KIND_TENSOR);
+  strides_of_operands(plan, strides, nominal);
+  if (contiguous) {
+    rush_strides_contiguous(o->rank, o->sizes, nominal);
+  } else if (flags & RUSH_PW_LIKE_SELF) {
+    const rush_tensor seen = rush_seen(arg_tensor(c, 0));
+    rush_strides_of_copy(&seen, nominal);
+  } else {
+    return;
+  }
+  if (!o->turned) memcpy(strides, nominal, (size_t)o->rank * sizeof *strides);
 }
 
 static rush_status check_inplace(rush_call *c, const operands *o, rush_dtype dtype) {
@@ -339,26 +353,11 @@ static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rus
   return RUSH_OK;
 }
 
-/* Rows whose results do not follow TensorIterator. */
-static void strides_of_row(const rush_call *c, const rush_pointwise *row, const operands *o,
-                           int64_t *strides, int64_t *nominal) {
-  const bool contiguous =
-      (row->flags & RUSH_PW_CONTIGUOUS) != 0 ||
-      ((row->flags & RUSH_PW_NUMBER_FIRST) != 0 && c->args[0].kind != RUSH_KIND_TENSOR);
-  if (contiguous) {
-    rush_strides_contiguous(o->rank, o->sizes, nominal);
-  } else if (row->flags & RUSH_PW_LIKE_SELF) {
-    const rush_tensor seen = rush_seen(arg_tensor(c, 0));
-    rush_strides_of_copy(&seen, nominal);
-  } else {
-    return;
-  }
-  if (!o->turned) memcpy(strides, nominal, (size_t)o->rank * sizeof *strides);
-}
-
 /* The tensor to write, set as the result. */
-static rush_status destination(rush_call *c, const rush_pw_job *job, const operands *o,
-                               rush_dtype dtype, rush_tensor **out) {
+static rush_status destination(rush_call *c, const rush_pw_plan *plan, rush_tensor **out) {
+  const rush_pw_job *job = &plan->job;
+  const operands *o = &plan->o;
+  const rush_dtype dtype = plan->result;
   if (c->inplace) {
     RUSH_TRY(check_inplace(c, o, dtype));
     bool safe = true;
@@ -379,8 +378,7 @@ static rush_status destination(rush_call *c, const rush_pw_job *job, const opera
   }
   if (o->flat) return rush_result(c, 0, dtype, o->rank, o->sizes, out);
   int64_t strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
-  result_strides(o, job, strides, nominal);
-  strides_of_row(c, job->row, o, strides, nominal);
+  rush_pw_result_strides(c, plan, strides, nominal);
   for (int k = 0; k < job->n && !c->inplace; k++) {
     rush_tensor *t = o->t[k];
     if (!t || !same_sizes(o, t) || t->dtype != dtype || !rush_can_reuse_turned(c, job->arg[k]))
@@ -427,8 +425,10 @@ static bool is_exact(const rush_pw_job *job, uint32_t arg) {
   return (job->row->flags & RUSH_PW_EXACT) != 0 && job->arg[job->n - 1] == arg;
 }
 
-static void place_scalar(const rush_call *c, const rush_pw_job *job, rush_dtype compute,
-                         uint32_t arg, int64_t *to) {
+void rush_pw_place_scalar(const rush_call *c, const rush_pw_plan *plan, int k, int64_t to[2]) {
+  const rush_pw_job *job = &plan->job;
+  const uint32_t arg = job->arg[k];
+  const rush_dtype compute = rush_pw_takes(plan, k);
   const rush_value *v = &c->args[arg];
   int64_t wide;
   if (v->kind == RUSH_KIND_COMPLEX) {
@@ -507,7 +507,8 @@ static void some_planes(const void *arg, size_t begin, size_t end, unsigned who)
   give_fault(w, &p);
 }
 
-static void run_all(rush_ctx *ctx, run *r, const operands *o, rush_tensor *dst) {
+static void run_all(rush_ctx *ctx, run *r, const operands *o, const int64_t scalar[][2],
+                    rush_tensor *dst) {
   const rush_tensor *walked[LANES] = {dst};
   walk w;
   const bool few = dst->numel <= FEW;
@@ -519,7 +520,7 @@ static void run_all(rush_ctx *ctx, run *r, const operands *o, rush_tensor *dst) 
   if (few && rush_stops(ctx, (uint64_t)w.n)) return;
   for (int k = 0; k < r->n; k++) {
     const rush_tensor *t = o->t[k];
-    r->at[k + 1] = t ? rush_data(t) : (char *)(uintptr_t)o->scalar[k];
+    r->at[k + 1] = t ? rush_data(t) : (char *)(uintptr_t)scalar[k];
     r->stride[k + 1] = 0;
     if (!t) continue;
     w.lane[n_walked] = k + 1;
@@ -556,48 +557,36 @@ static bool wraps(const rush_pw_job *job, uint32_t arg, const rush_tensor *t) {
          (rush_is_half(job->common) && !(t->rank == 0 && is_exact(job, arg)));
 }
 
-static rush_status run_job(rush_call *c, rush_pw_job *job) {
-  operands o;
-  run r;
-  rush_dtype compute;
-  const rush_pointwise *row = job->row;
-  r.body = choose_body(job, &compute);
-  RUSH_CHECK(c->ctx, r.body, RUSH_ERR_BAD_ARGUMENT, "not implemented for '%s'",
-             rush_dtype_word(job->common));
-  RUSH_TRY(broadcast_sizes(c, job, &o));
-  bool to_bool = (row->flags & (RUSH_PW_TO_BOOL | RUSH_PW_AS_BOOL)) != 0;
-  const bool to_real = (row->flags & RUSH_PW_TO_REAL) != 0 && rush_is_complex(job->common);
-  rush_dtype result = to_bool ? RUSH_BOOL : to_real ? rush_real_of(job->common) : job->common;
-  rush_tensor *dst;
-  RUSH_TRY(destination(c, job, &o, result, &dst));
-  if (dst->numel == 0) return RUSH_OK;
+rush_dtype rush_pw_takes(const rush_pw_plan *plan, int k) {
+  return k == 0 && (plan->job.row->flags & RUSH_PW_MASK) != 0 ? RUSH_BOOL : plan->compute;
+}
 
+static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
+  rush_pw_job *job = &plan->job;
+  const operands *o = &plan->o;
+  int64_t scalar[RUSH_PW_OPERANDS][2];
+  run r;
+  rush_tensor *dst;
+  RUSH_TRY(destination(c, plan, &dst));
+  if (dst->numel == 0) return RUSH_OK;
+  r.body = plan->body;
   r.p = &job->p;
   r.n = job->n;
   r.common = job->common;
-  r.block = compute == RUSH_COMPLEX128 ? BLOCK / 2 : BLOCK;
+  r.block = plan->compute == RUSH_COMPLEX128 ? BLOCK / 2 : BLOCK;
   r.memory[0] = dst->dtype;
-  r.body_type[0] = to_bool ? RUSH_BOOL : to_real ? rush_real_of(compute) : compute;
+  r.body_type[0] = plan->written;
   r.wraps[0] = false;
   for (int k = 0; k < job->n; k++) {
-    bool mask = k == 0 && (row->flags & RUSH_PW_MASK) != 0;
-    r.body_type[k + 1] = mask ? RUSH_BOOL : compute;
-    r.memory[k + 1] = o.t[k] ? o.t[k]->dtype : r.body_type[k + 1];
+    const bool mask = k == 0 && (job->row->flags & RUSH_PW_MASK) != 0;
+    r.body_type[k + 1] = rush_pw_takes(plan, k);
+    r.memory[k + 1] = o->t[k] ? o->t[k]->dtype : r.body_type[k + 1];
     r.held[k + 1] = NULL;
-    r.wraps[k + 1] = compute != job->common && !mask && o.t[k] && wraps(job, job->arg[k], o.t[k]);
-    if (!o.t[k]) place_scalar(c, job, r.body_type[k + 1], job->arg[k], o.scalar[k]);
+    r.wraps[k + 1] =
+        plan->compute != job->common && !mask && o->t[k] && wraps(job, job->arg[k], o->t[k]);
+    if (!o->t[k]) rush_pw_place_scalar(c, plan, k, scalar[k]);
   }
-  job->p.fault = NULL;
-  job->p.fn = row->fn;
-  job->p.fn32 = row->fn32;
-  job->p.fn2 = row->fn2;
-  job->p.fn2_32 = row->fn2_32;
-  job->p.cfn = row->cfn;
-  if (rush_is_integral(job->common)) {
-    job->p.bits = job->common == RUSH_BOOL ? 1 : 8 * (int)rush_dtype_size(job->common);
-    job->p.is_signed = job->common != RUSH_UINT8;
-  }
-  run_all(c->ctx, &r, &o, dst);
+  run_all(c->ctx, &r, o, scalar, dst);
   if (job->p.fault) {
     rush_drop(c->heap, &c->results[0]);
     return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "%s", job->p.fault);
@@ -616,25 +605,53 @@ static rush_status check_numbers(const rush_call *c, const rush_pw_job *job) {
   return RUSH_OK;
 }
 
-rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row) {
-  rush_pw_job job = {.row = row, .n = row->operands};
+static rush_status plan_job(rush_call *c, rush_pw_plan *plan) {
+  rush_pw_job *job = &plan->job;
+  const rush_pointwise *row = job->row;
+  plan->body = choose_body(job, &plan->compute);
+  RUSH_CHECK(c->ctx, plan->body, RUSH_ERR_BAD_ARGUMENT, "not implemented for '%s'",
+             rush_dtype_word(job->common));
+  RUSH_TRY(broadcast_sizes(c, job, &plan->o));
+  const bool to_bool = (row->flags & (RUSH_PW_TO_BOOL | RUSH_PW_AS_BOOL)) != 0;
+  const bool to_real = (row->flags & RUSH_PW_TO_REAL) != 0 && rush_is_complex(job->common);
+  plan->result = to_bool ? RUSH_BOOL : to_real ? rush_real_of(job->common) : job->common;
+  plan->written = to_bool ? RUSH_BOOL : to_real ? rush_real_of(plan->compute) : plan->compute;
+  job->p.fault = NULL;
+  job->p.fn = row->fn;
+  job->p.fn32 = row->fn32;
+  job->p.fn2 = row->fn2;
+  job->p.fn2_32 = row->fn2_32;
+  job->p.cfn = row->cfn;
+  if (rush_is_integral(job->common)) {
+    job->p.bits = job->common == RUSH_BOOL ? 1 : 8 * (int)rush_dtype_size(job->common);
+    job->p.is_signed = job->common != RUSH_UINT8;
+  }
+  return RUSH_OK;
+}
+
+rush_status rush_pw_plan_call(rush_call *c, const rush_pointwise *row, rush_pw_plan *plan) {
+  rush_pw_job *job = &plan->job;
   uint32_t mask = 0;
-  for (int k = 0; k < job.n; k++) {
-    job.arg[k] = (uint32_t)k;
+  *job = (rush_pw_job){.row = row, .n = row->operands};
+  for (int k = 0; k < job->n; k++) {
+    job->arg[k] = (uint32_t)k;
     if (k > 0 || (row->flags & RUSH_PW_MASK) == 0) mask |= 1u << k;
   }
   if (row->flags & RUSH_PW_KEEP_SELF) {
-    job.common = arg_tensor(c, 0)->dtype;
+    job->common = arg_tensor(c, 0)->dtype;
   } else {
-    job.common = arg_result_type(c, mask);
+    job->common = arg_result_type(c, mask);
   }
-  if ((row->flags & RUSH_PW_TO_FLOAT) && rush_is_integral(job.common)) job.common = RUSH_FLOAT32;
-  RUSH_TRY(check_numbers(c, &job));
-  if (row->setup) {
-    RUSH_TRY(row->setup(c, &job));
-    if (job.done) return RUSH_OK;
-  }
-  return run_job(c, &job);
+  if ((row->flags & RUSH_PW_TO_FLOAT) && rush_is_integral(job->common)) job->common = RUSH_FLOAT32;
+  RUSH_TRY(check_numbers(c, job));
+  if (row->setup) RUSH_TRY(row->setup(c, job));
+  return plan_job(c, plan);
+}
+
+rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row) {
+  rush_pw_plan plan;
+  RUSH_TRY(rush_pw_plan_call(c, row, &plan));
+  return run_plan(c, &plan);
 }
 
 rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t n,

@@ -83,14 +83,42 @@ typedef struct rush_pw_job {
   int n;
   uint32_t arg[RUSH_PW_OPERANDS]; /* operand k is this argument */
   rush_dtype common;              /* what operands are computed in */
-  bool done;                      /* setup has set the result: nothing is left to do */
   rush_pw_params p;
 } rush_pw_job;
+
+/* The operands of a call, and what they broadcast to. */
+typedef struct rush_pw_operands {
+  rush_tensor *t[RUSH_PW_OPERANDS]; /* NULL for a Scalar */
+  int rank;
+  int64_t sizes[RUSH_MAX_RANK];
+  bool flat;   /* all tensors have the result's sizes and are row-major, or have rank 0 */
+  bool turned; /* some are turned */
+} rush_pw_operands;
+
+/* All that is known of a call before a result is made. */
+typedef struct rush_pw_plan {
+  rush_pw_job job;
+  rush_pw_operands o;
+  rush_pw_body *body;
+  rush_dtype compute; /* what the body takes, but for a mask, */
+  rush_dtype written; /* what it writes, */
+  rush_dtype result;  /* and the result's */
+} rush_pw_plan;
 
 /* What POINTWISE rows run. */
 rush_status rush_run_pointwise(rush_call *c);
 /* The same with a row of the caller's. */
 rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row);
+
+/* For calls that are not run one by one (walk.h): checks the arguments, as the call does. */
+rush_status rush_pw_plan_call(rush_call *c, const rush_pointwise *row, rush_pw_plan *plan);
+/* The dtype in which the body takes operand k. */
+rush_dtype rush_pw_takes(const rush_pw_plan *plan, int k);
+/* Operand k, a Scalar, as the body takes it. */
+void rush_pw_place_scalar(const rush_call *c, const rush_pw_plan *plan, int k, int64_t to[2]);
+/* Where a new result lies, and the strides that PyTorch gives it. */
+void rush_pw_result_strides(const rush_call *c, const rush_pw_plan *plan, int64_t *strides,
+                            int64_t *nominal);
 
 /* Runs a row on other arguments than the call's, for operators made of several; *out is a new
  * reference. */

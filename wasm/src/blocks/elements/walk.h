@@ -1,0 +1,39 @@
+/* Pointwise operators as one walk over their elements: a block of each tensor goes through all of
+ * them while it is in cache, and what only they read is never stored.
+ *
+ * They give what they would give one by one, bit by bit: the bodies are the same. What does not fit
+ * (other sizes or another layout than the first result's, an operand whose dtype has to be brought to
+ * the body's) is not taken in, and has to be computed alone. */
+#ifndef RUSH_WALK_H
+#define RUSH_WALK_H
+
+#include "call/call.h"
+
+enum { RUSH_WALK_STEPS = 64 };
+
+typedef struct rush_walk rush_walk;
+
+/* A walk of up to n steps, which take `operands` values in all. */
+rush_status rush_walk_new(rush_ctx *ctx, uint32_t n, uint32_t operands, rush_walk **out);
+void rush_walk_destroy(rush_ctx *ctx, rush_walk *w); /* accepts NULL */
+
+/* Appends the pointwise operator c->op on c->args, which are what `operands` name (rush_code; less of
+ * them where the last have defaults). *stand_in: set up for what it will give, a tensor with sizes,
+ * strides and dtype but no elements, which the arguments of later steps may be; it and those before it
+ * stand in an array. False, and nothing appended, where the walk cannot take the operator in. */
+bool rush_walk_add(rush_walk *w, rush_call *c, const uint32_t *operands, rush_tensor *stand_in);
+
+/* Register r is no longer needed after step `last`: it is the result of step k (where k >= 0), or
+ * another operand. What is not released stays. */
+void rush_walk_release(rush_walk *w, int k, uint32_t r, uint32_t last);
+
+/* Takes the operands of another run from their registers; false where one has another dtype or lies
+ * otherwise. Numbers among them have to be the same. */
+bool rush_walk_again(rush_walk *w, const rush_value *registers);
+
+/* Computes. results[k]: that of step k, a new reference, or None where it was released. False where
+ * the elements have to be computed one operator at a time, for want of memory or to say what is
+ * wrong with them: nothing has been written. */
+bool rush_walk_run(rush_walk *w, rush_ctx *ctx, rush_heap *heap, rush_value *results);
+
+#endif

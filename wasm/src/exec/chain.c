@@ -1,0 +1,176 @@
+/* rush::chain: the pointwise operators behind it as one walk over their elements (walk.h). The
+ * exporter puts it in front of them. It changes no result: what it does not do, because a dtype or a
+ * size does not fit or because somebody looks at each result, the instructions behind it do. */
+#include "blocks/elements/walk.h"
+#include "call/define.h"
+#include "exec/session.h"
+
+enum { PATIENCE = 8 /* walks that could not be made, one after another, before none is tried */ };
+
+/* Of an instruction: the walk of its last run, which the next one takes again where its operands lie
+ * as they did, and all else that its operators read is as it was. */
+struct rush_chain {
+  rush_chain *next;
+  rush_walk *walk; /* NULL: none is known */
+  uint32_t failures;
+  uint32_t n;         /* instructions that it stands for */
+  uint32_t n_watched; /* registers that no tensor is in, and what was */
+  struct {
+    uint32_t r;
+    rush_value value;
+  } watched[2 * RUSH_WALK_STEPS];
+};
+
+rush_status rush_run_pointwise(rush_call *c);
+
+static bool is_pointwise(const rush_op *op, bool inplace) {
+  return op && op->run == rush_run_pointwise && !inplace && !strstr(op->schema, "(a!)");
+}
+
+bool rush_may_chain(const char *name) {
+  bool inplace;
+  const rush_op *op = rush_op_find(name, &inplace);
+  return is_pointwise(op, inplace);
+}
+
+static const rush_code *behind(const rush_session *s) {
+  return s->m->code + s->pc + 1;
+}
+
+static void end_chains(rush_session *s) {
+  while (s->chains) {
+    rush_chain *chain = s->chains;
+    s->chains = chain->next;
+    rush_walk_destroy(s->ctx, chain->walk);
+    rush_release(s->ctx, chain, sizeof *chain);
+  }
+}
+
+/* That of the instruction at work. */
+static rush_status find_chain(rush_session *s, rush_chain **out) {
+  void *memory = (void *)(intptr_t)s->rounds[s->pc];
+  *out = memory;
+  if (memory) return RUSH_OK;
+  RUSH_TRY(rush_calloc(s->ctx, 1, sizeof **out, &memory));
+  *out = memory;
+  (*out)->next = s->chains;
+  s->chains = *out;
+  s->end_chains = end_chains;
+  s->rounds[s->pc] = (intptr_t)memory;
+  return RUSH_OK;
+}
+
+/* How many of the `n` instructions behind it are such operators; *operands: what they take, in all. */
+static uint32_t count_steps(const rush_session *s, int64_t n, uint32_t *operands) {
+  const rush_model *m = s->m;
+  const rush_file_method *f = m->methods + s->method;
+  const uint32_t most = f->instrs + f->n_instrs - (s->pc + 1);
+  const rush_code *c = behind(s);
+  uint32_t k = 0;
+  *operands = 0;
+  for (; (int64_t)k < n && k < RUSH_WALK_STEPS && k < most; k++, c++) {
+    if (c->opcode != RUSH_OPCODE_OP || !is_pointwise(m->ops[c->op].op, m->ops[c->op].inplace))
+      break;
+    *operands += c->n_in;
+  }
+  return k;
+}
+
+/* ---- Making a walk --------------------------------------------------------------------------- */
+
+/* Remembers what `code` reads beside tensors; false where that cannot be compared in another run. */
+static bool watch(rush_session *s, rush_chain *chain, const rush_code *code) {
+  for (uint32_t k = 0; k < code->n_in; k++) {
+    const uint32_t r = code->operands[k];
+    if ((r & RUSH_OPERAND_CONSTANT) || s->registers[r].kind == RUSH_KIND_TENSOR) continue;
+    if (rush_is_object(s->registers + r) ||
+        chain->n_watched == sizeof chain->watched / sizeof *chain->watched)
+      return false;
+    chain->watched[chain->n_watched].r = r;
+    chain->watched[chain->n_watched++].value = s->registers[r];
+  }
+  return true;
+}
+
+static bool is_as_watched(const rush_session *s, const rush_chain *chain) {
+  for (uint32_t k = 0; k < chain->n_watched; k++) {
+    const rush_value *now = s->registers + chain->watched[k].r, *then = &chain->watched[k].value;
+    if (now->kind != then->kind || now->u.i != then->u.i) return false;
+  }
+  return true;
+}
+
+/* Takes in up to n instructions. Their registers hold stand-ins meanwhile. */
+static uint32_t add_steps(rush_session *s, rush_call *c, rush_chain *chain, uint32_t n,
+                          rush_tensor *stand_ins) {
+  const rush_code *code = behind(s);
+  rush_call step = *c;
+  uint32_t k = 0;
+  step.n_results = 1;
+  step.dies = 0;
+  for (; k < n; k++, code++) {
+    const uint32_t r = code->operands[code->n_in];
+    step.op = s->m->ops[code->op].op;
+    if (!watch(s, chain, code) || rush_gather_args(s, code, &step.n_args) != RUSH_OK) break;
+    if (!rush_walk_add(chain->walk, &step, code->operands, stand_ins + k)) break;
+    rush_drop(&s->heap, s->registers + r);
+    s->registers[r] = rush_of_tensor(stand_ins + k);
+  }
+  c->tensors = step.tensors;
+  c->blocks = step.blocks;
+  for (uint32_t j = 0; j < k; j++) {
+    code = behind(s) + j;
+    s->registers[code->operands[code->n_in]] = rush_none();
+  }
+  return k;
+}
+
+/* Which of the first n instructions writes register r; -1 for none. */
+static int writer_of(const rush_session *s, uint32_t r, uint32_t n) {
+  for (uint32_t k = n; k-- > 0;) {
+    const rush_code *code = behind(s) + k;
+    if (code->operands[code->n_in] == r) return (int)k;
+  }
+  return -1;
+}
+
+static rush_status make_walk(rush_session *s, rush_call *c, rush_chain *chain) {
+  void *stand_ins;
+  uint32_t operands;
+  const uint32_t n = count_steps(s, arg_int(c, 0), &operands);
+  rush_walk_destroy(s->ctx, chain->walk);
+  chain->walk = NULL;
+  chain->n_watched = 0;
+  RUSH_TRY(tmp_items(c, n, sizeof(rush_tensor), &stand_ins));
+  RUSH_TRY(rush_walk_new(s->ctx, n, operands, &chain->walk));
+  chain->n = add_steps(s, c, chain, n, stand_ins);
+  for (uint32_t k = 0; k < chain->n; k++) {
+    const rush_code *code = behind(s) + k;
+    const uint32_t *drops = s->m->drops + code->drops;
+    for (uint32_t i = 0; i < code->n_drops; i++)
+      rush_walk_release(chain->walk, writer_of(s, drops[i], chain->n), drops[i], k);
+  }
+  return RUSH_OK;
+}
+
+RUSH_OP(chain) {
+  rush_session *s = c->session;
+  rush_value results[RUSH_WALK_STEPS];
+  rush_chain *chain;
+  if (s->observer) return RUSH_OK;
+  RUSH_TRY(find_chain(s, &chain));
+  if (chain->failures == PATIENCE) return RUSH_OK;
+  if (!chain->walk || !is_as_watched(s, chain) || !rush_walk_again(chain->walk, s->registers))
+    RUSH_TRY(make_walk(s, c, chain));
+  if (chain->n < 2 || !rush_walk_run(chain->walk, c->ctx, &s->heap, results)) {
+    chain->failures++;
+    return RUSH_OK;
+  }
+  chain->failures = 0;
+  const rush_code *code = behind(s);
+  for (uint32_t k = 0; k < chain->n; k++)
+    s->registers[code[k].operands[code[k].n_in]] = results[k];
+  for (uint32_t k = 0; k < chain->n; k++) rush_drop_after(s, code + k);
+  s->next += chain->n;
+  return RUSH_OK;
+}
