@@ -5,61 +5,64 @@
 #include "kernels/math_inline.h"
 #include "kernels/tile.h"
 
-/* Masks a row's logits in place and says their maximum (-infinity for none, NaN where one is). */
-static float prepare(size_t n, float *x, float scale, const float *mask, const uint8_t *keep) {
-  const f4 s = f4_set(scale);
-  f4 best = f4_set(-INFINITY);
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    f4 v = f4_load(x + i) * s;
-    if (mask != NULL) v += f4_load(mask + i);
-    if (keep != NULL) {
-      const i4 drop = {-!keep[i], -!keep[i + 1], -!keep[i + 2], -!keep[i + 3]};
-      v = f4_select(drop, f4_set(-INFINITY), v);
-    }
-    f4_store(x + i, v);
-    best = f4_max(best, v);
-  }
-  float most = -INFINITY;
-  for (int t = 0; t < 4; t++) most = best[t] > most || best[t] != best[t] ? best[t] : most;
-  for (; i < n; i++) {
-    float v = x[i] * scale;
-    if (mask != NULL) v += mask[i];
-    if (keep != NULL && !keep[i]) v = -INFINITY;
-    x[i] = v;
-    most = v > most || v != v ? v : most;
-  }
-  return most;
+/* Four logits from i on, of which `left` are in the row; the others are -infinity. */
+RUSH_INLINE f4 logits_at(const float *x, size_t i, size_t left, f4 scale, const float *mask,
+                         const uint8_t *keep) {
+  const bool whole = left >= 4;
+  f4 v = (whole ? f4_load(x + i) : f4_load_part(x + i, left)) * scale;
+  if (mask != NULL) v += whole ? f4_load(mask + i) : f4_load_part(mask + i, left);
+  for (size_t t = 0; t < 4 && keep != NULL && t < left; t++)
+    if (!keep[i + t]) v[t] = -INFINITY;
+  for (size_t t = left; t < 4; t++) v[t] = -INFINITY;
+  return v;
 }
 
-void rush_attention_row(size_t n, float *x, float scale, const float *mask, const uint8_t *keep) {
-  const float most = prepare(n, x, scale, mask, keep);
-  if (most == -INFINITY) {
-    memset(x, 0, n * sizeof *x);
-    return;
-  }
-  if (most != most || most == INFINITY) { /* as exp(x - most) would have it */
-    for (size_t i = 0; i < n; i++) x[i] = NAN;
-    return;
-  }
-  f4 sums = f4_set(0);
-  const f4 top = f4_set(most);
+RUSH_INLINE f4 kept_logits_at(const float *x, size_t i, f4 scale, const uint8_t *keep) {
+  const i4 drop = {-!keep[i], -!keep[i + 1], -!keep[i + 2], -!keep[i + 3]};
+  return f4_select(drop, f4_set(-INFINITY), f4_load(x + i) * scale);
+}
+
+/* The logits are computed in both passes: that costs less than to store them. */
+RUSH_INLINE float weigh(size_t n, float *x, float scale, const float *mask, const uint8_t *keep) {
+#define LOGITS (keep ? kept_logits_at(x, i, by, keep) : logits_at(x, i, 4, by, mask, NULL))
+  const f4 by = f4_set(scale);
+  f4 best = f4_set(-INFINITY);
+  i4 odd = i4_set(0);
   size_t i = 0;
   for (; i + 4 <= n; i += 4) {
-    const f4 e = f4_exp_negative(f4_load(x + i) - top);
+    const f4 v = LOGITS;
+    best = f4_more(v, best);
+    odd |= v != v;
+  }
+  const f4 last = logits_at(x, i, n - i, by, mask, keep);
+  best = f4_more(last, best);
+  odd |= last != last;
+  float most = best[0];
+  for (int t = 1; t < 4; t++) most = best[t] > most ? best[t] : most;
+  if (i4_any(odd) || most == INFINITY) { /* as exp(x - most) would have it */
+    for (i = 0; i < n; i++) x[i] = NAN;
+    return 1;
+  }
+  if (most == -INFINITY) {
+    memset(x, 0, n * sizeof *x);
+    return 1;
+  }
+  const f4 top = f4_set(most);
+  f4 sums = f4_zero();
+  for (i = 0; i + 4 <= n; i += 4) {
+    const f4 e = f4_exp_negative(LOGITS - top);
     f4_store(x + i, e);
     sums += e;
   }
-  if (i < n) {
-    const size_t left = n - i;
-    f4 e = f4_exp_negative(f4_load_part(x + i, left) - top);
-    for (size_t t = left; t < 4; t++) e[t] = 0;
-    f4_store_part(x + i, e, left);
-    sums += e;
-  }
-  const f4 factor = f4_set(1 / f4_sum(sums));
-  for (i = 0; i + 4 <= n; i += 4) f4_store(x + i, f4_load(x + i) * factor);
-  for (; i < n; i++) x[i] *= factor[0];
+  const f4 e = f4_exp_negative(last - top);
+  f4_store_part(x + i, e, n - i);
+  return 1 / f4_sum(sums + e);
+#undef LOGITS
+}
+
+float rush_attention_row(size_t n, float *x, float scale, const float *mask, const uint8_t *keep) {
+  if (mask != NULL) return weigh(n, x, scale, mask, NULL);
+  return keep != NULL ? weigh(n, x, scale, NULL, keep) : weigh(n, x, scale, NULL, NULL);
 }
 
 /* The dot products of q with `count` rows of k, at most 4. */

@@ -10,6 +10,7 @@
 #include "kernels/attend.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_any.h"
+#include "kernels/normalize.h"
 #include "tensor/layout.h"
 
 enum { BLOCK = 32 }; /* queries */
@@ -72,6 +73,7 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
   float *out = (float *)(void *)matrix_at(a->out, a, at, 1);
   const char *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
   const size_t rows = (size_t)(a->l - i < BLOCK ? a->l - i : BLOCK);
+  float factor[BLOCK];
   /* Causal: what no query of the block sees is not even computed. */
   const size_t seen = a->causal && (size_t)i + rows < s ? (size_t)i + rows : s;
   if (packs(a))
@@ -85,7 +87,7 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
     const size_t own = a->causal && (size_t)i + r + 1 < seen ? (size_t)i + r + 1 : seen;
     const void *m = mask ? mask_row(a, mask, i + (int64_t)r, b->mask) : NULL;
     const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
-    rush_attention_row(own, x, (float)a->scale, keeps ? NULL : m, keeps ? m : NULL);
+    factor[r] = rush_attention_row(own, x, (float)a->scale, keeps ? NULL : m, keeps ? m : NULL);
     memset(x + own, 0, (s - own) * sizeof *x);
   }
   if (packs(a))
@@ -94,6 +96,10 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
   else
     rush_attention_sum(s, ev, b->logits, (const float *)(const void *)b->v_of,
                        (ptrdiff_t)row_stride(a->v), out);
+  for (size_t r = 0; r < rows; r++) {
+    float *y = out + (i + (int64_t)r) * row_stride(a->out);
+    rush_affine_f32(ev, y, y, factor[r], 0);
+  }
 }
 
 /* float64, one query at a time in plain C. */
