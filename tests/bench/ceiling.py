@@ -23,16 +23,16 @@ def best(peaks):
     return {key: max(p[key] for p in peaks if key in p) for key in ('gflops', 'gops', 'gbytes')}
 
 
-def bounds(work, peak, int8):
+def bounds(work, peak, bits):
     """Milliseconds for each: of its arithmetic or of reading its weights, whichever takes longer. Weights that a cache may hold are free."""
-    narrow = [int8 and one['kind'] == 'linear' for one in work]
-    weights = [one['bytes'] / (4 if n else 1) for one, n in zip(work, narrow)]
+    narrow = [bits < 32 and one['kind'] == 'linear' for one in work]
+    weights = [one['bytes'] * (bits / 32 if n else 1) for one, n in zip(work, narrow)]
     read = sum(weights) > CACHE
     return [max(one['flop'] / (peak['gops'] if n else peak['gflops']), read * size / peak['gbytes']) / 1e6
             for one, n, size in zip(work, narrow, weights)]
 
 
-def operators(work, profile, peak):
+def operators(work, profile, peak, bits):
     """[(kind, calls, ms of a run, ceiling or 0)], those first that lose most."""
     rows = {}
 
@@ -41,7 +41,7 @@ def operators(work, profile, peak):
         for i, x in enumerate((calls, ms, bound)):
             row[i] += x
 
-    least = bounds(work, peak, any('int8' in row['op'] for row in profile))
+    least = bounds(work, peak, bits)
     profile = sorted(profile, key=lambda row: row['instr'])
     for does in DOES:
         mine = [row for row in profile if does.search(row['op'])]

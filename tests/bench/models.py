@@ -66,10 +66,18 @@ MODELS = {
     'minilm-16-int8': (minilm(16), 'embedding', LENGTHS),
     'minilm-128-int8': (minilm(128), 'embedding', LENGTHS),
     'gpt2-step-int8': (networks.gpt2_step, 'logits', PAST),
+    'gpt2-step-int4': (networks.gpt2_step, 'logits', PAST),
 }
+#: How the export is told of fewer bits, by the end of a model's name. Rivals have int8, which they get for both.
+FEWER_BITS = {8: ('-int8', 'int8'), 4: ('-int4', 'int4:128')}
 USUAL = list(MODELS)[:4]
 # Only the input differs, in forms where sizes are open.
 SAME_FILE = {'minilm-16': 'minilm-21', 'minilm-128': 'minilm-21', 'minilm-256': 'minilm-21', 'minilm-128-int8': 'minilm-16-int8'}
+
+
+def bits_of(name):
+    """Of the weights of linear layers: 4, 8 or 32."""
+    return next((bits for bits, (end, _) in FEWER_BITS.items() if name.endswith(end)), 32)
 
 
 def export_onnx(model, inputs, outputs, dynamic, path):
@@ -103,7 +111,7 @@ def keys():
 def make(name, forms=(), again=False):
     """What is missing of a model's .rush file and of other forms: onnx, tflite, graph. One that cannot be made is left out."""
     build, output, dynamic = MODELS[name]
-    int8 = name.endswith('-int8')
+    bits = bits_of(name)
     folder = BUILD / name
     about = folder / 'bench.json'
     before = {'keys': {}, 'files': {}, **(json.loads(about.read_text()) if about.exists() else {})}
@@ -124,14 +132,14 @@ def make(name, forms=(), again=False):
         open_sizes = form in ('rush', 'onnx')
         file = (BUILD / SAME_FILE.get(name, name) if open_sizes else folder) / f'model.{"bin" if form == "graph" else form}'
         files[form] = os.path.relpath(file, folder)
-        if int8 and form in ('onnx', 'graph'):
+        if bits < 32 and form in ('onnx', 'graph'):
             files[form] = None  # int8 is written for LiteRT alone
         if files[form] is None or open_sizes and name in SAME_FILE:
             continue  # made with the other
         if form == 'rush':
             import rushlight
             rushlight.export(model, tuple(inputs.values()), str(file), input_names=list(inputs), output_names=outputs, dynamic_shapes=dynamic,
-                             quantize='int8' if int8 else '')
+                             quantize=FEWER_BITS[bits][1] if bits < 32 else '')
             continue
         try:
             if form == 'onnx':
@@ -140,7 +148,7 @@ def make(name, forms=(), again=False):
                 lowered = lowered or graph.lower(model, inputs)
                 lowered.save(folder / 'model', consts=form == 'graph')
                 if form == 'tflite':
-                    tflite.write(lowered, file, int8)
+                    tflite.write(lowered, file, bits < 32)
         except Exception as error:  # only the comparison is lost
             files[form] = None
             print(f'{name}: no {form}, so nothing to compare with: {error}', file=sys.stderr)
@@ -150,7 +158,7 @@ def make(name, forms=(), again=False):
     for tensor_name, tensor in {**inputs, 'expected': expected, 'exact': exact}.items():
         numpy.save(folder / f'{tensor_name}.npy', tensor.contiguous().numpy())
     about.write_text(json.dumps({
-        'name': name, 'int8': int8, 'keys': {**before['keys'], **{form: wanted[form] for form in missing}}, 'inputs': list(inputs),
+        'name': name, 'int8': bits < 32, 'keys': {**before['keys'], **{form: wanted[form] for form in missing}}, 'inputs': list(inputs),
         'output': output, 'files': files}))
 
 

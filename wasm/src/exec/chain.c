@@ -168,8 +168,7 @@ RUSH_OP(chain) {
   }
   chain->failures = 0;
   const rush_code *code = behind(s);
-  for (uint32_t k = 0; k < chain->n; k++)
-    s->registers[code[k].operands[code[k].n_in]] = results[k];
+  for (uint32_t k = 0; k < chain->n; k++) s->registers[code[k].operands[code[k].n_in]] = results[k];
   for (uint32_t k = 0; k < chain->n; k++) rush_drop_after(s, code + k);
   s->next += chain->n;
   return RUSH_OK;

@@ -33,7 +33,7 @@ typedef struct step {
 typedef struct outside {
   uint32_t operand; /* RUSH_NONE: a number */
   rush_tensor *t;
-  rush_tensor seen;    /* a header: how the tensor lay when the walk was made */
+  rush_tensor seen; /* a header: how the tensor lay when the walk was made */
   bool was_turned;
   bool is_same, aside; /* one element for all; lies otherwise than the results */
   rush_dtype dtype;    /* that the body takes */
@@ -53,7 +53,7 @@ struct rush_walk {
   rush_tensor shape;    /* a header: that of the results, */
   rush_storage storage; /* and what stands for their storage, turned where theirs will be */
   const rush_tensor *stand_ins;
-  char *memory;      /* blocks of what is one element, */
+  char *memory; /* blocks of what is one element, */
   size_t block_bytes;
   int64_t block; /* of so many elements; 0 before the first run */
   uint16_t aside[ASIDE];
@@ -65,8 +65,8 @@ struct rush_walk {
 
 rush_status rush_walk_new(rush_ctx *ctx, uint32_t n, uint32_t operands, rush_walk **out) {
   if (operands > OUTSIDE) operands = OUTSIDE;
-  const size_t bytes = sizeof **out + n * (sizeof(step) + sizeof(rush_pw_params)) +
-                       operands * sizeof(outside);
+  const size_t bytes =
+      sizeof **out + n * (sizeof(step) + sizeof(rush_pw_params)) + operands * sizeof(outside);
   void *memory;
   RUSH_TRY(rush_alloc(ctx, bytes, &memory));
   rush_walk *w = *out = memory;
@@ -107,8 +107,12 @@ static bool add_tensor(rush_walk *w, rush_tensor *t, uint32_t operand, rush_dtyp
     *value = (uint16_t)(STEPS + k);
     return true;
   }
-  outside o = {.operand = operand, .t = t, 
-.seen = *t, .was_turned = rush_is_turned(t), .dtype = dtype, .last = STAYS};
+  outside o = {.operand = operand,
+               .t = t,
+               .seen = *t,
+               .was_turned = rush_is_turned(t),
+               .dtype = dtype,
+               .last = STAYS};
   o.is_same = t->numel == 1;
   if (t->dtype != dtype && !(o.is_same && converts)) return false;
   if (o.is_same)
@@ -345,8 +349,7 @@ static bool place_values(rush_walk *w, rush_heap *heap, rush_value *results,
   for (uint32_t k = 0; k < w->n_outside; k++) {
     const outside *o = w->outside + k;
     if (!o->is_same)
-      w->places[STEPS + k] =
-          (place){rush_data(o->t), o->aside ? 0 : (int64_t)rush_itemsize(o->t)};
+      w->places[STEPS + k] = (place){rush_data(o->t), o->aside ? 0 : (int64_t)rush_itemsize(o->t)};
   }
   return *stored != NULL;
 }
@@ -379,8 +382,7 @@ static void start(worker *me, const rush_walk *w) {
 }
 static void finish(const worker *me, const loop *l) {
   for (uint32_t k = 0; k < me->w->n; k++)
-    if (me->params[k].fault)
-      __atomic_store_n(&l->w->fault, me->params[k].fault, __ATOMIC_RELAXED);
+    if (me->params[k].fault) __atomic_store_n(&l->w->fault, me->params[k].fault, __ATOMIC_RELAXED);
 }
 
 /* m elements from element `at` on, through all steps. */
