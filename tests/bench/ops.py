@@ -436,7 +436,7 @@ _REASONS = {
     'a pass over the second-level cache, by vectors of 4 floats where PyTorch has 16': """sum of rows, sum of columns, sum of the middle, mean of rows,
         mean of channels, mean of an image turned, norm of rows, amax of rows, amax of columns, max of channels, sum of ints, add alpha, add of columns, add of rows, complex mul, div trunc,
         mul of channels, mul of channels turned, prelu turned, lerp, cat turned, normalize, cosine_similarity, adaptive_avg_pool2d turned, adaptive_max_pool2d,
-        adaptive_avg_pool3d, max_pool2d turned, max_pool2d 3x3 turned, max_pool1d, softshrink, sign, max""",
+        adaptive_avg_pool3d, max_pool2d turned, max_pool2d 3x3 turned, max_pool1d, softshrink, sign, max, relu_, hardswish_""",
     'elements are moved one by one': 'cummax, add turned',
     'a fresh result of 8 bytes an element is written': 'one_hot, eye',
     'each element is converted by itself, in a wider type': 'float to int, int to float, to double, bool to float, sum of bools',

@@ -100,6 +100,6 @@ async function turn({ name, rival, threads, backend, seconds, profile }, read) {
     times.push((now() - at) / repeat);
   } while (now() - begun < 1000 * seconds || times.length < 3);
   return { load, first, times, bytes: bytes.length, memory: memory(), maxAbs: off.maxAbs, cosine: alike,
-    right: about.int8 ? alike > 0.99 : right(answer, expected, exact),
+    right: about.alike ? alike > about.alike : right(answer, expected, exact),
     profile: profile && profiled ? await profiled() : undefined };
 }
