@@ -77,8 +77,9 @@ rush_status rush_walk_new(rush_ctx *ctx, uint32_t n, uint32_t operands, rush_wal
   w->greatest = sizeof(float);
   w->storage.refs = 2;
   w->params = (void *)(w + 1);
-  w->steps = (void *)(w->params + n);
-  w->outside = (void *)(w->steps + n);
+  w->outside =
+      (void *)(w->params + n); /* before the steps, which hold nothing of 8 bytes in wasm */
+  w->steps = (void *)(w->outside + operands);
   return RUSH_OK;
 }
 
@@ -303,8 +304,8 @@ static bool fill_blocks(rush_walk *w, rush_ctx *ctx) {
   return true;
 }
 
-/* Whether result k may be written where this operand lies, which no later step needs. `taken`: an
- * earlier result is. */
+/* Whether result k may be written where this operand lies: no later step needs it, nobody else sees
+ * it, and it lies as the results do. */
 static bool may_take_over(const rush_walk *w, const outside *o, uint32_t k) {
   const rush_tensor *t = o->t;
   if (o->is_same || o->aside || o->last == STAYS || o->last > (int)k || w->is_integral)

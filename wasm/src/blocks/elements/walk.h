@@ -17,10 +17,11 @@ typedef struct rush_walk rush_walk;
 rush_status rush_walk_new(rush_ctx *ctx, uint32_t n, uint32_t operands, rush_walk **out);
 void rush_walk_destroy(rush_ctx *ctx, rush_walk *w); /* accepts NULL */
 
-/* Appends the pointwise operator c->op on c->args, which are what `operands` name (rush_code; less of
- * them where the last have defaults). *stand_in: set up for what it will give, a tensor with sizes,
- * strides and dtype but no elements, which the arguments of later steps may be; it and those before it
- * stand in an array. False, and nothing appended, where the walk cannot take the operator in. */
+/* Appends the pointwise operator c->op on c->args, which `operands` name as rush_code does (fewer of
+ * them where the last have defaults). *stand_in becomes what it will give, a tensor with sizes, strides
+ * and dtype but no elements, for the arguments of later steps; stand-ins of all steps are an array of
+ * the caller's, in their order. False, and nothing appended, where the walk cannot take the operator
+ * in. */
 bool rush_walk_add(rush_walk *w, rush_call *c, const uint32_t *operands, rush_tensor *stand_in);
 
 /* Register r is no longer needed after step `last`: it is the result of step k (where k >= 0), or
