@@ -267,3 +267,9 @@ for name in ("mul", "mul_relu"):
 for dtype, zero in {"quint8": 119, "qint8": -7}.items():
     for name, body in ONES.items():
         row(f"quantized_{name}_of_{dtype}", PAIR.format(dtype=dtype, zero=zero, body=body.format(zero=zero, least=0 if dtype == "quint8" else -128)), x=f32(2, 4, 17), y=f32(2, 4, 17), w=f32(4), v=f32(17))
+
+# Integers of 32 bits wrap where they are multiplied.
+row("quantised_mul_wraps", """
+    a = torch.quantize_per_tensor(x, 1e-5, 0, torch.qint32)
+    b = torch.quantize_per_tensor(y, 1e-5, 0, torch.qint32)
+    return torch.ops.quantized.mul(a, b, 1e-4, 0).dequantize()""", x=tensor([3.0, -2.0, 0.001]), y=tensor([4.0, 5.0, 0.002]))

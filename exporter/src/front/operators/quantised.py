@@ -273,15 +273,15 @@ def quantized_conv3d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpac
 
 
 def quantized_conv_transpose1d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
-    return quantised_convolution_dynamic(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range).squeeze(2)
+    return quantized_conv1d_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
 
 
 def quantized_conv_transpose2d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
-    return quantised_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
+    return quantized_conv2d_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
 
 
 def quantized_conv_transpose3d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
-    return quantised_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
+    return quantized_conv3d_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
 
 
 # onednn's alone: its sums, before they are integers again, and another tensor.
@@ -385,9 +385,10 @@ def quantized_add_relu(a, b, scale: float, zero_point: int):
     return quantised_as(torch.relu(a.dequantize() + b.dequantize()), a, scale, zero_point)
 
 
-# Integers are multiplied, and rounded before the zero point comes to them: scales that are alike make many halves.
+# Integers are multiplied (in floats, where these are as exact), and rounded before the zero point comes to them: scales that are alike make many halves.
 def quantised_product(a, b, scale: float):
-    steps = (a.int_repr().to(torch.float32) - torch.q_zero_point(a)) * (b.int_repr().to(torch.float32) - torch.q_zero_point(b))
+    kind = torch.int32 if a.dtype == torch.qint32 else torch.float32
+    steps = ((a.int_repr().to(kind) - torch.q_zero_point(a)) * (b.int_repr().to(kind) - torch.q_zero_point(b))).to(torch.float32)
     step = torch.full([], torch.q_scale(a), dtype=torch.float32) * torch.full([], torch.q_scale(b), dtype=torch.float32)
     return torch.round(steps * (step * (1.0 / torch.full([], scale, dtype=torch.float32)))) * scale
 
