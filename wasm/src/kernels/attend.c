@@ -8,29 +8,21 @@
 /* Four logits from i on, of which `left` are in the row; the others are -infinity. */
 RUSH_INLINE f4 logits_at(const float *x, size_t i, size_t left, f4 scale, const float *mask,
                          const uint8_t *keep) {
-  const bool whole = left >= 4;
-  f4 v = (whole ? f4_load(x + i) : f4_load_part(x + i, left)) * scale;
-  if (mask != NULL) v += whole ? f4_load(mask + i) : f4_load_part(mask + i, left);
-  for (size_t t = 0; t < 4 && keep != NULL && t < left; t++)
-    if (!keep[i + t]) v[t] = -INFINITY;
-  for (size_t t = left; t < 4; t++) v[t] = -INFINITY;
-  return v;
-}
-
-RUSH_INLINE f4 kept_logits_at(const float *x, size_t i, f4 scale, const uint8_t *keep) {
-  const i4 drop = {-!keep[i], -!keep[i + 1], -!keep[i + 2], -!keep[i + 3]};
-  return f4_select(drop, f4_set(-INFINITY), f4_load(x + i) * scale);
+  f4 v = f4_load_up_to(x + i, left) * scale;
+  if (mask != NULL) v += f4_load_up_to(mask + i, left);
+  i4 drop;
+  for (size_t t = 0; t < 4; t++) drop[t] = -(t >= left || (keep != NULL && !keep[i + t]));
+  return f4_select(drop, f4_set(-INFINITY), v);
 }
 
 /* The logits are computed in both passes: that costs less than to store them. */
 RUSH_INLINE float weigh(size_t n, float *x, float scale, const float *mask, const uint8_t *keep) {
-#define LOGITS (keep ? kept_logits_at(x, i, by, keep) : logits_at(x, i, 4, by, mask, NULL))
   const f4 by = f4_set(scale);
   f4 best = f4_set(-INFINITY);
   i4 odd = i4_set(0);
   size_t i = 0;
   for (; i + 4 <= n; i += 4) {
-    const f4 v = LOGITS;
+    const f4 v = logits_at(x, i, 4, by, mask, keep);
     best = f4_more(v, best);
     odd |= v != v;
   }
@@ -50,14 +42,13 @@ RUSH_INLINE float weigh(size_t n, float *x, float scale, const float *mask, cons
   const f4 top = f4_set(most);
   f4 sums = f4_zero();
   for (i = 0; i + 4 <= n; i += 4) {
-    const f4 e = f4_exp_negative(LOGITS - top);
+    const f4 e = f4_exp_negative(logits_at(x, i, 4, by, mask, keep) - top);
     f4_store(x + i, e);
     sums += e;
   }
   const f4 e = f4_exp_negative(last - top);
   f4_store_part(x + i, e, n - i);
   return 1 / f4_sum(sums + e);
-#undef LOGITS
 }
 
 float rush_attention_row(size_t n, float *x, float scale, const float *mask, const uint8_t *keep) {

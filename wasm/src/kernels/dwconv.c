@@ -143,24 +143,24 @@ RUSH_INLINE void strip_5(const job *j, const strip *r, int k, const float *w, si
      o = column(x, step, at + 2, r->width);
   f4 s = f4_set(0);
   if (STRIDE == 1) s = column(x, step, at + 3, r->width);
-#define PIXEL(LOAD_S, LOAD_T)                                                               \
-  do {                                                                                      \
-    if (STRIDE == 2) s = LOAD_S;                                                            \
-    const f4 t = LOAD_T;                                                                    \
-    f4 sum = f4_madd(p, g0, first ? bias : LEFT >= 4 ? f4_load(y) : f4_load_part(y, LEFT)); \
-    sum = f4_madd(t, g4, f4_madd(s, g3, f4_madd(o, g2, f4_madd(q, g1, sum))));              \
-    if (STRIDE == 1) {                                                                      \
-      p = q, q = o, o = s, s = t;                                                           \
-    } else {                                                                                \
-      p = o, q = s, o = t;                                                                  \
-    }                                                                                       \
-    if (last) {                                                                             \
-      put(y, sum, LEFT, j);                                                                 \
-    } else if (LEFT >= 4) {                                                                 \
-      f4_store(y, sum);                                                                     \
-    } else {                                                                                \
-      f4_store_part(y, sum, LEFT);                                                          \
-    }                                                                                       \
+#define PIXEL(LOAD_S, LOAD_T)                                                  \
+  do {                                                                         \
+    if (STRIDE == 2) s = LOAD_S;                                               \
+    const f4 t = LOAD_T;                                                       \
+    f4 sum = f4_madd(p, g0, first ? bias : f4_load_up_to(y, LEFT));            \
+    sum = f4_madd(t, g4, f4_madd(s, g3, f4_madd(o, g2, f4_madd(q, g1, sum)))); \
+    if (STRIDE == 1) {                                                         \
+      p = q, q = o, o = s, s = t;                                              \
+    } else {                                                                   \
+      p = o, q = s, o = t;                                                     \
+    }                                                                          \
+    if (last) {                                                                \
+      put(y, sum, LEFT, j);                                                    \
+    } else if (LEFT >= 4) {                                                    \
+      f4_store(y, sum);                                                        \
+    } else {                                                                   \
+      f4_store_part(y, sum, LEFT);                                             \
+    }                                                                          \
   } while (0)
   const size_t n = inner(r, 5, STRIDE);
   const float *to = x + (at + 4) * (ptrdiff_t)step;

@@ -116,6 +116,10 @@ RUSH_INLINE f4 f4_load_part(const float *p, size_t n) {
   memcpy(&v, p, n * sizeof *p);
   return v;
 }
+/* All, where n is not less. */
+RUSH_INLINE f4 f4_load_up_to(const float *p, size_t n) {
+  return n >= RUSH_LANES ? f4_load(p) : f4_load_part(p, n);
+}
 RUSH_INLINE void f4_store_part(float *p, f4 v, size_t n) {
   memcpy(p, &v, n * sizeof *p);
 }

@@ -122,10 +122,6 @@ static void run(const job *j) {
 
 /* ---- float32, four channels at a time -------------------------------------------------------- */
 
-RUSH_INLINE f4 load(const float *p, size_t left) {
-  return left >= 4 ? f4_load(p) : f4_load_part(p, left);
-}
-
 static void max_pixel(const rush_pool *s, const window *n, const float *x, float *y) {
   if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
   for (size_t c = 0; c < s->channels; c += 4) {
@@ -135,7 +131,7 @@ static void max_pixel(const rush_pool *s, const window *n, const float *x, float
       for (size_t h = 0; h < n->h.n; h++) {
         const float *p = x + d * n->d.step * n->image + h * n->h.step * n->row + c;
         for (size_t w = 0; w < n->w.n; w++, p += n->w.step * s->channels)
-          best = f4_max(best, load(p, left));
+          best = f4_max(best, f4_load_up_to(p, left));
       }
     }
     f4_store_up_to(y + c, best, left);
@@ -154,7 +150,7 @@ static void avg_pixel(const rush_pool *s, const window *n, const float *x, float
       for (size_t h = 0; h < n->h.n; h++) {
         const float *p = x + d * n->image + h * n->row + c;
         f4 row = f4_set(0);
-        for (size_t w = 0; w < n->w.n; w++, p += s->channels) row += load(p, left);
+        for (size_t w = 0; w < n->w.n; w++, p += s->channels) row += f4_load_up_to(p, left);
         sum += row;
       }
     }
