@@ -112,10 +112,10 @@ class Encoder {
     return static_cast<uint32_t>(instrs_.size() - 1);
   }
 
-  // How many pointwise operators follow each other from `at` on; 64 at most, as the runtime takes them.
+  // How many pointwise operators follow each other from `at` on, RUSH_MAX_CHAIN at most.
   static int64_t chain_at(const Block &b, NodeList::const_iterator at) {
     int64_t n = 0;
-    for (; at != b.nodes.end() && n < 64; ++at, n++)
+    for (; at != b.nodes.end() && n < RUSH_MAX_CHAIN; ++at, n++)
       if ((*at)->outputs.size() != 1 || !rush_may_chain((*at)->op.c_str())) break;
     return n;
   }

@@ -491,6 +491,7 @@ const char *rush_op_schema(const char *name);
 /* Whether an operator of this name may stand behind rush::chain: it computes its result element by
  * element, and writes no argument. */
 bool rush_may_chain(const char *name);
+enum { RUSH_MAX_CHAIN = 64 }; /* so many behind one */
 /* Whether tensors may have this dtype (PyTorch's ScalarType number). */
 bool rush_has_dtype(int dtype);
 

@@ -167,9 +167,7 @@ bool rush_can_reuse(const rush_call *c, uint32_t i) {
 
 bool rush_can_reuse_turned(const rush_call *c, uint32_t i) {
   if (i >= 32 || (c->dies >> i & 1) == 0 || c->args[i].kind != RUSH_KIND_TENSOR) return false;
-  const rush_tensor *t = rush_as_tensor(&c->args[i]);
-  return t->object.refs == 1 && t->storage->refs == 1 && t->offset == 0 && !t->storage->borrowed &&
-         !t->storage->has_conjugate;
+  return rush_is_alone(rush_as_tensor(&c->args[i]));
 }
 
 rush_status arg_sizes(const rush_call *c, uint32_t i, int *rank, int64_t *sizes) {

@@ -1,8 +1,8 @@
 /* rush::chain: the pointwise operators behind it as one walk over their elements (walk.h). The
  * exporter puts it in front of them. It changes no result: what it does not do, because a dtype or a
  * size does not fit or because somebody looks at each result, the instructions behind it do. */
+#include "blocks/elements/pointwise.h"
 #include "blocks/elements/walk.h"
-#include "call/define.h"
 #include "exec/session.h"
 
 enum { PATIENCE = 8 /* walks that could not be made, one after another, before none is tried */ };
@@ -18,13 +18,13 @@ struct rush_chain {
   struct {
     uint32_t r;
     rush_value value;
-  } watched[2 * RUSH_WALK_STEPS];
+  } watched[2 * RUSH_MAX_CHAIN];
 };
 
-rush_status rush_run_pointwise(rush_call *c);
-
 static bool is_pointwise(const rush_op *op, bool inplace) {
-  return op && op->run == rush_run_pointwise && !inplace && !strstr(op->schema, "(a!)");
+  if (!op || op->run != rush_run_pointwise || inplace) return false;
+  const rush_pointwise *row = op->family;
+  return (row->flags & RUSH_PW_INTO) == 0;
 }
 
 bool rush_may_chain(const char *name) {
@@ -68,7 +68,7 @@ static uint32_t count_steps(const rush_session *s, int64_t n, uint32_t *operands
   const rush_code *c = behind(s);
   uint32_t k = 0;
   *operands = 0;
-  for (; (int64_t)k < n && k < RUSH_WALK_STEPS && k < most; k++, c++) {
+  for (; (int64_t)k < n && k < RUSH_MAX_CHAIN && k < most; k++, c++) {
     if (c->opcode != RUSH_OPCODE_OP || !is_pointwise(m->ops[c->op].op, m->ops[c->op].inplace))
       break;
     *operands += c->n_in;
@@ -155,7 +155,7 @@ static rush_status make_walk(rush_session *s, rush_call *c, rush_chain *chain) {
 
 RUSH_OP(chain) {
   rush_session *s = c->session;
-  rush_value results[RUSH_WALK_STEPS];
+  rush_value results[RUSH_MAX_CHAIN];
   rush_chain *chain;
   if (s->observer) return RUSH_OK;
   RUSH_TRY(find_chain(s, &chain));

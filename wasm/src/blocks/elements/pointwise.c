@@ -84,10 +84,7 @@ static void fetch(run *r, int k, const char *from, int64_t m) {
   size_t item = rush_dtype_size(have);
   int64_t stride = r->stride[k];
   if (have == want && stride == 0 && item == sizeof(int32_t)) {
-    int32_t v;
-    memcpy(&v, from, sizeof v);
-    const i4 all = i4_set(v);
-    for (int64_t i = 0; i < m; i += 4) memcpy(r->buffer[k] + i * (int64_t)item, &all, sizeof all);
+    rush_pw_fill_words(r->buffer[k], from, m);
   } else if (have == want) {
     rush_copy_items(item, r->buffer[k], (int64_t)item, from, stride, m);
   } else {

@@ -116,6 +116,13 @@ rush_status rush_pw_plan_call(rush_call *c, const rush_pointwise *row, rush_pw_p
 rush_dtype rush_pw_takes(const rush_pw_plan *plan, int k);
 /* Operand k, a Scalar, as the body takes it. */
 void rush_pw_place_scalar(const rush_call *c, const rush_pw_plan *plan, int k, int64_t to[2]);
+/* to[0..n) = the element, of 4 bytes; up to a multiple of four of them are written. */
+static inline void rush_pw_fill_words(char *to, const void *element, int64_t n) {
+  int32_t v;
+  memcpy(&v, element, sizeof v);
+  const i4 all = i4_set(v);
+  for (int64_t i = 0; i < n; i += 4) memcpy(to + i * (int64_t)sizeof v, &all, sizeof all);
+}
 /* Where a new result lies, and the strides that PyTorch gives it. */
 void rush_pw_result_strides(const rush_call *c, const rush_pw_plan *plan, int64_t *strides,
                             int64_t *nominal);

@@ -4,7 +4,7 @@
 #include "blocks/elements/pointwise.h"
 
 enum {
-  STEPS = RUSH_WALK_STEPS,
+  STEPS = RUSH_MAX_CHAIN,
   OUTSIDE = 2 * STEPS,       /* operands that no step gives */
   BYTES = 2048,              /* of each value at a time */
   SLOTS = 10,                /* blocks of values that are not stored */
@@ -230,16 +230,15 @@ static bool lies_as(const rush_tensor *t, const rush_tensor *seen, bool was_turn
   return !t->storage->quant;
 }
 
-static void fill(const rush_walk *w, const outside *o, char *to) {
-  const size_t item = rush_dtype_size(o->dtype);
-  if (item == sizeof(int32_t)) {
-    int32_t v;
-    memcpy(&v, o->element, sizeof v);
-    const i4 all = i4_set(v);
-    for (int64_t i = 0; i < w->block; i += 4) memcpy(to + i * (int64_t)item, &all, sizeof all);
-  } else {
-    rush_copy_items(item, to, (int64_t)item, (const char *)o->element, 0, w->block);
-  }
+/* A block of one element. */
+static void fill(const rush_walk *w, size_t item, const char *element, char *to) {
+  if (item == sizeof(int32_t))
+    rush_pw_fill_words(to, element, w->block);
+  else
+    rush_copy_items(item, to, (int64_t)item, element, 0, w->block);
+}
+static void fill_outside(const rush_walk *w, const outside *o, char *to) {
+  fill(w, rush_dtype_size(o->dtype), (const char *)o->element, to);
 }
 
 bool rush_walk_again(rush_walk *w, const rush_value *registers) {
@@ -255,7 +254,7 @@ bool rush_walk_again(rush_walk *w, const rush_value *registers) {
     rush_convert(o->dtype, element, o->t->dtype, rush_data(o->t), 1);
     if (memcmp(element, o->element, rush_dtype_size(o->dtype)) == 0) continue;
     memcpy(o->element, element, sizeof element);
-    if (w->block) fill(w, o, w->places[STEPS + k].at);
+    if (w->block) fill_outside(w, o, w->places[STEPS + k].at);
   }
   return true;
 }
@@ -298,7 +297,7 @@ static bool fill_blocks(rush_walk *w, rush_ctx *ctx) {
   for (uint32_t k = 0; k < w->n_outside; k++) {
     if (!w->outside[k].is_same) continue;
     w->places[STEPS + k] = (place){to, 0};
-    fill(w, w->outside + k, to);
+    fill_outside(w, w->outside + k, to);
     to += bytes;
   }
   return true;
@@ -310,9 +309,7 @@ static bool may_take_over(const rush_walk *w, const outside *o, uint32_t k) {
   const rush_tensor *t = o->t;
   if (o->is_same || o->aside || o->last == STAYS || o->last > (int)k || w->is_integral)
     return false;
-  if (t->dtype != w->steps[k].dtype || t->object.refs != 1 || t->storage->refs != 1 ||
-      t->offset != 0 || t->storage->borrowed || t->storage->has_conjugate || t->storage->quant)
-    return false;
+  if (t->dtype != w->steps[k].dtype || !rush_is_alone(t)) return false;
   if (rush_is_turned(t) != (w->storage.turned != NULL)) return false;
   for (int d = 0; d < t->rank; d++)
     if (rush_nominal(t)[d] != w->shape.nominal[d]) return false;
@@ -425,9 +422,13 @@ static void place_aside(worker *me, const rush_iter *it, uint32_t k, int64_t don
     return;
   }
   p->at = me->aside[k];
-  if (stride == 0 && *held == from) return;
-  rush_copy_items((size_t)item, p->at, item, from, stride, stride == 0 ? me->w->block : m);
-  *held = stride == 0 ? from : NULL;
+  if (stride != 0) {
+    rush_copy_items((size_t)item, p->at, item, from, stride, m);
+    *held = NULL;
+  } else if (*held != from) {
+    fill(me->w, (size_t)item, from, p->at);
+    *held = from;
+  }
 }
 
 /* Of the outermost dimension. */

@@ -9,11 +9,9 @@
 
 #include "call/call.h"
 
-enum { RUSH_WALK_STEPS = 64 };
-
 typedef struct rush_walk rush_walk;
 
-/* A walk of up to n steps, which take `operands` values in all. */
+/* A walk of up to n steps (RUSH_MAX_CHAIN at most), which take `operands` values in all. */
 rush_status rush_walk_new(rush_ctx *ctx, uint32_t n, uint32_t operands, rush_walk **out);
 void rush_walk_destroy(rush_ctx *ctx, rush_walk *w); /* accepts NULL */
 
