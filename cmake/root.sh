@@ -24,12 +24,16 @@ is_debian_13() {
 apt_install() {
   command -v apt-get >/dev/null ||
     die "'$1' is missing and this is not a Debian: install it yourself, or use ./dev --host"
+  mkdir -p "$RUSH_CACHE"
+  exec 8>"$RUSH_CACHE/apt.lock" # apt-get update does not wait for another one
+  flock 8
   say "installing $*"
-  privileged env DEBIAN_FRONTEND=noninteractive apt-get -qq update >&2 ||
+  privileged env DEBIAN_FRONTEND=noninteractive apt-get -qq update >&2 8>&- ||
     die "apt-get update failed: check this machine's network and /etc/apt/sources.list"
   privileged env DEBIAN_FRONTEND=noninteractive apt-get -y -qq -o Acquire::Retries=5 \
-    -o Dpkg::Use-Pty=0 install --no-install-recommends "$@" >&2 ||
+    -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 install --no-install-recommends "$@" >&2 8>&- ||
     die "apt-get could not install $1: run 'apt-get install $1' and see what it says"
+  exec 8>&-
 }
 
 make_root() { # DIR
