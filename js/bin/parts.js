@@ -19,6 +19,9 @@ const WITHOUT = {
   winograd: (weight) => weight !== undefined && !(Number(weight.shape[1]) >= LEAST_CHANNELS && /,3,3$/.test(String(weight.shape))),
 };
 
+/** Whether a file's description or program names float16 or bfloat16. One that makes them itself, of no such dtype, does without a kernel. @param {string} text */
+export const namesHalves = (text) => /"b?float16"/.test(text);
+
 /** The weights of each operator. @param {import('../src/graph.js').GraphJson[]} graphs @returns {Map<string, Weight[]>} */
 export function weightsOf(graphs) {
   /** @type {Map<string, Weight[]>} */ const weights = new Map();
@@ -32,5 +35,5 @@ export function weightsOf(graphs) {
   return weights;
 }
 
-/** Whether an operator may reach the part. @param {string} part @param {string} op @param {Map<string, Weight[]>} weights */
-export const reaches = (part, op, weights) => !weights.get(op)?.every(WITHOUT[part] ?? (() => false));
+/** Whether an operator may reach the part; everything copies. @param {string} part @param {string} op @param {Map<string, Weight[]>} weights @param {boolean} halves */
+export const reaches = (part, op, weights, halves) => part === 'copy_halves' ? halves : !weights.get(op)?.every(WITHOUT[part] ?? (() => false));

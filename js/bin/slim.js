@@ -9,13 +9,13 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { RushlightError, unreadable } from '../src/errors.js';
 import { readHead } from '../src/hosting.js';
 import { BACKENDS } from '../src/runtime.js';
-import { reaches, weightsOf } from './parts.js';
+import { namesHalves, reaches, weightsOf } from './parts.js';
 import { CODE, DATA, DATA_COUNT, ELEMENT, FUNCTION, IMPORT, TYPE, appended, inSection, leb, readMemory, readSections, readTable, writeMemory, writeSections, writeTable } from '../src/sections.js';
 
 /**
  * @typedef {import('../src/runtime.js').BackendName} BackendName
  * @typedef {{ wasm: string, table: number, parts: { name: string, address: number, rows: number[] }[], groups: [number[], number[], number[]][] }} Reach of wasm/bridge/reach.mjs
- * @typedef {{ operators: string[], weights: ReturnType<typeof weightsOf> }} Needs of the files
+ * @typedef {{ operators: string[], weights: ReturnType<typeof weightsOf>, halves: boolean }} Needs of the files
  * @typedef {{ backend: BackendName, file: string, before: Size, after: Size }} Slimmed
  * @typedef {{ bytes: number, brotli: number }} Size
  */
@@ -65,16 +65,18 @@ const sizeOf = (bytes) => ({
 async function needsOf(files, ops) {
   /** @type {Set<string>} */ const names = new Set();
   const graphs = [];
+  let halves = false;
   for (const file of files) {
     const { plan, text } = await readHead(file, {}, 2);
     graphs.push(JSON.parse(text));
+    halves ||= namesHalves(text + JSON.stringify(plan));
     const missing = plan.missing.filter(({ name }) => !Object.hasOwn(ops, name));
     if (missing.length) {
       throw new RushlightError('unsupported', `${file} needs operators that no runtime here has: ${missing.map(({ name }) => name).join(', ')}. If JavaScript computes them: --ops FILE.js`, { source: file });
     }
     for (const { name } of plan.operators) if (!Object.hasOwn(ops, name)) names.add(name);
   }
-  return { operators: [...names].sort(), weights: weightsOf(graphs) };
+  return { operators: [...names].sort(), weights: weightsOf(graphs), halves };
 }
 
 /** The project's binaryen, or one beside this package. */
@@ -96,11 +98,11 @@ async function loadBinaryen() {
  * one function that refuses, data and parts become 0. The functions themselves are still there.
  * @param {Uint8Array} full @param {Reach} reach @param {Needs} needs
  */
-export function cut(full, reach, { operators, weights }) {
+export function cut(full, reach, { operators, weights, halves }) {
   const sections = readSections(full), memory = readMemory(full, sections), table = readTable(full, sections);
   const { kept, n } = cutRows(memory, reach.table, operators), live = new Set(kept.keys());
   reach.parts.forEach(({ name, address, rows }, i) => {
-    if (spread(rows).some((row) => kept.get(row)?.some((op) => reaches(name, op, weights)))) live.add(n + i);
+    if (spread(rows).some((row) => kept.get(row)?.some((op) => reaches(name, op, weights, halves)))) live.add(n + i);
     else memory.image.fill(0, address - memory.first, address - memory.first + 4);
   });
 

@@ -62,6 +62,9 @@ MADE = {
     'turned': ('image', 'image.contiguous(memory_format=torch.channels_last)'),
     'across': ('upright', 'upright.t()'),
     'complexes': ('pairs', 'torch.view_as_complex(pairs)'),
+    'halves': ('rows', 'rows.to(torch.float16)'),
+    'brains': ('rows', 'rows.to(torch.bfloat16)'),
+    'half_bias': ('bias', 'bias.to(torch.float16)'),
 }
 
 
@@ -182,6 +185,27 @@ CASES = _named('''
     add of doubles: d + 1.0
     exp of doubles: torch.exp(d)
     add of halves: h + h
+    add of bfloat16: brains + brains
+    add of halves and rows: halves + half_bias
+    mul of halves by a number: h * 1.5
+    relu of halves: torch.relu(h)
+    silu of halves: F.silu(h)
+    gelu of bfloat16: F.gelu(brains)
+    exp of halves: torch.exp(h)
+    gt of halves: h > 0.5
+    where of halves: torch.where(b, h, h)
+    halves and floats: h + x
+    sum of halves: torch.sum(h)
+    mean of rows of halves: torch.mean(halves, 1)
+    sum of columns of halves: torch.sum(halves, 0)
+    amax of rows of halves: torch.amax(halves, 1)
+    softmax of halves: torch.softmax(halves, 1)
+    softmax of bfloat16: torch.softmax(brains, 1)
+    layer_norm of halves: F.layer_norm(halves, [half_bias.size(0)], half_bias, half_bias)
+    to bfloat16: x.to(torch.bfloat16)
+    bfloat16 to float: brains.to(torch.float32)
+    contiguous of a transpose of halves: halves.t().contiguous()
+    transpose of halves to float: halves.t().to(torch.float32)
     to double: x.to(torch.float64)
     to half: x.to(torch.float16)
     half to float: h.to(torch.float32)
@@ -440,7 +464,10 @@ _REASONS = {
     'elements are moved one by one': 'cummax, add turned',
     'a fresh result of 8 bytes an element is written': 'one_hot, eye',
     'each element is converted by itself, in a wider type': 'float to int, int to float, to double, bool to float, sum of bools',
-    'float16 and bfloat16 are stored, and computed in float32; PyTorch has F16C': 'add of halves, to half, half to float',
+    'halves are widened, computed by 4 floats (SSE2) and rounded, a block at a time; PyTorch has one loop of 16, wasm no instruction for halves':
+        """add of halves, add of bfloat16, add of halves and rows, mul of halves by a number, relu of halves, silu of halves, exp of halves, halves and floats,
+        sum of halves, sum of columns of halves, amax of rows of halves, softmax of halves, softmax of bfloat16, gelu of bfloat16, to half, half to float,
+        bfloat16 to float, transpose of halves to float""",
     'in double, for both dtypes': 'fmod, remainder, div floor, complex abs, stft, istft, rfft, irfft, fft2',
     "C's own function for each element; no model of the census has it": """asin, tan, sinh, erfc, exp of doubles, histc, prod of rows, kthvalue, unique_consecutive,
         scatter_reduce, logcumsumexp""",

@@ -1,5 +1,6 @@
-/* Products with a matrix of halves give the bits that the same matrix gives in float32: all 65,536 values of
- * both dtypes, sizes around the tiles, large elements of the rows, any number of threads. */
+/* Halves become floats, and floats halves, as base/half.h has it. Products with a matrix of halves give the
+ * bits that the same matrix gives in float32: all 65,536 values of both dtypes, sizes around the tiles, large
+ * elements of the rows, any number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include "base/threads.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_half.h"
+#include "kernels/halves.h"
 
 static const rush_dtype dtypes[] = {RUSH_FLOAT16, RUSH_BFLOAT16};
 
@@ -27,6 +29,28 @@ static float widened(rush_dtype dtype, uint16_t bits) {
 static uint16_t narrowed(rush_dtype dtype, float v) {
   return dtype == RUSH_FLOAT16 ? rush_to_float16(v) : rush_to_bfloat16(v);
 }
+/* The first is what everybody calls. */
+static const struct {
+  rush_half_rows_fn *widen, *narrow;
+} conversions[] = {
+    {rush_widen_halves, rush_narrow_floats},
+#if defined(__x86_64__)
+    {rush_widen_halves_4, rush_narrow_floats_4},
+    {rush_widen_halves_8, rush_narrow_floats_8},
+#endif
+};
+/* How many of them this machine can run. */
+static size_t widths(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") ? 3 : 2;
+#else
+  return 1;
+#endif
+}
+#define EACH_CONVERSION(w, d)           \
+  for (size_t w = 0; w < widths(); w++) \
+    for (size_t d = 0; d < 2; d++)
+
 static void *memory(size_t bytes) {
   void *p = aligned_alloc(64, bytes / 64 * 64 + 64);
   assert_non_null(p);
@@ -45,6 +69,70 @@ static void expect_same(const char *what, size_t n, const float *got, const floa
   for (size_t i = 0; i < n; i++)
     if (memcmp(got + i, want + i, sizeof *got) != 0 && !(isnan(got[i]) && isnan(want[i])))
       fail_msg("%s: element %zu is %.9g, not %.9g", what, i, (double)got[i], (double)want[i]);
+}
+
+enum { ALL = 1 << 16 };
+static uint16_t all_halves[ALL];
+static float floats_of_all[ALL];
+
+static void all_halves_become_floats(void **unused) {
+  (void)unused;
+  static float want[ALL];
+  for (size_t i = 0; i < ALL; i++) all_halves[i] = (uint16_t)i;
+  EACH_CONVERSION(w, d) {
+    for (size_t i = 0; i < ALL; i++) want[i] = widened(dtypes[d], (uint16_t)i);
+    conversions[w].widen(dtypes[d], ALL, all_halves, floats_of_all);
+    expect_same("widened", ALL, floats_of_all, want);
+  }
+}
+
+/* floats_of_all become what they become one by one. */
+static void expect_rounded(size_t w, rush_dtype dtype) {
+  conversions[w].narrow(dtype, ALL, floats_of_all, all_halves);
+  for (size_t i = 0; i < ALL; i++)
+    if (all_halves[i] != narrowed(dtype, floats_of_all[i]))
+      fail_msg("dtype %d: %a became %#x, not %#x", (int)dtype, (double)floats_of_all[i],
+               all_halves[i], narrowed(dtype, floats_of_all[i]));
+}
+
+/* Bit patterns in steps of a prime; each half, and what lies in the middle of two and beside it. */
+static void floats_are_rounded_to_the_nearest_half(void **unused) {
+  (void)unused;
+  EACH_CONVERSION(w, d) {
+    for (uint64_t bits = 0; bits < UINT64_C(1) << 32;) {
+      for (size_t i = 0; i < ALL; i++, bits += 4093)
+        floats_of_all[i] = rush_of_bits((uint32_t)bits);
+      expect_rounded(w, dtypes[d]);
+    }
+    const uint32_t half = dtypes[d] == RUSH_FLOAT16 ? 1 << 12 : 1 << 15;
+    for (uint32_t more = 0; more < 4; more++) {
+      for (size_t i = 0; i < ALL; i++) {
+        const uint32_t at = rush_bits_of(widened(dtypes[d], (uint16_t)i));
+        floats_of_all[i] = rush_of_bits(more == 0 ? at : at + half + more - 2);
+      }
+      expect_rounded(w, dtypes[d]);
+    }
+    /* Between two numbers below the least normal one, or it and nothing. */
+    for (size_t i = 0; i < ALL; i++) floats_of_all[i] = (float)i * (i % 2 ? 0x1p-30f : -0x1p-34f);
+    expect_rounded(w, dtypes[d]);
+  }
+}
+
+static void conversions_of_every_length(void **unused) {
+  (void)unused;
+  EACH_CONVERSION(w, d) {
+    for (size_t n = 0; n <= 35; n++) {
+      uint16_t halves[35 + 1], back[35 + 1];
+      float floats[35 + 1];
+      for (size_t i = 0; i <= 35; i++) halves[i] = (uint16_t)(0x3c00 + 37 * i), back[i] = 77;
+      for (size_t i = 0; i <= 35; i++) floats[i] = guard;
+      conversions[w].widen(dtypes[d], n, halves, floats);
+      for (size_t i = 0; i <= 35; i++)
+        assert_true(floats[i] == (i < n ? widened(dtypes[d], halves[i]) : guard));
+      conversions[w].narrow(dtypes[d], n, floats, back);
+      for (size_t i = 0; i <= 35; i++) assert_int_equal(back[i], i < n ? halves[i] : 77);
+    }
+  }
 }
 
 /* a[m][k] times w[n][k]. */
@@ -83,7 +171,6 @@ static rush_ctx *context(unsigned threads) {
 /* One weight for each column, times 1: with no value that is not finite among them, and with all. */
 static void every_value_is_widened_exactly(void **unused) {
   (void)unused;
-  enum { ALL = 1 << 16 };
   rush_ctx *ctx = context(1);
   uint16_t *w = memory(ALL * sizeof *w);
   static const float ones[] = {1, 1};
@@ -168,6 +255,9 @@ static void a_matrix_is_packed_in_place_and_read_back(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_halves_become_floats),
+      cmocka_unit_test(floats_are_rounded_to_the_nearest_half),
+      cmocka_unit_test(conversions_of_every_length),
       cmocka_unit_test(every_value_is_widened_exactly),
       cmocka_unit_test(products_of_all_sizes),
       cmocka_unit_test(large_elements_of_a_row),

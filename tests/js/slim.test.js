@@ -9,7 +9,7 @@ import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { reaches, weightsOf } from '../../js/bin/parts.js';
+import { namesHalves, reaches, weightsOf } from '../../js/bin/parts.js';
 import { load, plan } from '../../js/src/index.js';
 import { hasRelaxed } from '../../js/src/runtime.js';
 import { RushFile } from './build-rush.mjs';
@@ -142,14 +142,16 @@ test('a kernel goes only where each weight says that it is not reached', () => {
     methods: [{ instructions: weights.map((_, i) => ({ code: 'op', op: 'aten::conv2d', in: [0, weights[i] ? { constant: i } : 1], out: [2] })) }],
     constants: weights,
   });
-  const stay = (/** @type {any[]} */ ...weights) => ['conv_any', 'gemm_any', 'halves', 'dwconv_5x5', 'winograd', 'another'].filter((part) => reaches(part, 'aten::conv2d', weightsOf([graph(...weights), graph()])));
+  const stay = (/** @type {any[]} */ ...weights) => ['conv_any', 'gemm_any', 'halves', 'dwconv_5x5', 'winograd', 'another'].filter((part) => reaches(part, 'aten::conv2d', weightsOf([graph(...weights), graph()]), false));
   const float = { tensor: 'w', dtype: 'float32', shape: [4, 1, 3, 3] };
   assert.deepEqual(stay(float, float), ['another']);
   assert.deepEqual(stay(float, { ...float, dtype: 'float16' }), ['conv_any', 'gemm_any', 'halves', 'another']);
   assert.deepEqual(stay({ ...float, shape: [4, 1, 5, 5] }, float), ['dwconv_5x5', 'another']);
   assert.deepEqual(stay({ ...float, shape: [4, 16, 3, 3] }, { ...float, shape: [4, 15, 3, 3] }), ['winograd', 'another']);
   assert.deepEqual(stay(float, undefined), ['conv_any', 'gemm_any', 'halves', 'dwconv_5x5', 'winograd', 'another']); // it is computed
-  assert(reaches('conv_any', 'torchvision::deform_conv2d', weightsOf([graph(float)]))); // no rule is known
+  assert(reaches('conv_any', 'torchvision::deform_conv2d', weightsOf([graph(float)]), false)); // no rule is known
+  for (const halves of [false, true]) assert.equal(reaches('copy_halves', 'aten::relu', new Map(), halves), halves);
+  assert(namesHalves('{"dtype":"float16"}') && namesHalves('{"dtype":"bfloat16"}') && !namesHalves('{"dtype":"float32"}'));
 });
 
 test('one runtime serves several files; programs with control flow run on it, too', async (t) => {

@@ -6,7 +6,8 @@
 //
 //   wasm    the SHA-256 of BINARY
 //   table   the address of rush_all_ops (call/call.h)
-//   parts   name and address of each rush_part_* (kernels/parts.h), a pointer; the rows that may call it
+//   parts   name and address of each rush_part_* (kernels/parts.h), a pointer; the rows that may call it: all, where
+//           something else may, too
 //   groups  [rows, functions, bytes] each: entries of the function table and addresses that are reached from these rows
 //           of the operator table (perhaps none) and from nothing else; all as [distance to the last, how many] in turn.
 //           Behind the last row the parts are counted on
@@ -207,8 +208,8 @@ for (const datum of data) {
 for (const [address, keys] of dataAt) {
   if (!keys.some((key) => always.has(key))) put(keys.flatMap((key) => rowsOf.get(key) ?? []), 2, address);
 }
-const callers = ({ name, data }) => {
-  if (always.has(dataKey(data))) throw new Error(`${linkedPath}: ${name} is called from elsewhere than operators`);
+const callers = ({ data }) => {
+  if (always.has(dataKey(data))) return [0, rows.n];
   return runs((rowsOf.get(dataKey(data)) ?? []).filter((row) => row < rows.n));
 };
 writeFileSync(out, JSON.stringify({

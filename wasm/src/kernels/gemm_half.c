@@ -1,12 +1,9 @@
 #include "kernels/gemm_half.h"
 
-#include "base/half.h"
 #include "base/threads.h"
+#include "kernels/halves.h"
 #include "kernels/one_row.h"
 #include "kernels/xnn_config.h"
-#if defined(RUSH_XNN_X86)
-#include <immintrin.h>
-#endif
 
 /* ---- Widening ---------------------------------------------------------------------------------- */
 
@@ -30,44 +27,6 @@ RUSH_INLINE f8 of_float16(const char *w) {
 }
 static const float unit = 0x1p112f;
 
-/* n elements; of the eight that the last one is among, all are read and written. */
-static void widen_bfloat16(size_t n, const char *w, float *to) {
-  for (size_t i = 0; i < n; i += 8) {
-    const f8 v = of_bfloat16(w + 2 * i);
-    for (size_t h = 0; h < 2; h++) f4_store(to + i + 4 * h, v.v[h]);
-  }
-}
-static void widen_finite(size_t n, const char *w, float *to) {
-  const f4 scale = f4_set(unit);
-  for (size_t i = 0; i < n; i += 8) {
-    const f8 v = of_float16(w + 2 * i);
-    for (size_t h = 0; h < 2; h++) f4_store(to + i + 4 * h, v.v[h] * scale);
-  }
-}
-static void widen_float16(size_t n, const char *w, float *to) {
-  for (size_t i = 0; i < n; i++) {
-    uint16_t bits;
-    memcpy(&bits, w + 2 * i, sizeof bits);
-    to[i] = rush_of_float16(bits);
-  }
-}
-#if defined(RUSH_XNN_X86)
-__attribute__((target("avx,f16c"))) static void widen_in_hardware(size_t n, const char *w,
-                                                                  float *to) {
-  for (size_t i = 0; i < n; i += 8)
-    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(w + 2 * i))));
-}
-#endif
-
-typedef void widen_fn(size_t n, const char *w, float *to);
-static widen_fn *widen_of(const rush_half_product *p) {
-  if (p->dtype == RUSH_BFLOAT16) return widen_bfloat16;
-#if defined(RUSH_XNN_X86)
-  if (__builtin_cpu_supports("fma")) return widen_in_hardware; /* who has it has F16C, too */
-#endif
-  return p->finite ? widen_finite : widen_float16;
-}
-
 bool rush_half_is_finite(rush_dtype dtype, size_t n, const uint16_t *x) {
   bool finite = true;
   for (size_t i = 0; i < n && dtype == RUSH_FLOAT16; i++) finite &= (x[i] & 0x7c00) != 0x7c00;
@@ -80,7 +39,7 @@ bool rush_half_is_finite(rush_dtype dtype, size_t n, const uint16_t *x) {
 typedef struct product {
   rush_half_product p;
   size_t nr, rows, columns, down; /* down: items have the same columns */
-  widen_fn *widen;                /* NULL: rush_one_row, nothing is kept of what is widened */
+  bool one_row;                   /* nothing is kept of what is widened */
   size_t some, each;              /* columns, and floats of a thread */
   float *scratch;
 } product;
@@ -88,7 +47,7 @@ typedef struct product {
 static bool plan(const rush_ctx *ctx, const rush_half_product *p, product *t) {
   enum { PRODUCTS = 1 << 25, LEAST = 32, EACH = 4, CACHE = 24 * 1024, ALIGN = 16 };
   const size_t threads = rush_threads(ctx), nr = rush_gemm_nr(), cut = 4 * nr;
-  *t = (product){.p = *p, .nr = nr, .widen = widen_of(p)};
+  *t = (product){.p = *p, .nr = nr};
   t->columns = rush_gemm_columns(p->k, p->n) / cut * cut;
   if (t->columns < cut) t->columns = cut;
   /* So many rows that making floats is little beside. */
@@ -100,7 +59,7 @@ static bool plan(const rush_ctx *ctx, const rush_half_product *p, product *t) {
   t->some = CACHE / sizeof(float) / (p->k + 1) / nr * nr;
   if (t->some < nr) t->some = nr;
   if (p->m == 1) t->some = cut; /* as xnn_gemm.c cuts a row */
-  /* Aligned, and with room behind where nr is 4, see widen_finite. */
+  /* Aligned. */
   if (!rush_gemm_packed(p->k, t->some, &t->each) ||
       __builtin_add_overflow(t->each, (size_t)ALIGN, &t->each))
     return false;
@@ -139,7 +98,7 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
     const size_t right = p->n - left < t->columns ? p->n : left + t->columns;
     const size_t rows = p->m - i < t->rows ? p->m - i : t->rows;
     const float *packed = p->packed + left / t->nr * block;
-    if (t->widen == NULL) {
+    if (t->one_row) {
       one_row(p, right - left, packed, p->c + left);
       continue;
     }
@@ -148,7 +107,7 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
       float *to = wide;
       for (size_t c = 0; c < columns; c += t->nr, packed += block, to += t->nr * (p->k + 1)) {
         memcpy(to, packed, t->nr * sizeof *to);
-        t->widen(t->nr * p->k, (const char *)(packed + t->nr), to + t->nr);
+        rush_widen_halves(p->dtype, t->nr * p->k, packed + t->nr, to + t->nr);
       }
       rush_gemm(rows, columns, p->k, p->a + i * p->lda, p->lda, wide, p->c + i * p->ldc + j, p->ldc,
                 p->min, p->max);
@@ -165,7 +124,7 @@ void rush_half_gemm(rush_ctx *ctx, const rush_half_product *p, float *memory) {
   plan(ctx, p, &t);
   t.scratch = memory;
   if (p->m == 1 && t.nr == 8 && is_in_range(p)) {
-    t.widen = NULL;
+    t.one_row = true;
     t.columns = rush_gemm_columns_of_few(1, p->n, p->k, rush_threads(ctx));
   }
   rush_parallel(ctx, t.down * ((p->n - 1) / t.columns + 1),

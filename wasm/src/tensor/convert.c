@@ -10,6 +10,7 @@
 #include "base/half.h"
 #include "base/threads.h"
 #include "kernels/transpose.h"
+#include "tensor/copy_row.h"
 #include "tensor/iter.h"
 
 enum { BLOCK = 256, STRETCH = 1 << 18 /* elements between two looks at the host's wish to stop */ };
@@ -162,37 +163,38 @@ static void copy_same(size_t item, char *to, int64_t to_step, const char *from, 
     rush_copy_items(item, to, to_step, from, from_step, n);
 }
 
-static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
-                     int64_t from_step, int64_t n);
-
 /* One of the two is complex, or both. */
 static void copy_parts(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
                        int64_t from_step, int64_t n) {
   const rush_dtype tr = rush_real_of(td), fr = rush_real_of(fd);
   const size_t part = rush_dtype_size(tr), other = rush_dtype_size(fr);
   if (tr != td && fr != fd && to_step == 2 * (int64_t)part && from_step == 2 * (int64_t)other) {
-    copy_row(tr, to, (int64_t)part, fr, from, (int64_t)other, 2 * n);
+    rush_copy_row(tr, to, (int64_t)part, fr, from, (int64_t)other, 2 * n);
     return;
   }
-  copy_row(tr, to, to_step, fr, from, from_step, n);
+  rush_copy_row(tr, to, to_step, fr, from, from_step, n);
   if (td == RUSH_BOOL) {
     for (int64_t i = 0; i < n; i++, to += to_step, from += from_step)
       *to = (char)(*to | (rush_load_double(fr, from + other) != 0));
   } else if (tr != td && fr != fd) {
-    copy_row(tr, to + part, to_step, fr, from + other, from_step, n);
+    rush_copy_row(tr, to + part, to_step, fr, from + other, from_step, n);
   } else if (tr != td) {
     for (int64_t i = 0; i < n; i++, to += to_step) memset(to + part, 0, part);
   }
 }
 
-static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
-                     int64_t from_step, int64_t n) {
+void rush_copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
+                   int64_t from_step, int64_t n) {
   if (td == fd) {
     copy_same(rush_dtype_size(td), to, to_step, from, from_step, n);
     return;
   }
   if (rush_is_complex(td) || rush_is_complex(fd)) {
     copy_parts(td, to, to_step, fd, from, from_step, n);
+    return;
+  }
+  if ((rush_is_half(td) || rush_is_half(fd)) && rush_part_copy_halves) {
+    rush_part_copy_halves(td, to, to_step, fd, from, from_step, n);
     return;
   }
   union {
@@ -219,7 +221,8 @@ static void copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, co
 }
 
 void rush_convert(rush_dtype to, void *dst, rush_dtype from, const void *src, int64_t n) {
-  copy_row(to, dst, (int64_t)rush_dtype_size(to), from, src, (int64_t)rush_dtype_size(from), n);
+  rush_copy_row(to, dst, (int64_t)rush_dtype_size(to), from, src, (int64_t)rush_dtype_size(from),
+                n);
 }
 
 /* A dimension along which the source is dense, where the destination is dense along another one. */
@@ -292,7 +295,7 @@ static rush_status copy_apart(rush_ctx *ctx, rush_tensor *dst, const rush_tensor
       if (same)
         copy_same((size_t)item, to, it.stride[0][0], from, it.stride[1][0], n);
       else
-        copy_row(dst->dtype, to, it.stride[0][0], src->dtype, from, it.stride[1][0], n);
+        rush_copy_row(dst->dtype, to, it.stride[0][0], src->dtype, from, it.stride[1][0], n);
     }
   } while (rush_iter_next(&it));
   return RUSH_OK;

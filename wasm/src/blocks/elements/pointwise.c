@@ -2,7 +2,7 @@
 
 #include "base/threads.h"
 
-enum { BLOCK = 256, SHORT = 16 /* rows that are put together */ };
+enum { BYTES = 2048 /* of a buffer */, SHORT = 16 /* rows that are put together */ };
 
 void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k) {
   if (arg_is_none(c, arg)) return;
@@ -63,7 +63,7 @@ typedef struct run {
   rush_pw_body *body;
   rush_pw_params *p;
   int n;                       /* inputs */
-  int64_t block;               /* elements at a time: BLOCK, or half as many of complex128 */
+  int64_t block;               /* elements at a time: as many as fit into a buffer */
   rush_dtype memory[LANES];    /* dtype of what is in memory */
   rush_dtype body_type[LANES]; /* what the body reads and writes */
   rush_dtype common;
@@ -73,9 +73,9 @@ typedef struct run {
   const char *held[LANES]; /* the element that fills buffer k, or NULL */
   char *at[LANES];
   int64_t stride[LANES]; /* bytes */
-  _Alignas(16) char buffer[LANES][BLOCK * sizeof(int64_t)];
-  _Alignas(16) char spare[BLOCK * sizeof(int64_t)];
-  _Alignas(16) char raw[LANES][BLOCK * sizeof(int64_t)]; /* of run_short_rows */
+  _Alignas(16) char buffer[LANES][BYTES];
+  _Alignas(16) char spare[BYTES];
+  _Alignas(16) char raw[LANES][BYTES]; /* of run_short_rows */
 } run;
 
 /* Brings m elements of input k, from `from` on, into its buffer, as the body wants them. */
@@ -566,11 +566,11 @@ static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
   rush_tensor *dst;
   RUSH_TRY(destination(c, plan, &dst));
   if (dst->numel == 0) return RUSH_OK;
+  size_t greatest = sizeof(float);
   r.body = plan->body;
   r.p = &job->p;
   r.n = job->n;
   r.common = job->common;
-  r.block = plan->compute == RUSH_COMPLEX128 ? BLOCK / 2 : BLOCK;
   r.memory[0] = dst->dtype;
   r.body_type[0] = plan->written;
   r.wraps[0] = false;
@@ -583,6 +583,12 @@ static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
         plan->compute != job->common && !mask && o->t[k] && wraps(job, job->arg[k], o->t[k]);
     if (!o->t[k]) rush_pw_place_scalar(c, plan, k, scalar[k]);
   }
+  for (int k = 0; k <= r.n; k++) {
+    const size_t item = rush_dtype_size(r.memory[k]), wide = rush_dtype_size(r.body_type[k]);
+    if (item > greatest) greatest = item;
+    if (wide > greatest) greatest = wide;
+  }
+  r.block = (int64_t)(sizeof r.spare / greatest);
   run_all(c->ctx, &r, o, scalar, dst);
   if (job->p.fault) {
     rush_drop(c->heap, &c->results[0]);

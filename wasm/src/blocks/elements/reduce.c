@@ -3,7 +3,7 @@
 enum {
   ROWS = 64,
   COLS = 64,
-  BLOCK = 256,
+  BLOCK = 1024,
   STRETCH = 1 << 18, /* elements between two looks at the host's wish to stop */
   SHORT = 16         /* a reduced dimension that is better fed as columns */
 };
@@ -166,11 +166,14 @@ static void by_rows(job *j, const char *data) {
 /* rows x cols elements of the innermost reduced and kept axes. */
 static void feed_columns(job *j, const char *at, int64_t rows, int64_t cols) {
   const axis *r = &j->reduced[j->n_reduced - 1], *k = &j->kept[j->n_kept - 1];
-  if (j->row->columns && j->have == RUSH_FLOAT32 && j->compute == RUSH_FLOAT32) {
+  if (j->row->columns && j->compute == RUSH_FLOAT32) {
     size_t stride = (size_t)(r->stride / 4);
-    if (k->stride != 4) {
-      for (int64_t i = 0; i < rows; i++)
-        rush_copy_items(4, j->block + i * 4 * COLS, 4, at + i * r->stride, k->stride, cols);
+    if (j->have != RUSH_FLOAT32 || k->stride != 4) {
+      for (int64_t i = 0; i < rows; i++) {
+        char *to = j->block + i * 4 * COLS;
+        const char *line = fetch(j, at + i * r->stride, k->stride, cols, to);
+        if (line != to) memcpy(to, line, (size_t)cols * 4);
+      }
       at = j->block;
       stride = COLS;
     }
