@@ -443,8 +443,8 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
     while (decompose(*m.graph, known_of(*m.graph, options.decompositions))) {
     }
   }
-  run_pipeline(
-      program, options.dump_after, options.dump ? options.dump : [](const std::string &) {});
+  const auto dump = options.dump ? options.dump : [](const std::string &) {};
+  run_pipeline(pipeline(), program, options.dump_after, dump);
   for (const Method &m : program.methods)
     if (std::string note = unrolled_note(*m.graph); !note.empty())
       report.warnings.push_back(m.name + ": " + note);
@@ -458,6 +458,7 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
         },
         &report.quantised);
   quantise(program, options.bits, &report.quantised);
+  run_pipeline(late_pipeline(), program, options.dump_after, dump);
   if (!report.quantised.name.empty() && report.quantised.layers == 0)
     report.warnings.push_back("nothing has fewer bits: there is no layer of " +
                               std::to_string(kLeastQuantised) + " constant float32 weights");

@@ -161,6 +161,34 @@ y = F.conv2d(x * s, w, b, 1, 1)
 return y[..., :5], y[..., 8:]  # who does not see them is as exact as without""",
     x=f32(1, 40, 13, 16), s=tensor([1.0] * 6 + [1e9, 0.0] + [1.0] * 8), w=weight(weights(48, 40, 3, 3)), b=weight(f32(48)), **SUMS)
 
+# Squeeze-and-excitation: the convolution scales its weight, or its input where that is smaller.
+EXCITED = """
+s = torch.sigmoid(F.conv2d(v.mean([2, 3], True), g))
+return F.{}conv2d(x * s, w, b){}"""
+for name, (body, make, x, g, w) in {
+    "weight": (EXCITED.format("", ""), f32, (24, 9, 7), 24, 10),
+    "more_outputs": (EXCITED.format("relu(F.", ")"), f32, (21, 5, 6), 21, 29),
+    "one_number": (EXCITED.format("", ""), f32, (24, 9, 7), 1, 10),
+    "rows": (EXCITED.replace("[2, 3]", "[3]").format("", ""), f32, (24, 9, 7), 24, 10),
+    "special": (EXCITED.format("", ""), odd, (24, 9, 7), 24, 10),
+}.items():
+    row(f"conv_scaled_{name}", body, x=channels_last(make(1, *x)), v=f32(1, *x), g=weight(weights(g, x[0], 1, 1)),
+        w=weight(weights(w, x[0], 1, 1)), b=weight(f32(w)),
+        also=[{"x": make(1, *x)}, {"x": noncontig(make(1, *x))}, {"x": channels_last(make(2, *x)), "v": f32(2, *x)}, {"v": f32(2, *x)}]
+        + ([] if name == "rows" else [{"x": f32(1, x[0], 1, 1)}, {"x": f32(0, *x)}]))
+row("conv_scaled_unbatched", EXCITED.replace("[2, 3]", "[1, 2]").format("", ""), x=f32(24, 9, 7), v=f32(24, 3, 3),
+    g=weight(weights(24, 24, 1, 1)), w=weight(weights(10, 24, 1, 1)), b=weight(f32(10)))
+row("conv_scaled_doubles", EXCITED.format("", ""), x=f64(1, 24, 9, 7), v=f64(1, 24, 2, 2), g=weight(f64(24, 24, 1, 1)), w=weight(f64(10, 24, 1, 1)), b=weight(f64(10)))
+row("conv_scaled_of_conv", """
+y = torch.relu(F.conv2d(x, v, None, 1, 1))
+s = F.hardsigmoid(F.conv2d(F.adaptive_avg_pool2d(y, [1, 1]), g))
+y = F.conv2d(s * y, w, b)
+return y, y.stride()""",
+    x=f32(1, 3, 16, 15), v=weight(weights(24, 3, 3, 3)), g=weight(weights(24, 24, 1, 1)), w=weight(weights(10, 24, 1, 1)), b=weight(f32(10)),
+    also=[{"x": channels_last(f32(1, 3, 16, 15))}, {"x": f32(2, 3, 4, 5)}])
+row("conv_scaled_wrong", "F.conv2d(x * torch.sigmoid(F.conv2d(v.mean([2, 3], True), g)), w)", x=f32(1, 12, 6, 5), v=f32(1, 5, 3, 3),
+    g=weight(weights(7, 5, 1, 1)), w=weight(weights(10, 12, 1, 1)), raises="must match the size of tensor b")
+
 # Nothing to compute.
 row("conv_no_batch", "F.conv2d(x, w, b)", x=f32(0, 2, 5, 5), w=weight(f32(3, 2, 3, 3)), b=weight(f32(3)))
 row("conv_unbatched", "F.conv2d(x, w, b)", x=f32(2, 5, 5), w=weight(f32(3, 2, 3, 3)), b=weight(f32(3)))

@@ -327,6 +327,39 @@ CONV_ROWS += [
              "  %w : Tensor = aten::relu_(%x)\n", None),
 ]
 
+
+ONE = '<float32[4, 3, 1, 1] "w">'
+
+
+def scale_then(name, fused, scale="%x, %s", by=ONE, groups=1, stride=1, gate="aten::sigmoid", pool="aten::mean.dim(%x, [2, 3], True, None)",
+               between="", use="%a"):
+    """An image times a gate of its mean, and a convolution."""
+    text = f"""
+graph(%x : Tensor, %y : Tensor):
+  %p : Tensor = {pool}
+  %c : Tensor = rush::conv(%p, {ONE}, None, [1, 1], [0, 0, 0, 0], [1, 1], 1, 0., inf)
+  %s : Tensor = {gate}(%c)
+  %m : Tensor = aten::mul.Tensor({scale})
+{between}  %a : Tensor = rush::conv(%m, {by}, None, [{stride}, 1], [0, 0, 0, 0], [1, 1], {groups}, -inf, inf)
+  return ({use})"""
+    return (name, "fuse_scale", text, [fused] if fused else None, ["aten::mul"] if fused else [])
+
+
+SCALED = f"rush::scaled_conv(%x, %s, {ONE}, None, [1, 1], [0, 0, 0, 0], [1, 1], 1, -inf, inf)"
+SCALE_ROWS = [
+    scale_then("an excitation", SCALED),
+    scale_then("an excitation that comes first", SCALED, scale="%s, %x"),
+    scale_then("hard-sigmoid of a pooled image", SCALED, gate="aten::hardsigmoid", pool="aten::adaptive_avg_pool2d(%x, [1, 1])"),
+    scale_then("a gate of the pixels stays", None, pool="aten::relu(%x)"),
+    scale_then("a gate of an unknown operator stays", None, gate="aten::erf"),
+    scale_then("SiLU stays", None, scale="%y, %y"),
+    scale_then("an excitation of a 3x3 convolution stays", None, by='<float32[4, 3, 3, 3] "w">'),
+    scale_then("an excitation of a convolution of groups stays", None, groups=3, by='<float32[3, 1, 1, 1] "w">'),
+    scale_then("an excitation of a convolution of steps stays", None, stride=2),
+    scale_then("an excitation that is read elsewhere stays", None, use="%a, %m"),
+    scale_then("an excitation of what is written afterwards stays", None, between="  %w : Tensor = aten::relu_(%x)\n"),
+]
+
 LINEAR_ROWS = [
     ("linear", "fuse_linear", """
 graph(%x : Tensor):
@@ -444,7 +477,7 @@ ROUND_ROWS = [
 ]
 
 
-@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + ROUND_ROWS + CONV_ROWS + LINEAR_ROWS + NORM_ROWS,
+@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + ROUND_ROWS + CONV_ROWS + SCALE_ROWS + LINEAR_ROWS + NORM_ROWS,
                          ids=lambda v: v if isinstance(v, str) and len(v) < 80 and "\n" not in v else "")
 def test_pass(name, pass_, text, has, has_not):
     before, _ = _C.run_pass(text, "none")

@@ -37,6 +37,10 @@ bool fuse_conv(Graph &graph);
 // The same for linear, addmm, matmul and mm with a constant matrix, and a following bias and clamp.
 bool fuse_linear(Graph &graph);
 
+// Squeeze-and-excitation: rush::conv of an input times the scale of its channels becomes
+// rush::scaled_conv. After quantising, which knows the two alone.
+bool fuse_scale(Graph &graph);
+
 // Trailing arguments that equal their default go. An operator that the runtime lacks keeps them: in
 // the schema's text libtorch writes some defaults otherwise than they are, `int[] x=[0, 0]` as 0.
 bool trim_defaults(Graph &graph);

@@ -33,9 +33,15 @@ const std::vector<Pass> &pipeline() {
   return passes;
 }
 
+const std::vector<Pass> &late_pipeline() {
+  static const std::vector<Pass> passes = {{"fuse_scale", fuse_scale, nullptr, false, {}}};
+  return passes;
+}
+
 const Pass *find_pass(const std::string &name) {
-  for (const Pass &pass : pipeline())
-    if (pass.name == name) return &pass;
+  for (const auto *passes : {&pipeline(), &late_pipeline()})
+    for (const Pass &pass : *passes)
+      if (pass.name == name) return &pass;
   return nullptr;
 }
 
@@ -50,17 +56,17 @@ bool run_once(const Pass &pass, Program &program) {
 
 }  // namespace
 
-void run_pipeline(Program &program, const std::string &dump_after,
+void run_pipeline(const std::vector<Pass> &passes, Program &program, const std::string &dump_after,
                   const std::function<void(const std::string &)> &dump) {
   if (!dump_after.empty() && !find_pass(dump_after)) {
     std::string known;
-    for (const Pass &pass : pipeline())
-      known += (known.empty() ? "" : ", ") + std::string(pass.name);
+    for (const auto *all : {&pipeline(), &late_pipeline()})
+      for (const Pass &pass : *all) known += (known.empty() ? "" : ", ") + std::string(pass.name);
     throw std::invalid_argument("there is no pass '" + dump_after + "'; the passes are " + known);
   }
   std::set<std::string> gone;
   for (const Method &m : program.methods) verify(*m.graph);
-  for (const Pass &pass : pipeline()) {
+  for (const Pass &pass : passes) {
     while (run_once(pass, program) && pass.repeat_until_stable) {
     }
     gone.insert(pass.gone.begin(), pass.gone.end());

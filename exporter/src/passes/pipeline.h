@@ -18,13 +18,15 @@ struct Pass {
 };
 
 const std::vector<Pass> &pipeline();
+// What fuses further than quantising knows how to read: behind it.
+const std::vector<Pass> &late_pipeline();
 
-// nullptr where there is no pass of that name.
+// Of both. nullptr where there is no pass of that name.
 const Pass *find_pass(const std::string &name);
 
-// Runs all passes and verifies after each. After the pass `dump_after` the text of each method goes
-// to `dump`. Throws std::invalid_argument where there is no such pass.
-void run_pipeline(Program &program, const std::string &dump_after,
+// Runs these passes and verifies after each. After the pass `dump_after` the text of each method goes
+// to `dump`. Throws std::invalid_argument where there is no such pass in any pipeline.
+void run_pipeline(const std::vector<Pass> &passes, Program &program, const std::string &dump_after,
                   const std::function<void(const std::string &)> &dump);
 
 }  // namespace rush

@@ -435,7 +435,8 @@ py::tuple run_pass(const std::string &text, const std::string &name) {
 
 std::vector<std::string> pass_names() {
   std::vector<std::string> out;
-  for (const Pass &pass : pipeline()) out.emplace_back(pass.name);
+  for (const auto *passes : {&pipeline(), &late_pipeline()})
+    for (const Pass &pass : *passes) out.emplace_back(pass.name);
   return out;
 }
 

@@ -292,7 +292,7 @@ static rush_status check_packed(rush_call *c, const rush_conv *s) {
 
 static rush_status run_f32(rush_call *c, const rush_conv_args *a, const rush_conv *s,
                            rush_tensor *out) {
-  const float *packed = rush_packed_data(c->packed), *x;
+  const float *packed = a->packed ? a->packed : rush_packed_data(c->packed), *x;
   void *scratch = NULL;
   size_t bytes;
   if (!rush_conv_scratch(s, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);

@@ -16,6 +16,7 @@ typedef struct rush_conv_args {
   int64_t groups;
   int weight_format; /* which the weight's strides suggest in PyTorch; -1: the strides tell */
   float min, max;
+  const float *packed; /* weights packed for this run; NULL: c->packed, or the weight's */
 } rush_conv_args;
 
 /* Sets result 0 of c. With c->packed the weight's and bias's data are not touched. */

@@ -46,6 +46,9 @@ void rush_gemm_pack_bias(size_t k, size_t n, const float *bias, float *packed);
 void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b,
                          ptrdiff_t stride_k, ptrdiff_t stride_n, float *packed);
 
+/* Copies a packed matrix of k rows of floats, row i times scale[i]. */
+void rush_gemm_scale_rows(size_t k, size_t n, const float *packed, const float *scale, float *to);
+
 /* Column j of a packed matrix of k rows: of linear's weight, the row. */
 void rush_gemm_packed_row(size_t item, size_t k, const float *packed, size_t j, void *row);
 

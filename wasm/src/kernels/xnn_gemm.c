@@ -87,6 +87,18 @@ RUSH_RARE void rush_gemm_pack_placed(size_t item, size_t k, size_t n, const floa
   }
 }
 
+void rush_gemm_scale_rows(size_t k, size_t n, const float *packed, const float *scale, float *to) {
+  const size_t nr = rush_gemm_nr();
+  for (size_t j = 0; j < n; j += nr) {
+    memcpy(to, packed, nr * sizeof *to);
+    packed += nr, to += nr;
+    for (size_t i = 0; i < k; i++, packed += nr, to += nr) {
+      const f4 by = f4_set(scale[i]);
+      for (size_t v = 0; v < nr; v += 4) f4_store(to + v, f4_load(packed + v) * by);
+    }
+  }
+}
+
 RUSH_RARE void rush_gemm_packed_row(size_t item, size_t k, const float *packed, size_t j,
                                     void *row) {
   const size_t nr = rush_gemm_nr();

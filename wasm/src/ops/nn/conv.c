@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "blocks/elements/rows.h"
 #include "call/define.h"
+#include "kernels/gemm.h"
 
 #define PREPARE(id, ...)                                 \
   RUSH_PREPARE(id) {                                     \
@@ -13,6 +15,7 @@
   }
 /* weight, bias, stride, dilation, groups, transposed */
 PREPARE(rush_conv, 1, 2, 3, 5, 6, -1)
+PREPARE(scaled_conv, 2, 3, 4, 6, 7, -1)
 PREPARE(conv, 1, 2, 3, 5, 6, -1)
 PREPARE(conv_padding, 1, 2, 3, 5, 6, -1)
 PREPARE(convolution, 1, 2, 3, 5, 8, 6)
@@ -29,14 +32,66 @@ static rush_status begin(rush_call *c, rush_conv_args *a, uint32_t dilation, uin
   return arg_ints(c, dilation, RUSH_MAX_RANK, a->dilation, &a->n_dilation);
 }
 
+/* rush::conv and rush::scaled_conv, whose weight is argument `at`. */
+static rush_status begin_ours(rush_call *c, rush_conv_args *a, uint32_t at) {
+  *a = (rush_conv_args){
+      .input = arg_tensor(c, 0), .weight = arg_tensor(c, at), .bias = arg_tensor(c, at + 1)};
+  RUSH_TRY(arg_ints(c, at + 2, RUSH_MAX_RANK, a->stride, &a->n_stride));
+  RUSH_TRY(arg_ints(c, at + 3, 2 * RUSH_MAX_RANK, a->padding, &a->n_padding));
+  RUSH_TRY(arg_ints(c, at + 4, RUSH_MAX_RANK, a->dilation, &a->n_dilation));
+  a->two_sided = true;
+  a->groups = arg_int(c, at + 5);
+  a->min = (float)arg_float(c, at + 6);
+  a->max = (float)arg_float(c, at + 7);
+  a->weight_format = (int)arg_int(c, at + 8);
+  return RUSH_OK;
+}
+
 RUSH_OP(rush_conv) {
   rush_conv_args a;
-  RUSH_TRY(begin(c, &a, 5, 6));
-  RUSH_TRY(arg_ints(c, 4, 2 * RUSH_MAX_RANK, a.padding, &a.n_padding));
-  a.two_sided = true;
-  a.min = (float)arg_float(c, 7);
-  a.max = (float)arg_float(c, 8);
-  a.weight_format = (int)arg_int(c, 9);
+  RUSH_TRY(begin_ours(c, &a, 1));
+  return rush_convolve(c, &a);
+}
+
+/* ---- Of an input times a scale, as squeeze-and-excitation has it ----------------------------- */
+
+static bool all_are(int n, const int64_t *list, int64_t number) {
+  for (int i = 0; i < n; i++)
+    if (list[i] != number) return false;
+  return true;
+}
+
+/* Whether the convolution is a product of one image's pixels and the packed weight, the scale has a
+ * number for each channel, and there are fewer weights to scale than pixels. */
+static bool scales_weight(const rush_call *c, const rush_conv_args *a, const rush_tensor *scale) {
+  const rush_tensor *x = a->input, *w = a->weight;
+  const int channel = x->rank - w->rank + 1; /* 0 without a batch */
+  return c->packed != NULL && (channel == 0 || channel == 1) && a->groups == 1 &&
+         x->dtype == RUSH_FLOAT32 && scale->dtype == RUSH_FLOAT32 && x->sizes[channel] > 1 &&
+         x->sizes[channel] == w->sizes[1] && (channel == 0 || x->sizes[0] == 1) &&
+         scale->rank == x->rank && scale->sizes[channel] == scale->numel &&
+         scale->numel == w->sizes[1] && w->numel == w->sizes[0] * w->sizes[1] &&
+         all_are(a->n_stride, a->stride, 1) && all_are(a->n_padding, a->padding, 0) &&
+         rush_is_channels_last(x) && x->numel > w->numel;
+}
+
+/* conv(input * scale). */
+RUSH_OP(scaled_conv) {
+  rush_conv_args a;
+  rush_tensor *scale = arg_tensor(c, 1);
+  RUSH_TRY(begin_ours(c, &a, 2));
+  if (scales_weight(c, &a, scale)) {
+    const size_t k = (size_t)a.weight->sizes[1], n = (size_t)a.weight->sizes[0];
+    void *room;
+    RUSH_TRY(tmp_contiguous(c, scale, &scale));
+    RUSH_TRY(tmp_bytes(c, ((const rush_packed_floats *)c->packed)->floats * sizeof(float), &room));
+    rush_gemm_scale_rows(k, n, rush_packed_data(c->packed), rush_data(scale), room);
+    a.packed = room;
+  } else {
+    const rush_value factors[] = {c->args[0], c->args[1]};
+    RUSH_TRY(rush_pointwise_on(c, &rush_pointwise_mul, 2, factors, &a.input));
+    tmp_take(c, a.input);
+  }
   return rush_convolve(c, &a);
 }
 
