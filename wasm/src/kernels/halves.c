@@ -1,6 +1,7 @@
 #include "kernels/halves.h"
 
-#include "base/half.h"
+#include <stdbool.h>
+
 #include "kernels/simd.h"
 
 #ifdef RUSH_WIDE_MATH
@@ -23,18 +24,41 @@ RUSH_INLINE i4 behind_zeros(s8 v, int upper) {
 /* Exponent and fraction go where a float has them, which is the number times 2^-112, of numbers below
  * the least normal one, too. */
 RUSH_INLINE f4 of_float16(i4 v) {
+  return (f4)((v >> 3) & i4_set((int32_t)0x8fffe000)) * f4_set(0x1p112f);
+}
+/* Infinities and NaN, too. */
+RUSH_INLINE f4 of_any_float16(i4 v) {
   const i4 greatest = i4_set(0x7c000000);
-  const f4 x = (f4)((v >> 3) & i4_set((int32_t)0x8fffe000)) * f4_set(0x1p112f);
-  return (f4)((i4)x | (((v & greatest) == greatest) & i4_set(0x7f800000)));
+  return (f4)((i4)of_float16(v) | (((v & greatest) == greatest) & i4_set(0x7f800000)));
 }
 
 typedef void widen_fn(size_t n, const char *from, float *to);
-static void widen_float16(size_t n, const char *from, float *to) {
+static void widen_any_float16(size_t n, const char *from, float *to) {
   for (size_t i = 0; i < n; i += AT_ONCE) {
     s8 v;
     memcpy(&v, from + 2 * i, sizeof v);
+    f4_store(to + i, of_any_float16(behind_zeros(v, 0)));
+    f4_store(to + i + RUSH_LANES, of_any_float16(behind_zeros(v, 1)));
+  }
+}
+/* Whether one of them is not finite, which it took all to be. */
+static bool widen_finite_float16(size_t n, const char *from, float *to) {
+  const s8 greatest = (s8)i4_set(0x7c007c00);
+  s8 strange = {0};
+  for (size_t i = 0; i < n; i += AT_ONCE) {
+    s8 v;
+    memcpy(&v, from + 2 * i, sizeof v);
+    strange |= (v & greatest) == greatest;
     f4_store(to + i, of_float16(behind_zeros(v, 0)));
     f4_store(to + i + RUSH_LANES, of_float16(behind_zeros(v, 1)));
+  }
+  return i4_any((i4)strange);
+}
+static void widen_float16(size_t n, const char *from, float *to) {
+  enum { CHUNK = 256 };
+  for (size_t i = 0; i < n; i += CHUNK) {
+    const size_t m = n - i < CHUNK ? n - i : CHUNK;
+    if (widen_finite_float16(m, from + 2 * i, to + i)) widen_any_float16(m, from + 2 * i, to + i);
   }
 }
 static void widen_bfloat16(size_t n, const char *from, float *to) {
