@@ -206,6 +206,7 @@ each("nonzero", "(x.nonzero(), x.nonzero().stride(), torch.where(x > 0), torch.a
 row("nonzero_small", "(x.nonzero(), y.nonzero(), z.nonzero(), x.nonzero().size(), torch.where(x))", x=tensor(3.0), y=f32(0, 2), z=tensor([0.0, NAN, -0.0, INF]))
 each("masked_select", "(x.masked_select(m), x.masked_select(m[0]), x[0, 0].masked_select(m), x.masked_select(m & ~m))", m=b8(3, 4, 5))
 row("masked_scatter", "(x.masked_scatter(m, y), x.masked_scatter(m[0], y), z.masked_scatter(m, y))", x=f32(2, 3), m=b8(2, 3), y=f32(9), z=f32(3))
+row("masked_scatter_of_ints", "x.masked_scatter(x > 0, y)", x=i64(17, lo=-3, hi=3), y=i64(19))
 row("masked_scatter_in_place", "x.masked_scatter_(m, y)", x=transposed(f32(2, 3)), m=tensor([True, False, True], "b8"), y=f32(2, 2), mutates=True)
 row("masked_scatter_too_few", "x.masked_scatter(m, y)", x=f32(3), m=tensor([True, True, False], "b8"), y=f32(1), raises="")
 row("masked_select_of_ints", "(x.masked_select(m), u.masked_select(m))", x=i64(5), u=b8(5), m=b8(5))

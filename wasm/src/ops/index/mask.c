@@ -108,6 +108,29 @@ RUSH_OP(masked_select) {
   return RUSH_OK;
 }
 
+/* n items of which those whose byte in `mask` is not 0 take the next one of `from`. */
+static void scatter_items(size_t item, char *to, const char *from, const char *mask, int64_t n) {
+#define SCATTER(BYTES)                                  \
+  for (; n > 0; n--, mask++, to += (BYTES)) {           \
+    const bool taken = *mask != 0;                      \
+    memcpy(to, taken ? from : (const char *)to, BYTES); \
+    from += taken ? (BYTES) : 0;                        \
+  }
+  switch (item) {
+    case 4:
+      SCATTER(4) return;
+    case 8:
+      SCATTER(8) return;
+    default:
+      for (; n > 0; n--, mask++, to += item) {
+        if (*mask == 0) continue;
+        memcpy(to, from, item);
+        from += item;
+      }
+  }
+#undef SCATTER
+}
+
 /* The places of `mask` in `out` take source's elements in their order. */
 static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor *mask,
                                rush_tensor *source) {
@@ -120,6 +143,12 @@ static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor
   size_t item = rush_itemsize(out);
   const char *from = rush_data(row);
   int64_t left = row->numel;
+  if (rush_same_sizes(out, mask) && rush_is_contiguous(out) && rush_is_contiguous(mask) &&
+      count_true(rush_data(mask), mask->numel) <= left) {
+    RUSH_TRY(rush_work(c->ctx, 4 * (uint64_t)out->numel));
+    scatter_items(item, rush_data(out), from, rush_data(mask), out->numel);
+    return RUSH_OK;
+  }
   rush_order to, m;
   rush_order_init(&m, mask, out->rank, out->sizes);
   rush_order_init(&to, out, out->rank, out->sizes);
