@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "floats.h"
+#include "timed.h"
 
 #include "base/base.h"
 #include "kernels/few_bits.h"
@@ -108,7 +109,15 @@ static void check(rush_few_bits b, size_t m, bool extreme) {
   void *rows = memory(bytes);
   rush_few_rows_of_floats(NULL, &b, m, x, b.k, rows);
   for (size_t i = 0; i < GUARD; i++) y[m * b.n + i] = guard;
-  rush_few_gemm(NULL, &b, m, rows, w.packed, y, b.n, -INFINITY, INFINITY);
+  char row[96];
+  snprintf(row, sizeof row, "%d bits%s, rows of %d, %zu x %zu x %zu, groups of %zu", b.bits,
+           b.zero_points ? " with zero points" : "", b.row_bits, m, b.n, b.k, b.group);
+  const double work = 2.0 * (double)(m * b.n * b.k);
+  if (timed.wanted)
+    TIMED("gemm of few bits", row, PLAIN, work, 0,
+          for (size_t i = 0; i < m * b.n; i++) y[i] = plain(&w, x + i / b.n * b.k, i % b.n));
+  TIMED("gemm of few bits", row, "kernel", work, 0,
+        rush_few_gemm(NULL, &b, m, rows, w.packed, y, b.n, -INFINITY, INFINITY));
   for (size_t i = 0; i < m; i++)
     for (size_t j = 0; j < b.n; j++) {
       const float wanted = plain(&w, x + i * b.k, j);
@@ -145,6 +154,13 @@ static void test_sizes(void **state) {
         const size_t m = ms[round % 4], n = (size_t)(round * 5 % 43) + 1;
         check(bits_of(kind, n, ks[a], groups[g]), m, false);
       }
+}
+
+/* A token, and a text. */
+static void test_layers(void **state) {
+  (void)state;
+  for (int kind = 0; kind < KINDS; kind++)
+    for (size_t m = 1; m <= 53; m += 52) check(bits_of(kind, 128, 512, 128), m, false);
 }
 
 /* The sums of a whole piece of the greatest products fit. */
@@ -198,11 +214,15 @@ static void test_overflows(void **state) {
   }
 }
 
-int main(void) {
+static void time_rows(void) {
+  test_layers(NULL);
+}
+
+int main(int argc, char **argv) {
+  if (timed_wanted(argc, argv)) return time_rows(), 0;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sizes),
-      cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_sizes),     cmocka_unit_test(test_layers),
+      cmocka_unit_test(test_extremes),  cmocka_unit_test(test_threads),
       cmocka_unit_test(test_overflows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

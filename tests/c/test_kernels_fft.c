@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "timed.h"
+
 #include "kernels/fft.h"
 
 enum { MOST = 2100 };
@@ -39,7 +41,10 @@ static double complex *plan_of(size_t n, bool real, rush_fft *plan) {
 static void check_complex(size_t n) {
   rush_fft plan;
   double complex *memory = plan_of(n, false, &plan);
-  rush_fft_run(&plan, in, out);
+  char row[32];
+  snprintf(row, sizeof row, "%zu complex numbers", n);
+  TIMED("fft", row, "kernel", 0, 0, rush_fft_run(&plan, in, out));
+  if (timed.wanted) TIMED("fft", row, PLAIN, 0, 0, error_of(n, n));
   if (error_of(n, n) > 1e-15) fail_msg("length %zu: off by %g", n, error_of(n, n));
   free(memory);
 }
@@ -85,7 +90,13 @@ static void long_lengths(void **state) {
   check_length(43 * 47);
 }
 
-int main(void) {
+static void time_rows(void) {
+  static const size_t lengths[] = {64, 100, 256, 257, 1021};
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) check_complex(lengths[i]);
+}
+
+int main(int argc, char **argv) {
+  if (timed_wanted(argc, argv)) return time_rows(), 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(short_lengths),
       cmocka_unit_test(long_lengths),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "floats.h"
+#include "timed.h"
 
 #include "base/base.h"
 #include "base/half.h"
@@ -23,6 +24,9 @@
 
 static const rush_dtype dtypes[] = {RUSH_FLOAT16, RUSH_BFLOAT16};
 
+static const char *name_of(rush_dtype dtype) {
+  return dtype == RUSH_FLOAT16 ? "float16" : "bfloat16";
+}
 static float widened(rush_dtype dtype, uint16_t bits) {
   return dtype == RUSH_FLOAT16 ? rush_of_float16(bits) : rush_of_bfloat16(bits);
 }
@@ -135,11 +139,21 @@ static void conversions_of_every_length(void **unused) {
   }
 }
 
+static void plain_product(size_t m, size_t n, size_t k, const float *a, const float *w,
+                          const float *bias, float *c, size_t ldc) {
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j++) {
+      float sum = bias[j];
+      for (size_t t = 0; t < k; t++) sum += a[i * k + t] * w[j * k + t];
+      c[i * ldc + j] = sum;
+    }
+}
+
 /* a[m][k] times w[n][k]. */
 static void product(rush_ctx *ctx, rush_dtype dtype, size_t m, size_t n, size_t k, const float *a,
                     const uint16_t *w) {
   char what[96];
-  snprintf(what, sizeof what, "dtype %d, %zu x %zu x %zu", (int)dtype, m, n, k);
+  snprintf(what, sizeof what, "%s, %zu x %zu x %zu", name_of(dtype), m, n, k);
   float *wide = memory(n * k * sizeof *wide), *bias = memory(n * sizeof *bias);
   for (size_t i = 0; i < n * k; i++) wide[i] = widened(dtype, w[i]);
   for (size_t j = 0; j < n; j++) bias[j] = noise();
@@ -148,14 +162,18 @@ static void product(rush_ctx *ctx, rush_dtype dtype, size_t m, size_t n, size_t 
   const size_t ldc = n + 3;
   float *want = memory(m * ldc * sizeof *want), *got = memory(m * ldc * sizeof *got);
   for (size_t i = 0; i < m * ldc; i++) want[i] = got[i] = guard;
-  rush_gemm_long(ctx, m, n, k, a, k, floats, want, ldc, -3, INFINITY);
   const rush_half_product p = {
       dtype, rush_half_is_finite(dtype, n * k, w), m, n, k, k, ldc, a, halves, got, -3, INFINITY};
   size_t room;
   assert_true(rush_half_scratch(ctx, &p, &room));
   float *scratch = memory((room + GUARD) * sizeof *scratch);
   for (size_t i = 0; i < GUARD; i++) scratch[room + i] = guard;
-  rush_half_gemm(ctx, &p, scratch);
+  const double work = 2.0 * (double)(m * n * k);
+  if (timed.wanted)
+    TIMED("gemm of halves", what, PLAIN, work, 0, plain_product(m, n, k, a, wide, bias, want, ldc));
+  TIMED("gemm of halves", what, "of float32", work, 0,
+        rush_gemm_long(ctx, m, n, k, a, k, floats, want, ldc, -3, INFINITY));
+  TIMED("gemm of halves", what, "kernel", work, 0, rush_half_gemm(ctx, &p, scratch));
   expect_same(what, m * ldc, got, want);
   for (size_t i = 0; i < GUARD; i++) assert_true(scratch[room + i] == guard);
   free(wide), free(bias), free(floats), free(halves), free(want), free(got), free(scratch);
@@ -210,6 +228,15 @@ static void products_of_all_sizes(void **unused) {
   rush_ctx_destroy(ctx);
 }
 
+/* A token, and texts. */
+static void products_of_layers(void **unused) {
+  (void)unused;
+  static const size_t m[] = {1, 16, 128};
+  rush_ctx *ctx = context(1);
+  for (size_t i = 0; i < sizeof m / sizeof *m; i++) some_product(ctx, m[i], 96, 384, 1);
+  rush_ctx_destroy(ctx);
+}
+
 /* Elements of a row that the product by 2^112 would take out of range, and those that are not finite. */
 static void large_elements_of_a_row(void **unused) {
   (void)unused;
@@ -253,13 +280,35 @@ static void a_matrix_is_packed_in_place_and_read_back(void **unused) {
   }
 }
 
-int main(void) {
+static void time_rows(void) {
+  enum { BYTES = ALL * (sizeof *all_halves + sizeof *floats_of_all) };
+  for (size_t i = 0; i < ALL; i++) all_halves[i] = (uint16_t)i;
+  for (size_t d = 0; d < 2; d++) {
+    const char *name = name_of(dtypes[d]);
+    TIMED("widen", name, PLAIN, 0, BYTES,
+          for (size_t i = 0; i < ALL; i++) floats_of_all[i] = widened(dtypes[d], all_halves[i]));
+    for (size_t w = widths() > 1; w < widths(); w++)
+      TIMED("widen", name, timed_width(w), 0, BYTES,
+            conversions[w].widen(dtypes[d], ALL, all_halves, floats_of_all));
+    for (size_t i = 0; i < ALL; i++) floats_of_all[i] = noise();
+    TIMED("narrow", name, PLAIN, 0, BYTES,
+          for (size_t i = 0; i < ALL; i++) all_halves[i] = narrowed(dtypes[d], floats_of_all[i]));
+    for (size_t w = widths() > 1; w < widths(); w++)
+      TIMED("narrow", name, timed_width(w), 0, BYTES,
+            conversions[w].narrow(dtypes[d], ALL, floats_of_all, all_halves));
+  }
+  products_of_layers(NULL);
+}
+
+int main(int argc, char **argv) {
+  if (timed_wanted(argc, argv)) return time_rows(), 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_halves_become_floats),
       cmocka_unit_test(floats_are_rounded_to_the_nearest_half),
       cmocka_unit_test(conversions_of_every_length),
       cmocka_unit_test(every_value_is_widened_exactly),
       cmocka_unit_test(products_of_all_sizes),
+      cmocka_unit_test(products_of_layers),
       cmocka_unit_test(large_elements_of_a_row),
       cmocka_unit_test(products_on_threads),
       cmocka_unit_test(a_matrix_is_packed_in_place_and_read_back),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "floats.h"
+#include "timed.h"
 
 #include "base/base.h"
 #include "kernels/int8.h"
@@ -154,20 +155,45 @@ static void test_floats(void **state) {
   }
 }
 
-static void check_tile(rush_int8_tile *tile, size_t mr, bool is_wide) {
-  enum { GROUPS = 37, TAPS = 3, N = GROUPS * RUSH_INT8_KR };
+enum { GROUPS = 37, TAPS = 3, DEPTH = GROUPS * RUSH_INT8_KR };
+/* What a tile reads of a row and a tap. */
+typedef union elements {
+  int16_t wide[DEPTH];
+  uint8_t bytes[DEPTH];
+} elements;
+
+/* What the tiles of every machine are made of here. */
+#if defined(__x86_64__)
+static const char wide_tile[] = "SSE2";
+#else
+static const char wide_tile[] = "16 bits";
+#endif
+
+static void plain_tile(size_t groups, size_t mr, const elements *x, bool is_wide, const int8_t *w,
+                       int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
+  for (size_t r = 0; r < mr; r++)
+    for (size_t c = 0; c < RUSH_INT8_NR; c++) {
+      int32_t sum = 0;
+      for (size_t t = 0; t < TAPS; t++)
+        for (size_t i = 0; i < groups * RUSH_INT8_KR; i++) {
+          const size_t group = t * groups + i / RUSH_INT8_KR, row = t * RUSH_INT8_MR + r;
+          sum += (is_wide ? x[row].wide[i] : x[row].bytes[i]) *
+                 w[(group * RUSH_INT8_NR + c) * RUSH_INT8_KR + i % RUSH_INT8_KR];
+        }
+      sums[r][c] = sum;
+    }
+}
+
+static void check_tile(const char *variant, rush_int8_tile *tile, size_t mr, bool is_wide) {
   int8_t w[TAPS * GROUPS * RUSH_INT8_NR * RUSH_INT8_KR];
-  union {
-    int16_t wide[N];
-    uint8_t bytes[N];
-  } x[TAPS * RUSH_INT8_MR];
-  for (size_t groups = 0; groups <= GROUPS; groups += groups < 4 ? 1 : 11) {
+  elements x[TAPS * RUSH_INT8_MR];
+  for (size_t groups = timed.wanted ? GROUPS : 0; groups <= GROUPS; groups += groups < 4 ? 1 : 11) {
     const void *rows[TAPS * RUSH_INT8_MR];
-    int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR];
+    int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR], want[RUSH_INT8_MR][RUSH_INT8_NR];
     for (size_t i = 0; i < sizeof w; i++) w[i] = (int8_t)(i < 64 ? -128 : integer(-128, 127));
     for (size_t r = 0; r < TAPS * RUSH_INT8_MR; r++) {
       rows[r] = &x[r];
-      for (size_t i = 0; i < N; i++) {
+      for (size_t i = 0; i < DEPTH; i++) {
         if (is_wide) {
           x[r].wide[i] = (int16_t)(i < 8 ? 383 : integer(-255, 255));
         } else {
@@ -175,23 +201,17 @@ static void check_tile(rush_int8_tile *tile, size_t mr, bool is_wide) {
         }
       }
     }
-    tile(TAPS, groups, rows, w, sums);
-    for (size_t r = 0; r < mr; r++)
-      for (size_t c = 0; c < RUSH_INT8_NR; c++) {
-        int32_t sum = 0;
-        for (size_t t = 0; t < TAPS; t++)
-          for (size_t i = 0; i < groups * RUSH_INT8_KR; i++) {
-            const size_t group = t * groups + i / RUSH_INT8_KR, row = t * RUSH_INT8_MR + r;
-            sum += (is_wide ? x[row].wide[i] : x[row].bytes[i]) *
-                   w[(group * RUSH_INT8_NR + c) * RUSH_INT8_KR + i % RUSH_INT8_KR];
-          }
-        assert_int_equal(sums[r][c], sum);
-      }
+    char row[64];
+    snprintf(row, sizeof row, "%zu rows of %zu", mr, TAPS * groups * RUSH_INT8_KR);
+    const double work = 2.0 * (double)(mr * RUSH_INT8_NR * TAPS * groups * RUSH_INT8_KR);
+    TIMED("int8 tile", row, variant, work, 0, tile(TAPS, groups, rows, w, sums));
+    TIMED("int8 tile", row, PLAIN, work, 0, plain_tile(groups, mr, x, is_wide, w, want));
+    assert_memory_equal(sums, want, mr * sizeof *sums);
   }
 }
 
 static void check_pair(rush_int8_pair *pair, bool is_wide) {
-  enum { GROUPS = 37, N = GROUPS * RUSH_INT8_KR, STEP = RUSH_INT8_NR * RUSH_INT8_KR };
+  enum { N = GROUPS * RUSH_INT8_KR, STEP = RUSH_INT8_NR * RUSH_INT8_KR };
   enum { FAR = GROUPS * STEP + 24 };
   int8_t w[FAR + GROUPS * STEP];
   union {
@@ -224,19 +244,19 @@ static void check_pair(rush_int8_pair *pair, bool is_wide) {
 /* Also those that this machine would not take. */
 static void test_tiles(void **state) {
   (void)state;
-  check_tile(rush_int8_one_wide, 1, true);
-  check_tile(rush_int8_many_wide, 4, true);
+  check_tile(wide_tile, rush_int8_one_wide, 1, true);
+  check_tile(wide_tile, rush_int8_many_wide, 4, true);
   check_pair(rush_int8_pair_wide, true);
   const rush_int8_kernel here = rush_int8_kernel_here();
   if (here.form != RUSH_INT8_SIGNED) {
-    check_tile(here.one, 1, here.form == RUSH_INT8_WIDE);
-    check_tile(here.many, here.mr, here.form == RUSH_INT8_WIDE);
+    check_tile("kernel", here.one, 1, here.form == RUSH_INT8_WIDE);
+    check_tile("kernel", here.many, here.mr, here.form == RUSH_INT8_WIDE);
     check_pair(here.pair, here.form == RUSH_INT8_WIDE);
   }
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) {
-    check_tile(rush_int8_one_avx2, 1, true);
-    check_tile(rush_int8_many_avx2, 6, true);
+    check_tile("AVX2", rush_int8_one_avx2, 1, true);
+    check_tile("AVX2", rush_int8_many_avx2, 6, true);
     check_pair(rush_int8_pair_avx2, true);
   }
 #endif
@@ -260,6 +280,27 @@ static uint8_t requantised(const rush_requantised *to, size_t c, int32_t sum) {
   return (uint8_t)(int)(v > least ? v < most ? v : most : least);
 }
 
+/* One number after the other: y[pixel][channel]. */
+static void plain_convolution(const sizes *s, const rush_int8_conv *v, const ptrdiff_t *places,
+                              const int8_t *w, const int32_t *zeros, uint8_t *y) {
+  const uint8_t *x = v->x;
+  const size_t out = v->window.out[0], in = s->groups * s->channels, n = s->groups * s->outs;
+  for (size_t i = 0; i < s->images * out; i++)
+    for (size_t c = 0; c < n; c++) {
+      int32_t sum = 0;
+      for (size_t k = 0; k < s->kernel; k++) {
+        const ptrdiff_t at = places[i % out * s->kernel + k];
+        for (size_t p = 0; p < s->channels && at >= 0; p++) {
+          const uint8_t q =
+              x[(i / out * s->size + (size_t)at) * in + c / s->outs * s->channels + p];
+          sum += ((v->is_signed ? (int8_t)q : q) - v->zero) *
+                 (w[(c * s->channels + p) * s->kernel + k] - zeros[c]);
+        }
+      }
+      y[i * n + c] = requantised(v->to, c, sum);
+    }
+}
+
 static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extreme, bool first) {
   const size_t out = s.size + 2 * s.padding - s.kernel + 1, in = s.groups * s.channels;
   const size_t n = s.groups * s.outs, each = s.channels * s.kernel;
@@ -268,6 +309,7 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
   int32_t *zeros = malloc(n * sizeof *zeros), *offsets = calloc(n + 8, sizeof *offsets);
   float *factors = malloc((n + 8) * sizeof *factors), *bias = malloc((n + 8) * sizeof *bias);
   uint8_t *x = malloc(s.images * s.size * in), *y = malloc(s.images * out * n + 1);
+  uint8_t *want = malloc(s.images * out * n);
   const int32_t least = is_signed ? -128 : 0;
   const rush_requantised to = {
       offsets,         factors, bias, 0.7f, integer(least, least + 255), least, least + 250, first,
@@ -312,36 +354,30 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
   assert_true(rush_int8_conv_scratch(NULL, &v, &bytes));
   scratch = memory(bytes);
   y[s.images * out * n] = 77;
-  rush_int8_convolve(NULL, &v, scratch);
-  for (size_t i = 0; i < s.images * out; i++)
-    for (size_t c = 0; c < n; c++) {
-      int32_t sum = 0;
-      for (size_t k = 0; k < s.kernel; k++) {
-        const ptrdiff_t at = places[i % out * s.kernel + k];
-        for (size_t p = 0; p < s.channels && at >= 0; p++) {
-          const uint8_t q = x[(i / out * s.size + (size_t)at) * in + c / s.outs * s.channels + p];
-          sum +=
-              ((is_signed ? (int8_t)q : q) - v.zero) * (w[c * each + p * s.kernel + k] - zeros[c]);
-        }
-      }
-      assert_int_equal(y[i * n + c], requantised(&to, c, sum));
-    }
+  char row[96];
+  snprintf(row, sizeof row, "%zu of %zu, %zu groups of %zu to %zu channels", s.kernel,
+           s.images * s.size, s.groups, s.channels, s.outs);
+  const double work = 2.0 * (double)(s.images * out * n * each);
+  TIMED("int8 conv", row, "kernel", work, 0, rush_int8_convolve(NULL, &v, scratch));
+  TIMED("int8 conv", row, PLAIN, work, 0, plain_convolution(&s, &v, places, w, zeros, want));
+  assert_memory_equal(y, want, s.images * out * n);
   assert_int_equal(y[s.images * out * n], 77);
   free(places), free(w), free(zeros), free(offsets), free(factors), free(bias);
-  free(x), free(y), free(packed), free(scratch);
+  free(x), free(y), free(want), free(packed), free(scratch);
 }
+
+static const sizes convolutions[] = {
+    {1, 1, 1, 0, 1, 1, 1},    {2, 7, 1, 0, 1, 8, 16},    {1, 13, 1, 0, 1, 24, 9},
+    {3, 9, 3, 1, 1, 3, 8},    {1, 50, 3, 2, 1, 16, 19},  {2, 6, 5, 2, 4, 5, 3},
+    {1, 5, 3, 1, 7, 8, 1},    {1, 4, 2, 1, 3, 1, 5},     {2, 9, 3, 1, 16, 1, 1},
+    {1, 8, 9, 4, 40, 1, 1},   {2, 5, 3, 1, 5, 1, 1},     {1, 6, 4, 3, 23, 1, 1},
+    {1, 3, 25, 12, 33, 1, 1}, {1, 60, 1, 0, 1, 260, 70}, {1, 1, 1, 0, 1, 1031, 17}};
 
 static void test_convolutions(void **state) {
   (void)state;
-  static const sizes all[] = {
-      {1, 1, 1, 0, 1, 1, 1},    {2, 7, 1, 0, 1, 8, 16},    {1, 13, 1, 0, 1, 24, 9},
-      {3, 9, 3, 1, 1, 3, 8},    {1, 50, 3, 2, 1, 16, 19},  {2, 6, 5, 2, 4, 5, 3},
-      {1, 5, 3, 1, 7, 8, 1},    {1, 4, 2, 1, 3, 1, 5},     {2, 9, 3, 1, 16, 1, 1},
-      {1, 8, 9, 4, 40, 1, 1},   {2, 5, 3, 1, 5, 1, 1},     {1, 6, 4, 3, 23, 1, 1},
-      {1, 3, 25, 12, 33, 1, 1}, {1, 60, 1, 0, 1, 260, 70}, {1, 1, 1, 0, 1, 1031, 17}};
-  for (size_t t = 0; t < sizeof all / sizeof *all; t++)
+  for (size_t t = 0; t < sizeof convolutions / sizeof *convolutions; t++)
     for (int kind = 0; kind < 16; kind++)
-      check_convolution(all[t], kind & 1, kind & 2, kind & 4, kind & 8);
+      check_convolution(convolutions[t], kind & 1, kind & 2, kind & 4, kind & 8);
 }
 
 /* 3x3 convolutions in two dimensions by tiles of 2x2, which only some machines choose, beside plain loops. */
@@ -542,7 +578,14 @@ static void test_sizes(void **state) {
   assert_int_equal(bytes, 2 * (128 + 2 * 32));
 }
 
-int main(void) {
+static void time_rows(void) {
+  test_tiles(NULL);
+  for (size_t t = 0; t < sizeof convolutions / sizeof *convolutions; t++)
+    check_convolution(convolutions[t], false, true, false, true);
+}
+
+int main(int argc, char **argv) {
+  if (timed_wanted(argc, argv)) return time_rows(), 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_floats),       cmocka_unit_test(test_tiles),
       cmocka_unit_test(test_convolutions), cmocka_unit_test(test_winograd),

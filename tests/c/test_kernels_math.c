@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "timed.h"
+
 #include "kernels/math.h"
 #include "kernels/normalize.h"
 #include "kernels/sums.h"
@@ -19,13 +21,13 @@
 /* Greatest error in units in the last place of normal results, `far` below `tiny` in size. */
 static const struct {
   const char *name;
-  void (*run[3])(size_t n, float *out, const float *in); /* the first is what everybody calls */
+  void (*run[4])(size_t n, float *out, const float *in); /* the first is what everybody calls */
   double (*reference)(double x);
   double ulp;
   double tiny; /* results below it need only be as near as tiny */
 } rows[] = {
 #if defined(__x86_64__)
-#define RUNS(name) {rush_##name##_f32, rush_##name##_4, rush_##name##_8}
+#define RUNS(name) {rush_##name##_f32, rush_##name##_4, rush_##name##_8, rush_##name##_16}
 #else
 #define RUNS(name) {rush_##name##_f32}
 #endif
@@ -63,7 +65,10 @@ enum { ROWS = sizeof rows / sizeof *rows, BATCH = 1021 };
 /* How many of run[] this machine can run. */
 static size_t widths(void) {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 3 : 2;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 2;
+  const bool has_16 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  return has_16 ? 4 : 3;
 #else
   return 1;
 #endif
@@ -197,7 +202,10 @@ static void atan2_is_that_of_c(void **state) {
   }
   for (size_t w = 0; w < widths(); w++) {
 #if defined(__x86_64__)
-    (w == 0 ? rush_atan2_f32 : w == 1 ? rush_atan2_4 : rush_atan2_8)(N * N, out, y, x);
+    (w == 0   ? rush_atan2_f32
+     : w == 1 ? rush_atan2_4
+     : w == 2 ? rush_atan2_8
+              : rush_atan2_16)(N * N, out, y, x);
 #else
     rush_atan2_f32(N * N, out, y, x);
 #endif
@@ -254,7 +262,21 @@ static void softmax_rows_and_columns_agree(void **state) {
   }
 }
 
-int main(void) {
+/* Between 0 and 4. */
+static void time_rows(void) {
+  static float in[BATCH], out[BATCH];
+  for (size_t i = 0; i < BATCH; i++) in[i] = 4 * (float)(i + 1) / (float)BATCH;
+  for (size_t row = 0; row < ROWS; row++) {
+    TIMED(rows[row].name, "1021 elements", PLAIN, 0, 0,
+          for (size_t i = 0; i < BATCH; i++) out[i] = (float)rows[row].reference((double)in[i]));
+    for (size_t w = widths() > 1; w < widths(); w++)
+      TIMED(rows[row].name, "1021 elements", timed_width(w), 0, 0,
+            rows[row].run[w](BATCH, out, in));
+  }
+}
+
+int main(int argc, char **argv) {
+  if (timed_wanted(argc, argv)) return time_rows(), 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_sweep_stays_within_its_error),
       cmocka_unit_test(special_values_and_the_numbers_around_0),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "floats.h"
+#include "timed.h"
 
 #include "base/base.h"
 #include "kernels/winograd.h"
@@ -117,19 +118,25 @@ static void run(layer *l, rush_ctx *ctx, float min, float max) {
   memset(scratch, 0x55, bytes + GUARD);
   for (size_t i = 0; i < l->out + GUARD; i++) l->y[i] = guard;
   rush_conv_pack(&l->s, l->w, strides, l->bias, l->packed);
-  rush_conv_run(&l->s, l->x, l->packed, l->y, min, max, scratch);
+  char row[64];
+  snprintf(row, sizeof row, "%zu x %zu x %zu, %zu to %zu channels", l->s.batch, l->s.out[1],
+           l->s.out[2], l->s.in_c, l->s.out_c);
+  const double work = 18.0 * (double)(l->out * l->s.in_c);
+  TIMED("winograd", row, "kernel", work, 0,
+        rush_conv_run(&l->s, l->x, l->packed, l->y, min, max, scratch));
+  if (timed.wanted) TIMED("winograd", row, PLAIN, work, 0, reference(l, min, max));
   for (size_t i = 0; i < GUARD; i++) assert_int_equal(scratch[bytes + i], 0x55);
   for (size_t i = 0; i < GUARD; i++) assert_true(l->y[l->out + i] == guard);
   free(scratch);
 }
 
+/* Input channels, outputs, and pixels per side: 6 is for tiles of 2x2, 8 for 4x4. */
+static const size_t layers[][3] = {{16, 64, 8},  {32, 32, 6},  {32, 32, 8},
+                                   {64, 32, 6},  {64, 32, 8},  {256, 64, 6},
+                                   {256, 64, 8}, {512, 32, 6}, {512, 32, 8}};
+
 static void the_error_is_at_most_four_times_the_direct_forms(void **unused) {
   (void)unused;
-  static const size_t layers[][3] = {/* input channels, outputs, and pixels per side: 6 is for tiles
-                                        of 2x2, 8 for 4x4 */
-                                     {16, 64, 8},  {32, 32, 6},  {32, 32, 8},
-                                     {64, 32, 6},  {64, 32, 8},  {256, 64, 6},
-                                     {256, 64, 8}, {512, 32, 6}, {512, 32, 8}};
   for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
     const size_t *h = layers[i];
     for (inputs kind = 0; kind < KINDS; kind++) {
@@ -321,7 +328,16 @@ static void a_host_that_wants_it_stops_a_run(void **unused) {
   free_layer(&l);
 }
 
-int main(void) {
+static void time_rows(void) {
+  for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+    layer l = new_layer(6, layers[i][0], layers[i][1], layers[i][2], layers[i][2], 1, 1, NOISE);
+    run(&l, NULL, -INFINITY, INFINITY);
+    free_layer(&l);
+  }
+}
+
+int main(int argc, char **argv) {
+  if (timed_wanted(argc, argv)) return time_rows(), 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_error_is_at_most_four_times_the_direct_forms),
       cmocka_unit_test(sizes_around_the_tiles),

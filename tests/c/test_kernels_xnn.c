@@ -13,8 +13,10 @@
 #include <cmocka.h>
 
 #include "floats.h"
+#include "timed.h"
 
 #include "kernels/conv.h"
+#include "kernels/dwconv_row.h"
 #include "kernels/gemm.h"
 #include "kernels/transpose.h"
 
@@ -48,10 +50,22 @@ static double clamp(double v, double min, double max) {
 
 /* ---- Products -------------------------------------------------------------------------------- */
 
+static void plain_product(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
+                          ptrdiff_t sk, ptrdiff_t sn, double *c, size_t ldc) {
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < n; j++) {
+      double sum = 0;
+      for (size_t t = 0; t < k; t++)
+        sum += (double)a[i * lda + t] * (double)b[(ptrdiff_t)t * sk + (ptrdiff_t)j * sn];
+      c[i * ldc + j] = sum;
+    }
+  }
+}
+
 static void product(size_t m, size_t n, size_t k, ptrdiff_t sk, ptrdiff_t sn, bool bias, float min,
                     float max) {
   char what[128];
-  snprintf(what, sizeof what, "gemm %zu x %zu x %zu, strides %td %td", m, n, k, sk, sn);
+  snprintf(what, sizeof what, "%zu x %zu x %zu, strides %td %td", m, n, k, sk, sn);
   const size_t lda = k + 3, ldc = n + 2;
   float *a = numbers(m * lda + 1), *b = numbers((k + 1) * (n + 1) * 2), *bi = numbers(n + 1);
   size_t floats;
@@ -59,18 +73,15 @@ static void product(size_t m, size_t n, size_t k, ptrdiff_t sk, ptrdiff_t sn, bo
   float *packed = guarded(floats), *c = guarded(m * ldc), *direct = guarded(m * ldc);
   double *want = calloc(m * ldc + 1, sizeof *want), *plain = calloc(m * ldc + 1, sizeof *plain);
   for (size_t i = 0; i < m * ldc; i++) want[i] = plain[i] = (double)guard;
-  for (size_t i = 0; i < m; i++) {
-    for (size_t j = 0; j < n; j++) {
-      double sum = 0;
-      for (size_t t = 0; t < k; t++)
-        sum += (double)a[i * lda + t] * (double)b[(ptrdiff_t)t * sk + (ptrdiff_t)j * sn];
-      plain[i * ldc + j] = sum;
-      want[i * ldc + j] = clamp(sum + (bias ? (double)bi[j] : 0), (double)min, (double)max);
-    }
-  }
+  const double work = 2.0 * (double)(m * n * k);
+  TIMED("gemm", what, PLAIN, work, 0, plain_product(m, n, k, a, lda, b, sk, sn, plain, ldc));
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j++)
+      want[i * ldc + j] =
+          clamp(plain[i * ldc + j] + (bias ? (double)bi[j] : 0), (double)min, (double)max);
   rush_gemm_pack(k, n, b, sk, sn, bias ? bi : NULL, packed);
   for (size_t i = floats; i < floats + GUARD; i++) assert_true(packed[i] == guard);
-  rush_gemm(m, n, k, a, lda, packed, c, ldc, min, max);
+  TIMED("gemm", what, "kernel", work, 0, rush_gemm(m, n, k, a, lda, packed, c, ldc, min, max));
   const double tolerance = 2e-5 * (1 + (double)k / 1000); /* k terms of size 1, each rounded */
   check(what, c, want, m * ldc, tolerance);
   if (rush_gemm_unpacked(NULL, m, n, k, a, lda, b, sk, sn, direct, ldc))
@@ -118,6 +129,7 @@ static void products_larger_than_the_cache(void **unused) {
   product(9, 700, 900, 700, 1, true, -INFINITY, INFINITY);
   product(1, 700, 900, 1, 900, true, 0, 6);
   product(5, 41, 5000, 1, 5000, true, -INFINITY, INFINITY);
+  product(128, 96, 384, 1, 384, true, -INFINITY, INFINITY);
 }
 
 static void nan_passes_the_clamp_of_a_product(void **unused) {
@@ -229,8 +241,11 @@ static void convolve(row r, bool last, bool with_bias, float min, float max) {
   rush_conv_pack(s, w, st, with_bias ? bias : NULL, packed);
   for (size_t i = floats; i < floats + GUARD; i++)
     if (packed[i] != guard) fail_msg("%s: packing wrote behind the end", r.name);
-  rush_conv_run(s, x, packed, y, min, max, scratch);
-  reference(s, x, w, st, with_bias ? bias : NULL, (double)min, (double)max, want);
+  const double work = 2.0 * (double)(s->transposed ? in * s->out_c : out * s->in_c) *
+                      (double)(s->kernel[0] * s->kernel[1] * s->kernel[2]);
+  TIMED("conv", r.name, "kernel", work, 0, rush_conv_run(s, x, packed, y, min, max, scratch));
+  TIMED("conv", r.name, PLAIN, work, 0,
+        reference(s, x, w, st, with_bias ? bias : NULL, (double)min, (double)max, want));
   check(r.name, y, want, out, 2e-5);
   if (in > 0 && out > 0) { /* NaN goes where it goes, through the clamp too */
     x[in / 2] = NAN;
@@ -391,6 +406,22 @@ static const row rows[] = {
      {0, 1, 2, 3, {1, 3, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false, NULL},
      {0, 1, 1},
      {0}},
+    {"1x1 of 64 channels",
+     {1, 1, 64, 96, {1, 14, 14}, ONE, ONE, ONE, ONE, {0}, false, NULL},
+     {0},
+     {0}},
+    {"depthwise 3x3 of 64 channels",
+     {1, 64, 1, 1, {1, 28, 28}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false, NULL},
+     {0, 1, 1},
+     {0}},
+    {"depthwise 5x5 of 64 channels",
+     {1, 64, 1, 1, {1, 14, 14}, ONE, {1, 5, 5}, ONE, ONE, {0, 2, 2}, false, NULL},
+     {0, 2, 2},
+     {0}},
+    {"1-d of 64 channels",
+     {1, 1, 64, 64, {1, 1, 200}, ONE, {1, 1, 3}, ONE, ONE, {0, 0, 1}, false, NULL},
+     {0, 0, 1},
+     {0}},
     {"more columns than the cache holds",
      {1, 1, 64, 250, {1, 3, 4}, ONE, {1, 3, 3}, ONE, ONE, {0, 1, 1}, false, NULL},
      {0, 1, 1},
@@ -467,6 +498,78 @@ static void packed_weights_serve_any_shape_and_are_not_written(void **unused) {
   free(w), free(packed), free(copy), free(x), free(scratch);
 }
 
+/* ---- Rows of depthwise convolutions ---------------------------------------------------------- */
+
+/* How wide the rows are that this machine can run; the first is everywhere. */
+static size_t row_widths(rush_dw_row_fn *fns[3]) {
+  fns[0] = rush_dw_row_4;
+#if defined(__x86_64__)
+  fns[1] = rush_dw_row_8;
+  fns[2] = rush_dw_row_16;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? 3 : 2;
+#endif
+  return 1;
+}
+
+/* Three rows of pixels lie one behind the other; a column on each side is not there. */
+static void plain_row(const rush_dw_row *r, double *y) {
+  for (size_t o = 0; o < r->n; o++)
+    for (size_t c = 0; c < r->channels; c++) {
+      double sum = (double)r->bias[c];
+      for (size_t k = 0; k < r->h * r->width; k++) {
+        const ptrdiff_t at = r->first + (ptrdiff_t)(o * r->stride + k % r->width * r->dilation);
+        if (at < 0 || at >= r->columns) continue;
+        const float *x = r->x + (ptrdiff_t)(k / r->width) * r->x_h;
+        sum += (double)x[(size_t)at * r->channels + c] * (double)r->w[k * r->row + c];
+      }
+      y[o * r->channels + c] = clamp(sum, (double)r->min, (double)r->max);
+    }
+}
+
+static void depthwise_rows_of_each_width(void **unused) {
+  (void)unused;
+  enum { CHANNELS = 64, COLUMNS = 28 };
+  rush_dw_row_fn *fns[3];
+  const size_t widths = row_widths(fns);
+  for (size_t size = 3; size <= 7; size += 2)
+    for (size_t stride = 1; stride <= 2; stride++) {
+      char what[48];
+      snprintf(what, sizeof what, "row of 28, %zux%zu of stride %zu", size, size, stride);
+      const size_t n = (COLUMNS - 1) / stride + 1, x_h = COLUMNS * CHANNELS;
+      float *x = numbers(size * x_h), *w = numbers((size * size + 1) * CHANNELS);
+      float *bias = numbers(CHANNELS), *y = guarded(n * CHANNELS);
+      double *want = malloc(n * CHANNELS * sizeof *want);
+      const rush_dw_row r = {.x = x,
+                             .w = w,
+                             .bias = bias,
+                             .y = y,
+                             .channels = CHANNELS,
+                             .row = CHANNELS,
+                             .n = n,
+                             .stride = stride,
+                             .dilation = 1,
+                             .first = -(ptrdiff_t)(size / 2),
+                             .columns = COLUMNS,
+                             .d = 1,
+                             .h = size,
+                             .width = size,
+                             .x_h = (ptrdiff_t)x_h,
+                             .w_h = size * CHANNELS,
+                             .min = -1,
+                             .max = INFINITY};
+      const double work = 2.0 * (double)(n * CHANNELS * size * size);
+      TIMED("depthwise", what, PLAIN, work, 0, plain_row(&r, want));
+      for (size_t v = 0; v < widths; v++) {
+        for (size_t i = 0; i < n * CHANNELS; i++) y[i] = guard;
+        TIMED("depthwise", what, timed_width(widths > 1 ? v + 1 : 0), work, 0,
+              fns[v](&r, 0, CHANNELS));
+        check(what, y, want, n * CHANNELS, 2e-5);
+      }
+      free(x), free(w), free(bias), free(y), free(want);
+    }
+}
+
 /* ---- Transposes ------------------------------------------------------------------------------ */
 
 static void transposes(void **unused) {
@@ -493,7 +596,15 @@ static void transposes(void **unused) {
       }
 }
 
-int main(void) {
+static void time_rows(void) {
+  depthwise_rows_of_each_width(NULL);
+  products_larger_than_the_cache(NULL);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    convolve(rows[i], false, true, -INFINITY, INFINITY);
+}
+
+int main(int argc, char **argv) {
+  if (timed_wanted(argc, argv)) return time_rows(), 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products_of_all_sizes),
       cmocka_unit_test(packing_in_place_gives_the_same_bits),
@@ -502,6 +613,7 @@ int main(void) {
       cmocka_unit_test(convolutions),
       cmocka_unit_test(convolutions_at_random),
       cmocka_unit_test(packed_weights_serve_any_shape_and_are_not_written),
+      cmocka_unit_test(depthwise_rows_of_each_width),
       cmocka_unit_test(transposes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
