@@ -1,10 +1,14 @@
 #!/bin/sh
 # unpack.sh TARS OUT: unpacks from the source package xnnpack (TARS/*.orig.tar.*) the kernels for products of float32
-# matrices and the headers, and changes what is not PyTorch's meaning.
+# matrices and the headers, and changes what is not PyTorch's meaning, or less exact than PyTorch.
 #
 # NaN. PyTorch's clamp and relu pass it on; XNNPACK's depend on the order of operands, on the machine and
 # on the engine. A clamp needs only the right order: pmax(a, b) is `a < b ? b : a`, so a NaN in a stays;
 # MAXPS gives its second operand when either is NaN, so there the value comes second.
+#
+# Biases. XNNPACK's sums begin with them, so that each product is rounded to what the bias can hold: sums that
+# are small beside it lose their last bits, which a norm across rows (of MLP-Mixer, GroupViT) makes much of.
+# PyTorch adds the bias to the sum.
 set -eu
 tars=$1 out=$2
 mkdir -p "$out/all"
@@ -44,6 +48,38 @@ for op in 'min <' 'max >'; do
 XNN_INLINE static float math_${name}_f32(float a, float b) {\\
   return XNN_UNPREDICTABLE(b $sign a || b != b) ? b : a;\\
 }" src/xnnpack/math.h
+done
+
+# 3. Biases: sums begin with 0; the first line behind the loop that bounds or stores adds what was loaded before it.
+# A kernel whose vectors are not among these stays as it is; tests/c/test_kernels_xnn.c looks at those that are compiled.
+for kernel in $kernels; do
+  awk '
+    BEGIN {
+      zero["float"] = "0.0f"
+      zero["v128_t"] = "wasm_f32x4_const_splat(0.0f)"; add["v128_t"] = "wasm_f32x4_add"
+      zero["__m128"] = "_mm_setzero_ps()"; add["__m128"] = "_mm_add_ps"
+      zero["__m256"] = "_mm256_setzero_ps()"; add["__m256"] = "_mm256_add_ps"
+    }
+    /^    [a-z0-9_]+ vacc0[0-9A-Fx]+ =.*[( ]w[^a-z]/ && $1 in zero && !done {
+      if (!n) print "    const float* vbias = w;"
+      load = $0; sub(/^[^=]*= /, "", load); sub(/;$/, "", load)
+      if ($1 == "float") sub(/^w/, "vbias", load); else sub(/\(w/, "(vbias", load)
+      type = $1; of[$2] = load; name[n++] = $2; from[$2] = $2
+      print "    " $1 " " $2 " = " zero[$1] ";"
+      next
+    }
+    n && !done && NF == 4 && substr($4, 1, length($4) - 1) in of && $1 == type && $3 == "=" {
+      from[$2] = substr($4, 1, length($4) - 1); name[n++] = $2
+    }
+    n && !done && /^    (vacc[0-9A-Fx]+ = [a-z0-9_]*(min|max)[a-z0-9_]*\(|if XNN_LIKELY\(nc)/ {
+      for (i = 0; i < n; i++)
+        if (type == "float") print "    " name[i] " += " of[from[name[i]]] ";"
+        else print "    " name[i] " = " add[type] "(" name[i] ", " of[from[name[i]]] ");"
+      done = 1
+    }
+    { print }
+    END { if (n && !done) exit 1 }' "$kernel" >kernel.new || fail "$kernel adds no bias"
+  mv kernel.new "$kernel"
 done
 
 : >"$out/rushlight-patched"

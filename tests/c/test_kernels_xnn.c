@@ -148,6 +148,29 @@ static void nan_passes_the_clamp_of_a_product(void **unused) {
   }
 }
 
+/* What is small beside the bias is added up before it: each answer is rounded to it once. */
+static void biases_are_added_to_sums(void **unused) {
+  (void)unused;
+  enum { N = 43, K = 301, MOST = 7 };
+  const double bias = 4096, ulp = ldexp(1, 12 - 23);
+  float *a = numbers(MOST * K), *b = numbers(K * N), biases[N];
+  float packed[(N + 16) * (K + 1)] __attribute__((aligned(64))), c[MOST * N];
+  for (size_t j = 0; j < N; j++) biases[j] = (float)bias;
+  for (size_t i = 0; i < MOST * K; i++) a[i] /= 64;
+  rush_gemm_pack(K, N, b, N, 1, biases, packed);
+  for (size_t m = 1; m <= MOST; m++)
+    for (int bounded = 0; bounded < 2; bounded++) {
+      rush_gemm(m, N, K, a, K, packed, c, N, bounded ? 0 : -INFINITY, INFINITY);
+      for (size_t i = 0; i < m * N; i++) {
+        double want = bias;
+        for (size_t k = 0; k < K; k++) want += (double)a[i / N * K + k] * (double)b[k * N + i % N];
+        if (!(fabs((double)c[i] - want) <= 0.52 * ulp))
+          fail_msg("%zu rows: element %zu is %g off", m, i, (double)c[i] - want);
+      }
+    }
+  free(a), free(b);
+}
+
 /* ---- Convolutions ---------------------------------------------------------------------------- */
 
 typedef struct row {
@@ -258,6 +281,36 @@ static void convolve(row r, bool last, bool with_bias, float min, float max) {
 }
 
 #define ONE {1, 1, 1}
+static void biases_of_convolutions_are_added_to_sums(void **unused) {
+  (void)unused;
+  row r = {
+      "3x3", {1, 1, 33, 19, {1, 5, 6}, ONE, {1, 3, 3}, {1, 2, 2}, ONE, {0}, false, NULL}, {0}, {0}};
+  ptrdiff_t st[5];
+  assert_true(complete(&r));
+  strides_of(&r.s, false, st);
+  const double bias = 4096, ulp = ldexp(1, 12 - 23);
+  const size_t out = r.s.out[1] * r.s.out[2] * r.s.out_c;
+  float *x = numbers(5 * 6 * 33), *w = numbers(9 * 33 * 19), biases[19];
+  double *want = malloc(out * sizeof *want);
+  size_t floats, bytes;
+  for (size_t j = 0; j < 19; j++) biases[j] = (float)bias;
+  for (size_t i = 0; i < 5 * 6 * 33; i++) x[i] /= 64;
+  assert_true(rush_conv_packed(&r.s, &floats));
+  assert_true(rush_conv_scratch(&r.s, &bytes));
+  float *packed = guarded(floats), *y = guarded(out);
+  void *scratch = malloc(bytes + 1);
+  rush_conv_pack(&r.s, w, st, biases, packed);
+  for (int bounded = 0; bounded < 2; bounded++) {
+    const float min = bounded ? 0 : -INFINITY;
+    rush_conv_run(&r.s, x, packed, y, min, INFINITY, scratch);
+    reference(&r.s, x, w, st, biases, (double)min, HUGE_VAL, want);
+    for (size_t i = 0; i < out; i++)
+      if (!(fabs((double)y[i] - want[i]) <= 0.52 * ulp))
+        fail_msg("element %zu is %g off", i, (double)y[i] - want[i]);
+  }
+  free(x), free(w), free(want), free(packed), free(y), free(scratch);
+}
+
 static const row rows[] = {
     {"1x1", {1, 1, 5, 9, {1, 3, 5}, ONE, ONE, ONE, ONE, {0}, false, NULL}, {0}, {0}},
     {"1x1 stride 2", {2, 1, 5, 9, {1, 4, 5}, ONE, ONE, {1, 2, 2}, ONE, {0}, false, NULL}, {0}, {0}},
@@ -610,6 +663,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(packing_in_place_gives_the_same_bits),
       cmocka_unit_test(products_larger_than_the_cache),
       cmocka_unit_test(nan_passes_the_clamp_of_a_product),
+      cmocka_unit_test(biases_are_added_to_sums),
+      cmocka_unit_test(biases_of_convolutions_are_added_to_sums),
       cmocka_unit_test(convolutions),
       cmocka_unit_test(convolutions_at_random),
       cmocka_unit_test(packed_weights_serve_any_shape_and_are_not_written),

@@ -16,12 +16,11 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
   const size_t lda = a_stride / sizeof *a, ldc = c_stride / sizeof *c;
   if (m > FEW) { /* five rows or six: the last one of five is there twice */
     for (; n >= NR; n -= NR, c += NR) {
-      const float *at[MR];
+      const float *at[MR], *bias = w;
       f4 sum[MR][2];
       for (size_t i = 0; i < MR; i++) {
         at[i] = a + (i == MR - 1 ? m - 1 : i) * lda;
-        sum[i][0] = f4_load(w);
-        sum[i][1] = f4_load(w + 4);
+        sum[i][0] = sum[i][1] = f4_zero();
       }
       w += NR;
       for (size_t left = k; left != 0; left -= sizeof *a, w += NR) {
@@ -36,8 +35,8 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
       const f4 min = f4_set(params->scalar.min), max = f4_set(params->scalar.max);
       for (size_t i = 0; i < MR; i++) {
         float *row = c + (i == MR - 1 ? m - 1 : i) * ldc;
-        f4_store(row, f4_clamp(sum[i][0], min, max));
-        f4_store(row + 4, f4_clamp(sum[i][1], min, max));
+        f4_store(row, f4_clamp(sum[i][0] + f4_load(bias), min, max));
+        f4_store(row + 4, f4_clamp(sum[i][1] + f4_load(bias + 4), min, max));
       }
     }
   }

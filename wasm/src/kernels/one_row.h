@@ -11,9 +11,10 @@ typedef struct f8 {
 } f8;
 typedef f8 rush_load_weights(const char *w);
 
-RUSH_INLINE void rush_store_block(size_t left, const f4 sum[2], float *c, float min, float max) {
+RUSH_INLINE void rush_store_block(size_t left, const f4 sum[2], const float *bias, float *c,
+                                  float min, float max) {
   for (size_t h = 0; h < 2 && 4 * h < left; h++) {
-    const f4 v = f4_clamp(sum[h], f4_set(min), f4_set(max));
+    const f4 v = f4_clamp(sum[h] + f4_load(bias + 4 * h), f4_set(min), f4_set(max));
     f4_store_up_to(c + 4 * h, v, left - 4 * h);
   }
 }
@@ -32,8 +33,7 @@ RUSH_INLINE void rush_one_row(size_t item, rush_load_weights *load, float scale,
   f4 sum[WAYS][2];
   for (size_t j = 0; j < part; j++) {
     const float *bias = packed + j * block;
-    for (size_t t = 0; t < WAYS; t++)
-      for (size_t h = 0; h < 2; h++) sum[t][h] = f4_load(bias + t * part * block + 4 * h);
+    for (size_t t = 0; t < WAYS; t++) sum[t][0] = sum[t][1] = f4_zero();
     const char *w = (const char *)(bias + NR);
     for (size_t i = 0; i < k; i++, w += row) {
       const f4 x = f4_splat(a + i) * scale;
@@ -44,13 +44,13 @@ RUSH_INLINE void rush_one_row(size_t item, rush_load_weights *load, float scale,
     }
     for (size_t t = 0; t < WAYS; t++) {
       const size_t at = (t * part + j) * NR;
-      rush_store_block(n - at, sum[t], c + at, min, max);
+      rush_store_block(n - at, sum[t], bias + t * part * block, c + at, min, max);
     }
   }
   for (size_t j = WAYS * part; j < blocks; j++) {
     const float *bias = packed + j * block;
     const char *w = (const char *)(bias + NR);
-    f4 even[2] = {f4_load(bias), f4_load(bias + 4)}, odd[2] = {f4_set(0), f4_set(0)};
+    f4 even[2] = {f4_zero(), f4_zero()}, odd[2] = {f4_zero(), f4_zero()};
     size_t i = 0;
     for (; i + 2 <= k; i += 2, w += 2 * row) {
       const f4 x = f4_splat(a + i) * scale, y = f4_splat(a + i + 1) * scale;
@@ -64,7 +64,7 @@ RUSH_INLINE void rush_one_row(size_t item, rush_load_weights *load, float scale,
       for (size_t h = 0; h < 2; h++) even[h] = f4_madd(x, v.v[h], even[h]);
     }
     for (size_t h = 0; h < 2; h++) sum[0][h] = even[h] + odd[h];
-    rush_store_block(n - j * NR, sum[0], c + j * NR, min, max);
+    rush_store_block(n - j * NR, sum[0], bias, c + j * NR, min, max);
   }
 }
 
