@@ -10,7 +10,8 @@ import { ShapeProp } from '../src/fx.js';
  * @property {string} layer the submodule that it comes from, "" where the file does not say
  * @property {string} op "aten::add.Tensor"
  * @property {string} name of its first result
- * @property {string[]} outputs dtype and shape of each tensor, "float32 [1, 8, 5, 5]"; of a loop's last round
+ * @property {string[]} outputs dtype and shape of each tensor, "float32 [1, 8, 5, 5]"; of quantised ones what their
+ *   integers stand for: "quint8 [1, 8, 5, 5] (scale 0.0235, zero point 128)"; of a loop's last round
  * @property {number} parameters of the weights that it takes; those that an earlier one takes are counted there
  * @property {number} calls in one run
  * @property {number} ms of one run, all its calls
@@ -45,7 +46,13 @@ export async function layersOf(model, inputs, { method, runs = 5 } = {}) {
 function texts(found) {
   if (!found) return [];
   if (found instanceof Map) return [...found.values()].flatMap(texts);
-  return Array.isArray(found) ? found.flatMap(texts) : [`${found.dtype} [${found.shape.join(', ')}]`];
+  return Array.isArray(found) ? found.flatMap(texts) : [`${found.dtype} [${found.shape.join(', ')}]${quantised(found)}`];
+}
+
+/** @param {import('../src/types.js').QuantizedTensor} found */
+function quantised({ scale, zeroPoint, scales, axis }) {
+  if (scale !== undefined) return ` (scale ${Number(scale.toPrecision(4))}, zero point ${zeroPoint})`;
+  return scales ? ` (${scales.length} scales along dimension ${axis})` : '';
 }
 
 /** @param {readonly any[]} args @param {Set<string>} counted @returns {number} */

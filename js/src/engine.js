@@ -297,9 +297,6 @@ export class Engine {
     return text;
   }
 
-  /** The program, as JSON text. */
-  graphText() { return this.describeText(2); }
-
   /** Ends loading: makes the model and its session. */
   finish() {
     this.model = /** @type {ModelPtr} */ (this.#made((out) => this.c.rush_loader_finish(this.#loader, out)));
@@ -385,16 +382,12 @@ export class Engine {
     return { method, instr, op: this.memory.cString(op), waits: (waits & 1) !== 0, at, n };
   }
 
-  /** Copies of an instruction's arguments. @param {{ at: number, n: number }} next @returns {Value[]} */
-  args({ at, n }) { return Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i)); }
-
   /** Lets the user's function compute the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
   async compute(next, signal) {
-    const { op } = next, args = this.args(next);
-    const signature = /** @type {Signature} */ (this.#signatures.get(op));
+    const { op, at, n } = next, args = Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i));
     try {
       const value = await unlessAborted(/** @type {import('./ops.js').OpTable} */ (this.ops).call(op, args), signal, 'the run');
-      if (this.alive) this.#settle(signature, args, value);
+      if (this.alive) this.#settle(/** @type {Signature} */ (this.#signatures.get(op)), args, value);
     } catch (e) {
       if (!this.alive) throw gone();
       if (signal?.aborted) {

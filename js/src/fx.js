@@ -148,18 +148,24 @@ function several(node, value) {
   return n > 1 ? value : n ? [value] : [];
 }
 
-/** dtype and shape of the tensors in a value, of a dict as a Map; null for what holds none. @param {any} v @returns {any} */
+/** What the tensors in a value are but their data, of a dict as a Map; null for what holds none. @param {any} v @returns {any} */
 function shapes(v) {
-  if (v?.data && v.shape) return { dtype: v.dtype, shape: v.shape };
+  if (v?.data && v.shape) {
+    const { data, ...rest } = v;
+    return rest;
+  }
   if (Array.isArray(v)) return v.some((item) => shapes(item)) ? v.map(shapes) : null;
   if (!(v instanceof Map)) return null;
   const found = new Map([...v].flatMap(([key, item]) => { const s = shapes(item); return s ? [[key, s]] : []; }));
   return found.size ? found : null;
 }
 
-/** Leaves dtype and shape of each node's value in `node.meta.tensor`; in a loop those of the last round. */
+/**
+ * Leaves dtype and shape of each node's value in `node.meta.tensor`, of a quantised one scale and zero point, too (QuantizedTensor); in a loop
+ * those of the last round.
+ */
 export class ShapeProp extends Interpreter {
-  /** Notes dtype and shape. @override @param {Node} node */
+  /** Notes what the value is. @override @param {Node} node */
   async runNode(node) {
     const value = await super.runNode(node);
     const found = shapes(node.op === 'output' ? Object.values(value) : value);

@@ -1,5 +1,7 @@
 // The program that runs, to walk: one Node for each input and each instruction.
 
+import { exact } from './types.js';
+
 /**
  * @typedef {{ constant: number } | number} Operand
  * @typedef {{ code: string, op?: string, in: Operand[], out: number[], source?: number }} Instruction
@@ -85,7 +87,7 @@ export class Node {
 /** @param {any} c @returns {Argument} */
 function constant(c) {
   if (c === null || typeof c !== 'object') return c;
-  if ('int' in c) return Number.isSafeInteger(Number(c.int)) ? Number(c.int) : BigInt(c.int);
+  if ('int' in c) return exact(BigInt(c.int));
   if ('float' in c) return Number(c.float);
   if ('complex' in c) return /** @type {any} */ ({ re: constant(c.complex[0]), im: constant(c.complex[1]) });
   if ('dict' in c) return new Map(c.dict.flatMap((/** @type {any} */ k, /** @type {number} */ i) => (i % 2 ? [] : [[constant(k), constant(c.dict[i + 1])]])));

@@ -24,7 +24,7 @@ export class Host {
   get ops() { return this.engine.ops; }
 
   describeText() { return this.engine.describeText(); }
-  graphText() { return this.engine.graphText(); }
+  graphText() { return this.engine.describeText(2); }
 
   /** @param {number} index @param {readonly InputValue[]} args */
   writer(index, args) {

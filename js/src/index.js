@@ -43,6 +43,7 @@ export { Model, Steps } from './model.js';
  * @typedef {import('./engine.js').Attribute} Attribute
  * @typedef {import('./engine.js').WeightInfo} WeightInfo
  * @typedef {import('./types.js').DType} DType
+ * @typedef {import('./types.js').QuantizedTensor} QuantizedTensor
  * @typedef {import('./types.js').ArrayOf} ArrayOf
  * @typedef {import('./types.js').TypedArray} TypedArray
  * @typedef {import('./types.js').Complex} Complex

@@ -2,7 +2,7 @@
 
 import { RushlightError, badArgument, checkOptions, gone, says, throwIfAborted, unknownName, unlessAborted } from './errors.js';
 import { Graph } from './graph.js';
-import { nameOf } from './values.js';
+import { misfit, nameOf } from './values.js';
 
 /**
  * @typedef {import('./host.js').Host} Host
@@ -70,10 +70,10 @@ import { nameOf } from './values.js';
  * @typedef {object} NextStep what the next step will run
  * @property {import('./graph.js').Node} node the node that is next
  * @property {any[] | null} args of an operator, complete, in the schema's order; null where they were not read. A weight or bias
- *   that loading packed for the kernels has its dtype and shape, but null for `data`
+ *   that loading packed for the kernels has its dtype and shape, but null for `data`; quantised tensors are QuantizedTensors
  *
  * @typedef {object} StepResult what one step gave
- * @property {Value[]} results of an operator; none for control flow
+ * @property {(Value | import('./types.js').QuantizedTensor)[]} results of an operator; none for control flow
  * @property {number} ms how long it took
  *
  * @typedef {object} VerifyReport what came of the file's test vectors
@@ -200,9 +200,9 @@ export class Model {
     this.#alive();
     checkOptions('run', options, ['method', 'outputs', 'signal', 'transfer', 'yield']);
     const { method, index } = this.#method(options.method), { signal, transfer } = options;
-    const wanted = /** @type {string[] | undefined} */ (options.outputs?.slice());
-    if (wanted) checkNames(method, 'output', wanted);
-    return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, wanted ?? 'named', options.yield !== false, signal, given), signal, transfer);
+    const outputs = /** @type {readonly string[] | undefined} */ (options.outputs);
+    const wanted = outputs ? checkNames(method, 'output', outputs) : 'named';
+    return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, wanted, options.yield !== false, signal, given), signal, transfer);
   }
 
   /**
@@ -355,12 +355,14 @@ export class Steps {
   end() { this.#done(); }
 }
 
-/** @param {Method} method @param {'input' | 'output'} kind @param {string[]} names */
+/** @param {Method} method @param {'input' | 'output'} kind @param {readonly string[]} names */
 function checkNames(method, kind, names) {
   const known = method[`${kind}s`].map((p) => p.name);
+  if (!Array.isArray(names)) misfit(`${kind}s`, `an array of names, [${known.join(', ')}]`, names);
   for (const name of names) {
     if (!known.includes(name)) throw unknownName(`${method.name}: there is no ${kind}`, name, known, { [kind]: name });
   }
+  return names.slice();
 }
 
 /** Named inputs in the method's order. @param {Method} method @param {Record<string, InputValue>} inputs @returns {InputValue[]} */

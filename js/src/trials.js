@@ -2,6 +2,7 @@
 
 import { PENDING } from './engine.js';
 import { RushlightError } from './errors.js';
+import { checkGiven, seen } from './quantised.js';
 import { parseType } from './types.js';
 
 /**
@@ -114,7 +115,7 @@ function profileRows(engine, methods) {
 /** What is next in a run that has begun. @param {Host} host @param {boolean} withArgs */
 export async function next({ engine }, withArgs) {
   const next = engine.next();
-  return { instr: next.instr, op: next.op, args: withArgs && next.op !== '' ? engine.args(next) : null };
+  return { instr: next.instr, op: next.op, args: withArgs && next.op !== '' ? seen(engine, next) : null };
 }
 
 /** Runs one instruction; gives its results where it is an operator. @param {Host} host */
@@ -130,12 +131,13 @@ export async function step({ engine }) {
   const ms = performance.now() - start;
   if (next.op === '') return { results: [], ms };
   const at = c.rush_session_results(session, scratch);
-  return { results: engine.args({ at, n: engine.memory.u32(scratch) }), ms };
+  return { results: seen(engine, { at, n: engine.memory.u32(scratch) }), ms };
 }
 
 /** Puts values in place of the next instruction's results, or of the last one's. @param {Host} host @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
 export async function put({ engine }, how, values, types) {
   const { c, session } = engine, put = how === 'provide' ? c.rush_session_provide : c.rush_session_replace;
+  checkGiven(values);
   engine.write(values, types.map(parseType), (at) => put(session, at, values.length));
 }
 

@@ -15,6 +15,8 @@ export const DTYPES = {
   bool: { id: 11, Array: Uint8Array },
   bfloat16: { id: 15, Array: Uint16Array },
 };
+/** An int as JavaScript has it: a number where that is exact. @param {bigint} i */
+export const exact = (i) => (Number.isSafeInteger(Number(i)) ? Number(i) : i);
 /** How many numbers of the array make an element. @param {DType} dtype */
 export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
 
@@ -63,6 +65,19 @@ export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
  * @template {DType} [D=DType]
  * @typedef {ArrayOf[D] | (D extends 'uint8' | 'bool' ? Uint8ClampedArray : never) | readonly (ElementOf<D> | readonly unknown[])[]} ElementsOf
  *   an array of them, or rows in rows
+ */
+
+/**
+ * @typedef {object} QuantizedTensor a quantised tensor, which nobody sees but who goes step by step (`model.steps()`, rushlight/fx): its
+ *   integers, as int_repr() gives them, and what they stand for, (integer - zero point) * scale
+ * @property {'quint8' | 'qint8' | 'qint32'} dtype torch.quint8, torch.qint8 or torch.qint32
+ * @property {number[]} shape the size of each dimension
+ * @property {Uint8Array | Int8Array | Int32Array} data the integers in row-major order, in the array of that kind
+ * @property {number} [scale] q_scale(), where there is one for all
+ * @property {number} [zeroPoint] q_zero_point()
+ * @property {number[]} [scales] q_per_channel_scales(), where each place along `axis` has its own
+ * @property {number[]} [zeroPoints] q_per_channel_zero_points()
+ * @property {number} [axis] q_per_channel_axis()
  */
 
 /**

@@ -3,7 +3,7 @@
 import { RushlightError, badArgument, unknownName } from './errors.js';
 import { encode } from './memory.js';
 import { tagOf } from './platform.js';
-import { DTYPES, parseType, partsOf } from './types.js';
+import { DTYPES, exact, parseType, partsOf } from './types.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
@@ -329,7 +329,7 @@ export class Values {
   }
 
   /** What is shared in the program, or holds itself, would have no end as plain data. @param {number} bytes */
-  #take(bytes) {
+  take(bytes) {
     this.#taken += bytes;
     if (this.#taken > MOST_BYTES) throw new RushlightError('unsupported', 'the result is too large: more than 4 GiB as plain data');
   }
@@ -337,14 +337,11 @@ export class Values {
   /** @param {number} p @returns {Value} */
   #read(p) {
     const { m, e } = this;
-    this.#take(64);
+    this.take(64);
     switch (m.u32(p)) {
       case KIND_NONE: return null;
-      case KIND_TENSOR: return this.#readTensor(p);
-      case KIND_INT: {
-        const i = m.i64(p + 8);
-        return Number.isSafeInteger(Number(i)) ? Number(i) : i;
-      }
+      case KIND_TENSOR: return this.readTensor(p);
+      case KIND_INT: return exact(m.i64(p + 8));
       case KIND_FLOAT: return m.f64(p + 8);
       case KIND_BOOL: return m.i64(p + 8) !== 0n;
       case KIND_COMPLEX:
@@ -352,7 +349,7 @@ export class Values {
         return { re: m.f64(e.scratch), im: m.f64(e.scratch + 8) };
       case KIND_STR: case KIND_DEVICE: {
         const at = e.c.rush_str_bytes(p, e.scratch), size = m.u32(e.scratch);
-        this.#take(4096 + size);
+        this.take(4096 + size);
         return m.text(at, size);
       }
       case KIND_LIST: case KIND_TUPLE: return this.#items(p);
@@ -389,7 +386,7 @@ export class Values {
 
   /** @param {number} p @param {(i: number) => boolean} [leave] @returns {Value[]} */
   #items(p, leave) {
-    this.#take(16384);
+    this.take(16384);
     if (++this.#depth > DEEPEST) throw new RushlightError('unsupported', `the result is nested too deeply: more than ${DEEPEST}`);
     const items = this.e.c.rush_items(p, this.e.scratch), n = this.m.u32(this.e.scratch);
     const values = [];
@@ -399,24 +396,23 @@ export class Values {
   }
 
   /** A copy, its data null where loading packed a weight for the kernels; the tensor itself stays as it is. @param {number} p @returns {Tensor} */
-  #readTensor(p) {
+  readTensor(p) {
     const { m, e } = this;
     return e.withValues(1, (copy) => {
       const info = e.scratch;
       // make_contiguous replaces the value it is given, and that of a container is only borrowed.
       e.c.rush_value_retain(e.session, p);
-      m.setU32(copy, m.u32(p));
-      m.setI64(copy + 8, m.i64(p + 8));
+      m.copyIn(copy, m.copyOut(Uint8Array, p, VALUE_BYTES));
       const status = e.c.rush_tensor_make_contiguous(e.session, copy);
       e.check(e.c.rush_tensor_inspect(e.session, copy, info));
       const [id, rank, sizes, , numel, , at] = m.words(info);
+      // Only what has no elements, a packed weight, may be refused.
+      if (at || !numel) e.check(status);
       const dtype = /** @type {DType} */ (DTYPE_NAMES.find((name) => DTYPES[name].id === id)); // it is one of them
       const Type = DTYPES[dtype].Array;
       const shape = Array.from({ length: rank }, (_, i) => Number(m.i64(sizes + 8 * i)));
       const bytes = numel * Type.BYTES_PER_ELEMENT * partsOf(dtype); // a tensor whose bytes fit here has fewer than 2**32
-      this.#take(16384 + bytes);
-      // Only what has no elements, a packed weight, may be refused.
-      if (at || !bytes) e.check(status);
+      this.take(16384 + bytes);
       const data = status ? null : m.copyOut(Type, at, bytes);
       return /** @type {Tensor} */ ({ dtype, shape, data });
     });

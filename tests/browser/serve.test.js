@@ -26,6 +26,12 @@ before(async () => {
   const f = new RushFile();
   f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [1, 3, 8, 12] }, { name: 'n', type: 'int' }], outputs: [{ name: 'tanh' }, { name: 'flat' }, { name: 'count', type: 'int' }], result: '(Tensor, Tensor, int)' },
     (m, x, n) => m.op('prim::TupleConstruct', [m.op('aten::tanh', [x]), m.op('aten::flatten.using_ints', [m.op('aten::neg', [x]), f.int(0), f.int(-1)]), n], '(Tensor, Tensor, int)'));
+  f.method('bytes', { inputs: [{ name: 'x', dtype: 'float32', shape: [2, 3] }], outputs: ['y'] }, (m, x) => {
+    const q = m.op('aten::quantize_per_tensor', [m.op('aten::add.Tensor', [x, f.tensor(new Float32Array(3), [3]), f.int(1)]), f.float(0.5), f.int(3), f.int(13)]);
+    return m.op('aten::dequantize.self', [m.op('aten::t', [q])]);
+  });
+  const some = f.tensor(new Float32Array(6), [2, 3]); // of the test vector alone: no parameters
+  f.test(1, [some], ['Tensor'], f.tensor(new Float32Array(6), [3, 2]));
   writeFileSync(join(dir, 'pictures.rush'), f.bytes());
   [host, served] = await Promise.all([start(), serveModel(join(dir, 'pictures.rush'), 0)]);
 });
@@ -102,6 +108,19 @@ for (const [width, height] of /** @type {const} */ ([[1280, 900], [390, 844]])) 
     });
   }
 }
+
+test('parameters are those of the program, and quantised tensors are shown with what they stand for', async () => {
+  const { page, errors } = await open({});
+  assert.match(await page.textContent('#about') ?? '', / · 3 parameters · /);
+  await page.selectOption('#method', 'bytes');
+  await page.click('#run');
+  await page.waitForFunction(() => document.querySelector('#outputs h2')?.textContent === 'y' && !/** @type {any} */ (document.getElementById('run')).disabled);
+  assert.equal(await page.isVisible('#error'), false);
+  assert.deepEqual(await page.$$eval('#layers td:nth-child(3)', (/** @type {Element[]} */ all) => all.map((e) => e.textContent)),
+    ['float32 [2, 3]', 'quint8 [2, 3] (scale 0.5, zero point 3)', 'quint8 [3, 2] (scale 0.5, zero point 3)', 'float32 [3, 2]']);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
 
 test('inputs are those given: sizes, numbers, a file', async () => {
   const { page, errors } = await open({});

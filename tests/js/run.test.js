@@ -320,6 +320,9 @@ for (const worker of [false, true]) {
     assert.deepEqual(await model.run({ x }, { method: 'one', outputs: ['y'] }), { y: b });
     assert.deepEqual(await model.run({ x }, { method: 'one', outputs: [] }), {});
     await assert.rejects(model.run({ x }, { outputs: ['logits'] }), { code: 'bad-argument', message: /forward: there is no output "logits"; known are a, b/ });
+    for (const [given, named] of /** @type {[any, string][]} */ ([['raw', 'string raw'], ['a', 'string a'], [new Set(['a']), 'Set']])) {
+      await assert.rejects(model.run({ x }, { outputs: given }), { code: 'bad-argument', message: `outputs wants an array of names, [a, b], got ${named}` });
+    }
     model.dispose();
   });
 }

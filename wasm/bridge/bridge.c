@@ -45,8 +45,16 @@ SIZE(rush_tensor_info, 32);
 AT(rush_tensor_info, dtype, 0);
 AT(rush_tensor_info, rank, 4);
 AT(rush_tensor_info, sizes, 8);
+AT(rush_tensor_info, strides, 12);
 AT(rush_tensor_info, numel, 16);
 AT(rush_tensor_info, data, 24);
+AT(rush_tensor_info, quant, 28);
+
+SIZE(rush_quant, 16);
+AT(rush_quant, axis, 0);
+AT(rush_quant, n, 4);
+AT(rush_quant, scales, 8);
+AT(rush_quant, zero_points, 12);
 
 SIZE(rush_verify_report, 80);
 AT(rush_verify_report, max_abs, 0);

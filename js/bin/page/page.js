@@ -145,7 +145,7 @@ try {
   const { default: ops } = await import(/** @type {any} */ ('/ops.js'));
   const model = await load('/model.rush', { worker: true, ops, onProgress: ({ loaded, total }) => { get('about').textContent = `loading ${size(loaded)} of ${size(total ?? 0)}`; } });
   const { bytes, weights, operators } = model.describe();
-  const parameters = weights.reduce((sum, w) => sum + w.shape.reduce((a, b) => a * b, 1), 0);
+  const parameters = weights.filter((w) => w.used).reduce((sum, w) => sum + w.shape.reduce((a, b) => a * b, 1), 0);
   get('about').textContent = [size(bytes), counted(parameters, 'parameter'), `${counted(operators.length, 'kind')} of operators`, `wasm: ${model.backend.name}`, `loaded in ${(performance.now() - from).toFixed(0)} ms`].join(' · ');
   await start(model);
 } catch (e) {

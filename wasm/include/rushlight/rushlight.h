@@ -315,6 +315,15 @@ rush_status rush_tensor_view(rush_session *session, const rush_value *base, int 
                              const int64_t *sizes, const int64_t *strides, int64_t offset,
                              rush_value *out);
 
+/* What integers of a quantised tensor (QINT8, QUINT8, QINT32) stand for: number = (integer - zero
+ * point) * scale. */
+typedef struct rush_quant {
+  int axis;             /* -1: one scale for all */
+  size_t n;             /* of the axis' size; 1 where there is none */
+  double *scales;       /* [n] */
+  int64_t *zero_points; /* [n] */
+} rush_quant;
+
 /* A tensor's shape and elements. What the pointers name belongs to the tensor. */
 typedef struct rush_tensor_info {
   rush_dtype dtype;               /* of the elements */
@@ -324,11 +333,13 @@ typedef struct rush_tensor_info {
   void *data; /* of the first element; bool as bytes 0 and 1. NULL for a weight among the arguments
                  of rush_session_next that loading has packed for the kernels: its elements are not
                  there, and it can be nowhere else an argument or a result */
+  const rush_quant *quant; /* of a quantised tensor, whose elements are its integers; else NULL */
 } rush_tensor_info;
 /* What a TENSOR is; pointers stay valid while the value does and no run resizes it. BAD_ARGUMENT for other kinds. */
 rush_status rush_tensor_inspect(rush_session *session, const rush_value *tensor,
                                 rush_tensor_info *out);
-/* Replaces *tensor by a contiguous one with the same elements, where it is not contiguous. */
+/* Replaces *tensor by a contiguous one with the same elements, where it is not contiguous. UNSUPPORTED
+ * for a quantised one: its integers lie where its strides say. */
 rush_status rush_tensor_make_contiguous(rush_session *session, rush_value *tensor);
 
 /* A new string: `size` bytes of UTF-8, which are copied. */

@@ -1,5 +1,6 @@
 /* The public functions on values and models: thin, over value.h, tensor.h and model.h. */
 #include "exec/session.h"
+#include "tensor/layout.h"
 #include "tensor/turned.h"
 
 #define WANT(s, v, kind_)                                                                          \
@@ -53,6 +54,8 @@ rush_status rush_tensor_make_contiguous(rush_session *s, rush_value *tensor) {
   WANT(s, tensor, RUSH_KIND_TENSOR);
   RUSH_CHECK(s->ctx, rush_has_elements(rush_as_tensor(tensor)), RUSH_ERR_BAD_ARGUMENT,
              "the weight's elements are packed for the kernels");
+  RUSH_CHECK(s->ctx, !rush_is_quantised(rush_as_tensor(tensor)->dtype), RUSH_ERR_UNSUPPORTED,
+             "not implemented for '%s'", rush_dtype_word(rush_as_tensor(tensor)->dtype));
   RUSH_TRY(rush_turn_back_value(&s->heap, tensor));
   RUSH_TRY(rush_tensor_contiguous(&s->heap, rush_as_tensor(tensor), &t));
   rush_drop(&s->heap, tensor);

@@ -1,16 +1,9 @@
-/* What integers of a quantised tensor (QINT8, QUINT8, QINT32) stand for. It belongs to the storage, so
- * that views share it. */
+/* What integers of a quantised tensor stand for (rush_quant). It belongs to the storage, so that views
+ * share it. */
 #ifndef RUSH_QUANT_H
 #define RUSH_QUANT_H
 
 #include "tensor/tensor.h"
-
-typedef struct rush_quant {
-  int axis;             /* -1: one scale for all */
-  size_t n;             /* of the axis' size; 1 where there is none */
-  double *scales;       /* [n] */
-  int64_t *zero_points; /* [n] */
-} rush_quant;
 
 static inline const rush_quant *rush_quant_of(const rush_tensor *t) {
   assert(rush_is_quantised(t->dtype));

@@ -52,8 +52,9 @@ static inline bool rush_is_alone(const rush_tensor *t) {
 rush_tensor rush_part_of(const rush_tensor *t, int which);
 /* As the public header shows it. */
 static inline rush_tensor_info rush_tensor_info_of(const rush_tensor *t) {
-  return (rush_tensor_info){t->dtype,   t->rank,  t->sizes,
-                            t->strides, t->numel, rush_has_elements(t) ? rush_data(t) : NULL};
+  return (rush_tensor_info){t->dtype,         t->rank,  t->sizes,
+                            t->strides,       t->numel, rush_has_elements(t) ? rush_data(t) : NULL,
+                            t->storage->quant};
 }
 /* Tensor.is_contiguous(): row-major without gaps; dimensions of size 1 do not count. */
 bool rush_is_contiguous(const rush_tensor *t);
