@@ -264,6 +264,19 @@ HALVES = """
     return r.dequantize(), r.int_repr()"""
 for name in ("mul", "mul_relu"):
     row(f"quantized_{name}_of_halves", HALVES.format(name), x=f32(2, 3, 5, 7, lo=-0.3, hi=70), y=tensor([[[0.5]], [[0.25]], [[0.75]]]))
+# Scales that are floats, as observers find them; operands that lie alike, that do not, that broadcast (which PyTorch refuses of qint8).
+TWO = """
+    p, q = torch.quantize_per_tensor(x, 0.03125, {zero}, torch.{dtype}), torch.quantize_per_tensor(y, 0.0123456791, {zero}, torch.{dtype})
+    r = torch.ops.quantized.{name}(p, q, 0.0471234992, {zero})
+    return r.dequantize(), r.int_repr()"""
+ALIKE = [{"x": channels_last(f32(2, 19, 3, 5)), "y": channels_last(f32(2, 19, 3, 5))}, {"x": f32(257, lo=-40, hi=40), "y": f32(257, lo=-40, hi=40)}]
+OTHERS = [{"x": channels_last(f32(2, 19, 3, 5)), "y": f32(2, 19, 3, 5)}, {"x": channels_last(f32(2, 19, 3, 5)), "y": f32(2, 19, 1, 1)},
+          {"x": f32(2, 300, 1, 1), "y": channels_last(f32(2, 300, 3, 2))}, {"x": f32(2, 19, 1, 1), "y": f32(2, 19, 3, 5)},
+          {"x": noncontig(f32(23, 17)), "y": f32(17)}, {"x": f32(0, 3), "y": f32(1, 3)}, {"x": f32(300), "y": f32(1)}]
+for name in ("add", "add_relu", "mul", "mul_relu"):
+    for dtype, zero in {"quint8": 119, "qint8": -7}.items():
+        row(f"quantized_{name}_of_two_{dtype}", TWO.format(name=name, dtype=dtype, zero=zero), x=f32(2, 19, 3, 5), y=f32(2, 19, 3, 5),
+            also=ALIKE + (OTHERS if dtype == "quint8" else []))
 for dtype, zero in {"quint8": 119, "qint8": -7}.items():
     for name, body in ONES.items():
         row(f"quantized_{name}_of_{dtype}", PAIR.format(dtype=dtype, zero=zero, body=body.format(zero=zero, least=0 if dtype == "quint8" else -128)), x=f32(2, 4, 17), y=f32(2, 4, 17), w=f32(4), v=f32(17))

@@ -4,6 +4,13 @@
 
 #include "kernels/int8_dot.h"
 
+/* Eight bytes from 0 to 255, the lower half, as floats. */
+RUSH_INLINE void rush_int8_numbers(b16 x, f4 out[2]) {
+  const s8 v = s8_low(x), none = {0};
+  out[0] = f4_from_int((i4)s8_zip_low(v, none));
+  out[1] = f4_from_int((i4)s8_zip_high(v, none));
+}
+
 /* The lower bytes of eight integers: those above `most` (below 2^15) are that; none is below -2^15. */
 RUSH_INLINE void rush_int8_store(uint8_t *y, i4 a, i4 b, int16_t most) {
 #if defined(__wasm_simd128__)

@@ -10,12 +10,6 @@ RUSH_INLINE void store(uint8_t *y, f4 a, f4 b) {
   rush_int8_store(y, low, high, UINT8_MAX);
 }
 
-RUSH_INLINE void numbers(const uint8_t *x, f4 out[2]) {
-  const s8 v = s8_low(b16_load_half(x)), none = {0};
-  out[0] = f4_from_int((i4)s8_zip_low(v, none));
-  out[1] = f4_from_int((i4)s8_zip_high(v, none));
-}
-
 void rush_int8_add(size_t n, const uint8_t *a, float of_a, const uint8_t *b, float of_b,
                    float shift, uint8_t *y) {
   const f4 p = f4_set(of_a), q = f4_set(of_b), s = f4_set(shift);
@@ -28,8 +22,8 @@ void rush_int8_add(size_t n, const uint8_t *a, float of_a, const uint8_t *b, flo
       from = memcpy(left[0], from, some);
       other = memcpy(left[1], other, some);
     }
-    numbers(from, u);
-    numbers(other, v);
+    rush_int8_numbers(b16_load_half(from), u);
+    rush_int8_numbers(b16_load_half(other), v);
     for (int l = 0; l < 2; l++) {
       u[l] = u[l] * p;
       u[l] = u[l] + v[l] * q;
@@ -47,7 +41,7 @@ void rush_int8_scale(size_t rows, size_t channels, const uint8_t *x, float zero,
   for (size_t r = 0; r < rows; r++, x += channels, y += channels) {
     size_t c = 0;
     for (; c + 8 <= channels; c += 8) {
-      numbers(x + c, v);
+      rush_int8_numbers(b16_load_half(x + c), v);
       store(y + c, (v[0] - z) * f4_load(factors + c) + s,
             (v[1] - z) * f4_load(factors + c + 4) + s);
     }
@@ -56,7 +50,7 @@ void rush_int8_scale(size_t rows, size_t channels, const uint8_t *x, float zero,
     float rest[8] = {0};
     memcpy(bytes, x + c, channels - c);
     memcpy(rest, factors + c, (channels - c) * sizeof *rest);
-    numbers(bytes, v);
+    rush_int8_numbers(b16_load_half(bytes), v);
     store(bytes, (v[0] - z) * f4_load(rest) + s, (v[1] - z) * f4_load(rest + 4) + s);
     memcpy(y + c, bytes, channels - c);
   }

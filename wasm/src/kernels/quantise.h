@@ -14,4 +14,24 @@ void rush_quantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n,
 void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const void *x,
                      float *out);
 
+/* What two tensors of bytes become: their sum, or their product, which is rounded before the zero point
+ * comes to it: scales that are alike make many halves. */
+typedef struct rush_quantised_one {
+  double scale;
+  int64_t zero_point;
+} rush_quantised_one;
+typedef struct rush_quantised_two {
+  rush_dtype dtype; /* of all three: QINT8 or QUINT8 */
+  rush_quantised_one a, b;
+  bool product, relu; /* whether numbers below 0 become that */
+  double scale;
+  int64_t zero_point;
+} rush_quantised_two;
+/* y[n]; it may be a or b. */
+void rush_quantised_pair(const rush_quantised_two *q, size_t n, const uint8_t *a, const uint8_t *b,
+                         uint8_t *y);
+
+/* y[n] = table[256] of x, each taken as one from 0 to 255. */
+void rush_look_up(size_t n, const uint8_t *table, const uint8_t *x, uint8_t *y);
+
 #endif

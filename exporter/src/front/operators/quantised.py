@@ -377,28 +377,38 @@ def quantized_quantized_rnn_relu_cell_dynamic(x, hx, w, scale, zero, bias: Optio
     return torch.relu(gates + state)
 
 
+# Bytes are added and multiplied in C.
+def quantised_sum(a, b, scale: float, zero_point: int, relu: bool):
+    if a.dtype != torch.qint32:
+        return rush.quantised_sum(a, b, scale, zero_point, relu)
+    made = a.dequantize() + b.dequantize()
+    return quantised_as(torch.relu(made) if relu else made, a, scale, zero_point)
+
+
 def quantized_add(a, b, scale: float, zero_point: int):
-    return quantised_as(a.dequantize() + b.dequantize(), a, scale, zero_point)
+    return quantised_sum(a, b, scale, zero_point, False)
 
 
 def quantized_add_relu(a, b, scale: float, zero_point: int):
-    return quantised_as(torch.relu(a.dequantize() + b.dequantize()), a, scale, zero_point)
+    return quantised_sum(a, b, scale, zero_point, True)
 
 
-# Integers are multiplied (in floats, where these are as exact), and rounded before the zero point comes to them: scales that are alike make many halves.
-def quantised_product(a, b, scale: float):
-    kind = torch.int32 if a.dtype == torch.qint32 else torch.float32
-    steps = ((a.int_repr().to(kind) - torch.q_zero_point(a)) * (b.int_repr().to(kind) - torch.q_zero_point(b))).to(torch.float32)
+# Integers are multiplied, and rounded before the zero point comes to them: scales that are alike make many halves.
+def quantised_product(a, b, scale: float, zero_point: int, relu: bool):
+    if a.dtype != torch.qint32:
+        return rush.quantised_product(a, b, scale, zero_point, relu)
+    steps = ((a.int_repr() - torch.q_zero_point(a)) * (b.int_repr() - torch.q_zero_point(b))).to(torch.float32)
     step = torch.full([], torch.q_scale(a), dtype=torch.float32) * torch.full([], torch.q_scale(b), dtype=torch.float32)
-    return torch.round(steps * (step * (1.0 / torch.full([], scale, dtype=torch.float32)))) * scale
+    made = torch.round(steps * (step * (1.0 / torch.full([], scale, dtype=torch.float32)))) * scale
+    return quantised_as(torch.relu(made) if relu else made, a, scale, zero_point)
 
 
 def quantized_mul(a, b, scale: float, zero_point: int):
-    return quantised_as(quantised_product(a, b, scale), a, scale, zero_point)
+    return quantised_product(a, b, scale, zero_point, False)
 
 
 def quantized_mul_relu(a, b, scale: float, zero_point: int):
-    return quantised_as(torch.relu(quantised_product(a, b, scale)), a, scale, zero_point)
+    return quantised_product(a, b, scale, zero_point, True)
 
 
 def quantized_cat(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]):

@@ -123,9 +123,7 @@ RUSH_OP(quantised_by_table) {
   RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
   q->scales[0] = rush_quant_of(table)->scales[0];
   q->zero_points[0] = rush_quant_of(table)->zero_points[0];
-  const uint8_t *from = rush_data(x), *of = rush_data(table);
-  uint8_t *to = rush_data(out);
-  for (int64_t i = 0; i < x->numel; i++) to[i] = of[from[i]];
+  rush_look_up((size_t)x->numel, rush_data(table), rush_data(x), rush_data(out));
   return rush_work(c->ctx, (uint64_t)x->numel);
 }
 

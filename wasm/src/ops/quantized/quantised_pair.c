@@ -1,0 +1,115 @@
+/* Sums and products of two tensors of bytes, as torch.ao's quantised models have them. */
+#include "blocks/shape.h"
+#include "call/define.h"
+#include "call/quantised.h"
+#include "kernels/quantise.h"
+#include "tensor/layout.h"
+#include "tensor/quant.h"
+
+enum { SCALE = 2, ZERO_POINT, RELU };
+
+static rush_status read_one(rush_call *c, uint32_t arg, rush_tensor **t, rush_quantised_one *out) {
+  *t = arg_tensor(c, arg);
+  RUSH_NEED(((*t)->dtype == RUSH_QUINT8 || (*t)->dtype == RUSH_QINT8) &&
+                (*t)->dtype == arg_tensor(c, 0)->dtype,
+            "two quint8 tensors were wanted, or two of qint8");
+  const rush_quant *q = rush_quant_of(*t);
+  RUSH_NEED(q->axis < 0, "the tensor is quantized per channel, expected per tensor");
+  *out = (rush_quantised_one){q->scales[0], q->zero_points[0]};
+  if (rush_is_dense(*t)) return RUSH_OK;
+  return tmp_contiguous(c, *t, t);
+}
+
+static rush_status read_args(rush_call *c, rush_quantised_two *q, rush_tensor *t[2]) {
+  RUSH_TRY(read_one(c, 0, t, &q->a));
+  RUSH_TRY(read_one(c, 1, t + 1, &q->b));
+  q->dtype = t[0]->dtype;
+  q->scale = arg_float(c, SCALE);
+  q->zero_point = arg_int(c, ZERO_POINT);
+  q->product = rush_kind_of(c) != 0;
+  q->relu = arg_bool(c, RELU);
+  const int64_t least = q->dtype == RUSH_QINT8 ? INT8_MIN : 0;
+  RUSH_NEED(q->scale > 0 && q->zero_point >= least && q->zero_point <= least + UINT8_MAX,
+            "scale %g and zero point %lld", q->scale, (long long)q->zero_point);
+  return RUSH_OK;
+}
+
+/* Result 0, which lies as TensorIterator has it. */
+static rush_status new_result(rush_call *c, const rush_quantised_two *q, rush_tensor *t[2],
+                              rush_tensor **out) {
+  int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
+  int rank;
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  rush_quant *made;
+  RUSH_NEED(
+      rush_broadcast(t[0]->rank, t[0]->sizes, t[1]->rank, t[1]->sizes, &rank, sizes),
+      "The size of tensor a %s must match the size of tensor b %s at non-singleton dimensions",
+      rush_shape_text(t[0]->rank, t[0]->sizes, a), rush_shape_text(t[1]->rank, t[1]->sizes, b));
+  c->heap->quantised = rush_call_quantised;
+  rush_strides_of_result(rank, sizes, 2, (const rush_tensor *const *)t, strides);
+  RUSH_TRY(rush_result_turned(c, 0, q->dtype, rank, sizes, strides, strides, out));
+  RUSH_TRY(rush_quant_make(c->heap, *out, -1, 1, &made));
+  made->scales[0] = q->scale;
+  made->zero_points[0] = q->zero_point;
+  return RUSH_OK;
+}
+
+/* Whether t has one number for each channel of each image. */
+static bool is_by_channel(const rush_tensor *t, const rush_tensor *out) {
+  return t->rank == out->rank && t->sizes[0] == out->sizes[0] && t->sizes[1] == out->sizes[1] &&
+         t->numel == t->sizes[0] * t->sizes[1] && rush_is_contiguous(t);
+}
+
+static bool lies_as(const rush_tensor *t, const rush_tensor *out) {
+  return rush_same_sizes(t, out) && rush_same_strides(t, out);
+}
+
+/* t's elements as they lie in `out`. */
+static rush_status lay(rush_call *c, const rush_tensor *out, rush_tensor **t) {
+  rush_tensor *wide, *made;
+  if (lies_as(*t, out)) return RUSH_OK;
+  RUSH_TRY(rush_expand(c->heap, *t, out->rank, out->sizes, &wide));
+  tmp_take(c, wide);
+  RUSH_TRY(tmp_new(c, out->dtype, out->rank, out->sizes, &made));
+  memcpy(made->strides, out->strides, (size_t)out->rank * sizeof *made->strides);
+  RUSH_TRY(rush_tensor_copy(c->heap, made, wide));
+  *t = made;
+  return RUSH_OK;
+}
+
+/* Pixel by pixel where one has a number for each channel: squeeze and excitation. */
+static rush_status by_pixels(rush_call *c, const rush_quantised_two *q, rush_tensor *t[2],
+                             rush_tensor *out) {
+  const size_t channels = (size_t)out->sizes[1], images = (size_t)out->sizes[0];
+  const size_t pixels = (size_t)out->numel / channels / images;
+  const size_t next_a = lies_as(t[0], out) ? channels : 0;
+  const size_t next_b = lies_as(t[1], out) ? channels : 0;
+  const uint8_t *a = rush_data(t[0]), *b = rush_data(t[1]);
+  uint8_t *y = rush_data(out);
+  for (size_t i = 0; i < images; i++) {
+    for (size_t p = 0; p < pixels; p++, y += channels, a += next_a, b += next_b)
+      rush_quantised_pair(q, channels, a, b, y);
+    if (next_a == 0) a += channels;
+    if (next_b == 0) b += channels;
+    RUSH_TRY(rush_work(c->ctx, pixels * channels));
+  }
+  return RUSH_OK;
+}
+
+/* two tensors of QUINT8, or two of QINT8, that broadcast; scale and zero_point of the result; whether
+ * numbers below 0 become that -> their sum or product, of the same dtype */
+RUSH_OP(quantised_pair) {
+  rush_quantised_two q = {0};
+  rush_tensor *t[2], *out;
+  RUSH_TRY(read_args(c, &q, t));
+  RUSH_TRY(new_result(c, &q, t, &out));
+  if (out->numel == 0) return RUSH_OK;
+  if (out->rank >= 3 && rush_is_channels_last(out) &&
+      ((lies_as(t[0], out) && is_by_channel(t[1], out)) ||
+       (lies_as(t[1], out) && is_by_channel(t[0], out))))
+    return by_pixels(c, &q, t, out);
+  RUSH_TRY(lay(c, out, t));
+  RUSH_TRY(lay(c, out, t + 1));
+  rush_quantised_pair(&q, (size_t)out->numel, rush_data(t[0]), rush_data(t[1]), rush_data(out));
+  return rush_work(c->ctx, (uint64_t)out->numel);
+}
