@@ -18,6 +18,8 @@ OUT_OF_SCOPE = {"gradients": ("*_backward", "*_backward_data"), "sparse layouts"
 OTHER_DTYPES = {"complex32", "uint16", "uint32", "uint64"}  # PyTorch has them in few operators
 # Their samples are parts of larger storages, and what lies beside them counts: the program makes them of those.
 OF_STORAGES = {"as_strided.partial_views"}
+# The same of strided samples alone.
+STRIDED_OF_STORAGES = {"as_strided_scatter"}
 # Their values are nobody's: shapes and dtypes are compared.
 UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
 
@@ -261,7 +263,10 @@ def cases_of(op, dtype):
             continue
         others = strided_of(sample)
         if any(a.stride() != b.stride() for a, b in zip(tensors, others)):
-            add(lambda: as_is(Case(f"sample {n}, strided", plain, others, case)))
+            if name_of(op) in STRIDED_OF_STORAGES:
+                add(lambda: Case(f"sample {n}, strided", *of_storages(plain, others)))
+            else:
+                add(lambda: as_is(Case(f"sample {n}, strided", plain, others, case)))
         if op.inplace_variant and not sample.broadcasts_input and isinstance(sample.input, torch.Tensor):
             in_place = call_of(op.inplace_variant, rest, spec, at)
             add(lambda: as_is(Case(f"sample {n}, in place", in_place, tensors)))
