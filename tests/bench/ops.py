@@ -466,7 +466,7 @@ _REASONS = {
     'each element is converted by itself, in a wider type': 'float to int, int to float, to double, bool to float, sum of bools',
     'halves are widened, computed by 4 floats (SSE2) and rounded, a block at a time; PyTorch has one loop of wider vectors, wasm no instruction for halves':
         """add of halves, add of bfloat16, add of halves and rows, mul of halves by a number, relu of halves, silu of halves, exp of halves, halves and floats,
-        sum of halves, sum of columns of halves, amax of rows of halves, softmax of halves, softmax of bfloat16, gelu of bfloat16, to half, half to float,
+        sum of halves, sum of columns of halves, mean of rows of halves, amax of rows of halves, softmax of halves, softmax of bfloat16, gelu of bfloat16, to half, half to float,
         bfloat16 to float, transpose of halves to float""",
     'in double, for both dtypes': 'fmod, remainder, div floor, complex abs, stft, istft, rfft, irfft, fft2',
     "C's own function for each element; no model of the census has it": """asin, tan, sinh, erfc, exp of doubles, histc, prod of rows, kthvalue, unique_consecutive,
