@@ -16,8 +16,8 @@ to PyTorch's, or as near as PyTorch's to what the program gives in float64
 - **operators**: instructions of the program. **export**: seconds, with PyTorch's own trace, and the comparison.
 - **max abs**: the greatest difference to PyTorch's answer; behind it, in brackets, in units of the answer's greatest element
   Rushlight's and PyTorch's distances to float64's, where the first is above 1e-5.
-- **ms**: natively, in Node, PyTorch: all on one thread, the least of up to five runs. Inputs are the smallest that the model takes, and
-  the machine had other work: do not compare models, or machines, by these.
+- **ms**: natively, in Node, PyTorch: all on one thread, the least of up to twenty runs; in Node with the comparison of the answers. Inputs
+  are the smallest that the model takes, and the machine had other work: do not compare models, or machines, by these.
 - **MB**: the most that the runtime held in Node, weights with it.
 
 What PyTorch itself can neither trace nor export nor script, and what this page's settings could not make, is listed and not
