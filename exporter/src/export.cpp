@@ -155,12 +155,37 @@ std::string at_sizes(const std::string &grown) {
                        : " at sizes beyond the example's, which are promised open (" + grown + ")";
 }
 
-[[noreturn]] void refuse_difference(const std::string &where, const std::string &not_measured,
+// Whether this processor has oneDNN add up products of bytes in 16 bits, of which two may not fit.
+bool overflows_in_onednn() {
+#ifdef __x86_64__
+  return !__builtin_cpu_supports("avx512vnni") && !__builtin_cpu_supports("avxvnni");
+#else
+  return false;
+#endif
+}
+
+// Why PyTorch's own answer may be wrong: the layers are of oneDNN's engine.
+std::string engine_text(const Program &program) {
+  if (!overflows_in_onednn()) return "";
+  for (const Method &m : program.methods)
+    for (const Node *node : all_nodes(*m.graph)) {
+      const Const *qnnpack = node->op == "rush::quantised_conv" ? node->constant(5) : nullptr;
+      if (qnnpack && !qnnpack->i)
+        return "; this processor has no VNNI, without which the sums of PyTorch's engine onednn "
+               "overflow where weights and activations have 8 bits: quantise with 7 of them "
+               "(reduce_range), or with torch.backends.quantized.engine = 'qnnpack'";
+    }
+  return "";
+}
+
+[[noreturn]] void refuse_difference(const Program &program, const std::string &where,
+                                    const std::string &not_measured,
                                     const std::string &grown = "") {
   throw RuntimeError(
       RUSH_ERR_MISMATCH,
       "the exported model differs from PyTorch" + at_sizes(grown) + ": " + where +
-          (not_measured.empty() ? "" : "; float64's answer is not known: " + not_measured));
+          (not_measured.empty() ? "" : "; float64's answer is not known: " + not_measured) +
+          engine_text(program));
 }
 
 Const run_example(NativeSession *session, const Example &example) {
@@ -232,7 +257,7 @@ void verify_examples(NativeSession *session, const Program &program,
       d = compare(got, *example.expected, example.rtol, example.atol, name, &measured.list);
     }
     keep(d, report);
-    if (!d.ok) refuse_difference(d.where, report->not_measured, example.grown);
+    if (!d.ok) refuse_difference(program, d.where, report->not_measured, example.grown);
     report->verified++;
     if (!example.grown.empty()) report->tried.push_back(example.grown);
   }
@@ -252,13 +277,14 @@ void measure_examples(NativeSession *session, const Program &program,
     const Difference d =
         compare(got, *example.expected, example.rtol, example.atol,
                 "an output of " + program.methods[session->method(example.method)].name);
-    if (!d.ok && example.given && example.literal) refuse_difference(d.where, "", example.grown);
+    if (!d.ok && example.given && example.literal)
+      refuse_difference(program, d.where, "", example.grown);
     report->max_abs = std::max(report->max_abs, d.max_abs);
     report->max_rel = std::max(report->max_rel, d.max_rel);
     try {
       add_distance(got, *example.expected, &report->quantised);
     } catch (const std::runtime_error &e) {
-      refuse_difference(e.what(), "", example.grown);
+      refuse_difference(program, e.what(), "", example.grown);
     }
     report->verified++;
     if (!example.grown.empty()) report->tried.push_back(example.grown);
@@ -282,7 +308,7 @@ void expect_own(NativeSession *session, Program &program, std::vector<std::strin
 }
 
 // Replays what the file holds, as its users will.
-void verify_tests(NativeSession *session, Report *report) {
+void verify_tests(NativeSession *session, const Program &program, Report *report) {
   for (size_t i = 0; i < session->test_count(); i++) {
     rush_verify_report found = {};
     try {
@@ -290,7 +316,7 @@ void verify_tests(NativeSession *session, Report *report) {
       keep(found, report);
     } catch (const RuntimeError &e) {
       if (e.status != RUSH_ERR_MISMATCH) throw;
-      refuse_difference(e.what(), "");
+      refuse_difference(program, e.what(), "");
     }
   }
 }
@@ -302,7 +328,7 @@ void verify_file(NativeSession *session, const Program &program,
     measure_examples(session, program, examples, report);
   else
     verify_examples(session, program, examples, reference, measurer, report);
-  verify_tests(session, report);
+  verify_tests(session, program, report);
 }
 
 // Puts what a run in float64 gave beside what PyTorch's run did. Where nodes ran more often in one
