@@ -71,9 +71,9 @@ static rush_value complex_of(rig *r) {
     INTS1(1), INTS1(1), INTS1(0), NO, NO, I(-1))                                                                      \
   R(max_pool_reach, "aten::max_pool2d", "windows of this size", U8(1, 1, 1, 4), INTS2(1, 3), INTS2(1, 1),              \
     INTS2(0, P31), INTS2(1, P31), NO)                                                                                 \
-  R(conv_reach, "aten::convolution", "a convolution that reaches over", F32(1, 1, 64), F32(1, 1, 4), NONE, INTS1(1),  \
+  R(conv_reach, "aten::convolution", "a convolution of such a size", F32(1, 1, 64), F32(1, 1, 4), NONE, INTS1(1),  \
     INTS1(P31), INTS1(715827883), NO, INTS1(0), I(1))                                                                 \
-  R(conv_reach_depthwise, "aten::convolution", "a convolution that reaches over", F32(1, 2, 1, 4), F32(2, 1, 1, 3),   \
+  R(conv_reach_depthwise, "aten::convolution", "a convolution of such a size", F32(1, 2, 1, 4), F32(2, 1, 1, 3),   \
     NONE, INTS1(1), INTS2(0, 1610616832), INTS2(1, 1610616832), NO, INTS1(0), I(2))                                   \
   R(conv_phases, "aten::convolution", "whose strides multiply to more than 65536", F32(1, 1, 1, 1, 1),                \
     F32(1, 1, 1, 1, 1), NONE, INTS1(P31), INTS1(0), INTS1(1), rush_bool(true), INTS1(0), I(1))                        \

@@ -97,6 +97,9 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
 
 /* ---- Checks, with PyTorch's messages --------------------------------------------------------- */
 
+#define TOO_LARGE \
+  "a convolution of such a size, stride, padding, dilation or number of groups is not supported"
+
 static rush_status spread(rush_call *c, const char *what, int dims, int n, int64_t *list) {
   RUSH_NEED(n == 1 || n == dims,
             "expected %s to be a single integer value or a list of %d values to match the "
@@ -132,7 +135,7 @@ static rush_status check_lists(rush_call *c, rush_conv_args *a, int dims) {
     RUSH_NEED(a->padding[2 * d] <= INT32_MAX && a->padding[2 * d + 1] <= INT32_MAX &&
                   a->stride[d] <= INT32_MAX && a->dilation[d] <= INT32_MAX &&
                   (!a->transposed || a->output_padding[d] <= INT32_MAX),
-              "a stride, padding or dilation of a convolution is too large");
+              TOO_LARGE);
   }
   RUSH_NEED(!a->transposed || few_phases(dims, a->stride),
             "a transposed convolution whose strides multiply to more than %d is not supported",
@@ -161,8 +164,7 @@ static rush_status check_channels(rush_call *c, const rush_conv_args *a) {
             "instead",
             groups, groups, tw);
   int64_t channels = w->sizes[0], out;
-  RUSH_NEED(rush_mul64(w->sizes[1], groups, a->transposed ? &out : &channels),
-            "groups=%lld is too large", groups);
+  RUSH_NEED(rush_mul64(w->sizes[1], groups, a->transposed ? &out : &channels), TOO_LARGE);
   if (!a->transposed) out = w->sizes[0];
   char given[40];
   snprintf(given, sizeof given, a->transposed ? "transposed=1" : "groups=%lld", groups);
@@ -214,8 +216,7 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
     /* Below 2^62: sizes of existing tensors, and factors below 2^31. */
     const int64_t pads = a->padding[2 * d] + a->padding[2 * d + 1];
     int64_t span; /* the most that kernels add up: sizes are of 32 bits in wasm */
-    RUSH_NEED(w->sizes[2 + d] <= INT32_MAX && x->sizes[2 + d] <= INT32_MAX,
-              "a convolution of this size is not supported");
+    RUSH_NEED(w->sizes[2 + d] <= INT32_MAX && x->sizes[2 + d] <= INT32_MAX, TOO_LARGE);
     reach[d] = a->dilation[d] * (w->sizes[2 + d] - 1) + 1;
     padded[d] = x->sizes[2 + d] + pads;
     if (a->transposed) {
@@ -233,8 +234,7 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
       out[d] = padded[d] < reach[d] ? 0 : (padded[d] - reach[d]) / a->stride[d] + 1;
       span = padded[d] + reach[d] + 8 * a->stride[d]; /* kernels look a few columns ahead */
     }
-    RUSH_NEED(span <= INT32_MAX, "a convolution that reaches over %lld places is not supported",
-              (long long)span);
+    RUSH_NEED(span <= INT32_MAX, TOO_LARGE);
   }
   RUSH_NEED(fits,
             "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't "

@@ -23,7 +23,8 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
                    const union xnn_f32_minmax_params *params);
 #endif
 
-/* Kernels by [whether they clamp][0: one row, 1: mr rows]. */
+/* Kernels by [whether they clamp][0: one row, 1: mr rows]. gemm's for one row is NULL where nr is 8: rush_one_row
+ * has that. */
 typedef struct rush_xnn_kernels {
   size_t mr, nr, gemm_mr; /* gemm_mr: of gemm, mr: of igemm */
   rush_xnn_gemm_fn gemm[2][2];

@@ -205,7 +205,7 @@ void rush_gemm_long(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a,
   p.min = min, p.max = max;
   p.nr = config->nr;
   p.mr = m == 1 ? 1 : config->gemm_mr;
-  if (!(m == 1 && config->nr == 8)) p.kernel = config->gemm[clamped][m == 1 ? 0 : 1];
+  p.kernel = config->gemm[clamped][m > 1];
   size_t stacks = 1;
   if (m <= p.mr) {
     p.rows = m;
