@@ -183,6 +183,8 @@ def test_missing_operators_are_listed_at_once(out, tmp_path):
 @pytest.mark.parametrize("call,error,message", [
     (lambda out: rushlight.export(models.Mlp(), None, out), ValueError, "example_inputs are needed"),
     (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4)), ValueError, "needs a path"),
+    (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4), out, output_names="y"), ValueError, r"output_names wants a list of names, \['y'\]"),
+    (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4), out, methods="forward"), ValueError, "methods wants a list of names"),
     (lambda out: rushlight.export(3, None, out), TypeError, "int is nothing that can be exported"),
     (lambda out: rushlight.export(models.Mlp, (torch.rand(1, 4),), out), TypeError, r"Mlp is a class: give a model of it, Mlp\(...\)"),
     (lambda out: rushlight.export(models.Mlp().state_dict(), (torch.rand(1, 4),), out), TypeError, r"load_state_dict\(\)"),

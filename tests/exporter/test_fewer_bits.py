@@ -451,6 +451,7 @@ def test_static_int8_wants_examples(tmp_path):
         ("good", r"calibration\[1\] must be a tuple"),
         (None, r"calibration\[1\] is None"),
         (good.numpy(), r"calibration\[1\] holds a numpy.ndarray"),
+        (good / 0, r"calibration\[1\] holds NaN or infinity"),
     ]:
         with pytest.raises(ValueError, match=message):
             rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[good, bad])

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from kept import keep
 from torch import nn
 from torch.ao import quantization as ao
+from torch.ao.quantization import quantize_fx
 
 
 class Small(nn.Module):
@@ -141,6 +142,32 @@ def test_static_quantisation(way, engine_of):
     x = images()
     model = torch.jit.script(net) if way == "script" else torch.jit.trace(net, (x,))
     keep(f"quantised_by_{way}_{engine_of}", model, (x,), eager=net)
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two, self.three = nn.Conv2d(3, 16, 3, padding=1), nn.Conv2d(16, 16, 3, padding=1), nn.Conv2d(16, 16, 3, padding=1)
+        self.last = nn.Linear(16, 10)
+
+    def forward(self, x):
+        x = F.relu(self.one(x))
+        x = F.relu(x + self.three(F.relu(self.two(x))))
+        return self.last(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_an_engine_rounds_to_another_step(seed, out):
+    """oneDNN does on some processors: that is right by the norm of the answer, and the test vector holds what the file answers."""
+    torch.backends.quantized.engine = "onednn"
+    torch.manual_seed(seed)
+    net, x = Residual().eval(), torch.randn(2, 3, 24, 24)
+    prepared = quantize_fx.prepare_fx(net, ao.get_default_qconfig_mapping("x86"), (x,))
+    for _ in range(5):
+        prepared(torch.randn(2, 3, 24, 24))
+    report = rushlight.export(quantize_fx.convert_fx(prepared), (x,), out)
+    assert report.verified == 1 and report.test_vectors == 1
+    rushlight.load(out).verify()
 
 
 def test_where_sums_of_pytorch_overflow(out):

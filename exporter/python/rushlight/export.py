@@ -151,6 +151,9 @@ def export(
     """
     if path is None:
         raise ValueError("export needs a path to write to")
+    for name, words in {"methods": methods, "input_names": input_names, "output_names": output_names}.items():
+        if isinstance(words, str):
+            raise ValueError(f"{name} wants a list of names, [{words!r}], not a string")
     model = inputs_.unwrapped(model)
     example_inputs, by_name = inputs_.by_place(model, example_inputs)
     input_names = input_names or by_name or ()
