@@ -23,13 +23,21 @@ def best(peaks):
     return {key: max(p[key] for p in peaks if key in p) for key in ('gflops', 'gops', 'gbytes')}
 
 
+def is_narrow(one, bits):
+    return bits < 32 and one['kind'] == 'linear'
+
+
+def weights(work, bits):
+    """Bytes of the weights of each, without the scales of few bits."""
+    return [one['bytes'] * (bits / 32 if is_narrow(one, bits) else 1) for one in work]
+
+
 def bounds(work, peak, bits):
     """Milliseconds for each: of its arithmetic or of reading its weights, whichever takes longer. Weights that a cache may hold are free."""
-    narrow = [bits < 32 and one['kind'] == 'linear' for one in work]
-    weights = [one['bytes'] * (bits / 32 if n else 1) for one, n in zip(work, narrow)]
-    read = sum(weights) > CACHE
-    return [max(one['flop'] / (peak['gops'] if n else peak['gflops']), read * size / peak['gbytes']) / 1e6
-            for one, n, size in zip(work, narrow, weights)]
+    sizes = weights(work, bits)
+    read = sum(sizes) > CACHE
+    return [max(one['flop'] / peak['gops' if is_narrow(one, bits) else 'gflops'], read * size / peak['gbytes']) / 1e6
+            for one, size in zip(work, sizes)]
 
 
 def operators(work, profile, peak, bits):

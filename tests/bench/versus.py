@@ -135,10 +135,11 @@ def beside_ceiling(results, most):
         if threads > 1 or not profile or 'min' not in group[OURS] or not graph.exists():
             continue
         work = json.loads(graph.read_text())['work']
-        ms, least = group[OURS]['min'], sum(ceiling.bounds(work, peak, models.bits_of(name)))
+        bits = models.bits_of(name)
+        ms, least = group[OURS]['min'], sum(ceiling.bounds(work, peak, bits))
         cells = lambda took, bound: [millis(took), millis(bound) if bound else '–', f'{bound / took:.0%}' if bound else '–']
-        rows.append([name, f'{sum(one["flop"] for one in work) / 1e9:.3g}', f'{sum(one["bytes"] for one in work) / 1e6:.3g}', *cells(ms, least)])
-        for kind, calls, took, bound in ceiling.operators(work, profile, peak, models.bits_of(name))[:most]:
+        rows.append([name, f'{sum(one["flop"] for one in work) / 1e9:.3g}', f'{sum(ceiling.weights(work, bits)) / 1e6:.3g}', *cells(ms, least)])
+        for kind, calls, took, bound in ceiling.operators(work, profile, peak, bits)[:most]:
             operators.append([name, kind, str(calls), *cells(took, bound), millis(took - bound)])
     return peak, rows, operators
 

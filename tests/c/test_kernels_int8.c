@@ -202,7 +202,8 @@ static void check_tile(const char *variant, rush_int8_tile *tile, size_t mr, boo
       }
     }
     char row[64];
-    snprintf(row, sizeof row, "%zu rows of %zu", mr, TAPS * groups * RUSH_INT8_KR);
+    snprintf(row, sizeof row, "%zu row%s of %zu", mr, mr == 1 ? "" : "s",
+             TAPS * groups * RUSH_INT8_KR);
     const double work = 2.0 * (double)(mr * RUSH_INT8_NR * TAPS * groups * RUSH_INT8_KR);
     TIMED("int8 tile", row, variant, work, 0, tile(TAPS, groups, rows, w, sums));
     TIMED("int8 tile", row, PLAIN, work, 0, plain_tile(groups, mr, x, is_wide, w, want));
@@ -355,8 +356,8 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
   scratch = memory(bytes);
   y[s.images * out * n] = 77;
   char row[96];
-  snprintf(row, sizeof row, "%zu of %zu, %zu groups of %zu to %zu channels", s.kernel,
-           s.images * s.size, s.groups, s.channels, s.outs);
+  snprintf(row, sizeof row, "%zu of %zu, %zu group%s of %zu to %zu channels", s.kernel,
+           s.images * s.size, s.groups, s.groups == 1 ? "" : "s", s.channels, s.outs);
   const double work = 2.0 * (double)(s.images * out * n * each);
   TIMED("int8 conv", row, "kernel", work, 0, rush_int8_convolve(NULL, &v, scratch));
   TIMED("int8 conv", row, PLAIN, work, 0, plain_convolution(&s, &v, places, w, zeros, want));
