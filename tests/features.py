@@ -119,6 +119,8 @@ def text_of(message):
     """A message for a cell: one line, without the paths of this machine and what TorchScript puts around it."""
     if "rushlight: " in message:
         message = message[message.index("rushlight: "):]
+    message = re.sub(r"(<eval_with_key>)\.\d+", r"\1", message)  # torch.fx counts the modules of a process
+    message = re.sub(r"(?<![:;,.\n])\n\s*(?=\S)", "; ", message)  # items of a list
     line = re.sub(r"(?<![\w.])/\S*/", "", " ".join(message.split())).replace("|", "\\|").replace("`", "'")
     line = line if len(line) <= 140 else line[:137].rsplit(" ", 1)[0] + " ..."
     return f": `{line}`"
@@ -180,8 +182,9 @@ def sums(text):
         refused, ours = sum(refuses(row[2]) for row in rows), [row[3] for row in rows]
         apart = [float(n) for cell in ours for n in re.findall("max abs ([^;]+)", cell)]
         wrong = sum("**fails**" in cell for cell in ours)
-        said = [f"{len(ours) - sum(map(refuses, ours)) - wrong} run, max abs {max(apart, default=0):.1g}"]
-        said += [f"{n} {what}" for n, what in ((sum(map(refuses, ours)), "refused by name"), (wrong, "**fail**")) if n]
+        left = sum("not run here" in cell and not refuses(cell) for cell in ours)
+        said = [f"{len(ours) - sum(map(refuses, ours)) - wrong - left} run, max abs {max(apart, default=0):.1g}"]
+        said += [f"{n} {what}" for n, what in ((sum(map(refuses, ours)), "refused by name"), (left, "not run here"), (wrong, "**fail**")) if n]
         lines.append(f"| {title} | {len(rows) - refused} run{f', {refused} refused' * bool(refused)} | {', '.join(said)} |")
     return "\n".join(lines) + "\n"
 
