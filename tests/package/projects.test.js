@@ -133,7 +133,7 @@ test("the guide's page to copy", async () => {
   const first = await says(/^(-?\d+\.\d{3} ?){3}$/);
   await page.fill('input', '0 0 0');
   await says(/linear/);
-  await page.fill('input', '1 2 3 4');
+  await page.fill('input', ' 1  2 3 4');
   assert.equal(await says(/^(-?\d+\.\d{3} ?){3}$/), first);
   assert.deepEqual(errors, []);
   await page.close();

@@ -118,8 +118,8 @@ def export(
         quantize: fewer bits, for constant weights of 1024 elements and more. "int8": linear layers (linear, addmm, matmul)
             with weights of 8 bits, a scale for each output, and activations that are quantised row by row as they come (256
             steps between the row's least and greatest element and 0): smaller and faster. "int8-static", for convolutional
-            networks: these, and linear layers as with "int8", with convolutions in 8 bits, too (weights symmetric, a scale for
-            each output channel), sums, pools, channel-wise products and activations between them; a tensor's 256 steps
+            networks: these, and linear layers as with "int8", with convolutions in 8 bits, too (of any size; weights symmetric,
+            a scale for each output channel), sums, pools, channel-wise products and activations between them; a tensor's 256 steps
             lie where the squared error over the examples is least. Other operators stay as they are. "int4": linear layers
             with weights of 4 bits, in groups of 32 with a scale each, and activations that become 8 bits as they come, each
             group's with a scale of its own; "int4:64" and "int4:128" for other groups, each also with ":zero-points".
