@@ -2,6 +2,7 @@
 
 import copy
 import re
+from pathlib import Path
 
 import pytest
 import rushlight
@@ -142,6 +143,26 @@ def test_static_quantisation(way, engine_of):
     x = images()
     model = torch.jit.script(net) if way == "script" else torch.jit.trace(net, (x,))
     keep(f"quantised_by_{way}_{engine_of}", model, (x,), eager=net)
+
+
+@pytest.mark.parametrize("layer,line", [("one", "self.net.one(self.quant(x))"), ("two", "self.net.two(x)"), ("linear", "self.net.linear(")])
+def test_diff_names_the_quantised_layer(layer, line, out):
+    """Each is a program of other operators, whose last one gives what PyTorch's layer gives."""
+    net, x = Quantised().eval(), images()
+    net.qconfig = ao.get_default_qconfig("qnnpack")
+    ao.prepare(net, inplace=True)
+    net(x)
+    ao.convert(net, inplace=True)
+    rushlight.export(torch.jit.script(net), (x,), out)
+    agrees = rushlight.diff(out, torch.jit.script(net), (x,))
+    assert agrees and agrees.compared > 7
+    changed = getattr(net.net, layer)
+    weight, bias = changed._weight_bias()
+    changed.set_weight_bias(torch._make_per_tensor_quantized_tensor(-weight.int_repr(), weight.q_scale(), 0), bias)
+    differs = rushlight.diff(out, torch.jit.script(net), (x,))
+    lines = Path(__file__).read_text().splitlines()
+    at = re.search(r"test_quantised.py:(\d+)", differs.where)
+    assert not differs and line in lines[int(at[1]) - 1]
 
 
 class Residual(nn.Module):

@@ -135,6 +135,7 @@ bool decompose(jit::Block *block) {
     const bool several = node->outputs().size() > 1;
     const std::vector<jit::Value *> items =
         several ? jit::createTupleUnpack(results.at(0)).vec() : results;
+    if (results.size() == 1 && !several) stand_for(results[0]->node(), *node);
     for (size_t i = 0; i < node->outputs().size(); i++)
       node->outputs()[i]->replaceAllUsesWith(items.at(i));
     node->destroy();

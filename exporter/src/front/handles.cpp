@@ -10,6 +10,9 @@ namespace prim = c10::prim;
 
 namespace {
 
+// Of a node that gives what a node of another kind gave, in whose place it is.
+const c10::Symbol kResult = c10::Symbol::attr("rush_result");
+
 // Saving and loading a module may add or share these; they must not change the others' numbers.
 bool is_numbered(const jit::Node &node) {
   switch (node.kind()) {
@@ -61,8 +64,14 @@ Source Handles::source(const jit::Node &node) const {
   if (range.source() != mark_) return source_of(node);
   const Numbered &numbered = numbered_.at(range.start());
   Source out = numbered.source;
-  if (node.kind() != numbered.kind) out.handle = 0;  // a pass put another node in its place
+  if (node.kind() != numbered.kind && !node.hasAttribute(kResult))
+    out.handle = 0;  // a pass put another node in its place
   return out;
+}
+
+void stand_for(jit::Node *node, const jit::Node &other) {
+  if (node->outputs().size() == 1 && node->sourceRange() == other.sourceRange())
+    node->i_(kResult, 1);
 }
 
 }  // namespace rush

@@ -40,6 +40,9 @@ class Handles {
   std::vector<Numbered> numbered_;
 };
 
+// Has the node keep the other's handle, if it was made in its place: its one result is the other's.
+void stand_for(torch::jit::Node *node, const torch::jit::Node &other);
+
 // ---- texts.cpp
 
 // Graph and code text of each method of each submodule, and the tree.
