@@ -88,7 +88,7 @@ for name, (body, x, w, b) in KINDS.items():
         also=[{"x": noncontig(f32(*x))}, {"x": transposed(f32(*x))}])
 
 # One model, many shapes: nothing of the first run may stay.
-row("conv_shapes_change", "F.conv2d(x, w, b, 1, 1)", x=f32(1, 3, 5, 5), w=weight(f32(4, 3, 3, 3)), b=weight(f32(4)),
+row("conv_shapes_change", "F.conv2d(x, w, b, 1, 1)", x=f32(1, 3, 5, 5), w=weight(weights(4, 3, 3, 3)), b=weight(f32(4)),
     also=[{"x": f32(2, 3, 9, 4)}, {"x": f32(1, 3, 1, 1)}, {"x": f32(0, 3, 5, 5)}, {"x": f32(3, 7, 6)}, {"x": f32(1, 3, 5, 5)}])
 row("conv_twice_the_same_weight", "F.conv2d(F.conv2d(x, w, None, 1, 1), w, None, 1, 1) + F.conv2d(x, w, None, 1, 1)",
     x=f32(1, 4, 5, 5), w=weight(weights(4, 4, 3, 3)))

@@ -48,7 +48,7 @@ def test_the_command_of_the_readme(tmp_path):
     run(sys.executable, "-c", USE.format(library=BUILD / "lib" / "librushlight_torch.so"))
 
 
-@pytest.mark.parametrize("variant, kernel", [("scalar", "f32-gemm/gen/f32-gemm-1x4-scalar.c"), ("relaxed", "f32-gemm/gen/f32-gemm-1x8-wasmrelaxedsimd-fma-loadsplat.c")])
+@pytest.mark.parametrize("variant, kernel", [("scalar", "f32-gemm/gen/f32-gemm-1x4-scalar.c"), ("relaxed", "f32-gemm/gen/f32-gemm-4x8-minmax-wasmrelaxedsimd-fma-loadsplat.c")])
 def test_a_kernel_that_xnnpack_has_not_is_named(tmp_path, variant, kernel):
     (tmp_path / "rushlight-patched").touch()
     done = subprocess.run(["cmake", "-S", TOP / "cmake" / "xnnpack", "-B", tmp_path / "build", f"-DXNN_VARIANT={variant}", f"-DRUSH_XNNPACK_SOURCE={tmp_path}"],
