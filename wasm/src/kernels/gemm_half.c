@@ -2,28 +2,20 @@
 
 #include "base/threads.h"
 #include "kernels/halves.h"
+#include "kernels/halves_lanes.h"
 #include "kernels/one_row.h"
 #include "kernels/xnn_config.h"
 
 /* ---- Widening ---------------------------------------------------------------------------------- */
 
-/* Eight elements, each behind 16 bits of zeros. */
-RUSH_INLINE f8 behind_zeros(const char *w) {
-  typedef int16_t s8 __attribute__((vector_size(16)));
-  const s8 zero = {0};
-  s8 v;
-  memcpy(&v, w, sizeof v);
-  return (f8){{(f4)__builtin_shufflevector(zero, v, 0, 8, 1, 9, 2, 10, 3, 11),
-               (f4)__builtin_shufflevector(zero, v, 4, 12, 5, 13, 6, 14, 7, 15)}};
-}
 RUSH_INLINE f8 of_bfloat16(const char *w) {
-  return behind_zeros(w);
+  const h8 v = h8_load(w);
+  return (f8){{(f4)h8_behind_zeros(v, 0), (f4)h8_behind_zeros(v, 1)}};
 }
-/* Finite ones, times 2^-112: exponent and fraction go where a float has them. */
+/* Finite ones, in units of 2^112. */
 RUSH_INLINE f8 of_float16(const char *w) {
-  const i4 mask = i4_set((int32_t)0x8fffe000);
-  const f8 v = behind_zeros(w);
-  return (f8){{(f4)(((i4)v.v[0] >> 3) & mask), (f4)(((i4)v.v[1] >> 3) & mask)}};
+  const h8 v = h8_load(w);
+  return (f8){{h8_float16(h8_behind_zeros(v, 0)), h8_float16(h8_behind_zeros(v, 1))}};
 }
 static const float unit = 0x1p112f;
 

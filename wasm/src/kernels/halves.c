@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-#include "kernels/simd.h"
+#include "kernels/halves_lanes.h"
 
 #ifdef RUSH_WIDE_MATH
 #define NAMED(name) rush_##name##_4
@@ -10,21 +10,26 @@
 #define NAMED(name) rush_##name
 #endif
 
-enum { AT_ONCE = 2 * RUSH_LANES };
-typedef int16_t s8 __attribute__((vector_size(16)));
+enum { AT_ONCE = 2 * RUSH_LANES, HALF = sizeof(uint16_t), FLOAT = sizeof(float) /* bytes */ };
+
+/* n elements, a multiple of AT_ONCE. */
+typedef void some_fn(size_t n, const void *from, void *to);
+/* Any number of elements of so many bytes: what is left over goes by itself, with zeros behind. */
+static void run_all(some_fn *run, size_t n, const void *from, size_t item, void *to, size_t made) {
+  const size_t left = n % AT_ONCE, whole = n - left;
+  run(whole, from, to);
+  if (left == 0) return;
+  float in[AT_ONCE] = {0}, out[AT_ONCE];
+  memcpy(in, (const char *)from + whole * item, left * item);
+  run(AT_ONCE, in, out);
+  memcpy((char *)to + whole * made, out, left * made);
+}
 
 /* ---- Widening ---------------------------------------------------------------------------------- */
 
-/* Elements 0 to 3 of eight (or 4 to 7), each behind 16 bits of zeros. */
-RUSH_INLINE i4 behind_zeros(s8 v, int upper) {
-  const s8 zero = {0};
-  return upper ? (i4)__builtin_shufflevector(zero, v, 4, 12, 5, 13, 6, 14, 7, 15)
-               : (i4)__builtin_shufflevector(zero, v, 0, 8, 1, 9, 2, 10, 3, 11);
-}
-/* Exponent and fraction go where a float has them, which is the number times 2^-112, of numbers below
- * the least normal one, too. */
+/* Finite ones, below the least normal one, too. */
 RUSH_INLINE f4 of_float16(i4 v) {
-  return (f4)((v >> 3) & i4_set((int32_t)0x8fffe000)) * f4_set(0x1p112f);
+  return h8_float16(v) * f4_set(0x1p112f);
 }
 /* Infinities and NaN, too. */
 RUSH_INLINE f4 of_any_float16(i4 v) {
@@ -32,61 +37,55 @@ RUSH_INLINE f4 of_any_float16(i4 v) {
   return (f4)((i4)of_float16(v) | (((v & greatest) == greatest) & i4_set(0x7f800000)));
 }
 
-typedef void widen_fn(size_t n, const char *from, float *to);
-static void widen_any_float16(size_t n, const char *from, float *to) {
+static void widen_any_float16(size_t n, const void *from, void *to) {
+  const char *x = from;
+  float *y = to;
   for (size_t i = 0; i < n; i += AT_ONCE) {
-    s8 v;
-    memcpy(&v, from + 2 * i, sizeof v);
-    f4_store(to + i, of_any_float16(behind_zeros(v, 0)));
-    f4_store(to + i + RUSH_LANES, of_any_float16(behind_zeros(v, 1)));
+    const h8 v = h8_load(x + HALF * i);
+    f4_store(y + i, of_any_float16(h8_behind_zeros(v, 0)));
+    f4_store(y + i + RUSH_LANES, of_any_float16(h8_behind_zeros(v, 1)));
   }
 }
 /* Whether one of them is not finite, which it took all to be. */
 static bool widen_finite_float16(size_t n, const char *from, float *to) {
-  const s8 greatest = (s8)i4_set(0x7c007c00);
-  s8 strange = {0};
+  const h8 greatest = (h8)i4_set(0x7c007c00);
+  h8 strange = {0};
   for (size_t i = 0; i < n; i += AT_ONCE) {
-    s8 v;
-    memcpy(&v, from + 2 * i, sizeof v);
+    const h8 v = h8_load(from + HALF * i);
     strange |= (v & greatest) == greatest;
-    f4_store(to + i, of_float16(behind_zeros(v, 0)));
-    f4_store(to + i + RUSH_LANES, of_float16(behind_zeros(v, 1)));
+    f4_store(to + i, of_float16(h8_behind_zeros(v, 0)));
+    f4_store(to + i + RUSH_LANES, of_float16(h8_behind_zeros(v, 1)));
   }
   return i4_any((i4)strange);
 }
-static void widen_float16(size_t n, const char *from, float *to) {
+static void widen_float16(size_t n, const void *from, void *to) {
   enum { CHUNK = 256 };
+  const char *x = from;
+  float *y = to;
   for (size_t i = 0; i < n; i += CHUNK) {
     const size_t m = n - i < CHUNK ? n - i : CHUNK;
-    if (widen_finite_float16(m, from + 2 * i, to + i)) widen_any_float16(m, from + 2 * i, to + i);
+    if (widen_finite_float16(m, x + HALF * i, y + i)) widen_any_float16(m, x + HALF * i, y + i);
   }
 }
-static void widen_bfloat16(size_t n, const char *from, float *to) {
+static void widen_bfloat16(size_t n, const void *from, void *to) {
+  const char *x = from;
+  float *y = to;
   for (size_t i = 0; i < n; i += AT_ONCE) {
-    s8 v;
-    memcpy(&v, from + 2 * i, sizeof v);
-    f4_store(to + i, (f4)behind_zeros(v, 0));
-    f4_store(to + i + RUSH_LANES, (f4)behind_zeros(v, 1));
+    const h8 v = h8_load(x + HALF * i);
+    f4_store(y + i, (f4)h8_behind_zeros(v, 0));
+    f4_store(y + i + RUSH_LANES, (f4)h8_behind_zeros(v, 1));
   }
 }
 
 void NAMED(widen_halves)(rush_dtype dtype, size_t n, const void *from, void *to) {
-  const size_t left = n % AT_ONCE, whole = n - left;
-  widen_fn *run = dtype == RUSH_FLOAT16 ? widen_float16 : widen_bfloat16;
-  run(whole, from, to);
-  if (left == 0) return;
-  uint16_t halves[AT_ONCE] = {0};
-  float floats[AT_ONCE];
-  memcpy(halves, (const uint16_t *)from + whole, left * sizeof *halves);
-  run(AT_ONCE, (const char *)halves, floats);
-  memcpy((float *)to + whole, floats, left * sizeof *floats);
+  run_all(dtype == RUSH_FLOAT16 ? widen_float16 : widen_bfloat16, n, from, HALF, to, FLOAT);
 }
 
 /* ---- Rounding ---------------------------------------------------------------------------------- */
 
 /* The lower 16 bits of each element. */
 RUSH_INLINE void store_lower(char *to, i4 a, i4 b) {
-  const s8 v = __builtin_shufflevector((s8)a, (s8)b, 0, 2, 4, 6, 8, 10, 12, 14);
+  const h8 v = __builtin_shufflevector((h8)a, (h8)b, 0, 2, 4, 6, 8, 10, 12, 14);
   memcpy(to, &v, sizeof v);
 }
 /* 2^15 times the number's power of two is added (the least normal one's, below that), so that the sum is
@@ -104,28 +103,22 @@ RUSH_INLINE i4 to_bfloat16(f4 x) {
   return (i4)f4_select(x == x, (f4)half, (f4)i4_set(0x7fc0));
 }
 
-typedef void narrow_fn(size_t n, const float *from, char *to);
-static void narrow_to_float16(size_t n, const float *from, char *to) {
+static void narrow_to_float16(size_t n, const void *from, void *to) {
+  const float *x = from;
+  char *y = to;
   for (size_t i = 0; i < n; i += AT_ONCE)
-    store_lower(to + 2 * i, to_float16(f4_load(from + i)),
-                to_float16(f4_load(from + i + RUSH_LANES)));
+    store_lower(y + HALF * i, to_float16(f4_load(x + i)), to_float16(f4_load(x + i + RUSH_LANES)));
 }
-static void narrow_to_bfloat16(size_t n, const float *from, char *to) {
+static void narrow_to_bfloat16(size_t n, const void *from, void *to) {
+  const float *x = from;
+  char *y = to;
   for (size_t i = 0; i < n; i += AT_ONCE)
-    store_lower(to + 2 * i, to_bfloat16(f4_load(from + i)),
-                to_bfloat16(f4_load(from + i + RUSH_LANES)));
+    store_lower(y + HALF * i, to_bfloat16(f4_load(x + i)),
+                to_bfloat16(f4_load(x + i + RUSH_LANES)));
 }
 
 void NAMED(narrow_floats)(rush_dtype dtype, size_t n, const void *from, void *to) {
-  const size_t left = n % AT_ONCE, whole = n - left;
-  narrow_fn *run = dtype == RUSH_FLOAT16 ? narrow_to_float16 : narrow_to_bfloat16;
-  run(whole, from, to);
-  if (left == 0) return;
-  float floats[AT_ONCE] = {0};
-  uint16_t halves[AT_ONCE];
-  memcpy(floats, (const float *)from + whole, left * sizeof *floats);
-  run(AT_ONCE, floats, (char *)halves);
-  memcpy((uint16_t *)to + whole, halves, left * sizeof *halves);
+  run_all(dtype == RUSH_FLOAT16 ? narrow_to_float16 : narrow_to_bfloat16, n, from, FLOAT, to, HALF);
 }
 
 #ifdef RUSH_WIDE_MATH
