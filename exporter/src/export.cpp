@@ -164,18 +164,31 @@ bool overflows_in_onednn() {
 #endif
 }
 
-// Why PyTorch's own answer may be wrong: the layers are of oneDNN's engine.
-std::string engine_text(const Program &program) {
-  if (!overflows_in_onednn()) return "";
+template <class Test>
+bool any_node(const Program &program, Test test) {
   for (const Method &m : program.methods)
-    for (const Node *node : all_nodes(*m.graph)) {
-      const Const *qnnpack = node->op == "rush::quantised_conv" ? node->constant(5) : nullptr;
-      if (qnnpack && !qnnpack->i)
-        return "; this processor has no VNNI, without which the sums of PyTorch's engine onednn "
-               "overflow where weights and activations have 8 bits: quantise with 7 of them "
-               "(reduce_range), or with torch.backends.quantized.engine = 'qnnpack'";
-    }
-  return "";
+    for (const Node *node : all_nodes(*m.graph))
+      if (test(*node)) return true;
+  return false;
+}
+
+// A layer that torch.ao quantised for its engine oneDNN.
+bool is_of_onednn(const Node &node) {
+  const Const *qnnpack = node.op == "rush::quantised_conv" ? node.constant(5) : nullptr;
+  return qnnpack && !qnnpack->i;
+}
+
+// Computes with integers, as torch.ao made it.
+bool is_of_integers(const Node &node) {
+  return node.op.rfind("rush::quantised_", 0) == 0;
+}
+
+// Why PyTorch's own answer may be wrong.
+std::string engine_text(const Program &program) {
+  if (!overflows_in_onednn() || !any_node(program, is_of_onednn)) return "";
+  return "; this processor has no VNNI, without which the sums of PyTorch's engine onednn "
+         "overflow where weights and activations have 8 bits: quantise with 7 of them "
+         "(reduce_range), or with torch.backends.quantized.engine = 'qnnpack'";
 }
 
 [[noreturn]] void refuse_difference(const Program &program, const std::string &where,
@@ -289,14 +302,6 @@ void measure_examples(NativeSession *session, const Program &program,
     report->verified++;
     if (!example.grown.empty()) report->tried.push_back(example.grown);
   }
-}
-
-// Whether layers compute with integers, as torch.ao made them.
-bool holds_integers(const Program &program) {
-  for (const Method &m : program.methods)
-    for (const Node *node : all_nodes(*m.graph))
-      if (node->op.rfind("rush::quantised_", 0) == 0) return true;
-  return false;
 }
 
 // Has test vectors expect what the file answers, but for those that are the user's own: all of a file
@@ -524,7 +529,7 @@ Report export_program(Program &program, const ExportOptions &options, const Refe
 
   if (options.tracer) add_trace(program, options.tracer, &report.warnings);
   const bool fewer = report.quantised.layers > 0;
-  if ((fewer || holds_integers(program)) && report.missing.empty()) {
+  if ((fewer || any_node(program, is_of_integers)) && report.missing.empty()) {
     PendingFile trial(encode(program, promises), options.path);
     expect_own(load_written(trial.temporary()).get(), program, fewer, &report.warnings);
   }

@@ -16,8 +16,7 @@ namespace rush {
 
 namespace {
 
-// Arguments of rush::conv, in its order.
-enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, GROUPS, MIN, MAX, FORMAT };
+using namespace of_conv;
 
 // As kernels/int8_conv.h numbers them.
 enum Activation { PLAIN, HARDSWISH, SILU, HARDSIGMOID, SIGMOID };

@@ -129,18 +129,25 @@ def small_weights():
     return ao.PerChannelMinMaxObserver(dtype=torch.qint8, qscheme=torch.per_channel_symmetric, quant_min=-64, quant_max=63)
 
 
+SMALL_WEIGHTS = ao.QConfig(activation=ao.HistogramObserver.with_args(reduce_range=False), weight=small_weights)
+
+
+def converted(qconfig, batches=1):
+    """Quantised, with the ranges of so many batches."""
+    net = Quantised().eval()
+    net.qconfig = qconfig
+    ao.prepare(net, inplace=True)
+    for _ in range(batches):
+        net(images())
+    return ao.convert(net, inplace=True)
+
+
 @pytest.mark.feature("TorchScript", "static quantisation")
 @pytest.mark.parametrize("engine_of", ["qnnpack", "onednn"])
 @pytest.mark.parametrize("way", ["script", "trace"])
 def test_static_quantisation(way, engine_of):
     torch.backends.quantized.engine = engine_of
-    net = Quantised().eval()
-    net.qconfig = ao.QConfig(activation=ao.HistogramObserver.with_args(reduce_range=False), weight=small_weights)
-    ao.prepare(net, inplace=True)
-    for _ in range(3):
-        net(images())
-    ao.convert(net, inplace=True)
-    x = images()
+    net, x = converted(SMALL_WEIGHTS, batches=3), images()
     model = torch.jit.script(net) if way == "script" else torch.jit.trace(net, (x,))
     keep(f"quantised_by_{way}_{engine_of}", model, (x,), eager=net)
 
@@ -148,11 +155,7 @@ def test_static_quantisation(way, engine_of):
 @pytest.mark.parametrize("layer,line", [("one", "self.net.one(self.quant(x))"), ("two", "self.net.two(x)"), ("linear", "self.net.linear(")])
 def test_diff_names_the_quantised_layer(layer, line, out):
     """Each is a program of other operators, whose last one gives what PyTorch's layer gives."""
-    net, x = Quantised().eval(), images()
-    net.qconfig = ao.get_default_qconfig("qnnpack")
-    ao.prepare(net, inplace=True)
-    net(x)
-    ao.convert(net, inplace=True)
+    net, x = converted(ao.get_default_qconfig("qnnpack")), images()
     rushlight.export(torch.jit.script(net), (x,), out)
     agrees = rushlight.diff(out, torch.jit.script(net), (x,))
     assert agrees and agrees.compared > 7
@@ -194,11 +197,7 @@ def test_where_an_engine_rounds_to_another_step(seed, out):
 def test_where_sums_of_pytorch_overflow(out):
     """Weights and activations of 8 bits by oneDNN: exact where the processor has VNNI, else refused with what helps."""
     torch.backends.quantized.engine = "onednn"
-    net = Quantised().eval()
-    net.qconfig = ao.get_default_qconfig("qnnpack")
-    ao.prepare(net, inplace=True)
-    net(images())
-    ao.convert(net, inplace=True)
+    net = converted(ao.get_default_qconfig("qnnpack"))
     try:
         assert rushlight.export(torch.jit.script(net), (images(),), out).verified
     except rushlight.RushlightError as error:
@@ -221,7 +220,7 @@ def test_convolutions_of_volumes():
     """Of oneDNN, which alone of Debian's engines gives such weights back."""
     torch.backends.quantized.engine = "onednn"
     net = Volumes().eval()
-    net.qconfig = ao.QConfig(activation=ao.HistogramObserver.with_args(reduce_range=False), weight=small_weights)
+    net.qconfig = SMALL_WEIGHTS
     ao.fuse_modules(net, [["one", "relu"]], inplace=True)
     ao.prepare(net, inplace=True)
     x = torch.randn(2, 3, 5, 6, 7)

@@ -11,8 +11,7 @@ namespace rush {
 
 namespace {
 
-// Arguments of rush::conv, in its order.
-enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, GROUPS, MIN, MAX };  // then weight_format
+using namespace of_conv;
 
 struct Conv {
   const Const *weight, *bias;

@@ -11,8 +11,7 @@ namespace rush {
 
 namespace {
 
-// Arguments of rush::conv, in its order.
-enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, GROUPS };
+using namespace of_conv;
 
 bool all_are(const Const *list, int64_t number) {
   std::vector<int64_t> values;

@@ -9,6 +9,11 @@ namespace rush {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
+// Arguments of rush::conv, in its order.
+namespace of_conv {
+enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, GROUPS, MIN, MAX, FORMAT };
+}
+
 // The one node that uses the value, once, in the block where the value is defined; else nullptr.
 Node *only_user(const Value *value);
 
