@@ -1,5 +1,6 @@
 """torch.fx: the programs of its documentation, each exported and compared with eager."""
 
+import collections
 import copy
 import importlib
 import math
@@ -15,6 +16,7 @@ import torch.nn.functional as F
 from kept import keep, session
 from torch import nn
 from torch.fx import symbolic_trace
+from torch.utils import _pytree as pytree
 
 
 class Primer(nn.Module):
@@ -330,10 +332,61 @@ def test_a_result_of_several_types(out):
         assert torch.equal(y["b"][1][1], x + 1) and torch.equal(y["a"], x)
 
 
-def test_a_result_that_tracing_has_no_type_for_is_refused(out):
-    with pytest.raises(rushlight.RushlightError, match=r"no type for what this model returns \(.+\): return tuples .* or export torch\.export") as e:
-        rushlight.export(mixed, (torch.randn(2),), out)
+class Plain:
+    pass
+
+
+@pytest.mark.parametrize("result", [lambda x: {"a": x, "b": Plain()}, lambda x: {"a": x, 1: [x]}])
+def test_a_result_that_tracing_has_no_type_for_is_refused(out, result):
+    with pytest.raises(rushlight.RushlightError, match=r"no type for what this model returns \(.+\): return tensors, .* lists and dicts") as e:
+        rushlight.export(result, (torch.randn(2),), out)
     assert e.value.code == "unsupported"
+
+
+Pair = collections.namedtuple("Pair", "left right")
+RESULTS = {
+    "a dict of several types": lambda h, x: {"h": h, "more": [h + 1, (x, None)], "word": "it's", "number": 3, "inf": -math.inf, "yes": True},
+    "a tuple with None": lambda h, x: (h, None, [x, x]),
+    "a list of several types": lambda h, x: [h, {"x": x}, [x, [h]]],
+    "an ordered dict, keys that are numbers": lambda h, x: collections.OrderedDict([(2, h), (1, [x])]),
+    "no tensor": lambda h, x: [1, {"a": None}],
+    "a named tuple, what is empty": lambda h, x: (Pair(h, None), [], {}, h),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.feature("TorchScript", "a traced result of several types")
+def test_a_traced_result_of_several_types(out, name):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 3)
+            self.register_buffer("count", torch.zeros(()))
+
+        def forward(self, x, other):
+            self.count += 1
+            return RESULTS[name](self.linear(x), other)
+
+    net = Net()
+    x, y = torch.randn(2, 4), torch.randn(2)
+    for given in ((x, y), {"other": y, "x": x}):  # by place, by name
+        report = rushlight.export(net, given, out, dynamic_shapes={"x": {0: "n"}})
+        assert report.way == "traced" and report.tried and report.state == ["count"]
+        other = torch.randn(5, 4), torch.randn(2)
+        with torch.no_grad():
+            wanted, came = RESULTS[name](net.linear(other[0]), other[1]), rushlight.load(out)(*other)
+        wanted, came = pytree.tree_flatten(wanted)[0], pytree.tree_flatten(came)[0]
+        assert [type(v) for v in came] == [type(v) for v in wanted]
+        torch.testing.assert_close([v for v in came if isinstance(v, torch.Tensor)], [v for v in wanted if isinstance(v, torch.Tensor)])
+        assert [v for v in came if not isinstance(v, torch.Tensor)] == [v for v in wanted if not isinstance(v, torch.Tensor)]
+    assert net.count == 0 and not [name for name in vars(net) if "rushlight" in name]  # and the model is as it was
+
+
+def test_a_traced_function_returns_several_types(out):
+    x = torch.randn(2)
+    assert rushlight.export(mixed, (x,), out).way == "traced"
+    y = rushlight.load(out)(x)
+    assert torch.equal(y["b"][1][1], x + 1) and torch.equal(y["a"], x)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

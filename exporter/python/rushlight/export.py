@@ -11,7 +11,7 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
-from . import _C, dynamic, exported, fx, opened
+from . import _C, dynamic, exported, fx, opened, returned
 from . import inputs as inputs_
 from .decomposition import decompositions
 from .errors import RushlightError
@@ -420,11 +420,7 @@ def _traced_with(mode, model, example_inputs, train, by_name):
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
             with opened.functions_opened(), opened.attention_opened(), opened.autocast_refused(), mode:
-                if by_name and isinstance(model, torch.nn.Module):
-                    traced = torch.jit.trace(model, example_kwarg_inputs=dict(zip(by_name, given)), check_trace=False, strict=False)
-                else:
-                    function = (lambda *args: inputs_.call(model, "forward", args, by_name)) if by_name else model
-                    traced = torch.jit.trace(function, given, check_trace=False, strict=False)
+                traced = _jit_traced(model, given, by_name)
         except RuntimeError as error:
             refusal = inputs_.refusal_of(error, given)
             if refusal is None:
@@ -444,6 +440,22 @@ def _traced_with(mode, model, example_inputs, train, by_name):
                 seen.append(text)
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     return traced, seen
+
+
+def _jit_traced(model, given, by_name):
+    before = copy.deepcopy(given)
+    try:
+        if by_name and isinstance(model, torch.nn.Module):
+            return torch.jit.trace(model, example_kwarg_inputs=dict(zip(by_name, given)), check_trace=False, strict=False)
+        function = (lambda *args: inputs_.call(model, "forward", args, by_name)) if by_name else model
+        return torch.jit.trace(function, given, check_trace=False, strict=False)
+    except RuntimeError as error:
+        if not any(words in str(error) for words in inputs_.OF_RESULT):
+            raise
+        try:
+            return returned.traced(model, before, by_name)
+        except returned.NoType:
+            raise error from None
 
 
 def _copy(model):

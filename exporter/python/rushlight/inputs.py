@@ -9,6 +9,9 @@ import torch
 from .errors import unsupported
 from .exported.trees import children_of
 
+# torch.jit.trace's own words where it has no type for what a model returns.
+OF_RESULT = ("Tracer cannot infer type of", "can be output from traced functions")
+
 _WRAPPERS = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
 
 
@@ -107,13 +110,10 @@ def _refuse_unknown(given, names, what):
 def refusal_of(error, given):
     """torch.jit.trace's own refusals, with what else would work; None for what the model itself raised."""
     text = str(error)
-    if "Tracer cannot infer type of" in text:
+    if any(words in text for words in OF_RESULT):
         why = text.splitlines()[-1].lstrip(":")
-        return unsupported(f"tracing has no type for what this model returns ({why}): return tuples where a list or dict holds "
-                           "values of several types, or export torch.export.export(model, example_inputs), which keeps them")
-    if "can be output from traced functions" in text:
-        return unsupported("tracing takes no such nesting in what a model returns: return tuples, or export "
-                           "torch.export.export(model, example_inputs), which keeps lists and dicts of any depth")
+        return unsupported(f"tracing has no type for what this model returns ({why}): return tensors, with numbers and strings, in "
+                           "tuples, lists and dicts")
     if "cannot be traced. Only Tensors and" in text:
         others = sorted({type(v).__name__ for v in given if not isinstance(v, (torch.Tensor, tuple, list, dict))})
         return unsupported(f"a trace takes tensors, and lists, tuples and dicts of them{', not ' + ', '.join(others) if others else ''}: "

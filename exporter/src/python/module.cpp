@@ -25,10 +25,12 @@ namespace {
 
 // ---- Export
 
-bool holds_union(const c10::TypePtr &type) {
-  if (type->kind() == c10::TypeKind::UnionType) return true;
+// Whether PyTorch guesses the type of some value in it, and has no guess for a list of several types.
+bool is_guessed(const c10::TypePtr &type) {
+  if (type->kind() == c10::TypeKind::UnionType || type->kind() == c10::TypeKind::AnyType)
+    return true;
   for (const auto &inner : type->containedTypes())
-    if (holds_union(inner)) return true;
+    if (is_guessed(inner)) return true;
   return false;
 }
 
@@ -36,7 +38,7 @@ Const value_of(py::handle value, const c10::TypePtr &type) {
   try {
     return from_ivalue(torch::jit::toIValue(value, type));
   } catch (const c10::Error &) {
-    if (!holds_union(type)) throw;  // PyTorch guesses, and has no guess for a list of several types
+    if (!is_guessed(type)) throw;
     return typed(from_python(value), from_c10(type));
   }
 }
