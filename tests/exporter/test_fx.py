@@ -355,7 +355,6 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.feature("TorchScript", "a traced result of several types")
 def test_a_traced_result_of_several_types(out, name):
     class Net(nn.Module):
         def __init__(self):
