@@ -5,18 +5,24 @@
 /** Operators whose second argument is a weight, of whose dtype all else has to be. */
 const WEIGHTED = /^(aten|rush)::_?(conv|linear)/;
 
-const isFloat32 = (/** @type {Weight} */ weight) => weight?.dtype === 'float32';
+/** @typedef {(weights: Weight[] | undefined, halves: boolean) => boolean | undefined} Rule of an operator's weights, and whether the files name float16 or bfloat16 */
+
+/** Where all weights of an operator that has some are so. @param {(weight: Weight) => boolean | undefined} fits @returns {Rule} */
+const all = (fits) => (weights) => weights?.every(fits);
+
+const allFloat32 = all((weight) => weight?.dtype === 'float32');
 
 /** Where a weight is of fewer channels, wasm/src/kernels/winograd.c leaves it to the direct form. */
 const LEAST_CHANNELS = 16;
 
-/** Of which weights an operator does not reach a part. @type {Record<string, (weight: Weight) => boolean>} */
+/** Where an operator does not reach a part. @type {Record<string, Rule>} */
 const WITHOUT = {
-  conv_any: isFloat32,
-  gemm_any: isFloat32,
-  halves: isFloat32,
-  dwconv_5x5: (weight) => weight !== undefined && !/,5,5$/.test(String(weight.shape)),
-  winograd: (weight) => weight !== undefined && !(Number(weight.shape[1]) >= LEAST_CHANNELS && /,3,3$/.test(String(weight.shape))),
+  conv_any: allFloat32,
+  gemm_any: allFloat32,
+  halves: allFloat32,
+  copy_halves: (_, halves) => !halves, // everything copies
+  dwconv_5x5: all((weight) => weight && !/,5,5$/.test(String(weight.shape))),
+  winograd: all((weight) => weight && !(Number(weight.shape[1]) >= LEAST_CHANNELS && /,3,3$/.test(String(weight.shape)))),
 };
 
 /** Whether a file's description or program names float16 or bfloat16. One that makes them itself, of no such dtype, does without a kernel. @param {string} text */
@@ -35,5 +41,5 @@ export function weightsOf(graphs) {
   return weights;
 }
 
-/** Whether an operator may reach the part; everything copies. @param {string} part @param {string} op @param {Map<string, Weight[]>} weights @param {boolean} halves */
-export const reaches = (part, op, weights, halves) => part === 'copy_halves' ? halves : !weights.get(op)?.every(WITHOUT[part] ?? (() => false));
+/** Whether an operator may reach the part. @param {string} part @param {string} op @param {Map<string, Weight[]>} weights @param {boolean} halves */
+export const reaches = (part, op, weights, halves) => !WITHOUT[part]?.(weights.get(op), halves);
