@@ -108,3 +108,11 @@ print(rushlight.load_library(), rushlight.__version__)
                       tmp_path / "site", tmp_path)
         assert done.returncode == code and says in done.stdout + done.stderr
     assert (tmp_path / "site" / "bin" / "rushlight").exists()
+
+
+@pytest.mark.parametrize(("arguments", "says"), [(["bench", "--help"], "--kernels"), (["demo", "--help"], "--export"), (["zoo", "-h"], "--failed"),
+                                                 (["build", "--help"], "usage: ./dev"), (["fuzz", "-h"], "usage: ./dev")])
+def test_help_makes_nothing(tmp_path, arguments, says):
+    done = subprocess.run([TOP / "dev", "--host", *arguments], capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "RUSH_CACHE": str(tmp_path)})
+    assert done.returncode == 0 and says in done.stdout, done.stdout + done.stderr
+    assert "building" not in done.stderr and not list(tmp_path.glob("sources-*"))
