@@ -5,6 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RushlightError, badArgument } from '../src/errors.js';
+import { Graph } from '../src/graph.js';
 import { readHead } from '../src/hosting.js';
 import { load } from '../src/load.js';
 import { writeNpy } from '../src/npy.js';
@@ -14,6 +15,7 @@ import { writeSafetensors } from '../src/safetensors.js';
 import { filled, readInputs, wanted } from './inputs.js';
 import { layersOf } from './layers.js';
 import { counted, size } from './units.js';
+import { weightsOf } from './weights.js';
 
 /**
  * @typedef {import('../src/types.js').Tensor} Tensor
@@ -73,7 +75,7 @@ async function write(where, named) {
 export async function run(file, flags) {
   const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...await optionsOf(flags) });
   try {
-    const ports = portsOf(model, flags), inputs = await readInputs(ports, flags.input);
+    const ports = portsOf(model, flags), inputs = await readInputs(ports, graphOf(model, flags), flags.input);
     const missing = ports.find((port) => !(port.name in inputs) && !port.optional);
     if (missing && Object.keys(inputs).every((name) => ports.some((port) => port.name === name))) throw wanted(missing, 'run');
     const results = await model.run(inputs, methodOf(flags));
@@ -91,8 +93,8 @@ export async function run(file, flags) {
 /** @param {string} file @param {Flags} flags */
 export async function inspect(file, flags) {
   if (flags.run || flags.input) return inspectRun(file, flags);
-  const { plan, text } = await readHead(file, {}, flags.graph ? 3 : flags.code ? 4 : 0);
-  print(flags.json ? JSON.stringify(plan, null, 2) : flags.layers ? layersText(plan) : text);
+  const { plan, text } = await readHead(file, {}, flags.layers ? 2 : flags.graph ? 3 : flags.code ? 4 : 0);
+  print(flags.json ? JSON.stringify(plan, null, 2) : flags.layers ? layersText(plan, JSON.parse(text)) : text);
   return 0;
 }
 
@@ -100,7 +102,7 @@ export async function inspect(file, flags) {
 async function inspectRun(file, flags) {
   const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...await optionsOf(flags) });
   try {
-    const layers = await layersOf(model, await everyInput('inspect', model, flags), methodOf(flags));
+    const layers = await layersOf(model, await everyInput('inspect', model, flags), { ...methodOf(flags), runs: RUNS });
     const inputs = Object.fromEntries(portsOf(model, flags).map((port) => [port.name, port]));
     print(flags.json ? toJson({ backend: model.backend.name, inputs, layers }) : runText(layers));
     return 0;
@@ -109,15 +111,18 @@ async function inspectRun(file, flags) {
   }
 }
 
+const RUNS = 5; // after a first
+const number = (/** @type {number} */ n) => n.toLocaleString('en');
+
 /** @param {import('./layers.js').Layer[]} layers */
 function runText(layers) {
-  const n = (/** @type {number} */ count) => (count ? count.toLocaleString('en') : '');
+  const some = (/** @type {number} */ n) => (n ? number(n) : '');
   const most = Math.max(...layers.map((l) => l.share));
   const rows = layers.map((l) => [
-    l.layer || '-', l.op.replace(/^\w+::/, '') + (l.calls > 1 ? ` x${Math.round(l.calls)}` : ''), l.outputs.join(', ').replaceAll('float32 ', ''), n(l.parameters), l.ms.toFixed(3), (100 * l.share).toFixed(1), bar(l.share / most)]);
-  const sum = (/** @type {'parameters' | 'ms'} */ of) => layers.reduce((all, l) => all + l[of], 0);
-  rows.push(['all', '', '', n(sum('parameters')), sum('ms').toFixed(3), '', '']);
-  return table(['layer', 'operator', 'output', 'parameters', 'ms', '%', ''], rows, [3, 4, 5]);
+    l.layer || '-', l.op.replace(/^\w+::/, '') + (l.calls > 1 ? ` x${Math.round(l.calls)}` : ''), l.outputs.join(', ').replaceAll('float32 ', ''), some(l.parameters), some(l.bytes), l.ms.toFixed(3), (100 * l.share).toFixed(1), bar(l.share / most)]);
+  const sum = (/** @type {'parameters' | 'bytes' | 'ms' | 'firstMs'} */ of) => layers.reduce((all, l) => all + l[of], 0);
+  rows.push(['all', '', '', some(sum('parameters')), some(sum('bytes')), sum('ms').toFixed(3), '', '']);
+  return `${table(['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%', ''], rows, [3, 4, 5, 6])}\nms: medians of ${RUNS} runs; a first run took ${sum('firstMs').toFixed(3)} ms`;
 }
 
 /** @param {number} part of 1 */
@@ -130,23 +135,24 @@ function table(head, rows, right) {
   return [head, ...rows].map(line).join('\n');
 }
 
-/** A line for each module that has weights, and for constants of the program without a name. @param {import('../src/engine.js').Description} plan */
-function layersText({ weights }) {
+/**
+ * A line for each module that has weights, and for constants of the program without a module.
+ * @param {import('../src/engine.js').Description} plan @param {import('../src/graph.js').GraphJson} program
+ */
+function layersText(plan, program) {
   /** @type {Map<string, { shapes: string[], parameters: number, bytes: number }>} */
   const layers = new Map();
   const sum = { shapes: [], parameters: 0, bytes: 0 };
-  for (const { name, dtype, shape, bytes, used } of weights) {
-    if (!used) continue; // a test vector's
-    const point = name.lastIndexOf('.'), layer = point < 0 ? '' : name.slice(0, point);
+  for (const { layer, name, dtype, shape, bytes, parameters } of weightsOf(program.methods.map((m) => new Graph(m, program, [])), plan.weights)) {
     const row = layers.get(layer) ?? { shapes: [], parameters: 0, bytes: 0 };
     layers.set(layer, row);
-    row.shapes.push(`${name.slice(point + 1) || 'constant'} ${dtype === 'float32' ? '' : dtype}[${shape.join(', ')}]`);
+    row.shapes.push(`${name || 'constant'} ${dtype === 'float32' ? '' : dtype}[${shape.join(', ')}]`);
     for (const to of [row, sum]) {
-      to.parameters += shape.reduce((a, b) => a * b, 1);
+      to.parameters += parameters;
       to.bytes += bytes;
     }
   }
-  const rows = [...layers, /** @type {const} */ (['all', sum])].map(([name, { shapes, parameters, bytes }]) => [name || '(none)', parameters.toLocaleString('en'), bytes.toLocaleString('en'), shapes.join(', ')]);
+  const rows = [...layers, /** @type {const} */ (['all', sum])].map(([name, { shapes, parameters, bytes }]) => [name || '(none)', number(parameters), number(bytes), shapes.join(', ')]);
   return table(['layer', 'parameters', 'bytes', 'weights'], rows, [1, 2]);
 }
 
@@ -202,11 +208,12 @@ export async function bench(file, flags) {
   const runs = Number(flags.runs ?? 30);
   if (!Number.isInteger(runs) || runs < 1) throw badArgument(`--runs is a whole number from 1 up, not "${flags.runs}"`);
   const reports = [], given = await optionsOf(flags);
+  /** @type {Record<string, any> | undefined} */ let inputs;
   for (const backend of backendsOf(flags.backend)) {
     const start = performance.now();
     const model = await load(file, { backend, ...cacheOf(flags), ...given });
     const loadMs = performance.now() - start;
-    const inputs = await everyInput('bench', model, flags);
+    inputs ??= await everyInput('bench', model, flags);
     const times = [];
     try {
       for (let i = 0; i <= runs; i++) {
@@ -276,9 +283,8 @@ export async function slim(file, flags, rest) {
     print(toJson({ operators, binaries }));
     return 0;
   }
-  const n = (/** @type {number} */ bytes) => bytes.toLocaleString('en');
   print(`${counted(operators.length, 'operator')}: ${operators.join(', ')}`);
-  for (const { file: path, before, after } of binaries) print(`${path}: ${n(before.bytes)} -> ${n(after.bytes)} bytes, brotli ${n(before.brotli)} -> ${n(after.brotli)}`);
+  for (const { file: path, before, after } of binaries) print(`${path}: ${number(before.bytes)} -> ${number(after.bytes)} bytes, brotli ${number(before.brotli)} -> ${number(after.brotli)}`);
   return 0;
 }
 
@@ -289,7 +295,14 @@ async function optionsOf(flags) {
   if (flags['max-bytes'] !== undefined) limits.bytes = limitOf('max-bytes', flags['max-bytes']);
   if (flags['max-steps'] !== undefined) limits.steps = limitOf('max-steps', flags['max-steps']);
   const { threads } = flags;
-  return { limits, ...(threads === undefined ? {} : { threads: threads === 'auto' ? threads : Number(threads) }), ...await opsOf(flags) };
+  return { limits, ...(threads === undefined ? {} : { threads: threads === 'auto' ? threads : threadsOf(threads) }), ...await opsOf(flags) };
+}
+
+/** @param {string} text */
+function threadsOf(text) {
+  const n = Number(text);
+  if (!Number.isInteger(n) || n < 1 || n > 64) throw badArgument(`--threads is auto or a whole number from 1 to 64, not "${text}"`);
+  return n;
 }
 
 /** @param {string} name @param {string} text */
@@ -301,8 +314,8 @@ function limitOf(name, text) {
 
 /** Inputs as given, and random numbers where none are. @param {string} command @param {Model} model @param {Flags} flags */
 async function everyInput(command, model, flags) {
-  const ports = portsOf(model, flags), inputs = await readInputs(ports, flags.input);
-  for (const port of ports) if (!(port.name in inputs) && !port.optional) inputs[port.name] = filled(port, command);
+  const ports = portsOf(model, flags), graph = graphOf(model, flags), inputs = await readInputs(ports, graph, flags.input);
+  for (const port of ports) if (!(port.name in inputs) && !port.optional) inputs[port.name] = filled(port, graph, command);
   return inputs;
 }
 
@@ -324,6 +337,8 @@ const backendOf = (name) => (name === undefined ? {} : { backend: /** @type {Bac
 const backendsOf = (names) => /** @type {('auto' | BackendName)[]} */ (names?.split(',') ?? (hasRelaxed() ? ['simd', 'relaxed'] : ['simd']));
 /** @param {Flags} flags */
 const methodOf = (flags) => (flags.method === undefined ? {} : { method: flags.method });
+/** @param {Model} model @param {Flags} flags */
+const graphOf = (model, { method }) => /** @type {Graph} */ ((method === undefined ? undefined : model.graphs[method]) ?? model.graph);
 /** @param {Model} model @param {Flags} flags */
 function portsOf(model, flags) {
   if (flags.method === undefined) return model.inputs;

@@ -3,13 +3,15 @@
 import { readFile } from 'node:fs/promises';
 import { badArgument, unreadable } from '../src/errors.js';
 import { readNpy } from '../src/npy.js';
+import { CONTROL } from '../src/platform.js';
 import { readSafetensors } from '../src/safetensors.js';
 import { DTYPES } from '../src/types.js';
-import { random } from './random.js';
+import { madeText, random, rangeOf } from './random.js';
 
 /**
  * @typedef {import('../src/types.js').Port} Port
  * @typedef {import('../src/types.js').DType} DType
+ * @typedef {import('../src/graph.js').Graph} Graph
  */
 
 const SHAPE = /^(\d+(?:x\d+)*)(?::([a-z]+\d*))?(?::(-?[\d.]+)\.\.(-?[\d.]+))?$/;
@@ -24,10 +26,10 @@ async function read(path) {
 }
 
 /**
- * @param {readonly Port[]} ports @param {readonly string[]} [texts] "NAME=VALUE" each
+ * @param {readonly Port[]} ports @param {Graph} graph of the method: what it can take where only a shape is given @param {readonly string[]} [texts] "NAME=VALUE" each
  * @returns {Promise<Record<string, any>>}
  */
-export async function readInputs(ports, texts = []) {
+export async function readInputs(ports, graph, texts = []) {
   /** @type {Record<string, any>} */
   const inputs = Object.create(null); // an input may be called __proto__
   for (const text of texts) {
@@ -38,14 +40,14 @@ export async function readInputs(ports, texts = []) {
       throw badArgument(`--input "${text}": NAME=VALUE is wanted; the inputs are ${ports.map((p) => p.name).join(', ')}`);
     } else {
       const name = text.slice(0, equals);
-      inputs[name] = await readInput(name, text.slice(equals + 1), ports.find((p) => p.name === name));
+      inputs[name] = await readInput(name, text.slice(equals + 1), ports.find((p) => p.name === name), graph);
     }
   }
   return inputs;
 }
 
-/** @param {string} name @param {string} text @param {Port | undefined} port @returns {Promise<any>} */
-async function readInput(name, text, port) {
+/** @param {string} name @param {string} text @param {Port | undefined} port @param {Graph} graph @returns {Promise<any>} */
+async function readInput(name, text, port, graph) {
   const path = text.replace(/^@/, '');
   if (path.endsWith('.npy')) return readNpy(await read(path));
   if (path.endsWith('.safetensors')) {
@@ -58,7 +60,7 @@ async function readInput(name, text, port) {
   // One dimension is wanted, so what would else be a number is its size.
   if (/^-?\d+$/.test(text) && port?.shape?.length !== 1) return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
   const shape = SHAPE.exec(text);
-  if (shape) return fromShape(name, shape, port);
+  if (shape) return fromShape(name, shape, port, graph);
   try {
     return JSON.parse(text, (_, v) => (v === 'NaN' ? NaN : v));
   } catch {
@@ -68,20 +70,27 @@ async function readInput(name, text, port) {
   }
 }
 
-/** @param {string} name @param {RegExpExecArray} match @param {Port | undefined} port */
-function fromShape(name, [, sizes = '', given, low, high], port) {
+/** @param {string} name @param {RegExpExecArray} match @param {Port | undefined} port @param {Graph} graph */
+function fromShape(name, [, sizes = '', given, low, high], port, graph) {
   const dtype = given ?? port?.dtype ?? 'float32';
   if (!Object.hasOwn(DTYPES, dtype)) throw badArgument(`--input ${name}: there is no dtype "${dtype}"; known are ${Object.keys(DTYPES).join(', ')}`, { input: name, actual: dtype });
-  return random(sizes.split('x').map(Number), /** @type {DType} */ (dtype), low === undefined ? undefined : Number(low), high === undefined ? undefined : Number(high));
+  const range = low === undefined ? port && rangeOf({ ...port, dtype: /** @type {DType} */ (dtype) }, graph) : { low: Number(low), high: Number(high) };
+  return made(name, sizes.split('x').map(Number), /** @type {DType} */ (dtype), range);
 }
 
-/** Something to run a model with. @param {Port} port @param {string} command which needs it */
-export function filled(port, command) {
+/** Something to run a model with. @param {Port} port @param {Graph} graph of the method @param {string} command which needs it */
+export function filled(port, graph, command) {
   if (port.type === 'int') return 1;
   if (port.type === 'float') return 1;
   if (port.type === 'bool') return true;
   if (port.type !== 'Tensor' || !port.shape || port.shape.includes(null)) throw wanted(port, command);
-  return random(/** @type {number[]} */ (port.shape), port.dtype ?? 'float32');
+  return made(port.name, /** @type {number[]} */ (port.shape), port.dtype ?? 'float32', rangeOf(port, graph));
+}
+
+/** A tensor that nobody gave, said on stderr. @param {string} name @param {number[]} shape @param {DType} dtype @param {{ low?: number, high?: number }} [range] */
+function made(name, shape, dtype, { low, high } = {}) {
+  process.stderr.write(`${name}: ${dtype} [${shape.join(', ')}], ${madeText(dtype, low, high)}\n`.replace(CONTROL, '\ufffd'));
+  return random(shape, dtype, low, high);
 }
 
 /** The error that says how to give an input. @param {Port} port @param {string} command which needs it */

@@ -1,6 +1,7 @@
 // What each step of a run gives, how many parameters it has, and how long it takes: for `inspect --run` and the page of `serve`.
 
 import { ShapeProp } from '../src/fx.js';
+import { weightsOf } from './weights.js';
 
 /**
  * @typedef {import('../src/model.js').Model} Model
@@ -12,35 +13,43 @@ import { ShapeProp } from '../src/fx.js';
  * @property {string} name of its first result
  * @property {string[]} outputs dtype and shape of each tensor, "float32 [1, 8, 5, 5]"; of quantised ones what their
  *   integers stand for: "quint8 [1, 8, 5, 5] (scale 0.0235, zero point 128)"; of a loop's last round
- * @property {number} parameters of the weights that it takes; those that an earlier one takes are counted there
+ * @property {number} parameters of the weights that it takes, as PyTorch counts them, however they are stored; those that an earlier
+ *   one takes are counted there
+ * @property {number} bytes of these weights and of what says what their integers stand for, as they are stored
  * @property {number} calls in one run
- * @property {number} ms of one run, all its calls
- * @property {number} share of all the operators' time
+ * @property {number} firstMs of the first run, all its calls
+ * @property {number} ms the median of the runs after it
+ * @property {number} share of all the operators' time, by these medians
  * @property {string} source "model.py:12", or ""
  */
 
 /**
- * Runs the model once to see the shapes and `runs` times for the time.
+ * Runs the model a first time, then once to see the shapes and `runs` times for the time.
  * @param {Model} model @param {Record<string, InputValue>} inputs @param {{ method?: string, runs?: number }} [options]
  * @returns {Promise<Layer[]>}
  */
 export async function layersOf(model, inputs, { method, runs = 5 } = {}) {
   const of = method === undefined ? {} : { method };
-  const seen = new ShapeProp(model, of);
+  const timed = async () => new Map((await model.profile(inputs, of)).filter((row) => row.method === seen.method).map((row) => [row.instr, row]));
+  const seen = new ShapeProp(model, of), first = await timed(), warm = /** @type {(typeof first)[]} */ ([]);
   await seen.run(inputs);
+  for (let i = 0; i < runs; i++) warm.push(await timed());
+  /** @type {Map<unknown, { parameters: number, bytes: number }>} */ const taken = new Map();
+  for (const { node, parameters, bytes } of weightsOf([seen.graph], [])) {
+    const sum = taken.get(node) ?? { parameters: 0, bytes: 0 };
+    taken.set(node, { parameters: sum.parameters + parameters, bytes: sum.bytes + bytes });
+  }
   const steps = seen.graph.nodes.filter((n) => n.op !== 'placeholder'); // one for each instruction
-  const rows = (await model.profile(inputs, { ...of, runs })).filter((row) => row.method === seen.method);
-  const all = rows.reduce((sum, row) => sum + row.ms, 0) || 1;
-  const counted = new Set();
-  return steps.flatMap((node, instr) => {
-    if (node.op !== 'call_function') return [];
-    const { calls = 0, ms = 0 } = rows.find((row) => row.instr === instr) ?? {};
-    return [{
-      layer: node.module, op: node.target, name: node.name, outputs: texts(node.meta.tensor), parameters: parameters(node.args, counted),
-      calls: calls / runs, ms: ms / runs, share: ms / all, source: node.source,
-    }];
-  });
+  const layers = steps.flatMap((node, instr) => (node.op !== 'call_function' ? [] : [{
+    layer: node.module, op: node.target, name: node.name, outputs: texts(node.meta.tensor), ...taken.get(node) ?? { parameters: 0, bytes: 0 },
+    calls: warm[0]?.get(instr)?.calls ?? 0, firstMs: first.get(instr)?.ms ?? 0, ms: median(warm.map((run) => run.get(instr)?.ms ?? 0)), share: 0, source: node.source,
+  }]));
+  const all = layers.reduce((sum, { ms }) => sum + ms, 0) || 1;
+  return layers.map((layer) => ({ ...layer, share: layer.ms / all }));
 }
+
+/** @param {number[]} numbers */
+const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
 
 /** @param {any} found what ShapeProp leaves @returns {string[]} */
 function texts(found) {
@@ -53,16 +62,4 @@ function texts(found) {
 function quantised({ scale, zeroPoint, scales, axis }) {
   if (scale !== undefined) return ` (scale ${Number(scale.toPrecision(4))}, zero point ${zeroPoint})`;
   return scales ? ` (${scales.length} scales along dimension ${axis})` : '';
-}
-
-/** @param {readonly any[]} args @param {Set<string>} counted @returns {number} */
-function parameters(args, counted) {
-  let sum = 0;
-  for (const arg of args) {
-    if (Array.isArray(arg)) sum += parameters(arg, counted);
-    if (typeof arg?.tensor !== 'string' || !arg.shape || (arg.tensor && counted.has(arg.tensor))) continue;
-    counted.add(arg.tensor);
-    sum += arg.shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
-  }
-  return sum;
 }

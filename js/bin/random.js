@@ -2,15 +2,35 @@
 
 import { badArgument } from '../src/errors.js';
 import { DTYPES, partsOf } from '../src/types.js';
+import { rowsFor } from './ranges.js';
 
 /**
  * @typedef {import('../src/types.js').DType} DType
  * @typedef {import('../src/types.js').Tensor} Tensor
  */
 
+/** Of whole numbers of which nothing is known: all 1, which is a mask and a length that every model takes. */
+const LOW = 1, HIGH = 2;
+
 /**
- * The same numbers for a seed each time: floats from low to high (-1 to 1), whole numbers from low up to but not
- * high (all 1, which is a token and a mask that every model knows).
+ * What is known of an input's numbers: whole ones that choose rows of a table are 0 to its last.
+ * @param {import('../src/types.js').Port} port @param {import('../src/graph.js').Graph} graph of the method
+ * @returns {{ low?: number, high?: number }}
+ */
+export function rangeOf({ name, dtype }, graph) {
+  const rows = /^u?int/.test(dtype ?? '') ? rowsFor(graph, name) : undefined;
+  return rows ? { low: 0, high: rows } : {};
+}
+
+/** What random() makes, for people. @param {string} dtype @param {number} [low] @param {number} [high] */
+export function madeText(dtype, low, high) {
+  if (/float|complex/.test(dtype)) return `random numbers from ${low ?? -1} to ${high ?? 1}`;
+  const from = low ?? LOW, to = (high ?? HIGH) - 1;
+  return to <= from ? `all ${from}` : `random whole numbers from ${from} to ${to}`;
+}
+
+/**
+ * The same numbers for a seed each time: floats from low to high (-1 to 1), whole numbers from low up to but not high.
  * @param {number[]} shape @param {DType} dtype @param {number} [low] @param {number} [high] @param {number} [seed] @returns {Tensor}
  */
 export function random(shape, dtype, low, high, seed = 1) {
@@ -19,8 +39,8 @@ export function random(shape, dtype, low, high, seed = 1) {
   if (Type === Uint16Array) throw badArgument(`random numbers of ${dtype} need an engine with Float16Array; pass a file`);
   const data = /** @type {any} */ (new Type(n * partsOf(dtype)));
   const float = /float|complex/.test(dtype);
-  const from = low ?? (float ? -1 : 1);
-  const range = (high ?? (float ? 1 : 2)) - from;
+  const from = low ?? (float ? -1 : LOW);
+  const range = (high ?? (float ? 1 : HIGH)) - from;
   let state = seed;
   for (let i = 0; i < data.length; i++) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

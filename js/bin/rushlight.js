@@ -12,7 +12,7 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
 
   run       run the model: --input NAME=VALUE... [--output DIR | FILE.npy | FILE.safetensors]
   inspect   show inputs, outputs, operators, sizes and the program, of which it reads only the head;
-            with --run (or --input) the run: operators with layers, shapes, parameters and times
+            with --run (or --input) the run: operators with layers, shapes, parameters, bytes and times
   verify    replay the file's test vectors and compare with the answers in it: PyTorch's, or of a file
             that has fewer bits its own, at export
   diff      compare each operator with the trace in the file (rushlight export --trace), name the
@@ -25,7 +25,8 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
 
   --input NAME=VALUE   x.npy, x.safetensors (the tensor NAME in it), a number, true, a JSON array or
                        string; or a shape to be filled: 1x3x224x224[:float32|:int64|..][:LOW..HIGH],
-                       3:float32 for one dimension
+                       3:float32 for one dimension. Without LOW..HIGH whole numbers that an embedding
+                       reads are rows of it, others 1, and what was made is said on stderr
   --input x.safetensors  every tensor in it, by name
   --output DIR         writes DIR/NAME.npy for each output (FILE.npy: the one output; FILE.safetensors: all in one)
   --method NAME        another method than forward
@@ -38,7 +39,8 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   --port N             serve: its port (by default any that is free)
   --json               print JSON
   --run                inspect: run it, with random numbers where no --input is given and no size is open
-  --layers             inspect: a table of the layers that have weights: shapes, parameters, bytes
+  --layers             inspect: a table of the layers that have weights: parameters as PyTorch counts
+                       them, bytes and shapes as they are stored
   --version            print the package's version
   --graph, --code      inspect: PyTorch's own graph or code of the model and each submodule
   --cache              keep what a URL gives, and take it from there: see rushlight/cache in the README

@@ -11,7 +11,7 @@ import { RushlightError, unreadable } from '../src/errors.js';
 const PACKAGE = new URL('../', import.meta.url);
 const TYPES = /** @type {Record<string, string>} */ ({ '.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.wasm': 'application/wasm' });
 /** What of the package a page may read. */
-const OPEN = /^\/(?:src\/[\w-]+\.js|bin\/(?:layers|random|units)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
+const OPEN = /^\/(?:src\/[\w-]+\.js|bin\/(?:layers|random|ranges|units|weights)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cross-Origin-Opener-Policy': 'same-origin',

@@ -1,9 +1,10 @@
 // Threads: the binary once more in workers, on a memory that all of them share. What is imported where load() has the option.
 
-import { badArgument, says } from './errors.js';
+import { badArgument } from './errors.js';
 import { encode } from './memory.js';
 import { builtin } from './platform.js';
 import { DATA, DATA_COUNT, HAS_MAXIMUM, IMPORT, MEMORY, SHARED, START, appended, inSection, leb, readMemory, readSections, writeSections } from './sections.js';
+import { nameOf } from './values.js';
 import { connect, startWorker, whyNot } from './workers.js';
 
 const MAX_THREADS = 64; // RUSH_MAX_THREADS
@@ -21,7 +22,7 @@ async function missingHeaders() {
 /** How many, and why. @param {unknown} wanted the option @returns {Promise<{ count: number, reason: string }>} */
 async function howMany(wanted) {
   const auto = wanted === 'auto', n = Number(wanted);
-  if (!auto && !(typeof wanted === 'number' && Number.isInteger(n) && n >= 1 && n <= MAX_THREADS)) throw badArgument(`load: threads is 'auto' or a whole number from 1 to ${MAX_THREADS}, not ${says(wanted)}`);
+  if (!auto && !(typeof wanted === 'number' && Number.isInteger(n) && n >= 1 && n <= MAX_THREADS)) throw badArgument(`load: threads is 'auto' or a whole number from 1 to ${MAX_THREADS}, not ${nameOf(wanted)}`);
   const { crossOriginIsolated, navigator, document } = /** @type {any} */ (globalThis), node = builtin('node:worker_threads');
   const one = (/** @type {string} */ why) => ({ count: 1, reason: `one thread: ${why}` });
   if (n === 1) return one('asked for');

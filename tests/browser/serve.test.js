@@ -158,12 +158,66 @@ test('inputs are those given: sizes, numbers, a file', async () => {
   await page.selectOption('[aria-label="numbers of x"]', '-1 to 1');
   assert.deepEqual(await numbers(), [-1, 1]);
 
-  await page.fill('[aria-label="value of n"]', '"a"');
-  await page.click('#run');
-  await page.waitForFunction(() => !document.getElementById('error')?.hidden);
-  assert.match(await page.textContent('#error') ?? '', /"n"/);
   assert.deepEqual(errors, []);
   await page.close();
+});
+
+test('what is wrong with an input stands beside it, and the error of a run goes when the input changes', async () => {
+  const { page, errors } = await open({});
+  const wrong = (/** @type {string} */ of) => page.textContent(`#wrong-${of}`);
+  for (const [of, text, says] of /** @type {const} */ ([
+    ['n', '"a"', /^this is no int$/], ['n', '1.5', /^this is no int$/], ['n', '', /^a value is missing: int$/], ['n', 'two', /^no int and no JSON$/], ['n', '2', /^$/],
+    ['x', '3 x four', /^"four" is no size/], ['x', '-3', /^"-3" is no size/], ['x', '3 x', /^a size is missing/], ['x', '1e9', /^"1e9" is no size/],
+    ['x', '100000 x 100000', /^10,000,000,000 numbers: too many/], ['x', '1x1x1x1x1x1x1x1x1', /^9 dimensions/],
+    ['x', '[2, 3, 4]', /^$/], ['x', '2,3', /^$/], ['x', '2×3', /^$/], ['x', '', /^$/],
+  ])) {
+    const box = `[aria-describedby="wrong-${of}"]`;
+    await page.fill(box, text);
+    assert.match(await wrong(of) ?? '', says, text);
+    assert.equal(await page.getAttribute(box, 'aria-invalid'), String(says.source !== '^$'), text);
+  }
+  await page.fill('[aria-describedby="wrong-n"]', 'two');
+  await page.click('#run'); // nothing runs, and the cursor is where it has to be
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-describedby')), 'wrong-n');
+  assert.equal(await page.isVisible('#error'), false);
+  await page.selectOption('#method', 'bytes');
+  await page.fill('[aria-describedby="wrong-x"]', '2 x 4');
+  await page.click('#run');
+  await page.waitForFunction(() => !document.getElementById('error')?.hidden);
+  assert.match(await page.textContent('#error') ?? '', /aten::add/);
+  await page.fill('[aria-describedby="wrong-x"]', '2 x 3');
+  assert.equal(await page.isVisible('#error'), false);
+  assert.deepEqual(errors, []);
+  await page.close();
+});
+
+test('ids that an embedding reads are rows of it, and each row of a result has a line', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'ids', dtype: 'int64', shape: [2, 10] }, { name: 'mask', dtype: 'int64', shape: [2, 10] }], outputs: ['y'] }, (m, ids, mask) => {
+    const rows = m.op('aten::embedding', [f.tensor(Float32Array.from({ length: 50 }, (_, i) => i), [50, 1], { name: 'table' }), m.op('aten::flatten.using_ints', [ids, f.int(0), f.int(-1)]), f.int(-1), f.bool(false), f.bool(false)]);
+    return m.op('aten::mul.Tensor', [m.op('aten::reshape', [rows, f.ints([2, 10])]), mask]);
+  });
+  writeFileSync(join(dir, 'ids.rush'), f.bytes());
+  const { url, server } = await serveModel(join(dir, 'ids.rush'), 0);
+  for (const [width, height] of /** @type {const} */ ([[1280, 900], [390, 844]])) {
+    const page = await host.browser.newPage({ viewport: { width, height } });
+    await page.goto(url);
+    await ran(page, '1');
+    assert.deepEqual(await page.$$eval('.port .quiet', (/** @type {Element[]} */ all) => all.map((e) => e.textContent)), ['int64; random whole numbers from 0 to 49', 'int64; all 1']);
+    assert.deepEqual(await page.$$eval('#outputs .key span', (/** @type {Element[]} */ all) => all.map((e) => e.textContent)), ['[0]', '[1]']);
+    assert.match(await page.getAttribute('#outputs canvas', 'aria-label') ?? '', /^2 rows of 10 numbers from /);
+    await page.screenshot({ path: join(shots, `serve-ids-${width}.png`), fullPage: true });
+    await page.click('#outputs .tabs button:has-text("numbers")');
+    const numbers = await page.$$eval('#outputs td', (/** @type {Element[]} */ all) => all.map((e) => Number(e.textContent)));
+    assert(new Set(numbers).size > 5 && numbers.every((/** @type {number} */ n) => Number.isInteger(n) && n >= 0 && n < 50), String(numbers));
+    await page.click('summary');
+    await page.screenshot({ path: join(shots, `serve-ids-table-${width}.png`), fullPage: true });
+    assert(await page.evaluate(() => document.documentElement.scrollWidth) <= width, 'the page is wider than the window');
+    for (const cut of await page.$$('.port .file span, #layers td')) assert(await cut.evaluate((/** @type {HTMLElement} */ e) => e.scrollWidth <= (e.closest('.file, .scroll')?.clientWidth ?? 0)), await cut.textContent() ?? '');
+    await page.close();
+  }
+  server.close();
+  server.closeAllConnections();
 });
 
 test('operators of --ops run in the page; a small model is so many kB', async () => {

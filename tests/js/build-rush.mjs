@@ -131,8 +131,8 @@ export class RushFile {
     return this.#ops.get(name);
   }
 
-  source(file, line, handle = 0) {
-    this.section[256].u32(this.string(file), line, NONE, NONE).u64(handle);
+  source(file, line, handle = 0, module = undefined) {
+    this.section[256].u32(this.string(file), line, NONE, module === undefined ? NONE : this.string(module)).u64(handle);
     return this.count(256) - 1;
   }
 

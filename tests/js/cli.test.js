@@ -81,10 +81,37 @@ test('inspect --layers is a table of the modules that have weights', () => {
   assert.deepEqual(cli('inspect', 'layers.rush', '--layers'), {
     status: 0, err: '', out: [
       'layer   parameters  bytes  weights',
+      '(none)           3     28  steps int64[2], constant [3]',
       'net.fc       1,230  4,920  weight [30, 40], bias [30]',
-      '(none)           5     28  steps int64[2], constant [3]',
-      'all          1,235  4,948', ''].join('\n'),
+      'all          1,233  4,948', ''].join('\n'),
   });
+});
+
+test('parameters are what PyTorch counts, however weights are stored, and belong to the line that takes what has no name', () => {
+  const f = new RushFile();
+  const int8 = f.tensor(new Int8Array(12), [3, 4], { name: 'a.weight' }), scales = f.tensor(new Float32Array(3), [3], { name: 'a.weight.scales' });
+  const int4 = f.tensor(new Uint8Array(9), [3, 3]), factors = f.tensor(new Uint16Array(3), [3, 1], { dtype: 'float16' });
+  const table = f.tensor(new Uint8Array(60), [5, 12]), bias = f.tensor(new Float32Array(3), [3], { name: 'a.bias' });
+  const [low, high, none] = [f.float(-Infinity), f.float(Infinity), f.none()];
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2, 4] }, { name: 'i', dtype: 'int64', shape: [3] }], outputs: [{ name: 'y' }, { name: 'r' }], result: '(Tensor, Tensor)' }, (m, x, i) => {
+    m.at = f.source('net.py', 1, 0, 'a');
+    const y = m.op('rush::linear_int8', [x, int8, scales, bias, low, high]);
+    m.at = f.source('net.py', 2, 0, 'net.b');
+    m.op('rush::linear_weights', [m.op('aten::cat', [m.op('prim::ListConstruct', [y, y], 'Tensor[]'), f.int(1)]), int4, factors, none, none, f.int(4), f.int(6), f.int(32), low, high, f.int(16)]);
+    m.at = f.source('net.py', 3, 0, 'rows');
+    return m.op('prim::TupleConstruct', [y, m.op('rush::embedding_rows', [table, i, none, none, none, f.int(8), f.bool(false)])], '(Tensor, Tensor)');
+  });
+  put('few.rush', f.bytes());
+  assert.deepEqual(cli('inspect', 'few.rush', '--layers').out.split('\n'), [
+    'layer  parameters  bytes  weights',
+    'a              15     36  weight int8[3, 4], weight.scales [3], bias [3]',
+    'net.b          18     15  constant uint8[3, 3], constant float16[3, 1]',
+    'rows           20     60  constant uint8[5, 12]',
+    'all            53    111', '']);
+  const { out, err } = cli('inspect', 'few.rush', '--run', '--json');
+  assert.deepEqual(JSON.parse(out).layers.map((/** @type {any} */ l) => [l.layer, l.parameters, l.bytes]).filter((/** @type {any[]} */ row) => row[2]), [['a', 15, 36], ['net.b', 18, 15], ['rows', 20, 60]]);
+  assert.equal(err, 'x: float32 [2, 4], random numbers from -1 to 1\ni: int64 [3], random whole numbers from 0 to 4\n');
+  assert.equal(cli('run', 'few.rush', '-i', 'x=2x4', '-i', 'i=100').err, 'x: float32 [2, 4], random numbers from -1 to 1\ni: int64 [100], random whole numbers from 0 to 4\n');
 });
 
 test('--output FILE.npy is a file, for a model that gives one tensor', () => {
@@ -109,19 +136,20 @@ test('inspect --run is a table of the operators in their order, with shapes, par
   });
   put('steps.rush', f.bytes());
   const { status, out, err } = cli('inspect', 'steps.rush', '--input', 'n=3', '--input', 'x=4x2');
-  assert.deepEqual([status, err], [0, '']);
+  assert.deepEqual([status, err], [0, 'x: float32 [4, 2], random numbers from -1 to 1\n']);
   const rows = out.trimEnd().split('\n').map((line) => line.split(/ {2,}/).filter((cell) => !/^[\u2588-\u258f]+$/.test(cell)));
   assert.deepEqual(rows.map((row) => row.map((cell) => (/^\d+\.\d+$/.test(cell) ? 'time' : cell))), [
-    ['layer', 'operator', 'output', 'parameters', 'ms', '%'],
-    ['-', 'mm', '[4, 3]', '6', 'time', 'time'],
-    ['-', 'add.Tensor x3', '[4, 3]', '3', 'time', 'time'],
-    ['all', '9', 'time']]);
+    ['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%'],
+    ['-', 'mm', '[4, 3]', '6', '24', 'time', 'time'],
+    ['-', 'add.Tensor x3', '[4, 3]', '3', '12', 'time', 'time'],
+    ['all', '9', '36', 'time'], [rows.at(-1)?.[0]]]);
+  assert.match(out, /\nms: medians of 5 runs; a first run took \d+\.\d+ ms\n$/);
 
   const { layers, inputs, backend } = JSON.parse(cli('inspect', 'steps.rush', '--run', '--json').out);
   assert.deepEqual([Object.keys(inputs), /^(simd|relaxed)$/.test(backend)], [['x', 'n'], true]);
   assert.deepEqual(layers.map((/** @type {any} */ { op, outputs, calls, parameters }) => [op, outputs, calls, parameters]),
     [['aten::mm', ['float32 [1, 3]'], 1, 6], ['aten::add.Tensor', ['float32 [1, 3]'], 1, 3]]);
-  assert(layers.every((/** @type {any} */ { ms, share }) => ms >= 0 && share >= 0 && share <= 1));
+  assert(layers.every((/** @type {any} */ { ms, firstMs, share }) => ms >= 0 && firstMs >= 0 && share >= 0 && share <= 1));
   const open = cli('inspect', 'flip.rush', '--run');
   assert.deepEqual([open.status, open.out, open.err], [1, '', 'rushlight: inspect needs --input x=VALUE, for example --input x=8x2:float32\n']);
 });
@@ -134,7 +162,7 @@ test('inspect --run says what the integers of quantised tensors stand for', () =
   });
   put('quantised.rush', f.bytes());
   const { status, out, err } = cli('inspect', 'quantised.rush', '--run');
-  assert.deepEqual([status, err], [0, '']);
+  assert.deepEqual([status, err], [0, 'x: float32 [2, 3], random numbers from -1 to 1\n']);
   assert.match(out, /quantize_per_channel +qint8 \[2, 3\] \(2 scales along dimension 0\) /);
   assert.match(out, /quantize_per_tensor +quint8 \[2, 3\] \(scale 0\.3333, zero point 7\) /);
 });
@@ -275,7 +303,7 @@ test('failures are one sentence and an exit code', () => {
     [['run', 'flip.rush', '-i', 'x=x.npy', '--backend', 'gpu'], 1, /no backend "gpu"/],
     [['bench', 'flip.rush', '--backend', 'simd'], 1, /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/],
     [['bench', 'flip.rush', '--runs', '0'], 1, /--runs is a whole number/],
-    [['bench', 'flip.rush', '--threads', 'two'], 1, /threads is 'auto' or a whole number from 1 to 64, not NaN/],
+    [['bench', 'flip.rush', '--threads', 'two'], 1, /--threads is auto or a whole number from 1 to 64, not "two"/],
     [['run', 'loop.rush', '-i', 'x=x.npy', '-i', 'n=5', '--max-steps', '10'], 1, /^rushlight: forward, instruction \d+ .*: the run takes more than 10 instructions, its limit/],
     [['verify', 'good.rush', '--max-bytes', '1000'], 1, /^rushlight: .*out of memory/],
     [['diff', 'flip.rush', '--max-steps=-1'], 1, /^rushlight: --max-steps is a whole number from 1 up, not "-1"\n$/],

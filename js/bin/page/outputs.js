@@ -8,6 +8,7 @@ import { make } from './dom.js';
 
 const MOST = 400; // numbers that are shown
 const BARS = 10; // of the greatest
+const LINES = 6; // of a plot, and as many colours in page.css
 
 /** @param {number | bigint} n */
 const short = (n) => (typeof n === 'bigint' || Number.isInteger(n) ? String(n) : String(Number(n.toPrecision(5))));
@@ -36,7 +37,7 @@ export function showOutput(name, value) {
 function viewsOf(tensor, numbers) {
   const { shape } = tensor, [h = 1, w = 1] = shape.slice(-2);
   /** @type {Map<string, () => HTMLElement>} */ const views = new Map([['numbers', () => table(tensor, numbers)]]);
-  if (numbers.length > 1) views.set('plot', () => plot(numbers));
+  if (numbers.length > 1) views.set('plot', () => plot(shape, numbers));
   if (numbers.length > BARS && shape.filter((n) => n > 1).length === 1) views.set('greatest', () => greatest(numbers));
   if (shape.length > 1 && h > 3 && w > 3 && h * w <= 4e6) views.set('picture', () => picture(tensor, numbers));
   const order = ['picture', numbers.length > 16 ? 'plot' : 'numbers', 'numbers', 'plot', 'greatest'];
@@ -89,36 +90,52 @@ function greatest(numbers) {
   }));
 }
 
-/** @param {Float64Array} numbers */
-function plot(numbers) {
+/** A line for each row of the last dimension, as far as lines can be told from each other. @param {readonly number[]} shape @param {Float64Array} numbers */
+function plot(shape, numbers) {
   const scale = devicePixelRatio || 1, canvas = make('canvas', { width: 640 * scale, height: 220 * scale });
   const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d')), colors = getComputedStyle(document.documentElement);
-  const finite = numbers.filter(Number.isFinite);
+  const last = shape.at(-1) ?? 1, width = last > 1 ? last : numbers.length, rows = numbers.length / width, lines = Math.min(rows, LINES);
+  const shown = numbers.subarray(0, lines * width), finite = shown.filter(Number.isFinite);
   const low = finite.reduce((a, b) => Math.min(a, b), 0), high = finite.reduce((a, b) => Math.max(a, b), 0), pad = 8;
-  const x = (/** @type {number} */ i) => pad + (i / Math.max(numbers.length - 1, 1)) * (640 - 2 * pad);
+  const x = (/** @type {number} */ i) => pad + (i / Math.max(width - 1, 1)) * (640 - 2 * pad);
   const y = (/** @type {number} */ v) => 220 - pad - ((v - low) / (high - low || 1)) * (220 - 2 * pad);
+  const colorOf = (/** @type {number} */ row) => colors.getPropertyValue(`--line-${row}`);
   g.scale(scale, scale);
   g.strokeStyle = colors.getPropertyValue('--line');
   g.beginPath();
   g.moveTo(0, y(0));
   g.lineTo(640, y(0));
   g.stroke();
-  g.strokeStyle = colors.getPropertyValue('--flame');
   g.lineWidth = 1.5;
+  for (let row = 0; row < lines; row++) {
+    g.strokeStyle = colorOf(row);
+    trace(g, shown.subarray(row * width, (row + 1) * width), x, y);
+  }
+  canvas.role = 'img';
+  canvas.ariaLabel = `${lines > 1 ? `${lines} rows of ` : ''}${counted(width, 'number')} from ${short(low)} to ${short(high)}`;
+  if (rows <= 1) return canvas;
+  const key = make('p', { className: 'key quiet' }, ...Array.from({ length: lines }, (_, row) => {
+    const mark = make('span', {}, `[${placeOf(row, shape.slice(0, -1)).join(', ')}]`);
+    mark.style.setProperty('--mark', colorOf(row));
+    return mark;
+  }), rows > lines ? `the first of ${rows.toLocaleString('en')} rows` : '');
+  return make('div', {}, canvas, key);
+}
+
+/** @param {CanvasRenderingContext2D} g @param {Float64Array} numbers @param {(i: number) => number} x @param {(v: number) => number} y */
+function trace(g, numbers, x, y) {
   g.beginPath();
   // Two points for each column: more are not seen.
   const columns = Math.min(numbers.length, 640);
   for (let c = 0; c < columns; c++) {
-    const part = numbers.subarray(Math.floor(c * numbers.length / columns), Math.max(Math.floor((c + 1) * numbers.length / columns), Math.floor(c * numbers.length / columns) + 1)).filter(Number.isFinite);
+    const from = Math.floor(c * numbers.length / columns), to = Math.max(Math.floor((c + 1) * numbers.length / columns), from + 1);
+    const part = numbers.subarray(from, to).filter(Number.isFinite);
     if (!part.length) continue;
     const at = x(c * (numbers.length - 1) / Math.max(columns - 1, 1));
     g.lineTo(at, y(part.reduce((a, b) => Math.min(a, b))));
     if (part.length > 1) g.lineTo(at, y(part.reduce((a, b) => Math.max(a, b))));
   }
   g.stroke();
-  canvas.role = 'img';
-  canvas.ariaLabel = `${counted(numbers.length, 'number')} from ${short(low)} to ${short(high)}`;
-  return canvas;
 }
 
 /** A channel in colours, or three as they are. @param {Tensor} tensor @param {Float64Array} numbers */

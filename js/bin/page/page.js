@@ -4,8 +4,9 @@ import { imageToTensor } from '../../src/image.js';
 import { load } from '../../src/index.js';
 import { readNpy } from '../../src/npy.js';
 import { layersOf } from '../layers.js';
-import { random } from '../random.js';
+import { madeText, random, rangeOf } from '../random.js';
 import { counted, size } from '../units.js';
+import { weightsOf } from '../weights.js';
 import { make } from './dom.js';
 import { drawFlame } from './flame.js';
 import { showOutput } from './outputs.js';
@@ -29,6 +30,8 @@ function fail(e) {
   at.hidden = false;
 }
 
+/** Runs whose median is told, after a first. */
+const RUNS = 3;
 const FILE = '.npy or picture';
 /** What becomes of a picture's numbers from 0 to 1. */
 const SCALES = /** @type {Record<string, { mean?: number[], std?: number[] }>} */ ({
@@ -48,16 +51,56 @@ async function picture(file, { dtype, shape }, scale) {
   });
 }
 
-/** The row of an input, and how its value is read. @param {Port} port */
-function field(port) {
-  const tensor = port.type === 'Tensor';
+/** What a text says of a shape, or what is wrong with it. @param {string} text @param {Port} port @returns {number[] | string} */
+function shapeOf(text, { promises }) {
+  const inner = text.trim().replace(/^([[(])(.*)[\])]$/, '$2').replace(/,\s*$/, '').trim();
+  const parts = inner === '' ? [] : inner.split(/\s*[x×*,]\s*|\s+/i);
+  const odd = parts.find((part) => !/^\d+$/.test(part));
+  if (odd !== undefined) return odd === '' ? 'a size is missing: 1 x 3 x 224 x 224' : `"${odd}" is no size: whole numbers, 1 x 3 x 224 x 224`;
+  const shape = parts.map(Number), n = shape.reduce((a, b) => a * b, 1);
+  if (shape.length > 8) return `${shape.length} dimensions: a tensor has at most 8`;
+  if (n > MOST) return `${n.toLocaleString('en')} numbers: too many for random ones`;
+  for (const [dim, promise] of promises?.entries() ?? []) {
+    const size = shape[dim];
+    if (!promise) continue;
+    if (size === undefined) return `${counted(shape.length, 'dimension')}: the export promised at least ${dim + 1}`;
+    const { min, max } = promise;
+    if (size < min || (max !== null && size > max)) return `size ${dim} is ${size}: the export promised ${max === null ? `${min} or more` : min === max ? min : `${min} to ${max}`}`;
+  }
+  return shape;
+}
+
+/** Numbers that random ones are made of in a page. */
+const MOST = 2 ** 27;
+
+/** What a text says of a value that is no tensor, undefined where it is left out; or what is wrong with it. @param {string} text @param {Port} port @returns {{ value: InputValue | undefined } | string} */
+function valueOf(text, { type, optional }) {
+  if (type === 'str') return { value: text };
+  if (text.trim() === '') return optional || /\?$/.test(type) ? { value: undefined } : `a value is missing: ${type}`;
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return `no ${type} and no JSON`;
+  }
+  const fits = /** @type {Record<string, (v: any) => boolean>} */ ({ int: Number.isSafeInteger, float: (v) => typeof v === 'number', bool: (v) => typeof v === 'boolean' });
+  const plain = type.replace(/\?$/, ''); // "int?" takes null, too
+  return (plain !== type && value === null) || (fits[plain]?.(value) ?? true) ? { value } : `this is no ${plain}`;
+}
+
+/** The row of an input, and how its value is read. @param {Port} port @param {import('../../src/graph.js').Graph} graph */
+function field(port, graph) {
+  const tensor = port.type === 'Tensor', wrong = make('span', { className: 'wrong', hidden: true, id: `wrong-${port.name}` });
+  wrong.role = 'alert';
   const text = make('input', {
     value: tensor ? (port.shape ?? [1]).map((n) => n ?? 1).join(' x ') : port.optional ? '' : port.type === 'bool' ? 'true' : port.type === 'str' ? '' : '1',
     ariaLabel: tensor ? `sizes of ${port.name}` : `value of ${port.name}`, spellcheck: false,
   });
-  const about = tensor ? `${port.dtype ?? 'float32'}${port.shape ? '' : ', any size'}` : port.type + (port.optional ? ', may be empty' : '');
+  text.setAttribute('aria-describedby', wrong.id);
+  const dtype = port.dtype ?? 'float32', { low, high } = tensor ? rangeOf(port, graph) : {};
+  const about = tensor ? `${dtype}${port.shape ? '' : ', any size'}; ${madeText(dtype, low, high)}` : port.type + (port.optional ? ', may be empty' : '');
   /** @type {InputValue | undefined} */ let given;
-  const row = make('div', { className: 'port' }, make('label', {}, make('b', {}, port.name), make('span', { className: 'quiet' }, about)), text);
+  const row = make('div', { className: 'port' }, make('label', {}, make('b', {}, port.name), make('span', { className: 'quiet' }, about)), make('div', {}, text, wrong));
   if (tensor) {
     const file = make('input', { type: 'file', accept: '.npy,image/*' }), name = make('span', {}, FILE);
     const scale = make('select', { hidden: true, ariaLabel: `numbers of ${port.name}` }, ...Object.keys(SCALES).map((text) => make('option', { value: text }, text)));
@@ -71,21 +114,41 @@ function field(port) {
         scale.hidden = npy || read.dtype === 'uint8';
         given = read;
         text.value = read.shape.join(' x ');
-        name.textContent = chosen.name;
+        name.textContent = name.title = chosen.name;
+        check();
       } catch (e) {
         fail(e);
       }
     };
-    text.oninput = () => { given = undefined; name.textContent = FILE; scale.hidden = true; };
   }
+  const read = () => (tensor ? shapeOf(text.value, port) : valueOf(text.value, port));
+  const check = () => {
+    const found = given === undefined ? read() : {};
+    wrong.textContent = typeof found === 'string' ? found : '';
+    wrong.hidden = typeof found !== 'string';
+    text.ariaInvalid = String(!wrong.hidden);
+    return wrong.hidden;
+  };
+  text.oninput = () => {
+    given = undefined;
+    for (const name of row.querySelectorAll('.file span')) name.textContent = FILE;
+    for (const scale of row.querySelectorAll('select')) scale.hidden = true;
+    check();
+  };
   fields.set(port.name, () => {
     if (given !== undefined) return given;
-    if (tensor) return random(text.value.trim() === '' ? [] : text.value.split(/[^\d]+/).filter(Boolean).map(Number), /** @type {any} */ (port.dtype ?? 'float32'), undefined, undefined, seed);
-    if (port.type === 'str') return text.value;
-    return text.value.trim() === '' ? undefined : JSON.parse(text.value);
+    if (!check()) {
+      text.focus();
+      throw new Misread();
+    }
+    const found = /** @type {any} */ (read());
+    return tensor ? random(found, dtype, low, high, seed) : found.value;
   });
   return row;
 }
+
+/** What is wrong with an input stands beside it. */
+class Misread extends Error {}
 
 /** @param {import('../../src/model.js').Model} model */
 async function start(model) {
@@ -94,14 +157,15 @@ async function start(model) {
   get('methods').hidden = names.length < 2;
   const fill = () => {
     fields = new Map();
-    get('inputs').replaceChildren(...(model.methods[method.value]?.inputs ?? []).map(field));
+    get('inputs').replaceChildren(...(model.methods[method.value]?.inputs ?? []).map((port) => field(port, /** @type {import('../../src/graph.js').Graph} */ (model.graphs[method.value]))));
   };
+  const quiet = () => { get('error').hidden = true; };
   method.onchange = fill;
   fill();
 
   const once = async () => {
     run.disabled = again.disabled = true;
-    get('error').hidden = true;
+    quiet();
     try {
       /** @type {Record<string, InputValue>} */ const inputs = {};
       for (const [name, value] of fields) {
@@ -111,30 +175,44 @@ async function start(model) {
       const from = performance.now(), results = await model.run(inputs, { method: method.value });
       get('took').textContent = `${(performance.now() - from).toFixed(1)} ms`;
       get('outputs').replaceChildren(...Object.entries(results).map(([name, value]) => showOutput(name, value)));
-      const layers = await layersOf(model, inputs, { method: method.value, runs: 3 });
+      const layers = await layersOf(model, inputs, { method: method.value, runs: RUNS });
       get('time').hidden = false;
-      get('total').textContent = `${layers.reduce((sum, l) => sum + l.ms, 0).toFixed(2)} ms in ${counted(layers.length, 'operator')}`;
+      get('total').textContent = `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')}, the median of ${RUNS} runs; a first took ${total(layers, 'firstMs')} ms`;
       drawFlame(get('flame'), get('detail'), layers);
       get('layers').replaceChildren(...table(layers));
       document.documentElement.dataset.done = String(seed);
     } catch (e) {
-      fail(e);
+      if (!(e instanceof Misread)) fail(e);
     } finally {
       run.disabled = again.disabled = false;
     }
   };
-  /** @type {HTMLFormElement} */ (get('form')).onsubmit = (event) => { event.preventDefault(); void once(); };
+  const form = /** @type {HTMLFormElement} */ (get('form'));
+  form.onsubmit = (event) => { event.preventDefault(); void once(); };
+  form.addEventListener('input', quiet); // an error is of what was given before
+  form.addEventListener('change', quiet);
   again.onclick = () => { seed++; void once(); };
   const ready = Object.values(model.inputs).every((port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)));
   run.disabled = again.disabled = false;
   if (ready) await once();
 }
 
+/** @param {import('../layers.js').Layer[]} layers @param {'ms' | 'firstMs'} of */
+const total = (layers, of) => layers.reduce((sum, l) => sum + l[of], 0).toFixed(2);
+
+const COLUMNS = ['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%'];
+const FIRST_NUMBER = 3;
+
 /** @param {import('../layers.js').Layer[]} layers */
 function table(layers) {
-  const head = make('tr', {}, ...['layer', 'operator', 'output', 'parameters', 'ms', '%'].map((text, i) => make('th', { className: i > 2 ? 'number' : '' }, text)));
-  return [head, ...layers.map((l) => make('tr', {}, make('td', { className: 'name' }, l.layer || '–'), make('td', {}, l.op + (l.calls > 1 ? ` ×${Math.round(l.calls)}` : '')), make('td', {}, l.outputs.join(', ')),
-    make('td', { className: 'number' }, l.parameters ? l.parameters.toLocaleString('en') : ''), make('td', { className: 'number' }, l.ms.toFixed(3)), make('td', { className: 'number' }, (100 * l.share).toFixed(1))))];
+  const row = (/** @type {'th' | 'td'} */ tag, /** @type {string[]} */ texts) => make('tr', {}, ...texts.map((text, i) => {
+    const cell = make(tag, { className: i === 0 ? 'name' : i < FIRST_NUMBER ? '' : 'number' }, text);
+    cell.dataset.name = COLUMNS[i] ?? ''; // where the window is narrow it stands beside each number
+    return cell;
+  }));
+  const some = (/** @type {number} */ n) => (n ? n.toLocaleString('en') : '');
+  return [row('th', COLUMNS), ...layers.map((l) => row('td', [l.layer || '–', l.op + (l.calls > 1 ? ` ×${Math.round(l.calls)}` : ''), l.outputs.join(', '),
+    some(l.parameters), some(l.bytes), l.ms.toFixed(3), (100 * l.share).toFixed(1)]))];
 }
 
 try {
@@ -145,7 +223,7 @@ try {
   const { default: ops } = await import(/** @type {any} */ ('/ops.js'));
   const model = await load('/model.rush', { worker: true, ops, onProgress: ({ loaded, total }) => { get('about').textContent = `loading ${size(loaded)} of ${size(total ?? 0)}`; } });
   const { bytes, weights, operators } = model.describe();
-  const parameters = weights.filter((w) => w.used).reduce((sum, w) => sum + w.shape.reduce((a, b) => a * b, 1), 0);
+  const parameters = weightsOf(Object.values(model.graphs), weights).reduce((sum, w) => sum + w.parameters, 0);
   get('about').textContent = [size(bytes), counted(parameters, 'parameter'), `${counted(operators.length, 'kind')} of operators`, `wasm: ${model.backend.name}`, `loaded in ${(performance.now() - from).toFixed(0)} ms`].join(' · ');
   await start(model);
 } catch (e) {

@@ -1,0 +1,37 @@
+// Whole numbers that a program can take: those of an input that embeddings read are numbers of rows.
+
+/** Which argument is the table and which the rows that are taken. @type {Record<string, [number, number]>} */
+const TAKES_ROWS = {
+  'aten::embedding': [0, 1],
+  'aten::embedding_bag': [0, 1],
+  'aten::embedding_bag.padding_idx': [0, 1],
+  'aten::index.Tensor_hacked_twin': [0, 1],
+  'rush::embedding_rows': [0, 1],
+};
+
+/** What gives the numbers that it takes, in another form. */
+const SAME = /^aten::(?:to|view|reshape|flatten|unflatten|unsqueeze|squeeze|slice|select|narrow|expand|transpose|permute|t|contiguous|clone|detach|alias|chunk|split|stack|cat|_unsafe_view|view_as|reshape_as|_to_copy|type_as)(?:\.|$)|^prim::List(?:Construct|Unpack)$/;
+
+/**
+ * How many rows the smallest table has that an input's numbers choose of; undefined where none does, or of a table that is computed.
+ * @param {import('../src/graph.js').Graph} graph @param {string} input its name
+ * @returns {number | undefined}
+ */
+export function rowsFor(graph, input) {
+  let least = Infinity;
+  const seen = new Set(), todo = graph.nodes.filter((node) => node.op === 'placeholder' && node.target === input);
+  for (let node = todo.pop(); node; node = todo.pop()) {
+    for (const user of node.users) {
+      const [table, rows] = TAKES_ROWS[user.target] ?? [];
+      const shape = table === undefined ? undefined : /** @type {any} */ (user.args[table])?.shape;
+      if (shape && rows !== undefined && takes(user.args[rows], node)) least = Math.min(least, shape[0]);
+      if (!SAME.test(user.target) || seen.has(user)) continue;
+      seen.add(user);
+      todo.push(user);
+    }
+  }
+  return least < Infinity ? least : undefined;
+}
+
+/** Whether an argument is what a node gives, one of its results or in a list. @param {any} arg @param {unknown} node @returns {boolean} */
+const takes = (arg, node) => arg === node || arg?.node === node || (Array.isArray(arg) && arg.some((item) => takes(item, node)));

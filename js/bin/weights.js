@@ -1,0 +1,93 @@
+// What of a file PyTorch's users call parameters, and which submodule has them: for `inspect` and the page of `serve`.
+
+import { DTYPES, partsOf } from '../src/types.js';
+
+/**
+ * @typedef {import('../src/graph.js').Graph} Graph
+ * @typedef {import('../src/graph.js').Node} Node
+ * @typedef {import('../src/graph.js').Weight} Constant
+ *
+ * @typedef {object} Weight a tensor of the file that the program takes
+ * @property {string} layer the submodule: of its name, or without one that of the first operator that takes it; "" where the file does not say
+ * @property {string} name in that submodule, "weight"; "" without one
+ * @property {string} dtype as it is stored
+ * @property {number[]} shape as it is stored
+ * @property {number} bytes as it is stored
+ * @property {number} parameters what it counts for: elements, not the integers that hold them; 0 of scales, zero points and tables, of whole
+ *   numbers that are no weights, and of what the program writes
+ * @property {Node | undefined} node the first that takes it; an attribute that is written has none
+ */
+
+/** Arguments of an operator that say what integers stand for. @type {Record<string, number[]>} */
+const BESIDE = {
+  'rush::linear_int8': [2],
+  'rush::linear_dynamic': [2, 3],
+  'rush::linear_weights': [2, 3],
+  'rush::quantised_conv': [2, 3],
+  'rush::quantised_by_table': [1],
+  'rush::lstm_dynamic': [4, 5],
+  'rush::gru_dynamic': [4, 5],
+  'aten::quantize_per_tensor.tensor_qparams': [1, 2],
+  'aten::quantize_per_channel': [1, 2],
+};
+
+/** Which argument is a weight whose rows are packed, and how many elements it has. @type {Record<string, [number, (args: readonly any[]) => number]>} */
+const PACKED = {
+  'rush::linear_weights': [1, ([, { shape }, , , , , columns]) => shape[0] * columns],
+  'rush::embedding_rows': [0, ([{ shape }, , , , , bits]) => shape[0] * (shape[1] - (bits === 8 ? 8 : 4)) * (8 / bits)], // a row ends with its scale and bias
+};
+
+/** Scales and zero points of a weight bear its name. */
+const OF_ANOTHER = /\.(?:scales|zero_points)$/;
+
+/** What the exporter calls a constant that has no name in PyTorch. */
+const NAMELESS = /^constant\.\d+$/;
+
+/** @param {readonly number[]} shape */
+const product = (shape) => shape.reduce((a, b) => a * b, 1);
+
+/** Bytes of an element; quantised ones are as wide as their integers. @param {string} dtype */
+function width(dtype) {
+  const name = /** @type {import('../src/types.js').DType} */ (dtype.replace(/^q(u?)int/, '$1int'));
+  return Object.hasOwn(DTYPES, name) ? DTYPES[name].Array.BYTES_PER_ELEMENT * partsOf(name) : 0;
+}
+
+/** @param {Node} node @param {number} i which argument @param {Constant} constant */
+function parametersOf({ target, args }, i, { tensor, dtype, shape }) {
+  if (BESIDE[target]?.includes(i) || OF_ANOTHER.test(tensor) || /^(?:u?int(?:16|32|64)|bool)$/.test(dtype)) return 0;
+  const [at, count] = PACKED[target] ?? [];
+  return count && i === at ? count(args) : product(shape);
+}
+
+/** The tensors in an argument. @param {any} arg @returns {Constant[]} */
+function constants(arg) {
+  if (Array.isArray(arg)) return arg.flatMap(constants);
+  if (arg instanceof Map) return [...arg.values()].flatMap(constants);
+  return typeof arg?.tensor === 'string' && arg.shape ? [arg] : [];
+}
+
+/**
+ * Each once, in the order in which programs take them; last those that no operator takes: what the program writes.
+ * @param {readonly Graph[]} graphs of all methods @param {readonly import('../src/engine.js').WeightInfo[]} known of the file's description
+ * @returns {Weight[]}
+ */
+export function weightsOf(graphs, known) {
+  /** @type {Map<string | Constant, Weight>} */ const found = new Map();
+  for (const node of graphs.flatMap((graph) => graph.nodes)) {
+    node.args.forEach((arg, i) => constants(arg).forEach((constant) => {
+      const { tensor, dtype, shape } = constant, key = tensor || constant;
+      if (found.has(key)) return;
+      const named = tensor && !NAMELESS.test(tensor), point = tensor.replace(OF_ANOTHER, '').lastIndexOf('.');
+      found.set(key, {
+        layer: named ? tensor.slice(0, Math.max(point, 0)) : node.module, name: named ? tensor.slice(point + 1) : '', dtype, shape,
+        bytes: product(shape) * width(dtype), parameters: parametersOf(node, i, constant), node,
+      });
+    }));
+  }
+  for (const { name, dtype, shape, bytes, used } of known) {
+    if (!used || !name || found.has(name)) continue;
+    const point = name.lastIndexOf('.');
+    found.set(name, { layer: name.slice(0, Math.max(point, 0)), name: name.slice(point + 1), dtype, shape, bytes, parameters: 0, node: undefined });
+  }
+  return [...found.values()];
+}
