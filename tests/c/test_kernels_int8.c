@@ -169,27 +169,36 @@ static const char wide_tile[] = "SSE2";
 static const char wide_tile[] = "16 bits";
 #endif
 
-static void plain_tile(size_t groups, size_t mr, const elements *x, bool is_wide, const int8_t *w,
-                       int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
+/* Where weight i of a column lies in its block: w[groups][NR][KR] or, by pairs, [groups][KR / 2][NR][2]. */
+static size_t place_of(bool by_pairs, size_t i, size_t c) {
+  const size_t each = by_pairs ? 2 : RUSH_INT8_KR;
+  return (i / each * RUSH_INT8_NR + c) * each + i % each;
+}
+
+static void plain_tile(size_t groups, size_t mr, const elements *x, bool is_wide, bool by_pairs,
+                       const int8_t *w, int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR]) {
   for (size_t r = 0; r < mr; r++)
     for (size_t c = 0; c < RUSH_INT8_NR; c++) {
       int32_t sum = 0;
       for (size_t t = 0; t < TAPS; t++)
         for (size_t i = 0; i < groups * RUSH_INT8_KR; i++) {
-          const size_t group = t * groups + i / RUSH_INT8_KR, row = t * RUSH_INT8_MR + r;
+          const size_t row = t * RUSH_INT8_MR + r;
           sum += (is_wide ? x[row].wide[i] : x[row].bytes[i]) *
-                 w[(group * RUSH_INT8_NR + c) * RUSH_INT8_KR + i % RUSH_INT8_KR];
+                 w[place_of(by_pairs, t * groups * RUSH_INT8_KR + i, c)];
         }
       sums[r][c] = sum;
     }
 }
 
-static void check_tile(const char *variant, rush_int8_tile *tile, size_t mr, bool is_wide) {
-  int8_t w[TAPS * GROUPS * RUSH_INT8_NR * RUSH_INT8_KR];
+/* One of `tile`, and of `tiles` by so many blocks. */
+static void check_tile(const char *variant, rush_int8_tile *tile, rush_int8_tiles *tiles, size_t mr,
+                       bool is_wide, bool by_pairs) {
+  enum { BLOCKS = 3, BLOCK = TAPS * GROUPS * RUSH_INT8_NR * RUSH_INT8_KR, FAR = BLOCK + 24 };
+  int8_t w[BLOCKS * FAR];
   elements x[TAPS * RUSH_INT8_MR];
   for (size_t groups = timed.wanted ? GROUPS : 0; groups <= GROUPS; groups += groups < 4 ? 1 : 11) {
     const void *rows[TAPS * RUSH_INT8_MR];
-    int32_t sums[RUSH_INT8_MR][RUSH_INT8_NR], want[RUSH_INT8_MR][RUSH_INT8_NR];
+    int32_t sums[BLOCKS][RUSH_INT8_MR][RUSH_INT8_NR], want[RUSH_INT8_MR][RUSH_INT8_NR];
     for (size_t i = 0; i < sizeof w; i++) w[i] = (int8_t)(i < 64 ? -128 : integer(-128, 127));
     for (size_t r = 0; r < TAPS * RUSH_INT8_MR; r++) {
       rows[r] = &x[r];
@@ -205,9 +214,18 @@ static void check_tile(const char *variant, rush_int8_tile *tile, size_t mr, boo
     snprintf(row, sizeof row, "%zu row%s of %zu", mr, mr == 1 ? "" : "s",
              TAPS * groups * RUSH_INT8_KR);
     const double work = 2.0 * (double)(mr * RUSH_INT8_NR * TAPS * groups * RUSH_INT8_KR);
-    TIMED("int8 tile", row, variant, work, 0, tile(TAPS, groups, rows, w, sums));
-    TIMED("int8 tile", row, PLAIN, work, 0, plain_tile(groups, mr, x, is_wide, w, want));
-    assert_memory_equal(sums, want, mr * sizeof *sums);
+    if (tile != NULL)
+      TIMED("int8 tile", row, variant, work, 0, tile(TAPS, groups, rows, w, sums[0]));
+    else
+      TIMED("int8 tile", row, variant, work, 0, tiles(TAPS, groups, rows, 1, w, FAR, sums));
+    TIMED("int8 tile", row, PLAIN, work, 0, plain_tile(groups, mr, x, is_wide, by_pairs, w, want));
+    assert_memory_equal(sums[0], want, mr * sizeof *want);
+    if (tiles == NULL) continue;
+    tiles(TAPS, groups, rows, BLOCKS, w, FAR, sums);
+    for (size_t b = 0; b < BLOCKS; b++) {
+      plain_tile(groups, mr, x, is_wide, by_pairs, w + b * FAR, want);
+      assert_memory_equal(sums[b], want, mr * sizeof *want);
+    }
   }
 }
 
@@ -245,19 +263,24 @@ static void check_pair(rush_int8_pair *pair, bool is_wide) {
 /* Also those that this machine would not take. */
 static void test_tiles(void **state) {
   (void)state;
-  check_tile(wide_tile, rush_int8_one_wide, 1, true);
-  check_tile(wide_tile, rush_int8_many_wide, 4, true);
+  check_tile(wide_tile, rush_int8_one_wide, NULL, 1, true, false);
+  check_tile(wide_tile, rush_int8_many_wide, NULL, 4, true, false);
+  check_tile(wide_tile, NULL, rush_int8_conv_one_wide, 1, true, true);
+  check_tile(wide_tile, NULL, rush_int8_conv_wide, 5, true, true);
   check_pair(rush_int8_pair_wide, true);
   const rush_int8_kernel here = rush_int8_kernel_here();
   if (here.form != RUSH_INT8_SIGNED) {
-    check_tile("kernel", here.one, 1, here.form == RUSH_INT8_WIDE);
-    check_tile("kernel", here.many, here.mr, here.form == RUSH_INT8_WIDE);
+    const bool is_wide = here.form == RUSH_INT8_WIDE;
+    check_tile("kernel", here.one, NULL, 1, is_wide, false);
+    check_tile("kernel", here.many, NULL, here.mr, is_wide, false);
+    check_tile("kernel", NULL, here.conv_one, 1, is_wide, here.by_pairs);
+    check_tile("kernel", NULL, here.conv, here.conv_mr, is_wide, here.by_pairs);
     check_pair(here.pair, here.form == RUSH_INT8_WIDE);
   }
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) {
-    check_tile("AVX2", rush_int8_one_avx2, 1, true);
-    check_tile("AVX2", rush_int8_many_avx2, 6, true);
+    check_tile("AVX2", rush_int8_one_avx2, rush_int8_conv_one_avx2, 1, true, false);
+    check_tile("AVX2", rush_int8_many_avx2, rush_int8_conv_avx2, 6, true, false);
     check_pair(rush_int8_pair_avx2, true);
   }
 #endif
@@ -277,7 +300,7 @@ static uint8_t requantised(const rush_requantised *to, size_t c, int32_t sum) {
     v *= to->inverse;
     v = rintf(v + (float)to->zero_point);
   }
-  const float most = (float)to->most, least = (float)to->least;
+  const float most = to->is_signed ? INT8_MAX : UINT8_MAX, least = (float)to->least;
   return (uint8_t)(int)(v > least ? v < most ? v : most : least);
 }
 
@@ -313,7 +336,7 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
   uint8_t *want = malloc(s.images * out * n);
   const int32_t least = is_signed ? -128 : 0;
   const rush_requantised to = {
-      offsets,         factors, bias, 0.7f, integer(least, least + 255), least, least + 250, first,
+      offsets,         factors, bias, 0.7f, integer(least, least + 255), least, is_signed, first,
       RUSH_INT8_PLAIN, NULL,    0,    0};
   for (size_t i = 0; i < n * each; i++)
     w[i] = (int8_t)(extreme ? (noise() < 0 ? -128 : 127) : integer(-128, 127));
@@ -396,9 +419,9 @@ static void check_winograd(plane s, bool is_signed, bool extreme, const rush_int
   float *factors = malloc((n + 8) * sizeof *factors), *bias = malloc((n + 8) * sizeof *bias);
   uint8_t *x = malloc(of_x), *y = malloc(s.images * outputs * n + 1);
   const int32_t least = is_signed ? -128 : 0;
-  const rush_requantised to = {offsets,         factors, bias,        0.7f,
-                               least + 100,     least,   least + 250, true,
-                               RUSH_INT8_PLAIN, NULL,    0,           0};
+  const rush_requantised to = {offsets,         factors, bias,      0.7f,
+                               least + 100,     least,   is_signed, true,
+                               RUSH_INT8_PLAIN, NULL,    0,         0};
   const int sign = noise() < 0 ? -128 : 127;
   for (size_t i = 0; i < n * each; i++) w[i] = (int8_t)(extreme ? sign : integer(-128, 127));
   for (size_t i = 0; i < of_x; i++)
@@ -431,7 +454,7 @@ static void check_winograd(plane s, bool is_signed, bool extreme, const rush_int
   const size_t block = packed_bytes / ((n + 7) / 8);
   void *packed = memory(packed_bytes), *scratch;
   memset(packed, 0, packed_bytes);
-  rush_int8_conv_pack(1, s.channels, n, 9, w, zeros, packed);
+  rush_int8_conv_pack_as(kernel->by_pairs, 1, s.channels, n, 9, w, zeros, packed);
   v.packed = packed;
   assert_true(rush_int8_winograd_fits(&v, block));
   assert_true(rush_int8_winograd_scratch(NULL, &v, &bytes));
@@ -464,7 +487,7 @@ static void test_winograd(void **state) {
                               {1, {40, 70}, 1, 64, 16},
                               {1, {4, 7}, 1, 1024, 16}};
   rush_int8_kernel kernels[2] = {rush_int8_wide(), rush_int8_wide()};
-  kernels[1].mr = 4, kernels[1].words = rush_int8_words_wide;
+  kernels[1].by_pairs = true, kernels[1].conv_mr = 5, kernels[1].words = rush_int8_words_wide;
   for (size_t t = 0; t < sizeof all / sizeof *all; t++)
     for (int kind = 0; kind < 8; kind++)
       check_winograd(all[t], kind & 1, kind & 2, &kernels[kind >> 2]);
@@ -487,7 +510,6 @@ static void test_activations(void **state) {
                              .bias = bias,
                              .inverse = 1 / scale,
                              .zero_point = unit ? 0 : (int32_t)(0.4f / scale),
-                             .most = 255,
                              .activation = (rush_int8_activation)kind};
       if (rush_int8_by_table(to.activation)) rush_int8_fill_table(&to, table);
       for (size_t c = 0; c < N + 8; c++) factors[c] = greatest * 1e-3f, bias[c] = noise();

@@ -28,7 +28,7 @@ bool rush_int8_packed(size_t n, size_t k, size_t *bytes) {
 }
 
 /* Columns of [channels][taps] weights become [taps][channels], in runs of so many, each filled up to groups of KR. */
-static void pack(size_t n, size_t channels, size_t taps, size_t run, const int8_t *w,
+static void pack(bool by_pairs, size_t n, size_t channels, size_t taps, size_t run, const int8_t *w,
                  const float *scales, const int32_t *zeros, const float *bias, void *packed) {
   const size_t runs = run == 0 ? 0 : channels * taps / run;
   const size_t each = groups_of(run) * KR, k = runs * each;
@@ -56,20 +56,22 @@ static void pack(size_t n, size_t channels, size_t taps, size_t run, const int8_
           const bool there = i + p < run;
           const size_t tap = run == channels ? r : (i + p) / channels;
           const size_t channel = run == channels ? i + p : (i + p) % channels;
+          int8_t *at_p = by_pairs ? to + p / 2 * NR * 2 + p % 2 : to + p;
           for (size_t c = 0; c < NR; c++)
-            to[c * KR + p] = there && c < columns ? w[(c * channels + channel) * taps + tap] : 0;
+            at_p[c * (by_pairs ? 2 : KR)] =
+                there && c < columns ? w[(c * channels + channel) * taps + tap] : 0;
         }
   }
 }
 
 void rush_int8_pack(size_t n, size_t k, const int8_t *w, const float *scales, const int32_t *zeros,
                     const float *bias, void *packed) {
-  pack(n, k, 1, k, w, scales, zeros, bias, packed);
+  pack(false, n, k, 1, k, w, scales, zeros, bias, packed);
 }
 
-void rush_int8_pack_taps(size_t n, size_t channels, size_t taps, size_t run, const int8_t *w,
-                         const int32_t *zeros, void *packed) {
-  pack(n, channels, taps, run, w, NULL, zeros, NULL, packed);
+void rush_int8_pack_taps(bool by_pairs, size_t n, size_t channels, size_t taps, size_t run,
+                         const int8_t *w, const int32_t *zeros, void *packed) {
+  pack(by_pairs, n, channels, taps, run, w, NULL, zeros, NULL, packed);
 }
 
 void rush_int8_packed_sums(size_t n, size_t k, const void *packed, int32_t *sums) {

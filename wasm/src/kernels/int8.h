@@ -59,8 +59,8 @@ void rush_int8_gemm(struct rush_ctx *ctx, const rush_int8_rows *rows, size_t n, 
 
 /* Packs w[n][channels][taps], n columns of [taps][channels] weights each, in runs of `run` of them, rounded up to fours:
  * `channels`, or all. */
-void rush_int8_pack_taps(size_t n, size_t channels, size_t taps, size_t run, const int8_t *w,
-                         const int32_t *zeros, void *packed);
+void rush_int8_pack_taps(bool by_pairs, size_t n, size_t channels, size_t taps, size_t run,
+                         const int8_t *w, const int32_t *zeros, void *packed);
 /* The sums of the weights of each column. */
 void rush_int8_packed_sums(size_t n, size_t k, const void *packed, int32_t *sums);
 /* A block of packed weights, and the zeros of its columns: NULL where there are none but 0. */

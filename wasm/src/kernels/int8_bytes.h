@@ -11,25 +11,25 @@ RUSH_INLINE void rush_int8_numbers(b16 x, f4 out[2]) {
   out[1] = f4_from_int((i4)s8_zip_high(v, none));
 }
 
-/* The lower bytes of eight integers: those above `most` (below 2^15) are that; none is below -2^15. */
-RUSH_INLINE void rush_int8_store(uint8_t *y, i4 a, i4 b, int16_t most) {
+/* Integers of bytes whose sign is the bit `sign` (128, or 0 where they have none), less their least one: what is outside
+ * of them becomes the nearest. */
+RUSH_INLINE void rush_int8_store(uint8_t *y, i4 a, i4 b, b16 sign) {
 #if defined(__wasm_simd128__)
   v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);
-  v = wasm_v128_and(wasm_i16x8_min(v, wasm_i16x8_splat(most)), wasm_i16x8_const_splat(255));
-  wasm_v128_store64_lane(y, wasm_u8x16_narrow_i16x8(v, v), 0);
+  v = wasm_u8x16_narrow_i16x8(v, v);
+  wasm_v128_store64_lane(y, wasm_v128_xor(v, (v128_t)sign), 0);
 #elif defined(__SSE2__)
-  __m128i v = _mm_packs_epi32((__m128i)a, (__m128i)b);
-  v = _mm_and_si128(_mm_min_epi16(v, _mm_set1_epi16(most)), _mm_set1_epi16(255));
-  _mm_storel_epi64((__m128i *)y, _mm_packus_epi16(v, v));
+  const __m128i v = _mm_packs_epi32((__m128i)a, (__m128i)b);
+  _mm_storel_epi64((__m128i *)y, _mm_xor_si128(_mm_packus_epi16(v, v), (__m128i)sign));
 #else
-  for (int i = 0; i < 4; i++) {
-    y[i] = (uint8_t)(a[i] < most ? a[i] : most);
-    y[4 + i] = (uint8_t)(b[i] < most ? b[i] : most);
+  for (int i = 0; i < 8; i++) {
+    const int32_t v = i < 4 ? a[i] : b[i - 4];
+    y[i] = (uint8_t)(v < 0 ? 0 : v < UINT8_MAX ? v : UINT8_MAX) ^ sign[i];
   }
 #endif
 }
 
-/* The same as integers of 16 bits. */
+/* Eight integers of 16 bits: those above `most` are that; none is below -2^15. */
 RUSH_INLINE void rush_int8_store_wide(int16_t *y, i4 a, i4 b, int16_t most) {
 #if defined(__wasm_simd128__)
   const v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);

@@ -106,8 +106,8 @@ static void pack_depth(size_t groups, size_t taps, const int8_t *w, const int32_
   if (taps == 9) pack_strips(groups, w, zeros, at);
 }
 
-void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
-                         const int32_t *zeros, void *packed) {
+void rush_int8_conv_pack_as(bool by_pairs, size_t groups, size_t channels, size_t outs, size_t taps,
+                            const int8_t *w, const int32_t *zeros, void *packed) {
   if (is_depthwise(groups, channels, outs)) {
     pack_depth(groups, taps, w, zeros, packed);
     return;
@@ -115,9 +115,15 @@ void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t tap
   size_t bytes;
   if (!group_bytes(channels, outs, taps, &bytes)) return;
   for (size_t g = 0; g < groups; g++)
-    rush_int8_pack_taps(outs, channels, taps, run_of(channels, taps),
+    rush_int8_pack_taps(by_pairs, outs, channels, taps, run_of(channels, taps),
                         w + g * outs * channels * taps, zeros + g * outs,
                         (uint8_t *)packed + g * bytes);
+}
+
+void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
+                         const int32_t *zeros, void *packed) {
+  rush_int8_conv_pack_as(rush_int8_kernel_here().by_pairs, groups, channels, outs, taps, w, zeros,
+                         packed);
 }
 
 /* ---- What the machine multiplies --------------------------------------------------------------- */
@@ -175,10 +181,10 @@ typedef struct job {
   const uint8_t *x;    /* as the machine wants it */
   const uint8_t *none; /* a pixel of zeros */
   const uint8_t **pointers;
-  int32_t *sums; /* of depthwise outputs */
-  uint8_t *rows; /* of dense ones: MR times row_bytes for each thread */
-  bool strips, dense, winograd;
-  size_t runs, run, row_bytes; /* elements that a row has in a run */
+  int32_t *sums;                       /* of depthwise outputs */
+  uint8_t *rows;                       /* of dense ones: MR times row_bytes for each thread */
+  bool strips, dense, winograd, zeros; /* zeros: of weights, some are not 0 */
+  size_t runs, run, row_bytes;         /* elements that a row has in a run */
   size_t taps, places, m, k, pixel, n_pointers, n_sums;
   size_t group_bytes, block_bytes, height, width, down, across;
   uint8_t *copy;
@@ -194,29 +200,50 @@ static void copy_pixels(const void *arg, size_t begin, size_t end, unsigned who)
                      j->copy + begin * each * j->f.item);
 }
 
+/* An output: where its image begins, a group's part `shift` bytes into a pixel, and where it stands in it. */
+typedef struct output {
+  const uint8_t *x;
+  size_t at[3];
+} output;
+
+static output output_at(const job *j, size_t i, size_t shift) {
+  const size_t *out = j->v->window.out, place = i % j->places, row = place / out[2];
+  return (output){j->x + i / j->places * j->v->pixels * j->pixel + shift,
+                  {row / out[1], row % out[1], place % out[2]}};
+}
+RUSH_INLINE void to_next(const job *j, output *o) {
+  const size_t *out = j->v->window.out;
+  if (++o->at[2] < out[2]) return;
+  o->at[2] = 0;
+  if (++o->at[1] < out[1]) return;
+  o->at[1] = 0;
+  if (++o->at[0] < out[0]) return;
+  o->at[0] = 0;
+  o->x += j->v->pixels * j->pixel;
+}
+
 /* Where outputs from `at` on, of which n differ, see their taps: to[taps][MR], for each group's part
  * `shift` bytes into a pixel. */
 static void point(const job *j, size_t at, size_t n, size_t shift, size_t step,
                   const uint8_t **to) {
   const rush_int8_window *w = &j->v->window;
+  if (j->v->direct) {
+    for (size_t r = 0; r < step; r++) to[r] = j->x + (at + (r < n ? r : n - 1)) * j->pixel + shift;
+    return;
+  }
+  output o = output_at(j, at, shift);
   for (size_t r = 0; r < step; r++) {
-    const size_t output = at + (r < n ? r : n - 1), place = output % j->places;
-    const uint8_t *x = j->x + output / j->places * j->v->pixels * j->pixel + shift;
-    if (j->v->direct) {
-      to[r] = x + place * j->pixel;
-      continue;
-    }
-    const size_t row = place / w->out[2];
-    const ptrdiff_t *first = w->places[0] + row / w->out[1] * w->kernel[0];
-    const ptrdiff_t *second = w->places[1] + row % w->out[1] * w->kernel[1];
-    const ptrdiff_t *third = w->places[2] + place % w->out[2] * w->kernel[2];
+    const ptrdiff_t *first = w->places[0] + o.at[0] * w->kernel[0];
+    const ptrdiff_t *second = w->places[1] + o.at[1] * w->kernel[1];
+    const ptrdiff_t *third = w->places[2] + o.at[2] * w->kernel[2];
     const uint8_t **tap = to + r;
     for (size_t a = 0; a < w->kernel[0]; a++)
       for (size_t b = 0; b < w->kernel[1]; b++)
         for (size_t e = 0; e < w->kernel[2]; e++, tap += step) {
           const ptrdiff_t outside = first[a] | second[b] | third[e];
-          *tap = outside < 0 ? j->none : x + (size_t)(first[a] + second[b] + third[e]) * j->pixel;
+          *tap = outside < 0 ? j->none : o.x + (size_t)(first[a] + second[b] + third[e]) * j->pixel;
         }
+    if (r + 1 < n) to_next(j, &o);
   }
 }
 
@@ -242,25 +269,22 @@ RUSH_INLINE void copy_run(size_t item, size_t n, const uint8_t *from, uint8_t *t
   for (size_t i = 0; i < n; i += KR) memcpy(to + i * item, from + i * item, KR * item);
 }
 
-/* What the taps of output `at` see, one behind the other: each writes over what those before have copied beyond their end. */
-RUSH_INLINE void gather_one(size_t item, const job *j, size_t at, size_t shift, uint8_t *to) {
+/* What an output's taps see, one behind the other: each writes over what those before have copied beyond their end. */
+RUSH_INLINE void gather_one(size_t item, const job *j, const output *o, uint8_t *to) {
   const rush_int8_window *w = &j->v->window;
   const ptrdiff_t none = 0;
-  const size_t place = at % j->places, channels = j->v->channels;
-  const size_t each[3] = {place / w->out[2] / w->out[1], place / w->out[2] % w->out[1],
-                          place % w->out[2]};
+  const size_t channels = j->v->channels;
   const int d = w->kernel[2] == 1 && w->out[2] == 1 ? 1 : 2; /* along which pixels lie together */
   const size_t inner = w->kernel[d], middle = d == 1 ? 1 : w->kernel[1];
-  const ptrdiff_t *first = w->places[0] + each[0] * w->kernel[0];
-  const ptrdiff_t *second = d == 1 ? &none : w->places[1] + each[1] * middle;
-  const ptrdiff_t *last = w->places[d] + each[d] * inner;
+  const ptrdiff_t *first = w->places[0] + o->at[0] * w->kernel[0];
+  const ptrdiff_t *second = d == 1 ? &none : w->places[1] + o->at[1] * middle;
+  const ptrdiff_t *last = w->places[d] + o->at[d] * inner;
   const bool whole =
       j->v->groups == 1 && last[0] >= 0 && last[inner - 1] - last[0] == (ptrdiff_t)inner - 1;
-  const uint8_t *x = j->x + at / j->places * j->v->pixels * j->pixel + shift;
   for (size_t a = 0; a < w->kernel[0]; a++)
     for (size_t b = 0; b < middle; b++) {
       const bool outside = (first[a] | second[b]) < 0;
-      const uint8_t *from = x + (outside ? 0 : (size_t)(first[a] + second[b]) * j->pixel);
+      const uint8_t *from = o->x + (outside ? 0 : (size_t)(first[a] + second[b]) * j->pixel);
       if (whole && !outside) {
         copy_run(item, inner * channels, from + (size_t)last[0] * j->pixel, to);
         to += inner * channels * item;
@@ -275,14 +299,16 @@ RUSH_INLINE void gather_one(size_t item, const job *j, size_t at, size_t shift, 
 /* Outputs from `at` on, of which n differ, as rows to[step] of their own. */
 static void gather(const job *j, size_t at, size_t n, size_t shift, size_t step, uint8_t *rows,
                    const uint8_t **to) {
-  for (size_t r = 0; r < step; r++, rows += j->row_bytes) {
-    const size_t output = at + (r < n ? r : n - 1);
-    to[r] = rows;
+  output o = output_at(j, at, shift);
+  for (size_t r = 0; r < step; r++) {
+    to[r] = rows + (r < n ? r : n - 1) * j->row_bytes;
+    if (r >= n) continue;
     if (j->f.wide) {
-      gather_one(sizeof(int16_t), j, output, shift, rows);
+      gather_one(sizeof(int16_t), j, &o, rows + r * j->row_bytes);
     } else {
-      gather_one(1, j, output, shift, rows);
+      gather_one(1, j, &o, rows + r * j->row_bytes);
     }
+    to_next(j, &o);
   }
 }
 
@@ -300,20 +326,22 @@ static void convolve(const void *arg, size_t begin, size_t end, unsigned who) {
     const uint8_t *packed = (const uint8_t *)v->packed + g * j->group_bytes;
     size_t mr;
     for (size_t i = top; i < bottom; i += mr) {
-      mr = bottom - i < j->f.kernel.mr ? bottom - i : j->f.kernel.mr;
+      mr = bottom - i < j->f.kernel.conv_mr ? bottom - i : j->f.kernel.conv_mr;
       const size_t shift = g * v->channels * j->f.item;
       if (j->dense)
-        gather(j, i, mr, shift, j->f.kernel.mr, j->rows + who * MR * j->row_bytes, rows);
+        gather(j, i, mr, shift, j->f.kernel.conv_mr, j->rows + who * MR * j->row_bytes, rows);
       else
         point(j, i, mr, shift, MR, rows);
-      rush_int8_tile *tile = mr == 1 ? j->f.kernel.one : j->f.kernel.many;
+      rush_int8_tiles *tiles = mr == 1 ? j->f.kernel.conv_one : j->f.kernel.conv;
       for (size_t c = from; c < right; c += SOME * NR) {
         const size_t n = right - c < SOME * NR ? right - c : SOME * NR;
         int32_t sums[SOME][MR][NR];
-        for (size_t k = 0; k * NR < n; k++) {
-          const int32_t *zeros;
-          const int8_t *w = rush_int8_block(packed + (c / NR + k) * j->block_bytes, &zeros);
-          tile(j->runs, (j->run + KR - 1) / KR, (const void *const *)rows, w, sums[k]);
+        const uint8_t *block = packed + c / NR * j->block_bytes;
+        const int32_t *zeros;
+        tiles(j->runs, (j->run + KR - 1) / KR, (const void *const *)rows, (n + NR - 1) / NR,
+              rush_int8_block(block, &zeros), j->block_bytes, sums);
+        for (size_t k = 0; j->zeros && k * NR < n; k++) {
+          rush_int8_block(block + k * j->block_bytes, &zeros);
           if (zeros != NULL) without_zeros(j, rows, mr, zeros, sums[k]);
         }
         const size_t channel = g * v->outs + c;
@@ -368,6 +396,16 @@ static void convolve_strips(const void *arg, size_t begin, size_t end, unsigned 
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
+
+bool rush_int8_conv_has_zeros(const rush_int8_conv *v, size_t block_bytes) {
+  const size_t blocks = round_up(v->outs, NR) / NR * v->groups;
+  for (size_t b = 0; b < blocks; b++) {
+    const int32_t *zeros;
+    rush_int8_block((const uint8_t *)v->packed + b * block_bytes, &zeros);
+    if (zeros != NULL) return true;
+  }
+  return false;
+}
 
 /* Bytes from one block of a group's weights to the next; false where they have no end. */
 static bool of_block(const rush_int8_conv *v, size_t taps, size_t *bytes) {
@@ -455,9 +493,10 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
   if (!column_of(v->channels, j.taps, &j.k) || !of_block(v, j.taps, &j.block_bytes)) return;
   const size_t blocks = round_up(v->outs, NR) / NR;
   j.group_bytes = blocks * j.block_bytes;
+  j.zeros = rush_int8_conv_has_zeros(v, j.block_bytes);
   /* As even pieces of outputs as there can be, of whole tiles. */
   j.down = (j.m - 1) / HEIGHT + 1;
-  j.height = round_up((j.m - 1) / j.down + 1, j.f.kernel.mr);
+  j.height = round_up((j.m - 1) / j.down + 1, j.f.kernel.conv_mr);
   j.down = (j.m - 1) / j.height + 1;
   const size_t most = (j.down > 1 ? CACHE : ITEM / j.height) / j.block_bytes;
   const size_t wide = rush_int8_blocks(ctx, most, blocks, j.down);

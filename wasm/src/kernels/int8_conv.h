@@ -31,7 +31,8 @@ typedef struct rush_requantised {
   const int32_t *offsets; /* added to the sums */
   const float *factors, *bias;
   float inverse; /* of the result's scale; ignored, as bias and activation, where `rounds_first` */
-  int32_t zero_point, least, most;
+  int32_t zero_point, least;
+  bool is_signed;    /* results */
   bool rounds_first; /* round(sum * factor) + zero_point, else
                         round(activation(sum * factor + bias) * inverse + zero_point) */
   rush_int8_activation activation;
@@ -78,12 +79,18 @@ typedef struct rush_int8_conv {
 
 /* Bytes of packed weights; false where that overflows. */
 bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t taps, size_t *bytes);
-/* Packs w[groups * outs][channels][taps], with a zero each of groups * outs, into zeroed memory. */
+/* Packs w[groups * outs][channels][taps], with a zero each of groups * outs, into zeroed memory, as this machine
+ * wants it (or as rush_int8_kernel says). */
 void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
                          const int32_t *zeros, void *packed);
+void rush_int8_conv_pack_as(bool by_pairs, size_t groups, size_t channels, size_t outs, size_t taps,
+                            const int8_t *w, const int32_t *zeros, void *packed);
 /* What the zero of x adds to each output channel's sums on this machine, to be taken from them:
  * zeros[groups * outs]. */
 void rush_int8_conv_zeros(const rush_int8_conv *v, int32_t *zeros);
+
+/* Whether a weight, packed in blocks of so many bytes, has a zero other than 0; of such as are not depthwise. */
+bool rush_int8_conv_has_zeros(const rush_int8_conv *v, size_t block_bytes);
 
 /* Bytes of memory that a convolution takes, beside; false where that overflows. */
 bool rush_int8_conv_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_t *bytes);

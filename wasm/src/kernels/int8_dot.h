@@ -6,7 +6,6 @@
 #include "kernels/simd.h"
 
 typedef int16_t s8 __attribute__((vector_size(16)));
-typedef uint8_t b16 __attribute__((vector_size(16)));
 
 RUSH_INLINE b16 b16_load(const uint8_t *p) {
   b16 v;
@@ -23,6 +22,16 @@ RUSH_INLINE b16 b16_load_half(const uint8_t *p) {
   b16 v = {0};
   memcpy(&v, p, 8);
   return v;
+#endif
+}
+RUSH_INLINE b16 b16_max(b16 a, b16 b) {
+#if defined(__wasm_simd128__)
+  return (b16)wasm_u8x16_max((v128_t)a, (v128_t)b);
+#elif defined(__SSE2__)
+  return (b16)_mm_max_epu8((__m128i)a, (__m128i)b);
+#else
+  const b16 more = (b16)(a > b);
+  return (a & more) | (b & ~more);
 #endif
 }
 RUSH_INLINE s8 s8_load(const int16_t *p) {
@@ -49,6 +58,16 @@ RUSH_INLINE s8 s8_twice(const int16_t *p) {
   return (s8)_mm_unpacklo_epi64(v, v);
 #else
   return (s8){p[0], p[1], p[2], p[3], p[0], p[1], p[2], p[3]};
+#endif
+}
+/* Two integers, four times. */
+RUSH_INLINE s8 s8_four_times(const int16_t *p) {
+#if defined(__wasm_simd128__)
+  return (s8)wasm_v128_load32_splat(p);
+#else
+  int32_t both;
+  memcpy(&both, p, sizeof both);
+  return (s8)(i4){both, both, both, both};
 #endif
 }
 /* The lower and the upper eight as integers from 0 to 255. */

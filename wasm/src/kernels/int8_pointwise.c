@@ -7,7 +7,7 @@ RUSH_INLINE void store(uint8_t *y, f4 a, f4 b) {
   const f4 magic = f4_set(12582912.0f); /* as f4_round_small */
   const i4 low = i4_sub((i4)(f4_more(a, f4_zero()) + magic), (i4)magic);
   const i4 high = i4_sub((i4)(f4_more(b, f4_zero()) + magic), (i4)magic);
-  rush_int8_store(y, low, high, UINT8_MAX);
+  rush_int8_store(y, low, high, (b16){0});
 }
 
 void rush_int8_add(size_t n, const uint8_t *a, float of_a, const uint8_t *b, float of_b,

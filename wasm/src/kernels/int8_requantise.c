@@ -15,11 +15,12 @@ void rush_int8_requantise(const rush_requantised *to, size_t rows, size_t c, siz
 void rush_int8_fill_table(rush_requantised *to, uint8_t *table) {
   const bool silu = to->activation == RUSH_INT8_SILU;
   /* From where results are as good as constant, silu's up to the greatest there is. */
-  const float greatest = (float)(to->most - to->zero_point) / to->inverse + 0.5f;
+  const int32_t sign = to->is_signed ? 128 : 0;
+  const float greatest = (float)(UINT8_MAX - sign - to->zero_point) / to->inverse + 0.5f;
   const float first = silu ? -10 : -12, last = silu ? (greatest < 1e30f ? greatest : 1e30f) : 12;
   const float step = (last - first) / (RUSH_INT8_PLACES - 1);
-  const f4 inverse = f4_set(to->inverse), zero = f4_set((float)to->zero_point);
-  const f4 least = f4_set((float)to->least), most = f4_set((float)to->most);
+  const f4 inverse = f4_set(to->inverse), zero = f4_set((float)(to->zero_point + sign));
+  const f4 least = f4_set((float)(to->least + sign)), most = f4_set(UINT8_MAX);
   for (int i = 0; i < RUSH_INT8_PLACES; i += 8) {
     i4 out[2];
     for (int h = 0; h < 2; h++) {
@@ -28,7 +29,7 @@ void rush_int8_fill_table(rush_requantised *to, uint8_t *table) {
       const f4 v = (silu ? f4_silu(x) : f4_sigmoid(x)) * inverse + zero;
       f4_round_small(f4_less(f4_more(v, least), most), &out[h]);
     }
-    rush_int8_store(table + i, out[0], out[1], (int16_t)to->most);
+    rush_int8_store(table + i, out[0], out[1], b16_set((uint8_t)sign));
   }
   to->table = table;
   to->place_0 = first;

@@ -13,32 +13,29 @@ enum { PARTS = 8 / RUSH_LANES };
 typedef struct steps {
   f4 inverse, zero, least, magic;
   i4 added;
-  int16_t most;
-  bool first, biased;
+  b16 sign;
   const uint8_t *table;
 } steps;
 
 /* As int8_bytes.h has them. */
 #if RUSH_LANES == 8
-RUSH_INLINE __m128i words_of(const i4 v[PARTS], int16_t most) {
+RUSH_INLINE __m128i words_of(const i4 v[PARTS]) {
   const __m256i all = (__m256i)v[0];
-  const __m128i words =
-      _mm_packs_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
-  return _mm_min_epi16(words, _mm_set1_epi16(most));
+  return _mm_packs_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
 }
-RUSH_INLINE void store_bytes(uint8_t *y, const i4 v[PARTS], int16_t most) {
-  const __m128i words = _mm_and_si128(words_of(v, most), _mm_set1_epi16(255));
-  _mm_storel_epi64((__m128i *)y, _mm_packus_epi16(words, words));
+RUSH_INLINE void store_bytes(uint8_t *y, const i4 v[PARTS], b16 sign) {
+  const __m128i words = words_of(v);
+  _mm_storel_epi64((__m128i *)y, _mm_xor_si128(_mm_packus_epi16(words, words), (__m128i)sign));
 }
-RUSH_INLINE void store_words(int16_t *y, const i4 v[PARTS], int16_t most) {
-  _mm_storeu_si128((__m128i *)y, words_of(v, most));
+RUSH_INLINE void store_places(int16_t *y, const i4 v[PARTS]) {
+  _mm_storeu_si128((__m128i *)y, _mm_min_epi16(words_of(v), _mm_set1_epi16(RUSH_INT8_PLACES - 1)));
 }
 #else
-RUSH_INLINE void store_bytes(uint8_t *y, const i4 v[PARTS], int16_t most) {
-  rush_int8_store(y, v[0], v[1], most);
+RUSH_INLINE void store_bytes(uint8_t *y, const i4 v[PARTS], b16 sign) {
+  rush_int8_store(y, v[0], v[1], sign);
 }
-RUSH_INLINE void store_words(int16_t *y, const i4 v[PARTS], int16_t most) {
-  rush_int8_store_wide(y, v[0], v[1], most);
+RUSH_INLINE void store_places(int16_t *y, const i4 v[PARTS]) {
+  rush_int8_store_wide(y, v[0], v[1], RUSH_INT8_PLACES - 1);
 }
 #endif
 
@@ -46,20 +43,20 @@ RUSH_INLINE void store_words(int16_t *y, const i4 v[PARTS], int16_t most) {
 RUSH_INLINE void put(const steps *s, rush_int8_activation activation, uint8_t *y,
                      const i4 v[PARTS]) {
   if (!rush_int8_by_table(activation)) {
-    store_bytes(y, v, s->most);
+    store_bytes(y, v, s->sign);
     return;
   }
   int16_t places[8];
-  store_words(places, v, s->most);
+  store_places(places, v);
   for (int i = 0; i < 8; i++) y[i] = s->table[places[i]];
 }
 
 /* What is rounded is bounded below; what is too large to be so stays too large as an integer. */
-RUSH_INLINE i4 integers(const steps *s, rush_int8_activation activation, i4 sum, f4 factor,
-                        f4 bias) {
+RUSH_INLINE i4 integers(const steps *s, bool first, rush_int8_activation activation, i4 sum,
+                        f4 factor, f4 bias) {
   f4 v = f4_from_int(sum) * factor;
-  if (!s->first) {
-    if (s->biased) v = v + bias;
+  if (!first) {
+    v = v + bias;
     if (activation == RUSH_INT8_HARDSWISH) v = f4_hardswish(v);
     if (activation == RUSH_INT8_HARDSIGMOID) v = f4_hardsigmoid(v);
     v = v * s->inverse;
@@ -69,7 +66,7 @@ RUSH_INLINE i4 integers(const steps *s, rush_int8_activation activation, i4 sum,
 }
 
 /* Eight channels, from k on, of which n are there. */
-RUSH_INLINE void channels(const rush_requantised *to, const steps *s,
+RUSH_INLINE void channels(const rush_requantised *to, const steps *s, bool first,
                           rush_int8_activation activation, size_t rows, size_t k, size_t n,
                           const int32_t *sums, size_t lds, uint8_t *y, size_t ldy) {
   i4 offsets[PARTS], v[PARTS];
@@ -77,12 +74,12 @@ RUSH_INLINE void channels(const rush_requantised *to, const steps *s,
   for (size_t p = 0; p < PARTS; p++) {
     memcpy(&offsets[p], to->offsets + k + p * RUSH_LANES, sizeof *offsets);
     factors[p] = f4_load(to->factors + k + p * RUSH_LANES);
-    bias[p] = s->biased ? f4_load(to->bias + k + p * RUSH_LANES) : f4_zero();
+    bias[p] = first ? f4_zero() : f4_load(to->bias + k + p * RUSH_LANES);
   }
   for (size_t r = 0; r < rows; r++, sums += lds, y += ldy) {
     for (size_t p = 0; p < PARTS; p++) {
       memcpy(&v[p], sums + p * RUSH_LANES, sizeof *v);
-      v[p] = integers(s, activation, i4_add(v[p], offsets[p]), factors[p], bias[p]);
+      v[p] = integers(s, first, activation, i4_add(v[p], offsets[p]), factors[p], bias[p]);
     }
     if (n >= 8) {
       put(s, activation, y, v);
@@ -94,47 +91,51 @@ RUSH_INLINE void channels(const rush_requantised *to, const steps *s,
   }
 }
 
-RUSH_INLINE void requantise(const rush_requantised *to, rush_int8_activation activation,
-                            size_t rows, size_t first, size_t n, const int32_t *sums, size_t lds,
+RUSH_INLINE void requantise(const rush_requantised *to, bool first, rush_int8_activation activation,
+                            size_t rows, size_t from, size_t n, const int32_t *sums, size_t lds,
                             size_t step, uint8_t *y, size_t ldy) {
   const float magic = 12582912.0f; /* as f4_round_small */
-  const int32_t shift = to->rounds_first ? to->zero_point : 0;
+  const bool by_table = rush_int8_by_table(activation);
+  const uint8_t sign = to->is_signed ? 128 : 0;
+  const int32_t shift = first ? to->zero_point : 0;
   int32_t bits;
   memcpy(&bits, &magic, sizeof bits);
-  const bool by_table = rush_int8_by_table(activation);
   const steps s = {f4_set(by_table ? to->per_place : to->inverse),
                    f4_set(by_table ? -to->place_0 * to->per_place : (float)to->zero_point),
                    f4_set(by_table ? 0 : (float)(to->least - shift)),
                    f4_set(magic),
-                   i4_set(shift - bits),
-                   by_table ? RUSH_INT8_PLACES - 1 : (int16_t)to->most,
-                   to->rounds_first,
-                   to->bias != NULL,
+                   i4_set(shift + (by_table ? 0 : sign) - bits),
+                   b16_set(sign),
                    to->table};
   for (size_t c = 0; c < n; c += 8, sums += step) {
     if (n - c >= 8) {
-      channels(to, &s, activation, rows, first + c, 8, sums, lds, y + c, ldy);
+      channels(to, &s, first, activation, rows, from + c, 8, sums, lds, y + c, ldy);
     } else {
-      channels(to, &s, activation, rows, first + c, n - c, sums, lds, y + c, ldy);
+      channels(to, &s, first, activation, rows, from + c, n - c, sums, lds, y + c, ldy);
     }
   }
 }
 
-#define RUSH_OF(NAME, activation)                                                          \
+#define RUSH_OF(NAME, first, activation)                                                   \
   static void NAME(const rush_requantised *to, size_t rows, size_t c, size_t n,            \
                    const int32_t *sums, size_t lds, size_t step, uint8_t *y, size_t ldy) { \
-    requantise(to, activation, rows, c, n, sums, lds, step, y, ldy);                       \
+    requantise(to, first, activation, rows, c, n, sums, lds, step, y, ldy);                \
   }
-RUSH_OF(plain, RUSH_INT8_PLAIN)
-RUSH_OF(hardswish, RUSH_INT8_HARDSWISH)
-RUSH_OF(hardsigmoid, RUSH_INT8_HARDSIGMOID)
-RUSH_OF(looked_up, RUSH_INT8_SILU)
+RUSH_OF(rounded, true, RUSH_INT8_PLAIN)
+RUSH_OF(plain, false, RUSH_INT8_PLAIN)
+RUSH_OF(hardswish, false, RUSH_INT8_HARDSWISH)
+RUSH_OF(hardsigmoid, false, RUSH_INT8_HARDSIGMOID)
+RUSH_OF(looked_up, false, RUSH_INT8_SILU)
 
 rush_int8_requantiser RUSH_NAMED(int8_requantise);
 void RUSH_NAMED(int8_requantise)(const rush_requantised *to, size_t rows, size_t c, size_t n,
                                  const int32_t *sums, size_t lds, size_t step, uint8_t *y,
                                  size_t ldy) {
-  switch (to->rounds_first ? RUSH_INT8_PLAIN : to->activation) {
+  if (to->rounds_first) {
+    rounded(to, rows, c, n, sums, lds, step, y, ldy);
+    return;
+  }
+  switch (to->activation) {
     case RUSH_INT8_HARDSWISH:
       hardswish(to, rows, c, n, sums, lds, step, y, ldy);
       return;

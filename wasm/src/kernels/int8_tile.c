@@ -3,23 +3,19 @@
 #include "kernels/int8_depth.h"
 #include "kernels/int8_dot.h"
 
-RUSH_INLINE s8 weights_at(const int8_t *w, size_t item) {
-  return item == 1 ? s8_widened(w) : s8_load((const int16_t *)(const void *)w);
-}
-/* Half a block at a time, so that all sums stay in registers: a vector has those of two columns. item: bytes of a
- * weight. */
-RUSH_INLINE void tile_of(size_t item, size_t mr, size_t taps, size_t groups,
-                         const void *const *rows, const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+/* Half a block at a time, so that all sums stay in registers: a vector has those of two columns. */
+RUSH_INLINE void wide_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                           const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
   enum { HALF = RUSH_INT8_NR / 2 };
   for (size_t h = 0; h < RUSH_INT8_NR; h += HALF) {
-    const int8_t *from = w + h * RUSH_INT8_KR * item;
+    const int8_t *from = w + h * RUSH_INT8_KR;
     i4 sum[RUSH_INT8_MR][2];
     for (size_t r = 0; r < mr; r++) sum[r][0] = sum[r][1] = i4_set(0);
     for (size_t t = 0; t < taps; t++) {
       const int16_t *x[RUSH_INT8_MR];
       for (size_t r = 0; r < mr; r++) x[r] = rows[t * RUSH_INT8_MR + r];
-      for (size_t g = 0; g < groups; g++, from += RUSH_INT8_NR * RUSH_INT8_KR * item) {
-        const s8 a = weights_at(from, item), b = weights_at(from + 8 * item, item);
+      for (size_t g = 0; g < groups; g++, from += RUSH_INT8_NR * RUSH_INT8_KR) {
+        const s8 a = s8_widened(from), b = s8_widened(from + 8);
         for (size_t r = 0; r < mr; r++) {
           const s8 v = s8_twice(x[r] + g * RUSH_INT8_KR);
           sum[r][0] = s8_dot(a, v, sum[r][0]);
@@ -34,13 +30,39 @@ RUSH_INLINE void tile_of(size_t item, size_t mr, size_t taps, size_t groups,
   }
 }
 
-RUSH_INLINE void wide_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
-                           const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
-  tile_of(sizeof(int8_t), mr, taps, groups, rows, w, sums);
+RUSH_INLINE s8 weights_at(const int8_t *w, size_t item) {
+  return item == 1 ? s8_widened(w) : s8_load((const int16_t *)(const void *)w);
+}
+/* By pairs: a vector has the sums of four columns. item: bytes of a weight. */
+RUSH_INLINE void tile_of_pairs(size_t item, size_t mr, size_t taps, size_t groups,
+                               const void *const *rows, const int8_t *w,
+                               int32_t sums[][RUSH_INT8_NR]) {
+  enum { PAIRS = RUSH_INT8_KR / 2, EACH = RUSH_INT8_NR * 2 };
+  i4 sum[RUSH_INT8_MR][2];
+  for (size_t r = 0; r < mr; r++) sum[r][0] = sum[r][1] = i4_set(0);
+  for (size_t t = 0; t < taps; t++) {
+    const int16_t *x[RUSH_INT8_MR];
+    for (size_t r = 0; r < mr; r++) x[r] = rows[t * RUSH_INT8_MR + r];
+    for (size_t g = 0; g < groups; g++, w += PAIRS * EACH * item)
+      for (size_t p = 0; p < PAIRS; p++) {
+        const s8 a = weights_at(w + p * EACH * item, item);
+        const s8 b = weights_at(w + (p * EACH + EACH / 2) * item, item);
+        for (size_t r = 0; r < mr; r++) {
+          const s8 v = s8_four_times(x[r] + g * RUSH_INT8_KR + 2 * p);
+          sum[r][0] = s8_dot(a, v, sum[r][0]);
+          sum[r][1] = s8_dot(b, v, sum[r][1]);
+        }
+      }
+  }
+  for (size_t r = 0; r < mr; r++) memcpy(sums[r], sum[r], sizeof sum[r]);
+}
+RUSH_INLINE void pairs_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                            const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+  tile_of_pairs(sizeof(int8_t), mr, taps, groups, rows, w, sums);
 }
 RUSH_INLINE void words_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
                             const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
-  tile_of(sizeof(int16_t), mr, taps, groups, rows, w, sums);
+  tile_of_pairs(sizeof(int16_t), mr, taps, groups, rows, w, sums);
 }
 
 RUSH_INLINE void wide_pair(size_t groups, const int16_t *x, const int8_t *w, size_t far,
@@ -62,7 +84,9 @@ RUSH_INLINE void wide_pair(size_t groups, const int16_t *x, const int8_t *w, siz
 
 RUSH_INT8_TILE(rush_int8_one_wide, wide_tile, 1)
 RUSH_INT8_TILE(rush_int8_many_wide, wide_tile, 4)
-RUSH_INT8_TILE(rush_int8_words_wide, words_tile, 4)
+RUSH_INT8_TILES(rush_int8_conv_one_wide, pairs_tile, 1)
+RUSH_INT8_TILES(rush_int8_conv_wide, pairs_tile, 5)
+RUSH_INT8_TILE(rush_int8_words_wide, words_tile, 5)
 RUSH_INT8_PAIR(rush_int8_pair_wide, wide_pair)
 
 RUSH_INT8_DEPTH(rush_int8_depth_wide, rush_int8_depth_pairs)
@@ -73,8 +97,12 @@ static const rush_int8_kernel wide = {
     .mr = 4,
     .one = rush_int8_one_wide,
     .many = rush_int8_many_wide,
-    .words = rush_int8_words_wide,
     .pair = rush_int8_pair_wide,
+    .by_pairs = true,
+    .conv_mr = 5,
+    .conv_one = rush_int8_conv_one_wide,
+    .conv = rush_int8_conv_wide,
+    .words = rush_int8_words_wide,
     .depth = rush_int8_depth_wide,
     .strips = rush_int8_strips_wide,
 };
@@ -134,12 +162,15 @@ RUSH_INLINE void byte_pair(size_t groups, const uint8_t *x, const int8_t *w, siz
 }
 
 static rush_int8_tile one_byte, many_byte, many_nibbles;
+static rush_int8_tiles conv_one_byte, conv_byte;
 static rush_int8_pair pair_byte;
 static rush_int8_depth depth_byte;
 static rush_int8_strips strips_byte;
 RUSH_INT8_TILE(one_byte, byte_tile, 1)
 RUSH_INT8_TILE(many_byte, byte_tile, 6)
 RUSH_INT8_TILE(many_nibbles, nibble_tile, 6)
+RUSH_INT8_TILES(conv_one_byte, byte_tile, 1)
+RUSH_INT8_TILES(conv_byte, byte_tile, 6)
 RUSH_INT8_PAIR(pair_byte, byte_pair)
 RUSH_INT8_DEPTH(depth_byte, rush_int8_depth_quads)
 RUSH_INT8_STRIP(strips_byte, rush_int8_column_quads, rush_int8_add_quads)
@@ -165,6 +196,9 @@ rush_int8_kernel rush_int8_kernel_here(void) {
       .one = one_byte,
       .many = many_byte,
       .pair = pair_byte,
+      .conv_mr = 6,
+      .conv_one = conv_one_byte,
+      .conv = conv_byte,
       .depth = depth_byte,
       .strips = strips_byte,
   };
@@ -179,8 +213,10 @@ rush_int8_kernel rush_int8_wide(void) {
   if (__builtin_cpu_supports("avx2")) {
     rush_int8_kernel k = wide;
     k.mr = 6, k.one = rush_int8_one_avx2, k.many = rush_int8_many_avx2;
-    k.words = rush_int8_words_avx2;
     k.pair = rush_int8_pair_avx2;
+    k.by_pairs = false, k.conv_mr = 6;
+    k.conv_one = rush_int8_conv_one_avx2, k.conv = rush_int8_conv_avx2;
+    k.words = rush_int8_words_avx2;
     return k;
   }
 #endif
@@ -195,6 +231,9 @@ rush_int8_kernel rush_int8_kernel_here(void) {
         .one = rush_int8_one_vnni,
         .many = rush_int8_many_vnni,
         .pair = rush_int8_pair_vnni,
+        .conv_mr = 6,
+        .conv_one = rush_int8_conv_one_vnni,
+        .conv = rush_int8_conv_vnni,
         .depth = rush_int8_depth_vnni,
         .strips = rush_int8_strips_vnni,
     };

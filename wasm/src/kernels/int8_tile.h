@@ -33,6 +33,17 @@ typedef void rush_int8_tile(size_t taps, size_t groups, const void *const *rows,
     of(mr, taps, groups, rows, w, sums);                                          \
   }
 
+/* The same of `blocks` blocks of weights, `far` bytes apart, of which each group is [NR][KR] or, by pairs, [KR / 2][NR][2]. */
+typedef void rush_int8_tiles(size_t taps, size_t groups, const void *const *rows, size_t blocks,
+                             const int8_t *w, size_t far,
+                             int32_t sums[][RUSH_INT8_MR][RUSH_INT8_NR]);
+
+#define RUSH_INT8_TILES(name, of, mr)                                                            \
+  void name(size_t taps, size_t groups, const void *const *rows, size_t blocks, const int8_t *w, \
+            size_t far, int32_t sums[][RUSH_INT8_MR][RUSH_INT8_NR]) {                            \
+    for (size_t b = 0; b < blocks; b++) of(mr, taps, groups, rows, w + b * far, sums[b]);        \
+  }
+
 /* One row, of `groups`, times two blocks that lie `far` bytes apart: memory gives more to two streams of
  * reading than to one. w: [groups][NR][KR], and so behind it. */
 typedef void rush_int8_pair(size_t groups, const void *row, const int8_t *w, size_t far,
@@ -82,8 +93,11 @@ typedef struct rush_int8_kernel {
   rush_int8_form form;
   size_t mr;
   rush_int8_tile *one, *many; /* of 1 and of mr rows */
-  rush_int8_tile *words;      /* as many, of weights that are int16; NULL where rows are bytes */
   rush_int8_pair *pair;
+  bool by_pairs; /* how weights of convolutions lie, for */
+  size_t conv_mr;
+  rush_int8_tiles *conv_one, *conv; /* 1 and conv_mr rows, */
+  rush_int8_tile *words;    /* and as many, of weights that are int16; NULL where rows are bytes */
   rush_int8_depth *depth;   /* by quads of bytes where the form is not WIDE, */
   rush_int8_strips *strips; /* and so this */
 } rush_int8_kernel;
@@ -98,14 +112,17 @@ rush_int8_kernel rush_int8_wide(void);
  * many rows `many` takes, else 0. */
 size_t rush_int8_nibbles(rush_int8_tile **many);
 
-/* Of every machine: rows as WIDE, at most 4 of them. */
+/* Of every machine: rows as WIDE, 4 of them, and 5 by pairs. */
 rush_int8_tile rush_int8_one_wide, rush_int8_many_wide, rush_int8_words_wide;
+rush_int8_tiles rush_int8_conv_one_wide, rush_int8_conv_wide;
 rush_int8_pair rush_int8_pair_wide;
 rush_int8_depth rush_int8_depth_wide;
 rush_int8_strips rush_int8_strips_wide;
 /* For x86-64 (int8_avx2.c, int8_vnni.c): rows as WIDE and as UNSIGNED. */
 rush_int8_tile rush_int8_one_avx2, rush_int8_many_avx2, rush_int8_words_avx2;
 rush_int8_tile rush_int8_one_vnni, rush_int8_many_vnni;
+rush_int8_tiles rush_int8_conv_one_avx2, rush_int8_conv_avx2;
+rush_int8_tiles rush_int8_conv_one_vnni, rush_int8_conv_vnni;
 rush_int8_pair rush_int8_pair_avx2, rush_int8_pair_vnni;
 rush_int8_depth rush_int8_depth_vnni;
 rush_int8_strips rush_int8_strips_vnni;

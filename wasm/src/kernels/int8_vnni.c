@@ -55,5 +55,7 @@ RUSH_INLINE void pair(size_t groups, const uint8_t *x, const int8_t *w, size_t f
 RUSH_INT8_TILE(rush_int8_one_vnni, tile, 1)
 RUSH_INT8_PAIR(rush_int8_pair_vnni, pair)
 RUSH_INT8_TILE(rush_int8_many_vnni, tile, 6)
+RUSH_INT8_TILES(rush_int8_conv_one_vnni, tile, 1)
+RUSH_INT8_TILES(rush_int8_conv_vnni, tile, 6)
 RUSH_INT8_DEPTH(rush_int8_depth_vnni, rush_int8_depth_quads)
 RUSH_INT8_STRIP(rush_int8_strips_vnni, rush_int8_column_quads, rush_int8_add_quads)

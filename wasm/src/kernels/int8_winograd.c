@@ -30,12 +30,7 @@ bool rush_int8_winograd_fits(const rush_int8_conv *v, size_t block_bytes) {
       half_up(w->out[0]) * half_up(w->out[1]) < LEAST_TILES || !is_shifted(w, 0) ||
       !is_shifted(w, 1))
     return false;
-  for (size_t c = 0; c < v->outs; c += NR) {
-    const int32_t *zeros;
-    rush_int8_block((const uint8_t *)v->packed + c / NR * block_bytes, &zeros);
-    if (zeros != NULL) return false;
-  }
-  return true;
+  return !rush_int8_conv_has_zeros(v, block_bytes);
 }
 
 typedef struct job {
@@ -201,8 +196,8 @@ static void convolve(const void *arg, size_t begin, size_t end, unsigned who) {
     const size_t c = b * NR, n = v->outs - c < NR ? v->outs - c : NR;
     weights_of_block(j, rush_int8_block((const uint8_t *)v->packed + b * j->block_bytes, &zeros),
                      weights);
-    for (size_t t = 0; t < tiles; t += j->kernel->mr) {
-      const size_t mr = tiles - t < j->kernel->mr ? tiles - t : j->kernel->mr;
+    for (size_t t = 0; t < tiles; t += j->kernel->conv_mr) {
+      const size_t mr = tiles - t < j->kernel->conv_mr ? tiles - t : j->kernel->conv_mr;
       int32_t m[PLACES][MR][NR];
       for (size_t p = 0; p < PLACES; p++) {
         const void *rows[MR];

@@ -7,19 +7,36 @@
 #include "base/base.h"
 #include "kernels/int8_bytes.h"
 
-/* Bytes, whose zero point is one: what is bounded first is small enough to be rounded fast. */
-static void quantise_bytes(float inverse, float zero, float least, float most, size_t n,
-                           const float *x, uint8_t *out) {
-  const f4 factor = f4_set(inverse), lo = f4_set(least - zero), hi = f4_set(most - zero);
-  const i4 zeros = i4_set((int32_t)zero);
+/* How numbers of steps become bytes: their sign, their least, and what comes to them beside. */
+typedef struct ending {
+  b16 sign;
+  f4 least;
+  i4 zero;
+} ending;
+
+/* relu: what is below 0 becomes that. */
+static ending ending_of(rush_dtype dtype, int64_t zero_point, bool relu) {
+  const int32_t zero = (int32_t)zero_point + (dtype == RUSH_QINT8 ? 128 : 0);
+  return (ending){b16_set(dtype == RUSH_QINT8 ? 128 : 0), f4_set(relu ? 0 : (float)-zero),
+                  i4_set(zero)};
+}
+
+/* What is bounded below is rounded fast, and too large where it is too large. */
+RUSH_INLINE void put_bytes(ending to, f4 a, f4 b, uint8_t *out) {
+  i4 low, high;
+  f4_round_small(f4_more(a, to.least), &low);
+  f4_round_small(f4_more(b, to.least), &high);
+  rush_int8_store(out, i4_add(low, to.zero), i4_add(high, to.zero), to.sign);
+}
+
+/* The zero point is one of them. */
+static void quantise_bytes(float inverse, ending to, size_t n, const float *x, uint8_t *out) {
+  const f4 factor = f4_set(inverse);
   float rest[8] = {0};
   uint8_t last[8];
   for (size_t i = 0; i < n; i += 8) {
     const float *from = n - i < 8 ? memcpy(rest, x + i, (n - i) * sizeof *x) : x + i;
-    i4 low, high;
-    f4_round_small(f4_less(f4_more(f4_load(from) * factor, lo), hi), &low);
-    f4_round_small(f4_less(f4_more(f4_load(from + 4) * factor, lo), hi), &high);
-    rush_int8_store(n - i < 8 ? last : out + i, i4_add(low, zeros), i4_add(high, zeros), UINT8_MAX);
+    put_bytes(to, f4_load(from) * factor, f4_load(from + 4) * factor, n - i < 8 ? last : out + i);
     if (n - i < 8) memcpy(out + i, last, n - i);
   }
 }
@@ -38,7 +55,7 @@ void rush_quantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n,
   const bool is_signed = dtype == RUSH_QINT8;
   const int64_t least = is_signed ? INT8_MIN : 0;
   if (dtype != RUSH_QINT32 && zero_point >= least && zero_point <= least + UINT8_MAX) {
-    quantise_bytes(inverse, zero, (float)least, (float)(least + UINT8_MAX), n, x, out);
+    quantise_bytes(inverse, ending_of(dtype, zero_point, false), n, x, out);
   } else if (dtype == RUSH_QUINT8) { /* _make_per_tensor_quantized_tensor takes any zero point */
     QUANTISE(uint8_t, float, 0, UINT8_MAX)
   } else if (is_signed) {
@@ -69,17 +86,24 @@ static void dequantise_bytes(float scale, float zero, bool is_signed, size_t n, 
   for (size_t i = 0; i < n; i++) \
     out[i] = (float)((double)((float)((const T *)x)[i] - zero) * scale);
 
+enum { BYTES = UINT8_MAX + 1 };
+
+/* Of every byte. */
+static void numbers_of_bytes(rush_dtype dtype, double scale, int64_t zero_point,
+                             float numbers[BYTES]) {
+  uint8_t bytes[BYTES];
+  for (int i = 0; i < BYTES; i++) bytes[i] = (uint8_t)i;
+  rush_dequantise(dtype, scale, zero_point, BYTES, bytes, numbers);
+}
+
 void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const void *x,
                      float *out) {
   const float zero = (float)zero_point;
-  enum { BYTES = 256 };
   if (dtype != RUSH_QINT32 && (double)(float)scale == scale) {
     dequantise_bytes((float)scale, zero, dtype == RUSH_QINT8, n, x, out);
   } else if (dtype != RUSH_QINT32 && n > 2 * BYTES) {
-    uint8_t bytes[BYTES];
     float numbers[BYTES];
-    for (int i = 0; i < BYTES; i++) bytes[i] = (uint8_t)i;
-    rush_dequantise(dtype, scale, zero_point, BYTES, bytes, numbers);
+    numbers_of_bytes(dtype, scale, zero_point, numbers);
     for (size_t i = 0; i < n; i++) out[i] = numbers[((const uint8_t *)x)[i]];
   } else if (dtype == RUSH_QUINT8) {
     DEQUANTISE(uint8_t)
@@ -92,45 +116,67 @@ void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t 
 
 /* ---- Two of them ------------------------------------------------------------------------------- */
 
-enum { BLOCK = 256 };
+/* Bytes that stand for numbers; their integers, without a sign, are `flip`ped. */
+typedef struct side {
+  b16 flip;
+  f4 zero, scale;       /* scale: 1 of products, which are of integers */
+  const float *numbers; /* of each byte, where the scale is no float; else NULL */
+} side;
 
-/* What is below 0 becomes that. */
-static void bound(size_t n, float *x) {
-  for (size_t i = 0; i < n; i++) x[i] = x[i] < 0 ? 0 : x[i];
+static side side_of(rush_dtype dtype, double scale, int64_t zero_point, float numbers[BYTES]) {
+  const uint8_t sign = dtype == RUSH_QINT8 ? 128 : 0;
+  const bool looks_up = (double)(float)scale != scale;
+  if (looks_up) numbers_of_bytes(dtype, scale, zero_point, numbers);
+  return (side){b16_set(sign), f4_set((float)zero_point + sign), f4_set((float)scale),
+                looks_up ? numbers : NULL};
 }
 
-static void sums(size_t n, float *restrict a, const float *restrict b) {
-  for (size_t i = 0; i < n; i++) a[i] += b[i];
+/* Of eight. */
+RUSH_INLINE void numbers_of(side s, bool product, const uint8_t *x, f4 out[2]) {
+  if (RUSH_UNLIKELY(s.numbers != NULL)) {
+    float v[8];
+    for (int i = 0; i < 8; i++) v[i] = s.numbers[x[i]];
+    out[0] = f4_load(v), out[1] = f4_load(v + 4);
+    return;
+  }
+  rush_int8_numbers(b16_load_half(x) ^ s.flip, out);
+  for (int h = 0; h < 2; h++) {
+    out[h] = out[h] - s.zero;
+    if (!product) out[h] = out[h] * s.scale;
+  }
 }
 
-/* n up to a multiple of 4. What is bounded is far outside of what bytes hold. */
-static void products(size_t n, float factor, float scale, float *a, const float *b) {
-  const f4 f = f4_set(factor), s = f4_set(scale), most = f4_set(1 << 20), least = f4_zero() - most;
-  i4 steps;
-  for (size_t i = 0; i < n; i += 4) {
-    f4 v = f4_load(a + i) * f4_load(b + i);
-    v = v * f;
-    f4_store(a + i, f4_round_small(f4_less(f4_more(v, least), most), &steps) * s);
+RUSH_INLINE void pairs(bool product, side p, side q, f4 factor, ending to, size_t n,
+                       const uint8_t *a, const uint8_t *b, uint8_t *y) {
+  uint8_t left[2][8] = {{0}}, made[8];
+  for (size_t i = 0; i < n; i += 8) {
+    const size_t some = n - i < 8 ? n - i : 8;
+    const uint8_t *from = a + i, *other = b + i;
+    f4 u[2], v[2];
+    if (some < 8) {
+      from = memcpy(left[0], from, some);
+      other = memcpy(left[1], other, some);
+    }
+    numbers_of(p, product, from, u);
+    numbers_of(q, product, other, v);
+    for (int h = 0; h < 2; h++) u[h] = (product ? u[h] * v[h] : u[h] + v[h]) * factor;
+    put_bytes(to, u[0], u[1], some < 8 ? made : y + i);
+    if (some < 8) memcpy(y + i, made, some);
   }
 }
 
 void rush_quantised_pair(const rush_quantised_two *q, size_t n, const uint8_t *a, const uint8_t *b,
                          uint8_t *y) {
-  const float scale = (float)q->scale, inverse = 1.0f / scale;
-  const float step = (float)q->a.scale * (float)q->b.scale;
-  float u[BLOCK], v[BLOCK];
-  for (size_t i = 0; i < n; i += BLOCK) {
-    const size_t some = n - i < BLOCK ? n - i : BLOCK;
-    rush_dequantise(q->dtype, q->product ? 1 : q->a.scale, q->a.zero_point, some, a + i, u);
-    rush_dequantise(q->dtype, q->product ? 1 : q->b.scale, q->b.zero_point, some, b + i, v);
-    if (q->product) {
-      for (size_t k = some; k % 4 != 0; k++) u[k] = v[k] = 0;
-      products(some, step * inverse, scale, u, v);
-    } else {
-      sums(some, u, v);
-    }
-    if (q->relu) bound(some, u);
-    rush_quantise(q->dtype, q->scale, q->zero_point, some, u, y + i);
+  const float inverse = 1.0f / (float)q->scale, step = (float)q->a.scale * (float)q->b.scale;
+  const f4 factor = f4_set(q->product ? step * inverse : inverse);
+  const ending to = ending_of(q->dtype, q->zero_point, q->relu);
+  float numbers[2][BYTES];
+  const side u = side_of(q->dtype, q->product ? 1 : q->a.scale, q->a.zero_point, numbers[0]);
+  const side v = side_of(q->dtype, q->product ? 1 : q->b.scale, q->b.zero_point, numbers[1]);
+  if (q->product) {
+    pairs(true, u, v, factor, to, n, a, b, y);
+  } else {
+    pairs(false, u, v, factor, to, n, a, b, y);
   }
 }
 

@@ -78,6 +78,11 @@ RUSH_INLINE i4 i4_set(int32_t x) {
   return (i4){RUSH_ALL(x)};
 }
 #endif
+/* Sixteen bytes, whatever RUSH_LANES is. */
+typedef uint8_t b16 __attribute__((vector_size(16)));
+RUSH_INLINE b16 b16_set(uint8_t x) {
+  return (b16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+}
 /* Wraps, as sanitizers want it said. */
 RUSH_INLINE i4 i4_add(i4 a, i4 b) {
   return (i4)((u4)a + (u4)b);

@@ -247,7 +247,7 @@ static rush_status requantised_of(rush_call *c, const rush_int8_conv *v, int64_t
   const double of_x = rush_quant_of(x)->scales[0];
   rush_tensor *scales, *bias = arg_tensor(c, BIAS);
   int32_t *offsets;
-  float *factors, *biases = NULL;
+  float *factors, *biases;
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, SCALES), &scales));
   RUSH_TRY(tmp_items(c, n + MORE, sizeof *factors, (void **)&factors));
   RUSH_TRY(tmp_items(c, n + MORE, sizeof *offsets, (void **)&offsets));
@@ -260,24 +260,24 @@ static rush_status requantised_of(rush_call *c, const rush_int8_conv *v, int64_t
                            .inverse = inverse,
                            .zero_point = (int32_t)arg_int(c, ZERO_POINT),
                            .least = x->dtype == RUSH_QINT8 ? INT8_MIN : 0,
-                           .most = x->dtype == RUSH_QINT8 ? INT8_MAX : UINT8_MAX,
+                           .is_signed = x->dtype == RUSH_QINT8,
                            .rounds_first = arg_bool(c, QNNPACK),
                            .activation = (rush_int8_activation)arg_int(c, ACTIVATION)};
   if (arg_bool(c, RELU) && to->least < to->zero_point) to->least = to->zero_point;
+  RUSH_TRY(tmp_items(c, n + MORE, sizeof *biases, (void **)&biases));
+  memset(biases, 0, (size_t)(n + MORE) * sizeof *biases);
   if (bias != NULL) {
     RUSH_TRY(tmp_contiguous(c, bias, &bias));
-    RUSH_TRY(tmp_items(c, n + MORE, sizeof *biases, (void **)&biases));
     memcpy(biases, rush_data(bias), (size_t)n * sizeof *biases);
-    memset(biases + n, 0, MORE * sizeof *biases);
-    to->bias = biases;
   }
+  to->bias = biases;
   rush_int8_conv_zeros(v, offsets);
   for (int64_t i = 0; i < n; i++) {
     int32_t steps = 0;
     if (to->rounds_first) {
       const float both = (float)scale[i] * (float)of_x, step = 1.0f / (float)(scale[i] * of_x);
       factors[i] = both * inverse;
-      if (biases != NULL) steps = (int32_t)rush_int_of((double)rintf(biases[i] * step));
+      steps = (int32_t)rush_int_of((double)rintf(biases[i] * step));
     } else {
       factors[i] = (float)(scale[i] * of_x);
     }
