@@ -110,6 +110,20 @@ POOLS = """
 for name, body in {"max_pool2d": "F.max_pool2d(q, 2)", "max_pool2d_padded": "F.max_pool2d(q, 3, 2, 1)", "avg_pool2d": "F.avg_pool2d(q, 3)",
                    "adaptive_avg_pool2d": "F.adaptive_avg_pool2d(q, [2, 2])", "nearest": "F.interpolate(q, scale_factor=2.0, mode='nearest')", "mean": "q.mean([2, 3])"}.items():
     row(f"quantized_{name}", POOLS.format(body), x=f32(2, 3, 8, 9))
+# Bytes, channels last and not, in windows that padding and the last column cut.
+for dtype, zero in {"quint8": 100, "qint8": -7}.items():
+    row(f"quantized_max_pool_of_{dtype}", f"""
+    q = torch.quantize_per_tensor(x, 0.02, {zero}, torch.{dtype})
+    last = q.contiguous(memory_format=torch.channels_last)
+    return F.max_pool2d(q, 3, 2, 1).int_repr(), F.max_pool2d(last, [3, 2], 2, [1, 0], ceil_mode=True).int_repr(), F.max_pool2d(last, 2, 1, 0, 2).int_repr()""",
+        x=f32(2, 37, 8, 9, lo=-4, hi=4), also=[{"x": f32(1, 16, 5, 5, lo=-4, hi=-1)}, {"x": f32(1, 15, 7, 4, lo=-4, hi=4)}])
+for dtype, zero in {"quint8": 100, "qint8": -7}.items():
+    row(f"quantized_avg_pool_of_{dtype}", f"""
+    q = torch.quantize_per_tensor(x, 0.02, {zero}, torch.{dtype})
+    last = q.contiguous(memory_format=torch.channels_last)
+    return F.avg_pool2d(q, 3, 2, 1).int_repr(), F.avg_pool2d(last, [3, 2], 2, [1, 0], True, False).int_repr(), F.adaptive_avg_pool2d(last, [3, 2]).int_repr()""",
+        x=f32(2, 37, 8, 9, lo=-4, hi=4), also=[{"x": f32(1, 16, 5, 5, lo=-4, hi=-1)}, {"x": f32(1, 15, 7, 4, lo=-4, hi=4)}])
+row("quantized_max_pool1d", "return F.max_pool1d(torch.quantize_per_tensor(x, 0.1, 100, torch.quint8), 3, 2, 1).int_repr()", x=f32(2, 5, 9))
 # Means of integers that lie between two: to the even one, whatever the scale.
 for name, body in {"avg_pool2d": "F.avg_pool2d(q, 2)", "adaptive_avg_pool2d": "F.adaptive_avg_pool2d(q, [1, 1])", "mean": "q.mean([2, 3])"}.items():
     row(f"quantized_{name}_of_halves", f"""

@@ -159,3 +159,8 @@ bool rush_call_quantised(rush_call *c, const void *schema, rush_status *status) 
                                              : as_they_are(c, first);
   return true;
 }
+
+void rush_know_quantised(rush_heap *heap) {
+  heap->quantised.call = rush_call_quantised;
+  rush_quant_know_pools(heap);
+}

@@ -200,7 +200,7 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .random = s->random,
                     .packed = m->packed[i]};
   rush_status st;
-  if (RUSH_LIKELY(!s->heap.quantised) || !s->heap.quantised(&call, &o->schema, &st))
+  if (RUSH_LIKELY(!s->heap.quantised.call) || !s->heap.quantised.call(&call, &o->schema, &st))
     st = RUSH_UNLIKELY(may_want_wide(s, o))
              ? rush_call_widened(&call, &o->schema, s->args, o->dtype_arg)
          : is_view_of_turned(o->op, s->args) ? call_view(&call)

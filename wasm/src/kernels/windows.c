@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/threads.h"
+#include "kernels/int8_bytes.h"
 #include "kernels/tile.h"
 
 /* The window of one output position in one dimension: n positions from `from` on, step apart.
@@ -71,6 +72,7 @@ typedef struct job {
   void *y;
   int64_t *indices;
   rows_fn *rows;
+  int64_t zero; /* of means of quantised integers */
 } job;
 
 /* Steps of work of a row of windows. */
@@ -176,6 +178,65 @@ static void avg_single(const rush_pool *s, const window *n, const float *x, floa
   *y = n->d.n * n->h.n * n->w.n == 0 ? 0 : sum / (float)divisor_of(s, n);
 }
 
+/* ---- Bytes, sixteen channels at a time ------------------------------------------------------- */
+
+/* At least sixteen, of which the last ones may be among those before, too. `flip` makes bytes of x such that have no sign. */
+RUSH_INLINE void max_bytes_pixel(const rush_pool *s, const window *n, b16 flip, const uint8_t *x,
+                                 uint8_t *y) {
+  enum { LANES = 16 };
+  const size_t last = s->channels - LANES;
+  if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
+  for (size_t i = 0; i < s->channels; i += LANES) {
+    const size_t c = i < last ? i : last;
+    b16 best = {0};
+    for (size_t d = 0; d < n->d.n; d++) {
+      for (size_t h = 0; h < n->h.n; h++) {
+        const uint8_t *p = x + d * n->d.step * n->image + h * n->h.step * n->row + c;
+        for (size_t w = 0; w < n->w.n; w++, p += n->w.step * s->channels)
+          best = b16_max(best, b16_load(p) ^ flip);
+      }
+    }
+    best ^= flip;
+    memcpy(y + c, &best, sizeof best);
+  }
+}
+
+/* Four means of bytes without a sign: `zeros` is the zero as often as there are in a sum. */
+RUSH_INLINE i4 mean_of_bytes(i4 sum, i4 zeros, f4 divisor, i4 zero) {
+  const f4 most = f4_set(1 << 20), mean = f4_from_int(i4_sub(sum, zeros)) / divisor;
+  i4 steps;
+  f4_round_small(f4_less(f4_more(mean, f4_zero() - most), most), &steps);
+  return i4_add(steps, zero);
+}
+RUSH_INLINE void avg_bytes_pixel(const rush_pool *s, const window *n, b16 flip, int32_t zero,
+                                 const uint8_t *x, uint8_t *y) {
+  enum { LANES = 16 };
+  const size_t last = s->channels - LANES, positions = n->d.n * n->h.n * n->w.n;
+  if (positions > 0) x += first_of(s, n);
+  const f4 divisor = f4_set(positions > 0 ? (float)divisor_of(s, n) : 1);
+  const i4 zeros = i4_set((int32_t)((uint32_t)positions * (uint32_t)zero));
+  for (size_t i = 0; i < s->channels; i += LANES) {
+    const size_t c = i < last ? i : last;
+    i4 sum[4] = {{0}, {0}, {0}, {0}};
+    for (size_t d = 0; d < n->d.n; d++) {
+      for (size_t h = 0; h < n->h.n; h++) {
+        const uint8_t *p = x + d * n->image + h * n->row + c;
+        for (size_t w = 0; w < n->w.n; w++, p += s->channels) {
+          const b16 v = b16_load(p) ^ flip;
+          const s8 low = s8_low(v), high = s8_high(v), none = {0};
+          sum[0] = i4_add(sum[0], (i4)s8_zip_low(low, none));
+          sum[1] = i4_add(sum[1], (i4)s8_zip_high(low, none));
+          sum[2] = i4_add(sum[2], (i4)s8_zip_low(high, none));
+          sum[3] = i4_add(sum[3], (i4)s8_zip_high(high, none));
+        }
+      }
+    }
+    for (int k = 0; k < 4; k++) sum[k] = mean_of_bytes(sum[k], zeros, divisor, i4_set(zero));
+    rush_int8_store(y + c, sum[0], sum[1], flip);
+    rush_int8_store(y + c + 8, sum[2], sum[3], flip);
+  }
+}
+
 /* ---- Any type -------------------------------------------------------------------------------- */
 
 #define MAX_POOL(attributes, name, type, lowest)                                              \
@@ -206,6 +267,7 @@ static void avg_single(const rush_pool *s, const window *n, const float *x, floa
 MAX_POOL(, max_f32, float, -INFINITY)
 MAX_POOL(RUSH_RARE, max_f64, double, (double)-INFINITY)
 MAX_POOL(RUSH_RARE, max_u8, uint8_t, 0)
+MAX_POOL(RUSH_RARE, max_i8, int8_t, INT8_MIN)
 MAX_POOL(RUSH_RARE, max_i32, int32_t, INT32_MIN)
 MAX_POOL(RUSH_RARE, max_i64, int64_t, INT64_MIN)
 
@@ -227,6 +289,45 @@ MAX_POOL(RUSH_RARE, max_i64, int64_t, INT64_MIN)
 AVG_POOL(RUSH_RARE, avg_f64, double, double, mean_f64)
 AVG_POOL(RUSH_RARE, avg_i64, int64_t, uint64_t, mean_i64)
 
+/* Of quantised integers less their zero, as vectors have it. */
+RUSH_RARE static double steps_of(double sum, int64_t divisor, double zero, double least,
+                                 double most) {
+  const double mean = (double)rintf((float)sum / (float)divisor) + zero;
+  return mean > least ? mean < most ? mean : most : least;
+}
+#define AVG_STEPS(name, type, least, most)                                                       \
+  RUSH_RARE static void name(const job *j, size_t begin, size_t end, rush_ctx *ctx) {            \
+    const double zero = (double)j->zero;                                                         \
+    EACH_PIXEL(type, {                                                                           \
+      const bool any = n.d.n * n.h.n * n.w.n > 0;                                                \
+      const type *first = any ? x + first_of(s, &n) : x;                                         \
+      for (size_t c = 0; c < s->channels; c++) {                                                 \
+        double sum = 0;                                                                          \
+        for (size_t d = 0; d < n.d.n; d++)                                                       \
+          for (size_t h = 0; h < n.h.n; h++)                                                     \
+            for (size_t w = 0; w < n.w.n; w++)                                                   \
+              sum += (double)first[d * n.image + h * n.row + w * s->channels + c] - zero;        \
+        y[c] =                                                                                   \
+            (type)steps_of(sum, any ? divisor_of(s, &n) : 1, zero, (double)least, (double)most); \
+      }                                                                                          \
+    });                                                                                          \
+  }
+AVG_STEPS(avg_steps_u8, uint8_t, 0, UINT8_MAX)
+AVG_STEPS(avg_steps_i8, int8_t, INT8_MIN, INT8_MAX)
+AVG_STEPS(avg_steps_i32, int32_t, INT32_MIN, INT32_MAX)
+
+static void avg_bytes(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
+  EACH_PIXEL(uint8_t, avg_bytes_pixel(s, &n, (b16){0}, (int32_t)j->zero, x, y));
+}
+static void avg_signed(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
+  EACH_PIXEL(uint8_t, avg_bytes_pixel(s, &n, b16_set(128), (int32_t)j->zero + 128, x, y));
+}
+static void max_bytes(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
+  EACH_PIXEL(uint8_t, max_bytes_pixel(s, &n, (b16){0}, x, y));
+}
+static void max_signed(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
+  EACH_PIXEL(uint8_t, max_bytes_pixel(s, &n, b16_set(128), x, y));
+}
 static void max_vectors(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
   EACH_PIXEL(float, max_pixel(s, &n, x, y));
 }
@@ -298,13 +399,32 @@ static rows_fn *max_of(rush_dtype dtype, const rush_pool *s, bool indices) {
 }
 
 void rush_max_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y, int64_t *indices) {
-  const job j = {s, x, y, indices, max_of(dtype, s, indices != NULL)};
+  const job j = {s, x, y, indices, max_of(dtype, s, indices != NULL), 0};
   run(&j);
 }
 
 void rush_avg_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y) {
-  job j = {s, x, y, NULL, avg_f32};
+  job j = {s, x, y, NULL, avg_f32, 0};
   if (dtype == RUSH_FLOAT64) j.rows = avg_f64;
   if (dtype == RUSH_INT64) j.rows = avg_i64;
+  run(&j);
+}
+
+void rush_max_pool_quantised(rush_dtype dtype, const rush_pool *s, const void *x, void *y) {
+  const bool by_bytes = s->channels >= sizeof(b16);
+  job j = {s, x, y, NULL, max_i32, 0};
+  if (dtype == RUSH_QUINT8) j.rows = by_bytes ? max_bytes : max_u8;
+  if (dtype == RUSH_QINT8) j.rows = by_bytes ? max_signed : max_i8;
+  run(&j);
+}
+
+void rush_avg_pool_quantised(rush_dtype dtype, const rush_pool *s, int64_t zero, const void *x,
+                             void *y) {
+  /* Vectors sum up to 2^31, of what is near to bytes. */
+  const bool by_bytes = s->channels >= sizeof(b16) && zero >= INT8_MIN && zero <= UINT8_MAX &&
+                        row_work(s) < INT32_MAX / 2 / UINT8_MAX;
+  job j = {s, x, y, NULL, avg_steps_i32, zero};
+  if (dtype == RUSH_QUINT8) j.rows = by_bytes ? avg_bytes : avg_steps_u8;
+  if (dtype == RUSH_QINT8) j.rows = by_bytes ? avg_signed : avg_steps_i8;
   run(&j);
 }

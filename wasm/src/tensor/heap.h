@@ -8,16 +8,22 @@
 enum { RUSH_HEAP_CLASSES = 240 };
 
 struct rush_call;
-typedef bool (*rush_quantised_fn)(struct rush_call *c, const void *schema, rush_status *status);
+struct rush_pool;
+/* How operators are called, and windows are pooled (kernels/windows.h), where tensors are quantised. */
+typedef struct rush_quantised_ways {
+  bool (*call)(struct rush_call *c, const void *schema, rush_status *status);
+  void (*max_pool)(rush_dtype dtype, const struct rush_pool *s, const void *x, void *y);
+  void (*avg_pool)(rush_dtype dtype, const struct rush_pool *s, int64_t zero, const void *x,
+                   void *y);
+} rush_quantised_ways;
 
 typedef struct rush_heap {
   rush_ctx *ctx;
   struct rush_free_block *free[RUSH_HEAP_CLASSES];
   struct rush_list *containers; /* all that live, chained */
   bool rare;                    /* a tensor of a rare dtype (dtype.h) was made */
-  /* Set where a quantised tensor was made: how operators are called then (call/quantised.h). So it is
-   * linked only with operators that make one. */
-  rush_quantised_fn quantised;
+  /* Set where a quantised tensor was made (rush_know_quantised). So it is linked only with operators that make one. */
+  rush_quantised_ways quantised;
 } rush_heap;
 
 /* Bytes that kernels may read (never write) behind the end of a block; XNN_EXTRA_BYTES. */

@@ -1,6 +1,7 @@
 #include "tensor/quant.h"
 
 #include "kernels/quantise.h"
+#include "kernels/windows.h"
 
 rush_status rush_quant_make(rush_heap *heap, rush_tensor *t, int axis, size_t n, rush_quant **out) {
   size_t bytes;
@@ -28,6 +29,11 @@ rush_status rush_quant_as(rush_heap *heap, rush_tensor *t, const rush_tensor *li
   memcpy(q->scales, from->scales, q->n * sizeof *q->scales);
   memcpy(q->zero_points, from->zero_points, q->n * sizeof *q->zero_points);
   return RUSH_OK;
+}
+
+void rush_quant_know_pools(rush_heap *heap) {
+  heap->quantised.max_pool = rush_max_pool_quantised;
+  heap->quantised.avg_pool = rush_avg_pool_quantised;
 }
 
 /* Runs of elements with one scale, of a row-major tensor where there is an axis. */

@@ -17,5 +17,7 @@ rush_status rush_quant_as(rush_heap *heap, rush_tensor *t, const rush_tensor *li
  * and back. In steps: as if all scales were 1. */
 rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor *out);
 rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor **out);
+/* For rush_know_quantised: how the heap's tensors are pooled. */
+void rush_quant_know_pools(rush_heap *heap);
 
 #endif

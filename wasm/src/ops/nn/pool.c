@@ -3,6 +3,7 @@
 
 #include "call/define.h"
 #include "tensor/layout.h"
+#include "tensor/quant.h"
 
 /* ---- The input as the kernels want it -------------------------------------------------------- */
 
@@ -39,6 +40,17 @@ static int result_format(const rush_call *c, const pooling *p, const rush_tensor
     seen.sizes[2] = 1;
   }
   return rush_suggest_format(&seen);
+}
+
+/* What stands for 0 in x, where that is quantised. */
+static rush_status zero_of(rush_call *c, int64_t *zero) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  *zero = 0;
+  if (!rush_is_quantised(x->dtype)) return RUSH_OK;
+  RUSH_CHECK(c->ctx, rush_quant_of(x)->axis < 0, RUSH_ERR_UNSUPPORTED,
+             "not implemented for tensors quantised per channel");
+  *zero = rush_quant_of(x)->zero_points[0];
+  return RUSH_OK;
 }
 
 /* Takes x as it lies where that is dense, else in the format of the result. */
@@ -214,11 +226,17 @@ static rush_status read_adaptive(rush_call *c, pooling *p, const char *name, int
 
 static rush_status run_max(rush_call *c, const pooling *p, bool with_indices) {
   rush_tensor *out, *indices = NULL;
+  int64_t zero;
+  RUSH_TRY(zero_of(c, &zero));
   RUSH_TRY(result(c, p, 0, p->x->dtype, &out));
   if (with_indices) RUSH_TRY(result(c, p, 1, RUSH_INT64, &indices));
-  if (out->numel > 0)
-    rush_max_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out),
-                  indices ? rush_data(indices) : NULL);
+  if (out->numel == 0) return RUSH_OK;
+  if (rush_is_quantised(out->dtype)) {
+    c->heap->quantised.max_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out));
+    return RUSH_OK;
+  }
+  rush_max_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out),
+                indices ? rush_data(indices) : NULL);
   return RUSH_OK;
 }
 
@@ -226,7 +244,8 @@ static rush_status max_pool(rush_call *c, bool with_indices) {
   pooling p = {.dims = rush_dims(c)};
   if (p.dims == 1 && !with_indices) p.follows = NEVER;
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(dtype != RUSH_BOOL && (p.dims > 1 || with_indices || rush_is_float(dtype)),
+  RUSH_NEED(dtype != RUSH_BOOL &&
+                (p.dims > 1 || with_indices || rush_is_float(dtype) || rush_is_quantised(dtype)),
             "\"max_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word(dtype));
   RUSH_TRY(read_windows(c, &p, true, 5));
   return run_max(c, &p, with_indices);
@@ -252,16 +271,24 @@ RUSH_OP(adaptive_max_pool) {
 
 static rush_status run_avg(rush_call *c, const pooling *p) {
   rush_tensor *out;
+  int64_t zero;
+  RUSH_TRY(zero_of(c, &zero));
   RUSH_TRY(result(c, p, 0, p->x->dtype, &out));
-  if (out->numel > 0) rush_avg_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out));
+  if (out->numel == 0) return RUSH_OK;
+  if (rush_is_quantised(out->dtype)) {
+    c->heap->quantised.avg_pool(out->dtype, &p->s, zero, rush_data(p->x), rush_data(out));
+    return RUSH_OK;
+  }
+  rush_avg_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out));
   return RUSH_OK;
 }
 
 RUSH_OP(avg_pool) {
   pooling p = {.dims = rush_dims(c)};
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype) || dtype == RUSH_INT64, "\"avg_pool%dd\" not implemented for '%s'",
-            p.dims == 3 ? 3 : 2, rush_dtype_word(dtype));
+  RUSH_NEED(rush_is_float(dtype) || rush_is_quantised(dtype) || dtype == RUSH_INT64,
+            "\"avg_pool%dd\" not implemented for '%s'", p.dims == 3 ? 3 : 2,
+            rush_dtype_word(dtype));
   if (p.dims == 3) p.follows = NEVER;
   p.s.count_padding = arg_bool(c, 5);
   if (p.dims > 1 && !arg_is_none(c, 6)) {
@@ -276,8 +303,8 @@ RUSH_OP(adaptive_avg_pool) {
   pooling p = {.dims = rush_dims(c)};
   if (p.dims == 3) p.follows = rush_kind_of(c) ? NEVER : MEAN_OF_ALL;
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype), "\"adaptive_avg_pool%dd\" not implemented for '%s'", p.dims,
-            rush_dtype_word(dtype));
+  RUSH_NEED(rush_is_float(dtype) || rush_is_quantised(dtype),
+            "\"adaptive_avg_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word(dtype));
   RUSH_TRY(read_adaptive(c, &p, "adaptive_avg_pool", p.dims));
   return run_avg(c, &p);
 }

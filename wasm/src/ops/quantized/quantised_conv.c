@@ -306,7 +306,7 @@ RUSH_OP(quantised_conv) {
   rush_quant *q;
   size_t bytes;
   void *scratch;
-  c->heap->quantised = rush_call_quantised;
+  rush_know_quantised(c->heap);
   RUSH_TRY(read_args(c, &g));
   if (!shape_of(w, arg_int(c, GROUPS), &s)) return rush_fail_memory(c->ctx, SIZE_MAX);
   int64_t sizes[DIMS + 2] = {x->sizes[0], w->sizes[0]};

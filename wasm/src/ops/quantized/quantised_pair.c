@@ -45,7 +45,7 @@ static rush_status new_result(rush_call *c, const rush_quantised_two *q, rush_te
       rush_broadcast(t[0]->rank, t[0]->sizes, t[1]->rank, t[1]->sizes, &rank, sizes),
       "The size of tensor a %s must match the size of tensor b %s at non-singleton dimensions",
       rush_shape_text(t[0]->rank, t[0]->sizes, a), rush_shape_text(t[1]->rank, t[1]->sizes, b));
-  c->heap->quantised = rush_call_quantised;
+  rush_know_quantised(c->heap);
   rush_strides_of_result(rank, sizes, 2, (const rush_tensor *const *)t, strides);
   RUSH_TRY(rush_result_turned(c, 0, q->dtype, rank, sizes, strides, strides, out));
   RUSH_TRY(rush_quant_make(c->heap, *out, -1, 1, &made));

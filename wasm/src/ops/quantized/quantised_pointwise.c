@@ -24,7 +24,7 @@ static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64
   const int64_t zero = arg_int(c, scale + 1);
   RUSH_NEED(unit > 0 && zero >= 0 && zero <= UINT8_MAX, "scale %g and zero point %lld", unit,
             (long long)zero);
-  c->heap->quantised = rush_call_quantised;
+  rush_know_quantised(c->heap);
   RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_QUINT8, rank, sizes, out));
   ret_tensor(c, 0, *out);
   RUSH_TRY(rush_quant_make(c->heap, *out, -1, 1, &q));
@@ -116,7 +116,7 @@ RUSH_OP(quantised_by_table) {
                 table->numel == UINT8_MAX + 1 && rush_is_contiguous(table) &&
                 rush_quant_of(table)->axis < 0,
             "a tensor of bytes and a table of 256 of its dtype were wanted");
-  c->heap->quantised = rush_call_quantised;
+  rush_know_quantised(c->heap);
   if (!rush_is_dense(x)) RUSH_TRY(tmp_contiguous(c, x, &x));
   RUSH_TRY(rush_result_like(c, 0, x, x->dtype, &out));
   rush_quant *q;

@@ -52,7 +52,7 @@ static rush_status check_floats(rush_call *c, uint32_t dtype_arg, rush_dtype *dt
 static rush_status quantise_all(rush_call *c, double scale, int64_t zero_point, rush_dtype dtype) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   rush_quant *q;
-  c->heap->quantised = rush_call_quantised;
+  rush_know_quantised(c->heap);
   RUSH_NEED(scale > 0, "quantize scale must be positive");
   RUSH_TRY(check_zero_point(c, dtype, zero_point));
   if (rush_is_dense(x))
@@ -108,7 +108,7 @@ static rush_status set_channels(rush_call *c, rush_tensor *out, uint32_t scales_
 RUSH_OP(quantize_per_channel) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   rush_dtype dtype;
-  c->heap->quantised = rush_call_quantised;
+  rush_know_quantised(c->heap);
   RUSH_TRY(check_floats(c, 4, &dtype));
   RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, &out));
   RUSH_TRY(set_channels(c, out, 1, arg_int(c, 3)));
@@ -118,7 +118,7 @@ RUSH_OP(quantize_per_channel) {
 /* Result 0 has the integers of argument 0. */
 static rush_status with_integers(rush_call *c, rush_tensor **out) {
   const rush_tensor *x = arg_tensor(c, 0);
-  c->heap->quantised = rush_call_quantised;
+  rush_know_quantised(c->heap);
   const rush_dtype dtype = x->dtype == RUSH_INT8    ? RUSH_QINT8
                            : x->dtype == RUSH_UINT8 ? RUSH_QUINT8
                                                     : RUSH_QINT32;
