@@ -20,9 +20,10 @@ namespace {
 
 // Those of the runtime's own that programs name.
 TORCH_LIBRARY_FRAGMENT(rush, library) {
-  for (const char *op : {"rush::quantised_conv", "rush::quantised_by_table", "rush::quantised_sum",
-                         "rush::quantised_product", "rush::linear_dynamic", "rush::lstm_dynamic",
-                         "rush::gru_dynamic", "rush::embedding_rows", "rush::view_dtype"})
+  for (const char *op :
+       {"rush::quantised_conv", "rush::quantised_by_table", "rush::quantised_cat",
+        "rush::quantised_sum", "rush::quantised_product", "rush::linear_dynamic",
+        "rush::lstm_dynamic", "rush::gru_dynamic", "rush::embedding_rows", "rush::view_dtype"})
     library.def(rush_op_schema(op));
 }
 

@@ -411,14 +411,21 @@ def quantized_mul_relu(a, b, scale: float, zero_point: int):
     return quantised_product(a, b, scale, zero_point, True)
 
 
-def quantized_cat(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]):
+def quantised_tensors(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int], relu: bool):
+    unit = torch.q_scale(tensors[0]) if scale is None else scale
+    zero = torch.q_zero_point(tensors[0]) if zero_point is None else zero_point
+    if tensors[0].dtype != torch.qint32:
+        return rush.quantised_cat(tensors, dim, unit, zero, relu)
     numbers = torch.cat([x.dequantize() for x in tensors], dim)
-    return quantised_as(numbers, tensors[0], torch.q_scale(tensors[0]) if scale is None else scale, torch.q_zero_point(tensors[0]) if zero_point is None else zero_point)
+    return quantised_as(torch.relu(numbers) if relu else numbers, tensors[0], unit, zero)
+
+
+def quantized_cat(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]):
+    return quantised_tensors(tensors, dim, scale, zero_point, False)
 
 
 def quantized_cat_relu(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]):
-    numbers = torch.relu(torch.cat([x.dequantize() for x in tensors], dim))
-    return quantised_as(numbers, tensors[0], torch.q_scale(tensors[0]) if scale is None else scale, torch.q_zero_point(tensors[0]) if zero_point is None else zero_point)
+    return quantised_tensors(tensors, dim, scale, zero_point, True)
 
 
 def quantized_relu6(x, inplace: bool):

@@ -1,0 +1,64 @@
+/* Tensors of bytes side by side, as torch.ao's quantised models have them. */
+#include "blocks/join.h"
+#include "call/define.h"
+#include "call/quantised.h"
+#include "kernels/quantise.h"
+#include "tensor/layout.h"
+#include "tensor/quant.h"
+
+enum { TENSORS, DIM, SCALE, ZERO_POINT, RELU, BYTES = UINT8_MAX + 1 };
+
+/* What becomes of each byte of t; false where each stays what it is. */
+static bool fill_table(const rush_call *c, const rush_tensor *t, uint8_t table[BYTES]) {
+  uint8_t bytes[BYTES];
+  float numbers[BYTES];
+  const rush_quant *q = rush_quant_of(t);
+  for (int i = 0; i < BYTES; i++) bytes[i] = (uint8_t)i;
+  rush_dequantise(t->dtype, q->scales[0], q->zero_points[0], BYTES, bytes, numbers);
+  for (int i = 0; i < BYTES; i++)
+    if (arg_bool(c, RELU) && numbers[i] < 0) numbers[i] = 0;
+  rush_quantise(t->dtype, arg_float(c, SCALE), arg_int(c, ZERO_POINT), BYTES, numbers, table);
+  return memcmp(table, bytes, BYTES) != 0;
+}
+
+/* A tensor, which lies as t does, of the result's integers. */
+static rush_status requantise(rush_call *c, rush_tensor *t, const rush_tensor **out) {
+  uint8_t table[BYTES];
+  rush_tensor *made;
+  *out = t;
+  if (!fill_table(c, t, table)) return RUSH_OK;
+  if (!rush_is_dense(t)) RUSH_TRY(tmp_contiguous(c, t, &t));
+  RUSH_TRY(rush_tensor_new_like(c->heap, t, t->dtype, &made));
+  *out = tmp_take(c, made);
+  rush_look_up((size_t)t->numel, table, rush_data(t), rush_data(made));
+  return rush_work(c->ctx, (uint64_t)t->numel);
+}
+
+/* tensors of QUINT8, or of QINT8; along which dimension; scale and zero_point of the result; whether numbers below 0
+ * become that -> all of them, of the same dtype */
+RUSH_OP(quantised_cat) {
+  const rush_list *list = arg_list(c, TENSORS);
+  const rush_tensor **parts;
+  rush_tensor *out;
+  rush_quant *q;
+  RUSH_NEED(list->n > 0, "torch.cat(): expected a non-empty list of Tensors");
+  RUSH_TRY(tmp_items(c, (int64_t)list->n, sizeof *parts, (void **)&parts));
+  const rush_dtype dtype = rush_as_tensor(&list->items[0])->dtype;
+  const int64_t zero = arg_int(c, ZERO_POINT), least = dtype == RUSH_QINT8 ? INT8_MIN : 0;
+  RUSH_NEED(arg_float(c, SCALE) > 0 && zero >= least && zero <= least + UINT8_MAX,
+            "scale %g and zero point %lld", arg_float(c, SCALE), (long long)zero);
+  for (size_t k = 0; k < list->n; k++) {
+    rush_tensor *t = rush_as_tensor(&list->items[k]);
+    RUSH_NEED((dtype == RUSH_QUINT8 || dtype == RUSH_QINT8) && t->dtype == dtype,
+              "tensors of quint8 were wanted, or of qint8");
+    RUSH_NEED(rush_quant_of(t)->axis < 0,
+              "the tensor is quantized per channel, expected per tensor");
+    RUSH_TRY(requantise(c, t, parts + k));
+  }
+  RUSH_TRY(rush_cat(c->heap, list->n, parts, arg_int(c, DIM), dtype, &out));
+  ret_tensor(c, 0, out);
+  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  q->scales[0] = arg_float(c, SCALE);
+  q->zero_points[0] = zero;
+  return RUSH_OK;
+}
