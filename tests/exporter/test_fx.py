@@ -349,6 +349,7 @@ RESULTS = {
     "a tuple with None": lambda h, x: (h, None, [x, x]),
     "a list of several types": lambda h, x: [h, {"x": x}, [x, [h]]],
     "an ordered dict, keys that are numbers": lambda h, x: collections.OrderedDict([(2, h), (1, [x])]),
+    "a dict in a list": lambda h, x: [{"h": h}],
     "no tensor": lambda h, x: [1, {"a": None}],
     "a named tuple, what is empty": lambda h, x: (Pair(h, None), [], {}, h),
 }

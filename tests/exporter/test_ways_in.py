@@ -364,6 +364,47 @@ def test_a_model_on_the_meta_device_has_no_weights_to_store(model, out):
         rushlight.export(model(), X, out)
 
 
+class Data(nn.Module):
+    """What is read and written by .data, which PyTorch's tracer does not see, nor torch.export."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        y = x.new_zeros(x.shape)
+        y.data[:, :2].copy_(x[:, :2])
+        return y + x.data * self.weight.data
+
+
+def test_data_is_traced(out):
+    x = torch.randn(3, 4)
+    rushlight.export(Data(), torch.randn(2, 4), out, dynamic_shapes={"x": {0: "n"}})
+    assert torch.equal(rushlight.load(out)(x), Data()(x))
+    assert "data" not in vars(torch.Tensor)
+
+
+def test_a_constant_that_torch_export_kept_no_values_of_is_named(out):
+    program = torch.export.export(Data(), (torch.randn(2, 4),), strict=False)
+    with pytest.raises(rushlight.RushlightError, match=r"kept no values of \w+, .* past its sight \(\.data\): export the model itself"):
+        rushlight.export(program, None, out)
+
+
+def test_what_a_trace_sets_in_python_is_not_in_the_answer_that_it_is_compared_with(out):
+    class Steps(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.step, self.weight = 3, nn.Parameter(torch.ones(4))
+
+        def forward(self, x):
+            self.step += 1
+            return x * self.weight * self.step
+
+    x = torch.randn(2, 4)
+    assert rushlight.export(Steps(), x, out).verified
+    assert torch.equal(rushlight.load(out)(x), x * 4)
+
+
 def test_an_example_on_the_meta_device_is_refused(out):
     with pytest.raises(ValueError, match="an example is on the meta device"):
         rushlight.export(nn.Linear(4, 3), X.to("meta"), out)
@@ -373,7 +414,6 @@ def test_an_example_on_the_meta_device_is_refused(out):
     (Calls(torch.compile(torch.relu)), (X,), "calls a function that torch.compile made"),
     (Calls(lambda x: create_block_mask(causal, 1, 1, 128, 128, device="cpu").kv_num_blocks), (X,), "torch.vmap, by which create_block_mask works, too, cannot be traced"),
     (lambda x, mode: x, (X, "a"), "not str: bind the others .* torch.jit.script"),
-    (lambda x: [{"a": x}], (X,), "torch.export.export.model, example_inputs., which keeps lists and dicts of any depth"),
     (lambda x, linear=nn.Linear(4, 3): linear(x), (X,), "holds parameters .*: export the module"),
     (nn.Linear(4, 3).half(), (X,), "of different dtypes .*: model.float"),
 ])

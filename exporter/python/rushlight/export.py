@@ -289,9 +289,10 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
     for text in prepared:
         warnings.warn(text, stacklevel=3)
     if isinstance(model, torch.fx.GraphModule):
+        eager = _eager(model, train)
         target, way, seen, lines = fx.scripted_or_traced(
             model, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))
-        return Front(target, way, _eager(model, train), prepared + seen, lines)
+        return Front(target, way, eager, prepared + seen, lines)
     if isinstance(target, str) or isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         return Front(target)
     if isinstance(model, type):
@@ -302,8 +303,9 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
                         + (": weights belong to a model, which load_state_dict() gives them" if weights else ""))
     if example_inputs is None:
         raise ValueError("example_inputs are needed to trace this model")
+    eager = _eager(model, train, by_name)
     target, seen = _traced(model, tuple(example_inputs), train, by_name)
-    return Front(target, "traced", _eager(model, train, by_name), prepared + seen)
+    return Front(target, "traced", eager, prepared + seen)
 
 
 def _refuse_meta(model, example_inputs):
@@ -313,6 +315,9 @@ def _refuse_meta(model, example_inputs):
         is_module = isinstance(model, torch.nn.Module)
         tensors = itertools.chain(model.named_parameters(), model.named_buffers()) if is_module else ()
     for name, t in tensors:
+        if isinstance(t, torch._subclasses.FakeTensor):
+            raise RushlightError("bad-argument", f"torch.export kept no values of {name}, a tensor that the model makes and then writes "
+                                 "past its sight (.data): export the model itself, or have it write the tensor")
         if isinstance(t, torch.Tensor) and t.is_meta:
             raise RushlightError("bad-argument", f"{name} is on the meta device, where it has no values: load the weights first")
     for t in pytree.tree_leaves(example_inputs):
@@ -419,7 +424,7 @@ def _traced_with(mode, model, example_inputs, train, by_name):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
-            with opened.functions_opened(), opened.attention_opened(), opened.autocast_refused(), mode:
+            with opened.functions_opened(), opened.data_opened(), opened.attention_opened(), opened.autocast_refused(), mode:
                 traced = _jit_traced(model, given, by_name)
         except RuntimeError as error:
             refusal = inputs_.refusal_of(error, given)
@@ -458,15 +463,17 @@ def _jit_traced(model, given, by_name):
             raise error from None
 
 
-def _copy(model):
-    """The model in its first state, but for what cannot be copied (a Python module, a lock), which both have."""
+def _copy(model, shared=()):
+    """The model in its first state, but for what cannot be copied (a Python module, a lock) and the tensors that are shared,
+    which both have."""
     if not isinstance(model, torch.nn.Module):
         return model
+    memo = {id(t): t for t in shared}
     try:
-        return copy.deepcopy(model)
+        return copy.deepcopy(model, dict(memo))
     except Exception:  # what __deepcopy__ and __reduce__ raise is of many types
-        memo = {id(value): value for m in model.modules() for name, value in vars(m).items()
-                if name not in ("_modules", "_parameters", "_buffers") and not _can_be_copied(value)}
+        memo |= {id(value): value for m in model.modules() for name, value in vars(m).items()
+                 if name not in ("_modules", "_parameters", "_buffers") and not _can_be_copied(value)}
     try:
         return copy.deepcopy(model, memo)
     except RuntimeError:  # computed weights
@@ -482,9 +489,13 @@ def _can_be_copied(value):
 
 
 def _eager(model, train, by_name=None):
+    """Answers as the model does that is given, whatever of its Python attributes a trace then sets anew."""
+    weights = itertools.chain(model.parameters(), model.buffers()) if isinstance(model, torch.nn.Module) else ()
+    with opened.compiled_opened(model):
+        first = _copy(model, weights)
+
     def answer(method, args):
-        with opened.compiled_opened(model):
-            fresh = _copy(model)
+        fresh = _copy(first)
         with opened.compiled_opened(fresh), _mode(fresh, train):
             return inputs_.call(fresh, method, args, by_name)
 

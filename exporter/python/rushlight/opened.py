@@ -51,6 +51,17 @@ def functions_opened():
 
 
 @contextlib.contextmanager
+def data_opened():
+    """x.data is x.detach(), which the tracer sees: what is made of it, and what is written into it."""
+    before = torch._C.TensorBase.data
+    torch.Tensor.data = property(torch.Tensor.detach, before.__set__, before.__delete__)
+    try:
+        yield
+    finally:
+        del torch.Tensor.data
+
+
+@contextlib.contextmanager
 def attention_opened():
     """flex_attention, which compiles itself, in its operators, all scores at once."""
     module = sys.modules.get("torch.nn.attention.flex_attention")
