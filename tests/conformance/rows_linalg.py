@@ -111,6 +111,9 @@ row("einsum_three", "(torch.einsum('ij,jk,kl->il', x, y, z), torch.einsum('ij,jk
 for dtype in ("i32", "u8", "i8"):
     row(f"einsum_sums_of_{dtype}", "(torch.einsum('ij,k->ik', x, y), torch.einsum('ij,k->i', x, y), torch.einsum('ij,k->', x, y), torch.einsum('ij,jk->', x, x.t()), torch.einsum('ij,ij->j', x, x), "
         "torch.einsum('ij,k->ijk', x, y), torch.einsum('ij,kj->ik', x, x[:1]))", x=random(dtype, 3, 4), y=random(dtype, 5))
+for name, x, y in (("ints", i64(3, 4), f32(5)), ("ints_second", f32(3, 4), i32(5)), ("doubles", f32(3, 4), f64(5)), ("bools", b8(3, 4), f32(5)), ("small_ints", i32(3, 4), i64(5))):
+    row(f"einsum_promotes_{name}", "(torch.einsum('ij,k->ijk', x, y), torch.einsum('ij,k->kji', x, y), torch.einsum('ij,j->ij', x, y[:4]), torch.einsum('ij,k->ik', x, y), torch.einsum('ij,k,l->lijk', x, y, x[0]))", x=x, y=y)
+row("einsum_sums_no_mixed_dtypes", "torch.einsum('ij,j->i', x, y)", x=f32(3, 4), y=f64(4), raises="same dtype")
 row("einsum_bilinear", "torch.einsum('bn,anm,bm->ba', x, w, y)", x=f32(2, 3), w=f32(5, 3, 4), y=f32(2, 4))
 row("einsum_view_writes_through", """
     torch.einsum('ij->ji', x).zero_()

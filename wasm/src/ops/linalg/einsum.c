@@ -247,6 +247,24 @@ static rush_status widen_integers(rush_call *c, operand *o) {
   return RUSH_OK;
 }
 
+/* Where nothing is summed in the product of a pair, PyTorch multiplies element by element, which
+ * promotes; a product of matrices does not. */
+static rush_status promote_pair(rush_call *c, operand *a, operand *b, uint64_t keep) {
+  const rush_dtype dtype = rush_promote(a->t.dtype, b->t.dtype);
+  RUSH_NEED(a->t.dtype == b->t.dtype || (long_labels_of(a) & long_labels_of(b) & ~keep) == 0,
+            "einsum(): expected all operands to have the same dtype");
+  operand *const pair[] = {a, b};
+  for (int i = 0; i < 2; i++) {
+    rush_tensor *cast;
+    if (pair[i]->t.dtype == dtype) continue;
+    RUSH_TRY(tmp_new(c, dtype, pair[i]->t.rank, pair[i]->t.sizes, &cast));
+    RUSH_TRY(rush_tensor_copy(c->heap, cast, &pair[i]->t));
+    pair[i]->t = *cast;
+  }
+  RUSH_NEED(dtype != RUSH_BOOL, "\"bmm\" not implemented for 'Bool'");
+  return RUSH_OK;
+}
+
 /* a becomes the product of a and b with the labels of `keep`. */
 static rush_status contract(rush_call *c, const equation *eq, operand *a, const operand *given,
                             uint64_t keep) {
@@ -256,6 +274,7 @@ static rush_status contract(rush_call *c, const equation *eq, operand *a, const 
     RUSH_TRY(widen_integers(c, a));
     RUSH_TRY(widen_integers(c, b));
   }
+  RUSH_TRY(promote_pair(c, a, b, keep));
   /* As ATen's sumproduct_pair sorts them, which decides how the result lies in memory. */
   uint64_t all = labels_of(a) | labels_of(b), in_a = long_labels_of(a), in_b = long_labels_of(b);
   group batch, left, right, sum;
@@ -488,12 +507,6 @@ RUSH_OP(einsum) {
   operand *ops;
   equation eq;
   RUSH_NEED(list->n > 0, "einsum(): must provide at least one operand");
-  for (size_t i = 0; i < list->n; i++) {
-    RUSH_NEED(rush_as_tensor(&list->items[i])->dtype == rush_as_tensor(&list->items[0])->dtype,
-              "einsum(): expected all operands to have the same dtype");
-    RUSH_NEED(rush_as_tensor(&list->items[i])->dtype != RUSH_BOOL || list->n == 1,
-              "\"bmm\" not implemented for 'Bool'");
-  }
   RUSH_TRY(tmp_items(c, (int64_t)list->n, sizeof *ops, (void **)&ops));
   RUSH_TRY(read_equation(c, ops, list->n, &eq));
   int64_t strides[RUSH_MAX_RANK];
