@@ -88,9 +88,13 @@ def test_a_session_takes_inputs_by_name_and_says_what_it_has(out):
     for got in session(x=x, y=y), session(x, y=y), session.call("forward", y=y, x=x), session.run({"y": y, "x": x})["output"]:
         assert_close(got, Pair()(x, y))
     for args, named, message in [((), {"z": x}, "no input 'z'; the inputs are x, y"), ((x,), {"x": x}, "'x' is given twice"),
-                                 ((), {"y": y}, "'x' is missing")]:
-        with pytest.raises(ValueError, match=message):
+                                 ((), {"y": y}, "'x' is missing"), ((x,), {}, "'y' is missing; the inputs are x, y"),
+                                 ((x, y, x), {}, r"takes 2 inputs \(x, y\), got 3")]:
+        with pytest.raises(TypeError, match=r"forward\(\):? .*" + message):
             session(*args, **named)
+    for inputs, message in [({"x": x, "z": y}, "no input 'z'; the inputs are x, y"), ({"y": y}, "'x' is missing; the inputs are x, y")]:
+        with pytest.raises(ValueError, match=message):
+            session.run(inputs)
 
 
 def test_what_is_no_file_is_said_by_name(out, tmp_path):

@@ -2,6 +2,7 @@
 
 import collections.abc
 import io
+import json
 import os
 import pickle
 
@@ -19,6 +20,10 @@ class Replay(tuple):
         self.max_abs, self.max_rel, self.compared = self
         self.measured, self.pytorch, self.rushlight, self.difference = measured, pytorch, rushlight, difference
         return self
+
+
+class _Unfit(ValueError):
+    """Names of inputs that do not fit: in a dict a ValueError, in a call a TypeError."""
 
 
 class Session:
@@ -47,6 +52,7 @@ class Session:
         self._source = source if isinstance(source, bytes) else os.path.abspath(source)
         self._version = self._source_version()
         self._options = {"threads": threads, "max_bytes": max_bytes, "max_steps": max_steps}
+        self._known, self._with_defaults = {}, None
         self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps, threads)
 
     def _source_version(self):
@@ -93,30 +99,53 @@ class Session:
 
         Raises:
             RushlightError: as its code says
-            ValueError: no such method, or a name that does not fit
-            TypeError: the method's name is missing
+            ValueError: no such method
+            TypeError: arguments that a Python function of these inputs would not take: one too many, a name that it does not
+                have, one given twice or missing; or the method's name is missing
         """
         self._check_method(method)
-        return self._session.run(method, args + self._in_order(named, method, len(args)) if named else args)
+        names = self._names(method)
+        if len(args) > len(names):
+            raise TypeError(f"{method}() takes {len(names)} input{'s' * (len(names) != 1)} ({', '.join(names)}), got {len(args)}")
+        if named or len(args) < len(names):
+            try:
+                args += self._in_order(named, method, len(args))
+            except _Unfit as e:
+                raise TypeError(f"{method}(): {e}") from None
+        return self._session.run(method, args)
 
     def _check_method(self, method):
         if not isinstance(method, str):
             raise TypeError(f"call()'s first argument is the method's name, of {', '.join(self.methods())}, and not a value "
                             f"({type(method).__name__}): call('{self.methods()[0]}', ...), or session(...) for forward")
 
+    def _names(self, method):
+        if method not in self._known:
+            self._known[method] = self.inputs(method)
+        return self._known[method]
+
+    def _optional(self, method):
+        """Names of the inputs that have defaults."""
+        if self._with_defaults is None:
+            methods = json.loads(self._session.describe())["methods"]
+            self._with_defaults = {m["name"]: {i["name"] for i in m["inputs"] if i["optional"]} for m in methods}
+        return self._with_defaults[method]
+
     def _in_order(self, named, method, taken):
-        names = self.inputs(method)
+        """Inputs by name as those by place that follow the first `taken`."""
+        names = self._names(method)
+        optional = self._optional(method) if len(names) > taken + len(named) else ()
         for name in named:
             if name not in names:
-                raise ValueError(f"there is no input {name!r}; the inputs are {', '.join(names)}")
+                raise _Unfit(f"there is no input {name!r}; the inputs are {', '.join(names) or 'none'}")
             if name in names[:taken]:
-                raise ValueError(f"the input {name!r} is given twice")
+                raise _Unfit(f"the input {name!r} is given twice")
         args = []
         for i, name in enumerate(names[taken:], taken):
             if name in named:
                 args.append(named[name])
-            elif any(n in named for n in names[i + 1:]):
-                raise ValueError(f"the input {name!r} is missing")
+            elif name not in optional or any(n in named for n in names[i + 1:]):
+                raise _Unfit(f"the input {name!r} is missing; the inputs are {', '.join(names)}")
         return tuple(args)
 
     def run(self, inputs, method="forward"):
@@ -133,7 +162,7 @@ class Session:
         if not isinstance(method, str):
             raise TypeError(f"run()'s second argument is the method's name, of {', '.join(self.methods())}, and not a value "
                             f"({type(method).__name__})")
-        result = self.call(method, *self._in_order(inputs, method, 0))
+        result = self._session.run(method, self._in_order(inputs, method, 0))
         outputs = self.outputs(method)
         if not outputs:
             return {}

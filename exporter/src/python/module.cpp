@@ -600,6 +600,15 @@ PYBIND11_MODULE(_C, m) {
            [](const NativeSession &s, const std::string &method) {
              return port_names(s, method, rush_model_input_count, rush_model_input_name);
            })
+      .def("describe",
+           [](const NativeSession &s) {
+             char *text;
+             size_t size;
+             s.check(rush_model_describe(s.ctx(), s.model(), RUSH_DESCRIBE_JSON, &text, &size));
+             const py::str out(text);
+             rush_free(s.ctx(), text, size);
+             return out;
+           })
       .def("outputs", [](const NativeSession &s, const std::string &method) {
         return port_names(s, method, rush_model_output_count, rush_model_output_name);
       });
