@@ -19,6 +19,7 @@
 #include "kernels/int8_pointwise.h"
 #include "kernels/int8_tile.h"
 #include "kernels/int8_winograd.h"
+#include "kernels/quantise.h"
 
 static int integer(int least, int most) {
   return least + (int)((noise() + 1) / 2 * (float)(most - least + 1));
@@ -536,6 +537,34 @@ static uint8_t byte_of(float v) {
   return (uint8_t)(v > 0 ? v < 255 ? v : 255 : 0);
 }
 
+/* Wherever they stand, among numbers that integers hold. */
+static void test_what_no_integer_holds(void **state) {
+  (void)state;
+  static const struct {
+    rush_dtype dtype;
+    int64_t zero_point, least, most;
+  } rows[] = {{RUSH_QUINT8, 10, 0, 255},
+              {RUSH_QUINT8, 300, 0, 255},
+              {RUSH_QINT8, -3, -128, 127},
+              {RUSH_QINT32, 0, INT32_MIN, INT32_MAX}};
+  enum { MOST = 19 };
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+    for (size_t n = 1; n <= MOST; n++)
+      for (size_t at = 0; at < n; at++) {
+        const float odd[] = {INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 3e9f};
+        for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+          float x[MOST] = {0};
+          int32_t wide[MOST];
+          x[at] = odd[k];
+          rush_quantise(rows[r].dtype, 0.1, rows[r].zero_point, n, x, wide);
+          const int64_t got = rows[r].dtype == RUSH_QUINT8  ? ((uint8_t *)wide)[at]
+                              : rows[r].dtype == RUSH_QINT8 ? ((int8_t *)wide)[at]
+                                                            : wide[at];
+          assert_int_equal(got, odd[k] > 0 ? rows[r].most : rows[r].least);
+        }
+      }
+}
+
 static void test_pointwise(void **state) {
   (void)state;
   enum { ROWS = 3, MOST = 41 };
@@ -610,10 +639,15 @@ static void time_rows(void) {
 int main(int argc, char **argv) {
   if (timed_wanted(argc, argv)) return time_rows(), 0;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_floats),       cmocka_unit_test(test_tiles),
-      cmocka_unit_test(test_convolutions), cmocka_unit_test(test_winograd),
-      cmocka_unit_test(test_threads),      cmocka_unit_test(test_activations),
-      cmocka_unit_test(test_pointwise),    cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_floats),
+      cmocka_unit_test(test_tiles),
+      cmocka_unit_test(test_convolutions),
+      cmocka_unit_test(test_winograd),
+      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_activations),
+      cmocka_unit_test(test_pointwise),
+      cmocka_unit_test(test_sizes),
+      cmocka_unit_test(test_what_no_integer_holds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
