@@ -112,7 +112,7 @@ const GONE = new Proxy({}, { get() { throw gone(); } });
 export class Engine {
   /** @type {Ctx} */ ctx;
   session = /** @type {Session} */ (0);
-  /** 96 bytes for what C functions leave in their `out`, read before the next call. */
+  /** 112 bytes for what C functions leave in their `out`, read before the next call. */
   scratch = 0;
   model = /** @type {ModelPtr} */ (0);
   #loader = /** @type {Loader} */ (0);
@@ -346,12 +346,15 @@ export class Engine {
           this.#since = performance.now();
         } else await this.#pause();
       }
-      if (status && signal?.aborted) {
-        this.c.rush_session_cancel(this.session);
-        throwIfAborted(signal, 'the run');
-      }
+      if (status) this.#unlessStopped(signal);
       if (status !== PENDING) return this.check(status);
     }
+  }
+
+  /** @param {AbortSignal} [signal] */
+  #unlessStopped(signal) {
+    if (signal?.aborted) this.c.rush_session_cancel(this.session);
+    throwIfAborted(signal, 'the run');
   }
 
   /** Where it is time for that gives others a turn; whether the run shall end. */
@@ -390,10 +393,7 @@ export class Engine {
       if (this.alive) this.#settle(/** @type {Signature} */ (this.#signatures.get(op)), args, value);
     } catch (e) {
       if (!this.alive) throw gone();
-      if (signal?.aborted) {
-        this.c.rush_session_cancel(this.session);
-        throwIfAborted(signal, 'the run');
-      }
+      this.#unlessStopped(signal);
       if (e instanceof RushlightError && e.code === 'operator') throw e;
       throw this.#opError(e);
     }

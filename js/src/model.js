@@ -2,7 +2,7 @@
 
 import { RushlightError, badArgument, checkOptions, gone, says, throwIfAborted, unknownName, unlessAborted } from './errors.js';
 import { Graph } from './graph.js';
-import { misfit, nameOf } from './values.js';
+import { isNamed, isTensorObject, misfit, nameOf } from './values.js';
 
 /**
  * @typedef {import('./host.js').Host} Host
@@ -368,7 +368,7 @@ function checkNames(method, kind, names) {
 /** Named inputs in the method's order. @param {Method} method @param {Record<string, InputValue>} inputs @returns {InputValue[]} */
 function positional(method, inputs) {
   const known = method.inputs.map((p) => p.name);
-  if (inputs === null || typeof inputs !== 'object' || ArrayBuffer.isView(inputs) || Array.isArray(inputs)) {
+  if (!isNamed(inputs) || (isTensorObject(inputs) && !known.includes('data'))) {
     throw badArgument(`${method.name}: inputs have names, { ${known.join(', ')} }; got ${nameOf(inputs)}`, { expected: known });
   }
   checkNames(method, 'input', Object.keys(inputs));

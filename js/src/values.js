@@ -30,6 +30,7 @@ export function nameOf(v) {
   if (v === null || v === undefined) return String(v);
   if (ArrayBuffer.isView(v)) return v.constructor.name;
   if (Array.isArray(v)) return `an array of ${v.length}`;
+  if (isTensorObject(v)) return 'a tensor';
   return typeof v === 'object' ? (v.constructor?.name ?? 'an object') : `${typeof v} ${String(v).slice(0, 40)}`;
 }
 
@@ -43,8 +44,10 @@ const shapeText = (shape) => `[${shape.map((n) => n ?? '?').join(', ')}]`;
 /** @param {readonly number[]} shape */
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
+/** @param {unknown} v @returns {v is object} neither null nor any array */
+export const isNamed = (v) => typeof v === 'object' && v !== null && !ArrayBuffer.isView(v) && !Array.isArray(v);
 /** @param {unknown} v @returns {v is { data: TypedArray | Elements, shape?: readonly number[], dtype?: DType }} */
-export const isTensorObject = (v) => typeof v === 'object' && v !== null && !ArrayBuffer.isView(v) && 'data' in v;
+export const isTensorObject = (v) => isNamed(v) && 'data' in v;
 /** @param {unknown} v @returns {v is TypedArray} */
 const isTypedArray = (v) => !!tagOf(v)?.endsWith('Array');
 
@@ -157,7 +160,6 @@ function checkShape(shape, n, where) {
   if (!Array.isArray(shape) || !shape.every((s) => Number.isSafeInteger(s) && s >= 0)) {
     throw badArgument(`${where}: a shape is an array of sizes`, { input: where, actual: shape });
   }
-  if (shape.length > 8) throw badArgument(`${where}: a tensor has at most 8 dimensions`, { input: where, actual: shape });
   if (product(shape) !== n) {
     throw badArgument(`${where}: shape ${shapeText(shape)} holds ${product(shape)} elements, the data has ${n}`, { input: where, expected: product(shape), actual: n });
   }
@@ -282,7 +284,7 @@ export class Values {
   /** @param {number} p @param {Type} type @param {any} v @param {string} where */
   #writeDict(p, type, v, where) {
     if (!(v instanceof Map)) {
-      if (v === null || typeof v !== 'object' || ArrayBuffer.isView(v) || Array.isArray(v)) misfit(where, 'a Map', v);
+      if (!isNamed(v)) misfit(where, 'a Map', v);
       v = new Map(Object.entries(v));
     }
     const flat = [...v].flat(1);

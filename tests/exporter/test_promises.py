@@ -179,7 +179,7 @@ def test_a_promise_is_kept_or_the_run_refused(front, out):
             ((2, 6), (2,), "size 0 of the input x is 2; it must be at least 3"),
             ((4, 5), (4,), "size 1 of the input x is 5; it was exported as 6"),
             ((4, 6), (5,), "size 0 of the input y is 5 and size 0 of the input x is 4: they must be equal"),
-            ((4,), (4,), "the input x has 1 dimensions; it was exported with more"))
+            ((4,), (4,), "the input x has rank 1; it was exported with 2 dimensions"))
 
 
 def test_sizes_that_nobody_told_are_free(out):

@@ -480,6 +480,13 @@ static int64_t promised_size(const rush_session *s, const rush_file_method *f,
   return rush_as_tensor(v)->sizes[p->dim];
 }
 
+/* How many dimensions the export's example had, or at least had. */
+static int rank_of(const rush_model *m, const rush_file_promise *p) {
+  const uint32_t hint = m->ports[p->port].hint;
+  const int rank = hint == RUSH_NONE ? RUSH_MAX_RANK + 1 : m->hints[hint].rank;
+  return rank <= RUSH_MAX_RANK ? rank : (int)p->dim + 1;
+}
+
 static rush_status keep_promise(rush_session *s, const rush_file_method *f,
                                 const rush_file_promise *p) {
   const rush_model *m = s->m;
@@ -488,8 +495,8 @@ static rush_status keep_promise(rush_session *s, const rush_file_method *f,
   const int64_t size = promised_size(s, f, p);
   if (v->kind != RUSH_KIND_TENSOR) return RUSH_OK;
   RUSH_CHECK(s->ctx, size >= 0, RUSH_ERR_BAD_ARGUMENT,
-             "the input %s has %d dimensions; it was exported with more", input,
-             rush_as_tensor(v)->rank);
+             "the input %s has rank %d; it was exported with %d dimensions", input,
+             rush_as_tensor(v)->rank, rank_of(m, p));
   RUSH_CHECK(s->ctx, p->least != p->most || size == p->least, RUSH_ERR_BAD_ARGUMENT,
              "size %u of the input %s is %lld; it was exported as %lld", p->dim, input,
              (long long)size, (long long)p->least);
