@@ -414,13 +414,92 @@ def test_an_example_on_the_meta_device_is_refused(out):
     (Calls(torch.compile(torch.relu)), (X,), "calls a function that torch.compile made"),
     (Calls(lambda x: create_block_mask(causal, 1, 1, 128, 128, device="cpu").kv_num_blocks), (X,), "torch.vmap, by which create_block_mask works, too, cannot be traced"),
     (lambda x, mode: x, (X, "a"), "not str: bind the others .* torch.jit.script"),
-    (lambda x, linear=nn.Linear(4, 3): linear(x), (X,), "holds parameters .*: export the module"),
     (nn.Linear(4, 3).half(), (X,), "of different dtypes .*: model.float"),
 ])
 def test_what_tracing_refuses_comes_with_what_else_works(model, given, says, out):
     with pytest.raises(rushlight.RushlightError, match=says) as e:
         rushlight.export(model, given, out)
     assert e.value.code == "unsupported"
+
+
+class Speech(nn.Module):
+    """With a method that would be scripted beside the trace, which PyTorch cannot."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(4, 3, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(x.unsqueeze(0))[0]
+
+    @torch.jit.export
+    def infer(self, x: torch.Tensor):
+        return self.lstm(x)[0]
+
+
+def test_a_trace_leaves_out_exported_methods(out):
+    model = nn.Sequential(Speech())
+    with pytest.raises(RuntimeError, match="forward__0"):  # of PyTorch itself
+        torch.jit.trace(model, X, check_trace=False)
+    rushlight.export(model, X, out)
+    assert_close(rushlight.load(out)(X), model(X))
+
+
+def test_a_trace_has_no_hooks_of_gradients(out):
+    model = nn.Sequential(nn.Linear(4, 3))
+    model[0].register_full_backward_hook(lambda *args: None)
+    with pytest.raises(ValueError, match="backward hooks"):  # of PyTorch itself
+        torch.jit.trace(model, X, check_trace=False)
+    rushlight.export(model, X, out)
+    assert_close(rushlight.load(out)(X), model(X))
+    assert len(model[0]._backward_hooks) == 1
+
+
+class Listed(nn.Module):
+    """Layers that the module does not know."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(4, 3), nn.Linear(3, 2)]
+        self.norm = nn.LayerNorm(2)
+
+    def forward(self, x):
+        return self.norm(self.layers[1](self.layers[0](x)) + torch.cat([self.layers[1].bias]))
+
+
+@pytest.mark.parametrize("model", [Listed(), lambda x, linear=nn.Linear(4, 3): linear(x)], ids=["list", "function"])
+def test_parameters_of_no_module_are_constants(model, out):
+    with pytest.raises(RuntimeError, match="Cannot insert a Tensor that requires grad"):  # of PyTorch itself
+        torch.jit.trace(model, X, check_trace=False)
+    report = rushlight.export(model, X, out)
+    assert not report.warnings and not report.state
+    for x in (X, X + 1):
+        assert_close(rushlight.load(out)(x), model(x))
+
+
+def test_sizes_of_gradients_are_compared_in_a_trace(out):
+    def force(x):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            energy = (x * 3 + 1) + x * 2
+            return torch.autograd.grad(energy, x, torch.full_like(energy, 2))[0]
+
+    rushlight.export(force, X, out)
+    assert_close(rushlight.load(out)(X), force(X))
+
+
+def test_a_fake_tensor_is_refused_by_name(out):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            with torch._subclasses.FakeTensorMode():
+                self.left = [torch.ones(3)]
+
+        def forward(self, x):
+            return x, self.left[0]
+
+    with pytest.raises(rushlight.RushlightError, match="holds a fake tensor, which has no values: .*; make the model again"):
+        rushlight.export(torch.jit.script(Net()), X, out, verify=False, test_vectors=False)
 
 
 class Autocast(nn.Module):

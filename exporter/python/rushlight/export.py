@@ -408,23 +408,34 @@ def _with_data(traced, new_data):
         traced.get_submodule(owner)._c.setattr(name, data.clone())
 
 
+# What PyTorch's tracer refuses with these words goes under these modes, which see every call and so come second.
+_MODES = {"We don't have an op for": opened.bools_opened,
+          "Cannot insert a Tensor that requires grad as a constant": opened.constants_opened}
+
+
 def _traced(model, example_inputs, train, by_name=None):
     """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once."""
-    try:
-        return _traced_with(contextlib.nullcontext(), model, example_inputs, train, by_name)
-    except RuntimeError as error:
-        if "We don't have an op for" not in str(error):
-            raise
-    return _traced_with(opened.bools_opened(), model, example_inputs, train, by_name)
+    modes = []
+    while True:
+        try:
+            return _traced_with(modes, model, example_inputs, train, by_name)
+        except RuntimeError as error:
+            more = [mode for words, mode in _MODES.items() if words in str(error) and mode not in modes]
+            if not more:
+                raise
+            modes += more
 
 
-def _traced_with(mode, model, example_inputs, train, by_name):
+def _traced_with(modes, model, example_inputs, train, by_name):
     with warnings.catch_warnings(record=True) as caught, opened.compiled_opened(model), _mode(model, train), \
             _state_kept(model) as (set_anew, new_data):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
-            with opened.functions_opened(), opened.data_opened(), opened.attention_opened(), opened.autocast_refused(), mode:
+            with opened.functions_opened(), opened.data_opened(), opened.attention_opened(), opened.autocast_refused(), \
+                    opened.modules_opened(model), opened.gradients_opened(), contextlib.ExitStack() as stack:
+                for mode in modes:
+                    stack.enter_context(mode())
                 traced = _jit_traced(model, given, by_name)
         except RuntimeError as error:
             refusal = inputs_.refusal_of(error, given)
@@ -438,7 +449,8 @@ def _traced_with(mode, model, example_inputs, train, by_name):
     for text in seen:
         warnings.warn(text, torch.jit.TracerWarning, stacklevel=4)
     for w in caught:
-        inside_torch = "-packages/torch/" in w.filename  # it checks its own arguments: not baked in
+        # It checks its own arguments, that is not baked in; under a mode the frame is the mode's.
+        inside_torch = "-packages/torch/" in w.filename or w.filename == opened.__file__
         if issubclass(w.category, torch.jit.TracerWarning) and not inside_torch:
             text = f"{_C.stored_path(w.filename)}:{w.lineno}: {str(w.message).splitlines()[0]}"
             if text not in seen:

@@ -119,9 +119,6 @@ def refusal_of(error, given):
         return unsupported(f"a trace takes tensors, and lists, tuples and dicts of them{', not ' + ', '.join(others) if others else ''}: "
                            "bind the others (functools.partial, a default), or export torch.jit.script(model) or "
                            "torch.export.export(model, example_inputs), which can have them")
-    if "Cannot insert a Tensor that requires grad as a constant" in text:
-        return unsupported("the function that is traced holds parameters of a module: export the module, or call "
-                           "requires_grad_(False) on it")
     if "dynamo-optimized function" in text:
         return unsupported("the model calls a function that torch.compile made, which is not traced: have it call the function itself")
     if "Unsupported value kind: Tensor" in text:

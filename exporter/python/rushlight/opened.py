@@ -1,5 +1,6 @@
 """While a model is traced: what would be one opaque call in the trace is what it is made of, or refused by its name."""
 
+import collections
 import contextlib
 import math
 import os
@@ -10,6 +11,7 @@ import types
 import torch
 from torch.autograd import function
 from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 
 from . import _C
 from .errors import unsupported
@@ -80,6 +82,77 @@ def attention_opened():
     finally:
         for owner, name, value in before:
             setattr(owner, name, value)
+
+
+@contextlib.contextmanager
+def modules_opened(model):
+    """What makes torch.jit.trace refuse a module, or compile parts of it, although no trace shows it: methods that are marked
+    torch.jit.export, and hooks of gradients."""
+    hooked = [m for m in model.modules() if m._backward_hooks] if isinstance(model, torch.nn.Module) else []
+    before = torch._jit_internal.module_has_exports, [m._backward_hooks for m in hooked]
+    torch._jit_internal.module_has_exports = lambda module: False
+    try:
+        for m in hooked:
+            m._backward_hooks = collections.OrderedDict()
+        yield
+    finally:
+        torch._jit_internal.module_has_exports = before[0]
+        for m, hooks in zip(hooked, before[1]):
+            m._backward_hooks = hooks
+
+
+@contextlib.contextmanager
+def _untraced():
+    state = torch._C._get_tracing_state()
+    torch._C._set_tracing_state(None)
+    try:
+        yield
+    finally:
+        torch._C._set_tracing_state(state)
+
+
+@contextlib.contextmanager
+def gradients_opened():
+    """torch.autograd.grad in forward compares sizes, which are tensors while a model is traced."""
+    from torch.fx.experimental import symbolic_shapes
+    before = symbolic_shapes.sym_eq
+
+    def sym_eq(x, y):
+        if not torch._C._get_tracing_state() or not isinstance(x, tuple) or not isinstance(y, tuple):
+            return before(x, y)
+        with _untraced():
+            return before(tuple(map(int, x)), tuple(map(int, y)))
+
+    symbolic_shapes.sym_eq = sym_eq
+    try:
+        yield
+    finally:
+        symbolic_shapes.sym_eq = before
+
+
+class constants_opened(TorchFunctionMode):
+    """Tensors that want gradients and that the tracer does not know, as of a module that the model keeps in a list, or that a
+    function has seen: they are constants."""
+
+    def __init__(self):
+        super().__init__()
+        self.constants = {}  # by id: (the tensor, which lives on so that its id stays its own, itself without gradients)
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        args, kwargs = pytree.tree_map(self.held, (args, kwargs or {}))
+        return function(*args, **kwargs)
+
+    def held(self, value):
+        state = torch._C._get_tracing_state()
+        if not state or not isinstance(value, torch.Tensor) or not value.requires_grad:
+            return value
+        try:
+            torch._C._get_value_trace(value)
+            return value
+        except RuntimeError:  # that a tensor which wants gradients cannot be a constant: tracing has stopped
+            return self.constants.setdefault(id(value), (value, value.detach()))[1]
+        finally:
+            torch._C._set_tracing_state(state)
 
 
 def _flex_attention_with_maxima(query, key, value, score_mod, block_mask, scale, kernel_options):
