@@ -12,7 +12,7 @@ MUTANTS = 150  # of each file
 # A process of its own: what would end it is seen as the exit code, with the name of the file.
 SESSION = """
 import pathlib, random, sys
-import rushlight
+import rushlight, torch
 
 only = rushlight.RushlightError
 counts = {"models": 0, "refused": 0}
@@ -36,8 +36,9 @@ def use(data, path):
         repr(session)
         attempt(session.verify)
         for method in session.methods():
+            inputs = [torch.ones(1, 1)] * len(session.inputs(method))
             for _ in range(2):  # what a failure leaves behind does not hurt the next run
-                attempt(session.call, method)
+                attempt(session.call, method, *inputs)
         attempt(session.reset)
 
 
