@@ -360,6 +360,33 @@ SCALE_ROWS = [
     scale_then("an excitation of what is written afterwards stays", None, between="  %w : Tensor = aten::relu_(%x)\n"),
 ]
 
+
+def joined(name, grows, *, kept="%k, %x", dim="2", after="", use="%y"):
+    """A row: an attribute becomes itself and more; `after` stands behind that."""
+    text = f"""
+graph(%x : Tensor):
+  %k : Tensor = rush::get_attr(0)
+  %l : Tensor[] = prim::ListConstruct({kept})
+  %c : Tensor = aten::cat(%l, {dim})
+{after}  %y : Tensor = aten::relu(%c)
+  return ({use})"""
+    return (name, "grow_cat", text, [f"rush::grow(%l, {dim})"] if grows else None, ["aten::cat"] if grows else [])
+
+
+SET = "  rush::set_attr(0, %c)\n"
+GROW_ROWS = [
+    joined("a cache", True, after=SET),
+    joined("a cache along the first dimension, of three", True, after=SET, kept="%k, %x, %x", dim="0"),
+    joined("a cache of which a view is read", True, after="  %v : Tensor = aten::select.int(%c, 0, 0)\n" + SET),
+    joined("what is not kept stays", False),
+    joined("what a part of is kept stays", False, after="  %v : Tensor = aten::slice.Tensor(%c, 2, 1)\n  rush::set_attr(0, %v)\n"),
+    joined("what another attribute keeps stays", False, after="  rush::set_attr(1, %c)\n"),
+    joined("what is put in front stays", False, after=SET, kept="%x, %k"),
+    joined("a cache that is returned stays", False, after=SET, use="%c"),
+    joined("a cache of which a view is returned stays", False, after="  %v : Tensor = aten::select.int(%c, 0, 0)\n" + SET, use="%v"),
+    joined("a cache that is written stays", False, after=SET + "  %w : Tensor = aten::mul_.Scalar(%c, 2)\n"),
+]
+
 LINEAR_ROWS = [
     ("linear", "fuse_linear", """
 graph(%x : Tensor):
@@ -477,7 +504,7 @@ ROUND_ROWS = [
 ]
 
 
-@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + ROUND_ROWS + CONV_ROWS + SCALE_ROWS + LINEAR_ROWS + NORM_ROWS,
+@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + ROUND_ROWS + CONV_ROWS + SCALE_ROWS + GROW_ROWS + LINEAR_ROWS + NORM_ROWS,
                          ids=lambda v: v if isinstance(v, str) and len(v) < 80 and "\n" not in v else "")
 def test_pass(name, pass_, text, has, has_not):
     before, _ = _C.run_pass(text, "none")

@@ -79,7 +79,7 @@ class Walk {
   }
 
  private:
-  void give_up() { fate.written = fate.escapes = true; }
+  void give_up() { fate.written = fate.escapes = fate.returned = true; }
   void to_outputs(const Node &node) {
     for (const Value *v : node.outputs) from(v);
   }
@@ -124,7 +124,7 @@ class Walk {
   void leave_block(const Node &results, size_t i) {
     const Node *owner = results.block->owner;
     if (!owner) {
-      fate.escapes = true;
+      fate.escapes = fate.returned = true;
     } else if (owner->op == "prim::If") {
       from(owner->outputs[i]);
     } else if (i > 0) {  // a loop: the next round's parameter, or the result

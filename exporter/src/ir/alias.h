@@ -10,6 +10,7 @@ namespace rush {
 struct Fate {
   bool written = false;     // some operator may write it, or a part of it, in place
   bool escapes = false;     // the method may return it, or keep it in an attribute
+  bool returned = false;    // the method may return it, or keep it in a container
   std::set<int64_t> slots;  // the attributes that it is stored in
 };
 

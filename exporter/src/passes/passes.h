@@ -41,6 +41,9 @@ bool fuse_linear(Graph &graph);
 // rush::scaled_conv. After quantising, which knows the two alone.
 bool fuse_scale(Graph &graph);
 
+// Concatenation to an attribute that the result replaces becomes rush::grow, which leaves room for the next.
+bool grow_cat(Graph &graph);
+
 // Trailing arguments that equal their default go. An operator that the runtime lacks keeps them: in
 // the schema's text libtorch writes some defaults otherwise than they are, `int[] x=[0, 0]` as 0.
 bool trim_defaults(Graph &graph);

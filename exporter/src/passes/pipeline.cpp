@@ -34,7 +34,8 @@ const std::vector<Pass> &pipeline() {
 }
 
 const std::vector<Pass> &late_pipeline() {
-  static const std::vector<Pass> passes = {{"fuse_scale", fuse_scale, nullptr, false, {}}};
+  static const std::vector<Pass> passes = {{"fuse_scale", fuse_scale, nullptr, false, {}},
+                                           {"grow_cat", grow_cat, nullptr, false, {}}};
   return passes;
 }
 

@@ -1,6 +1,7 @@
 #include "blocks/join.h"
 
 #include "tensor/layout.h"
+#include "tensor/room.h"
 
 enum { PIECE = 1 << 16 }; /* bytes between two looks at the host's wish to stop */
 
@@ -76,42 +77,90 @@ static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *cons
   return RUSH_OK;
 }
 
-rush_status rush_cat(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int64_t dim,
-                     rush_dtype dtype, rush_tensor **out) {
-  rush_ctx *ctx = heap->ctx;
+/* What there is to join. */
+typedef struct plan {
+  int rank, dim;
+  int64_t sizes[RUSH_MAX_RANK]; /* of the result */
+  int format;
+} plan;
+
+static rush_status make_plan(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors,
+                             int64_t dim, plan *p) {
   const rush_tensor *first = NULL;
   int64_t total = 0;
-  *out = NULL;
   for (size_t k = 0; k < n; k++) {
     RUSH_CHECK(ctx, tensors[k]->rank > 0, RUSH_ERR_BAD_ARGUMENT,
                "zero-dimensional tensor (at position %zu) cannot be concatenated", k);
     if (first == NULL && !is_skipped(tensors[k])) first = tensors[k];
   }
-  int64_t rank = first != NULL ? first->rank : 1;
-  RUSH_CHECK(ctx, dim >= -rank && dim < rank, RUSH_ERR_BAD_ARGUMENT,
-             "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
-             (long long)-rank, (long long)(rank - 1), (long long)dim);
-  if (dim < 0) dim += rank;
-  if (first == NULL) return rush_tensor_new(heap, dtype, 1, &total, out);
-  RUSH_TRY(check_shapes(ctx, n, tensors, first, (int)dim));
-  int64_t sizes[RUSH_MAX_RANK];
-  memcpy(sizes, first->sizes, (size_t)rank * sizeof *sizes);
+  *p = (plan){.rank = first != NULL ? first->rank : 1};
+  RUSH_CHECK(ctx, dim >= -p->rank && dim < p->rank, RUSH_ERR_BAD_ARGUMENT,
+             "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -p->rank,
+             p->rank - 1, (long long)dim);
+  p->dim = (int)(dim < 0 ? dim + p->rank : dim);
+  if (first == NULL) return RUSH_OK;
+  RUSH_TRY(check_shapes(ctx, n, tensors, first, p->dim));
+  memcpy(p->sizes, first->sizes, (size_t)p->rank * sizeof *p->sizes);
   for (size_t k = 0; k < n; k++)
     if (!is_skipped(tensors[k]))
-      RUSH_CHECK(ctx, rush_add64(total, tensors[k]->sizes[dim], &total), RUSH_ERR_NO_MEMORY,
+      RUSH_CHECK(ctx, rush_add64(total, tensors[k]->sizes[p->dim], &total), RUSH_ERR_NO_MEMORY,
                  "cat: too large");
-  sizes[dim] = total;
-  rush_tensor *joined;
-  const int format = common_format(n, tensors);
-  bool last = format != RUSH_FORMAT_CONTIGUOUS;
+  p->sizes[p->dim] = total;
+  p->format = common_format(n, tensors);
+  return RUSH_OK;
+}
+
+static rush_status new_joined(rush_heap *heap, const plan *p, size_t n,
+                              const rush_tensor *const *tensors, rush_dtype dtype,
+                              rush_tensor **out) {
+  bool last = p->format != RUSH_FORMAT_CONTIGUOUS;
   for (size_t k = 0; k < n && !last; k++)
     last = rush_is_turned(tensors[k]) && rush_is_channels_last(tensors[k]);
-  RUSH_TRY(rush_new_lying(heap, dtype, (int)rank, sizes, last, format, &joined));
-  rush_status st = joined->numel > 0 ? copy_parts(heap, n, tensors, (int)dim, joined) : RUSH_OK;
-  if (st != RUSH_OK) {
-    rush_tensor_drop(heap, joined);
-    return st;
+  return rush_new_lying(heap, dtype, p->rank, p->sizes, last, p->format, out);
+}
+
+/* The parts into `*out`; where that cannot be it goes. */
+static rush_status fill(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int dim,
+                        rush_tensor *into, rush_tensor **out) {
+  rush_status st = into->numel > 0 ? copy_parts(heap, n, tensors, dim, into) : RUSH_OK;
+  if (st == RUSH_OK) return RUSH_OK;
+  rush_tensor_drop(heap, *out);
+  *out = NULL;
+  return st;
+}
+
+rush_status rush_cat(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int64_t dim,
+                     rush_dtype dtype, rush_tensor **out) {
+  plan p;
+  *out = NULL;
+  RUSH_TRY(make_plan(heap->ctx, n, tensors, dim, &p));
+  RUSH_TRY(new_joined(heap, &p, n, tensors, dtype, out));
+  return fill(heap, n, tensors, p.dim, *out, out);
+}
+
+rush_status rush_grow(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int64_t dim,
+                      rush_dtype dtype, rush_tensor **out) {
+  plan p;
+  *out = NULL;
+  RUSH_TRY(make_plan(heap->ctx, n, tensors, dim, &p));
+  const rush_tensor *const first = tensors[0];
+  const int64_t total = p.sizes[p.dim];
+  if (p.format != RUSH_FORMAT_CONTIGUOUS || first->storage->had_room) {
+    RUSH_TRY(new_joined(heap, &p, n, tensors, dtype, out));
+    (*out)->storage->had_room = first->storage->had_room;
+    return fill(heap, n, tensors, p.dim, *out, out);
   }
-  *out = joined;
-  return RUSH_OK;
+  if (!is_skipped(first) && dtype == first->dtype &&
+      rush_has_room(first, p.dim, total - first->sizes[p.dim])) {
+    const int64_t had = first->sizes[p.dim];
+    RUSH_TRY(rush_tensor_grown(heap, first, total - had, out));
+    rush_tensor behind = **out;
+    behind.offset = had * behind.strides[p.dim];
+    behind.sizes[p.dim] = total - had;
+    behind.numel = 1;
+    for (int d = 0; d < behind.rank; d++) behind.numel *= behind.sizes[d];
+    return fill(heap, n - 1, tensors + 1, p.dim, &behind, out);
+  }
+  RUSH_TRY(rush_tensor_new_roomy(heap, dtype, p.rank, p.sizes, p.dim, total + total / 2 + 1, out));
+  return fill(heap, n, tensors, p.dim, *out, out);
 }

@@ -76,9 +76,10 @@ static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const 
 }
 
 /* What others see, too, is laid in PyTorch's order before it is written: whether operands overlap
- * is asked of strides. */
+ * is asked of strides, and bytes that lie in a room are not written. */
 static bool is_written_part(const rush_schema_arg *arg, const rush_value *v) {
-  return arg->written && v->kind == RUSH_KIND_TENSOR && rush_as_tensor(v)->storage->refs > 1;
+  return arg->written && v->kind == RUSH_KIND_TENSOR &&
+         (rush_as_tensor(v)->storage->refs > 1 || rush_as_tensor(v)->storage->room);
 }
 
 rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_args) {

@@ -1,4 +1,4 @@
-#include "tensor/turned.h"
+#include "tensor/room.h"
 
 #include <stdio.h>
 
@@ -261,7 +261,7 @@ static rush_status new_storage(rush_heap *heap, size_t bytes, rush_storage **out
 
 static void drop_storage(rush_heap *heap, rush_storage *s) {
   if (--s->refs > 0) return;
-  if (!s->borrowed) rush_heap_free(heap, s->data);
+  if (!s->borrowed) rush_free_bytes(heap, s);
   rush_heap_free(heap, s->turned);
   rush_heap_free(heap, s->quant);
   rush_heap_free(heap, s);

@@ -46,7 +46,7 @@ static inline bool rush_has_elements(const rush_tensor *t) {
  * storage, which it begins with and which is no weight. */
 static inline bool rush_is_alone(const rush_tensor *t) {
   return t->object.refs == 1 && t->storage->refs == 1 && t->offset == 0 && !t->storage->borrowed &&
-         !t->storage->has_conjugate;
+         !t->storage->has_conjugate && !t->storage->room;
 }
 /* A header of the real (0) or imaginary (1) parts of a complex tensor: it holds no reference. */
 rush_tensor rush_part_of(const rush_tensor *t, int which);

@@ -1,5 +1,7 @@
 #include "tensor/turned.h"
 
+#include "tensor/room.h"
+
 void rush_turned_join(rush_tensor *t) {
   t->next_turned = t->storage->turned->first;
   t->storage->turned->first = t;
@@ -51,7 +53,7 @@ rush_status rush_tensor_new_part(rush_heap *heap, const rush_tensor *base, const
   return RUSH_OK;
 }
 
-/* The dense tensor that fills the storage. */
+/* The tensor of all the storage's elements. */
 static rush_tensor whole(const struct rush_turned *turned, const int64_t *strides,
                          rush_storage *storage) {
   rush_tensor t = {
@@ -65,18 +67,22 @@ static rush_tensor whole(const struct rush_turned *turned, const int64_t *stride
 rush_status rush_turn_back(rush_heap *heap, rush_storage *storage) {
   struct rush_turned *turned = storage->turned;
   if (!turned) return RUSH_OK;
-  rush_storage ordered = {.refs = 1, .bytes = storage->bytes};
-  RUSH_TRY(rush_heap_alloc(heap, storage->bytes, &ordered.data));
+  rush_storage ordered = {.refs = 1};
   rush_tensor to = whole(turned, turned->nominal, &ordered);
   const rush_tensor from = whole(turned, turned->strides, storage);
+  ordered.bytes = (size_t)to.numel * rush_itemsize(&to);
+  RUSH_TRY(rush_heap_alloc(heap, ordered.bytes, &ordered.data));
   rush_status st = rush_tensor_copy(heap, &to, &from);
   if (st != RUSH_OK) {
     rush_heap_free(heap, ordered.data);
     return st;
   }
-  rush_heap_free(heap, storage->data);
+  rush_free_bytes(heap, storage);
   storage->data = ordered.data;
+  storage->bytes = ordered.bytes;
   storage->turned = NULL;
+  storage->had_room |= storage->room != NULL;
+  storage->room = NULL;
   for (rush_tensor *t = turned->first; t; t = t->next_turned) {
     memcpy(t->strides, t->nominal, t->rank * sizeof *t->strides);
     t->offset = t->nominal_offset;

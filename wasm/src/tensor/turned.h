@@ -14,7 +14,7 @@
 struct rush_turned {
   rush_tensor *first; /* of those on the storage, linked by next_turned */
   rush_dtype dtype;
-  int rank; /* of the dense tensor that fills the storage */
+  int rank; /* of the tensor of all the storage's elements, dense but where there is room: room.h */
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
 };
 

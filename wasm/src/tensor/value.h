@@ -20,10 +20,12 @@ typedef struct rush_storage {
   /* Of complex numbers: a conjugate was made, PyTorch's view of which is a copy here, so neither is
    * written; and it is such a copy. */
   bool has_conjugate, is_conjugate;
+  bool had_room; /* and was laid in PyTorch's order, for an operator that wants it so: room.h */
   size_t bytes;
   void *data;
   struct rush_quant *quant;   /* NULL but of quantised tensors: quant.h */
   struct rush_turned *turned; /* NULL where the elements lie in PyTorch's order: turned.h */
+  struct rush_room *room;     /* NULL but where other storages may have the same bytes: room.h */
 } rush_storage;
 
 typedef struct rush_tensor {

@@ -55,6 +55,17 @@ RUSH_OP(cat) {
   return ret_cat(c, &ts, arg_int(c, 1));
 }
 
+/* aten::cat of what the program keeps in an attribute, which it replaces: the exporter's grow_cat. */
+RUSH_OP(grow) {
+  tensors ts;
+  rush_tensor *out;
+  RUSH_NEED(arg_list(c, 0)->n > 0, "torch.cat(): expected a non-empty list of Tensors");
+  RUSH_TRY(open_tensors(c, &ts));
+  RUSH_TRY(rush_grow(c->heap, ts.n, ts.list, arg_int(c, 1), arg_result_type(c, 1), &out));
+  ret_tensor(c, 0, out);
+  return RUSH_OK;
+}
+
 static rush_status check_stack(rush_call *c, const rush_list *list) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   const rush_tensor *first = rush_as_tensor(&list->items[0]);
