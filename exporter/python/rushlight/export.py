@@ -11,10 +11,10 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
-from . import _C, dynamic, exported, fx, opened, returned
+from . import _C, dynamic, exported, fx, gradients, opened, returned
 from . import inputs as inputs_
 from .decomposition import decompositions
-from .errors import RushlightError
+from .errors import RushlightError, unsupported
 
 
 class Report:
@@ -23,7 +23,7 @@ class Report:
     Attributes:
         path: of the file
         text: what print() shows
-        way: "TorchScript", "traced", "torch.export", "FX graph, scripted" or why it was traced
+        way: "TorchScript", "traced", "torch.export", "FX graph, scripted" or why it was traced, "traced with gradients"
         ops: {operator: how many instructions use it}
         missing: the same of operators that the runtime lacks (with allow_missing)
         warnings: the tracer's, with their Python lines: branches and sizes that were baked in
@@ -304,8 +304,40 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
     if example_inputs is None:
         raise ValueError("example_inputs are needed to trace this model")
     eager = _eager(model, train, by_name)
-    target, seen = _traced(model, tuple(example_inputs), train, by_name)
-    return Front(target, "traced", eager, prepared + seen)
+    try:
+        with gradients.refused():
+            target, seen = _traced(model, tuple(example_inputs), train, by_name)
+        return Front(target, "traced", eager, prepared + seen)
+    except Exception as error:  # what the model raises, too
+        if not gradients.is_in_the_way(error):
+            raise
+    return _with_gradients(model, example_inputs, train, by_name, eager, prepared)
+
+
+def _with_gradients(model, example_inputs, train, by_name, eager, prepared):
+    fresh = _copy(model)
+    try:
+        with opened.compiled_opened(fresh), opened.data_opened(), opened.attention_opened(), opened.autocast_refused(), _mode(fresh, train):
+            graph, notes = gradients.graph_of(fresh, tuple(example_inputs), by_name)
+    except RushlightError:
+        raise
+    except Exception as error:  # make_fx's refusals are of many types
+        refusal = error
+    else:
+        for text in notes:
+            warnings.warn(text, torch.jit.TracerWarning, stacklevel=4)
+        target, _, seen, lines = fx.scripted_or_traced(graph, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))
+        return Front(target, "traced with gradients", eager, prepared + notes + seen, lines)
+    try:
+        target, seen = _traced(model, tuple(example_inputs), train, by_name)
+        return Front(target, "traced", eager, prepared + seen)
+    except RuntimeError as error:
+        if isinstance(error, RushlightError) or not gradients.is_in_the_way(error):
+            raise
+        whys = [str(e).strip().partition("\n")[0] or type(e).__name__ for e in (error, refusal)]
+        raise unsupported(f"the model takes gradients in forward, or uses torch.func, and neither torch.jit.trace ({whys[0]}) nor make_fx "
+                          f"({whys[1]}) can follow it: where numbers decide how it goes on, or it writes its own tensors, have forward "
+                          "do without, or compute the gradient in operators of its own") from refusal
 
 
 def _refuse_meta(model, example_inputs):

@@ -121,9 +121,6 @@ def refusal_of(error, given):
                            "torch.export.export(model, example_inputs), which can have them")
     if "dynamo-optimized function" in text:
         return unsupported("the model calls a function that torch.compile made, which is not traced: have it call the function itself")
-    if "Unsupported value kind: Tensor" in text:
-        return unsupported("torch.vmap, by which create_block_mask works, too, cannot be traced: call it before, where the model is made, "
-                           "and keep what it gives")
     if "mat1 and mat2 must have the same dtype" in text or "expected scalar type" in text or "should be the same" in text:
         return unsupported(f"the model and its example inputs are of different dtypes ({text.splitlines()[0]}): model.float() and "
                            "float32 inputs run everywhere")

@@ -127,22 +127,23 @@ Const from_object(const c10::ivalue::Object &object) {
   return c;
 }
 
-// Of torch._subclasses: it says that it is on the CPU, and has no bytes there.
-bool is_fake(const at::Tensor &t) {
-  return t.device().is_cpu() && t.has_storage() && t.nbytes() > 0 && !t.storage().data();
-}
-
 }  // namespace
+
+void refuse_fake(const at::Tensor &t) {
+  if (!t.device().is_cpu() || t.layout() != at::kStrided) return;
+  if (t.has_storage() ? t.nbytes() == 0 || t.storage().data() : t.numel() == 0) return;
+  throw Unsupported(
+      "the model holds a fake tensor, which has no values: a torch.export that failed, or a "
+      "transform "
+      "of torch.func, may have left it there; make the model again");
+}
 
 Const from_ivalue(const c10::IValue &value) {
   Const c;
   if (value.isNone()) return const_none();
   if (value.isTensor()) {
     if (!value.toTensor().defined()) return const_none();
-    if (is_fake(value.toTensor()))
-      throw Unsupported(
-          "the model holds a fake tensor, which has no values: a torch.export that failed may have "
-          "left it there; make the model again");
+    refuse_fake(value.toTensor());
     return const_tensor(value.toTensor());
   }
   if (value.isBool()) return const_bool(value.toBool());

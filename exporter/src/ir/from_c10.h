@@ -17,6 +17,10 @@ bool is_program_class(const c10::TypePtr &type);
 // ...).
 Const from_ivalue(const c10::IValue &value);
 
+// Throws Unsupported for a tensor that has no bytes, of torch._subclasses' or inside of a transform of
+// torch.func.
+void refuse_fake(const at::Tensor &tensor);
+
 // Lists of ints, floats, bools and tensors become typed lists, tuples of a named type named ones.
 c10::IValue to_ivalue(const Const &value);
 // The same where the type is known: lists get their items' type, tuples their names.

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "ir/alias.h"
+#include "ir/from_c10.h"
 #include "ir/schema.h"
 #include "ir/unsupported.h"
 #include "passes/passes.h"
@@ -210,6 +211,7 @@ Value *GraphBuilder::input(const PythonType &type, const std::string &name) {
 }
 
 Value *GraphBuilder::attribute(const std::string &name, at::Tensor tensor) {
+  refuse_fake(tensor);
   const size_t slot = attributes_.size();
   const std::string own = name.empty() ? "constant." + std::to_string(slot) : name;
   attributes_.push_back({own, tensor_type(), const_tensor(tensor.detach(), own)});
