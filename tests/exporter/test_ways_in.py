@@ -301,6 +301,26 @@ def test_rounds_with_numbers_of_their_own_stay(out):
     assert report.verified == 1 and report.ops["aten::sub.Tensor"] == 400
 
 
+class Chosen(nn.Module):
+    """Sizes and indices that data decides, as tracing does not see."""
+
+    def forward(self, x, scale, lengths):
+        many = (x > 0.5).sum().item()
+        return (x[x > 0.5].view(many, 1) * scale).sum() + x[:, :int(lengths.max())].sum()
+
+
+@pytest.mark.parametrize("x, lengths, says, line", [
+    (torch.linspace(0, 1, 12).view(3, 4) ** 2, torch.tensor([3, 3, 3]), "the values of x: .*is invalid for input of size", 4),
+    (torch.ones(3, 4), torch.tensor([1, 2, 4]), "the values of lengths: .*was wanted", 5),
+], ids=["a size", "an end"])
+def test_numbers_that_a_trace_has_fixed_are_told_with_their_input(x, lengths, says, line, out):
+    line += Chosen.forward.__code__.co_firstlineno - 3
+    with pytest.raises(rushlight.RushlightError, match=rf"^tracing fixed numbers that depend on {says}(.|\n)*test_ways_in.py:{line}: Converting"):
+        rushlight.export(Chosen(), (x, torch.rand(3, 1)[:1], lengths), out)
+    report = rushlight.export(Chosen(), (x, torch.rand(1, 1), lengths), out, test_vectors=False)
+    assert report.verified == 1 and report.test_vectors == 0
+
+
 def test_texts_of_megabytes_are_not_stored(out):
     with pytest.warns(UserWarning, match=r"^PyTorch's graph is \d MiB of text, which is not stored$"):
         rushlight.export(Filter(), torch.rand(2, 4000), out)
