@@ -207,10 +207,11 @@ def export(
         else:
             fields = _C.export_model(came.target, settings, examples, came.reference)
     except RushlightError as error:
-        of_sizes, of_values = "at sizes beyond the example's" in str(error), str(error).startswith("tracing fixed numbers")
-        if came.way == "traced" and (of_sizes or of_values):
+        fixed = {"sizes": "at sizes beyond the example's", "values": "tracing fixed numbers that depend on"}
+        kept = next((what for what, words in fixed.items() if words in str(error)), None)
+        if came.way == "traced" and kept:
             baked = "\n".join(f"  {text}" for text in came.seen) or "  (it warned of none: they are in the model's own Python numbers)"
-            raise RushlightError(error.code, f"{error}\ntracing keeps what it saw of the example's {'sizes' if of_sizes else 'values'}:\n{baked}",
+            raise RushlightError(error.code, f"{error}\ntracing keeps what it saw of the example's {kept}:\n{baked}",
                                  error.op, error.source) from error
         raise
     for text in fields["warnings"]:
