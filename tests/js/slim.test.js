@@ -13,7 +13,7 @@ import { namesHalves, reaches, weightsOf } from '../../js/bin/parts.js';
 import { load, plan } from '../../js/src/index.js';
 import { hasRelaxed } from '../../js/src/runtime.js';
 import { RushFile } from './build-rush.mjs';
-import { leftToCurrent } from './nodes.mjs';
+import { leftToCurrent, ranBefore } from './nodes.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const bin = fileURLToPath(new URL('../../js/bin/rushlight.js', import.meta.url));
@@ -172,7 +172,7 @@ test('one runtime serves several files; programs with control flow run on it, to
   }
 });
 
-test('the same files give the same bytes', async () => {
+test('the same files give the same bytes', { skip: leftToCurrent }, async () => {
   const answers = [];
   for (const folder of ['once', 'again']) {
     assert.deepEqual(JSON.parse(await slim(at('tanh.rush'), '-o', at(folder), '--json')).operators, ['aten::tanh']);
@@ -181,7 +181,7 @@ test('the same files give the same bytes', async () => {
   assert.deepEqual(answers[0], answers[1]);
 });
 
-test('what cannot be slimmed is refused, with a way out', async () => {
+test('what cannot be slimmed is refused, with a way out', { skip: ranBefore }, async () => {
   const own = new RushFile();
   own.method('forward', { inputs: [{ name: 'x' }], outputs: ['y'] }, (m, x) => m.op('my_ops::scale', [x], 'Tensor', 'my_ops::scale(Tensor x) -> Tensor'));
   writeFileSync(at('own.rush'), own.bytes());
@@ -197,6 +197,7 @@ test('what cannot be slimmed is refused, with a way out', async () => {
   const without = copy(dir);
   assert.equal(without.status, 1);
   assert.match(without.stderr, /^rushlight: .*npm install .*binaryen/);
-  cpSync(at('once', 'rushlight-simd.wasm'), at('copy', 'wasm', 'rushlight-simd.wasm'));
+  const other = at('copy', 'wasm', 'rushlight-simd.wasm');
+  writeFileSync(other, Buffer.concat([readFileSync(other), Buffer.of(0, 1, 0)])); // a section without name or content
   assert.match(copy(tests).stderr, /rushlight-simd\.wasm is not the one that this package came with/);
 });
