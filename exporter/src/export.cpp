@@ -95,8 +95,19 @@ bool is_quantised(const std::string &op) {
   return false;
 }
 
-// What to do about quantised models, and about operators that are nobody's but the user's.
+// Whether an operator makes tensors of a sparse layout, or takes only such.
+bool is_sparse(const std::string &op) {
+  return op.find("sparse") != std::string::npos || op == "aten::to_dense" ||
+         op == "aten::_to_dense";
+}
+
+// What to do about sparse tensors, quantised models, and operators that are nobody's but the user's.
 std::string supply_text(const std::vector<OpCount> &missing) {
+  for (const OpCount &row : missing)
+    if (is_sparse(row.op))
+      return "\nRushlight has no sparse layouts: hold such tensors dense (to_dense(), before the "
+             "model is "
+             "exported), and add elements at places with index_put or index_add";
   for (const OpCount &row : missing)
     if (is_quantised(row.op))
       return "\nnot everything of quantised models is there yet: leave these layers as they were "

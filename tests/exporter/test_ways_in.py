@@ -474,6 +474,55 @@ def test_a_trace_has_no_hooks_of_gradients(out):
     assert len(model[0]._backward_hooks) == 1
 
 
+class TwoNames(nn.Module):
+    """One parameter, and one buffer, by two names, as of deepctr's cells."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.steps = nn.Parameter(torch.rand(4)), nn.Parameter(torch.rand(4))
+        self.again = self.first
+        self.register_buffer("scale", torch.tensor(2.0))
+        self.register_buffer("factor", self.scale)
+
+    def forward(self, x):
+        self.factor += 1
+        return (x * self.first + self.steps - self.again) * self.scale
+
+
+def test_a_parameter_of_two_names_is_traced_as_one(out):
+    model = nn.Sequential(TwoNames())
+    with pytest.raises(ValueError, match="parameter sharing"):  # of PyTorch itself
+        torch.jit.trace(model, X, check_trace=False)
+    report = rushlight.export(model, X, out)
+    names = [name for name, _ in model[0].named_parameters(remove_duplicate=False)]
+    assert names == ["first", "steps", "again"] and model[0].again is model[0].first and model[0].factor is model[0].scale == 2
+    session = rushlight.load(out)
+    assert len(report.state) == 1
+    for x in (X, X + 1):
+        assert_close(session(x), model(x))
+
+
+class Sparse(nn.Module):
+    def __init__(self, weight):
+        super().__init__()
+        self.register_buffer("weight", weight)
+
+    def forward(self, x):
+        return self.weight @ x
+
+
+@pytest.mark.parametrize("model, x, says", [
+    (Sparse(torch.eye(2).to_sparse()), X, "'weight' is of a sparse layout, .* make it dense"),
+    (Sparse(torch.eye(2).to_sparse_csr()), X, "'weight' is of a sparse layout, .* make it dense"),
+    (lambda x: torch.sparse_coo_tensor(torch.tensor([[0, 1]]), x, (3,)).to_dense(), X[:, 0], "no sparse layouts: hold such tensors dense .* index_put or index_add"),
+    (Sparse(torch.eye(2)), X.to_sparse(), "the input 'x' is of a sparse layout"),
+], ids=["coo", "csr", "made in forward", "input"])
+def test_sparse_layouts_are_refused_with_what_works(model, x, says, out):
+    with pytest.raises(rushlight.RushlightError, match=says) as e:
+        rushlight.export(model, x, out)
+    assert e.value.code == "unsupported"
+
+
 class Listed(nn.Module):
     """Layers that the module does not know."""
 

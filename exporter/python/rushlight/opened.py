@@ -87,18 +87,36 @@ def attention_opened():
 @contextlib.contextmanager
 def modules_opened(model):
     """What makes torch.jit.trace refuse a module, or compile parts of it, although no trace shows it: methods that are marked
-    torch.jit.export, and hooks of gradients."""
-    hooked = [m for m in model.modules() if m._backward_hooks] if isinstance(model, torch.nn.Module) else []
-    before = torch._jit_internal.module_has_exports, [m._backward_hooks for m in hooked]
+    torch.jit.export, hooks of gradients, and further names of a module's parameters or buffers, which are plain attributes then."""
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    hooked = [(m, m._backward_hooks) for m in modules if m._backward_hooks]
+    again = [(m, owner, name, dict(owner)) for m in modules for owner, name in _further_names(m)]
+    exports = torch._jit_internal.module_has_exports
     torch._jit_internal.module_has_exports = lambda module: False
     try:
-        for m in hooked:
+        for m, _ in hooked:
             m._backward_hooks = collections.OrderedDict()
+        for m, owner, name, _ in again:
+            vars(m)[name] = owner.pop(name)
         yield
     finally:
-        torch._jit_internal.module_has_exports = before[0]
-        for m, hooks in zip(hooked, before[1]):
+        torch._jit_internal.module_has_exports = exports
+        for m, hooks in hooked:
             m._backward_hooks = hooks
+        for m, owner, name, before in reversed(again):
+            now = {**owner, **({name: vars(m).pop(name)} if name in vars(m) else {})}
+            owner.clear()
+            owner.update({n: now[n] for n in before if n in now}, **{n: t for n, t in now.items() if n not in before})
+
+
+def _further_names(module):
+    """[(the dict of parameters or of buffers, name), ...] of tensors that the module has by another name, too."""
+    seen = set()
+    for owner in module._parameters, module._buffers:
+        for name, tensor in owner.items():
+            if tensor is not None and id(tensor) in seen:
+                yield owner, name
+            seen.add(id(tensor))
 
 
 @contextlib.contextmanager
