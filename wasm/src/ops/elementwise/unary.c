@@ -1,6 +1,7 @@
 /* Functions of one number. */
 #include <math.h>
 
+#include "base/lgamma.h"
 #include "blocks/elements/pointwise.h"
 #include "kernels/math.h"
 
@@ -81,7 +82,7 @@ PLAIN(cosh, cosh, coshf, COMPLEX(ccosh))
 PLAIN(asinh, asinh, asinhf, COMPLEX(casinh))
 PLAIN(acosh, acosh, acoshf, COMPLEX(cacosh))
 PLAIN(atanh, atanh, atanhf, COMPLEX(catanh))
-PLAIN(lgamma, lgamma, lgammaf, )
+PLAIN(lgamma, rush_lgamma, rush_lgamma_f32, )
 
 static const double PI = 3.14159265358979323846;
 

@@ -4,6 +4,7 @@
  * infinity, floor division by zero fails. */
 #include <math.h>
 
+#include "base/lgamma.h"
 #include "call/define.h"
 
 static bool is_float(const rush_call *c, uint32_t i) {
@@ -228,7 +229,7 @@ UNARY(atanh, atanh(x))
 UNARY(erf, erf(x))
 UNARY(erfc, erfc(x))
 UNARY(gamma, tgamma(x))
-UNARY(lgamma, lgamma(x))
+UNARY(lgamma, rush_lgamma(x))
 UNARY(fabs, fabs(x))
 UNARY(degrees, x * 180.0 / 3.14159265358979323846)
 UNARY(radians, x * 3.14159265358979323846 / 180.0)
