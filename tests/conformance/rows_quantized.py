@@ -291,6 +291,13 @@ for name in ("add", "add_relu", "mul", "mul_relu"):
     for dtype, zero in {"quint8": 119, "qint8": -7}.items():
         row(f"quantized_{name}_of_two_{dtype}", TWO.format(name=name, dtype=dtype, zero=zero), x=f32(2, 19, 3, 5), y=f32(2, 19, 3, 5),
             also=ALIKE + (OTHERS if dtype == "quint8" else []))
+# qnnpack adds integers, of which scales are multiples of a power of two: all pairs of bytes, and scales for which that shows.
+ALL = """
+    p = torch._make_per_tensor_quantized_tensor(x.view(-1, 1).expand(256, 256).contiguous(), s, 133)
+    q = torch._make_per_tensor_quantized_tensor(x.expand(256, 256).contiguous(), t, 130)
+    return torch.ops.quantized.add(p, q, u, 124).int_repr(), torch.ops.quantized.add_relu(p, q, u, 124).int_repr()"""
+row("quantized_add_of_all_bytes", ALL, x=tensor(list(range(256)), "u8"), s=0.04266010597348213, t=0.037087563425302505, u=0.05082351714372635,
+    also=[{"s": 0.25, "t": 0.125, "u": 0.5}, {"s": 0.001, "t": 0.3, "u": 0.004}, {"s": 0.0123, "t": 0.0456, "u": 1.7}])
 for dtype, zero in {"quint8": 119, "qint8": -7}.items():
     for name, body in ONES.items():
         row(f"quantized_{name}_of_{dtype}", PAIR.format(dtype=dtype, zero=zero, body=body.format(zero=zero, least=0 if dtype == "quint8" else -128)), x=f32(2, 4, 17), y=f32(2, 4, 17), w=f32(4), v=f32(17))

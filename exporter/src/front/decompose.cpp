@@ -20,10 +20,10 @@ namespace {
 
 // Those of the runtime's own that programs name.
 TORCH_LIBRARY_FRAGMENT(rush, library) {
-  for (const char *op :
-       {"rush::quantised_conv", "rush::quantised_by_table", "rush::quantised_cat",
-        "rush::quantised_sum", "rush::quantised_product", "rush::linear_dynamic",
-        "rush::lstm_dynamic", "rush::gru_dynamic", "rush::embedding_rows", "rush::view_dtype"})
+  for (const char *op : {"rush::quantised_conv", "rush::quantised_by_table", "rush::quantised_cat",
+                         "rush::quantised_sum", "rush::quantised_sum_of_qnnpack",
+                         "rush::quantised_product", "rush::linear_dynamic", "rush::lstm_dynamic",
+                         "rush::gru_dynamic", "rush::embedding_rows", "rush::view_dtype"})
     library.def(rush_op_schema(op));
 }
 
@@ -90,6 +90,8 @@ Programs &programs() {
 
 // Of "aten::NAME" it is NAME, of other namespaces NAMESPACE_NAME; empty where none has programs.
 std::string program_name(const std::string &op) {
+  if (is_qnnpack() && (op == "quantized::add" || op == "quantized::add_relu"))
+    return op == "quantized::add" ? "quantized_add_by_qnnpack" : "quantized_add_relu_by_qnnpack";
   const size_t colons = op.find("::");
   const std::string space = op.substr(0, colons), name = op.substr(colons + 2);
   return space == "aten"                                           ? name

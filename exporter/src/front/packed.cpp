@@ -55,10 +55,6 @@ Weight linear_weight(const c10::IValue &packed) {
   return weight_of(parts.at(0).toTensor(), parts.at(1), 0);
 }
 
-bool is_qnnpack() {
-  return at::globalContext().qEngine() == at::QEngine::QNNPACK;
-}
-
 class Splice {
  public:
   Splice(jit::Node *node, std::vector<jit::Value *> *out) : node_(node), out_(out) {}
@@ -176,6 +172,10 @@ class Splice {
 };
 
 }  // namespace
+
+bool is_qnnpack() {
+  return at::globalContext().qEngine() == at::QEngine::QNNPACK;
+}
 
 std::vector<jit::Value *> unpacked_inputs(jit::Node *node) {
   std::vector<jit::Value *> out;

@@ -133,6 +133,9 @@ void nested_as_padded(torch::jit::Graph &graph, const Handles &handles);
 // rows as bytes.
 std::vector<torch::jit::Value *> unpacked_inputs(torch::jit::Node *node);
 
+// Whether PyTorch's quantised operators are qnnpack's now.
+bool is_qnnpack();
+
 // ---- objects.cpp
 
 // Those objects in attributes of `self` that these graphs use as values: hand on, compare, replace.

@@ -165,8 +165,33 @@ RUSH_INLINE void pairs(bool product, side p, side q, f4 factor, ending to, size_
   }
 }
 
+/* pytorch_qnnp_compute_add_quantization_params: the greater factor has 22 bits, and `shift` of them behind
+ * the point. Returns whether it has such factors. */
+static bool sums_in_integers(const rush_quantised_two *q, size_t n, const uint8_t *a,
+                             const uint8_t *b, uint8_t *y) {
+  const float p = (float)q->a.scale / (float)q->scale, r = (float)q->b.scale / (float)q->scale;
+  const float most = p > r ? p : r;
+  if (!(most >= 0x1p-9f && most < 0x1p8f)) return false;
+  float unit = 1;
+  int shift = 0;
+  while (most * unit < 0x1p21f) unit *= 2, shift++;
+  const int32_t times_a = (int32_t)rintf(p * unit), times_b = (int32_t)rintf(r * unit);
+  const int32_t from_a = (int32_t)q->a.zero_point, from_b = (int32_t)q->b.zero_point;
+  const int32_t zero = (int32_t)q->zero_point, least = q->relu ? zero : 0;
+  const int32_t mask = (int32_t)((1u << shift) - 1);
+  for (size_t i = 0; i < n; i++) {
+    const int32_t sum = (a[i] - from_a) * times_a + (b[i] - from_b) * times_b;
+    const int32_t rest = (sum & mask) - (sum < 0);
+    int32_t v = (sum >> shift) + (rest > mask >> 1) + zero;
+    v = v < least ? least : v;
+    y[i] = (uint8_t)(v > UINT8_MAX ? UINT8_MAX : v);
+  }
+  return true;
+}
+
 void rush_quantised_pair(const rush_quantised_two *q, size_t n, const uint8_t *a, const uint8_t *b,
                          uint8_t *y) {
+  if (q->fixed && sums_in_integers(q, n, a, b, y)) return;
   const float inverse = 1.0f / (float)q->scale, step = (float)q->a.scale * (float)q->b.scale;
   const f4 factor = f4_set(q->product ? step * inverse : inverse);
   const ending to = ending_of(q->dtype, q->zero_point, q->relu);

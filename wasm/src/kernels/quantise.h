@@ -24,6 +24,7 @@ typedef struct rush_quantised_two {
   rush_dtype dtype; /* of all three: QINT8 or QUINT8 */
   rush_quantised_one a, b;
   bool product, relu; /* whether numbers below 0 become that */
+  bool fixed;         /* a sum of QUINT8, as qnnpack has it: in integers, halves away from 0 */
   double scale;
   int64_t zero_point;
 } rush_quantised_two;

@@ -385,6 +385,21 @@ def quantised_sum(a, b, scale: float, zero_point: int, relu: bool):
     return quantised_as(torch.relu(made) if relu else made, a, scale, zero_point)
 
 
+def quantised_sum_by_qnnpack(a, b, scale: float, zero_point: int, relu: bool):
+    if a.dtype != torch.qint32:
+        return rush.quantised_sum_of_qnnpack(a, b, scale, zero_point, relu)
+    return quantised_sum(a, b, scale, zero_point, relu)
+
+
+# In place of quantized_add where qnnpack is the engine.
+def quantized_add_by_qnnpack(a, b, scale: float, zero_point: int):
+    return quantised_sum_by_qnnpack(a, b, scale, zero_point, False)
+
+
+def quantized_add_relu_by_qnnpack(a, b, scale: float, zero_point: int):
+    return quantised_sum_by_qnnpack(a, b, scale, zero_point, True)
+
+
 def quantized_add(a, b, scale: float, zero_point: int):
     return quantised_sum(a, b, scale, zero_point, False)
 

@@ -7,6 +7,7 @@
 #include "tensor/quant.h"
 
 enum { SCALE = 2, ZERO_POINT, RELU };
+enum { SUM, PRODUCT, SUM_OF_QNNPACK };
 
 static rush_status read_one(rush_call *c, uint32_t arg, rush_tensor **t, rush_quantised_one *out) {
   *t = arg_tensor(c, arg);
@@ -26,7 +27,9 @@ static rush_status read_args(rush_call *c, rush_quantised_two *q, rush_tensor *t
   q->dtype = t[0]->dtype;
   q->scale = arg_float(c, SCALE);
   q->zero_point = arg_int(c, ZERO_POINT);
-  q->product = rush_kind_of(c) != 0;
+  q->product = rush_kind_of(c) == PRODUCT;
+  q->fixed = rush_kind_of(c) == SUM_OF_QNNPACK && q->dtype == RUSH_QUINT8 &&
+             rush_same_sizes(t[0], t[1]); /* else qnnpack leaves it to PyTorch */
   q->relu = arg_bool(c, RELU);
   const int64_t least = q->dtype == RUSH_QINT8 ? INT8_MIN : 0;
   RUSH_NEED(q->scale > 0 && q->zero_point >= least && q->zero_point <= least + UINT8_MAX,
