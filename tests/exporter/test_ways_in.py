@@ -523,6 +523,34 @@ def test_sparse_layouts_are_refused_with_what_works(model, x, says, out):
     assert e.value.code == "unsupported"
 
 
+def test_a_size_is_rounded_in_a_trace(out):
+    """As piq does."""
+    def pooled(x):
+        return x[:, :round(x.shape[-1] / 4)] * round(x.shape[0] / 8, 1)
+
+    with pytest.raises(TypeError, match="__round__"):  # of PyTorch itself
+        torch.jit.trace(pooled, torch.rand(2, 10), check_trace=False)
+    rushlight.export(pooled, torch.rand(2, 10), out, dynamic_shapes={"x": {0: "b", 1: "n"}})
+    for x in torch.rand(2, 10), torch.rand(4, 14), torch.rand(3, 23):  # 2.5 and 3.5 of these go to the even number
+        assert_close(rushlight.load(out)(x), pooled(x))
+    assert not hasattr(torch.Tensor, "__round__")
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, w: nn.functional.conv2d(x, w, padding=w.shape[-1] // 2), lambda x, w: nn.functional.conv2d(x, w, stride=w.shape[-1] - 1),
+    lambda x, w: nn.functional.avg_pool2d(x, x.shape[-1] // 3), lambda x, w: nn.functional.max_pool2d(x, kernel_size=x.shape[-1] // 3),
+    lambda x, w: nn.functional.avg_pool1d(x[0], x.shape[-1] // 3),
+])
+def test_a_size_is_a_list_where_an_operator_takes_one(call, out):
+    """As piq does."""
+    x, w = torch.rand(1, 2, 9, 9), torch.rand(2, 2, 3, 3)
+    with pytest.raises(RuntimeError, match="single int|one int"):  # of PyTorch itself
+        torch.jit.trace(call, (x, w), check_trace=False)
+    rushlight.export(call, (x, w), out)
+    x = torch.rand(1, 2, 13, 13)
+    assert_close(rushlight.load(out)(x, w), call(x, w))
+
+
 class Listed(nn.Module):
     """Layers that the module does not know."""
 

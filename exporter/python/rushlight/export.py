@@ -444,6 +444,9 @@ def _with_data(traced, new_data):
 
 # What PyTorch's tracer refuses with these words goes under these modes, which see every call and so come second.
 _MODES = {"We don't have an op for": opened.bools_opened,
+          "to be a single integer value or a list of": opened.lengths_opened,
+          "should contain one int (got 0)": opened.lengths_opened,
+          "must either be a single int": opened.lengths_opened,
           "Cannot insert a Tensor that requires grad as a constant": opened.constants_opened}
 
 
@@ -467,7 +470,7 @@ def _traced_with(modes, model, example_inputs, train, by_name):
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
             with opened.functions_opened(), opened.data_opened(), opened.attention_opened(), opened.autocast_refused(), \
-                    opened.modules_opened(model), opened.gradients_opened(), contextlib.ExitStack() as stack:
+                    opened.modules_opened(model), opened.gradients_opened(), opened.rounding_opened(), contextlib.ExitStack() as stack:
                 for mode in modes:
                     stack.enter_context(mode())
                 traced = _jit_traced(model, given, by_name)

@@ -63,6 +63,24 @@ def data_opened():
         del torch.Tensor.data
 
 
+def _round(number, digits=None):
+    """As Python's, halves to the even one; what stays a tensor the tracer sees."""
+    return number.round().long() if digits is None else number.round(decimals=digits)
+
+
+@contextlib.contextmanager
+def rounding_opened():
+    """round(x.shape[0] / 2), where sizes are tensors while a model is traced, and tensors have no round()."""
+    if hasattr(torch.Tensor, "__round__"):
+        yield
+        return
+    torch.Tensor.__round__ = _round
+    try:
+        yield
+    finally:
+        del torch.Tensor.__round__
+
+
 @contextlib.contextmanager
 def attention_opened():
     """flex_attention, which compiles itself, in its operators, all scores at once."""
@@ -224,6 +242,22 @@ class bools_opened(TorchFunctionMode):
             if function is torch.full and named.get("dtype") is None:
                 named["dtype"] = torch.bool
             given[at] = torch.full((), int(given[at]), dtype=torch.bool) if beside_bools and tensors else int(given[at])
+        return function(*args, **named)
+
+
+class lengths_opened(TorchFunctionMode):
+    """A size, which is a tensor while a model is traced, where an operator takes one number or a list of them (conv2d's padding),
+    of which PyTorch makes an empty list: a list of it."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        args, named = list(args), dict(kwargs or {})
+        places = [(given, at) for given, items in ((args, enumerate(args)), (named, named.items())) for at, value in items
+                  if isinstance(value, torch.Tensor) and value.dim() == 0 and value.dtype == torch.int64]
+        schemas = _schemas_of(function) if places else []
+        for given, at in places:
+            kinds = {str(a.type) for schema in schemas for i, a in enumerate(schema.arguments) if at in (i, a.name)}
+            if "List[int]" in kinds and kinds <= {"List[int]", "Optional[List[int]]", "str"}:
+                given[at] = [given[at]]
         return function(*args, **named)
 
 
