@@ -120,7 +120,7 @@ def text_of(message):
     if "rushlight: " in message:
         message = message[message.index("rushlight: "):]
     message = re.sub(r"(<eval_with_key>)\.\d+", r"\1", message)  # torch.fx counts the modules of a process
-    message = re.sub(r"(?<![:;,.\n])\n\s*(?=\S)", "; ", message)  # items of a list
+    message = re.sub(r"(?<![:;,.\n]) *\n\s*(?=\S)", "; ", re.sub(r": +\n", ":\n", message))  # items of a list
     line = re.sub(r"(?<![\w.])/\S*/", "", " ".join(message.split())).replace("|", "\\|").replace("`", "'")
     line = line if len(line) <= 140 else line[:137].rsplit(" ", 1)[0] + " ..."
     return f": `{line}`"
