@@ -117,7 +117,7 @@ const number = (/** @type {number} */ n) => n.toLocaleString('en');
 /** @param {import('./layers.js').Layer[]} layers */
 function runText(layers) {
   const some = (/** @type {number} */ n) => (n ? number(n) : '');
-  const most = Math.max(...layers.map((l) => l.share));
+  const most = Math.max(...layers.map((l) => l.share)) || 1;
   const rows = layers.map((l) => [
     l.layer || '-', l.op.replace(/^\w+::/, '') + (l.calls > 1 ? ` x${Math.round(l.calls)}` : ''), l.outputs.join(', ').replaceAll('float32 ', ''), some(l.parameters), some(l.bytes), l.ms.toFixed(3), (100 * l.share).toFixed(1), bar(l.share / most)]);
   const sum = (/** @type {'parameters' | 'bytes' | 'ms' | 'firstMs'} */ of) => layers.reduce((all, l) => all + l[of], 0);
@@ -228,7 +228,7 @@ export async function bench(file, flags) {
     const [firstMs = 0] = times.splice(0, 1);
     times.sort((a, b) => a - b);
     const rows = await model.profile(inputs, { ...methodOf(flags), runs: Math.min(runs, 10) });
-    const total = rows.reduce((sum, row) => sum + row.ms, 0);
+    const total = rows.reduce((sum, row) => sum + row.ms, 0) || 1;
     /** @type {Map<string, { op: string, calls: number, ms: number, share: number }>} */
     const ops = new Map();
     for (const row of rows) {

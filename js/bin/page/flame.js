@@ -2,7 +2,8 @@
 
 /**
  * @typedef {import('../layers.js').Layer} Layer
- * @typedef {{ label: string, path: string, from: number, ms: number, depth: number, layer?: Layer }} Block
+ * @typedef {{ label: string, path: string, from: number, width: number, ms: number, depth: number, layer?: Layer }} Block
+ * from, width: in ms; where the clock is too coarse to see any operator's time, all operators are 1 wide.
  */
 
 /**
@@ -12,19 +13,24 @@
 export function blocksOf(layers) {
   /** @type {Block[]} */ const blocks = [], open = [];
   let at = 0;
-  const all = { label: 'all', path: '', from: 0, ms: layers.reduce((sum, l) => sum + l.ms, 0), depth: 0 };
+  const ms = layers.reduce((sum, l) => sum + l.ms, 0);
+  const all = { label: 'all', path: '', from: 0, width: ms || layers.length || 1, ms, depth: 0 };
   for (const layer of layers) {
+    const width = ms ? layer.ms : 1;
     const names = layer.layer ? layer.layer.split('.') : [];
     let same = 0;
     while (same < names.length && open[same]?.label === names[same]) same++;
     open.length = same;
     for (let depth = same; depth < names.length; depth++) {
-      const block = { label: /** @type {string} */ (names[depth]), path: names.slice(0, depth + 1).join('.'), from: at, ms: 0, depth: depth + 1 };
+      const block = { label: /** @type {string} */ (names[depth]), path: names.slice(0, depth + 1).join('.'), from: at, width: 0, ms: 0, depth: depth + 1 };
       blocks.push(open[depth] = block);
     }
-    for (const block of open) block.ms += layer.ms;
-    blocks.push({ label: layer.op.replace(/^\w+::/, ''), path: layer.layer, from: at, ms: layer.ms, depth: names.length + 1, layer });
-    at += layer.ms;
+    for (const block of open) {
+      block.width += width;
+      block.ms += layer.ms;
+    }
+    blocks.push({ label: layer.op.replace(/^\w+::/, ''), path: layer.layer, from: at, width, ms: layer.ms, depth: names.length + 1, layer });
+    at += width;
   }
   return [all, ...blocks];
 }
@@ -38,8 +44,8 @@ export function drawFlame(flame, detail, layers) {
     detail.textContent = [b.path || b.label, layer && b.path && layer.op, layer?.outputs.join(', '), layer?.source, `${b.ms.toFixed(3)} ms`, `${(100 * b.ms / (all.ms || 1)).toFixed(1)} %`].filter(Boolean).join(' · ');
   };
   const draw = (/** @type {Block} */ root) => {
-    const rem = 1.5, to = root.from + root.ms, scale = 100 / (root.ms || 1);
-    const shown = blocks.filter((b) => b.from < to && b.from + b.ms > root.from && b.ms * scale > 0.05);
+    const rem = 1.5, to = root.from + root.width, scale = 100 / root.width;
+    const shown = blocks.filter((b) => b.from < to && b.from + b.width > root.from && b.width * scale > 0.05);
     flame.style.height = `${rem * (1 + Math.max(...shown.map((b) => b.depth)))}rem`;
     flame.replaceChildren(...shown.map((b) => {
       const left = Math.max(b.from, root.from), button = document.createElement('button');
@@ -47,7 +53,7 @@ export function drawFlame(flame, detail, layers) {
       button.textContent = b.label;
       button.className = b.layer && b.ms > hottest / 2 ? 'hot' : b.layer ? 'warm' : '';
       button.style.left = `${(left - root.from) * scale}%`;
-      button.style.width = `${(Math.min(b.from + b.ms, to) - left) * scale}%`;
+      button.style.width = `${(Math.min(b.from + b.width, to) - left) * scale}%`;
       button.style.top = `${rem * b.depth}rem`;
       button.ariaLabel = `${b.path} ${b.label}, ${b.ms.toFixed(3)} ms`;
       button.onpointerenter = button.onfocus = () => say(b);
