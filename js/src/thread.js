@@ -3,8 +3,10 @@
 /** @type {any} */
 const port = /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')?.parentPort ?? globalThis;
 
-/** @param {{ module: WebAssembly.Module, memory: WebAssembly.Memory, pool: number, stack: number }} given the memory that all share, the rush_pool, the end of a stack */
-async function help({ module, memory, pool, stack }) {
+/** @param {{ module: WebAssembly.Module, memory: WebAssembly.Memory, pool: number, stack: number } | 'here?'} given the memory that all share, the rush_pool, the end of a stack */
+async function help(given) {
+  if (given === 'here?') return port.postMessage('here');
+  const { module, memory, pool, stack } = given;
   const no = () => 0; // what kernels never call
   /** @type {any} */ const { exports: c } = await WebAssembly.instantiate(module, { env: { memory, emscripten_notify_memory_growth: no }, rush: { now: no, poll: no, pause: no, entropy: no, log: no } });
   c._emscripten_stack_restore(stack);
@@ -14,4 +16,3 @@ async function help({ module, memory, pool, stack }) {
 
 if (port.on) port.on('message', help);
 else port.onmessage = (/** @type {MessageEvent} */ e) => help(e.data);
-port.postMessage('here');

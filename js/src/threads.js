@@ -88,12 +88,13 @@ class Thread {
   /** Whether it computes. */ joined = false;
 
   constructor() {
-    /** When its script has begun. Later nothing waits for it. @type {Promise<Thread>} */
+    /** When it has answered: Chromium keeps what is sent before that until the page has another task, which may be long. Later nothing waits for it. @type {Promise<Thread>} */
     this.here = new Promise((resolve, reject) => {
       this.worker = connect(startWorker('thread', () => new Worker(new URL('./thread.js', import.meta.url), { type: 'module' })), (message) => {
         if (message === 'here') resolve(this);
         else this.joined = true;
       }, reject, () => {});
+      this.worker.postMessage('here?');
     }).finally(() => this.worker?.unref?.()); // who listens to one keeps Node waiting
   }
 }

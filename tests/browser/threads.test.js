@@ -91,3 +91,21 @@ test('isolate.js makes up for a host that sets none', async () => {
   assert.equal(threads, 2, reason);
   await page.close();
 });
+
+test('threads come while the page runs one model after the other and has no turn for anything else', async () => {
+  const page = await host.newPage();
+  await page.goto(`${base}/isolated`);
+  await page.waitForFunction(() => crossOriginIsolated);
+  assert(await page.evaluate(async () => {
+    const { share } = await import(/** @type {string} */ ('/js/src/threads.js')), size = 1 << 16; // of a page of memory
+    const { memory, threads } = await share(new Uint8Array(await (await fetch('/js/wasm/rushlight-simd.wasm')).arrayBuffer()), 2);
+    // A pool of no threads, of which a helper goes as soon as it has counted itself.
+    const pool = memory.grow(3) * size;
+    threads.begin({ rush_ctx_set_threads: () => 0, rush_ctx_pool: () => pool, malloc: () => pool + size }, 0);
+    const words = new Int32Array(memory.buffer, pool, 16), begun = Date.now();
+    while (words.every((word) => word === 0) && Date.now() - begun < 20_000);
+    threads.end();
+    return words.some((word) => word !== 0);
+  }));
+  await page.close();
+});

@@ -13,6 +13,7 @@ import { readNpy, writeNpy } from '../../js/src/npy.js';
 import { readSafetensors, writeSafetensors } from '../../js/src/safetensors.js';
 import { hasRelaxed } from '../../js/src/runtime.js';
 import { RushFile, flipFile } from './build-rush.mjs';
+import { ending } from './nodes.mjs';
 
 const bin = fileURLToPath(new URL('../../js/bin/rushlight.js', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'rush-cli-'));
@@ -20,7 +21,7 @@ after(() => rmSync(dir, { recursive: true }));
 
 /** @param {string[]} args */
 function cli(...args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], { cwd: dir, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...ending, bin, ...args], { cwd: dir, encoding: 'utf8' });
   return { status, out: stdout, err: stderr };
 }
 /** @param {string} name @param {Uint8Array} bytes */

@@ -11,6 +11,7 @@ import { RushlightError, load, plan } from '../../js/src/index.js';
 import { readNpy, writeNpy } from '../../js/src/npy.js';
 import { readSafetensors, writeSafetensors } from '../../js/src/safetensors.js';
 import { RushFile, flipFile } from './build-rush.mjs';
+import { ending } from './nodes.mjs';
 
 const ownOf = () => JSON.stringify([Object.prototype, Array.prototype, Object, Function.prototype].map((o) => Reflect.ownKeys(o).map(String).sort()));
 const untouched = ownOf();
@@ -83,7 +84,7 @@ const cli = fileURLToPath(new URL('../../js/bin/rushlight.js', import.meta.url))
 for (const command of [['inspect'], ['inspect', '--json'], ['run', '--max-bytes', `${1 << 28}`, '--max-steps', '2000']]) {
   test(`npx rushlight ${command.join(' ')} gives a text or a message for each of them`, () => {
     for (const file of readdirSync(corpus)) {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...command, fileURLToPath(new URL(file, corpus))], { encoding: 'utf8' });
+      const { status, stdout, stderr } = spawnSync(process.execPath, [...ending, cli, ...command, fileURLToPath(new URL(file, corpus))], { encoding: 'utf8' });
       assert(status === 0 || (status === 1 && /^rushlight: .+\n$/.test(stderr) && !stdout), `${file}: ${status} ${stderr}`);
     }
   });

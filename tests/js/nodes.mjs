@@ -10,3 +10,6 @@ export const leftToCurrent = current && realpathSync(current) !== realpathSync(p
 
 /** Why what no Node has a part in is not run again; false in the first. */
 export const ranBefore = process.env.RUSH_SECOND_NODE ? 'it is the same in every Node, and was run in the first' : false;
+
+/** What a short program is started with here, many hundred times: at its end Node 20 waits for what it still compiles, which once in some ten thousand times waits for Node to collect garbage. */
+export const ending = ['--no-concurrent-recompilation'];
