@@ -19,6 +19,8 @@
 struct rush_ctx;
 
 size_t rush_gemm_nr(void);
+/* Rows of a tile, at most 32. */
+size_t rush_gemm_mr(void);
 
 /* Floats of a packed matrix of k rows of floats and n columns; false where that overflows. */
 bool rush_gemm_packed(size_t k, size_t n, size_t *floats);

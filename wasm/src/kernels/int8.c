@@ -262,27 +262,26 @@ typedef struct product {
   size_t ldy;
 } product;
 
-/* What the integers' zeros have added to the sums goes. */
-RUSH_INLINE i4 without_zeros(const product *p, size_t i, const block *b, size_t c, i4 sum) {
-  i4 of_weights, zeros;
-  memcpy(&zeros, b->zeros + c, sizeof zeros);
-  if (p->kernel.form != RUSH_INT8_WIDE && p->rows.zeros[i] != 0) {
-    memcpy(&of_weights, b->sums + c, sizeof of_weights);
-    sum = i4_sub(sum, (i4)((u4)i4_set(p->rows.zeros[i]) * (u4)of_weights));
-  }
-  if (i4_any(zeros != 0)) sum = i4_sub(sum, (i4)((u4)i4_set((int32_t)p->rows.sums[i]) * (u4)zeros));
-  return sum;
-}
-
-static void finish(const product *p, size_t i, size_t j, const block *b, const int32_t *sums) {
+/* Rows i.. of a tile. What the integers' zeros have added to the sums goes. */
+RUSH_INLINE void finish(const product *p, size_t i, size_t mr, size_t j, const block *b,
+                        int32_t sums[][NR]) {
+  const bool wide = p->kernel.form == RUSH_INT8_WIDE;
+  const f4 min = f4_set(p->min), max = f4_set(p->max);
   for (size_t c = 0; c < NR && j + c < p->n; c += 4) {
-    i4 sum;
-    memcpy(&sum, sums + c, sizeof sum);
-    sum = without_zeros(p, i, b, c, sum);
-    f4 v = f4_from_int(sum) * (f4_set(p->rows.scales[i]) * f4_load(b->scales + c)) +
-           f4_load(b->bias + c);
-    v = f4_clamp(v, f4_set(p->min), f4_set(p->max));
-    f4_store_up_to(p->y + i * p->ldy + j + c, v, p->n - j - c);
+    i4 of_weights, zeros;
+    memcpy(&of_weights, b->sums + c, sizeof of_weights);
+    memcpy(&zeros, b->zeros + c, sizeof zeros);
+    const bool has_zeros = i4_any(zeros != 0);
+    const f4 scales = f4_load(b->scales + c), bias = f4_load(b->bias + c);
+    float *y = p->y + i * p->ldy + j + c;
+    for (size_t r = 0; r < mr; r++, y += p->ldy) {
+      i4 sum;
+      memcpy(&sum, sums[r] + c, sizeof sum);
+      if (!wide) sum = i4_sub(sum, (i4)((u4)i4_set(p->rows.zeros[i + r]) * (u4)of_weights));
+      if (has_zeros) sum = i4_sub(sum, (i4)((u4)i4_set((int32_t)p->rows.sums[i + r]) * (u4)zeros));
+      const f4 v = f4_from_int(sum) * (f4_set(p->rows.scales[i + r]) * scales) + bias;
+      f4_store_up_to(y, f4_clamp(v, min, max), p->n - j - c);
+    }
   }
 }
 
@@ -298,7 +297,7 @@ RUSH_INLINE void blocks_of_row(const void *arg, size_t blocks, size_t j, size_t 
     p->kernel.one(1, p->groups, (const void *[MR]){p->rows.data}, w, sums);
   }
   for (size_t b = 0; b < blocks; b++)
-    finish(p, 0, j + b * apart, (const block *)(const void *)(at + b * far), sums[b]);
+    finish(p, 0, 1, j + b * apart, (const block *)(const void *)(at + b * far), sums + b);
 }
 
 static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
@@ -323,7 +322,7 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
         int32_t sums[MR][NR];
         const block *b = (const block *)(const void *)(p->packed + j / NR * p->block_bytes);
         tile(1, p->groups, rows, (const int8_t *)(b + 1), sums);
-        for (size_t r = 0; r < mr; r++) finish(p, i + r, j, b, sums[r]);
+        finish(p, i, mr, j, b, sums);
       }
     }
   }

@@ -11,6 +11,9 @@
 size_t rush_gemm_nr(void) {
   return rush_xnn_gemm()->nr;
 }
+size_t rush_gemm_mr(void) {
+  return rush_xnn_gemm()->gemm_mr;
+}
 
 bool rush_gemm_packed(size_t k, size_t n, size_t *floats) {
   size_t nr = rush_gemm_nr(), columns, rows;

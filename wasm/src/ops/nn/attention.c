@@ -13,13 +13,14 @@
 #include "kernels/normalize.h"
 #include "tensor/layout.h"
 
-enum { BLOCK = 32 }; /* queries */
+enum { BLOCK = 32 }; /* queries, at most */
 
 typedef struct attention {
   rush_tensor *q, *k, *v, *mask, *out; /* q, k, v: of one dtype, features dense. mask may be NULL */
   int64_t batch[RUSH_MAX_RANK];        /* broadcast, without tokens and features */
   int rank;                            /* of batch; the last one counts heads */
   int64_t l, s, e, ev;                 /* queries, keys, features of keys and of values */
+  int64_t block;                       /* queries at a time */
   int64_t share;                       /* query heads per key head */
   double scale;
   bool causal;
@@ -72,7 +73,7 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
   const float *q = (const float *)(void *)matrix_at(a->q, a, at, 1);
   float *out = (float *)(void *)matrix_at(a->out, a, at, 1);
   const char *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
-  const size_t rows = (size_t)(a->l - i < BLOCK ? a->l - i : BLOCK);
+  const size_t rows = (size_t)(a->l - i < a->block ? a->l - i : a->block);
   float factor[BLOCK];
   /* Causal: what no query of the block sees is not even computed. */
   const size_t seen = a->causal && (size_t)i + rows < s ? (size_t)i + rows : s;
@@ -108,7 +109,7 @@ static void one_block_f64(const attention *a, const int64_t *at, const buffers *
   const char *q = matrix_at(a->q, a, at, 1), *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
   char *out = matrix_at(a->out, a, at, 1);
   const ptrdiff_t k_row = (ptrdiff_t)row_stride(a->k), v_row = (ptrdiff_t)row_stride(a->v);
-  for (int64_t i = first; i < a->l && i < first + BLOCK; i++) {
+  for (int64_t i = first; i < a->l && i < first + a->block; i++) {
     const size_t own = a->causal && i + 1 < a->s ? (size_t)(i + 1) : (size_t)a->s;
     const void *m = mask ? mask_row(a, mask, i, b->mask) : NULL;
     const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
@@ -146,7 +147,7 @@ static void some_blocks(const void *arg, size_t begin, size_t end, unsigned who)
     for (int d = a->rank - 1; d >= 0; head /= a->batch[d], d--) at[d] = head % a->batch[d];
     pack_head(a, at, &l->of[who]);
     (a->q->dtype == RUSH_FLOAT32 ? one_block : one_block_f64)(a, at, &l->of[who],
-                                                              t % l->blocks * BLOCK);
+                                                              t % l->blocks * a->block);
   }
 }
 
@@ -161,7 +162,7 @@ static rush_status run(rush_call *c, const attention *a) {
   if (a->mask != NULL) mask = ((size_t)a->s * rush_itemsize(a->mask) + 15) / 16 * 16;
   if ((packs(a) && (!rush_gemm_packed((size_t)a->e, (size_t)a->s, &k) ||
                     !rush_gemm_packed((size_t)a->s, (size_t)a->ev, &v))) ||
-      !rush_mul((size_t)a->s, BLOCK, &logits) || !rush_add(k, v, &floats) ||
+      !rush_mul((size_t)a->s, (size_t)a->block, &logits) || !rush_add(k, v, &floats) ||
       !rush_add(floats, logits, &floats) || !rush_mul(floats, sizeof(float), &bytes) ||
       !rush_add(bytes, mask + 63, &bytes) || !rush_mul(bytes / 64 * 64, threads, &floats))
     return rush_fail_memory(c->ctx, SIZE_MAX);
@@ -173,9 +174,9 @@ static rush_status run(rush_call *c, const attention *a) {
     float *at = (float *)(void *)scratch;
     of[i] = (buffers){NULL, NULL, at, at + k, at + k + v, at + k + v + logits};
   }
-  const int64_t blocks = (a->l - 1) / BLOCK + 1;
+  const int64_t blocks = (a->l - 1) / a->block + 1;
   const loop l = {a, of, blocks};
-  const int64_t rows = a->l < BLOCK ? a->l : BLOCK;
+  const int64_t rows = a->l < a->block ? a->l : a->block;
   rush_parallel(c->ctx, (size_t)(a->out->numel / (a->l * a->ev) * blocks),
                 (uint64_t)(a->e + a->ev + 8) * (uint64_t)(a->s * rows) / 8, some_blocks, &l);
   return RUSH_OK;
@@ -313,6 +314,7 @@ RUSH_OP(scaled_dot_product_attention) {
                  .v = arg_tensor(c, 2),
                  .mask = arg_tensor(c, 3)};
   a.causal = arg_bool(c, 5);
+  a.block = BLOCK / (int64_t)rush_gemm_mr() * (int64_t)rush_gemm_mr(); /* whole tiles */
   RUSH_NEED(a.q->dtype == a.k->dtype && a.k->dtype == a.v->dtype,
             "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
             "key.dtype: %s and value.dtype: "
