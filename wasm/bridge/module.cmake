@@ -1,5 +1,5 @@
 # rushlight_wasm_module(TARGET): makes TARGET.wasm, the runtime that js/ loads; the link flags each with a reason.
-# rushlight_wasm_reach(TARGET): writes TARGET.reach.json, which operator needs what of it, for `npx rushlight slim`.
+# rushlight_wasm_reach(TARGET): writes TARGET.reach.json, which operator needs what of it, for `npx rushlight slim`, and prints sizes.
 # rushlight_wasm_memory(TARGET): those about memory alone, which a program that Node runs as a test wants, too.
 
 # Nothing here is a long double, whose arithmetic is software and as large as all of printf: see bridge.c.
@@ -62,8 +62,9 @@ function(rushlight_wasm_reach target)
   set(reach $<TARGET_FILE_DIR:${target}>/${target}.reach.json)
   set(maker ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/reach.mjs)
   set(parser ${PROJECT_SOURCE_DIR}/js/src/sections.js)
+  set(ops ${PROJECT_SOURCE_DIR}/wasm/src/ops)
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/reach.stamp
-    COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} ${maker} $<TARGET_FILE:${target}-linked> $<TARGET_FILE:${target}> ${reach}
+    COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} ${maker} $<TARGET_FILE:${target}-linked> $<TARGET_FILE:${target}> ${reach} ${ops}
     COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/reach.stamp
     DEPENDS ${target} ${target}-linked ${maker} ${parser} VERBATIM)
   add_custom_target(${target}-reach ALL DEPENDS ${CMAKE_BINARY_DIR}/reach.stamp)

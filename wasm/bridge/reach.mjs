@@ -1,4 +1,5 @@
-// Writes what each operator reaches in a binary, for `npx rushlight slim`: node reach.mjs LINKED.wasm BINARY.wasm OUT.json
+// Writes what each operator reaches in a binary, for `npx rushlight slim`, and prints how large that is by family:
+//     node reach.mjs LINKED.wasm BINARY.wasm OUT.json src/ops
 //
 // LINKED is the module as the linker leaves it, with relocations (--emit-relocs): they say which functions and which
 // data a function or datum refers to. BINARY is made of the same objects and then optimised; its table and its memory
@@ -15,11 +16,12 @@
 // What the exports reach without any row is in no group.
 
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { brotliCompressSync } from 'node:zlib';
 
 import { CODE, Cursor, DATA, EXPORT, IMPORT, inSection, readMemory, readSections, readTable } from '../../js/src/sections.js';
 
-const [linkedPath, binaryPath, out] = process.argv.slice(2);
+const [linkedPath, binaryPath, out, ops] = process.argv.slice(2);
 const ROW = 20; // bytes of a rush_op, whose first word is its schema
 const FUNCTION = 0, SYMBOL_TABLE = 8; // in the section "linking": tool-conventions/Linking.md
 const UNDEFINED = 0x10, EXPLICIT_NAME = 0x40;
@@ -97,12 +99,12 @@ function readRelocations(name) {
   return found;
 }
 
-/** The bodies: where each ends, from the start of the section. */
+/** The bodies: where each begins and how large it is, and where it ends from the start of the section. */
 function readBodies() {
   const cursor = inSection(bytes, sections, CODE), { at: start } = cursor;
   return Array.from({ length: cursor.number() }, () => {
-    const size = cursor.number();
-    return (cursor.at += size) - start;
+    const size = cursor.number(), { at } = cursor;
+    return { at, size, end: (cursor.at += size) - start };
   });
 }
 
@@ -131,11 +133,11 @@ function refer(from, to) {
   edges.get(from).add(to);
 }
 
+const bodies = readBodies(), imports = countImports();
 {
-  const bodies = readBodies(), imports = countImports();
   let body = 0;
   for (const relocation of readRelocations('reloc.CODE')) {
-    while (bodies[body] <= relocation.offset) body++;
+    while (bodies[body].end <= relocation.offset) body++;
     const from = `function ${body + imports}`, target = targetOf(relocation);
     if (target) refer(from, target);
   }
@@ -218,3 +220,31 @@ writeFileSync(out, JSON.stringify({
   parts: parts.map((part) => ({ name: part.name.slice('rush_part_'.length), address: part.data.address, rows: callers(part) })),
   groups: [...groups.values()].map((group) => group.map(runs)),
 }));
+
+/** The family of each row: which folder's .def names it. */
+function readFamilies() {
+  const families = new Map();
+  for (const { name } of readdirSync(ops, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
+    for (const [, operator] of readFileSync(`${ops}/${name}/${name}.def`, 'utf8').matchAll(/"([\w.:]+)\(/g)) families.set(operator, name);
+  }
+  return Array.from({ length: rows.n }, (_, row) => {
+    const at = word(rows.address + row * ROW) - memory.first;
+    return families.get(Buffer.from(memory.image.subarray(at, memory.image.indexOf('('.charCodeAt(0), at))).toString());
+  });
+}
+
+// What only one family reaches, what several do, and what a program without operators has; before wasm-opt, each compressed by itself.
+const familyOf = readFamilies(), sizes = new Map();
+const callersOf = (row) => (row < rows.n ? [row] : (rowsOf.get(dataKey(parts[row - rows.n].data)) ?? []).filter((caller) => caller < rows.n));
+function count(key, part) {
+  const by = new Set((rowsOf.get(key) ?? []).flatMap(callersOf).map((row) => familyOf[row]));
+  const name = always.has(key) || by.size === 0 ? 'no operator' : by.size > 1 ? 'several families' : [...by][0];
+  sizes.set(name, [...sizes.get(name) ?? [], part]);
+}
+bodies.forEach(({ at, size }, i) => count(`function ${i + imports}`, bytes.subarray(at, at + size)));
+for (const d of data) count(dataKey(d), memory.image.subarray(d.address - memory.first, d.address - memory.first + d.size));
+console.log('what is reached by          operators      kB  brotli, kB');
+for (const [name, parts] of [...sizes].map(([name, parts]) => [name, Buffer.concat(parts)]).sort(([, a], [, b]) => b.length - a.length)) {
+  const kB = (n) => (n / 1000).toFixed(1).padStart(8);
+  console.log(`${name.padEnd(28)}${`${familyOf.filter((family) => family === name).length || ''}`.padStart(9)}${kB(parts.length)}${kB(brotliCompressSync(parts).length)}`);
+}
