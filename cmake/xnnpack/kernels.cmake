@@ -29,8 +29,7 @@ set(RUSH_XNNPACK_KERNELS_simd
 
 set(RUSH_XNNPACK_KERNELS_relaxed
   f32-gemm-4x8-minmax-wasmrelaxedsimd-fma-loadsplat
-  f32-igemm-1x8-wasmrelaxedsimd-fma-loadsplat f32-igemm-4x8-wasmrelaxedsimd-fma-loadsplat
-  f32-igemm-1x8-minmax-wasmrelaxedsimd-fma-loadsplat f32-igemm-4x8-minmax-wasmrelaxedsimd-fma-loadsplat
+  f32-igemm-1x8-minmax-wasmrelaxedsimd-fma-loadsplat
   f32-gemm-6x8-wasmrelaxedsimd-fma-splat
   f32-gemm-6x8-minmax-wasmrelaxedsimd-fma-splat
   f32-igemm-1x8-wasmrelaxedsimd-fma-splat f32-igemm-6x8-wasmrelaxedsimd-fma-splat

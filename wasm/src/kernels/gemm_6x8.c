@@ -1,14 +1,27 @@
-/* A tile of six rows for relaxed SIMD. Its twelve sums, two vectors of weights and one of inputs are
+/* Tiles of six rows for relaxed SIMD. Twelve sums, two vectors of weights and one of inputs are
  * the fifteen registers that engines have on x86: each input is loaded right before it is used.
  * XNNPACK's tile of four rows waits for its eight sums, and its one of six loads all inputs first.
- * Without relaxed SIMD products take a register more, and four rows are better; so they are where no
- * more are left, and where less than eight columns are. On ARM XNNPACK takes six by itself. */
+ * Without relaxed SIMD products take a register more, and four rows are better; so they are for a plain
+ * product where no more are left, and where less than eight columns are. On ARM XNNPACK takes six by itself. */
 #include "kernels/xnn_config.h"
 
 #if defined(__wasm_relaxed_simd__)
 #include "kernels/tile.h"
 
 enum { MR = RUSH_GEMM_MR, FEW = 4, NR = 8 };
+
+/* Adds k bytes of each row times w[k][NR], and gives what is behind these. */
+RUSH_INLINE const float *add_rows(size_t k, const float *at[MR], const float *w, f4 sum[MR][2]) {
+  for (size_t left = k; left != 0; left -= sizeof *w, w += NR) {
+    const f4 u = f4_load(w), v = f4_load(w + 4);
+    for (size_t i = 0; i < MR; i++) {
+      const f4 input = f4_splat(at[i]++);
+      sum[i][0] = f4_madd(input, u, sum[i][0]);
+      sum[i][1] = f4_madd(input, v, sum[i][1]);
+    }
+  }
+  return w;
+}
 
 void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride, const float *w,
                    float *c, size_t c_stride, size_t block_stride,
@@ -22,15 +35,7 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
         at[i] = a + (i == MR - 1 ? m - 1 : i) * lda;
         sum[i][0] = sum[i][1] = f4_zero();
       }
-      w += NR;
-      for (size_t left = k; left != 0; left -= sizeof *a, w += NR) {
-        const f4 u = f4_load(w), v = f4_load(w + 4);
-        for (size_t i = 0; i < MR; i++) {
-          const f4 input = f4_splat(at[i]++);
-          sum[i][0] = f4_madd(input, u, sum[i][0]);
-          sum[i][1] = f4_madd(input, v, sum[i][1]);
-        }
-      }
+      w = add_rows(k, at, w + NR, sum);
       /* Not before, where they would take registers. */
       const f4 min = f4_set(params->scalar.min), max = f4_set(params->scalar.max);
       for (size_t i = 0; i < MR; i++) {
@@ -44,5 +49,32 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
     xnn_f32_gemm_minmax_ukernel_4x8__wasmrelaxedsimd_fma_loadsplat(
         m - i < FEW ? m - i : FEW, n, k, a + i * lda, a_stride, w, c + i * ldc, c_stride,
         block_stride, params);
+}
+
+/* Rows that are not there are the last one again. */
+void rush_igemm_6x8(size_t m, size_t n, size_t kc, size_t ks, const float **a, const float *w,
+                    float *c, size_t c_stride, size_t block_stride, size_t a_offset,
+                    const float *zero, const union xnn_f32_minmax_params *params) {
+  const size_t offset = a_offset / sizeof **a, taps = ks / (MR * sizeof *a);
+  (void)block_stride;
+  for (size_t j = 0; j < n; j += NR) {
+    const float *bias = w, **from = a;
+    f4 sum[MR][2];
+    for (size_t i = 0; i < MR; i++) sum[i][0] = sum[i][1] = f4_zero();
+    w += NR;
+    for (size_t t = 0; t < taps; t++, from += MR) {
+      const float *at[MR];
+      for (size_t i = 0; i < MR; i++)
+        at[i] = offset == 0 || from[i] == zero ? from[i] : from[i] + offset;
+      w = add_rows(kc, at, w, sum);
+    }
+    const f4 min = f4_set(params->scalar.min), max = f4_set(params->scalar.max);
+    for (size_t i = 0; i < MR; i++) {
+      float *row = c + (i < m ? i : m - 1) * (c_stride / sizeof *c) + j;
+      f4_store_up_to(row, f4_clamp(sum[i][0] + f4_load(bias), min, max), n - j);
+      if (n - j > 4)
+        f4_store_up_to(row + 4, f4_clamp(sum[i][1] + f4_load(bias + 4), min, max), n - j - 4);
+    }
+  }
 }
 #endif

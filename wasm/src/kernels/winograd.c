@@ -167,7 +167,7 @@ static bool plan(const rush_conv *s, job *j) {
   if (size == 1) return false;
   *j = (job){.s = s, .size = size, .side = side, .planes = planes, .nr = kernels->nr};
   j->kernel = kernels->gemm[0][1];
-  j->mr = kernels->gemm_mr;
+  j->mr = kernels->mr;
   j->down = (s->out[1] + size - 1) / size;
   j->across = (s->out[2] + size - 1) / size;
   j->all = s->batch * j->down * j->across;

@@ -18,19 +18,14 @@
 
 #if defined(__wasm_relaxed_simd__)
 static const rush_xnn_kernels x86 = {
-    .mr = 4,
+    .mr = RUSH_GEMM_MR,
     .nr = 8,
-    .gemm_mr = RUSH_GEMM_MR,
-    .gemm = {{NULL, rush_gemm_6x8}, {NULL, rush_gemm_6x8}},
-    .igemm = {{IGEMM(ukernel_1x8__wasmrelaxedsimd_fma_loadsplat),
-               IGEMM(ukernel_4x8__wasmrelaxedsimd_fma_loadsplat)},
-              {IGEMM(minmax_ukernel_1x8__wasmrelaxedsimd_fma_loadsplat),
-               IGEMM(minmax_ukernel_4x8__wasmrelaxedsimd_fma_loadsplat)}},
+    .gemm = BOTH(NULL, rush_gemm_6x8),
+    .igemm = BOTH(IGEMM(minmax_ukernel_1x8__wasmrelaxedsimd_fma_loadsplat), rush_igemm_6x8),
 };
 static const rush_xnn_kernels arm = {
     .mr = 6,
     .nr = 8,
-    .gemm_mr = 6,
     .gemm = {{NULL, GEMM(ukernel_6x8__wasmrelaxedsimd_fma_splat)},
              {NULL, GEMM(minmax_ukernel_6x8__wasmrelaxedsimd_fma_splat)}},
     .igemm = {{IGEMM(ukernel_1x8__wasmrelaxedsimd_fma_splat),
@@ -42,7 +37,6 @@ static const rush_xnn_kernels arm = {
 static const rush_xnn_kernels x86 = {
     .mr = 4,
     .nr = 8,
-    .gemm_mr = 4,
     .gemm = {{NULL, GEMM(ukernel_4x8__wasmsimd_loadsplat)},
              {NULL, GEMM(minmax_ukernel_4x8__wasmsimd_x86_loadsplat)}},
     .igemm = {{IGEMM(ukernel_1x8__wasmsimd_loadsplat), IGEMM(ukernel_4x8__wasmsimd_loadsplat)},
@@ -52,7 +46,6 @@ static const rush_xnn_kernels x86 = {
 static const rush_xnn_kernels arm = {
     .mr = 5,
     .nr = 8,
-    .gemm_mr = 5,
     .gemm = {{NULL, GEMM(ukernel_5x8__wasmsimd_splat)},
              {NULL, GEMM(minmax_ukernel_5x8__wasmsimd_arm_splat)}},
     .igemm = {{IGEMM(ukernel_1x8__wasmsimd_splat), IGEMM(ukernel_5x8__wasmsimd_splat)},
@@ -63,7 +56,6 @@ static const rush_xnn_kernels arm = {
 static const rush_xnn_kernels with_fma = {
     .mr = 5,
     .nr = 16,
-    .gemm_mr = 5,
     .gemm =
         BOTH(GEMM(minmax_ukernel_1x16__fma3_broadcast), GEMM(minmax_ukernel_5x16__fma3_broadcast)),
     .igemm = BOTH(IGEMM(minmax_ukernel_1x16__fma3_broadcast),
@@ -72,7 +64,6 @@ static const rush_xnn_kernels with_fma = {
 static const rush_xnn_kernels with_avx = {
     .mr = 5,
     .nr = 16,
-    .gemm_mr = 5,
     .gemm =
         BOTH(GEMM(minmax_ukernel_1x16__avx_broadcast), GEMM(minmax_ukernel_5x16__avx_broadcast)),
     .igemm =
@@ -81,7 +72,6 @@ static const rush_xnn_kernels with_avx = {
 static const rush_xnn_kernels with_sse = {
     .mr = 4,
     .nr = 8,
-    .gemm_mr = 4,
     .gemm = BOTH(NULL, GEMM(minmax_ukernel_4x8__sse_load1)),
     .igemm = BOTH(IGEMM(minmax_ukernel_1x8__sse_load1), IGEMM(minmax_ukernel_4x8__sse_load1)),
 };
@@ -89,7 +79,6 @@ static const rush_xnn_kernels with_sse = {
 static const rush_xnn_kernels scalar = {
     .mr = 4,
     .nr = 4,
-    .gemm_mr = 4,
     .gemm = {{GEMM(ukernel_1x4__scalar), GEMM(ukernel_4x4__scalar)},
              {GEMM(minmax_ukernel_1x4__scalar), GEMM(minmax_ukernel_4x4__scalar)}},
     .igemm = {{IGEMM(ukernel_1x4__scalar), IGEMM(ukernel_4x4__scalar)},

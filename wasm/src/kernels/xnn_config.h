@@ -21,12 +21,15 @@ enum { RUSH_GEMM_MR = 6 };
 void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride, const float *w,
                    float *c, size_t c_stride, size_t block_stride,
                    const union xnn_f32_minmax_params *params);
+void rush_igemm_6x8(size_t m, size_t n, size_t kc, size_t ks, const float **a, const float *w,
+                    float *c, size_t c_stride, size_t block_stride, size_t a_offset,
+                    const float *zero, const union xnn_f32_minmax_params *params);
 #endif
 
 /* Kernels by [whether they clamp][0: one row, 1: mr rows]. gemm's for one row is NULL where nr is 8: rush_one_row
  * has that. */
 typedef struct rush_xnn_kernels {
-  size_t mr, nr, gemm_mr; /* gemm_mr: of gemm, mr: of igemm */
+  size_t mr, nr;
   rush_xnn_gemm_fn gemm[2][2];
   rush_xnn_igemm_fn igemm[2][2];
 } rush_xnn_kernels;

@@ -12,7 +12,7 @@ size_t rush_gemm_nr(void) {
   return rush_xnn_gemm()->nr;
 }
 size_t rush_gemm_mr(void) {
-  return rush_xnn_gemm()->gemm_mr;
+  return rush_xnn_gemm()->mr;
 }
 
 bool rush_gemm_packed(size_t k, size_t n, size_t *floats) {
@@ -207,7 +207,7 @@ void rush_gemm_long(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a,
   product p = {.m = m, .n = n, .k = k, .lda = lda, .ldc = ldc, .a = a, .packed = packed, .c = c};
   p.min = min, p.max = max;
   p.nr = config->nr;
-  p.mr = m == 1 ? 1 : config->gemm_mr;
+  p.mr = m == 1 ? 1 : config->mr;
   p.kernel = config->gemm[clamped][m > 1];
   size_t stacks = 1;
   if (m <= p.mr) {
