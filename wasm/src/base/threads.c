@@ -1,8 +1,9 @@
-/* A loop is cut into chunks, and each thread takes the next one until none is left; the thread that
- * runs the program is one of them, so that nothing ever waits for a helper that has not come. The
- * state of a loop is one atomic word: which loop, how many chunks it has, how many are taken. Who
- * has taken a chunk may read the rest of the loop, which does not change before that chunk is done.
- */
+/* A loop is cut into chunks, of which each thread has a range of its own: the same part of a picture in
+ * one loop after the other, which is in its cache. It takes the next one until none is left, then the
+ * last ones of the others; the thread that runs the program is one of them, so that nothing ever waits
+ * for a helper that has not come. A range is one atomic word: which loop, which chunk is next, and
+ * which is behind the last. Who has taken a chunk may read the rest of the loop, which does not change
+ * before that chunk is done. */
 #include "base/threads.h"
 
 #include <stdatomic.h>
@@ -37,9 +38,14 @@ enum {
 #endif
 };
 
+/* loop << 2 * COUNT_BITS | end << COUNT_BITS | next, in a cache line of its own */
+typedef struct range {
+  _Alignas(64) _Atomic uint64_t state;
+} range;
+
 struct rush_pool {
-  _Atomic uint64_t state; /* loop << 2 * COUNT_BITS | chunks << COUNT_BITS | chunks taken */
-  _Atomic uint32_t turn;  /* counts loops: what sleepers wait on */
+  range ranges[RUSH_MAX_THREADS];
+  _Atomic uint32_t turn; /* counts loops: what sleepers wait on */
   _Atomic uint32_t asleep, left, joined;
   atomic_bool closed;
   unsigned threads;
@@ -89,22 +95,27 @@ static void pause_a_bit(unsigned i) {
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
-static uint64_t state_of(uint64_t loop, size_t chunks, size_t taken) {
-  return loop << 2 * COUNT_BITS | (uint64_t)chunks << COUNT_BITS | (uint64_t)taken;
-}
-
-/* Takes up to `some` chunks: how many, and the first in *chunk. */
-static size_t take(rush_pool *p, size_t some, size_t *chunk) {
-  uint64_t state = atomic_load(&p->state);
+/* Takes up to `some` chunks of a range, in front or behind: how many, and the first in *chunk. */
+static size_t take_of(range *r, size_t some, bool behind, size_t *chunk) {
+  uint64_t state = atomic_load(&r->state);
   for (;;) {
-    const size_t chunks = (size_t)(state >> COUNT_BITS & COUNT_MASK);
-    const size_t taken = (size_t)(state & COUNT_MASK), left = chunks - taken;
+    const size_t end = (size_t)(state >> COUNT_BITS & COUNT_MASK);
+    const size_t next = (size_t)(state & COUNT_MASK), left = end - next;
     if (left == 0) return 0;
     if (some > left) some = left;
-    if (!atomic_compare_exchange_weak(&p->state, &state, state + some)) continue;
-    *chunk = taken;
+    const uint64_t then = behind ? state - ((uint64_t)some << COUNT_BITS) : state + some;
+    if (!atomic_compare_exchange_weak(&r->state, &state, then)) continue;
+    *chunk = behind ? end - some : next;
     return some;
   }
+}
+
+/* Its own, as long as there are any. */
+static size_t take(rush_pool *p, unsigned who, size_t some, size_t *chunk) {
+  size_t taken = take_of(&p->ranges[who], some, false, chunk);
+  for (unsigned i = 1; taken == 0 && i < p->threads; i++)
+    taken = take_of(&p->ranges[(who + i) % p->threads], some, true, chunk);
+  return taken;
 }
 
 static size_t run_chunk(rush_pool *p, size_t chunk, unsigned who) {
@@ -120,7 +131,7 @@ void rush_pool_help(rush_pool *p) {
   while (!atomic_load(&p->closed)) {
     const uint32_t turn = atomic_load(&p->turn);
     size_t chunk;
-    while (take(p, 1, &chunk)) {
+    while (take(p, who, 1, &chunk)) {
       run_chunk(p, chunk, who);
       atomic_fetch_sub(&p->left, 1);
     }
@@ -168,20 +179,23 @@ bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
   p->task = task;
   p->arg = arg;
   atomic_store(&p->left, (uint32_t)chunks);
-  const uint64_t loop = (atomic_load(&p->state) >> 2 * COUNT_BITS) + 1;
-  atomic_store(&p->state, state_of(loop, chunks, 0));
+  const uint64_t loop = (atomic_load(&p->ranges[0].state) >> 2 * COUNT_BITS) + 1;
+  for (unsigned i = 0; i < p->threads; i++)
+    atomic_store(&p->ranges[i].state, loop << 2 * COUNT_BITS |
+                                          (uint64_t)(chunks * (i + 1) / p->threads) << COUNT_BITS |
+                                          (uint64_t)(chunks * i / p->threads));
   announce(p);
 
   uint64_t counted = 0;
   size_t chunk, skipped;
   bool stopped = ctx->stopped;
-  while (!stopped && take(p, 1, &chunk)) {
+  while (!stopped && take(p, 0, 1, &chunk)) {
     const uint64_t done = work * run_chunk(p, chunk, 0);
     atomic_fetch_sub(&p->left, 1);
     counted += done;
     stopped = rush_stops(ctx, done);
   }
-  if (stopped && (skipped = take(p, SIZE_MAX, &chunk)) > 0)
+  while (stopped && (skipped = take(p, 0, SIZE_MAX, &chunk)) > 0)
     atomic_fetch_sub(&p->left, (uint32_t)skipped);
   for (unsigned i = 0; atomic_load(&p->left) > 0; i++)
     pause_a_bit(i); /* for what others have taken */

@@ -1,9 +1,8 @@
 #include "blocks/join.h"
 
+#include "base/threads.h"
 #include "tensor/layout.h"
 #include "tensor/room.h"
-
-enum { PIECE = 1 << 16 }; /* bytes between two looks at the host's wish to stop */
 
 /* Once an "empty tensor" was always of shape [0]; cat still ignores those. */
 static bool is_skipped(const rush_tensor *t) {
@@ -35,37 +34,78 @@ static int common_format(size_t n, const rush_tensor *const *tensors) {
   return format;
 }
 
-/* Rows that follow each other in every tensor: one memcpy for each piece. */
-static rush_status copy_rows(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors, int dim,
-                             rush_tensor *out) {
-  size_t item = rush_itemsize(out);
-  int64_t outer = 1, inner = 1;
-  for (int d = 0; d < dim; d++) outer *= out->sizes[d];
-  for (int d = dim + 1; d < out->rank; d++) inner *= out->sizes[d];
-  char *to = rush_data(out);
-  for (int64_t row = 0; row < outer; row++) {
-    for (size_t k = 0; k < n; k++) {
-      if (tensors[k]->numel == 0) continue;
-      size_t bytes = (size_t)(tensors[k]->sizes[dim] * inner) * item;
-      const char *from = (const char *)rush_data(tensors[k]) + (size_t)row * bytes;
-      for (size_t done = 0; done < bytes; done += PIECE) {
-        const size_t m = bytes - done < PIECE ? bytes - done : PIECE;
-        RUSH_TRY(rush_work(ctx, m / 8 + 4));
-        memcpy(to + done, from + done, m);
-      }
+/* The dimensions as they lie in t, the outermost first. */
+static void order_of(const rush_tensor *t, int *order) {
+  for (int d = 0; d < t->rank; d++) {
+    int i = d;
+    for (; i > 0 && t->strides[order[i - 1]] < t->strides[d]; i--) order[i] = order[i - 1];
+    order[i] = d;
+  }
+}
+/* Whether all elements lie in this order, without gaps. */
+static bool lies_in(const rush_tensor *t, const int *order) {
+  int64_t stride = 1;
+  for (int i = t->rank - 1; i >= 0; i--) {
+    const int64_t size = t->sizes[order[i]];
+    if (size != 1 && t->strides[order[i]] != stride) return false;
+    stride *= size;
+  }
+  return true;
+}
+
+typedef struct rows {
+  size_t n, each, whole; /* each: bytes of one along the dimension; whole: of the result's row */
+  const rush_tensor *const *tensors;
+  int dim;
+  char *to;
+} rows;
+
+/* Without a call for the few channels of a pixel. */
+static inline void copy_run(char *to, const char *from, size_t bytes) {
+  enum { VECTOR = 16, LONG = 256 };
+  size_t i = 0;
+  for (; bytes < LONG && i + VECTOR <= bytes; i += VECTOR) memcpy(to + i, from + i, VECTOR);
+  if (i < bytes) memcpy(to + i, from + i, bytes - i);
+}
+
+static void copy_some(const void *arg, size_t begin, size_t end, unsigned who) {
+  const rows *r = arg;
+  (void)who;
+  for (size_t row = begin; row < end; row++) {
+    char *to = r->to + row * r->whole;
+    for (size_t k = 0; k < r->n; k++) {
+      if (r->tensors[k]->numel == 0) continue;
+      const size_t bytes = (size_t)r->tensors[k]->sizes[r->dim] * r->each;
+      copy_run(to, (const char *)rush_data(r->tensors[k]) + row * bytes, bytes);
       to += bytes;
     }
   }
-  return RUSH_OK;
+}
+
+/* Rows that follow each other in every tensor. */
+static void copy_rows(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors, int dim,
+                      const int *order, rush_tensor *out) {
+  int64_t outer = 1, inner = 1;
+  int i = 0;
+  for (; order[i] != dim; i++) outer *= out->sizes[order[i]];
+  while (++i < out->rank) inner *= out->sizes[order[i]];
+  const size_t each = (size_t)inner * rush_itemsize(out), whole = (size_t)out->sizes[dim] * each;
+  const rows r = {n, each, whole, tensors, dim, rush_data(out)};
+  rush_parallel(ctx, (size_t)outer, whole / 8 + 4 * n, copy_some, &r);
 }
 
 static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int dim,
                               rush_tensor *out) {
-  bool plain = rush_is_contiguous(out);
+  int order[RUSH_MAX_RANK];
+  order_of(out, order);
+  bool plain = lies_in(out, order);
   for (size_t k = 0; k < n && plain; k++)
-    plain = tensors[k]->dtype == out->dtype &&
-            (tensors[k]->numel == 0 || rush_is_contiguous(tensors[k]));
-  if (plain) return copy_rows(heap->ctx, n, tensors, dim, out);
+    plain =
+        tensors[k]->dtype == out->dtype && (tensors[k]->numel == 0 || lies_in(tensors[k], order));
+  if (plain) {
+    copy_rows(heap->ctx, n, tensors, dim, order, out);
+    return RUSH_OK;
+  }
   rush_tensor part = *out;
   for (size_t k = 0; k < n; k++) {
     if (is_skipped(tensors[k])) continue;

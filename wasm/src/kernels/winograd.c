@@ -109,14 +109,15 @@ typedef struct job {
   size_t in_row, nr;         /* floats of transformed inputs of a tile; columns of a block */
   size_t item_tiles, item_columns;
   size_t most_tiles, most_columns; /* transformed at a time */
+  bool alone; /* each thread transforms the inputs of its items, which others need not wait for */
   /* The block at work. */
   size_t first_tile, tiles, first_column, columns;
   /* Scratch memory; a plane of each, in floats. */
-  float *inputs;  /* [planes][most_tiles][in_row] */
+  float *inputs;  /* [planes][most_tiles][in_row]; for each thread where `alone` */
   float *weights; /* [planes][most_columns / nr][in_c + 1][nr] */
   float *outputs; /* for each thread [planes][item_tiles][item_columns] */
   float *sizes;   /* of each input pixel: the mean of its squares */
-  char *uneven;   /* [most_tiles] whether it is convolved directly */
+  char *uneven;   /* [most_tiles] whether it is convolved directly; as `inputs` */
   size_t inputs_plane, weights_plane, outputs_plane;
   rush_xnn_gemm_fn kernel;
   size_t mr;
@@ -180,8 +181,14 @@ static bool plan(const rush_conv *s, job *j) {
   j->most_columns = within(WEIGHTS / sizeof(float) / planes / (s->in_c + 1) / COLUMNS * COLUMNS,
                            up_to(COLUMNS, j->nr), columns);
   j->item_columns = within(COLUMNS, j->nr, j->most_columns) / j->nr * j->nr;
-  const size_t items = j->most_tiles / j->item_tiles, wanted = 4 * rush_threads(s->ctx);
-  if (rush_threads(s->ctx) > 1 && items < wanted)
+  const size_t threads = rush_threads(s->ctx), wanted = 4 * threads;
+  const size_t items = j->most_tiles / j->item_tiles;
+  const size_t share = j->all / (2 * wanted) / j->mr * j->mr;
+  j->alone = threads > 1 && share >= 2 * j->mr && j->most_columns == columns &&
+             planes * columns * (s->in_c + 1) <= WEIGHTS / 2 / sizeof(float);
+  if (j->alone)
+    j->most_tiles = j->item_tiles = within(share, j->mr, j->item_tiles);
+  else if (threads > 1 && items < wanted)
     j->item_columns =
         within(up_to(j->most_columns * items / wanted + 1, 2 * j->nr), j->nr, j->item_columns);
   j->inputs_plane = j->most_tiles * j->in_row + LINE;
@@ -200,13 +207,14 @@ static void *next(char *scratch, size_t *at, size_t n, size_t item) {
 /* Lays everything out; gives the bytes. */
 static size_t lay(job *j, char *scratch) {
   const rush_conv *s = j->s;
+  const size_t each = j->alone ? rush_threads(s->ctx) : 1;
   size_t at = 0;
-  j->inputs = next(scratch, &at, j->planes * j->inputs_plane, sizeof(float));
+  j->inputs = next(scratch, &at, each * j->planes * j->inputs_plane, sizeof(float));
   j->weights = next(scratch, &at, j->planes * j->weights_plane, sizeof(float));
   j->outputs =
       next(scratch, &at, rush_threads(s->ctx) * j->planes * j->outputs_plane, sizeof(float));
   j->sizes = next(scratch, &at, s->batch * s->in[1] * s->in[2], sizeof(float));
-  j->uneven = next(scratch, &at, j->most_tiles, 1);
+  j->uneven = next(scratch, &at, each * j->most_tiles, 1);
   return at;
 }
 
@@ -424,6 +432,19 @@ static void multiply(const void *arg, size_t begin, size_t end, unsigned who) {
   }
 }
 
+/* An item is some tiles, whose inputs this thread has in its cache. */
+static void transform_and_multiply(const void *arg, size_t begin, size_t end, unsigned who) {
+  job own = *(const job *)arg;
+  own.inputs += who * own.planes * own.inputs_plane;
+  own.uneven += who * own.most_tiles;
+  for (size_t i = begin; i < end; i++) {
+    own.first_tile = i * own.item_tiles;
+    own.tiles = within(own.all - own.first_tile, 0, own.item_tiles);
+    transform_inputs(&own, 0, own.tiles, who);
+    multiply(&own, 0, (own.columns - 1) / own.item_columns + 1, who);
+  }
+}
+
 /* Work is counted as rush_work does; where it was stopped, the rest is left out. */
 static void run(job *j) {
   const rush_conv *s = j->s;
@@ -433,6 +454,12 @@ static void run(job *j) {
     j->columns = within(s->out_c - j->first_column, 0, j->most_columns);
     const size_t blocks = (j->columns - 1) / j->nr + 1;
     if (rush_parallel(s->ctx, blocks, planes * in * j->nr / 4, transform_weights, j)) return;
+    if (j->alone) {
+      rush_parallel(s->ctx, (j->all - 1) / j->item_tiles + 1,
+                    planes * j->item_tiles * (in / 2 + j->columns * (in + 16) / 8),
+                    transform_and_multiply, j);
+      return;
+    }
     for (j->first_tile = 0; j->first_tile < j->all; j->first_tile += j->most_tiles) {
       j->tiles = within(j->all - j->first_tile, 0, j->most_tiles);
       const bool there = j->first_column > 0 && j->most_tiles >= j->all;
