@@ -159,7 +159,7 @@ def type_of(value):
         return "Tensor"
     if value is None:
         return "Optional[Tensor]"
-    if isinstance(value, (bool, int, float, str)):
+    if isinstance(value, (bool, int, float, complex, str)):
         return type(value).__name__
     if isinstance(value, list):
         return f"List[{type_of(value[0]) if value else 'Tensor'}]"

@@ -37,7 +37,8 @@ OUT = Path(os.environ.get("RUSH_CONFORMANCE", TOP / "build" / "conformance"))
 JOBS = int(os.environ.get("RUSH_JOBS", 2))
 MANIFEST = OUT / "manifest.json"
 
-PRELUDE = """import math
+PRELUDE = """import cmath
+import math
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 import torch
 import torch.nn.functional as F

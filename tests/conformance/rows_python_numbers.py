@@ -58,6 +58,31 @@ row("scalar_while", """
     return k""", n=27)
 row("scalar_infinity", "(math.inf > a, -math.inf < a, math.pi * a, math.e ** a, float('inf'), float('-inf'))", a=2.0)
 
+# ---- Complex numbers ---------------------------------------------------------------------------------
+
+COMPLEX_NUMBERS = [(3 + 4j, 1 - 2j), (-2.5 + 0j, 0.5j), (0j, 2 + 1j), (-1 - 1j, -3 + 0.25j), (1e200 + 1e200j, 1e-200 - 3j)]
+pairs("complex_numbers", "(a + b, a - b, a * b, a / b, -a, abs(a), a == b, a != b, a == a, str(a))", COMPLEX_NUMBERS)
+pairs("complex_numbers_and_ints", "(a + 2, 2 + a, a - 2, 2 - a, a * 3, 3 * a, b ** 2.0, 2.0 ** b)", COMPLEX_NUMBERS[:4])
+pairs("complex_numbers_and_floats", "(a + 0.5, 0.5 + a, a - 0.5, 0.5 - a, a * 1.5, 1.5 * a, a == 3.0, 3.0 == a, a != 3.0, 3.0 != a)", COMPLEX_NUMBERS)
+pairs("complex_numbers_power", "(a ** b, pow(b, a))", COMPLEX_NUMBERS[:2] + COMPLEX_NUMBERS[3:4])
+row("complex_numbers_math", """
+    return [cmath.exp(a), cmath.log(a), cmath.log10(a), cmath.sqrt(a), cmath.sin(a), cmath.cos(a), cmath.tan(a), cmath.asin(a), cmath.acos(a),
+            cmath.atan(a), cmath.sinh(a), cmath.cosh(a), cmath.tanh(a), cmath.asinh(a), cmath.acosh(a), cmath.atanh(a)]""",
+    a=0.5 + 1.25j, also=[{"a": -0.75 - 0.5j}, {"a": 2 - 3j}])
+row("complex_numbers_logs", "(cmath.log(a, b), cmath.log(a, 3), cmath.log(2, a), cmath.log(a, 2.5), cmath.log(2.5, a))", a=0.5 + 1.25j, b=2 - 3j)
+row("complex_numbers_questions", "(cmath.isnan(a), cmath.isinf(a), cmath.isfinite(a), cmath.phase(a))", a=0.5 + 1.25j,
+    also=[{"a": complex(NAN, 1)}, {"a": complex(1, INF)}, {"a": complex(NAN, -INF)}, {"a": -2 + 0j}])
+row("complex_numbers_of_polar", "(cmath.rect(r, p), cmath.rect(2, p), cmath.rect(r, 3), cmath.rect(2, 3))", r=1.5, p=-2.25)
+row("complex_numbers_made", "[complex(x, x), complex(n, x), complex(x, n), complex(n, n), complex(b, n), complex(n, b), complex(b, x), complex(x, b), complex(b, b)]",
+    x=1.5, n=-7, b=True)
+row("complex_numbers_of_tensors", "[complex(x, y), complex(x, 2), complex(2, x), complex(x, 0.5), complex(0.5, x), complex(x, True), complex(True, x)]", x=tensor(1.5), y=tensor(3, "i64"))
+row("complex_numbers_in_lists", "(z[0] * z[1], z[::2], z + [a], len(z), torch.tensor(a), torch.as_tensor(a))", z=[1 + 2j, 3j, 4 + 0j], a=3j)
+row("complex_numbers_sum", "sum(z)", z=[1 + 2j, 3j, 4 + 0j])  # after which PyTorch's list holds zeros
+row("complex_tolist", """
+    a: List[List[complex]] = x.tolist()
+    b: complex = x[0, 0].tolist()
+    return a, b""", x=random("c64", 2, 3), also=[{"x": random("c128", 3, 1)}, {"x": transposed(random("c64", 3, 2))}])
+
 # ---- Sizes ---------------------------------------------------------------------------------------
 
 each("sizes", "(x.size(), x.size(1), x.size(-1), x.shape, x.stride(), x.stride(0), x.dim(), x.numel(), len(x), x.storage_offset(), x.ndim, x.element_size(), x.is_contiguous())")

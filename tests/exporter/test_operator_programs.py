@@ -8,7 +8,7 @@ from rushlight import _C
 OPERATORS = {}
 for schema in torch._C._jit_get_all_schemas():
     space, name = schema.name.split("::")
-    if space in ("aten", "quantized", "quantized_decomposed"):
+    if space in ("aten", "prim", "quantized", "quantized_decomposed"):
         OPERATORS.setdefault(name if space == "aten" else f"{space}_{name}", {})[schema.overload_name] = schema
 
 

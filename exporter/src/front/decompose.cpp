@@ -57,11 +57,13 @@ class Programs {
     return made;
   }
 
-  // The program of an overload of `op`; of its operator where it has none of its own and the runtime
+  // The program of an overload of `op` (of those that mix a complex number with others, of the
+  // complex one); of its operator where it has none of its own and the runtime
   // no function for it (aten::gcd is of tensors, aten::gcd.int of numbers).
   jit::Function *find(const std::string &op, const std::string &name, const std::string &overload,
                       size_t arguments) {
     jit::Function *found = overload.empty() ? nullptr : find(name + "__" + overload);
+    if (!found && overload.find("complex") != std::string::npos) found = find(name + "__complex");
     if (!found && !overload.empty() && rush_has_op((op + "." + overload).c_str())) return nullptr;
     if (!found) found = find(name);
     return found && found->getSchema().arguments().size() == arguments ? found : nullptr;
@@ -94,9 +96,10 @@ std::string program_name(const std::string &op) {
     return op == "quantized::add" ? "quantized_add_by_qnnpack" : "quantized_add_relu_by_qnnpack";
   const size_t colons = op.find("::");
   const std::string space = op.substr(0, colons), name = op.substr(colons + 2);
-  return space == "aten"                                           ? name
-         : space == "quantized_decomposed" || space == "quantized" ? space + "_" + name
-                                                                   : "";
+  return space == "aten" ? name
+         : space == "quantized_decomposed" || space == "quantized" || space == "prim"
+             ? space + "_" + name
+             : "";
 }
 
 // Later versions of PyTorch give operators more arguments, at the end. Where a call leaves them at

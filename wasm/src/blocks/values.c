@@ -1,5 +1,7 @@
 #include "blocks/values.h"
 
+#include "tensor/tensor.h"
+
 static bool is_number(const rush_value *v) {
   return v->kind == RUSH_KIND_INT || v->kind == RUSH_KIND_FLOAT || v->kind == RUSH_KIND_BOOL;
 }
@@ -86,6 +88,12 @@ rush_status rush_equal(rush_ctx *ctx, const rush_value *a, const rush_value *b, 
 rush_status rush_find(rush_ctx *ctx, const rush_value *values, size_t n, size_t step,
                       const rush_value *v, size_t *at) {
   return find(ctx, RUSH_MAX_DEPTH, values, n, step, v, at);
+}
+
+rush_status rush_complex_at(rush_heap *heap, rush_dtype dtype, const void *at, rush_value *out) {
+  double z[2];
+  rush_convert(RUSH_COMPLEX128, z, dtype, at, 1);
+  return rush_new_complex(heap, z[0], z[1], out);
 }
 
 static rush_status less(rush_ctx *ctx, int depth, const rush_value *a, const rush_value *b,

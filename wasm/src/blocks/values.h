@@ -14,6 +14,9 @@ rush_status rush_less(rush_ctx *ctx, const rush_value *a, const rush_value *b, b
 rush_status rush_find(rush_ctx *ctx, const rush_value *values, size_t n, size_t step,
                       const rush_value *v, size_t *at);
 
+/* A new complex number: the element at `at`. */
+rush_status rush_complex_at(rush_heap *heap, rush_dtype dtype, const void *at, rush_value *out);
+
 /* Appends the text that libtorch's `str()` and `format` give: `1.`, `[x, y]`, `[ CPUFloatType{2}
  * ]`. */
 rush_status rush_show(rush_heap *heap, rush_text *text, const rush_value *v);

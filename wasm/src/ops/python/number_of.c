@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/decimal.h"
+#include "blocks/values.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -44,11 +45,7 @@ RUSH_OP(item) {
   rush_dtype dtype;
   const void *at;
   RUSH_TRY(one_element(c, &dtype, &at));
-  if (rush_is_complex(dtype)) {
-    double z[2];
-    rush_convert(RUSH_COMPLEX128, z, dtype, at, 1);
-    return rush_new_complex(c->heap, z[0], z[1], &c->results[0]);
-  }
+  if (rush_is_complex(dtype)) return rush_complex_at(c->heap, dtype, at, &c->results[0]);
   if (rush_is_float(dtype))
     ret_float(c, 0, rush_load_double(dtype, at));
   else if (dtype == RUSH_BOOL)
@@ -91,7 +88,7 @@ RUSH_OP(bool_of_tensor) {
   return RUSH_OK;
 }
 
-/* IntImplicit, FloatImplicit and ScalarImplicit: a 0-d tensor where a number is wanted. */
+/* IntImplicit, FloatImplicit, ScalarImplicit and ComplexImplicit: a 0-d tensor where a number is wanted. */
 static rush_status check_implicit(rush_call *c, bool wants_int) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_NEED(t->rank == 0, "Cannot input a tensor of dimension other than 0 as a scalar argument");
@@ -111,6 +108,14 @@ RUSH_OP(float_implicit) {
 RUSH_OP(scalar_implicit) {
   RUSH_TRY(check_implicit(c, false));
   return rush_op_item(c);
+}
+
+RUSH_OP(complex_implicit) {
+  rush_dtype dtype;
+  const void *at;
+  RUSH_TRY(check_implicit(c, false));
+  RUSH_TRY(one_element(c, &dtype, &at));
+  return rush_complex_at(c->heap, dtype, at, &c->results[0]);
 }
 
 /* A 0-d tensor: bool, int64 or float64. */

@@ -3,25 +3,28 @@
 #include "call/define.h"
 
 /* tolist(): `depth` nested lists of `kind`; 0 gives one number. libtorch's inputs are the tensor,
- * the depth and the number's type (0 int, 1 float, 2 bool). */
+ * the depth and the number's type (0 int, 1 float, 2 bool, 3
+ * complex). */
 typedef struct lister {
   const rush_tensor *t;
   rush_heap *heap;
 } lister;
 
-static rush_value number_at(const rush_tensor *t, int64_t offset) {
-  rush_dtype dtype = t->dtype;
-  const char *at = (const char *)t->storage->data + (size_t)offset * rush_itemsize(t);
-  if (rush_is_float(dtype)) return rush_float(rush_load_double(dtype, at));
-  int64_t v = rush_load_int(dtype, at);
-  return dtype == RUSH_BOOL ? rush_bool(v != 0) : rush_int(v);
+static rush_status number_at(const lister *l, int64_t offset, rush_value *out) {
+  rush_dtype dtype = l->t->dtype;
+  const char *at = (const char *)l->t->storage->data + (size_t)offset * rush_itemsize(l->t);
+  if (rush_is_complex(dtype)) return rush_complex_at(l->heap, dtype, at, out);
+  if (rush_is_float(dtype))
+    *out = rush_float(rush_load_double(dtype, at));
+  else if (dtype == RUSH_BOOL)
+    *out = rush_bool(rush_load_int(dtype, at) != 0);
+  else
+    *out = rush_int(rush_load_int(dtype, at));
+  return RUSH_OK;
 }
 
 static rush_status list_at(const lister *l, int d, int64_t offset, rush_value *out) {
-  if (d == l->t->rank) {
-    *out = number_at(l->t, offset);
-    return RUSH_OK;
-  }
+  if (d == l->t->rank) return number_at(l, offset, out);
   RUSH_TRY(rush_new_list(l->heap, RUSH_KIND_LIST, RUSH_NONE, NULL, 0, out));
   for (int64_t i = 0; i < l->t->sizes[d]; i++) {
     rush_value item;
@@ -46,8 +49,7 @@ static rush_status check_tolist(rush_call *c) {
   int64_t depth = arg_int(c, 1), wanted = arg_int(c, 2);
   RUSH_NEED(wanted >= 0 && wanted <= 3, "tolist: type %lld", (long long)wanted);
   rush_dtype dtype = t->dtype;
-  RUSH_CHECK(c->ctx, !rush_is_complex(dtype), RUSH_ERR_UNSUPPORTED, "tolist of complex numbers");
-  int have = rush_is_float(dtype) ? 1 : dtype == RUSH_BOOL ? 2 : 0;
+  int have = rush_is_complex(dtype) ? 3 : rush_is_float(dtype) ? 1 : dtype == RUSH_BOOL ? 2 : 0;
   RUSH_NEED(have == wanted,
             "Output annotation element type and runtime tensor element type must match for "
             "tolist(): %s and %s",
