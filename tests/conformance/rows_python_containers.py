@@ -208,6 +208,14 @@ def kind(v: Any) -> str:
 
 def f(x: Tensor):
     return [kind(1), kind(1.5), kind('s'), kind([1]), kind(x), kind(['a']), kind(True), kind((1, 2))]""", x=f32(1))
+row("isinstance_of_a_list", """
+def kinds(v: Any, o: Optional[List[int]], t: Optional[Tuple[int, str]], u: Union[int, Tuple[int, str], List[str]]) -> List[bool]:
+    return [isinstance(v, list), isinstance(v, (float, int, str, list)), isinstance(o, (float, int, str, list)), isinstance(t, tuple), isinstance(t, (list, tuple)),
+            isinstance(u, list), isinstance(u, tuple), isinstance(u, (list, tuple))]
+
+def f(x: Tensor):
+    return [kinds(None, None, None, 1), kinds([1], [1], (1, 'a'), (2, 'b')), kinds(x, [2], None, ['c']), kinds({'a': 1}, None, (3, 'd'), 2),
+            kinds(['a'], [], (3, 'd'), (2, 'e')), kinds(2.5, None, None, 3)]""", x=f32(1))
 row("optional_is_none_or_not", "(a is None, b is None, 0 if a is None else a + 1)", a=None, b=3, types={"a": "Optional[int]", "b": "Optional[int]"}, also=[{"a": 2}])
 row("tolist", """
     a: List[float] = x.tolist()
