@@ -51,6 +51,9 @@ row("max_unpool3d", "y, i = F.max_pool3d(x, 2, return_indices=True)\nreturn F.ma
 row("max_unpool2d_beyond", "torch.ops.aten.max_unpool2d(x, i, [2, 2])", x=f32(1, 2, 2), i=tensor([[[0, 1], [2, 4]]], "i64"), raises="invalid max index")
 row("fractional_max_pool2d", "torch.ops.aten.fractional_max_pool2d(x, [2, 3], [3, 4], u), torch.ops.aten.fractional_max_pool2d(x, [2, 2], [1, 1], u)", x=f32(2, 3, 7, 9), u=f32(2, 3, 2, lo=0, hi=1), also=[{"x": f32(3, 7, 9), "u": f32(1, 3, 2, lo=0, hi=1)}])
 row("fractional_max_pool3d", "torch.ops.aten.fractional_max_pool3d(x, [2, 3, 1], [3, 2, 4], u)", x=f32(2, 3, 7, 6, 5), u=f32(2, 3, 3, lo=0, hi=1), also=[{"x": f64(3, 7, 6, 5), "u": f64(1, 3, 3, lo=0, hi=1)}])
+row("fractional_max_pool_samples_for_more", "torch.ops.aten.fractional_max_pool2d(x, [2, 3], [3, 4], u)", x=f32(2, 3, 7, 9), u=f32(4, 3, 2, lo=0, hi=1),
+    also=[{"x": f32(3, 7, 9), "u": f32(2, 3, 2, lo=0, hi=1)}, {"x": f32(0, 3, 7, 9), "u": f32(2, 3, 2, lo=0, hi=1)}])
+row("fractional_max_pool_samples_for_fewer", "torch.ops.aten.fractional_max_pool2d(x, [2, 3], [3, 4], u)", x=f32(2, 3, 7, 9), u=f32(1, 3, 2, lo=0, hi=1), raises="no less then input batch size")
 row("fractional_max_pool2d_too_large", "torch.ops.aten.fractional_max_pool2d(x, [9, 9], [1, 1], u)", x=f32(1, 1, 4, 4), u=f32(1, 1, 2, lo=0, hi=1), raises="too large relative to input")
 
 # ---- Integrals, differences, norms ---------------------------------------------------------------------

@@ -132,6 +132,9 @@ def fractional_max_pool(x, kernel: List[int], output: List[int], samples):
     batched = x if x.dim() == rank + 2 else x.unsqueeze(0)
     assert samples.size(-1) == rank, "Expect _random_samples.size(2) equals to {}; got {}.".format(rank, samples.size(-1))
     many, channels = batched.size(0), batched.size(1)
+    assert samples.size(0) >= many, "Expect _random_samples.size(0) no less then input batch size."
+    assert samples.size(1) == channels, "Expect _random_samples.size(1) equals to input channel size."
+    samples = samples[:many]
     at = torch.zeros([many, channels] + [1 for _ in range(2 * rank)], dtype=torch.int64)
     for d in range(rank):
         size = batched.size(2 + d)
