@@ -62,16 +62,17 @@ bool has_single_numbers(const Program &program, const ExportOptions &options) {
   return takes && (dtypes.single || !dtypes.wide);
 }
 
-// Dropout draws nothing at evaluation, nor does attention that drops nothing out.
+// Dropout draws nothing at evaluation, nor do attention and recurrent layers that drop nothing out.
 bool draws(const Node &node) {
   const Schema *schema = schema_of(node.op);
   if (!schema || !schema->random) return false;
   for (size_t i = 0; i < schema->args.size(); i++) {
     const std::string &name = schema->args[i].name;
-    if (name != "dropout_p" && name != "train" && name != "training") continue;
+    if (name != "dropout_p" && name != "dropout" && name != "train" && name != "training") continue;
     if (i >= node.inputs.size()) return false;  // left out: 0 or False
     const Value *given = node.inputs[i];
-    return !given->is_constant() || !given->constant->is_number() || given->constant->number() != 0;
+    if (given->is_constant() && given->constant->is_number() && given->constant->number() == 0)
+      return false;
   }
   return true;
 }

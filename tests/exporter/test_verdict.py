@@ -91,6 +91,12 @@ def test_attention_that_drops_nothing_out_is_compared_with_float64(out, how):
     assert report.measured > 0 and report.not_measured == ""
 
 
+def test_recurrent_layers_that_drop_nothing_out_are_compared_with_float64(out):
+    for layer in (nn.LSTM(4, 5), nn.GRU(4, 5), nn.RNN(4, 5)):
+        report = rushlight.export(layer.half(), (torch.randn(3, 2, 4).half(),), out, train=True)
+        assert report.measured > 0 and report.not_measured == ""
+
+
 def test_what_several_out_tensors_hold_is_compared(out):
     """PyTorch returns what out= wrote after letting go of its arguments: a process that holds no other reference crashes."""
     def most(x, values, indices):
