@@ -433,6 +433,8 @@ def test_an_example_on_the_meta_device_is_refused(out):
 @pytest.mark.parametrize("model, given, says", [
     (Calls(torch.compile(torch.relu)), (X,), "calls a function that torch.compile made"),
     (lambda x, mode: x, (X, "a"), "not str: bind the others .* torch.jit.script"),
+    (nn.MultiheadAttention(4, 2), (X, X, X, None, False), "not bool: bind the others .* torch.jit.script"),
+    (nn.BCELoss(weight=torch.rand(4)), (X.sigmoid(), X.sigmoid()), "sizes are tensors while a model is traced, .* torch.jit.script"),
     (nn.Linear(4, 3).half(), (X,), "of different dtypes .*: model.float"),
 ])
 def test_what_tracing_refuses_comes_with_what_else_works(model, given, says, out):

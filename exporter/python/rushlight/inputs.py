@@ -114,11 +114,14 @@ def refusal_of(error, given):
         why = text.splitlines()[-1].lstrip(":")
         return unsupported(f"tracing has no type for what this model returns ({why}): return tensors, with numbers and strings, in "
                            "tuples, lists and dicts")
-    if "cannot be traced. Only Tensors and" in text:
+    if "cannot be traced. Only Tensors and" in text or "can be inputs to traced functions" in text:
         others = sorted({type(v).__name__ for v in given if not isinstance(v, (torch.Tensor, tuple, list, dict))})
         return unsupported(f"a trace takes tensors, and lists, tuples and dicts of them{', not ' + ', '.join(others) if others else ''}: "
                            "bind the others (functools.partial, a default), or export torch.jit.script(model) or "
                            "torch.export.export(model, example_inputs), which can have them")
+    if "expected int at position" in text and text.endswith("but got: Tensor"):
+        return unsupported(f"sizes are tensors while a model is traced, and it gives one to what takes numbers alone ({text}): export "
+                           "torch.jit.script(model) or torch.export.export(model, example_inputs)")
     if "dynamo-optimized function" in text:
         return unsupported("the model calls a function that torch.compile made, which is not traced: have it call the function itself")
     if "mat1 and mat2 must have the same dtype" in text or "expected scalar type" in text or "should be the same" in text:
