@@ -10,6 +10,8 @@ import rushlight
 import torch
 from kept import keep, session
 from torch import Tensor, nn
+from torch._jit_internal import BroadcastingList2
+from torch.nn import functional as F
 
 
 def feature(name, **how):
@@ -471,6 +473,45 @@ def test_numbers_given_for_other_types():
             wanted(*args)
         with pytest.raises(rushlight.RushlightError, match="wants"):
             got(*args)
+
+
+def complex_and_int_numbers(z: complex, s: List[complex], i: List[int], t: int):
+    return z * s[0], s, i, torch.zeros(2, dtype=t)
+
+
+@feature("complex numbers; a range, a dtype and real numbers given for arguments")
+def test_ranges_dtypes_and_real_numbers_as_arguments():
+    plain = (1 + 2j, [3j, 4 + 0j], [0, 1], torch.float64)
+    script("complex_and_int_numbers", complex_and_int_numbers, plain)
+    wanted, got = torch.jit.script(complex_and_int_numbers), session("ts_complex_and_int_numbers")
+    for args in (plain, (2, [1, 2.5, True], range(3), torch.int32), (2.5, [1j], range(9, 2, -3), torch.complex64)):
+        assert repr(got(*args)) == repr(wanted(*args)), args
+
+
+def one_or_several(x, k: BroadcastingList2[int]):
+    return F.max_pool2d(x, k)
+
+
+def test_one_number_is_an_example_for_a_list_of_them(tmp_path):
+    model, x = torch.jit.script(one_or_several), torch.rand(1, 2, 6, 6)
+    rushlight.export(model, (x, 3), tmp_path / "m.rush")
+    assert torch.equal(rushlight.load(tmp_path / "m.rush")(x, [3, 3]), model(x, 3))
+
+
+@feature("a torch.device as an input", rushlight="refuses")
+def test_a_device_is_no_input(tmp_path):
+    @torch.jit.script
+    def ones_like(x: Tensor, where: torch.device):
+        return torch.ones(3, device=where) + x
+
+    with pytest.raises(rushlight.RushlightError, match="the input 'where' is a torch.device, and a file runs on the CPU alone"):
+        rushlight.export(ones_like, (torch.rand(3), torch.device("cpu")), tmp_path / "m.rush")
+
+    @torch.jit.script
+    def ones(x: Tensor, where: Optional[torch.device] = None):
+        return torch.ones(3, device=where) + x
+
+    script("optional_device", ones, (torch.rand(3),))
 
 
 def spread(x):

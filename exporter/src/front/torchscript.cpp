@@ -225,7 +225,13 @@ void add_method(Program *program, const std::string &name, const jit::Graph &gra
   m.outputs = outputs_of(graph, m.inputs);
   m.graph = convert(graph, self, context);
   m.graph->name = name;
-  for (const Port &port : m.inputs) refuse_own_classes(*port.type, "the input '" + port.name + "'");
+  for (const Port &port : m.inputs) {
+    refuse_own_classes(*port.type, "the input '" + port.name + "'");
+    if (port.type->kind == RUSH_TYPE_DEVICE)
+      throw Unsupported("the input '" + port.name +
+                        "' is a torch.device, and a file runs on the CPU alone: leave it out, and "
+                        "have the program say torch.device('cpu') where it wants one");
+  }
   refuse_own_classes(*from_c10(graph.outputs().at(0)->type()), "the result of " + name);
   program->methods.push_back(std::move(m));
 }

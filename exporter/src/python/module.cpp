@@ -34,9 +34,10 @@ bool is_guessed(const c10::TypePtr &type) {
   return false;
 }
 
-Const value_of(py::handle value, const c10::TypePtr &type) {
+// `n`: how often one number stands in a list of them where it comes alone (BroadcastingList).
+Const value_of(py::handle value, const c10::TypePtr &type, std::optional<int32_t> n = {}) {
   try {
-    return from_ivalue(torch::jit::toIValue(value, type));
+    return from_ivalue(torch::jit::toIValue(value, type, n));
   } catch (const c10::Error &) {
     if (!is_guessed(type)) throw;
     return typed(from_python(value), from_c10(type));
@@ -55,8 +56,9 @@ struct Target {
   }
   Const argument(const std::string &method, size_t i, py::handle value) const {
     if (program) return typed(from_python(value), method_of(method).inputs.at(i).type);
-    const c10::TypePtr type = schema(method).arguments().at(first_argument() + i).type();
-    return typed(value_of(value, type), from_c10(type));  // named tuples come without their names
+    const c10::Argument &taken = schema(method).arguments().at(first_argument() + i);
+    // named tuples come without their names
+    return typed(value_of(value, taken.type(), taken.N()), from_c10(taken.type()));
   }
   Const result(const std::string &method, py::handle value) const {
     if (program)

@@ -1,5 +1,9 @@
 #include "python/values.h"
 
+#include <torch/csrc/Dtype.h>
+#include <torch/csrc/Layout.h>
+#include <torch/csrc/MemoryFormat.h>
+
 #include <optional>
 
 #include "ir/from_c10.h"
@@ -33,7 +37,7 @@ Const from_python(py::handle value) {
     c.kind = RUSH_CONST_COMPLEX;
     c.f = z.real();
     c.im = z.imag();
-  } else if (py::isinstance<py::list>(value)) {
+  } else if (py::isinstance<py::list>(value) || PyRange_Check(value.ptr())) {
     c.kind = RUSH_CONST_LIST;
     c.type = list_of(any);
     for (py::handle item : value) c.items.push_back(from_python(item));
@@ -50,6 +54,9 @@ Const from_python(py::handle value) {
       c.items.push_back(from_python(item.first));
       c.items.push_back(from_python(item.second));
     }
+  } else if (THPDtype_Check(value.ptr()) || THPLayout_Check(value.ptr()) ||
+             THPMemoryFormat_Check(value.ptr())) {
+    return const_int(torch::jit::toIValue(value, c10::IntType::get()).toInt());
   } else if (py::hasattr(value, "__dataclass_fields__")) {
     // As torch.export has it: a tuple of its fields that are not None.
     py::list fields;
@@ -87,6 +94,11 @@ Const as_argument(Const c, int kind) {
   if (kind == RUSH_TYPE_FLOAT && c.is_number()) return const_float(c.number());
   if (kind == RUSH_TYPE_INT && c.is_bool()) return const_int(c.i);
   if (kind == RUSH_TYPE_BOOL && c.is_number()) return const_bool(c.number() != 0);
+  if (kind == RUSH_TYPE_COMPLEX && c.is_number()) {
+    c.f = c.number();
+    c.kind = RUSH_CONST_COMPLEX;
+    c.im = 0;
+  }
   return c;
 }
 
