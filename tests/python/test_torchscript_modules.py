@@ -265,6 +265,26 @@ class Holds(nn.Module):
         return self.layer.once(x) * 2 + self.layer.once(x)
 
 
+class Shares(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act = torch.jit.script(nn.ReLU())
+        self.layers = nn.ModuleList([self.act, torch.jit.script(nn.ReLU())])
+
+    def forward(self, x):
+        n = 0
+        for layer in self.layers:
+            if layer is self.act:
+                n += 1
+            if layer is not self.act:
+                n += 10
+        return self.layers[0](x), n, self.layers[1] is self.act
+
+
+def test_modules_are_compared():
+    keep("ts_modules_are_compared", torch.jit.script(Shares()), (torch.randn(3),))
+
+
 @feature("an attribute of an interface, and another module put in its place")
 def test_a_module_behind_an_interface_is_swapped(tmp_path):
     net = torch.jit.script(Holds(Adds()))

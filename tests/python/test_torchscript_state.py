@@ -123,6 +123,54 @@ def test_an_attribute_that_is_a_view_of_another():
         torch.testing.assert_close(got(x), wanted(x))
 
 
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+
+    def forward(self, x):
+        self.n += 1
+        return x * self.n
+
+
+class CountsTogether(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.jit.script(Counts())
+        self.b, self.alone = self.a, torch.jit.script(Counts())
+
+    def forward(self, x):
+        return self.b(self.a(x)), self.alone(x), self.a.n, self.b.n
+
+
+def test_a_module_under_two_names_has_one_state():
+    keep("ts_state_of_one_module", torch.jit.script(CountsTogether()), (torch.rand(3),))
+    wanted, got, x = torch.jit.script(CountsTogether()), session("ts_state_of_one_module"), torch.rand(3)
+    for _ in range(3):
+        assert repr(got(x)) == repr(wanted(x))
+
+
+class Unpacks(nn.Module):
+    """As torch.ao's modules once did: a weight that goes, and comes back."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("packed", torch.rand(3))
+        self.register_buffer("weight", torch.rand(3))
+
+    def forward(self, x):
+        self.weight.set_(torch.zeros(1))
+        y = x + self.weight
+        self.weight.set_(self.packed * 2)
+        return y, self.weight * x
+
+
+def test_an_attribute_is_set_to_another_storage():
+    keep("ts_state_set", torch.jit.script(Unpacks()), (torch.rand(3),))
+    got, x = session("ts_state_set"), torch.rand(3)
+    assert torch.equal(got(x)[1], got(x)[1])
+
+
 @feature("several exported methods")
 def test_methods_called_inside_a_program():
     keep("ts_state_inside", torch.jit.script(CallsItself()), (torch.rand(3),))

@@ -116,6 +116,10 @@ class Converter {
           return;
         }
         break;
+      case c10::aten::__is__:
+      case c10::aten::__isnot__:
+        if (compares_objects(n)) return;
+        break;
       case prim::PythonOp:
         refuse(n, "calls the Python function '" + static_cast<const jit::PythonOp &>(n).name() +
                       "' (torch.jit.ignore), which a file cannot hold: leave the call out, or mark "
@@ -145,6 +149,15 @@ class Converter {
     }
     for (const jit::Value *v : n.outputs())
       values_[v] = out->add_output(from_c10(v->type()), name_of(v));
+  }
+
+  // Whether two modules are the same.
+  bool compares_objects(const jit::Node &n) {
+    const c10::IValue *a = object(n.inputs()[0]), *b = object(n.inputs()[1]);
+    if (!a || !b) return false;
+    const bool wanted = n.kind() == c10::aten::__is__;
+    values_[n.output()] = graph_->constant(const_bool(a->is(*b) == wanted));
+    return true;
   }
 
   static std::string name(const jit::Node &n) {

@@ -1,5 +1,6 @@
 // A copy of a module whose tensors share memory where the module's do. Module::deepcopy() gives
-// each tensor a storage of its own, so that an attribute that is a view of another stops being one.
+// each tensor a storage of its own, so that an attribute that is a view of another stops being one;
+// Module::clone() gives each attribute a module of its own, also where two are one.
 #include <ATen/ops/empty.h>
 
 #include <map>
@@ -52,7 +53,29 @@ c10::IValue::HashIdentityIValueMap copies_of(const c10::IValue &value, bool in_d
   return copies;
 }
 
+using Object = c10::intrusive_ptr<c10::ivalue::Object>;
+
+// Has attributes of `to` be one module where those of `from` are.
+void share_modules(const Object &from, const Object &to, std::map<const void *, Object> *made) {
+  for (size_t i = 0; i < from->type()->numAttributes(); i++) {
+    const c10::IValue &module = from->getSlot(i);
+    if (!module.isModule()) continue;
+    auto [at, is_new] = made->emplace(module.toObject().get(), to->getSlot(i).toObject());
+    if (is_new)
+      share_modules(module.toObject(), at->second, made);
+    else
+      to->setSlot(i, at->second);
+  }
+}
+
 }  // namespace
+
+torch::jit::Module of_own_class(const torch::jit::Module &module) {
+  torch::jit::Module out = module.clone(/*inplace=*/true);
+  std::map<const void *, Object> made{{module._ivalue().get(), out._ivalue()}};
+  share_modules(module._ivalue(), out._ivalue(), &made);
+  return out;
+}
 
 torch::jit::Module copy_of(const torch::jit::Module &module, bool in_double) {
   const c10::IValue self(module._ivalue());

@@ -59,8 +59,8 @@ std::optional<jit::Module> with_hooks(const jit::Module &module) {
   const auto &before = module.type()->getForwardPreHooks();
   const auto &after = module.type()->getForwardHooks();
   if ((before.empty() && after.empty()) || !module.find_method("forward")) return {};
-  jit::Module out = module.clone(/*inplace=*/true);  // of a class of its own
-  for (const jit::Method &m : out.get_methods())     // who calls forward itself runs no hooks
+  jit::Module out = of_own_class(module);
+  for (const jit::Method &m : out.get_methods())  // who calls forward itself runs no hooks
     if (m.name() != "forward") jit::Inline(*m.graph());
   jit::Function &forward = out.get_method("forward").function();
   auto graph = jit::toGraphFunction(forward).graph();

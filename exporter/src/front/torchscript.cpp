@@ -129,7 +129,7 @@ void erase_shapes(const jit::Module &root) {
 
 jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options, Handles *handles) {
   for (const std::string &name : options.methods) require_method(module, name);
-  jit::Module work = module.clone(/*inplace=*/true);
+  jit::Module work = of_own_class(module);
   if (!options.train) work.eval();
   erase_shapes(work);
   for (const std::string &name : options.methods) {
@@ -222,8 +222,9 @@ void add_method(Program *program, const std::string &name, const jit::Graph &gra
   Method m;
   m.name = name;
   m.inputs = ports_of(schema, self ? 1 : 0);
-  m.outputs = outputs_of(graph, m.inputs);
   m.graph = convert(graph, self, context);
+  if (m.graph->top.results.input(0)->type->kind != RUSH_TYPE_NONE)  // of an Optional, too
+    m.outputs = outputs_of(graph, m.inputs);
   m.graph->name = name;
   for (const Port &port : m.inputs) {
     refuse_own_classes(*port.type, "the input '" + port.name + "'");
@@ -254,7 +255,7 @@ std::optional<jit::Module> with_overload(
     if (!overload) return {};
     const c10::FunctionSchema &schema = overload->function().getSchema();
     if (!fits(schema)) continue;
-    jit::Module out = module.clone(/*inplace=*/true);  // of a class of its own
+    jit::Module out = of_own_class(module);
     const jit::Method own = out.get_method(overload->name());
     jit::Function *function = out._ivalue()->compilation_unit()->create_function(
         c10::QualifiedName(*out.type()->name(), name), own.graph()->copy());

@@ -90,6 +90,10 @@ class DoubleByDefault {
 
 // ---- copy.cpp
 
+// The module with the same attributes, of classes of its own: what is done to their methods, the
+// module's do not see.
+torch::jit::Module of_own_class(const torch::jit::Module &module);
+
 // A copy in float64; tensors that share memory share memory in it.
 c10::IValue in_double(const c10::IValue &value);
 

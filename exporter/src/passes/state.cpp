@@ -88,13 +88,14 @@ std::set<int64_t> slots_written_in_place(const Program &program) {
 }
 
 // `self.state = torch.zeros(2)`: libtorch folds the zeros, and what is stored must be new each time
-// where the program writes the attribute in place.
+// where the program writes the attribute in place. So must what `self.state.set_(...)` stores.
 bool copy_into_attributes(Program &program) {
   const std::set<int64_t> slots = slots_written_in_place(program);
   bool changed = false;
   for (Method &m : program.methods) {
     for (Node *node : all_nodes(*m.graph)) {
-      if (node->op != "rush::set_attr" || !slots.count(node->constant(0)->i)) continue;
+      const bool sets = node->op == "rush::set_attr" && slots.count(node->constant(0)->i);
+      if (!sets && node->op != "aten::set_.source_Tensor") continue;
       const Const *value = node->constant(1);
       if (!value || !value->is_tensor()) continue;
       Node *copy = m.graph->insert_before(node, "aten::clone");
