@@ -475,6 +475,55 @@ def test_numbers_given_for_other_types():
             got(*args)
 
 
+def later(x, n: int):
+    return x * n, n + 1
+
+
+def awaits(x, n: int):
+    some, known = torch.jit._awaitable(later, x, n), torch.jit._awaitable_nowait(x + 1)
+    if n > 2:
+        return torch.jit._awaitable_wait(known)
+    y, m = torch.jit._awaitable_wait(some)
+    return y + torch.jit._awaitable_wait(known) + m
+
+
+def write_later(x):
+    x.add_(1)
+    return x
+
+
+def awaits_a_write(x):
+    some = torch.jit._awaitable(write_later, x)
+    y = x * 2
+    return y + torch.jit._awaitable_wait(some)
+
+
+@feature("torch.jit._awaitable of what only computes, run in place")
+def test_awaitables_run_in_place(tmp_path):
+    script("awaits", awaits, (torch.rand(3), 1), (torch.rand(3), 3))
+    with pytest.raises(rushlight.RushlightError, match="prim::awaitable, 1 time"):
+        rushlight.export(torch.jit.script(awaits_a_write), (torch.rand(3),), tmp_path / "m.rush")
+
+
+def not_found(x) -> Optional[Tensor]:
+    return None
+
+
+def test_an_optional_result_that_is_always_none():
+    script("not_found", not_found, (torch.rand(3),))
+
+
+def initialises(x):
+    a, b = nn.init.constant_(torch.empty(2, 3), 1.5), nn.init.zeros_(torch.empty(2))
+    c = nn.init.uniform_(torch.empty(2, 3), -1.0, 1.0)
+    return a, nn.init.ones_(b), c, nn.init.normal_(x.clone(), 1.0, 2.0), x.is_leaf, x.retains_grad, x.is_pinned()
+
+
+@feature("torch.nn.init in a program")
+def test_torch_nn_init():
+    script("initialises", initialises, (torch.rand(3),))
+
+
 def complex_and_int_numbers(z: complex, s: List[complex], i: List[int], t: int):
     return z * s[0], s, i, torch.zeros(2, dtype=t)
 

@@ -29,6 +29,14 @@ size_t character(std::string_view text, size_t at) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0, n; at < text.size(); at += n) {
+    n = character(text, at);
+    if (n == 0) return false;
+  }
+  return true;
+}
+
 std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (size_t at = 0, n; at < text.size(); at += n) {

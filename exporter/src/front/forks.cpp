@@ -1,4 +1,5 @@
-// torch.jit.fork and wait without a thread pool: what is forked runs where it is forked.
+// torch.jit.fork and wait without a thread pool: what is forked runs where it is forked. So does what
+// torch.jit._awaitable puts off, where nobody can tell.
 #include "front/torchscript_parts.h"
 
 namespace rush {
@@ -11,7 +12,8 @@ namespace {
 
 // A future is its value.
 c10::TypePtr without_futures(const c10::TypePtr &type) {
-  if (type->kind() == c10::TypeKind::FutureType) return without_futures(type->containedType(0));
+  if (type->kind() == c10::TypeKind::FutureType || type->kind() == c10::TypeKind::AwaitType)
+    return without_futures(type->containedType(0));
   if (type->containedTypeSize() == 0) return type;
   std::vector<c10::TypePtr> inner;
   bool changed = false;
@@ -22,17 +24,43 @@ c10::TypePtr without_futures(const c10::TypePtr &type) {
   return changed ? type->withContained(std::move(inner)) : type;
 }
 
-void run_in_place(jit::Node *node) {
-  if (node->kind() == prim::fork) {
+// Whether it writes, prints, raises or draws random numbers: then it matters when it runs, and whether.
+bool acts(jit::Block *block) {
+  for (jit::Node *node : block->nodes()) {
+    const c10::FunctionSchema *schema = node->maybeSchema();
+    if (node->hasSideEffects() || node->isNondeterministic() || (schema && schema->is_mutable()))
+      return true;
+    for (jit::Block *inner : node->blocks())
+      if (acts(inner)) return true;
+  }
+  return false;
+}
+
+enum class Part { NONE, MADE, WAITED };
+
+Part part_of(const jit::Node &node) {
+  static const auto put_off = c10::Symbol::fromQualString("prim::awaitable");
+  static const auto known = c10::Symbol::fromQualString("prim::awaitable_nowait");
+  static const auto awaited = c10::Symbol::fromQualString("prim::awaitable_wait");
+  if (node.kind() == c10::aten::wait || node.kind() == awaited || node.kind() == known)
+    return Part::WAITED;
+  if (node.kind() == prim::fork) return Part::MADE;
+  if (node.kind() != put_off) return Part::NONE;
+  auto graph = node.g(attr::Subgraph);
+  inline_calls(*graph);
+  return acts(graph->block()) ? Part::NONE : Part::MADE;
+}
+
+void run_in_place(jit::Node *node, Part part) {
+  if (part == Part::MADE) {
     jit::WithInsertPoint before(node);
     const auto results =
         jit::insertGraph(*node->owningGraph(), *node->g(attr::Subgraph), node->inputs());
     node->output()->replaceAllUsesWith(results.at(0));
-    node->destroy();
-  } else if (node->kind() == c10::aten::wait) {
+  } else {
     node->output()->replaceAllUsesWith(node->input());
-    node->destroy();
   }
+  node->destroy();
 }
 
 // What is inserted stands before the node, and is looked at, too.
@@ -44,8 +72,9 @@ bool run_in_place(jit::Block *block) {
     jit::Node *previous = node->prev();
     for (jit::Block *inner : node->blocks()) changed |= run_in_place(inner);
     for (jit::Value *v : node->outputs()) v->setType(without_futures(v->type()));
-    const bool goes = node->kind() == prim::fork || node->kind() == c10::aten::wait;
-    if (goes) run_in_place(node);
+    const Part part = part_of(*node);
+    const bool goes = part != Part::NONE;
+    if (goes) run_in_place(node, part);
     it = goes ? ++previous->iterator() : ++it;
     changed |= goes;
   }

@@ -71,6 +71,7 @@ TypeRef from_c10(const c10::TypePtr &type) {
     case Kind::UnionType:
       return make_type(RUSH_TYPE_UNION, contained(*type));
     case Kind::FutureType:  // what is forked runs in place: a future is its value
+    case Kind::AwaitType:
       return from_c10(type->containedType(0));
     case Kind::TupleType:
       return named_tuple(type->expectRef<c10::TupleType>());

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/json.h"
 #include "ir/schema.h"
+#include "ir/unsupported.h"
 
 namespace rush {
 
@@ -109,6 +111,9 @@ rush_file_constant Tables::record(const Const &value) {
       break;
     case RUSH_CONST_STR:
     case RUSH_CONST_DEVICE:
+      if (!is_utf8(value.s))
+        throw Unsupported("the string " + json_text(value.s) +
+                          " is not UTF-8, and files have no other");
       c.a = string(value.s);
       break;
     case RUSH_CONST_TENSOR:

@@ -90,3 +90,27 @@ def lcm(x, other):
     divisor = gcd(x, other)
     none = divisor == 0
     return torch.masked_fill(torch.abs(torch.div(x, torch.masked_fill(divisor, none, 1), rounding_mode="trunc") * other), none, 0)
+
+
+def _no_grad_fill_(tensor, val: float):
+    return tensor.fill_(val)
+
+
+def _no_grad_zero_(tensor):
+    return tensor.zero_()
+
+
+def _add_relu__Tensor(x, y, alpha: number):
+    return torch.relu(torch.add(x, y, alpha=alpha))
+
+
+def is_leaf(x) -> bool:
+    return True
+
+
+def retains_grad(x) -> bool:
+    return False
+
+
+def is_pinned(x, device: Optional[Device]) -> bool:
+    return False

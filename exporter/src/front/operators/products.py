@@ -152,6 +152,10 @@ def renorm(x, p: number, dim: int, maxnorm: number):
     return x * factors.to(x.dtype)
 
 
+def _no_grad_embedding_renorm_(weight, input, max_norm: float, norm_type: float):
+    return embedding_renorm_(weight, input, max_norm, norm_type)
+
+
 def embedding_renorm_(weight, indices, max_norm: float, norm_type: float):
     if indices.numel() > 0:
         rows = torch.unique_dim(indices.reshape([-1]), 0)[0]

@@ -50,3 +50,11 @@ def randint__low_out(low: int, high: int, size: List[int], out):
 
 def randperm__out(n: int, out):
     return out.resize_([n]).copy_(torch.randperm(n, dtype=out.dtype))
+
+
+def _no_grad_uniform_(tensor, a: float, b: float, generator: Optional[Generator]):
+    return tensor.uniform_(a, b)
+
+
+def _no_grad_normal_(tensor, mean: float, std: float, generator: Optional[Generator]):
+    return tensor.normal_(mean, std)
