@@ -42,6 +42,7 @@ row("embedding_bag_of_nothing", "F.embedding_bag(i, w, o)", w=f32(4, 3), i=i64(0
 row("embedding_bag_offsets_wrong", "F.embedding_bag(i, w, o + 1)", raises="offsets[0] has to be 0", **BAG)
 row("embedding_bag_beyond", "F.embedding_bag(i + 5, w, o)", raises="", **BAG)
 row("embedding_max_norm", "torch.embedding_renorm_(w, i, 1.0, 2.0), torch.embedding_renorm_(v, i, 0.5, 1.0)", w=f32(5, 3), v=f64(5, 4), i=tensor([[1, 4], [1, 0]], "i64"), mutates=True)
+row("embedding_max_norm_of_a_copy", "(torch.ops.aten.embedding_renorm(w, i, 1.0, 2.0), w)", w=f32(5, 3), i=tensor([[1, 4], [1, 0]], "i64"))
 
 # ---- Pools undone, and pools whose windows are drawn --------------------------------------------------
 

@@ -152,6 +152,10 @@ def renorm(x, p: number, dim: int, maxnorm: number):
     return x * factors.to(x.dtype)
 
 
+def embedding_renorm(weight, indices, max_norm: float, norm_type: float):
+    return embedding_renorm_(weight.clone(), indices, max_norm, norm_type)
+
+
 def _no_grad_embedding_renorm_(weight, input, max_norm: float, norm_type: float):
     return embedding_renorm_(weight, input, max_norm, norm_type)
 
