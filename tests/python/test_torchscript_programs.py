@@ -513,6 +513,16 @@ def test_an_optional_result_that_is_always_none():
     script("not_found", not_found, (torch.rand(3),))
 
 
+def never(x) -> int:
+    raise RuntimeError("not today")
+
+
+def test_a_program_that_always_raises(tmp_path):
+    rushlight.export(torch.jit.script(never), path=tmp_path / "m.rush", verify=False)
+    with pytest.raises(rushlight.RushlightError, match="not today"):
+        rushlight.load(tmp_path / "m.rush")(torch.rand(3))
+
+
 def initialises(x):
     a, b = nn.init.constant_(torch.empty(2, 3), 1.5), nn.init.zeros_(torch.empty(2))
     c = nn.init.uniform_(torch.empty(2, 3), -1.0, 1.0)

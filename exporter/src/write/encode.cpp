@@ -45,8 +45,11 @@ class Encoder {
     record.name = tables_.string(m.name);
     record.inputs = ports(m.inputs);
     record.n_inputs = static_cast<uint32_t>(m.inputs.size());
-    record.outputs = ports(m.outputs);
-    record.n_outputs = static_cast<uint32_t>(m.outputs.size());
+    // What always raises gives nothing, whatever its result was to be.
+    const bool none = m.graph->top.results.input(0)->type->kind == RUSH_TYPE_NONE;
+    const std::vector<Port> outputs = none ? std::vector<Port>{} : m.outputs;
+    record.outputs = ports(outputs);
+    record.n_outputs = static_cast<uint32_t>(outputs.size());
     record.instrs = static_cast<uint32_t>(instrs_.size());
     record.registers = first_register_ = static_cast<uint32_t>(registers_.size());
     register_of_.clear();
