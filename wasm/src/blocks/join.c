@@ -4,6 +4,8 @@
 #include "tensor/layout.h"
 #include "tensor/room.h"
 
+enum { PIECE = 1 << 14 }; /* bytes */
+
 /* Once an "empty tensor" was always of shape [0]; cat still ignores those. */
 static bool is_skipped(const rush_tensor *t) {
   return t->rank == 1 && t->sizes[0] == 0;
@@ -54,7 +56,7 @@ static bool lies_in(const rush_tensor *t, const int *order) {
 }
 
 typedef struct rows {
-  size_t n, each, whole; /* each: bytes of one along the dimension; whole: of the result's row */
+  size_t n, each, whole, bytes; /* each: of one along the dimension; whole: of the result's row */
   const rush_tensor *const *tensors;
   int dim;
   char *to;
@@ -68,16 +70,24 @@ static inline void copy_run(char *to, const char *from, size_t bytes) {
   if (i < bytes) memcpy(to + i, from + i, bytes - i);
 }
 
-static void copy_some(const void *arg, size_t begin, size_t end, unsigned who) {
+/* An item is a piece of the result's bytes. */
+static void copy_pieces(const void *arg, size_t begin, size_t end, unsigned who) {
   const rows *r = arg;
+  const size_t last = r->bytes / PIECE < end ? r->bytes : end * PIECE;
+  size_t at = begin * PIECE, in = at % r->whole;
   (void)who;
-  for (size_t row = begin; row < end; row++) {
-    char *to = r->to + row * r->whole;
-    for (size_t k = 0; k < r->n; k++) {
-      if (r->tensors[k]->numel == 0) continue;
-      const size_t bytes = (size_t)r->tensors[k]->sizes[r->dim] * r->each;
-      copy_run(to, (const char *)rush_data(r->tensors[k]) + row * bytes, bytes);
-      to += bytes;
+  for (size_t row = at / r->whole; at < last; row++) {
+    for (size_t k = 0; k < r->n && at < last; k++) {
+      const rush_tensor *t = r->tensors[k];
+      const size_t run = t->numel == 0 ? 0 : (size_t)t->sizes[r->dim] * r->each;
+      if (in >= run) {
+        in -= run;
+        continue;
+      }
+      const size_t some = run - in < last - at ? run - in : last - at;
+      copy_run(r->to + at, (const char *)rush_data(t) + row * run + in, some);
+      at += some;
+      in = 0;
     }
   }
 }
@@ -85,13 +95,13 @@ static void copy_some(const void *arg, size_t begin, size_t end, unsigned who) {
 /* Rows that follow each other in every tensor. */
 static void copy_rows(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors, int dim,
                       const int *order, rush_tensor *out) {
-  int64_t outer = 1, inner = 1;
-  int i = 0;
-  for (; order[i] != dim; i++) outer *= out->sizes[order[i]];
-  while (++i < out->rank) inner *= out->sizes[order[i]];
-  const size_t each = (size_t)inner * rush_itemsize(out), whole = (size_t)out->sizes[dim] * each;
-  const rows r = {n, each, whole, tensors, dim, rush_data(out)};
-  rush_parallel(ctx, (size_t)outer, whole / 8 + 4 * n, copy_some, &r);
+  size_t each = rush_itemsize(out);
+  for (int i = out->rank - 1; order[i] != dim; i--) each *= (size_t)out->sizes[order[i]];
+  const size_t whole = (size_t)out->sizes[dim] * each;
+  const size_t bytes = (size_t)out->numel * rush_itemsize(out);
+  const rows r = {n, each, whole, bytes, tensors, dim, rush_data(out)};
+  rush_parallel(ctx, (bytes - 1) / PIECE + 1, PIECE / 8 + 4 * n * (PIECE / whole + 1), copy_pieces,
+                &r);
 }
 
 static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int dim,
