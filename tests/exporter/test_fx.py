@@ -352,6 +352,9 @@ RESULTS = {
     "a dict in a list": lambda h, x: [{"h": h}],
     "no tensor": lambda h, x: [1, {"a": None}],
     "a named tuple, what is empty": lambda h, x: (Pair(h, None), [], {}, h),
+    "sizes, which are tensors in a trace": lambda h, x: (h, h.shape[0], {"half": h.size(0) / 2, "more": [h.shape, h.shape[0] > 3]}),
+    "one size": lambda h, x: h.shape[0] * 2,
+    "a defaultdict": lambda h, x: collections.defaultdict(list, {"h": [h, x]}),
 }
 
 

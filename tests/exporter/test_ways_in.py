@@ -65,6 +65,25 @@ def test_inputs_by_name_leave_out_what_is_none(out):
     assert rushlight.diff(out, model, {"attention_mask": X, "input_ids": X + 1}).agree
 
 
+class Keywords(Masked):
+    def forward(self, x=None, *, mask, **more):
+        return {"y": self.linear(more["z"] if x is None else x) - 2 * mask, "n": mask.shape[0]}
+
+
+def only_keywords(*args, **more):
+    return more["x"] - 2 * more["mask"]
+
+
+@pytest.mark.parametrize("model, names", [(Keywords(), ["mask", "z"]), (Keywords(), ["x", "mask"]), (only_keywords, ["x", "mask"])])
+def test_inputs_that_have_names_alone(model, names, out):
+    given = dict(zip(names, (X, X + 1)))
+    rushlight.export(model, given, out, dynamic_shapes={name: {0: "n"} for name in names})
+    session = rushlight.load(out)
+    assert session.inputs() == names
+    given = dict(zip(names, (torch.rand(3, 4), torch.rand(3, 4))))
+    assert_close(session.run(given)["output"], model(**given))
+
+
 def test_a_scripted_module_takes_names_and_its_defaults(out):
     class Scripted(nn.Module):
         def forward(self, x, times: int = 3, y: int = 0):
@@ -97,10 +116,16 @@ def compiled_in_place():
     return module
 
 
+class Decorated(nn.Linear):
+    @torch.compile
+    def forward(self, x):
+        return torch.compile(torch.relu)(super().forward(x))
+
+
 @pytest.mark.parametrize("model", [
     lambda: torch.compile(nn.Linear(4, 3)), lambda: nn.DataParallel(nn.Linear(4, 3)), lambda: Nested(torch.compile(nn.Linear(4, 3))),
-    lambda: Nested(compiled_in_place()), lambda: torch.compile(lambda x: torch.relu(x)),
-], ids=["compiled", "DataParallel", "compiled inside", "compile()", "compiled function"])
+    lambda: Nested(compiled_in_place()), lambda: torch.compile(lambda x: torch.relu(x)), lambda: Nested(Decorated(4, 3)),
+], ids=["compiled", "DataParallel", "compiled inside", "compile()", "compiled function", "compiled method"])
 def test_wrappers_are_taken_off(model, out):
     model = model()
     before = list(model.modules()) if isinstance(model, nn.Module) else None
@@ -431,10 +456,11 @@ def test_an_example_on_the_meta_device_is_refused(out):
 
 
 @pytest.mark.parametrize("model, given, says", [
-    (Calls(torch.compile(torch.relu)), (X,), "calls a function that torch.compile made"),
     (lambda x, mode: x, (X, "a"), "not str: bind the others .* torch.jit.script"),
     (nn.MultiheadAttention(4, 2), (X, X, X, None, False), "not bool: bind the others .* torch.jit.script"),
     (nn.BCELoss(weight=torch.rand(4)), (X.sigmoid(), X.sigmoid()), "sizes are tensors while a model is traced, .* torch.jit.script"),
+    (lambda d: d["x"], ({"x": X, "n": 2},), "not int: bind the others"),
+    (lambda x, more: x, (X, []), "not an empty list: bind the others"),
     (nn.Linear(4, 3).half(), (X,), "of different dtypes .*: model.float"),
 ])
 def test_what_tracing_refuses_comes_with_what_else_works(model, given, says, out):
@@ -523,6 +549,18 @@ def test_sparse_layouts_are_refused_with_what_works(model, x, says, out):
     with pytest.raises(rushlight.RushlightError, match=says) as e:
         rushlight.export(model, x, out)
     assert e.value.code == "unsupported"
+
+
+def test_a_size_is_asked_what_floats_are_in_a_trace(out):
+    """As local-attention does, to pad to a multiple."""
+    def padded(x):
+        missing = -x.shape[0] % 4
+        return x if (x.shape[0] / 4).is_integer() else nn.functional.pad(x, (0, missing))
+
+    rushlight.export(padded, torch.rand(5), out)
+    x = torch.rand(5)
+    assert_close(rushlight.load(out)(x), padded(x))
+    assert not hasattr(torch.Tensor, "is_integer")
 
 
 def test_a_size_is_rounded_in_a_trace(out):
@@ -616,6 +654,8 @@ def test_autocast_is_refused_at_its_line(out):
         rushlight.export(Autocast(True), X, out)
     assert rushlight.export(Autocast(False), X, out).verified == 1
     assert Autocast(True)(X).dtype == torch.bfloat16  # as before
+    with torch.autocast("cpu"), pytest.raises(rushlight.RushlightError, match="^autocast on cpu to torch.bfloat16, whose results"):
+        rushlight.export(nn.Linear(4, 3), X, out)
 
 
 def test_what_the_model_raises_stays_as_it_is(out):

@@ -308,7 +308,7 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
     eager = _eager(model, train, by_name)
     try:
         with gradients.refused():
-            target, seen = _traced(model, tuple(example_inputs), train, by_name)
+            target, seen = _traced(model, tuple(example_inputs), train, by_name, eager)
         return Front(target, "traced", eager, prepared + seen)
     except Exception as error:  # what the model raises, too
         if not gradients.is_in_the_way(error):
@@ -331,7 +331,7 @@ def _with_gradients(model, example_inputs, train, by_name, eager, prepared):
         target, _, seen, lines = fx.scripted_or_traced(graph, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))
         return Front(target, "traced with gradients", eager, prepared + notes + seen, lines)
     try:
-        target, seen = _traced(model, tuple(example_inputs), train, by_name)
+        target, seen = _traced(model, tuple(example_inputs), train, by_name, eager)
         return Front(target, "traced", eager, prepared + seen)
     except RuntimeError as error:
         if isinstance(error, RushlightError) or not gradients.is_in_the_way(error):
@@ -447,15 +447,17 @@ _MODES = {"We don't have an op for": opened.bools_opened,
           "to be a single integer value or a list of": opened.lengths_opened,
           "should contain one int (got 0)": opened.lengths_opened,
           "must either be a single int": opened.lengths_opened,
-          "Cannot insert a Tensor that requires grad as a constant": opened.constants_opened}
+          "Cannot insert a Tensor that requires grad as a constant": opened.constants_opened,
+          "calls a function that torch.compile made": opened.compiled_functions_opened}
 
 
-def _traced(model, example_inputs, train, by_name=None):
-    """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once."""
+def _traced(model, example_inputs, train, by_name=None, eager=None):
+    """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once. `eager` answers as
+    the model does, whose numbers are then numbers in the trace."""
     modes = []
     while True:
         try:
-            return _traced_with(modes, model, example_inputs, train, by_name)
+            return _traced_with(modes, model, example_inputs, train, by_name, eager)
         except RuntimeError as error:
             more = [mode for words, mode in _MODES.items() if words in str(error) and mode not in modes]
             if not more:
@@ -463,17 +465,17 @@ def _traced(model, example_inputs, train, by_name=None):
             modes += more
 
 
-def _traced_with(modes, model, example_inputs, train, by_name):
+def _traced_with(modes, model, example_inputs, train, by_name, eager):
     with warnings.catch_warnings(record=True) as caught, opened.compiled_opened(model), _mode(model, train), \
             _state_kept(model) as (set_anew, new_data):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
             with opened.functions_opened(), opened.data_opened(), opened.attention_opened(), opened.autocast_refused(), \
-                    opened.modules_opened(model), opened.gradients_opened(), opened.rounding_opened(), contextlib.ExitStack() as stack:
+                    opened.modules_opened(model), opened.gradients_opened(), opened.numbers_opened(), contextlib.ExitStack() as stack:
                 for mode in modes:
                     stack.enter_context(mode())
-                traced = _jit_traced(model, given, by_name)
+                traced = _jit_traced(model, given, by_name, eager)
         except RuntimeError as error:
             refusal = inputs_.refusal_of(error, given)
             if refusal is None:
@@ -496,20 +498,36 @@ def _traced_with(modes, model, example_inputs, train, by_name):
     return traced, seen
 
 
-def _jit_traced(model, given, by_name):
+def _jit_traced(model, given, by_name, eager):
     before = copy.deepcopy(given)
+
+    def answer():
+        return eager("forward", copy.deepcopy(before)) if eager else None
+
+    if by_name and not inputs_.have_places(model, by_name):
+        try:
+            return returned.traced(model, before, by_name, answer())
+        except returned.NoType as error:
+            raise inputs_.no_type(error) from error
     try:
         if by_name and isinstance(model, torch.nn.Module):
-            return torch.jit.trace(model, example_kwarg_inputs=dict(zip(by_name, given)), check_trace=False, strict=False)
-        function = (lambda *args: inputs_.call(model, "forward", args, by_name)) if by_name else model
-        return torch.jit.trace(function, given, check_trace=False, strict=False)
+            traced = torch.jit.trace(model, example_kwarg_inputs=dict(zip(by_name, given)), check_trace=False, strict=False)
+        else:
+            function = (lambda *args: inputs_.call(model, "forward", args, by_name)) if by_name else model
+            traced = torch.jit.trace(function, given, check_trace=False, strict=False)
+        if not returned.has_numbers(traced, answer):
+            return traced
     except RuntimeError as error:
         if not any(words in str(error) for words in inputs_.OF_RESULT):
             raise
         try:
-            return returned.traced(model, before, by_name)
+            return returned.traced(model, before, by_name, answer())
         except returned.NoType:
             raise error from None
+    try:
+        return returned.traced(model, before, by_name, answer())
+    except returned.NoType:
+        return traced
 
 
 def _copy(model, shared=()):

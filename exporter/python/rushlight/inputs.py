@@ -5,12 +5,13 @@ import inspect
 import os
 
 import torch
+from torch.utils import _pytree as pytree
 
 from .errors import unsupported
 from .exported.trees import children_of
 
 # torch.jit.trace's own words where it has no type for what a model returns.
-OF_RESULT = ("Tracer cannot infer type of", "can be output from traced functions")
+OF_RESULT = ("Tracer cannot infer type of", "can be output from traced functions", "cannot be understood by the tracer")
 
 _WRAPPERS = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
 
@@ -61,15 +62,25 @@ def _is_traced(model):
                                   torch.export.ExportedProgram))
 
 
+def _signature_of(model):
+    return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model).parameters.values()
+
+
 def _parameters(model):
     """Names of forward's parameters that can be given by name and by place."""
-    function = model.forward if isinstance(model, torch.nn.Module) else model
-    return [p.name for p in inspect.signature(function).parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD]
+    return [p.name for p in _signature_of(model) if p.kind == p.POSITIONAL_OR_KEYWORD]
+
+
+def have_places(model, names):
+    """Whether torch.jit.trace, too, takes inputs of these names."""
+    return set(names) <= set(_parameters(model))
 
 
 def _of_dict(model, given, what):
     if _is_traced(model):
-        names = _parameters(model)
+        names = [p.name for p in _signature_of(model) if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        if any(p.kind == p.VAR_KEYWORD for p in _signature_of(model)):
+            names += [name for name in given if name not in names]
         _refuse_unknown(given, names, what)
         names = [name for name in names if given.get(name) is not None]
         return tuple(given[name] for name in names), names
@@ -107,18 +118,23 @@ def _refuse_unknown(given, names, what):
             raise ValueError(f"{what}: the model has no input '{name}'; it has {', '.join(names) or 'none by name'}")
 
 
+def no_type(why):
+    """The refusal of what a model returns."""
+    return unsupported(f"tracing has no type for what this model returns ({why}): return tensors, with numbers and strings, in "
+                       "tuples, lists and dicts")
+
+
 def refusal_of(error, given):
     """torch.jit.trace's own refusals, with what else would work; None for what the model itself raised."""
     text = str(error)
-    if any(words in text for words in OF_RESULT):
-        why = text.splitlines()[-1].lstrip(":")
-        return unsupported(f"tracing has no type for what this model returns ({why}): return tensors, with numbers and strings, in "
-                           "tuples, lists and dicts")
-    if "cannot be traced. Only Tensors and" in text or "can be inputs to traced functions" in text:
-        others = sorted({type(v).__name__ for v in given if not isinstance(v, (torch.Tensor, tuple, list, dict))})
+    of_result = any(words in text for words in OF_RESULT)
+    others = _untraced(given)
+    if "cannot be traced. Only Tensors and" in text or "can be inputs to traced functions" in text or (of_result and others):
         return unsupported(f"a trace takes tensors, and lists, tuples and dicts of them{', not ' + ', '.join(others) if others else ''}: "
                            "bind the others (functools.partial, a default), or export torch.jit.script(model) or "
                            "torch.export.export(model, example_inputs), which can have them")
+    if of_result:
+        return no_type(text.splitlines()[-1].lstrip(":"))
     if "expected int at position" in text and text.endswith("but got: Tensor"):
         return unsupported(f"sizes are tensors while a model is traced, and it gives one to what takes numbers alone ({text}): export "
                            "torch.jit.script(model) or torch.export.export(model, example_inputs)")
@@ -128,3 +144,10 @@ def refusal_of(error, given):
         return unsupported(f"the model and its example inputs are of different dtypes ({text.splitlines()[0]}): model.float() and "
                            "float32 inputs run everywhere")
     return None
+
+
+def _untraced(given):
+    """What a trace takes none of, among its arguments."""
+    leaves = pytree.tree_leaves(given, is_leaf=lambda value: value is None or (isinstance(value, (list, dict)) and not value))
+    return sorted({f"an empty {type(v).__name__}" if isinstance(v, (list, dict)) else type(v).__name__
+                   for v in leaves if not isinstance(v, torch.Tensor)})

@@ -68,17 +68,22 @@ def _round(number, digits=None):
     return number.round().long() if digits is None else number.round(decimals=digits)
 
 
+# What numbers have and tensors have not.
+_OF_NUMBERS = {"__round__": _round, "is_integer": lambda number: float(number).is_integer(),
+               "bit_length": lambda number: int(number).bit_length()}
+
+
 @contextlib.contextmanager
-def rounding_opened():
-    """round(x.shape[0] / 2), where sizes are tensors while a model is traced, and tensors have no round()."""
-    if hasattr(torch.Tensor, "__round__"):
-        yield
-        return
-    torch.Tensor.__round__ = _round
+def numbers_opened():
+    """round(x.shape[0] / 2), where sizes are tensors while a model is traced, which then do what numbers do."""
+    added = {name: do for name, do in _OF_NUMBERS.items() if not hasattr(torch.Tensor, name)}
+    for name, do in added.items():
+        setattr(torch.Tensor, name, do)
     try:
         yield
     finally:
-        del torch.Tensor.__round__
+        for name in added:
+            delattr(torch.Tensor, name)
 
 
 @contextlib.contextmanager
@@ -266,12 +271,17 @@ def autocast_refused():
     """A region of autocast that computes in half precision, which a trace would keep as casts without a name."""
     enter = torch.autocast.__enter__
 
+    def refuse(dtype, line=""):
+        raise unsupported(f"{line}autocast on cpu to {dtype}, whose results have half the precision, cannot be "
+                          "exported: leave it out, or enable it by a flag that is off while the model is exported")
+
     def refused(region):
         if region._enabled and region.device == "cpu":
-            raise unsupported(f"{_line()}autocast on cpu to {region.fast_dtype}, whose results have half the precision, cannot be "
-                              "exported: leave it out, or enable it by a flag that is off while the model is exported")
+            refuse(region.fast_dtype, _line())
         return enter(region)
 
+    if torch.is_autocast_enabled("cpu"):
+        refuse(torch.get_autocast_dtype("cpu"))
     torch.autocast.__enter__ = refused
     try:
         yield
@@ -287,8 +297,21 @@ def _line():
 
 
 @contextlib.contextmanager
+def compiled_functions_opened():
+    """A function that torch.compile has made, which torch.jit.trace refuses, calls the one that it is made of, as where torch.fx traces."""
+    symbolic = torch.fx._symbolic_trace
+    before = symbolic._is_fx_tracing_flag
+    symbolic._is_fx_tracing_flag = True
+    try:
+        with torch._dynamo.config.patch(error_on_nested_fx_trace=False):
+            yield
+    finally:
+        symbolic._is_fx_tracing_flag = before
+
+
+@contextlib.contextmanager
 def compiled_opened(model):
-    """What torch.compile or Module.compile() has wrapped inside of a module is called as it was before."""
+    """What torch.compile or Module.compile() has wrapped, inside of a module or what it calls, is called as it was before."""
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
     wrapped = [(m._modules, name, child) for m in modules for name, child in m._modules.items() if hasattr(child, "_orig_mod")]
     called = [(m, m._compiled_call_impl) for m in modules if m._compiled_call_impl is not None]
@@ -297,7 +320,8 @@ def compiled_opened(model):
             owner[name] = child._orig_mod
         for m, _ in called:
             m._compiled_call_impl = None
-        yield
+        with torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else contextlib.nullcontext():
+            yield
     finally:
         for owner, name, child in wrapped:
             owner[name] = child

@@ -1,8 +1,10 @@
-"""What a traced model returns, where torch.jit.trace has no type for it: dicts and lists of several types, tuples in lists, None.
+"""What a traced model returns, where torch.jit.trace has no type for it: dicts and lists of several types, tuples in lists, None;
+or has another: a size is a tensor in a trace.
 
 The tracer is given a method that returns the tensors in it, and a forward in TorchScript puts them where they were.
 """
 
+import collections
 import inspect
 import math
 
@@ -13,14 +15,46 @@ from . import inputs as inputs_
 from .exported.trees import Dict, children_of, is_leaf
 
 _METHOD = "_rushlight_tensors"
+_NUMBERS = (bool, int, float)
+_OTHERS = (torch.Size, collections.defaultdict)
 
 
 class NoType(TypeError):
     """A value has no type in TorchScript either."""
 
 
-def traced(model, given, by_name=None):
-    """A ScriptModule of a module or function, whose arguments have these values and, where they are called so, names.
+def has_numbers(script, answer):
+    """Whether the model's answer has numbers where its trace has tensors; `answer` is called only where there may be some."""
+    if not any(value.type().kind() == "TensorType" and value.type().dim() == 0 for value in _results(script.inlined_graph)):
+        return False
+    return any(type(leaf) in _NUMBERS for leaf in _leaves(answer())[0])
+
+
+def _results(graph):
+    """The values that containers of what the graph returns are made of."""
+    values = list(graph.outputs())
+    while values:
+        value = values.pop()
+        if value.node().kind() in ("prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct"):
+            values += value.node().inputs()
+        else:
+            yield value
+
+
+def _plain(value):
+    """With a tuple for each torch.Size, which is no pytree, and a dict for each defaultdict."""
+    if isinstance(value, (torch.Size, collections.defaultdict)):
+        value = (tuple if isinstance(value, torch.Size) else dict)(value)
+    return pytree.tree_map_only(_OTHERS, _plain, value, is_leaf=lambda v: isinstance(v, _OTHERS))
+
+
+def _leaves(value):
+    return pytree.tree_flatten(_plain(value))
+
+
+def traced(model, given, by_name=None, answer=None):
+    """A ScriptModule of a module or function, whose arguments have these values and, where they are called so, names. `answer` is
+    what the model returns where it is not traced, of which numbers are kept.
 
     Raises:
         NoType: it returns what is no tensor, number or string, in tuples, lists and dicts
@@ -29,7 +63,7 @@ def traced(model, given, by_name=None):
     seen = []
 
     def tensors(*args):
-        leaves, spec = pytree.tree_flatten(inputs_.call(model, "forward", args, by_name))
+        leaves, spec = _leaves(inputs_.call(model, "forward", args, by_name))
         seen[:] = [leaves, spec]
         return tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
 
@@ -39,7 +73,10 @@ def traced(model, given, by_name=None):
         script = torch.jit.trace_module(module, {_METHOD: given}, check_trace=False, strict=False)
     finally:
         del vars(module)[_METHOD]
-    script.define(_forward(script, *seen))
+    leaves, spec = seen
+    own, own_spec = _leaves(answer)
+    types = [type(value) for value in own] if own_spec == spec else [None] * len(leaves)
+    script.define(_forward(script, list(zip(leaves, types)), spec))
     return script
 
 
@@ -60,16 +97,17 @@ def _forward(script, leaves, spec):
     arguments = script._c._get_method(_METHOD).schema.arguments[1:]
     parameters = "".join(f", {a.name}: {a.type.annotation_str}" for a in arguments)
     places = iter(range(len(leaves)))
-    texts = iter([_leaf(leaf, places) for leaf in leaves])
+    texts = iter([_leaf(leaf, type_, places) for leaf, type_ in leaves])
     return (f"def forward(self{parameters}):\n"
             f"    tensors_ = self.{_METHOD}({', '.join(a.name for a in arguments)})\n"
             f"    return {_text(spec, texts)[0]}\n")
 
 
-def _leaf(value, places):
-    """(text, type)"""
+def _leaf(value, type_, places):
+    """(text, type) of what a trace returns where the model returns a value of this type."""
     if isinstance(value, torch.Tensor):
-        return f"tensors_[{next(places)}]", "Tensor"
+        text = f"tensors_[{next(places)}]"
+        return (f"{type_.__name__}({text})", type_.__name__) if type_ in _NUMBERS else (text, "Tensor")
     if value is None:
         return "None", "None"
     if isinstance(value, float) and not math.isfinite(value):
