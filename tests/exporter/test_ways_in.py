@@ -3,6 +3,7 @@
 import collections
 import math
 import os
+import sys
 import threading
 import types
 
@@ -461,6 +462,7 @@ def test_an_example_on_the_meta_device_is_refused(out):
     (nn.BCELoss(weight=torch.rand(4)), (X.sigmoid(), X.sigmoid()), "sizes are tensors while a model is traced, .* torch.jit.script"),
     (lambda d: d["x"], ({"x": X, "n": 2},), "not int: bind the others"),
     (lambda x, more: x, (X, []), "not an empty list: bind the others"),
+    (Masked(), {"input_ids": X, "scale": 2.5}, "not float: bind the others"),
     (nn.Linear(4, 3).half(), (X,), "of different dtypes .*: model.float"),
 ])
 def test_what_tracing_refuses_comes_with_what_else_works(model, given, says, out):
@@ -549,6 +551,84 @@ def test_sparse_layouts_are_refused_with_what_works(model, x, says, out):
     with pytest.raises(rushlight.RushlightError, match=says) as e:
         rushlight.export(model, x, out)
     assert e.value.code == "unsupported"
+
+
+def test_a_comparison_of_sizes_is_a_bool_where_an_operator_takes_one(out):
+    """As openai-whisper does."""
+    def attention(x, kept):
+        causal = kept.dim() == 1 and x.shape[1] > 1
+        return nn.functional.scaled_dot_product_attention(x, x, x, is_causal=causal) * (kept == kept.max())
+
+    with pytest.raises(TypeError, match="must be bool"):  # of PyTorch itself
+        torch.jit.trace(attention, (torch.rand(1, 5, 4), torch.rand(4)), check_trace=False)
+    report = rushlight.export(attention, (torch.rand(1, 5, 4), torch.rand(4)), out, dynamic_shapes={"x": {1: "n"}})
+    x, kept = torch.rand(1, 7, 4), torch.rand(4)
+    assert_close(rushlight.load(out)(x, kept), attention(x, kept))
+    assert f"test_ways_in.py:{attention.__code__.co_firstlineno + 1}: A comparison of sizes is the example's" in str(report)
+
+
+class Cache:
+    """As one of transformers' caches: no pytree."""
+
+    def __init__(self, *layers):
+        self.layers = layers
+
+    def to_legacy_cache(self):
+        return tuple(self.layers)
+
+
+def test_a_cache_comes_out_as_a_tuple_of_its_layers(out):
+    class Net(Masked):
+        def forward(self, x):
+            y = self.linear(x)
+            return {"y": y, "cache": Cache((x, y), (y, y))}
+
+    net = Net()
+    rushlight.export(net, X, out, dynamic_shapes={"x": {0: "n"}})
+    x = torch.rand(3, 4)
+    came = rushlight.load(out)(x)
+    assert_close(came["cache"], ((x, came["y"]), (came["y"], came["y"])))
+    assert_close(came["y"], net(x)["y"])
+    with pytest.raises(rushlight.RushlightError, match="a trace takes tensors, .* not Cache"):
+        rushlight.export(lambda cache: cache.layers[0], (Cache(X),), out)
+
+
+def vmapped(function):
+    for dims in (None, None, None, 0), (None, None, 0, None), (None, 0, None, None), (0, None, None, None):
+        function = torch.vmap(function, in_dims=dims)
+    return function
+
+
+def test_masks_of_transformers_keep_sizes_open(out, monkeypatch):
+    library = types.ModuleType("transformers.masking_utils")
+    library._vmap_for_bhqkv = vmapped
+    monkeypatch.setitem(sys.modules, "transformers.masking_utils", library)
+
+    def mask(x):
+        def causal(b, h, q, k):
+            return q.new_ones((), dtype=torch.bool) & (k <= q)
+
+        batch, length = x.shape
+        return library._vmap_for_bhqkv(causal)(torch.arange(batch), torch.arange(1), torch.arange(length), torch.arange(length))
+
+    rushlight.export(mask, torch.rand(2, 5), out, dynamic_shapes={"x": {0: "b", 1: "n"}})
+    assert library._vmap_for_bhqkv is vmapped
+    assert_close(rushlight.load(out)(torch.rand(3, 7)), mask(torch.rand(3, 7)))
+
+
+def test_a_method_of_a_module_is_traced(out):
+    class Two(Masked):
+        def encode(self, x, scale=None):
+            return self.linear(x) if scale is None else self.linear(x) * scale
+
+        def forward(self, x):
+            raise NotImplementedError
+
+    model = Two()
+    for given in (X,), {"x": X, "scale": X + 1}:
+        report = rushlight.export(model.encode, given, out, dynamic_shapes={"x": {0: "n"}})
+        assert report.weights_bytes and inputs(out) == ["x", "scale"][:len(given)]
+        assert_close(rushlight.load(out)(*[X, X + 1][:len(given)]), model.encode(*[X, X + 1][:len(given)]))
 
 
 def test_a_size_is_asked_what_floats_are_in_a_trace(out):

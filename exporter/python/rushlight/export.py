@@ -448,7 +448,8 @@ _MODES = {"We don't have an op for": opened.bools_opened,
           "should contain one int (got 0)": opened.lengths_opened,
           "must either be a single int": opened.lengths_opened,
           "Cannot insert a Tensor that requires grad as a constant": opened.constants_opened,
-          "calls a function that torch.compile made": opened.compiled_functions_opened}
+          "calls a function that torch.compile made": opened.compiled_functions_opened,
+          "must be bool, not Tensor": opened.comparisons_opened}
 
 
 def _traced(model, example_inputs, train, by_name=None, eager=None):
@@ -458,7 +459,7 @@ def _traced(model, example_inputs, train, by_name=None, eager=None):
     while True:
         try:
             return _traced_with(modes, model, example_inputs, train, by_name, eager)
-        except RuntimeError as error:
+        except (RuntimeError, TypeError) as error:
             more = [mode for words, mode in _MODES.items() if words in str(error) and mode not in modes]
             if not more:
                 raise
@@ -471,7 +472,7 @@ def _traced_with(modes, model, example_inputs, train, by_name, eager):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
-            with opened.functions_opened(), opened.data_opened(), opened.attention_opened(), opened.autocast_refused(), \
+            with opened.functions_opened(), opened.data_opened(), opened.attention_opened(), opened.masks_opened(), opened.autocast_refused(), \
                     opened.modules_opened(model), opened.gradients_opened(), opened.numbers_opened(), contextlib.ExitStack() as stack:
                 for mode in modes:
                     stack.enter_context(mode())
@@ -564,6 +565,6 @@ def _eager(model, train, by_name=None):
     def answer(method, args):
         fresh = _copy(first)
         with opened.compiled_opened(fresh), _mode(fresh, train):
-            return inputs_.call(fresh, method, args, by_name)
+            return returned.plain(inputs_.call(fresh, method, args, by_name))
 
     return answer

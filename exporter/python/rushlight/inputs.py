@@ -3,6 +3,7 @@
 import collections.abc
 import inspect
 import os
+import types
 
 import torch
 from torch.utils import _pytree as pytree
@@ -12,13 +13,26 @@ from .exported.trees import children_of
 
 # torch.jit.trace's own words where it has no type for what a model returns.
 OF_RESULT = ("Tracer cannot infer type of", "can be output from traced functions", "cannot be understood by the tracer")
+# And where it has none for what it is given.
+OF_INPUTS = ("cannot be traced. Only Tensors and", "can be inputs to traced functions", "inputs to traced functions. Got", "type_ INTERNAL ASSERT")
 
 _WRAPPERS = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
 
 
+class _Method(torch.nn.Module):
+    """A module whose forward is another one's method."""
+
+    def __init__(self, method):
+        super().__init__()
+        self.module = method.__self__
+        vars(self)["forward"] = method
+
+
 def unwrapped(model):
-    """What torch.compile or DataParallel was called with."""
+    """What torch.compile or DataParallel was called with; a module for a module's method."""
     while True:
+        if isinstance(model, types.MethodType) and isinstance(model.__self__, torch.nn.Module):
+            return _Method(model)
         if isinstance(model, _WRAPPERS):
             model = model.module
         elif hasattr(model, "_orig_mod"):  # of torch.compile, a module
@@ -129,7 +143,7 @@ def refusal_of(error, given):
     text = str(error)
     of_result = any(words in text for words in OF_RESULT)
     others = _untraced(given)
-    if "cannot be traced. Only Tensors and" in text or "can be inputs to traced functions" in text or (of_result and others):
+    if any(words in text for words in OF_INPUTS) or (of_result and others):
         return unsupported(f"a trace takes tensors, and lists, tuples and dicts of them{', not ' + ', '.join(others) if others else ''}: "
                            "bind the others (functools.partial, a default), or export torch.jit.script(model) or "
                            "torch.export.export(model, example_inputs), which can have them")

@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 import types
+import warnings
 
 import torch
 from torch.autograd import function
@@ -105,6 +106,31 @@ def attention_opened():
     finally:
         for owner, name, value in before:
             setattr(owner, name, value)
+
+
+def _masks(mask_function, bh_indices=True):
+    """transformers.masking_utils._vmap_for_bhqkv. As of flex_attention, a function of one place is given all of them at once."""
+    def masks(*places):
+        sizes = [place.shape[0] for place in places if place is not None]
+        spread = [place if place is None else place.view([-1] + [1] * (3 - d)) for d, place in enumerate(places)]
+        return mask_function(*spread).expand(sizes)
+
+    return masks
+
+
+@contextlib.contextmanager
+def masks_opened():
+    """transformers' masks of attention, of which vmap would keep the example's sizes."""
+    module = sys.modules.get("transformers.masking_utils")
+    before = getattr(module, "_vmap_for_bhqkv", None)
+    if before is None:
+        yield
+        return
+    module._vmap_for_bhqkv = _masks
+    try:
+        yield
+    finally:
+        module._vmap_for_bhqkv = before
 
 
 @contextlib.contextmanager
@@ -266,6 +292,33 @@ class lengths_opened(TorchFunctionMode):
         return function(*args, **named)
 
 
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")  # as Python's operators, too
+
+
+class comparisons_opened(TorchFunctionMode):
+    """A comparison of sizes, which is a tensor while a model is traced, where an operator takes a bool (attention's is_causal) and
+    PyTorch no tensor: the example's answer, of which the tracer warns."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        answer = function(*args, **(kwargs or {}))
+        if getattr(function, "__name__", "").strip("_") not in _COMPARISONS or not isinstance(answer, torch.Tensor) or answer.dim() > 0:
+            return answer
+        if not _is_of_sizes(torch._C._get_value_trace(answer).node()):
+            return answer
+        if frame := _frame():
+            warnings.warn_explicit("A comparison of sizes is the example's, where an operator takes it as a bool.", torch.jit.TracerWarning,
+                                   frame.filename, frame.lineno)
+        with _untraced():
+            return bool(answer)
+
+
+def _is_of_sizes(node):
+    """Whether a node of a trace computes with nothing but sizes and constants."""
+    if node.kind() in ("aten::size", "prim::Constant"):
+        return True
+    return node.kind() != "prim::Param" and all(_is_of_sizes(value.node()) for value in node.inputs())
+
+
 @contextlib.contextmanager
 def autocast_refused():
     """A region of autocast that computes in half precision, which a trace would keep as casts without a name."""
@@ -289,10 +342,15 @@ def autocast_refused():
         torch.autocast.__enter__ = enter
 
 
-def _line():
-    """"model.py:7: " of the first frame outside torch and this package."""
+def _frame():
+    """The first frame outside torch and this package; None where there is none."""
     inside = tuple(os.path.dirname(f) + os.sep for f in (torch.__file__, __file__))
-    frame = next((f for f in reversed(traceback.extract_stack()) if not f.filename.startswith(inside)), None)
+    return next((f for f in reversed(traceback.extract_stack()) if not f.filename.startswith(inside)), None)
+
+
+def _line():
+    """"model.py:7: " of it."""
+    frame = _frame()
     return f"{_C.stored_path(frame.filename)}:{frame.lineno}: " if frame else ""
 
 

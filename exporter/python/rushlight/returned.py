@@ -16,7 +16,6 @@ from .exported.trees import Dict, children_of, is_leaf
 
 _METHOD = "_rushlight_tensors"
 _NUMBERS = (bool, int, float)
-_OTHERS = (torch.Size, collections.defaultdict)
 
 
 class NoType(TypeError):
@@ -41,15 +40,20 @@ def _results(graph):
             yield value
 
 
-def _plain(value):
-    """With a tuple for each torch.Size, which is no pytree, and a dict for each defaultdict."""
-    if isinstance(value, (torch.Size, collections.defaultdict)):
-        value = (tuple if isinstance(value, torch.Size) else dict)(value)
-    return pytree.tree_map_only(_OTHERS, _plain, value, is_leaf=lambda v: isinstance(v, _OTHERS))
+def _is_other(value):
+    return isinstance(value, (torch.Size, collections.defaultdict)) or hasattr(value, "to_legacy_cache")
+
+
+def plain(value):
+    """With a tuple for each torch.Size, which is no pytree, a dict for each defaultdict, and for each of transformers' caches of keys
+    and values a tuple of its layers'."""
+    if _is_other(value):
+        value = tuple(value) if isinstance(value, torch.Size) else dict(value) if isinstance(value, dict) else value.to_legacy_cache()
+    return pytree.tree_map(lambda v: plain(v) if _is_other(v) else v, value, is_leaf=_is_other)
 
 
 def _leaves(value):
-    return pytree.tree_flatten(_plain(value))
+    return pytree.tree_flatten(plain(value))
 
 
 def traced(model, given, by_name=None, answer=None):
