@@ -7,6 +7,7 @@ import sys
 import threading
 import types
 
+import numpy as np
 import pytest
 import rushlight
 import torch
@@ -631,10 +632,44 @@ def test_a_method_of_a_module_is_traced(out):
         assert_close(rushlight.load(out)(*[X, X + 1][:len(given)]), model.encode(*[X, X + 1][:len(given)]))
 
 
+@pytest.mark.parametrize("call", [
+    lambda x: x.reshape(len(x), 2, 2).sum(1) + torch.zeros(len(x), 2),
+    lambda x: {4: x * 2, 5: x * 3}[len(x)],  # where a number has to be: the example's
+])
+def test_the_length_of_a_tensor_is_a_size_in_a_trace(call, out):
+    report = rushlight.export(call, torch.rand(5, 4), out)
+    for n in (5,) if report.warnings else (5, 3):
+        x = torch.rand(n, 4)
+        assert_close(rushlight.load(out)(x), call(x))
+    assert len.__module__ == "builtins" and type(len) is type(abs)
+
+
+def test_an_argument_without_a_default_is_none(out):
+    class Net(Masked):
+        def forward(self, x, scale, attention_mask=None):
+            return self.linear(x) if scale is None else x
+
+    net = Net()
+    for given in (X, None), {"x": X, "scale": None}:
+        rushlight.export(net, given, out, dynamic_shapes={"x": {0: "n"}})
+        assert inputs(out) == ["x"]
+        assert_close(rushlight.load(out)(X[:1]), net(X[:1], None))
+
+
+def test_other_sizes_are_verified_where_made_up_arguments_are_refused(out):
+    """As of times that have to rise, with the example's."""
+    def steps(y, times):
+        assert (times.diff() > 0).all()
+        return y * times[-1] if y.abs().max() < 1 else y
+
+    given = torch.rand(2, 3), torch.tensor([0.0, 1.0, 2.0])
+    assert rushlight.export(steps, given, out, dynamic_shapes={"y": {0: "n"}}).tried == ["y [3, 3]", "y [4, 3]"]
+
+
 def test_a_size_is_asked_what_floats_are_in_a_trace(out):
-    """As local-attention does, to pad to a multiple."""
+    """As local-attention does, to pad to a multiple, and Informer."""
     def padded(x):
-        missing = -x.shape[0] % 4
+        missing = -x.shape[0] % 4 * np.ceil(np.log(x.shape[0])).astype("int")
         return x if (x.shape[0] / 4).is_integer() else nn.functional.pad(x, (0, missing))
 
     rushlight.export(padded, torch.rand(5), out)

@@ -156,7 +156,7 @@ def export(
             raise ValueError(f"{name} wants a list of names, [{words!r}], not a string")
     model = inputs_.unwrapped(model)
     example_inputs, by_name = inputs_.by_place(model, example_inputs)
-    input_names = input_names or by_name or ()
+    input_names = input_names or (by_name or ())[:len(example_inputs or ())]
     for value in pytree.tree_leaves([example_inputs, [test[:2] for test in tests]]):
         if type(value).__module__ == "numpy":
             raise ValueError(f"an example holds a numpy.{type(value).__name__}: give a tensor (torch.from_numpy) or a number of Python's")
@@ -263,7 +263,7 @@ class Front:
             names = [port["name"] for port in self.target["inputs"]]
         elif isinstance(self.target, torch.jit.ScriptFunction):
             names = [a.name for a in self.target.schema.arguments]
-        elif isinstance(self.target, torch.jit.ScriptModule) and hasattr(self.target, "forward"):
+        elif isinstance(self.target, torch.jit.ScriptModule) and hasattr(getattr(self.target, "forward", None), "schema"):
             names = [a.name for a in self.target.forward.schema.arguments[1:]]
         names = _C.unique_names(names)
         return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
@@ -426,7 +426,7 @@ def _state_kept(model):
     try:
         yield set_anew, new_data
         for h in held:
-            if h.owner.get(h.name) is not h.tensor:
+            if h.name not in h.owner or h.owner[h.name] is not h.tensor:
                 set_anew.append(h.path)
             elif h.has_other_data():
                 new_data[h.path] = h.tensor.data
@@ -455,14 +455,18 @@ _MODES = {"We don't have an op for": opened.bools_opened,
 def _traced(model, example_inputs, train, by_name=None, eager=None):
     """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once. `eager` answers as
     the model does, whose numbers are then numbers in the trace."""
-    modes = []
+    lengths = opened.len_opened()
+    modes, as_numbers = [lambda: lengths], False
     while True:
         try:
             return _traced_with(modes, model, example_inputs, train, by_name, eager)
-        except (RuntimeError, TypeError) as error:
+        except Exception as error:  # what the model raises, too
             more = [mode for words, mode in _MODES.items() if words in str(error) and mode not in modes]
-            if not more:
+            if not more and (as_numbers or not lengths.asked):
                 raise
+            if not more:
+                del modes[0]
+                as_numbers = True
             modes += more
 
 
@@ -472,8 +476,9 @@ def _traced_with(modes, model, example_inputs, train, by_name, eager):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
-            with opened.functions_opened(), opened.data_opened(), opened.attention_opened(), opened.masks_opened(), opened.autocast_refused(), \
-                    opened.modules_opened(model), opened.gradients_opened(), opened.numbers_opened(), contextlib.ExitStack() as stack:
+            with opened.functions_opened(), opened.data_opened(), opened.attention_opened(), opened.masks_opened(), \
+                    opened.autocast_refused(), opened.modules_opened(model), opened.gradients_opened(), opened.numbers_opened(), \
+                    contextlib.ExitStack() as stack:
                 for mode in modes:
                     stack.enter_context(mode())
                 traced = _jit_traced(model, given, by_name, eager)
@@ -505,7 +510,7 @@ def _jit_traced(model, given, by_name, eager):
     def answer():
         return eager("forward", copy.deepcopy(before)) if eager else None
 
-    if by_name and not inputs_.have_places(model, by_name):
+    if by_name and not inputs_.have_places(model, by_name, given):
         try:
             return returned.traced(model, before, by_name, answer())
         except returned.NoType as error:

@@ -2,6 +2,7 @@
 
 import collections.abc
 import inspect
+import itertools
 import os
 import types
 
@@ -13,8 +14,9 @@ from .exported.trees import children_of
 
 # torch.jit.trace's own words where it has no type for what a model returns.
 OF_RESULT = ("Tracer cannot infer type of", "can be output from traced functions", "cannot be understood by the tracer")
-# And where it has none for what it is given.
-OF_INPUTS = ("cannot be traced. Only Tensors and", "can be inputs to traced functions", "inputs to traced functions. Got", "type_ INTERNAL ASSERT")
+
+# Likewise of what the model is given.
+_OF_INPUTS = ("cannot be traced. Only Tensors and", "can be inputs to traced functions", "inputs to traced functions. Got", "type_ INTERNAL ASSERT")
 
 _WRAPPERS = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
 
@@ -45,7 +47,8 @@ def unwrapped(model):
 
 def by_place(model, given, what="example_inputs"):
     """(example_inputs as a tuple, their names where forward is to be called by name, else None). `given` is a tensor, a tuple,
-    or a dict by name; None in it is left out, so that forward's own default is taken. Messages call it `what`.
+    or a dict by name; None in it is left out, so that forward's own default is taken. Where there is no default, the names of what
+    is None come last, without an input. Messages call it `what`.
 
     Raises:
         ValueError: `given` is none of these, or has a name that the model does not
@@ -66,9 +69,9 @@ def by_place(model, given, what="example_inputs"):
 
 
 def call(model, method, args, names=None):
-    """The model's answer to arguments by place, or by these names."""
+    """The model's answer to arguments by place, or by these names, of which the last may have None."""
     function = model if method == "forward" else getattr(model, method)
-    return function(**dict(zip(names, args))) if names else function(*args)
+    return function(**dict(itertools.zip_longest(names, args))) if names else function(*args)
 
 
 def _is_traced(model):
@@ -85,9 +88,9 @@ def _parameters(model):
     return [p.name for p in _signature_of(model) if p.kind == p.POSITIONAL_OR_KEYWORD]
 
 
-def have_places(model, names):
+def have_places(model, names, args):
     """Whether torch.jit.trace, too, takes inputs of these names."""
-    return set(names) <= set(_parameters(model))
+    return len(names) == len(args) and set(names) <= set(_parameters(model))
 
 
 def _of_dict(model, given, what):
@@ -96,8 +99,10 @@ def _of_dict(model, given, what):
         if any(p.kind == p.VAR_KEYWORD for p in _signature_of(model)):
             names += [name for name in given if name not in names]
         _refuse_unknown(given, names, what)
+        defaults = {p.name for p in _signature_of(model) if p.default is not p.empty}
+        wanted = [name for name in names if name in given and given[name] is None and name not in defaults]
         names = [name for name in names if given.get(name) is not None]
-        return tuple(given[name] for name in names), names
+        return tuple(given[name] for name in names), names + wanted
     names, defaults = _signature(model, what)
     _refuse_unknown(given, names, what)
     given = {name: value for name, value in given.items() if value is not None or name not in defaults}
@@ -143,7 +148,7 @@ def refusal_of(error, given):
     text = str(error)
     of_result = any(words in text for words in OF_RESULT)
     others = _untraced(given)
-    if any(words in text for words in OF_INPUTS) or (of_result and others):
+    if any(words in text for words in _OF_INPUTS) or (of_result and others):
         return unsupported(f"a trace takes tensors, and lists, tuples and dicts of them{', not ' + ', '.join(others) if others else ''}: "
                            "bind the others (functools.partial, a default), or export torch.jit.script(model) or "
                            "torch.export.export(model, example_inputs), which can have them")

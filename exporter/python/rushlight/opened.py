@@ -1,5 +1,6 @@
 """While a model is traced: what would be one opaque call in the trace is what it is made of, or refused by its name."""
 
+import builtins
 import collections
 import contextlib
 import math
@@ -71,7 +72,8 @@ def _round(number, digits=None):
 
 # What numbers have and tensors have not.
 _OF_NUMBERS = {"__round__": _round, "is_integer": lambda number: float(number).is_integer(),
-               "bit_length": lambda number: int(number).bit_length()}
+               "bit_length": lambda number: int(number).bit_length(),
+               "astype": lambda number, dtype: number.numpy().astype(dtype)}  # np.ceil(np.log(n)) is one where n is
 
 
 @contextlib.contextmanager
@@ -85,6 +87,26 @@ def numbers_opened():
     finally:
         for name in added:
             delattr(torch.Tensor, name)
+
+
+class len_opened:
+    """len(x) of a tensor is x.shape[0], which a trace keeps open. `asked`: whether there was one, which may have to be a number."""
+
+    def __init__(self):
+        self.asked = False
+
+    def __enter__(self):
+        self.before = builtins.len
+        builtins.len = self._len
+
+    def __exit__(self, *error):
+        builtins.len = self.before
+
+    def _len(self, value):
+        if not isinstance(value, torch.Tensor) or not torch._C._get_tracing_state() or value.dim() == 0:
+            return self.before(value)
+        self.asked = True
+        return value.shape[0]
 
 
 @contextlib.contextmanager

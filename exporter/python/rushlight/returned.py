@@ -71,7 +71,7 @@ def traced(model, given, by_name=None, answer=None):
         seen[:] = [leaves, spec]
         return tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
 
-    tensors.__signature__ = _signature(model, by_name)
+    tensors.__signature__ = _signature(model, by_name, len(given))
     vars(module)[_METHOD] = tensors
     try:
         script = torch.jit.trace_module(module, {_METHOD: given}, check_trace=False, strict=False)
@@ -90,9 +90,9 @@ class _Holder(torch.nn.Module):
         vars(self)["forward"] = function
 
 
-def _signature(model, by_name):
+def _signature(model, by_name, count):
     if by_name:
-        return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in by_name])
+        return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in by_name[:count]])
     return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model)
 
 
