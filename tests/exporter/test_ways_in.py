@@ -644,6 +644,49 @@ def test_the_length_of_a_tensor_is_a_size_in_a_trace(call, out):
     assert len.__module__ == "builtins" and type(len) is type(abs)
 
 
+class Scaled(torch.Tensor):
+    """As torchao's and quanto's weights: made of others, without memory of its own."""
+
+    @staticmethod
+    def __new__(cls, codes, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, codes.shape, dtype=scale.dtype)
+
+    def __init__(self, codes, scale):
+        self.codes, self.scale = codes, scale
+
+    def __tensor_flatten__(self):
+        return ["codes", "scale"], None
+
+    @classmethod
+    def __tensor_unflatten__(cls, parts, *_):
+        return cls(parts["codes"], parts["scale"])
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        if function in (torch.ops.aten.detach.default, torch.ops.aten.clone.default, torch.ops.aten.alias.default):
+            return cls(args[0].codes, args[0].scale)
+        args = [a.codes * a.scale if isinstance(a, cls) else a for a in args]
+        return function(*args, **(kwargs or {}))
+
+
+def test_a_weight_that_is_made_of_others_is_traced_or_refused(out):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(Scaled(torch.randint(-9, 9, (3, 4), dtype=torch.int8), torch.rand(3, 1)), requires_grad=False)
+
+        def forward(self, x):
+            return x @ (self.weight * 1).t()
+
+    net = Net()
+    try:
+        rushlight.export(net, X, out)
+    except rushlight.RushlightError as error:
+        assert "is made of others" in str(error)
+    else:
+        assert_close(rushlight.load(out)(X), net(X))
+
+
 def test_an_argument_without_a_default_is_none(out):
     class Net(Masked):
         def forward(self, x, scale, attention_mask=None):
@@ -749,7 +792,7 @@ def test_a_fake_tensor_is_refused_by_name(out):
         def forward(self, x):
             return x, self.left[0]
 
-    with pytest.raises(rushlight.RushlightError, match="holds a fake tensor, which has no values: .*; make the model again"):
+    with pytest.raises(rushlight.RushlightError, match="holds a tensor without values of its own: .*make the model again"):
         rushlight.export(torch.jit.script(Net()), X, out, verify=False, test_vectors=False)
 
 

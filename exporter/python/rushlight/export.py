@@ -10,6 +10,7 @@ import warnings
 import torch
 import torch.fx
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from . import _C, dynamic, exported, fx, gradients, opened, returned
 from . import inputs as inputs_
@@ -421,7 +422,8 @@ def _state_kept(model):
     of those that the model set anew, which a trace does not show, and a dict of those whose data it set: {path: data}."""
     modules = model.named_modules() if isinstance(model, torch.nn.Module) else []
     held = [_Held(owner, name, f"{path}.{name}".lstrip("."), t, t.data, t.detach().clone()) for path, m in modules
-            for owner in (m._parameters, m._buffers) for name, t in owner.items() if t is not None]
+            for owner in (m._parameters, m._buffers) for name, t in owner.items()
+            if t is not None and not is_traceable_wrapper_subclass(t)]  # of others, whose own it is to copy
     set_anew, new_data = [], {}
     try:
         yield set_anew, new_data

@@ -13,7 +13,7 @@ from .errors import unsupported
 from .exported.trees import children_of
 
 # torch.jit.trace's own words where it has no type for what a model returns.
-OF_RESULT = ("Tracer cannot infer type of", "can be output from traced functions", "cannot be understood by the tracer")
+OF_RESULT = ("Tracer cannot infer type of", "can be output from traced functions", "of traced region cannot be understood by the tracer")
 
 # Likewise of what the model is given.
 _OF_INPUTS = ("cannot be traced. Only Tensors and", "can be inputs to traced functions", "inputs to traced functions. Got", "type_ INTERNAL ASSERT")

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "front/torchscript_parts.h"
+#include "ir/from_c10.h"
 
 namespace rush {
 
@@ -33,6 +34,7 @@ c10::IValue::HashIdentityIValueMap copies_of(const c10::IValue &value, bool in_d
   std::map<const void *, std::vector<at::Tensor>> storages;
   c10::IValue::HashAliasedIValues seen;
   value.visit([&](const c10::IValue &v) {
+    if (v.isTensor() && v.toTensor().defined()) refuse_fake(v.toTensor());
     if (v.isTensor() && is_plain(v.toTensor()))
       storages[v.toTensor().storage().unsafeGetStorageImpl()].push_back(v.toTensor());
     if (v.isTensor()) return true;
