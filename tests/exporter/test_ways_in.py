@@ -568,6 +568,22 @@ def test_a_comparison_of_sizes_is_a_bool_where_an_operator_takes_one(out):
     assert f"test_ways_in.py:{attention.__code__.co_firstlineno + 1}: A comparison of sizes is the example's" in str(report)
 
 
+def test_hooks_of_a_forward_that_a_trace_has_ended_are_gone(out):
+    """As openai-whisper's, which keep keys and values."""
+    class Net(Masked):
+        def forward(self, x):
+            hook = self.linear.register_forward_hook(lambda module, args, y: y + 1)
+            y = self.linear(x)[None]
+            y = nn.functional.scaled_dot_product_attention(y, y, y, is_causal=x.shape[0] > 1)
+            hook.remove()
+            return y
+
+    net = Net()
+    rushlight.export(net, X, out)
+    assert not net.linear._forward_hooks
+    assert_close(rushlight.load(out)(X), net(X))
+
+
 class Cache:
     """As one of transformers' caches: no pytree."""
 

@@ -420,7 +420,9 @@ class _Held:
 def _state_kept(model):
     """Tracing runs the model, which may write its parameters and buffers: afterwards they are as they were. Gives a list
     of those that the model set anew, which a trace does not show, and a dict of those whose data it set: {path: data}."""
-    modules = model.named_modules() if isinstance(model, torch.nn.Module) else []
+    modules = list(model.named_modules()) if isinstance(model, torch.nn.Module) else []
+    hooks = [(owner, dict(owner)) for _, m in modules for name, owner in vars(m).items()
+             if name in ("_forward_hooks", "_forward_pre_hooks")]
     held = [_Held(owner, name, f"{path}.{name}".lstrip("."), t, t.data, t.detach().clone()) for path, m in modules
             for owner in (m._parameters, m._buffers) for name, t in owner.items()
             if t is not None and not is_traceable_wrapper_subclass(t)]  # of others, whose own it is to copy
@@ -435,6 +437,9 @@ def _state_kept(model):
     finally:
         for h in held:
             h.put_back()
+        for owner, before in hooks:  # those of a forward that did not come to its end
+            owner.clear()
+            owner.update(before)
 
 
 def _with_data(traced, new_data):
