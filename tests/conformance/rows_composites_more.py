@@ -60,6 +60,8 @@ row("fractional_max_pool2d_too_large", "torch.ops.aten.fractional_max_pool2d(x, 
 # ---- Integrals, differences, norms ---------------------------------------------------------------------
 
 row("trapezoid", "(torch.trapezoid(y), torch.trapezoid(y, dx=2.5), torch.trapezoid(y, x), torch.trapezoid(y, dim=0), torch.trapz(y, x), torch.trapz(y, dx=0.5))", y=f32(3, 5), x=f32(5), also=[{"y": i64(3, 5)}, {"y": f64(2, 3, 5), "x": f64(3, 5)}])
+row("convert_indices_from_coo_to_csr", "(torch._convert_indices_from_coo_to_csr(i, 6), torch._convert_indices_from_coo_to_csr(i, 5, out_int32=True))", i=tensor([0, 0, 2, 4], "i64"),
+    also=[{"i": tensor([1, 1, 4], "i32")}, {"i": i64(0)}])
 row("trapezoid_of_nothing", "torch.trapezoid(y), torch.trapezoid(y, x)", y=f32(3, 0), x=f32(0))
 row("cumulative_trapezoid", "(torch.cumulative_trapezoid(y), torch.cumulative_trapezoid(y, dx=2.5), torch.cumulative_trapezoid(y, x), torch.cumulative_trapezoid(y, dim=0))", y=f32(3, 5), x=f32(5), also=[{"y": i64(3, 5)}])
 row("trapezoid_of_bools", "torch.trapezoid(y)", y=b8(4), raises="received a bool input for `y`")

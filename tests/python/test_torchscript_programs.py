@@ -215,6 +215,35 @@ def test_functions_of_unions_called_with_known_types():
     script("unions_known", gives_unions, (torch.rand(3), 2))
 
 
+@torch.jit.script
+class Ranges:
+    def __init__(self, ends: Tensor):
+        self.ends = ends
+
+    def sums(self, x: Tensor) -> Tensor:
+        return torch.sparse_csr_tensor(self.ends, x, x).to_dense()  # which nothing here can do
+
+
+def at(x, places: Union[Tensor, Ranges], weight: Optional[Union[Tensor, Ranges]] = None, ranges: Optional[Ranges] = None):
+    if isinstance(places, Ranges):
+        y = places.sums(x)
+    elif places.is_sparse or places.layout == torch.sparse_csr:
+        y = torch.smm(places, x)
+    else:
+        y = x.index_select(0, places)
+    if ranges is not None:
+        y = ranges.sums(y)
+    if isinstance(weight, Tensor):
+        y = y * weight
+    return y
+
+
+@feature("inputs that may also be objects of the program's classes, or sparse")
+def test_inputs_that_may_be_objects_are_the_others():
+    x, places = torch.rand(3, 2), torch.tensor([2, 0])
+    script("union_of_objects", at, (x, places), (x, places, torch.rand(2, 1)), (x, places, None, None))
+
+
 class Named(NamedTuple):
     first: Tensor
     count: int

@@ -1,7 +1,8 @@
-// Questions that types decide: isinstance, `is None`. A function that takes a union or an optional
+// Questions that types decide: isinstance, `is None`, and a tensor's layout, of which there is one. A function that takes a union or an optional
 // asks what came; inlined where that is known, the branches for the others are dead, and would not
 // fit.
 #include "front/torchscript_parts.h"
+#include "ir/from_c10.h"
 
 namespace rush {
 
@@ -63,6 +64,14 @@ std::optional<bool> answer(const jit::Node &node) {
   return *same == is;
 }
 
+std::optional<c10::IValue> constant(const jit::Node &node) {
+  if (node.kind() == c10::prim::layout) return c10::IValue(c10::kStrided);
+  const std::string kind = node.kind().toQualString();
+  if (kind == "prim::is_sparse" || kind == "prim::is_sparse_csr") return false;
+  if (const auto known = answer(node)) return *known;
+  return {};
+}
+
 bool fold(jit::Graph &graph, jit::Block *block) {
   bool changed = false;
   for (jit::Node *node : block->nodes()) {
@@ -72,7 +81,7 @@ bool fold(jit::Graph &graph, jit::Block *block) {
       node->output()->replaceAllUsesWith(node->input());  // it says less than is known
       changed = true;
     }
-    const auto known = answer(*node);
+    const auto known = constant(*node);
     if (!known || !node->output()->hasUses()) continue;
     jit::WithInsertPoint before(node);
     node->output()->replaceAllUsesWith(graph.insertConstant(*known));
@@ -82,6 +91,23 @@ bool fold(jit::Graph &graph, jit::Block *block) {
 }
 
 }  // namespace
+
+c10::TypePtr from_outside(const c10::TypePtr &type) {
+  if (const auto optional = type->cast<c10::OptionalType>())
+    return is_program_class(optional->getElementType()) ? c10::NoneType::get() : type;
+  if (type->kind() != c10::TypeKind::UnionType) return type;
+  std::vector<c10::TypePtr> kept;
+  bool none = false;
+  for (const c10::TypePtr &t : type->containedTypes()) {
+    if (is_program_class(t)) continue;
+    none = none || t->kind() == c10::TypeKind::NoneType;
+    kept.push_back(t);
+  }
+  if (kept.empty()) return type;
+  if (kept.size() == 1) return kept[0];
+  if (kept.size() > 2 || !none) return c10::UnionType::create(kept);
+  return c10::OptionalType::create(kept[kept[0]->kind() == c10::TypeKind::NoneType]);
+}
 
 bool fold_questions(jit::Graph &graph) {
   return fold(graph, graph.block());

@@ -150,6 +150,7 @@ jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options,
 }
 
 void tidy(std::shared_ptr<jit::Graph> &graph, const Handles &handles) {
+  for (jit::Value *input : graph->inputs()) input->setType(from_outside(input->type()));
   in_one_piece(*graph);
   nested_as_padded(*graph, handles);
   decompose(*graph);
@@ -165,7 +166,7 @@ std::vector<Port> ports_of(const c10::FunctionSchema &schema, size_t skip) {
     const c10::Argument &arg = schema.arguments()[i];
     Port port;
     port.name = arg.name();
-    port.type = from_c10(arg.type());
+    port.type = from_c10(from_outside(arg.type()));
     if (arg.default_value()) port.initial = from_ivalue(*arg.default_value());
     out.push_back(std::move(port));
   }

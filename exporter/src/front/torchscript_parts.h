@@ -104,6 +104,9 @@ bool choose_modules(torch::jit::Graph &graph);
 
 // ---- instances.cpp
 
+// What an argument of this type can be that comes from outside of the program: no object of its
+// classes, where it may be something else, too.
+c10::TypePtr from_outside(const c10::TypePtr &type);
 // Puts constants in place of isinstance and `is None` where types are the answer.
 bool fold_questions(torch::jit::Graph &graph);
 

@@ -241,3 +241,8 @@ def logspace__Scalar_Tensor_out(start: number, end, steps: int, base: float, out
 def empty__out(size: List[int], memory_format: Optional[int], out):
     assert memory_format is None, "empty with out= and a memory format is not supported"
     return out.resize_(size)
+
+
+def _convert_indices_from_coo_to_csr(x, size: int, out_int32: bool):
+    """Where each of `size` rows begins, and where the last ends, in sorted indices of rows."""
+    return torch.searchsorted(x, torch.arange(size + 1, dtype=x.dtype), out_int32=out_int32)
