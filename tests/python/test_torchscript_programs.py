@@ -244,6 +244,27 @@ def test_inputs_that_may_be_objects_are_the_others():
     script("union_of_objects", at, (x, places), (x, places, torch.rand(2, 1)), (x, places, None, None))
 
 
+def kinds_of(x: Union[Tensor, List[Tensor], List[int], Tuple[Tensor, Tensor], Tuple[int]], n: Optional[Tuple[int, int]] = None):
+    tuples = isinstance(x, tuple), isinstance(x, (tuple, Tensor)), isinstance(n, tuple)
+    lists = isinstance(x, list), isinstance(x, (list, tuple)), isinstance(x, List[int])
+    return tuples, lists
+
+
+@feature("union types and isinstance narrowing")
+def test_union_asked_for_a_list_or_tuple_of_any_types():
+    x = torch.rand(2)
+    script("any_tuple", kinds_of, (x,), ([x],), ([3],), ((x, x),), ((7,),), (x, (1, 2)))
+
+
+def is_tuple(x: Any) -> bool:
+    return isinstance(x, tuple)
+
+
+def test_whether_anything_is_a_tuple_is_refused(tmp_path):
+    with pytest.raises(rushlight.RushlightError, match="asks whether a value of any type is a tuple: .*Union"):
+        rushlight.export(torch.jit.script(is_tuple), (1,), str(tmp_path / "m.rush"))
+
+
 class Named(NamedTuple):
     first: Tensor
     count: int

@@ -170,26 +170,25 @@ class Converter {
   // a tuple of these types.
   Const asked_types(const jit::Node &n) const {
     std::vector<TypeRef> types;
-    for (const auto &t : n.tys(attr::types)) {
-      if (t->kind() == c10::TypeKind::AnyListType)
-        types.push_back(list_of(make_type(RUSH_TYPE_ANY)));
-      else if (t->kind() == c10::TypeKind::AnyTupleType)
-        add_tuples_among(n, &types);
+    for (const auto &t : n.tys(attr::types))
+      if (t->kind() == c10::TypeKind::AnyTupleType)
+        add_tuples_among(n, n.inputs()[0]->type(), &types);
       else
         types.push_back(from_c10(t));
-    }
     return const_list(make_type(RUSH_TYPE_TUPLE, std::move(types)), {});
   }
 
   // A file has no type of all tuples: those that the value may be.
-  void add_tuples_among(const jit::Node &n, std::vector<TypeRef> *types) const {
-    const c10::Type &of = *n.inputs()[0]->type();
-    if (of.kind() == c10::TypeKind::AnyType)
+  void add_tuples_among(const jit::Node &n, const c10::TypePtr &of,
+                        std::vector<TypeRef> *types) const {
+    if (of->kind() == c10::TypeKind::AnyType)
       refuse(n,
              "asks whether a value of any type is a tuple: say which tuples it may be "
              "(Union[...]), or ask for one of them (Tuple[int, int])");
-    for (const auto &member : of.containedTypes())
-      if (member->kind() == c10::TypeKind::TupleType) types->push_back(from_c10(member));
+    if (of->kind() == c10::TypeKind::TupleType)
+      types->push_back(from_c10(of));
+    else if (of->kind() == c10::TypeKind::UnionType || of->kind() == c10::TypeKind::OptionalType)
+      for (const auto &member : of->containedTypes()) add_tuples_among(n, member, types);
   }
 
   Node *append(const jit::Node &n, Block *to, std::string op) {

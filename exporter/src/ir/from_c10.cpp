@@ -64,6 +64,8 @@ TypeRef from_c10(const c10::TypePtr &type) {
       return make_type(RUSH_TYPE_GENERATOR);
     case Kind::ListType:
       return make_type(RUSH_TYPE_LIST, contained(*type));
+    case Kind::AnyListType:
+      return make_type(RUSH_TYPE_LIST, {make_type(RUSH_TYPE_ANY)});
     case Kind::DictType:
       return make_type(RUSH_TYPE_DICT, contained(*type));
     case Kind::OptionalType:
