@@ -16,7 +16,8 @@ from .exported.trees import children_of
 OF_RESULT = ("Tracer cannot infer type of", "can be output from traced functions", "of traced region cannot be understood by the tracer")
 
 # Likewise of what the model is given.
-_OF_INPUTS = ("cannot be traced. Only Tensors and", "inputs to traced functions", "type_ INTERNAL ASSERT")
+_OF_INPUTS = ("cannot be traced. Only Tensors and", "can be inputs to traced functions", "inputs to traced functions. Got",
+              "type_ INTERNAL ASSERT")
 
 _WRAPPERS = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
 

@@ -136,10 +136,9 @@ void refuse_fake(const at::Tensor &t) {
   if (!t.device().is_cpu() || t.layout() != at::kStrided) return;
   if (t.has_storage() ? t.nbytes() == 0 || t.storage().data() : t.numel() == 0) return;
   throw Unsupported(
-      "the model holds a tensor without values of its own: a fake one, which a torch.export that "
-      "failed, or a transform of torch.func, may have left there (make the model again), or one "
-      "that "
-      "is made of others, as torchao and quanto have quantised weights (take it apart, with "
+      "the model holds a fake tensor, which has no values, as a torch.export that failed or a "
+      "transform of torch.func may leave it (make the model again), or a tensor that is made of "
+      "others, as torchao and quanto have quantised weights (take it apart, with "
       "torchao.utils.unwrap_tensor_subclass, or export the model from before with "
       "quantize=\"int8\")");
 }
