@@ -38,13 +38,13 @@ enum {
 #endif
 };
 
-/* loop << 2 * COUNT_BITS | end << COUNT_BITS | next, in a cache line of its own */
+/* state: loop << 2 * COUNT_BITS | end << COUNT_BITS | next. Two are never in one cache line. */
 typedef struct range {
-  _Alignas(64) _Atomic uint64_t state;
+  _Atomic uint64_t state;
+  char rest[64 - sizeof(uint64_t)];
 } range;
 
 struct rush_pool {
-  range ranges[RUSH_MAX_THREADS];
   _Atomic uint32_t turn; /* counts loops: what sleepers wait on */
   _Atomic uint32_t asleep, left, joined;
   atomic_bool closed;
@@ -54,6 +54,7 @@ struct rush_pool {
   const void *arg;
   size_t n, grain;
   native os;
+  range ranges[RUSH_MAX_THREADS];
 };
 
 /* ---- Sleeping -------------------------------------------------------------------------------- */
