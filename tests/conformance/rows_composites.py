@@ -135,3 +135,8 @@ row("combinations_of_rows", "torch.combinations(x)", x=f32(2, 2), raises="Expect
 row("logcumsumexp", "(torch.logcumsumexp(x, 0), torch.logcumsumexp(x, -1), torch.logcumsumexp(x.t(), 1))", x=f32(5, 7, lo=-30, hi=30),
     also=[{"x": f64(4, 3)}, {"x": f32(0, 3)}, {"x": GAPS}, {"x": tensor([[-INF, -INF, 1.0, INF, 2.0, -INF], [INF, INF, -INF, NAN, 1.0, INF]])}])
 row("logcumsumexp_of_ints", "torch.logcumsumexp(x, 0)", x=i64(3), raises="not implemented for 'Long'")
+
+row("conv_tbc", "torch.conv_tbc(x, w, b, 1)", x=f32(7, 2, 3), w=weight(f32(3, 3, 4)), b=weight(f32(4)))
+row("conv_tbc_of_inputs", "torch.conv_tbc(x, w, b, pad)", x=f64(9, 1, 2), w=f64(4, 2, 5), b=f64(5), pad=0, also=[{"x": noncontig(f64(5, 3, 2)), "pad": 2}])
+row("conv_tbc_strides", "torch.conv_tbc(x, w, b).stride()", x=f32(7, 2, 3), w=f32(3, 3, 4), b=f32(4))
+row("conv_tbc_of_other_channels", "torch.conv_tbc(x, w, b)", x=f32(7, 2, 3), w=f32(3, 2, 4), b=f32(4), raises="input channels")

@@ -177,3 +177,19 @@ rare("losses", "(F.mse_loss(x, y), F.l1_loss(x, y), F.smooth_l1_loss(x, y), F.co
 rare("uniform_numbers", "(torch.rand_like(x), torch.empty_like(x).uniform_(-2.0, 3.0), torch.rand(2))", x=of_shape(3, 7))
 rare("other_draws", "(torch.bernoulli(x.abs().clamp(max=1)), F.dropout(x, 0.5, True), torch.randint_like(x, 5), torch.empty_like(x).normal_(1.0, 2.0), torch.rand(2))", x=of_shape(3, 4))
 rare("draws_of_shorts", "(torch.randint_like(x, 100), torch.randint(0, 9, [3], dtype=x.dtype), torch.rand(2))", SHORTS, x=of_shape(3, 4))
+
+# ---- What PyTorch rounds on the way: exact, since a step that is rounded once too often or too seldom shows in the last bit only
+
+NEAR = {"f16": [0.3003, 0.2998, 0.3005, -0.3003, 0.7, -0.7, 1.3, 0.0, 1.0, -2.5, 0.1234, 3.3], "bf16": [0.30078125, 0.298828125, 0.302734375, -0.30078125, 0.7, -0.7, 1.3, 0.0, 1.0, -2.5, 0.1234, 3.3]}
+for name, body in {"hardshrink_limit": "F.hardshrink(x, 0.3003)", "softshrink_limit": "F.softshrink(x, 0.3003)", "clamp_limits": "torch.clamp(x, -0.7001, 0.3003)",
+                   "hardtanh_limits": "F.hardtanh(x, -0.7001, 0.3003)", "threshold": "F.threshold(x, 0.3003, 0.1003)"}.items():
+    rare(name, body, rtol=0, atol=0, x=lambda d: tensor(NEAR[d], d))
+for name, body in {"add_alpha": "torch.add(x, y, alpha=0.3003)", "sub_alpha": "torch.sub(x, y, alpha=0.3003)", "rsub_alpha": "torch.rsub(x, y, alpha=0.7001)",
+                   "rsub_number_alpha": "torch.rsub(x, 0.3003, alpha=0.7001)", "cube": "x ** 3", "inverse_square": "x ** -2", "inverse_root": "torch.abs(x) ** -0.5",
+                   "huber_loss": "F.huber_loss(x, y, reduction='none', delta=0.3003)", "smooth_l1_loss": "F.smooth_l1_loss(x, y, reduction='none', beta=0.3003)"}.items():
+    rare(f"steps_{name}", body, rtol=0, atol=0, x=of_shape(200), y=of_shape(200))
+# A step of bfloat16; what goes through a logarithm may differ by one.
+for name, body in {"logit": "torch.logit(x)", "logit_eps": "torch.logit(x, 0.1003)", "xlogy": "torch.xlogy(x - 0.5, x)", "xlog1py": "torch.special.xlog1py(x - 0.5, x)",
+                   "kl_div": "F.kl_div(x - 0.5, x, reduction='none')"}.items():
+    rare(f"steps_{name}", body, rtol=2**-7, atol=0, x=of_shape(200, lo=0, hi=1))
+rare("logit_of_one", "torch.logit(x, 1e-5)", x=lambda d: tensor([1.0, 0.0, 0.5, 2.0, -1.0, 0.99], d))

@@ -203,3 +203,5 @@ row("erfinv_points", "torch.erfinv(x)", x=tensor([0.0, -0.0, 1.0, -1.0, 1.5, -2.
 row("special_functions_in_place", "(x.digamma_(), y.erfinv_(), z.i0_(), w.sinc_())", x=f32(5), y=f32(5, lo=-1, hi=1), z=f32(5), w=f32(5))
 row("special_functions_by_other_names", "(torch.special.digamma(x), torch.special.psi(x), torch.special.erfinv(y), torch.special.i0(x), torch.special.sinc(x))",
     x=f32(5), y=f32(5, lo=-1, hi=1))
+
+row("logit_at_its_limits", "(torch.logit(x, 1e-6), torch.logit(y, 1e-12))", x=tensor([0.0, 1.0, 1 - 1e-7, 1e-7, 2.0, -1.0]), y=tensor([0.0, 1.0, 2.0, -1.0], "f64"))

@@ -119,3 +119,34 @@ def nested_to_padded(items: Optional[Tensor], x, padding: float, size: Optional[
     assert not bool(torch.any(items[:, n:])), "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
     out[:, :n] = x[:, :n]
     return out
+
+
+# The gradient of attention, which autograd takes apart into the forward operator with what it keeps, and the backward one.
+
+
+def attention_scores(query, key, is_causal: bool, attn_mask: Optional[Tensor], scale: Optional[float]):
+    scores = torch.matmul(query, key.transpose(-2, -1)) * (1.0 / float(query.size(-1)) ** 0.5 if scale is None else scale)
+    if is_causal:
+        scores = torch.masked_fill(scores, torch.logical_not(torch.tril(torch.ones([query.size(-2), key.size(-2)], dtype=torch.bool), 0)), -float("inf"))
+    if attn_mask is None:
+        return scores
+    if attn_mask.dtype == torch.bool:
+        return torch.masked_fill(scores, torch.logical_not(attn_mask), -float("inf"))
+    return scores + attn_mask
+
+
+def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p: float, is_causal: bool, attn_mask: Optional[Tensor],
+                                                scale: Optional[float]):
+    assert dropout_p == 0.0, "scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0"
+    sums = torch.logsumexp(attention_scores(opmath(query), opmath(key), is_causal, attn_mask, scale), [-1])
+    return torch.scaled_dot_product_attention(query, key, value, attn_mask, 0.0, is_causal, scale=scale), sums
+
+
+def _scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, logsumexp, dropout_p: float, is_causal: bool,
+                                                         attn_mask: Optional[Tensor], scale: Optional[float]):
+    g, q, k, v = opmath(grad_out), opmath(query), opmath(key), opmath(value)
+    weights = torch.exp(attention_scores(q, k, is_causal, attn_mask, scale) - logsumexp.unsqueeze(-1))
+    slopes = torch.matmul(g, v.transpose(-2, -1)) - torch.sum(g * opmath(out), [-1], True)
+    slopes = weights * slopes * (1.0 / float(query.size(-1)) ** 0.5 if scale is None else scale)
+    return (torch.matmul(slopes, k).to(query.dtype), torch.matmul(slopes.transpose(-2, -1), q).to(key.dtype),
+            torch.matmul(weights.transpose(-2, -1), g).to(value.dtype))

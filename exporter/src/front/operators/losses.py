@@ -9,6 +9,11 @@ def reduced(loss, reduction: int):
     return loss
 
 
+def rounded_like(x, value: float) -> float:
+    """A number as an element of x."""
+    return float(torch.full([], value, dtype=x.dtype))
+
+
 def written_like(x, loss):
     """What PyTorch writes into empty_like(x), resized where the other tensor is larger."""
     if x.size() == loss.size():
@@ -24,17 +29,20 @@ def l1_loss(x, target, reduction: int):
     return reduced(torch.abs(x - target), reduction)
 
 
+def smooth_l1(z, beta: float):
+    return torch.where(z < beta, z * z * 0.5 / beta, z - 0.5 * beta) if beta > 0 else z
+
+
 def smooth_l1_loss(x, target, reduction: int, beta: float):
     assert beta >= 0, "smooth_l1_loss does not support negative values for beta."
-    z = torch.abs(x - target)
-    if beta > 0:
-        z = torch.where(z < beta, z * z * 0.5 / beta, z - 0.5 * beta)
-    return reduced(z, reduction)
+    if x.dtype == torch.bfloat16:  # alone among dtypes it is rounded once
+        return reduced(smooth_l1(torch.abs(x.to(torch.float32) - target.to(torch.float32)), beta).to(x.dtype), reduction)
+    return reduced(smooth_l1(torch.abs(x - target), rounded_like(x, beta)), reduction)
 
 
 def huber_loss(x, target, reduction: int, delta: float):
     assert delta > 0, "huber_loss does not support non-positive values for delta."
-    z = torch.abs(x - target)
+    z, delta = torch.abs(x - target), rounded_like(x, delta)
     loss = torch.where(z < delta, z * z * 0.5, (z - 0.5 * delta) * delta)
     return reduced(written_like(x, loss) if reduction == 0 else loss, reduction)
 

@@ -16,6 +16,10 @@ void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k) {
   }
 }
 
+float rush_pw_rounded(const rush_pw_params *p, float v) {
+  return (float)rush_rounded(p->common, (double)v);
+}
+
 /* ---- Bodies that rows share ------------------------------------------------------------------ */
 
 void rush_pw_map_f64(size_t n, void *out, const void *const *in, rush_pw_params *p) {
@@ -625,6 +629,7 @@ static rush_status plan_job(rush_call *c, rush_pw_plan *plan) {
   job->p.fn2 = row->fn2;
   job->p.fn2_32 = row->fn2_32;
   job->p.cfn = row->cfn;
+  job->p.common = job->common;
   if (rush_is_integral(job->common)) {
     job->p.bits = job->common == RUSH_BOOL ? 1 : 8 * (int)rush_dtype_size(job->common);
     job->p.is_signed = job->common != RUSH_UINT8;

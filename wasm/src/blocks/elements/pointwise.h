@@ -32,6 +32,7 @@ typedef struct rush_pw_params {
   double (*fn2)(double, double);
   float (*fn2_32)(float, float);
   rush_c128 (*cfn)(rush_c128);
+  rush_dtype common; /* set behind setup */
   int bits;          /* of the common dtype, if it is an integer or bool */
   bool is_signed;    /* the common dtype is */
   const char *fault; /* set by a body: the call fails with this message */
@@ -137,6 +138,8 @@ rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t 
 void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k);
 /* Bodies that put each element through p->fn, p->fn32, p->cfn and so on. */
 rush_pw_body rush_pw_map_f64, rush_pw_map_f32, rush_pw_map2_f64, rush_pw_map2_f32, rush_pw_map_c128;
+/* v as an element of the common dtype, for operators on halves that PyTorch rounds on the way. */
+float rush_pw_rounded(const rush_pw_params *p, float v);
 /* out = in for int64: rounding of integers, and whatever else leaves them alone. */
 rush_pw_body rush_pw_copy_i64;
 /* All false. */

@@ -248,15 +248,22 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
   if (row->flags & RUSH_RED_WIDEN && rush_is_integral(dtype)) dtype = RUSH_INT64;
   if (row->flags & RUSH_RED_TO_FLOAT && rush_is_integral(dtype)) dtype = RUSH_FLOAT32;
   if (j->form->dtype) RUSH_TRY(arg_dtype(c, (uint32_t)j->form->dtype, dtype, &dtype));
-  RUSH_CHECK(c->ctx, !(row->flags & RUSH_RED_FLOAT) || !rush_is_integral(dtype),
+  const rush_dtype counts =
+      row->flags & RUSH_RED_TO_REAL && !rush_is_integral(dtype) ? j->have : dtype;
+  RUSH_CHECK(c->ctx, !(row->flags & RUSH_RED_FLOAT) || !rush_is_integral(counts),
              RUSH_ERR_BAD_ARGUMENT,
              "%s(): could not infer output dtype. Input dtype must be either a floating point or "
              "complex dtype. Got: %s",
-             row->name, rush_dtype_word(dtype));
+             row->name, rush_dtype_word(counts));
   RUSH_CHECK(c->ctx,
              !(row->flags & RUSH_RED_TO_REAL) || rush_is_complex(dtype) == rush_is_complex(j->have),
              RUSH_ERR_BAD_ARGUMENT, "%s: dtype should be %s for such inputs, but got %s", row->name,
              rush_is_complex(j->have) ? "complex" : "real", rush_dtype_word(dtype));
+  RUSH_CHECK(c->ctx, !(row->flags & RUSH_RED_TO_REAL) || rush_promote(dtype, j->have) == dtype,
+             RUSH_ERR_BAD_ARGUMENT,
+             "%s: the dtype of the input (%s) should be convertible without narrowing to the "
+             "specified dtype (%s)",
+             row->name, rush_dtype_word(j->have), rush_dtype_word(dtype));
   *result = dtype;
   if (row->flags & RUSH_RED_AS_BOOL) {
     j->compute = RUSH_BOOL;
@@ -278,6 +285,17 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
   if (row->flags & RUSH_RED_TO_INT64) *result = RUSH_INT64;
   RUSH_CHECK(c->ctx, j->feed, RUSH_ERR_BAD_ARGUMENT, "\"%s\" not implemented for '%s'", row->name,
              rush_dtype_word(dtype));
+  return RUSH_OK;
+}
+
+/* PyTorch converts x to `dtype` before it reduces. That shows where the body computes in a dtype that
+ * holds more: 0.5 is true, and halves and small integers are rounded. */
+static rush_status convert_first(rush_call *c, job *j, rush_dtype dtype, rush_tensor **x) {
+  const bool once = j->row->flags & RUSH_RED_ROUNDS_ONCE;
+  if (!j->form->dtype || once || dtype == j->have || dtype == j->compute) return RUSH_OK;
+  RUSH_TRY(tmp_to(c, *x, dtype, x));
+  j->have = dtype;
+  j->item = rush_itemsize(*x);
   return RUSH_OK;
 }
 
@@ -321,7 +339,7 @@ static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint
 }
 
 static rush_status reduce(rush_call *c, const rush_reduce *row) {
-  const rush_tensor *x = arg_tensor(c, 0);
+  rush_tensor *x = arg_tensor(c, 0);
   job j;
   uint32_t mask;
   rush_dtype result;
@@ -335,6 +353,7 @@ static rush_status reduce(rush_call *c, const rush_reduce *row) {
   j.item = rush_itemsize(x);
   RUSH_TRY(check_nonempty(c, &j, x, mask));
   RUSH_TRY(choose_dtypes(c, row, &j, &result));
+  RUSH_TRY(convert_first(c, &j, result, &x));
   RUSH_TRY(make_results(c, &j, x, mask, result));
   if (j.out[0]->numel == 0) return RUSH_OK;
   if (x->numel == 0) {

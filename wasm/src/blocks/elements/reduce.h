@@ -54,6 +54,7 @@ enum {
   RUSH_RED_SECOND_OUT = 1 << 10,  /* value[1] is the only result */
   RUSH_RED_NO_DIMS = 1 << 11,     /* an empty list of dims means none of them, otherwise all */
   RUSH_RED_TO_REAL = 1 << 12,     /* complex elements give a real (first) result */
+  RUSH_RED_ROUNDS_ONCE = 1 << 13, /* halves as dtype= round the result alone, as PyTorch's mean */
 };
 
 typedef struct rush_reduce {

@@ -178,8 +178,12 @@ RUSH_POINTWISE(threshold) = {.operands = 1,
                              .i64 = threshold_i64,
                              .setup = setup_2};
 FLOATS(hardshrink, x >= -s && x <= s ? 0 : x)
+static rush_status setup_hardshrink(rush_call *c, rush_pw_job *job) {
+  job->p.f[0] = rush_rounded(job->common, arg_scalar_double(c, 1));
+  return RUSH_OK;
+}
 RUSH_POINTWISE(hardshrink) = {
-    .operands = 1, .f32 = hardshrink_f32, .f64 = hardshrink_f64, .setup = setup_1};
+    .operands = 1, .f32 = hardshrink_f32, .f64 = hardshrink_f64, .setup = setup_hardshrink};
 FLOATS(softshrink, x > s ? x - s : x < -s ? x + s : x != x ? x : 0)
 static rush_status setup_softshrink(rush_call *c, rush_pw_job *job) {
   rush_pw_scalar(c, job, 1, 0);

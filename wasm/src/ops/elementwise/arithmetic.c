@@ -39,6 +39,9 @@ OF_FLOAT_PARTS(add)
   OF_PARTS(id)
 SCALED(add_scaled, +)
 SCALED(sub_scaled, -)
+/* Of halves the product is rounded, too. */
+RUSH_BODY_2(add_scaled_half, float, float, x + rush_pw_rounded(p, s *y))
+static const rush_pointwise add_scaled_halves = {.operands = 2, .f32 = add_scaled_half};
 ARITHMETIC(sub, x - y, U(x) - U(y))
 OF_PARTS(sub)
 OF_FLOAT_PARTS(sub)
@@ -75,7 +78,7 @@ static const rush_pointwise add_scaled = {COMPLEX_BODIES(add_scaled)};
 static rush_status setup_add(rush_call *c, rush_pw_job *job) {
   bool is_one;
   RUSH_TRY(read_alpha(c, job, &is_one));
-  if (!is_one) job->row = &add_scaled;
+  if (!is_one) job->row = rush_is_half(job->common) ? &add_scaled_halves : &add_scaled;
   return RUSH_OK;
 }
 RUSH_POINTWISE(add) = {COMPLEX_BODIES(add), .c64 = add_c64, .i32 = add_i32, .setup = setup_add};
@@ -92,7 +95,12 @@ static rush_status setup_sub(rush_call *c, rush_pw_job *job) {
              "trying to invert a mask, "
              "use the `~` or `logical_not()` operator instead.");
   RUSH_TRY(read_alpha(c, job, &is_one));
-  if (!is_one) job->row = &sub_scaled;
+  if (is_one) return RUSH_OK;
+  job->row = &sub_scaled;
+  if (rush_is_half(job->common)) {
+    job->row = &add_scaled_halves;
+    job->p.f[0] = -job->p.f[0];
+  }
   return RUSH_OK;
 }
 RUSH_POINTWISE(sub) = {COMPLEX_BODIES(sub), .c64 = sub_c64, .i32 = sub_i32, .setup = setup_sub};
@@ -308,10 +316,20 @@ RUSH_BODY_1(inverse_root_f64, double, double, 1 / sqrt(x))
 static const rush_pointwise inverse_root = {
     .operands = 1, .f32 = inverse_root_f32, .f64 = inverse_root_f64};
 
+/* Of bfloat16, whose vectors round each step. */
+RUSH_BODY_1(cube_rounded, float, float, rush_pw_rounded(p, x *x) * x)
+RUSH_BODY_1(inverse_square_rounded, float, float, 1 / rush_pw_rounded(p, x *x))
+RUSH_BODY_1(inverse_root_rounded, float, float, 1 / rush_pw_rounded(p, sqrtf(x)))
+static const rush_pointwise cube_bfloat16 = {.operands = 1, .f32 = cube_rounded};
+static const rush_pointwise inverse_square_bfloat16 = {.operands = 1,
+                                                       .f32 = inverse_square_rounded};
+static const rush_pointwise inverse_root_bfloat16 = {.operands = 1, .f32 = inverse_root_rounded};
+
 /* The exponents for which ATen's pow_tensor_scalar has a short form. */
 static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
   if (rush_is_complex(job->common)) return RUSH_OK;
   const double e = arg_scalar_double(c, 1);
+  const bool rounds = job->common == RUSH_BFLOAT16;
   if (rush_is_integral(job->common)) {
     RUSH_CHECK(c->ctx, job->common == RUSH_BOOL || e >= 0, RUSH_ERR_BAD_ARGUMENT,
                "Integers to negative integer powers are not allowed.");
@@ -320,15 +338,15 @@ static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
   } else if (e == 2) {
     job->row = &square;
   } else if (e == 3) {
-    job->row = &cube;
+    job->row = rounds ? &cube_bfloat16 : &cube;
   } else if (e == -1) {
     job->row = &inverse;
   } else if (e == -2) {
-    job->row = &inverse_square;
+    job->row = rounds ? &inverse_square_bfloat16 : &inverse_square;
   } else if (e == 0.5) {
     job->row = &root;
   } else if (e == -0.5) {
-    job->row = &inverse_root;
+    job->row = rounds ? &inverse_root_bfloat16 : &inverse_root;
   }
   job->n = job->row->operands;
   return RUSH_OK;
@@ -456,8 +474,24 @@ RUSH_POINTWISE(logaddexp) = {.operands = 2,
                              .fn2 = log_add_exp,
                              .fn2_32 = log_add_expf};
 FUNCTION_2(logaddexp2, log_add_exp2, log_add_exp2f, 0)
-FUNCTION_2(xlogy, x_log_y, x_log_yf, RUSH_PW_TO_FLOAT)
-FUNCTION_2(xlog1py, x_log1p_y, x_log1p_yf, RUSH_PW_TO_FLOAT)
+/* Of halves the logarithm is rounded. */
+#define TIMES_LOGARITHM(id, fn_, fn_32, log_)                                                     \
+  RUSH_BODY_2(id##_half, float, float, y != y ? y : x == 0 ? 0 : x * rush_pw_rounded(p, log_(y))) \
+  static const rush_pointwise id##_of_halves = {.operands = 2, .f32 = id##_half};                 \
+  static rush_status setup_##id(rush_call *c, rush_pw_job *job) {                                 \
+    (void)c;                                                                                      \
+    if (rush_is_half(job->common)) job->row = &id##_of_halves;                                    \
+    return RUSH_OK;                                                                               \
+  }                                                                                               \
+  RUSH_POINTWISE(id) = {.operands = 2,                                                            \
+                        .flags = RUSH_PW_TO_FLOAT,                                                \
+                        .f32 = rush_pw_map2_f32,                                                  \
+                        .f64 = rush_pw_map2_f64,                                                  \
+                        .fn2 = fn_,                                                               \
+                        .fn2_32 = fn_32,                                                          \
+                        .setup = setup_##id};
+TIMES_LOGARITHM(xlogy, x_log_y, x_log_yf, logf)
+TIMES_LOGARITHM(xlog1py, x_log1p_y, x_log1p_yf, log1pf)
 
 /* The bits of the half next to those of one, which is finite, or infinite and left downwards. */
 static uint16_t step_half(uint16_t h, bool up) {

@@ -150,20 +150,21 @@ static rush_c128 c_sinc(rush_c128 x) {
 }
 PLAIN(sinc, sinc, sinc_32, COMPLEX(c_sinc))
 
-/* log(z / (1 - z)) for z = x, or x kept within eps and 1 - eps */
-RUSH_BODY_1(logit_f32, float, float,
-            s < 0       ? logf(x / (1 - x))
-            : x < s     ? logf(s / (1 - s))
-            : x > 1 - s ? logf((1 - s) / s)
-                        : logf(x / (1 - x)))
-RUSH_BODY_1(logit_f64, double, double,
-            s < 0       ? log(x / (1 - x))
-            : x < s     ? log(s / (1 - s))
-            : x > 1 - s ? log((1 - s) / s)
-                        : log(x / (1 - x)))
+/* log(z / (1 - z)) for z = x kept within eps and 1 - eps, which are elements of the dtype. Of halves each
+ * step is rounded. */
+#define LOGIT(log_) log_((x < s ? s : x > t ? t : x) / (1 - (x < s ? s : x > t ? t : x)))
+RUSH_BODY_1(logit_f32, float, float, LOGIT(logf))
+RUSH_BODY_1(logit_f64, double, double, LOGIT(log))
+static float logit_of_half(float z, const rush_pw_params *p) {
+  return logf(rush_pw_rounded(p, z / rush_pw_rounded(p, 1 - z)));
+}
+RUSH_BODY_1(logit_half, float, float, logit_of_half(x<s ? s : x> t ? t : x, p))
+static const rush_pointwise logit_of_halves = {.operands = 1, .f32 = logit_half};
 static rush_status setup_logit(rush_call *c, rush_pw_job *job) {
-  job->p.f[0] = -1;
-  rush_pw_scalar(c, job, 1, 0);
+  double eps = arg_is_none(c, 1) ? -1 : rush_rounded(job->common, arg_float(c, 1));
+  job->p.f[0] = eps < 0 ? -INFINITY : eps;
+  job->p.f[1] = eps < 0 ? INFINITY : rush_rounded(job->common, 1 - eps);
+  if (rush_is_half(job->common)) job->row = &logit_of_halves;
   return RUSH_OK;
 }
 RUSH_POINTWISE(logit) = {.operands = 1,

@@ -171,33 +171,3 @@ RUSH_OP(conv_transpose) {
   a.transposed = true;
   return rush_convolve(c, &a);
 }
-
-/* conv1d of time-major tensors: input [T, B, C], weight [K, C, O]. */
-RUSH_OP(conv_tbc) {
-  rush_tensor *x = arg_tensor(c, 0), *bias = arg_tensor(c, 2), *view, *kernel;
-  const rush_tensor *w = arg_tensor(c, 1);
-  RUSH_NEED(x->rank == 3, "Input must have 3 dims: time, batch, in_channel");
-  RUSH_NEED(w->rank == 3,
-            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.");
-  RUSH_NEED(bias->rank == 1, "Bias must be 1-D");
-  RUSH_TRY(tmp_view(c, x, 3, (int64_t[]){x->sizes[1], x->sizes[2], x->sizes[0]},
-                    (int64_t[]){x->strides[1], x->strides[2], x->strides[0]}, x->offset, &view));
-  RUSH_TRY(tmp_view(c, w, 3, (int64_t[]){w->sizes[2], w->sizes[1], w->sizes[0]},
-                    (int64_t[]){w->strides[2], w->strides[1], w->strides[0]}, w->offset, &kernel));
-  rush_conv_args a = {.input = view,
-                      .weight = kernel,
-                      .bias = bias,
-                      .stride = {1},
-                      .dilation = {1},
-                      .weight_format = -1,
-                      .groups = 1,
-                      .min = -INFINITY,
-                      .max = INFINITY};
-  a.n_stride = a.n_dilation = a.n_padding = 1;
-  a.padding[0] = arg_int(c, 3);
-  RUSH_TRY(rush_convolve(c, &a));
-  const rush_tensor *y = tmp_take(c, rush_as_tensor(&c->results[0]));
-  c->results[0] = rush_none();
-  return rush_result_view(c, 0, y, 3, (int64_t[]){y->sizes[2], y->sizes[0], y->sizes[1]},
-                          (int64_t[]){y->strides[2], y->strides[0], y->strides[1]}, y->offset);
-}

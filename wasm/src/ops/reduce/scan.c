@@ -70,6 +70,9 @@ static rush_status cumulate(rush_call *c, bool product) {
   if (rush_is_integral(natural) && !c->inplace) natural = RUSH_INT64;
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
   RUSH_TRY(arg_dtype(c, 2, natural, &dtype));
+  RUSH_NEED(!c->inplace || dtype == natural,
+            "Bad in-place call: input tensor dtype %s and output tensor dtype %s should match",
+            rush_dtype_name(natural), rush_dtype_name(dtype));
   RUSH_NEED(dtype != RUSH_BOOL, "\"%s_out_cpu\" not implemented for 'Bool'",
             product ? "cumprod" : "cumsum");
   RUSH_TRY(rush_result(c, 0, dtype, self->rank, self->sizes, &out));

@@ -59,16 +59,16 @@ static void finish_mean(const rush_reduce_state *s, const rush_reduce_params *p,
    .columns = sum_columns,  \
    .finish = finish_plain,  \
    .name = "sum"}
-#define MEAN(d, k, t)       \
-  {.dim = d,                \
-   .keepdim = k,            \
-   .dtype = t,              \
-   .flags = RUSH_RED_FLOAT, \
-   .f32 = sum_f32,          \
-   .f64 = sum_f64,          \
-   .c128 = sum_c128,        \
-   .columns = sum_columns,  \
-   .finish = finish_mean,   \
+#define MEAN(d, k, t)                              \
+  {.dim = d,                                       \
+   .keepdim = k,                                   \
+   .dtype = t,                                     \
+   .flags = RUSH_RED_FLOAT | RUSH_RED_ROUNDS_ONCE, \
+   .f32 = sum_f32,                                 \
+   .f64 = sum_f64,                                 \
+   .c128 = sum_c128,                               \
+   .columns = sum_columns,                         \
+   .finish = finish_mean,                          \
    .name = "mean"}
 RUSH_REDUCE(sum) = SUM(0, 0, 1);
 RUSH_REDUCE(sum_dim) = SUM(1, 2, 3);
@@ -91,6 +91,17 @@ static void nansum_f64(rush_reduce_state *s, size_t n, const void *x, const rush
   (void)p;
   for (size_t i = 0; i < n; i++) s->f += v[i] != v[i] ? 0 : v[i];
 }
+/* Integers are summed, in complex numbers too. */
+static rush_status setup_nansum(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
+  (void)p;
+  const rush_dtype have = arg_tensor(c, 0)->dtype;
+  rush_dtype dtype;
+  RUSH_TRY(arg_dtype(c, 3, have, &dtype));
+  RUSH_NEED(rush_is_integral(have) || rush_is_float(dtype),
+            "\"nansum_cpu\" not implemented for '%s'", rush_dtype_word(dtype));
+  if (rush_is_integral(have)) *row = &rush_reduce_sum_dim;
+  return RUSH_OK;
+}
 RUSH_REDUCE(nansum) = {.dim = 1,
                        .keepdim = 2,
                        .dtype = 3,
@@ -99,7 +110,8 @@ RUSH_REDUCE(nansum) = {.dim = 1,
                        .f64 = nansum_f64,
                        .i64 = sum_i64,
                        .finish = finish_plain,
-                       .name = "nansum"};
+                       .name = "nansum",
+                       .setup = setup_nansum};
 
 /* ---- prod ------------------------------------------------------------------------------------ */
 
