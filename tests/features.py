@@ -1,4 +1,4 @@
-"""The table of FEATURES.md: which feature, what PyTorch does, what Rushlight does. Made from the tests; README.md has its sums.
+"""The table of FEATURES.md: which feature, what PyTorch does, what Rushlight does. Made from the tests.
 
     @pytest.mark.feature("TorchScript", "if, elif, else on a tensor's value")
     @pytest.mark.feature("TorchScript", "recursion", pytorch="refuses", rushlight="refuses")
@@ -12,8 +12,8 @@ the program was left for Node and Chromium (kept.py). A JavaScript test says it 
 
 Each leaves a file in build/features, and the newest run of each test stays.
 
-    python3 tests/features.py           writes FEATURES.md, and its sums in README.md, from what the last runs left
-    python3 tests/features.py --check   fails where the tests declare other features than FEATURES.md has, or README.md other sums
+    python3 tests/features.py           writes FEATURES.md from what the last runs left
+    python3 tests/features.py --check   fails where the tests declare other features than FEATURES.md has
 """
 
 import dataclasses
@@ -29,9 +29,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
 RUNS = Path(os.environ.get("RUSH_FEATURES", TOP / "build" / "features"))
-PAGE = TOP / "FEATURES.md"
-README = TOP / "README.md"
-SUMS = re.compile("(?<=<!-- made by tests/features.py -->\n).*?(?=<!-- end -->)", re.DOTALL)  # in README.md
+PAGE = TOP / "docs" / "status" / "FEATURES.md"
 TOPICS = {
     "TorchScript": "TorchScript",
     "FX": "torch.fx",
@@ -145,27 +143,29 @@ def cells(feature, tests, runs):
 
 
 def page(table, runs):
-    lines = [
-        "# What works, as the tests show it", "",
-        "Made by `./dev shell python3 tests/features.py` from the tests in `tests/python`, `tests/exporter` and `tests/js`, which",
-        "declare what they show. Differences are the largest between any two floating-point numbers. Everything runs natively in",
-        "Python; what says Node, Chromium was replayed there, too, by `./dev test conformance`.",
+    head = [
+        "# Features, as the tests show them", "",
+        "`./dev shell python3 tests/features.py` makes this page from the tests in `tests/python`, `tests/exporter` and `tests/js`.",
+        "Each test declares the feature that it shows. A difference is the largest one between two floating-point numbers. All tests",
+        "run natively in Python. `./dev test conformance` also replayed the rows that say \"Node, Chromium\" in these two.", "",
     ]
+    lines = []
     for topic, title in TOPICS.items():
         rows = [(f, cells(f, tests, runs)) for f, tests in table.items() if f.topic == topic]
         if rows:
             lines += ["", f"## {title}", "", "| feature | PyTorch | Rushlight |", "|---|---|---|"]
             lines += [f"| {f.name} | {pytorch} | {rushlight} |" for f, (pytorch, rushlight) in rows]
-    return "\n".join(lines) + "\n"
+    sections = "\n".join(lines) + "\n"
+    return "\n".join(head) + "\n" + sums(sections) + sections
 
 
 def rows_of(text):
-    """[(topic, name, PyTorch's cell, Rushlight's cell)] of a page."""
-    rows, topics = [], {title: topic for topic, title in TOPICS.items()}
+    """[(topic, name, PyTorch's cell, Rushlight's cell)] of the sections of a page; the table above them has their sums."""
+    rows, topics, topic = [], {title: topic for topic, title in TOPICS.items()}, None
     for line in text.splitlines():
         if line.startswith("## "):
             topic = topics[line[3:]]
-        elif line.startswith("| ") and not line.startswith("| feature |"):
+        elif topic and line.startswith("| ") and not line.startswith("| feature |"):
             rows.append((topic, *(cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:4])))
     return rows
 
@@ -175,7 +175,7 @@ def refuses(cell):
 
 
 def sums(text):
-    """The rows of a page, counted by topic."""
+    """A table of the rows of a page's sections, counted by topic."""
     lines = ["| feature | PyTorch | Rushlight |", "|---|---|---|"]
     for topic, title in TOPICS.items():
         rows = [row for row in rows_of(text) if row[0] == topic]
@@ -196,17 +196,13 @@ def main(arguments):
         for test in (t for tests in table.values() for t in tests if t not in runs):
             print(f"{test} has not run: ./dev test exporter python js", file=sys.stderr)
         PAGE.write_text(page(table, {t: runs.get(t, NOT_RUN) for tests in table.values() for t in tests}))
-        README.write_text(SUMS.sub(lambda _: sums(PAGE.read_text()), README.read_text()))
         return 0
     have = {(topic, name, refuses(pytorch), refuses(rushlight)) for topic, name, pytorch, rushlight in rows_of(PAGE.read_text())}
     want = {(f.topic, f.name, f.pytorch == "refuses", f.rushlight == "refuses") for f in declared(sorted(r[:2] for r in have))}
     for what, rows in (("is missing in", want - have), ("is only in", have - want)):
         for topic, name, *_ in sorted(rows):
             print(f"{topic}: {name!r} {what} FEATURES.md, or refuses otherwise: ./dev shell python3 tests/features.py writes it", file=sys.stderr)
-    stale = SUMS.search(README.read_text()).group() != sums(PAGE.read_text())
-    if stale:
-        print("README.md does not have the sums of FEATURES.md: ./dev shell python3 tests/features.py writes them", file=sys.stderr)
-    return int(want != have or stale)
+    return int(want != have)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-PAGE = TOP / "OPERATORS.md"
+PAGE = TOP / "docs" / "status" / "OPERATORS.md"
 HEAD = """# Operators, as PyTorch's own test table sees them
 
-Made by `./dev test opinfo` ([how](tests/opinfo/README.md)). Each entry of `torch.testing._internal.common_methods_invocations.op_db`
+Made by `./dev test opinfo` ([how](../../tests/opinfo/README.md)). Each entry of `torch.testing._internal.common_methods_invocations.op_db`
 runs in each dtype that PyTorch has it in on the CPU, on each of the table's samples: plain, with strided inputs, in place and
 with `out=`; natively and in Node, compared with PyTorch 2.6. What PyTorch refuses, or cannot trace, is not counted.
 Gradients and sparse layouts are out of scope.

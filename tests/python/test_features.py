@@ -1,4 +1,4 @@
-"""FEATURES.md has the rows that the tests declare, README.md their sums."""
+"""FEATURES.md has the rows that the tests declare."""
 
 import pathlib
 import subprocess

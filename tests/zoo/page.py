@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-PAGE = TOP / "MODELS.md"
+PAGE = TOP / "docs" / "status" / "MODELS.md"
 HEAD = """# Whole zoos of models
 
-Made by `./dev zoo` ([how](tests/zoo/README.md)): each model with random weights and norms of sensible statistics, exported, run
+Made by `./dev zoo` ([how](../../tests/zoo/README.md)): each model with random weights and norms of sensible statistics, exported, run
 natively and in Node (wasm SIMD), compared with PyTorch 2.6. It passes where both answers are right as the exporter has it: close
 to PyTorch's, or as near as PyTorch's to what the program gives in float64
-([verdict.h](wasm/include/rushlight/verdict.h)).
+([verdict.h](../../wasm/include/rushlight/verdict.h)).
 
 - **way**: traced; where that does not go, by torch.export or scripted. Detectors are scripted.
 - **operators**: instructions of the program. **export**: seconds, with PyTorch's own trace, and the comparison.
