@@ -3,6 +3,7 @@ _C and librushlight_torch in the package, which rushlight/_build.py has CMake bu
 RUSH_NATIVE."""
 
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -19,6 +20,12 @@ def build_module():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def version():
+    """The version of all packages, in the spelling of PEP 440: 0.1.0-rc.1 is 0.1.0rc1 there."""
+    package = json.loads((HERE.parents[1] / "js" / "package.json").read_text())
+    return package["version"].replace("-rc.", "rc")
 
 
 class Build(build_ext):
@@ -42,4 +49,4 @@ class Compiled(Distribution):
         return True
 
 
-setup(cmdclass={"build_ext": Build}, distclass=Compiled)
+setup(version=version(), cmdclass={"build_ext": Build}, distclass=Compiled)

@@ -35,11 +35,6 @@ test('C functions that JavaScript calls are exported, and no others', () => {
   assert.deepEqual(exported.filter((name) => !/^(malloc|free|_emscripten_stack_restore)$/.test(name) && !declared.includes(`${name}(`)), []);
 });
 
-test('the version is that of the package', () => {
-  const [, version] = text('wasm/src/base/status.c').match(/rush_version\(void\) \{\s+return "(.*)";/) ?? [];
-  assert.equal(version, JSON.parse(text('js/package.json')).version);
-});
-
 test('an error is an Error with its facts', async () => {
   const error = await load('/nowhere/m.rush').catch((e) => e);
   assert(error instanceof RushlightError && error instanceof Error);

@@ -27,5 +27,5 @@ const char *rush_status_name(rush_status status) {
 }
 
 const char *rush_version(void) {
-  return "0.1.0";
+  return RUSH_VERSION;
 }
