@@ -1,7 +1,7 @@
 // A model that lives in a worker: the same functions as host.js, each a message and its reply, matched by id.
 
 import { RushlightError, badArgument, checkOptions, says, throwIfAborted, unlessAborted } from './errors.js';
-import { buffers } from './messages.js';
+import { CALLS, buffers } from './messages.js';
 import { readOps } from './ops.js';
 import { asPath, builtin, isAddress, tagOf } from './platform.js';
 import { checkResponse, modelBytes, unreachable } from './source.js';
@@ -15,9 +15,6 @@ import { connect, startWorker, whole, whyNot } from './workers.js';
  * @typedef {{ code: string, message: string, op?: string, input?: string, expected?: unknown, actual?: unknown, source?: string, cause?: unknown, thrown?: number }} Failure
  *   thrown: the call of a function of `ops` whose error is the cause
  */
-
-/** The functions of Host that take and give plain data. */
-const CALLS = /** @type {const} */ (['trial', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin']);
 
 /** How long a run may go on after its abort before its worker is ended; ten times that where it hears of it in any case. */
 const GRACE_MS = 1000;
@@ -125,11 +122,11 @@ class Remote {
 
   /** @param {any} m */
   async #take(m) {
-    if (m.progress) return this.onProgress?.(m.progress);
-    if (m.op) return this.#compute(m);
-    if (m.lost) return this.#lose();
-    const waiting = this.#waiting.get(m.id);
-    if (!m.error) return waiting?.resolve(m.value);
+    if (m?.progress) return this.onProgress?.(m.progress);
+    if (m?.op) return this.#compute(m);
+    if (m?.lost) return this.#lose();
+    const waiting = this.#waiting.get(m?.id);
+    if (!m?.error) return waiting?.resolve(m.value);
     const { code, message, ...details } = /** @type {Failure} */ (m.error);
     if (details.thrown !== undefined) details.cause = this.#thrown.get(details.thrown);
     if (details.cause === undefined) delete details.cause;

@@ -2,10 +2,10 @@
 
 // It imports nothing that leads back to it, and nothing at run time: bundlers make one file of it, and one of the threads' script.
 
-import { RushlightError } from './errors.js';
+import { RushlightError, badArgument } from './errors.js';
 import { loadHost } from './hosting.js';
 import { keptSource } from './kept.js';
-import { buffers } from './messages.js';
+import { CALLS, buffers } from './messages.js';
 import { builtin } from './platform.js';
 import * as threads from './threads.js';
 import * as trials from './trials.js';
@@ -39,7 +39,7 @@ const ask = (op) => (/** @type {any[]} */ ...args) => new Promise((resolve, reje
     calls.delete(call);
     if (reply.thrown !== undefined) return reject(Object.assign(new Error(reply.thrown), { thrown: call }));
     // The engine looks at its own arguments for what was written into them.
-    args.forEach((arg, i) => { if (arg?.data) arg.data = reply.args[i].data; });
+    args.forEach((arg, i) => { if (arg?.data) arg.data = reply.args?.[i]?.data; });
     resolve(reply.value);
   });
   send({ op, call, args }, args);
@@ -56,19 +56,26 @@ async function load(source, options, ops, progress, flag) {
   return { backend: host.backend, description: host.description, text: host.describeText(), graph: host.graphText() };
 }
 
-/** @param {any} m */
+/** @param {any} call @param {any[]} args */
+function answer(call, args) {
+  if (call === 'load') return load(.../** @type {Parameters<typeof load>} */ (args));
+  if (call !== 'run' && !CALLS.includes(call)) throw badArgument('the worker was asked for what it does not know');
+  // The first number goes to C as it is, and a wasm that throws there would be given up.
+  if (call !== 'manualSeed' && typeof args[call === 'trial' ? 1 : 0] === 'bigint') throw badArgument('the index of a method or test must be a number, got a BigInt');
+  return host[call](...args);
+}
+
+/** What is no message of remote.js is passed over. @param {any} m */
 async function take(m) {
-  if (m.lost) return lose();
-  if (m.abort) return stops.get(m.abort)?.abort();
-  if (m.reply) return calls.get(m.reply)?.(m);
+  if (m?.lost) return lose();
+  if (m?.abort) return stops.get(m.abort)?.abort();
+  if (m?.reply) return calls.get(m.reply)?.(m);
+  if (typeof m?.id !== 'number') return;
   const { id, call, args, stoppable } = m;
   const stop = new AbortController();
-  if (stoppable) {
-    stops.set(id, stop);
-    args.push(stop.signal);
-  }
+  if (stoppable) stops.set(id, stop);
   try {
-    const value = await (call === 'load' ? load(.../** @type {Parameters<typeof load>} */ (args)) : host[call](...args));
+    const value = await answer(call, stoppable ? [...args, stop.signal] : args);
     send({ id, value }, call === 'load' ? null : value);
   } catch (e) {
     port.postMessage({ id, error: pack(e) });
