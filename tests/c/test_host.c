@@ -303,6 +303,116 @@ static void prints_go_where_the_host_says(void **state) {
   rig_close(r);
 }
 
+/* forward(x, y): my_ops::fill(x, y); return x, with the operator's schema; `results` is 0 or 1. */
+static void start_writer(rig *r, const char *schema, uint32_t results) {
+  builder b_ = {0}, *b = &b_;
+  const rush_custom_op op = {.size = sizeof op, .schema = schema};
+  OK(rush_ctx_add_op(r->ctx, &op));
+  build_type(b, RUSH_TYPE_TENSOR);
+  build_method(b, "forward", TENSOR, 2, U32(TENSOR, TENSOR));
+  uint32_t out = results ? build_reg(b, TENSOR) : 0;
+  build_op(b, "my_ops::fill", 2, U32(0, 1), results, &out);
+  build_return(b, 0);
+  rig_start(r, b);
+}
+
+static void an_argument_that_is_written_is_written_by_the_host(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  rush_value result;
+  rig_open(r);
+  start_writer(r, "my_ops::fill(Tensor(a!) x, Tensor y) -> ()", 0);
+  rush_value x = rig_floats(r, 2, (float[]){1, 2}), y = rig_floats(r, 2, (float[]){3, 4}),
+             long_one = rig_floats(r, 3, (float[]){5, 6, 7}), args[] = {x, y}, number = rush_int(1);
+  assert_int_equal(rush_session_write(r->session, 0, &y), RUSH_ERR_BAD_STATE);
+  OK(rush_session_begin(r->session, 0, args, 2));
+  assert_int_equal(rush_session_step(r->session, 0), RUSH_PENDING);
+  for (size_t arg = 1; arg < 4; arg++) {
+    assert_int_equal(rush_session_write(r->session, arg, &y), RUSH_ERR_BAD_ARGUMENT);
+    assert_contains("which", rush_ctx_error(r->ctx), "no tensor that the schema marks as written");
+  }
+  assert_int_equal(rush_session_write(r->session, 0, &number), RUSH_ERR_BAD_ARGUMENT);
+  assert_int_equal(rush_session_write(r->session, 0, &long_one), RUSH_ERR_BAD_ARGUMENT);
+  assert_contains("sizes", rush_ctx_error(r->ctx), "the value is float32[3]");
+  OK(rush_session_write(r->session, 0, &y));
+  OK(rush_session_provide(r->session, NULL, 0));
+  OK(rush_session_step(r->session, 0));
+  OK(rush_session_result(r->session, &result));
+  assert_string_equal(show(r, &result), "float32[2](3 4)");
+  rush_value_release(r->session, &result);
+  for (int k = 0; k < 2; k++) rush_value_release(r->session, args + k);
+  rush_value_release(r->session, &long_one);
+  rig_close(r);
+}
+
+static void a_result_that_is_an_argument_is_copied_into_it(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  rush_value result;
+  rig_open(r);
+  start_writer(r, "my_ops::fill(Tensor(a!) x, Tensor y) -> Tensor(a!)", 1);
+  rush_value x = rig_floats(r, 2, (float[]){1, 2}), y = rig_floats(r, 2, (float[]){3, 4}),
+             wrong = rig_tensor(r, RUSH_INT64, 1, SIZES(2), (int64_t[]){5, 6}), args[] = {x, y};
+  for (int same = 0; same < 2; same++) {
+    OK(rush_session_begin(r->session, 0, args, 2));
+    assert_int_equal(rush_session_step(r->session, 0), RUSH_PENDING);
+    assert_int_equal(rush_session_provide(r->session, &wrong, 1), RUSH_ERR_BAD_ARGUMENT);
+    assert_contains("dtype", rush_ctx_error(r->ctx), "the result is int64[2]");
+    OK(rush_session_provide(r->session, args + !same, 1));
+    OK(rush_session_step(r->session, 0));
+    OK(rush_session_result(r->session, &result));
+    assert_string_equal(show(r, &result), "float32[2](3 4)");
+    rush_value_release(r->session, &result);
+  }
+  for (int k = 0; k < 2; k++) rush_value_release(r->session, args + k);
+  rush_value_release(r->session, &wrong);
+  rig_close(r);
+}
+
+/* forward(x): y = x.t(); return y + y if True else y */
+static void results_are_replaced_behind_an_operator_alone(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  rush_value result;
+  rig_open(r);
+  build_type(b, RUSH_TYPE_TENSOR);
+  uint32_t yes = build_bool(b, true), one = build_int(b, 1);
+  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
+  uint32_t y = build_call(b, "aten::t", TENSOR, 1, U32(0)), out = build_reg(b, TENSOR);
+  build_if(b, K(yes), 1, &out);
+  uint32_t sum = build_call(b, "aten::add.Tensor", TENSOR, 3, U32(y, y, K(one)));
+  build_else(b, 1, &sum);
+  build_end_if(b, 1, &y);
+  build_return(b, out);
+  rig_start(r, b);
+  rush_value x = rig_floats(r, 2, (float[]){1, 2}), other = rig_floats(r, 2, (float[]){10, 20}),
+             number = rush_int(1);
+  assert_int_equal(rush_session_replace(r->session, &other, 1), RUSH_ERR_BAD_STATE);
+  assert_int_equal(rush_session_fail(r->session, "why"), RUSH_ERR_BAD_STATE);
+  OK(rush_session_begin(r->session, 0, &x, 1));
+  assert_int_equal(rush_session_replace(r->session, &other, 1), RUSH_ERR_BAD_STATE);
+  assert_int_equal(rush_session_step(r->session, 1), RUSH_PENDING);
+  assert_int_equal(rush_session_replace(r->session, &number, 1), RUSH_ERR_BAD_ARGUMENT);
+  assert_contains("kind", rush_ctx_error(r->ctx), "result 0 cannot be this int");
+  assert_int_equal(rush_session_replace(r->session, &other, 0), RUSH_ERR_BAD_ARGUMENT);
+  OK(rush_session_replace(r->session, &other, 1));
+  assert_int_equal(rush_session_provide(r->session, &other, 1), RUSH_ERR_BAD_STATE);
+  assert_contains("if", rush_ctx_error(r->ctx), "the next instruction is control flow");
+  assert_int_equal(rush_session_step(r->session, 1), RUSH_PENDING);
+  assert_int_equal(rush_session_replace(r->session, &other, 1), RUSH_ERR_BAD_STATE);
+  OK(rush_session_step(r->session, 0));
+  OK(rush_session_result(r->session, &result));
+  assert_string_equal(show(r, &result), "float32[2](20 40)");
+  rush_value_release(r->session, &result);
+  OK(rush_session_begin(r->session, 0, &x, 1));
+  assert_int_equal(rush_session_fail(r->session, "the host's reason"), RUSH_ERR_BAD_ARGUMENT);
+  assert_contains("fail", rush_ctx_error(r->ctx), "(aten::t): the host's reason");
+  rush_value_release(r->session, &x);
+  rush_value_release(r->session, &other);
+  rig_close(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_operator_in_c_gets_contiguous_and_complete_arguments),
@@ -313,6 +423,9 @@ int main(void) {
       cmocka_unit_test(every_operator_can_be_watched_and_replaced),
       cmocka_unit_test(a_packed_weight_is_told_from_one_with_elements),
       cmocka_unit_test(prints_go_where_the_host_says),
+      cmocka_unit_test(an_argument_that_is_written_is_written_by_the_host),
+      cmocka_unit_test(a_result_that_is_an_argument_is_copied_into_it),
+      cmocka_unit_test(results_are_replaced_behind_an_operator_alone),
   };
   return cmocka_run_group_tests_name("host", tests, NULL, NULL);
 }
