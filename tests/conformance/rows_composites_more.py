@@ -37,6 +37,7 @@ BAG = dict(w=f32(10, 3), i=tensor([1, 2, 4, 5, 4, 3, 2, 9], "i64"), o=tensor([0,
 for mode in ("sum", "mean", "max"):
     row(f"embedding_bag_{mode}", f"(F.embedding_bag(i, w, o, mode='{mode}'), F.embedding_bag(i.view(2, 4), w, mode='{mode}'), F.embedding_bag(i, w, o, mode='{mode}', padding_idx=4), F.embedding_bag(i, w, o, mode='{mode}', padding_idx=-6), F.embedding_bag(i, w, torch.cat([o, torch.full([1], 8)]), mode='{mode}', include_last_offset=True))",
         also=[{"w": f64(10, 3)}, {"i": tensor([1, 2, 4, 5, 4, 3, 2, 9], "i32"), "o": tensor([0, 0, 8, 8], "i32")}] if mode == "sum" else [{"w": f64(10, 3)}], **{**BAG})
+row("embedding_bag_places", "torch.embedding_bag(w, i, o, False, mode, False, None, False, -1)[3]", mode=2, **BAG)
 row("embedding_bag_weighted", "F.embedding_bag(i, w, o, mode='sum', per_sample_weights=s), F.embedding_bag(i, w, o, mode='sum', per_sample_weights=s, padding_idx=2)", s=f32(8), **BAG)
 row("embedding_bag_of_nothing", "F.embedding_bag(i, w, o)", w=f32(4, 3), i=i64(0), o=tensor([0, 0], "i64"))
 row("embedding_bag_offsets_wrong", "F.embedding_bag(i, w, o + 1)", raises="offsets[0] has to be 0", **BAG)

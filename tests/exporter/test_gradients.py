@@ -4,6 +4,7 @@ import pytest
 import rushlight
 import torch
 from torch import nn
+from torch.fx.experimental import proxy_tensor
 from torch.nn import functional as F
 from torch.nn.attention.flex_attention import create_block_mask
 from torch.testing import assert_close
@@ -78,6 +79,58 @@ def test_gradients_in_forward_are_exported(model, shape, out):
     x = torch.rand(shape)
     with torch.no_grad():
         assert_close(rushlight.load(out)(x), model(x))
+
+
+class Slopes(nn.Module):
+    """Gradients of the input and of all weights, and what a step of descent makes of these."""
+
+    def __init__(self, net, loss):
+        super().__init__()
+        self.net, self.loss = net, loss
+
+    def forward(self, x):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            weights = list(self.net.parameters())
+            slopes = torch.autograd.grad(self.loss(self.net(x)), [x, *weights])
+        return [s.detach() for s in slopes] + [w.detach() - 0.1 * s.detach() for w, s in zip(weights, slopes[1:])]
+
+
+CLASSES = torch.tensor([1, 0])
+
+
+@pytest.mark.parametrize("net, loss, shape", [
+    (nn.Sequential(nn.Conv2d(4, 6, 3, 2, 1, groups=2), nn.Tanh(), nn.Flatten()), lambda y: F.cross_entropy(y, CLASSES), (2, 4, 5, 6)),
+    (nn.ConvTranspose2d(4, 6, 3, 2, 1, 1, groups=2), lambda y: F.mse_loss(y, y.detach() * 0.5), (2, 4, 5, 6)),
+    (nn.Sequential(nn.Conv3d(2, 3, 2), nn.GELU("tanh"), nn.AvgPool3d(2)), torch.sum, (1, 2, 4, 5, 4)),
+    (nn.Sequential(nn.GroupNorm(2, 4), nn.Hardswish(), nn.AvgPool2d(3, 2, 1, ceil_mode=True)), lambda y: F.smooth_l1_loss(y, y.detach() + 1), (2, 4, 5, 6)),
+    (nn.Sequential(nn.InstanceNorm2d(4, affine=True), nn.Mish(), nn.AdaptiveMaxPool2d(2)), torch.sum, (2, 4, 5, 6)),
+    (nn.Sequential(nn.ReflectionPad2d(2), nn.Upsample(scale_factor=2, mode="bilinear"), nn.PReLU()), lambda y: (y * y).sum(), (2, 4, 5, 6)),
+    (nn.Sequential(nn.Upsample(scale_factor=2), nn.Hardtanh(-0.5, 0.5)), lambda y: (y * y).sum(), (2, 4, 5, 6)),
+    (nn.TransformerEncoderLayer(8, 2, 16, 0.0), lambda y: (y ** 3).sum(), (3, 2, 8)),
+    (nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 3), nn.LogSoftmax(1)), lambda y: F.nll_loss(y, CLASSES), (2, 8)),
+    (nn.utils.parametrizations.weight_norm(nn.Linear(8, 3)), lambda y: F.huber_loss(y, y.detach() + 2), (2, 8)),
+    (nn.LSTMCell(8, 3), lambda y: y[0].sum(), (2, 8)),
+])
+def test_gradients_of_weights_are_exported(net, loss, shape, out):
+    torch.manual_seed(0)
+    model = Slopes(net.eval(), loss)
+    rushlight.export(model, torch.rand(shape), out)
+    x = torch.rand(shape)
+    for ours, theirs in zip(rushlight.load(out)(x), model(x), strict=True):
+        assert_close(ours, theirs)
+
+
+def test_a_graph_that_make_fx_made_of_a_gradient_is_exported(out):
+    """As it is written where nobody asks for decompositions."""
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.SiLU(), nn.MaxPool2d(2), nn.Conv2d(4, 2, 2), nn.Tanh())
+    x = torch.rand(2, 3, 8, 7)
+    graph = proxy_tensor.make_fx(lambda x: gradient(net, x))(x)
+    written = {n.target.name() for n in graph.graph.nodes if isinstance(n.target, torch._ops.OpOverload)}
+    assert {"aten::tanh_backward", "aten::max_pool2d_with_indices_backward", "aten::convolution_backward"} <= written
+    rushlight.export(graph, (x,), out)
+    x = torch.rand(2, 3, 8, 7)
+    assert_close(rushlight.load(out)(x), gradient(net, x))
 
 
 def test_gradients_take_inputs_by_name_and_other_sizes(out):

@@ -1,6 +1,7 @@
 """torch.fx's graphs: typed by their example inputs, then scripted, or traced where that is refused."""
 
 import copy
+import operator
 import re
 import typing
 
@@ -60,10 +61,16 @@ def typed(module, example_inputs):
     return out
 
 
+#: What make_fx writes of sizes, and TorchScript's word for it.
+_OF_NUMBERS = {torch.sym_float: float, torch.sym_int: int, torch.sym_max: max, torch.sym_min: min, torch.sym_not: operator.not_}
+
+
 def in_torchs_words(graph):
     """Overloads, as make_fx and torch.export write them, as what TorchScript has a word for: it chooses the overload. A
     size stays one that it sees, and tracing too."""
     for node in graph.nodes:
+        if node.op == "call_function":
+            node.target = _OF_NUMBERS.get(node.target, node.target)
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
         if node.target in (torch.ops.aten.sym_size.int, torch.ops.aten.sym_stride.int):

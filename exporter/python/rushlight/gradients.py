@@ -6,49 +6,9 @@ import copy
 import inspect
 
 import torch
-from torch._decomp import decomposition_table
 from torch.fx.experimental import proxy_tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import inputs as inputs_
-
-aten = torch.ops.aten
-
-
-def _left_out(sizes, out_sizes, kernel, stride, padding, dilation):
-    """What a stride has left out at the end of each of the last dimensions."""
-    return [n - ((out - 1) * step - 2 * pad + dil * (k - 1) + 1)
-            for n, out, k, step, pad, dil in zip(sizes, out_sizes, kernel, stride, padding, dilation)]
-
-
-def _convolution_backward(gradient, x, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, wanted):
-    """Of the input and the bias; of the weight None where only these are wanted."""
-    if wanted[1]:
-        return NotImplemented
-    grad_x = None
-    if wanted[0]:
-        over = _left_out(x.shape[2:], gradient.shape[2:], weight.shape[2:], stride, padding, dilation)
-        over = [0] * len(stride) if transposed else over
-        grad_x = aten.convolution(gradient, weight, None, stride, padding, dilation, not transposed, over, groups)
-    return grad_x, None, gradient.sum([0, *range(2, gradient.dim())]) if wanted[2] else None
-
-
-def _avg_pool2d_backward(gradient, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor):
-    """Each element's part of each window that it is in."""
-    if ceil_mode:
-        return NotImplemented
-    stride = stride or kernel
-    divisor = divisor or kernel[0] * kernel[1]
-    if not count_include_pad:  # how much of each window is no padding
-        divisor = aten.avg_pool2d(x.new_ones([1, *x.shape[-2:]]), kernel, stride, padding, False, True, 1)
-    planes = (gradient / divisor).reshape([-1, 1, *gradient.shape[-2:]])
-    over = _left_out(x.shape[-2:], gradient.shape[-2:], kernel, stride, padding, [1, 1])
-    return aten.convolution(planes, x.new_ones([1, 1, *kernel]), None, stride, padding, [1, 1], True, over, 1).view(x.shape)
-
-
-def _max_pool2d_backward(gradient, x, kernel_size, stride, padding, dilation, ceil_mode, indices):
-    flat = x.new_zeros(x.shape).flatten(-2)
-    return flat.scatter_add(-1, indices.flatten(-2), gradient.flatten(-2)).view(x.shape)
 
 
 class Taken(Exception):
@@ -88,10 +48,6 @@ def graph_of(model, given, by_name):
     And what make_fx raises where numbers decide how the model goes on."""
     state = list(_state_of(model))
     before = [t.detach().clone() for t in state]
-    table = {op: f for op, f in decomposition_table.items() if "backward" in op.name()}
-    table |= {aten.convolution_backward.default: _convolution_backward, aten.avg_pool2d_backward.default: _avg_pool2d_backward,
-              aten.max_pool2d_with_indices_backward.default: _max_pool2d_backward}
-
     def traced(mode):
         def function(*args):
             return inputs_.call(model, "forward", args, by_name)
@@ -99,8 +55,7 @@ def graph_of(model, given, by_name):
         tracer = proxy_tensor.PythonKeyTracer
         tracer.record_stack_traces = True
         try:
-            with sdpa_kernel(SDPBackend.MATH):  # the others' gradients are one operator
-                return proxy_tensor.make_fx(function, table, tracing_mode=mode, _allow_non_fake_inputs=True)(*copy.deepcopy(given))
+            return proxy_tensor.make_fx(function, tracing_mode=mode, _allow_non_fake_inputs=True)(*copy.deepcopy(given))
         finally:
             del tracer.record_stack_traces
 

@@ -30,11 +30,12 @@ def sigmoid_backward(grad_output, output):
 
 
 def threshold_backward(grad_output, x, threshold: number):
-    return torch.where(x <= threshold, torch.zeros_like(grad_output), grad_output)
+    return torch.where(opmath(x) <= threshold, torch.zeros_like(grad_output), grad_output)
 
 
 def hardtanh_backward(grad_output, x, min_val: number, max_val: number):
-    return torch.where(torch.logical_or(x <= min_val, x >= max_val), torch.zeros_like(grad_output), grad_output)
+    at = opmath(x)
+    return torch.where(torch.logical_or(at <= min_val, at >= max_val), torch.zeros_like(grad_output), grad_output)
 
 
 def hardsigmoid_backward(grad_output, x):
@@ -44,7 +45,8 @@ def hardsigmoid_backward(grad_output, x):
 
 def hardswish_backward(grad_output, x):
     g, at = opmath(grad_output), opmath(x)
-    middle = torch.where(at <= 3, g * (at / 3 + 0.5), g)
+    inside = at < 3 if at.dtype == x.dtype else at <= 3  # as PyTorch's vectors of floats, and of halves
+    middle = torch.where(inside, g * (at / 3 + 0.5), g)
     return torch.where(at < -3, torch.zeros_like(g), middle).to(grad_output.dtype)
 
 
@@ -121,7 +123,7 @@ def hardshrink_backward(grad_output, x, lambd: number):
 def glu_backward(grad_output, x, dim: int):
     half = x.size(dim) // 2
     g, value = opmath(grad_output), opmath(torch.narrow(x, dim, 0, half))
-    s = torch.sigmoid(opmath(torch.narrow(x, dim, half, half)))
+    s = opmath(torch.sigmoid(torch.narrow(x, dim, half, half)))
     return torch.cat([g * s, (1 - s) * s * g * value], dim).to(grad_output.dtype)
 
 
@@ -138,11 +140,10 @@ def log_sigmoid_backward(grad_output, x, buffer):
 
 def logit_backward(grad_output, x, eps: Optional[float]):
     g, at = opmath(grad_output), opmath(x)
-    slope = torch.where(torch.logical_or(at == 0, at == 1), g * float("inf"), g / (at * (1 - at)))
     outside, low = float("nan"), 0.0
     if eps is not None and eps >= 0:
         outside, low = 0.0, eps
-    return torch.where(torch.logical_or(at < low, at > 1 - low), torch.full_like(g, outside), slope).to(grad_output.dtype)
+    return torch.where(torch.logical_or(x < low, x > 1 - low), torch.full_like(g, outside), g / (at * (1 - at))).to(grad_output.dtype)
 
 
 def native_dropout_backward(grad_output, mask, scale: float):
@@ -151,12 +152,12 @@ def native_dropout_backward(grad_output, mask, scale: float):
 
 def _softmax_backward_data(grad_output, output, dim: int, input_dtype: int):
     g, y = opmath(grad_output), opmath(output)
-    return (y * (g - torch.sum(y * g, [dim], True))).to(input_dtype)
+    return (y * (g - opmath(torch.sum(y * g, [dim], True).to(output.dtype)))).to(input_dtype)
 
 
 def _log_softmax_backward_data(grad_output, output, dim: int, input_dtype: int):
     g, y = opmath(grad_output), opmath(output)
-    return (g - torch.exp(y) * torch.sum(g, [dim], True)).to(input_dtype)
+    return (g - torch.exp(y) * opmath(torch.sum(g, [dim], True).to(output.dtype))).to(input_dtype)
 
 
 # ---- Norms
@@ -242,7 +243,7 @@ def _weight_norm_interface(v, g, dim: int):
 
 
 def _weight_norm_interface_backward(grad_w, saved_v, saved_g, saved_norms, dim: int):
-    sums = torch.sum(grad_w * saved_v, [d for d in range(saved_v.dim()) if d != dim], True)
+    sums = torch.sum(grad_w * saved_v, others_than(saved_v, dim), True)
     return saved_g / saved_norms * (grad_w - saved_v * (sums / (saved_norms * saved_norms))), sums / saved_norms
 
 
@@ -351,7 +352,7 @@ def _adaptive_avg_pool3d_backward(grad_output, x):
 
 
 def max_pool_backward(g, x, indices, rank: int):
-    flat = torch.zeros_like(x, memory_format=torch.contiguous_format).flatten(-rank)
+    flat = torch.zeros(x.size(), dtype=x.dtype).flatten(-rank)
     return torch.scatter_add(flat, -1, indices.flatten(-rank), g.flatten(-rank)).view(x.size())
 
 
@@ -654,3 +655,98 @@ def _pdist_backward(grad, x, p: float, distances):
     apart = torch.index_select(x, 0, pairs[0]) - torch.index_select(x, 0, pairs[1])
     slope = distance_backward(grad.unsqueeze(1), apart, distances.unsqueeze(1), p)
     return torch.index_add(torch.index_add(torch.zeros_like(x), 0, pairs[0], slope), 0, pairs[1], -slope)
+
+
+# ---- grid_sample: modes 0 bilinear, 1 nearest; padding 0 zeros, 1 border, 2 reflection
+
+
+def reflected(at, low: float, high: float):
+    """(at, kept within low and high by reflection, and its slope)."""
+    if low == high:
+        return torch.zeros_like(at), torch.zeros_like(at)
+    beyond, span = at - low, high - low
+    flips = torch.floor(torch.abs(beyond) / span)
+    rest, even = torch.fmod(torch.abs(beyond), span), torch.fmod(flips, 2.0) == 0
+    slope = torch.where(beyond < 0, -torch.ones_like(at), torch.ones_like(at))
+    return torch.where(even, rest + low, span - rest + low), torch.where(even, slope, -slope)
+
+
+def sampled_places(grid, size: int, padding_mode: int, align_corners: bool):
+    """(where in a dimension numbers from -1 to 1 lie, and the slope of that)."""
+    half = (size - 1) / 2.0 if align_corners else size / 2.0
+    at = (grid + 1) * half if align_corners else (grid + 1) * half - 0.5
+    slope = torch.full_like(at, half)
+    if padding_mode == 2:
+        at, turned = reflected(at, 0.0, size - 1.0) if align_corners else reflected(at, -0.5, size - 0.5)
+        slope = slope * turned
+    if padding_mode != 0:
+        slope = torch.where(torch.logical_and(at > 0, at < size - 1), slope, torch.zeros_like(slope))
+        at = torch.clamp(at, 0, size - 1)
+    return at, slope
+
+
+def grid_sampler_backward(g, x, grid, mode: int, padding_mode: int, align_corners: bool, output_mask: List[bool]):
+    assert mode == 0 or mode == 1, "the gradient of grid_sample is supported for the modes bilinear and nearest"
+    rank, many = x.dim() - 2, x.size(0)
+    lines, flat = opmath(g).flatten(2), opmath(x).flatten(2)
+    places: List[Tensor] = []
+    slopes: List[Tensor] = []
+    for d in range(rank):  # the last number of the grid is of the first dimension
+        at, slope = sampled_places(opmath(grid)[..., rank - 1 - d].reshape([many, 1, -1]), x.size(2 + d), padding_mode, align_corners)
+        places.append(torch.round(at) if mode == 1 else at)
+        slopes.append(slope)
+    bits = [1, 2, 4, 8]
+    of_x = torch.zeros_like(flat)
+    of_places = [torch.zeros_like(at) for at in places]
+    for corner in range(1 if mode == 1 else bits[rank]):
+        weights = [torch.ones_like(at) for at in places]
+        index, inside = torch.zeros_like(places[0], dtype=torch.int64), torch.ones_like(places[0], dtype=torch.bool)
+        for d in range(rank):
+            upper = corner // bits[d] % 2
+            at = torch.floor(places[d]) + upper
+            weights[d] = 1 - torch.abs(places[d] - at)
+            inside = torch.logical_and(inside, torch.logical_and(at >= 0, at < x.size(2 + d)))
+            index = index * x.size(2 + d) + torch.clamp(at, 0, x.size(2 + d) - 1).to(torch.int64)
+        index = index.expand_as(lines)
+        share = inside.to(flat.dtype)
+        for d in range(rank):
+            share = share * weights[d]
+        of_x = torch.scatter_add(of_x, 2, index, lines * share)
+        if mode == 0:
+            values = torch.sum(torch.gather(flat, 2, index) * lines, [1], True) * inside
+            for d in range(rank):
+                slope = values * (corner // bits[d] % 2 * 2 - 1)
+                for e in range(rank):
+                    slope = slope if e == d else slope * weights[e]
+                of_places[d] = of_places[d] + slope
+    of_grid = torch.stack([of_places[rank - 1 - d] * slopes[rank - 1 - d] for d in range(rank)], -1).view(grid.size())
+    return of_x.view(x.size()).to(x.dtype), of_grid.to(grid.dtype)
+
+
+def grid_sampler_2d_backward(grad_output, x, grid, interpolation_mode: int, padding_mode: int, align_corners: bool, output_mask: List[bool]):
+    return grid_sampler_backward(grad_output, x, grid, interpolation_mode, padding_mode, align_corners, output_mask)
+
+
+def grid_sampler_3d_backward(grad_output, x, grid, interpolation_mode: int, padding_mode: int, align_corners: bool, output_mask: List[bool]):
+    return grid_sampler_backward(grad_output, x, grid, interpolation_mode, padding_mode, align_corners, output_mask)
+
+
+# ---- Forward operators that autograd writes apart
+
+
+def _cdist_forward(x1, x2, p: float, compute_mode: Optional[int]):
+    return cdist(x1, x2, p, compute_mode)
+
+
+def _pdist_forward(x, p: float):
+    return pdist(x, p)
+
+
+def _trilinear(x, y, z, expand1: List[int], expand2: List[int], expand3: List[int], sumdim: List[int], unroll_dim: int):
+    for d in expand1:
+        x = x.unsqueeze(d)
+    for d in expand2:
+        y = y.unsqueeze(d)
+    for d in expand3:
+        z = z.unsqueeze(d)
+    return torch.sum(x * y * z, sumdim) if len(sumdim) > 0 else x * y * z
