@@ -27,7 +27,8 @@ void *counter_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
     b = malloc(sizeof *b + new_size);
     if (!b) return NULL;
     b->size = new_size;
-    memset(b + 1, 0xA5, new_size); /* whoever reads what it has not written reads this */
+    if (!c->plain)
+      memset(b + 1, 0xA5, new_size); /* whoever reads what it has not written reads this */
     if (old) memcpy(b + 1, old + 1, old_size < new_size ? old_size : new_size);
     c->live += new_size;
     c->blocks++;

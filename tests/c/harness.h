@@ -21,6 +21,7 @@ typedef struct counter {
   size_t calls;        /* that asked for memory */
   size_t fail_at;      /* this one of them (counted from 1) and all later ones fail; 0: none */
   bool fail_once;      /* this one only */
+  bool plain;          /* what is new is left as it is: writing much takes long */
 } counter;
 void *counter_alloc(void *user, void *ptr, size_t old_size, size_t new_size);
 

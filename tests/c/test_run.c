@@ -740,6 +740,29 @@ static void a_profile_counts_calls_and_seconds(void **state) {
   rig_close(r);
 }
 
+/* A program learns nothing of where the host's memory lies. */
+static void a_tensor_is_hashed_to_a_number_of_its_own(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  types(b);
+  build_method(b, "forward", INTS3, 2, U32(TENSOR, TENSOR));
+  uint32_t first = CALL("aten::hash.generic", INT, 1), other = CALL("aten::hash.generic", INT, 0);
+  uint32_t again = CALL("aten::hash.generic", INT, 1);
+  build_return(b, CALL("prim::TupleConstruct", INTS3, first, other, again));
+  rig_open(r);
+  rig_start(r, b);
+  rush_value x = rig_floats(r, 2, (float[]){1, 2}), y = rig_floats(r, 2, (float[]){1, 2});
+  assert_string_equal(run(r, 0, ARGS(x, y)), "(1, 2, 1)");
+  assert_string_equal(run(r, 0, ARGS(x, y)), "(1, 2, 1)");
+  rush_value_release(r->session, &y);
+  y = rig_floats(r, 2, (float[]){1, 2});
+  assert_string_equal(run(r, 0, ARGS(x, y)), "(3, 2, 3)");
+  rush_value_release(r->session, &x);
+  rush_value_release(r->session, &y);
+  rig_close(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(both_branches_give_their_values),
@@ -765,6 +788,7 @@ int main(void) {
       cmocka_unit_test(arguments_that_do_not_fit_are_refused),
       cmocka_unit_test(an_operator_gets_only_kinds_of_its_schema),
       cmocka_unit_test(values_are_made_and_read),
+      cmocka_unit_test(a_tensor_is_hashed_to_a_number_of_its_own),
       cmocka_unit_test(a_view_is_made_contiguous),
       cmocka_unit_test(dropping_deep_values_does_not_recurse),
       cmocka_unit_test(a_profile_counts_calls_and_seconds),

@@ -1,5 +1,9 @@
-/* Every operator on a large tensor looks whether the host wants to stop, before it is through. The
- * rows of ops.def themselves are the table: arguments are made up from their schemas. */
+/* Every operator on a large tensor looks whether the host wants to stop, before it is through, and
+ * never works for long between two looks. The rows of ops.def themselves are the table: arguments
+ * are made up from their schemas. With --times, as `./dev bench --stops` runs it, times are printed
+ * and not judged. */
+#define _POSIX_C_SOURCE 200809L
+#include "../stop.h"
 #include "call/schema.h"
 #include "harness.h"
 
@@ -8,9 +12,30 @@ enum {
   MANY = LARGE / 4
 }; /* elements of a tensor that is given; that is a result */
 
-/* A host that wants to stop at its second chance. */
-static bool ask(void *user) {
-  return ++*(int *)user == 2;
+/* ---- Watching -------------------------------------------------------------------------------- */
+
+static bool measures; /* with --times */
+
+static void open_plainly(rig *r) {
+  rig_open(r);
+  r->counter.plain = true;
+}
+
+/* Runs a method whose host wants to stop at its second chance, or much later where times are
+ * measured, and judges how long it would have gone on. `late` counts those that take too long. */
+static rush_status run_watched(rig *r, const char *name, size_t method, const rush_value *args,
+                               size_t n, rush_value *result, size_t *late) {
+  stop_watch w = stop_begin(measures ? 16 : 2);
+  rush_ctx_set_poll(r->ctx, stop_ask, &w);
+  const rush_status st = rush_session_run(r->session, method, args, n, result);
+  rush_ctx_set_poll(r->ctx, NULL, NULL);
+  stop_see(&w);
+  if (measures) printf("{\"row\": \"%s\", \"seconds\": %.6f}\n", name, w.worst);
+  if (!measures && STOP_IS_JUDGED && w.worst > STOP_LIMIT) {
+    print_error("%s works for %.2f s without a look\n", name, w.worst);
+    ++*late;
+  }
+  return st;
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
@@ -21,16 +46,36 @@ typedef struct shape {
   int rank;
   int64_t sizes[5];
 } shape;
-static const shape shapes[] = {
+static const shape full[] = {
     {RUSH_FLOAT32, 2, {2048, 2048}},    {RUSH_FLOAT32, 4, {1, 4, 1024, 1024}},
     {RUSH_FLOAT32, 3, {4, 1024, 1024}}, {RUSH_FLOAT32, 1, {LARGE}},
     {RUSH_INT64, 1, {LARGE}},           {RUSH_INT64, 2, {2048, 2048}},
-    {RUSH_BOOL, 2, {2048, 2048}}};
-enum { N_SHAPES = sizeof shapes / sizeof *shapes, INTS = 3, LISTS = 3 };
+    {RUSH_BOOL, 2, {2048, 2048}},       {RUSH_FLOAT32, 4, {LARGE, 1, 1, 1}}};
+/* Of no elements, and of as many rows, columns, planes as an empty tensor may have. */
+static const shape empty[] = {
+    {RUSH_FLOAT32, 2, {1 << 27, 0}},
+    {RUSH_FLOAT32, 2, {0, 1 << 27}},
+    {RUSH_INT64, 2, {1 << 27, 0}},
+    {RUSH_FLOAT32, 3, {1 << 13, 0, 1 << 14}},
+    {RUSH_FLOAT32, 4, {1 << 13, 1 << 14, 0, 1}},
+    {RUSH_FLOAT64, 4, {0, 1 << 9, 1 << 9, 1 << 9}},
+    {RUSH_BOOL, 3, {1 << 13, 1 << 14, 0}},
+};
+enum { INTS = 3, LISTS = 3 };
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static size_t bytes_of(const shape *how) {
+  size_t bytes = how->dtype == RUSH_BOOL || how->dtype == RUSH_UINT8 ? 1
+                 : how->dtype == RUSH_FLOAT32                        ? 4
+                                                                     : 8;
+  for (int d = 0; d < how->rank; d++) bytes *= (size_t)how->sizes[d];
+  return bytes;
+}
 
 typedef struct given {
   rush_value tensor, ints, tensors;
   int64_t i;
+  char words[100]; /* "float32[2,3] and 1" */
 } given;
 
 static bool may_be(const rush_schema_arg *a, rush_kind kind) {
@@ -126,15 +171,14 @@ static bool is_much(rig *r, const given *g, const rush_value *result) {
   return y.numel >= MANY && (at < from || at >= from + (size_t)LARGE * 8);
 }
 
-static verdict try_one(rig *r, const subject *s, const given *g) {
+static verdict try_one(rig *r, const subject *s, const given *g, size_t *late) {
   rush_value args[RUSH_SCHEMA_MAX_ARGS], result;
-  int asked = 0;
+  char name[200];
+  snprintf(name, sizeof name, "%s of %s", s->name, g->words);
   for (uint32_t k = 0; k < s->schema.n_required; k++) make_up(s->schema.args + k, g, args + k);
-  rush_ctx_set_poll(r->ctx, ask, &asked);
-  rush_status st = rush_session_run(r->session, s->method, args, s->schema.n_required, &result);
-  rush_ctx_set_poll(r->ctx, NULL, NULL);
+  rush_status st = run_watched(r, name, s->method, args, s->schema.n_required, &result, late);
   if (st != RUSH_OK) return st == RUSH_ERR_INTERRUPTED ? STOPPED : NO_MATTER;
-  const verdict v = is_much(r, g, &result) ? WENT_ON : NO_MATTER;
+  const verdict v = !measures && is_much(r, g, &result) ? WENT_ON : NO_MATTER;
   rush_value_release(r->session, &result);
   return v;
 }
@@ -143,15 +187,52 @@ static void make_given(rig *r, const shape *how, int64_t i, int length, given *g
   void *data;
   rush_value items[4];
   OK(rush_tensor_create(r->session, how->dtype, how->rank, how->sizes, &g->tensor, &data));
-  memset(data, 0,
-         (size_t)LARGE * (how->dtype == RUSH_FLOAT32 ? 4
-                          : how->dtype == RUSH_BOOL  ? 1
-                                                     : 8));
+  if (bytes_of(how) > 0) memset(data, 0, bytes_of(how));
   g->i = i;
+  int at = snprintf(g->words, sizeof g->words, "%s[", rush_dtype_name(how->dtype));
+  for (int d = 0; d < how->rank; d++)
+    at += snprintf(g->words + at, sizeof g->words - (size_t)at, "%s%lld", d ? "," : "",
+                   (long long)how->sizes[d]);
+  snprintf(g->words + at, sizeof g->words - (size_t)at, "] and %lld", (long long)i);
   for (int k = 0; k < length; k++) items[k] = rush_int(i);
   OK(rush_list_create(r->session, items, (size_t)length, &g->ints));
   items[0] = items[1] = g->tensor;
   OK(rush_list_create(r->session, items, 2, &g->tensors));
+}
+
+static void drop_given(rig *r, given *g) {
+  rush_value_release(r->session, &g->ints);
+  rush_value_release(r->session, &g->tensors);
+  rush_value_release(r->session, &g->tensor);
+}
+
+/* Tries all subjects with each of the shapes, and with numbers and lists where they take some, as
+ * long as their verdict says nothing; with `always` in any case. Gives how many took too long. */
+static size_t try_all(rig *r, const subject *subjects, size_t n, const shape *shapes,
+                      size_t n_shapes, verdict *verdicts, bool always) {
+  size_t late = 0;
+  for (size_t t = 0; t < n_shapes * INTS * LISTS; t++) {
+    const size_t ints = t % INTS, list = t / INTS % LISTS;
+    const shape *how = shapes + t / (INTS * LISTS);
+    const int lengths[LISTS] = {how->rank, 2, 1};
+    given g;
+    make_given(r, how, (int64_t)ints, lengths[list], &g);
+    for (size_t k = 0; k < n; k++) {
+      const subject *s = subjects + k;
+      const bool again = (ints > 0 && !s->ints) || (list > 0 && !s->lists);
+      if ((always || verdicts[k] == NO_MATTER) && !again) verdicts[k] = try_one(r, s, &g, &late);
+    }
+    drop_given(r, &g);
+  }
+  return late;
+}
+
+static void free_all(rig *r, subject *subjects, size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    rush_schema_free(r->ctx, &subjects[k].schema);
+    free((void *)(uintptr_t)subjects[k].name);
+  }
+  free(subjects);
 }
 
 static void every_operator_looks_whether_to_stop(void **state) {
@@ -160,42 +241,47 @@ static void every_operator_looks_whether_to_stop(void **state) {
   builder b_ = {0}, *b = &b_;
   subject *subjects = calloc(rush_op_count(), sizeof *subjects);
   verdict *verdicts = calloc(rush_op_count(), sizeof *verdicts);
-  rig_open(r);
+  open_plainly(r);
   rush_ctx_set_memory_limit(r->ctx, 1 << 30);
   const size_t n = build_all(r, b, subjects);
   rig_start(r, b);
   for (size_t k = 0; k < n; k++) verdicts[k] = NO_MATTER;
-  for (int t = 0; t < N_SHAPES * INTS * LISTS; t++) {
-    const int lengths[LISTS] = {shapes[t / (INTS * LISTS)].rank, 2, 1};
-    given g;
-    make_given(r, shapes + t / (INTS * LISTS), t % INTS, lengths[t / INTS % LISTS], &g);
-    for (size_t k = 0; k < n; k++) {
-      const subject *s = subjects + k;
-      const bool again = (t % INTS > 0 && !s->ints) || (t / INTS % LISTS > 0 && !s->lists);
-      if (verdicts[k] == NO_MATTER && !again) verdicts[k] = try_one(r, s, &g);
-    }
-    rush_value_release(r->session, &g.ints);
-    rush_value_release(r->session, &g.tensors);
-    rush_value_release(r->session, &g.tensor);
-  }
+  const size_t late = try_all(r, subjects, n, full, COUNT(full), verdicts, false);
   size_t stopped = 0, wrong = 0;
   for (size_t k = 0; k < n; k++) {
     stopped += verdicts[k] == STOPPED;
     wrong += verdicts[k] == WENT_ON;
     if (verdicts[k] == WENT_ON) print_error("%s does not look whether to stop\n", subjects[k].name);
-    rush_schema_free(r->ctx, &subjects[k].schema);
-    free((void *)(uintptr_t)subjects[k].name);
   }
   assert_int_equal(wrong, 0);
-  assert_true(stopped > 400); /* the others are views, or these arguments do not fit them */
+  assert_int_equal(late, 0);
+  /* The others are views, or these arguments do not fit them. */
+  assert_true(measures || stopped > 400);
   free(verdicts);
-  free(subjects);
+  free_all(r, subjects, n);
+  rig_close(r);
+}
+
+static void every_operator_on_nothing_ends_soon(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  subject *subjects = calloc(rush_op_count(), sizeof *subjects);
+  verdict *verdicts = calloc(rush_op_count(), sizeof *verdicts);
+  open_plainly(r);
+  rush_ctx_set_memory_limit(r->ctx, 1 << 28);
+  const size_t n = build_all(r, b, subjects);
+  rig_start(r, b);
+  assert_int_equal(try_all(r, subjects, n, empty, COUNT(empty), verdicts, true), 0);
+  free(verdicts);
+  free_all(r, subjects, n);
   rig_close(r);
 }
 
 /* ---- Those whose arguments have to fit each other ------------------------------------------------ */
 
-/* Arguments in words: x is a tensor of zeros of these sizes; a tensor of its own is zeros[2,3]. */
+/* Arguments in words: x is a tensor of zeros of these sizes; a tensor of its own is zeros[2,3], or
+ * same[2,3] where all elements are one in memory. */
 typedef struct row {
   const char *op;
   shape x;
@@ -229,6 +315,10 @@ static const row rows[] = {
      {RUSH_FLOAT32, 3, {40, 4, 20000}},
      "x None None zeros[4] zeros[4] false 0.5 0.5 true"},
     {"aten::reflection_pad2d", {RUSH_FLOAT32, 3, {4, 1024, 1024}}, "x [9,9,9,9]"},
+    {"torchvision::deform_conv2d",
+     {RUSH_FLOAT32, 4, {1, 0, 1, 1}},
+     "x same[67108864,0,1,1] zeros[1,2,1,1] zeros[1,1,1,1] same[67108864] 1 1 0 0 1 1 67108864 1 "
+     "true"},
 };
 
 /* The numbers of "[2,3]"; where they end in *text. */
@@ -258,6 +348,13 @@ static uint32_t build_word(builder *b, const char *word) {
     const int rank = (int)numbers(&word, n);
     return K(build_tensor(b, RUSH_FLOAT32, rank, n, NULL));
   }
+  if (*word == 's') {
+    static const int64_t strides[8] = {0};
+    const int rank = (int)numbers(&word, n);
+    const uint32_t view =
+        build_view(b, build_storage(b, NULL, 4), RUSH_FLOAT32, rank, n, strides, 0);
+    return K(build_const(b, RUSH_CONST_TENSOR, view, 0, 0));
+  }
   if (*word == '[') {
     const size_t count = numbers(&word, n);
     for (size_t k = 0; k < count; k++) items[k] = build_int(b, n[k]);
@@ -268,13 +365,29 @@ static uint32_t build_word(builder *b, const char *word) {
   return K(build_int(b, strtoll(word, NULL, 10)));
 }
 
+/* Runs the method that is built, which must be interrupted. */
+static void try_built(builder *b, const char *name, const shape *x, size_t *late) {
+  rig rig_, *r = &rig_;
+  rush_value input, result;
+  void *data;
+  open_plainly(r);
+  rig_start(r, b);
+  OK(rush_tensor_create(r->session, x->dtype, x->rank, x->sizes, &input, &data));
+  if (bytes_of(x) > 0) memset(data, 0, bytes_of(x));
+  const rush_status st = run_watched(r, name, 0, &input, 1, &result, late);
+  if (st == RUSH_OK) rush_value_release(r->session, &result);
+  if (!measures && st != RUSH_ERR_INTERRUPTED)
+    fail_msg("%s is not interrupted: %s", name, rush_ctx_error(r->ctx));
+  rush_value_release(r->session, &input);
+  rig_close(r);
+}
+
 static void each_of_these_looks_whether_to_stop(void **state) {
   (void)state;
-  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-    rig rig_, *r = &rig_;
+  size_t late = 0;
+  for (size_t k = 0; k < COUNT(rows); k++) {
     builder b_ = {0}, *b = &b_;
     uint32_t in[16], n = 0;
-    int asked = 0;
     build_type(b, RUSH_TYPE_ANY);
     build_type(b, RUSH_TYPE_INT);
     build_type_n(b, RUSH_TYPE_LIST, 1, U32(1));
@@ -284,26 +397,116 @@ static void each_of_these_looks_whether_to_stop(void **state) {
     for (const char *word = rows[k].args; word; word = strchr(word, ' '))
       in[n++] = build_word(b, word += *word == ' ');
     build_return(b, build_call(b, rows[k].op, VALUE, n, in));
-    rig_open(r);
-    rig_start(r, b);
-    rush_value x;
-    void *data;
-    rush_tensor_info info;
-    OK(rush_tensor_create(r->session, rows[k].x.dtype, rows[k].x.rank, rows[k].x.sizes, &x, &data));
-    OK(rush_tensor_inspect(r->session, &x, &info));
-    memset(data, 0,
-           (size_t)info.numel * (rows[k].x.dtype == RUSH_UINT8     ? 1
-                                 : rows[k].x.dtype == RUSH_FLOAT32 ? 4
-                                                                   : 8));
-    rush_ctx_set_poll(r->ctx, ask, &asked);
-    assert_contains(rows[k].op, strtok((char *)(uintptr_t)run(r, 0, 1, &x), "("), "interrupted: ");
-    rush_value_release(r->session, &x);
-    rig_close(r);
+    try_built(b, rows[k].op, &rows[k].x, &late);
   }
+  assert_int_equal(late, 0);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_of_these_looks_whether_to_stop),
-                                     cmocka_unit_test(every_operator_looks_whether_to_stop)};
+/* ---- Values that share themselves ------------------------------------------------------------- */
+
+/* v = 1, then LEVELS times v = [v, v]: LEVELS containers, and 2^LEVELS ways to the number. */
+enum { ANY, LEVELS = 30 };
+
+static uint32_t build_shared(builder *b, const char *construct) {
+  uint32_t v = K(build_int(b, 1));
+  for (int k = 0; k < LEVELS; k++) v = build_call(b, construct, ANY, 2, U32(v, v));
+  return v;
+}
+static uint32_t lists(builder *b) {
+  return build_shared(b, "prim::ListConstruct");
+}
+static uint32_t tuples(builder *b) {
+  return build_shared(b, "prim::TupleConstruct");
+}
+
+static uint32_t in_isinstance(builder *b) {
+  uint32_t type = build_type(b, RUSH_TYPE_INT);
+  for (int k = 0; k < LEVELS; k++) type = build_type_n(b, RUSH_TYPE_LIST, 1, U32(type));
+  type = build_type_n(b, RUSH_TYPE_TUPLE, 1, U32(type));
+  type = build_type_n(b, RUSH_TYPE_LIST, 1, U32(type));
+  const uint32_t types = K(build_items(b, RUSH_CONST_LIST, type, 0, NULL));
+  return CALL("prim::isinstance", ANY, lists(b), types);
+}
+static uint32_t in_str(builder *b) {
+  return CALL("aten::str", ANY, lists(b));
+}
+static uint32_t in_format(builder *b) {
+  const uint32_t text = K(build_const(b, RUSH_CONST_STR, build_str(b, "{}"), 0, 0));
+  return CALL("aten::format", ANY, text, lists(b));
+}
+static uint32_t in_hash(builder *b) {
+  return CALL("aten::hash.generic", ANY, tuples(b));
+}
+static uint32_t in_keys(builder *b) {
+  const uint32_t one = K(build_int(b, 1));
+  return CALL("prim::DictConstruct", ANY, tuples(b), one, tuples(b), one);
+}
+static uint32_t in_sorted(builder *b) {
+  const uint32_t list = CALL("prim::ListConstruct", ANY, tuples(b), tuples(b));
+  return CALL("aten::sorted.any", ANY, list);
+}
+static uint32_t in_print(builder *b) {
+  build_op(b, "prim::Print", 1, U32(lists(b)), 0, NULL);
+  return K(build_none(b));
+}
+
+static void each_of_these_stops_in_a_value_that_shares_itself(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint32_t (*use)(builder *b);
+  } uses[] = {{"isinstance of shared lists", in_isinstance},
+              {"str of shared lists", in_str},
+              {"format of shared lists", in_format},
+              {"hash of shared tuples", in_hash},
+              {"shared tuples as keys", in_keys},
+              {"sorted shared tuples", in_sorted},
+              {"print of shared lists", in_print}};
+  size_t late = 0;
+  for (size_t k = 0; k < COUNT(uses); k++) {
+    builder b_ = {0}, *b = &b_;
+    build_type(b, RUSH_TYPE_ANY);
+    build_method(b, "forward", ANY, 1, U32(ANY));
+    build_return(b, uses[k].use(b));
+    try_built(b, uses[k].name, &(shape){RUSH_FLOAT32, 0, {0}}, &late);
+  }
+  assert_int_equal(late, 0);
+}
+
+/* A value of the host's that shares itself is looked through at an input. */
+static void an_input_that_shares_itself_is_interrupted(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  size_t late = 0;
+  uint32_t type = build_type(b, RUSH_TYPE_INT);
+  for (int k = 0; k < LEVELS; k++) type = build_type_n(b, RUSH_TYPE_LIST, 1, U32(type));
+  build_method(b, "forward", type, 1, U32(type));
+  build_return(b, 0);
+  open_plainly(r);
+  rig_start(r, b);
+  rush_value v = rush_int(1), result;
+  for (int k = 0; k < LEVELS; k++) {
+    const rush_value twice[] = {v, v};
+    OK(rush_list_create(r->session, twice, 2, &result));
+    rush_value_release(r->session, &v);
+    v = result;
+  }
+  const rush_status st = run_watched(r, "an input of shared lists", 0, &v, 1, &result, &late);
+  assert_true(measures || st == RUSH_ERR_INTERRUPTED);
+  assert_int_equal(late, 0);
+  if (st == RUSH_OK) rush_value_release(r->session, &result);
+  rush_value_release(r->session, &v);
+  rig_close(r);
+}
+
+int main(int argc, char **argv) {
+  measures = argc > 1 && strcmp(argv[1], "--times") == 0;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_of_these_looks_whether_to_stop),
+      cmocka_unit_test(each_of_these_stops_in_a_value_that_shares_itself),
+      cmocka_unit_test(an_input_that_shares_itself_is_interrupted),
+      cmocka_unit_test(every_operator_looks_whether_to_stop),
+      cmocka_unit_test(every_operator_on_nothing_ends_soon)};
   return cmocka_run_group_tests_name("stops", tests, NULL, NULL);
 }

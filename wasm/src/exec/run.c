@@ -458,7 +458,9 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
       RUSH_TRY(take_default(s, f->inputs + k, s->registers + k));
       continue;
     }
-    if (!rush_value_fits(m, port->type, args + k)) return refuse_input(s, method, port, args + k);
+    bool fits;
+    RUSH_TRY(rush_value_fits(s->ctx, m, port->type, args + k, &fits));
+    if (!fits) return refuse_input(s, method, port, args + k);
     s->registers[k] = rush_retained(args[k]);
   }
   return RUSH_OK;

@@ -4,6 +4,7 @@ void rush_session_clear(rush_session *s) {
   uint32_t n = s->m->methods[s->method].n_registers;
   for (uint32_t r = 0; r < n; r++) rush_drop(&s->heap, s->registers + r);
   s->running = false;
+  rush_collect_cycles(&s->heap);
 }
 
 rush_status rush_session_copy(rush_session *s, uint32_t constant, rush_value *out) {
@@ -72,9 +73,10 @@ rush_status rush_session_set_attribute(rush_session *s, size_t index, const rush
   const rush_model *m = s->m;
   RUSH_CHECK(s->ctx, index < m->n_attributes, RUSH_ERR_BAD_ARGUMENT,
              "attribute %zu does not exist, the model has %u", index, m->n_attributes);
-  RUSH_CHECK(s->ctx, rush_value_fits(m, m->attributes[index].type, value), RUSH_ERR_BAD_ARGUMENT,
-             "attribute '%s' cannot be this %s", rush_string(m, m->attributes[index].name),
-             rush_kind_name(value->kind));
+  bool fits;
+  RUSH_TRY(rush_value_fits(s->ctx, m, m->attributes[index].type, value, &fits));
+  RUSH_CHECK(s->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "attribute '%s' cannot be this %s",
+             rush_string(m, m->attributes[index].name), rush_kind_name(value->kind));
   rush_assign(&s->heap, s->attributes + index, rush_retained(*value));
   return RUSH_OK;
 }

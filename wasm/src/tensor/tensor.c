@@ -292,6 +292,7 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
   t->dtype = dtype;
   if (RUSH_UNLIKELY(rush_is_one_of(dtype, RUSH_RARE))) heap->rare = true;
   t->rank = (uint8_t)rank;
+  t->number = 0;
   t->offset = 0;
   t->numel = numel;
   t->storage = NULL;

@@ -18,6 +18,7 @@ typedef struct dead {
 static void free_list_items(rush_heap *heap, rush_list *list) {
   *list->link = list->next;
   if (list->next) list->next->link = list->link;
+  heap->n_containers--;
   rush_heap_free(heap, list->items);
   rush_heap_free(heap, list);
 }
@@ -78,23 +79,6 @@ void rush_drop(rush_heap *heap, rush_value *v) {
   }
 }
 
-void rush_break_cycles(rush_heap *heap) {
-  while (heap->containers) {
-    rush_value v = {heap->containers->object.kind, 0, {0}};
-    v.u.ref = heap->containers;
-    rush_retained(v); /* it stays while its items go, which may hold it */
-    rush_list *list = rush_as_list(&v);
-    while (list->n > 0) rush_drop(heap, list->items + --list->n);
-    if (list->object.refs > 1) { /* somebody outside holds it: not ours to take */
-      *list->link = list->next;
-      if (list->next) list->next->link = list->link;
-      list->next = NULL;
-      list->link = &list->next;
-    }
-    rush_drop(heap, &v);
-  }
-}
-
 rush_status rush_fail_depth(rush_ctx *ctx) {
   return rush_fail(ctx, RUSH_ERR_BAD_ARGUMENT,
                    "a value is nested too deeply: more than %d containers in each other, or in "
@@ -144,6 +128,7 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
   list->link = &heap->containers;
   if (list->next) list->next->link = &list->next;
   heap->containers = list;
+  heap->n_containers++;
   list->capacity = list->n = n;
   for (size_t i = 0; i < n; i++) list->items[i] = rush_retained(items[i]);
   out->kind = kind;
@@ -163,6 +148,12 @@ rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item) {
     list->items = items;
     list->capacity = capacity;
   }
+  heap->may_have_cycles |= rush_is_container(item.kind);
   list->items[list->n++] = rush_retained(item);
   return RUSH_OK;
+}
+
+void rush_list_set(rush_heap *heap, rush_list *list, size_t at, rush_value item) {
+  heap->may_have_cycles |= rush_is_container(item.kind);
+  rush_assign(heap, list->items + at, rush_retained(item));
 }

@@ -32,6 +32,7 @@ typedef struct rush_tensor {
   rush_object object;
   rush_dtype dtype;
   uint8_t rank;
+  uint64_t number;                                      /* that hash() gave it; 0: none */
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK]; /* in elements; not set beyond rank */
   int64_t offset;                                       /* in elements */
   int64_t numel;
@@ -56,8 +57,11 @@ typedef struct rush_list {
   bool constant;
   size_t n, capacity;
   rush_value *items;
-  struct rush_list *next,
-      **link; /* in its heap's chain of containers, and what points to it there */
+  struct rush_list *next; /* in its heap's chain of containers */
+  union {
+    struct rush_list **link; /* what points to it there */
+    uintptr_t mark;          /* while cycles are looked for: cycles.c */
+  };
 } rush_list;
 
 typedef struct rush_complex {
@@ -111,8 +115,14 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
                           size_t n, rush_value *out);
 rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item); /* retains item */
 
+/* items[at] = item, which is retained. */
+void rush_list_set(rush_heap *heap, rush_list *list, size_t at, rush_value item);
+
 /* Empties all containers that are left, so that those which hold themselves go. */
 void rush_break_cycles(rush_heap *heap);
+/* Frees the containers that only each other hold. It looks for them where a container was put into
+ * another one and there are more of them than when it last looked. */
+void rush_collect_cycles(rush_heap *heap);
 
 /* How deep values may be nested where they are looked through: printed, compared. A program can
  * nest them without end, and so that they hold themselves. */

@@ -358,7 +358,7 @@ static rush_status reduce(rush_call *c, const rush_reduce *row) {
   if (j.out[0]->numel == 0) return RUSH_OK;
   if (x->numel == 0) {
     reset(&j, &j.state[0]);
-    for (int64_t i = 0; i < j.out[0]->numel; i++) put(&j, &j.state[0], i);
+    for (int64_t i = 0; i < j.out[0]->numel && !rush_stops(j.ctx, 8); i++) put(&j, &j.state[0], i);
     return RUSH_OK;
   }
   split_axes(&j, x, mask);

@@ -335,7 +335,7 @@ RUSH_OP(linalg_svd) {
   /* Those without elements have factors all the same. */
   int64_t count = 1;
   for (int d = 0; d < rank - 2; d++) count *= a->sizes[d];
-  for (int64_t k = 0; k < count; k++)
+  for (int64_t k = 0; k < count && !rush_stops(c->ctx, 64); k++)
     BY_DTYPE(rush_svd, a, c->ctx, m, n, all, matrix(a, m * n, k), matrix(values, n, k),
              u ? matrix(u, m * n_u, k) : NULL, v ? matrix(v, n * n, k) : NULL,
              work ? rush_data(work) : NULL);

@@ -21,7 +21,7 @@ static rush_status put(rush_heap *heap, rush_list *dict, const rush_value *key,
   size_t at;
   RUSH_TRY(find(heap->ctx, dict, key, &at));
   if (at < dict->n) {
-    rush_assign(heap, dict->items + at + 1, rush_retained(*v));
+    rush_list_set(heap, dict, at + 1, *v);
     return RUSH_OK;
   }
   RUSH_TRY(rush_list_push(heap, dict, *key));

@@ -1,5 +1,6 @@
 /* hash(): libtorch's numbers where size_t has 64 bits and std::hash is libstdc++'s, whatever machine
- * this runs on. Of a tensor it is a number of its own as long as it lives. */
+ * this runs on. A tensor gets a number of its own when it is first asked for: an address would tell
+ * the program where the host's memory lies. */
 #include "call/define.h"
 
 /* MurmurHash64A, as std::hash of a double and of a string has it. */
@@ -23,6 +24,11 @@ static uint64_t of_bytes(const void *data, size_t n) {
   return mixed(mixed(h) * kMul);
 }
 
+static uint64_t of_tensor(rush_heap *heap, rush_tensor *t) {
+  if (t->number == 0) t->number = ++heap->numbers;
+  return t->number;
+}
+
 static rush_status hash(rush_call *c, int depth, const rush_value *v, uint64_t *out) {
   RUSH_TRY(rush_work(c->ctx, 4));
   *out = 0;
@@ -41,7 +47,7 @@ static rush_status hash(rush_call *c, int depth, const rush_value *v, uint64_t *
       *out = of_bytes(rush_as_str(v)->bytes, rush_as_str(v)->size);
       return RUSH_OK;
     case RUSH_KIND_TENSOR:
-      *out = (uint64_t)(uintptr_t)v->u.ref;
+      *out = of_tensor(c->heap, rush_as_tensor(v));
       return RUSH_OK;
     case RUSH_KIND_TUPLE: {
       if (depth == 0) return rush_fail_depth(c->ctx);

@@ -280,7 +280,7 @@ RUSH_OP(list_remove) {
 RUSH_OP(list_set_item) {
   size_t i;
   RUSH_NEED(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
-  rush_assign(c->heap, self(c)->items + i, rush_retained(c->args[2]));
+  rush_list_set(c->heap, self(c), i, c->args[2]);
   if (c->n_results > 0) give(c, &c->args[0]);
   return RUSH_OK;
 }

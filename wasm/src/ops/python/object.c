@@ -28,27 +28,27 @@ RUSH_OP(object) {
   return st;
 }
 
-static rush_status attribute(rush_call *c, rush_value **out) {
+static rush_status attribute(rush_call *c, size_t *out) {
   RUSH_NEED(c->args[0].kind == RUSH_KIND_OBJECT, "%s has no attributes",
             rush_kind_name(c->args[0].kind));
-  rush_list *object = rush_as_list(&c->args[0]);
+  const rush_list *object = rush_as_list(&c->args[0]);
   int64_t slot = arg_int(c, 1);
   RUSH_NEED(slot >= 0 && (size_t)slot < object->n, "the object has no attribute %lld",
             (long long)slot);
-  *out = object->items + slot;
+  *out = (size_t)slot;
   return RUSH_OK;
 }
 
 RUSH_OP(object_get) {
-  rush_value *v;
-  RUSH_TRY(attribute(c, &v));
-  ret_keep(c, 0, v);
+  size_t slot;
+  RUSH_TRY(attribute(c, &slot));
+  ret_keep(c, 0, rush_as_list(&c->args[0])->items + slot);
   return RUSH_OK;
 }
 
 RUSH_OP(object_set) {
-  rush_value *v;
-  RUSH_TRY(attribute(c, &v));
-  rush_assign(c->heap, v, rush_retained(c->args[2]));
+  size_t slot;
+  RUSH_TRY(attribute(c, &slot));
+  rush_list_set(c->heap, rush_as_list(&c->args[0]), slot, c->args[2]);
   return RUSH_OK;
 }
