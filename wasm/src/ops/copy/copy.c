@@ -106,7 +106,9 @@ RUSH_OP(resize) {
 
 RUSH_OP(resize_as) {
   const rush_tensor *like = arg_tensor(c, 1);
-  RUSH_NEED(arg_is_none(c, 2) || arg_int(c, 2) == RUSH_FORMAT_CONTIGUOUS,
+  RUSH_NEED(arg_is_none(c, 2) || arg_int(c, 2) == RUSH_FORMAT_CONTIGUOUS ||
+                (arg_int(c, 2) == RUSH_FORMAT_PRESERVE &&
+                 rush_suggest_format(like) == RUSH_FORMAT_CONTIGUOUS),
             "resize_as_: only the contiguous memory format");
   RUSH_TRY(rush_resize(c->heap, arg_tensor(c, 0), like->rank, like->sizes));
   ret_keep(c, 0, &c->args[0]);

@@ -168,9 +168,12 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
   RUSH_TRY(arg_dtype(c, dtype_arg, floats ? RUSH_FLOAT32 : RUSH_INT64, &dtype));
   if (dtype == RUSH_INT64)
     for (int k = 0; k < 3; k++) d[k] = (double)i[k];
-  RUSH_NEED(d[2] != 0, "step must be nonzero");
+  const bool whole = !rush_is_float(dtype); /* the numbers, too, but for how many there are */
+  RUSH_NEED(whole ? i[2] != 0 : d[2] != 0, "step must be nonzero");
   RUSH_NEED(isfinite(d[0]) && isfinite(d[1]), "unsupported range: %g -> %g", d[0], d[1]);
-  RUSH_NEED(d[2] > 0 ? d[1] >= d[0] : d[1] <= d[0],
+  RUSH_NEED(whole      ? (i[2] > 0 ? i[1] >= i[0] : i[1] <= i[0])
+            : d[2] > 0 ? d[1] >= d[0]
+                       : d[1] <= d[0],
             "upper bound and lower bound inconsistent with step sign");
   const double size = ceil((d[1] - d[0]) / d[2]);
   RUSH_NEED(size >= 0 && size < 9e18, "invalid size, possible overflow?");
@@ -271,22 +274,25 @@ RUSH_OP(eye_m) {
 
 /* ---- From numbers ---------------------------------------------------------------------------- */
 
-static rush_status from_number(rush_call *c, rush_dtype dtype) {
+static rush_status from_number(rush_call *c, const rush_value *number, rush_dtype dtype) {
   rush_tensor *out;
-  RUSH_TRY(check_fits(c, &c->args[0], dtype));
+  RUSH_TRY(check_fits(c, number, dtype));
   RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));
-  rush_fill(c->ctx, out, &c->args[0]);
+  rush_fill(c->ctx, out, number);
   return RUSH_OK;
 }
 RUSH_OP(scalar_tensor) {
   rush_dtype dtype;
   RUSH_TRY(arg_dtype(c, 1, RUSH_FLOAT32, &dtype));
-  return from_number(c, dtype);
+  return from_number(c, &c->args[0], dtype);
 }
 RUSH_OP(tensor_of_number) {
   rush_dtype dtype;
   RUSH_TRY(arg_dtype(c, 1, arg_scalar_dtype(c, 0), &dtype));
-  return from_number(c, dtype);
+  rush_value number = c->args[0];
+  if (number.kind == RUSH_KIND_COMPLEX && !rush_is_complex(dtype) && dtype != RUSH_BOOL)
+    number = rush_float(((const rush_complex *)number.u.ref)->re); /* a cast drops the rest */
+  return from_number(c, &number, dtype);
 }
 /* Sizes of a nested list; the first item of each level tells. *kind: of the numbers, NONE where
  * there are none. */

@@ -305,10 +305,16 @@ RUSH_BODY_1(nan_to_num_f64, double, double,
             : x == (double)INFINITY  ? t
             : x == -(double)INFINITY ? p->f[2]
                                      : x)
+static inline double as_number(double x, const rush_pw_params *p) {
+  return x != x ? p->f[0] : x == (double)INFINITY ? p->f[1] : x == -(double)INFINITY ? p->f[2] : x;
+}
+RUSH_BODY_1(nan_to_num_c128, rush_c128, rush_c128,
+            CMPLX(as_number(creal(x), p), as_number(cimag(x), p)))
 static rush_status setup_nan_to_num(rush_call *c, rush_pw_job *job) {
+  const bool single = job->common == RUSH_FLOAT32 || job->common == RUSH_COMPLEX64;
   const double most = job->common == RUSH_FLOAT16    ? 65504
                       : job->common == RUSH_BFLOAT16 ? 0x1.fep127
-                      : job->common == RUSH_FLOAT32  ? (double)3.40282346638528859812e+38f
+                      : single                       ? (double)3.40282346638528859812e+38f
                                                      : 1.79769313486231570815e+308;
   job->p.f[0] = 0;
   job->p.f[1] = most;
@@ -320,5 +326,6 @@ RUSH_POINTWISE(nan_to_num) = {.operands = 1,
                               .flags = RUSH_PW_LIKE_SELF,
                               .f32 = nan_to_num_f32,
                               .f64 = nan_to_num_f64,
+                              .c128 = nan_to_num_c128,
                               .i64 = rush_pw_copy_i64,
                               .setup = setup_nan_to_num};

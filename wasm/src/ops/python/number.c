@@ -80,7 +80,20 @@ RUSH_OP(num_remainder) {
   return give_int(c, floor_mod(n(c, 0), n(c, 1)));
 }
 
+/* Of an int and a float: libtorch has the float, and the quotient, in single precision. */
+static rush_status divmod_mixed(rush_call *c) {
+  const bool first = c->args[0].kind == RUSH_KIND_FLOAT;
+  const double a = first ? (double)(float)f(c, 0) : f(c, 0);
+  const double b = first ? f(c, 1) : (double)(float)f(c, 1);
+  RUSH_NEED(b != 0, "ZeroDivisionError: float divmod()");
+  const double quotient = floorf((float)a / (float)b);
+  ret_float(c, 0, quotient);
+  ret_float(c, 1, a - quotient * b);
+  return RUSH_OK;
+}
+
 RUSH_OP(num_divmod) {
+  if (any_float(c) && c->args[0].kind != c->args[1].kind) return divmod_mixed(c);
   if (any_float(c)) {
     double a = f(c, 0), b = f(c, 1);
     RUSH_NEED(b != 0, "ZeroDivisionError: float divmod()");

@@ -3,6 +3,7 @@
  * Distributions.cpp and cpu/MultinomialKernel.cpp. */
 #include <math.h>
 
+#include "base/half.h"
 #include "blocks/draw.h"
 #include "blocks/rank.h"
 #include "call/define.h"
@@ -12,12 +13,16 @@
 
 /* Bits of a float's fraction, the leading one among them. */
 static int digits(rush_dtype dtype) {
-  return dtype == RUSH_FLOAT32 ? 24 : 53;
+  return dtype == RUSH_FLOAT64 ? 53 : dtype == RUSH_FLOAT32 ? 24 : dtype == RUSH_FLOAT16 ? 11 : 8;
 }
-/* What rounds up to 2^63 becomes the smallest int, as in PyTorch on x86. */
+/* What rounds up to 2^63, or to infinity, becomes the smallest int, as in PyTorch on x86. */
 static int64_t rounded(rush_dtype dtype, int64_t i) {
-  const double v = dtype == RUSH_FLOAT32 ? (double)(float)i : (double)i;
-  return v < 0x1p63 ? (int64_t)v : INT64_MIN;
+  const float single = (float)i;
+  const double v = dtype == RUSH_FLOAT64   ? (double)i
+                   : dtype == RUSH_FLOAT32 ? (double)single
+                   : dtype == RUSH_FLOAT16 ? (double)rush_of_float16(rush_to_float16(single))
+                                           : (double)rush_of_bfloat16(rush_to_bfloat16(single));
+  return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
 }
 /* Sums wrap around where a program asks for the whole range. */
 static int64_t plus(int64_t a, int64_t b) {
@@ -41,15 +46,40 @@ static int64_t upper_bound(rush_dtype dtype, int64_t to) {
 }
 
 static int64_t least_of(rush_dtype dtype) {
-  return dtype == RUSH_INT64 || rush_is_float(dtype) ? INT64_MIN
-         : dtype == RUSH_INT32                       ? INT32_MIN
-                                                     : 0;
+  switch (dtype) {
+    case RUSH_BOOL:
+    case RUSH_UINT8:
+      return 0;
+    case RUSH_INT8:
+      return INT8_MIN;
+    case RUSH_INT16:
+      return INT16_MIN;
+    case RUSH_INT32:
+      return INT32_MIN;
+    default:
+      return INT64_MIN;
+  }
 }
 static int64_t greatest_of(rush_dtype dtype) {
-  return dtype == RUSH_INT64 || rush_is_float(dtype) ? INT64_MAX
-         : dtype == RUSH_INT32                       ? INT32_MAX
-         : dtype == RUSH_UINT8                       ? UINT8_MAX
-                                                     : 1;
+  switch (dtype) {
+    case RUSH_BOOL:
+      return 1;
+    case RUSH_UINT8:
+      return UINT8_MAX;
+    case RUSH_INT8:
+      return INT8_MAX;
+    case RUSH_INT16:
+      return INT16_MAX;
+    case RUSH_INT32:
+      return INT32_MAX;
+    default:
+      return INT64_MAX;
+  }
+}
+
+/* Those that PyTorch draws from 64 bits, where the range asks for them. */
+static bool is_wide(rush_dtype dtype) {
+  return dtype == RUSH_INT64 || (rush_is_float(dtype) && dtype != RUSH_FLOAT16);
 }
 
 /* Integers from a range of `count` (0: 2**64) that begins at `from`. */
@@ -59,10 +89,9 @@ typedef struct interval {
 } interval;
 
 static int64_t draw_from(rush_random *random, const interval *range, rush_dtype dtype) {
-  const bool wide = dtype == RUSH_INT64 || rush_is_float(dtype);
   if (range->count == 0) return (int64_t)rush_random_64(random);
   const uint64_t drawn =
-      wide && range->count >> 32 ? rush_random_64(random) : rush_random_32(random);
+      is_wide(dtype) && range->count >> 32 ? rush_random_64(random) : rush_random_32(random);
   return (int64_t)(drawn % range->count + (uint64_t)range->from);
 }
 
@@ -83,7 +112,7 @@ static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const 
   interval range = {0, from};
   if (to == NULL && from == INT64_MIN) { /* all 64 bits */
     RUSH_NEED(
-        dtype == RUSH_INT64 || rush_is_float(dtype),
+        is_wide(dtype),
         "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
     fill_from(c, t, &range);
     return RUSH_OK;
@@ -182,7 +211,7 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   rush_dtype dtype;
   rush_tensor *out;
   RUSH_NEED(n >= 0, "n must be non-negative, got%lld", (long long)n);
-  RUSH_TRY(arg_dtype(c, dtype_arg, RUSH_FLOAT32, &dtype));
+  RUSH_TRY(arg_dtype(c, dtype_arg, RUSH_INT64, &dtype));
   RUSH_NEED(dtype != RUSH_BOOL, "\"randperm\" not implemented for 'Bool'");
   RUSH_NEED(
       n == 0 || n - 1 <= (rush_is_float(dtype) ? (int64_t)1 << digits(dtype) : greatest_of(dtype)),

@@ -127,7 +127,7 @@ static rush_status ret_slices(rush_call *c, const slices *s, const rush_tensor *
 }
 
 static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor *moved, int dim,
-                                bool sort, bool want_inverse, bool want_counts) {
+                                bool sort) {
   int64_t *order, *inverse, *first, *counts, groups = 0;
   RUSH_TRY(tmp_items(c, s->n, 4 * sizeof *order, (void **)&order));
   inverse = order + s->n, first = inverse + s->n, counts = first + s->n;
@@ -145,12 +145,11 @@ static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor
     inverse[order[i]] = groups - 1;
   }
   RUSH_TRY(ret_slices(c, s, moved, dim, first, groups));
-  RUSH_TRY(ret_groups(c, 1, want_inverse, 1, &s->n, inverse));
-  return ret_groups(c, 2, want_counts, 1, &groups, counts);
+  RUSH_TRY(ret_groups(c, 1, true, 1, &s->n, inverse)); /* PyTorch's, too, whatever is asked for */
+  return ret_groups(c, 2, true, 1, &groups, counts);
 }
 
-static rush_status unique_along(rush_call *c, uint32_t dim_arg, bool sort, bool want_inverse,
-                                bool want_counts) {
+static rush_status unique_along(rush_call *c, uint32_t dim_arg, bool sort) {
   const rush_tensor *t = arg_tensor(c, 0);
   int dim;
   RUSH_TRY(arg_dim(c, dim_arg, t->rank, &dim));
@@ -167,15 +166,15 @@ static rush_status unique_along(rush_call *c, uint32_t dim_arg, bool sort, bool 
   tmp_take(c, moved);
   slices s = {t->dtype, rush_itemsize(t), t->sizes[dim],
               t->sizes[dim] > 0 ? t->numel / t->sizes[dim] : 0, rush_data(moved)};
-  return group_slices(c, &s, moved, dim, sort, want_inverse, want_counts);
+  return group_slices(c, &s, moved, dim, sort);
 }
 
 /* self, dim, sorted, return_inverse, return_counts */
 RUSH_OP(unique_dim) {
-  return unique_along(c, 1, true, arg_bool(c, 3), arg_bool(c, 4));
+  return unique_along(c, 1, true);
 }
 RUSH_OP(unique_dim_consecutive) {
-  return unique_along(c, 1, false, arg_bool(c, 2), arg_bool(c, 3));
+  return unique_along(c, 1, false);
 }
 
 /* self, return_inverse, return_counts, dim */
@@ -183,7 +182,7 @@ RUSH_OP(unique_consecutive) {
   const rush_tensor *t = arg_tensor(c, 0);
   if (arg_is_none(c, 3) || (t->rank == 1 && arg_int(c, 3) == 0))
     return unique(c, false, arg_bool(c, 1), arg_bool(c, 2));
-  return unique_along(c, 3, false, arg_bool(c, 1), arg_bool(c, 2));
+  return unique_along(c, 3, false);
 }
 
 /* ---- bincount -------------------------------------------------------------------------------- */

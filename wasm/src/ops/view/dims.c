@@ -138,10 +138,10 @@ static rush_status ret_adjoint(rush_call *c, const shape *s) {
 /* The last two dimensions in turn. */
 static rush_status transpose_matrices(rush_call *c, const char *name, shape *s) {
   *s = shape_of(arg_tensor(c, 0));
-  RUSH_NEED(s->rank >= 2,
+  RUSH_NEED(s->rank != 1,
             "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.",
             name, s->rank);
-  swap_dims(s, s->rank - 2, s->rank - 1);
+  if (s->rank > 0) swap_dims(s, s->rank - 2, s->rank - 1);
   return RUSH_OK;
 }
 
