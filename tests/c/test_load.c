@@ -509,8 +509,8 @@ static double zero = 0.0;
   R(many_ops, BAD_FILE, "the file has 16385 operators, at most 16384 may be", add_ops(b, 16385))                      \
   R(variadic_results, BAD_FILE, "prim::ListConstruct has 1 results, 0 are taken", INSTR(I_T)->n_out = 0;              \
     rename_op_to(b, 0, "prim::ListConstruct"))                                                                        \
-  R(variadic_arguments, BAD_FILE, "prim::TupleSlice needs 3 arguments, 1 are given",                                  \
-    rename_op_to(b, 0, "prim::TupleSlice"))                                                                           \
+  R(variadic_arguments, BAD_FILE, "prim::isinstance needs 2 arguments, 1 are given",                                  \
+    rename_op_to(b, 0, "prim::isinstance"))                                                                           \
   R(operands_shared, BAD_FILE, "shares operands with an instruction before it",                                       \
     INSTR(I_ALIAS)->operands = INSTR(I_T)->operands)                                                                  \
   R(source_string, BAD_FILE, "sources[0] at byte", REC(source, SOURCES, 0)->file = 999)                               \

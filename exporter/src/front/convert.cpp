@@ -134,12 +134,7 @@ class Converter {
     }
     Node *out = append(n, to, name(n));
     for (const jit::Value *v : n.inputs()) out->add_input(value(v));
-    if (n.kind() == prim::TupleSlice) {
-      out->add_input(graph_->constant(const_int(n.i(attr::beg))));
-      out->add_input(graph_->constant(const_int(n.i(attr::end))));
-    } else if (n.kind() == prim::isinstance) {
-      out->add_input(graph_->constant(asked_types(n)));
-    }
+    if (n.kind() == prim::isinstance) out->add_input(graph_->constant(asked_types(n)));
     for (const jit::Block *b : n.blocks()) {
       Block *inner = out->add_block();
       for (const jit::Value *p : b->inputs())

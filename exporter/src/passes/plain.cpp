@@ -12,7 +12,9 @@ namespace {
 
 const char *plain_name(const std::string &op) {
   static const std::unordered_map<std::string, const char *> names = {
+      {"aten::sym_size", "aten::size"},
       {"aten::sym_size.int", "aten::size.int"},
+      {"aten::sym_stride", "aten::stride"},
       {"aten::sym_stride.int", "aten::stride.int"},
       {"aten::sym_numel", "aten::numel"},
       {"aten::sym_storage_offset", "aten::storage_offset"},

@@ -95,7 +95,7 @@ bool drop_identities(Graph &graph) {
     if (is_same_tensor(*node) || (passing(node->op) == Passing::ALIAS && !keep_aliases)) {
       replace_by_input(node);
       changed = true;
-    } else if (node->op == "aten::detach" || node->op == "aten::lift_fresh") {
+    } else if (passing(node->op) == Passing::ALIAS && node->op != "aten::alias") {
       node->op = "aten::alias";
       changed = true;
     }

@@ -92,11 +92,10 @@ Value *GraphBuilder::list_operand(py::handle value, const TypeRef &type, int64_t
 // A number as the one that is wanted.
 Value *GraphBuilder::cast(Value *value, const Type &type) {
   const rush_type_kind from = value->type->kind;
-  if (type.kind == RUSH_TYPE_FLOAT && from == RUSH_TYPE_INT) {
-    if (value->is_constant()) return graph_->constant(const_float(value->constant->number()));
-    return append("aten::Float.int", {value}, make_type(RUSH_TYPE_FLOAT));
-  }
-  if (from != RUSH_TYPE_NUMBER) return value;
+  const bool whole = type.kind == RUSH_TYPE_FLOAT && from == RUSH_TYPE_INT;
+  if (whole && value->is_constant())
+    return graph_->constant(const_float(value->constant->number()));
+  if (from != RUSH_TYPE_NUMBER && !whole) return value;
   if (type.kind == RUSH_TYPE_FLOAT)
     return append("aten::Float.Scalar", {value}, make_type(RUSH_TYPE_FLOAT));
   if (type.kind == RUSH_TYPE_INT)

@@ -156,27 +156,24 @@ static rush_status setup_2(rush_call *c, rush_pw_job *job) {
 FLOATS(leaky_relu, x > 0 ? x : x * s)
 RUSH_POINTWISE(leaky_relu) = {
     .operands = 1, .f32 = leaky_relu_f32, .f64 = leaky_relu_f64, .setup = setup_1};
-/* In eval mode the slope is in the middle. */
-static rush_status setup_rrelu(rush_call *c, rush_pw_job *job) {
-  const uint32_t lower = c->args[1].kind == RUSH_KIND_TENSOR ? 2 : 1; /* after `noise` */
-  RUSH_CHECK(c->ctx, !arg_bool(c, lower + 2), RUSH_ERR_UNSUPPORTED,
-             "rrelu in training mode draws random numbers: export the model in eval mode");
-  job->p.f[0] = (arg_scalar_double(c, lower) + arg_scalar_double(c, lower + 1)) / 2;
-  return RUSH_OK;
-}
-RUSH_POINTWISE(rrelu) = {.operands = 1,
-                         .flags = RUSH_PW_CONTIGUOUS,
-                         .f32 = leaky_relu_f32,
-                         .f64 = leaky_relu_f64,
-                         .setup = setup_rrelu};
 FLOATS(threshold, x <= s ? t : x)
 RUSH_BODY_1(threshold_i64, int64_t, int64_t, x <= s ? t : x)
+/* Both numbers become elements first: of uint8 what is negative wraps around. */
+static rush_status setup_threshold(rush_call *c, rush_pw_job *job) {
+  RUSH_TRY(setup_2(c, job));
+  for (int k = 0; k < 2 && job->common == RUSH_UINT8; k++) {
+    RUSH_NEED(job->p.i[k] >= -UINT8_MAX && job->p.i[k] <= UINT8_MAX,
+              "value cannot be converted to type uint8_t without overflow");
+    job->p.i[k] = (uint8_t)job->p.i[k];
+  }
+  return RUSH_OK;
+}
 RUSH_POINTWISE(threshold) = {.operands = 1,
                              .flags = RUSH_PW_NO_BOOL,
                              .f32 = threshold_f32,
                              .f64 = threshold_f64,
                              .i64 = threshold_i64,
-                             .setup = setup_2};
+                             .setup = setup_threshold};
 FLOATS(hardshrink, x >= -s && x <= s ? 0 : x)
 static rush_status setup_hardshrink(rush_call *c, rush_pw_job *job) {
   job->p.f[0] = rush_rounded(job->common, arg_scalar_double(c, 1));

@@ -60,21 +60,6 @@ RUSH_OP(tuple_index) {
   return RUSH_OK;
 }
 
-/* tuple, begin, end: what the exporter makes of prim::TupleSlice's attributes */
-RUSH_OP(tuple_slice) {
-  bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TUPLE &&
-              c->args[1].kind == RUSH_KIND_INT && c->args[2].kind == RUSH_KIND_INT;
-  RUSH_NEED(fits, "TupleSlice takes a tuple and two ints");
-  const rush_list *t = arg_list(c, 0);
-  int64_t n = (int64_t)t->n, from = arg_int(c, 1), to = arg_int(c, 2);
-  if (from < 0) from += n;
-  if (to < 0) to += n;
-  from = from < 0 ? 0 : from > n ? n : from;
-  to = to < from ? from : to > n ? n : to;
-  return rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), t->items + from,
-                       (size_t)(to - from), &c->results[0]);
-}
-
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 RUSH_OP(list_len) {

@@ -130,9 +130,6 @@ RUSH_OP(always_false) {
 RUSH_OP(always_true) {
   return give_bool(c, true);
 }
-RUSH_OP(always_zero) {
-  return give_int(c, 0);
-} /* e.g. the layout: strided */
 RUSH_OP(always_none) {
   ret_value(c, 0, rush_none());
   return RUSH_OK;
