@@ -96,11 +96,11 @@ export async function agreement({ load, read, loadOptions, runs = 10 }) {
   const loading = performance.now();
   const model = await load(bytes, { ...loadOptions, ...more });
   const loadMs = performance.now() - loading;
-  const total = { maxAbs: 0, maxRel: 0, close: true };
+  const total = { maxAbs: 0, maxRel: 0, close: true, rtol: RTOL, atol: 0 }; // atol: the greatest that a case is judged by
   const cases = [];
   /** @type {any} */
   let first;
-  for (const { name, inputs, outputs, numbers, steps, pieces, atol } of manifest.cases) {
+  for (const { name, inputs, outputs, numbers, steps, pieces, atol = ATOL } of manifest.cases) {
     /** @type {Record<string, any>} */
     const given = { ...numbers };
     for (const [key, file] of Object.entries(inputs)) given[key] = readNpy(await read(file));
@@ -111,6 +111,7 @@ export async function agreement({ load, read, loadOptions, runs = 10 }) {
       total.maxAbs = Math.max(total.maxAbs, off.maxAbs);
       total.maxRel = Math.max(total.maxRel, off.maxRel);
       total.close &&= off.close;
+      total.atol = Math.max(total.atol, atol);
       cases.push({ name, output: key, ...off, answer: answer.likeliest ?? Array.from(answer[key].data) });
     }
   }
@@ -133,6 +134,6 @@ async function together({ title, note, variants }, compare) {
   const results = [];
   for (const folder of variants) results.push(await compare(folder));
   const worst = (/** @type {string} */ key) => Math.max(...results.map((r) => r[key]));
-  return { ...results[0], title, note, maxAbs: worst('maxAbs'), maxRel: worst('maxRel'), close: results.every((r) => r.close),
+  return { ...results[0], title, note, maxAbs: worst('maxAbs'), maxRel: worst('maxRel'), atol: worst('atol'), close: results.every((r) => r.close),
     cases: results.flatMap((r) => r.cases.map((/** @type {any} */ c) => ({ ...c, name: `${r.title}: ${c.name}` }))) };
 }
