@@ -32,6 +32,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import reference  # noqa: E402, I001 - before torch
 import torch  # noqa: E402
 import conformance  # noqa: E402
+import one_operator  # noqa: E402
 
 OUT = Path(os.environ.get("RUSH_CONFORMANCE", TOP / "build" / "conformance"))
 JOBS = int(os.environ.get("RUSH_JOBS", 2))
@@ -64,7 +65,9 @@ def load_rows():
 # ---- From a row to a scripted module -------------------------------------------------------------
 
 def source_of(row):
-    """Python text with a function `f`, and a class M whose forward calls it."""
+    """Python text with a function `f`, and a class M whose forward calls it; or the call of an operator by its own name."""
+    if one_operator.is_call(row.body):
+        return row.body
     arguments = [k for k, v in row.inputs.items() if not getattr(v, "is_weight", False)]
     weights = [k for k in row.inputs if k not in arguments]
     kinds = {k: row.types.get(k, conformance.type_of(row.inputs[k])) for k in row.inputs}
@@ -106,7 +109,16 @@ def inputs_of(row, case, k):
     return {k: v for k, v in made.items() if k not in weights}, weights
 
 
+def compile_operator(row):
+    inputs, weights = inputs_of(row, {}, 0)
+    if weights:
+        raise Wrong("an operator that is called by its own name takes no weights")
+    return one_operator.function_of_row(row.body, inputs, conformance.type_of, row.mutates)
+
+
 def compile_row(row):
+    if one_operator.is_call(row.body):
+        return compile_operator(row)
     text = source_of(row)
     filename = f"{row.name}.py"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
@@ -150,9 +162,15 @@ def tolerance(row, values):
     return (rtol if row.rtol is None else row.rtol, atol if row.atol is None else row.atol)
 
 
+def fresh(net):
+    """A module whose state is as it was; a function has none."""
+    return copy.deepcopy(net) if isinstance(net, torch.nn.Module) else net
+
+
 def vectors_of(row, net):
     """[(args, expected, rtol, atol)], expected None for a row that raises."""
     vectors = []
+    buffers = list(net.buffers()) if isinstance(net, torch.nn.Module) else []
     for k, case in enumerate([{}, *row.also]):
         arguments, _ = inputs_of(row, case, k)
         args = tuple(arguments.values())
@@ -161,7 +179,7 @@ def vectors_of(row, net):
         torch.manual_seed(1)  # RUSH_TEST_SEED: so is every replay's
         with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
             try:
-                expected = copy.deepcopy(net)(*given)
+                expected = fresh(net)(*given)
             except Exception as error:
                 caught = error
         if row.raises is None and caught:
@@ -171,7 +189,7 @@ def vectors_of(row, net):
         if caught:
             vectors.append((args, None, 0.0, 0.0))
         else:
-            vectors.append((args, expected, *tolerance(row, (args, expected, list(net.buffers())))))
+            vectors.append((args, expected, *tolerance(row, (args, expected, buffers))))
     return vectors
 
 
@@ -190,7 +208,7 @@ def exporter_key():
 
 
 def code_key():
-    return "".join(hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in ("generate.py", "../reference.py"))
+    return "".join(hashlib.sha256((HERE / name).read_bytes()).hexdigest() for name in ("generate.py", "one_operator.py", "../reference.py"))
 
 
 def some_value(kind):
@@ -207,7 +225,8 @@ def export_row(row, net, vectors):
     import rushlight
     # Not verified here: that is what the replays are for, and a row that fails keeps its file.
     # A row that must raise has no answer: some value of its type stands for it.
-    nothing = some_value(net.forward.schema.returns[0].type) if row.raises is not None else None
+    schema = net.schema if isinstance(net, torch.jit.ScriptFunction) else net.forward.schema
+    nothing = some_value(schema.returns[0].type) if row.raises is not None else None
     tests = [(args, nothing if row.raises is not None else expected, rtol, atol)
              for args, expected, rtol, atol in vectors]
     rushlight.export(net, path=str(OUT / f"{row.name}.rush"), tests=tests, verify=False, test_vectors=True)

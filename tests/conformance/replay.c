@@ -1,8 +1,11 @@
-/* Replays the conformance rows natively: replay [--oom] DIR [PATTERN..]
+/* Replays the conformance rows natively: replay [--oom | --threads N | --ran FILE] DIR [PATTERN..]
  *
  * DIR holds manifest.json and a .rush file per row, as generate.py makes them. Each vector of each
  * file is verified twice, so that what instructions keep from their first run is used too. Prints
  * the rows that fail and a count.
+ *
+ * With --ran each operator that ran and returned in a row that passed is written to FILE, a line each: what
+ * covered.py asks for. One whose only answer is a refusal (it has no results) counts where it refused.
  *
  * With --oom each row is loaded and verified again and again, with allocation 1, 2, 3, ... and all
  * later ones failing, until none does: the status must be no-memory, and no byte may stay behind.
@@ -94,6 +97,29 @@ static const char *check_vector(const row *r, rush_ctx *ctx, rush_session *sessi
   return text;
 }
 
+/* ---- What ran -------------------------------------------------------------------------------- */
+
+static FILE *ran; /* NULL: nobody asks */
+
+static double no_clock(void *user) {
+  (void)user;
+  return 0;
+}
+
+/* Operators behind a rush::chain that it took over have no row of their own here. */
+static void write_ran(const row *r, rush_ctx *ctx, rush_session *session) {
+  rush_profile_row *rows;
+  size_t n;
+  if (rush_session_profile_rows(session, &rows, &n) != RUSH_OK) return;
+  for (size_t i = 0; i < n; i++) {
+    const char *schema = rush_op_schema(rows[i].op);
+    const char *arrow = schema ? strstr(schema, " -> ()") : NULL;
+    if (!r->must_raise || arrow) fprintf(ran, "%s\n", rows[i].op);
+  }
+  rush_free(ctx, rows, n * sizeof *rows);
+  fflush(ran);
+}
+
 static const char *check_model(const row *r, rush_ctx *ctx, rush_model *model, char *text,
                                size_t room) {
   rush_session *session;
@@ -102,11 +128,13 @@ static const char *check_model(const row *r, rush_ctx *ctx, rush_model *model, c
     snprintf(text, room, "no session: %s", rush_ctx_error(ctx));
     return text;
   }
+  if (ran && rush_session_profile(session, no_clock, NULL) != RUSH_OK) wrong = "no memory";
   if (rush_model_test_count(model) == 0) wrong = "the file has no test vectors";
   for (int round = 0; round < 2 && !wrong; round++) {
     for (size_t t = 0; t < rush_model_test_count(model) && !wrong; t++)
       wrong = check_vector(r, ctx, session, t, text, room);
   }
+  if (ran && !wrong) write_ran(r, ctx, session);
   rush_session_destroy(session);
   return wrong;
 }
@@ -245,9 +273,13 @@ int main(int argc, char **argv) {
     threads = (unsigned)atoi(argv[2]);
     argc -= 2;
     argv += 2;
+  } else if (argc > 2 && strcmp(argv[1], "--ran") == 0) {
+    ran = fopen(argv[2], "w");
+    argc -= 2;
+    argv += 2;
   }
   if (argc < 2) {
-    fprintf(stderr, "usage: replay [--oom | --threads N] DIR [PATTERN..]\n");
+    fprintf(stderr, "usage: replay [--oom | --threads N | --ran FILE] DIR [PATTERN..]\n");
     return 2;
   }
   snprintf(path, sizeof path, "%s/manifest.json", argv[1]);
@@ -264,6 +296,7 @@ int main(int argc, char **argv) {
     failed += !good;
   }
   free(manifest);
+  if (ran) fclose(ran);
   printf("%d rows passed, %d failed\n", passed, failed);
   return failed > 0 || passed == 0;
 }

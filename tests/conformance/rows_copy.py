@@ -120,3 +120,21 @@ row("out_cannot_cast", """
 
 row("repeat_too_few", "x.repeat(2)", x=f32(2, 3), raises="can not be smaller than number of dimensions of tensor")
 row("repeat_negative", "x.repeat(n, 1)", x=f32(2, 3), n=-1, raises="negative dimension")
+
+# ---- By their own names (one_operator.py) ------------------------------------------------------------
+
+row("name_copy_tensor", "aten::copy_.Tensor(x, y)", x=f32(2, 3), y=i64(3), mutates=True)
+row("name_copy_int", "aten::copy_.int(x, 3)", x=f32(2, 3), mutates=True, also=[{"x": i32(4)}])
+row("name_copy_float", "aten::copy_.float(x, 2.5)", x=f32(2, 3), mutates=True, also=[{"x": i32(4)}])
+row("name_copy", "aten::copy(x, y)", x=f32(2, 3), y=i64(3), also=[{"y": f32(2, 3)}])
+row("name_set_source", "aten::set_.source_Tensor(x, y)", x=f32(2, 3), y=f32(4), mutates=True)
+for name in ("concat", "concatenate"):
+    row(f"name_{name}", f"aten::{name}(xs, d)", xs=[f32(2, 3), f32(1, 3)], d=0, also=[{"xs": [f32(2, 3), i64(2, 2)], "d": -1}])
+row("name_row_stack", "aten::row_stack(xs)", xs=[f32(3), f32(2, 3)])
+row("name_to_device", "aten::to.device(x, torch.device('cpu'), torch.float64)", x=f32(2, 3))
+row("name_to_copy", "aten::_to_copy(x, dtype=d)", x=f32(2, 3), d=7, also=[{"d": None}, {"d": 4}])
+row("name_to_prim_device", "aten::to.prim_Device(x, torch.device('cpu'), d)", x=f32(2, 3), d=7, also=[{"d": 4}])
+row("name_to_prim_dtype", "aten::to.prim_dtype(x, d, copy=True)", x=f32(2, 3), d=7, also=[{"d": 4}])
+row("name_to_prim_other", "aten::to.prim_other(x, False, True)", x=u8(2, 3))  # PyTorch takes the False for the dtype uint8
+for name in ("Float", "Double", "Int", "Long", "Byte"):
+    row(f"name_cast_{name}", f"aten::_cast_{name}(x)", x=f32(2, 3, lo=0, hi=99), also=[{"x": i64(3, lo=0, hi=99)}, {"x": b8(4)}])

@@ -30,3 +30,18 @@ row("meshgrid_strides", """
     a, b, c = torch.meshgrid([x, y, x], indexing='xy')
     return a.stride(), b.stride(), c.stride(), torch.meshgrid([x, y], indexing='ij')[1].stride()""", x=f32(3), y=noncontig(f32(2)))
 row("tril_triu_indices", "(torch.tril_indices(3, 4), torch.triu_indices(4, 3, 1), torch.tril_indices(3, 3, -1), torch.tril_indices(2, 5, 9), torch.triu_indices(3, 2, -9), torch.tril_indices(0, 3))", n=0)
+
+# ---- By their own names (one_operator.py) ------------------------------------------------------------
+
+row("new_empty", "x.new_empty([2, n]).fill_(1), x.new_empty([n], dtype=torch.int32).fill_(2)", x=f64(3), n=3)
+row("empty_strided", "y = torch.empty_strided([2, n], [1, 2]).fill_(1)\nreturn y, y.stride()", n=3)
+row("new_empty_strided", "y = x.new_empty_strided([2, n], [1, 2]).fill_(1)\nreturn y, y.stride()", x=f64(3), n=3)
+for kind, value in {"int": 3, "float": 2.5, "bool": True}.items():
+    row(f"name_tensor_of_{kind}", f"aten::tensor.{kind}(a)", a=value)
+    row(f"name_tensor_of_{kind}_as_half", f"aten::tensor.{kind}(a, dtype=d)", a=value, d=5)
+    row(f"name_as_tensor_of_{kind}", f"aten::as_tensor.{kind}(a)", a=value)
+row("name_tensor_of_complex_as_real", "aten::tensor.complex(a, dtype=d)", a=1.5 - 2j, d=6, also=[{"d": 3}, {"d": 9}])
+row("name_as_tensor_of_list", "aten::as_tensor.list(a)", a=[1.5, 2.0])
+row("name_as_tensor", "aten::as_tensor(x, dtype=d)", x=f32(2), d=7, also=[{"d": None}])
+row("name_tril_indices", "aten::tril_indices(a, b, n)", a=4, b=3, n=0, also=[{"n": 1}, {"n": -2}, {"a": 0}])
+row("name_arange_of_bytes", "aten::arange.start_step(0, n, 1, dtype=torch.uint8)", n=-0.5, also=[{"n": 5.5}])

@@ -211,3 +211,15 @@ row("masked_scatter_in_place", "x.masked_scatter_(m, y)", x=transposed(f32(2, 3)
 row("masked_scatter_too_few", "x.masked_scatter(m, y)", x=f32(3), m=tensor([True, True, False], "b8"), y=f32(1), raises="")
 row("masked_select_of_ints", "(x.masked_select(m), u.masked_select(m))", x=i64(5), u=b8(5), m=b8(5))
 row("mask_float", "x.masked_select(y)", x=f32(3), y=f32(3), raises="expected BoolTensor for mask")
+
+# ---- By their own names (one_operator.py) ------------------------------------------------------------
+
+AT = dict(x=f32(4, 5), i=[i64(3, lo=-4, hi=3), i64(3, lo=-5, hi=4)])
+for name in ("index", "_unsafe_index"):
+    row(f"name_{name.strip('_')}_of_tensors", f"aten::{name}.Tensor_hacked_twin(x, i)", also=[{"i": [i64(2, 3, lo=0, hi=3)]}], **AT)
+row("name_unsafe_index", "aten::_unsafe_index.Tensor(x, i)", **AT)
+PLACES = dict(x=f32(4, 5), i=[tensor([0, 3], "i64"), tensor([1, -1], "i64")], v=f32(2))
+row("name_unsafe_index_put", "aten::_unsafe_index_put(x, i, v)", also=[{"v": f32()}], **PLACES)
+row("name_unsafe_index_put_of_tensors", "aten::_unsafe_index_put.hacked_twin(x, i, v, True)", **PLACES)
+row("name_index_put_impl_of_tensors", "aten::_index_put_impl_.hacked_twin(x, i, v)", mutates=True, **PLACES)
+row("name_nonzero_numpy", "aten::nonzero_numpy(x)", x=tensor([[1, 0, 2], [0, 0, 3]], "i64"), also=[{"x": f32(0)}])

@@ -123,3 +123,8 @@ row("einsum_too_few_subscripts", "torch.einsum('i->i', x)", x=f32(3, 4), raises=
 row("einsum_too_many_operands", "torch.einsum('ij', x, x)", x=f32(3, 4), raises="more operands were provided than specified in the equation")
 row("einsum_output_unknown", "torch.einsum('ij->ik', x)", x=f32(3, 4), raises="does not appear in the equation for any input operand")
 row("einsum_output_twice", "torch.einsum('ij->ii', x)", x=f32(3, 4), raises="more than once in the output")
+
+# ---- By their own names (one_operator.py) ------------------------------------------------------------
+
+row("name_linalg_matmul", "aten::linalg_matmul(x, y)", x=f32(3, 5), y=f32(5, 4), also=[{"x": f32(2, 3, 5)}, {"y": f32(5)}])
+row("name_ger", "aten::ger(x, y)", x=f32(3), y=f32(4), also=[{"x": i64(2), "y": i64(3)}])

@@ -307,3 +307,4 @@ row("quantised_mul_wraps", """
     a = torch.quantize_per_tensor(x, 1e-5, 0, torch.qint32)
     b = torch.quantize_per_tensor(y, 1e-5, 0, torch.qint32)
     return torch.ops.quantized.mul(a, b, 1e-4, 0).dequantize()""", x=tensor([3.0, -2.0, 0.001]), y=tensor([4.0, 5.0, 0.002]))
+row("qscheme", "q = torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)\nreturn q.qscheme()", x=f32(3))

@@ -138,3 +138,14 @@ def f(n: int):
         else:
             out = torch.cat([out, torch.rand(1)])
     return out""", n=5, types={"n": "int"}, also=[{"n": 0}], **NEXT)
+
+# ---- By their own names (one_operator.py) ------------------------------------------------------------
+
+row("name_normal_functional", "aten::normal_functional(x, 1.0, 2.0)", x=f32(3, 7), **NEXT)
+row("name_randperm_generator", "aten::randperm.generator(n, generator=None, dtype=d)", n=9, d=4, also=[{"d": None}, {"n": 0}, {"d": 3}])
+row("name_rand_complex", "aten::rand(n, dtype=torch.complex64)", n=[3, 5], **NEXT)
+for dtype in SHORTS + HALVES:
+    row(f"random_unbounded_{dtype}", "x.random_()\nreturn x, torch.rand(1)", x=random(dtype, 9), **NEXT)
+    row(f"random_from_{dtype}", "x.random_(3, 90)\nreturn x, torch.rand(1)", x=random(dtype, 9), **NEXT)
+for dtype in HALVES:
+    row(f"random_beyond_what_is_exact_{dtype}", "aten::random.from(x, a, b)", x=random(dtype, 9), a=-3, b=None, also=[{"a": 1000, "b": 2**20 if dtype == "bf16" else 60000}])

@@ -86,3 +86,12 @@ for dtype in ("f32", "f64", "i64", "i32", "u8", "b8"):
     row(f"cumsum_{dtype}", "torch.cumsum(x, 0), torch.cumsum(x, -1), torch.cumsum(x.t(), 0), torch.cumsum(x[:0], 1)", x=random(dtype, 5, 7))
 row("cumprod", "torch.cumprod(x, 0), torch.cumprod(x, 1), torch.cumprod(i, 1), torch.cumsum(i, 0, dtype=torch.float32)", x=f32(5, 7), i=i64(4, 5))
 row("cummax", "torch.cummax(x, 0), torch.cummin(x, 1), torch.cummax(i, 1)", x=ODD, i=i64(4, 9))
+
+# ---- By their own names (one_operator.py) ------------------------------------------------------------
+
+row("name_std_correction", "aten::std.correction(x, d, correction=n)", x=f32(5, 6), d=[1], n=2, also=[{"d": None, "n": 0}, {"n": 0.5}])
+row("name_std_mean_correction", "aten::std_mean.correction(x, d, correction=n)", x=f32(5, 6), d=[1], n=2, also=[{"d": None, "n": 0}])
+row("name_var_mean", "aten::var_mean(x, unbiased=u)", x=f32(5, 6), u=True, also=[{"u": False}])
+row("name_norm_dtype", "aten::norm.ScalarOpt_dtype(x, p, dtype=7)", x=f32(5, 6), p=2, also=[{"p": 1.5}])
+row("name_norm_along_dtype", "aten::norm.ScalarOpt_dim_dtype(x, p, d, False, dtype=7)", x=f32(5, 6), p=2, d=[1], also=[{"p": 1.5}])
+row("name_special_logsumexp", "aten::special_logsumexp(x, d, True)", x=f32(5, 6), d=[1], also=[{"d": [0, 1]}])

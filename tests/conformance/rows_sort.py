@@ -75,3 +75,10 @@ row("mode", "(torch.mode(x), torch.mode(x.view(5, 8), 0), torch.mode(x.view(8, 5
 row("mode_floats", "(torch.mode(x), torch.mode(x, 0), torch.mode(z))", x=tensor([[1.5, -0.0, 1.5], [0.0, 2.5, 0.0]]), z=f32())
 row("isin", "(torch.isin(x, y), torch.isin(x, y, invert=True), torch.isin(x, 3), torch.isin(3, x), torch.isin(x, y[:0]), torch.isin(x.view(5, 8).t(), y))", x=TIES, y=tensor([1, 4, 9], "i64"))
 row("isin_floats", "(torch.isin(x, x), torch.isin(x, i), torch.isin(i, x))", x=ODD, i=tensor([3, 0, 7], "i64"))
+
+# ---- By their own names (one_operator.py) ------------------------------------------------------------
+
+row("name_unique", "aten::_unique(x, True, True)", x=i64(3, 5), also=[{"x": tensor([2.5, 1.0, 2.5])}])
+# What was not asked for comes, too.
+row("name_unique_along", "aten::unique_dim(x, 0)", x=i64(5, 1, lo=0, hi=2))
+row("name_unique_consecutive_along", "aten::unique_dim_consecutive(x, d)", x=i64(5, 1, lo=0, hi=2), d=0, also=[{"d": 1}])

@@ -178,3 +178,30 @@ row("issue_19948_assign_to_slice_of_repeat", """
 row("issue_110056_empty_slice_assign", """
     x[1:-1] = 0
     return x""", x=f32(2), also=[{"x": f32(5)}])
+
+# ---- By their own names (one_operator.py) ------------------------------------------------------------
+
+for name in ("swapaxes", "swapdims"):
+    row(f"name_{name}", f"aten::{name}(x, a, b)", x=f32(2, 3, 4), a=0, b=-1, also=[{"x": noncontig(f32(3, 5))}])
+    row(f"name_{name}_in_place", f"aten::{name}_(x, a, b)", x=f32(2, 3, 4), a=0, b=-1, mutates=True)
+for name in ("moveaxis",):
+    row(f"name_{name}", f"aten::{name}.int(x, a, b)", x=f32(2, 3, 4), a=0, b=-1)
+    row(f"name_{name}_of_several", f"aten::{name}.intlist(x, a, b)", x=f32(2, 3, 4), a=[0, 1], b=[2, 0])
+row("name_adjoint", "aten::adjoint(x)", x=f32(2, 3), also=[{"x": random("c64", 2, 3, 4)}])
+row("name_mT_of_no_dims", "aten::mT(x)", x=f32())
+row("name_squeeze_along", "aten::squeeze_.dim(x, 1)", x=f32(2, 1, 3, 1), mutates=True)
+row("name_squeeze_along_several", "aten::squeeze_.dims(x, d)", x=f32(2, 1, 3, 1), d=[1, -1], mutates=True)
+for name in ("resolve_neg", "lift"):
+    row(f"name_{name}", f"aten::{name}(x)", x=f32(2, 3))
+row("name_reshape_alias", "aten::_reshape_alias(x, a, b)", x=f32(2, 6), a=[3, 4], b=[4, 1])
+row("name_as_strided", "aten::as_strided_(x, a, b)", x=f32(12), a=[3, 2], b=[4, 1], mutates=True)
+row("name_conj", "aten::_conj(x)", x=random("c64", 3))
+row("name_narrow_from_tensor", "aten::narrow.Tensor(x, 0, n, 2)", x=f32(5, 3), n=tensor(1, "i64"), also=[{"n": tensor(-2, "i64")}])
+row("name_unsafe_split", "aten::unsafe_split.Tensor(x, 2)", x=f32(5, 3))
+row("name_unsafe_split_with_sizes", "aten::unsafe_split_with_sizes(x, n)", x=f32(5, 3), n=[1, 4])
+for name, n in (("hsplit", 1), ("vsplit", 0), ("dsplit", 2)):
+    row(f"name_{name}_at", f"aten::{name}.array(x, n)", x=f32(4, 4, 4), n=[1, 3])
+    row(f"name_{name}", f"aten::{name}.int(x, 2)", x=f32(4, 4, 4))
+# A name of its own that others see only where sizes change in place; lift_fresh gives the tensor itself.
+for name in ("alias", "lift_fresh"):
+    row(f"own_name_{name}", f"y = torch.ops.aten.{name}(x)\nx.unsqueeze_(0)\nreturn x, y", x=f32(2, 3), mutates=True)

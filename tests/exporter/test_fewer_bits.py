@@ -346,11 +346,16 @@ def apart(got, want):
     return float((got - want).norm() / want.norm())
 
 
+#: How far an element may be from PyTorch's in the networks below, natively and in the replays: some five steps of 8 bits of a
+#: result that is as large as 0.5 (0.004 and 0.006 were measured).
+FAR = dict(rtol=0, atol=0.02)
+
+
 def test_static_int8():
     torch.manual_seed(3)
     net = settled(Squeeze(), torch.randn(8, 3, 33, 31))
     x = torch.randn(2, 3, 33, 31)
-    report = keep("int8_static", net, (x,), (x[:1],), (torch.randn(3, 3, 40, 24),), rtol=1, atol=1, quantize="int8-static",
+    report = keep("int8_static", net, (x,), (x[:1],), (torch.randn(3, 3, 40, 24),), **FAR, quantize="int8-static",
                   calibration=[(torch.randn(4, 3, 33, 31),), torch.randn(1, 3, 33, 31)], dynamic_shapes={"x": {0: "n"}})
     assert report.ops == {"rush::quantised_conv": 7, "rush::quantised_of": 2, "rush::mean_of_quantised": 2, "rush::quantised_add": 1,
                           "rush::quantised_scale": 1, "aten::max_pool2d": 1, "aten::flatten.using_ints": 1, "rush::linear_int8": 1}
@@ -420,7 +425,7 @@ class Between(nn.Module):
 def test_static_int8_between_other_operators():
     torch.manual_seed(7)
     net, x = Between().eval(), torch.randn(2, 4, 8, 6)
-    report = keep("int8_static_between", net, (x,), rtol=1, atol=1, quantize="int8-static")
+    report = keep("int8_static_between", net, (x,), **FAR, quantize="int8-static")
     assert report.ops["rush::quantised_conv"] + report.ops.get("rush::conv", 0) == 3 and report.ops["aten::softmax.int"] == 1
     assert report.quantised["cosine"] > 0.995
     for got, want in zip(session("int8_static_between")(x), net(x)):
