@@ -4,7 +4,7 @@ void rush_session_clear(rush_session *s) {
   uint32_t n = s->m->methods[s->method].n_registers;
   for (uint32_t r = 0; r < n; r++) rush_drop(&s->heap, s->registers + r);
   s->running = false;
-  rush_collect_cycles(&s->heap);
+  if (s->heap.collect_cycles) s->heap.collect_cycles(&s->heap);
 }
 
 rush_status rush_session_copy(rush_session *s, uint32_t constant, rush_value *out) {

@@ -72,8 +72,9 @@ static rush_list *take_unreached(rush_heap *heap) {
   return lost;
 }
 
-void rush_collect_cycles(rush_heap *heap) {
-  if (!heap->may_have_cycles || heap->n_containers <= heap->n_kept) return;
+/* Only where there are more containers than when it last looked: else nothing has been lost. */
+static void collect(rush_heap *heap) {
+  if (heap->n_containers <= heap->n_kept) return;
   count_outside(heap->containers);
   for (rush_list *list = heap->containers; list; list = list->next) {
     if (!is_reached(list) && list->mark > 1) reach(list);
@@ -82,4 +83,14 @@ void rush_collect_cycles(rush_heap *heap) {
   if (lost) lost->link = &lost;
   empty_all(heap, &lost);
   heap->n_kept = heap->n_containers;
+}
+
+rush_status rush_list_add(rush_heap *heap, rush_list *list, rush_value item) {
+  if (rush_is_container(item.kind)) heap->collect_cycles = collect;
+  return rush_list_push(heap, list, item);
+}
+
+void rush_list_set(rush_heap *heap, rush_list *list, size_t at, rush_value item) {
+  if (rush_is_container(item.kind)) heap->collect_cycles = collect;
+  rush_assign(heap, list->items + at, rush_retained(item));
 }

@@ -22,9 +22,11 @@ typedef struct rush_heap {
   struct rush_free_block *free[RUSH_HEAP_CLASSES];
   struct rush_list *containers; /* all that live, chained */
   size_t n_containers, n_kept;  /* how many those are, and were when cycles were last looked for */
-  bool may_have_cycles;         /* a container was put into one that was there before */
-  uint64_t numbers;             /* that hash() has given to tensors */
-  bool rare;                    /* a tensor of a rare dtype (dtype.h) was made */
+  /* Frees containers that only each other hold. Set where one was put into another one that was there before: it is
+   * linked only with operators that do so. */
+  void (*collect_cycles)(struct rush_heap *heap);
+  uint64_t numbers; /* that hash() has given to tensors */
+  bool rare;        /* a tensor of a rare dtype (dtype.h) was made */
   /* Set where a quantised tensor was made (rush_know_quantised). So it is linked only with operators that make one. */
   rush_quantised_ways quantised;
 } rush_heap;

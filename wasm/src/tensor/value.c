@@ -148,12 +148,6 @@ rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item) {
     list->items = items;
     list->capacity = capacity;
   }
-  heap->may_have_cycles |= rush_is_container(item.kind);
   list->items[list->n++] = rush_retained(item);
   return RUSH_OK;
-}
-
-void rush_list_set(rush_heap *heap, rush_list *list, size_t at, rush_value item) {
-  heap->may_have_cycles |= rush_is_container(item.kind);
-  rush_assign(heap, list->items + at, rush_retained(item));
 }

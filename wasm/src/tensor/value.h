@@ -115,14 +115,13 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
                           size_t n, rush_value *out);
 rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item); /* retains item */
 
-/* items[at] = item, which is retained. */
+/* The same on a list that the program had before, where the item may hold the list; and items[at] =
+ * item, which is retained. */
+rush_status rush_list_add(rush_heap *heap, rush_list *list, rush_value item);
 void rush_list_set(rush_heap *heap, rush_list *list, size_t at, rush_value item);
 
 /* Empties all containers that are left, so that those which hold themselves go. */
 void rush_break_cycles(rush_heap *heap);
-/* Frees the containers that only each other hold. It looks for them where a container was put into
- * another one and there are more of them than when it last looked. */
-void rush_collect_cycles(rush_heap *heap);
 
 /* How deep values may be nested where they are looked through: printed, compared. A program can
  * nest them without end, and so that they hold themselves. */

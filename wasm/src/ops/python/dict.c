@@ -24,8 +24,8 @@ static rush_status put(rush_heap *heap, rush_list *dict, const rush_value *key,
     rush_list_set(heap, dict, at + 1, *v);
     return RUSH_OK;
   }
-  RUSH_TRY(rush_list_push(heap, dict, *key));
-  rush_status st = rush_list_push(heap, dict, *v);
+  RUSH_TRY(rush_list_add(heap, dict, *key));
+  rush_status st = rush_list_add(heap, dict, *v);
   if (st != RUSH_OK) rush_drop(heap, &dict->items[--dict->n]);
   return st;
 }

@@ -193,7 +193,7 @@ static rush_list *self(const rush_call *c) {
 }
 
 RUSH_OP(list_append) {
-  RUSH_TRY(rush_list_push(c->heap, self(c), c->args[1]));
+  RUSH_TRY(rush_list_add(c->heap, self(c), c->args[1]));
   if (c->n_results > 0) give(c, &c->args[0]);
   return RUSH_OK;
 }
@@ -202,7 +202,7 @@ RUSH_OP(list_append) {
 RUSH_OP(list_extend) {
   size_t n = arg_list(c, 1)->n; /* the list may be extended by itself */
   for (size_t i = 0; i < n; i++)
-    RUSH_TRY(rush_list_push(c->heap, self(c), arg_list(c, 1)->items[i]));
+    RUSH_TRY(rush_list_add(c->heap, self(c), arg_list(c, 1)->items[i]));
   if (c->n_results > 0) give(c, &c->args[0]);
   return RUSH_OK;
 }
@@ -231,7 +231,7 @@ RUSH_OP(list_insert) {
   int64_t n = (int64_t)list->n, at = arg_int(c, 1);
   if (at < 0) at += n;
   at = at < 0 ? 0 : at > n ? n : at;
-  RUSH_TRY(rush_list_push(c->heap, list, c->args[2]));
+  RUSH_TRY(rush_list_add(c->heap, list, c->args[2]));
   memmove(list->items + at + 1, list->items + at, (size_t)(n - at) * sizeof *list->items);
   list->items[at] = c->args[2]; /* its reference is the pushed one */
   return RUSH_OK;
