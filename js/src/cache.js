@@ -4,9 +4,12 @@
  * @module rushlight/cache
  */
 
-import { checkOptions } from './errors.js';
+import { RushlightError, asked, badArgument, checkOptions, checkWhole, nameOf, says } from './errors.js';
+import { explain } from './explain.js';
 import { PIECE, forget, keptSource, records } from './kept.js';
+import { isAddress } from './platform.js';
 import { openStore } from './store.js';
+import { isNamed } from './values.js';
 
 /**
  * @typedef {object} CachedOptions what cached() may be told
@@ -38,56 +41,76 @@ import { openStore } from './store.js';
  * @returns {Promise<import('./source.js').Source>} to be used once
  * @throws {RushlightError} as load() for what does not arrive; `bad-file` comes at the end of bytes whose digest is another
  */
-export async function cached(source, options = {}) {
-  checkOptions('cached', options, ['cache', 'integrity', 'request', 'signal', 'retries', 'wait']);
-  return keptSource(source, { cache: 'auto', ...options });
+export function cached(source, options = {}) {
+  return asked(async () => {
+    checkOptions('cached', options, ['cache', 'integrity', 'request', 'signal', 'retries', 'wait']);
+    const { request, retries, wait } = options;
+    if (request !== undefined && !isNamed(request)) throw badArgument(`cached: request must be an object, as fetch() takes it, got ${nameOf(request)}`);
+    if (retries !== undefined && retries !== Infinity) checkWhole('cached: retries', retries, 0);
+    if (wait !== undefined && typeof wait !== 'function') throw badArgument(`cached: wait must be a function, got ${nameOf(wait)}`);
+    return keptSource(source, { cache: 'auto', ...options }).catch((e) => { throw explain(e); });
+  });
 }
 
-/** @param {CacheOptions} options */
-async function storeOf(options) {
+/**
+ * Does something with a cache; gives `otherwise` where nothing can be kept.
+ * @template T @param {CacheOptions} options @param {T} otherwise @param {(store: import('./store.js').Store) => Promise<T>} use
+ * @returns {Promise<T>}
+ */
+const inStore = (options, otherwise, use) => asked(async () => {
   checkOptions('cache', options, ['cache']);
-  return openStore(options.cache ?? 'auto');
-}
+  const store = await openStore(options.cache ?? 'auto');
+  try {
+    return store ? await use(store) : otherwise;
+  } catch (cause) {
+    throw new RushlightError('unreadable', `the cache cannot be used: ${says(cause)}`, { cause });
+  }
+});
+
+/** The records of whole files and of parts. @param {import('./store.js').Store} store */
+const every = async (store) => [...await records(store), ...await records(store, 'part')];
 
 /**
  * What is kept. Of a model of which a new version is on its way both are listed.
  * @param {CacheOptions} [options]
  * @returns {Promise<CachedModel[]>} empty where nothing can be kept
  */
-export async function list(options = {}) {
-  const store = await storeOf(options);
-  if (!store) return [];
+export function list(options = {}) {
   const of = (/** @type {import('./kept.js').Kept} */ { url, bytes, pieces, etag, integrity }) => ({ url, bytes, kept: Math.min(bytes, pieces.length * PIECE), etag, integrity });
-  return [...await records(store), ...await records(store, 'part')].map(of).sort((a, b) => (a.url < b.url ? -1 : 1));
+  return inStore(options, /** @type {CachedModel[]} */ ([]), async (store) => (await every(store)).map(of).sort((a, b) => (a.url < b.url ? -1 : 1)));
 }
 
 /**
  * How many bytes are kept. What files have in common counts once.
  * @param {CacheOptions} [options]
+ * @returns {Promise<number>}
  */
-export async function size(options = {}) {
-  const store = await storeOf(options);
-  /** @type {Map<string, number>} */ const pieces = new Map();
-  for (const record of store ? [...await records(store), ...await records(store, 'part')] : []) {
-    record.pieces.forEach((piece, i) => pieces.set(piece, Math.min(PIECE, record.bytes - i * PIECE)));
-  }
-  return [...pieces.values()].reduce((sum, n) => sum + n, 0);
+export function size(options = {}) {
+  return inStore(options, 0, async (store) => {
+    /** @type {Map<string, number>} */ const pieces = new Map();
+    for (const record of await every(store)) {
+      record.pieces.forEach((piece, i) => pieces.set(piece, Math.min(PIECE, record.bytes - i * PIECE)));
+    }
+    return [...pieces.values()].reduce((sum, n) => sum + n, 0);
+  });
 }
 
 /**
  * Removes a model.
  * @param {string | URL} url as in list()
  * @param {CacheOptions} [options]
+ * @returns {Promise<void>}
  */
-export async function remove(url, options = {}) {
-  const store = await storeOf(options);
-  if (store) await forget(store, String(url));
+export function remove(url, options = {}) {
+  if (!isAddress(url)) return asked(() => { throw badArgument(`remove: url must be a string or a URL, got ${nameOf(url)}`); });
+  return inStore(options, undefined, (store) => forget(store, String(url)));
 }
 
 /**
  * Removes all models of a cache.
  * @param {CacheOptions} [options]
+ * @returns {Promise<void>}
  */
-export async function clear(options = {}) {
-  await (await storeOf(options))?.clear();
+export function clear(options = {}) {
+  return inStore(options, undefined, async (store) => { await store.clear(); });
 }

@@ -1,6 +1,6 @@
 // The bytes of a URL, whatever breaks on the way: what is missing is asked for by Range, as long as it is the same file.
 
-import { RushlightError, throwIfAborted } from './errors.js';
+import { RushlightError, badArgument, failed, says, throwIfAborted } from './errors.js';
 import { builtin } from './platform.js';
 import { checkResponse, fetchSource, open } from './source.js';
 
@@ -49,6 +49,15 @@ const pause = (ms, signal) => new Promise((resolve) => {
   signal?.addEventListener('abort', done);
 });
 
+/** The headers of a request, which may be none. @param {any} request @returns {Headers} */
+export function headersOf(request) {
+  try {
+    return new Headers(request?.headers ?? undefined);
+  } catch (cause) {
+    throw badArgument(`request.headers must be headers, as fetch() takes them: ${says(cause)}`, { cause });
+  }
+}
+
 const FIRST_WAIT_MS = 500;
 const MAGIC = '137,82,85,83,72,13,10,26', HEADER = 48, FILE_BYTES = 40;
 
@@ -75,7 +84,7 @@ export class Download {
   /** @param {Record<string, string>} [headers] @param {import('./source.js').FetchOptions} [init] */
   async ask(headers = {}, init = {}) {
     const { request, signal } = this.options;
-    const all = new Headers(request?.headers);
+    const all = headersOf(request);
     if (!this.#foreign) for (const [name, value] of Object.entries(headers)) all.set(name, value);
     else if (headers.range) all.set('range', headers.range);
     if (builtin('node:fs')) all.set('accept-encoding', 'identity'); // parts of what is compressed cannot be asked for
@@ -141,7 +150,11 @@ export class Download {
       }
       response = undefined;
       if (failures === retries) throw broken;
-      await wait(FIRST_WAIT_MS * 2 ** failures++);
+      try {
+        await wait(FIRST_WAIT_MS * 2 ** failures++);
+      } catch (e) {
+        throw failed('wait', e);
+      }
       throwIfAborted(signal, `reading ${this.url}`);
     }
   }

@@ -1,5 +1,7 @@
 // The one error class of this package, and what C's statuses are called.
 
+import { tagOf } from './platform.js';
+
 /** The statuses of the C runtime, in the order of `rush_status`. A test compares the two lists. */
 export const STATUS = /** @type {const} */ ([
   'ok', 'out-of-memory', 'bad-file', 'unsupported', 'bad-argument', 'bad-state', 'model-raised', 'mismatch',
@@ -13,6 +15,7 @@ export const JS_CODES = /** @type {const} */ ([
   'truncated', // the bytes ended before the file did
   'aborted', // by an AbortSignal; `cause` is its reason
   'operator', // a function of the option `ops` failed, or gave what does not fit; `cause` is its error
+  'callback', // another function of the caller failed, `onProgress` say; `cause` is its error
   'disposed', // the model was used after dispose()
   'internal', // a fault of Rushlight itself
 ]);
@@ -33,6 +36,7 @@ export const JS_CODES = /** @type {const} */ ([
  *   - `truncated`: the bytes ended before the file did
  *   - `aborted`: by an AbortSignal; `cause` is its reason
  *   - `operator`: a function of the option `ops` failed, or gave what does not fit; `cause` is its error
+ *   - `callback`: another function of the caller failed, `onProgress` say; `cause` is its error
  *   - `disposed`: the model was used after dispose()
  *   - `internal`: a fault of Rushlight itself
  *
@@ -50,8 +54,8 @@ export class RushlightError extends Error {
   /** @param {ErrorCode} code @param {string} message @param {ErrorDetails} [details] */
   constructor(code, message, details = {}) {
     super(message, details); // which takes its cause
-    /** "RushlightError". */
-    this.name = 'RushlightError';
+    /** "RushlightError"; "AbortError", as of all that a signal stops, where the code is `aborted`. */
+    this.name = code === 'aborted' ? 'AbortError' : 'RushlightError';
     /** What went wrong, for programs. */
     this.code = code;
     /** The operator that failed, e.g. "aten::add.Tensor". */
@@ -70,18 +74,54 @@ export class RushlightError extends Error {
 /** @param {string} message @param {ErrorDetails} [details] */
 export const badArgument = (message, details) => new RushlightError('bad-argument', message, details);
 
+/** A value, for messages. @param {any} v @returns {string} */
+export function nameOf(v) {
+  const kind = typeof v;
+  if (kind === 'string') return `the string ${JSON.stringify(v.slice(0, 40))}`;
+  if (kind === 'bigint') return `the BigInt ${v}n`;
+  if (kind === 'function') return 'a function';
+  if (!v || kind !== 'object') return String(v);
+  try {
+    if (Array.isArray(v)) return v.length > 8 || v.some((item) => typeof item === 'object') ? `an array of ${v.length}` : `[${v.map(nameOf).join(', ')}]`;
+    return v.then ? 'a Promise: did you forget await?' : !ArrayBuffer.isView(v) && 'data' in v ? 'a tensor' : v.constructor.name;
+  } catch {
+    return 'an object';
+  }
+}
+
 /** @param {string} what "there is no input" @param {unknown} name @param {readonly string[]} known @param {ErrorDetails} [details] */
 export const unknownName = (what, name, known, details) =>
-  badArgument(`${what} "${name}"; known are ${known.join(', ') || 'none'}`, { expected: known, actual: name, ...details });
+  badArgument(`${what} ${typeof name === 'string' ? `"${name}"` : nameOf(name)}; known are ${known.join(', ') || 'none'}`, { expected: known, actual: name, ...details });
 
-/** What anything that was thrown says. @param {unknown} e */
-export const says = (e) => (e instanceof Error ? e.message : String(e));
+/** What anything that was thrown says. @param {any} e @returns {string} */
+export const says = (e) => (typeof e === 'object' ? String(e?.message ?? e?.constructor?.name) : String(e));
 
-/** Throws an error on, with what helps. @param {string} help @returns {(e: any) => never} */
-export const adding = (help) => (e) => {
-  if (e instanceof RushlightError) e.message += help;
-  throw e;
-};
+/** A function of the caller failed. @param {string} what it is called @param {unknown} cause what it threw */
+export const failed = (what, cause) => new RushlightError('callback', `${what} failed: ${says(cause)}`, { cause });
+
+/**
+ * Does what a caller asks for. What fails is a RushlightError with the frames of the caller, who called this before the last `await`: those of
+ * the place where it failed tell callers nothing, and leave V8's ten frames no room for theirs.
+ * @template T @param {() => Promise<T>} job looks at its arguments before it gives its promise
+ * @returns {Promise<T>}
+ */
+export async function asked(job) {
+  const site = new Error();
+  /** @type {Promise<T> | undefined} */ let promise;
+  try {
+    return await (promise = job());
+  } catch (e) {
+    const error = e instanceof RushlightError ? e : promise ? new RushlightError('internal', says(e), { cause: e }) : badArgument(`the arguments cannot be read: ${says(e)}`, { cause: e });
+    // The first frame is this one. Only V8 begins with what the error says.
+    error.stack = `${site.stack}`.replace(/^(Error(?:\n|$))?.*\n?/, (_, head) => (head ? `${error}\n` : ''));
+    throw error;
+  }
+}
+
+/** @param {string} what @param {any} n @param {number} least */
+export function checkWhole(what, n, least) {
+  if (!(Number.isSafeInteger(n) && n >= least)) throw badArgument(`${what} must be a whole number from ${least} up, got ${nameOf(n)}`, { actual: n });
+}
 
 /** A file that Node could not read: what it says between its code and the call. @param {string} path @param {any} cause */
 export const unreadable = (path, cause) =>
@@ -107,21 +147,24 @@ export function unlessAborted(promise, signal, what, late = () => false) {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
     const stop = () => late() || reject(aborted(signal, what));
+    promise.then(resolve, reject); // first: nobody else waits for it
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    promise.finally(() => signal.removeEventListener('abort', stop)).catch(() => {});
   });
 }
 
 /**
- * Refuses options that do not exist, so that a misspelt one is not ignored.
- * @param {string} where @param {object} options @param {readonly string[]} known
+ * Refuses options that do not exist, so that a misspelt one is not ignored, and a signal that is none.
+ * @param {string} where @param {any} options @param {readonly string[]} known
  */
 export function checkOptions(where, options, known) {
-  if (options === null || typeof options !== 'object') {
-    throw badArgument(`${where}: options are an object`);
-  }
+  if (options === null || typeof options !== 'object') throw badArgument(`${where}: options must be an object, got ${nameOf(options)}`);
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) throw unknownName(`${where}: there is no option`, key, known);
+  }
+  const { signal } = options;
+  if (signal != null && tagOf(signal) !== 'AbortSignal') {
+    throw badArgument(`${where}: signal must be an AbortSignal, got ${nameOf(signal)}${signal.signal ? ': pass controller.signal' : ''}`);
   }
 }

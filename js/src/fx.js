@@ -4,9 +4,9 @@
  * @module rushlight/fx
  */
 
-import { RushlightError, badArgument, checkOptions, unknownName } from './errors.js';
+import { RushlightError, asked, badArgument, checkOptions, failed, nameOf, unknownName } from './errors.js';
 import { Graph, Item, Node } from './graph.js';
-import { toTensor } from './values.js';
+import { named, toTensor } from './values.js';
 
 /**
  * @import { Model } from './model.js'
@@ -17,6 +17,7 @@ import { toTensor } from './values.js';
  * @property {number} ms in all
  */
 
+export { Steps } from './steps.js';
 export { Graph, Item, Node };
 
 /**
@@ -25,7 +26,7 @@ export { Graph, Item, Node };
  * does not run at all. Nodes inside blocks come as often as they run; `if`, `loop` and `yield` have no value.
  */
 export class Interpreter {
-  /** @type {import('./model.js').Steps | undefined} */ #steps;
+  /** @type {import('./steps.js').Steps | undefined} */ #steps;
   /** @type {Record<string, InputValue>} */ #inputs = {};
   #ran = false;
   /** @type {any} */ #native;
@@ -38,11 +39,12 @@ export class Interpreter {
   /** @param {Model} model @param {{ method?: string }} [options] the method to run, "forward" by default */
   constructor(model, options = {}) {
     checkOptions('Interpreter', options, ['method']);
+    if (typeof model?.steps !== 'function') throw badArgument(`Interpreter: the model must be one that load() gave, got ${nameOf(model)}`);
     /** The model that runs. */
     this.model = model;
     /** The method's name. */
     this.method = options.method ?? ('forward' in model.methods ? 'forward' : /** @type {string} */ (Object.keys(model.methods)[0]));
-    const graph = Object.hasOwn(model.graphs, this.method) ? model.graphs[this.method] : undefined;
+    const graph = typeof this.method === 'string' && Object.hasOwn(model.graphs, this.method) ? model.graphs[this.method] : undefined;
     if (!graph) throw unknownName('there is no method', this.method, Object.keys(model.methods));
     /** The method's graph. @type {Graph} */
     this.graph = graph;
@@ -53,14 +55,19 @@ export class Interpreter {
    * @param {Record<string, InputValue>} inputs as for `model.run`
    * @returns {Promise<any>} what `output` returns: the results by name
    */
-  async run(inputs) {
+  run(inputs) {
+    return asked(() => this.#run(inputs).catch((e) => { throw e instanceof RushlightError ? e : failed(`a function of the ${this.constructor.name}`, e); }));
+  }
+
+  /** @param {Record<string, InputValue>} inputs */
+  async #run(inputs) {
     const { inputs: ports } = /** @type {import('./engine.js').Method} */ (this.model.methods[this.method]);
     const given = { ...inputs };
     const placeholders = this.graph.nodes.filter((n) => n.op === 'placeholder');
     for (const [i, node] of placeholders.entries()) {
       const port = /** @type {Port} */ (ports[i]);
       if (!Object.hasOwn(given, port.name) || given[port.name] === undefined) continue;
-      this.#inputs = { [node.target]: port.type === 'Tensor' ? toTensor(given[port.name], port, `input "${port.name}"`) : given[port.name] };
+      this.#inputs = { [node.target]: port.type === 'Tensor' ? asTensor(given[port.name], port) : given[port.name] };
       this.node = node;
       given[port.name] = await this.runNode(node);
     }
@@ -129,6 +136,15 @@ export class Interpreter {
   async output(results) { return results; }
 }
 
+/** @param {unknown} value @param {Port} port */
+function asTensor(value, port) {
+  try {
+    return toTensor(value, port, `input "${port.name}"`);
+  } catch (e) {
+    throw named(e, port.name);
+  }
+}
+
 /** An argument; of a weight or bias that loading packed for the kernels one whose `data` says so. @param {any} v @param {Node} node @param {number} i @returns {any} */
 function packed(v, node, i) {
   if (v?.data !== null) return v;
@@ -144,7 +160,7 @@ function packed(v, node, i) {
 /** @param {Node} node @param {any} value @returns {any[]} */
 function several(node, value) {
   const n = node.outputs.length;
-  if (n > 1 && !Array.isArray(value)) throw badArgument(`${node.target} has ${n} results: an array is wanted`, { op: node.target });
+  if (n > 1 && !Array.isArray(value)) throw badArgument(`the results of ${node.target} must be an array of ${n}, got ${nameOf(value)}`, { op: node.target });
   return n > 1 ? value : n ? [value] : [];
 }
 
@@ -222,6 +238,8 @@ function cell(v) {
  * @param {string[]} [columns] fields of Node ("op", "name", "target", "args", "users", "inputs", "source", "module") and of `node.meta` ("tensor", "ms")
  */
 export function tabular(graph, columns = ['op', 'name', 'target', 'args', 'source']) {
+  if (!Array.isArray(graph?.nodes)) throw badArgument(`tabular: the graph must be one of model.graphs, got ${nameOf(graph)}`);
+  if (!Array.isArray(columns) || !columns.every((c) => typeof c === 'string')) throw badArgument(`tabular: columns must be an array of names, got ${nameOf(columns)}`);
   const known = (/** @type {Node} */ n) => /** @type {Record<string, any>} */ ({ ...n.meta, op: n.op, name: n.name, target: n.target, args: n.args, users: n.users, inputs: n.inputs, source: n.source, module: n.module, type: n.outputs.map((o) => o.type) });
   return table(columns, graph.nodes.map((n) => columns.map((c) => cell(known(n)[c]))));
 }

@@ -1,11 +1,11 @@
 // Bytes to a model on this side: chunks go to the place that the loader names, one copy each.
 
 import { Engine } from './engine.js';
-import { RushlightError, badArgument, checkOptions, throwIfAborted } from './errors.js';
+import { RushlightError, badArgument, checkOptions, failed, nameOf, throwIfAborted } from './errors.js';
 import { Host } from './host.js';
 import { readOps } from './ops.js';
 import { createRuntime } from './runtime.js';
-import { checkStart, open } from './source.js';
+import { open, withStart } from './source.js';
 
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
@@ -13,16 +13,27 @@ import { checkStart, open } from './source.js';
  * @typedef {import('./engine.js').Description} Description
  */
 
+/** @param {import('./load.js').LoadOptions['onProgress']} onProgress @param {import('./load.js').Progress} progress */
+async function tell(onProgress, progress) {
+  try {
+    await onProgress?.(progress);
+  } catch (e) {
+    throw failed('onProgress', e);
+  }
+}
+
 /** @param {import('./load.js').Limits} [limits] */
 function readLimits(limits = {}) {
   checkOptions('load: limits', limits, ['bytes', 'steps']);
-  if (!Object.values(limits).every((n) => n > 0)) throw badArgument('load: limits are numbers above 0');
+  for (const [name, n] of Object.entries(limits)) {
+    if (n !== undefined && !(typeof n === 'number' && n > 0)) throw badArgument(`load: limits.${name} must be a number above 0, got ${nameOf(n)}`);
+  }
   return limits;
 }
 
 /**
  * Streams a source into a new engine: all of it, or its head.
- * @param {Source} source @param {LoadOptions} options @param {boolean} headOnly @param {any} [threading]
+ * @param {Source} source @param {LoadOptions} options @param {boolean} headOnly @param {any} [threading] that of Late
  * @returns {Promise<Engine>}
  */
 async function stream(source, options, headOnly, threading) {
@@ -31,7 +42,7 @@ async function stream(source, options, headOnly, threading) {
   const limits = readLimits(options.limits);
   const ops = options.ops === undefined ? undefined : readOps(options.ops);
   // The wasm compiles while the first bytes arrive.
-  const [opened, runtime] = await Promise.allSettled([open(source, options, headOnly), createRuntime(options, threading)]);
+  const [opened, runtime] = await Promise.allSettled([open(source, options), createRuntime(options, threading)]);
   if (opened.status === 'rejected') {
     /** @type {any} */ (runtime).value?.threads?.end();
     throw opened.reason;
@@ -43,17 +54,18 @@ async function stream(source, options, headOnly, threading) {
   }
   const engine = new Engine(runtime.value, ops, limits);
   let loaded = 0;
+  /** @type {Uint8Array | undefined} */ let start;
   try {
     for await (const chunk of chunks) {
       throwIfAborted(signal, `loading ${name}`);
-      if (loaded === 0 && chunk[0] !== 0x89) checkStart(chunk, name, 'a .rush file');
+      start ??= chunk;
       const used = engine.feed(chunk, headOnly);
       loaded += used;
       if (headOnly && engine.hasHead()) return engine;
       if (used < chunk.length) {
         throw new RushlightError('bad-file', `${name} did not end after the ${engine.total()} bytes of its header`, { source: name, expected: engine.total() });
       }
-      onProgress?.({ loaded, total: engine.total() || null });
+      await tell(onProgress, { loaded, total: engine.total() || null });
     }
     throwIfAborted(signal, `loading ${name}`); // which ends a stream as if that were all
     const total = engine.total();
@@ -68,13 +80,13 @@ async function stream(source, options, headOnly, threading) {
       e.message = `${name}: ${e.message}`;
       e.source = name;
     }
-    throw e;
+    throw e instanceof RushlightError && start && start[0] !== 0x89 ? withStart(e, name, 'a .rush file', start) : e;
   }
 }
 
-/** @param {Source} source @param {LoadOptions & { interrupted?: () => unknown }} options @param {() => Promise<typeof import('./trials.js')>} trials @param {() => Promise<typeof import('./threads.js')>} threading */
-export async function loadHost(source, options, trials, threading) {
-  return new Host(await stream(source, options, false, threading), trials);
+/** @param {Source} source @param {LoadOptions & { interrupted?: () => unknown }} options @param {import('./load.js').Late} late */
+export async function loadHost(source, options, late) {
+  return new Host(await stream(source, options, false, late.threads), late.trials);
 }
 
 /**

@@ -6,7 +6,7 @@
 
 export { RushlightError } from './errors.js';
 export { load, plan } from './load.js';
-export { Model, Steps } from './model.js';
+export { Model } from './model.js';
 
 /**
  * @typedef {import('./load.js').LoadOptions} LoadOptions
@@ -22,8 +22,9 @@ export { Model, Steps } from './model.js';
  * @typedef {import('./model.js').Parting} Parting
  * @typedef {import('./model.js').VerifyTest} VerifyTest
  * @typedef {import('./model.js').Memory} Memory
- * @typedef {import('./model.js').NextStep} NextStep
- * @typedef {import('./model.js').StepResult} StepResult
+ * @typedef {import('./steps.js').Steps} Steps
+ * @typedef {import('./steps.js').NextStep} NextStep
+ * @typedef {import('./steps.js').StepResult} StepResult
  * @typedef {import('./ops.js').Op} Op
  * @typedef {import('./ops.js').OpFunction} OpFunction
  * @typedef {import('./ops.js').Ops} Ops

@@ -1,6 +1,6 @@
 // The option `integrity`, as browsers have it for scripts: "sha384-BASE64", several with spaces between.
 
-import { RushlightError, badArgument } from './errors.js';
+import { RushlightError, badArgument, nameOf } from './errors.js';
 import { builtin } from './platform.js';
 import { Sha2 } from './sha2.js';
 
@@ -17,7 +17,8 @@ export class Check {
 
   /** @param {unknown} integrity */
   constructor(integrity) {
-    for (const text of String(integrity).split(/\s+/).filter(Boolean)) {
+    if (typeof integrity !== 'string') throw badArgument(`integrity must be a string: sha256-, sha384- or sha512- and a digest in base64, got ${nameOf(integrity)}`, { actual: integrity });
+    for (const text of integrity.split(/\s+/).filter(Boolean)) {
       const [, kind, digest = ''] = /^sha(256|384|512)-([\w+/-]+)=*(?:\?.*)?$/.exec(text) ?? [];
       const bits = /** @type {Bits} */ (Number(kind));
       if (digest.length !== LENGTHS[bits]) throw badArgument(`integrity: "${text}" is not sha256-, sha384- or sha512- and a digest in base64`, { actual: integrity });
@@ -27,7 +28,7 @@ export class Check {
         this.accepted.push(`sha${bits}-${digest.replaceAll('-', '+').replaceAll('_', '/')}`);
       }
     }
-    if (typeof integrity !== 'string' || !this.accepted.length) throw badArgument('integrity is a text: sha256-, sha384- or sha512- and a digest in base64', { actual: integrity });
+    if (!this.accepted.length) throw badArgument('integrity must be sha256-, sha384- or sha512- and a digest in base64, got ""', { actual: integrity });
     /** @type {{ update(bytes: Uint8Array): unknown, digest(): Uint8Array }} */
     this.#hash = builtin('node:crypto')?.createHash(`sha${this.#bits}`) ?? new Sha2(this.#bits);
   }

@@ -6,6 +6,7 @@ import { Download, drop, isBroken, passes, sameVersion, versionOf } from './down
 import { asPath } from './platform.js';
 import { checkResponse, open } from './source.js';
 import { openStore } from './store.js';
+import { asResponse } from './streams.js';
 
 /**
  * @typedef {import('./source.js').Source} Source
@@ -77,22 +78,6 @@ function addressOf(source) {
   } catch {
     return undefined;
   }
-}
-
-/** What load() takes, with these chunks. @param {AsyncGenerator<Uint8Array>} chunks @param {string} name for messages @param {() => void} [stop] */
-function asResponse(chunks, name, stop) {
-  const response = new Response(new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(/** @type {any} */ (value));
-    },
-    cancel() {
-      stop?.();
-      return chunks.return(undefined).then(() => {}, () => {});
-    },
-  }, { highWaterMark: 0 }));
-  return Object.defineProperty(response, 'url', { value: name });
 }
 
 /**

@@ -1,8 +1,9 @@
 // load() and plan(): their options, and on which side of the border to a worker the model lives.
 
-import { RushlightError, adding, badArgument, checkOptions, says } from './errors.js';
+import { RushlightError, asked, badArgument, checkOptions, nameOf, says } from './errors.js';
 import { loadHost, readHead } from './hosting.js';
 import { Model, alive } from './model.js';
+import { isNamed } from './values.js';
 
 /**
  * @typedef {import('./source.js').Source} Source
@@ -37,10 +38,28 @@ function cannot(cause) {
   throw new RushlightError('unsupported', `cannot import what that needs (${says(cause)}). A service worker imports nothing later: use cached() of rushlight/cache`, { cause });
 }
 
-// What is not in the core: who wants none of it does not load its code.
+/**
+ * What is not in the core: who wants none of it does not load its code.
+ * @typedef {object} Late
+ * @property {() => Promise<typeof import('./trials.js')>} trials
+ * @property {() => Promise<typeof import('./threads.js')>} threads
+ * @property {() => Promise<Pick<typeof import('./explain.js'), 'explain' | 'uncloned'>>} explain
+ */
+
+/** @type {Late} */
+const late = {
+  trials: () => import('./trials.js').catch(cannot),
+  threads: () => import('./threads.js').catch(cannot),
+  explain: () => import('./explain.js').catch(() => ({ explain: (/** @type {unknown} */ e) => e, uncloned: (/** @type {unknown} */ e) => badArgument(says(e), { cause: e }) })),
+};
 const more = () => import('./more.js').catch(cannot);
-const trials = () => import('./trials.js').catch(cannot);
-const threading = () => import('./threads.js').catch(cannot);
+/** Where it cannot be imported the download stops behind the head. */
+const headOf = () => import('./head.js').then((m) => m.headSource, () => (/** @type {Source} */ source) => source);
+
+/** Throws what failed, with what helps. @param {unknown} cause @param {LoadOptions} options @returns {Promise<never>} */
+async function explained(cause, { wasm }) {
+  throw (await late.explain()).explain(cause, wasm, alive);
+}
 
 /**
  * Loads a model. The bytes stream into wasm memory with one copy; weights are packed as they arrive.
@@ -51,12 +70,12 @@ const threading = () => import('./threads.js').catch(cannot);
  * @throws {RushlightError} `network`, `truncated`, `bad-file`, `unsupported` (all missing operators are named),
  *   `out-of-memory`, `aborted` or `bad-argument`
  */
-export async function load(source, options = {}) {
-  checkOptions('load', options, [...OPTIONS, 'threads', 'ops', 'worker', 'cache', 'integrity']);
-  const { cache, integrity, onProgress, worker } = options;
-  if (onProgress !== undefined && typeof onProgress !== 'function') throw badArgument('load: onProgress is a function');
-  const make = worker || cache || integrity !== undefined ? (await more()).loadMore : loadHost;
-  return new Model(await make(source, options, trials, threading).catch((e) => adding(e.code === 'out-of-memory' && alive ? `. Models alive: ${alive}; dispose()` : '')(e)));
+export function load(source, options = {}) {
+  return asked(() => {
+    const { cache, integrity, worker } = checked('load', options, [...OPTIONS, 'threads', 'ops', 'worker', 'cache', 'integrity']);
+    const made = worker || cache || integrity !== undefined ? more().then((m) => m.loadMore(source, options)) : loadHost(source, options, late);
+    return made.then((host) => new Model(host, late), (e) => explained(e, options));
+  });
 }
 
 /**
@@ -67,7 +86,18 @@ export async function load(source, options = {}) {
  * @returns {Promise<Description>}
  * @throws {RushlightError} as load(), but not for missing operators
  */
-export async function plan(source, options = {}) {
-  checkOptions('plan', options, OPTIONS);
-  return (await readHead(source, options)).plan;
+export function plan(source, options = {}) {
+  return asked(() => {
+    checked('plan', options, OPTIONS);
+    return headOf().then((head) => head(source, options)).then((head) => readHead(head, options)).then(({ plan }) => plan, (e) => explained(e, options));
+  });
+}
+
+/** @param {string} where @param {LoadOptions} options @param {string[]} known */
+function checked(where, options, known) {
+  checkOptions(where, options, known);
+  const { onProgress, request } = options;
+  if (onProgress !== undefined && typeof onProgress !== 'function') throw badArgument(`${where}: onProgress must be a function, got ${nameOf(onProgress)}`);
+  if (request !== undefined && !isNamed(request)) throw badArgument(`${where}: request must be an object, as fetch() takes it, got ${nameOf(request)}`);
+  return options;
 }

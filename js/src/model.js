@@ -1,8 +1,8 @@
 // A loaded model. Its calls are promises, and are done one after the other.
 
-import { RushlightError, badArgument, checkOptions, gone, says, throwIfAborted, unknownName, unlessAborted } from './errors.js';
+import { RushlightError, asked, badArgument, checkOptions, gone, nameOf, throwIfAborted, unknownName, unlessAborted } from './errors.js';
 import { Graph } from './graph.js';
-import { isNamed, isTensorObject, misfit, nameOf } from './values.js';
+import { isNamed, isTensorObject, misfit } from './values.js';
 
 /**
  * @typedef {import('./host.js').Host} Host
@@ -67,15 +67,6 @@ import { isNamed, isTensorObject, misfit, nameOf } from './values.js';
  * @property {number} peak the most it ever held
  * @property {number} heap the size of its wasm memory
  *
- * @typedef {object} NextStep what the next step will run
- * @property {import('./graph.js').Node} node the node that is next
- * @property {any[] | null} args of an operator, complete, in the schema's order; null where they were not read. A weight or bias
- *   that loading packed for the kernels has its dtype and shape, but null for `data`; quantised tensors are QuantizedTensors
- *
- * @typedef {object} StepResult what one step gave
- * @property {(Value | import('./types.js').QuantizedTensor)[]} results of an operator; none for control flow
- * @property {number} ms how long it took
- *
  * @typedef {object} VerifyReport what came of the file's test vectors
  * @property {boolean} passed whether there are test vectors and all of them gave PyTorch's answer
  * @property {VerifyTest[]} tests one for each vector
@@ -92,15 +83,17 @@ export let alive = 0;
  */
 export class Model {
   #host;
+  #late;
   #description;
   /** @type {import('./graph.js').GraphJson | undefined} */ #json;
   /** @type {Record<string, Graph> | undefined} */ #graphs;
   /** @type {Promise<unknown>} */ #queue = Promise.resolve();
   #waiting = 0;
 
-  /** @param {Host} host */
-  constructor(host) {
+  /** @param {Host} host @param {import('./load.js').Late} late */
+  constructor(host, late) {
     this.#host = /** @type {Host | undefined} */ (host);
+    this.#late = late;
     this.#description = host.description;
     alive++;
     /** Which wasm binary runs the model, and why that one. */
@@ -168,11 +161,17 @@ export class Model {
 
   /**
    * Runs a method on its arguments as they are now.
-   * @template T @param {InputValue[]} args @param {(host: Host, args: InputValue[], given: boolean) => T | Promise<T>} job given: nobody else has the arguments
+   * @template T @param {Method} method @param {InputValue[]} args
+   * @param {(host: Host, args: InputValue[], given: boolean) => T | Promise<T>} job given: nobody else has the arguments
    * @param {AbortSignal} [signal] @param {ArrayBuffer[]} [transfer]
    */
-  #enqueueRun(args, job, signal, transfer) {
-    const mine = transfer ? transferred(args, transfer) : this.#waiting ? args.map(copied) : args;
+  #enqueueRun(method, args, job, signal, transfer) {
+    /** @type {InputValue[]} */ let mine;
+    try {
+      mine = transfer !== undefined ? structuredClone(args, { transfer }) : this.#waiting ? args.map(copied) : args;
+    } catch (cause) {
+      return this.#late.explain().then(({ uncloned }) => { throw uncloned(cause, method.inputs.map((p) => p.name), args); });
+    }
     return this.#enqueue((host) => job(host, mine, transfer !== undefined), signal);
   }
 
@@ -181,8 +180,7 @@ export class Model {
     const { methods } = this.#description;
     const index = name === undefined ? Math.max(0, methods.findIndex((m) => m.name === 'forward')) : methods.findIndex((m) => m.name === name);
     const method = methods[index];
-    const named = typeof name === 'string';
-    if (!method) throw unknownName(named ? 'there is no method' : 'a method is called by its name, not by', named ? name : nameOf(name), methods.map((m) => m.name));
+    if (!method) throw unknownName(typeof name === 'string' ? 'there is no method' : 'a method is called by its name, not by', name, methods.map((m) => m.name));
     return { method, index };
   }
 
@@ -196,13 +194,15 @@ export class Model {
    * @returns {Promise<Pick<M[K]['outputs'], O>>} a Tensor (or other value) for each output
    * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or `disposed`
    */
-  async run(inputs, options = {}) {
-    this.#alive();
-    checkOptions('run', options, ['method', 'outputs', 'signal', 'transfer', 'yield']);
-    const { method, index } = this.#method(options.method), { signal, transfer } = options;
-    const outputs = /** @type {readonly string[] | undefined} */ (options.outputs);
-    const wanted = outputs ? checkNames(method, 'output', outputs) : 'named';
-    return this.#enqueueRun(positional(method, inputs), (host, args, given) => host.run(index, args, wanted, options.yield !== false, signal, given), signal, transfer);
+  run(inputs, options = {}) {
+    return asked(() => {
+      this.#alive();
+      checkOptions('run', options, ['method', 'outputs', 'signal', 'transfer', 'yield']);
+      const { method, index } = this.#method(options.method), { signal, transfer } = options;
+      const outputs = /** @type {readonly string[] | undefined} */ (options.outputs);
+      const wanted = outputs ? checkNames(method, 'output', outputs) : 'named';
+      return this.#enqueueRun(method, positional(method, inputs), (host, args, given) => host.run(index, args, wanted, options.yield !== false, signal, given), signal, transfer);
+    });
   }
 
   /**
@@ -212,9 +212,11 @@ export class Model {
    * @returns {Promise<M[K]['result']>} a Tensor, number, boolean, string, null; an array for a list or tuple; a Map for a dict
    * @throws {RushlightError} as run()
    */
-  async call(method, ...args) {
-    const { index } = this.#method(/** @type {any} */ (method ?? null));
-    return this.#enqueueRun(args, (host, mine) => host.run(index, mine, 'value', true));
+  call(method, ...args) {
+    return asked(() => {
+      const { method: called, index } = this.#method(/** @type {any} */ (method ?? null));
+      return this.#enqueueRun(called, args, (host, mine) => host.run(index, mine, 'value', true));
+    });
   }
 
   /**
@@ -223,27 +225,30 @@ export class Model {
    * @template {Extract<keyof M, string>} [K=import('./types.js').DefaultMethod<M>]
    * @param {M[K]['inputs']} inputs
    * @param {{ method?: K }} [options]
-   * @returns {Promise<Steps>}
+   * @returns {Promise<import('./steps.js').Steps>}
    */
-  async steps(inputs, options = {}) {
-    this.#alive();
-    checkOptions('steps', options, ['method']);
-    const { method, index } = this.#method(options.method);
-    return new Promise((resolve, reject) => {
-      this.#enqueueRun(positional(method, inputs), async (host, args) => {
-        await host.begin(index, args);
-        await new Promise((done) => resolve(new Steps(host, this.graphs[method.name] ?? this.graph, () => done(undefined))));
-        if (host.alive) await host.trial('end');
-      }).catch(reject);
+  steps(inputs, options = {}) {
+    return asked(() => {
+      this.#alive();
+      checkOptions('steps', options, ['method']);
+      const { method, index } = this.#method(options.method), args = positional(method, inputs);
+      return new Promise((resolve, reject) => {
+        this.#enqueueRun(method, args, async (host, args) => {
+          await host.begin(index, args);
+          const { Steps } = await this.#late.trials();
+          await new Promise((done) => resolve(new Steps(host, this.graphs[method.name] ?? this.graph, () => done(undefined))));
+          if (host.alive) await host.trial('end');
+        }).catch(reject);
+      });
     });
   }
 
   /** Replays the test vectors in the file and compares with PyTorch's answers. @returns {Promise<VerifyReport>} */
-  async verify() {
-    return this.#enqueue(async (host) => {
+  verify() {
+    return asked(() => this.#enqueue(async (host) => {
       const tests = await host.trial('verify');
       return { passed: tests.length > 0 && tests.every((t) => t.passed), tests };
-    });
+    }));
   }
 
   /**
@@ -253,16 +258,11 @@ export class Model {
    * @param {number} [test] which test vector; a file has a trace of the first one, if any
    * @returns {Promise<DiffReport>}
    */
-  async diff(test = 0) {
-    return this.#enqueue(async (host) => {
+  diff(test = 0) {
+    return asked(() => this.#enqueue(async (host) => {
       const { first, ...report } = await host.trial('diff', test);
-      if (!first) return { agrees: true, ...report, first };
-      const { method, instr, ...parting } = first;
-      const name = this.#description.methods[method]?.name ?? '';
-      const nodes = (this.graphs[name] ?? this.graph).nodes;
-      const node = /** @type {import('./graph.js').Node} */ (nodes[nodes.findIndex((n) => n.op !== 'placeholder') + instr]);
-      return { agrees: false, ...report, first: { node, ...parting } };
-    });
+      return { agrees: !first, ...report, first: first && (await this.#late.trials()).parting(this.graphs[this.#description.methods[first.method]?.name ?? ''] ?? this.graph, first) };
+    }));
   }
 
   /**
@@ -271,40 +271,47 @@ export class Model {
    * @param {M[K]['inputs']} inputs @param {RunOptions & { method?: K, runs?: number }} [options]
    * @returns {Promise<ProfileRow[]>}
    */
-  async profile(inputs, options = {}) {
-    this.#alive();
-    checkOptions('profile', options, ['method', 'signal', 'runs']);
-    const { method, index } = this.#method(options.method);
-    return this.#enqueueRun(positional(method, inputs), (host, args) => host.trial('profile', index, args, options.runs ?? 1, options.signal), options.signal);
+  profile(inputs, options = {}) {
+    return asked(() => {
+      this.#alive();
+      checkOptions('profile', options, ['method', 'signal', 'runs']);
+      const { method, index } = this.#method(options.method), { runs = 1, signal } = options;
+      return this.#enqueueRun(method, positional(method, inputs), (host, args) => host.trial('profile', index, args, runs, signal), signal);
+    });
   }
 
   /** Bytes that the runtime holds now, held at most, and the size of its wasm memory. @returns {Promise<Memory>} */
-  async memory() { return this.#enqueue((host) => host.memory()); }
+  memory() { return asked(() => this.#enqueue((host) => host.memory())); }
 
   /** A copy of the attributes that the program changes, by name ("layer.cache"). @returns {Promise<Record<string, Value>>} */
-  async state() { return this.#enqueue((host) => host.state()); }
+  state() { return asked(() => this.#enqueue((host) => host.state())); }
 
   /** Gives attributes other values: what state() gave before, or some of it. @param {Record<string, InputValue>} values @returns {Promise<void>} */
-  async setState(values) {
-    const known = this.#description.attributes.map((a) => a.name);
-    for (const name of Object.keys(values)) {
-      if (!known.includes(name)) throw unknownName('the program changes no attribute', name, known);
-    }
-    const mine = copied(values);
-    return this.#enqueue((host) => host.setState(mine));
+  setState(values) {
+    return asked(() => {
+      const known = this.#description.attributes.map((a) => a.name);
+      if (!isNamed(values)) misfit('setState: values', 'an object of values by name', values);
+      for (const name of Object.keys(values)) {
+        if (!known.includes(name)) throw unknownName('the program changes no attribute', name, known);
+      }
+      const mine = copied(values);
+      return this.#enqueue((host) => host.setState(mine));
+    });
   }
 
   /** Sets the attributes that the program changes back to the file's values. @returns {Promise<void>} */
-  async reset() { return this.#enqueue((host) => host.reset()); }
+  reset() { return asked(() => this.#enqueue((host) => host.reset())); }
 
   /**
    * Seeds the model's random numbers: those that follow are torch.manual_seed's (torch 2.6 on the CPU, without MKL). A model that was
    * just loaded is seeded by crypto.getRandomValues; reset() leaves the generator as it is.
    * @param {number | bigint} seed an integer @returns {Promise<void>}
    */
-  async manualSeed(seed) {
-    if (typeof seed !== 'bigint' && !Number.isSafeInteger(seed)) throw badArgument(`manualSeed: a seed is an integer, got ${seed}`, { actual: seed });
-    return this.#enqueue((host) => host.manualSeed(BigInt(seed)));
+  manualSeed(seed) {
+    return asked(() => {
+      if (typeof seed !== 'bigint' && !Number.isSafeInteger(seed)) throw badArgument(`manualSeed: a seed must be an integer, got ${nameOf(seed)}`, { actual: seed });
+      return this.#enqueue((host) => host.manualSeed(BigInt(seed)));
+    });
   }
 
   /** Gives the memory back. Calls that wait, and all later ones, fail with the code "disposed". */
@@ -317,42 +324,6 @@ export class Model {
 
   /** For `using model = await load(...)`. (Where there is no Symbol.dispose yet, a method that nobody calls.) */
   [Symbol.dispose]() { this.dispose(); }
-}
-
-/** A run at one of its instructions. Made by `model.steps()`. @hideconstructor */
-export class Steps {
-  #host;
-  #done;
-
-  /** @param {Host} host @param {Graph} graph @param {() => void} done */
-  constructor(host, graph, done) {
-    this.#host = host;
-    this.#done = done;
-    /** Of the method that runs. */
-    this.graph = graph;
-  }
-
-  /** The node that is next, and copies of its arguments: complete, in the schema's order. @param {{ args?: boolean }} [options] without args they are not read @returns {Promise<NextStep>} */
-  async next({ args = true } = {}) {
-    const next = await this.#host.trial('next', args);
-    const inputs = this.graph.nodes.findIndex((n) => n.op !== 'placeholder');
-    return { node: /** @type {import('./graph.js').Node} */ (this.graph.nodes[inputs + next.instr]), args: next.args };
-  }
-
-  /** Runs that node. @returns {Promise<StepResult>} */
-  async step() { return this.#host.trial('step'); }
-
-  /** Goes past an operator with these results, without running it. @param {import('./graph.js').Node} node @param {InputValue[]} results */
-  async provide(node, results) { return this.#host.trial('put', 'provide', results, node.outputs.map((o) => o.type)); }
-
-  /** Gives the operator that has just run other results. @param {import('./graph.js').Node} node @param {InputValue[]} results */
-  async replace(node, results) { return this.#host.trial('put', 'replace', results, node.outputs.map((o) => o.type)); }
-
-  /** After the node `output`: the results by name. @returns {Promise<Record<string, any>>} */
-  async results() { return this.#host.trial('result'); }
-
-  /** Gives up what is left, and lets other calls of the model go on. */
-  end() { this.#done(); }
 }
 
 /** @param {Method} method @param {'input' | 'output'} kind @param {readonly string[]} names */
@@ -387,13 +358,4 @@ function copied(v) {
   if (Array.isArray(v)) return v.map(copied);
   if (v instanceof Map) return new Map([...v].map(([key, value]) => [key, copied(value)]));
   return Object.fromEntries(Object.entries(v).map(([key, value]) => [key, copied(value)]));
-}
-
-/** @param {any[]} args @param {ArrayBuffer[]} transfer */
-function transferred(args, transfer) {
-  try {
-    return structuredClone(args, { transfer });
-  } catch (cause) {
-    throw badArgument(`the inputs cannot be transferred: ${says(cause)}`, { cause });
-  }
 }

@@ -1,6 +1,6 @@
 // Operators that the user computes in JavaScript.
 
-import { badArgument } from './errors.js';
+import { badArgument, nameOf } from './errors.js';
 import { builtin } from './platform.js';
 
 /**
@@ -50,13 +50,13 @@ export class OpTable extends Map {
 
 /** The option `ops` of load(). @param {unknown} ops @returns {OpTable} */
 export function readOps(ops) {
-  if (ops === null || typeof ops !== 'object') throw badArgument("load: `ops` is an object { 'namespace::name': function }");
+  if (ops === null || typeof ops !== 'object') throw badArgument(`load: ops must be an object { 'namespace::name': function }, got ${nameOf(ops)}`);
   return new OpTable(Object.entries(ops).map(([name, given]) => {
     const run = typeof given === 'function' ? given : given?.run;
     const schema = given?.schema ?? name;
-    if (typeof run !== 'function') throw badArgument(`load: the operator "${name}" is a function, or { schema, run }`, { op: name });
-    if (schema !== name && !String(schema).startsWith(`${name}(`)) {
-      throw badArgument(`load: the schema of operator "${name}" begins with "${name}("`, { op: name });
+    if (typeof run !== 'function') throw badArgument(`load: the operator "${name}" must be a function, or { schema, run }, got ${nameOf(given)}`, { op: name });
+    if (schema !== name && !(typeof schema === 'string' && schema.startsWith(`${name}(`))) {
+      throw badArgument(`load: the schema of operator "${name}" must begin with "${name}(", got ${nameOf(schema)}`, { op: name });
     }
     return [name, { schema, run }];
   }));

@@ -31,7 +31,7 @@ export const CONTROL = /[^\P{Cc}\t\n]/gu;
 export const tagOf = (v) => v?.[Symbol.toStringTag];
 
 /** Whether it is a path or URL. @param {unknown} v @returns {v is string | URL} */
-export const isAddress = (v) => typeof v === 'string' || tagOf(v) === 'URL';
+export const isAddress = (v) => (typeof v === 'string' && v !== '') || tagOf(v) === 'URL';
 
 /** The bytes behind a view or a buffer, not copied. @param {any} v @returns {Uint8Array} */
 export const bytesOf = (v) => (ArrayBuffer.isView(v) ? new Uint8Array(v.buffer, v.byteOffset, v.byteLength) : new Uint8Array(v));

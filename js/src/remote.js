@@ -1,6 +1,8 @@
 // A model that lives in a worker: the same functions as host.js, each a message and its reply, matched by id.
 
-import { RushlightError, badArgument, checkOptions, says, throwIfAborted, unlessAborted } from './errors.js';
+import { RushlightError, badArgument, failed, says, throwIfAborted, unlessAborted } from './errors.js';
+import { headersOf } from './download.js';
+import { uncloned } from './explain.js';
 import { CALLS, buffers } from './messages.js';
 import { readOps } from './ops.js';
 import { asPath, builtin, isAddress, tagOf } from './platform.js';
@@ -22,8 +24,14 @@ const GRACE_MS = 1000;
 /** A worker of Node, or of a page. */
 function start() {
   if (!builtin('node:worker_threads') && typeof Worker === 'undefined') throw new RushlightError('unsupported', 'there are no workers here: leave out the option `worker`');
-  return startWorker('worker', () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }));
+  try {
+    return startWorker('worker', () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }));
+  } catch (cause) {
+    throw new RushlightError('unsupported', `the worker did not start: ${says(cause)}. ${HELP}`, { cause });
+  }
 }
+
+const HELP = 'It is src/worker.js of this package, with the files that it imports: see "With a bundler" in README.md there; a model also loads without `worker`';
 
 /** The error of a worker that did not start. @param {Error} cause @param {string} [directive] of the page's policy that was violated meanwhile */
 async function notStarted(cause, directive) {
@@ -32,7 +40,7 @@ async function notStarted(cause, directive) {
   }
   const found = await whyNot('worker', cause), { message } = found;
   const code = found instanceof RushlightError ? found.code : cause.message.startsWith('Cannot find module') ? 'unreadable' : 'internal';
-  return new RushlightError(code, `the worker did not start: ${message}. It is src/worker.js of this package, with the files that it imports: see "Bundlers" in the guide; a model also loads without \`worker\``, { source: whole('worker').script.href, cause });
+  return new RushlightError(code, `the worker did not start: ${message}. ${HELP}`, { source: whole('worker').script.href, cause });
 }
 
 class Remote {
@@ -44,17 +52,19 @@ class Remote {
   #flag = typeof SharedArrayBuffer === 'undefined' ? undefined : new Int32Array(new SharedArrayBuffer(4));
   /** Why there is no worker any more. @type {RushlightError | undefined} */ #end;
   /** Aborted when the worker has said something. */ #started = new AbortController();
+  /** What `onProgress` was told has been told. @type {Promise<unknown>} */ #told = Promise.resolve();
   /** @type {Loaded} */ loaded = /** @type {any} */ (undefined);
 
   /** @param {LoadOptions} options */
   constructor(options) {
     this.ops = readOps(options.ops === undefined ? {} : options.ops);
     this.onProgress = options.onProgress;
+    const worker = start();
     /** @type {string | undefined} */ let directive;
     /** @type {any} */ (globalThis.document ?? globalThis).addEventListener?.('securitypolicyviolation', (/** @type {SecurityPolicyViolationEvent} */ e) => { directive ??= e.effectiveDirective; }, { signal: this.#started.signal });
-    this.#worker = connect(start(), (m) => {
+    this.#worker = connect(worker, (m) => {
       this.#started.abort();
-      void this.#take(m);
+      this.#take(m);
     }, async (e) => {
       const { aborted } = this.#started.signal;
       this.#fail(aborted ? new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e }) : await notStarted(e, directive));
@@ -63,7 +73,7 @@ class Remote {
       this.#lose();
     });
     for (const name of CALLS) {
-      /** @type {any} */ (this)[name] = (/** @type {unknown[]} */ ...args) => this.call(name, args, args.at(-1) instanceof AbortSignal ? /** @type {any} */ (args.pop()) : undefined);
+      /** @type {any} */ (this)[name] = (/** @type {unknown[]} */ ...args) => this.call(name, args, tagOf(args.at(-1)) === 'AbortSignal' ? /** @type {any} */ (args.pop()) : undefined);
     }
   }
 
@@ -100,7 +110,7 @@ class Remote {
         try {
           this.#worker.postMessage({ id, call: name, args, stoppable: signal !== undefined }, transfer);
         } catch (e) {
-          return reject(badArgument(`a value cannot be sent to the worker: ${/** @type {Error} */ (e).message}`, { cause: e }));
+          return reject(this.#unsent(e, args));
         }
         this.#waiting.set(id, { resolve, reject });
         this.#worker.ref?.(); // Node lives as long as somebody waits
@@ -120,10 +130,30 @@ class Remote {
     }
   }
 
+  /** Why arguments cannot be sent: of a method those that have names. @param {unknown} cause @param {unknown[]} args */
+  #unsent(cause, args) {
+    const at = args.findIndex(Array.isArray), method = this.loaded?.description.methods[/** @type {any} */ (args[at - 1])];
+    if (method) return uncloned(cause, method.inputs.map((p) => p.name), /** @type {any} */ (args[at]));
+    return badArgument(`a value cannot be sent to the worker: ${says(cause)}`, { cause });
+  }
+
+  /** @param {unknown[]} args of load() in worker.js */
+  async load(args) {
+    this.loaded = await this.call('load', args);
+    await this.#told;
+    if (this.#end) throw this.#end;
+    return this;
+  }
+
+  /** Tells `onProgress`, once it has done with what it was told before. @param {import('./load.js').Progress} progress */
+  #tell(progress) {
+    this.#told = this.#told.then(() => this.alive && this.onProgress?.(progress)).catch((e) => this.#fail(failed('onProgress', e)));
+  }
+
   /** @param {any} m */
-  async #take(m) {
-    if (m?.progress) return this.onProgress?.(m.progress);
-    if (m?.op) return this.#compute(m);
+  #take(m) {
+    if (m?.progress) return this.#tell(m.progress);
+    if (m?.op) return void this.#compute(m);
     if (m?.lost) return this.#lose();
     const waiting = this.#waiting.get(m?.id);
     if (!m?.error) return waiting?.resolve(m.value);
@@ -146,7 +176,7 @@ class Remote {
       if (this.alive) this.#worker.postMessage({ reply: call, value, args });
     } catch (e) {
       this.#thrown.set(call, e);
-      if (this.alive) this.#worker.postMessage({ reply: call, thrown: e instanceof Error ? e.message : String(e) });
+      if (this.alive) this.#worker.postMessage({ reply: call, thrown: says(e) });
     }
   }
 
@@ -154,8 +184,8 @@ class Remote {
   #fail(e) {
     this.#end ??= e;
     this.#started.abort();
-    for (const { reject } of this.#waiting.values()) reject(e);
-    this.#worker.terminate();
+    for (const { reject } of this.#waiting.values()) reject(new RushlightError(e.code, e.message, e)); // one for each caller
+    void this.#worker.terminate();
   }
 
   destroy() { if (this.alive) this.#fail(new RushlightError('disposed', 'the model was disposed during a call')); }
@@ -187,21 +217,17 @@ async function portable(source) {
   }
 }
 
-/** @param {any} wasm @returns {Promise<any>} */
-async function portableWasm(wasm) {
-  if (wasm?.constructor === Object) {
-    return Object.fromEntries(await Promise.all(Object.entries(wasm).map(async ([name, w]) => [name, await portableWasm(w)])));
-  }
-  return tagOf(wasm) === 'Response' ? wasm.arrayBuffer() : isAddress(wasm) ? absolute(wasm) : wasm;
+/** What can be sent in place of one binary. @param {any} wasm @returns {Promise<unknown>} */
+async function portableBinary(wasm) {
+  if (isAddress(wasm)) return absolute(wasm);
+  if (tagOf(wasm) !== 'Response') return wasm;
+  return wasm.arrayBuffer().catch((/** @type {unknown} */ cause) => { throw badArgument(`load: wasm: ${says(cause)}`, { cause }); });
 }
 
-/** @param {any} headers */
-function entries(headers) {
-  try {
-    return [...new Headers(headers)];
-  } catch (cause) {
-    throw badArgument(`load: request: ${says(cause)}`, { cause });
-  }
+/** @param {any} wasm @returns {Promise<unknown>} */
+async function portableWasm(wasm) {
+  if (wasm?.constructor !== Object) return portableBinary(wasm);
+  return Object.fromEntries(await Promise.all(Object.entries(wasm).map(async ([name, one]) => [name, await portableBinary(one)])));
 }
 
 /**
@@ -211,21 +237,19 @@ function entries(headers) {
  */
 export async function loadRemote(source, options) {
   const { signal, backend, request } = options;
-  checkOptions('load', request ?? {}, Object.keys(request ?? {}));
   throwIfAborted(signal, 'loading');
   const remote = new Remote(options);
   const loaded = async () => {
     const plain = {
       backend, threads: options.threads, cache: options.cache, integrity: options.integrity, limits: options.limits, wasm: await portableWasm(options.wasm),
-      request: request && { ...request, signal: undefined, ...(request.headers && { headers: entries(request.headers) }) },
+      request: request && { ...request, signal: undefined, headers: [...headersOf(request)] },
     };
     const ops = [...remote.ops].map(([name, { schema }]) => [name, schema]);
     const { sent, name } = await portable(source);
-    return remote.call('load', [sent, { ...plain, name }, ops, options.onProgress !== undefined, remote.flag]);
+    return remote.load([sent, { ...plain, name }, ops, options.onProgress !== undefined, remote.flag]);
   };
   try {
-    remote.loaded = await unlessAborted(loaded(), signal, 'loading');
-    return /** @type {any} */ (remote);
+    return /** @type {any} */ (await unlessAborted(loaded(), signal, 'loading'));
   } catch (e) {
     remote.destroy(); // and with it a load that was aborted, wherever it is
     throw e;

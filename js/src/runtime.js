@@ -1,9 +1,9 @@
 // Which wasm binary, and an instance of it.
 
-import { RushlightError, adding, badArgument, says, unknownName, unreadable } from './errors.js';
+import { RushlightError, badArgument, says, unknownName, unreadable } from './errors.js';
 import { Memory } from './memory.js';
 import { CONTROL, asPath, builtin, isAddress, once, original, tagOf } from './platform.js';
-import { bytesFrom, checkResponse, checkStart, fetchSource } from './source.js';
+import { bytesFrom, checkResponse, fetchSource, withStart } from './source.js';
 
 /**
  * @typedef {'simd' | 'relaxed'} BackendName wasm SIMD, which every engine has, or relaxed SIMD, which is faster and rounds
@@ -59,20 +59,24 @@ const own = {
   simd: () => original(new URL('../wasm/rushlight-simd.wasm', import.meta.url)),
   relaxed: () => original(new URL('../wasm/rushlight-relaxed.wasm', import.meta.url)),
 };
-const compiled = { simd: once(() => compile(own.simd())), relaxed: once(() => compile(own.relaxed())) };
+const compiled = { simd: once(() => compile(own.simd)), relaxed: once(() => compile(own.relaxed)) };
 
 const ANY = 2 ** 53;
-const WAY_OUT = '. Pass its address as the option `wasm`: see "Bundlers" in the guide';
 
 /**
  * @template [T=WebAssembly.Module]
- * @param {any} source a WasmSource, of whatever realm @param {(bytes: Uint8Array) => Promise<T>} [make] of the bytes, where they are to be had
+ * @param {any} source a WasmSource, of whatever realm, or what gives its address @param {(bytes: Uint8Array) => Promise<T>} [make] of the bytes, where they are to be had
  * @returns {Promise<T | WebAssembly.Module>}
  */
 async function compile(source, make) {
   if (source instanceof WebAssembly.Module) return source;
   let name = 'the bytes given as `wasm`';
+  /** @type {Uint8Array | undefined} */ let bytes;
   try {
+    if (typeof source === 'function') {
+      name = 'the wasm of this package';
+      source = source(); // fails where one script is made of all, which knows no address of its own
+    }
     if (isAddress(source)) {
       name = String(source);
       const path = asPath(source);
@@ -88,12 +92,12 @@ async function compile(source, make) {
       }
       source = await source.arrayBuffer(); // a server that does not know .wasm
     }
-    const bytes = bytesFrom(source, '`wasm`', 'WebAssembly.Module');
-    checkStart(bytes, name, 'the wasm');
+    bytes = bytesFrom(source, '`wasm`', 'WebAssembly.Module');
     return await (make ?? WebAssembly.compile)(/** @type {any} */ (bytes));
   } catch (e) {
     if (e instanceof RushlightError) throw e;
-    throw new RushlightError('unsupported', `cannot compile ${name}: ${says(e)}`, { source: name, cause: e });
+    const error = new RushlightError('unsupported', `cannot compile ${name}: ${says(e)}`, { source: name, cause: e });
+    throw bytes?.[0] ? withStart(error, name, 'the wasm', bytes) : error;
   }
 }
 
@@ -124,7 +128,7 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
   }
   const plan = threads === undefined ? undefined : await (await threading()).planFor(threads), make = plan?.make;
   /** @type {any} a module, or what share() makes */
-  const made = await (wasm !== undefined ? compile(wasm, make) : (make ? compile(own[backend.name](), make) : compiled[backend.name]()).catch(adding(WAY_OUT)));
+  const made = await (wasm !== undefined ? compile(wasm, make) : make ? compile(own[backend.name], make) : compiled[backend.name]());
   const runtime = await instantiate(made.threads ? made : { module: made }, backend, interrupted);
   const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c.rush_bridge_backend()));
   if (name !== backend.name) {

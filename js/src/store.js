@@ -1,7 +1,7 @@
 // Where models are kept: bytes by name, each whole or not at all. In Node a folder, else the Cache API, which pages, workers and
 // service workers of all browsers have. (OPFS is written from the page in no Safari before 26, and in no service worker.)
 
-import { badArgument } from './errors.js';
+import { badArgument, nameOf } from './errors.js';
 import { builtin } from './platform.js';
 
 /**
@@ -23,7 +23,7 @@ const OURS = /^(url|part|piece)-[0-9a-f]{64}/, WHOLE = /^\w+-[0-9a-f]{64}$/;
 export async function openStore(cache) {
   const fs = builtin('node:fs');
   if (typeof cache !== 'string' || !(/^\w[\w.-]*$/.test(cache) || (fs && /[\\/]/.test(cache)))) {
-    throw badArgument(`cache is 'auto', false or a name of letters, digits, "." and "-"${fs ? ', or the path of a folder' : ''}, not ${JSON.stringify(cache)}`, { actual: cache });
+    throw badArgument(`cache must be 'auto', false or a name of letters, digits, "." and "-"${fs ? ', or the path of a folder' : ''}, got ${nameOf(cache)}`, { actual: cache });
   }
   const name = cache === 'auto' ? 'models' : cache;
   if (fs) return inFolder(fs.promises, /[\\/]/.test(name) ? name : `${defaultFolder()}/${name}`);

@@ -1,10 +1,9 @@
 // Threads: the binary once more in workers, on a memory that all of them share. What is imported where load() has the option.
 
-import { badArgument } from './errors.js';
+import { badArgument, nameOf } from './errors.js';
 import { encode } from './memory.js';
 import { builtin } from './platform.js';
 import { DATA, DATA_COUNT, HAS_MAXIMUM, IMPORT, MEMORY, SHARED, START, appended, inSection, leb, readMemory, readSections, writeSections } from './sections.js';
-import { nameOf } from './values.js';
 import { connect, startWorker, whyNot } from './workers.js';
 
 const MAX_THREADS = 64; // RUSH_MAX_THREADS
@@ -21,8 +20,8 @@ async function missingHeaders() {
 
 /** How many, and why. @param {unknown} wanted the option @returns {Promise<{ count: number, reason: string }>} */
 async function howMany(wanted) {
-  const auto = wanted === 'auto', n = Number(wanted);
-  if (!auto && !(typeof wanted === 'number' && Number.isInteger(n) && n >= 1 && n <= MAX_THREADS)) throw badArgument(`load: threads is 'auto' or a whole number from 1 to ${MAX_THREADS}, not ${nameOf(wanted)}`);
+  const auto = wanted === 'auto', n = /** @type {number} */ (wanted);
+  if (!auto && !(Number.isInteger(n) && n >= 1 && n <= MAX_THREADS)) throw badArgument(`load: threads must be 'auto' or a whole number from 1 to ${MAX_THREADS}, got ${nameOf(wanted)}`);
   const { crossOriginIsolated, navigator, document } = /** @type {any} */ (globalThis), node = builtin('node:worker_threads');
   const one = (/** @type {string} */ why) => ({ count: 1, reason: `one thread: ${why}` });
   if (n === 1) return one('asked for');
@@ -49,7 +48,7 @@ export async function planFor(wanted) {
       const { threads, fault } = made;
       if (threads) backend.threads = threads.count;
       const n = backend.threads === 1 ? 'one thread' : `${backend.threads} threads`;
-      const why = fault ? `${n}: ${count - backend.threads} more did not start: ${fault.message}. Their script is src/thread.js of this package, and wants the page's own Cross-Origin-Embedder-Policy: see "Threads" in the guide`
+      const why = fault ? `${n}: ${count - backend.threads} more did not start: ${fault.message}. Their script is src/thread.js of this package, and wants the page's own Cross-Origin-Embedder-Policy: see "Threads" in README.md there`
         : count > 1 && !threads ? `${n}: the binary given as \`wasm\` is compiled already` : reason;
       backend.reason += `; ${why}`;
     },

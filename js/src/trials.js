@@ -1,9 +1,11 @@
 // What tools ask of a model: replays of the file's test vectors, times, runs step by step. Not in the core, which imports it when asked for.
 
 import { PENDING } from './engine.js';
-import { RushlightError } from './errors.js';
+import { RushlightError, badArgument, checkWhole, says } from './errors.js';
 import { checkGiven, seen } from './quantised.js';
 import { parseType } from './types.js';
+
+export { Steps } from './steps.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
@@ -57,6 +59,7 @@ async function replay(engine, index) {
  * @param {Host} host @param {number} index
  */
 export async function diff({ engine }, index) {
+  checkWhole('diff: the number of a test vector', index, 0);
   engine.check(engine.c.rush_session_trace_test(engine.session, index));
   const error = await engine.drive().then(() => undefined, (e) => e);
   if (error && !engine.alive) throw error;
@@ -74,10 +77,19 @@ export async function diff({ engine }, index) {
 }
 
 /**
+ * Where a comparison parts from PyTorch's run.
+ * @param {import('./graph.js').Graph} graph of the method @param {NonNullable<Awaited<ReturnType<typeof diff>>['first']>} first
+ */
+export function parting({ nodes }, { method: _, instr, ...where }) {
+  return { node: /** @type {import('./graph.js').Node} */ (nodes[nodes.findIndex((n) => n.op !== 'placeholder') + instr]), ...where };
+}
+
+/**
  * The time of each instruction, the longest first.
  * @param {Host} host @param {number} index of the method @param {readonly import('./types.js').InputValue[]} args @param {number} runs @param {AbortSignal} [signal]
  */
 export async function profile(host, index, args, runs, signal) {
+  checkWhole('profile: runs', runs, 1);
   const { engine } = host;
   const on = (/** @type {0 | 1} */ yes) => engine.check(engine.c.rush_bridge_profile(engine.session, yes));
   on(1);
@@ -137,8 +149,12 @@ export async function step({ engine }) {
 /** Puts values in place of the next instruction's results, or of the last one's. @param {Host} host @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
 export async function put({ engine }, how, values, types) {
   const { c, session } = engine, put = how === 'provide' ? c.rush_session_provide : c.rush_session_replace;
-  checkGiven(values);
-  engine.write(values, types.map(parseType), (at) => put(session, at, values.length));
+  try {
+    checkGiven(values);
+    engine.write(values, types.map(parseType), (at) => put(session, at, values.length));
+  } catch (e) {
+    throw e instanceof RushlightError ? e : badArgument(`${how}: a result cannot be read: ${says(e)}`, { cause: e });
+  }
 }
 
 /** Of a run that has come to its end, by name. @param {Host} host @returns {Promise<Record<string, any>>} */

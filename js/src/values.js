@@ -1,6 +1,6 @@
 // JavaScript values to the program's values and back. A rush_value has 16 bytes: kind at 0, payload at 8.
 
-import { RushlightError, badArgument, unknownName } from './errors.js';
+import { RushlightError, badArgument, nameOf, says, unknownName } from './errors.js';
 import { encode } from './memory.js';
 import { tagOf } from './platform.js';
 import { DTYPES, exact, parseType, partsOf } from './types.js';
@@ -25,18 +25,9 @@ const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
 const DEEPEST = 1000;
 const MOST_BYTES = 2 ** 32;
 
-/** A value's type, for messages. @param {any} v */
-export function nameOf(v) {
-  if (v === null || v === undefined) return String(v);
-  if (ArrayBuffer.isView(v)) return v.constructor.name;
-  if (Array.isArray(v)) return `an array of ${v.length}`;
-  if (isTensorObject(v)) return 'a tensor';
-  return typeof v === 'object' ? (v.constructor?.name ?? 'an object') : `${typeof v} ${String(v).slice(0, 40)}`;
-}
-
 /** @param {string} where @param {string} wanted @param {unknown} got @returns {never} */
 export function misfit(where, wanted, got) {
-  throw badArgument(`${where} wants ${wanted}, got ${nameOf(got)}`, { input: where, expected: wanted, actual: nameOf(got) });
+  throw badArgument(`${where} must be ${wanted}, got ${nameOf(got)}`, { expected: wanted, actual: nameOf(got) });
 }
 
 /** @param {readonly (number | null)[]} shape */
@@ -73,11 +64,14 @@ function fromNumbers(numbers, dtype, where) {
     if (may) data[i] = big ? BigInt(/** @type {number} */ (v)) : Number(v);
     // What an array of whole numbers cannot hold wraps, or loses its fraction.
     if (!may || (whole && (data[i] != v || (bool && /** @type {any} */ (v) > 1)))) {
-      throw badArgument(`${where}: element ${i} is ${String(v)}, which ${dtype} cannot hold`, { input: where, expected: dtype, actual: v });
+      throw badArgument(`${where}: element ${i} is ${nameOf(v)}, which ${dtype} cannot hold`, { expected: dtype, actual: v });
     }
   }
   return data;
 }
+
+/** Dimensions of a tensor, as of RUSH_MAX_RANK. */
+const MOST_RANK = 8;
 
 /**
  * Rows in rows as one array, and the shape that they have.
@@ -85,7 +79,7 @@ function fromNumbers(numbers, dtype, where) {
  */
 function flatten(rows, where) {
   const shape = [rows.length];
-  while (Array.isArray(rows[0])) {
+  while (Array.isArray(rows[0]) && shape.length <= MOST_RANK) { // an array may hold itself
     const n = rows[0].length;
     const other = rows.find((row) => row?.length !== n);
     if (other !== undefined) misfit(where, `rows of one length, ${n}`, other);
@@ -105,9 +99,18 @@ function inferShape(n, hint, where) {
   const open = hint.shape.filter((s) => s === null).length;
   const known = product(hint.shape.map((s) => s ?? 1));
   if (open > 1 || (open ? known === 0 || n % known !== 0 : n !== known)) {
-    throw badArgument(`${where} needs a shape: ${n} elements do not say which, the example's was ${shapeText(hint.shape)}; pass { data, shape }`, { input: where, expected: hint.shape, actual: n });
+    throw badArgument(`${where} needs a shape: ${n} elements do not say which, the example's was ${shapeText(hint.shape)}; pass { data, shape }`, { expected: hint.shape, actual: n });
   }
   return hint.shape.map((s) => s ?? n / known);
+}
+
+/** Whether it is a view of a buffer that is another's now. @param {any} v */
+export function isDetached(v) {
+  try {
+    return ArrayBuffer.isView(v) && !new Uint8Array(v.buffer);
+  } catch {
+    return true;
+  }
 }
 
 const KEYS = ['data', 'shape', 'dtype'];
@@ -115,7 +118,7 @@ const KEYS = ['data', 'shape', 'dtype'];
 /** Refuses what other libraries call a tensor, and keys with a slip in them. @param {object} v @param {string} where */
 function checkKeys(v, where) {
   const other = Object.keys(v).concat(['dims', 'type', 'width'].filter((key) => key in v)).find((key) => !KEYS.includes(key));
-  if (other) throw unknownName(`${where}: a tensor has no`, other, KEYS, { input: where });
+  if (other) throw unknownName(`${where}: a tensor has no`, other, KEYS);
 }
 
 /**
@@ -126,7 +129,7 @@ export function toTensor(value, hint, where) {
   const bare = !isTensorObject(value);
   if (!bare) checkKeys(value, where);
   let { data, shape, dtype: given } = /** @type {any} */ (bare ? { data: value } : value);
-  if (given !== undefined && !Object.hasOwn(DTYPES, given)) throw unknownName(`${where}: there is no dtype`, given, DTYPE_NAMES, { input: where });
+  if (given !== undefined && !DTYPE_NAMES.includes(given)) throw unknownName(`${where}: there is no dtype`, given, DTYPE_NAMES);
   if (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'boolean') {
     if (bare) shape = [];
     data = [data];
@@ -137,9 +140,10 @@ export function toTensor(value, hint, where) {
     if (!own) misfit(where, `an array of one of ${DTYPE_NAMES.join(', ')}`, data);
     if (given && own !== given) misfit(where, `${given} elements, as its dtype says`, data);
     dtype = own;
+    if (!data.length && isDetached(data)) throw badArgument(`${where}: its buffer was transferred before`);
     if (dtype === 'bool') fromNumbers(data, dtype, where);
   } else if (Array.isArray(data) && (!dtype || DTYPES[/** @type {DType} */ (dtype)].Array !== Uint16Array)) {
-    if (!dtype) throw badArgument(`${where}: numbers need a dtype; pass a typed array or { data, shape, dtype }`, { input: where });
+    if (!dtype) throw badArgument(`${where}: numbers need a dtype; pass a typed array or { data, shape, dtype }`);
     if (Array.isArray(data[0])) {
       const flat = flatten(data, where);
       data = flat.data;
@@ -158,16 +162,23 @@ export function toTensor(value, hint, where) {
 /** @param {readonly number[]} shape @param {number} n @param {string} where */
 function checkShape(shape, n, where) {
   if (!Array.isArray(shape) || !shape.every((s) => Number.isSafeInteger(s) && s >= 0)) {
-    throw badArgument(`${where}: a shape is an array of sizes`, { input: where, actual: shape });
+    throw badArgument(`${where}: a shape must be an array of sizes, got ${nameOf(shape)}`, { actual: shape });
   }
   if (product(shape) !== n) {
-    throw badArgument(`${where}: shape ${shapeText(shape)} holds ${product(shape)} elements, the data has ${n}`, { input: where, expected: product(shape), actual: n });
+    throw badArgument(`${where}: shape ${shapeText(shape)} holds ${product(shape)} elements, the data has ${n}`, { expected: product(shape), actual: n });
   }
 }
 
 /** What is taken where the type is Any: a whole number is an int. */
 const ANY = { kind: 'Union', of: ['NoneType', 'bool', 'str', 'Scalar', 'Tensor'].map((kind) => /** @type {Type} */ ({ kind, of: [] })) };
 ANY.of.push({ kind: 'List', of: [ANY] }, { kind: 'Dict', of: [ANY, ANY] });
+
+/** What refuses an input, or what reading it has thrown. @param {unknown} e @param {string} input its name */
+export function named(e, input) {
+  const error = e instanceof RushlightError ? e : badArgument(`input "${input}" cannot be read: ${says(e)}`, { cause: e });
+  error.input = input;
+  return error;
+}
 
 export class Values {
   /** @type {Set<number>} the objects that are being read */ #reading = new Set();
@@ -185,8 +196,7 @@ export class Values {
     try {
       this.write(p, parseType(port.type), value, `input "${port.name}"`, port);
     } catch (e) {
-      if (e instanceof RushlightError) e.input = port.name;
-      throw e;
+      throw named(e, port.name);
     }
   }
 
@@ -233,7 +243,7 @@ export class Values {
       case 'Union': return this.#writeUnion(p, type, v, where, hint);
       case 'Any': return this.#writeUnion(p, ANY, v, where, hint);
       default:
-        throw new RushlightError('unsupported', `${where} is of type ${type.kind}`, { input: where });
+        throw new RushlightError('unsupported', `${where} is of type ${type.kind}`);
     }
   }
 

@@ -2,7 +2,8 @@
 
 // It imports nothing that leads back to it, and nothing at run time: bundlers make one file of it, and one of the threads' script.
 
-import { RushlightError, badArgument } from './errors.js';
+import { RushlightError, badArgument, says } from './errors.js';
+import * as explain from './explain.js';
 import { loadHost } from './hosting.js';
 import { keptSource } from './kept.js';
 import { CALLS, buffers } from './messages.js';
@@ -21,9 +22,19 @@ let last = 0;
 
 /** An error, to be sent. @param {any} e @returns {import('./remote.js').Failure} */
 function pack(e) {
-  const { code, message, op, input, expected, actual, source, cause } = e instanceof RushlightError ? e : /** @type {any} */ ({ code: 'internal', message: String(e?.message ?? e), cause: e });
+  const { code, message, op, input, expected, actual, source, cause } = e instanceof RushlightError ? e : /** @type {any} */ ({ code: 'internal', message: says(e), cause: e });
   const thrown = /** @type {any} */ (cause)?.thrown;
   return { code, message, op, input, expected, actual, source, thrown, cause: thrown === undefined && cause instanceof Error ? cause : undefined };
+}
+
+/** Sends an error; without what belongs to it where that cannot be cloned. @param {number} id @param {unknown} e */
+function fail(id, e) {
+  const error = pack(e);
+  try {
+    port.postMessage({ id, error });
+  } catch {
+    port.postMessage({ id, error: { ...error, expected: undefined, actual: undefined, cause: undefined } });
+  }
 }
 
 /** Fails what waits for an answer that could not be read. */
@@ -48,11 +59,15 @@ const ask = (op) => (/** @type {any[]} */ ...args) => new Promise((resolve, reje
 /** @param {any} source @param {any} options @param {[string, string][]} ops @param {boolean} progress @param {Int32Array} [flag] what the page sets while a call shall end @returns {Promise<import('./remote.js').Loaded>} */
 async function load(source, options, ops, progress, flag) {
   if (options.name) Object.defineProperty(source, 'name', { value: options.name });
-  host = await loadHost(await keptSource(source, options), {
-    ...options, interrupted: flag && (() => Atomics.load(flag, 0)),
-    ops: Object.fromEntries(ops.map(([name, schema]) => [name, { schema, run: ask(name) }])),
-    onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
-  }, async () => trials, async () => threads);
+  try {
+    host = await loadHost(await keptSource(source, options), {
+      ...options, interrupted: flag && (() => Atomics.load(flag, 0)),
+      ops: Object.fromEntries(ops.map(([name, schema]) => [name, { schema, run: ask(name) }])),
+      onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
+    }, { trials: async () => trials, threads: async () => threads, explain: async () => explain });
+  } catch (e) {
+    throw explain.explain(e, options.wasm);
+  }
   return { backend: host.backend, description: host.description, text: host.describeText(), graph: host.graphText() };
 }
 
@@ -78,7 +93,7 @@ async function take(m) {
     const value = await answer(call, stoppable ? [...args, stop.signal] : args);
     send({ id, value }, call === 'load' ? null : value);
   } catch (e) {
-    port.postMessage({ id, error: pack(e) });
+    fail(id, e);
   } finally {
     stops.delete(id);
   }

@@ -1,5 +1,6 @@
 // Workers of this package, wherever a bundler or a copy has put their scripts.
 
+import { RushlightError, says } from './errors.js';
 import { builtin, original } from './platform.js';
 import { checkResponse, fetchSource } from './source.js';
 
@@ -22,12 +23,54 @@ export function whole(name) {
 export function startWorker(name, bundled) {
   const node = builtin('node:worker_threads'), type = 'module', { script, copied } = whole(name);
   if (node) return new node.Worker(script, { execArgv: [] });
-  if (copied) return new Worker(script, { type });
+  const begin = () => (copied ? new Worker(script, { type }) : bundled());
+  // One of another origin than the page, as no worker may be; what one imports may be.
+  const imported = () => new Worker(URL.createObjectURL(new Blob([`import "${script}"`], { type: 'text/javascript' })), { type });
   try {
-    return bundled();
-  } catch {
-    // It is of another origin than the page, as no worker may be; what one imports may be.
-    return new Worker(URL.createObjectURL(new Blob([`import "${script}"`], { type: 'text/javascript' })), { type });
+    return trusted(begin);
+  } catch (e) {
+    if (e instanceof RushlightError) throw e;
+    return trusted(imported);
+  }
+}
+
+/** The policy that lets scripts of this package be workers where a page wants Trusted Types. @type {{ createScriptURL(url: string): any } | undefined} */
+let policy;
+
+/**
+ * Starts a worker, also where a page wants Trusted Types: `make` throws a TypeError there.
+ * @param {() => Worker} make
+ */
+function trusted(make) {
+  try {
+    return make();
+  } catch (e) {
+    if (!(e instanceof TypeError && 'trustedTypes' in globalThis)) throw e;
+    return withPolicy(make);
+  }
+}
+
+/**
+ * The address is only seen by `Worker`: bundlers look for that name and put their own address there. So, for this one call, the name is of a
+ * class that has the address trusted.
+ * @param {() => Worker} make
+ */
+function withPolicy(make) {
+  const { Worker, trustedTypes } = /** @type {any} */ (globalThis);
+  try {
+    policy ??= /** @type {NonNullable<typeof policy>} */ (trustedTypes.createPolicy('rushlight', { createScriptURL: String }));
+  } catch (cause) {
+    throw new RushlightError('unsupported', `this page wants Trusted Types: its Content-Security-Policy has to allow the policy, trusted-types rushlight (${says(cause)})`, { cause });
+  }
+  const trust = policy;
+  /** @type {any} */ (globalThis).Worker = class extends Worker {
+    /** @param {string | URL} url @param {WorkerOptions} options */
+    constructor(url, options) { super(trust.createScriptURL(String(url)), options); }
+  };
+  try {
+    return make();
+  } finally {
+    globalThis.Worker = Worker;
   }
 }
 
@@ -47,7 +90,7 @@ export function connect(worker, take, fail, lose) {
     worker.onmessageerror = lose;
     worker.onerror = (/** @type {ErrorEvent} */ e) => {
       e.preventDefault(); // who is told of it may go on
-      fail(new Error(e.message || 'the script did not load'));
+      fail(e.message ? new Error(e.message) : new RushlightError('network', 'the script did not load'));
     };
   }
   return worker;

@@ -60,8 +60,8 @@ export const tests = {
 
   'a Request is no source, and a Response that a worker gets keeps its name': async (base) => {
     for (const worker of [false, true]) {
-      await refused(load(/** @type {any} */ (new Request(`${base}/m.rush`)), { worker }), 'bad-argument', /^a model comes from a URL, .*, not from Request$/);
-      await refused(load(/** @type {any} */ (fetch(`${base}/m.rush`)), { worker }), 'bad-argument', /, not from Promise: did you forget await\?$/);
+      await refused(load(/** @type {any} */ (new Request(`${base}/m.rush`)), { worker }), 'bad-argument', /^a model must be a URL, .*, got Request$/);
+      await refused(load(/** @type {any} */ (fetch(`${base}/m.rush`)), { worker }), 'bad-argument', /, got a Promise: did you forget await\?$/);
     }
     for (const worker of [false, true]) await refused(load(await fetch(`${base}/tests/browser/in-page.js`), { worker }), 'bad-file', /^http:.*\/tests\/browser\/in-page\.js: not a \.rush file/);
   },

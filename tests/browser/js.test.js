@@ -58,7 +58,7 @@ test('a page that the server gives in place of the wasm is named', async () => {
   await page.route('**/*.wasm', (/** @type {any} */ route) => route.fulfill({ status: 200, contentType: 'text/html', body: '<!doctype html>' }));
   const { code, message } = await loadIn(page);
   assert.equal(code, 'bad-file');
-  assert.match(message, /^got HTML from http.*rushlight-relaxed\.wasm where the wasm was expected: check the address\. Pass its address as the option `wasm`: see "Bundlers" in the guide$/);
+  assert.match(message, /^got HTML from http.*rushlight-relaxed\.wasm where the wasm was expected: check the address\. Pass its address as the option `wasm`: see "With a bundler" in README.md of this package$/);
   await page.close();
 });
 

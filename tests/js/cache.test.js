@@ -188,7 +188,7 @@ test('load() keeps and checks what its options say, here and in a worker', async
     server.answer = undefined;
     await clear({ cache });
   }
-  await assert.rejects(load(one, /** @type {any} */ ({ worker: 5 })), { code: 'bad-argument', message: /worker is a boolean/ });
+  await assert.rejects(load(one, /** @type {any} */ ({ worker: 5 })), { code: 'bad-argument', message: /worker must be a boolean/ });
 });
 
 test('a damaged piece, and one that is missing, come from the server again', async () => {
@@ -506,7 +506,7 @@ test('a page that wants another digest gets the new version, and the old one sta
 
 test('options that are none are refused', async () => {
   for (const name of ['', '-x', true, 5, null, 'a b']) {
-    const refused = { code: 'bad-argument', message: /^cache is 'auto', false or a name/ };
+    const refused = { code: 'bad-argument', message: /^cache must be 'auto', false or a name/ };
     if (name) await assert.rejects(cached(url, /** @type {any} */ ({ cache: name })), refused);
     await assert.rejects(list(/** @type {any} */ ({ cache: name ?? 5 })), refused);
   }

@@ -15,7 +15,7 @@ test('all of these tests pass on a current Node too', { skip: node ? false : 'RU
   const files = readdirSync(here).filter((name) => /\.test\.js$/.test(name) && name !== 'current-node.test.js');
   const { NODE_TEST_CONTEXT: _, ...env } = process.env; // else the inner runner speaks to the outer one
   env.RUSH_SECOND_NODE = '1';
-  const { status, stdout, stderr } = spawnSync(/** @type {string} */ (node), ['--test', '--test-reporter=spec', ...files], { cwd: here, env, encoding: 'utf8', maxBuffer: 1 << 26 });
+  const { status, stdout, stderr } = spawnSync(/** @type {string} */ (node), ['--import', './rejections.mjs', '--test', '--test-reporter=spec', ...files], { cwd: here, env, encoding: 'utf8', maxBuffer: 1 << 26 });
   assert.equal(status, 0, stdout.slice(stdout.indexOf('failing tests')) + stderr);
   const count = (/** @type {string} */ what) => Number(new RegExp(`^ℹ ${what} (\\d+)`, 'm').exec(stdout)?.[1]);
   assert(count('pass') > 50 && count('fail') === 0, stdout.slice(-500));

@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
 import * as rushlight from '../../js/src/index.js';
-import { RushlightError, load } from '../../js/src/index.js';
+import { RushlightError, load, plan } from '../../js/src/index.js';
 import { JS_CODES, STATUS } from '../../js/src/errors.js';
 import { createRuntime } from '../../js/src/runtime.js';
-import { flipFile } from './build-rush.mjs';
+import { RushFile, flipFile } from './build-rush.mjs';
 
 const top = new URL('../../', import.meta.url);
 const text = (/** @type {string} */ path) => readFileSync(new URL(path, top), 'utf8');
@@ -55,5 +55,71 @@ test('a trap in the runtime is an internal error, and the model is gone', async 
 });
 
 test('the package exports these names and no more', () => {
-  assert.deepEqual(Object.keys(rushlight).sort(), ['Model', 'RushlightError', 'Steps', 'load', 'plan']);
+  assert.deepEqual(Object.keys(rushlight).sort(), ['Model', 'RushlightError', 'load', 'plan']);
+});
+
+/** The frames of an error's stack that are files, the nearest first. @param {any} e */
+const frames = (e) => String(e.stack).split('\n').filter((line) => /^ +at /.test(line)).map((line) => /(\w+(?:\.\w+)*\.m?js):\d+:\d+\)?$/.exec(line)?.[1] ?? line);
+
+/** A program that raises, and one that an operator of the user's ends. */
+function failingFile() {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2] }] }, (m, x) => {
+    m.at = f.source('model.py', 7);
+    return m.op('aten::flip', [x, f.ints([5])]);
+  });
+  return f.bytes();
+}
+
+test('every error has the frame of its caller, in a worker, too, and few of its own', async () => {
+  for (const worker of [false, true]) {
+    const model = await load(failingFile(), { worker });
+    const deep = /** @type {(n: number, call: () => Promise<unknown>) => Promise<unknown>} */ ((n, call) => (n ? deep(n - 1, call) : call()));
+    for (const call of [
+      () => model.run({ x: [1, 2] }), // the program
+      () => model.run({ x: { data: [1, 2], shape: [3] } }), // an input
+      () => model.run({ x: [1, 2] }, { signal: AbortSignal.abort() }),
+      () => model.call('forward', Float32Array.of(1, 2)), () => model.steps({ y: 1 }), () => model.profile({ x: [1, 2] }), () => model.setState({ a: 1 }), () => model.diff(),
+      () => load('/nowhere/m.rush', { worker }), () => load(failingFile().subarray(0, 100), { worker }), () => plan('/nowhere/m.rush'),
+    ]) {
+      const e = await deep(12, call).catch((e) => e);
+      assert(e instanceof RushlightError, String(call));
+      assert.equal(e.stack?.split('\n')[0], String(e));
+      const [first, second] = frames(e);
+      assert(/^(model|load)\.js$/.test(String(first)) && second === 'errors.test.js', `${call}: ${e.stack}`);
+      assert(frames(e).filter((file) => file === 'errors.test.js').length >= 8, `${call}: ${e.stack}`);
+    }
+    // Without an await upstream, and when it waited for another call.
+    const [, late] = await Promise.allSettled([model.run({ x: [1, 2] }), model.run({ x: [1, 2] })]);
+    assert.equal(frames(/** @type {any} */ (late).reason)[1], 'errors.test.js');
+    const steps = await model.steps({ x: [1, 2] });
+    const e = await steps.step().catch((e) => e);
+    assert.deepEqual(frames(e).slice(0, 2), ['steps.js', 'errors.test.js'], e.stack);
+    steps.end();
+    model.dispose();
+  }
+});
+
+test('two that wait for what fails get an error each', async () => {
+  const model = await load(failingFile(), { worker: true });
+  const runs = [model.run({ x: [1, 2] }), model.memory()];
+  model.dispose();
+  const [a, b] = /** @type {any} */ (await Promise.allSettled(runs));
+  assert.equal(a.reason.code, 'disposed');
+  assert.equal(b.reason.code, 'disposed');
+  assert.notEqual(a.reason, b.reason);
+  assert.match(frames(a.reason)[0] + a.reason.stack, /^model\.js[^]*Model\.run/);
+  assert.match(b.reason.stack, /Model\.memory/);
+});
+
+test('slips of everyday are told in words', async () => {
+  await assert.rejects(load(''), { code: 'bad-argument', message: 'a model must be a URL, path, Response, Blob, ReadableStream or bytes, got the string ""' });
+  for (const worker of [false, true]) {
+    await assert.rejects(load(failingFile(), { worker, signal: /** @type {any} */ (new AbortController()) }), { code: 'bad-argument', message: 'load: signal must be an AbortSignal, got AbortController: pass controller.signal' });
+    const model = await load(failingFile(), { worker });
+    await assert.rejects(model.run({ x: [1, 2] }, { signal: /** @type {any} */ (new AbortController()) }), { code: 'bad-argument', message: 'run: signal must be an AbortSignal, got AbortController: pass controller.signal' });
+    await assert.rejects(model.setState(/** @type {any} */ (undefined)), { code: 'bad-argument', message: 'setState: values must be an object of values by name, got undefined' });
+    await assert.rejects(model.profile({ x: [1, 2] }, { runs: -1 }), { code: 'bad-argument', message: 'profile: runs must be a whole number from 1 up, got -1' });
+    model.dispose();
+  }
 });

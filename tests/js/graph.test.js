@@ -112,7 +112,7 @@ for (const worker of [false, true]) {
     await model.setState({ 'layer.count': 1 });
     assert.deepEqual(await model.state(), { ...later, 'layer.count': 1 });
     await assert.rejects(model.setState({ counts: 1 }), { code: 'bad-argument', message: /no attribute "counts".*known are layer\.count, cache/ });
-    await assert.rejects(model.setState({ cache: 'x' }), { code: 'bad-argument', message: /attribute "cache" wants a tensor/ });
+    await assert.rejects(model.setState({ cache: 'x' }), { code: 'bad-argument', message: /attribute "cache" must be a tensor/ });
     const other = await load(f.bytes());
     assert.deepEqual(await other.state(), start, 'models share no state');
     model.dispose();
@@ -171,7 +171,7 @@ for (const worker of [false, true]) {
       /** @override */
       async callFunction() { return 'x'; }
     }
-    await assert.rejects(new Wrong(model).run({ x: [1, 2], n: 0 }), { code: 'bad-argument', message: /wants a tensor .*got string x/ });
+    await assert.rejects(new Wrong(model).run({ x: [1, 2], n: 0 }), { code: 'bad-argument', message: /must be a tensor .*got the string "x"/ });
     assert.equal((await model.run({ x: [1, 2], n: 0 })).most.data[0], 2, 'the model is usable afterwards');
     model.dispose();
     shown('FX', 'in JavaScript: an Interpreter puts values in place of others (runNode, callFunction, output)');

@@ -160,12 +160,12 @@ for (const worker of [false, true]) {
 
   it('a result that does not fit is refused in words', async () => {
     const rows = /** @type {[string, string[], any, RegExp][]} */ ([
-      ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], undefined, /the result wants a tensor.*got undefined/],
+      ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], undefined, /the result must be a tensor.*got undefined/],
       ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], { data: [1], shape: [1], dtype: 'float8' }, /the result: there is no dtype "float8"/],
       ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], { data: new Float32Array(2), shape: [3] }, /shape \[3\] holds 3 elements, the data has 2/],
-      ['my_ops::f(Tensor x) -> int', ['int'], 'x', /the result wants an int/],
-      ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1)], /the result wants an array of 2, got an array of 1/],
-      ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1), 0.5], /result 1 wants an int/],
+      ['my_ops::f(Tensor x) -> int', ['int'], 'x', /the result must be an int/],
+      ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1)], /the result must be an array of 2, got an array of 1/],
+      ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1), 0.5], /result 1 must be an int/],
       ['my_ops::f(Tensor x) -> ()', [], F(1), /no result to return: write into the data/],
       ['my_ops::f(Tensor(a!) x) -> Tensor(a!)', ['Tensor'], F(1, 2), /the result is float32\[2\], the argument that it is written to float32\[1\]/],
       ['my_ops::f(Tensor(a!) x) -> Tensor(a!)', ['Tensor'], Int32Array.of(1), /the result is int32\[1\], the argument that it is written to float32\[1\]/],
@@ -187,9 +187,9 @@ for (const worker of [false, true]) {
     await fails(load(bytes, { ops: { 'my_ops::twise': run } }), 'bad-argument', /the model has no operator "my_ops::twise"; it needs my_ops::twice$/);
     (await load(bytes, { ops: { 'my_ops::twice': run, 'my_ops::b': run } })).dispose(); // one table for several models
     await fails(load(bytes, { ops: { 'aten::relu': run } }), 'bad-argument', /an operator 'aten::relu' is there already/);
-    await fails(load(bytes, { ops: /** @type {any} */ ({ 'my_ops::twice': 5 }) }), 'bad-argument', /is a function, or \{ schema, run \}/);
-    await fails(load(bytes, { ops: /** @type {any} */ (null) }), 'bad-argument', /`ops` is an object/);
-    await fails(load(bytes, { ops: { 'my_ops::twice': { schema: 'my_ops::other(Tensor x) -> Tensor', run } } }), 'bad-argument', /begins with "my_ops::twice\("/);
+    await fails(load(bytes, { ops: /** @type {any} */ ({ 'my_ops::twice': 5 }) }), 'bad-argument', /must be a function, or \{ schema, run \}/);
+    await fails(load(bytes, { ops: /** @type {any} */ (null) }), 'bad-argument', /ops must be an object/);
+    await fails(load(bytes, { ops: { 'my_ops::twice': { schema: 'my_ops::other(Tensor x) -> Tensor', run } } }), 'bad-argument', /must begin with "my_ops::twice\("/);
     await fails(load(bytes, { ops: { 'my_ops::twice': { schema: 'my_ops::twice(Tensor x -> Tensor', run } } }), 'bad-argument', /schema/);
     await fails(load(bytes, { ops: { '': run } }), 'bad-argument', /is not a schema/);
     await fails(load(caller('', ['Tensor'], ['Tensor'], 'my_ops::bare').bytes(), { ops: { 'my_ops::bare': run } }), 'bad-argument', /the file carries none/);

@@ -69,7 +69,7 @@ test('a seed that is no integer is refused', async (t) => {
   if (missing) return t.skip(missing);
   const model = await load(readFileSync(file));
   for (const seed of [1.5, NaN, 2 ** 53, '5', undefined]) {
-    await assert.rejects(model.manualSeed(/** @type {any} */ (seed)), { code: 'bad-argument', message: /a seed is an integer/ });
+    await assert.rejects(model.manualSeed(/** @type {any} */ (seed)), { code: 'bad-argument', message: /a seed must be an integer/ });
   }
   model.dispose();
 });

@@ -66,28 +66,36 @@ test('every kind of value goes in and comes back', async () => {
   model.dispose();
 });
 
+/** An array that holds itself. */
+const ownItem = () => {
+  const a = /** @type {any[]} */ ([]);
+  a.push(a);
+  return a;
+};
+
 test('values that do not fit a type are refused in words, and the model stays usable', async () => {
   const model = await identity({ i: 'int', f: 'float', b: 'bool', s: 'str', l: 'int[]', tu: '(int, int)', d: 'Dict(str, int)', t: 'Tensor', u: 'Union(int, str)', n: 'NoneType', tl: 'Tensor[]' });
   const rows = /** @type {[string, any, RegExp, object?][]} */ ([
-    ['i', 1.5, /input "v" wants an int .*got number 1\.5/], ['i', 2 ** 53, /BigInt/], ['i', 2n ** 63n, /an int/], ['i', '5', /got string 5/], ['i', null, /got null/], ['i', true, /got boolean true/],
-    ['f', '1', /wants a number/], ['f', 1n, /wants a number/],
-    ['b', 1, /wants a boolean/], ['s', 1, /wants a string/],
-    ['l', [1, 'x'], /input "v"\[1\] wants an int/], ['l', 5, /wants an array/],
-    ['tu', [1], /wants an array of 2, got an array of 1/],
-    ['d', new Map([['a', 'x']]), /input "v"\[a\] wants an int/], ['d', 5, /wants a Map/], ['d', new Map([[1, 1]]), /a key of input "v" wants a string/],
-    ['t', 'x', /wants a tensor/], ['t', null, /wants a tensor/], ['t', {}, /wants a tensor/], ['t', [1, 2], /numbers need a dtype/],
-    ['t', new Uint32Array(2), /wants an array of one of uint8/], ['t', new Uint16Array(2), /wants an array of one of/], ['t', new BigUint64Array(2), /wants an array of one of/], ['t', new DataView(new ArrayBuffer(2)), /wants a tensor/],
+    ['i', 1.5, /input "v" must be an int .*got 1\.5/], ['i', 2 ** 53, /BigInt/], ['i', 2n ** 63n, /an int/], ['i', '5', /got the string "5"/], ['i', null, /got null/], ['i', true, /got true/],
+    ['f', '1', /must be a number/], ['f', 1n, /must be a number/],
+    ['b', 1, /must be a boolean/], ['s', 1, /must be a string/],
+    ['l', [1, 'x'], /input "v"\[1\] must be an int/], ['l', 5, /must be an array/],
+    ['tu', [1], /must be an array of 2, got \[1\]/],
+    ['d', new Map([['a', 'x']]), /input "v"\[a\] must be an int/], ['d', 5, /must be a Map/], ['d', new Map([[1, 1]]), /a key of input "v" must be a string/],
+    ['t', 'x', /must be a tensor/], ['t', null, /must be a tensor/], ['t', {}, /must be a tensor/], ['t', [1, 2], /numbers need a dtype/],
+    ['t', new Uint32Array(2), /must be an array of one of uint8/], ['t', new Uint16Array(2), /must be an array of one of/], ['t', new BigUint64Array(2), /must be an array of one of/], ['t', new DataView(new ArrayBuffer(2)), /must be a tensor/],
     ['t', { data: new Float32Array(2), shape: [3] }, /shape \[3\] holds 3 elements, the data has 2/],
-    ['t', { data: new Float32Array(2), shape: [-1] }, /a shape is an array of sizes/], ['t', { data: new Float32Array(1), shape: '1' }, /a shape is an array/],
+    ['t', { data: new Float32Array(2), shape: [-1] }, /a shape must be an array of sizes, got \[-1\]/], ['t', { data: new Float32Array(1), shape: '1' }, /a shape must be an array/],
     ['t', { data: new Float32Array(1), shape: [1, 1, 1, 1, 1, 1, 1, 1, 1] }, /a tensor of 9 dimensions was wanted, the most is 8/, { code: 'unsupported' }],
-    ['t', { data: new Float32Array(1), shape: [1], dtype: 'float8' }, /no dtype "float8"; known are uint8/], ['t', { data: [1, 2], shape: [2], dtype: 'bfloat16' }, /wants a tensor \(a typed array/],
+    ['t', { data: new Float32Array(1), shape: [1], dtype: 'float8' }, /no dtype "float8"; known are uint8/], ['t', { data: [1, 2], shape: [2], dtype: 'bfloat16' }, /must be a tensor \(a typed array/],
     ['t', { data: [200], dtype: 'int8' }, /element 0 is 200, which int8 cannot hold/], ['t', { data: new Float32Array(3), shape: [3], dtype: 'complex64' }, /holds 3 elements, the data has 1\.5/],
     ['t', { data: new Float32Array(1), shape: [1], dtype: 'int64' }, /int64 elements, as its dtype says, got Float32Array/],
     ['t', { data: Uint8Array.of(2), dtype: 'bool' }, /element 0 is 2, which bool cannot hold/],
     ['t', { data: [300], dtype: 'uint8' }, /element 0 is 300, which uint8 cannot hold/], ['t', { data: [0.5], dtype: 'int32' }, /element 0 is 0\.5/],
     ['t', { data: [1, 2 ** 53], dtype: 'int64' }, /element 1 is 9007199254740992/], ['t', { data: [2n ** 63n], dtype: 'int64' }, /int64 cannot hold/],
-    ['t', { data: ['1'], dtype: 'float32' }, /element 0 is 1, which float32 cannot hold/],
-    ['u', 1.5, /wants one of int, str/], ['n', 5, /wants null/],
+    ['t', { data: ['1'], dtype: 'float32' }, /element 0 is the string "1", which float32 cannot hold/],
+    ['t', { data: [[1n]], dtype: 'float32' }, /element 0 is the BigInt 1n, which float32 cannot hold/], ['t', { data: ownItem(), dtype: 'float32' }, /element 0 is an array of 1, which float32 cannot hold/],
+    ['u', 1.5, /must be one of int, str/], ['n', 5, /must be null/],
     ['tl', [new Float32Array(1), 5n], /input "v"\[1\]: numbers need a dtype/],
   ]);
   for (const [method, value, message, fields] of rows) await refused(model.call(method, value), message, { input: 'v', ...fields });
@@ -142,8 +150,8 @@ test('rows in rows say the shape', async () => {
   assert.deepEqual(await t([[1, 2, 3], [4, 5, 6]]), { dtype: 'float32', shape: [2, 3], data: Float32Array.of(1, 2, 3, 4, 5, 6) });
   assert.deepEqual((await t([[[1], [2]]])).shape, [1, 2, 1]);
   assert.deepEqual((await t([[], []])).shape, [2, 0]);
-  await refused(t([[1, 2], [3]]), /wants rows of one length, 2, got an array of 1/);
-  await refused(t([[1, 2], 3]), /wants rows of one length, 2, got number 3/);
+  await refused(t([[1, 2], [3]]), /must be rows of one length, 2, got \[3\]/);
+  await refused(t([[1, 2], 3]), /must be rows of one length, 2, got 3/);
   model.dispose();
   const flip = await load(flipFile().bytes());
   assert.deepEqual((await flip.run({ x: [[1, 2], [3, 4]] })).y?.data, Float32Array.of(2, 1, 4, 3));
@@ -159,7 +167,7 @@ test('what does not fit the model is refused with what it wants, and the model s
     [{ x: undefined }, /input "x" is missing/, {}],
     [null, /forward: inputs have names, { x }; got null$/, { expected: ['x'] }],
     [new Float32Array(2), /forward: inputs have names, { x }; got Float32Array$/, { expected: ['x'] }],
-    [[1, 2], /inputs have names, { x }; got an array of 2$/, {}],
+    [[1, 2], /inputs have names, { x }; got \[1, 2\]$/, {}],
     [{ x: new Float32Array(3) }, /needs a shape: 3 elements/, { input: 'x', expected: [null, 2], actual: 3 }],
     [{ x: { data: new Float32Array(2), dims: [1, 2], type: 'float32' } }, /input "x": a tensor has no "dims"; known are data, shape, dtype/, { input: 'x', expected: ['data', 'shape', 'dtype'], actual: 'dims' }],
     [{ x: { data: new Float32Array(2), dtpye: 'float32' } }, /a tensor has no "dtpye"/, {}],
@@ -170,7 +178,7 @@ test('what does not fit the model is refused with what it wants, and the model s
   await refused(model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })), /no option "sginal"; known are method, outputs, signal, transfer, yield/);
   await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known are forward/);
   await refused(model.call('forward'), /input 'x' is missing/);
-  await refused(model.call(/** @type {any} */ (new Float32Array(2))), /^a method is called by its name, not by "Float32Array"; known are forward$/, { expected: ['forward'] });
+  await refused(model.call(/** @type {any} */ (new Float32Array(2))), /^a method is called by its name, not by Float32Array; known are forward$/, { expected: ['forward'] });
   await refused(model.call('forward', 1, 2), /forward takes 1 input, got 2/);
   assert.deepEqual([...(await model.run({ x: [1, 2, 3, 4] })).y.data], [2, 1, 4, 3]);
   model.dispose();
@@ -243,7 +251,14 @@ test('transfer hands buffers over', async () => {
     assert.deepEqual([a.byteLength, b.byteLength, kept.byteLength], [0, 0, 8]);
     assert.deepEqual((await Promise.all(runs)).map((r) => [...r.y.data]), [[2, 1], [4, 3], [6, 5]]);
     await refused(model.run({ x: kept }, { transfer: /** @type {any} */ ([kept]) }), /the inputs cannot be transferred: /);
-    await refused(model.run({ x: a }, { transfer: [a.buffer] }), /the inputs cannot be transferred: /);
+    const gone = { input: 'x' }, before = /^input "x": its buffer was transferred before$/;
+    await refused(model.run({ x: a }, { transfer: [a.buffer] }), before, gone);
+    await refused(model.run({ x: a }), before, gone);
+    await refused(model.run({ x: { data: a, shape: [0, 2] } }), before, gone);
+    await refused(model.call('forward', a), before, gone);
+    await refused(model.profile({ x: a }), before, gone);
+    await refused(model.run({ x: /** @type {any} */ ({ data: b, dtype: () => 'float32' }) }, { transfer: [kept.buffer] }), /^input "x".* transferred before$/, gone);
+    assert.equal(kept.byteLength, 8);
     model.dispose();
   }
 });
@@ -276,7 +291,7 @@ test('limits end a program that does not', async () => {
   }
   await assert.rejects(load(longFile().bytes(), { limits: { bytes: 100 } }), { code: 'out-of-memory' });
   await refused(load(longFile().bytes(), { limits: /** @type {any} */ ({ step: 1 }) }), /load: limits: there is no option "step"; known are bytes, steps/);
-  await refused(load(longFile().bytes(), { limits: { steps: 0 } }), /limits are numbers above 0/);
+  await refused(load(longFile().bytes(), { limits: { steps: 0 } }), /limits.steps must be a number above 0, got 0/);
 });
 
 test('inputs are not written to, and results are not touched by later runs', async () => {
@@ -321,8 +336,8 @@ for (const worker of [false, true]) {
     assert.deepEqual(await model.run({ x }, { method: 'one', outputs: ['y'] }), { y: b });
     assert.deepEqual(await model.run({ x }, { method: 'one', outputs: [] }), {});
     await assert.rejects(model.run({ x }, { outputs: ['logits'] }), { code: 'bad-argument', message: /forward: there is no output "logits"; known are a, b/ });
-    for (const [given, named] of /** @type {[any, string][]} */ ([['raw', 'string raw'], ['a', 'string a'], [new Set(['a']), 'Set']])) {
-      await assert.rejects(model.run({ x }, { outputs: given }), { code: 'bad-argument', message: `outputs wants an array of names, [a, b], got ${named}` });
+    for (const [given, named] of /** @type {[any, string][]} */ ([['raw', 'the string "raw"'], ['a', 'the string "a"'], [new Set(['a']), 'Set']])) {
+      await assert.rejects(model.run({ x }, { outputs: given }), { code: 'bad-argument', message: `outputs must be an array of names, [a, b], got ${named}` });
     }
     model.dispose();
   });

@@ -86,7 +86,7 @@ test('threads whose script is not there are not counted, and the reason says so'
 test('other values are refused', async () => {
   for (const threads of [0, -1, 1.5, 65, NaN, Infinity, '2', 'all', null, true, {}]) {
     for (const worker of [false, true]) {
-      await assert.rejects(load(bytes, { threads: /** @type {any} */ (threads), worker }), { name: 'RushlightError', code: 'bad-argument', message: /^load: threads is 'auto' or a whole number from 1 to 64, not (string|number|boolean|an array|Object|null)/ });
+      await assert.rejects(load(bytes, { threads: /** @type {any} */ (threads), worker }), { name: 'RushlightError', code: 'bad-argument', message: /^load: threads must be 'auto' or a whole number from 1 to 64, got (the string "(2|all)"|-?[\d.]+|NaN|Infinity|true|Object|null)$/ });
     }
   }
 });

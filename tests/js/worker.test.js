@@ -101,7 +101,11 @@ test('errors come out of a worker as they are', async () => {
   await assert.rejects(load(flipFile().bytes(), { worker: /** @type {any} */ (4) }), { code: 'bad-argument' });
   const model = await load(flipFile().bytes(), { worker });
   await assert.rejects(model.run({ x: new Int32Array(3) }), { code: 'bad-argument', input: 'x', expected: [null, 2], actual: 3 });
-  await assert.rejects(model.run({ x: /** @type {any} */ (() => 1) }), { code: 'bad-argument', message: /cannot be sent to the worker/ });
+  await assert.rejects(model.run({ x: /** @type {any} */ (() => 1) }), { code: 'bad-argument', input: 'x', message: 'input "x" must be plain data, to be cloned: () => 1 could not be cloned.' });
+  const reactive = new Proxy({ data: Float32Array.of(1, 2), shape: [1, 2] }, {}); // as Vue makes it
+  await assert.rejects(model.run({ x: reactive }), { code: 'bad-argument', input: 'x', message: /^input "x" must be plain data, to be cloned: .*could not be cloned\. For a proxy, as Vue's reactive\(\) makes it, pass toRaw\(value\)$/ });
+  await assert.rejects(model.call('forward', /** @type {any} */ (reactive)), { code: 'bad-argument', input: 'x', message: /^input "x" must be plain data/ });
+  await assert.rejects(model.profile({ x: reactive }), { code: 'bad-argument', input: 'x', message: /^input "x" must be plain data/ });
   const x = new Float32Array([1, 2]);
   await model.run({ x });
   assert.equal(x.length, 2, 'inputs stay with the caller');
@@ -161,11 +165,11 @@ test('a Response and a stream keep their names, and say why they cannot be read'
     [new Response('no', { status: 500 }), 'network', /^HTTP 500 for the stream$/],
     [new Response('GIF89a'.padEnd(100)).body, 'bad-file', /^the stream: not a \.rush file/],
     [new ReadableStream({ start(c) { c.error(new Error('out of paper')); } }), 'network', /^cannot read the stream: out of paper$/],
-    [{ of: Promise.resolve() }, 'bad-argument', /not from Promise: did you forget await\?$/],
-    [new Request('http://example.org/m.rush'), 'bad-argument', /not from Request$/],
+    [{ of: Promise.resolve() }, 'bad-argument', /got a Promise: did you forget await\?$/],
+    [new Request('http://example.org/m.rush'), 'bad-argument', /got Request$/],
     ['http://[', 'network', /^cannot read http:\/\/\[: /],
   ])) await assert.rejects(load(source.of ?? source, { worker }), { name: 'RushlightError', code, message });
-  await assert.rejects(load('http://127.0.0.1/', { worker, request: { headers: /** @type {any} */ (5) } }), { name: 'RushlightError', code: 'bad-argument', message: /^load: request: / });
+  await assert.rejects(load('http://127.0.0.1/', { worker, request: { headers: /** @type {any} */ (5) } }), { name: 'RushlightError', code: 'bad-argument', message: /^request\.headers must be headers/ });
   await assert.rejects(load(flipFile().bytes(), { worker, wasm: 'http://[' }), { code: 'network', message: /^cannot read http:/ });
 });
 

@@ -59,7 +59,7 @@ async function bundled() {
   const { outputFiles: [core] } = await build({
     entryPoints: [`${js}src/index.js`], bundle: true, minify: true, write: false,
     format: 'esm', platform: 'neutral',
-    external: ['more', 'threads', 'trials'].map((name) => `${js}src/${name}.js`), // are imported when asked for
+    external: ['explain', 'head', 'more', 'threads', 'trials'].map((name) => `${js}src/${name}.js`), // are imported when asked for
   });
   return core?.contents ?? new Uint8Array();
 }
