@@ -3,7 +3,8 @@
  * @module rushlight/audio
  */
 
-import { RushlightError, badArgument, checkOptions } from './errors.js';
+import { RushlightError, badArgument, checkOptions, nameOf, says } from './errors.js';
+import { tensorParts } from './files.js';
 
 /** @import { Tensor, TensorOf } from './types.js' */
 
@@ -33,17 +34,17 @@ export function audioToTensor(source, options = {}) {
   /** @type {Float32Array[]} */
   let channels = isBuffer ? Array.from({ length: given.numberOfChannels }, (_, c) => given.getChannelData(c)) : Array.isArray(given) ? given : [given];
   if (!channels.length || !channels.every((x) => Object.prototype.toString.call(x) === '[object Float32Array]' && x.length === channels[0]?.length)) {
-    throw badArgument('a sound is an AudioBuffer, a Float32Array, or an array of these, equally long, one for each channel. decodeAudioData makes an AudioBuffer of a file; 16-bit samples are divided by 32768');
+    throw badArgument(`a sound must be an AudioBuffer, a Float32Array, or an array of these, equally long, one for each channel, got ${nameOf(source)}. decodeAudioData makes an AudioBuffer of a file; 16-bit samples are divided by 32768`);
   }
   const from = isBuffer ? given.sampleRate : options.from;
-  if (isBuffer && (options.from ?? from) !== from) throw badArgument(`the AudioBuffer has ${from} samples a second, not ${options.from}: leave out \`from\``, { expected: from, actual: options.from });
+  if (isBuffer && (options.from ?? from) !== from) throw badArgument(`the AudioBuffer has ${from} samples a second, not ${nameOf(options.from)}: leave out \`from\``, { expected: from, actual: options.from });
   if (mono && channels.length > 1) {
     const all = channels;
     channels = [Float32Array.from(all[0] ?? [], (_, i) => all.reduce((sum, x) => sum + /** @type {number} */ (x[i]), 0) / all.length)];
   }
   if (sampleRate !== undefined) {
     for (const rate of [sampleRate, from]) {
-      if (!(Number.isInteger(rate) && rate > 0)) throw badArgument(`\`sampleRate\` is ${sampleRate} and \`from\` is ${from}: both are whole numbers of samples a second`, { actual: rate });
+      if (!(Number.isInteger(rate) && rate > 0)) throw badArgument(`sampleRate and from must be whole numbers of samples a second, got ${nameOf(sampleRate)} and ${nameOf(from)}`, { actual: rate });
     }
     channels = resample(channels, from, sampleRate);
   }
@@ -90,14 +91,24 @@ function resample(channels, from, to) {
  * @returns {typeof globalThis extends { AudioBuffer: { prototype: infer T } } ? T : unknown}
  * @throws {RushlightError} `bad-argument`; `unsupported` where there is no AudioBuffer: in Node and in workers
  */
-export function tensorToAudio({ dtype, shape, data }, options) {
+export function tensorToAudio(tensor, options) {
   checkOptions('tensorToAudio', options, ['sampleRate']);
+  const { dtype, shape, data } = tensorParts('tensorToAudio', tensor);
   const sizes = shape.length === 3 && shape[0] === 1 ? shape.slice(1) : shape, [length = 0, channels = 1] = [...sizes].reverse();
   if (dtype !== 'float32' || sizes.length < 1 || sizes.length > 2 || !(length * channels > 0)) {
     throw badArgument(`a ${dtype} tensor of shape [${shape}] is no sound: float32 of [samples], [channels, samples] or [1, channels, samples] is`, { actual: shape });
   }
   if (typeof AudioBuffer === 'undefined') throw new RushlightError('unsupported', 'there is no AudioBuffer outside a page: `data` of the tensor holds the samples of one channel after the other');
-  const sound = new AudioBuffer({ length, numberOfChannels: channels, sampleRate: options.sampleRate });
+  const sound = newSound(length, channels, options.sampleRate);
   for (let c = 0; c < channels; c++) sound.copyToChannel(/** @type {any} */ (data.subarray(c * length, (c + 1) * length)), c);
   return /** @type {any} */ (sound);
+}
+
+/** @param {number} length @param {number} numberOfChannels @param {number} sampleRate */
+function newSound(length, numberOfChannels, sampleRate) {
+  try {
+    return new AudioBuffer({ length, numberOfChannels, sampleRate });
+  } catch (cause) {
+    throw badArgument(`tensorToAudio: an AudioBuffer of ${numberOfChannels} channels and sampleRate ${nameOf(sampleRate)} cannot be made: ${says(cause)}`, { cause });
+  }
 }

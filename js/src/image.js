@@ -3,7 +3,8 @@
  * @module rushlight/image
  */
 
-import { RushlightError, badArgument, checkOptions, unknownName } from './errors.js';
+import { RushlightError, badArgument, checkOptions, nameOf, says, unknownName } from './errors.js';
+import { tensorParts } from './files.js';
 
 /** @import { Tensor } from './types.js' */
 
@@ -95,14 +96,15 @@ function choose(where, options, choices, others) {
 /** @param {string} name @param {unknown} value @param {number} channels @returns {number[]} */
 function perChannel(name, value, channels) {
   const all = Array.isArray(value) ? value : Array(channels).fill(value);
-  if (all.length !== channels || !all.every(Number.isFinite)) throw badArgument(`${name} is a number, or one for each of ${channels} channels`);
+  if (all.length !== channels || !all.every(Number.isFinite)) throw badArgument(`${name} must be a number, or one for each of ${channels} channels, got ${nameOf(value)}`);
+  if (name === 'std' && !all.every(Math.fround)) throw badArgument('std must not be 0 in float32: the values are divided by it');
   return all;
 }
 
 /** [], [n] or [height, width]. @param {string} name @param {unknown} value @returns {number[]} */
 function sides(name, value = []) {
   const all = Array.isArray(value) ? value : [value];
-  if (all.length > 2 || !all.every((n) => Number.isInteger(n) && n > 0 && n < 65536)) throw badArgument(`${name} is a whole number of pixels, or [height, width]`);
+  if (all.length > 2 || !all.every((n) => Number.isInteger(n) && n > 0 && n < 65536)) throw badArgument(`${name} must be a whole number of pixels from 1 to 65535, or [height, width], got ${nameOf(value)}`);
   return all;
 }
 
@@ -176,11 +178,11 @@ function read(source) {
   if (/^(HTML(Image|Canvas|Video)Element|OffscreenCanvas|ImageBitmap|VideoFrame)$/.test(kind)) return draw(source, kind);
   const { data, width, height, colorSpace = 'srgb' } = source ?? {};
   if (!/^Uint8(Clamped)?Array$/.test(tag(data))) {
-    throw badArgument(`${kind} is no picture: give ${source?.stream ? 'await createImageBitmap(it)'
-      : '{ data, width, height } with bytes of R, G, B and A; in a browser also an <img>, <canvas> or <video>, an ImageBitmap or a VideoFrame'}`);
+    const wanted = '{ data, width, height } with bytes of R, G, B and A; in a browser also an <img>, <canvas> or <video>, an ImageBitmap or a VideoFrame';
+    throw badArgument(`a picture must be ${wanted}, got ${nameOf(source)}${source?.stream ? ': give await createImageBitmap(it)' : ''}`);
   }
-  if (!Number.isInteger(width) || !Number.isInteger(height) || !(width > 0) || ![3, 4].includes(data.length / (width * height))) throw badArgument(`${data.length} bytes are not ${width} x ${height} pixels of 4 bytes, or 3`);
-  if (colorSpace !== 'srgb') throw badArgument(`the pixels are ${colorSpace}: ask getImageData for { colorSpace: 'srgb' }`);
+  if (!Number.isInteger(width) || !Number.isInteger(height) || !(width > 0) || ![3, 4].includes(data.length / (width * height))) throw badArgument(`${data.length} bytes are not ${nameOf(width)} x ${nameOf(height)} pixels of 4 bytes, or 3`);
+  if (colorSpace !== 'srgb') throw badArgument(`the pixels are ${typeof colorSpace === 'string' ? colorSpace : nameOf(colorSpace)}: ask getImageData for { colorSpace: 'srgb' }`);
   return { data, width, height };
 }
 
@@ -198,7 +200,7 @@ function draw(source, kind) {
     context.drawImage(source, 0, 0, width, height);
     return context.getImageData(0, 0, width, height);
   } catch (cause) {
-    throw badArgument(`the ${kind} cannot be read: ${cause}${/** @type {any} */ (cause).name === 'SecurityError'
+    throw badArgument(`the ${kind} cannot be read: ${says(cause)}${/** @type {any} */ (cause).name === 'SecurityError'
       ? '. Set crossOrigin = "" before its src; its server has to send Access-Control-Allow-Origin' : ''}`, { cause });
   }
 }
@@ -232,11 +234,12 @@ const COLORMAPS = {
  */
 export function tensorToImage(tensor, options = {}) {
   const { layout, colormap, mean = 0, std = 1, range } = choose('tensorToImage', options, { layout: LAYOUTS, colormap: Object.keys(COLORMAPS) }, ['mean', 'std', 'range']);
-  const { data, dtype, shape = [] } = tensor ?? {}, planar = /ch/.test(layout);
+  const { data, dtype, shape } = tensorParts('tensorToImage', tensor), planar = /ch/.test(layout);
   const sizes = shape.length > 2 ? shape.slice(-3) : planar ? [1, ...shape] : [...shape, 1];
   const [channels = 0, height = 0, width = 0] = planar ? sizes : [sizes[2], sizes[0], sizes[1]], plane = height * width;
   if (![1, 3, 4].includes(channels) || !(plane > 0) || data.length !== plane * channels) throw badArgument(`a tensor of shape [${shape}] is not one picture ${layout} of 1, 3 or 4 channels`);
   const means = perChannel('mean', mean, channels), stds = perChannel('std', std, channels);
+  if (range !== undefined && range !== 'auto' && !(Array.isArray(range) && range.length === 2 && range.every(Number.isFinite))) throw badArgument(`range must be 'auto' or [black, white], got ${nameOf(range)}`);
   const values = Float64Array.from(/** @type {ArrayLike<any>} */ (data), (_, i) => {
     const c = i % channels;
     return Number(data[planar ? c * plane + (i - c) / channels : i]) * /** @type {number} */ (stds[c]) + /** @type {number} */ (means[c]);

@@ -5,6 +5,7 @@
 // (npm has readers, none of them maintained; the format is one line of text before the elements.)
 
 import { RushlightError } from './errors.js';
+import { fileBytes, tensorParts } from './files.js';
 import { DTYPES, partsOf } from './types.js';
 
 /** @import { DType, Tensor } from './types.js' */
@@ -25,7 +26,7 @@ const bad = (message) => new RushlightError('bad-file', message);
  * @throws {RushlightError} `bad-file`, also for dtypes that no tensor here has
  */
 export function readNpy(file) {
-  const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);
+  const bytes = fileBytes('readNpy', file);
   if (bytes.length < 12 || bytes[0] !== 0x93 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY') throw bad('this is not a .npy file');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = bytes[6] === 1 ? 10 : 12;
@@ -63,7 +64,8 @@ function rowMajor({ dtype, shape, data }) {
 }
 
 /** Makes a .npy file, format 1. @param {Tensor} tensor @returns {Uint8Array} @throws {RushlightError} `unsupported`: numpy has no bfloat16 */
-export function writeNpy({ dtype, shape, data }) {
+export function writeNpy(tensor) {
+  const { dtype, shape, data } = tensorParts('writeNpy', tensor);
   const descr = Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype);
   if (!descr) throw new RushlightError('unsupported', `a .npy file cannot hold ${dtype}; a .safetensors file can`);
   const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ');

@@ -4,7 +4,8 @@
  */
 // u64 size of a JSON text { NAME: { dtype, shape, data_offsets: [from, to] } }, the text, the elements.
 
-import { RushlightError } from './errors.js';
+import { RushlightError, badArgument, nameOf } from './errors.js';
+import { fileBytes, tensorParts } from './files.js';
 import { DTYPES, partsOf } from './types.js';
 
 /** @import { DType, Tensor } from './types.js' */
@@ -24,7 +25,7 @@ const bad = (message) => new RushlightError('bad-file', `this is not a valid .sa
  * @throws {RushlightError} `bad-file`, also for dtypes that no tensor here has
  */
 export function readSafetensors(file) {
-  const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);
+  const bytes = fileBytes('readSafetensors', file);
   if (bytes.length < 8) throw bad('it is shorter than 8 bytes');
   const start = 8 + Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true));
   if (!(start <= bytes.length)) throw bad('it is cut off');
@@ -35,27 +36,41 @@ export function readSafetensors(file) {
     throw bad('its head is not JSON');
   }
   if (!isRecord(head)) throw bad('its head is no JSON object');
-  const tensors = Object.entries(head).filter(([name]) => name !== '__metadata__');
-  return Object.fromEntries(tensors.map(([name, entry]) => [name, readTensor(name, entry, bytes.subarray(start))]));
+  const entries = Object.entries(head).filter(([name]) => name !== '__metadata__').map(([name, entry]) => readEntry(name, entry));
+  checkRanges(entries, bytes.length - start);
+  return Object.fromEntries(entries.map(({ name, dtype, shape, from, to }) => {
+    const data = new DTYPES[dtype].Array(new Uint8Array(bytes.subarray(start + from, start + to)).buffer);
+    return [name, /** @type {Tensor} */ ({ dtype, shape, data })];
+  }));
 }
 
 /** @param {unknown} v @returns {v is Record<string, any>} */
 const isRecord = (v) => typeof v === 'object' && v !== null && !Array.isArray(v);
 const isSize = (/** @type {unknown} */ n) => typeof n === 'number' && Number.isSafeInteger(n) && n >= 0;
 
-/** @param {string} name @param {unknown} entry @param {Uint8Array} bytes all elements @returns {Tensor} */
-function readTensor(name, entry, bytes) {
-  const { dtype, shape, data_offsets: range } = isRecord(entry) ? entry : {};
-  if (typeof dtype !== 'string' || !Object.hasOwn(DTYPE_OF, dtype)) throw bad(`"${name}" has dtype ${dtype}; known are ${Object.keys(DTYPE_OF).join(', ')}`);
+/** @param {string} name @param {unknown} entry */
+function readEntry(name, entry) {
+  const { dtype: given, shape, data_offsets: range } = isRecord(entry) ? entry : {};
+  if (typeof given !== 'string' || !Object.hasOwn(DTYPE_OF, given)) throw bad(`"${name}" has dtype ${given}; known are ${Object.keys(DTYPE_OF).join(', ')}`);
   if (!Array.isArray(shape) || !shape.every(isSize)) throw bad(`"${name}" has shape ${JSON.stringify(shape)}`);
-  const known = /** @type {DType} */ (DTYPE_OF[dtype]), Type = DTYPES[known].Array;
-  const size = shape.reduce((a, b) => a * b, partsOf(known)) * Type.BYTES_PER_ELEMENT;
-  if (!Array.isArray(range) || !range.every(isSize) || range[1] - range[0] !== size || range[1] > bytes.length) throw bad(`the range of "${name}" does not fit`);
-  return /** @type {Tensor} */ ({ dtype: known, shape, data: new Type(new Uint8Array(bytes.subarray(range[0], range[1])).buffer) });
+  const dtype = /** @type {DType} */ (DTYPE_OF[given]), size = shape.reduce((a, b) => a * b, partsOf(dtype)) * DTYPES[dtype].Array.BYTES_PER_ELEMENT;
+  if (!Array.isArray(range) || range.length !== 2 || !range.every(isSize) || range[1] - range[0] !== size) throw bad(`the range of "${name}" does not fit`);
+  return { name, dtype, shape, from: Number(range[0]), to: Number(range[1]) };
+}
+
+/** Refuses ranges that overlap, or leave out bytes: as the format has it, each byte is of one tensor. @param {ReturnType<typeof readEntry>[]} entries @param {number} length of all elements */
+function checkRanges(entries, length) {
+  let end = 0, last = 'the beginning';
+  for (const { name, from, to } of [...entries].sort((a, b) => a.from - b.from || a.to - b.to)) {
+    if (to > length) throw bad(`the range of "${name}" does not fit`);
+    if (from !== end) throw bad(`the range of "${name}" ${from < end ? 'overlaps that of' : 'leaves bytes behind'} ${last}`);
+    [end, last] = [to, `"${name}"`];
+  }
+  if (end !== length) throw bad(`${length - end} bytes at its end belong to no tensor`);
 }
 
 /** @param {DType} dtype */
-function nameOf(dtype) {
+function kindOf(dtype) {
   const name = Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype);
   if (!name) throw new RushlightError('unsupported', `a .safetensors file cannot hold ${dtype}; a .npy file can`);
   return name;
@@ -63,11 +78,13 @@ function nameOf(dtype) {
 
 /** Makes a file. @param {Record<string, Tensor>} tensors by name @returns {Uint8Array} @throws {RushlightError} `unsupported`: it has no complex128 */
 export function writeSafetensors(tensors) {
+  if (!isRecord(tensors)) throw badArgument(`writeSafetensors: the tensors must be an object by name, got ${nameOf(tensors)}`);
+  for (const [name, tensor] of Object.entries(tensors)) tensorParts(`writeSafetensors: "${name}"`, tensor);
   let at = 0;
   // Large elements first: then each tensor lies at a multiple of its element's size.
   const entries = Object.entries(tensors).sort((a, b) => b[1].data.BYTES_PER_ELEMENT - a[1].data.BYTES_PER_ELEMENT);
   const head = Object.fromEntries(entries.map(([name, { dtype, shape, data }]) => [name, {
-    dtype: nameOf(dtype), shape, data_offsets: [at, (at += data.byteLength)],
+    dtype: kindOf(dtype), shape, data_offsets: [at, (at += data.byteLength)],
   }]));
   let text = JSON.stringify(head);
   const encoder = new TextEncoder();

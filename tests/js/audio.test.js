@@ -48,11 +48,11 @@ test('channels stay, or are mixed; without a rate nothing is resampled', () => {
 test('what is no sound is refused with a way out', () => {
   const x = new Float32Array(4);
   const rows = /** @type {[() => unknown, RegExp][]} */ ([
-    [() => audioToTensor(/** @type {any} */ (new Int16Array(4))), /^a sound is an AudioBuffer, a Float32Array, .* divided by 32768$/],
-    [() => audioToTensor(/** @type {any} */ (undefined)), /^a sound is/],
-    [() => audioToTensor([]), /^a sound is/],
-    [() => audioToTensor([x, new Float32Array(3)]), /^a sound is .* equally long/],
-    [() => audioToTensor(x, { sampleRate: 16000 }), /^`sampleRate` is 16000 and `from` is undefined: both are whole numbers of samples a second$/],
+    [() => audioToTensor(/** @type {any} */ (new Int16Array(4))), /^a sound must be an AudioBuffer, a Float32Array, .* divided by 32768$/],
+    [() => audioToTensor(/** @type {any} */ (undefined)), /^a sound must be/],
+    [() => audioToTensor([]), /^a sound must be/],
+    [() => audioToTensor([x, new Float32Array(3)]), /^a sound must be .* equally long/],
+    [() => audioToTensor(x, { sampleRate: 16000 }), /^sampleRate and from must be whole numbers of samples a second, got 16000 and undefined$/],
     [() => audioToTensor(x, { sampleRate: 0.5, from: 1 }), /whole numbers/],
     [() => audioToTensor(x, { sampleRate: 1, from: -1 }), /whole numbers/],
     [() => audioToTensor(buffer(48000, x), { from: 44100 }), /^the AudioBuffer has 48000 samples a second, not 44100: leave out `from`$/],

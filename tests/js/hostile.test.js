@@ -134,7 +134,7 @@ function safetensors(head, bytes = 0) {
 
 test('damaged and hostile .safetensors and .npy files give a message', () => {
   const f32 = { dtype: 'F32', shape: [1], data_offsets: [0, 4] };
-  const read = readSafetensors(safetensors(`{"__proto__":${JSON.stringify(f32)},"constructor":${JSON.stringify(f32)}}`, 4));
+  const read = readSafetensors(safetensors(`{"__proto__":${JSON.stringify(f32)},"constructor":${JSON.stringify({ ...f32, data_offsets: [4, 8] })}}`, 8));
   assert.deepEqual(Object.keys(read), ['__proto__', 'constructor']);
   assert.equal(Object.getPrototypeOf(read), Object.prototype);
   assert.deepEqual(readSafetensors(writeSafetensors(read)), read);
@@ -143,6 +143,14 @@ test('damaged and hostile .safetensors and .npy files give a message', () => {
     { a: { ...f32, data_offsets: null } }, { a: { ...f32, data_offsets: [-4, 0] } }, { a: { ...f32, data_offsets: [1, 5] } }, { a: { ...f32, data_offsets: ['0', '4'] } }]) {
     assert.throws(() => readSafetensors(safetensors(head, 4)), { code: 'bad-file' }, JSON.stringify(head));
   }
+  // Each byte belongs to one tensor: ranges over the same bytes made 4 GB of a file of 1 MB.
+  const ranges = (/** @type {[number, number][]} */ ...all) => Object.fromEntries(all.map(([from, to], i) => [`t${i}`, { dtype: 'U8', shape: [to - from], data_offsets: [from, to] }]));
+  for (const [head, message] of /** @type {[object, RegExp][]} */ ([
+    [ranges([0, 4], [0, 4]), /the range of "t1" overlaps that of "t0"/], [ranges([0, 3], [2, 4]), /overlaps/], [ranges([0, 4], [1, 2]), /overlaps/], [ranges([2, 4], [0, 3]), /"t0" overlaps that of "t1"/],
+    [ranges([0, 2], [3, 4]), /the range of "t1" leaves bytes behind "t0"/], [ranges([1, 4]), /leaves bytes behind the beginning/], [ranges([0, 2]), /2 bytes at its end belong to no tensor/], [{}, /4 bytes at its end/],
+    [ranges([0, 5]), /does not fit/], [{ a: { ...f32, data_offsets: [0, 4, 8] } }, /does not fit/],
+  ])) assert.throws(() => readSafetensors(safetensors(head, 4)), { code: 'bad-file', message }, JSON.stringify(head));
+  assert.deepEqual(Object.keys(readSafetensors(safetensors(ranges([2, 4], [0, 0], [0, 2], [2, 2], [4, 4]), 4))), ['t0', 't1', 't2', 't3', 't4'], 'empty ones lie anywhere between');
   const npy = new TextDecoder('latin1').decode(writeNpy({ dtype: 'float64', shape: [2], data: Float64Array.of(1, 2) }));
   for (const shape of ['(-1,)', '(a,)', '(1e99,)', '(1.5,)', '(9007199254740993, 9007199254740993)']) {
     assert.throws(() => readNpy(Uint8Array.from(npy.replace('(2,)', shape), (c) => c.charCodeAt(0))), { code: 'bad-file' }, shape);
