@@ -53,6 +53,21 @@ function leaves(name, value) {
   return [[name, value]];
 }
 
+/** What Windows takes for a device. */
+const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
+/** Names of files in one folder, each another one, for names that a model gives: they may be anything. @param {string[]} names */
+function fileNames(names) {
+  const taken = new Set();
+  return names.map((name) => {
+    const plain = name.slice(0, 100).replace(/[^\p{L}\p{M}\p{N}_.@+ -]/gu, '_').replace(/^(?=[. ]|$)/, '_').replace(DEVICE, '_$&');
+    let one = plain;
+    for (let n = 2; taken.has(one.toLowerCase()); n++) one = `${plain}-${n}`;
+    taken.add(one.toLowerCase());
+    return one;
+  });
+}
+
 /** @param {string} where @param {[string, unknown][]} named */
 async function write(where, named) {
   if (where.endsWith('.safetensors')) {
@@ -65,8 +80,9 @@ async function write(where, named) {
     return void await writeFile(where, writeNpy(only[1]));
   }
   await mkdir(where, { recursive: true });
-  for (const [name, value] of named) {
-    const path = join(where, name.replaceAll(/[\\/]/g, '_'));
+  const names = fileNames(named.map(([name]) => name));
+  for (const [i, [, value]] of named.entries()) {
+    const path = join(where, /** @type {string} */ (names[i]));
     await (isTensor(value) ? writeFile(`${path}.npy`, writeNpy(value)) : writeFile(`${path}.json`, `${toJson(value)}\n`));
   }
 }
@@ -206,7 +222,7 @@ export async function diff(file, flags) {
 /** @param {string} file @param {Flags} flags */
 export async function bench(file, flags) {
   const runs = Number(flags.runs ?? 30);
-  if (!Number.isInteger(runs) || runs < 1) throw badArgument(`--runs is a whole number from 1 up, not "${flags.runs}"`);
+  if (!Number.isInteger(runs) || runs < 1) throw badArgument(`--runs must be a whole number from 1 up, got "${flags.runs}"`);
   const reports = [], given = await optionsOf(flags);
   /** @type {Record<string, any> | undefined} */ let inputs;
   for (const backend of backendsOf(flags.backend)) {
@@ -265,7 +281,7 @@ function printBench(r) {
 /** Until it is interrupted. @param {string} file @param {Flags} flags */
 export async function serve(file, flags) {
   const port = Number(flags.port ?? 0);
-  if (!Number.isInteger(port) || port < 0 || port > 65535) throw badArgument(`--port is a number up to 65535, not "${flags.port}"`);
+  if (!Number.isInteger(port) || port < 0 || port > 65535) throw badArgument(`--port must be a number up to 65535, got "${flags.port}"`);
   const { serveModel } = await import('./serve.js');
   const { url, server } = await serveModel(file, port, flags.ops);
   print(`${url} shows ${file}; Ctrl-C ends it`);
@@ -301,14 +317,14 @@ async function optionsOf(flags) {
 /** @param {string} text */
 function threadsOf(text) {
   const n = Number(text);
-  if (!Number.isInteger(n) || n < 1 || n > 64) throw badArgument(`--threads is auto or a whole number from 1 to 64, not "${text}"`);
+  if (!Number.isInteger(n) || n < 1 || n > 64) throw badArgument(`--threads must be auto or a whole number from 1 to 64, got "${text}"`);
   return n;
 }
 
 /** @param {string} name @param {string} text */
 function limitOf(name, text) {
   const n = Number(text);
-  if (!Number.isSafeInteger(n) || n < 1) throw badArgument(`--${name} is a whole number from 1 up, not "${text}"`);
+  if (!Number.isSafeInteger(n) || n < 1) throw badArgument(`--${name} must be a whole number from 1 up, got "${text}"`);
   return n;
 }
 

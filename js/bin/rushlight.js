@@ -18,7 +18,7 @@ const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
   diff      compare each operator with the trace in the file (rushlight export --trace), name the
             first value that differs
   bench     latency, load time, memory and the time of each operator
-  types     write what the model takes and gives for TypeScript: NAME.d.ts, or --output FILE
+  types     write what the model takes and gives for TypeScript: NAME.d.ts, or --output FILE (- is stdout)
   serve     a page on this machine that runs the model: outputs as numbers, plots and pictures, and
             where the time goes
   slim      write a smaller wasm, with the operators of these files only: FILE.rush... -o DIR
@@ -91,6 +91,9 @@ const COMMANDS = {
 
 const NAMES = Object.keys(COMMANDS).join(', ').replace(/, (?=\w+$)/, ' and ');
 
+/** Whether it is the command line that is wrong: not what the program finds in a run. @param {RushlightError} e */
+const isUsage = ({ code, op, message }) => code === 'bad-argument' && (op === undefined || message.startsWith('load: '));
+
 /** @param {string} message @returns {never} */
 function usage(message) {
   process.stderr.write(`rushlight: ${message}; see npx rushlight --help\n`);
@@ -131,8 +134,9 @@ if (values.help || name === 'help' || process.argv.length === 2) {
   try {
     process.exitCode = await command.act(/** @type {string} */ (file), values, rest);
   } catch (e) {
-    if (!(e instanceof RushlightError)) throw e;
-    process.stderr.write(`rushlight: ${e.message.replace(CONTROL, '\ufffd')}\n`);
-    process.exitCode = 1;
+    const own = e instanceof RushlightError;
+    if (!own && !(/** @type {any} */ (e)?.syscall)) throw e; // what a system call says is no fault of ours
+    process.stderr.write(`rushlight: ${/** @type {Error} */ (e).message.replace(CONTROL, '\ufffd')}\n`);
+    process.exitCode = own && isUsage(e) ? 2 : 1;
   }
 }

@@ -40,6 +40,13 @@ function typeOf({ kind, of }, dtype, given) {
 }
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
+/** What TypeScript takes for no label of a tuple. */
+const RESERVED = new Set(`break case catch class const continue debugger default delete do else enum export extends false finally for function if
+  import in instanceof new null return super switch this throw true try typeof var void while with implements interface let package private
+  protected public static yield`.split(/\s+/));
+/** @param {string} name @param {number} i which argument */
+const label = (name, i) => (NAME.test(name) && !RESERVED.has(name) ? name : `arg${i}`);
+
 const IMPORTED = ['Complex', 'InputValue', 'Tensor', 'TensorLike', 'Value'];
 
 /** @param {string} name */
@@ -67,7 +74,7 @@ const members = (ports, given, pad) => ports.map((port, i) => {
 /** @param {Method} method */
 function methodText({ name, inputs, outputs, result }) {
   const optional = inputs.map(({ optional }, i) => optional && inputs.slice(i).every((port) => port.optional));
-  const args = inputs.map((port, i) => `${NAME.test(port.name) ? port.name : `arg${i}`}${optional[i] ? '?' : ''}: ${typeOf(parseType(port.type), port.dtype, true)}`);
+  const args = inputs.map((port, i) => `${label(port.name, i)}${optional[i] ? '?' : ''}: ${typeOf(parseType(port.type), port.dtype, true)}`);
   const returned = parseType(result), [only] = outputs;
   const given = returned.kind === 'Tuple' && outputs.length === returned.of.length
     ? `[${outputs.map((port) => typeOf(parseType(port.type), port.dtype, false)).join(', ')}]`
@@ -99,8 +106,12 @@ export async function types(file, { output }) {
   const base = basename(file.replace(/[?#].*/, '')).replace(/\.rush$/, '');
   const camel = base.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9]?)/g, (_, letter) => letter.toUpperCase()).replace(/^(?=\d|$)/, 'Model');
   const name = ['Map', ...IMPORTED].includes(camel) ? `${camel}Model` : camel;
-  const path = output ?? `${base || 'model'}.d.ts`;
-  await writeFile(path, declaration(methods, name, basename(file)));
+  const path = output ?? `${base || 'model'}.d.ts`, text = declaration(methods, name, basename(file));
+  if (path === '-') {
+    process.stdout.write(text);
+    return 0;
+  }
+  await writeFile(path, text);
   process.stdout.write(`${path}: load<${name}>(...)\n`);
   return 0;
 }

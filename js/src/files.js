@@ -13,9 +13,9 @@ export function fileBytes(where, file) {
   }
 }
 
-/** A tensor that is one. @param {string} where @param {import('./types.js').Tensor} tensor */
+/** A tensor that is one. @param {string} where @param {import('./types.js').Tensor} tensor @returns {import('./types.js').Tensor} */
 export function tensorParts(where, tensor) {
   const { dtype, shape, data } = tensor ?? {};
   if (typeof dtype !== 'string' || !Array.isArray(shape) || !shape.every((s) => Number.isSafeInteger(s) && s >= 0) || !ArrayBuffer.isView(data)) throw badArgument(`${where}: a tensor must be { dtype, shape, data }, got ${nameOf(tensor)}`);
-  return { dtype, shape, data };
+  return tensor;
 }

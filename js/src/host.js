@@ -4,7 +4,7 @@ import { parseType } from './types.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
- * @typedef {typeof import('./trials.js')} Trials
+ * @typedef {Omit<typeof import('./trials.js'), 'Steps' | 'parting'>} Trials
  * @typedef {import('./types.js').InputValue} InputValue
  * @typedef {import('./types.js').Value} Value
  * @typedef {'value' | 'named' | readonly string[]} Form a result in its own structure, or the outputs by name, or these of them

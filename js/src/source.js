@@ -25,11 +25,11 @@ async function* pieces(bytes) {
 
 /**
  * The chunks of a stream; Safari's streams are not iterable. It is read by this from now on: Node ends that of a Response that nobody has any more.
- * @param {ReadableStream<Uint8Array>} stream @param {AbortSignal} [signal]
+ * @param {ReadableStream<Uint8Array>} stream @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array, void>}
  */
 export const chunksOf = (stream, signal) => chunksFrom(stream.getReader(), signal);
 
-/** @param {ReadableStreamDefaultReader<Uint8Array>} reader @param {AbortSignal} [signal] */
+/** @param {ReadableStreamDefaultReader<Uint8Array>} reader @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array, void>} */
 async function* chunksFrom(reader, signal) {
   const stop = () => void reader.cancel(signal?.reason).catch(() => {});
   signal?.addEventListener('abort', stop);
@@ -69,7 +69,7 @@ export function checkResponse(response, name, wanted) {
 export const gotOther = (name, wanted, actual, help) =>
   new RushlightError('bad-file', `got ${actual} from ${name} where ${wanted} was expected: ${help}`, { source: name, expected: wanted, actual });
 
-/** Leaves explain.js the beginning of bytes that may be another file's. @template {Error} E @param {E} e @param {string} name @param {string} wanted @param {Uint8Array} bytes */
+/** Leaves explain.js the beginning of bytes that may be another file's. @template {Error} E @param {E} e @param {string} name @param {string} wanted @param {Uint8Array} bytes @returns {E} */
 export const withStart = (e, name, wanted, bytes) => Object.assign(e, { other: { name, wanted, start: bytes.slice(0, 64) } });
 
 /** @param {string | URL} url @param {FetchOptions} [init] @param {AbortSignal} [signal] */

@@ -54,6 +54,31 @@ test('run writes one .npy for each output', () => {
   assert.deepEqual(readNpy(get('out/y.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
 });
 
+test('the names of outputs never leave the folder, and each has its own file', () => {
+  const names = ['..', '.', '', '../up', '../../up', '/etc/up', 'a/b', 'a\\b', 'A/B', 'nul', 'CON.x', '~', '.hidden', 'new\nline', 'tab\t', '\u202eltr', 'c:stream', 'x'.repeat(10_000), `${'x'.repeat(10_000)}y`, '__proto__', 'é'];
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x' }], outputs: names, result: `(${names.map(() => 'Tensor').join(', ')})` }, (m, a) =>
+    m.op('prim::TupleConstruct', names.map(() => a), `(${names.map(() => 'Tensor').join(', ')})`));
+  put('names.rush', f.bytes());
+  const before = readdirSync(dir).concat(readdirSync(join(dir, '..')));
+  const { status, err } = cli('run', 'names.rush', '-i', 'x=x.npy', '--output', 'deep');
+  assert.deepEqual([status, err], [0, '']);
+  const files = readdirSync(join(dir, 'deep'), { withFileTypes: true });
+  assert.deepEqual(files.map((file) => file.isFile() && file.name.endsWith('.npy')), names.map(() => true), 'one for each');
+  assert.equal(new Set(files.map((file) => file.name.toLowerCase())).size, names.length, 'also where capitals do not count');
+  assert(files.every((file) => !/[\\/:\p{C}]/u.test(file.name) && !/^(\.|(nul|con)\.)/i.test(file.name)), files.map((file) => file.name).join('\n'));
+  const after = readdirSync(dir).concat(readdirSync(join(dir, '..')));
+  assert.deepEqual(after.filter((name) => name.endsWith('.npy') && !before.includes(name)), []);
+  rmSync(join(dir, 'deep'), { recursive: true });
+});
+
+test('types writes to stdout where that is asked for', () => {
+  const { status, out, err } = cli('types', 'flip.rush', '--output', '-');
+  assert.deepEqual([status, err], [0, '']);
+  assert.match(out, /^\/\/ Made from flip\.rush[^]*export type Flip = \{[^]*\};\n$/);
+  assert(!existsSync(join(dir, '-')));
+});
+
 test('complex numbers are read from a .npy and written into one', () => {
   const z = { dtype: /** @type {const} */ ('complex64'), shape: [1, 2], data: Float32Array.of(1, 2, 3, 4) };
   put('z.npy', writeNpy(z));
@@ -119,7 +144,7 @@ test('--output FILE.npy is a file, for a model that gives one tensor', () => {
   assert.equal(cli('run', 'flip.rush', '--input', 'x=x.npy', '--output', 'o.npy').status, 0);
   assert.deepEqual(readNpy(get('o.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
   assert.deepEqual(cli('run', 'loop.rush', '--method', 'half', '--input', 'v=1', '--output', 'v.npy'), {
-    status: 1, out: '', err: 'rushlight: --output v.npy holds one tensor, and the model gives v: give a folder, or FILE.safetensors\n',
+    status: 2, out: '', err: 'rushlight: --output v.npy holds one tensor, and the model gives v: give a folder, or FILE.safetensors\n',
   });
   assert.ok(!existsSync(join(dir, 'v.npy')));
 });
@@ -152,7 +177,7 @@ test('inspect --run is a table of the operators in their order, with shapes, par
     [['aten::mm', ['float32 [1, 3]'], 1, 6], ['aten::add.Tensor', ['float32 [1, 3]'], 1, 3]]);
   assert(layers.every((/** @type {any} */ { ms, firstMs, share }) => ms >= 0 && firstMs >= 0 && share >= 0 && share <= 1));
   const open = cli('inspect', 'flip.rush', '--run');
-  assert.deepEqual([open.status, open.out, open.err], [1, '', 'rushlight: inspect needs --input x=VALUE, for example --input x=8x2:float32\n']);
+  assert.deepEqual([open.status, open.out, open.err], [2, '', 'rushlight: inspect needs --input x=VALUE, for example --input x=8x2:float32\n']);
 });
 
 test('inspect --run says what the integers of quantised tensors stand for', () => {
@@ -292,22 +317,24 @@ test('failures are one sentence and an exit code', () => {
   const rows = /** @type {[string[], number, RegExp][]} */ ([
     [['run', 'no.rush'], 1, /^rushlight: cannot read no\.rush: no such file or directory\n$/],
     [['run', 'x.npy'], 1, /^rushlight: x\.npy: not a \.rush file.*\n$/],
-    [['run', 'flip.rush'], 1, /^rushlight: run needs --input x=VALUE, for example --input x=8x2:float32\n$/],
-    [['run', 'dict.rush'], 1, /^rushlight: run needs --input d=VALUE, a Dict\(str, Tensor\) in JSON, where a tensor is \{"dtype": .*\n$/],
-    [['run', 'flip.rush', '-i', 'y=5'], 1, /^rushlight: forward: there is no input "y"; known are x\n$/],
+    [['run', 'flip.rush'], 2, /^rushlight: run needs --input x=VALUE, for example --input x=8x2:float32\n$/],
+    [['run', 'dict.rush'], 2, /^rushlight: run needs --input d=VALUE, a Dict\(str, Tensor\) in JSON, where a tensor is \{"dtype": .*\n$/],
+    [['run', 'flip.rush', '-i', 'y=5'], 2, /^rushlight: forward: there is no input "y"; known are x\n$/],
     [['run', 'flip.rush', '-i', 'x=no.npy'], 1, /^rushlight: cannot read no\.npy: no such file or directory\n$/],
-    [['run', 'flip.rush', '-i', 'x'], 1, /^rushlight: --input "x": NAME=VALUE is wanted; the inputs are x\n$/],
-    [['run', 'flip.rush', '-i', 'x={'], 1, /^rushlight: --input x=\{ is no .*\n$/],
-    [['run', 'flip.rush', '-i', 'x=2x2:float8'], 1, /no dtype "float8"/],
-    [['run', 'flip.rush', '-i', 'q=in.safetensors'], 1, /has no tensor "q"; it has x/],
-    [['run', 'loop.rush', '--method', 'back'], 1, /^rushlight: there is no method "back"; known are forward, half\n$/],
-    [['run', 'flip.rush', '-i', 'x=x.npy', '--backend', 'gpu'], 1, /no backend "gpu"/],
-    [['bench', 'flip.rush', '--backend', 'simd'], 1, /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/],
-    [['bench', 'flip.rush', '--runs', '0'], 1, /--runs is a whole number/],
-    [['bench', 'flip.rush', '--threads', 'two'], 1, /--threads is auto or a whole number from 1 to 64, not "two"/],
+    [['run', 'flip.rush', '-i', 'x'], 2, /^rushlight: --input "x": NAME=VALUE is wanted; the inputs are x\n$/],
+    [['run', 'flip.rush', '-i', 'x={'], 2, /^rushlight: --input x=\{ is no .*\n$/],
+    [['run', 'flip.rush', '-i', 'x=2x2:float8'], 2, /no dtype "float8"/],
+    [['run', 'flip.rush', '-i', 'q=in.safetensors'], 2, /has no tensor "q"; it has x/],
+    [['run', 'loop.rush', '--method', 'back'], 2, /^rushlight: there is no method "back"; known are forward, half\n$/],
+    [['run', 'flip.rush', '-i', 'x=x.npy', '--backend', 'gpu'], 2, /no backend "gpu"/],
+    [['bench', 'flip.rush', '--backend', 'simd'], 2, /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/],
+    [['bench', 'flip.rush', '--runs', '0'], 2, /--runs must be a whole number/],
+    [['bench', 'flip.rush', '--threads', 'two'], 2, /--threads must be auto or a whole number from 1 to 64, got "two"/],
     [['run', 'loop.rush', '-i', 'x=x.npy', '-i', 'n=5', '--max-steps', '10'], 1, /^rushlight: forward, instruction \d+ .*: the run takes more than 10 instructions, its limit/],
     [['verify', 'good.rush', '--max-bytes', '1000'], 1, /^rushlight: .*out of memory/],
-    [['diff', 'flip.rush', '--max-steps=-1'], 1, /^rushlight: --max-steps is a whole number from 1 up, not "-1"\n$/],
+    [['diff', 'flip.rush', '--max-steps=-1'], 2, /^rushlight: --max-steps must be a whole number from 1 up, got "-1"\n$/],
+    [['slim', 'flip.rush'], 2, /^rushlight: slim needs a folder/], [['serve', 'flip.rush', '--port', '-x'], 2, /--port/],
+    [['run', 'flip.rush', '-i', 'x=3x3:float32', '-o', '/nowhere/x.npy'], 1, /^rushlight: ENOENT: no such file or directory/m],
     [['--json'], 2, /^rushlight: a command is missing.*\n$/],
     [['fly'], 2, /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench, types, serve and slim/],
     [['export', 'm.pt'], 2, /^rushlight: export is a command of the exporter's program, rushlight without npx; see npx rushlight --help\n$/],

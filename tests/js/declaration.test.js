@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
+import ts from 'typescript';
+
 import { declaration } from '../../js/bin/types.js';
 
 /** @param {string} name @param {string} type @param {object} [more] */
@@ -53,7 +55,7 @@ export type M = {
       a: Tensor<'bool'>;
       b: string;
     };
-    args: [x: TensorLike<'float32'>, in?: number | bigint, arg2?: TensorLike<'int64'>];
+    args: [x: TensorLike<'float32'>, arg1?: number | bigint, arg2?: TensorLike<'int64'>];
     result: [Tensor<'bool'>, string];
   };
   none: {
@@ -66,4 +68,28 @@ export type M = {
   };
 };
 `);
+});
+
+/** Names that mean something to TypeScript or JavaScript, and such as a file may have. */
+const NAMES = `abstract accessor any as asserts assert async await bigint boolean break case catch class const constructor continue debugger declare default
+  defer delete do else enum export extends false finally for from function get global if implements import in infer instanceof interface intrinsic is keyof
+  let module namespace never new null number object of out override package private protected public readonly require return satisfies set static string
+  super switch symbol this throw true try type typeof undefined unique unknown using var void while with yield eval arguments __proto__ prototype
+  hasOwnProperty toString NaN Infinity`.split(/\s+/).concat(['', ' ', '..', '*/', "'", '"', '`', '\\', '\n', '\u2028', '\u202e', '${x}', '//', '@param', '1', '0x', 'é', '漢', '<T>', 'a-b', '#a', '\0', 'x'.repeat(10_000)]);
+
+test('what is written parses, whatever the names are', () => {
+  /** @type {string[]} */ const wrong = [];
+  const parses = (/** @type {string} */ text, /** @type {string} */ what) => {
+    const { parseDiagnostics } = /** @type {any} */ (ts.createSourceFile('m.d.ts', text, ts.ScriptTarget.Latest, true));
+    if (parseDiagnostics.length) wrong.push(`${JSON.stringify(what.slice(0, 20))}: ${parseDiagnostics[0].messageText}`);
+  };
+  for (const name of NAMES) {
+    for (const optional of [false, true]) {
+      const ports = [port(name, 'Tensor', { optional, shape: [null], promises: [{ name, min: 0, max: null }] }), port('x', 'int', { optional })];
+      parses(declaration([{ name, inputs: ports, outputs: ports, result: '(Tensor, int)' }], 'M', `${name}.rush`), name);
+    }
+  }
+  assert.deepEqual(wrong, []);
+  const { parseDiagnostics } = /** @type {any} */ (ts.createSourceFile('m.d.ts', 'export type M = { args: [var: number] };', ts.ScriptTarget.Latest, true));
+  assert(parseDiagnostics.length, 'a label that is a keyword would be seen');
 });
