@@ -34,6 +34,9 @@ static const row rows[] = {
     {"small numbers that PyTorch rounds as much", 64, 1e-4, 1e-3, 1e-3, 0, 0, true, true, 1e-4, 1e-5, true},
     {"a few small numbers", 2, 1e-4, 1e-7, 1e-3, 0, 0, true, true, 1e-4, 1e-5, true},
     {"a few numbers, and PyTorch is lucky", 2, 1, 1e-4, 1e-3, 0, 0, true, true, 1e-4, 1e-5, true},
+    {"twice as far as PyTorch, which is far", 64, 1, 0.12, 0.24, 0, 0, true, true, 1.6e-2, 1e-5, true},
+    {"as bfloat16 is, but another answer", 64, 1, 0.12, 0.9, 0, 0, true, true, 1.6e-2, 1e-5, false},
+    {"so far that nothing tells", 64, 1, 0.5, 0.5, 0, 0, true, true, 1.6e-2, 1e-5, false},
     {"float64 is another function", 64, 1, 0.5, 0.5, 0, 0, true, true, 1e-4, 1e-5, false},
     {"float64 is not known, the norm is small", 64, 1, 0, 1e-5, 2.4e-4, 0, false, true, 1e-4, 1e-5, true},
     {"the norm is not small", 64, 1, 0, 2e-4, 0, 0, false, true, 1e-4, 1e-5, false},
@@ -56,6 +59,26 @@ static void an_answer_is_right_or_not(void **state) {
     }
     if (rush_verdict_is_right(&v) != r->right) fail_msg("%s", r->name);
   }
+}
+
+/* 64 numbers, every second a hundred thousandth: steps of activations far above the answer are errors
+ * of these, too. PyTorch is off by `pytorch` in one, this by `own`, in units of the greatest. */
+static bool small_ones_are_right(double pytorch, double own) {
+  rush_verdict v;
+  rush_verdict_begin(&v, 1e-4, 1e-5, 1, true, true);
+  for (int i = 0; i < 64; i++) {
+    const double exact = i % 2 ? 1e-5 : 1;
+    rush_verdict_add(&v, exact + (i == 7 ? own : 0), exact + (i == 7 ? pytorch : 0), exact);
+  }
+  return rush_verdict_is_right(&v);
+}
+
+static void a_step_of_large_activations_is_no_error(void **state) {
+  (void)state;
+  assert_true(small_ones_are_right(1.45e-6, 1.3e-5));
+  assert_true(small_ones_are_right(1e-7, 2e-5));
+  assert_false(small_ones_are_right(1e-7, 4e-5));
+  assert_false(small_ones_are_right(1e-6, 1e-3)); /* a thousandth of the greatest */
 }
 
 static void add(rush_verdict *v, double got, double pytorch, double exact) {
@@ -206,6 +229,7 @@ static void too_few_measures_are_a_bad_file(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_answer_is_right_or_not),
+      cmocka_unit_test(a_step_of_large_activations_is_no_error),
       cmocka_unit_test(what_is_no_number_is_where_pytorch_or_float64_has_it),
       cmocka_unit_test(distances_are_in_units_of_the_answer),
       cmocka_unit_test(a_file_has_measures_of_its_answers),

@@ -9,8 +9,8 @@
  *      PyTorch's. Where float64 shows that PyTorch is exact enough to tell, atol counts in units of
  *      b's greatest element, if that is below 1: small numbers get no more room than others.
  *   2. Where float64's answer is known: right, where the distance to it is at most
- *      RUSH_VERDICT_MULTIPLE times PyTorch's own, in two norms: the greatest difference, which one
- *      wrong element shows in, and the root of the sum of squares, which many small ones do.
+ *      RUSH_VERDICT_MULTIPLE times PyTorch's own (verdict.c has its bounds), in two norms: the greatest
+ *      difference, which one wrong element shows in, and the root of the sum of squares.
  *   3. Else, where asked for: right, where the differences are small beside PyTorch's answer as a
  *      whole, in the same norms.
  *
