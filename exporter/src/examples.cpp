@@ -1,14 +1,11 @@
 #include "examples.h"
 
-#include <ATen/ops/max.h>
-#include <ATen/ops/min.h>
-
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "front/torchscript.h"
 #include "ir/unsupported.h"
+#include "made_up.h"
 #include "promises.h"
 #include "run/compare.h"
 
@@ -20,12 +17,6 @@ namespace {
 constexpr size_t kLargestOutput = size_t{1} << 20;
 
 constexpr uint64_t kSeed = 1;
-
-const Method &method_of(const Program &program, const std::string &name) {
-  for (const Method &m : program.methods)
-    if (m.name == name) return m;
-  throw std::invalid_argument("an example is for the method '" + name + "', which is not exported");
-}
 
 // The value of an input that is not a tensor, as the command line gives it.
 Const typed(const std::string &text, const Port &port) {
@@ -113,48 +104,6 @@ void hint_from(Port *port, const Const &value) {
     if (port->sizes[d] != sizes[d]) port->sizes[d] = -1;
 }
 
-// Another value like an example's: tensors of the same dtype, values in the same range; same sizes,
-// but for the dimensions that grow. `leaf` counts tensors.
-Const like(const Const &value, uint64_t *seed, const Grown &grown, size_t *leaf) {
-  Const out = value;
-  for (Const &item : out.items) item = like(item, seed, grown, leaf);
-  if (!value.tensor.defined()) return out;
-  const at::Tensor &t = value.tensor;
-  std::vector<int64_t> sizes = t.sizes().vec();
-  for (const GrownSize &g : grown)
-    if (g.leaf == *leaf) sizes.at(static_cast<size_t>(g.dim)) = g.size;
-  ++*leaf;
-  if (value.kind == RUSH_CONST_RANDOM)
-    return random_constant(t.scalar_type(), sizes, (*seed)++, value.f, value.im);
-  const at::ScalarType dtype = t.scalar_type();
-  if (t.is_quantized() || t.layout() != at::kStrided) return out;
-  if (t.is_complex()) {  // no kind of random constant: the same numbers in other places
-    out.tensor = t.numel() > 0 ? t : t.new_zeros(sizes);
-    for (int64_t d = 0; d < t.dim(); d++) {
-      const int64_t n = out.tensor.size(d);
-      if (sizes[d] == n) continue;
-      std::vector<int64_t> times(sizes.size(), 1);
-      times[d] = (sizes[d] + n - 1) / n;
-      out.tensor = out.tensor.repeat(times).narrow(d, 0, sizes[d]);
-    }
-    out.tensor = out.tensor.roll(1);
-    return out;
-  }
-  double lo = 0, hi = 0;
-  if (t.numel() > 0 && dtype != at::kBool) {
-    lo = t.min().item<double>();
-    hi = t.max().item<double>();
-  }
-  if (!at::isFloatingType(dtype) && dtype != at::kBool) hi += 1;
-  if (!std::isfinite(lo) || !std::isfinite(hi)) lo = -1, hi = 1;
-  return random_constant(dtype, sizes, (*seed)++, lo, hi);
-}
-
-Const like(const Const &value, uint64_t *seed, const Grown &grown = {}) {
-  size_t leaf = 0;
-  return like(value, seed, grown, &leaf);
-}
-
 size_t bytes_of(const Const &value) {
   size_t n = 0;
   each_tensor(value, [&](const Const &c) { n += c.tensor.nbytes(); });
@@ -187,33 +136,56 @@ void add_test(Program &program, const Example &example, std::vector<Measure> mea
   program.tests.push_back(std::move(test));
 }
 
-// "x [3, 4], y [3]" of what grew; of tensors inside of "xs" "xs.0 [3, 4]".
+std::string bracketed(const at::Tensor &t) {
+  std::string out = " [";
+  for (int64_t d = 0; d < t.dim(); d++) out += (d ? ", " : "") + std::to_string(t.size(d));
+  return out + "]";
+}
+
+// Tensors of one argument of the same sizes, which are beside each other.
+struct Alike {
+  size_t first, last;
+  std::string sizes;
+};
+
+// "x [3, 4], y [3]" of what grew; of tensors inside of "xs" "xs.0 [3, 4]", of several "xs.0-3 [3, 4]".
 std::string sizes_text(const Method &m, const Example &e, const std::vector<Grown> &grown) {
   std::string out;
   for (size_t k = 0; k < e.args.size(); k++) {
+    std::vector<Alike> all;
     size_t leaf = 0;
     each_given(e.args[k], [&](const at::Tensor &t) {
       const size_t at = leaf++;
       if (std::none_of(grown[k].begin(), grown[k].end(),
                        [&](const GrownSize &g) { return g.leaf == at; }))
         return;
-      out += (out.empty() ? "" : ", ") + m.inputs[k].name +
-             (e.args[k].tensor.defined() ? "" : "." + std::to_string(at)) + " [";
-      for (int64_t d = 0; d < t.dim(); d++) out += (d ? ", " : "") + std::to_string(t.size(d));
-      out += "]";
+      const std::string sizes = bracketed(t);
+      if (all.empty() || all.back().sizes != sizes || all.back().last + 1 != at)
+        all.push_back({at, at, sizes});
+      all.back().last = at;
     });
+    for (const Alike &a : all)
+      out += (out.empty() ? "" : ", ") + m.inputs[k].name +
+             (e.args[k].tensor.defined() ? "" : "." + std::to_string(a.first)) +
+             (a.first == a.last ? "" : "-" + std::to_string(a.last)) + a.sizes;
   }
   return out;
 }
 
 }  // namespace
 
+const Method &method_of(const Program &program, const std::string &name) {
+  for (const Method &m : program.methods)
+    if (m.name == name) return m;
+  throw std::invalid_argument("an example is for the method '" + name + "', which is not exported");
+}
+
 // Gives an example made-up arguments of other sizes, and PyTorch's answer to them. What PyTorch may
 // refuse made up, as times that have to rise, stays as it is in a second try, where it does not grow.
 static void grow(Example *e, const std::vector<Grown> &to, const Reference &reference,
                  uint64_t *seed) {
   const std::vector<Const> given = e->args;
-  for (size_t k = 0; k < given.size(); k++) e->args[k] = like(given[k], seed, to[k]);
+  e->args = all_like(*e, seed, to);
   try {
     e->expected = snapshot({reference(e->method, e->args)})[0];
     return;
@@ -233,22 +205,45 @@ void add_grown(const Program &program, const std::vector<Promise> &promises,
   const size_t n = examples->size();
   for (size_t i = 0; i < n; i++) {
     const Example e = (*examples)[i];
-    if (e.store || e.method != m.name) continue;
+    if (e.store || e.only_compared || e.method != m.name) continue;
     bool warned = false;
-    for (const std::vector<Grown> &to : growing(promises, e.args)) {
+    for (const Trial &trial : trials(promises, e.args)) {
       Example grown = e;
       try {
-        grow(&grown, to, reference, &seed);
-        grown.grown = sizes_text(m, grown, to);
+        grow(&grown, trial.sizes, reference, &seed);
+        grown.grown = sizes_text(m, grown, trial.sizes);
         examples->push_back(std::move(grown));
       } catch (const std::exception &error) {
         const std::string what = reason_of(error);
-        grown.grown = sizes_text(m, grown, to);
-        if (!warned)
+        grown.grown = sizes_text(m, grown, trial.sizes);
+        // Many programs have a least size, below which PyTorch refuses as the file will.
+        if (!warned && !trial.smaller)
           warnings->push_back("PyTorch itself refuses other sizes than the example's (" +
                               grown.grown + "): " + what.substr(0, what.find('\n')));
-        warned = true;
+        warned |= !trial.smaller;
       }
+    }
+  }
+}
+
+void add_other_integers(const Reference &reference, std::vector<Example> *examples) {
+  uint64_t seed = kSeed + 300;
+  const size_t n = examples->size();
+  for (size_t i = 0; i < n; i++) {
+    const Example e = (*examples)[i];
+    if (e.store || e.only_compared || !e.grown.empty()) continue;
+    for (const bool above : {true, false}) {
+      Example other = e;
+      other.args = with_other_integers(e.args, above, &seed);
+      other.made_up = other.only_compared = true;
+      if (other.args.empty()) break;
+      try {
+        other.expected = snapshot({reference(e.method, other.args)})[0];
+      } catch (const std::exception &) {
+        continue;  // an index beyond what there is
+      }
+      examples->push_back(std::move(other));
+      break;
     }
   }
 }
@@ -283,7 +278,7 @@ std::vector<Example> examples_of(const Program &program, const ExportOptions &op
 
 void give_hints(Program &program, const std::vector<Example> &examples) {
   for (const Example &e : examples) {
-    if (e.store) continue;  // a test may be of any shape
+    if (e.store || e.made_up) continue;  // a test may be of any shape
     for (Method &m : program.methods) {
       if (m.name != e.method) continue;
       for (size_t i = 0; i < e.args.size(); i++) hint_from(&m.inputs[i], e.args[i]);
@@ -305,9 +300,13 @@ static void refuse_quantised(const Const &value, const std::string &what) {
   });
 }
 
-void answer(std::vector<Example> *examples, const Reference &reference, bool single_numbers) {
-  for (Example &e : *examples) {
+void answer(std::vector<Example> *examples, const Reference &reference) {
+  for (Example &e : *examples)
     if (!e.expected) e.expected = snapshot({reference(e.method, e.args)})[0];
+}
+
+void settle(std::vector<Example> *examples, bool single_numbers) {
+  for (Example &e : *examples) {
     for (const Const &arg : e.args) refuse_quantised(arg, "an input");
     refuse_quantised(*e.expected, "an output");
     tolerate(&e, single_numbers);
@@ -324,7 +323,7 @@ void add_tests(Program &program, const std::vector<Example> &examples, const Exp
       add_test(program, e, e.literal ? std::vector<Measure>() : measurer(e).list);
       continue;
     }
-    if (!options.test_vectors || !e.grown.empty()) continue;
+    if (!options.test_vectors || e.only_compared || !e.grown.empty()) continue;
     Example synthetic = e;
     const bool given = std::any_of(e.args.begin(), e.args.end(), [](const Const &c) {
       bool tensor = false;
@@ -333,7 +332,7 @@ void add_tests(Program &program, const std::vector<Example> &examples, const Exp
     });
     try {
       if (given) {
-        for (Const &arg : synthetic.args) arg = like(arg, &seed);
+        synthetic.args = all_like(e, &seed);
         synthetic.expected = snapshot({reference(e.method, synthetic.args)})[0];
       }
       const Const again = reference(e.method, synthetic.args);

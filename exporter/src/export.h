@@ -24,6 +24,8 @@ struct Example {
   bool given = false;             // what is expected is the user's own
   bool literal = false;           // the tolerances are, and nothing else makes an answer right
   bool store = false;             // as a test vector, as it is
+  bool made_up = false;           // other values of an example's sizes, to compare
+  bool only_compared = false;     // nothing is made like it
   std::string grown;  // the sizes, where it was made to see what changes with dynamic ones; else ""
 };
 
@@ -62,6 +64,7 @@ struct ExportOptions {
   // What is promised of one size several times holds together.
   std::vector<std::pair<std::string, std::vector<Promise>>> dynamic;
   std::vector<Example> examples;
+  bool tracer_warned = false;  // PyTorch's tracer told of what it fixes
   bool verify = true;
   bool test_vectors = true;  // store synthetic ones made from inputs or examples
   bool allow_missing = false;
@@ -93,6 +96,8 @@ struct Report {
   size_t verified = 0;             // examples compared; 0: not verified
   std::string not_verified;        // why
   std::vector<std::string> tried;  // sizes beyond the examples' that were verified, "x [3, 4]"
+  bool real = false;               // some were more than the example, and given by the user
+  std::string random;              // an operator that draws random numbers; "" where none does
   double max_abs = 0, max_rel = 0;
   size_t measured = 0;  // tensors and numbers of which float64's answer is known; of the one
   rush_distance pytorch = {}, own = {}, between = {};  // that is furthest from it, as in verdict.h
@@ -108,6 +113,8 @@ std::vector<std::string> unique_names(std::vector<std::string> names);
 // std::runtime_error (a difference, the disk); then there is no file.
 Report export_program(Program &program, const ExportOptions &options, const Reference &reference);
 
+// What the runtime lacks, one operator a line.
+std::string missing_text(const std::vector<OpCount> &missing);
 std::string to_string(const Report &report);
 std::string to_json(const Report &report);
 

@@ -4,11 +4,17 @@
 
 #include "front/torchscript.h"
 #include "ir/schema.h"
+#include "made_up.h"
 #include "run/compare.h"
 
 namespace rush {
 
 namespace {
+
+// How many inputs PyTorch's distances are measured on.
+constexpr int kSeveral = 6;
+
+constexpr uint64_t kSeed = 400;
 
 bool is_or_holds_tensor(const Type &type) {
   return type.kind == RUSH_TYPE_TENSOR ||
@@ -77,11 +83,11 @@ bool draws(const Node &node) {
   return true;
 }
 
-bool draws(const Program &program) {
+std::string random_operator(const Program &program) {
   for (const Method &m : program.methods)
     for (const Node *node : all_nodes(*m.graph))
-      if (draws(*node)) return true;
-  return false;
+      if (draws(*node)) return node->op;
+  return "";
 }
 
 std::string first_line(const std::string &text) {
@@ -93,29 +99,71 @@ std::string first_line(const std::string &text) {
 Measurer::Measurer(const Program &program, const ExportOptions &options)
     : options_(options),
       single_numbers_(has_single_numbers(program, options)),
-      draws_(draws(program)) {}
+      draws_(random_operator(program)) {}
 
 Measured Measurer::operator()(const Example &example) const {
   Measured out;
   std::optional<Const> exact;
-  bool astray = false;
   try {
     if (!options_.graph) throw std::invalid_argument("there is no graph of PyTorch's to run");
-    if (draws_) throw std::invalid_argument("it draws random numbers, which are others there");
+    if (!draws_.empty())
+      throw std::invalid_argument("it draws random numbers, which are others there");
     exact = options_.graph(example.method, example.args, true);
-    // A trace may have baked in what the model itself decides anew.
-    if (!options_.graph_is_reference || example.given) {
-      const Const own = options_.graph(example.method, example.args, false);
-      const auto measures = measures_of(own, &*exact, single_numbers_, &astray);
-      const Difference d = compare(*example.expected, own, 0, 0, "what it gives", &measures);
-      if (!d.ok) throw std::invalid_argument("PyTorch's graph is another program: " + d.where);
-    }
+    if (!options_.graph_is_reference || example.given)
+      if (const std::string differs = difference(example, &*exact); !differs.empty())
+        throw std::invalid_argument("PyTorch's graph is another program: " + differs);
   } catch (const std::exception &e) {
     exact.reset();
     out.why_not = first_line(reason_of(e));
   }
   out.list =
       measures_of(*example.expected, exact ? &*exact : nullptr, single_numbers_, &out.astray);
+  return out;
+}
+
+// `exact`: what the graph gives in float64; nullptr where that is not known.
+std::string Measurer::difference(const Example &example, const Const *exact) const {
+  const Const own = options_.graph(example.method, example.args, false);
+  bool astray = false;
+  const auto measures = measures_of(own, exact, single_numbers_, &astray);
+  return compare(*example.expected, own, 0, 0, "what it gives", &measures).where;
+}
+
+std::string Measurer::graph_differs(const Example &example) const {
+  std::optional<Const> exact;
+  try {
+    if (draws_.empty()) exact = options_.graph(example.method, example.args, true);
+  } catch (const std::exception &) {
+    // It has no float64 form: the norm decides.
+  }
+  try {
+    return difference(example, exact ? &*exact : nullptr);
+  } catch (const std::exception &e) {
+    return first_line(reason_of(e));
+  }
+}
+
+std::vector<rush_distance> Measurer::several(const Example &example) const {
+  std::vector<rush_distance> out;
+  if (!options_.graph || !draws_.empty()) return out;
+  const size_t n = measured_values(*example.expected).size();
+  uint64_t seed = kSeed;
+  for (int i = 0; i < kSeveral; i++) {
+    std::vector<rush_distance> found;
+    try {
+      const std::vector<Const> args = all_like(example, &seed);
+      found = distances_of(options_.graph(example.method, args, false),
+                           options_.graph(example.method, args, true));
+    } catch (const std::exception &) {
+      continue;  // made-up inputs that PyTorch refuses
+    }
+    if (found.size() != n) continue;
+    out.resize(n, {0, 0});
+    for (size_t k = 0; k < n; k++) {
+      out[k].max = std::max(out[k].max, found[k].max);
+      out[k].l2 = std::max(out[k].l2, found[k].l2);
+    }
+  }
   return out;
 }
 

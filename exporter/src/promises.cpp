@@ -1,7 +1,7 @@
 #include "promises.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <stdexcept>
 #include <tuple>
 
@@ -62,6 +62,10 @@ void add(std::vector<Promise> *all, const Promise &more, const std::string &inpu
                                 input + "' would be at least " + std::to_string(at->least) +
                                 " and at most " + std::to_string(at->most));
   if (!more.name.empty()) rename(all, &*at, more.name);
+  if (more.factor == 1) return;
+  at->root = more.root;
+  at->factor = more.factor;
+  at->checked = more.checked;
 }
 
 }  // namespace
@@ -88,56 +92,138 @@ std::vector<Promise> promises_of(const Program &program, const ExportOptions &op
 
 namespace {
 
-// The sizes of one name, which grow alike: the one that they have, and the most that they may be.
-struct Growing {
-  const Promise *promise;
-  int64_t size, most;
-};
-
-enum class Step { kByOne, kDoubled, kOdd };
-
-int64_t grown(const Growing &g, Step step) {
-  const int64_t n = g.size;
-  const int64_t to = step == Step::kByOne     ? n + 1
-                     : step == Step::kDoubled ? std::max<int64_t>(2 * n, n + 1)
-                                              : n + 1 + n % 2;
-  return std::min(to, g.most);
+Value *call(Node *where, const char *op, const std::vector<Value *> &inputs, rush_type_kind type) {
+  return insert_call(where, op, inputs, make_type(type));
 }
 
-std::vector<Growing> growing_sizes(const std::vector<Promise> &promises,
-                                   const std::vector<Const> &args) {
-  std::map<std::string, int64_t> most;  // by name; 0 where a size of it stays
-  std::vector<Growing> out;
+// Raises before `where` for a size that is no multiple.
+void refuse_others(Graph &graph, Node *where, const Promise &p, const std::string &input) {
+  Value *size =
+      call(where, "aten::size.int",
+           {graph.top.params.at(p.input), graph.constant(const_int(p.dim))}, RUSH_TYPE_INT);
+  Value *rest = call(where, "aten::remainder.int", {size, graph.constant(const_int(p.factor))},
+                     RUSH_TYPE_INT);
+  Value *ok = call(where, "aten::eq.int", {rest, graph.constant(const_int(0))}, RUSH_TYPE_BOOL);
+  Node *branch = graph.insert_before(where, "prim::If");
+  branch->add_input(ok);
+  branch->add_block();
+  Block *otherwise = branch->add_block();
+  Node *format = otherwise->append("aten::format");
+  const std::string says = "size " + std::to_string(p.dim) + " of the input " + input +
+                           " is {}; it must be a multiple of " + std::to_string(p.factor);
+  format->add_input(graph.constant(const_str(says)));
+  format->add_input(size);
+  Node *raise = otherwise->append("prim::RaiseException");
+  raise->add_input(format->add_output(make_type(RUSH_TYPE_STR)));
+  raise->add_input(graph.constant(const_none()));
+}
+
+}  // namespace
+
+void check_multiples(Program &program, const std::vector<Promise> &promises) {
+  Method &m = program.methods[0];
+  Graph &graph = *m.graph;
+  Node *first = graph.top.nodes.empty() ? nullptr : graph.top.nodes.front().get();
+  for (const Promise &p : promises)
+    if (first && !p.checked && !p.inside) refuse_others(graph, first, p, m.inputs[p.input].name);
+}
+
+namespace {
+
+// A size that may be another. Those of one name and multiples of it, or one without, change alike: a
+// group.
+struct Varying {
+  const Promise *promise;
+  int64_t size;  // of a multiple, what it is a multiple of
+  size_t group;
+};
+
+// What holds for all sizes of a group.
+struct Group {
+  std::string name;
+  int64_t least = 1, most = INT64_MAX;
+  bool stays = false;
+};
+
+struct Varyings {
+  std::vector<Varying> sizes;
+  std::vector<Group> groups;
+
+  size_t group_of(const std::string &name) {
+    size_t at = 0;
+    while (at < groups.size() && (name.empty() || groups[at].name != name)) at++;
+    if (at == groups.size()) groups.push_back({name});
+    return at;
+  }
+};
+
+Varyings varying_sizes(const std::vector<Promise> &promises, const std::vector<Const> &args) {
+  Varyings out;
   for (const Promise &p : promises) {
     const at::Tensor t = tensor_of(args, p);
     if (!t.defined() || p.dim >= t.dim()) continue;
-    const int64_t size = t.size(p.dim);
-    const bool stays = !p.varies || size >= p.most;
-    if (!p.name.empty()) {
-      int64_t &least = most.try_emplace(p.name, p.most).first->second;
-      least = stays ? 0 : std::min(least, p.most);
-    }
-    if (!stays) out.push_back({&p, size, p.most});
+    const size_t group = out.group_of(p.factor == 1 ? p.name : p.root);
+    Group &g = out.groups[group];
+    g.stays |= !p.varies || t.size(p.dim) % p.factor != 0;
+    g.least = std::max(g.least, (p.least + p.factor - 1) / p.factor);
+    g.most = std::min(g.most, p.most / p.factor);
+    out.sizes.push_back({&p, t.size(p.dim) / p.factor, group});
   }
-  for (Growing &g : out)
-    if (!g.promise->name.empty()) g.most = most[g.promise->name];
-  out.erase(std::remove_if(out.begin(), out.end(), [](const Growing &g) { return g.most == 0; }),
-            out.end());
+  return out;
+}
+
+// Gives a size in place of one that an example has, and of its group.
+using Step = std::function<int64_t(int64_t size, const Group &group, size_t at)>;
+
+int64_t upwards(int64_t to, const Group &group) {
+  return std::min(to, group.most);
+}
+
+// No size of 0, which many programs refuse.
+int64_t downwards(int64_t to, const Group &group) {
+  return upwards(std::max(to, group.least), group);
+}
+
+// A decoder's every step has size 1, and programs that see it take other branches. So each group is
+// 1 alone, too, while the others are as they are: not more groups than these, as the caches of many
+// layers may be.
+constexpr size_t kMostAlone = 8;
+
+std::vector<Step> steps(size_t groups) {
+  std::vector<Step> out = {
+      [](int64_t n, const Group &g, size_t) { return std::max(n, upwards(n + 1, g)); },
+      [](int64_t n, const Group &g, size_t) {
+        return std::max(n, upwards(std::max(2 * n, n + 1), g));
+      },
+      [](int64_t n, const Group &g, size_t) { return std::max(n, upwards(n + 1 + n % 2, g)); },
+      [](int64_t, const Group &g, size_t) { return downwards(1, g); },
+      [](int64_t, const Group &g, size_t) { return downwards(2, g); }};
+  for (size_t alone = 0; groups > 1 && groups <= kMostAlone && alone < groups; alone++)
+    out.push_back([alone](int64_t n, const Group &g, size_t at) {
+      return at == alone ? downwards(1, g) : n;
+    });
   return out;
 }
 
 }  // namespace
 
-std::vector<std::vector<Grown>> growing(const std::vector<Promise> &promises,
-                                        const std::vector<Const> &args) {
-  const std::vector<Growing> sizes = growing_sizes(promises, args);
-  std::vector<std::vector<Grown>> out;
-  for (const Step step : {Step::kByOne, Step::kDoubled, Step::kOdd}) {
-    std::vector<Grown> tried(args.size());
-    for (const Growing &g : sizes)
-      tried[g.promise->input].push_back({g.promise->leaf, g.promise->dim, grown(g, step)});
-    if (!sizes.empty() && std::find(out.begin(), out.end(), tried) == out.end())
-      out.push_back(std::move(tried));
+std::vector<Trial> trials(const std::vector<Promise> &promises, const std::vector<Const> &args) {
+  const Varyings varying = varying_sizes(promises, args);
+  std::vector<Trial> out;
+  for (const Step &step : steps(varying.groups.size())) {
+    Trial trial = {std::vector<Grown>(args.size()), false};
+    for (const Varying &v : varying.sizes) {
+      const Group &g = varying.groups[v.group];
+      const int64_t to = g.stays ? v.size : step(v.size, g, v.group);
+      if (to == v.size) continue;
+      trial.sizes[v.promise->input].push_back(
+          {v.promise->leaf, v.promise->dim, to * v.promise->factor});
+      trial.smaller |= to < v.size;
+    }
+    const bool none = trial.sizes == std::vector<Grown>(args.size());
+    const bool known =
+        std::any_of(out.begin(), out.end(), [&](const Trial &t) { return t.sizes == trial.sizes; });
+    if (!none && !known) out.push_back(std::move(trial));
   }
   return out;
 }

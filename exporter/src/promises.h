@@ -10,6 +10,10 @@ namespace rush {
 std::vector<Promise> promises_of(const Program &program, const ExportOptions &options,
                                  const std::vector<Example> &examples);
 
+// Has the program refuse sizes that are not the multiples that are promised. Of tensors inside of lists
+// and dicts they are tried, and not checked.
+void check_multiples(Program &program, const std::vector<Promise> &promises);
+
 // A size that a tensor of an argument may have, too.
 struct GrownSize {
   size_t leaf;
@@ -21,6 +25,12 @@ struct GrownSize {
 };
 using Grown = std::vector<GrownSize>;
 
+// Sizes to try, of each argument.
+struct Trial {
+  std::vector<Grown> sizes;
+  bool smaller;  // than the example's, some of them
+};
+
 // Calls f on every tensor inside an argument, also on those that are made up.
 template <class F>
 void each_given(const Const &value, F f) {
@@ -28,9 +38,9 @@ void each_given(const Const &value, F f) {
   for (const Const &item : value.items) each_given(item, f);
 }
 
-// Other sizes that are promised, for each argument, all at once: larger by one, doubled, and odd ones
-// where these two are even; none where no size varies.
-std::vector<std::vector<Grown>> growing(const std::vector<Promise> &promises,
-                                        const std::vector<Const> &args);
+// Other sizes that are promised, for each argument. All at once: larger by one, doubled, odd ones
+// where these two are even, 1 and 2, or the least that is promised; and 1 for each name alone. None
+// where no size varies.
+std::vector<Trial> trials(const std::vector<Promise> &promises, const std::vector<Const> &args);
 
 }  // namespace rush

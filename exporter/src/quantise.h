@@ -33,7 +33,11 @@ struct Quantised {
   std::string name;             // as users write it; "" where nothing was wanted
   size_t layers = 0, kept = 0;  // layers that have fewer bits now, and that could have and have not
   uint64_t before = 0, after = 0;  // bytes of the former's weights
+  bool measured = false;           // these are known:
   double max = 0, l2 = 0, cosine = 1;
+  bool has_rows =
+      false;  // values decide how many rows an answer has: so many in PyTorch's answers,
+  size_t rows = 0, own_rows = 0, matched_rows = 0;  // in these, and which belong together
 };
 
 // Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too (not with
@@ -66,7 +70,7 @@ void add_distance(const Const &got, const Const &want, Quantised *out);
 
 // The answer of a quantised file as what a test vector expects: other runtimes round activations
 // otherwise, so right is what is as near to it as it is to PyTorch's. False, and the vector is as it
-// was, where values that are no floating-point numbers are not PyTorch's.
+// was, where sizes or values that are no floating-point numbers are not PyTorch's.
 bool expect_own(const Const &own, Test *test);
 
 std::string to_string(const Quantised &quantised);

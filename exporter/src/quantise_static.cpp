@@ -8,8 +8,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "observe.h"
 #include "passes/match.h"
-#include "quantise.h"
 #include "run/native.h"
 
 namespace rush {
@@ -221,41 +221,21 @@ Const observed(NativeSession *session, const Batch &batch) {
 // Runs the first method twice as it is, with its observed values as its result.
 std::map<const Value *, Range> calibrate(Program &program, const std::vector<Value *> &values,
                                          const std::vector<Batch> &batches, const Opener &open) {
-  Method &m = program.methods[0];
-  Graph &graph = *m.graph;
   std::map<const Value *, Range> out;
   if (values.empty()) return out;
-  Value *result = graph.top.results.input(0);
-  const std::vector<Port> outputs = m.outputs;
-  Node *list = graph.top.append("prim::ListConstruct");
-  for (Value *v : values) list->add_input(v);
-  graph.top.results.set_input(0, list->add_output(list_of(tensor_type())));
-  m.outputs.assign(1, Port());
-  m.outputs[0].name = "observed";
-  m.outputs[0].type = list->output()->type;
   std::vector<Histogram> histograms(values.size());
-  const auto restore = [&] {
-    graph.top.results.set_input(0, result);
-    list->destroy();
-    m.outputs = outputs;
-  };
-  try {
-    const std::unique_ptr<NativeSession> session = open(program);
-    for (const bool counts : {false, true})
-      for (const Batch &batch : batches) {
-        session->reset();
-        const Const got = observed(session.get(), batch);
-        for (size_t i = 0; i < values.size(); i++)
-          if (counts)
-            histograms[i].count(got.items[i].tensor);
-          else
-            histograms[i].widen(got.items[i].tensor);
-      }
-  } catch (...) {
-    restore();
-    throw;
-  }
-  restore();
+  const Observing observing(&program, 0, values);
+  const std::unique_ptr<NativeSession> session = open(program);
+  for (const bool counts : {false, true})
+    for (const Batch &batch : batches) {
+      session->reset();
+      const Const got = observed(session.get(), batch);
+      for (size_t i = 0; i < values.size(); i++)
+        if (counts)
+          histograms[i].count(got.items[i].tensor);
+        else
+          histograms[i].widen(got.items[i].tensor);
+    }
   for (size_t i = 0; i < values.size(); i++) out[values[i]] = histograms[i].range();
   return out;
 }

@@ -8,8 +8,9 @@ _UNSAID = (None, getattr(Dim, "STATIC", None))
 
 def promises(shapes, names, examples=()):
     """{input: [promise, ...]} of {input: {dimension: size}}, or by place; an input's may be a sequence, too. A promise is
-    (dimension, name or "", least, most or None, whether another size is worth a try, None), as _C takes them. Of an input whose
-    example is a list, tuple or dict, sizes come in the same nesting, and the last item is which of its tensors they are of.
+    (dimension, name or "", least, most or None, whether another size is worth a try, None, None), as _C takes them. Of an input
+    whose example is a list, tuple or dict, sizes come in the same nesting, and the last but one says which of its tensors they are
+    of. The last says of a multiple, 2 * Dim("h"), of which size and how often, and that the program does not check it.
 
     Raises:
         ValueError: it is none of these, or there are more than `names`
@@ -61,7 +62,7 @@ def _of_tensor(name, sizes, leaf):
         sizes = {}
     if not isinstance(sizes, dict) or not all(isinstance(d, int) for d in sizes):
         raise ValueError(f"dynamic_shapes: those of the input {name!r} are {{dimension: name}}, of a tensor")
-    return [(*_promise(name, d, size), leaf) for d, size in sizes.items() if size not in _UNSAID]
+    return [(*_promise(name, d, size), leaf, _multiple(name, size)) for d, size in sizes.items() if size not in _UNSAID]
 
 
 def _promise(name, d, size):
@@ -69,7 +70,19 @@ def _promise(name, d, size):
         return d, "", size, size, False
     if isinstance(size, str):
         return d, size, 0, None, True
-    if hasattr(size, "root"):
-        raise ValueError(f"dynamic_shapes: {size.__name__} of the input {name!r} follows from another size; names and "
-                         "ranges can be promised here, and torch.export.export takes such sizes")
+    if multiple := _multiple(name, size):
+        most = limit(getattr(size.root, "max", None))
+        return d, size.__name__, (getattr(size.root, "min", None) or 0) * multiple[1], most and limit(most * multiple[1]), True
     return d, getattr(size, "__name__", ""), getattr(size, "min", None) or 0, limit(getattr(size, "max", None)), True
+
+
+def _multiple(name, size):
+    """(the name of a size, how many times that, False) of a derived one; None of others."""
+    if not hasattr(size, "root"):
+        return None
+    added, factor = int(size.fn(0)), int(size.fn(1)) - int(size.fn(0))
+    if added or factor < 1 or int(size.fn(3)) != 3 * factor:
+        raise ValueError(f"dynamic_shapes: {size.__name__} of the input {name!r} follows from another size, and is no multiple of it: "
+                         "leave it out, and the size stays as open as the program leaves it, or give torch.export.export(model, ...), "
+                         "which takes such sizes")
+    return size.root.__name__, factor, False

@@ -5,6 +5,7 @@ import copy
 import dataclasses
 import itertools
 import os
+import re
 import warnings
 
 import torch
@@ -12,7 +13,7 @@ import torch.fx
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from . import _C, dynamic, exported, fx, gradients, opened, returned
+from . import _C, dynamic, exported, fast_path, fx, gradients, opened, returned
 from . import inputs as inputs_
 from .decomposition import decompositions
 from .errors import RushlightError, unsupported
@@ -28,6 +29,7 @@ class Report:
         ops: {operator: how many instructions use it}
         missing: the same of operators that the runtime lacks (with allow_missing)
         warnings: the tracer's, with their Python lines: branches and sizes that were baked in
+        notes: in which way the file differs from the model in another mode
         inputs: of the first method, as text
         outputs: likewise
         state: attributes that the program writes
@@ -36,7 +38,8 @@ class Report:
         test_vectors: how many the file holds
         verified: how many examples were run and compared with PyTorch
         not_verified: why none was
-        tried: sizes beyond the example's that were verified, because dynamic_shapes leave them open: larger by one, doubled, odd
+        tried: sizes other than the example's that were verified, because dynamic_shapes leave them open: larger by one, doubled, odd,
+            1 and 2, or the least that are promised, and each name's alone. Sizes that PyTorch refuses are not among them
         max_abs: the greatest difference to PyTorch, of floating-point numbers
         max_rel: the same relative to PyTorch's, of numbers above a thousandth of the greatest of their tensor
         measured: how many tensors and numbers were compared with what the same program gives in float64, too; of the one
@@ -48,8 +51,11 @@ class Report:
         quantised: None without `quantize`; else {"bits": its word, "layers": how many layers have fewer bits, "kept": how many
             could have and have not, "before", "after": the bytes of the former's weights; and how far the answer is from PyTorch's, of
             the tensor that is furthest: "max": the greatest difference in units of the greatest element, "l2": as above,
-            "cosine": of the angle between the two}
+            "cosine": of the angle between the two, each None with verify=False; "rows": None, or where values decide how many rows
+            an answer has, as behind nms, how many there are: {"pytorch", "rushlight", "matched"}. Rows that belong together are
+            compared then, boxes by their overlap, and what comes before such an operator}
         not_measured: why the program could not be run in float64, where that was wanted
+        random: an operator that draws random numbers, with which answers change from call to call; "" where there is none
     """
 
     def __init__(self, fields):
@@ -73,6 +79,7 @@ def export(
     output_names=(),
     dynamic_shapes=None,
     tests=(),
+    test_inputs=(),
     verify=True,
     test_vectors=True,
     train=False,
@@ -110,6 +117,8 @@ def export(
         tests: test vectors to store as they are: (args, expected), (args, expected, rtol, atol) or (args, expected, rtol,
             atol, method); expected None: PyTorch answers. What a model that draws random numbers is expected to give is
             PyTorch's answer after torch.manual_seed(1), and each replay has that seed
+        test_inputs: more inputs to verify with, each in the form of example_inputs, which the file does not keep: real ones show
+            what random ones do not, such as a detector's boxes
         verify: run the file natively and compare with PyTorch; where they differ there is no file
         test_vectors: store synthetic test vectors, for verify() in each runtime
         train: leave the training mode as it is; else the model is exported in evaluation mode
@@ -176,11 +185,13 @@ def export(
         calibration = _calibration_of(model, calibration, quantize)
 
     first = "forward" if "forward" in methods else methods[0]
-    examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, first, False)]
+    examples = [] if example_inputs is None else [_example(example_inputs, None, rtol, atol, first)]
+    for args in _by_place(model, test_inputs, "test_inputs"):
+        examples.append(_example(args, None, rtol, atol, first, only_compared=True))
     for test in tests:
         args, expected, *rest = test
         t_rtol, t_atol, method = (*rest, *(-1.0, -1.0, first)[len(rest):])
-        examples.append(_example(args, expected, t_rtol, t_atol, method, True))
+        examples.append(_example(args, expected, t_rtol, t_atol, method, store=True))
     settings = {
         "path": os.fspath(path),
         "methods": list(methods),
@@ -190,6 +201,7 @@ def export(
         "dynamic": [*came.promises(input_names),
                     *dynamic.promises(dynamic_shapes or {}, came.input_names(input_names), example_inputs or ()).items()],
         "verify": verify,
+        "tracer_warned": bool(came.seen),
         "test_vectors": test_vectors,
         "train": train,
         "source": source,
@@ -208,37 +220,82 @@ def export(
         else:
             fields = _C.export_model(came.target, settings, examples, came.reference)
     except RushlightError as error:
-        fixed = {"sizes": "at sizes beyond the example's", "values": "tracing fixed numbers that depend on"}
-        kept = next((what for what, words in fixed.items() if words in str(error)), None)
-        if came.way == "traced" and kept:
-            baked = "\n".join(f"  {text}" for text in came.seen) or "  (it warned of none: they are in the model's own Python numbers)"
-            raise RushlightError(error.code, f"{error}\ntracing keeps what it saw of the example's {kept}:\n{baked}",
-                                 error.op, error.source) from error
-        raise
+        text = _explained(str(error), came)
+        if text is None:
+            raise
+        raise RushlightError(error.code, text, error.op, error.source) from error
     for text in fields["warnings"]:
         warnings.warn(text, stacklevel=2)
     fields["way"] = came.way
     fields["warnings"] += came.seen
+    fields["notes"] = came.notes + _mode_notes(model, train)
     fields["text"] += f"  came as   {came.way}\n"
-    fields["text"] += "".join(f"  warning   {w}\n" for w in came.seen)
+    fields["text"] += "".join(f"  note      {text}\n" for text in fields["notes"])
+    fields["text"] += "".join(f"  warning   {text}\n" for text in _by_message(came.seen))
     return Report(fields)
+
+
+_OTHER_SIZES = "at sizes other than the example's"
+
+# Of a promised size that does not hold.
+_PROMISE = ("where such sizes never come, promise a range (Dim(name, min=..., max=...)); a size that dynamic_shapes leave out stays as "
+            "open as the program leaves it, and is neither tried nor checked")
+
+_INT = ("int(...) makes a number of a size, which stays the example's: write sizes with whole numbers alone, h // 14 * 14 in place of "
+        "int(h / 14) * 14, and without int() around them")
+
+
+def _explained(text, came):
+    """A refusal with what tracing has fixed; None where it has nothing to do with it."""
+    fixed = {"sizes": _OTHER_SIZES, "values": "tracing fixed numbers that depend on"}
+    kept = next((what for what, words in fixed.items() if words in text), None)
+    if kept is None:
+        return None
+    if came.way == "traced":
+        baked = _by_message(came.seen) or ["(it warned of none: they are in the model's own Python numbers)"]
+        text += "\n".join([f"\ntracing keeps what it saw of the example's {kept}:", *(f"  {line}" for line in baked)])
+        if kept == "sizes" and any("to a Python integer" in line for line in came.seen):
+            text += f"\n{_INT}"
+    return f"{text}\n{_PROMISE}" if kept == "sizes" else text
+
+
+def _by_message(seen):
+    """Warnings with their lines, each message once."""
+    places = {}
+    for text in seen:
+        found = re.match(r"(\S+:\d+): (.*)", text, re.S)
+        place, message = found.groups() if found else ("", text)
+        places.setdefault(message, []).append(place)
+    return [f"{', '.join(lines)}: {message}" if lines[0] else message for message, lines in places.items()]
+
+
+def _mode_notes(model, train):
+    if train or not getattr(model, "training", False) or isinstance(model, torch.export.ExportedProgram):
+        return []
+    return ["the model is in training mode; the file has evaluation mode, in which answers may differ (train=True keeps the mode)"]
+
+
+def _by_place(model, given, what):
+    """Several examples by place. Raises ValueError, with the place of the one that is wrong."""
+    if isinstance(given, torch.Tensor):
+        raise ValueError(f"{what} is a list of examples, and got one tensor: give [tensor], or list(tensor.split(1))")
+    examples = []
+    for one in given:
+        where = f"{what}[{len(examples)}]"
+        if one is None:
+            raise ValueError(f"{where} is None: give what the model is called with")
+        for value in pytree.tree_leaves(one):
+            if type(value).__module__ == "numpy":
+                raise ValueError(f"{where} holds a numpy.{type(value).__name__}: give a tensor (torch.from_numpy)")
+        examples.append(inputs_.by_place(model, one, where)[0])
+    return examples
 
 
 def _calibration_of(model, calibration, quantize):
     """The examples by place. Raises ValueError, with the place of the one that is wrong."""
     if quantize != "int8-static":
         raise ValueError('calibration is for quantize="int8-static": no other way of fewer bits looks at examples')
-    if isinstance(calibration, torch.Tensor):
-        raise ValueError("calibration is a list of examples, and got one tensor: give [tensor], or list(tensor.split(1))")
-    examples = []
-    for given in calibration:
-        where = f"calibration[{len(examples)}]"
-        if given is None:
-            raise ValueError(f"{where} is None: give what the model is called with")
-        for value in pytree.tree_leaves(given):
-            if type(value).__module__ == "numpy":
-                raise ValueError(f"{where} holds a numpy.{type(value).__name__}: give a tensor (torch.from_numpy)")
-        examples.append(inputs_.by_place(model, given, where)[0])
+    examples = _by_place(model, calibration, "calibration")
     if not examples:
         raise ValueError("calibration is empty: give examples, or leave it out, and example_inputs calibrate the model")
     return examples
@@ -252,6 +309,7 @@ class Front:
     way: str = "TorchScript"
     reference: object = None  # answers as PyTorch does; None: the target does
     seen: list = dataclasses.field(default_factory=list)  # the tracer's warnings
+    notes: list = dataclasses.field(default_factory=list)  # in which way it differs from the model in another mode
     lines: dict = dataclasses.field(default_factory=dict)  # as fx.lines_of
     program: object = None  # the ExportedProgram
     graph: object = None  # what its graph answers, of an ExportedProgram, for given arguments, in float64 where asked for
@@ -284,7 +342,8 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
             model = torch.export.load(target)
     _refuse_meta(model, example_inputs)
     if isinstance(model, torch.export.ExportedProgram):
-        return Front(exported.describe_program(model, source), "torch.export", exported.reference_of(model), program=model,
+        described = exported.describe_program(model, source)
+        return Front(described, "torch.export", exported.reference_of(model), notes=described["notes"], program=model,
                      graph=lambda args, exact: exported.answer(model, exported.inputs_of(model, args), exact),
                      tracer=lambda args, exact: exported.trace(model, exported.inputs_of(model, args), exact))
     prepared = ["the model is prepared for quantisation and not converted: its observers run and keep what they see; "
@@ -294,8 +353,8 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
     if isinstance(model, torch.fx.GraphModule):
         eager = _eager(model, train)
         target, way, seen, lines = fx.scripted_or_traced(
-            model, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))
-        return Front(target, way, eager, prepared + seen, lines)
+            model, example_inputs, lambda m: _traced(m, tuple(example_inputs), train)[:2])
+        return Front(target, way, eager, prepared + seen, lines=lines)
     if isinstance(target, str) or isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         return Front(target)
     if isinstance(model, type):
@@ -309,8 +368,8 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
     eager = _eager(model, train, by_name)
     try:
         with gradients.refused():
-            target, seen = _traced(model, tuple(example_inputs), train, by_name, eager)
-        return Front(target, "traced", eager, prepared + seen)
+            target, seen, notes = _traced(model, tuple(example_inputs), train, by_name, eager)
+        return Front(target, "traced", eager, prepared + seen, notes)
     except Exception as error:  # what the model raises, too
         if not gradients.is_in_the_way(error):
             raise
@@ -320,7 +379,8 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
 def _with_gradients(model, example_inputs, train, by_name, eager, prepared):
     fresh = _copy(model)
     try:
-        with opened.compiled_opened(fresh), opened.data_opened(), opened.attention_opened(), opened.autocast_refused(), _mode(fresh, train):
+        with opened.compiled_opened(fresh), opened.data_opened(), opened.attention_opened(), opened.autocast_refused(), \
+                fast_path.opened(fresh) as zeros, _mode(fresh, train):
             graph, notes = gradients.graph_of(fresh, tuple(example_inputs), by_name)
     except RushlightError:
         raise
@@ -329,11 +389,11 @@ def _with_gradients(model, example_inputs, train, by_name, eager, prepared):
     else:
         for text in notes:
             warnings.warn(text, torch.jit.TracerWarning, stacklevel=4)
-        target, _, seen, lines = fx.scripted_or_traced(graph, example_inputs, lambda m: _traced(m, tuple(example_inputs), train))
-        return Front(target, "traced with gradients", eager, prepared + notes + seen, lines)
+        target, _, seen, lines = fx.scripted_or_traced(graph, example_inputs, lambda m: _traced(m, tuple(example_inputs), train)[:2])
+        return Front(target, "traced with gradients", eager, prepared + notes + seen, zeros, lines)
     try:
-        target, seen = _traced(model, tuple(example_inputs), train, by_name, eager)
-        return Front(target, "traced", eager, prepared + seen)
+        target, seen, notes = _traced(model, tuple(example_inputs), train, by_name, eager)
+        return Front(target, "traced", eager, prepared + seen, notes)
     except RuntimeError as error:
         if isinstance(error, RushlightError) or not gradients.is_in_the_way(error):
             raise
@@ -369,20 +429,21 @@ def _is_observer(module):
                for c in type(module).__mro__)
 
 
-def _example(args, expected, rtol, atol, method, store):
-    out = {"method": method, "args": tuple(args), "rtol": rtol, "atol": atol, "store": store}
+def _example(args, expected, rtol, atol, method, store=False, only_compared=False):
+    out = {"method": method, "args": tuple(args), "rtol": rtol, "atol": atol, "store": store, "only_compared": only_compared}
     if expected is not None:
         out["expected"] = expected
     return out
 
 
 @contextlib.contextmanager
-def _mode(model, train):
-    """Evaluation mode for a while, and no fused attention: it has no operators of its own."""
+def _mode(model, train, fused=False):
+    """Evaluation mode for a while, without gradients; where not `fused`, without fused attention, which has no operators of its
+    own."""
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not train else []
     before = [m.training for m in modules]
     fast = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
+    torch.backends.mha.set_fastpath_enabled(fast and fused)
     try:
         for m in modules:
             m.training = False
@@ -460,7 +521,8 @@ _MODES = {"We don't have an op for": opened.bools_opened,
 
 
 def _traced(model, example_inputs, train, by_name=None, eager=None):
-    """A ScriptModule or ScriptFunction, and the tracer's warnings as text. They are issued again, each once. `eager` answers as
+    """A ScriptModule or ScriptFunction, the tracer's warnings as text, and in which way the trace differs from the model in another
+    mode. The warnings are issued again, each once. `eager` answers as
     the model does, whose numbers are then numbers in the trace."""
     lengths = opened.len_opened()
     modes, as_numbers = [lambda: lengths], False
@@ -478,8 +540,8 @@ def _traced(model, example_inputs, train, by_name=None, eager=None):
 
 
 def _traced_with(modes, model, example_inputs, train, by_name, eager):
-    with warnings.catch_warnings(record=True) as caught, opened.compiled_opened(model), _mode(model, train), \
-            _state_kept(model) as (set_anew, new_data):
+    with warnings.catch_warnings(record=True) as caught, opened.compiled_opened(model), fast_path.opened(model) as notes, \
+            _mode(model, train), _state_kept(model) as (set_anew, new_data):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         try:
@@ -508,7 +570,7 @@ def _traced_with(modes, model, example_inputs, train, by_name, eager):
             if text not in seen:
                 seen.append(text)
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-    return traced, seen
+    return traced, seen, list(dict.fromkeys(notes))
 
 
 def _jit_traced(model, given, by_name, eager):
@@ -576,7 +638,7 @@ def _eager(model, train, by_name=None):
 
     def answer(method, args):
         fresh = _copy(first)
-        with opened.compiled_opened(fresh), _mode(fresh, train):
+        with opened.compiled_opened(fresh), _mode(fresh, train, fused=True):
             return returned.plain(inputs_.call(fresh, method, args, by_name))
 
     return answer

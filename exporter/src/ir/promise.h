@@ -14,6 +14,9 @@ struct Promise {
   bool varies = true;   // the export tries a larger one, too
   bool inside = false;  // of a tensor in a list or dict: tried, and not in the file
   size_t leaf = 0;      // which tensor of the input
+  std::string root;    // where it is a multiple of another size: of which, which may be no input's,
+  int64_t factor = 1;  // how many times,
+  bool checked = true;  // and whether the program itself refuses others
 };
 
 }  // namespace rush

@@ -132,6 +132,7 @@ Example example_of(const py::dict &from, const Target &target) {
   out.rtol = from["rtol"].cast<double>();
   out.atol = from["atol"].cast<double>();
   out.store = from["store"].cast<bool>();
+  out.only_compared = from["only_compared"].cast<bool>();
   return out;
 }
 
@@ -224,13 +225,21 @@ py::dict report_dict(const Report &r) {
   out["rushlight"] = distance_dict(r.own);
   out["difference"] = distance_dict(r.between);
   out["not_measured"] = r.not_measured;
+  out["random"] = r.random;
   const Quantised &q = r.quantised;
   out["quantised"] = py::none();
   using namespace py::literals;
-  if (!q.name.empty())
-    out["quantised"] =
-        py::dict("bits"_a = q.name, "layers"_a = q.layers, "kept"_a = q.kept, "before"_a = q.before,
-                 "after"_a = q.after, "max"_a = q.max, "l2"_a = q.l2, "cosine"_a = q.cosine);
+  if (q.name.empty()) return out;
+  const auto figure = [&](double x) -> py::object {
+    return q.measured ? py::object(py::float_(x)) : py::none();
+  };
+  py::object rows = py::none();
+  if (q.has_rows)
+    rows = py::dict("pytorch"_a = q.rows, "rushlight"_a = q.own_rows, "matched"_a = q.matched_rows);
+  out["quantised"] =
+      py::dict("bits"_a = q.name, "layers"_a = q.layers, "kept"_a = q.kept, "before"_a = q.before,
+               "after"_a = q.after, "max"_a = figure(q.max), "l2"_a = figure(q.l2),
+               "cosine"_a = figure(q.cosine), "rows"_a = rows);
   return out;
 }
 
@@ -258,12 +267,16 @@ void place_generated_code(Program &program, const py::dict &lines) {
 
 // As rushlight.dynamic and rushlight.exported.guards have them.
 std::vector<Promise> promises_from(py::handle from) {
+  using Multiple = std::tuple<std::string, int64_t, bool>;
   using Row = std::tuple<int64_t, std::string, int64_t, std::optional<int64_t>, bool,
-                         std::optional<size_t>>;
+                         std::optional<size_t>, std::optional<Multiple>>;
   std::vector<Promise> out;
-  for (const auto &[dim, name, least, most, varies, leaf] : from.cast<std::vector<Row>>())
+  for (const auto &[dim, name, least, most, varies, leaf, multiple] :
+       from.cast<std::vector<Row>>()) {
+    const auto &[root, factor, checked] = multiple.value_or(Multiple("", 1, true));
     out.push_back({0, dim, name, least, most.value_or(INT64_MAX), varies, leaf.has_value(),
-                   leaf.value_or(0)});
+                   leaf.value_or(0), root, factor, checked});
+  }
   return out;
 }
 
@@ -273,6 +286,7 @@ ExportOptions options_of(const py::dict &settings) {
   options.input_names = option<std::vector<std::string>>(settings, "input_names");
   options.output_names = option<std::vector<std::string>>(settings, "output_names");
   options.verify = option<bool>(settings, "verify");
+  options.tracer_warned = option<bool>(settings, "tracer_warned");
   options.test_vectors = option<bool>(settings, "test_vectors");
   options.allow_missing = option<bool>(settings, "allow_missing");
   options.bits = bits_from_name(option<std::string>(settings, "quantize"));

@@ -19,13 +19,19 @@ struct Difference {
 
 // By the rule of rushlight/verdict.h, inside any structure; what is not floating point must be
 // equal, and so must kinds, dtypes and sizes. Without `measures` (of the values of `want`, in their
-// order) as torch.allclose(got, want, rtol, atol, equal_nan=True).
+// order) as torch.allclose(got, want, rtol, atol, equal_nan=True). `several`: how far PyTorch's answers
+// to several inputs are from float64's, of the same values; kSeveralMultiple times as far is right, too.
 Difference compare(const Const &got, const Const &want, double rtol, double atol,
-                   const std::string &name, const std::vector<Measure> *measures = nullptr);
+                   const std::string &name, const std::vector<Measure> *measures = nullptr,
+                   const std::vector<rush_distance> *several = nullptr);
+constexpr double kSeveralMultiple = 4;
 
 // The tensors and numbers inside, which have measures, in their order.
 std::vector<const Const *> measured_values(const Const &value);
-// Of these: whether it is a floating-point or complex one, and its elements then, as doubles.
+// How far these values of an answer are from float64's; none where they are not built alike, and 0 of what
+// float64 tells nothing about.
+std::vector<rush_distance> distances_of(const Const &answer, const Const &exact);
+// Of measured values: whether it is a floating-point or complex one, and its elements then, as doubles.
 bool is_float_like(const Const &value);
 std::vector<double> elements(const Const &value);
 

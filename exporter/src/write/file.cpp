@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -56,10 +57,16 @@ class Descriptor {
   int fd_;
 };
 
+// Beside the file, another one each time: one may be written while another is verified.
+std::string temporary_of(const std::string &path) {
+  static std::atomic<uint64_t> made{0};
+  return path + ".part-" + std::to_string(getpid()) + "-" + std::to_string(made++);
+}
+
 }  // namespace
 
 PendingFile::PendingFile(const Encoded &encoded, std::string path)
-    : path_(std::move(path)), temporary_(path_ + ".part-" + std::to_string(getpid())) {
+    : path_(std::move(path)), temporary_(temporary_of(path_)) {
   unlink(temporary_.c_str());  // of an earlier process with this number
   Descriptor file(temporary_, path_);
   try {

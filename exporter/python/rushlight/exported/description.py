@@ -6,12 +6,14 @@ from .. import _C
 from ..errors import unsupported
 from . import guards
 from .convert import Converter
+from .fixed import refuse_fixed_sizes
 from .guards import fixed_size
 from .trees import Dict, children_of, is_leaf, kind_of, pack, plain_type, tree_type
 
 
 def describe_program(program, source=True):
     """For _C.export_graph."""
+    refuse_fixed_sizes(program)
     return Description(program, source).make()
 
 
@@ -23,6 +25,7 @@ class Description:
         self.b = _C.GraphBuilder()
         self.env = {}  # {placeholder: value}
         self.inputs, self.named = [], []  # the ports, and (name, value, spec) of all leaves
+        self.notes = []  # what the program does that its users may not know
         self.ports = {}  # {placeholder: port} of the inputs that are leaves
 
     def make(self):
@@ -33,7 +36,7 @@ class Description:
         returned = Converter(self.b, self.program.graph_module, self.source).run(self.program.graph_module, self.env)
         outputs = self.results(returned if isinstance(returned, list) else [returned])
         texts = {0: str(self.program.graph), 1: self.program.graph_module.code} if self.source else {}
-        return {"graph": self.b, "inputs": self.inputs, "outputs": outputs, "texts": texts,
+        return {"graph": self.b, "inputs": self.inputs, "outputs": outputs, "texts": texts, "notes": self.notes,
                 "meta": {"producer": "rushlight", "torch": torch.__version__, "front": "torch.export"}}
 
     # -- inputs
@@ -136,6 +139,10 @@ class Description:
                 raise unsupported(f"the program returns a {kind.lower()}, which cannot be exported")
         result, _ = pack(self.b, self.out_spec, iter([v for v, _ in user]), result_type, "the result")
         self.b.set_result(result)
+        nones = sum(node is None for _, node in user)
+        if nones:
+            self.notes.append(f"the program gives None for {nones} of its {len(user)} results, whatever its inputs are"
+                              if len(user) > 1 else "the program gives None, whatever its inputs are")
         for spec, value in written:
             self.write_back(spec, value)
         return self.output_ports(user)

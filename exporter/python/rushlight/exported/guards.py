@@ -56,12 +56,14 @@ class Sizes:
         for d, n in enumerate(example.shape):
             fixed = fixed_size(n)
             if fixed is not None:
-                out.append((d, "", fixed, fixed, False, None))
+                out.append((d, "", fixed, fixed, False, None, None))
                 continue
             symbol = n.node.expr
             self.seen.setdefault(symbol, (f"size {d} of the input {name}", value, d))
             low, high = self.range_of(symbol)
-            out.append((d, str(symbol), low or 0, high, symbol in self.varying, None))
+            root, factor = root_of(symbol) or (symbol, 1)
+            multiple = (str(root), factor, True) if factor != 1 else None
+            out.append((d, str(symbol), low or 0, high, symbol in self.varying, None, multiple))
         return out
 
     def check(self, name, value, example):
@@ -148,12 +150,22 @@ def fixed_size(n):
     return int(n)
 
 
+def root_of(expr):
+    """(symbol, factor) of a multiple of a symbol; None of what follows from sizes otherwise."""
+    terms, added = linear(expr)
+    if terms is None or added or len(terms) != 1:
+        return None
+    (root, factor), = terms.items()
+    return (root, factor) if factor > 0 else None
+
+
 def varying(inputs, inside):
-    """The symbols that tensors which are inputs have as sizes, where nothing follows from them: not the size of a tensor
-    inside an input, nor one that is derived."""
+    """The sizes, symbols or multiples of them, that tensors which are inputs have, where no other one follows from them: not of
+    a tensor inside an input, nor as a sum."""
     def symbolic(examples):
         return {n.node.expr for example in examples for n in example.shape if fixed_size(n) is None}
 
-    bound = {symbol for expr in symbolic(inputs) if not expr.is_Symbol for symbol in expr.free_symbols}
+    exprs = symbolic(inputs)
+    bound = {symbol for expr in exprs if root_of(expr) is None for symbol in expr.free_symbols}
     bound |= {symbol for expr in symbolic(inside) for symbol in expr.free_symbols}
-    return {expr for expr in symbolic(inputs) if expr.is_Symbol} - bound
+    return {expr for expr in exprs if root_of(expr) and root_of(expr)[0] not in bound}

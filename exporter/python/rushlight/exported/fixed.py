@@ -1,0 +1,43 @@
+"""Sizes that torch.export fixed without a word: int() of a symbolic size in the model's Python gives the example's number."""
+
+import re
+
+import torch
+
+from .. import _C
+from ..errors import unsupported
+from .guards import fixed_size
+
+# Names of arguments in ATen's schemas.
+_SIZES = {"size", "output_size", "shape"}
+
+
+def refuse_fixed_sizes(program):
+    """Raises where an operator takes numbers as sizes of a result, at a line of the model's that has int(), while the sizes of
+    the tensor that it takes are open."""
+    for node in program.graph.nodes:
+        line = _line_of(node)
+        if line and re.search(r"\bint\(", line[1]) and _has_open_sizes(node) and _takes_numbers_as_sizes(node):
+            raise unsupported(f"torch.export fixed a size at {line[0]}: {line[1]}\nint(...) makes a number of a size there, which stays "
+                              "the example's: write sizes with whole numbers alone, h // 14 * 14 in place of int(h / 14) * 14, and "
+                              "without int() around them; or export with torch.export.export(..., strict=True)")
+
+
+def _line_of(node):
+    """("net.py:12", its text) of the innermost frame outside torch."""
+    frames = re.findall(r'File "([^"\n]+)", line (\d+), in \S+\n\s*([^\n]*)', node.meta.get("stack_trace") or "")
+    return next(((f"{_C.stored_path(file)}:{line}", text) for file, line, text in reversed(frames) if not _C.is_torchs_own(file)), None)
+
+
+def _has_open_sizes(node):
+    taken = [a.meta.get("val") for a in node.all_input_nodes]
+    return any(fixed_size(n) is None for t in taken if isinstance(t, torch.Tensor) for n in t.shape)
+
+
+def _takes_numbers_as_sizes(node):
+    schema = getattr(node.target, "_schema", None)
+    if node.op != "call_function" or schema is None:
+        return False
+    given = {a.name: value for a, value in zip(schema.arguments, node.args)} | node.kwargs
+    return any(isinstance(value, (list, tuple)) and value and all(isinstance(n, int) and n > 1 for n in value)
+               for name, value in given.items() if name in _SIZES)
