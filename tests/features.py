@@ -6,9 +6,10 @@
 says that a Python test shows a feature: a topic, a name of few words, and, where it is not "runs", that PyTorch or
 Rushlight "refuses". Several tests with the same row share it. tests/conftest.py looks on while they run: the largest
 difference that rushlight.export or torch.testing.assert_close met, the messages that pytest.raises caught, and whether
-the program was left for Node and Chromium (kept.py). A JavaScript test says it at its end (tests/js/shown.js):
+the program was left for Node and Chromium (kept.py). The body of a JavaScript test is given to shown()
+(tests/js/shown.js), which records the outcome when the test has ended:
 
-    shown('FX', 'an Interpreter subclass sees every value', { maxAbs });
+    test('...', shown('FX', 'an Interpreter subclass sees every value', async () => { ... return { maxAbs }; }));
 
 Each leaves a file in build/features, and the newest run of each test stays.
 

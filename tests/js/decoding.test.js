@@ -28,11 +28,11 @@ before(() => {
 
 for (const worker of [false, true]) {
   for (const name of ['dynamic', 'pair']) {
-    test(`${name}: what one run gives is the next one's input${worker ? ', in a worker' : ''}`, async (t) => {
+    test(`${name}: what one run gives is the next one's input${worker ? ', in a worker' : ''}`, shown('torch.export', `a ${name === 'pair' ? 'pair of caches' : 'cache'} that goes round, step by step in JavaScript`, async (t) => {
       if (missing) return t.skip(missing);
       const maxAbs = await stepByStep(join(dir, `${name}.rush`), wanted[name], { worker });
-      shown('torch.export', `a ${name === 'pair' ? 'pair of caches' : 'cache'} that goes round, step by step in JavaScript`, { maxAbs });
-    });
+      return { maxAbs };
+    }));
   }
 }
 

@@ -90,7 +90,7 @@ at = data.index(weight.numpy().tobytes())
 open(sys.argv[2], "wb").write(data[:at] + (weight * 2).numpy().tobytes() + data[at + 4 * weight.numel():])
 `;
 
-test('what the exporter stores, in each binary', async (t) => {
+test('what the exporter stores, in each binary', shown('Diff', 'in JavaScript: model.diff() and npx rushlight diff, against the trace in the file', async (t) => {
   const good = join(dir, 'good.rush'), bad = join(dir, 'bad.rush');
   writeFileSync(join(dir, 'make.py'), EXPORT);
   const { status, stderr } = spawnSync('python3', [join(dir, 'make.py'), good, bad], { encoding: 'utf8' });
@@ -114,5 +114,4 @@ test('what the exporter stores, in each binary', async (t) => {
   assert.equal(parted.status, 1);
   assert.match(parted.stdout, /then they part: forward, instruction \d+ \(rush::linear\)/);
   assert.equal(JSON.parse(run(bad, '--json').stdout).first.source.endsWith('make.py:13'), true);
-  shown('Diff', 'in JavaScript: model.diff() and npx rushlight diff, against the trace in the file');
-});
+}));

@@ -67,7 +67,7 @@ function agree(got, wanted) {
 for (const worker of [false, true]) {
   const where = worker ? 'in a worker: ' : '';
 
-  test(`${where}an operator in a trace, between relu and matmul`, async (t) => {
+  test(`${where}an operator in a trace, between relu and matmul`, shown('Operators', 'in JavaScript: a function in load(url, { ops }), between relu and matmul, also in a worker', async (t) => {
     if (missing) return t.skip(missing);
     const { bytes, inputs, outputs } = read('between');
     await assert.rejects(load(bytes, { worker }), { code: 'unsupported', message: /my_ops::blend\(Tensor a, Tensor b, float weight=0\.25, int\[\] shift=(\[0, 0\]|0)\) -> Tensor\n {4}in forward, instruction \d+ at .*exported_ops\.py:\d+/ });
@@ -75,10 +75,10 @@ for (const worker of [false, true]) {
     const seen = agree(await model.run(inputs), outputs);
     assert.deepEqual(model.graph.nodes.filter((n) => n.op === 'call_function').map((n) => n.target).filter((n) => /relu|my_ops|matmul|mm|linear/.test(n)).map((n) => n.replace(/.*::|\..*/g, '')).slice(0, 2), ['relu', 'blend']);
     model.dispose();
-    shown('Operators', 'in JavaScript: a function in load(url, { ops }), between relu and matmul, also in a worker', seen);
-  });
+    return seen;
+  }));
 
-  test(`${where}overloads, lists, optional arguments, several results and writes in place, in a script's control flow`, async (t) => {
+  test(`${where}overloads, lists, optional arguments, several results and writes in place, in a script's control flow`, shown('Operators', 'in JavaScript: overloads, lists, optional arguments, several results, writes in place, an async function', async (t) => {
     if (missing) return t.skip(missing);
     const { bytes, inputs, outputs } = read('script');
     const model = await load(bytes, { worker, ops });
@@ -94,6 +94,6 @@ for (const worker of [false, true]) {
     const failing = await load(bytes, { worker, ops: { ...ops, 'my_ops::join': () => { throw new RangeError('too long'); } } });
     await assert.rejects(failing.run(inputs), (/** @type {any} */ e) => e.code === 'operator' && e.op === 'my_ops::join' && /exported_ops\.py:\d+$/.test(e.source) && e.cause instanceof RangeError);
     failing.dispose();
-    shown('Operators', 'in JavaScript: overloads, lists, optional arguments, several results, writes in place, an async function', seen);
-  });
+    return seen;
+  }));
 }

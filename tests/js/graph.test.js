@@ -32,7 +32,7 @@ for (const worker of [false, true]) {
   const load = (source, options = {}) => loadModel(source, { ...options, worker });
   const it = (/** @type {string} */ name, /** @type {(t: import('node:test').TestContext) => Promise<void>} */ body) => test(worker ? `in a worker: ${name}` : name, body);
 
-  it('graph.nodes are the inputs and instructions, with operands, users and source lines', async () => {
+  it('graph.nodes are the inputs and instructions, with operands, users and source lines', shown('FX', 'in JavaScript: walking model.graph.nodes: op, name, target, args, users, inputs, source line', async () => {
     const model = await load(program().bytes());
     const { graph } = model;
     assert.equal(graph.name, 'forward');
@@ -52,10 +52,9 @@ for (const worker of [false, true]) {
     assert.equal(model.graph, graph, 'made once');
     assert.deepEqual(Object.keys(model.graphs), ['forward', 'plain']);
     model.dispose();
-    shown('FX', 'in JavaScript: walking model.graph.nodes: op, name, target, args, users, inputs, source line');
-  });
+  }));
 
-  it('a graph prints as TorchScript prints it', async () => {
+  it('a graph prints as TorchScript prints it', shown('TorchScript', 'in JavaScript: model.graph prints as TorchScript prints graphs', async () => {
     const model = await load(program().bytes());
     assert.equal(String(model.graph), `graph(%x : Tensor,
       %n : int):
@@ -75,10 +74,9 @@ for (const worker of [false, true]) {
   %12 : (Tensor, Tensor) = prim::TupleConstruct(%10, %11) # net.py:9
   return (%12)`);
     model.dispose();
-    shown('TorchScript', 'in JavaScript: model.graph prints as TorchScript prints graphs');
-  });
+  }));
 
-  test("PyTorch's own texts are there for the model and its submodules", async () => {
+  test("PyTorch's own texts are there for the model and its submodules", shown('TorchScript', 'in JavaScript: .graph, .code and the tree of the model and its submodules', async () => {
     const model = await load(program().bytes());
     assert.equal(model.code, 'def forward(self, x):\n  return x\n');
     assert.deepEqual(model.torch, { '': { code: model.code, graph: 'graph(%x):\n' }, 'inner.0': { tree: 'ReLU()' } });
@@ -86,10 +84,9 @@ for (const worker of [false, true]) {
     const without = await load(new RushFile().method('forward', { inputs: [{ name: 'x' }] }, (m, x) => x).bytes());
     assert.deepEqual([without.code, without.torch], ['', {}]);
     without.dispose();
-    shown('TorchScript', 'in JavaScript: .graph, .code and the tree of the model and its submodules');
-  });
+  }));
 
-  it('state() is a snapshot, setState() brings it back, reset() the file\'s', async () => {
+  it('state() is a snapshot, setState() brings it back, reset() the file\'s', shown('TorchScript', 'in JavaScript: model.state(), setState() and reset()', async () => {
     const f = new RushFile();
     const count = f.attribute('layer.count', 'int', f.int(5)), cache = f.attribute('cache', 'Tensor', f.tensor(Float32Array.of(1, 2), [2]));
     f.method('forward', { inputs: [], outputs: [{ name: 'n', type: 'int' }], result: 'int' }, (m) => {
@@ -117,10 +114,9 @@ for (const worker of [false, true]) {
     assert.deepEqual(await other.state(), start, 'models share no state');
     model.dispose();
     other.dispose();
-    shown('TorchScript', 'in JavaScript: model.state(), setState() and reset()');
-  });
+  }));
 
-  it('an Interpreter sees every value and gives the answer of run()', async () => {
+  it('an Interpreter sees every value and gives the answer of run()', shown('FX', 'in JavaScript: an Interpreter sees every value', async () => {
     const model = await load(program().bytes());
     /** @type {[string, any][]} */ const seen = [];
     class See extends Interpreter {
@@ -140,10 +136,9 @@ for (const worker of [false, true]) {
       ['aten::max.dim', [[3], [0]]], ['prim::TupleConstruct', [[3], [0]]],
     ].map((row) => row));
     model.dispose();
-    shown('FX', 'in JavaScript: an Interpreter sees every value');
-  });
+  }));
 
-  it('an Interpreter puts values in place of others', async () => {
+  it('an Interpreter puts values in place of others', shown('FX', 'in JavaScript: an Interpreter puts values in place of others (runNode, callFunction, output)', async () => {
     const model = await load(program().bytes());
     class Instead extends Interpreter {
       /** @override @param {string} target @param {any[]} args */
@@ -174,8 +169,7 @@ for (const worker of [false, true]) {
     await assert.rejects(new Wrong(model).run({ x: [1, 2], n: 0 }), { code: 'bad-argument', message: /must be a tensor .*got the string "x"/ });
     assert.equal((await model.run({ x: [1, 2], n: 0 })).most.data[0], 2, 'the model is usable afterwards');
     model.dispose();
-    shown('FX', 'in JavaScript: an Interpreter puts values in place of others (runNode, callFunction, output)');
-  });
+  }));
 
   it('an Interpreter runs with weights that loading packed for the kernels', async () => {
     const f = new RushFile();

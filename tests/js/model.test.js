@@ -118,7 +118,7 @@ test('memory() tells what is held, what was held at most, and the heap', async (
   model.dispose();
 });
 
-test('print goes to the console, in libtorch\'s text', async (t) => {
+test('print goes to the console, in libtorch\'s text', shown('TorchScript', 'in JavaScript: print goes to the console', async (t) => {
   const f = new RushFile();
   f.method('forward', { inputs: [{ name: 'x', type: 'int' }], outputs: [] }, (m, x) => {
     m.call('prim::Print', [f.str('x is'), x, f.str('grün'), f.ints([1, 2])]);
@@ -130,8 +130,7 @@ test('print goes to the console, in libtorch\'s text', async (t) => {
   assert.deepEqual(mock.calls.map((c) => c.arguments), [['x is 5 grün [1, 2]']]);
   mock.restore();
   model.dispose();
-  shown('TorchScript', 'in JavaScript: print goes to the console');
-});
+}));
 
 test('call without the name of a method says so, and prints no tensor', async () => {
   const model = await load(flipFile().bytes());

@@ -1,4 +1,4 @@
-// What a test shows a user of PyTorch, for the table of FEATURES.md: called at the test's end. See ../features.py.
+// What a test shows a user of PyTorch, for the table of FEATURES.md: `test(title, shown(topic, name, body))`. See ../features.py.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -7,10 +7,32 @@ import { pathToFileURL } from 'node:url';
 const { RUSH_FEATURES } = process.env;
 const runs = RUSH_FEATURES ? pathToFileURL(`${RUSH_FEATURES}/`) : new URL('../../build/features/', import.meta.url);
 
-/** @param {string} topic @param {string} name @param {{ maxAbs?: number }} [seen] the largest difference to PyTorch */
-export function shown(topic, name, { maxAbs } = {}) {
-  const test = `js: ${topic}: ${name}`;
+/** Of which one test has failed, whatever others of that name do. @type {Set<string>} */
+const failed = new Set();
+
+/** @param {string} test @param {'passed' | 'failed'} outcome @param {number} [maxAbs] */
+function record(test, outcome, maxAbs) {
+  if (outcome === 'failed') failed.add(test);
   mkdirSync(runs, { recursive: true });
   const file = `${createHash('sha256').update(test).digest('hex').slice(0, 16)}.json`;
-  writeFileSync(new URL(file, runs), JSON.stringify({ test, outcome: 'passed', max_abs: maxAbs ?? null, kept: false, pytorch: '', rushlight: '' }));
+  writeFileSync(new URL(file, runs), JSON.stringify({ test, outcome: failed.has(test) ? 'failed' : outcome, max_abs: maxAbs ?? null, kept: false, pytorch: '', rushlight: '' }));
 }
+
+/**
+ * The body of a test, which leaves what came of it when it has ended; nothing where it skips itself.
+ * @param {string} topic @param {string} name
+ * @param {(t: import('node:test').TestContext) => Promise<{ maxAbs?: number } | void>} body may give the largest difference to PyTorch
+ * @returns {(t: import('node:test').TestContext) => Promise<void>}
+ */
+export const shown = (topic, name, body) => async (t) => {
+  const test = `js: ${topic}: ${name}`, skip = t.skip.bind(t);
+  let skipped = false;
+  t.skip = (message) => { skipped = true; skip(message); };
+  try {
+    const seen = await body(t);
+    if (!skipped) record(test, 'passed', seen?.maxAbs);
+  } catch (e) {
+    record(test, 'failed');
+    throw e;
+  }
+};
