@@ -9,7 +9,7 @@ import { serve } from '../serve.mjs';
 const LONG = 600_000; // ms: a limit for what never comes, not for a slow machine
 const require = createRequire(new URL('../../tests/package.json', import.meta.url));
 
-/** Starts both; `newPage` opens a page in a context of its own, `close` ends both. */
+/** Starts both; `newPage` opens a page in a context of its own, `close` ends both, and fails where a page had an exception or a rejection that nobody handled. */
 export async function start() {
   const executablePath = process.env.RUSH_CHROMIUM;
   if (!executablePath) throw new Error('RUSH_CHROMIUM is not set: ./dev shell sets it, where a Chromium is installed');
@@ -19,12 +19,18 @@ export async function start() {
       executablePath, timeout: LONG,
       args: process.getuid?.() === 0 ? ['--no-sandbox'] : [], // its sandbox refuses root
     });
+    /** @type {string[]} */ const unhandled = [];
+    const watch = (/** @type {any} */ page) => page.on('pageerror', (/** @type {Error} */ e) => unhandled.push(e.stack ?? String(e)));
     const newPage = async (/** @type {object} */ options = {}) => {
-      const page = await browser.newPage(options);
+      const page = watch(await browser.newPage(options));
       page.setDefaultTimeout(LONG);
       return page;
     };
-    return { browser, newPage, url: server.url, close: () => Promise.all([browser.close(), server.close()]) };
+    const close = async () => {
+      await Promise.all([browser.close(), server.close()]);
+      if (unhandled.length) throw new Error(`nobody handled in a page: ${unhandled.join('\n')}`);
+    };
+    return { browser, newPage, watch, url: server.url, close };
   } catch (error) {
     await server.close();
     throw error;

@@ -32,7 +32,7 @@ export function explain(e, wasm, alive) {
   if (ofWasm && /Content.Security.Policy|\bCSP\b|unsafe-eval/i.test(says(cause))) return but(`cannot compile ${source}: ${FORBIDDEN}`);
   if (ofWasm && wasm === undefined && !message.includes(WAY_OUT)) return but(`${message}. ${WAY_OUT}`);
   const foreign = code === 'network' && cause && origin && /^http/.test(source) && !source.startsWith(origin);
-  return foreign && !message.endsWith(CORS) ? but(message + CORS) : e;
+  return foreign && !message.includes(CORS) ? but(message + CORS) : e;
 }
 
 const CORS = '; it has to allow CORS';

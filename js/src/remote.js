@@ -2,7 +2,7 @@
 
 import { RushlightError, badArgument, failed, says, throwIfAborted, unlessAborted } from './errors.js';
 import { headersOf } from './download.js';
-import { uncloned } from './explain.js';
+import { explain, uncloned } from './explain.js';
 import { CALLS, buffers } from './messages.js';
 import { readOps } from './ops.js';
 import { asPath, builtin, isAddress, tagOf } from './platform.js';
@@ -38,7 +38,7 @@ async function notStarted(cause, directive) {
   if (directive) {
     return new RushlightError('unsupported', `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow worker-src 'self', and blob: where this package comes from another origin; or load without \`worker\``, { cause });
   }
-  const found = await whyNot('worker', cause), { message } = found;
+  const found = explain(await whyNot('worker', cause)), { message } = found;
   const code = found instanceof RushlightError ? found.code : cause.message.startsWith('Cannot find module') ? 'unreadable' : 'internal';
   return new RushlightError(code, `the worker did not start: ${message}. ${HELP}`, { source: whole('worker').script.href, cause });
 }

@@ -21,7 +21,7 @@ async function open(path = '/tests/browser/empty.html') {
   Object.assign(models.state, { up: true, cuts: [], asked: [] });
   const context = await host.browser.newContext();
   const newTab = async () => {
-    const page = await context.newPage();
+    const page = host.watch(await context.newPage());
     await page.goto(models.url + path);
     return { page, use: (/** @type {any} */ step) => page.evaluate(async (/** @type {any} */ s) => (await import(/** @type {any} */ ('/tests/browser/in-cache.js'))).use(s), step) };
   };

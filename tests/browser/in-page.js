@@ -72,6 +72,27 @@ export const tests = {
   'a page in place of a model is recognised': (base) =>
     refused(load(`${base}/tests/browser/replay.html`), 'bad-file', /^got HTML from .*replay\.html where a \.rush file was expected/),
 
+  'what fails is one rejection, with the frame of its caller': async () => {
+    /** @type {string[]} */ const unhandled = [];
+    const note = (/** @type {PromiseRejectionEvent} */ e) => { unhandled.push(String(e.reason)); };
+    addEventListener('unhandledrejection', note);
+    for (const worker of [false, true]) {
+      await refused(load(bytes, { worker, signal: /** @type {any} */ (new AbortController()) }), 'bad-argument', /^load: signal must be an AbortSignal, got AbortController: pass controller\.signal$/);
+      for (const onProgress of [() => { throw new Error('mine'); }, async () => { throw new Error('mine'); }]) {
+        await refused(load(bytes, { worker, onProgress }), 'callback', /^onProgress failed: mine$/);
+      }
+      const model = await load(bytes, { worker });
+      for (const call of [() => model.run({ x: 'a' }), () => model.run({ x: [1, 2] }, { signal: AbortSignal.abort() }), () => model.setState(/** @type {any} */ (undefined)), () => load(url(), { worker, integrity: `sha256-${'A'.repeat(43)}` })]) {
+        const e = await call().catch((/** @type {any} */ e) => e);
+        if (!(e instanceof RushlightError) || !/in-page\.js/.test(String(e.stack))) throw e;
+      }
+      model.dispose();
+    }
+    await new Promise((resolve) => setTimeout(resolve)); // a rejection is told when its task has ended
+    removeEventListener('unhandledrejection', note);
+    equal(unhandled, []);
+  },
+
   'a server that is not there is a network error': () =>
     refused(load('http://localhost:9/m.rush'), 'network', /^cannot read http:\/\/localhost:9\/m\.rush: /),
 

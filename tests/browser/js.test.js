@@ -62,7 +62,7 @@ test('a page that the server gives in place of the wasm is named', async () => {
   await page.close();
 });
 
-test('a policy that forbids wasm is told in its own words', async () => {
+test('a policy that forbids wasm is told with what it has to allow', async () => {
   const page = await open();
   await page.route('**/empty.html?strict', (/** @type {any} */ route) => route.fulfill({
     status: 200, contentType: 'text/html', body: '<!doctype html>',
@@ -71,7 +71,39 @@ test('a policy that forbids wasm is told in its own words', async () => {
   await page.goto(`${host.url}/tests/browser/empty.html?strict`);
   const { code, message } = await loadIn(page);
   assert.equal(code, 'unsupported');
-  assert.match(message, /wasm-unsafe-eval|unsafe-eval/);
+  assert.match(message, /^cannot compile http.*\.wasm: the Content-Security-Policy of the page, or of the worker's script, forbids WebAssembly\. Allow script-src 'wasm-unsafe-eval'$/);
+  await page.close();
+});
+
+test('a page that requires Trusted Types has workers and threads by the policy "rushlight"', async () => {
+  const page = await open();
+  const isolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+  const trusted = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types";
+  for (const [query, policy] of [['trusted', 'rushlight'], ['untrusted', "'none'"]]) {
+    await page.route(`**/empty.html?${query}`, (/** @type {any} */ route) => route.fulfill({
+      status: 200, contentType: 'text/html', body: '<!doctype html>', headers: { ...isolated, 'content-security-policy': `${trusted} ${policy}` },
+    }));
+  }
+  // The threads of a worker are started under the policy of its script.
+  await page.route('**/js/src/worker.js', async (/** @type {any} */ route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, headers: { ...response.headers(), 'content-security-policy': `${trusted} rushlight` } });
+  });
+  await page.goto(`${host.url}/tests/browser/empty.html?trusted`);
+  const threadsIn = (/** @type {any} */ options) => page.evaluate(async (/** @type {any} */ options) => {
+    const { load } = await import(/** @type {string} */ ('/js/src/index.js')), { flipFile } = await import(/** @type {string} */ ('/tests/js/build-rush.mjs')), { Worker } = globalThis;
+    const model = await load(flipFile().bytes(), options);
+    const { y } = await model.run({ x: new Float32Array([1, 2]) });
+    model.dispose();
+    return { data: [...y.data], threads: model.backend.threads, same: globalThis.Worker === Worker };
+  }, options);
+  for (const options of [{}, { worker: true }, { threads: 2 }, { worker: true, threads: 2 }, { worker: true }]) {
+    assert.deepEqual(await threadsIn(options), { data: [2, 1], threads: options.threads ?? 1, same: true }, JSON.stringify(options));
+  }
+  await page.goto(`${host.url}/tests/browser/empty.html?untrusted`);
+  const { code, message } = await loadIn(page, { worker: true });
+  assert.equal(code, 'unsupported');
+  assert.match(message, /^the worker did not start: this page wants Trusted Types: its Content-Security-Policy has to allow the policy, trusted-types rushlight /);
   await page.close();
 });
 
@@ -80,7 +112,7 @@ test('a worker that does not start says why, and what to do', async () => {
   const rows = /** @type {[any, string, RegExp][]} */ ([
     [{ status: 404, body: 'no' }, 'network', /^the worker did not start: HTTP 404 Not Found for http.*\/js\/src\/worker\.js\. It is src\/worker\.js of this package/],
     [{ contentType: 'text/html', body: '<!doctype html>' }, 'bad-file', /^the worker did not start: got HTML from http.*\/js\/src\/worker\.js where a script was expected: check the address\. It is src\/worker\.js/],
-    [{ contentType: 'text/javascript', body: 'import "./none.js";' }, 'internal', /^the worker did not start: the script did not load.* loads without `worker`$/],
+    [{ contentType: 'text/javascript', body: 'import "./none.js";' }, 'network', /^the worker did not start: the script did not load.* loads without `worker`$/],
   ]);
   for (const [answer, code, message] of rows) {
     await page.route('**/js/src/worker.js', (/** @type {any} */ route) => route.fulfill(answer));
