@@ -69,6 +69,12 @@ enum {
   /* Its prepare is given constant matrices of halves as they are; all other halves, and of other
    * operators all, as wide copies. */
   RUSH_OP_PACKS_HALVES = 1 << 15,
+  /* Of rows that write: what happens where an operand shares memory with what is written. Without a
+   * flag the row is given a copy of that operand, so that it reads what was there before the call.
+   * APART: it is refused, as at::assert_no_overlap does in PyTorch. SHARES: the row decides itself,
+   * and must be right for operands that change while it writes. (call/apart.h) */
+  RUSH_OP_APART = 1 << 28,
+  RUSH_OP_SHARES = 1 << 29,
 };
 
 /* Of rows that have one function: the number of spatial dimensions, and which of its kinds, by
@@ -120,7 +126,7 @@ static inline int rush_dims(const rush_call *c) {
   return (int)(c->op->flags >> 16 & 15);
 }
 static inline int rush_kind_of(const rush_call *c) {
-  return (int)(c->op->flags >> 20);
+  return (int)(c->op->flags >> 20 & 255);
 }
 
 /* ---- Arguments ------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* The interpreter: one loop over decoded instructions, which can stop after any of them. */
+#include "call/apart.h"
 #include "call/widen.h"
 #include "exec/session.h"
 #include "model/print.h"
@@ -178,6 +179,17 @@ static inline bool may_want_wide(const rush_session *s, const rush_model_op *o) 
          (s->heap.rare || (o->dtype_arg > 0 && rush_is_rare_dtype(s->args + o->dtype_arg)));
 }
 
+/* Calls the row of the table with arguments that it knows how to take. */
+static inline rush_status run_row(rush_session *s, const rush_model_op *o, rush_call *call) {
+  rush_status st;
+  if (RUSH_UNLIKELY(o->apart)) RUSH_TRY(rush_call_apart(call, &o->schema, s->args));
+  if (RUSH_UNLIKELY(s->heap.quantised.call) && s->heap.quantised.call(call, &o->schema, &st))
+    return st;
+  if (RUSH_UNLIKELY(may_want_wide(s, o)))
+    return rush_call_widened(call, &o->schema, s->args, o->dtype_arg);
+  return is_view_of_turned(o->op, s->args) ? call_view(call) : o->op->run(call);
+}
+
 static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
   const rush_model *m = s->m;
   const rush_model_op *o = m->ops + c->op;
@@ -200,12 +212,7 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .dies = c->dies,
                     .random = s->random,
                     .packed = m->packed[i]};
-  rush_status st;
-  if (RUSH_LIKELY(!s->heap.quantised.call) || !s->heap.quantised.call(&call, &o->schema, &st))
-    st = RUSH_UNLIKELY(may_want_wide(s, o))
-             ? rush_call_widened(&call, &o->schema, s->args, o->dtype_arg)
-         : is_view_of_turned(o->op, s->args) ? call_view(&call)
-                                             : o->op->run(&call);
+  rush_status st = run_row(s, o, &call);
   const rush_status stopped = rush_stopped(s->ctx);
   if (call.tensors || call.blocks) rush_call_release(&call);
   if (st == RUSH_OK) st = stopped;

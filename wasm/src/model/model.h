@@ -11,7 +11,8 @@ typedef struct rush_model_op {
   rush_op custom;    /* what `op` points to, for an operator of the user's */
   bool inplace;      /* called as NAME_ */
   bool variadic;
-  bool widens;        /* sees no rare dtype: call/widen.h */
+  bool widens; /* sees no rare dtype: call/widen.h */
+  bool apart;  /* operands that share memory with what it writes are looked for: call/apart.h */
   uint32_t dtype_arg; /* of one that widens: where its argument `dtype` is, else 0 */
   rush_schema schema;
   uint32_t defaults; /* the first of its arguments' default values among all of the model's */

@@ -24,9 +24,9 @@ static const rush_op ops[] = {
 #define OP(id, schema, flags) {schema, rush_op_##id, NULL, (flags) | OF_FAMILY, NULL},
 #define PREPARED(id, schema, flags) \
   {schema, rush_op_##id, rush_prepare_##id, (flags) | OF_FAMILY, NULL},
-#define POINTWISE(id, schema, flags)                                           \
-  {schema, rush_run_pointwise, NULL,                                           \
-   (flags) | RUSH_OP_ANY_LAYOUT | RUSH_OP_ANY_DTYPE | RUSH_OP_COMPLEX_NUMBERS, \
+#define POINTWISE(id, schema, flags)                                                            \
+  {schema, rush_run_pointwise, NULL,                                                            \
+   (flags) | RUSH_OP_ANY_LAYOUT | RUSH_OP_ANY_DTYPE | RUSH_OP_COMPLEX_NUMBERS | RUSH_OP_SHARES, \
    &rush_pointwise_##id},
 #define REDUCE(id, schema, flags)                                                   \
   {schema, rush_run_reduce, NULL, (flags) | RUSH_OP_ANY_LAYOUT | RUSH_OP_ANY_DTYPE, \

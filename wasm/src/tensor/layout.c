@@ -107,6 +107,10 @@ rush_status rush_check_apart(rush_ctx *ctx, const rush_tensor *written, const ru
   return shared ? overlap(ctx) : RUSH_OK;
 }
 
+rush_status rush_check_beside(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read) {
+  return overlaps_partly(written, read) ? overlap(ctx) : RUSH_OK;
+}
+
 rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor *src) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int64_t sizes[RUSH_MAX_RANK];
@@ -126,7 +130,7 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
              "output with shape %s doesn't match the broadcast shape %s",
              rush_shape_text(dst->rank, dst->sizes, a), rush_shape_text(rank, sizes, b));
   RUSH_TRY(rush_check_write(heap->ctx, dst));
-  if (overlaps_partly(dst, src)) return overlap(heap->ctx);
+  RUSH_TRY(rush_check_beside(heap->ctx, dst, src));
   return rush_tensor_copy(heap, dst, src);
 }
 

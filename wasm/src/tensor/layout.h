@@ -36,6 +36,10 @@ rush_status rush_check_weight(rush_ctx *ctx, const rush_tensor *t);
  * cannot tell. */
 rush_status rush_check_apart(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read);
 
+/* Refuses an operand that is not the written tensor element by element and shares memory with it, where
+ * both are dense (at::assert_no_partial_overlap). */
+rush_status rush_check_beside(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read);
+
 /* Tensor.copy_: checks that src broadcasts to dst and that dst may be written, then copies. */
 rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor *src);
 

@@ -338,20 +338,17 @@ static rush_status check_inplace(rush_call *c, const operands *o, rush_dtype dty
   return rush_check_write(c->ctx, dst);
 }
 
-/* Whether element i of `dst` may be written as soon as element i of `t` is read: *safe. Where the
+/* Whether element i of `dst` may be written as soon as element i of operand k is read: *safe. Where the
  * two share some elements in other places it is an error, as far as PyTorch sees it (both dense).
  */
-static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rush_tensor *t,
-                                bool *safe) {
-  if (!rush_may_overlap(dst, t)) return RUSH_OK;
+static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rush_pw_plan *plan,
+                                int k, bool *safe) {
+  const rush_tensor *t = plan->o.t[k];
+  if (!t || !rush_may_overlap(dst, t)) return RUSH_OK;
   if (dst->offset == t->offset && dst->dtype == t->dtype && rush_same_strides(dst, t))
     return RUSH_OK;
-  RUSH_CHECK(ctx, !rush_is_dense(dst) || !rush_is_dense(t), RUSH_ERR_BAD_ARGUMENT,
-             "unsupported operation: some elements of the input tensor and the written-to tensor "
-             "refer to a single "
-             "memory location. Please clone() the tensor before performing the operation.");
   *safe = false;
-  return RUSH_OK;
+  return k == 1 && (plan->job.row->flags & RUSH_PW_ITEM) ? RUSH_OK : rush_check_apart(ctx, dst, t);
 }
 
 /* The tensor to write, set as the result. */
@@ -362,8 +359,7 @@ static rush_status destination(rush_call *c, const rush_pw_plan *plan, rush_tens
   if (c->inplace) {
     RUSH_TRY(check_inplace(c, o, dtype));
     bool safe = true;
-    for (int k = 0; k < job->n; k++)
-      if (o->t[k]) RUSH_TRY(check_beside(c->ctx, c->inplace, o->t[k], &safe));
+    for (int k = 0; k < job->n; k++) RUSH_TRY(check_beside(c->ctx, c->inplace, plan, k, &safe));
     if (safe) {
       *out = c->inplace;
       c->results[0] = rush_of_tensor(rush_tensor_keep(c->inplace));

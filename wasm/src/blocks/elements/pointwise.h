@@ -59,6 +59,7 @@ enum {
   RUSH_PW_TO_REAL = 1 << 12, /* c128 writes doubles, c64 floats: of complex operands it is real */
   RUSH_PW_EXACT = 1 << 11,   /* the last operand, a number beside half elements, is not rounded to
                               their dtype */
+  RUSH_PW_ITEM = 1 << 13, /* operand 1 is a number, as item() gives it before anything is written */
 };
 
 typedef struct rush_pointwise {

@@ -165,9 +165,9 @@ static rush_status setup_masked_fill(rush_call *c, rush_pw_job *job) {
   }
   return RUSH_OK;
 }
-RUSH_POINTWISE(masked_fill) = {SELECTS,
-                               .flags = RUSH_PW_MASK | RUSH_PW_KEEP_SELF | RUSH_PW_CONTIGUOUS,
-                               .setup = setup_masked_fill};
+RUSH_POINTWISE(masked_fill) = {
+    SELECTS, .flags = RUSH_PW_MASK | RUSH_PW_KEEP_SELF | RUSH_PW_CONTIGUOUS | RUSH_PW_ITEM,
+    .setup = setup_masked_fill};
 
 /* ---- Limits ---------------------------------------------------------------------------------- */
 

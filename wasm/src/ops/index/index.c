@@ -5,6 +5,7 @@
 #include "blocks/nonzero.h"
 #include "blocks/places.h"
 #include "blocks/shape.h"
+#include "call/apart.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -341,23 +342,50 @@ static rush_status check_values(rush_call *c, const indexed *x, const rush_tenso
   return RUSH_OK;
 }
 
-static rush_status put_values(rush_call *c, rush_tensor *out, const rush_list *list,
-                              rush_tensor *values, bool accumulate) {
-  indexed x;
-  RUSH_TRY(open_index(c, &x, out, list));
-  RUSH_TRY(check_values(c, &x, values));
-  RUSH_TRY(rush_check_apart(c->ctx, out, values));
-  if (rush_may_overlap(out, values)) {
-    RUSH_TRY(rush_clone(c->heap, values, RUSH_FORMAT_PRESERVE, &values));
-    tmp_take(c, values);
+/* Where PyTorch does what masked_fill_ does, the mask: the only index is one, and there is one value. */
+static const rush_tensor *fills_mask(const rush_list *list, const rush_tensor *values,
+                                     bool accumulate) {
+  const rush_tensor *mask = NULL;
+  if (accumulate || values->numel != 1) return NULL;
+  for (size_t k = 0; k < list->n; k++) {
+    if (list->items[k].kind != RUSH_KIND_TENSOR) continue;
+    const rush_tensor *index = rush_as_tensor(list->items + k);
+    if (mask || (index->dtype != RUSH_BOOL && index->dtype != RUSH_UINT8)) return NULL;
+    mask = index;
   }
-  if (x.self.numel > 0) write_indexed(c->ctx, &x, values, accumulate);
+  return mask;
+}
+
+/* Decides which operands may share memory with `out`, as PyTorch does. Indices were read before, and values
+ * are a copy from here on. */
+static rush_status part_operands(rush_call *c, const rush_tensor *out, rush_value *list,
+                                 rush_value *values, bool accumulate) {
+  const rush_tensor *mask = fills_mask(rush_as_list(list), rush_as_tensor(values), accumulate);
+  if (!mask) {
+    RUSH_TRY(rush_check_apart(c->ctx, out, rush_as_tensor(values)));
+    RUSH_TRY(rush_set_apart(c, out, list));
+  } else {
+    RUSH_TRY(rush_check_beside(c->ctx, out, mask));
+  }
+  return rush_set_apart(c, out, values);
+}
+
+static rush_status put_values(rush_call *c, rush_tensor *out, bool accumulate) {
+  indexed x;
+  rush_value list = c->args[1], values = c->args[2];
+  rush_tensor *alike;
+  RUSH_TRY(open_index(c, &x, out, rush_as_list(&list)));
+  RUSH_TRY(check_values(c, &x, rush_as_tensor(&values)));
+  RUSH_TRY(part_operands(c, out, &list, &values, accumulate));
+  RUSH_TRY(tmp_to(c, rush_as_tensor(&values), out->dtype, &alike));
+  if (x.self.numel > 0) write_indexed(c->ctx, &x, alike, accumulate);
   return RUSH_OK;
 }
 
+/* masked_fill_ takes a value of any dtype. */
 static rush_status check_put(rush_call *c) {
   const rush_tensor *t = arg_tensor(c, 0), *values = arg_tensor(c, 2);
-  RUSH_NEED(t->dtype == values->dtype,
+  RUSH_NEED(t->dtype == values->dtype || fills_mask(arg_list(c, 1), values, arg_bool(c, 3)) != NULL,
             "Index put requires the source and destination dtypes match, got %s for the "
             "destination and %s for the "
             "source.",
@@ -370,14 +398,14 @@ RUSH_OP(index_put) {
   rush_tensor *out;
   RUSH_TRY(check_put(c));
   RUSH_TRY(rush_target(c, RUSH_COPY_LOOSE, &out));
-  return put_values(c, out, arg_list(c, 1), arg_tensor(c, 2), arg_bool(c, 3));
+  return put_values(c, out, arg_bool(c, 3));
 }
 
 /* _index_put_impl_: writes argument 0. */
 RUSH_OP(index_put_self) {
   RUSH_TRY(check_put(c));
   RUSH_TRY(rush_check_weight(c->ctx, arg_tensor(c, 0)));
-  RUSH_TRY(put_values(c, arg_tensor(c, 0), arg_list(c, 1), arg_tensor(c, 2), arg_bool(c, 3)));
+  RUSH_TRY(put_values(c, arg_tensor(c, 0), arg_bool(c, 3)));
   ret_keep(c, 0, &c->args[0]);
   return RUSH_OK;
 }

@@ -135,11 +135,7 @@ static void scatter_items(size_t item, char *to, const char *from, const char *m
 static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor *mask,
                                rush_tensor *source) {
   rush_tensor *row;
-  if (rush_may_overlap(out, source))
-    RUSH_TRY(rush_clone(c->heap, source, RUSH_FORMAT_CONTIGUOUS, &row));
-  else
-    RUSH_TRY(rush_tensor_contiguous(c->heap, source, &row));
-  tmp_take(c, row);
+  RUSH_TRY(tmp_contiguous(c, source, &row));
   size_t item = rush_itemsize(out);
   const char *from = rush_data(row);
   int64_t left = row->numel;

@@ -2,29 +2,9 @@
  * index_copy, each also in place. */
 #include "blocks/elements/fill.h"
 #include "blocks/places.h"
+#include "call/apart.h"
 #include "call/define.h"
 #include "tensor/layout.h"
-
-/* A copy of what would be read while `dst` changes. */
-static rush_status apart(rush_call *c, const rush_tensor *dst, const rush_tensor *t,
-                         const rush_tensor **out) {
-  rush_tensor *copy;
-  *out = t;
-  if (!rush_may_overlap(dst, t)) return RUSH_OK;
-  RUSH_TRY(rush_clone(c->heap, t, RUSH_FORMAT_PRESERVE, &copy));
-  *out = tmp_take(c, copy);
-  return RUSH_OK;
-}
-
-static rush_status scatter_apart(rush_call *c, rush_tensor *dst, int dim, const rush_tensor *index,
-                                 rush_tensor *src, rush_combine how, bool wrap) {
-  const rush_tensor *i, *s;
-  RUSH_TRY(rush_check_apart(c->ctx, dst, index));
-  RUSH_TRY(rush_check_apart(c->ctx, dst, src));
-  RUSH_TRY(apart(c, dst, index, &i));
-  RUSH_TRY(apart(c, dst, src, &s));
-  return rush_scatter(c->ctx, dst, dim, i, s, how, wrap);
-}
 
 /* ---- scatter --------------------------------------------------------------------------------- */
 
@@ -96,7 +76,7 @@ static rush_status scatter(rush_call *c, rush_combine how) {
   rush_tensor *src = scalar ? &value : arg_tensor(c, 3);
   RUSH_TRY(check_scatter(c, t, dim, index, scalar ? NULL : src));
   RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
-  return scatter_apart(c, out, dim, index, src, how, false);
+  return rush_scatter(c->ctx, out, dim, index, src, how, false);
 }
 
 RUSH_OP(scatter) {
@@ -177,7 +157,7 @@ static rush_status reduce_into(rush_call *c, rush_tensor *out, int dim, const ru
     store_start(out->dtype, how, bytes);
     RUSH_TRY(rush_scatter(c->ctx, out, dim, index, &start, RUSH_COMBINE_SET, false));
   }
-  RUSH_TRY(scatter_apart(c, out, dim, index, src, how, false));
+  RUSH_TRY(rush_scatter(c->ctx, out, dim, index, src, how, false));
   return mean ? divide_by_counts(c, out, dim, index, include_self) : RUSH_OK;
 }
 
@@ -257,7 +237,7 @@ RUSH_OP(index_add) {
   RUSH_TRY(scaled(c, 4, source, &addend));
   RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
   const rush_tensor along = rush_index_along(index, addend, dim);
-  return scatter_apart(c, out, dim, &along, addend, RUSH_COMBINE_ADD, false);
+  return rush_scatter(c->ctx, out, dim, &along, addend, RUSH_COMBINE_ADD, false);
 }
 
 RUSH_OP(index_copy) {
@@ -270,7 +250,7 @@ RUSH_OP(index_copy) {
   RUSH_TRY(check_slices(c, "index_copy_()", dim, t, index, source));
   RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
   rush_tensor along = rush_index_along(index, source, dim);
-  return scatter_apart(c, out, dim, &along, source, RUSH_COMBINE_SET, false);
+  return rush_scatter(c->ctx, out, dim, &along, source, RUSH_COMBINE_SET, false);
 }
 
 /* self, dim, index, source, reduce, include_self */
@@ -302,6 +282,7 @@ RUSH_OP(index_fill) {
   rush_tensor value = rush_scalar_tensor(dtype, &storage, bytes);
   if (c->args[3].kind == RUSH_KIND_TENSOR) {
     const rush_tensor *v = arg_tensor(c, 3);
+    if (c->inplace) RUSH_TRY(rush_check_apart(c->ctx, t, index)); /* the value may be one of t's */
     RUSH_NEED(v->rank == 0,
               "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
               "dimension(s).",
@@ -320,6 +301,8 @@ RUSH_OP(index_fill) {
     return RUSH_OK;
   }
   if (out->numel == 0) return RUSH_OK;
-  rush_tensor along = rush_index_along(index, &like, dim);
-  return scatter_apart(c, out, dim, &along, &value, RUSH_COMBINE_SET, true);
+  rush_value indices = c->args[2];
+  RUSH_TRY(rush_set_apart(c, out, &indices));
+  rush_tensor along = rush_index_along(rush_as_tensor(&indices), &like, dim);
+  return rush_scatter(c->ctx, out, dim, &along, &value, RUSH_COMBINE_SET, true);
 }

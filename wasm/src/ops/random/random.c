@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "blocks/draw.h"
+#include "call/apart.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -380,8 +381,12 @@ RUSH_OP(bernoulli_p) {
 }
 RUSH_OP(bernoulli_each) {
   rush_tensor *out;
+  rush_value p = c->args[1];
   RUSH_TRY(target(c, &out));
-  return fill_bernoulli_each(c, out, arg_tensor(c, 1));
+  if (rush_same_sizes(out, rush_as_tensor(&p)))
+    RUSH_TRY(rush_check_beside(c->ctx, out, rush_as_tensor(&p)));
+  RUSH_TRY(rush_set_apart(c, out, &p));
+  return fill_bernoulli_each(c, out, rush_as_tensor(&p));
 }
 RUSH_OP(bernoulli_self) {
   RUSH_TRY(rush_check_write(c->ctx, arg_tensor(c, 0)));

@@ -1,0 +1,53 @@
+/* Operands that share memory with what a row writes. */
+#include "call/apart.h"
+
+#include "tensor/layout.h"
+
+static bool may_be_shared(const rush_schema_arg *a) {
+  const rush_kinds kinds =
+      a->kinds & RUSH_KIND_BIT(RUSH_KIND_LIST) ? a->kinds | a->items : a->kinds;
+  return !a->written && (kinds & RUSH_KIND_BIT(RUSH_KIND_TENSOR));
+}
+
+static bool writes_tensor(const rush_schema_arg *a) {
+  return a->written && (a->kinds & RUSH_KIND_BIT(RUSH_KIND_TENSOR));
+}
+
+bool rush_wants_apart(const rush_op *op, const rush_schema *schema) {
+  bool writes = false, shared = false;
+  for (uint32_t k = 0; k < schema->n_args; k++) {
+    writes |= writes_tensor(schema->args + k);
+    shared |= may_be_shared(schema->args + k);
+  }
+  return writes && shared && !(op->flags & (RUSH_OP_SHARES | RUSH_OP_VARIADIC));
+}
+
+static rush_status refuse_items(rush_call *c, const rush_tensor *t, const rush_list *list) {
+  for (size_t k = 0; k < list->n; k++)
+    if (list->items[k].kind == RUSH_KIND_TENSOR)
+      RUSH_TRY(rush_check_apart(c->ctx, t, rush_as_tensor(list->items + k)));
+  return RUSH_OK;
+}
+
+rush_status rush_set_apart(rush_call *c, const rush_tensor *t, rush_value *v) {
+  rush_tensor *copy;
+  if (v->kind == RUSH_KIND_LIST) return refuse_items(c, t, rush_as_list(v));
+  if (v->kind != RUSH_KIND_TENSOR || !rush_may_overlap(t, rush_as_tensor(v))) return RUSH_OK;
+  if (c->op->flags & RUSH_OP_APART) RUSH_TRY(rush_check_apart(c->ctx, t, rush_as_tensor(v)));
+  RUSH_TRY(rush_clone(c->heap, rush_as_tensor(v), RUSH_FORMAT_PRESERVE, &copy));
+  *v = rush_of_tensor(tmp_take(c, copy));
+  return RUSH_OK;
+}
+
+rush_status rush_call_apart(rush_call *c, const rush_schema *schema, rush_value *args) {
+  for (uint32_t w = 0; w < schema->n_args; w++) {
+    if (!schema->args[w].written || args[w].kind != RUSH_KIND_TENSOR) continue;
+    for (uint32_t k = 0; k < schema->n_args; k++) {
+      const void *given = args[k].u.ref;
+      if (schema->args[k].written) continue;
+      RUSH_TRY(rush_set_apart(c, rush_as_tensor(args + w), args + k));
+      if (args[k].u.ref != given && k < 32) c->dies &= ~(1u << k); /* the copy is ours */
+    }
+  }
+  return RUSH_OK;
+}
