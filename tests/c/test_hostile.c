@@ -86,7 +86,12 @@ static rush_value complex_of(rig *r) {
   R(expand_beyond, "aten::expand", "is too large for this machine", F32(1, 1), INTS2((int64_t)1 << 31, (int64_t)1 << 31)) \
   R(empty_beyond, "aten::zeros", "is too large for this machine", INTS2((int64_t)1 << 62, 0))                         \
   R(masked_select_beyond, "aten::masked_select", "out of memory", F32(1 << 20, 1, 0),                                 \
-    full(r, RUSH_BOOL, 4, SIZES(1 << 20, 1, 1 << 7, 0)))
+    full(r, RUSH_BOOL, 4, SIZES(1 << 20, 1, 1 << 7, 0)))                                                              \
+  R(deform_groups, "torchvision::deform_conv2d", "offset.shape[1] is not valid", F32(1, 0, 4, 1), F32(1, 0, 4, 1),    \
+    F32(1, 0, 1, 1), F32(1, 0, 1, 1), F32(1), I(1), I(1), I(0), I(0), I(1), I(1), I(1), I((int64_t)1 << 62), NO)      \
+  R(embedding_offsets, "rush::embedding_rows", "Expect the lengths data to be less than indices size: bag 0",         \
+    U8(2, 12), full(r, RUSH_INT64, 1, SIZES(2)),                                                                      \
+    rig_tensor(r, RUSH_INT64, 1, SIZES(2), ((const int64_t[]){INT64_MAX, INT64_MIN})), NONE, NONE, I(8), NO)
 /* clang-format on */
 
 #define CALL_ROW(name, op, says, ...)                                            \
@@ -102,8 +107,20 @@ static rush_value complex_of(rig *r) {
   }
 ROWS(CALL_ROW)
 
+/* In 32 bits: 8 bytes of scratch memory were taken for 2^29 weights. */
+static void weights_of_a_wide_row(void **state) {
+  (void)state;
+  if (sizeof(void *) > 4) skip();
+  rig rig_, *r = &rig_;
+  start_call(r, "aten::_upsample_bilinear2d_aa", 5);
+  rush_value args[] = {U8(1, 1, 1, 1 << 29), INTS2(1, 1), NO, NONE, NONE};
+  assert_contains("wide", run(r, 0, 5, args), "out of memory");
+  for (size_t k = 0; k < 5; k++) rush_value_release(r->session, args + k);
+  rig_close(r);
+}
+
 int main(void) {
 #define TEST(name, op, says, ...) cmocka_unit_test(name),
-  const struct CMUnitTest tests[] = {ROWS(TEST)};
+  const struct CMUnitTest tests[] = {ROWS(TEST) cmocka_unit_test(weights_of_a_wide_row)};
   return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
 }

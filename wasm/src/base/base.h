@@ -100,7 +100,8 @@ size_t rush_cap(rush_ctx *ctx, size_t more);
 static inline void rush_uncap(rush_ctx *ctx, size_t before) {
   ctx->cap = before;
 }
-/* What a call about a file of so many bytes may take: so many times that, and something for a start. */
+/* The most memory that a call about a file of so many bytes may take: 64 bytes for each of its bytes,
+ * and 64 MiB. */
 size_t rush_allowance(uint64_t file_bytes);
 
 /* Allocates through the context's hook; the bytes are not set. Zero bytes give NULL and RUSH_OK. */
@@ -132,6 +133,9 @@ static inline bool rush_mul64(int64_t a, int64_t b, int64_t *out) {
 }
 static inline bool rush_add64(int64_t a, int64_t b, int64_t *out) {
   return !__builtin_add_overflow(a, b, out);
+}
+static inline bool rush_sub64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_sub_overflow(a, b, out);
 }
 
 /* The most bytes of a text, its zero byte among them: on 32 bits what every JavaScript can make a

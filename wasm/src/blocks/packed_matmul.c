@@ -42,7 +42,9 @@ rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t
     return RUSH_OK;
   }
   void *scratch;
-  const size_t bytes = rush_gemm_nr() * depth * item; /* less than a packed matrix */
+  size_t bytes;
+  if (!rush_mul(rush_gemm_nr(), depth, &bytes) || !rush_mul(bytes, item, &bytes))
+    return rush_fail_memory(p->ctx, SIZE_MAX);
   RUSH_TRY(rush_alloc(p->ctx, bytes, &scratch));
   rush_gemm_pack_placed(item, depth, columns, bias, scratch, packed->data);
   rush_release(p->ctx, scratch, bytes);

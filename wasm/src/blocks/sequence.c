@@ -128,7 +128,10 @@ static rush_status drop_some(rush_call *c, const rush_recurrent *n, rush_tensor 
 static rush_status run_layers(rush_call *c, rush_recurrent *n, const rush_sequence *s,
                               rush_tensor *x, rush_tensor **out) {
   const int64_t sizes[] = {s->rows, n->directions * n->out};
-  const size_t width = (size_t)(rush_cell_gates(n->kind) * n->hidden) * rush_itemsize(x);
+  size_t width;
+  if (!rush_mul((size_t)n->hidden, (size_t)rush_cell_gates(n->kind), &width) ||
+      !rush_mul(width, rush_itemsize(x), &width))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
   void *gates;           /* of a cell at work: [rows][gates * hidden] */
   rush_tensor *turns[2]; /* what the layers give in turns; the last one gives turns[0] */
   for (int k = 0; k < 2 && k < n->layers; k++) RUSH_TRY(tmp_new(c, x->dtype, 2, sizes, turns + k));

@@ -58,8 +58,11 @@ rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op) {
   }
   RUSH_CHECK(ctx, !find(ctx, name, n) && !rush_op_find(name, &inplace), RUSH_ERR_BAD_ARGUMENT,
              "an operator '%s' is there already", name);
-  RUSH_TRY(rush_realloc(ctx, (void **)&ctx->ops, ctx->n_ops * sizeof *ctx->ops,
-                        (ctx->n_ops + 1) * sizeof *ctx->ops));
+  size_t before, after;
+  if (!rush_mul(ctx->n_ops, sizeof *ctx->ops, &before) ||
+      !rush_add(before, sizeof *ctx->ops, &after))
+    return rush_fail_memory(ctx, SIZE_MAX);
+  RUSH_TRY(rush_realloc(ctx, (void **)&ctx->ops, before, after));
   ctx->ops[ctx->n_ops++] = op;
   return RUSH_OK;
 }

@@ -273,7 +273,7 @@ rush_status rush_schema_parse(rush_ctx *ctx, const char *text, rush_schema *out)
   memset(out, 0, sizeof *out);
   RUSH_TRY(parse(&p, &s));
   rush_schema_arg *kept;
-  RUSH_TRY(rush_alloc(ctx, s.n_args * sizeof *kept, (void **)&kept));
+  RUSH_TRY(rush_calloc(ctx, s.n_args, sizeof *kept, (void **)&kept));
   if (s.n_args) memcpy(kept, args, s.n_args * sizeof *kept);
   s.args = kept;
   *out = s;

@@ -219,7 +219,7 @@ static rush_status make_items(rush_session *s, size_t first, size_t n) {
   rush_storage **copies;
   uint32_t next = 0;
   t->n_made = n;
-  RUSH_TRY(rush_calloc(s->ctx, 2 * n, sizeof *t->tuples, (void **)&t->tuples));
+  RUSH_TRY(rush_calloc(s->ctx, n, 2 * sizeof *t->tuples, (void **)&t->tuples));
   RUSH_TRY(rush_calloc(s->ctx, n, sizeof *t->made, (void **)&t->made));
   RUSH_TRY(rush_calloc(s->ctx, m->n_storages, sizeof *copies, (void **)&copies));
   rush_status st = RUSH_OK;

@@ -22,7 +22,8 @@ static size_t block_bytes(size_t k) {
 }
 
 bool rush_int8_packed(size_t n, size_t k, size_t *bytes) {
-  const size_t blocks = n / NR + (n % NR != 0);
+  size_t blocks = n / NR;
+  if (n % NR != 0) blocks++;
   if (k > (SIZE_MAX - sizeof(block)) / NR - KR) return false;
   return !__builtin_mul_overflow(blocks, block_bytes(k), bytes);
 }

@@ -63,10 +63,11 @@ bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t t
     return group_bytes(channels, outs, taps, bytes) &&
            !__builtin_mul_overflow(*bytes, groups, bytes);
   if (groups > SIZE_MAX / 64 || taps > SIZE_MAX / 64) return false;
-  return !__builtin_mul_overflow(depth_blocks(groups), rush_int8_depth_bytes(taps), bytes) &&
-         !__builtin_add_overflow(
-             *bytes, depth_header(groups) + strip_blocks(groups, taps) * RUSH_INT8_STRIP_BYTES,
-             bytes);
+  size_t strips;
+  return rush_mul(depth_blocks(groups), rush_int8_depth_bytes(taps), bytes) &&
+         rush_add(*bytes, depth_header(groups), bytes) &&
+         rush_mul(strip_blocks(groups, taps), RUSH_INT8_STRIP_BYTES, &strips) &&
+         rush_add(*bytes, strips, bytes);
 }
 
 static void pack_strips(size_t groups, const int8_t *w, const int32_t *zeros, uint8_t *at) {
@@ -134,7 +135,7 @@ typedef struct form {
   bool depthwise, wide, copies;
   uint8_t flip;
   int32_t zero;        /* of x as it is seen */
-  size_t item, images; /* bytes of an element, of all images */
+  size_t item, images; /* bytes of an element; elements of all images */
 } form;
 
 static form form_of(const rush_int8_conv *v) {
@@ -155,7 +156,7 @@ static form form_of(const rush_int8_conv *v) {
     f.zero = v->zero + (v->is_signed ? 128 : 0) - (becomes_signed ? 128 : 0);
     f.copies = f.depthwise ? all < RUSH_INT8_DEPTH_BLOCK : f.flip != 0 || v->channels % KR != 0;
   }
-  f.images = v->images * v->pixels * all * f.item;
+  f.images = v->images * v->pixels * all;
   return f;
 }
 
@@ -185,6 +186,7 @@ typedef struct job {
   uint8_t *rows;                       /* of dense ones: MR times row_bytes for each thread */
   bool strips, dense, winograd, zeros; /* zeros: of weights, some are not 0 */
   size_t runs, run, row_bytes;         /* elements that a row has in a run */
+  size_t none_bytes, pointer_bytes, sum_bytes, all_rows; /* of the parts of scratch */
   size_t taps, places, m, k, pixel, n_pointers, n_sums;
   size_t group_bytes, block_bytes, height, width, down, across;
   uint8_t *copy;
@@ -414,7 +416,28 @@ static bool of_block(const rush_int8_conv *v, size_t taps, size_t *bytes) {
   return true;
 }
 
-/* scratch: a pixel that is outside; pointers and sums of each thread; x as the machine wants it. */
+/* Adds to *all a part of n * item bytes and `more`, in whole SLACKs. */
+static bool add_part(size_t n, size_t item, size_t more, size_t *part, size_t *all) {
+  if (!rush_mul(n, item, part) || !rush_add(*part, more, part) || !rush_add(*part, SLACK - 1, part))
+    return false;
+  *part -= *part % SLACK;
+  return rush_add(*all, *part, all);
+}
+
+/* scratch: a pixel that is outside; pointers, sums and rows of each thread; x as the machine wants it. */
+static bool parts_of(job *j, size_t threads, size_t *bytes) {
+  size_t pointers, sums, rows = 0, images;
+  if (!rush_mul(threads, j->n_pointers, &pointers) || !rush_mul(threads, j->n_sums, &sums))
+    return false;
+  if (j->dense && !add_part(j->run, j->f.item, SLACK, &j->row_bytes, &rows)) return false;
+  *bytes = 0;
+  return add_part(j->pixel, 1, 2 * SLACK, &j->none_bytes, bytes) &&
+         add_part(pointers, sizeof(void *), 0, &j->pointer_bytes, bytes) &&
+         add_part(sums, sizeof(int32_t), 0, &j->sum_bytes, bytes) && rush_mul(rows, MR, &rows) &&
+         add_part(threads, rows, 0, &j->all_rows, bytes) &&
+         add_part(j->f.copies ? j->f.images : 0, j->f.item, 2 * SLACK, &images, bytes);
+}
+
 static bool plan(struct rush_ctx *ctx, const rush_int8_conv *v, job *j, size_t *bytes) {
   const size_t threads = rush_threads(ctx), all = v->groups * v->channels;
   *j = (job){.v = v, .f = form_of(v)};
@@ -422,28 +445,20 @@ static bool plan(struct rush_ctx *ctx, const rush_int8_conv *v, job *j, size_t *
   j->places = v->window.out[0] * v->window.out[1] * v->window.out[2];
   j->m = v->images * j->places;
   j->pixel = all * j->f.item;
-  j->n_pointers = j->taps * (j->f.depthwise ? 1 : MR);
   j->dense = !j->f.depthwise && is_dense(v->channels, j->taps);
   j->runs = j->dense ? 1 : j->taps;
   j->run = run_of(v->channels, j->taps);
   j->strips = j->f.depthwise && v->stride != 0 && all >= RUSH_INT8_DEPTH_BLOCK;
-  if (j->strips)
-    j->n_sums = v->window.out[1] * RUSH_INT8_STRIP_BLOCK;
-  else
-    j->n_sums = j->f.depthwise ? round_up(all, RUSH_INT8_DEPTH_BLOCK) : 0;
-  if (j->taps > SIZE_MAX / 64 / MR / threads || j->n_sums > SIZE_MAX / 64 / threads) return false;
-  if (j->dense) j->row_bytes = round_up(j->run * j->f.item + SLACK, SLACK);
+  j->n_sums = j->f.depthwise ? round_up(all, RUSH_INT8_DEPTH_BLOCK) : 0;
+  if (!rush_mul(j->taps, j->f.depthwise ? 1 : MR, &j->n_pointers) ||
+      (j->strips && !rush_mul(v->window.out[1], RUSH_INT8_STRIP_BLOCK, &j->n_sums)))
+    return false;
   if (!j->f.depthwise && j->f.kernel.words != NULL && of_block(v, j->taps, &j->block_bytes) &&
       rush_int8_winograd_fits(v, j->block_bytes)) {
     j->winograd = true;
     return rush_int8_winograd_scratch(ctx, v, bytes);
   }
-  *bytes = round_up(j->pixel + 2 * SLACK, SLACK);
-  return !__builtin_add_overflow(*bytes, round_up(threads * j->n_pointers * sizeof(void *), SLACK),
-                                 bytes) &&
-         !__builtin_add_overflow(*bytes, threads * j->n_sums * sizeof(int32_t), bytes) &&
-         !__builtin_add_overflow(*bytes, threads * MR * j->row_bytes, bytes) &&
-         !__builtin_add_overflow(*bytes, j->f.copies ? j->f.images + 2 * SLACK : 0, bytes);
+  return parts_of(j, threads, bytes);
 }
 
 bool rush_int8_conv_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_t *bytes) {
@@ -453,7 +468,6 @@ bool rush_int8_conv_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_
 
 void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scratch) {
   enum { CACHE = 128 * 1024, HEIGHT = 48, ITEM = 1 << 22 };
-  const size_t threads = rush_threads(ctx);
   uint8_t *at = scratch;
   size_t bytes;
   job j;
@@ -462,21 +476,20 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
     rush_int8_winograd(ctx, v, j.block_bytes, &j.f.kernel, scratch);
     return;
   }
-  bytes = round_up(j.pixel + 2 * SLACK, SLACK);
   /* Depthwise kernels flip what they read. */
-  memset(at, j.f.wide ? 0 : (uint8_t)(j.f.depthwise ? v->zero : j.f.zero), bytes);
+  memset(at, j.f.wide ? 0 : (uint8_t)(j.f.depthwise ? v->zero : j.f.zero), j.none_bytes);
   j.none = at;
-  at += bytes;
+  at += j.none_bytes;
   j.pointers = (const uint8_t **)(void *)at;
-  at += round_up(threads * j.n_pointers * sizeof(void *), SLACK);
+  at += j.pointer_bytes;
   j.sums = (int32_t *)(void *)at;
-  at += threads * j.n_sums * sizeof(int32_t);
+  at += j.sum_bytes;
   j.rows = at;
-  at += threads * MR * j.row_bytes;
+  at += j.all_rows;
   j.x = v->x;
   if (j.f.copies) {
     j.x = j.copy = at;
-    memset(at + j.f.images, 0, SLACK);
+    memset(at + j.f.images * j.f.item, 0, SLACK);
     if (rush_parallel(ctx, v->images * v->pixels, v->groups * v->channels / 16 + 1, copy_pixels,
                       &j))
       return;
@@ -496,7 +509,8 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
   j.zeros = rush_int8_conv_has_zeros(v, j.block_bytes);
   /* As even pieces of outputs as there can be, of whole tiles. */
   j.down = (j.m - 1) / HEIGHT + 1;
-  j.height = round_up((j.m - 1) / j.down + 1, j.f.kernel.conv_mr);
+  j.height = (j.m - 1) / j.down + 1;
+  j.height = round_up(j.height, j.f.kernel.conv_mr);
   j.down = (j.m - 1) / j.height + 1;
   const size_t most = (j.down > 1 ? CACHE : ITEM / j.height) / j.block_bytes;
   const size_t wide = rush_int8_blocks(ctx, most, blocks, j.down);

@@ -119,14 +119,16 @@ static void copy_rows(const void *arg, size_t begin, size_t end, unsigned who) {
 SUMS(float, f32)
 SUMS(double, f64)
 
-size_t rush_resample_scratch(size_t size, size_t channels, const rush_resample_axis axes[3]) {
-  return axes[0].n * axes[1].n * axes[2].n == 1 ? 0 : axes[2].in * channels * size;
+bool rush_resample_scratch(size_t size, size_t channels, const rush_resample_axis axes[3],
+                           size_t *bytes) {
+  const bool copies = axes[0].n * axes[1].n * axes[2].n == 1;
+  return rush_mul(copies ? 0 : axes[2].in, channels, bytes) && rush_mul(*bytes, size, bytes);
 }
 
 void rush_resample(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t batch, size_t channels,
                    const rush_resample_axis axes[3], const void *x, void *y, void *scratch) {
-  const job j = {
-      channels * size, channels, axes, x, y, scratch, rush_resample_scratch(size, channels, axes)};
+  job j = {channels * size, channels, axes, x, y, scratch, 0};
+  (void)rush_resample_scratch(size, channels, axes, &j.each);
   const size_t rows = batch * axes[0].out * axes[1].out;
   const uint64_t out = (uint64_t)axes[2].out * channels, in = (uint64_t)axes[2].in * channels;
   if (j.each == 0) {

@@ -19,7 +19,9 @@ typedef struct rush_resample_axis {
  * and `scratch` has rush_resample_scratch() bytes for each of rush_threads(ctx). */
 void rush_resample(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t batch, size_t channels,
                    const rush_resample_axis axes[3], const void *x, void *y, void *scratch);
-size_t rush_resample_scratch(size_t size, size_t channels, const rush_resample_axis axes[3]);
+/* False where there are more than a size can be. */
+bool rush_resample_scratch(size_t size, size_t channels, const rush_resample_axis axes[3],
+                           size_t *bytes);
 
 /* The input positions of one dimension that each output position takes: count[o] from first[o] on,
  * with weights weight[o * n ..]. Those of uint8 are whole numbers of 2^-precision. */

@@ -84,7 +84,9 @@ static uint64_t row_work(const rush_pool *s) {
                                                  : s->in[d];
     if (__builtin_mul_overflow(positions, n, &positions)) return UINT64_MAX;
   }
-  if (__builtin_mul_overflow((uint64_t)s->out[2] * s->channels, positions / 4 + 1, &row))
+  if (__builtin_mul_overflow((uint64_t)s->out[2], s->channels, &row) ||
+      __builtin_mul_overflow(row, positions / 4, &positions) ||
+      __builtin_add_overflow(row, positions, &row))
     return UINT64_MAX;
   return row;
 }

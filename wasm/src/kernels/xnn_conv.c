@@ -92,8 +92,9 @@ static bool depth_of(const rush_conv *s, const axis *a, size_t *k) {
 
 bool rush_conv_packed(const rush_conv *s, size_t *floats) {
   if (rush_conv_is_depthwise(s)) {
-    const size_t channels = (s->groups + 3) / 4 * 4;
-    size_t rows;
+    size_t rows, channels;
+    if (!rush_add(s->groups, 3, &channels)) return false;
+    channels -= channels % 4;
     return !__builtin_mul_overflow(s->kernel[0], s->kernel[1], &rows) &&
            !__builtin_mul_overflow(rows, s->kernel[2], &rows) &&
            !__builtin_add_overflow(rows, (size_t)1, &rows) &&

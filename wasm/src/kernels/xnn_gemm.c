@@ -19,7 +19,8 @@ bool rush_gemm_packed(size_t k, size_t n, size_t *floats) {
   size_t nr = rush_gemm_nr(), columns, rows;
   if (__builtin_add_overflow(n, nr - 1, &columns) || __builtin_add_overflow(k, (size_t)1, &rows))
     return false;
-  return !__builtin_mul_overflow(columns / nr * nr, rows, floats);
+  columns -= columns % nr;
+  return !__builtin_mul_overflow(columns, rows, floats);
 }
 
 /* `columns` columns of b, all in one block: to[i * nr + 0..nr - 1]. */

@@ -386,8 +386,9 @@ static rush_status check_strings_differ(rush_ctx *ctx, const rush_model *m) {
 
 static rush_status check_method_names(rush_ctx *ctx, const rush_model *m) {
   uint32_t *order;
-  const size_t room = 2 * (size_t)m->n_methods * sizeof *order;
+  size_t room;
   RUSH_TRY(check_strings_differ(ctx, m));
+  if (!rush_mul(m->n_methods, 2 * sizeof *order, &room)) return rush_fail_memory(ctx, SIZE_MAX);
   RUSH_TRY(rush_alloc(ctx, room, (void **)&order));
   for (uint32_t i = 0; i < m->n_methods; i++) order[i] = i;
   sort_by_name(ctx, m, order, order + m->n_methods, m->n_methods);

@@ -63,8 +63,9 @@ rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out) {
     *out = block + 1;
     return RUSH_OK;
   }
-  size_t total = OVERHEAD + room;
+  size_t total;
   void *raw;
+  if (!rush_add(OVERHEAD, room, &total)) return rush_fail_memory(heap->ctx, SIZE_MAX);
   RUSH_TRY(from_hook(heap, total, &raw));
   uintptr_t at = ((uintptr_t)raw + sizeof *block + HEAP_ALIGN - 1) & ~(uintptr_t)(HEAP_ALIGN - 1);
   block = (rush_free_block *)at - 1;

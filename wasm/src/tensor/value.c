@@ -138,9 +138,10 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
 
 rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item) {
   if (list->n == list->capacity) {
-    size_t capacity = list->capacity ? list->capacity * 2 : 4, bytes;
+    size_t capacity = 4, bytes;
     rush_value *items;
-    if (!rush_mul(capacity, sizeof(rush_value), &bytes))
+    if ((list->capacity && !rush_mul(list->capacity, 2, &capacity)) ||
+        !rush_mul(capacity, sizeof(rush_value), &bytes))
       return rush_fail_memory(heap->ctx, SIZE_MAX);
     RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&items));
     if (list->n) memcpy(items, list->items, list->n * sizeof(rush_value));

@@ -65,8 +65,10 @@ struct rush_walk {
 
 rush_status rush_walk_new(rush_ctx *ctx, uint32_t n, uint32_t operands, rush_walk **out) {
   if (operands > OUTSIDE) operands = OUTSIDE;
-  const size_t bytes =
-      sizeof **out + n * (sizeof(step) + sizeof(rush_pw_params)) + operands * sizeof(outside);
+  size_t bytes;
+  if (!rush_mul(n, sizeof(step) + sizeof(rush_pw_params), &bytes) ||
+      !rush_add(bytes, sizeof(rush_walk) + OUTSIDE * sizeof(outside), &bytes))
+    return rush_fail_memory(ctx, SIZE_MAX);
   void *memory;
   RUSH_TRY(rush_alloc(ctx, bytes, &memory));
   rush_walk *w = *out = memory;
@@ -288,9 +290,12 @@ static bool give_slots(rush_walk *w) {
 /* Blocks for what is one element. */
 static bool fill_blocks(rush_walk *w, rush_ctx *ctx) {
   const int64_t most = BYTES / (int64_t)w->greatest, n = w->shape.numel;
-  const size_t bytes = ((size_t)(n < most ? n : most) * w->greatest + 15) & ~(size_t)15;
   void *memory = NULL;
-  if (rush_alloc(ctx, w->n_same * bytes, &memory) != RUSH_OK) return false;
+  size_t bytes, all;
+  if (!rush_mul((size_t)(n < most ? n : most), w->greatest, &bytes) ||
+      !rush_add(bytes, 15, &bytes) || !rush_mul(w->n_same, bytes &= ~(size_t)15, &all) ||
+      rush_alloc(ctx, all, &memory) != RUSH_OK)
+    return false;
   char *to = w->memory = memory;
   w->block_bytes = bytes;
   w->block = (int64_t)(bytes / w->greatest);

@@ -394,8 +394,8 @@ static rush_status triangle(rush_call *c, bool upper) {
   for (int64_t r = 0; r < all; r++, at += (size_t)cols * item) {
     RUSH_TRY(rush_work(c->ctx, (uint64_t)cols * item / 16 + 8));
     /* columns [0, edge) are below the diagonal (upper) or within it (lower) */
-    int64_t edge;
-    if (!rush_add64(r % rows + (upper ? 0 : 1), diagonal, &edge)) edge = diagonal > 0 ? cols : 0;
+    int64_t edge = upper ? r % rows : r % rows + 1;
+    if (!rush_add64(edge, diagonal, &edge)) edge = diagonal > 0 ? cols : 0;
     edge = edge < 0 ? 0 : edge > cols ? cols : edge;
     if (upper)
       memset(at, 0, (size_t)edge * item);

@@ -152,6 +152,7 @@ static void some_blocks(const void *arg, size_t begin, size_t end, unsigned who)
 }
 
 static rush_status run(rush_call *c, const attention *a) {
+  enum { LINE = 64 };
   size_t k = 0, v = 0, logits, floats, bytes, mask = 0;
   if (a->out->numel == 0) return RUSH_OK;
   if (a->s == 0) {
@@ -159,18 +160,20 @@ static rush_status run(rush_call *c, const attention *a) {
     return RUSH_OK;
   }
   const unsigned threads = rush_threads(c->ctx);
-  if (a->mask != NULL) mask = ((size_t)a->s * rush_itemsize(a->mask) + 15) / 16 * 16;
+  if (a->mask != NULL && !rush_mul((size_t)a->s, rush_itemsize(a->mask), &mask))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
   if ((packs(a) && (!rush_gemm_packed((size_t)a->e, (size_t)a->s, &k) ||
                     !rush_gemm_packed((size_t)a->s, (size_t)a->ev, &v))) ||
       !rush_mul((size_t)a->s, (size_t)a->block, &logits) || !rush_add(k, v, &floats) ||
       !rush_add(floats, logits, &floats) || !rush_mul(floats, sizeof(float), &bytes) ||
-      !rush_add(bytes, mask + 63, &bytes) || !rush_mul(bytes / 64 * 64, threads, &floats))
+      !rush_add(bytes, mask, &bytes) || !rush_add(bytes, LINE - 1, &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
+  bytes -= bytes % LINE;
   char *scratch;
   buffers *of;
-  RUSH_TRY(tmp_bytes(c, floats, (void **)&scratch));
-  RUSH_TRY(tmp_bytes(c, threads * sizeof *of, (void **)&of));
-  for (unsigned i = 0; i < threads; i++, scratch += bytes / 64 * 64) {
+  RUSH_TRY(tmp_items(c, threads, bytes, (void **)&scratch));
+  RUSH_TRY(tmp_items(c, threads, sizeof *of, (void **)&of));
+  for (unsigned i = 0; i < threads; i++, scratch += bytes) {
     float *at = (float *)(void *)scratch;
     of[i] = (buffers){NULL, NULL, at, at + k, at + k + v, at + k + v + logits};
   }

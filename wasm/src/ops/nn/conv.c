@@ -84,7 +84,8 @@ RUSH_OP(scaled_conv) {
     const size_t k = (size_t)a.weight->sizes[1], n = (size_t)a.weight->sizes[0];
     void *room;
     RUSH_TRY(tmp_contiguous(c, scale, &scale));
-    RUSH_TRY(tmp_bytes(c, ((const rush_packed_floats *)c->packed)->floats * sizeof(float), &room));
+    const rush_packed_floats *packed = (const rush_packed_floats *)c->packed;
+    RUSH_TRY(tmp_items(c, (int64_t)packed->floats, sizeof(float), &room));
     rush_gemm_scale_rows(k, n, rush_packed_data(c->packed), rush_data(scale), room);
     a.packed = room;
   } else {

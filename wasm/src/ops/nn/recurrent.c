@@ -31,8 +31,10 @@ static rush_cell cell_at(const network *n, int64_t i) {
 /* Memory that one cell after another works in; they have the same sizes. */
 static rush_status make_room(rush_call *c, network *n, const rush_sequence *s) {
   const rush_dtype dtype = n->cell.w_hh->dtype;
-  const size_t width =
-      (size_t)(rush_cell_gates(n->base.kind) * n->base.hidden) * rush_dtype_size(dtype);
+  size_t width;
+  if (!rush_mul((size_t)n->base.hidden, (size_t)rush_cell_gates(n->base.kind), &width) ||
+      !rush_mul(width, rush_dtype_size(dtype), &width))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_items(c, s->batch, width, (void **)&n->room));
   if (dtype != RUSH_FLOAT32 || s->steps <= 2) return RUSH_OK;
   size_t bytes;
@@ -146,12 +148,16 @@ static rush_status run_one(rush_call *c, rush_cell_kind kind, const rush_tensor 
     RUSH_TRY(rush_result(c, 1, dtype, 2, first->sizes, &state));
     RUSH_TRY(rush_tensor_copy(c->heap, state, first_c));
   }
-  const size_t width = (size_t)(rush_cell_gates(kind) * hidden) * rush_itemsize(input);
-  char *gates;
+  size_t width;
+  char *gates, *room;
   RUSH_TRY(tmp_contiguous(c, input, &x));
-  RUSH_TRY(tmp_items(c, 2 * n, width, (void **)&gates));
+  if (!rush_mul((size_t)hidden, (size_t)rush_cell_gates(kind), &width) ||
+      !rush_mul(width, rush_itemsize(input), &width))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(tmp_items(c, n, width, (void **)&gates));
+  RUSH_TRY(tmp_items(c, n, width, (void **)&room));
   RUSH_TRY(rush_cell_input(c->heap, &cell, n, rush_data(x), gates));
-  return rush_cell_step(c->heap, &cell, n, gates, gates + (size_t)n * width, rush_data(h),
+  return rush_cell_step(c->heap, &cell, n, gates, room, rush_data(h),
                         state ? rush_data(state) : NULL);
 }
 RUSH_OP(lstm_cell) {

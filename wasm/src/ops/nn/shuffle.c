@@ -54,14 +54,15 @@ static rush_status pixels(rush_call *c, bool shuffle) {
   memcpy(sizes, x->sizes, sizeof x->sizes);
   const int64_t *last = x->sizes + x->rank - 3;
   int64_t *to = sizes + x->rank - 3;
+  const int64_t square = r * r;
   if (shuffle) {
-    RUSH_NEED(last[0] % (r * r) == 0,
+    RUSH_NEED(last[0] % square == 0,
               "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
               "of upscale_factor, but "
               "input.size(-3)=%lld is not divisible by %lld",
-              (long long)last[0], (long long)(r * r));
-    to[0] = last[0] / (r * r);
-    RUSH_NEED(rush_mul64(last[1], r, to + 1) && rush_mul64(last[2], r, to + 2),
+              (long long)last[0], (long long)square);
+    to[0] = last[0] / square;
+    RUSH_NEED(rush_mul64(last[1], r, &to[1]) && rush_mul64(last[2], r, &to[2]),
               "pixel_shuffle: the result is too large");
   } else {
     RUSH_NEED(last[1] % r == 0 && last[2] % r == 0,
@@ -69,7 +70,7 @@ static rush_status pixels(rush_call *c, bool shuffle) {
               "input.size(-2)=%lld or "
               "input.size(-1)=%lld is not divisible by %lld",
               (long long)last[1], (long long)last[2], (long long)r);
-    RUSH_NEED(rush_mul64(last[0], r * r, to), "pixel_unshuffle: the result is too large");
+    RUSH_NEED(rush_mul64(last[0], square, to), "pixel_unshuffle: the result is too large");
     to[1] = last[1] / r;
     to[2] = last[2] / r;
   }

@@ -176,7 +176,8 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
   const size_t batch = (size_t)x->sizes[0], channels = (size_t)x->sizes[1];
   const size_t pixel = last ? channels : 1;
   void *row;
-  if (!rush_mul(rush_resample_scratch(rush_itemsize(x), pixel, axes), rush_threads(c->ctx), &bytes))
+  if (!rush_resample_scratch(rush_itemsize(x), pixel, axes, &bytes) ||
+      !rush_mul(bytes, rush_threads(c->ctx), &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_bytes(c, bytes, &row));
   rush_resample(c->ctx, x->dtype, rush_itemsize(x), last ? batch : batch * channels, pixel, axes,
@@ -230,11 +231,12 @@ static rush_status rows_pass(rush_call *c, const sampling *s, int d, rush_dtype 
   const double support = rounded(single, (s->mode == CUBIC ? 2 : 1) * (step >= 1 ? step : 1));
   const double most = s->smooth ? ceil(support) * 2 + 1 : s->mode == CUBIC ? 4 : 2;
   void *scratch;
-  size_t bytes;
+  size_t bytes, all;
   a.n = most < (double)in || !s->smooth ? (size_t)most : in;
-  if (!rush_mul(a.out, a.n * sizeof *a.weight + 2 * sizeof *a.first, &bytes))
+  if (!rush_mul(a.n, sizeof *a.weight, &bytes) || !rush_add(bytes, 2 * sizeof *a.first, &bytes) ||
+      !rush_mul(a.out, bytes, &all))
     return rush_fail_memory(c->ctx, SIZE_MAX);
-  RUSH_TRY(tmp_bytes(c, bytes, &scratch));
+  RUSH_TRY(tmp_bytes(c, all, &scratch));
   a.weight = scratch;
   a.first = (int32_t *)(a.weight + a.out * a.n);
   a.count = a.first + a.out;
@@ -248,12 +250,12 @@ static rush_status rows_pass(rush_call *c, const sampling *s, int d, rush_dtype 
 /* Antialiased or uint8: width, then height. */
 static rush_status resample_rows(rush_call *c, const sampling *s, const rush_tensor *x,
                                  rush_tensor *out, bool last) {
-  const size_t images = (size_t)x->sizes[0] * (last ? 1 : (size_t)x->sizes[1]);
   const size_t channels = last ? (size_t)x->sizes[1] : 1, height = (size_t)x->sizes[2];
-  const size_t row = (size_t)s->out[1] * channels;
   void *between;
-  size_t rows, bytes;
-  if (!rush_mul(images, height, &rows) || !rush_mul(rows, row * rush_itemsize(x), &bytes))
+  size_t images, rows, row, bytes;
+  if (!rush_mul((size_t)x->sizes[0], last ? 1 : (size_t)x->sizes[1], &images) ||
+      !rush_mul(images, height, &rows) || !rush_mul((size_t)s->out[1], channels, &row) ||
+      !rush_mul(rows, row, &bytes) || !rush_mul(bytes, rush_itemsize(x), &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_bytes(c, bytes, &between));
   const rush_dtype dtype = x->dtype;

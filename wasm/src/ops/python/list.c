@@ -306,7 +306,7 @@ static rush_status merge(rush_call *c, const rush_value *from, rush_value *to, s
  * they were, in some order. */
 static rush_status sort(rush_call *c, rush_value *items, size_t n, bool reverse) {
   rush_value *other;
-  RUSH_TRY(tmp_bytes(c, n * sizeof *items, (void **)&other));
+  RUSH_TRY(tmp_items(c, (int64_t)n, sizeof *items, (void **)&other));
   rush_value *from = items, *to = other;
   rush_status st = RUSH_OK;
   for (size_t width = 1; width < n && st == RUSH_OK; width *= 2) {

@@ -116,9 +116,10 @@ RUSH_OP(embedding_rows) {
   memset(y, 0, (size_t)out->numel * sizeof *y);
   for (int64_t b = 0, i = 0; b < bags; b++, y += sizes[1]) {
     int64_t n = 1, row;
-    if (offsets.given) n = (b + 1 < offsets.n ? at(&offsets, b + 1) : indices.n) - at(&offsets, b);
-    RUSH_NEED(n >= 0 && n <= indices.n - i,
-              "Expect the lengths data to be less than indices size: bag %lld", (long long)b);
+    const int64_t next = b + 1 < offsets.n ? at(&offsets, b + 1) : indices.n;
+    RUSH_NEED(
+        (!offsets.given || rush_sub64(next, at(&offsets, b), &n)) && n >= 0 && n <= indices.n - i,
+        "Expect the lengths data to be less than indices size: bag %lld", (long long)b);
     for (const int64_t end = i + n; i < end; i++) {
       RUSH_TRY(rush_work(c->ctx, (uint64_t)sizes[1] + 8));
       RUSH_TRY(row_of(c, &t, &mapping, at(&indices, i), &row));

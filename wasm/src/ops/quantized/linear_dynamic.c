@@ -20,7 +20,8 @@ RUSH_PREPARE(linear_dynamic) {
   if (w == NULL || scales == NULL || zeros == NULL || scales->numel != w->sizes[0] ||
       zeros->numel != w->sizes[0] || !rush_constant_bias(p, BIAS, w->sizes[0], &bias))
     return RUSH_OK;
-  const size_t n = (size_t)w->sizes[0], bytes = n * sizeof(float);
+  size_t n = (size_t)w->sizes[0], bytes;
+  if (!rush_mul(n, sizeof(float), &bytes)) return rush_fail_memory(p->ctx, SIZE_MAX);
   RUSH_TRY(rush_alloc(p->ctx, bytes, &floats));
   narrow(w->sizes[0], rush_data(scales), floats);
   const rush_status status =

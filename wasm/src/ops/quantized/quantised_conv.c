@@ -127,7 +127,9 @@ static rush_status read_args(rush_call *c, geometry *v) {
               "quantised_conv: a kernel that is too large");
     const int64_t padding = v->before[d] + v->after[d];
     if (v->transposed) {
-      v->out[d] = room - padding + far + v->output_padding[d] + 1;
+      RUSH_NEED(rush_add64(room, far, &room) && rush_sub64(room, padding - 1, &room) &&
+                    rush_add64(room, v->output_padding[d], &v->out[d]),
+                "quantised_conv: a kernel that is too large");
     } else {
       room = v->size[d] + padding - far - 1;
       v->out[d] = room < 0 ? 0 : room / v->stride[d] + 1;
@@ -243,14 +245,15 @@ static rush_status weights(rush_call *c, const shape *s, const void **out) {
 static rush_status requantised_of(rush_call *c, const rush_int8_conv *v, int64_t n,
                                   rush_requantised *to) {
   enum { MORE = 8 };
+  const int64_t room = n + MORE; /* of a tensor's size: far from wrapping */
   const rush_tensor *x = arg_tensor(c, INPUT);
   const double of_x = rush_quant_of(x)->scales[0];
   rush_tensor *scales, *bias = arg_tensor(c, BIAS);
   int32_t *offsets;
   float *factors, *biases;
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, SCALES), &scales));
-  RUSH_TRY(tmp_items(c, n + MORE, sizeof *factors, (void **)&factors));
-  RUSH_TRY(tmp_items(c, n + MORE, sizeof *offsets, (void **)&offsets));
+  RUSH_TRY(tmp_items(c, room, sizeof *factors, (void **)&factors));
+  RUSH_TRY(tmp_items(c, room, sizeof *offsets, (void **)&offsets));
   memset(factors + n, 0, MORE * sizeof *factors);
   memset(offsets + n, 0, MORE * sizeof *offsets);
   const double *scale = rush_data(scales);
@@ -264,8 +267,8 @@ static rush_status requantised_of(rush_call *c, const rush_int8_conv *v, int64_t
                            .rounds_first = arg_bool(c, QNNPACK),
                            .activation = (rush_int8_activation)arg_int(c, ACTIVATION)};
   if (arg_bool(c, RELU) && to->least < to->zero_point) to->least = to->zero_point;
-  RUSH_TRY(tmp_items(c, n + MORE, sizeof *biases, (void **)&biases));
-  memset(biases, 0, (size_t)(n + MORE) * sizeof *biases);
+  RUSH_TRY(tmp_items(c, room, sizeof *biases, (void **)&biases));
+  memset(biases, 0, (size_t)room * sizeof *biases);
   if (bias != NULL) {
     RUSH_TRY(tmp_contiguous(c, bias, &bias));
     memcpy(biases, rush_data(bias), (size_t)n * sizeof *biases);

@@ -19,12 +19,11 @@ static bool shape_of(rush_cell_kind kind, int64_t weights, int64_t scales, int64
   const int64_t cells = layers * out->directions;
   out->rows = scales / (2 * cells);
   out->hidden = out->rows / rush_cell_gates(kind);
+  const int64_t rows = cells * out->rows, first = out->directions * out->rows,
+                width = out->directions * out->hidden; /* none is more than `scales` */
   int64_t all, deep;
-  if (out->hidden < 1 || 2 * cells * out->rows != scales ||
-      out->hidden * rush_cell_gates(kind) != out->rows ||
-      !rush_mul64(cells * out->rows, out->hidden, &all) ||
-      !rush_mul64((layers - 1) * out->directions * out->rows, out->directions * out->hidden,
-                  &deep) ||
+  if (out->hidden < 1 || 2 * rows != scales || out->hidden * rush_cell_gates(kind) != out->rows ||
+      !rush_mul64(rows, out->hidden, &all) || !rush_mul64(rows - first, width, &deep) ||
       !rush_add64(all, deep, &all) || all > weights)
     return false;
   out->in = (weights - all) / (out->directions * out->rows);
@@ -192,7 +191,10 @@ static rush_status run(rush_call *c, rush_cell_kind kind) {
   if (n.packed == NULL) RUSH_TRY(pack_now(c, &n.shape, &n.packed));
   const int64_t deep = n.shape.directions * n.shape.hidden;
   RUSH_TRY(rush_int8_rows_new(c, s.rows, n.shape.in > deep ? n.shape.in : deep, &n.rows));
-  RUSH_TRY(tmp_items(c, s.batch, (size_t)n.shape.rows * sizeof(float), (void **)&n.room));
+  size_t row;
+  if (!rush_mul((size_t)n.shape.rows, sizeof(float), &row))
+    return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(tmp_items(c, s.batch, row, (void **)&n.room));
   return rush_recurrent_run(c, &n.base, &s, batch_first && s.batches == NULL);
 }
 RUSH_OP(lstm_dynamic) {

@@ -31,7 +31,7 @@ static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order
                               rush_tensor *values, rush_tensor *indices) {
   int64_t n = line_length(t, dim);
   rush_ranked *items;
-  RUSH_TRY(tmp_items(c, 2 * n, sizeof *items, (void **)&items));
+  RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   const rush_tensor *tensors[] = {t, values, indices};
   rush_lines l;
   if (t->numel > 0 && rush_lines_init(&l, c->ctx, dim, 3, tensors)) {

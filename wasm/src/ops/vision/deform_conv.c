@@ -66,9 +66,9 @@ static rush_status read_args(rush_call *c, rush_deform *d) {
   }
   RUSH_TRY(check_numbers(c, d, groups));
   for (int k = 0; k < 2; k++) {
-    const int64_t room =
-        x->sizes[2 + k] + 2 * d->padding[k] - d->dilation[k] * (d->kernel[k] - 1) - 1;
-    d->out[k] = room < 0 ? 0 : room / d->stride[k] + 1;
+    int64_t far, room = x->sizes[2 + k] + 2 * d->padding[k] - 1;
+    const bool fits = rush_mul64(d->dilation[k], d->kernel[k] - 1, &far) && far <= room;
+    d->out[k] = fits ? (room - far) / d->stride[k] + 1 : 0;
   }
   RUSH_NEED(d->out[0] > 0 && d->out[1] > 0,
             "Calculated output size too small - out_h: %lld out_w: %lld", (long long)d->out[0],
@@ -77,8 +77,11 @@ static rush_status read_args(rush_call *c, rush_deform *d) {
                 weight->sizes[0] % groups == 0 && x->sizes[1] % d->groups == 0,
             "%lld input and %lld output channels do not fit the weight and the groups",
             (long long)x->sizes[1], (long long)weight->sizes[0]);
-  const int64_t taps = d->groups * d->kernel[0] * d->kernel[1];
-  RUSH_TRY(check_sizes(c, "offset", offset, x, 2 * taps, d));
+  int64_t taps, moves;
+  RUSH_NEED(rush_mul64(d->kernel[0], d->kernel[1], &taps) && rush_mul64(taps, d->groups, &taps) &&
+                rush_mul64(taps, 2, &moves),
+            "offset.shape[1] is not valid: got: %lld", (long long)offset->sizes[1]);
+  RUSH_TRY(check_sizes(c, "offset", offset, x, moves, d));
   if (masked) RUSH_TRY(check_sizes(c, "mask", mask, x, taps, d));
   const rush_tensor *bias = arg_tensor(c, 4);
   RUSH_NEED(bias->numel == weight->sizes[0], "bias has %lld elements, wanted %lld",

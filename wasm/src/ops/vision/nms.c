@@ -54,7 +54,7 @@ RUSH_OP(nms) {
   RUSH_TRY(check(c, boxes, scores));
   const int64_t n = scores->numel;
   RUSH_TRY(tmp_contiguous(c, boxes, &boxes));
-  RUSH_TRY(tmp_items(c, 2 * n, sizeof *items, (void **)&items));
+  RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   if (n > 0)
     rush_rank(scores->dtype, rush_data(scores), scores->strides[0] * (int64_t)rush_itemsize(scores),
               n, true, items);
