@@ -527,6 +527,30 @@ static void long_names_are_not_compared_for_each_that_has_them(void **state) {
 }
 
 /* linear with a weight of 4 bytes that is shown as many gigabytes */
+/* A file of a kilobyte may take 64 MiB, and each byte of a file adds 64. */
+static void an_allowance_grows_with_the_file(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  for (int large = 0; large < 2; large++) {
+    builder b_, *b = &b_;
+    add_types(b);
+    const int64_t n = 20 << 20; /* 80 MiB */
+    build_storage(b, NULL, large ? 1 << 20 : 4);
+    uint32_t shape = build_view(b, RUSH_NONE, RUSH_FLOAT32, 1, &n, NULL, 0);
+    uint32_t random = build_const(b, RUSH_CONST_RANDOM, shape, 1, 0);
+    build_method(b, "forward", TENSOR, 0, NULL);
+    build_return(b, K(random));
+    rig_open(r);
+    if (large) {
+      rig_start(r, b);
+    } else {
+      assert_int_equal(rig_try_load(r, b), RUSH_ERR_NO_MEMORY);
+      assert_contains("small", rush_ctx_error(r->ctx), "than a file of this size may need");
+    }
+    rig_close(r);
+  }
+}
+
 static void a_small_file_cannot_ask_for_much(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -617,6 +641,7 @@ int main(void) {
       cmocka_unit_test(kernels_look_whether_to_stop),
       cmocka_unit_test(loading_grows_with_the_file),
       cmocka_unit_test(long_names_are_not_compared_for_each_that_has_them),
+      cmocka_unit_test(an_allowance_grows_with_the_file),
       cmocka_unit_test(a_small_file_cannot_ask_for_much),
       cmocka_unit_test(names_are_escaped),
       cmocka_unit_test(loading_and_describing_can_be_stopped),

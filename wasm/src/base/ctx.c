@@ -41,7 +41,7 @@ size_t rush_cap(rush_ctx *ctx, size_t more) {
 }
 
 size_t rush_allowance(uint64_t file_bytes) {
-  enum { TIMES = 64, START = 1 << 30 };
+  enum { TIMES = 64, START = 64 << 20 };
   if (file_bytes > (SIZE_MAX - START) / TIMES) return SIZE_MAX;
   return (size_t)file_bytes * TIMES + START;
 }
