@@ -1,5 +1,6 @@
-# Gives the target `cmocka`: the machine's library, or for wasm its one source file compiled here.
-if(EMSCRIPTEN)
+# Gives the target `cmocka`: the machine's library, or for wasm, and where all that runs has to be compiled for
+# MemorySanitizer, its one source file compiled here.
+if(EMSCRIPTEN OR RUSH_MEMORY_SANITIZER)
   set(RUSH_CMOCKA_SOURCE "" CACHE PATH "cmocka's source, for C tests as wasm")
   if(NOT EXISTS "${RUSH_CMOCKA_SOURCE}/src/cmocka.c")
     return()

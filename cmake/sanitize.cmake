@@ -10,7 +10,13 @@ if(RUSH_THREAD_SANITIZER)
   add_link_options(-fsanitize=thread)
   add_compile_definitions(RUSH_LEAST_WORK=1)
 endif()
-# Fuzzing also counts the branches that were taken, and gives each block of memory back at once.
+# Memory that is read before anybody has written it, followed through copies up to where it decides something.
+if(RUSH_MEMORY_SANITIZER)
+  add_compile_options(-fsanitize=memory -fsanitize-memory-track-origins -fno-omit-frame-pointer -g)
+  add_link_options(-fsanitize=memory)
+endif()
+# Fuzzing also counts the branches that were taken, gives each block of memory back at once, and cuts what is small
+# for threads, too.
 if(RUSH_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
   add_compile_definitions(RUSH_FUZZ)

@@ -1,4 +1,5 @@
-/* Memory that nobody may touch, where AddressSanitizer watches; elsewhere nothing. */
+/* Memory that nobody may touch, where AddressSanitizer watches; where MemorySanitizer does, memory whose old
+ * bytes nobody may read; elsewhere nothing. */
 #ifndef RUSH_HIDDEN_H
 #define RUSH_HIDDEN_H
 
@@ -6,6 +7,9 @@
 #if __has_feature(address_sanitizer)
 #include <sanitizer/asan_interface.h>
 #define RUSH_HIDES 1
+#elif __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define RUSH_FORGETS 1
 #endif
 #endif
 
@@ -14,6 +18,9 @@
 #define RUSH_SHOW(at, bytes) ASAN_UNPOISON_MEMORY_REGION(at, bytes)
 /* A function that may read what is hidden. */
 #define RUSH_SEES_HIDDEN __attribute__((no_sanitize("address"), noinline))
+#elif defined(RUSH_FORGETS)
+#define RUSH_HIDE(at, bytes) __msan_allocated_memory(at, bytes)
+#define RUSH_SHOW(at, bytes) __msan_allocated_memory(at, bytes)
 #else
 #define RUSH_HIDE(at, bytes) ((void)(at), (void)(bytes))
 #define RUSH_SHOW(at, bytes) ((void)(at), (void)(bytes))
