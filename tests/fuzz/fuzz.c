@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "tensor/dtype.h"
 
@@ -17,24 +18,65 @@ void fuzz_broken(const char *fmt, ...) {
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
+enum { PAGE = 4096, MAPPED = 1 << 20 };
+
+static size_t whole_pages(size_t bytes) {
+  return (bytes / PAGE + 2) * PAGE; /* and one that nobody may touch, behind the last byte */
+}
+
+/* A block whose end is a page's. */
+static void *map_block(size_t bytes) {
+  const size_t room = whole_pages(bytes);
+  char *at =
+      mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return NULL;
+  mprotect(at + room - PAGE, PAGE, PROT_NONE);
+  return at + room - PAGE - (bytes + 15) / 16 * 16;
+}
+
+static void unmap_block(void *block, size_t bytes) {
+  const size_t room = whole_pages(bytes);
+  munmap((char *)block + (bytes + 15) / 16 * 16 + PAGE - room, room);
+}
+
+static bool is_mapped(const fuzz_memory *m, size_t bytes) {
+  return m->maps && bytes >= MAPPED;
+}
+
+static void give_back(fuzz_memory *m, void *block, size_t bytes) {
+  if (is_mapped(m, bytes))
+    unmap_block(block, bytes);
+  else
+    free(block);
+}
+
+static void *new_block(fuzz_memory *m, size_t bytes, size_t kept) {
+  if (is_mapped(m, bytes)) return map_block(bytes);
+  char *block = malloc(bytes);
+  if (block) memset(block + kept, m->fill, bytes - kept);
+  return block;
+}
+
 void *fuzz_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
   fuzz_memory *m = user;
   FUZZ_RULE(m->live >= old_size, "more memory is given back than was taken");
   if (new_size == 0) {
-    free(ptr);
+    give_back(m, ptr, old_size);
     m->live -= old_size;
     return NULL;
   }
   m->calls++;
   if (m->fail_at && m->calls >= m->fail_at) return NULL;
-  if (new_size > m->limit || m->live - old_size > m->limit - new_size) return NULL;
+  if (new_size > m->limit || m->live - old_size > m->limit - new_size) {
+    m->refused = true;
+    return NULL;
+  }
   /* A new block each time: who keeps a pointer to the old one is found. */
-  char *block = malloc(new_size);
-  if (!block) return NULL;
   size_t kept = old_size < new_size ? old_size : new_size;
-  memset(block + kept, m->fill, new_size - kept);
+  char *block = new_block(m, new_size, kept);
+  if (!block) return NULL;
   if (kept) memcpy(block, ptr, kept);
-  free(ptr);
+  give_back(m, ptr, old_size);
   m->live += new_size - old_size;
   return block;
 }

@@ -30,6 +30,9 @@ typedef struct fuzz_memory {
   size_t live, limit;
   uint64_t calls, fail_at; /* that call (counted from 1) and later ones fail; 0: none */
   uint8_t fill;
+  bool refused; /* something was beyond `limit` */
+  bool
+      maps; /* blocks of megabytes are memory that the system has when it is touched, and are not filled: 0 */
   unsigned polls, most_polls; /* most: 0 for FUZZ_POLLS */
 } fuzz_memory;
 void *fuzz_alloc(void *user, void *ptr, size_t old_size, size_t new_size);

@@ -1,5 +1,5 @@
-/* Runs a program made of the bytes, twice, with other bytes in fresh memory the second time: the
- * answers must be the same, or something was read that nobody wrote.
+/* Runs a program made of the bytes, or the file that they are, twice, with other bytes in fresh memory the
+ * second time: the answers must be the same, or something was read that nobody wrote.
  *
  *   fuzz_run --rush IN OUT             writes the program of the input IN as a file OUT
  *   fuzz_run --random N SEED DIR       writes N programs of any kind as DIR/0.rush, ... */
@@ -8,14 +8,17 @@
 #include "fuzz.h"
 #include "program.h"
 
-enum { RUN_BYTES = 12 << 20, RUN_POLLS = 4 };
+enum { RUN_BYTES = 12 << 20, RUN_POLLS = 4, LARGE_BYTES = 7 << 28, LARGE_POLLS = 400 };
 
-static uint64_t run(const uint8_t *file, size_t size, uint8_t fill) {
-  fuzz_memory memory = {.limit = RUN_BYTES, .fill = fill, .most_polls = RUN_POLLS};
+static uint64_t run(const input *in, uint8_t fill) {
+  fuzz_memory memory = {.limit = in->large ? LARGE_BYTES : RUN_BYTES,
+                        .maps = in->large,
+                        .fill = fill,
+                        .most_polls = in->large ? LARGE_POLLS : RUN_POLLS};
   rush_ctx *ctx = fuzz_open(&memory);
   rush_model *model;
   uint64_t hash = 0;
-  rush_status st = rush_model_load(ctx, file, size, &model);
+  rush_status st = rush_model_load(ctx, in->file, in->size, &model);
   if (st == RUSH_OK) {
     fuzz_run_all(ctx, model, &hash);
   } else {
@@ -27,16 +30,15 @@ static uint64_t run(const uint8_t *file, size_t size, uint8_t fill) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  size_t n;
-  uint8_t *file = program_of(data, size, &n);
-  uint64_t one = run(file, n, 0xA5), other = run(file, n, 0x3C);
-  free(file);
+  const input in = input_of(data, size);
+  const uint64_t one = run(&in, 0xA5), other = run(&in, 0x3C);
+  free(in.made);
   FUZZ_RULE(one == other, "the answer depends on what was in the memory before");
   return 0;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
-  return mutate_program(data, size, max_size, seed);
+  return mutate_input(data, size, max_size, seed);
 }
 
 /* ---- Programs as files ----------------------------------------------------------------------- */

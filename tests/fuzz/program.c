@@ -23,8 +23,11 @@ typedef struct program {
   builder b;
   rush_ctx *ctx;
   fuzz_bytes bytes;
-  bool hostile;         /* values out of all proportion too */
-  uint8_t shape, dtype; /* that most tensors have, so that they fit each other */
+  bool hostile;    /* values out of all proportion too */
+  bool large;      /* sizes of which a product is more than 32 bits hold */
+  bool shares;     /* most tensors are views of one buffer, */
+  uint8_t dtype;   /* and most of these have one dtype, so that they fit each other */
+  uint32_t buffer; /* register of that buffer */
   known values[VALUES];
   int n_values;
   block blocks[BLOCKS];
@@ -125,19 +128,22 @@ static const struct {
         {4, {0, 3, 4, 4}},
         {5, {2, 1, 2, 2, 2}},
 },
-  giants[] = {
-      {2, {(int64_t)1 << 62, 0}},
-      {2, {0, (int64_t)1 << 62}},
-      {2, {1000000, 0}},
-      {1, {(int64_t)1 << 32 | 4}},
-      {2, {2, (int64_t)1 << 32 | 4}},
-      {2, {(int64_t)1 << 31, (int64_t)1 << 31}},
-      {1, {(int64_t)1 << 20}},
-      {4, {1, 1, (int64_t)1 << 31, (int64_t)1 << 31}},
-      {1, {INT64_MAX}},
-      {3, {(int64_t)1 << 61, 3, 0}},
-      {2, {2048, 512}},
-};
+  giants[] =
+      {
+          {2, {(int64_t)1 << 62, 0}},
+          {2, {0, (int64_t)1 << 62}},
+          {2, {1000000, 0}},
+          {1, {(int64_t)1 << 32 | 4}},
+          {2, {2, (int64_t)1 << 32 | 4}},
+          {2, {(int64_t)1 << 31, (int64_t)1 << 31}},
+          {1, {(int64_t)1 << 20}},
+          {4, {1, 1, (int64_t)1 << 31, (int64_t)1 << 31}},
+          {1, {INT64_MAX}},
+          {3, {(int64_t)1 << 61, 3, 0}},
+          {2, {2048, 512}},
+},
+  wide[] = {{1, {1 << 29}},          {4, {1, 1, 1, 1 << 29}}, {4, {1, 1, 1 << 29, 1}},
+            {2, {1 << 15, 1 << 14}}, {2, {3, 1 << 28}},       {1, {(1 << 30) + 4}}};
 
 static void fill_element(char *at, rush_dtype dtype, uint8_t how, size_t i) {
   double f = how % 4 == 0   ? (double)(i % 7) - 2
@@ -231,8 +237,14 @@ static uint32_t pick_tensor(program *p) {
   bool giant = p->hostile && shape >= 208;
   size_t s =
       giant ? shape % (sizeof giants / sizeof *giants) : shape % (sizeof shapes / sizeof *shapes);
-  rank = giant ? giants[s].rank : shapes[s].rank;
-  memcpy(sizes, giant ? giants[s].sizes : shapes[s].sizes, sizeof sizes);
+  if (giant && p->large) {
+    s = shape % (sizeof wide / sizeof *wide);
+    rank = wide[s].rank;
+    memcpy(sizes, wide[s].sizes, sizeof sizes);
+  } else {
+    rank = giant ? giants[s].rank : shapes[s].rank;
+    memcpy(sizes, giant ? giants[s].sizes : shapes[s].sizes, sizeof sizes);
+  }
   rush_dtype dtype = (rush_dtype)(what % 32 >= 26 ? rare[what % 32 - 26] : dtypes[what % 8]);
   size_t n = lay(rank, sizes, how, strides), item = item_bytes(dtype);
   char *data = calloc(n + 1, item);
@@ -343,6 +355,41 @@ static uint32_t make_list(program *p, rush_kinds items) {
   return emit(p, "prim::ListConstruct", RUSH_KIND_BIT(RUSH_KIND_LIST), n, in);
 }
 
+/* ---- One buffer ------------------------------------------------------------------------------ */
+
+enum { SHARED_BYTES = 1024 };
+
+/* Zeros and ones of every dtype of integers, in memory that may be written. */
+static uint32_t make_buffer(program *p) {
+  uint8_t bytes[SHARED_BYTES] = {0};
+  for (size_t i = 0; i < SHARED_BYTES; i += 8) bytes[i] = i / 8 % 2;
+  const int64_t n = SHARED_BYTES;
+  uint32_t in[] = {K(build_tensor(&p->b, RUSH_UINT8, 1, &n, bytes)), K(build_none(&p->b))};
+  return build_call(&p->b, "aten::clone", p->any, 2, in);
+}
+
+static uint32_t ints(program *p, int n, const int64_t *values) {
+  uint32_t items[RUSH_MAX_RANK];
+  for (int k = 0; k < n; k++) items[k] = build_int(&p->b, values[k]);
+  return K(build_items(&p->b, RUSH_CONST_LIST, list_type(p, RUSH_KIND_LIST), (uint32_t)n, items));
+}
+
+/* A view of the buffer: whatever it is, an operator may write it while it reads another one. */
+static uint32_t pick_shared(program *p) {
+  static const uint8_t dtypes[] = {RUSH_INT64, RUSH_BOOL, RUSH_FLOAT32, RUSH_UINT8};
+  const uint8_t shape = byte(p), what = byte(p), how = byte(p);
+  const size_t s = shape % (sizeof shapes / sizeof *shapes);
+  const rush_dtype dtype = (rush_dtype)dtypes[(what % 4 == 0 ? what / 4 : p->dtype) % 4];
+  int64_t strides[RUSH_MAX_RANK] = {0};
+  (void)lay(shapes[s].rank, shapes[s].sizes, how, strides);
+  uint32_t in[] = {p->buffer, K(build_int(&p->b, dtype)), 0, 0};
+  in[0] = build_call(&p->b, "aten::view.dtype", p->any, 2, in);
+  in[1] = ints(p, shapes[s].rank, shapes[s].sizes);
+  in[2] = ints(p, shapes[s].rank, strides);
+  in[3] = K(build_int(&p->b, what / 16 % 8));
+  return emit(p, "aten::as_strided", RUSH_KIND_BIT(RUSH_KIND_TENSOR), 4, in);
+}
+
 static uint32_t default_of(program *p, const rush_schema_arg *a) {
   uint32_t items[RUSH_DEFAULT_MAX_INTS], n = a->n_ints;
   if (a->otherwise == RUSH_DEFAULT_STR) {
@@ -361,6 +408,8 @@ static uint32_t default_of(program *p, const rush_schema_arg *a) {
 
 static uint32_t pick_argument(program *p, const rush_schema_arg *a) {
   uint8_t how = byte(p);
+  if (p->shares && (a->kinds & RUSH_KIND_BIT(RUSH_KIND_TENSOR)) && how >= (a->written ? 16 : 96))
+    return pick_shared(p);
   if (a->otherwise != RUSH_DEFAULT_ABSENT && how >= 160) return K(default_of(p, a));
   if (how < 128) {
     uint32_t v = pick_known(p, a->kinds, how % 8);
@@ -528,8 +577,9 @@ uint8_t *program_of(const uint8_t *data, size_t size, size_t *file_size) {
   program p = {.bytes = {data, data + size}};
   if (rush_ctx_create(NULL, NULL, &p.ctx) != RUSH_OK) abort();
   p.hostile = byte(&p) % 4 != 0;
-  p.shape = byte(&p);
+  p.shares = byte(&p) >= 128;
   p.dtype = byte(&p);
+  p.large = byte(&p) >= 192 && sizeof(void *) == 4;
   p.any = build_type(&p.b, RUSH_TYPE_ANY);
   /* Attributes that the program writes: a tensor and a list. */
   p.bytes.at = data + (size < PROGRAM_HEAD ? size : PROGRAM_HEAD);
@@ -538,6 +588,7 @@ uint8_t *program_of(const uint8_t *data, size_t size, size_t *file_size) {
       &p.b, "list", p.any,
       pick_constant(&p, RUSH_KIND_BIT(RUSH_KIND_LIST), RUSH_KIND_BIT(RUSH_KIND_INT), 1));
   build_method(&p.b, "main", p.any, 0, NULL);
+  if (p.shares) p.buffer = make_buffer(&p);
   for (size_t at = PROGRAM_HEAD; at < size && at < PROGRAM_HEAD + PROGRAM_MOST * PROGRAM_RECORD;
        at += PROGRAM_RECORD) {
     size_t n = size - at < PROGRAM_RECORD ? size - at : PROGRAM_RECORD;
@@ -559,7 +610,7 @@ uint8_t *program_of(const uint8_t *data, size_t size, size_t *file_size) {
 
 /* ---- Mutation -------------------------------------------------------------------------------- */
 
-size_t mutate_program(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
+static size_t mutate_program(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
   uint64_t random = seed;
   size_t n = size > PROGRAM_HEAD ? (size - PROGRAM_HEAD) / PROGRAM_RECORD : 0;
   uint8_t *records = data + PROGRAM_HEAD;
@@ -587,4 +638,26 @@ size_t mutate_program(uint8_t *data, size_t size, size_t max_size, unsigned seed
     return LLVMFuzzerMutate(data, size, max_size);
   }
   return PROGRAM_HEAD + n * PROGRAM_RECORD;
+}
+
+/* ---- Inputs ---------------------------------------------------------------------------------- */
+
+/* Where sizes are as in wasm, a quarter of the programs may have them, and all files. */
+enum { MAY_BE_LARGE = sizeof(void *) == 4 };
+
+static bool is_file(const uint8_t *data, size_t size) {
+  return size >= sizeof(rush_file_header) && memcmp(data, RUSH_MAGIC, sizeof RUSH_MAGIC - 1) == 0;
+}
+
+input input_of(const uint8_t *data, size_t size) {
+  if (is_file(data, size)) return (input){data, size, NULL, MAY_BE_LARGE};
+  input in = {.large = MAY_BE_LARGE && size >= PROGRAM_HEAD && data[3] >= 192};
+  in.file = in.made = program_of(data, size, &in.size);
+  return in;
+}
+
+size_t mutate_input(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
+  enum { MOST = PROGRAM_HEAD + PROGRAM_MOST * PROGRAM_RECORD };
+  if (is_file(data, size)) return mutate_file(data, size, max_size, seed);
+  return mutate_program(data, size < MOST ? size : MOST, max_size < MOST ? max_size : MOST, seed);
 }

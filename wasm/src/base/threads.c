@@ -21,7 +21,11 @@ typedef struct native {
 #endif
 
 #ifndef RUSH_LEAST_WORK /* steps below which a loop stays on its thread */
+#ifdef RUSH_FUZZ        /* its programs are small */
+#define RUSH_LEAST_WORK 1
+#else
 #define RUSH_LEAST_WORK (24 << 10)
+#endif
 #endif
 
 enum {
