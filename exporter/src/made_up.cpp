@@ -203,7 +203,8 @@ size_t bytes_in(const Const &value) {
 
 // Bytes are pictures, whose values are no numbers of rows or groups.
 bool is_integers(const at::Tensor &t) {
-  return at::isIntegralType(t.scalar_type(), false) && t.element_size() > 1 &&
+  const at::ScalarType dtype = t.scalar_type();
+  return (dtype == at::kLong || dtype == at::kInt || dtype == at::kShort) &&
          t.layout() == at::kStrided && t.numel() > 0;
 }
 

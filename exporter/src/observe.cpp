@@ -153,6 +153,23 @@ bool is_filter(const std::string &op) {
   return compares(op) || is_of_size(op);
 }
 
+// Copies of values as they are before a node: it, or a later one, may write them.
+class Copies {
+ public:
+  ~Copies() {
+    for (Node *node : nodes_) node->destroy();
+  }
+  Value *before(Node *node, Value *v) {
+    Graph &graph = *node->block->graph;
+    Value *copy = insert_call(node, "aten::clone", {v, graph.constant(const_none())});
+    nodes_.push_back(copy->def);
+    return copy;
+  }
+
+ private:
+  std::vector<Node *> nodes_;
+};
+
 // One operator of a program, whose operands are observed from `first` on.
 struct Place {
   const Node *node;
@@ -190,6 +207,7 @@ std::vector<Filter> Filters::during(Program *program, const std::vector<Const> &
                                     const Opener &open, std::set<const Node *> *of_size) const {
   std::vector<Place> places;
   std::vector<Value *> values;
+  Copies copies;
   for (const auto &node : program->methods[0].graph->top.nodes) {
     const std::string op = without_overload(node->op);
     if (!std::binary_search(known_.begin(), known_.end(), std::pair(node->source.handle, op)))
@@ -197,7 +215,7 @@ std::vector<Filter> Filters::during(Program *program, const std::vector<Const> &
     size_t indices = 0;
     const std::vector<Value *> of = operands(*node, &indices);
     places.push_back({node.get(), values.size(), of.size(), indices});
-    values.insert(values.end(), of.begin(), of.end());
+    for (Value *v : of) values.push_back(copies.before(node.get(), v));
   }
   std::vector<Filter> out;
   if (values.empty()) return out;

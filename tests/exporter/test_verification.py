@@ -104,6 +104,17 @@ def test_an_empty_answer_at_a_promised_size_that_tracing_warned_of_is_refused(ou
     assert "at sizes other than the example's" in str(error) and "test_verification.py:" in str(error)
 
 
+def test_what_comes_before_a_filter_is_seen_as_it_was_then(out):
+    class Written(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            y[y > 1] = 7.0
+            return y[y > 7]
+
+    report = rushlight.export(Written(), (torch.rand(3, 4),), out)
+    assert any("are empty, which shows nothing" in w for w in report.warnings)
+
+
 def test_nothing_to_compare_is_said_of_a_scripted_model_too(out):
     def none(x):
         return x[:0]
@@ -432,7 +443,7 @@ class Block(nn.Module):
         return x + self.b(torch.tanh(self.a(self.norm(x))))
 
 
-@pytest.mark.parametrize("depth, gain", [(60, 8), (100, 20)])
+@pytest.mark.parametrize("depth, gain", [(60, 8), (100, 12), (100, 20), (150, 20)])
 def test_a_deep_network_in_bfloat16_is_as_near_as_pytorch(depth, gain, out):
     torch.manual_seed(0)
     net = nn.Sequential(*[Block(64) for _ in range(depth)], nn.RMSNorm(64), nn.Linear(64, 50)).eval()

@@ -246,10 +246,8 @@ bool is_rounded(const Const &want, const Const &exact) {
 }
 
 // PyTorch's own answer beside float64's.
-rush_verdict float64_verdict(const Const &want, const Const &exact) {
+rush_verdict float64_verdict(const Const &want, const Const &exact, double rtol = 0) {
   const std::vector<double> b = elements(want), e = elements(exact);
-  double rtol, atol;
-  tolerance_of(coarsest(want, true), &rtol, &atol);
   rush_verdict v;
   rush_verdict_begin(&v, rtol, 0, greatest(b), true, false);
   for (size_t i = 0; i < b.size(); i++) rush_verdict_add(&v, b[i], b[i], e[i]);
@@ -330,7 +328,9 @@ std::vector<rush_distance> distances_of(const Const &answer, const Const &exact)
   for (size_t i = 0; i < a.size() && a.size() == e.size(); i++) {
     rush_distance pytorch = {0, 0}, own, between;
     if (is_float_like(*a[i]) && fits(*e[i], *a[i])) {
-      const rush_verdict v = float64_verdict(*a[i], *e[i]);
+      double rtol, atol;
+      default_tolerance(*a[i], true, &rtol, &atol);
+      const rush_verdict v = float64_verdict(*a[i], *e[i], rtol);
       if (rush_verdict_is_measure(&v)) rush_verdict_distances(&v, &pytorch, &own, &between);
     }
     out.push_back(pytorch);
