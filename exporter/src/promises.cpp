@@ -109,8 +109,8 @@ void refuse_others(Graph &graph, Node *where, const Promise &p, const std::strin
   branch->add_block();
   Block *otherwise = branch->add_block();
   Node *format = otherwise->append("aten::format");
-  const std::string says = "size " + std::to_string(p.dim) + " of the input " + input +
-                           " is {}; it must be a multiple of " + std::to_string(p.factor);
+  const std::string says = "size " + std::to_string(p.dim) + " of input \"" + input +
+                           "\" is {}; it must be a multiple of " + std::to_string(p.factor);
   format->add_input(graph.constant(const_str(says)));
   format->add_input(size);
   Node *raise = otherwise->append("prim::RaiseException");

@@ -63,7 +63,7 @@ export class Node {
     this.parent = parent;
     /** Which block: 0, and 1 for `else`. */
     this.block = block;
-    /** "model.py:12", or "". */
+    /** `"model.py:12"`, or "". */
     this.source = where?.file ? `${where.file}:${where.line}` : '';
     /** The submodule that it comes from, where the file says so. */
     this.module = where?.module ?? '';

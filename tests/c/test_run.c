@@ -561,13 +561,13 @@ static void arguments_that_do_not_fit_are_refused(void **state) {
   OK(rush_str_create(r->session, "x", 1, &text));
   assert_string_equal(run(r, 0, ARGS(rush_int(3), x)), "3");
   assert_string_equal(run(r, 0, ARGS(rush_int(3))),
-                      "bad-argument: forward: input 'input1' is missing");
+                      "bad-argument: forward: input \"input1\" is missing");
   assert_string_equal(run(r, 0, ARGS(rush_int(3), x, x)),
                       "bad-argument: forward takes 2 inputs, got 3");
   assert_contains("float", run(r, 0, ARGS(rush_float(3), x)),
-                  "forward: input 'input0' wants int, which this float is not");
+                  "forward: input \"input0\" wants int, which this float is not");
   assert_contains("none", run(r, 0, ARGS(rush_int(3), rush_none())),
-                  "input 'input1' wants Tensor, which this None is not");
+                  "input \"input1\" wants Tensor, which this None is not");
   assert_contains("method", run(r, 9, NO_ARGS), "method 9 does not exist, the model has 6");
   assert_string_equal(run(r, 1, ARGS(rush_none())), "None");
   assert_string_equal(run(r, 1, ARGS(ints)), "[1, 2]");

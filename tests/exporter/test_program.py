@@ -115,9 +115,9 @@ def test_sizes_outside_of_the_program_are_refused(out):
     rushlight.export(program, None, out)
     run = rushlight.load(out)
     assert run(torch.ones(8, 6), torch.ones(8)).shape == (8, 6)
-    for x, y, message in [((9, 6), (9,), "size 0 of the input x is 9; it must be at most 8"),
-                          ((2, 6), (2,), "it must be at least 3"), ((4, 5), (4,), "size 1 of the input x is 5; it was exported as 6"),
-                          ((4, 6), (5,), "size 0 of the input y is 5 and size 0 of the input x is 4: they must be equal"),
+    for x, y, message in [((9, 6), (9,), 'size 0 of input "x" is 9; it must be at most 8'),
+                          ((2, 6), (2,), "it must be at least 3"), ((4, 5), (4,), 'size 1 of input "x" is 5; it was exported as 6'),
+                          ((4, 6), (5,), 'size 0 of input "y" is 5 and size 0 of input "x" is 4: they must be equal'),
                           ((4, 6, 1), (4,), "the input x has 3 dimensions; it was exported with 2")]:
         with pytest.raises(rushlight.RushlightError, match=message):
             run(torch.ones(x), torch.ones(y))

@@ -47,7 +47,7 @@ def test_dataclasses(out):
     torch.testing.assert_close(run(*args), fields(OfBatches()(*args)))
     with pytest.raises(rushlight.RushlightError, match=r"the input b\.scale is 4; it was exported as 3"):
         run(Batch(torch.randn(2), torch.randn(2), scale=4), args[1])
-    with pytest.raises(rushlight.RushlightError, match=r"input 'b' wants Batch\(Tensor, Tensor, int\)"):
+    with pytest.raises(rushlight.RushlightError, match=r'input "b" wants Batch\(Tensor, Tensor, int\)'):
         run(Batch(torch.randn(2), torch.randn(2), torch.randn(2)), args[1])  # a field that was None
 
 
@@ -121,9 +121,9 @@ def test_derived_sizes_are_checked():
     run, other, odd = session("ep_derived"), (8, 3, 9), (7, 3, 10)
     with pytest.raises(REFUSALS):  # PyTorch 2.15 lets `odd` through
         program.module()(*map(torch.randn, other))
-    with pytest.raises(REFUSALS, match="size 0 of the input x is 8; it must be 7: 2 times size 0 of the input y plus 1"):
+    with pytest.raises(REFUSALS, match='size 0 of input "x" is 8; it must be 7: 2 times size 0 of input "y" plus 1'):
         run(*map(torch.randn, other))
-    with pytest.raises(REFUSALS, match="size 0 of the input z is 10; it must be a multiple of 3"):
+    with pytest.raises(REFUSALS, match='size 0 of input "z" is 10; it must be a multiple of 3'):
         run(*map(torch.randn, odd))
 
 

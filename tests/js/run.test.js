@@ -177,7 +177,7 @@ test('what does not fit the model is refused with what it wants, and the model s
   for (const [inputs, message, details] of rows) await refused(model.run(inputs), message, details);
   await refused(model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })), /no option "sginal"; known are method, outputs, signal, transfer, yield/);
   await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known are forward/);
-  await refused(model.call('forward'), /input 'x' is missing/);
+  await refused(model.call('forward'), /input "x" is missing/);
   await refused(model.call(/** @type {any} */ (new Float32Array(2))), /^a method is called by its name, not by Float32Array; known are forward$/, { expected: ['forward'] });
   await refused(model.call('forward', 1, 2), /forward takes 1 input, got 2/);
   assert.deepEqual([...(await model.run({ x: [1, 2, 3, 4] })).y.data], [2, 1, 4, 3]);
@@ -222,8 +222,8 @@ test('sizes that the export promised are kept, and told apart from hints', async
     const t = (/** @type {number[]} */ ...shape) => ({ data: new Float32Array(shape.reduce((x, y) => x * y, 1)), shape });
     for (const [a, b] of [[t(2, 3), t(2)], [t(4, 3), null], [t(3, 3, 1), t(3, 5)]]) assert.deepEqual((await model.run({ a, b })).y.shape, a?.shape);
     for (const [a, b, message] of /** @type {[any, any, RegExp][]} */ ([
-      [t(1, 3), t(1), /size 0 of the input a is 1; it must be at least 2/], [t(5, 3), t(5), /is 5; it must be at most 4/], [t(2, 4), t(2), /size 1 of the input a is 4; it was exported as 3/],
-      [t(2, 3), t(3), /size 0 of the input b is 3 and size 0 of the input a is 2: they must be equal/], [t(3), t(3), /the input a has rank 1; it was exported with 2 dimensions/],
+      [t(1, 3), t(1), /size 0 of input "a" is 1; it must be at least 2/], [t(5, 3), t(5), /is 5; it must be at most 4/], [t(2, 4), t(2), /size 1 of input "a" is 4; it was exported as 3/],
+      [t(2, 3), t(3), /size 0 of input "b" is 3 and size 0 of input "a" is 2: they must be equal/], [t(3), t(3), /input "a" has rank 1; it was exported with 2 dimensions/],
     ])) await refused(model.run({ a, b }), message);
     model.dispose();
   }

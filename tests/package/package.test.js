@@ -42,7 +42,7 @@ test('it holds the sources, types, wasm and licences, and nothing else', () => {
 test('it keeps its budgets', (t) => {
   const wasm = ['simd', 'relaxed'].map((name) => brotliCompressSync(readFileSync(`${js}wasm/rushlight-${name}.wasm`)).length);
   t.diagnostic(`${(packed.size / 1e6).toFixed(2)} MB, unpacked ${(packed.unpackedSize / 1e6).toFixed(2)} MB; wasm, brotli: simd ${wasm[0]}, relaxed ${wasm[1]}`);
-  assert(packed.size < 1e6 && packed.unpackedSize < 6e6);
+  assert(packed.size < 1.05e6 && packed.unpackedSize < 6e6);
   for (const size of wasm) assert(size < 400e3);
 });
 
@@ -88,7 +88,7 @@ test('pictures and sound are small files of their own', async (t) => {
     const { outputFiles: [file] } = await build({ entryPoints: [`${js}src/${name}.js`], bundle: true, minify: true, write: false, format: 'esm', platform: 'neutral' });
     const size = brotliCompressSync(file?.contents ?? '').length;
     t.diagnostic(`${name}: minified ${file?.contents.length}, brotli ${size}`);
-    assert(size > 1e3 && size <= 3e3, `${name}: ${size} bytes`);
+    assert(size > 1e3 && size <= 3.6e3, `${name}: ${size} bytes`); // a fifth of it are refusals that say what came
   }
 });
 
@@ -99,6 +99,19 @@ test('a bundler makes one of what is imported and what is required', async () =>
     const files = Object.keys(metafile.inputs).filter((path) => path.includes('/rushlight/'));
     assert(files.length > 10 && files.every((path) => path.includes('/rushlight/src/')), files.join('\n'));
   }
+});
+
+test('one script of all knows no address of its own, and says so', async () => {
+  writeFileSync(join(dir, 'one.js'), `
+    import { readFileSync } from 'node:fs';
+    import { load } from 'rushlight';
+    const tell = (promise) => promise.then((model) => console.log(model.backend.name), (e) => console.log(e.name, e.code, e.message));
+    tell(load('flip.rush')).then(() => tell(load('flip.rush', { worker: true }))).then(() => tell(load('flip.rush', { wasm: readFileSync('node_modules/rushlight/wasm/rushlight-simd.wasm') })));`);
+  const { outputFiles: [one] } = await build({ entryPoints: [join(dir, 'one.js')], bundle: true, write: false, format: 'iife', platform: 'node', logLevel: 'error' });
+  const told = run('one.cjs', one?.text ?? '').split('\n');
+  assert.match(told[0] ?? '', /^RushlightError unsupported cannot compile the wasm of this package: Invalid URL\. Pass its address as the option `wasm`: see "With a bundler" in README\.md of this package$/);
+  assert.match(told[1] ?? '', /^RushlightError unsupported the worker did not start: Invalid URL\. It is src\/worker\.js of this package, .* a model also loads without `worker`$/);
+  assert.equal(told[2], 'simd');
 });
 
 test('what a worker imports is a graph without circles, with nothing imported at run time', () => {

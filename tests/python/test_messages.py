@@ -197,7 +197,7 @@ def test_a_wrong_dtype_names_the_input(out):
     assert_close(session(torch.ones(2, 2, dtype=torch.float64), torch.ones(2)), torch.full((2, 2), 2.0, dtype=torch.float64))
     rushlight.export(nn.Linear(2, 3), torch.ones(1, 2), out)
     session = rushlight.load(out)
-    with pytest.raises(rushlight.RushlightError, match="^input 'input' is float64, and was float32 when exported: forward, instruction 0"):
+    with pytest.raises(rushlight.RushlightError, match='^input "input" is float64, and was float32 when exported: forward, instruction 0'):
         session.run({"input": torch.ones(1, 2, dtype=torch.float64)})
     with pytest.raises(rushlight.RushlightError, match="^forward: input 'input' is uint16, a dtype that this runtime does not have"):
         session.run({"input": torch.ones(1, 2, dtype=torch.uint16)})

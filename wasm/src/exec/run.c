@@ -389,7 +389,7 @@ static void note_odd_input(rush_session *s, rush_status st) {
   if (s->odd_port == RUSH_NONE || st == RUSH_ERR_INTERRUPTED || st == RUSH_ERR_NO_MEMORY) return;
   const rush_file_port *port = s->m->ports + s->odd_port;
   rush_note(s->ctx, st,
-            "input '%s' is %s, and was %s when exported: ", rush_string(s->m, port->name),
+            "input \"%s\" is %s, and was %s when exported: ", rush_string(s->m, port->name),
             rush_dtype_name((rush_dtype)s->odd_dtype),
             rush_dtype_name((rush_dtype)s->m->hints[port->hint].dtype));
 }
@@ -430,7 +430,7 @@ static rush_status refuse_input(rush_session *s, const char *method, const rush_
   rush_print_type(&type, s->m, port->type);
   RUSH_TRY(rush_text_take(&type, &text, &size));
   const rush_status st =
-      rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s: input '%s' wants %s, which this %s is not",
+      rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s: input \"%s\" wants %s, which this %s is not",
                 method, rush_string(s->m, port->name), text, rush_kind_name(v->kind));
   rush_release(s->ctx, text, size);
   return st;
@@ -461,7 +461,7 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
     const char *name = rush_string(m, port->name);
     if (k >= n_args) {
       RUSH_CHECK(s->ctx, port->initial != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT,
-                 "%s: input '%s' is missing", method, name);
+                 "%s: input \"%s\" is missing", method, name);
       RUSH_TRY(take_default(s, f->inputs + k, s->registers + k));
       continue;
     }
@@ -505,21 +505,21 @@ static rush_status keep_promise(rush_session *s, const rush_file_method *f,
   const int64_t size = promised_size(s, f, p);
   if (v->kind != RUSH_KIND_TENSOR) return RUSH_OK;
   RUSH_CHECK(s->ctx, size >= 0, RUSH_ERR_BAD_ARGUMENT,
-             "the input %s has rank %d; it was exported with %d dimensions", input,
+             "input \"%s\" has rank %d; it was exported with %d dimensions", input,
              rush_as_tensor(v)->rank, rank_of(m, p));
   RUSH_CHECK(s->ctx, p->least != p->most || size == p->least, RUSH_ERR_BAD_ARGUMENT,
-             "size %u of the input %s is %lld; it was exported as %lld", p->dim, input,
+             "size %u of input \"%s\" is %lld; it was exported as %lld", p->dim, input,
              (long long)size, (long long)p->least);
   RUSH_CHECK(s->ctx, size >= p->least, RUSH_ERR_BAD_ARGUMENT,
-             "size %u of the input %s is %lld; it must be at least %lld", p->dim, input,
+             "size %u of input \"%s\" is %lld; it must be at least %lld", p->dim, input,
              (long long)size, (long long)p->least);
   RUSH_CHECK(s->ctx, size <= p->most, RUSH_ERR_BAD_ARGUMENT,
-             "size %u of the input %s is %lld; it must be at most %lld", p->dim, input,
+             "size %u of input \"%s\" is %lld; it must be at most %lld", p->dim, input,
              (long long)size, (long long)p->most);
   const rush_file_promise *first = first_of_name(m, f, p);
   const int64_t other = first ? promised_size(s, f, first) : -1;
   RUSH_CHECK(s->ctx, other < 0 || size == other, RUSH_ERR_BAD_ARGUMENT,
-             "size %u of the input %s is %lld and size %u of the input %s is %lld: they must be "
+             "size %u of input \"%s\" is %lld and size %u of input \"%s\" is %lld: they must be "
              "equal",
              p->dim, input, (long long)size, first->dim, rush_string(m, m->ports[first->port].name),
              (long long)other);

@@ -59,7 +59,7 @@ class Sizes:
                 out.append((d, "", fixed, fixed, False, None, None))
                 continue
             symbol = n.node.expr
-            self.seen.setdefault(symbol, (f"size {d} of the input {name}", value, d))
+            self.seen.setdefault(symbol, (f'size {d} of input "{name}"', value, d))
             low, high = self.range_of(symbol)
             root, factor = root_of(symbol) or (symbol, 1)
             multiple = (str(root), factor, True) if factor != 1 else None
@@ -77,7 +77,7 @@ class Sizes:
             return
         refuse_unless(self.b, self.emit("aten::eq.int", self.emit("aten::len.t", shape), len(sizes)), message, shape)
         for d, n in enumerate(example.shape):
-            size, what = self.emit("aten::size.int", value, d), f"size {d} of the input {name}"
+            size, what = self.emit("aten::size.int", value, d), f'size {d} of input "{name}"'
             if sizes[d] is not None:
                 refuse_other_number(self.b, size, sizes[d], f"{what} is {{}}; it was exported as {sizes[d]}")
             elif n.node.expr in self.seen:
