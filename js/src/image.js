@@ -3,7 +3,7 @@
  * @module rushlight/image
  */
 
-import { RushlightError, badArgument, checkOptions, nameOf, says, unknownName } from './errors.js';
+import { RushlightError, badArgument, checkOptions, nameOf, unknownName } from './errors.js';
 import { tensorParts } from './files.js';
 
 /** @import { Tensor } from './types.js' */
@@ -200,7 +200,7 @@ function draw(source, kind) {
     context.drawImage(source, 0, 0, width, height);
     return context.getImageData(0, 0, width, height);
   } catch (cause) {
-    throw badArgument(`the ${kind} cannot be read: ${says(cause)}${/** @type {any} */ (cause).name === 'SecurityError'
+    throw badArgument(`the ${kind} cannot be read: ${cause}${/** @type {any} */ (cause).name === 'SecurityError'
       ? '. Set crossOrigin = "" before its src; its server has to send Access-Control-Allow-Origin' : ''}`, { cause });
   }
 }

@@ -101,7 +101,7 @@ test('profile() gives the time of each instruction, with its Python line', async
   const rows = await model.profile(inputs, { runs: 2 });
   assert.deepEqual(rows.map((r) => [r.op, r.method, r.calls, r.source]).sort(), [['aten::clone', 'forward', 2, 'net.py:3'], ['aten::flip', 'forward', 200, 'net.py:4']]);
   assert(rows.every((r) => r.ms > 0 && r.ms < 10000));
-  assert.equal(rows[0]?.op, 'aten::flip', 'the longest comes first');
+  assert(rows.every((r, i) => i === 0 || r.ms <= /** @type {any} */ (rows[i - 1]).ms), 'the longest comes first');
   await assert.rejects(model.profile({ x: 5n, n: 1 }), { code: 'bad-argument' });
   assert.equal((await model.profile(inputs)).length, 2, 'each profile begins anew');
   model.dispose();

@@ -202,10 +202,9 @@ for (const worker of [false, true]) {
   });
 
   it('an abort does not wait for a function, nor does dispose()', async () => {
-    const never = () => new Promise(() => {});
-    const model = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': never } });
     const control = new AbortController();
-    setTimeout(() => control.abort(), 20);
+    const never = () => new Promise(() => setImmediate(() => control.abort()));
+    const model = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': never } });
     await fails(model.run({ x0: F(1) }, { signal: control.signal }), 'aborted', /aborted/);
     model.dispose();
     let finish = (/** @type {unknown} */ _) => {}, called = (/** @type {unknown} */ _) => {};

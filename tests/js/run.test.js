@@ -269,7 +269,7 @@ test('a queued run that is aborted rejects at once', async () => {
   let ended = false;
   const long = model.run({ x, n: 1e9 }, { signal: first.signal }).finally(() => { ended = true; });
   const queued = model.run({ x, n: 1 }, { signal: second.signal }), last = model.run({ x, n: 2 });
-  setTimeout(() => second.abort(new Error('enough')), 5);
+  setImmediate(() => second.abort(new Error('enough')));
   await assert.rejects(queued, (/** @type {any} */ e) => e.code === 'aborted' && e.cause.message === 'enough');
   assert(!ended);
   first.abort();
@@ -400,7 +400,7 @@ test('a run takes no further slice after its abort, and the model stays usable',
   let asked = 0, then = 0; // a clock by which every slice is at its end
   t.mock.method(performance, 'now', () => 1000 * asked++);
   const running = model.run({ x, n: 1e6 }, { signal: control.signal });
-  setTimeout(() => { then = asked; control.abort(); });
+  setImmediate(() => { then = asked; control.abort(); });
   await assert.rejects(running, { code: 'aborted' });
   assert(then > 0, 'events get through');
   assert(asked - then <= 1, `${asked - then} looks at the clock after the abort`);
@@ -435,7 +435,7 @@ test('dispose() during a run ends it, and those that wait', async () => {
   for (const signal of [undefined, new AbortController().signal]) {
     const model = await load(longFile().bytes());
     const runs = [0, 1].map(() => model.run({ x: new Float32Array(1 << 18), n: 1e9 }, { signal }));
-    setTimeout(() => model.dispose(), 20);
+    setImmediate(() => model.dispose()); // the first has begun
     for (const run of runs) await assert.rejects(run, { code: 'disposed' });
   }
 });

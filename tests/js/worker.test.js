@@ -37,7 +37,7 @@ test('a long run in a worker does not stop the page, and an abort stops the run'
 test('dispose() ends a run in a worker at once', async () => {
   const model = await load(loopFile().bytes(), { worker });
   const run = model.run({ x: new Float32Array(1 << 16), n: 1e9 });
-  setTimeout(() => model.dispose(), 20);
+  setImmediate(() => model.dispose());
   await assert.rejects(run, { code: 'disposed' });
   await assert.rejects(model.memory(), { code: 'disposed' });
 });
@@ -51,7 +51,7 @@ test('a run that does not hear its abort ends its worker, and the next load work
     const control = new AbortController(), reason = new Error('enough');
     const inputs = shared ? { x: Float32Array.of(1), n: 1e15 } : { x: [1] };
     const run = model.run(inputs, { signal: control.signal }), other = model.memory();
-    setTimeout(() => control.abort(reason), 50);
+    setImmediate(() => control.abort(reason)); // the worker is told of the run first
     await assert.rejects(run, (/** @type {any} */ e) => e.code === 'aborted' && e.cause === reason && /its worker was ended/.test(e.message) === !hears);
     if (hears) {
       assert((await other).heap > 0, 'what hears it ends, and the model goes on');
@@ -68,8 +68,7 @@ test('a run that does not hear its abort ends its worker, and the next load work
 
 test('the abort of a load in a worker does not wait for it', async () => {
   const control = new AbortController(), reason = new Error('enough');
-  const never = new ReadableStream({ pull: () => new Promise(() => {}) });
-  setTimeout(() => control.abort(reason), 20);
+  const never = new ReadableStream({ pull: () => new Promise(() => setImmediate(() => control.abort(reason))) }, { highWaterMark: 0 });
   await assert.rejects(load(never, { worker, signal: control.signal }), (/** @type {any} */ e) => e.code === 'aborted' && e.cause === reason);
   const model = await load(flipFile().bytes(), { worker });
   model.dispose();
