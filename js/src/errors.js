@@ -49,7 +49,7 @@ export const JS_CODES = /** @type {const} */ ([
  * @property {unknown} [cause] the error behind this one
  */
 
-/** Everything that this package throws. Branch on `code`; the message is for people. @hideconstructor */
+/** Everything that this package throws. Branch on `code`; the message is for people, and the stack is that of the call that failed. @hideconstructor */
 export class RushlightError extends Error {
   /** @param {ErrorCode} code @param {string} message @param {ErrorDetails} [details] */
   constructor(code, message, details = {}) {

@@ -49,7 +49,8 @@ async function stream(source, options, headOnly, threading) {
   }
   const { name, chunks } = opened.value;
   if (runtime.status === 'rejected') {
-    await chunks[Symbol.asyncIterator]().return?.();
+    const begun = chunks[Symbol.asyncIterator](); // what has not begun does not cancel its download
+    begun.next().then(() => begun.return?.()).catch(() => {});
     throw runtime.reason;
   }
   const engine = new Engine(runtime.value, ops, limits);

@@ -11,7 +11,8 @@ import { isNamed } from './values.js';
  *
  * @typedef {object} LoadOptions what load() and plan() may be told
  * @property {AbortSignal} [signal] stops loading at any moment and frees what it took
- * @property {(progress: Progress) => void} [onProgress] called after each chunk that has arrived
+ * @property {(progress: Progress) => unknown} [onProgress] called after each chunk that has arrived; a promise that it returns is awaited, and what it
+ *   throws ends the load, with the code `callback`
  * @property {import('./runtime.js').WasmOption} [wasm] the wasm binary, where it does not lie beside this package
  * @property {'auto' | import('./runtime.js').BackendName} [backend] which binary; by default relaxed where the engine has it
  * @property {'auto' | number} [threads] how many compute, of as many as the machine has where it is 'auto'; a page has to be cross-origin isolated. By default one

@@ -109,9 +109,9 @@ test('what holds no pixels says why', async () => {
     /^bad-state: the VideoFrame has no pixels: it is empty, closed or transferred$/,
     /^bad-state: the HTMLCanvasElement has no pixels: it is empty/,
     /^bad-argument: the HTMLImageElement cannot be read: SecurityError: .*tainted.*Set crossOrigin = "" before its src; its server has to send Access-Control-Allow-Origin$/,
-    /^bad-argument: Blob is no picture: give await createImageBitmap\(it\)$/,
+    /^bad-argument: a picture must be .*, got Blob: give await createImageBitmap\(it\)$/,
     /^bad-argument: the pixels are display-p3: ask getImageData for \{ colorSpace: 'srgb' \}$/,
-    /^bad-argument: HTMLBodyElement is no picture: give \{ data, width, height \} .*; in a browser also an <img>, <canvas> or <video>/,
+    /^bad-argument: a picture must be \{ data, width, height \} .*; in a browser also an <img>, <canvas> or <video>.*, got HTMLBodyElement$/,
   ];
   assert.equal(said.length, wanted.length);
   wanted.forEach((message, i) => assert.match(said[i], message));

@@ -243,6 +243,14 @@ test('a stream is cancelled when its model is refused', async () => {
   assert(cancelled);
 });
 
+test('a stream is cancelled when there is no runtime for it', async () => {
+  const cancelled = new Promise((resolve) => {
+    const stream = new ReadableStream({ pull(c) { c.enqueue(small); }, cancel: resolve });
+    void assert.rejects(load(stream, { wasm: /** @type {any} */ (5) }), { code: 'bad-argument', message: /^`wasm` must be a URL/ });
+  });
+  await cancelled;
+});
+
 test('each byte is copied once, from its chunk to the heap', async () => {
   const bytes = bigFile(32);
   (await load(small)).dispose(); // reads and compiles the wasm
