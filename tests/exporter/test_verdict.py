@@ -229,6 +229,24 @@ def test_a_planted_error_is_found(error, noisy, out, monkeypatch):
     assert e.value.code == "mismatch", e.value
 
 
+LUCKY = "(x):\n    return torch.sigmoid(2 * x) * 2 - 1 + {} * (x == 0).to(x.dtype)"
+
+
+@pytest.mark.parametrize("error, noise, right", [(6e-5, 1000.0, True), (6e-5, 0.0, False), (1e-3, 1000.0, False)])
+def test_an_example_that_pytorch_rounds_little_is_a_lucky_one(error, noise, right, out, monkeypatch):
+    """The example's sums are exact in PyTorch, those of other inputs are not: PyTorch's distances on several inputs decide."""
+    def sums(x):
+        return torch.tanh((x + noise) - noise)
+
+    plant(monkeypatch, "aten::tanh", LUCKY.format(error))
+    x = torch.linspace(-2, 2, 65)
+    if right:
+        assert rushlight.export(sums, x, out).verified == 1
+    else:
+        with pytest.raises(rushlight.RushlightError, match="compared with rtol=0.0001 and atol=1e-05"):
+            rushlight.export(sums, x, out)
+
+
 def test_a_wrong_answer_of_a_noisy_network_is_found_by_all(deep_file):
     net, x, out, _ = deep_file
     with torch.no_grad():

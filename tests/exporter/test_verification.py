@@ -208,7 +208,6 @@ HIDDEN = torch.tensor([[False, False, False, True, True], [False] * 5])
 GAPS = torch.tensor([[False, True, False, True, True], [False] * 5])
 
 
-@pytest.mark.feature("TorchScript", "the fast path of nn.TransformerEncoder: zeros where a mask hides an item")
 @pytest.mark.parametrize("norm", [None, nn.LayerNorm(16)])
 def test_a_hidden_item_is_zero_as_in_pytorch(norm, out):
     model = Padded(norm=norm).eval()

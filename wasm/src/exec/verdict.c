@@ -12,8 +12,8 @@ static const double EXACT_ENOUGH = 1e-4;
  * eight bits), is of another function, or of a program that rounding leads astray: it tells nothing.
  */
 static const double ASTRAY = 0.05, ASTRAY_BY_RTOL = 60;
-/* Rule 2: the greatest difference may be so much of rtol more. Activations far above the answer round
- * in steps that all of its elements share, and chance decides in which of two runs. */
+/* Rule 2: the distances may be so much of rtol more. Activations far above the answer round in steps
+ * that all of its elements share, and chance decides in which of two runs. */
 static const double NEAR = 0.25;
 /* Rule 2, where PyTorch itself is further than ASTRAY from float64's answer, as deep networks in
  * bfloat16 are: an answer has to be nearer to PyTorch's than that is to float64's, too, which no other
@@ -85,10 +85,9 @@ bool rush_verdict_is_right(const rush_verdict *v) {
     const double multiple = far   ? MULTIPLE_OF_FAR
                             : few ? RUSH_VERDICT_MULTIPLE_OF_FEW
                                   : RUSH_VERDICT_MULTIPLE;
-    const double least = fmin(FLOOR, v->rtol); /* of float64 more is asked */
-    return v->own.max <=
-               multiple * fmax(v->pytorch.max, least * v->most) + NEAR * v->rtol * v->most &&
-           sqrt(v->own.l2) <= multiple * fmax(pytorch, least * norm) &&
+    const double least = fmin(FLOOR, v->rtol), near = NEAR * v->rtol; /* of float64 more is asked */
+    return v->own.max <= multiple * fmax(v->pytorch.max, least * v->most) + near * v->most &&
+           sqrt(v->own.l2) <= multiple * fmax(pytorch, least * norm) + near * norm &&
            (!far || v->between.l2 <= v->pytorch.l2);
   }
   return v->by_norm && v->between.max <= GREATEST * v->rtol * v->most &&
