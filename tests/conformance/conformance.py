@@ -196,9 +196,10 @@ class Row:
 ROWS = {}
 
 
-def row(name, body, *, rtol=None, atol=None, raises=None, mutates=False, types=None, trace=False,
+def row(name, body, *, rtol=None, atol=None, why="", raises=None, mutates=False, types=None, trace=False,
         also=(), **inputs):
-    """One row; see README.md."""
+    """One row; see README.md. `why`: the reason for a tolerance of its own."""
+    assert bool(why) == (rtol is not None or atol is not None), f"{name}: a tolerance and why= come together"
     assert name not in ROWS, f"a second row is called {name}"
     assert all(c.isalnum() and c.isascii() or c == "_" for c in name), f"{name}: letters, digits and _ only"
     ROWS[name] = Row(name, body, inputs, dict(rtol=rtol, atol=atol, raises=raises, mutates=mutates,
@@ -236,7 +237,7 @@ LAYOUTS = {
 }
 
 
-def grid(name, body, *, sizes=SIZES, dtypes=("f32",), layouts=("",), rtol=None, atol=None, raises=None,
+def grid(name, body, *, sizes=SIZES, dtypes=("f32",), layouts=("",), rtol=None, atol=None, why="", raises=None,
          mutates=False, types=None, **inputs):
     """A row per size, dtype and layout. Inputs may be ANY, any_(lo, hi), or functions of
     (shape, dtype); others are the same everywhere. Layouts that say nothing at a size are left out."""
@@ -253,7 +254,7 @@ def grid(name, body, *, sizes=SIZES, dtypes=("f32",), layouts=("",), rtol=None, 
             cell[key] = value
         parts = [name, "" if dtype == "f32" and len(dtypes) == 1 else dtype,
                  "x".join(map(str, shape)) or "0d", layout]
-        row("_".join(p for p in parts if p), body, rtol=rtol, atol=atol, raises=raises, mutates=mutates,
+        row("_".join(p for p in parts if p), body, rtol=rtol, atol=atol, why=why, raises=raises, mutates=mutates,
             types=types, **cell)
 
 

@@ -109,7 +109,7 @@ def arguments_of(schema, given, keywords):
 
 def results_of(graph, node, also, shapes_only):
     """One value: the results, and what else is to be returned."""
-    outputs = [shape_of(graph, v) if shapes_only else v for v in node.outputs()] + also
+    outputs = [shape_of(graph, v) if shapes_only and str(v.type()) == "Tensor" else v for v in [*node.outputs(), *also]]
     if not outputs:
         return graph.insertConstant(None)
     if len(outputs) == 1:

@@ -19,7 +19,8 @@ row("chain_of_convolutions", """
     z = F.conv2d(x, w.flip([0]), padding=1)
     a = y * torch.sigmoid(y) + z
     b = a / (a.abs() + 1) * b.view(1, -1, 1, 1)
-    return a, b, a.stride(), b.stride()""", x=f32(2, 3, 12, 12), w=f32(8, 3, 3, 3), b=f32(8), also=[{"x": f32(1, 3, 1, 1), "w": f32(1, 3, 3, 3), "b": f32(1)}], atol=1e-5)
+    return a, b, a.stride(), b.stride()""", x=f32(2, 3, 12, 12), w=f32(8, 3, 3, 3), b=f32(8), also=[{"x": f32(1, 3, 1, 1), "w": f32(1, 3, 3, 3), "b": f32(1)}], atol=1e-5,
+    why="convolutions sum in another order, and their sums are multiplied: up to 1.1 times the default was measured")
 
 for d in ALL + HALVES:
     row(f"chain_{d}", "x * y + x - (x * y).abs()", x=random(d, 5, 9), y=random(d, 5, 9)) if d != "b8" else row(

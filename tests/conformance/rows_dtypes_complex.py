@@ -27,7 +27,7 @@ each("tests", "(x == y, x != y, torch.isnan(x), torch.isinf(x), torch.isfinite(x
      x=lambda d: tensor([1 + 2j, 0j, complex(NAN, 1), complex(0, INF), 3j], d), y=lambda d: tensor([1 + 2j, 1j, complex(NAN, 1), 0j, 3 + 0j], d))
 each("order_is_refused", "x < y", x=of_shape(3), y=of_shape(3), raises="not implemented for")
 each("sums", "(x.sum(), x.sum(0), x.sum(1, keepdim=True), x.mean(), x.mean(1), x.prod(), x.prod(0), x.cumsum(1), x.cumprod(0))", x=of_shape(5, 9))
-each("long_sum", "(x.sum(), x.t().sum(0), x.mean(1))", x=of_shape(30, 700), rtol=1e-4, atol=1e-3)
+each("long_sum", "(x.sum(), x.t().sum(0), x.mean(1))", x=of_shape(30, 700))
 # Without torch.dot, of which the reference BLAS makes 0.
 each("products", "(x @ y, torch.mm(x, y), torch.bmm(x[None], y[None]), x @ y[:, 0], torch.addmm(z, x, y, beta=0.5, alpha=2.0), torch.outer(x[0], y[:, 0]), "
      "torch.mv(x, y[:, 0]), torch.matmul(x[None].expand(2, 3, 5), y))", x=of_shape(3, 5), y=of_shape(5, 4), z=of_shape(3, 4))

@@ -8,17 +8,22 @@ COMPLEX_LINE = "(torch.fft.fft(x), torch.fft.ifft(x), torch.fft.irfft(x, 2 * x.s
 REAL_LINE = "(torch.fft.fft(x), torch.fft.rfft(x), torch.fft.ifft(x), torch.fft.ihfft(x))"
 
 
+#: up to 4 times the default was measured, of elements near 0
+SUMMED = "each element is a sum of all others, in another order: small ones have the error of the large terms"
+
+
 def lines(name, body, dtype, lengths, **tolerance):
     row(f"{name}_{dtype}", body, x=random(dtype, lengths[0]), also=[{"x": random(dtype, n)} for n in lengths[1:]], **tolerance)
 
 
 for dtype in ("c64", "f32"):
-    lines("fft_lengths", COMPLEX_LINE if dtype == "c64" else REAL_LINE, dtype, LENGTHS, atol=1e-5)
-    lines("fft_long_lengths", COMPLEX_LINE if dtype == "c64" else REAL_LINE, dtype, LONG, atol=1e-4)
+    lines("fft_lengths", COMPLEX_LINE if dtype == "c64" else REAL_LINE, dtype, LENGTHS, atol=1e-5, why=SUMMED)
+    lines("fft_long_lengths", COMPLEX_LINE if dtype == "c64" else REAL_LINE, dtype, LONG, atol=2e-5, why=SUMMED)
 for dtype in ("c128", "f64"):
-    lines("fft_lengths", COMPLEX_LINE if dtype == "c128" else REAL_LINE, dtype, LENGTHS + LONG, rtol=1e-10, atol=1e-11)
-row("fft_long", "(torch.fft.fft(x), torch.fft.rfft(x.real))", x=random("c64", 4096), also=[{"x": random("c64", 4099)}, {"x": random("c64", 3 * 5 * 7 * 11 * 13)}], atol=1e-3)
-row("fft_of_waves", "torch.fft.rfft(torch.sin(x * 0.5) + 1e3)", x=f32(60, lo=0, hi=1), atol=1e-2)
+    lines("fft_lengths", COMPLEX_LINE if dtype == "c128" else REAL_LINE, dtype, LENGTHS + LONG, rtol=1e-10, atol=1e-11, why="tighter than the default: 6e-14 was measured")
+row("fft_long", "(torch.fft.fft(x), torch.fft.rfft(x.real))", x=random("c64", 4096), also=[{"x": random("c64", 4099)}, {"x": random("c64", 3 * 5 * 7 * 11 * 13)}], atol=2e-4, why=SUMMED)
+row("fft_of_waves", "torch.fft.rfft(torch.sin(x * 0.5) + 1e3)", x=f32(60, lo=0, hi=1), atol=1e-2,
+    why="terms of 1,000 cancel to answers near 1: 0.004 was measured, which is 4e-6 of the terms")
 row("fft_norms", """
     return (torch.fft.fft(x, norm='ortho'), torch.fft.fft(x, norm='forward'), torch.fft.fft(x, norm='backward'), torch.fft.ifft(x, norm='ortho'), torch.fft.ifft(x, norm='forward'),
             torch.fft.ifft(x, norm='backward'), torch.fft.irfft(x, norm='ortho'), torch.fft.irfft(x, norm='forward'), torch.fft.hfft(x, norm='ortho'), torch.fft.hfft(x, norm='forward'),
@@ -85,7 +90,7 @@ row("istft", """
     return (torch.istft(y, 16, 4, 16, w), torch.istft(y, 16, 4, 16, w, length=90), torch.istft(y, 16, 4, 16, w, length=120), torch.istft(y[0], 16, 4, 16, w), torch.istft(y * 1.5, 16, 4),
             torch.istft(z, 16, 5, 12, w[:12], normalized=True), torch.istft(z, 16, 5, 12, w[:12], onesided=False, normalized=True, return_complex=True),
             torch.istft(y, 16, 4, 16, w, center=False))""",
-    **CLIP, also=[{"x": f64(1, 64), "w": f64(16, lo=0.1, hi=1)}], rtol=1e-4, atol=1e-5)
+    **CLIP, also=[{"x": f64(1, 64), "w": f64(16, lo=0.1, hi=1)}])
 row("istft_of_real", "torch.istft(x, 16)", x=f32(9, 4), raises="requires a complex-valued input")
 row("istft_bins_wrong", "torch.istft(x, 16)", x=random("c64", 8, 4), raises="expected the frequency dimension")
 row("istft_window_of_zeros", "torch.istft(x, 16, 16, 16, w)", x=random("c64", 9, 4), w=tensor([0.0] * 16), raises="window overlap add min")
@@ -101,22 +106,23 @@ MEL = """
     bank = torch.clamp(torch.min(-1.0 * slopes[:, :-2] / gap[:-1], slopes[:, 2:] / gap[1:]), min=0.0)
     mel = torch.matmul(power.transpose(-1, -2), bank).transpose(-1, -2)
 """
-row("mel_spectrogram", MEL + "    return power, mel, torch.log(mel + 1e-6)", x=f32(2, 200), rtol=1e-4, atol=1e-4)
+row("mel_spectrogram", MEL + "    return power, mel, torch.log(mel + 1e-6)", x=f32(2, 200))
 row("mfcc", MEL + """
     db = 10.0 * torch.log10(torch.clamp(mel, min=1e-10))
     db = torch.max(db, (db.amax(dim=[-2, -1], keepdim=True) - 80.0))
     k = torch.arange(5.0).unsqueeze(1)
     dct = torch.cos(3.141592653589793 / 8.0 * (torch.arange(8.0) + 0.5) * k)
     dct[0] *= 1.0 / 2.0 ** 0.5
-    return torch.matmul(db.transpose(-1, -2), (dct * (2.0 / 8.0) ** 0.5).t()).transpose(-1, -2)""", x=f32(2, 200), rtol=1e-4, atol=1e-3)
+    return torch.matmul(db.transpose(-1, -2), (dct * (2.0 / 8.0) ** 0.5).t()).transpose(-1, -2)""", x=f32(2, 200), rtol=2e-5, atol=1e-5,
+    why="a logarithm of small powers, and sums of them: half of the default was measured")
 row("whisper_features", """
     s = torch.stft(x, 40, 16, window=torch.hann_window(40), return_complex=True)
     magnitudes = s[..., :-1].abs() ** 2
     log_spec = torch.clamp(m @ magnitudes, min=1e-10).log10()
     log_spec = torch.maximum(log_spec, log_spec.max() - 8.0)
-    return (log_spec + 4.0) / 4.0""", x=f32(480), m=f32(8, 21, lo=0, hi=1), rtol=1e-4, atol=1e-4)
+    return (log_spec + 4.0) / 4.0""", x=f32(480), m=f32(8, 21, lo=0, hi=1))
 row("griffin_lim_step", """
     w = torch.hann_window(16)
     y = torch.istft(m * torch.polar(torch.ones_like(p), p), 16, 4, 16, w)
     z = torch.stft(y, 16, 4, 16, w, return_complex=True)
-    return z / (z.abs() + 1e-16), torch.angle(z).abs() > 4""", m=f32(2, 9, 20, lo=0.5, hi=1), p=f32(2, 9, 20, lo=-3, hi=3), rtol=1e-3, atol=1e-3)
+    return z / (z.abs() + 1e-16), torch.angle(z).abs() > 4""", m=f32(2, 9, 20, lo=0.5, hi=1), p=f32(2, 9, 20, lo=-3, hi=3))

@@ -4,8 +4,8 @@ from conformance import *
 NUMBERS = ("f32", "f64", "c64", "c128")
 SHAPES = {"square": (4, 4), "tall": (5, 3), "wide": (3, 5), "one": (1, 1), "batch": (2, 3, 4, 3), "no_rows": (0, 3), "no_batch": (0, 3, 3)}
 LAYOUTS = {"": lambda x: x, "_strided": noncontig, "_turned": transposed}
-# float32 in PyTorch itself is off by as much in what is divided by small pivots.
-LOOSE = dict(rtol=1e-4, atol=1e-4)
+LOOSE = dict(rtol=1e-4, atol=2e-5, why="what is divided by small pivots is as far off in PyTorch: 3.6 times the default was measured, of determinants")
+POWERS = dict(rtol=1e-3, atol=1e-3, why="inverses and powers multiply the errors of factors: half of float32's default was measured")
 
 
 def loose(dtype):
@@ -68,12 +68,12 @@ for dtype in NUMBERS:
         l, v = torch.linalg.eigh(x)
         m, w = torch.linalg.eigh(x, 'U')
         return l, (v * l.unsqueeze(-2)) @ v.mH, v.mH @ v, m, (w * m.unsqueeze(-2)) @ w.mH, torch.linalg.eigvalsh(x), v.stride()""", x=random(dtype, 2, 6, 6), also=[{"x": random(dtype, 1, 1)}, {"x": random(dtype, 2, 0, 0)}], **loose(dtype))
-    row(f"linalg_pinv_{dtype}", "torch.linalg.pinv(x), torch.pinverse(x), torch.linalg.pinv(x @ x.mH, hermitian=True, rtol=1e-3), torch.linalg.pinv(x, atol=0.5, rtol=0.1), torch.linalg.pinv(x).stride()", x=random(dtype, 2, 3, 5), rtol=1e-3, atol=1e-3)
-    row(f"linalg_lstsq_{dtype}", "torch.linalg.lstsq(x, b)[0], torch.linalg.lstsq(x, b)[2], torch.linalg.lstsq(x, b, driver='gels')[:2], torch.linalg.lstsq(x, b, driver='gelsd')", x=random(dtype, 2, 5, 3), b=random(dtype, 2, 5, 4), also=[{"x": random(dtype, 2, 3, 5), "b": random(dtype, 2, 3, 2)}], rtol=1e-3, atol=1e-3)
-    row(f"linalg_powers_{dtype}", "torch.linalg.matrix_power(x, 5), torch.linalg.matrix_power(x, 0), torch.linalg.matrix_power(x, -2), torch.linalg.matrix_exp(x), torch.matrix_exp(x * 4)", x=random(dtype, 2, 3, 3), rtol=1e-3, atol=1e-3)
-    row(f"linalg_cond_{dtype}", "torch.linalg.cond(x), torch.linalg.cond(x, -2), torch.linalg.cond(x, 1), torch.linalg.cond(x, 'fro'), torch.linalg.cond(x, 'nuc'), torch.linalg.matrix_rank(x), torch.linalg.matrix_rank(x, hermitian=True), torch.linalg.matrix_rank(x, atol=1.0, rtol=0.1)", x=random(dtype, 2, 3, 3), rtol=1e-3, atol=1e-3)
+    row(f"linalg_pinv_{dtype}", "torch.linalg.pinv(x), torch.pinverse(x), torch.linalg.pinv(x @ x.mH, hermitian=True, rtol=1e-3), torch.linalg.pinv(x, atol=0.5, rtol=0.1), torch.linalg.pinv(x).stride()", x=random(dtype, 2, 3, 5), **POWERS)
+    row(f"linalg_lstsq_{dtype}", "torch.linalg.lstsq(x, b)[0], torch.linalg.lstsq(x, b)[2], torch.linalg.lstsq(x, b, driver='gels')[:2], torch.linalg.lstsq(x, b, driver='gelsd')", x=random(dtype, 2, 5, 3), b=random(dtype, 2, 5, 4), also=[{"x": random(dtype, 2, 3, 5), "b": random(dtype, 2, 3, 2)}], **POWERS)
+    row(f"linalg_powers_{dtype}", "torch.linalg.matrix_power(x, 5), torch.linalg.matrix_power(x, 0), torch.linalg.matrix_power(x, -2), torch.linalg.matrix_exp(x), torch.matrix_exp(x * 4)", x=random(dtype, 2, 3, 3), **POWERS)
+    row(f"linalg_cond_{dtype}", "torch.linalg.cond(x), torch.linalg.cond(x, -2), torch.linalg.cond(x, 1), torch.linalg.cond(x, 'fro'), torch.linalg.cond(x, 'nuc'), torch.linalg.matrix_rank(x), torch.linalg.matrix_rank(x, hermitian=True), torch.linalg.matrix_rank(x, atol=1.0, rtol=0.1)", x=random(dtype, 2, 3, 3), **POWERS)
     row(f"linalg_norms_{dtype}", "torch.linalg.matrix_norm(x, 2), torch.linalg.matrix_norm(x, -2, dim=[0, 1], keepdim=True), torch.linalg.matrix_norm(x, 'nuc'), torch.nuclear_norm(x[0])", x=random(dtype, 2, 3, 4), **loose(dtype))
-    row(f"linalg_tensors_{dtype}", "torch.linalg.tensorinv(x, ind=2), torch.linalg.tensorsolve(x, b), torch.linalg.tensorsolve(x.permute(2, 0, 1), b, dims=[0])", x=random(dtype, 2, 3, 6), b=random(dtype, 2, 3), rtol=1e-3, atol=1e-3)
+    row(f"linalg_tensors_{dtype}", "torch.linalg.tensorinv(x, ind=2), torch.linalg.tensorsolve(x, b), torch.linalg.tensorsolve(x.permute(2, 0, 1), b, dims=[0])", x=random(dtype, 2, 3, 6), b=random(dtype, 2, 3), **POWERS)
 
 LARGE = random("f64", 40, 30)
 row("linalg_large", """
@@ -118,4 +118,4 @@ row("linalg_ldl_of_hollow_matrices", "torch.linalg.ldl_factor_ex(x), torch.linal
 row("linalg_eig_of_nan", "torch.linalg.eig(x)", x=tensor([[1.0, NAN], [0.0, 1.0]]), raises="should not contain infs or NaNs")
 row("linalg_eig_of_what_is_turned", """
     l, v = torch.linalg.eig(x)
-    return torch.sort(l.real)[0], torch.sort(l.imag)[0], (x.to(v.dtype) @ v - v * l).abs().max() < 1e-5""", x=tensor([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), also=[{"x": tensor([[0.0, -1.0], [1.0, 0.0]])}, {"x": tensor([[2.0, 0.0], [0.0, 2.0]])}, {"x": tensor([[0.0, 0.0], [0.0, 0.0]])}], atol=1e-5)
+    return torch.sort(l.real)[0], torch.sort(l.imag)[0], (x.to(v.dtype) @ v - v * l).abs().max() < 1e-5""", x=tensor([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), also=[{"x": tensor([[0.0, -1.0], [1.0, 0.0]])}, {"x": tensor([[2.0, 0.0], [0.0, 2.0]])}, {"x": tensor([[0.0, 0.0], [0.0, 0.0]])}])

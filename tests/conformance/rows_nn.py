@@ -19,7 +19,6 @@ row("linear_no_features", "F.linear(x, w, b)", x=f32(3, 0), w=weight(f32(4, 0)),
 
 ATTEND = "F.scaled_dot_product_attention(q, k, v{})"
 # float32: exp and two products, each with rounding
-TOLERANCE = dict(rtol=2e-5, atol=2e-6)
 
 
 def qkv(b, h, l, s, e, ev=None):
@@ -28,29 +27,29 @@ def qkv(b, h, l, s, e, ev=None):
 
 for name, sizes in {"small": (2, 3, 5, 5, 4), "one_query": (1, 2, 1, 9, 8), "block": (1, 1, 32, 32, 16), "past_block": (1, 2, 33, 35, 8),
                     "one_query_odd": (2, 2, 1, 6, 7, 19), "one_of_each": (1, 2, 1, 1, 16), "one_key": (2, 1, 3, 1, 4), "features": (1, 2, 4, 6, 5, 3), "head_32": (1, 4, 17, 17, 32)}.items():
-    row(f"attention_{name}", ATTEND.format(""), **qkv(*sizes), **TOLERANCE)
-    row(f"attention_{name}_causal", ATTEND.format(", is_causal=True"), **qkv(*sizes), **TOLERANCE)
+    row(f"attention_{name}", ATTEND.format(""), **qkv(*sizes))
+    row(f"attention_{name}_causal", ATTEND.format(", is_causal=True"), **qkv(*sizes))
     b, h, l, s = sizes[:4]
-    row(f"attention_{name}_bool_mask", ATTEND.format(", attn_mask=m"), **qkv(*sizes), m=b8(l, s), **TOLERANCE)
-    row(f"attention_{name}_float_mask", ATTEND.format(", attn_mask=m"), **qkv(*sizes), m=f32(b, 1, l, s), **TOLERANCE)
+    row(f"attention_{name}_bool_mask", ATTEND.format(", attn_mask=m"), **qkv(*sizes), m=b8(l, s))
+    row(f"attention_{name}_float_mask", ATTEND.format(", attn_mask=m"), **qkv(*sizes), m=f32(b, 1, l, s))
 row("attention_nothing_seen", ATTEND.format(", attn_mask=m"), m=tensor([[False, False], [True, False]], "b8"), **qkv(1, 1, 2, 2, 4))
 row("attention_infinite_mask", ATTEND.format(", attn_mask=m"), m=tensor([[-INF, -INF], [0.0, -INF]]), **qkv(1, 1, 2, 2, 4))
-row("attention_padding_mask", ATTEND.format(", attn_mask=m[:, None, None, :]"), m=b8(2, 7), **qkv(2, 3, 5, 7, 4), **TOLERANCE)
-row("attention_scale", ATTEND.format(", scale=0.3"), **qkv(1, 2, 3, 4, 8), **TOLERANCE)
+row("attention_padding_mask", ATTEND.format(", attn_mask=m[:, None, None, :]"), m=b8(2, 7), **qkv(2, 3, 5, 7, 4))
+row("attention_scale", ATTEND.format(", scale=0.3"), **qkv(1, 2, 3, 4, 8))
 row("attention_no_keys", ATTEND.format(""), **qkv(1, 2, 3, 0, 4))
 row("attention_no_queries", ATTEND.format(""), **qkv(1, 2, 0, 3, 4))
 row("attention_no_batch", ATTEND.format(""), **qkv(0, 2, 3, 3, 4))
-row("attention_rank_2", ATTEND.format(""), q=f32(5, 4), k=f32(6, 4), v=f32(6, 4), **TOLERANCE)
-row("attention_rank_3", ATTEND.format(", is_causal=True"), q=f32(2, 5, 4), k=f32(2, 5, 4), v=f32(2, 5, 4), **TOLERANCE)
+row("attention_rank_2", ATTEND.format(""), q=f32(5, 4), k=f32(6, 4), v=f32(6, 4))
+row("attention_rank_3", ATTEND.format(", is_causal=True"), q=f32(2, 5, 4), k=f32(2, 5, 4), v=f32(2, 5, 4))
 row("attention_f64", ATTEND.format(", attn_mask=m"), q=f64(1, 2, 3, 4), k=f64(1, 2, 5, 4), v=f64(1, 2, 5, 4), m=b8(3, 5))
-row("attention_broadcast", ATTEND.format(""), q=f32(2, 2, 3, 4), k=f32(1, 2, 5, 4), v=f32(1, 2, 5, 4), **TOLERANCE)
-row("attention_grouped", ATTEND.format(", enable_gqa=True"), q=f32(2, 4, 3, 8), k=f32(2, 2, 5, 8), v=f32(2, 2, 5, 8), **TOLERANCE)
+row("attention_broadcast", ATTEND.format(""), q=f32(2, 2, 3, 4), k=f32(1, 2, 5, 4), v=f32(1, 2, 5, 4))
+row("attention_grouped", ATTEND.format(", enable_gqa=True"), q=f32(2, 4, 3, 8), k=f32(2, 2, 5, 8), v=f32(2, 2, 5, 8))
 row("attention_of_a_cache", """
 keys, values = k.clone(), v.clone()
 return [F.scaled_dot_product_attention(q, keys[:, :, :n], values[:, :, :n], enable_gqa=True) for n in [1, 3, 4, 37]]""",
-    q=f32(1, 6, 1, 32), k=f32(1, 2, 40, 32), v=f32(1, 2, 40, 32), **TOLERANCE)
+    q=f32(1, 6, 1, 32), k=f32(1, 2, 40, 32), v=f32(1, 2, 40, 32))
 row("attention_one_query_infinite", ATTEND.format(", attn_mask=m"), q=f32(1, 1, 1, 4), k=tensor([[[[INF, 0, 0, 0], [1, 2, 3, 4], [NAN, 0, 0, 0]]]]),
-    v=f32(1, 1, 3, 4), m=tensor([[True, True, True]], "b8"), also=[{"k": f32(1, 1, 3, 4), "v": tensor([[[[INF, 0, -INF, NAN], [1, 2, 3, 4], [0, 0, 0, 0]]]])}], **TOLERANCE)
+    v=f32(1, 1, 3, 4), m=tensor([[True, True, True]], "b8"), also=[{"k": f32(1, 1, 3, 4), "v": tensor([[[[INF, 0, -INF, NAN], [1, 2, 3, 4], [0, 0, 0, 0]]]])}])
 row("attention_heads_are_views", """
 b, t, c = x.shape
 q = (x @ wq).view(b, t, 4, c // 4).transpose(1, 2)
@@ -58,7 +57,8 @@ k = (x @ wk).view(b, t, 4, c // 4).transpose(1, 2)
 v = (x @ wv).view(b, t, 4, c // 4).transpose(1, 2)
 return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, t, c)""",
     x=f32(2, 9, 32), wq=weight(f32(32, 32, lo=-0.2, hi=0.2)), wk=weight(f32(32, 32, lo=-0.2, hi=0.2)), wv=weight(f32(32, 32)),
-    also=[{"x": f32(1, 40, 32)}], rtol=1e-4, atol=1e-5)
+    also=[{"x": f32(1, 40, 32)}], rtol=5e-5, atol=5e-6,
+    why="two products and a softmax, one after the other: 0.6 times the default was measured")
 row("attention_refuses_mask_sizes", ATTEND.format(", attn_mask=m"), m=f32(3, 4), raises="", **qkv(1, 2, 3, 3, 4))
 row("attention_refuses_int_mask", ATTEND.format(", attn_mask=m"), m=i64(3, 3), raises="Expected attn_mask dtype", **qkv(1, 2, 3, 3, 4))
 row("attention_refuses_vectors", ATTEND.format(""), q=f32(3), k=f32(3), v=f32(3), raises="at least 2 dimensional")

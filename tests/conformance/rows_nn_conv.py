@@ -135,7 +135,7 @@ z += 1
 return y""", x=f32(1, 2, 4, 4), w=weight(f32(3, 2, 3, 3)))
 
 # Large enough for Winograd's tiles of 2x2 and of 4x4.
-SUMS = dict(atol=5e-5)  # up to 2700 terms, in another order and by tiles
+SUMS = dict(atol=5e-5, why="sums of up to 2,700 terms, in another order and by tiles: 2.4e-5 of answers up to 30 was measured")
 for height in range(1, 10):
     row(f"conv_tiled_{height}", "F.conv2d(x, w, b, 1, 1)", x=f32(6, 36, height, (height * 5 + 2) % 9 + 1),
         w=weight(weights(50, 36, 3, 3)), b=weight(f32(50)), **SUMS)

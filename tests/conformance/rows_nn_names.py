@@ -34,3 +34,6 @@ row("name_group_norm", "aten::native_group_norm(x, w, b, 2, 6, 4, 3, 1e-5)", x=f
 row("name_batch_norm_in_evaluation", "aten::_native_batch_norm_legit_no_training(x, w, b, m, v, 0.1, 1e-5)", x=f32(2, 3, 4), w=f32(3), b=f32(3), m=f32(3), v=f32(3, lo=0.5, hi=2))
 row("name_rnn_relu_packed", "aten::rnn_relu.data(x, n, h, p, True, 1, 0.0, False, False)", x=f32(5, 3), n=tensor([2, 2, 1], "i64"), h=f32(1, 2, 4),
     p=[f32(4, 3), f32(4, 4), f32(4), f32(4)])
+for name in ("bilinear", "bicubic"):
+    row(f"name_upsample_{name}_one_side", f"aten::_upsample_{name}2d_aa(x, s, False, None, f)", x=f32(1, 2, 6, 4), s=[3, 4], f=1.3,
+        also=[{"x": tensor([[[[1.0, NAN, 3.0, INF], [1.0, 2.0, 3.0, 4.0]]]]), "s": [3, 4]}])

@@ -58,8 +58,8 @@ for name in ("sym_constrain_range", "sym_constrain_range_for_size"):
     row(f"name_{name}", f"aten::{name}(n, min=2, max=9)", n=3)
 row("name_device", "aten::device(a)", a="cpu")
 row("name_device_with_index", "aten::device.with_index('cpu', n)", n=0)
-row("name_device_index", "torch.device(a).index", a="cpu", also=[{"a": "cpu:0"}])
-row("name_device_ne", "torch.device(a) != torch.device(b)", a="cpu", b="cpu:0", also=[{"b": "cpu"}])
+row("name_devices", "(torch.device(a).type, torch.device(a).index, torch.device(a) == torch.device(b), torch.device(a) != torch.device(b))", a="cpu", b="cpu:0",
+    also=[{"b": "cpu"}, {"a": "cpu:0"}])
 row("name_has_torch_function", "torch.jit.annotate(bool, torch.overrides.has_torch_function((x,)))", x=f32(2))
 row("name_size", "aten::Size(a)", a=[2, 3], also=[{"a": [1]}])
 row("name_assert_scalar", "aten::_assert_scalar(a, 'no')", a=1, also=[{"a": 2.5}])
@@ -115,3 +115,10 @@ row("name_unwrap_optional", "aten::_unwrap_optional(x)", x=f32(2))
 row("name_unchecked_unwrap_optional", "prim::unchecked_unwrap_optional(x)", x=f32(2))
 row("name_unchecked_cast", "prim::unchecked_cast(x)", x=f32(2))
 row("name_if_then_else", "prim::IfThenElse(b, x, y)", b=True, x=f32(2), y=f32(3), also=[{"b": False}])
+row("warning", """
+import warnings
+
+def f(x, n: int):
+    warnings.warn("n is " + str(n))
+    return x + n
+""", x=f32(3), n=2, also=[{"n": 3}])

@@ -67,8 +67,7 @@ row("dtypes", "torch.sum(x, dtype=torch.float64), torch.sum(i, dtype=torch.float
 row("ints_widen", "torch.sum(x), torch.sum(y), torch.sum(z), torch.prod(x[:2])", x=u8(300), y=b8(300), z=i32(300))
 row("sum_long", "torch.sum(x), torch.mean(x), torch.sum(x.view(-1, 64), 0), torch.sum(x.view(64, -1), 1)",
     x=f32(1 << 16, lo=0, hi=1))
-row("var_far_from_zero", "torch.var(x), torch.std(x, 1), torch.var(x, 0), torch.var_mean(x, 1)", x=f32(50, 70, lo=1000, hi=1001),
-    rtol=1e-4)
+row("var_far_from_zero", "torch.var(x), torch.std(x, 1), torch.var(x, 0), torch.var_mean(x, 1)", x=f32(50, 70, lo=1000, hi=1001))
 row("var_corrections", "torch.var(x, unbiased=False), torch.var(x, 1, unbiased=False), torch.var(x, dim=[0], correction=2), "
     "torch.std_mean(x, 1), torch.var_mean(x, dim=[0], correction=0), torch.var(x[:1], 0)", x=f32(7, 9))
 for p in ("0", "1", "2", "3", "0.5", "float('inf')", "-float('inf')"):

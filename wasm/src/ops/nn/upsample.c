@@ -118,6 +118,14 @@ static void fill_axis(const sampling *s, int d, rush_resample_axis *a, bool sing
 static double fill_spans(const sampling *s, const rush_resample_spans *a, double step,
                          double support, bool single) {
   double most = 0;
+  if (a->in == a->out) { /* whatever the scale says */
+    for (size_t o = 0; o < a->out; o++) {
+      a->first[o] = (int32_t)o;
+      a->count[o] = 1;
+      a->weight[o * a->n] = 1;
+    }
+    return 1;
+  }
   const double in = (double)a->in, inverse = step >= 1 ? rounded(single, 1 / step) : 1;
   for (size_t o = 0; o < a->out; o++) {
     const double center = rounded(single, step * ((double)o + 0.5));

@@ -71,11 +71,11 @@ static rush_draw uniform_of(const rush_call *c) {
                                       : uniform;
 }
 
-static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
-  if (rush_is_complex(t->dtype)) {
+static rush_status fill_with(rush_call *c, rush_tensor *t, double from, double to, rush_draw draw) {
+  if (rush_is_complex(t->dtype)) { /* of parts that are no halves, also like a tensor of halves */
     rush_tensor both;
     RUSH_TRY(both_parts(c, t, &both));
-    return fill_uniform(c, &both, from, to);
+    return fill_with(c, &both, from, to, uniform);
   }
   RUSH_TRY(need_float(c, t, "check_uniform_bounds"));
   RUSH_NEED(from <= to, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
@@ -85,8 +85,12 @@ static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, doubl
       "uniform_ expects to-from to be a %s, but found to=%g and from=%g which result in to-from to "
       "exceed the limit",
       rush_dtype_name(t->dtype), to, from);
-  rush_draw_fill(c, t, uniform_of(c), from, to);
+  rush_draw_fill(c, t, draw, from, to);
   return RUSH_OK;
+}
+
+static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
+  return fill_with(c, t, from, to, uniform_of(c));
 }
 
 RUSH_OP(uniform) {
@@ -197,8 +201,6 @@ static rush_status normal_each(rush_call *c, const rush_tensor *means, double me
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   memcpy(sizes, like->sizes, (size_t)rank * sizeof *sizes);
   if (means != NULL && stds != NULL) {
-    RUSH_NEED(means->dtype == stds->dtype, "normal: the means are %s, the deviations %s",
-              rush_dtype_name(means->dtype), rush_dtype_name(stds->dtype));
     RUSH_NEED(
         rush_broadcast(means->rank, means->sizes, stds->rank, stds->sizes, &rank, sizes),
         "The size of the means %s and that of the deviations %s do not broadcast to one shape",
@@ -217,7 +219,7 @@ static rush_status normal_each(rush_call *c, const rush_tensor *means, double me
       RUSH_TRY(rush_work(c->ctx, 8));
       double drawn = rush_load_double(dtype, at);
       if (stds != NULL) {
-        const double by = rush_load_double(dtype, it.at[2] + i * it.stride[2][0]);
+        const double by = rush_load_double(stds->dtype, it.at[2] + i * it.stride[2][0]);
         RUSH_NEED(by >= 0, "normal expects all elements of std >= 0.0");
         drawn *= by;
       }
