@@ -1,0 +1,104 @@
+"""Argument sets that PyTorch takes, with its answers."""
+
+import contextlib
+import copy
+import io
+import sys
+import warnings
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "conformance")]
+import reference  # noqa: E402, F401, I001 - before torch
+import torch  # noqa: E402
+import torchvision  # noqa: E402, F401 - its operators
+import limits  # noqa: E402
+import one_operator  # noqa: E402
+import structured  # noqa: E402
+from draw import Draw  # noqa: E402
+
+SETS = 6
+ATTEMPTS = 400
+ONE_VALUE = {"Optional[Generator]": None, "Device": torch.device("cpu")}  # nothing else can be given
+MOST_RESULTS = 4096  # elements; more says nothing more
+
+
+class Program:
+    """One operator, as a function of all its arguments."""
+
+    options = {}  # of its export
+    more_vectors = 0  # that the export adds
+
+    def __init__(self, name, seed):
+        self.name, self.schema, self.seed = name, one_operator.schema_of(name), seed
+        first = Draw(name, seed, "types")
+        self.variables = {}
+        for a in self.schema.arguments:
+            for v in variables_in(a.type):
+                self.variables.setdefault(v, one_operator.type_from(first.pick(limits.variables_of(name))))
+        self.mutates = any(a.alias_info is not None and a.alias_info.is_write for a in self.schema.arguments)
+        self.constants = {a.name: ONE_VALUE[str(a.type)] for a in self.schema.arguments if str(a.type) in ONE_VALUE} | limits.CONSTANTS.get(name, {})
+        types = {a.name: one_operator.concrete(a.type, self.variables) for a in self.inputs()}
+        arguments = [(a, self.constants[a.name] if a.name in self.constants else one_operator.Name(a.name)) for a in self.schema.arguments]
+        self.function = one_operator.function_of(name, arguments, types, self.variables, self.mutates, limits.is_unset(name))
+
+    def inputs(self):
+        return [a for a in self.schema.arguments if a.name not in self.constants]
+
+    def draw(self, attempt):
+        """Arguments; None where limits.py leaves them out."""
+        d = Draw(self.name, self.seed, attempt, self.variables)
+        values = d.arguments(self.schema, structured.given(self.name, d, self.schema))
+        values = {a.name: values[a.name] for a in self.inputs()}
+        return None if limits.left_out(self.name, values) else tuple(values.values())
+
+    def answer(self, args):
+        torch.manual_seed(1)  # RUSH_TEST_SEED: so is every replay's
+        with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.run(copy.deepcopy(args))
+
+    def run(self, args):
+        function = copy.deepcopy(self.function) if isinstance(self.function, torch.nn.Module) else self.function
+        return function(*args)
+
+
+def show(args):
+    """On a line, as it would be written; large tensors by their sizes."""
+    return "(" + ", ".join(" ".join(repr(v).split()) if sum(t.numel() for t in tensors_in(v)) <= 40 else
+                           f"{type(v).__name__} of {[(str(t.dtype)[6:], *t.shape) for t in tensors_in(v)]}" for v in args) + ")"
+
+
+def variables_in(type_):
+    if type_.kind() == "VarType":
+        return [str(type_)]
+    return [v for t in type_.containedTypes() for v in variables_in(t)]
+
+
+def tensors_in(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [t for v in items for t in tensors_in(v)]
+
+
+def sets_of(program, say, skip=()):
+    """[(attempt, args, expected)]. `say(attempt)` comes before each, so that one that ends the process is known; those in `skip` are."""
+    found = []
+    for attempt in range(ATTEMPTS):
+        if attempt in skip:
+            continue
+        args = program.draw(attempt)
+        if args is None:
+            continue
+        say(attempt)
+        try:
+            expected = program.answer(args)
+        except Exception:  # what PyTorch raises is of many types
+            continue
+        results = tensors_in(expected)
+        if sum(t.numel() for t in results) <= MOST_RESULTS and all(t.dtype not in limits.OTHER_DTYPES for t in results):
+            found.append((attempt, args, expected))
+        if len(found) == SETS:
+            break
+    return found
