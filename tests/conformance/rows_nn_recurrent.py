@@ -101,3 +101,11 @@ class M(torch.nn.Module):
         y, h = self.net(pack_padded_sequence(x, n, batch_first=True, enforce_sorted=False))
         padded, lengths = pad_packed_sequence(y, batch_first=True)
         return padded, lengths, h""", trace=True, x=f32(3, 6, 3), n=tensor([2, 6, 4], "i64"), also=[{"n": tensor([6, 6, 6], "i64")}, {"n": tensor([6, 1, 2], "i64")}])
+
+# A step of two dimensions, as the trace of a module with a batch gives it for an unbatched input, is one sequence for all rows of the state.
+for name, cell, gates, state in [("rnn_tanh", "torch.rnn_tanh", 1, "h"), ("rnn_relu", "torch.rnn_relu", 1, "h"), ("lstm", "torch.lstm", 4, "[h, h]")]:
+    for layers, first in ((1, False), (2, False), (1, True)):
+        weights = "[w, v, b, b]" if layers == 1 else "[w, v, b, b, v, v, b, b]"
+        row(f"{name}_of_two_dimensions_{layers}{'_batch_first' if first else ''}", f"{cell}(x, {state}, {weights}, True, {layers}, 0.0, False, False, {first})", x=f32(5, 4), h=f32(layers, 3, 4),
+            w=weight(f32(gates * 4, 5 if first else 4)), v=weight(f32(gates * 4, 4)), b=weight(f32(gates * 4)))
+row("gru_of_two_dimensions", "torch.gru(x, h, [w, w, b, b], True, 1, 0.0, False, False, False)", x=f32(5, 4), h=f32(1, 3, 4), w=f32(12, 4), b=f32(12), raises="")

@@ -388,6 +388,7 @@ rush_status rush_reduce_on(rush_call *c, const rush_reduce *row, uint32_t n, con
   sub.dies = 0;
   *out = NULL;
   rush_status st = reduce(&sub, row);
+  c->tensors = sub.tensors;
   rush_drop(c->heap, &results[1]);
   if (st != RUSH_OK) {
     rush_drop(c->heap, &results[0]);

@@ -80,12 +80,39 @@ static rush_status run(rush_call *c, rush_cell_kind kind, uint32_t at, const rus
   return rush_recurrent_run(c, &n.base, s, batch_first);
 }
 
+/* Argument 0 of two dimensions is one sequence for the whole batch of the state: PyTorch adds what the
+ * weights make of a step to each row of the state. Layers with GRU cells refuse it. */
+static rush_status spread_over_batch(rush_call *c, rush_cell_kind kind, bool batch_first,
+                                     rush_tensor **input) {
+  const rush_value *hx = &c->args[1];
+  if (hx->kind == RUSH_KIND_LIST && arg_list(c, 1)->n > 0) hx = arg_list(c, 1)->items;
+  *input = arg_tensor(c, 0);
+  if ((*input)->rank != 2 || kind == RUSH_CELL_GRU || hx->kind != RUSH_KIND_TENSOR) return RUSH_OK;
+  const rush_tensor *x = *input, *h = rush_as_tensor(hx);
+  if (h->rank != 3) return RUSH_OK;
+  const int t = batch_first ? 1 : 0, f = 1 - t, batch = f;
+  int64_t sizes[3] = {0, 0, x->sizes[f]}, strides[3] = {0, 0, x->strides[f]};
+  sizes[t] = x->sizes[t];
+  strides[t] = x->strides[t];
+  sizes[batch] = h->sizes[1];
+  return tmp_view(c, x, 3, sizes, strides, x->offset, input);
+}
+
 /* input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first */
 static rush_status run_padded(rush_call *c, rush_cell_kind kind) {
   const bool batch_first = arg_bool(c, 8);
+  const rush_value *given = c->args;
+  rush_value args[9];
+  rush_tensor *input;
   rush_sequence s;
-  RUSH_TRY(rush_sequence_padded(c, batch_first, &s));
-  return run(c, kind, 1, &s, batch_first);
+  RUSH_TRY(spread_over_batch(c, kind, batch_first, &input));
+  memcpy(args, given, sizeof args);
+  args[0] = rush_of_tensor(input);
+  c->args = args;
+  rush_status st = rush_sequence_padded(c, batch_first, &s);
+  if (st == RUSH_OK) st = run(c, kind, 1, &s, batch_first);
+  c->args = given;
+  return st;
 }
 RUSH_OP(lstm) {
   return run_padded(c, RUSH_CELL_LSTM);
