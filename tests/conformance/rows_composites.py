@@ -140,3 +140,24 @@ row("conv_tbc", "torch.conv_tbc(x, w, b, 1)", x=f32(7, 2, 3), w=weight(f32(3, 3,
 row("conv_tbc_of_inputs", "torch.conv_tbc(x, w, b, pad)", x=f64(9, 1, 2), w=f64(4, 2, 5), b=f64(5), pad=0, also=[{"x": noncontig(f64(5, 3, 2)), "pad": 2}])
 row("conv_tbc_strides", "torch.conv_tbc(x, w, b).stride()", x=f32(7, 2, 3), w=f32(3, 3, 4), b=f32(4))
 row("conv_tbc_of_other_channels", "torch.conv_tbc(x, w, b)", x=f32(7, 2, 3), w=f32(3, 2, 4), b=f32(4), raises="input channels")
+
+# ---- Convolutions of complex numbers: their weight is a constant, or tracing saw its dtype
+
+
+def complex_conv(name, body, x, w, b=None, **options):
+    bias = {} if b is None else {"b": weight(random("c64", *b))}
+    row(f"complex_{name}", body, x=random("c64", *x), w=weight(random("c64", *w)), **bias, **options)
+
+
+complex_conv("conv1d", "F.conv1d(x, w, b, 2, 1)", (2, 3, 9), (4, 3, 3), (4,))
+complex_conv("conv2d", "F.conv2d(x, w, b, 1, 1, 2)", (2, 3, 7, 8), (4, 3, 3, 2), (4,))
+complex_conv("conv2d_groups", "F.conv2d(x, w, None, 1, 0, 1, 2)", (2, 4, 7, 8), (6, 2, 3, 3))
+complex_conv("conv2d_unbatched", "F.conv2d(x, w, b)", (3, 7, 8), (4, 3, 3, 3), (4,))
+complex_conv("conv2d_same", "F.conv2d(x, w, b, 1, 'same')", (2, 3, 7, 8), (4, 3, 3, 2), (4,))
+complex_conv("conv1d_same_unbatched", "F.conv1d(x, w, None, 1, 'same')", (3, 7), (4, 3, 4))
+complex_conv("conv3d", "F.conv3d(x, w, b)", (1, 2, 4, 5, 4), (3, 2, 2, 3, 2), (3,))
+complex_conv("conv_transpose1d", "F.conv_transpose1d(x, w, b, 2)", (2, 3, 5), (3, 4, 3), (4,))
+complex_conv("conv_transpose2d", "F.conv_transpose2d(x, w, None, 2, 1, 1, 2)", (2, 4, 5, 5), (4, 3, 3, 3))
+complex_conv("conv_transpose3d", "F.conv_transpose3d(x, w)", (1, 2, 3, 3, 3), (2, 3, 2, 2, 2))
+complex_conv("conv2d_traced", "F.conv2d(x, w, b, 2)", (2, 3, 7, 8), (4, 3, 3, 2), (4,), trace=True)
+row("complex_conv2d_of_traced_inputs", "F.conv2d(x, w)", x=random("c128", 2, 3, 7, 8), w=random("c128", 4, 3, 3, 2), trace=True)

@@ -18,6 +18,8 @@ namespace jit = torch::jit;
 
 namespace {
 
+constexpr char kOfComplex[] = "of_complex";
+
 // Those of the runtime's own that programs name.
 TORCH_LIBRARY_FRAGMENT(rush, library) {
   for (const char *op : {"rush::quantised_conv", "rush::quantised_by_table", "rush::quantised_cat",
@@ -102,6 +104,20 @@ std::string program_name(const std::string &op) {
              : "";
 }
 
+// Whether it is known to hold complex numbers: a constant, or what tracing saw.
+bool is_complex(const jit::Value *value) {
+  if (const auto constant = jit::toIValue(value))
+    return constant->isTensor() && constant->toTensor().is_complex();
+  const auto type = value->type()->cast<c10::TensorType>();
+  return type && type->scalarType() && c10::isComplexType(*type->scalarType());
+}
+
+// "conv2d__of_complex", "conv2d__padding_of_complex": a program for an operator whose second operand,
+// a weight, is complex.
+std::string complex_name(const std::string &name, const std::string &overload) {
+  return name + "__" + (overload.empty() ? "" : overload + "_") + kOfComplex;
+}
+
 // Later versions of PyTorch give operators more arguments, at the end. Where a call leaves them at
 // None, they are taken off `inputs`.
 jit::Function *program_of(const jit::Node &node, std::vector<jit::Value *> &inputs) {
@@ -109,6 +125,8 @@ jit::Function *program_of(const jit::Node &node, std::vector<jit::Value *> &inpu
   const std::string op = node.kind().toQualString(), name = program_name(op);
   if (name.empty()) return nullptr;
   const std::string overload = schema ? schema->overload_name() : "";
+  if (inputs.size() > 1 && is_complex(inputs[1]))
+    if (jit::Function *own = programs().find(complex_name(name, overload))) return own;
   jit::Function *found = programs().find(op, name, overload, inputs.size());
   if (found || rush_has_op((overload.empty() ? op : op + "." + overload).c_str())) return found;
   found = programs().find(overload.empty() ? name : name + "__" + overload);
@@ -162,9 +180,22 @@ bool decompose(jit::Graph &graph) {
   return decompose(graph.block());
 }
 
+std::string for_complex(const std::string &op) {
+  const std::string name = program_name(base_name(op)), overload = overload_name(op);
+  if (!programs().find(complex_name(name, overload))) return op;
+  return base_name(op) + "." + (overload.empty() ? "" : overload + "_") + kOfComplex;
+}
+
+std::string for_any_dtype(const std::string &op) {
+  const std::string overload = overload_name(op);
+  const size_t at = overload.rfind(kOfComplex);
+  if (at == std::string::npos) return op;
+  return base_name(op) + (at == 0 ? "" : "." + overload.substr(0, at - 1));
+}
+
 std::shared_ptr<const Graph> program_of_operator(const std::string &op) {
   const std::string name = op.find("::") == std::string::npos ? "" : program_name(base_name(op));
-  const Schema *schema = name.empty() ? nullptr : schema_of(op);
+  const Schema *schema = name.empty() ? nullptr : schema_of(for_any_dtype(op));
   if (!schema) return nullptr;
   jit::Function *function =
       programs().find(base_name(op), name, overload_name(op), schema->args.size());

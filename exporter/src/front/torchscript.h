@@ -57,6 +57,10 @@ torch::jit::Module load_torchscript(const std::string &path);
 
 // The graph of others that an operator of aten's is made of, where operators/ has one; else nullptr.
 std::shared_ptr<const Graph> program_of_operator(const std::string &op);
+// The operator whose program computes with complex numbers, "aten::conv2d.of_complex" of "aten::conv2d",
+// where operators/ has one; else op itself. And back.
+std::string for_complex(const std::string &op);
+std::string for_any_dtype(const std::string &op);
 // All functions in operators/, and the schema of one, which is compiled.
 std::vector<std::string> operator_program_names();
 std::string operator_program_schema(const std::string &name);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "front/torchscript.h"
 #include "ir/alias.h"
 #include "ir/from_c10.h"
 #include "ir/schema.h"
@@ -126,7 +127,7 @@ py::object GraphBuilder::results_of(Node *node) {
 
 py::object GraphBuilder::node(const std::string &op, const py::list &args, const py::object &types,
                               const std::string &name) {
-  const Schema *schema = schema_of(op);
+  const Schema *schema = schema_of(for_any_dtype(op));
   std::vector<Value *> inputs;
   for (py::handle a : args) {
     const size_t i = inputs.size();

@@ -582,6 +582,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("run_pass", run_pass);
   m.def("pass_names", pass_names);
   m.def("operator_program_names", operator_program_names);
+  m.def("for_complex", for_complex);
   m.def("operator_program_schema", operator_program_schema);
   m.def("has_op", [](const std::string &name) { return rush_has_op(name.c_str()); });
   m.def("version", [] { return rush_version(); });

@@ -254,6 +254,9 @@ rush_status tmp_view(rush_call *c, const rush_tensor *base, int rank, const int6
 /* The tensor itself where it is row-major or has the dtype, else a copy. */
 rush_status tmp_contiguous(rush_call *c, rush_tensor *t, rush_tensor **out);
 rush_status tmp_to(rush_call *c, rush_tensor *t, rush_dtype dtype, rush_tensor **out);
+/* t, in halves where argument `dtype` asks for them: PyTorch converts to dtype= before it computes. The operator
+ * sees float32 there. */
+rush_status tmp_rounded(rush_call *c, rush_tensor *t, uint32_t dtype, rush_tensor **out);
 /* The tensor itself where its memory is [N, ..., C] without gaps, else such a copy; of rank 2 or more. */
 rush_status tmp_channels_last(rush_call *c, rush_tensor *t, rush_tensor **out);
 /* Memory, not set; n items of one size, where n and the product may be more than there can be. */

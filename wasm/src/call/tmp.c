@@ -36,6 +36,11 @@ rush_status tmp_to(rush_call *c, rush_tensor *t, rush_dtype dtype, rush_tensor *
   return RUSH_OK;
 }
 
+rush_status tmp_rounded(rush_call *c, rush_tensor *t, uint32_t dtype, rush_tensor **out) {
+  *out = t;
+  return arg_is_none(c, dtype) || !rush_is_half(c->narrow) ? RUSH_OK : tmp_to(c, t, c->narrow, out);
+}
+
 rush_status tmp_channels_last(rush_call *c, rush_tensor *t, rush_tensor **out) {
   if (t->rank == 2) return tmp_contiguous(c, t, out);
   if (rush_is_channels_last(t)) {

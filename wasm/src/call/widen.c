@@ -86,26 +86,18 @@ uint32_t rush_dtype_arg(const rush_schema *schema) {
   return 0;
 }
 
-/* The operator computes in the wide one. What it computes with, argument 0, is rounded to `dtype` first, as
- * PyTorch does; in place it is not. */
-static rush_status widen_dtype(widening *w, rush_value *self, rush_value *v) {
+/* The operator computes in the wide one. */
+static void widen_dtype(widening *w, rush_value *v) {
   if (v->kind != RUSH_KIND_INT || v->u.i < 0 || v->u.i > 255 || !rush_dtype_known((int)v->u.i))
-    return RUSH_OK;
-  const rush_dtype dtype = (rush_dtype)v->u.i;
-  rush_dtype *narrow = narrow_of(w, dtype);
-  if (!narrow) return RUSH_OK;
-  *narrow = dtype;
-  v->u.i = wide_of(dtype);
-  if (self->kind != RUSH_KIND_TENSOR || w->c->inplace || dtype == wide_of(dtype)) return RUSH_OK;
-  rush_tensor *rounded;
-  RUSH_TRY(rush_tensor_to(w->c->heap, rush_as_tensor(self), dtype, &rounded));
-  *self = rush_of_tensor(tmp_take(w->c, rounded));
-  return RUSH_OK;
+    return;
+  rush_dtype *narrow = narrow_of(w, (rush_dtype)v->u.i);
+  if (!narrow) return;
+  *narrow = (rush_dtype)v->u.i;
+  v->u.i = wide_of(*narrow);
 }
 
 static rush_status widen_args(widening *w, const rush_schema *schema, rush_value *args,
                               uint32_t dtype_arg) {
-  if (dtype_arg > 0) RUSH_TRY(widen_dtype(w, args, args + dtype_arg));
   for (uint32_t k = 0; k < schema->n_args; k++) {
     rush_value *v = args + k;
     rush_tensor *wide;
@@ -117,6 +109,7 @@ static rush_status widen_args(widening *w, const rush_schema *schema, rush_value
       RUSH_TRY(widen_list(w, schema->args + k, v, w->made + k));
     }
   }
+  if (dtype_arg > 0) widen_dtype(w, args + dtype_arg);
   return RUSH_OK;
 }
 

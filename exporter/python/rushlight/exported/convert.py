@@ -126,7 +126,7 @@ class Converter:
         args = [self.given(a, env) for a in arguments(node, target._schema)]
         if op in ITEMS and "val" in node.meta:
             return self.item(args[0], node)
-        return self.b.node(op, args, name=node.name)
+        return self.b.node(_C.for_complex(op) if has_complex_weight(node) else op, args, name=node.name)
 
     def item(self, tensor, node):
         kind = str(plain_type(node.meta["val"]))
@@ -134,6 +134,13 @@ class Converter:
             return self.b.node("aten::Bool.Tensor", [tensor], name=node.name)
         out = self.b.node("aten::item", [tensor], name=node.name)
         return self.b.node(AS_NUMBER[kind], [out], name=node.name) if kind in AS_NUMBER else out
+
+
+def has_complex_weight(node):
+    """Whether the second operand is a complex tensor, as far as torch.export says."""
+    weight = node.args[1] if len(node.args) > 1 else None
+    value = weight.meta.get("val") if isinstance(weight, torch.fx.Node) else None
+    return isinstance(value, torch.Tensor) and value.is_complex()
 
 
 def arguments(node, schema):

@@ -49,8 +49,8 @@ static void softmax_all(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, i
   rush_parallel(ctx, outer * r.blocks, 4 * (uint64_t)r.n * width, some_rows, &r);
 }
 
-static rush_status run(rush_call *c, rush_dtype dtype, bool logarithm) {
-  rush_tensor *self = arg_tensor(c, 0), *as, *x, *out;
+static rush_status run(rush_call *c, rush_tensor *self, rush_dtype dtype, bool logarithm) {
+  rush_tensor *as, *x, *out;
   int dim;
   RUSH_NEED(rush_is_float(dtype), "\"%s_lastdim_kernel_impl\" not implemented for '%s'",
             logarithm ? "log_softmax" : "softmax", rush_dtype_word(dtype));
@@ -69,9 +69,11 @@ static rush_status run(rush_call *c, rush_dtype dtype, bool logarithm) {
 }
 
 static rush_status with_dtype(rush_call *c, bool logarithm) {
+  rush_tensor *self = arg_tensor(c, 0);
   rush_dtype dtype;
-  RUSH_TRY(arg_dtype(c, 2, arg_tensor(c, 0)->dtype, &dtype));
-  return run(c, dtype, logarithm);
+  RUSH_TRY(arg_dtype(c, 2, self->dtype, &dtype));
+  RUSH_TRY(tmp_rounded(c, self, 2, &self));
+  return run(c, self, dtype, logarithm);
 }
 RUSH_OP(softmax) {
   return with_dtype(c, false);
@@ -80,8 +82,8 @@ RUSH_OP(log_softmax) {
   return with_dtype(c, true);
 }
 RUSH_OP(softmax_plain) {
-  return run(c, arg_tensor(c, 0)->dtype, false);
+  return run(c, arg_tensor(c, 0), arg_tensor(c, 0)->dtype, false);
 }
 RUSH_OP(log_softmax_plain) {
-  return run(c, arg_tensor(c, 0)->dtype, true);
+  return run(c, arg_tensor(c, 0), arg_tensor(c, 0)->dtype, true);
 }

@@ -63,7 +63,7 @@ static void scan(rush_ctx *ctx, rush_tensor *t, int dim, bool product) {
 
 /* self, dim, dtype */
 static rush_status cumulate(rush_call *c, bool product) {
-  const rush_tensor *self = arg_tensor(c, 0);
+  rush_tensor *self = arg_tensor(c, 0);
   rush_dtype natural = self->dtype, dtype;
   rush_tensor *out;
   int dim;
@@ -76,6 +76,7 @@ static rush_status cumulate(rush_call *c, bool product) {
   RUSH_NEED(dtype != RUSH_BOOL, "\"%s_out_cpu\" not implemented for 'Bool'",
             product ? "cumprod" : "cumsum");
   RUSH_TRY(rush_result(c, 0, dtype, self->rank, self->sizes, &out));
+  RUSH_TRY(tmp_rounded(c, self, 2, &self));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
   if (out->numel > 0) scan(c->ctx, out, dim, product);
   return RUSH_OK;
