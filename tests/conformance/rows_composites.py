@@ -161,3 +161,7 @@ complex_conv("conv_transpose2d", "F.conv_transpose2d(x, w, None, 2, 1, 1, 2)", (
 complex_conv("conv_transpose3d", "F.conv_transpose3d(x, w)", (1, 2, 3, 3, 3), (2, 3, 2, 2, 2))
 complex_conv("conv2d_traced", "F.conv2d(x, w, b, 2)", (2, 3, 7, 8), (4, 3, 3, 2), (4,), trace=True)
 row("complex_conv2d_of_traced_inputs", "F.conv2d(x, w)", x=random("c128", 2, 3, 7, 8), w=random("c128", 4, 3, 3, 2), trace=True)
+
+
+row("int_mm", "torch._int_mm(x, y)", x=random("i8", 3, 5, lo=-128, hi=127), y=random("i8", 5, 4, lo=-128, hi=127), also=[{"x": random("i8", 0, 5)}])
+row("int_mm_of_other_dtypes", "torch._int_mm(x, y)", x=i32(3, 5), y=random("i8", 5, 4), raises="to be of type int8")

@@ -308,3 +308,11 @@ row("quantised_mul_wraps", """
     b = torch.quantize_per_tensor(y, 1e-5, 0, torch.qint32)
     return torch.ops.quantized.mul(a, b, 1e-4, 0).dequantize()""", x=tensor([3.0, -2.0, 0.001]), y=tensor([4.0, 5.0, 0.002]))
 row("qscheme", "q = torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)\nreturn q.qscheme()", x=f32(3))
+
+for name, dtype, zero in (("quint8", "torch.quint8", 10), ("qint8", "torch.qint8", -3)):
+    row(f"quantized_times_a_number_{name}", f"""q = torch.quantize_per_tensor(x, 0.05, {zero}, {dtype})
+out = []
+for y in [torch.ops.quantized.mul(q, b), torch.ops.quantized.mul(b, q), torch.ops.quantized.mul_relu(q, b), torch.ops.quantized.mul_relu(b, q)]:
+    out.append(y.int_repr().to(torch.float64))
+    out.append(y.dequantize())
+return out""", x=f32(4, 5), b=2.5, also=[{"b": -1.5}, {"b": 0.0}])

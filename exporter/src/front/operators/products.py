@@ -326,3 +326,10 @@ def addr(x, vec1, vec2, beta: number, alpha: number):
         return torch.logical_or(torch.logical_and(b, old), torch.logical_and(torch.logical_and(a, vec1.unsqueeze(1)), vec2))
     out = (a * vec1.to(dtype)).unsqueeze(1) * vec2.to(dtype)
     return b * old + out if bool(b != 0) else out
+
+
+def _int_mm(x, other):
+    assert x.dim() == 2, "int_mm_out_cpu: Expected self to be of dimension 2 but got {}".format(x.dim())
+    assert other.dim() == 2, "int_mm_out_cpu: Expected mat2 to be of dimension 2 but got {}".format(other.dim())
+    assert x.dtype == torch.int8 and other.dtype == torch.int8, "int_mm_out_cpu: Expected self and mat2 to be of type int8"
+    return torch.mm(x.to(torch.int32), other.to(torch.int32))

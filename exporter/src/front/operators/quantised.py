@@ -426,6 +426,35 @@ def quantized_mul_relu(a, b, scale: float, zero_point: int):
     return quantised_product(a, b, scale, zero_point, True)
 
 
+def quantised_times_number(x, factor: float, relu: bool):
+    """The same integers at another scale; of a negative number they are counted from the other end of their range."""
+    integers, zero = x.int_repr(), torch.q_zero_point(x)
+    if factor == 0.0:
+        return torch._make_per_tensor_quantized_tensor(torch.zeros_like(integers), 1.0, 0)
+    if factor < 0.0:
+        ends = 255 if x.dtype == torch.quint8 else -1
+        integers, zero = (ends - integers.to(torch.int32)).to(integers.dtype), ends - zero
+    if relu:
+        integers = torch.clamp_min(integers, zero)
+    return torch._make_per_tensor_quantized_tensor(integers, torch.q_scale(x) * abs(factor), zero)
+
+
+def quantized_mul__Scalar(x, b: number):
+    return quantised_times_number(x, float(b), False)
+
+
+def quantized_mul__Scalar2(b: number, x):
+    return quantised_times_number(x, float(b), False)
+
+
+def quantized_mul_relu__Scalar(x, b: number):
+    return quantised_times_number(x, float(b), True)
+
+
+def quantized_mul_relu__Scalar2(b: number, x):
+    return quantised_times_number(x, float(b), True)
+
+
 def quantised_tensors(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int], relu: bool):
     unit = torch.q_scale(tensors[0]) if scale is None else scale
     zero = torch.q_zero_point(tensors[0]) if zero_point is None else zero_point
