@@ -97,6 +97,7 @@ static void put(text *t, const char *fmt, ...) {
 static void put_element(text *t, rush_dtype dtype, const void *at) {
   union {
     uint8_t u;
+    int8_t s;
     int32_t i;
     int64_t l;
     float f;
@@ -108,6 +109,10 @@ static void put_element(text *t, rush_dtype dtype, const void *at) {
     case RUSH_UINT8:
       memcpy(&e.u, at, 1);
       put(t, "%d", e.u);
+      return;
+    case RUSH_INT8:
+      memcpy(&e.s, at, 1);
+      put(t, "%d", e.s);
       return;
     case RUSH_BOOL:
       memcpy(&e.u, at, 1);
@@ -140,16 +145,18 @@ static void put_element(text *t, rush_dtype dtype, const void *at) {
 }
 
 static size_t element_size(rush_dtype dtype) {
-  return dtype == RUSH_UINT8 || dtype == RUSH_BOOL      ? 1
-         : dtype == RUSH_INT32 || dtype == RUSH_FLOAT32 ? 4
-         : dtype == RUSH_COMPLEX128                     ? 16
-                                                        : 8;
+  return dtype == RUSH_UINT8 || dtype == RUSH_INT8 || dtype == RUSH_BOOL ? 1
+         : dtype == RUSH_INT32 || dtype == RUSH_FLOAT32                  ? 4
+         : dtype == RUSH_COMPLEX128                                      ? 16
+                                                                         : 8;
 }
 
 static const char *dtype_text(rush_dtype dtype) {
   switch (dtype) {
     case RUSH_UINT8:
       return "uint8";
+    case RUSH_INT8:
+      return "int8";
     case RUSH_BOOL:
       return "bool";
     case RUSH_INT32:
