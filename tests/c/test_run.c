@@ -19,6 +19,21 @@ static void types(builder *b) {
   build_type_n(b, RUSH_TYPE_TUPLE, 3, U32(INT, INT, INT));
 }
 
+/* The program of `torch.set_grad_enabled(False)`: no register is ever dropped. */
+static void a_program_may_have_no_values(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  types(b);
+  build_method(b, "forward", NONE, 0, NULL);
+  build_op(b, "aten::set_grad_enabled", 1, U32(K(build_bool(b, false))), 0, NULL);
+  build_return(b, K(build_none(b)));
+  rig_open(r);
+  rig_start(r, b);
+  assert_string_equal(run(r, 0, NO_ARGS), "None");
+  rig_close(r);
+}
+
 /* ---- Branches -------------------------------------------------------------------------------- */
 
 static void both_branches_give_their_values(void **state) {
@@ -765,6 +780,7 @@ static void a_tensor_is_hashed_to_a_number_of_its_own(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_program_may_have_no_values),
       cmocka_unit_test(both_branches_give_their_values),
       cmocka_unit_test(branches_nest),
       cmocka_unit_test(a_loop_counts_its_rounds),

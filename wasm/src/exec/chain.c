@@ -146,9 +146,10 @@ static rush_status make_walk(rush_session *s, rush_call *c, rush_chain *chain) {
   chain->n = add_steps(s, c, chain, n, stand_ins);
   for (uint32_t k = 0; k < chain->n; k++) {
     const rush_code *code = behind(s) + k;
-    const uint32_t *drops = s->m->drops + code->drops;
-    for (uint32_t i = 0; i < code->n_drops; i++)
-      rush_walk_release(chain->walk, writer_of(s, drops[i], chain->n), drops[i], k);
+    for (uint32_t i = 0; i < code->n_drops; i++) {
+      const uint32_t r = s->m->drops[code->drops + i];
+      rush_walk_release(chain->walk, writer_of(s, r, chain->n), r, k);
+    }
   }
   return RUSH_OK;
 }

@@ -19,12 +19,13 @@ static inline void set_register(rush_session *s, uint32_t r, rush_value v) {
   rush_assign(&s->heap, s->registers + r, v);
 }
 
-static void drop_registers(rush_session *s, const uint32_t *registers, uint32_t n) {
-  for (uint32_t k = 0; k < n; k++) rush_drop(&s->heap, s->registers + registers[k]);
+/* The n registers of model->drops from `first` on; a model may have none. */
+static void drop_registers(rush_session *s, uint32_t first, uint32_t n) {
+  for (uint32_t k = first; k < first + n; k++) rush_drop(&s->heap, s->registers + s->m->drops[k]);
 }
 
 void rush_drop_after(rush_session *s, const rush_code *c) {
-  drop_registers(s, s->m->drops + c->drops, c->n_drops);
+  drop_registers(s, c->drops, c->n_drops);
 }
 
 /* registers[to[k]] = from[k], all at once: a carried value may be the place of another. */
@@ -292,7 +293,7 @@ static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c)
    */
   for (uint32_t k = 0; k < carried; k++)
     s->args[k] = rush_retained(*operand(s, c->operands[1 + k]));
-  drop_registers(s, s->m->drops + c->drops, c->n_inner_drops);
+  drop_registers(s, c->drops, c->n_inner_drops);
   for (uint32_t k = 0; k < carried; k++) set_register(s, out[carried + 1 + k], s->args[k]);
   set_register(s, out[carried], rush_int(round));
   s->next = c->target + 1;
