@@ -19,11 +19,16 @@
 /* A function that may read what is hidden. */
 #define RUSH_SEES_HIDDEN __attribute__((no_sanitize("address"), noinline))
 #elif defined(RUSH_FORGETS)
+#define RUSH_ANY(at, bytes) __msan_unpoison(at, bytes)
 #define RUSH_HIDE(at, bytes) __msan_allocated_memory(at, bytes)
 #define RUSH_SHOW(at, bytes) __msan_allocated_memory(at, bytes)
 #else
 #define RUSH_HIDE(at, bytes) ((void)(at), (void)(bytes))
 #define RUSH_SHOW(at, bytes) ((void)(at), (void)(bytes))
+#endif
+/* Memory in which whatever lies there is multiplied by zeros. */
+#ifndef RUSH_ANY
+#define RUSH_ANY(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
 #endif

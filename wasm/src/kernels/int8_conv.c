@@ -1,5 +1,6 @@
 #include "kernels/int8_conv.h"
 
+#include "base/hidden.h"
 #include "base/threads.h"
 #include "kernels/int8.h"
 #include "kernels/int8_depth.h"
@@ -476,6 +477,7 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
     rush_int8_winograd(ctx, v, j.block_bytes, &j.f.kernel, scratch);
     return;
   }
+  RUSH_ANY(scratch, bytes); /* rows end in bytes whose weights are 0 */
   /* Depthwise kernels flip what they read. */
   memset(at, j.f.wide ? 0 : (uint8_t)(j.f.depthwise ? v->zero : j.f.zero), j.none_bytes);
   j.none = at;
