@@ -2,7 +2,6 @@
 #include "tool.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -90,11 +89,22 @@ int run_inspect(const CommandLine &line) {
     write_safetensors(line.files[0], line.weights);
     return 0;
   }
-  const std::string text =
-      printable(describe_file(line.files[0], line.form), isatty(STDOUT_FILENO));
+  const std::string text = printable(describe_file(line.files[0], line.form));
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!text.empty() && text.back() != '\n') std::printf("\n");
   return 0;
+}
+
+// What a file's program prints.
+void print_escaped(void *, const char *text, size_t size) {
+  std::printf("%s", printable({text, size}).c_str());
+}
+
+// What the runtime says of a file, whose names are in it: only the first line begins at the margin.
+std::string message_of(const RuntimeError &e) {
+  std::string out;
+  for (const char c : printable(e.what())) out += c == '\n' ? "\n  " : std::string(1, c);
+  return out;
 }
 
 std::string text_of(size_t test, const rush_verify_report &r) {
@@ -127,7 +137,7 @@ std::unique_ptr<NativeSession> open(const CommandLine &line) {
 
 int run_verify(const CommandLine &line) {
   std::unique_ptr<NativeSession> session = open(line);
-  session->print_as_torch();
+  rush_ctx_set_print(session->ctx(), print_escaped, nullptr);
   const size_t n = session->test_count();
   if (n == 0 && !line.json()) {
     std::printf("%s: not verified: it holds no test vectors\n", line.files[0].c_str());
@@ -143,7 +153,7 @@ int run_verify(const CommandLine &line) {
       session->verify(i, &r);
     } catch (const RuntimeError &e) {
       failed++;
-      failure = printable(e.what(), isatty(STDOUT_FILENO));
+      failure = line.json() ? e.what() : message_of(e);
     }
     json += (json.empty() ? "" : ",\n ") + json_line(i, r, failure);
     if (!line.json())
@@ -152,7 +162,7 @@ int run_verify(const CommandLine &line) {
                     ? text_of(i, r).c_str()
                     : ("test vector " + std::to_string(i) + ": FAILED: " + failure + "\n").c_str());
   }
-  if (line.json()) std::printf("[%s]\n", json.c_str());
+  if (line.json()) std::printf("[%s]\n", printable(json).c_str());
   return failed ? 1 : 0;
 }
 
@@ -185,13 +195,13 @@ Divergence diff_with(const CommandLine &line, NativeSession &session) {
 int run_diff(const CommandLine &line) {
   std::unique_ptr<NativeSession> session = open(line);
   const Divergence d = line.torch.empty() ? diff_test(*session, 0) : diff_with(line, *session);
-  std::printf("%s", to_string(d).c_str());
+  std::printf("%s", printable(to_string(d)).c_str());
   return d.agree ? 0 : 1;
 }
 
 // Messages quote names of files.
-void complain(const char *message) {
-  std::fprintf(stderr, "rushlight: %s\n", printable(message, isatty(STDERR_FILENO)).c_str());
+void complain(const std::string &message) {
+  std::fprintf(stderr, "rushlight: %s\n", message.c_str());
 }
 
 int run(int argc, char **argv) {
@@ -213,12 +223,14 @@ int run_tool(int argc, char **argv) {
   try {
     return run(argc, argv);
   } catch (const UsageError &e) {
-    std::fprintf(stderr, "rushlight: %s (rushlight --help shows the options)\n", e.what());
+    complain(printable(e.what()) + " (rushlight --help shows the options)");
     return 2;
+  } catch (const RuntimeError &e) {
+    complain(message_of(e));
   } catch (const c10::Error &e) {
-    complain(e.what_without_backtrace());
+    complain(printable(e.what_without_backtrace()));
   } catch (const std::exception &e) {
-    complain(e.what());
+    complain(printable(e.what()));
   }
   return 1;
 }

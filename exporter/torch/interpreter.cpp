@@ -353,6 +353,7 @@ class Interpreter : public torch::CustomClassHolder {
     loan.reset();
     const RuntimeError failure(status, s.context.ctx);
     values.write_back();
+    rethrow_print();
     if (status != RUSH_OK) throw failure;
     return values.result(result, results_.at(method), true);
   }

@@ -5,12 +5,16 @@
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/from_blob.h>
 #include <c10/core/GradMode.h>
+#include <c10/util/strides.h>
 #include <torch/csrc/jit/runtime/print_handler.h>
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 namespace rush {
 
@@ -96,24 +100,61 @@ RuntimeError::RuntimeError(rush_status s, const rush_ctx *ctx)
   if (*at.file) source = std::string(at.file) + ":" + std::to_string(at.line);
 }
 
-std::string printable(const std::string &text, bool terminal) {
+namespace {
+
+// What a terminal or an editor obeys: controls, and marks of lines and of directions of writing.
+bool is_obeyed(uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+// The character at `at`, of up to three bytes of UTF-8, and how many they are.
+uint32_t character(const std::string &text, size_t at, size_t *bytes) {
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const uint32_t first = byte(at);
+  *bytes = first >> 5 == 0x06 ? 2 : first >> 4 == 0x0E ? 3 : 1;
+  for (size_t i = 1; i < *bytes; i++)
+    if (byte(at + i) >> 6 != 2) *bytes = 1;
+  if (*bytes == 2) return (first & 0x1F) << 6 | (byte(at + 1) & 0x3F);
+  if (*bytes == 3) return (first & 0x0F) << 12 | (byte(at + 1) & 0x3F) << 6 | (byte(at + 2) & 0x3F);
+  return first < 0x80 ? first : UINT32_MAX;
+}
+
+}  // namespace
+
+std::string printable(const std::string &text, const std::string &kept) {
   std::string out;
-  for (size_t i = 0; i < text.size(); i++) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    const bool c1 = c == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F
-    if (!terminal || !(c1 || c == 0x7F || (c < ' ' && c != '\n' && c != '\t'))) {
-      out += text[i];
-      continue;
+  for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
+    const uint32_t c = character(text, at, &bytes);
+    char escaped[8];
+    if (!is_obeyed(c) || (bytes == 1 && kept.find(text[at]) != std::string::npos)) {
+      out.append(text, at, bytes);
+    } else {
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
+      out += escaped;
     }
-    out += "\uFFFD";
-    i += c1;
   }
   return out;
 }
 
+namespace {
+thread_local std::exception_ptr failed_print;
+}  // namespace
+
 void print_as_torch(void *, const char *text, size_t size) {
-  torch::jit::getPrintHandler()(printable({text, size}, isatty(STDOUT_FILENO)));
+  if (failed_print) return;
+  try {
+    const std::string said(text, size);
+    torch::jit::getPrintHandler()(isatty(STDOUT_FILENO) ? printable(said) : said);
+  } catch (...) {
+    failed_print = std::current_exception();
+  }
+}
+
+void rethrow_print() {
+  if (failed_print) std::rethrow_exception(std::exchange(failed_print, nullptr));
 }
 
 Values::~Values() {
@@ -177,44 +218,43 @@ void Values::share(std::vector<at::Tensor> tensors) {
   }
 }
 
-void Values::share_one(const std::vector<at::Tensor> &tensors, char *begin, size_t bytes) {
-  const at::Tensor &first = tensors[0];
-  const auto dtype = static_cast<rush_dtype>(first.scalar_type());
-  const size_t elements = static_cast<size_t>(first.numel());
-  Shared s{rush_none(),
-           nullptr,
-           begin,
-           bytes,
-           bytes == 0 || lazy(first) ||
-               (tensors.size() == 1 && sparse(bytes, first.itemsize(), elements)),
-           tensors};
+// Makes the memory of a group in the runtime, with the tensors' elements.
+void Values::fill_base(Shared *s) {
+  const at::Tensor &first = s->tensors[0];
+  const int64_t elements =
+      s->compact ? first.numel() : static_cast<int64_t>(s->bytes / first.itemsize());
   void *data = nullptr;
-  if (s.compact) {
-    check(rush_tensor_create(session_, dtype, static_cast<int>(first.dim()), first.sizes().data(),
-                             &s.base, &data));
-  } else {
-    const int64_t n = static_cast<int64_t>(bytes / first.itemsize());
-    check(rush_tensor_create(session_, dtype, 1, &n, &s.base, &data));
-  }
-  own(s.base);
-  s.theirs = static_cast<char *>(data);
-  if (s.compact && elements) {
+  check(rush_tensor_create(session_, static_cast<rush_dtype>(first.scalar_type()), 1, &elements,
+                           &s->base, &data));
+  own(s->base);
+  s->theirs = static_cast<char *>(data);
+  if (elements == 0) return;
+  if (s->compact) {
     at::NoGradGuard no_grad;
     at::from_blob(data, first.sizes(), first.options().requires_grad(false)).copy_(first);
-    s.bytes = elements * first.itemsize();
-  } else if (bytes) {
-    std::memcpy(data, begin, bytes);
+    s->bytes = static_cast<size_t>(elements) * first.itemsize();
+  } else {
+    std::memcpy(data, s->ours, s->bytes);
   }
+}
+
+void Values::share_one(const std::vector<at::Tensor> &tensors, char *begin, size_t bytes) {
+  const at::Tensor &first = tensors[0];
+  const bool alone =
+      tensors.size() == 1 && sparse(bytes, first.itemsize(), static_cast<size_t>(first.numel()));
+  Shared s{rush_none(),           nullptr, begin, bytes, bytes == 0 || lazy(first) || alone, {},
+           first.storage().data()};
+  for (const at::Tensor &t : tensors) s.tensors.push_back(t.detach());
+  fill_base(&s);
   for (const at::Tensor &t : tensors) {
-    rush_value v = s.base;
-    if (!s.compact || elements == 0) {
-      const int64_t offset =
-          elements == 0 ? 0 : (address(t) - begin) / static_cast<int64_t>(t.itemsize());
-      check(rush_tensor_view(session_, &s.base, static_cast<int>(t.dim()), t.sizes().data(),
-                             t.strides().data(), offset, &v));
-      own(v);
-    }
-    made_[t.unsafeGetTensorImpl()] = v;
+    const int64_t offset =
+        s.compact ? 0 : (address(t) - begin) / static_cast<int64_t>(t.itemsize());
+    const c10::DimVector dense = c10::contiguous_strides(t.sizes());
+    const at::IntArrayRef strides = s.compact && t.numel() ? at::IntArrayRef(dense) : t.strides();
+    rush_value v = rush_none();
+    check(rush_tensor_view(session_, &s.base, static_cast<int>(t.dim()), t.sizes().data(),
+                           strides.data(), offset, &v));
+    made_[t.unsafeGetTensorImpl()] = own(v);
     kept_.push_back(t);
   }
   shared_.push_back(std::move(s));
@@ -269,15 +309,29 @@ rush_value Values::container(const c10::ArrayRef<c10::IValue> &items, Create cre
   return v;
 }
 
+bool Values::Shared::unmoved() const {
+  const c10::Storage &now = tensors[0].storage();
+  const char *end = static_cast<const char *>(now.data()) + now.nbytes();
+  return now.data() == storage && (compact ? holds_elements(tensors[0]) : ours + bytes <= end);
+}
+
+bool Values::Shared::dense() const {
+  const at::Tensor &t = tensors[0];
+  return tensors.size() == 1 && t.is_non_overlapping_and_dense() && reach(t) == bytes;
+}
+
 void Values::write_back() {
   at::NoGradGuard no_grad;
   for (Shared &s : shared_) {
     rush_tensor_info info;  // resize_ puts a tensor's elements elsewhere
     check(rush_tensor_inspect(session_, &s.base, &info));
     s.theirs = static_cast<char *>(info.data);
-    if (s.bytes == 0 || (!s.compact && std::memcmp(s.theirs, s.ours, s.bytes) == 0)) continue;
+    if (s.bytes == 0 || !s.unmoved()) continue;
+    if (!s.compact && std::memcmp(s.theirs, s.ours, s.bytes) == 0) continue;
+    const int64_t start = s.ours - static_cast<const char *>(s.storage);
     for (const at::Tensor &t : s.tensors) {
-      const int64_t offset = s.compact ? 0 : address(t) - s.ours;
+      const int64_t place = t.storage_offset() * static_cast<int64_t>(t.itemsize());
+      const int64_t offset = s.compact ? 0 : place - start;
       const auto options = t.options().requires_grad(false);
       at::Tensor theirs = s.compact
                               ? at::from_blob(s.theirs, t.sizes(), options)
@@ -290,6 +344,9 @@ void Values::write_back() {
       }
       if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
     }
+    // What lies between a tensor's elements, or in front of them, may be another thread's: what the
+    // program writes there through as_strided or resize_ is not the caller's.
+    s.same = s.compact || s.dense() || std::memcmp(s.theirs, s.ours, s.bytes) == 0;
   }
 }
 
@@ -311,7 +368,7 @@ c10::IValue Values::result(rush_value value, const c10::TypePtr &type, bool alia
   own(value);
   regions_.clear();
   for (const Shared &s : shared_)
-    if (alias && !s.compact)
+    if (alias && !s.compact && s.same && s.unmoved())
       regions_.push_back(
           {s.theirs, s.theirs + s.bytes, s.tensors[0].storage(),
            static_cast<size_t>(s.ours - static_cast<const char *>(s.tensors[0].storage().data()))});
@@ -375,14 +432,15 @@ at::Tensor Values::read_tensor(const rush_value &value) {
   if (info.numel == 0) return at::empty_strided(sizes, strides, options);
   const char *data = static_cast<const char *>(info.data);
   const size_t item = at::elementSize(static_cast<at::ScalarType>(info.dtype));
+  int64_t last = 0;
+  for (int d = 0; d < info.rank; d++) last += (info.sizes[d] - 1) * info.strides[d];
+  const char *end = data + static_cast<size_t>(last + 1) * item;
   for (const Region &r : regions_) {
     const size_t offset = r.offset + static_cast<size_t>(data - r.begin);
-    if (data >= r.begin && data < r.end && offset % item == 0)
+    if (data >= r.begin && end <= r.end && offset % item == 0)  // set_ enlarges a storage
       return at::empty({0}, options)
           .set_(r.storage, static_cast<int64_t>(offset / item), sizes, strides);
   }
-  int64_t last = 0;
-  for (int d = 0; d < info.rank; d++) last += (info.sizes[d] - 1) * info.strides[d];
   if (sparse(static_cast<size_t>(last + 1) * item, item, static_cast<size_t>(info.numel)))
     return at::from_blob(info.data, sizes, strides, options).clone();
   return at::from_blob(info.data, {last + 1}, options).clone().as_strided(sizes, strides);

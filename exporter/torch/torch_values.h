@@ -24,11 +24,14 @@ struct RuntimeError : std::runtime_error {
 };
 
 // A rush_print_fn: to where TorchScript prints, which is sys.stdout in Python, standard output in
-// C++.
+// C++. What it throws there does not pass through the runtime: call rethrow_print() after the run.
 void print_as_torch(void *, const char *text, size_t size);
+void rethrow_print();
 
-// Text of a file as it may be shown: a terminal would obey control characters.
-std::string printable(const std::string &text, bool terminal);
+// Text of a file as it may be shown: what a terminal or an editor obeys (control characters but
+// `kept`, marks of lines and of directions of writing) is written as "\u001b". JSON stays the same
+// JSON.
+std::string printable(const std::string &text, const std::string &kept = "\n\t");
 
 // The values of one call, released together. Throws RuntimeError, and std::invalid_argument for
 // what the runtime has no word for.
@@ -65,11 +68,17 @@ class Values {
   // Memory that both sides have: `bytes` from `theirs` in the runtime and `ours` in `tensors`'
   // storage.
   struct Shared {
-    rush_value base;
+    rush_value base;  // its header is never the program's
     char *theirs, *ours;
     size_t bytes;
-    bool compact;  // one tensor, contiguous in the runtime
-    std::vector<at::Tensor> tensors;
+    bool compact;                     // one tensor, contiguous in the runtime
+    std::vector<at::Tensor> tensors;  // with headers of our own
+    const void *storage;              // the memory of their storage, as it was before the run
+    bool same = true;                 // after write_back: all that both have is equal
+    // Whether the caller's storage still is what it was: its owner may have been called meanwhile.
+    bool unmoved() const;
+    // Whether all of the memory is elements of the one tensor.
+    bool dense() const;
   };
   // Memory of results.
   struct Region {
@@ -83,6 +92,7 @@ class Values {
   void take(const c10::IValue &value, std::vector<at::Tensor> *out);
   void share(std::vector<at::Tensor> tensors);
   void share_one(const std::vector<at::Tensor> &tensors, char *begin, size_t bytes);
+  void fill_base(Shared *s);
   template <class Create>
   rush_value container(const c10::ArrayRef<c10::IValue> &items, Create create);
   // What is shared in the program, or holds itself, would have no end written out.

@@ -9,11 +9,11 @@ import { Graph } from '../src/graph.js';
 import { readHead } from '../src/hosting.js';
 import { load } from '../src/load.js';
 import { writeNpy } from '../src/npy.js';
-import { CONTROL } from '../src/platform.js';
 import { hasRelaxed } from '../src/runtime.js';
 import { writeSafetensors } from '../src/safetensors.js';
 import { filled, readInputs, wanted } from './inputs.js';
 import { layersOf } from './layers.js';
+import { shown } from './text.js';
 import { counted, size } from './units.js';
 import { weightsOf } from './weights.js';
 
@@ -25,7 +25,7 @@ import { weightsOf } from './weights.js';
  */
 
 /** @param {string} text */
-const print = (text) => void process.stdout.write((process.stdout.isTTY ? text.replace(CONTROL, '\ufffd') : text) + (text.endsWith('\n') ? '' : '\n'));
+const print = (text) => void process.stdout.write(shown(text) + (text.endsWith('\n') ? '' : '\n'));
 
 /** Any result as JSON: typed arrays as arrays, Maps as objects, what JSON lacks as strings. @param {unknown} value */
 const toJson = (value) => JSON.stringify(value, (_, v) => {

@@ -3,10 +3,10 @@
 import { readFile } from 'node:fs/promises';
 import { badArgument, unreadable } from '../src/errors.js';
 import { readNpy } from '../src/npy.js';
-import { CONTROL } from '../src/platform.js';
 import { readSafetensors } from '../src/safetensors.js';
 import { DTYPES } from '../src/types.js';
 import { madeText, random, rangeOf } from './random.js';
+import { indented } from './text.js';
 
 /**
  * @typedef {import('../src/types.js').Port} Port
@@ -89,7 +89,7 @@ export function filled(port, graph, command) {
 
 /** A tensor that nobody gave, said on stderr. @param {string} name @param {number[]} shape @param {DType} dtype @param {{ low?: number, high?: number }} [range] */
 function made(name, shape, dtype, { low, high } = {}) {
-  process.stderr.write(`${name}: ${dtype} [${shape.join(', ')}], ${madeText(dtype, low, high)}\n`.replace(CONTROL, '\ufffd'));
+  process.stderr.write(`${indented(`${name}: ${dtype} [${shape.join(', ')}], ${madeText(dtype, low, high)}`)}\n`);
   return random(shape, dtype, low, high);
 }
 

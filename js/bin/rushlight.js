@@ -4,8 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { RushlightError } from '../src/errors.js';
-import { CONTROL } from '../src/platform.js';
 import { bench, diff, inspect, run, serve, slim, verify } from './commands.js';
+import { indented, shown } from './text.js';
 import { types } from './types.js';
 
 const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
@@ -131,12 +131,13 @@ if (values.help || name === 'help' || process.argv.length === 2) {
   for (const option of Object.keys(values)) {
     if (!command.options.includes(option)) usage(`${name} has no option --${option}`);
   }
+  console.log = (text) => void process.stdout.write(`${shown(String(text))}\n`); // what a program of a file prints
   try {
     process.exitCode = await command.act(/** @type {string} */ (file), values, rest);
   } catch (e) {
     const own = e instanceof RushlightError;
     if (!own && !(/** @type {any} */ (e)?.syscall)) throw e; // what a system call says is no fault of ours
-    process.stderr.write(`rushlight: ${/** @type {Error} */ (e).message.replace(CONTROL, '\ufffd')}\n`);
+    process.stderr.write(`rushlight: ${indented(/** @type {Error} */ (e).message)}\n`);
     process.exitCode = own && isUsage(e) ? 2 : 1;
   }
 }

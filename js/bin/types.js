@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { plan } from '../src/load.js';
 import { parseType } from '../src/types.js';
+import { shown } from './text.js';
 
 /**
  * @typedef {import('../src/types.js').Port} Port
@@ -50,7 +51,7 @@ const label = (name, i) => (NAME.test(name) && !RESERVED.has(name) ? name : `arg
 const IMPORTED = ['Complex', 'InputValue', 'Tensor', 'TensorLike', 'Value'];
 
 /** @param {string} name */
-const key = (name) => (NAME.test(name) ? name : JSON.stringify(name));
+const key = (name) => (NAME.test(name) ? name : shown(JSON.stringify(name)));
 /** Of a file: it shall not end a comment. @param {string} text */
 const comment = (text) => `/** ${text.replace(/\*\//g, '* /').replace(/[^ -~]/gu, '?')} */`;
 

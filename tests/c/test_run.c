@@ -500,6 +500,41 @@ static void a_begin_during_a_run_drops_that_run(void **state) {
   rig_close(r);
 }
 
+/* What the program prints comes here while its run is on the stack. */
+typedef struct entering {
+  rig *r;
+  int tried;
+} entering;
+
+static void tries_to_enter(void *user, const char *text, size_t size) {
+  entering *e = user;
+  rig *r = e->r;
+  rush_value v, args[] = {rush_int(1)};
+  (void)text, (void)size;
+  assert_int_equal(rush_session_begin(r->session, 0, args, 1), RUSH_ERR_BAD_STATE);
+  assert_string_equal(rush_ctx_error(r->ctx), "the session is already running");
+  assert_int_equal(rush_session_step(r->session, 0), RUSH_ERR_BAD_STATE);
+  assert_int_equal(rush_session_run(r->session, 0, args, 1, &v), RUSH_ERR_BAD_STATE);
+  e->tried++;
+}
+
+static void what_a_step_calls_cannot_run_the_session(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  types(b);
+  build_method(b, "forward", INT, 1, U32(INT));
+  build_op(b, "prim::Print", 1, U32(0), 0, NULL);
+  build_return(b, CALL("aten::add.int", INT, 0, 0));
+  rig_open(r);
+  rig_start(r, b);
+  entering e = {r, 0};
+  rush_ctx_set_print(r->ctx, tries_to_enter, &e);
+  for (int k = 0; k < 3; k++) assert_string_equal(run(r, 0, ARGS(rush_int(4))), "8");
+  assert_true(e.tried >= 3);
+  rig_close(r);
+}
+
 static void a_result_is_taken_once(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -799,6 +834,7 @@ int main(void) {
       cmocka_unit_test(a_weight_is_never_written),
       cmocka_unit_test(a_run_in_pieces_gives_the_same_answer),
       cmocka_unit_test(a_begin_during_a_run_drops_that_run),
+      cmocka_unit_test(what_a_step_calls_cannot_run_the_session),
       cmocka_unit_test(a_result_is_taken_once),
       cmocka_unit_test(an_error_names_its_place_and_leaves_the_session_usable),
       cmocka_unit_test(arguments_that_do_not_fit_are_refused),

@@ -28,6 +28,7 @@ from .diff import Diff, diff  # noqa: E402
 from .errors import RushlightError  # noqa: E402
 from .export import Report, export  # noqa: E402
 from .lower import Lowered, load_library, lower  # noqa: E402
+from .names import shown  # noqa: E402
 from .session import Session, load  # noqa: E402
 
 # In the order of the reference page: what most need first.
@@ -45,7 +46,8 @@ def describe(path, json=False):
     Raises:
         RushlightError: the file is damaged, or cannot be read
     """
-    return _C.describe(os.fspath(path), json)
+    text = _C.describe(os.fspath(path), json)
+    return text if json else "\n".join(map(shown, text.split("\n")))
 
 
 def __getattr__(name):

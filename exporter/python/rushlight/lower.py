@@ -1,19 +1,18 @@
 """A model that runs in Rushlight's native runtime, as an nn.Module."""
 
 import json
-import linecache
+import keyword
 import os
-import re
 import tempfile
-import typing
+import unicodedata
 
 import torch
 from torch.fx.experimental import proxy_tensor
 
-from . import _build
+from . import _build, generated
+from .names import shown
 
 _loaded = set()
-_counter = iter(range(1 << 62))
 
 
 def load_library():
@@ -78,7 +77,11 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
 
 def wrap(interpreter, defaults=None):
     """The nn.Module around an Interpreter (of a file that was exported before). `defaults` are those of
-    inputs that may be left out: {method: {input: value}}."""
+    inputs that may be left out: {method: {input: value}}.
+
+    Raises:
+        ValueError: the name of a method in the file cannot be that of a member, or would replace one
+    """
     spec = []
     for m in json.loads(interpreter.describe())["methods"]:
         known, inputs, optional = (defaults or {}).get(m["name"], {}), [], True
@@ -108,8 +111,9 @@ class Lowered(torch.nn.Module):
     def __reduce__(self):
         return _rebuild, (self._spec,), self.__dict__
 
-    def _run(self, method, *args):
+    def _run(self, index, *args):
         """In Python: the same code, compiled, so that types are those of TorchScript here, too."""
+        method = self._spec[index][0]
         for a in args:
             if isinstance(a, torch.fx.Proxy):
                 return self._leaf(method, args, a.tracer)
@@ -138,8 +142,8 @@ class Lowered(torch.nn.Module):
         return cls._functions[method]
 
     def extra_repr(self):
-        return ", ".join(f"{name}({', '.join(f'{i[0]}: {i[1]}' for i in inputs)}) -> {result}"
-                         for name, inputs, result, _ in self._spec)
+        return shown(", ".join(f"{name}({', '.join(f'{i[0]}: {i[1]}' for i in inputs)}) -> {result}"
+                               for name, inputs, result, _ in self._spec))
 
 
 def _defaults(model):
@@ -156,103 +160,28 @@ def _defaults(model):
     return out
 
 
-# ---- The module's code, from types as rushlight.describe gives them
-
-_PLAIN = {"Tensor": "Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str",
-          "complex": "complex", "NoneType": "None", "Device": "torch.device"}
+# ---- The class of a lowered module
 
 
-def parse_type(text):
-    """The annotation for a type's text ("Dict(str, Tensor[])") and the name where it is a named tuple."""
-    tokens = re.findall(r"\[\]|[(),?]|[^\s(),?\[\]]+", text)
-
-    def one():
-        name = tokens.pop(0) if tokens[0] != "(" else ""
-        tuple_name = ""
-        if tokens and tokens[0] == "(":
-            tokens.pop(0)
-            items = []
-            while tokens[0] != ")":
-                items.append(one()[0])
-                if tokens[0] == ",":
-                    tokens.pop(0)
-            tokens.pop(0)
-            if name in ("Dict", "Union", "Future"):
-                out = f"{name}[{', '.join(items)}]" if name != "Future" else "Any"
-            else:
-                tuple_name = name
-                out = f"Tuple[{', '.join(items) if items else '()'}]"
-        else:
-            out = _PLAIN.get(name, "Any")
-        while tokens and tokens[0] in ("[]", "?"):
-            out = f"List[{out}]" if tokens.pop(0) == "[]" else f"Optional[{out}]"
-            tuple_name = ""
-        return out, tuple_name
-
-    return one()
+def _member(name):
+    """The name of a method, as a member of the class; refused where it cannot be one, or would replace one."""
+    plain = name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
+    if not plain or (name != "forward" and (name.startswith("_") or name in _OWN or hasattr(Lowered, name))):
+        raise ValueError(f"a method of a lowered module must have a name that is a Python identifier and no member of "
+                         f"torch.nn.Module, got {ascii(name[:100])}: call it by the module's interpreter, "
+                         "torch.classes.rushlight.Interpreter(path).call(name, args)")
+    return name
 
 
-def _result(spec, scope):
-    """The annotation of a result, and the lines that give it from `result`, which is Any."""
-    _, _, text, fields = spec
-    annotation, named = parse_type(text)
-    if annotation == "Any":
-        return annotation, ["return result"]
-    if annotation == "None":
-        return annotation, ["return None"]
-    lines = [f"assert torch.jit.isinstance(result, {annotation})", "return result"]
-    if named and named.isidentifier() and all(f.isidentifier() for f in fields):
-        items = typing.get_args(eval(annotation, scope))
-        if len(items) == len(fields):
-            scope[named] = typing.NamedTuple(named, list(zip(fields, items)))
-            lines[1] = f"return {named}({', '.join(f'result[{i}]' for i in range(len(fields)))})"
-            return named, lines
-    return annotation, lines
-
-
-def _identifiers(inputs):
-    return [name if name.isidentifier() and name != "self" and not name.startswith("__") else f"input_{i}"
-            for i, (name, *_) in enumerate(inputs)]
-
-
-def _source(spec, scope):
-    """Two functions of a method: `run_M(interpreter, ...)`, and the module's own."""
-    method, inputs, *_ = spec
-    names = _identifiers(inputs)
-    parameters = []
-    for name, (_, text, optional, value) in zip(names, inputs):
-        annotation = parse_type(text)[0]
-        default = f" = {value!r}" if optional and value == value and value not in (float("inf"), -float("inf")) else ""
-        parameters.append(f"{name}: {annotation}{default}")
-    annotation, lines = _result(spec, scope)
-    listed = ", ".join(names)
-
-    def body(interpreter, indent):
-        return "".join(f"{indent}{line}\n" for line in [
-            f"args: List[Any] = [{listed}]",
-            f"result = {interpreter}.call({method!r}, args)", *lines])
-
-    return (
-        f"def run_{method}({', '.join(['interpreter: torch.classes.rushlight.Interpreter', *parameters])}) -> {annotation}:\n"
-        + body("interpreter", "    ")
-        + f"\n\ndef {method}({', '.join(['self', *parameters])}) -> {annotation}:\n"
-        + "    if torch.jit.is_scripting():\n" + body("self.interpreter", "        ")
-        + f"    else:\n        return self._run({', '.join([repr(method), *names])})\n"
-    )
+_OWN = ("interpreter", "training")  # members that an instance gets
 
 
 def _rebuild(spec):
     """A module of a class of its own, without its interpreter."""
     load_library()
-    scope = {"torch": torch, "Tensor": torch.Tensor, "Any": typing.Any, "Dict": typing.Dict, "List": typing.List,
-             "Optional": typing.Optional, "Tuple": typing.Tuple, "Union": typing.Union, "__name__": __name__}
     members = {"_spec": spec, "_functions": {}, "_sources": {}, "__module__": __name__}
-    for row in spec:
-        name = row[0]
-        filename = f"<rushlight lowered {name} {next(_counter)}>"
-        text = _source(row, scope)
-        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)  # TorchScript reads it
-        exec(compile(text, filename, "exec"), scope)
-        members["_sources"][name] = scope[f"run_{name}"]
-        members[name] = scope[name] if name == "forward" else torch.jit.export(scope[name])
+    for i, (name, inputs, result, fields) in enumerate(spec):
+        outside, inside = generated.functions(i, inputs, result, fields)
+        members["_sources"][_member(name)] = outside
+        members[name] = inside if name == "forward" else torch.jit.export(inside)
     return type("Lowered", (Lowered,), members)()

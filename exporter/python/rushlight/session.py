@@ -9,6 +9,7 @@ import pickle
 import torch
 
 from . import _C
+from .names import shown
 
 
 class Replay(tuple):
@@ -29,8 +30,19 @@ class _Unfit(ValueError):
 class Session:
     """One model with its state, in the native runtime: on the CPU, without gradients.
 
-    One thread at a time may use a session; Python's lock is released during a run, so that sessions on several threads
-    run at once. A session can be pickled, with its file and its state, so that other processes and machines can have it.
+    A session is used by one thread at a time: while one uses it, all others get a RuntimeError, and so does what a run
+    itself calls, such as a signal handler. Threads that share a model have a session each: `clone` makes one on the model
+    that is loaded already. Python's lock is released during a run, so that sessions on several threads run at once:
+
+        model = rushlight.load("model.rush")
+        local = threading.local()
+
+        def answer(x):  # in any thread
+            if not hasattr(local, "session"):
+                local.session = model.clone()
+            return local.session(x)
+
+    A session can be pickled, with its file and its state, so that other processes and machines can have it.
     """
 
     def __init__(self, source, *, threads=1, max_bytes=0, max_steps=0):
@@ -54,6 +66,21 @@ class Session:
         self._options = {"threads": threads, "max_bytes": max_bytes, "max_steps": max_steps}
         self._known, self._with_defaults = {}, None
         self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps, threads)
+
+    def clone(self):
+        """Makes another session on the same loaded model, for another thread. The file is not read again, and the model's
+        weights are in memory once. The clone has this session's state, as a copy, a seed of its own, and the same options,
+        where max_bytes is what the clone's own runs may take. It goes on when this session is gone.
+
+        Raises:
+            RushlightError: the model has state, and this session is running ('bad-state')
+        """
+        clone = object.__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        clone._session = self._session.clone(*(self._options[name] for name in ("max_bytes", "max_steps", "threads")))
+        if self._session.stateful():
+            clone.set_state(self.state())
+        return clone
 
     def _source_version(self):
         if isinstance(self._source, bytes) or not os.path.exists(self._source):
@@ -79,7 +106,7 @@ class Session:
 
     def __repr__(self):
         methods = (f"{m}({', '.join(self.inputs(m))}) -> ({', '.join(self.outputs(m))})" for m in self.methods())
-        return f"<rushlight.Session: {'; '.join(methods)}>"
+        return shown(f"<rushlight.Session: {'; '.join(methods)}>")
 
     def call(self, method, /, *args, **named):
         """Runs a method.
@@ -98,7 +125,7 @@ class Session:
             caller's.
 
         Raises:
-            RushlightError: as its code says
+            RushlightError: as its code says; 'bad-state', where the session is running
             ValueError: no such method
             TypeError: arguments that a Python function of these inputs would not take: one too many, a name that it does not
                 have, one given twice or missing; or the method's name is missing

@@ -496,6 +496,22 @@ std::unique_ptr<NativeSession> open_session(py::object from, size_t bytes, uint6
   return session;
 }
 
+std::unique_ptr<NativeSession> clone_session(const NativeSession &session, size_t bytes,
+                                             uint64_t steps, unsigned threads) {
+  auto clone = std::make_unique<NativeSession>(session, Limits{bytes, steps, interrupted, threads});
+  clone->print_as_torch();
+  return clone;
+}
+
+// The binding of a function that uses a session's context: one at a time.
+template <class Result, class... Arguments>
+auto in_turn(Result (*f)(NativeSession &, Arguments...)) {
+  return [f](NativeSession &session, Arguments... arguments) {
+    const NativeSession::Turn turn(session);
+    return f(session, arguments...);
+  };
+}
+
 py::object run_session(NativeSession &session, const std::string &method, const py::tuple &args) {
   const size_t at = session.method(method);
   const std::vector<TypeRef> &types = session.input_types(at);
@@ -506,7 +522,7 @@ py::object run_session(NativeSession &session, const std::string &method, const 
       in.back() = typed(std::move(in.back()), types[in.size() - 1], as_argument);
   }
   Const out = interruptible([&] { return session.run(at, in); });
-  return to_python(typed(std::move(out), session.result_type(at)));
+  return to_python(typed(std::move(out), with_names_of_python(session.result_type(at))));
 }
 
 py::dict session_state(NativeSession &session) {
@@ -520,6 +536,31 @@ void set_session_state(NativeSession &session, const py::dict &values) {
   for (const auto &[name, value] : values)
     in.emplace_back(session.attribute(py::str(name).cast<std::string>()), from_python(value));
   session.set_state(in);
+}
+
+py::tuple verify_session(NativeSession &session, size_t test) {
+  rush_verify_report r = {};
+  interruptible([&] { session.verify(test, &r); });
+  return py::make_tuple(r.max_abs, r.max_rel, r.compared, r.measured, distance_dict(r.pytorch),
+                        distance_dict(r.own), distance_dict(r.between));
+}
+
+py::str describe_session(NativeSession &session) {
+  char *text;
+  size_t size;
+  session.check(
+      rush_model_describe(session.ctx(), session.model(), RUSH_DESCRIBE_JSON, &text, &size));
+  const py::str out(text);
+  rush_free(session.ctx(), text, size);
+  return out;
+}
+
+void reset_session(NativeSession &session) {
+  session.reset();
+}
+
+void seed_session(NativeSession &session, uint64_t seed) {
+  session.manual_seed(seed);
 }
 
 template <class Count, class Name>
@@ -592,20 +633,17 @@ PYBIND11_MODULE(_C, m) {
   m.def("write_safetensors", write_safetensors);
   py::class_<NativeSession>(m, "Session")
       .def(py::init(&open_session))
-      .def("run", run_session)
-      .def("state", session_state)
-      .def("set_state", set_session_state)
-      .def("reset", &NativeSession::reset)
-      .def("manual_seed", &NativeSession::manual_seed)
+      .def("clone", clone_session)
+      .def("run", in_turn(run_session))
+      .def("state", in_turn(session_state))
+      .def("set_state", in_turn(set_session_state))
+      .def("reset", in_turn(reset_session))
+      .def("manual_seed", in_turn(seed_session))
+      .def("verify", in_turn(verify_session))
+      .def("describe", in_turn(describe_session))
       .def("test_count", &NativeSession::test_count)
-      .def("verify",
-           [](NativeSession &s, size_t i) {
-             rush_verify_report r = {};
-             interruptible([&] { s.verify(i, &r); });
-             return py::make_tuple(r.max_abs, r.max_rel, r.compared, r.measured,
-                                   distance_dict(r.pytorch), distance_dict(r.own),
-                                   distance_dict(r.between));
-           })
+      .def("stateful",
+           [](const NativeSession &s) { return rush_model_attribute_count(s.model()) > 0; })
       .def("methods",
            [](const NativeSession &s) {
              std::vector<std::string> out;
@@ -616,15 +654,6 @@ PYBIND11_MODULE(_C, m) {
       .def("inputs",
            [](const NativeSession &s, const std::string &method) {
              return port_names(s, method, rush_model_input_count, rush_model_input_name);
-           })
-      .def("describe",
-           [](const NativeSession &s) {
-             char *text;
-             size_t size;
-             s.check(rush_model_describe(s.ctx(), s.model(), RUSH_DESCRIBE_JSON, &text, &size));
-             const py::str out(text);
-             rush_free(s.ctx(), text, size);
-             return out;
            })
       .def("outputs", [](const NativeSession &s, const std::string &method) {
         return port_names(s, method, rush_model_output_count, rush_model_output_name);

@@ -4,7 +4,9 @@
 #include <torch/csrc/Layout.h>
 #include <torch/csrc/MemoryFormat.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "ir/from_c10.h"
 
@@ -76,6 +78,43 @@ Const from_python(py::handle value) {
                          " cannot be passed to a model");
   }
   return c;
+}
+
+namespace {
+
+// Whether Python can have them as names of fields, or of a class with its modules.
+bool are_names(const std::vector<std::string> &names) {
+  const py::object is_keyword = py::module_::import("keyword").attr("iskeyword");
+  return std::all_of(names.begin(), names.end(), [&](const std::string &name) {
+    const py::str text(name);
+    return PyUnicode_IsIdentifier(text.ptr()) == 1 && !is_keyword(text).cast<bool>();
+  });
+}
+
+bool can_be_named(const Type &type) {
+  std::vector<std::string> atoms{""};
+  for (const char c : type.name)
+    if (c == '.')
+      atoms.emplace_back();
+    else
+      atoms.back() += c;
+  const std::set<std::string> distinct(type.fields.begin(), type.fields.end());
+  const bool open = std::none_of(type.fields.begin(), type.fields.end(),
+                                 [](const std::string &name) { return name[0] == '_'; });
+  return open && distinct.size() == type.items.size() && type.fields.size() == type.items.size() &&
+         are_names(atoms) && are_names(type.fields);
+}
+
+}  // namespace
+
+TypeRef with_names_of_python(const TypeRef &type) {
+  std::vector<TypeRef> items;
+  for (const TypeRef &item : type->items) items.push_back(with_names_of_python(item));
+  const bool named = !type->name.empty() || !type->fields.empty();
+  if (named && type->kind == RUSH_TYPE_TUPLE && !can_be_named(*type))
+    return make_type(RUSH_TYPE_TUPLE, std::move(items));
+  return items == type->items ? type
+                              : make_type(type->kind, std::move(items), type->name, type->fields);
 }
 
 py::object to_python(const Const &value) {

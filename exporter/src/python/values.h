@@ -13,6 +13,9 @@ namespace py = pybind11;
 Const from_python(py::handle value);
 py::object to_python(const Const &value);
 
+// The type, where named tuples whose names Python cannot have are plain ones.
+TypeRef with_names_of_python(const TypeRef &type);
+
 // A single value as a type of this kind has it.
 using Cast = Const (*)(Const, int kind);
 // An int where a float is wanted.

@@ -7,27 +7,44 @@
 
 namespace rush {
 
-NativeSession::NativeSession(const std::string &bytes, const Limits &limits) {
-  if (rush_ctx_create(nullptr, nullptr, &ctx_) != RUSH_OK) throw std::bad_alloc();
-  rush_ctx_set_memory_limit(ctx_, limits.bytes);
-  rush_ctx_set_poll(ctx_, limits.poll, nullptr);
-  rush_status status = rush_ctx_set_threads(ctx_, limits.threads);
-  if (status == RUSH_OK) status = rush_model_load(ctx_, bytes.data(), bytes.size(), &model_);
-  if (status == RUSH_OK) status = rush_session_create(ctx_, model_, &session_);
-  if (status == RUSH_OK) {
-    rush_session_set_step_limit(session_, limits.steps);
-    return;
-  }
-  RuntimeError error(status, ctx_);
-  rush_model_destroy(ctx_, model_);
-  rush_ctx_destroy(ctx_);
-  throw error;
+NativeSession::Context NativeSession::make_context(const Limits &limits) {
+  rush_ctx *ctx;
+  if (rush_ctx_create(nullptr, nullptr, &ctx) != RUSH_OK) throw std::bad_alloc();
+  Context out(ctx, rush_ctx_destroy);
+  rush_ctx_set_memory_limit(ctx, limits.bytes);
+  rush_ctx_set_poll(ctx, limits.poll, nullptr);
+  const rush_status status = rush_ctx_set_threads(ctx, limits.threads);
+  if (status != RUSH_OK) throw RuntimeError(status, ctx);
+  return out;
+}
+
+NativeSession::NativeSession(const std::string &bytes, const Limits &limits)
+    : ctx_(make_context(limits)), loaded_(std::make_shared<Loaded>()) {
+  loaded_->ctx = ctx_;
+  check(rush_model_load(ctx(), bytes.data(), bytes.size(), &loaded_->model));
+  make_session(limits);
+}
+
+NativeSession::NativeSession(const NativeSession &other, const Limits &limits)
+    : ctx_(make_context(limits)), loaded_(other.loaded_) {
+  make_session(limits);
+}
+
+void NativeSession::make_session(const Limits &limits) {
+  check(rush_session_create(ctx(), model(), &session_));
+  rush_session_set_step_limit(session_, limits.steps);
 }
 
 NativeSession::~NativeSession() {
   rush_session_destroy(session_);
-  rush_model_destroy(ctx_, model_);
-  rush_ctx_destroy(ctx_);
+}
+
+NativeSession::Turn::Turn(NativeSession &of) : of_(of) {
+  if (of.busy_.test_and_set())
+    throw RuntimeError(RUSH_ERR_BAD_STATE,
+                       "the session is already running: it must be used by one thread at a time, "
+                       "and not by what its run calls; session.clone() makes another one on the "
+                       "same model");
 }
 
 std::unique_ptr<NativeSession> NativeSession::open(const std::string &path, const Limits &limits) {
@@ -41,7 +58,7 @@ std::unique_ptr<NativeSession> NativeSession::open(const std::string &path, cons
 }
 
 void NativeSession::check(rush_status status) const {
-  if (status != RUSH_OK) throw RuntimeError(status, ctx_);
+  if (status != RUSH_OK) throw RuntimeError(status, ctx());
 }
 
 namespace {
@@ -62,27 +79,29 @@ void require_dtypes(const rush_model *m, size_t method, const std::vector<Const>
 }  // namespace
 
 Const NativeSession::run(size_t method, const std::vector<Const> &args) {
-  require_dtypes(model_, method, args);
-  Values values(ctx_, session_);
+  require_dtypes(model(), method, args);
+  Values values(ctx(), session_);
   std::vector<c10::IValue> given;
   for (const Const &c : args) given.push_back(to_ivalue(c));
   const std::vector<rush_value> in = values.arguments(given);
   rush_value result = rush_none();
-  check(rush_session_run(session_, method, in.data(), in.size(), &result));
+  const rush_status status = rush_session_run(session_, method, in.data(), in.size(), &result);
+  rethrow_print();
+  check(status);
   return from_ivalue(values.result(result, nullptr, false));
 }
 
 std::vector<std::pair<std::string, Const>> NativeSession::state() {
-  Values values(ctx_, session_);
-  const c10::IValue copies = values.attributes(model_);
+  Values values(ctx(), session_);
+  const c10::IValue copies = values.attributes(model());
   std::vector<std::pair<std::string, Const>> out;
   for (const c10::IValue &v : copies.toTupleRef().elements())
-    out.emplace_back(rush_model_attribute_name(model_, out.size()), from_ivalue(v));
+    out.emplace_back(rush_model_attribute_name(model(), out.size()), from_ivalue(v));
   return out;
 }
 
 void NativeSession::set_state(const std::vector<std::pair<size_t, Const>> &values) {
-  Values made(ctx_, session_);
+  Values made(ctx(), session_);
   std::vector<c10::IValue> given;
   for (const auto &[i, value] : values) given.push_back(to_ivalue(value));
   const std::vector<rush_value> in = made.arguments(given);
@@ -92,9 +111,9 @@ void NativeSession::set_state(const std::vector<std::pair<size_t, Const>> &value
 
 size_t NativeSession::attribute(const std::string &name) const {
   std::string known;
-  for (size_t i = 0; i < rush_model_attribute_count(model_); i++) {
-    if (name == rush_model_attribute_name(model_, i)) return i;
-    known += (i ? ", " : "") + std::string(rush_model_attribute_name(model_, i));
+  for (size_t i = 0; i < rush_model_attribute_count(model()); i++) {
+    if (name == rush_model_attribute_name(model(), i)) return i;
+    known += (i ? ", " : "") + std::string(rush_model_attribute_name(model(), i));
   }
   throw std::invalid_argument("the program writes no attribute '" + name + "'; it writes " +
                               (known.empty() ? "none" : known));
@@ -105,39 +124,46 @@ void NativeSession::reset() {
 }
 
 size_t NativeSession::test_count() const {
-  return rush_model_test_count(model_);
+  return rush_model_test_count(model());
 }
 
 void NativeSession::verify(size_t test, rush_verify_report *report) {
-  check(rush_session_verify(session_, test, report));
+  const rush_status status = rush_session_verify(session_, test, report);
+  rethrow_print();
+  check(status);
 }
 
 size_t NativeSession::method(const std::string &name) const {
-  int at = rush_model_find_method(model_, name.c_str());
+  int at = rush_model_find_method(model(), name.c_str());
   if (at >= 0) return static_cast<size_t>(at);
   std::string known;
-  for (size_t i = 0; i < rush_model_method_count(model_); i++)
-    known += (i ? ", " : "") + std::string(rush_model_method_name(model_, i));
+  for (size_t i = 0; i < rush_model_method_count(model()); i++)
+    known += (i ? ", " : "") + std::string(rush_model_method_name(model(), i));
   throw std::invalid_argument("the model has no method '" + name + "'; it has " + known);
 }
 
 namespace {
 
+// Names of classes in a file may be anything: Any for what cannot be read.
 TypeRef parsed(rush_ctx *ctx, char *text, size_t size) {
   const std::string copy(text);
   rush_free(ctx, text, size);
-  return parse_type(copy);
+  try {
+    return parse_type(copy);
+  } catch (const std::invalid_argument &) {
+    return make_type(RUSH_TYPE_ANY);
+  }
 }
 
 }  // namespace
 
 const std::vector<TypeRef> &NativeSession::input_types(size_t method) {
   auto [at, is_new] = input_types_.try_emplace(method);
-  for (size_t i = 0; is_new && i < rush_model_input_count(model_, method); i++) {
+  for (size_t i = 0; is_new && i < rush_model_input_count(model(), method); i++) {
     char *text;
     size_t size;
-    check(rush_model_input_type(ctx_, model_, method, i, &text, &size));
-    at->second.push_back(parsed(ctx_, text, size));
+    check(rush_model_input_type(ctx(), model(), method, i, &text, &size));
+    at->second.push_back(parsed(ctx(), text, size));
   }
   return at->second;
 }
@@ -147,8 +173,8 @@ const TypeRef &NativeSession::result_type(size_t method) {
   if (out) return out;
   char *text;
   size_t size;
-  check(rush_model_result_type(ctx_, model_, method, &text, &size));
-  return out = parsed(ctx_, text, size);
+  check(rush_model_result_type(ctx(), model(), method, &text, &size));
+  return out = parsed(ctx(), text, size);
 }
 
 std::string describe_file(const std::string &path, rush_describe_form form) {

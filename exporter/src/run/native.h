@@ -1,6 +1,7 @@
 // The native runtime, through its public C API.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,16 +26,30 @@ class NativeSession {
  public:
   // Loads a whole file; `bytes` may go afterwards.
   explicit NativeSession(const std::string &bytes, const Limits &limits = {});
+  // A session of its own on the model of another one, which another thread may be using.
+  NativeSession(const NativeSession &other, const Limits &limits);
   ~NativeSession();
   NativeSession(const NativeSession &) = delete;
 
   static std::unique_ptr<NativeSession> open(const std::string &path, const Limits &limits = {});
 
+  // A caller's turn at the session. Throws RuntimeError while another one has it: another thread,
+  // or a run whose print function or signal handler this is called from.
+  class Turn {
+   public:
+    explicit Turn(NativeSession &of);
+    ~Turn() { of_.busy_.clear(); }
+    Turn(const Turn &) = delete;
+
+   private:
+    NativeSession &of_;
+  };
+
   // Arguments that share a torch storage share memory in the runtime too. They are copied in; what
   // the program writes into them is not copied back.
   Const run(size_t method, const std::vector<Const> &args);
   // What the program prints goes where TorchScript's goes; at first it goes nowhere.
-  void print_as_torch() { rush_ctx_set_print(ctx_, rush::print_as_torch, nullptr); }
+  void print_as_torch() { rush_ctx_set_print(ctx(), rush::print_as_torch, nullptr); }
   // The attributes that the program writes, by name; tensors that share memory do so in the copy.
   std::vector<std::pair<std::string, Const>> state();
   // Gives some of them other values. Throws RuntimeError for one of another type.
@@ -50,15 +65,25 @@ class NativeSession {
   const std::vector<TypeRef> &input_types(size_t method);
   const TypeRef &result_type(size_t method);
   size_t method(const std::string &name) const;  // throws std::invalid_argument
-  const rush_model *model() const { return model_; }
-  rush_ctx *ctx() const { return ctx_; }
+  const rush_model *model() const { return loaded_->model; }
+  rush_ctx *ctx() const { return ctx_.get(); }
   rush_session *get() const { return session_; }
   void check(rush_status status) const;
 
  private:
-  rush_ctx *ctx_ = nullptr;
-  rush_model *model_ = nullptr;
+  using Context = std::shared_ptr<rush_ctx>;
+  struct Loaded {  // a model, and what it was loaded with
+    ~Loaded() { rush_model_destroy(ctx.get(), model); }
+    Context ctx;
+    rush_model *model = nullptr;
+  };
+  static Context make_context(const Limits &limits);
+  void make_session(const Limits &limits);
+
+  Context ctx_;
+  std::shared_ptr<Loaded> loaded_;
   rush_session *session_ = nullptr;
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   // Of the methods that were asked for.
   std::map<size_t, std::vector<TypeRef>> input_types_;
   std::map<size_t, TypeRef> result_types_;

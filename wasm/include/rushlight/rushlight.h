@@ -380,8 +380,9 @@ void rush_session_destroy(rush_session *session);
 rush_status rush_session_run(rush_session *session, size_t method, const rush_value *args,
                              size_t n_args, rush_value *result);
 
-/* The same in pieces: begin; step until it stops returning PENDING; result. A begin during a run
- * drops that run. */
+/* The same in pieces: begin; step until it stops returning PENDING; result. A begin between two
+ * steps of a run drops that run. While a step is at work, begin, run and step fail with BAD_STATE:
+ * a function that it calls, such as the print function, may not run the session. */
 rush_status rush_session_begin(rush_session *session, size_t method, const rush_value *args,
                                size_t n_args);
 /* Runs on. `budget` is the greatest number of instructions of this step, which also ends behind one

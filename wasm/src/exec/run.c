@@ -395,8 +395,12 @@ static void note_odd_input(rush_session *s, rush_status st) {
             rush_dtype_name((rush_dtype)s->m->hints[port->hint].dtype));
 }
 
-rush_status rush_session_step(rush_session *s, uint64_t budget) {
-  RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
+static rush_status not_stepping(const rush_session *s) {
+  RUSH_CHECK(s->ctx, !s->stepping, RUSH_ERR_BAD_STATE, "the session is already running");
+  return RUSH_OK;
+}
+
+static rush_status step(rush_session *s, uint64_t budget) {
   uint64_t granted = 0;
   const uint64_t look_at = s->ctx->look_at; /* another one: there was enough work for a look */
   for (uint64_t done = 0; s->running; done++) {
@@ -421,6 +425,15 @@ rush_status rush_session_step(rush_session *s, uint64_t budget) {
     s->pc = s->next;
   }
   return RUSH_OK;
+}
+
+rush_status rush_session_step(rush_session *s, uint64_t budget) {
+  RUSH_TRY(not_stepping(s));
+  RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
+  s->stepping = true;
+  const rush_status st = step(s, budget);
+  s->stepping = false;
+  return st;
 }
 
 static rush_status refuse_input(rush_session *s, const char *method, const rush_file_port *port,
@@ -537,6 +550,7 @@ static rush_status keep_promises(rush_session *s, const rush_file_method *f) {
 
 rush_status rush_session_begin(rush_session *s, size_t method, const rush_value *args,
                                size_t n_args) {
+  RUSH_TRY(not_stepping(s));
   RUSH_CHECK(s->ctx, method < s->m->n_methods, RUSH_ERR_BAD_ARGUMENT,
              "method %zu does not exist, the model has %u", method, s->m->n_methods);
   rush_session_clear(s);

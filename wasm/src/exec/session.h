@@ -36,6 +36,7 @@ struct rush_session {
 
   uint64_t step_limit, steps; /* of a run: the most instructions (0: any number), and those done */
   bool running;
+  bool stepping; /* an instruction is at work: a print or poll function may not enter the session */
   uint32_t method, pc;
   uint32_t next; /* the instruction after the one at work, which may set it */
   uint32_t

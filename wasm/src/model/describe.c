@@ -22,7 +22,11 @@ static void text_promises(rush_text *t, const rush_model *m, uint32_t port) {
        i++) {
     const rush_file_promise *p = m->promises + i;
     rush_text_add(t, ", size %u =", p->dim);
-    if (p->name != RUSH_NONE) rush_text_add(t, " %s,", rush_string(m, p->name));
+    if (p->name != RUSH_NONE) {
+      rush_text_add(t, " ");
+      rush_print_name(t, m, p->name);
+      rush_text_add(t, ",");
+    }
     if (p->most == INT64_MAX)
       rush_text_add(t, " %lld or more", (long long)p->least);
     else if (p->most == p->least)
@@ -37,7 +41,9 @@ static void text_ports(rush_text *t, const rush_model *m, const char *title, uin
   if (n) rush_text_add(t, "  %s\n", title);
   for (uint32_t k = 0; k < n && !t->failed; k++) {
     const rush_file_port *p = m->ports + first + k;
-    rush_text_add(t, "    %s : ", rush_string(m, p->name));
+    rush_text_add(t, "    ");
+    rush_print_name(t, m, p->name);
+    rush_text_add(t, " : ");
     rush_print_type(t, m, p->type);
     if (p->hint != RUSH_NONE) {
       const rush_file_hint *h = m->hints + p->hint;
@@ -64,8 +70,9 @@ static void text_ports(rush_text *t, const rush_model *m, const char *title, uin
 static void text_ops(rush_text *t, const rush_model *m, const rush_op_use *uses) {
   rush_text_add(t, "operators\n");
   for (uint32_t i = 0; i < m->n_ops && !t->failed; i++) {
-    rush_text_add(t, "  %5u  %s%s\n", uses[i].count, rush_string(m, m->file_ops[i].name),
-                  m->ops[i].op ? "" : "   (this runtime lacks it)");
+    rush_text_add(t, "  %5u  ", uses[i].count);
+    rush_print_name(t, m, m->file_ops[i].name);
+    rush_text_add(t, "%s\n", m->ops[i].op ? "" : "   (this runtime lacks it)");
   }
 }
 
@@ -75,15 +82,23 @@ static void describe_text(rush_text *t, const rush_model *m, const rush_op_use *
                 "tensors: %u, those of test vectors among them\ntest vectors: %u\n",
                 (unsigned long long)m->total_bytes, m->head_bytes,
                 (unsigned long long)(m->total_bytes - m->head_bytes), m->n_tensors, m->n_tests);
-  for (uint32_t i = 0; i < m->n_meta; i++)
-    rush_text_add(t, "%s: %s\n", rush_string(m, m->meta[i].key), rush_string(m, m->meta[i].value));
+  for (uint32_t i = 0; i < m->n_meta; i++) {
+    rush_print_name(t, m, m->meta[i].key);
+    rush_text_add(t, ": ");
+    rush_print_name(t, m, m->meta[i].value);
+    rush_text_add(t, "\n");
+  }
   for (uint32_t f = 0; f < m->n_methods && !t->failed; f++) {
-    rush_text_add(t, "method %s\n", rush_string(m, m->methods[f].name));
+    rush_text_add(t, "method ");
+    rush_print_name(t, m, m->methods[f].name);
+    rush_text_add(t, "\n");
     text_ports(t, m, "inputs", m->methods[f].inputs, m->methods[f].n_inputs);
     text_ports(t, m, "outputs", m->methods[f].outputs, m->methods[f].n_outputs);
   }
   for (uint32_t i = 0; i < m->n_attributes && !t->failed; i++) {
-    rush_text_add(t, "%s  %s : ", i ? "" : "attributes\n", rush_string(m, m->attributes[i].name));
+    rush_text_add(t, "%s  ", i ? "" : "attributes\n");
+    rush_print_name(t, m, m->attributes[i].name);
+    rush_text_add(t, " : ");
     rush_print_type(t, m, m->attributes[i].type);
     rush_text_add(t, "\n");
   }

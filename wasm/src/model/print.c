@@ -4,13 +4,43 @@
 
 static void print_type(rush_text *t, const rush_model *m, uint32_t index, bool fields);
 
+/* The string up to each character that is not plain, and what stands for that. */
+static void print_with(rush_text *t, const char *s, bool (*plain)(unsigned char), bool escape) {
+  for (size_t n; *s && !t->failed; s += n) {
+    for (n = 0; s[n] && plain((unsigned char)s[n]);) n++;
+    rush_text_bytes(t, s, n);
+    if (!s[n]) return;
+    rush_text_add(t, escape ? "\\u%04x" : "_", (unsigned char)s[n]);
+    n++;
+  }
+}
+
+static bool is_shown(unsigned char c) {
+  return c >= 0x20 && c != 0x7F;
+}
+
+static bool is_of_name(unsigned char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+         c == '.' || c >= 0x80;
+}
+
+void rush_print_name(rush_text *t, const rush_model *m, uint32_t string) {
+  print_with(t, rush_string(m, string), is_shown, true);
+}
+
+static void print_class(rush_text *t, const rush_model *m, uint32_t string) {
+  print_with(t, rush_string(m, string), is_of_name, false);
+}
+
 static void print_children(rush_text *t, const rush_model *m, const rush_file_type *type,
                            bool fields) {
   const uint32_t *list = m->lists + type->list;
   for (uint32_t k = 0; k < type->n && !t->failed; k++) {
     if (k) rush_text_add(t, ", ");
-    if (fields && type->kind == RUSH_TYPE_TUPLE && type->name != RUSH_NONE)
-      rush_text_add(t, "%s : ", rush_string(m, list[type->n + k]));
+    if (fields && type->kind == RUSH_TYPE_TUPLE && type->name != RUSH_NONE) {
+      print_class(t, m, list[type->n + k]);
+      rush_text_add(t, " : ");
+    }
     print_type(t, m, list[k], fields);
   }
 }
@@ -39,14 +69,16 @@ static void print_type(rush_text *t, const rush_model *m, uint32_t index, bool f
     case RUSH_TYPE_DICT:
     case RUSH_TYPE_UNION:
     case RUSH_TYPE_FUTURE:
-      if (type->name != RUSH_NONE) rush_text_add(t, "%s", rush_string(m, type->name));
+      if (type->name != RUSH_NONE) print_class(t, m, type->name);
       rush_text_add(t, "%s", names[type->kind]);
       print_children(t, m, type, fields);
       rush_text_add(t, ")");
       return;
     default:
-      rush_text_add(t, "%s",
-                    type->name != RUSH_NONE ? rush_string(m, type->name) : names[type->kind]);
+      if (type->name != RUSH_NONE)
+        print_class(t, m, type->name);
+      else
+        rush_text_add(t, "%s", names[type->kind]);
   }
 }
 
@@ -70,8 +102,10 @@ static void print_double(rush_text *t, uint64_t bits) {
 
 static void print_tensor(rush_text *t, const rush_model *m, const rush_file_tensor *r) {
   char shape[RUSH_SHAPE_TEXT];
-  rush_text_add(t, "<%s%s%s%s>", rush_string(m, r->name), r->name == RUSH_NONE ? "" : ": ",
-                rush_dtype_name(r->dtype), rush_shape_text(r->rank, r->sizes, shape));
+  rush_text_add(t, "<");
+  rush_print_name(t, m, r->name);
+  rush_text_add(t, "%s%s%s>", r->name == RUSH_NONE ? "" : ": ", rush_dtype_name(r->dtype),
+                rush_shape_text(r->rank, r->sizes, shape));
 }
 
 /* Recursion is as deep as constants are nested: at most RUSH_MAX_NESTING. */
@@ -103,7 +137,7 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
       rush_text_json(t, rush_string(m, c->a), m->strings[c->a].bytes);
       return;
     case RUSH_CONST_DEVICE:
-      rush_text_add(t, "%s", rush_string(m, c->a));
+      rush_print_name(t, m, c->a);
       return;
     case RUSH_CONST_LIST:
     case RUSH_CONST_TUPLE:
@@ -123,7 +157,7 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
                                                  : ")");
       return;
     case RUSH_CONST_ENUM:
-      rush_text_add(t, "%s", rush_string(m, m->constants[m->lists[c->a]].a));
+      rush_print_name(t, m, m->constants[m->lists[c->a]].a);
       return;
     case RUSH_CONST_OBJECT:
       rush_print_type(t, m, (uint32_t)c->p1);
@@ -144,7 +178,8 @@ static void print_operand(rush_text *t, const rush_model *m, const rush_file_met
   if (name == RUSH_NONE) {
     rush_text_add(t, "%%%u", operand);
   } else {
-    rush_text_add(t, "%%%s", rush_string(m, name));
+    rush_text_add(t, "%%");
+    rush_print_name(t, m, name);
   }
 }
 
@@ -170,9 +205,11 @@ static void print_results(rush_text *t, const rush_model *m, const rush_file_met
 }
 
 static void print_source(rush_text *t, const rush_model *m, const rush_file_instr *in) {
-  if (in->source < m->n_sources && m->sources[in->source].file != RUSH_NONE)
-    rush_text_add(t, " # %s:%u", rush_string(m, m->sources[in->source].file),
-                  m->sources[in->source].line);
+  if (in->source < m->n_sources && m->sources[in->source].file != RUSH_NONE) {
+    rush_text_add(t, " # ");
+    rush_print_name(t, m, m->sources[in->source].file);
+    rush_text_add(t, ":%u", m->sources[in->source].line);
+  }
   rush_text_add(t, "\n");
 }
 
@@ -185,7 +222,8 @@ static void print_instr(rush_text *t, const rush_model *m, const rush_file_metho
   switch (in->opcode) {
     case RUSH_OPCODE_OP:
       print_results(t, m, f, out, in->n_out);
-      rush_text_add(t, "%s(", rush_string(m, m->file_ops[in->op].name));
+      rush_print_name(t, m, m->file_ops[in->op].name);
+      rush_text_add(t, "(");
       print_operands(t, m, f, operands, in->n_in);
       rush_text_add(t, ")");
       break;
@@ -228,7 +266,8 @@ static void print_instr(rush_text *t, const rush_model *m, const rush_file_metho
 }
 
 void rush_print_method(rush_text *t, const rush_model *m, const rush_file_method *f) {
-  rush_text_add(t, "%s(", rush_string(m, f->name));
+  rush_print_name(t, m, f->name);
+  rush_text_add(t, "(");
   for (uint32_t k = 0; k < f->n_inputs; k++) {
     rush_text_add(t, "%s", k ? ", " : "");
     print_operand(t, m, f, k);

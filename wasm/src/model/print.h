@@ -4,8 +4,11 @@
 
 #include "model/model.h"
 
+/* A string of the file on one line: control characters are written as JSON has them. */
+void rush_print_name(rush_text *t, const rush_model *m, uint32_t string);
 /* A type as TorchScript's graphs print it: "Tensor", "int[]", "(Tensor, int?)", "Dict(str,
- * Tensor)". */
+ * Tensor)". In the names of classes and fields "_" stands for what no name has, so that the text can
+ * be read back. */
 void rush_print_type(rush_text *t, const rush_model *m, uint32_t type);
 /* The same with the fields of named tuples: "Answer(first : Tensor, count : int)". */
 void rush_print_type_with_fields(rush_text *t, const rush_model *m, uint32_t type);
