@@ -28,7 +28,8 @@ void load_library(const std::string &path) {
 
 torch::jit::Module load(const std::string &path) {
   const torch::jit::Module module = load_torchscript(path);
-  return with_hooks(module).value_or(module);
+  const torch::jit::Module hooked = with_hooks(module).value_or(module);
+  return with_plain_values(hooked).value_or(hooked);
 }
 
 // What PyTorch says of these arguments, which it refused.

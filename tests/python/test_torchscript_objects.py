@@ -63,18 +63,53 @@ def test_enums_as_text_are_libtorchs(capfd):
     assert capfd.readouterr().out == wanted != ""
 
 
-@feature("an enum as an input or result", rushlight="refuses")
-def test_an_enum_outside_the_program_is_refused(tmp_path):
-    def takes(mode: Mode):
-        return mode.value
+def turns(mode: Mode, signs: List[Sign], by_name: Dict[str, Mode], maybe: Optional[Mode]):
+    other = Mode.SCALE if mode == Mode.ADD else Mode.ADD
+    turned = [Sign.PLUS if s == Sign.MINUS else Sign.MINUS for s in signs]
+    return other, turned, {"first": mode}, maybe, (len(by_name), by_name["a"]), torch.ones(2) * mode.value
 
-    def gives(n: int):
-        return Mode.ADD if n > 0 else Mode.SCALE
 
-    with pytest.raises(rushlight.RushlightError, match="the input 'mode' is of type Enum.*Mode"):
-        rushlight.export(torch.jit.script(takes), None, tmp_path / "m.rush")
-    with pytest.raises(rushlight.RushlightError, match="the result of forward is of type Enum.*Mode"):
-        rushlight.export(torch.jit.script(gives), None, tmp_path / "m.rush")
+@feature("an enum as an input or result")
+def test_an_enum_is_a_named_tuple_outside_the_program():
+    scripted = torch.jit.script(turns)
+    keep("ts_enum_outside", scripted, (Mode.ADD, [Sign.PLUS, Sign.MINUS], {"a": Mode.SCALE}, None), (Mode.SCALE, [], {"a": Mode.ADD, "b": Mode.ADD}, Mode.ADD))
+    run = session("ts_enum_outside")
+    for mode in Mode.ADD, ("ADD", 1), {"name": "ADD", "value": 1}:
+        other, turned, held, maybe, pair, y = run(mode, [Sign.MINUS], {"a": mode}, mode)
+        assert (type(other).__name__, other, other.name, other.value) == ("Mode", ("SCALE", 2), "SCALE", 2)
+        assert turned == [("PLUS", 1.0)] and type(turned[0]).__name__ == "Sign" and held == {"first": ("ADD", 1)}
+        assert maybe == ("ADD", 1) and pair == (1, ("ADD", 1)) and y.tolist() == [1, 1]
+    again = run(other, turned, held | {"a": maybe}, None)  # what came out goes in
+    assert again[0] == ("ADD", 1) and again[1] == [("MINUS", -1.0)] and again[3] is None
+    with pytest.raises(rushlight.RushlightError, match="it must be the name of a member of Mode"):
+        run(("SUBTRACT", 3), [], {"a": Mode.ADD}, None)
+    with pytest.raises(rushlight.RushlightError, match='input "mode"'):
+        run(3, [], {"a": Mode.ADD}, None)
+
+
+class Takes(nn.Module):
+    def forward(self, x, mode: Mode = Mode.SCALE):
+        return self.apply(x, mode), mode
+
+    def apply(self, x, mode: Mode):
+        return x + mode.value if mode == Mode.ADD else x * mode.value
+
+    @torch.jit.export
+    def named(self, name: str) -> Mode:
+        return Mode.ADD if name == "add" else Mode.SCALE
+
+
+@feature("an enum as an input or result")
+def test_an_enum_with_a_default_and_in_several_methods(tmp_path):
+    net = torch.jit.script(Takes())
+    report = rushlight.export(net, (torch.ones(2), Mode.ADD), tmp_path / "m.rush", methods=["forward", "named"])
+    assert report.verified == 1
+    run = rushlight.load(tmp_path / "m.rush")
+    assert run(torch.ones(2), Mode.ADD)[0].tolist() == [2, 2] and run(torch.ones(2), Mode.SCALE)[1].name == "SCALE"
+    y, mode = run(torch.ones(2))
+    assert y.tolist() == [2, 2] and mode == ("SCALE", 2)
+    assert run.call("named", "add") == ("ADD", 1) and run.run({"name": "x"}, "named") == {"name": "SCALE", "value": 2}
+    assert net(torch.ones(2), Mode.ADD)[1] is not None  # the model itself is as it was
 
 
 @torch.jit.script
@@ -205,12 +240,81 @@ def test_an_attribute_may_get_another_object():
         assert_same(got(x, swap), wanted(x, swap))
 
 
-@feature("an object as a result", rushlight="refuses")
-def test_an_object_as_a_result_is_refused(tmp_path):
-    def gives(x):
-        return [Account(x, "a")]
+@torch.jit.script
+class Inner:
+    def __init__(self, n: int):
+        self.n = n
+        self.mode = Mode.ADD
 
-    with pytest.raises(rushlight.RushlightError, match="the result of forward is of type Object.*Account.*pass what it holds"):
+
+@torch.jit.script
+class Outer:
+    def __init__(self, x: Tensor, inner: Inner, names: List[str], maybe: Optional[Inner]):
+        self.x = x
+        self.inner = inner
+        self.names = names
+        self.maybe = maybe
+
+
+def remakes(x, account: Account, outers: List[Outer], by_name: Dict[str, Inner]):
+    account.add(2.0)
+    made = Outer(x, Inner(len(outers)), ["made"], None)
+    for o in outers:
+        made.x = made.x + o.x * o.inner.n
+        made.maybe = o.inner
+    for name in by_name.keys():
+        made.names.append(name)
+    return account, [made], {"n": Inner(len(account))}, account is account
+
+
+@feature("an object as an input or result")
+def test_an_object_is_a_named_tuple_outside_the_program():
+    one = Outer(torch.ones(3), Inner(2), ["a", "b"], None)
+    cases = (torch.rand(3), Account(torch.zeros(3), "first"), [one, one], {"k": Inner(5)}), (torch.rand(3), Account(torch.ones(3), "second"), [], {})
+    plain = [(x, (a.total, a.name, a.log), [(o.x, (o.inner.n, ("ADD", 1)), o.names, None) for o in outers], {k: (i.n, ("ADD", 1)) for k, i in d.items()})
+             for x, a, outers, d in cases]
+    scripted = torch.jit.script(remakes)
+    keep("ts_object_outside", scripted, *plain, eager=lambda *case: answered(scripted, case))
+    run = session("ts_object_outside")
+    x = torch.rand(3)
+    account, (made,), counted, same = run(x, *cases[0][1:])
+    assert type(account).__name__ == "Account" and account._fields == ("total", "name", "log")
+    assert account.total.tolist() == [2, 2, 2] and account.name == "first" and account.log == [2.0] and same
+    assert cases[0][1].log == []  # the caller's own is not changed
+    assert made.inner == (2, ("ADD", 1)) and made.names == ["made", "k"] and made.maybe.n == 2 and type(made.maybe).__name__ == "Inner"
+    assert_same(made.x, x + 4)
+    assert counted == {"n": (1, ("ADD", 1))}
+    assert run(x, account, [made], counted)[0].log == [2.0, 2.0]  # what came out goes in
+    by_name = {"total": torch.zeros(3), "name": "dict", "log": []}
+    assert run(x, by_name, [], {})[0].name == "dict"
+
+
+def answered(scripted, case):
+    """What the function gives for plain values, as plain values."""
+    x, (total, name, log), outers, by_name = case
+
+    def inner(values):
+        return Inner(values[0])
+
+    account = Account(total, name)
+    account.log = list(log)
+    account, (made,), counted, same = scripted(x, account, [Outer(o[0], inner(o[1]), list(o[2]), None) for o in outers], {k: inner(i) for k, i in by_name.items()})
+    small = lambda i: None if i is None else (i.n, (i.mode.name, i.mode.value))  # noqa: E731
+    return ((account.total, account.name, account.log), [(made.x, small(made.inner), made.names, small(made.maybe))], {k: small(i) for k, i in counted.items()}, same)
+
+
+@torch.jit.script
+class Empty:
+    def __init__(self):
+        pass
+
+
+@feature("an object without attributes as a result", rushlight="refuses")
+def test_an_object_that_holds_nothing_is_refused_as_a_result(tmp_path):
+    def gives(x):
+        return [Empty()]
+
+    with pytest.raises(rushlight.RushlightError, match="of type .*Empty.* is used as a value"):
         rushlight.export(torch.jit.script(gives), None, tmp_path / "m.rush")
 
 

@@ -117,12 +117,14 @@ class Session:
                 program takes, numbers, strings, lists, tuples, dicts. As in PyTorch, a bool may stand for a number, an
                 int for a float, and a tensor of one element for either. They are copied in, views with their strides and
                 their place in their storage (but for what is small far inside of a large one, which counts from its
-                first element); trailing ones may be left to their defaults
+                first element); trailing ones may be left to their defaults. Where the program takes an enum or an object of
+                a class of its own, so do you, or a named tuple: of the enum's name and value, of the object's attributes
             named: the following ones by name
 
         Returns:
-            What the method returns, in its own structure, as PyTorch gives it: named tuples, too. Tensors are the
-            caller's.
+            What the method returns, in its own structure, as PyTorch gives it: named tuples, too. An enum or an object of
+            a class of the program's own is a named tuple of the class's name, with `name` and `value`, or with the object's
+            attributes. Tensors are the caller's.
 
         Raises:
             RushlightError: as its code says; 'bad-state', where the session is running

@@ -34,6 +34,12 @@ std::optional<torch::jit::Module> with_overload(
 // The module whose forward runs its forward hooks and pre-hooks, too; none where it has none.
 std::optional<torch::jit::Module> with_hooks(const torch::jit::Module &module);
 
+// The module or function whose enums, and objects of the program's classes, are named tuples where
+// they come in or go out; none where there are none.
+std::optional<torch::jit::Module> with_plain_values(const torch::jit::Module &module);
+std::optional<torch::jit::StrongFunctionPtr> with_plain_values(
+    const torch::jit::StrongFunctionPtr &function);
+
 // What every node of a method gives in a run of PyTorch's own graph, from the module's state and
 // with the seed of test vectors; in float64, where asked for. Throws what PyTorch throws, and
 // std::invalid_argument for what has no float64 form.

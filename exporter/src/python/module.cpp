@@ -57,13 +57,15 @@ struct Target {
   Const argument(const std::string &method, size_t i, py::handle value) const {
     if (program) return typed(from_python(value), method_of(method).inputs.at(i).type);
     const c10::Argument &taken = schema(method).arguments().at(first_argument() + i);
+    const TypeRef type = from_c10(taken.type());
     // named tuples come without their names
-    return typed(value_of(value, taken.type(), taken.N()), from_c10(taken.type()));
+    return typed(value_of(as_tuples(value, *type), taken.type(), taken.N()), type);
   }
   Const result(const std::string &method, py::handle value) const {
     if (program)
       return typed(from_python(value), method_of(method).graph->top.results.input(0)->type);
-    return value_of(value, schema(method).returns().at(0).type());
+    const c10::TypePtr &type = schema(method).returns().at(0).type();
+    return value_of(as_tuples(value, *from_c10(type)), type);
   }
 
  private:
@@ -101,6 +103,7 @@ Target target_of(py::object object, const py::tuple &args) {
     out.module = *module;
   } else {
     out.function = object.cast<torch::jit::StrongFunctionPtr>();
+    if (auto with_plain = with_plain_values(*out.function)) out.function = *with_plain;
     return out;
   }
   auto with_forward = with_overload(*out.module, "forward", [&](const c10::FunctionSchema &schema) {
@@ -108,6 +111,7 @@ Target target_of(py::object object, const py::tuple &args) {
   });
   if (with_forward) out.module = *with_forward;
   if (auto hooked = with_hooks(*out.module)) out.module = *hooked;
+  if (auto with_plain = with_plain_values(*out.module)) out.module = *with_plain;
   return out;
 }
 
@@ -517,9 +521,8 @@ py::object run_session(NativeSession &session, const std::string &method, const 
   const std::vector<TypeRef> &types = session.input_types(at);
   std::vector<Const> in;
   for (py::handle arg : args) {
-    in.push_back(from_python(arg));
-    if (in.size() <= types.size())
-      in.back() = typed(std::move(in.back()), types[in.size() - 1], as_argument);
+    const TypeRef type = in.size() < types.size() ? types[in.size()] : make_type(RUSH_TYPE_ANY);
+    in.push_back(typed(from_python(as_tuples(arg, *type)), type, as_argument));
   }
   Const out = interruptible([&] { return session.run(at, in); });
   return to_python(typed(std::move(out), with_names_of_python(session.result_type(at))));

@@ -107,6 +107,72 @@ bool can_be_named(const Type &type) {
 
 }  // namespace
 
+namespace {
+
+bool wants_fields(const Type &type) {
+  return !type.fields.empty() ||
+         std::any_of(type.items.begin(), type.items.end(),
+                     [](const TypeRef &item) { return wants_fields(*item); });
+}
+
+bool has_field(py::handle value, const std::string &name) {
+  return py::isinstance<py::dict>(value) ? value.contains(py::str(name))
+                                         : py::hasattr(value, name.c_str());
+}
+
+// What a value that is no tuple has for a field.
+py::object field_of(py::handle value, const std::string &name) {
+  if (py::isinstance<py::dict>(value)) return value[py::str(name)];
+  return value.attr(name.c_str());
+}
+
+bool is_sequence(py::handle value) {
+  return py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value);
+}
+
+bool can_be_tuple(py::handle value, const Type &type) {
+  return type.kind == RUSH_TYPE_TUPLE && type.fields.size() == type.items.size() &&
+         (is_sequence(value) ||
+          std::all_of(type.fields.begin(), type.fields.end(),
+                      [&](const std::string &name) { return has_field(value, name); }));
+}
+
+py::tuple as_named_tuple(py::handle value, const Type &type) {
+  py::list items;
+  if (is_sequence(value)) {
+    for (py::handle item : value) items.append(item);
+  } else {
+    for (const std::string &name : type.fields) items.append(field_of(value, name));
+  }
+  for (size_t i = 0; i < std::min(items.size(), type.items.size()); i++)
+    items[i] = as_tuples(items[i], *type.items[i]);
+  return py::tuple(items);
+}
+
+}  // namespace
+
+py::object as_tuples(py::handle value, const Type &type) {
+  const py::object same = py::reinterpret_borrow<py::object>(value);
+  if (!wants_fields(type) || value.is_none()) return same;
+  if (type.kind == RUSH_TYPE_OPTIONAL) return as_tuples(value, *type.items[0]);
+  if (can_be_tuple(value, type)) return as_named_tuple(value, type);
+  if (type.kind == RUSH_TYPE_DICT && py::isinstance<py::dict>(value)) {
+    py::dict out;
+    for (auto item : py::reinterpret_borrow<py::dict>(value))
+      out[item.first] = as_tuples(item.second, *type.items[1]);
+    return out;
+  }
+  if (!is_sequence(value) || (type.kind != RUSH_TYPE_LIST && type.kind != RUSH_TYPE_TUPLE))
+    return same;
+  py::list out;
+  for (py::handle item : value) {
+    const size_t i = type.kind == RUSH_TYPE_LIST ? 0 : out.size();
+    out.append(i < type.items.size() ? as_tuples(item, *type.items[i])
+                                     : py::reinterpret_borrow<py::object>(item));
+  }
+  return py::isinstance<py::tuple>(value) ? py::object(py::tuple(out)) : py::object(out);
+}
+
 TypeRef with_names_of_python(const TypeRef &type) {
   std::vector<TypeRef> items;
   for (const TypeRef &item : type->items) items.push_back(with_names_of_python(item));

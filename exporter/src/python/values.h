@@ -13,6 +13,10 @@ namespace py = pybind11;
 Const from_python(py::handle value);
 py::object to_python(const Const &value);
 
+// The value, where enums and objects are the tuples that a type with named tuples wants: of the
+// enum's name and value, of the object's attributes.
+py::object as_tuples(py::handle value, const Type &type);
+
 // The type, where named tuples whose names Python cannot have are plain ones.
 TypeRef with_names_of_python(const TypeRef &type);
 
