@@ -92,3 +92,6 @@ row("complex_rotary_embedding", """
     a = torch.view_as_complex(x.float().reshape(2, 5, 3, 4, 2))
     f = torch.polar(torch.ones_like(t), t)
     return torch.view_as_real(a * f.view(1, 5, 1, 4)).flatten(3).type_as(x)""", x=f32(2, 5, 3, 8), t=f32(5, 4))
+
+row("complex_powers_of_zero", "(torch.pow(x, y), torch.pow(0, y), torch.float_power(x, y), x ** -2, x ** (0.5 + 1j))", x=tensor([0j] * 6, "c128"),
+    y=tensor([1 + 1j, -1 + 1j, -1 + 0j, 0.5 - 2j, -2 - 3j, 2j], "c128"), also=[{"x": tensor([0j] * 6, "c64"), "y": tensor([1 + 1j, -1 + 1j, -1 + 0j, 0.5 - 2j, -2 - 3j, -1j], "c64")}])

@@ -279,8 +279,13 @@ static int64_t int_pow(int64_t base, int64_t exponent) {
   return (int64_t)result;
 }
 /* As c10's: what is not 0 by logarithms. */
+/* exp(y log 0), which C's libraries give in ways of their own. */
+static rush_c128 power_of_zero(rush_c128 y) {
+  const double size = creal(y) < 0 ? (double)INFINITY : (double)NAN;
+  return creal(y) > 0 ? 0 : CMPLX(size, (double)NAN);
+}
 static rush_c128 complex_pow(rush_c128 x, rush_c128 y) {
-  return y == 0 ? 1 : x == 0 ? 0 : cpow(x, y);
+  return y == 0 ? 1 : x == 0 ? power_of_zero(y) : cpow(x, y);
 }
 RUSH_BODY_2(pow_c128, rush_c128, rush_c128, complex_pow(x, y))
 RUSH_BODY_2(pow_i64, int64_t, int64_t, int_pow(x, y))
