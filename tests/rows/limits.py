@@ -26,6 +26,8 @@ def variables_of(name):
     """What the variables of a schema (t, tVal) may be."""
     if name in ("aten::tensor", "aten::as_tensor.list"):
         return ("int", "float", "bool")
+    if name == "aten::hash.generic":  # a tensor's hash is where it lies
+        return ("int", "float", "str", "Tuple[int, str]")
     return ("int", "float", "str", "Tensor", "List[int]", "Tuple[int, str]")
 
 
@@ -58,7 +60,7 @@ def floats(*numbers):
 
 # ---- Where PyTorch checks less -----------------------------------------------------------------------
 
-@limit(r"aten::(special_)?(log_)?softmax|aten::_(log_)?softmax|aten::(normal|randn|rand|bernoulli|exponential|geometric|cauchy|log_normal|uniform)|aten::cumprod|aten::_pad_circular",
+@limit(r"aten::(special_)?(log_)?softmax|aten::_(log_)?softmax|aten::(normal|randn|rand|bernoulli|exponential|geometric|cauchy|log_normal|uniform)|aten::cum(prod|sum)|aten::_pad_circular",
        "PyTorch refuses a dtype, or a size, in its kernel, which it does not call for an empty tensor; Rushlight refuses it at once")
 def _(values):
     return empty(values)
@@ -84,6 +86,11 @@ def _(values):
     return isinstance(values["alpha"], (float, complex)) and not (values["self"].is_floating_point() or values["self"].is_complex())
 
 
+@limit(r"aten::contiguous", "PyTorch looks at the memory format only where it has to copy")
+def _(values):
+    return values["memory_format"] == 1
+
+
 # ---- What PyTorch's own code reads wrongly -----------------------------------------------------------
 
 @limit(r"aten::native_group_norm", "PyTorch reads a strided input or weight as if it were contiguous; group_norm, which calls it, makes it so")
@@ -94,6 +101,16 @@ def _(values):
 @limit(r"aten::to\.prim_other", "PyTorch takes the False of non_blocking for the dtype uint8 (register_special_ops.cpp); without a copy the exporter drops it")
 def _(values):
     return values["self"].dtype != torch.uint8 or not values["copy"] or values["non_blocking"]
+
+
+@limit(r"aten::to\.prim_dtype", "the same, where the dtype is None")
+def _(values):
+    return values["dtype"] is None
+
+
+@limit(r"aten::dot", "Debian's PyTorch takes dot products of complex numbers from a BLAS that leaves them 0")
+def _(values):
+    return values["self"].is_complex()
 
 
 @limit(r"aten::_upsample_bi\w+_aa", "PyTorch repeats one value where the result is one pixel wide and its height changes")
@@ -108,6 +125,11 @@ def _(values):
     return values["self"].dtype != values["source"].dtype
 
 
+@limit(r"aten::(center|ljust|rjust|zfill)", "PyTorch never ends: it counts to the width as an unsigned number")
+def _(values):
+    return values["width"] < 0
+
+
 # ---- What has no one answer --------------------------------------------------------------------------
 
 @limit(r"aten::(linalg_)?eig", "the order of eigenvalues is nobody's promise: rows_linalg_factors.py compares what they make")
@@ -119,6 +141,11 @@ def _(values):
 @limit(r"aten::sort\.(float|any)|aten::sorted\.(float|any)", "std::sort has no order for NaN")
 def _(values):
     return any(v != v for v in floats(*next(iter(values.values()))))
+
+
+@limit(r"aten::storage_offset", "a file keeps no offset of a tensor without elements")
+def _(values):
+    return empty(values)
 
 
 @limit(r"aten::factorial", "the answer does not fit 64 bits, where C++ promises none")
@@ -165,6 +192,11 @@ def _(values):
 @limit(r"aten::(sub|add|rsub|subtract)_?\.(Tensor|Scalar)", "a complex alpha is refused")
 def _(values):
     return isinstance(values["alpha"], complex)
+
+
+@limit(r"aten::result_type|aten::scatter", "a complex number for a tensor's element is refused")
+def _(values):
+    return any(isinstance(v, complex) for v in values.values())
 
 
 @limit(r"aten::normal\.", "means that are complex numbers are refused")

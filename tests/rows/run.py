@@ -32,7 +32,7 @@ from generate import TOLERANCES, dtypes_in, exporter_key  # noqa: E402
 
 JOBS = int(os.environ.get("RUSH_JOBS", 2))
 MOST_ENDS = 20  # argument sets of a row that may end PyTorch's process
-LIMIT = 30  # seconds of processor time that a row may take
+LIMIT = 60  # seconds after which a process that says nothing is ended
 
 
 def names_of(rows):
@@ -184,7 +184,7 @@ class Makers:
             for out in select.select(list(self.running), [], [], 1)[0]:
                 self.read(out)
             for state in self.running.values():
-                if time.time() - state["since"] > LIMIT * 4:
+                if time.time() - state["since"] > LIMIT:
                     os.kill(state["child"], 9)
         return self.entries
 
