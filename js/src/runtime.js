@@ -126,10 +126,10 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
     wasm = wasm[backend.name];
     if (wasm === undefined) throw badArgument(`\`wasm\` has no binary for the backend "${backend.name}"`);
   }
-  const plan = threads === undefined ? undefined : await (await threading()).planFor(threads), make = plan?.make;
+  const plan = threads === undefined ? undefined : await (await threading()).planFor(threads, interrupted), make = plan?.make;
   /** @type {any} a module, or what share() makes */
   const made = await (wasm !== undefined ? compile(wasm, make) : make ? compile(own[backend.name], make) : compiled[backend.name]());
-  const runtime = await instantiate(made.threads ? made : { module: made }, backend, interrupted);
+  const runtime = await instantiate(made.threads ? made : { module: made }, backend, plan?.poll ?? interrupted);
   const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c.rush_bridge_backend()));
   if (name !== backend.name) {
     if (wanted !== 'auto') throw badArgument(`the binary given as \`wasm\` is "${name}", not "${wanted}"`, { expected: wanted, actual: name });

@@ -7,8 +7,12 @@ import { DATA, DATA_COUNT, HAS_MAXIMUM, IMPORT, MEMORY, SHARED, START, appended,
 import { connect, startWorker, whyNot } from './workers.js';
 
 const MAX_THREADS = 64; // RUSH_MAX_THREADS
-/** For a kernel's frames, some of which have buffers of 20 kB. */
-const STACK_BYTES = 1 << 17;
+/** For a kernel's frames, of which the compiler refuses those of more than 48 kB: wasm/CMakeLists.txt. */
+const STACK_BYTES = 1 << 18;
+/** Where a rush_pool counts how often C has looked, about each millisecond, while it waits for the others and none of them ends a piece. */
+const WAITED = 16;
+/** So often, and a thread is lost: one that is known to have failed, or that may be slow. */
+const SOON = 1 << 9, LATE = 1 << 13;
 
 /** The headers that the page did not come with, as far as it can find out. */
 async function missingHeaders() {
@@ -37,15 +41,25 @@ async function howMany(wanted) {
 
 /**
  * What createRuntime() does about threads.
- * @param {unknown} wanted the option
+ * @param {unknown} wanted the option @param {() => unknown} [interrupted] of createRuntime()
  */
-export async function planFor(wanted) {
+export async function planFor(wanted, interrupted) {
   const { count, reason } = await howMany(wanted);
+  /** @type {Threads | undefined} */ let threads;
   return {
-    make: count > 1 ? (/** @type {Uint8Array} */ bytes) => share(bytes, count) : undefined,
+    make: count > 1 ? async (/** @type {Uint8Array} */ bytes) => {
+      const made = await share(bytes, count);
+      threads = made.threads;
+      return made;
+    } : undefined,
+    /** In place of `interrupted`. C asks also while a call waits for the other threads: an exception is the only way out where it would wait for ever. */
+    poll() {
+      if (threads?.isLost()) throw new Error('a thread that computes for this model has ended, or has stopped working. Load the model again');
+      return interrupted?.();
+    },
     /** @param {import('./runtime.js').Backend} backend @param {any} made of share(), or a module */
     tell(backend, made) {
-      const { threads, fault } = made;
+      const { fault } = made;
       if (threads) backend.threads = threads.count;
       const n = backend.threads === 1 ? 'one thread' : `${backend.threads} threads`;
       const why = fault ? `${n}: ${count - backend.threads} more did not start: ${fault.message}. Their script is src/thread.js of this package, and wants the page's own Cross-Origin-Embedder-Policy: see "Threads" in README.md there`
@@ -85,6 +99,7 @@ function sharedMemory(initial) {
 /** A worker that computes for the context that begin() of Threads is given. */
 class Thread {
   /** Whether it computes. */ joined = false;
+  /** What is called when it has ended. */ lost = () => {};
 
   constructor() {
     /** When it has answered: Chromium keeps what is sent before that until the page has another task, which may be long. Later nothing waits for it. @type {Promise<Thread>} */
@@ -92,7 +107,10 @@ class Thread {
       this.worker = connect(startWorker('thread', () => new Worker(new URL('./thread.js', import.meta.url), { type: 'module' })), (message) => {
         if (message === 'here') resolve(this);
         else this.joined = true;
-      }, reject, () => {});
+      }, (e) => {
+        reject(e); // which means nothing once it was there
+        this.lost();
+      }, () => {});
       this.worker.postMessage('here?');
     }).finally(() => this.worker?.unref?.()); // who listens to one keeps Node waiting
   }
@@ -119,6 +137,7 @@ export async function share(bytes, count) {
 
 class Threads {
   #all; #module; #memory;
+  /** Whether a call waits for a thread that has ended. @type {() => unknown} */ isLost = () => false;
 
   /** @param {Thread[]} all but the one that made them @param {WebAssembly.Module} module @param {WebAssembly.Memory} memory */
   constructor(all, module, memory) {
@@ -136,15 +155,22 @@ class Threads {
   /** @param {import('./runtime.js').C} c @param {number} ctx */
   begin(c, ctx) {
     if (c.rush_ctx_set_threads(ctx, this.count) !== 0) return;
-    const pool = c.rush_ctx_pool(ctx);
-    for (const { worker } of this.#all) {
+    const pool = c.rush_ctx_pool(ctx), lost = c.malloc(4), at = (/** @type {number} */ p) => new Int32Array(this.#memory.buffer, p, 1);
+    if (!lost) return;
+    at(lost)[0] = 0;
+    this.isLost = () => Number(at(pool + WAITED)[0]) > (at(lost)[0] ? SOON : LATE);
+    for (const thread of this.#all) {
       const stack = c.malloc(STACK_BYTES);
       // LLVM relies on a stack whose end is a multiple of 16.
-      if (stack) worker.postMessage({ module: this.#module, memory: this.#memory, pool, stack: (stack + STACK_BYTES) & -16 });
+      if (stack) thread.worker.postMessage({ module: this.#module, memory: this.#memory, pool, stack: (stack + STACK_BYTES) & -16, lost });
+      thread.lost = () => { at(lost)[0] = 1; };
     }
   }
 
   end() {
-    for (const { worker } of this.#all) worker.terminate();
+    for (const thread of this.#all) {
+      thread.lost = () => {};
+      thread.worker.terminate();
+    }
   }
 }

@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 
+import { loadHost } from '../../js/src/hosting.js';
 import { load } from '../../js/src/index.js';
 import { share } from '../../js/src/threads.js';
 import { RushFile } from './build-rush.mjs';
@@ -117,6 +119,58 @@ test('a run that was aborted, and a model that is gone, leave the next one as it
   const next = await load(bytes, { threads: 3 });
   assert.deepEqual(await next.run({ x, w }), expected);
   next.dispose();
+});
+
+/** Calls the function with each message to a worker meanwhile. @template T @param {(worker: Worker, message: any) => void} see @param {() => Promise<T>} meanwhile */
+async function watching(see, meanwhile) {
+  const { postMessage } = Worker.prototype;
+  Worker.prototype.postMessage = function (message, ...rest) {
+    see(this, message);
+    return postMessage.call(this, message, ...rest);
+  };
+  try {
+    return await meanwhile();
+  } finally {
+    Worker.prototype.postMessage = postMessage;
+  }
+}
+
+/** Operators of many elements, one after the other. @param {string} op */
+const long = (op) => {
+  const file = new RushFile();
+  file.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [null, null] }], outputs: ['y'] }, (m, y) => {
+    for (let i = 0; i < 30; i++) y = m.op(op, op === 'aten::matmul' ? [y, y] : [y]);
+    return y;
+  });
+  return file.bytes();
+};
+const late = { trials: () => import('../../js/src/trials.js'), threads: () => import('../../js/src/threads.js') };
+const lost = { name: 'RushlightError', code: 'internal', message: /: a thread that computes for this model has ended, or has stopped working\. Load the model again$/ };
+
+test('a thread that fails ends the run, and says why', async () => {
+  // On so short a stack it takes some of the work, whose functions have no room.
+  const model = await watching((_, message) => { if (message.stack) message.stack = 4096; }, () => load(long('aten::erf'), { threads: 2 }));
+  await assert.rejects(model.run({ x: wave([2000, 1000], 0.01) }), lost);
+  await assert.rejects(model.run({ x: wave([1, 1], 0.01) }), { code: 'disposed' });
+});
+
+test('threads that are ended from outside end the run', async () => {
+  const { data, ...rest } = wave([700, 700], 0.01), bytes = long('aten::matmul');
+  /** @type {any} */ let gone;
+  // Where none of them was at work in that moment, the others do all of it.
+  for (let tries = 0; tries < 10 && !gone; tries++) {
+    /** @type {Set<Worker>} */ const workers = new Set();
+    let looks = 0;
+    const interrupted = () => {
+      if (++looks === 20) for (const worker of workers) void worker.terminate();
+      return false;
+    };
+    const host = await watching((worker) => workers.add(worker), () => loadHost(bytes, { threads: 4, interrupted }, late));
+    gone = await host.run(0, [{ ...rest, data }], 'named', false).then(() => undefined, (e) => e);
+    host.destroy();
+  }
+  assert.equal(gone?.code, 'internal');
+  assert.match(gone.message, lost.message);
 });
 
 test('workers keep no process alive, disposed of or not', () => {

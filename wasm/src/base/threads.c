@@ -37,8 +37,10 @@ enum {
   MOST = 1 << 19, /* the most of a chunk, if an item has less: between two looks */
 #ifdef __wasm__
   PAUSES = 1 << 16, /* looks for work before a helper sleeps: some ten microseconds */
+  LOOK = 1 << 19,   /* pauses between two looks at the host's wish: about a millisecond */
 #else
   PAUSES = 1 << 12,
+  LOOK = 1 << 15,
 #endif
 };
 
@@ -51,6 +53,9 @@ typedef struct range {
 struct rush_pool {
   _Atomic uint32_t turn; /* counts loops: what sleepers wait on */
   _Atomic uint32_t asleep, left, joined;
+  /* Looks that the thread which runs the program has waited since a chunk was done last: a host
+   * whose threads may end, as a page's workers may, finds that nobody is left to do the rest. */
+  uint32_t waited;
   atomic_bool closed;
   unsigned threads;
   /* The loop at work. */
@@ -60,6 +65,8 @@ struct rush_pool {
   native os;
   range ranges[RUSH_MAX_THREADS];
 };
+
+_Static_assert(offsetof(rush_pool, waited) == 16, "js/src/threads.js reads it there");
 
 /* ---- Sleeping -------------------------------------------------------------------------------- */
 
@@ -166,6 +173,19 @@ static bool serial(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
   return false;
 }
 
+/* Waits for what others have taken, and looks meanwhile. */
+static void wait_for_others(rush_ctx *ctx, rush_pool *p) {
+  uint32_t left, before = 0;
+  for (unsigned i = 1; (left = atomic_load(&p->left)) > 0; i++) {
+    pause_a_bit(i);
+    if (i % LOOK > 0) continue;
+    p->waited = left == before ? p->waited + 1 : 0;
+    before = left;
+    (void)rush_look_stops(ctx);
+  }
+  p->waited = 0;
+}
+
 bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, const void *arg) {
   rush_pool *p = ctx ? ctx->pool : NULL;
   uint64_t total;
@@ -202,8 +222,7 @@ bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
   }
   while (stopped && (skipped = take(p, 0, SIZE_MAX, &chunk)) > 0)
     atomic_fetch_sub(&p->left, (uint32_t)skipped);
-  for (unsigned i = 0; atomic_load(&p->left) > 0; i++)
-    pause_a_bit(i); /* for what others have taken */
+  wait_for_others(ctx, p);
   return rush_stops(ctx, total - counted) || stopped;
 }
 
