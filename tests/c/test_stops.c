@@ -365,21 +365,27 @@ static uint32_t build_word(builder *b, const char *word) {
   return K(build_int(b, strtoll(word, NULL, 10)));
 }
 
-/* Runs the method that is built, which must be interrupted. */
+/* Runs the method, which must be interrupted, and closes all. */
+static void try_on(rig *r, const char *name, rush_value *input, size_t *late) {
+  rush_value result;
+  const rush_status st = run_watched(r, name, 0, input, 1, &result, late);
+  if (st == RUSH_OK) rush_value_release(r->session, &result);
+  if (!measures && st != RUSH_ERR_INTERRUPTED)
+    fail_msg("%s is not interrupted: %s", name, rush_ctx_error(r->ctx));
+  rush_value_release(r->session, input);
+  rig_close(r);
+}
+
+/* The same with a method that is built, on zeros. */
 static void try_built(builder *b, const char *name, const shape *x, size_t *late) {
   rig rig_, *r = &rig_;
-  rush_value input, result;
+  rush_value input;
   void *data;
   open_plainly(r);
   rig_start(r, b);
   OK(rush_tensor_create(r->session, x->dtype, x->rank, x->sizes, &input, &data));
   if (bytes_of(x) > 0) memset(data, 0, bytes_of(x));
-  const rush_status st = run_watched(r, name, 0, &input, 1, &result, late);
-  if (st == RUSH_OK) rush_value_release(r->session, &result);
-  if (!measures && st != RUSH_ERR_INTERRUPTED)
-    fail_msg("%s is not interrupted: %s", name, rush_ctx_error(r->ctx));
-  rush_value_release(r->session, &input);
-  rig_close(r);
+  try_on(r, name, &input, late);
 }
 
 static void each_of_these_looks_whether_to_stop(void **state) {
@@ -399,6 +405,45 @@ static void each_of_these_looks_whether_to_stop(void **state) {
     build_return(b, build_call(b, rows[k].op, VALUE, n, in));
     try_built(b, rows[k].op, &rows[k].x, &late);
   }
+  assert_int_equal(late, 0);
+}
+
+/* ---- Large lists ------------------------------------------------------------------------------ */
+
+/* Many times the operator on a list of 2^24 numbers: each is short, and nothing else is done. */
+static void build_loop_over(builder *b, const char *op, uint32_t n_in) {
+  const uint32_t yes = K(build_bool(b, true)), most = K(build_int(b, 1 << 20));
+  build_type(b, RUSH_TYPE_ANY);
+  build_method(b, "forward", VALUE, 1, U32(VALUE));
+  const uint32_t i = build_reg(b, VALUE);
+  build_loop(b, most, yes, 0, NULL, NULL, &i);
+  build_call(b, op, VALUE, n_in, U32(0, K(build_int(b, 0))));
+  build_end_loop(b, yes, 0, NULL);
+  build_return(b, most);
+}
+
+static void loops_over_large_lists_look(void **state) {
+  (void)state;
+  enum { LENGTH = 1 << 24 };
+  static const struct {
+    const char *op;
+    uint32_t n_in;
+  } uses[] = {{"aten::sum.int", 1}, {"aten::pop.t", 2}, {"aten::copy.t", 1}};
+  rush_value *items = malloc(LENGTH * sizeof *items), list;
+  size_t late = 0;
+  for (size_t i = 0; i < LENGTH; i++) items[i] = rush_int(1);
+  for (size_t k = 0; k < COUNT(uses); k++) {
+    rig rig_, *r = &rig_;
+    builder b_ = {0}, *b = &b_;
+    char name[64];
+    snprintf(name, sizeof name, "%s of a large list", uses[k].op);
+    build_loop_over(b, uses[k].op, uses[k].n_in);
+    open_plainly(r);
+    rig_start(r, b);
+    OK(rush_list_create(r->session, items, LENGTH, &list));
+    try_on(r, name, &list, &late);
+  }
+  free(items);
   assert_int_equal(late, 0);
 }
 
@@ -504,6 +549,7 @@ int main(int argc, char **argv) {
   measures = argc > 1 && strcmp(argv[1], "--times") == 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_of_these_looks_whether_to_stop),
+      cmocka_unit_test(loops_over_large_lists_look),
       cmocka_unit_test(each_of_these_stops_in_a_value_that_shares_itself),
       cmocka_unit_test(an_input_that_shares_itself_is_interrupted),
       cmocka_unit_test(every_operator_looks_whether_to_stop),

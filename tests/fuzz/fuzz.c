@@ -1,9 +1,12 @@
+#define _POSIX_C_SOURCE 200809L
 #include "fuzz.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "../stop.h"
+#include "base/base.h"
 #include "tensor/dtype.h"
 
 void fuzz_broken(const char *fmt, ...) {
@@ -83,7 +86,25 @@ void *fuzz_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
 
 static bool enough(void *user) {
   fuzz_memory *m = user;
-  return ++m->polls > (m->most_polls ? m->most_polls : FUZZ_POLLS);
+  const bool ends = ++m->polls > (m->most_polls ? m->most_polls : FUZZ_POLLS);
+  if (ends && m->asked == 0) m->asked = stop_clock();
+  return ends;
+}
+
+static fuzz_memory *memory_of(const rush_ctx *ctx) {
+  return ctx->poll == enough ? ctx->poll_user : NULL;
+}
+
+void fuzz_begin(const rush_ctx *ctx) {
+  fuzz_memory *m = memory_of(ctx);
+  if (m) m->began = stop_clock();
+}
+
+void fuzz_end(const rush_ctx *ctx) {
+  const fuzz_memory *m = memory_of(ctx);
+  if (!m || m->asked == 0) return;
+  const double after = stop_clock() - (m->asked > m->began ? m->asked : m->began);
+  FUZZ_RULE(after < STOP_LIMIT, "a call goes on for %.1f s after it was asked to end", after);
 }
 
 rush_ctx *fuzz_open(fuzz_memory *m) {
@@ -280,7 +301,9 @@ void fuzz_read(rush_session *session, const rush_value *v, uint64_t *hash) {
 rush_status fuzz_finish(rush_ctx *ctx, rush_session *session, rush_value *result) {
   rush_next next;
   *result = rush_none();
+  fuzz_begin(ctx);
   rush_status st = rush_session_step(session, FUZZ_RUN_STEPS);
+  fuzz_end(ctx);
   if (st == RUSH_OK) return rush_session_result(session, result);
   if (st != RUSH_PENDING) {
     fuzz_failed(ctx, st);
@@ -310,9 +333,11 @@ static void run_method(rush_ctx *ctx, const rush_model *model, rush_session *ses
 /* As rush_session_verify, but that a loop without end is left. */
 static void verify(rush_ctx *ctx, rush_session *session, size_t test, uint64_t *hash) {
   rush_verify_report report;
+  fuzz_begin(ctx);
   rush_status st = rush_session_verify_begin(session, test);
   if (st == RUSH_OK) st = rush_session_step(session, FUZZ_RUN_STEPS);
   if (st == RUSH_OK) st = rush_session_verify_end(session, test, &report);
+  fuzz_end(ctx);
   if (st == RUSH_PENDING)
     rush_session_cancel(session);
   else if (st != RUSH_OK)

@@ -34,11 +34,17 @@ typedef struct fuzz_memory {
   bool
       maps; /* blocks of megabytes are memory that the system has when it is touched, and are not filled: 0 */
   unsigned polls, most_polls; /* most: 0 for FUZZ_POLLS */
+  double began,
+      asked; /* when the call at work did, and when it was first asked to end (0: not yet),
+                          in seconds of work */
 } fuzz_memory;
 void *fuzz_alloc(void *user, void *ptr, size_t old_size, size_t new_size);
 
 /* A context on `m`, whose limits are the caller's; NULL where even that fails. */
 rush_ctx *fuzz_open(fuzz_memory *m);
+/* Around a call that may work for long: once it has been asked to end, it does so soon (stop.h). */
+void fuzz_begin(const rush_ctx *ctx);
+void fuzz_end(const rush_ctx *ctx);
 /* Destroys it: nothing may be left. */
 void fuzz_close(rush_ctx *ctx, fuzz_memory *m);
 

@@ -6,7 +6,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_memory memory = {.limit = FUZZ_LOAD_BYTES, .fill = 0xA5};
   rush_ctx *ctx = fuzz_open(&memory);
   rush_model *model;
+  fuzz_begin(ctx);
   rush_status st = rush_model_load(ctx, data, size, &model);
+  fuzz_end(ctx);
   FUZZ_RULE((st == RUSH_OK) == (model != NULL), "load fails and gives a model");
   if (st == RUSH_OK) {
     fuzz_describe(ctx, model);

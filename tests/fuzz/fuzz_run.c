@@ -18,7 +18,9 @@ static uint64_t run(const input *in, uint8_t fill) {
   rush_ctx *ctx = fuzz_open(&memory);
   rush_model *model;
   uint64_t hash = 0;
+  fuzz_begin(ctx);
   rush_status st = rush_model_load(ctx, in->file, in->size, &model);
+  fuzz_end(ctx);
   if (st == RUSH_OK) {
     fuzz_run_all(ctx, model, &hash);
   } else {

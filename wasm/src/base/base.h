@@ -66,6 +66,8 @@ enum { RUSH_WORK_BETWEEN_LOOKS = 1 << 20 };
 
 /* INTERRUPTED where the host wants to stop. */
 rush_status rush_look(rush_ctx *ctx);
+/* The same for rush_stops, which is in many kernels: the rare part of it. */
+bool rush_look_stops(rush_ctx *ctx);
 /* Counts `n` steps of work of about a nanosecond each, before or after they are done, and looks now
  * and then. Whatever loops over what a file or a program decides calls this for each stretch of at
  * most some thousand steps, so that every call ends soon after the host has asked. */
@@ -80,8 +82,7 @@ static inline rush_status rush_work(rush_ctx *ctx, uint64_t n) {
 static inline bool rush_stops(rush_ctx *ctx, uint64_t n) {
   if (!ctx) return false;
   ctx->work += n;
-  if (RUSH_UNLIKELY(ctx->work >= ctx->look_at) && rush_look(ctx) != RUSH_OK) ctx->stopped = true;
-  return ctx->stopped;
+  return RUSH_LIKELY(ctx->work < ctx->look_at) ? ctx->stopped : rush_look_stops(ctx);
 }
 static inline rush_status rush_stopped(rush_ctx *ctx) {
   if (RUSH_LIKELY(!ctx->stopped)) return RUSH_OK;

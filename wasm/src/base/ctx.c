@@ -153,6 +153,11 @@ rush_status rush_look(rush_ctx *ctx) {
   return rush_fail(ctx, RUSH_ERR_INTERRUPTED, "interrupted by the host");
 }
 
+bool rush_look_stops(rush_ctx *ctx) {
+  if (rush_look(ctx) != RUSH_OK) ctx->stopped = true;
+  return ctx->stopped;
+}
+
 const char *rush_ctx_error(const rush_ctx *ctx) {
   return ctx->message;
 }

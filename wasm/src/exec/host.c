@@ -25,8 +25,8 @@ static rush_status check_results(rush_session *s, const rush_code *c, const rush
   RUSH_CHECK(s->ctx, n == c->n_out, RUSH_ERR_BAD_ARGUMENT,
              "%zu results are given, the operator has %u", n, c->n_out);
   for (size_t k = 0; k < n; k++) {
-    bool fits;
-    RUSH_TRY(rush_value_fits(s->ctx, s->m, c->result_types[k], results + k, &fits));
+    const bool fits = rush_value_fits(s->ctx, s->m, c->result_types[k], results + k);
+    RUSH_TRY(rush_stopped(s->ctx));
     RUSH_CHECK(s->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "result %zu cannot be this %s", k,
                rush_kind_name(results[k].kind));
   }

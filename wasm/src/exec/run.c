@@ -92,8 +92,10 @@ rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_ar
   *n_args = c->n_in > schema->n_args ? c->n_in : schema->n_args;
   const bool as_it_lies = (o->op->flags & (RUSH_OP_ANY_LAYOUT | RUSH_OP_VIEW)) != 0;
   for (uint32_t k = 0; k < schema->n_args; k++) {
-    RUSH_TRY(check_arg(s, schema->args + k, s->args + k));
     const rush_value *v = s->args + k;
+    if (rush_is_container(v->kind)) /* which is checked, and may be copied, item by item */
+      RUSH_TRY(rush_work(s->ctx, rush_as_list(v)->n));
+    RUSH_TRY(check_arg(s, schema->args + k, v));
     if (rush_is_object(v) && (!as_it_lies || is_written_part(schema->args + k, v)))
       RUSH_TRY(rush_turn_back_value(&s->heap, v));
   }
@@ -441,6 +443,7 @@ static rush_status refuse_input(rush_session *s, const char *method, const rush_
   rush_text type = {.ctx = s->ctx};
   char *text;
   size_t size;
+  RUSH_TRY(rush_stopped(s->ctx));
   rush_print_type(&type, s->m, port->type);
   RUSH_TRY(rush_text_take(&type, &text, &size));
   const rush_status st =
@@ -479,9 +482,8 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
       RUSH_TRY(take_default(s, f->inputs + k, s->registers + k));
       continue;
     }
-    bool fits;
-    RUSH_TRY(rush_value_fits(s->ctx, m, port->type, args + k, &fits));
-    if (!fits) return refuse_input(s, method, port, args + k);
+    if (!rush_value_fits(s->ctx, m, port->type, args + k))
+      return refuse_input(s, method, port, args + k);
     s->registers[k] = rush_retained(args[k]);
   }
   return RUSH_OK;

@@ -73,8 +73,8 @@ rush_status rush_session_set_attribute(rush_session *s, size_t index, const rush
   const rush_model *m = s->m;
   RUSH_CHECK(s->ctx, index < m->n_attributes, RUSH_ERR_BAD_ARGUMENT,
              "attribute %zu does not exist, the model has %u", index, m->n_attributes);
-  bool fits;
-  RUSH_TRY(rush_value_fits(s->ctx, m, m->attributes[index].type, value, &fits));
+  const bool fits = rush_value_fits(s->ctx, m, m->attributes[index].type, value);
+  RUSH_TRY(rush_stopped(s->ctx));
   RUSH_CHECK(s->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "attribute '%s' cannot be this %s",
              rush_string(m, m->attributes[index].name), rush_kind_name(value->kind));
   rush_assign(&s->heap, s->attributes + index, rush_retained(*value));

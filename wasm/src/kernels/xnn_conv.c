@@ -126,7 +126,6 @@ static void pack_group(const rush_conv *s, const axis *a, size_t k, const float 
                              (kh == 1 || strides[3] == kw * c) &&
                              (s->kernel[0] == 1 || strides[2] == kh * kw * c);
   if (channels_last && !s->transposed) {
-    if (rush_stops(s->ctx, (uint64_t)k * s->out_c)) return;
     rush_gemm_pack_rows(k, 0, k, s->out_c, w, 1, out, packed);
     return;
   }
@@ -137,7 +136,6 @@ static void pack_group(const rush_conv *s, const axis *a, size_t k, const float 
         const float *at = w + (a[0].k0 + (ptrdiff_t)d * a[0].k_step) * strides[2] +
                           (a[1].k0 + (ptrdiff_t)h * a[1].k_step) * strides[3] +
                           (a[2].k0 + (ptrdiff_t)x * a[2].k_step) * strides[4];
-        if (rush_stops(s->ctx, (uint64_t)s->in_c * s->out_c + 16)) return;
         rush_gemm_pack_rows(k, first, s->in_c, s->out_c, at, in, out, packed);
       }
     }
@@ -159,7 +157,7 @@ void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[
         size_t k = 0, one = 0;
         depth_of(s, a, &k);
         rush_gemm_packed(k, s->out_c, &one);
-        for (size_t g = 0; g < s->groups && !rush_stops(s->ctx, 16); g++, packed += one)
+        for (size_t g = 0; g < s->groups && !rush_stops(s->ctx, one); g++, packed += one)
           pack_group(s, a, k, w + (ptrdiff_t)g * group, strides, bias ? bias + g * s->out_c : NULL,
                      packed);
       }

@@ -120,9 +120,9 @@ static inline rush_kinds rush_type_kinds(const rush_model *m, uint32_t type) {
 }
 /* Works them out for all types. */
 rush_status rush_find_type_kinds(rush_ctx *ctx, rush_model *m);
-/* *out: whether `v` can be of a type of the file; looks into lists, tuples and dicts. */
-rush_status rush_value_fits(rush_ctx *ctx, const rush_model *m, uint32_t type, const rush_value *v,
-                            bool *out);
+/* Whether `v` can be of a type of the file; looks into lists, tuples and dicts. False also where it
+ * was stopped, which rush_stopped tells. */
+bool rush_value_fits(rush_ctx *ctx, const rush_model *m, uint32_t type, const rush_value *v);
 
 /* What is to be said about an instruction, counted from the file's first. */
 rush_location rush_location_of(const rush_model *m, uint32_t instr);

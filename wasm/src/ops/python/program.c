@@ -184,7 +184,7 @@ RUSH_OP(isinstance) {
   RUSH_NEED(asked->kind == RUSH_TYPE_TUPLE, "isinstance: the types are no tuple");
   bool is = false;
   for (uint32_t k = 0; k < asked->n && !is; k++)
-    RUSH_TRY(rush_value_fits(c->ctx, m, m->lists[asked->list + k], &c->args[0], &is));
+    is = rush_value_fits(c->ctx, m, m->lists[asked->list + k], &c->args[0]);
   ret_bool(c, 0, is);
   return RUSH_OK;
 }

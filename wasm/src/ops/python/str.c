@@ -25,6 +25,7 @@ static rush_status begin_list(rush_call *c) {
 }
 static rush_status push(rush_call *c, const char *p, size_t n) {
   rush_value s;
+  RUSH_TRY(rush_work(c->ctx, 16));
   RUSH_TRY(rush_new_str(c->heap, p, n, &s));
   rush_status st = rush_list_push(c->heap, rush_as_list(&c->results[0]), s);
   rush_drop(c->heap, &s);
@@ -51,6 +52,12 @@ static size_t find_last(rush_ctx *ctx, span s, span what) {
   for (size_t i = s.n + 1; i-- > 0 && !ctx->stopped;)
     if (s.n - i >= what.n && stands(ctx, s, what, i)) return i;
   return NOWHERE;
+}
+
+/* Counts the characters that a loop comes by, now and then. */
+static rush_status pass(rush_call *c, size_t i) {
+  enum { OFTEN = 1 << 16 };
+  return i % OFTEN > 0 ? RUSH_OK : rush_work(c->ctx, OFTEN);
 }
 
 /* Letters of ASCII, whatever the locale. */
@@ -124,6 +131,7 @@ static rush_status recase(rush_call *c, casing how) {
   rush_str *s = rush_as_str(&c->results[0]);
   bool inside = false;
   for (size_t i = 0; i < s->size; i++) {
+    RUSH_TRY(pass(c, i));
     char b = s->bytes[i];
     bool up = how == UPPER || (how == CAPITALIZE && i == 0) || (how == TITLE && !inside) ||
               (how == SWAP && is_lower(b));
@@ -158,7 +166,10 @@ static bool is_print(char b) {
 static rush_status all_are(rush_call *c, bool (*is)(char), bool empty) {
   span s = arg(c, 0);
   bool all = s.n > 0 || empty;
-  for (size_t i = 0; i < s.n && all; i++) all = is(s.p[i]);
+  for (size_t i = 0; i < s.n && all; i++) {
+    RUSH_TRY(pass(c, i));
+    all = is(s.p[i]);
+  }
   ret_bool(c, 0, all);
   return RUSH_OK;
 }
@@ -191,6 +202,7 @@ static rush_status cased(rush_call *c, bool (*wrong)(char)) {
   span s = arg(c, 0);
   bool letters = false, fits = true;
   for (size_t i = 0; i < s.n; i++) {
+    RUSH_TRY(pass(c, i));
     letters |= is_alpha(s.p[i]);
     fits &= !wrong(s.p[i]);
   }
@@ -208,6 +220,7 @@ RUSH_OP(str_istitle) {
   span s = arg(c, 0);
   bool title = false, inside = false, fits = true;
   for (size_t i = 0; i < s.n; i++) {
+    RUSH_TRY(pass(c, i));
     fits &= inside ? !is_upper(s.p[i]) : !is_lower(s.p[i]);
     title |= is_alpha(s.p[i]);
     inside = is_alpha(s.p[i]);
@@ -485,6 +498,7 @@ RUSH_OP(str_splitlines) {
   size_t from = 0;
   RUSH_TRY(begin_list(c));
   for (size_t i = 0; i < s.n; i++) {
+    RUSH_TRY(pass(c, i));
     if (!is_in(s.p[i], (span){ends, sizeof ends - 1})) continue;
     RUSH_TRY(push(c, s.p + from, i - from));
     if (arg_bool(c, 1)) RUSH_TRY(push(c, s.p + i, 1));
