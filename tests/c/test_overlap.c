@@ -2,8 +2,6 @@
  * the call is refused (call/apart.h). tests/python/test_overlap.py compares every row with PyTorch. */
 #include "harness.h"
 
-#include <rushlight/op.h>
-
 enum { ANY };
 
 /* forward(x, *others): op(x[1:], x[:-1], *others); return x. */
@@ -38,34 +36,6 @@ static void a_mask_is_read_before_anything_is_written(void **state) {
   rig_close(r);
 }
 
-/* Adds what the element before has become: twice in turn where both are one memory. */
-static rush_status add_in_turn(rush_call *call, void *user) {
-  (void)user;
-  rush_tensor_info to, from;
-  rush_status st = rush_call_tensor(call, 0, &to);
-  if (st == RUSH_OK) st = rush_call_tensor(call, 1, &from);
-  for (int64_t i = 0; st == RUSH_OK && i < to.numel; i++)
-    ((float *)to.data)[i] += ((const float *)from.data)[i];
-  return st == RUSH_OK ? rush_call_return_arg(call, 0, 0) : st;
-}
-
-static void an_operator_of_the_users_reads_what_was_there(void **state) {
-  (void)state;
-  rig rig_, *r = &rig_;
-  builder b_ = {0}, *b = &b_;
-  const rush_custom_op op = {.size = sizeof op,
-                             .schema = "my_ops::add_(Tensor(a!) x, Tensor y) -> Tensor(a!)",
-                             .run = add_in_turn};
-  rig_open(r);
-  OK(rush_ctx_add_op(r->ctx, &op));
-  shifted(b, "my_ops::add_", 1);
-  rig_start(r, b);
-  rush_value x = rig_floats(r, 4, (float[]){1, 1, 1, 1});
-  assert_string_equal(run(r, 0, 1, &x), "float32[4](1 2 2 2)");
-  rush_value_release(r->session, &x);
-  rig_close(r);
-}
-
 /* Element by element nothing has to be copied, and hot programs do so: no call for memory. */
 static void one_tensor_twice_is_no_copy(void **state) {
   (void)state;
@@ -93,7 +63,6 @@ static void one_tensor_twice_is_no_copy(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_mask_is_read_before_anything_is_written),
-      cmocka_unit_test(an_operator_of_the_users_reads_what_was_there),
       cmocka_unit_test(one_tensor_twice_is_no_copy),
   };
   return cmocka_run_group_tests_name("overlap", tests, NULL, NULL);

@@ -3,25 +3,6 @@
 
 #include "tensor/layout.h"
 
-static bool may_be_shared(const rush_schema_arg *a) {
-  const rush_kinds kinds =
-      a->kinds & RUSH_KIND_BIT(RUSH_KIND_LIST) ? a->kinds | a->items : a->kinds;
-  return !a->written && (kinds & RUSH_KIND_BIT(RUSH_KIND_TENSOR));
-}
-
-static bool writes_tensor(const rush_schema_arg *a) {
-  return a->written && (a->kinds & RUSH_KIND_BIT(RUSH_KIND_TENSOR));
-}
-
-bool rush_wants_apart(const rush_op *op, const rush_schema *schema) {
-  bool writes = false, shared = false;
-  for (uint32_t k = 0; k < schema->n_args; k++) {
-    writes |= writes_tensor(schema->args + k);
-    shared |= may_be_shared(schema->args + k);
-  }
-  return writes && shared && !(op->flags & (RUSH_OP_SHARES | RUSH_OP_VARIADIC));
-}
-
 static rush_status refuse_items(rush_call *c, const rush_tensor *t, const rush_list *list) {
   for (size_t k = 0; k < list->n; k++)
     if (list->items[k].kind == RUSH_KIND_TENSOR)
@@ -39,7 +20,7 @@ rush_status rush_set_apart(rush_call *c, const rush_tensor *t, rush_value *v) {
   return RUSH_OK;
 }
 
-rush_status rush_call_apart(rush_call *c, const rush_schema *schema, rush_value *args) {
+static rush_status part(rush_call *c, const rush_schema *schema, rush_value *args) {
   for (uint32_t w = 0; w < schema->n_args; w++) {
     if (!schema->args[w].written || args[w].kind != RUSH_KIND_TENSOR) continue;
     for (uint32_t k = 0; k < schema->n_args; k++) {
@@ -51,3 +32,5 @@ rush_status rush_call_apart(rush_call *c, const rush_schema *schema, rush_value 
   }
   return RUSH_OK;
 }
+
+const rush_apart rush_apart_of = {part};

@@ -75,6 +75,9 @@ enum {
    * and must be right for operands that change while it writes. (call/apart.h) */
   RUSH_OP_APART = 1 << 28,
   RUSH_OP_SHARES = 1 << 29,
+  /* Writes an argument that the schema marks, (a!): said of rows without RUSH_OP_INPLACE and
+   * RUSH_OP_SHARES. */
+  RUSH_OP_WRITES = 1 << 30,
 };
 
 /* Of rows that have one function: the number of spatial dimensions, and which of its kinds, by
@@ -91,7 +94,8 @@ struct rush_op {
   rush_status (*prepare)(rush_prepare *p);
   uint32_t flags;
   const void
-      *family; /* what a shared skeleton (pointwise, reduce) needs to know of this row, or NULL */
+      *family; /* what a shared skeleton (pointwise, reduce) needs to know of this row; of others
+                  rush_apart_of, or NULL */
 };
 
 /* Packed weights of an instruction, and of others that have the same constants; they belong to the

@@ -185,7 +185,7 @@ static inline bool may_want_wide(const rush_session *s, const rush_model_op *o) 
 /* Calls the row of the table with arguments that it knows how to take. */
 static inline rush_status run_row(rush_session *s, const rush_model_op *o, rush_call *call) {
   rush_status st;
-  if (RUSH_UNLIKELY(o->apart)) RUSH_TRY(rush_call_apart(call, &o->schema, s->args));
+  if (RUSH_UNLIKELY(o->apart)) RUSH_TRY(o->apart->part(call, &o->schema, s->args));
   if (RUSH_UNLIKELY(s->heap.quantised.call) && s->heap.quantised.call(call, &o->schema, &st))
     return st;
   if (RUSH_UNLIKELY(may_want_wide(s, o)))

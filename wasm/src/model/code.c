@@ -66,7 +66,8 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
     if (o->inplace) o->schema.args[0].written = true, o->schema.args[0].returned = 0;
     if (o->op->flags & RUSH_OP_COMPLEX_NUMBERS) rush_schema_take_complex(&o->schema);
     o->widens = !(o->op->flags & (RUSH_OP_ANY_DTYPE | RUSH_OP_VIEW));
-    o->apart = rush_wants_apart(o->op, &o->schema);
+    if ((o->inplace || (o->op->flags & RUSH_OP_WRITES)) && !(o->op->flags & RUSH_OP_SHARES))
+      o->apart = o->op->family;
     if (o->widens) o->dtype_arg = rush_dtype_arg(&o->schema);
     o->defaults = m->n_defaults;
     m->n_defaults += o->schema.n_args;

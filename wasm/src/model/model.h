@@ -12,7 +12,8 @@ typedef struct rush_model_op {
   bool inplace;      /* called as NAME_ */
   bool variadic;
   bool widens; /* sees no rare dtype: call/widen.h */
-  bool apart;  /* operands that share memory with what it writes are looked for: call/apart.h */
+  /* Of one that writes: looks for operands that share memory with that; or NULL. */
+  const struct rush_apart *apart;
   uint32_t dtype_arg; /* of one that widens: where its argument `dtype` is, else 0 */
   rush_schema schema;
   uint32_t defaults; /* the first of its arguments' default values among all of the model's */
