@@ -576,9 +576,10 @@ static void names_are_escaped(void **state) {
   rig rig_, *r = &rig_;
   builder b_, *b = &b_;
   add_types(b);
-  rush_file_type t = {RUSH_TYPE_ENUM, 0, 0, build_str(b, "a\",\"methods\":[],\"x\":\""), 0};
+  static const char name[] = "a\",\"methods\":[],\"x\":\"";
+  rush_file_type t = {RUSH_TYPE_ENUM, 0, 0, build_str(b, name), 0};
   uint32_t type = build_add(b, RUSH_SEC_TYPES, sizeof t, &t, 1);
-  build_method(b, "forward", type, 1, &type);
+  build_method(b, name, type, 1, &type);
   build_return(b, 0);
   rig_open(r);
   rig_load(r, b);
@@ -587,6 +588,7 @@ static void names_are_escaped(void **state) {
     size_t size;
     OK(rush_model_describe(r->ctx, r->model, (rush_describe_form)form, &text, &size));
     assert_contains("escaped", text, "\"a\\\",\\\"methods\\\":[],\\\"x\\\":\\\"\"");
+    assert_contains("the name of a type is a word", text, "\"a___methods______x___\"");
     rush_free(r->ctx, text, size);
   }
   rig_close(r);
