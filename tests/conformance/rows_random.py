@@ -151,3 +151,5 @@ for dtype in HALVES:
     row(f"random_beyond_what_is_exact_{dtype}", "aten::random.from(x, a, b)", x=random(dtype, 9), a=-3, b=None, also=[{"a": 1000, "b": 2**20 if dtype == "bf16" else 60000}])
 row("random_complex_like_a_half", "torch.rand_like(x, dtype=torch.complex64)", x=random("f16", 5), **NEXT)
 row("random_normal_of_mixed_dtypes", "torch.normal(x, y)", x=f32(3, 4), y=i32(4, lo=1, hi=3), also=[{"y": f64(4, lo=1, hi=3)}], **NEXT)
+row("random_doubles_like_a_half", "(torch.rand_like(x, dtype=torch.float64), torch.randn_like(x, dtype=torch.float64))", x=random("f16", 17), **NEXT)
+row("random_normal_of_doubles_and_halves", "torch.normal(x, y)", x=f64(17), y=random("f16", 1, lo=1, hi=2), also=[{"x": f64(3)}], **NEXT)

@@ -65,10 +65,14 @@ static void uniform_bf16(rush_random *random, double from, double to, rush_dtype
   uniform_half(random, from, to, 8, at);
 }
 
-static rush_draw uniform_of(const rush_call *c) {
-  return c->narrow == RUSH_FLOAT16    ? uniform_f16
-         : c->narrow == RUSH_BFLOAT16 ? uniform_bf16
-                                      : uniform;
+/* The half that a float32 of the call becomes; else the dtype itself, also where an argument is a half. */
+static rush_dtype drawn_as(const rush_call *c, rush_dtype dtype) {
+  return dtype == RUSH_FLOAT32 && rush_is_half(c->narrow) ? c->narrow : dtype;
+}
+
+static rush_draw uniform_of(const rush_call *c, rush_dtype dtype) {
+  const rush_dtype drawn = drawn_as(c, dtype);
+  return drawn == RUSH_FLOAT16 ? uniform_f16 : drawn == RUSH_BFLOAT16 ? uniform_bf16 : uniform;
 }
 
 static rush_status fill_with(rush_call *c, rush_tensor *t, double from, double to, rush_draw draw) {
@@ -90,7 +94,7 @@ static rush_status fill_with(rush_call *c, rush_tensor *t, double from, double t
 }
 
 static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
-  return fill_with(c, t, from, to, uniform_of(c));
+  return fill_with(c, t, from, to, uniform_of(c, t->dtype));
 }
 
 RUSH_OP(uniform) {
@@ -133,9 +137,9 @@ static void pairs_half(rush_dtype dtype, float *at, double mean, double std) {
   }
 }
 #undef AS
-static void pairs(rush_dtype dtype, rush_dtype narrow, char *at, double mean, double std) {
-  if (rush_is_half(narrow))
-    pairs_half(narrow, (float *)(void *)at, mean, std);
+static void pairs(rush_dtype dtype, rush_dtype drawn, char *at, double mean, double std) {
+  if (rush_is_half(drawn))
+    pairs_half(drawn, (float *)(void *)at, mean, std);
   else if (dtype == RUSH_FLOAT32)
     pairs_f32((float *)(void *)at, (float)mean, (float)std);
   else
@@ -147,16 +151,17 @@ static void pairs(rush_dtype dtype, rush_dtype narrow, char *at, double mean, do
 static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
   const rush_dtype dtype = t->dtype;
   const size_t item = rush_itemsize(t);
-  const rush_draw draw = uniform_of(c);
+  const rush_draw draw = uniform_of(c, dtype);
+  const rush_dtype drawn = drawn_as(c, dtype);
   char *at = rush_data(t);
   for (int64_t i = 0; i < t->numel && !rush_stops(c->ctx, 8); i++)
     draw(c->random, 0, 1, dtype, at + (size_t)i * item);
   for (int64_t i = 0; i + 16 <= t->numel && !rush_stops(c->ctx, 256); i += 16)
-    pairs(dtype, c->narrow, at + (size_t)i * item, mean, std);
+    pairs(dtype, drawn, at + (size_t)i * item, mean, std);
   if (t->numel % 16 == 0) return;
   at += (size_t)(t->numel - 16) * item;
   for (size_t i = 0; i < 16; i++) draw(c->random, 0, 1, dtype, at + i * item);
-  pairs(dtype, c->narrow, at, mean, std);
+  pairs(dtype, drawn, at, mean, std);
 }
 
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
