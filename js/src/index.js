@@ -22,7 +22,7 @@ export { Model } from './model.js';
  * @typedef {import('./model.js').Parting} Parting
  * @typedef {import('./model.js').VerifyTest} VerifyTest
  * @typedef {import('./model.js').Memory} Memory
- * @typedef {import('./steps.js').Steps} Steps
+ * @typedef {import('./steps.js').Steps} Steps a run at one of its instructions, made by `model.steps()`
  * @typedef {import('./steps.js').NextStep} NextStep
  * @typedef {import('./steps.js').StepResult} StepResult
  * @typedef {import('./ops.js').Op} Op

@@ -160,6 +160,7 @@ test('damaged and hostile .safetensors and .npy files give a message', () => {
 
 test('a terminal does not obey what a file says', () => {
   const text = 'a\x1b]0;title\x07\x1b[31mred\x9b1m\tb', shown = 'a\ufffd]0;title\ufffd\ufffd[31mred\ufffd1m\tb';
+  const escaped = String.raw`a\u001b]0;title\u0007\u001b[31mred\u009b1m\u0009b`;
   const f = new RushFile();
   f.meta(text, text).method(text, { outputs: [] }, (m) => { m.call('prim::Print', [f.str(text)]); return f.none(); });
   const node = (/** @type {string} */ code, /** @type {string[]} */ ...args) => spawnSync(process.execPath, ['--input-type=module', '-e', code, ...args], { encoding: 'utf8' });
@@ -173,7 +174,7 @@ test('a terminal does not obey what a file says', () => {
   writeFileSync(path, f.bytes());
   for (const tty of [true, false]) {
     const { stdout } = node(`process.stdout.isTTY = ${tty}; process.argv.splice(1, 1); await import(${here('../../js/bin/rushlight.js')});`, 'rushlight', 'inspect', path); // with "inspect" before all else Node starts its debugger
-    assert(stdout.includes(`${tty ? shown : text}: ${tty ? shown : text}\n`), stdout);
+    assert(stdout.includes(`${escaped}: ${escaped}\n`), stdout);
   }
   rmSync(path);
 });

@@ -220,8 +220,20 @@ std::optional<c10::IValue> plain_default(const c10::Argument &a) {
                                          plain(holder->type())->expect<c10::TupleType>());
 }
 
+// An optional object whose default is None stays None: programs do with one what no file can do (torch_geometric's
+// sparse tensors), and callers rarely pass one.
+bool is_left_out(const c10::Argument &a) {
+  if (!a.default_value() || !a.default_value()->isNone()) return false;
+  const auto type = a.type()->cast<c10::OptionalType>();
+  return type && type->getElementType()->kind() == c10::TypeKind::ClassType;
+}
+
+bool is_taken_plain(const c10::Argument &a) {
+  return becomes_plain(a.type()) && !is_left_out(a);
+}
+
 c10::Argument take_plain(jit::Graph &graph, size_t i, const c10::Argument &a) {
-  if (!becomes_plain(a.type())) return a;
+  if (!is_taken_plain(a)) return a;
   jit::Value *old = graph.inputs()[i];
   const std::string name = old->debugName();
   jit::Value *fresh = graph.insertInput(i)->setType(plain(a.type()));
@@ -236,7 +248,7 @@ c10::Argument take_plain(jit::Graph &graph, size_t i, const c10::Argument &a) {
 
 bool has_own_classes(const c10::FunctionSchema &schema) {
   for (const c10::Argument &a : schema.arguments())
-    if (becomes_plain(a.type())) return true;
+    if (is_taken_plain(a)) return true;
   return becomes_plain(schema.returns().at(0).type());
 }
 

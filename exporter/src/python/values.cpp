@@ -130,11 +130,24 @@ bool is_sequence(py::handle value) {
   return py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value);
 }
 
+// Whether a dict, or a dataclass whose field is not None, has something that the type has no field for.
+bool has_more(py::handle value, const Type &type) {
+  if (py::isinstance<py::dict>(value)) return py::len(value) != type.fields.size();
+  if (!py::hasattr(value, "__dataclass_fields__")) return false;
+  for (py::handle field : value.attr("__dataclass_fields__")) {
+    const bool known = std::find(type.fields.begin(), type.fields.end(),
+                                 field.cast<std::string>()) != type.fields.end();
+    if (!known && !value.attr(field).is_none()) return true;
+  }
+  return false;
+}
+
 bool can_be_tuple(py::handle value, const Type &type) {
   return type.kind == RUSH_TYPE_TUPLE && type.fields.size() == type.items.size() &&
          (is_sequence(value) ||
-          std::all_of(type.fields.begin(), type.fields.end(),
-                      [&](const std::string &name) { return has_field(value, name); }));
+          (!has_more(value, type) &&
+           std::all_of(type.fields.begin(), type.fields.end(),
+                       [&](const std::string &name) { return has_field(value, name); })));
 }
 
 py::tuple as_named_tuple(py::handle value, const Type &type) {
