@@ -40,6 +40,7 @@ MANIFEST = OUT / "manifest.json"
 
 PRELUDE = """import cmath
 import math
+from collections import OrderedDict
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 import torch
 import torch.nn.functional as F

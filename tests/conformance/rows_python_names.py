@@ -90,7 +90,7 @@ row("name_repeated_list", "aten::mul.right_(n, a)", a=[1, 2], n=3, also=[{"n": 0
 # ---- Dicts -----------------------------------------------------------------------------------------
 
 KEYS = {"str": ("a", "b", "c"), "int": (1, -2, 3), "float": (0.5, -2.0, 3.25), "bool": (True, False, False)}
-row("name_empty_dict", "aten::dict()")  # OrderedDict() in a script
+row("name_ordered_dict", "d = OrderedDict()\nd['a'] = x\nreturn d", x=f32(2))
 for kind, (a, b, c) in KEYS.items():
     row(f"name_dict_of_{kind}_pairs", f"aten::dict.{kind}(p)", p=[(a, 1), (b, 2), (a, 3)])
     whole = dict(d={a: 1, b: 2}, also=[{"d": {a: 5}}])

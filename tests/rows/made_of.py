@@ -29,6 +29,7 @@ ROWS = {
     "aten::ne.enum": "enum_compared", "aten::sort.any": "list_tuples_sort", "aten::sorted.any": "list_tuples_sort", "aten::percentFormat": "text_percent",
     "aten::eq.device": "name_devices", "aten::ne.device": "name_devices", "prim::type": "name_devices", "prim::index": "name_devices",
     "aten::device.with_index": "name_device_with_index", "aten::has_torch_function": "name_has_torch_function", "aten::warn": "warning", "aten::alias": "own_name_alias", "aten::dict.Tensor": "name_dict_of_tensor_pairs",
+    "aten::dict": "name_ordered_dict",
     "rush::quantised_conv": "quantized_conv2d_depthwise_per_channel", "rush::quantised_by_table": "quantized_celu_of_qint8",
     "rush::quantised_sum": "quantized_add_of_qint8", "rush::quantised_sum_of_qnnpack": "quantized_add_of_qint8",
     "rush::quantised_product": "quantized_mul_of_quint8", "rush::quantised_cat": "quantized_cat_of_quint8",

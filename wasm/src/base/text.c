@@ -61,7 +61,7 @@ void rush_text_json(rush_text *t, const char *bytes, size_t n) {
       rush_text_add(t, "\\%c", ch);
     }
   }
-  rush_text_bytes(t, bytes + from, n - from);
+  if (from < n) rush_text_bytes(t, bytes + from, n - from); /* no bytes may be NULL */
   rush_text_bytes(t, "\"", 1);
 }
 
