@@ -14,7 +14,7 @@ let turn = 0; // of the last picture asked for: an older one that arrives late i
 
 const ready = loadModel(FOLDER, byId('status'));
 const classes = fetchJson(`${FOLDER}/classes.json`);
-ready.catch((error) => showError(byId('status'), error));
+Promise.all([ready, classes]).catch((error) => showError(byId('status'), error));
 
 /** Runs the model on `image` and shows what it says. @param {NonNullable<typeof input>} image @param {number} prepared ms */
 async function classify(image, prepared) {
