@@ -152,7 +152,7 @@ test('esbuild with the plugin takes the wasm and the worker along', async () => 
   }
   for (const name of readdirSync(join(dir, 'split/assets'))) if (name.startsWith('worker')) rmSync(join(dir, 'split/assets', name));
   const { page: tab, close } = await openPage(chrome, `${here.url}/esbuild/`, 'check');
-  assert.match(await tab.evaluate((model) => /** @type {any} */ (globalThis).check(model, true).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`), `${here.url}/digits.rush`), /^internal: the worker did not start: the script did not load.* loads without `worker`$/);
+  assert.match(await tab.evaluate((model) => /** @type {any} */ (globalThis).check(model, true).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`), `${here.url}/digits.rush`), /^network: the worker did not start: the script did not load.* loads without `worker`$/);
   await close();
   assert.deepEqual(readdirSync(join(dir, 'dist')).map((name) => name.replace(/-[A-Z0-9]{8}/, '')).sort(), ['page.js', 'rushlight-relaxed.wasm', 'rushlight-simd.wasm', 'thread.js', 'worker.js']);
 });
