@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "constraints.h"
 #include "front/torchscript.h"
 #include "ir/unsupported.h"
 #include "made_up.h"
-#include "promises.h"
 #include "run/compare.h"
 
 namespace rush {
@@ -197,7 +197,7 @@ static void grow(Example *e, const std::vector<Grown> &to, const Reference &refe
   e->expected = snapshot({reference(e->method, e->args)})[0];
 }
 
-void add_grown(const Program &program, const std::vector<Promise> &promises,
+void add_grown(const Program &program, const std::vector<Constraint> &constraints,
                const Reference &reference, std::vector<Example> *examples,
                std::vector<std::string> *warnings) {
   const Method &m = program.methods[0];
@@ -207,7 +207,7 @@ void add_grown(const Program &program, const std::vector<Promise> &promises,
     const Example e = (*examples)[i];
     if (e.store || e.only_compared || e.method != m.name) continue;
     bool warned = false;
-    for (const Trial &trial : trials(promises, e.args)) {
+    for (const Trial &trial : trials(constraints, e.args)) {
       Example grown = e;
       try {
         grow(&grown, trial.sizes, reference, &seed);
@@ -291,11 +291,11 @@ void give_hints(Program &program, const std::vector<Example> &examples) {
 }
 
 // Files and callers have none; within a program they are values like others.
-static void refuse_quantised(const Const &value, const std::string &what) {
+static void refuse_quantized(const Const &value, const std::string &what) {
   each_tensor(value, [&](const Const &c) {
     if (c.tensor.is_quantized())
       throw Unsupported(what +
-                        " is a quantised tensor: let the model itself call "
+                        " is a quantized tensor: let the model itself call "
                         "quantize_per_tensor() and dequantize()");
   });
 }
@@ -307,8 +307,8 @@ void answer(std::vector<Example> *examples, const Reference &reference) {
 
 void settle(std::vector<Example> *examples, bool single_numbers) {
   for (Example &e : *examples) {
-    for (const Const &arg : e.args) refuse_quantised(arg, "an input");
-    refuse_quantised(*e.expected, "an output");
+    for (const Const &arg : e.args) refuse_quantized(arg, "an input");
+    refuse_quantized(*e.expected, "an output");
     tolerate(&e, single_numbers);
   }
 }

@@ -13,9 +13,9 @@ const Method &method_of(const Program &program, const std::string &name);
 // The given examples; else one or two made of the input specs.
 std::vector<Example> examples_of(const Program &program, const ExportOptions &options);
 
-// For each example others, in which the sizes that vary are larger (promises.h), so that these are
+// For each example others, in which the sizes that vary are larger (constraints.h), so that these are
 // verified too and it shows which sizes of the outputs follow from them.
-void add_grown(const Program &program, const std::vector<Promise> &promises,
+void add_grown(const Program &program, const std::vector<Constraint> &constraints,
                const Reference &reference, std::vector<Example> *examples,
                std::vector<std::string> *warnings);
 
@@ -29,7 +29,7 @@ void give_hints(Program &program, const std::vector<Example> &examples);
 // Fills in what is expected, where it is not given.
 void answer(std::vector<Example> *examples, const Reference &reference);
 
-// Fills in how near answers must be. Throws Unsupported for quantised tensors.
+// Fills in how near answers must be. Throws Unsupported for quantized tensors.
 void settle(std::vector<Example> *examples, bool single_numbers);
 
 // Stores examples as test vectors: those that ask for it as they are, the others with made-up

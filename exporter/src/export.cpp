@@ -7,6 +7,7 @@
 
 #include "base/counted.h"
 #include "base/seed.h"
+#include "constraints.h"
 #include "examples.h"
 #include "front/torchscript.h"
 #include "ir/unsupported.h"
@@ -14,7 +15,6 @@
 #include "passes/decompose.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
-#include "promises.h"
 #include "run/native.h"
 #include "unrolled.h"
 #include "verify.h"
@@ -74,8 +74,8 @@ std::vector<OpCount> count_ops(const Program &program, bool only_missing) {
   return out;
 }
 
-// Whether an operator has to do with quantised tensors, or with packed quantised weights.
-bool is_quantised(const std::string &op) {
+// Whether an operator has to do with quantized tensors, or with packed quantized weights.
+bool is_quantized(const std::string &op) {
   for (const char *start :
        {"quantized::", "aten::quantize_", "aten::quantized_", "aten::dequantize"})
     if (op.rfind(start, 0) == 0) return true;
@@ -88,7 +88,7 @@ bool is_sparse(const std::string &op) {
          op == "aten::_to_dense";
 }
 
-// What to do about sparse tensors, quantised models, and operators that are nobody's but the user's.
+// What to do about sparse tensors, quantized models, and operators that are nobody's but the user's.
 std::string supply_text(const std::vector<OpCount> &missing) {
   for (const OpCount &row : missing)
     if (is_sparse(row.op))
@@ -96,9 +96,9 @@ std::string supply_text(const std::vector<OpCount> &missing) {
              "model is "
              "exported), and add elements at places with index_put or index_add";
   for (const OpCount &row : missing)
-    if (is_quantised(row.op))
-      return "\nnot everything of quantised models is there yet: leave these layers as they were "
-             "before quantisation";
+    if (is_quantized(row.op))
+      return "\nnot everything of quantized models is there yet: leave these layers as they were "
+             "before quantization";
   for (const OpCount &row : missing)
     if (row.op.rfind("aten::", 0) != 0 && row.op.rfind("prim::", 0) != 0)
       return "\nan operator of your own: say what it is made of "
@@ -127,7 +127,7 @@ Reference seeded(const Reference &reference) {
 
 // Computes with integers, as torch.ao made it.
 bool is_of_integers(const Node &node) {
-  return node.op.rfind("rush::quantised_", 0) == 0;
+  return node.op.rfind("rush::quantized_", 0) == 0;
 }
 
 // Puts what a run in float64 gave beside what PyTorch's run did. Where nodes ran more often in one
@@ -277,12 +277,12 @@ void lower(Program &program, const ExportOptions &options, Report *report) {
 void give_fewer_bits(Program &program, const ExportOptions &options, const Opener &open,
                      Report *report) {
   if (options.bits.kind == Bits::INT8_STATIC && count_ops(program, true).empty())
-    quantise_convolutions(program, calibration_of(program, options), open, &report->quantised);
-  quantise(program, options.bits, &report->quantised);
+    quantize_convolutions(program, calibration_of(program, options), open, &report->quantized);
+  quantize(program, options.bits, &report->quantized);
   run_pipeline(late_pipeline(), program, options.dump_after, options.dump);
-  if (!report->quantised.name.empty() && report->quantised.layers == 0)
+  if (!report->quantized.name.empty() && report->quantized.layers == 0)
     report->warnings.push_back(
-        "nothing has fewer bits: there is no layer of " + std::to_string(kLeastQuantised) +
+        "nothing has fewer bits: there is no layer of " + std::to_string(kLeastQuantized) +
         " constant float32 weights" +
         (options.bits.kind == Bits::INT8_STATIC
              ? ", and no convolution of constant float32 weights and finite activations"
@@ -308,11 +308,11 @@ std::string why_not_verified(const ExportOptions &options, const Report &report,
 }
 
 // Writes the program and verifies the file, which stays where nothing is wrong.
-void write(const Subject &subject, const std::vector<Promise> &promises,
+void write(const Subject &subject, const std::vector<Constraint> &constraints,
            const std::vector<Example> &examples, Report *report) {
   report->not_verified = why_not_verified(subject.options, *report, examples);
   for (bool verified = !report->not_verified.empty();; verified = true) {
-    const Encoded encoded = encode(subject.program, promises);
+    const Encoded encoded = encode(subject.program, constraints);
     PendingFile file(encoded, subject.options.path);
     std::unique_ptr<NativeSession> session;  // a file that the runtime refuses is refused here
     if (report->missing.empty()) session = load_written(file.temporary());
@@ -350,21 +350,21 @@ Report export_program(Program &program, const ExportOptions &given, const Refere
   report.ops = count_ops(program, false);
 
   std::vector<Example> examples = examples_of(program, options);
-  const std::vector<Promise> promises = promises_of(program, options, examples);
-  check_multiples(program, promises);
+  const std::vector<Constraint> constraints = constraints_of(program, options, examples);
+  check_multiples(program, constraints);
   answer(&examples, reference);
-  add_grown(program, promises, reference, &examples, &report.warnings);
+  add_grown(program, constraints, reference, &examples, &report.warnings);
   if (options.verify && options.test_vectors) add_other_integers(reference, &examples);
   settle(&examples, measurer.single_numbers());
   give_hints(program, examples);
   add_tests(program, examples, options, reference, measurer, &report.warnings);
   if (options.tracer) add_trace(program, options.tracer, &report.warnings);
-  const bool fewer = report.quantised.layers > 0;
+  const bool fewer = report.quantized.layers > 0;
   if ((fewer || any_node(program, is_of_integers)) && report.missing.empty()) {
-    PendingFile trial(encode(program, promises), options.path);
+    PendingFile trial(encode(program, constraints), options.path);
     expect_own(load_written(trial.temporary()).get(), program, fewer, &report.warnings);
   }
-  write({program, options, reference, measurer, filters, open}, promises, examples, &report);
+  write({program, options, reference, measurer, filters, open}, constraints, examples, &report);
   return report;
 }
 

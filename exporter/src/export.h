@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "ir/constraint.h"
 #include "ir/program.h"
-#include "ir/promise.h"
 #include "passes/decompose.h"
-#include "quantise.h"
+#include "quantize.h"
 #include "rushlight/verdict.h"
 
 namespace rush {
@@ -60,9 +60,9 @@ struct ExportOptions {
   std::vector<InputSpec> inputs;          // of the first method
   std::vector<std::string> input_names;   // of the first method, by place
   std::vector<std::string> output_names;  // of the first method
-  // (input of the first method, what is promised of its sizes); dimensions may count from the end.
-  // What is promised of one size several times holds together.
-  std::vector<std::pair<std::string, std::vector<Promise>>> dynamic;
+  // (input of the first method, constraints on its sizes); dimensions may count from the end.
+  // Several constraints on one size all hold.
+  std::vector<std::pair<std::string, std::vector<Constraint>>> dynamic;
   std::vector<Example> examples;
   bool tracer_warned = false;  // PyTorch's tracer told of what it fixes
   bool verify = true;
@@ -102,7 +102,7 @@ struct Report {
   size_t measured = 0;  // tensors and numbers of which float64's answer is known; of the one
   rush_distance pytorch = {}, own = {}, between = {};  // that is furthest from it, as in verdict.h
   std::string not_measured;  // why, where float64's answer was wanted and is not known
-  Quantised quantised;
+  Quantized quantized;
 };
 
 // A trace may give two inputs one name, and a value by name must be for one of them: the later ones

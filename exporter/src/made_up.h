@@ -1,7 +1,7 @@
 // Inputs like an example's, to verify with and for test vectors.
 #pragma once
 
-#include "promises.h"
+#include "constraints.h"
 
 namespace rush {
 

@@ -79,7 +79,7 @@ struct Group {
   }
 };
 
-void add_group(const Group &group, Quantised *out) {
+void add_group(const Group &group, Quantized *out) {
   if (group.want.empty()) return;
   std::vector<int64_t> theirs, own;
   match(likeness(group.got, group.want), &theirs, &own);
@@ -98,7 +98,7 @@ bool fits(const at::Tensor &got, const at::Tensor &want) {
 }
 
 // Behind filters: containers with their tensors, of which those beside each other may be one group.
-void add_rows(const Const &got, const Const &want, Group *group, Quantised *out) {
+void add_rows(const Const &got, const Const &want, Group *group, Quantized *out) {
   if (want.tensor.defined() && got.tensor.defined() && fits(got.tensor, want.tensor)) {
     if (!group->takes(got.tensor, want.tensor)) {
       add_group(*group, out);
@@ -121,7 +121,7 @@ bool is_container(const Node *node, const Const &value) {
 }
 
 void add_value(const Const &got, const Const &want, const Value *value,
-               const std::set<const Node *> &filters, Group *group, Quantised *out) {
+               const std::set<const Node *> &filters, Group *group, Quantized *out) {
   if (!is_behind(value, filters)) return add_distance(got, want, out);
   if (!is_container(value->def, want) || got.items.size() != want.items.size())
     return add_rows(got, want, group, out);
@@ -134,7 +134,7 @@ void add_value(const Const &got, const Const &want, const Value *value,
 }  // namespace
 
 void add_matched(const Const &got, const Const &want, const Value *result,
-                 const std::set<const Node *> &filters, Quantised *out) {
+                 const std::set<const Node *> &filters, Quantized *out) {
   Group group;
   add_value(got, want, result, filters, &group, out);
   add_group(group, out);

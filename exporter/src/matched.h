@@ -4,7 +4,7 @@
 #include <set>
 
 #include "ir/graph.h"
-#include "quantise.h"
+#include "quantize.h"
 
 namespace rush {
 
@@ -12,6 +12,6 @@ namespace rush {
 // sizes: of what is behind them, rows that belong together are compared, and counted in out->rows.
 // Throws std::runtime_error, saying where, where the answers are not built alike.
 void add_matched(const Const &got, const Const &want, const Value *result,
-                 const std::set<const Node *> &filters, Quantised *out);
+                 const std::set<const Node *> &filters, Quantized *out);
 
 }  // namespace rush

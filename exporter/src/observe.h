@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "quantise.h"
+#include "quantize.h"
 
 namespace rush {
 

@@ -77,7 +77,7 @@ std::string line_of(const char *format, Values... values) {
   return line;
 }
 
-std::string rows_text(const Quantised &q) {
+std::string rows_text(const Quantized &q) {
   if (!q.has_rows) return "";
   return line_of(
       "  rows      %zu where PyTorch gives %zu; %zu belong together, and were compared\n",
@@ -87,7 +87,7 @@ std::string rows_text(const Quantised &q) {
 // What the comparison with PyTorch gave.
 std::string verified_text(const Report &report) {
   if (report.verified == 0) return "  not verified: " + report.not_verified + "\n";
-  const Quantised &q = report.quantised;
+  const Quantized &q = report.quantized;
   std::string out =
       line_of("  %s against PyTorch on %s: max abs %.3g, max rel %.3g\n",
               q.layers > 0 ? "measured " : "verified ", counted(report.verified, "input").c_str(),
@@ -116,7 +116,7 @@ std::string to_string(const Report &report) {
                     line_of("  size      %llu bytes, of these %llu weights\n",
                             static_cast<unsigned long long>(report.file_bytes),
                             static_cast<unsigned long long>(report.weights_bytes));
-  if (!report.quantised.name.empty()) out += to_string(report.quantised);
+  if (!report.quantized.name.empty()) out += to_string(report.quantized);
   out += "  inputs    " + join(report.inputs) + "\n  outputs   " + join(report.outputs) + "\n";
   if (!report.state.empty()) out += "  state     " + join(report.state) + "\n";
   std::string ops;
@@ -172,7 +172,7 @@ std::string to_json(const Report &report) {
   field("difference", json_of(report.between));
   field("not_measured", json_text(report.not_measured));
   field("random", json_text(report.random));
-  const Quantised &q = report.quantised;
+  const Quantized &q = report.quantized;
   const auto figure = [&](double x) { return q.measured ? json_number(x) : std::string("null"); };
   const std::string rows = !q.has_rows
                                ? ""
@@ -180,7 +180,7 @@ std::string to_json(const Report &report) {
                                      ", \"rushlight\": " + std::to_string(q.own_rows) +
                                      ", \"matched\": " + std::to_string(q.matched_rows) + "}";
   if (!q.name.empty())
-    field("quantised",
+    field("quantized",
           "{\"bits\": " + json_text(q.name) + ", \"layers\": " + std::to_string(q.layers) +
               ", \"kept\": " + std::to_string(q.kept) +
               ", \"before\": " + std::to_string(q.before) +

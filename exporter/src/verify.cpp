@@ -41,9 +41,10 @@ void keep(const Found &found, Report *report) {
 
 // Behind "differs from PyTorch" or "does not run".
 std::string at_sizes(const Example &example) {
-  return example.grown.empty() ? ""
-                               : " at sizes other than the example's, which are promised open (" +
-                                     example.grown + ")";
+  return example.grown.empty()
+             ? ""
+             : " at sizes other than the example's, which dynamic_shapes leaves open (" +
+                   example.grown + ")";
 }
 
 // Whether this processor has oneDNN add up products of bytes in 16 bits, of which two may not fit.
@@ -55,9 +56,9 @@ bool overflows_in_onednn() {
 #endif
 }
 
-// A layer that torch.ao quantised for its engine oneDNN.
+// A layer that torch.ao quantized for its engine oneDNN.
 bool is_of_onednn(const Node &node) {
-  const Const *qnnpack = node.op == "rush::quantised_conv" ? node.constant(5) : nullptr;
+  const Const *qnnpack = node.op == "rush::quantized_conv" ? node.constant(5) : nullptr;
   return qnnpack && !qnnpack->i;
 }
 
@@ -65,7 +66,7 @@ bool is_of_onednn(const Node &node) {
 std::string engine_text(const Program &program) {
   if (!overflows_in_onednn() || !any_node(program, is_of_onednn)) return "";
   return "; this processor has no VNNI, without which the sums of PyTorch's engine onednn "
-         "overflow where weights and activations have 8 bits: quantise with 7 of them "
+         "overflow where weights and activations have 8 bits: quantize with 7 of them "
          "(reduce_range), or with torch.backends.quantized.engine = 'qnnpack'";
 }
 
@@ -221,7 +222,7 @@ class Verification {
       measure_one(example);
       count(example);
     }
-    report_->quantised.measured = report_->verified > 0;
+    report_->quantized.measured = report_->verified > 0;
   }
 
   // Replays what the file holds, as its users will.
@@ -379,7 +380,7 @@ class Verification {
     report_->max_abs = std::max(report_->max_abs, d.max_abs);
     report_->max_rel = std::max(report_->max_rel, d.max_rel);
     try {
-      if (!measure_matched(got, example)) add_distance(got, *example.expected, &report_->quantised);
+      if (!measure_matched(got, example)) add_distance(got, *example.expected, &report_->quantized);
     } catch (const std::runtime_error &e) {
       refuse(example, e.what());
     }
@@ -400,11 +401,11 @@ class Verification {
       for (size_t k = 0; k < own[i].tensors.size(); k++)
         if (own[i].tensors[k].sizes() == want[i].tensors[k].sizes())
           add_distance(const_tensor(own[i].tensors[k]), const_tensor(want[i].tensors[k]),
-                       &report_->quantised);
+                       &report_->quantized);
       if (want[i].is_of_size) break;
     }
     const Value *result = s_.program.methods[0].graph->top.results.input(0);
-    add_matched(got, *example.expected, result, nodes, &report_->quantised);
+    add_matched(got, *example.expected, result, nodes, &report_->quantized);
     return true;
   }
 
@@ -462,7 +463,7 @@ class Verification {
 bool verify_file(NativeSession *session, const Subject &subject,
                  const std::vector<Example> &examples, Report *report) {
   Verification verification(session, subject, examples, report);
-  if (report->quantised.layers > 0)
+  if (report->quantized.layers > 0)
     verification.measure_all();
   else
     verification.compare_all();

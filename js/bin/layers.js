@@ -11,7 +11,7 @@ import { weightsOf } from './weights.js';
  * @property {string} layer the submodule that it comes from, "" where the file does not say
  * @property {string} op "aten::add.Tensor"
  * @property {string} name of its first result
- * @property {string[]} outputs dtype and shape of each tensor, "float32 [1, 8, 5, 5]"; of quantised ones what their
+ * @property {string[]} outputs dtype and shape of each tensor, "float32 [1, 8, 5, 5]"; of quantized ones what their
  *   integers stand for: "quint8 [1, 8, 5, 5] (scale 0.0235, zero point 128)"; of a loop's last round
  * @property {number} parameters of the weights that it takes, as PyTorch counts them, however they are stored; those that an earlier
  *   one takes are counted there
@@ -55,11 +55,11 @@ const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?
 function texts(found) {
   if (!found) return [];
   if (found instanceof Map) return [...found.values()].flatMap(texts);
-  return Array.isArray(found) ? found.flatMap(texts) : [`${found.dtype} [${found.shape.join(', ')}]${quantised(found)}`];
+  return Array.isArray(found) ? found.flatMap(texts) : [`${found.dtype} [${found.shape.join(', ')}]${quantized(found)}`];
 }
 
 /** @param {import('../src/types.js').QuantizedTensor} found */
-function quantised({ scale, zeroPoint, scales, axis }) {
+function quantized({ scale, zeroPoint, scales, axis }) {
   if (scale !== undefined) return ` (scale ${Number(scale.toPrecision(4))}, zero point ${zeroPoint})`;
   return scales ? ` (${scales.length} scales along dimension ${axis})` : '';
 }

@@ -56,10 +56,10 @@ const key = (name) => (NAME.test(name) ? name : shown(JSON.stringify(name)));
 const comment = (text) => `/** ${text.replace(/\*\//g, '* /').replace(/[^ -~]/gu, '?')} */`;
 
 /** "float32 [batch >= 2, 3, ?]", or "". @param {Port} port */
-function shapeOf({ dtype, shape, promises }) {
+function shapeOf({ dtype, shape, constraints }) {
   if (!shape) return dtype ?? '';
   const sizes = shape.map((size, i) => {
-    const { name, min = 0, max } = promises?.[i] ?? { name: null };
+    const { name, min = 0, max } = constraints?.[i] ?? { name: null };
     return `${size ?? name ?? '?'}${min > 0 && size === null ? ` >= ${min}` : ''}${max && size === null ? ` <= ${max}` : ''}`;
   });
   return `${dtype ?? '?'} [${sizes.join(', ')}]`;

@@ -23,8 +23,8 @@ const BESIDE = {
   'rush::linear_int8': [2],
   'rush::linear_dynamic': [2, 3],
   'rush::linear_weights': [2, 3],
-  'rush::quantised_conv': [2, 3],
-  'rush::quantised_by_table': [1],
+  'rush::quantized_conv': [2, 3],
+  'rush::quantized_by_table': [1],
   'rush::lstm_dynamic': [4, 5],
   'rush::gru_dynamic': [4, 5],
   'aten::quantize_per_tensor.tensor_qparams': [1, 2],
@@ -46,7 +46,7 @@ const NAMELESS = /^constant\.\d+$/;
 /** @param {readonly number[]} shape */
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
-/** Bytes of an element; quantised ones are as wide as their integers. @param {string} dtype */
+/** Bytes of an element; quantized ones are as wide as their integers. @param {string} dtype */
 function width(dtype) {
   const name = /** @type {import('../src/types.js').DType} */ (dtype.replace(/^q(u?)int/, '$1int'));
   return Object.hasOwn(DTYPES, name) ? DTYPES[name].Array.BYTES_PER_ELEMENT * partsOf(name) : 0;

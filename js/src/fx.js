@@ -177,7 +177,7 @@ function shapes(v) {
 }
 
 /**
- * Leaves dtype and shape of each node's value in `node.meta.tensor`, of a quantised one scale and zero point, too (QuantizedTensor); in a loop
+ * Leaves dtype and shape of each node's value in `node.meta.tensor`, of a quantized one scale and zero point, too (QuantizedTensor); in a loop
  * those of the last round.
  */
 export class ShapeProp extends Interpreter {

@@ -49,7 +49,7 @@ export { Model } from './model.js';
  * @typedef {import('./types.js').TypedArray} TypedArray
  * @typedef {import('./types.js').Complex} Complex
  * @typedef {import('./types.js').Port} Port
- * @typedef {import('./types.js').SizePromise} SizePromise
+ * @typedef {import('./types.js').SizeConstraint} SizeConstraint
  * @typedef {import('./types.js').InputValue} InputValue
  * @typedef {import('./types.js').Value} Value
  * @typedef {import('./types.js').MethodTypes} MethodTypes

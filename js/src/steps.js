@@ -12,7 +12,7 @@ import { misfit } from './values.js';
  * @typedef {object} NextStep what the next step will run
  * @property {import('./graph.js').Node} node the node that is next
  * @property {any[] | null} args of an operator, complete, in the schema's order; null where they were not read. A weight or bias
- *   that loading packed for the kernels has its dtype and shape, but null for `data`; quantised tensors are QuantizedTensors
+ *   that loading packed for the kernels has its dtype and shape, but null for `data`; quantized tensors are QuantizedTensors
  *
  * @typedef {object} StepResult what one step gave
  * @property {(Value | import('./types.js').QuantizedTensor)[]} results of an operator; none for control flow

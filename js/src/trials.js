@@ -2,7 +2,7 @@
 
 import { PENDING } from './engine.js';
 import { RushlightError, badArgument, checkWhole, says } from './errors.js';
-import { checkGiven, seen } from './quantised.js';
+import { checkGiven, seen } from './quantized.js';
 import { parseType } from './types.js';
 
 export { Steps } from './steps.js';

@@ -68,7 +68,7 @@ export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
  */
 
 /**
- * @typedef {object} QuantizedTensor a quantised tensor, which nobody sees but who goes step by step (`model.steps()`, rushlight/fx): its
+ * @typedef {object} QuantizedTensor a quantized tensor, which nobody sees but who goes step by step (`model.steps()`, rushlight/fx): its
  *   integers, as int_repr() gives them, and what they stand for, (integer - zero point) * scale
  * @property {'quint8' | 'qint8' | 'qint32'} dtype torch.quint8, torch.qint8 or torch.qint32
  * @property {number[]} shape the size of each dimension
@@ -121,12 +121,12 @@ export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
  * @property {DType | null} dtype null where it is not known, or the value is no tensor
  * @property {(number | null)[] | null} shape likewise; a size that only a run tells is null. Dtype and shape are those of the export's
  *   examples, a hint: what the program takes, runs
- * @property {(SizePromise | null)[]} [promises] of sizes that the export promised: a run that breaks one is refused
+ * @property {(SizeConstraint | null)[]} [constraints] constraints on sizes: a run that breaks one is refused
  * @property {boolean} optional whether it may be left out
  */
 
 /**
- * @typedef {object} SizePromise what was promised of a size of an input
+ * @typedef {object} SizeConstraint a constraint on a size of an input
  * @property {string | null} name sizes of one name are equal
  * @property {number} min it is at least this
  * @property {number | null} max it is at most this, if anything

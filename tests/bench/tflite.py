@@ -1,6 +1,6 @@
 """A Graph as a .tflite file, for LiteRT.js. The numbers are those of TensorFlow Lite's schema; a table is a list of its fields.
 
-`write(graph, path, int8=True)` stores the weights of linear layers as int8 with a scale for each row: LiteRT then quantises what
+`write(graph, path, int8=True)` stores the weights of linear layers as int8 with a scale for each row: LiteRT then quantizes what
 comes to them as it comes.
 """
 
@@ -114,8 +114,8 @@ class Writer:
         """Its number; with data a constant."""
         if data is not None:
             self.buffers.append(Table(Vector(numpy.frombuffer(data.tobytes(), 'u1'), 'u1')))
-        quantised = None if scales is None else Table(None, None, Vector(scales, 'f4'), Vector(numpy.zeros(len(scales)), 'i8'))
-        self.tensors.append(Table(Vector(shape, 'i4'), byte(kind), int32(0 if data is None else len(self.buffers) - 1), name, quantised))
+        quantized = None if scales is None else Table(None, None, Vector(scales, 'f4'), Vector(numpy.zeros(len(scales)), 'i8'))
+        self.tensors.append(Table(Vector(shape, 'i4'), byte(kind), int32(0 if data is None else len(self.buffers) - 1), name, quantized))
         self.at[name] = len(self.tensors) - 1
         return self.at[name]
 

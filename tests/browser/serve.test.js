@@ -109,7 +109,7 @@ for (const [width, height] of /** @type {const} */ ([[1280, 900], [390, 844]])) 
   }
 }
 
-test('parameters are those of the program, and quantised tensors are shown with what they stand for', async () => {
+test('parameters are those of the program, and quantized tensors are shown with what they stand for', async () => {
   const { page, errors } = await open({});
   assert.match(await page.textContent('#about') ?? '', / · 3 parameters · /);
   await page.selectOption('#method', 'bytes');

@@ -19,7 +19,7 @@
 #include "kernels/int8_pointwise.h"
 #include "kernels/int8_tile.h"
 #include "kernels/int8_winograd.h"
-#include "kernels/quantise.h"
+#include "kernels/quantize_affine.h"
 
 static int integer(int least, int most) {
   return least + (int)((noise() + 1) / 2 * (float)(most - least + 1));
@@ -86,7 +86,7 @@ static int32_t sum_of(const weights *w, size_t k, size_t j, const uint8_t *x, bo
   return (int32_t)sum;
 }
 
-/* What quantising gives, in plain C. */
+/* What quantizing gives, in plain C. */
 static void test_floats(void **state) {
   (void)state;
   for (size_t k = 0; k < 40; k += k < 20 ? 1 : 13) {
@@ -292,7 +292,7 @@ typedef struct sizes {
   size_t images, size, kernel, padding, groups, channels, outs;
 } sizes;
 
-static uint8_t requantised(const rush_requantised *to, size_t c, int32_t sum) {
+static uint8_t requantized(const rush_requantized *to, size_t c, int32_t sum) {
   float v = (float)sum * to->factors[c];
   if (to->rounds_first) {
     v = rintf(v) + (float)to->zero_point;
@@ -322,7 +322,7 @@ static void plain_convolution(const sizes *s, const rush_int8_conv *v, const ptr
                  (w[(c * s->channels + p) * s->kernel + k] - zeros[c]);
         }
       }
-      y[i * n + c] = requantised(v->to, c, sum);
+      y[i * n + c] = requantized(v->to, c, sum);
     }
 }
 
@@ -336,7 +336,7 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
   uint8_t *x = malloc(s.images * s.size * in), *y = malloc(s.images * out * n + 1);
   uint8_t *want = malloc(s.images * out * n);
   const int32_t least = is_signed ? -128 : 0;
-  const rush_requantised to = {
+  const rush_requantized to = {
       offsets,         factors, bias, 0.7f, integer(least, least + 255), least, is_signed, first,
       RUSH_INT8_PLAIN, NULL,    0,    0};
   for (size_t i = 0; i < n * each; i++)
@@ -420,7 +420,7 @@ static void check_winograd(plane s, bool is_signed, bool extreme, const rush_int
   float *factors = malloc((n + 8) * sizeof *factors), *bias = malloc((n + 8) * sizeof *bias);
   uint8_t *x = malloc(of_x), *y = malloc(s.images * outputs * n + 1);
   const int32_t least = is_signed ? -128 : 0;
-  const rush_requantised to = {offsets,         factors, bias,      0.7f,
+  const rush_requantized to = {offsets,         factors, bias,      0.7f,
                                least + 100,     least,   is_signed, true,
                                RUSH_INT8_PLAIN, NULL,    0,         0};
   const int sign = noise() < 0 ? -128 : 127;
@@ -473,7 +473,7 @@ static void check_winograd(plane s, bool is_signed, bool extreme, const rush_int
           sum += ((is_signed ? (int8_t)q : q) - v.zero) * w[c * each + p * 9 + k];
         }
       }
-      assert_int_equal(y[i * n + c], requantised(&to, c, sum));
+      assert_int_equal(y[i * n + c], requantized(&to, c, sum));
     }
   assert_int_equal(y[s.images * outputs * n], 77);
   free(places[0]), free(places[1]), free(w), free(zeros), free(offsets), free(factors), free(bias);
@@ -506,7 +506,7 @@ static void test_activations(void **state) {
       const bool unit = kind == RUSH_INT8_HARDSIGMOID || kind == RUSH_INT8_SIGMOID;
       const float greatest = unit ? 1 : (float[]){0.5f, 6, 70}[range];
       const float scale = (unit ? 1 : greatest + 0.4f) / 255;
-      rush_requantised to = {.offsets = offsets,
+      rush_requantized to = {.offsets = offsets,
                              .factors = factors,
                              .bias = bias,
                              .inverse = 1 / scale,
@@ -517,7 +517,7 @@ static void test_activations(void **state) {
       for (size_t i = 0; i < ROWS; i++)
         for (size_t c = 0; c < N + 5; c++) sums[i][c] = i == 0 ? INT32_MAX : integer(-20000, 3000);
       y[ROWS * N] = 77;
-      rush_int8_requantise(&to, ROWS, 0, N, sums[0], N + 5, 8, y, N);
+      rush_int8_requantize(&to, ROWS, 0, N, sums[0], N + 5, 8, y, N);
       for (size_t i = 0; i < ROWS; i++)
         for (size_t c = 0; c < N; c++) {
           const double x = (double)sums[i][c] * factors[c] + bias[c];
@@ -556,7 +556,7 @@ static void test_what_no_integer_holds(void **state) {
           float x[MOST] = {0};
           int32_t wide[MOST];
           x[at] = odd[k];
-          rush_quantise(rows[r].dtype, 0.1, rows[r].zero_point, n, x, wide);
+          rush_quantize(rows[r].dtype, 0.1, rows[r].zero_point, n, x, wide);
           const int64_t got = rows[r].dtype == RUSH_QUINT8  ? ((uint8_t *)wide)[at]
                               : rows[r].dtype == RUSH_QINT8 ? ((int8_t *)wide)[at]
                                                             : wide[at];

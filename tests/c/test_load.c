@@ -127,8 +127,9 @@ static void add_rest(builder *b) {
   build_add(b, RUSH_SEC_TEXTS, sizeof text, &text, 1);
   rush_file_traced traced = {0, C_ARGS, 1};
   build_add(b, RUSH_SEC_TRACED, sizeof traced, &traced, 1);
-  const rush_file_promise promises[] = {{0, 0, name, 0, 0, INT64_MAX}, {0, 1, RUSH_NONE, 0, 2, 2}};
-  build_add(b, RUSH_SEC_PROMISES, sizeof *promises, promises, 2);
+  const rush_file_constraint constraints[] = {{0, 0, name, 0, 0, INT64_MAX},
+                                              {0, 1, RUSH_NONE, 0, 2, 2}};
+  build_add(b, RUSH_SEC_CONSTRAINTS, sizeof *constraints, constraints, 2);
   rush_file_measure measure = {0, RUSH_NONE, 0, 0};
   build_add(b, RUSH_SEC_MEASURES, sizeof measure, &measure, 1);
   rush_file_exact exact = {0, C_ARGS};
@@ -514,13 +515,13 @@ static double zero = 0.0;
   R(operands_shared, BAD_FILE, "shares operands with an instruction before it",                                       \
     INSTR(I_ALIAS)->operands = INSTR(I_T)->operands)                                                                  \
   R(source_string, BAD_FILE, "sources[0] at byte", REC(source, SOURCES, 0)->file = 999)                               \
-  R(promise_port, BAD_FILE, "promises[1] at byte", REC(promise, PROMISES, 1)->port = 999)                             \
-  R(promise_dim, BAD_FILE, "its port or dimension does not exist", REC(promise, PROMISES, 1)->dim = 8)                \
-  R(promise_reserved, BAD_FILE, "its port or dimension", REC(promise, PROMISES, 1)->reserved = 1)                     \
-  R(promise_name, BAD_FILE, "its name does not exist", REC(promise, PROMISES, 1)->name = 999)                         \
-  R(promise_least, BAD_FILE, "no size is in its range", REC(promise, PROMISES, 1)->least = -1)                        \
-  R(promise_most, BAD_FILE, "no size is in its range", REC(promise, PROMISES, 1)->most = 1)                           \
-  R(promise_order, BAD_FILE, "ports and dimensions do not rise", REC(promise, PROMISES, 1)->dim = 0)                  \
+  R(constraint_port, BAD_FILE, "constraints[1] at byte", REC(constraint, CONSTRAINTS, 1)->port = 999)                             \
+  R(constraint_dim, BAD_FILE, "its port or dimension does not exist", REC(constraint, CONSTRAINTS, 1)->dim = 8)                \
+  R(constraint_reserved, BAD_FILE, "its port or dimension", REC(constraint, CONSTRAINTS, 1)->reserved = 1)                     \
+  R(constraint_name, BAD_FILE, "its name does not exist", REC(constraint, CONSTRAINTS, 1)->name = 999)                         \
+  R(constraint_least, BAD_FILE, "no size is in its range", REC(constraint, CONSTRAINTS, 1)->least = -1)                        \
+  R(constraint_most, BAD_FILE, "no size is in its range", REC(constraint, CONSTRAINTS, 1)->most = 1)                           \
+  R(constraint_order, BAD_FILE, "ports and dimensions do not rise", REC(constraint, CONSTRAINTS, 1)->dim = 0)                  \
   R(test_method, BAD_FILE, "its method or a constant does not exist", REC(test, TESTS, 0)->method = 1)                \
   R(test_inputs, BAD_FILE, "inputs are not a tuple of 3", REC(test, TESTS, 0)->inputs = C_TUPLE)                      \
   R(test_tolerance, BAD_FILE, "a tolerance is negative", REC(test, TESTS, 0)->rtol = -1)                              \

@@ -16,7 +16,7 @@ static const struct {
     {"rush::lstm_dynamic",
      "x:4,3,6 none hh:4,3,5 i8:1040 f32:160 i32:160 f32:160 127 2 true false"},
     {"rush::gru_dynamic", "x:4,3,6 none h:1,4,5 i8:165 f32:30 i32:30 f32:30 255 1 false true"},
-    {"rush::quantised_conv",
+    {"rush::quantized_conv",
      "x:2,6,7,5 i8:4,3,3,2 f64:4 i32:4 f32:4 false [2,1] [1,0] [1,1] [0,0] 2 false .1 9 false 0"},
 };
 
@@ -93,7 +93,7 @@ static uint32_t ints(builder *b, const char *word) {
 
 static uint32_t input(builder *b, bool bytes) {
   const uint32_t scale = build_float(b, 0.01), zero = build_int(b, 40);
-  return bytes ? CALL("rush::quantised_of", TENSOR, 0, K(scale), K(zero)) : 0;
+  return bytes ? CALL("rush::quantized_of", TENSOR, 0, K(scale), K(zero)) : 0;
 }
 
 static uint32_t operand(builder *b, const char *word, bool constant, bool bytes) {

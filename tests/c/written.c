@@ -146,20 +146,20 @@ static rush_value read_value(reader *in) {
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
 
-/* How many arguments there are, and the letter of each one that is to be quantised, else 0. */
-static uint32_t count(const char *args, char quantised[MOST_ARGS]) {
+/* How many arguments there are, and the letter of each one that is to be quantized, else 0. */
+static uint32_t count(const char *args, char quantized[MOST_ARGS]) {
   uint32_t n = 0;
   int depth = 0;
   for (const char *at = args; *at; at++) {
     const bool begins = depth == 0 && (at == args || at[-1] == ' ');
-    if (begins) quantised[n++] = at[1] == '{' && strchr("qQp", *at) ? *at : '\0';
+    if (begins) quantized[n++] = at[1] == '{' && strchr("qQp", *at) ? *at : '\0';
     if (*at == '\'') at = strchr(at + 1, '\'');
     depth += (*at == '[' || *at == '(') - (*at == ']' || *at == ')');
   }
   return n;
 }
 
-static uint32_t quantise(builder *b, char how, uint32_t x) {
+static uint32_t quantize(builder *b, char how, uint32_t x) {
   if (how != 'p') {
     const uint32_t args[] = {x, K(build_float(b, 0.5)), K(build_int(b, 3)),
                              K(build_int(b, how == 'q' ? RUSH_QUINT8 : RUSH_QINT8))};
@@ -175,11 +175,11 @@ static uint32_t quantise(builder *b, char how, uint32_t x) {
 static rush_status try_program(rig *r, const char *op, const char *args, uint32_t n_out) {
   builder b_ = {0}, *b = &b_;
   uint32_t types[MOST_ARGS] = {0}, in[MOST_ARGS], out[8];
-  char quantised[MOST_ARGS];
-  const uint32_t n = count(args, quantised);
+  char quantized[MOST_ARGS];
+  const uint32_t n = count(args, quantized);
   build_type(b, RUSH_TYPE_ANY);
   build_method(b, "forward", ANY, n, types);
-  for (uint32_t k = 0; k < n; k++) in[k] = quantised[k] ? quantise(b, quantised[k], k) : k;
+  for (uint32_t k = 0; k < n; k++) in[k] = quantized[k] ? quantize(b, quantized[k], k) : k;
   for (uint32_t k = 0; k < n_out; k++) out[k] = build_reg(b, ANY);
   build_op(b, op, n, in, n_out, out);
   build_return(b, n_out > 0 ? out[0] : K(build_none(b)));
@@ -188,9 +188,9 @@ static rush_status try_program(rig *r, const char *op, const char *args, uint32_
 
 const char *call_written(rig *r, const char *op, const char *args) {
   rush_value values[MOST_ARGS];
-  char quantised[MOST_ARGS];
+  char quantized[MOST_ARGS];
   reader in = {r, args};
-  const uint32_t n = count(args, quantised);
+  const uint32_t n = count(args, quantized);
   rush_status st = RUSH_ERR_BAD_FILE;
   for (uint32_t n_out = 0; st != RUSH_OK && n_out <= 6; n_out++)
     st = try_program(r, op, args, n_out);

@@ -1,9 +1,9 @@
-"""Quantisation: fake, decomposed (pt2e), and tensors that carry their scale."""
+"""Quantization: fake, decomposed (pt2e), and tensors that carry their scale."""
 import torch
 import torch.ao.quantization.fx._decomposed  # noqa: F401 - registers quantized_decomposed
 from conformance import *
 
-# ---- Fake quantisation -----------------------------------------------------------------------------
+# ---- Fake quantization -----------------------------------------------------------------------------
 
 #: Halves between steps, beyond the range, and what no integer holds.
 STEPS = tensor([0.0, -0.0, 0.05, 0.15, 0.25, -0.05, -0.15, 12.7, 12.8, 25.4, 25.6, -12.8, -12.9, 1e30, -1e30, INF, -INF, NAN])
@@ -145,7 +145,7 @@ class M(torch.nn.Module):
         super().__init__()
         w, b = torch.randn({sizes}), torch.randn({outs})
         s, z = torch.rand({channels}, dtype=torch.float64) * 0.01 + 0.01, torch.zeros({channels}, dtype=torch.int64)
-        w = {quantised}
+        w = {quantized}
         self.packed = torch.ops.quantized.{prepack}
     def forward(self, x: Tensor):
         {body}
@@ -154,9 +154,9 @@ EACH = {"tensor": "torch.quantize_per_tensor(w, 0.02, 5, torch.qint8)", "channel
 
 
 def packed(name, sizes, prepack, body, x, outs=None, axis=0, **options):
-    for kind, quantised in EACH.items():
+    for kind, quantized in EACH.items():
         row(f"{name}_per_{kind}", PACKED.format(sizes=", ".join(map(str, sizes)), outs=outs or sizes[axis], channels=sizes[axis], prepack=prepack, body=body,
-                                                quantised=quantised.format(axis)), x=x, **options)
+                                                quantized=quantized.format(axis)), x=x, **options)
 
 
 packed("linear_dynamic", (7, 17), "linear_prepack(w, b)", "return torch.ops.quantized.linear_dynamic(x, self.packed)", f32(3, 17),
@@ -179,28 +179,28 @@ row("quantized_lstm_of_other_features", RECURRENT.format(kind="LSTM", options="5
 STATE = RECURRENT.format(kind="{kind}", options="5, 3", arguments=", h: {type}", body="return self.net(x, h)")
 row("quantized_lstm_state", STATE.format(kind="LSTM", type="Tuple[Tensor, Tensor]"), x=f32(4, 2, 5), h=(f32(1, 2, 3), f32(1, 2, 3)))
 row("quantized_gru_state", STATE.format(kind="GRU", type="Tensor"), x=f32(4, 2, 5), h=f32(1, 2, 3))
-QUANTISED_X = "q = torch.quantize_per_tensor(x, 0.031, 119, torch.quint8)\n        r = torch.ops.quantized.{}(q, self.packed, 0.07, 101)\n        return r.dequantize(), r.int_repr()"
+QUANTIZED_X = "q = torch.quantize_per_tensor(x, 0.031, 119, torch.quint8)\n        r = torch.ops.quantized.{}(q, self.packed, 0.07, 101)\n        return r.dequantize(), r.int_repr()"
 for op in ("linear", "linear_relu"):
-    packed(f"quantized_{op}", (7, 17), "linear_prepack(w, b)", QUANTISED_X.format(op), f32(3, 17), also=[{"x": f32(2, 1, 17)}])
-packed("quantized_linear_no_bias", (7, 17), "linear_prepack(w)", QUANTISED_X.format("linear"), f32(3, 17))
+    packed(f"quantized_{op}", (7, 17), "linear_prepack(w, b)", QUANTIZED_X.format(op), f32(3, 17), also=[{"x": f32(2, 1, 17)}])
+packed("quantized_linear_no_bias", (7, 17), "linear_prepack(w)", QUANTIZED_X.format("linear"), f32(3, 17))
 for op in ("conv1d", "conv1d_relu"):
-    packed(f"quantized_{op}", (6, 4, 3), "conv1d_prepack(w, b, [2], [1], [1], 1)", QUANTISED_X.format(op), f32(2, 4, 11))
+    packed(f"quantized_{op}", (6, 4, 3), "conv1d_prepack(w, b, [2], [1], [1], 1)", QUANTIZED_X.format(op), f32(2, 4, 11))
 for op in ("conv2d", "conv2d_relu"):
-    packed(f"quantized_{op}", (6, 4, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 1)", QUANTISED_X.format(op), f32(2, 4, 7, 9), also=[{"x": channels_last(f32(1, 4, 5, 5))}])
-packed("quantized_conv2d_tiles", (19, 24, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 1)", QUANTISED_X.format("conv2d"), f32(2, 24, 9, 7), also=[{"x": f32(1, 24, 4, 12)}])
-packed("quantized_conv2d_stem", (10, 3, 5, 5), "conv2d_prepack(w, b, [2, 2], [2, 2], [1, 1], 1)", QUANTISED_X.format("conv2d"), f32(2, 3, 9, 7))
-packed("quantized_conv2d_strides", (6, 4, 3, 2), "conv2d_prepack(w, None, [2, 3], [0, 1], [2, 1], 1)", QUANTISED_X.format("conv2d"), f32(2, 4, 9, 9))
-packed("quantized_conv2d_groups", (6, 2, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 2)", QUANTISED_X.format("conv2d"), f32(2, 4, 7, 9))
-packed("quantized_conv2d_depthwise", (8, 1, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 8)", QUANTISED_X.format("conv2d"), f32(2, 8, 7, 9))
+    packed(f"quantized_{op}", (6, 4, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 1)", QUANTIZED_X.format(op), f32(2, 4, 7, 9), also=[{"x": channels_last(f32(1, 4, 5, 5))}])
+packed("quantized_conv2d_tiles", (19, 24, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 1)", QUANTIZED_X.format("conv2d"), f32(2, 24, 9, 7), also=[{"x": f32(1, 24, 4, 12)}])
+packed("quantized_conv2d_stem", (10, 3, 5, 5), "conv2d_prepack(w, b, [2, 2], [2, 2], [1, 1], 1)", QUANTIZED_X.format("conv2d"), f32(2, 3, 9, 7))
+packed("quantized_conv2d_strides", (6, 4, 3, 2), "conv2d_prepack(w, None, [2, 3], [0, 1], [2, 1], 1)", QUANTIZED_X.format("conv2d"), f32(2, 4, 9, 9))
+packed("quantized_conv2d_groups", (6, 2, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 2)", QUANTIZED_X.format("conv2d"), f32(2, 4, 7, 9))
+packed("quantized_conv2d_depthwise", (8, 1, 3, 3), "conv2d_prepack(w, b, [1, 1], [1, 1], [1, 1], 8)", QUANTIZED_X.format("conv2d"), f32(2, 8, 7, 9))
 DEPTHWISE = "conv2d_prepack(w, b, [{0}, {0}], [{1}, {1}], [{2}, {2}], {3})"
 for name, (channels, kernel, stride, padding, dilation) in {"rows": (24, 3, 1, 1, 1), "rows_of_two": (17, 3, 2, 1, 1), "rows_of_three": (16, 3, 3, 0, 1),
                                                             "rows_dilated": (20, 3, 1, 2, 2), "rows_5x5": (40, 5, 2, 2, 1), "rows_padded_wide": (16, 3, 1, 3, 1)}.items():
     packed(f"quantized_conv2d_depthwise_{name}", (channels, 1, kernel, kernel), DEPTHWISE.format(stride, padding, dilation, channels),
-           QUANTISED_X.format("conv2d_relu"), f32(2, channels, 7, 9), also=[{"x": f32(1, channels, 5, 5)}])
-packed("quantized_conv2d_pixels", (19, 24, 1, 1), "conv2d_prepack(w, b, [1, 1], [0, 0], [1, 1], 1)", QUANTISED_X.format("conv2d"), f32(3, 24, 5, 7), also=[{"x": channels_last(f32(1, 24, 9, 1))}])
-packed("quantized_conv2d_many_groups", (12, 2, 2, 2), "conv2d_prepack(w, b, [2, 1], [1, 0], [1, 2], 4)", QUANTISED_X.format("conv2d"), f32(2, 8, 7, 9))
-packed("quantized_conv_transpose1d", (4, 6, 3), "conv_transpose1d_prepack(w, b, [2], [1], [1], [1], 1)", QUANTISED_X.format("conv_transpose1d"), f32(2, 4, 7), axis=1, outs=6)
-packed("quantized_conv_transpose2d", (4, 6, 3, 2), "conv_transpose2d_prepack(w, b, [2, 1], [1, 0], [1, 0], [1, 2], 1)", QUANTISED_X.format("conv_transpose2d"),
+           QUANTIZED_X.format("conv2d_relu"), f32(2, channels, 7, 9), also=[{"x": f32(1, channels, 5, 5)}])
+packed("quantized_conv2d_pixels", (19, 24, 1, 1), "conv2d_prepack(w, b, [1, 1], [0, 0], [1, 1], 1)", QUANTIZED_X.format("conv2d"), f32(3, 24, 5, 7), also=[{"x": channels_last(f32(1, 24, 9, 1))}])
+packed("quantized_conv2d_many_groups", (12, 2, 2, 2), "conv2d_prepack(w, b, [2, 1], [1, 0], [1, 2], 4)", QUANTIZED_X.format("conv2d"), f32(2, 8, 7, 9))
+packed("quantized_conv_transpose1d", (4, 6, 3), "conv_transpose1d_prepack(w, b, [2], [1], [1], [1], 1)", QUANTIZED_X.format("conv_transpose1d"), f32(2, 4, 7), axis=1, outs=6)
+packed("quantized_conv_transpose2d", (4, 6, 3, 2), "conv_transpose2d_prepack(w, b, [2, 1], [1, 0], [1, 0], [1, 2], 1)", QUANTIZED_X.format("conv_transpose2d"),
        f32(2, 4, 5, 6), axis=1, outs=6)
 ON_THE_FLY = "return torch.ops.quantized.{}_dynamic(x, self.packed, {})"
 packed("quantized_conv1d_dynamic", (6, 4, 3), "conv1d_prepack(w, b, [2], [1], [1], 1)", ON_THE_FLY.format("conv1d", False), f32(2, 4, 11))
@@ -303,7 +303,7 @@ for dtype, zero in {"quint8": 119, "qint8": -7}.items():
         row(f"quantized_{name}_of_{dtype}", PAIR.format(dtype=dtype, zero=zero, body=body.format(zero=zero, least=0 if dtype == "quint8" else -128)), x=f32(2, 4, 17), y=f32(2, 4, 17), w=f32(4), v=f32(17))
 
 # Integers of 32 bits wrap where they are multiplied.
-row("quantised_mul_wraps", """
+row("quantized_mul_wraps", """
     a = torch.quantize_per_tensor(x, 1e-5, 0, torch.qint32)
     b = torch.quantize_per_tensor(y, 1e-5, 0, torch.qint32)
     return torch.ops.quantized.mul(a, b, 1e-4, 0).dequantize()""", x=tensor([3.0, -2.0, 0.001]), y=tensor([4.0, 5.0, 0.002]))

@@ -32,7 +32,7 @@ RECORDS = {  # section id: (name, struct format)
     0x102: ("meta", "<II"),
     0x103: ("texts", "<IIII"),
     0x104: ("traced", "<IIQ"),
-    0x105: ("promises", "<IIIIqq"),
+    0x105: ("constraints", "<IIIIqq"),
     0x106: ("measures", "<IIff"),
     0x107: ("exact", "<II"),
 }
@@ -230,12 +230,12 @@ class Model:
     def _ports(self, first, n):
         out = []
         for port, (name, ty, hint, initial) in enumerate(self.tables["ports"][first:first + n], first):
-            promises = [(dim, self.string(name), least, most) for p, dim, name, _, least, most in self.tables["promises"] if p == port]
+            constraints = [(dim, self.string(name), least, most) for p, dim, name, _, least, most in self.tables["constraints"] if p == port]
             shape = dtype = None
             if hint != NONE:
                 dtype, rank, _, _, *sizes = self.tables["hints"][hint]
                 shape = None if rank == 255 else [None if s == -1 else s for s in sizes[:rank]]
-            out.append({"name": self.string(name), "type": self.type(ty), "dtype": dtype, "shape": shape, "promises": promises,
+            out.append({"name": self.string(name), "type": self.type(ty), "dtype": dtype, "shape": shape, "constraints": constraints,
                         "default": None if initial == NONE else self.constant_values[initial]})
         return out
 

@@ -615,9 +615,9 @@ class Fixed(nn.Module):
         return torch.cat([a, b]).dequantize() * 2
 
 
-@pytest.mark.feature("Diff", "quantised models: their integers, and what lies between")
+@pytest.mark.feature("Diff", "quantized models: their integers, and what lies between")
 @pytest.mark.parametrize("way", [lambda net, x: torch.jit.script(net), torch.jit.trace])
-def test_quantised_values_are_compared_by_their_integers(out, way):
+def test_quantized_values_are_compared_by_their_integers(out, way):
     x = (torch.randn(4, 5),)
     net = way(Fixed().eval(), x)
     rushlight.export(net, x, out, trace=True)

@@ -81,13 +81,13 @@ class Block(nn.Module):
 def test_a_block(tmp_path):
     net, x = Block().eval(), torch.randn(2, 9, 64)
     plain = rushlight.export(net, (x,), tmp_path / "plain.rush")
-    assert plain.quantised is None
+    assert plain.quantized is None
     report = rushlight.export(net, (x,), tmp_path / "int8.rush", quantize="int8", dynamic_shapes={"x": {1: "n"}})
-    assert report.quantised["bits"] == "int8" and report.quantised["layers"] == 4 and report.quantised["kept"] == 1
+    assert report.quantized["bits"] == "int8" and report.quantized["layers"] == 4 and report.quantized["kept"] == 1
     weights = 64 * 192 + 64 * 64 + 2 * 64 * 256
-    assert report.quantised["before"] == 4 * weights and report.quantised["after"] == weights + 4 * (192 + 64 + 256 + 64)
+    assert report.quantized["before"] == 4 * weights and report.quantized["after"] == weights + 4 * (192 + 64 + 256 + 64)
     assert report.file_bytes < plain.file_bytes - 2.9 * weights
-    assert 0.99 < report.quantised["cosine"] < 1 and 1e-5 < report.quantised["l2"] < 0.1 and 0 < report.quantised["max"] < 0.1
+    assert 0.99 < report.quantized["cosine"] < 1 and 1e-5 < report.quantized["l2"] < 0.1 and 0 < report.quantized["max"] < 0.1
     assert report.verified == 1 + len(report.tried) > 1
     assert "4 layers, 1 stays;" in str(report) and "cosine" in str(report)
     file = rushlight.load(tmp_path / "int8.rush")
@@ -119,10 +119,10 @@ def test_a_users_own_expectation_is_held(tmp_path):
     assert not (tmp_path / "n.rush").exists()
 
 
-def test_nothing_to_quantise(tmp_path):
+def test_nothing_to_quantize(tmp_path):
     with pytest.warns(UserWarning, match="nothing has fewer bits"):
         report = rushlight.export(nn.Linear(8, 8), (torch.randn(2, 8),), tmp_path / "m.rush", quantize="int8")
-    assert report.quantised["layers"] == 0 and report.quantised["kept"] == 1 and list(report.ops) == ["rush::linear"]
+    assert report.quantized["layers"] == 0 and report.quantized["kept"] == 1 and list(report.ops) == ["rush::linear"]
 
 
 def test_weights_that_are_not_finite_stay(tmp_path):
@@ -131,7 +131,7 @@ def test_weights_that_are_not_finite_stay(tmp_path):
         net[0].weight[0, 0] = float("inf")
         net[1].weight[3] = 0
     report = rushlight.export(net, (torch.randn(2, 64).abs(),), tmp_path / "m.rush", quantize="int8", verify=False, test_vectors=False)
-    assert report.quantised["layers"] == 1 and report.quantised["kept"] == 1
+    assert report.quantized["layers"] == 1 and report.quantized["kept"] == 1
 
 
 def eight_bits(w):
@@ -219,10 +219,10 @@ def test_weights_of_few_bits(bits):
         plain.table.weight.copy_(plain.table.weight.half().float() if bits == "float16" else integers * scales)
     plain.up, plain.down = few_bits(plain.up, bits), few_bits(plain.down, bits)
     report = keep(f"bits_{bits.replace(':', '_')}", net, (ids,), (ids[:0],), eager=plain, quantize=bits)
-    assert report.quantised["layers"] == 3 and report.quantised["kept"] == 1
-    share = report.quantised["after"] / report.quantised["before"]
+    assert report.quantized["layers"] == 3 and report.quantized["kept"] == 1
+    share = report.quantized["after"] / report.quantized["before"]
     assert share == 0.5 if bits == "float16" else 0.125 < share < 0.29
-    assert report.quantised["cosine"] > 0.98
+    assert report.quantized["cosine"] > 0.98
     assert torch.allclose(session(f"bits_{bits.replace(':', '_')}")(ids), plain(ids), 1e-5, 1e-6)
 
 
@@ -263,7 +263,7 @@ def test_a_table_that_is_a_weight_too_is_there_once():
     plain.head = Rows8(net.head.weight, None)
     plain.table.weight = nn.Parameter(integers * scales)
     report = keep("int8_tied", net, (ids,), eager=plain, quantize="int8")
-    assert report.quantised["layers"] == 2 and report.weights_bytes < 500 * 64 + 8 * 500 + 1000
+    assert report.quantized["layers"] == 2 and report.weights_bytes < 500 * 64 + 8 * 500 + 1000
     assert torch.allclose(session("int8_tied")(ids), plain(ids), 1e-5, 1e-6)
 
 
@@ -272,7 +272,7 @@ def test_a_table_of_halves_that_is_a_weight_too_is_there_once(tmp_path):
     with torch.no_grad():
         net.table.weight.copy_((net.table.weight / 16).half())
     report = keep("float16_tied", net, (ids,), eager=net, quantize="float16")
-    assert report.quantised["layers"] == 2 and report.weights_bytes < 2 * 500 * 64 + 1000
+    assert report.quantized["layers"] == 2 and report.weights_bytes < 2 * 500 * 64 + 1000
     assert report.ops["aten::embedding"] == 1 and report.ops["rush::linear"] == 1
     assert torch.allclose(session("float16_tied")(ids), net(ids), 1e-5, 1e-6)
     rushlight.export(net, (ids,), tmp_path / "m.rush", quantize="float16")
@@ -289,7 +289,7 @@ def test_halves_of_convolutions():
         for layer in (plain[0], plain[2], plain[3]):
             layer.weight.copy_(layer.weight.half().float())
     report = keep("bits_float16_convolutions", net, (x,), eager=plain, quantize="float16", rtol=1e-4, atol=1e-5)
-    assert report.quantised["layers"] == 3 and report.weights_bytes < 0.6 * 4 * sum(p.numel() for p in net.parameters()) + x.nbytes + 24000
+    assert report.quantized["layers"] == 3 and report.weights_bytes < 0.6 * 4 * sum(p.numel() for p in net.parameters()) + x.nbytes + 24000
 
 
 def test_halves_that_overflow_stay(tmp_path):
@@ -298,7 +298,7 @@ def test_halves_that_overflow_stay(tmp_path):
         net.weight[0, 0] = 1e5
     with pytest.warns(UserWarning, match="nothing has fewer bits"):
         report = rushlight.export(net, (torch.randn(2, 64),), tmp_path / "m.rush", quantize="float16")
-    assert report.quantised["kept"] == 1
+    assert report.quantized["kept"] == 1
 
 
 @pytest.mark.parametrize("word", ["int3", "int4-weights:16", "int8:32", "int4-weights:zero", "int4:"])
@@ -357,11 +357,11 @@ def test_static_int8():
     x = torch.randn(2, 3, 33, 31)
     report = keep("int8_static", net, (x,), (x[:1],), (torch.randn(3, 3, 40, 24),), **FAR, quantize="int8-static",
                   calibration=[(torch.randn(4, 3, 33, 31),), torch.randn(1, 3, 33, 31)], dynamic_shapes={"x": {0: "n"}})
-    assert report.ops == {"rush::quantised_conv": 7, "rush::quantised_of": 2, "rush::mean_of_quantised": 2, "rush::quantised_add": 1,
-                          "rush::quantised_scale": 1, "aten::max_pool2d": 1, "aten::flatten.using_ints": 1, "rush::linear_int8": 1}
-    assert report.quantised["bits"] == "int8-static" and report.quantised["layers"] == 8 and report.quantised["kept"] == 0
-    assert report.quantised["after"] < 0.4 * report.quantised["before"]
-    assert report.quantised["cosine"] > 0.98 and report.quantised["l2"] < 0.2
+    assert report.ops == {"rush::quantized_conv": 7, "rush::quantized_of": 2, "rush::mean_of_quantized": 2, "rush::quantized_add": 1,
+                          "rush::quantized_scale": 1, "aten::max_pool2d": 1, "aten::flatten.using_ints": 1, "rush::linear_int8": 1}
+    assert report.quantized["bits"] == "int8-static" and report.quantized["layers"] == 8 and report.quantized["kept"] == 0
+    assert report.quantized["after"] < 0.4 * report.quantized["before"]
+    assert report.quantized["cosine"] > 0.98 and report.quantized["l2"] < 0.2
     file = session("int8_static")
     assert torch.equal(file(x)[:1], file(x[:1]))
     assert torch.equal(rushlight.load(FOLDER / "int8_static.rush", threads=4)(x), file(x))
@@ -394,7 +394,7 @@ def test_static_int8_of_one_convolution(tmp_path, channels, outs, kernel, option
     x = torch.randint(0, 256, (3, channels, 11, 9)) / 128
     x[0, 0, 0, :2] = torch.tensor([0, 255 / 128])
     report = rushlight.export(net, (x,), tmp_path / "m.rush", quantize="int8-static")
-    assert report.ops == {"rush::quantised_of": 1, "rush::quantised_conv": 1, "rush::floats_of": 1}
+    assert report.ops == {"rush::quantized_of": 1, "rush::quantized_conv": 1, "rush::floats_of": 1}
     want = Steps(net)(x)
     got = rushlight.load(tmp_path / "m.rush")(x)
     step = (got[got != 0].abs().min()).item()
@@ -402,7 +402,7 @@ def test_static_int8_of_one_convolution(tmp_path, channels, outs, kernel, option
     inside = (want > got.min()) & (want < got.max())
     assert step > 0 and inside.double().mean() > 0.97
     assert off[inside].max() < 0.52 * (got.max() - got.min()) / 200
-    assert report.quantised["cosine"] > 0.999
+    assert report.quantized["cosine"] > 0.999
 
 
 class Between(nn.Module):
@@ -426,8 +426,8 @@ def test_static_int8_between_other_operators():
     torch.manual_seed(7)
     net, x = Between().eval(), torch.randn(2, 4, 8, 6)
     report = keep("int8_static_between", net, (x,), **FAR, quantize="int8-static")
-    assert report.ops["rush::quantised_conv"] + report.ops.get("rush::conv", 0) == 3 and report.ops["aten::softmax.int"] == 1
-    assert report.quantised["cosine"] > 0.995
+    assert report.ops["rush::quantized_conv"] + report.ops.get("rush::conv", 0) == 3 and report.ops["aten::softmax.int"] == 1
+    assert report.quantized["cosine"] > 0.995
     for got, want in zip(session("int8_static_between")(x), net(x)):
         assert apart(got, want) < 0.1
 
@@ -470,7 +470,7 @@ def test_static_int8_wants_examples(tmp_path):
     with pytest.raises(ValueError, match='calibration is for quantize="int8-static"'):
         rushlight.export(net, (torch.randn(1, 3, 8, 8),), tmp_path / "m.rush", quantize="int8", calibration=[torch.randn(1, 3, 8, 8)])
     report = rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[torch.randn(1, 3, 8, 8)])
-    assert report.ops["rush::quantised_conv"] == 1
+    assert report.ops["rush::quantized_conv"] == 1
 
 
 def test_the_command_line(tmp_path):
@@ -478,7 +478,7 @@ def test_the_command_line(tmp_path):
     torch.jit.trace(net, (torch.randn(2, 64),)).save(str(tmp_path / "m.pt"))
     command = ["rushlight", "export", str(tmp_path / "m.pt"), "-o", str(tmp_path / "m.rush"), "--input", "2x64"]
     done = subprocess.run([*command, "--quantize", "int8"], capture_output=True, text=True)
-    assert done.returncode == 0 and "quantised int8: 1 layer, 0 stay;" in done.stdout, done.stderr
+    assert done.returncode == 0 and "quantized int8: 1 layer, 0 stay;" in done.stdout, done.stderr
     x = torch.randn(3, 64)
     assert torch.equal(rushlight.load(tmp_path / "m.rush")(x), emulated(net)(x))
     done = subprocess.run([*command, "--quantize", "int5"], capture_output=True, text=True)

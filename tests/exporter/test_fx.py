@@ -253,7 +253,7 @@ def test_conv_and_batch_norm_fused_on_resnet18():
     assert report.ops["rush::conv"] == 20 and "aten::batch_norm" not in report.ops
 
 
-def quantised_by_fx():
+def quantized_by_fx():
     from torch.ao.quantization import get_default_qconfig_mapping, quantize_fx
 
     net, x = Block().eval(), torch.randn(2, 4)
@@ -262,11 +262,11 @@ def quantised_by_fx():
     return quantize_fx.convert_fx(prepared), (x,)
 
 
-def quantised_on_the_fly():
+def quantized_on_the_fly():
     return torch.ao.quantization.quantize_dynamic(Block().eval(), {nn.Linear}), (torch.randn(2, 4),)
 
 
-def quantised_lstm():
+def quantized_lstm():
     return torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.LSTM(4, 5)), {nn.LSTM}), (torch.randn(3, 2, 4),)
 
 
@@ -286,32 +286,32 @@ def of_engine(engine):
     torch.backends.quantized.engine = before
 
 
-@pytest.mark.parametrize("made", [quantised_by_fx, quantised_on_the_fly, quantised_lstm])
+@pytest.mark.parametrize("made", [quantized_by_fx, quantized_on_the_fly, quantized_lstm])
 @pytest.mark.parametrize("way", ["as_it_is", "trace", "script"])
-@pytest.mark.feature("FX", "quantised models: by FX, on the fly, LSTM")
-def test_quantised_models(qnnpack, made, way):
+@pytest.mark.feature("FX", "quantized models: by FX, on the fly, LSTM")
+def test_quantized_models(qnnpack, made, way):
     net, args = made()
     model = {"as_it_is": lambda: net, "trace": lambda: torch.jit.trace(net, args), "script": lambda: torch.jit.script(net)}[way]()
     report = keep(f"{made.__name__}_{way}", model, args, eager=net)
-    assert {"rush::quantised_conv", "rush::linear_dynamic", "rush::lstm_dynamic"} & set(report.ops)
+    assert {"rush::quantized_conv", "rush::linear_dynamic", "rush::lstm_dynamic"} & set(report.ops)
 
 
-@pytest.mark.feature("FX", "a quantised linear layer and tanh in one", rushlight="refuses")
-def test_a_quantised_operator_that_is_missing_is_named(onednn, out):
+@pytest.mark.feature("FX", "a quantized linear layer and tanh in one", rushlight="refuses")
+def test_a_quantized_operator_that_is_missing_is_named(onednn, out):
     net = nn.Sequential(torch.ao.nn.quantized.Quantize(0.1, 100, torch.quint8), torch.ao.nn.intrinsic.quantized.LinearTanh(3, 4), torch.ao.nn.quantized.DeQuantize())
     with pytest.raises(rushlight.RushlightError, match="(?s)quantized::linear_tanh, 1 time, at .*leave these layers as they were before") as e:
         rushlight.export(torch.jit.script(net), (torch.randn(2, 3),), out)
     assert e.value.code == "unsupported"
 
 
-def test_a_model_prepared_for_quantisation_is_named(out):
+def test_a_model_prepared_for_quantization_is_named(out):
     from torch.ao.quantization import get_default_qconfig_mapping, quantize_fx
 
     net, x = Block().eval(), torch.randn(2, 4)
     prepared = quantize_fx.prepare_fx(net, get_default_qconfig_mapping("x86"), (x,))
-    with pytest.warns(UserWarning, match="prepared for quantisation and not converted"):
+    with pytest.warns(UserWarning, match="prepared for quantization and not converted"):
         report = rushlight.export(prepared, (x,), out)
-    assert any("prepared for quantisation" in w for w in report.warnings)
+    assert any("prepared for quantization" in w for w in report.warnings)
     torch.testing.assert_close(rushlight.load(out)(x), net(x))
 
 

@@ -99,7 +99,7 @@ class Unseen(nn.Module):
         return torch.arange(float(n))[:max(0, (5 - n) * (n - 3))]
 
 
-def test_an_empty_answer_at_a_promised_size_that_tracing_warned_of_is_refused(out):
+def test_an_empty_answer_at_a_constrained_size_that_tracing_warned_of_is_refused(out):
     error = refused(Unseen(), (torch.rand(4),), out, dynamic_shapes={"x": {0: "n"}})
     assert "at sizes other than the example's" in str(error) and "test_verification.py:" in str(error)
 
@@ -147,7 +147,7 @@ class Pairs(nn.Module):
 def test_a_name_is_tried_at_one_while_others_stay(out):
     q, k = torch.randn(1, 2, 5, 8), torch.randn(1, 2, 5, 8)
     error = refused(Attention(), (q, k, k), out, dynamic_shapes={"q": {2: "n"}, "k": {2: "m"}, "v": {2: "m"}})
-    assert "(q [1, 2, 1, 8])" in str(error) and "promise a range (Dim(name, min=..., max=...))" in str(error)
+    assert "(q [1, 2, 1, 8])" in str(error) and "give a range (Dim(name, min=..., max=...))" in str(error)
     report = rushlight.export(Attention(), (q, k, k), out, dynamic_shapes={"q": {2: Dim("n", min=2)}, "k": {2: "m"}, "v": {2: "m"}})
     assert "q [1, 2, 2, 8]" in report.tried and not any("q [1, 2, 1, 8]" in tried for tried in report.tried)
 
@@ -402,9 +402,9 @@ class Boxes(nn.Module):
 def test_a_detector_with_fewer_bits_has_other_boxes(seed, out):
     pytest.importorskip("torchvision")
     report = rushlight.export(Boxes(seed).eval(), (torch.randn(1, 3, 64, 64),), out, quantize="int8-static")
-    rows = report.quantised["rows"]
+    rows = report.quantized["rows"]
     assert rows["matched"] > 0.5 * rows["pytorch"] > 0 and rows["matched"] <= min(rows["pytorch"], rows["rushlight"])
-    assert report.quantised["cosine"] > 0.95 and f"{rows['rushlight']} where PyTorch gives {rows['pytorch']}" in str(report)
+    assert report.quantized["cosine"] > 0.95 and f"{rows['rushlight']} where PyTorch gives {rows['pytorch']}" in str(report)
 
 
 @pytest.mark.parametrize("bits", ["int8", "int8-static", "int8-weights", "int4", "int4-weights", "float16"])
@@ -420,13 +420,13 @@ def test_rows_are_matched_with_each_way_of_fewer_bits(bits, out):
             return {"all": y, "kept": y[y[:, 0] > 0], "values": torch.masked_select(y, y > 0.5)}
 
     report = rushlight.export(Kept(), (torch.randn(200, 64),), out, quantize=bits, test_vectors=False)
-    rows = report.quantised["rows"]
-    assert rows["pytorch"] > 100 and rows["matched"] <= rows["pytorch"] and report.quantised["cosine"] > 0.95
+    rows = report.quantized["rows"]
+    assert rows["pytorch"] > 100 and rows["matched"] <= rows["pytorch"] and report.quantized["cosine"] > 0.95
 
 
 def test_what_was_not_measured_has_no_figure(out):
     report = rushlight.export(nn.Linear(512, 512), (torch.randn(4, 512),), out, quantize="int4", verify=False, test_vectors=False)
-    assert [report.quantised[k] for k in ("max", "l2", "cosine")] == [None] * 3 and report.quantised["layers"] == 1
+    assert [report.quantized[k] for k in ("max", "l2", "cosine")] == [None] * 3 and report.quantized["layers"] == 1
     assert "cosine" not in str(report)
 
 
@@ -528,7 +528,7 @@ class Even(nn.Module):
 H = Dim("h", min=2, max=64)
 
 
-def test_a_multiple_can_be_promised(out):
+def test_a_constraint_can_ask_for_a_multiple(out):
     x = torch.randn(1, 3, 16, 16)
     report = rushlight.export(Even().eval(), (x,), out, dynamic_shapes={"x": {2: 2 * H}})
     assert report.tried == ["x [1, 3, 18, 16]", "x [1, 3, 32, 16]", "x [1, 3, 4, 16]"]

@@ -112,8 +112,8 @@ export class RushFile {
     return this.#constant('tensor', this.count(6) - 1, 0);
   }
 
-  #port({ name, type = 'Tensor', dtype, shape, initial, promises = [] }) {
-    for (const { dim, name: size, min = 0, max = 2n ** 63n - 1n } of promises) this.section[261].u32(this.count(11), dim, size ? this.string(size) : NONE, 0).u64(min, max);
+  #port({ name, type = 'Tensor', dtype, shape, initial, constraints = [] }) {
+    for (const { dim, name: size, min = 0, max = 2n ** 63n - 1n } of constraints) this.section[261].u32(this.count(11), dim, size ? this.string(size) : NONE, 0).u64(min, max);
     let hint = NONE;
     if (dtype || shape) {
       hint = this.count(10);

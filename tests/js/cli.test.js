@@ -180,14 +180,14 @@ test('inspect --run is a table of the operators in their order, with shapes, par
   assert.deepEqual([open.status, open.out, open.err], [2, '', 'rushlight: inspect needs --input x=VALUE, for example --input x=8x2:float32\n']);
 });
 
-test('inspect --run says what the integers of quantised tensors stand for', () => {
+test('inspect --run says what the integers of quantized tensors stand for', () => {
   const f = new RushFile(), scales = f.tensor(Float64Array.of(0.5, 0.25), [2]), zeros = f.tensor(BigInt64Array.of(0n, 0n), [2]);
   f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2, 3] }], outputs: ['y'] }, (m, x) => {
     m.op('aten::quantize_per_channel', [x, scales, zeros, f.int(0), f.int(12)]);
     return m.op('aten::dequantize.self', [m.op('aten::quantize_per_tensor', [x, f.float(1 / 3), f.int(7), f.int(13)])]);
   });
-  put('quantised.rush', f.bytes());
-  const { status, out, err } = cli('inspect', 'quantised.rush', '--run');
+  put('quantized.rush', f.bytes());
+  const { status, out, err } = cli('inspect', 'quantized.rush', '--run');
   assert.deepEqual([status, err], [0, 'x: float32 [2, 3], random numbers from -1 to 1\n']);
   assert.match(out, /quantize_per_channel +qint8 \[2, 3\] \(2 scales along dimension 0\) /);
   assert.match(out, /quantize_per_tensor +quint8 \[2, 3\] \(scale 0\.3333, zero point 7\) /);

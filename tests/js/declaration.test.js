@@ -32,8 +32,8 @@ test('each type has its TypeScript, as it is taken and as it is given', () => {
   }
 });
 
-test('what may be left out, odd names, promised sizes', () => {
-  const x = port('x', 'Tensor', { dtype: 'float32', shape: [null, null, 3, null], promises: [{ name: 'batch', min: 2, max: 8 }, null, null, { name: 'a */ b', min: 0, max: null }] });
+test('what may be left out, odd names, constraints on sizes', () => {
+  const x = port('x', 'Tensor', { dtype: 'float32', shape: [null, null, 3, null], constraints: [{ name: 'batch', min: 2, max: 8 }, null, null, { name: 'a */ b', min: 0, max: null }] });
   const text = declaration([
     { name: 'en-code', inputs: [x, port('in', 'int', { optional: true }), port('2', 'Tensor', { dtype: 'int64', optional: true })], outputs: [port('a', 'Tensor', { dtype: 'bool' }), port('b', 'str')], result: '(Tensor, str)' },
     { name: 'none', inputs: [], outputs: [], result: 'NoneType' },
@@ -85,7 +85,7 @@ test('what is written parses, whatever the names are', () => {
   };
   for (const name of NAMES) {
     for (const optional of [false, true]) {
-      const ports = [port(name, 'Tensor', { optional, shape: [null], promises: [{ name, min: 0, max: null }] }), port('x', 'int', { optional })];
+      const ports = [port(name, 'Tensor', { optional, shape: [null], constraints: [{ name, min: 0, max: null }] }), port('x', 'int', { optional })];
       parses(declaration([{ name, inputs: ports, outputs: ports, result: '(Tensor, int)' }], 'M', `${name}.rush`), name);
     }
   }

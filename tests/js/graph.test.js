@@ -235,7 +235,7 @@ for (const worker of [false, true]) {
     model.dispose();
   });
 
-  it('quantised tensors are seen as their integers and what these stand for, also turned and in lists; they cannot be given', async () => {
+  it('quantized tensors are seen as their integers and what these stand for, also turned and in lists; they cannot be given', async () => {
     const f = new RushFile(), q = (/** @type {number} */ dtype) => f.int(dtype);
     const scales = f.tensor(Float64Array.of(0.5, 0.25), [2]), zeros = f.tensor(BigInt64Array.of(0n, -1n), [2]);
     f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2, 3] }], outputs: ['y'] }, (m, x) => {

@@ -207,17 +207,17 @@ test('sizes and dtypes of the example are a hint: what the program takes, runs',
   }
 });
 
-test('sizes that the export promised are kept, and told apart from hints', async () => {
+test('constraints on sizes are enforced, and told apart from hints', async () => {
   const f = new RushFile();
   f.method('forward', {
     inputs: [
-      { name: 'a', dtype: 'float32', shape: [null, 3], promises: [{ dim: 0, name: 'n', min: 2, max: 4 }, { dim: 1, min: 3, max: 3 }] },
-      { name: 'b', type: 'Tensor?', dtype: 'float32', shape: [null], promises: [{ dim: 0, name: 'n' }] },
+      { name: 'a', dtype: 'float32', shape: [null, 3], constraints: [{ dim: 0, name: 'n', min: 2, max: 4 }, { dim: 1, min: 3, max: 3 }] },
+      { name: 'b', type: 'Tensor?', dtype: 'float32', shape: [null], constraints: [{ dim: 0, name: 'n' }] },
     ],
   }, (m, a) => a);
   for (const worker of [false, true]) {
     const model = await load(f.bytes(), { worker });
-    assert.deepEqual(model.inputs.map((p) => p.promises), [[{ name: 'n', min: 2, max: 4 }, { name: null, min: 3, max: 3 }], [{ name: 'n', min: 0, max: null }]]);
+    assert.deepEqual(model.inputs.map((p) => p.constraints), [[{ name: 'n', min: 2, max: 4 }, { name: null, min: 3, max: 3 }], [{ name: 'n', min: 0, max: null }]]);
     assert.match(model.describeText(), /a : Tensor float32\[\?, 3\], size 0 = n, 2 to 4, size 1 = 3\n/);
     const t = (/** @type {number[]} */ ...shape) => ({ data: new Float32Array(shape.reduce((x, y) => x * y, 1)), shape });
     for (const [a, b] of [[t(2, 3), t(2)], [t(4, 3), null], [t(3, 3, 1), t(3, 5)]]) assert.deepEqual((await model.run({ a, b })).y.shape, a?.shape);

@@ -3,7 +3,7 @@ ExportedProgram has. Each runs in a program that has it, with other numbers.
 
 - ROWS: a conformance row, whose random inputs are drawn anew.
 - EXPORTED: an ExportedProgram.
-- QUANTISED: export(quantize=...). PyTorch has no such answers: Node is compared with what the file gives natively, and
+- QUANTIZED: export(quantize=...). PyTorch has no such answers: Node is compared with what the file gives natively, and
   tests/exporter/test_fewer_bits.py compares that with PyTorch.
 """
 
@@ -30,9 +30,9 @@ ROWS = {
     "aten::eq.device": "name_devices", "aten::ne.device": "name_devices", "prim::type": "name_devices", "prim::index": "name_devices",
     "aten::device.with_index": "name_device_with_index", "aten::has_torch_function": "name_has_torch_function", "aten::warn": "warning", "aten::alias": "own_name_alias", "aten::dict.Tensor": "name_dict_of_tensor_pairs",
     "aten::dict": "name_ordered_dict",
-    "rush::quantised_conv": "quantized_conv2d_depthwise_per_channel", "rush::quantised_by_table": "quantized_celu_of_qint8",
-    "rush::quantised_sum": "quantized_add_of_qint8", "rush::quantised_sum_of_qnnpack": "quantized_add_of_qint8",
-    "rush::quantised_product": "quantized_mul_of_quint8", "rush::quantised_cat": "quantized_cat_of_quint8",
+    "rush::quantized_conv": "quantized_conv2d_depthwise_per_channel", "rush::quantized_by_table": "quantized_celu_of_qint8",
+    "rush::quantized_sum": "quantized_add_of_qint8", "rush::quantized_sum_of_qnnpack": "quantized_add_of_qint8",
+    "rush::quantized_product": "quantized_mul_of_quint8", "rush::quantized_cat": "quantized_cat_of_quint8",
     "rush::linear_dynamic": "linear_dynamic_per_channel", "rush::lstm_dynamic": "quantized_lstm", "rush::gru_dynamic": "quantized_gru",
     "rush::embedding_rows": "embedding_byte_33", "prim::is_quantized": "quantize_quint8", "aten::qscheme": "qscheme",
     "aten::dequantize.self": "quantize_quint8", "aten::int_repr": "quantize_quint8", "aten::q_scale": "quantize_quint8", "aten::q_zero_point": "quantize_quint8",
@@ -134,14 +134,14 @@ def layers():
 
 
 STATIC = ("int8-static", Convolutions, [2, 3, 16, 16])
-QUANTISED = {**dict.fromkeys(("rush::quantised_of", "rush::floats_of", "rush::quantised_add", "rush::quantised_scale", "rush::mean_of_quantised"), STATIC),
+QUANTIZED = {**dict.fromkeys(("rush::quantized_of", "rush::floats_of", "rush::quantized_add", "rush::quantized_scale", "rush::mean_of_quantized"), STATIC),
              "rush::linear_int8": ("int8", layers, [3, 64]), "rush::linear_weights": ("int4-weights", layers, [3, 64])}
 
 
-class OfQuantised(argument_sets.Program):
+class OfQuantized(argument_sets.Program):
     def __init__(self, name, seed):
         self.name, self.seed = name, seed
-        quantize, make, self.shape = QUANTISED[name]
+        quantize, make, self.shape = QUANTIZED[name]
         torch.manual_seed(seed)
         module = make().eval()
         example = self.draw("example")
@@ -160,7 +160,7 @@ class OfQuantised(argument_sets.Program):
         return (Draw(self.name, self.seed, attempt).tensor(self.shape, torch.float32, special=False),)
 
 
-KINDS = ((ROWS, OfRow), (EXPORTED, OfExported), (QUANTISED, OfQuantised))
+KINDS = ((ROWS, OfRow), (EXPORTED, OfExported), (QUANTIZED, OfQuantized))
 
 
 def program(name, seed):

@@ -89,7 +89,7 @@ async function use(signal: AbortSignal) {
   const { name, reason }: Backend = model.backend;
   const simd: 'simd' | 'relaxed' = name;
   const inputs: Port[] = model.inputs;
-  const promised: number | null | undefined = inputs[0]?.promises?.[0]?.max;
+  const greatest: number | null | undefined = inputs[0]?.constraints?.[0]?.max;
   const pixels = new Float32Array(2);
   await model.run({ x: pixels }, { transfer: [pixels.buffer as ArrayBuffer] });
   // @ts-expect-error buffers are handed over, not the arrays on them

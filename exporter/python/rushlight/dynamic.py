@@ -1,4 +1,4 @@
-"""What is promised of sizes: export()'s dynamic_shapes, in the forms of torch.export."""
+"""Constraints on sizes: export()'s dynamic_shapes, in the forms that torch.export takes."""
 
 import torch
 from torch.export import Dim
@@ -6,8 +6,8 @@ from torch.export import Dim
 _UNSAID = (None, getattr(Dim, "STATIC", None))
 
 
-def promises(shapes, names, examples=()):
-    """{input: [promise, ...]} of {input: {dimension: size}}, or by place; an input's may be a sequence, too. A promise is
+def constraints(shapes, names, examples=()):
+    """{input: [constraint, ...]} of {input: {dimension: size}}, or by place; an input's may be a sequence, too. A constraint is
     (dimension, name or "", least, most or None, whether another size is worth a try, None, None), as _C takes them. Of an input
     whose example is a list, tuple or dict, sizes come in the same nesting, and the last but one says which of its tensors they are
     of. The last says of a multiple, 2 * Dim("h"), of which size and how often, and that the program does not check it.
@@ -25,13 +25,13 @@ def promises(shapes, names, examples=()):
         raise ValueError("dynamic_shapes are {input: {dimension: name}}, or a tuple with one item for each input")
     given = dict(zip(names, examples))
     out = {name: _of_input(name, sizes, given.get(name)) for name, sizes in shapes.items()}
-    return {name: promised for name, promised in out.items() if promised}
+    return {name: found for name, found in out.items() if found}
 
 
 def _of_input(name, sizes, example):
     if not isinstance(example, (list, tuple, dict)):
         return _of_tensor(name, sizes, None)
-    return [promise for leaf, (path, inner) in enumerate(_leaves(name, sizes, example)) for promise in _of_tensor(path, inner, leaf)]
+    return [constraint for leaf, (path, inner) in enumerate(_leaves(name, sizes, example)) for constraint in _of_tensor(path, inner, leaf)]
 
 
 def _leaves(name, sizes, example):
@@ -51,7 +51,7 @@ def _leaves(name, sizes, example):
 
 
 def limit(value):
-    """A greatest size as promises have it; None where there is none."""
+    """A greatest size as constraints have it; None where there is none."""
     return int(value) if getattr(value, "is_Integer", isinstance(value, int)) and abs(value) < 2**62 else None
 
 
@@ -62,10 +62,10 @@ def _of_tensor(name, sizes, leaf):
         sizes = {}
     if not isinstance(sizes, dict) or not all(isinstance(d, int) for d in sizes):
         raise ValueError(f"dynamic_shapes: those of the input {name!r} are {{dimension: name}}, of a tensor")
-    return [(*_promise(name, d, size), leaf, _multiple(name, size)) for d, size in sizes.items() if size not in _UNSAID]
+    return [(*_constraint(name, d, size), leaf, _multiple(name, size)) for d, size in sizes.items() if size not in _UNSAID]
 
 
-def _promise(name, d, size):
+def _constraint(name, d, size):
     if isinstance(size, int):
         return d, "", size, size, False
     if isinstance(size, str):

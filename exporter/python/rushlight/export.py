@@ -39,7 +39,7 @@ class Report:
         verified: how many examples were run and compared with PyTorch
         not_verified: why none was
         tried: sizes other than the example's that were verified, because dynamic_shapes leave them open: larger by one, doubled, odd,
-            1 and 2, or the least that are promised, and each name's alone. Sizes that PyTorch refuses are not among them
+            1 and 2, or the smallest sizes that the constraints allow, and each name's alone. Sizes that PyTorch refuses are not among them
         max_abs: the greatest difference to PyTorch, of floating-point numbers
         max_rel: the same relative to PyTorch's, of numbers above a thousandth of the greatest of their tensor
         measured: how many tensors and numbers were compared with what the same program gives in float64, too; of the one
@@ -48,7 +48,7 @@ class Report:
             element, "l2": the root of the sum of squares in units of that of the elements}
         rushlight: how far Rushlight's is from it
         difference: how far these two are from each other
-        quantised: None without `quantize`; else {"bits": its word, "layers": how many layers have fewer bits, "kept": how many
+        quantized: None without `quantize`; else {"bits": its word, "layers": how many layers have fewer bits, "kept": how many
             could have and have not, "before", "after": the bytes of the former's weights; and how far the answer is from PyTorch's, of
             the tensor that is furthest: "max": the greatest difference in units of the greatest element, "l2": as above,
             "cosine": of the angle between the two, each None with verify=False; "rows": None, or where values decide how many rows
@@ -109,7 +109,7 @@ def export(
         inputs: in place of examples: random inputs described as for the command line, "x=1x3x224x224:float32"
         input_names: of the first method, by place; by default the program's own
         output_names: likewise
-        dynamic_shapes: {input: {dimension: name}}: what the file promises of sizes, and each runtime holds its callers to:
+        dynamic_shapes: {input: {dimension: name}}: constraints on sizes; the file stores them and each runtime enforces them:
             sizes of one name are equal, a Dim's are in its range, an int is the only one. Sizes that are not told may be
             any that the program takes; an ExportedProgram's are as it was exported. Also in the other forms of
             torch.export: ({0: Dim("n", max=8)}, None) by place, {"x": (Dim("n"), None)}; of tensors inside of a list or dict in
@@ -126,7 +126,7 @@ def export(
         trace: store what each operator gives in PyTorch during the first test vector, for diff
         allow_missing: write the file although the runtime lacks operators of it, which are then the user's to supply
         quantize: fewer bits, for constant weights of 1024 elements and more. "int8": linear layers (linear, addmm, matmul)
-            with weights of 8 bits, a scale for each output, and activations that are quantised row by row as they come (256
+            with weights of 8 bits, a scale for each output, and activations that are quantized row by row as they come (256
             steps between the row's least and greatest element and 0): smaller and faster. "int8-static", for convolutional
             networks: these, and linear layers as with "int8", with convolutions in 8 bits, too (of any size; weights symmetric,
             a scale for each output channel), sums, pools, channel-wise products and activations between them; a tensor's 256 steps
@@ -198,8 +198,8 @@ def export(
         "inputs": list(inputs),
         "input_names": list(input_names),
         "output_names": list(output_names),
-        "dynamic": [*came.promises(input_names),
-                    *dynamic.promises(dynamic_shapes or {}, came.input_names(input_names), example_inputs or ()).items()],
+        "dynamic": [*came.constraints(input_names),
+                    *dynamic.constraints(dynamic_shapes or {}, came.input_names(input_names), example_inputs or ()).items()],
         "verify": verify,
         "tracer_warned": bool(came.seen),
         "test_vectors": test_vectors,
@@ -237,8 +237,8 @@ def export(
 
 _OTHER_SIZES = "at sizes other than the example's"
 
-# Of a promised size that does not hold.
-_PROMISE = ("where such sizes never come, promise a range (Dim(name, min=..., max=...)); a size that dynamic_shapes leave out stays as "
+# Added to the message about a constraint on a size that does not hold.
+_CONSTRAINT = ("if such sizes never occur, give a range (Dim(name, min=..., max=...)); a size that dynamic_shapes leave out stays as "
             "open as the program leaves it, and is neither tried nor checked")
 
 _INT = ("int(...) makes a number of a size, which stays the example's: write sizes with whole numbers alone, h // 14 * 14 in place of "
@@ -256,7 +256,7 @@ def _explained(text, came):
         text += "\n".join([f"\ntracing keeps what it saw of the example's {kept}:", *(f"  {line}" for line in baked)])
         if kept == "sizes" and any("to a Python integer" in line for line in came.seen):
             text += f"\n{_INT}"
-    return f"{text}\n{_PROMISE}" if kept == "sizes" else text
+    return f"{text}\n{_CONSTRAINT}" if kept == "sizes" else text
 
 
 def _by_message(seen):
@@ -327,10 +327,10 @@ class Front:
         names = _C.unique_names(names)
         return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
 
-    def promises(self, given=()):
-        """[(input, what an ExportedProgram promises of its sizes), ...]"""
+    def constraints(self, given=()):
+        """[(input, the constraints that an ExportedProgram has on its sizes), ...]"""
         ports = self.target["inputs"] if self.program is not None else []
-        return [(name, port.get("promises", [])) for name, port in zip(self.input_names(given), ports)]
+        return [(name, port.get("constraints", [])) for name, port in zip(self.input_names(given), ports)]
 
 
 def front(model, example_inputs, train=False, source=True, by_name=None):
@@ -346,7 +346,7 @@ def front(model, example_inputs, train=False, source=True, by_name=None):
         return Front(described, "torch.export", exported.reference_of(model), notes=described["notes"], program=model,
                      graph=lambda args, exact: exported.answer(model, exported.inputs_of(model, args), exact),
                      tracer=lambda args, exact: exported.trace(model, exported.inputs_of(model, args), exact))
-    prepared = ["the model is prepared for quantisation and not converted: its observers run and keep what they see; "
+    prepared = ["the model is prepared for quantization and not converted: its observers run and keep what they see; "
                 "export the model as it was before"] * any(map(_is_observer, _modules_of(model)))
     for text in prepared:
         warnings.warn(text, stacklevel=3)

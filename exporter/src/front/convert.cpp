@@ -219,12 +219,12 @@ class Converter {
   }
 
   // A constant of integers, and a node that says what they stand for: files have no others.
-  bool quantised(const jit::Node &n, const c10::IValue &value, Block *to) {
+  bool quantized(const jit::Node &n, const c10::IValue &value, Block *to) {
     if (!value.isTensor() || !value.toTensor().is_quantized()) return false;
     const at::Tensor &t = value.toTensor();
     const bool channels = t.qscheme() == at::kPerChannelAffine;
     if (!channels && t.qscheme() != at::kPerTensorAffine)
-      refuse(n, "a tensor quantised by zero points that are floats");
+      refuse(n, "a tensor quantized by zero points that are floats");
     Node *out = append(n, to,
                        channels ? "aten::_make_per_channel_quantized_tensor"
                                 : "aten::_make_per_tensor_quantized_tensor");
@@ -244,7 +244,7 @@ class Converter {
     const auto ivalue = jit::toIValue(n.output());
     if (!ivalue) refuse(n, "a constant of type " + n.output()->type()->annotation_str());
     if (holds_objects(*ivalue)) return constant_objects(n, *ivalue, to);
-    if (packed_weights(n, *ivalue, to) || quantised(n, *ivalue, to)) return;
+    if (packed_weights(n, *ivalue, to) || quantized(n, *ivalue, to)) return;
     Const c;
     try {
       c = from_ivalue(*ivalue);

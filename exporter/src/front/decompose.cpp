@@ -22,9 +22,9 @@ constexpr char kOfComplex[] = "of_complex";
 
 // Those of the runtime's own that programs name.
 TORCH_LIBRARY_FRAGMENT(rush, library) {
-  for (const char *op : {"rush::quantised_conv", "rush::quantised_by_table", "rush::quantised_cat",
-                         "rush::quantised_sum", "rush::quantised_sum_of_qnnpack",
-                         "rush::quantised_product", "rush::linear_dynamic", "rush::lstm_dynamic",
+  for (const char *op : {"rush::quantized_conv", "rush::quantized_by_table", "rush::quantized_cat",
+                         "rush::quantized_sum", "rush::quantized_sum_of_qnnpack",
+                         "rush::quantized_product", "rush::linear_dynamic", "rush::lstm_dynamic",
                          "rush::gru_dynamic", "rush::embedding_rows", "rush::view_dtype"})
     library.def(rush_op_schema(op));
 }

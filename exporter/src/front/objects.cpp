@@ -62,7 +62,7 @@ class Scan {
   std::unordered_map<const jit::Value *, c10::IValue> known_;
 };
 
-// The value and what it holds, each once. (getSubValues refuses the packed weights of quantised
+// The value and what it holds, each once. (getSubValues refuses the packed weights of quantized
 // modules.)
 template <class Visit>
 void for_each_inside(const c10::IValue &value, Visit visit) {

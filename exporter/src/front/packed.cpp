@@ -1,4 +1,4 @@
-// The packed weights of quantised modules (objects of C++ classes) as what they were packed from.
+// The packed weights of quantized modules (objects of C++ classes) as what they were packed from.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/quantized/cpu/fbgemm_utils.h>
@@ -34,8 +34,8 @@ Weight weight_of(const at::Tensor &weight, const c10::IValue &bias, int64_t axis
   Weight out;
   if (!weight.is_quantized())
     throw Unsupported(
-        "weights that quantisation keeps in half precision (dtype=torch.float16): "
-        "quantise with torch.qint8");
+        "weights that quantization keeps in half precision (dtype=torch.float16): "
+        "quantize with torch.qint8");
   const int64_t channels = weight.size(axis);
   const auto wide = at::TensorOptions().dtype(at::kDouble);
   out.integers = weight.int_repr().contiguous();
@@ -151,7 +151,7 @@ class Splice {
       if (state->elements().at(0).toStringRef() != "quantized_dynamic")
         throw Unsupported("recurrent layers whose weights are " +
                           state->elements().at(0).toStringRef() +
-                          ": quantise them dynamically with torch.qint8");
+                          ": quantize them dynamically with torch.qint8");
       for (const int64_t flag : state->elements().at(3).toIntVector()) reduced |= flag != 0;
       for (const c10::IValue &packed : state->elements().at(4).toListRef()) {
         const Weight w = linear_weight(packed);

@@ -133,14 +133,14 @@ void nested_as_padded(torch::jit::Graph &graph, const Handles &handles);
 
 // ---- packed.cpp
 
-// The node's inputs; in place of packed quantised weights what they were packed from: integers,
+// The node's inputs; in place of packed quantized weights what they were packed from: integers,
 // scales, zero points, bias (of recurrent layers lists of these) and whether qnnpack is the engine;
 // then, of a convolution, stride, padding, dilation, output padding, groups, whether it is
 // transposed, of recurrent layers whether they leave a bit free. In place of a packed embedding its
 // rows as bytes.
 std::vector<torch::jit::Value *> unpacked_inputs(torch::jit::Node *node);
 
-// Whether PyTorch's quantised operators are qnnpack's now.
+// Whether PyTorch's quantized operators are qnnpack's now.
 bool is_qnnpack();
 
 // ---- objects.cpp
@@ -152,7 +152,7 @@ std::set<const void *> objects_as_values(const torch::jit::Module &self,
 
 // Whether a value is or contains an object of a class that the program defines.
 bool holds_objects(const c10::IValue &value);
-// The C++ class of the packed quantised weights that a value is or contains; "" where there are
+// The C++ class of the packed quantized weights that a value is or contains; "" where there are
 // none.
 std::string packed_class(const c10::IValue &value);
 // Tells an object, list or dict apart from all others that live.

@@ -72,7 +72,7 @@ bool is_comparable(const c10::IValue &value) {
   return std::all_of(items.begin(), items.end(), is_comparable);
 }
 
-// In place of quantised tensors their integers.
+// In place of quantized tensors their integers.
 Const in_integers(Const value) {
   if (value.tensor.defined() && value.tensor.is_quantized()) value.tensor = value.tensor.int_repr();
   for (Const &item : value.items) item = in_integers(std::move(item));

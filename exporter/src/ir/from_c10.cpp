@@ -138,7 +138,7 @@ void refuse_fake(const at::Tensor &t) {
   throw Unsupported(
       "the model holds a fake tensor, which has no values, as a torch.export that failed or a "
       "transform of torch.func may leave it (make the model again), or a tensor that is made of "
-      "others, as torchao and quanto have quantised weights (take it apart, with "
+      "others, as torchao and quanto have quantized weights (take it apart, with "
       "torchao.utils.unwrap_tensor_subclass, or export the model from before with "
       "quantize=\"int8\")");
 }

@@ -38,7 +38,7 @@ bool fuse_conv(Graph &graph);
 bool fuse_linear(Graph &graph);
 
 // Squeeze-and-excitation: rush::conv of an input times the scale of its channels becomes
-// rush::scaled_conv. After quantising, which knows the two alone.
+// rush::scaled_conv. After quantizing, which knows the two alone.
 bool fuse_scale(Graph &graph);
 
 // Concatenation to an attribute that the result replaces becomes rush::grow, which leaves room for the next.

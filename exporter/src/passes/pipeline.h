@@ -18,7 +18,7 @@ struct Pass {
 };
 
 const std::vector<Pass> &pipeline();
-// What fuses further than quantising knows how to read: behind it.
+// What fuses further than quantizing knows how to read: behind it.
 const std::vector<Pass> &late_pipeline();
 
 // Of both. nullptr where there is no pass of that name.

@@ -230,8 +230,8 @@ py::dict report_dict(const Report &r) {
   out["difference"] = distance_dict(r.between);
   out["not_measured"] = r.not_measured;
   out["random"] = r.random;
-  const Quantised &q = r.quantised;
-  out["quantised"] = py::none();
+  const Quantized &q = r.quantized;
+  out["quantized"] = py::none();
   using namespace py::literals;
   if (q.name.empty()) return out;
   const auto figure = [&](double x) -> py::object {
@@ -240,7 +240,7 @@ py::dict report_dict(const Report &r) {
   py::object rows = py::none();
   if (q.has_rows)
     rows = py::dict("pytorch"_a = q.rows, "rushlight"_a = q.own_rows, "matched"_a = q.matched_rows);
-  out["quantised"] =
+  out["quantized"] =
       py::dict("bits"_a = q.name, "layers"_a = q.layers, "kept"_a = q.kept, "before"_a = q.before,
                "after"_a = q.after, "max"_a = figure(q.max), "l2"_a = figure(q.l2),
                "cosine"_a = figure(q.cosine), "rows"_a = rows);
@@ -270,11 +270,11 @@ void place_generated_code(Program &program, const py::dict &lines) {
 }
 
 // As rushlight.dynamic and rushlight.exported.guards have them.
-std::vector<Promise> promises_from(py::handle from) {
+std::vector<Constraint> constraints_from(py::handle from) {
   using Multiple = std::tuple<std::string, int64_t, bool>;
   using Row = std::tuple<int64_t, std::string, int64_t, std::optional<int64_t>, bool,
                          std::optional<size_t>, std::optional<Multiple>>;
-  std::vector<Promise> out;
+  std::vector<Constraint> out;
   for (const auto &[dim, name, least, most, varies, leaf, multiple] :
        from.cast<std::vector<Row>>()) {
     const auto &[root, factor, checked] = multiple.value_or(Multiple("", 1, true));
@@ -302,7 +302,7 @@ ExportOptions options_of(const py::dict &settings) {
   options.dump = [](const std::string &text) { py::print(text); };
   for (py::handle item : settings["dynamic"].cast<py::list>()) {
     const py::tuple pair = item.cast<py::tuple>();
-    options.dynamic.emplace_back(pair[0].cast<std::string>(), promises_from(pair[1]));
+    options.dynamic.emplace_back(pair[0].cast<std::string>(), constraints_from(pair[1]));
   }
   for (const std::string &spec : option<std::vector<std::string>>(settings, "inputs"))
     options.inputs.push_back(parse_input(spec));

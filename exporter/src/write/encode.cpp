@@ -14,12 +14,12 @@ namespace {
 
 class Encoder {
  public:
-  Encoder(const Program &program, const std::vector<Promise> &promises)
-      : program_(program), promised_(promises), storages_(program), tables_(storages_) {}
+  Encoder(const Program &program, const std::vector<Constraint> &constraints)
+      : program_(program), given_(constraints), storages_(program), tables_(storages_) {}
 
   Encoded run() {
     for (const Method &m : program_.methods) method(m);
-    promises();
+    constraints();
     for (const Attribute &a : program_.attributes)
       attributes_.push_back(
           {tables_.string(a.name), tables_.type(*a.type), tables_.constant(a.initial), 0});
@@ -71,15 +71,15 @@ class Encoder {
   }
 
   // Ports of the first method's inputs are the first ones.
-  void promises() {
-    if (promised_.size() > RUSH_MAX_PROMISES)
-      throw std::invalid_argument("there are promises of " + std::to_string(promised_.size()) +
-                                  " sizes of inputs; at most " + std::to_string(RUSH_MAX_PROMISES) +
-                                  " are possible");
-    for (const Promise &p : promised_)
+  void constraints() {
+    if (given_.size() > RUSH_MAX_CONSTRAINTS)
+      throw std::invalid_argument("there are constraints of " + std::to_string(given_.size()) +
+                                  " sizes of inputs; at most " +
+                                  std::to_string(RUSH_MAX_CONSTRAINTS) + " are possible");
+    for (const Constraint &p : given_)
       if (!p.inside)
-        promises_.push_back({static_cast<uint32_t>(p.input), static_cast<uint32_t>(p.dim),
-                             tables_.string_or_none(p.name), 0, p.least, p.most});
+        constraints_.push_back({static_cast<uint32_t>(p.input), static_cast<uint32_t>(p.dim),
+                                tables_.string_or_none(p.name), 0, p.least, p.most});
   }
 
   void define(const Value *v) {
@@ -231,7 +231,7 @@ class Encoder {
     section(RUSH_SEC_META, meta_);
     section(RUSH_SEC_TEXTS, texts_);
     section(RUSH_SEC_TRACED, traced_);
-    section(RUSH_SEC_PROMISES, promises_);
+    section(RUSH_SEC_CONSTRAINTS, constraints_);
     section(RUSH_SEC_MEASURES, measures_);
     section(RUSH_SEC_EXACT, exact_);
     return assemble();
@@ -268,7 +268,7 @@ class Encoder {
   }
 
   const Program &program_;
-  const std::vector<Promise> &promised_;
+  const std::vector<Constraint> &given_;
   Storages storages_;
   Tables tables_;
   std::vector<rush_file_method> methods_;
@@ -281,7 +281,7 @@ class Encoder {
   std::vector<rush_file_meta> meta_;
   std::vector<rush_file_text> texts_;
   std::vector<rush_file_traced> traced_;
-  std::vector<rush_file_promise> promises_;
+  std::vector<rush_file_constraint> constraints_;
   std::vector<rush_file_measure> measures_;
   std::vector<rush_file_exact> exact_;
   std::vector<std::pair<rush_file_section, const char *>> sections_;
@@ -291,8 +291,8 @@ class Encoder {
 
 }  // namespace
 
-Encoded encode(const Program &program, const std::vector<Promise> &promises) {
-  return Encoder(program, promises).run();
+Encoded encode(const Program &program, const std::vector<Constraint> &constraints) {
+  return Encoder(program, constraints).run();
 }
 
 }  // namespace rush

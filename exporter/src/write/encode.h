@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/promise.h"
+#include "ir/constraint.h"
 #include "write/storages.h"
 
 namespace rush {
@@ -18,8 +18,8 @@ struct Encoded {
   uint64_t file_bytes() const { return head.size() + weights_bytes; }
 };
 
-// `promises` rise by input, then dimension.
-Encoded encode(const Program &program, const std::vector<Promise> &promises);
+// `constraints` rise by input, then dimension.
+Encoded encode(const Program &program, const std::vector<Constraint> &constraints);
 
 // Writes beside `path`, flushes to the disk, then renames: there is a whole file or none. Throws
 // std::runtime_error with the system's reason.

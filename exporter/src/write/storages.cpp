@@ -58,7 +58,7 @@ void storable(const Const &c, const std::string &what) {
   if (t.layout() != at::kStrided)
     throw Unsupported(
         name + " is of a sparse layout, which Rushlight does not have: make it dense (to_dense())");
-  if (t.is_quantized()) throw Unsupported(name + " is a quantised tensor, which cannot be stored");
+  if (t.is_quantized()) throw Unsupported(name + " is a quantized tensor, which cannot be stored");
   if (!t.device().is_cpu())
     throw Unsupported(name + " is on " + t.device().str() + ": move the model to the cpu");
   if (!rush_has_dtype(static_cast<int>(t.scalar_type())))

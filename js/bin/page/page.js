@@ -52,7 +52,7 @@ async function picture(file, { dtype, shape }, scale) {
 }
 
 /** What a text says of a shape, or what is wrong with it. @param {string} text @param {Port} port @returns {number[] | string} */
-function shapeOf(text, { promises }) {
+function shapeOf(text, { constraints }) {
   const inner = text.trim().replace(/^([[(])(.*)[\])]$/, '$2').replace(/,\s*$/, '').trim();
   const parts = inner === '' ? [] : inner.split(/\s*[x×*,]\s*|\s+/i);
   const odd = parts.find((part) => !/^\d+$/.test(part));
@@ -60,12 +60,12 @@ function shapeOf(text, { promises }) {
   const shape = parts.map(Number), n = shape.reduce((a, b) => a * b, 1);
   if (shape.length > 8) return `${shape.length} dimensions: a tensor has at most 8`;
   if (n > MOST) return `${n.toLocaleString('en')} numbers: too many for random ones`;
-  for (const [dim, promise] of promises?.entries() ?? []) {
+  for (const [dim, constraint] of constraints?.entries() ?? []) {
     const size = shape[dim];
-    if (!promise) continue;
-    if (size === undefined) return `${counted(shape.length, 'dimension')}: the export promised at least ${dim + 1}`;
-    const { min, max } = promise;
-    if (size < min || (max !== null && size > max)) return `size ${dim} is ${size}: the export promised ${max === null ? `${min} or more` : min === max ? min : `${min} to ${max}`}`;
+    if (!constraint) continue;
+    if (size === undefined) return `${counted(shape.length, 'dimension')}: the file asks for at least ${dim + 1}`;
+    const { min, max } = constraint;
+    if (size < min || (max !== null && size > max)) return `size ${dim} is ${size}: it must be ${max === null ? `${min} or more` : min === max ? min : `${min} to ${max}`}`;
   }
   return shape;
 }

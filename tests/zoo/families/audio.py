@@ -189,7 +189,7 @@ class XVector(nn.Module):
 
 
 class Codec(nn.Module):
-    """Residual vector quantisation: codes, and the sound that they stand for (EnCodec)."""
+    """Residual vector quantization: codes, and the sound that they stand for (EnCodec)."""
 
     def __init__(self, width=8, words=16, steps=3):
         super().__init__()

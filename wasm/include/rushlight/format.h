@@ -44,7 +44,7 @@
  *   0x102  rush_file_meta         free text: producer, torch version, licence
  *   0x103  rush_file_text         PyTorch's own graph and code text of each module
  *   0x104  rush_file_traced       what nodes of PyTorch's graph gave during test vectors, if asked
- *   0x105  rush_file_promise      sizes that the export promised; at most 4096
+ *   0x105  rush_file_constraint   constraints on sizes of inputs; at most 4096
  *   0x106  rush_file_measure      how near the outputs of test vectors must be, value by value
  *   0x107  rush_file_exact        what traced nodes gave in float64
  *
@@ -117,11 +117,11 @@
  * PORTS. Each input has a name, a type, a hint and the default of the method's schema, where there
  * are any. If a method returns a tuple it has one output per item, if None then none, else one.
  *
- * HINTS AND PROMISES. A hint is what the examples of the export were: it says the shape of data that
- * comes without one and what memory to plan for, and forbids nothing. A promise is about size `dim`
+ * HINTS AND CONSTRAINTS. A hint is what the examples of the export were: it says the shape of data that
+ * comes without one and what memory to plan for, and forbids nothing. A constraint is about size `dim`
  * of the tensor at the input `port`: it is at least `least` and at most `most`, and sizes of one
  * `name` (or RUSH_NONE) at the inputs of one method are equal. A reader that knows the section
- * refuses a run whose inputs break a promise. Records rise by port, then dim. (What else an
+ * refuses a run whose inputs break a constraint. Records rise by port, then dim. (What else an
  * exported program demands of its inputs, its own instructions check.)
  *
  * TESTS. Inputs are a TUPLE constant with one item per input, the output a constant; the method's
@@ -154,7 +154,7 @@ enum {
   RUSH_MAX_NESTING = 64,
   RUSH_MAX_METHODS = 4096,
   RUSH_MAX_OPS = 16384,
-  RUSH_MAX_PROMISES = 4096,
+  RUSH_MAX_CONSTRAINTS = 4096,
   RUSH_MAX_TYPE_PARTS = 4096, /* plus the count of the lists, as the next */
   RUSH_MAX_CONST_PARTS = 1 << 18,
   RUSH_ALIGN = 64, /* of the weights and of each storage */
@@ -208,7 +208,7 @@ typedef enum rush_section_id {
   RUSH_SEC_META = 0x102,
   RUSH_SEC_TEXTS = 0x103,
   RUSH_SEC_TRACED = 0x104,
-  RUSH_SEC_PROMISES = 0x105,
+  RUSH_SEC_CONSTRAINTS = 0x105,
   RUSH_SEC_MEASURES = 0x106,
   RUSH_SEC_EXACT = 0x107,
 } rush_section_id;
@@ -363,10 +363,10 @@ typedef struct rush_file_traced {
                        handle they stand in the order of PyTorch's run */
 } rush_file_traced; /* 16 */
 
-typedef struct rush_file_promise {
+typedef struct rush_file_constraint {
   uint32_t port, dim, name, reserved;
   int64_t least, most;
-} rush_file_promise; /* 32 */
+} rush_file_constraint; /* 32 */
 
 typedef struct rush_file_measure {
   uint32_t test, exact; /* exact: constant, or RUSH_NONE. Records rise by test */

@@ -188,7 +188,7 @@ typedef enum rush_describe_form {
   RUSH_DESCRIBE_TORCH_CODE = 4,
 } rush_describe_form;
 /* Describes the model, as text for people or as JSON: methods with inputs and outputs ({name,
- * dtype, shape, promises}; dtype and shape are the examples', unknown sizes null; promises, where
+ * dtype, shape, constraints}; dtype and shape are the examples', unknown sizes null; constraints, where
  * there are any, {name, min, max} or null of each size), operators with counts (those that
  * the host computes also with what their schema says of arguments and results), missing operators,
  * sizes, attributes, meta data, and the program in a form close to TorchScript's. GRAPH is the program as JSON, for
@@ -315,7 +315,7 @@ rush_status rush_tensor_view(rush_session *session, const rush_value *base, int 
                              const int64_t *sizes, const int64_t *strides, int64_t offset,
                              rush_value *out);
 
-/* What integers of a quantised tensor (QINT8, QUINT8, QINT32) stand for: number = (integer - zero
+/* What integers of a quantized tensor (QINT8, QUINT8, QINT32) stand for: number = (integer - zero
  * point) * scale. */
 typedef struct rush_quant {
   int axis;             /* -1: one scale for all */
@@ -333,13 +333,13 @@ typedef struct rush_tensor_info {
   void *data; /* of the first element; bool as bytes 0 and 1. NULL for a weight among the arguments
                  of rush_session_next that loading has packed for the kernels: its elements are not
                  there, and it can be nowhere else an argument or a result */
-  const rush_quant *quant; /* of a quantised tensor, whose elements are its integers; else NULL */
+  const rush_quant *quant; /* of a quantized tensor, whose elements are its integers; else NULL */
 } rush_tensor_info;
 /* What a TENSOR is; pointers stay valid while the value does and no run resizes it. BAD_ARGUMENT for other kinds. */
 rush_status rush_tensor_inspect(rush_session *session, const rush_value *tensor,
                                 rush_tensor_info *out);
 /* Replaces *tensor by a contiguous one with the same elements, where it is not contiguous. UNSUPPORTED
- * for a quantised one: its integers lie where its strides say. */
+ * for a quantized one: its integers lie where its strides say. */
 rush_status rush_tensor_make_contiguous(rush_session *session, rush_value *tensor);
 
 /* A new string: `size` bytes of UTF-8, which are copied. */

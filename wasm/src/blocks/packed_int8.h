@@ -22,7 +22,7 @@ rush_status rush_int8_pack_call(rush_call *c, size_t n, size_t k, const int8_t *
 /* Memory for m rows of k, for this call. */
 rush_status rush_int8_rows_new(rush_call *c, int64_t m, int64_t k, rush_int8_rows *rows);
 
-/* y[m][n] = x[m][k] * packed, x of row stride ldx: as PyTorch's quantized::linear_dynamic, which quantises all of x
+/* y[m][n] = x[m][k] * packed, x of row stride ldx: as PyTorch's quantized::linear_dynamic, which quantizes all of x
  * by one scale, to integers of `levels` steps (1 to 255). rows: of m and k, for its work. */
 rush_status rush_int8_dynamic(rush_ctx *ctx, int64_t levels, const float *x, size_t ldx,
                               const rush_int8_rows *rows, size_t n, const void *packed, float *y);

@@ -50,11 +50,11 @@ enum {
   RUSH_OP_COMPLEX = 1 << 6,
   /* Its Scalars may be complex numbers. */
   RUSH_OP_COMPLEX_NUMBERS = 1 << 7,
-  /* Takes quantised tensors as they are, too, as RUSH_OP_VIEW does; or PyTorch has it for them, and it
-   * sees their numbers: quantised.h. Other operators refuse them. */
-  RUSH_OP_QUANTISED = 1 << 8,
+  /* Takes quantized tensors as they are, too, as RUSH_OP_VIEW does; or PyTorch has it for them, and it
+   * sees their numbers: quantized.h. Other operators refuse them. */
+  RUSH_OP_QUANTIZED = 1 << 8,
   RUSH_OP_IN_FLOATS = 1 << 9,
-  /* Beside RUSH_OP_IN_FLOATS: results between 0 and 1, or -1 and 1, which are quantised for that range
+  /* Beside RUSH_OP_IN_FLOATS: results between 0 and 1, or -1 and 1, which are quantized for that range
    * whatever the argument's is. */
   RUSH_OP_TO_UNIT = 1 << 10,
   RUSH_OP_TO_SIGNED_UNIT = 1 << 11,

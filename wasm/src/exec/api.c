@@ -54,7 +54,7 @@ rush_status rush_tensor_make_contiguous(rush_session *s, rush_value *tensor) {
   WANT(s, tensor, RUSH_KIND_TENSOR);
   RUSH_CHECK(s->ctx, rush_has_elements(rush_as_tensor(tensor)), RUSH_ERR_BAD_ARGUMENT,
              "the weight's elements are packed for the kernels");
-  RUSH_CHECK(s->ctx, !rush_is_quantised(rush_as_tensor(tensor)->dtype), RUSH_ERR_UNSUPPORTED,
+  RUSH_CHECK(s->ctx, !rush_is_quantized(rush_as_tensor(tensor)->dtype), RUSH_ERR_UNSUPPORTED,
              "not implemented for '%s'", rush_dtype_word(rush_as_tensor(tensor)->dtype));
   RUSH_TRY(rush_turn_back_value(&s->heap, tensor));
   RUSH_TRY(rush_tensor_contiguous(&s->heap, rush_as_tensor(tensor), &t));

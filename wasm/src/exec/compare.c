@@ -134,7 +134,7 @@ static rush_status compare_complexes(comparison *c, const rush_tensor *got, cons
   return RUSH_OK;
 }
 
-/* Whether they are; else an element of each that differs. Of `a`, if quantised, the integers count. */
+/* Whether they are; else an element of each that differs. Of `a`, if quantized, the integers count. */
 static bool same_elements(const rush_tensor *a, const rush_tensor *b, double *in_a, double *in_b) {
   const rush_tensor *operands[] = {a, b};
   const rush_dtype dtype = b->dtype;
@@ -176,7 +176,7 @@ static const rush_tensor *exact_of(const rush_tensor *want, const rush_value *ex
 static rush_status compare_tensors(comparison *c, const rush_tensor *got, const rush_tensor *want,
                                    const rush_value *exact) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  const bool in_integers = rush_is_quantised(got->dtype);
+  const bool in_integers = rush_is_quantized(got->dtype);
   if ((in_integers ? rush_integers_of(got->dtype) : got->dtype) != want->dtype)
     return differ(c, "dtype %s was wanted, %s came", rush_dtype_name(want->dtype),
                   rush_dtype_name(got->dtype));

@@ -186,7 +186,7 @@ static inline bool may_want_wide(const rush_session *s, const rush_model_op *o) 
 static inline rush_status run_row(rush_session *s, const rush_model_op *o, rush_call *call) {
   rush_status st;
   if (RUSH_UNLIKELY(o->apart)) RUSH_TRY(o->apart->part(call, &o->schema, s->args));
-  if (RUSH_UNLIKELY(s->heap.quantised.call) && s->heap.quantised.call(call, &o->schema, &st))
+  if (RUSH_UNLIKELY(s->heap.quantized.call) && s->heap.quantized.call(call, &o->schema, &st))
     return st;
   if (RUSH_UNLIKELY(may_want_wide(s, o)))
     return rush_call_widened(call, &o->schema, s->args, o->dtype_arg);
@@ -489,36 +489,36 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
   return RUSH_OK;
 }
 
-/* The first promise of a method's inputs that has this one's name. */
-static const rush_file_promise *first_of_name(const rush_model *m, const rush_file_method *f,
-                                              const rush_file_promise *p) {
-  for (const rush_file_promise *q = m->promises; p->name != RUSH_NONE && q < p; q++) {
+/* The first constraint of a method's inputs that has this one's name. */
+static const rush_file_constraint *first_of_name(const rush_model *m, const rush_file_method *f,
+                                                 const rush_file_constraint *p) {
+  for (const rush_file_constraint *q = m->constraints; p->name != RUSH_NONE && q < p; q++) {
     if (q->port >= f->inputs && q->name == p->name) return q;
   }
   return NULL;
 }
 
-/* The size that a promise is about; -1 where the input is None, or of a smaller rank. */
-static int64_t promised_size(const rush_session *s, const rush_file_method *f,
-                             const rush_file_promise *p) {
+/* The size that a constraint is about; -1 where the input is None, or of a smaller rank. */
+static int64_t constrained_size(const rush_session *s, const rush_file_method *f,
+                                const rush_file_constraint *p) {
   const rush_value *v = s->registers + (p->port - f->inputs);
   if (v->kind != RUSH_KIND_TENSOR || (int)p->dim >= rush_as_tensor(v)->rank) return -1;
   return rush_as_tensor(v)->sizes[p->dim];
 }
 
 /* How many dimensions the export's example had, or at least had. */
-static int rank_of(const rush_model *m, const rush_file_promise *p) {
+static int rank_of(const rush_model *m, const rush_file_constraint *p) {
   const uint32_t hint = m->ports[p->port].hint;
   const int rank = hint == RUSH_NONE ? RUSH_MAX_RANK + 1 : m->hints[hint].rank;
   return rank <= RUSH_MAX_RANK ? rank : (int)p->dim + 1;
 }
 
-static rush_status keep_promise(rush_session *s, const rush_file_method *f,
-                                const rush_file_promise *p) {
+static rush_status enforce_constraint(rush_session *s, const rush_file_method *f,
+                                      const rush_file_constraint *p) {
   const rush_model *m = s->m;
   const char *input = rush_string(m, m->ports[p->port].name);
   const rush_value *v = s->registers + (p->port - f->inputs);
-  const int64_t size = promised_size(s, f, p);
+  const int64_t size = constrained_size(s, f, p);
   if (v->kind != RUSH_KIND_TENSOR) return RUSH_OK;
   RUSH_CHECK(s->ctx, size >= 0, RUSH_ERR_BAD_ARGUMENT,
              "input \"%s\" has rank %d; it was exported with %d dimensions", input,
@@ -532,8 +532,8 @@ static rush_status keep_promise(rush_session *s, const rush_file_method *f,
   RUSH_CHECK(s->ctx, size <= p->most, RUSH_ERR_BAD_ARGUMENT,
              "size %u of input \"%s\" is %lld; it must be at most %lld", p->dim, input,
              (long long)size, (long long)p->most);
-  const rush_file_promise *first = first_of_name(m, f, p);
-  const int64_t other = first ? promised_size(s, f, first) : -1;
+  const rush_file_constraint *first = first_of_name(m, f, p);
+  const int64_t other = first ? constrained_size(s, f, first) : -1;
   RUSH_CHECK(s->ctx, other < 0 || size == other, RUSH_ERR_BAD_ARGUMENT,
              "size %u of input \"%s\" is %lld and size %u of input \"%s\" is %lld: they must be "
              "equal",
@@ -542,10 +542,11 @@ static rush_status keep_promise(rush_session *s, const rush_file_method *f,
   return RUSH_OK;
 }
 
-static rush_status keep_promises(rush_session *s, const rush_file_method *f) {
-  for (uint32_t i = 0; i < s->m->n_promises; i++) {
-    const rush_file_promise *p = s->m->promises + i;
-    if (p->port >= f->inputs && p->port - f->inputs < f->n_inputs) RUSH_TRY(keep_promise(s, f, p));
+static rush_status enforce_constraints(rush_session *s, const rush_file_method *f) {
+  for (uint32_t i = 0; i < s->m->n_constraints; i++) {
+    const rush_file_constraint *p = s->m->constraints + i;
+    if (p->port >= f->inputs && p->port - f->inputs < f->n_inputs)
+      RUSH_TRY(enforce_constraint(s, f, p));
   }
   return RUSH_OK;
 }
@@ -559,7 +560,7 @@ rush_status rush_session_begin(rush_session *s, size_t method, const rush_value 
   s->method = (uint32_t)method;
   const rush_file_method *f = s->m->methods + method;
   rush_status st = take_args(s, f, args, n_args);
-  if (st == RUSH_OK) st = keep_promises(s, f);
+  if (st == RUSH_OK) st = enforce_constraints(s, f);
   if (st != RUSH_OK) {
     rush_session_clear(s);
     return st;

@@ -172,7 +172,7 @@ float rush_int8_range(size_t k, const float *x, float *most) {
 }
 
 /* q - zero of sixteen floats. */
-RUSH_INLINE void quantise(const float *x, f4 inverse, f4 lo, f4 hi, i4 out[4]) {
+RUSH_INLINE void quantize(const float *x, f4 inverse, f4 lo, f4 hi, i4 out[4]) {
   for (int l = 0; l < 4; l++)
     f4_round_small(f4_less(f4_more(f4_load(x + 4 * l) * inverse, lo), hi), &out[l]);
 }
@@ -205,7 +205,7 @@ static void row_of_floats(const task *t, size_t i) {
       memcpy(rest, from, (k - p) * sizeof *x);
       from = rest;
     }
-    quantise(from, factor, lo, hi, v);
+    quantize(from, factor, lo, hi, v);
     sum = i4_add(sum, i4_add(i4_add(v[0], v[1]), i4_add(v[2], v[3])));
     store(t->form, to, v, zeros);
   }

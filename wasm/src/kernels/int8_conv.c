@@ -8,7 +8,7 @@
 #include "kernels/int8_winograd.h"
 
 enum { NR = RUSH_INT8_NR, KR = RUSH_INT8_KR, MR = RUSH_INT8_MR, SLACK = 16 };
-enum { SOME = 8 }; /* blocks of columns that are requantised together */
+enum { SOME = 8 }; /* blocks of columns that are requantized together */
 
 static size_t round_up(size_t n, size_t to) {
   return (n + to - 1) / to * to;
@@ -348,7 +348,7 @@ static void convolve(const void *arg, size_t begin, size_t end, unsigned who) {
           if (zeros != NULL) without_zeros(j, rows, mr, zeros, sums[k]);
         }
         const size_t channel = g * v->outs + c;
-        rush_int8_requantise(v->to, mr, channel, n, sums[0][0], NR, MR * NR,
+        rush_int8_requantize(v->to, mr, channel, n, sums[0][0], NR, MR * NR,
                              v->y + i * outs + channel, outs);
       }
     }
@@ -364,7 +364,7 @@ static void convolve_depth(const void *arg, size_t begin, size_t end, unsigned w
   for (size_t i = begin; i < end; i++) {
     point(j, i, 1, 0, 1, taps);
     j->f.kernel.depth(j->taps, v->groups, taps, j->f.flip, w, sums);
-    rush_int8_requantise(v->to, 1, 0, v->groups, sums, 0, 8, v->y + i * v->groups, 0);
+    rush_int8_requantize(v->to, 1, 0, v->groups, sums, 0, 8, v->y + i * v->groups, 0);
   }
 }
 
@@ -392,7 +392,7 @@ static void convolve_strips(const void *arg, size_t begin, size_t end, unsigned 
     for (size_t b = 0; b < strip_blocks(channels, 9); b++, w += RUSH_INT8_STRIP_BYTES) {
       const size_t c = rush_int8_depth_from(b, RUSH_INT8_STRIP_BLOCK, channels);
       j->f.kernel.strips(&r, c, j->f.flip, w, sums);
-      rush_int8_requantise(v->to, r.n, c, RUSH_INT8_STRIP_BLOCK, sums, RUSH_INT8_STRIP_BLOCK, 0,
+      rush_int8_requantize(v->to, r.n, c, RUSH_INT8_STRIP_BLOCK, sums, RUSH_INT8_STRIP_BLOCK, 0,
                            v->y + i * r.n * channels + c, channels);
     }
   }

@@ -209,7 +209,7 @@ static void convolve(const void *arg, size_t begin, size_t end, unsigned who) {
       for (size_t r = 0; r < mr; r++) store(j, t + r, m[0][r], MR * NR, sums);
     }
     const size_t rows = 2 * j->down < height - 2 * j->top ? 2 * j->down : height - 2 * j->top;
-    rush_int8_requantise(v->to, rows * width, c, n, sums, NR, 0,
+    rush_int8_requantize(v->to, rows * width, c, n, sums, NR, 0,
                          j->y + 2 * j->top * width * v->outs + c, v->outs);
   }
 }

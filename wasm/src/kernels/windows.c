@@ -72,7 +72,7 @@ typedef struct job {
   void *y;
   int64_t *indices;
   rows_fn *rows;
-  int64_t zero; /* of means of quantised integers */
+  int64_t zero; /* of means of quantized integers */
 } job;
 
 /* Steps of work of a row of windows. */
@@ -291,7 +291,7 @@ MAX_POOL(RUSH_RARE, max_i64, int64_t, INT64_MIN)
 AVG_POOL(RUSH_RARE, avg_f64, double, double, mean_f64)
 AVG_POOL(RUSH_RARE, avg_i64, int64_t, uint64_t, mean_i64)
 
-/* Of quantised integers less their zero, as vectors have it. */
+/* Of quantized integers less their zero, as vectors have it. */
 RUSH_RARE static double steps_of(double sum, int64_t divisor, double zero, double least,
                                  double most) {
   const double mean = (double)rintf((float)sum / (float)divisor) + zero;
@@ -412,7 +412,7 @@ void rush_avg_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y)
   run(&j);
 }
 
-void rush_max_pool_quantised(rush_dtype dtype, const rush_pool *s, const void *x, void *y) {
+void rush_max_pool_quantized(rush_dtype dtype, const rush_pool *s, const void *x, void *y) {
   const bool by_bytes = s->channels >= sizeof(b16);
   job j = {s, x, y, NULL, max_i32, 0};
   if (dtype == RUSH_QUINT8) j.rows = by_bytes ? max_bytes : max_u8;
@@ -420,7 +420,7 @@ void rush_max_pool_quantised(rush_dtype dtype, const rush_pool *s, const void *x
   run(&j);
 }
 
-void rush_avg_pool_quantised(rush_dtype dtype, const rush_pool *s, int64_t zero, const void *x,
+void rush_avg_pool_quantized(rush_dtype dtype, const rush_pool *s, int64_t zero, const void *x,
                              void *y) {
   /* Vectors sum up to 2^31, of what is near to bytes. */
   const bool by_bytes = s->channels >= sizeof(b16) && zero >= INT8_MIN && zero <= UINT8_MAX &&

@@ -30,8 +30,8 @@ void rush_max_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y,
 void rush_avg_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y);
 
 /* The same of QINT8, QUINT8 and QINT32. Means are of integers less `zero`, and rounded to the nearest, halves to the even one. */
-void rush_max_pool_quantised(rush_dtype dtype, const rush_pool *s, const void *x, void *y);
-void rush_avg_pool_quantised(rush_dtype dtype, const rush_pool *s, int64_t zero, const void *x,
+void rush_max_pool_quantized(rush_dtype dtype, const rush_pool *s, const void *x, void *y);
+void rush_avg_pool_quantized(rush_dtype dtype, const rush_pool *s, int64_t zero, const void *x,
                              void *y);
 
 #endif

@@ -443,17 +443,18 @@ static rush_status check_methods(rush_ctx *ctx, const rush_model *m) {
   return check_method_names(ctx, m);
 }
 
-static rush_status check_promises(rush_ctx *ctx, const rush_model *m) {
-  RUSH_CHECK(ctx, m->n_promises <= RUSH_MAX_PROMISES, RUSH_ERR_BAD_FILE,
-             "the file has %u promises, at most %d may be", m->n_promises, RUSH_MAX_PROMISES);
-  for (uint32_t i = 0; i < m->n_promises; i++) {
-    const rush_file_promise *p = m->promises + i;
+static rush_status check_constraints(rush_ctx *ctx, const rush_model *m) {
+  RUSH_CHECK(ctx, m->n_constraints <= RUSH_MAX_CONSTRAINTS, RUSH_ERR_BAD_FILE,
+             "the file has %u constraints, at most %d may be", m->n_constraints,
+             RUSH_MAX_CONSTRAINTS);
+  for (uint32_t i = 0; i < m->n_constraints; i++) {
+    const rush_file_constraint *p = m->constraints + i;
     if (p->port >= m->n_ports || p->dim >= RUSH_MAX_RANK || p->reserved)
-      BAD(RUSH_SEC_PROMISES, i, "its port or dimension does not exist");
-    if (!string_or_none(m, p->name)) BAD(RUSH_SEC_PROMISES, i, "its name does not exist");
-    if (p->least < 0 || p->most < p->least) BAD(RUSH_SEC_PROMISES, i, "no size is in its range");
+      BAD(RUSH_SEC_CONSTRAINTS, i, "its port or dimension does not exist");
+    if (!string_or_none(m, p->name)) BAD(RUSH_SEC_CONSTRAINTS, i, "its name does not exist");
+    if (p->least < 0 || p->most < p->least) BAD(RUSH_SEC_CONSTRAINTS, i, "no size is in its range");
     if (i > 0 && (p[-1].port > p->port || (p[-1].port == p->port && p[-1].dim >= p->dim)))
-      BAD(RUSH_SEC_PROMISES, i, "ports and dimensions do not rise");
+      BAD(RUSH_SEC_CONSTRAINTS, i, "ports and dimensions do not rise");
   }
   return RUSH_OK;
 }
@@ -535,6 +536,6 @@ rush_status rush_head_check(rush_ctx *ctx, rush_model *m) {
   RUSH_TRY(st);
   RUSH_TRY(check_ports(ctx, m));
   RUSH_TRY(check_methods(ctx, m));
-  RUSH_TRY(check_promises(ctx, m));
+  RUSH_TRY(check_constraints(ctx, m));
   return check_optional(ctx, m);
 }

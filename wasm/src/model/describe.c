@@ -17,10 +17,10 @@ static rush_status count_ops(rush_ctx *ctx, const rush_model *m, rush_op_use **o
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 /* ", size 0 = batch, 1 to 8" */
-static void text_promises(rush_text *t, const rush_model *m, uint32_t port) {
-  for (uint32_t i = rush_first_promise(m, port); i < m->n_promises && m->promises[i].port == port;
-       i++) {
-    const rush_file_promise *p = m->promises + i;
+static void text_constraints(rush_text *t, const rush_model *m, uint32_t port) {
+  for (uint32_t i = rush_first_constraint(m, port);
+       i < m->n_constraints && m->constraints[i].port == port; i++) {
+    const rush_file_constraint *p = m->constraints + i;
     rush_text_add(t, ", size %u =", p->dim);
     if (p->name != RUSH_NONE) {
       rush_text_add(t, " ");
@@ -58,7 +58,7 @@ static void text_ports(rush_text *t, const rush_model *m, const char *title, uin
       }
       if (h->rank != 255) rush_text_add(t, "]");
     }
-    text_promises(t, m, first + k);
+    text_constraints(t, m, first + k);
     if (p->initial != RUSH_NONE) {
       rush_text_add(t, " = ");
       rush_print_constant(t, m, p->initial);

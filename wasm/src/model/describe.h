@@ -9,8 +9,8 @@ typedef struct rush_op_use {
   uint32_t count, first;
 } rush_op_use;
 
-/* The first promise of this port or one behind it. */
-uint32_t rush_first_promise(const rush_model *m, uint32_t port);
+/* The first constraint of this port or one behind it. */
+uint32_t rush_first_constraint(const rush_model *m, uint32_t port);
 /* RUSH_DESCRIBE_JSON. */
 void rush_describe_json(rush_text *t, const rush_model *m, const rush_op_use *uses);
 /* RUSH_DESCRIBE_GRAPH. */

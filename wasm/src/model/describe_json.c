@@ -23,11 +23,11 @@ static void json_hint(rush_json *j, const rush_file_hint *h) {
   }
 }
 
-uint32_t rush_first_promise(const rush_model *m, uint32_t port) {
-  uint32_t lo = 0, hi = m->n_promises;
+uint32_t rush_first_constraint(const rush_model *m, uint32_t port) {
+  uint32_t lo = 0, hi = m->n_constraints;
   while (lo < hi) {
     uint32_t mid = lo + (hi - lo) / 2;
-    if (m->promises[mid].port < port)
+    if (m->constraints[mid].port < port)
       lo = mid + 1;
     else
       hi = mid;
@@ -35,15 +35,15 @@ uint32_t rush_first_promise(const rush_model *m, uint32_t port) {
   return lo;
 }
 
-/* Of each size null, or what was promised of it. */
-static void json_promises(rush_json *j, uint32_t port) {
+/* For each size: null, or its constraint. */
+static void json_constraints(rush_json *j, uint32_t port) {
   const rush_model *m = j->m;
-  uint32_t i = rush_first_promise(m, port), dim = 0;
-  if (i >= m->n_promises || m->promises[i].port != port) return;
-  rush_json_key(j, "promises");
+  uint32_t i = rush_first_constraint(m, port), dim = 0;
+  if (i >= m->n_constraints || m->constraints[i].port != port) return;
+  rush_json_key(j, "constraints");
   rush_json_open(j, '[');
-  for (; i < m->n_promises && m->promises[i].port == port; i++) {
-    const rush_file_promise *p = m->promises + i;
+  for (; i < m->n_constraints && m->constraints[i].port == port; i++) {
+    const rush_file_constraint *p = m->constraints + i;
     for (; dim < p->dim; dim++) rush_json_value(j, "null");
     dim = p->dim + 1;
     rush_json_open(j, '{');
@@ -77,7 +77,7 @@ static void json_ports(rush_json *j, uint32_t first, uint32_t n) {
     rush_json_key(j, "type");
     rush_json_type(j, p->type);
     json_hint(j, p->hint == RUSH_NONE ? NULL : m->hints + p->hint);
-    json_promises(j, first + k);
+    json_constraints(j, first + k);
     rush_json_key(j, "optional");
     rush_json_value(j, p->initial == RUSH_NONE ? "false" : "true");
     rush_json_close(j, '}');

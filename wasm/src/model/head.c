@@ -7,29 +7,29 @@
 #define BAD RUSH_ERR_BAD_FILE
 
 /* Everything that is said once about a section: id, name, width, and where it goes in the model. */
-#define SECTIONS(X)                                                                   \
-  X(RUSH_SEC_STRING_BYTES, "string bytes", char, string_bytes, n_string_bytes)        \
-  X(RUSH_SEC_STRINGS, "strings", rush_file_string, strings, n_strings)                \
-  X(RUSH_SEC_LISTS, "lists", uint32_t, lists, n_lists)                                \
-  X(RUSH_SEC_TYPES, "types", rush_file_type, types, n_types)                          \
-  X(RUSH_SEC_STORAGES, "storages", rush_file_storage, storages, n_storages)           \
-  X(RUSH_SEC_TENSORS, "tensors", rush_file_tensor, tensors, n_tensors)                \
-  X(RUSH_SEC_CONSTANTS, "constants", rush_file_constant, constants, n_constants)      \
-  X(RUSH_SEC_OPS, "operators", rush_file_op, file_ops, n_ops)                         \
-  X(RUSH_SEC_ATTRIBUTES, "attributes", rush_file_attribute, attributes, n_attributes) \
-  X(RUSH_SEC_HINTS, "hints", rush_file_hint, hints, n_hints)                          \
-  X(RUSH_SEC_PORTS, "ports", rush_file_port, ports, n_ports)                          \
-  X(RUSH_SEC_REGISTERS, "registers", rush_file_register, registers, n_registers)      \
-  X(RUSH_SEC_OPERANDS, "operands", uint32_t, operands, n_operands)                    \
-  X(RUSH_SEC_INSTRS, "instructions", rush_file_instr, instrs, n_instrs)               \
-  X(RUSH_SEC_METHODS, "methods", rush_file_method, methods, n_methods)                \
-  X(RUSH_SEC_SOURCES, "sources", rush_file_source, sources, n_sources)                \
-  X(RUSH_SEC_TESTS, "tests", rush_file_test, tests, n_tests)                          \
-  X(RUSH_SEC_META, "meta", rush_file_meta, meta, n_meta)                              \
-  X(RUSH_SEC_TEXTS, "texts", rush_file_text, texts, n_texts)                          \
-  X(RUSH_SEC_TRACED, "traced", rush_file_traced, traced, n_traced)                    \
-  X(RUSH_SEC_PROMISES, "promises", rush_file_promise, promises, n_promises)           \
-  X(RUSH_SEC_MEASURES, "measures", rush_file_measure, measures, n_measures)           \
+#define SECTIONS(X)                                                                        \
+  X(RUSH_SEC_STRING_BYTES, "string bytes", char, string_bytes, n_string_bytes)             \
+  X(RUSH_SEC_STRINGS, "strings", rush_file_string, strings, n_strings)                     \
+  X(RUSH_SEC_LISTS, "lists", uint32_t, lists, n_lists)                                     \
+  X(RUSH_SEC_TYPES, "types", rush_file_type, types, n_types)                               \
+  X(RUSH_SEC_STORAGES, "storages", rush_file_storage, storages, n_storages)                \
+  X(RUSH_SEC_TENSORS, "tensors", rush_file_tensor, tensors, n_tensors)                     \
+  X(RUSH_SEC_CONSTANTS, "constants", rush_file_constant, constants, n_constants)           \
+  X(RUSH_SEC_OPS, "operators", rush_file_op, file_ops, n_ops)                              \
+  X(RUSH_SEC_ATTRIBUTES, "attributes", rush_file_attribute, attributes, n_attributes)      \
+  X(RUSH_SEC_HINTS, "hints", rush_file_hint, hints, n_hints)                               \
+  X(RUSH_SEC_PORTS, "ports", rush_file_port, ports, n_ports)                               \
+  X(RUSH_SEC_REGISTERS, "registers", rush_file_register, registers, n_registers)           \
+  X(RUSH_SEC_OPERANDS, "operands", uint32_t, operands, n_operands)                         \
+  X(RUSH_SEC_INSTRS, "instructions", rush_file_instr, instrs, n_instrs)                    \
+  X(RUSH_SEC_METHODS, "methods", rush_file_method, methods, n_methods)                     \
+  X(RUSH_SEC_SOURCES, "sources", rush_file_source, sources, n_sources)                     \
+  X(RUSH_SEC_TESTS, "tests", rush_file_test, tests, n_tests)                               \
+  X(RUSH_SEC_META, "meta", rush_file_meta, meta, n_meta)                                   \
+  X(RUSH_SEC_TEXTS, "texts", rush_file_text, texts, n_texts)                               \
+  X(RUSH_SEC_TRACED, "traced", rush_file_traced, traced, n_traced)                         \
+  X(RUSH_SEC_CONSTRAINTS, "constraints", rush_file_constraint, constraints, n_constraints) \
+  X(RUSH_SEC_MEASURES, "measures", rush_file_measure, measures, n_measures)                \
   X(RUSH_SEC_EXACT, "exact results", rush_file_exact, exact, n_exact)
 
 static const char *section_name(uint32_t id) {

@@ -65,12 +65,12 @@ struct rush_model {
   const rush_file_meta *meta;
   const rush_file_text *texts;
   const rush_file_traced *traced;
-  const rush_file_promise *promises;
+  const rush_file_constraint *constraints;
   const rush_file_measure *measures;
   const rush_file_exact *exact;
   uint32_t n_string_bytes, n_strings, n_lists, n_types, n_storages, n_tensors, n_constants, n_ops,
       n_attributes, n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_sources,
-      n_tests, n_meta, n_texts, n_traced, n_promises, n_measures, n_exact;
+      n_tests, n_meta, n_texts, n_traced, n_constraints, n_measures, n_exact;
 
   /* Worked out. */
   rush_kinds *type_kinds;  /* per type: what its values can be */

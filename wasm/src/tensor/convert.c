@@ -122,7 +122,7 @@ static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, c
 }
 
 double rush_load_double(rush_dtype dtype, const void *at) {
-  if (rush_is_quantised(dtype)) dtype = rush_integers_of(dtype);
+  if (rush_is_quantized(dtype)) dtype = rush_integers_of(dtype);
   dtype = rush_real_of(dtype);
   if (!rush_is_float(dtype)) return (double)rush_load_int(dtype, at);
   double v;

@@ -4,7 +4,7 @@
 static const struct {
   const char *name;
   uint8_t size;
-  uint8_t category; /* 0 bool, 1 integer, 2 floating, 3 complex, 4 quantised */
+  uint8_t category; /* 0 bool, 1 integer, 2 floating, 3 complex, 4 quantized */
 } dtypes[] = {
     [RUSH_UINT8] = {"uint8", 1, 1},         [RUSH_INT8] = {"int8", 1, 1},
     [RUSH_INT16] = {"int16", 2, 1},         [RUSH_INT32] = {"int32", 4, 1},
@@ -21,7 +21,7 @@ static bool in_table(int dtype) {
 }
 
 bool rush_dtype_known(int dtype) {
-  return in_table(dtype) && dtypes[dtype].size > 0 && !rush_is_quantised((rush_dtype)dtype);
+  return in_table(dtype) && dtypes[dtype].size > 0 && !rush_is_quantized((rush_dtype)dtype);
 }
 
 const char *rush_dtype_name(rush_dtype dtype) {

@@ -20,7 +20,7 @@ enum {
   RUSH_SHORTS = 1 << RUSH_INT8 | 1 << RUSH_INT16,
   RUSH_INTS = RUSH_SHORTS | 1 << RUSH_UINT8 | 1 << RUSH_INT32 | 1 << RUSH_INT64,
   RUSH_COMPLEXES = 1 << RUSH_COMPLEX64 | 1 << RUSH_COMPLEX128,
-  RUSH_QUANTISED = 1 << RUSH_QINT8 | 1 << RUSH_QUINT8 | 1 << RUSH_QINT32,
+  RUSH_QUANTIZED = 1 << RUSH_QINT8 | 1 << RUSH_QUINT8 | 1 << RUSH_QINT32,
   /* Those that operators see only where they say so: RUSH_OP_ANY_DTYPE in call.h. */
   RUSH_RARE = RUSH_HALVES | RUSH_SHORTS | RUSH_COMPLEXES,
 };
@@ -36,8 +36,8 @@ static inline bool rush_is_half(rush_dtype d) {
   return rush_is_one_of(d, RUSH_HALVES);
 }
 /* Integers that stand for numbers: quant.h. A program makes such tensors; files have none. */
-static inline bool rush_is_quantised(rush_dtype d) {
-  return rush_is_one_of(d, RUSH_QUANTISED);
+static inline bool rush_is_quantized(rush_dtype d) {
+  return rush_is_one_of(d, RUSH_QUANTIZED);
 }
 static inline bool rush_is_complex(rush_dtype d) {
   return rush_is_one_of(d, RUSH_COMPLEXES);
@@ -53,7 +53,7 @@ static inline bool rush_is_integral(rush_dtype d) {
   return rush_is_one_of(d, RUSH_INTS | 1 << RUSH_BOOL);
 }
 
-/* Of a quantised dtype that of its integers. */
+/* Of a quantized dtype that of its integers. */
 static inline rush_dtype rush_integers_of(rush_dtype d) {
   return d == RUSH_QINT8 ? RUSH_INT8 : d == RUSH_QUINT8 ? RUSH_UINT8 : RUSH_INT32;
 }

@@ -9,13 +9,13 @@ enum { RUSH_HEAP_CLASSES = 240 };
 
 struct rush_call;
 struct rush_pool;
-/* How operators are called, and windows are pooled (kernels/windows.h), where tensors are quantised. */
-typedef struct rush_quantised_ways {
+/* How operators are called, and windows are pooled (kernels/windows.h), where tensors are quantized. */
+typedef struct rush_quantized_ways {
   bool (*call)(struct rush_call *c, const void *schema, rush_status *status);
   void (*max_pool)(rush_dtype dtype, const struct rush_pool *s, const void *x, void *y);
   void (*avg_pool)(rush_dtype dtype, const struct rush_pool *s, int64_t zero, const void *x,
                    void *y);
-} rush_quantised_ways;
+} rush_quantized_ways;
 
 typedef struct rush_heap {
   rush_ctx *ctx;
@@ -27,8 +27,8 @@ typedef struct rush_heap {
   void (*collect_cycles)(struct rush_heap *heap);
   uint64_t numbers; /* that hash() has given to tensors */
   bool rare;        /* a tensor of a rare dtype (dtype.h) was made */
-  /* Set where a quantised tensor was made (rush_know_quantised). So it is linked only with operators that make one. */
-  rush_quantised_ways quantised;
+  /* Set where a quantized tensor was made (rush_know_quantized). So it is linked only with operators that make one. */
+  rush_quantized_ways quantized;
 } rush_heap;
 
 /* Bytes that kernels may read (never write) behind the end of a block; XNN_EXTRA_BYTES. */

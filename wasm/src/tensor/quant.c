@@ -1,6 +1,6 @@
 #include "tensor/quant.h"
 
-#include "kernels/quantise.h"
+#include "kernels/quantize_affine.h"
 #include "kernels/windows.h"
 
 rush_status rush_quant_make(rush_heap *heap, rush_tensor *t, int axis, size_t n, rush_quant **out) {
@@ -32,8 +32,8 @@ rush_status rush_quant_as(rush_heap *heap, rush_tensor *t, const rush_tensor *li
 }
 
 void rush_quant_know_pools(rush_heap *heap) {
-  heap->quantised.max_pool = rush_max_pool_quantised;
-  heap->quantised.avg_pool = rush_avg_pool_quantised;
+  heap->quantized.max_pool = rush_max_pool_quantized;
+  heap->quantized.avg_pool = rush_avg_pool_quantized;
 }
 
 /* Runs of elements with one scale, of a row-major tensor where there is an axis. */
@@ -62,7 +62,7 @@ rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, bool in_steps, rush_
   const float *from = rush_data(dense);
   char *to = rush_data(out);
   for (size_t i = 0; i < r.n; i++)
-    rush_quantise(out->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n], r.each,
+    rush_quantize(out->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n], r.each,
                   from + i * r.each, to + i * r.each * rush_itemsize(out));
   rush_tensor_drop(heap, dense);
   return rush_work(heap->ctx, 2 * (uint64_t)out->numel);
@@ -82,7 +82,7 @@ rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, bool in_steps, rush_
     const char *from = rush_data(dense);
     float *to = rush_data(*out);
     for (size_t i = 0; i < r.n; i++)
-      rush_dequantise(x->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n],
+      rush_dequantize(x->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n],
                       r.each, from + i * r.each * rush_itemsize(x), to + i * r.each);
     st = rush_work(heap->ctx, 2 * (uint64_t)x->numel);
   }

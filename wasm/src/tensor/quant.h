@@ -1,4 +1,4 @@
-/* What integers of a quantised tensor stand for (rush_quant). It belongs to the storage, so that views
+/* What integers of a quantized tensor stand for (rush_quant). It belongs to the storage, so that views
  * share it. */
 #ifndef RUSH_QUANT_H
 #define RUSH_QUANT_H
@@ -6,7 +6,7 @@
 #include "tensor/tensor.h"
 
 static inline const rush_quant *rush_quant_of(const rush_tensor *t) {
-  assert(rush_is_quantised(t->dtype));
+  assert(rush_is_quantized(t->dtype));
   return t->storage->quant;
 }
 /* Room for n scales and zero points, which the caller sets, in t's storage; what is there goes. */
@@ -17,7 +17,7 @@ rush_status rush_quant_as(rush_heap *heap, rush_tensor *t, const rush_tensor *li
  * and back. In steps: as if all scales were 1. */
 rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor *out);
 rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor **out);
-/* For rush_know_quantised: how the heap's tensors are pooled. */
+/* For rush_know_quantized: how the heap's tensors are pooled. */
 void rush_quant_know_pools(rush_heap *heap);
 
 #endif

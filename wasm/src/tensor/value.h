@@ -23,7 +23,7 @@ typedef struct rush_storage {
   bool had_room; /* and was laid in PyTorch's order, for an operator that wants it so: room.h */
   size_t bytes;
   void *data;
-  struct rush_quant *quant;   /* NULL but of quantised tensors: quant.h */
+  struct rush_quant *quant;   /* NULL but of quantized tensors: quant.h */
   struct rush_turned *turned; /* NULL where the elements lie in PyTorch's order: turned.h */
   struct rush_room *room;     /* NULL but where other storages may have the same bytes: room.h */
 } rush_storage;

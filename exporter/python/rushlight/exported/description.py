@@ -102,7 +102,7 @@ class Description:
             if port is None:
                 sizes.check(name, value, example)
             else:
-                port["promises"] = sizes.promise(name, value, example)
+                port["constraints"] = sizes.constraint(name, value, example)
         sizes.check_derived()
 
     def given(self, spec):

@@ -34,7 +34,7 @@ def check_constant(builder, name, value, constant):
 
 
 class Sizes:
-    """What a program wants of tensors' sizes: promises of those that are inputs, checks of those inside one. `limits` are
+    """What a program wants of tensors' sizes: constraints of those that are inputs, checks of those inside one. `limits` are
     the program's range constraints, by symbol; `varying` as the function gives them."""
 
     def __init__(self, builder, limits, varying):
@@ -47,8 +47,8 @@ class Sizes:
     def refuse_unless(self, op, a, b, message, *shown):
         refuse_unless(self.b, self.emit(op, a, b), message, *shown)
 
-    def promise(self, name, value, example):
-        """What is promised of an input that was exported with this example, of possibly symbolic sizes: as
+    def constraint(self, name, value, example):
+        """The constraints on the sizes of an input that was exported with this example, of possibly symbolic sizes: as
         rushlight.dynamic has it. The number of dimensions is checked."""
         refuse_other_number(self.b, self.emit("aten::dim", value), example.dim(),
                             f"the input {name} has {{}} dimensions; it was exported with {example.dim()}")
@@ -67,7 +67,7 @@ class Sizes:
         return out
 
     def check(self, name, value, example):
-        """The same of a tensor inside an input, behind all promises."""
+        """The same of a tensor inside an input, behind all constraints."""
         sizes = [fixed_size(n) for n in example.shape]
         wanted = ", ".join("?" if n is None else str(n) for n in sizes)
         message = f"the input {name} has sizes {{}}; it was exported with [{wanted}]"

@@ -42,13 +42,13 @@ static int result_format(const rush_call *c, const pooling *p, const rush_tensor
   return rush_suggest_format(&seen);
 }
 
-/* What stands for 0 in x, where that is quantised. */
+/* What stands for 0 in x, where that is quantized. */
 static rush_status zero_of(rush_call *c, int64_t *zero) {
   const rush_tensor *x = arg_tensor(c, 0);
   *zero = 0;
-  if (!rush_is_quantised(x->dtype)) return RUSH_OK;
+  if (!rush_is_quantized(x->dtype)) return RUSH_OK;
   RUSH_CHECK(c->ctx, rush_quant_of(x)->axis < 0, RUSH_ERR_UNSUPPORTED,
-             "not implemented for tensors quantised per channel");
+             "not implemented for tensors quantized per channel");
   *zero = rush_quant_of(x)->zero_points[0];
   return RUSH_OK;
 }
@@ -231,8 +231,8 @@ static rush_status run_max(rush_call *c, const pooling *p, bool with_indices) {
   RUSH_TRY(result(c, p, 0, p->x->dtype, &out));
   if (with_indices) RUSH_TRY(result(c, p, 1, RUSH_INT64, &indices));
   if (out->numel == 0) return RUSH_OK;
-  if (rush_is_quantised(out->dtype)) {
-    c->heap->quantised.max_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out));
+  if (rush_is_quantized(out->dtype)) {
+    c->heap->quantized.max_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out));
     return RUSH_OK;
   }
   rush_max_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out),
@@ -245,7 +245,7 @@ static rush_status max_pool(rush_call *c, bool with_indices) {
   if (p.dims == 1 && !with_indices) p.follows = NEVER;
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   RUSH_NEED(dtype != RUSH_BOOL &&
-                (p.dims > 1 || with_indices || rush_is_float(dtype) || rush_is_quantised(dtype)),
+                (p.dims > 1 || with_indices || rush_is_float(dtype) || rush_is_quantized(dtype)),
             "\"max_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word(dtype));
   RUSH_TRY(read_windows(c, &p, true, 5));
   return run_max(c, &p, with_indices);
@@ -275,8 +275,8 @@ static rush_status run_avg(rush_call *c, const pooling *p) {
   RUSH_TRY(zero_of(c, &zero));
   RUSH_TRY(result(c, p, 0, p->x->dtype, &out));
   if (out->numel == 0) return RUSH_OK;
-  if (rush_is_quantised(out->dtype)) {
-    c->heap->quantised.avg_pool(out->dtype, &p->s, zero, rush_data(p->x), rush_data(out));
+  if (rush_is_quantized(out->dtype)) {
+    c->heap->quantized.avg_pool(out->dtype, &p->s, zero, rush_data(p->x), rush_data(out));
     return RUSH_OK;
   }
   rush_avg_pool(out->dtype, &p->s, rush_data(p->x), rush_data(out));
@@ -286,7 +286,7 @@ static rush_status run_avg(rush_call *c, const pooling *p) {
 RUSH_OP(avg_pool) {
   pooling p = {.dims = rush_dims(c)};
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype) || rush_is_quantised(dtype) || dtype == RUSH_INT64,
+  RUSH_NEED(rush_is_float(dtype) || rush_is_quantized(dtype) || dtype == RUSH_INT64,
             "\"avg_pool%dd\" not implemented for '%s'", p.dims == 3 ? 3 : 2,
             rush_dtype_word(dtype));
   if (p.dims == 3) p.follows = NEVER;
@@ -303,7 +303,7 @@ RUSH_OP(adaptive_avg_pool) {
   pooling p = {.dims = rush_dims(c)};
   if (p.dims == 3) p.follows = rush_kind_of(c) ? NEVER : MEAN_OF_ALL;
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype) || rush_is_quantised(dtype),
+  RUSH_NEED(rush_is_float(dtype) || rush_is_quantized(dtype),
             "\"adaptive_avg_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word(dtype));
   RUSH_TRY(read_adaptive(c, &p, "adaptive_avg_pool", p.dims));
   return run_avg(c, &p);

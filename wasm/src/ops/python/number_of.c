@@ -27,7 +27,7 @@ static rush_status one_element(rush_call *c, rush_dtype *dtype, const void **at)
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_NEED(t->numel == 1, "a Tensor with %lld elements cannot be converted to Scalar",
             (long long)t->numel);
-  RUSH_NEED(!rush_is_quantised(t->dtype), "not implemented for '%s'", rush_dtype_word(t->dtype));
+  RUSH_NEED(!rush_is_quantized(t->dtype), "not implemented for '%s'", rush_dtype_word(t->dtype));
   *dtype = t->dtype;
   *at = rush_data(t);
   return RUSH_OK;

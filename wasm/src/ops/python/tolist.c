@@ -43,7 +43,7 @@ static rush_status check_tolist(rush_call *c) {
   static const char *const words[] = {"int", "float", "bool", "complex"};
   bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TENSOR &&
               c->args[1].kind == RUSH_KIND_INT && c->args[2].kind == RUSH_KIND_INT;
-  RUSH_NEED(!fits || !rush_is_quantised(arg_tensor(c, 0)->dtype), "tolist of a quantized tensor");
+  RUSH_NEED(!fits || !rush_is_quantized(arg_tensor(c, 0)->dtype), "tolist of a quantized tensor");
   RUSH_NEED(fits, "tolist takes a tensor, a depth and a type");
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t depth = arg_int(c, 1), wanted = arg_int(c, 2);

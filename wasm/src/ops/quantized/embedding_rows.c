@@ -1,4 +1,4 @@
-/* Sums of rows of a quantised table: PyTorch's quantized::embedding_bag_byte, _4bit and _2bit. */
+/* Sums of rows of a quantized table: PyTorch's quantized::embedding_bag_byte, _4bit and _2bit. */
 #include "base/half.h"
 #include "call/define.h"
 #include "tensor/layout.h"

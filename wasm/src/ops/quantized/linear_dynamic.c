@@ -1,4 +1,4 @@
-/* linear with a weight of 8-bit integers, whose input is quantised as a whole: PyTorch's
+/* linear with a weight of 8-bit integers, whose input is quantized as a whole: PyTorch's
  * quantized::linear_dynamic. */
 #include "blocks/packed_int8.h"
 #include "blocks/packed_matmul.h"

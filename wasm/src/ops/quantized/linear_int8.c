@@ -1,4 +1,4 @@
-/* linear with a weight of 8-bit integers, whose input is quantised row by row as it comes. */
+/* linear with a weight of 8-bit integers, whose input is quantized row by row as it comes. */
 #include "blocks/packed_int8.h"
 #include "blocks/packed_matmul.h"
 #include "call/define.h"

@@ -1,25 +1,25 @@
 /* Tensors of integers that stand for numbers: making them, and what they are. */
 #include "call/define.h"
-#include "call/quantised.h"
+#include "call/quantized.h"
 #include "tensor/layout.h"
 #include "tensor/quant.h"
 
-static rush_status check_quantised(rush_call *c, const char *name) {
+static rush_status check_quantized(rush_call *c, const char *name) {
   const rush_tensor *x = arg_tensor(c, 0);
-  RUSH_NEED(rush_is_quantised(x->dtype), "%s: a quantized tensor was expected, a %s tensor came",
+  RUSH_NEED(rush_is_quantized(x->dtype), "%s: a quantized tensor was expected, a %s tensor came",
             name, rush_dtype_word(x->dtype));
   return RUSH_OK;
 }
 
 static rush_status check_per_tensor(rush_call *c, const char *name) {
-  RUSH_TRY(check_quantised(c, name));
+  RUSH_TRY(check_quantized(c, name));
   RUSH_NEED(rush_quant_of(arg_tensor(c, 0))->axis < 0,
             "%s: the tensor is quantized per channel, expected per tensor", name);
   return RUSH_OK;
 }
 
 static rush_status check_per_channel(rush_call *c, const char *name) {
-  RUSH_TRY(check_quantised(c, name));
+  RUSH_TRY(check_quantized(c, name));
   RUSH_NEED(rush_quant_of(arg_tensor(c, 0))->axis >= 0,
             "%s: the tensor is quantized per tensor, expected per channel", name);
   return RUSH_OK;
@@ -48,11 +48,11 @@ static rush_status check_floats(rush_call *c, uint32_t dtype_arg, rush_dtype *dt
   return RUSH_OK;
 }
 
-/* Result 0 is x, quantised with one scale. */
-static rush_status quantise_all(rush_call *c, double scale, int64_t zero_point, rush_dtype dtype) {
+/* Result 0 is x, quantized with one scale. */
+static rush_status quantize_all(rush_call *c, double scale, int64_t zero_point, rush_dtype dtype) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   rush_quant *q;
-  rush_know_quantised(c->heap);
+  rush_know_quantized(c->heap);
   RUSH_NEED(scale > 0, "quantize scale must be positive");
   RUSH_TRY(check_zero_point(c, dtype, zero_point));
   if (rush_is_dense(x))
@@ -68,7 +68,7 @@ static rush_status quantise_all(rush_call *c, double scale, int64_t zero_point, 
 RUSH_OP(quantize_per_tensor) {
   rush_dtype dtype;
   RUSH_TRY(check_floats(c, 3, &dtype));
-  return quantise_all(c, arg_float(c, 1), arg_int(c, 2), dtype);
+  return quantize_all(c, arg_float(c, 1), arg_int(c, 2), dtype);
 }
 
 RUSH_OP(quantize_per_tensor_qparams) {
@@ -77,7 +77,7 @@ RUSH_OP(quantize_per_tensor_qparams) {
   RUSH_TRY(check_floats(c, 3, &dtype));
   RUSH_NEED(scale->numel == 1 && zero->numel == 1,
             "a scale and a zero point of one element were expected");
-  return quantise_all(c, rush_load_double(scale->dtype, rush_data(scale)),
+  return quantize_all(c, rush_load_double(scale->dtype, rush_data(scale)),
                       rush_load_int(zero->dtype, rush_data(zero)), dtype);
 }
 
@@ -108,7 +108,7 @@ static rush_status set_channels(rush_call *c, rush_tensor *out, uint32_t scales_
 RUSH_OP(quantize_per_channel) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   rush_dtype dtype;
-  rush_know_quantised(c->heap);
+  rush_know_quantized(c->heap);
   RUSH_TRY(check_floats(c, 4, &dtype));
   RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, &out));
   RUSH_TRY(set_channels(c, out, 1, arg_int(c, 3)));
@@ -118,7 +118,7 @@ RUSH_OP(quantize_per_channel) {
 /* Result 0 has the integers of argument 0. */
 static rush_status with_integers(rush_call *c, rush_tensor **out) {
   const rush_tensor *x = arg_tensor(c, 0);
-  rush_know_quantised(c->heap);
+  rush_know_quantized(c->heap);
   const rush_dtype dtype = x->dtype == RUSH_INT8    ? RUSH_QINT8
                            : x->dtype == RUSH_UINT8 ? RUSH_QUINT8
                                                     : RUSH_QINT32;
@@ -150,7 +150,7 @@ RUSH_OP(make_per_channel_quantized_tensor) {
 
 RUSH_OP(dequantize) {
   rush_tensor *x = arg_tensor(c, 0), *out;
-  if (!rush_is_quantised(x->dtype)) {
+  if (!rush_is_quantized(x->dtype)) {
     RUSH_TRY(rush_tensor_to(c->heap, x, RUSH_FLOAT32, &out));
   } else {
     RUSH_TRY(rush_quant_get(c->heap, x, false, &out));
@@ -160,7 +160,7 @@ RUSH_OP(dequantize) {
 }
 
 RUSH_OP(int_repr) {
-  RUSH_TRY(check_quantised(c, "int_repr"));
+  RUSH_TRY(check_quantized(c, "int_repr"));
   const rush_tensor *x = arg_tensor(c, 0);
   const rush_dtype dtype = rush_integers_of(x->dtype);
   rush_tensor *out, view = *x;
@@ -210,12 +210,12 @@ RUSH_OP(q_per_channel_axis) {
 
 /* c10::QScheme: PER_TENSOR_AFFINE, PER_CHANNEL_AFFINE */
 RUSH_OP(qscheme) {
-  RUSH_TRY(check_quantised(c, "qscheme"));
+  RUSH_TRY(check_quantized(c, "qscheme"));
   ret_int(c, 0, rush_quant_of(arg_tensor(c, 0))->axis < 0 ? 0 : 1);
   return RUSH_OK;
 }
 
 RUSH_OP(is_quantized) {
-  ret_bool(c, 0, rush_is_quantised(arg_tensor(c, 0)->dtype));
+  ret_bool(c, 0, rush_is_quantized(arg_tensor(c, 0)->dtype));
   return RUSH_OK;
 }

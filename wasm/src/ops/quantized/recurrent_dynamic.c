@@ -1,4 +1,4 @@
-/* LSTM and GRU with weights of 8-bit integers, whose inputs and states are quantised as they come: PyTorch's
+/* LSTM and GRU with weights of 8-bit integers, whose inputs and states are quantized as they come: PyTorch's
  * quantized_lstm and quantized_gru. */
 #include "blocks/packed_int8.h"
 #include "blocks/sequence.h"
@@ -149,7 +149,7 @@ static rush_status check(rush_call *c, network *n) {
   const rush_tensor *x = arg_tensor(c, INPUT), *w = arg_tensor(c, WEIGHT);
   const rush_tensor *scales = arg_tensor(c, SCALES), *zeros = arg_tensor(c, ZEROS);
   const rush_tensor *bias = arg_tensor(c, BIAS);
-  RUSH_NEED(x->dtype == RUSH_FLOAT32, "a quantised recurrent layer takes float32, not %s",
+  RUSH_NEED(x->dtype == RUSH_FLOAT32, "a quantized recurrent layer takes float32, not %s",
             rush_dtype_name(x->dtype));
   RUSH_NEED(w->dtype == RUSH_INT8 && w->rank == 1 && scales->dtype == RUSH_FLOAT32 &&
                 scales->rank == 1 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&

@@ -1,18 +1,18 @@
 #define RUSH_NAMED(name) rush_##name##_4
-#include "kernels/int8_requantise_lanes.h"
+#include "kernels/int8_requantize_lanes.h"
 
-void rush_int8_requantise(const rush_requantised *to, size_t rows, size_t c, size_t n,
+void rush_int8_requantize(const rush_requantized *to, size_t rows, size_t c, size_t n,
                           const int32_t *sums, size_t lds, size_t step, uint8_t *y, size_t ldy) {
 #ifdef RUSH_WIDE_MATH
   if (__builtin_cpu_supports("avx2")) {
-    rush_int8_requantise_8(to, rows, c, n, sums, lds, step, y, ldy);
+    rush_int8_requantize_8(to, rows, c, n, sums, lds, step, y, ldy);
     return;
   }
 #endif
-  rush_int8_requantise_4(to, rows, c, n, sums, lds, step, y, ldy);
+  rush_int8_requantize_4(to, rows, c, n, sums, lds, step, y, ldy);
 }
 
-void rush_int8_fill_table(rush_requantised *to, uint8_t *table) {
+void rush_int8_fill_table(rush_requantized *to, uint8_t *table) {
   const bool silu = to->activation == RUSH_INT8_SILU;
   /* From where results are as good as constant, silu's up to the greatest there is. */
   const int32_t sign = to->is_signed ? 128 : 0;

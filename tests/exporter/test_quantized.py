@@ -1,4 +1,4 @@
-"""Quantised models: fake quantisation, pt2e."""
+"""Quantized models: fake quantization, pt2e."""
 
 import copy
 import re
@@ -15,7 +15,7 @@ from torch.ao.quantization import quantize_fx
 
 
 class Small(nn.Module):
-    """What quantisation fuses: convolution, norm and relu; a sum; a linear layer."""
+    """What quantization fuses: convolution, norm and relu; a sum; a linear layer."""
 
     def __init__(self):
         super().__init__()
@@ -32,7 +32,7 @@ def images(n=2):
     return torch.randn(n, 3, 12, 12)
 
 
-@pytest.mark.feature("torch.export", "pt2e quantisation, decomposed")
+@pytest.mark.feature("torch.export", "pt2e quantization, decomposed")
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_pt2e(dynamic):
     pt2e = pytest.importorskip("torch.ao.quantization.quantize_pt2e", reason="later versions have it in torchao")
@@ -47,8 +47,8 @@ def test_pt2e(dynamic):
     assert not any("quantized_decomposed" in op for op in report.ops)
 
 
-@pytest.mark.feature("TorchScript", "quantisation-aware training: fake quantisation")
-def test_fake_quantisation():
+@pytest.mark.feature("TorchScript", "quantization-aware training: fake quantization")
+def test_fake_quantization():
     net = Small().train()
     net.qconfig = ao.get_default_qat_qconfig("qnnpack")
     prepared = ao.prepare_qat(net)
@@ -56,7 +56,7 @@ def test_fake_quantisation():
         prepared(images())
     prepared.apply(ao.disable_observer)
     prepared.eval()
-    keep("fake_quantised", torch.jit.trace(copy.deepcopy(prepared), (images(),)), (images(),), eager=prepared)
+    keep("fake_quantized", torch.jit.trace(copy.deepcopy(prepared), (images(),)), (images(),), eager=prepared)
 
 
 @pytest.fixture(autouse=True)
@@ -76,13 +76,13 @@ class Recurrent(nn.Module):
         return self.linear(made), last
 
 
-@pytest.mark.feature("TorchScript", "dynamic quantisation: linear layers, LSTM, GRU")
+@pytest.mark.feature("TorchScript", "dynamic quantization: linear layers, LSTM, GRU")
 @pytest.mark.parametrize(("kind", "options"), [(nn.LSTM, {}), (nn.LSTM, {"num_layers": 2, "bidirectional": True, "batch_first": True}), (nn.GRU, {"num_layers": 2}),
                                                (nn.GRU, {"bidirectional": True, "batch_first": True})])
-def test_dynamic_quantisation(kind, options):
+def test_dynamic_quantization(kind, options):
     net = ao.quantize_dynamic(Recurrent(kind, **options).eval(), {nn.LSTM, nn.GRU, nn.Linear}, dtype=torch.qint8)
     x = torch.randn(4, 3, 5)
-    report = keep(f"quantised_{kind.__name__}_{len(options)}".lower(), torch.jit.script(net), (x,), eager=net, rtol=1e-4, atol=1e-5)
+    report = keep(f"quantized_{kind.__name__}_{len(options)}".lower(), torch.jit.script(net), (x,), eager=net, rtol=1e-4, atol=1e-5)
     assert "rush::linear_dynamic" in report.ops
 
 
@@ -93,23 +93,23 @@ class Packed(Recurrent):
         return self.linear(made), last, lengths
 
 
-@pytest.mark.feature("TorchScript", "dynamic quantisation: LSTM and GRU on packed sequences")
+@pytest.mark.feature("TorchScript", "dynamic quantization: LSTM and GRU on packed sequences")
 @pytest.mark.parametrize(("kind", "options"), [(nn.LSTM, {}), (nn.LSTM, {"num_layers": 2, "bidirectional": True}), (nn.GRU, {}), (nn.GRU, {"num_layers": 2, "bidirectional": True})])
-def test_dynamic_quantisation_of_packed_sequences(kind, options):
+def test_dynamic_quantization_of_packed_sequences(kind, options):
     net = ao.quantize_dynamic(Packed(kind, **options).eval(), {nn.LSTM, nn.GRU, nn.Linear}, dtype=torch.qint8)
     x, lengths = torch.randn(5, 4, 5), torch.tensor([3, 5, 1, 3])
-    report = keep(f"quantised_packed_{kind.__name__}_{len(options)}".lower(), torch.jit.trace(net, (x, lengths)), (x, lengths), eager=net, rtol=1e-4, atol=1e-5)
+    report = keep(f"quantized_packed_{kind.__name__}_{len(options)}".lower(), torch.jit.trace(net, (x, lengths)), (x, lengths), eager=net, rtol=1e-4, atol=1e-5)
     assert "rush::linear_dynamic" in report.ops
 
 
-@pytest.mark.feature("TorchScript", "dynamic quantisation: recurrent cells")
+@pytest.mark.feature("TorchScript", "dynamic quantization: recurrent cells")
 @pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell, nn.RNNCell])
-def test_dynamically_quantised_cells(kind):
+def test_dynamically_quantized_cells(kind):
     net = ao.quantize_dynamic(nn.Sequential(kind(5, 6)).eval(), {kind}, dtype=torch.qint8)
-    keep(f"quantised_{kind.__name__}".lower(), torch.jit.script(net[0]), (torch.randn(3, 5),), eager=net[0])
+    keep(f"quantized_{kind.__name__}".lower(), torch.jit.script(net[0]), (torch.randn(3, 5),), eager=net[0])
 
 
-class Quantised(nn.Module):
+class Quantized(nn.Module):
     """Small, as PyTorch's eager mode wants it."""
 
     def __init__(self):
@@ -133,8 +133,8 @@ SMALL_WEIGHTS = ao.QConfig(activation=ao.HistogramObserver.with_args(reduce_rang
 
 
 def converted(qconfig, batches=1):
-    """Quantised, with the ranges of so many batches."""
-    net = Quantised().eval()
+    """Quantized, with the ranges of so many batches."""
+    net = Quantized().eval()
     net.qconfig = qconfig
     ao.prepare(net, inplace=True)
     for _ in range(batches):
@@ -142,18 +142,18 @@ def converted(qconfig, batches=1):
     return ao.convert(net, inplace=True)
 
 
-@pytest.mark.feature("TorchScript", "static quantisation")
+@pytest.mark.feature("TorchScript", "static quantization")
 @pytest.mark.parametrize("engine_of", ["qnnpack", "onednn"])
 @pytest.mark.parametrize("way", ["script", "trace"])
-def test_static_quantisation(way, engine_of):
+def test_static_quantization(way, engine_of):
     torch.backends.quantized.engine = engine_of
     net, x = converted(SMALL_WEIGHTS, batches=3), images()
     model = torch.jit.script(net) if way == "script" else torch.jit.trace(net, (x,))
-    keep(f"quantised_by_{way}_{engine_of}", model, (x,), eager=net)
+    keep(f"quantized_by_{way}_{engine_of}", model, (x,), eager=net)
 
 
 @pytest.mark.parametrize("layer,line", [("one", "self.net.one(self.quant(x))"), ("two", "self.net.two(x)"), ("linear", "self.net.linear(")])
-def test_diff_names_the_quantised_layer(layer, line, out):
+def test_diff_names_the_quantized_layer(layer, line, out):
     """Each is a program of other operators, whose last one gives what PyTorch's layer gives."""
     net, x = converted(ao.get_default_qconfig("qnnpack")), images()
     rushlight.export(torch.jit.script(net), (x,), out)
@@ -164,7 +164,7 @@ def test_diff_names_the_quantised_layer(layer, line, out):
     changed.set_weight_bias(torch._make_per_tensor_quantized_tensor(-weight.int_repr(), weight.q_scale(), 0), bias)
     differs = rushlight.diff(out, torch.jit.script(net), (x,))
     lines = Path(__file__).read_text().splitlines()
-    at = re.search(r"test_quantised.py:(\d+)", differs.where)
+    at = re.search(r"test_quantized.py:(\d+)", differs.where)
     assert not differs and line in lines[int(at[1]) - 1]
 
 
@@ -215,7 +215,7 @@ class Volumes(nn.Module):
         return self.dequant(self.two(self.relu(self.one(self.quant(x)))))
 
 
-@pytest.mark.feature("TorchScript", "static quantisation: three dimensions")
+@pytest.mark.feature("TorchScript", "static quantization: three dimensions")
 def test_convolutions_of_volumes():
     """Of oneDNN, which alone of Debian's engines gives such weights back."""
     torch.backends.quantized.engine = "onednn"
@@ -227,8 +227,8 @@ def test_convolutions_of_volumes():
     net(x)
     ao.convert(net, inplace=True)
     step, want = net.two.scale, net(x)  # what lies between two steps one kernel of oneDNN rounds up, another down
-    report = keep("quantised_volumes", torch.jit.script(net), (x,), eager=net, atol=1.01 * step)
-    assert report.ops["rush::quantised_conv"] == 2
+    report = keep("quantized_volumes", torch.jit.script(net), (x,), eager=net, atol=1.01 * step)
+    assert report.ops["rush::quantized_conv"] == 2
     made = rushlight.load(report.path)(x)
     assert made.stride() == want.stride() and ((made - want).abs() > step / 2).float().mean() < 0.02
 
@@ -242,20 +242,20 @@ class Bags(nn.Module):
         return self.bag(x, offsets), self.words(x)
 
 
-@pytest.mark.feature("TorchScript", "quantised embeddings and bags of 8 and 4 bits")
+@pytest.mark.feature("TorchScript", "quantized embeddings and bags of 8 and 4 bits")
 @pytest.mark.parametrize("qconfig", [ao.float_qparams_weight_only_qconfig, ao.float_qparams_weight_only_qconfig_4bit])
-def test_quantised_embeddings(qconfig):
+def test_quantized_embeddings(qconfig):
     net = Bags().eval()
     net.bag.qconfig, net.words.qconfig = qconfig, ao.float_qparams_weight_only_qconfig  # an Embedding reads 4 bits as 8, says PyTorch
     ao.prepare(net, inplace=True)
     ao.convert(net, inplace=True)
     x, offsets = torch.tensor([3, 19, 0, 7, 7]), torch.tensor([0, 2, 2])
     bits = 8 if net.bag._packed_params.dtype == torch.quint8 else 4
-    report = keep(f"quantised_embeddings_{bits}", torch.jit.script(net), (x, offsets), eager=net)
+    report = keep(f"quantized_embeddings_{bits}", torch.jit.script(net), (x, offsets), eager=net)
     assert report.ops["rush::embedding_rows"] == 2 and report.weights_bytes < 2 * 20 * 12 * 4
 
 
-def test_a_quantised_answer_is_refused(out):
+def test_a_quantized_answer_is_refused(out):
     class Answer(nn.Module):
         def forward(self, x):
             return torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)
@@ -281,17 +281,17 @@ class Summed(nn.Module):
         return made.dequantize(), made.int_repr()
 
 
-@pytest.mark.feature("TorchScript", "static quantisation: a convolution and a sum in one")
+@pytest.mark.feature("TorchScript", "static quantization: a convolution and a sum in one")
 @pytest.mark.parametrize("relu", [False, True])
 def test_convolution_and_sum(relu):
     torch.backends.quantized.engine = "onednn"
     net = Summed(relu)
-    keep(f"quantised_conv_add_{relu}".lower(), torch.jit.script(net), (torch.randn(2, 4, 7, 9), torch.randn(2, 6, 4, 5)), eager=net)
+    keep(f"quantized_conv_add_{relu}".lower(), torch.jit.script(net), (torch.randn(2, 4, 7, 9), torch.randn(2, 6, 4, 5)), eager=net)
 
 
-@pytest.mark.feature("TorchScript", "dynamic quantisation: convolutions")
+@pytest.mark.feature("TorchScript", "dynamic quantization: convolutions")
 @pytest.mark.parametrize("engine_of", ["qnnpack", "onednn"])
-def test_dynamically_quantised_convolution(engine_of):
+def test_dynamically_quantized_convolution(engine_of):
     torch.backends.quantized.engine = engine_of
     net = torch.ao.nn.quantized.dynamic.Conv2d(3, 4, 3)
-    keep(f"quantised_conv_dynamic_{engine_of}", torch.jit.script(net), (torch.randn(2, 3, 7, 5),), eager=net)
+    keep(f"quantized_conv_dynamic_{engine_of}", torch.jit.script(net), (torch.randn(2, 3, 7, 5),), eager=net)

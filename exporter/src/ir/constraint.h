@@ -1,4 +1,4 @@
-// What an export promises of a size of an input of the first method, as rush_file_promise.
+// A constraint on a size of an input of the first method, as rush_file_constraint.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace rush {
 
-struct Promise {
+struct Constraint {
   size_t input;
   int64_t dim;
   std::string name;  // sizes of one name are equal; "": it has none

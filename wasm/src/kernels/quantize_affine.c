@@ -1,6 +1,6 @@
 /* Follows aten/src/ATen/native/quantized/AffineQuantizer.cpp, fbgemm's QuantUtils where they differ
  * about what no integer holds. */
-#include "kernels/quantise.h"
+#include "kernels/quantize_affine.h"
 
 #include <math.h>
 
@@ -30,7 +30,7 @@ RUSH_INLINE void put_bytes(ending to, f4 a, f4 b, uint8_t *out) {
 }
 
 /* The zero point is one of them. */
-static void quantise_bytes(float inverse, ending to, size_t n, const float *x, uint8_t *out) {
+static void quantize_bytes(float inverse, ending to, size_t n, const float *x, uint8_t *out) {
   const f4 factor = f4_set(inverse);
   float rest[8] = {0};
   uint8_t last[8];
@@ -42,31 +42,31 @@ static void quantise_bytes(float inverse, ending to, size_t n, const float *x, u
 }
 
 /* FLOAT holds the bounds of T. */
-#define QUANTISE(T, FLOAT, least, most)                                                  \
+#define QUANTIZE(T, FLOAT, least, most)                                                  \
   for (size_t i = 0; i < n; i++) {                                                       \
     const FLOAT v = zero + rintf(x[i] * inverse);                                        \
     const FLOAT bounded = v > (FLOAT)(least) ? v < (FLOAT)(most) ? v : (most) : (least); \
     ((T *)out)[i] = (T)bounded;                                                          \
   }
 
-void rush_quantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const float *x,
+void rush_quantize(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const float *x,
                    void *out) {
   const float inverse = 1.0f / (float)scale, zero = (float)zero_point;
   const bool is_signed = dtype == RUSH_QINT8;
   const int64_t least = is_signed ? INT8_MIN : 0;
   if (dtype != RUSH_QINT32 && zero_point >= least && zero_point <= least + UINT8_MAX) {
-    quantise_bytes(inverse, ending_of(dtype, zero_point, false), n, x, out);
+    quantize_bytes(inverse, ending_of(dtype, zero_point, false), n, x, out);
   } else if (dtype == RUSH_QUINT8) { /* _make_per_tensor_quantized_tensor takes any zero point */
-    QUANTISE(uint8_t, float, 0, UINT8_MAX)
+    QUANTIZE(uint8_t, float, 0, UINT8_MAX)
   } else if (is_signed) {
-    QUANTISE(int8_t, float, INT8_MIN, INT8_MAX)
+    QUANTIZE(int8_t, float, INT8_MIN, INT8_MAX)
   } else {
-    QUANTISE(int32_t, double, INT32_MIN, INT32_MAX)
+    QUANTIZE(int32_t, double, INT32_MIN, INT32_MAX)
   }
 }
 
 /* Where the scale is a float: a product of two floats is exact in double, so it is rounded once here as there. */
-static void dequantise_bytes(float scale, float zero, bool is_signed, size_t n, const uint8_t *x,
+static void dequantize_bytes(float scale, float zero, bool is_signed, size_t n, const uint8_t *x,
                              float *out) {
   const float sign = is_signed ? 128 : 0;
   const uint8_t bit = (uint8_t)sign;
@@ -82,7 +82,7 @@ static void dequantise_bytes(float scale, float zero, bool is_signed, size_t n, 
   for (; i < n; i++) out[i] = ((float)(x[i] ^ bit) - sign - zero) * scale;
 }
 
-#define DEQUANTISE(T)            \
+#define DEQUANTIZE(T)            \
   for (size_t i = 0; i < n; i++) \
     out[i] = (float)((double)((float)((const T *)x)[i] - zero) * scale);
 
@@ -93,24 +93,24 @@ static void numbers_of_bytes(rush_dtype dtype, double scale, int64_t zero_point,
                              float numbers[BYTES]) {
   uint8_t bytes[BYTES];
   for (int i = 0; i < BYTES; i++) bytes[i] = (uint8_t)i;
-  rush_dequantise(dtype, scale, zero_point, BYTES, bytes, numbers);
+  rush_dequantize(dtype, scale, zero_point, BYTES, bytes, numbers);
 }
 
-void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const void *x,
+void rush_dequantize(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const void *x,
                      float *out) {
   const float zero = (float)zero_point;
   if (dtype != RUSH_QINT32 && (double)(float)scale == scale) {
-    dequantise_bytes((float)scale, zero, dtype == RUSH_QINT8, n, x, out);
+    dequantize_bytes((float)scale, zero, dtype == RUSH_QINT8, n, x, out);
   } else if (dtype != RUSH_QINT32 && n > 2 * BYTES) {
     float numbers[BYTES];
     numbers_of_bytes(dtype, scale, zero_point, numbers);
     for (size_t i = 0; i < n; i++) out[i] = numbers[((const uint8_t *)x)[i]];
   } else if (dtype == RUSH_QUINT8) {
-    DEQUANTISE(uint8_t)
+    DEQUANTIZE(uint8_t)
   } else if (dtype == RUSH_QINT8) {
-    DEQUANTISE(int8_t)
+    DEQUANTIZE(int8_t)
   } else {
-    DEQUANTISE(int32_t)
+    DEQUANTIZE(int32_t)
   }
 }
 
@@ -167,7 +167,7 @@ RUSH_INLINE void pairs(bool product, side p, side q, f4 factor, ending to, size_
 
 /* pytorch_qnnp_compute_add_quantization_params: the greater factor has 22 bits, and `shift` of them behind
  * the point. Returns whether it has such factors. */
-static bool sums_in_integers(const rush_quantised_two *q, size_t n, const uint8_t *a,
+static bool sums_in_integers(const rush_quantized_two *q, size_t n, const uint8_t *a,
                              const uint8_t *b, uint8_t *y) {
   const float p = (float)q->a.scale / (float)q->scale, r = (float)q->b.scale / (float)q->scale;
   const float most = p > r ? p : r;
@@ -189,7 +189,7 @@ static bool sums_in_integers(const rush_quantised_two *q, size_t n, const uint8_
   return true;
 }
 
-void rush_quantised_pair(const rush_quantised_two *q, size_t n, const uint8_t *a, const uint8_t *b,
+void rush_quantized_pair(const rush_quantized_two *q, size_t n, const uint8_t *a, const uint8_t *b,
                          uint8_t *y) {
   if (q->fixed && sums_in_integers(q, n, a, b, y)) return;
   const float inverse = 1.0f / (float)q->scale, step = (float)q->a.scale * (float)q->b.scale;

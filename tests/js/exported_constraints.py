@@ -1,4 +1,4 @@
-"""Makes the files of promises.test.js: exported_promises.py FOLDER writes them."""
+"""Makes the files of constraints.test.js: exported_constraints.py FOLDER writes them."""
 
 import pathlib
 import sys

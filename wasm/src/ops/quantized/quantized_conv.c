@@ -1,9 +1,9 @@
-/* Linear layers and convolutions of one to three dimensions, of and to quantised tensors. */
+/* Linear layers and convolutions of one to three dimensions, of and to quantized tensors. */
 #include <math.h>
 
 #include "blocks/packed_int8.h"
 #include "call/define.h"
-#include "call/quantised.h"
+#include "call/quantized.h"
 #include "kernels/int8_conv.h"
 #include "tensor/layout.h"
 #include "tensor/quant.h"
@@ -39,9 +39,9 @@ typedef struct geometry {
 static rush_status read_list(rush_call *c, uint32_t arg, int dims, int64_t least, int64_t *out) {
   int n;
   RUSH_TRY(arg_ints(c, arg, DIMS, out, &n));
-  RUSH_NEED(n == dims, "quantised_conv: a list of %d numbers was wanted, one of %d came", dims, n);
+  RUSH_NEED(n == dims, "quantized_conv: a list of %d numbers was wanted, one of %d came", dims, n);
   for (int d = 0; d < dims; d++)
-    RUSH_NEED(out[d] >= least && out[d] <= INT32_MAX, "quantised_conv: %lld is out of range",
+    RUSH_NEED(out[d] >= least && out[d] <= INT32_MAX, "quantized_conv: %lld is out of range",
               (long long)out[d]);
   for (int d = dims; d < DIMS; d++) out[d] = least;
   return RUSH_OK;
@@ -53,14 +53,14 @@ static rush_status read_padding(rush_call *c, geometry *v) {
   int n;
   RUSH_TRY(arg_ints(c, PADDING, 2 * DIMS, given, &n));
   RUSH_NEED(n == v->dims || n == 2 * v->dims,
-            "quantised_conv: a padding of %d numbers was wanted, one of %d came", v->dims, n);
+            "quantized_conv: a padding of %d numbers was wanted, one of %d came", v->dims, n);
   const int each = n == v->dims ? 1 : 2;
   for (int d = 0; d < v->dims; d++) {
     v->before[d] = given[each * d];
     v->after[d] = given[each * d + each - 1];
     RUSH_NEED(v->before[d] >= 0 && v->before[d] <= INT32_MAX && v->after[d] >= 0 &&
                   v->after[d] <= INT32_MAX,
-              "quantised_conv: a padding is out of range");
+              "quantized_conv: a padding is out of range");
   }
   return RUSH_OK;
 }
@@ -72,12 +72,12 @@ static rush_status check_zero_points(rush_call *c, const rush_tensor *x) {
   for (int64_t i = 0; i < zeros->numel; i++) {
     const int64_t of_w =
         rush_load_int(RUSH_INT32, (const int32_t *)rush_data(zeros) + i * zeros->strides[0]);
-    RUSH_NEED(of_w >= INT8_MIN && of_w <= INT8_MAX, "quantised_conv: zero point %lld",
+    RUSH_NEED(of_w >= INT8_MIN && of_w <= INT8_MAX, "quantized_conv: zero point %lld",
               (long long)of_w);
   }
-  RUSH_NEED(zero >= least && zero <= least + UINT8_MAX, "quantised_conv: zero point %lld",
+  RUSH_NEED(zero >= least && zero <= least + UINT8_MAX, "quantized_conv: zero point %lld",
             (long long)zero);
-  RUSH_NEED(of_x >= least && of_x <= least + UINT8_MAX, "quantised_conv: zero point %lld",
+  RUSH_NEED(of_x >= least && of_x <= least + UINT8_MAX, "quantized_conv: zero point %lld",
             (long long)of_x);
   return RUSH_OK;
 }
@@ -88,24 +88,24 @@ static rush_status check_tensors(rush_call *c) {
   const rush_tensor *bias = arg_tensor(c, BIAS);
   const int64_t groups = arg_int(c, GROUPS), activation = arg_int(c, ACTIVATION);
   RUSH_NEED((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && rush_quant_of(x)->axis < 0,
-            "quantised_conv: a tensor of bytes, quantised as a whole, was wanted");
+            "quantized_conv: a tensor of bytes, quantized as a whole, was wanted");
   RUSH_NEED(x->rank >= 2 && x->rank <= DIMS + 2 && w->rank == x->rank,
-            "quantised_conv: an input of %d and a weight of %d dimensions", x->rank, w->rank);
+            "quantized_conv: an input of %d and a weight of %d dimensions", x->rank, w->rank);
   RUSH_NEED(w->dtype == RUSH_INT8 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
                 zeros->numel == w->sizes[0] && scales->dtype == RUSH_FLOAT64 && scales->rank == 1 &&
                 scales->numel == w->sizes[0],
-            "quantised_conv: a weight of int8, with a scale and a zero point for each of its "
+            "quantized_conv: a weight of int8, with a scale and a zero point for each of its "
             "channels, was wanted");
   RUSH_NEED(bias == NULL ||
                 (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
-            "quantised_conv: a bias of %lld numbers was wanted", (long long)w->sizes[0]);
+            "quantized_conv: a bias of %lld numbers was wanted", (long long)w->sizes[0]);
   RUSH_NEED(groups > 0 && w->sizes[0] % groups == 0 && x->sizes[1] % groups == 0 &&
                 x->sizes[1] / groups == w->sizes[1],
-            "quantised_conv: %lld channels, a weight for %lld and %lld groups",
+            "quantized_conv: %lld channels, a weight for %lld and %lld groups",
             (long long)x->sizes[1], (long long)w->sizes[1], (long long)groups);
   RUSH_NEED(activation >= 0 && activation < RUSH_INT8_ACTIVATIONS &&
                 (activation == 0 || !arg_bool(c, QNNPACK)),
-            "quantised_conv: activation %lld", (long long)activation);
+            "quantized_conv: activation %lld", (long long)activation);
   return check_zero_points(c, x);
 }
 
@@ -124,17 +124,17 @@ static rush_status read_args(rush_call *c, geometry *v) {
     int64_t far, room;
     RUSH_NEED(rush_mul64(v->dilation[d], v->kernel[d] - 1, &far) &&
                   rush_mul64(v->transposed ? v->size[d] - 1 : 1, v->stride[d], &room),
-              "quantised_conv: a kernel that is too large");
+              "quantized_conv: a kernel that is too large");
     const int64_t padding = v->before[d] + v->after[d];
     if (v->transposed) {
       RUSH_NEED(rush_add64(room, far, &room) && rush_sub64(room, padding - 1, &room) &&
                     rush_add64(room, v->output_padding[d], &v->out[d]),
-                "quantised_conv: a kernel that is too large");
+                "quantized_conv: a kernel that is too large");
     } else {
       room = v->size[d] + padding - far - 1;
       v->out[d] = room < 0 ? 0 : room / v->stride[d] + 1;
     }
-    RUSH_NEED(v->kernel[d] > 0 && v->out[d] > 0, "quantised_conv: the output would be empty");
+    RUSH_NEED(v->kernel[d] > 0 && v->out[d] > 0, "quantized_conv: the output would be empty");
   }
   return RUSH_OK;
 }
@@ -208,7 +208,7 @@ static void pack(const shape *s, const void *w, const void *zeros, void *packed)
   rush_int8_conv_pack(s->groups, s->channels, s->outs, s->taps, w, zeros, packed);
 }
 
-RUSH_PREPARE(quantised_conv) {
+RUSH_PREPARE(quantized_conv) {
   const rush_value *groups = p->args[GROUPS], *value = p->args[WEIGHT];
   const int rank =
       value != NULL && value->kind == RUSH_KIND_TENSOR ? rush_as_tensor(value)->rank : 0;
@@ -239,11 +239,11 @@ static rush_status weights(rush_call *c, const shape *s, const void **out) {
   return RUSH_OK;
 }
 
-/* ---- Requantising ---------------------------------------------------------------------------- */
+/* ---- Requantizing ---------------------------------------------------------------------------- */
 
 /* Of n channels; `v` says what their zeros add to the sums. */
-static rush_status requantised_of(rush_call *c, const rush_int8_conv *v, int64_t n,
-                                  rush_requantised *to) {
+static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t n,
+                                  rush_requantized *to) {
   enum { MORE = 8 };
   const int64_t room = n + MORE; /* of a tensor's size: far from wrapping */
   const rush_tensor *x = arg_tensor(c, INPUT);
@@ -258,7 +258,7 @@ static rush_status requantised_of(rush_call *c, const rush_int8_conv *v, int64_t
   memset(offsets + n, 0, MORE * sizeof *offsets);
   const double *scale = rush_data(scales);
   const float inverse = 1.0f / (float)arg_float(c, SCALE);
-  *to = (rush_requantised){.offsets = offsets,
+  *to = (rush_requantized){.offsets = offsets,
                            .factors = factors,
                            .inverse = inverse,
                            .zero_point = (int32_t)arg_int(c, ZERO_POINT),
@@ -294,22 +294,22 @@ static rush_status requantised_of(rush_call *c, const rush_int8_conv *v, int64_t
   return RUSH_OK;
 }
 
-/* input [N, C, ...], quantised in bytes, as a whole; weight [O, C / groups, ...] of int8, for each
+/* input [N, C, ...], quantized in bytes, as a whole; weight [O, C / groups, ...] of int8, for each
  * result's channel also where transposed, with scales of float64 and zero points of int32 [O]; bias
  * [O] of float32; whether as qnnpack rounds; the geometry, padding also as pairs; scale and zero_point
  * of the result; whether nothing is below 0; rush_int8_activation, not with qnnpack's rounding -> [N,
  * O, ...], channels last */
-RUSH_OP(quantised_conv) {
+RUSH_OP(quantized_conv) {
   geometry g;
   shape s;
   rush_tensor *x = arg_tensor(c, INPUT), *out;
   const rush_tensor *w = arg_tensor(c, WEIGHT);
   rush_int8_conv v = {0};
-  rush_requantised to;
+  rush_requantized to;
   rush_quant *q;
   size_t bytes;
   void *scratch;
-  rush_know_quantised(c->heap);
+  rush_know_quantized(c->heap);
   RUSH_TRY(read_args(c, &g));
   if (!shape_of(w, arg_int(c, GROUPS), &s)) return rush_fail_memory(c->ctx, SIZE_MAX);
   int64_t sizes[DIMS + 2] = {x->sizes[0], w->sizes[0]};
@@ -337,7 +337,7 @@ RUSH_OP(quantised_conv) {
   v.width = (size_t)g.size[1];
   v.to = &to;
   v.y = rush_data(out);
-  RUSH_TRY(requantised_of(c, &v, w->sizes[0], &to));
+  RUSH_TRY(requantized_of(c, &v, w->sizes[0], &to));
   if (!rush_int8_conv_scratch(c->ctx, &v, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_bytes(c, bytes, &scratch));
   rush_int8_convolve(c->ctx, &v, scratch);

@@ -1,4 +1,4 @@
-#include "promises.h"
+#include "constraints.h"
 
 #include <algorithm>
 #include <functional>
@@ -18,8 +18,8 @@ size_t input_of(const Method &m, const std::string &name) {
                               "'; the model's inputs are " + (known.empty() ? "none" : known));
 }
 
-// The tensor that a promise is about; undefined where the arguments have none there.
-at::Tensor tensor_of(const std::vector<Const> &args, const Promise &p) {
+// The tensor that a constraint is about; undefined where the arguments have none there.
+at::Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
   at::Tensor out;
   size_t at = 0;
   if (p.input < args.size() && args[p.input].tensor.defined() != p.inside)
@@ -30,7 +30,7 @@ at::Tensor tensor_of(const std::vector<Const> &args, const Promise &p) {
 }
 
 // As the first example has it; -1 where there is none.
-int64_t rank_of(const Method &m, const Promise &p, const std::vector<Example> &examples) {
+int64_t rank_of(const Method &m, const Constraint &p, const std::vector<Example> &examples) {
   for (const Example &e : examples) {
     if (e.store || e.method != m.name) continue;
     const at::Tensor t = tensor_of(e.args, p);
@@ -40,15 +40,15 @@ int64_t rank_of(const Method &m, const Promise &p, const std::vector<Example> &e
 }
 
 // Gives a size, and all that are equal to it, another name.
-void rename(std::vector<Promise> *all, Promise *promise, const std::string &name) {
-  const std::string before = promise->name;
-  promise->name = name;
-  for (Promise &p : *all)
+void rename(std::vector<Constraint> *all, Constraint *constraint, const std::string &name) {
+  const std::string before = constraint->name;
+  constraint->name = name;
+  for (Constraint &p : *all)
     if (!before.empty() && p.name == before) p.name = name;
 }
 
-void add(std::vector<Promise> *all, const Promise &more, const std::string &input) {
-  const auto at = std::find_if(all->begin(), all->end(), [&](const Promise &p) {
+void add(std::vector<Constraint> *all, const Constraint &more, const std::string &input) {
+  const auto at = std::find_if(all->begin(), all->end(), [&](const Constraint &p) {
     return std::tie(p.input, p.leaf, p.dim) >= std::tie(more.input, more.leaf, more.dim);
   });
   if (at == all->end() || at->input != more.input || at->leaf != more.leaf || at->dim != more.dim) {
@@ -70,13 +70,13 @@ void add(std::vector<Promise> *all, const Promise &more, const std::string &inpu
 
 }  // namespace
 
-std::vector<Promise> promises_of(const Program &program, const ExportOptions &options,
-                                 const std::vector<Example> &examples) {
+std::vector<Constraint> constraints_of(const Program &program, const ExportOptions &options,
+                                       const std::vector<Example> &examples) {
   const Method &m = program.methods[0];
-  std::vector<Promise> out;
-  for (const auto &[name, promises] : options.dynamic) {
+  std::vector<Constraint> out;
+  for (const auto &[name, constraints] : options.dynamic) {
     const size_t input = input_of(m, name);
-    for (Promise p : promises) {
+    for (Constraint p : constraints) {
       p.input = input;
       const int64_t rank = rank_of(m, p, examples);
       if (p.dim < -std::max<int64_t>(rank, 0) ||
@@ -97,7 +97,7 @@ Value *call(Node *where, const char *op, const std::vector<Value *> &inputs, rus
 }
 
 // Raises before `where` for a size that is no multiple.
-void refuse_others(Graph &graph, Node *where, const Promise &p, const std::string &input) {
+void refuse_others(Graph &graph, Node *where, const Constraint &p, const std::string &input) {
   Value *size =
       call(where, "aten::size.int",
            {graph.top.params.at(p.input), graph.constant(const_int(p.dim))}, RUSH_TYPE_INT);
@@ -120,11 +120,11 @@ void refuse_others(Graph &graph, Node *where, const Promise &p, const std::strin
 
 }  // namespace
 
-void check_multiples(Program &program, const std::vector<Promise> &promises) {
+void check_multiples(Program &program, const std::vector<Constraint> &constraints) {
   Method &m = program.methods[0];
   Graph &graph = *m.graph;
   Node *first = graph.top.nodes.empty() ? nullptr : graph.top.nodes.front().get();
-  for (const Promise &p : promises)
+  for (const Constraint &p : constraints)
     if (first && !p.checked && !p.inside) refuse_others(graph, first, p, m.inputs[p.input].name);
 }
 
@@ -133,7 +133,7 @@ namespace {
 // A size that may be another. Those of one name and multiples of it, or one without, change alike: a
 // group.
 struct Varying {
-  const Promise *promise;
+  const Constraint *constraint;
   int64_t size;  // of a multiple, what it is a multiple of
   size_t group;
 };
@@ -157,9 +157,9 @@ struct Varyings {
   }
 };
 
-Varyings varying_sizes(const std::vector<Promise> &promises, const std::vector<Const> &args) {
+Varyings varying_sizes(const std::vector<Constraint> &constraints, const std::vector<Const> &args) {
   Varyings out;
-  for (const Promise &p : promises) {
+  for (const Constraint &p : constraints) {
     const at::Tensor t = tensor_of(args, p);
     if (!t.defined() || p.dim >= t.dim()) continue;
     const size_t group = out.group_of(p.factor == 1 ? p.name : p.root);
@@ -207,8 +207,9 @@ std::vector<Step> steps(size_t groups) {
 
 }  // namespace
 
-std::vector<Trial> trials(const std::vector<Promise> &promises, const std::vector<Const> &args) {
-  const Varyings varying = varying_sizes(promises, args);
+std::vector<Trial> trials(const std::vector<Constraint> &constraints,
+                          const std::vector<Const> &args) {
+  const Varyings varying = varying_sizes(constraints, args);
   std::vector<Trial> out;
   for (const Step &step : steps(varying.groups.size())) {
     Trial trial = {std::vector<Grown>(args.size()), false};
@@ -216,8 +217,8 @@ std::vector<Trial> trials(const std::vector<Promise> &promises, const std::vecto
       const Group &g = varying.groups[v.group];
       const int64_t to = g.stays ? v.size : step(v.size, g, v.group);
       if (to == v.size) continue;
-      trial.sizes[v.promise->input].push_back(
-          {v.promise->leaf, v.promise->dim, to * v.promise->factor});
+      trial.sizes[v.constraint->input].push_back(
+          {v.constraint->leaf, v.constraint->dim, to * v.constraint->factor});
       trial.smaller |= to < v.size;
     }
     const bool none = trial.sizes == std::vector<Grown>(args.size());

@@ -1,4 +1,4 @@
-// Sizes that an export promised: of a trace by dynamic_shapes, of an ExportedProgram as it was exported.
+// Constraints on sizes: from dynamic_shapes of a trace, and from an ExportedProgram.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -10,12 +10,12 @@ import { fileURLToPath } from 'node:url';
 
 import { load } from '../../js/src/index.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'rush-promises-'));
+const dir = mkdtempSync(join(tmpdir(), 'rush-constraints-'));
 after(() => rmSync(dir, { recursive: true }));
 
 let missing = '';
 before(() => {
-  const { status, stderr, error } = spawnSync('python3', [fileURLToPath(new URL('exported_promises.py', import.meta.url)), dir], { encoding: 'utf8' });
+  const { status, stderr, error } = spawnSync('python3', [fileURLToPath(new URL('exported_constraints.py', import.meta.url)), dir], { encoding: 'utf8' });
   if (error || /No module named '(torch|rushlight)'/.test(stderr)) missing = 'there is no python3 with torch and rushlight: use ./dev test';
   else assert.equal(status, 0, stderr);
 });
@@ -23,10 +23,10 @@ before(() => {
 const t = (/** @type {number[]} */ ...shape) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(2), shape });
 
 for (const [file, what] of [['traced', 'a trace'], ['program', 'an ExportedProgram']]) {
-  test(`${what}: a promise is kept or the run refused`, async (c) => {
+  test(`${what}: a constraint is enforced or the run refused`, async (c) => {
     if (missing) return c.skip(missing);
     const model = await load(readFileSync(join(dir, `${file}.rush`)));
-    assert.deepEqual(model.inputs.map((p) => p.promises), [[{ name: 'n', min: 3, max: 8 }, { name: null, min: 6, max: 6 }], [{ name: 'n', min: 3, max: 8 }]]);
+    assert.deepEqual(model.inputs.map((p) => p.constraints), [[{ name: 'n', min: 3, max: 8 }, { name: null, min: 6, max: 6 }], [{ name: 'n', min: 3, max: 8 }]]);
     for (const rows of [3, 8]) {
       const [y] = Object.values(await model.run({ x: t(rows, 6), y: t(rows) }));
       assert.deepEqual([...(/** @type {any} */ (y).data)], new Array(6 * rows).fill(4));

@@ -1,6 +1,6 @@
 /* Integers that stand for numbers: number = (integer - zero point) * scale. */
-#ifndef RUSH_QUANTISE_H
-#define RUSH_QUANTISE_H
+#ifndef RUSH_QUANTIZE_AFFINE_H
+#define RUSH_QUANTIZE_AFFINE_H
 
 #include <rushlight/format.h>
 #include <stdbool.h>
@@ -9,27 +9,27 @@
 
 /* n dense elements; dtype: QINT8, QUINT8 or QINT32. Halves go to the even integer; what the dtype
  * does not hold becomes its nearest, NaN its least. */
-void rush_quantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const float *x,
+void rush_quantize(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const float *x,
                    void *out);
-void rush_dequantise(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const void *x,
+void rush_dequantize(rush_dtype dtype, double scale, int64_t zero_point, size_t n, const void *x,
                      float *out);
 
 /* What two tensors of bytes become: their sum, or their product, which is rounded before the zero point
  * comes to it: scales that are alike make many halves. */
-typedef struct rush_quantised_one {
+typedef struct rush_quantized_one {
   double scale;
   int64_t zero_point;
-} rush_quantised_one;
-typedef struct rush_quantised_two {
+} rush_quantized_one;
+typedef struct rush_quantized_two {
   rush_dtype dtype; /* of all three: QINT8 or QUINT8 */
-  rush_quantised_one a, b;
+  rush_quantized_one a, b;
   bool product, relu; /* whether numbers below 0 become that */
   bool fixed;         /* a sum of QUINT8, as qnnpack has it: in integers, halves away from 0 */
   double scale;
   int64_t zero_point;
-} rush_quantised_two;
+} rush_quantized_two;
 /* y[n]; it may be a or b. */
-void rush_quantised_pair(const rush_quantised_two *q, size_t n, const uint8_t *a, const uint8_t *b,
+void rush_quantized_pair(const rush_quantized_two *q, size_t n, const uint8_t *a, const uint8_t *b,
                          uint8_t *y);
 
 /* y[n] = table[256] of x, each taken as one from 0 to 255. */

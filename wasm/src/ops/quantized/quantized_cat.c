@@ -1,8 +1,8 @@
-/* Tensors of bytes side by side, as torch.ao's quantised models have them. */
+/* Tensors of bytes side by side, as torch.ao's quantized models have them. */
 #include "blocks/join.h"
 #include "call/define.h"
-#include "call/quantised.h"
-#include "kernels/quantise.h"
+#include "call/quantized.h"
+#include "kernels/quantize_affine.h"
 #include "tensor/layout.h"
 #include "tensor/quant.h"
 
@@ -14,15 +14,15 @@ static bool fill_table(const rush_call *c, const rush_tensor *t, uint8_t table[B
   float numbers[BYTES];
   const rush_quant *q = rush_quant_of(t);
   for (int i = 0; i < BYTES; i++) bytes[i] = (uint8_t)i;
-  rush_dequantise(t->dtype, q->scales[0], q->zero_points[0], BYTES, bytes, numbers);
+  rush_dequantize(t->dtype, q->scales[0], q->zero_points[0], BYTES, bytes, numbers);
   for (int i = 0; i < BYTES; i++)
     if (arg_bool(c, RELU) && numbers[i] < 0) numbers[i] = 0;
-  rush_quantise(t->dtype, arg_float(c, SCALE), arg_int(c, ZERO_POINT), BYTES, numbers, table);
+  rush_quantize(t->dtype, arg_float(c, SCALE), arg_int(c, ZERO_POINT), BYTES, numbers, table);
   return memcmp(table, bytes, BYTES) != 0;
 }
 
 /* A tensor, which lies as t does, of the result's integers. */
-static rush_status requantise(rush_call *c, rush_tensor *t, const rush_tensor **out) {
+static rush_status requantize(rush_call *c, rush_tensor *t, const rush_tensor **out) {
   uint8_t table[BYTES];
   rush_tensor *made;
   *out = t;
@@ -36,7 +36,7 @@ static rush_status requantise(rush_call *c, rush_tensor *t, const rush_tensor **
 
 /* tensors of QUINT8, or of QINT8; along which dimension; scale and zero_point of the result; whether numbers below 0
  * become that -> all of them, of the same dtype */
-RUSH_OP(quantised_cat) {
+RUSH_OP(quantized_cat) {
   const rush_list *list = arg_list(c, TENSORS);
   const rush_tensor **parts;
   rush_tensor *out;
@@ -53,7 +53,7 @@ RUSH_OP(quantised_cat) {
               "tensors of quint8 were wanted, or of qint8");
     RUSH_NEED(rush_quant_of(t)->axis < 0,
               "the tensor is quantized per channel, expected per tensor");
-    RUSH_TRY(requantise(c, t, parts + k));
+    RUSH_TRY(requantize(c, t, parts + k));
   }
   RUSH_TRY(rush_cat(c->heap, list->n, parts, arg_int(c, DIM), dtype, &out));
   ret_tensor(c, 0, out);

@@ -1,17 +1,17 @@
 /* What stands between convolutions of bytes: these made of floats, and floats of them; sums, products
  * with a number for each channel, means over places. Their bytes lie channels last. */
 #include "call/define.h"
-#include "call/quantised.h"
+#include "call/quantized.h"
 #include "kernels/int8_pointwise.h"
-#include "kernels/quantise.h"
+#include "kernels/quantize_affine.h"
 #include "tensor/layout.h"
 #include "tensor/quant.h"
 
-/* Argument `arg`, [N, C, ...] of QUINT8, quantised as a whole. */
+/* Argument `arg`, [N, C, ...] of QUINT8, quantized as a whole. */
 static rush_status check_bytes(rush_call *c, uint32_t arg, const rush_quant **q) {
   const rush_tensor *x = arg_tensor(c, arg);
   RUSH_NEED(x->dtype == RUSH_QUINT8 && x->rank >= 3 && rush_quant_of(x)->axis < 0,
-            "a quint8 tensor of at least 3 dimensions, quantised as a whole, was wanted");
+            "a quint8 tensor of at least 3 dimensions, quantized as a whole, was wanted");
   *q = rush_quant_of(x);
   return RUSH_OK;
 }
@@ -24,7 +24,7 @@ static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64
   const int64_t zero = arg_int(c, scale + 1);
   RUSH_NEED(unit > 0 && zero >= 0 && zero <= UINT8_MAX, "scale %g and zero point %lld", unit,
             (long long)zero);
-  rush_know_quantised(c->heap);
+  rush_know_quantized(c->heap);
   RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_QUINT8, rank, sizes, out));
   ret_tensor(c, 0, *out);
   RUSH_TRY(rush_quant_make(c->heap, *out, -1, 1, &q));
@@ -34,13 +34,13 @@ static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64
 }
 
 /* float32 [N, C, ...], scale, zero_point -> QUINT8 of the same sizes */
-RUSH_OP(quantised_of) {
+RUSH_OP(quantized_of) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   RUSH_NEED(x->dtype == RUSH_FLOAT32 && x->rank >= 3,
             "a float32 tensor of at least 3 dimensions was wanted");
   RUSH_TRY(new_bytes(c, 1, x->rank, x->sizes, &out));
   RUSH_TRY(tmp_channels_last(c, x, &x));
-  rush_quantise(RUSH_QUINT8, arg_float(c, 1), arg_int(c, 2), (size_t)x->numel, rush_data(x),
+  rush_quantize(RUSH_QUINT8, arg_float(c, 1), arg_int(c, 2), (size_t)x->numel, rush_data(x),
                 rush_data(out));
   return rush_work(c->ctx, (uint64_t)x->numel);
 }
@@ -55,17 +55,17 @@ RUSH_OP(floats_of) {
   RUSH_TRY(rush_new_lying(c->heap, RUSH_FLOAT32, x->rank, x->sizes, true, arg_int(c, 1), &out));
   ret_tensor(c, 0, out);
   RUSH_TRY(tmp_channels_last(c, x, &x));
-  rush_dequantise(RUSH_QUINT8, scale, zero, (size_t)x->numel, rush_data(x), rush_data(out));
+  rush_dequantize(RUSH_QUINT8, scale, zero, (size_t)x->numel, rush_data(x), rush_data(out));
   return rush_work(c->ctx, (uint64_t)x->numel);
 }
 
 /* two QUINT8 of the same sizes, scale, zero_point -> their sum */
-RUSH_OP(quantised_add) {
+RUSH_OP(quantized_add) {
   rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1), *out;
   const rush_quant *p, *q;
   RUSH_TRY(check_bytes(c, 0, &p));
   RUSH_TRY(check_bytes(c, 1, &q));
-  RUSH_NEED(rush_same_sizes(a, b), "quantised_add: tensors of the same sizes were wanted");
+  RUSH_NEED(rush_same_sizes(a, b), "quantized_add: tensors of the same sizes were wanted");
   RUSH_TRY(new_bytes(c, 2, a->rank, a->sizes, &out));
   const double unit = arg_float(c, 2), of_a = p->scales[0] / unit, of_b = q->scales[0] / unit;
   const double shift =
@@ -78,7 +78,7 @@ RUSH_OP(quantised_add) {
 }
 
 /* QUINT8 [N, C, ...] and [N, C, 1, ..], scale, zero_point -> their product */
-RUSH_OP(quantised_scale) {
+RUSH_OP(quantized_scale) {
   rush_tensor *x = arg_tensor(c, 0), *by = arg_tensor(c, 1), *out;
   const rush_quant *p, *q;
   float *factors;
@@ -87,7 +87,7 @@ RUSH_OP(quantised_scale) {
   const int64_t n = x->sizes[0], channels = x->sizes[1];
   RUSH_NEED(by->rank == x->rank && by->sizes[0] == n && by->sizes[1] == channels &&
                 by->numel == n * channels,
-            "quantised_scale: one number for each channel was wanted");
+            "quantized_scale: one number for each channel was wanted");
   RUSH_TRY(new_bytes(c, 2, x->rank, x->sizes, &out));
   if (out->numel == 0) return RUSH_OK;
   const double unit = arg_float(c, 2) / p->scales[0], of_by = q->scales[0];
@@ -109,14 +109,14 @@ RUSH_OP(quantised_scale) {
 }
 
 /* QUINT8 or QINT8; what becomes of each of its 256 bytes, of the same dtype -> the table's, each for a byte */
-RUSH_OP(quantised_by_table) {
+RUSH_OP(quantized_by_table) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   const rush_tensor *table = arg_tensor(c, 1);
   RUSH_NEED((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && table->dtype == x->dtype &&
                 table->numel == UINT8_MAX + 1 && rush_is_contiguous(table) &&
                 rush_quant_of(table)->axis < 0,
             "a tensor of bytes and a table of 256 of its dtype were wanted");
-  rush_know_quantised(c->heap);
+  rush_know_quantized(c->heap);
   if (!rush_is_dense(x)) RUSH_TRY(tmp_contiguous(c, x, &x));
   RUSH_TRY(rush_result_like(c, 0, x, x->dtype, &out));
   rush_quant *q;
@@ -128,7 +128,7 @@ RUSH_OP(quantised_by_table) {
 }
 
 /* QUINT8 [N, C, ...] -> float32 [N, C, 1, ..], the mean over places */
-RUSH_OP(mean_of_quantised) {
+RUSH_OP(mean_of_quantized) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   const rush_quant *q;
   uint32_t *sums;

@@ -1,4 +1,4 @@
-// What a run gives that is looked at step by step: all values, and quantised tensors, which nobody else sees.
+// What a run gives that is looked at step by step: all values, and quantized tensors, which nobody else sees.
 
 import { RushlightError } from './errors.js';
 import { VALUE_BYTES, Values } from './values.js';

@@ -1,11 +1,11 @@
-/* ops/quantized/quantised_pointwise: numbers that bytes hold exactly go through quantised operators and back to floats. */
+/* ops/quantized/quantized_pointwise: numbers that bytes hold exactly go through quantized operators and back to floats. */
 #include "harness.h"
 
 enum { TENSOR };
 
 /* Of float32 to QUINT8 and back: (byte - 3) * 0.5. */
 static uint32_t bytes_of(builder *b, uint32_t x) {
-  return CALL("rush::quantised_of", TENSOR, x, K(build_float(b, 0.5)), K(build_int(b, 3)));
+  return CALL("rush::quantized_of", TENSOR, x, K(build_float(b, 0.5)), K(build_int(b, 3)));
 }
 static void return_floats(builder *b, uint32_t bytes) {
   build_return(b, CALL("rush::floats_of", TENSOR, bytes, K(build_int(b, 0))));
@@ -43,7 +43,7 @@ static void sums_are_in_steps_of_the_result(void **state) {
   begin(r, b, 2);
   uint32_t x = bytes_of(b, 0), y = bytes_of(b, 1);
   return_floats(
-      b, CALL("rush::quantised_add", TENSOR, x, y, K(build_float(b, 1)), K(build_int(b, 7))));
+      b, CALL("rush::quantized_add", TENSOR, x, y, K(build_float(b, 1)), K(build_int(b, 7))));
   rig_start(r, b);
   rush_value args[] = {floats(r, 4, SIZES(1, 2, 1, 2), (float[]){1, 2, 100, -1.5}),
                        floats(r, 4, SIZES(1, 2, 1, 2), (float[]){1, 1, 100, -1.5})};
@@ -59,7 +59,7 @@ static void a_number_for_each_channel_multiplies_its_places(void **state) {
   begin(r, b, 2);
   uint32_t x = bytes_of(b, 0), by = bytes_of(b, 1);
   return_floats(
-      b, CALL("rush::quantised_scale", TENSOR, x, by, K(build_float(b, 0.25)), K(build_int(b, 9))));
+      b, CALL("rush::quantized_scale", TENSOR, x, by, K(build_float(b, 0.25)), K(build_int(b, 9))));
   rig_start(r, b);
   rush_value args[] = {
       floats(r, 3, SIZES(2, 2, 2), (float[]){1, 2, 3, 4, 5, 6, 7, 8}),
@@ -83,7 +83,7 @@ static void a_table_says_what_becomes_of_each_byte(void **state) {
   uint32_t f = build_tensor(b, RUSH_FLOAT32, 1, SIZES(256), falling);
   uint32_t table = CALL("aten::quantize_per_tensor", TENSOR, K(f), K(build_float(b, 1)),
                         K(build_int(b, 0)), K(build_int(b, RUSH_QUINT8)));
-  uint32_t looked = CALL("rush::quantised_by_table", TENSOR, bytes_of(b, 0), table);
+  uint32_t looked = CALL("rush::quantized_by_table", TENSOR, bytes_of(b, 0), table);
   build_return(b, CALL("aten::dequantize.self", TENSOR, looked));
   rig_start(r, b);
   rush_value x = floats(r, 3, SIZES(1, 2, 2), (float[]){-1.5, 0, 1, 126}); /* bytes 0 3 5 255 */
@@ -97,7 +97,7 @@ static void means_are_of_all_places_of_a_channel(void **state) {
   rig rig_, *r = &rig_;
   builder b_, *b = &b_;
   begin(r, b, 1);
-  build_return(b, CALL("rush::mean_of_quantised", TENSOR, bytes_of(b, 0)));
+  build_return(b, CALL("rush::mean_of_quantized", TENSOR, bytes_of(b, 0)));
   rig_start(r, b);
   rush_value x = floats(r, 4, SIZES(2, 2, 1, 2), (float[]){1, 2, 3, 5, 0, 0, -1.5, 126});
   assert_string_equal(run(r, 0, 1, &x), "float32[2, 2, 1, 1](1.5 4 0 62.25)");
@@ -116,5 +116,5 @@ int main(void) {
       cmocka_unit_test(a_table_says_what_becomes_of_each_byte),
       cmocka_unit_test(means_are_of_all_places_of_a_channel),
   };
-  return cmocka_run_group_tests_name("quantised", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("quantized", tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ struct Range {
   bool finite = true;
 };
 
-// ---- What may be quantised ---------------------------------------------------------------------
+// ---- What may be quantized ---------------------------------------------------------------------
 
 bool is_in_place(const Node &node) {
   const std::string name = node.op.substr(0, node.op.find('.'));
@@ -244,7 +244,7 @@ std::map<const Value *, Range> calibrate(Program &program, const std::vector<Val
 
 class Rewriter {
  public:
-  Rewriter(Graph &graph, std::map<const Value *, Range> ranges, Quantised *out)
+  Rewriter(Graph &graph, std::map<const Value *, Range> ranges, Quantized *out)
       : graph_(graph), ranges_(std::move(ranges)), written_(written_values(graph)), out_(out) {}
 
   void run() {
@@ -273,7 +273,7 @@ class Rewriter {
   Value *number(int64_t n) { return graph_.constant(const_int(n)); }
   Value *number(double n) { return graph_.constant(const_float(n)); }
 
-  // What is known of a value that may be quantised; nullptr where it may not.
+  // What is known of a value that may be quantized; nullptr where it may not.
   const Range *range(const Value *v) const {
     const auto found = ranges_.find(v);
     return found != ranges_.end() && found->second.finite && found->second.sizes.size() >= 3 &&
@@ -287,7 +287,7 @@ class Rewriter {
     Value *&twin = twins_[v];
     if (!twin) {
       const Range &r = ranges_.at(v);
-      twin = insert_call(user, "rush::quantised_of", {v, number(r.scale), number(r.zero_point)});
+      twin = insert_call(user, "rush::quantized_of", {v, number(r.scale), number(r.zero_point)});
     }
     return twin;
   }
@@ -327,7 +327,7 @@ class Rewriter {
     const std::vector<int64_t> none(static_cast<size_t>(w.dim() - 2), 0);
     Value *x = integers(node->input(INPUT), node);
     Value *twin = insert_call(
-        node, "rush::quantised_conv",
+        node, "rush::quantized_conv",
         {x, tensor(integers_of, ""), tensor(at::where(scales > 0, scales, 1), ".scales"),
          tensor(zeros, ""), node->input(BIAS), graph_.constant(const_bool(activation == PLAIN)),
          node->input(STRIDE), node->input(PADDING), node->input(DILATION),
@@ -350,7 +350,7 @@ class Rewriter {
     Value *x = integers(a, node), *y = integers(b, node);
     replace(
         node, result,
-        insert_call(node, "rush::quantised_add", {x, y, number(to->scale), number(to->zero_point)}),
+        insert_call(node, "rush::quantized_add", {x, y, number(to->scale), number(to->zero_point)}),
         format_of(a, b));
   }
 
@@ -367,7 +367,7 @@ class Rewriter {
     if (q->sizes != of(p->sizes)) return;
     Value *x = integers(a, node), *y = integers(b, node);
     replace(node, result,
-            insert_call(node, "rush::quantised_scale",
+            insert_call(node, "rush::quantized_scale",
                         {x, y, number(to->scale), number(to->zero_point)}),
             format_of(a, b));
   }
@@ -378,7 +378,7 @@ class Rewriter {
     if (!has_integers(x) || ranges_.at(x).sizes.size() != 4) return;
     const Const *keep = node->op == "aten::mean.dim" ? node->constant(2) : nullptr;
     const bool flat = node->op == "aten::mean.dim" && !(keep && keep->is_bool() && keep->i);
-    Value *made = insert_call(node, "rush::mean_of_quantised", {twins_.at(x)});
+    Value *made = insert_call(node, "rush::mean_of_quantized", {twins_.at(x)});
     if (flat) made = insert_call(node, "aten::flatten.using_ints", {made, number(int64_t{1})});
     node->output()->replace_all_uses_with(made);
     const auto known = ranges_.find(node->output());
@@ -420,7 +420,7 @@ class Rewriter {
   Graph &graph_;
   std::map<const Value *, Range> ranges_;
   const std::set<const Value *> written_;
-  Quantised *out_;
+  Quantized *out_;
   std::map<const Value *, Value *> twins_;
   std::vector<std::pair<Value *, Value *>> made_;
   std::map<const Value *, int64_t> formats_;
@@ -429,8 +429,8 @@ class Rewriter {
 
 }  // namespace
 
-void quantise_convolutions(Program &program, const std::vector<Batch> &batches, const Opener &open,
-                           Quantised *out) {
+void quantize_convolutions(Program &program, const std::vector<Batch> &batches, const Opener &open,
+                           Quantized *out) {
   Graph &graph = *program.methods[0].graph;
   out_of_place(graph);
   Rewriter(graph, calibrate(program, observed_values(graph), batches, open), out).run();

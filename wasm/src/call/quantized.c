@@ -1,4 +1,4 @@
-#include "call/quantised.h"
+#include "call/quantized.h"
 
 #include "tensor/layout.h"
 #include "tensor/quant.h"
@@ -7,20 +7,20 @@ static bool in_steps(const rush_call *c) {
   return c->op->flags & RUSH_OP_IN_STEPS;
 }
 
-static rush_tensor *quantised_in(const rush_value *v) {
+static rush_tensor *quantized_in(const rush_value *v) {
   if (v->kind == RUSH_KIND_TENSOR)
-    return rush_is_quantised(rush_as_tensor(v)->dtype) ? rush_as_tensor(v) : NULL;
+    return rush_is_quantized(rush_as_tensor(v)->dtype) ? rush_as_tensor(v) : NULL;
   if (v->kind != RUSH_KIND_LIST) return NULL;
   const rush_list *list = rush_as_list(v);
   for (size_t k = 0; k < list->n && list->items[k].kind == RUSH_KIND_TENSOR; k++)
-    if (rush_is_quantised(rush_as_tensor(list->items + k)->dtype))
+    if (rush_is_quantized(rush_as_tensor(list->items + k)->dtype))
       return rush_as_tensor(list->items + k);
   return NULL;
 }
 
-static rush_tensor *first_quantised(const rush_value *args, uint32_t n) {
+static rush_tensor *first_quantized(const rush_value *args, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
-    rush_tensor *t = quantised_in(args + k);
+    rush_tensor *t = quantized_in(args + k);
     if (t) return t;
   }
   return NULL;
@@ -35,13 +35,13 @@ static rush_status name_result(rush_call *c, const rush_value *v, const rush_ten
       RUSH_TRY(name_result(c, list->items + k, first));
     return RUSH_OK;
   }
-  if (v->kind != RUSH_KIND_TENSOR || !rush_is_quantised(rush_as_tensor(v)->dtype)) return RUSH_OK;
+  if (v->kind != RUSH_KIND_TENSOR || !rush_is_quantized(rush_as_tensor(v)->dtype)) return RUSH_OK;
   rush_tensor *t = rush_as_tensor(v);
   const bool made = !rush_quant_of(t);
   RUSH_CHECK(c->ctx,
              rush_quant_of(first)->axis < 0 || (!made && t->storage != first->storage) ||
                  (rush_same_sizes(t, first) && (made || rush_same_strides(t, first))),
-             RUSH_ERR_UNSUPPORTED, "not implemented for tensors quantised per channel");
+             RUSH_ERR_UNSUPPORTED, "not implemented for tensors quantized per channel");
   return made ? rush_quant_as(c->heap, t, first) : RUSH_OK;
 }
 
@@ -63,8 +63,8 @@ static rush_status name_new(rush_call *c, rush_tensor *made, const rush_tensor *
   return RUSH_OK;
 }
 
-/* `t`, a result in float32, as `first` is quantised; into `given` where that was written. */
-static rush_status quantise(rush_call *c, rush_tensor *t, const rush_tensor *first,
+/* `t`, a result in float32, as `first` is quantized; into `given` where that was written. */
+static rush_status quantize(rush_call *c, rush_tensor *t, const rush_tensor *first,
                             rush_tensor *given, rush_value *out) {
   rush_tensor *made;
   if (given && rush_same_strides(given, t) && rush_is_dense(given)) {
@@ -74,9 +74,9 @@ static rush_status quantise(rush_call *c, rush_tensor *t, const rush_tensor *fir
     return RUSH_OK;
   }
   RUSH_CHECK(c->ctx, !given, RUSH_ERR_UNSUPPORTED,
-             "a quantised tensor with gaps cannot be written in place");
+             "a quantized tensor with gaps cannot be written in place");
   RUSH_CHECK(c->ctx, rush_quant_of(first)->axis < 0, RUSH_ERR_UNSUPPORTED,
-             "not implemented for tensors quantised per channel");
+             "not implemented for tensors quantized per channel");
   if (rush_is_dense(t))
     RUSH_TRY(rush_tensor_new_like(c->heap, t, first->dtype, &made));
   else
@@ -88,7 +88,7 @@ static rush_status quantise(rush_call *c, rush_tensor *t, const rush_tensor *fir
   return RUSH_OK;
 }
 
-/* In place of a quantised tensor, or of a list of them, its numbers; a new list is in *made. */
+/* In place of a quantized tensor, or of a list of them, its numbers; a new list is in *made. */
 static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
   rush_tensor *numbers;
   if (v->kind == RUSH_KIND_TENSOR) {
@@ -101,20 +101,20 @@ static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
   *v = *made;
   for (size_t i = 0; i < list->n; i++) {
     rush_value *item = rush_as_list(made)->items + i;
-    if (!quantised_in(item)) continue;
+    if (!quantized_in(item)) continue;
     RUSH_TRY(rush_quant_get(c->heap, rush_as_tensor(item), in_steps(c), &numbers));
     rush_assign(c->heap, item, rush_of_tensor(numbers));
   }
   return RUSH_OK;
 }
 
-static rush_status quantise_results(rush_call *c, const rush_tensor *first, rush_tensor *inplace) {
+static rush_status quantize_results(rush_call *c, const rush_tensor *first, rush_tensor *inplace) {
   for (uint32_t k = 0; k < c->n_results; k++) {
     rush_value out;
     if (c->results[k].kind != RUSH_KIND_TENSOR) continue;
     rush_tensor *t = rush_as_tensor(c->results + k);
     if (t->dtype != RUSH_FLOAT32) continue;
-    RUSH_TRY(quantise(c, t, first, k == 0 ? inplace : NULL, &out));
+    RUSH_TRY(quantize(c, t, first, k == 0 ? inplace : NULL, &out));
     rush_assign(c->heap, c->results + k, out);
   }
   return RUSH_OK;
@@ -122,18 +122,18 @@ static rush_status quantise_results(rush_call *c, const rush_tensor *first, rush
 
 static rush_status in_floats(rush_call *c, const rush_schema *schema, rush_value *args) {
   rush_value given[RUSH_SCHEMA_MAX_ARGS], made[RUSH_SCHEMA_MAX_ARGS];
-  const rush_tensor *first = first_quantised(args, schema->n_args);
+  const rush_tensor *first = first_quantized(args, schema->n_args);
   rush_tensor *inplace = c->inplace;
   rush_status st = RUSH_OK;
   for (uint32_t k = 0; k < schema->n_args; k++) {
     given[k] = args[k];
     made[k] = rush_none();
-    if (st == RUSH_OK && quantised_in(args + k)) st = numbers_of(c, args + k, made + k);
+    if (st == RUSH_OK && quantized_in(args + k)) st = numbers_of(c, args + k, made + k);
   }
   if (inplace && st == RUSH_OK) c->inplace = rush_as_tensor(args);
   c->dies = 0; /* the numbers are ours */
   if (st == RUSH_OK) st = c->op->run(c);
-  if (st == RUSH_OK) st = quantise_results(c, first, inplace);
+  if (st == RUSH_OK) st = quantize_results(c, first, inplace);
   c->inplace = inplace;
   for (uint32_t k = 0; k < schema->n_args; k++) {
     args[k] = given[k];
@@ -143,7 +143,7 @@ static rush_status in_floats(rush_call *c, const rush_schema *schema, rush_value
 }
 
 static rush_status as_they_are(rush_call *c, rush_tensor *first) {
-  RUSH_CHECK(c->ctx, c->op->flags & (RUSH_OP_QUANTISED | RUSH_OP_VIEW), RUSH_ERR_UNSUPPORTED,
+  RUSH_CHECK(c->ctx, c->op->flags & (RUSH_OP_QUANTIZED | RUSH_OP_VIEW), RUSH_ERR_UNSUPPORTED,
              "not implemented for '%s'", rush_dtype_word(first->dtype));
   rush_tensor_keep(first);
   rush_status st = c->op->run(c);
@@ -152,15 +152,15 @@ static rush_status as_they_are(rush_call *c, rush_tensor *first) {
   return st;
 }
 
-bool rush_call_quantised(rush_call *c, const void *schema, rush_status *status) {
-  rush_tensor *first = first_quantised(c->args, c->n_args);
+bool rush_call_quantized(rush_call *c, const void *schema, rush_status *status) {
+  rush_tensor *first = first_quantized(c->args, c->n_args);
   if (!first) return false;
   *status = c->op->flags & RUSH_OP_IN_FLOATS ? in_floats(c, schema, (rush_value *)c->args)
                                              : as_they_are(c, first);
   return true;
 }
 
-void rush_know_quantised(rush_heap *heap) {
-  heap->quantised.call = rush_call_quantised;
+void rush_know_quantized(rush_heap *heap) {
+  heap->quantized.call = rush_call_quantized;
   rush_quant_know_pools(heap);
 }

@@ -1,4 +1,4 @@
-#include "quantise.h"
+#include "quantize.h"
 
 #include <ATen/ATen.h>
 
@@ -31,12 +31,12 @@ constexpr int64_t kGroup = 32;  // of four bits, where nothing else is said
 
 bool is_weight(const Const *c) {
   return c && c->is_tensor() && c->tensor.layout() == at::kStrided &&
-         c->tensor.scalar_type() == at::kFloat && c->tensor.numel() >= kLeastQuantised &&
+         c->tensor.scalar_type() == at::kFloat && c->tensor.numel() >= kLeastQuantized &&
          c->tensor.dim() >= 2 && c->tensor.isfinite().all().item<bool>();
 }
 
 // Counts what takes the place of a weight.
-void count(const at::Tensor &weight, const std::vector<at::Tensor> &parts, Quantised *out) {
+void count(const at::Tensor &weight, const std::vector<at::Tensor> &parts, Quantized *out) {
   out->before += weight.nbytes();
   for (const at::Tensor &part : parts) out->after += part.nbytes();
 }
@@ -80,7 +80,7 @@ Int4 int4_of(const at::Tensor &weight, const Bits &bits) {
   return out;
 }
 
-bool linear(Node *node, const Bits &bits, Quantised *out) {
+bool linear(Node *node, const Bits &bits, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight)) return false;
   Graph &graph = *node->block->graph;
@@ -125,7 +125,7 @@ bool linear(Node *node, const Bits &bits, Quantised *out) {
 }
 
 // The weight of a node whose operator takes halves of constants and computes in float32.
-bool halve(Node *node, Quantised *out) {
+bool halve(Node *node, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight) || weight->tensor.abs().max().item<float>() > 65504) return false;
   const at::Tensor half = weight->tensor.to(at::kHalf);
@@ -135,7 +135,7 @@ bool halve(Node *node, Quantised *out) {
 }
 
 // Rows are taken of the few bits, and become floats then.
-bool embedding(Node *node, const Bits &bits, Quantised *out) {
+bool embedding(Node *node, const Bits &bits, Quantized *out) {
   const Const *weight = node->constant(0);
   if (!is_weight(weight) || weight->tensor.dim() != 2) return false;
   Graph &graph = *node->block->graph;
@@ -209,7 +209,7 @@ std::set<const void *> linear_weights(const Program &program) {
   return out;
 }
 
-void quantise(Program &program, const Bits &bits, Quantised *out) {
+void quantize(Program &program, const Bits &bits, Quantized *out) {
   out->name = bits.name;
   if (bits.kind == Bits::ALL) return;
   const bool half = bits.kind == Bits::FLOAT16;
@@ -236,8 +236,8 @@ void quantise(Program &program, const Bits &bits, Quantised *out) {
 namespace {
 
 // Of one tensor or number.
-Quantised distance_of(const std::vector<double> &got, const std::vector<double> &want) {
-  Quantised out;
+Quantized distance_of(const std::vector<double> &got, const std::vector<double> &want) {
+  Quantized out;
   double most = 0, difference = 0, a = 0, b = 0, product = 0;
   for (size_t i = 0; i < got.size(); i++) {
     if (got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) {
@@ -277,10 +277,10 @@ std::vector<Pair> pairs_of(const Const &got, const Const &want) {
 
 }  // namespace
 
-void add_distance(const Const &got, const Const &want, Quantised *out) {
+void add_distance(const Const &got, const Const &want, Quantized *out) {
   for (const auto &[a, b] : pairs_of(got, want)) {
     if (!is_float_like(*b)) continue;
-    const Quantised of = distance_of(elements(*a), elements(*b));
+    const Quantized of = distance_of(elements(*a), elements(*b));
     out->max = std::max(out->max, of.max);
     out->l2 = std::max(out->l2, of.l2);
     out->cosine = std::min(out->cosine, of.cosine);
@@ -307,10 +307,10 @@ bool expect_own(const Const &own, Test *test) {
   return true;
 }
 
-std::string to_string(const Quantised &q) {
+std::string to_string(const Quantized &q) {
   char line[320];
   std::snprintf(line, sizeof line,
-                "  quantised %s: %s, %zu %s; their weights take %llu bytes instead of %llu\n",
+                "  quantized %s: %s, %zu %s; their weights take %llu bytes instead of %llu\n",
                 q.name.c_str(), counted(q.layers, "layer").c_str(), q.kept,
                 q.kept == 1 ? "stays" : "stay", static_cast<unsigned long long>(q.after),
                 static_cast<unsigned long long>(q.before));

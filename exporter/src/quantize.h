@@ -29,7 +29,7 @@ Bits bits_from_name(const std::string &name);
 // What came of it. Of the answer that is furthest from PyTorch's: the greatest difference in units
 // of the greatest element, the norm of the difference in units of that of the answer, and the cosine
 // of the angle between the two.
-struct Quantised {
+struct Quantized {
   std::string name;             // as users write it; "" where nothing was wanted
   size_t layers = 0, kept = 0;  // layers that have fewer bits now, and that could have and have not
   uint64_t before = 0, after = 0;  // bytes of the former's weights
@@ -43,8 +43,8 @@ struct Quantised {
 // Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too (not with
 // INT8_STATIC; with INT8 those that are such a layer's weight as well), of convolutions (rush::conv)
 // too with FLOAT16: finite ones, of at least this many elements. Adds to *out what it has done.
-constexpr int64_t kLeastQuantised = 1024;
-void quantise(Program &program, const Bits &bits, Quantised *out);
+constexpr int64_t kLeastQuantized = 1024;
+void quantize(Program &program, const Bits &bits, Quantized *out);
 
 // A node before `where` with one result, which it gives.
 Value *insert_call(Node *where, const char *op, const std::vector<Value *> &inputs,
@@ -61,18 +61,18 @@ using Opener = std::function<std::unique_ptr<NativeSession>(const Program &progr
 
 // For INT8_STATIC: convolutions of the first method (rush::conv), and what stands between them, work
 // on bytes; the range of each value is what it is in runs with `batches`, arguments of that method.
-void quantise_convolutions(Program &program, const std::vector<Batch> &batches, const Opener &open,
-                           Quantised *out);
+void quantize_convolutions(Program &program, const std::vector<Batch> &batches, const Opener &open,
+                           Quantized *out);
 
 // Measures how far an answer is from PyTorch's. Throws std::runtime_error, saying where, if they are
 // not of the same kinds, dtypes and sizes, or not finite in the same places.
-void add_distance(const Const &got, const Const &want, Quantised *out);
+void add_distance(const Const &got, const Const &want, Quantized *out);
 
-// The answer of a quantised file as what a test vector expects: other runtimes round activations
+// The answer of a quantized file as what a test vector expects: other runtimes round activations
 // otherwise, so right is what is as near to it as it is to PyTorch's. False, and the vector is as it
 // was, where sizes or values that are no floating-point numbers are not PyTorch's.
 bool expect_own(const Const &own, Test *test);
 
-std::string to_string(const Quantised &quantised);
+std::string to_string(const Quantized &quantized);
 
 }  // namespace rush

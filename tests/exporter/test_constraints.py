@@ -1,4 +1,4 @@
-"""What a file promises of sizes: of dynamic_shapes, and of what an ExportedProgram was exported for."""
+"""Constraints on sizes in a file: from dynamic_shapes, and from an ExportedProgram."""
 
 import re
 import typing
@@ -27,8 +27,8 @@ class Rows(nn.Module):
 X, Y = torch.rand(4, 6), torch.rand(4)
 
 
-def promised(path, method="forward"):
-    return {p["name"]: p["promises"] for p in reader.read(path).methods[method]["inputs"]}
+def constraints(path, method="forward"):
+    return {p["name"]: p["constraints"] for p in reader.read(path).methods[method]["inputs"]}
 
 
 def refuses(run, *cases):
@@ -41,13 +41,13 @@ def refuses(run, *cases):
 # ---- Which sizes are tried
 
 
-@pytest.mark.parametrize("size, promise, tried", [
+@pytest.mark.parametrize("size, constraint, tried", [
     (4, "n", [5, 8, 1, 2]), (3, "n", [4, 6, 5, 1, 2]), (1, "n", [2, 3]), (0, "n", [1, 2]), (5, Dim("n", max=7), [6, 7, 1, 2]),
     (4, Dim("n", max=5), [5, 1, 2]), (5, Dim("n", max=5), [1, 2]), (5, Dim("n", min=2), [6, 10, 7, 2]), (4, Dim("n", min=3), [5, 8, 3]),
     (4, 4, []),
 ])
-def test_open_sizes_are_verified_beyond_the_example(size, promise, tried, out):
-    report = rushlight.export(nn.ReLU(), torch.rand(2, size), out, dynamic_shapes=({1: promise},))
+def test_open_sizes_are_verified_beyond_the_example(size, constraint, tried, out):
+    report = rushlight.export(nn.ReLU(), torch.rand(2, size), out, dynamic_shapes=({1: constraint},))
     assert report.tried == [f"input [2, {n}]" for n in tried] and report.verified == 1 + len(tried)
     assert not tried or "  also at   " + "; ".join(f"input [2, {n}]" for n in tried) + "\n" in str(report)
 
@@ -71,19 +71,19 @@ def test_complex_numbers_are_tried_at_other_sizes(out):
 
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
 def test_a_size_of_complex_numbers_that_tracing_baked_is_refused(out):
-    with pytest.raises(rushlight.RushlightError, match="promised open"):
+    with pytest.raises(rushlight.RushlightError, match="dynamic_shapes leaves open"):
         rushlight.export(Baked(), torch.rand(4, 3, dtype=torch.complex64), out, dynamic_shapes={"x": {0: "n"}})
 
 
 @pytest.mark.parametrize("model, says", [
-    (Baked(), "differs from PyTorch at sizes other than the example's, which are promised open .x .8, 3..: "),
-    (Reshaped(), "does not run at sizes other than the example's, which are promised open .x .5, 3..: "),
+    (Baked(), "differs from PyTorch at sizes other than the example's, which dynamic_shapes leaves open .x .8, 3..: "),
+    (Reshaped(), "does not run at sizes other than the example's, which dynamic_shapes leaves open .x .5, 3..: "),
 ])
 def test_a_size_that_tracing_baked_is_refused_with_the_size_and_the_tracers_warning(model, says, out):
     with pytest.warns(torch.jit.TracerWarning), pytest.raises(rushlight.RushlightError, match=says) as e:
         rushlight.export(model, torch.rand(4, 3), out, dynamic_shapes={"x": {0: "n"}})
     line = type(model).forward.__code__.co_firstlineno + 1
-    assert "tracing keeps what it saw of the example's sizes:" in str(e.value) and f"test_promises.py:{line}: " in str(e.value)
+    assert "tracing keeps what it saw of the example's sizes:" in str(e.value) and f"test_constraints.py:{line}: " in str(e.value)
     assert e.value.code in ("mismatch", "model-raised", "bad-argument")
 
 
@@ -105,7 +105,7 @@ def test_sizes_inside_of_lists_and_dicts_are_verified(front, out):
     report = rushlight.export(front(Typed()), NESTED, out, dynamic_shapes=shapes)
     assert report.tried[:3] == ["xs.0 [5, 6], xs.1 [4], d.1 [5]", "xs.0 [8, 6], xs.1 [5], d.1 [8]", "xs.0 [5, 6], xs.1 [5], d.1 [5]"]
     assert report.tried[3:] == ["xs.0 [1, 6], xs.1 [1], d.1 [1]", "xs.0 [2, 6], xs.1 [2], d.1 [2]", "xs.0 [1, 6], d.1 [1]", "xs.1 [1]"]
-    assert promised(out) == {"xs": [], "d": []}
+    assert constraints(out) == {"xs": [], "d": []}
 
 
 @pytest.mark.parametrize("shapes, says", [
@@ -125,7 +125,7 @@ def test_a_size_inside_of_a_list_that_tracing_baked_is_refused(out):
         def forward(self, xs):
             return xs[0] + xs[1].shape[0].item() if hasattr(xs[1].shape[0], "item") else xs[0] + float(len(xs[1].tolist()))
 
-    with pytest.warns(torch.jit.TracerWarning), pytest.raises(rushlight.RushlightError, match=r"promised open \(xs\.1 \[4\]\): "):
+    with pytest.warns(torch.jit.TracerWarning), pytest.raises(rushlight.RushlightError, match=r"dynamic_shapes leaves open \(xs\.1 \[4\]\): "):
         rushlight.export(Baked(), ([X, torch.rand(3)],), out, dynamic_shapes=([None, {0: "n"}],))
 
 
@@ -167,11 +167,11 @@ n = Dim("n", min=3, max=8)
 ])
 def test_what_dynamic_shapes_say_is_in_the_file(shapes, x, y, out):
     report = rushlight.export(Scaled(), (X, Y), out, dynamic_shapes=shapes)
-    assert promised(out) == {"x": x, "y": y} and report.verified >= 1
+    assert constraints(out) == {"x": x, "y": y} and report.verified >= 1
 
 
 @pytest.mark.parametrize("front", [lambda m: m, torch.jit.script], ids=["traced", "scripted"])
-def test_a_promise_is_kept_or_the_run_refused(front, out):
+def test_a_constraint_is_kept_or_the_run_refused(front, out):
     report = rushlight.export(front(Scaled()), (X, Y), out, dynamic_shapes={"x": {0: n, 1: 6}, "y": {0: n}})
     assert report.verified == 4 and report.tried == ["x [5, 6], y [5]", "x [8, 6], y [8]", "x [3, 6], y [3]"]
     run = rushlight.load(out)
@@ -195,7 +195,7 @@ def test_a_size_that_is_as_large_as_it_may_be_is_not_tried_larger(out):
     assert report.tried == ["x [1, 6], y [1]", "x [2, 6], y [2]"] and not report.warnings
 
 
-def test_an_example_that_breaks_a_promise_is_refused(out):
+def test_an_example_that_breaks_a_constraint_is_refused(out):
     with pytest.raises(rushlight.RushlightError, match='size 0 of input "y" is 4 and size 1 of input "x" is 6: they must be equal'):
         rushlight.export(Scaled(), (X, Y), out, dynamic_shapes={"x": {1: "k"}, "y": {0: "k"}})
 
@@ -204,7 +204,7 @@ def test_an_example_that_breaks_a_promise_is_refused(out):
     ({"x": {0: 2 * Dim("k") + 1}}, r"2\*k \+ 1 of the input 'x' follows from another size, and is no multiple"),
     ({"x": {0: 4, -2: Dim("k", min=5)}}, "size 0 of 'x' would be at least 5 and at most 4"),
 ])
-def test_promises_that_cannot_be_made(shapes, message, out):
+def test_constraints_that_cannot_be_made(shapes, message, out):
     with pytest.raises(ValueError, match=message):
         rushlight.export(Scaled(), (X, Y), out, dynamic_shapes=shapes)
 
@@ -219,7 +219,7 @@ def program():
 @pytest.mark.feature("torch.export", "sizes outside of the program's range", pytorch="refuses", rushlight="refuses")
 def test_a_program_keeps_its_sizes(out):
     rushlight.export(program(), None, out)
-    (rows, columns), (others,) = promised(out).values()
+    (rows, columns), (others,) = constraints(out).values()
     assert rows[0] == 0 and rows[1] and rows[2:] == (3, 8) and others == rows and columns == (1, None, 6, 6)
     run = rushlight.load(out)
     torch.testing.assert_close(run(torch.ones(8, 6), torch.ones(8)), torch.ones(8, 6))
@@ -234,20 +234,20 @@ def test_a_program_keeps_its_sizes(out):
         run(torch.ones(4, 6, 1), torch.ones(4))
 
 
-def test_a_program_checks_no_promise_itself(out):
+def test_a_program_checks_no_constraint_itself(out):
     report = rushlight.export(program(), None, out)
     assert "aten::size.int" not in report.ops and "aten::le.int" not in report.ops and "aten::ge.int" not in report.ops
 
 
 def test_names_and_narrower_ranges_for_a_program(out):
     rushlight.export(program(), None, out, input_names=("a", "b"), dynamic_shapes={"b": {0: Dim("rows", max=5)}, "a": {1: "columns"}})
-    assert promised(out) == {"a": [(0, "rows", 3, 8), (1, "columns", 6, 6)], "b": [(0, "rows", 3, 5)]}
+    assert constraints(out) == {"a": [(0, "rows", 3, 8), (1, "columns", 6, 6)], "b": [(0, "rows", 3, 5)]}
     refuses(rushlight.load(out), ((6, 6), (6,), 'size 0 of input "b" is 6; it must be at most 5'))
     with pytest.raises(ValueError, match="size 1 of 'x' would be at least 7 and at most 6"):
         rushlight.export(program(), None, out, dynamic_shapes={"x": {1: 7}})
 
 
-def test_sizes_inside_an_input_follow_those_that_are_promised(out):
+def test_sizes_inside_an_input_follow_those_that_have_constraints(out):
     class Net(nn.Module):
         def forward(self, parts, x):
             return parts[0] + x, parts[1] * 2
@@ -255,7 +255,7 @@ def test_sizes_inside_an_input_follow_those_that_are_promised(out):
     parts = [torch.rand(4), torch.rand(3)]
     program = torch.export.export(Net(), (parts, torch.rand(4)), dynamic_shapes=([{0: n}, {0: Dim("m", min=2, max=5)}], {0: n}))
     rushlight.export(program, None, out)
-    (inside, (size,)) = promised(out).values()
+    (inside, (size,)) = constraints(out).values()
     assert inside == [] and size[2:] == (3, 8)
     run = rushlight.load(out)
     assert run([torch.ones(8), torch.ones(5)], torch.ones(8))[0].tolist() == [2] * 8

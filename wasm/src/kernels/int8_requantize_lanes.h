@@ -1,5 +1,5 @@
-/* rush_int8_requantise on vectors of RUSH_LANES numbers (4 or 8), under the name RUSH_NAMED(int8_requantise): the text of
- * int8_requantise.c and int8_requantise_avx2.c. */
+/* rush_int8_requantize on vectors of RUSH_LANES numbers (4 or 8), under the name RUSH_NAMED(int8_requantize): the text of
+ * int8_requantize.c and int8_requantize_avx2.c. */
 #include "kernels/int8_conv.h"
 #include "kernels/math_inline.h"
 #if RUSH_LANES == 4
@@ -66,7 +66,7 @@ RUSH_INLINE i4 integers(const steps *s, bool first, rush_int8_activation activat
 }
 
 /* Eight channels, from k on, of which n are there. */
-RUSH_INLINE void channels(const rush_requantised *to, const steps *s, bool first,
+RUSH_INLINE void channels(const rush_requantized *to, const steps *s, bool first,
                           rush_int8_activation activation, size_t rows, size_t k, size_t n,
                           const int32_t *sums, size_t lds, uint8_t *y, size_t ldy) {
   i4 offsets[PARTS], v[PARTS];
@@ -91,7 +91,7 @@ RUSH_INLINE void channels(const rush_requantised *to, const steps *s, bool first
   }
 }
 
-RUSH_INLINE void requantise(const rush_requantised *to, bool first, rush_int8_activation activation,
+RUSH_INLINE void requantize(const rush_requantized *to, bool first, rush_int8_activation activation,
                             size_t rows, size_t from, size_t n, const int32_t *sums, size_t lds,
                             size_t step, uint8_t *y, size_t ldy) {
   const float magic = 12582912.0f; /* as f4_round_small */
@@ -117,9 +117,9 @@ RUSH_INLINE void requantise(const rush_requantised *to, bool first, rush_int8_ac
 }
 
 #define RUSH_OF(NAME, first, activation)                                                   \
-  static void NAME(const rush_requantised *to, size_t rows, size_t c, size_t n,            \
+  static void NAME(const rush_requantized *to, size_t rows, size_t c, size_t n,            \
                    const int32_t *sums, size_t lds, size_t step, uint8_t *y, size_t ldy) { \
-    requantise(to, first, activation, rows, c, n, sums, lds, step, y, ldy);                \
+    requantize(to, first, activation, rows, c, n, sums, lds, step, y, ldy);                \
   }
 RUSH_OF(rounded, true, RUSH_INT8_PLAIN)
 RUSH_OF(plain, false, RUSH_INT8_PLAIN)
@@ -127,8 +127,8 @@ RUSH_OF(hardswish, false, RUSH_INT8_HARDSWISH)
 RUSH_OF(hardsigmoid, false, RUSH_INT8_HARDSIGMOID)
 RUSH_OF(looked_up, false, RUSH_INT8_SILU)
 
-rush_int8_requantiser RUSH_NAMED(int8_requantise);
-void RUSH_NAMED(int8_requantise)(const rush_requantised *to, size_t rows, size_t c, size_t n,
+rush_int8_requantizer RUSH_NAMED(int8_requantize);
+void RUSH_NAMED(int8_requantize)(const rush_requantized *to, size_t rows, size_t c, size_t n,
                                  const int32_t *sums, size_t lds, size_t step, uint8_t *y,
                                  size_t ldy) {
   if (to->rounds_first) {

@@ -1,27 +1,27 @@
-/* Sums and products of two tensors of bytes, as torch.ao's quantised models have them. */
+/* Sums and products of two tensors of bytes, as torch.ao's quantized models have them. */
 #include "blocks/shape.h"
 #include "call/define.h"
-#include "call/quantised.h"
-#include "kernels/quantise.h"
+#include "call/quantized.h"
+#include "kernels/quantize_affine.h"
 #include "tensor/layout.h"
 #include "tensor/quant.h"
 
 enum { SCALE = 2, ZERO_POINT, RELU };
 enum { SUM, PRODUCT, SUM_OF_QNNPACK };
 
-static rush_status read_one(rush_call *c, uint32_t arg, rush_tensor **t, rush_quantised_one *out) {
+static rush_status read_one(rush_call *c, uint32_t arg, rush_tensor **t, rush_quantized_one *out) {
   *t = arg_tensor(c, arg);
   RUSH_NEED(((*t)->dtype == RUSH_QUINT8 || (*t)->dtype == RUSH_QINT8) &&
                 (*t)->dtype == arg_tensor(c, 0)->dtype,
             "two quint8 tensors were wanted, or two of qint8");
   const rush_quant *q = rush_quant_of(*t);
   RUSH_NEED(q->axis < 0, "the tensor is quantized per channel, expected per tensor");
-  *out = (rush_quantised_one){q->scales[0], q->zero_points[0]};
+  *out = (rush_quantized_one){q->scales[0], q->zero_points[0]};
   if (rush_is_dense(*t)) return RUSH_OK;
   return tmp_contiguous(c, *t, t);
 }
 
-static rush_status read_args(rush_call *c, rush_quantised_two *q, rush_tensor *t[2]) {
+static rush_status read_args(rush_call *c, rush_quantized_two *q, rush_tensor *t[2]) {
   RUSH_TRY(read_one(c, 0, t, &q->a));
   RUSH_TRY(read_one(c, 1, t + 1, &q->b));
   q->dtype = t[0]->dtype;
@@ -38,7 +38,7 @@ static rush_status read_args(rush_call *c, rush_quantised_two *q, rush_tensor *t
 }
 
 /* Result 0, which lies as TensorIterator has it. */
-static rush_status new_result(rush_call *c, const rush_quantised_two *q, rush_tensor *t[2],
+static rush_status new_result(rush_call *c, const rush_quantized_two *q, rush_tensor *t[2],
                               rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   int rank;
@@ -48,7 +48,7 @@ static rush_status new_result(rush_call *c, const rush_quantised_two *q, rush_te
       rush_broadcast(t[0]->rank, t[0]->sizes, t[1]->rank, t[1]->sizes, &rank, sizes),
       "The size of tensor a %s must match the size of tensor b %s at non-singleton dimensions",
       rush_shape_text(t[0]->rank, t[0]->sizes, a), rush_shape_text(t[1]->rank, t[1]->sizes, b));
-  rush_know_quantised(c->heap);
+  rush_know_quantized(c->heap);
   rush_strides_of_result(rank, sizes, 2, (const rush_tensor *const *)t, strides);
   RUSH_TRY(rush_result_turned(c, 0, q->dtype, rank, sizes, strides, strides, out));
   RUSH_TRY(rush_quant_make(c->heap, *out, -1, 1, &made));
@@ -81,7 +81,7 @@ static rush_status lay(rush_call *c, const rush_tensor *out, rush_tensor **t) {
 }
 
 /* Pixel by pixel where one has a number for each channel: squeeze and excitation. */
-static rush_status by_pixels(rush_call *c, const rush_quantised_two *q, rush_tensor *t[2],
+static rush_status by_pixels(rush_call *c, const rush_quantized_two *q, rush_tensor *t[2],
                              rush_tensor *out) {
   const size_t channels = (size_t)out->sizes[1], images = (size_t)out->sizes[0];
   const size_t pixels = (size_t)out->numel / channels / images;
@@ -91,7 +91,7 @@ static rush_status by_pixels(rush_call *c, const rush_quantised_two *q, rush_ten
   uint8_t *y = rush_data(out);
   for (size_t i = 0; i < images; i++) {
     for (size_t p = 0; p < pixels; p++, y += channels, a += next_a, b += next_b)
-      rush_quantised_pair(q, channels, a, b, y);
+      rush_quantized_pair(q, channels, a, b, y);
     if (next_a == 0) a += channels;
     if (next_b == 0) b += channels;
     RUSH_TRY(rush_work(c->ctx, pixels * channels));
@@ -101,8 +101,8 @@ static rush_status by_pixels(rush_call *c, const rush_quantised_two *q, rush_ten
 
 /* two tensors of QUINT8, or two of QINT8, that broadcast; scale and zero_point of the result; whether
  * numbers below 0 become that -> their sum or product, of the same dtype */
-RUSH_OP(quantised_pair) {
-  rush_quantised_two q = {0};
+RUSH_OP(quantized_pair) {
+  rush_quantized_two q = {0};
   rush_tensor *t[2], *out;
   RUSH_TRY(read_args(c, &q, t));
   RUSH_TRY(new_result(c, &q, t, &out));
@@ -113,6 +113,6 @@ RUSH_OP(quantised_pair) {
     return by_pixels(c, &q, t, out);
   RUSH_TRY(lay(c, out, t));
   RUSH_TRY(lay(c, out, t + 1));
-  rush_quantised_pair(&q, (size_t)out->numel, rush_data(t[0]), rush_data(t[1]), rush_data(out));
+  rush_quantized_pair(&q, (size_t)out->numel, rush_data(t[0]), rush_data(t[1]), rush_data(out));
   return rush_work(c->ctx, (uint64_t)out->numel);
 }

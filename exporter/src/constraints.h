@@ -1,4 +1,4 @@
-// What an export promises of the sizes of the first method's inputs.
+// Constraints on the sizes of the first method's inputs.
 #pragma once
 
 #include "export.h"
@@ -7,12 +7,12 @@ namespace rush {
 
 // What the options say, all of it, by rising input and dimension. Throws std::invalid_argument for
 // an input or dimension that the examples do not have, and where no size is left.
-std::vector<Promise> promises_of(const Program &program, const ExportOptions &options,
-                                 const std::vector<Example> &examples);
+std::vector<Constraint> constraints_of(const Program &program, const ExportOptions &options,
+                                       const std::vector<Example> &examples);
 
-// Has the program refuse sizes that are not the multiples that are promised. Of tensors inside of lists
+// Has the program refuse sizes that are not the multiples that the constraints ask for. Of tensors inside of lists
 // and dicts they are tried, and not checked.
-void check_multiples(Program &program, const std::vector<Promise> &promises);
+void check_multiples(Program &program, const std::vector<Constraint> &constraints);
 
 // A size that a tensor of an argument may have, too.
 struct GrownSize {
@@ -38,9 +38,10 @@ void each_given(const Const &value, F f) {
   for (const Const &item : value.items) each_given(item, f);
 }
 
-// Other sizes that are promised, for each argument. All at once: larger by one, doubled, odd ones
-// where these two are even, 1 and 2, or the least that is promised; and 1 for each name alone. None
+// Other sizes that the constraints allow, for each argument. All at once: larger by one, doubled, odd ones
+// where these two are even, 1 and 2, or the least that is allowed; and 1 for each name alone. None
 // where no size varies.
-std::vector<Trial> trials(const std::vector<Promise> &promises, const std::vector<Const> &args);
+std::vector<Trial> trials(const std::vector<Constraint> &constraints,
+                          const std::vector<Const> &args);
 
 }  // namespace rush

@@ -1,4 +1,4 @@
-# Fake quantisation, and the operators of torch.ao.quantization's pt2e, whose quantised tensors are ordinary integers.
+# Fake quantization, and the operators of torch.ao.quantization's pt2e, whose quantized tensors are ordinary integers.
 # As aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp, torch/ao/quantization/fx/_decomposed.py
 
 
@@ -10,14 +10,14 @@ def along_axis(x, numbers, axis: int):
 
 
 # The integers, as floats; what an int64 cannot hold, and NaN, is below the least.
-def fake_quantised_steps(x, scale, zero_point, quant_min: int):
+def fake_quantized_steps(x, scale, zero_point, quant_min: int):
     steps = torch.round(x * (1.0 / scale)) + zero_point
     return torch.where(torch.abs(steps) < 9.2e18, steps, float(quant_min) - 1)
 
 
-def fake_quantised(x, scale, zero_point, quant_min: int, quant_max: int):
+def fake_quantized(x, scale, zero_point, quant_min: int, quant_max: int):
     assert quant_min <= quant_max, "`quant_min` should be less than or equal to `quant_max`."
-    steps = fake_quantised_steps(x, scale, zero_point, quant_min)
+    steps = fake_quantized_steps(x, scale, zero_point, quant_min)
     mask = torch.logical_and(steps >= quant_min, steps <= quant_max)
     return (torch.clamp(steps, quant_min, quant_max) - zero_point) * scale, mask
 
@@ -28,15 +28,15 @@ def fake_quantize_per_tensor_affine(x, scale: float, zero_point: int, quant_min:
 
 def fake_quantize_per_tensor_affine_cachemask(x, scale: float, zero_point: int, quant_min: int, quant_max: int):
     assert zero_point >= quant_min and zero_point <= quant_max, "`zero_point` must be between `quant_min` and `quant_max`."
-    return fake_quantised(x, torch.full([], scale, dtype=torch.float32), torch.full([], zero_point, dtype=torch.int64), quant_min, quant_max)
+    return fake_quantized(x, torch.full([], scale, dtype=torch.float32), torch.full([], zero_point, dtype=torch.int64), quant_min, quant_max)
 
 
 def fake_quantize_per_tensor_affine__tensor_qparams(x, scale, zero_point, quant_min: int, quant_max: int):
-    return fake_quantised(x, scale.reshape([]), zero_point.reshape([]), quant_min, quant_max)[0]
+    return fake_quantized(x, scale.reshape([]), zero_point.reshape([]), quant_min, quant_max)[0]
 
 
 def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(x, scale, zero_point, enabled, quant_min: int, quant_max: int):
-    made, mask = fake_quantised(x, scale.reshape([]), zero_point.reshape([]), quant_min, quant_max)
+    made, mask = fake_quantized(x, scale.reshape([]), zero_point.reshape([]), quant_min, quant_max)
     on = torch.ne(enabled.reshape([]), 0)
     return torch.where(on, made, x), torch.logical_or(mask, torch.logical_not(on))
 
@@ -48,7 +48,7 @@ def fake_quantize_per_channel_affine(x, scale, zero_point, axis: int, quant_min:
 def fake_quantize_per_channel_affine_cachemask(x, scale, zero_point, axis: int, quant_min: int, quant_max: int):
     assert scale.dim() == 1 and zero_point.dim() == 1, "scale should be a 1-D tensor"
     assert scale.numel() == x.size(axis), "dimensions of scale and zero-point are not consistent with input tensor"
-    return fake_quantised(x, along_axis(x, scale, axis), along_axis(x, zero_point, axis), quant_min, quant_max)
+    return fake_quantized(x, along_axis(x, scale, axis), along_axis(x, zero_point, axis), quant_min, quant_max)
 
 
 # (scales float64, zero points int64) of the ranges from low to high: ChooseQuantizationParams of QuantUtils.h.
@@ -206,38 +206,38 @@ def quantized_decomposed_convert_element_type__no_fuse(x, dtype: int):
 
 
 # x, float32, in integers that stand for it as `scale` and `zero_point` say: between the bounds of `like`'s dtype.
-def quantised_as(x, like, scale: float, zero_point: int):
+def quantized_as(x, like, scale: float, zero_point: int):
     return torch.quantize_per_tensor(x, scale, zero_point, like.dtype)
 
 
-def quantised_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int, relu: bool):
+def quantized_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int, relu: bool):
     assert x.dim() == w.dim(), "an input with the dimensions of the weight was expected"
-    made = rush.quantised_conv(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, relu)
+    made = rush.quantized_conv(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, relu)
     return made.contiguous(memory_format=2 if made.dim() == 4 else 3)
 
 
 def quantized_conv2d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantised_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False)
+    return quantized_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False)
 
 
 def quantized_conv2d_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantised_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, True)
+    return quantized_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, True)
 
 
 def quantized_conv1d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantised_convolution(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False).squeeze(2)
+    return quantized_convolution(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False).squeeze(2)
 
 
 def quantized_conv1d_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantised_convolution(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, True).squeeze(2)
+    return quantized_convolution(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, True).squeeze(2)
 
 
 def quantized_conv3d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantised_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False)
+    return quantized_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False)
 
 
 def quantized_conv3d_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantised_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, True)
+    return quantized_convolution(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, True)
 
 
 def quantized_conv_transpose1d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
@@ -252,24 +252,24 @@ def quantized_conv_transpose3d(x, w, scales, zeros, bias: Optional[Tensor], qnnp
     return quantized_conv3d(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point)
 
 
-# The input is quantised for its range, and so is the result for the input's: what is beyond is lost, in PyTorch too.
-def quantised_convolution_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
+# The input is quantized for its range, and so is the result for the input's: what is beyond is lost, in PyTorch too.
+def quantized_convolution_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
     scales_of_x, zero_points = qparams_of_ranges(torch.amin(x), torch.amax(x), 0, levels_of(qnnpack, reduce_range), False)
     scale, zero_point = float(scales_of_x), int(zero_points)
     q = torch.quantize_per_tensor(x, scale, zero_point, torch.quint8)
-    return quantised_convolution(q, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False).dequantize()
+    return quantized_convolution(q, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False).dequantize()
 
 
 def quantized_conv1d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
-    return quantised_convolution_dynamic(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range).squeeze(2)
+    return quantized_convolution_dynamic(x.unsqueeze(2), w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range).squeeze(2)
 
 
 def quantized_conv2d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
-    return quantised_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
+    return quantized_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
 
 
 def quantized_conv3d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
-    return quantised_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
+    return quantized_convolution_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
 
 
 def quantized_conv_transpose1d_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
@@ -285,7 +285,7 @@ def quantized_conv_transpose3d_dynamic(x, w, scales, zeros, bias: Optional[Tenso
 
 
 # onednn's alone: its sums, before they are integers again, and another tensor.
-def quantised_convolution_sum(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool):
+def quantized_convolution_sum(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool):
     assert not transposed
     integers = x.int_repr().to(torch.float32) - float(torch.q_zero_point(x))
     weight = w.to(torch.float32) - along_axis(w, zeros.to(torch.float32), 0)
@@ -297,26 +297,26 @@ def quantised_convolution_sum(x, other, w, scales, zeros, bias: Optional[Tensor]
 
 
 def quantized_conv2d_add(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantised_as(quantised_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed), x, scale, zero_point)
+    return quantized_as(quantized_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed), x, scale, zero_point)
 
 
 def quantized_conv2d_add_relu(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantised_as(torch.relu(quantised_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed)), x, scale, zero_point)
+    return quantized_as(torch.relu(quantized_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed)), x, scale, zero_point)
 
 
-def quantised_linear(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
+def linear_by_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
     none: List[int] = []
     assert x.size(-1) == w.size(1), "the input's last dimension is not the weight's"
-    made = rush.quantised_conv(x.reshape([-1, w.size(1)]), w, scales, zeros, bias, qnnpack, none, none, none, none, 1, False, scale, zero_point, relu)
+    made = rush.quantized_conv(x.reshape([-1, w.size(1)]), w, scales, zeros, bias, qnnpack, none, none, none, none, 1, False, scale, zero_point, relu)
     return made.reshape(x.size()[:-1] + [w.size(0)])
 
 
 def quantized_linear(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int):
-    return quantised_linear(x, w, scales, zeros, bias, qnnpack, scale, zero_point, False)
+    return linear_by_convolution(x, w, scales, zeros, bias, qnnpack, scale, zero_point, False)
 
 
 def quantized_linear_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int):
-    return quantised_linear(x, w, scales, zeros, bias, qnnpack, scale, zero_point, True)
+    return linear_by_convolution(x, w, scales, zeros, bias, qnnpack, scale, zero_point, True)
 
 
 # qnnpack uses all levels whatever reduce_range says.
@@ -348,19 +348,19 @@ def quantized_gru__data(data, batch_sizes, hx, w, scales, zeros, bias, qnnpack: 
     return rush.gru_dynamic(data, batch_sizes, hx, w, scales, zeros, bias, levels_of(qnnpack, reduce_range), num_layers, bidirectional, False)
 
 
-def quantised_cell_gates(x, hx, w, scale, zero, bias: Optional[Tensor], wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack: bool):
+def quantized_cell_gates(x, hx, w, scale, zero, bias: Optional[Tensor], wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack: bool):
     return quantized_linear_dynamic(x, w, scale, zero, bias, qnnpack, False), quantized_linear_dynamic(hx, wh, scale_h, zero_h, bias_h, qnnpack, False)
 
 
 def quantized_quantized_lstm_cell_dynamic(x, hx: List[Tensor], w, scale, zero, bias: Optional[Tensor], qnnpack: bool, wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack_h: bool, bias_ih, bias_hh):
-    gates, state = quantised_cell_gates(x, hx[0], w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
+    gates, state = quantized_cell_gates(x, hx[0], w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
     i, f, g, o = torch.chunk(gates + state, 4, 1)
     c = torch.sigmoid(f) * hx[1] + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c
 
 
 def quantized_quantized_gru_cell_dynamic(x, hx, w, scale, zero, bias: Optional[Tensor], qnnpack: bool, wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack_h: bool, bias_ih, bias_hh):
-    gates, state = quantised_cell_gates(x, hx, w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
+    gates, state = quantized_cell_gates(x, hx, w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
     r, z, n = torch.chunk(gates, 3, 1)
     hr, hz, hn = torch.chunk(state, 3, 1)
     n = torch.tanh(n + hn * torch.sigmoid(hr + r))
@@ -368,65 +368,65 @@ def quantized_quantized_gru_cell_dynamic(x, hx, w, scale, zero, bias: Optional[T
 
 
 def quantized_quantized_rnn_tanh_cell_dynamic(x, hx, w, scale, zero, bias: Optional[Tensor], qnnpack: bool, wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack_h: bool, bias_ih, bias_hh):
-    gates, state = quantised_cell_gates(x, hx, w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
+    gates, state = quantized_cell_gates(x, hx, w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
     return torch.tanh(gates + state)
 
 
 def quantized_quantized_rnn_relu_cell_dynamic(x, hx, w, scale, zero, bias: Optional[Tensor], qnnpack: bool, wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack_h: bool, bias_ih, bias_hh):
-    gates, state = quantised_cell_gates(x, hx, w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
+    gates, state = quantized_cell_gates(x, hx, w, scale, zero, bias, wh, scale_h, zero_h, bias_h, qnnpack)
     return torch.relu(gates + state)
 
 
 # Bytes are added and multiplied in C.
-def quantised_sum(a, b, scale: float, zero_point: int, relu: bool):
+def quantized_sum(a, b, scale: float, zero_point: int, relu: bool):
     if a.dtype != torch.qint32:
-        return rush.quantised_sum(a, b, scale, zero_point, relu)
+        return rush.quantized_sum(a, b, scale, zero_point, relu)
     made = a.dequantize() + b.dequantize()
-    return quantised_as(torch.relu(made) if relu else made, a, scale, zero_point)
+    return quantized_as(torch.relu(made) if relu else made, a, scale, zero_point)
 
 
-def quantised_sum_by_qnnpack(a, b, scale: float, zero_point: int, relu: bool):
+def quantized_sum_by_qnnpack(a, b, scale: float, zero_point: int, relu: bool):
     if a.dtype != torch.qint32:
-        return rush.quantised_sum_of_qnnpack(a, b, scale, zero_point, relu)
-    return quantised_sum(a, b, scale, zero_point, relu)
+        return rush.quantized_sum_of_qnnpack(a, b, scale, zero_point, relu)
+    return quantized_sum(a, b, scale, zero_point, relu)
 
 
 # In place of quantized_add where qnnpack is the engine.
 def quantized_add_by_qnnpack(a, b, scale: float, zero_point: int):
-    return quantised_sum_by_qnnpack(a, b, scale, zero_point, False)
+    return quantized_sum_by_qnnpack(a, b, scale, zero_point, False)
 
 
 def quantized_add_relu_by_qnnpack(a, b, scale: float, zero_point: int):
-    return quantised_sum_by_qnnpack(a, b, scale, zero_point, True)
+    return quantized_sum_by_qnnpack(a, b, scale, zero_point, True)
 
 
 def quantized_add(a, b, scale: float, zero_point: int):
-    return quantised_sum(a, b, scale, zero_point, False)
+    return quantized_sum(a, b, scale, zero_point, False)
 
 
 def quantized_add_relu(a, b, scale: float, zero_point: int):
-    return quantised_sum(a, b, scale, zero_point, True)
+    return quantized_sum(a, b, scale, zero_point, True)
 
 
 # Integers are multiplied, and rounded before the zero point comes to them: scales that are alike make many halves.
-def quantised_product(a, b, scale: float, zero_point: int, relu: bool):
+def quantized_product(a, b, scale: float, zero_point: int, relu: bool):
     if a.dtype != torch.qint32:
-        return rush.quantised_product(a, b, scale, zero_point, relu)
+        return rush.quantized_product(a, b, scale, zero_point, relu)
     steps = ((a.int_repr() - torch.q_zero_point(a)) * (b.int_repr() - torch.q_zero_point(b))).to(torch.float32)
     step = torch.full([], torch.q_scale(a), dtype=torch.float32) * torch.full([], torch.q_scale(b), dtype=torch.float32)
     made = torch.round(steps * (step * (1.0 / torch.full([], scale, dtype=torch.float32)))) * scale
-    return quantised_as(torch.relu(made) if relu else made, a, scale, zero_point)
+    return quantized_as(torch.relu(made) if relu else made, a, scale, zero_point)
 
 
 def quantized_mul(a, b, scale: float, zero_point: int):
-    return quantised_product(a, b, scale, zero_point, False)
+    return quantized_product(a, b, scale, zero_point, False)
 
 
 def quantized_mul_relu(a, b, scale: float, zero_point: int):
-    return quantised_product(a, b, scale, zero_point, True)
+    return quantized_product(a, b, scale, zero_point, True)
 
 
-def quantised_times_number(x, factor: float, relu: bool):
+def quantized_times_number(x, factor: float, relu: bool):
     """The same integers at another scale; of a negative number they are counted from the other end of their range."""
     integers, zero = x.int_repr(), torch.q_zero_point(x)
     if factor == 0.0:
@@ -440,36 +440,36 @@ def quantised_times_number(x, factor: float, relu: bool):
 
 
 def quantized_mul__Scalar(x, b: number):
-    return quantised_times_number(x, float(b), False)
+    return quantized_times_number(x, float(b), False)
 
 
 def quantized_mul__Scalar2(b: number, x):
-    return quantised_times_number(x, float(b), False)
+    return quantized_times_number(x, float(b), False)
 
 
 def quantized_mul_relu__Scalar(x, b: number):
-    return quantised_times_number(x, float(b), True)
+    return quantized_times_number(x, float(b), True)
 
 
 def quantized_mul_relu__Scalar2(b: number, x):
-    return quantised_times_number(x, float(b), True)
+    return quantized_times_number(x, float(b), True)
 
 
-def quantised_tensors(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int], relu: bool):
+def quantized_tensors(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int], relu: bool):
     unit = torch.q_scale(tensors[0]) if scale is None else scale
     zero = torch.q_zero_point(tensors[0]) if zero_point is None else zero_point
     if tensors[0].dtype != torch.qint32:
-        return rush.quantised_cat(tensors, dim, unit, zero, relu)
+        return rush.quantized_cat(tensors, dim, unit, zero, relu)
     numbers = torch.cat([x.dequantize() for x in tensors], dim)
-    return quantised_as(torch.relu(numbers) if relu else numbers, tensors[0], unit, zero)
+    return quantized_as(torch.relu(numbers) if relu else numbers, tensors[0], unit, zero)
 
 
 def quantized_cat(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]):
-    return quantised_tensors(tensors, dim, scale, zero_point, False)
+    return quantized_tensors(tensors, dim, scale, zero_point, False)
 
 
 def quantized_cat_relu(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]):
-    return quantised_tensors(tensors, dim, scale, zero_point, True)
+    return quantized_tensors(tensors, dim, scale, zero_point, True)
 
 
 def quantized_relu6(x, inplace: bool):
@@ -489,49 +489,49 @@ def numbers_of(x):
 
 
 # `made` is what became of numbers_of(x).
-def quantised_by(made, x, scale: float, zero_point: int):
-    q = quantised_as(made, x, scale, zero_point)
-    return rush.quantised_by_table(x, q) if has_table(x) else q
+def quantized_by(made, x, scale: float, zero_point: int):
+    q = quantized_as(made, x, scale, zero_point)
+    return rush.quantized_by_table(x, q) if has_table(x) else q
 
 
 def quantized_leaky_relu(x, slope: number, inplace: bool, scale: float, zero_point: int):
-    return quantised_by(torch.leaky_relu(numbers_of(x), slope), x, scale, zero_point)
+    return quantized_by(torch.leaky_relu(numbers_of(x), slope), x, scale, zero_point)
 
 
 def quantized_hardswish(x, scale: float, zero_point: int):
-    return quantised_by(torch.hardswish(numbers_of(x)), x, scale, zero_point)
+    return quantized_by(torch.hardswish(numbers_of(x)), x, scale, zero_point)
 
 
 def quantized_elu(x, scale: float, zero_point: int, alpha: number, output_factor: number, input_factor: number):
-    return quantised_by(torch.elu(numbers_of(x), alpha, output_factor, input_factor), x, scale, zero_point)
+    return quantized_by(torch.elu(numbers_of(x), alpha, output_factor, input_factor), x, scale, zero_point)
 
 
 def quantized_celu(x, scale: float, zero_point: int, alpha: number):
-    return quantised_by(torch.celu(numbers_of(x), alpha), x, scale, zero_point)
+    return quantized_by(torch.celu(numbers_of(x), alpha), x, scale, zero_point)
 
 
 def quantized_sigmoid(x, scale: float, zero_point: int):
-    return quantised_by(torch.sigmoid(numbers_of(x)), x, scale, zero_point)
+    return quantized_by(torch.sigmoid(numbers_of(x)), x, scale, zero_point)
 
 
 def quantized_softmax(x, dim: int, scale: float, zero_point: int):
-    return quantised_as(torch.softmax(x.dequantize(), dim), x, scale, zero_point)
+    return quantized_as(torch.softmax(x.dequantize(), dim), x, scale, zero_point)
 
 
 def quantized_layer_norm(x, sizes: List[int], weight: Optional[Tensor], bias: Optional[Tensor], eps: float, scale: float, zero_point: int):
-    return quantised_as(torch.layer_norm(x.dequantize(), sizes, weight, bias, eps, False), x, scale, zero_point)
+    return quantized_as(torch.layer_norm(x.dequantize(), sizes, weight, bias, eps, False), x, scale, zero_point)
 
 
 def quantized_group_norm(x, groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, scale: float, zero_point: int):
-    return quantised_as(torch.group_norm(x.dequantize(), groups, weight, bias, eps, False), x, scale, zero_point)
+    return quantized_as(torch.group_norm(x.dequantize(), groups, weight, bias, eps, False), x, scale, zero_point)
 
 
 def quantized_instance_norm(x, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, scale: float, zero_point: int):
-    return quantised_as(torch.instance_norm(x.dequantize(), weight, bias, None, None, True, 0.0, eps, False), x, scale, zero_point)
+    return quantized_as(torch.instance_norm(x.dequantize(), weight, bias, None, None, True, 0.0, eps, False), x, scale, zero_point)
 
 
 def quantized_batch_norm(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):
-    return quantised_as(torch.batch_norm(x.dequantize(), weight, bias, mean, var, False, 0.0, eps, False), x, scale, zero_point)
+    return quantized_as(torch.batch_norm(x.dequantize(), weight, bias, mean, var, False, 0.0, eps, False), x, scale, zero_point)
 
 
 def quantized_batch_norm1d(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):
@@ -560,13 +560,13 @@ def quantized_dropout(x, scale: float, zero_point: int, p: number, training: boo
 
 # Tables of rows with a scale and a bias each, as qembeddingbag.cpp and qembeddingbag_prepack.cpp of aten/src/ATen/native/quantized/cpu
 # have them. Bags are sums, whatever `mode` is.
-def quantised_rows(table, bits: int, indices):
+def quantized_rows(table, bits: int, indices):
     assert indices.dim() == 1 or indices.dim() == 2, "qembedding/qembedding_bag operator supports 1 or 2d indices, got {}".format(indices.dim())
     made = rush.embedding_rows(table, indices.reshape([-1]), None, None, None, bits, False)
     return made.reshape(indices.size() + [made.size(1)])
 
 
-def quantised_bags(table, bits: int, indices, offsets: Optional[Tensor], pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
+def quantized_bags(table, bits: int, indices, offsets: Optional[Tensor], pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
     assert indices.dim() == 1 or indices.dim() == 2, "qembedding/qembedding_bag operator supports 1 or 2d indices, got {}".format(indices.dim())
     if indices.dim() == 2:
         assert offsets is None, "input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences."
@@ -580,31 +580,31 @@ def quantised_bags(table, bits: int, indices, offsets: Optional[Tensor], pruned_
 
 
 def quantized_embedding_byte(table, indices, pruned_weights: bool):
-    return quantised_rows(table, 8, indices)
+    return quantized_rows(table, 8, indices)
 
 
 def quantized_embedding_4bit(table, indices, pruned_weights: bool):
-    return quantised_rows(table, 4, indices)
+    return quantized_rows(table, 4, indices)
 
 
 def quantized_embedding_bag_byte(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
-    return quantised_bags(table, 8, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+    return quantized_bags(table, 8, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
 
 
 def quantized_embedding_bag_4bit(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
-    return quantised_bags(table, 4, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+    return quantized_bags(table, 4, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
 
 
 def quantized_embedding_bag_byte_rowwise_offsets(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
-    return quantised_bags(table, 8, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+    return quantized_bags(table, 8, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
 
 
 def quantized_embedding_bag_4bit_rowwise_offsets(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
-    return quantised_bags(table, 4, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+    return quantized_bags(table, 4, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
 
 
 def quantized_embedding_bag_2bit_rowwise_offsets(table, indices, offsets: Optional[Tensor], scale_grad_by_freq: bool, mode: int, pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):
-    return quantised_bags(table, 2, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
+    return quantized_bags(table, 2, indices, offsets, pruned_weights, factors, mapping, include_last_offset)
 
 
 def quantized_embedding_bag_byte_prepack(weight):
