@@ -1,9 +1,7 @@
-"""The floors of wasm/src, as wasm/README.md has them."""
+"""Rules about the files of wasm/src: rows, names, and functions that nobody calls. tests/lint/imports.py has who may import whom."""
 import re
 from collections import Counter
 from pathlib import Path
-
-import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 SRC = TOP / "wasm" / "src"
@@ -11,55 +9,12 @@ OPS = SRC / "ops"
 SOURCES = sorted(p for p in SRC.rglob("*") if p.suffix in (".c", ".h"))
 
 
-def floors():
-    """{floor: those that it may include}, from the table."""
-    text = (TOP / "wasm" / "README.md").read_text()
-    table = re.search(r"^    floor .*\n((?:    .+\n)+)", text, re.M)[1]
-    return {name: {name, *others} for name, *others in map(str.split, table.splitlines())}
-
-
 def includes(text):
     return re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M)
 
 
-def back_arrows(sources):
-    """The include lines among (path below wasm/src, text) that the table does not allow."""
-    allowed, wrong = floors(), []
-    for path, text in sources:
-        floor = path.split("/")[0]
-        for include in includes(text):
-            to = include.split("/")[0]
-            if to not in allowed[floor] and not (to == "xnnpack" and path.startswith("kernels/xnn_")):
-                wrong.append(f"{path} includes {include}")
-    return wrong
-
-
 def read(paths):
     return [(p.relative_to(SRC).as_posix(), p.read_text()) for p in paths]
-
-
-def test_every_folder_is_a_floor():
-    assert {p.name for p in SRC.iterdir() if p.is_dir()} == set(floors())
-
-
-def test_nothing_includes_what_is_above_it():
-    assert back_arrows(read(SOURCES)) == []
-
-
-@pytest.mark.parametrize("path, include", [("base/text.c", "tensor/value.h"), ("call/args.c", "model/model.h"),
-                                           ("model/load.c", "ops/ops.def"), ("ops/nn/conv.c", "exec/session.h"),
-                                           ("tensor/heap.c", "xnnpack/config.h")])
-def test_a_back_arrow_is_seen(path, include):
-    assert back_arrows([(path, f'#include "{include}"\n')]) == [f"{path} includes {include}"]
-
-
-def test_the_table_has_no_circle():
-    seen = set()
-    for name, below in floors().items():
-        if name == "exec":
-            continue
-        assert below - {name} <= seen, f"{name} stands above all that it includes"
-        seen.add(name)
 
 
 def test_no_two_files_have_one_name():
