@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# Configures and builds one CMake preset; ./dev reads this. Uses the functions of cache.sh.
+
+build() { # PRESET
+  local preset=$1 dir=$TOP/build/$1 stamp want fd start=$SECONDS before
+  before=$(processor_time)
+  [ "$preset" != fuzz32 ] || ensure_i386
+  ensure_xnnpack "$preset"
+  mkdir -p "$dir"
+  exec {fd}>"$TOP/build/$preset.lock"
+  flock -n "$fd" || { say "waiting for another ./dev that builds $preset"; flock "$fd"; }
+  stamp=$dir/configured-with
+  local launcher=()
+  command -v ccache >/dev/null && case $preset in
+    native | asan | tsan | msan | coverage | fuzz*) launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache) ;;
+  esac
+  want="$XNNPACK $(key_of <"$TOP/CMakePresets.json") ${launcher[*]} ${RUSH_CMAKE_ARGS:-}"
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || [ ! -e "$dir/build.ninja" ]; then
+    say "configuring $preset"
+    if [ -z "${RUSH_EMSCRIPTEN:-}" ] && [[ " simd relaxed " == *" $preset "* ]]; then
+      RUSH_EMSCRIPTEN=$(cd "$(dirname "$(readlink -f "$(command -v emcc)")")" && pwd)
+      export RUSH_EMSCRIPTEN
+    fi
+    rm -f "$stamp"
+    # shellcheck disable=SC2086
+    (cd "$TOP" && cmake --preset "$preset" -DRUSH_XNNPACK_DIR="$XNNPACK" -DRUSH_CMOCKA_SOURCE="$CMOCKA" "${launcher[@]}" ${RUSH_CMAKE_ARGS:-}) \
+      >"$dir/configure.log" 2>&1 {fd}>&- ||
+      { cat "$dir/configure.log" >&2; die "CMake could not configure $preset: see above"; }
+    printf '%s' "$want" >"$stamp"
+  fi
+  say "building $preset"
+  cmake --build "$dir" --target "${TARGETS[@]}" {fd}>&- || die "$preset does not build: see the first error above"
+  # The package and the pages find the binaries in js/wasm.
+  case $preset in simd | relaxed) [ ! -e "$dir/dist/rushlight-$preset.wasm" ] || node "$TOP/js/build.mjs" --types ;; esac
+  exec {fd}>&-
+  say "$preset is built, $((SECONDS - start)) s"
+  took built "$preset" $((SECONDS - start)) $(($(processor_time) - before))
+}
+
+TARGETS=(all tests)
+
+# What it takes to export and run models, without the C tests.
+build_to_use() {
+  TARGETS=(all)
+  verb_build native simd relaxed
+}

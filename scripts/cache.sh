@@ -1,0 +1,212 @@
+# shellcheck shell=bash
+# What is made once and kept in $RUSH_CACHE, outside the checkout; ./dev reads this. The name of each folder says what made it:
+#   $RUSH_CACHE/root-KEY       the Debian 13 root                (cmake/debian-packages.txt, scripts/root.sh)
+#   $RUSH_CACHE/root-KEY-KEY   the same with other browsers      (cmake/debian-packages-engines.txt)
+#   $RUSH_CACHE/sources-KEY    XNNPACK                           (the root, cmake/xnnpack/unpack.sh)
+#   $RUSH_CACHE/xnnpack-*-KEY  compiled XNNPACK                  (cmake/xnnpack/*, the compilers)
+#   $RUSH_CACHE/i386-1         C and C++ libraries for 32 bits   (./dev fuzz --32; Debian's, without a root of their own)
+#   $RUSH_CACHE/node-KEY       packages for the JavaScript tests (tests/package-lock.json)
+#   $RUSH_CACHE/guide-KEY        packages that make the guide      (web/guide/package-lock.json)
+#   $RUSH_CACHE/bundlers-KEY   bundlers to try the package with  (tests/package/bundlers/package-lock.json)
+#   $RUSH_CACHE/engines-KEY    what drives other browsers        (tests/engines/package-lock.json)
+#   $RUSH_CACHE/rivals-KEY     what bench --vs compares with     (tests/bench/rivals/package-lock.json)
+#   $RUSH_CACHE/plot-KEY       Matplotlib                        (tests/bench/requirements.txt)
+#   $RUSH_CACHE/coverage-KEY   coverage.py                       (tests/coverage/requirements.txt)
+#   $RUSH_CACHE/ruff-KEY       ruff                              (tests/lint/requirements.txt)
+#   $RUSH_CACHE/zoo-KEY        timm and transformers             (tests/zoo/requirements.txt)
+#   $RUSH_CACHE/ccache         compiled files of all checkouts   (ccache's own keys)
+#   $RUSH_CACHE/models         models that users' Node programs keep (rushlight/cache): not ours to remove
+#   $RUSH_CACHE/ray-KEY        Ray Data                          (demo/06-many-machines/requirements.txt)
+#   $RUSH_CACHE/wheels/        Python wheels that carry weights  (demo/shared/wheels.py)
+# Each is made under another name and renamed when it is whole, so an interrupted run leaves nothing half done.
+# Uses TOP, RUSH_CACHE, TIMES, say, die, key_of, is_debian_13.
+
+# once DIR TITLE COMMAND..: runs COMMAND with DIR.part as its last argument and renames that to DIR,
+# unless DIR is there. Two of us may come at the same time; one interrupted leaves only DIR.part.
+once() {
+  local dir=$1 title=$2 fd log
+  shift 2
+  [ -e "$dir" ] && return
+  mkdir -p "$RUSH_CACHE/log"
+  log=$RUSH_CACHE/log/${dir##*/}.log
+  exec {fd}>"$dir.lock"
+  flock -n "$fd" || { say "waiting for another ./dev: $title"; flock "$fd"; }
+  if [ ! -e "$dir" ]; then
+    say "$title"
+    rm -rf "$dir.part" "$dir.part".*
+    local start=$SECONDS
+    progress "$log" "$@" "$dir.part" {fd}>&- ||
+      { tail -n 30 "$log" >&2; die "this failed: $title; the whole text is in $log"; }
+    mv "$dir.part" "$dir"
+    say "done in $((SECONDS - start)) s"
+    took made "${dir##*/}" $((SECONDS - start))
+  fi
+  rm -f "$dir.lock"
+  exec {fd}>&-
+}
+
+# Keeps a line for the end: what was made, built or tested, wall clock, processor time.
+took() { # VERB NAME SECONDS [SECONDS]
+  TIMES+=("$(printf '%-8s%-24s%5d s' "$1" "$2" "$3")${4:+  ($4 s of processor time)}")
+}
+# Seconds that the processes which this one waited for have worked.
+processor_time() {
+  local ticks=()
+  [ ! -r "/proc/$$/stat" ] || read -ra ticks <"/proc/$$/stat"
+  echo $(((${ticks[15]:-0} + ${ticks[16]:-0}) / $(getconf CLK_TCK)))
+}
+
+# Runs the command with its output in LOG, and shows Ninja's [n/m] as one line on a terminal.
+progress() {
+  local log=$1
+  shift
+  if [ -t 2 ]; then
+    "$@" 2>&1 | tee "$log" | grep --line-buffered -oE '^\[[0-9]+/[0-9]+\]' |
+      while read -r n; do printf '\r  %s ' "$n" >&2; done
+    local status=${PIPESTATUS[0]}
+    printf '\r' >&2
+    return "$status"
+  fi
+  "$@" >"$log" 2>&1
+}
+
+# Sets APT, options of apt-get, and fetches its lists: with lists and settings of our own in DIR (the root is
+# read-only, and a Debian 13 may have no deb-src lines), for packages of KIND, deb or deb-src.
+own_apt() { # DIR KIND [OPTION..]
+  local apt=$1 kind=$2
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+  cp -r /etc/apt/sources.list.d "$apt/sources.list.d"
+  [ ! -f /etc/apt/sources.list ] || cp /etc/apt/sources.list "$apt/sources.list.d/main.list"
+  sed -n -i "s/^deb\(-src\)\{0,1\} /$kind /p" "$apt"/sources.list.d/*.list 2>/dev/null || true
+  sed -i "s/^Types:.*/Types: $kind/" "$apt"/sources.list.d/*.sources 2>/dev/null || true
+  APT=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/sources.list.d"
+    -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o Acquire::Retries=5
+    -o APT::Sandbox::User= "${@:3}")
+  apt-get "${APT[@]}" update
+}
+# Gets the upstream tars of Debian's source packages into DIR.
+fetch_tars() { # DIR PACKAGE..
+  local tars=$1
+  shift
+  mkdir -p "$tars"
+  own_apt "$tars.apt" deb-src && (cd "$tars" && apt-get "${APT[@]}" source --tar-only "$@") && rm -rf "$tars.apt"
+}
+# Unpacks packages of another architecture into DIR.
+unpack_debs() { # DIR ARCHITECTURE PACKAGE..
+  local dir=$1 apt=$1.apt arch=$2 file
+  shift 2
+  mkdir -p "$dir"
+  # A list that cannot be had (of updates) is no matter where the packages are in another.
+  own_apt "$apt" deb -o APT::Architecture="$arch" -o APT::Architectures::="$arch" -o Dir::State::status=/dev/null || true
+  (cd "$apt" && apt-get "${APT[@]}" download "$@") || return
+  for file in "$apt"/*.deb; do dpkg-deb -x "$file" "$dir" || return; done
+  rm -rf "$apt"
+}
+make_sources() { # DIR.part
+  fetch_tars "$1.tars" xnnpack &&
+    "$TOP/cmake/xnnpack/unpack.sh" "$1.tars" "$1" && rm -rf "$1.tars"
+}
+make_cmocka() { # DIR.part
+  fetch_tars "$1.tars" cmocka && mkdir "$1" &&
+    tar -xf "$(ls "$1.tars"/cmocka_*.orig.tar.*)" -C "$1" --strip-components=1 && rm -rf "$1.tars"
+}
+
+# Sets RUSH_I386, the headers and libraries of a Debian for 32 bits.
+ensure_i386() {
+  export RUSH_I386=$RUSH_CACHE/i386-1
+  [ -e "$RUSH_I386" ] || is_debian_13 || die "the libraries for 32 bits come from Debian 13: leave out --host"
+  once "$RUSH_I386" "fetching C and C++ libraries for 32 bits, 13 MB" make_i386
+}
+make_i386() { # DIR.part
+  unpack_debs "$1" i386 libc6 libc6-dev linux-libc-dev libgcc-s1 libgcc-14-dev libstdc++6 libstdc++-14-dev &&
+    ln -s usr/lib "$1/lib"
+}
+
+# Sets SOURCES (XNNPACK) and CMOCKA (for wasm; Debian's library is native).
+ensure_sources() {
+  SOURCES=$RUSH_CACHE/sources-$(key_of <"$TOP/cmake/xnnpack/unpack.sh")
+  CMOCKA=$RUSH_CACHE/cmocka-1
+  if [ -n "${RUSH_XNNPACK_SOURCE:-}" ]; then
+    SOURCES=$RUSH_XNNPACK_SOURCE
+    [ -e "$SOURCES/rushlight-patched" ] ||
+      die "RUSH_XNNPACK_SOURCE=$SOURCES was not made by cmake/xnnpack/unpack.sh: see cmake/xnnpack/README.md"
+  elif [ ! -e "$SOURCES" ]; then
+    is_debian_13 ||
+      die "XNNPACK's sources come from Debian 13: set RUSH_XNNPACK_SOURCE as cmake/xnnpack/README.md says"
+    once "$SOURCES" "fetching the source of XNNPACK" make_sources
+  fi
+  if [ ! -e "$CMOCKA" ] && is_debian_13; then
+    once "$CMOCKA" "fetching the source of cmocka" make_cmocka
+  fi
+}
+
+# Sets XNNPACK to the compiled library for a preset.
+ensure_xnnpack() { # PRESET
+  local variant=$1 key
+  case $variant in fuzz) variant=asan ;; fuzz32) variant=asan32 ;; tsan | coverage) variant=native ;; esac
+  ensure_sources
+  key=$( (cd "$TOP/cmake/xnnpack" && cat CMakeLists.txt kernels.cmake build.sh shim/*
+    basename "$SOURCES"
+    clang --version
+    case $variant in native | asan* | msan) ;; *) emcc --version ;; esac) 2>/dev/null | key_of)
+  XNNPACK=$RUSH_CACHE/xnnpack-$variant-$key
+  once "$XNNPACK" "compiling XNNPACK ($variant)" compile_xnnpack "$variant"
+}
+compile_xnnpack() { # VARIANT DIR.part
+  if [ "$1" = asan32 ]; then
+    set -- asan "$2"
+    export CFLAGS="--target=i686-linux-gnu --sysroot=$RUSH_I386 -msse2 -mfpmath=sse"
+    export CXXFLAGS=$CFLAGS
+  elif [ "$1" = msan ]; then
+    set -- scalar "$2"
+    export CFLAGS="-g -fsanitize=memory -fsanitize-memory-track-origins -fno-omit-frame-pointer"
+  fi
+  "$TOP/cmake/xnnpack/build.sh" "$1" "$SOURCES" "$2"
+}
+
+# Packages for the JavaScript tests.
+ensure_node() {
+  [ -f "$TOP/tests/package-lock.json" ] || return 0
+  ensure_packages "$NODE_DEPS" tests
+  export RUSH_NODE_CURRENT=$NODE_DEPS/node_modules/.bin/node
+}
+# What `bench --vs` compares with.
+ensure_rivals() {
+  ensure_packages "$RUSH_CACHE/rivals-$(key_of <"$TOP/tests/bench/rivals/package-lock.json")" tests/bench/rivals
+}
+# What makes the guide's pages.
+ensure_guide() {
+  ensure_packages "$RUSH_CACHE/guide-$(key_of <"$TOP/web/guide/package-lock.json")" web/guide
+}
+# Installs what FOLDER/package-lock.json pins into DIR, and puts a link to it into FOLDER.
+ensure_packages() { # DIR FOLDER
+  local link=$TOP/$2/node_modules
+  once "$1" "installing the packages of $2/package.json" install_packages "$TOP/$2"
+  if [ "$(readlink "$link" || true)" != "$1/node_modules" ]; then
+    [ ! -e "$link" ] || [ -L "$link" ] || die "$2/node_modules is a folder: remove it, ./dev puts a link to its cache there"
+    ln -sfn "$1/node_modules" "$link"
+  fi
+}
+install_packages() { # FOLDER DIR.part
+  mkdir -p "$2"
+  cp "$1/package.json" "$1/package-lock.json" "$2"
+  # No package here needs its install script.
+  (cd "$2" && npm ci --ignore-scripts --no-audit --no-fund)
+}
+
+# Sets PYPI to a folder of Python packages for one use, which come beside Debian's.
+ensure_pypi() { # NAME REQUIREMENTS TITLE
+  PYPI=$RUSH_CACHE/$1-$(key_of <"$TOP/$2")
+  once "$PYPI" "$3" install_pypi "$2"
+}
+# Only the bytes whose SHA-256 stands in the file; cmake/pin.py writes it.
+install_pypi() { # REQUIREMENTS DIR.part
+  python3 -m pip install --target "$2" --no-deps --no-compile --only-binary=:all: --require-hashes -r "$TOP/$1"
+}
+ensure_coverage() { ensure_pypi coverage tests/coverage/requirements.txt "installing coverage.py"; }
+# Sets RUSH_RUFF, which looks at Python.
+ensure_ruff() {
+  local PYPI
+  ensure_pypi ruff tests/lint/requirements.txt "installing ruff from PyPI"
+  export RUSH_RUFF=$PYPI/bin/ruff
+}

@@ -1,0 +1,168 @@
+# shellcheck shell=bash
+# Runs the stages of ./dev test: which are chosen, two at a time, and their results; then the commands of stages that need more than
+# a line. ./dev reads this and has the table of stages.
+
+# Whether a pattern matches a stage. The whole name of a stage is that stage alone: "rows" is no part of "browser".
+is_named() { # NAME PATTERN
+  if stages | grep -q "^+\{0,1\}$2 *|"; then [ "$1" = "$2" ]; else [[ $1 == *$2* ]]; fi
+}
+
+# Fills STAGES and what belongs to each, and builds what they need.
+choose_stages() { # PATTERN..
+  local name builds after file command p wanted needed=' '
+  while IFS='|' read -r name builds after file command <&3; do
+    name=${name// /} file=${file// /} wanted=$#
+    [[ $name != +* ]] || name=${name#+} wanted=1
+    compgen -G "$file" >/dev/null || continue
+    for p in "$@"; do ! is_named "$name" "$p" || wanted=0; done
+    [ "$wanted" = 0 ] || continue
+    STAGES+=("$name")
+    STAGE_AFTER[$name]=$after STAGE_COMMAND[$name]=$command STAGE_STATE[$name]=waits
+    needed+="$builds "
+  done 3< <(stages)
+  [ ${#STAGES[@]} -gt 0 ] || die "no stage matches: ./dev test --list names them"
+  TARGETS=(all)
+  [[ $needed != *" tests "* ]] || TARGETS+=(tests)
+  for p in "${ALL_PRESETS[@]}"; do
+    case $needed in *" $p "*) verb_build "$p" ;; esac
+  done
+}
+
+# Keeps what came of a stage.
+told() { # NAME STATE SECONDS [SECONDS]
+  STAGE_STATE[$1]=$2
+  took "$2" "$1" "${@:3}"
+  [ "$2" != FAILED ] || TIMES[-1]+="   ./dev test $1"
+}
+
+# In the foreground, with its runner's own output.
+run_one() { # NAME ARGUMENT..
+  local start=$SECONDS state=passed command=${STAGE_COMMAND[$1]} before
+  before=$(processor_time)
+  say "test: $1"
+  # shellcheck disable=SC2086
+  $command "${@:2}" || state=FAILED
+  told "$1" "$state" $((SECONDS - start)) $(($(processor_time) - before))
+}
+
+# Two at a time; the output of each follows when it has ended, and is in build/log meanwhile.
+run_together() { # ARGUMENT..
+  local name running=0 logs=$TOP/build/log jobs=${RUSH_JOBS:-2}
+  mkdir -p "$logs"
+  trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
+  while :; do
+    for name in "${STAGES[@]}"; do
+      [ "$running" -lt "$jobs" ] || break
+      if [ "${STAGE_STATE[$name]}" != waits ] || ! may_begin "$name"; then continue; fi
+      say "test: $name"
+      rm -f "$logs/$name.ended"
+      begin_stage "$name" "$@" &
+      STAGE_STATE[$name]=$! running=$((running + 1))
+    done
+    [ "$running" -gt 0 ] || break
+    wait -n || true
+    for name in "${STAGES[@]}"; do
+      case ${STAGE_STATE[$name]} in waits | passed | FAILED) continue ;; esac
+      if kill -0 "${STAGE_STATE[$name]}" 2>/dev/null; then continue; fi
+      running=$((running - 1))
+      end_stage "$name"
+    done
+  done
+  trap - INT TERM
+}
+
+# Whether nothing that it comes after is still to end.
+may_begin() { # NAME
+  local before
+  for before in ${STAGE_AFTER[$1]}; do
+    case ${STAGE_STATE[$before]:-} in '' | passed | FAILED) ;; *) return 1 ;; esac
+  done
+}
+
+begin_stage() { # NAME ARGUMENT..
+  local start=$SECONDS state=passed command=${STAGE_COMMAND[$1]} logs=$TOP/build/log TIMEFORMAT='%0U %0S'
+  # shellcheck disable=SC2086
+  { time $command "${@:2}" </dev/null >"$logs/$1.log" 2>&1; } 2>"$logs/$1.time" || state=FAILED
+  local used
+  read -ra used < <(tail -n 1 "$logs/$1.time")
+  echo "$state $((SECONDS - start)) $((${used[0]:-0} + ${used[1]:-0}))" >"$logs/$1.part"
+  mv "$logs/$1.part" "$logs/$1.ended"
+}
+
+end_stage() { # NAME
+  local logs=$TOP/build/log ended
+  read -ra ended <"$logs/$1.ended" || ended=(FAILED 0) # it was killed
+  say "${ended[0]}: $1, ${ended[1]} s"
+  cat "$logs/$1.log"
+  told "$1" "${ended[@]}"
+}
+
+# The torch of tests/torch-pip-requirements.txt, in a virtual environment of its own. Arguments are pytest's.
+test_torch_pip() {
+  local venv dir=$TOP/build/torch-pip py launcher=()
+  venv=$RUSH_CACHE/torch-pip-$(key_of <"$TOP/tests/torch-pip-requirements.txt")
+  py=$venv/bin/python
+  once "$venv" "installing a newer torch from PyPI, 7 GB" make_torch_pip
+  ensure_xnnpack native
+  command -v ccache >/dev/null && launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  export RUSH_NATIVE=$dir RUSH_PROGRAMS=$dir/programs RUSH_FEATURES=$dir/features PYTHONPATH=$dir/python PATH=$dir/bin:$PATH
+  { cmake -G Ninja -S "$TOP" -B "$dir" -DRUSH_TESTS=OFF -DRUSH_WERROR=OFF -DRUSH_XNNPACK_DIR="$XNNPACK" \
+    -DCMAKE_PREFIX_PATH="$("$py" -c 'import torch.utils; print(torch.utils.cmake_prefix_path)')" \
+    -DPython3_EXECUTABLE="$py" "${launcher[@]}" && cmake --build "$dir"; } ||
+    die "it does not build with the torch of tests/torch-pip-requirements.txt: see the first error above"
+  cd "$TOP"
+  [ $# -gt 0 ] || set -- tests/exporter tests/python
+  "$py" -m pytest -q -p no:cacheprovider "$@"
+}
+make_torch_pip() {
+  python3 -m venv "$1" &&
+    "$1/bin/python" -m pip install --no-compile --only-binary=:all: --require-hashes -r "$TOP/tests/torch-pip-requirements.txt"
+}
+
+# The bundlers of tests/package/bundlers, 900 MB.
+test_bundlers() {
+  RUSH_BUNDLERS=$RUSH_CACHE/bundlers-$(key_of <"$TOP/tests/package/bundlers/package-lock.json")
+  export RUSH_BUNDLERS
+  once "$RUSH_BUNDLERS" "installing the bundlers of tests/package/bundlers" install_packages "$TOP/tests/package/bundlers"
+  node --test "$@" tests/package/bundlers/*.test.js
+}
+
+# Arguments are builds: simd, relaxed.
+test_reproducible() {
+  ensure_sources
+  RUSH_SOURCES=$SOURCES RUSH_CMOCKA=$CMOCKA tests/package/reproducible.sh "$@"
+}
+
+test_safe_heap() {
+  cmake --build build/simd --target safe-heap && node --test "$@" tests/fuzz/*.test.mjs
+}
+
+test_many_machines() {
+  ensure_pypi ray demo/06-many-machines/requirements.txt "installing Ray Data, 450 MB"
+  PYTHONPATH=$PYTHONPATH:$PYPI python3 demo/06-many-machines/check.py "$@"
+}
+
+# Runs the command of a stage, and counts which lines of JavaScript or Python run, unless arguments narrow it: tests/coverage.
+counted() { # STAGE COMMAND..
+  local data=$TOP/build/coverage/$1 js=$1
+  shift
+  # shellcheck disable=SC2154 # they are verb_test's
+  if [ ${#arguments[@]} -gt 0 ]; then "$@"; return; fi
+  rm -rf "$data"
+  mkdir -p "$data"
+  if [ "$js" = js ]; then NODE_V8_COVERAGE=$data "$@"; return; fi
+  ensure_coverage
+  RUSH_COUNTED=$data COVERAGE_PROCESS_START=$TOP/tests/coverage/coveragerc \
+    PYTHONPATH=$TOP/tests/coverage/python:$PYTHONPATH:$PYPI "$@"
+}
+
+test_coverage() {
+  ensure_coverage
+  PYTHONPATH=$PYTHONPATH:$PYPI tests/coverage/run "$@"
+}
+
+# Firefox and WebKitGTK; main() has entered a root that has them.
+test_engines() {
+  ensure_packages "$RUSH_CACHE/engines-$(key_of <"$TOP/tests/engines/package-lock.json")" tests/engines
+  node --test "$@" tests/engines/*.test.js
+}
