@@ -13,6 +13,8 @@
 #   $RUSH_CACHE/plot-KEY       Matplotlib                        (tests/bench/requirements.txt)
 #   $RUSH_CACHE/coverage-KEY   coverage.py                       (tests/coverage/requirements.txt)
 #   $RUSH_CACHE/ruff-KEY       ruff                              (tests/lint/requirements.txt)
+#   $RUSH_CACHE/tidy-KEY       clang-tidy                        (tests/analysis/requirements.txt)
+#   $RUSH_CACHE/analysis       what clang-tidy found nothing in  (tests/analysis/run.py has the keys)
 #   $RUSH_CACHE/zoo-KEY        timm and transformers             (tests/zoo/requirements.txt)
 #   $RUSH_CACHE/ccache         compiled files of all checkouts   (ccache's own keys)
 #   $RUSH_CACHE/models         models that users' Node programs keep (rushlight/cache): not ours to remove

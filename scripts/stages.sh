@@ -127,6 +127,12 @@ test_bundlers() {
   node --test "$@" tests/package/bundlers/*.test.js
 }
 
+# clang-tidy over the sources; arguments are those of tests/analysis/run.py.
+test_analysis() {
+  ensure_pypi tidy tests/analysis/requirements.txt "installing clang-tidy from PyPI"
+  RUSH_CLANG_TIDY=$PYPI/clang_tidy/data/bin/clang-tidy python3 tests/analysis/run.py "$@"
+}
+
 # Arguments are builds: simd, relaxed.
 test_reproducible() {
   ensure_sources
