@@ -138,3 +138,16 @@ row("name_to_prim_dtype", "aten::to.prim_dtype(x, d, copy=True)", x=f32(2, 3), d
 row("name_to_prim_other", "aten::to.prim_other(x, False, True)", x=u8(2, 3))  # PyTorch takes the False for the dtype uint8
 for name in ("Float", "Double", "Int", "Long", "Byte"):
     row(f"name_cast_{name}", f"aten::_cast_{name}(x)", x=f32(2, 3, lo=0, hi=99), also=[{"x": i64(3, lo=0, hi=99)}, {"x": b8(4)}])
+row("resize_to_channels_last", """
+    y = torch.zeros(3).resize_(1, 2, 3, 4, memory_format=torch.channels_last)
+    z = x.clone().resize_([1, 2, 3, 4], memory_format=torch.channels_last)
+    w = z.clone().resize_([1, 2, 3, 4], memory_format=torch.contiguous_format)
+    v = torch.zeros(3).resize_(1, 2, 3, 4, 5, memory_format=torch.channels_last_3d)
+    return y.stride(), z, z.stride(), w.stride(), v.stride(), z.clone().resize_([1, 2, 3, 4]).stride()""", x=f32(1, 2, 3, 4))
+row("resize_as_channels_last", """
+    last = x.to(memory_format=torch.channels_last)
+    return (torch.zeros(3).resize_as_(x, memory_format=torch.channels_last).stride(), torch.zeros(3).resize_as_(last, memory_format=torch.preserve_format).stride(),
+            last.clone().resize_as_(x, memory_format=torch.contiguous_format).stride(), last.clone().resize_as_(x).stride(), last.clone().resize_as_(x, memory_format=torch.preserve_format).stride())""", x=f32(1, 2, 3, 4))
+row("resize_of_an_expansion", "torch.ones(1).expand(3, 4).resize_([3, 4], memory_format=torch.contiguous_format).shape", x=f32(1))
+row("resize_channels_last_of_a_matrix_refused", "x.clone().resize_([2, 3], memory_format=torch.channels_last)", x=f32(6), raises="required rank 4 tensor")
+row("resize_preserving_refused", "x.clone().resize_([2, 3], memory_format=torch.preserve_format)", x=f32(6), raises="Unsupported memory format")

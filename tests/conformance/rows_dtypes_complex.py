@@ -95,3 +95,25 @@ row("complex_rotary_embedding", """
 
 row("complex_powers_of_zero", "(torch.pow(x, y), torch.pow(0, y), torch.float_power(x, y), x ** -2, x ** (0.5 + 1j))", x=tensor([0j] * 6, "c128"),
     y=tensor([1 + 1j, -1 + 1j, -1 + 0j, 0.5 - 2j, -2 - 3j, 2j], "c128"), also=[{"x": tensor([0j] * 6, "c64"), "y": tensor([1 + 1j, -1 + 1j, -1 + 0j, 0.5 - 2j, -2 - 3j, -1j], "c64")}])
+
+# c10::complex divides by zero part by part, and multiplies without C's second try.
+each("divided_by_zero", "(x / y, x / 0, torch.true_divide(x, y.real), torch.div(x, 0.0, rounding_mode=None), x.clone().div_(0), torch.addcdiv(x, x, y), y.reciprocal(), y.rsqrt())",
+     x=lambda d: tensor([1 + 2j, -1 + 0j, complex(INF, 1), 3 - 4j, 0j], d), y=lambda d: tensor([0j, complex(-0.0, 0), 0j, 2j, 0j], d))
+each("sums_with_infinities", "(x + y, x - y, y - x, x + y.real, x - float('-inf'), torch.rsub(x, float('inf')), torch.sub(x, y, alpha=2), x.clone().add_(y), x.clone().sub_(float('inf')))",
+     x=lambda d: tensor([1 + 2j, complex(INF, 1), complex(1, -INF), 3j], d), y=lambda d: tensor([complex(-INF, 0), 1 - 1j, 2 + 0j, complex(0, INF)], d))
+each("alpha_and_value", "(torch.add(x, y, alpha=1 + 2j), torch.sub(x, y, alpha=2j), torch.rsub(x, y, alpha=1 - 1j), torch.add(x, 2, alpha=1j), torch.sub(x, 1.5, alpha=3 - 1j), torch.rsub(x, 2, alpha=2j), "
+     "x.clone().add_(y, alpha=1j), torch.addcmul(x, y, y, value=1 - 2j), torch.addcdiv(x, y, z, value=2j), x.clone().addcdiv_(y, z, value=1j), torch.div(x, 2 - 1j, rounding_mode=None))",
+     x=of_shape(3, 5), y=of_shape(3, 5), z=of_shape(5))
+row("complex_alpha_of_real_refused", "torch.add(x, y, alpha=1j)", x=f32(3), y=f32(3), raises="without overflow")
+row("complex_value_of_real_refused", "torch.addcmul(x, y, y, value=1j)", x=f32(3), y=f32(3), raises="without overflow")
+each("written_at_indices", "(torch.scatter(x, 0, i, 2j), torch.scatter(x, 0, i, 1 - 1j, reduce='multiply'), x.index_add(0, k, y, alpha=1 + 2j), x.clone().index_add_(0, k, y, alpha=2), "
+     "torch.scatter_reduce(x, 0, i, y, 'mean'), torch.scatter_reduce(x, 0, i, y, 'mean', include_self=False), torch.scatter_reduce(x, 0, i[:0], y, 'amax'), x.index_reduce(0, k, y, 'mean'))",
+     x=of_shape(3, 4), y=of_shape(2, 4), i=tensor([[0, 1, 2, 0], [0, 1, 0, 2]], "i64"), k=tensor([1, 1], "i64"))
+row("complex_scattered_into_real_refused", "torch.scatter(x, 0, i, 2j)", x=f32(3), i=tensor([0], "i64"), raises="without overflow")
+row("complex_least_of_scattered_refused", "torch.scatter_reduce(x, 0, i, x, 'amin')", x=random("c64", 3), i=tensor([0, 0, 1], "i64"), raises="not implemented for 'ComplexFloat'")
+each("packed_sequences", "data, sizes = torch._pack_padded_sequence(x, torch.tensor([4, 2, 1]), True)\nreturn data, sizes, torch._pad_packed_sequence(data, sizes, True, 1 - 2j, 5), torch._pad_packed_sequence(data, sizes, False, 0, -1)",
+     x=of_shape(3, 4, 2))
+row("complex_padding_of_real_refused", "torch._pad_packed_sequence(x, n, False, 1j, 4)", x=f32(3, 2), n=tensor([1, 1, 1], "i64"), raises="without overflow")
+row("complex_result_types", "(torch.result_type(x, 2j), torch.result_type(2j, x), torch.result_type(2j, 1))", x=f32(2), also=[{"x": f64(2)}, {"x": i64(2)}, {"x": random("c128", 2)}])
+row("text_of_dtypes", "[str(torch.zeros([2, 0], dtype=d)) for d in [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bool, torch.bfloat16]]")
+row("text_of_half_tensors", "(str(x), str(y), str(z))", x=random("bf16", 4, 1), y=random("f16", 2, 2, 3), z=random("c64"))

@@ -205,3 +205,10 @@ row("special_functions_by_other_names", "(torch.special.digamma(x), torch.specia
     x=f32(5), y=f32(5, lo=-1, hi=1))
 
 row("logit_at_its_limits", "(torch.logit(x, 1e-6), torch.logit(y, 1e-12))", x=tensor([0.0, 1.0, 1 - 1e-7, 1e-7, 2.0, -1.0]), y=tensor([0.0, 1.0, 2.0, -1.0], "f64"))
+row("hardtanh_of_nan_limits", "(F.hardtanh(x, -1.0, float('nan')), F.hardtanh(x, float('nan'), 1.0), F.hardtanh(x.clone(), float('nan'), float('nan'), inplace=True))", x=special(9), also=[{"x": f64(4)}, {"x": random("f16", 4)}])
+row("hardtanh_of_integers_and_nan_refused", "F.hardtanh(x, -1.0, float('nan'))", x=i64(3), raises="without overflow")
+row("pow_of_bool_by_bool", "(x ** True, x ** False, x ** 2, x ** 1.0)", x=b8(7, 3))
+row("pow_of_bool_by_bools_refused", "torch.pow(x, x)", x=b8(3), raises="not implemented for 'Bool'")
+row("add_of_bool_with_alpha", "(torch.add(x, y, alpha=-1), torch.add(x, y, alpha=2), torch.add(x, y, alpha=0), torch.add(x, y, alpha=False))", x=b8(9), y=b8(9))
+row("elu_of_an_infinite_alpha", "(F.celu(x, a), F.elu(x, a), F.celu(x.clone(), -a, inplace=True))", x=tensor([3.0, -2.0, 0.0, -0.0]), a=INF, also=[{"a": -INF}, {"x": tensor([0.0, -1.0, 2.0], "f64")}])
+row("cosine_similarity_of_two_dtypes", "(F.cosine_similarity(x, y, 1), F.cosine_similarity(y, x, 0))", x=random("bf16", 3, 5), y=random("f16", 3, 5), also=[{"y": f32(3, 5)}, {"y": f64(3, 5)}, {"y": f32()}, {"x": random("f16", 3, 5)}])

@@ -74,3 +74,9 @@ row("embedding_i64_table", "F.embedding(i, w)", i=i64(3, lo=0, hi=6), w=i64(7, 5
 row("embedding_refuses_large", "F.embedding(i, w)", i=tensor([0, 7], "i64"), w=weight(f32(7, 5)), raises="index out of range in self")
 row("embedding_refuses_negative", "F.embedding(i, w)", i=tensor([-1], "i64"), w=weight(f32(7, 5)), raises="index out of range in self")
 row("embedding_refuses_floats", "F.embedding(i, w)", i=f32(2), w=weight(f32(7, 5)), raises="scalar types: Long, Int")
+row("upsample_of_uint8_where_a_size_stays", "(F.interpolate(x, scale_factor=(0.7, 1.3), mode='bilinear'), F.interpolate(x, scale_factor=(2.0, 1.3), mode='bicubic'))", x=u8(1, 2, 3, 3))
+row("upsample_of_infinities_in_one_row", "(F.interpolate(x, size=(1, 7), mode='bilinear', align_corners=True), F.interpolate(x, size=(1, 7), mode='bicubic'), F.interpolate(x, size=(2, 4), mode='bilinear'))",
+    x=tensor([[[[1.0, -INF, -2.0, 0.25]], [[1.0, 2.0, INF, 3.0]]]]))
+row("grid_sample_of_half_volumes", "(F.grid_sample(x, g, 'nearest', 'reflection', True), F.grid_sample(x, g, 'nearest', 'border', False), F.grid_sample(x, g, 'nearest', 'zeros', False), F.grid_sample(x, g, 'nearest', 'reflection', False))",
+    x=random("f16", 1, 2, 4, 5, 6), g=random("f16", 1, 3, 7, 9, 3, lo=-1.4, hi=1.4), also=[{"x": random("bf16", 1, 2, 4, 5, 6), "g": random("bf16", 1, 3, 7, 9, 3, lo=-1.4, hi=1.4)}])
+row("pad_circular_to_nothing", "aten::_pad_circular(x, pad)", x=f32(2, 1), pad=[-1, 0], also=[{"pad": [0, -1]}, {"x": f32(2, 3), "pad": [-2, -1]}])

@@ -91,3 +91,5 @@ row("dtype_questions", "(x.is_floating_point(), i.is_floating_point(), x.is_comp
 row("device_questions", "(x.device.type, str(x.device), x.device == torch.device('cpu'), x.is_cpu, x.requires_grad)", x=f32(2))
 row("result_types", "(torch.result_type(x, i), torch.result_type(i, 1.5), torch.result_type(z, i), torch.promote_types(torch.uint8, torch.int32), torch.can_cast(torch.float32, torch.int64))",
     x=f32(2), i=i64(2), z=f64())
+row("pow_of_scalars", "aten::pow.Scalar_Scalar(a, b)", a=0.0, b=-3.5, types={"a": "number", "b": "number"}, also=[{"a": 0, "b": -3}, {"a": -8.0, "b": 0.5}, {"a": 2, "b": -3}])
+row("pow_of_zero_refused", "(0.0 ** a, 0 ** b)", a=-1.0, b=-2, raises="cannot be raised to a negative power")

@@ -153,3 +153,7 @@ row("random_complex_like_a_half", "torch.rand_like(x, dtype=torch.complex64)", x
 row("random_normal_of_mixed_dtypes", "torch.normal(x, y)", x=f32(3, 4), y=i32(4, lo=1, hi=3), also=[{"y": f64(4, lo=1, hi=3)}], **NEXT)
 row("random_doubles_like_a_half", "(torch.rand_like(x, dtype=torch.float64), torch.randn_like(x, dtype=torch.float64))", x=random("f16", 17), **NEXT)
 row("random_normal_of_doubles_and_halves", "torch.normal(x, y)", x=f64(17), y=random("f16", 1, lo=1, hi=2), also=[{"x": f64(3)}], **NEXT)
+row("random_normal_of_complex_means", "(torch.normal(x, y), torch.normal(x, 2.0))", x=random("c64", 3, 7), y=f32(7, lo=0, hi=3), also=[{"x": random("c128", 3, 7)}, {"y": f64(7, lo=0, hi=3)}], **NEXT)
+row("random_normal_of_complex_deviations_refused", "torch.normal(x, y)", x=f32(3), y=random("c64", 3), raises="to be non-complex")
+row("random_normal_of_half_deviations", "(torch.normal(-0.6196, y), torch.normal(x, y), torch.normal(x, 1.3))", x=random("bf16", 17), y=random("bf16", 17, lo=0.1, hi=3), also=[{"x": random("f16", 17), "y": random("f16", 17, lo=0.1, hi=3)}], **NEXT)
+row("random_complex_like_many_halves", "(torch.randn_like(x, dtype=torch.complex64), torch.rand_like(x, dtype=torch.complex128))", x=random("f16", 17), also=[{"x": random("bf16", 33)}], **NEXT)

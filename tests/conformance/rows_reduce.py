@@ -94,3 +94,10 @@ row("name_var_mean", "aten::var_mean(x, unbiased=u)", x=f32(5, 6), u=True, also=
 row("name_norm_dtype", "aten::norm.ScalarOpt_dtype(x, p, dtype=7)", x=f32(5, 6), p=2, also=[{"p": 1.5}])
 row("name_norm_along_dtype", "aten::norm.ScalarOpt_dim_dtype(x, p, d, False, dtype=7)", x=f32(5, 6), p=2, d=[1], also=[{"p": 1.5}])
 row("name_special_logsumexp", "aten::special_logsumexp(x, d, True)", x=f32(5, 6), d=[1], also=[{"d": [0, 1]}])
+
+# PyTorch takes the absolute value of a single element, whatever its powers are, and 0 of none.
+ORDERS = "(" + ", ".join(f"torch.linalg.vector_norm(x, {p}, dim=d)" for p in ("2", "-2", "2.5", "0", "float('inf')", "float('nan')")) + ")"
+row("norm_of_single_elements", ORDERS, x=tensor([[1e200], [-3.0], [0.0]], "f64"), d=1, also=[{"x": tensor([[1e30], [-1e-30]])}, {"x": tensor([[1e200 + 1e200j]], "c128")}, {"x": tensor([[5.0, -7.0]]), "d": 0}])
+row("norm_of_order_nan", "(torch.linalg.vector_norm(x, float('nan')), torch.norm(x, float('nan')), torch.norm(x, float('nan'), 0))", x=f32(3, 2), also=[{"x": f64(0, 1)}, {"x": f32(1, 1)}, {"x": f64(1, 3)}])
+row("logsumexp_of_nothing", "(torch.logsumexp(x, []), torch.logsumexp(x, [], True), torch.special.logsumexp(x, []))", x=f32(3, 0), also=[{"x": f64(0)}, {"x": random("i16", 2, 0)}])
+row("logsumexp_of_no_dims_refused", "torch.logsumexp(x, [])", x=f32(3, 2), raises="doesn't match the broadcast shape")

@@ -1,5 +1,6 @@
 """What is not compared, and PyTorch's own reason: the one table of differences between Rushlight and PyTorch."""
 
+import math
 import re
 
 import torch
@@ -71,9 +72,15 @@ def _(values):
     return 0 in (values.get("size") or [])
 
 
-@limit(r"aten::mode", "PyTorch does not look at the dtype of a single element")
+@limit(r"aten::(mode|cummax|cummin|sort|argsort|(nan)?median|arg(max|min))",
+       "PyTorch looks at the dtype in its kernel, which it does not call for a single element, a dimension of size 1 or an empty tensor")
 def _(values):
-    return values["self"].is_complex()
+    return any(t.is_complex() or t.dtype == torch.bool and t.numel() == 0 for t in tensors(values))
+
+
+@limit(r"aten::cum(prod|sum)_?", "the same of a tensor without dimensions")
+def _(values):
+    return values["self"].dim() == 0 and (values["self"].dtype == torch.bool or values["dtype"] == 11)
 
 
 @limit(r"aten::_local_scalar_dense", "PyTorch gives the first of several elements; a program's item() refuses them, in PyTorch, too")
@@ -103,21 +110,51 @@ def _(values):
     return values["self"].dtype != torch.uint8 or not values["copy"] or values["non_blocking"]
 
 
-@limit(r"aten::to\.prim_dtype", "the same, where the dtype is None")
+@limit(r"aten::to\.prim_(dtype|Device)", "the same, where the dtype is None")
 def _(values):
     return values["dtype"] is None
 
 
-@limit(r"aten::dot", "Debian's PyTorch takes dot products of complex numbers from a BLAS that leaves them 0")
+@limit(r"aten::(dot|vdot|inner|(linalg_)?matmul)$", "Debian's PyTorch takes dot products of complex numbers from a BLAS that leaves them 0")
 def _(values):
-    return values["self"].is_complex()
+    return all(t.is_complex() and t.dim() == 1 for t in tensors(values))
+
+
+@limit(r"aten::addmv", "PyTorch gives self's shape to the product of a matrix without elements, and warns that it will no longer resize the result")
+def _(values):
+    return values["mat"].numel() == 0 and values["self"].dim() == 0
+
+
+@limit(r"aten::(eq|ne)$", "PyTorch compares two complex numbers as integers that both are 0")
+def _(values):
+    return any(isinstance(v, complex) for v in values.values())
+
+
+@limit(r"aten::_pad_circular", "where negative padding leaves less than is to be repeated, PyTorch repeats what it has not set yet")
+def _(values):
+    x, pad = values["self"], values["pad"]
+    left = [x.shape[-1 - k] + min(0, a) + min(0, b) for k, (a, b) in enumerate(zip(pad[::2], pad[1::2]))]
+    return any(max(a, b) > n for n, a, b in zip(left, pad[::2], pad[1::2]))
+
+
+@limit(r"aten::celu", "PyTorch's rule for 0 beside an infinite alpha is another one where the tensor is strided")
+def _(values):
+    return values["alpha"] in (math.inf, -math.inf) and not values["self"].is_contiguous()
+
+
+def is_one_wide(values):
+    x, size = values.get("self", values.get("input")), values["output_size"]
+    return (size[-1] if size else int(x.shape[-1] * values["scale_factors"][-1])) == 1
 
 
 @limit(r"aten::_upsample_bi\w+_aa", "PyTorch repeats one value where the result is one pixel wide and its height changes")
 def _(values):
-    size = values["output_size"]
-    x = values.get("self", values.get("input"))
-    return (size[-1] if size else int(x.shape[-1] * values["scale_factors"][-1])) == 1
+    return is_one_wide(values)
+
+
+@limit(r"aten::upsample_bi\w+", "the same of uint8")
+def _(values):
+    return values.get("self", values.get("input")).dtype == torch.uint8 and is_one_wide(values)
 
 
 @limit(r"aten::set_\.source_Tensor", "PyTorch leaves the dtype, and reads bytes of another one")
@@ -143,9 +180,14 @@ def _(values):
     return any(v != v for v in floats(*next(iter(values.values()))))
 
 
-@limit(r"aten::storage_offset", "a file keeps no offset of a tensor without elements")
+@limit(r"aten::storage_offset", "a file keeps of an input's memory what the input reaches: programs of tests/conformance slice it themselves")
 def _(values):
-    return empty(values)
+    return values["self"].storage_offset() != 0
+
+
+@limit(r"aten::isin\.", "assume_unique says that no element occurs twice; PyTorch promises nothing where one does")
+def _(values):
+    return values["assume_unique"] and any(t.unique().numel() != t.numel() for t in tensors(values))
 
 
 @limit(r"aten::factorial", "the answer does not fit 64 bits, where C++ promises none")
@@ -187,21 +229,6 @@ def _(values):
 @limit(r"aten::(_?convolution|conv\d|conv_transpose)", "convolutions of complex numbers are refused")
 def _(values):
     return values["input"].is_complex()
-
-
-@limit(r"aten::(sub|add|rsub|subtract)_?\.(Tensor|Scalar)", "a complex alpha is refused")
-def _(values):
-    return isinstance(values["alpha"], complex)
-
-
-@limit(r"aten::result_type|aten::scatter", "a complex number for a tensor's element is refused")
-def _(values):
-    return any(isinstance(v, complex) for v in values.values())
-
-
-@limit(r"aten::normal\.", "means that are complex numbers are refused")
-def _(values):
-    return any(t.is_complex() for t in tensors(values))
 
 
 @limit(r"aten::(as_)?tensor(\.list)?$", "a list without items has no type of its own at run time: the tensor is float32")

@@ -591,6 +591,24 @@ def half_lines(d):
 BY_NAME.update({"aten::_fft_c2c": complex_lines, "aten::_fft_r2c": real_lines, "aten::_fft_c2r": half_lines})
 
 
+@of("view_as_complex")
+def pairs(d):
+    x = d.tensor([*d.new_shape(0, 3), 2], d.pick((torch.float32, torch.float64)), layout=False)
+    return {"self": x[::2] if x.dim() > 1 and d.maybe(0.3) else x}
+
+
+@of("one_hot")
+def classes(d):
+    return {"self": d.tensor(d.new_shape(0, 3), torch.int64, lo=0, hi=5), "num_classes": d.pick((-1, 6, 9))}
+
+
+@of("multinomial")
+def multinomial(d):
+    float_dtype(d)
+    shape, replacement = several(d, d.int(1, 2), 1, 6), d.maybe()
+    return {"self": d.tensor(shape, lo=0.05, hi=1), "replacement": replacement, "num_samples": d.int(1, 6 if replacement else shape[-1])}
+
+
 # ---- Sorting -------------------------------------------------------------------------------------
 
 @of("topk", "kthvalue")

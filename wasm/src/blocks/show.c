@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "blocks/values.h"
-#include "tensor/tensor.h"
+#include "tensor/layout.h"
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
@@ -110,25 +110,6 @@ static void put_matrices(stream *s, const rush_tensor *t, const double *p) {
   }
 }
 
-static const char *type_word(rush_dtype dtype) {
-  switch (dtype) {
-    case RUSH_UINT8:
-      return "Byte";
-    case RUSH_INT32:
-      return "Int";
-    case RUSH_INT64:
-      return "Long";
-    case RUSH_FLOAT32:
-      return "Float";
-    case RUSH_FLOAT64:
-      return "Double";
-    case RUSH_BOOL:
-      return "Bool";
-    default:
-      return rush_dtype_name(dtype);
-  }
-}
-
 static rush_status show_tensor(rush_heap *heap, rush_text *text, const rush_tensor *t) {
   rush_tensor *numbers;
   stream s = {text, 'g', 6, 0};
@@ -151,7 +132,7 @@ static rush_status show_tensor(rush_heap *heap, rush_text *text, const rush_tens
     put_matrices(&s, t, p);
   }
   rush_tensor_drop(heap, numbers);
-  rush_text_add(text, "[ CPU%sType{", type_word(t->dtype));
+  rush_text_add(text, "[ CPU%sType{", rush_dtype_word(t->dtype));
   for (int d = 0; d < t->rank; d++)
     rush_text_add(text, "%s%lld", d > 0 ? "," : "", (long long)t->sizes[d]);
   rush_text_add(text, "} ]");

@@ -163,7 +163,7 @@ void RUSH_NAMED(softplus)(size_t n, float *out, const float *in, float beta, flo
 void RUSH_NAMED(elu)(size_t n, float *out, const float *in, float in_scale, float negative,
                      float positive) {
   const f4 s = f4_set(in_scale), m = f4_set(negative), p = f4_set(positive), zero = f4_zero();
-  RUSH_MAP_F4(out, in, n, x, f4_select(x < zero, f4_expm1(x * s) * m, x * p))
+  RUSH_MAP_F4(out, in, n, x, f4_select(x <= zero, f4_expm1(x * s) * m, x * p))
 }
 
 void RUSH_NAMED(atan2)(size_t n, float *out, const float *y, const float *x) {

@@ -16,13 +16,19 @@ enum { TAPS = 4, MOST = 16 /* cubic in 2-d; 8 in 3-d */, BLOCK = 64 };
     T weight[TAPS];                                                                                   \
   } taps_##f;                                                                                         \
                                                                                                       \
+  static T rounded_##f(const rush_grid *g, T v) {                                                     \
+    return g->rounded ? (T)g->rounded((float)v) : v;                                                  \
+  }                                                                                                   \
+                                                                                                      \
   static T brought_in_##f(const rush_grid *g, T at, int64_t size) {                                   \
     if (g->padding == RUSH_GRID_ZEROS) return at;                                                     \
     if (g->padding == RUSH_GRID_REFLECTION) {                                                         \
       const T low = g->align_corners ? 0 : (T) - 0.5;                                                 \
       const T twice = 2 * (T)(g->align_corners ? size - 1 : size);                                    \
-      const T part = twice > 0 ? FMOD(FABS(at - low), twice) : 0;                                     \
-      at = twice > 0 ? (part < twice - part ? part : twice - part) + low : 0;                         \
+      const T part = twice > 0 ? FMOD(rounded_##f(g, FABS(at - low)), twice) : 0;                     \
+      at = twice > 0                                                                                  \
+               ? rounded_##f(g, (part < twice - part ? part : rounded_##f(g, twice - part)) + low)    \
+               : 0;                                                                                   \
     }                                                                                                 \
     const T last = (T)(size - 1);                                                                     \
     if (at != at) return g->dims == 2 ? 0 : last; /* ATen's two kernels differ */                     \
@@ -41,9 +47,14 @@ enum { TAPS = 4, MOST = 16 /* cubic in 2-d; 8 in 3-d */, BLOCK = 64 };
                                                                                                       \
   static void taps_of_##f(const rush_grid *g, int d, T coordinate, taps_##f *t) {                     \
     const int64_t size = g->size[d];                                                                  \
-    const T scale = (T)(g->align_corners ? size - 1 : size) / 2;                                      \
-    T at = (coordinate + 1) * scale, first;                                                           \
-    if (!g->align_corners) at -= (T)0.5;                                                              \
+    const T pixels = (T)(g->align_corners ? size - 1 : size);                                         \
+    T at = coordinate + 1, first;                                                                     \
+    if (g->dims == 2)                                                                                 \
+      at = at * (pixels / 2) - (g->align_corners ? 0 : (T)0.5);                                       \
+    else if (g->align_corners)                                                                        \
+      at = rounded_##f(g, rounded_##f(g, rounded_##f(g, at) / 2) * pixels);                           \
+    else                                                                                              \
+      at = rounded_##f(g, rounded_##f(g, rounded_##f(g, rounded_##f(g, at) * pixels) - 1) / 2);       \
     if (g->interpolation != RUSH_GRID_CUBIC) at = brought_in_##f(g, at, size);                        \
     if (g->interpolation == RUSH_GRID_NEAREST) {                                                      \
       first = RINT(at);                                                                               \

@@ -16,6 +16,8 @@ typedef struct rush_grid {
   int dims;                 /* 2 or 3; 2 where interpolation is cubic */
   int64_t size[3], step[3]; /* of x: width, height, depth; steps in elements */
   int64_t channels, channel_step;
+  /* Of halves that are given as floats in 3-d, where PyTorch rounds each step to the place; else NULL. */
+  float (*rounded)(float);
   struct rush_ctx *ctx; /* asked whether to stop, see rush_stops */
 } rush_grid;
 

@@ -134,10 +134,12 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
   return rush_tensor_copy(heap, dst, src);
 }
 
-rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t *sizes) {
+rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t *sizes,
+                        const int64_t *strides) {
   char text[RUSH_SHAPE_TEXT];
   int64_t numel, end, bytes;
-  if (rank == t->rank && memcmp(sizes, t->sizes, (size_t)rank * sizeof *sizes) == 0) return RUSH_OK;
+  if (!strides && rank == t->rank && memcmp(sizes, t->sizes, (size_t)rank * sizeof *sizes) == 0)
+    return RUSH_OK;
   RUSH_CHECK(heap->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED, "resize to %d dimensions",
              rank);
   for (int d = 0; d < rank; d++)
@@ -165,6 +167,7 @@ rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t
   t->numel = numel;
   for (int d = 0; d < rank; d++) t->sizes[d] = sizes[d];
   rush_strides_contiguous(rank, sizes, t->strides);
+  if (strides) memcpy(t->strides, strides, (size_t)rank * sizeof *strides);
   return RUSH_OK;
 }
 

@@ -43,9 +43,11 @@ rush_status rush_check_beside(rush_ctx *ctx, const rush_tensor *written, const r
 /* Tensor.copy_: checks that src broadcasts to dst and that dst may be written, then copies. */
 rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor *src);
 
-/* Tensor.resize_: new sizes, row-major, in the same storage, which grows where it must; other
- * tensors of that storage stay valid. */
-rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t *sizes);
+/* Tensor.resize_: new sizes and strides in the same storage, which grows where it must; other tensors
+ * of that storage stay valid. `strides` are those of a dense tensor; NULL makes new sizes row-major, and
+ * leaves a tensor that has them already as it is. */
+rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t *sizes,
+                        const int64_t *strides);
 
 /* The name of a dtype in PyTorch's messages: "Float", "Long". */
 const char *rush_dtype_word(rush_dtype dtype);

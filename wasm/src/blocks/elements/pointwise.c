@@ -6,6 +6,12 @@ enum { BYTES = 2048 /* of a buffer */, SHORT = 16 /* rows that are put together 
 
 void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k) {
   if (arg_is_none(c, arg)) return;
+  if (c->args[arg].kind == RUSH_KIND_COMPLEX) {
+    const rush_complex *z = (const rush_complex *)c->args[arg].u.ref;
+    job->p.f[k] = z->re;
+    job->p.f[k + 1] = z->im;
+    return;
+  }
   job->p.f[k] = arg_scalar_double(c, arg);
   if (!arg_scalar_is_float(c, arg)) {
     job->p.i[k] = arg_scalar_int(c, arg);
@@ -597,13 +603,15 @@ static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
   return RUSH_OK;
 }
 
-/* Complex numbers are operands of rows that have a body for them, nothing else. */
+/* Complex numbers are operands of rows that have a body for them; other numbers may be complex where the
+ * row says so, and the common dtype is. */
 static rush_status check_numbers(const rush_call *c, const rush_pw_job *job) {
+  const bool others = (job->row->flags & RUSH_PW_COMPLEX_NUMBERS) != 0;
   for (uint32_t k = 0; k < c->n_args; k++) {
     if (c->args[k].kind != RUSH_KIND_COMPLEX) continue;
-    RUSH_CHECK(c->ctx,
-               (int)k < job->row->operands && job->row->c128 && rush_is_complex(job->common),
+    RUSH_CHECK(c->ctx, (others || (int)k < job->row->operands) && job->row->c128,
                RUSH_ERR_UNSUPPORTED, "a complex number is given where a real one is expected");
+    RUSH_TRY(arg_check_number(c, k, job->common));
   }
   return RUSH_OK;
 }

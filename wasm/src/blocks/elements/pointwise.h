@@ -13,6 +13,7 @@
 #define RUSH_POINTWISE_H
 
 #include <complex.h>
+#include <math.h>
 
 #include "call/define.h"
 #include "kernels/simd.h"
@@ -22,6 +23,11 @@ enum { RUSH_PW_OPERANDS = 4 };
 
 /* Two numbers: the real part, and the imaginary one. */
 typedef double complex rush_c128;
+
+/* c10::complex divides by zero part by part. */
+static inline rush_c128 rush_quotient_c128(rush_c128 x, rush_c128 y) {
+  return y == 0 ? CMPLX(creal(x) / fabs(creal(y)), cimag(x) / fabs(cimag(y))) : x / y;
+}
 
 /* What an operator read from its arguments in setup, for its bodies. */
 typedef struct rush_pw_params {
@@ -60,6 +66,7 @@ enum {
   RUSH_PW_EXACT = 1 << 11,   /* the last operand, a number beside half elements, is not rounded to
                               their dtype */
   RUSH_PW_ITEM = 1 << 13, /* operand 1 is a number, as item() gives it before anything is written */
+  RUSH_PW_COMPLEX_NUMBERS = 1 << 14, /* numbers behind the operands may be complex, too */
 };
 
 typedef struct rush_pointwise {
@@ -135,7 +142,7 @@ rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t 
                               const rush_value *args, rush_tensor **out);
 
 /* For setups: puts Scalar argument `arg` into p.f[k] and p.i[k] (whichever fits; None leaves them).
- */
+ * The imaginary part of a complex number goes into p.f[k + 1]. */
 void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k);
 /* Bodies that put each element through p->fn, p->fn32, p->cfn and so on. */
 rush_pw_body rush_pw_map_f64, rush_pw_map_f32, rush_pw_map2_f64, rush_pw_map2_f32, rush_pw_map_c128;

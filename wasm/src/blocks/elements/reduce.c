@@ -317,6 +317,14 @@ static rush_status check_nonempty(rush_call *c, const job *j, const rush_tensor 
   return RUSH_OK;
 }
 
+/* Elements that make one result: no more than x has. */
+static int64_t count_reduced(const rush_tensor *x, uint32_t mask) {
+  int64_t n = 1;
+  for (int d = 0; d < x->rank; d++)
+    if (mask >> d & 1) n *= x->sizes[d];
+  return n;
+}
+
 static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint32_t mask,
                                 rush_dtype dtype) {
   const rush_reduce *row = j->row;
@@ -324,10 +332,8 @@ static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint
   bool keep = j->form->keepdim != 0 && arg_bool(c, (uint32_t)j->form->keepdim);
   int64_t sizes[RUSH_MAX_RANK];
   int rank = 0;
-  j->p.n = 1;
   for (int d = 0; d < x->rank; d++) {
     bool reduced = mask >> d & 1;
-    if (reduced) j->p.n *= x->sizes[d]; /* no overflow: x has so many elements, or none */
     if (!reduced || keep) sizes[rank++] = reduced ? 1 : x->sizes[d];
   }
   j->out[1] = NULL;
@@ -347,6 +353,7 @@ static rush_status reduce(rush_call *c, const rush_reduce *row) {
   j.p = (rush_reduce_params){{0, 0}, 0};
   j.form = row;
   RUSH_TRY(read_dims(c, row, x, &mask));
+  j.p.n = count_reduced(x, mask);
   if (row->setup) RUSH_TRY(row->setup(c, &row, &j.p));
   j.row = row;
   j.have = x->dtype;

@@ -73,7 +73,7 @@ RUSH_OP(copy_out) {
   const rush_tensor *value = arg_tensor(c, 1);
   RUSH_TRY(need_cast(c, out, value));
   if (out != value) {
-    RUSH_TRY(rush_resize(c->heap, out, value->rank, value->sizes));
+    RUSH_TRY(rush_resize(c->heap, out, value->rank, value->sizes, NULL));
     RUSH_TRY(rush_copy_into(c->heap, out, value));
   }
   ret_keep(c, 0, &c->args[0]);
@@ -93,26 +93,35 @@ RUSH_OP(copy_in_place) {
   return RUSH_OK;
 }
 
-RUSH_OP(resize) {
-  int64_t sizes[RUSH_MAX_RANK];
-  int rank;
-  RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, sizes, &rank));
-  RUSH_NEED(arg_is_none(c, 2) || arg_int(c, 2) == RUSH_FORMAT_CONTIGUOUS,
-            "resize_: only the contiguous memory format");
-  RUSH_TRY(rush_resize(c->heap, arg_tensor(c, 0), rank, sizes));
+/* A memory format sets the strides anew, also where the sizes stay. */
+static rush_status resized(rush_call *c, int rank, const int64_t *sizes, int64_t format) {
+  int64_t strides[RUSH_MAX_RANK];
+  const int last = format == RUSH_FORMAT_CHANNELS_LAST      ? 4
+                   : format == RUSH_FORMAT_CHANNELS_LAST_3D ? 5
+                                                            : 0;
+  RUSH_NEED(last == 0 || rank == last, "required rank %d tensor to use channels_last format", last);
+  (last != 0 ? rush_strides_channels_last : rush_strides_contiguous)(rank, sizes, strides);
+  const bool anew = format != RUSH_FORMAT_PRESERVE;
+  RUSH_TRY(rush_resize(c->heap, arg_tensor(c, 0), rank, sizes, anew ? strides : NULL));
   ret_keep(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
+RUSH_OP(resize) {
+  int64_t sizes[RUSH_MAX_RANK];
+  int rank;
+  RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, sizes, &rank));
+  RUSH_NEED(arg_is_none(c, 2) || arg_int(c, 2) != RUSH_FORMAT_PRESERVE,
+            "Unsupported memory formatPreserve");
+  return resized(c, rank, sizes, arg_is_none(c, 2) ? RUSH_FORMAT_PRESERVE : arg_int(c, 2));
+}
+
 RUSH_OP(resize_as) {
   const rush_tensor *like = arg_tensor(c, 1);
-  RUSH_NEED(arg_is_none(c, 2) || arg_int(c, 2) == RUSH_FORMAT_CONTIGUOUS ||
-                (arg_int(c, 2) == RUSH_FORMAT_PRESERVE &&
-                 rush_suggest_format(like) == RUSH_FORMAT_CONTIGUOUS),
-            "resize_as_: only the contiguous memory format");
-  RUSH_TRY(rush_resize(c->heap, arg_tensor(c, 0), like->rank, like->sizes));
-  ret_keep(c, 0, &c->args[0]);
-  return RUSH_OK;
+  const bool given = !arg_is_none(c, 2);
+  int64_t format = given ? arg_int(c, 2) : RUSH_FORMAT_PRESERVE;
+  if (given && format == RUSH_FORMAT_PRESERVE) format = rush_suggest_format(like);
+  return resized(c, like->rank, like->sizes, format);
 }
 
 /* set_(source): the tensor becomes another name of source's elements. */

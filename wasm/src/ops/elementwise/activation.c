@@ -21,6 +21,9 @@ RUSH_POINTWISE(relu) = {
     .operands = 1, .f32 = relu_f32, .f64 = relu_f64, .i64 = relu_i64, .setup = setup_relu};
 
 FLOATS(hardtanh, x<s ? s : x> t ? t : x)
+FLOATS(times_nan, x *s)
+static const rush_pointwise limited_by_nan = {
+    .operands = 1, .flags = RUSH_PW_LIKE_SELF, .f32 = times_nan_f32, .f64 = times_nan_f64};
 RUSH_BODY_1(hardtanh_i64, int64_t, int64_t, x<s ? s : x> t ? t : x)
 static rush_status setup_hardtanh(rush_call *c, rush_pw_job *job) {
   RUSH_CHECK(c->ctx, job->common != RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT,
@@ -29,8 +32,15 @@ static rush_status setup_hardtanh(rush_call *c, rush_pw_job *job) {
   rush_pw_scalar(c, job, 2, 1);
   RUSH_CHECK(c->ctx, job->common != RUSH_UINT8 || (job->p.i[0] >= 0 && job->p.i[1] >= 0),
              RUSH_ERR_BAD_ARGUMENT, "cannot do hardtanh on an unsigned type with negative limits");
-  if (job->p.f[0] > job->p.f[1])
-    job->p.f[0] = job->p.f[1], job->p.i[0] = job->p.i[1]; /* the upper limit wins */
+  if (isnan(job->p.f[0]) || isnan(job->p.f[1])) {
+    RUSH_CHECK(c->ctx, !rush_is_int(job->common), RUSH_ERR_BAD_ARGUMENT,
+               "value cannot be converted to type int64_t without overflow");
+    job->p.f[0] = (double)NAN;
+    job->row = &limited_by_nan;
+  } else if (job->p.f[0] > job->p.f[1]) { /* the upper limit wins */
+    job->p.f[0] = job->p.f[1];
+    job->p.i[0] = job->p.i[1];
+  }
   return RUSH_OK;
 }
 RUSH_POINTWISE(hardtanh) = {.operands = 1,
@@ -109,11 +119,11 @@ static rush_status setup_softplus(rush_call *c, rush_pw_job *job) {
 RUSH_POINTWISE(softplus) = {
     .operands = 1, .f32 = softplus_f32, .f64 = softplus_f64, .setup = setup_softplus};
 
-/* x < 0 ? expm1(x * f[2]) * f[0] : x * f[1] */
+/* x <= 0 ? expm1(x * f[2]) * f[0] : x * f[1]. An infinite f[0] makes NaN of a 0. */
 static void elu_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
   rush_elu_f32(n, out, in[0], (float)p->f[2], (float)p->f[0], (float)p->f[1]);
 }
-RUSH_BODY_1(elu_f64, double, double, x < 0 ? expm1(x * p->f[2]) * s : x * t)
+RUSH_BODY_1(elu_f64, double, double, x <= 0 ? expm1(x * p->f[2]) * s : x * t)
 static rush_status setup_elu(rush_call *c, rush_pw_job *job) {
   double alpha = arg_scalar_double(c, 1), scale = arg_scalar_double(c, 2);
   job->p.f[0] = alpha * scale;
@@ -223,14 +233,15 @@ RUSH_POINTWISE(lerp) = {.operands = 3,
 
 RUSH_BODY_3(addcmul_f32, float, float, x + s * y * z)
 RUSH_BODY_3(addcmul_f64, double, double, x + s * y * z)
-RUSH_BODY_3(addcmul_c128, rush_c128, rush_c128, x + s * y * z)
+#define COMPLEX_VALUE CMPLX(p->f[0], p->f[1])
+RUSH_BODY_3(addcmul_c128, rush_c128, rush_c128, x + COMPLEX_VALUE * y * z)
 RUSH_BODY_3(addcmul_i64, int64_t, int64_t, (uint64_t)x + (uint64_t)s * (uint64_t)y * (uint64_t)z)
 static rush_status setup_value(rush_call *c, rush_pw_job *job) {
   rush_pw_scalar(c, job, 3, 0);
   return RUSH_OK;
 }
 RUSH_POINTWISE(addcmul) = {.operands = 3,
-                           .flags = RUSH_PW_NO_BOOL,
+                           .flags = RUSH_PW_NO_BOOL | RUSH_PW_COMPLEX_NUMBERS,
                            .f32 = addcmul_f32,
                            .f64 = addcmul_f64,
                            .i64 = addcmul_i64,
@@ -248,8 +259,9 @@ static rush_status setup_addcdiv(rush_call *c, rush_pw_job *job) {
       "true division of tensor1 and tensor2.");
   return setup_value(c, job);
 }
-RUSH_BODY_3(addcdiv_c128, rush_c128, rush_c128, x + s * y / z)
+RUSH_BODY_3(addcdiv_c128, rush_c128, rush_c128, x + rush_quotient_c128(COMPLEX_VALUE * y, z))
 RUSH_POINTWISE(addcdiv) = {.operands = 3,
+                           .flags = RUSH_PW_COMPLEX_NUMBERS,
                            .f32 = addcdiv_f32,
                            .f64 = addcdiv_f64,
                            .c128 = addcdiv_c128,

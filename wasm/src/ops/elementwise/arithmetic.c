@@ -15,36 +15,35 @@
   RUSH_BODY_2(id##_f64, double, double, fexpr) \
   RUSH_BODY_2(id##_i64, int64_t, int64_t, iexpr)
 #define BODIES(id) .operands = 2, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64
-/* Complex numbers go through the body of their parts. */
-#define OF_PARTS(id)                                                                     \
-  static void id##_c128(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
-    id##_f64(2 * n, out, in, p);                                                         \
+/* Sums of complex numbers are x + alpha y with the whole product, as PyTorch's: an infinity times the
+ * imaginary 0 of alpha is NaN. */
+#define COMPLEX_SUM(name, T)                                                          \
+  static void name(size_t n, void *out_, const void *const *in_, rush_pw_params *p) { \
+    const T *a = in_[0], *b = in_[1], re = (T)p->f[0], im = (T)p->f[1];               \
+    T *o = out_;                                                                      \
+    RUSH_EACH for (size_t i = 0; i < 2 * n; i += 2) {                                 \
+      const T x = b[i], y = b[i + 1];                                                 \
+      o[i] = a[i] + (re * x - im * y);                                                \
+      o[i + 1] = a[i + 1] + (re * y + im * x);                                        \
+    }                                                                                 \
   }
-#define OF_FLOAT_PARTS(id)                                                              \
-  static void id##_c64(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
-    id##_f32(2 * n, out, in, p);                                                        \
-  }
-#define COMPLEX_BODIES(id) BODIES(id), .c128 = id##_c128
+COMPLEX_SUM(sum_c64, float)
+COMPLEX_SUM(sum_c128, double)
 
 /* ---- add, sub, mul --------------------------------------------------------------------------- */
 
 ARITHMETIC(add, x + y, U(x) + U(y))
-OF_PARTS(add)
-OF_FLOAT_PARTS(add)
 /* Rounded once, as PyTorch's fused multiply-add. */
 #define SCALED(id, op)                                                  \
   RUSH_BODY_2(id##_f32, float, float, (double)x op p->f[0] * (double)y) \
   RUSH_BODY_2(id##_f64, double, double, x op s *y)                      \
-  RUSH_BODY_2(id##_i64, int64_t, int64_t, U(x) op U(s) * U(y))          \
-  OF_PARTS(id)
+  RUSH_BODY_2(id##_i64, int64_t, int64_t, U(x) op U(s) * U(y))
 SCALED(add_scaled, +)
 SCALED(sub_scaled, -)
 /* Of halves the product is rounded, too. */
 RUSH_BODY_2(add_scaled_half, float, float, x + rush_pw_rounded(p, s *y))
 static const rush_pointwise add_scaled_halves = {.operands = 2, .f32 = add_scaled_half};
 ARITHMETIC(sub, x - y, U(x) - U(y))
-OF_PARTS(sub)
-OF_FLOAT_PARTS(sub)
 ARITHMETIC(mul, x *y, U(x) * U(y))
 RUSH_BODY_2(mul_c128, rush_c128, rush_c128, x *y)
 static void mul_c64(size_t n, void *out, const void *const *in, rush_pw_params *p) {
@@ -55,7 +54,7 @@ RUSH_BODY_2(add_i32, int32_t, int32_t, (uint32_t)x + (uint32_t)y)
 RUSH_BODY_2(sub_i32, int32_t, int32_t, (uint32_t)x - (uint32_t)y)
 RUSH_BODY_2(mul_i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
 
-/* Argument 2 is alpha. */
+/* Argument 2 is alpha. `*is_one`: the row's bodies leave it out, but for those of complex numbers. */
 static rush_status read_alpha(rush_call *c, rush_pw_job *job, bool *is_one) {
   RUSH_CHECK(c->ctx, c->args[2].kind != RUSH_KIND_BOOL || job->common == RUSH_BOOL,
              RUSH_ERR_BAD_ARGUMENT, "Boolean alpha only supported for Boolean results.");
@@ -63,7 +62,8 @@ static rush_status read_alpha(rush_call *c, rush_pw_job *job, bool *is_one) {
              RUSH_ERR_BAD_ARGUMENT,
              "For integral input tensors, argument alpha must not be a floating point number.");
   rush_pw_scalar(c, job, 2, 0);
-  *is_one = job->p.f[0] == 1;
+  if (job->common == RUSH_BOOL) job->p.f[0] = (double)(job->p.i[0] = job->p.i[0] != 0);
+  *is_one = job->p.f[0] == 1 || rush_is_complex(job->common);
   if (!*is_one && rush_is_half(job->common)) job->p.f[0] = rush_rounded(job->common, job->p.f[0]);
   return RUSH_OK;
 }
@@ -74,16 +74,18 @@ static bool is_bool_argument(const rush_call *c, uint32_t i) {
                                      : v->kind == RUSH_KIND_BOOL;
 }
 
-static const rush_pointwise add_scaled = {COMPLEX_BODIES(add_scaled)};
+static const rush_pointwise add_scaled = {BODIES(add_scaled)};
 static rush_status setup_add(rush_call *c, rush_pw_job *job) {
   bool is_one;
   RUSH_TRY(read_alpha(c, job, &is_one));
   if (!is_one) job->row = rush_is_half(job->common) ? &add_scaled_halves : &add_scaled;
   return RUSH_OK;
 }
-RUSH_POINTWISE(add) = {COMPLEX_BODIES(add), .c64 = add_c64, .i32 = add_i32, .setup = setup_add};
+#define SUM_BODIES(id) \
+  BODIES(id), .flags = RUSH_PW_COMPLEX_NUMBERS, .c128 = sum_c128, .c64 = sum_c64, .i32 = id##_i32
+RUSH_POINTWISE(add) = {SUM_BODIES(add), .setup = setup_add};
 
-static const rush_pointwise sub_scaled = {COMPLEX_BODIES(sub_scaled)};
+static const rush_pointwise sub_scaled = {BODIES(sub_scaled)};
 static rush_status setup_sub(rush_call *c, rush_pw_job *job) {
   bool is_one, a = is_bool_argument(c, 0), b = is_bool_argument(c, 1);
   RUSH_CHECK(c->ctx, !(a && b), RUSH_ERR_BAD_ARGUMENT,
@@ -95,30 +97,30 @@ static rush_status setup_sub(rush_call *c, rush_pw_job *job) {
              "trying to invert a mask, "
              "use the `~` or `logical_not()` operator instead.");
   RUSH_TRY(read_alpha(c, job, &is_one));
-  if (is_one) return RUSH_OK;
-  job->row = &sub_scaled;
-  if (rush_is_half(job->common)) {
-    job->row = &add_scaled_halves;
+  if (rush_is_half(job->common) || rush_is_complex(job->common)) {
     job->p.f[0] = -job->p.f[0];
+    job->p.f[1] = -job->p.f[1];
   }
+  if (!is_one) job->row = rush_is_half(job->common) ? &add_scaled_halves : &sub_scaled;
   return RUSH_OK;
 }
-RUSH_POINTWISE(sub) = {COMPLEX_BODIES(sub), .c64 = sub_c64, .i32 = sub_i32, .setup = setup_sub};
+RUSH_POINTWISE(sub) = {SUM_BODIES(sub), .setup = setup_sub};
 
 static rush_status setup_rsub(rush_call *c, rush_pw_job *job) {
   job->arg[0] = 1;
   job->arg[1] = 0;
   return setup_sub(c, job);
 }
-RUSH_POINTWISE(rsub) = {COMPLEX_BODIES(sub), .c64 = sub_c64, .i32 = sub_i32, .setup = setup_rsub};
+RUSH_POINTWISE(rsub) = {SUM_BODIES(sub), .setup = setup_rsub};
 
-RUSH_POINTWISE(mul) = {COMPLEX_BODIES(mul), .c64 = mul_c64, .flags = RUSH_PW_EXACT, .i32 = mul_i32};
+RUSH_POINTWISE(mul) = {BODIES(mul), .c128 = mul_c128, .c64 = mul_c64, .flags = RUSH_PW_EXACT,
+                       .i32 = mul_i32};
 
 /* ---- Division -------------------------------------------------------------------------------- */
 
 RUSH_BODY_2(div_f32, float, float, x / y)
 RUSH_BODY_2(div_f64, double, double, x / y)
-RUSH_BODY_2(div_c128, rush_c128, rush_c128, x / y)
+RUSH_BODY_2(div_c128, rush_c128, rush_c128, rush_quotient_c128(x, y))
 RUSH_POINTWISE(div) = {.operands = 2,
                        .flags = RUSH_PW_TO_FLOAT | RUSH_PW_EXACT,
                        .f32 = div_f32,
@@ -263,7 +265,7 @@ static rush_status setup_div_mode(rush_call *c, rush_pw_job *job) {
   }
   return RUSH_OK;
 }
-RUSH_POINTWISE(div_mode) = {.operands = 2, .setup = setup_div_mode};
+RUSH_POINTWISE(div_mode) = {.operands = 2, .c128 = div_c128, .setup = setup_div_mode};
 
 /* ---- Powers ---------------------------------------------------------------------------------- */
 
@@ -330,16 +332,30 @@ static const rush_pointwise inverse_square_bfloat16 = {.operands = 1,
                                                        .f32 = inverse_square_rounded};
 static const rush_pointwise inverse_root_bfloat16 = {.operands = 1, .f32 = inverse_root_rounded};
 
+static void power_of_bool(size_t n, void *out, const void *const *in, rush_pw_params *p) {
+  (void)p;
+  memmove(out, in[0], n);
+}
+static void truths(size_t n, void *out, const void *const *in, rush_pw_params *p) {
+  (void)in, (void)p;
+  memset(out, 1, n);
+}
+/* PyTorch gives these two powers before it looks for a kernel, which bool has not. */
+static const rush_pointwise bool_to_true = {.operands = 1, .b8 = power_of_bool};
+static const rush_pointwise bool_to_false = {.operands = 1, .b8 = truths};
+
 /* The exponents for which ATen's pow_tensor_scalar has a short form. */
 static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
   if (rush_is_complex(job->common)) return RUSH_OK;
   const double e = arg_scalar_double(c, 1);
   const bool rounds = job->common == RUSH_BFLOAT16;
-  if (rush_is_integral(job->common)) {
-    RUSH_CHECK(c->ctx, job->common == RUSH_BOOL || e >= 0, RUSH_ERR_BAD_ARGUMENT,
+  if (job->common == RUSH_BOOL) {
+    job->row = e == 0 ? &bool_to_false : &bool_to_true;
+  } else if (rush_is_int(job->common)) {
+    RUSH_CHECK(c->ctx, e >= 0, RUSH_ERR_BAD_ARGUMENT,
                "Integers to negative integer powers are not allowed.");
-    if (e == 2 && job->common != RUSH_BOOL) job->row = &square;
-    if (e == 3 && job->common != RUSH_BOOL) job->row = &cube;
+    if (e == 2) job->row = &square;
+    if (e == 3) job->row = &cube;
   } else if (e == 2) {
     job->row = &square;
   } else if (e == 3) {
@@ -403,7 +419,7 @@ RUSH_POINTWISE(square) = {.operands = 1,
                           .i64 = square_i64,
                           .c128 = square_c128,
                           .setup = setup_square};
-RUSH_BODY_1(reciprocal_c128, rush_c128, rush_c128, 1 / x)
+RUSH_BODY_1(reciprocal_c128, rush_c128, rush_c128, rush_quotient_c128(1, x))
 RUSH_POINTWISE(reciprocal) = {.operands = 1,
                               .flags = RUSH_PW_TO_FLOAT,
                               .f32 = reciprocal_f32,

@@ -110,7 +110,7 @@ RUSH_OP(cosine_similarity) {
       strides[d] = e < 0 || t->sizes[e] != sizes[d] ? 0 : t->strides[e];
     }
     RUSH_TRY(tmp_view(c, t, rank, sizes, strides, t->offset, &wide));
-    RUSH_TRY(tmp_to(c, wide, dtype, &x));
+    RUSH_TRY(tmp_to(c, wide, rush_is_integral(t->dtype) ? dtype : t->dtype, &x));
     RUSH_TRY(unit(c, x, dim, eps, &u[k]));
   }
   const rush_value factors[] = {rush_of_tensor(u[0]), rush_of_tensor(u[1])};

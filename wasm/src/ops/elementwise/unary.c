@@ -35,7 +35,7 @@ static double inverse_sqrt(double x) {
 }
 static const double LN2 = 0.69314718055994530942, LN10 = 2.30258509299404568402;
 static rush_c128 c_rsqrt(rush_c128 x) {
-  return 1 / csqrt(x);
+  return rush_quotient_c128(1, csqrt(x));
 }
 static rush_c128 c_exp2(rush_c128 x) {
   return cexp(x * LN2);

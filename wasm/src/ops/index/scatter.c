@@ -67,11 +67,9 @@ static rush_status scatter(rush_call *c, rush_combine how) {
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   bool scalar = c->args[3].kind != RUSH_KIND_TENSOR;
   if (scalar) {
+    RUSH_TRY(arg_check_number(c, 3, t->dtype));
     value = rush_scalar_tensor(t->dtype, &storage, bytes);
-    if (arg_scalar_is_float(c, 3))
-      rush_store_double(t->dtype, bytes, arg_scalar_double(c, 3));
-    else
-      rush_store_int(t->dtype, bytes, arg_scalar_int(c, 3));
+    rush_fill(c->ctx, &value, &c->args[3]);
   }
   rush_tensor *src = scalar ? &value : arg_tensor(c, 3);
   RUSH_TRY(check_scatter(c, t, dim, index, scalar ? NULL : src));
@@ -104,28 +102,33 @@ static void store_start(rush_dtype dtype, rush_combine how, void *at) {
     rush_store_int(dtype, at, (max ? INT64_MIN : INT64_MAX) >> (64 - 8 * rush_dtype_size(dtype)));
 }
 
+static void divide_one(rush_dtype dtype, char *at, int64_t n) {
+  const rush_dtype part = rush_real_of(dtype);
+  if (part != dtype) {
+    divide_one(part, at, n);
+    divide_one(part, at + rush_dtype_size(part), n);
+  } else if (dtype == RUSH_FLOAT32) {
+    float v;
+    memcpy(&v, at, sizeof v);
+    v /= (float)n;
+    memcpy(at, &v, sizeof v);
+  } else if (rush_is_float(dtype)) {
+    rush_store_double(dtype, at, rush_load_double(dtype, at) / (double)n);
+  } else {
+    int64_t v = rush_load_int(dtype, at), q = v / n;
+    rush_store_int(dtype, at, v % n < 0 ? q - 1 : q);
+  }
+}
+
 /* out /= counts, rounding down where it is integral; a count of 0 counts as 1. */
 static void divide(rush_ctx *ctx, rush_tensor *out, const rush_tensor *counts) {
   const rush_tensor *operands[] = {out, counts};
-  rush_dtype dtype = out->dtype;
   rush_iter it;
   rush_iter_init(&it, out->rank, out->sizes, 2, operands);
   do {
     for (int64_t k = 0; k < it.size[0] && !rush_stops(ctx, 8); k++) {
-      char *at = it.at[0] + k * it.stride[0][0];
       int64_t n = rush_load_int(RUSH_INT64, it.at[1] + k * it.stride[1][0]);
-      if (n <= 1) continue;
-      if (dtype == RUSH_FLOAT32) {
-        float v;
-        memcpy(&v, at, sizeof v);
-        v /= (float)n;
-        memcpy(at, &v, sizeof v);
-      } else if (rush_is_float(dtype)) {
-        rush_store_double(dtype, at, rush_load_double(dtype, at) / (double)n);
-      } else {
-        int64_t v = rush_load_int(dtype, at), q = v / n;
-        rush_store_int(dtype, at, v % n < 0 ? q - 1 : q);
-      }
+      if (n > 1) divide_one(out->dtype, it.at[0] + k * it.stride[0][0], n);
     }
   } while (!ctx->stopped && rush_iter_next(&it));
 }
@@ -146,10 +149,10 @@ static rush_status divide_by_counts(rush_call *c, rush_tensor *out, int dim,
 
 static rush_status reduce_into(rush_call *c, rush_tensor *out, int dim, const rush_tensor *index,
                                rush_tensor *src, rush_combine how, bool mean, bool include_self) {
-  RUSH_CHECK(c->ctx,
-             !rush_is_complex(out->dtype) ||
-                 (!mean && (how == RUSH_COMBINE_ADD || how == RUSH_COMBINE_MUL)),
-             RUSH_ERR_UNSUPPORTED, "mean, amax and amin are not implemented for complex numbers");
+  RUSH_NEED(!rush_is_complex(out->dtype) || how == RUSH_COMBINE_ADD || how == RUSH_COMBINE_MUL ||
+                index->numel == 0,
+            "\"scatter_gather_tensor_cpu_reduce_%s\" not implemented for '%s'",
+            how == RUSH_COMBINE_MAX ? "amax" : "amin", rush_dtype_word(out->dtype));
   if (!include_self && index->numel > 0) {
     char bytes[16];
     rush_storage storage;
@@ -206,22 +209,21 @@ static rush_status check_slices(rush_call *c, const char *name, int dim, const r
 
 /* source * alpha in source's dtype */
 static rush_status scaled(rush_call *c, uint32_t alpha, rush_tensor *source, rush_tensor **out) {
-  double factor = arg_scalar_double(c, alpha);
-  RUSH_NEED(!arg_scalar_is_float(c, alpha) || !rush_is_integral(source->dtype),
+  const rush_dtype dtype = source->dtype;
+  RUSH_TRY(arg_check_number(c, alpha, dtype));
+  RUSH_NEED(!arg_scalar_is_float(c, alpha) || !rush_is_integral(dtype),
             "For integral input tensors, argument alpha must not be a floating point number.");
-  if (factor == 1.0) {
+  if (c->args[alpha].kind != RUSH_KIND_COMPLEX && arg_scalar_double(c, alpha) == 1) {
     *out = source;
     return RUSH_OK;
   }
   RUSH_TRY(rush_clone(c->heap, source, RUSH_FORMAT_CONTIGUOUS, out));
   tmp_take(c, *out);
-  rush_dtype dtype = source->dtype;
   char *at = rush_data(*out), bytes[16];
   const int64_t here = 0;
-  if (arg_scalar_is_float(c, alpha))
-    rush_store_double(dtype, bytes, factor);
-  else
-    rush_store_int(dtype, bytes, arg_scalar_int(c, alpha));
+  rush_storage storage;
+  rush_tensor factor = rush_scalar_tensor(dtype, &storage, bytes);
+  rush_fill(c->ctx, &factor, &c->args[alpha]);
   for (int64_t k = 0; k < source->numel && !rush_stops(c->ctx, 8); k++, at += rush_itemsize(source))
     rush_combine_row(RUSH_COMBINE_MUL, dtype, at, &here, bytes, 0, 1);
   return RUSH_OK;

@@ -2,6 +2,7 @@
  * aten/src/ATen/native/GridSamplerUtils.h and GridSampler.cpp. */
 #include "kernels/sample_grid.h"
 
+#include "base/half.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -33,6 +34,13 @@ static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *
   return RUSH_OK;
 }
 
+static float to_float16(float v) {
+  return rush_of_float16(rush_to_float16(v));
+}
+static float to_bfloat16(float v) {
+  return rush_of_bfloat16(rush_to_bfloat16(v));
+}
+
 /* input [N, C, (D,) H, W], grid [N, (D,) H, W, dims], interpolation_mode, padding_mode,
  * align_corners -> [N, C, (D,) H, W] of the grid's sizes, row-major */
 static rush_status grid_sample(rush_call *c, int dims) {
@@ -53,6 +61,8 @@ static rush_status grid_sample(rush_call *c, int dims) {
                  .dims = dims,
                  .channels = x->sizes[1],
                  .channel_step = x->strides[1]};
+  if (dims == 3 && rush_is_half(c->narrow))
+    g.rounded = c->narrow == RUSH_FLOAT16 ? to_float16 : to_bfloat16;
   for (int d = 0; d < dims; d++) {
     g.size[d] = x->sizes[x->rank - 1 - d];
     g.step[d] = x->strides[x->rank - 1 - d];

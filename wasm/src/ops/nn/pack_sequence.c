@@ -108,6 +108,7 @@ RUSH_OP(pad_packed_sequence) {
   sizes[0] = total;
   sizes[1] = batch;
   for (int d = 1; d < data->rank; d++) sizes[d + 1] = data->sizes[d];
+  RUSH_TRY(arg_check_number(c, 3, data->dtype));
   RUSH_TRY(tmp_new(c, data->dtype, data->rank + 1, sizes, &padded));
   rush_fill(c->ctx, padded, &c->args[3]);
   int64_t at = 0;

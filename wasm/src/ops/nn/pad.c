@@ -180,14 +180,16 @@ static rush_status check_border(rush_call *c, const rush_tensor *x, const paddin
               "Padding value causes wrapping around more than once.");
     const int64_t cropped =
         size + (p->front[d] < 0 ? p->front[d] : 0) + (p->back[d] < 0 ? p->back[d] : 0);
-    RUSH_NEED(cropped > 0 && size + p->front[d] + p->back[d] > 0,
+    const int64_t padded = size + p->front[d] + p->back[d];
+    const bool nothing = p->mode == CIRCULAR && padded == 0;
+    RUSH_NEED(nothing || (cropped > 0 && padded > 0),
               "input (size %lld at dimension %d) is too small. Calculated output size: %lld",
-              (long long)size, d, (long long)(size + p->front[d] + p->back[d]));
+              (long long)size, d, (long long)padded);
     /* Behind a crop the mirror image may need what is gone. */
     RUSH_CHECK(c->ctx, p->mode != REFLECT || most < cropped, RUSH_ERR_UNSUPPORTED,
                "reflecting %lld elements of the %lld that negative padding leaves is not supported",
                (long long)most, (long long)cropped);
-    RUSH_CHECK(c->ctx, p->mode != CIRCULAR || most <= cropped, RUSH_ERR_UNSUPPORTED,
+    RUSH_CHECK(c->ctx, p->mode != CIRCULAR || most <= cropped || nothing, RUSH_ERR_UNSUPPORTED,
                "circular padding by %lld elements of the %lld that negative padding leaves is not "
                "supported",
                (long long)most, (long long)cropped);

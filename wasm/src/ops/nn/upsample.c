@@ -113,19 +113,21 @@ static void fill_axis(const sampling *s, int d, rush_resample_axis *a, bool sing
   }
 }
 
+/* Where a size stays, all pixels do, whatever the scale says. */
+static double fill_same(const rush_resample_spans *a) {
+  for (size_t o = 0; o < a->out; o++) {
+    a->first[o] = (int32_t)o;
+    a->count[o] = 1;
+    a->weight[o * a->n] = 1;
+  }
+  return 1;
+}
+
 /* Antialiased: every input position below the kernel, which is as wide as the step. Gives the
  * greatest weight. */
 static double fill_spans(const sampling *s, const rush_resample_spans *a, double step,
                          double support, bool single) {
   double most = 0;
-  if (a->in == a->out) { /* whatever the scale says */
-    for (size_t o = 0; o < a->out; o++) {
-      a->first[o] = (int32_t)o;
-      a->count[o] = 1;
-      a->weight[o * a->n] = 1;
-    }
-    return 1;
-  }
   const double in = (double)a->in, inverse = step >= 1 ? rounded(single, 1 / step) : 1;
   for (size_t o = 0; o < a->out; o++) {
     const double center = rounded(single, step * ((double)o + 0.5));
@@ -161,7 +163,7 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
   for (int d = 0; d < 3; d++) {
     const int from = d + s->dims - 3;
     axes[d] = (rush_resample_axis){.in = 1, .out = 1, .n = 1};
-    if (from >= 0 && (x->sizes[2 + from] > 1 || s->out[from] > 1))
+    if (from >= 0) /* also of one pixel: PyTorch adds it times 0, which an infinity does not bear */
       axes[d] =
           (rush_resample_axis){(size_t)x->sizes[2 + from], (size_t)s->out[from], taps, NULL, NULL};
     positions += axes[d].out * (size_t)axes[d].n;
@@ -248,8 +250,9 @@ static rush_status rows_pass(rush_call *c, const sampling *s, int d, rush_dtype 
   a.weight = scratch;
   a.first = (int32_t *)(a.weight + a.out * a.n);
   a.count = a.first + a.out;
-  const double greatest =
-      s->smooth ? fill_spans(s, &a, step, support, single) : fill_taps(s, &a, step);
+  const double greatest = in == a.out ? fill_same(&a)
+                          : s->smooth ? fill_spans(s, &a, step, support, single)
+                                      : fill_taps(s, &a, step);
   if (dtype == RUSH_UINT8) round_weights(&a, greatest);
   rush_resample_rows(c->ctx, dtype, rows, channels, &a, x, y);
   return RUSH_OK;

@@ -109,13 +109,22 @@ RUSH_OP(num_divmod) {
   return RUSH_OK;
 }
 
-RUSH_OP(num_pow) {
+static rush_status check_pow(rush_call *c) {
   RUSH_NEED(f(c, 0) != 0 || !(f(c, 1) < 0), "0.0 cannot be raised to a negative power");
+  return RUSH_OK;
+}
+RUSH_OP(num_pow) {
+  RUSH_TRY(check_pow(c));
+  return give_float(c, pow(f(c, 0), f(c, 1)));
+}
+/* PyTorch checks nothing here. */
+RUSH_OP(num_pow_of_scalars) {
   return give_float(c, pow(f(c, 0), f(c, 1)));
 }
 
 /* pow.int_to_int: through double, as libtorch */
 RUSH_OP(num_pow_int) {
+  RUSH_TRY(check_pow(c));
   return give_int(c, rush_int_of(pow(f(c, 0), f(c, 1))));
 }
 

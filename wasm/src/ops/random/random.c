@@ -70,17 +70,11 @@ static rush_dtype drawn_as(const rush_call *c, rush_dtype dtype) {
   return dtype == RUSH_FLOAT32 && rush_is_half(c->narrow) ? c->narrow : dtype;
 }
 
-static rush_draw uniform_of(const rush_call *c, rush_dtype dtype) {
-  const rush_dtype drawn = drawn_as(c, dtype);
+static rush_draw uniform_of(rush_dtype drawn) {
   return drawn == RUSH_FLOAT16 ? uniform_f16 : drawn == RUSH_BFLOAT16 ? uniform_bf16 : uniform;
 }
 
 static rush_status fill_with(rush_call *c, rush_tensor *t, double from, double to, rush_draw draw) {
-  if (rush_is_complex(t->dtype)) { /* of parts that are no halves, also like a tensor of halves */
-    rush_tensor both;
-    RUSH_TRY(both_parts(c, t, &both));
-    return fill_with(c, &both, from, to, uniform);
-  }
   RUSH_TRY(need_float(c, t, "check_uniform_bounds"));
   RUSH_NEED(from <= to, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
             from, to);
@@ -94,7 +88,12 @@ static rush_status fill_with(rush_call *c, rush_tensor *t, double from, double t
 }
 
 static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
-  return fill_with(c, t, from, to, uniform_of(c, t->dtype));
+  if (rush_is_complex(t->dtype)) { /* of parts that are no halves, also like a tensor of halves */
+    rush_tensor both;
+    RUSH_TRY(both_parts(c, t, &both));
+    return fill_with(c, &both, from, to, uniform);
+  }
+  return fill_with(c, t, from, to, uniform_of(drawn_as(c, t->dtype)));
 }
 
 RUSH_OP(uniform) {
@@ -148,11 +147,10 @@ static void pairs(rush_dtype dtype, rush_dtype drawn, char *at, double mean, dou
 
 /* From 16 elements on PyTorch draws them all first, and the last 16 anew where they are not a whole
  * group. */
-static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
+static void fill_many(rush_call *c, rush_tensor *t, rush_dtype drawn, double mean, double std) {
   const rush_dtype dtype = t->dtype;
   const size_t item = rush_itemsize(t);
-  const rush_draw draw = uniform_of(c, dtype);
-  const rush_dtype drawn = drawn_as(c, dtype);
+  const rush_draw draw = uniform_of(drawn);
   char *at = rush_data(t);
   for (int64_t i = 0; i < t->numel && !rush_stops(c->ctx, 8); i++)
     draw(c->random, 0, 1, dtype, at + (size_t)i * item);
@@ -164,19 +162,24 @@ static void fill_many(rush_call *c, rush_tensor *t, double mean, double std) {
   pairs(dtype, drawn, at, mean, std);
 }
 
+static rush_status fill_normal_as(rush_call *c, rush_tensor *t, rush_dtype drawn, double mean,
+                                  double std) {
+  RUSH_TRY(need_float(c, t, "normal_kernel_cpu"));
+  if (t->numel >= 16 && rush_is_contiguous(t))
+    fill_many(c, t, drawn, mean, std);
+  else
+    rush_draw_fill(c, t, normal, mean, std);
+  return RUSH_OK;
+}
+
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
   RUSH_NEED(std >= 0, "normal expects std >= 0.0, but found std %g", std);
   if (rush_is_complex(t->dtype)) { /* half the variance each */
     rush_tensor both;
     RUSH_TRY(both_parts(c, t, &both));
-    return fill_normal(c, &both, mean, std * 0.70710678118654752440);
+    return fill_normal_as(c, &both, both.dtype, mean, std * 0.70710678118654752440);
   }
-  RUSH_TRY(need_float(c, t, "normal_kernel_cpu"));
-  if (t->numel >= 16 && rush_is_contiguous(t))
-    fill_many(c, t, mean, std);
-  else
-    rush_draw_fill(c, t, normal, mean, std);
-  return RUSH_OK;
+  return fill_normal_as(c, t, drawn_as(c, t->dtype), mean, std);
 }
 
 /* normal_ and normal_functional */
@@ -197,6 +200,19 @@ RUSH_OP(normal_sizes) {
   return fill_normal(c, out, arg_float(c, 0), arg_float(c, 1));
 }
 
+/* *at = *at * by + a mean, each step rounded to what was drawn: the one at `mean_at`, which is of the same
+ * dtype, or `mean` where there is none. */
+static void scale_and_shift(const rush_call *c, rush_dtype dtype, char *at, double by,
+                            const char *mean_at, double mean) {
+  const rush_dtype part = rush_real_of(dtype), drawn = part == dtype ? drawn_as(c, dtype) : part;
+  const size_t size = rush_dtype_size(part);
+  for (size_t k = 0; k < rush_dtype_size(dtype); k += size) {
+    if (mean_at != NULL) mean = rush_load_double(part, mean_at + k);
+    const double scaled = rush_rounded(drawn, rush_load_double(part, at + k) * by);
+    rush_store_double(part, at + k, rush_rounded(drawn, scaled + rush_rounded(drawn, mean)));
+  }
+}
+
 /* A mean and a deviation for each element, or one for all where a tensor is NULL. */
 static rush_status normal_each(rush_call *c, const rush_tensor *means, double mean,
                                const rush_tensor *stds, double std) {
@@ -211,25 +227,22 @@ static rush_status normal_each(rush_call *c, const rush_tensor *means, double me
         "The size of the means %s and that of the deviations %s do not broadcast to one shape",
         rush_shape_text(means->rank, means->sizes, a), rush_shape_text(stds->rank, stds->sizes, b));
   }
+  RUSH_NEED(stds == NULL || !rush_is_complex(stds->dtype),
+            "normal expects standard deviation to be non-complex");
   rush_tensor *out;
   RUSH_TRY(rush_result(c, 0, like->dtype, rank, sizes, &out));
   RUSH_TRY(fill_normal(c, out, 0, stds != NULL ? 1 : std));
-  const rush_dtype dtype = out->dtype;
   const rush_tensor *operands[] = {out, means != NULL ? means : out, stds != NULL ? stds : out};
   rush_iter it;
   rush_iter_init(&it, rank, sizes, 3, operands);
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
-      char *at = it.at[0] + i * it.stride[0][0];
+      double by = 1;
       RUSH_TRY(rush_work(c->ctx, 8));
-      double drawn = rush_load_double(dtype, at);
-      if (stds != NULL) {
-        const double by = rush_load_double(stds->dtype, it.at[2] + i * it.stride[2][0]);
-        RUSH_NEED(by >= 0, "normal expects all elements of std >= 0.0");
-        drawn *= by;
-      }
-      if (means != NULL) mean = rush_load_double(dtype, it.at[1] + i * it.stride[1][0]);
-      rush_store_double(dtype, at, drawn + mean);
+      if (stds != NULL) by = rush_load_double(stds->dtype, it.at[2] + i * it.stride[2][0]);
+      RUSH_NEED(by >= 0, "normal expects all elements of std >= 0.0");
+      scale_and_shift(c, out->dtype, it.at[0] + i * it.stride[0][0], by,
+                      means != NULL ? it.at[1] + i * it.stride[1][0] : NULL, mean);
     }
   } while (rush_iter_next(&it));
   return RUSH_OK;

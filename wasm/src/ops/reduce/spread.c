@@ -127,7 +127,7 @@ static void finish_f(const rush_reduce_state *s, const rush_reduce_params *p,
 }
 static void finish_power(const rush_reduce_state *s, const rush_reduce_params *p,
                          rush_reduce_value *v) {
-  v[0].f = pow(s->f, 1 / p->f[0]);
+  v[0].f = p->n == 0 && isnan(p->f[0]) ? 0 : pow(s->f, 1 / p->f[0]);
 }
 static void abs_f64(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
   const double *v = x;
@@ -204,7 +204,9 @@ static void norm_c128(rush_reduce_state *s, size_t n, const void *x, const rush_
 
 static rush_status setup_norm(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
   p->f[0] = arg_is_none(c, 1) ? 2 : arg_scalar_double(c, 1);
-  *row = norm_of(p->f[0]);
+  /* PyTorch takes the absolute value of a single element, whatever its powers are. */
+  *row = p->n == 1 && p->f[0] != 0 ? &norm_1 : norm_of(p->f[0]);
+  if (*row == &norm_1) p->f[0] = 1;
   return RUSH_OK;
 }
 static rush_status setup_frobenius(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
@@ -268,11 +270,12 @@ static void finish_log(const rush_reduce_state *s, const rush_reduce_params *p,
   v[0].f = isinf(s->f) ? s->f : s->f + log(hypot(s->g, s->h));
   v[0].g = atan2(s->h, s->g);
 }
-/* PyTorch reduces everything for dim=[] and then fails to put that where no dimension is gone. */
+/* PyTorch reduces everything for dim=[] and then fails to put that where no dimension is gone, unless
+ * there are no elements. */
 static rush_status setup_log(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
-  (void)row, (void)p;
+  (void)row;
   RUSH_NEED(
-      arg_list(c, 1)->n > 0 || arg_tensor(c, 0)->rank == 0 || arg_bool(c, 2),
+      arg_list(c, 1)->n > 0 || arg_tensor(c, 0)->rank == 0 || arg_bool(c, 2) || p->n == 0,
       "output with shape [] doesn't match the broadcast shape [1, ...]: dim=[] needs keepdim");
   return RUSH_OK;
 }
