@@ -1,5 +1,6 @@
-"""What `./dev bench --report FIGURES.json` makes of figures that `--vs ... --json` has written: the tables of README.md, and the
-plot, speed-light.svg and speed-dark.svg.
+"""Makes the tables of docs/status/SPEED.md, speed-light.svg and speed-dark.svg for `./dev bench --report FIGURES.json`.
+
+`./dev bench --vs ... --json FIGURES.json` writes the figures.
 """
 
 import json
@@ -13,6 +14,7 @@ matplotlib.use('svg')
 from matplotlib import pyplot  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / 'docs' / 'status' / 'SPEED.md'
 BEGIN, END = '<!-- made by ./dev bench --report -->', '<!-- end -->'
 THEMES = {'light': ('#1f2328', '#d1d9e0', ('#0969da', '#9a6700', '#8250df')), 'dark': ('#f0f6fc', '#3d444d', ('#4493f8', '#d29922', '#ab7df8'))}
 MARKS = 'os^'
@@ -94,6 +96,5 @@ def main(file):
         plot(groups, rivals, names, theme, HERE / f'speed-{theme}.svg')
     text = '\n'.join([f'{figures["date"]}, {part["host"]}, {figures["processor"]}; least of {figures["rounds"]} rounds.\n',
                       speed(groups, rivals, names), versus.means(groups) + '\n', start(groups, rivals, names), ceilings(part['results'])])
-    readme = HERE / 'README.md'
-    head, rest = readme.read_text().split(BEGIN)
-    readme.write_text(head + BEGIN + '\n' + text + END + rest.split(END, 1)[1])
+    head, rest = PAGE.read_text().split(BEGIN)
+    PAGE.write_text(head + BEGIN + '\n' + text + END + rest.split(END, 1)[1])

@@ -1,4 +1,4 @@
-"""OPERATORS.md: which operator, made of what, how much of PyTorch's own test table it passes."""
+"""Writes OPERATORS.md: for each operator its implementation, and how much of PyTorch's own test table it passes."""
 
 import re
 from pathlib import Path
@@ -7,17 +7,21 @@ TOP = Path(__file__).resolve().parents[2]
 PAGE = TOP / "docs" / "status" / "OPERATORS.md"
 HEAD = """# Operators, as PyTorch's own test table sees them
 
-Made by `./dev test opinfo` ([how](../../tests/opinfo/README.md)). Each entry of `torch.testing._internal.common_methods_invocations.op_db`
-runs in each dtype that PyTorch has it in on the CPU, on each of the table's samples: plain, with strided inputs, in place and
-with `out=`; natively and in Node, compared with PyTorch 2.6. What PyTorch refuses, or cannot trace, is not counted.
-Gradients and sparse layouts are out of scope.
+`./dev test opinfo` makes this page ([how it works](../../tests/opinfo/README.md)). An entry is a row of
+`torch.testing._internal.common_methods_invocations.op_db`. It runs in each dtype that PyTorch supports on the CPU, with each
+sample of the table: plain, with strided inputs, in place and with `out=`. Each case runs natively and in Node, and is
+compared with PyTorch 2.6. Cases that PyTorch refuses or cannot trace are not counted. Gradients and sparse layouts are out of
+scope.
+
+An entry is *complete* in a dtype if all of its cases pass. *Made as* says whether the operator is a C function or a program
+of other operators.
 """
 
-# Why an entry is open, where PyTorch's answer is not what is wanted: float64's is.
+# The reason for each open entry. In all of them, Rushlight's answer is the one nearer to float64.
 LEFT = {
-    "grid_sampler_2d": "PyTorch computes the places in halves, and takes other pixels; here they are float32's",
-    "matrix_exp": "PyTorch gives NaN for halves, where the answer is finite",
-    "nn.functional.cross_entropy": "PyTorch's log_softmax rounds the logarithm of the sum of exponentials to bfloat16 before it subtracts it",
+    "grid_sampler_2d": "PyTorch computes coordinates in halves and reads other pixels",
+    "matrix_exp": "PyTorch gives NaN for halves, although the answer is finite",
+    "nn.functional.cross_entropy": "PyTorch rounds log(sum(exp)) to bfloat16 before the subtraction",
 }
 LEFT["nn.functional.grid_sample"] = LEFT["grid_sampler_2d"]
 
@@ -94,7 +98,7 @@ def write(results, left_out):
         by_entry.setdefault(r["entry"], []).append(r)
         by_dtype.setdefault(r["dtype"], []).append(r)
     c, py = kernels(), programs()
-    lines = [HEAD, "| dtype | entries | whole | in part | not at all | cases |", "|---|---|---|---|---|---|"]
+    lines = [HEAD, "| dtype | entries | complete | partial | failed | cases passed |", "|---|---|---|---|---|---|"]
     for name, rows in [*sorted(by_dtype.items()), ("**all**", None)]:
         if rows is None:
             rows = [{"passed": sum(r["passed"] for r in rs), "failed": sum(r["failed"] for r in rs)} for rs in by_entry.values()]
@@ -104,11 +108,11 @@ def write(results, left_out):
         lines.append(f"| {name} | {len(rows)} | {whole} ({100 * whole / len(rows):.1f} %) | {len(rows) - whole - none} | {none} | {passed} of {total} |")
     if left_out:
         lines += ["", f"Not run for this page: {', '.join(left_out)}."]
-    lines += ["", "## What is open", "", "| entry | dtypes that are not whole | why | the first case |", "|---|---|---|---|"]
+    lines += ["", "## Open differences", "", "| entry | incomplete dtypes | reason | first case |", "|---|---|---|---|"]
     for entry, rs in sorted(by_entry.items()):
         bad = [r for r in rs if r["failed"]]
         if bad:
             lines.append(f"| {entry} | {', '.join(r['dtype'] for r in bad)} | {LEFT.get(entry, '')} | {why(bad)} |")
-    lines += ["", "## All entries", "", "| entry | operators of ATen | whole in | made as | where | passes |", "|---|---|---|---|---|---|"]
+    lines += ["", "## All entries", "", "| entry | operators of ATen | complete in | made as | file | cases passed |", "|---|---|---|---|---|---|"]
     lines += [row(entry, rs, c, py) for entry, rs in sorted(by_entry.items())]
     PAGE.write_text("\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""MODELS.md: which models, the way they came in, how far from PyTorch, how fast, how large."""
+"""Writes MODELS.md: for each model the way of its export, its distance from PyTorch, its time and its memory."""
 
 import re
 from pathlib import Path
@@ -7,21 +7,26 @@ TOP = Path(__file__).resolve().parents[2]
 PAGE = TOP / "docs" / "status" / "MODELS.md"
 HEAD = """# Whole zoos of models
 
-Made by `./dev zoo` ([how](../../tests/zoo/README.md)): each model with random weights and norms of sensible statistics, exported, run
-natively and in Node (wasm SIMD), compared with PyTorch 2.6. It passes where both answers are right as the exporter has it: close
-to PyTorch's, or as near as PyTorch's to what the program gives in float64
+`./dev zoo` makes this page ([how it works](../../tests/zoo/README.md)). Each model has random weights, and norms with sensible
+statistics. It is exported, runs natively and in Node (wasm SIMD), and is compared with PyTorch 2.6. It passes if both answers
+are right by the exporter's rule: close to PyTorch's, or as near to float64's answer as PyTorch's is
 ([verdict.h](../../wasm/include/rushlight/verdict.h)).
 
-- **way**: traced; where that does not go, by torch.export or scripted. Detectors are scripted.
-- **operators**: instructions of the program. **export**: seconds, with PyTorch's own trace, and the comparison.
-- **max abs**: the greatest difference to PyTorch's answer; behind it, in brackets, in units of the answer's greatest element
-  Rushlight's and PyTorch's distances to float64's, where the first is above 1e-5.
-- **ms**: natively, in Node, PyTorch: all on one thread, the least of up to twenty runs; in Node with the comparison of the answers. Inputs
-  are the smallest that the model takes, and the machine had other work: do not compare models, or machines, by these.
-- **MB**: the most that the runtime held in Node, weights with it.
+| Column | Meaning |
+|---|---|
+| way | traced; if tracing fails, torch.export or scripted; detectors are scripted |
+| operators | instructions of the program |
+| export, s | seconds, with PyTorch's own trace and the comparison |
+| max abs | the largest difference from PyTorch's answer |
+| ms | natively, in Node, in PyTorch: one thread, the minimum of up to twenty runs |
+| MB | peak memory of the runtime in Node, with weights |
 
-What PyTorch itself can neither trace nor export nor script, and what this page's settings could not make, is listed and not
-counted.
+- Brackets behind *max abs* have two distances to float64's answer: Rushlight's and PyTorch's. Their unit is the answer's
+  greatest element. They are shown if the first is above 1e-5.
+- The time in Node includes the comparison of the answers. Inputs are the smallest that a model takes, and the machine had
+  other work. Do not compare models or machines by these times.
+- Models that PyTorch can neither trace, export nor script are listed and not counted. The same holds for models that the
+  settings of this page cannot create.
 """
 STATES = ("passed", "failed", "refused", "unmade")
 
@@ -51,12 +56,12 @@ def part(zoo, module, results):
         lines += [f"{left} models were not run for this page.", ""]
     bad = [r for r in known if r["state"] != "passed"]
     if bad:
-        said = {"failed": "Rushlight", "refused": "PyTorch refuses", "unmade": "could not be made"}
-        lines += ["| does not pass | whose | why |", "|---|---|---|"]
+        said = {"failed": "Rushlight fails", "refused": "PyTorch refuses", "unmade": "not created"}
+        lines += ["| model | state | reason |", "|---|---|---|"]
         lines += [f"| {r['name']} | {said[r['state']]} | {clean(r['why'])} |" for r in sorted(bad, key=lambda r: STATES.index(r["state"]))] + [""]
     other = [r for r in known if r["state"] == "passed" and r["whys"]]
     if other:
-        lines += ["| passes in another way only | what stands in the first |", "|---|---|"]
+        lines += ["| passes in another way only | obstacle in the first way |", "|---|---|"]
         lines += [f"| {r['name']}: {r['way']} | {clean('; '.join(f'{way}: {why}' for way, why in r['whys'].items()))} |" for r in other] + [""]
     kinds = {}
     for r in known:
@@ -70,7 +75,7 @@ def part(zoo, module, results):
 
 def write(modules, results):
     """`modules` and `results`: {zoo: its module}, {zoo: {name: result}}."""
-    lines = [HEAD, "| zoo | models | pass | Rushlight fails | PyTorch refuses | not made |", "|---|---|---|---|---|---|"]
+    lines = [HEAD, "| zoo | models | pass | Rushlight fails | PyTorch refuses | not created |", "|---|---|---|---|---|---|"]
     for zoo, module in modules.items():
         n = {state: sum(r["state"] == state for name, r in results[zoo].items() if name in module.names()) for state in STATES}
         tried = n["passed"] + n["failed"]
