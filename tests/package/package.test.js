@@ -76,7 +76,7 @@ test('the sizes that README and guide tell are those of today, within 5 %', asyn
   const core = await bundled(), wasm = readFileSync(`${js}wasm/rushlight-simd.wasm`);
   const brotli = brotliCompressSync(wasm).length, gzip = gzipSync(wasm).length;
   for (const [file, line, sizes] of /** @type {[string, RegExp, number[]][]} */ ([
-    ['README.md', /in place of (\d+) for a MobileNet/, [brotli]],
+    ['README.md', /The runtime has (\d+) kB \(brotli\)/, [brotli]],
     ['js/README.md', /of the (\d+) kB \(brotli\) a\nMobileNet needs/, [brotli]],
     ['web/guide/questions.md', /About (\d+) kB of wasm and (\d+) kB of JavaScript as brotli, (\d+) and (\d+) kB as gzip/, [brotli, brotliCompressSync(core).length, gzip, gzipSync(core).length]],
   ])) {
