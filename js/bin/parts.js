@@ -1,4 +1,4 @@
-// What slim may take from operators that stay: kernels for weights that no file has (wasm/src/kernels/parts.h).
+// What slim may take from operators that stay: kernels for weights that no file has (wasm/src/kernels/optional.h).
 
 /** @typedef {{ name: string, shape: number[], dtype: string } | undefined} Weight a constant of the file; undefined where it is computed */
 

@@ -1,6 +1,6 @@
-/* Answers of operators in dtypes and sizes that rarely meet, known by hand: each row of answers.def calls one (written.h). What PyTorch
+/* Answers of operators in dtypes and sizes that rarely meet, known by hand: each row of answers.def calls one (call_text.h). What PyTorch
  * answers in the usual ones is in tests/conformance. */
-#include "written.h"
+#include "call_text.h"
 
 static const struct {
   const char *op, *args, *answer;
@@ -15,7 +15,7 @@ static void answers_are_those_known(void **state) {
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     rig rig_, *r = &rig_;
     rig_open(r);
-    const char *said = call_written(r, rows[k].op, rows[k].args);
+    const char *said = call_text(r, rows[k].op, rows[k].args);
     if (strcmp(said, rows[k].answer) != 0) {
       print_error("%s %s: %s was wanted, %s came\n", rows[k].op, rows[k].args, rows[k].answer,
                   said);

@@ -14,7 +14,7 @@ static void a_message_says_the_last_failure_with_its_front(void **state) {
   rig_open(r);
   assert_string_equal(rush_ctx_error(r->ctx), "");
   assert_int_equal(rush_fail(r->ctx, RUSH_ERR_BAD_FILE, "dim %d", 4), RUSH_ERR_BAD_FILE);
-  assert_int_equal(rush_note(r->ctx, RUSH_ERR_BAD_FILE, "node %d: ", 12), RUSH_ERR_BAD_FILE);
+  assert_int_equal(rush_fail_prefix(r->ctx, RUSH_ERR_BAD_FILE, "node %d: ", 12), RUSH_ERR_BAD_FILE);
   assert_string_equal(rush_ctx_error(r->ctx), "node 12: dim 4");
   rig_close(r);
 }
@@ -27,9 +27,9 @@ static void a_message_too_long_is_cut_and_ends(void **state) {
   memset(wide, 'x', sizeof wide - 1);
   rush_fail(r->ctx, RUSH_ERR_BAD_FILE, "%s", wide);
   assert_int_equal(strlen(rush_ctx_error(r->ctx)), RUSH_MESSAGE_BYTES - 1);
-  rush_note(r->ctx, RUSH_ERR_BAD_FILE, "%s", wide); /* a front that is too long as well */
+  rush_fail_prefix(r->ctx, RUSH_ERR_BAD_FILE, "%s", wide); /* a front that is too long as well */
   assert_int_equal(strlen(rush_ctx_error(r->ctx)), RUSH_MESSAGE_BYTES - 1);
-  rush_note(r->ctx, RUSH_ERR_BAD_FILE, "front: ");
+  rush_fail_prefix(r->ctx, RUSH_ERR_BAD_FILE, "front: ");
   assert_memory_equal(rush_ctx_error(r->ctx), "front: xxx", 10);
   assert_int_equal(strlen(rush_ctx_error(r->ctx)), RUSH_MESSAGE_BYTES - 1);
   rig_close(r);
@@ -56,12 +56,12 @@ static void a_message_is_utf8(void **state) {
   memset(front, 'x', sizeof front);
   memcpy(front + 510, "\xC3", 2);
   rush_fail(r->ctx, RUSH_ERR_RAISED, "!");
-  rush_note(r->ctx, RUSH_ERR_RAISED, "%s\xA9", front);
+  rush_fail_prefix(r->ctx, RUSH_ERR_RAISED, "%s\xA9", front);
   assert_string_equal(rush_ctx_error(r->ctx) + 509, "x?!");
   char name[RUSH_NAME_BYTES + 2] = {0};
   memset(name, 'x', RUSH_NAME_BYTES - 2);
   strcat(name, "\xC3\xA9");
-  rush_locate(r->ctx, &(rush_location){name, 1, name, name, 1});
+  rush_set_location(r->ctx, &(rush_location){name, 1, name, name, 1});
   rush_location at;
   assert_true(rush_ctx_location(r->ctx, &at));
   assert_string_equal(at.method + RUSH_NAME_BYTES - 3, "x?");
@@ -183,7 +183,7 @@ static void a_decimal_is_the_nearest_double(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char *end;
     double want = strtod(rows[i], &end), got = 1;
-    assert_ptr_equal(rush_decimal(rows[i], &got), end);
+    assert_ptr_equal(rush_parse_decimal(rows[i], &got), end);
     assert_memory_equal(&got, &want, sizeof want);
   }
   uint64_t bits = 88172645463325252;
@@ -195,15 +195,15 @@ static void a_decimal_is_the_nearest_double(void **state) {
     memcpy(&want, &finite, sizeof want);
     snprintf(text, sizeof text, "%.*e", (int)(bits % 900), want);
     want = strtod(text, &end);
-    assert_ptr_equal(rush_decimal(text, &got), end);
+    assert_ptr_equal(rush_parse_decimal(text, &got), end);
     assert_memory_equal(&got, &want, sizeof want);
   }
   double nothing = 1;
   static const char *const none[] = {"", "-", ".", "e5", "x1", "+.e1"};
   for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-    assert_ptr_equal(rush_decimal(none[i], &nothing), none[i]);
+    assert_ptr_equal(rush_parse_decimal(none[i], &nothing), none[i]);
   assert_true(nothing == 1);
-  assert_string_equal(rush_decimal("nan)", &nothing), ")");
+  assert_string_equal(rush_parse_decimal("nan)", &nothing), ")");
   assert_true(nothing != nothing);
 }
 
@@ -262,7 +262,7 @@ static void a_real_is_what_strtod_reads(void **state) {
       snprintf(text, sizeof text, "0x%" PRIx64 ".%" PRIx64 "p%d", bits >> (bits % 64), bits * 3,
                (int)(bits % 2400) - 1250);
     double want = strtod(text, &end), got = 0;
-    assert_ptr_equal(rush_real(text, &got), end);
+    assert_ptr_equal(rush_parse_real(text, &got), end);
     if (want == want)
       assert_memory_equal(&got, &want, sizeof want);
     else

@@ -83,7 +83,7 @@ static void a_temporary_may_become_a_result(void **state) {
   OK(tmp_new(&s->call, RUSH_FLOAT32, 0, NULL, &t));
   OK(tmp_contiguous(&s->call, t, &same)); /* a temporary's own temporary is itself, once */
   assert_ptr_equal(same, t);
-  ret_tensor(&s->call, 0, rush_tensor_keep(same));
+  ret_tensor(&s->call, 0, rush_tensor_retain(same));
   rush_call_release(&s->call);
   assert_int_equal(t->object.refs, 1);
   rush_drop(&s->heap, &result);

@@ -1,11 +1,11 @@
 /* tensor/heap: size classes, alignment, reuse, giving back. */
 #include "harness.h"
 
-#include "base/hidden.h"
+#include "base/poison.h"
 #include "tensor/heap.h"
 
 /* Under AddressSanitizer the heap hides what lies behind the bytes that were asked for. */
-#ifdef RUSH_HIDES
+#ifdef RUSH_HAS_ASAN
 enum { SLACK = 0 };
 static bool hidden(const void *at) {
   return __asan_address_is_poisoned(at);
@@ -24,7 +24,7 @@ static void a_block_is_aligned_and_has_slack(void **state) {
     OK(rush_heap_alloc(&heap, bytes, &p));
     assert_int_equal((uintptr_t)p % 64, 0);
     memset(p, 0x5A, bytes + SLACK); /* ASan watches */
-#ifdef RUSH_HIDES
+#ifdef RUSH_HAS_ASAN
     assert_true(hidden((char *)p + bytes) && (bytes == 0 || !hidden((char *)p + bytes - 1)));
     rush_heap_free(&heap, p);
     assert_true(hidden(p));

@@ -18,9 +18,9 @@
 #include "base/base.h"
 #include "base/half.h"
 #include "base/threads.h"
+#include "kernels/fp16.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_half.h"
-#include "kernels/halves.h"
 
 static const rush_dtype dtypes[] = {RUSH_FLOAT16, RUSH_BFLOAT16};
 
@@ -28,7 +28,7 @@ static const char *name_of(rush_dtype dtype) {
   return dtype == RUSH_FLOAT16 ? "float16" : "bfloat16";
 }
 static float widened(rush_dtype dtype, uint16_t bits) {
-  return dtype == RUSH_FLOAT16 ? rush_of_float16(bits) : rush_of_bfloat16(bits);
+  return dtype == RUSH_FLOAT16 ? rush_from_float16(bits) : rush_from_bfloat16(bits);
 }
 static uint16_t narrowed(rush_dtype dtype, float v) {
   return dtype == RUSH_FLOAT16 ? rush_to_float16(v) : rush_to_bfloat16(v);
@@ -105,14 +105,14 @@ static void floats_are_rounded_to_the_nearest_half(void **unused) {
   EACH_CONVERSION(w, d) {
     for (uint64_t bits = 0; bits < UINT64_C(1) << 32;) {
       for (size_t i = 0; i < ALL; i++, bits += 4093)
-        floats_of_all[i] = rush_of_bits((uint32_t)bits);
+        floats_of_all[i] = rush_float_from_bits((uint32_t)bits);
       expect_rounded(w, dtypes[d]);
     }
     const uint32_t half = dtypes[d] == RUSH_FLOAT16 ? 1 << 12 : 1 << 15;
     for (uint32_t more = 0; more < 4; more++) {
       for (size_t i = 0; i < ALL; i++) {
-        const uint32_t at = rush_bits_of(widened(dtypes[d], (uint16_t)i));
-        floats_of_all[i] = rush_of_bits(more == 0 ? at : at + half + more - 2);
+        const uint32_t at = rush_float_to_bits(widened(dtypes[d], (uint16_t)i));
+        floats_of_all[i] = rush_float_from_bits(more == 0 ? at : at + half + more - 2);
       }
       expect_rounded(w, dtypes[d]);
     }
@@ -172,7 +172,7 @@ static void product(rush_ctx *ctx, rush_dtype dtype, size_t m, size_t n, size_t 
   if (timed.wanted)
     TIMED("gemm of halves", what, PLAIN, work, 0, plain_product(m, n, k, a, wide, bias, want, ldc));
   TIMED("gemm of halves", what, "of float32", work, 0,
-        rush_gemm_long(ctx, m, n, k, a, k, floats, want, ldc, -3, INFINITY));
+        rush_gemm_parallel(ctx, m, n, k, a, k, floats, want, ldc, -3, INFINITY));
   TIMED("gemm of halves", what, "kernel", work, 0, rush_half_gemm(ctx, &p, scratch));
   expect_same(what, m * ldc, got, want);
   for (size_t i = 0; i < GUARD; i++) assert_true(scratch[room + i] == guard);

@@ -292,7 +292,7 @@ typedef struct sizes {
   size_t images, size, kernel, padding, groups, channels, outs;
 } sizes;
 
-static uint8_t requantized(const rush_requantized *to, size_t c, int32_t sum) {
+static uint8_t requantized(const rush_int8_requantization *to, size_t c, int32_t sum) {
   float v = (float)sum * to->factors[c];
   if (to->rounds_first) {
     v = rintf(v) + (float)to->zero_point;
@@ -336,7 +336,7 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
   uint8_t *x = malloc(s.images * s.size * in), *y = malloc(s.images * out * n + 1);
   uint8_t *want = malloc(s.images * out * n);
   const int32_t least = is_signed ? -128 : 0;
-  const rush_requantized to = {
+  const rush_int8_requantization to = {
       offsets,         factors, bias, 0.7f, integer(least, least + 255), least, is_signed, first,
       RUSH_INT8_PLAIN, NULL,    0,    0};
   for (size_t i = 0; i < n * each; i++)
@@ -420,9 +420,9 @@ static void check_winograd(plane s, bool is_signed, bool extreme, const rush_int
   float *factors = malloc((n + 8) * sizeof *factors), *bias = malloc((n + 8) * sizeof *bias);
   uint8_t *x = malloc(of_x), *y = malloc(s.images * outputs * n + 1);
   const int32_t least = is_signed ? -128 : 0;
-  const rush_requantized to = {offsets,         factors, bias,      0.7f,
-                               least + 100,     least,   is_signed, true,
-                               RUSH_INT8_PLAIN, NULL,    0,         0};
+  const rush_int8_requantization to = {offsets,         factors, bias,      0.7f,
+                                       least + 100,     least,   is_signed, true,
+                                       RUSH_INT8_PLAIN, NULL,    0,         0};
   const int sign = noise() < 0 ? -128 : 127;
   for (size_t i = 0; i < n * each; i++) w[i] = (int8_t)(extreme ? sign : integer(-128, 127));
   for (size_t i = 0; i < of_x; i++)
@@ -502,16 +502,16 @@ static void test_activations(void **state) {
     for (int range = 0; range < 3; range++) {
       int32_t sums[ROWS][N + 5], offsets[N + 8] = {0};
       float factors[N + 8], bias[N + 8];
-      uint8_t y[ROWS * N + 1], table[RUSH_INT8_PLACES];
+      uint8_t y[ROWS * N + 1], table[RUSH_INT8_TABLE_SIZE];
       const bool unit = kind == RUSH_INT8_HARDSIGMOID || kind == RUSH_INT8_SIGMOID;
       const float greatest = unit ? 1 : (float[]){0.5f, 6, 70}[range];
       const float scale = (unit ? 1 : greatest + 0.4f) / 255;
-      rush_requantized to = {.offsets = offsets,
-                             .factors = factors,
-                             .bias = bias,
-                             .inverse = 1 / scale,
-                             .zero_point = unit ? 0 : (int32_t)(0.4f / scale),
-                             .activation = (rush_int8_activation)kind};
+      rush_int8_requantization to = {.offsets = offsets,
+                                     .factors = factors,
+                                     .bias = bias,
+                                     .inverse = 1 / scale,
+                                     .zero_point = unit ? 0 : (int32_t)(0.4f / scale),
+                                     .activation = (rush_int8_activation)kind};
       if (rush_int8_by_table(to.activation)) rush_int8_fill_table(&to, table);
       for (size_t c = 0; c < N + 8; c++) factors[c] = greatest * 1e-3f, bias[c] = noise();
       for (size_t i = 0; i < ROWS; i++)

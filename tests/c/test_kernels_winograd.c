@@ -322,7 +322,7 @@ static void a_host_that_wants_it_stops_a_run(void **unused) {
   assert_true(whole > 1 << 22);
   rush_ctx_set_poll(ctx, at_once, NULL);
   run(&l, ctx, -INFINITY, INFINITY);
-  assert_int_equal(rush_stopped(ctx), RUSH_ERR_INTERRUPTED);
+  assert_int_equal(rush_take_stop(ctx), RUSH_ERR_INTERRUPTED);
   assert_true(rush_ctx_work(ctx) - whole < whole / 2);
   rush_ctx_destroy(ctx);
   free_layer(&l);

@@ -1,5 +1,5 @@
 /* Operands that share memory with what is written: what a row reads is what was there before the call, or
- * the call is refused (call/apart.h). tests/python/test_overlap.py compares every row with PyTorch. */
+ * the call is refused (call/overlap.h). tests/python/test_overlap.py compares every row with PyTorch. */
 #include "harness.h"
 
 enum { ANY };

@@ -1,6 +1,6 @@
-/* What operators refuse, by PyTorch's words: each row of refusals.def calls one with arguments that do not fit (written.h), and a part
+/* What operators refuse, by PyTorch's words: each row of refusals.def calls one with arguments that do not fit (call_text.h), and a part
  * of the message is compared. */
-#include "written.h"
+#include "call_text.h"
 
 static const struct {
   const char *op, *args, *says;
@@ -15,7 +15,7 @@ static void what_does_not_fit_is_refused(void **state) {
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     rig rig_, *r = &rig_;
     rig_open(r);
-    const char *said = call_written(r, rows[k].op, rows[k].args);
+    const char *said = call_text(r, rows[k].op, rows[k].args);
     if (!strstr(said, ": forward, instruction ") || !strstr(said, rows[k].says)) {
       print_error("%s %s: '%s' is no refusal with '%s'\n", rows[k].op, rows[k].args, said,
                   rows[k].says);

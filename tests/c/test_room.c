@@ -1,7 +1,7 @@
 /* room: what is joined lies behind what there was, and what is written lies by itself. */
 #include "harness.h"
 
-#include "blocks/join.h"
+#include "blocks/concatenate.h"
 #include "tensor/room.h"
 
 enum { N = 40 };
@@ -33,7 +33,7 @@ static rush_tensor *filled(bench *r, int64_t n, float value) {
 
 static rush_tensor *grown(bench *r, const rush_tensor *t, int64_t n, float value) {
   rush_tensor *more = filled(r, n, value), *out;
-  OK(rush_grow(&r->heap, 2, (const rush_tensor *[]){t, more}, 1, RUSH_FLOAT32, &out));
+  OK(rush_cat_growing(&r->heap, 2, (const rush_tensor *[]){t, more}, 1, RUSH_FLOAT32, &out));
   rush_tensor_drop(&r->heap, more);
   return out;
 }
@@ -62,7 +62,7 @@ static void what_is_joined_lies_behind_it(void **state) {
     t = next;
     assert_true(t->sizes[1] == k + 1 && t->numel == 6 * (k + 1) && counts(t));
     assert_true(rush_nominal(t)[0] == 3 * (k + 1) && rush_nominal(t)[1] == 3);
-    assert_false(rush_is_alone(t));
+    assert_false(rush_is_unshared(t));
   }
   assert_true(moved <= 8); /* half as much again, each time */
   rush_tensor_drop(&r->heap, t);
@@ -111,7 +111,7 @@ static void each_goes_by_itself(void **state) {
       if (order >= 3) {
         OK(rush_turn_back(&r->heap, it->storage));
         assert_true(!rush_is_turned(it) && rush_is_contiguous(it) && counts(it));
-        assert_true(it->storage->bytes == (size_t)it->numel * 4 && rush_is_alone(it));
+        assert_true(it->storage->bytes == (size_t)it->numel * 4 && rush_is_unshared(it));
         memset(rush_data(it), 0, it->storage->bytes);
       } else {
         assert_true(counts(it));
@@ -137,7 +137,7 @@ static void what_was_laid_again_gets_no_room(void **state) {
     t = next;
     assert_int_equal(rush_is_turned(t), k == 0);
     OK(rush_turn_back(&r->heap, t->storage));
-    assert_true(counts(t) && rush_is_alone(t));
+    assert_true(counts(t) && rush_is_unshared(t));
   }
   rush_tensor_drop(&r->heap, t);
   bench_close(r);
@@ -156,7 +156,7 @@ static void without_memory_nothing_is_lost(void **state) {
     rush_heap_trim(&r->heap);
     r->rig.counter.fail_at = r->rig.counter.calls + (size_t)failures + 1;
     const rush_status st =
-        rush_grow(&r->heap, 2, (const rush_tensor *[]){t, more}, 1, RUSH_FLOAT32, &out);
+        rush_cat_growing(&r->heap, 2, (const rush_tensor *[]){t, more}, 1, RUSH_FLOAT32, &out);
     r->rig.counter.fail_at = 0;
     if (st == RUSH_OK) break;
     assert_int_equal(st, RUSH_ERR_NO_MEMORY);

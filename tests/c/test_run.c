@@ -653,7 +653,7 @@ static void an_operator_gets_only_kinds_of_its_schema(void **state) {
   build_end_if(b, 0, NULL);
   uint32_t one = build_int(b, 1);
   build_return(b, K(one));
-  build_method(b, "rounds", INT, 1, &any);
+  build_method(b, "iterations", INT, 1, &any);
   uint32_t yes = build_bool(b, true), i = build_reg(b, INT);
   build_loop(b, 0, K(yes), 0, NULL, NULL, &i);
   build_end_loop(b, 0, 0, NULL);
@@ -669,8 +669,8 @@ static void an_operator_gets_only_kinds_of_its_schema(void **state) {
                   "argument 'tensors' is a list with an item of the wrong kind");
   assert_contains("condition", run(r, 3, ARGS(rush_int(1))),
                   "the condition of an if is int, not bool");
-  assert_contains("rounds", run(r, 4, ARGS(rush_float(1))),
-                  "the greatest number of rounds of a loop is float, not int");
+  assert_contains("iterations", run(r, 4, ARGS(rush_float(1))),
+                  "the greatest number of iterations of a loop is float, not int");
   assert_contains("go on", run(r, 4, ARGS(rush_int(3))),
                   "the condition of a loop is int, not bool");
   rush_value_release(r->session, &list);

@@ -82,7 +82,7 @@ static void test_a_loop_ends_when_the_host_wants_it(void **state) {
     rush_ctx_set_poll(ctx, asked, &times);
     seen s = {.times = calloc(ITEMS, 1)}, *at = &s;
     assert_true(rush_parallel(ctx, ITEMS, 1 << 18, mark, &at));
-    assert_int_equal(rush_stopped(ctx), RUSH_ERR_INTERRUPTED);
+    assert_int_equal(rush_take_stop(ctx), RUSH_ERR_INTERRUPTED);
     size_t done = 0;
     for (size_t i = 0; i < ITEMS; i++) done += s.times[i];
     assert_in_range(done, 1, ITEMS - 1);
@@ -134,8 +134,8 @@ static void test_products_are_the_same_to_the_last_bit(void **state) {
     float *packed = aligned_alloc(64, (floats * sizeof *packed + 63) / 64 * 64);
     float *c = malloc(m * n * sizeof *c), *d = malloc(m * n * sizeof *d);
     rush_gemm_pack(k, n, b, 1, (ptrdiff_t)k, bias, packed);
-    rush_gemm_long(one, m, n, k, a, k, packed, c, n, -INFINITY, INFINITY);
-    rush_gemm_long(more, m, n, k, a, k, packed, d, n, -INFINITY, INFINITY);
+    rush_gemm_parallel(one, m, n, k, a, k, packed, c, n, -INFINITY, INFINITY);
+    rush_gemm_parallel(more, m, n, k, a, k, packed, d, n, -INFINITY, INFINITY);
     assert_memory_equal(c, d, m * n * sizeof *c);
     if (rush_gemm_unpacked(one, m, n, k, a, k, b, 1, (ptrdiff_t)k, c, n)) {
       rush_gemm_unpacked(more, m, n, k, a, k, b, 1, (ptrdiff_t)k, d, n);

@@ -1,4 +1,4 @@
-/* exec/trace: a run compared with PyTorch's, by debug handle and round. */
+/* exec/trace: a run compared with PyTorch's, by debug handle and iteration. */
 #include <rushlight/trace.h>
 
 #include "harness.h"
@@ -19,7 +19,7 @@ static uint32_t add(builder *b, uint32_t x, uint32_t y, uint64_t handle) {
 }
 
 /* forward(x): y = x + 1; repeat 3 times: y = y + 10; return y + 100. Handles 7, 3 in the loop 4, 5; `unrolled`
- * the loop's body stands there twice, one round is folded away. */
+ * the loop's body stands there twice, one iteration is folded away. */
 static void make_program(builder *b, bool unrolled) {
   build_type(b, RUSH_TYPE_INT);
   build_type(b, RUSH_TYPE_BOOL);
@@ -31,8 +31,8 @@ static void make_program(builder *b, bool unrolled) {
     y = add(b, y, K(ten), 3);
     y = add(b, y, K(ten), 3);
   } else {
-    uint32_t result = build_reg(b, INT), round = build_reg(b, INT), carried = build_reg(b, INT);
-    uint32_t loop = build_loop(b, K(rounds), K(yes), 1, U32(y), U32(result), U32(round, carried));
+    uint32_t result = build_reg(b, INT), index = build_reg(b, INT), carried = build_reg(b, INT);
+    uint32_t loop = build_loop(b, K(rounds), K(yes), 1, U32(y), U32(result), U32(index, carried));
     from_node(b, loop, 4);
     build_end_loop(b, K(yes), 1, U32(add(b, carried, K(ten), 3)));
     y = result;
@@ -52,7 +52,7 @@ static const struct {
   item items[7];
   const char *says; /* "" where all agree */
   uint64_t compared, unpaired;
-  uint32_t instr, round;
+  uint32_t instr, iteration;
 } rows[] = {
     {"all agree", false, {{3, 12}, {3, 22}, {3, 32}, {4, 32}, {5, 132}, {7, 2}}, "", 6, 0, 0, 0},
     {"the first that differs is named",
@@ -63,10 +63,10 @@ static const struct {
      0,
      4,
      0},
-    {"in its round",
+    {"in its iteration",
      false,
      {{3, 12}, {3, 23}, {3, 33}, {5, 132}, {7, 2}},
-     "round 1: result: 23 was wanted, 22 came",
+     "iteration 1: result: 23 was wanted, 22 came",
      2,
      0,
      2,
@@ -82,7 +82,7 @@ static const struct {
     {"PyTorch's loop ended before",
      false,
      {{3, 12}, {3, 22}, {5, 122}, {7, 2}},
-     "round 2: PyTorch's run does not come here",
+     "iteration 2: PyTorch's run does not come here",
      3,
      0,
      2,
@@ -103,7 +103,7 @@ static const struct {
      0,
      0,
      0},
-    {"a folded round is left out",
+    {"a folded iteration is left out",
      true,
      {{3, 2}, {3, 12}, {3, 22}, {5, 122}, {7, 2}},
      "",
@@ -114,14 +114,14 @@ static const struct {
     {"another value in an unrolled loop",
      true,
      {{3, 2}, {3, 13}, {3, 22}, {5, 122}, {7, 2}},
-     "instruction 1 (aten::add.int) at net.py:12: round 0: result: 2 was wanted, 12 came",
+     "instruction 1 (aten::add.int) at net.py:12: iteration 0: result: 2 was wanted, 12 came",
      1,
      0,
      1,
      0},
 };
 
-static void a_run_is_compared_by_handle_and_round(void **state) {
+static void a_run_is_compared_by_handle_and_iteration(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     rig rig_, *r = &rig_;
@@ -144,9 +144,9 @@ static void a_run_is_compared_by_handle_and_round(void **state) {
       fail_msg("%s: %s: %s", rows[i].name, rush_status_name(st), rush_ctx_error(r->ctx));
     if (st != RUSH_OK) assert_contains(rows[i].name, rush_ctx_error(r->ctx), rows[i].says);
     if (report.compared != rows[i].compared || report.unpaired != rows[i].unpaired ||
-        report.instr != rows[i].instr || report.round != rows[i].round)
-      fail_msg("%s: compared %d, unpaired %d, instruction %u, round %u", rows[i].name,
-               (int)report.compared, (int)report.unpaired, report.instr, report.round);
+        report.instr != rows[i].instr || report.iteration != rows[i].iteration)
+      fail_msg("%s: compared %d, unpaired %d, instruction %u, iteration %u", rows[i].name,
+               (int)report.compared, (int)report.unpaired, report.instr, report.iteration);
     assert_string_equal(run(r, 0, ARGS(rush_int(1))), rows[i].unrolled ? "122" : "132");
     rig_close(r);
   }
@@ -422,7 +422,7 @@ static void a_run_is_compared_or_observed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_run_is_compared_by_handle_and_round),
+      cmocka_unit_test(a_run_is_compared_by_handle_and_iteration),
       cmocka_unit_test(an_instruction_without_a_handle_is_unpaired),
       cmocka_unit_test(a_loop_that_lacks_results_is_unpaired),
       cmocka_unit_test(a_program_without_operators_has_nothing_to_compare),

@@ -273,7 +273,7 @@ static void limit(world *w) {
       break;
     case 4:
       w->memory->polls = w->memory->most_polls;
-      w->ctx->look_at = w->ctx->work + more * 8; /* which is seldom otherwise */
+      w->ctx->next_poll = w->ctx->work + more * 8; /* which is seldom otherwise */
       break;
     default:
       w->memory->polls = 0;

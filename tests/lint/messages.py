@@ -9,7 +9,7 @@ import re
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-C_CALLS = r"RUSH_CHECK\w*|RUSH_NEED|BAD\w*|rush_fail\w*|rush_bad\w*|rush_text_f|R_NEED"
+C_CALLS = r"RUSH_CHECK\w*|RUSH_CHECK_ARG|BAD\w*|rush_fail\w*|rush_fail_record\w*|rush_text_f|R_NEED"
 CPP_CALLS = C_CALLS + (r"|throw [\w:]+|refuse\w*|refused|not_understood|bad|fail|failure|warn|TORCH_CHECK\w*|warnings(?:\.|->)(?:push|emplace)_back"
                        r"|say_once|note")
 PYTHON_CALLS = r"raise [\w.]+|warnings\.warn|unsupported|refused?\w*|no_type|not_understood|add_note|fail\w*"

@@ -25,7 +25,7 @@ def test_bare_sizes_are_found(call):
 
 @pytest.mark.parametrize("call", [
     "rush_mul(n, 3 * sizeof(double), &bytes)",
-    "rush_add(bytes, sizeof(rush_walk) + OUTSIDE * sizeof(outside), &bytes)",
+    "rush_add(bytes, sizeof(rush_fused) + OUTSIDE * sizeof(outside), &bytes)",
     "tmp_items(c, n, sizeof *items, (void **)&items)",
     "rush_calloc(ctx, n, 2 * sizeof *t->tuples, (void **)&t->tuples)",
     "rush_mul64(last[k + 1], r, &to[d * 2])",

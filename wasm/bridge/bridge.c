@@ -72,7 +72,7 @@ AT(rush_trace_report, max_abs, 16);
 AT(rush_trace_report, max_rel, 24);
 AT(rush_trace_report, method, 32);
 AT(rush_trace_report, instr, 36);
-AT(rush_trace_report, round, 40);
+AT(rush_trace_report, iteration, 40);
 
 SIZE(rush_profile_row, 40);
 AT(rush_profile_row, op, 0);

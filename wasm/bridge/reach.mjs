@@ -7,7 +7,7 @@
 //
 //   wasm    the SHA-256 of BINARY
 //   table   the address of rush_all_ops (call/call.h)
-//   parts   name and address of each rush_part_* (kernels/parts.h), a pointer; the rows that may call it: all, where
+//   parts   name and address of each rush_optional_* (kernels/optional.h), a pointer; the rows that may call it: all, where
 //           something else may, too
 //   groups  [rows, functions, bytes] each: entries of the function table and addresses that are reached from these rows
 //           of the operator table (perhaps none) and from nothing else; all as [distance to the last, how many] in turn.
@@ -115,7 +115,7 @@ const data = [...new Map(symbols.filter((s) => s.data).map((s) => [dataKey(s.dat
 const ALL_OPS = symbols.find((s) => s.data && s.name === 'rush_all_ops').data.address;
 const word = (address) => new DataView(memory.image.buffer).getUint32(address - memory.first, true);
 const rows = { address: word(ALL_OPS), n: word(ALL_OPS + 4) };
-const parts = symbols.filter((s) => s.data && s.name.startsWith('rush_part_'));
+const parts = symbols.filter((s) => s.data && s.name.startsWith('rush_optional_'));
 
 /** What a relocation refers to; null where that is no function and no datum. */
 function targetOf({ type, symbol: i }) {
@@ -217,7 +217,7 @@ const callers = ({ data }) => {
 writeFileSync(out, JSON.stringify({
   wasm: createHash('sha256').update(readFileSync(binaryPath)).digest('hex'),
   table: ALL_OPS,
-  parts: parts.map((part) => ({ name: part.name.slice('rush_part_'.length), address: part.data.address, rows: callers(part) })),
+  parts: parts.map((part) => ({ name: part.name.slice('rush_optional_'.length), address: part.data.address, rows: callers(part) })),
   groups: [...groups.values()].map((group) => group.map(runs)),
 }));
 

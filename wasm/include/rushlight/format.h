@@ -106,8 +106,8 @@
  *   IF        in: a bool. out: results. target: its ELSE.
  *   ELSE      in: values of the first branch, one per result. target: its END_IF.
  *   END_IF    in: values of the second branch. target: its IF.
- *   LOOP      in: greatest number of rounds (int), whether to enter (bool), c carried values.
- *             out: c results, the round's index (int), c carried values inside.
+ *   LOOP      in: greatest number of iterations (int), whether to enter (bool), c carried values.
+ *             out: c results, the iteration's index (int), c carried values inside.
  *             target: its END_LOOP.
  *   END_LOOP  in: whether to go on (bool), c carried values. target: its LOOP.
  *   RETURN    in: the result. The last instruction of a method, and only there.

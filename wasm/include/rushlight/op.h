@@ -86,7 +86,7 @@ rush_status rush_call_fail(rush_call *call, const char *fmt, ...)
     ;
 /* Counts `steps` of work of about a nanosecond: for an operator that takes long, every millisecond
  * or so. INTERRUPTED, to be returned, where the host wants to stop. */
-rush_status rush_call_work(rush_call *call, uint64_t steps);
+rush_status rush_call_charge(rush_call *call, uint64_t steps);
 /* The session, for the functions on values in rushlight.h. */
 rush_session *rush_call_session(const rush_call *call);
 

@@ -28,7 +28,7 @@ typedef struct rush_traced {
 
 /* Compares the next run. The items stay the caller's, until trace_end; by rising handle, of one
  * handle in the order of PyTorch's run. The k-th run of an instruction is compared with its
- * handle's k-th item; where several instructions share a handle (an unrolled loop, some rounds of
+ * handle's k-th item; where several instructions share a handle (an unrolled loop, some iterations of
  * which may be folded) with the next one that agrees. Values agree by the
  * rule of verdict.h, atol in units of max(1, the tensor's greatest |b|). NO_MEMORY; BAD_ARGUMENT where
  * the items' order is another, or nothing is to be compared; BAD_STATE while the host observes
@@ -46,10 +46,10 @@ typedef struct rush_trace_report {
                    counterpart */
   double max_abs, max_rel; /* of floating-point elements that agree, as in rush_verify_report */
   uint32_t method, instr;  /* of the first that differs, as in rush_next */
-  uint32_t round;          /* its run, counted from 0 */
+  uint32_t iteration;      /* of its loop, counted from 0 */
 } rush_trace_report;
 /* Ends the comparison. OK where all agree, MISMATCH where not: the message names instruction,
- * Python line and round of the first that differs, and how. BAD_STATE where none was asked for.
+ * Python line and iteration of the first that differs, and how. BAD_STATE where none was asked for.
  * Also after a run that failed. */
 rush_status rush_session_trace_end(rush_session *session, rush_trace_report *out);
 

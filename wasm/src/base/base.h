@@ -25,8 +25,8 @@ struct rush_ctx {
   size_t cap;   /* of the call at work, likewise */
   rush_poll_fn poll;
   void *poll_user;
-  uint64_t work, look_at; /* work done, and when to ask `poll` next */
-  bool stopped;           /* a kernel has left off, see rush_stops */
+  uint64_t work, next_poll; /* work done, and when to ask `poll` next */
+  bool stopped;             /* a kernel has left off, see rush_should_stop */
   rush_print_fn print;
   void *print_user;
   rush_entropy_fn entropy;
@@ -43,9 +43,10 @@ struct rush_ctx {
 /* Records the message and returns `status`, so a failure is one expression. */
 rush_status rush_fail(rush_ctx *ctx, rush_status status, const char *fmt, ...) RUSH_PRINTF(3, 4);
 /* Puts text in front of the recorded message while unwinding, and returns `status`. */
-rush_status rush_note(rush_ctx *ctx, rush_status status, const char *fmt, ...) RUSH_PRINTF(3, 4);
+rush_status rush_fail_prefix(rush_ctx *ctx, rush_status status, const char *fmt, ...)
+    RUSH_PRINTF(3, 4);
 /* Says at which instruction the recorded failure was. Texts are copied. */
-void rush_locate(rush_ctx *ctx, const rush_location *at);
+void rush_set_location(rush_ctx *ctx, const rush_location *at);
 /* NO_MEMORY with the number of bytes that were wanted. */
 rush_status rush_fail_memory(rush_ctx *ctx, size_t bytes);
 
@@ -62,29 +63,29 @@ rush_status rush_fail_memory(rush_ctx *ctx, size_t bytes);
 /* ---- Work that can be interrupted ------------------------------------------------------------ */
 
 /* How much work may lie between two looks at the host's wish to stop: about a millisecond. */
-enum { RUSH_WORK_BETWEEN_LOOKS = 1 << 20 };
+enum { RUSH_WORK_BETWEEN_POLLS = 1 << 20 };
 
 /* INTERRUPTED where the host wants to stop. */
-rush_status rush_look(rush_ctx *ctx);
-/* The same for rush_stops, which is in many kernels: the rare part of it. */
-bool rush_look_stops(rush_ctx *ctx);
+rush_status rush_poll(rush_ctx *ctx);
+/* The same for rush_should_stop, which is in many kernels: the rare part of it. */
+bool rush_poll_should_stop(rush_ctx *ctx);
 /* Counts `n` steps of work of about a nanosecond each, before or after they are done, and looks now
  * and then. Whatever loops over what a file or a program decides calls this for each stretch of at
  * most some thousand steps, so that every call ends soon after the host has asked. */
-static inline rush_status rush_work(rush_ctx *ctx, uint64_t n) {
+static inline rush_status rush_charge(rush_ctx *ctx, uint64_t n) {
   ctx->work += n;
-  return RUSH_LIKELY(ctx->work < ctx->look_at) ? RUSH_OK : rush_look(ctx);
+  return RUSH_LIKELY(ctx->work < ctx->next_poll) ? RUSH_OK : rush_poll(ctx);
 }
 
 /* The same for functions without a status, kernels above all (`ctx` may be NULL there): true where
  * they shall return at once, whatever is not written yet. It stays so until whoever called the
- * operator takes it with rush_stopped, and throws away what came out. */
-static inline bool rush_stops(rush_ctx *ctx, uint64_t n) {
+ * operator takes it with rush_take_stop, and throws away what came out. */
+static inline bool rush_should_stop(rush_ctx *ctx, uint64_t n) {
   if (!ctx) return false;
   ctx->work += n;
-  return RUSH_LIKELY(ctx->work < ctx->look_at) ? ctx->stopped : rush_look_stops(ctx);
+  return RUSH_LIKELY(ctx->work < ctx->next_poll) ? ctx->stopped : rush_poll_should_stop(ctx);
 }
-static inline rush_status rush_stopped(rush_ctx *ctx) {
+static inline rush_status rush_take_stop(rush_ctx *ctx) {
   if (RUSH_LIKELY(!ctx->stopped)) return RUSH_OK;
   ctx->stopped = false;
   return RUSH_ERR_INTERRUPTED;
@@ -96,14 +97,14 @@ void rush_print(rush_ctx *ctx, const char *text, size_t size);
 bool rush_entropy(rush_ctx *ctx, void *to, size_t size);
 
 /* The call at work may hold `more` bytes beyond what is live now, unless less is left to the one
- * around it. Gives what rush_uncap wants at the end. */
-size_t rush_cap(rush_ctx *ctx, size_t more);
-static inline void rush_uncap(rush_ctx *ctx, size_t before) {
+ * around it. Gives what rush_restore_limit wants at the end. */
+size_t rush_limit_memory(rush_ctx *ctx, size_t more);
+static inline void rush_restore_limit(rush_ctx *ctx, size_t before) {
   ctx->cap = before;
 }
 /* The most memory that a call about a file of so many bytes may take: 64 bytes for each of its bytes,
  * and 64 MiB. */
-size_t rush_allowance(uint64_t file_bytes);
+size_t rush_memory_allowance(uint64_t file_bytes);
 
 /* Allocates through the context's hook; the bytes are not set. Zero bytes give NULL and RUSH_OK. */
 rush_status rush_alloc(rush_ctx *ctx, size_t bytes, void **out);
@@ -115,11 +116,11 @@ void rush_release(rush_ctx *ctx, void *ptr, size_t bytes);
 
 /* static_cast<int64_t> as PyTorch's CPU does it on x86: what does not fit becomes the smallest int.
  */
-static inline int64_t rush_int_of(double v) {
+static inline int64_t rush_double_to_int(double v) {
   return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
 }
 /* The one way from an int64 to a size: false where it is negative or more than a size can be. */
-static inline bool rush_size(int64_t n, size_t *out) {
+static inline bool rush_to_size(int64_t n, size_t *out) {
   *out = (size_t)n;
   return n >= 0 && (uint64_t)n <= SIZE_MAX;
 }

@@ -32,7 +32,7 @@ static void count(rush_ctx *ctx, size_t old_bytes, size_t new_bytes) {
   if (ctx->live > ctx->peak) ctx->peak = ctx->live;
 }
 
-size_t rush_cap(rush_ctx *ctx, size_t more) {
+size_t rush_limit_memory(rush_ctx *ctx, size_t more) {
   const size_t before = ctx->cap;
   size_t most = ctx->live + more < more ? SIZE_MAX : ctx->live + more;
   if (most == 0) most = 1; /* 0 means none */
@@ -40,7 +40,7 @@ size_t rush_cap(rush_ctx *ctx, size_t more) {
   return before;
 }
 
-size_t rush_allowance(uint64_t file_bytes) {
+size_t rush_memory_allowance(uint64_t file_bytes) {
   enum { TIMES = 64, START = 64 << 20 };
   if (file_bytes > (SIZE_MAX - START) / TIMES) return SIZE_MAX;
   return (size_t)file_bytes * TIMES + START;
@@ -99,14 +99,14 @@ rush_status rush_ctx_create(rush_alloc_fn alloc, void *user, rush_ctx **out) {
   if (!alloc) alloc = malloc_hook;
   rush_ctx *ctx = alloc(user, NULL, 0, sizeof *ctx);
   if (!ctx) return RUSH_ERR_NO_MEMORY;
-  *ctx = (rush_ctx){.alloc = alloc, .user = user, .look_at = RUSH_WORK_BETWEEN_LOOKS};
+  *ctx = (rush_ctx){.alloc = alloc, .user = user, .next_poll = RUSH_WORK_BETWEEN_POLLS};
   *out = ctx;
   return RUSH_OK;
 }
 
 void rush_ctx_destroy(rush_ctx *ctx) {
   if (!ctx) return;
-  rush_end_threads(ctx);
+  rush_threads_destroy(ctx);
   rush_release(ctx, ctx->ops, ctx->n_ops * sizeof *ctx->ops);
   ctx->alloc(ctx->user, ctx, sizeof *ctx, 0);
 }
@@ -147,14 +147,14 @@ uint64_t rush_ctx_work(const rush_ctx *ctx) {
   return ctx->work;
 }
 
-rush_status rush_look(rush_ctx *ctx) {
-  ctx->look_at = ctx->work + RUSH_WORK_BETWEEN_LOOKS;
+rush_status rush_poll(rush_ctx *ctx) {
+  ctx->next_poll = ctx->work + RUSH_WORK_BETWEEN_POLLS;
   if (!ctx->poll || !ctx->poll(ctx->poll_user)) return RUSH_OK;
   return rush_fail(ctx, RUSH_ERR_INTERRUPTED, "interrupted by the host");
 }
 
-bool rush_look_stops(rush_ctx *ctx) {
-  if (rush_look(ctx) != RUSH_OK) ctx->stopped = true;
+bool rush_poll_should_stop(rush_ctx *ctx) {
+  if (rush_poll(ctx) != RUSH_OK) ctx->stopped = true;
   return ctx->stopped;
 }
 
@@ -172,7 +172,7 @@ void rush_ctx_memory(const rush_ctx *ctx, size_t *live, size_t *peak) {
 /* A program's texts need not be UTF-8, and a character may be cut off: '?' in place of such bytes. */
 static void make_utf8(char *text) {
   for (size_t i = 0, n = strlen(text), width; i < n; i += width) {
-    width = rush_utf8(text + i, n - i);
+    width = rush_utf8_size(text + i, n - i);
     if (width > 0) continue;
     text[i] = '?';
     width = 1;
@@ -189,7 +189,7 @@ rush_status rush_fail(rush_ctx *ctx, rush_status status, const char *fmt, ...) {
   return status;
 }
 
-void rush_locate(rush_ctx *ctx, const rush_location *at) {
+void rush_set_location(rush_ctx *ctx, const rush_location *at) {
   ctx->located = true;
   ctx->instr = at->instr;
   ctx->line = at->line;
@@ -207,7 +207,7 @@ bool rush_ctx_location(const rush_ctx *ctx, rush_location *out) {
   return ctx->located;
 }
 
-rush_status rush_note(rush_ctx *ctx, rush_status status, const char *fmt, ...) {
+rush_status rush_fail_prefix(rush_ctx *ctx, rush_status status, const char *fmt, ...) {
   char front[512];
   va_list args;
   va_start(args, fmt);

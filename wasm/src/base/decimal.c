@@ -109,7 +109,7 @@ static const char *read_exponent(const char *at, char letter, int64_t *ten) {
   return p;
 }
 
-const char *rush_decimal(const char *text, double *out) {
+const char *rush_parse_decimal(const char *text, double *out) {
   const char *at = text, *word;
   double sign = *at == '-' ? -1 : 1;
   if (*at == '-' || *at == '+') at++;
@@ -204,11 +204,11 @@ static const char *read_size(const char *at, double *out) {
   if ((end = read_any_case(at, "nan")) != NULL) return *out = NAN, skip_payload(end);
   if (*at == '0' && (at[1] | 0x20) == 'x' && (end = read_hex(at + 2, out)) != at + 2) return end;
   if (!is_digit(*at) && *at != '.') return NULL;
-  end = rush_decimal(at, out);
+  end = rush_parse_decimal(at, out);
   return end == at ? NULL : end;
 }
 
-const char *rush_real(const char *text, double *out) {
+const char *rush_parse_real(const char *text, double *out) {
   const char *at = text;
   while (*at == ' ' || (*at >= '\t' && *at <= '\r')) at++;
   double sign = *at == '-' ? -1 : 1;

@@ -10,7 +10,7 @@ static bool fail(rush_text *t, rush_status why) {
 
 static bool reserve(rush_text *t, size_t more) {
   if (t->failed) return false;
-  rush_status st = rush_work(t->ctx, more + 1);
+  rush_status st = rush_charge(t->ctx, more + 1);
   if (st != RUSH_OK) return fail(t, st);
   size_t need = t->size + more + 1, capacity = t->capacity ? t->capacity : 256;
   if (need <= t->capacity) return true;

@@ -167,7 +167,7 @@ static bool serial(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
   const size_t grain = work > MOST ? 1 : (size_t)(MOST / (work + 1)) + 1;
   for (size_t i = 0; i < n; i += grain) {
     const size_t some = n - i < grain ? n - i : grain;
-    if (rush_stops(ctx, work * some)) return true;
+    if (rush_should_stop(ctx, work * some)) return true;
     task(arg, i, i + some, 0);
   }
   return false;
@@ -181,7 +181,7 @@ static void wait_for_others(rush_ctx *ctx, rush_pool *p) {
     if (i % LOOK > 0) continue;
     p->waited = left == before ? p->waited + 1 : 0;
     before = left;
-    (void)rush_look_stops(ctx);
+    (void)rush_poll_should_stop(ctx);
   }
   p->waited = 0;
 }
@@ -218,12 +218,12 @@ bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
     const uint64_t done = work * run_chunk(p, chunk, 0);
     atomic_fetch_sub(&p->left, 1);
     counted += done;
-    stopped = rush_stops(ctx, done);
+    stopped = rush_should_stop(ctx, done);
   }
   while (stopped && (skipped = take(p, 0, SIZE_MAX, &chunk)) > 0)
     atomic_fetch_sub(&p->left, (uint32_t)skipped);
   wait_for_others(ctx, p);
-  return rush_stops(ctx, total - counted) || stopped;
+  return rush_should_stop(ctx, total - counted) || stopped;
 }
 
 unsigned rush_threads(const rush_ctx *ctx) {
@@ -277,7 +277,7 @@ static void end(rush_ctx *ctx, rush_pool *p) {
 
 #endif
 
-void rush_end_threads(rush_ctx *ctx) {
+void rush_threads_destroy(rush_ctx *ctx) {
   rush_pool *p = ctx->pool;
   if (!p) return;
   ctx->pool = NULL;
@@ -290,7 +290,7 @@ void rush_end_threads(rush_ctx *ctx) {
 rush_status rush_ctx_set_threads(rush_ctx *ctx, unsigned threads) {
   RUSH_CHECK(ctx, threads >= 1 && threads <= RUSH_MAX_THREADS, RUSH_ERR_BAD_ARGUMENT,
              "%u threads are none of 1 to %d", threads, RUSH_MAX_THREADS);
-  rush_end_threads(ctx);
+  rush_threads_destroy(ctx);
   if (threads == 1) return RUSH_OK;
   RUSH_TRY(make(ctx, &ctx->pool));
   ctx->pool->threads = threads;

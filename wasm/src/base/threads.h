@@ -12,9 +12,9 @@
  * loop; whether to stop it may ask only where `who` is 0, which is the thread of the context. */
 typedef void rush_task(const void *arg, size_t begin, size_t end, unsigned who);
 
-/* Runs `task` over n items of `work` steps (as rush_work counts them) each; `ctx` may be NULL. Between
+/* Runs `task` over n items of `work` steps (as rush_charge counts them) each; `ctx` may be NULL. Between
  * pieces of about a millisecond the host is asked whether to stop: true where the rest was left out,
- * and ctx->stopped is set, as by rush_stops. Counts n * work in any case. Items of more than some ten
+ * and ctx->stopped is set, as by rush_should_stop. Counts n * work in any case. Items of more than some ten
  * milliseconds stay on the thread of the context. */
 bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, const void *arg);
 
@@ -22,6 +22,6 @@ bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
 unsigned rush_threads(const rush_ctx *ctx);
 
 /* For rush_ctx_destroy. */
-void rush_end_threads(rush_ctx *ctx);
+void rush_threads_destroy(rush_ctx *ctx);
 
 #endif

@@ -1,6 +1,6 @@
 #include "base/utf8.h"
 
-size_t rush_utf8(const char *bytes, size_t n) {
+size_t rush_utf8_size(const char *bytes, size_t n) {
   const unsigned char *s = (const unsigned char *)bytes, c = *s;
   size_t width = c < 0x80                ? 1
                  : c >= 0xC2 && c < 0xE0 ? 2

@@ -6,7 +6,7 @@
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
 #include "kernels/conv.h"
-#include "kernels/parts.h"
+#include "kernels/optional.h"
 #include "tensor/layout.h"
 
 /* ---- What the weight says -------------------------------------------------------------------- */
@@ -101,11 +101,11 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
   "a convolution of such a size, stride, padding, dilation or number of groups is not supported"
 
 static rush_status spread(rush_call *c, const char *what, int dims, int n, int64_t *list) {
-  RUSH_NEED(n == 1 || n == dims,
-            "expected %s to be a single integer value or a list of %d values to match the "
-            "convolution dimensions, but "
-            "got %d values",
-            what, dims, n);
+  RUSH_CHECK_ARG(n == 1 || n == dims,
+                 "expected %s to be a single integer value or a list of %d values to match the "
+                 "convolution dimensions, but "
+                 "got %d values",
+                 what, dims, n);
   for (int d = n; d < dims; d++) list[d] = list[0];
   return RUSH_OK;
 }
@@ -116,30 +116,30 @@ static rush_status check_lists(rush_call *c, rush_conv_args *a, int dims) {
   if (a->transposed)
     RUSH_TRY(spread(c, "output_padding", dims, a->n_output_padding, a->output_padding));
   if (a->two_sided) {
-    RUSH_NEED(a->n_padding == 2 * dims,
-              "expected padding to be a list of %d values, but got %d values", 2 * dims,
-              a->n_padding);
+    RUSH_CHECK_ARG(a->n_padding == 2 * dims,
+                   "expected padding to be a list of %d values, but got %d values", 2 * dims,
+                   a->n_padding);
   } else {
     RUSH_TRY(spread(c, "padding", dims, a->n_padding, a->padding));
     for (int d = dims - 1; d >= 0; d--) a->padding[2 * d] = a->padding[2 * d + 1] = a->padding[d];
   }
   for (int d = 0; d < dims; d++) {
-    RUSH_NEED(a->padding[2 * d] >= 0 && a->padding[2 * d + 1] >= 0,
-              "negative padding is not supported");
-    RUSH_NEED(!a->transposed || a->output_padding[d] >= 0,
-              "negative output_padding is not supported");
-    RUSH_NEED(a->stride[d] > 0, "non-positive stride is not supported");
-    RUSH_NEED(a->dilation[d] > 0, "dilation should be greater than zero, but got %lld",
-              (long long)a->dilation[d]);
+    RUSH_CHECK_ARG(a->padding[2 * d] >= 0 && a->padding[2 * d + 1] >= 0,
+                   "negative padding is not supported");
+    RUSH_CHECK_ARG(!a->transposed || a->output_padding[d] >= 0,
+                   "negative output_padding is not supported");
+    RUSH_CHECK_ARG(a->stride[d] > 0, "non-positive stride is not supported");
+    RUSH_CHECK_ARG(a->dilation[d] > 0, "dilation should be greater than zero, but got %lld",
+                   (long long)a->dilation[d]);
     /* So that no sum below overflows. */
-    RUSH_NEED(a->padding[2 * d] <= INT32_MAX && a->padding[2 * d + 1] <= INT32_MAX &&
-                  a->stride[d] <= INT32_MAX && a->dilation[d] <= INT32_MAX &&
-                  (!a->transposed || a->output_padding[d] <= INT32_MAX),
-              TOO_LARGE);
+    RUSH_CHECK_ARG(a->padding[2 * d] <= INT32_MAX && a->padding[2 * d + 1] <= INT32_MAX &&
+                       a->stride[d] <= INT32_MAX && a->dilation[d] <= INT32_MAX &&
+                       (!a->transposed || a->output_padding[d] <= INT32_MAX),
+                   TOO_LARGE);
   }
-  RUSH_NEED(!a->transposed || few_phases(dims, a->stride),
-            "a transposed convolution whose strides multiply to more than %d is not supported",
-            MOST_PHASES);
+  RUSH_CHECK_ARG(!a->transposed || few_phases(dims, a->stride),
+                 "a transposed convolution whose strides multiply to more than %d is not supported",
+                 MOST_PHASES);
   return RUSH_OK;
 }
 
@@ -149,36 +149,41 @@ static rush_status check_channels(rush_call *c, const rush_conv_args *a) {
   rush_shape_text(x->rank, x->sizes, tx);
   rush_shape_text(w->rank, w->sizes, tw);
   const long long groups = a->groups;
-  RUSH_NEED(x->rank == w->rank,
-            "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional "
-            "input of size %s instead",
-            w->rank, w->rank, tw, x->rank, tx);
-  RUSH_NEED(groups > 0, "non-positive groups is not supported");
-  RUSH_NEED(w->sizes[0] >= groups,
-            "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight "
-            "of size %s instead",
-            groups, groups, tw);
-  RUSH_NEED(w->sizes[0] % groups == 0,
-            "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got "
-            "weight of size [%s] "
-            "instead",
-            groups, groups, tw);
+  RUSH_CHECK_ARG(
+      x->rank == w->rank,
+      "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional "
+      "input of size %s instead",
+      w->rank, w->rank, tw, x->rank, tx);
+  RUSH_CHECK_ARG(groups > 0, "non-positive groups is not supported");
+  RUSH_CHECK_ARG(
+      w->sizes[0] >= groups,
+      "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight "
+      "of size %s instead",
+      groups, groups, tw);
+  RUSH_CHECK_ARG(
+      w->sizes[0] % groups == 0,
+      "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got "
+      "weight of size [%s] "
+      "instead",
+      groups, groups, tw);
   int64_t channels = w->sizes[0], out;
-  RUSH_NEED(rush_mul64(w->sizes[1], groups, a->transposed ? &out : &channels), TOO_LARGE);
+  RUSH_CHECK_ARG(rush_mul64(w->sizes[1], groups, a->transposed ? &out : &channels), TOO_LARGE);
   if (!a->transposed) out = w->sizes[0];
   char given[40];
   snprintf(given, sizeof given, a->transposed ? "transposed=1" : "groups=%lld", groups);
-  RUSH_NEED(x->sizes[1] == channels,
-            "Given %s, weight of size %s, expected input%s to have %lld channels, but got %lld "
-            "channels instead",
-            given, tw, tx, (long long)channels, (long long)x->sizes[1]);
+  RUSH_CHECK_ARG(
+      x->sizes[1] == channels,
+      "Given %s, weight of size %s, expected input%s to have %lld channels, but got %lld "
+      "channels instead",
+      given, tw, tx, (long long)channels, (long long)x->sizes[1]);
   const rush_tensor *b = a->bias;
-  RUSH_NEED(b == NULL || (b->rank == 1 && b->sizes[0] == out),
-            "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but "
-            "got bias of size %s "
-            "instead",
-            a->transposed ? "transposed=1, " : "", tw, (long long)out,
-            rush_shape_text(b->rank, b->sizes, tx));
+  RUSH_CHECK_ARG(
+      b == NULL || (b->rank == 1 && b->sizes[0] == out),
+      "Given %sweight of size %s, expected bias to be 1-dimensional with %lld elements, but "
+      "got bias of size %s "
+      "instead",
+      a->transposed ? "transposed=1, " : "", tw, (long long)out,
+      rush_shape_text(b->rank, b->sizes, tx));
   return RUSH_OK;
 }
 
@@ -193,12 +198,12 @@ static const char *crossed(int n, const int64_t *sizes, char *to, size_t room) {
 
 static rush_status check_dtypes(rush_call *c, const rush_conv_args *a) {
   const rush_tensor *x = a->input, *w = a->weight;
-  RUSH_NEED(x->dtype == w->dtype, "Input type (%s) and weight type (%s) should be the same",
-            rush_dtype_name(x->dtype), rush_dtype_name(w->dtype));
-  RUSH_NEED(a->bias == NULL || a->bias->dtype == x->dtype,
-            "Input type (%s) and bias type (%s) should be the same", rush_dtype_name(x->dtype),
-            a->bias ? rush_dtype_name(a->bias->dtype) : "");
-  RUSH_NEED(x->dtype != RUSH_BOOL, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
+  RUSH_CHECK_ARG(x->dtype == w->dtype, "Input type (%s) and weight type (%s) should be the same",
+                 rush_dtype_name(x->dtype), rush_dtype_name(w->dtype));
+  RUSH_CHECK_ARG(a->bias == NULL || a->bias->dtype == x->dtype,
+                 "Input type (%s) and bias type (%s) should be the same", rush_dtype_name(x->dtype),
+                 a->bias ? rush_dtype_name(a->bias->dtype) : "");
+  RUSH_CHECK_ARG(x->dtype != RUSH_BOOL, "\"slow_conv2d_cpu\" not implemented for 'Bool'");
   return RUSH_OK;
 }
 
@@ -209,23 +214,23 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
   int64_t padded[3], reach[3];
   bool fits = true, positive = true;
   for (int d = 0; d < dims; d++) {
-    RUSH_NEED(
+    RUSH_CHECK_ARG(
         w->sizes[2 + d] > 0,
         "kernel size should be greater than zero, but got a weight with size 0 at dimension %d",
         2 + d);
     /* Below 2^62: sizes of existing tensors, and factors below 2^31. */
     const int64_t pads = a->padding[2 * d] + a->padding[2 * d + 1];
     int64_t span; /* the most that kernels add up: sizes are of 32 bits in wasm */
-    RUSH_NEED(w->sizes[2 + d] <= INT32_MAX && x->sizes[2 + d] <= INT32_MAX, TOO_LARGE);
+    RUSH_CHECK_ARG(w->sizes[2 + d] <= INT32_MAX && x->sizes[2 + d] <= INT32_MAX, TOO_LARGE);
     reach[d] = a->dilation[d] * (w->sizes[2 + d] - 1) + 1;
     padded[d] = x->sizes[2 + d] + pads;
     if (a->transposed) {
-      RUSH_NEED(a->output_padding[d] < a->stride[d] || a->output_padding[d] < a->dilation[d],
-                "output padding must be smaller than either stride or dilation, but got "
-                "output_padding %lld, stride "
-                "%lld, dilation %lld",
-                (long long)a->output_padding[d], (long long)a->stride[d],
-                (long long)a->dilation[d]);
+      RUSH_CHECK_ARG(a->output_padding[d] < a->stride[d] || a->output_padding[d] < a->dilation[d],
+                     "output padding must be smaller than either stride or dilation, but got "
+                     "output_padding %lld, stride "
+                     "%lld, dilation %lld",
+                     (long long)a->output_padding[d], (long long)a->stride[d],
+                     (long long)a->dilation[d]);
       out[d] = (x->sizes[2 + d] - 1) * a->stride[d] - pads + reach[d] + a->output_padding[d];
       span = (x->sizes[2 + d] - 1) * a->stride[d] + pads + reach[d] + a->output_padding[d];
       positive = positive && (out[d] > 0 || (out[d] == 0 && x->sizes[0] == 0));
@@ -234,19 +239,20 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
       out[d] = padded[d] < reach[d] ? 0 : (padded[d] - reach[d]) / a->stride[d] + 1;
       span = padded[d] + reach[d] + 8 * a->stride[d]; /* kernels look a few columns ahead */
     }
-    RUSH_NEED(span <= INT32_MAX, TOO_LARGE);
+    RUSH_CHECK_ARG(span <= INT32_MAX, TOO_LARGE);
   }
-  RUSH_NEED(fits,
-            "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't "
-            "be greater than actual "
-            "input size",
-            crossed(dims, padded, in_text, sizeof in_text),
-            crossed(dims, reach, other, sizeof other));
-  RUSH_NEED(positive,
-            "Given input size per channel: (%s). Calculated output size per channel: (%s). Output "
-            "size is too small",
-            crossed(dims, x->sizes + 2, in_text, sizeof in_text),
-            crossed(dims, out, other, sizeof other));
+  RUSH_CHECK_ARG(
+      fits,
+      "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't "
+      "be greater than actual "
+      "input size",
+      crossed(dims, padded, in_text, sizeof in_text), crossed(dims, reach, other, sizeof other));
+  RUSH_CHECK_ARG(
+      positive,
+      "Given input size per channel: (%s). Calculated output size per channel: (%s). Output "
+      "size is too small",
+      crossed(dims, x->sizes + 2, in_text, sizeof in_text),
+      crossed(dims, out, other, sizeof other));
   return RUSH_OK;
 }
 
@@ -307,7 +313,7 @@ static rush_status run_f32(rush_call *c, const rush_conv_args *a, const rush_con
 /* The input as PyTorch's kernels see it, of which the strides alone matter: one dimension counts as
  * two, and is made contiguous before. */
 static rush_tensor as_image(const rush_tensor *t, bool contiguous) {
-  rush_tensor seen = rush_seen(t);
+  rush_tensor seen = rush_nominal_header(t);
   if (t->rank != 3) return seen;
   if (contiguous && !rush_is_contiguous(&seen))
     rush_strides_contiguous(seen.rank, seen.sizes, seen.strides);
@@ -345,10 +351,11 @@ static rush_status convolve_batched(rush_call *c, const rush_conv_args *a) {
   RUSH_TRY(check_dtypes(c, a));
   sizes[0] = x->sizes[0];
   sizes[1] = x->sizes[1] == 0 ? 0 : a->transposed ? w->sizes[1] * a->groups : w->sizes[0];
-  RUSH_NEED(x->numel > 0 || x->sizes[0] == 0 || x->sizes[1] == 0,
-            "Only zero batch or zero channel inputs are supported, but got input shape: %s",
-            rush_shape_text(x->rank, x->sizes, text));
-  RUSH_TRY(rush_new_lying(c->heap, x->dtype, w->rank, sizes, true, result_format(a, sizes), &out));
+  RUSH_CHECK_ARG(x->numel > 0 || x->sizes[0] == 0 || x->sizes[1] == 0,
+                 "Only zero batch or zero channel inputs are supported, but got input shape: %s",
+                 rush_shape_text(x->rank, x->sizes, text));
+  RUSH_TRY(
+      rush_new_in_layout(c->heap, x->dtype, w->rank, sizes, true, result_format(a, sizes), &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
   rush_conv s = of_weight(w, a->groups, a->transposed, a->stride, a->dilation);
@@ -360,15 +367,15 @@ static rush_status convolve_batched(rush_call *c, const rush_conv_args *a) {
     s.padding[d + 3 - dims] = (ptrdiff_t)a->padding[2 * d];
   }
   if (x->dtype == RUSH_FLOAT32) return run_f32(c, a, &s, out);
-  RUSH_CHECK(c->ctx, rush_part_conv_any != NULL, RUSH_ERR_UNSUPPORTED,
+  RUSH_CHECK(c->ctx, rush_optional_conv_any != NULL, RUSH_ERR_UNSUPPORTED,
              "this runtime was slimmed, and has no convolutions of %s: slim it for this file, too",
              rush_dtype_name(x->dtype));
   ptrdiff_t xs[5], ws[5];
   strides_of(x, xs);
   strides_of(w, ws);
-  rush_part_conv_any(x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
-                     a->bias ? rush_data(a->bias) : NULL,
-                     a->bias ? (ptrdiff_t)a->bias->strides[0] : 0, rush_data(out));
+  rush_optional_conv_any(x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
+                         a->bias ? rush_data(a->bias) : NULL,
+                         a->bias ? (ptrdiff_t)a->bias->strides[0] : 0, rush_data(out));
   return RUSH_OK;
 }
 
@@ -398,7 +405,7 @@ rush_status rush_convolve(rush_call *c, rush_conv_args *a) {
              "a convolution's weight has 3 to 5 dimensions, this one has %d", w->rank);
   const int dims = w->rank - 2;
   char text[RUSH_SHAPE_TEXT];
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       x->rank == dims + 1 || x->rank == dims + 2,
       "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of size: %s",
       dims + 1, dims + 2, a->transposed ? "_transpose" : "", dims,

@@ -9,13 +9,13 @@
 rush_status rush_nonzero(rush_heap *heap, const rush_tensor *t, rush_tensor **out);
 
 /* Walks the elements of `t` as if it had sizes `rank`, `sizes` (broadcast), in row-major order. */
-typedef struct rush_order {
+typedef struct rush_row_major {
   int rank;
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], index[RUSH_MAX_RANK]; /* strides in bytes */
   const char *at;
-} rush_order;
-void rush_order_init(rush_order *o, const rush_tensor *t, int rank, const int64_t *sizes);
-static inline void rush_order_next(rush_order *o) {
+} rush_row_major;
+void rush_row_major_init(rush_row_major *o, const rush_tensor *t, int rank, const int64_t *sizes);
+static inline void rush_row_major_next(rush_row_major *o) {
   for (int d = o->rank - 1; d >= 0; d--) {
     o->at += o->strides[d];
     if (++o->index[d] < o->sizes[d]) return;

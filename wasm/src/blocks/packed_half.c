@@ -31,4 +31,4 @@ static void pack(rush_packed_floats *packed, const rush_tensor *weight) {
   packed->finite = rush_half_is_finite(weight->dtype, weight->storage->bytes / sizeof(uint16_t),
                                        weight->storage->data);
 }
-rush_pack_halves_fn *const rush_part_halves = pack;
+rush_pack_halves_fn *const rush_optional_halves = pack;

@@ -34,7 +34,7 @@ rush_status rush_int8_pack_call(rush_call *c, size_t n, size_t k, const int8_t *
   RUSH_TRY(tmp_bytes(c, bytes, &to));
   rush_int8_pack(n, k, w, scales, zeros, bias, to);
   *packed = to;
-  return rush_work(c->ctx, (uint64_t)n * k);
+  return rush_charge(c->ctx, (uint64_t)n * k);
 }
 
 rush_status rush_int8_rows_new(rush_call *c, int64_t m, int64_t k, rush_int8_rows *rows) {
@@ -69,7 +69,7 @@ static float choose(double low, double high, int64_t levels, int32_t *zero_point
 rush_status rush_int8_dynamic(rush_ctx *ctx, int64_t levels, const float *x, size_t ldx,
                               const rush_int8_rows *rows, size_t n, const void *packed, float *y) {
   float low = 0, high = 0;
-  RUSH_TRY(rush_work(ctx, (uint64_t)rows->m * rows->k / 4));
+  RUSH_TRY(rush_charge(ctx, (uint64_t)rows->m * rows->k / 4));
   for (size_t i = 0; i < rows->m; i++) {
     float most;
     const float least = rush_int8_range(rows->k, x + i * ldx, &most);

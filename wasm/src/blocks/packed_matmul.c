@@ -1,12 +1,13 @@
 #include "blocks/packed_matmul.h"
 
-#include "blocks/matrices.h"
+#include "blocks/batched_matmul.h"
 #include "kernels/gemm.h"
 
 const rush_tensor *rush_constant_matrix(const rush_prepare *p, uint32_t arg) {
   const rush_tensor *t = rush_constant_tensor(p, arg);
   return t != NULL && t->rank == 2 &&
-                 (t->dtype == RUSH_FLOAT32 || (rush_is_half(t->dtype) && rush_part_halves != NULL))
+                 (t->dtype == RUSH_FLOAT32 ||
+                  (rush_is_half(t->dtype) && rush_optional_halves != NULL))
              ? t
              : NULL;
 }
@@ -35,7 +36,7 @@ rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t
   rush_packed_floats *packed = (rush_packed_floats *)p->packed;
   const bool placed = packed != NULL;
   if (!placed) RUSH_TRY(rush_packed_new(p, floats, &packed));
-  if (item != sizeof(float)) rush_part_halves(packed, weight);
+  if (item != sizeof(float)) rush_optional_halves(packed, weight);
   if (!placed) {
     rush_gemm_pack_items(item, depth, columns, rush_data(weight), (ptrdiff_t)stride_k,
                          (ptrdiff_t)stride_n, bias, packed->data);
@@ -79,6 +80,7 @@ rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, 
   RUSH_TRY(rush_linear_begin(c, x, n, &r));
   if (r.y == NULL) return RUSH_OK;
   if (packed->halves != NULL) return packed->halves(c, &r, columns, depth, min, max);
-  rush_gemm_long(c->ctx, r.m, columns, depth, r.x, r.stride, packed->data, r.y, columns, min, max);
+  rush_gemm_parallel(c->ctx, r.m, columns, depth, r.x, r.stride, packed->data, r.y, columns, min,
+                     max);
   return RUSH_OK;
 }

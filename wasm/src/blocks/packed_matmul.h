@@ -9,9 +9,9 @@
 const rush_tensor *rush_constant_matrix(const rush_prepare *p, uint32_t arg);
 
 /* Says in `packed` that it is of halves, which `weight` still has. In packed_half.c; slim sets it to NULL, as
- * kernels/parts.h says, where no weight is of halves. Without it they are widened in each call. */
+ * kernels/optional.h says, where no weight is of halves. Without it they are widened in each call. */
 typedef void rush_pack_halves_fn(rush_packed_floats *packed, const rush_tensor *weight);
-extern rush_pack_halves_fn *const rush_part_halves;
+extern rush_pack_halves_fn *const rush_optional_halves;
 
 /* Packs weight[n][k] (with its strides given as those of n and k) and the bias; see
  * rush_constant_bias. Halves stay halves. In place where the weight is dense and alone in its storage. */

@@ -72,7 +72,7 @@ bool rush_view_strides(const rush_tensor *t, int rank, const int64_t *sizes, int
 rush_status rush_view(rush_heap *heap, const rush_tensor *t, int rank, const int64_t *sizes,
                       rush_tensor **out) {
   int64_t strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
-  const rush_tensor seen = rush_seen(t);
+  const rush_tensor seen = rush_nominal_header(t);
   *out = NULL;
   if (!rush_view_strides(&seen, rank, sizes, nominal)) return RUSH_OK;
   if (!rush_view_strides(t, rank, sizes, strides)) {

@@ -68,7 +68,7 @@ static bool equal_leaves(const rush_value *a, const rush_value *b) {
 
 static rush_status equal(rush_ctx *ctx, int depth, const rush_value *a, const rush_value *b,
                          bool *out) {
-  RUSH_TRY(rush_work(ctx, 4));
+  RUSH_TRY(rush_charge(ctx, 4));
   const uint32_t kind = a->kind == b->kind ? a->kind : (uint32_t)RUSH_KIND_NONE;
   if (!rush_is_container(kind) || kind == RUSH_KIND_OBJECT) {
     *out = equal_leaves(a, b);
@@ -81,12 +81,12 @@ static rush_status equal(rush_ctx *ctx, int depth, const rush_value *a, const ru
   return equal_items(ctx, depth - 1, s, t, out);
 }
 
-rush_status rush_equal(rush_ctx *ctx, const rush_value *a, const rush_value *b, bool *out) {
+rush_status rush_values_equal(rush_ctx *ctx, const rush_value *a, const rush_value *b, bool *out) {
   return equal(ctx, RUSH_MAX_DEPTH, a, b, out);
 }
 
-rush_status rush_find(rush_ctx *ctx, const rush_value *values, size_t n, size_t step,
-                      const rush_value *v, size_t *at) {
+rush_status rush_values_find(rush_ctx *ctx, const rush_value *values, size_t n, size_t step,
+                             const rush_value *v, size_t *at) {
   return find(ctx, RUSH_MAX_DEPTH, values, n, step, v, at);
 }
 
@@ -98,7 +98,7 @@ rush_status rush_complex_at(rush_heap *heap, rush_dtype dtype, const void *at, r
 
 static rush_status less(rush_ctx *ctx, int depth, const rush_value *a, const rush_value *b,
                         bool *out) {
-  RUSH_TRY(rush_work(ctx, 4));
+  RUSH_TRY(rush_charge(ctx, 4));
   *out = false;
   if (is_number(a) && is_number(b)) {
     bool ints = a->kind != RUSH_KIND_FLOAT && b->kind != RUSH_KIND_FLOAT;
@@ -125,7 +125,7 @@ static rush_status less(rush_ctx *ctx, int depth, const rush_value *a, const rus
   return RUSH_OK;
 }
 
-rush_status rush_less(rush_ctx *ctx, const rush_value *a, const rush_value *b, bool *out) {
+rush_status rush_values_less(rush_ctx *ctx, const rush_value *a, const rush_value *b, bool *out) {
   return less(ctx, RUSH_MAX_DEPTH, a, b, out);
 }
 

@@ -166,8 +166,8 @@ bool rush_can_reuse(const rush_call *c, uint32_t i) {
 }
 
 bool rush_can_reuse_turned(const rush_call *c, uint32_t i) {
-  if (i >= 32 || (c->dies >> i & 1) == 0 || c->args[i].kind != RUSH_KIND_TENSOR) return false;
-  return rush_is_alone(rush_as_tensor(&c->args[i]));
+  if (i >= 32 || (c->last_use >> i & 1) == 0 || c->args[i].kind != RUSH_KIND_TENSOR) return false;
+  return rush_is_unshared(rush_as_tensor(&c->args[i]));
 }
 
 rush_status arg_sizes(const rush_call *c, uint32_t i, int *rank, int64_t *sizes) {

@@ -7,19 +7,19 @@
  * What only the values tell (ranks, sizes, dtypes, ranges) the operator checks itself with
  * RUSH_CHECK(c->ctx, ...); messages are PyTorch's in meaning and need not name the operator: the
  * interpreter puts the instruction, the operator and the Python line in front. Loops over more
- * than some thousand elements count them with rush_work(c->ctx, n) and return what it gives: the
+ * than some thousand elements count them with rush_charge(c->ctx, n) and return what it gives: the
  * host may want to stop. Sizes that do not belong to one tensor are multiplied and added with
  * rush_mul64, rush_add64 and their like.
  *
  * Arguments are borrowed. Results are set with ret_*; a result that is a new object hands over its
- * one reference; to return an argument itself use ret_keep. A failing operator sets no result.
+ * one reference; to return an argument itself use ret_retained. A failing operator sets no result.
  *
  * In-place forms. A row with RUSH_OP_INPLACE also serves `NAME_` (e.g. aten::add_.Tensor from
  * aten::add.Tensor): for that form c->inplace is the tensor to write (argument 0). An operator may
  * ignore that and return a new tensor: the interpreter then copies it into the destination,
  * checking sizes and dtype as PyTorch does, and returns the destination. Or, where that is safe
  * (same sizes and dtype, no partial overlap with an input) it writes c->inplace itself and returns
- * it with ret_keep. */
+ * it with ret_retained. */
 #ifndef RUSH_CALL_H
 #define RUSH_CALL_H
 
@@ -72,11 +72,11 @@ enum {
   /* Of rows that write: what happens where an operand shares memory with what is written. Without a
    * flag the row is given a copy of that operand, so that it reads what was there before the call.
    * APART: it is refused, as at::assert_no_overlap does in PyTorch. SHARES: the row decides itself,
-   * and must be right for operands that change while it writes. (call/apart.h) */
-  RUSH_OP_APART = 1 << 28,
-  RUSH_OP_SHARES = 1 << 29,
+   * and must be right for operands that change while it writes. (call/overlap.h) */
+  RUSH_OP_NO_OVERLAP = 1 << 28,
+  RUSH_OP_MAY_OVERLAP = 1 << 29,
   /* Writes an argument that the schema marks, (a!): said of rows without RUSH_OP_INPLACE and
-   * RUSH_OP_SHARES. */
+   * RUSH_OP_MAY_OVERLAP. */
   RUSH_OP_WRITES = 1 << 30,
 };
 
@@ -95,7 +95,7 @@ struct rush_op {
   uint32_t flags;
   const void
       *family; /* what a shared skeleton (pointwise, reduce) needs to know of this row; of others
-                  rush_apart_of, or NULL */
+                  rush_overlap_default, or NULL */
 };
 
 /* Packed weights of an instruction, and of others that have the same constants; they belong to the
@@ -118,7 +118,7 @@ struct rush_call {
   rush_value *results;    /* None at entry */
   const uint32_t *result_types; /* indices into the model's types */
   rush_tensor *inplace;         /* the destination of an in-place form, else NULL */
-  uint32_t dies;                /* bit i: argument i (i < 32) is not read after this instruction */
+  uint32_t last_use;            /* bit i: argument i (i < 32) is not read after this instruction */
   struct rush_random *random;   /* the session's */
   const rush_packed *packed;    /* of this instruction, or NULL */
   void *tensors, *blocks;       /* temporaries, chained: see tmp_take and tmp_bytes */
@@ -164,7 +164,7 @@ static inline double arg_scalar_double(const rush_call *c, uint32_t i) {
   return arg_scalar_is_float(c, i) ? c->args[i].u.f : (double)c->args[i].u.i;
 }
 static inline int64_t arg_scalar_int(const rush_call *c, uint32_t i) {
-  return arg_scalar_is_float(c, i) ? rush_int_of(c->args[i].u.f) : c->args[i].u.i;
+  return arg_scalar_is_float(c, i) ? rush_double_to_int(c->args[i].u.f) : c->args[i].u.i;
 }
 static inline const rush_list *arg_list(const rush_call *c, uint32_t i) {
   return rush_as_list(&c->args[i]);
@@ -211,8 +211,8 @@ static inline void ret_bool(rush_call *c, uint32_t i, bool v) {
 static inline void ret_value(rush_call *c, uint32_t i, rush_value v) {
   c->results[i] = v;
 }
-static inline void ret_keep(rush_call *c, uint32_t i, const rush_value *v) {
-  c->results[i] = rush_retained(*v);
+static inline void ret_retained(rush_call *c, uint32_t i, const rush_value *v) {
+  c->results[i] = rush_value_retained(*v);
 }
 
 /* Makes tensor result `i`, row-major, ready to be written in any order; the operator's inputs must
@@ -245,7 +245,7 @@ bool rush_can_reuse_turned(const rush_call *c, uint32_t i);
 
 /* Tensors and memory that belong to the call: they go when the operator has returned, however that
  * was, so it drops and frees nothing, and none may be a view of what lies on its stack. One that
- * becomes a result needs a reference of its own: ret_tensor(c, 0, rush_tensor_keep(x)). */
+ * becomes a result needs a reference of its own: ret_tensor(c, 0, rush_tensor_retain(x)). */
 
 /* Takes over one reference of a new tensor, or of one that an argument, a result or an earlier
  * temporary holds; that one stays alive by itself, and its count is as if nobody had asked: what
@@ -292,7 +292,7 @@ struct rush_prepare {
 
 /* The operator of a custom one, for models that `ctx` loads; op->family is the rush_custom_op.
  * False where the context (and this build) has none of that name. */
-bool rush_custom_find(const rush_ctx *ctx, const char *name, rush_op *op);
+bool rush_op_find_custom(const rush_ctx *ctx, const char *name, rush_op *op);
 
 /* The table of all operators, in the order of ops.def; NULL where there is none of that name
  * ("aten::add.Tensor" or its in-place form, for which *inplace is set). */

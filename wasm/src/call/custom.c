@@ -26,7 +26,7 @@ static const rush_custom_op *find(const rush_ctx *ctx, const char *name, size_t 
 
 static rush_status run_custom(rush_call *c);
 
-bool rush_custom_find(const rush_ctx *ctx, const char *name, rush_op *op) {
+bool rush_op_find_custom(const rush_ctx *ctx, const char *name, rush_op *op) {
   const rush_custom_op *custom = find(ctx, name, strlen(name));
   if (!custom) return false;
   *op = (rush_op){.schema = custom->schema,
@@ -89,7 +89,7 @@ static rush_status make_contiguous(rush_call *c, rush_value *args) {
         *item = rush_of_tensor(t);
       }
     } else {
-      args[k] = rush_retained(c->args[k]);
+      args[k] = rush_value_retained(c->args[k]);
     }
   }
   return RUSH_OK;
@@ -117,7 +117,7 @@ static void return_arguments(rush_call *c, const rush_value *own) {
     for (uint32_t r = 0; r < c->n_results; r++) {
       if (c->results[r].kind != RUSH_KIND_TENSOR || c->results[r].u.ref != own[k].u.ref) continue;
       rush_drop(c->heap, c->results + r);
-      ret_keep(c, r, c->args + k);
+      ret_retained(c, r, c->args + k);
     }
   }
 }
@@ -223,7 +223,7 @@ rush_status rush_call_return(rush_call *c, size_t i, rush_value value) {
 
 rush_status rush_call_return_arg(rush_call *c, size_t i, size_t k) {
   rush_value v = rush_call_arg(c, k);
-  return rush_call_return(c, i, rush_retained(v));
+  return rush_call_return(c, i, rush_value_retained(v));
 }
 
 rush_status rush_call_fail(rush_call *c, const char *fmt, ...) {
@@ -235,8 +235,8 @@ rush_status rush_call_fail(rush_call *c, const char *fmt, ...) {
   return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "%s", text);
 }
 
-rush_status rush_call_work(rush_call *c, uint64_t steps) {
-  return rush_work(c->ctx, steps);
+rush_status rush_call_charge(rush_call *c, uint64_t steps) {
+  return rush_charge(c->ctx, steps);
 }
 
 rush_session *rush_call_session(const rush_call *c) {

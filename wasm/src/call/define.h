@@ -22,6 +22,6 @@
   const struct rush_reduce rush_reduce_##id
 
 /* The check that operators make most. */
-#define RUSH_NEED(cond, ...) RUSH_CHECK(c->ctx, cond, RUSH_ERR_BAD_ARGUMENT, __VA_ARGS__)
+#define RUSH_CHECK_ARG(cond, ...) RUSH_CHECK(c->ctx, cond, RUSH_ERR_BAD_ARGUMENT, __VA_ARGS__)
 
 #endif

@@ -42,7 +42,7 @@ static rush_status name_result(rush_call *c, const rush_value *v, const rush_ten
              rush_quant_of(first)->axis < 0 || (!made && t->storage != first->storage) ||
                  (rush_same_sizes(t, first) && (made || rush_same_strides(t, first))),
              RUSH_ERR_UNSUPPORTED, "not implemented for tensors quantized per channel");
-  return made ? rush_quant_as(c->heap, t, first) : RUSH_OK;
+  return made ? rush_quant_copy(c->heap, t, first) : RUSH_OK;
 }
 
 static rush_status name_results(rush_call *c, const rush_tensor *first) {
@@ -54,10 +54,10 @@ static rush_status name_results(rush_call *c, const rush_tensor *first) {
 static rush_status name_new(rush_call *c, rush_tensor *made, const rush_tensor *first) {
   const bool is_signed = c->op->flags & RUSH_OP_TO_SIGNED_UNIT;
   rush_quant *q;
-  if (!is_signed && !(c->op->flags & RUSH_OP_TO_UNIT)) return rush_quant_as(c->heap, made, first);
+  if (!is_signed && !(c->op->flags & RUSH_OP_TO_UNIT)) return rush_quant_copy(c->heap, made, first);
   RUSH_CHECK(c->ctx, first->dtype != RUSH_QINT32, RUSH_ERR_UNSUPPORTED,
              "not implemented for 'QInt32'");
-  RUSH_TRY(rush_quant_make(c->heap, made, -1, 1, &q));
+  RUSH_TRY(rush_quant_new(c->heap, made, -1, 1, &q));
   q->scales[0] = is_signed ? 2.0 / 256 : 1.0 / 256;
   q->zero_points[0] = (first->dtype == RUSH_QINT8 ? INT8_MIN : 0) + (is_signed ? 128 : 0);
   return RUSH_OK;
@@ -69,8 +69,8 @@ static rush_status quantize(rush_call *c, rush_tensor *t, const rush_tensor *fir
   rush_tensor *made;
   if (given && rush_same_strides(given, t) && rush_is_dense(given)) {
     RUSH_TRY(rush_check_write(c->ctx, given));
-    RUSH_TRY(rush_quant_put(c->heap, t, in_steps(c), given));
-    *out = rush_of_tensor(rush_tensor_keep(given));
+    RUSH_TRY(rush_quant_quantize(c->heap, t, in_steps(c), given));
+    *out = rush_of_tensor(rush_tensor_retain(given));
     return RUSH_OK;
   }
   RUSH_CHECK(c->ctx, !given, RUSH_ERR_UNSUPPORTED,
@@ -83,8 +83,8 @@ static rush_status quantize(rush_call *c, rush_tensor *t, const rush_tensor *fir
     RUSH_TRY(rush_tensor_new(c->heap, first->dtype, t->rank, t->sizes, &made));
   tmp_take(c, made);
   RUSH_TRY(name_new(c, made, first));
-  RUSH_TRY(rush_quant_put(c->heap, t, in_steps(c), made));
-  *out = rush_of_tensor(rush_tensor_keep(made));
+  RUSH_TRY(rush_quant_quantize(c->heap, t, in_steps(c), made));
+  *out = rush_of_tensor(rush_tensor_retain(made));
   return RUSH_OK;
 }
 
@@ -92,7 +92,7 @@ static rush_status quantize(rush_call *c, rush_tensor *t, const rush_tensor *fir
 static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
   rush_tensor *numbers;
   if (v->kind == RUSH_KIND_TENSOR) {
-    RUSH_TRY(rush_quant_get(c->heap, rush_as_tensor(v), in_steps(c), &numbers));
+    RUSH_TRY(rush_quant_dequantize(c->heap, rush_as_tensor(v), in_steps(c), &numbers));
     *v = rush_of_tensor(tmp_take(c, numbers));
     return RUSH_OK;
   }
@@ -102,7 +102,7 @@ static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
   for (size_t i = 0; i < list->n; i++) {
     rush_value *item = rush_as_list(made)->items + i;
     if (!quantized_in(item)) continue;
-    RUSH_TRY(rush_quant_get(c->heap, rush_as_tensor(item), in_steps(c), &numbers));
+    RUSH_TRY(rush_quant_dequantize(c->heap, rush_as_tensor(item), in_steps(c), &numbers));
     rush_assign(c->heap, item, rush_of_tensor(numbers));
   }
   return RUSH_OK;
@@ -131,7 +131,7 @@ static rush_status in_floats(rush_call *c, const rush_schema *schema, rush_value
     if (st == RUSH_OK && quantized_in(args + k)) st = numbers_of(c, args + k, made + k);
   }
   if (inplace && st == RUSH_OK) c->inplace = rush_as_tensor(args);
-  c->dies = 0; /* the numbers are ours */
+  c->last_use = 0; /* the numbers are ours */
   if (st == RUSH_OK) st = c->op->run(c);
   if (st == RUSH_OK) st = quantize_results(c, first, inplace);
   c->inplace = inplace;
@@ -144,8 +144,8 @@ static rush_status in_floats(rush_call *c, const rush_schema *schema, rush_value
 
 static rush_status as_they_are(rush_call *c, rush_tensor *first) {
   RUSH_CHECK(c->ctx, c->op->flags & (RUSH_OP_QUANTIZED | RUSH_OP_VIEW), RUSH_ERR_UNSUPPORTED,
-             "not implemented for '%s'", rush_dtype_word(first->dtype));
-  rush_tensor_keep(first);
+             "not implemented for '%s'", rush_dtype_torch_name(first->dtype));
+  rush_tensor_retain(first);
   rush_status st = c->op->run(c);
   if (st == RUSH_OK) st = name_results(c, first);
   rush_tensor_drop(c->heap, first);
@@ -160,7 +160,7 @@ bool rush_call_quantized(rush_call *c, const void *schema, rush_status *status) 
   return true;
 }
 
-void rush_know_quantized(rush_heap *heap) {
+void rush_enable_quantized(rush_heap *heap) {
   heap->quantized.call = rush_call_quantized;
-  rush_quant_know_pools(heap);
+  rush_quant_enable_pools(heap);
 }

@@ -5,7 +5,7 @@
 #include "call/schema.h"
 
 /* Whoever makes a quantized tensor says so first: from then on what has quantized arguments is run by what this file has. */
-void rush_know_quantized(rush_heap *heap);
+void rush_enable_quantized(rush_heap *heap);
 
 /* Runs an operator that has quantized arguments; false where it has none, and nothing is done. One
  * that takes them (RUSH_OP_QUANTIZED, RUSH_OP_VIEW) sees them; its quantized results stand for what the

@@ -148,7 +148,7 @@ static bool parse_int(parser *p, int64_t *out) {
 static rush_status parse_number(parser *p, rush_schema_arg *arg) {
   const char *from = p->at;
   double f;
-  const char *end = rush_decimal(from, &f);
+  const char *end = rush_parse_decimal(from, &f);
   if (end == from) return wrong(p, "a default");
   bool is_float = false;
   for (const char *q = from; q < end; q++)

@@ -6,7 +6,7 @@ rush_tensor *tmp_take(rush_call *c, rush_tensor *t) {
   if (t->object.refs > 1)
     t->object.refs--;
   else
-    rush_heap_chain(&c->tensors, t);
+    rush_heap_push(&c->tensors, t);
   return t;
 }
 
@@ -44,7 +44,7 @@ rush_status tmp_rounded(rush_call *c, rush_tensor *t, uint32_t dtype, rush_tenso
 rush_status tmp_channels_last(rush_call *c, rush_tensor *t, rush_tensor **out) {
   if (t->rank == 2) return tmp_contiguous(c, t, out);
   if (rush_is_channels_last(t)) {
-    *out = tmp_take(c, rush_tensor_keep(t));
+    *out = tmp_take(c, rush_tensor_retain(t));
     return RUSH_OK;
   }
   RUSH_TRY(rush_tensor_new_channels_last(c->heap, t->dtype, t->rank, t->sizes, out));
@@ -53,7 +53,7 @@ rush_status tmp_channels_last(rush_call *c, rush_tensor *t, rush_tensor **out) {
 
 rush_status tmp_bytes(rush_call *c, size_t bytes, void **out) {
   RUSH_TRY(rush_heap_alloc(c->heap, bytes, out));
-  rush_heap_chain(&c->blocks, *out);
+  rush_heap_push(&c->blocks, *out);
   return RUSH_OK;
 }
 
@@ -67,6 +67,6 @@ rush_status tmp_items(rush_call *c, int64_t n, size_t item, void **out) {
 
 void rush_call_release(rush_call *c) {
   void *ptr;
-  while ((ptr = rush_heap_unchain(&c->tensors)) != NULL) rush_tensor_drop(c->heap, ptr);
-  while ((ptr = rush_heap_unchain(&c->blocks)) != NULL) rush_heap_free(c->heap, ptr);
+  while ((ptr = rush_heap_pop(&c->tensors)) != NULL) rush_tensor_drop(c->heap, ptr);
+  while ((ptr = rush_heap_pop(&c->blocks)) != NULL) rush_heap_free(c->heap, ptr);
 }

@@ -33,7 +33,7 @@ static rush_status widen(widening *w, rush_tensor *t, bool is_packed, rush_tenso
   rush_dtype *narrow = narrow_of(w, t->dtype);
   if (narrow && *narrow == RUSH_DTYPE_UNKNOWN) *narrow = t->dtype;
   RUSH_CHECK(w->c->ctx, !rush_is_complex(t->dtype) || w->c->op->flags & RUSH_OP_COMPLEX,
-             RUSH_ERR_UNSUPPORTED, "not implemented for '%s'", rush_dtype_word(t->dtype));
+             RUSH_ERR_UNSUPPORTED, "not implemented for '%s'", rush_dtype_torch_name(t->dtype));
   RUSH_TRY(rush_widen(w->c->heap, t, is_packed, out));
   tmp_take(w->c, *out);
   return RUSH_OK;
@@ -72,7 +72,7 @@ static rush_status widen_list(widening *w, const rush_schema_arg *arg, rush_valu
     if (list->items[k].kind != RUSH_KIND_TENSOR) continue;
     RUSH_TRY(widen(w, rush_as_tensor(list->items + k), false, &wide));
     rush_drop(w->c->heap, list->items + k);
-    list->items[k] = rush_of_tensor(rush_tensor_keep(wide));
+    list->items[k] = rush_of_tensor(rush_tensor_retain(wide));
   }
   *v = *made;
   return RUSH_OK;
@@ -129,7 +129,7 @@ static rush_status narrow(widening *w, const rush_schema *schema, const rush_val
   for (uint32_t k = 0; k < schema->n_args; k++) {
     if (args[k].kind != RUSH_KIND_TENSOR || rush_as_tensor(args + k) != t) continue;
     rush_drop(w->c->heap, v);
-    *v = rush_retained(w->given[k]);
+    *v = rush_value_retained(w->given[k]);
     return RUSH_OK;
   }
   const rush_dtype *dtype = narrow_of(w, t->dtype);
@@ -165,7 +165,7 @@ rush_status rush_call_widened(rush_call *c, const rush_schema *schema, rush_valu
   if (st == RUSH_OK) {
     if (inplace) c->inplace = rush_as_tensor(args);
     c->narrow = w.narrow[0];
-    c->dies = 0; /* copies are ours: who takes one for a result would hide what was given */
+    c->last_use = 0; /* copies are ours: who takes one for a result would hide what was given */
     st = c->op->run(c);
   }
   if (st == RUSH_OK) st = write_back(&w, schema, args);

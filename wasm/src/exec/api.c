@@ -11,7 +11,7 @@
 
 void rush_value_retain(rush_session *s, const rush_value *value) {
   (void)s;
-  (void)rush_retained(*value);
+  (void)rush_value_retained(*value);
 }
 
 void rush_value_release(rush_session *s, rush_value *value) {
@@ -55,7 +55,7 @@ rush_status rush_tensor_make_contiguous(rush_session *s, rush_value *tensor) {
   RUSH_CHECK(s->ctx, rush_has_elements(rush_as_tensor(tensor)), RUSH_ERR_BAD_ARGUMENT,
              "the weight's elements are packed for the kernels");
   RUSH_CHECK(s->ctx, !rush_is_quantized(rush_as_tensor(tensor)->dtype), RUSH_ERR_UNSUPPORTED,
-             "not implemented for '%s'", rush_dtype_word(rush_as_tensor(tensor)->dtype));
+             "not implemented for '%s'", rush_dtype_torch_name(rush_as_tensor(tensor)->dtype));
   RUSH_TRY(rush_turn_back_value(&s->heap, tensor));
   RUSH_TRY(rush_tensor_contiguous(&s->heap, rush_as_tensor(tensor), &t));
   rush_drop(&s->heap, tensor);

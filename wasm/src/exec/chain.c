@@ -1,8 +1,8 @@
-/* rush::chain: the pointwise operators behind it as one walk over their elements (walk.h). The
+/* rush::chain: the pointwise operators behind it as one walk over their elements (fused.h). The
  * exporter puts it in front of them. It changes no result: what it does not do, because a dtype or a
  * size does not fit or because somebody looks at each result, the instructions behind it do. */
+#include "blocks/elements/fused.h"
 #include "blocks/elements/pointwise.h"
-#include "blocks/elements/walk.h"
 #include "exec/session.h"
 
 enum { PATIENCE = 8 /* walks that could not be made, one after another, before none is tried */ };
@@ -11,7 +11,7 @@ enum { PATIENCE = 8 /* walks that could not be made, one after another, before n
  * as they did, and all else that its operators read is as it was. */
 struct rush_chain {
   rush_chain *next;
-  rush_walk *walk; /* NULL: none is known */
+  rush_fused *walk; /* NULL: none is known */
   uint32_t failures;
   uint32_t n;         /* instructions that it stands for */
   uint32_t n_watched; /* registers that no tensor is in, and what was */
@@ -41,14 +41,14 @@ static void end_chains(rush_session *s) {
   while (s->chains) {
     rush_chain *chain = s->chains;
     s->chains = chain->next;
-    rush_walk_destroy(s->ctx, chain->walk);
+    rush_fused_destroy(s->ctx, chain->walk);
     rush_release(s->ctx, chain, sizeof *chain);
   }
 }
 
 /* That of the instruction at work. */
 static rush_status find_chain(rush_session *s, rush_chain **out) {
-  void *memory = (void *)(intptr_t)s->rounds[s->pc];
+  void *memory = (void *)(intptr_t)s->iterations[s->pc];
   *out = memory;
   if (memory) return RUSH_OK;
   RUSH_TRY(rush_calloc(s->ctx, 1, sizeof **out, &memory));
@@ -56,7 +56,7 @@ static rush_status find_chain(rush_session *s, rush_chain **out) {
   (*out)->next = s->chains;
   s->chains = *out;
   s->end_chains = end_chains;
-  s->rounds[s->pc] = (intptr_t)memory;
+  s->iterations[s->pc] = (intptr_t)memory;
   return RUSH_OK;
 }
 
@@ -107,12 +107,12 @@ static uint32_t add_steps(rush_session *s, rush_call *c, rush_chain *chain, uint
   rush_call step = *c;
   uint32_t k = 0;
   step.n_results = 1;
-  step.dies = 0;
+  step.last_use = 0;
   for (; k < n; k++, code++) {
     const uint32_t r = code->operands[code->n_in];
     step.op = s->m->ops[code->op].op;
     if (!watch(s, chain, code) || rush_gather_args(s, code, &step.n_args) != RUSH_OK) break;
-    if (!rush_walk_add(chain->walk, &step, code->operands, stand_ins + k)) break;
+    if (!rush_fused_add(chain->walk, &step, code->operands, stand_ins + k)) break;
     rush_drop(&s->heap, s->registers + r);
     s->registers[r] = rush_of_tensor(stand_ins + k);
   }
@@ -138,17 +138,17 @@ static rush_status make_walk(rush_session *s, rush_call *c, rush_chain *chain) {
   void *stand_ins;
   uint32_t operands;
   const uint32_t n = count_steps(s, arg_int(c, 0), &operands);
-  rush_walk_destroy(s->ctx, chain->walk);
+  rush_fused_destroy(s->ctx, chain->walk);
   chain->walk = NULL;
   chain->n_watched = 0;
   RUSH_TRY(tmp_items(c, n, sizeof(rush_tensor), &stand_ins));
-  RUSH_TRY(rush_walk_new(s->ctx, n, operands, &chain->walk));
+  RUSH_TRY(rush_fused_new(s->ctx, n, operands, &chain->walk));
   chain->n = add_steps(s, c, chain, n, stand_ins);
   for (uint32_t k = 0; k < chain->n; k++) {
     const rush_code *code = behind(s) + k;
     for (uint32_t i = 0; i < code->n_drops; i++) {
       const uint32_t r = s->m->drops[code->drops + i];
-      rush_walk_release(chain->walk, writer_of(s, r, chain->n), r, k);
+      rush_fused_release(chain->walk, writer_of(s, r, chain->n), r, k);
     }
   }
   return RUSH_OK;
@@ -161,9 +161,9 @@ RUSH_OP(chain) {
   if (s->observer) return RUSH_OK;
   RUSH_TRY(find_chain(s, &chain));
   if (chain->failures == PATIENCE) return RUSH_OK;
-  if (!chain->walk || !is_as_watched(s, chain) || !rush_walk_again(chain->walk, s->registers))
+  if (!chain->walk || !is_as_watched(s, chain) || !rush_fused_rebind(chain->walk, s->registers))
     RUSH_TRY(make_walk(s, c, chain));
-  if (chain->n < 2 || !rush_walk_run(chain->walk, c->ctx, &s->heap, results)) {
+  if (chain->n < 2 || !rush_fused_run(chain->walk, c->ctx, &s->heap, results)) {
     chain->failures++;
     return RUSH_OK;
   }

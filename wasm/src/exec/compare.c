@@ -114,7 +114,7 @@ static rush_status compare_floats(comparison *c, const rush_tensor *got, const r
       bad_got = a;
       bad_want = b;
     }
-    RUSH_TRY(rush_work(c->s->ctx, 8 * (uint64_t)it.size[0]));
+    RUSH_TRY(rush_charge(c->s->ctx, 8 * (uint64_t)it.size[0]));
   } while (rush_iter_next(&it));
   c->small = 0;
   keep_distances(c, &v);
@@ -127,8 +127,8 @@ static rush_status compare_floats(comparison *c, const rush_tensor *got, const r
 static rush_status compare_complexes(comparison *c, const rush_tensor *got, const rush_tensor *want,
                                      const rush_tensor *exact) {
   for (int k = 0; k < 2; k++) {
-    const rush_tensor a = rush_part_of(got, k), b = rush_part_of(want, k);
-    const rush_tensor e = exact ? rush_part_of(exact, k) : b;
+    const rush_tensor a = rush_complex_part(got, k), b = rush_complex_part(want, k);
+    const rush_tensor e = exact ? rush_complex_part(exact, k) : b;
     RUSH_TRY(compare_floats(c, &a, &b, exact ? &e : NULL));
   }
   return RUSH_OK;
@@ -177,7 +177,7 @@ static rush_status compare_tensors(comparison *c, const rush_tensor *got, const 
                                    const rush_value *exact) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   const bool in_integers = rush_is_quantized(got->dtype);
-  if ((in_integers ? rush_integers_of(got->dtype) : got->dtype) != want->dtype)
+  if ((in_integers ? rush_integer_dtype(got->dtype) : got->dtype) != want->dtype)
     return differ(c, "dtype %s was wanted, %s came", rush_dtype_name(want->dtype),
                   rush_dtype_name(got->dtype));
   if (!rush_same_sizes(got, want))

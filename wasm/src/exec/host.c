@@ -11,7 +11,7 @@ rush_status rush_session_next(rush_session *s, rush_next *out) {
   if (c->opcode != RUSH_OPCODE_OP) return RUSH_OK;
   uint32_t n_args;
   rush_status st = rush_gather_args(s, c, &n_args);
-  if (st != RUSH_OK) return rush_note_instr(s->ctx, m, s->pc, st);
+  if (st != RUSH_OK) return rush_fail_prefix_instr(s->ctx, m, s->pc, st);
   out->op = rush_string(m, m->file_ops[c->op].name);
   out->args = s->args;
   out->n_args = n_args;
@@ -26,7 +26,7 @@ static rush_status check_results(rush_session *s, const rush_code *c, const rush
              "%zu results are given, the operator has %u", n, c->n_out);
   for (size_t k = 0; k < n; k++) {
     const bool fits = rush_value_fits(s->ctx, s->m, c->result_types[k], results + k);
-    RUSH_TRY(rush_stopped(s->ctx));
+    RUSH_TRY(rush_take_stop(s->ctx));
     RUSH_CHECK(s->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "result %zu cannot be this %s", k,
                rush_kind_name(results[k].kind));
   }
@@ -56,7 +56,7 @@ static rush_status settle_written(rush_session *s, const rush_code *c, rush_valu
     if (results[k].kind != RUSH_KIND_TENSOR || results[k].u.ref == s->args[i].u.ref) continue;
     RUSH_TRY(copy_into(s, s->args + i, results + k, "the result"));
     rush_drop(&s->heap, results + k);
-    results[k] = rush_retained(s->args[i]);
+    results[k] = rush_value_retained(s->args[i]);
   }
   return RUSH_OK;
 }
@@ -81,13 +81,13 @@ rush_status rush_session_write(rush_session *s, size_t arg, const rush_value *te
     st = rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT,
                    "argument %zu is no tensor that the schema marks as written", arg);
   if (st == RUSH_OK) st = copy_into(s, s->args + arg, tensor, "the value");
-  return st == RUSH_OK ? RUSH_OK : rush_note_instr(s->ctx, s->m, s->pc, st);
+  return st == RUSH_OK ? RUSH_OK : rush_fail_prefix_instr(s->ctx, s->m, s->pc, st);
 }
 
 rush_status rush_session_fail(rush_session *s, const char *message) {
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
   rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s", message);
-  rush_note_instr(s->ctx, s->m, s->pc, RUSH_ERR_BAD_ARGUMENT);
+  rush_fail_prefix_instr(s->ctx, s->m, s->pc, RUSH_ERR_BAD_ARGUMENT);
   rush_session_clear(s);
   return RUSH_ERR_BAD_ARGUMENT;
 }
@@ -96,12 +96,12 @@ rush_status rush_session_provide(rush_session *s, const rush_value *results, siz
   const rush_code *c;
   RUSH_TRY(next_op(s, &c));
   rush_status st = check_results(s, c, results, n);
-  for (size_t k = 0; st == RUSH_OK && k < n; k++) s->results[k] = rush_retained(results[k]);
+  for (size_t k = 0; st == RUSH_OK && k < n; k++) s->results[k] = rush_value_retained(results[k]);
   if (st == RUSH_OK) {
     st = settle_written(s, c, s->results);
     for (size_t k = 0; st != RUSH_OK && k < n; k++) rush_drop(&s->heap, s->results + k);
   }
-  if (st != RUSH_OK) return rush_note_instr(s->ctx, s->m, s->pc, st);
+  if (st != RUSH_OK) return rush_fail_prefix_instr(s->ctx, s->m, s->pc, st);
   rush_set_results(s, c, s->results);
   rush_drop_after(s, c);
   s->pc++;
@@ -114,8 +114,8 @@ rush_status rush_session_replace(rush_session *s, const rush_value *results, siz
   RUSH_CHECK(s->ctx, c && c->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE,
              "the last instruction was no operator");
   rush_status st = check_results(s, c, results, n);
-  if (st != RUSH_OK) return rush_note_instr(s->ctx, s->m, s->pc - 1, st);
-  for (size_t k = 0; k < n; k++) s->results[k] = rush_retained(results[k]);
+  if (st != RUSH_OK) return rush_fail_prefix_instr(s->ctx, s->m, s->pc - 1, st);
+  for (size_t k = 0; k < n; k++) s->results[k] = rush_value_retained(results[k]);
   rush_set_results(s, c, s->results);
   return RUSH_OK;
 }
@@ -135,7 +135,7 @@ static void keep(rush_session *s, const rush_code *c, const rush_value *results,
   seen *o = s->observed;
   if (c->opcode != RUSH_OPCODE_OP) return;
   forget(s);
-  for (; o->n < n; o->n++) o->results[o->n] = rush_retained(results[o->n]);
+  for (; o->n < n; o->n++) o->results[o->n] = rush_value_retained(results[o->n]);
 }
 
 static const rush_observer the_host = {keep, forget};

@@ -1,5 +1,5 @@
 /* The interpreter: one loop over decoded instructions, which can stop after any of them. */
-#include "call/apart.h"
+#include "call/overlap.h"
 #include "call/widen.h"
 #include "exec/session.h"
 #include "model/print.h"
@@ -30,7 +30,7 @@ void rush_drop_after(rush_session *s, const rush_code *c) {
 
 /* registers[to[k]] = from[k], all at once: a carried value may be the place of another. */
 static void move_all(rush_session *s, const uint32_t *to, const uint32_t *from, uint32_t n) {
-  for (uint32_t k = 0; k < n; k++) s->args[k] = rush_retained(*operand(s, from[k]));
+  for (uint32_t k = 0; k < n; k++) s->args[k] = rush_value_retained(*operand(s, from[k]));
   for (uint32_t k = 0; k < n; k++) set_register(s, to[k], s->args[k]);
 }
 
@@ -94,7 +94,7 @@ rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_ar
   for (uint32_t k = 0; k < schema->n_args; k++) {
     const rush_value *v = s->args + k;
     if (rush_is_container(v->kind)) /* which is checked, and may be copied, item by item */
-      RUSH_TRY(rush_work(s->ctx, rush_as_list(v)->n));
+      RUSH_TRY(rush_charge(s->ctx, rush_as_list(v)->n));
     RUSH_TRY(check_arg(s, schema->args + k, v));
     if (rush_is_object(v) && (!as_it_lies || is_written_part(schema->args + k, v)))
       RUSH_TRY(rush_turn_back_value(&s->heap, v));
@@ -116,7 +116,7 @@ static rush_status write_inplace(rush_call *c) {
   RUSH_TRY(rush_check_write(c->ctx, to));
   RUSH_TRY(rush_tensor_copy(c->heap, to, from));
   rush_drop(c->heap, c->results);
-  ret_tensor(c, 0, rush_tensor_keep(to));
+  ret_tensor(c, 0, rush_tensor_retain(to));
   return RUSH_OK;
 }
 
@@ -185,7 +185,7 @@ static inline bool may_want_wide(const rush_session *s, const rush_model_op *o) 
 /* Calls the row of the table with arguments that it knows how to take. */
 static inline rush_status run_row(rush_session *s, const rush_model_op *o, rush_call *call) {
   rush_status st;
-  if (RUSH_UNLIKELY(o->apart)) RUSH_TRY(o->apart->part(call, &o->schema, s->args));
+  if (RUSH_UNLIKELY(o->overlap)) RUSH_TRY(o->overlap->resolve(call, &o->schema, s->args));
   if (RUSH_UNLIKELY(s->heap.quantized.call) && s->heap.quantized.call(call, &o->schema, &st))
     return st;
   if (RUSH_UNLIKELY(may_want_wide(s, o)))
@@ -212,11 +212,11 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .results = s->results,
                     .result_types = c->result_types,
                     .inplace = o->inplace ? rush_as_tensor(s->args) : NULL,
-                    .dies = c->dies,
+                    .last_use = c->last_use,
                     .random = s->random,
                     .packed = m->packed[i]};
   rush_status st = run_row(s, o, &call);
-  const rush_status stopped = rush_stopped(s->ctx);
+  const rush_status stopped = rush_take_stop(s->ctx);
   if (call.tensors || call.blocks) rush_call_release(&call);
   if (st == RUSH_OK) st = stopped;
   if (st == RUSH_OK && o->inplace) st = write_inplace(&call);
@@ -257,12 +257,12 @@ static void leave_loop(rush_session *s, const rush_code *loop, const uint32_t *f
   tell(s, loop, s->args, carried);
 }
 
-/* LOOP: results (c), the round's index, carried values inside (c). */
+/* LOOP: results (c), the iteration's index, carried values inside (c). */
 static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c) {
   const rush_value *most = operand(s, c->operands[0]), *enter = operand(s, c->operands[1]);
   uint32_t carried = c->n_in - 2u;
   const uint32_t *out = c->operands + c->n_in;
-  RUSH_TRY(want(s, most, RUSH_KIND_INT, "the greatest number of rounds of a loop"));
+  RUSH_TRY(want(s, most, RUSH_KIND_INT, "the greatest number of iterations of a loop"));
   RUSH_TRY(want(s, enter, RUSH_KIND_BOOL, "the condition of a loop"));
   if (most->u.i <= 0 || enter->u.i == 0) {
     leave_loop(s, c, c->operands + 2);
@@ -272,8 +272,8 @@ static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c) {
     s->next = c->target + 1;
     return RUSH_OK;
   }
-  s->rounds[i] = 0;
-  s->rounds[c->target] = most->u.i;
+  s->iterations[i] = 0;
+  s->iterations[c->target] = most->u.i;
   set_register(s, out[carried], rush_int(0));
   move_all(s, out + carried + 1, c->operands + 2, carried);
   return RUSH_OK;
@@ -285,19 +285,19 @@ static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c)
   const uint32_t *out = loop->operands + loop->n_in;
   const rush_value *go_on = operand(s, c->operands[0]);
   RUSH_TRY(want(s, go_on, RUSH_KIND_BOOL, "the condition of a loop"));
-  int64_t round = ++s->rounds[c->target];
-  if (go_on->u.i == 0 || round >= s->rounds[i]) {
+  int64_t done = ++s->iterations[c->target];
+  if (go_on->u.i == 0 || done >= s->iterations[i]) {
     leave_loop(s, loop, c->operands + 1);
     rush_drop_after(s, c);
     return RUSH_OK;
   }
-  /* The values of this round that the next one does not take go first, so that it can reuse them.
+  /* The values of this iteration that the next one does not take go first, so that it can reuse them.
    */
   for (uint32_t k = 0; k < carried; k++)
-    s->args[k] = rush_retained(*operand(s, c->operands[1 + k]));
+    s->args[k] = rush_value_retained(*operand(s, c->operands[1 + k]));
   drop_registers(s, c->drops, c->n_inner_drops);
   for (uint32_t k = 0; k < carried; k++) set_register(s, out[carried + 1 + k], s->args[k]);
-  set_register(s, out[carried], rush_int(round));
+  set_register(s, out[carried], rush_int(done));
   s->next = c->target + 1;
   return RUSH_OK;
 }
@@ -344,7 +344,7 @@ static rush_status run_instr(rush_session *s, uint32_t i) {
       drops = false;
       break;
     default: { /* RETURN */
-      rush_assign(&s->heap, &s->result, rush_retained(*operand(s, c->operands[0])));
+      rush_assign(&s->heap, &s->result, rush_value_retained(*operand(s, c->operands[0])));
       rush_session_clear(s);
       return RUSH_OK;
     }
@@ -369,7 +369,7 @@ static rush_status grant(rush_session *s, uint64_t budget, uint64_t done, uint64
     if (s->step_limit - s->steps < *more) *more = s->step_limit - s->steps;
   }
   s->steps += *more;
-  return rush_work(s->ctx, *more * INSTR_WORK);
+  return rush_charge(s->ctx, *more * INSTR_WORK);
 }
 
 /* Keeps the first input whose dtype is not that of the export's examples. A program may take others,
@@ -391,10 +391,10 @@ static void find_odd_input(rush_session *s, const rush_file_method *f) {
 static void note_odd_input(rush_session *s, rush_status st) {
   if (s->odd_port == RUSH_NONE || st == RUSH_ERR_INTERRUPTED || st == RUSH_ERR_NO_MEMORY) return;
   const rush_file_port *port = s->m->ports + s->odd_port;
-  rush_note(s->ctx, st,
-            "input \"%s\" is %s, and was %s when exported: ", rush_string(s->m, port->name),
-            rush_dtype_name((rush_dtype)s->odd_dtype),
-            rush_dtype_name((rush_dtype)s->m->hints[port->hint].dtype));
+  rush_fail_prefix(s->ctx, st,
+                   "input \"%s\" is %s, and was %s when exported: ", rush_string(s->m, port->name),
+                   rush_dtype_name((rush_dtype)s->odd_dtype),
+                   rush_dtype_name((rush_dtype)s->m->hints[port->hint].dtype));
 }
 
 static rush_status not_stepping(const rush_session *s) {
@@ -404,11 +404,11 @@ static rush_status not_stepping(const rush_session *s) {
 
 static rush_status step(rush_session *s, uint64_t budget) {
   uint64_t granted = 0;
-  const uint64_t look_at = s->ctx->look_at; /* another one: there was enough work for a look */
+  const uint64_t next_poll = s->ctx->next_poll; /* another one: there was enough work for a look */
   for (uint64_t done = 0; s->running; done++) {
     rush_status st = RUSH_OK;
     s->next = s->pc + 1;
-    if (RUSH_UNLIKELY(budget && s->ctx->look_at != look_at)) {
+    if (RUSH_UNLIKELY(budget && s->ctx->next_poll != next_poll)) {
       st = RUSH_PENDING;
     } else if (RUSH_UNLIKELY(done == granted)) {
       uint64_t more = 0;
@@ -419,7 +419,7 @@ static rush_status step(rush_session *s, uint64_t budget) {
     if (RUSH_UNLIKELY(st != RUSH_OK)) {
       s->steps -= granted - done; /* those that were granted and did not run */
       if (st == RUSH_PENDING) return st;
-      rush_note_instr(s->ctx, s->m, s->pc, st);
+      rush_fail_prefix_instr(s->ctx, s->m, s->pc, st);
       note_odd_input(s, st);
       rush_session_clear(s);
       return st;
@@ -443,7 +443,7 @@ static rush_status refuse_input(rush_session *s, const char *method, const rush_
   rush_text type = {.ctx = s->ctx};
   char *text;
   size_t size;
-  RUSH_TRY(rush_stopped(s->ctx));
+  RUSH_TRY(rush_take_stop(s->ctx));
   rush_print_type(&type, s->m, port->type);
   RUSH_TRY(rush_text_take(&type, &text, &size));
   const rush_status st =
@@ -458,12 +458,12 @@ static rush_status refuse_input(rush_session *s, const char *method, const rush_
 static rush_status take_default(rush_session *s, uint32_t port, rush_value *out) {
   const uint32_t initial = s->m->ports[port].initial;
   if (!rush_is_container(s->constants[initial].kind)) {
-    *out = rush_retained(s->constants[initial]);
+    *out = rush_value_retained(s->constants[initial]);
     return RUSH_OK;
   }
   if (s->initials[port].kind == RUSH_KIND_NONE)
     RUSH_TRY(rush_session_copy(s, initial, s->initials + port));
-  *out = rush_retained(s->initials[port]);
+  *out = rush_value_retained(s->initials[port]);
   return RUSH_OK;
 }
 
@@ -484,7 +484,7 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
     }
     if (!rush_value_fits(s->ctx, m, port->type, args + k))
       return refuse_input(s, method, port, args + k);
-    s->registers[k] = rush_retained(args[k]);
+    s->registers[k] = rush_value_retained(args[k]);
   }
   return RUSH_OK;
 }

@@ -11,9 +11,9 @@ rush_status rush_session_copy(rush_session *s, uint32_t constant, rush_value *ou
   rush_storage **copies;
   *out = rush_none();
   RUSH_TRY(rush_calloc(s->ctx, s->m->n_storages, sizeof *copies, (void **)&copies));
-  const size_t cap = rush_cap(s->ctx, rush_allowance(s->m->total_bytes));
+  const size_t cap = rush_limit_memory(s->ctx, rush_memory_allowance(s->m->total_bytes));
   rush_status st = rush_constant_copy(&s->heap, s->m, constant, copies, out);
-  rush_uncap(s->ctx, cap);
+  rush_restore_limit(s->ctx, cap);
   rush_release(s->ctx, copies, s->m->n_storages * sizeof *copies);
   return st;
 }
@@ -23,14 +23,14 @@ rush_status rush_session_reset(rush_session *s) {
   rush_storage **copies;
   rush_status st = RUSH_OK;
   RUSH_TRY(rush_calloc(s->ctx, m->n_storages, sizeof *copies, (void **)&copies));
-  const size_t cap = rush_cap(s->ctx, rush_allowance(m->total_bytes));
+  const size_t cap = rush_limit_memory(s->ctx, rush_memory_allowance(m->total_bytes));
   for (uint32_t i = 0; i < m->n_attributes && st == RUSH_OK; i++) {
     rush_value v;
     st = rush_constant_copy(&s->heap, m, m->attributes[i].initial, copies, &v);
     if (st != RUSH_OK) break;
     rush_assign(&s->heap, s->attributes + i, v);
   }
-  rush_uncap(s->ctx, cap);
+  rush_restore_limit(s->ctx, cap);
   rush_release(s->ctx, copies, m->n_storages * sizeof *copies);
   for (uint32_t i = 0; i < m->n_ports; i++) rush_drop(&s->heap, s->initials + i);
   return st;
@@ -65,7 +65,7 @@ rush_status rush_session_get_attribute(rush_session *s, size_t index, rush_value
   *out = rush_none();
   RUSH_CHECK(s->ctx, index < s->m->n_attributes, RUSH_ERR_BAD_ARGUMENT,
              "attribute %zu does not exist, the model has %u", index, s->m->n_attributes);
-  *out = rush_retained(s->attributes[index]);
+  *out = rush_value_retained(s->attributes[index]);
   return RUSH_OK;
 }
 
@@ -74,10 +74,10 @@ rush_status rush_session_set_attribute(rush_session *s, size_t index, const rush
   RUSH_CHECK(s->ctx, index < m->n_attributes, RUSH_ERR_BAD_ARGUMENT,
              "attribute %zu does not exist, the model has %u", index, m->n_attributes);
   const bool fits = rush_value_fits(s->ctx, m, m->attributes[index].type, value);
-  RUSH_TRY(rush_stopped(s->ctx));
+  RUSH_TRY(rush_take_stop(s->ctx));
   RUSH_CHECK(s->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "attribute '%s' cannot be this %s",
              rush_string(m, m->attributes[index].name), rush_kind_name(value->kind));
-  rush_assign(&s->heap, s->attributes + index, rush_retained(*value));
+  rush_assign(&s->heap, s->attributes + index, rush_value_retained(*value));
   return RUSH_OK;
 }
 
@@ -91,7 +91,7 @@ static rush_status make(rush_session *s) {
   RUSH_TRY(rush_calloc(s->ctx, m->n_defaults, sizeof *s->defaults, (void **)&s->defaults));
   RUSH_TRY(rush_calloc(s->ctx, m->n_attributes, sizeof *s->attributes, (void **)&s->attributes));
   RUSH_TRY(rush_calloc(s->ctx, m->n_ports, sizeof *s->initials, (void **)&s->initials));
-  RUSH_TRY(rush_calloc(s->ctx, m->n_instrs, sizeof *s->rounds, (void **)&s->rounds));
+  RUSH_TRY(rush_calloc(s->ctx, m->n_instrs, sizeof *s->iterations, (void **)&s->iterations));
   RUSH_TRY(rush_calloc(s->ctx, m->max_in, sizeof *s->args, (void **)&s->args));
   RUSH_TRY(rush_calloc(s->ctx, m->max_out, sizeof *s->results, (void **)&s->results));
   rush_value *registers;
@@ -141,7 +141,7 @@ void rush_session_destroy(rush_session *s) {
   rush_break_cycles(&s->heap);
   rush_heap_trim(&s->heap);
   rush_release(s->ctx, s->storages, m->n_storages * sizeof *s->storages);
-  rush_release(s->ctx, s->rounds, m->n_instrs * sizeof *s->rounds);
+  rush_release(s->ctx, s->iterations, m->n_instrs * sizeof *s->iterations);
   rush_release(s->ctx, s->args, m->max_in * sizeof *s->args);
   rush_release(s->ctx, s->results, m->max_out * sizeof *s->results);
   rush_release(s->ctx, s->timings, m->n_instrs * sizeof *s->timings);

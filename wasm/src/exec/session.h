@@ -26,7 +26,8 @@ struct rush_session {
   rush_value *initials;    /* m->n_ports: defaults that a program may write, once one was used */
   rush_value *registers;   /* of the running method */
   uint32_t n_registers;    /* room */
-  int64_t *rounds; /* per instruction that is a LOOP in progress: rounds done, and the most; that is
+  int64_t *
+      iterations; /* per instruction that is a LOOP in progress: iterations done, and the most; that is
                       rush::chain: its rush_chain */
   rush_chain *chains; /* all of them, and what frees them (NULL where there are none) */
   void (*end_chains)(rush_session *s);

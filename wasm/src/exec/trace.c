@@ -47,7 +47,7 @@ static rush_status find_equal(rush_session *s, const rush_value *results, uint32
   RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_MISMATCH, "PyTorch's run does not come here, or not so often");
   for (size_t k = 0; k < (skip ? n : 1); k++) {
     *found = (uint32_t)k;
-    RUSH_TRY(rush_work(s->ctx, 1000));
+    RUSH_TRY(rush_charge(s->ctx, 1000));
     rush_status st = compare_item(s, results, n_results, items + k);
     if (st != RUSH_ERR_MISMATCH) return st;
   }
@@ -72,13 +72,13 @@ static void compare_results(rush_session *s, const rush_code *c, const rush_valu
     t->report.compared++;
     return;
   }
-  if (p->n > 1) rush_note(s->ctx, st, "round %u: ", owner->next);
-  rush_note_instr(s->ctx, s->m, instr, st);
+  if (p->n > 1) rush_fail_prefix(s->ctx, st, "iteration %u: ", owner->next);
+  rush_fail_prefix_instr(s->ctx, s->m, instr, st);
   memcpy(t->message, s->ctx->message, sizeof t->message);
   t->parted = true;
   t->report.method = s->method;
   t->report.instr = instr - s->m->methods[s->method].instrs;
-  t->report.round = owner->next;
+  t->report.iteration = owner->next;
 }
 
 /* ---- Begin and end --------------------------------------------------------------------------- */
@@ -269,7 +269,7 @@ rush_status rush_session_trace_end(rush_session *s, rush_trace_report *out) {
     const uint32_t first = s->m->methods[t->report.method].instrs;
     const rush_location at = rush_location_of(s->m, first + t->report.instr);
     st = rush_fail(s->ctx, RUSH_ERR_MISMATCH, "%s", t->message);
-    rush_locate(s->ctx, &at);
+    rush_set_location(s->ctx, &at);
   }
   end_trace(s);
   return st;

@@ -21,7 +21,7 @@ rush_status rush_session_verify_begin(rush_session *s, size_t test) {
     rush_random_seed(&s->test_random, RUSH_TEST_SEED);
     s->random = &s->test_random;
   }
-  return st == RUSH_OK ? st : rush_note(s->ctx, st, "test vector %zu: ", test);
+  return st == RUSH_OK ? st : rush_fail_prefix(s->ctx, st, "test vector %zu: ", test);
 }
 
 rush_status rush_session_verify_end(rush_session *s, size_t test, rush_verify_report *report) {
@@ -34,7 +34,7 @@ rush_status rush_session_verify_end(rush_session *s, size_t test, rush_verify_re
   if (st == RUSH_OK) st = rush_compare_answer(s, &got, &want, test, report);
   rush_drop(&s->heap, &got);
   rush_drop(&s->heap, &want);
-  return st == RUSH_OK ? st : rush_note(s->ctx, st, "test vector %zu: ", test);
+  return st == RUSH_OK ? st : rush_fail_prefix(s->ctx, st, "test vector %zu: ", test);
 }
 
 rush_status rush_session_verify(rush_session *s, size_t test, rush_verify_report *report) {
@@ -42,5 +42,5 @@ rush_status rush_session_verify(rush_session *s, size_t test, rush_verify_report
   RUSH_TRY(rush_session_verify_begin(s, test));
   rush_status st = rush_session_finish(s);
   return st == RUSH_OK ? rush_session_verify_end(s, test, report)
-                       : rush_note(s->ctx, st, "test vector %zu: ", test);
+                       : rush_fail_prefix(s->ctx, st, "test vector %zu: ", test);
 }

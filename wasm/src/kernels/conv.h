@@ -19,7 +19,8 @@ typedef struct rush_conv {
   size_t in[3], out[3], kernel[3], stride[3], dilation[3];
   ptrdiff_t padding[3]; /* in front; what is behind follows from `out` */
   bool transposed;
-  struct rush_ctx *ctx; /* whom a run and packing ask whether to stop, see rush_stops; or NULL */
+  struct rush_ctx
+      *ctx; /* whom a run and packing ask whether to stop, see rush_should_stop; or NULL */
 } rush_conv;
 
 /* Whether the fast path for one input channel per group and as many outputs is taken. */

@@ -43,8 +43,8 @@ static ptrdiff_t meet(const rush_conv *s, int d, size_t o, size_t k) {
     for (size_t b = 0; b < s->batch; b++, x += xs[0]) {                                            \
       for (size_t p = 0; p < s->out[0] * s->out[1] * s->out[2]; p++) {                             \
         const size_t o[3] = {p / s->out[2] / s->out[1], p / s->out[2] % s->out[1], p % s->out[2]}; \
-        if (rush_stops(s->ctx, 4 * s->groups * s->out_c * s->in_c * s->kernel[0] * s->kernel[1] *  \
-                                   s->kernel[2]))                                                  \
+        if (rush_should_stop(s->ctx, 4 * s->groups * s->out_c * s->in_c * s->kernel[0] *           \
+                                         s->kernel[1] * s->kernel[2]))                             \
           return;                                                                                  \
         for (size_t g = 0; g < s->groups; g++) {                                                   \
           const type *xg = x + (ptrdiff_t)(g * s->in_c) * xs[1], *wg = w + (ptrdiff_t)g * group;   \

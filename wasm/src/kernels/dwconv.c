@@ -6,7 +6,7 @@
 
 #include "base/threads.h"
 #include "kernels/conv.h"
-#include "kernels/parts.h"
+#include "kernels/optional.h"
 #include "kernels/tile.h"
 
 #define RUSH_NAMED(name) rush_##name##_4
@@ -197,7 +197,7 @@ void rush_dwconv_5x5(const job *j, const strip *r, const float *w, float *y, siz
 
 /* Floats of the widest vectors that this processor has. */
 static size_t widest(void) {
-#ifdef RUSH_WIDE_MATH
+#ifdef RUSH_WIDE_VECTORS
   if (__builtin_cpu_supports("avx512f")) return 16;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 8;
 #endif
@@ -207,7 +207,7 @@ static size_t widest(void) {
 /* The columns that are read without a look must not begin in front of the row. */
 static bool is_strip(const rush_conv *s) {
   const size_t k = s->kernel[2], stride = s->stride[2];
-  const bool has_5 = rush_part_dwconv_5x5 != NULL && widest() == 4;
+  const bool has_5 = rush_optional_dwconv_5x5 != NULL && widest() == 4;
   return s->kernel[0] == 1 && s->kernel[1] == k && (k == 3 || (k == 5 && has_5)) &&
          s->dilation[2] == 1 && stride <= 2 && s->padding[2] >= 0 &&
          s->padding[2] <= (ptrdiff_t)(k - stride);
@@ -238,14 +238,14 @@ static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrd
   if (s->kernel[1] == 3) {
     (s->stride[2] == 1 ? run_3x3_s1 : run_3x3_s2)(j, &r, weights, y);
   } else {
-    rush_part_dwconv_5x5(j, &r, weights, y, s->stride[2]);
+    rush_optional_dwconv_5x5(j, &r, weights, y, s->stride[2]);
   }
 }
 
 /* Channels on vectors as wide as this processor has. */
 static void run_row(const rush_dw_row *r) {
   size_t done = 0;
-#ifdef RUSH_WIDE_MATH
+#ifdef RUSH_WIDE_VECTORS
   const size_t lanes = widest();
   done = r->channels / lanes * lanes;
   if (lanes == 16) rush_dw_row_16(r, 0, done);

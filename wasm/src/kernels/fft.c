@@ -161,7 +161,7 @@ static void transform(const rush_fft *plan, const double complex *in, double com
       t.j1 = t.m - t.j0 < js ? t.m : t.j0 + js;
       for (t.q0 = 0; t.q0 < t.s; t.q0 = t.q1) {
         t.q1 = t.s - t.q0 < CHUNK ? t.s : t.q0 + CHUNK;
-        if (rush_stops(plan->ctx, (t.j1 - t.j0) * (t.q1 - t.q0) * t.p * (t.p > 5 ? t.p : 2)))
+        if (rush_should_stop(plan->ctx, (t.j1 - t.j0) * (t.q1 - t.q0) * t.p * (t.p > 5 ? t.p : 2)))
           return;
         run(&t);
       }
@@ -174,7 +174,7 @@ static void transform(const rush_fft *plan, const double complex *in, double com
 /* ---- Any length ------------------------------------------------------------------------------ */
 
 static bool stops_at(const rush_fft *plan, size_t k) {
-  return k % CHUNK == 0 && rush_stops(plan->ctx, 32 * CHUNK);
+  return k % CHUNK == 0 && rush_should_stop(plan->ctx, 32 * CHUNK);
 }
 
 void rush_fft_init(rush_fft *plan, double complex *memory) {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 typedef struct rush_fft {
-  struct rush_ctx *ctx; /* see rush_stops; may be NULL */
+  struct rush_ctx *ctx; /* see rush_should_stop; may be NULL */
   size_t n;             /* the length */
   bool halved;          /* of real numbers, done as n / 2 complex ones */
   size_t points;        /* n, or n / 2 */

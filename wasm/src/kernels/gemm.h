@@ -61,8 +61,9 @@ void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const f
 
 /* The same on all threads of the context, and in pieces, between which the host is asked whether to
  * stop: see rush_parallel. */
-void rush_gemm_long(struct rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,
-                    const float *packed, float *c, size_t ldc, float min, float max);
+void rush_gemm_parallel(struct rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a,
+                        size_t lda, const float *packed, float *c, size_t ldc, float min,
+                        float max);
 
 /* The same for few rows and a matrix b that is not worth packing: c = a * b, without bias and
  * clamp. Says false, and has done nothing, where packing is better: many rows, or neither stride of

@@ -1,9 +1,9 @@
 #include "kernels/gemm_half.h"
 
 #include "base/threads.h"
-#include "kernels/halves.h"
-#include "kernels/halves_lanes.h"
-#include "kernels/one_row.h"
+#include "kernels/fp16.h"
+#include "kernels/fp16_lanes.h"
+#include "kernels/gemv.h"
 #include "kernels/xnn_config.h"
 
 /* ---- Widening ---------------------------------------------------------------------------------- */
@@ -74,9 +74,9 @@ static bool is_in_range(const rush_half_product *p) {
 
 static void one_row(const rush_half_product *p, size_t columns, const float *packed, float *c) {
   if (p->dtype == RUSH_FLOAT16) {
-    rush_one_row(2, of_float16, unit, columns, p->k, p->a, packed, c, p->min, p->max);
+    rush_gemv(2, of_float16, unit, columns, p->k, p->a, packed, c, p->min, p->max);
   } else {
-    rush_one_row(2, of_bfloat16, 1, columns, p->k, p->a, packed, c, p->min, p->max);
+    rush_gemv(2, of_bfloat16, 1, columns, p->k, p->a, packed, c, p->min, p->max);
   }
 }
 
@@ -110,7 +110,7 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
 void rush_half_gemm(rush_ctx *ctx, const rush_half_product *p, float *memory) {
   product t;
   if (p->k == 0) { /* there are biases alone */
-    rush_gemm_long(ctx, p->m, p->n, 0, p->a, p->lda, p->packed, p->c, p->ldc, p->min, p->max);
+    rush_gemm_parallel(ctx, p->m, p->n, 0, p->a, p->lda, p->packed, p->c, p->ldc, p->min, p->max);
     return;
   }
   plan(ctx, p, &t);

@@ -11,7 +11,7 @@
 
 struct rush_ctx;
 
-/* A product as rush_gemm_long makes it, n > 0. */
+/* A product as rush_gemm_parallel makes it, n > 0. */
 typedef struct rush_half_product {
   rush_dtype dtype; /* FLOAT16 or BFLOAT16 */
   bool finite;      /* of FLOAT16: as rush_half_is_finite says */

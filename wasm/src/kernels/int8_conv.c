@@ -1,9 +1,9 @@
 #include "kernels/int8_conv.h"
 
-#include "base/hidden.h"
+#include "base/poison.h"
 #include "base/threads.h"
 #include "kernels/int8.h"
-#include "kernels/int8_depth.h"
+#include "kernels/int8_depthwise.h"
 #include "kernels/int8_tile.h"
 #include "kernels/int8_winograd.h"
 
@@ -43,14 +43,14 @@ static bool column_of(size_t channels, size_t taps, size_t *k) {
 }
 
 static size_t depth_blocks(size_t groups) {
-  return round_up(groups, RUSH_INT8_DEPTH_BLOCK) / RUSH_INT8_DEPTH_BLOCK;
+  return round_up(groups, RUSH_INT8_DEPTHWISE_BLOCK) / RUSH_INT8_DEPTHWISE_BLOCK;
 }
 /* Of 3x3 ones, behind the others. */
 static size_t strip_blocks(size_t groups, size_t taps) {
   return taps == 9 ? round_up(groups, RUSH_INT8_STRIP_BLOCK) / RUSH_INT8_STRIP_BLOCK : 0;
 }
 static size_t depth_header(size_t groups) {
-  return sizeof(depth) + depth_blocks(groups) * RUSH_INT8_DEPTH_BLOCK * sizeof(int32_t);
+  return sizeof(depth) + depth_blocks(groups) * RUSH_INT8_DEPTHWISE_BLOCK * sizeof(int32_t);
 }
 
 static bool group_bytes(size_t channels, size_t outs, size_t taps, size_t *bytes) {
@@ -65,7 +65,7 @@ bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t t
            !__builtin_mul_overflow(*bytes, groups, bytes);
   if (groups > SIZE_MAX / 64 || taps > SIZE_MAX / 64) return false;
   size_t strips;
-  return rush_mul(depth_blocks(groups), rush_int8_depth_bytes(taps), bytes) &&
+  return rush_mul(depth_blocks(groups), rush_int8_depthwise_bytes(taps), bytes) &&
          rush_add(*bytes, depth_header(groups), bytes) &&
          rush_mul(strip_blocks(groups, taps), RUSH_INT8_STRIP_BYTES, &strips) &&
          rush_add(*bytes, strips, bytes);
@@ -73,7 +73,7 @@ bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t t
 
 static void pack_strips(size_t groups, const int8_t *w, const int32_t *zeros, uint8_t *at) {
   for (size_t b = 0; b < strip_blocks(groups, 9); b++, at += RUSH_INT8_STRIP_BYTES) {
-    const size_t from = rush_int8_depth_from(b, RUSH_INT8_STRIP_BLOCK, groups);
+    const size_t from = rush_int8_depthwise_from(b, RUSH_INT8_STRIP_BLOCK, groups);
     int16_t *pairs = (int16_t *)(void *)(at + RUSH_INT8_STRIP_QUADS);
     for (size_t c = 0; c < RUSH_INT8_STRIP_BLOCK && from + c < groups; c++)
       for (size_t t = 0; t < 9; t++) {
@@ -91,10 +91,10 @@ static void pack_depth(size_t groups, size_t taps, const int8_t *w, const int32_
   uint8_t *at = packed + depth_header(groups);
   for (size_t g = 0; g < groups; g++)
     if (zeros[g] != 0) d->wide = 1;
-  for (size_t b = 0; b < depth_blocks(groups); b++, at += rush_int8_depth_bytes(taps)) {
-    const size_t from = rush_int8_depth_from(b, RUSH_INT8_DEPTH_BLOCK, groups);
+  for (size_t b = 0; b < depth_blocks(groups); b++, at += rush_int8_depthwise_bytes(taps)) {
+    const size_t from = rush_int8_depthwise_from(b, RUSH_INT8_DEPTHWISE_BLOCK, groups);
     int16_t *pairs = (int16_t *)(void *)(at + rush_int8_quads(taps));
-    for (size_t c = 0; c < RUSH_INT8_DEPTH_BLOCK && from + c < groups; c++) {
+    for (size_t c = 0; c < RUSH_INT8_DEPTHWISE_BLOCK && from + c < groups; c++) {
       const size_t g = from + c;
       sums[g] = 0;
       for (size_t t = 0; t < taps; t++) {
@@ -145,7 +145,7 @@ static form form_of(const rush_int8_conv *v) {
   f.depthwise = is_depthwise(v->groups, v->channels, v->outs);
   if (f.depthwise && (f.kernel.form == RUSH_INT8_WIDE || ((const depth *)v->packed)->wide != 0)) {
     f.kernel.form = RUSH_INT8_UNSIGNED;
-    f.kernel.depth = rush_int8_depth_wide;
+    f.kernel.depth = rush_int8_depthwise_wide;
     f.kernel.strips = rush_int8_strips_wide;
   }
   if (f.kernel.form == RUSH_INT8_WIDE) {
@@ -155,7 +155,7 @@ static form form_of(const rush_int8_conv *v) {
     const bool becomes_signed = f.kernel.form == RUSH_INT8_SIGNED;
     f.flip = becomes_signed != v->is_signed ? 128 : 0;
     f.zero = v->zero + (v->is_signed ? 128 : 0) - (becomes_signed ? 128 : 0);
-    f.copies = f.depthwise ? all < RUSH_INT8_DEPTH_BLOCK : f.flip != 0 || v->channels % KR != 0;
+    f.copies = f.depthwise ? all < RUSH_INT8_DEPTHWISE_BLOCK : f.flip != 0 || v->channels % KR != 0;
   }
   f.images = v->images * v->pixels * all;
   return f;
@@ -384,13 +384,13 @@ static void convolve_strips(const void *arg, size_t begin, size_t end, unsigned 
     const ptrdiff_t *places = window->places[0] + i % window->out[0] * 3;
     const uint8_t *x = j->x + i / window->out[0] * v->pixels * j->pixel;
     const uint8_t *w = (const uint8_t *)v->packed + depth_header(channels) +
-                       depth_blocks(channels) * rush_int8_depth_bytes(9);
+                       depth_blocks(channels) * rush_int8_depthwise_bytes(9);
     for (size_t k = 0; k < 3; k++) {
       r.rows[k] = places[k] < 0 ? j->none : x + (size_t)places[k] * j->pixel;
       r.steps[k] = places[k] < 0 ? 0 : j->pixel;
     }
     for (size_t b = 0; b < strip_blocks(channels, 9); b++, w += RUSH_INT8_STRIP_BYTES) {
-      const size_t c = rush_int8_depth_from(b, RUSH_INT8_STRIP_BLOCK, channels);
+      const size_t c = rush_int8_depthwise_from(b, RUSH_INT8_STRIP_BLOCK, channels);
       j->f.kernel.strips(&r, c, j->f.flip, w, sums);
       rush_int8_requantize(v->to, r.n, c, RUSH_INT8_STRIP_BLOCK, sums, RUSH_INT8_STRIP_BLOCK, 0,
                            v->y + i * r.n * channels + c, channels);
@@ -449,8 +449,8 @@ static bool plan(struct rush_ctx *ctx, const rush_int8_conv *v, job *j, size_t *
   j->dense = !j->f.depthwise && is_dense(v->channels, j->taps);
   j->runs = j->dense ? 1 : j->taps;
   j->run = run_of(v->channels, j->taps);
-  j->strips = j->f.depthwise && v->stride != 0 && all >= RUSH_INT8_DEPTH_BLOCK;
-  j->n_sums = j->f.depthwise ? round_up(all, RUSH_INT8_DEPTH_BLOCK) : 0;
+  j->strips = j->f.depthwise && v->stride != 0 && all >= RUSH_INT8_DEPTHWISE_BLOCK;
+  j->n_sums = j->f.depthwise ? round_up(all, RUSH_INT8_DEPTHWISE_BLOCK) : 0;
   if (!rush_mul(j->taps, j->f.depthwise ? 1 : MR, &j->n_pointers) ||
       (j->strips && !rush_mul(v->window.out[1], RUSH_INT8_STRIP_BLOCK, &j->n_sums)))
     return false;
@@ -477,7 +477,7 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
     rush_int8_winograd(ctx, v, j.block_bytes, &j.f.kernel, scratch);
     return;
   }
-  RUSH_ANY(scratch, bytes); /* rows end in bytes whose weights are 0 */
+  RUSH_MARK_INITIALIZED(scratch, bytes); /* rows end in bytes whose weights are 0 */
   /* Depthwise kernels flip what they read. */
   memset(at, j.f.wide ? 0 : (uint8_t)(j.f.depthwise ? v->zero : j.f.zero), j.none_bytes);
   j.none = at;

@@ -20,14 +20,14 @@ typedef enum rush_int8_activation {
 } rush_int8_activation;
 
 /* Silu and sigmoid are looked up: the nearest of so many places between which the result changes. */
-enum { RUSH_INT8_PLACES = 2048 };
+enum { RUSH_INT8_TABLE_SIZE = 2048 };
 static inline bool rush_int8_by_table(rush_int8_activation activation) {
   return activation == RUSH_INT8_SILU || activation == RUSH_INT8_SIGMOID;
 }
 
 /* How sums become integers, each for a channel: PyTorch's two rules. Arrays hold 8 numbers
  * more than there are channels. */
-typedef struct rush_requantized {
+typedef struct rush_int8_requantization {
   const int32_t *offsets; /* added to the sums */
   const float *factors, *bias;
   float inverse; /* of the result's scale; ignored, as bias and activation, where `rounds_first` */
@@ -38,17 +38,17 @@ typedef struct rush_requantized {
   rush_int8_activation activation;
   const uint8_t *table; /* of an activation by table: rush_int8_fill_table */
   float place_0, per_place;
-} rush_requantized;
+} rush_int8_requantization;
 
-/* Sets to->table to table[RUSH_INT8_PLACES], filled for the activation, the scale and the bounds. */
-void rush_int8_fill_table(rush_requantized *to, uint8_t *table);
+/* Sets to->table to table[RUSH_INT8_TABLE_SIZE], filled for the activation, the scale and the bounds. */
+void rush_int8_fill_table(rush_int8_requantization *to, uint8_t *table);
 
 /* y[rows][n] of sums, of row stride ldy; channels from c on; what is no number is `least`. Sums of eight channels lie
  * together, also where fewer are there: lds numbers from those of a row to those of the next one, `step` to the next
  * eight. */
-typedef void rush_int8_requantizer(const rush_requantized *to, size_t rows, size_t c, size_t n,
-                                   const int32_t *sums, size_t lds, size_t step, uint8_t *y,
-                                   size_t ldy);
+typedef void rush_int8_requantizer(const rush_int8_requantization *to, size_t rows, size_t c,
+                                   size_t n, const int32_t *sums, size_t lds, size_t step,
+                                   uint8_t *y, size_t ldy);
 rush_int8_requantizer rush_int8_requantize;
 rush_int8_requantizer rush_int8_requantize_8; /* where there is AVX2 */
 
@@ -73,7 +73,7 @@ typedef struct rush_int8_conv {
   ptrdiff_t first;    /* the column that the first of a row begins with */
   size_t width;       /* of the input */
   const void *packed; /* rush_int8_conv_pack */
-  const rush_requantized *to;
+  const rush_int8_requantization *to;
   uint8_t *y; /* [images][outputs][groups * outs] */
 } rush_int8_conv;
 

@@ -1,9 +1,9 @@
 #define RUSH_NAMED(name) rush_##name##_4
 #include "kernels/int8_requantize_lanes.h"
 
-void rush_int8_requantize(const rush_requantized *to, size_t rows, size_t c, size_t n,
+void rush_int8_requantize(const rush_int8_requantization *to, size_t rows, size_t c, size_t n,
                           const int32_t *sums, size_t lds, size_t step, uint8_t *y, size_t ldy) {
-#ifdef RUSH_WIDE_MATH
+#ifdef RUSH_WIDE_VECTORS
   if (__builtin_cpu_supports("avx2")) {
     rush_int8_requantize_8(to, rows, c, n, sums, lds, step, y, ldy);
     return;
@@ -12,16 +12,16 @@ void rush_int8_requantize(const rush_requantized *to, size_t rows, size_t c, siz
   rush_int8_requantize_4(to, rows, c, n, sums, lds, step, y, ldy);
 }
 
-void rush_int8_fill_table(rush_requantized *to, uint8_t *table) {
+void rush_int8_fill_table(rush_int8_requantization *to, uint8_t *table) {
   const bool silu = to->activation == RUSH_INT8_SILU;
   /* From where results are as good as constant, silu's up to the greatest there is. */
   const int32_t sign = to->is_signed ? 128 : 0;
   const float greatest = (float)(UINT8_MAX - sign - to->zero_point) / to->inverse + 0.5f;
   const float first = silu ? -10 : -12, last = silu ? (greatest < 1e30f ? greatest : 1e30f) : 12;
-  const float step = (last - first) / (RUSH_INT8_PLACES - 1);
+  const float step = (last - first) / (RUSH_INT8_TABLE_SIZE - 1);
   const f4 inverse = f4_set(to->inverse), zero = f4_set((float)(to->zero_point + sign));
   const f4 least = f4_set((float)(to->least + sign)), most = f4_set(UINT8_MAX);
-  for (int i = 0; i < RUSH_INT8_PLACES; i += 8) {
+  for (int i = 0; i < RUSH_INT8_TABLE_SIZE; i += 8) {
     i4 out[2];
     for (int h = 0; h < 2; h++) {
       f4 x;

@@ -1,7 +1,7 @@
 /* rush_int8_requantize on vectors of RUSH_LANES numbers (4 or 8), under the name RUSH_NAMED(int8_requantize): the text of
  * int8_requantize.c and int8_requantize_avx2.c. */
+#include "kernels/elementary_inline.h"
 #include "kernels/int8_conv.h"
-#include "kernels/math_inline.h"
 #if RUSH_LANES == 4
 #include "kernels/int8_bytes.h"
 #endif
@@ -28,14 +28,15 @@ RUSH_INLINE void store_bytes(uint8_t *y, const i4 v[PARTS], b16 sign) {
   _mm_storel_epi64((__m128i *)y, _mm_xor_si128(_mm_packus_epi16(words, words), (__m128i)sign));
 }
 RUSH_INLINE void store_places(int16_t *y, const i4 v[PARTS]) {
-  _mm_storeu_si128((__m128i *)y, _mm_min_epi16(words_of(v), _mm_set1_epi16(RUSH_INT8_PLACES - 1)));
+  _mm_storeu_si128((__m128i *)y,
+                   _mm_min_epi16(words_of(v), _mm_set1_epi16(RUSH_INT8_TABLE_SIZE - 1)));
 }
 #else
 RUSH_INLINE void store_bytes(uint8_t *y, const i4 v[PARTS], b16 sign) {
   rush_int8_store(y, v[0], v[1], sign);
 }
 RUSH_INLINE void store_places(int16_t *y, const i4 v[PARTS]) {
-  rush_int8_store_wide(y, v[0], v[1], RUSH_INT8_PLACES - 1);
+  rush_int8_store_wide(y, v[0], v[1], RUSH_INT8_TABLE_SIZE - 1);
 }
 #endif
 
@@ -66,7 +67,7 @@ RUSH_INLINE i4 integers(const steps *s, bool first, rush_int8_activation activat
 }
 
 /* Eight channels, from k on, of which n are there. */
-RUSH_INLINE void channels(const rush_requantized *to, const steps *s, bool first,
+RUSH_INLINE void channels(const rush_int8_requantization *to, const steps *s, bool first,
                           rush_int8_activation activation, size_t rows, size_t k, size_t n,
                           const int32_t *sums, size_t lds, uint8_t *y, size_t ldy) {
   i4 offsets[PARTS], v[PARTS];
@@ -91,9 +92,9 @@ RUSH_INLINE void channels(const rush_requantized *to, const steps *s, bool first
   }
 }
 
-RUSH_INLINE void requantize(const rush_requantized *to, bool first, rush_int8_activation activation,
-                            size_t rows, size_t from, size_t n, const int32_t *sums, size_t lds,
-                            size_t step, uint8_t *y, size_t ldy) {
+RUSH_INLINE void requantize(const rush_int8_requantization *to, bool first,
+                            rush_int8_activation activation, size_t rows, size_t from, size_t n,
+                            const int32_t *sums, size_t lds, size_t step, uint8_t *y, size_t ldy) {
   const float magic = 12582912.0f; /* as f4_round_small */
   const bool by_table = rush_int8_by_table(activation);
   const uint8_t sign = to->is_signed ? 128 : 0;
@@ -117,7 +118,7 @@ RUSH_INLINE void requantize(const rush_requantized *to, bool first, rush_int8_ac
 }
 
 #define RUSH_OF(NAME, first, activation)                                                   \
-  static void NAME(const rush_requantized *to, size_t rows, size_t c, size_t n,            \
+  static void NAME(const rush_int8_requantization *to, size_t rows, size_t c, size_t n,    \
                    const int32_t *sums, size_t lds, size_t step, uint8_t *y, size_t ldy) { \
     requantize(to, first, activation, rows, c, n, sums, lds, step, y, ldy);                \
   }
@@ -128,8 +129,8 @@ RUSH_OF(hardsigmoid, false, RUSH_INT8_HARDSIGMOID)
 RUSH_OF(looked_up, false, RUSH_INT8_SILU)
 
 rush_int8_requantizer RUSH_NAMED(int8_requantize);
-void RUSH_NAMED(int8_requantize)(const rush_requantized *to, size_t rows, size_t c, size_t n,
-                                 const int32_t *sums, size_t lds, size_t step, uint8_t *y,
+void RUSH_NAMED(int8_requantize)(const rush_int8_requantization *to, size_t rows, size_t c,
+                                 size_t n, const int32_t *sums, size_t lds, size_t step, uint8_t *y,
                                  size_t ldy) {
   if (to->rounds_first) {
     rounded(to, rows, c, n, sums, lds, step, y, ldy);

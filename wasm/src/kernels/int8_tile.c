@@ -1,6 +1,6 @@
 #include "kernels/int8_tile.h"
 
-#include "kernels/int8_depth.h"
+#include "kernels/int8_depthwise.h"
 #include "kernels/int8_dot.h"
 
 /* Half a block at a time, so that all sums stay in registers: a vector has those of two columns. */
@@ -89,7 +89,7 @@ RUSH_INT8_TILES(rush_int8_conv_wide, pairs_tile, 5)
 RUSH_INT8_TILE(rush_int8_words_wide, words_tile, 5)
 RUSH_INT8_PAIR(rush_int8_pair_wide, wide_pair)
 
-RUSH_INT8_DEPTH(rush_int8_depth_wide, rush_int8_depth_pairs)
+RUSH_INT8_DEPTHWISE(rush_int8_depthwise_wide, rush_int8_depthwise_pairs)
 RUSH_INT8_STRIP(rush_int8_strips_wide, rush_int8_column_pairs, rush_int8_add_pairs)
 
 static const rush_int8_kernel wide = {
@@ -103,7 +103,7 @@ static const rush_int8_kernel wide = {
     .conv_one = rush_int8_conv_one_wide,
     .conv = rush_int8_conv_wide,
     .words = rush_int8_words_wide,
-    .depth = rush_int8_depth_wide,
+    .depth = rush_int8_depthwise_wide,
     .strips = rush_int8_strips_wide,
 };
 
@@ -164,7 +164,7 @@ RUSH_INLINE void byte_pair(size_t groups, const uint8_t *x, const int8_t *w, siz
 static rush_int8_tile one_byte, many_byte, many_nibbles;
 static rush_int8_tiles conv_one_byte, conv_byte;
 static rush_int8_pair pair_byte;
-static rush_int8_depth depth_byte;
+static rush_int8_depthwise depth_byte;
 static rush_int8_strips strips_byte;
 RUSH_INT8_TILE(one_byte, byte_tile, 1)
 RUSH_INT8_TILE(many_byte, byte_tile, 6)
@@ -172,7 +172,7 @@ RUSH_INT8_TILE(many_nibbles, nibble_tile, 6)
 RUSH_INT8_TILES(conv_one_byte, byte_tile, 1)
 RUSH_INT8_TILES(conv_byte, byte_tile, 6)
 RUSH_INT8_PAIR(pair_byte, byte_pair)
-RUSH_INT8_DEPTH(depth_byte, rush_int8_depth_quads)
+RUSH_INT8_DEPTHWISE(depth_byte, rush_int8_depthwise_quads)
 RUSH_INT8_STRIP(strips_byte, rush_int8_column_quads, rush_int8_add_quads)
 
 rush_int8_kernel rush_int8_wide(void) {
@@ -209,7 +209,7 @@ size_t rush_int8_nibbles(rush_int8_tile **many) {
   return 0;
 }
 rush_int8_kernel rush_int8_wide(void) {
-#ifdef RUSH_WIDE_MATH
+#ifdef RUSH_WIDE_VECTORS
   if (__builtin_cpu_supports("avx2")) {
     rush_int8_kernel k = wide;
     k.mr = 6, k.one = rush_int8_one_avx2, k.many = rush_int8_many_avx2;
@@ -234,7 +234,7 @@ rush_int8_kernel rush_int8_kernel_here(void) {
         .conv_mr = 6,
         .conv_one = rush_int8_conv_one_vnni,
         .conv = rush_int8_conv_vnni,
-        .depth = rush_int8_depth_vnni,
+        .depth = rush_int8_depthwise_vnni,
         .strips = rush_int8_strips_vnni,
     };
 #endif

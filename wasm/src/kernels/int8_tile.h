@@ -73,9 +73,9 @@ RUSH_INLINE void rush_int8_by_halves(size_t from, size_t right, const uint8_t *p
 }
 
 /* Depthwise: sums[channel] over `taps` pixels x[tap][channel] of bytes, of which `flip` makes others
- * first, by what rush_int8_depth_pack made of the weights. For channels < 16 the pixels have 16. */
-typedef void rush_int8_depth(size_t taps, size_t channels, const uint8_t *const *x, uint8_t flip,
-                             const void *w, int32_t *sums);
+ * first, by what rush_int8_depthwise_pack made of the weights. For channels < 16 the pixels have 16. */
+typedef void rush_int8_depthwise(size_t taps, size_t channels, const uint8_t *const *x,
+                                 uint8_t flip, const void *w, int32_t *sums);
 
 /* A row of outputs that see 3x3 pixels each: their input rows, `steps` bytes from a pixel to the next (0:
  * a row of one pixel of zeros), of which `none` is one; the column that the first output begins with. */
@@ -97,9 +97,9 @@ typedef struct rush_int8_kernel {
   bool by_pairs; /* how weights of convolutions lie, for */
   size_t conv_mr;
   rush_int8_tiles *conv_one, *conv; /* 1 and conv_mr rows, */
-  rush_int8_tile *words;    /* and as many, of weights that are int16; NULL where rows are bytes */
-  rush_int8_depth *depth;   /* by quads of bytes where the form is not WIDE, */
-  rush_int8_strips *strips; /* and so this */
+  rush_int8_tile *words; /* and as many, of weights that are int16; NULL where rows are bytes */
+  rush_int8_depthwise *depth; /* by quads of bytes where the form is not WIDE, */
+  rush_int8_strips *strips;   /* and so this */
 } rush_int8_kernel;
 
 /* What this machine is best at. */
@@ -116,7 +116,7 @@ size_t rush_int8_nibbles(rush_int8_tile **many);
 rush_int8_tile rush_int8_one_wide, rush_int8_many_wide, rush_int8_words_wide;
 rush_int8_tiles rush_int8_conv_one_wide, rush_int8_conv_wide;
 rush_int8_pair rush_int8_pair_wide;
-rush_int8_depth rush_int8_depth_wide;
+rush_int8_depthwise rush_int8_depthwise_wide;
 rush_int8_strips rush_int8_strips_wide;
 /* For x86-64 (int8_avx2.c, int8_vnni.c): rows as WIDE and as UNSIGNED. */
 rush_int8_tile rush_int8_one_avx2, rush_int8_many_avx2, rush_int8_words_avx2;
@@ -124,7 +124,7 @@ rush_int8_tile rush_int8_one_vnni, rush_int8_many_vnni;
 rush_int8_tiles rush_int8_conv_one_avx2, rush_int8_conv_avx2;
 rush_int8_tiles rush_int8_conv_one_vnni, rush_int8_conv_vnni;
 rush_int8_pair rush_int8_pair_avx2, rush_int8_pair_vnni;
-rush_int8_depth rush_int8_depth_vnni;
+rush_int8_depthwise rush_int8_depthwise_vnni;
 rush_int8_strips rush_int8_strips_vnni;
 
 #endif

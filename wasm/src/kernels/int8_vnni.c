@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "kernels/int8_depth.h"
+#include "kernels/int8_depthwise.h"
 #include "kernels/int8_tile.h"
 #include "kernels/simd.h"
 
@@ -57,5 +57,5 @@ RUSH_INT8_PAIR(rush_int8_pair_vnni, pair)
 RUSH_INT8_TILE(rush_int8_many_vnni, tile, 6)
 RUSH_INT8_TILES(rush_int8_conv_one_vnni, tile, 1)
 RUSH_INT8_TILES(rush_int8_conv_vnni, tile, 6)
-RUSH_INT8_DEPTH(rush_int8_depth_vnni, rush_int8_depth_quads)
+RUSH_INT8_DEPTHWISE(rush_int8_depthwise_vnni, rush_int8_depthwise_quads)
 RUSH_INT8_STRIP(rush_int8_strips_vnni, rush_int8_column_quads, rush_int8_add_quads)

@@ -1,8 +1,8 @@
 #include "kernels/normalize.h"
 
-#include "kernels/math.h"
-#include "kernels/math_inline.h"
-#include "kernels/sums.h"
+#include "kernels/elementary.h"
+#include "kernels/elementary_inline.h"
+#include "kernels/reduction.h"
 
 /* ---- Softmax --------------------------------------------------------------------------------- */
 

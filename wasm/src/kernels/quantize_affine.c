@@ -167,7 +167,7 @@ RUSH_INLINE void pairs(bool product, side p, side q, f4 factor, ending to, size_
 
 /* pytorch_qnnp_compute_add_quantization_params: the greater factor has 22 bits, and `shift` of them behind
  * the point. Returns whether it has such factors. */
-static bool sums_in_integers(const rush_quantized_two *q, size_t n, const uint8_t *a,
+static bool sums_in_integers(const rush_quantized_binary *q, size_t n, const uint8_t *a,
                              const uint8_t *b, uint8_t *y) {
   const float p = (float)q->a.scale / (float)q->scale, r = (float)q->b.scale / (float)q->scale;
   const float most = p > r ? p : r;
@@ -189,8 +189,8 @@ static bool sums_in_integers(const rush_quantized_two *q, size_t n, const uint8_
   return true;
 }
 
-void rush_quantized_pair(const rush_quantized_two *q, size_t n, const uint8_t *a, const uint8_t *b,
-                         uint8_t *y) {
+void rush_quantized_combine(const rush_quantized_binary *q, size_t n, const uint8_t *a,
+                            const uint8_t *b, uint8_t *y) {
   if (q->fixed && sums_in_integers(q, n, a, b, y)) return;
   const float inverse = 1.0f / (float)q->scale, step = (float)q->a.scale * (float)q->b.scale;
   const f4 factor = f4_set(q->product ? step * inverse : inverse);
@@ -205,8 +205,8 @@ void rush_quantized_pair(const rush_quantized_two *q, size_t n, const uint8_t *a
   }
 }
 
-void rush_look_up(size_t n, const uint8_t *restrict table, const uint8_t *restrict x,
-                  uint8_t *restrict y) {
+void rush_lookup(size_t n, const uint8_t *restrict table, const uint8_t *restrict x,
+                 uint8_t *restrict y) {
   size_t i = 0;
   for (; i + 8 <= n; i += 8) {
     uint64_t bytes, made = 0;

@@ -16,23 +16,23 @@ void rush_dequantize(rush_dtype dtype, double scale, int64_t zero_point, size_t 
 
 /* What two tensors of bytes become: their sum, or their product, which is rounded before the zero point
  * comes to it: scales that are alike make many halves. */
-typedef struct rush_quantized_one {
+typedef struct rush_quantized_params {
   double scale;
   int64_t zero_point;
-} rush_quantized_one;
-typedef struct rush_quantized_two {
+} rush_quantized_params;
+typedef struct rush_quantized_binary {
   rush_dtype dtype; /* of all three: QINT8 or QUINT8 */
-  rush_quantized_one a, b;
+  rush_quantized_params a, b;
   bool product, relu; /* whether numbers below 0 become that */
   bool fixed;         /* a sum of QUINT8, as qnnpack has it: in integers, halves away from 0 */
   double scale;
   int64_t zero_point;
-} rush_quantized_two;
+} rush_quantized_binary;
 /* y[n]; it may be a or b. */
-void rush_quantized_pair(const rush_quantized_two *q, size_t n, const uint8_t *a, const uint8_t *b,
-                         uint8_t *y);
+void rush_quantized_combine(const rush_quantized_binary *q, size_t n, const uint8_t *a,
+                            const uint8_t *b, uint8_t *y);
 
 /* y[n] = table[256] of x, each taken as one from 0 to 255. */
-void rush_look_up(size_t n, const uint8_t *table, const uint8_t *x, uint8_t *y);
+void rush_lookup(size_t n, const uint8_t *table, const uint8_t *x, uint8_t *y);
 
 #endif

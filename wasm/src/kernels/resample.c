@@ -146,7 +146,7 @@ void rush_resample(rush_ctx *ctx, rush_dtype dtype, size_t size, size_t batch, s
                    const type *x, type *y) {                                                  \
     for (size_t r = 0; r < rows; r++, x += s->in * channels)                                  \
       for (size_t o = 0; o < s->out; o++, y += channels) {                                    \
-        if (rush_stops(ctx, (uint64_t)s->count[o] * channels + 4)) return;                    \
+        if (rush_should_stop(ctx, (uint64_t)s->count[o] * channels + 4)) return;              \
         const type *from = x + (size_t)s->first[o] * channels;                                \
         const double *weight = s->weight + o * s->n;                                          \
         if (channels == 1) {                                                                  \
@@ -168,7 +168,7 @@ static void rows_u8(rush_ctx *ctx, size_t rows, size_t channels, const rush_resa
   const int32_t half = 1 << (s->precision - 1);
   for (size_t r = 0; r < rows; r++, x += s->in * channels)
     for (size_t o = 0; o < s->out; o++, y += channels) {
-      if (rush_stops(ctx, (uint64_t)s->count[o] * channels + 4)) return;
+      if (rush_should_stop(ctx, (uint64_t)s->count[o] * channels + 4)) return;
       const uint8_t *from = x + (size_t)s->first[o] * channels;
       const double *weight = s->weight + o * s->n;
       for (size_t c = 0; c < channels; c++) {

@@ -1,6 +1,6 @@
 /* Resampling of channels-last pixels. Each output position of a dimension takes a few input
  * positions, its taps, with weights: one for nearest, two for linear, four for cubic. Dimensions
- * are independent. The context is asked whether to stop, see rush_stops. */
+ * are independent. The context is asked whether to stop, see rush_should_stop. */
 #ifndef RUSH_RESAMPLE_H
 #define RUSH_RESAMPLE_H
 

@@ -146,7 +146,7 @@ enum { TAPS = 4, MOST = 16 /* cubic in 2-d; 8 in 3-d */, BLOCK = 64 };
     block_##f block;                                                                                  \
     for (size_t i = 0; i < n; i += BLOCK, at += BLOCK * g->dims, y += BLOCK) {                        \
       const size_t m = n - i < BLOCK ? n - i : BLOCK;                                                 \
-      if (rush_stops(g->ctx, m * (8 * (uint64_t)g->channels + 64))) return;                           \
+      if (rush_should_stop(g->ctx, m * (8 * (uint64_t)g->channels + 64))) return;                     \
       block_of_##f(g, m, at, &block);                                                                 \
       for (int64_t c = 0; c < g->channels; c++)                                                       \
         sum_block_##f(&block, m, x + c * g->channel_step, y + (size_t)c * n);                         \

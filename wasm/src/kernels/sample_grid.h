@@ -18,7 +18,7 @@ typedef struct rush_grid {
   int64_t channels, channel_step;
   /* Of halves that are given as floats in 3-d, where PyTorch rounds each step to the place; else NULL. */
   float (*rounded)(float);
-  struct rush_ctx *ctx; /* asked whether to stop, see rush_stops */
+  struct rush_ctx *ctx; /* asked whether to stop, see rush_should_stop */
 } rush_grid;
 
 /* y[channels][n] of one sample x (strides as in g), at at[n][dims]: coordinates in the order of

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/hidden.h"
+#include "base/poison.h"
 
 #if defined(__wasm_simd128__)
 #include <wasm_simd128.h>
@@ -94,8 +94,8 @@ RUSH_INLINE f4 f4_zero(void) {
   return (f4){0};
 }
 /* The first element is one; the others may lie in the slack behind a block (RUSH_HEAP_SLACK). */
-#ifdef RUSH_HIDES
-RUSH_SEES_HIDDEN static inline f4 f4_load_slack(const float *p) {
+#ifdef RUSH_HAS_ASAN
+RUSH_READS_POISONED static inline f4 f4_load_slack(const float *p) {
   f4 v;
   memcpy(&v, p, sizeof v);
   return v;

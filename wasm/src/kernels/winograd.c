@@ -445,7 +445,7 @@ static void transform_and_multiply(const void *arg, size_t begin, size_t end, un
   }
 }
 
-/* Work is counted as rush_work does; where it was stopped, the rest is left out. */
+/* Work is counted as rush_charge does; where it was stopped, the rest is left out. */
 static void run(job *j) {
   const rush_conv *s = j->s;
   const size_t planes = j->planes, in = s->in_c;

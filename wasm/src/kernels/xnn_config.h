@@ -26,7 +26,7 @@ void rush_igemm_6x8(size_t m, size_t n, size_t kc, size_t ks, const float **a, c
                     const float *zero, const union xnn_f32_minmax_params *params);
 #endif
 
-/* Kernels by [whether they clamp][0: one row, 1: mr rows]. gemm's for one row is NULL where nr is 8: rush_one_row
+/* Kernels by [whether they clamp][0: one row, 1: mr rows]. gemm's for one row is NULL where nr is 8: rush_gemv
  * has that. */
 typedef struct rush_xnn_kernels {
   size_t mr, nr;

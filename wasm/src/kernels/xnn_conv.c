@@ -13,7 +13,7 @@
 
 #include "base/threads.h"
 #include "kernels/gemm.h"
-#include "kernels/parts.h"
+#include "kernels/optional.h"
 
 enum { MAX_MR = 8 };
 
@@ -157,7 +157,7 @@ void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[
         size_t k = 0, one = 0;
         depth_of(s, a, &k);
         rush_gemm_packed(k, s->out_c, &one);
-        for (size_t g = 0; g < s->groups && !rush_stops(s->ctx, one); g++, packed += one)
+        for (size_t g = 0; g < s->groups && !rush_should_stop(s->ctx, one); g++, packed += one)
           pack_group(s, a, k, w + (ptrdiff_t)g * group, strides, bias ? bias + g * s->out_c : NULL,
                      packed);
       }
@@ -327,7 +327,8 @@ static void run_empty(const job *j, float min, float max) {
   const rush_conv *s = j->s;
   for (size_t b = 0; b < s->batch; b++)
     for (size_t d = 0; d < j->a[0].count; d++)
-      for (size_t h = 0; h < j->a[1].count && !rush_stops(s->ctx, j->a[2].count * s->groups); h++)
+      for (size_t h = 0; h < j->a[1].count && !rush_should_stop(s->ctx, j->a[2].count * s->groups);
+           h++)
         for (size_t g = 0; g < s->groups; g++)
           rush_gemm(j->a[2].count, s->out_c, 0, NULL, 0, j->packed + g * j->one,
                     output(j, b, d, h, 0) + g * s->out_c, j->a[2].out_step * j->out_pixel, min,
@@ -378,7 +379,7 @@ bool rush_conv_scratch(const rush_conv *s, size_t *bytes) {
       __builtin_mul_overflow(s->in_c, sizeof(float), &zeros) ||
       __builtin_add_overflow(zeros, (size_t)16, &zeros))
     return false;
-  const size_t more = rush_part_winograd == NULL ? 0 : rush_part_winograd(s, NULL);
+  const size_t more = rush_optional_winograd == NULL ? 0 : rush_optional_winograd(s, NULL);
   return !__builtin_mul_overflow(taps, (size_t)rush_threads(s->ctx), &taps) &&
          !__builtin_add_overflow(taps, zeros, bytes) &&
          !__builtin_add_overflow(*bytes, more, bytes);
@@ -397,8 +398,8 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
     size_t one = 0;
     rush_gemm_packed(s->in_c, s->out_c, &one);
     for (size_t g = 0; g < s->groups; g++)
-      rush_gemm_long(s->ctx, pixels, s->out_c, s->in_c, x + g * s->in_c, in_pixel, packed + g * one,
-                     y + g * s->out_c, out_pixel, min, max);
+      rush_gemm_parallel(s->ctx, pixels, s->out_c, s->in_c, x + g * s->in_c, in_pixel,
+                         packed + g * one, y + g * s->out_c, out_pixel, min, max);
     return;
   }
   const rush_xnn_kernels *kernels = rush_xnn_gemm();
@@ -410,7 +411,7 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
   memset(zeros, 0, s->in_c * sizeof(float) + 16);
   for (size_t d = 0; d < phases(s, 0); d++) {
     for (size_t h = 0; h < phases(s, 1); h++) {
-      for (size_t w = 0; w < phases(s, 2) && !rush_stops(s->ctx, 100); w++) {
+      for (size_t w = 0; w < phases(s, 2) && !rush_should_stop(s->ctx, 100); w++) {
         job j = {.s = s, .a = {axis_of(s, 0, d), axis_of(s, 1, h), axis_of(s, 2, w)}};
         j.in_pixel = in_pixel;
         j.out_pixel = out_pixel;
@@ -428,7 +429,8 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
         depth_of(s, j.a, &j.depth);
         rush_gemm_packed(j.depth, s->out_c, &j.one);
         packed += s->groups * j.one;
-        if (rush_part_winograd == NULL || rush_part_winograd(s, &j) == 0) run_phase(&j, min, max);
+        if (rush_optional_winograd == NULL || rush_optional_winograd(s, &j) == 0)
+          run_phase(&j, min, max);
       }
     }
   }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "kernels/one_row.h"
+#include "kernels/gemv.h"
 #include "kernels/transpose.h"
 #include "kernels/xnn_config.h"
 
@@ -128,7 +128,7 @@ RUSH_INLINE f8 load_floats(const char *w) {
 }
 static void one_row(size_t n, size_t k, const float *a, const float *packed, float *c, float min,
                     float max) {
-  rush_one_row(sizeof(float), load_floats, 1, n, k, a, packed, c, min, max);
+  rush_gemv(sizeof(float), load_floats, 1, n, k, a, packed, c, min, max);
 }
 
 size_t rush_gemm_columns(size_t k, size_t n) {
@@ -177,7 +177,7 @@ static size_t multiple(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
 
-/* What takes half a millisecond, and enough items for all threads. rush_one_row adds up what is left behind four blocks in another order, so that items are cut at four. */
+/* What takes half a millisecond, and enough items for all threads. rush_gemv adds up what is left behind four blocks in another order, so that items are cut at four. */
 size_t rush_gemm_columns_of_few(size_t m, size_t n, size_t k, size_t threads) {
   enum { ITEM = 1 << 22, CUT = 32, EACH = 4 };
   size_t columns = ITEM / (m * (k + 1)) / CUT * CUT;
@@ -194,12 +194,12 @@ static size_t stack_of(const product *p) {
   return rows < LEAST ? LEAST : rows;
 }
 
-void rush_gemm_long(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,
-                    const float *packed, float *c, size_t ldc, float min, float max) {
+void rush_gemm_parallel(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,
+                        const float *packed, float *c, size_t ldc, float min, float max) {
   enum { TILES = 8, EACH = 4 };
   if (m == 0 || n == 0) return;
   if (k == 0) {
-    if (!rush_stops(ctx, m * n / 8)) only_bias(m, n, packed, c, ldc, min, max);
+    if (!rush_should_stop(ctx, m * n / 8)) only_bias(m, n, packed, c, ldc, min, max);
     return;
   }
   const rush_xnn_kernels *config = rush_xnn_gemm();
@@ -232,7 +232,7 @@ void rush_gemm_long(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a,
 
 void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *packed,
                float *c, size_t ldc, float min, float max) {
-  rush_gemm_long(NULL, m, n, k, a, lda, packed, c, ldc, min, max);
+  rush_gemm_parallel(NULL, m, n, k, a, lda, packed, c, ldc, min, max);
 }
 
 /* c[n] = sum of a[i] * b[i][n]: 32 columns at a time stay in registers. */

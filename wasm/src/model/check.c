@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "model/model.h"
 
-#define BAD(section, i, ...) return rush_bad(ctx, m, section, i, __VA_ARGS__)
+#define BAD(section, i, ...) return rush_fail_record(ctx, m, section, i, __VA_ARGS__)
 
 /* Whether the next eight of `n` bytes are ASCII, which nearly all of a file's text is. */
 static bool ascii8(const char *s, size_t n) {
@@ -15,7 +15,8 @@ static bool ascii8(const char *s, size_t n) {
 
 static bool is_utf8(const char *s, size_t n) {
   size_t i = 0, width = 1;
-  for (; i < n && width > 0; i += width) width = ascii8(s + i, n - i) ? 8 : rush_utf8(s + i, n - i);
+  for (; i < n && width > 0; i += width)
+    width = ascii8(s + i, n - i) ? 8 : rush_utf8_size(s + i, n - i);
   return width > 0;
 }
 
@@ -37,7 +38,7 @@ static rush_status check_strings(rush_ctx *ctx, const rush_model *m) {
       BAD(RUSH_SEC_STRINGS, i, "lies outside the string bytes");
     if (s->offset < at) BAD(RUSH_SEC_STRINGS, i, "overlaps the one before it");
     at = (uint64_t)s->offset + s->bytes + 1;
-    RUSH_TRY(rush_work(ctx, s->bytes));
+    RUSH_TRY(rush_charge(ctx, s->bytes));
     if (m->string_bytes[s->offset + s->bytes] != 0)
       BAD(RUSH_SEC_STRINGS, i, "no zero byte follows it");
     if (!is_utf8(m->string_bytes + s->offset, s->bytes)) BAD(RUSH_SEC_STRINGS, i, "is not UTF-8");
@@ -121,7 +122,7 @@ static rush_status check_types(rush_ctx *ctx, const rush_model *m, extent *exten
       BAD(RUSH_SEC_TYPES, i, "has more than %llu parts", (unsigned long long)most);
     if (e->parts > left) BAD(RUSH_SEC_TYPES, i, "types have too many parts in all");
     left -= e->parts;
-    RUSH_TRY(rush_work(ctx, t->n + 1u));
+    RUSH_TRY(rush_charge(ctx, t->n + 1u));
   }
   return RUSH_OK;
 }
@@ -227,7 +228,7 @@ static rush_status take_parts(rush_ctx *ctx, const rush_model *m, uint64_t parts
                               uint32_t section, uint32_t by) {
   if (parts > *left) BAD(section, by, "constants have too many parts in all");
   *left -= parts;
-  return rush_work(ctx, parts);
+  return rush_charge(ctx, parts);
 }
 
 static rush_status check_constants(rush_ctx *ctx, const rush_model *m, extent *extents,
@@ -352,14 +353,14 @@ static rush_status second_method(rush_ctx *ctx, const rush_model *m, uint32_t i)
 static int compare_names(rush_ctx *ctx, const rush_model *m, uint32_t a, uint32_t b) {
   const uint32_t x = m->methods[a].name, y = m->methods[b].name;
   const uint32_t n = m->strings[x].bytes, o = m->strings[y].bytes;
-  (void)rush_stops(ctx, n < o ? n : o);
+  (void)rush_should_stop(ctx, n < o ? n : o);
   return strcmp(rush_string(m, x), rush_string(m, y));
 }
 
 /* Sorts the indices of methods by their names, by merging; `spare` has room for as many. */
 static void sort_by_name(rush_ctx *ctx, const rush_model *m, uint32_t *order, uint32_t *spare,
                          uint32_t n) {
-  if (n < 2 || rush_stops(ctx, n)) return;
+  if (n < 2 || rush_should_stop(ctx, n)) return;
   const uint32_t half = n / 2;
   sort_by_name(ctx, m, order, spare, half);
   sort_by_name(ctx, m, order + half, spare, n - half);
@@ -392,12 +393,12 @@ static rush_status check_method_names(rush_ctx *ctx, const rush_model *m) {
   RUSH_TRY(rush_alloc(ctx, room, (void **)&order));
   for (uint32_t i = 0; i < m->n_methods; i++) order[i] = i;
   sort_by_name(ctx, m, order, order + m->n_methods, m->n_methods);
-  rush_status st = rush_stopped(ctx);
+  rush_status st = rush_take_stop(ctx);
   for (uint32_t k = 1; k < m->n_methods && st == RUSH_OK; k++) {
     if (compare_names(ctx, m, order[k], order[k - 1]) == 0) st = second_method(ctx, m, order[k]);
   }
   rush_release(ctx, order, room);
-  return st == RUSH_OK ? rush_stopped(ctx) : st;
+  return st == RUSH_OK ? rush_take_stop(ctx) : st;
 }
 
 /* Where the next method's instructions start, and where its registers may. */

@@ -1,9 +1,9 @@
 /* Instructions: operators resolved, structure and operands checked, lifetimes worked out. */
-#include "call/apart.h"
+#include "call/overlap.h"
 #include "call/widen.h"
 #include "model/model.h"
 
-#define BAD(i, ...) return rush_bad(ctx, m, RUSH_SEC_INSTRS, i, __VA_ARGS__)
+#define BAD(i, ...) return rush_fail_record(ctx, m, RUSH_SEC_INSTRS, i, __VA_ARGS__)
 
 /* An open block while walking a method. */
 typedef struct block {
@@ -38,7 +38,7 @@ static rush_status resolve_schema(rush_ctx *ctx, rush_model *m, uint32_t i) {
   RUSH_CHECK(ctx, m->file_ops[i].schema != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT,
              "operator '%s' was added without a schema, and the file carries none", name);
   const uint32_t size = m->strings[m->file_ops[i].schema].bytes;
-  RUSH_TRY(rush_work(ctx, size));
+  RUSH_TRY(rush_charge(ctx, size));
   RUSH_CHECK(ctx, size <= RUSH_SCHEMA_MAX_BYTES, RUSH_ERR_BAD_FILE,
              "operator '%s': a schema of %u bytes, at most %d may be", name, size,
              RUSH_SCHEMA_MAX_BYTES);
@@ -57,8 +57,9 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
       m->n_missing++;
       continue;
     }
-    RUSH_TRY(rush_work(ctx, 4000 + size)); /* all names are compared with it */
-    o->op = rush_custom_find(ctx, name, &o->custom) ? &o->custom : rush_op_find(name, &o->inplace);
+    RUSH_TRY(rush_charge(ctx, 4000 + size)); /* all names are compared with it */
+    o->op =
+        rush_op_find_custom(ctx, name, &o->custom) ? &o->custom : rush_op_find(name, &o->inplace);
     if (!o->op) m->n_missing++;
     if (!o->op) continue;
     o->variadic = (o->op->flags & RUSH_OP_VARIADIC) != 0;
@@ -66,8 +67,8 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
     if (o->inplace) o->schema.args[0].written = true, o->schema.args[0].returned = 0;
     if (o->op->flags & RUSH_OP_COMPLEX_NUMBERS) rush_schema_take_complex(&o->schema);
     o->widens = !(o->op->flags & (RUSH_OP_ANY_DTYPE | RUSH_OP_VIEW));
-    if ((o->inplace || (o->op->flags & RUSH_OP_WRITES)) && !(o->op->flags & RUSH_OP_SHARES))
-      o->apart = o->op->family;
+    if ((o->inplace || (o->op->flags & RUSH_OP_WRITES)) && !(o->op->flags & RUSH_OP_MAY_OVERLAP))
+      o->overlap = o->op->family;
     if (o->widens) o->dtype_arg = rush_dtype_arg(&o->schema);
     o->defaults = m->n_defaults;
     m->n_defaults += o->schema.n_args;
@@ -287,7 +288,7 @@ static rush_status walk_loop(walk *w, uint32_t i) {
   if (m->instrs[in->target].n_in != in->n_in - 1)
     BAD(i, "END_LOOP gives %u values", m->instrs[in->target].n_in);
   RUSH_TRY(open_block(w, i, in->target));
-  /* Unless used, they live until the end of the round. */
+  /* Unless used, they live until the end of the iteration. */
   return define_out(w, in->target, i, in->n_in - 2u, in->n_out);
 }
 
@@ -320,7 +321,7 @@ static rush_status walk_instr(walk *w, uint32_t i) {
   if (n_operands > 0 && in->operands < w->operands)
     BAD(i, "shares operands with an instruction before it");
   if (n_operands > 0) w->operands = (uint64_t)in->operands + n_operands;
-  RUSH_TRY(rush_work(ctx, n_operands));
+  RUSH_TRY(rush_charge(ctx, n_operands));
   for (uint32_t k = 0; k < in->n_in; k++) RUSH_TRY(use(w, i, m->operands[in->operands + k]));
   RUSH_TRY(claim(w, i));
   switch (in->opcode) {
@@ -347,7 +348,7 @@ static rush_status walk_instr(walk *w, uint32_t i) {
 /* ---- Decoding -------------------------------------------------------------------------------- */
 
 /* Bit k: register operand k of an operator ends its life here and stands there once only. */
-static uint32_t dying(const walk *w, uint32_t i) {
+static uint32_t last_uses(const walk *w, uint32_t i) {
   const rush_file_instr *in = w->m->instrs + i;
   const uint32_t *operands = w->m->operands + in->operands;
   uint32_t mask = 0;
@@ -372,7 +373,7 @@ static void decode(walk *w, uint32_t i) {
                            .result_types = m->operand_types + in->operands + in->n_in};
   for (uint32_t k = in->operands + in->n_in; k < in->operands + in->n_in + in->n_out; k++)
     m->operand_types[k] = m->registers[w->method->registers + m->operands[k]].type;
-  if (in->opcode == RUSH_OPCODE_OP) m->code[i].dies = dying(w, i);
+  if (in->opcode == RUSH_OPCODE_OP) m->code[i].last_use = last_uses(w, i);
   if (in->n_in > m->max_in) m->max_in = in->n_in;
   if (in->n_out > m->max_out) m->max_out = in->n_out;
 }
@@ -509,13 +510,13 @@ rush_location rush_location_of(const rush_model *m, uint32_t instr) {
   return at;
 }
 
-rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr,
-                            rush_status status) {
+rush_status rush_fail_prefix_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr,
+                                   rush_status status) {
   const rush_location at = rush_location_of(m, instr);
   const char *what = m->instrs[instr].op == RUSH_NONE ? "control flow" : at.op;
-  rush_locate(ctx, &at);
+  rush_set_location(ctx, &at);
   if (!*at.file)
-    return rush_note(ctx, status, "%s, instruction %u (%s): ", at.method, at.instr, what);
-  return rush_note(ctx, status, "%s, instruction %u (%s) at %s:%u: ", at.method, at.instr, what,
-                   at.file, at.line);
+    return rush_fail_prefix(ctx, status, "%s, instruction %u (%s): ", at.method, at.instr, what);
+  return rush_fail_prefix(ctx, status, "%s, instruction %u (%s) at %s:%u: ", at.method, at.instr,
+                          what, at.file, at.line);
 }

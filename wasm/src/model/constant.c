@@ -19,7 +19,7 @@ static rush_status tensor_on(rush_heap *heap, const rush_file_tensor *r, rush_st
   t->rank = r->rank;
   t->offset = (int64_t)r->offset;
   memcpy(t->sizes, r->sizes, sizeof t->sizes);
-  for (int d = 0; d < RUSH_MAX_RANK; d++) t->strides[d] = rush_kept_stride(r->strides[d]);
+  for (int d = 0; d < RUSH_MAX_RANK; d++) t->strides[d] = rush_clamped_stride(r->strides[d]);
   rush_numel(t->rank, t->sizes, &t->numel); /* checked by load */
   t->storage = storage;
   storage->refs++;
@@ -61,7 +61,7 @@ static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_
   char *at = rush_data(t);
   *out = rush_of_tensor(t); /* the caller drops it where this fails */
   for (int64_t i = 0; i < t->numel; i++, at += rush_itemsize(t)) {
-    if (i % 4096 == 0) RUSH_TRY(rush_work(heap->ctx, 4096 * 4));
+    if (i % 4096 == 0) RUSH_TRY(rush_charge(heap->ctx, 4096 * 4));
     uint64_t u = splitmix64(&state);
     if (rush_is_float((rush_dtype)t->dtype)) {
       rush_store_double((rush_dtype)t->dtype, at, lo + (hi - lo) * (double)(u >> 40) * 0x1p-24);
@@ -169,7 +169,7 @@ rush_status rush_constant_copy(rush_heap *heap, const rush_model *m, uint32_t co
   const rush_file_constant *c = m->constants + constant;
   *out = rush_none();
   if (c->kind == RUSH_CONST_TENSOR) return copy_tensor(heap, m, m->tensors + c->a, copies, out);
-  RUSH_TRY(rush_work(heap->ctx, 64));
+  RUSH_TRY(rush_charge(heap->ctx, 64));
   if (!rush_const_has_items(c->kind)) {
     rush_status made = make_leaf(heap, m, c, out);
     if (made != RUSH_OK) rush_drop(heap, out);

@@ -154,10 +154,10 @@ rush_status rush_model_describe(rush_ctx *ctx, const rush_model *m, rush_describ
   *text = NULL;
   *size = 0;
   RUSH_TRY(count_ops(ctx, m, &uses));
-  const size_t cap = rush_cap(ctx, rush_allowance(m->head_bytes));
+  const size_t cap = rush_limit_memory(ctx, rush_memory_allowance(m->head_bytes));
   describe(&t, m, form, uses);
   rush_status st = rush_text_take(&t, text, size);
-  rush_uncap(ctx, cap);
+  rush_restore_limit(ctx, cap);
   rush_release(ctx, uses, m->n_ops * sizeof *uses);
   return st;
 }

@@ -60,8 +60,7 @@ static void json_items(rush_json *j, const char *key, const rush_file_constant *
   rush_json_open(j, '{');
   rush_json_key(j, key);
   rush_json_open(j, '[');
-  for (uint64_t k = 0; k < c->p0 && rush_json_goes_on(j); k++)
-    json_constant(j, j->m->lists[c->a + k]);
+  for (uint64_t k = 0; k < c->p0 && rush_json_ok(j); k++) json_constant(j, j->m->lists[c->a + k]);
   rush_json_close(j, ']');
   rush_json_close(j, '}');
 }
@@ -117,7 +116,7 @@ static void json_constant(rush_json *j, uint32_t constant) {
 /* A register is its number, a constant {"constant": index}. */
 static void json_operands(rush_json *j, const uint32_t *operands, uint32_t n) {
   rush_json_open(j, '[');
-  for (uint32_t k = 0; k < n && rush_json_goes_on(j); k++) {
+  for (uint32_t k = 0; k < n && rush_json_ok(j); k++) {
     const bool constant = (operands[k] & RUSH_OPERAND_CONSTANT) != 0;
     rush_json_value(j, constant ? "{\"constant\":%u}" : "%u", operands[k] & ~RUSH_OPERAND_CONSTANT);
   }
@@ -163,12 +162,12 @@ static void json_program(rush_json *j, const rush_file_method *f) {
   rush_json_value(j, "%u", f->n_inputs);
   rush_json_key(j, "registers");
   rush_json_open(j, '[');
-  for (uint32_t r = 0; r < f->n_registers && rush_json_goes_on(j); r++)
+  for (uint32_t r = 0; r < f->n_registers && rush_json_ok(j); r++)
     json_register(j, m->registers + f->registers + r);
   rush_json_close(j, ']');
   rush_json_key(j, "instructions");
   rush_json_open(j, '[');
-  for (uint32_t i = 0; i < f->n_instrs && rush_json_goes_on(j); i++)
+  for (uint32_t i = 0; i < f->n_instrs && rush_json_ok(j); i++)
     json_instr(j, m->instrs + f->instrs + i);
   rush_json_close(j, ']');
   rush_json_close(j, '}');
@@ -206,21 +205,19 @@ void rush_describe_graph(rush_text *t, const rush_model *m) {
   rush_json_open(j, '{');
   rush_json_key(j, "methods");
   rush_json_open(j, '[');
-  for (uint32_t f = 0; f < m->n_methods && rush_json_goes_on(j); f++)
-    json_program(j, m->methods + f);
+  for (uint32_t f = 0; f < m->n_methods && rush_json_ok(j); f++) json_program(j, m->methods + f);
   rush_json_close(j, ']');
   rush_json_key(j, "constants");
   rush_json_open(j, '[');
-  for (uint32_t i = 0; i < m->n_constants && rush_json_goes_on(j); i++) json_constant(j, i);
+  for (uint32_t i = 0; i < m->n_constants && rush_json_ok(j); i++) json_constant(j, i);
   rush_json_close(j, ']');
   rush_json_key(j, "sources");
   rush_json_open(j, '[');
-  for (uint32_t i = 0; i < m->n_sources && rush_json_goes_on(j); i++)
-    json_source(j, m->sources + i);
+  for (uint32_t i = 0; i < m->n_sources && rush_json_ok(j); i++) json_source(j, m->sources + i);
   rush_json_close(j, ']');
   rush_json_key(j, "texts");
   rush_json_open(j, '[');
-  for (uint32_t i = 0; i < m->n_texts && rush_json_goes_on(j); i++) json_text(j, m->texts + i);
+  for (uint32_t i = 0; i < m->n_texts && rush_json_ok(j); i++) json_text(j, m->texts + i);
   rush_json_close(j, ']');
   rush_json_close(j, '}');
 }

@@ -69,7 +69,7 @@ static void json_constraints(rush_json *j, uint32_t port) {
 static void json_ports(rush_json *j, uint32_t first, uint32_t n) {
   const rush_model *m = j->m;
   rush_json_open(j, '[');
-  for (uint32_t k = 0; k < n && rush_json_goes_on(j); k++) {
+  for (uint32_t k = 0; k < n && rush_json_ok(j); k++) {
     const rush_file_port *p = m->ports + first + k;
     rush_json_open(j, '{');
     rush_json_key(j, "name");
@@ -146,7 +146,7 @@ static void json_signature(rush_json *j, const rush_schema *s) {
 static void json_ops(rush_json *j, const rush_op_use *uses, bool missing) {
   const rush_model *m = j->m;
   rush_json_open(j, '[');
-  for (uint32_t i = 0; i < m->n_ops && rush_json_goes_on(j); i++) {
+  for (uint32_t i = 0; i < m->n_ops && rush_json_ok(j); i++) {
     const rush_op *op = m->ops[i].op;
     const rush_file_instr *first = uses[i].count > 0 ? m->instrs + uses[i].first : NULL;
     if (missing && op) continue;
@@ -185,7 +185,7 @@ static void json_weights(rush_json *j) {
   }
   mark_used(m, used);
   rush_json_open(j, '[');
-  for (uint32_t i = 0; i < m->n_tensors && rush_json_goes_on(j); i++) {
+  for (uint32_t i = 0; i < m->n_tensors && rush_json_ok(j); i++) {
     const rush_file_tensor *r = m->tensors + i;
     if (r->storage == RUSH_NONE) continue;
     rush_json_open(j, '{');
@@ -222,7 +222,7 @@ static void json_method(rush_json *j, const rush_file_method *f) {
 
 static void json_attributes(rush_json *j) {
   rush_json_open(j, '[');
-  for (uint32_t i = 0; i < j->m->n_attributes && rush_json_goes_on(j); i++) {
+  for (uint32_t i = 0; i < j->m->n_attributes && rush_json_ok(j); i++) {
     rush_json_open(j, '{');
     rush_json_key(j, "name");
     rush_json_string(j, j->m->attributes[i].name);
@@ -235,7 +235,7 @@ static void json_attributes(rush_json *j) {
 
 static void json_meta(rush_json *j) {
   rush_json_open(j, '{');
-  for (uint32_t i = 0; i < j->m->n_meta && rush_json_goes_on(j); i++) {
+  for (uint32_t i = 0; i < j->m->n_meta && rush_json_ok(j); i++) {
     rush_json_key_of(j, j->m->meta[i].key);
     rush_json_string(j, j->m->meta[i].value);
   }
@@ -288,8 +288,7 @@ void rush_describe_json(rush_text *t, const rush_model *m, const rush_op_use *us
   json_ports(j, m->methods->outputs, m->methods->n_outputs);
   rush_json_key(j, "methods");
   rush_json_open(j, '[');
-  for (uint32_t f = 0; f < m->n_methods && rush_json_goes_on(j); f++)
-    json_method(j, m->methods + f);
+  for (uint32_t f = 0; f < m->n_methods && rush_json_ok(j); f++) json_method(j, m->methods + f);
   rush_json_close(j, ']');
   rush_json_key(j, "operators");
   json_ops(j, uses, false);

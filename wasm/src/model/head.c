@@ -60,8 +60,8 @@ static const rush_file_section *table(const rush_model *m) {
   return (const rush_file_section *)(const void *)(m->head + RUSH_HEADER_BYTES);
 }
 
-rush_status rush_bad(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t index,
-                     const char *fmt, ...) {
+rush_status rush_fail_record(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t index,
+                             const char *fmt, ...) {
   char reason[512];
   va_list args;
   va_start(args, fmt);

@@ -18,7 +18,7 @@ typedef struct rush_json {
 } rush_json;
 
 /* False once the text has failed: loops over records of the file end then. */
-static inline bool rush_json_goes_on(const rush_json *j) {
+static inline bool rush_json_ok(const rush_json *j) {
   return !j->text->failed;
 }
 /* '{' or '[', and its end. */

@@ -186,12 +186,12 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
     for (uint32_t k = 0; k < o->schema.n_args; k++) wide[k] = rush_none();
     rush_status st = placing ? RUSH_OK : widen_constants(l, o, args, wide);
     if (st == RUSH_OK) st = o->op->prepare(&p);
-    const rush_status stopped = rush_stopped(l->ctx);
+    const rush_status stopped = rush_take_stop(l->ctx);
     m->packed[i] = p.packed; /* the model's, also where it is half done */
     for (uint32_t k = 0; k < o->schema.n_args; k++) rush_drop(&l->heap, wide + k);
     if (l->heap.rare) rush_heap_trim(&l->heap); /* wide copies are large */
     if (st == RUSH_OK) st = stopped;
-    if (st != RUSH_OK) return rush_note_instr(l->ctx, m, i, st);
+    if (st != RUSH_OK) return rush_fail_prefix_instr(l->ctx, m, i, st);
     if (placing) {
       *place = p.place;
       return RUSH_OK;
@@ -354,12 +354,12 @@ static rush_status weights_window(rush_loader *l, void **at, size_t *room) {
 /* Loading takes no more memory than a file of this size may need. */
 static size_t begin_call(rush_loader *l, size_t *cap) {
   const uint64_t total = l->m->total_bytes;
-  const size_t most = rush_allowance(total < l->given ? total : l->given);
-  *cap = rush_cap(l->ctx, most > l->used ? most - l->used : 0);
+  const size_t most = rush_memory_allowance(total < l->given ? total : l->given);
+  *cap = rush_limit_memory(l->ctx, most > l->used ? most - l->used : 0);
   return l->ctx->live;
 }
 static void end_call(rush_loader *l, size_t cap, size_t live) {
-  rush_uncap(l->ctx, cap);
+  rush_restore_limit(l->ctx, cap);
   l->used = l->used + l->ctx->live - live;
 }
 

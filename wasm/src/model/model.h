@@ -13,7 +13,7 @@ typedef struct rush_model_op {
   bool variadic;
   bool widens; /* sees no rare dtype: call/widen.h */
   /* Of one that writes: looks for operands that share memory with that; or NULL. */
-  const struct rush_apart *apart;
+  const struct rush_overlap *overlap;
   uint32_t dtype_arg; /* of one that widens: where its argument `dtype` is, else 0 */
   rush_schema schema;
   uint32_t defaults; /* the first of its arguments' default values among all of the model's */
@@ -26,8 +26,8 @@ typedef struct rush_code {
   const uint32_t *operands;     /* n_in inputs, n_out outputs */
   const uint32_t *result_types; /* n_out */
   uint32_t drops, n_drops;      /* registers to drop afterwards, in model->drops */
-  uint32_t n_inner_drops; /* END_LOOP: so many of them (the first) also before the next round */
-  uint32_t dies;          /* bit i: input i is not read afterwards */
+  uint32_t n_inner_drops; /* END_LOOP: so many of them (the first) also before the next iteration */
+  uint32_t last_use;      /* bit i: input i is not read afterwards */
 } rush_code;
 
 typedef struct rush_weight {
@@ -122,14 +122,15 @@ static inline rush_kinds rush_type_kinds(const rush_model *m, uint32_t type) {
 /* Works them out for all types. */
 rush_status rush_find_type_kinds(rush_ctx *ctx, rush_model *m);
 /* Whether `v` can be of a type of the file; looks into lists, tuples and dicts. False also where it
- * was stopped, which rush_stopped tells. */
+ * was stopped, which rush_take_stop tells. */
 bool rush_value_fits(rush_ctx *ctx, const rush_model *m, uint32_t type, const rush_value *v);
 
 /* What is to be said about an instruction, counted from the file's first. */
 rush_location rush_location_of(const rush_model *m, uint32_t instr);
 /* "forward, instruction 12 (aten::relu) at model.py:7: " into the context's message, and its
  * location. */
-rush_status rush_note_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr, rush_status status);
+rush_status rush_fail_prefix_instr(rush_ctx *ctx, const rush_model *m, uint32_t instr,
+                                   rush_status status);
 
 /* ---- Steps of loading (load.c calls them in this order) -------------------------------------- */
 
@@ -145,7 +146,7 @@ rush_status rush_code_build(rush_ctx *ctx, rush_model *m);
 rush_status rush_ops_present(rush_ctx *ctx, const rush_model *m);
 
 /* A broken rule: "instrs[3] at byte 1234: ..." */
-rush_status rush_bad(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t index,
-                     const char *fmt, ...) RUSH_PRINTF(5, 6);
+rush_status rush_fail_record(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t index,
+                             const char *fmt, ...) RUSH_PRINTF(5, 6);
 
 #endif

@@ -56,7 +56,7 @@ rush_status rush_find_type_kinds(rush_ctx *ctx, rush_model *m) {
 bool rush_value_fits(rush_ctx *ctx, const rush_model *m, uint32_t type, const rush_value *v) {
   const rush_file_type *t = m->types + type;
   const uint32_t *children = t->n > 0 ? m->lists + t->list : NULL; /* a file may have no lists */
-  if (rush_stops(ctx, 4)) return false;
+  if (rush_should_stop(ctx, 4)) return false;
   if (!(rush_type_kinds(m, type) & RUSH_KIND_BIT(v->kind))) return false;
   if (v->kind == RUSH_KIND_TENSOR && !rush_has_elements(rush_as_tensor(v))) return false;
   if (t->kind == RUSH_TYPE_OPTIONAL)

@@ -1,7 +1,7 @@
 /* The table of all operators, made from ops.def. `npx rushlight slim` shortens it in the compiled
  * binary, so the compiler of what reads it may not know its rows: registry.c does, on its own. */
 #include "blocks/variants.h"
-#include "call/apart.h"
+#include "call/overlap.h"
 
 /* Every function and family record that a row names; an operator's file needs no header of its own.
  */
@@ -21,17 +21,19 @@ rush_status rush_run_pointwise(rush_call *c);
 rush_status rush_run_reduce(rush_call *c);
 
 /* Rows that write say so here, so that what looks at their operands is linked with them alone. */
-#define APART(flags)                                                                              \
-  (((flags) & (RUSH_OP_INPLACE | RUSH_OP_WRITES)) && !((flags) & RUSH_OP_SHARES) ? &rush_apart_of \
-                                                                                 : NULL)
+#define APART(flags)                                                                  \
+  (((flags) & (RUSH_OP_INPLACE | RUSH_OP_WRITES)) && !((flags) & RUSH_OP_MAY_OVERLAP) \
+       ? &rush_overlap_default                                                        \
+       : NULL)
 
 static const rush_op ops[] = {
 #define OP(id, schema, flags) {schema, rush_op_##id, NULL, (flags) | OF_FAMILY, APART(flags)},
 #define PREPARED(id, schema, flags) \
   {schema, rush_op_##id, rush_prepare_##id, (flags) | OF_FAMILY, APART(flags)},
-#define POINTWISE(id, schema, flags)                                                            \
-  {schema, rush_run_pointwise, NULL,                                                            \
-   (flags) | RUSH_OP_ANY_LAYOUT | RUSH_OP_ANY_DTYPE | RUSH_OP_COMPLEX_NUMBERS | RUSH_OP_SHARES, \
+#define POINTWISE(id, schema, flags)                                            \
+  {schema, rush_run_pointwise, NULL,                                            \
+   (flags) | RUSH_OP_ANY_LAYOUT | RUSH_OP_ANY_DTYPE | RUSH_OP_COMPLEX_NUMBERS | \
+       RUSH_OP_MAY_OVERLAP,                                                     \
    &rush_pointwise_##id},
 #define REDUCE(id, schema, flags)                                                   \
   {schema, rush_run_reduce, NULL, (flags) | RUSH_OP_ANY_LAYOUT | RUSH_OP_ANY_DTYPE, \

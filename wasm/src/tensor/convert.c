@@ -15,7 +15,7 @@
 
 enum { BLOCK = 256, STRETCH = 1 << 18 /* elements between two looks at the host's wish to stop */ };
 
-/* As rush_int_of. */
+/* As rush_double_to_int. */
 static int32_t to_int32(double v) {
   return v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN;
 }
@@ -37,7 +37,7 @@ static int32_t to_int32(double v) {
 
 /* One loop serves both halves. */
 static double of_half(rush_dtype dtype, uint16_t bits) {
-  return (double)(dtype == RUSH_FLOAT16 ? rush_of_float16(bits) : rush_of_bfloat16(bits));
+  return (double)(dtype == RUSH_FLOAT16 ? rush_from_float16(bits) : rush_from_bfloat16(bits));
 }
 static uint16_t to_half(rush_dtype dtype, float v) {
   return dtype == RUSH_FLOAT16 ? rush_to_float16(v) : rush_to_bfloat16(v);
@@ -102,9 +102,9 @@ static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, c
   switch (dtype) {
     case RUSH_UINT8:
     case RUSH_INT8:
-      STORE(uint8_t, rush_int_of);
+      STORE(uint8_t, rush_double_to_int);
     case RUSH_INT16:
-      STORE(int16_t, rush_int_of);
+      STORE(int16_t, rush_double_to_int);
     case RUSH_FLOAT16:
     case RUSH_BFLOAT16:
       STORE(uint16_t, TO_HALF);
@@ -117,13 +117,13 @@ static void store_doubles(rush_dtype dtype, char *at, int64_t step, int64_t n, c
     case RUSH_FLOAT64:
       STORE(double, );
     default:
-      STORE(int64_t, rush_int_of);
+      STORE(int64_t, rush_double_to_int);
   }
 }
 
 double rush_load_double(rush_dtype dtype, const void *at) {
-  if (rush_is_quantized(dtype)) dtype = rush_integers_of(dtype);
-  dtype = rush_real_of(dtype);
+  if (rush_is_quantized(dtype)) dtype = rush_integer_dtype(dtype);
+  dtype = rush_real_dtype(dtype);
   if (!rush_is_float(dtype)) return (double)rush_load_int(dtype, at);
   double v;
   load_doubles(dtype, at, 0, 1, &v);
@@ -131,7 +131,7 @@ double rush_load_double(rush_dtype dtype, const void *at) {
 }
 
 int64_t rush_load_int(rush_dtype dtype, const void *at) {
-  if (!rush_is_integral(dtype)) return rush_int_of(rush_load_double(dtype, at));
+  if (!rush_is_integral(dtype)) return rush_double_to_int(rush_load_double(dtype, at));
   int64_t v;
   load_ints(dtype, at, 0, 1, &v);
   return v;
@@ -146,7 +146,7 @@ double rush_rounded(rush_dtype dtype, double v) {
 /* Where the real part of the element goes; the imaginary one is 0. */
 static rush_dtype open_parts(rush_dtype dtype, void *at) {
   if (rush_is_complex(dtype)) memset(at, 0, rush_dtype_size(dtype));
-  return rush_real_of(dtype);
+  return rush_real_dtype(dtype);
 }
 void rush_store_double(rush_dtype dtype, void *at, double v) {
   store_doubles(open_parts(dtype, at), at, 0, 1, &v);
@@ -166,7 +166,7 @@ static void copy_same(size_t item, char *to, int64_t to_step, const char *from, 
 /* One of the two is complex, or both. */
 static void copy_parts(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
                        int64_t from_step, int64_t n) {
-  const rush_dtype tr = rush_real_of(td), fr = rush_real_of(fd);
+  const rush_dtype tr = rush_real_dtype(td), fr = rush_real_dtype(fd);
   const size_t part = rush_dtype_size(tr), other = rush_dtype_size(fr);
   if (tr != td && fr != fd && to_step == 2 * (int64_t)part && from_step == 2 * (int64_t)other) {
     rush_copy_row(tr, to, (int64_t)part, fr, from, (int64_t)other, 2 * n);
@@ -193,8 +193,8 @@ void rush_copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, cons
     copy_parts(td, to, to_step, fd, from, from_step, n);
     return;
   }
-  if ((rush_is_half(td) || rush_is_half(fd)) && rush_part_copy_halves) {
-    rush_part_copy_halves(td, to, to_step, fd, from, from_step, n);
+  if ((rush_is_half(td) || rush_is_half(fd)) && rush_optional_copy_halves) {
+    rush_optional_copy_halves(td, to, to_step, fd, from, from_step, n);
     return;
   }
   union {
@@ -274,7 +274,7 @@ static rush_status copy_transposed(rush_ctx *ctx, const rush_iter *it, int d, in
   for (int k = 1; k < it->rank; k++) n *= (size_t)m.it.size[k];
   rush_parallel(ctx, n * m.blocks, (uint64_t)m.columns * (m.rows < ROWS ? m.rows : ROWS),
                 transpose_some, &m);
-  return rush_stopped(ctx);
+  return rush_take_stop(ctx);
 }
 
 static rush_status copy_apart(rush_ctx *ctx, rush_tensor *dst, const rush_tensor *src) {
@@ -289,7 +289,7 @@ static rush_status copy_apart(rush_ctx *ctx, rush_tensor *dst, const rush_tensor
   do {
     for (int64_t done = 0; done < it.size[0]; done += STRETCH) {
       const int64_t n = it.size[0] - done < STRETCH ? it.size[0] - done : STRETCH;
-      RUSH_TRY(rush_work(ctx, (uint64_t)n));
+      RUSH_TRY(rush_charge(ctx, (uint64_t)n));
       char *to = it.at[0] + done * it.stride[0][0];
       const char *from = it.at[1] + done * it.stride[1][0];
       if (same)
@@ -321,7 +321,7 @@ rush_status rush_conjugate(rush_heap *heap, const rush_tensor *t, rush_tensor **
   const int64_t n = (int64_t)(from->bytes / item);
   rush_tensor *all;
   *out = NULL;
-  RUSH_TRY(rush_work(heap->ctx, (uint64_t)n));
+  RUSH_TRY(rush_charge(heap->ctx, (uint64_t)n));
   RUSH_TRY(rush_tensor_new(heap, t->dtype, 1, &n, &all));
   uint8_t *to = rush_data(all);
   if (n > 0) memcpy(to, from->data, (size_t)n * item);
@@ -339,7 +339,7 @@ rush_status rush_conjugate(rush_heap *heap, const rush_tensor *t, rush_tensor **
 rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
   *out = NULL;
   if (rush_is_contiguous(t)) {
-    *out = rush_tensor_keep(t);
+    *out = rush_tensor_retain(t);
     return RUSH_OK;
   }
   rush_tensor *copy;
@@ -356,7 +356,7 @@ rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor 
 rush_status rush_tensor_to(rush_heap *heap, rush_tensor *t, rush_dtype dtype, rush_tensor **out) {
   *out = NULL;
   if (t->dtype == dtype) {
-    *out = rush_tensor_keep(t);
+    *out = rush_tensor_retain(t);
     return RUSH_OK;
   }
   rush_tensor *copy;

@@ -6,7 +6,7 @@ static void empty_all(rush_heap *heap, rush_list **chain) {
   while (*chain) {
     rush_value v = {(*chain)->object.kind, 0, {0}};
     v.u.ref = *chain;
-    rush_retained(v); /* it stays while its items go, which may hold it */
+    rush_value_retained(v); /* it stays while its items go, which may hold it */
     rush_list *list = rush_as_list(&v);
     while (list->n > 0) rush_drop(heap, list->items + --list->n);
     if (list->object.refs > 1) { /* somebody else holds it, who frees it */
@@ -92,5 +92,5 @@ rush_status rush_list_add(rush_heap *heap, rush_list *list, rush_value item) {
 
 void rush_list_set(rush_heap *heap, rush_list *list, size_t at, rush_value item) {
   if (rush_is_container(item.kind)) heap->collect_cycles = collect;
-  rush_assign(heap, list->items + at, rush_retained(item));
+  rush_assign(heap, list->items + at, rush_value_retained(item));
 }

@@ -54,12 +54,12 @@ static inline bool rush_is_integral(rush_dtype d) {
 }
 
 /* Of a quantized dtype that of its integers. */
-static inline rush_dtype rush_integers_of(rush_dtype d) {
+static inline rush_dtype rush_integer_dtype(rush_dtype d) {
   return d == RUSH_QINT8 ? RUSH_INT8 : d == RUSH_QUINT8 ? RUSH_UINT8 : RUSH_INT32;
 }
 
 /* The dtype of a complex one's parts; of others itself. */
-static inline rush_dtype rush_real_of(rush_dtype d) {
+static inline rush_dtype rush_real_dtype(rush_dtype d) {
   return d == RUSH_COMPLEX64 ? RUSH_FLOAT32 : d == RUSH_COMPLEX128 ? RUSH_FLOAT64 : d;
 }
 

@@ -1,6 +1,6 @@
 #include "tensor/heap.h"
 
-#include "base/hidden.h"
+#include "base/poison.h"
 
 enum {
   HEAP_ALIGN = 64,
@@ -37,8 +37,8 @@ static unsigned size_class(size_t bytes, size_t *room) {
  * (f4_load). */
 static void show(rush_free_block *block, size_t bytes) {
   char *at = (char *)(block + 1), *end = (char *)block->raw + block->bytes;
-  RUSH_SHOW(at, bytes);
-  RUSH_HIDE(at + bytes, (size_t)(end - at) - bytes);
+  RUSH_UNPOISON(at, bytes);
+  RUSH_POISON(at + bytes, (size_t)(end - at) - bytes);
 }
 
 static rush_status from_hook(rush_heap *heap, size_t total, void **raw) {
@@ -90,13 +90,13 @@ void rush_heap_free(rush_heap *heap, void *ptr) {
   show(block, 0);
 }
 
-void rush_heap_chain(void **chain, void *ptr) {
+void rush_heap_push(void **chain, void *ptr) {
   rush_free_block *block = (rush_free_block *)ptr - 1;
   block->next = *chain;
   *chain = ptr;
 }
 
-void *rush_heap_unchain(void **chain) {
+void *rush_heap_pop(void **chain) {
   void *ptr = *chain;
   if (ptr) *chain = ((rush_free_block *)ptr - 1)->next;
   return ptr;

@@ -19,21 +19,21 @@ static bool looks_channels_last(const rush_tensor *t, const int *order) {
 
 int rush_suggest_format(const rush_tensor *tensor) {
   static const int order4[] = {1, 3, 2, 0}, order5[] = {1, 4, 3, 2, 0};
-  const rush_tensor seen = rush_seen(tensor), *t = &seen;
+  const rush_tensor seen = rush_nominal_header(tensor), *t = &seen;
   if (t->rank == 4 && looks_channels_last(t, order4)) return RUSH_FORMAT_CHANNELS_LAST;
   if (t->rank == 5 && looks_channels_last(t, order5)) return RUSH_FORMAT_CHANNELS_LAST_3D;
   return RUSH_FORMAT_CONTIGUOUS;
 }
 
 bool rush_is_in_format(const rush_tensor *tensor, int64_t format) {
-  const rush_tensor seen = rush_seen(tensor), *t = &seen;
+  const rush_tensor seen = rush_nominal_header(tensor), *t = &seen;
   if (format == RUSH_FORMAT_CHANNELS_LAST) return t->rank == 4 && rush_is_channels_last(t);
   if (format == RUSH_FORMAT_CHANNELS_LAST_3D) return t->rank == 5 && rush_is_channels_last(t);
   return rush_is_contiguous(t);
 }
 
-rush_status rush_new_lying(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
-                           bool last, int64_t format, rush_tensor **out) {
+rush_status rush_new_in_layout(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
+                               bool last, int64_t format, rush_tensor **out) {
   int64_t strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
   (last ? rush_strides_channels_last : rush_strides_contiguous)(rank, sizes, strides);
   (format == RUSH_FORMAT_CONTIGUOUS ? rush_strides_contiguous : rush_strides_channels_last)(
@@ -102,12 +102,14 @@ static rush_status overlap(rush_ctx *ctx) {
       "single memory location. Please clone() the tensor before performing the operation.");
 }
 
-rush_status rush_check_apart(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read) {
+rush_status rush_check_no_overlap(rush_ctx *ctx, const rush_tensor *written,
+                                  const rush_tensor *read) {
   bool shared = rush_may_overlap(written, read) && rush_is_dense(written) && rush_is_dense(read);
   return shared ? overlap(ctx) : RUSH_OK;
 }
 
-rush_status rush_check_beside(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read) {
+rush_status rush_check_no_partial_overlap(rush_ctx *ctx, const rush_tensor *written,
+                                          const rush_tensor *read) {
   return overlaps_partly(written, read) ? overlap(ctx) : RUSH_OK;
 }
 
@@ -130,7 +132,7 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
              "output with shape %s doesn't match the broadcast shape %s",
              rush_shape_text(dst->rank, dst->sizes, a), rush_shape_text(rank, sizes, b));
   RUSH_TRY(rush_check_write(heap->ctx, dst));
-  RUSH_TRY(rush_check_beside(heap->ctx, dst, src));
+  RUSH_TRY(rush_check_no_partial_overlap(heap->ctx, dst, src));
   return rush_tensor_copy(heap, dst, src);
 }
 
@@ -171,7 +173,7 @@ rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t
   return RUSH_OK;
 }
 
-const char *rush_dtype_word(rush_dtype dtype) {
+const char *rush_dtype_torch_name(rush_dtype dtype) {
   static const char *const words[] = {"Byte",        "Char",         "Short",         "Int",
                                       "Long",        "Half",         "Float",         "Double",
                                       "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool",

@@ -18,8 +18,8 @@ int rush_suggest_format(const rush_tensor *t);
 /* Tensor.is_contiguous(memory_format=format). */
 bool rush_is_in_format(const rush_tensor *t, int64_t format);
 /* A new tensor that lies channels-last or row-major, where PyTorch has one in `format`. */
-rush_status rush_new_lying(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
-                           bool last, int64_t format, rush_tensor **out);
+rush_status rush_new_in_layout(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
+                               bool last, int64_t format, rush_tensor **out);
 /* A new tensor in a format other than preserve. BAD_ARGUMENT where its rank is wrong for it. */
 rush_status rush_new_in_format(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
                                int64_t format, rush_tensor **out);
@@ -34,11 +34,13 @@ rush_status rush_check_weight(rush_ctx *ctx, const rush_tensor *t);
 
 /* Refuses operands that share memory with what is written, where both are dense; of others PyTorch
  * cannot tell. */
-rush_status rush_check_apart(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read);
+rush_status rush_check_no_overlap(rush_ctx *ctx, const rush_tensor *written,
+                                  const rush_tensor *read);
 
 /* Refuses an operand that is not the written tensor element by element and shares memory with it, where
  * both are dense (at::assert_no_partial_overlap). */
-rush_status rush_check_beside(rush_ctx *ctx, const rush_tensor *written, const rush_tensor *read);
+rush_status rush_check_no_partial_overlap(rush_ctx *ctx, const rush_tensor *written,
+                                          const rush_tensor *read);
 
 /* Tensor.copy_: checks that src broadcasts to dst and that dst may be written, then copies. */
 rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor *src);
@@ -50,6 +52,6 @@ rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t
                         const int64_t *strides);
 
 /* The name of a dtype in PyTorch's messages: "Float", "Long". */
-const char *rush_dtype_word(rush_dtype dtype);
+const char *rush_dtype_torch_name(rush_dtype dtype);
 
 #endif

@@ -1,9 +1,9 @@
 #include "tensor/quant.h"
 
+#include "kernels/pooling.h"
 #include "kernels/quantize_affine.h"
-#include "kernels/windows.h"
 
-rush_status rush_quant_make(rush_heap *heap, rush_tensor *t, int axis, size_t n, rush_quant **out) {
+rush_status rush_quant_new(rush_heap *heap, rush_tensor *t, int axis, size_t n, rush_quant **out) {
   size_t bytes;
   *out = NULL;
   RUSH_CHECK(heap->ctx,
@@ -21,17 +21,17 @@ rush_status rush_quant_make(rush_heap *heap, rush_tensor *t, int axis, size_t n,
   return RUSH_OK;
 }
 
-rush_status rush_quant_as(rush_heap *heap, rush_tensor *t, const rush_tensor *like) {
+rush_status rush_quant_copy(rush_heap *heap, rush_tensor *t, const rush_tensor *like) {
   const rush_quant *from = rush_quant_of(like);
   rush_quant *q;
   if (t->storage == like->storage) return RUSH_OK;
-  RUSH_TRY(rush_quant_make(heap, t, from->axis, from->n, &q));
+  RUSH_TRY(rush_quant_new(heap, t, from->axis, from->n, &q));
   memcpy(q->scales, from->scales, q->n * sizeof *q->scales);
   memcpy(q->zero_points, from->zero_points, q->n * sizeof *q->zero_points);
   return RUSH_OK;
 }
 
-void rush_quant_know_pools(rush_heap *heap) {
+void rush_quant_enable_pools(rush_heap *heap) {
   heap->quantized.max_pool = rush_max_pool_quantized;
   heap->quantized.avg_pool = rush_avg_pool_quantized;
 }
@@ -50,9 +50,9 @@ static runs runs_of(const rush_tensor *t, const rush_quant *q) {
   return r;
 }
 
-rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor *out) {
+rush_status rush_quant_quantize(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor *out) {
   const rush_quant *q = rush_quant_of(out);
-  rush_tensor *dense = rush_tensor_keep(x);
+  rush_tensor *dense = rush_tensor_retain(x);
   if (!rush_same_strides(x, out)) {
     rush_tensor_drop(heap, dense);
     RUSH_TRY(rush_tensor_contiguous(heap, x, &dense));
@@ -65,12 +65,13 @@ rush_status rush_quant_put(rush_heap *heap, rush_tensor *x, bool in_steps, rush_
     rush_quantize(out->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n], r.each,
                   from + i * r.each, to + i * r.each * rush_itemsize(out));
   rush_tensor_drop(heap, dense);
-  return rush_work(heap->ctx, 2 * (uint64_t)out->numel);
+  return rush_charge(heap->ctx, 2 * (uint64_t)out->numel);
 }
 
-rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor **out) {
+rush_status rush_quant_dequantize(rush_heap *heap, rush_tensor *x, bool in_steps,
+                                  rush_tensor **out) {
   const rush_quant *q = rush_quant_of(x);
-  rush_tensor *dense = rush_tensor_keep(x);
+  rush_tensor *dense = rush_tensor_retain(x);
   *out = NULL;
   if (!rush_is_dense(x) || (q->axis >= 0 && !rush_is_contiguous(x))) {
     rush_tensor_drop(heap, dense);
@@ -84,7 +85,7 @@ rush_status rush_quant_get(rush_heap *heap, rush_tensor *x, bool in_steps, rush_
     for (size_t i = 0; i < r.n; i++)
       rush_dequantize(x->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n],
                       r.each, from + i * r.each * rush_itemsize(x), to + i * r.each);
-    st = rush_work(heap->ctx, 2 * (uint64_t)x->numel);
+    st = rush_charge(heap->ctx, 2 * (uint64_t)x->numel);
   }
   if (st != RUSH_OK) {
     rush_tensor_drop(heap, *out);

@@ -30,7 +30,7 @@ bool rush_has_room(const rush_tensor *t, int dim, int64_t n);
 rush_status rush_tensor_grown(rush_heap *heap, const rush_tensor *t, int64_t n, rush_tensor **out);
 
 /* Frees the bytes of a storage, not its header, where no other one has them. */
-static inline void rush_free_bytes(rush_heap *heap, rush_storage *s) {
+static inline void rush_storage_free_bytes(rush_heap *heap, rush_storage *s) {
   if (s->room && --s->room->refs > 0) return;
   rush_heap_free(heap, s->data);
   rush_heap_free(heap, s->room);

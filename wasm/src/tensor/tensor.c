@@ -4,11 +4,11 @@
 
 /* ---- Shapes ---------------------------------------------------------------------------------- */
 
-rush_tensor rush_part_of(const rush_tensor *t, int which) {
+rush_tensor rush_complex_part(const rush_tensor *t, int which) {
   rush_tensor part = *t;
-  part.dtype = rush_real_of(t->dtype);
+  part.dtype = rush_real_dtype(t->dtype);
   part.offset = 2 * t->offset + which;
-  for (int d = 0; d < t->rank; d++) part.strides[d] = rush_kept_stride(2 * t->strides[d]);
+  for (int d = 0; d < t->rank; d++) part.strides[d] = rush_clamped_stride(2 * t->strides[d]);
   return part;
 }
 
@@ -261,7 +261,7 @@ static rush_status new_storage(rush_heap *heap, size_t bytes, rush_storage **out
 
 static void drop_storage(rush_heap *heap, rush_storage *s) {
   if (--s->refs > 0) return;
-  if (!s->borrowed) rush_free_bytes(heap, s);
+  if (!s->borrowed) rush_storage_free_bytes(heap, s);
   rush_heap_free(heap, s->turned);
   rush_heap_free(heap, s->quant);
   rush_heap_free(heap, s);
@@ -350,7 +350,7 @@ rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_
   *out = NULL;
   if (rush_is_turned(like)) {
     int64_t strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
-    const rush_tensor seen = rush_seen(like);
+    const rush_tensor seen = rush_nominal_header(like);
     rush_strides_of_copy(like, strides);
     rush_strides_of_copy(&seen, nominal);
     return rush_tensor_new_turned(heap, dtype, like->rank, like->sizes, strides, nominal, out);
@@ -378,7 +378,7 @@ rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int r
                      "a view of shape %s at offset %lld reaches outside its storage of %zu bytes",
                      rush_shape_text(rank, sizes, text), (long long)offset, base->storage->bytes);
   }
-  for (int d = 0; d < rank; d++) t->strides[d] = rush_kept_stride(strides[d]);
+  for (int d = 0; d < rank; d++) t->strides[d] = rush_clamped_stride(strides[d]);
   t->offset = offset;
   t->storage = base->storage;
   t->storage->refs++;

@@ -26,7 +26,7 @@ rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int r
                                  const int64_t *sizes, const int64_t *strides, int64_t offset,
                                  rush_tensor **out);
 void rush_tensor_drop(rush_heap *heap, rush_tensor *t); /* accepts NULL */
-static inline rush_tensor *rush_tensor_keep(rush_tensor *t) {
+static inline rush_tensor *rush_tensor_retain(rush_tensor *t) {
   return t->object.refs++, t;
 }
 
@@ -44,12 +44,12 @@ static inline bool rush_has_elements(const rush_tensor *t) {
 }
 /* Whether its one holder may write what it likes there: nothing else refers to the tensor, or to its
  * storage, which it begins with and which is no weight. */
-static inline bool rush_is_alone(const rush_tensor *t) {
+static inline bool rush_is_unshared(const rush_tensor *t) {
   return t->object.refs == 1 && t->storage->refs == 1 && t->offset == 0 && !t->storage->borrowed &&
          !t->storage->has_conjugate && !t->storage->room;
 }
 /* A header of the real (0) or imaginary (1) parts of a complex tensor: it holds no reference. */
-rush_tensor rush_part_of(const rush_tensor *t, int which);
+rush_tensor rush_complex_part(const rush_tensor *t, int which);
 /* As the public header shows it. */
 static inline rush_tensor_info rush_tensor_info_of(const rush_tensor *t) {
   return (rush_tensor_info){t->dtype,         t->rank,  t->sizes,
@@ -85,11 +85,11 @@ void rush_strides_of_result(int rank, const int64_t *sizes, int n,
 /* The most elements that a tensor may have, and the most bytes they may take (those that a view
  * repeats counted as often as they occur): what is more can be neither stored nor walked. So sizes,
  * and products of sizes of one tensor, with its item's size too, fit a size_t and a ptrdiff_t; what
- * else is multiplied or added goes through rush_size, rush_mul, rush_add and their like. */
+ * else is multiplied or added goes through rush_to_size, rush_mul, rush_add and their like. */
 #define RUSH_MAX_NUMEL (sizeof(size_t) > 4 ? (int64_t)1 << 34 : (int64_t)PTRDIFF_MAX)
 /* A stride as a tensor keeps it: one that no second element is found by may be anything, and becomes
  * small enough for sizes to be multiplied with it. */
-static inline int64_t rush_kept_stride(int64_t stride) {
+static inline int64_t rush_clamped_stride(int64_t stride) {
   return stride < RUSH_MAX_NUMEL ? stride : RUSH_MAX_NUMEL;
 }
 /* Product of sizes; false where it is more than a tensor may have, or a size is negative. Sizes of

@@ -77,7 +77,7 @@ rush_status rush_turn_back(rush_heap *heap, rush_storage *storage) {
     rush_heap_free(heap, ordered.data);
     return st;
   }
-  rush_free_bytes(heap, storage);
+  rush_storage_free_bytes(heap, storage);
   storage->data = ordered.data;
   storage->bytes = ordered.bytes;
   storage->turned = NULL;

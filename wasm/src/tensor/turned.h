@@ -26,7 +26,7 @@ static inline const int64_t *rush_nominal(const rush_tensor *t) {
   return rush_is_turned(t) ? t->nominal : t->strides;
 }
 /* A header for questions about what PyTorch sees of `t`: it has no storage, nor references. */
-static inline rush_tensor rush_seen(const rush_tensor *t) {
+static inline rush_tensor rush_nominal_header(const rush_tensor *t) {
   rush_tensor seen = *t;
   if (rush_is_turned(t)) {
     memcpy(seen.strides, t->nominal, t->rank * sizeof *seen.strides);

@@ -130,7 +130,7 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
   heap->containers = list;
   heap->n_containers++;
   list->capacity = list->n = n;
-  for (size_t i = 0; i < n; i++) list->items[i] = rush_retained(items[i]);
+  for (size_t i = 0; i < n; i++) list->items[i] = rush_value_retained(items[i]);
   out->kind = kind;
   out->u.ref = list;
   return RUSH_OK;
@@ -149,6 +149,6 @@ rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item) {
     list->items = items;
     list->capacity = capacity;
   }
-  list->items[list->n++] = rush_retained(item);
+  list->items[list->n++] = rush_value_retained(item);
   return RUSH_OK;
 }

@@ -77,7 +77,7 @@ static inline bool rush_is_container(uint32_t kind) {
   return kind == RUSH_KIND_LIST || kind == RUSH_KIND_TUPLE || kind == RUSH_KIND_DICT ||
          kind == RUSH_KIND_OBJECT || kind == RUSH_KIND_ENUM;
 }
-static inline rush_value rush_retained(rush_value v) {
+static inline rush_value rush_value_retained(rush_value v) {
   if (rush_is_object(&v)) ((rush_object *)v.u.ref)->refs++;
   return v;
 }

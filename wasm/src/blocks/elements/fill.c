@@ -36,7 +36,7 @@ static void fill_row(char *to, int64_t step, size_t item, int64_t n, const int64
 
 static void fill_rows(rush_ctx *ctx, char *to, int64_t step, size_t item, int64_t n,
                       const int64_t *bits) {
-  for (int64_t done = 0; done < n && !rush_stops(ctx, STRETCH / 2); done += STRETCH)
+  for (int64_t done = 0; done < n && !rush_should_stop(ctx, STRETCH / 2); done += STRETCH)
     fill_row(to + done * step, step, item, n - done < STRETCH ? n - done : STRETCH, bits);
 }
 

@@ -5,7 +5,7 @@
 #include "tensor/tensor.h"
 
 /* `value` is an INT, FLOAT, BOOL or COMPLEX, converted to t's dtype. Any strides. Leaves off where the host
- * wants to stop (rush_stops). */
+ * wants to stop (rush_should_stop). */
 void rush_fill(rush_ctx *ctx, rush_tensor *t, const rush_value *value);
 void rush_fill_zero(rush_ctx *ctx, rush_tensor *t);
 

@@ -305,7 +305,7 @@ static void strides_of_operands(const rush_pw_plan *plan, int64_t *strides, int6
   rush_tensor seen[RUSH_PW_OPERANDS];
   const rush_tensor *all[RUSH_PW_OPERANDS];
   for (int k = 0; k < n; k++) {
-    if (o->t[k]) seen[k] = rush_seen(o->t[k]);
+    if (o->t[k]) seen[k] = rush_nominal_header(o->t[k]);
     all[k] = o->t[k] ? &seen[k] : NULL;
   }
   rush_strides_of_result(o->rank, o->sizes, n, all, nominal);
@@ -323,7 +323,7 @@ void rush_pw_result_strides(const rush_call *c, const rush_pw_plan *plan, int64_
   if (contiguous) {
     rush_strides_contiguous(o->rank, o->sizes, nominal);
   } else if (flags & RUSH_PW_LIKE_SELF) {
-    const rush_tensor seen = rush_seen(arg_tensor(c, 0));
+    const rush_tensor seen = rush_nominal_header(arg_tensor(c, 0));
     rush_strides_of_copy(&seen, nominal);
   } else {
     return;
@@ -339,8 +339,8 @@ static rush_status check_inplace(rush_call *c, const operands *o, rush_dtype dty
              rush_shape_text(dst->rank, dst->sizes, have),
              rush_shape_text(o->rank, o->sizes, want));
   RUSH_CHECK(c->ctx, rush_can_cast(dtype, dst->dtype), RUSH_ERR_BAD_ARGUMENT,
-             "result type %s can't be cast to the desired output type %s", rush_dtype_word(dtype),
-             rush_dtype_word(dst->dtype));
+             "result type %s can't be cast to the desired output type %s",
+             rush_dtype_torch_name(dtype), rush_dtype_torch_name(dst->dtype));
   return rush_check_write(c->ctx, dst);
 }
 
@@ -354,7 +354,8 @@ static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rus
   if (dst->offset == t->offset && dst->dtype == t->dtype && rush_same_strides(dst, t))
     return RUSH_OK;
   *safe = false;
-  return k == 1 && (plan->job.row->flags & RUSH_PW_ITEM) ? RUSH_OK : rush_check_apart(ctx, dst, t);
+  return k == 1 && (plan->job.row->flags & RUSH_PW_ITEM) ? RUSH_OK
+                                                         : rush_check_no_overlap(ctx, dst, t);
 }
 
 /* The tensor to write, set as the result. */
@@ -368,7 +369,7 @@ static rush_status destination(rush_call *c, const rush_pw_plan *plan, rush_tens
     for (int k = 0; k < job->n; k++) RUSH_TRY(check_beside(c->ctx, c->inplace, plan, k, &safe));
     if (safe) {
       *out = c->inplace;
-      c->results[0] = rush_of_tensor(rush_tensor_keep(c->inplace));
+      c->results[0] = rush_of_tensor(rush_tensor_retain(c->inplace));
       return RUSH_OK;
     }
   }
@@ -376,7 +377,7 @@ static rush_status destination(rush_call *c, const rush_pw_plan *plan, rush_tens
     rush_tensor *t = o->t[k];
     if (!t || t->rank != o->rank || t->dtype != dtype || !rush_can_reuse(c, job->arg[k])) continue;
     *out = t;
-    c->results[0] = rush_of_tensor(rush_tensor_keep(t));
+    c->results[0] = rush_of_tensor(rush_tensor_retain(t));
     return RUSH_OK;
   }
   if (o->flat) return rush_result(c, 0, dtype, o->rank, o->sizes, out);
@@ -388,7 +389,7 @@ static rush_status destination(rush_call *c, const rush_pw_plan *plan, rush_tens
       continue;
     if (memcmp(rush_nominal(t), nominal, (size_t)o->rank * sizeof *nominal) != 0) continue;
     *out = t;
-    c->results[0] = rush_of_tensor(rush_tensor_keep(t));
+    c->results[0] = rush_of_tensor(rush_tensor_retain(t));
     return RUSH_OK;
   }
   return rush_result_turned(c, 0, dtype, o->rank, o->sizes, strides, nominal, out);
@@ -431,7 +432,7 @@ static bool is_exact(const rush_pw_job *job, uint32_t arg) {
 void rush_pw_place_scalar(const rush_call *c, const rush_pw_plan *plan, int k, int64_t to[2]) {
   const rush_pw_job *job = &plan->job;
   const uint32_t arg = job->arg[k];
-  const rush_dtype compute = rush_pw_takes(plan, k);
+  const rush_dtype compute = rush_pw_operand_dtype(plan, k);
   const rush_value *v = &c->args[arg];
   int64_t wide;
   if (v->kind == RUSH_KIND_COMPLEX) {
@@ -520,7 +521,7 @@ static void run_all(rush_ctx *ctx, run *r, const operands *o, const int64_t scal
   w.n = dst->numel;
   w.lane[0] = 0;
   bool linear = o->flat ? rush_is_contiguous(dst) : rush_is_dense(dst);
-  if (few && rush_stops(ctx, (uint64_t)w.n)) return;
+  if (few && rush_should_stop(ctx, (uint64_t)w.n)) return;
   for (int k = 0; k < r->n; k++) {
     const rush_tensor *t = o->t[k];
     r->at[k + 1] = t ? rush_data(t) : (char *)(uintptr_t)scalar[k];
@@ -560,7 +561,7 @@ static bool wraps(const rush_pw_job *job, uint32_t arg, const rush_tensor *t) {
          (rush_is_half(job->common) && !(t->rank == 0 && is_exact(job, arg)));
 }
 
-rush_dtype rush_pw_takes(const rush_pw_plan *plan, int k) {
+rush_dtype rush_pw_operand_dtype(const rush_pw_plan *plan, int k) {
   return k == 0 && (plan->job.row->flags & RUSH_PW_MASK) != 0 ? RUSH_BOOL : plan->compute;
 }
 
@@ -582,7 +583,7 @@ static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
   r.wraps[0] = false;
   for (int k = 0; k < job->n; k++) {
     const bool mask = k == 0 && (job->row->flags & RUSH_PW_MASK) != 0;
-    r.body_type[k + 1] = rush_pw_takes(plan, k);
+    r.body_type[k + 1] = rush_pw_operand_dtype(plan, k);
     r.memory[k + 1] = o->t[k] ? o->t[k]->dtype : r.body_type[k + 1];
     r.held[k + 1] = NULL;
     r.wraps[k + 1] =
@@ -621,12 +622,12 @@ static rush_status plan_job(rush_call *c, rush_pw_plan *plan) {
   const rush_pointwise *row = job->row;
   plan->body = choose_body(job, &plan->compute);
   RUSH_CHECK(c->ctx, plan->body, RUSH_ERR_BAD_ARGUMENT, "not implemented for '%s'",
-             rush_dtype_word(job->common));
+             rush_dtype_torch_name(job->common));
   RUSH_TRY(broadcast_sizes(c, job, &plan->o));
   const bool to_bool = (row->flags & (RUSH_PW_TO_BOOL | RUSH_PW_AS_BOOL)) != 0;
   const bool to_real = (row->flags & RUSH_PW_TO_REAL) != 0 && rush_is_complex(job->common);
-  plan->result = to_bool ? RUSH_BOOL : to_real ? rush_real_of(job->common) : job->common;
-  plan->written = to_bool ? RUSH_BOOL : to_real ? rush_real_of(plan->compute) : plan->compute;
+  plan->result = to_bool ? RUSH_BOOL : to_real ? rush_real_dtype(job->common) : job->common;
+  plan->written = to_bool ? RUSH_BOOL : to_real ? rush_real_dtype(plan->compute) : plan->compute;
   job->p.fault = NULL;
   job->p.fn = row->fn;
   job->p.fn32 = row->fn32;
@@ -675,7 +676,7 @@ rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t 
   sub.args = args;
   sub.results = &result;
   sub.inplace = NULL;
-  sub.dies = 0;
+  sub.last_use = 0;
   *out = NULL;
   RUSH_TRY(rush_pointwise_call(&sub, row));
   *out = rush_as_tensor(&result);
@@ -688,7 +689,7 @@ static rush_status run_into(rush_call *c, const rush_pointwise *row) {
   if (rush_as_tensor(&c->results[0]) == c->inplace) return RUSH_OK;
   rush_status st = rush_copy_into(c->heap, c->inplace, rush_as_tensor(&c->results[0]));
   rush_drop(c->heap, &c->results[0]);
-  if (st == RUSH_OK) ret_keep(c, 0, &c->args[0]);
+  if (st == RUSH_OK) ret_retained(c, 0, &c->args[0]);
   return st;
 }
 

@@ -119,10 +119,10 @@ rush_status rush_run_pointwise(rush_call *c);
 /* The same with a row of the caller's. */
 rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row);
 
-/* For calls that are not run one by one (walk.h): checks the arguments, as the call does. */
+/* For calls that are not run one by one (fused.h): checks the arguments, as the call does. */
 rush_status rush_pw_plan_call(rush_call *c, const rush_pointwise *row, rush_pw_plan *plan);
 /* The dtype in which the body takes operand k. */
-rush_dtype rush_pw_takes(const rush_pw_plan *plan, int k);
+rush_dtype rush_pw_operand_dtype(const rush_pw_plan *plan, int k);
 /* Operand k, a Scalar, as the body takes it. */
 void rush_pw_place_scalar(const rush_call *c, const rush_pw_plan *plan, int k, int64_t to[2]);
 /* to[0..n) = the element, of 4 bytes; up to a multiple of four of them are written. */
@@ -190,7 +190,7 @@ rush_pw_body rush_pw_false;
       o_[i_] = (R)(expr);                                                             \
     }                                                                                 \
   }
-/* A body that is a kernel of kernels/math.h. */
+/* A body that is a kernel of kernels/elementary.h. */
 #define RUSH_BODY_KERNEL(name, kernel)                                              \
   static void name(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
     (void)p;                                                                        \

@@ -113,7 +113,7 @@ static void feed_row(job *j, rush_reduce_state *s, const char *at, const axis *a
   bool direct = j->have == j->compute && (a->stride == (int64_t)j->item || a->size == 1);
   const int64_t most = direct ? STRETCH : j->item > 8 ? BLOCK / 2 : BLOCK;
   for (int64_t done = 0; done < a->size; done += most) {
-    if (rush_stops(j->ctx, (uint64_t)most)) return;
+    if (rush_should_stop(j->ctx, (uint64_t)most)) return;
     int64_t m = a->size - done < most ? a->size - done : most;
     const char *from = at + done * a->stride;
     if (!direct) from = fetch(j, from, a->stride, m, j->block);
@@ -139,7 +139,7 @@ static void put(job *j, const rush_reduce_state *s, int64_t at) {
     } else {
       rush_store_double(dtype, to, value->f);
       if (rush_is_complex(dtype))
-        rush_store_double(rush_real_of(dtype), to + rush_dtype_size(dtype) / 2, value->g);
+        rush_store_double(rush_real_dtype(dtype), to + rush_dtype_size(dtype) / 2, value->g);
     }
   }
 }
@@ -213,7 +213,7 @@ static void by_columns(job *j, const char *data) {
       int64_t inside[RUSH_MAX_RANK] = {0}, none = 0;
       const char *at = data + first * k->stride;
       do {
-        for (int64_t i = 0; i < r->size && !rush_stops(j->ctx, ROWS * COLS); i += ROWS)
+        for (int64_t i = 0; i < r->size && !rush_should_stop(j->ctx, ROWS * COLS); i += ROWS)
           feed_columns(j, at + i * r->stride, r->size - i < ROWS ? r->size - i : ROWS, cols);
       } while (!j->ctx->stopped && next(j->reduced, j->n_reduced, 1, inside, &at, &none));
       for (int64_t c = 0; c < cols; c++) put(j, &j->state[c], out + (first + c) * k->out);
@@ -254,16 +254,16 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
              RUSH_ERR_BAD_ARGUMENT,
              "%s(): could not infer output dtype. Input dtype must be either a floating point or "
              "complex dtype. Got: %s",
-             row->name, rush_dtype_word(counts));
+             row->name, rush_dtype_torch_name(counts));
   RUSH_CHECK(c->ctx,
              !(row->flags & RUSH_RED_TO_REAL) || rush_is_complex(dtype) == rush_is_complex(j->have),
              RUSH_ERR_BAD_ARGUMENT, "%s: dtype should be %s for such inputs, but got %s", row->name,
-             rush_is_complex(j->have) ? "complex" : "real", rush_dtype_word(dtype));
+             rush_is_complex(j->have) ? "complex" : "real", rush_dtype_torch_name(dtype));
   RUSH_CHECK(c->ctx, !(row->flags & RUSH_RED_TO_REAL) || rush_promote(dtype, j->have) == dtype,
              RUSH_ERR_BAD_ARGUMENT,
              "%s: the dtype of the input (%s) should be convertible without narrowing to the "
              "specified dtype (%s)",
-             row->name, rush_dtype_word(j->have), rush_dtype_word(dtype));
+             row->name, rush_dtype_torch_name(j->have), rush_dtype_torch_name(dtype));
   *result = dtype;
   if (row->flags & RUSH_RED_AS_BOOL) {
     j->compute = RUSH_BOOL;
@@ -284,7 +284,7 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
   if (row->flags & RUSH_RED_TO_BOOL) *result = j->have == RUSH_UINT8 ? RUSH_UINT8 : RUSH_BOOL;
   if (row->flags & RUSH_RED_TO_INT64) *result = RUSH_INT64;
   RUSH_CHECK(c->ctx, j->feed, RUSH_ERR_BAD_ARGUMENT, "\"%s\" not implemented for '%s'", row->name,
-             rush_dtype_word(dtype));
+             rush_dtype_torch_name(dtype));
   return RUSH_OK;
 }
 
@@ -328,7 +328,7 @@ static int64_t count_reduced(const rush_tensor *x, uint32_t mask) {
 static rush_status make_results(rush_call *c, job *j, const rush_tensor *x, uint32_t mask,
                                 rush_dtype dtype) {
   const rush_reduce *row = j->row;
-  const rush_dtype first = row->flags & RUSH_RED_TO_REAL ? rush_real_of(dtype) : dtype;
+  const rush_dtype first = row->flags & RUSH_RED_TO_REAL ? rush_real_dtype(dtype) : dtype;
   bool keep = j->form->keepdim != 0 && arg_bool(c, (uint32_t)j->form->keepdim);
   int64_t sizes[RUSH_MAX_RANK];
   int rank = 0;
@@ -365,7 +365,8 @@ static rush_status reduce(rush_call *c, const rush_reduce *row) {
   if (j.out[0]->numel == 0) return RUSH_OK;
   if (x->numel == 0) {
     reset(&j, &j.state[0]);
-    for (int64_t i = 0; i < j.out[0]->numel && !rush_stops(j.ctx, 8); i++) put(&j, &j.state[0], i);
+    for (int64_t i = 0; i < j.out[0]->numel && !rush_should_stop(j.ctx, 8); i++)
+      put(&j, &j.state[0], i);
     return RUSH_OK;
   }
   split_axes(&j, x, mask);
@@ -392,7 +393,7 @@ rush_status rush_reduce_on(rush_call *c, const rush_reduce *row, uint32_t n, con
   sub.args = args;
   sub.results = results;
   sub.inplace = NULL;
-  sub.dies = 0;
+  sub.last_use = 0;
   *out = NULL;
   rush_status st = reduce(&sub, row);
   c->tensors = sub.tensors;

@@ -8,7 +8,7 @@ static rush_status to(rush_call *c, rush_dtype dtype, bool copy, int64_t format)
   rush_tensor *out;
   if (t->dtype == dtype && !copy &&
       (format == RUSH_FORMAT_PRESERVE || format == rush_suggest_format(t))) {
-    ret_keep(c, 0, &c->args[0]);
+    ret_retained(c, 0, &c->args[0]);
     return RUSH_OK;
   }
   RUSH_TRY(format == RUSH_FORMAT_PRESERVE

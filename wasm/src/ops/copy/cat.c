@@ -1,5 +1,5 @@
 /* cat, stack and the operators that reshape their tensors first. */
-#include "blocks/join.h"
+#include "blocks/concatenate.h"
 
 #include "blocks/shape.h"
 #include "call/define.h"
@@ -50,7 +50,7 @@ static rush_status ret_cat(rush_call *c, const tensors *ts, int64_t dim) {
 
 RUSH_OP(cat) {
   tensors ts;
-  RUSH_NEED(arg_list(c, 0)->n > 0, "torch.cat(): expected a non-empty list of Tensors");
+  RUSH_CHECK_ARG(arg_list(c, 0)->n > 0, "torch.cat(): expected a non-empty list of Tensors");
   RUSH_TRY(open_tensors(c, &ts));
   return ret_cat(c, &ts, arg_int(c, 1));
 }
@@ -59,9 +59,9 @@ RUSH_OP(cat) {
 RUSH_OP(grow) {
   tensors ts;
   rush_tensor *out;
-  RUSH_NEED(arg_list(c, 0)->n > 0, "torch.cat(): expected a non-empty list of Tensors");
+  RUSH_CHECK_ARG(arg_list(c, 0)->n > 0, "torch.cat(): expected a non-empty list of Tensors");
   RUSH_TRY(open_tensors(c, &ts));
-  RUSH_TRY(rush_grow(c->heap, ts.n, ts.list, arg_int(c, 1), arg_result_type(c, 1), &out));
+  RUSH_TRY(rush_cat_growing(c->heap, ts.n, ts.list, arg_int(c, 1), arg_result_type(c, 1), &out));
   ret_tensor(c, 0, out);
   return RUSH_OK;
 }
@@ -71,7 +71,7 @@ static rush_status check_stack(rush_call *c, const rush_list *list) {
   const rush_tensor *first = rush_as_tensor(&list->items[0]);
   for (size_t k = 1; k < list->n; k++) {
     const rush_tensor *t = rush_as_tensor(&list->items[k]);
-    RUSH_NEED(
+    RUSH_CHECK_ARG(
         rush_same_sizes(first, t),
         "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zu",
         rush_shape_text(first->rank, first->sizes, a), rush_shape_text(t->rank, t->sizes, b), k);
@@ -83,13 +83,13 @@ static rush_status check_stack(rush_call *c, const rush_list *list) {
  * tensors keeps their order in memory. */
 RUSH_OP(stack) {
   const rush_list *list = arg_list(c, 0);
-  RUSH_NEED(list->n > 0, "stack expects a non-empty TensorList");
+  RUSH_CHECK_ARG(list->n > 0, "stack expects a non-empty TensorList");
   const rush_tensor *first = rush_as_tensor(&list->items[0]);
   int dim, rank = first->rank;
   tensors ts;
   RUSH_TRY(arg_dim(c, 1, rank + 1, &dim));
   RUSH_TRY(check_stack(c, list));
-  RUSH_NEED(rank < RUSH_MAX_RANK, "stack: more than %d dimensions", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(rank < RUSH_MAX_RANK, "stack: more than %d dimensions", RUSH_MAX_RANK);
   RUSH_TRY(open_tensors(c, &ts));
   if (dim == rank)
     for (size_t k = 0; k < ts.n; k++) insert_one(&ts.headers[k], dim);
@@ -111,7 +111,7 @@ RUSH_OP(stack) {
 
 static rush_status stack_along(rush_call *c, const char *name, int rank, int64_t dim) {
   tensors ts;
-  RUSH_NEED(arg_list(c, 0)->n > 0, "%s expects a non-empty TensorList", name);
+  RUSH_CHECK_ARG(arg_list(c, 0)->n > 0, "%s expects a non-empty TensorList", name);
   RUSH_TRY(open_tensors(c, &ts));
   at_least(&ts, rank);
   return ret_cat(c, &ts, rank == 1 && ts.list[0]->rank == 1 ? 0 : dim);
@@ -129,7 +129,7 @@ RUSH_OP(dstack) {
 
 RUSH_OP(column_stack) {
   tensors ts;
-  RUSH_NEED(arg_list(c, 0)->n > 0, "column_stack expects a non-empty TensorList");
+  RUSH_CHECK_ARG(arg_list(c, 0)->n > 0, "column_stack expects a non-empty TensorList");
   RUSH_TRY(open_tensors(c, &ts));
   for (size_t k = 0; k < ts.n; k++) {
     rush_tensor *t = &ts.headers[k];

@@ -13,10 +13,10 @@ RUSH_OP(clone) {
 RUSH_OP(contiguous) {
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t format = arg_int(c, 1);
-  RUSH_NEED(format != RUSH_FORMAT_PRESERVE,
-            "preserve memory format is unsupported by the contiguous operator");
+  RUSH_CHECK_ARG(format != RUSH_FORMAT_PRESERVE,
+                 "preserve memory format is unsupported by the contiguous operator");
   if (rush_is_in_format(t, format)) {
-    ret_keep(c, 0, &c->args[0]);
+    ret_retained(c, 0, &c->args[0]);
     return RUSH_OK;
   }
   rush_tensor *out;
@@ -34,7 +34,7 @@ RUSH_OP(is_contiguous) {
 
 RUSH_OP(copy_into) {
   RUSH_TRY(rush_copy_into(c->heap, arg_tensor(c, 0), arg_tensor(c, 1)));
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -48,7 +48,7 @@ RUSH_OP(copy_scalar) {
   rush_tensor value = {
       .dtype = is_float ? RUSH_FLOAT64 : RUSH_INT64, .numel = 1, .storage = &storage};
   RUSH_TRY(rush_copy_into(c->heap, arg_tensor(c, 0), &value));
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -61,9 +61,9 @@ RUSH_OP(copy_functional) {
 }
 
 static rush_status need_cast(rush_call *c, const rush_tensor *out, const rush_tensor *value) {
-  RUSH_NEED(rush_can_cast(value->dtype, out->dtype),
-            "result type %s can't be cast to the desired output type %s",
-            rush_dtype_word(value->dtype), rush_dtype_word(out->dtype));
+  RUSH_CHECK_ARG(rush_can_cast(value->dtype, out->dtype),
+                 "result type %s can't be cast to the desired output type %s",
+                 rush_dtype_torch_name(value->dtype), rush_dtype_torch_name(out->dtype));
   return RUSH_OK;
 }
 
@@ -76,7 +76,7 @@ RUSH_OP(copy_out) {
     RUSH_TRY(rush_resize(c->heap, out, value->rank, value->sizes, NULL));
     RUSH_TRY(rush_copy_into(c->heap, out, value));
   }
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -85,11 +85,12 @@ RUSH_OP(copy_in_place) {
   rush_tensor *to = arg_tensor(c, 0);
   const rush_tensor *value = arg_tensor(c, 1);
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  RUSH_NEED(rush_same_sizes(to, value), "output with shape %s doesn't match the broadcast shape %s",
-            rush_shape_text(to->rank, to->sizes, a), rush_shape_text(value->rank, value->sizes, b));
+  RUSH_CHECK_ARG(
+      rush_same_sizes(to, value), "output with shape %s doesn't match the broadcast shape %s",
+      rush_shape_text(to->rank, to->sizes, a), rush_shape_text(value->rank, value->sizes, b));
   RUSH_TRY(need_cast(c, to, value));
   RUSH_TRY(rush_copy_into(c->heap, to, value));
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -99,11 +100,12 @@ static rush_status resized(rush_call *c, int rank, const int64_t *sizes, int64_t
   const int last = format == RUSH_FORMAT_CHANNELS_LAST      ? 4
                    : format == RUSH_FORMAT_CHANNELS_LAST_3D ? 5
                                                             : 0;
-  RUSH_NEED(last == 0 || rank == last, "required rank %d tensor to use channels_last format", last);
+  RUSH_CHECK_ARG(last == 0 || rank == last, "required rank %d tensor to use channels_last format",
+                 last);
   (last != 0 ? rush_strides_channels_last : rush_strides_contiguous)(rank, sizes, strides);
   const bool anew = format != RUSH_FORMAT_PRESERVE;
   RUSH_TRY(rush_resize(c->heap, arg_tensor(c, 0), rank, sizes, anew ? strides : NULL));
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -111,8 +113,8 @@ RUSH_OP(resize) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank;
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, sizes, &rank));
-  RUSH_NEED(arg_is_none(c, 2) || arg_int(c, 2) != RUSH_FORMAT_PRESERVE,
-            "Unsupported memory formatPreserve");
+  RUSH_CHECK_ARG(arg_is_none(c, 2) || arg_int(c, 2) != RUSH_FORMAT_PRESERVE,
+                 "Unsupported memory formatPreserve");
   return resized(c, rank, sizes, arg_is_none(c, 2) ? RUSH_FORMAT_PRESERVE : arg_int(c, 2));
 }
 
@@ -128,8 +130,9 @@ RUSH_OP(resize_as) {
 RUSH_OP(set_source) {
   rush_tensor *t = arg_tensor(c, 0);
   const rush_tensor *source = arg_tensor(c, 1);
-  RUSH_NEED(t->dtype == source->dtype, "Could not set tensor of type %s to a tensor of type %s",
-            rush_dtype_word(source->dtype), rush_dtype_word(t->dtype));
+  RUSH_CHECK_ARG(t->dtype == source->dtype,
+                 "Could not set tensor of type %s to a tensor of type %s",
+                 rush_dtype_torch_name(source->dtype), rush_dtype_torch_name(t->dtype));
   if (t != source) {
     rush_tensor *view; /* a header of our own, to exchange the contents with */
     RUSH_TRY(
@@ -139,6 +142,6 @@ RUSH_OP(set_source) {
     t->object = old.object;
     view->storage = old.storage;
   }
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }

@@ -1,5 +1,5 @@
 /* flip, roll and rot90: the same elements in another order. */
-#include "blocks/join.h"
+#include "blocks/concatenate.h"
 #include "call/define.h"
 #include "kernels/transpose.h"
 #include "tensor/layout.h"
@@ -19,7 +19,7 @@ static rush_status flip_into(rush_call *c, rush_tensor *dst, const rush_tensor *
   if (rush_itemsize(t) != 4 || it.stride[0][0] != 4 || it.stride[1][0] != -4)
     return rush_tensor_copy(c->heap, dst, &turned);
   do {
-    RUSH_TRY(rush_work(c->ctx, (uint64_t)it.size[0]));
+    RUSH_TRY(rush_charge(c->ctx, (uint64_t)it.size[0]));
     rush_reverse_4((size_t)it.size[0], it.at[0], it.at[1] - 4 * (it.size[0] - 1));
   } while (rush_iter_next(&it));
   return RUSH_OK;
@@ -39,12 +39,12 @@ RUSH_OP(flip) {
 }
 
 RUSH_OP(fliplr) {
-  RUSH_NEED(arg_tensor(c, 0)->rank >= 2, "Input must be >= 2-d.");
+  RUSH_CHECK_ARG(arg_tensor(c, 0)->rank >= 2, "Input must be >= 2-d.");
   return ret_flipped(c, 2);
 }
 
 RUSH_OP(flipud) {
-  RUSH_NEED(arg_tensor(c, 0)->rank >= 1, "Input must be >= 1-d.");
+  RUSH_CHECK_ARG(arg_tensor(c, 0)->rank >= 1, "Input must be >= 1-d.");
   return ret_flipped(c, 1);
 }
 
@@ -53,15 +53,16 @@ RUSH_OP(rot90) {
   int64_t dims[2 * RUSH_MAX_RANK];
   int n, rank = t->rank;
   RUSH_TRY(arg_ints(c, 2, 2 * RUSH_MAX_RANK, dims, &n));
-  RUSH_NEED(n == 2, "expected total rotation dims == 2, but got dims = %d", n);
-  RUSH_NEED(rank >= 2, "expected total dims >= 2, but got total dims = %d", rank);
+  RUSH_CHECK_ARG(n == 2, "expected total rotation dims == 2, but got dims = %d", n);
+  RUSH_CHECK_ARG(rank >= 2, "expected total dims >= 2, but got total dims = %d", rank);
   for (int k = 0; k < 2; k++)
-    RUSH_NEED(dims[k] >= -rank && dims[k] < rank, "Rotation dim%d out of range, dim = %lld", k,
-              (long long)dims[k]);
+    RUSH_CHECK_ARG(dims[k] >= -rank && dims[k] < rank, "Rotation dim%d out of range, dim = %lld", k,
+                   (long long)dims[k]);
   int a = (int)(dims[0] < 0 ? dims[0] + rank : dims[0]),
       b = (int)(dims[1] < 0 ? dims[1] + rank : dims[1]);
-  RUSH_NEED(a != b, "expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld",
-            (long long)dims[0], (long long)dims[1]);
+  RUSH_CHECK_ARG(a != b,
+                 "expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld",
+                 (long long)dims[0], (long long)dims[1]);
   int64_t k = (arg_int(c, 1) % 4 + 4) % 4;
   uint32_t mask = k == 1 ? 1u << b : k == 2 ? 1u << a | 1u << b : k == 3 ? 1u << a : 0;
   if (k == 0) {
@@ -84,9 +85,9 @@ static rush_status roll_one(rush_call *c, const rush_tensor *t, int64_t dim, int
                             rush_tensor **out) {
   *out = NULL;
   if (t->numel == 0) return rush_clone(c->heap, t, RUSH_FORMAT_PRESERVE, out);
-  RUSH_NEED(dim >= -t->rank && dim < t->rank,
-            "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -t->rank,
-            t->rank - 1, (long long)dim);
+  RUSH_CHECK_ARG(dim >= -t->rank && dim < t->rank,
+                 "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
+                 -t->rank, t->rank - 1, (long long)dim);
   if (dim < 0) dim += t->rank;
   int64_t size = t->sizes[dim], start = (size - shift % size) % size;
   rush_tensor first = *t, second = *t;
@@ -119,14 +120,14 @@ RUSH_OP(roll) {
   int n, m;
   RUSH_TRY(arg_ints(c, 1, 2 * RUSH_MAX_RANK, shifts, &n));
   RUSH_TRY(arg_ints(c, 2, 2 * RUSH_MAX_RANK, dims, &m));
-  RUSH_NEED(n > 0, "`shifts` required");
+  RUSH_CHECK_ARG(n > 0, "`shifts` required");
   if (m == 0 && n == 1) return roll_flat(c, shifts[0]);
-  RUSH_NEED(n == m, "shifts and dimensions must align. shifts: %d, dims:%d", n, m);
+  RUSH_CHECK_ARG(n == m, "shifts and dimensions must align. shifts: %d, dims:%d", n, m);
   rush_tensor *at = arg_tensor(c, 0);
   for (int k = 0; k < n; k++) {
     RUSH_TRY(roll_one(c, at, dims[k], shifts[k], &at));
     tmp_take(c, at);
   }
-  ret_tensor(c, 0, rush_tensor_keep(at));
+  ret_tensor(c, 0, rush_tensor_retain(at));
   return RUSH_OK;
 }

@@ -13,7 +13,7 @@ static rush_status spread(rush_ctx *ctx, rush_tensor *out, const int64_t *sizes)
     int64_t copies = out->sizes[d] / sizes[d], index[RUSH_MAX_RANK] = {0};
     char *at = data;
     for (bool more = true; more;) {
-      RUSH_TRY(rush_work(ctx, (uint64_t)copies * (block / 16 + 4)));
+      RUSH_TRY(rush_charge(ctx, (uint64_t)copies * (block / 16 + 4)));
       for (int64_t k = 1; k < copies; k++) memcpy(at + (size_t)k * block, at, block);
       more = false;
       for (int e = d - 1; e >= 0 && !more; e--) { /* the next filled position outside dimension d */
@@ -31,8 +31,8 @@ static rush_status repeated(rush_call *c, const rush_tensor *t, int rank, const 
   for (int d = 0; d < rank; d++) {
     int e = d - (rank - t->rank);
     padded[d] = e < 0 ? 1 : t->sizes[e];
-    RUSH_NEED(repeats[d] >= 0, "Trying to create tensor with negative dimension %lld",
-              (long long)repeats[d]);
+    RUSH_CHECK_ARG(repeats[d] >= 0, "Trying to create tensor with negative dimension %lld",
+                   (long long)repeats[d]);
     RUSH_CHECK(c->ctx, rush_mul64(padded[d], repeats[d], &sizes[d]), RUSH_ERR_NO_MEMORY,
                "repeat: too large");
   }
@@ -51,7 +51,7 @@ RUSH_OP(repeat) {
   int64_t repeats[RUSH_MAX_RANK];
   int n;
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, repeats, &n));
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       n >= t->rank,
       "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
   return repeated(c, t, n, repeats);
@@ -85,9 +85,9 @@ static int64_t count_at(const counts *n, int64_t i) {
 static rush_status count_total(rush_call *c, const counts *n, int64_t size, int64_t *total) {
   *total = 0;
   for (int64_t i = 0; i < size; i++) {
-    if (i % 4096 == 0) RUSH_TRY(rush_work(c->ctx, 8 * 4096));
+    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 8 * 4096));
     int64_t k = count_at(n, i);
-    RUSH_NEED(k >= 0, "repeats can not be negative");
+    RUSH_CHECK_ARG(k >= 0, "repeats can not be negative");
     RUSH_CHECK(c->ctx, rush_add64(*total, k, total), RUSH_ERR_NO_MEMORY,
                "repeat_interleave: too large");
   }
@@ -95,14 +95,14 @@ static rush_status count_total(rush_call *c, const counts *n, int64_t size, int6
 }
 
 static rush_status check_counts(rush_call *c, const rush_tensor *each) {
-  RUSH_NEED(each->dtype == RUSH_INT32 || each->dtype == RUSH_INT64,
-            "repeats has to be Long or Int tensor");
+  RUSH_CHECK_ARG(each->dtype == RUSH_INT32 || each->dtype == RUSH_INT64,
+                 "repeats has to be Long or Int tensor");
   return RUSH_OK;
 }
 
 static rush_status check_output_size(rush_call *c, uint32_t arg, int64_t total) {
-  RUSH_NEED(arg_is_none(c, arg) || arg_int(c, arg) == total,
-            "allocated size does not match required size");
+  RUSH_CHECK_ARG(arg_is_none(c, arg) || arg_int(c, arg) == total,
+                 "allocated size does not match required size");
   return RUSH_OK;
 }
 
@@ -112,7 +112,7 @@ RUSH_OP(repeat_interleave_index) {
   counts n = {each, 0};
   int64_t total;
   rush_tensor *out;
-  RUSH_NEED(each->rank == 1, "repeat_interleave only accept 1D vector as repeat");
+  RUSH_CHECK_ARG(each->rank == 1, "repeat_interleave only accept 1D vector as repeat");
   RUSH_TRY(check_counts(c, each));
   RUSH_TRY(count_total(c, &n, each->numel, &total));
   RUSH_TRY(check_output_size(c, 1, total));
@@ -120,7 +120,7 @@ RUSH_OP(repeat_interleave_index) {
   char *at = rush_data(out);
   for (int64_t i = 0; i < each->numel; i++)
     for (int64_t k = count_at(&n, i); k > 0; k--, at += rush_itemsize(out)) {
-      RUSH_TRY(rush_work(c->ctx, 4));
+      RUSH_TRY(rush_charge(c->ctx, 4));
       rush_store_int(out->dtype, at, i);
     }
   return RUSH_OK;
@@ -144,7 +144,7 @@ static rush_status interleave(rush_call *c, const rush_tensor *t, int dim, const
   for (int64_t o = 0; o < outer; o++)
     for (int64_t i = 0; i < size; i++, from += row) {
       const int64_t times = count_at(n, i);
-      RUSH_TRY(rush_work(c->ctx, (uint64_t)times * (row / 16 + 4) + 4));
+      RUSH_TRY(rush_charge(c->ctx, (uint64_t)times * (row / 16 + 4) + 4));
       for (int64_t k = 0; k < times; k++, to += row) memcpy(to, from, row);
     }
   return RUSH_OK;
@@ -159,8 +159,8 @@ RUSH_OP(repeat_interleave) {
   int64_t size = arg_is_none(c, 2) ? t->numel : t->rank > 0 ? t->sizes[dim] : 1, total;
   if (c->args[1].kind == RUSH_KIND_TENSOR) {
     n.each = arg_tensor(c, 1);
-    RUSH_NEED(n.each->rank <= 1, "repeats must be 0-dim or 1-dim tensor");
-    RUSH_NEED(
+    RUSH_CHECK_ARG(n.each->rank <= 1, "repeats must be 0-dim or 1-dim tensor");
+    RUSH_CHECK_ARG(
         n.each->numel == 1 || n.each->numel == size,
         "repeats must have the same size as input along dim, but got repeats.size(0) = %lld and "
         "input.size(%d) = %lld",
@@ -169,7 +169,7 @@ RUSH_OP(repeat_interleave) {
     RUSH_TRY(count_total(c, &n, size, &total));
   } else {
     n.all = arg_int(c, 1);
-    RUSH_NEED(n.all >= 0, "Repeats must be non-negative");
+    RUSH_CHECK_ARG(n.all >= 0, "Repeats must be non-negative");
     RUSH_CHECK(c->ctx, rush_mul64(n.all, size, &total), RUSH_ERR_NO_MEMORY,
                "repeat_interleave: too large");
   }

@@ -8,9 +8,9 @@
 
 /* A complex number fits a real tensor where it has no imaginary part. */
 static rush_status check_fits(rush_call *c, const rush_value *value, rush_dtype dtype) {
-  RUSH_NEED(value->kind != RUSH_KIND_COMPLEX || rush_is_complex(dtype) || dtype == RUSH_BOOL ||
-                ((const rush_complex *)value->u.ref)->im == 0,
-            "value cannot be converted to type %s without overflow", rush_dtype_name(dtype));
+  RUSH_CHECK_ARG(value->kind != RUSH_KIND_COMPLEX || rush_is_complex(dtype) || dtype == RUSH_BOOL ||
+                     ((const rush_complex *)value->u.ref)->im == 0,
+                 "value cannot be converted to type %s without overflow", rush_dtype_name(dtype));
   return RUSH_OK;
 }
 
@@ -56,8 +56,8 @@ RUSH_OP(empty) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank;
   rush_tensor *out;
-  RUSH_NEED(arg_int(c, 5) != RUSH_FORMAT_PRESERVE,
-            "memory format option is not supported by empty: preserve");
+  RUSH_CHECK_ARG(arg_int(c, 5) != RUSH_FORMAT_PRESERVE,
+                 "memory format option is not supported by empty: preserve");
   RUSH_TRY(arg_dtype(c, 1, RUSH_FLOAT32, &dtype));
   RUSH_TRY(arg_sizes(c, 0, &rank, sizes));
   RUSH_TRY(rush_new_in_format(c->heap, dtype, rank, sizes, arg_int(c, 5), &out));
@@ -75,9 +75,9 @@ static rush_status empty_strided(rush_call *c, uint32_t first, rush_dtype otherw
   RUSH_TRY(arg_dtype(c, first + 2, otherwise, &dtype));
   RUSH_TRY(arg_sizes(c, first, &rank, sizes));
   RUSH_TRY(arg_ints(c, first + 1, RUSH_MAX_RANK, strides, &n));
-  RUSH_NEED(n == rank, "mismatch in length of strides and shape");
+  RUSH_CHECK_ARG(n == rank, "mismatch in length of strides and shape");
   for (int d = 0; d < rank; d++) {
-    RUSH_NEED(strides[d] >= 0, "negative strides are not supported");
+    RUSH_CHECK_ARG(strides[d] >= 0, "negative strides are not supported");
     if (sizes[d] == 0) reach = 0;
     if (reach == 0) continue;
     RUSH_CHECK(c->ctx, rush_mul64(sizes[d] - 1, strides[d], &far) && rush_add64(reach, far, &reach),
@@ -119,7 +119,7 @@ static rush_status fill(rush_call *c, const rush_value *value) {
   if (out) {
     RUSH_CHECK(c->ctx, !out->storage->borrowed, RUSH_ERR_UNSUPPORTED,
                "a weight of the model is written in place, and weights cannot be written");
-    ret_keep(c, 0, &c->args[0]);
+    ret_retained(c, 0, &c->args[0]);
   } else {
     RUSH_TRY(rush_result_like(c, 0, arg_tensor(c, 0), own_dtype(c), &out));
   }
@@ -132,9 +132,9 @@ RUSH_OP(fill_scalar) {
 }
 RUSH_OP(fill_tensor) {
   const rush_tensor *v = arg_tensor(c, 1);
-  RUSH_NEED(v->rank == 0,
-            "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
-            v->rank);
+  RUSH_CHECK_ARG(v->rank == 0,
+                 "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+                 v->rank);
   rush_complex z;
   rush_convert(RUSH_COMPLEX128, &z.re, v->dtype, rush_data(v), 1);
   rush_value value = rush_is_complex(v->dtype) ? (rush_value){RUSH_KIND_COMPLEX, 0, {.ref = &z}}
@@ -169,14 +169,14 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
   if (dtype == RUSH_INT64)
     for (int k = 0; k < 3; k++) d[k] = (double)i[k];
   const bool whole = !rush_is_float(dtype); /* the numbers, too, but for how many there are */
-  RUSH_NEED(whole ? i[2] != 0 : d[2] != 0, "step must be nonzero");
-  RUSH_NEED(isfinite(d[0]) && isfinite(d[1]), "unsupported range: %g -> %g", d[0], d[1]);
-  RUSH_NEED(whole      ? (i[2] > 0 ? i[1] >= i[0] : i[1] <= i[0])
-            : d[2] > 0 ? d[1] >= d[0]
-                       : d[1] <= d[0],
-            "upper bound and lower bound inconsistent with step sign");
+  RUSH_CHECK_ARG(whole ? i[2] != 0 : d[2] != 0, "step must be nonzero");
+  RUSH_CHECK_ARG(isfinite(d[0]) && isfinite(d[1]), "unsupported range: %g -> %g", d[0], d[1]);
+  RUSH_CHECK_ARG(whole      ? (i[2] > 0 ? i[1] >= i[0] : i[1] <= i[0])
+                 : d[2] > 0 ? d[1] >= d[0]
+                            : d[1] <= d[0],
+                 "upper bound and lower bound inconsistent with step sign");
   const double size = ceil((d[1] - d[0]) / d[2]);
-  RUSH_NEED(size >= 0 && size < 9e18, "invalid size, possible overflow?");
+  RUSH_CHECK_ARG(size >= 0 && size < 9e18, "invalid size, possible overflow?");
   n = (int64_t)size;
   if (dtype == RUSH_INT64) { /* exact where doubles are not */
     uint64_t span = i[2] > 0 ? (uint64_t)i[1] - (uint64_t)i[0] : (uint64_t)i[0] - (uint64_t)i[1];
@@ -187,10 +187,10 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
   char *to = rush_data(out);
   const size_t item = rush_dtype_size(dtype);
   if (rush_is_float(dtype)) {
-    for (int64_t k = 0; k < n && !rush_stops(c->ctx, 4); k++)
+    for (int64_t k = 0; k < n && !rush_should_stop(c->ctx, 4); k++)
       rush_store_double(dtype, to + (size_t)k * item, d[0] + (double)k * d[2]);
   } else {
-    for (int64_t k = 0; k < n && !rush_stops(c->ctx, 4); k++)
+    for (int64_t k = 0; k < n && !rush_should_stop(c->ctx, 4); k++)
       rush_store_int(dtype, to + (size_t)k * item,
                      (int64_t)((uint64_t)i[0] + (uint64_t)k * (uint64_t)i[2]));
   }
@@ -216,7 +216,7 @@ static rush_status spread_out(rush_call *c, const rush_tensor *t, double start, 
   if (rush_is_float(dtype)) step = rush_rounded(dtype, step);
   char *to = rush_data(t);
   for (int64_t k = 0; k < n; k++, to += item) {
-    RUSH_TRY(rush_work(c->ctx, 4));
+    RUSH_TRY(rush_charge(c->ctx, 4));
     double v = n == 1      ? start
                : k < n / 2 ? start + step * (double)k
                            : end - step * (double)(n - 1 - k);
@@ -238,16 +238,17 @@ RUSH_OP(linspace) {
   rush_tensor *out;
   const int64_t n = arg_int(c, 2);
   const bool number = c->args[0].kind == RUSH_KIND_COMPLEX || c->args[1].kind == RUSH_KIND_COMPLEX;
-  RUSH_NEED(n >= 0, "number of steps must be non-negative");
+  RUSH_CHECK_ARG(n >= 0, "number of steps must be non-negative");
   RUSH_TRY(arg_dtype(c, 3, number ? RUSH_COMPLEX64 : RUSH_FLOAT32, &dtype));
-  RUSH_NEED(!number || rush_is_complex(dtype),
-            "torch.linspace(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s",
-            rush_dtype_word(dtype));
+  RUSH_CHECK_ARG(
+      !number || rush_is_complex(dtype),
+      "torch.linspace(): inferred dtype ComplexFloat can't be safely cast to passed dtype %s",
+      rush_dtype_torch_name(dtype));
   RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
   if (!rush_is_complex(dtype))
     return spread_out(c, out, arg_scalar_double(c, 0), arg_scalar_double(c, 1));
   for (int k = 0; k < 2; k++) {
-    const rush_tensor part = rush_part_of(out, k);
+    const rush_tensor part = rush_complex_part(out, k);
     RUSH_TRY(spread_out(c, &part, scalar_part(c, 0, k), scalar_part(c, 1, k)));
   }
   return RUSH_OK;
@@ -256,8 +257,8 @@ RUSH_OP(linspace) {
 static rush_status eye(rush_call *c, int64_t n, int64_t m, uint32_t dtype_arg) {
   rush_dtype dtype;
   rush_tensor *out;
-  RUSH_NEED(n >= 0, "n must be greater or equal to 0, got %lld", (long long)n);
-  RUSH_NEED(m >= 0, "m must be greater or equal to 0, got %lld", (long long)m);
+  RUSH_CHECK_ARG(n >= 0, "n must be greater or equal to 0, got %lld", (long long)n);
+  RUSH_CHECK_ARG(m >= 0, "m must be greater or equal to 0, got %lld", (long long)m);
   RUSH_TRY(arg_dtype(c, dtype_arg, RUSH_FLOAT32, &dtype));
   RUSH_TRY(rush_result(c, 0, dtype, 2, (int64_t[]){n, m}, &out));
   rush_fill_zero(c->ctx, out);
@@ -322,19 +323,19 @@ static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int6
 static rush_status store_list(rush_call *c, const rush_value *v, int depth, int rank,
                               const int64_t *sizes, rush_dtype dtype, char **to) {
   if (depth < rank) {
-    RUSH_NEED(v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE,
-              "Expected sequence of length %lld at dim %d", (long long)sizes[depth], depth);
+    RUSH_CHECK_ARG(v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE,
+                   "Expected sequence of length %lld at dim %d", (long long)sizes[depth], depth);
     const rush_list *list = rush_as_list(v);
-    RUSH_NEED((int64_t)list->n == sizes[depth],
-              "Expected sequence of length %lld at dim %d (got length %zu)",
-              (long long)sizes[depth], depth, list->n);
+    RUSH_CHECK_ARG((int64_t)list->n == sizes[depth],
+                   "Expected sequence of length %lld at dim %d (got length %zu)",
+                   (long long)sizes[depth], depth, list->n);
     for (size_t k = 0; k < list->n; k++)
       RUSH_TRY(store_list(c, &list->items[k], depth + 1, rank, sizes, dtype, to));
     return RUSH_OK;
   }
   if (v->kind == RUSH_KIND_TENSOR) {
     const rush_tensor *t = rush_as_tensor(v);
-    RUSH_NEED(t->numel == 1, "only one element tensors can be converted to Python scalars");
+    RUSH_CHECK_ARG(t->numel == 1, "only one element tensors can be converted to Python scalars");
     rush_convert(dtype, *to, t->dtype, rush_data(t), 1);
   } else if (v->kind == RUSH_KIND_COMPLEX) {
     RUSH_TRY(check_fits(c, v, dtype));
@@ -342,8 +343,8 @@ static rush_status store_list(rush_call *c, const rush_value *v, int depth, int 
   } else if (v->kind == RUSH_KIND_FLOAT) {
     rush_store_double(dtype, *to, v->u.f);
   } else {
-    RUSH_NEED(v->kind == RUSH_KIND_INT || v->kind == RUSH_KIND_BOOL,
-              "a %s cannot be an element of a tensor", rush_kind_name(v->kind));
+    RUSH_CHECK_ARG(v->kind == RUSH_KIND_INT || v->kind == RUSH_KIND_BOOL,
+                   "a %s cannot be an element of a tensor", rush_kind_name(v->kind));
     rush_store_int(dtype, *to, v->u.i);
   }
   *to += rush_dtype_size(dtype);
@@ -382,7 +383,8 @@ RUSH_OP(as_tensor) {
 static rush_status triangle(rush_call *c, bool upper) {
   const rush_tensor *self = arg_tensor(c, 0);
   const int rank = self->rank;
-  RUSH_NEED(rank >= 2, "%s: input tensor must have at least 2 dimensions", upper ? "triu" : "tril");
+  RUSH_CHECK_ARG(rank >= 2, "%s: input tensor must have at least 2 dimensions",
+                 upper ? "triu" : "tril");
   rush_tensor *out;
   RUSH_TRY(rush_result(c, 0, own_dtype(c), rank, self->sizes, &out));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
@@ -392,7 +394,7 @@ static rush_status triangle(rush_call *c, bool upper) {
   char *at = rush_data(out);
   const int64_t all = cols == 0 ? 0 : out->numel / cols;
   for (int64_t r = 0; r < all; r++, at += (size_t)cols * item) {
-    RUSH_TRY(rush_work(c->ctx, (uint64_t)cols * item / 16 + 8));
+    RUSH_TRY(rush_charge(c->ctx, (uint64_t)cols * item / 16 + 8));
     /* columns [0, edge) are below the diagonal (upper) or within it (lower) */
     int64_t edge = upper ? r % rows : r % rows + 1;
     if (!rush_add64(edge, diagonal, &edge)) edge = diagonal > 0 ? cols : 0;
@@ -414,23 +416,23 @@ RUSH_OP(triu) {
 RUSH_OP(one_hot) {
   const rush_tensor *self = arg_tensor(c, 0);
   int64_t classes = arg_int(c, 1), most = -1, sizes[RUSH_MAX_RANK];
-  RUSH_NEED(self->dtype == RUSH_INT64,
-            "one_hot is only applicable to index tensor of type LongTensor.");
-  RUSH_NEED(self->rank < RUSH_MAX_RANK, "one_hot of a tensor of %d dimensions", self->rank);
-  RUSH_NEED(self->numel > 0 || classes > 0,
-            "Can not infer total number of classes from empty tensor.");
-  RUSH_NEED(classes >= -1, "num_classes should be positive");
+  RUSH_CHECK_ARG(self->dtype == RUSH_INT64,
+                 "one_hot is only applicable to index tensor of type LongTensor.");
+  RUSH_CHECK_ARG(self->rank < RUSH_MAX_RANK, "one_hot of a tensor of %d dimensions", self->rank);
+  RUSH_CHECK_ARG(self->numel > 0 || classes > 0,
+                 "Can not infer total number of classes from empty tensor.");
+  RUSH_CHECK_ARG(classes >= -1, "num_classes should be positive");
   rush_tensor *dense, *out;
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 0), &dense));
   const int64_t *index = rush_data(dense);
   for (int64_t i = 0; i < dense->numel; i++) {
-    RUSH_TRY(rush_work(c->ctx, 1));
-    RUSH_NEED(index[i] >= 0, "Class values must be non-negative.");
+    RUSH_TRY(rush_charge(c->ctx, 1));
+    RUSH_CHECK_ARG(index[i] >= 0, "Class values must be non-negative.");
     if (index[i] > most) most = index[i];
   }
   RUSH_CHECK(c->ctx, most < RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY,
              "out of memory: one_hot of class %lld", (long long)most);
-  RUSH_NEED(classes < 0 || most < classes, "Class values must be smaller than num_classes.");
+  RUSH_CHECK_ARG(classes < 0 || most < classes, "Class values must be smaller than num_classes.");
   if (classes < 0) classes = most + 1;
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
   sizes[self->rank] = classes;

@@ -24,21 +24,22 @@ RUSH_OP(meshgrid) {
   if (c->n_args > 1) {
     const char *indexing = arg_str(c, 1)->bytes;
     xy = strcmp(indexing, "xy") == 0;
-    RUSH_NEED(xy || strcmp(indexing, "ij") == 0,
-              "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s",
-              indexing);
+    RUSH_CHECK_ARG(xy || strcmp(indexing, "ij") == 0,
+                   "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s",
+                   indexing);
   }
-  RUSH_NEED(list->n > 0, "meshgrid expects a non-empty TensorList");
-  RUSH_NEED(list->n <= RUSH_MAX_RANK, "meshgrid: more than %d tensors", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(list->n > 0, "meshgrid expects a non-empty TensorList");
+  RUSH_CHECK_ARG(list->n <= RUSH_MAX_RANK, "meshgrid: more than %d tensors", RUSH_MAX_RANK);
   int rank = (int)list->n;
   xy = xy && rank >= 2;
   for (int k = 0; k < rank; k++) {
     const rush_tensor *t = rush_as_tensor(&list->items[k]);
-    RUSH_NEED(t->rank <= 1,
-              "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got %d dimensions",
-              t->rank);
-    RUSH_NEED(t->dtype == rush_as_tensor(&list->items[0])->dtype,
-              "torch.meshgrid expects all tensors to have the same dtype");
+    RUSH_CHECK_ARG(
+        t->rank <= 1,
+        "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got %d dimensions",
+        t->rank);
+    RUSH_CHECK_ARG(t->dtype == rush_as_tensor(&list->items[0])->dtype,
+                   "torch.meshgrid expects all tensors to have the same dtype");
     sizes[xy && k < 2 ? 1 - k : k] = t->numel;
   }
   RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_LIST, list->type, NULL, 0, &c->results[0]));
@@ -61,14 +62,14 @@ static rush_status triangle(rush_call *c, bool lower) {
   rush_dtype dtype;
   rush_tensor *out;
   RUSH_TRY(arg_dtype(c, 3, RUSH_INT64, &dtype));
-  RUSH_NEED(rows >= 0, "row must be non-negative, got%lld", (long long)rows);
-  RUSH_NEED(columns >= 0, "col must be non-negative, got%lld", (long long)columns);
+  RUSH_CHECK_ARG(rows >= 0, "row must be non-negative, got%lld", (long long)rows);
+  RUSH_CHECK_ARG(columns >= 0, "col must be non-negative, got%lld", (long long)columns);
   RUSH_CHECK(c->ctx, rows <= RUSH_MAX_NUMEL && columns <= RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY,
              "out of memory: the indices of so many rows or columns");
   if (offset > columns) offset = columns; /* no sum overflows */
   if (offset < -rows) offset = -rows;
   for (int64_t i = 0; i < rows; i++) {
-    if (i % 4096 == 0) RUSH_TRY(rush_work(c->ctx, 4 * 4096));
+    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 4 * 4096));
     triangle_row(i, columns, offset, lower, &from, &to);
     RUSH_CHECK(c->ctx, rush_add64(n, to - from, &n), RUSH_ERR_NO_MEMORY,
                "out of memory: so many indices");
@@ -78,7 +79,7 @@ static rush_status triangle(rush_call *c, bool lower) {
   char *row_at = rush_data(out), *column_at = row_at + (size_t)n * item;
   for (int64_t i = 0; i < rows; i++) {
     triangle_row(i, columns, offset, lower, &from, &to);
-    RUSH_TRY(rush_work(c->ctx, 8 * (uint64_t)(to - from) + 4));
+    RUSH_TRY(rush_charge(c->ctx, 8 * (uint64_t)(to - from) + 4));
     for (int64_t j = from; j < to; j++, row_at += item, column_at += item) {
       rush_store_int(dtype, row_at, i);
       rush_store_int(dtype, column_at, j);

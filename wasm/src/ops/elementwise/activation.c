@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "blocks/elements/pointwise.h"
-#include "kernels/math.h"
+#include "kernels/elementary.h"
 
 #define FLOATS(id, expr)                    \
   RUSH_BODY_1(id##_f32, float, float, expr) \
@@ -172,8 +172,8 @@ RUSH_BODY_1(threshold_i64, int64_t, int64_t, x <= s ? t : x)
 static rush_status setup_threshold(rush_call *c, rush_pw_job *job) {
   RUSH_TRY(setup_2(c, job));
   for (int k = 0; k < 2 && job->common == RUSH_UINT8; k++) {
-    RUSH_NEED(job->p.i[k] >= -UINT8_MAX && job->p.i[k] <= UINT8_MAX,
-              "value cannot be converted to type uint8_t without overflow");
+    RUSH_CHECK_ARG(job->p.i[k] >= -UINT8_MAX && job->p.i[k] <= UINT8_MAX,
+                   "value cannot be converted to type uint8_t without overflow");
     job->p.i[k] = (uint8_t)job->p.i[k];
   }
   return RUSH_OK;

@@ -4,7 +4,7 @@
 
 #include "base/half.h"
 #include "blocks/elements/pointwise.h"
-#include "kernels/math.h"
+#include "kernels/elementary.h"
 
 #define U(x) ((uint64_t)(x))
 #define ZERO_DIVISION "ZeroDivisionError"
@@ -521,11 +521,11 @@ static uint16_t step_half(uint16_t h, bool up) {
 }
 static float next_float16(float a, float b) {
   if (a != a || b != b) return a + b;
-  return a == b ? a : rush_of_float16(step_half(rush_to_float16(a), a < b));
+  return a == b ? a : rush_from_float16(step_half(rush_to_float16(a), a < b));
 }
 static float next_bfloat16(float a, float b) {
   if (a != a || b != b) return a + b;
-  return a == b ? a : rush_of_bfloat16(step_half(rush_to_bfloat16(a), a < b));
+  return a == b ? a : rush_from_bfloat16(step_half(rush_to_bfloat16(a), a < b));
 }
 static const rush_pointwise nextafter_float16 = {
     .operands = 2, .f32 = rush_pw_map2_f32, .fn2_32 = next_float16};

@@ -1,7 +1,7 @@
 /* isclose, allclose, equal. */
 #include <math.h>
 
-#include "blocks/elements/rows.h"
+#include "blocks/elements/shared_rows.h"
 #include "call/define.h"
 
 /* |x - y| <= atol + rtol |y|; s is rtol, t is atol, i[0] whether NaN equals NaN */
@@ -14,15 +14,16 @@ RUSH_BODY_2(close_c128, rush_c128, uint8_t, CLOSE(cabs, p->f[1]))
 
 /* self, other, rtol, atol, equal_nan */
 static rush_status setup_isclose(rush_call *c, rush_pw_job *job) {
-  RUSH_NEED(arg_tensor(c, 0)->dtype == arg_tensor(c, 1)->dtype, "%s did not match %s",
-            rush_dtype_word(arg_tensor(c, 0)->dtype), rush_dtype_word(arg_tensor(c, 1)->dtype));
+  RUSH_CHECK_ARG(arg_tensor(c, 0)->dtype == arg_tensor(c, 1)->dtype, "%s did not match %s",
+                 rush_dtype_torch_name(arg_tensor(c, 0)->dtype),
+                 rush_dtype_torch_name(arg_tensor(c, 1)->dtype));
   job->p.f[0] = arg_float(c, 2);
   job->p.f[1] = arg_float(c, 3);
   job->p.i[0] = arg_bool(c, 4);
-  RUSH_NEED(job->p.f[0] >= 0, "rtol must be greater than or equal to zero, but got %g",
-            job->p.f[0]);
-  RUSH_NEED(job->p.f[1] >= 0, "atol must be greater than or equal to zero, but got %g",
-            job->p.f[1]);
+  RUSH_CHECK_ARG(job->p.f[0] >= 0, "rtol must be greater than or equal to zero, but got %g",
+                 job->p.f[0]);
+  RUSH_CHECK_ARG(job->p.f[1] >= 0, "atol must be greater than or equal to zero, but got %g",
+                 job->p.f[1]);
   if (rush_is_integral(job->common)) job->common = RUSH_FLOAT64;
   return RUSH_OK;
 }

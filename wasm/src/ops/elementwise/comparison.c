@@ -136,7 +136,7 @@ static rush_status setup_where(rush_call *c, rush_pw_job *job) {
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   RUSH_CHECK(c->ctx, dtype == RUSH_BOOL || dtype == RUSH_UINT8, RUSH_ERR_BAD_ARGUMENT,
              "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
-             rush_dtype_word(dtype));
+             rush_dtype_torch_name(dtype));
   return RUSH_OK;
 }
 RUSH_POINTWISE(where) = {SELECTS, .flags = RUSH_PW_MASK, .setup = setup_where};

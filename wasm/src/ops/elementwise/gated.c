@@ -1,9 +1,9 @@
 /* Pointwise operators on views of their arguments: glu, prelu; and cosine_similarity. */
 #include <math.h>
 
-#include "blocks/elements/rows.h"
+#include "blocks/elements/shared_rows.h"
 #include "call/define.h"
-#include "kernels/math.h"
+#include "kernels/elementary.h"
 
 /* ---- glu ------------------------------------------------------------------------------------- */
 
@@ -25,11 +25,11 @@ RUSH_OP(glu) {
   rush_tensor *self = arg_tensor(c, 0), *halves[2], *out;
   int64_t sizes[RUSH_MAX_RANK];
   int dim;
-  RUSH_NEED(self->rank > 0, "glu does not support 0-dimensional tensors");
+  RUSH_CHECK_ARG(self->rank > 0, "glu does not support 0-dimensional tensors");
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
-  RUSH_NEED(self->sizes[dim] % 2 == 0,
-            "Halving dimension must be even, but dimension %d is size %lld", dim,
-            (long long)self->sizes[dim]);
+  RUSH_CHECK_ARG(self->sizes[dim] % 2 == 0,
+                 "Halving dimension must be even, but dimension %d is size %lld", dim,
+                 (long long)self->sizes[dim]);
   memcpy(sizes, self->sizes, sizeof sizes);
   sizes[dim] /= 2;
   for (int k = 0; k < 2; k++) {
@@ -48,17 +48,18 @@ RUSH_OP(glu) {
 RUSH_OP(prelu) {
   rush_tensor *self = arg_tensor(c, 0), *weight = arg_tensor(c, 1), *view, *out;
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
-  RUSH_NEED(self->dtype == weight->dtype, "prelu: Type promoting not supported. Got %s and %s",
-            rush_dtype_word(self->dtype), rush_dtype_word(weight->dtype));
-  RUSH_NEED(weight->rank <= 1,
-            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d",
-            weight->rank);
+  RUSH_CHECK_ARG(self->dtype == weight->dtype, "prelu: Type promoting not supported. Got %s and %s",
+                 rush_dtype_torch_name(self->dtype), rush_dtype_torch_name(weight->dtype));
+  RUSH_CHECK_ARG(weight->rank <= 1,
+                 "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d",
+                 weight->rank);
   const int64_t channels = self->rank > 1 ? self->sizes[1] : 1;
-  RUSH_NEED(weight->numel == 1 || (self->rank > 0 && weight->numel == channels),
-            "Mismatch of parameter numbers and input channel size. Found parameter numbers = %lld "
-            "and channel size = "
-            "%lld.",
-            (long long)weight->numel, (long long)channels);
+  RUSH_CHECK_ARG(
+      weight->numel == 1 || (self->rank > 0 && weight->numel == channels),
+      "Mismatch of parameter numbers and input channel size. Found parameter numbers = %lld "
+      "and channel size = "
+      "%lld.",
+      (long long)weight->numel, (long long)channels);
   const bool one = weight->numel == 1;
   for (int d = 0; d < self->rank; d++) {
     sizes[d] = d == 1 && !one ? channels : 1;
@@ -94,12 +95,12 @@ RUSH_OP(cosine_similarity) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank, dim;
   rush_dtype dtype = arg_result_type(c, 3);
-  RUSH_NEED(rush_is_float(dtype),
-            "expected common dtype to be floating point, yet common dtype is %s",
-            rush_dtype_word(dtype));
+  RUSH_CHECK_ARG(rush_is_float(dtype),
+                 "expected common dtype to be floating point, yet common dtype is %s",
+                 rush_dtype_torch_name(dtype));
   const rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
-  RUSH_NEED(rush_broadcast(a->rank, a->sizes, b->rank, b->sizes, &rank, sizes),
-            "cosine_similarity: the shapes do not broadcast");
+  RUSH_CHECK_ARG(rush_broadcast(a->rank, a->sizes, b->rank, b->sizes, &rank, sizes),
+                 "cosine_similarity: the shapes do not broadcast");
   RUSH_TRY(arg_dim(c, 2, rank, &dim));
   for (uint32_t k = 0; k < 2; k++) {
     const rush_tensor *t = arg_tensor(c, k);

@@ -3,7 +3,7 @@
 
 #include "base/lgamma.h"
 #include "blocks/elements/pointwise.h"
-#include "kernels/math.h"
+#include "kernels/elementary.h"
 
 #define U(x) ((uint64_t)(x))
 /* ---- Elementary functions -------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static const rush_pointwise round_down = {
 static rush_status setup_round_decimals(rush_call *c, rush_pw_job *job) {
   int64_t decimals = arg_int(c, 1);
   RUSH_CHECK(c->ctx, rush_is_float(job->common), RUSH_ERR_BAD_ARGUMENT,
-             "\"round_vml_cpu\" not implemented for '%s'", rush_dtype_word(job->common));
+             "\"round_vml_cpu\" not implemented for '%s'", rush_dtype_torch_name(job->common));
   job->row = decimals == 0 ? &rush_pointwise_round : decimals > 0 ? &round_up : &round_down;
   job->p.f[0] = pow(10, fabs((double)decimals));
   return RUSH_OK;

@@ -69,11 +69,11 @@ static rush_status run(rush_call *c, const lines *l) {
   rush_iter_init(&it, to.rank, to.sizes, 2, tensors);
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
-      if (rush_stops(c->ctx, 8 * (uint64_t)n)) break;
+      if (rush_should_stop(c->ctx, 8 * (uint64_t)n)) break;
       run_line(l, &plan, it.at[0] + i * it.stride[0][0], it.at[1] + i * it.stride[1][0], raw, in,
                out);
     }
-    RUSH_TRY(rush_stopped(c->ctx));
+    RUSH_TRY(rush_take_stop(c->ctx));
   } while (rush_iter_next(&it));
   return RUSH_OK;
 }
@@ -93,26 +93,26 @@ static rush_status read_dims(rush_call *c, int64_t last, transforms *t) {
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, dims, &t->n));
   uint32_t seen = 0;
   for (int k = 0; k < t->n; k++) {
-    RUSH_NEED(dims[k] >= -self->rank && dims[k] < self->rank,
-              "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
-              -self->rank, self->rank - 1, (long long)dims[k]);
+    RUSH_CHECK_ARG(dims[k] >= -self->rank && dims[k] < self->rank,
+                   "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
+                   -self->rank, self->rank - 1, (long long)dims[k]);
     const int d = (int)dims[k] + (dims[k] < 0 ? self->rank : 0);
-    RUSH_NEED((seen >> d & 1) == 0, "FFT dims must be unique");
+    RUSH_CHECK_ARG((seen >> d & 1) == 0, "FFT dims must be unique");
     seen |= 1u << d;
     t->dims[k] = d;
     const int64_t n = last && k == t->n - 1 ? last : self->sizes[d];
-    RUSH_NEED(n >= 1, "Invalid number of data points (%lld) specified", (long long)n);
+    RUSH_CHECK_ARG(n >= 1, "Invalid number of data points (%lld) specified", (long long)n);
     elements *= (double)n;
   }
   const int64_t mode = arg_int(c, 2);
-  RUSH_NEED(mode >= 0 && mode <= 2, "Unsupported normalization type %lld", (long long)mode);
+  RUSH_CHECK_ARG(mode >= 0 && mode <= 2, "Unsupported normalization type %lld", (long long)mode);
   t->scale = mode == 0 ? 1 : mode == 1 ? 1 / sqrt(elements) : 1 / elements;
   return RUSH_OK;
 }
 
 static rush_status need_complex(rush_call *c, const rush_tensor *t) {
-  RUSH_NEED(rush_is_complex(t->dtype), "a complex tensor was wanted, but got %s",
-            rush_dtype_word(t->dtype));
+  RUSH_CHECK_ARG(rush_is_complex(t->dtype), "a complex tensor was wanted, but got %s",
+                 rush_dtype_torch_name(t->dtype));
   return RUSH_OK;
 }
 
@@ -146,10 +146,10 @@ RUSH_OP(fft_r2c) {
   transforms t;
   rush_tensor *out;
   int64_t sizes[RUSH_MAX_RANK];
-  RUSH_NEED(self->dtype == RUSH_FLOAT32 || self->dtype == RUSH_FLOAT64, "Unsupported dtype %s",
-            rush_dtype_word(self->dtype));
+  RUSH_CHECK_ARG(self->dtype == RUSH_FLOAT32 || self->dtype == RUSH_FLOAT64, "Unsupported dtype %s",
+                 rush_dtype_torch_name(self->dtype));
   RUSH_TRY(read_dims(c, 0, &t));
-  RUSH_NEED(t.n > 0, "_fft_r2c must transform at least one axis");
+  RUSH_CHECK_ARG(t.n > 0, "_fft_r2c must transform at least one axis");
   const int last = t.dims[t.n - 1];
   for (int d = 0; d < self->rank; d++) sizes[d] = self->sizes[d];
   if (arg_bool(c, 3)) sizes[last] = sizes[last] / 2 + 1;
@@ -168,15 +168,15 @@ RUSH_OP(fft_c2r) {
   rush_tensor *out, *middle;
   int64_t sizes[RUSH_MAX_RANK];
   RUSH_TRY(need_complex(c, self));
-  RUSH_NEED(n >= 1, "Invalid number of data points (%lld) specified", (long long)n);
+  RUSH_CHECK_ARG(n >= 1, "Invalid number of data points (%lld) specified", (long long)n);
   RUSH_TRY(read_dims(c, n, &t));
-  RUSH_NEED(t.n > 0, "_fft_c2r must transform at least one axis");
+  RUSH_CHECK_ARG(t.n > 0, "_fft_c2r must transform at least one axis");
   const int last = t.dims[t.n - 1];
-  RUSH_NEED(self->sizes[last] > n / 2, "_fft_c2r of %lld needs %lld numbers, but got %lld",
-            (long long)n, (long long)n / 2 + 1, (long long)self->sizes[last]);
+  RUSH_CHECK_ARG(self->sizes[last] > n / 2, "_fft_c2r of %lld needs %lld numbers, but got %lld",
+                 (long long)n, (long long)n / 2 + 1, (long long)self->sizes[last]);
   for (int d = 0; d < self->rank; d++) sizes[d] = self->sizes[d];
   sizes[last] = n;
-  RUSH_TRY(rush_result(c, 0, rush_real_of(self->dtype), self->rank, sizes, &out));
+  RUSH_TRY(rush_result(c, 0, rush_real_dtype(self->dtype), self->rank, sizes, &out));
   if (out->numel == 0) return RUSH_OK;
   if (t.n > 1) {
     RUSH_TRY(tmp_new(c, self->dtype, self->rank, self->sizes, &middle));

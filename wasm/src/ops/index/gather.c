@@ -1,5 +1,5 @@
 /* Reading at indices: index_select, gather, take, take_along_dim. */
-#include "blocks/places.h"
+#include "blocks/gather_scatter.h"
 #include "blocks/shape.h"
 #include "call/define.h"
 #include "tensor/layout.h"
@@ -16,7 +16,7 @@ static rush_status select_rows(rush_call *c, const rush_tensor *t, int dim,
   for (int64_t k = 0; k < n; k++, at += step, to += row) {
     int64_t i = rush_load_int(index->dtype, at);
     if (i < 0 || i >= size) return rush_fail_index(c->ctx, i, dim, size);
-    RUSH_TRY(rush_work(c->ctx, (uint64_t)outer * (row / 16 + 4)));
+    RUSH_TRY(rush_charge(c->ctx, (uint64_t)outer * (row / 16 + 4)));
     for (int64_t o = 0; o < outer; o++)
       memcpy(to + (size_t)o * row * (size_t)n, from + (size_t)o * slab + (size_t)i * row, row);
   }
@@ -29,12 +29,12 @@ RUSH_OP(index_select) {
   int dim;
   rush_tensor *out;
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
-  RUSH_NEED(index->rank <= 1, "index_select(): Index is supposed to be a vector");
-  RUSH_NEED(index->dtype == RUSH_INT32 || index->dtype == RUSH_INT64,
-            "index_select(): Expected dtype int32 or int64 for index");
-  RUSH_NEED(t->rank > 0 || index->numel == 1,
-            "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
-            (long long)index->numel);
+  RUSH_CHECK_ARG(index->rank <= 1, "index_select(): Index is supposed to be a vector");
+  RUSH_CHECK_ARG(index->dtype == RUSH_INT32 || index->dtype == RUSH_INT64,
+                 "index_select(): Expected dtype int32 or int64 for index");
+  RUSH_CHECK_ARG(t->rank > 0 || index->numel == 1,
+                 "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
+                 (long long)index->numel);
   memcpy(sizes, t->sizes, sizeof sizes);
   if (t->rank > 0) sizes[dim] = index->numel;
   RUSH_TRY(rush_result(c, 0, t->dtype, t->rank, sizes, &out));
@@ -49,15 +49,16 @@ static rush_status check_gather(rush_call *c, const rush_tensor *t, int dim,
                                 const rush_tensor *index) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int rank = t->rank > 0 ? t->rank : 1, index_rank = index->rank > 0 ? index->rank : 1;
-  RUSH_NEED(rank == index_rank,
-            "Index tensor must have the same number of dimensions as input tensor");
+  RUSH_CHECK_ARG(rank == index_rank,
+                 "Index tensor must have the same number of dimensions as input tensor");
   for (int d = 0; d < t->rank && d < index->rank; d++) {
-    RUSH_NEED(d == dim || index->sizes[d] <= t->sizes[d],
-              "Size does not match at dimension %d expected index %s to be no larger than self %s "
-              "apart from dimension "
-              "%d",
-              d, rush_shape_text(index->rank, index->sizes, a),
-              rush_shape_text(t->rank, t->sizes, b), dim);
+    RUSH_CHECK_ARG(
+        d == dim || index->sizes[d] <= t->sizes[d],
+        "Size does not match at dimension %d expected index %s to be no larger than self %s "
+        "apart from dimension "
+        "%d",
+        d, rush_shape_text(index->rank, index->sizes, a), rush_shape_text(t->rank, t->sizes, b),
+        dim);
   }
   return RUSH_OK;
 }
@@ -68,7 +69,7 @@ RUSH_OP(gather) {
   rush_tensor *out;
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   if (index->numel > 0) {
-    RUSH_NEED(index->dtype == RUSH_INT64, "gather(): Expected dtype int64 for index");
+    RUSH_CHECK_ARG(index->dtype == RUSH_INT64, "gather(): Expected dtype int64 for index");
     RUSH_TRY(check_gather(c, t, dim, index));
   }
   RUSH_TRY(rush_result(c, 0, t->dtype, index->rank, index->sizes, &out));
@@ -78,10 +79,10 @@ RUSH_OP(gather) {
 /* t.view(-1), without a count of its own. */
 static rush_status flat(rush_call *c, const rush_tensor *t, rush_tensor *row) {
   int64_t stride;
-  RUSH_NEED(rush_view_strides(t, 1, &t->numel, &stride),
-            "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans across two "
-            "contiguous subspaces). Use .reshape(...) instead.");
+  RUSH_CHECK_ARG(rush_view_strides(t, 1, &t->numel, &stride),
+                 "view size is not compatible with input tensor's size and stride (at least one "
+                 "dimension spans across two "
+                 "contiguous subspaces). Use .reshape(...) instead.");
   *row = *t;
   row->rank = 1;
   row->sizes[0] = t->numel;
@@ -117,22 +118,24 @@ RUSH_OP(take_along_dim) {
   const rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 1);
   int64_t sizes[RUSH_MAX_RANK];
   int dim;
-  RUSH_NEED(index->dtype == RUSH_INT64,
-            "torch.take_along_dim(): dtype of indices should be Long but got %s",
-            rush_dtype_word(index->dtype));
+  RUSH_CHECK_ARG(index->dtype == RUSH_INT64,
+                 "torch.take_along_dim(): dtype of indices should be Long but got %s",
+                 rush_dtype_torch_name(index->dtype));
   if (arg_is_none(c, 2)) return take_along_flat(c);
-  RUSH_NEED(t->rank == index->rank,
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
-            "but got %d dimensions "
-            "for input, and %d dimensions for indices",
-            t->rank, index->rank);
+  RUSH_CHECK_ARG(
+      t->rank == index->rank,
+      "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+      "but got %d dimensions "
+      "for input, and %d dimensions for indices",
+      t->rank, index->rank);
   RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
   for (int d = 0; d < t->rank; d++) {
     int64_t m = t->sizes[d], n = index->sizes[d];
-    RUSH_NEED(d == dim || m == n || m == 1 || n == 1,
-              "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
-              "dimension %d",
-              (long long)m, (long long)n, d);
+    RUSH_CHECK_ARG(
+        d == dim || m == n || m == 1 || n == 1,
+        "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
+        "dimension %d",
+        (long long)m, (long long)n, d);
     sizes[d] = d != dim && n == 1 ? m : n;
   }
   rush_tensor self_view, index_view, *out;
@@ -155,19 +158,19 @@ static int64_t place(const rush_tensor *t, int64_t i) {
 }
 
 static rush_status linear(rush_call *c, const rush_tensor *t, int64_t *i) {
-  RUSH_NEED(*i >= -t->numel && *i < t->numel,
-            "out of range: tried to access index %lld on a tensor of %lld elements.", (long long)*i,
-            (long long)t->numel);
+  RUSH_CHECK_ARG(*i >= -t->numel && *i < t->numel,
+                 "out of range: tried to access index %lld on a tensor of %lld elements.",
+                 (long long)*i, (long long)t->numel);
   if (*i < 0) *i += t->numel;
-  return rush_work(c->ctx, 8);
+  return rush_charge(c->ctx, 8);
 }
 
 RUSH_OP(take) {
   const rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 1);
   rush_tensor *out;
-  RUSH_NEED(index->dtype == RUSH_INT64, "take(): Expected a long tensor for index, but got %s",
-            rush_dtype_word(index->dtype));
-  RUSH_NEED(t->numel > 0 || index->numel == 0, "take(): tried to take from an empty tensor");
+  RUSH_CHECK_ARG(index->dtype == RUSH_INT64, "take(): Expected a long tensor for index, but got %s",
+                 rush_dtype_torch_name(index->dtype));
+  RUSH_CHECK_ARG(t->numel > 0 || index->numel == 0, "take(): tried to take from an empty tensor");
   RUSH_TRY(rush_result(c, 0, t->dtype, index->rank, index->sizes, &out));
   const rush_tensor *operands[] = {out, index};
   size_t item = rush_itemsize(t);
@@ -188,22 +191,23 @@ RUSH_OP(put) {
   const rush_tensor *index = arg_tensor(c, 1);
   rush_tensor *out, *kept, *source = arg_tensor(c, 2), *order;
   rush_combine how = arg_bool(c, 3) ? RUSH_COMBINE_ADD : RUSH_COMBINE_SET;
-  RUSH_NEED(index->dtype == RUSH_INT64, "put_(): Expected a long tensor for index, but got %s",
-            rush_dtype_word(index->dtype));
-  RUSH_NEED(index->numel == source->numel,
-            "put_(): Expected source and index to have the same number of elements, but got "
-            "source.numel() = %lld, "
-            "index.numel() = %lld",
-            (long long)source->numel, (long long)index->numel);
-  RUSH_NEED(source->dtype == arg_tensor(c, 0)->dtype,
-            "put_(): Expected self and source to have the same dtype, but got self.dtype = %s and "
-            "source.dtype = %s",
-            rush_dtype_word(arg_tensor(c, 0)->dtype), rush_dtype_word(source->dtype));
-  RUSH_NEED(index->numel == 0 || arg_tensor(c, 0)->numel > 0,
-            "put_(): Tried to put elements into an empty tensor");
+  RUSH_CHECK_ARG(index->dtype == RUSH_INT64, "put_(): Expected a long tensor for index, but got %s",
+                 rush_dtype_torch_name(index->dtype));
+  RUSH_CHECK_ARG(index->numel == source->numel,
+                 "put_(): Expected source and index to have the same number of elements, but got "
+                 "source.numel() = %lld, "
+                 "index.numel() = %lld",
+                 (long long)source->numel, (long long)index->numel);
+  RUSH_CHECK_ARG(
+      source->dtype == arg_tensor(c, 0)->dtype,
+      "put_(): Expected self and source to have the same dtype, but got self.dtype = %s and "
+      "source.dtype = %s",
+      rush_dtype_torch_name(arg_tensor(c, 0)->dtype), rush_dtype_torch_name(source->dtype));
+  RUSH_CHECK_ARG(index->numel == 0 || arg_tensor(c, 0)->numel > 0,
+                 "put_(): Tried to put elements into an empty tensor");
   RUSH_TRY(tmp_contiguous(c, source, &kept));
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 1), &order));
-  RUSH_TRY(rush_target(c, RUSH_COPY_DENSE, &out));
+  RUSH_TRY(rush_result_or_inplace(c, RUSH_COPY_DENSE, &out));
   size_t item = rush_itemsize(kept);
   for (int64_t k = 0; k < order->numel; k++) {
     int64_t i = ((const int64_t *)rush_data(order))[k];

@@ -2,11 +2,11 @@
  * aten/src/ATen/native/TensorAdvancedIndexing.cpp: masks become their coordinates, the index
  * tensors broadcast, and where they stand side by side the indexed dimensions stay in their place,
  * else they come first. */
+#include "blocks/gather_scatter.h"
 #include "blocks/nonzero.h"
-#include "blocks/places.h"
 #include "blocks/shape.h"
-#include "call/apart.h"
 #include "call/define.h"
+#include "call/overlap.h"
 #include "tensor/layout.h"
 
 enum { BLOCK = 256, MAX_MASKS = RUSH_MAX_RANK };
@@ -28,11 +28,12 @@ static rush_status add_mask(rush_call *c, indexed *x, const rush_tensor *self,
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   bool fits = x->n + mask->rank <= self->rank;
   for (int d = 0; fits && d < mask->rank; d++) fits = mask->sizes[d] == self->sizes[x->n + d];
-  RUSH_NEED(fits,
-            "The shape of the mask %s at index %zu does not match the shape of the indexed tensor "
-            "%s at index %d",
-            rush_shape_text(mask->rank, mask->sizes, a), at,
-            rush_shape_text(self->rank, self->sizes, b), x->n);
+  RUSH_CHECK_ARG(
+      fits,
+      "The shape of the mask %s at index %zu does not match the shape of the indexed tensor "
+      "%s at index %d",
+      rush_shape_text(mask->rank, mask->sizes, a), at, rush_shape_text(self->rank, self->sizes, b),
+      x->n);
   if (mask->rank == 0) return RUSH_OK;
   rush_tensor *rows;
   RUSH_TRY(rush_nonzero(c->heap, mask, &rows));
@@ -51,10 +52,10 @@ static rush_status add_mask(rush_call *c, indexed *x, const rush_tensor *self,
 
 static rush_status read_indices(rush_call *c, indexed *x, const rush_tensor *self,
                                 const rush_list *list) {
-  RUSH_NEED(list->n <= self->rank, "too many indices for tensor of dimension %d (got %zu)",
-            self->rank, list->n);
+  RUSH_CHECK_ARG(list->n <= self->rank, "too many indices for tensor of dimension %d (got %zu)",
+                 self->rank, list->n);
   for (size_t k = 0; k < list->n; k++) {
-    RUSH_NEED(x->n < self->rank, "too many indices for tensor of dimension %d", self->rank);
+    RUSH_CHECK_ARG(x->n < self->rank, "too many indices for tensor of dimension %d", self->rank);
     if (list->items[k].kind == RUSH_KIND_NONE) {
       x->n++;
       continue;
@@ -64,8 +65,8 @@ static rush_status read_indices(rush_call *c, indexed *x, const rush_tensor *sel
       RUSH_TRY(add_mask(c, x, self, t, k));
       continue;
     }
-    RUSH_NEED(t->dtype == RUSH_INT64 || t->dtype == RUSH_INT32,
-              "tensors used as indices must be long, int, byte or bool tensors");
+    RUSH_CHECK_ARG(t->dtype == RUSH_INT64 || t->dtype == RUSH_INT32,
+                   "tensors used as indices must be long, int, byte or bool tensors");
     x->defined[x->n] = true;
     x->index[x->n++] = *t;
   }
@@ -85,8 +86,8 @@ static rush_status broadcast_indices(rush_call *c, indexed *x) {
     x->index_rank = rank;
     memcpy(x->index_sizes, both, sizeof both);
   }
-  RUSH_NEED(!fits || rush_numel(x->index_rank, x->index_sizes, &x->count),
-            "the index tensors are too large");
+  RUSH_CHECK_ARG(!fits || rush_numel(x->index_rank, x->index_sizes, &x->count),
+                 "the index tensors are too large");
   if (fits) return RUSH_OK;
   for (int d = 0; d < x->n; d++)
     if (x->defined[d])
@@ -109,7 +110,7 @@ static rush_status add_offsets(rush_call *c, indexed *x, const rush_tensor *self
   do {
     char *to = it.at[0];
     const char *at = it.at[1];
-    RUSH_TRY(rush_work(c->ctx, 4 * (uint64_t)it.size[0]));
+    RUSH_TRY(rush_charge(c->ctx, 4 * (uint64_t)it.size[0]));
     for (int64_t k = 0; k < it.size[0]; k++, to += it.stride[0][0], at += it.stride[1][0]) {
       int64_t i, sum;
       if (index->dtype == RUSH_INT64)
@@ -139,8 +140,8 @@ static rush_status make_offsets(rush_call *c, indexed *x, const rush_tensor *sel
   rush_strides_contiguous(x->index_rank, x->index_sizes, x->offsets.strides);
   for (int d = 0; d < x->n; d++) {
     if (!x->defined[d]) continue;
-    RUSH_NEED(x->count == 0 || self->sizes[d] > 0,
-              "index is out of bounds for dimension with size 0");
+    RUSH_CHECK_ARG(x->count == 0 || self->sizes[d] > 0,
+                   "index is out of bounds for dimension with size 0");
     if (!empty) RUSH_TRY(add_offsets(c, x, self, d));
   }
   return RUSH_OK;
@@ -307,14 +308,14 @@ static void write_indexed(rush_ctx *ctx, const indexed *x, const rush_tensor *va
     if (it.stride[2][0] == 0) { /* a line that goes to one place */
       int64_t offset;
       memcpy(&offset, it.at[2], sizeof offset);
-      if (rush_stops(ctx, (uint64_t)it.size[0])) return;
+      if (rush_should_stop(ctx, (uint64_t)it.size[0])) return;
       if (rush_combine_line(how, dtype, it.at[0] + offset * item, it.stride[0][0], it.at[1],
                             it.stride[1][0], it.size[0]))
         continue;
     }
     for (int64_t done = 0; done < it.size[0]; done += BLOCK) {
       int64_t n = it.size[0] - done < BLOCK ? it.size[0] - done : BLOCK;
-      if (rush_stops(ctx, 4 * (uint64_t)n)) return;
+      if (rush_should_stop(ctx, 4 * (uint64_t)n)) return;
       const char *place = it.at[2] + done * it.stride[2][0];
       for (int64_t k = 0; k < n; k++) {
         int64_t offset;
@@ -334,7 +335,7 @@ static rush_status check_values(rush_call *c, const indexed *x, const rush_tenso
     int64_t have = values->sizes[values->rank - k];
     fits = have == 1 || have == x->self.sizes[x->self.rank - k];
   }
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       fits,
       "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
       rush_shape_text(values->rank, values->sizes, a),
@@ -362,12 +363,12 @@ static rush_status part_operands(rush_call *c, const rush_tensor *out, rush_valu
                                  rush_value *values, bool accumulate) {
   const rush_tensor *mask = fills_mask(rush_as_list(list), rush_as_tensor(values), accumulate);
   if (!mask) {
-    RUSH_TRY(rush_check_apart(c->ctx, out, rush_as_tensor(values)));
-    RUSH_TRY(rush_set_apart(c, out, list));
+    RUSH_TRY(rush_check_no_overlap(c->ctx, out, rush_as_tensor(values)));
+    RUSH_TRY(rush_overlap_copy(c, out, list));
   } else {
-    RUSH_TRY(rush_check_beside(c->ctx, out, mask));
+    RUSH_TRY(rush_check_no_partial_overlap(c->ctx, out, mask));
   }
-  return rush_set_apart(c, out, values);
+  return rush_overlap_copy(c, out, values);
 }
 
 static rush_status put_values(rush_call *c, rush_tensor *out, bool accumulate) {
@@ -385,11 +386,12 @@ static rush_status put_values(rush_call *c, rush_tensor *out, bool accumulate) {
 /* masked_fill_ takes a value of any dtype. */
 static rush_status check_put(rush_call *c) {
   const rush_tensor *t = arg_tensor(c, 0), *values = arg_tensor(c, 2);
-  RUSH_NEED(t->dtype == values->dtype || fills_mask(arg_list(c, 1), values, arg_bool(c, 3)) != NULL,
-            "Index put requires the source and destination dtypes match, got %s for the "
-            "destination and %s for the "
-            "source.",
-            rush_dtype_word(t->dtype), rush_dtype_word(values->dtype));
+  RUSH_CHECK_ARG(
+      t->dtype == values->dtype || fills_mask(arg_list(c, 1), values, arg_bool(c, 3)) != NULL,
+      "Index put requires the source and destination dtypes match, got %s for the "
+      "destination and %s for the "
+      "source.",
+      rush_dtype_torch_name(t->dtype), rush_dtype_torch_name(values->dtype));
   return RUSH_OK;
 }
 
@@ -397,7 +399,7 @@ static rush_status check_put(rush_call *c) {
 RUSH_OP(index_put) {
   rush_tensor *out;
   RUSH_TRY(check_put(c));
-  RUSH_TRY(rush_target(c, RUSH_COPY_LOOSE, &out));
+  RUSH_TRY(rush_result_or_inplace(c, RUSH_COPY_LOOSE, &out));
   return put_values(c, out, arg_bool(c, 3));
 }
 
@@ -406,6 +408,6 @@ RUSH_OP(index_put_self) {
   RUSH_TRY(check_put(c));
   RUSH_TRY(rush_check_weight(c->ctx, arg_tensor(c, 0)));
   RUSH_TRY(put_values(c, arg_tensor(c, 0), arg_bool(c, 3)));
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }

@@ -1,6 +1,6 @@
 /* What a mask selects: nonzero, where(condition), masked_select, masked_scatter. */
+#include "blocks/gather_scatter.h"
 #include "blocks/nonzero.h"
-#include "blocks/places.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -34,10 +34,11 @@ RUSH_OP(nonzero_list) {
 static rush_status common_shape(rush_call *c, const rush_tensor *t, const rush_tensor *mask,
                                 int *rank, int64_t *sizes) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  RUSH_NEED(rush_broadcast(t->rank, t->sizes, mask->rank, mask->sizes, rank, sizes),
-            "The size of tensor a must match the size of tensor b at each non-singleton dimension: "
-            "%s and %s",
-            rush_shape_text(t->rank, t->sizes, a), rush_shape_text(mask->rank, mask->sizes, b));
+  RUSH_CHECK_ARG(
+      rush_broadcast(t->rank, t->sizes, mask->rank, mask->sizes, rank, sizes),
+      "The size of tensor a must match the size of tensor b at each non-singleton dimension: "
+      "%s and %s",
+      rush_shape_text(t->rank, t->sizes, a), rush_shape_text(mask->rank, mask->sizes, b));
   return RUSH_OK;
 }
 
@@ -70,7 +71,7 @@ static int64_t count_true(const char *mask, int64_t n) {
 static rush_status select_dense(rush_call *c, const rush_tensor *t, const rush_tensor *mask) {
   rush_tensor *out;
   const int64_t n = count_true(rush_data(mask), mask->numel);
-  RUSH_TRY(rush_work(c->ctx, 4 * (uint64_t)t->numel));
+  RUSH_TRY(rush_charge(c->ctx, 4 * (uint64_t)t->numel));
   RUSH_TRY(rush_result(c, 0, t->dtype, 1, &n, &out));
   select_items(rush_itemsize(t), rush_data(out), rush_data(t), rush_data(mask), n);
   return RUSH_OK;
@@ -81,25 +82,26 @@ RUSH_OP(masked_select) {
   int64_t sizes[RUSH_MAX_RANK], total, n = 0;
   int rank;
   rush_tensor *out;
-  RUSH_NEED(mask->dtype == RUSH_BOOL, "masked_select: expected BoolTensor for mask");
+  RUSH_CHECK_ARG(mask->dtype == RUSH_BOOL, "masked_select: expected BoolTensor for mask");
   if (rush_same_sizes(t, mask) && rush_is_contiguous(t) && rush_is_contiguous(mask))
     return select_dense(c, t, mask);
   RUSH_TRY(common_shape(c, t, mask, &rank, sizes));
   RUSH_CHECK(c->ctx, rush_numel(rank, sizes, &total), RUSH_ERR_NO_MEMORY,
              "out of memory: masked_select of so many elements");
-  rush_order from, m;
-  rush_order_init(&m, mask, rank, sizes);
-  for (int64_t i = 0; i < total; i++, rush_order_next(&m)) {
-    if (i % LOOK == 0) RUSH_TRY(rush_work(c->ctx, 4 * LOOK));
+  rush_row_major from, m;
+  rush_row_major_init(&m, mask, rank, sizes);
+  for (int64_t i = 0; i < total; i++, rush_row_major_next(&m)) {
+    if (i % LOOK == 0) RUSH_TRY(rush_charge(c->ctx, 4 * LOOK));
     n += *m.at != 0;
   }
   RUSH_TRY(rush_result(c, 0, t->dtype, 1, &n, &out));
   size_t item = rush_itemsize(t);
   char *to = rush_data(out);
-  rush_order_init(&m, mask, rank, sizes);
-  rush_order_init(&from, t, rank, sizes);
-  for (int64_t i = 0; i < total && n > 0; i++, rush_order_next(&m), rush_order_next(&from)) {
-    if (i % LOOK == 0) RUSH_TRY(rush_work(c->ctx, 8 * LOOK));
+  rush_row_major_init(&m, mask, rank, sizes);
+  rush_row_major_init(&from, t, rank, sizes);
+  for (int64_t i = 0; i < total && n > 0;
+       i++, rush_row_major_next(&m), rush_row_major_next(&from)) {
+    if (i % LOOK == 0) RUSH_TRY(rush_charge(c->ctx, 8 * LOOK));
     if (*m.at == 0) continue;
     memcpy(to, from.at, item);
     to += item;
@@ -141,19 +143,20 @@ static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor
   int64_t left = row->numel;
   if (rush_same_sizes(out, mask) && rush_is_contiguous(out) && rush_is_contiguous(mask) &&
       count_true(rush_data(mask), mask->numel) <= left) {
-    RUSH_TRY(rush_work(c->ctx, 4 * (uint64_t)out->numel));
+    RUSH_TRY(rush_charge(c->ctx, 4 * (uint64_t)out->numel));
     scatter_items(item, rush_data(out), from, rush_data(mask), out->numel);
     return RUSH_OK;
   }
-  rush_order to, m;
-  rush_order_init(&m, mask, out->rank, out->sizes);
-  rush_order_init(&to, out, out->rank, out->sizes);
-  for (int64_t i = 0; i < out->numel; i++, rush_order_next(&m), rush_order_next(&to)) {
-    if (i % LOOK == 0) RUSH_TRY(rush_work(c->ctx, 8 * LOOK));
+  rush_row_major to, m;
+  rush_row_major_init(&m, mask, out->rank, out->sizes);
+  rush_row_major_init(&to, out, out->rank, out->sizes);
+  for (int64_t i = 0; i < out->numel; i++, rush_row_major_next(&m), rush_row_major_next(&to)) {
+    if (i % LOOK == 0) RUSH_TRY(rush_charge(c->ctx, 8 * LOOK));
     if (*m.at == 0) continue;
-    RUSH_NEED(left-- > 0,
-              "masked_scatter: the number of elements of source must be at least the number of "
-              "ones in the mask");
+    RUSH_CHECK_ARG(
+        left-- > 0,
+        "masked_scatter: the number of elements of source must be at least the number of "
+        "ones in the mask");
     memcpy((char *)(uintptr_t)to.at, from, item);
     from += item;
   }
@@ -166,12 +169,12 @@ RUSH_OP(masked_scatter) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank;
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  RUSH_NEED(t->dtype == source->dtype,
-            "masked_scatter: expected self and source to have same dtypes but got %s and %s",
-            rush_dtype_word(t->dtype), rush_dtype_word(source->dtype));
-  RUSH_NEED(mask->dtype == RUSH_BOOL,
-            "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
-            rush_dtype_word(mask->dtype));
+  RUSH_CHECK_ARG(t->dtype == source->dtype,
+                 "masked_scatter: expected self and source to have same dtypes but got %s and %s",
+                 rush_dtype_torch_name(t->dtype), rush_dtype_torch_name(source->dtype));
+  RUSH_CHECK_ARG(mask->dtype == RUSH_BOOL,
+                 "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
+                 rush_dtype_torch_name(mask->dtype));
   RUSH_TRY(common_shape(c, t, mask, &rank, sizes));
   bool same =
       rank == t->rank && (rank == 0 || memcmp(sizes, t->sizes, (size_t)rank * sizeof *sizes) == 0);
@@ -179,9 +182,9 @@ RUSH_OP(masked_scatter) {
     RUSH_TRY(rush_result(c, 0, t->dtype, rank, sizes, &out));
     RUSH_TRY(rush_tensor_copy(c->heap, out, t));
   } else {
-    RUSH_NEED(same, "output with shape %s doesn't match the broadcast shape %s",
-              rush_shape_text(t->rank, t->sizes, a), rush_shape_text(rank, sizes, b));
-    RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+    RUSH_CHECK_ARG(same, "output with shape %s doesn't match the broadcast shape %s",
+                   rush_shape_text(t->rank, t->sizes, a), rush_shape_text(rank, sizes, b));
+    RUSH_TRY(rush_result_or_inplace(c, RUSH_COPY_CONTIGUOUS, &out));
   }
   return fill_masked(c, out, mask, source);
 }

@@ -1,9 +1,9 @@
 /* Writing at indices along one dimension: scatter, scatter_reduce, index_add, index_fill and
  * index_copy, each also in place. */
 #include "blocks/elements/fill.h"
-#include "blocks/places.h"
-#include "call/apart.h"
+#include "blocks/gather_scatter.h"
 #include "call/define.h"
+#include "call/overlap.h"
 #include "tensor/layout.h"
 
 /* ---- scatter --------------------------------------------------------------------------------- */
@@ -19,22 +19,23 @@ static rush_status check_scatter(rush_call *c, const rush_tensor *t, int dim,
                                  const rush_tensor *index, const rush_tensor *src) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT], s[RUSH_SHAPE_TEXT];
   if (index->numel == 0) return RUSH_OK;
-  RUSH_NEED(index->dtype == RUSH_INT64, "scatter(): Expected dtype int64 for index");
-  RUSH_NEED(src == NULL || src->dtype == t->dtype,
-            "scatter(): Expected self.dtype to be equal to src.dtype");
-  RUSH_NEED(rank_of(t) == rank_of(index),
-            "Index tensor must have the same number of dimensions as self tensor");
-  RUSH_NEED(src == NULL || rank_of(src) == rank_of(index),
-            "Index tensor must have the same number of dimensions as src tensor");
+  RUSH_CHECK_ARG(index->dtype == RUSH_INT64, "scatter(): Expected dtype int64 for index");
+  RUSH_CHECK_ARG(src == NULL || src->dtype == t->dtype,
+                 "scatter(): Expected self.dtype to be equal to src.dtype");
+  RUSH_CHECK_ARG(rank_of(t) == rank_of(index),
+                 "Index tensor must have the same number of dimensions as self tensor");
+  RUSH_CHECK_ARG(src == NULL || rank_of(src) == rank_of(index),
+                 "Index tensor must have the same number of dimensions as src tensor");
   bool fits = true;
   for (int d = 0; d < rank_of(t); d++) {
     fits = fits && (d == dim || size_of(index, d) <= size_of(t, d));
     fits = fits && (src == NULL || size_of(index, d) <= size_of(src, d));
   }
-  RUSH_NEED(fits, "Expected index %s to be no larger than self %s apart from dimension %d%s%s",
-            rush_shape_text(index->rank, index->sizes, a), rush_shape_text(t->rank, t->sizes, b),
-            dim, src != NULL ? " and to be no larger size than src " : "",
-            src != NULL ? rush_shape_text(src->rank, src->sizes, s) : "");
+  RUSH_CHECK_ARG(fits, "Expected index %s to be no larger than self %s apart from dimension %d%s%s",
+                 rush_shape_text(index->rank, index->sizes, a),
+                 rush_shape_text(t->rank, t->sizes, b), dim,
+                 src != NULL ? " and to be no larger size than src " : "",
+                 src != NULL ? rush_shape_text(src->rank, src->sizes, s) : "");
   return RUSH_OK;
 }
 
@@ -52,7 +53,7 @@ static rush_status combine_of(rush_call *c, const rush_str *name, bool old, rush
     *how = names[k].how;
     if (names[k].old == old && strcmp(names[k].name, name->bytes) == 0) return RUSH_OK;
   }
-  RUSH_NEED(!old, "reduce argument must be either add or multiply.");
+  RUSH_CHECK_ARG(!old, "reduce argument must be either add or multiply.");
   return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
                    "reduce argument must be either sum, prod, mean, amax or amin, got %s",
                    name->bytes);
@@ -73,7 +74,7 @@ static rush_status scatter(rush_call *c, rush_combine how) {
   }
   rush_tensor *src = scalar ? &value : arg_tensor(c, 3);
   RUSH_TRY(check_scatter(c, t, dim, index, scalar ? NULL : src));
-  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  RUSH_TRY(rush_result_or_inplace(c, RUSH_COPY_CONTIGUOUS, &out));
   return rush_scatter(c->ctx, out, dim, index, src, how, false);
 }
 
@@ -103,7 +104,7 @@ static void store_start(rush_dtype dtype, rush_combine how, void *at) {
 }
 
 static void divide_one(rush_dtype dtype, char *at, int64_t n) {
-  const rush_dtype part = rush_real_of(dtype);
+  const rush_dtype part = rush_real_dtype(dtype);
   if (part != dtype) {
     divide_one(part, at, n);
     divide_one(part, at + rush_dtype_size(part), n);
@@ -126,7 +127,7 @@ static void divide(rush_ctx *ctx, rush_tensor *out, const rush_tensor *counts) {
   rush_iter it;
   rush_iter_init(&it, out->rank, out->sizes, 2, operands);
   do {
-    for (int64_t k = 0; k < it.size[0] && !rush_stops(ctx, 8); k++) {
+    for (int64_t k = 0; k < it.size[0] && !rush_should_stop(ctx, 8); k++) {
       int64_t n = rush_load_int(RUSH_INT64, it.at[1] + k * it.stride[1][0]);
       if (n > 1) divide_one(out->dtype, it.at[0] + k * it.stride[0][0], n);
     }
@@ -149,10 +150,10 @@ static rush_status divide_by_counts(rush_call *c, rush_tensor *out, int dim,
 
 static rush_status reduce_into(rush_call *c, rush_tensor *out, int dim, const rush_tensor *index,
                                rush_tensor *src, rush_combine how, bool mean, bool include_self) {
-  RUSH_NEED(!rush_is_complex(out->dtype) || how == RUSH_COMBINE_ADD || how == RUSH_COMBINE_MUL ||
-                index->numel == 0,
-            "\"scatter_gather_tensor_cpu_reduce_%s\" not implemented for '%s'",
-            how == RUSH_COMBINE_MAX ? "amax" : "amin", rush_dtype_word(out->dtype));
+  RUSH_CHECK_ARG(!rush_is_complex(out->dtype) || how == RUSH_COMBINE_ADD ||
+                     how == RUSH_COMBINE_MUL || index->numel == 0,
+                 "\"scatter_gather_tensor_cpu_reduce_%s\" not implemented for '%s'",
+                 how == RUSH_COMBINE_MAX ? "amax" : "amin", rush_dtype_torch_name(out->dtype));
   if (!include_self && index->numel > 0) {
     char bytes[16];
     rush_storage storage;
@@ -172,7 +173,7 @@ RUSH_OP(scatter_reduce) {
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   RUSH_TRY(check_scatter(c, t, dim, index, src));
   RUSH_TRY(combine_of(c, arg_str(c, 4), false, &how));
-  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  RUSH_TRY(rush_result_or_inplace(c, RUSH_COPY_CONTIGUOUS, &out));
   return reduce_into(c, out, dim, index, src, how, strcmp(arg_str(c, 4)->bytes, "mean") == 0,
                      arg_bool(c, 5));
 }
@@ -182,28 +183,30 @@ RUSH_OP(scatter_reduce) {
 /* What index_add, index_copy and index_reduce want of index and source. */
 static rush_status check_slices(rush_call *c, const char *name, int dim, const rush_tensor *t,
                                 const rush_tensor *index, const rush_tensor *source) {
-  RUSH_NEED(index->rank <= 1, "%s: Index is supposed to be a vector", name);
-  RUSH_NEED(index->dtype == RUSH_INT64 || index->dtype == RUSH_INT32,
-            "%s: Expected dtype int32/int64 for index", name);
-  RUSH_NEED(source->dtype == t->dtype, "%s: self and source must have the same scalar type", name);
-  RUSH_NEED(dim == 0 || dim < source->rank,
-            "%s: Indexing dim %d is out of bounds of the source tensor with dim %d", name, dim,
-            source->rank);
-  RUSH_NEED(index->numel == size_of(source, dim),
-            "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d",
-            name, (long long)index->numel, (long long)size_of(source, dim), dim);
+  RUSH_CHECK_ARG(index->rank <= 1, "%s: Index is supposed to be a vector", name);
+  RUSH_CHECK_ARG(index->dtype == RUSH_INT64 || index->dtype == RUSH_INT32,
+                 "%s: Expected dtype int32/int64 for index", name);
+  RUSH_CHECK_ARG(source->dtype == t->dtype, "%s: self and source must have the same scalar type",
+                 name);
+  RUSH_CHECK_ARG(dim == 0 || dim < source->rank,
+                 "%s: Indexing dim %d is out of bounds of the source tensor with dim %d", name, dim,
+                 source->rank);
+  RUSH_CHECK_ARG(
+      index->numel == size_of(source, dim),
+      "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for dim: %d", name,
+      (long long)index->numel, (long long)size_of(source, dim), dim);
   bool same = source->rank == 0 || t->rank == 0 || source->rank == t->rank;
   for (int d = 0; d < t->rank && d < source->rank; d++)
     same = same && (d == dim || t->sizes[d] == source->sizes[d]);
   if (source->rank == 0 || t->rank == 0)
     same = same && source->numel == index->numel && rank_of(t) == rank_of(source);
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  RUSH_NEED(same,
-            "%s: source tensor shape must match self tensor shape, excluding the specified "
-            "dimension. Got self.shape = "
-            "%s source.shape = %s",
-            name, rush_shape_text(t->rank, t->sizes, a),
-            rush_shape_text(source->rank, source->sizes, b));
+  RUSH_CHECK_ARG(same,
+                 "%s: source tensor shape must match self tensor shape, excluding the specified "
+                 "dimension. Got self.shape = "
+                 "%s source.shape = %s",
+                 name, rush_shape_text(t->rank, t->sizes, a),
+                 rush_shape_text(source->rank, source->sizes, b));
   return RUSH_OK;
 }
 
@@ -211,8 +214,8 @@ static rush_status check_slices(rush_call *c, const char *name, int dim, const r
 static rush_status scaled(rush_call *c, uint32_t alpha, rush_tensor *source, rush_tensor **out) {
   const rush_dtype dtype = source->dtype;
   RUSH_TRY(arg_check_number(c, alpha, dtype));
-  RUSH_NEED(!arg_scalar_is_float(c, alpha) || !rush_is_integral(dtype),
-            "For integral input tensors, argument alpha must not be a floating point number.");
+  RUSH_CHECK_ARG(!arg_scalar_is_float(c, alpha) || !rush_is_integral(dtype),
+                 "For integral input tensors, argument alpha must not be a floating point number.");
   if (c->args[alpha].kind != RUSH_KIND_COMPLEX && arg_scalar_double(c, alpha) == 1) {
     *out = source;
     return RUSH_OK;
@@ -224,7 +227,8 @@ static rush_status scaled(rush_call *c, uint32_t alpha, rush_tensor *source, rus
   rush_storage storage;
   rush_tensor factor = rush_scalar_tensor(dtype, &storage, bytes);
   rush_fill(c->ctx, &factor, &c->args[alpha]);
-  for (int64_t k = 0; k < source->numel && !rush_stops(c->ctx, 8); k++, at += rush_itemsize(source))
+  for (int64_t k = 0; k < source->numel && !rush_should_stop(c->ctx, 8);
+       k++, at += rush_itemsize(source))
     rush_combine_row(RUSH_COMBINE_MUL, dtype, at, &here, bytes, 0, 1);
   return RUSH_OK;
 }
@@ -237,7 +241,7 @@ RUSH_OP(index_add) {
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   RUSH_TRY(check_slices(c, "index_add_()", dim, t, index, source));
   RUSH_TRY(scaled(c, 4, source, &addend));
-  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  RUSH_TRY(rush_result_or_inplace(c, RUSH_COPY_CONTIGUOUS, &out));
   const rush_tensor along = rush_index_along(index, addend, dim);
   return rush_scatter(c->ctx, out, dim, &along, addend, RUSH_COMBINE_ADD, false);
 }
@@ -246,11 +250,11 @@ RUSH_OP(index_copy) {
   rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2), *source = arg_tensor(c, 3), *out;
   int dim;
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
-  RUSH_NEED(index->dtype == RUSH_INT64,
-            "index_copy_(): Expected a long tensor for index, but got %s",
-            rush_dtype_word(index->dtype));
+  RUSH_CHECK_ARG(index->dtype == RUSH_INT64,
+                 "index_copy_(): Expected a long tensor for index, but got %s",
+                 rush_dtype_torch_name(index->dtype));
   RUSH_TRY(check_slices(c, "index_copy_()", dim, t, index, source));
-  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  RUSH_TRY(rush_result_or_inplace(c, RUSH_COPY_CONTIGUOUS, &out));
   rush_tensor along = rush_index_along(index, source, dim);
   return rush_scatter(c->ctx, out, dim, &along, source, RUSH_COMBINE_SET, false);
 }
@@ -261,11 +265,12 @@ RUSH_OP(index_reduce) {
   rush_combine how;
   int dim;
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
-  RUSH_NEED(strcmp(arg_str(c, 4)->bytes, "sum") != 0,
-            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum.");
+  RUSH_CHECK_ARG(
+      strcmp(arg_str(c, 4)->bytes, "sum") != 0,
+      "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum.");
   RUSH_TRY(combine_of(c, arg_str(c, 4), false, &how));
   RUSH_TRY(check_slices(c, "index_reduce_()", dim, t, index, source));
-  RUSH_TRY(rush_target(c, RUSH_COPY_CONTIGUOUS, &out));
+  RUSH_TRY(rush_result_or_inplace(c, RUSH_COPY_CONTIGUOUS, &out));
   rush_tensor along = rush_index_along(index, source, dim);
   return reduce_into(c, out, dim, &along, source, how, strcmp(arg_str(c, 4)->bytes, "mean") == 0,
                      arg_bool(c, 5));
@@ -279,22 +284,23 @@ RUSH_OP(index_fill) {
   char bytes[16];
   int dim;
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
-  RUSH_NEED(index->dtype == RUSH_INT64, "index_fill_(): Expected dtype int64 for index.");
-  RUSH_NEED(index->rank <= 1, "Index has to be a vector/scalar");
+  RUSH_CHECK_ARG(index->dtype == RUSH_INT64, "index_fill_(): Expected dtype int64 for index.");
+  RUSH_CHECK_ARG(index->rank <= 1, "Index has to be a vector/scalar");
   rush_tensor value = rush_scalar_tensor(dtype, &storage, bytes);
   if (c->args[3].kind == RUSH_KIND_TENSOR) {
     const rush_tensor *v = arg_tensor(c, 3);
-    if (c->inplace) RUSH_TRY(rush_check_apart(c->ctx, t, index)); /* the value may be one of t's */
-    RUSH_NEED(v->rank == 0,
-              "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
-              "dimension(s).",
-              v->rank);
+    if (c->inplace)
+      RUSH_TRY(rush_check_no_overlap(c->ctx, t, index)); /* the value may be one of t's */
+    RUSH_CHECK_ARG(v->rank == 0,
+                   "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
+                   "dimension(s).",
+                   v->rank);
     rush_convert(dtype, bytes, v->dtype, rush_data(v), 1);
   } else {
     RUSH_TRY(arg_check_number(c, 3, dtype));
     rush_fill(c->ctx, &value, &c->args[3]);
   }
-  RUSH_TRY(rush_target(c, RUSH_COPY_LOOSE, &out));
+  RUSH_TRY(rush_result_or_inplace(c, RUSH_COPY_LOOSE, &out));
   rush_tensor like = *out;
   if (like.rank > 0) {
     like.numel = like.sizes[dim] > 0 ? like.numel / like.sizes[dim] * index->numel : 0;
@@ -304,7 +310,7 @@ RUSH_OP(index_fill) {
   }
   if (out->numel == 0) return RUSH_OK;
   rush_value indices = c->args[2];
-  RUSH_TRY(rush_set_apart(c, out, &indices));
+  RUSH_TRY(rush_overlap_copy(c, out, &indices));
   rush_tensor along = rush_index_along(rush_as_tensor(&indices), &like, dim);
   return rush_scatter(c->ctx, out, dim, &along, &value, RUSH_COMBINE_SET, true);
 }

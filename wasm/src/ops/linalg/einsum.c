@@ -1,6 +1,6 @@
 /* einsum: pairs of operands from the left, each pair one batched matrix product. Labels are
  * numbers: 0 to 51 for the letters, from 52 on for the dimensions that `...` stands for. */
-#include "blocks/matrices.h"
+#include "blocks/batched_matmul.h"
 #include "blocks/shape.h"
 #include "call/define.h"
 
@@ -40,13 +40,14 @@ static rush_status read_operand(rush_call *c, const char **p, const rush_tensor 
   for (; **p != '\0' && **p != ',' && **p != '-'; ++*p) {
     if (**p == ' ') continue;
     if (is_dots(*p)) {
-      RUSH_NEED(!dots,
-                "einsum(): found '.' for operand %zu for which an ellipsis was already found",
-                number);
-      RUSH_NEED(letters <= t->rank,
-                "einsum(): the number of subscripts in the equation (%d) is more than the number "
-                "of dimensions (%d) for operand %zu",
-                letters, t->rank, number);
+      RUSH_CHECK_ARG(!dots,
+                     "einsum(): found '.' for operand %zu for which an ellipsis was already found",
+                     number);
+      RUSH_CHECK_ARG(
+          letters <= t->rank,
+          "einsum(): the number of subscripts in the equation (%d) is more than the number "
+          "of dimensions (%d) for operand %zu",
+          letters, t->rank, number);
       dots = true;
       out->dots = n;
       *n_dots = t->rank - letters;
@@ -54,21 +55,24 @@ static rush_status read_operand(rush_call *c, const char **p, const rush_tensor 
       *p += 2;
       continue;
     }
-    RUSH_NEED(letter(**p) >= 0,
-              "einsum(): invalid subscript given at index %zu in the equation string, subscripts "
-              "must be in [a-zA-Z]",
-              (size_t)(*p - arg_str(c, 0)->bytes));
-    RUSH_NEED(n < t->rank,
-              "einsum(): the number of subscripts in the equation (%d) does not match the number "
-              "of dimensions (%d) for operand %zu",
-              letters, t->rank, number);
+    RUSH_CHECK_ARG(
+        letter(**p) >= 0,
+        "einsum(): invalid subscript given at index %zu in the equation string, subscripts "
+        "must be in [a-zA-Z]",
+        (size_t)(*p - arg_str(c, 0)->bytes));
+    RUSH_CHECK_ARG(
+        n < t->rank,
+        "einsum(): the number of subscripts in the equation (%d) does not match the number "
+        "of dimensions (%d) for operand %zu",
+        letters, t->rank, number);
     out->label[n++] = letter(**p);
   }
-  RUSH_NEED(n == t->rank,
-            "einsum(): the number of subscripts in the equation (%d) does not match the number of "
-            "dimensions (%d) for "
-            "operand %zu%s",
-            letters, t->rank, number, dots ? "" : " and no ellipsis was given");
+  RUSH_CHECK_ARG(
+      n == t->rank,
+      "einsum(): the number of subscripts in the equation (%d) does not match the number of "
+      "dimensions (%d) for "
+      "operand %zu%s",
+      letters, t->rank, number, dots ? "" : " and no ellipsis was given");
   return RUSH_OK;
 }
 
@@ -77,7 +81,7 @@ static rush_status take_diagonals(rush_call *c, operand *o, size_t number) {
   for (int d = 0; d < o->t.rank; d++) {
     for (int e = d + 1; e < o->t.rank; e++) {
       if (o->label[d] != o->label[e]) continue;
-      RUSH_NEED(
+      RUSH_CHECK_ARG(
           o->t.sizes[d] == o->t.sizes[e],
           "einsum(): subscript is repeated for operand %zu but the sizes don't match, %lld != %lld",
           number, (long long)o->t.sizes[e], (long long)o->t.sizes[d]);
@@ -95,8 +99,8 @@ static rush_status take_diagonals(rush_call *c, operand *o, size_t number) {
 }
 
 static rush_status add_output(rush_call *c, equation *eq, int label) {
-  RUSH_NEED((eq->output >> label & 1) == 0,
-            "einsum(): output subscript appears more than once in the output");
+  RUSH_CHECK_ARG((eq->output >> label & 1) == 0,
+                 "einsum(): output subscript appears more than once in the output");
   RUSH_CHECK(c->ctx, eq->n_output < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
              "einsum: a result of more than %d dimensions", RUSH_MAX_RANK);
   eq->output |= (uint64_t)1 << label;
@@ -117,19 +121,21 @@ static rush_status read_output(rush_call *c, equation *eq, const int *uses) {
   for (const char *p = eq->arrow + 2; *p != '\0'; p++) {
     if (*p == ' ') continue;
     if (is_dots(p)) {
-      RUSH_NEED(!dots, "einsum(): found '.' for output but an ellipsis (...) was already found");
+      RUSH_CHECK_ARG(!dots,
+                     "einsum(): found '.' for output but an ellipsis (...) was already found");
       dots = true;
       for (int k = LABELS - eq->n_dots; k < LABELS; k++) RUSH_TRY(add_output(c, eq, k));
       p += 2;
       continue;
     }
-    RUSH_NEED(letter(*p) >= 0,
-              "einsum(): invalid subscript given at index %zu in the equation string, subscripts "
-              "must be in [a-zA-Z]",
-              (size_t)(p - arg_str(c, 0)->bytes));
-    RUSH_NEED(uses[letter(*p)] > 0,
-              "einsum(): output subscript %c does not appear in the equation for any input operand",
-              *p);
+    RUSH_CHECK_ARG(
+        letter(*p) >= 0,
+        "einsum(): invalid subscript given at index %zu in the equation string, subscripts "
+        "must be in [a-zA-Z]",
+        (size_t)(p - arg_str(c, 0)->bytes));
+    RUSH_CHECK_ARG(
+        uses[letter(*p)] > 0,
+        "einsum(): output subscript %c does not appear in the equation for any input operand", *p);
     RUSH_TRY(add_output(c, eq, letter(*p)));
   }
   return RUSH_OK;
@@ -146,12 +152,12 @@ static rush_status read_equation(rush_call *c, operand *ops, size_t n, equation 
     for (int d = 0; d < ops[i].t.rank; d++) uses[ops[i].label[d]]++;
     RUSH_TRY(take_diagonals(c, &ops[i], i));
     bool more = *p == ',';
-    RUSH_NEED(more == (i + 1 < n),
-              "einsum(): %s operands were provided than specified in the equation",
-              more ? "fewer" : "more");
+    RUSH_CHECK_ARG(more == (i + 1 < n),
+                   "einsum(): %s operands were provided than specified in the equation",
+                   more ? "fewer" : "more");
     if (more) p++;
   }
-  RUSH_NEED(*p == '\0' || p == eq->arrow, "einsum(): found '-' in the equation without '->'");
+  RUSH_CHECK_ARG(*p == '\0' || p == eq->arrow, "einsum(): found '-' in the equation without '->'");
   return read_output(c, eq, uses);
 }
 
@@ -193,10 +199,11 @@ static rush_status make_group(rush_call *c, const equation *eq, uint64_t set, co
   for (int k = 0; k < g->n; k++) {
     int p = place_of(a, g->label[k]), q = place_of(b, g->label[k]);
     int64_t m = p < 0 ? 1 : a->t.sizes[p], n = q < 0 ? 1 : b->t.sizes[q];
-    RUSH_NEED(m == n || m == 1 || n == 1,
-              "einsum(): subscript has size %lld for one operand which does not broadcast with "
-              "previously seen size %lld",
-              (long long)n, (long long)m);
+    RUSH_CHECK_ARG(
+        m == n || m == 1 || n == 1,
+        "einsum(): subscript has size %lld for one operand which does not broadcast with "
+        "previously seen size %lld",
+        (long long)n, (long long)m);
     g->size[k] = m == 1 ? n : m;
     RUSH_CHECK(c->ctx, rush_mul64(g->total, g->size[k], &g->total), RUSH_ERR_NO_MEMORY,
                "einsum: too large");
@@ -251,8 +258,8 @@ static rush_status widen_integers(rush_call *c, operand *o) {
  * promotes; a product of matrices does not. */
 static rush_status promote_pair(rush_call *c, operand *a, operand *b, uint64_t keep) {
   const rush_dtype dtype = rush_promote(a->t.dtype, b->t.dtype);
-  RUSH_NEED(a->t.dtype == b->t.dtype || (long_labels_of(a) & long_labels_of(b) & ~keep) == 0,
-            "einsum(): expected all operands to have the same dtype");
+  RUSH_CHECK_ARG(a->t.dtype == b->t.dtype || (long_labels_of(a) & long_labels_of(b) & ~keep) == 0,
+                 "einsum(): expected all operands to have the same dtype");
   operand *const pair[] = {a, b};
   for (int i = 0; i < 2; i++) {
     rush_tensor *cast;
@@ -261,7 +268,7 @@ static rush_status promote_pair(rush_call *c, operand *a, operand *b, uint64_t k
     RUSH_TRY(rush_tensor_copy(c->heap, cast, &pair[i]->t));
     pair[i]->t = *cast;
   }
-  RUSH_NEED(dtype != RUSH_BOOL, "\"bmm\" not implemented for 'Bool'");
+  RUSH_CHECK_ARG(dtype != RUSH_BOOL, "\"bmm\" not implemented for 'Bool'");
   return RUSH_OK;
 }
 
@@ -506,7 +513,7 @@ RUSH_OP(einsum) {
   const rush_list *list = arg_list(c, 1);
   operand *ops;
   equation eq;
-  RUSH_NEED(list->n > 0, "einsum(): must provide at least one operand");
+  RUSH_CHECK_ARG(list->n > 0, "einsum(): must provide at least one operand");
   RUSH_TRY(tmp_items(c, (int64_t)list->n, sizeof *ops, (void **)&ops));
   RUSH_TRY(read_equation(c, ops, list->n, &eq));
   int64_t strides[RUSH_MAX_RANK];

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "call/define.h"
-#include "kernels/factors.h"
+#include "kernels/factorization.h"
 #include "tensor/layout.h"
 
 #define BY_DTYPE(name, t, ...) \
@@ -13,19 +13,19 @@ static rush_status need_matrices(rush_call *c, const rush_tensor *t, const char 
                                  const char *kernel) {
   const bool half = rush_is_half(c->narrow);
   const rush_dtype given = half ? c->narrow : t->dtype;
-  RUSH_NEED(t->rank >= 2, "%s: input must have at least 2 dimensions.", name);
-  RUSH_NEED(!half, "\"%s\" not implemented for '%s'", kernel, rush_dtype_word(given));
-  RUSH_NEED(rush_is_float(given) || rush_is_complex(given),
-            "%s: Expected a floating point or complex tensor as input. Got %s", name,
-            rush_dtype_word(given));
+  RUSH_CHECK_ARG(t->rank >= 2, "%s: input must have at least 2 dimensions.", name);
+  RUSH_CHECK_ARG(!half, "\"%s\" not implemented for '%s'", kernel, rush_dtype_torch_name(given));
+  RUSH_CHECK_ARG(rush_is_float(given) || rush_is_complex(given),
+                 "%s: Expected a floating point or complex tensor as input. Got %s", name,
+                 rush_dtype_torch_name(given));
   return RUSH_OK;
 }
 
 static rush_status need_square(rush_call *c, const rush_tensor *t, const char *name) {
   const int64_t *last = t->sizes + t->rank - 2;
-  RUSH_NEED(last[0] == last[1],
-            "%s: A must be batches of square matrices, but they are %lld by %lld matrices", name,
-            (long long)last[0], (long long)last[1]);
+  RUSH_CHECK_ARG(last[0] == last[1],
+                 "%s: A must be batches of square matrices, but they are %lld by %lld matrices",
+                 name, (long long)last[0], (long long)last[1]);
   return RUSH_OK;
 }
 
@@ -75,7 +75,7 @@ static rush_status columns_of(rush_call *c, const rush_tensor *t, rush_tensor **
 static rush_status give_columns(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   rush_tensor *base;
-  RUSH_TRY(rush_stopped(c->ctx));
+  RUSH_TRY(rush_take_stop(c->ctx));
   RUSH_TRY(tmp_to(c, wide, dtype, &base));
   memcpy(sizes, base->sizes, sizeof sizes);
   memcpy(strides, base->strides, sizeof strides);
@@ -88,7 +88,7 @@ static rush_status give_columns(rush_call *c, uint32_t i, rush_dtype dtype, rush
 static rush_status give_dense(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
   rush_tensor *out;
   RUSH_TRY(tmp_to(c, wide, dtype, &out));
-  ret_tensor(c, i, rush_tensor_keep(out));
+  ret_tensor(c, i, rush_tensor_retain(out));
   return RUSH_OK;
 }
 
@@ -117,15 +117,17 @@ static rush_status check_info(rush_call *c, uint32_t check, const rush_tensor *t
   for (int64_t k = 0; arg_bool(c, check) && k < count_of(t); k++) {
     if (info[k] == 0) continue;
     if (t->rank > 2) snprintf(where, sizeof where, "(Batch element %lld): ", (long long)k);
-    RUSH_NEED(!lu,
-              "torch.linalg.lu_factor_ex: %sU[%d,%d] is zero and using it on lu_solve would result "
-              "in a division by zero. If you still want to perform the factorization, consider "
-              "calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
-              where, info[k], info[k]);
-    RUSH_NEED(lu,
-              "linalg.cholesky_ex: %sThe factorization could not be completed because the input is "
-              "not positive-definite (the leading minor of order %d is not positive-definite).",
-              where, info[k]);
+    RUSH_CHECK_ARG(
+        !lu,
+        "torch.linalg.lu_factor_ex: %sU[%d,%d] is zero and using it on lu_solve would result "
+        "in a division by zero. If you still want to perform the factorization, consider "
+        "calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+        where, info[k], info[k]);
+    RUSH_CHECK_ARG(
+        lu,
+        "linalg.cholesky_ex: %sThe factorization could not be completed because the input is "
+        "not positive-definite (the leading minor of order %d is not positive-definite).",
+        where, info[k]);
   }
   return RUSH_OK;
 }
@@ -136,7 +138,8 @@ RUSH_OP(linalg_lu_factor_ex) {
   int64_t sizes[RUSH_MAX_RANK];
   int32_t *info;
   RUSH_TRY(need_matrices(c, self, "torch.lu_factor", "lu_cpu"));
-  RUSH_NEED(arg_bool(c, 1), "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
+  RUSH_CHECK_ARG(arg_bool(c, 1),
+                 "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
   const int64_t m = self->sizes[self->rank - 2], n = self->sizes[self->rank - 1];
   memcpy(sizes, self->sizes, sizeof sizes);
   sizes[self->rank - 2] = m < n ? m : n;
@@ -178,18 +181,19 @@ RUSH_OP(linalg_solve_triangular) {
   RUSH_TRY(need_matrices(c, self, "linalg.solve_triangular", "triangular_solve_cpu"));
   RUSH_TRY(need_matrices(c, right, "linalg.solve_triangular", "triangular_solve_cpu"));
   RUSH_TRY(need_square(c, self, "linalg.solve_triangular"));
-  RUSH_NEED(self->dtype == right->dtype,
-            "linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type "
-            "%s and B of type %s instead",
-            rush_dtype_word(self->dtype), rush_dtype_word(right->dtype));
+  RUSH_CHECK_ARG(
+      self->dtype == right->dtype,
+      "linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type "
+      "%s and B of type %s instead",
+      rush_dtype_torch_name(self->dtype), rush_dtype_torch_name(right->dtype));
   const int64_t n = self->sizes[self->rank - 1];
   const int64_t *last = right->sizes + right->rank - 2;
-  RUSH_NEED(n == last[left ? 0 : 1],
-            "linalg.solve_triangular: Incompatible shapes of A and B for the equation %s "
-            "(%lldx%lld and %lldx%lld)",
-            left ? "AX = B" : "XA = B", (long long)n, (long long)n, (long long)last[0],
-            (long long)last[1]);
-  RUSH_NEED(
+  RUSH_CHECK_ARG(n == last[left ? 0 : 1],
+                 "linalg.solve_triangular: Incompatible shapes of A and B for the equation %s "
+                 "(%lldx%lld and %lldx%lld)",
+                 left ? "AX = B" : "XA = B", (long long)n, (long long)n, (long long)last[0],
+                 (long long)last[1]);
+  RUSH_CHECK_ARG(
       rush_broadcast(self->rank - 2, self->sizes, right->rank - 2, right->sizes, &rank, batch),
       "The batch dimensions of A and B must be broadcastable");
   rank += 2;
@@ -234,18 +238,20 @@ RUSH_OP(ormqr) {
   RUSH_TRY(need_matrices(c, other, "torch.ormqr", "ormqr_cpu"));
   const int64_t m = self->sizes[self->rank - 2], *last = other->sizes + other->rank - 2;
   const int64_t n = self->sizes[self->rank - 1], columns = last[left ? 1 : 0];
-  RUSH_NEED(scales->rank == self->rank - 1 && other->rank == self->rank,
-            "torch.ormqr: Expected tau to have one dimension less than input, and other as many");
+  RUSH_CHECK_ARG(
+      scales->rank == self->rank - 1 && other->rank == self->rank,
+      "torch.ormqr: Expected tau to have one dimension less than input, and other as many");
   const int64_t k = scales->sizes[scales->rank - 1];
-  RUSH_NEED(last[left ? 0 : 1] == m && k <= n && k <= m,
-            "torch.ormqr: other.shape[%d] must be equal to input.shape[-2], and tau.shape[-1] at "
-            "most as large as input.shape",
-            left ? -2 : -1);
+  RUSH_CHECK_ARG(
+      last[left ? 0 : 1] == m && k <= n && k <= m,
+      "torch.ormqr: other.shape[%d] must be equal to input.shape[-2], and tau.shape[-1] at "
+      "most as large as input.shape",
+      left ? -2 : -1);
   for (int d = 0; d < self->rank - 2; d++)
-    RUSH_NEED(self->sizes[d] == scales->sizes[d] && self->sizes[d] == other->sizes[d],
-              "torch.ormqr: batch dimensions of tau and other to be equal to those of input");
-  RUSH_NEED(self->dtype == scales->dtype && self->dtype == other->dtype,
-            "torch.ormqr: Expected input, tau and other to have the same dtype");
+    RUSH_CHECK_ARG(self->sizes[d] == scales->sizes[d] && self->sizes[d] == other->sizes[d],
+                   "torch.ormqr: batch dimensions of tau and other to be equal to those of input");
+  RUSH_CHECK_ARG(self->dtype == scales->dtype && self->dtype == other->dtype,
+                 "torch.ormqr: Expected input, tau and other to have the same dtype");
   RUSH_TRY(columns_of(c, self, &a));
   RUSH_TRY(new_wide(c, self, scales->rank, scales->sizes, &tau));
   RUSH_TRY(rush_tensor_copy(c->heap, tau, scales));
@@ -283,8 +289,8 @@ RUSH_OP(linalg_eigh) {
   const bool upper = side[0] == 'U' || side[0] == 'u';
   RUSH_TRY(need_matrices(c, self, "linalg.eigh", "linalg_eigh_cpu"));
   RUSH_TRY(need_square(c, self, "linalg.eigh"));
-  RUSH_NEED((upper || side[0] == 'L' || side[0] == 'l') && side[1] == 0,
-            "Expected UPLO argument to be 'L' or 'U', but got %s", side);
+  RUSH_CHECK_ARG((upper || side[0] == 'L' || side[0] == 'l') && side[1] == 0,
+                 "Expected UPLO argument to be 'L' or 'U', but got %s", side);
   const int64_t n = self->sizes[self->rank - 1];
   RUSH_TRY(columns_of(c, self, &a));
   RUSH_TRY(tmp_new(c, RUSH_FLOAT64, self->rank - 1, self->sizes, &values));
@@ -293,7 +299,7 @@ RUSH_OP(linalg_eigh) {
   for (int64_t k = 0; k < count_of(a); k++)
     BY_DTYPE(rush_eigh, a, c->ctx, n, matrix(a, n * n, k), matrix(values, n, k),
              v ? matrix(v, n * n, k) : NULL);
-  RUSH_TRY(give_dense(c, 0, rush_real_of(self->dtype), values));
+  RUSH_TRY(give_dense(c, 0, rush_real_dtype(self->dtype), values));
   if (!v) return give_nothing(c, 1, self->dtype);
   return give_columns(c, 1, self->dtype, v);
 }
@@ -310,18 +316,19 @@ RUSH_OP(linalg_svd) {
   rush_tensor *self = arg_tensor(c, 0), *a, *u = NULL, *v = NULL, *values, *work = NULL;
   const bool all = arg_bool(c, 1);
   RUSH_TRY(need_matrices(c, self, "linalg.svd", "svd_cpu"));
-  RUSH_NEED(arg_is_none(c, 3),
-            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
-            "cuSOLVER backend.");
+  RUSH_CHECK_ARG(
+      arg_is_none(c, 3),
+      "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
+      "cuSOLVER backend.");
   int64_t sizes[RUSH_MAX_RANK];
   const int rank = self->rank;
   const bool wide = self->sizes[rank - 2] < self->sizes[rank - 1];
   /* Of a wide matrix that of A^H, whose factors are those of A the other way round. */
   RUSH_TRY(wide_columns(c, self, rank, self->sizes, wide, &a));
   if (wide) conjugate(a);
-  RUSH_NEED(is_finite(a),
-            "linalg.svd: The algorithm failed to converge because the input matrix contained "
-            "non-finite values.");
+  RUSH_CHECK_ARG(is_finite(a),
+                 "linalg.svd: The algorithm failed to converge because the input matrix contained "
+                 "non-finite values.");
   const int64_t m = a->sizes[rank - 1], n = a->sizes[rank - 2], n_u = all ? m : n;
   memcpy(sizes, a->sizes, sizeof sizes);
   RUSH_TRY(tmp_new(c, RUSH_FLOAT64, rank - 1, sizes, &values));
@@ -335,11 +342,11 @@ RUSH_OP(linalg_svd) {
   /* Those without elements have factors all the same. */
   int64_t count = 1;
   for (int d = 0; d < rank - 2; d++) count *= a->sizes[d];
-  for (int64_t k = 0; k < count && !rush_stops(c->ctx, 64); k++)
+  for (int64_t k = 0; k < count && !rush_should_stop(c->ctx, 64); k++)
     BY_DTYPE(rush_svd, a, c->ctx, m, n, all, matrix(a, m * n, k), matrix(values, n, k),
              u ? matrix(u, m * n_u, k) : NULL, v ? matrix(v, n * n, k) : NULL,
              work ? rush_data(work) : NULL);
-  RUSH_TRY(give_dense(c, 1, rush_real_of(self->dtype), values));
+  RUSH_TRY(give_dense(c, 1, rush_real_dtype(self->dtype), values));
   if (!u) {
     RUSH_TRY(give_nothing(c, 0, self->dtype));
     return give_nothing(c, 2, self->dtype);
@@ -361,7 +368,7 @@ RUSH_OP(linalg_eig) {
   const int64_t n = self->sizes[self->rank - 1];
   RUSH_TRY(tmp_to(c, self, RUSH_COMPLEX128, &wide));
   RUSH_TRY(columns_of(c, wide, &a));
-  RUSH_NEED(is_finite(a), "torch.linalg.eig: input tensor should not contain infs or NaNs.");
+  RUSH_CHECK_ARG(is_finite(a), "torch.linalg.eig: input tensor should not contain infs or NaNs.");
   RUSH_TRY(tmp_new(c, RUSH_COMPLEX128, self->rank - 1, self->sizes, &values));
   if (c->n_results == 2) {
     RUSH_TRY(new_wide(c, a, a->rank, a->sizes, &v));
@@ -370,8 +377,8 @@ RUSH_OP(linalg_eig) {
   for (int64_t k = 0; k < count_of(a); k++) {
     const bool found = rush_eig(c->ctx, n, matrix(a, n * n, k), matrix(values, n, k),
                                 v ? matrix(v, n * n, k) : NULL, v ? rush_data(work) : NULL);
-    RUSH_TRY(rush_stopped(c->ctx));
-    RUSH_NEED(
+    RUSH_TRY(rush_take_stop(c->ctx));
+    RUSH_CHECK_ARG(
         found,
         "linalg.eig: (Batch element %lld): The algorithm failed to converge because the input "
         "matrix is ill-conditioned or has too many repeated eigenvalues.",
@@ -396,9 +403,9 @@ RUSH_OP(linalg_ldl_factor_ex) {
       if (i % n < i / n) memset(matrix(a, 1, k * n * n + i), 0, rush_itemsize(a));
     info[k] = BY_DTYPE(rush_ldl, a, c->ctx, n, arg_bool(c, 1), matrix(a, n * n, k),
                        (int32_t *)rush_data(pivots) + k * n);
-    RUSH_NEED(!arg_bool(c, 2) || info[k] == 0,
-              "torch.linalg.ldl_factor_ex: (Batch element %lld): D[%d,%d] is zero", (long long)k,
-              info[k], info[k]);
+    RUSH_CHECK_ARG(!arg_bool(c, 2) || info[k] == 0,
+                   "torch.linalg.ldl_factor_ex: (Batch element %lld): D[%d,%d] is zero",
+                   (long long)k, info[k], info[k]);
   }
   return give_columns(c, 0, self->dtype, a);
 }
@@ -411,20 +418,22 @@ RUSH_OP(linalg_ldl_solve) {
   int rank;
   RUSH_TRY(need_matrices(c, self, "torch.linalg.ldl_solve", "ldl_solve_kernel_cpu"));
   RUSH_TRY(need_square(c, self, "torch.linalg.ldl_solve"));
-  RUSH_NEED(right->rank >= 2, "torch.linalg.ldl_solve: Expected B to have at least 2 dimensions");
-  RUSH_NEED(given->dtype == RUSH_INT32 || given->dtype == RUSH_INT64,
-            "torch.linalg.ldl_solve: Expected pivots to be integers. Got %s",
-            rush_dtype_word(given->dtype));
-  RUSH_NEED(self->dtype == right->dtype,
-            "torch.linalg.ldl_solve: LD dtype %s does not match b dtype %s",
-            rush_dtype_word(self->dtype), rush_dtype_word(right->dtype));
+  RUSH_CHECK_ARG(right->rank >= 2,
+                 "torch.linalg.ldl_solve: Expected B to have at least 2 dimensions");
+  RUSH_CHECK_ARG(given->dtype == RUSH_INT32 || given->dtype == RUSH_INT64,
+                 "torch.linalg.ldl_solve: Expected pivots to be integers. Got %s",
+                 rush_dtype_torch_name(given->dtype));
+  RUSH_CHECK_ARG(self->dtype == right->dtype,
+                 "torch.linalg.ldl_solve: LD dtype %s does not match b dtype %s",
+                 rush_dtype_torch_name(self->dtype), rush_dtype_torch_name(right->dtype));
   const int64_t n = self->sizes[self->rank - 1], *last = right->sizes + right->rank - 2;
-  RUSH_NEED(given->rank == self->rank - 1 &&
-                memcmp(given->sizes, self->sizes, (size_t)given->rank * sizeof *given->sizes) == 0,
-            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same");
-  RUSH_NEED(last[0] == n && rush_broadcast(self->rank - 2, self->sizes, right->rank - 2,
-                                           right->sizes, &rank, batch),
-            "torch.linalg.ldl_solve: Incompatible shapes of LD and B");
+  RUSH_CHECK_ARG(
+      given->rank == self->rank - 1 &&
+          memcmp(given->sizes, self->sizes, (size_t)given->rank * sizeof *given->sizes) == 0,
+      "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same");
+  RUSH_CHECK_ARG(last[0] == n && rush_broadcast(self->rank - 2, self->sizes, right->rank - 2,
+                                                right->sizes, &rank, batch),
+                 "torch.linalg.ldl_solve: Incompatible shapes of LD and B");
   rank += 2;
   RUSH_TRY(wide_columns(c, self, rank, batch, false, &a));
   RUSH_TRY(wide_columns(c, right, rank, batch, false, &b));
@@ -433,8 +442,8 @@ RUSH_OP(linalg_ldl_solve) {
   RUSH_TRY(rush_tensor_copy(c->heap, pivots, given));
   const int32_t *data = rush_data(pivots);
   for (int64_t k = 0; k < pivots->numel; k++)
-    RUSH_NEED(data[k] != 0 && data[k] <= n && data[k] >= -n,
-              "torch.linalg.ldl_solve: a pivot is %d, of %lld rows", data[k], (long long)n);
+    RUSH_CHECK_ARG(data[k] != 0 && data[k] <= n && data[k] >= -n,
+                   "torch.linalg.ldl_solve: a pivot is %d, of %lld rows", data[k], (long long)n);
   for (int64_t k = 0; k < count_of(b); k++)
     BY_DTYPE(rush_ldl_solve, a, c->ctx, n, arg_bool(c, 3), matrix(a, n * n, k), data + k * n,
              last[1], matrix(b, n * last[1], k));

@@ -1,16 +1,17 @@
 /* mm, bmm, matmul and what adds to them. */
 #include <math.h>
 
-#include "blocks/matrices.h"
+#include "blocks/batched_matmul.h"
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
 static rush_status same_dtype(rush_call *c, const rush_tensor *a, const rush_tensor *b,
                               const char *kernel) {
-  RUSH_NEED(a->dtype == b->dtype, "expected m1 and m2 to have the same dtype, but got: %s != %s",
-            rush_dtype_name(a->dtype), rush_dtype_name(b->dtype));
-  RUSH_NEED(a->dtype != RUSH_BOOL, "\"%s\" not implemented for 'Bool'", kernel);
+  RUSH_CHECK_ARG(a->dtype == b->dtype,
+                 "expected m1 and m2 to have the same dtype, but got: %s != %s",
+                 rush_dtype_name(a->dtype), rush_dtype_name(b->dtype));
+  RUSH_CHECK_ARG(a->dtype != RUSH_BOOL, "\"%s\" not implemented for 'Bool'", kernel);
   return RUSH_OK;
 }
 
@@ -56,11 +57,11 @@ RUSH_PREPARE(addmm) {
 }
 
 static rush_status check_mm(rush_call *c, const rush_tensor *a, const rush_tensor *b) {
-  RUSH_NEED(b->rank == 2, "mat2 must be a matrix");
-  RUSH_NEED(a->sizes[1] == b->sizes[0],
-            "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
-            (long long)a->sizes[0], (long long)a->sizes[1], (long long)b->sizes[0],
-            (long long)b->sizes[1]);
+  RUSH_CHECK_ARG(b->rank == 2, "mat2 must be a matrix");
+  RUSH_CHECK_ARG(a->sizes[1] == b->sizes[0],
+                 "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+                 (long long)a->sizes[0], (long long)a->sizes[1], (long long)b->sizes[0],
+                 (long long)b->sizes[1]);
   return same_dtype(c, a, b, "addmm_impl_cpu_");
 }
 
@@ -71,7 +72,7 @@ static rush_status mm(rush_call *c, const rush_tensor *a, const rush_tensor *b, 
 
 RUSH_OP(mm) {
   rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1), *out;
-  RUSH_NEED(a->rank == 2, "self must be a matrix");
+  RUSH_CHECK_ARG(a->rank == 2, "self must be a matrix");
   RUSH_TRY(check_mm(c, a, b));
   if (c->packed != NULL)
     return rush_linear_run(c, a, b->sizes[1], b->sizes[0], -INFINITY, INFINITY);
@@ -85,24 +86,26 @@ static rush_status add_self(rush_call *c, const rush_tensor *self, const rush_te
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
   for (uint32_t i = beta; i < beta + 2; i++) RUSH_TRY(arg_check_number(c, i, out->dtype));
-  RUSH_NEED(self->rank <= out->rank &&
-                rush_broadcast(self->rank, self->sizes, out->rank, out->sizes, &rank, sizes) &&
-                memcmp(sizes, out->sizes, out->rank * sizeof *sizes) == 0,
-            "The expanded size of the tensor must match the existing size. Target sizes: %s.  "
-            "Tensor sizes: %s",
-            rush_shape_text(out->rank, out->sizes, a), rush_shape_text(self->rank, self->sizes, b));
+  RUSH_CHECK_ARG(self->rank <= out->rank &&
+                     rush_broadcast(self->rank, self->sizes, out->rank, out->sizes, &rank, sizes) &&
+                     memcmp(sizes, out->sizes, out->rank * sizeof *sizes) == 0,
+                 "The expanded size of the tensor must match the existing size. Target sizes: %s.  "
+                 "Tensor sizes: %s",
+                 rush_shape_text(out->rank, out->sizes, a),
+                 rush_shape_text(self->rank, self->sizes, b));
   rush_add_scaled(rush_as_tensor(&c->results[0]), self, &c->args[beta], &c->args[beta + 1]);
   return RUSH_OK;
 }
 
 RUSH_OP(addmm) {
   rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *out;
-  RUSH_NEED(a->rank == 2, "mat1 must be a matrix, got %d-D tensor", a->rank);
-  RUSH_NEED(b->rank == 2, "mat2 must be a matrix, got %d-D tensor", b->rank);
-  RUSH_NEED(self->dtype == b->dtype, "self and mat2 must have the same dtype, but got %s and %s",
-            rush_dtype_word(self->dtype), rush_dtype_word(b->dtype));
-  RUSH_NEED(a->dtype == b->dtype, "self and mat2 must have the same dtype, but got %s and %s",
-            rush_dtype_word(a->dtype), rush_dtype_word(b->dtype));
+  RUSH_CHECK_ARG(a->rank == 2, "mat1 must be a matrix, got %d-D tensor", a->rank);
+  RUSH_CHECK_ARG(b->rank == 2, "mat2 must be a matrix, got %d-D tensor", b->rank);
+  RUSH_CHECK_ARG(self->dtype == b->dtype,
+                 "self and mat2 must have the same dtype, but got %s and %s",
+                 rush_dtype_torch_name(self->dtype), rush_dtype_torch_name(b->dtype));
+  RUSH_CHECK_ARG(a->dtype == b->dtype, "self and mat2 must have the same dtype, but got %s and %s",
+                 rush_dtype_torch_name(a->dtype), rush_dtype_torch_name(b->dtype));
   RUSH_TRY(check_mm(c, a, b));
   if (c->packed != NULL)
     return rush_linear_run(c, a, b->sizes[1], b->sizes[0], -INFINITY, INFINITY);
@@ -112,13 +115,14 @@ RUSH_OP(addmm) {
 
 static rush_status check_bmm(rush_call *c, const rush_tensor *a, const rush_tensor *b,
                              const char *kernel) {
-  RUSH_NEED(a->rank == 3, "batch1 must be a 3D tensor");
-  RUSH_NEED(b->rank == 3, "batch2 must be a 3D tensor");
-  RUSH_NEED(b->sizes[0] == a->sizes[0] && b->sizes[1] == a->sizes[2],
-            "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: "
-            "[%lld, %lld].",
-            (long long)a->sizes[0], (long long)a->sizes[2], (long long)b->sizes[0],
-            (long long)b->sizes[1]);
+  RUSH_CHECK_ARG(a->rank == 3, "batch1 must be a 3D tensor");
+  RUSH_CHECK_ARG(b->rank == 3, "batch2 must be a 3D tensor");
+  RUSH_CHECK_ARG(
+      b->sizes[0] == a->sizes[0] && b->sizes[1] == a->sizes[2],
+      "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: "
+      "[%lld, %lld].",
+      (long long)a->sizes[0], (long long)a->sizes[2], (long long)b->sizes[0],
+      (long long)b->sizes[1]);
   return same_dtype(c, a, b, kernel);
 }
 
@@ -137,9 +141,10 @@ RUSH_OP(bmm) {
 RUSH_OP(baddbmm) {
   rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *out;
   RUSH_TRY(check_bmm(c, a, b, "baddbmm"));
-  RUSH_NEED(self->dtype == a->dtype,
-            "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
-            rush_dtype_name(self->dtype), rush_dtype_name(a->dtype), rush_dtype_name(b->dtype));
+  RUSH_CHECK_ARG(self->dtype == a->dtype,
+                 "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
+                 rush_dtype_name(self->dtype), rush_dtype_name(a->dtype),
+                 rush_dtype_name(b->dtype));
   RUSH_TRY(bmm(c, a, b, &out));
   return add_self(c, self, out, 3);
 }
@@ -149,9 +154,10 @@ RUSH_OP(addbmm) {
   rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *wide, *tall,
               *out;
   RUSH_TRY(check_bmm(c, a, b, "addbmm"));
-  RUSH_NEED(self->dtype == a->dtype,
-            "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
-            rush_dtype_name(self->dtype), rush_dtype_name(a->dtype), rush_dtype_name(b->dtype));
+  RUSH_CHECK_ARG(self->dtype == a->dtype,
+                 "Input dtypes must be the same, got: input %s, batch1: %s, batch2: %s",
+                 rush_dtype_name(self->dtype), rush_dtype_name(a->dtype),
+                 rush_dtype_name(b->dtype));
   const int64_t n = a->sizes[0], m = a->sizes[1], k = a->sizes[2];
   rush_tensor *view;
   RUSH_TRY(tmp_view(c, a, 3, (int64_t[]){m, n, k},
@@ -172,11 +178,12 @@ static rush_matrices as_row(const rush_tensor *v) {
 }
 
 static rush_status check_mv(rush_call *c, const rush_tensor *a, const rush_tensor *v) {
-  RUSH_NEED(a->sizes[1] == v->sizes[0],
-            "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", (long long)a->sizes[0],
-            (long long)a->sizes[0], (long long)a->sizes[1], (long long)v->sizes[0]);
-  RUSH_NEED(a->dtype == v->dtype, "expected scalar type %s but found %s", rush_dtype_word(a->dtype),
-            rush_dtype_word(v->dtype));
+  RUSH_CHECK_ARG(a->sizes[1] == v->sizes[0],
+                 "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)",
+                 (long long)a->sizes[0], (long long)a->sizes[0], (long long)a->sizes[1],
+                 (long long)v->sizes[0]);
+  RUSH_CHECK_ARG(a->dtype == v->dtype, "expected scalar type %s but found %s",
+                 rush_dtype_torch_name(a->dtype), rush_dtype_torch_name(v->dtype));
   return same_dtype(c, a, v, "addmv_impl_cpu");
 }
 
@@ -189,34 +196,34 @@ static rush_status mv(rush_call *c, const rush_tensor *a, const rush_tensor *v, 
 
 RUSH_OP(mv) {
   rush_tensor *a = arg_tensor(c, 0), *v = arg_tensor(c, 1), *out;
-  RUSH_NEED(a->rank == 2 && v->rank == 1, "vector + matrix @ vector expected, got 1, %d, %d",
-            a->rank, v->rank);
+  RUSH_CHECK_ARG(a->rank == 2 && v->rank == 1, "vector + matrix @ vector expected, got 1, %d, %d",
+                 a->rank, v->rank);
   RUSH_TRY(check_mv(c, a, v));
   return mv(c, a, v, &out);
 }
 
 RUSH_OP(addmv) {
   rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *v = arg_tensor(c, 2), *out;
-  RUSH_NEED(a->rank == 2 && v->rank == 1 && self->rank <= 1,
-            "vector + matrix @ vector expected, got %d, %d, %d", self->rank, a->rank, v->rank);
+  RUSH_CHECK_ARG(a->rank == 2 && v->rank == 1 && self->rank <= 1,
+                 "vector + matrix @ vector expected, got %d, %d, %d", self->rank, a->rank, v->rank);
   RUSH_TRY(check_mv(c, a, v));
-  RUSH_NEED(self->dtype == a->dtype, "expected scalar type %s but found %s",
-            rush_dtype_word(a->dtype), rush_dtype_word(self->dtype));
+  RUSH_CHECK_ARG(self->dtype == a->dtype, "expected scalar type %s but found %s",
+                 rush_dtype_torch_name(a->dtype), rush_dtype_torch_name(self->dtype));
   RUSH_TRY(mv(c, a, v, &out));
   return add_self(c, self, out, 3);
 }
 
 static rush_status dot(rush_call *c, const rush_tensor *a, const rush_tensor *b) {
   rush_tensor *out;
-  RUSH_NEED(a->dtype == b->dtype,
-            "dot : expected both vectors to have same dtype, but found %s and %s",
-            rush_dtype_word(a->dtype), rush_dtype_word(b->dtype));
-  RUSH_NEED(a->sizes[0] == b->sizes[0],
-            "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same "
-            "number of elements, but "
-            "got %lld and %lld elements respectively",
-            (long long)a->sizes[0], (long long)b->sizes[0], (long long)a->sizes[0],
-            (long long)b->sizes[0]);
+  RUSH_CHECK_ARG(a->dtype == b->dtype,
+                 "dot : expected both vectors to have same dtype, but found %s and %s",
+                 rush_dtype_torch_name(a->dtype), rush_dtype_torch_name(b->dtype));
+  RUSH_CHECK_ARG(a->sizes[0] == b->sizes[0],
+                 "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same "
+                 "number of elements, but "
+                 "got %lld and %lld elements respectively",
+                 (long long)a->sizes[0], (long long)b->sizes[0], (long long)a->sizes[0],
+                 (long long)b->sizes[0]);
   RUSH_TRY(same_dtype(c, a, b, "dot"));
   return product(c, a->dtype, 1, 1, a->sizes[0], 0, NULL, as_row(a), as_column(b), true, true,
                  &out);
@@ -224,29 +231,31 @@ static rush_status dot(rush_call *c, const rush_tensor *a, const rush_tensor *b)
 
 RUSH_OP(dot) {
   rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
-  RUSH_NEED(a->rank == 1 && b->rank == 1, "1D tensors expected, but got %dD and %dD tensors",
-            a->rank, b->rank);
+  RUSH_CHECK_ARG(a->rank == 1 && b->rank == 1, "1D tensors expected, but got %dD and %dD tensors",
+                 a->rank, b->rank);
   return dot(c, a, b);
 }
 
 /* ---- matmul ---------------------------------------------------------------------------------- */
 
 static rush_status check_matmul(rush_call *c, const rush_tensor *a, const rush_tensor *b) {
-  RUSH_NEED(a->rank > 0 && b->rank > 0,
-            "both arguments to matmul need to be at least 1D, but they are %dD and %dD", a->rank,
-            b->rank);
+  RUSH_CHECK_ARG(a->rank > 0 && b->rank > 0,
+                 "both arguments to matmul need to be at least 1D, but they are %dD and %dD",
+                 a->rank, b->rank);
   if (a->rank == 2 && b->rank == 1) return check_mv(c, a, b);
   const int64_t k = a->sizes[a->rank - 1];
   const int64_t other = b->sizes[b->rank > 1 ? b->rank - 2 : 0];
   if (a->rank > 2 && b->rank > 2) {
-    RUSH_NEED(k == other,
-              "Expected size for first two dimensions of batch2 tensor to be: [.., %lld] but got: "
-              "[.., %lld].",
-              (long long)k, (long long)other);
+    RUSH_CHECK_ARG(
+        k == other,
+        "Expected size for first two dimensions of batch2 tensor to be: [.., %lld] but got: "
+        "[.., %lld].",
+        (long long)k, (long long)other);
   } else {
-    RUSH_NEED(k == other, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
-              (long long)(k > 0 ? a->numel / k : 0), (long long)k, (long long)other,
-              (long long)(other > 0 ? b->numel / other : 0));
+    RUSH_CHECK_ARG(k == other,
+                   "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+                   (long long)(k > 0 ? a->numel / k : 0), (long long)k, (long long)other,
+                   (long long)(other > 0 ? b->numel / other : 0));
   }
   return same_dtype(c, a, b, "addmm_impl_cpu_");
 }
@@ -258,7 +267,7 @@ static rush_status matmul(rush_call *c, const rush_tensor *a, const rush_tensor 
   char ta[RUSH_SHAPE_TEXT], tb[RUSH_SHAPE_TEXT];
   int64_t batch[RUSH_MAX_RANK];
   int rank;
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       rush_broadcast(ra, a->sizes, rb, b->sizes, &rank, batch),
       "The size of tensor a %s must match the size of tensor b %s at non-singleton dimensions",
       rush_shape_text(ra, a->sizes, ta), rush_shape_text(rb, b->sizes, tb));
@@ -293,8 +302,8 @@ static rush_status outer(rush_call *c, const rush_tensor *a, const rush_tensor *
 
 RUSH_OP(outer) {
   rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1), *out;
-  RUSH_NEED(a->rank == 1, "outer: Expected 1-D argument self, but got %d-D", a->rank);
-  RUSH_NEED(b->rank == 1, "outer: Expected 1-D argument vec2, but got %d-D", b->rank);
+  RUSH_CHECK_ARG(a->rank == 1, "outer: Expected 1-D argument self, but got %d-D", a->rank);
+  RUSH_CHECK_ARG(b->rank == 1, "outer: Expected 1-D argument vec2, but got %d-D", b->rank);
   const rush_dtype dtype = rush_promote(a->dtype, b->dtype);
   if (dtype != RUSH_BOOL) return outer(c, a, b, dtype, &out);
   RUSH_TRY(rush_result(c, 0, RUSH_BOOL, 2, (int64_t[]){a->sizes[0], b->sizes[0]}, &out));

@@ -7,10 +7,10 @@
 
 #include "base/threads.h"
 #include "call/define.h"
-#include "kernels/attend.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_any.h"
 #include "kernels/normalize.h"
+#include "kernels/single_query_attention.h"
 #include "tensor/layout.h"
 
 enum { BLOCK = 32 }; /* queries, at most */
@@ -190,62 +190,65 @@ static rush_status run(rush_call *c, const attention *a) {
 static rush_status check_mask(rush_call *c, const attention *a) {
   const rush_tensor *m = a->mask;
   if (m == NULL) return RUSH_OK;
-  RUSH_NEED(m->dtype == RUSH_BOOL || m->dtype == a->q->dtype,
-            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-            "attn_mask.dtype: %s and  "
-            "query.dtype: %s instead.",
-            rush_dtype_name(m->dtype), rush_dtype_name(a->q->dtype));
+  RUSH_CHECK_ARG(m->dtype == RUSH_BOOL || m->dtype == a->q->dtype,
+                 "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+                 "attn_mask.dtype: %s and  "
+                 "query.dtype: %s instead.",
+                 rush_dtype_name(m->dtype), rush_dtype_name(a->q->dtype));
   int64_t full[RUSH_MAX_RANK], got[RUSH_MAX_RANK];
   char ta[RUSH_SHAPE_TEXT], tb[RUSH_SHAPE_TEXT];
   int rank;
   memcpy(full, a->batch, sizeof a->batch);
   full[a->rank] = a->l;
   full[a->rank + 1] = a->s;
-  RUSH_NEED(m->rank > 1 && m->rank <= a->rank + 2 &&
-                rush_broadcast(a->rank + 2, full, m->rank, m->sizes, &rank, got) &&
-                memcmp(full, got, (size_t)rank * sizeof *got) == 0,
-            "The expanded size of the attention mask must match the size of the scores. Target "
-            "sizes: %s.  Tensor sizes: %s",
-            rush_shape_text(a->rank + 2, full, ta), rush_shape_text(m->rank, m->sizes, tb));
+  RUSH_CHECK_ARG(
+      m->rank > 1 && m->rank <= a->rank + 2 &&
+          rush_broadcast(a->rank + 2, full, m->rank, m->sizes, &rank, got) &&
+          memcmp(full, got, (size_t)rank * sizeof *got) == 0,
+      "The expanded size of the attention mask must match the size of the scores. Target "
+      "sizes: %s.  Tensor sizes: %s",
+      rush_shape_text(a->rank + 2, full, ta), rush_shape_text(m->rank, m->sizes, tb));
   return RUSH_OK;
 }
 
 /* Sizes that broadcast; heads of keys and values may be fewer where enable_gqa says so. */
 static rush_status check_sizes(rush_call *c, attention *a, bool gqa) {
   const rush_tensor *q = a->q, *k = a->k, *v = a->v;
-  RUSH_NEED(q->rank >= 2 && k->rank >= 2 && v->rank >= 2,
-            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-            "%d key.dim: %d and "
-            "value.dim: %d instead.",
-            q->rank, k->rank, v->rank);
+  RUSH_CHECK_ARG(
+      q->rank >= 2 && k->rank >= 2 && v->rank >= 2,
+      "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+      "%d key.dim: %d and "
+      "value.dim: %d instead.",
+      q->rank, k->rank, v->rank);
   a->l = q->sizes[q->rank - 2];
   a->s = k->sizes[k->rank - 2];
   a->e = q->sizes[q->rank - 1];
   a->ev = v->sizes[v->rank - 1];
-  RUSH_NEED(k->sizes[k->rank - 1] == a->e,
-            "mat1 and mat2 shapes cannot be multiplied: query has %lld features, key %lld",
-            (long long)a->e, (long long)k->sizes[k->rank - 1]);
-  RUSH_NEED(v->sizes[v->rank - 2] == a->s,
-            "mat1 and mat2 shapes cannot be multiplied: %lld keys and %lld values", (long long)a->s,
-            (long long)v->sizes[v->rank - 2]);
+  RUSH_CHECK_ARG(k->sizes[k->rank - 1] == a->e,
+                 "mat1 and mat2 shapes cannot be multiplied: query has %lld features, key %lld",
+                 (long long)a->e, (long long)k->sizes[k->rank - 1]);
+  RUSH_CHECK_ARG(v->sizes[v->rank - 2] == a->s,
+                 "mat1 and mat2 shapes cannot be multiplied: %lld keys and %lld values",
+                 (long long)a->s, (long long)v->sizes[v->rank - 2]);
   a->share = 1;
   int64_t ks[RUSH_MAX_RANK], vs[RUSH_MAX_RANK], first[RUSH_MAX_RANK];
   memcpy(ks, k->sizes, sizeof ks);
   memcpy(vs, v->sizes, sizeof vs);
   if (gqa) {
-    RUSH_NEED(q->rank >= 3 && k->rank >= 3 && v->rank >= 3,
-              "grouped queries need tensors with heads");
+    RUSH_CHECK_ARG(q->rank >= 3 && k->rank >= 3 && v->rank >= 3,
+                   "grouped queries need tensors with heads");
     const int64_t heads = q->sizes[q->rank - 3], shared = k->sizes[k->rank - 3];
-    RUSH_NEED(shared > 0 && v->sizes[v->rank - 3] == shared && heads % shared == 0,
-              "Number of heads in key and value must divide the number of heads in query: %lld, "
-              "%lld and %lld",
-              (long long)shared, (long long)v->sizes[v->rank - 3], (long long)heads);
+    RUSH_CHECK_ARG(
+        shared > 0 && v->sizes[v->rank - 3] == shared && heads % shared == 0,
+        "Number of heads in key and value must divide the number of heads in query: %lld, "
+        "%lld and %lld",
+        (long long)shared, (long long)v->sizes[v->rank - 3], (long long)heads);
     a->share = heads / shared;
     ks[k->rank - 3] = vs[v->rank - 3] = heads;
   }
   int rank;
   char ta[RUSH_SHAPE_TEXT], tb[RUSH_SHAPE_TEXT];
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       rush_broadcast(q->rank - 2, q->sizes, k->rank - 2, ks, &rank, first) &&
           rush_broadcast(rank, first, v->rank - 2, vs, &a->rank, a->batch),
       "The size of query %s must match the size of key %s and of value at non-singleton dimensions",
@@ -273,7 +276,7 @@ static void nominal_strides(const rush_call *c, int rank, const int64_t *sizes, 
     rush_strides_contiguous(rank, sizes, strides);
     return;
   }
-  const rush_tensor q = rush_seen(arg_tensor(c, 0));
+  const rush_tensor q = rush_nominal_header(arg_tensor(c, 0));
   rush_strides_of_copy(&q, strides);
 }
 
@@ -318,13 +321,14 @@ RUSH_OP(scaled_dot_product_attention) {
                  .mask = arg_tensor(c, 3)};
   a.causal = arg_bool(c, 5);
   a.block = BLOCK / (int64_t)rush_gemm_mr() * (int64_t)rush_gemm_mr(); /* whole tiles */
-  RUSH_NEED(a.q->dtype == a.k->dtype && a.k->dtype == a.v->dtype,
-            "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
-            "key.dtype: %s and value.dtype: "
-            "%s instead.",
-            rush_dtype_name(a.q->dtype), rush_dtype_name(a.k->dtype), rush_dtype_name(a.v->dtype));
-  RUSH_NEED(rush_is_float(a.q->dtype), "expected scalar type Float but found %s",
-            rush_dtype_word(a.q->dtype));
+  RUSH_CHECK_ARG(a.q->dtype == a.k->dtype && a.k->dtype == a.v->dtype,
+                 "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
+                 "key.dtype: %s and value.dtype: "
+                 "%s instead.",
+                 rush_dtype_name(a.q->dtype), rush_dtype_name(a.k->dtype),
+                 rush_dtype_name(a.v->dtype));
+  RUSH_CHECK_ARG(rush_is_float(a.q->dtype), "expected scalar type Float but found %s",
+                 rush_dtype_torch_name(a.q->dtype));
   RUSH_CHECK(c->ctx, arg_float(c, 4) == 0, RUSH_ERR_UNSUPPORTED,
              "dropout in attention is not supported");
   RUSH_TRY(check_sizes(c, &a, arg_bool(c, 7)));

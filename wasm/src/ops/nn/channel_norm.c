@@ -6,7 +6,7 @@
 #include "blocks/elements/fill.h"
 #include "call/define.h"
 #include "kernels/normalize.h"
-#include "kernels/sums.h"
+#include "kernels/reduction.h"
 #include "tensor/layout.h"
 
 typedef struct plan {
@@ -24,10 +24,10 @@ typedef struct plan {
 
 static rush_status check_channels(rush_call *c, const plan *p, const rush_tensor *t,
                                   const char *name) {
-  RUSH_NEED(t->numel == p->c, "%s should contain %lld elements not %lld", name, (long long)p->c,
-            (long long)t->numel);
-  RUSH_NEED(t->dtype == arg_tensor(c, 0)->dtype, "expected scalar type %s but found %s",
-            rush_dtype_word(arg_tensor(c, 0)->dtype), rush_dtype_word(t->dtype));
+  RUSH_CHECK_ARG(t->numel == p->c, "%s should contain %lld elements not %lld", name,
+                 (long long)p->c, (long long)t->numel);
+  RUSH_CHECK_ARG(t->dtype == arg_tensor(c, 0)->dtype, "expected scalar type %s but found %s",
+                 rush_dtype_torch_name(arg_tensor(c, 0)->dtype), rush_dtype_torch_name(t->dtype));
   return RUSH_OK;
 }
 
@@ -46,7 +46,7 @@ static rush_status running(rush_call *c, const plan *p, uint32_t arg, uint32_t r
   rush_tensor *t = arg_tensor(c, arg);
   if (!t) return RUSH_OK;
   RUSH_TRY(check_channels(c, p, t, name));
-  RUSH_NEED(t->rank == 1, "%s: expected 1 dims but tensor has %d dims", name, t->rank);
+  RUSH_CHECK_ARG(t->rank == 1, "%s: expected 1 dims but tensor has %d dims", name, t->rank);
   if (result == 0) {
     *out = t;
     return rush_check_write(c->ctx, t);
@@ -81,10 +81,10 @@ static bool can_overwrite(const rush_call *c, const rush_tensor *x, int format) 
  * format. */
 static rush_status begin(rush_call *c, plan *p, int format) {
   rush_tensor *x = arg_tensor(c, 0);
-  RUSH_NEED(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d",
-            x->rank);
-  RUSH_NEED(rush_is_float(x->dtype), "\"batch_norm\" not implemented for '%s'",
-            rush_dtype_word(x->dtype));
+  RUSH_CHECK_ARG(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d",
+                 x->rank);
+  RUSH_CHECK_ARG(rush_is_float(x->dtype), "\"batch_norm\" not implemented for '%s'",
+                 rush_dtype_torch_name(x->dtype));
   p->ctx = c->ctx;
   p->n = x->sizes[0];
   p->c = x->sizes[1];
@@ -93,9 +93,9 @@ static rush_status begin(rush_call *c, plan *p, int format) {
   RUSH_TRY(place(c, p, x, format));
   if (p->x != x || can_overwrite(c, x, format)) {
     p->out = p->x;
-    ret_tensor(c, 0, rush_tensor_keep(p->x));
+    ret_tensor(c, 0, rush_tensor_retain(p->x));
   } else {
-    RUSH_TRY(rush_new_lying(c->heap, x->dtype, x->rank, x->sizes, p->columns, format, &p->out));
+    RUSH_TRY(rush_new_in_layout(c->heap, x->dtype, x->rank, x->sizes, p->columns, format, &p->out));
     ret_tensor(c, 0, p->out);
   }
   if (p->s == 1) p->columns = true;
@@ -117,7 +117,7 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
     for (int64_t k = 0; k < sets; k++) mean[k] = var[k] = 0;                                      \
     for (int pass = 0; pass < 2; pass++) {                                                        \
       for (int64_t n = 0; n < p->n; n++) {                                                        \
-        if (rush_stops(p->ctx, (uint64_t)sample + 16)) return;                                    \
+        if (rush_should_stop(p->ctx, (uint64_t)sample + 16)) return;                              \
         const T *x = (const T *)rush_data(p->x) + n * sample;                                     \
         for (int64_t c = 0; c < p->c; c++) {                                                      \
           total[c] = 0;                                                                           \
@@ -148,7 +148,7 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
             *given_var = p->var ? rush_data(p->var) : NULL;                                       \
     const int64_t sample = p->c * p->s;                                                           \
     for (int64_t n = 0; n < p->n; n++) {                                                          \
-      if (rush_stops(p->ctx, (uint64_t)sample + 16)) return;                                      \
+      if (rush_should_stop(p->ctx, (uint64_t)sample + 16)) return;                                \
       for (int64_t c = 0; c < p->c && (n == 0 || !p->across); c++) {                              \
         const int64_t k = set_of(p, n, c);                                                        \
         const double m = given_mean ? (double)given_mean[c] : mean[k];                            \
@@ -243,12 +243,12 @@ static rush_status batch_norm(rush_call *c, const form *f, bool training, int fo
   p.momentum = arg_float(c, f->eps - 1);
   rush_tensor *none;
   char text[RUSH_SHAPE_TEXT];
-  RUSH_NEED(training || (f->stats && !arg_is_none(c, 3) && !arg_is_none(c, 4)),
-            "running_mean must be defined in evaluation mode");
+  RUSH_CHECK_ARG(training || (f->stats && !arg_is_none(c, 3) && !arg_is_none(c, 4)),
+                 "running_mean must be defined in evaluation mode");
   const rush_tensor *x = arg_tensor(c, 0);
-  RUSH_NEED(!training || !f->three || x->numel > 0,
-            "input tensor must have at least one element, but got input_sizes = %s",
-            rush_shape_text(x->rank, x->sizes, text));
+  RUSH_CHECK_ARG(!training || !f->three || x->numel > 0,
+                 "input tensor must have at least one element, but got input_sizes = %s",
+                 rush_shape_text(x->rank, x->sizes, text));
   RUSH_TRY(begin(c, &p, format));
   RUSH_TRY(per_channel(c, &p, 1, "weight", &p.w));
   RUSH_TRY(per_channel(c, &p, 2, "bias", &p.b));
@@ -315,13 +315,14 @@ static rush_status group_norm(rush_call *c, int64_t groups, uint32_t w, uint32_t
                               bool three) {
   plan p = {.across = false, .eps = eps};
   const rush_tensor *x = arg_tensor(c, 0);
-  RUSH_NEED(groups > 0, "Expected num groups to be greater than 0, got %lld", (long long)groups);
-  RUSH_NEED(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d",
-            x->rank);
-  RUSH_NEED(x->sizes[1] % groups == 0,
-            "Expected number of channels in input to be divisible by num_groups, but got %lld "
-            "channels and %lld groups",
-            (long long)x->sizes[1], (long long)groups);
+  RUSH_CHECK_ARG(groups > 0, "Expected num groups to be greater than 0, got %lld",
+                 (long long)groups);
+  RUSH_CHECK_ARG(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d",
+                 x->rank);
+  RUSH_CHECK_ARG(x->sizes[1] % groups == 0,
+                 "Expected number of channels in input to be divisible by num_groups, but got %lld "
+                 "channels and %lld groups",
+                 (long long)x->sizes[1], (long long)groups);
   RUSH_TRY(begin(c, &p, rush_suggest_format(x)));
   p.per_set = p.c > 0 ? p.c / groups : 1;
   RUSH_TRY(per_channel(c, &p, w, "weight", &p.w));

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "blocks/elements/rows.h"
+#include "blocks/elements/shared_rows.h"
 #include "call/define.h"
 #include "kernels/gemm.h"
 
@@ -101,15 +101,15 @@ static rush_status check_rank(rush_call *c, const char *form) {
   const rush_tensor *x = arg_tensor(c, 0);
   const int dims = rush_dims(c);
   char text[RUSH_SHAPE_TEXT];
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       x->rank == dims + 1 || x->rank == dims + 2,
       "Expected %dD (unbatched) or %dD (batched) input to conv%s%dd, but got input of size: %s",
       dims + 1, dims + 2, form, dims, rush_shape_text(x->rank, x->sizes, text));
   const rush_tensor *w = arg_tensor(c, 1);
-  RUSH_NEED(w->rank == dims + 2,
-            "expected stride to be a single integer value or a list of %d values to match the "
-            "convolution dimensions",
-            w->rank - 2);
+  RUSH_CHECK_ARG(w->rank == dims + 2,
+                 "expected stride to be a single integer value or a list of %d values to match the "
+                 "convolution dimensions",
+                 w->rank - 2);
   return RUSH_OK;
 }
 
@@ -125,17 +125,19 @@ RUSH_OP(conv) {
 static rush_status named_padding(rush_call *c, const rush_str *name, rush_conv_args *a) {
   const int dims = a->weight->rank - 2;
   const bool same = strcmp(name->bytes, "same") == 0;
-  RUSH_NEED(same || strcmp(name->bytes, "valid") == 0, "Invalid padding string: '%s'", name->bytes);
-  RUSH_NEED(dims >= 1 && dims <= 3, "weight should have at least three dimensions");
+  RUSH_CHECK_ARG(same || strcmp(name->bytes, "valid") == 0, "Invalid padding string: '%s'",
+                 name->bytes);
+  RUSH_CHECK_ARG(dims >= 1 && dims <= 3, "weight should have at least three dimensions");
   a->two_sided = true;
   a->n_padding = 2 * dims;
   for (int d = 0; same && d < dims; d++) {
-    RUSH_NEED(a->stride[a->n_stride == 1 ? 0 : d] == 1,
-              "padding='same' is not supported for strided convolutions");
+    RUSH_CHECK_ARG(a->stride[a->n_stride == 1 ? 0 : d] == 1,
+                   "padding='same' is not supported for strided convolutions");
     int64_t total;
-    RUSH_NEED(a->weight->sizes[2 + d] > 0 && rush_mul64(a->dilation[a->n_dilation == 1 ? 0 : d],
-                                                        a->weight->sizes[2 + d] - 1, &total),
-              "kernel size should be greater than zero");
+    RUSH_CHECK_ARG(
+        a->weight->sizes[2 + d] > 0 && rush_mul64(a->dilation[a->n_dilation == 1 ? 0 : d],
+                                                  a->weight->sizes[2 + d] - 1, &total),
+        "kernel size should be greater than zero");
     a->padding[2 * d] = total / 2;
     a->padding[2 * d + 1] = total - total / 2;
   }
@@ -156,10 +158,11 @@ RUSH_OP(convolution) {
   RUSH_TRY(arg_ints(c, 4, RUSH_MAX_RANK, a.padding, &a.n_padding));
   RUSH_TRY(arg_ints(c, 7, RUSH_MAX_RANK, a.output_padding, &a.n_output_padding));
   a.transposed = arg_bool(c, 6);
-  RUSH_NEED(a.input->rank == a.weight->rank,
-            "Expected %d-dimensional input for %d-dimensional weight, but got %d-dimensional input "
-            "instead",
-            a.weight->rank, a.weight->rank, a.input->rank);
+  RUSH_CHECK_ARG(
+      a.input->rank == a.weight->rank,
+      "Expected %d-dimensional input for %d-dimensional weight, but got %d-dimensional input "
+      "instead",
+      a.weight->rank, a.weight->rank, a.input->rank);
   return rush_convolve(c, &a);
 }
 

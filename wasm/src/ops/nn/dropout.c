@@ -1,13 +1,13 @@
 /* Dropout.cpp: in eval mode nothing, in training mode a mask of random numbers. */
 #include <math.h>
 
-#include "blocks/draw.h"
+#include "blocks/random_fill.h"
 #include "call/define.h"
 
 static rush_status need_float(rush_call *c, const rush_tensor *t) {
-  RUSH_NEED(rush_is_float(t->dtype),
-            "result type Float can't be cast to the desired output type %s",
-            rush_dtype_name(t->dtype));
+  RUSH_CHECK_ARG(rush_is_float(t->dtype),
+                 "result type Float can't be cast to the desired output type %s",
+                 rush_dtype_name(t->dtype));
   return RUSH_OK;
 }
 
@@ -23,7 +23,7 @@ static void apply(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, const r
   rush_iter it;
   rush_iter_init(&it, x->rank, x->sizes, 3, operands);
   do {
-    for (int64_t i = 0; i < it.size[0] && !rush_stops(ctx, 8); i++) {
+    for (int64_t i = 0; i < it.size[0] && !rush_should_stop(ctx, 8); i++) {
       const double v = rush_load_double(dtype, it.at[1] + i * it.stride[1][0]);
       const double m = rush_load_double(mask->dtype, it.at[2] + i * it.stride[2][0]);
       rush_store_double(dtype, it.at[0] + i * it.stride[0][0],
@@ -37,15 +37,15 @@ static void apply(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, const r
 static rush_status dropout(rush_call *c, bool features, bool alpha) {
   const rush_tensor *x = arg_tensor(c, 0);
   const double p = arg_float(c, 1), kept = 1 - p;
-  RUSH_NEED(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got %g", p);
+  RUSH_CHECK_ARG(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got %g", p);
   if (p == 0 || !arg_bool(c, 2) || x->numel == 0) {
-    ret_keep(c, 0, &c->args[0]);
+    ret_retained(c, 0, &c->args[0]);
     return RUSH_OK;
   }
   RUSH_TRY(need_float(c, x));
   RUSH_TRY(rush_turn_back(c->heap, x->storage)); /* numbers are drawn in the order of memory */
-  RUSH_NEED(!features || p == 1 || x->rank >= 2,
-            "Feature dropout requires at least 2 dimensions in the input");
+  RUSH_CHECK_ARG(!features || p == 1 || x->rank >= 2,
+                 "Feature dropout requires at least 2 dimensions in the input");
   rush_tensor *mask, *out;
   if (features && p < 1) {
     int64_t sizes[RUSH_MAX_RANK];
@@ -56,7 +56,7 @@ static rush_status dropout(rush_call *c, bool features, bool alpha) {
   }
   tmp_take(c, mask);
   if (p < 1)
-    rush_draw_bernoulli(c, mask, kept);
+    rush_random_fill_bernoulli(c, mask, kept);
   else
     memset(rush_data(mask), 0, (size_t)mask->numel); /* PyTorch draws nothing */
   affine f = {p < 1 ? 1 / kept : 0, 0, 0};
@@ -96,8 +96,8 @@ RUSH_OP(native_dropout) {
     return rush_tensor_copy(c->heap, out, x);
   }
   RUSH_TRY(need_float(c, x));
-  RUSH_NEED(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", kept);
-  rush_draw_bernoulli(c, mask, kept);
+  RUSH_CHECK_ARG(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", kept);
+  rush_random_fill_bernoulli(c, mask, kept);
   apply(c->ctx, out, x, mask, (affine){kept == 0 ? 0 : 1 / kept, 0, 0});
   return RUSH_OK;
 }

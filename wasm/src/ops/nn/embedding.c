@@ -7,12 +7,13 @@
 RUSH_OP(embedding) {
   const rush_tensor *w = arg_tensor(c, 0);
   rush_tensor *given = arg_tensor(c, 1), *indices, *out;
-  RUSH_NEED(w->rank == 2, "'weight' must be 2-D");
-  RUSH_NEED(given->dtype == RUSH_INT64 || given->dtype == RUSH_INT32,
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
-            "Long, Int; but got "
-            "torch.%sTensor instead (while checking arguments for embedding)",
-            rush_dtype_word(given->dtype));
+  RUSH_CHECK_ARG(w->rank == 2, "'weight' must be 2-D");
+  RUSH_CHECK_ARG(
+      given->dtype == RUSH_INT64 || given->dtype == RUSH_INT32,
+      "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+      "Long, Int; but got "
+      "torch.%sTensor instead (while checking arguments for embedding)",
+      rush_dtype_torch_name(given->dtype));
   int64_t sizes[RUSH_MAX_RANK];
   RUSH_CHECK(c->ctx, given->rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
              "embedding: a result of %d dimensions", given->rank + 1);
@@ -23,9 +24,10 @@ RUSH_OP(embedding) {
   for (int64_t i = 0; i < indices->numel; i++) {
     const int64_t row =
         given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
-    if (i % 4096 == 0) RUSH_TRY(rush_work(c->ctx, 4096));
-    RUSH_NEED(row >= 0 && row < w->sizes[0], "index out of range in self: index %lld, %lld rows",
-              (long long)row, (long long)w->sizes[0]);
+    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 4096));
+    RUSH_CHECK_ARG(row >= 0 && row < w->sizes[0],
+                   "index out of range in self: index %lld, %lld rows", (long long)row,
+                   (long long)w->sizes[0]);
   }
   RUSH_TRY(rush_result(c, 0, w->dtype, given->rank + 1, sizes, &out));
   if (out->numel > 0) {
@@ -36,7 +38,7 @@ RUSH_OP(embedding) {
     for (int64_t i = 0; i < indices->numel; i++) {
       const int64_t row =
           given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
-      RUSH_TRY(rush_work(c->ctx, n / 4 + 8));
+      RUSH_TRY(rush_charge(c->ctx, n / 4 + 8));
       if (packed != NULL) {
         rush_gemm_packed_row(item, n, packed, (size_t)row, to);
         to += n * item;

@@ -10,35 +10,39 @@ static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   rush_shape_text(x->rank, x->sizes, a);
   rush_shape_text(grid->rank, grid->sizes, b);
-  RUSH_NEED(x->rank == dims + 2 && grid->rank == x->rank,
-            "grid_sampler(): expected %dD input and grid with same number of dimensions, but got "
-            "input with sizes %s and grid with sizes %s",
-            dims + 2, a, b);
-  RUSH_NEED(x->sizes[0] == grid->sizes[0],
-            "grid_sampler(): expected grid and input to have same batch size, but got input with "
-            "sizes %s and grid with sizes %s",
-            a, b);
-  RUSH_NEED(grid->sizes[grid->rank - 1] == dims,
-            "grid_sampler(): expected grid to have size %d in last dimension, but got grid with "
-            "sizes %s",
-            dims, b);
+  RUSH_CHECK_ARG(
+      x->rank == dims + 2 && grid->rank == x->rank,
+      "grid_sampler(): expected %dD input and grid with same number of dimensions, but got "
+      "input with sizes %s and grid with sizes %s",
+      dims + 2, a, b);
+  RUSH_CHECK_ARG(
+      x->sizes[0] == grid->sizes[0],
+      "grid_sampler(): expected grid and input to have same batch size, but got input with "
+      "sizes %s and grid with sizes %s",
+      a, b);
+  RUSH_CHECK_ARG(
+      grid->sizes[grid->rank - 1] == dims,
+      "grid_sampler(): expected grid to have size %d in last dimension, but got grid with "
+      "sizes %s",
+      dims, b);
   for (int d = 2; d < x->rank; d++)
-    RUSH_NEED(x->sizes[d] > 0,
-              "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
-              "sizes %s with dimension %d being empty",
-              a, d);
-  RUSH_NEED(rush_is_float(x->dtype), "\"grid_sampler\" not implemented for '%s'",
-            rush_dtype_word(x->dtype));
-  RUSH_NEED(grid->dtype == x->dtype, "expected scalar type %s but found %s",
-            rush_dtype_word(x->dtype), rush_dtype_word(grid->dtype));
+    RUSH_CHECK_ARG(
+        x->sizes[d] > 0,
+        "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+        "sizes %s with dimension %d being empty",
+        a, d);
+  RUSH_CHECK_ARG(rush_is_float(x->dtype), "\"grid_sampler\" not implemented for '%s'",
+                 rush_dtype_torch_name(x->dtype));
+  RUSH_CHECK_ARG(grid->dtype == x->dtype, "expected scalar type %s but found %s",
+                 rush_dtype_torch_name(x->dtype), rush_dtype_torch_name(grid->dtype));
   return RUSH_OK;
 }
 
 static float to_float16(float v) {
-  return rush_of_float16(rush_to_float16(v));
+  return rush_from_float16(rush_to_float16(v));
 }
 static float to_bfloat16(float v) {
-  return rush_of_bfloat16(rush_to_bfloat16(v));
+  return rush_from_bfloat16(rush_to_bfloat16(v));
 }
 
 /* input [N, C, (D,) H, W], grid [N, (D,) H, W, dims], interpolation_mode, padding_mode,
@@ -48,12 +52,12 @@ static rush_status grid_sample(rush_call *c, int dims) {
   rush_tensor *grid, *out;
   RUSH_TRY(check(c, x, arg_tensor(c, 1), dims));
   const int64_t interpolation = arg_int(c, 2), padding = arg_int(c, 3);
-  RUSH_NEED(interpolation >= 0 && interpolation <= RUSH_GRID_CUBIC && padding >= 0 &&
-                padding <= RUSH_GRID_REFLECTION,
-            "grid_sampler(): interpolation mode %lld, padding mode %lld", (long long)interpolation,
-            (long long)padding);
-  RUSH_NEED(dims == 2 || interpolation != RUSH_GRID_CUBIC,
-            "grid_sampler(): bicubic interpolation only supports 4D input");
+  RUSH_CHECK_ARG(interpolation >= 0 && interpolation <= RUSH_GRID_CUBIC && padding >= 0 &&
+                     padding <= RUSH_GRID_REFLECTION,
+                 "grid_sampler(): interpolation mode %lld, padding mode %lld",
+                 (long long)interpolation, (long long)padding);
+  RUSH_CHECK_ARG(dims == 2 || interpolation != RUSH_GRID_CUBIC,
+                 "grid_sampler(): bicubic interpolation only supports 4D input");
   rush_grid g = {.ctx = c->ctx,
                  .interpolation = (int)interpolation,
                  .padding = (int)padding,

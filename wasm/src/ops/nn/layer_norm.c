@@ -21,10 +21,11 @@ static rush_status check_shape(rush_call *c, rows *r) {
   int n;
   char want[RUSH_SHAPE_TEXT], have[RUSH_SHAPE_TEXT];
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, shape, &n));
-  RUSH_NEED(n >= 1,
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
-            "element, but "
-            "got normalized_shape = []");
+  RUSH_CHECK_ARG(
+      n >= 1,
+      "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+      "element, but "
+      "got normalized_shape = []");
   r->axis = x->rank - n;
   bool fits = n <= x->rank;
   r->n = r->count = 1;
@@ -35,12 +36,12 @@ static rush_status check_shape(rush_call *c, rows *r) {
       r->n *= x->sizes[d];
     fits = d < r->axis || x->sizes[d] == shape[d - r->axis];
   }
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       fits,
       "Given normalized_shape=%s, expected input with that shape behind, but got input of size%s",
       rush_shape_text(n, shape, want), rush_shape_text(x->rank, x->sizes, have));
-  RUSH_NEED(!rush_is_integral(x->dtype), "\"LayerNormKernelImpl\" not implemented for '%s'",
-            rush_dtype_word(x->dtype));
+  RUSH_CHECK_ARG(!rush_is_integral(x->dtype), "\"LayerNormKernelImpl\" not implemented for '%s'",
+                 rush_dtype_torch_name(x->dtype));
   return RUSH_OK;
 }
 
@@ -51,9 +52,9 @@ static rush_status get_scale(rush_call *c, const rows *r, uint32_t arg, const ch
   if (!t) return RUSH_OK;
   bool fits = t->rank == x->rank - r->axis &&
               memcmp(t->sizes, x->sizes + r->axis, (size_t)t->rank * sizeof *t->sizes) == 0;
-  RUSH_NEED(fits, "Expected %s to be of same shape as normalized_shape", name);
-  RUSH_NEED(t->dtype == x->dtype, "expected scalar type %s but found %s", rush_dtype_word(x->dtype),
-            rush_dtype_word(t->dtype));
+  RUSH_CHECK_ARG(fits, "Expected %s to be of same shape as normalized_shape", name);
+  RUSH_CHECK_ARG(t->dtype == x->dtype, "expected scalar type %s but found %s",
+                 rush_dtype_torch_name(x->dtype), rush_dtype_torch_name(t->dtype));
   return tmp_contiguous(c, t, out);
 }
 
@@ -68,7 +69,7 @@ static rush_status begin(rush_call *c, uint32_t w_arg, uint32_t b_arg, rows *r) 
   if (r->x == x && !(rush_can_reuse(c, 0) && rush_is_plainly_contiguous(x)))
     return rush_result(c, 0, x->dtype, x->rank, x->sizes, &r->out);
   r->out = r->x;
-  ret_tensor(c, 0, rush_tensor_keep(r->x));
+  ret_tensor(c, 0, rush_tensor_retain(r->x));
   return RUSH_OK;
 }
 
@@ -138,7 +139,7 @@ RUSH_OP(native_layer_norm) {
 /* PyTorch's rms_norm is x * rsqrt(...), which keeps the order that x has in memory. */
 static rush_status lay_as_product(rush_call *c, const rows *r) {
   const rush_tensor *x = arg_tensor(c, 0);
-  rush_tensor scale = rush_seen(x), *out = rush_as_tensor(&c->results[0]), *laid;
+  rush_tensor scale = rush_nominal_header(x), *out = rush_as_tensor(&c->results[0]), *laid;
   const rush_tensor *operands[] = {x, &scale};
   int64_t strides[RUSH_MAX_RANK];
   for (int d = r->axis; d < x->rank; d++) scale.sizes[d] = 1;
@@ -193,7 +194,7 @@ static void rms_norm_rows(const void *arg, size_t begin, size_t end, unsigned wh
 RUSH_OP(rms_norm) {
   rows r;
   RUSH_TRY(begin(c, 2, 0, &r));
-  const bool wide = rush_real_of(r.x->dtype) == RUSH_FLOAT64;
+  const bool wide = rush_real_dtype(r.x->dtype) == RUSH_FLOAT64;
   const double eps = !arg_is_none(c, 3)           ? arg_float(c, 3)
                      : wide                       ? 0x1p-52
                      : c->narrow == RUSH_FLOAT16  ? 0x1p-10

@@ -1,7 +1,7 @@
 /* linear, and the form with a clamp that the exporter makes of linear and what follows it. */
 #include <math.h>
 
-#include "blocks/matrices.h"
+#include "blocks/batched_matmul.h"
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
 #include "kernels/gemm.h"
@@ -24,32 +24,36 @@ RUSH_PREPARE(rush_linear) {
 static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *w,
                          const rush_tensor *bias) {
   char a[RUSH_SHAPE_TEXT];
-  RUSH_NEED(w->rank <= 2, "t() expects a tensor with <= 2 dimensions, but self is %dD", w->rank);
-  RUSH_NEED(w->rank > 0 && x->rank > 0,
-            "both arguments to matmul need to be at least 1D, but they are %dD and %dD", x->rank,
-            w->rank);
-  RUSH_NEED(x->dtype == w->dtype, "expected m1 and m2 to have the same dtype, but got: %s != %s",
-            rush_dtype_name(x->dtype), rush_dtype_name(w->dtype));
-  RUSH_NEED(x->dtype != RUSH_BOOL, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
+  RUSH_CHECK_ARG(w->rank <= 2, "t() expects a tensor with <= 2 dimensions, but self is %dD",
+                 w->rank);
+  RUSH_CHECK_ARG(w->rank > 0 && x->rank > 0,
+                 "both arguments to matmul need to be at least 1D, but they are %dD and %dD",
+                 x->rank, w->rank);
+  RUSH_CHECK_ARG(x->dtype == w->dtype,
+                 "expected m1 and m2 to have the same dtype, but got: %s != %s",
+                 rush_dtype_name(x->dtype), rush_dtype_name(w->dtype));
+  RUSH_CHECK_ARG(x->dtype != RUSH_BOOL, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
   const int64_t k = x->sizes[x->rank - 1];
-  RUSH_NEED(k == w->sizes[w->rank - 1],
-            "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
-            (long long)(k > 0 ? x->numel / k : 0), (long long)k, (long long)w->sizes[w->rank - 1],
-            (long long)(w->rank == 2 ? w->sizes[0] : 1));
+  RUSH_CHECK_ARG(k == w->sizes[w->rank - 1],
+                 "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+                 (long long)(k > 0 ? x->numel / k : 0), (long long)k,
+                 (long long)w->sizes[w->rank - 1], (long long)(w->rank == 2 ? w->sizes[0] : 1));
   if (bias == NULL) return RUSH_OK;
-  RUSH_NEED(w->rank == 2, "mat2 must be a matrix, got 1-D tensor");
-  RUSH_NEED(bias->dtype == x->dtype, "self and mat2 must have the same dtype, but got %s and %s",
-            rush_dtype_name(bias->dtype), rush_dtype_name(w->dtype));
+  RUSH_CHECK_ARG(w->rank == 2, "mat2 must be a matrix, got 1-D tensor");
+  RUSH_CHECK_ARG(bias->dtype == x->dtype,
+                 "self and mat2 must have the same dtype, but got %s and %s",
+                 rush_dtype_name(bias->dtype), rush_dtype_name(w->dtype));
   /* The bias broadcasts to the rows as one matrix, of which linear makes the result. */
   const int64_t n = w->sizes[0];
   int64_t rows = 1;
   for (int d = 0; d < x->rank - 1; d++) rows *= x->sizes[d];
-  RUSH_NEED(bias->rank <= 2 &&
-                (bias->rank < 1 || bias->sizes[bias->rank - 1] == n ||
-                 bias->sizes[bias->rank - 1] == 1) &&
-                (bias->rank < 2 || bias->sizes[0] == rows || bias->sizes[0] == 1),
-            "The expanded size of the tensor (%lld) must match the existing size of the bias %s",
-            (long long)n, rush_shape_text(bias->rank, bias->sizes, a));
+  RUSH_CHECK_ARG(
+      bias->rank <= 2 &&
+          (bias->rank < 1 || bias->sizes[bias->rank - 1] == n ||
+           bias->sizes[bias->rank - 1] == 1) &&
+          (bias->rank < 2 || bias->sizes[0] == rows || bias->sizes[0] == 1),
+      "The expanded size of the tensor (%lld) must match the existing size of the bias %s",
+      (long long)n, rush_shape_text(bias->rank, bias->sizes, a));
   return RUSH_OK;
 }
 

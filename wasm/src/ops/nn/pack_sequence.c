@@ -45,25 +45,29 @@ static bool is_flat_int64(const rush_tensor *t) {
 /* input, lengths, batch_first */
 RUSH_OP(pack_padded_sequence) {
   const rush_tensor *input = arg_tensor(c, 0), *lengths = arg_tensor(c, 1);
-  RUSH_NEED(input->numel > 0, "Cannot pack empty tensors.");
-  RUSH_NEED(input->rank >= 2, "a padded sequence has at least 2 dimensions, not %d", input->rank);
-  RUSH_NEED(is_flat_int64(lengths), "lengths are a flat tensor of int64");
+  RUSH_CHECK_ARG(input->numel > 0, "Cannot pack empty tensors.");
+  RUSH_CHECK_ARG(input->rank >= 2, "a padded sequence has at least 2 dimensions, not %d",
+                 input->rank);
+  RUSH_CHECK_ARG(is_flat_int64(lengths), "lengths are a flat tensor of int64");
   const bool batch_first = arg_bool(c, 2);
   const int64_t *length = rush_data(lengths);
   const int64_t batch = input->sizes[batch_first ? 0 : 1], steps = length[0];
-  RUSH_NEED(lengths->numel == batch,
-            "Expected `len(lengths)` to be equal to batch_size, but got %lld (batch_size=%lld)",
-            (long long)lengths->numel, (long long)batch);
+  RUSH_CHECK_ARG(
+      lengths->numel == batch,
+      "Expected `len(lengths)` to be equal to batch_size, but got %lld (batch_size=%lld)",
+      (long long)lengths->numel, (long long)batch);
   int64_t sizes[RUSH_MAX_RANK], rows = 0;
   for (int64_t b = 0; b < batch; b++) {
-    RUSH_NEED(length[b] > 0,
-              "Length of all samples has to be greater than 0, but found an element in 'lengths' "
-              "that is <= 0");
-    RUSH_NEED(b == 0 || length[b] <= length[b - 1],
-              "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True.");
-    RUSH_NEED(length[b] <= input->sizes[batch_first ? 1 : 0],
-              "a length of %lld, where the sequence has %lld steps", (long long)length[b],
-              (long long)input->sizes[batch_first ? 1 : 0]);
+    RUSH_CHECK_ARG(
+        length[b] > 0,
+        "Length of all samples has to be greater than 0, but found an element in 'lengths' "
+        "that is <= 0");
+    RUSH_CHECK_ARG(
+        b == 0 || length[b] <= length[b - 1],
+        "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True.");
+    RUSH_CHECK_ARG(length[b] <= input->sizes[batch_first ? 1 : 0],
+                   "a length of %lld, where the sequence has %lld steps", (long long)length[b],
+                   (long long)input->sizes[batch_first ? 1 : 0]);
     rows += length[b];
   }
   rush_tensor *data, *counts, *padded;
@@ -89,17 +93,18 @@ RUSH_OP(pad_packed_sequence) {
   rush_tensor *data = arg_tensor(c, 0), *out, *lengths, *padded;
   const rush_tensor *counts = arg_tensor(c, 1);
   const bool batch_first = arg_bool(c, 2);
-  RUSH_NEED(is_flat_int64(counts) && data->rank >= 1 && data->rank < RUSH_MAX_RANK,
-            "batch_sizes of a packed sequence are a flat tensor of int64");
+  RUSH_CHECK_ARG(is_flat_int64(counts) && data->rank >= 1 && data->rank < RUSH_MAX_RANK,
+                 "batch_sizes of a packed sequence are a flat tensor of int64");
   const int64_t *count = rush_data(counts), batch = count[0];
   const int64_t total = arg_int(c, 4) > 0 ? arg_int(c, 4) : counts->numel;
-  RUSH_NEED(total >= counts->numel,
-            "Expected total_length to be at least the length of the longest sequence in input, but "
-            "got total_length=%lld and max sequence length being %lld",
-            (long long)total, (long long)counts->numel);
+  RUSH_CHECK_ARG(
+      total >= counts->numel,
+      "Expected total_length to be at least the length of the longest sequence in input, but "
+      "got total_length=%lld and max sequence length being %lld",
+      (long long)total, (long long)counts->numel);
   int64_t sizes[RUSH_MAX_RANK], rows = 0;
   for (int64_t t = 0; t < counts->numel; t++) {
-    RUSH_NEED(
+    RUSH_CHECK_ARG(
         count[t] > 0 && (t == 0 || count[t] <= count[t - 1]) && count[t] <= data->sizes[0] - rows,
         "batch_sizes of a packed sequence are positive, never grow, and count its rows");
     rows += count[t];

@@ -83,7 +83,7 @@ static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p,
   rush_tensor *out, *to, *from;
   for (int d = 0; d < x->rank; d++) sizes[d] = x->sizes[d] + p->front[d] + p->back[d];
   const bool last = !rush_is_contiguous(x) && rush_is_channels_last(x);
-  RUSH_TRY(rush_new_lying(c->heap, x->dtype, x->rank, sizes, last, result_format(x, p), &out));
+  RUSH_TRY(rush_new_in_layout(c->heap, x->dtype, x->rank, sizes, last, result_format(x, p), &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
   if (p->mode == CONSTANT && value->kind == RUSH_KIND_NONE)
@@ -113,19 +113,20 @@ static rush_status read(rush_call *c, const rush_tensor *x, mode m, padding *p) 
   int n;
   *p = (padding){.mode = m};
   RUSH_TRY(arg_ints(c, 1, 2 * RUSH_MAX_RANK, list, &n));
-  RUSH_NEED(n % 2 == 0, "Length of pad must be even but instead it equals %d", n);
-  RUSH_NEED(n / 2 <= x->rank,
-            "Length of pad should be no more than twice the number of dimensions of the input. Pad "
-            "length is %d while the "
-            "input has %d dimensions.",
-            n, x->rank);
+  RUSH_CHECK_ARG(n % 2 == 0, "Length of pad must be even but instead it equals %d", n);
+  RUSH_CHECK_ARG(
+      n / 2 <= x->rank,
+      "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+      "length is %d while the "
+      "input has %d dimensions.",
+      n, x->rank);
   p->n = n / 2;
   for (int k = 0; k < p->n; k++) {
     const int d = x->rank - 1 - k;
-    RUSH_NEED(list[2 * k] >= INT32_MIN && list[2 * k] <= INT32_MAX &&
-                  list[2 * k + 1] >= INT32_MIN && list[2 * k + 1] <= INT32_MAX,
-              "a padding of %lld and %lld is too large", (long long)list[2 * k],
-              (long long)list[2 * k + 1]);
+    RUSH_CHECK_ARG(list[2 * k] >= INT32_MIN && list[2 * k] <= INT32_MAX &&
+                       list[2 * k + 1] >= INT32_MIN && list[2 * k + 1] <= INT32_MAX,
+                   "a padding of %lld and %lld is too large", (long long)list[2 * k],
+                   (long long)list[2 * k + 1]);
     p->front[d] = list[2 * k];
     p->back[d] = list[2 * k + 1];
   }
@@ -140,12 +141,13 @@ static rush_status constant(rush_call *c, const rush_value *value) {
   for (int d = x->rank - p.n; d < x->rank; d++) {
     const int64_t front = p.front[d] < 0 ? p.front[d] : 0, back = p.back[d] < 0 ? p.back[d] : 0;
     const int64_t size = x->sizes[d] + p.front[d] + p.back[d];
-    RUSH_NEED(x->sizes[d] + front + back >= 0, "narrow(): length must be non-negative.");
-    RUSH_NEED(size > 0 || !grows,
-              "The input size %lld, plus negative padding %lld and %lld resulted in a negative "
-              "output size, which is "
-              "invalid. Check dimension %d of your input.",
-              (long long)x->sizes[d], (long long)p.front[d], (long long)p.back[d], d);
+    RUSH_CHECK_ARG(x->sizes[d] + front + back >= 0, "narrow(): length must be non-negative.");
+    RUSH_CHECK_ARG(
+        size > 0 || !grows,
+        "The input size %lld, plus negative padding %lld and %lld resulted in a negative "
+        "output size, which is "
+        "invalid. Check dimension %d of your input.",
+        (long long)x->sizes[d], (long long)p.front[d], (long long)p.back[d], d);
   }
   return grows ? pad(c, x, &p, value) : crop(c, x, &p);
 }
@@ -155,36 +157,37 @@ static rush_status check_border(rush_call *c, const rush_tensor *x, const paddin
   static const char *const names[] = {"", "reflection_pad", "replication_pad", "circular"};
   const int n = p->n;
   char text[RUSH_SHAPE_TEXT];
-  RUSH_NEED(n >= 1 && n <= 3 && (x->rank == n + 1 || x->rank == n + 2),
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: padding "
-            "of %d dimensions for an "
-            "input of %s",
-            n, rush_shape_text(x->rank, x->sizes, text));
-  RUSH_NEED(x->dtype != RUSH_BOOL || p->mode == CIRCULAR, "\"%s%dd\" not implemented for 'Bool'",
-            names[p->mode], n);
+  RUSH_CHECK_ARG(
+      n >= 1 && n <= 3 && (x->rank == n + 1 || x->rank == n + 2),
+      "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: padding "
+      "of %d dimensions for an "
+      "input of %s",
+      n, rush_shape_text(x->rank, x->sizes, text));
+  RUSH_CHECK_ARG(x->dtype != RUSH_BOOL || p->mode == CIRCULAR,
+                 "\"%s%dd\" not implemented for 'Bool'", names[p->mode], n);
   for (int d = x->rank == n + 2 ? 1 : 0; d < x->rank; d++)
-    RUSH_NEED(x->sizes[d] > 0 || (p->mode == CIRCULAR && d < x->rank - n),
-              "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other "
-              "non-zero dimensions for input, "
-              "but got: %s",
-              n + 1, n + 2, rush_shape_text(x->rank, x->sizes, text));
+    RUSH_CHECK_ARG(x->sizes[d] > 0 || (p->mode == CIRCULAR && d < x->rank - n),
+                   "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other "
+                   "non-zero dimensions for input, "
+                   "but got: %s",
+                   n + 1, n + 2, rush_shape_text(x->rank, x->sizes, text));
   for (int d = x->rank - n; d < x->rank; d++) {
     const int64_t size = x->sizes[d], most = p->front[d] > p->back[d] ? p->front[d] : p->back[d];
-    RUSH_NEED(p->mode != REFLECT || most < size,
-              "Argument #4: Padding size should be less than the corresponding input dimension, "
-              "but got: padding (%lld, "
-              "%lld) at dimension %d of input %s",
-              (long long)p->front[d], (long long)p->back[d], d,
-              rush_shape_text(x->rank, x->sizes, text));
-    RUSH_NEED(p->mode != CIRCULAR || most <= size,
-              "Padding value causes wrapping around more than once.");
+    RUSH_CHECK_ARG(
+        p->mode != REFLECT || most < size,
+        "Argument #4: Padding size should be less than the corresponding input dimension, "
+        "but got: padding (%lld, "
+        "%lld) at dimension %d of input %s",
+        (long long)p->front[d], (long long)p->back[d], d, rush_shape_text(x->rank, x->sizes, text));
+    RUSH_CHECK_ARG(p->mode != CIRCULAR || most <= size,
+                   "Padding value causes wrapping around more than once.");
     const int64_t cropped =
         size + (p->front[d] < 0 ? p->front[d] : 0) + (p->back[d] < 0 ? p->back[d] : 0);
     const int64_t padded = size + p->front[d] + p->back[d];
     const bool nothing = p->mode == CIRCULAR && padded == 0;
-    RUSH_NEED(nothing || (cropped > 0 && padded > 0),
-              "input (size %lld at dimension %d) is too small. Calculated output size: %lld",
-              (long long)size, d, (long long)padded);
+    RUSH_CHECK_ARG(nothing || (cropped > 0 && padded > 0),
+                   "input (size %lld at dimension %d) is too small. Calculated output size: %lld",
+                   (long long)size, d, (long long)padded);
     /* Behind a crop the mirror image may need what is gone. */
     RUSH_CHECK(c->ctx, p->mode != REFLECT || most < cropped, RUSH_ERR_UNSUPPORTED,
                "reflecting %lld elements of the %lld that negative padding leaves is not supported",
@@ -214,7 +217,8 @@ static rush_status border(rush_call *c, mode m, int n) {
   const rush_tensor *x = arg_tensor(c, 0);
   padding p;
   RUSH_TRY(read(c, x, m, &p));
-  RUSH_NEED(n == 0 || p.n == n, "padding size is expected to be %d, but got: %d", 2 * n, 2 * p.n);
+  RUSH_CHECK_ARG(n == 0 || p.n == n, "padding size is expected to be %d, but got: %d", 2 * n,
+                 2 * p.n);
   if (m == REPLICATE) keep_one(&p, x);
   RUSH_TRY(check_border(c, x, &p));
   const rush_value zero = rush_int(0);
@@ -225,8 +229,8 @@ RUSH_OP(pad) {
   static const char *const names[] = {"constant", "reflect", "replicate", "circular"};
   const rush_str *name = arg_str(c, 2);
   if (strcmp(name->bytes, names[CONSTANT]) == 0) return constant(c, &c->args[3]);
-  RUSH_NEED(arg_is_none(c, 3) || (c->args[3].kind == RUSH_KIND_FLOAT && c->args[3].u.f == 0),
-            "Padding mode \"%s\" doesn't take in value argument", name->bytes);
+  RUSH_CHECK_ARG(arg_is_none(c, 3) || (c->args[3].kind == RUSH_KIND_FLOAT && c->args[3].u.f == 0),
+                 "Padding mode \"%s\" doesn't take in value argument", name->bytes);
   for (int m = REFLECT; m <= CIRCULAR; m++)
     if (strcmp(name->bytes, names[m]) == 0) return border(c, (mode)m, 0);
   return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "Unrecognised padding mode %s", name->bytes);

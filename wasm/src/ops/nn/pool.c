@@ -1,5 +1,5 @@
 /* Pooling in one to three dimensions. */
-#include "kernels/windows.h"
+#include "kernels/pooling.h"
 
 #include "call/define.h"
 #include "tensor/layout.h"
@@ -31,7 +31,7 @@ static int result_format(const rush_call *c, const pooling *p, const rush_tensor
       if (sizes->items[k].u.i != 1) return RUSH_FORMAT_CONTIGUOUS;
     if (!sizes && size->u.i != 1) return RUSH_FORMAT_CONTIGUOUS;
   }
-  rush_tensor seen = rush_seen(x);
+  rush_tensor seen = rush_nominal_header(x);
   if (p->dims == 1) {
     seen.rank = 4;
     seen.sizes[3] = seen.sizes[2];
@@ -90,7 +90,7 @@ static rush_status result(rush_call *c, const pooling *p, uint32_t i, rush_dtype
     const int from = d - (x->rank - p->dims);
     sizes[d] = from < 0 ? x->sizes[d] : (int64_t)p->s.out[from + 3 - p->dims];
   }
-  RUSH_TRY(rush_new_lying(c->heap, dtype, x->rank, sizes, p->last, p->format, out));
+  RUSH_TRY(rush_new_in_layout(c->heap, dtype, x->rank, sizes, p->last, p->format, out));
   ret_tensor(c, i, *out);
   return RUSH_OK;
 }
@@ -102,8 +102,8 @@ static rush_status ints(rush_call *c, uint32_t arg, const pooling *p, const char
                         int64_t *out, int *n) {
   static const char *const words[] = {"", "single int", "tuple of two ints", "tuple of three ints"};
   RUSH_TRY(arg_ints(c, arg, RUSH_MAX_RANK, out, n));
-  RUSH_NEED(*n == 0 || *n == 1 || *n == p->dims, "pooling: %s must either be a single int, or a %s",
-            what, words[p->dims]);
+  RUSH_CHECK_ARG(*n == 0 || *n == 1 || *n == p->dims,
+                 "pooling: %s must either be a single int, or a %s", what, words[p->dims]);
   if (*n == 1)
     for (int d = 1; d < p->dims; d++) out[d] = out[0];
   return RUSH_OK;
@@ -113,38 +113,39 @@ static rush_status check_input(rush_call *c, const pooling *p) {
   const rush_tensor *x = arg_tensor(c, 0);
   char text[RUSH_SHAPE_TEXT];
   bool empty = false;
-  RUSH_NEED(x->rank == p->dims + 1 || x->rank == p->dims + 2,
-            "non-empty %dD or %dD (batch mode) tensor expected for input, but got: %s", p->dims + 1,
-            p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
+  RUSH_CHECK_ARG(x->rank == p->dims + 1 || x->rank == p->dims + 2,
+                 "non-empty %dD or %dD (batch mode) tensor expected for input, but got: %s",
+                 p->dims + 1, p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
   for (int d = x->rank == p->dims + 2 ? 1 : 0; d < x->rank; d++) {
     empty = empty || x->sizes[d] == 0;
-    RUSH_NEED(x->sizes[d] <= INT32_MAX, "pooling of an input of this size is not supported");
+    RUSH_CHECK_ARG(x->sizes[d] <= INT32_MAX, "pooling of an input of this size is not supported");
   }
-  RUSH_NEED(!empty,
-            "Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but "
-            "got:%s",
-            p->dims + 1, p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
+  RUSH_CHECK_ARG(
+      !empty,
+      "Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but "
+      "got:%s",
+      p->dims + 1, p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
   return RUSH_OK;
 }
 
 /* pooling_output_shape of aten/src/ATen/native/Pool.h */
 static rush_status output_size(rush_call *c, int64_t in, int64_t k, int64_t stride, int64_t pad,
                                int64_t dilation, bool ceil, int64_t *out) {
-  RUSH_NEED(stride != 0, "stride should not be zero");
-  RUSH_NEED(pad >= 0, "pad must be non-negative, but got pad: %lld", (long long)pad);
-  RUSH_NEED(k > 0 && k <= INT32_MAX, "kernel size should be greater than zero, but got %lld",
-            (long long)k);
-  RUSH_NEED(stride > 0 && stride <= INT32_MAX, "stride should be greater than zero, but got %lld",
-            (long long)stride);
-  RUSH_NEED(dilation > 0 && dilation <= INT32_MAX,
-            "dilation should be greater than zero, but got %lld", (long long)dilation);
-  RUSH_NEED(pad <= ((k - 1) * dilation + 1) / 2,
-            "pad should be at most half of effective kernel size, but got pad=%lld, "
-            "kernel_size=%lld and dilation=%lld",
-            (long long)pad, (long long)k, (long long)dilation);
+  RUSH_CHECK_ARG(stride != 0, "stride should not be zero");
+  RUSH_CHECK_ARG(pad >= 0, "pad must be non-negative, but got pad: %lld", (long long)pad);
+  RUSH_CHECK_ARG(k > 0 && k <= INT32_MAX, "kernel size should be greater than zero, but got %lld",
+                 (long long)k);
+  RUSH_CHECK_ARG(stride > 0 && stride <= INT32_MAX,
+                 "stride should be greater than zero, but got %lld", (long long)stride);
+  RUSH_CHECK_ARG(dilation > 0 && dilation <= INT32_MAX,
+                 "dilation should be greater than zero, but got %lld", (long long)dilation);
+  RUSH_CHECK_ARG(pad <= ((k - 1) * dilation + 1) / 2,
+                 "pad should be at most half of effective kernel size, but got pad=%lld, "
+                 "kernel_size=%lld and dilation=%lld",
+                 (long long)pad, (long long)k, (long long)dilation);
   /* What the kernels add up stays below 2^31: sizes are of 32 bits in wasm. */
-  RUSH_NEED(in + 2 * pad + dilation * (k - 1) + 2 * stride < INT32_MAX,
-            "pooling with windows of this size is not supported");
+  RUSH_CHECK_ARG(in + 2 * pad + dilation * (k - 1) + 2 * stride < INT32_MAX,
+                 "pooling with windows of this size is not supported");
   const int64_t room = in + 2 * pad - dilation * (k - 1) - 1 + (ceil ? stride - 1 : 0);
   *out = (room >= 0 ? room / stride : -((-room + stride - 1) / stride)) + 1;
   if (ceil && (*out - 1) * stride >= in + pad) --*out;
@@ -157,13 +158,13 @@ static rush_status read_windows(rush_call *c, pooling *p, bool dilated, uint32_t
       dilation[RUSH_MAX_RANK] = {1, 1, 1}, out[3];
   int n;
   RUSH_TRY(ints(c, 1, p, "kernel_size", k, &n));
-  RUSH_NEED(n > 0, "pooling: kernel_size must not be empty");
+  RUSH_CHECK_ARG(n > 0, "pooling: kernel_size must not be empty");
   RUSH_TRY(ints(c, 2, p, "stride", stride, &n));
   if (n == 0) memcpy(stride, k, sizeof k);
   RUSH_TRY(ints(c, 3, p, "padding", pad, &n));
-  RUSH_NEED(n > 0, "pooling: padding must not be empty");
+  RUSH_CHECK_ARG(n > 0, "pooling: padding must not be empty");
   if (dilated) RUSH_TRY(ints(c, 4, p, "dilation", dilation, &n));
-  RUSH_NEED(n > 0, "pooling: dilation must not be empty");
+  RUSH_CHECK_ARG(n > 0, "pooling: dilation must not be empty");
   RUSH_TRY(check_input(c, p));
   const rush_tensor *x = arg_tensor(c, 0);
   bool fits = true;
@@ -174,11 +175,11 @@ static rush_status read_windows(rush_call *c, pooling *p, bool dilated, uint32_t
   }
   char text[RUSH_SHAPE_TEXT], more[RUSH_SHAPE_TEXT];
   for (int d = 0; d < 3 && p->dims == 3 && !dilated; d++) {
-    RUSH_NEED(x->sizes[x->rank - 3 + d] >= k[d], "input image %s smaller than kernel size %s",
-              rush_shape_text(3, x->sizes + x->rank - 3, text), rush_shape_text(3, k, more));
+    RUSH_CHECK_ARG(x->sizes[x->rank - 3 + d] >= k[d], "input image %s smaller than kernel size %s",
+                   rush_shape_text(3, x->sizes + x->rank - 3, text), rush_shape_text(3, k, more));
   }
-  RUSH_NEED(fits, "Given input size: %s. Calculated output size: %s. Output size is too small",
-            rush_shape_text(x->rank, x->sizes, text), rush_shape_text(p->dims, out, more));
+  RUSH_CHECK_ARG(fits, "Given input size: %s. Calculated output size: %s. Output size is too small",
+                 rush_shape_text(x->rank, x->sizes, text), rush_shape_text(p->dims, out, more));
   RUSH_TRY(open(c, p));
   for (int d = 0; d < p->dims; d++) {
     const int at = d + 3 - p->dims;
@@ -198,23 +199,25 @@ static rush_status read_adaptive(rush_call *c, pooling *p, const char *name, int
   int n;
   char text[RUSH_SHAPE_TEXT];
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, out, &n));
-  RUSH_NEED(n == p->dims, "%s%dd: output_size must be %d", name, p->dims, p->dims);
-  RUSH_NEED(x->rank == p->dims + 1 || x->rank == p->dims + 2,
-            "%s%dd(): Expected %dD or %dD tensor, but got %s", name, p->dims, p->dims + 1,
-            p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
+  RUSH_CHECK_ARG(n == p->dims, "%s%dd: output_size must be %d", name, p->dims, p->dims);
+  RUSH_CHECK_ARG(x->rank == p->dims + 1 || x->rank == p->dims + 2,
+                 "%s%dd(): Expected %dD or %dD tensor, but got %s", name, p->dims, p->dims + 1,
+                 p->dims + 2, rush_shape_text(x->rank, x->sizes, text));
   for (int d = x->rank - full; d < x->rank; d++) {
-    RUSH_NEED(x->sizes[d] > 0,
-              "%s%dd(): Expected input to have non-zero size for non-batch dimensions, but input "
-              "has sizes %s with "
-              "dimension %d being empty",
-              name, p->dims, rush_shape_text(x->rank, x->sizes, text), d);
+    RUSH_CHECK_ARG(
+        x->sizes[d] > 0,
+        "%s%dd(): Expected input to have non-zero size for non-batch dimensions, but input "
+        "has sizes %s with "
+        "dimension %d being empty",
+        name, p->dims, rush_shape_text(x->rank, x->sizes, text), d);
   }
   for (int d = 0; d < n; d++) {
-    RUSH_NEED(out[d] >= 0,
-              "%s%dd: elements of output_size must be greater than or equal to 0 but received %s",
-              name, p->dims, rush_shape_text(n, out, text));
-    RUSH_NEED(out[d] <= INT32_MAX && x->sizes[x->rank - p->dims + d] <= INT32_MAX,
-              "%s%dd: too large", name, p->dims);
+    RUSH_CHECK_ARG(
+        out[d] >= 0,
+        "%s%dd: elements of output_size must be greater than or equal to 0 but received %s", name,
+        p->dims, rush_shape_text(n, out, text));
+    RUSH_CHECK_ARG(out[d] <= INT32_MAX && x->sizes[x->rank - p->dims + d] <= INT32_MAX,
+                   "%s%dd: too large", name, p->dims);
   }
   RUSH_TRY(open(c, p));
   p->s.adaptive = true;
@@ -244,9 +247,9 @@ static rush_status max_pool(rush_call *c, bool with_indices) {
   pooling p = {.dims = rush_dims(c)};
   if (p.dims == 1 && !with_indices) p.follows = NEVER;
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(dtype != RUSH_BOOL &&
-                (p.dims > 1 || with_indices || rush_is_float(dtype) || rush_is_quantized(dtype)),
-            "\"max_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word(dtype));
+  RUSH_CHECK_ARG(dtype != RUSH_BOOL && (p.dims > 1 || with_indices || rush_is_float(dtype) ||
+                                        rush_is_quantized(dtype)),
+                 "\"max_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_torch_name(dtype));
   RUSH_TRY(read_windows(c, &p, true, 5));
   return run_max(c, &p, with_indices);
 }
@@ -261,8 +264,8 @@ RUSH_OP(adaptive_max_pool) {
   pooling p = {.dims = rush_dims(c)};
   if (p.dims == 3) p.follows = NEVER;
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype), "\"adaptive_max_pool%dd\" not implemented for '%s'", p.dims,
-            rush_dtype_word(dtype));
+  RUSH_CHECK_ARG(rush_is_float(dtype), "\"adaptive_max_pool%dd\" not implemented for '%s'", p.dims,
+                 rush_dtype_torch_name(dtype));
   RUSH_TRY(read_adaptive(c, &p, "adaptive_max_pool", arg_tensor(c, 0)->rank - 1));
   return run_max(c, &p, true);
 }
@@ -286,14 +289,14 @@ static rush_status run_avg(rush_call *c, const pooling *p) {
 RUSH_OP(avg_pool) {
   pooling p = {.dims = rush_dims(c)};
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype) || rush_is_quantized(dtype) || dtype == RUSH_INT64,
-            "\"avg_pool%dd\" not implemented for '%s'", p.dims == 3 ? 3 : 2,
-            rush_dtype_word(dtype));
+  RUSH_CHECK_ARG(rush_is_float(dtype) || rush_is_quantized(dtype) || dtype == RUSH_INT64,
+                 "\"avg_pool%dd\" not implemented for '%s'", p.dims == 3 ? 3 : 2,
+                 rush_dtype_torch_name(dtype));
   if (p.dims == 3) p.follows = NEVER;
   p.s.count_padding = arg_bool(c, 5);
   if (p.dims > 1 && !arg_is_none(c, 6)) {
     p.s.divisor = arg_int(c, 6);
-    RUSH_NEED(p.s.divisor != 0, "divisor must be not zero");
+    RUSH_CHECK_ARG(p.s.divisor != 0, "divisor must be not zero");
   }
   RUSH_TRY(read_windows(c, &p, false, 4));
   return run_avg(c, &p);
@@ -303,8 +306,9 @@ RUSH_OP(adaptive_avg_pool) {
   pooling p = {.dims = rush_dims(c)};
   if (p.dims == 3) p.follows = rush_kind_of(c) ? NEVER : MEAN_OF_ALL;
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype) || rush_is_quantized(dtype),
-            "\"adaptive_avg_pool%dd\" not implemented for '%s'", p.dims, rush_dtype_word(dtype));
+  RUSH_CHECK_ARG(rush_is_float(dtype) || rush_is_quantized(dtype),
+                 "\"adaptive_avg_pool%dd\" not implemented for '%s'", p.dims,
+                 rush_dtype_torch_name(dtype));
   RUSH_TRY(read_adaptive(c, &p, "adaptive_avg_pool", p.dims));
   return run_avg(c, &p);
 }

@@ -44,11 +44,12 @@ static rush_status pixels(rush_call *c, bool shuffle) {
   const int64_t r = arg_int(c, 1);
   const char *name = shuffle ? "pixel_shuffle" : "pixel_unshuffle";
   int64_t sizes[RUSH_MAX_RANK + 2], of_deep[RUSH_MAX_RANK + 2], of_wide[RUSH_MAX_RANK + 2];
-  RUSH_NEED(x->rank >= 3,
-            "%s expects input to have at least 3 dimensions, but got input with %d dimension(s)",
-            name, x->rank);
-  RUSH_NEED(r > 0 && r <= INT32_MAX, "%s expects a positive %s, but got %lld", name,
-            shuffle ? "upscale_factor" : "downscale_factor", (long long)r);
+  RUSH_CHECK_ARG(
+      x->rank >= 3,
+      "%s expects input to have at least 3 dimensions, but got input with %d dimension(s)", name,
+      x->rank);
+  RUSH_CHECK_ARG(r > 0 && r <= INT32_MAX, "%s expects a positive %s, but got %lld", name,
+                 shuffle ? "upscale_factor" : "downscale_factor", (long long)r);
   RUSH_CHECK(c->ctx, x->rank + 2 <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
              "%s of %d dimensions is not supported", name, x->rank);
   memcpy(sizes, x->sizes, sizeof x->sizes);
@@ -56,21 +57,23 @@ static rush_status pixels(rush_call *c, bool shuffle) {
   int64_t *to = sizes + x->rank - 3;
   const int64_t square = r * r;
   if (shuffle) {
-    RUSH_NEED(last[0] % square == 0,
-              "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-              "of upscale_factor, but "
-              "input.size(-3)=%lld is not divisible by %lld",
-              (long long)last[0], (long long)square);
+    RUSH_CHECK_ARG(
+        last[0] % square == 0,
+        "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+        "of upscale_factor, but "
+        "input.size(-3)=%lld is not divisible by %lld",
+        (long long)last[0], (long long)square);
     to[0] = last[0] / square;
-    RUSH_NEED(rush_mul64(last[1], r, &to[1]) && rush_mul64(last[2], r, &to[2]),
-              "pixel_shuffle: the result is too large");
+    RUSH_CHECK_ARG(rush_mul64(last[1], r, &to[1]) && rush_mul64(last[2], r, &to[2]),
+                   "pixel_shuffle: the result is too large");
   } else {
-    RUSH_NEED(last[1] % r == 0 && last[2] % r == 0,
-              "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-              "input.size(-2)=%lld or "
-              "input.size(-1)=%lld is not divisible by %lld",
-              (long long)last[1], (long long)last[2], (long long)r);
-    RUSH_NEED(rush_mul64(last[0], square, to), "pixel_unshuffle: the result is too large");
+    RUSH_CHECK_ARG(
+        last[1] % r == 0 && last[2] % r == 0,
+        "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+        "input.size(-2)=%lld or "
+        "input.size(-1)=%lld is not divisible by %lld",
+        (long long)last[1], (long long)last[2], (long long)r);
+    RUSH_CHECK_ARG(rush_mul64(last[0], square, to), "pixel_unshuffle: the result is too large");
     to[1] = last[1] / r;
     to[2] = last[2] / r;
   }
@@ -95,14 +98,16 @@ RUSH_OP(channel_shuffle) {
   const rush_tensor *x = arg_tensor(c, 0);
   const int64_t groups = arg_int(c, 1);
   char text[RUSH_SHAPE_TEXT];
-  RUSH_NEED(x->rank > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes %s",
-            rush_shape_text(x->rank, x->sizes, text));
-  RUSH_NEED(groups > 0,
-            "Number of groups to divide channels in must be positive. Value of groups:%lld",
-            (long long)groups);
-  RUSH_NEED(x->sizes[1] % groups == 0,
-            "Number of channels must be divisible by groups. Got %lld channels and %lld groups.",
-            (long long)x->sizes[1], (long long)groups);
+  RUSH_CHECK_ARG(x->rank > 2,
+                 "channel_shuffle expects input with > 2 dims, but got input with sizes %s",
+                 rush_shape_text(x->rank, x->sizes, text));
+  RUSH_CHECK_ARG(groups > 0,
+                 "Number of groups to divide channels in must be positive. Value of groups:%lld",
+                 (long long)groups);
+  RUSH_CHECK_ARG(
+      x->sizes[1] % groups == 0,
+      "Number of channels must be divisible by groups. Got %lld channels and %lld groups.",
+      (long long)x->sizes[1], (long long)groups);
   RUSH_CHECK(c->ctx, x->rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
              "channel_shuffle of %d dimensions is not supported", x->rank);
   rush_tensor *out;

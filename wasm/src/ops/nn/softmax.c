@@ -52,14 +52,14 @@ static void softmax_all(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, i
 static rush_status run(rush_call *c, rush_tensor *self, rush_dtype dtype, bool logarithm) {
   rush_tensor *as, *x, *out;
   int dim;
-  RUSH_NEED(rush_is_float(dtype), "\"%s_lastdim_kernel_impl\" not implemented for '%s'",
-            logarithm ? "log_softmax" : "softmax", rush_dtype_word(dtype));
+  RUSH_CHECK_ARG(rush_is_float(dtype), "\"%s_lastdim_kernel_impl\" not implemented for '%s'",
+                 logarithm ? "log_softmax" : "softmax", rush_dtype_torch_name(dtype));
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
   RUSH_TRY(tmp_to(c, self, dtype, &as));
   RUSH_TRY(tmp_contiguous(c, as, &x));
   const bool ours = x == self ? rush_can_reuse(c, 0) : !rush_is_turned(x);
   if (ours && rush_is_plainly_contiguous(x)) {
-    out = rush_tensor_keep(x);
+    out = rush_tensor_retain(x);
     ret_tensor(c, 0, out);
   } else {
     RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, &out));

@@ -276,24 +276,25 @@ static rush_status resample_rows(rush_call *c, const sampling *s, const rush_ten
 
 static rush_status check(rush_call *c, const sampling *s, const rush_tensor *x) {
   char text[RUSH_SHAPE_TEXT];
-  RUSH_NEED(x->rank == s->dims + 2, "It is expected input_size equals to %d, but got size %d",
-            s->dims + 2, x->rank);
+  RUSH_CHECK_ARG(x->rank == s->dims + 2, "It is expected input_size equals to %d, but got size %d",
+                 s->dims + 2, x->rank);
   bool empty = false;
   for (int d = 0; d < s->dims; d++) {
     empty = empty || x->sizes[2 + d] <= 0 || s->out[d] <= 0;
-    RUSH_NEED(x->sizes[2 + d] <= INT32_MAX && s->out[d] <= INT32_MAX,
-              "resizing to or from this size is not supported");
+    RUSH_CHECK_ARG(x->sizes[2 + d] <= INT32_MAX && s->out[d] <= INT32_MAX,
+                   "resizing to or from this size is not supported");
   }
-  RUSH_NEED(!empty, "Input and output sizes should be greater than 0, but got input %s output %s",
-            rush_shape_text(x->rank, x->sizes, text),
-            s->dims > 0 && s->out[0] <= 0 ? "of size 0" : "");
+  RUSH_CHECK_ARG(
+      !empty, "Input and output sizes should be greater than 0, but got input %s output %s",
+      rush_shape_text(x->rank, x->sizes, text), s->dims > 0 && s->out[0] <= 0 ? "of size 0" : "");
   for (int d = 1; d < x->rank; d++)
-    RUSH_NEED(x->sizes[d] > 0, "Non-empty %dD data tensor expected but got a tensor with sizes %s",
-              s->dims + 2, rush_shape_text(x->rank, x->sizes, text));
+    RUSH_CHECK_ARG(x->sizes[d] > 0,
+                   "Non-empty %dD data tensor expected but got a tensor with sizes %s", s->dims + 2,
+                   rush_shape_text(x->rank, x->sizes, text));
   const bool copies = s->mode == NEAREST || s->mode == NEAREST_EXACT;
-  RUSH_NEED(rush_is_float(x->dtype) || (x->dtype == RUSH_UINT8 && (copies || s->dims == 2)),
-            "\"upsample_%s%dd\" not implemented for '%s'", copies ? "nearest" : "linear", s->dims,
-            rush_dtype_word(x->dtype));
+  RUSH_CHECK_ARG(rush_is_float(x->dtype) || (x->dtype == RUSH_UINT8 && (copies || s->dims == 2)),
+                 "\"upsample_%s%dd\" not implemented for '%s'", copies ? "nearest" : "linear",
+                 s->dims, rush_dtype_torch_name(x->dtype));
   return RUSH_OK;
 }
 
@@ -311,7 +312,7 @@ static rush_status upsample(rush_call *c, const sampling *s) {
     RUSH_TRY(rush_clone(c->heap, x, format, &dense));
     tmp_take(c, dense);
   }
-  RUSH_TRY(rush_new_lying(c->heap, x->dtype, x->rank, sizes, last, format, &out));
+  RUSH_TRY(rush_new_in_layout(c->heap, x->dtype, x->rank, sizes, last, format, &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
   const bool by_rows =
@@ -335,7 +336,8 @@ RUSH_OP(upsample) {
   int64_t out[RUSH_MAX_RANK];
   int n;
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, out, &n));
-  RUSH_NEED(n == s.dims, "It is expected output_size equals to %d, but got size %d", s.dims, n);
+  RUSH_CHECK_ARG(n == s.dims, "It is expected output_size equals to %d, but got size %d", s.dims,
+                 n);
   memcpy(s.out, out, sizeof s.out);
   if (!copies) s.align = arg_bool(c, 2);
   for (int d = 0; d < s.dims; d++) {
@@ -354,24 +356,28 @@ RUSH_OP(upsample_vec) {
   int64_t out[RUSH_MAX_RANK];
   int n;
   if (!copies) s.align = arg_bool(c, 2);
-  RUSH_NEED(x->rank == s.dims + 2, "It is expected input_size equals to %d, but got size %d",
-            s.dims + 2, x->rank);
+  RUSH_CHECK_ARG(x->rank == s.dims + 2, "It is expected input_size equals to %d, but got size %d",
+                 s.dims + 2, x->rank);
   if (!arg_is_none(c, 1)) {
-    RUSH_NEED(arg_is_none(c, factors), "Must specify exactly one of output_size and scale_factors");
+    RUSH_CHECK_ARG(arg_is_none(c, factors),
+                   "Must specify exactly one of output_size and scale_factors");
     RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, out, &n));
-    RUSH_NEED(n == s.dims, "It is expected output_size equals to %d, but got size %d", s.dims, n);
+    RUSH_CHECK_ARG(n == s.dims, "It is expected output_size equals to %d, but got size %d", s.dims,
+                   n);
     memcpy(s.out, out, sizeof s.out);
     return upsample(c, &s);
   }
-  RUSH_NEED(!arg_is_none(c, factors), "Must specify exactly one of output_size and scale_factors");
+  RUSH_CHECK_ARG(!arg_is_none(c, factors),
+                 "Must specify exactly one of output_size and scale_factors");
   const rush_list *list = arg_list(c, factors);
-  RUSH_NEED(list->n == (size_t)s.dims, "expected %d scale factors, got %zu", s.dims, list->n);
+  RUSH_CHECK_ARG(list->n == (size_t)s.dims, "expected %d scale factors, got %zu", s.dims, list->n);
   for (int d = 0; d < s.dims; d++) {
     const rush_value *v = &list->items[d];
     s.scale[d] = v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i;
     const double size = (double)x->sizes[2 + d] * s.scale[d];
-    RUSH_NEED(size >= 0 && size < 2147483648.0,
-              "Input and output sizes should be greater than 0, but got a scale of %g", s.scale[d]);
+    RUSH_CHECK_ARG(size >= 0 && size < 2147483648.0,
+                   "Input and output sizes should be greater than 0, but got a scale of %g",
+                   s.scale[d]);
     s.out[d] = (int64_t)size;
   }
   return upsample(c, &s);

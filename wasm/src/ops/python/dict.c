@@ -12,7 +12,7 @@ static uint32_t result_type(const rush_call *c) {
 
 /* *at is where the key is, or dict->n. */
 static rush_status find(rush_ctx *ctx, const rush_list *dict, const rush_value *key, size_t *at) {
-  return rush_find(ctx, dict->items, dict->n, 2, key, at);
+  return rush_values_find(ctx, dict->items, dict->n, 2, key, at);
 }
 
 /* The value of a key changes, or both are appended. */
@@ -40,7 +40,7 @@ static void drop_pair(rush_heap *heap, rush_list *dict, size_t at) {
 
 static rush_status missing(rush_call *c, const rush_value *key) {
   rush_text text = {.ctx = c->ctx};
-  rush_status st = rush_show(c->heap, &text, key);
+  rush_status st = rush_repr(c->heap, &text, key);
   if (st == RUSH_OK) st = rush_text_status(&text);
   if (st == RUSH_OK)
     st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "KeyError: %s",
@@ -55,7 +55,7 @@ static rush_status give_dict(rush_call *c, const rush_value *items, size_t n) {
 
 /* Keys and values in turn; of equal keys the last value counts. */
 RUSH_OP(dict_construct) {
-  RUSH_NEED(c->n_args % 2 == 0, "DictConstruct takes keys and values in turn");
+  RUSH_CHECK_ARG(c->n_args % 2 == 0, "DictConstruct takes keys and values in turn");
   RUSH_TRY(give_dict(c, NULL, 0));
   for (uint32_t i = 0; i < c->n_args; i += 2)
     RUSH_TRY(put(c->heap, rush_as_list(&c->results[0]), &c->args[i], &c->args[i + 1]));
@@ -67,8 +67,8 @@ RUSH_OP(dict_of_pairs) {
   RUSH_TRY(give_dict(c, NULL, 0));
   for (size_t i = 0; c->n_args > 0 && i < arg_list(c, 0)->n; i++) {
     const rush_value *pair = &arg_list(c, 0)->items[i];
-    RUSH_NEED(pair->kind == RUSH_KIND_TUPLE && rush_as_list(pair)->n == 2,
-              "dict() of a list takes pairs");
+    RUSH_CHECK_ARG(pair->kind == RUSH_KIND_TUPLE && rush_as_list(pair)->n == 2,
+                   "dict() of a list takes pairs");
     RUSH_TRY(put(c->heap, rush_as_list(&c->results[0]), &rush_as_list(pair)->items[0],
                  &rush_as_list(pair)->items[1]));
   }
@@ -88,7 +88,7 @@ RUSH_OP(dict_getitem) {
   size_t at;
   RUSH_TRY(find(c->ctx, self(c), &c->args[1], &at));
   if (at == self(c)->n) return missing(c, &c->args[1]);
-  ret_keep(c, 0, &self(c)->items[at + 1]);
+  ret_retained(c, 0, &self(c)->items[at + 1]);
   return RUSH_OK;
 }
 
@@ -97,9 +97,9 @@ RUSH_OP(dict_get) {
   size_t at;
   RUSH_TRY(find(c->ctx, self(c), &c->args[1], &at));
   if (at < self(c)->n)
-    ret_keep(c, 0, &self(c)->items[at + 1]);
+    ret_retained(c, 0, &self(c)->items[at + 1]);
   else if (c->n_args > 2)
-    ret_keep(c, 0, &c->args[2]);
+    ret_retained(c, 0, &c->args[2]);
   return RUSH_OK;
 }
 
@@ -143,7 +143,7 @@ RUSH_OP(dict_setdefault) {
   size_t at;
   RUSH_TRY(find(c->ctx, self(c), &c->args[1], &at));
   if (at == self(c)->n) RUSH_TRY(put(c->heap, self(c), &c->args[1], &c->args[2]));
-  ret_keep(c, 0, &self(c)->items[at + 1]);
+  ret_retained(c, 0, &self(c)->items[at + 1]);
   return RUSH_OK;
 }
 
@@ -160,18 +160,18 @@ RUSH_OP(dict_pop) {
   size_t at;
   RUSH_TRY(find(c->ctx, self(c), &c->args[1], &at));
   if (at < self(c)->n) {
-    ret_keep(c, 0, &self(c)->items[at + 1]);
+    ret_retained(c, 0, &self(c)->items[at + 1]);
     drop_pair(c->heap, self(c), at);
     return RUSH_OK;
   }
   if (c->n_args < 3) return missing(c, &c->args[1]);
-  ret_keep(c, 0, &c->args[2]);
+  ret_retained(c, 0, &c->args[2]);
   return RUSH_OK;
 }
 
 /* The first pair, where Python gives the last: as libtorch. */
 RUSH_OP(dict_popitem) {
-  RUSH_NEED(self(c)->n > 0, "popitem(): dictionary is empty");
+  RUSH_CHECK_ARG(self(c)->n > 0, "popitem(): dictionary is empty");
   RUSH_TRY(
       rush_new_list(c->heap, RUSH_KIND_TUPLE, result_type(c), self(c)->items, 2, &c->results[0]));
   drop_pair(c->heap, self(c), 0);

@@ -30,7 +30,7 @@ static uint64_t of_tensor(rush_heap *heap, rush_tensor *t) {
 }
 
 static rush_status hash(rush_call *c, int depth, const rush_value *v, uint64_t *out) {
-  RUSH_TRY(rush_work(c->ctx, 4));
+  RUSH_TRY(rush_charge(c->ctx, 4));
   *out = 0;
   switch (v->kind) {
     case RUSH_KIND_NONE:
@@ -43,7 +43,7 @@ static rush_status hash(rush_call *c, int depth, const rush_value *v, uint64_t *
       if (v->u.f != 0) *out = of_bytes(&v->u.f, sizeof v->u.f);
       return RUSH_OK;
     case RUSH_KIND_STR:
-      RUSH_TRY(rush_work(c->ctx, rush_as_str(v)->size));
+      RUSH_TRY(rush_charge(c->ctx, rush_as_str(v)->size));
       *out = of_bytes(rush_as_str(v)->bytes, rush_as_str(v)->size);
       return RUSH_OK;
     case RUSH_KIND_TENSOR:

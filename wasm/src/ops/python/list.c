@@ -10,7 +10,7 @@ static rush_status give_list(rush_call *c, const rush_value *items, size_t n) {
   return rush_new_list(c->heap, RUSH_KIND_LIST, result_type(c), items, n, &c->results[0]);
 }
 static void give(rush_call *c, const rush_value *v) {
-  ret_keep(c, 0, v);
+  ret_retained(c, 0, v);
 }
 
 /* ---- Making and taking apart ----------------------------------------------------------------- */
@@ -25,23 +25,24 @@ RUSH_OP(tuple_construct) {
 }
 
 static rush_status unpack(rush_call *c, const rush_list *list) {
-  for (uint32_t i = 0; i < c->n_results; i++) ret_keep(c, i, &list->items[i]);
+  for (uint32_t i = 0; i < c->n_results; i++) ret_retained(c, i, &list->items[i]);
   return RUSH_OK;
 }
 
 RUSH_OP(list_unpack) {
-  RUSH_NEED(c->n_args == 1 && c->args[0].kind == RUSH_KIND_LIST, "ListUnpack takes one list");
+  RUSH_CHECK_ARG(c->n_args == 1 && c->args[0].kind == RUSH_KIND_LIST, "ListUnpack takes one list");
   const rush_list *list = arg_list(c, 0);
-  RUSH_NEED(list->n == c->n_results, "Expected %u elements in a list but found %zu", c->n_results,
-            list->n);
+  RUSH_CHECK_ARG(list->n == c->n_results, "Expected %u elements in a list but found %zu",
+                 c->n_results, list->n);
   return unpack(c, list);
 }
 
 RUSH_OP(tuple_unpack) {
-  RUSH_NEED(c->n_args == 1 && c->args[0].kind == RUSH_KIND_TUPLE, "TupleUnpack takes one tuple");
+  RUSH_CHECK_ARG(c->n_args == 1 && c->args[0].kind == RUSH_KIND_TUPLE,
+                 "TupleUnpack takes one tuple");
   const rush_list *list = arg_list(c, 0);
-  RUSH_NEED(list->n == c->n_results, "Expected a tuple of %u elements but found %zu", c->n_results,
-            list->n);
+  RUSH_CHECK_ARG(list->n == c->n_results, "Expected a tuple of %u elements but found %zu",
+                 c->n_results, list->n);
   return unpack(c, list);
 }
 
@@ -54,8 +55,8 @@ static bool at_index(int64_t index, size_t n, size_t *out) {
 
 RUSH_OP(tuple_index) {
   size_t i;
-  RUSH_NEED(c->args[0].kind == RUSH_KIND_TUPLE, "TupleIndex takes a tuple");
-  RUSH_NEED(at_index(arg_int(c, 1), arg_list(c, 0)->n, &i), "Tuple index out of range");
+  RUSH_CHECK_ARG(c->args[0].kind == RUSH_KIND_TUPLE, "TupleIndex takes a tuple");
+  RUSH_CHECK_ARG(at_index(arg_int(c, 1), arg_list(c, 0)->n, &i), "Tuple index out of range");
   give(c, &arg_list(c, 0)->items[i]);
   return RUSH_OK;
 }
@@ -69,7 +70,7 @@ RUSH_OP(list_len) {
 
 RUSH_OP(list_getitem) {
   size_t i;
-  RUSH_NEED(at_index(arg_int(c, 1), arg_list(c, 0)->n, &i), "list index out of range");
+  RUSH_CHECK_ARG(at_index(arg_int(c, 1), arg_list(c, 0)->n, &i), "list index out of range");
   give(c, &arg_list(c, 0)->items[i]);
   return RUSH_OK;
 }
@@ -77,7 +78,7 @@ RUSH_OP(list_getitem) {
 /* *at is where the list has the value, or list->n. */
 static rush_status find(const rush_call *c, const rush_list *list, const rush_value *v,
                         size_t *at) {
-  return rush_find(c->ctx, list->items, list->n, 1, v, at);
+  return rush_values_find(c->ctx, list->items, list->n, 1, v, at);
 }
 
 RUSH_OP(list_contains) {
@@ -95,7 +96,7 @@ RUSH_OP(list_index) {
     return RUSH_OK;
   }
   rush_text text = {.ctx = c->ctx};
-  rush_status st = rush_show(c->heap, &text, &c->args[1]);
+  rush_status st = rush_repr(c->heap, &text, &c->args[1]);
   if (st == RUSH_OK) st = rush_text_status(&text);
   if (st == RUSH_OK)
     st = rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "'%s' is not in list",
@@ -109,7 +110,7 @@ RUSH_OP(list_count) {
   int64_t n = 0;
   for (size_t i = 0; i < list->n; i++) {
     bool same;
-    RUSH_TRY(rush_equal(c->ctx, &list->items[i], &c->args[1], &same));
+    RUSH_TRY(rush_values_equal(c->ctx, &list->items[i], &c->args[1], &same));
     n += same;
   }
   ret_int(c, 0, n);
@@ -130,7 +131,7 @@ RUSH_OP(list_add) {
 
 /* One of many: a program can ask for any number of them. */
 static rush_status push(rush_call *c, rush_list *to, rush_value v) {
-  RUSH_TRY(rush_work(c->ctx, 4));
+  RUSH_TRY(rush_charge(c->ctx, 4));
   return rush_list_push(c->heap, to, v);
 }
 
@@ -153,7 +154,7 @@ RUSH_OP(list_mul) {
 static rush_status slice_range(rush_call *c, int64_t size, int64_t *start, int64_t *end,
                                int64_t *step) {
   *step = arg_int(c, 3);
-  RUSH_NEED(*step != 0, "List slice should have non-zero step");
+  RUSH_CHECK_ARG(*step != 0, "List slice should have non-zero step");
   int64_t least = *step < 0 ? -1 : 0, most = *step < 0 ? size - 1 : size;
   *start = arg_is_none(c, 1) ? (*step < 0 ? most : least) : arg_int(c, 1);
   *end = arg_is_none(c, 2) ? (*step < 0 ? least : most) : arg_int(c, 2);
@@ -239,15 +240,15 @@ RUSH_OP(list_insert) {
 
 RUSH_OP(list_pop) {
   size_t i;
-  RUSH_NEED(self(c)->n > 0, "pop from empty list");
-  RUSH_NEED(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
+  RUSH_CHECK_ARG(self(c)->n > 0, "pop from empty list");
+  RUSH_CHECK_ARG(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
   ret_value(c, 0, take(self(c), i));
   return RUSH_OK;
 }
 
 RUSH_OP(list_delete) {
   size_t i;
-  RUSH_NEED(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
+  RUSH_CHECK_ARG(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
   rush_value v = take(self(c), i);
   rush_drop(c->heap, &v);
   return RUSH_OK;
@@ -256,7 +257,7 @@ RUSH_OP(list_delete) {
 RUSH_OP(list_remove) {
   size_t i;
   RUSH_TRY(find(c, self(c), &c->args[1], &i));
-  RUSH_NEED(i < self(c)->n, "list.remove(x): x not in list");
+  RUSH_CHECK_ARG(i < self(c)->n, "list.remove(x): x not in list");
   rush_value v = take(self(c), i);
   rush_drop(c->heap, &v);
   return RUSH_OK;
@@ -264,7 +265,7 @@ RUSH_OP(list_remove) {
 
 RUSH_OP(list_set_item) {
   size_t i;
-  RUSH_NEED(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
+  RUSH_CHECK_ARG(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
   rush_list_set(c->heap, self(c), i, c->args[2]);
   if (c->n_results > 0) give(c, &c->args[0]);
   return RUSH_OK;
@@ -295,8 +296,8 @@ static rush_status merge(rush_call *c, const rush_value *from, rush_value *to, s
   for (size_t k = at; k < end; k++) {
     bool second = i >= mid;
     if (!second && j < end)
-      RUSH_TRY(reverse ? rush_less(c->ctx, &from[i], &from[j], &second)
-                       : rush_less(c->ctx, &from[j], &from[i], &second));
+      RUSH_TRY(reverse ? rush_values_less(c->ctx, &from[i], &from[j], &second)
+                       : rush_values_less(c->ctx, &from[j], &from[i], &second));
     to[k] = second ? from[j++] : from[i++];
   }
   return RUSH_OK;
@@ -326,10 +327,10 @@ static rush_status sort(rush_call *c, rush_value *items, size_t n, bool reverse)
 static rush_status check_sortable(rush_call *c, const rush_list *list) {
   for (size_t i = 0; i < list->n; i++) {
     uint32_t kind = list->items[i].kind;
-    RUSH_NEED(kind == RUSH_KIND_INT || kind == RUSH_KIND_FLOAT || kind == RUSH_KIND_BOOL ||
-                  kind == RUSH_KIND_STR || kind == RUSH_KIND_TUPLE,
-              "Only list of ints, floats, bools, strs and tuples can be sorted, not of %s",
-              rush_kind_name(kind));
+    RUSH_CHECK_ARG(kind == RUSH_KIND_INT || kind == RUSH_KIND_FLOAT || kind == RUSH_KIND_BOOL ||
+                       kind == RUSH_KIND_STR || kind == RUSH_KIND_TUPLE,
+                   "Only list of ints, floats, bools, strs and tuples can be sorted, not of %s",
+                   rush_kind_name(kind));
   }
   return RUSH_OK;
 }
@@ -393,16 +394,16 @@ static rush_status extreme(rush_call *c, bool least) {
   const rush_list *list = arg_list(c, 0);
   if (c->n_args == 2) {
     bool first;
-    RUSH_TRY(rush_less(c->ctx, &c->args[least ? 0 : 1], &c->args[least ? 1 : 0], &first));
+    RUSH_TRY(rush_values_less(c->ctx, &c->args[least ? 0 : 1], &c->args[least ? 1 : 0], &first));
     give(c, &c->args[first ? 0 : 1]);
     return RUSH_OK;
   }
-  RUSH_NEED(list->n > 0, "%s() arg is an empty sequence", least ? "min" : "max");
+  RUSH_CHECK_ARG(list->n > 0, "%s() arg is an empty sequence", least ? "min" : "max");
   const rush_value *best = &list->items[0];
   for (size_t i = 1; i < list->n; i++) {
     const rush_value *item = &list->items[i];
     bool better;
-    RUSH_TRY(rush_less(c->ctx, least ? item : best, least ? best : item, &better));
+    RUSH_TRY(rush_values_less(c->ctx, least ? item : best, least ? best : item, &better));
     if (better) best = item;
   }
   give(c, best);

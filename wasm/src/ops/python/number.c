@@ -64,19 +64,19 @@ static double float_mod(double a, double b) {
 
 RUSH_OP(num_floordiv) {
   if (any_float(c)) return give_float(c, floor(f(c, 0) / f(c, 1)));
-  RUSH_NEED(n(c, 1) != 0, "division by 0");
+  RUSH_CHECK_ARG(n(c, 1) != 0, "division by 0");
   return give_int(c, floor_div(n(c, 0), n(c, 1)));
 }
 
 RUSH_OP(num_truncdiv) {
-  RUSH_NEED(n(c, 1) != 0, "division by 0");
+  RUSH_CHECK_ARG(n(c, 1) != 0, "division by 0");
   return give_int(c, n(c, 1) == -1 ? (int64_t)(0 - (uint64_t)n(c, 0)) : n(c, 0) / n(c, 1));
 }
 
 /* PyTorch 2.6 dies of a signal where an int is divided by zero here; this is Python's message. */
 RUSH_OP(num_remainder) {
   if (any_float(c)) return give_float(c, float_mod(f(c, 0), f(c, 1)));
-  RUSH_NEED(n(c, 1) != 0, "integer modulo by zero");
+  RUSH_CHECK_ARG(n(c, 1) != 0, "integer modulo by zero");
   return give_int(c, floor_mod(n(c, 0), n(c, 1)));
 }
 
@@ -85,7 +85,7 @@ static rush_status divmod_mixed(rush_call *c) {
   const bool first = c->args[0].kind == RUSH_KIND_FLOAT;
   const double a = first ? (double)(float)f(c, 0) : f(c, 0);
   const double b = first ? f(c, 1) : (double)(float)f(c, 1);
-  RUSH_NEED(b != 0, "ZeroDivisionError: float divmod()");
+  RUSH_CHECK_ARG(b != 0, "ZeroDivisionError: float divmod()");
   const double quotient = floorf((float)a / (float)b);
   ret_float(c, 0, quotient);
   ret_float(c, 1, a - quotient * b);
@@ -96,21 +96,21 @@ RUSH_OP(num_divmod) {
   if (any_float(c) && c->args[0].kind != c->args[1].kind) return divmod_mixed(c);
   if (any_float(c)) {
     double a = f(c, 0), b = f(c, 1);
-    RUSH_NEED(b != 0, "ZeroDivisionError: float divmod()");
+    RUSH_CHECK_ARG(b != 0, "ZeroDivisionError: float divmod()");
     double mod = fmod(a, b);
     if (mod != 0 && (b < 0) != (mod < 0)) mod += b;
     ret_float(c, 0, (a - mod) / b);
     ret_float(c, 1, mod);
     return RUSH_OK;
   }
-  RUSH_NEED(n(c, 1) != 0, "ZeroDivisionError: integer division or modulo by zero");
+  RUSH_CHECK_ARG(n(c, 1) != 0, "ZeroDivisionError: integer division or modulo by zero");
   ret_int(c, 0, floor_div(n(c, 0), n(c, 1)));
   ret_int(c, 1, floor_mod(n(c, 0), n(c, 1)));
   return RUSH_OK;
 }
 
 static rush_status check_pow(rush_call *c) {
-  RUSH_NEED(f(c, 0) != 0 || !(f(c, 1) < 0), "0.0 cannot be raised to a negative power");
+  RUSH_CHECK_ARG(f(c, 0) != 0 || !(f(c, 1) < 0), "0.0 cannot be raised to a negative power");
   return RUSH_OK;
 }
 RUSH_OP(num_pow) {
@@ -125,7 +125,7 @@ RUSH_OP(num_pow_of_scalars) {
 /* pow.int_to_int: through double, as libtorch */
 RUSH_OP(num_pow_int) {
   RUSH_TRY(check_pow(c));
-  return give_int(c, rush_int_of(pow(f(c, 0), f(c, 1))));
+  return give_int(c, rush_double_to_int(pow(f(c, 0), f(c, 1))));
 }
 
 RUSH_OP(num_fmod) {
@@ -177,7 +177,7 @@ RUSH_OP(num_gcd) {
 
 RUSH_OP(num_factorial) {
   uint64_t v = 1;
-  RUSH_NEED(n(c, 0) >= 0, "factorial() not defined for negative values");
+  RUSH_CHECK_ARG(n(c, 0) >= 0, "factorial() not defined for negative values");
   for (int64_t k = 2; k <= n(c, 0) && v != 0; k++)
     v *= (uint64_t)k; /* 66! wraps around to 0 for good */
   return give_int(c, (int64_t)v);
@@ -211,8 +211,8 @@ RUSH_OP(num_abs) {
 
 /* floor and ceil of a float give an int, so what no int holds fails. */
 static rush_status whole(rush_call *c, double v) {
-  RUSH_NEED(v >= -9223372036854775808.0 && v < 9223372036854775808.0,
-            "Cannot convert float %f to integer", f(c, 0));
+  RUSH_CHECK_ARG(v >= -9223372036854775808.0 && v < 9223372036854775808.0,
+                 "Cannot convert float %f to integer", f(c, 0));
   return give_int(c, (int64_t)v);
 }
 RUSH_OP(num_floor) {
@@ -292,7 +292,7 @@ RUSH_OP(num_ldexp) {
 
 RUSH_OP(range_length) {
   int64_t lo = n(c, 0), hi = n(c, 1), step = n(c, 2);
-  RUSH_NEED(step != 0, "range() arg 3 must not be zero");
+  RUSH_CHECK_ARG(step != 0, "range() arg 3 must not be zero");
   uint64_t length = 0;
   if (step > 0 && lo < hi) length = 1 + ((uint64_t)hi - 1 - (uint64_t)lo) / (uint64_t)step;
   if (step < 0 && lo > hi) length = 1 + ((uint64_t)lo - 1 - (uint64_t)hi) / (0 - (uint64_t)step);

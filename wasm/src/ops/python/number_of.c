@@ -9,7 +9,7 @@
 #include "tensor/layout.h"
 
 RUSH_OP(int_of_number) {
-  ret_int(c, 0, arg_scalar_is_float(c, 0) ? rush_int_of(c->args[0].u.f) : c->args[0].u.i);
+  ret_int(c, 0, arg_scalar_is_float(c, 0) ? rush_double_to_int(c->args[0].u.f) : c->args[0].u.i);
   return RUSH_OK;
 }
 RUSH_OP(float_of_number) {
@@ -25,9 +25,10 @@ RUSH_OP(bool_of_number) {
 
 static rush_status one_element(rush_call *c, rush_dtype *dtype, const void **at) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->numel == 1, "a Tensor with %lld elements cannot be converted to Scalar",
-            (long long)t->numel);
-  RUSH_NEED(!rush_is_quantized(t->dtype), "not implemented for '%s'", rush_dtype_word(t->dtype));
+  RUSH_CHECK_ARG(t->numel == 1, "a Tensor with %lld elements cannot be converted to Scalar",
+                 (long long)t->numel);
+  RUSH_CHECK_ARG(!rush_is_quantized(t->dtype), "not implemented for '%s'",
+                 rush_dtype_torch_name(t->dtype));
   *dtype = t->dtype;
   *at = rush_data(t);
   return RUSH_OK;
@@ -37,7 +38,7 @@ static rush_status one_element(rush_call *c, rush_dtype *dtype, const void **at)
 static rush_status check_real(rush_call *c, rush_dtype dtype, const void *at) {
   double z[2];
   rush_convert(RUSH_COMPLEX128, z, dtype, at, 1);
-  RUSH_NEED(z[1] == 0, "value cannot be converted to a real number without overflow");
+  RUSH_CHECK_ARG(z[1] == 0, "value cannot be converted to a real number without overflow");
   return RUSH_OK;
 }
 
@@ -62,8 +63,8 @@ RUSH_OP(int_of_tensor) {
   RUSH_TRY(check_real(c, dtype, at));
   if (rush_is_float(dtype)) {
     double v = rush_load_double(dtype, at);
-    RUSH_NEED(v >= -9223372036854775808.0 && v < 9223372036854775808.0,
-              "value cannot be converted to type int64_t without overflow");
+    RUSH_CHECK_ARG(v >= -9223372036854775808.0 && v < 9223372036854775808.0,
+                   "value cannot be converted to type int64_t without overflow");
   }
   ret_int(c, 0, rush_load_int(dtype, at));
   return RUSH_OK;
@@ -80,8 +81,8 @@ RUSH_OP(float_of_tensor) {
 
 RUSH_OP(bool_of_tensor) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
-  RUSH_NEED(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
+  RUSH_CHECK_ARG(t->numel != 0, "Boolean value of Tensor with no values is ambiguous");
+  RUSH_CHECK_ARG(t->numel == 1, "Boolean value of Tensor with more than one value is ambiguous");
   uint8_t truth;
   rush_convert(RUSH_BOOL, &truth, t->dtype, rush_data(t), 1);
   ret_bool(c, 0, truth != 0);
@@ -91,9 +92,11 @@ RUSH_OP(bool_of_tensor) {
 /* IntImplicit, FloatImplicit, ScalarImplicit and ComplexImplicit: a 0-d tensor where a number is wanted. */
 static rush_status check_implicit(rush_call *c, bool wants_int) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->rank == 0, "Cannot input a tensor of dimension other than 0 as a scalar argument");
-  RUSH_NEED(!wants_int || !rush_is_float(t->dtype),
-            "Cannot input a tensor of type %s as an integral argument", rush_dtype_name(t->dtype));
+  RUSH_CHECK_ARG(t->rank == 0,
+                 "Cannot input a tensor of dimension other than 0 as a scalar argument");
+  RUSH_CHECK_ARG(!wants_int || !rush_is_float(t->dtype),
+                 "Cannot input a tensor of type %s as an integral argument",
+                 rush_dtype_name(t->dtype));
   return RUSH_OK;
 }
 
@@ -142,9 +145,9 @@ RUSH_OP(int_of_str) {
   char *end;
   errno = 0;
   long long v = strtoll(s->bytes, &end, 10);
-  RUSH_NEED(end == s->bytes + s->size && end != s->bytes,
-            "invalid literal for int() with base 10: '%s'", s->bytes);
-  RUSH_NEED(errno != ERANGE, "stoll: '%s' is out of range", s->bytes);
+  RUSH_CHECK_ARG(end == s->bytes + s->size && end != s->bytes,
+                 "invalid literal for int() with base 10: '%s'", s->bytes);
+  RUSH_CHECK_ARG(errno != ERANGE, "stoll: '%s' is out of range", s->bytes);
   ret_int(c, 0, v);
   return RUSH_OK;
 }
@@ -152,16 +155,16 @@ RUSH_OP(int_of_str) {
 RUSH_OP(float_of_str) {
   const rush_str *s = arg_str(c, 0);
   double v;
-  const char *end = rush_real(s->bytes, &v);
-  RUSH_NEED(end == s->bytes + s->size && end != s->bytes, "could not convert string to float: '%s'",
-            s->bytes);
+  const char *end = rush_parse_real(s->bytes, &v);
+  RUSH_CHECK_ARG(end == s->bytes + s->size && end != s->bytes,
+                 "could not convert string to float: '%s'", s->bytes);
   ret_float(c, 0, v);
   return RUSH_OK;
 }
 
 RUSH_OP(ord) {
   const rush_str *s = arg_str(c, 0);
-  RUSH_NEED(s->size == 1, "String for ord() must be 1 character, found %zu", s->size);
+  RUSH_CHECK_ARG(s->size == 1, "String for ord() must be 1 character, found %zu", s->size);
   ret_int(c, 0, (uint8_t)s->bytes[0]);
   return RUSH_OK;
 }

@@ -11,7 +11,7 @@ RUSH_OP(enum_name) {
 }
 
 RUSH_OP(enum_value) {
-  ret_keep(c, 0, rush_as_list(&c->args[0])->items + 1);
+  ret_retained(c, 0, rush_as_list(&c->args[0])->items + 1);
   return RUSH_OK;
 }
 
@@ -19,7 +19,7 @@ RUSH_OP(enum_value) {
 RUSH_OP(object) {
   const rush_model *m = c->model;
   const rush_file_type *type = m->types + c->result_types[0];
-  RUSH_NEED(type->kind == RUSH_TYPE_OBJECT, "an object has no class");
+  RUSH_CHECK_ARG(type->kind == RUSH_TYPE_OBJECT, "an object has no class");
   RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_OBJECT, c->result_types[0], NULL, 0, &c->results[0]));
   rush_status st = RUSH_OK;
   for (uint32_t k = 0; k < type->n && st == RUSH_OK; k++)
@@ -29,12 +29,12 @@ RUSH_OP(object) {
 }
 
 static rush_status attribute(rush_call *c, size_t *out) {
-  RUSH_NEED(c->args[0].kind == RUSH_KIND_OBJECT, "%s has no attributes",
-            rush_kind_name(c->args[0].kind));
+  RUSH_CHECK_ARG(c->args[0].kind == RUSH_KIND_OBJECT, "%s has no attributes",
+                 rush_kind_name(c->args[0].kind));
   const rush_list *object = rush_as_list(&c->args[0]);
   int64_t slot = arg_int(c, 1);
-  RUSH_NEED(slot >= 0 && (size_t)slot < object->n, "the object has no attribute %lld",
-            (long long)slot);
+  RUSH_CHECK_ARG(slot >= 0 && (size_t)slot < object->n, "the object has no attribute %lld",
+                 (long long)slot);
   *out = (size_t)slot;
   return RUSH_OK;
 }
@@ -42,7 +42,7 @@ static rush_status attribute(rush_call *c, size_t *out) {
 RUSH_OP(object_get) {
   size_t slot;
   RUSH_TRY(attribute(c, &slot));
-  ret_keep(c, 0, rush_as_list(&c->args[0])->items + slot);
+  ret_retained(c, 0, rush_as_list(&c->args[0])->items + slot);
   return RUSH_OK;
 }
 

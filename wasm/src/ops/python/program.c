@@ -9,21 +9,22 @@
 
 RUSH_OP(str) {
   rush_text text = {.ctx = c->ctx};
-  rush_status st = rush_show(c->heap, &text, &c->args[0]);
+  rush_status st = rush_repr(c->heap, &text, &c->args[0]);
   rush_status end = rush_str_of_text(c->heap, &text, &c->results[0]);
   return st != RUSH_OK ? st : end;
 }
 
 static rush_status fill_format(rush_call *c, rush_text *text) {
-  RUSH_NEED(c->n_args > 0 && c->args[0].kind == RUSH_KIND_STR,
-            "format: the first argument is no string");
+  RUSH_CHECK_ARG(c->n_args > 0 && c->args[0].kind == RUSH_KIND_STR,
+                 "format: the first argument is no string");
   const char *at = arg_str(c, 0)->bytes;
   for (uint32_t used = 1;; used++) {
     const char *hole = strstr(at, "{}");
     if (hole == NULL) break;
     rush_text_bytes(text, at, (size_t)(hole - at));
-    RUSH_NEED(used < c->n_args, "Too few arguments for format string: %s", arg_str(c, 0)->bytes);
-    RUSH_TRY(rush_show(c->heap, text, &c->args[used]));
+    RUSH_CHECK_ARG(used < c->n_args, "Too few arguments for format string: %s",
+                   arg_str(c, 0)->bytes);
+    RUSH_TRY(rush_repr(c->heap, text, &c->args[used]));
     at = hole + 2;
   }
   rush_text_add(text, "%s", at);
@@ -42,11 +43,11 @@ static rush_status one_percent(rush_call *c, rush_text *text, char key, const ru
   double d = v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i;
   switch (key) {
     case 's':
-      return rush_show(c->heap, text, v);
+      return rush_repr(c->heap, text, v);
     case 'd':
     case 'i':
-      RUSH_NEED(number, "%%%c requires a number for formatting, but got %s", key,
-                rush_kind_name(v->kind));
+      RUSH_CHECK_ARG(number, "%%%c requires a number for formatting, but got %s", key,
+                     rush_kind_name(v->kind));
       rush_text_add(text, "%lld",
                     v->kind == RUSH_KIND_FLOAT ? (long long)(int)(fabs(d) < 2147483648.0 ? d : 0)
                                                : (long long)v->u.i);
@@ -55,8 +56,8 @@ static rush_status one_percent(rush_call *c, rush_text *text, char key, const ru
     case 'E':
     case 'f':
     case 'F':
-      RUSH_NEED(number, "%%%c requires a number for formatting, but got %s", key,
-                rush_kind_name(v->kind));
+      RUSH_CHECK_ARG(number, "%%%c requires a number for formatting, but got %s", key,
+                     rush_kind_name(v->kind));
       if (v->kind != RUSH_KIND_FLOAT) d = (double)(float)v->u.i;
       rush_text_add(text, key == 'e' ? "%e" : key == 'E' ? "%E" : key == 'f' ? "%f" : "%F", d);
       return RUSH_OK;
@@ -66,9 +67,10 @@ static rush_status one_percent(rush_call *c, rush_text *text, char key, const ru
         rush_text_bytes(text, &byte, 1);
         return RUSH_OK;
       }
-      RUSH_NEED(v->kind == RUSH_KIND_STR && rush_as_str(v)->size == 1,
-                "%%c requires an int or char for formatting, but got %s", rush_kind_name(v->kind));
-      return rush_show(c->heap, text, v);
+      RUSH_CHECK_ARG(v->kind == RUSH_KIND_STR && rush_as_str(v)->size == 1,
+                     "%%c requires an int or char for formatting, but got %s",
+                     rush_kind_name(v->kind));
+      return rush_repr(c->heap, text, v);
     default:
       return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
                        "The specifier %%%c is not supported in TorchScript format strings", key);
@@ -76,8 +78,8 @@ static rush_status one_percent(rush_call *c, rush_text *text, char key, const ru
 }
 
 static rush_status fill_percent(rush_call *c, rush_text *text) {
-  RUSH_NEED(c->n_args == 2 && c->args[0].kind == RUSH_KIND_STR,
-            "percentFormat takes a string and its arguments");
+  RUSH_CHECK_ARG(c->n_args == 2 && c->args[0].kind == RUSH_KIND_STR,
+                 "percentFormat takes a string and its arguments");
   const rush_value *given = &c->args[1];
   size_t n = 1, used = 0;
   if (given->kind == RUSH_KIND_TUPLE) {
@@ -90,15 +92,15 @@ static rush_status fill_percent(rush_call *c, rush_text *text) {
       continue;
     }
     at++;
-    RUSH_NEED(*at != '\0', "Incomplete format specifier");
+    RUSH_CHECK_ARG(*at != '\0', "Incomplete format specifier");
     if (*at == '%') {
       rush_text_bytes(text, at, 1);
       continue;
     }
-    RUSH_NEED(used < n, "Too few arguments for format string");
+    RUSH_CHECK_ARG(used < n, "Too few arguments for format string");
     RUSH_TRY(one_percent(c, text, *at, &given[used++]));
   }
-  RUSH_NEED(used == n, "Too many arguments for format string");
+  RUSH_CHECK_ARG(used == n, "Too many arguments for format string");
   return RUSH_OK;
 }
 
@@ -115,7 +117,7 @@ RUSH_OP(print) {
   rush_status st = RUSH_OK;
   for (uint32_t i = 0; i < c->n_args && st == RUSH_OK; i++) {
     if (i > 0) rush_text_bytes(&text, " ", 1);
-    st = rush_show(c->heap, &text, &c->args[i]);
+    st = rush_repr(c->heap, &text, &c->args[i]);
   }
   rush_text_bytes(&text, "\n", 1);
   if (st == RUSH_OK) st = rush_text_status(&text);
@@ -142,8 +144,8 @@ RUSH_OP(assert_scalar) {
 /* _assert_async, _assert_tensor: a tensor that must be true, and what is said if not. */
 RUSH_OP(assert_tensor) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->numel == 1, "Boolean value of Tensor with %s is ambiguous",
-            t->numel == 0 ? "no values" : "more than one value");
+  RUSH_CHECK_ARG(t->numel == 1, "Boolean value of Tensor with %s is ambiguous",
+                 t->numel == 0 ? "no values" : "more than one value");
   uint8_t truth;
   rush_convert(RUSH_BOOL, &truth, t->dtype, rush_data(t), 1);
   RUSH_CHECK(c->ctx, truth, RUSH_ERR_RAISED, "%s",
@@ -154,18 +156,18 @@ RUSH_OP(assert_tensor) {
 
 /* _unwrap_optional and its kin */
 RUSH_OP(unwrap_optional) {
-  RUSH_NEED(!arg_is_none(c, 0), "Unwrapping null optional");
-  ret_keep(c, 0, &c->args[0]);
+  RUSH_CHECK_ARG(!arg_is_none(c, 0), "Unwrapping null optional");
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
 RUSH_OP(keep) {
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
 RUSH_OP(if_then_else) {
-  ret_keep(c, 0, &c->args[arg_bool(c, 0) ? 1 : 2]);
+  ret_retained(c, 0, &c->args[arg_bool(c, 0) ? 1 : 2]);
   return RUSH_OK;
 }
 
@@ -175,13 +177,13 @@ RUSH_OP(if_then_else) {
  * prim::isinstance. */
 RUSH_OP(isinstance) {
   const rush_model *m = c->model;
-  RUSH_NEED(c->n_args == 2 && c->args[1].kind == RUSH_KIND_LIST,
-            "isinstance takes a value and types");
+  RUSH_CHECK_ARG(c->n_args == 2 && c->args[1].kind == RUSH_KIND_LIST,
+                 "isinstance takes a value and types");
   uint32_t list = arg_list(c, 1)->type;
-  RUSH_NEED(list < m->n_types && m->types[list].kind == RUSH_TYPE_LIST,
-            "isinstance: the types have no type");
+  RUSH_CHECK_ARG(list < m->n_types && m->types[list].kind == RUSH_TYPE_LIST,
+                 "isinstance: the types have no type");
   const rush_file_type *asked = m->types + m->lists[m->types[list].list];
-  RUSH_NEED(asked->kind == RUSH_TYPE_TUPLE, "isinstance: the types are no tuple");
+  RUSH_CHECK_ARG(asked->kind == RUSH_TYPE_TUPLE, "isinstance: the types are no tuple");
   bool is = false;
   for (uint32_t k = 0; k < asked->n && !is; k++)
     is = rush_value_fits(c->ctx, m, m->lists[asked->list + k], &c->args[0]);
@@ -193,8 +195,8 @@ RUSH_OP(isinstance) {
 
 static rush_status find_attribute(rush_call *c, rush_value **out) {
   const int64_t slot = arg_int(c, 0);
-  RUSH_NEED(slot >= 0 && slot < c->model->n_attributes, "the model has no attribute %lld",
-            (long long)slot);
+  RUSH_CHECK_ARG(slot >= 0 && slot < c->model->n_attributes, "the model has no attribute %lld",
+                 (long long)slot);
   *out = c->attributes + slot;
   return RUSH_OK;
 }
@@ -202,13 +204,13 @@ static rush_status find_attribute(rush_call *c, rush_value **out) {
 RUSH_OP(get_attr) {
   rush_value *v;
   RUSH_TRY(find_attribute(c, &v));
-  ret_keep(c, 0, v);
+  ret_retained(c, 0, v);
   return RUSH_OK;
 }
 
 RUSH_OP(set_attr) {
   rush_value *v;
   RUSH_TRY(find_attribute(c, &v));
-  rush_assign(c->heap, v, rush_retained(c->args[1]));
+  rush_assign(c->heap, v, rush_value_retained(c->args[1]));
   return RUSH_OK;
 }

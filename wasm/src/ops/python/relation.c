@@ -11,10 +11,10 @@ enum { EQUAL = 1, LESS = 2, GREATER = 4 };
 static rush_status ask(const rush_call *c, int what, answers *out) {
   *out = (answers){false, false, false};
   const rush_value *a = &c->args[0], *b = &c->args[1];
-  if (what & LESS) RUSH_TRY(rush_less(c->ctx, a, b, &out->less));
-  if (what & GREATER) RUSH_TRY(rush_less(c->ctx, b, a, &out->greater));
+  if (what & LESS) RUSH_TRY(rush_values_less(c->ctx, a, b, &out->less));
+  if (what & GREATER) RUSH_TRY(rush_values_less(c->ctx, b, a, &out->greater));
   if ((what & EQUAL) && !out->less && !out->greater)
-    RUSH_TRY(rush_equal(c->ctx, a, b, &out->equal));
+    RUSH_TRY(rush_values_equal(c->ctx, a, b, &out->equal));
   return RUSH_OK;
 }
 
@@ -53,7 +53,7 @@ static rush_status same(const rush_call *c, bool *out) {
   *out = false;
   if (rush_is_object(a) && rush_is_object(b)) *out = a->u.ref == b->u.ref;
   if (rush_is_object(a) || a->kind != b->kind) return RUSH_OK;
-  return rush_equal(c->ctx, a, b, out);
+  return rush_values_equal(c->ctx, a, b, out);
 }
 RUSH_OP(val_is) {
   bool is;

@@ -26,8 +26,8 @@ RUSH_OP(stride) {
 
 static rush_status some_dim(rush_call *c, int *dim) {
   int rank = arg_tensor(c, 0)->rank;
-  RUSH_NEED(rank > 0, "Dimension specified as %lld but tensor has no dimensions",
-            (long long)arg_int(c, 1));
+  RUSH_CHECK_ARG(rank > 0, "Dimension specified as %lld but tensor has no dimensions",
+                 (long long)arg_int(c, 1));
   return arg_dim(c, 1, rank, dim);
 }
 
@@ -44,7 +44,7 @@ RUSH_OP(stride_dim) {
 }
 
 RUSH_OP(len_tensor) {
-  RUSH_NEED(arg_tensor(c, 0)->rank > 0, "len() of a 0-d tensor");
+  RUSH_CHECK_ARG(arg_tensor(c, 0)->rank > 0, "len() of a 0-d tensor");
   return give_int(c, arg_tensor(c, 0)->sizes[0]);
 }
 
@@ -114,10 +114,11 @@ RUSH_OP(infer_size) {
   RUSH_TRY(arg_ints(c, 0, RUSH_MAX_RANK, a, &m));
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, b, &n));
   for (int k = 1; k <= m && k <= n; k++)
-    RUSH_NEED(a[m - k] == b[n - k] || a[m - k] == 1 || b[n - k] == 1,
-              "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
-              "dimension %d",
-              (long long)a[m - k], (long long)b[n - k], (m > n ? m : n) - k);
+    RUSH_CHECK_ARG(
+        a[m - k] == b[n - k] || a[m - k] == 1 || b[n - k] == 1,
+        "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
+        "dimension %d",
+        (long long)a[m - k], (long long)b[n - k], (m > n ? m : n) - k);
   (void)rush_broadcast(m, a, n, b, &rank, out);
   return give_ints(c, rank, out);
 }

@@ -25,7 +25,7 @@ static rush_status begin_list(rush_call *c) {
 }
 static rush_status push(rush_call *c, const char *p, size_t n) {
   rush_value s;
-  RUSH_TRY(rush_work(c->ctx, 16));
+  RUSH_TRY(rush_charge(c->ctx, 16));
   RUSH_TRY(rush_new_str(c->heap, p, n, &s));
   rush_status st = rush_list_push(c->heap, rush_as_list(&c->results[0]), s);
   rush_drop(c->heap, &s);
@@ -38,7 +38,7 @@ static rush_status push(rush_call *c, const char *p, size_t n) {
  * that the host is asked whether to stop. */
 static bool stands(rush_ctx *ctx, span s, span what, size_t i) {
   if (what.n > 0 && s.p[i] != what.p[0]) return false;
-  (void)rush_stops(ctx, what.n / 16 + 1);
+  (void)rush_should_stop(ctx, what.n / 16 + 1);
   return memcmp(s.p + i, what.p, what.n) == 0;
 }
 
@@ -57,7 +57,7 @@ static size_t find_last(rush_ctx *ctx, span s, span what) {
 /* Counts the characters that a loop comes by, now and then. */
 static rush_status pass(rush_call *c, size_t i) {
   enum { OFTEN = 1 << 16 };
-  return i % OFTEN > 0 ? RUSH_OK : rush_work(c->ctx, OFTEN);
+  return i % OFTEN > 0 ? RUSH_OK : rush_charge(c->ctx, OFTEN);
 }
 
 /* Letters of ASCII, whatever the locale. */
@@ -100,8 +100,8 @@ RUSH_OP(str_add) {
 RUSH_OP(str_getitem) {
   span s = arg(c, 0);
   int64_t i = arg_int(c, 1), n = (int64_t)s.n;
-  RUSH_NEED(i >= -n && i < n, "string index %lld is out of range for a string of length %lld",
-            (long long)i, (long long)n);
+  RUSH_CHECK_ARG(i >= -n && i < n, "string index %lld is out of range for a string of length %lld",
+                 (long long)i, (long long)n);
   return give(c, 0, s.p + (i < 0 ? i + n : i), 1);
 }
 
@@ -242,8 +242,8 @@ static rush_status padded(rush_call *c, size_t left, size_t right, char fill) {
 /* How many characters are missing to the width. */
 static rush_status missing(rush_call *c, size_t *n) {
   int64_t have = (int64_t)arg(c, 0).n, width = arg_int(c, 1);
-  RUSH_NEED(c->n_args < 3 || arg(c, 2).n == 1,
-            "TypeError: The fill character must be exactly one character long");
+  RUSH_CHECK_ARG(c->n_args < 3 || arg(c, 2).n == 1,
+                 "TypeError: The fill character must be exactly one character long");
   RUSH_CHECK(c->ctx, width < INT32_MAX, RUSH_ERR_NO_MEMORY,
              "out of memory: a string of %lld bytes was wanted", (long long)width);
   *n = width > have ? (size_t)(width - have) : 0;
@@ -279,8 +279,8 @@ static bool is_in(char b, span set) {
 static rush_status stripped(rush_call *c, bool left, bool right) {
   span s = arg(c, 0), set = arg(c, 1);
   const uint64_t work = set.n / 16 + 1;
-  while (left && s.n > 0 && is_in(s.p[0], set) && !rush_stops(c->ctx, work)) s.p++, s.n--;
-  while (right && s.n > 0 && is_in(s.p[s.n - 1], set) && !rush_stops(c->ctx, work)) s.n--;
+  while (left && s.n > 0 && is_in(s.p[0], set) && !rush_should_stop(c->ctx, work)) s.p++, s.n--;
+  while (right && s.n > 0 && is_in(s.p[s.n - 1], set) && !rush_should_stop(c->ctx, work)) s.n--;
   return give(c, 0, s.p, s.n);
 }
 RUSH_OP(str_strip) {
@@ -326,8 +326,8 @@ static rush_status found(rush_call *c, bool last, int64_t *out) {
   int64_t start, end;
   RUSH_TRY(bounds(c, &start, &end));
   span s = arg(c, 0);
-  RUSH_NEED(start <= (int64_t)s.n || arg_int(c, 3) <= start,
-            "start %lld is behind the end of a string of length %zu", (long long)start, s.n);
+  RUSH_CHECK_ARG(start <= (int64_t)s.n || arg_int(c, 3) <= start,
+                 "start %lld is behind the end of a string of length %zu", (long long)start, s.n);
   span part = end > start ? (span){s.p + start, (size_t)(end - start)} : (span){s.p, 0};
   size_t at = last ? find_last(c->ctx, part, arg(c, 1)) : find(c->ctx, part, arg(c, 1), 0);
   *out = at == NOWHERE ? -1 : (int64_t)at + start;
@@ -337,7 +337,7 @@ static rush_status found(rush_call *c, bool last, int64_t *out) {
 static rush_status give_found(rush_call *c, bool last, bool must) {
   int64_t at;
   RUSH_TRY(found(c, last, &at));
-  RUSH_NEED(!must || at >= 0, "ValueError: substring not found");
+  RUSH_CHECK_ARG(!must || at >= 0, "ValueError: substring not found");
   ret_int(c, 0, at);
   return RUSH_OK;
 }
@@ -374,8 +374,8 @@ static rush_status affix(rush_call *c, bool at_end) {
   int64_t start, end;
   RUSH_TRY(bounds(c, &start, &end));
   span s = arg(c, 0), what = arg(c, 1);
-  RUSH_NEED(start <= (int64_t)s.n, "start %lld is behind the end of a string of length %zu",
-            (long long)start, s.n);
+  RUSH_CHECK_ARG(start <= (int64_t)s.n, "start %lld is behind the end of a string of length %zu",
+                 (long long)start, s.n);
   size_t n = end >= start ? (size_t)(end - start) : s.n - (size_t)start;
   bool is = n >= what.n && memcmp(s.p + start + (at_end ? n - what.n : 0), what.p, what.n) == 0;
   ret_bool(c, 0, is);
@@ -428,7 +428,7 @@ RUSH_OP(str_split) {
   span separator = arg(c, 1);
   int64_t left = arg_int(c, 2);
   size_t from = 0, at;
-  RUSH_NEED(separator.n > 0, "ValueError: empty separator");
+  RUSH_CHECK_ARG(separator.n > 0, "ValueError: empty separator");
   while (left != 0 && (at = find(c->ctx, s, separator, from)) != NOWHERE) {
     RUSH_TRY(push(c, s.p + from, at - from));
     from = at + separator.n;
@@ -441,7 +441,7 @@ RUSH_OP(str_rsplit) {
   span s = arg(c, 0), separator = arg(c, 1);
   int64_t left = arg_int(c, 2);
   size_t at;
-  RUSH_NEED(separator.n > 0, "ValueError: empty separator");
+  RUSH_CHECK_ARG(separator.n > 0, "ValueError: empty separator");
   RUSH_TRY(begin_list(c));
   while (left != 0 && (at = find_last(c->ctx, s, separator)) != NOWHERE) {
     size_t behind = at + separator.n;

@@ -43,21 +43,22 @@ static rush_status check_tolist(rush_call *c) {
   static const char *const words[] = {"int", "float", "bool", "complex"};
   bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TENSOR &&
               c->args[1].kind == RUSH_KIND_INT && c->args[2].kind == RUSH_KIND_INT;
-  RUSH_NEED(!fits || !rush_is_quantized(arg_tensor(c, 0)->dtype), "tolist of a quantized tensor");
-  RUSH_NEED(fits, "tolist takes a tensor, a depth and a type");
+  RUSH_CHECK_ARG(!fits || !rush_is_quantized(arg_tensor(c, 0)->dtype),
+                 "tolist of a quantized tensor");
+  RUSH_CHECK_ARG(fits, "tolist takes a tensor, a depth and a type");
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t depth = arg_int(c, 1), wanted = arg_int(c, 2);
-  RUSH_NEED(wanted >= 0 && wanted <= 3, "tolist: type %lld", (long long)wanted);
+  RUSH_CHECK_ARG(wanted >= 0 && wanted <= 3, "tolist: type %lld", (long long)wanted);
   rush_dtype dtype = t->dtype;
   int have = rush_is_complex(dtype) ? 3 : rush_is_float(dtype) ? 1 : dtype == RUSH_BOOL ? 2 : 0;
-  RUSH_NEED(have == wanted,
-            "Output annotation element type and runtime tensor element type must match for "
-            "tolist(): %s and %s",
-            words[wanted], rush_dtype_name(t->dtype));
-  RUSH_NEED(depth == t->rank,
-            "Output annotation list dimension and runtime tensor dimension must match for "
-            "tolist(): %lld and %d",
-            (long long)depth, t->rank);
+  RUSH_CHECK_ARG(have == wanted,
+                 "Output annotation element type and runtime tensor element type must match for "
+                 "tolist(): %s and %s",
+                 words[wanted], rush_dtype_name(t->dtype));
+  RUSH_CHECK_ARG(depth == t->rank,
+                 "Output annotation list dimension and runtime tensor dimension must match for "
+                 "tolist(): %lld and %d",
+                 (long long)depth, t->rank);
   return RUSH_OK;
 }
 

@@ -29,9 +29,9 @@ static rush_status read_ints(rush_call *c, uint32_t arg, const char *what, ints 
   rush_tensor *t = arg_tensor(c, arg);
   *out = (ints){0};
   if (t == NULL) return RUSH_OK;
-  RUSH_NEED(t->dtype == RUSH_INT64 || t->dtype == RUSH_INT32,
-            "Expect 32 or 64 bit %s, but found torch.%s", what, rush_dtype_name(t->dtype));
-  RUSH_NEED(t->rank == 1, "embedding_rows: %s of %d dimensions", what, t->rank);
+  RUSH_CHECK_ARG(t->dtype == RUSH_INT64 || t->dtype == RUSH_INT32,
+                 "Expect 32 or 64 bit %s, but found torch.%s", what, rush_dtype_name(t->dtype));
+  RUSH_CHECK_ARG(t->rank == 1, "embedding_rows: %s of %d dimensions", what, t->rank);
   RUSH_TRY(tmp_contiguous(c, t, &t));
   *out = (ints){.given = true, .at = rush_data(t), .dtype = t->dtype, .n = t->numel};
   return RUSH_OK;
@@ -40,10 +40,11 @@ static rush_status read_ints(rush_call *c, uint32_t arg, const char *what, ints 
 static rush_status read_table(rush_call *c, table *out) {
   rush_tensor *t = arg_tensor(c, TABLE);
   const int64_t bits = arg_int(c, BITS);
-  RUSH_NEED(bits == 8 || bits == 4 || bits == 2, "embedding_rows: %lld bits", (long long)bits);
+  RUSH_CHECK_ARG(bits == 8 || bits == 4 || bits == 2, "embedding_rows: %lld bits", (long long)bits);
   const int64_t least = bits == 8 ? 8 : 4;
-  RUSH_NEED(t->dtype == RUSH_UINT8 && t->rank == 2 && t->sizes[1] >= least,
-            "embedding_rows: a table of uint8, whose rows end with a scale and a bias, was wanted");
+  RUSH_CHECK_ARG(
+      t->dtype == RUSH_UINT8 && t->rank == 2 && t->sizes[1] >= least,
+      "embedding_rows: a table of uint8, whose rows end with a scale and a bias, was wanted");
   RUSH_TRY(tmp_contiguous(c, t, &t));
   *out = (table){.rows = rush_data(t),
                  .n = t->sizes[0],
@@ -58,13 +59,14 @@ static rush_status row_of(rush_call *c, const table *t, const ints *mapping, int
                           int64_t *out) {
   *out = index;
   if (mapping->given) {
-    RUSH_NEED(index >= 0 && index < mapping->n, "Invalid indices data for Sparse Op: %lld of %lld",
-              (long long)index, (long long)mapping->n);
+    RUSH_CHECK_ARG(index >= 0 && index < mapping->n,
+                   "Invalid indices data for Sparse Op: %lld of %lld", (long long)index,
+                   (long long)mapping->n);
     *out = at(mapping, index);
     if (*out == -1) return RUSH_OK;
   }
-  RUSH_NEED(*out >= 0 && *out < t->n, "Invalid indices data: index %lld, %lld rows",
-            (long long)*out, (long long)t->n);
+  RUSH_CHECK_ARG(*out >= 0 && *out < t->n, "Invalid indices data: index %lld, %lld rows",
+                 (long long)*out, (long long)t->n);
   return RUSH_OK;
 }
 
@@ -79,8 +81,8 @@ static void add_row(const table *t, int64_t i, float factor, float *y) {
   } else {
     uint16_t halves[2];
     memcpy(halves, row + t->width, sizeof halves);
-    pair[0] = rush_of_float16(halves[0]);
-    pair[1] = rush_of_float16(halves[1]);
+    pair[0] = rush_from_float16(halves[0]);
+    pair[1] = rush_from_float16(halves[1]);
   }
   const float scale = factor * pair[0], bias = factor * pair[1];
   for (size_t j = 0; j < t->width; j++)
@@ -102,13 +104,15 @@ RUSH_OP(embedding_rows) {
   RUSH_TRY(read_ints(c, OFFSETS, "offsets", &offsets));
   RUSH_TRY(read_ints(c, MAPPING, "rows of indices", &mapping));
   if (factors != NULL) {
-    RUSH_NEED(factors->dtype == RUSH_FLOAT32 && factors->rank == 1 && factors->numel == indices.n,
-              "Expect fp32 weights, one for each index, but found torch.%s",
-              rush_dtype_name(factors->dtype));
+    RUSH_CHECK_ARG(
+        factors->dtype == RUSH_FLOAT32 && factors->rank == 1 && factors->numel == indices.n,
+        "Expect fp32 weights, one for each index, but found torch.%s",
+        rush_dtype_name(factors->dtype));
     RUSH_TRY(tmp_contiguous(c, factors, &factors));
   }
   const bool last = offsets.given && arg_bool(c, INCLUDE_LAST_OFFSET);
-  RUSH_NEED(!last || offsets.n > 0, "include_last_offset: number of offsets should be at least 1");
+  RUSH_CHECK_ARG(!last || offsets.n > 0,
+                 "include_last_offset: number of offsets should be at least 1");
   const int64_t bags = !offsets.given ? indices.n : offsets.n - last;
   const int64_t sizes[2] = {bags, (int64_t)(t.width * (8 / t.bits))};
   RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, 2, sizes, &out));
@@ -117,11 +121,11 @@ RUSH_OP(embedding_rows) {
   for (int64_t b = 0, i = 0; b < bags; b++, y += sizes[1]) {
     int64_t n = 1, row;
     const int64_t next = b + 1 < offsets.n ? at(&offsets, b + 1) : indices.n;
-    RUSH_NEED(
+    RUSH_CHECK_ARG(
         (!offsets.given || rush_sub64(next, at(&offsets, b), &n)) && n >= 0 && n <= indices.n - i,
         "Expect the lengths data to be less than indices size: bag %lld", (long long)b);
     for (const int64_t end = i + n; i < end; i++) {
-      RUSH_TRY(rush_work(c->ctx, (uint64_t)sizes[1] + 8));
+      RUSH_TRY(rush_charge(c->ctx, (uint64_t)sizes[1] + 8));
       RUSH_TRY(row_of(c, &t, &mapping, at(&indices, i), &row));
       if (row >= 0) add_row(&t, row, factors ? ((const float *)rush_data(factors))[i] : 1, y);
     }

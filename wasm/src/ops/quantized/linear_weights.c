@@ -2,14 +2,14 @@
 #include "blocks/packed_int8.h"
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
-#include "kernels/few_bits.h"
+#include "kernels/int4_gemm.h"
 #include "tensor/layout.h"
 
 enum { INPUT, WEIGHT, SCALES, ZEROS, BIAS, BITS, COLUMNS, GROUP, MIN, MAX, INPUT_BITS };
 
 /* The operands that hold a weight: row-major tensors, of sizes that are checked. */
 typedef struct operands {
-  rush_few_bits b;
+  rush_int4_matrix b;
   const rush_tensor *weight, *scales, *zeros; /* zeros: or NULL */
 } operands;
 
@@ -19,9 +19,9 @@ static bool is_valid(operands *v, int64_t bits, int64_t k, int64_t group, int64_
   if (!(input_bits == 16 || (input_bits == 8 && bits == 4))) return false;
   if (!(bits == 8 || bits == 4) || k < 0 || group < 1 || w->rank != 2 || s->rank != 2) return false;
   const int64_t groups = k / group + (k % group != 0), bytes = bits == 8 ? k : k / 2 + k % 2;
-  v->b = (rush_few_bits){(int)bits, (size_t)w->sizes[0],
-                         (size_t)k, k == 0 ? 1 : (size_t)(group < k ? group : k),
-                         z != NULL, (int)input_bits};
+  v->b = (rush_int4_matrix){(int)bits, (size_t)w->sizes[0],
+                            (size_t)k, k == 0 ? 1 : (size_t)(group < k ? group : k),
+                            z != NULL, (int)input_bits};
   return w->dtype == (bits == 8 ? RUSH_INT8 : RUSH_UINT8) && w->sizes[1] == bytes &&
          (s->dtype == RUSH_FLOAT32 || s->dtype == RUSH_FLOAT16) && s->sizes[0] == w->sizes[0] &&
          s->sizes[1] == groups &&
@@ -32,7 +32,7 @@ static bool is_valid(operands *v, int64_t bits, int64_t k, int64_t group, int64_
 /* Block by block, with the scales as floats. */
 static rush_status pack(rush_ctx *ctx, const operands *v, const float *bias, void *packed) {
   enum { NR = 8 };
-  const size_t groups = rush_few_groups(&v->b), row = (size_t)v->weight->sizes[1];
+  const size_t groups = rush_int4_groups(&v->b), row = (size_t)v->weight->sizes[1];
   const uint8_t *weight = rush_data(v->weight);
   const uint8_t *zeros = v->zeros == NULL ? NULL : rush_data(v->zeros);
   const char *scales = rush_data(v->scales);
@@ -46,8 +46,8 @@ static rush_status pack(rush_ctx *ctx, const operands *v, const float *bias, voi
     const size_t columns = v->b.n - j < NR ? v->b.n - j : NR;
     for (size_t i = 0; i < columns * groups; i++)
       floats[i] = (float)rush_load_double(v->scales->dtype, scales + (j * groups + i) * item);
-    rush_few_pack(&v->b, j, weight + j * row, floats, zeros == NULL ? NULL : zeros + j * groups,
-                  bias == NULL ? NULL : bias + j, packed);
+    rush_int4_pack(&v->b, j, weight + j * row, floats, zeros == NULL ? NULL : zeros + j * groups,
+                   bias == NULL ? NULL : bias + j, packed);
   }
   rush_release(ctx, memory, bytes);
   return RUSH_OK;
@@ -81,7 +81,7 @@ RUSH_PREPARE(linear_weights) {
       !is_valid(&v, bits, k, group, input_bits) ||
       !rush_constant_bias(p, BIAS, v.weight->sizes[0], &bias))
     return RUSH_OK;
-  if (!rush_few_packed(&v.b, &bytes)) return rush_fail_memory(p->ctx, SIZE_MAX);
+  if (!rush_int4_packed(&v.b, &bytes)) return rush_fail_memory(p->ctx, SIZE_MAX);
   RUSH_TRY(rush_packed_new(p, bytes / sizeof(float), &packed));
   p->consumed = 1u << WEIGHT | 1u << SCALES | 1u << ZEROS | 1u << BIAS;
   return pack(p->ctx, &v, bias, packed->data);
@@ -94,18 +94,19 @@ static rush_status check(rush_call *c, operands *v) {
   *v = (operands){.weight = arg_tensor(c, WEIGHT),
                   .scales = arg_tensor(c, SCALES),
                   .zeros = arg_tensor(c, ZEROS)};
-  RUSH_NEED(is_valid(v, bits, k, group, input_bits),
-            "linear_weights: weight, scales and zero points do not fit %lld columns of "
-            "%lld bits in groups of %lld, and inputs of %lld",
-            (long long)k, (long long)bits, (long long)group, (long long)input_bits);
-  RUSH_NEED(x->rank > 0 && x->dtype == RUSH_FLOAT32,
-            "linear_weights: a tensor of float32 was wanted");
-  RUSH_NEED(x->sizes[x->rank - 1] == k,
-            "linear_weights: the input's last dimension is %lld, the weight's %lld",
-            (long long)x->sizes[x->rank - 1], (long long)k);
+  RUSH_CHECK_ARG(is_valid(v, bits, k, group, input_bits),
+                 "linear_weights: weight, scales and zero points do not fit %lld columns of "
+                 "%lld bits in groups of %lld, and inputs of %lld",
+                 (long long)k, (long long)bits, (long long)group, (long long)input_bits);
+  RUSH_CHECK_ARG(x->rank > 0 && x->dtype == RUSH_FLOAT32,
+                 "linear_weights: a tensor of float32 was wanted");
+  RUSH_CHECK_ARG(x->sizes[x->rank - 1] == k,
+                 "linear_weights: the input's last dimension is %lld, the weight's %lld",
+                 (long long)x->sizes[x->rank - 1], (long long)k);
   const int64_t n = v->weight->sizes[0];
-  RUSH_NEED(bias == NULL || (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == n),
-            "linear_weights: a bias of %lld numbers was wanted", (long long)n);
+  RUSH_CHECK_ARG(
+      bias == NULL || (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == n),
+      "linear_weights: a bias of %lld numbers was wanted", (long long)n);
   return RUSH_OK;
 }
 
@@ -114,13 +115,13 @@ static rush_status pack_call(rush_call *c, operands v, const void **out) {
   rush_tensor *weight, *scales, *zeros = NULL, *bias = NULL;
   size_t bytes;
   void *packed;
-  if (!rush_few_packed(&v.b, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  if (!rush_int4_packed(&v.b, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, WEIGHT), &weight));
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, SCALES), &scales));
   if (!arg_is_none(c, ZEROS)) RUSH_TRY(tmp_contiguous(c, arg_tensor(c, ZEROS), &zeros));
   if (!arg_is_none(c, BIAS)) RUSH_TRY(tmp_contiguous(c, arg_tensor(c, BIAS), &bias));
   RUSH_TRY(tmp_bytes(c, bytes, &packed));
-  RUSH_TRY(rush_work(c->ctx, (uint64_t)v.b.n * v.b.k));
+  RUSH_TRY(rush_charge(c->ctx, (uint64_t)v.b.n * v.b.k));
   v.weight = weight, v.scales = scales, v.zeros = zeros;
   *out = packed;
   return pack(c->ctx, &v, bias == NULL ? NULL : rush_data(bias), packed);
@@ -140,10 +141,10 @@ RUSH_OP(linear_weights) {
   if (packed == NULL) RUSH_TRY(pack_call(c, v, &packed));
   RUSH_TRY(rush_linear_begin(c, arg_tensor(c, INPUT), v.weight->sizes[0], &r));
   if (r.y == NULL) return RUSH_OK;
-  if (!rush_few_rows(&v.b, r.m, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  if (!rush_int4_rows(&v.b, r.m, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_bytes(c, bytes, &rows));
-  rush_few_rows_of_floats(c->ctx, &v.b, r.m, r.x, r.stride, rows);
-  rush_few_gemm(c->ctx, &v.b, r.m, rows, packed, r.y, v.b.n, (float)arg_float(c, MIN),
-                (float)arg_float(c, MAX));
+  rush_int4_rows_of_floats(c->ctx, &v.b, r.m, r.x, r.stride, rows);
+  rush_int4_gemm(c->ctx, &v.b, r.m, rows, packed, r.y, v.b.n, (float)arg_float(c, MIN),
+                 (float)arg_float(c, MAX));
   return RUSH_OK;
 }

@@ -6,22 +6,23 @@
 
 static rush_status check_quantized(rush_call *c, const char *name) {
   const rush_tensor *x = arg_tensor(c, 0);
-  RUSH_NEED(rush_is_quantized(x->dtype), "%s: a quantized tensor was expected, a %s tensor came",
-            name, rush_dtype_word(x->dtype));
+  RUSH_CHECK_ARG(rush_is_quantized(x->dtype),
+                 "%s: a quantized tensor was expected, a %s tensor came", name,
+                 rush_dtype_torch_name(x->dtype));
   return RUSH_OK;
 }
 
 static rush_status check_per_tensor(rush_call *c, const char *name) {
   RUSH_TRY(check_quantized(c, name));
-  RUSH_NEED(rush_quant_of(arg_tensor(c, 0))->axis < 0,
-            "%s: the tensor is quantized per channel, expected per tensor", name);
+  RUSH_CHECK_ARG(rush_quant_of(arg_tensor(c, 0))->axis < 0,
+                 "%s: the tensor is quantized per channel, expected per tensor", name);
   return RUSH_OK;
 }
 
 static rush_status check_per_channel(rush_call *c, const char *name) {
   RUSH_TRY(check_quantized(c, name));
-  RUSH_NEED(rush_quant_of(arg_tensor(c, 0))->axis >= 0,
-            "%s: the tensor is quantized per tensor, expected per channel", name);
+  RUSH_CHECK_ARG(rush_quant_of(arg_tensor(c, 0))->axis >= 0,
+                 "%s: the tensor is quantized per tensor, expected per channel", name);
   return RUSH_OK;
 }
 
@@ -32,16 +33,18 @@ static rush_status check_zero_point(rush_call *c, rush_dtype dtype, int64_t zero
   const int64_t most = dtype == RUSH_QINT8    ? INT8_MAX
                        : dtype == RUSH_QUINT8 ? UINT8_MAX
                                               : INT32_MAX;
-  RUSH_NEED(zero_point <= most, "zero_point %lld is above upper bound.", (long long)zero_point);
-  RUSH_NEED(zero_point >= least, "zero_point %lld is below lower bound.", (long long)zero_point);
+  RUSH_CHECK_ARG(zero_point <= most, "zero_point %lld is above upper bound.",
+                 (long long)zero_point);
+  RUSH_CHECK_ARG(zero_point >= least, "zero_point %lld is below lower bound.",
+                 (long long)zero_point);
   return RUSH_OK;
 }
 
 static rush_status check_floats(rush_call *c, uint32_t dtype_arg, rush_dtype *dtype) {
   const rush_tensor *x = arg_tensor(c, 0);
   const int64_t given = arg_int(c, dtype_arg);
-  RUSH_NEED(x->dtype == RUSH_FLOAT32, "Quantize only works on Float Tensor, got %s",
-            rush_dtype_word(x->dtype));
+  RUSH_CHECK_ARG(x->dtype == RUSH_FLOAT32, "Quantize only works on Float Tensor, got %s",
+                 rush_dtype_torch_name(x->dtype));
   RUSH_CHECK(c->ctx, given >= RUSH_QINT8 && given <= RUSH_QINT32, RUSH_ERR_UNSUPPORTED,
              "cannot quantize to dtype %lld", (long long)given);
   *dtype = (rush_dtype)given;
@@ -52,17 +55,17 @@ static rush_status check_floats(rush_call *c, uint32_t dtype_arg, rush_dtype *dt
 static rush_status quantize_all(rush_call *c, double scale, int64_t zero_point, rush_dtype dtype) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   rush_quant *q;
-  rush_know_quantized(c->heap);
-  RUSH_NEED(scale > 0, "quantize scale must be positive");
+  rush_enable_quantized(c->heap);
+  RUSH_CHECK_ARG(scale > 0, "quantize scale must be positive");
   RUSH_TRY(check_zero_point(c, dtype, zero_point));
   if (rush_is_dense(x))
     RUSH_TRY(rush_result_like(c, 0, x, dtype, &out));
   else
     RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, &out));
-  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  RUSH_TRY(rush_quant_new(c->heap, out, -1, 1, &q));
   q->scales[0] = scale;
   q->zero_points[0] = zero_point;
-  return rush_quant_put(c->heap, x, false, out);
+  return rush_quant_quantize(c->heap, x, false, out);
 }
 
 RUSH_OP(quantize_per_tensor) {
@@ -75,8 +78,8 @@ RUSH_OP(quantize_per_tensor_qparams) {
   const rush_tensor *scale = arg_tensor(c, 1), *zero = arg_tensor(c, 2);
   rush_dtype dtype;
   RUSH_TRY(check_floats(c, 3, &dtype));
-  RUSH_NEED(scale->numel == 1 && zero->numel == 1,
-            "a scale and a zero point of one element were expected");
+  RUSH_CHECK_ARG(scale->numel == 1 && zero->numel == 1,
+                 "a scale and a zero point of one element were expected");
   return quantize_all(c, rush_load_double(scale->dtype, rush_data(scale)),
                       rush_load_int(zero->dtype, rush_data(zero)), dtype);
 }
@@ -84,15 +87,15 @@ RUSH_OP(quantize_per_tensor_qparams) {
 /* out's scales and zero points, one for each place along the axis, from two arguments. */
 static rush_status set_channels(rush_call *c, rush_tensor *out, uint32_t scales_arg, int64_t axis) {
   rush_tensor *scales = arg_tensor(c, scales_arg), *zeros = arg_tensor(c, scales_arg + 1);
-  RUSH_NEED(axis >= 0 && axis < out->rank,
-            "Channel axis out of range in per channel affine "
-            "quantization. Got: %lld Expected: [0, %d)",
-            (long long)axis, out->rank);
-  RUSH_NEED(scales->rank == 1 && zeros->rank == 1, "scale and zero point tensors must be 1-D");
-  RUSH_NEED(scales->numel == zeros->numel && scales->numel == out->sizes[axis],
-            "number of elements in scales must match size of quantization axis");
+  RUSH_CHECK_ARG(axis >= 0 && axis < out->rank,
+                 "Channel axis out of range in per channel affine "
+                 "quantization. Got: %lld Expected: [0, %d)",
+                 (long long)axis, out->rank);
+  RUSH_CHECK_ARG(scales->rank == 1 && zeros->rank == 1, "scale and zero point tensors must be 1-D");
+  RUSH_CHECK_ARG(scales->numel == zeros->numel && scales->numel == out->sizes[axis],
+                 "number of elements in scales must match size of quantization axis");
   rush_quant *q;
-  RUSH_TRY(rush_quant_make(c->heap, out, (int)axis, (size_t)scales->numel, &q));
+  RUSH_TRY(rush_quant_new(c->heap, out, (int)axis, (size_t)scales->numel, &q));
   for (int64_t i = 0; i < scales->numel; i++) {
     q->scales[i] = rush_load_double(
         scales->dtype,
@@ -108,22 +111,23 @@ static rush_status set_channels(rush_call *c, rush_tensor *out, uint32_t scales_
 RUSH_OP(quantize_per_channel) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   rush_dtype dtype;
-  rush_know_quantized(c->heap);
+  rush_enable_quantized(c->heap);
   RUSH_TRY(check_floats(c, 4, &dtype));
   RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, &out));
   RUSH_TRY(set_channels(c, out, 1, arg_int(c, 3)));
-  return rush_quant_put(c->heap, x, false, out);
+  return rush_quant_quantize(c->heap, x, false, out);
 }
 
 /* Result 0 has the integers of argument 0. */
 static rush_status with_integers(rush_call *c, rush_tensor **out) {
   const rush_tensor *x = arg_tensor(c, 0);
-  rush_know_quantized(c->heap);
+  rush_enable_quantized(c->heap);
   const rush_dtype dtype = x->dtype == RUSH_INT8    ? RUSH_QINT8
                            : x->dtype == RUSH_UINT8 ? RUSH_QUINT8
                                                     : RUSH_QINT32;
-  RUSH_NEED(dtype != RUSH_QINT32 || x->dtype == RUSH_INT32,
-            "\"make_quantized_tensor\" not implemented for '%s'", rush_dtype_word(x->dtype));
+  RUSH_CHECK_ARG(dtype != RUSH_QINT32 || x->dtype == RUSH_INT32,
+                 "\"make_quantized_tensor\" not implemented for '%s'",
+                 rush_dtype_torch_name(x->dtype));
   RUSH_TRY(rush_result(c, 0, dtype, x->rank, x->sizes, out));
   rush_tensor view = **out;
   view.dtype = x->dtype;
@@ -134,7 +138,7 @@ RUSH_OP(make_per_tensor_quantized_tensor) {
   rush_tensor *out;
   rush_quant *q;
   RUSH_TRY(with_integers(c, &out));
-  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  RUSH_TRY(rush_quant_new(c->heap, out, -1, 1, &q));
   q->scales[0] = arg_float(c, 1);
   q->zero_points[0] = arg_int(c, 2);
   return RUSH_OK;
@@ -153,7 +157,7 @@ RUSH_OP(dequantize) {
   if (!rush_is_quantized(x->dtype)) {
     RUSH_TRY(rush_tensor_to(c->heap, x, RUSH_FLOAT32, &out));
   } else {
-    RUSH_TRY(rush_quant_get(c->heap, x, false, &out));
+    RUSH_TRY(rush_quant_dequantize(c->heap, x, false, &out));
   }
   ret_tensor(c, 0, out);
   return RUSH_OK;
@@ -162,7 +166,7 @@ RUSH_OP(dequantize) {
 RUSH_OP(int_repr) {
   RUSH_TRY(check_quantized(c, "int_repr"));
   const rush_tensor *x = arg_tensor(c, 0);
-  const rush_dtype dtype = rush_integers_of(x->dtype);
+  const rush_dtype dtype = rush_integer_dtype(x->dtype);
   rush_tensor *out, view = *x;
   view.dtype = dtype;
   RUSH_TRY(rush_result_like(c, 0, x, dtype, &out));

@@ -1,5 +1,5 @@
 /* Tensors of bytes side by side, as torch.ao's quantized models have them. */
-#include "blocks/join.h"
+#include "blocks/concatenate.h"
 #include "call/define.h"
 #include "call/quantized.h"
 #include "kernels/quantize_affine.h"
@@ -30,8 +30,8 @@ static rush_status requantize(rush_call *c, rush_tensor *t, const rush_tensor **
   if (!rush_is_dense(t)) RUSH_TRY(tmp_contiguous(c, t, &t));
   RUSH_TRY(rush_tensor_new_like(c->heap, t, t->dtype, &made));
   *out = tmp_take(c, made);
-  rush_look_up((size_t)t->numel, table, rush_data(t), rush_data(made));
-  return rush_work(c->ctx, (uint64_t)t->numel);
+  rush_lookup((size_t)t->numel, table, rush_data(t), rush_data(made));
+  return rush_charge(c->ctx, (uint64_t)t->numel);
 }
 
 /* tensors of QUINT8, or of QINT8; along which dimension; scale and zero_point of the result; whether numbers below 0
@@ -41,23 +41,23 @@ RUSH_OP(quantized_cat) {
   const rush_tensor **parts;
   rush_tensor *out;
   rush_quant *q;
-  RUSH_NEED(list->n > 0, "torch.cat(): expected a non-empty list of Tensors");
+  RUSH_CHECK_ARG(list->n > 0, "torch.cat(): expected a non-empty list of Tensors");
   RUSH_TRY(tmp_items(c, (int64_t)list->n, sizeof *parts, (void **)&parts));
   const rush_dtype dtype = rush_as_tensor(&list->items[0])->dtype;
   const int64_t zero = arg_int(c, ZERO_POINT), least = dtype == RUSH_QINT8 ? INT8_MIN : 0;
-  RUSH_NEED(arg_float(c, SCALE) > 0 && zero >= least && zero <= least + UINT8_MAX,
-            "scale %g and zero point %lld", arg_float(c, SCALE), (long long)zero);
+  RUSH_CHECK_ARG(arg_float(c, SCALE) > 0 && zero >= least && zero <= least + UINT8_MAX,
+                 "scale %g and zero point %lld", arg_float(c, SCALE), (long long)zero);
   for (size_t k = 0; k < list->n; k++) {
     rush_tensor *t = rush_as_tensor(&list->items[k]);
-    RUSH_NEED((dtype == RUSH_QUINT8 || dtype == RUSH_QINT8) && t->dtype == dtype,
-              "tensors of quint8 were wanted, or of qint8");
-    RUSH_NEED(rush_quant_of(t)->axis < 0,
-              "the tensor is quantized per channel, expected per tensor");
+    RUSH_CHECK_ARG((dtype == RUSH_QUINT8 || dtype == RUSH_QINT8) && t->dtype == dtype,
+                   "tensors of quint8 were wanted, or of qint8");
+    RUSH_CHECK_ARG(rush_quant_of(t)->axis < 0,
+                   "the tensor is quantized per channel, expected per tensor");
     RUSH_TRY(requantize(c, t, parts + k));
   }
   RUSH_TRY(rush_cat(c->heap, list->n, parts, arg_int(c, DIM), dtype, &out));
   ret_tensor(c, 0, out);
-  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  RUSH_TRY(rush_quant_new(c->heap, out, -1, 1, &q));
   q->scales[0] = arg_float(c, SCALE);
   q->zero_points[0] = zero;
   return RUSH_OK;

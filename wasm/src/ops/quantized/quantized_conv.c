@@ -39,10 +39,11 @@ typedef struct geometry {
 static rush_status read_list(rush_call *c, uint32_t arg, int dims, int64_t least, int64_t *out) {
   int n;
   RUSH_TRY(arg_ints(c, arg, DIMS, out, &n));
-  RUSH_NEED(n == dims, "quantized_conv: a list of %d numbers was wanted, one of %d came", dims, n);
+  RUSH_CHECK_ARG(n == dims, "quantized_conv: a list of %d numbers was wanted, one of %d came", dims,
+                 n);
   for (int d = 0; d < dims; d++)
-    RUSH_NEED(out[d] >= least && out[d] <= INT32_MAX, "quantized_conv: %lld is out of range",
-              (long long)out[d]);
+    RUSH_CHECK_ARG(out[d] >= least && out[d] <= INT32_MAX, "quantized_conv: %lld is out of range",
+                   (long long)out[d]);
   for (int d = dims; d < DIMS; d++) out[d] = least;
   return RUSH_OK;
 }
@@ -52,15 +53,15 @@ static rush_status read_padding(rush_call *c, geometry *v) {
   int64_t given[2 * DIMS];
   int n;
   RUSH_TRY(arg_ints(c, PADDING, 2 * DIMS, given, &n));
-  RUSH_NEED(n == v->dims || n == 2 * v->dims,
-            "quantized_conv: a padding of %d numbers was wanted, one of %d came", v->dims, n);
+  RUSH_CHECK_ARG(n == v->dims || n == 2 * v->dims,
+                 "quantized_conv: a padding of %d numbers was wanted, one of %d came", v->dims, n);
   const int each = n == v->dims ? 1 : 2;
   for (int d = 0; d < v->dims; d++) {
     v->before[d] = given[each * d];
     v->after[d] = given[each * d + each - 1];
-    RUSH_NEED(v->before[d] >= 0 && v->before[d] <= INT32_MAX && v->after[d] >= 0 &&
-                  v->after[d] <= INT32_MAX,
-              "quantized_conv: a padding is out of range");
+    RUSH_CHECK_ARG(v->before[d] >= 0 && v->before[d] <= INT32_MAX && v->after[d] >= 0 &&
+                       v->after[d] <= INT32_MAX,
+                   "quantized_conv: a padding is out of range");
   }
   return RUSH_OK;
 }
@@ -72,13 +73,13 @@ static rush_status check_zero_points(rush_call *c, const rush_tensor *x) {
   for (int64_t i = 0; i < zeros->numel; i++) {
     const int64_t of_w =
         rush_load_int(RUSH_INT32, (const int32_t *)rush_data(zeros) + i * zeros->strides[0]);
-    RUSH_NEED(of_w >= INT8_MIN && of_w <= INT8_MAX, "quantized_conv: zero point %lld",
-              (long long)of_w);
+    RUSH_CHECK_ARG(of_w >= INT8_MIN && of_w <= INT8_MAX, "quantized_conv: zero point %lld",
+                   (long long)of_w);
   }
-  RUSH_NEED(zero >= least && zero <= least + UINT8_MAX, "quantized_conv: zero point %lld",
-            (long long)zero);
-  RUSH_NEED(of_x >= least && of_x <= least + UINT8_MAX, "quantized_conv: zero point %lld",
-            (long long)of_x);
+  RUSH_CHECK_ARG(zero >= least && zero <= least + UINT8_MAX, "quantized_conv: zero point %lld",
+                 (long long)zero);
+  RUSH_CHECK_ARG(of_x >= least && of_x <= least + UINT8_MAX, "quantized_conv: zero point %lld",
+                 (long long)of_x);
   return RUSH_OK;
 }
 
@@ -87,25 +88,25 @@ static rush_status check_tensors(rush_call *c) {
   const rush_tensor *scales = arg_tensor(c, SCALES), *zeros = arg_tensor(c, ZEROS);
   const rush_tensor *bias = arg_tensor(c, BIAS);
   const int64_t groups = arg_int(c, GROUPS), activation = arg_int(c, ACTIVATION);
-  RUSH_NEED((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && rush_quant_of(x)->axis < 0,
-            "quantized_conv: a tensor of bytes, quantized as a whole, was wanted");
-  RUSH_NEED(x->rank >= 2 && x->rank <= DIMS + 2 && w->rank == x->rank,
-            "quantized_conv: an input of %d and a weight of %d dimensions", x->rank, w->rank);
-  RUSH_NEED(w->dtype == RUSH_INT8 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
-                zeros->numel == w->sizes[0] && scales->dtype == RUSH_FLOAT64 && scales->rank == 1 &&
-                scales->numel == w->sizes[0],
-            "quantized_conv: a weight of int8, with a scale and a zero point for each of its "
-            "channels, was wanted");
-  RUSH_NEED(bias == NULL ||
-                (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
-            "quantized_conv: a bias of %lld numbers was wanted", (long long)w->sizes[0]);
-  RUSH_NEED(groups > 0 && w->sizes[0] % groups == 0 && x->sizes[1] % groups == 0 &&
-                x->sizes[1] / groups == w->sizes[1],
-            "quantized_conv: %lld channels, a weight for %lld and %lld groups",
-            (long long)x->sizes[1], (long long)w->sizes[1], (long long)groups);
-  RUSH_NEED(activation >= 0 && activation < RUSH_INT8_ACTIVATIONS &&
-                (activation == 0 || !arg_bool(c, QNNPACK)),
-            "quantized_conv: activation %lld", (long long)activation);
+  RUSH_CHECK_ARG((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && rush_quant_of(x)->axis < 0,
+                 "quantized_conv: a tensor of bytes, quantized as a whole, was wanted");
+  RUSH_CHECK_ARG(x->rank >= 2 && x->rank <= DIMS + 2 && w->rank == x->rank,
+                 "quantized_conv: an input of %d and a weight of %d dimensions", x->rank, w->rank);
+  RUSH_CHECK_ARG(w->dtype == RUSH_INT8 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
+                     zeros->numel == w->sizes[0] && scales->dtype == RUSH_FLOAT64 &&
+                     scales->rank == 1 && scales->numel == w->sizes[0],
+                 "quantized_conv: a weight of int8, with a scale and a zero point for each of its "
+                 "channels, was wanted");
+  RUSH_CHECK_ARG(bias == NULL ||
+                     (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
+                 "quantized_conv: a bias of %lld numbers was wanted", (long long)w->sizes[0]);
+  RUSH_CHECK_ARG(groups > 0 && w->sizes[0] % groups == 0 && x->sizes[1] % groups == 0 &&
+                     x->sizes[1] / groups == w->sizes[1],
+                 "quantized_conv: %lld channels, a weight for %lld and %lld groups",
+                 (long long)x->sizes[1], (long long)w->sizes[1], (long long)groups);
+  RUSH_CHECK_ARG(activation >= 0 && activation < RUSH_INT8_ACTIVATIONS &&
+                     (activation == 0 || !arg_bool(c, QNNPACK)),
+                 "quantized_conv: activation %lld", (long long)activation);
   return check_zero_points(c, x);
 }
 
@@ -122,19 +123,19 @@ static rush_status read_args(rush_call *c, geometry *v) {
     v->size[d] = there ? x->sizes[2 + d] : 1;
     v->kernel[d] = there ? w->sizes[2 + d] : 1;
     int64_t far, room;
-    RUSH_NEED(rush_mul64(v->dilation[d], v->kernel[d] - 1, &far) &&
-                  rush_mul64(v->transposed ? v->size[d] - 1 : 1, v->stride[d], &room),
-              "quantized_conv: a kernel that is too large");
+    RUSH_CHECK_ARG(rush_mul64(v->dilation[d], v->kernel[d] - 1, &far) &&
+                       rush_mul64(v->transposed ? v->size[d] - 1 : 1, v->stride[d], &room),
+                   "quantized_conv: a kernel that is too large");
     const int64_t padding = v->before[d] + v->after[d];
     if (v->transposed) {
-      RUSH_NEED(rush_add64(room, far, &room) && rush_sub64(room, padding - 1, &room) &&
-                    rush_add64(room, v->output_padding[d], &v->out[d]),
-                "quantized_conv: a kernel that is too large");
+      RUSH_CHECK_ARG(rush_add64(room, far, &room) && rush_sub64(room, padding - 1, &room) &&
+                         rush_add64(room, v->output_padding[d], &v->out[d]),
+                     "quantized_conv: a kernel that is too large");
     } else {
       room = v->size[d] + padding - far - 1;
       v->out[d] = room < 0 ? 0 : room / v->stride[d] + 1;
     }
-    RUSH_NEED(v->kernel[d] > 0 && v->out[d] > 0, "quantized_conv: the output would be empty");
+    RUSH_CHECK_ARG(v->kernel[d] > 0 && v->out[d] > 0, "quantized_conv: the output would be empty");
   }
   return RUSH_OK;
 }
@@ -158,7 +159,7 @@ static rush_status window_of(rush_call *c, const geometry *v, rush_int8_window *
     int64_t items;
     if (!rush_mul64(v->out[d], v->kernel[d], &items)) return rush_fail_memory(c->ctx, SIZE_MAX);
     RUSH_TRY(tmp_items(c, items, sizeof *places, (void **)&places));
-    RUSH_TRY(rush_work(c->ctx, (uint64_t)items));
+    RUSH_TRY(rush_charge(c->ctx, (uint64_t)items));
     for (int64_t o = 0; o < v->out[d]; o++)
       for (int64_t k = 0; k < v->kernel[d]; k++) {
         const int64_t at = place(v, d, o, k);
@@ -233,7 +234,7 @@ static rush_status weights(rush_call *c, const shape *s, const void **out) {
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, WEIGHT), &w));
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, ZEROS), &zeros));
   RUSH_TRY(tmp_bytes(c, s->bytes, &packed));
-  RUSH_TRY(rush_work(c->ctx, s->bytes));
+  RUSH_TRY(rush_charge(c->ctx, s->bytes));
   pack(s, rush_data(w), rush_data(zeros), packed);
   *out = packed;
   return RUSH_OK;
@@ -243,7 +244,7 @@ static rush_status weights(rush_call *c, const shape *s, const void **out) {
 
 /* Of n channels; `v` says what their zeros add to the sums. */
 static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t n,
-                                  rush_requantized *to) {
+                                  rush_int8_requantization *to) {
   enum { MORE = 8 };
   const int64_t room = n + MORE; /* of a tensor's size: far from wrapping */
   const rush_tensor *x = arg_tensor(c, INPUT);
@@ -258,14 +259,14 @@ static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t
   memset(offsets + n, 0, MORE * sizeof *offsets);
   const double *scale = rush_data(scales);
   const float inverse = 1.0f / (float)arg_float(c, SCALE);
-  *to = (rush_requantized){.offsets = offsets,
-                           .factors = factors,
-                           .inverse = inverse,
-                           .zero_point = (int32_t)arg_int(c, ZERO_POINT),
-                           .least = x->dtype == RUSH_QINT8 ? INT8_MIN : 0,
-                           .is_signed = x->dtype == RUSH_QINT8,
-                           .rounds_first = arg_bool(c, QNNPACK),
-                           .activation = (rush_int8_activation)arg_int(c, ACTIVATION)};
+  *to = (rush_int8_requantization){.offsets = offsets,
+                                   .factors = factors,
+                                   .inverse = inverse,
+                                   .zero_point = (int32_t)arg_int(c, ZERO_POINT),
+                                   .least = x->dtype == RUSH_QINT8 ? INT8_MIN : 0,
+                                   .is_signed = x->dtype == RUSH_QINT8,
+                                   .rounds_first = arg_bool(c, QNNPACK),
+                                   .activation = (rush_int8_activation)arg_int(c, ACTIVATION)};
   if (arg_bool(c, RELU) && to->least < to->zero_point) to->least = to->zero_point;
   RUSH_TRY(tmp_items(c, room, sizeof *biases, (void **)&biases));
   memset(biases, 0, (size_t)room * sizeof *biases);
@@ -280,7 +281,7 @@ static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t
     if (to->rounds_first) {
       const float both = (float)scale[i] * (float)of_x, step = 1.0f / (float)(scale[i] * of_x);
       factors[i] = both * inverse;
-      steps = (int32_t)rush_int_of((double)rintf(biases[i] * step));
+      steps = (int32_t)rush_double_to_int((double)rintf(biases[i] * step));
     } else {
       factors[i] = (float)(scale[i] * of_x);
     }
@@ -288,7 +289,7 @@ static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t
   }
   if (rush_int8_by_table(to->activation)) {
     void *table;
-    RUSH_TRY(tmp_bytes(c, RUSH_INT8_PLACES, &table));
+    RUSH_TRY(tmp_bytes(c, RUSH_INT8_TABLE_SIZE, &table));
     rush_int8_fill_table(to, table);
   }
   return RUSH_OK;
@@ -305,18 +306,18 @@ RUSH_OP(quantized_conv) {
   rush_tensor *x = arg_tensor(c, INPUT), *out;
   const rush_tensor *w = arg_tensor(c, WEIGHT);
   rush_int8_conv v = {0};
-  rush_requantized to;
+  rush_int8_requantization to;
   rush_quant *q;
   size_t bytes;
   void *scratch;
-  rush_know_quantized(c->heap);
+  rush_enable_quantized(c->heap);
   RUSH_TRY(read_args(c, &g));
   if (!shape_of(w, arg_int(c, GROUPS), &s)) return rush_fail_memory(c->ctx, SIZE_MAX);
   int64_t sizes[DIMS + 2] = {x->sizes[0], w->sizes[0]};
   memcpy(sizes + 2, g.out, (size_t)g.dims * sizeof *sizes);
   RUSH_TRY(rush_tensor_new_channels_last(c->heap, x->dtype, x->rank, sizes, &out));
   ret_tensor(c, 0, out);
-  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  RUSH_TRY(rush_quant_new(c->heap, out, -1, 1, &q));
   q->scales[0] = arg_float(c, SCALE);
   q->zero_points[0] = arg_int(c, ZERO_POINT);
   if (out->numel == 0) return RUSH_OK;
@@ -341,5 +342,5 @@ RUSH_OP(quantized_conv) {
   if (!rush_int8_conv_scratch(c->ctx, &v, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_bytes(c, bytes, &scratch));
   rush_int8_convolve(c->ctx, &v, scratch);
-  return rush_work(c->ctx, 0);
+  return rush_charge(c->ctx, 0);
 }

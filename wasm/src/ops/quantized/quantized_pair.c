@@ -9,19 +9,20 @@
 enum { SCALE = 2, ZERO_POINT, RELU };
 enum { SUM, PRODUCT, SUM_OF_QNNPACK };
 
-static rush_status read_one(rush_call *c, uint32_t arg, rush_tensor **t, rush_quantized_one *out) {
+static rush_status read_one(rush_call *c, uint32_t arg, rush_tensor **t,
+                            rush_quantized_params *out) {
   *t = arg_tensor(c, arg);
-  RUSH_NEED(((*t)->dtype == RUSH_QUINT8 || (*t)->dtype == RUSH_QINT8) &&
-                (*t)->dtype == arg_tensor(c, 0)->dtype,
-            "two quint8 tensors were wanted, or two of qint8");
+  RUSH_CHECK_ARG(((*t)->dtype == RUSH_QUINT8 || (*t)->dtype == RUSH_QINT8) &&
+                     (*t)->dtype == arg_tensor(c, 0)->dtype,
+                 "two quint8 tensors were wanted, or two of qint8");
   const rush_quant *q = rush_quant_of(*t);
-  RUSH_NEED(q->axis < 0, "the tensor is quantized per channel, expected per tensor");
-  *out = (rush_quantized_one){q->scales[0], q->zero_points[0]};
+  RUSH_CHECK_ARG(q->axis < 0, "the tensor is quantized per channel, expected per tensor");
+  *out = (rush_quantized_params){q->scales[0], q->zero_points[0]};
   if (rush_is_dense(*t)) return RUSH_OK;
   return tmp_contiguous(c, *t, t);
 }
 
-static rush_status read_args(rush_call *c, rush_quantized_two *q, rush_tensor *t[2]) {
+static rush_status read_args(rush_call *c, rush_quantized_binary *q, rush_tensor *t[2]) {
   RUSH_TRY(read_one(c, 0, t, &q->a));
   RUSH_TRY(read_one(c, 1, t + 1, &q->b));
   q->dtype = t[0]->dtype;
@@ -32,26 +33,26 @@ static rush_status read_args(rush_call *c, rush_quantized_two *q, rush_tensor *t
              rush_same_sizes(t[0], t[1]); /* else qnnpack leaves it to PyTorch */
   q->relu = arg_bool(c, RELU);
   const int64_t least = q->dtype == RUSH_QINT8 ? INT8_MIN : 0;
-  RUSH_NEED(q->scale > 0 && q->zero_point >= least && q->zero_point <= least + UINT8_MAX,
-            "scale %g and zero point %lld", q->scale, (long long)q->zero_point);
+  RUSH_CHECK_ARG(q->scale > 0 && q->zero_point >= least && q->zero_point <= least + UINT8_MAX,
+                 "scale %g and zero point %lld", q->scale, (long long)q->zero_point);
   return RUSH_OK;
 }
 
 /* Result 0, which lies as TensorIterator has it. */
-static rush_status new_result(rush_call *c, const rush_quantized_two *q, rush_tensor *t[2],
+static rush_status new_result(rush_call *c, const rush_quantized_binary *q, rush_tensor *t[2],
                               rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   int rank;
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   rush_quant *made;
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       rush_broadcast(t[0]->rank, t[0]->sizes, t[1]->rank, t[1]->sizes, &rank, sizes),
       "The size of tensor a %s must match the size of tensor b %s at non-singleton dimensions",
       rush_shape_text(t[0]->rank, t[0]->sizes, a), rush_shape_text(t[1]->rank, t[1]->sizes, b));
-  rush_know_quantized(c->heap);
+  rush_enable_quantized(c->heap);
   rush_strides_of_result(rank, sizes, 2, (const rush_tensor *const *)t, strides);
   RUSH_TRY(rush_result_turned(c, 0, q->dtype, rank, sizes, strides, strides, out));
-  RUSH_TRY(rush_quant_make(c->heap, *out, -1, 1, &made));
+  RUSH_TRY(rush_quant_new(c->heap, *out, -1, 1, &made));
   made->scales[0] = q->scale;
   made->zero_points[0] = q->zero_point;
   return RUSH_OK;
@@ -81,7 +82,7 @@ static rush_status lay(rush_call *c, const rush_tensor *out, rush_tensor **t) {
 }
 
 /* Pixel by pixel where one has a number for each channel: squeeze and excitation. */
-static rush_status by_pixels(rush_call *c, const rush_quantized_two *q, rush_tensor *t[2],
+static rush_status by_pixels(rush_call *c, const rush_quantized_binary *q, rush_tensor *t[2],
                              rush_tensor *out) {
   const size_t channels = (size_t)out->sizes[1], images = (size_t)out->sizes[0];
   const size_t pixels = (size_t)out->numel / channels / images;
@@ -91,10 +92,10 @@ static rush_status by_pixels(rush_call *c, const rush_quantized_two *q, rush_ten
   uint8_t *y = rush_data(out);
   for (size_t i = 0; i < images; i++) {
     for (size_t p = 0; p < pixels; p++, y += channels, a += next_a, b += next_b)
-      rush_quantized_pair(q, channels, a, b, y);
+      rush_quantized_combine(q, channels, a, b, y);
     if (next_a == 0) a += channels;
     if (next_b == 0) b += channels;
-    RUSH_TRY(rush_work(c->ctx, pixels * channels));
+    RUSH_TRY(rush_charge(c->ctx, pixels * channels));
   }
   return RUSH_OK;
 }
@@ -102,7 +103,7 @@ static rush_status by_pixels(rush_call *c, const rush_quantized_two *q, rush_ten
 /* two tensors of QUINT8, or two of QINT8, that broadcast; scale and zero_point of the result; whether
  * numbers below 0 become that -> their sum or product, of the same dtype */
 RUSH_OP(quantized_pair) {
-  rush_quantized_two q = {0};
+  rush_quantized_binary q = {0};
   rush_tensor *t[2], *out;
   RUSH_TRY(read_args(c, &q, t));
   RUSH_TRY(new_result(c, &q, t, &out));
@@ -113,6 +114,6 @@ RUSH_OP(quantized_pair) {
     return by_pixels(c, &q, t, out);
   RUSH_TRY(lay(c, out, t));
   RUSH_TRY(lay(c, out, t + 1));
-  rush_quantized_pair(&q, (size_t)out->numel, rush_data(t[0]), rush_data(t[1]), rush_data(out));
-  return rush_work(c->ctx, (uint64_t)out->numel);
+  rush_quantized_combine(&q, (size_t)out->numel, rush_data(t[0]), rush_data(t[1]), rush_data(out));
+  return rush_charge(c->ctx, (uint64_t)out->numel);
 }

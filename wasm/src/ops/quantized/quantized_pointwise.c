@@ -10,8 +10,8 @@
 /* Argument `arg`, [N, C, ...] of QUINT8, quantized as a whole. */
 static rush_status check_bytes(rush_call *c, uint32_t arg, const rush_quant **q) {
   const rush_tensor *x = arg_tensor(c, arg);
-  RUSH_NEED(x->dtype == RUSH_QUINT8 && x->rank >= 3 && rush_quant_of(x)->axis < 0,
-            "a quint8 tensor of at least 3 dimensions, quantized as a whole, was wanted");
+  RUSH_CHECK_ARG(x->dtype == RUSH_QUINT8 && x->rank >= 3 && rush_quant_of(x)->axis < 0,
+                 "a quint8 tensor of at least 3 dimensions, quantized as a whole, was wanted");
   *q = rush_quant_of(x);
   return RUSH_OK;
 }
@@ -22,12 +22,12 @@ static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64
   rush_quant *q;
   const double unit = arg_float(c, scale);
   const int64_t zero = arg_int(c, scale + 1);
-  RUSH_NEED(unit > 0 && zero >= 0 && zero <= UINT8_MAX, "scale %g and zero point %lld", unit,
-            (long long)zero);
-  rush_know_quantized(c->heap);
+  RUSH_CHECK_ARG(unit > 0 && zero >= 0 && zero <= UINT8_MAX, "scale %g and zero point %lld", unit,
+                 (long long)zero);
+  rush_enable_quantized(c->heap);
   RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_QUINT8, rank, sizes, out));
   ret_tensor(c, 0, *out);
-  RUSH_TRY(rush_quant_make(c->heap, *out, -1, 1, &q));
+  RUSH_TRY(rush_quant_new(c->heap, *out, -1, 1, &q));
   q->scales[0] = unit;
   q->zero_points[0] = zero;
   return RUSH_OK;
@@ -36,13 +36,13 @@ static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64
 /* float32 [N, C, ...], scale, zero_point -> QUINT8 of the same sizes */
 RUSH_OP(quantized_of) {
   rush_tensor *x = arg_tensor(c, 0), *out;
-  RUSH_NEED(x->dtype == RUSH_FLOAT32 && x->rank >= 3,
-            "a float32 tensor of at least 3 dimensions was wanted");
+  RUSH_CHECK_ARG(x->dtype == RUSH_FLOAT32 && x->rank >= 3,
+                 "a float32 tensor of at least 3 dimensions was wanted");
   RUSH_TRY(new_bytes(c, 1, x->rank, x->sizes, &out));
   RUSH_TRY(tmp_channels_last(c, x, &x));
   rush_quantize(RUSH_QUINT8, arg_float(c, 1), arg_int(c, 2), (size_t)x->numel, rush_data(x),
                 rush_data(out));
-  return rush_work(c->ctx, (uint64_t)x->numel);
+  return rush_charge(c->ctx, (uint64_t)x->numel);
 }
 
 /* QUINT8 [N, C, ...], memory_format of the result (0 or channels last) -> float32 */
@@ -52,11 +52,11 @@ RUSH_OP(floats_of) {
   RUSH_TRY(check_bytes(c, 0, &q));
   const double scale = q->scales[0];
   const int64_t zero = q->zero_points[0];
-  RUSH_TRY(rush_new_lying(c->heap, RUSH_FLOAT32, x->rank, x->sizes, true, arg_int(c, 1), &out));
+  RUSH_TRY(rush_new_in_layout(c->heap, RUSH_FLOAT32, x->rank, x->sizes, true, arg_int(c, 1), &out));
   ret_tensor(c, 0, out);
   RUSH_TRY(tmp_channels_last(c, x, &x));
   rush_dequantize(RUSH_QUINT8, scale, zero, (size_t)x->numel, rush_data(x), rush_data(out));
-  return rush_work(c->ctx, (uint64_t)x->numel);
+  return rush_charge(c->ctx, (uint64_t)x->numel);
 }
 
 /* two QUINT8 of the same sizes, scale, zero_point -> their sum */
@@ -65,7 +65,7 @@ RUSH_OP(quantized_add) {
   const rush_quant *p, *q;
   RUSH_TRY(check_bytes(c, 0, &p));
   RUSH_TRY(check_bytes(c, 1, &q));
-  RUSH_NEED(rush_same_sizes(a, b), "quantized_add: tensors of the same sizes were wanted");
+  RUSH_CHECK_ARG(rush_same_sizes(a, b), "quantized_add: tensors of the same sizes were wanted");
   RUSH_TRY(new_bytes(c, 2, a->rank, a->sizes, &out));
   const double unit = arg_float(c, 2), of_a = p->scales[0] / unit, of_b = q->scales[0] / unit;
   const double shift =
@@ -74,7 +74,7 @@ RUSH_OP(quantized_add) {
   RUSH_TRY(tmp_channels_last(c, b, &b));
   rush_int8_add((size_t)out->numel, rush_data(a), (float)of_a, rush_data(b), (float)of_b,
                 (float)shift, rush_data(out));
-  return rush_work(c->ctx, (uint64_t)out->numel / 4);
+  return rush_charge(c->ctx, (uint64_t)out->numel / 4);
 }
 
 /* QUINT8 [N, C, ...] and [N, C, 1, ..], scale, zero_point -> their product */
@@ -85,9 +85,9 @@ RUSH_OP(quantized_scale) {
   RUSH_TRY(check_bytes(c, 0, &p));
   RUSH_TRY(check_bytes(c, 1, &q));
   const int64_t n = x->sizes[0], channels = x->sizes[1];
-  RUSH_NEED(by->rank == x->rank && by->sizes[0] == n && by->sizes[1] == channels &&
-                by->numel == n * channels,
-            "quantized_scale: one number for each channel was wanted");
+  RUSH_CHECK_ARG(by->rank == x->rank && by->sizes[0] == n && by->sizes[1] == channels &&
+                     by->numel == n * channels,
+                 "quantized_scale: one number for each channel was wanted");
   RUSH_TRY(new_bytes(c, 2, x->rank, x->sizes, &out));
   if (out->numel == 0) return RUSH_OK;
   const double unit = arg_float(c, 2) / p->scales[0], of_by = q->scales[0];
@@ -102,7 +102,7 @@ RUSH_OP(quantized_scale) {
   for (int64_t i = 0; i < n; i++, from += image, to += image, numbers += channels) {
     for (int64_t k = 0; k < channels; k++)
       factors[k] = (float)((double)(numbers[k] - of_zero) * of_by / unit);
-    RUSH_TRY(rush_work(c->ctx, image / 4));
+    RUSH_TRY(rush_charge(c->ctx, image / 4));
     rush_int8_scale(image / (size_t)channels, (size_t)channels, from, zero, factors, shift, to);
   }
   return RUSH_OK;
@@ -112,19 +112,19 @@ RUSH_OP(quantized_scale) {
 RUSH_OP(quantized_by_table) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   const rush_tensor *table = arg_tensor(c, 1);
-  RUSH_NEED((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && table->dtype == x->dtype &&
-                table->numel == UINT8_MAX + 1 && rush_is_contiguous(table) &&
-                rush_quant_of(table)->axis < 0,
-            "a tensor of bytes and a table of 256 of its dtype were wanted");
-  rush_know_quantized(c->heap);
+  RUSH_CHECK_ARG((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && table->dtype == x->dtype &&
+                     table->numel == UINT8_MAX + 1 && rush_is_contiguous(table) &&
+                     rush_quant_of(table)->axis < 0,
+                 "a tensor of bytes and a table of 256 of its dtype were wanted");
+  rush_enable_quantized(c->heap);
   if (!rush_is_dense(x)) RUSH_TRY(tmp_contiguous(c, x, &x));
   RUSH_TRY(rush_result_like(c, 0, x, x->dtype, &out));
   rush_quant *q;
-  RUSH_TRY(rush_quant_make(c->heap, out, -1, 1, &q));
+  RUSH_TRY(rush_quant_new(c->heap, out, -1, 1, &q));
   q->scales[0] = rush_quant_of(table)->scales[0];
   q->zero_points[0] = rush_quant_of(table)->zero_points[0];
-  rush_look_up((size_t)x->numel, rush_data(table), rush_data(x), rush_data(out));
-  return rush_work(c->ctx, (uint64_t)x->numel);
+  rush_lookup((size_t)x->numel, rush_data(table), rush_data(x), rush_data(out));
+  return rush_charge(c->ctx, (uint64_t)x->numel);
 }
 
 /* QUINT8 [N, C, ...] -> float32 [N, C, 1, ..], the mean over places */
@@ -140,14 +140,14 @@ RUSH_OP(mean_of_quantized) {
   const int64_t n = sizes[0], channels = sizes[1];
   if (out->numel == 0) return RUSH_OK;
   const int64_t places = x->numel / out->numel;
-  RUSH_NEED(places > 0 && places <= UINT32_MAX / UINT8_MAX, "a mean over %lld places",
-            (long long)places);
+  RUSH_CHECK_ARG(places > 0 && places <= UINT32_MAX / UINT8_MAX, "a mean over %lld places",
+                 (long long)places);
   RUSH_TRY(tmp_channels_last(c, x, &x));
   RUSH_TRY(tmp_items(c, channels, sizeof *sums, (void **)&sums));
   const uint8_t *from = rush_data(x);
   float *to = rush_data(out);
   for (int64_t i = 0; i < n; i++, from += places * channels) {
-    RUSH_TRY(rush_work(c->ctx, (uint64_t)(places * channels) / 4));
+    RUSH_TRY(rush_charge(c->ctx, (uint64_t)(places * channels) / 4));
     rush_int8_sum((size_t)places, (size_t)channels, from, sums);
     for (int64_t k = 0; k < channels; k++)
       *to++ = (float)(((double)sums[k] / (double)places - zero) * scale);

@@ -1,7 +1,7 @@
 /* LSTM and GRU with weights of 8-bit integers, whose inputs and states are quantized as they come: PyTorch's
  * quantized_lstm and quantized_gru. */
 #include "blocks/packed_int8.h"
-#include "blocks/sequence.h"
+#include "blocks/recurrent_layers.h"
 #include "call/define.h"
 
 enum { INPUT, BATCH_SIZES, HX, WEIGHT, SCALES, ZEROS, BIAS, LEVELS, LAYERS, BIDIRECTIONAL, FIRST };
@@ -122,7 +122,7 @@ static rush_status step(rush_call *c, const rush_recurrent *base, int64_t rows_h
   rush_int8_rows rows = n->rows;
   rows.m = (size_t)rows_here;
   rows.k = (size_t)hidden;
-  RUSH_TRY(rush_work(c->ctx, (uint64_t)rows_here * (uint64_t)n->shape.rows * 2 + 64));
+  RUSH_TRY(rush_charge(c->ctx, (uint64_t)rows_here * (uint64_t)n->shape.rows * 2 + 64));
   RUSH_TRY(rush_int8_dynamic(c->ctx, n->levels, h, rows.k, &rows, (size_t)n->shape.rows,
                              n->of_state, n->room));
   rush_cell_state(n->base.kind, rows_here, hidden, gates, n->room, h, state);
@@ -142,27 +142,28 @@ static rush_status pack_now(rush_call *c, const shape *s, const uint8_t **packed
   RUSH_TRY(tmp_bytes(c, bytes, &to));
   pack(s, rush_data(w), rush_data(scales), rush_data(zeros), rush_data(bias), to);
   *packed = to;
-  return rush_work(c->ctx, (uint64_t)w->numel);
+  return rush_charge(c->ctx, (uint64_t)w->numel);
 }
 
 static rush_status check(rush_call *c, network *n) {
   const rush_tensor *x = arg_tensor(c, INPUT), *w = arg_tensor(c, WEIGHT);
   const rush_tensor *scales = arg_tensor(c, SCALES), *zeros = arg_tensor(c, ZEROS);
   const rush_tensor *bias = arg_tensor(c, BIAS);
-  RUSH_NEED(x->dtype == RUSH_FLOAT32, "a quantized recurrent layer takes float32, not %s",
-            rush_dtype_name(x->dtype));
-  RUSH_NEED(w->dtype == RUSH_INT8 && w->rank == 1 && scales->dtype == RUSH_FLOAT32 &&
-                scales->rank == 1 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
-                bias->dtype == RUSH_FLOAT32 && bias->rank == 1 && zeros->numel == scales->numel &&
-                bias->numel == scales->numel &&
-                shape_of(n->base.kind, w->numel, scales->numel, n->base.layers,
-                         n->base.directions == 2, &n->shape),
-            "weights of int8, and a scale, a zero point and a bias for each row of them, were "
-            "wanted for %lld layers",
-            (long long)n->base.layers);
-  RUSH_NEED(x->rank > 0 && x->sizes[x->rank - 1] == n->shape.in,
-            "input.size(-1) must be equal to input_size. Expected %lld", (long long)n->shape.in);
-  RUSH_NEED(n->levels >= 1 && n->levels <= UINT8_MAX, "%lld levels", (long long)n->levels);
+  RUSH_CHECK_ARG(x->dtype == RUSH_FLOAT32, "a quantized recurrent layer takes float32, not %s",
+                 rush_dtype_name(x->dtype));
+  RUSH_CHECK_ARG(w->dtype == RUSH_INT8 && w->rank == 1 && scales->dtype == RUSH_FLOAT32 &&
+                     scales->rank == 1 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
+                     bias->dtype == RUSH_FLOAT32 && bias->rank == 1 &&
+                     zeros->numel == scales->numel && bias->numel == scales->numel &&
+                     shape_of(n->base.kind, w->numel, scales->numel, n->base.layers,
+                              n->base.directions == 2, &n->shape),
+                 "weights of int8, and a scale, a zero point and a bias for each row of them, were "
+                 "wanted for %lld layers",
+                 (long long)n->base.layers);
+  RUSH_CHECK_ARG(x->rank > 0 && x->sizes[x->rank - 1] == n->shape.in,
+                 "input.size(-1) must be equal to input_size. Expected %lld",
+                 (long long)n->shape.in);
+  RUSH_CHECK_ARG(n->levels >= 1 && n->levels <= UINT8_MAX, "%lld levels", (long long)n->levels);
   return RUSH_OK;
 }
 
@@ -186,8 +187,8 @@ static rush_status run(rush_call *c, rush_cell_kind kind) {
     RUSH_TRY(rush_sequence_packed(c, arg_tensor(c, BATCH_SIZES), &s));
   RUSH_TRY(check(c, &n));
   RUSH_TRY(rush_recurrent_state(c, &n.base, &s, HX));
-  RUSH_NEED(n.base.hidden == n.shape.hidden && n.base.out == n.shape.hidden,
-            "states of %lld features were wanted", (long long)n.shape.hidden);
+  RUSH_CHECK_ARG(n.base.hidden == n.shape.hidden && n.base.out == n.shape.hidden,
+                 "states of %lld features were wanted", (long long)n.shape.hidden);
   if (n.packed == NULL) RUSH_TRY(pack_now(c, &n.shape, &n.packed));
   const int64_t deep = n.shape.directions * n.shape.hidden;
   RUSH_TRY(rush_int8_rows_new(c, s.rows, n.shape.in > deep ? n.shape.in : deep, &n.rows));

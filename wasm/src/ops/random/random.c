@@ -4,9 +4,9 @@
 #include <float.h>
 #include <math.h>
 
-#include "blocks/draw.h"
-#include "call/apart.h"
+#include "blocks/random_fill.h"
 #include "call/define.h"
+#include "call/overlap.h"
 #include "tensor/layout.h"
 
 static rush_dtype own_dtype(const rush_call *c) {
@@ -18,21 +18,21 @@ static rush_status target(rush_call *c, rush_tensor **out) {
   *out = c->inplace;
   if (*out == NULL) return rush_result_like(c, 0, arg_tensor(c, 0), own_dtype(c), out);
   RUSH_TRY(rush_check_write(c->ctx, *out));
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
 static rush_status need_float(rush_call *c, const rush_tensor *t, const char *name) {
-  RUSH_NEED(rush_is_float(t->dtype), "\"%s\" not implemented for '%s'", name,
-            rush_dtype_word(t->dtype));
+  RUSH_CHECK_ARG(rush_is_float(t->dtype), "\"%s\" not implemented for '%s'", name,
+                 rush_dtype_torch_name(t->dtype));
   return RUSH_OK;
 }
 
 /* view_as_real(t), of complex numbers: PyTorch draws their parts as numbers of their own. */
 static rush_status both_parts(rush_call *c, const rush_tensor *t, rush_tensor *out) {
-  *out = rush_part_of(t, 0);
-  RUSH_NEED(t->rank < RUSH_MAX_RANK, "complex tensors to fill have at most %d dimensions",
-            RUSH_MAX_RANK - 1);
+  *out = rush_complex_part(t, 0);
+  RUSH_CHECK_ARG(t->rank < RUSH_MAX_RANK, "complex tensors to fill have at most %d dimensions",
+                 RUSH_MAX_RANK - 1);
   out->sizes[out->rank] = 2;
   out->strides[out->rank++] = 1;
   out->numel *= 2;
@@ -70,20 +70,22 @@ static rush_dtype drawn_as(const rush_call *c, rush_dtype dtype) {
   return dtype == RUSH_FLOAT32 && rush_is_half(c->narrow) ? c->narrow : dtype;
 }
 
-static rush_draw uniform_of(rush_dtype drawn) {
+static rush_random_fn uniform_of(rush_dtype drawn) {
   return drawn == RUSH_FLOAT16 ? uniform_f16 : drawn == RUSH_BFLOAT16 ? uniform_bf16 : uniform;
 }
 
-static rush_status fill_with(rush_call *c, rush_tensor *t, double from, double to, rush_draw draw) {
+static rush_status fill_with(rush_call *c, rush_tensor *t, double from, double to,
+                             rush_random_fn draw) {
   RUSH_TRY(need_float(c, t, "check_uniform_bounds"));
-  RUSH_NEED(from <= to, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g",
-            from, to);
-  RUSH_NEED(
+  RUSH_CHECK_ARG(from <= to,
+                 "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", from,
+                 to);
+  RUSH_CHECK_ARG(
       to - from <= (t->dtype == RUSH_FLOAT32 ? (double)FLT_MAX : DBL_MAX),
       "uniform_ expects to-from to be a %s, but found to=%g and from=%g which result in to-from to "
       "exceed the limit",
       rush_dtype_name(t->dtype), to, from);
-  rush_draw_fill(c, t, draw, from, to);
+  rush_random_fill(c, t, draw, from, to);
   return RUSH_OK;
 }
 
@@ -150,11 +152,11 @@ static void pairs(rush_dtype dtype, rush_dtype drawn, char *at, double mean, dou
 static void fill_many(rush_call *c, rush_tensor *t, rush_dtype drawn, double mean, double std) {
   const rush_dtype dtype = t->dtype;
   const size_t item = rush_itemsize(t);
-  const rush_draw draw = uniform_of(drawn);
+  const rush_random_fn draw = uniform_of(drawn);
   char *at = rush_data(t);
-  for (int64_t i = 0; i < t->numel && !rush_stops(c->ctx, 8); i++)
+  for (int64_t i = 0; i < t->numel && !rush_should_stop(c->ctx, 8); i++)
     draw(c->random, 0, 1, dtype, at + (size_t)i * item);
-  for (int64_t i = 0; i + 16 <= t->numel && !rush_stops(c->ctx, 256); i += 16)
+  for (int64_t i = 0; i + 16 <= t->numel && !rush_should_stop(c->ctx, 256); i += 16)
     pairs(dtype, drawn, at + (size_t)i * item, mean, std);
   if (t->numel % 16 == 0) return;
   at += (size_t)(t->numel - 16) * item;
@@ -168,12 +170,12 @@ static rush_status fill_normal_as(rush_call *c, rush_tensor *t, rush_dtype drawn
   if (t->numel >= 16 && rush_is_contiguous(t))
     fill_many(c, t, drawn, mean, std);
   else
-    rush_draw_fill(c, t, normal, mean, std);
+    rush_random_fill(c, t, normal, mean, std);
   return RUSH_OK;
 }
 
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
-  RUSH_NEED(std >= 0, "normal expects std >= 0.0, but found std %g", std);
+  RUSH_CHECK_ARG(std >= 0, "normal expects std >= 0.0, but found std %g", std);
   if (rush_is_complex(t->dtype)) { /* half the variance each */
     rush_tensor both;
     RUSH_TRY(both_parts(c, t, &both));
@@ -191,7 +193,7 @@ RUSH_OP(normal) {
 RUSH_OP(normal_self) {
   RUSH_TRY(rush_check_write(c->ctx, arg_tensor(c, 0)));
   RUSH_TRY(fill_normal(c, arg_tensor(c, 0), arg_float(c, 1), arg_float(c, 2)));
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 RUSH_OP(normal_sizes) {
@@ -204,7 +206,7 @@ RUSH_OP(normal_sizes) {
  * dtype, or `mean` where there is none. */
 static void scale_and_shift(const rush_call *c, rush_dtype dtype, char *at, double by,
                             const char *mean_at, double mean) {
-  const rush_dtype part = rush_real_of(dtype), drawn = part == dtype ? drawn_as(c, dtype) : part;
+  const rush_dtype part = rush_real_dtype(dtype), drawn = part == dtype ? drawn_as(c, dtype) : part;
   const size_t size = rush_dtype_size(part);
   for (size_t k = 0; k < rush_dtype_size(dtype); k += size) {
     if (mean_at != NULL) mean = rush_load_double(part, mean_at + k);
@@ -222,13 +224,13 @@ static rush_status normal_each(rush_call *c, const rush_tensor *means, double me
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   memcpy(sizes, like->sizes, (size_t)rank * sizeof *sizes);
   if (means != NULL && stds != NULL) {
-    RUSH_NEED(
+    RUSH_CHECK_ARG(
         rush_broadcast(means->rank, means->sizes, stds->rank, stds->sizes, &rank, sizes),
         "The size of the means %s and that of the deviations %s do not broadcast to one shape",
         rush_shape_text(means->rank, means->sizes, a), rush_shape_text(stds->rank, stds->sizes, b));
   }
-  RUSH_NEED(stds == NULL || !rush_is_complex(stds->dtype),
-            "normal expects standard deviation to be non-complex");
+  RUSH_CHECK_ARG(stds == NULL || !rush_is_complex(stds->dtype),
+                 "normal expects standard deviation to be non-complex");
   rush_tensor *out;
   RUSH_TRY(rush_result(c, 0, like->dtype, rank, sizes, &out));
   RUSH_TRY(fill_normal(c, out, 0, stds != NULL ? 1 : std));
@@ -238,9 +240,9 @@ static rush_status normal_each(rush_call *c, const rush_tensor *means, double me
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
       double by = 1;
-      RUSH_TRY(rush_work(c->ctx, 8));
+      RUSH_TRY(rush_charge(c->ctx, 8));
       if (stds != NULL) by = rush_load_double(stds->dtype, it.at[2] + i * it.stride[2][0]);
-      RUSH_NEED(by >= 0, "normal expects all elements of std >= 0.0");
+      RUSH_CHECK_ARG(by >= 0, "normal expects all elements of std >= 0.0");
       scale_and_shift(c, out->dtype, it.at[0] + i * it.stride[0][0], by,
                       means != NULL ? it.at[1] + i * it.stride[1][0] : NULL, mean);
     }
@@ -295,14 +297,14 @@ RUSH_OP(randn_like) {
 RUSH_OP(exponential) {
   rush_tensor *out;
   const double lambda = arg_float(c, 1);
-  RUSH_NEED(lambda > 0, "exponential_ expects lambda > 0.0, but found lambda=%g", lambda);
-  RUSH_NEED(
+  RUSH_CHECK_ARG(lambda > 0, "exponential_ expects lambda > 0.0, but found lambda=%g", lambda);
+  RUSH_CHECK_ARG(
       rush_is_float(own_dtype(c)),
       "Exponential distribution is a continuous probability distribution. dtype must be a floating "
       "point but you specified %s",
-      rush_dtype_word(own_dtype(c)));
+      rush_dtype_torch_name(own_dtype(c)));
   RUSH_TRY(target(c, &out));
-  rush_draw_exponential(c, out, lambda);
+  rush_random_fill_exponential(c, out, lambda);
   return RUSH_OK;
 }
 
@@ -312,15 +314,15 @@ static void cauchy(rush_random *random, double median, double sigma, rush_dtype 
 }
 RUSH_OP(cauchy) {
   rush_tensor *out;
-  RUSH_NEED(arg_float(c, 2) > 0, "cauchy_ expects sigma > 0.0, but found sigma=%g",
-            arg_float(c, 2));
-  RUSH_NEED(rush_is_float(own_dtype(c)),
-            "Cauchy distribution is a continuous probability distribution. dtype must be a "
-            "floating point "
-            "but you specified %s",
-            rush_dtype_word(own_dtype(c)));
+  RUSH_CHECK_ARG(arg_float(c, 2) > 0, "cauchy_ expects sigma > 0.0, but found sigma=%g",
+                 arg_float(c, 2));
+  RUSH_CHECK_ARG(rush_is_float(own_dtype(c)),
+                 "Cauchy distribution is a continuous probability distribution. dtype must be a "
+                 "floating point "
+                 "but you specified %s",
+                 rush_dtype_torch_name(own_dtype(c)));
   RUSH_TRY(target(c, &out));
-  rush_draw_fill(c, out, cauchy, arg_float(c, 1), arg_float(c, 2));
+  rush_random_fill(c, out, cauchy, arg_float(c, 1), arg_float(c, 2));
   return RUSH_OK;
 }
 
@@ -329,11 +331,11 @@ static void log_normal(rush_random *random, double mean, double std, rush_dtype 
 }
 RUSH_OP(log_normal) {
   rush_tensor *out;
-  RUSH_NEED(arg_float(c, 2) > 0, "log_normal_ expects std > 0.0, but found std=%g",
-            arg_float(c, 2));
+  RUSH_CHECK_ARG(arg_float(c, 2) > 0, "log_normal_ expects std > 0.0, but found std=%g",
+                 arg_float(c, 2));
   RUSH_TRY(need_float(c, arg_tensor(c, 0), "log_normal_cpu"));
   RUSH_TRY(target(c, &out));
-  rush_draw_fill(c, out, log_normal, arg_float(c, 1), arg_float(c, 2));
+  rush_random_fill(c, out, log_normal, arg_float(c, 1), arg_float(c, 2));
   return RUSH_OK;
 }
 
@@ -344,18 +346,18 @@ static void geometric(rush_random *random, double p, double b, rush_dtype dtype,
 RUSH_OP(geometric) {
   rush_tensor *out;
   const double p = arg_float(c, 1);
-  RUSH_NEED(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=%g", p);
-  RUSH_NEED(own_dtype(c) != RUSH_BOOL, "\"geometric_cpu\" not implemented for 'Bool'");
+  RUSH_CHECK_ARG(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=%g", p);
+  RUSH_CHECK_ARG(own_dtype(c) != RUSH_BOOL, "\"geometric_cpu\" not implemented for 'Bool'");
   RUSH_TRY(target(c, &out));
-  rush_draw_fill(c, out, geometric, p, 0);
+  rush_random_fill(c, out, geometric, p, 0);
   return RUSH_OK;
 }
 
 /* ---- Bernoulli ------------------------------------------------------------------------------- */
 
 static rush_status fill_bernoulli(rush_call *c, rush_tensor *t, double p) {
-  RUSH_NEED(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
-  rush_draw_bernoulli(c, t, p);
+  RUSH_CHECK_ARG(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
+  rush_random_fill_bernoulli(c, t, p);
   return RUSH_OK;
 }
 
@@ -364,22 +366,23 @@ static rush_status fill_bernoulli_each(rush_call *c, rush_tensor *t, const rush_
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
-  RUSH_NEED(rush_is_float(p->dtype), "expected probabilities tensor to have floating type, got %s",
-            rush_dtype_word(p->dtype));
-  RUSH_NEED(p->rank <= t->rank &&
-                rush_broadcast(t->rank, t->sizes, p->rank, p->sizes, &rank, sizes) &&
-                memcmp(sizes, t->sizes, t->rank * sizeof *sizes) == 0,
-            "the probabilities of sizes %s do not expand to the sizes %s",
-            rush_shape_text(p->rank, p->sizes, a), rush_shape_text(t->rank, t->sizes, b));
+  RUSH_CHECK_ARG(rush_is_float(p->dtype),
+                 "expected probabilities tensor to have floating type, got %s",
+                 rush_dtype_torch_name(p->dtype));
+  RUSH_CHECK_ARG(p->rank <= t->rank &&
+                     rush_broadcast(t->rank, t->sizes, p->rank, p->sizes, &rank, sizes) &&
+                     memcmp(sizes, t->sizes, t->rank * sizeof *sizes) == 0,
+                 "the probabilities of sizes %s do not expand to the sizes %s",
+                 rush_shape_text(p->rank, p->sizes, a), rush_shape_text(t->rank, t->sizes, b));
   const rush_tensor *operands[] = {t, p};
   rush_iter it;
   rush_iter_init(&it, t->rank, t->sizes, 2, operands);
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
-      RUSH_TRY(rush_work(c->ctx, 16));
+      RUSH_TRY(rush_charge(c->ctx, 16));
       const double at_most = rush_load_double(p->dtype, it.at[1] + i * it.stride[1][0]);
-      RUSH_NEED(at_most >= 0 && at_most <= 1,
-                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+      RUSH_CHECK_ARG(at_most >= 0 && at_most <= 1,
+                     "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
       const double drawn = p->dtype == RUSH_FLOAT64 ? rush_random_double(c->random)
                                                     : (double)rush_random_float(c->random);
       rush_store_int(t->dtype, it.at[0] + i * it.stride[0][0], drawn < at_most);
@@ -404,14 +407,14 @@ RUSH_OP(bernoulli_each) {
   rush_value p = c->args[1];
   RUSH_TRY(target(c, &out));
   if (rush_same_sizes(out, rush_as_tensor(&p)))
-    RUSH_TRY(rush_check_beside(c->ctx, out, rush_as_tensor(&p)));
-  RUSH_TRY(rush_set_apart(c, out, &p));
+    RUSH_TRY(rush_check_no_partial_overlap(c->ctx, out, rush_as_tensor(&p)));
+  RUSH_TRY(rush_overlap_copy(c, out, &p));
   return fill_bernoulli_each(c, out, rush_as_tensor(&p));
 }
 RUSH_OP(bernoulli_self) {
   RUSH_TRY(rush_check_write(c->ctx, arg_tensor(c, 0)));
   RUSH_TRY(fill_bernoulli(c, arg_tensor(c, 0), arg_float(c, 1)));
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 

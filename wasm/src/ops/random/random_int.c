@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/half.h"
-#include "blocks/draw.h"
-#include "blocks/rank.h"
+#include "blocks/random_fill.h"
+#include "blocks/sort_lines.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -20,8 +20,8 @@ static int64_t rounded(rush_dtype dtype, int64_t i) {
   const float single = (float)i;
   const double v = dtype == RUSH_FLOAT64   ? (double)i
                    : dtype == RUSH_FLOAT32 ? (double)single
-                   : dtype == RUSH_FLOAT16 ? (double)rush_of_float16(rush_to_float16(single))
-                                           : (double)rush_of_bfloat16(rush_to_bfloat16(single));
+                   : dtype == RUSH_FLOAT16 ? (double)rush_from_float16(rush_to_float16(single))
+                                           : (double)rush_from_bfloat16(rush_to_bfloat16(single));
   return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
 }
 /* Sums wrap around where a program asks for the whole range. */
@@ -101,7 +101,7 @@ static void fill_from(rush_call *c, rush_tensor *t, const interval *range) {
   rush_iter it;
   rush_iter_init(&it, t->rank, t->sizes, 1, operands);
   do {
-    for (int64_t i = 0; i < it.size[0] && !rush_stops(c->ctx, 8); i++)
+    for (int64_t i = 0; i < it.size[0] && !rush_should_stop(c->ctx, 8); i++)
       rush_store_int(dtype, it.at[0] + i * it.stride[0][0], draw_from(c->random, range, dtype));
   } while (!c->ctx->stopped && rush_iter_next(&it));
 }
@@ -111,7 +111,7 @@ static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const 
   const rush_dtype dtype = t->dtype;
   interval range = {0, from};
   if (to == NULL && from == INT64_MIN) { /* all 64 bits */
-    RUSH_NEED(
+    RUSH_CHECK_ARG(
         is_wide(dtype),
         "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
     fill_from(c, t, &range);
@@ -119,9 +119,9 @@ static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const 
   }
   int64_t last = greatest_of(dtype);
   if (to != NULL) {
-    RUSH_NEED(from < *to,
-              "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
-              (long long)from, (long long)*to);
+    RUSH_CHECK_ARG(from < *to,
+                   "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+                   (long long)from, (long long)*to);
     last = *to - 1;
   } else if (rush_is_float(dtype)) {
     last = (int64_t)1 << digits(dtype);
@@ -129,16 +129,16 @@ static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const 
   if (rush_is_float(dtype)) {
     range.from = lower_bound(dtype, from);
     if (to != NULL) last = upper_bound(dtype, *to) - 1;
-    RUSH_NEED(
+    RUSH_CHECK_ARG(
         range.from <= last,
         "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got "
         "from=%lld >= to=%lld",
         (long long)range.from, (long long)last + 1);
   }
-  RUSH_NEED(range.from >= least_of(dtype) && range.from <= greatest_of(dtype),
-            "from is out of bounds for %s", rush_dtype_name(dtype));
-  RUSH_NEED(last >= least_of(dtype) && last <= greatest_of(dtype), "to - 1 is out of bounds for %s",
-            rush_dtype_name(dtype));
+  RUSH_CHECK_ARG(range.from >= least_of(dtype) && range.from <= greatest_of(dtype),
+                 "from is out of bounds for %s", rush_dtype_name(dtype));
+  RUSH_CHECK_ARG(last >= least_of(dtype) && last <= greatest_of(dtype),
+                 "to - 1 is out of bounds for %s", rush_dtype_name(dtype));
   range.count = (uint64_t)last - (uint64_t)range.from + 1;
   fill_from(c, t, &range);
   return RUSH_OK;
@@ -149,7 +149,7 @@ static rush_status target(rush_call *c, rush_tensor **out) {
   *out = c->inplace;
   if (*out == NULL) return rush_result_like(c, 0, self, self->dtype, out);
   RUSH_TRY(rush_check_write(c->ctx, *out));
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -210,12 +210,12 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   const int64_t n = arg_int(c, 0);
   rush_dtype dtype;
   rush_tensor *out;
-  RUSH_NEED(n >= 0, "n must be non-negative, got%lld", (long long)n);
+  RUSH_CHECK_ARG(n >= 0, "n must be non-negative, got%lld", (long long)n);
   RUSH_TRY(arg_dtype(c, dtype_arg, RUSH_INT64, &dtype));
-  RUSH_NEED(dtype != RUSH_BOOL, "\"randperm\" not implemented for 'Bool'");
-  RUSH_NEED(
+  RUSH_CHECK_ARG(dtype != RUSH_BOOL, "\"randperm\" not implemented for 'Bool'");
+  RUSH_CHECK_ARG(
       n == 0 || n - 1 <= (rush_is_float(dtype) ? (int64_t)1 << digits(dtype) : greatest_of(dtype)),
-      "n is too large for result tensor type: '%s'", rush_dtype_word(dtype));
+      "n is too large for result tensor type: '%s'", rush_dtype_torch_name(dtype));
   /* Beyond this PyTorch draws 64 bits each, in another order. */
   RUSH_CHECK(c->ctx, n < UINT32_MAX / 20, RUSH_ERR_UNSUPPORTED, "randperm of more than %u numbers",
              UINT32_MAX / 20);
@@ -224,7 +224,7 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   char *at = rush_data(out), taken[8];
   for (int64_t i = 0; i < n; i++) rush_store_int(dtype, at + (size_t)i * item, i);
   for (int64_t i = 0; i + 1 < n; i++, at += item) {
-    RUSH_TRY(rush_work(c->ctx, 16));
+    RUSH_TRY(rush_charge(c->ctx, 16));
     char *other = at + (size_t)(rush_random_32(c->random) % (uint32_t)(n - i)) * item;
     memcpy(taken, at, item);
     memcpy(at, other, item);
@@ -256,32 +256,32 @@ static double probability(const samples *s, const char *row, int64_t i) {
 /* The sum is made in the dtype, as there. */
 static rush_status check_row(rush_call *c, const samples *s, const char *row) {
   double sum = 0;
-  RUSH_TRY(rush_work(c->ctx, 8 * (uint64_t)s->categories));
+  RUSH_TRY(rush_charge(c->ctx, 8 * (uint64_t)s->categories));
   for (int64_t i = 0; i < s->categories; i++) {
     const double p = probability(s, row, i);
-    RUSH_NEED(p >= 0 && p < INFINITY,
-              "probability tensor contains either `inf`, `nan` or element < 0");
+    RUSH_CHECK_ARG(p >= 0 && p < INFINITY,
+                   "probability tensor contains either `inf`, `nan` or element < 0");
     sum += p;
   }
-  RUSH_NEED(sum > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
+  RUSH_CHECK_ARG(sum > 0, "invalid multinomial distribution (sum of probabilities <= 0)");
   return RUSH_OK;
 }
 
 /* p / q with q drawn from an exponential distribution: the greatest are the sample. */
 static rush_status pick_greatest(rush_call *c, const samples *s, char *q) {
   const size_t item = rush_dtype_size(s->dtype);
-  rush_ranked *ranked;
+  rush_sort_item *ranked;
   RUSH_TRY(tmp_items(c, s->categories, sizeof *ranked, (void **)&ranked));
   for (int64_t r = 0; r < s->rows; r++, q += (size_t)s->categories * item) {
-    RUSH_TRY(rush_work(c->ctx, 8 * (uint64_t)s->categories));
+    RUSH_TRY(rush_charge(c->ctx, 8 * (uint64_t)s->categories));
     for (int64_t i = 0; i < s->categories; i++) {
       const double p = probability(s, s->from, r * s->categories + i);
       const double by = probability(s, q, i);
       rush_store_double(s->dtype, q + (size_t)i * item,
                         s->dtype == RUSH_FLOAT32 ? (double)((float)p / (float)by) : p / by);
     }
-    rush_rank(s->dtype, q, (int64_t)item, s->categories, true, ranked);
-    rush_top(c->ctx, ranked, s->categories, s->wanted, true);
+    rush_sort_keys(s->dtype, q, (int64_t)item, s->categories, true, ranked);
+    rush_top_k(c->ctx, ranked, s->categories, s->wanted, true);
     for (int64_t k = 0; k < s->wanted; k++) s->to[r * s->wanted + k] = ranked[k].index;
   }
   return RUSH_OK;
@@ -289,7 +289,7 @@ static rush_status pick_greatest(rush_call *c, const samples *s, char *q) {
 static rush_status without_replacement(rush_call *c, const samples *s) {
   rush_tensor *drawn, *q;
   RUSH_TRY(rush_tensor_new_like(c->heap, arg_tensor(c, 0), s->dtype, &drawn));
-  rush_draw_exponential(c, tmp_take(c, drawn), 1);
+  rush_random_fill_exponential(c, tmp_take(c, drawn), 1);
   RUSH_TRY(tmp_contiguous(c, drawn, &q));
   return pick_greatest(c, s, rush_data(q));
 }
@@ -303,7 +303,7 @@ static rush_status with_replacement(rush_call *c, const samples *s) {
   for (int64_t r = 0; r < s->rows; r++, row += (size_t)s->categories * rush_dtype_size(s->dtype)) {
     const bool single = s->dtype == RUSH_FLOAT32;
     double sum = 0;
-    RUSH_TRY(rush_work(c->ctx, 16 * (uint64_t)s->categories));
+    RUSH_TRY(rush_charge(c->ctx, 16 * (uint64_t)s->categories));
     for (int64_t i = 0; i < s->categories; i++) {
       sum += probability(s, row, i);
       if (single) sum = (double)(float)sum;
@@ -314,7 +314,7 @@ static rush_status with_replacement(rush_call *c, const samples *s) {
     sums[s->categories - 1] = 1;
     for (int64_t k = 0; k < s->wanted; k++) {
       const double drawn = rush_random_double(c->random);
-      RUSH_TRY(rush_work(c->ctx, 64));
+      RUSH_TRY(rush_charge(c->ctx, 64));
       int64_t left = 0, right = s->categories;
       while (left < right) {
         const int64_t middle = left + (right - left) / 2;
@@ -333,15 +333,15 @@ RUSH_OP(multinomial) {
   rush_tensor *self = arg_tensor(c, 0), *dense, *out;
   const int64_t wanted = arg_int(c, 1);
   const bool replace = arg_bool(c, 2);
-  RUSH_NEED(self->rank == 1 || self->rank == 2, "prob_dist must be 1 or 2 dim");
-  RUSH_NEED(rush_is_float(self->dtype),
-            "multinomial only supports floating-point dtypes for input, got: %s",
-            rush_dtype_word(self->dtype));
+  RUSH_CHECK_ARG(self->rank == 1 || self->rank == 2, "prob_dist must be 1 or 2 dim");
+  RUSH_CHECK_ARG(rush_is_float(self->dtype),
+                 "multinomial only supports floating-point dtypes for input, got: %s",
+                 rush_dtype_torch_name(self->dtype));
   const int64_t categories = self->sizes[self->rank - 1];
-  RUSH_NEED(wanted > 0, "cannot sample n_sample <= 0 samples");
-  RUSH_NEED(replace || wanted <= categories,
-            "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  RUSH_NEED(categories <= 1 << 24, "number of categories cannot exceed 2^24");
+  RUSH_CHECK_ARG(wanted > 0, "cannot sample n_sample <= 0 samples");
+  RUSH_CHECK_ARG(replace || wanted <= categories,
+                 "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  RUSH_CHECK_ARG(categories <= 1 << 24, "number of categories cannot exceed 2^24");
   const int64_t rows = self->rank == 2 ? self->sizes[0] : 1, sizes[] = {rows, wanted};
   RUSH_TRY(rush_result(c, 0, RUSH_INT64, self->rank, sizes + 2 - self->rank, &out));
   if (out->numel == 0) return RUSH_OK;

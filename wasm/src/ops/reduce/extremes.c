@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "blocks/elements/reduce.h"
-#include "kernels/sums.h"
+#include "kernels/reduction.h"
 
 #define ROWS(name, op, kernel)                                               \
   static void name##_f32(rush_reduce_state *s, size_t n, const void *x,      \

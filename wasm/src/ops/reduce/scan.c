@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "call/define.h"
-#include "kernels/math.h"
+#include "kernels/elementary.h"
 #include "tensor/layout.h"
 
 typedef struct lines {
@@ -20,17 +20,17 @@ static lines split(rush_ctx *ctx, const rush_tensor *t, int dim) {
   return l;
 }
 
-#define SCAN(T, W, first, op)                           \
-  for (int64_t o = 0; o < l.outer; o++) {               \
-    for (int64_t i = 0; i < l.inner; i++) {             \
-      if (rush_stops(l.ctx, LINE_WORK(l))) return;      \
-      T *p = (T *)data + o * l.n * l.inner + i;         \
-      W acc = first;                                    \
-      for (int64_t k = 0; k < l.n; k++, p += l.inner) { \
-        acc = acc op(W) * p;                            \
-        *p = (T)acc;                                    \
-      }                                                 \
-    }                                                   \
+#define SCAN(T, W, first, op)                            \
+  for (int64_t o = 0; o < l.outer; o++) {                \
+    for (int64_t i = 0; i < l.inner; i++) {              \
+      if (rush_should_stop(l.ctx, LINE_WORK(l))) return; \
+      T *p = (T *)data + o * l.n * l.inner + i;          \
+      W acc = first;                                     \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner) {  \
+        acc = acc op(W) * p;                             \
+        *p = (T)acc;                                     \
+      }                                                  \
+    }                                                    \
   }
 
 #define SCANS(T, A)  \
@@ -70,11 +70,11 @@ static rush_status cumulate(rush_call *c, bool product) {
   if (rush_is_integral(natural) && !c->inplace) natural = RUSH_INT64;
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
   RUSH_TRY(arg_dtype(c, 2, natural, &dtype));
-  RUSH_NEED(!c->inplace || dtype == natural,
-            "Bad in-place call: input tensor dtype %s and output tensor dtype %s should match",
-            rush_dtype_name(natural), rush_dtype_name(dtype));
-  RUSH_NEED(dtype != RUSH_BOOL, "\"%s_out_cpu\" not implemented for 'Bool'",
-            product ? "cumprod" : "cumsum");
+  RUSH_CHECK_ARG(!c->inplace || dtype == natural,
+                 "Bad in-place call: input tensor dtype %s and output tensor dtype %s should match",
+                 rush_dtype_name(natural), rush_dtype_name(dtype));
+  RUSH_CHECK_ARG(dtype != RUSH_BOOL, "\"%s_out_cpu\" not implemented for 'Bool'",
+                 product ? "cumprod" : "cumsum");
   RUSH_TRY(rush_result(c, 0, dtype, self->rank, self->sizes, &out));
   RUSH_TRY(tmp_rounded(c, self, 2, &self));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
@@ -98,7 +98,7 @@ static double log_add_exp(double x, double sum) {
 #define LOG_SCAN(T, W, add)                                                              \
   for (int64_t o = 0; o < l.outer; o++) {                                                \
     for (int64_t i = 0; i < l.inner; i++) {                                              \
-      RUSH_TRY(rush_work(l.ctx, 20 * LINE_WORK(l)));                                     \
+      RUSH_TRY(rush_charge(l.ctx, 20 * LINE_WORK(l)));                                   \
       T *p = (T *)data + o * l.n * l.inner + i;                                          \
       W sum = -INFINITY;                                                                 \
       for (int64_t k = 0; k < l.n; k++, p += l.inner) *p = (T)(sum = add((W) * p, sum)); \
@@ -111,8 +111,9 @@ RUSH_OP(logcumsumexp) {
   rush_tensor *out;
   int dim;
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
-  RUSH_NEED(!rush_is_integral(self->dtype), "\"logcumsumexp_out_cpu\" not implemented for '%s'",
-            rush_dtype_word(self->dtype));
+  RUSH_CHECK_ARG(!rush_is_integral(self->dtype),
+                 "\"logcumsumexp_out_cpu\" not implemented for '%s'",
+                 rush_dtype_torch_name(self->dtype));
   RUSH_TRY(rush_result(c, 0, self->dtype, self->rank, self->sizes, &out));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
   if (out->numel == 0) return RUSH_OK;
@@ -134,7 +135,7 @@ RUSH_OP(logcumsumexp) {
 #define EXTREME(T, op)                                                      \
   for (int64_t o = 0; o < l.outer; o++) {                                   \
     for (int64_t i = 0; i < l.inner; i++) {                                 \
-      RUSH_TRY(rush_work(l.ctx, LINE_WORK(l)));                             \
+      RUSH_TRY(rush_charge(l.ctx, LINE_WORK(l)));                           \
       const int64_t start = o * l.n * l.inner + i;                          \
       T *p = (T *)rush_data(values) + start, best = *p;                     \
       int64_t *at = (int64_t *)rush_data(indices) + start, where = 0;       \

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "blocks/elements/reduce.h"
-#include "kernels/math.h"
-#include "kernels/sums.h"
+#include "kernels/elementary.h"
+#include "kernels/reduction.h"
 
 /* ---- var, std: f is the mean, g the sum of squares about it, of `count` elements ------------- */
 
@@ -274,7 +274,7 @@ static void finish_log(const rush_reduce_state *s, const rush_reduce_params *p,
  * there are no elements. */
 static rush_status setup_log(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
   (void)row;
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       arg_list(c, 1)->n > 0 || arg_tensor(c, 0)->rank == 0 || arg_bool(c, 2) || p->n == 0,
       "output with shape [] doesn't match the broadcast shape [1, ...]: dim=[] needs keepdim");
   return RUSH_OK;

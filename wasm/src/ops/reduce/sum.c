@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "blocks/elements/reduce.h"
-#include "kernels/sums.h"
+#include "kernels/reduction.h"
 
 static void finish_plain(const rush_reduce_state *s, const rush_reduce_params *p,
                          rush_reduce_value *v) {
@@ -97,8 +97,8 @@ static rush_status setup_nansum(rush_call *c, const rush_reduce **row, rush_redu
   const rush_dtype have = arg_tensor(c, 0)->dtype;
   rush_dtype dtype;
   RUSH_TRY(arg_dtype(c, 3, have, &dtype));
-  RUSH_NEED(rush_is_integral(have) || rush_is_float(dtype),
-            "\"nansum_cpu\" not implemented for '%s'", rush_dtype_word(dtype));
+  RUSH_CHECK_ARG(rush_is_integral(have) || rush_is_float(dtype),
+                 "\"nansum_cpu\" not implemented for '%s'", rush_dtype_torch_name(dtype));
   if (rush_is_integral(have)) *row = &rush_reduce_sum_dim;
   return RUSH_OK;
 }

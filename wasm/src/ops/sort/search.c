@@ -1,6 +1,6 @@
 /* searchsorted, bucketize and isin: binary search of each value in a sorted line. */
-#include "blocks/places.h"
-#include "blocks/rank.h"
+#include "blocks/gather_scatter.h"
+#include "blocks/sort_lines.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -84,7 +84,7 @@ static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const r
   for (int64_t at = 0; at < values->numel;) {
     int64_t found[SOME], left = width - at % width, m = left < SOME ? left : SOME;
     int64_t line = one_line ? 0 : at / width;
-    RUSH_TRY(rush_work(c->ctx, SEARCH_WORK * (uint64_t)m));
+    RUSH_TRY(rush_charge(c->ctx, SEARCH_WORK * (uint64_t)m));
     s.line = (const char *)rush_data(sorted) + (size_t)(line * n) * item;
     if (sorter != NULL) s.order = (const int64_t *)rush_data(sorter) + line * n;
     find(&s, (const char *)rush_data(values) + (size_t)at * item, m, found);
@@ -126,32 +126,35 @@ static rush_tensor scalar_value(rush_call *c, uint32_t i, rush_storage *storage,
 static rush_status check_lines(rush_call *c, const rush_tensor *sorted, const rush_tensor *values,
                                const rush_tensor *sorter) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  RUSH_NEED(sorted->rank > 0,
-            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 "
-            "dimension");
-  RUSH_NEED(values->rank > 0 || sorted->rank == 1,
-            "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
-            "dimension is 1, but we got "
-            "boundaries tensor dim(%d) and input value's dim(0) numel(1)",
-            sorted->rank);
+  RUSH_CHECK_ARG(
+      sorted->rank > 0,
+      "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 "
+      "dimension");
+  RUSH_CHECK_ARG(values->rank > 0 || sorted->rank == 1,
+                 "torch.searchsorted(): input value can be a scalar only when boundaries tensor "
+                 "dimension is 1, but we got "
+                 "boundaries tensor dim(%d) and input value's dim(0) numel(1)",
+                 sorted->rank);
   bool fits = sorted->rank == 1 || sorted->rank == values->rank;
   for (int d = 0; fits && sorted->rank > 1 && d < sorted->rank - 1; d++)
     fits = sorted->sizes[d] == values->sizes[d];
-  RUSH_NEED(fits,
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
-            "dimensions of boundaries tensor "
-            "and input value tensor must match, but we got boundaries tensor %s and input value "
-            "tensor %s",
-            rush_shape_text(sorted->rank, sorted->sizes, a),
-            rush_shape_text(values->rank, values->sizes, b));
+  RUSH_CHECK_ARG(
+      fits,
+      "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+      "dimensions of boundaries tensor "
+      "and input value tensor must match, but we got boundaries tensor %s and input value "
+      "tensor %s",
+      rush_shape_text(sorted->rank, sorted->sizes, a),
+      rush_shape_text(values->rank, values->sizes, b));
   if (sorter == NULL) return RUSH_OK;
-  RUSH_NEED(rush_same_sizes(sorted, sorter),
-            "torch.searchsorted(): boundary and sorter must have the same size, but got %s and %s",
-            rush_shape_text(sorted->rank, sorted->sizes, a),
-            rush_shape_text(sorter->rank, sorter->sizes, b));
-  RUSH_NEED(sorter->dtype == RUSH_INT64,
-            "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype %s",
-            rush_dtype_word(sorter->dtype));
+  RUSH_CHECK_ARG(
+      rush_same_sizes(sorted, sorter),
+      "torch.searchsorted(): boundary and sorter must have the same size, but got %s and %s",
+      rush_shape_text(sorted->rank, sorted->sizes, a),
+      rush_shape_text(sorter->rank, sorter->sizes, b));
+  RUSH_CHECK_ARG(sorter->dtype == RUSH_INT64,
+                 "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype %s",
+                 rush_dtype_torch_name(sorter->dtype));
   return RUSH_OK;
 }
 
@@ -168,11 +171,12 @@ RUSH_OP(searchsorted) {
   if (!arg_is_none(c, 4)) {
     const char *side = arg_str(c, 4)->bytes;
     bool is_right = strcmp(side, "right") == 0;
-    RUSH_NEED(is_right || strcmp(side, "left") == 0,
-              "torch.searchsorted(): side can only be 'left' or 'right' but got %s", side);
-    RUSH_NEED(is_right || !right,
-              "torch.searchsorted(): side and right can't be set to opposites, got side of left "
-              "while right was True");
+    RUSH_CHECK_ARG(is_right || strcmp(side, "left") == 0,
+                   "torch.searchsorted(): side can only be 'left' or 'right' but got %s", side);
+    RUSH_CHECK_ARG(
+        is_right || !right,
+        "torch.searchsorted(): side and right can't be set to opposites, got side of left "
+        "while right was True");
     right = is_right;
   }
   RUSH_TRY(check_lines(c, arg_tensor(c, 0), values, arg_tensor(c, 5)));
@@ -189,15 +193,15 @@ RUSH_OP(bucketize) {
     values = arg_tensor(c, 0);
   else
     scalar = scalar_value(c, 0, &storage, bytes);
-  RUSH_NEED(boundaries->rank == 1, "boundaries tensor must be 1 dimension, but got dim(%d)",
-            boundaries->rank);
+  RUSH_CHECK_ARG(boundaries->rank == 1, "boundaries tensor must be 1 dimension, but got dim(%d)",
+                 boundaries->rank);
   return searched(c, boundaries, values, NULL, arg_result_type(c, 3), arg_bool(c, 3),
                   arg_bool(c, 2));
 }
 
 /* ---- isin ------------------------------------------------------------------------------------ */
 
-static bool is_among(const rush_ranked *items, int64_t n, int64_t key) {
+static bool is_among(const rush_sort_item *items, int64_t n, int64_t key) {
   int64_t from = 0, to = n;
   while (from < to) {
     int64_t mid = from + (to - from) / 2;
@@ -211,17 +215,17 @@ static bool is_among(const rush_ranked *items, int64_t n, int64_t key) {
 
 static rush_status mark_members(rush_call *c, const rush_tensor *values, const rush_tensor *members,
                                 bool invert, rush_tensor *out) {
-  rush_ranked *items, one;
+  rush_sort_item *items, one;
   size_t item = rush_itemsize(values);
   rush_dtype dtype = values->dtype;
   int64_t n = members->numel;
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
-  rush_rank(dtype, rush_data(members), (int64_t)item, n, false, items);
+  rush_sort_keys(dtype, rush_data(members), (int64_t)item, n, false, items);
   rush_sort_stable(c->ctx, items, items + n, n);
   bool floats = rush_is_float(dtype);
   for (int64_t i = 0; i < values->numel; i++) {
-    RUSH_TRY(rush_work(c->ctx, SEARCH_WORK));
-    rush_rank(dtype, (const char *)rush_data(values) + (size_t)i * item, 0, 1, false, &one);
+    RUSH_TRY(rush_charge(c->ctx, SEARCH_WORK));
+    rush_sort_keys(dtype, (const char *)rush_data(values) + (size_t)i * item, 0, 1, false, &one);
     bool found =
         !(floats && one.key == INT64_MAX) && is_among(items, n, one.key); /* NaN equals nothing */
     ((uint8_t *)rush_data(out))[i] = found != invert;

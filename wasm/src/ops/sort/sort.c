@@ -1,5 +1,5 @@
 /* sort, argsort, topk, kthvalue, median and mode: order along one dimension. */
-#include "blocks/rank.h"
+#include "blocks/sort_lines.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -8,7 +8,7 @@ static int64_t line_length(const rush_tensor *t, int dim) {
 }
 
 /* The elements that the first k of `items` name, and their places, into two lines. */
-static void put_line(size_t item, const rush_lines *l, const rush_ranked *items, int64_t k) {
+static void put_line(size_t item, const rush_lines *l, const rush_sort_item *items, int64_t k) {
   for (int64_t i = 0; i < k; i++) {
     if (l->at[1] != NULL)
       memcpy(l->at[1] + i * l->step[1], l->at[0] + items[i].index * l->step[0], item);
@@ -17,7 +17,7 @@ static void put_line(size_t item, const rush_lines *l, const rush_ranked *items,
 }
 
 static rush_status check_no_bool(rush_call *c, const char *name, const rush_tensor *t) {
-  RUSH_NEED(t->dtype != RUSH_BOOL, "\"%s_cpu\" not implemented for 'Bool'", name);
+  RUSH_CHECK_ARG(t->dtype != RUSH_BOOL, "\"%s_cpu\" not implemented for 'Bool'", name);
   return RUSH_OK;
 }
 
@@ -30,13 +30,13 @@ typedef struct order {
 static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order h,
                               rush_tensor *values, rush_tensor *indices) {
   int64_t n = line_length(t, dim);
-  rush_ranked *items;
+  rush_sort_item *items;
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   const rush_tensor *tensors[] = {t, values, indices};
   rush_lines l;
   if (t->numel > 0 && rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
-      rush_rank(t->dtype, l.at[0], l.step[0], n, h.descending, items);
+      rush_sort_keys(t->dtype, l.at[0], l.step[0], n, h.descending, items);
       if (h.stable)
         rush_sort_stable(c->ctx, items, items + n, n);
       else
@@ -53,17 +53,17 @@ static rush_status sorted(rush_call *c, int64_t dim_given, order h, which what) 
   const rush_tensor *t = arg_tensor(c, 0);
   rush_tensor *values, *indices;
   int rank = t->rank > 0 ? t->rank : 1;
-  RUSH_NEED(dim_given >= -rank && dim_given < rank,
-            "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -rank,
-            rank - 1, (long long)dim_given);
+  RUSH_CHECK_ARG(dim_given >= -rank && dim_given < rank,
+                 "Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
+                 -rank, rank - 1, (long long)dim_given);
   RUSH_TRY(rush_tensor_new_like(c->heap, t, t->dtype, &values));
   tmp_take(c, values);
   RUSH_TRY(rush_tensor_new_like(c->heap, t, RUSH_INT64, &indices));
   tmp_take(c, indices);
   RUSH_TRY(
       sort_lines(c, t, (int)(dim_given < 0 ? dim_given + rank : dim_given), h, values, indices));
-  if (what != INDICES) ret_tensor(c, 0, rush_tensor_keep(values));
-  if (what != VALUES) ret_tensor(c, what == BOTH ? 1 : 0, rush_tensor_keep(indices));
+  if (what != INDICES) ret_tensor(c, 0, rush_tensor_retain(values));
+  if (what != VALUES) ret_tensor(c, what == BOTH ? 1 : 0, rush_tensor_retain(indices));
   return RUSH_OK;
 }
 
@@ -100,10 +100,10 @@ RUSH_OP(topk) {
   int64_t k = arg_int(c, 1);
   int dim;
   rush_tensor *values, *indices;
-  rush_ranked *items;
+  rush_sort_item *items;
   RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
   int64_t n = line_length(t, dim);
-  RUSH_NEED(k >= 0 && k <= n, "selected index k out of range");
+  RUSH_CHECK_ARG(k >= 0 && k <= n, "selected index k out of range");
   RUSH_TRY(check_no_bool(c, "topk", t));
   RUSH_TRY(two_results(c, t, dim, k, true, &values, &indices));
   if (t->rank > 0 && values->numel == 0) return RUSH_OK;
@@ -112,8 +112,8 @@ RUSH_OP(topk) {
   rush_lines l;
   if (rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
-      rush_rank(t->dtype, l.at[0], l.step[0], n, arg_bool(c, 3), items);
-      rush_top(c->ctx, items, n, k, arg_bool(c, 4));
+      rush_sort_keys(t->dtype, l.at[0], l.step[0], n, arg_bool(c, 3), items);
+      rush_top_k(c->ctx, items, n, k, arg_bool(c, 4));
       put_line(rush_itemsize(t), &l, items, t->rank > 0 ? k : 1);
     } while (rush_lines_next(&l));
   }
@@ -123,7 +123,7 @@ RUSH_OP(topk) {
 typedef enum pick { KTH, MEDIAN, NANMEDIAN, MODE } pick;
 
 /* The least of the most frequent elements; the last one of it that std::sort leaves. */
-static int64_t most_frequent(rush_call *c, rush_ranked *items, int64_t n) {
+static int64_t most_frequent(rush_call *c, rush_sort_item *items, int64_t n) {
   int64_t most = 0, run = 0, found = 0;
   rush_sort(c->ctx, items, n);
   for (int64_t i = 0; i < n; i++) {
@@ -139,7 +139,7 @@ static int64_t most_frequent(rush_call *c, rush_ranked *items, int64_t n) {
 }
 
 /* The place of the wanted element in a line. `nth` counts from 0 (of kthvalue only). */
-static int64_t pick_one(rush_call *c, pick how, bool floats, rush_ranked *items, int64_t n,
+static int64_t pick_one(rush_call *c, pick how, bool floats, rush_sort_item *items, int64_t n,
                         int64_t nth) {
   if (how == KTH) {
     rush_quick_select(c->ctx, items, n, nth);
@@ -152,8 +152,8 @@ static int64_t pick_one(rush_call *c, pick how, bool floats, rush_ranked *items,
     if (how == MEDIAN) return i;
     nans++;
   }
-  if (n > nans) return rush_nth_stable(c->ctx, items, n, (n - nans - 1) / 2);
-  rush_nth(c->ctx, items, n, 0);
+  if (n > nans) return rush_nth_element_stable(c->ctx, items, n, (n - nans - 1) / 2);
+  rush_nth_element(c->ctx, items, n, 0);
   return items[0].index;
 }
 
@@ -162,12 +162,12 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   const rush_tensor *t = arg_tensor(c, 0);
   int dim;
   rush_tensor *values, *indices;
-  rush_ranked *items;
+  rush_sort_item *items;
   RUSH_TRY(arg_dim(c, dim_arg, t->rank, &dim));
   int64_t n = line_length(t, dim);
-  RUSH_NEED(n > 0, "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
-  RUSH_NEED(nth >= 0 && nth < n, "kthvalue(): selected number k out of range for dimension %d",
-            dim);
+  RUSH_CHECK_ARG(n > 0, "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
+  RUSH_CHECK_ARG(nth >= 0 && nth < n, "kthvalue(): selected number k out of range for dimension %d",
+                 dim);
   if (how != MODE) RUSH_TRY(check_no_bool(c, name, t));
   RUSH_TRY(two_results(c, t, dim, 1, keep, &values, &indices));
   if (t->numel == 0) return RUSH_OK;
@@ -186,8 +186,8 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   rush_lines l;
   if (rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
-      rush_rank(t->dtype, l.at[0], l.step[0], n, false, items);
-      rush_ranked found = {0, pick_one(c, how, floats, items, n, nth)};
+      rush_sort_keys(t->dtype, l.at[0], l.step[0], n, false, items);
+      rush_sort_item found = {0, pick_one(c, how, floats, items, n, nth)};
       put_line(rush_itemsize(t), &l, &found, 1);
     } while (rush_lines_next(&l));
   }
@@ -212,7 +212,7 @@ RUSH_OP(nanmedian_dim) {
 static rush_status median_of_all(rush_call *c, pick how) {
   rush_tensor *t = arg_tensor(c, 0), *row, *out;
   rush_dtype dtype = t->dtype;
-  rush_ranked *items;
+  rush_sort_item *items;
   RUSH_TRY(check_no_bool(c, "median", t));
   RUSH_TRY(rush_result(c, 0, dtype, 0, NULL, &out));
   if (t->numel == 0) {
@@ -222,7 +222,7 @@ static rush_status median_of_all(rush_call *c, pick how) {
   RUSH_TRY(tmp_contiguous(c, t, &row));
   RUSH_TRY(tmp_items(c, t->numel, sizeof *items, (void **)&items));
   const size_t item = rush_itemsize(t);
-  rush_rank(dtype, rush_data(row), (int64_t)item, t->numel, false, items);
+  rush_sort_keys(dtype, rush_data(row), (int64_t)item, t->numel, false, items);
   const int64_t at = pick_one(c, how, rush_is_float(dtype), items, t->numel, 0);
   memcpy(rush_data(out), (const char *)rush_data(row) + (size_t)at * item, item);
   return RUSH_OK;

@@ -1,5 +1,5 @@
 /* unique, unique_consecutive and unique_dim; bincount. */
-#include "blocks/rank.h"
+#include "blocks/sort_lines.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -19,7 +19,7 @@ static rush_status ret_groups(rush_call *c, uint32_t i, bool wanted, int rank, c
 /* Elements in the order of `items` fall into groups of equal ones. Writes the group of each element
  * to inverse[] and the sizes to counts[], collects the elements, and returns the number of groups.
  * NaN equals nothing. */
-static int64_t group(const rush_ranked *items, int64_t n, bool floats, int64_t *inverse,
+static int64_t group(const rush_sort_item *items, int64_t n, bool floats, int64_t *inverse,
                      int64_t *counts, char *values, const char *from, size_t item) {
   int64_t groups = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -38,12 +38,12 @@ static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_
   rush_tensor *t = arg_tensor(c, 0), *row, *values, *kept;
   rush_dtype dtype = t->dtype;
   int64_t n = t->numel, *numbers, groups;
-  rush_ranked *items;
+  rush_sort_item *items;
   RUSH_TRY(tmp_contiguous(c, t, &row));
   RUSH_TRY(tmp_new(c, dtype, 1, &n, &values));
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *numbers, (void **)&numbers));
-  rush_rank(dtype, rush_data(row), (int64_t)rush_itemsize(t), n, false, items);
+  rush_sort_keys(dtype, rush_data(row), (int64_t)rush_itemsize(t), n, false, items);
   if (sort) rush_sort_stable(c->ctx, items, items + n, n);
   groups = group(items, n, rush_is_float(dtype), numbers, numbers + n, rush_data(values),
                  rush_data(row), rush_itemsize(t));
@@ -97,7 +97,7 @@ static void sort_slices(rush_ctx *ctx, const slices *s, int64_t *order, int64_t 
       int64_t mid = at + width < s->n ? at + width : s->n,
               end = mid + width < s->n ? mid + width : s->n, i = at, j = mid;
       for (int64_t k = at; k < end; k++) {
-        if (rush_stops(ctx, 2 * (uint64_t)s->width + 4)) return;
+        if (rush_should_stop(ctx, 2 * (uint64_t)s->width + 4)) return;
         scratch[k] = i < mid && (j >= end || compare(s, order[j], order[i], &equal) >= 0)
                          ? order[i++]
                          : order[j++];
@@ -135,7 +135,7 @@ static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor
   if (sort) sort_slices(c->ctx, s, order, inverse);
   for (int64_t i = 0; i < s->n; i++) {
     bool equal = false;
-    RUSH_TRY(rush_work(c->ctx, 2 * (uint64_t)s->width + 4));
+    RUSH_TRY(rush_charge(c->ctx, 2 * (uint64_t)s->width + 4));
     if (i > 0) (void)compare(s, order[i - 1], order[i], &equal);
     if (!equal) {
       first[groups] = order[i];
@@ -153,11 +153,12 @@ static rush_status unique_along(rush_call *c, uint32_t dim_arg, bool sort) {
   const rush_tensor *t = arg_tensor(c, 0);
   int dim;
   RUSH_TRY(arg_dim(c, dim_arg, t->rank, &dim));
-  RUSH_NEED(t->rank > 0, "unique with a dim takes a tensor with dimensions");
+  RUSH_CHECK_ARG(t->rank > 0, "unique with a dim takes a tensor with dimensions");
   bool zeros = false;
   for (int d = 0; d < t->rank; d++) zeros = zeros || (d != dim && t->sizes[d] == 0);
-  RUSH_NEED(!zeros,
-            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+  RUSH_CHECK_ARG(
+      !zeros,
+      "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
   rush_tensor turned = *t, *moved;
   for (int d = dim; d > 0; d--)
     turned.sizes[d] = turned.sizes[d - 1], turned.strides[d] = turned.strides[d - 1];
@@ -191,19 +192,19 @@ RUSH_OP(bincount) {
   rush_tensor *t = arg_tensor(c, 0), *weights = arg_tensor(c, 1), *out;
   int64_t least = arg_int(c, 2), most = -1;
   rush_dtype dtype = t->dtype;
-  RUSH_NEED(!rush_is_float(dtype), "\"bincount_cpu\" not implemented for '%s'",
-            rush_dtype_word(t->dtype));
-  RUSH_NEED(least >= 0, "minlength should be >= 0");
-  RUSH_NEED(t->rank == 1 || (t->numel == 0 && t->rank == 0),
-            "bincount only supports 1-d non-negative integral inputs.");
-  RUSH_NEED(weights == NULL || (weights->rank == 1 && weights->numel == t->numel),
-            "weights should be 1-d and have the same length as input");
+  RUSH_CHECK_ARG(!rush_is_float(dtype), "\"bincount_cpu\" not implemented for '%s'",
+                 rush_dtype_torch_name(t->dtype));
+  RUSH_CHECK_ARG(least >= 0, "minlength should be >= 0");
+  RUSH_CHECK_ARG(t->rank == 1 || (t->numel == 0 && t->rank == 0),
+                 "bincount only supports 1-d non-negative integral inputs.");
+  RUSH_CHECK_ARG(weights == NULL || (weights->rank == 1 && weights->numel == t->numel),
+                 "weights should be 1-d and have the same length as input");
   int64_t step = t->rank > 0 ? t->strides[0] * (int64_t)rush_itemsize(t) : 0;
   const char *at = rush_data(t);
   for (int64_t i = 0; i < t->numel; i++) {
-    if (i % 4096 == 0) RUSH_TRY(rush_work(c->ctx, 8 * 4096));
+    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 8 * 4096));
     int64_t v = rush_load_int(dtype, at + i * step);
-    RUSH_NEED(v >= 0, "bincount only supports 1-d non-negative integral inputs.");
+    RUSH_CHECK_ARG(v >= 0, "bincount only supports 1-d non-negative integral inputs.");
     if (v > most) most = v;
   }
   RUSH_CHECK(c->ctx, most < RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY, "out of memory: bincount of %lld",
@@ -215,7 +216,7 @@ RUSH_OP(bincount) {
   RUSH_TRY(rush_result(c, 0, result, 1, &n, &out));
   memset(rush_data(out), 0, (size_t)n * rush_itemsize(out));
   for (int64_t i = 0; i < t->numel; i++) {
-    if (i % 4096 == 0) RUSH_TRY(rush_work(c->ctx, 8 * 4096));
+    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 8 * 4096));
     int64_t v = rush_load_int(dtype, at + i * step);
     if (result == RUSH_INT64) {
       ((int64_t *)rush_data(out))[v]++;

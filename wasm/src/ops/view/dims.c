@@ -1,6 +1,6 @@
 /* Views with other dimensions or other order of dimensions, and the in-place forms that change a
  * tensor's own shape (transpose_, squeeze_, ...). */
-#include "blocks/part.h"
+#include "blocks/subtensor.h"
 #include "call/define.h"
 
 typedef struct shape {
@@ -29,7 +29,7 @@ static rush_status ret_reshaped_self(rush_call *c, const shape *s) {
   t->offset = s->offset;
   t->numel = 1;
   for (int d = 0; d < s->rank; d++) t->numel *= s->sizes[d];
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -62,17 +62,18 @@ RUSH_OP(permute) {
   int n, order[RUSH_MAX_RANK];
   uint32_t seen = 0;
   RUSH_TRY(arg_ints(c, 1, 2 * RUSH_MAX_RANK, dims, &n));
-  RUSH_NEED(n == t->rank,
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-            "length of the "
-            "desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
-            t->rank, n);
+  RUSH_CHECK_ARG(
+      n == t->rank,
+      "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+      "length of the "
+      "desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+      t->rank, n);
   for (int k = 0; k < n; k++) {
-    RUSH_NEED(dims[k] >= -n && dims[k] < n,
-              "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -n,
-              n - 1, (long long)dims[k]);
+    RUSH_CHECK_ARG(dims[k] >= -n && dims[k] < n,
+                   "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -n,
+                   n - 1, (long long)dims[k]);
     order[k] = (int)(dims[k] < 0 ? dims[k] + n : dims[k]);
-    RUSH_NEED((seen >> order[k] & 1) == 0, "permute(): duplicate dims are not allowed.");
+    RUSH_CHECK_ARG((seen >> order[k] & 1) == 0, "permute(): duplicate dims are not allowed.");
     seen |= 1u << order[k];
   }
   return ret_order(c, order);
@@ -101,7 +102,8 @@ RUSH_OP(transpose_self) {
 
 static rush_status t_shape(rush_call *c, shape *s) {
   *s = shape_of(arg_tensor(c, 0));
-  RUSH_NEED(s->rank <= 2, "t() expects a tensor with <= 2 dimensions, but self is %dD", s->rank);
+  RUSH_CHECK_ARG(s->rank <= 2, "t() expects a tensor with <= 2 dimensions, but self is %dD",
+                 s->rank);
   if (s->rank == 2) swap_dims(s, 0, 1);
   return RUSH_OK;
 }
@@ -138,9 +140,9 @@ static rush_status ret_adjoint(rush_call *c, const shape *s) {
 /* The last two dimensions in turn. */
 static rush_status transpose_matrices(rush_call *c, const char *name, shape *s) {
   *s = shape_of(arg_tensor(c, 0));
-  RUSH_NEED(s->rank != 1,
-            "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.",
-            name, s->rank);
+  RUSH_CHECK_ARG(s->rank != 1,
+                 "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.",
+                 name, s->rank);
   if (s->rank > 0) swap_dims(s, s->rank - 2, s->rank - 1);
   return RUSH_OK;
 }
@@ -159,9 +161,9 @@ RUSH_OP(mT) {
 
 RUSH_OP(matrix_H) {
   shape s = shape_of(arg_tensor(c, 0));
-  RUSH_NEED(s.rank == 0 || s.rank == 2,
-            "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s", s.rank,
-            s.rank > 2 ? " For batches of matrices, consider using tensor.mH" : "");
+  RUSH_CHECK_ARG(s.rank == 0 || s.rank == 2,
+                 "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s", s.rank,
+                 s.rank > 2 ? " For batches of matrices, consider using tensor.mH" : "");
   if (s.rank == 2) swap_dims(&s, 0, 1);
   return ret_adjoint(c, &s);
 }
@@ -173,14 +175,14 @@ static rush_status moved(rush_call *c, int n, const int64_t *source, const int64
   uint32_t from = 0, to = 0;
   for (int d = 0; d < rank; d++) order[d] = -1;
   for (int k = 0; k < n; k++) {
-    RUSH_NEED(
+    RUSH_CHECK_ARG(
         source[k] >= -span && source[k] < span && destination[k] >= -span && destination[k] < span,
         "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -span,
         span - 1, (long long)(source[k] < -span || source[k] >= span ? source[k] : destination[k]));
     int s = (int)(source[k] < 0 ? source[k] + span : source[k]);
     int d = (int)(destination[k] < 0 ? destination[k] + span : destination[k]);
-    RUSH_NEED((from >> s & 1) == 0, "movedim: repeated dim in `source`");
-    RUSH_NEED((to >> d & 1) == 0, "movedim: repeated dim in `destination`");
+    RUSH_CHECK_ARG((from >> s & 1) == 0, "movedim: repeated dim in `source`");
+    RUSH_CHECK_ARG((to >> d & 1) == 0, "movedim: repeated dim in `destination`");
     from |= 1u << s, to |= 1u << d;
     if (rank > 0) order[d] = s;
   }
@@ -197,11 +199,12 @@ RUSH_OP(movedim) {
   int n, m;
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, source, &n));
   RUSH_TRY(arg_ints(c, 2, RUSH_MAX_RANK, destination, &m));
-  RUSH_NEED(n == m,
-            "movedim: Invalid source or destination dims: source (%d dims) should contain the same "
-            "number of "
-            "dims as destination (%d dims)",
-            n, m);
+  RUSH_CHECK_ARG(
+      n == m,
+      "movedim: Invalid source or destination dims: source (%d dims) should contain the same "
+      "number of "
+      "dims as destination (%d dims)",
+      n, m);
   return moved(c, n, source, destination);
 }
 
@@ -236,7 +239,7 @@ static rush_status unsqueezed(rush_call *c, shape *s) {
   int dim;
   *s = shape_of(arg_tensor(c, 0));
   RUSH_TRY(arg_dim(c, 1, s->rank + 1, &dim));
-  RUSH_NEED(s->rank < RUSH_MAX_RANK, "unsqueeze: more than %d dimensions", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(s->rank < RUSH_MAX_RANK, "unsqueeze: more than %d dimensions", RUSH_MAX_RANK);
   insert_dim(s, dim, 1, dim >= s->rank ? 1 : s->sizes[dim] * s->strides[dim]);
   return RUSH_OK;
 }
@@ -257,7 +260,7 @@ RUSH_OP(unsqueeze_self) {
 static rush_status at_least(rush_call *c, int rank) {
   shape s = shape_of(arg_tensor(c, 0));
   if (s.rank >= rank) {
-    ret_keep(c, 0, &c->args[0]);
+    ret_retained(c, 0, &c->args[0]);
     return RUSH_OK;
   }
   if (s.rank == 0) insert_dim(&s, 0, 1, 1);
@@ -284,7 +287,7 @@ RUSH_OP(alias) {
 
 /* What returns its argument: detach_, positive, resolve_conj and the like of real tensors. */
 RUSH_OP(same) {
-  ret_keep(c, 0, &c->args[0]);
+  ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -295,13 +298,14 @@ static rush_status strided(rush_call *c, shape *s) {
   int n;
   RUSH_TRY(arg_ints(c, 1, RUSH_MAX_RANK, s->sizes, &s->rank));
   RUSH_TRY(arg_ints(c, 2, RUSH_MAX_RANK, s->strides, &n));
-  RUSH_NEED(n == s->rank, "mismatch in length of strides and shape");
+  RUSH_CHECK_ARG(n == s->rank, "mismatch in length of strides and shape");
   for (int d = 0; d < n; d++)
-    RUSH_NEED(s->strides[d] >= 0,
-              "as_strided: Negative strides are not supported at the moment, got strides: %lld",
-              (long long)s->strides[d]);
+    RUSH_CHECK_ARG(
+        s->strides[d] >= 0,
+        "as_strided: Negative strides are not supported at the moment, got strides: %lld",
+        (long long)s->strides[d]);
   s->offset = c->n_args < 4 || arg_is_none(c, 3) ? t->offset : arg_int(c, 3);
-  RUSH_NEED(s->offset >= 0, "Tensor: invalid storage offset %lld", (long long)s->offset);
+  RUSH_CHECK_ARG(s->offset >= 0, "Tensor: invalid storage offset %lld", (long long)s->offset);
   return RUSH_OK;
 }
 
@@ -322,7 +326,7 @@ RUSH_OP(as_strided_self) {
 
 RUSH_OP(diagonal) {
   rush_tensor part;
-  RUSH_TRY(rush_part_diagonal(c, 1, arg_tensor(c, 0), &part));
+  RUSH_TRY(rush_subtensor_diagonal(c, 1, arg_tensor(c, 0), &part));
   return rush_result_view(c, 0, &part, part.rank, part.sizes, part.strides, part.offset);
 }
 
@@ -332,11 +336,11 @@ RUSH_OP(unfold) {
   int dim;
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   int64_t most = t->rank == 0 ? 1 : t->sizes[dim];
-  RUSH_NEED(size >= 0, "size is %lld but must be >= 0", (long long)size);
-  RUSH_NEED(size <= most, "maximum size for tensor at dimension %d is %lld but size is %lld", dim,
-            (long long)most, (long long)size);
-  RUSH_NEED(step > 0, "step is %lld but must be > 0", (long long)step);
-  RUSH_NEED(t->rank < RUSH_MAX_RANK, "unfold: more than %d dimensions", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(size >= 0, "size is %lld but must be >= 0", (long long)size);
+  RUSH_CHECK_ARG(size <= most, "maximum size for tensor at dimension %d is %lld but size is %lld",
+                 dim, (long long)most, (long long)size);
+  RUSH_CHECK_ARG(step > 0, "step is %lld but must be > 0", (long long)step);
+  RUSH_CHECK_ARG(t->rank < RUSH_MAX_RANK, "unfold: more than %d dimensions", RUSH_MAX_RANK);
   shape s = shape_of(t);
   insert_dim(&s, s.rank, size, t->rank == 0 ? 1 : t->strides[dim]);
   if (t->rank > 0) {

@@ -1,6 +1,6 @@
 /* Views of a part along one dimension: select, slice, narrow, and the operators that cut a tensor
  * into a list of parts. */
-#include "blocks/part.h"
+#include "blocks/subtensor.h"
 #include "call/define.h"
 
 /* `length` elements of dimension `dim` from `start`, every `step`-th. */
@@ -28,13 +28,13 @@ static rush_status ret_view_of(rush_call *c, const rush_tensor *part) {
 
 RUSH_OP(select) {
   rush_tensor part;
-  RUSH_TRY(rush_part_select(c, 1, arg_tensor(c, 0), &part));
+  RUSH_TRY(rush_subtensor_select(c, 1, arg_tensor(c, 0), &part));
   return ret_view_of(c, &part);
 }
 
 RUSH_OP(slice) {
   rush_tensor part;
-  RUSH_TRY(rush_part_slice(c, 1, arg_tensor(c, 0), &part));
+  RUSH_TRY(rush_subtensor_slice(c, 1, arg_tensor(c, 0), &part));
   return ret_view_of(c, &part);
 }
 
@@ -42,16 +42,17 @@ static rush_status narrowed(rush_call *c, int64_t start) {
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t length = arg_int(c, 3);
   int dim;
-  RUSH_NEED(t->rank > 0, "narrow() cannot be applied to a 0-dim tensor.");
-  RUSH_NEED(length >= 0, "narrow(): length must be non-negative.");
+  RUSH_CHECK_ARG(t->rank > 0, "narrow() cannot be applied to a 0-dim tensor.");
+  RUSH_CHECK_ARG(length >= 0, "narrow(): length must be non-negative.");
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   int64_t size = t->sizes[dim];
-  RUSH_NEED(start >= -size && start <= size,
-            "start out of range (expected to be in range of [%lld, %lld], but got %lld)",
-            (long long)-size, (long long)size, (long long)start);
+  RUSH_CHECK_ARG(start >= -size && start <= size,
+                 "start out of range (expected to be in range of [%lld, %lld], but got %lld)",
+                 (long long)-size, (long long)size, (long long)start);
   if (start < 0) start += size;
-  RUSH_NEED(length <= size - start, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
-            (long long)start, (long long)length, (long long)size);
+  RUSH_CHECK_ARG(length <= size - start,
+                 "start (%lld) + length (%lld) exceeds dimension size (%lld).", (long long)start,
+                 (long long)length, (long long)size);
   return ret_part(c, dim, start, length, 1);
 }
 
@@ -61,8 +62,8 @@ RUSH_OP(narrow) {
 
 RUSH_OP(narrow_tensor) {
   const rush_tensor *start = arg_tensor(c, 2);
-  RUSH_NEED(start->rank == 0 && rush_is_int(start->dtype),
-            "start must be an 0-dim integral Tensor.");
+  RUSH_CHECK_ARG(start->rank == 0 && rush_is_int(start->dtype),
+                 "start must be an 0-dim integral Tensor.");
   return narrowed(c, rush_load_int(start->dtype, rush_data(start)));
 }
 
@@ -102,13 +103,13 @@ RUSH_OP(split) {
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t step = arg_int(c, 1);
   int dim;
-  RUSH_NEED(t->rank > 0, "split expects at least a 1-dimensional tensor");
-  RUSH_NEED(step >= 0, "split expects split_size be non-negative, but got split_size=%lld",
-            (long long)step);
+  RUSH_CHECK_ARG(t->rank > 0, "split expects at least a 1-dimensional tensor");
+  RUSH_CHECK_ARG(step >= 0, "split expects split_size be non-negative, but got split_size=%lld",
+                 (long long)step);
   RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
-  RUSH_NEED(step > 0 || t->sizes[dim] == 0,
-            "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
-            (long long)t->sizes[dim]);
+  RUSH_CHECK_ARG(step > 0 || t->sizes[dim] == 0,
+                 "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
+                 (long long)t->sizes[dim]);
   return split_evenly(c, dim, step);
 }
 
@@ -117,20 +118,22 @@ RUSH_OP(split_with_sizes) {
   const rush_list *sizes = arg_list(c, 1);
   int dim;
   int64_t sum = 0;
-  RUSH_NEED(t->rank > 0, "split_with_sizes expects at least a 1-dimensional tensor");
+  RUSH_CHECK_ARG(t->rank > 0, "split_with_sizes expects at least a 1-dimensional tensor");
   RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
   for (size_t k = 0; k < sizes->n; k++) {
     int64_t size = sizes->items[k].u.i;
-    RUSH_NEED(size >= 0,
-              "split_with_sizes expects split_sizes have only non-negative entries, but got %lld",
-              (long long)size);
-    RUSH_NEED(rush_add64(sum, size, &sum), "split_with_sizes: the sizes are too large");
+    RUSH_CHECK_ARG(
+        size >= 0,
+        "split_with_sizes expects split_sizes have only non-negative entries, but got %lld",
+        (long long)size);
+    RUSH_CHECK_ARG(rush_add64(sum, size, &sum), "split_with_sizes: the sizes are too large");
   }
-  RUSH_NEED(sum == t->sizes[dim],
-            "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at "
-            "dimension %d), but "
-            "they sum to %lld",
-            (long long)t->sizes[dim], dim, (long long)sum);
+  RUSH_CHECK_ARG(
+      sum == t->sizes[dim],
+      "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at "
+      "dimension %d), but "
+      "they sum to %lld",
+      (long long)t->sizes[dim], dim, (long long)sum);
   RUSH_TRY(begin_parts(c));
   int64_t at = 0;
   for (size_t k = 0; k < sizes->n; k++) {
@@ -144,9 +147,9 @@ RUSH_OP(chunk) {
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t chunks = arg_int(c, 1);
   int dim;
-  RUSH_NEED(t->rank > 0, "chunk expects at least a 1-dimensional tensor");
-  RUSH_NEED(chunks > 0, "chunk expects `chunks` to be greater than 0, got: %lld",
-            (long long)chunks);
+  RUSH_CHECK_ARG(t->rank > 0, "chunk expects at least a 1-dimensional tensor");
+  RUSH_CHECK_ARG(chunks > 0, "chunk expects `chunks` to be greater than 0, got: %lld",
+                 (long long)chunks);
   RUSH_TRY(arg_dim(c, 2, t->rank, &dim));
   int64_t size = t->sizes[dim];
   if (size > 0) return split_evenly(c, dim, (size - 1) / chunks + 1);
@@ -156,8 +159,8 @@ RUSH_OP(chunk) {
 }
 
 static rush_status split_sections(rush_call *c, int dim, int64_t sections) {
-  RUSH_NEED(sections > 0, "number of sections must be larger than 0, got %lld",
-            (long long)sections);
+  RUSH_CHECK_ARG(sections > 0, "number of sections must be larger than 0, got %lld",
+                 (long long)sections);
   int64_t size = arg_tensor(c, 0)->sizes[dim], small = size / sections, larger = size % sections,
           at = 0;
   RUSH_TRY(begin_parts(c));
@@ -191,8 +194,9 @@ static rush_status split_at_list(rush_call *c, int dim, const rush_list *at) {
 
 static rush_status tensor_split_dim(rush_call *c, int *dim) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(t->rank > 0,
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+  RUSH_CHECK_ARG(
+      t->rank > 0,
+      "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
   return arg_dim(c, 2, t->rank, dim);
 }
 
@@ -211,13 +215,13 @@ RUSH_OP(tensor_split_indices) {
 RUSH_OP(tensor_split_tensor) {
   const rush_tensor *at = arg_tensor(c, 1);
   int dim;
-  RUSH_NEED(at->dtype == RUSH_INT64,
-            "tensor_split expected tensor_indices_or_sections to have dtype of long");
-  RUSH_NEED(at->rank <= 1,
-            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
-            "one-dimensional tensor, but "
-            "got a tensor with %d dims",
-            at->rank);
+  RUSH_CHECK_ARG(at->dtype == RUSH_INT64,
+                 "tensor_split expected tensor_indices_or_sections to have dtype of long");
+  RUSH_CHECK_ARG(at->rank <= 1,
+                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                 "one-dimensional tensor, but "
+                 "got a tensor with %d dims",
+                 at->rank);
   RUSH_TRY(tensor_split_dim(c, &dim));
   const char *p = rush_data(at);
   if (at->rank == 0) return split_sections(c, dim, rush_load_int(RUSH_INT64, p));
@@ -234,17 +238,18 @@ RUSH_OP(tensor_split_tensor) {
 /* hsplit, vsplit and dsplit: tensor_split along a fixed dimension, of equal parts only. */
 static rush_status split_along(rush_call *c, const char *name, int rank, int dim) {
   const rush_tensor *t = arg_tensor(c, 0);
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       t->rank >= rank,
       "torch.%s requires a tensor with at least %d dimension, but got a tensor with %d dimensions!",
       name, rank, t->rank);
   if (c->args[1].kind == RUSH_KIND_LIST) return split_at_list(c, dim, arg_list(c, 1));
   int64_t sections = arg_int(c, 1);
-  RUSH_NEED(sections > 0 && t->sizes[dim] % sections == 0,
-            "torch.%s attempted to split along dimension %d, but the size of the dimension %lld is "
-            "not divisible by "
-            "the split_size %lld!",
-            name, dim, (long long)t->sizes[dim], (long long)sections);
+  RUSH_CHECK_ARG(
+      sections > 0 && t->sizes[dim] % sections == 0,
+      "torch.%s attempted to split along dimension %d, but the size of the dimension %lld is "
+      "not divisible by "
+      "the split_size %lld!",
+      name, dim, (long long)t->sizes[dim], (long long)sections);
   return split_sections(c, dim, sections);
 }
 
@@ -262,8 +267,8 @@ RUSH_OP(unbind) {
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   int dim;
-  RUSH_NEED(t->rank > 0, "Dimension specified as %lld but tensor has no dimensions",
-            (long long)arg_int(c, 1));
+  RUSH_CHECK_ARG(t->rank > 0, "Dimension specified as %lld but tensor has no dimensions",
+                 (long long)arg_int(c, 1));
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
   for (int d = 0, k = 0; d < t->rank; d++)
     if (d != dim) sizes[k] = t->sizes[d], strides[k++] = t->strides[d];

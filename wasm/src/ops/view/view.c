@@ -8,7 +8,7 @@ static rush_status ret_view_as(rush_call *c, const rush_tensor *t, int rank, con
   rush_tensor *out;
   RUSH_TRY(rush_infer_size(c->ctx, t->numel, rank, sizes, full));
   RUSH_TRY(rush_view(c->heap, t, rank, full, &out));
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
       out != NULL,
       "view size is not compatible with input tensor's size and stride (at least one dimension "
       "spans across two contiguous subspaces). Use .reshape(...) instead.");
@@ -65,9 +65,9 @@ RUSH_OP(flatten) {
   int start, end, rank = 0;
   RUSH_TRY(arg_dim(c, 1, t->rank, &start));
   RUSH_TRY(arg_dim(c, 2, t->rank, &end));
-  RUSH_NEED(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim");
+  RUSH_CHECK_ARG(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim");
   if (t->rank > 0 && start == end) {
-    ret_keep(c, 0, &c->args[0]);
+    ret_retained(c, 0, &c->args[0]);
     return RUSH_OK;
   }
   int64_t merged = 1;
@@ -84,12 +84,13 @@ RUSH_OP(unflatten) {
   int64_t parts[RUSH_MAX_RANK], sizes[RUSH_MAX_RANK], product = 1;
   int dim, n, rank = 0, unknown = -1;
   RUSH_TRY(arg_ints(c, 2, RUSH_MAX_RANK, parts, &n));
-  RUSH_NEED(n > 0, "unflatten: sizes must be non-empty");
-  RUSH_NEED(t->rank > 0, "Dimension specified as 0 but tensor has no dimensions");
+  RUSH_CHECK_ARG(n > 0, "unflatten: sizes must be non-empty");
+  RUSH_CHECK_ARG(t->rank > 0, "Dimension specified as 0 but tensor has no dimensions");
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
-  RUSH_NEED(t->rank - 1 + n <= RUSH_MAX_RANK, "unflatten: more than %d dimensions", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(t->rank - 1 + n <= RUSH_MAX_RANK, "unflatten: more than %d dimensions",
+                 RUSH_MAX_RANK);
   for (int k = 0; k < n; k++) {
-    RUSH_NEED(parts[k] != -1 || unknown < 0, "only one dimension can be inferred");
+    RUSH_CHECK_ARG(parts[k] != -1 || unknown < 0, "only one dimension can be inferred");
     if (parts[k] == -1)
       unknown = k;
     else if (parts[k] < 0 || !rush_mul64(product, parts[k], &product))
@@ -98,11 +99,12 @@ RUSH_OP(unflatten) {
   }
   int64_t size = t->sizes[dim];
   bool fits = product == size || (unknown >= 0 && product > 0 && size % product == 0);
-  RUSH_NEED(fits,
-            "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in the "
-            "input tensor",
-            rush_shape_text(n, parts, text), dim, (long long)size);
-  RUSH_NEED(
+  RUSH_CHECK_ARG(
+      fits,
+      "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%lld) in the "
+      "input tensor",
+      rush_shape_text(n, parts, text), dim, (long long)size);
+  RUSH_CHECK_ARG(
       unknown < 0 || product > 0,
       "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size "
       "-1 can be any value and is ambiguous",
@@ -142,9 +144,9 @@ RUSH_OP(broadcast_tensors) {
     const rush_tensor *t = rush_as_tensor(&list->items[k]);
     int64_t both[RUSH_MAX_RANK];
     int n;
-    RUSH_NEED(rush_broadcast(rank, sizes, t->rank, t->sizes, &n, both),
-              "The sizes %s and %s do not broadcast together", rush_shape_text(rank, sizes, a),
-              rush_shape_text(t->rank, t->sizes, b));
+    RUSH_CHECK_ARG(rush_broadcast(rank, sizes, t->rank, t->sizes, &n, both),
+                   "The sizes %s and %s do not broadcast together", rush_shape_text(rank, sizes, a),
+                   rush_shape_text(t->rank, t->sizes, b));
     rank = n;
     memcpy(sizes, both, sizeof sizes);
   }
@@ -169,11 +171,12 @@ RUSH_OP(view_dtype) {
   for (int d = 0; d < t->rank; d++) sizes[d] = t->sizes[d], strides[d] = t->strides[d];
   int last = t->rank - 1;
   if (old != new) {
-    RUSH_NEED(t->rank > 0, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
-              rush_dtype_name(t->dtype), rush_dtype_name(dtype));
-    RUSH_NEED(strides[last] == 1 || sizes[last] == 1,
-              "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
-              rush_dtype_name(t->dtype), rush_dtype_name(dtype), (long long)strides[last]);
+    RUSH_CHECK_ARG(t->rank > 0, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
+                   rush_dtype_name(t->dtype), rush_dtype_name(dtype));
+    RUSH_CHECK_ARG(
+        strides[last] == 1 || sizes[last] == 1,
+        "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
+        rush_dtype_name(t->dtype), rush_dtype_name(dtype), (long long)strides[last]);
   }
   if (old > new) {
     int64_t k = old / new;
@@ -181,15 +184,15 @@ RUSH_OP(view_dtype) {
     sizes[last] *= k, strides[last] = 1, offset *= k;
   } else if (old < new) {
     int64_t k = new / old;
-    RUSH_NEED(sizes[last] % k == 0,
-              "self.size(-1) must be divisible by %lld to view %s as %s, but got %lld",
-              (long long)k, rush_dtype_name(t->dtype), rush_dtype_name(dtype),
-              (long long)sizes[last]);
-    RUSH_NEED(offset % k == 0, "self.storage_offset() must be divisible by %lld, but got %lld",
-              (long long)k, (long long)offset);
+    RUSH_CHECK_ARG(sizes[last] % k == 0,
+                   "self.size(-1) must be divisible by %lld to view %s as %s, but got %lld",
+                   (long long)k, rush_dtype_name(t->dtype), rush_dtype_name(dtype),
+                   (long long)sizes[last]);
+    RUSH_CHECK_ARG(offset % k == 0, "self.storage_offset() must be divisible by %lld, but got %lld",
+                   (long long)k, (long long)offset);
     for (int d = 0; d < last; d++) {
-      RUSH_NEED(strides[d] % k == 0, "self.stride(%d) must be divisible by %lld, but got %lld", d,
-                (long long)k, (long long)strides[d]);
+      RUSH_CHECK_ARG(strides[d] % k == 0, "self.stride(%d) must be divisible by %lld, but got %lld",
+                     d, (long long)k, (long long)strides[d]);
       strides[d] /= k;
     }
     sizes[last] /= k, strides[last] = 1, offset /= k;

@@ -1,45 +1,46 @@
 /* torchvision's deform_conv2d: a convolution each of whose taps is moved by an offset of its own. */
-#include "blocks/matrices.h"
+#include "blocks/batched_matmul.h"
 #include "call/define.h"
-#include "kernels/regions.h"
+#include "kernels/roi_pooling.h"
 #include "tensor/layout.h"
 
 static rush_status check_sizes(rush_call *c, const char *name, const rush_tensor *t,
                                const rush_tensor *x, int64_t channels, const rush_deform *d) {
-  RUSH_NEED(t->sizes[1] == channels, "%s.shape[1] is not valid: got: %lld expected: %lld", name,
-            (long long)t->sizes[1], (long long)channels);
-  RUSH_NEED(t->sizes[0] == x->sizes[0], "invalid batch size of %s", name);
-  RUSH_NEED(t->sizes[2] == d->out[0] && t->sizes[3] == d->out[1],
-            "%s output dims: (%lld, %lld) - computed output dims: (%lld, %lld)", name,
-            (long long)t->sizes[2], (long long)t->sizes[3], (long long)d->out[0],
-            (long long)d->out[1]);
+  RUSH_CHECK_ARG(t->sizes[1] == channels, "%s.shape[1] is not valid: got: %lld expected: %lld",
+                 name, (long long)t->sizes[1], (long long)channels);
+  RUSH_CHECK_ARG(t->sizes[0] == x->sizes[0], "invalid batch size of %s", name);
+  RUSH_CHECK_ARG(t->sizes[2] == d->out[0] && t->sizes[3] == d->out[1],
+                 "%s output dims: (%lld, %lld) - computed output dims: (%lld, %lld)", name,
+                 (long long)t->sizes[2], (long long)t->sizes[3], (long long)d->out[0],
+                 (long long)d->out[1]);
   return RUSH_OK;
 }
 
 static rush_status check_numbers(rush_call *c, const rush_deform *d, int64_t groups) {
   const int64_t most = INT32_MAX;
   for (int k = 0; k < 2; k++) {
-    RUSH_NEED(d->kernel[k] > 0, "weight has no taps");
-    RUSH_NEED(d->stride[k] > 0 && d->stride[k] <= most, "stride_h: %lld stride_w: %lld",
-              (long long)d->stride[0], (long long)d->stride[1]);
-    RUSH_NEED(d->padding[k] >= 0 && d->padding[k] <= most, "pad_h: %lld pad_w: %lld",
-              (long long)d->padding[0], (long long)d->padding[1]);
-    RUSH_NEED(d->dilation[k] > 0 && d->dilation[k] <= most, "dilation_h: %lld dilation_w: %lld",
-              (long long)d->dilation[0], (long long)d->dilation[1]);
+    RUSH_CHECK_ARG(d->kernel[k] > 0, "weight has no taps");
+    RUSH_CHECK_ARG(d->stride[k] > 0 && d->stride[k] <= most, "stride_h: %lld stride_w: %lld",
+                   (long long)d->stride[0], (long long)d->stride[1]);
+    RUSH_CHECK_ARG(d->padding[k] >= 0 && d->padding[k] <= most, "pad_h: %lld pad_w: %lld",
+                   (long long)d->padding[0], (long long)d->padding[1]);
+    RUSH_CHECK_ARG(d->dilation[k] > 0 && d->dilation[k] <= most,
+                   "dilation_h: %lld dilation_w: %lld", (long long)d->dilation[0],
+                   (long long)d->dilation[1]);
   }
-  RUSH_NEED(groups > 0 && d->groups > 0, "groups and offset groups must be positive");
+  RUSH_CHECK_ARG(groups > 0 && d->groups > 0, "groups and offset groups must be positive");
   return RUSH_OK;
 }
 
 static rush_status check_dtypes(rush_call *c) {
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  RUSH_NEED(rush_is_float(dtype) && c->narrow != RUSH_BFLOAT16,
-            "\"deformable_im2col\" not implemented for '%s'",
-            rush_dtype_word(c->narrow == RUSH_BFLOAT16 ? c->narrow : dtype));
+  RUSH_CHECK_ARG(rush_is_float(dtype) && c->narrow != RUSH_BFLOAT16,
+                 "\"deformable_im2col\" not implemented for '%s'",
+                 rush_dtype_torch_name(c->narrow == RUSH_BFLOAT16 ? c->narrow : dtype));
   for (uint32_t k = 1; k < 5; k++)
-    RUSH_NEED((k == 3 && !arg_bool(c, 13)) || arg_tensor(c, k)->dtype == dtype,
-              "expected scalar type %s but found %s", rush_dtype_word(dtype),
-              rush_dtype_word(arg_tensor(c, k)->dtype));
+    RUSH_CHECK_ARG((k == 3 && !arg_bool(c, 13)) || arg_tensor(c, k)->dtype == dtype,
+                   "expected scalar type %s but found %s", rush_dtype_torch_name(dtype),
+                   rush_dtype_torch_name(arg_tensor(c, k)->dtype));
   return RUSH_OK;
 }
 
@@ -48,8 +49,9 @@ static rush_status read_args(rush_call *c, rush_deform *d) {
   const rush_tensor *offset = arg_tensor(c, 2), *mask = arg_tensor(c, 3);
   const int64_t groups = arg_int(c, 11);
   const bool masked = arg_bool(c, 13);
-  RUSH_NEED(x->rank == 4 && weight->rank == 4 && offset->rank == 4 && (!masked || mask->rank == 4),
-            "input, weight, offset and mask should be 4d tensors");
+  RUSH_CHECK_ARG(
+      x->rank == 4 && weight->rank == 4 && offset->rank == 4 && (!masked || mask->rank == 4),
+      "input, weight, offset and mask should be 4d tensors");
   *d = (rush_deform){.ctx = c->ctx,
                      .channels = x->sizes[1],
                      .height = x->sizes[2],
@@ -70,22 +72,22 @@ static rush_status read_args(rush_call *c, rush_deform *d) {
     const bool fits = rush_mul64(d->dilation[k], d->kernel[k] - 1, &far) && far <= room;
     d->out[k] = fits ? (room - far) / d->stride[k] + 1 : 0;
   }
-  RUSH_NEED(d->out[0] > 0 && d->out[1] > 0,
-            "Calculated output size too small - out_h: %lld out_w: %lld", (long long)d->out[0],
-            (long long)d->out[1]);
-  RUSH_NEED(x->sizes[1] % groups == 0 && weight->sizes[1] == x->sizes[1] / groups &&
-                weight->sizes[0] % groups == 0 && x->sizes[1] % d->groups == 0,
-            "%lld input and %lld output channels do not fit the weight and the groups",
-            (long long)x->sizes[1], (long long)weight->sizes[0]);
+  RUSH_CHECK_ARG(d->out[0] > 0 && d->out[1] > 0,
+                 "Calculated output size too small - out_h: %lld out_w: %lld", (long long)d->out[0],
+                 (long long)d->out[1]);
+  RUSH_CHECK_ARG(x->sizes[1] % groups == 0 && weight->sizes[1] == x->sizes[1] / groups &&
+                     weight->sizes[0] % groups == 0 && x->sizes[1] % d->groups == 0,
+                 "%lld input and %lld output channels do not fit the weight and the groups",
+                 (long long)x->sizes[1], (long long)weight->sizes[0]);
   int64_t taps, moves;
-  RUSH_NEED(rush_mul64(d->kernel[0], d->kernel[1], &taps) && rush_mul64(taps, d->groups, &taps) &&
-                rush_mul64(taps, 2, &moves),
-            "offset.shape[1] is not valid: got: %lld", (long long)offset->sizes[1]);
+  RUSH_CHECK_ARG(rush_mul64(d->kernel[0], d->kernel[1], &taps) &&
+                     rush_mul64(taps, d->groups, &taps) && rush_mul64(taps, 2, &moves),
+                 "offset.shape[1] is not valid: got: %lld", (long long)offset->sizes[1]);
   RUSH_TRY(check_sizes(c, "offset", offset, x, moves, d));
   if (masked) RUSH_TRY(check_sizes(c, "mask", mask, x, taps, d));
   const rush_tensor *bias = arg_tensor(c, 4);
-  RUSH_NEED(bias->numel == weight->sizes[0], "bias has %lld elements, wanted %lld",
-            (long long)bias->numel, (long long)weight->sizes[0]);
+  RUSH_CHECK_ARG(bias->numel == weight->sizes[0], "bias has %lld elements, wanted %lld",
+                 (long long)bias->numel, (long long)weight->sizes[0]);
   return check_dtypes(c);
 }
 
@@ -134,7 +136,7 @@ RUSH_OP(deform_conv2d) {
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 2), &offset));
   if (arg_bool(c, 13)) RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 3), &mask));
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 4), &bias));
-  RUSH_NEED(rush_numel(4, of_columns, &n), "the columns of deform_conv2d are too many");
+  RUSH_CHECK_ARG(rush_numel(4, of_columns, &n), "the columns of deform_conv2d are too many");
   RUSH_TRY(rush_result(c, 0, x->dtype, 4, sizes, &out));
   if (out->numel == 0) return RUSH_OK;
   RUSH_TRY(tmp_items(c, n, rush_itemsize(x), &columns));

@@ -1,21 +1,22 @@
 /* torchvision's nms: of boxes that overlap those with the best scores. */
-#include "blocks/rank.h"
+#include "blocks/sort_lines.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
 static rush_status check(rush_call *c, const rush_tensor *boxes, const rush_tensor *scores) {
-  RUSH_NEED(boxes->rank == 2, "boxes should be a 2d tensor, got %dD", boxes->rank);
-  RUSH_NEED(boxes->sizes[1] == 4, "boxes should have 4 elements in dimension 1, got %lld",
-            (long long)boxes->sizes[1]);
-  RUSH_NEED(scores->rank == 1, "scores should be a 1d tensor, got %dD", scores->rank);
-  RUSH_NEED(boxes->sizes[0] == scores->sizes[0],
-            "boxes and scores should have same number of elements in dimension 0, got %lld and "
-            "%lld",
-            (long long)boxes->sizes[0], (long long)scores->sizes[0]);
-  RUSH_NEED(boxes->dtype == scores->dtype, "dets should have the same type as scores");
+  RUSH_CHECK_ARG(boxes->rank == 2, "boxes should be a 2d tensor, got %dD", boxes->rank);
+  RUSH_CHECK_ARG(boxes->sizes[1] == 4, "boxes should have 4 elements in dimension 1, got %lld",
+                 (long long)boxes->sizes[1]);
+  RUSH_CHECK_ARG(scores->rank == 1, "scores should be a 1d tensor, got %dD", scores->rank);
+  RUSH_CHECK_ARG(
+      boxes->sizes[0] == scores->sizes[0],
+      "boxes and scores should have same number of elements in dimension 0, got %lld and "
+      "%lld",
+      (long long)boxes->sizes[0], (long long)scores->sizes[0]);
+  RUSH_CHECK_ARG(boxes->dtype == scores->dtype, "dets should have the same type as scores");
   const rush_dtype given = rush_is_half(c->narrow) ? c->narrow : boxes->dtype;
-  RUSH_NEED(rush_is_float(given) && !rush_is_half(given), "\"nms_kernel\" not implemented for '%s'",
-            rush_dtype_word(given));
+  RUSH_CHECK_ARG(rush_is_float(given) && !rush_is_half(given),
+                 "\"nms_kernel\" not implemented for '%s'", rush_dtype_torch_name(given));
   return RUSH_OK;
 }
 
@@ -25,24 +26,24 @@ static rush_status check(rush_call *c, const rush_tensor *boxes, const rush_tens
 /* boxes[n][4]: x1, y1, x2, y2; `items` are in the order of the scores, of which those that stay come
  * to the front. What is left of them after box i is all that it is compared with, so each round is
  * shorter. Gives how many stay; fewer where the host wants to stop. */
-#define NMS(T, f)                                                                             \
-  static int64_t nms_##f(rush_ctx *ctx, const T *boxes, double threshold, rush_ranked *items, \
-                         int64_t n) {                                                         \
-    for (int64_t i = 0; i < n; i++) {                                                         \
-      const T *a = boxes + 4 * items[i].index, area = (a[2] - a[0]) * (a[3] - a[1]);          \
-      int64_t left = i + 1;                                                                   \
-      if (rush_stops(ctx, 4 * (uint64_t)(n - i))) return i;                                   \
-      for (int64_t j = i + 1; j < n; j++) {                                                   \
-        const T *b = boxes + 4 * items[j].index;                                              \
-        const T width = MIN_OF(a[2], b[2]) - MAX_OF(a[0], b[0]);                              \
-        const T height = MIN_OF(a[3], b[3]) - MAX_OF(a[1], b[1]);                             \
-        const T common = MAX_OF(0, width) * MAX_OF(0, height);                                \
-        const T all = area + (b[2] - b[0]) * (b[3] - b[1]) - common;                          \
-        if (!((double)(common / all) > threshold)) items[left++] = items[j];                  \
-      }                                                                                       \
-      n = left;                                                                               \
-    }                                                                                         \
-    return n;                                                                                 \
+#define NMS(T, f)                                                                                \
+  static int64_t nms_##f(rush_ctx *ctx, const T *boxes, double threshold, rush_sort_item *items, \
+                         int64_t n) {                                                            \
+    for (int64_t i = 0; i < n; i++) {                                                            \
+      const T *a = boxes + 4 * items[i].index, area = (a[2] - a[0]) * (a[3] - a[1]);             \
+      int64_t left = i + 1;                                                                      \
+      if (rush_should_stop(ctx, 4 * (uint64_t)(n - i))) return i;                                \
+      for (int64_t j = i + 1; j < n; j++) {                                                      \
+        const T *b = boxes + 4 * items[j].index;                                                 \
+        const T width = MIN_OF(a[2], b[2]) - MAX_OF(a[0], b[0]);                                 \
+        const T height = MIN_OF(a[3], b[3]) - MAX_OF(a[1], b[1]);                                \
+        const T common = MAX_OF(0, width) * MAX_OF(0, height);                                   \
+        const T all = area + (b[2] - b[0]) * (b[3] - b[1]) - common;                             \
+        if (!((double)(common / all) > threshold)) items[left++] = items[j];                     \
+      }                                                                                          \
+      n = left;                                                                                  \
+    }                                                                                            \
+    return n;                                                                                    \
   }
 NMS(float, f32)
 NMS(double, f64)
@@ -50,14 +51,14 @@ NMS(double, f64)
 /* dets [N, 4], scores [N], iou_threshold -> int64 [K], best first, the earlier of equal ones first */
 RUSH_OP(nms) {
   rush_tensor *boxes = arg_tensor(c, 0), *scores = arg_tensor(c, 1), *out;
-  rush_ranked *items;
+  rush_sort_item *items;
   RUSH_TRY(check(c, boxes, scores));
   const int64_t n = scores->numel;
   RUSH_TRY(tmp_contiguous(c, boxes, &boxes));
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   if (n > 0)
-    rush_rank(scores->dtype, rush_data(scores), scores->strides[0] * (int64_t)rush_itemsize(scores),
-              n, true, items);
+    rush_sort_keys(scores->dtype, rush_data(scores),
+                   scores->strides[0] * (int64_t)rush_itemsize(scores), n, true, items);
   rush_sort_stable(c->ctx, items, items + n, n);
   const int64_t kept = boxes->dtype == RUSH_FLOAT64
                            ? nms_f64(c->ctx, rush_data(boxes), arg_float(c, 2), items, n)

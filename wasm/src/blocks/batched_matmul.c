@@ -1,0 +1,241 @@
+#include "blocks/batched_matmul.h"
+
+#include <complex.h>
+#include <math.h>
+
+#include "kernels/gemm.h"
+#include "kernels/optional.h"
+#include "kernels/transpose.h"
+#include "tensor/iter.h"
+
+rush_matrices rush_matrices_of(const rush_tensor *t, int rank) {
+  const int own = t->rank - 2;
+  rush_matrices m = {rush_data(t), t->strides[own], t->strides[own + 1], {0}};
+  for (int d = 0; d < own; d++) m.batch[rank - own + d] = t->sizes[d] == 1 ? 0 : t->strides[d];
+  return m;
+}
+
+/* What is kept from one batch to the next: packed copies are made again only for other matrices. */
+typedef struct scratch {
+  rush_ctx *ctx;
+  float *a, *b;
+  const char *a_of, *b_of;
+} scratch;
+
+static const float *dense_rows(scratch *s, int64_t m, int64_t k, const rush_matrices *a,
+                               const char *data, size_t *lda) {
+  if (a->col == 1 || k <= 1) {
+    *lda = (size_t)a->row;
+    return (const float *)(const void *)data;
+  }
+  *lda = (size_t)k;
+  if (s->a_of == data) return s->a;
+  s->a_of = data;
+  const float *from = (const float *)(const void *)data;
+  if (a->row == 1 || m == 1) {
+    rush_transpose(sizeof(float), (size_t)m, (size_t)k, from, (ptrdiff_t)a->col, s->a,
+                   (ptrdiff_t)k);
+    return s->a;
+  }
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < k; j++) s->a[i * k + j] = from[i * a->row + j * a->col];
+  return s->a;
+}
+
+static void product_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_matrices *a,
+                        const char *pa, const rush_matrices *b, const char *pb,
+                        const rush_matrices *c, char *pc) {
+  const size_t rows = (size_t)m, columns = (size_t)n, depth = (size_t)k;
+  size_t lda;
+  const float *from = dense_rows(s, m, k, a, pa, &lda), *right = (const float *)(const void *)pb;
+  float *to = (float *)(void *)pc;
+  if (s->b == NULL) {
+    rush_gemm_unpacked(s->ctx, rows, columns, depth, from, lda, right, (ptrdiff_t)b->row,
+                       (ptrdiff_t)b->col, to, (size_t)c->row);
+    return;
+  }
+  if (s->b_of != pb)
+    rush_gemm_pack(depth, columns, right, (ptrdiff_t)b->row, (ptrdiff_t)b->col, NULL, s->b);
+  s->b_of = pb;
+  rush_gemm_parallel(s->ctx, rows, columns, depth, from, lda, s->b, to, (size_t)c->row, -INFINITY,
+                     INFINITY);
+}
+
+/* Batches that follow each other like more rows of a, times the same b, are one taller product. */
+static int fold(int rank, const int64_t *batch, int64_t *m, const rush_matrices *a,
+                const rush_matrices *b, const rush_matrices *c) {
+  while (rank > 0) {
+    const int d = rank - 1;
+    if (batch[d] != 1 &&
+        (b->batch[d] != 0 || a->batch[d] != a->row * *m || c->batch[d] != c->row * *m))
+      break;
+    *m *= batch[d];
+    rank--;
+  }
+  return rank;
+}
+
+static rush_status take_scratch(rush_heap *heap, int64_t m, int64_t n, int64_t k,
+                                const rush_matrices *a, const rush_matrices *b, scratch *s) {
+  size_t floats, bytes;
+  if (a->col != 1 && k > 1) {
+    RUSH_CHECK(heap->ctx,
+               rush_mul((size_t)m, (size_t)k, &floats) && rush_mul(floats, sizeof(float), &bytes),
+               RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
+    RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&s->a));
+  }
+  if (rush_gemm_unpacked(NULL, (size_t)m, 0, 0, NULL, 0, NULL, (ptrdiff_t)b->row, (ptrdiff_t)b->col,
+                         NULL, 0))
+    return RUSH_OK;
+  RUSH_CHECK(
+      heap->ctx,
+      rush_gemm_packed((size_t)k, (size_t)n, &floats) && rush_mul(floats, sizeof(float), &bytes),
+      RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
+  return rush_heap_alloc(heap, bytes, (void **)&s->b);
+}
+
+static double complex complex_at(bool wide, const char *of, int64_t at) {
+  return wide ? ((const double complex *)(const void *)of)[at]
+              : ((const float complex *)(const void *)of)[at];
+}
+/* A row of a complex product: rare, so small. */
+static void complex_row(bool wide, int64_t n, int64_t k, const char *a, const rush_matrices *as,
+                        const char *b, const rush_matrices *bs, char *c) {
+  for (int64_t j = 0; j < n; j++) {
+    double complex sum = 0;
+    for (int64_t p = 0; p < k; p++)
+      sum += complex_at(wide, a, p * as->col) * complex_at(wide, b, p * bs->row + j * bs->col);
+    if (wide)
+      ((double complex *)(void *)c)[j] = sum;
+    else
+      ((float complex *)(void *)c)[j] = (float complex)sum;
+  }
+}
+
+static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int rank,
+                        const int64_t *batch, const rush_matrices *a, const rush_matrices *b,
+                        const rush_matrices *c, scratch *s) {
+  const int64_t size = (int64_t)rush_dtype_size(dtype);
+  int64_t at[RUSH_MAX_RANK] = {0};
+  char *pa = a->data, *pb = b->data, *pc = c->data;
+  for (;;) {
+    if (dtype == RUSH_FLOAT32) {
+      if (rush_should_stop(s->ctx, (uint64_t)n + (uint64_t)k)) return;
+      product_f32(s, m, n, k, a, pa, b, pb, c, pc);
+    } else {
+      for (int64_t i = 0; i < m; i++) { /* row by row, as the kernel itself goes */
+        if (rush_should_stop(s->ctx, (uint64_t)n * (uint64_t)k)) return;
+        if (rush_is_complex(dtype)) {
+          complex_row(dtype == RUSH_COMPLEX128, n, k, pa + i * a->row * size, a, pb, b,
+                      pc + i * c->row * size);
+          continue;
+        }
+        rush_optional_gemm_any(dtype, 1, (size_t)n, (size_t)k, pa + i * a->row * size,
+                               (ptrdiff_t)a->row, (ptrdiff_t)a->col, pb, (ptrdiff_t)b->row,
+                               (ptrdiff_t)b->col, pc + i * c->row * size, (ptrdiff_t)c->row);
+      }
+    }
+    int d = rank - 1;
+    for (; d >= 0; d--) {
+      pa += a->batch[d] * size, pb += b->batch[d] * size, pc += c->batch[d] * size;
+      if (++at[d] < batch[d]) break;
+      at[d] = 0;
+      pa -= a->batch[d] * size * batch[d], pb -= b->batch[d] * size * batch[d],
+          pc -= c->batch[d] * size * batch[d];
+    }
+    if (d < 0) return;
+  }
+}
+
+rush_status rush_matmul_run(rush_heap *heap, rush_dtype dtype, int64_t m, int64_t n, int64_t k,
+                            int rank, const int64_t *batch, rush_matrices a, rush_matrices b,
+                            rush_matrices c) {
+  RUSH_TRY(rush_charge(heap->ctx, 32)); /* for who has many products of nothing */
+  for (int d = 0; d < rank; d++)
+    if (batch[d] == 0) return RUSH_OK;
+  if (m == 0 || n == 0) return RUSH_OK;
+  RUSH_CHECK(
+      heap->ctx, dtype == RUSH_FLOAT32 || rush_optional_gemm_any, RUSH_ERR_UNSUPPORTED,
+      "this runtime was slimmed, and has no matrix products of %s: slim it for this file, too",
+      rush_dtype_name(dtype));
+  rank = fold(rank, batch, &m, &a, &b, &c);
+  scratch s = {.ctx = heap->ctx};
+  rush_status st = RUSH_OK;
+  if (dtype == RUSH_FLOAT32) st = take_scratch(heap, m, n, k, &a, &b, &s);
+  if (st == RUSH_OK) run_batches(dtype, m, n, k, rank, batch, &a, &b, &c, &s);
+  rush_heap_free(heap, s.a);
+  rush_heap_free(heap, s.b);
+  return st;
+}
+
+bool rush_as_rows(const rush_tensor *t, int64_t *rows, int64_t *stride) {
+  const int last = t->rank - 1;
+  *rows = 1;
+  *stride = t->sizes[last];
+  if (t->sizes[last] > 1 && t->strides[last] != 1) return false;
+  for (int d = last - 1; d >= 0; d--) {
+    if (t->sizes[d] == 1) continue;
+    if (*rows == 1) {
+      *stride = t->strides[d];
+    } else if (t->strides[d] != *stride * *rows) {
+      return false;
+    }
+    *rows *= t->sizes[d];
+  }
+  /* Overlapping rows (expand, unfold) are fine to read; a negative stride does not exist. */
+  return true;
+}
+
+static double value_double(const rush_value *v) {
+  return v->kind == RUSH_KIND_FLOAT ? v->u.f : (double)v->u.i;
+}
+static double complex value_complex(const rush_value *v) {
+  const rush_complex *z = v->u.ref;
+  return v->kind == RUSH_KIND_COMPLEX ? CMPLX(z->re, z->im) : value_double(v);
+}
+static int64_t value_int(const rush_value *v) {
+  return v->kind == RUSH_KIND_FLOAT ? rush_double_to_int(v->u.f) : v->u.i;
+}
+
+#define SCALED(type, sum_type, x, y)                                                              \
+  for (int64_t i = 0; i < n; i++, o += os, s += ss) {                                             \
+    const sum_type out_ = (y) == 0 ? 0 : (sum_type)(*(type *)(void *)o * (y));                    \
+    *(type *)(void *)o =                                                                          \
+        (type)(has ? (sum_type)(out_ + (sum_type)(*(const type *)(const void *)s * (x))) : out_); \
+  }
+
+static void scale_row(rush_dtype dtype, int64_t n, char *o, int64_t os, const char *s, int64_t ss,
+                      bool has, const rush_value *beta, const rush_value *alpha) {
+  const double complex bc = value_complex(beta), ac = value_complex(alpha);
+  const double bf = creal(bc), af = creal(ac);
+  const uint64_t bi = (uint64_t)value_int(beta), ai = (uint64_t)value_int(alpha);
+  switch (dtype) {
+    case RUSH_FLOAT32:
+      SCALED(float, float, (float)bf, (float)af) break;
+    case RUSH_FLOAT64:
+      SCALED(double, double, bf, af) break;
+    case RUSH_COMPLEX64:
+      SCALED(float complex, double complex, bc, ac) break;
+    case RUSH_COMPLEX128:
+      SCALED(double complex, double complex, bc, ac) break;
+    case RUSH_UINT8:
+      SCALED(uint8_t, uint64_t, bi, ai) break;
+    case RUSH_INT32:
+      SCALED(uint32_t, uint64_t, bi, ai) break;
+    default:
+      SCALED(uint64_t, uint64_t, bi, ai) break;
+  }
+}
+
+void rush_add_scaled(rush_tensor *out, const rush_tensor *self, const rush_value *beta,
+                     const rush_value *alpha) {
+  const bool has = rush_is_integral(out->dtype) ? value_int(beta) != 0 : value_complex(beta) != 0;
+  const rush_tensor *tensors[2] = {out, self};
+  rush_iter it;
+  if (!has && value_complex(alpha) == 1) return;
+  rush_iter_init(&it, out->rank, out->sizes, has ? 2 : 1, tensors);
+  do {
+    scale_row(out->dtype, it.size[0], it.at[0], it.stride[0][0], has ? it.at[1] : it.at[0],
+              has ? it.stride[1][0] : it.stride[0][0], has, beta, alpha);
+  } while (rush_iter_next(&it));
+}

@@ -1,0 +1,13 @@
+/* Rows of the skeletons that other code computes with, too. Their bodies are in ops/elementwise and
+ * ops/reduce; the linker brings them here. */
+#ifndef RUSH_SHARED_ROWS_H
+#define RUSH_SHARED_ROWS_H
+
+#include "blocks/elements/pointwise.h"
+#include "blocks/elements/reduce.h"
+
+extern const rush_pointwise rush_pointwise_clamp_min, rush_pointwise_div, rush_pointwise_eq,
+    rush_pointwise_mul, rush_pointwise_prelu_kernel;
+extern const rush_reduce rush_reduce_all, rush_reduce_norm_dim, rush_reduce_sum_dim;
+
+#endif

@@ -1,0 +1,133 @@
+/* One body for real and complex matrices. */
+#include "kernels/factorization.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/base.h"
+
+enum {
+  MAX_SWEEPS = 60, /* of Jacobi's rotations; ten are many */
+  MAX_STEPS = 40,  /* of QR for one eigenvalue; three are many */
+};
+
+#define NUM double
+#define NAME(name) name##_f64
+#define CONJ(x) (x)
+#define REAL(x) (x)
+#define SIZE(x) fabs(x)
+#define PIVOT_SIZE(x) fabs(x)
+#include "kernels/factorization_impl.h"
+#undef NUM
+#undef NAME
+#undef CONJ
+#undef REAL
+#undef SIZE
+#undef PIVOT_SIZE
+
+#define NUM double complex
+#define NAME(name) name##_c128
+#define CONJ(x) conj(x)
+#define REAL(x) creal(x)
+#define SIZE(x) cabs(x)
+#define PIVOT_SIZE(x) (fabs(creal(x)) + fabs(cimag(x))) /* as LAPACK has it */
+#include "kernels/factorization_impl.h"
+
+/* ---- Eigenvalues of any matrix: Schur's form a = u t u^H, by QR steps ------------------------------ */
+
+/* Turns rows p and q of a[n][n], so that of x and y in one column of them y becomes 0, and its columns,
+ * and those of u[n][n] (or NULL), so that the eigenvalues stay. */
+static void turn(int64_t n, double complex *a, double complex *u, int64_t p, int64_t q,
+                 double complex x, double complex y) {
+  const double size_x = cabs(x), size_y = cabs(y), size = hypot(size_x, size_y);
+  if (size_y == 0) return;
+  const double c = size_x / size, s = size_y / size;
+  const double complex by = size_x == 0 ? 1 : -(x / size_x) * conj(y / size_y);
+  rotate_c128(n, n, c, s, by, a + p, a + q);
+  rotate_c128(n, 1, c, s, conj(by), a + p * n, a + q * n);
+  if (u) rotate_c128(n, 1, c, s, conj(by), u + p * n, u + q * n);
+}
+
+/* The eigenvalue of the last two rows up to `last` that is closer to the last number. */
+static double complex shift_of(int64_t n, const double complex *a, int64_t last) {
+  const double complex p = a[(last - 1) * (n + 1)], q = a[last * (n + 1)];
+  const double complex half = (p - q) / 2;
+  const double complex root =
+      csqrt(half * half + a[last - 1 + last * n] * a[last + (last - 1) * n]);
+  const double complex one = half + root, other = half - root;
+  return q + (cabs(one) < cabs(other) ? one : other);
+}
+
+/* One step on the rows from `first` to `last`. */
+static void qr_step(int64_t n, double complex *a, double complex *u, int64_t first, int64_t last,
+                    double complex shift) {
+  turn(n, a, u, first, first + 1, a[first * (n + 1)] - shift, a[first + 1 + first * n]);
+  for (int64_t k = first; k + 2 <= last; k++) { /* what stands below the subdiagonal moves down */
+    turn(n, a, u, k + 1, k + 2, a[k + 1 + k * n], a[k + 2 + k * n]);
+    a[k + 2 + k * n] = 0;
+  }
+}
+
+static bool schur(struct rush_ctx *ctx, int64_t n, double complex *a, double complex *u) {
+  int steps = 0;
+  for (int64_t k = 0; k < n; k++)
+    for (int64_t r = n - 1; r > k + 1; r--) {
+      if (rush_should_stop(ctx, (uint64_t)n)) return false;
+      turn(n, a, u, r - 1, r, a[r - 1 + k * n], a[r + k * n]);
+      a[r + k * n] = 0;
+    }
+  for (int64_t last = n - 1; last > 0; steps++) {
+    int64_t first = last;
+    for (; first > 0; first--) {
+      double complex *below = &a[first + (first - 1) * n];
+      const double beside = cabs(a[first * (n + 1)]) + cabs(a[(first - 1) * (n + 1)]);
+      if (cabs(*below) > DBL_EPSILON * beside) continue;
+      *below = 0;
+      break;
+    }
+    if (first == last) {
+      last--;
+      steps = -1;
+      continue;
+    }
+    if (steps == MAX_STEPS || rush_should_stop(ctx, (uint64_t)(n * (last - first)))) return false;
+    const double complex shift =
+        steps % 10 == 9 ? a[last * (n + 1)] + cabs(a[last + (last - 1) * n]) : shift_of(n, a, last);
+    qr_step(n, a, u, first, last, shift);
+  }
+  return true;
+}
+
+/* Column k of u becomes the eigenvector of its value; x[n] is used. */
+static void take_vector(int64_t n, const double complex *t, const double complex *u, int64_t k,
+                        double least, double complex *x, double complex *v) {
+  double complex most = 0;
+  for (int64_t i = k; i >= 0; i--) {
+    double complex sum = i == k;
+    for (int64_t j = i + 1; j <= k; j++) sum -= t[i + j * n] * x[j];
+    const double complex apart = t[i * (n + 1)] - t[k * (n + 1)];
+    x[i] = i == k ? 1 : sum / (cabs(apart) < least ? least : apart);
+  }
+  for (int64_t r = 0; r < n; r++) {
+    v[r] = 0;
+    for (int64_t j = 0; j <= k; j++) v[r] += u[r + j * n] * x[j];
+    if (cabs(v[r]) > cabs(most)) most = v[r];
+  }
+  for (int64_t r = 0; r < n; r++) v[r] *= conj(most) / cabs(most);
+  const double size = sqrt(square_of_c128(n, v));
+  for (int64_t r = 0; r < n; r++) v[r] = creal(v[r]) / size + I * (cimag(v[r]) / size);
+}
+
+bool rush_eig(struct rush_ctx *ctx, int64_t n, double complex *a, double complex *values,
+              double complex *v, double complex *work) {
+  const double least = sqrt(square_of_c128(n * n, a)) * DBL_EPSILON;
+  double complex *u = v ? work : NULL;
+  if (v) set_unit_c128(n, u);
+  if (!schur(ctx, n, a, u)) return false;
+  for (int64_t k = 0; k < n; k++) {
+    values[k] = a[k * (n + 1)];
+    if (v) take_vector(n, a, u, k, fmax(least, DBL_MIN), work + n * n, v + k * n);
+    if (rush_should_stop(ctx, (uint64_t)(n * n))) return false;
+  }
+  return true;
+}

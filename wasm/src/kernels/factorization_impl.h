@@ -1,0 +1,343 @@
+/* The body of factorization.c, for numbers NUM. */
+
+int32_t NAME(rush_lu)(struct rush_ctx *ctx, int64_t m, int64_t n, NUM *a, int32_t *pivots) {
+  int32_t info = 0;
+  for (int64_t k = 0; k < m && k < n; k++) {
+    NUM *column = a + k * m;
+    int64_t best = k;
+    if (rush_should_stop(ctx, (uint64_t)((m - k) * (n - k)))) return info;
+    for (int64_t r = k + 1; r < m; r++)
+      if (PIVOT_SIZE(column[r]) > PIVOT_SIZE(column[best])) best = r;
+    pivots[k] = (int32_t)best + 1;
+    if (column[best] == 0) {
+      if (info == 0) info = (int32_t)k + 1;
+      continue;
+    }
+    for (int64_t j = 0; best != k && j < n; j++) {
+      const NUM kept = a[k + j * m];
+      a[k + j * m] = a[best + j * m];
+      a[best + j * m] = kept;
+    }
+    for (int64_t r = k + 1; r < m; r++) column[r] /= column[k];
+    for (int64_t j = k + 1; j < n; j++) {
+      NUM *other = a + j * m;
+      const NUM factor = other[k];
+      for (int64_t r = k + 1; r < m; r++) other[r] -= factor * column[r];
+    }
+  }
+  return info;
+}
+
+int32_t NAME(rush_cholesky)(struct rush_ctx *ctx, int64_t n, NUM *a) {
+  for (int64_t k = 0; k < n; k++) {
+    NUM *column = a + k * n;
+    if (rush_should_stop(ctx, (uint64_t)((k + 1) * (n - k)))) return 0;
+    for (int64_t j = 0; j < k; j++) {
+      const NUM *earlier = a + j * n, factor = CONJ(earlier[k]);
+      for (int64_t r = k; r < n; r++) column[r] -= factor * earlier[r];
+    }
+    const double square = REAL(column[k]);
+    if (!(square > 0)) return (int32_t)k + 1;
+    column[k] = sqrt(square);
+    for (int64_t r = k + 1; r < n; r++) column[r] /= column[k];
+    for (int64_t r = 0; r < k; r++) column[r] = 0;
+  }
+  return 0;
+}
+
+void NAME(rush_solve_triangle)(struct rush_ctx *ctx, int64_t n, int64_t columns, const NUM *a,
+                               bool upper, bool unit, NUM *b) {
+  for (int64_t j = 0; j < columns; j++, b += n) {
+    if (rush_should_stop(ctx, (uint64_t)(n * n))) return;
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t k = upper ? n - 1 - i : i;
+      const NUM *column = a + k * n;
+      if (!unit) b[k] /= column[k];
+      const NUM factor = b[k];
+      for (int64_t r = upper ? 0 : k + 1; r < (upper ? k : n); r++) b[r] -= factor * column[r];
+    }
+  }
+}
+
+/* x[n] without (1 - tau v v^H) x; v[0] counts as 1. */
+static void NAME(reflect_one)(int64_t n, const NUM *v, NUM tau, NUM *x) {
+  NUM sum = x[0];
+  for (int64_t r = 1; r < n; r++) sum += CONJ(v[r]) * x[r];
+  sum *= tau;
+  x[0] -= sum;
+  for (int64_t r = 1; r < n; r++) x[r] -= sum * v[r];
+}
+
+/* The square of x[n]'s length. */
+static double NAME(square_of)(int64_t n, const NUM *x) {
+  double sum = 0;
+  for (int64_t r = 0; r < n; r++) sum += REAL(x[r] * CONJ(x[r]));
+  return sum;
+}
+
+void NAME(rush_qr)(struct rush_ctx *ctx, int64_t m, int64_t n, NUM *a, NUM *tau) {
+  for (int64_t k = 0; k < m && k < n; k++) {
+    NUM *v = a + k + k * m;
+    const double rest = NAME(square_of)(m - k - 1, v + 1), first = REAL(v[0]);
+    if (rush_should_stop(ctx, (uint64_t)((m - k) * (n - k)))) return;
+    tau[k] = 0;
+    if (rest == 0 && v[0] == first) continue;
+    const double beta = copysign(sqrt(rest + NAME(square_of)(1, v)), -first);
+    const NUM scale = v[0] - beta;
+    tau[k] = -scale / beta;
+    for (int64_t r = 1; r < m - k; r++) v[r] /= scale;
+    for (int64_t j = k + 1; j < n; j++) NAME(reflect_one)(m - k, v, CONJ(tau[k]), a + k + j * m);
+    v[0] = beta;
+  }
+}
+
+void NAME(rush_reflect)(struct rush_ctx *ctx, int64_t m, int64_t k, const NUM *a, const NUM *tau,
+                        bool adjoint, int64_t columns, NUM *b) {
+  for (int64_t j = 0; j < columns; j++, b += m) {
+    if (rush_should_stop(ctx, (uint64_t)(m * k))) return;
+    for (int64_t i = 0; i < k; i++) {
+      const int64_t at = adjoint ? i : k - 1 - i;
+      NAME(reflect_one)(m - at, a + at + at * m, adjoint ? CONJ(tau[at]) : tau[at], b + at);
+    }
+  }
+}
+
+static void NAME(swap)(int64_t n, NUM *x, NUM *y) {
+  for (int64_t r = 0; r < n; r++) {
+    const NUM kept = x[r];
+    x[r] = y[r];
+    y[r] = kept;
+  }
+}
+
+/* ---- L D L^T ---------------------------------------------------------------------------------- */
+
+/* The place of the largest of x[n], `step` apart. */
+static int64_t NAME(largest)(int64_t n, int64_t step, const NUM *x) {
+  int64_t best = 0;
+  for (int64_t k = 1; k < n; k++)
+    if (PIVOT_SIZE(x[k * step]) > PIVOT_SIZE(x[best * step])) best = k;
+  return best;
+}
+
+/* Rows and columns p < q of what is left from p on, of which the lower triangle is there. */
+static void NAME(swap_both)(int64_t n, bool hermitian, NUM *a, int64_t p, int64_t q) {
+  NUM *at_p = a + p * n, *at_q = a + q * n;
+  NAME(swap)(n - q - 1, at_p + q + 1, at_q + q + 1);
+  for (int64_t j = p + 1; j <= q; j++) { /* the corner changes sides with itself */
+    const NUM old = at_p[j], other = j == q ? old : a[q + j * n];
+    at_p[j] = hermitian ? CONJ(other) : other;
+    if (j < q) a[q + j * n] = hermitian ? CONJ(old) : old;
+  }
+  const NUM old = at_p[p];
+  at_p[p] = at_q[q];
+  at_q[q] = old;
+}
+
+/* Which row comes next to row k, and whether the two make a block. */
+static int64_t NAME(ldl_pivot)(int64_t n, const NUM *a, int64_t k, bool *pair) {
+  const double alpha = (1 + sqrt(17)) / 8, here = PIVOT_SIZE(a[k + k * n]);
+  *pair = false;
+  if (k + 1 == n) return k;
+  const int64_t best = k + 1 + NAME(largest)(n - k - 1, 1, a + k + 1 + k * n);
+  const double column = PIVOT_SIZE(a[best + k * n]);
+  if (here >= alpha * column) return k;
+  double row = PIVOT_SIZE(a[best + (k + NAME(largest)(best - k, n, a + best + k * n)) * n]);
+  if (best + 1 < n) {
+    const NUM *below = a + best + 1 + best * n;
+    row = fmax(row, PIVOT_SIZE(below[NAME(largest)(n - best - 1, 1, below)]));
+  }
+  if (here >= alpha * column * (column / row)) return k;
+  *pair = PIVOT_SIZE(a[best + best * n]) < alpha * row;
+  return best;
+}
+
+/* x and y become what [[p, c'], [c, q]] makes of them; c' is c, or its conjugate. */
+static void NAME(solve_pair)(NUM p, NUM c, NUM c2, NUM q, NUM *x, NUM *y) {
+  const double size = SIZE(c);
+  const NUM whole = (p / size) * (q / size) - (c / size) * (c2 / size), old = *x;
+  *x = ((q / size) * old - (c2 / size) * *y) / whole / size;
+  *y = ((p / size) * *y - (c / size) * old) / whole / size;
+}
+
+int32_t NAME(rush_ldl)(struct rush_ctx *ctx, int64_t n, bool hermitian, NUM *a, int32_t *pivots) {
+  int32_t info = 0;
+  for (int64_t k = 0, next; k < n; k = next) {
+    bool pair;
+    if (rush_should_stop(ctx, (uint64_t)((n - k) * (n - k)))) return info;
+    for (int64_t j = k; j < n && hermitian; j++) a[j + j * n] = REAL(a[j + j * n]);
+    const int64_t with = NAME(ldl_pivot)(n, a, k, &pair);
+    NUM *x = a + k * n, *y = x + n;
+    next = k + 1 + pair;
+    if (with > next - 1) NAME(swap_both)(n, hermitian, a, next - 1, with);
+    if (pair && with > k + 1) NAME(swap)(1, x + k + 1, x + with);
+    pivots[k] = pivots[next - 1] = (int32_t)(pair ? -with - 1 : with + 1);
+    if (!pair && x[k] == 0) {
+      if (info == 0) info = (int32_t)k + 1;
+      continue;
+    }
+    for (int64_t j = next; j < n; j++) { /* column j loses its part of x D^-1 x^T */
+      NUM to_x = x[j], to_y = pair ? y[j] : 0;
+      if (pair)
+        NAME(solve_pair)(x[k], hermitian ? CONJ(x[k + 1]) : x[k + 1], x[k + 1], y[k + 1], &to_x,
+                         &to_y);
+      else
+        to_x /= x[k];
+      const NUM by_x = hermitian ? CONJ(to_x) : to_x, by_y = hermitian ? CONJ(to_y) : to_y;
+      for (int64_t i = j; i < n; i++) a[i + j * n] -= x[i] * by_x + (pair ? y[i] * by_y : 0);
+      x[j] = to_x;
+      if (pair) y[j] = to_y;
+    }
+  }
+  return info;
+}
+
+void NAME(rush_ldl_solve)(struct rush_ctx *ctx, int64_t n, bool hermitian, const NUM *a,
+                          const int32_t *pivots, int64_t columns, NUM *b) {
+  for (int64_t c = 0; c < columns; c++, b += n) {
+    if (rush_should_stop(ctx, (uint64_t)(n * n))) return;
+    for (int64_t k = 0, next; k < n; k = next) {
+      const bool pair = pivots[k] < 0 && k + 1 < n;
+      const NUM *x = a + k * n, *y = x + n;
+      next = k + 1 + pair;
+      NAME(swap)(1, b + next - 1, b + (pivots[k] < 0 ? -pivots[k] : pivots[k]) - 1);
+      for (int64_t i = next; i < n; i++) b[i] -= x[i] * b[k] + (pair ? y[i] * b[k + 1] : 0);
+      if (pair)
+        NAME(solve_pair)(x[k], x[k + 1], hermitian ? CONJ(x[k + 1]) : x[k + 1], y[k + 1], b + k,
+                         b + k + 1);
+      else
+        b[k] /= x[k];
+    }
+    for (int64_t k = n - 1, next; k >= 0; k = next) {
+      next = k - 1 - (pivots[k] < 0 && k > 0);
+      for (int64_t j = next + 1; j <= k; j++)
+        for (int64_t i = k + 1; i < n; i++)
+          b[j] -= (hermitian ? CONJ(a[i + j * n]) : a[i + j * n]) * b[i];
+      NAME(swap)(1, b + k, b + (pivots[k] < 0 ? -pivots[k] : pivots[k]) - 1);
+    }
+  }
+}
+
+/* ---- Jacobi's rotations ----------------------------------------------------------------------- */
+
+/* x and y [n], `step` apart, become c x - s y' and s x + c y', y' being y times `turn`. */
+static void NAME(rotate)(int64_t n, int64_t step, double c, double s, NUM turn, NUM *x, NUM *y) {
+  for (int64_t r = 0; r < n; r++, x += step, y += step) {
+    const NUM old = *x, other = *y * turn;
+    *x = c * old - s * other;
+    *y = s * old + c * other;
+  }
+}
+
+/* What makes [[p, size], [size, q]] diagonal: its tangent, sine and cosine. */
+static double NAME(angle_of)(double p, double q, double size, double *c, double *s) {
+  const double theta = (q - p) / (2 * size);
+  const double t = copysign(1 / (fabs(theta) + sqrt(theta * theta + 1)), theta);
+  *c = 1 / sqrt(t * t + 1);
+  *s = t * *c;
+  return t;
+}
+
+static void NAME(set_unit)(int64_t n, NUM *v) {
+  for (int64_t k = 0; k < n * n; k++) v[k] = k % (n + 1) == 0;
+}
+
+/* Sorts values[n], rising or falling, and columns of x[m] and y[n]; each may be NULL. */
+static void NAME(sort)(int64_t n, bool falling, double *values, int64_t m, NUM *x, NUM *y) {
+  for (int64_t k = 0; k < n; k++) {
+    int64_t best = k;
+    for (int64_t j = k + 1; j < n; j++)
+      if (falling ? values[j] > values[best] : values[j] < values[best]) best = j;
+    const double kept = values[k];
+    values[k] = values[best];
+    values[best] = kept;
+    if (x) NAME(swap)(m, x + k * m, x + best * m);
+    if (y) NAME(swap)(n, y + k * n, y + best * n);
+  }
+}
+
+void NAME(rush_eigh)(struct rush_ctx *ctx, int64_t n, NUM *a, double *values, NUM *v) {
+  const double least = sqrt(NAME(square_of)(n * n, a)) * (DBL_EPSILON / 256);
+  bool more = true;
+  if (v) NAME(set_unit)(n, v);
+  for (int sweep = 0; more && sweep < MAX_SWEEPS; sweep++) {
+    more = false;
+    for (int64_t p = 0; p < n; p++) {
+      if (rush_should_stop(ctx, (uint64_t)(n * (n - p)))) return;
+      for (int64_t q = p + 1; q < n; q++) {
+        const NUM across = a[p + q * n];
+        const double size = SIZE(across);
+        double c, s;
+        if (!(size > least)) continue;
+        more = true;
+        const NUM turn = CONJ(across) / size;
+        const double at_p = REAL(a[p + p * n]), at_q = REAL(a[q + q * n]);
+        const double t = NAME(angle_of)(at_p, at_q, size, &c, &s);
+        NAME(rotate)(n, 1, c, s, turn, a + p * n, a + q * n);
+        NAME(rotate)(n, n, c, s, CONJ(turn), a + p, a + q);
+        if (v) NAME(rotate)(n, 1, c, s, turn, v + p * n, v + q * n);
+        a[p + p * n] = at_p - t * size;
+        a[q + q * n] = at_q + t * size;
+        a[p + q * n] = a[q + p * n] = 0;
+      }
+    }
+  }
+  for (int64_t k = 0; k < n; k++) values[k] = REAL(a[k + k * n]);
+  NAME(sort)(n, false, values, n, v, NULL);
+}
+
+/* The columns of u[m][n] from k on become such that all are orthonormal. */
+static void NAME(complete)(struct rush_ctx *ctx, int64_t m, int64_t k, int64_t n, NUM *u,
+                           NUM *work) {
+  NUM *tau = work, *a = work + m;
+  if (k == n) return;
+  for (int64_t r = 0; r < m * k; r++) a[r] = u[r];
+  NAME(rush_qr)(ctx, m, k, a, tau);
+  for (int64_t r = m * k; r < m * n; r++) u[r] = r % (m + 1) == 0;
+  NAME(rush_reflect)(ctx, m, k, a, tau, false, n - k, u + m * k);
+}
+
+/* Makes the columns of a[m][n] orthogonal; v[n][n], or NULL, is turned with them. */
+static void NAME(orthogonalise)(struct rush_ctx *ctx, int64_t m, int64_t n, NUM *a, NUM *v) {
+  /* Columns as short as this are noise. */
+  const double least = NAME(square_of)(m * n, a) * (DBL_EPSILON * DBL_EPSILON / 256);
+  bool more = true;
+  for (int sweep = 0; more && sweep < MAX_SWEEPS; sweep++) {
+    more = false;
+    for (int64_t p = 0; p < n; p++) {
+      if (rush_should_stop(ctx, (uint64_t)(m * (n - p)))) return;
+      for (int64_t q = p + 1; q < n; q++) {
+        NUM *x = a + p * m, *y = a + q * m, across = 0;
+        const double at_p = NAME(square_of)(m, x), at_q = NAME(square_of)(m, y);
+        double c, s;
+        for (int64_t r = 0; r < m; r++) across += CONJ(x[r]) * y[r];
+        const double size = SIZE(across);
+        if (!(at_p > least && at_q > least && size > DBL_EPSILON * sqrt(at_p) * sqrt(at_q)))
+          continue;
+        more = true;
+        const NUM turn = CONJ(across) / size;
+        NAME(angle_of)(at_p, at_q, size, &c, &s);
+        NAME(rotate)(m, 1, c, s, turn, x, y);
+        if (v) NAME(rotate)(n, 1, c, s, turn, v + p * n, v + q * n);
+      }
+    }
+  }
+}
+
+void NAME(rush_svd)(struct rush_ctx *ctx, int64_t m, int64_t n, bool all, NUM *a, double *values,
+                    NUM *u, NUM *v, NUM *work) {
+  double largest = 0; /* what is divided by it has squares that neither overflow nor vanish */
+  for (int64_t k = 0; k < m * n; k++) largest = fmax(largest, SIZE(a[k]));
+  for (int64_t k = 0; largest > 0 && k < m * n; k++) a[k] /= largest;
+  if (v) NAME(set_unit)(n, v);
+  NAME(orthogonalise)(ctx, m, n, a, v);
+  for (int64_t k = 0; k < n; k++) values[k] = sqrt(NAME(square_of)(m, a + k * m));
+  NAME(sort)(n, true, values, m, a, v);
+  if (v) {
+    int64_t rank = 0;
+    for (; rank < n && values[rank] > values[0] * DBL_EPSILON * (double)m; rank++)
+      for (int64_t r = 0; r < m; r++) u[r + rank * m] = a[r + rank * m] / values[rank];
+    NAME(complete)(ctx, m, rank, all ? m : n, u, work);
+  }
+  for (int64_t k = 0; k < n; k++) values[k] *= largest;
+}

@@ -1,0 +1,71 @@
+/* One row times a packed matrix (gemm.h), of floats or of what becomes floats as it is read. */
+#ifndef RUSH_GEMV_H
+#define RUSH_GEMV_H
+
+#include "kernels/gemm.h"
+#include "kernels/tile.h"
+
+/* Eight weights at `w`, as floats. */
+typedef struct f8 {
+  f4 v[2];
+} f8;
+typedef f8 rush_load_weights(const char *w);
+
+RUSH_INLINE void rush_store_block(size_t left, const f4 sum[2], const float *bias, float *c,
+                                  float min, float max) {
+  for (size_t h = 0; h < 2 && 4 * h < left; h++) {
+    const f4 v = f4_clamp(sum[h] + f4_load(bias + 4 * h), f4_set(min), f4_set(max));
+    f4_store_up_to(c + 4 * h, v, left - 4 * h);
+  }
+}
+
+/* By four quarters of the columns beside each other: memory gives more to streams that are far apart than
+ * to one, or to some that are near; and XNNPACK's kernel waits for each of its two sums, where eight do
+ * not wait. What is left, fewer than four blocks, has two sums for each vector. Blocks are of 8 columns;
+ * a weight has `item` bytes, and stands for `scale` times what `load` gives, where the row's elements times
+ * `scale` are finite. */
+RUSH_INLINE void rush_gemv(size_t item, rush_load_weights *load, float scale, size_t n, size_t k,
+                           const float *a, const float *packed, float *c, float min, float max) {
+  enum { NR = 8, WAYS = 4 };
+  const size_t block = NR * (rush_gemm_rows(item, k) + 1), blocks = (n + NR - 1) / NR;
+  const size_t part = blocks / WAYS, far = part * block * sizeof(float);
+  const size_t row = NR * item;
+  f4 sum[WAYS][2];
+  for (size_t j = 0; j < part; j++) {
+    const float *bias = packed + j * block;
+    for (size_t t = 0; t < WAYS; t++) sum[t][0] = sum[t][1] = f4_zero();
+    const char *w = (const char *)(bias + NR);
+    for (size_t i = 0; i < k; i++, w += row) {
+      const f4 x = f4_splat(a + i) * scale;
+      for (size_t t = 0; t < WAYS; t++) {
+        const f8 v = load(w + t * far);
+        for (size_t h = 0; h < 2; h++) sum[t][h] = f4_madd(x, v.v[h], sum[t][h]);
+      }
+    }
+    for (size_t t = 0; t < WAYS; t++) {
+      const size_t at = (t * part + j) * NR;
+      rush_store_block(n - at, sum[t], bias + t * part * block, c + at, min, max);
+    }
+  }
+  for (size_t j = WAYS * part; j < blocks; j++) {
+    const float *bias = packed + j * block;
+    const char *w = (const char *)(bias + NR);
+    f4 even[2] = {f4_zero(), f4_zero()}, odd[2] = {f4_zero(), f4_zero()};
+    size_t i = 0;
+    for (; i + 2 <= k; i += 2, w += 2 * row) {
+      const f4 x = f4_splat(a + i) * scale, y = f4_splat(a + i + 1) * scale;
+      const f8 v = load(w), u = load(w + row);
+      for (size_t h = 0; h < 2; h++) even[h] = f4_madd(x, v.v[h], even[h]);
+      for (size_t h = 0; h < 2; h++) odd[h] = f4_madd(y, u.v[h], odd[h]);
+    }
+    if (i < k) {
+      const f4 x = f4_splat(a + i) * scale;
+      const f8 v = load(w);
+      for (size_t h = 0; h < 2; h++) even[h] = f4_madd(x, v.v[h], even[h]);
+    }
+    for (size_t h = 0; h < 2; h++) sum[0][h] = even[h] + odd[h];
+    rush_store_block(n - j * NR, sum[0], bias, c + j * NR, min, max);
+  }
+}
+
+#endif

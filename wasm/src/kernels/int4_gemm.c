@@ -1,0 +1,466 @@
+#include "kernels/int4_gemm.h"
+
+#include "base/threads.h"
+#include "kernels/int8.h"
+#include "kernels/int8_bytes.h"
+#include "kernels/int8_dot.h"
+#include "kernels/int8_tile.h"
+#include "kernels/tile.h"
+
+enum {
+  NR = RUSH_INT8_NR,
+  KR = RUSH_INT8_KR,
+  MR = RUSH_INT8_MR,
+  LANES = 16,
+  PIECE = RUSH_INT4_PIECE
+};
+
+static size_t up(size_t n, size_t to) {
+  return n / to + (n % to != 0);
+}
+
+/* ---- Where things lie -------------------------------------------------------------------------- */
+
+/* A run over the pieces of a row: where each begins, how long it is, whether it is its group's first. */
+typedef struct piece {
+  size_t from, n, end; /* end: of the group */
+  bool opens;
+} piece;
+
+RUSH_INLINE bool next_piece(const rush_int4_matrix *b, piece *p) {
+  p->from += p->n;
+  if (p->from >= b->k) return false;
+  p->opens = p->from == p->end;
+  if (p->opens) p->end = b->k - p->from < b->group ? b->k : p->from + b->group;
+  p->n = p->end - p->from < PIECE ? p->end - p->from : PIECE;
+  return true;
+}
+
+size_t rush_int4_groups(const rush_int4_matrix *b) {
+  return up(b->k, b->group);
+}
+
+/* What something of a piece of n elements comes to, 0 of none, over all pieces of a row. */
+typedef size_t of_elements(const rush_int4_matrix *b, size_t n);
+RUSH_INLINE size_t over_pieces(const rush_int4_matrix *b, of_elements *of) {
+  const size_t whole = b->k / b->group, rest = b->k % b->group;
+  const size_t group = b->group / PIECE * of(b, PIECE) + of(b, b->group % PIECE);
+  return whole * group + rest / PIECE * of(b, PIECE) + of(b, rest % PIECE);
+}
+
+/* Bytes of a block's piece. */
+static size_t piece_bytes(const rush_int4_matrix *b, size_t n) {
+  return up(n, KR) * NR * KR * (size_t)b->bits / 8;
+}
+
+/* In front of a group's pieces. */
+static size_t group_bytes(const rush_int4_matrix *b) {
+  return NR * (sizeof(float) + (b->zero_points ? sizeof(int32_t) : 0));
+}
+
+/* A block of columns: [bias], then for each group [scales][zero points, int32, if any][pieces], so that it
+ * is read from front to back. */
+static size_t block_bytes(const rush_int4_matrix *b) {
+  const size_t bytes =
+      NR * sizeof(float) + group_bytes(b) * rush_int4_groups(b) + over_pieces(b, piece_bytes);
+  return up(bytes, LANES) * LANES;
+}
+
+bool rush_int4_packed(const rush_int4_matrix *b, size_t *bytes) {
+  /* A weight takes less than so much of a block, whatever the groups. */
+  enum { MOST = 2 * NR * (sizeof(float) + sizeof(int32_t) + KR) };
+  if (b->k > SIZE_MAX / MOST - 1) return false;
+  return !__builtin_mul_overflow(up(b->n, NR), block_bytes(b), bytes);
+}
+
+/* Whether rows are of int8; else they are of int16, of 8 bits, too. */
+static bool is_small(const rush_int4_matrix *b) {
+#ifdef RUSH_NIBBLE_DOT
+  return b->row_bits == 8;
+#else
+  (void)b;
+  return false;
+#endif
+}
+
+/* A row: [of_piece for each piece][pieces of integers, each padded by zeros]. */
+typedef struct of_piece {
+  float scale;
+  int32_t sum; /* of the integers */
+} of_piece;
+static size_t one_piece(const rush_int4_matrix *b, size_t n) {
+  (void)b;
+  return n > 0;
+}
+static size_t scales_bytes(const rush_int4_matrix *b) {
+  return up(over_pieces(b, one_piece) * sizeof(of_piece), LANES) * LANES;
+}
+static size_t elements_of(size_t n) {
+  return up(n, LANES) * LANES;
+}
+static size_t element_bytes(const rush_int4_matrix *b, size_t n) {
+  return elements_of(n) * (is_small(b) ? sizeof(int8_t) : sizeof(int16_t));
+}
+static size_t row_bytes(const rush_int4_matrix *b) {
+  return scales_bytes(b) + over_pieces(b, element_bytes);
+}
+
+bool rush_int4_rows(const rush_int4_matrix *b, size_t m, size_t *bytes) {
+  enum { MOST = LANES * sizeof(int16_t) + 2 * LANES };
+  if (b->k > SIZE_MAX / MOST - 1) return false;
+  return !__builtin_mul_overflow(m, row_bytes(b), bytes);
+}
+
+/* ---- Packing ----------------------------------------------------------------------------------- */
+
+void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, const float *scales,
+                    const uint8_t *zero_points, const float *bias, void *packed) {
+  const size_t columns = b->n - first < NR ? b->n - first : NR, groups = rush_int4_groups(b);
+  const size_t row = b->bits == 8 ? b->k : up(b->k, 2);
+  uint8_t *at = (uint8_t *)packed + first / NR * block_bytes(b);
+  memset(at, 0, block_bytes(b));
+  float *to = (float *)(void *)at;
+  for (size_t c = 0; c < columns; c++) to[c] = bias != NULL ? bias[c] : 0;
+  at += NR * sizeof *to;
+  size_t group = 0;
+  for (piece p = {0}; next_piece(b, &p); at += piece_bytes(b, p.n)) {
+    if (p.opens) {
+      float *factors = (float *)(void *)at;
+      int32_t *zeros = (int32_t *)(void *)(factors + NR);
+      for (size_t c = 0; c < columns; c++) {
+        factors[c] = scales[c * groups + group];
+        if (b->zero_points) zeros[c] = zero_points[c * groups + group] & 15;
+      }
+      at += group_bytes(b);
+      group++;
+    }
+    for (size_t c = 0; c < columns; c++) {
+      for (size_t i = 0; i < p.n; i++) {
+        const size_t of_row = c * row, k = p.from + i, place = i / KR * NR * KR + c * KR + i % KR;
+        if (b->bits == 8) {
+          at[place] = ((const uint8_t *)w)[of_row + k];
+        } else {
+          /* Of 32 weights the first half lies in the lower bits. */
+          const int v = ((const uint8_t *)w)[of_row + k / 2] >> k % 2 * 4 & 15;
+          at[place / 32 * 16 + place % 16] |= (uint8_t)(v << place % 32 / 16 * 4);
+        }
+      }
+    }
+  }
+}
+
+/* ---- Rows -------------------------------------------------------------------------------------- */
+
+typedef struct task {
+  const rush_int4_matrix *b;
+  const float *x;
+  size_t ldx;
+  uint8_t *rows;
+} task;
+
+/* Eight integers, from -127 to 127 where they become bytes. */
+RUSH_INLINE void store_eight(bool small, void *to, i4 a, i4 b) {
+#ifdef RUSH_NIBBLE_DOT
+  const v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);
+  if (small) {
+    wasm_v128_store64_lane(to, wasm_i8x16_narrow_i16x8(v, v), 0);
+    return;
+  }
+#else
+  (void)small;
+#endif
+  rush_int8_store_wide(to, a, b, INT16_MAX);
+}
+
+/* n elements of a piece as integers. */
+static of_piece integers_of(const rush_int4_matrix *b, size_t n, const float *x, uint8_t *to) {
+  const bool small = is_small(b);
+  const float top = b->row_bits == 8 ? 127 : 32767;
+  float most, least = rush_int8_range(n, x, &most);
+  if (-least > most || least != least) most = -least;
+  float scale = most / top;
+  const float inverse = scale >= 1e-37f ? 1 / scale : 0;
+  if (inverse == 0 && scale == scale) scale = 0;
+  const f4 factor = f4_set(inverse), lo = f4_set(-top), hi = f4_set(top);
+  float rest[2 * RUSH_LANES] = {0};
+  i4 sum = i4_set(0);
+  memset(to, 0, element_bytes(b, n));
+  for (size_t i = 0; i < n; i += 8, to += small ? 8 : 16) {
+    const float *from = x + i;
+    i4 left, right;
+    if (n - i < 8) from = memcpy(rest, from, (n - i) * sizeof *x);
+    f4_round_small(f4_less(f4_more(f4_load(from) * factor, lo), hi), &left);
+    f4_round_small(f4_less(f4_more(f4_load(from + 4) * factor, lo), hi), &right);
+    store_eight(small, to, left, right);
+    sum = i4_add(sum, i4_add(left, right));
+  }
+  return (of_piece){
+      scale, (int32_t)((uint32_t)sum[0] + (uint32_t)sum[1] + (uint32_t)sum[2] + (uint32_t)sum[3])};
+}
+
+static void rows_of_floats(const void *arg, size_t begin, size_t end, unsigned who) {
+  const task *t = arg;
+  (void)who;
+  for (size_t r = begin; r < end; r++) {
+    of_piece *of = (of_piece *)(void *)(t->rows + r * row_bytes(t->b));
+    uint8_t *to = (uint8_t *)of + scales_bytes(t->b);
+    for (piece p = {0}; next_piece(t->b, &p); to += element_bytes(t->b, p.n))
+      *of++ = integers_of(t->b, p.n, t->x + r * t->ldx + p.from, to);
+  }
+}
+
+void rush_int4_rows_of_floats(rush_ctx *ctx, const rush_int4_matrix *b, size_t m, const float *x,
+                              size_t ldx, void *rows) {
+  const task t = {b, x, ldx, rows};
+  rush_parallel(ctx, m, b->k / 4 + 1, rows_of_floats, &t);
+}
+
+/* ---- The product ------------------------------------------------------------------------------- */
+
+/* The most rows that see a block before the next one. */
+enum { HEIGHT = 48 };
+
+typedef struct product {
+  const rush_int4_matrix *b;
+  size_t m, height, width, down, row_bytes, scales_bytes, block_bytes;
+  rush_int8_kernel kernel;
+  const uint8_t *rows, *packed;
+  float *y, min, max;
+  size_t ldy;
+} product;
+
+/* Integers of 4 bits, of 32 the first half in the lower bits of 16 bytes. */
+typedef struct nibbles {
+  b16 low, high;
+} nibbles;
+RUSH_INLINE nibbles split(const uint8_t *w, b16 mask) {
+  typedef uint16_t u8 __attribute__((vector_size(16)));
+  const b16 v = b16_load(w);
+  return (nibbles){v & mask, (b16)((u8)v >> 4) & mask};
+}
+
+/* As bytes. */
+static void as_bytes(size_t quads, const uint8_t *w, int8_t *out) {
+  const b16 mask = (b16)i4_set(0x0f0f0f0f);
+  for (size_t q = 0; q < quads; q++, w += 16, out += 32) {
+    const nibbles v = split(w, mask);
+    memcpy(out, &v, sizeof v);
+  }
+}
+/* And times one row: of one block, or of two that are `far` apart. */
+typedef void times_row(size_t blocks, size_t quads, const uint8_t *w, size_t far, const void *row,
+                       i4 out[2][2]);
+
+RUSH_INLINE void times_wide(size_t blocks, size_t quads, const uint8_t *w, size_t far,
+                            const void *row, i4 out[2][2]) {
+  const b16 mask = (b16)i4_set(0x0f0f0f0f);
+  const int16_t *x = row;
+  i4 sum[2][4] = {{{0}}};
+  for (size_t q = 0; q < quads; q++, w += 16, x += KR) {
+    const s8 twice = s8_twice(x);
+    for (size_t b = 0; b < blocks; b++) {
+      const nibbles v = split(w + b * far, mask);
+      sum[b][0] = s8_dot(s8_low(v.low), twice, sum[b][0]);
+      sum[b][1] = s8_dot(s8_high(v.low), twice, sum[b][1]);
+      sum[b][2] = s8_dot(s8_low(v.high), twice, sum[b][2]);
+      sum[b][3] = s8_dot(s8_high(v.high), twice, sum[b][3]);
+    }
+  }
+  for (size_t b = 0; b < blocks; b++) {
+    out[b][0] = i4_add_pairs(sum[b][0], sum[b][1]);
+    out[b][1] = i4_add_pairs(sum[b][2], sum[b][3]);
+  }
+}
+
+#ifdef RUSH_NIBBLE_DOT
+RUSH_INLINE void add_quad(size_t blocks, const uint8_t *w, size_t far, const int8_t *x,
+                          i4 sum[2][2]) {
+  const b16 mask = (b16)i4_set(0x0f0f0f0f);
+  const v128_t four = wasm_v128_load32_splat(x);
+  for (size_t b = 0; b < blocks; b++) {
+    const nibbles v = split(w + b * far, mask);
+    sum[b][0] = rush_nibble_dot(four, (v128_t)v.low, sum[b][0]);
+    sum[b][1] = rush_nibble_dot(four, (v128_t)v.high, sum[b][1]);
+  }
+}
+/* Sums of the even quads and of the odd ones: see int8_tile.c. */
+RUSH_INLINE void times_small(size_t blocks, size_t quads, const uint8_t *w, size_t far,
+                             const void *row, i4 out[2][2]) {
+  const int8_t *x = row;
+  i4 even[2][2] = {{{0}}}, odd[2][2] = {{{0}}};
+  size_t q = 0;
+  for (; q + 4 <= quads; q += 4, w += 4 * 16, x += 4 * KR) {
+    add_quad(blocks, w, far, x, even);
+    add_quad(blocks, w + 16, far, x + KR, odd);
+    add_quad(blocks, w + 2 * 16, far, x + 2 * KR, even);
+    add_quad(blocks, w + 3 * 16, far, x + 3 * KR, odd);
+  }
+  for (; q < quads; q++, w += 16, x += KR) add_quad(blocks, w, far, x, even);
+  for (size_t b = 0; b < blocks; b++)
+    for (size_t h = 0; h < 2; h++) out[b][h] = i4_add(even[b][h], odd[b][h]);
+}
+#endif
+
+/* Of a group's columns. */
+typedef struct group {
+  f4 scales[2];
+  i4 zeros[2];
+} group;
+
+/* Gives where its first piece is. */
+RUSH_INLINE const uint8_t *read_group(const rush_int4_matrix *b, const uint8_t *at, group *g) {
+  memcpy(g->scales, at, sizeof g->scales);
+  if (b->zero_points) memcpy(g->zeros, at + sizeof g->scales, sizeof g->zeros);
+  return at + group_bytes(b);
+}
+
+/* Adds what a piece's sums stand for; its integers still have their zero points. */
+RUSH_INLINE void add_sums(const i4 sums[2], const of_piece *x, const group *g, f4 sum[2]) {
+  const f4 scale = f4_set(x->scale);
+  for (int h = 0; h < 2; h++) {
+    const i4 v = i4_sub(sums[h], (i4)((u4)i4_set(x->sum) * (u4)g->zeros[h]));
+    sum[h] = sum[h] + f4_from_int(v) * (scale * g->scales[h]);
+  }
+}
+
+/* Row i times the block at `at`, from behind its bias, and, where there are two, that which is `far` behind
+ * it: see rush_int8_pair. `times` is for 4 bits. */
+RUSH_INLINE void add_row(const product *p, size_t blocks, times_row *times, const uint8_t *at,
+                         size_t far, size_t i, f4 sum[2][2]) {
+  const of_piece *of = (const of_piece *)(const void *)(p->rows + i * p->row_bytes);
+  const uint8_t *x = (const uint8_t *)of + p->scales_bytes;
+  const i4 zero = i4_set(p->b->bits == 4 ? 8 : 0);
+  group g[2] = {{.zeros = {zero, zero}}, {.zeros = {zero, zero}}};
+  i4 sums[2][2];
+  for (piece k = {0}; next_piece(p->b, &k); of++) {
+    const size_t quads = up(k.n, KR);
+    if (k.opens) {
+      const uint8_t *from = at;
+      for (size_t b = 0; b < blocks; b++) at = read_group(p->b, from + b * far, &g[b]);
+      at -= (blocks - 1) * far;
+    }
+    if (times != NULL) {
+      times(blocks, quads, at, far, x, sums);
+    } else {
+      int32_t each[MR][NR];
+      if (blocks == 2) {
+        p->kernel.pair(quads, x, (const int8_t *)at, far, each);
+      } else {
+        p->kernel.one(1, quads, (const void *[MR]){x}, (const int8_t *)at, each);
+      }
+      memcpy(sums, each, sizeof sums);
+    }
+    for (size_t b = 0; b < blocks; b++) add_sums(sums[b], of, &g[b], sum[b]);
+    at += piece_bytes(p->b, k.n);
+    x += element_bytes(p->b, k.n);
+  }
+}
+
+/* Rows top.. to bottom - 1, their sums in sum[.][0] for columns 0 to 3, [1] for the others. */
+static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bottom,
+                     f4 sum[HEIGHT][2]) {
+  const bool four = p->b->bits == 4;
+  group g = {.zeros = {i4_set(four ? 8 : 0), i4_set(four ? 8 : 0)}};
+  int8_t wide[PIECE * NR];
+  size_t offset = p->scales_bytes, n = 0;
+  for (piece k = {0}; next_piece(p->b, &k); n++) {
+    const size_t quads = up(k.n, KR);
+    if (k.opens) at = read_group(p->b, at, &g);
+    if (four) as_bytes(quads, at, wide);
+    for (size_t i = top; i < bottom; i += p->kernel.mr) {
+      const size_t mr = bottom - i < p->kernel.mr ? bottom - i : p->kernel.mr;
+      const void *rows[MR];
+      int32_t sums[MR][NR];
+      for (size_t r = 0; r < MR; r++)
+        rows[r] = p->rows + (i + (r < mr ? r : mr - 1)) * p->row_bytes + offset;
+      (mr == 1 ? p->kernel.one : p->kernel.many)(1, quads, rows, four ? wide : (const int8_t *)at,
+                                                 sums);
+      for (size_t r = 0; r < mr; r++) {
+        const uint8_t *row = p->rows + (i + r) * p->row_bytes;
+        i4 both[2];
+        memcpy(both, sums[r], sizeof both);
+        add_sums(both, (const of_piece *)(const void *)row + n, &g, sum[i - top + r]);
+      }
+    }
+    at += piece_bytes(p->b, k.n);
+    offset += element_bytes(p->b, k.n);
+  }
+}
+
+/* Of row i and the columns of a block, its bias and what is added to it. */
+static void finish(const product *p, size_t i, size_t j, const uint8_t *block, const f4 sum[2]) {
+  const float *bias = (const float *)(const void *)block;
+  for (size_t h = 0; h < 2 && j + 4 * h < p->b->n; h++) {
+    const f4 v = f4_clamp(sum[h] + f4_load(bias + 4 * h), f4_set(p->min), f4_set(p->max));
+    f4_store_up_to(p->y + i * p->ldy + j + 4 * h, v, p->b->n - j - 4 * h);
+  }
+}
+
+typedef struct single {
+  const product *p;
+  times_row *times;
+  size_t i;
+} single;
+RUSH_INLINE void blocks_of_row(const void *arg, size_t blocks, size_t j, size_t apart,
+                               const uint8_t *at, size_t far) {
+  const single *s = arg;
+  f4 sum[2][2] = {{{0}}};
+  add_row(s->p, blocks, s->times, at + NR * sizeof(float), far, s->i, sum);
+  for (size_t b = 0; b < blocks; b++) finish(s->p, s->i, j + b * apart, at + b * far, sum[b]);
+}
+RUSH_INLINE void one_row(const product *p, times_row *times, size_t i, size_t from, size_t right) {
+  const single s = {p, times, i};
+  rush_int8_by_halves(from, right, p->packed, p->block_bytes, blocks_of_row, &s);
+}
+
+static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
+  const product *p = arg;
+  (void)who;
+  for (size_t t = begin; t < end; t++) {
+    const size_t from = t / p->down * p->width, top = t % p->down * p->height;
+    const size_t right = p->b->n - from < p->width ? p->b->n : from + p->width;
+    const size_t bottom = p->m - top < p->height ? p->m : top + p->height;
+    if (bottom - top == 1) {
+      if (p->b->bits == 8) {
+        one_row(p, NULL, top, from, right);
+#ifdef RUSH_NIBBLE_DOT
+      } else if (is_small(p->b)) {
+        one_row(p, times_small, top, from, right);
+#endif
+      } else {
+        one_row(p, times_wide, top, from, right);
+      }
+      continue;
+    }
+    for (size_t j = from; j < right; j += NR) {
+      const uint8_t *block = p->packed + j / NR * p->block_bytes;
+      f4 sum[HEIGHT][2];
+      memset(sum, 0, (bottom - top) * sizeof *sum);
+      add_rows(p, block + NR * sizeof(float), top, bottom, sum);
+      for (size_t i = top; i < bottom; i++) finish(p, i, j, block, sum[i - top]);
+    }
+  }
+}
+
+void rush_int4_gemm(rush_ctx *ctx, const rush_int4_matrix *b, size_t m, const void *rows,
+                    const void *packed, float *y, size_t ldy, float min, float max) {
+  enum { ITEM = 1 << 22 };
+  if (m == 0 || b->n == 0) return;
+  product p = {
+      .b = b, .m = m, .rows = rows, .packed = packed, .y = y, .min = min, .max = max, .ldy = ldy};
+  p.row_bytes = row_bytes(b);
+  p.scales_bytes = scales_bytes(b);
+  p.block_bytes = block_bytes(b);
+  p.kernel = rush_int8_wide();
+  if (is_small(b)) {
+    p.kernel.mr = rush_int8_nibbles(&p.kernel.many);
+    p.kernel.one = p.kernel.many;
+  }
+  p.height = m < HEIGHT ? m : HEIGHT;
+  p.down = up(m, p.height);
+  const size_t blocks = up(b->n, NR);
+  const size_t wide = rush_int8_blocks(ctx, ITEM / p.height / (NR * (b->k + 8)), blocks, p.down);
+  p.width = wide * NR;
+  rush_parallel(ctx, p.down * up(blocks, wide), (uint64_t)p.height * p.width * (b->k + 8) / 16 + 1,
+                run_items, &p);
+}

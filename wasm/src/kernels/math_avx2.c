@@ -1,4 +1,0 @@
-#define RUSH_LANES 8
-#include "kernels/math_wide.h"
-#define RUSH_NAMED(name) rush_##name##_8
-#include "kernels/math_lanes.h"

@@ -1,6 +1,0 @@
-#include "kernels/parts.h"
-
-rush_conv_any_fn *const rush_part_conv_any = rush_conv_any;
-rush_gemm_any_fn *const rush_part_gemm_any = rush_gemm_any;
-rush_dwconv_strip_fn *const rush_part_dwconv_5x5 = rush_dwconv_5x5;
-rush_winograd_fn *const rush_part_winograd = rush_winograd;
