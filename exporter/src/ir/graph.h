@@ -119,4 +119,8 @@ std::string to_string(const Graph &graph);
 // 1, again and again; <float32[2] = 7> holds sevens. Throws std::invalid_argument.
 std::unique_ptr<Graph> parse_graph(const std::string &text);
 
+// A node before `where` with one result, which it gives.
+Value *insert_call(Node *where, const char *op, const std::vector<Value *> &inputs,
+                   const TypeRef &type = tensor_type());
+
 }  // namespace rush

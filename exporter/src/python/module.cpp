@@ -2,8 +2,12 @@
 #include <chrono>
 
 #include "base/files.h"
-#include "cli.h"
-#include "export.h"
+#include "cli/command_line.h"
+#include "cli/tool.h"
+#include "export/export.h"
+#include "export/ports.h"
+#include "export/reference.h"
+#include "export/tracing.h"
 #include "front/torchscript.h"
 #include "inspect/weights.h"
 #include "ir/from_c10.h"
@@ -11,13 +15,11 @@
 #include "ir/verify.h"
 #include "passes/passes.h"
 #include "passes/pipeline.h"
-#include "python/graph.h"
+#include "python/graph_builder.h"
 #include "python/values.h"
-#include "reference.h"
 #include "run/compare.h"
 #include "run/diff.h"
 #include "run/native.h"
-#include "tool.h"
 
 namespace rush {
 

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "ir/const.h"
+#include "ir/program.h"
 #include "rushlight/rushlight.h"
 #include "torch_values.h"
 
@@ -88,6 +89,9 @@ class NativeSession {
   std::map<size_t, std::vector<TypeRef>> input_types_;
   std::map<size_t, TypeRef> result_types_;
 };
+
+// Loads the program as it is. Throws RuntimeError.
+using Opener = std::function<std::unique_ptr<NativeSession>(const Program &program)>;
 
 // The head alone is enough; says also what the runtime lacks.
 std::string describe_file(const std::string &path, rush_describe_form form);

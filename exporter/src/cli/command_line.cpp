@@ -1,0 +1,255 @@
+#include "cli/command_line.h"
+
+#include <getopt.h>
+
+#include <cstdlib>
+
+namespace rush {
+
+const char kHelp[] = R"(usage: rushlight COMMAND ...
+
+  export MODEL.pt -o MODEL.rush   bring a TorchScript model into a .rush file
+    --input [NAME=]SPEC           an example input, once per input, in order or by name:
+                                    1x3x224x224[:DTYPE[:LO..HI]]  random; Nx3 where a size may change
+                                    @FILE.npy                     a given array
+                                    5, 0.5, True, text            for an int, float, bool, str
+    --output-names A,B            what the outputs are called
+    --method NAME                 a method besides or instead of forward; may be repeated
+    --load-library LIB.so         registers operators; may be repeated
+    --train                       leave the training mode as it is
+    --allow-missing               write the file although the runtime lacks operators
+    --quantize BITS               int8: linear layers with weights and activations of 8 bits;
+                                    int8-static: convolutions, too, calibrated by the inputs;
+                                    int4[:64|:128][:zero-points]: linear layers with weights of 4 bits, too;
+                                    weights alone: int8-weights, int4-weights[:64|:128][:zero-points];
+                                    smaller files: float16
+    --no-verify                   do not run the written file and compare it with PyTorch
+    --no-test-vectors             store no test vectors
+    --no-source                   store no source lines and none of PyTorch's texts
+    --trace                       store what each operator gives in PyTorch, for diff
+    --dump-after PASS             print each method after a pass
+    --json                        print the report as JSON
+
+  inspect MODEL.rush              say what is in a file
+    --json                        as JSON
+    --graph, --code               PyTorch's own graph or code of the model and each submodule
+    --weights OUT.safetensors     give the weights back
+                                  a table of its layers: npx rushlight inspect --layers
+
+  verify MODEL.rush               replay the test vectors in a file
+    --json                        print what came of it as JSON
+    --max-bytes N                 the most memory that the model and its runs may take
+    --max-steps N                 the most instructions of one run: a loop without end ends there
+
+  diff MODEL.rush                 run it beside PyTorch, name the first value that differs
+    --torch MODEL.pt              the model that it was exported from, with
+    --input, --method,            what it shall run on, as for export
+    --load-library, --train
+    --rtol R, --atol A            how close values must be; by default what the dtype deserves
+    --max-bytes, --max-steps      as for verify
+                                  without --torch: beside the trace in the file
+
+A .pt file and a library run code on this machine: use files that you trust. A .rush file does not.
+Files are run and timed in Node by the package's program: npx rushlight --help
+)";
+
+namespace {
+
+std::vector<std::string> split(const std::string &s, char at) {
+  std::vector<std::string> out;
+  size_t from = 0;
+  for (size_t end; (end = s.find(at, from)) != std::string::npos; from = end + 1)
+    out.push_back(s.substr(from, end - from));
+  out.push_back(s.substr(from));
+  return out;
+}
+
+double number(const std::string &s, const std::string &all) {
+  char *end;
+  double v = std::strtod(s.c_str(), &end);
+  if (s.empty() || *end) throw UsageError("'" + s + "' in " + all + " is not a number");
+  return v;
+}
+
+double tolerance(const std::string &s, const std::string &option) {
+  const double v = number(s, option);
+  if (!(v >= 0)) throw UsageError("'" + s + "' in " + option + " is negative");
+  return v;
+}
+
+bool is_size(const std::string &s) {
+  return !s.empty() && s.size() < 18 && s.find_first_not_of("0123456789") == std::string::npos;
+}
+
+uint64_t limit(const std::string &s, const std::string &option) {
+  if (!is_size(s) || std::stoull(s) == 0)
+    throw UsageError("'" + s + "' in " + option + " is not a number from 1 on");
+  return std::stoull(s);
+}
+
+void parse_range(const std::string &text, const std::string &all, InputSpec *spec) {
+  size_t dots = text.find("..");
+  if (dots == std::string::npos)
+    throw UsageError("'" + text + "' in --input " + all + " is not a range like 0..100");
+  spec->lo = number(text.substr(0, dots), "--input " + all);
+  spec->hi = number(text.substr(dots + 2), "--input " + all);
+}
+
+}  // namespace
+
+InputSpec parse_input(const std::string &all) {
+  InputSpec spec;
+  size_t equals = all.find('=');
+  if (equals != std::string::npos) spec.name = all.substr(0, equals);
+  spec.text = equals == std::string::npos ? all : all.substr(equals + 1);
+  if (!spec.text.empty() && spec.text[0] == '@') {
+    spec.value = const_tensor(read_npy(spec.text.substr(1)));
+    return spec;
+  }
+  std::vector<std::string> parts = split(spec.text, ':');
+  // What does not look like sizes may still be the value of an int, float, bool or str.
+  if (parts[0].empty()) {
+    spec.is_tensor = true;
+  } else {
+    spec.is_tensor = true;
+    for (const std::string &size : split(parts[0], 'x')) {
+      const bool word = !size.empty() && size.find_first_of("0123456789.+-") == std::string::npos;
+      spec.is_tensor &= is_size(size) ||
+                        (word && parts[0].find_first_of("x0123456789") != std::string::npos) ||
+                        (word && size.size() == 1);
+      spec.sizes.push_back(is_size(size) ? std::stoll(size) : -1);
+    }
+  }
+  if (!spec.is_tensor) return spec;
+  if (parts.size() > 1) {
+    try {
+      spec.dtype = dtype_from_name(parts[1]);
+    } catch (const std::invalid_argument &e) {
+      throw UsageError(std::string(e.what()) + " (--input " + all + ")");
+    }
+    if (!at::isFloatingType(spec.dtype)) spec.lo = 0, spec.hi = 2;
+  }
+  if (parts.size() > 2) parse_range(parts[2], all, &spec);
+  if (parts.size() > 3) throw UsageError("--input " + all + ": too many ':'");
+  return spec;
+}
+
+namespace {
+
+// An option: how it is written, whether a value follows, and what it does.
+struct Option {
+  const char *name;
+  char letter;  // 0 where there is none
+  bool takes_value;
+  void (*set)(CommandLine &line, const std::string &value);
+};
+
+const Option kOptions[] = {
+    {"output", 'o', true, [](CommandLine &l, const std::string &v) { l.options.path = v; }},
+    {"input", 0, true,
+     [](CommandLine &l, const std::string &v) { l.options.inputs.push_back(parse_input(v)); }},
+    {"output-names", 0, true,
+     [](CommandLine &l, const std::string &v) { l.options.output_names = split(v, ','); }},
+    {"method", 0, true, [](CommandLine &l, const std::string &v) { l.methods.push_back(v); }},
+    {"load-library", 0, true,
+     [](CommandLine &l, const std::string &v) { l.libraries.push_back(v); }},
+    {"train", 0, false, [](CommandLine &l, const std::string &) { l.train = true; }},
+    {"allow-missing", 0, false,
+     [](CommandLine &l, const std::string &) { l.options.allow_missing = true; }},
+    {"quantize", 0, true,
+     [](CommandLine &l, const std::string &v) {
+       try {
+         l.options.bits = bits_from_name(v);
+       } catch (const std::invalid_argument &e) {
+         throw UsageError(e.what());
+       }
+     }},
+    {"no-verify", 0, false, [](CommandLine &l, const std::string &) { l.options.verify = false; }},
+    {"no-test-vectors", 0, false,
+     [](CommandLine &l, const std::string &) { l.options.test_vectors = false; }},
+    {"no-source", 0, false, [](CommandLine &l, const std::string &) { l.sources = false; }},
+    {"trace", 0, false, [](CommandLine &l, const std::string &) { l.trace = true; }},
+    {"dump-after", 0, true, [](CommandLine &l, const std::string &v) { l.options.dump_after = v; }},
+    {"json", 0, false, [](CommandLine &l, const std::string &) { l.form = RUSH_DESCRIBE_JSON; }},
+    {"graph", 0, false,
+     [](CommandLine &l, const std::string &) { l.form = RUSH_DESCRIBE_TORCH_GRAPH; }},
+    {"code", 0, false,
+     [](CommandLine &l, const std::string &) { l.form = RUSH_DESCRIBE_TORCH_CODE; }},
+    {"weights", 0, true, [](CommandLine &l, const std::string &v) { l.weights = v; }},
+    {"torch", 0, true, [](CommandLine &l, const std::string &v) { l.torch = v; }},
+    {"rtol", 0, true,
+     [](CommandLine &l, const std::string &v) { l.rtol = tolerance(v, "--rtol"); }},
+    {"atol", 0, true,
+     [](CommandLine &l, const std::string &v) { l.atol = tolerance(v, "--atol"); }},
+    {"max-bytes", 0, true,
+     [](CommandLine &l, const std::string &v) { l.max_bytes = limit(v, "--max-bytes"); }},
+    {"max-steps", 0, true,
+     [](CommandLine &l, const std::string &v) { l.max_steps = limit(v, "--max-steps"); }},
+    {"help", 'h', false, [](CommandLine &l, const std::string &) { l.command = "help"; }},
+    {"version", 0, false, [](CommandLine &l, const std::string &) { l.command = "version"; }},
+};
+constexpr int kFirst = 256;  // beyond all letters: getopt's code of the first row
+
+// What getopt wants of the rows.
+std::vector<option> long_options() {
+  std::vector<option> out;
+  for (const Option &o : kOptions)
+    out.push_back({o.name, o.takes_value ? required_argument : no_argument, nullptr,
+                   kFirst + static_cast<int>(out.size())});
+  out.push_back({nullptr, 0, nullptr, 0});
+  return out;
+}
+
+std::string short_options() {
+  std::string out;
+  for (const Option &o : kOptions)
+    if (o.letter) out += std::string(1, o.letter) + (o.takes_value ? ":" : "");
+  return out;
+}
+
+// The row of a code that getopt gives; nullptr for what is unknown.
+const Option *option_of(int code) {
+  if (code >= kFirst) return &kOptions[code - kFirst];
+  for (const Option &o : kOptions)
+    if (o.letter && o.letter == code) return &o;
+  return nullptr;
+}
+
+void check_command(const CommandLine &line) {
+  const std::string &command = line.command;
+  if (command == "run" || command == "bench")
+    throw UsageError(command + " is a command of the npm package's program: npx rushlight " +
+                     command);
+  if (command != "export" && command != "inspect" && command != "verify" && command != "diff")
+    throw UsageError("there is no command '" + command + "'");
+  if (line.files.size() != 1) throw UsageError(command + " takes one file");
+  if (command == "export" && line.options.path.empty())
+    throw UsageError("export needs -o MODEL.rush");
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, char **argv) {
+  CommandLine out;
+  const std::vector<option> options = long_options();
+  const std::string letters = short_options();
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, letters.c_str(), options.data(), nullptr)) != -1;) {
+    const Option *row = option_of(c);
+    if (!row && std::string(argv[optind - 1]) == "--layers")
+      throw UsageError(
+          "--layers is an option of the npm package's program: npx rushlight inspect --layers");
+    if (!row)
+      throw UsageError(std::string("the option ") + argv[optind - 1] +
+                       " is unknown or lacks its value");
+    row->set(out, row->takes_value ? optarg : "");
+    if (!out.command.empty()) return out;  // help, version
+  }
+  if (optind >= argc) throw UsageError("no command is given");
+  out.command = argv[optind++];
+  for (; optind < argc; optind++) out.files.push_back(argv[optind]);
+  if (out.command != "help") check_command(out);
+  return out;
+}
+
+}  // namespace rush

@@ -1,0 +1,37 @@
+#include "export/calibration.h"
+
+#include <ATen/ATen.h>
+
+#include <stdexcept>
+
+#include "base/counted.h"
+#include "export/examples.h"
+
+namespace rush {
+
+std::vector<Batch> calibration_of(const Program &program, const ExportOptions &options) {
+  std::vector<Batch> out;
+  for (const std::vector<Const> &args : options.calibration)
+    out.push_back({"calibration[" + std::to_string(out.size()) + "]", args});
+  if (out.empty())
+    for (const Example &example : examples_of(program, options))
+      if (example.method == program.methods[0].name && !example.only_compared)
+        out.push_back({"calibration by the example inputs", example.args});
+  if (out.empty())
+    throw std::invalid_argument("quantize='" + options.bits.name +
+                                "' finds the ranges of activations by running the model: give "
+                                "example_inputs or calibration");
+  for (const Batch &batch : out)
+    if (batch.args.size() != program.methods[0].inputs.size())
+      throw std::invalid_argument(batch.name + " has " + counted(batch.args.size(), "argument") +
+                                  "; the model takes " +
+                                  std::to_string(program.methods[0].inputs.size()));
+  for (const Batch &batch : out)
+    for (const Const &c : batch.args)
+      if (c.is_tensor() && c.tensor.is_floating_point() && !c.tensor.isfinite().all().item<bool>())
+        throw std::invalid_argument(batch.name +
+                                    " holds NaN or infinity, which has no range: leave it out");
+  return out;
+}
+
+}  // namespace rush

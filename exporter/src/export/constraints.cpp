@@ -1,0 +1,232 @@
+#include "export/constraints.h"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <tuple>
+
+namespace rush {
+
+namespace {
+
+size_t input_of(const Method &m, const std::string &name) {
+  for (size_t i = 0; i < m.inputs.size(); i++)
+    if (m.inputs[i].name == name) return i;
+  std::string known;
+  for (const Port &port : m.inputs) known += (known.empty() ? "" : ", ") + port.name;
+  throw std::invalid_argument("dynamic_shapes: there is no input '" + name +
+                              "'; the model's inputs are " + (known.empty() ? "none" : known));
+}
+
+// The tensor that a constraint is about; undefined where the arguments have none there.
+at::Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
+  at::Tensor out;
+  size_t at = 0;
+  if (p.input < args.size() && args[p.input].tensor.defined() != p.inside)
+    each_given(args[p.input], [&](const at::Tensor &t) {
+      if (at++ == p.leaf) out = t;
+    });
+  return out;
+}
+
+// As the first example has it; -1 where there is none.
+int64_t rank_of(const Method &m, const Constraint &p, const std::vector<Example> &examples) {
+  for (const Example &e : examples) {
+    if (e.store || e.method != m.name) continue;
+    const at::Tensor t = tensor_of(e.args, p);
+    return t.defined() ? t.dim() : 0;
+  }
+  return -1;
+}
+
+// Gives a size, and all that are equal to it, another name.
+void rename(std::vector<Constraint> *all, Constraint *constraint, const std::string &name) {
+  const std::string before = constraint->name;
+  constraint->name = name;
+  for (Constraint &p : *all)
+    if (!before.empty() && p.name == before) p.name = name;
+}
+
+void add(std::vector<Constraint> *all, const Constraint &more, const std::string &input) {
+  const auto at = std::find_if(all->begin(), all->end(), [&](const Constraint &p) {
+    return std::tie(p.input, p.leaf, p.dim) >= std::tie(more.input, more.leaf, more.dim);
+  });
+  if (at == all->end() || at->input != more.input || at->leaf != more.leaf || at->dim != more.dim) {
+    all->insert(at, more);
+    return;
+  }
+  at->least = std::max(at->least, more.least);
+  at->most = std::min(at->most, more.most);
+  if (at->least > at->most)
+    throw std::invalid_argument("dynamic_shapes: size " + std::to_string(more.dim) + " of '" +
+                                input + "' would be at least " + std::to_string(at->least) +
+                                " and at most " + std::to_string(at->most));
+  if (!more.name.empty()) rename(all, &*at, more.name);
+  if (more.factor == 1) return;
+  at->root = more.root;
+  at->factor = more.factor;
+  at->checked = more.checked;
+}
+
+}  // namespace
+
+std::vector<Constraint> constraints_of(const Program &program, const ExportOptions &options,
+                                       const std::vector<Example> &examples) {
+  const Method &m = program.methods[0];
+  std::vector<Constraint> out;
+  for (const auto &[name, constraints] : options.dynamic) {
+    const size_t input = input_of(m, name);
+    for (Constraint p : constraints) {
+      p.input = input;
+      const int64_t rank = rank_of(m, p, examples);
+      if (p.dim < -std::max<int64_t>(rank, 0) ||
+          p.dim >= (rank < 0 ? int64_t{RUSH_MAX_RANK} : rank))
+        throw std::invalid_argument("dynamic_shapes: '" + name + "' has no dimension " +
+                                    std::to_string(p.dim));
+      if (p.dim < 0) p.dim += rank;
+      add(&out, p, name);
+    }
+  }
+  return out;
+}
+
+namespace {
+
+Value *call(Node *where, const char *op, const std::vector<Value *> &inputs, rush_type_kind type) {
+  return insert_call(where, op, inputs, make_type(type));
+}
+
+// Raises before `where` for a size that is no multiple.
+void refuse_others(Graph &graph, Node *where, const Constraint &p, const std::string &input) {
+  Value *size =
+      call(where, "aten::size.int",
+           {graph.top.params.at(p.input), graph.constant(const_int(p.dim))}, RUSH_TYPE_INT);
+  Value *rest = call(where, "aten::remainder.int", {size, graph.constant(const_int(p.factor))},
+                     RUSH_TYPE_INT);
+  Value *ok = call(where, "aten::eq.int", {rest, graph.constant(const_int(0))}, RUSH_TYPE_BOOL);
+  Node *branch = graph.insert_before(where, "prim::If");
+  branch->add_input(ok);
+  branch->add_block();
+  Block *otherwise = branch->add_block();
+  Node *format = otherwise->append("aten::format");
+  const std::string says = "size " + std::to_string(p.dim) + " of input \"" + input +
+                           "\" is {}; it must be a multiple of " + std::to_string(p.factor);
+  format->add_input(graph.constant(const_str(says)));
+  format->add_input(size);
+  Node *raise = otherwise->append("prim::RaiseException");
+  raise->add_input(format->add_output(make_type(RUSH_TYPE_STR)));
+  raise->add_input(graph.constant(const_none()));
+}
+
+}  // namespace
+
+void check_multiples(Program &program, const std::vector<Constraint> &constraints) {
+  Method &m = program.methods[0];
+  Graph &graph = *m.graph;
+  Node *first = graph.top.nodes.empty() ? nullptr : graph.top.nodes.front().get();
+  for (const Constraint &p : constraints)
+    if (first && !p.checked && !p.inside) refuse_others(graph, first, p, m.inputs[p.input].name);
+}
+
+namespace {
+
+// A size that may be another. Those of one name and multiples of it, or one without, change alike: a
+// group.
+struct Varying {
+  const Constraint *constraint;
+  int64_t size;  // of a multiple, what it is a multiple of
+  size_t group;
+};
+
+// What holds for all sizes of a group.
+struct Group {
+  std::string name;
+  int64_t least = 1, most = INT64_MAX;
+  bool stays = false;
+};
+
+struct Varyings {
+  std::vector<Varying> sizes;
+  std::vector<Group> groups;
+
+  size_t group_of(const std::string &name) {
+    size_t at = 0;
+    while (at < groups.size() && (name.empty() || groups[at].name != name)) at++;
+    if (at == groups.size()) groups.push_back({name});
+    return at;
+  }
+};
+
+Varyings varying_sizes(const std::vector<Constraint> &constraints, const std::vector<Const> &args) {
+  Varyings out;
+  for (const Constraint &p : constraints) {
+    const at::Tensor t = tensor_of(args, p);
+    if (!t.defined() || p.dim >= t.dim()) continue;
+    const size_t group = out.group_of(p.factor == 1 ? p.name : p.root);
+    Group &g = out.groups[group];
+    g.stays |= !p.varies || t.size(p.dim) % p.factor != 0;
+    g.least = std::max(g.least, (p.least + p.factor - 1) / p.factor);
+    g.most = std::min(g.most, p.most / p.factor);
+    out.sizes.push_back({&p, t.size(p.dim) / p.factor, group});
+  }
+  return out;
+}
+
+// Gives a size in place of one that an example has, and of its group.
+using Step = std::function<int64_t(int64_t size, const Group &group, size_t at)>;
+
+int64_t upwards(int64_t to, const Group &group) {
+  return std::min(to, group.most);
+}
+
+// No size of 0, which many programs refuse.
+int64_t downwards(int64_t to, const Group &group) {
+  return upwards(std::max(to, group.least), group);
+}
+
+// A decoder's every step has size 1, and programs that see it take other branches. So each group is
+// 1 alone, too, while the others are as they are: not more groups than these, as the caches of many
+// layers may be.
+constexpr size_t kMostAlone = 8;
+
+std::vector<Step> steps(size_t groups) {
+  std::vector<Step> out = {
+      [](int64_t n, const Group &g, size_t) { return std::max(n, upwards(n + 1, g)); },
+      [](int64_t n, const Group &g, size_t) {
+        return std::max(n, upwards(std::max(2 * n, n + 1), g));
+      },
+      [](int64_t n, const Group &g, size_t) { return std::max(n, upwards(n + 1 + n % 2, g)); },
+      [](int64_t, const Group &g, size_t) { return downwards(1, g); },
+      [](int64_t, const Group &g, size_t) { return downwards(2, g); }};
+  for (size_t alone = 0; groups > 1 && groups <= kMostAlone && alone < groups; alone++)
+    out.push_back([alone](int64_t n, const Group &g, size_t at) {
+      return at == alone ? downwards(1, g) : n;
+    });
+  return out;
+}
+
+}  // namespace
+
+std::vector<Trial> trials(const std::vector<Constraint> &constraints,
+                          const std::vector<Const> &args) {
+  const Varyings varying = varying_sizes(constraints, args);
+  std::vector<Trial> out;
+  for (const Step &step : steps(varying.groups.size())) {
+    Trial trial = {std::vector<Grown>(args.size()), false};
+    for (const Varying &v : varying.sizes) {
+      const Group &g = varying.groups[v.group];
+      const int64_t to = g.stays ? v.size : step(v.size, g, v.group);
+      if (to == v.size) continue;
+      trial.sizes[v.constraint->input].push_back(
+          {v.constraint->leaf, v.constraint->dim, to * v.constraint->factor});
+      trial.smaller |= to < v.size;
+    }
+    const bool none = trial.sizes == std::vector<Grown>(args.size());
+    const bool known =
+        std::any_of(out.begin(), out.end(), [&](const Trial &t) { return t.sizes == trial.sizes; });
+    if (!none && !known) out.push_back(std::move(trial));
+  }
+  return out;
+}
+
+}  // namespace rush

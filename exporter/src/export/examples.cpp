@@ -1,0 +1,365 @@
+#include "export/examples.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "export/constraints.h"
+#include "export/synthetic_inputs.h"
+#include "front/torchscript.h"
+#include "ir/unsupported.h"
+#include "run/compare.h"
+
+namespace rush {
+
+namespace {
+
+// A synthetic vector's answer may take this much of the file.
+constexpr size_t kLargestOutput = size_t{1} << 20;
+
+constexpr uint64_t kSeed = 1;
+
+// The value of an input that is not a tensor, as the command line gives it.
+Const typed(const std::string &text, const Port &port) {
+  const Type *type = port.type.get();
+  if (type->kind == RUSH_TYPE_OPTIONAL) {
+    if (text == "None") return const_none();
+    type = type->items[0].get();
+  }
+  char *end = nullptr;
+  Const c;
+  switch (type->kind) {
+    case RUSH_TYPE_INT:
+      c = const_int(std::strtoll(text.c_str(), &end, 10));
+      break;
+    case RUSH_TYPE_FLOAT:
+      c = const_float(std::strtod(text.c_str(), &end));
+      break;
+    case RUSH_TYPE_STR:
+      return const_str(text);
+    case RUSH_TYPE_BOOL:
+      if (text == "True" || text == "true" || text == "1") return const_bool(true);
+      if (text == "False" || text == "false" || text == "0") return const_bool(false);
+      break;
+    default:
+      break;
+  }
+  if (!end || *end || text.empty())
+    throw std::invalid_argument("'" + text + "' does not fit the input '" + port.name +
+                                "' of type " + to_string(*port.type));
+  return c;
+}
+
+bool takes_tensor(const Port &port) {
+  const Type &t = *port.type;
+  return t.kind == RUSH_TYPE_TENSOR || t.kind == RUSH_TYPE_ANY ||
+         (t.kind == RUSH_TYPE_OPTIONAL && t.items[0]->kind == RUSH_TYPE_TENSOR);
+}
+
+Const made_up(const InputSpec &spec, const Port &port, int64_t unknown, uint64_t seed) {
+  if (spec.value) return *spec.value;
+  if (!takes_tensor(port) || !spec.is_tensor) return typed(spec.text, port);
+  std::vector<int64_t> sizes = spec.sizes;
+  for (int64_t &n : sizes)
+    if (n < 0) n = unknown;
+  return random_constant(spec.dtype, sizes, seed, spec.lo, spec.hi);
+}
+
+// The specs in the order of the method's inputs.
+std::vector<const InputSpec *> in_order(const Method &m, const std::vector<InputSpec> &specs) {
+  std::vector<const InputSpec *> out(m.inputs.size(), nullptr);
+  size_t next = 0;
+  for (const InputSpec &spec : specs) {
+    size_t at = next;
+    if (!spec.name.empty()) {
+      for (at = 0; at < m.inputs.size() && m.inputs[at].name != spec.name;) at++;
+    }
+    if (at >= m.inputs.size()) {
+      std::string known;
+      for (const Port &p : m.inputs) known += (known.empty() ? "" : ", ") + p.name;
+      throw std::invalid_argument("there is no input '" +
+                                  (spec.name.empty() ? std::to_string(at + 1) : spec.name) +
+                                  "'; the model's inputs are " + (known.empty() ? "none" : known));
+    }
+    if (out[at]) throw std::invalid_argument("input '" + m.inputs[at].name + "' is given twice");
+    out[at] = &spec;
+    next = at + 1;
+  }
+  return out;
+}
+
+// What all examples agree on.
+void hint_from(Port *port, const Const &value) {
+  if (!value.tensor.defined()) return;
+  const int dtype = static_cast<int>(value.tensor.scalar_type());
+  const std::vector<int64_t> sizes = value.tensor.sizes().vec();
+  if (!port->has_hint) {
+    port->has_hint = port->rank_known = true;
+    port->dtype = dtype;
+    port->sizes = sizes;
+    return;
+  }
+  if (port->dtype != dtype) port->dtype = RUSH_DTYPE_UNKNOWN;
+  if (port->sizes.size() != sizes.size()) port->rank_known = false;
+  for (size_t d = 0; port->rank_known && d < sizes.size(); d++)
+    if (port->sizes[d] != sizes[d]) port->sizes[d] = -1;
+}
+
+size_t bytes_of(const Const &value) {
+  size_t n = 0;
+  each_tensor(value, [&](const Const &c) { n += c.tensor.nbytes(); });
+  return n;
+}
+
+void tolerate(Example *example, bool single_numbers) {
+  double rtol, atol;
+  default_tolerance(*example->expected, single_numbers, &rtol, &atol);
+  example->literal = example->rtol >= 0 || example->atol >= 0;
+  if (example->rtol < 0) example->rtol = rtol;
+  if (example->atol < 0) example->atol = atol;
+}
+
+void add_test(Program &program, const Example &example, std::vector<Measure> measures) {
+  const Method &m = method_of(program, example.method);
+  Test test;
+  test.method = static_cast<size_t>(&m - program.methods.data());
+  test.inputs = example.args;
+  for (size_t i = test.inputs.size(); i < m.inputs.size(); i++) {
+    if (!m.inputs[i].initial)
+      throw std::invalid_argument("an example lacks the input '" + m.inputs[i].name + "'");
+    test.inputs.push_back(*m.inputs[i].initial);
+  }
+  test.output = *example.expected;
+  test.rtol = static_cast<float>(example.rtol);
+  test.atol = static_cast<float>(example.atol);
+  test.measures = std::move(measures);
+  test.held = example.given && example.literal;
+  program.tests.push_back(std::move(test));
+}
+
+std::string bracketed(const at::Tensor &t) {
+  std::string out = " [";
+  for (int64_t d = 0; d < t.dim(); d++) out += (d ? ", " : "") + std::to_string(t.size(d));
+  return out + "]";
+}
+
+// Tensors of one argument of the same sizes, which are beside each other.
+struct Alike {
+  size_t first, last;
+  std::string sizes;
+};
+
+// "x [3, 4], y [3]" of what grew; of tensors inside of "xs" "xs.0 [3, 4]", of several "xs.0-3 [3, 4]".
+std::string sizes_text(const Method &m, const Example &e, const std::vector<Grown> &grown) {
+  std::string out;
+  for (size_t k = 0; k < e.args.size(); k++) {
+    std::vector<Alike> all;
+    size_t leaf = 0;
+    each_given(e.args[k], [&](const at::Tensor &t) {
+      const size_t at = leaf++;
+      if (std::none_of(grown[k].begin(), grown[k].end(),
+                       [&](const GrownSize &g) { return g.leaf == at; }))
+        return;
+      const std::string sizes = bracketed(t);
+      if (all.empty() || all.back().sizes != sizes || all.back().last + 1 != at)
+        all.push_back({at, at, sizes});
+      all.back().last = at;
+    });
+    for (const Alike &a : all)
+      out += (out.empty() ? "" : ", ") + m.inputs[k].name +
+             (e.args[k].tensor.defined() ? "" : "." + std::to_string(a.first)) +
+             (a.first == a.last ? "" : "-" + std::to_string(a.last)) + a.sizes;
+  }
+  return out;
+}
+
+}  // namespace
+
+const Method &method_of(const Program &program, const std::string &name) {
+  for (const Method &m : program.methods)
+    if (m.name == name) return m;
+  throw std::invalid_argument("an example is for the method '" + name + "', which is not exported");
+}
+
+// Gives an example made-up arguments of other sizes, and PyTorch's answer to them. What PyTorch may
+// refuse made up, as times that have to rise, stays as it is in a second try, where it does not grow.
+static void grow(Example *e, const std::vector<Grown> &to, const Reference &reference,
+                 uint64_t *seed) {
+  const std::vector<Const> given = e->args;
+  e->args = all_like(*e, seed, to);
+  try {
+    e->expected = snapshot({reference(e->method, e->args)})[0];
+    return;
+  } catch (const std::exception &) {
+    if (std::none_of(to.begin(), to.end(), [](const Grown &g) { return g.empty(); })) throw;
+  }
+  for (size_t k = 0; k < given.size(); k++)
+    if (to[k].empty()) e->args[k] = given[k];
+  e->expected = snapshot({reference(e->method, e->args)})[0];
+}
+
+void add_grown(const Program &program, const std::vector<Constraint> &constraints,
+               const Reference &reference, std::vector<Example> *examples,
+               std::vector<std::string> *warnings) {
+  const Method &m = program.methods[0];
+  uint64_t seed = kSeed + 200;
+  const size_t n = examples->size();
+  for (size_t i = 0; i < n; i++) {
+    const Example e = (*examples)[i];
+    if (e.store || e.only_compared || e.method != m.name) continue;
+    bool warned = false;
+    for (const Trial &trial : trials(constraints, e.args)) {
+      Example grown = e;
+      try {
+        grow(&grown, trial.sizes, reference, &seed);
+        grown.grown = sizes_text(m, grown, trial.sizes);
+        examples->push_back(std::move(grown));
+      } catch (const std::exception &error) {
+        const std::string what = reason_of(error);
+        grown.grown = sizes_text(m, grown, trial.sizes);
+        // Many programs have a least size, below which PyTorch refuses as the file will.
+        if (!warned && !trial.smaller)
+          warnings->push_back("PyTorch itself refuses other sizes than the example's (" +
+                              grown.grown + "): " + what.substr(0, what.find('\n')));
+        warned |= !trial.smaller;
+      }
+    }
+  }
+}
+
+void add_other_integers(const Reference &reference, std::vector<Example> *examples) {
+  uint64_t seed = kSeed + 300;
+  const size_t n = examples->size();
+  for (size_t i = 0; i < n; i++) {
+    const Example e = (*examples)[i];
+    if (e.store || e.only_compared || !e.grown.empty()) continue;
+    for (const bool above : {true, false}) {
+      Example other = e;
+      other.args = with_other_integers(e.args, above, &seed);
+      other.made_up = other.only_compared = true;
+      if (other.args.empty()) break;
+      try {
+        other.expected = snapshot({reference(e.method, other.args)})[0];
+      } catch (const std::exception &) {
+        continue;  // an index beyond what there is
+      }
+      examples->push_back(std::move(other));
+      break;
+    }
+  }
+}
+
+std::vector<Example> examples_of(const Program &program, const ExportOptions &options) {
+  std::vector<Example> out = options.examples;
+  for (const Example &e : out)
+    if (e.args.size() > method_of(program, e.method).inputs.size())
+      throw std::invalid_argument("an example has " + std::to_string(e.args.size()) +
+                                  " inputs, which are more than the method '" + e.method + "' has");
+  if (options.inputs.empty()) return out;
+  const Method &m = program.methods[0];
+  const std::vector<const InputSpec *> specs = in_order(m, options.inputs);
+  bool unknown = false;
+  for (const InputSpec *spec : specs)
+    for (int64_t n : spec && spec->is_tensor ? spec->sizes : std::vector<int64_t>())
+      unknown |= n < 0;
+  for (int64_t size = 2; size <= (unknown ? 3 : 2); size++) {  // two sizes where one is unknown
+    Example e;
+    e.method = m.name;
+    for (size_t i = 0; i < specs.size(); i++) {
+      if (!specs[i] && !m.inputs[i].initial)
+        throw std::invalid_argument("input '" + m.inputs[i].name + "' is missing: give --input " +
+                                    m.inputs[i].name + "=...");
+      e.args.push_back(specs[i] ? made_up(*specs[i], m.inputs[i], size, kSeed + i)
+                                : *m.inputs[i].initial);
+    }
+    out.push_back(std::move(e));
+  }
+  return out;
+}
+
+void give_hints(Program &program, const std::vector<Example> &examples) {
+  for (const Example &e : examples) {
+    if (e.store || e.made_up) continue;  // a test may be of any shape
+    for (Method &m : program.methods) {
+      if (m.name != e.method) continue;
+      for (size_t i = 0; i < e.args.size(); i++) hint_from(&m.inputs[i], e.args[i]);
+      if (!e.expected) continue;
+      const bool tuple = e.expected->kind == RUSH_CONST_TUPLE;
+      for (size_t i = 0; i < m.outputs.size(); i++)
+        hint_from(&m.outputs[i], tuple ? e.expected->items.at(i) : *e.expected);
+    }
+  }
+}
+
+// Files and callers have none; within a program they are values like others.
+static void refuse_quantized(const Const &value, const std::string &what) {
+  each_tensor(value, [&](const Const &c) {
+    if (c.tensor.is_quantized())
+      throw Unsupported(what +
+                        " is a quantized tensor: let the model itself call "
+                        "quantize_per_tensor() and dequantize()");
+  });
+}
+
+void answer(std::vector<Example> *examples, const Reference &reference) {
+  for (Example &e : *examples)
+    if (!e.expected) e.expected = snapshot({reference(e.method, e.args)})[0];
+}
+
+void settle(std::vector<Example> *examples, bool single_numbers) {
+  for (Example &e : *examples) {
+    for (const Const &arg : e.args) refuse_quantized(arg, "an input");
+    refuse_quantized(*e.expected, "an output");
+    tolerate(&e, single_numbers);
+  }
+}
+
+void add_tests(Program &program, const std::vector<Example> &examples, const ExportOptions &options,
+               const Reference &reference, const Measurer &measurer,
+               std::vector<std::string> *warnings) {
+  uint64_t seed = kSeed + 100;
+  for (const Example &e : examples) {
+    if (!e.expected) continue;
+    if (e.store) {
+      add_test(program, e, e.literal ? std::vector<Measure>() : measurer(e).list);
+      continue;
+    }
+    if (!options.test_vectors || e.only_compared || !e.grown.empty()) continue;
+    Example synthetic = e;
+    const bool given = std::any_of(e.args.begin(), e.args.end(), [](const Const &c) {
+      bool tensor = false;
+      each_tensor(c, [&](const Const &) { tensor = true; });
+      return tensor;
+    });
+    try {
+      if (given) {
+        synthetic.args = all_like(e, &seed);
+        synthetic.expected = snapshot({reference(e.method, synthetic.args)})[0];
+      }
+      const Const again = reference(e.method, synthetic.args);
+      if (!compare(again, *synthetic.expected, 0, 0, "").ok) {
+        warnings->push_back("no test vector is stored: the model answers differently each time");
+        continue;
+      }
+    } catch (const std::exception &error) {
+      const std::string what = reason_of(error);
+      warnings->push_back("no test vector is stored: PyTorch refused made-up inputs: " +
+                          what.substr(0, what.find('\n')));
+      continue;
+    }
+    if (bytes_of(*synthetic.expected) > kLargestOutput) {
+      warnings->push_back("no test vector is stored: the output is larger than 1 MiB");
+      continue;
+    }
+    Measured measured;
+    if (!e.literal) measured = measurer(synthetic);
+    if (measured.astray) {
+      warnings->push_back(
+          "no test vector is stored: on made-up inputs rounding decides the answer, which is "
+          "another in float64");
+      continue;
+    }
+    add_test(program, synthetic, std::move(measured.list));
+  }
+}
+
+}  // namespace rush

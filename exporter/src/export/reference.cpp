@@ -1,0 +1,59 @@
+#include "export/reference.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include "front/torchscript.h"
+#include "ir/from_c10.h"
+
+namespace rush {
+
+namespace {
+
+// The arguments are copied, so that an in-place operator does not change the caller's. Who runs the
+// function keeps them: PyTorch returns what out= wrote after letting go of it.
+std::vector<c10::IValue> stack_of(const std::vector<Const> &args, const c10::FunctionSchema &schema,
+                                  size_t first) {
+  std::vector<c10::IValue> stack;
+  for (const Const &c : snapshot(args))
+    stack.push_back(to_ivalue(c, schema.arguments().at(first + stack.size()).type()));
+  return stack;
+}
+
+}  // namespace
+
+Reference reference_of(const torch::jit::Module &module, const TorchScriptOptions &options) {
+  const bool train = options.train;
+  return [module, train](const std::string &method, const std::vector<Const> &args) {
+    c10::InferenceMode no_grad(false);
+    at::NoGradGuard guard;
+    torch::jit::Module copy = copy_of(module);
+    if (!train) copy.eval();
+    const torch::jit::Method run = copy.get_method(method);
+    const auto stack = stack_of(args, run.function().getSchema(), 1);
+    return from_ivalue(run(stack));
+  };
+}
+
+Reference reference_of(torch::jit::Function &function) {
+  return [&function](const std::string &, const std::vector<Const> &args) {
+    at::NoGradGuard guard;
+    const auto stack = stack_of(args, function.getSchema(), 0);
+    return from_ivalue(function(stack));
+  };
+}
+
+GraphAnswer graph_of(const torch::jit::Module &module, const TorchScriptOptions &options) {
+  const bool train = options.train;
+  return
+      [module, train](const std::string &method, const std::vector<Const> &args, bool in_double) {
+        return run_module(module, method, args, train, in_double);
+      };
+}
+
+GraphAnswer graph_of(torch::jit::Function &function) {
+  return [&function](const std::string &, const std::vector<Const> &args, bool in_double) {
+    return run_function(function, args, in_double);
+  };
+}
+
+}  // namespace rush

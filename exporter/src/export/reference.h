@@ -1,0 +1,17 @@
+// PyTorch's own answer of a TorchScript module.
+#pragma once
+
+#include "export/options.h"
+#include "front/torchscript.h"
+
+namespace rush {
+
+// Each call runs on a copy of the module, so that it starts from the module's state.
+Reference reference_of(const torch::jit::Module &module, const TorchScriptOptions &options);
+Reference reference_of(torch::jit::Function &function);
+
+// The same graph, also in float64.
+GraphAnswer graph_of(const torch::jit::Module &module, const TorchScriptOptions &options);
+GraphAnswer graph_of(torch::jit::Function &function);
+
+}  // namespace rush

@@ -1,0 +1,33 @@
+#include "export/unrolled_loops.h"
+
+#include <vector>
+
+#include "ir/repetition.h"
+
+namespace rush {
+
+namespace {
+
+constexpr size_t kRounds = 100;
+
+std::string place(const Source &source) {
+  return source.file + ":" + std::to_string(source.line);
+}
+
+}  // namespace
+
+std::string unrolled_note(const Graph &graph) {
+  const std::vector<Node *> nodes = all_nodes(graph);
+  std::vector<std::string> said;
+  for (const Node *node : nodes) said.push_back(node->op + " " + place(node->source));
+  const Rounds rounds = longest_rounds(said, kRounds);
+  if (rounds.count == 0) return "";
+  const Source &source = nodes[rounds.begin + rounds.count * rounds.period - 1]->source;
+  return std::to_string(rounds.count * rounds.period) + " of " + std::to_string(nodes.size()) +
+         " instructions are " + std::to_string(rounds.count) + " rounds of the same " +
+         std::to_string(rounds.period) + (source.file.empty() ? "" : " at " + place(source)) +
+         ": tracing has unrolled a loop. Where a function marked @torch.jit.script has it, it "
+         "stays one";
+}
+
+}  // namespace rush

@@ -1,5 +1,0 @@
-#include "tool.h"
-
-int main(int argc, char **argv) {
-  return rush::run_tool(argc, argv);
-}

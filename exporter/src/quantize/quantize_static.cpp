@@ -1,0 +1,442 @@
+// Convolutional networks in 8 bits: weights symmetric, a scale for each output channel; activations
+// affine, a scale and a zero point for each tensor, found by running examples.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "passes/match.h"
+#include "quantize/quantize.h"
+#include "run/native.h"
+#include "run/observe.h"
+
+namespace rush {
+
+namespace {
+
+using namespace of_conv;
+
+// As kernels/int8_conv.h numbers them.
+enum Activation { PLAIN, HARDSWISH, SILU, HARDSIGMOID, SIGMOID };
+
+// Of a tensor: its steps and the sizes that it had.
+struct Range {
+  double scale = 1;
+  int64_t zero_point = 0;
+  std::vector<int64_t> sizes;
+  bool finite = true;
+};
+
+// ---- What may be quantized ---------------------------------------------------------------------
+
+bool is_in_place(const Node &node) {
+  const std::string name = node.op.substr(0, node.op.find('.'));
+  return name.rfind("aten::", 0) == 0 && name.size() > 7 && name.back() == '_' &&
+         name[name.size() - 2] != '_';
+}
+
+// Whether the result is memory of its own.
+bool makes_new(const Node *node) {
+  static const std::set<std::string> ops = {"rush::conv",       "aten::add.Tensor",
+                                            "aten::mul.Tensor", "aten::max_pool2d",
+                                            "aten::hardswish",  "aten::silu",
+                                            "aten::relu",       "aten::hardsigmoid",
+                                            "aten::sigmoid",    "aten::adaptive_avg_pool2d"};
+  return node && ops.count(node->op);
+}
+
+// What is written in place and seen by nobody else is made anew instead: the value before has numbers
+// of its own then.
+void out_of_place(Graph &graph) {
+  static const std::set<std::string> ops = {
+      "aten::add_.Tensor", "aten::mul_.Tensor", "aten::relu_",       "aten::hardswish_",
+      "aten::silu_",       "aten::sigmoid_",    "aten::hardsigmoid_"};
+  for (auto &node : graph.top.nodes)
+    if (ops.count(node->op) && makes_new(node->input(0)->def) && only_user(node->input(0)))
+      node->op.erase(node->op.find('_'), 1);
+}
+
+// Values that are written while others look at them.
+std::set<const Value *> written_values(const Graph &graph) {
+  std::set<const Value *> out;
+  for (const Node *node : all_nodes(graph)) {
+    if (!is_in_place(*node)) continue;
+    std::vector<const Value *> todo = {node->input(0)};
+    while (!todo.empty()) {
+      const Value *v = todo.back();
+      todo.pop_back();
+      if (!out.insert(v).second || !v->def || makes_new(v->def)) continue;
+      todo.insert(todo.end(), v->def->inputs.begin(), v->def->inputs.end());
+    }
+  }
+  return out;
+}
+
+Activation activation_of(const Node &node) {
+  static const std::map<std::string, Activation> of = {{"aten::hardswish", HARDSWISH},
+                                                       {"aten::silu", SILU},
+                                                       {"aten::hardsigmoid", HARDSIGMOID},
+                                                       {"aten::sigmoid", SIGMOID}};
+  const auto found = of.find(node.op);
+  return found == of.end() ? PLAIN : found->second;
+}
+
+// What follows a convolution or a sum and bounds it at 0, or is an activation of convolutions.
+Node *follower(const Node *node) {
+  Node *next = only_user(node->output());
+  double min, max;
+  if (!next || next->outputs.size() != 1 || is_in_place(*next)) return nullptr;
+  if (is_clamp(*next, &min, &max)) return min <= 0 && max >= 0 ? next : nullptr;
+  const bool bounded = node->op == "rush::conv" && (node->constant(MIN)->number() != -kInf ||
+                                                    node->constant(MAX)->number() != kInf);
+  return node->op == "rush::conv" && !bounded && activation_of(*next) != PLAIN ? next : nullptr;
+}
+
+// Its last value: what its integers stand for.
+Value *result_of(Node *node) {
+  Node *next = follower(node);
+  return next ? next->output() : node->output();
+}
+
+bool is_conv(const Node &node) {
+  if (node.op != "rush::conv") return false;
+  const Const *w = node.constant(WEIGHT);
+  return w && w->is_tensor() && w->tensor.scalar_type() == at::kFloat && w->tensor.numel() > 0 &&
+         w->tensor.isfinite().all().item<bool>() && node.constant(MIN)->number() <= 0 &&
+         node.constant(MAX)->number() >= 0;
+}
+
+bool is_global_mean(const Node &node) {
+  std::vector<int64_t> list;
+  if (node.op == "aten::adaptive_avg_pool2d")
+    return node.constant(1) && ints_of(*node.constant(1), &list) &&
+           list == std::vector<int64_t>{1, 1};
+  if (node.op != "aten::mean.dim" || !node.constant(1) || !ints_of(*node.constant(1), &list) ||
+      (node.inputs.size() > 3 && !(node.constant(3) && node.constant(3)->is_none())))
+    return false;
+  return list == std::vector<int64_t>{2, 3} || list == std::vector<int64_t>{-2, -1} ||
+         list == std::vector<int64_t>{-1, -2} || list == std::vector<int64_t>{3, 2};
+}
+
+bool is_sum(const Node &node) {
+  return node.op == "aten::add.Tensor" &&
+         (node.inputs.size() < 3 ||
+          (node.constant(2) && node.constant(2)->is_number() && node.constant(2)->number() == 1));
+}
+
+// Values whose range has to be known.
+std::vector<Value *> observed_values(Graph &graph) {
+  std::vector<Value *> out;
+  std::set<const Value *> seen;
+  const auto add = [&](Value *v) {
+    if (!v->is_constant() && seen.insert(v).second) out.push_back(v);
+  };
+  for (auto &node : graph.top.nodes) {
+    if (is_conv(*node)) {
+      add(node->input(INPUT));
+      add(result_of(node.get()));
+    } else if (is_sum(*node) || node->op == "aten::mul.Tensor") {
+      if (node->input(0)->is_constant() || node->input(1)->is_constant()) continue;
+      add(node->input(0));
+      add(node->input(1));
+      add(result_of(node.get()));
+    }
+  }
+  return out;
+}
+
+// ---- Calibration -------------------------------------------------------------------------------
+
+// How often numbers of a tensor fall into each of many equal parts of its range.
+struct Histogram {
+  static constexpr int64_t kBins = 2048;
+  double low = 0, high = 0;
+  at::Tensor counts = at::zeros({kBins}, at::kDouble);
+  std::vector<int64_t> sizes;
+  bool finite = true;
+
+  void widen(const at::Tensor &t) {
+    sizes = t.sizes().vec();
+    if (t.scalar_type() != at::kFloat || t.numel() == 0 || !t.isfinite().all().item<bool>())
+      finite = false;
+    if (!finite) return;
+    low = std::min(low, t.min().item<double>());
+    high = std::max(high, t.max().item<double>());
+  }
+  void count(const at::Tensor &t) {
+    if (finite && high > low)
+      counts += at::histc(t.reshape({-1}), kBins, low, high).to(at::kDouble);
+  }
+
+  // The sum of squared errors, in units of a part of the range, where only [a, b] of it has integers.
+  double error(double a, double b) const {
+    const double part = (high - low) / kBins, step = (b - a) / 255;
+    const double *n = counts.data_ptr<double>();
+    double sum = 0;
+    for (int64_t i = 0; i < kBins; i++) {
+      const double x = low + (static_cast<double>(i) + 0.5) * part;
+      const double outside = x < a ? a - x : x > b ? x - b : 0;
+      // Inside of the range errors are spread evenly over a step.
+      sum += n[i] * (outside > 0 ? outside * outside : step * step / 12);
+    }
+    return sum;
+  }
+
+  // The range with the least error among those that are narrower at both ends, 0 among them.
+  Range range() const {
+    constexpr int kSteps = 64;
+    Range out;
+    out.sizes = sizes;
+    out.finite = finite;
+    if (!finite || !(high > low)) return out;
+    double best = HUGE_VAL, a = low, b = high;
+    for (int i = kSteps; i > kSteps / 4; i--) {
+      const double share = static_cast<double>(i) / kSteps;
+      for (const auto &[from, to] : {std::pair(low * share, high * share),
+                                     std::pair(low, high * share), std::pair(low * share, high)}) {
+        const double e = error(from, to);
+        if (e < best) best = e, a = from, b = to;
+      }
+    }
+    // The steps are float32, so that all machines multiply by the same number.
+    out.scale = static_cast<float>((b - a) / 255);
+    if (!(out.scale >= 1e-30)) out.scale = 1;
+    out.zero_point = std::clamp<int64_t>(std::llround(-a / out.scale), 0, 255);
+    return out;
+  }
+};
+
+Const observed(NativeSession *session, const Batch &batch) {
+  try {
+    return session->run(0, batch.args);
+  } catch (const RuntimeError &e) {
+    RuntimeError named(e.status, batch.name + ": " + e.what());
+    named.op = e.op, named.source = e.source;
+    throw named;
+  }
+}
+
+// Runs the first method twice as it is, with its observed values as its result.
+std::map<const Value *, Range> calibrate(Program &program, const std::vector<Value *> &values,
+                                         const std::vector<Batch> &batches, const Opener &open) {
+  std::map<const Value *, Range> out;
+  if (values.empty()) return out;
+  std::vector<Histogram> histograms(values.size());
+  const Observing observing(&program, 0, values);
+  const std::unique_ptr<NativeSession> session = open(program);
+  for (const bool counts : {false, true})
+    for (const Batch &batch : batches) {
+      session->reset();
+      const Const got = observed(session.get(), batch);
+      for (size_t i = 0; i < values.size(); i++)
+        if (counts)
+          histograms[i].count(got.items[i].tensor);
+        else
+          histograms[i].widen(got.items[i].tensor);
+    }
+  for (size_t i = 0; i < values.size(); i++) out[values[i]] = histograms[i].range();
+  return out;
+}
+
+// ---- The new program ---------------------------------------------------------------------------
+
+class Rewriter {
+ public:
+  Rewriter(Graph &graph, std::map<const Value *, Range> ranges, Quantized *out)
+      : graph_(graph), ranges_(std::move(ranges)), written_(written_values(graph)), out_(out) {}
+
+  void run() {
+    std::vector<Node *> nodes;
+    for (auto &node : graph_.top.nodes) nodes.push_back(node.get());
+    for (Node *node : nodes) {
+      if (gone_.count(node)) continue;
+      if (node->op == "rush::conv") {
+        conv(node);
+      } else if (is_sum(*node)) {
+        sum(node);
+      } else if (node->op == "aten::mul.Tensor") {
+        scale(node);
+      } else if (is_global_mean(*node)) {
+        mean(node);
+      } else if (node->op == "aten::max_pool2d") {
+        pool(node);
+      }
+    }
+    for (const auto &[value, twin] : made_) give_floats(value, twin);
+    for (auto at = nodes.rbegin(); at != nodes.rend(); ++at)
+      if (gone_.count(*at) && !(*at)->has_uses()) (*at)->destroy();
+  }
+
+ private:
+  Value *number(int64_t n) { return graph_.constant(const_int(n)); }
+  Value *number(double n) { return graph_.constant(const_float(n)); }
+
+  // What is known of a value that may be quantized; nullptr where it may not.
+  const Range *range(const Value *v) const {
+    const auto found = ranges_.find(v);
+    return found != ranges_.end() && found->second.finite && found->second.sizes.size() >= 3 &&
+                   !written_.count(v)
+               ? &found->second
+               : nullptr;
+  }
+
+  // The value in integers; made before `user` where nobody made it yet.
+  Value *integers(Value *v, Node *user) {
+    Value *&twin = twins_[v];
+    if (!twin) {
+      const Range &r = ranges_.at(v);
+      twin = insert_call(user, "rush::quantized_of", {v, number(r.scale), number(r.zero_point)});
+    }
+    return twin;
+  }
+
+  bool has_integers(const Value *v) const { return twins_.count(v) && twins_.at(v); }
+
+  // `twin` has the integers of `value`, which nodes that go have made.
+  void replace(Node *node, Value *value, Value *twin, int64_t format) {
+    twins_[value] = twin;
+    twin->name = value->name;
+    made_.push_back({value, twin});
+    formats_[value] = format;
+    gone_.insert(node);
+    if (value->def != node) gone_.insert(value->def);
+  }
+
+  void conv(Node *node) {
+    Value *result = result_of(node);
+    const Range *in = range(node->input(INPUT)), *to = range(result);
+    if (!is_conv(*node) || !in || !to || written_.count(node->output())) return;
+    const Const *weight = node->constant(WEIGHT);
+    const at::Tensor w = weight->tensor.contiguous();
+    const at::Tensor rows = w.reshape({w.size(0), -1}).to(at::kDouble);
+    at::Tensor scales = rows.abs().amax(1) / 127;
+    // The bias in steps of a sum is far from the bounds of 32 bits also where all weights are tiny.
+    const Const *bias = node->constant(BIAS);
+    if (bias && bias->is_tensor())
+      scales = at::maximum(scales, bias->tensor.to(at::kDouble).abs() / (in->scale * (1 << 23)));
+    const at::Tensor divisor = at::where(scales > 0, scales, 1).unsqueeze(1);
+    const at::Tensor integers_of =
+        (rows / divisor).round().clamp(-127, 127).to(at::kChar).reshape(w.sizes()).contiguous();
+    const at::Tensor zeros = at::zeros({w.size(0)}, at::kInt);
+    const auto tensor = [&](const at::Tensor &t, const char *suffix) {
+      return graph_.constant(const_tensor(t, weight->s.empty() ? "" : weight->s + suffix));
+    };
+    const Activation activation = result->def == node ? PLAIN : activation_of(*result->def);
+    const std::vector<int64_t> none(static_cast<size_t>(w.dim() - 2), 0);
+    Value *x = integers(node->input(INPUT), node);
+    Value *twin = insert_call(
+        node, "rush::quantized_conv",
+        {x, tensor(integers_of, ""), tensor(at::where(scales > 0, scales, 1), ".scales"),
+         tensor(zeros, ""), node->input(BIAS), graph_.constant(const_bool(activation == PLAIN)),
+         node->input(STRIDE), node->input(PADDING), node->input(DILATION),
+         graph_.constant(const_ints(none)), node->input(GROUPS), graph_.constant(const_bool(false)),
+         number(to->scale), number(to->zero_point), graph_.constant(const_bool(false)),
+         number(static_cast<int64_t>(activation))});
+    const Const *format = node->constant(FORMAT);
+    replace(node, result, twin, format ? format->i : 0);
+    out_->layers++;
+    out_->before += w.nbytes();
+    out_->after += integers_of.nbytes() + scales.nbytes() + zeros.nbytes();
+  }
+
+  void sum(Node *node) {
+    Value *a = node->input(0), *b = node->input(1), *result = result_of(node);
+    const Range *p = range(a), *q = range(b), *to = range(result);
+    if (!p || !q || !to || p->sizes != q->sizes || !(has_integers(a) || has_integers(b)) ||
+        written_.count(node->output()))
+      return;
+    Value *x = integers(a, node), *y = integers(b, node);
+    replace(
+        node, result,
+        insert_call(node, "rush::quantized_add", {x, y, number(to->scale), number(to->zero_point)}),
+        format_of(a, b));
+  }
+
+  // A number for each channel: squeeze and excite.
+  void scale(Node *node) {
+    Value *a = node->input(0), *b = node->input(1), *result = node->output();
+    const Range *p = range(a), *q = range(b), *to = range(result);
+    if (!p || !q || !to || !has_integers(a) || !has_integers(b)) return;
+    const auto of = [](std::vector<int64_t> sizes) {
+      for (size_t d = 2; d < sizes.size(); d++) sizes[d] = 1;
+      return sizes;
+    };
+    if (p->sizes == of(q->sizes)) std::swap(a, b), std::swap(p, q);
+    if (q->sizes != of(p->sizes)) return;
+    Value *x = integers(a, node), *y = integers(b, node);
+    replace(node, result,
+            insert_call(node, "rush::quantized_scale",
+                        {x, y, number(to->scale), number(to->zero_point)}),
+            format_of(a, b));
+  }
+
+  // Few numbers, which stay floats.
+  void mean(Node *node) {
+    Value *x = node->input(0);
+    if (!has_integers(x) || ranges_.at(x).sizes.size() != 4) return;
+    const Const *keep = node->op == "aten::mean.dim" ? node->constant(2) : nullptr;
+    const bool flat = node->op == "aten::mean.dim" && !(keep && keep->is_bool() && keep->i);
+    Value *made = insert_call(node, "rush::mean_of_quantized", {twins_.at(x)});
+    if (flat) made = insert_call(node, "aten::flatten.using_ints", {made, number(int64_t{1})});
+    node->output()->replace_all_uses_with(made);
+    const auto known = ranges_.find(node->output());
+    if (known != ranges_.end()) ranges_[made] = known->second;
+    gone_.insert(node);
+  }
+
+  void pool(Node *node) {
+    Value *x = node->input(0);
+    if (!has_integers(x) || ranges_.at(x).sizes.size() != 4) return;
+    std::vector<Value *> inputs = node->inputs;
+    inputs[0] = twins_.at(x);
+    Value *result = node->output();
+    const Range *own = range(result);
+    Range as = ranges_.at(x);  // the integers stand for what x's do
+    if (own) as.sizes = own->sizes;
+    ranges_[result] = as;
+    replace(node, result, insert_call(node, "aten::max_pool2d", inputs), format_of(x, x));
+  }
+
+  int64_t format_of(const Value *a, const Value *b) const {
+    const auto p = formats_.find(a), q = formats_.find(b);
+    return p != formats_.end() ? p->second : q != formats_.end() ? q->second : 0;
+  }
+
+  // For those who still read the value.
+  void give_floats(Value *value, Value *twin) {
+    std::vector<Use> uses;
+    for (const Use &use : value->uses)
+      if (!gone_.count(use.node)) uses.push_back(use);
+    if (uses.empty()) return;
+    Block &block = *twin->def->block;
+    const auto next = std::next(twin->def->place);
+    Value *floats = insert_call(next == block.nodes.end() ? &block.results : next->get(),
+                                "rush::floats_of", {twin, number(formats_[value])});
+    for (const Use &use : uses) use.node->set_input(use.index, floats);
+  }
+
+  Graph &graph_;
+  std::map<const Value *, Range> ranges_;
+  const std::set<const Value *> written_;
+  Quantized *out_;
+  std::map<const Value *, Value *> twins_;
+  std::vector<std::pair<Value *, Value *>> made_;
+  std::map<const Value *, int64_t> formats_;
+  std::set<const Node *> gone_;
+};
+
+}  // namespace
+
+void quantize_convolutions(Program &program, const std::vector<Batch> &batches, const Opener &open,
+                           Quantized *out) {
+  Graph &graph = *program.methods[0].graph;
+  out_of_place(graph);
+  Rewriter(graph, calibrate(program, observed_values(graph), batches, open), out).run();
+  for (const Method &m : program.methods)
+    for (const Node *node : all_nodes(*m.graph)) out->kept += node->op == "rush::conv";
+}
+
+}  // namespace rush

@@ -1,0 +1,102 @@
+#include "quantize/quantized.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "base/counted.h"
+#include "run/compare.h"
+
+namespace rush {
+
+namespace {
+
+std::string text_of(const char *format, double value) {
+  char out[40];
+  std::snprintf(out, sizeof out, format, value);
+  return out;
+}
+
+// Of one tensor or number.
+Quantized distance_of(const std::vector<double> &got, const std::vector<double> &want) {
+  Quantized out;
+  double most = 0, difference = 0, a = 0, b = 0, product = 0;
+  for (size_t i = 0; i < got.size(); i++) {
+    if (got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) {
+      if (!std::isfinite(want[i])) continue;
+    } else if (!std::isfinite(got[i]) || !std::isfinite(want[i])) {
+      throw std::runtime_error("element " + std::to_string(i) + " is " + text_of("%.9g", got[i]) +
+                               " instead of " + text_of("%.9g", want[i]));
+    }
+    const double d = got[i] - want[i];
+    out.max = std::max(out.max, std::fabs(d));
+    most = std::max(most, std::fabs(want[i]));
+    difference += d * d, a += got[i] * got[i], b += want[i] * want[i], product += got[i] * want[i];
+  }
+  out.max /= most > 0 ? most : 1;
+  out.l2 = std::sqrt(difference) / (b > 0 ? std::sqrt(b) : 1);
+  out.cosine = a > 0 && b > 0 ? product / std::sqrt(a * b) : a == b ? 1 : 0;
+  return out;
+}
+
+using Pair = std::pair<const Const *, const Const *>;
+
+// Values that belong together. Throws where they are not built alike.
+std::vector<Pair> pairs_of(const Const &got, const Const &want) {
+  const Difference same_kinds = compare(got, want, HUGE_VAL, HUGE_VAL, "an output");
+  const std::vector<const Const *> mine = measured_values(got), theirs = measured_values(want);
+  if (mine.size() != theirs.size()) throw std::runtime_error(same_kinds.where);
+  std::vector<Pair> out;
+  for (size_t i = 0; i < mine.size(); i++) {
+    const at::Tensor &a = mine[i]->tensor, &b = theirs[i]->tensor;
+    if (a.defined() != b.defined() ||
+        (a.defined() && (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes())))
+      throw std::runtime_error(same_kinds.where);
+    out.emplace_back(mine[i], theirs[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_distance(const Const &got, const Const &want, Quantized *out) {
+  for (const auto &[a, b] : pairs_of(got, want)) {
+    if (!is_float_like(*b)) continue;
+    const Quantized of = distance_of(elements(*a), elements(*b));
+    out->max = std::max(out->max, of.max);
+    out->l2 = std::max(out->l2, of.l2);
+    out->cosine = std::min(out->cosine, of.cosine);
+  }
+}
+
+bool expect_own(const Const &own, Test *test) {
+  bool astray = false;
+  std::vector<Measure> measures = measures_of(own, nullptr, true, &astray);
+  try {
+    size_t i = 0;
+    for (const auto &[a, b] : pairs_of(own, test->output)) {
+      Measure &measure = measures.at(i++);
+      if (is_float_like(*b))
+        measure.rtol = std::max(measure.rtol, distance_of(elements(*a), elements(*b)).l2);
+      else if (!compare(*a, *b, 0, 0, "").ok)
+        return false;
+    }
+  } catch (const std::runtime_error &) {
+    return false;
+  }
+  test->output = own;
+  test->measures = std::move(measures);
+  return true;
+}
+
+std::string to_string(const Quantized &q) {
+  char line[320];
+  std::snprintf(line, sizeof line,
+                "  quantized %s: %s, %zu %s; their weights take %llu bytes instead of %llu\n",
+                q.name.c_str(), counted(q.layers, "layer").c_str(), q.kept,
+                q.kept == 1 ? "stays" : "stay", static_cast<unsigned long long>(q.after),
+                static_cast<unsigned long long>(q.before));
+  return line;
+}
+
+}  // namespace rush

@@ -1,0 +1,236 @@
+#include "run/observe.h"
+
+#include <ATen/record_function.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/seed.h"
+
+namespace rush {
+
+Observing::Observing(Program *program, size_t method, const std::vector<Value *> &values)
+    : program_(program),
+      method_(program->methods[method]),
+      result_(method_.graph->top.results.input(0)),
+      list_(method_.graph->top.append("prim::ListConstruct")),
+      outputs_(method_.outputs) {
+  for (Value *v : values) list_->add_input(v);
+  method_.graph->top.results.set_input(0, list_->add_output(list_of(tensor_type())));
+  method_.outputs.assign(1, Port());
+  method_.outputs[0].name = "observed";
+  method_.outputs[0].type = list_->output()->type;
+  std::swap(tests_, program->tests);
+}
+
+Observing::~Observing() {
+  method_.graph->top.results.set_input(0, result_);
+  list_->destroy();
+  method_.outputs = std::move(outputs_);
+  std::swap(tests_, program_->tests);
+}
+
+namespace {
+
+// "aten::index" of "aten::index.Tensor".
+std::string without_overload(const std::string &op) {
+  return op.substr(0, op.find('.'));
+}
+
+bool compares(const std::string &op) {
+  static const std::set<std::string> ops = {"aten::gt", "aten::ge", "aten::lt", "aten::le"};
+  return ops.count(op);
+}
+
+// Whether the size of its result depends on values, of aten::index with a mask.
+bool is_of_size(const std::string &op) {
+  static const std::set<std::string> ops = {
+      "aten::index",         "aten::nonzero",    "aten::nonzero_numpy",     "aten::argwhere",
+      "aten::masked_select", "torchvision::nms", "aten::_unique2",          "aten::unique_dim",
+      "aten::_unique",       "aten::where",      "aten::unique_consecutive"};
+  return ops.count(op);
+}
+
+bool is_mask(const at::Tensor &t) {
+  return t.defined() && (t.scalar_type() == at::kBool || t.scalar_type() == at::kByte);
+}
+
+// A call with its tensors, of which those from `indices` on say which elements are taken: nullopt
+// where it is no filter after all.
+std::optional<Filter> filter_of(const std::string &op, const std::vector<at::Tensor> &tensors,
+                                size_t indices) {
+  if (op == "aten::index" &&
+      std::none_of(tensors.begin() + static_cast<std::ptrdiff_t>(indices), tensors.end(), is_mask))
+    return std::nullopt;
+  if (op == "aten::where" && tensors.size() != 1) return std::nullopt;
+  Filter out = {op, {}, is_of_size(op), ""};
+  for (const at::Tensor &t : tensors)
+    if (t.defined() && t.is_floating_point() && t.dim() > 0 && t.layout() == at::kStrided)
+      out.tensors.push_back(t.detach().clone());
+  if (out.tensors.empty() && !out.is_of_size) return std::nullopt;
+  return out;
+}
+
+bool same(const Filter &a, const Filter &b) {
+  return a.op == b.op && std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(),
+                                    b.tensors.end(), [](const at::Tensor &x, const at::Tensor &y) {
+                                      return x.scalar_type() == y.scalar_type() && x.equal(y);
+                                    });
+}
+
+void add(std::vector<Filter> *all, std::optional<Filter> more) {
+  if (more &&
+      std::none_of(all->begin(), all->end(), [&](const Filter &f) { return same(f, *more); }))
+    all->push_back(std::move(*more));
+}
+
+// Keeps what operators are called with that no other one calls.
+struct Recorder {
+  std::vector<Filter> filters;
+  size_t depth = 0;
+
+  void call(const at::RecordFunction &function) {
+    const std::string op = function.name();
+    if (!compares(op) && !is_of_size(op)) return;
+    std::vector<at::Tensor> tensors;
+    size_t indices = 0;
+    for (const c10::IValue &given : function.inputs()) {
+      if (given.isTensor()) tensors.push_back(given.toTensor());
+      if (!given.isList()) continue;
+      indices = tensors.size();
+      for (const c10::IValue &item : given.toListRef())
+        if (item.isTensor()) tensors.push_back(item.toTensor());
+    }
+    add(&filters, filter_of(op, tensors, indices));
+  }
+};
+thread_local Recorder *recorder = nullptr;
+
+std::unique_ptr<at::ObserverContext> begin_call(const at::RecordFunction &function) {
+  if (recorder && recorder->depth++ == 0) {
+    Recorder *const kept = std::exchange(recorder, nullptr);  // its own calls do not count
+    kept->call(function);
+    recorder = kept;
+  }
+  return nullptr;
+}
+
+void end_call(const at::RecordFunction &, at::ObserverContext *) {
+  if (recorder) recorder->depth--;
+}
+
+struct Recording {
+  explicit Recording(Recorder *to)
+      : handle(at::addThreadLocalCallback(at::RecordFunctionCallback(begin_call, end_call)
+                                              .needsInputs(true)
+                                              .scopes({at::RecordScope::FUNCTION}))) {
+    recorder = to;
+  }
+  ~Recording() {
+    recorder = nullptr;
+    at::removeCallback(handle);
+  }
+  Recording(const Recording &) = delete;
+
+  at::CallbackHandle handle;
+};
+
+// The tensors that a filter of a program looks at, and where those begin that say which elements.
+std::vector<Value *> operands(const Node &node, size_t *indices) {
+  std::vector<Value *> out;
+  for (Value *v : node.inputs) {
+    const Node *list = v->def && v->def->op == "prim::ListConstruct" ? v->def : nullptr;
+    if (list) *indices = out.size();
+    for (Value *item : list ? list->inputs : std::vector<Value *>{v})
+      if (!item->is_constant() && item->type->kind == RUSH_TYPE_TENSOR) out.push_back(item);
+  }
+  return out;
+}
+
+bool is_filter(const std::string &op) {
+  return compares(op) || is_of_size(op);
+}
+
+// Copies of values as they are before a node: it, or a later one, may write them.
+class Copies {
+ public:
+  ~Copies() {
+    for (Node *node : nodes_) node->destroy();
+  }
+  Value *before(Node *node, Value *v) {
+    Graph &graph = *node->block->graph;
+    Value *copy = insert_call(node, "aten::clone", {v, graph.constant(const_none())});
+    nodes_.push_back(copy->def);
+    return copy;
+  }
+
+ private:
+  std::vector<Node *> nodes_;
+};
+
+// One operator of a program, whose operands are observed from `first` on.
+struct Place {
+  const Node *node;
+  size_t first, count, indices;
+};
+
+std::string place_text(const Node &node) {
+  const std::string op = without_overload(node.op);
+  if (node.source.file.empty()) return op;
+  return op + " at " + node.source.file + ":" + std::to_string(node.source.line);
+}
+
+}  // namespace
+
+std::vector<Filter> filters_during(const std::function<void()> &run) {
+  Recorder kept;
+  const Recording recording(&kept);
+  run();
+  return std::move(kept.filters);
+}
+
+Filters::Filters(const Program &program) {
+  for (const Node *node : all_nodes(*program.methods[0].graph))
+    if (node->source.handle && is_filter(without_overload(node->op)))
+      known_.emplace_back(node->source.handle, without_overload(node->op));
+  std::sort(known_.begin(), known_.end());
+}
+
+bool Filters::any_of_size() const {
+  return std::any_of(known_.begin(), known_.end(),
+                     [](const auto &known) { return is_of_size(known.second); });
+}
+
+std::vector<Filter> Filters::during(Program *program, const std::vector<Const> &args,
+                                    const Opener &open, std::set<const Node *> *of_size) const {
+  std::vector<Place> places;
+  std::vector<Value *> values;
+  Copies copies;
+  for (const auto &node : program->methods[0].graph->top.nodes) {
+    const std::string op = without_overload(node->op);
+    if (!std::binary_search(known_.begin(), known_.end(), std::pair(node->source.handle, op)))
+      continue;
+    size_t indices = 0;
+    const std::vector<Value *> of = operands(*node, &indices);
+    places.push_back({node.get(), values.size(), of.size(), indices});
+    for (Value *v : of) values.push_back(copies.before(node.get(), v));
+  }
+  std::vector<Filter> out;
+  if (values.empty()) return out;
+  const Observing observing(program, 0, values);
+  const std::unique_ptr<NativeSession> session = open(*program);
+  session->manual_seed(RUSH_TEST_SEED);
+  const Const got = session->run(0, args);
+  for (const Place &place : places) {
+    std::vector<at::Tensor> tensors;
+    for (size_t i = 0; i < place.count; i++) tensors.push_back(got.items[place.first + i].tensor);
+    auto filter = filter_of(without_overload(place.node->op), tensors, place.indices);
+    if (filter) filter->where = place_text(*place.node);
+    if (filter && filter->is_of_size && of_size) of_size->insert(place.node);
+    add(&out, std::move(filter));
+  }
+  return out;
+}
+
+}  // namespace rush
