@@ -6,9 +6,9 @@ const FOLDER = '../../build/demo/04-custom-operator';
 const SIZE = 8;
 const WAYS = /** @type {const} */ ({
   javascript: 'a JavaScript function',
-  worker: 'the function, the model in a worker',
+  worker: 'the function, with the model in a worker',
   c: 'C, linked into the wasm',
-  composite: "PyTorch's operators, put in its place at export",
+  composite: "PyTorch's operators, which replace it at export",
 });
 const PICTURE = ['........', '...##...', '..#..#..', '..#..#..', '...##...', '...#....', '...##...', '...#....'];
 

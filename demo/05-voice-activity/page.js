@@ -70,7 +70,7 @@ function tell(took) {
   canvas.setAttribute('aria-label', text);
   byId('time').textContent = `${text} ${heard.length} chunks of 32 ms, ${milliseconds(took / heard.length)} each.`;
   byId('stretches').replaceChildren(...found.map(({ from, to }) => {
-    const button = element('button', { type: 'button', title: 'Play it' }, `${seconds(from)} – ${seconds(to)} s`);
+    const button = element('button', { type: 'button', title: 'Play this part' }, `${seconds(from)} – ${seconds(to)} s`);
     Object.assign(button.dataset, { from: (from * size) / rate, to: (to * size) / rate });
     button.addEventListener('click', () => {
       audio.currentTime = (from * size) / rate;
@@ -173,7 +173,7 @@ async function listen() {
   const mine = begin();
   try {
     const { model } = await ready;
-    if (!navigator.mediaDevices) throw new Error('A browser gives the microphone to pages on https or localhost alone.');
+    if (!navigator.mediaDevices) throw new Error('The microphone needs a page on https or on localhost.');
     const stream = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1 } });
     const context = new AudioContext();
     stopMicrophone = () => {
@@ -209,7 +209,7 @@ async function listen() {
     stopMicrophone?.();
     if (mine !== turn) return;
     const refused = error instanceof DOMException && error.name === 'NotAllowedError';
-    showError(byId('time'), refused ? new Error('The microphone was not allowed.') : error);
+    showError(byId('time'), refused ? new Error('Access to the microphone was denied.') : error);
   }
 }
 

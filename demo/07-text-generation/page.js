@@ -57,7 +57,7 @@ async function answer(asked) {
   } catch (error) {
     if (!stopped.aborted) showError(facts, error);
   }
-  if (tokens > 0) facts.prepend(`${count(tokens, 'token')}${stopped.aborted ? ', stopped' : ''}: the first after ${(first - start).toFixed(0)} ms${tokens > 1 ? `, then ${speed()}` : ''}. ${conversation?.position} in the cache.`);
+  if (tokens > 0) facts.prepend(`${count(tokens, 'token')}${stopped.aborted ? ', stopped' : ''}: the first after ${(first - start).toFixed(0)} ms${tokens > 1 ? `, then ${speed()}` : ''}. The cache holds ${count(conversation?.position ?? 0, 'token')}.`);
   else if (stopped.aborted) facts.textContent = 'Stopped.';
   words.className = '';
   writing = undefined;

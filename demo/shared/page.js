@@ -1,4 +1,4 @@
-// What the demo pages share: loading a model with a progress bar, and saying what came of it.
+// Shared by the demo pages: loads a model with a progress bar, and shows facts and errors.
 
 import { load } from '../../js/src/index.js'; // in a project of yours: from 'rushlight'
 

@@ -1,4 +1,4 @@
-// What a run gave, as numbers, a picture or a plot.
+// Shows the outputs of a run as numbers, a picture or a plot.
 
 import { tensorToImage } from '../../src/image.js';
 import { counted } from '../units.js';
@@ -33,7 +33,7 @@ export function showOutput(name, value) {
     make('div', { className: 'bar' }, make('h2', {}, name), make('span', { className: 'quiet' }, `${tensor.dtype} [${tensor.shape.join(', ')}]`), tabs), sums(numbers), body);
 }
 
-/** The ways to show it, the best first. @param {Tensor} tensor @param {Float64Array} numbers @returns {Map<string, () => Node>} */
+/** The ways to show a tensor, the best one first. @param {Tensor} tensor @param {Float64Array} numbers @returns {Map<string, () => Node>} */
 function viewsOf(tensor, numbers) {
   const { shape } = tensor, [h = 1, w = 1] = shape.slice(-2);
   /** @type {Map<string, () => HTMLElement>} */ const views = new Map([['numbers', () => table(tensor, numbers)]]);
@@ -66,7 +66,7 @@ function table({ shape, data }, numbers) {
     rows.push(make('tr', {}, make('th', {}, `[${placeOf(at, shape).join(', ')}]`), ...[...data.subarray(at, Math.min(at + width, numbers.length))].map((n) => make('td', {}, short(n)))));
   }
   const shown = rows.length * width;
-  return make('div', { className: 'scroll' }, make('table', { className: 'numbers' }, ...rows), make('p', { className: 'quiet' }, shown < numbers.length ? `the beginning of ${numbers.length.toLocaleString('en')} numbers` : ''));
+  return make('div', { className: 'scroll' }, make('table', { className: 'numbers' }, ...rows), make('p', { className: 'quiet' }, shown < numbers.length ? `This is the beginning of ${numbers.length.toLocaleString('en')} numbers.` : ''));
 }
 
 /** @param {number} at @param {readonly number[]} shape */
@@ -90,7 +90,7 @@ function greatest(numbers) {
   }));
 }
 
-/** A line for each row of the last dimension, as far as lines can be told from each other. @param {readonly number[]} shape @param {Float64Array} numbers */
+/** Draws a line for each row of the last dimension, at most LINES of them. @param {readonly number[]} shape @param {Float64Array} numbers */
 function plot(shape, numbers) {
   const scale = devicePixelRatio || 1, canvas = make('canvas', { width: 640 * scale, height: 220 * scale });
   const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d')), colors = getComputedStyle(document.documentElement);
@@ -118,14 +118,14 @@ function plot(shape, numbers) {
     const mark = make('span', {}, `[${placeOf(row, shape.slice(0, -1)).join(', ')}]`);
     mark.style.setProperty('--mark', colorOf(row));
     return mark;
-  }), rows > lines ? `the first of ${rows.toLocaleString('en')} rows` : '');
+  }), rows > lines ? `The plot shows ${lines} of ${rows.toLocaleString('en')} rows.` : '');
   return make('div', {}, canvas, key);
 }
 
 /** @param {CanvasRenderingContext2D} g @param {Float64Array} numbers @param {(i: number) => number} x @param {(v: number) => number} y */
 function trace(g, numbers, x, y) {
   g.beginPath();
-  // Two points for each column: more are not seen.
+  // Two points for each column, because more are not visible.
   const columns = Math.min(numbers.length, 640);
   for (let c = 0; c < columns; c++) {
     const from = Math.floor(c * numbers.length / columns), to = Math.max(Math.floor((c + 1) * numbers.length / columns), from + 1);
@@ -150,7 +150,7 @@ function picture({ shape }, numbers) {
   };
   draw(rgb ? -1 : 0);
   if (planes <= 1) return canvas;
-  const choice = make('select', { ariaLabel: 'which plane' }, ...(rgb ? [make('option', { value: '-1' }, 'colours')] : []),
+  const choice = make('select', { ariaLabel: 'plane' }, ...(rgb ? [make('option', { value: '-1' }, 'colours')] : []),
     ...Array.from({ length: Math.min(planes, 256) }, (_, i) => make('option', { value: String(i) }, `[${placeOf(i, shape.slice(0, -2)).join(', ')}]`)));
   choice.onchange = () => draw(Number(choice.value));
   return make('div', {}, make('div', { className: 'bar' }, choice), canvas);

@@ -1,4 +1,4 @@
-// The page of `npx rushlight serve`: runs the model on given or random inputs, shows what comes out and where the time goes.
+// The page of `npx rushlight serve`: runs the model on given or random inputs, and shows its outputs and its time.
 
 import { imageToTensor } from '../../src/image.js';
 import { load } from '../../src/index.js';
@@ -20,7 +20,7 @@ const get = (id) => /** @type {T} */ (document.getElementById(id));
 /** @type {HTMLSelectElement} */ const method = get('method');
 
 let seed = 1;
-/** What gives an input its value, by name. @type {Map<string, () => InputValue | undefined>} */
+/** Functions that give the value of each input, by name. @type {Map<string, () => InputValue | undefined>} */
 let fields = new Map();
 
 /** @param {unknown} e */
@@ -30,15 +30,15 @@ function fail(e) {
   at.hidden = false;
 }
 
-/** Runs whose median is told, after a first. */
+/** Runs after the first one; the page shows their median. */
 const RUNS = 3;
 const FILE = '.npy or picture';
-/** What becomes of a picture's numbers from 0 to 1. */
+/** Scales of a picture's numbers, which are 0 to 1. */
 const SCALES = /** @type {Record<string, { mean?: number[], std?: number[] }>} */ ({
   '0 to 1': {}, '-1 to 1': { mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] }, "ImageNet's": { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
 });
 
-/** A picture as the input wants it: as large as its example, where that says so. @param {Blob} file @param {Port} port @param {string} scale */
+/** Makes a tensor of a picture, in the size of the example input if that is known. @param {Blob} file @param {Port} port @param {string} scale */
 async function picture(file, { dtype, shape }, scale) {
   const bitmap = await createImageBitmap(file), sizes = shape && shape.length > 2 ? shape.slice(-3) : [3, null, null];
   const last = sizes[0] !== 1 && sizes[0] !== 3 && (sizes[2] === 1 || sizes[2] === 3);
@@ -51,44 +51,44 @@ async function picture(file, { dtype, shape }, scale) {
   });
 }
 
-/** What a text says of a shape, or what is wrong with it. @param {string} text @param {Port} port @returns {number[] | string} */
+/** Reads a shape; returns a message if the text is wrong. @param {string} text @param {Port} port @returns {number[] | string} */
 function shapeOf(text, { constraints }) {
   const inner = text.trim().replace(/^([[(])(.*)[\])]$/, '$2').replace(/,\s*$/, '').trim();
   const parts = inner === '' ? [] : inner.split(/\s*[x×*,]\s*|\s+/i);
   const odd = parts.find((part) => !/^\d+$/.test(part));
-  if (odd !== undefined) return odd === '' ? 'a size is missing: 1 x 3 x 224 x 224' : `"${odd}" is no size: whole numbers, 1 x 3 x 224 x 224`;
+  if (odd !== undefined) return odd === '' ? 'a size is missing; write sizes as 1 x 3 x 224 x 224' : `a size must be a whole number, got "${odd}"; write sizes as 1 x 3 x 224 x 224`;
   const shape = parts.map(Number), n = shape.reduce((a, b) => a * b, 1);
-  if (shape.length > 8) return `${shape.length} dimensions: a tensor has at most 8`;
-  if (n > MOST) return `${n.toLocaleString('en')} numbers: too many for random ones`;
+  if (shape.length > 8) return `a tensor must have at most 8 dimensions, got ${shape.length}`;
+  if (n > MOST) return `a random input must have at most ${MOST.toLocaleString('en')} numbers, got ${n.toLocaleString('en')}`;
   for (const [dim, constraint] of constraints?.entries() ?? []) {
     const size = shape[dim];
     if (!constraint) continue;
-    if (size === undefined) return `${counted(shape.length, 'dimension')}: the file asks for at least ${dim + 1}`;
+    if (size === undefined) return `the input must have at least ${counted(dim + 1, 'dimension')}, got ${shape.length}`;
     const { min, max } = constraint;
-    if (size < min || (max !== null && size > max)) return `size ${dim} is ${size}: it must be ${max === null ? `${min} or more` : min === max ? min : `${min} to ${max}`}`;
+    if (size < min || (max !== null && size > max)) return `size ${dim} must be ${max === null ? `at least ${min}` : min === max ? min : `between ${min} and ${max}`}, got ${size}`;
   }
   return shape;
 }
 
-/** Numbers that random ones are made of in a page. */
+/** The largest random input, in numbers. */
 const MOST = 2 ** 27;
 
-/** What a text says of a value that is no tensor, undefined where it is left out; or what is wrong with it. @param {string} text @param {Port} port @returns {{ value: InputValue | undefined } | string} */
+/** Reads a value that is not a tensor (undefined if it is omitted); returns a message if the text is wrong. @param {string} text @param {Port} port @returns {{ value: InputValue | undefined } | string} */
 function valueOf(text, { type, optional }) {
   if (type === 'str') return { value: text };
-  if (text.trim() === '') return optional || /\?$/.test(type) ? { value: undefined } : `a value is missing: ${type}`;
+  if (text.trim() === '') return optional || /\?$/.test(type) ? { value: undefined } : `a value is missing; it must be of type ${type}`;
   let value;
   try {
     value = JSON.parse(text);
   } catch {
-    return `no ${type} and no JSON`;
+    return `the value must be of type ${type}, written as JSON`;
   }
   const fits = /** @type {Record<string, (v: any) => boolean>} */ ({ int: Number.isSafeInteger, float: (v) => typeof v === 'number', bool: (v) => typeof v === 'boolean' });
   const plain = type.replace(/\?$/, ''); // "int?" takes null, too
-  return (plain !== type && value === null) || (fits[plain]?.(value) ?? true) ? { value } : `this is no ${plain}`;
+  return (plain !== type && value === null) || (fits[plain]?.(value) ?? true) ? { value } : `the value must be of type ${plain}, got ${text}`;
 }
 
-/** The row of an input, and how its value is read. @param {Port} port @param {import('../../src/graph.js').Graph} graph */
+/** Makes the row of an input, and registers a function that reads its value. @param {Port} port @param {import('../../src/graph.js').Graph} graph */
 function field(port, graph) {
   const tensor = port.type === 'Tensor', wrong = make('span', { className: 'wrong', hidden: true, id: `wrong-${port.name}` });
   wrong.role = 'alert';
@@ -147,7 +147,7 @@ function field(port, graph) {
   return row;
 }
 
-/** What is wrong with an input stands beside it. */
+/** Thrown for a wrong input, whose message is beside the input. */
 class Misread extends Error {}
 
 /** @param {import('../../src/model.js').Model} model */
@@ -177,7 +177,7 @@ async function start(model) {
       get('outputs').replaceChildren(...Object.entries(results).map(([name, value]) => showOutput(name, value)));
       const layers = await layersOf(model, inputs, { method: method.value, runs: RUNS });
       get('time').hidden = false;
-      get('total').textContent = `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')}, the median of ${RUNS} runs; a first took ${total(layers, 'firstMs')} ms`;
+      get('total').textContent = `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')} (median of ${RUNS} runs); the first run took ${total(layers, 'firstMs')} ms`;
       drawFlame(get('flame'), get('detail'), layers);
       get('layers').replaceChildren(...table(layers));
       document.documentElement.dataset.done = String(seed);
@@ -189,7 +189,7 @@ async function start(model) {
   };
   const form = /** @type {HTMLFormElement} */ (get('form'));
   form.onsubmit = (event) => { event.preventDefault(); void once(); };
-  form.addEventListener('input', quiet); // an error is of what was given before
+  form.addEventListener('input', quiet); // the error belongs to the earlier input
   form.addEventListener('change', quiet);
   again.onclick = () => { seed++; void once(); };
   const ready = Object.values(model.inputs).every((port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)));
@@ -207,7 +207,7 @@ const FIRST_NUMBER = 3;
 function table(layers) {
   const row = (/** @type {'th' | 'td'} */ tag, /** @type {string[]} */ texts) => make('tr', {}, ...texts.map((text, i) => {
     const cell = make(tag, { className: i === 0 ? 'name' : i < FIRST_NUMBER ? '' : 'number' }, text);
-    cell.dataset.name = COLUMNS[i] ?? ''; // where the window is narrow it stands beside each number
+    cell.dataset.name = COLUMNS[i] ?? ''; // shown beside each number in a narrow window
     return cell;
   }));
   const some = (/** @type {number} */ n) => (n ? n.toLocaleString('en') : '');
