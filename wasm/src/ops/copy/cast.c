@@ -1,8 +1,9 @@
-/* dtypes: to() in all its forms. */
+/* Tensor.to() in all its overloads: conversions of dtype, memory format and device. */
 #include "call/define.h"
 #include "tensor/layout.h"
 
-/* Tensor.to(dtype, copy, memory_format); format is RUSH_FORMAT_PRESERVE where none is given. */
+/* Implements Tensor.to(dtype, copy, memory_format). `format` is RUSH_FORMAT_PRESERVE if the call
+ * has none. */
 static rush_status to(rush_call *c, rush_dtype dtype, bool copy, int64_t format) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_tensor *out;
@@ -34,7 +35,7 @@ RUSH_OP(to_dtype) {
   RUSH_TRY(arg_dtype(c, 1, own_dtype(c), &dtype));
   return to(c, dtype, arg_truth(c, 3), arg_format(c, 4));
 }
-/* self, device, dtype, non_blocking, copy, memory_format; there is one device */
+/* self, device, dtype, non_blocking, copy, memory_format. The CPU is the only device. */
 RUSH_OP(to_device) {
   rush_dtype dtype;
   RUSH_TRY(arg_dtype(c, 2, own_dtype(c), &dtype));

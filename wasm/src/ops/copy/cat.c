@@ -1,11 +1,11 @@
-/* cat, stack and the operators that reshape their tensors first. */
+/* cat, stack, and the operators that reshape their tensors first (hstack, vstack, dstack). */
 #include "blocks/concatenate.h"
 
 #include "blocks/shape.h"
 #include "call/define.h"
 
-/* The tensors of argument 0 as an array, each with `rank` dimensions at least, as atleast_1d, 2d
- * and 3d would give them; headers without a count of their own. */
+/* The tensors of argument 0 as an array. Each one is expanded to at least `rank` dimensions, as
+ * torch.atleast_1d, atleast_2d and atleast_3d do. The headers hold no reference to the storage. */
 typedef struct tensors {
   size_t n;
   const rush_tensor **list;
@@ -55,7 +55,8 @@ RUSH_OP(cat) {
   return ret_cat(c, &ts, arg_int(c, 1));
 }
 
-/* aten::cat of what the program keeps in an attribute, which it replaces: the exporter's grow_cat. */
+/* Computes aten::cat of a tensor that the program keeps in an attribute and replaces by the result.
+ * The exporter's pass grow_cat makes this operator. */
 RUSH_OP(grow) {
   tensors ts;
   rush_tensor *out;
@@ -79,8 +80,8 @@ static rush_status check_stack(rush_call *c, const rush_list *list) {
   return RUSH_OK;
 }
 
-/* As PyTorch: cat along the dimension, which is then split in two; so a stack of channels-last
- * tensors keeps their order in memory. */
+/* Follows PyTorch: cat along the dimension, then a view that splits it in two. A stack of
+ * channels-last tensors therefore keeps their memory order. */
 RUSH_OP(stack) {
   const rush_list *list = arg_list(c, 0);
   RUSH_CHECK_ARG(list->n > 0, "stack expects a non-empty TensorList");

@@ -1,4 +1,4 @@
-/* Copies of a tensor, and copying into one. */
+/* clone, contiguous, copy_ and the operators that resize a tensor or replace its storage. */
 #include "call/define.h"
 #include "tensor/layout.h"
 
@@ -38,7 +38,7 @@ RUSH_OP(copy_into) {
   return RUSH_OK;
 }
 
-/* copy_.int and copy_.float */
+/* copy_.int and copy_.float. */
 RUSH_OP(copy_scalar) {
   double f = arg_scalar_double(c, 1);
   int64_t i = arg_scalar_int(c, 1);
@@ -52,7 +52,7 @@ RUSH_OP(copy_scalar) {
   return RUSH_OK;
 }
 
-/* aten::copy: `src` in the shape and dtype of `self`. */
+/* aten::copy: returns `src` with the shape and dtype of `self`. */
 RUSH_OP(copy_functional) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_tensor *out;
@@ -67,7 +67,8 @@ static rush_status need_cast(rush_call *c, const rush_tensor *out, const rush_te
   return RUSH_OK;
 }
 
-/* rush::copy_out: what an operator with `out=` does with its answer. */
+/* rush::copy_out: writes the result of an operator into its `out=` argument, which may be
+ * resized. */
 RUSH_OP(copy_out) {
   rush_tensor *out = arg_tensor(c, 0);
   const rush_tensor *value = arg_tensor(c, 1);
@@ -80,7 +81,7 @@ RUSH_OP(copy_out) {
   return RUSH_OK;
 }
 
-/* rush::copy_in_place: what an operator's in-place form does with its answer. */
+/* rush::copy_in_place: writes the result of an operator into `self`, for its in-place form. */
 RUSH_OP(copy_in_place) {
   rush_tensor *to = arg_tensor(c, 0);
   const rush_tensor *value = arg_tensor(c, 1);
@@ -94,7 +95,7 @@ RUSH_OP(copy_in_place) {
   return RUSH_OK;
 }
 
-/* A memory format sets the strides anew, also where the sizes stay. */
+/* A memory format recomputes the strides even if the sizes do not change. */
 static rush_status resized(rush_call *c, int rank, const int64_t *sizes, int64_t format) {
   int64_t strides[RUSH_MAX_RANK];
   const int last = format == RUSH_FORMAT_CHANNELS_LAST      ? 4
@@ -126,7 +127,7 @@ RUSH_OP(resize_as) {
   return resized(c, like->rank, like->sizes, format);
 }
 
-/* set_(source): the tensor becomes another name of source's elements. */
+/* set_(source): the tensor becomes an alias of source. */
 RUSH_OP(set_source) {
   rush_tensor *t = arg_tensor(c, 0);
   const rush_tensor *source = arg_tensor(c, 1);
@@ -134,7 +135,7 @@ RUSH_OP(set_source) {
                  "Could not set tensor of type %s to a tensor of type %s",
                  rush_dtype_torch_name(source->dtype), rush_dtype_torch_name(t->dtype));
   if (t != source) {
-    rush_tensor *view; /* a header of our own, to exchange the contents with */
+    rush_tensor *view; /* a private header, whose contents are swapped with those of t */
     RUSH_TRY(
         tmp_view(c, source, source->rank, source->sizes, source->strides, source->offset, &view));
     rush_tensor old = *t;

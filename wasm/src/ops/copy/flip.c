@@ -1,10 +1,10 @@
-/* flip, roll and rot90: the same elements in another order. */
+/* flip, roll and rot90, which permute elements along dimensions. */
 #include "blocks/concatenate.h"
 #include "call/define.h"
 #include "kernels/transpose.h"
 #include "tensor/layout.h"
 
-/* Copies t to dst with the dimensions of `mask` reversed: strides below zero exist here only. */
+/* Copies t to dst with the dimensions of `mask` reversed. Negative strides exist only here. */
 static rush_status flip_into(rush_call *c, rush_tensor *dst, const rush_tensor *t, uint32_t mask) {
   rush_tensor turned = *t;
   if (t->numel == 0) return RUSH_OK;
@@ -80,7 +80,7 @@ RUSH_OP(rot90) {
   return RUSH_OK;
 }
 
-/* One dimension: the two parts change places. */
+/* Rolls along one dimension: the two parts swap places. */
 static rush_status roll_one(rush_call *c, const rush_tensor *t, int64_t dim, int64_t shift,
                             rush_tensor **out) {
   *out = NULL;

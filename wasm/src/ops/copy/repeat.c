@@ -2,8 +2,8 @@
 #include "call/define.h"
 #include "tensor/layout.h"
 
-/* Copies the first block of a row-major tensor along each dimension, from the innermost. `sizes`
- * are those of the block that is filled. */
+/* Fills a row-major tensor by copying its first block along each dimension, starting with the
+ * innermost. `sizes` are the sizes of the first block. */
 static rush_status spread(rush_ctx *ctx, rush_tensor *out, const int64_t *sizes) {
   char *data = rush_data(out);
   int64_t item = (int64_t)rush_itemsize(out);
@@ -69,9 +69,9 @@ RUSH_OP(tile) {
 
 /* ---- repeat_interleave ----------------------------------------------------------------------- */
 
-/* How often element i is repeated: one number for all, or one each. */
+/* The number of repeats of each element: one number for all elements, or one number per element. */
 typedef struct counts {
-  const rush_tensor *each; /* of int32 or int64, 1-d or 0-d; NULL: `all` */
+  const rush_tensor *each; /* int32 or int64, 1-d or 0-d; NULL if `all` applies */
   int64_t all;
 } counts;
 
@@ -106,7 +106,7 @@ static rush_status check_output_size(rush_call *c, uint32_t arg, int64_t total) 
   return RUSH_OK;
 }
 
-/* repeat_interleave(repeats): the index of each repeat. */
+/* repeat_interleave(repeats): returns the source index of each repeated element. */
 RUSH_OP(repeat_interleave_index) {
   const rush_tensor *each = arg_tensor(c, 0);
   counts n = {each, 0};

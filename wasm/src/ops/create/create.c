@@ -1,12 +1,12 @@
-/* New tensors: filled, ranges, from numbers and lists. Layout, device and pin_memory mean nothing
- * here. */
+/* Operators that create tensors: constant values, ranges, numbers and lists. Layout, device and
+ * pin_memory are ignored. */
 #include <math.h>
 
 #include "blocks/elements/fill.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
-/* A complex number fits a real tensor where it has no imaginary part. */
+/* A complex number fits a real dtype only if its imaginary part is zero. */
 static rush_status check_fits(rush_call *c, const rush_value *value, rush_dtype dtype) {
   RUSH_CHECK_ARG(value->kind != RUSH_KIND_COMPLEX || rush_is_complex(dtype) || dtype == RUSH_BOOL ||
                      ((const rush_complex *)value->u.ref)->im == 0,
@@ -14,7 +14,7 @@ static rush_status check_fits(rush_call *c, const rush_value *value, rush_dtype 
   return RUSH_OK;
 }
 
-/* A row-major tensor of the sizes in argument `size`, full of `value`. */
+/* Returns a row-major tensor filled with `value`. Argument `size` holds its sizes. */
 static rush_status filled(rush_call *c, uint32_t size, uint32_t dtype_arg, rush_dtype otherwise,
                           const rush_value *value) {
   rush_tensor *out;
@@ -28,7 +28,7 @@ static rush_dtype own_dtype(const rush_call *c) {
   return arg_tensor(c, 0)->dtype;
 }
 
-/* What PyTorch leaves unset is 0 here, so that runs repeat. */
+/* Tensors that PyTorch leaves uninitialized are zeros here, so that runs are reproducible. */
 RUSH_OP(zeros) {
   return filled(c, 0, 1, RUSH_FLOAT32, &ZERO);
 }
@@ -66,7 +66,7 @@ RUSH_OP(empty) {
   return RUSH_OK;
 }
 
-/* size, stride, dtype, ... from argument `first` on */
+/* size, stride, dtype, ... start at argument `first`. */
 static rush_status empty_strided(rush_call *c, uint32_t first, rush_dtype otherwise) {
   rush_dtype dtype;
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], reach = 1, far;
@@ -94,7 +94,8 @@ RUSH_OP(new_empty_strided) {
   return empty_strided(c, 1, own_dtype(c));
 }
 
-/* A tensor like argument 0; dtype at `dtype_arg`, memory_format four further. */
+/* Returns a tensor like argument 0. The dtype is argument `dtype_arg`, and memory_format comes four
+ * arguments later. */
 static rush_status filled_like(rush_call *c, uint32_t dtype_arg, const rush_value *value) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty_like(c, dtype_arg, &out));
@@ -112,7 +113,7 @@ RUSH_OP(full_like) {
   return filled_like(c, 2, &c->args[1]);
 }
 
-/* ---- Filling what is there ------------------------------------------------------------------- */
+/* ---- Filling existing tensors ---------------------------------------------------------------- */
 
 static rush_status fill(rush_call *c, const rush_value *value) {
   rush_tensor *out = c->inplace;
@@ -168,7 +169,8 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
   RUSH_TRY(arg_dtype(c, dtype_arg, floats ? RUSH_FLOAT32 : RUSH_INT64, &dtype));
   if (dtype == RUSH_INT64)
     for (int k = 0; k < 3; k++) d[k] = (double)i[k];
-  const bool whole = !rush_is_float(dtype); /* the numbers, too, but for how many there are */
+  /* The values are computed in int64, but the count is not. */
+  const bool whole = !rush_is_float(dtype);
   RUSH_CHECK_ARG(whole ? i[2] != 0 : d[2] != 0, "step must be nonzero");
   RUSH_CHECK_ARG(isfinite(d[0]) && isfinite(d[1]), "unsupported range: %g -> %g", d[0], d[1]);
   RUSH_CHECK_ARG(whole      ? (i[2] > 0 ? i[1] >= i[0] : i[1] <= i[0])
@@ -178,7 +180,7 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
   const double size = ceil((d[1] - d[0]) / d[2]);
   RUSH_CHECK_ARG(size >= 0 && size < 9e18, "invalid size, possible overflow?");
   n = (int64_t)size;
-  if (dtype == RUSH_INT64) { /* exact where doubles are not */
+  if (dtype == RUSH_INT64) { /* doubles are not exact here */
     uint64_t span = i[2] > 0 ? (uint64_t)i[1] - (uint64_t)i[0] : (uint64_t)i[0] - (uint64_t)i[1];
     uint64_t by = i[2] > 0 ? (uint64_t)i[2] : 0 - (uint64_t)i[2];
     n = (int64_t)(span / by + (span % by != 0));
@@ -206,7 +208,8 @@ RUSH_OP(arange_start_step) {
   return arange(c, &c->args[0], &c->args[1], &c->args[2], 3);
 }
 
-/* Evenly from start to end: from both, as ATen, so that the last one is exact. */
+/* Fills t with evenly spaced values from start to end. As in ATen, the second half counts down from
+ * `end`, so that the last value is exact. */
 static rush_status spread_out(rush_call *c, const rush_tensor *t, double start, double end) {
   const int64_t n = t->numel, item = t->strides[0] * (int64_t)rush_itemsize(t);
   const rush_dtype dtype = t->dtype;
@@ -231,8 +234,8 @@ static double scalar_part(const rush_call *c, uint32_t i, int part) {
   return part == 0 ? z->re : z->im;
 }
 
-/* start, end, steps, dtype. What the differences of complex numbers are divided by is real: each part
- * goes its own way. */
+/* start, end, steps, dtype. The step of complex numbers divides by a real number, so the real and
+ * the imaginary part are computed independently. */
 RUSH_OP(linspace) {
   rush_dtype dtype;
   rush_tensor *out;
@@ -292,11 +295,11 @@ RUSH_OP(tensor_of_number) {
   RUSH_TRY(arg_dtype(c, 1, arg_scalar_dtype(c, 0), &dtype));
   rush_value number = c->args[0];
   if (number.kind == RUSH_KIND_COMPLEX && !rush_is_complex(dtype) && dtype != RUSH_BOOL)
-    number = rush_float(((const rush_complex *)number.u.ref)->re); /* a cast drops the rest */
+    number = rush_float(((const rush_complex *)number.u.ref)->re); /* drops the imaginary part */
   return from_number(c, &number, dtype);
 }
-/* Sizes of a nested list; the first item of each level tells. *kind: of the numbers, NONE where
- * there are none. */
+/* Derives the sizes of a nested list from the first item of each level. *kind is the kind of the
+ * numbers, or NONE for an empty list. */
 static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int64_t *sizes,
                               uint32_t *kind) {
   *rank = 0;
@@ -379,7 +382,7 @@ RUSH_OP(as_tensor) {
 
 /* ---- Triangles, one_hot ---------------------------------------------------------------------- */
 
-/* Copies self, and 0 where the column is right (upper: left) of the diagonal. */
+/* Copies self, with zeros right of the diagonal, or left of it if `upper` is set. */
 static rush_status triangle(rush_call *c, bool upper) {
   const rush_tensor *self = arg_tensor(c, 0);
   const int rank = self->rank;
@@ -395,7 +398,7 @@ static rush_status triangle(rush_call *c, bool upper) {
   const int64_t all = cols == 0 ? 0 : out->numel / cols;
   for (int64_t r = 0; r < all; r++, at += (size_t)cols * item) {
     RUSH_TRY(rush_charge(c->ctx, (uint64_t)cols * item / 16 + 8));
-    /* columns [0, edge) are below the diagonal (upper) or within it (lower) */
+    /* columns [0, edge) lie below the diagonal (upper), or on and below it (lower) */
     int64_t edge = upper ? r % rows : r % rows + 1;
     if (!rush_add64(edge, diagonal, &edge)) edge = diagonal > 0 ? cols : 0;
     edge = edge < 0 ? 0 : edge > cols ? cols : edge;

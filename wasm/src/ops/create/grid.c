@@ -1,14 +1,15 @@
-/* meshgrid, and the indices of triangles. */
+/* meshgrid, tril_indices and triu_indices. */
 #include "blocks/shape.h"
 #include "call/define.h"
 
-/* Output k: tensor k along dimension `at`, the same along the others. */
+/* Adds one output of meshgrid: the 1-d tensor t along dimension `at`, broadcast along the
+ * others. */
 static rush_status add_grid(rush_call *c, const rush_tensor *t, int at, int rank,
                             const int64_t *sizes) {
   int64_t shape[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   rush_tensor *out;
   for (int d = 0; d < rank; d++) shape[d] = d == at ? t->numel : 1;
-  (void)rush_view_strides(t, rank, shape, strides); /* cannot fail: one dimension */
+  (void)rush_view_strides(t, rank, shape, strides); /* a view of one dimension cannot fail */
   rush_tensor line = *t;
   line.rank = (uint8_t)rank;
   memcpy(line.sizes, shape, sizeof shape);
@@ -48,7 +49,8 @@ RUSH_OP(meshgrid) {
   return RUSH_OK;
 }
 
-/* Column limits of row i of a triangle: those on and below the diagonal, or on and above it. */
+/* Computes the range of columns in row i of a triangle: on and below the diagonal, or on and above
+ * it. */
 static void triangle_row(int64_t i, int64_t columns, int64_t offset, bool lower, int64_t *from,
                          int64_t *to) {
   int64_t edge = i + offset + (lower ? 1 : 0);
@@ -66,7 +68,7 @@ static rush_status triangle(rush_call *c, bool lower) {
   RUSH_CHECK_ARG(columns >= 0, "col must be non-negative, got%lld", (long long)columns);
   RUSH_CHECK(c->ctx, rows <= RUSH_MAX_NUMEL && columns <= RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY,
              "out of memory: the indices of so many rows or columns");
-  if (offset > columns) offset = columns; /* no sum overflows */
+  if (offset > columns) offset = columns; /* keeps the sums below from overflowing */
   if (offset < -rows) offset = -rows;
   for (int64_t i = 0; i < rows; i++) {
     if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 4 * 4096));

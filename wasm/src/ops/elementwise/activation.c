@@ -8,7 +8,7 @@
   RUSH_BODY_1(id##_f32, float, float, expr) \
   RUSH_BODY_1(id##_f64, double, double, expr)
 
-/* ---- Limits: NaN stays NaN, -0 stays -0 ------------------------------------------------------ */
+/* ---- Clamping activations: NaN stays NaN, -0 stays -0 ---------------------------------------- */
 
 FLOATS(relu, x < 0 ? 0 : x)
 RUSH_BODY_1(relu_i64, int64_t, int64_t, x < 0 ? 0 : x)
@@ -37,7 +37,7 @@ static rush_status setup_hardtanh(rush_call *c, rush_pw_job *job) {
                "value cannot be converted to type int64_t without overflow");
     job->p.f[0] = (double)NAN;
     job->row = &limited_by_nan;
-  } else if (job->p.f[0] > job->p.f[1]) { /* the upper limit wins */
+  } else if (job->p.f[0] > job->p.f[1]) { /* the upper limit takes precedence */
     job->p.f[0] = job->p.f[1];
     job->p.i[0] = job->p.i[1];
   }
@@ -71,7 +71,7 @@ RUSH_BODY_KERNEL(hardswish_f32, rush_hardswish_f32)
 RUSH_BODY_1(hardswish_f64, double, double, x *UP_TO_6 / 6)
 RUSH_POINTWISE(hardswish) = {.operands = 1, .f32 = hardswish_f32, .f64 = hardswish_f64};
 
-/* ---- Smooth ones ----------------------------------------------------------------------------- */
+/* ---- Smooth activations ---------------------------------------------------------------------- */
 
 RUSH_BODY_KERNEL(silu_f32, rush_silu_f32)
 RUSH_BODY_1(silu_c128, rush_c128, rush_c128, x / (1 + cexp(-x)))
@@ -119,7 +119,8 @@ static rush_status setup_softplus(rush_call *c, rush_pw_job *job) {
 RUSH_POINTWISE(softplus) = {
     .operands = 1, .f32 = softplus_f32, .f64 = softplus_f64, .setup = setup_softplus};
 
-/* x <= 0 ? expm1(x * f[2]) * f[0] : x * f[1]. An infinite f[0] makes NaN of a 0. */
+/* x <= 0 ? expm1(x * f[2]) * f[0] : x * f[1]. An infinite f[0] turns a zero into NaN, as in
+ * PyTorch. */
 static void elu_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
   rush_elu_f32(n, out, in[0], (float)p->f[2], (float)p->f[0], (float)p->f[1]);
 }
@@ -152,7 +153,7 @@ static rush_status setup_celu(rush_call *c, rush_pw_job *job) {
 }
 RUSH_POINTWISE(celu) = {.operands = 1, .f32 = elu_f32, .f64 = elu_f64, .setup = setup_celu};
 
-/* ---- Bent lines ------------------------------------------------------------------------------ */
+/* ---- Piecewise linear activations ------------------------------------------------------------ */
 
 static rush_status setup_1(rush_call *c, rush_pw_job *job) {
   rush_pw_scalar(c, job, 1, 0);
@@ -168,7 +169,7 @@ RUSH_POINTWISE(leaky_relu) = {
     .operands = 1, .f32 = leaky_relu_f32, .f64 = leaky_relu_f64, .setup = setup_1};
 FLOATS(threshold, x <= s ? t : x)
 RUSH_BODY_1(threshold_i64, int64_t, int64_t, x <= s ? t : x)
-/* Both numbers become elements first: of uint8 what is negative wraps around. */
+/* PyTorch casts both numbers to the element type first. For uint8, negative numbers wrap around. */
 static rush_status setup_threshold(rush_call *c, rush_pw_job *job) {
   RUSH_TRY(setup_2(c, job));
   for (int k = 0; k < 2 && job->common == RUSH_UINT8; k++) {
@@ -206,7 +207,7 @@ RUSH_BODY_2(prelu_f64, double, double, x > 0 ? x : x * y)
 RUSH_POINTWISE(prelu_kernel) = {
     .operands = 2, .flags = RUSH_PW_LIKE_SELF, .f32 = prelu_f32, .f64 = prelu_f64};
 
-/* ---- Mixtures of three ----------------------------------------------------------------------- */
+/* ---- Ternary operators ----------------------------------------------------------------------- */
 
 static rush_status same_dtypes(rush_call *c, rush_pw_job *job) {
   for (uint32_t i = 0; i < 3; i++) {

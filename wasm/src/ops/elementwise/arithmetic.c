@@ -1,4 +1,5 @@
-/* add, sub, mul, div and what belongs to them. Integers wrap; dividing them by zero is an error. */
+/* add, sub, mul, div, pow and related operators. Integers wrap on overflow; dividing an integer by
+ * zero is an error. */
 #include <float.h>
 #include <math.h>
 
@@ -9,14 +10,14 @@
 #define U(x) ((uint64_t)(x))
 #define ZERO_DIVISION "ZeroDivisionError"
 
-/* Float bodies from one expression, the integer body from another. */
+/* Defines the float bodies from one expression and the integer body from another. */
 #define ARITHMETIC(id, fexpr, iexpr)           \
   RUSH_BODY_2(id##_f32, float, float, fexpr)   \
   RUSH_BODY_2(id##_f64, double, double, fexpr) \
   RUSH_BODY_2(id##_i64, int64_t, int64_t, iexpr)
 #define BODIES(id) .operands = 2, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64
-/* Sums of complex numbers are x + alpha y with the whole product, as PyTorch's: an infinity times the
- * imaginary 0 of alpha is NaN. */
+/* Computes x + alpha * y for complex numbers with the full complex product, as PyTorch does. An
+ * infinity times the zero imaginary part of alpha therefore gives NaN. */
 #define COMPLEX_SUM(name, T)                                                          \
   static void name(size_t n, void *out_, const void *const *in_, rush_pw_params *p) { \
     const T *a = in_[0], *b = in_[1], re = (T)p->f[0], im = (T)p->f[1];               \
@@ -33,14 +34,14 @@ COMPLEX_SUM(sum_c128, double)
 /* ---- add, sub, mul --------------------------------------------------------------------------- */
 
 ARITHMETIC(add, x + y, U(x) + U(y))
-/* Rounded once, as PyTorch's fused multiply-add. */
+/* The sum is rounded once, like PyTorch's fused multiply-add. */
 #define SCALED(id, op)                                                  \
   RUSH_BODY_2(id##_f32, float, float, (double)x op p->f[0] * (double)y) \
   RUSH_BODY_2(id##_f64, double, double, x op s *y)                      \
   RUSH_BODY_2(id##_i64, int64_t, int64_t, U(x) op U(s) * U(y))
 SCALED(add_scaled, +)
 SCALED(sub_scaled, -)
-/* Of halves the product is rounded, too. */
+/* For half-precision dtypes, the product is rounded as well. */
 RUSH_BODY_2(add_scaled_half, float, float, x + rush_pw_rounded(p, s *y))
 static const rush_pointwise add_scaled_halves = {.operands = 2, .f32 = add_scaled_half};
 ARITHMETIC(sub, x - y, U(x) - U(y))
@@ -54,7 +55,8 @@ RUSH_BODY_2(add_i32, int32_t, int32_t, (uint32_t)x + (uint32_t)y)
 RUSH_BODY_2(sub_i32, int32_t, int32_t, (uint32_t)x - (uint32_t)y)
 RUSH_BODY_2(mul_i32, int32_t, int32_t, (uint32_t)x *(uint32_t)y)
 
-/* Argument 2 is alpha. `*is_one`: the row's bodies leave it out, but for those of complex numbers. */
+/* Reads alpha from argument 2. `*is_one` is set if the row's own bodies, which ignore alpha, are
+ * right. The bodies for complex numbers always apply alpha. */
 static rush_status read_alpha(rush_call *c, rush_pw_job *job, bool *is_one) {
   RUSH_CHECK(c->ctx, c->args[2].kind != RUSH_KIND_BOOL || job->common == RUSH_BOOL,
              RUSH_ERR_BAD_ARGUMENT, "Boolean alpha only supported for Boolean results.");
@@ -127,7 +129,7 @@ RUSH_POINTWISE(div) = {.operands = 2,
                        .f64 = div_f64,
                        .c128 = div_c128};
 
-/* Integer bodies that stop at a zero divisor; INT64_MIN / -1 wraps. */
+/* Defines an integer body that stops at a zero divisor. INT64_MIN / -1 wraps. */
 #define INTEGER_DIVISION(name, minus_one, expr)                                     \
   static void name(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
     const int64_t *a = in[0], *b = in[1];                                           \
@@ -185,9 +187,10 @@ static float remainder_pyf(float a, float b) {
   return mod != 0 && (b < 0) != (mod < 0) ? mod + b : mod;
 }
 
-/* float32's by the quotient in double. Below 2^28 it is on the same side of each integer as the exact
- * one, and its integer part times y, and the rest, have no more than 53 bits: mod is exact, as
- * fmodf's is. Blocks in which one is not go through `otherwise`, element by element. */
+/* float32 mod uses the quotient in double precision. A quotient below 2^28 is on the same side of
+ * each integer as the exact quotient. Its integer part times y, and the remainder, have at most 53
+ * bits, so the result is exact, as fmodf's is. A block with a larger quotient is computed by
+ * `otherwise`, element by element. */
 enum { MOD_BLOCK = 128 };
 static bool quotients(size_t n, const float *a, const float *b, int32_t *q) {
   int odd = 0;
@@ -280,8 +283,7 @@ static int64_t int_pow(int64_t base, int64_t exponent) {
     if (e & 1) result *= b;
   return (int64_t)result;
 }
-/* As c10's: what is not 0 by logarithms. */
-/* exp(y log 0), which C's libraries give in ways of their own. */
+/* Returns exp(y log 0) as c10 does. C libraries disagree here. Other bases use cpow. */
 static rush_c128 power_of_zero(rush_c128 y) {
   const double size = creal(y) < 0 ? (double)INFINITY : (double)NAN;
   return creal(y) > 0 ? 0 : CMPLX(size, (double)NAN);
@@ -323,7 +325,7 @@ RUSH_BODY_1(inverse_root_f64, double, double, 1 / sqrt(x))
 static const rush_pointwise inverse_root = {
     .operands = 1, .f32 = inverse_root_f32, .f64 = inverse_root_f64};
 
-/* Of bfloat16, whose vectors round each step. */
+/* ATen's bfloat16 vectors round after each step. */
 RUSH_BODY_1(cube_rounded, float, float, rush_pw_rounded(p, x *x) * x)
 RUSH_BODY_1(inverse_square_rounded, float, float, 1 / rush_pw_rounded(p, x *x))
 RUSH_BODY_1(inverse_root_rounded, float, float, 1 / rush_pw_rounded(p, sqrtf(x)))
@@ -340,11 +342,12 @@ static void truths(size_t n, void *out, const void *const *in, rush_pw_params *p
   (void)in, (void)p;
   memset(out, 1, n);
 }
-/* PyTorch gives these two powers before it looks for a kernel, which bool has not. */
+/* bool has no pow kernel in PyTorch, but pow_tensor_scalar returns early for these two
+ * exponents. */
 static const rush_pointwise bool_to_true = {.operands = 1, .b8 = power_of_bool};
 static const rush_pointwise bool_to_false = {.operands = 1, .b8 = truths};
 
-/* The exponents for which ATen's pow_tensor_scalar has a short form. */
+/* Selects the body for exponents that ATen's pow_tensor_scalar treats specially. */
 static rush_status setup_pow_scalar(rush_call *c, rush_pw_job *job) {
   if (rush_is_complex(job->common)) return RUSH_OK;
   const double e = arg_scalar_double(c, 1);
@@ -386,8 +389,8 @@ static const rush_pointwise float_power = {.operands = 2,
                                            .c128 = pow_c128,
                                            .fn2 = pow,
                                            .setup = setup_float_power};
-/* Tensors become float64, or complex128, first, which may change their strides and so those of the
- * result. */
+/* Both tensors are converted to float64 or complex128 first. The conversion may change their
+ * strides, and with them the strides of the result. */
 RUSH_OP(float_power) {
   rush_value args[] = {c->args[0], c->args[1]};
   rush_tensor *t, *out;
@@ -409,7 +412,7 @@ RUSH_POINTWISE(floor_divide_into) = {
 
 static rush_status setup_square(rush_call *c, rush_pw_job *job) {
   (void)c;
-  if (job->common == RUSH_BOOL) job->common = RUSH_INT64; /* as pow(self, 2) */
+  if (job->common == RUSH_BOOL) job->common = RUSH_INT64; /* like pow(self, 2) */
   return RUSH_OK;
 }
 RUSH_BODY_1(square_c128, rush_c128, rush_c128, x *x)
@@ -426,9 +429,9 @@ RUSH_POINTWISE(reciprocal) = {.operands = 1,
                               .f64 = reciprocal_f64,
                               .c128 = reciprocal_c128};
 
-/* ---- Greater and smaller --------------------------------------------------------------------- */
+/* ---- Minimum and maximum --------------------------------------------------------------------- */
 
-/* One choice each: with `|`, not `||`, the loop has no branch. */
+/* `|` instead of `||` keeps the loop free of branches. */
 ARITHMETIC(maximum, ((x > y) | (x != x)) ? x : y, x > y ? x : y)
 ARITHMETIC(minimum, ((x < y) | (x != x)) ? x : y, x < y ? x : y)
 ARITHMETIC(fmax, ((x > y) | (y != y)) ? x : y, x > y ? x : y)
@@ -438,7 +441,7 @@ RUSH_POINTWISE(minimum) = {BODIES(minimum)};
 RUSH_POINTWISE(fmax) = {BODIES(fmax)};
 RUSH_POINTWISE(fmin) = {BODIES(fmin)};
 
-/* ---- Functions of two numbers ---------------------------------------------------------------- */
+/* ---- Other binary functions ------------------------------------------------------------------ */
 
 static double log_add_exp(double a, double b) {
   if (isinf(a) && a == b) return a;
@@ -495,7 +498,7 @@ RUSH_POINTWISE(logaddexp) = {.operands = 2,
                              .fn2 = log_add_exp,
                              .fn2_32 = log_add_expf};
 FUNCTION_2(logaddexp2, log_add_exp2, log_add_exp2f, 0)
-/* Of halves the logarithm is rounded. */
+/* For half-precision dtypes, the logarithm is rounded. */
 #define TIMES_LOGARITHM(id, fn_, fn_32, log_)                                                     \
   RUSH_BODY_2(id##_half, float, float, y != y ? y : x == 0 ? 0 : x * rush_pw_rounded(p, log_(y))) \
   static const rush_pointwise id##_of_halves = {.operands = 2, .f32 = id##_half};                 \
@@ -514,7 +517,8 @@ FUNCTION_2(logaddexp2, log_add_exp2, log_add_exp2f, 0)
 TIMES_LOGARITHM(xlogy, x_log_y, x_log_yf, logf)
 TIMES_LOGARITHM(xlog1py, x_log1p_y, x_log1p_yf, log1pf)
 
-/* The bits of the half next to those of one, which is finite, or infinite and left downwards. */
+/* Returns the bits of the half-precision number next to h, which is finite, or infinite if the step
+ * goes down. */
 static uint16_t step_half(uint16_t h, bool up) {
   if ((h & 0x7fff) == 0) return up ? 0x0001 : 0x8001;
   return (uint16_t)(up == (h < 0x8000) ? h + 1 : h - 1);

@@ -4,7 +4,7 @@
 #include "blocks/elements/shared_rows.h"
 #include "call/define.h"
 
-/* |x - y| <= atol + rtol |y|; s is rtol, t is atol, i[0] whether NaN equals NaN */
+/* x - y| <= atol + rtol |y|. s is rtol, t is atol, and i[0] is equal_nan. */
 #define CLOSE(abs_, atol)                                                   \
   (x == y || (x - y - (x - y) == 0 && abs_(x - y) <= atol + abs_(s * y)) || \
    (p->i[0] != 0 && x != x && y != y))

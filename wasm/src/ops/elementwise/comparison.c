@@ -1,4 +1,4 @@
-/* Comparisons, logic, bits, choices by mask, limits. */
+/* Comparisons, logical and bitwise operators, selection by mask, and clamp. */
 #include <math.h>
 
 #include "blocks/elements/pointwise.h"
@@ -29,7 +29,7 @@ COMPARISON(le, <=)
 COMPARISON(gt, >)
 COMPARISON(ge, >=)
 
-/* ---- Logic ----------------------------------------------------------------------------------- */
+/* ---- Logical and bitwise operators ----------------------------------------------------------- */
 
 RUSH_BODY_2(and_b8, uint8_t, uint8_t, x &y)
 RUSH_BODY_2(or_b8, uint8_t, uint8_t, x | y)
@@ -49,7 +49,8 @@ RUSH_POINTWISE(bitwise_or) = {.operands = 2, .i64 = or_i64, .b8 = or_b8};
 RUSH_POINTWISE(bitwise_xor) = {.operands = 2, .i64 = xor_i64, .b8 = xor_b8};
 RUSH_POINTWISE(bitwise_not) = {.operands = 1, .i64 = not_i64, .b8 = not_b8};
 
-/* A shift by less than 0 or by all the bits and more gives 0, or the sign. */
+/* A shift by a negative amount, or by at least the number of bits, gives 0 or fills with the
+ * sign. */
 static int64_t shift_left(int64_t x, int64_t y, int bits) {
   return y < 0 || y >= bits ? 0 : (int64_t)((uint64_t)x << y);
 }
@@ -78,7 +79,7 @@ BITS_INTO(bitwise_xor_into, xor_i64, xor_b8)
 SHIFT_INTO(lshift_into, shift_left_i64)
 SHIFT_INTO(rshift_into, shift_right_i64)
 
-/* ---- What kind of number --------------------------------------------------------------------- */
+/* ---- Classification: isnan, isinf and others ------------------------------------------------- */
 
 static void all_true(size_t n, void *out, const void *const *in, rush_pw_params *p) {
   (void)in, (void)p;
@@ -94,7 +95,7 @@ static void all_true(size_t n, void *out, const void *const *in, rush_pw_params 
                         .i64 = ints,              \
                         .c128 = c128_};
 #define TEST(id, expr, ints) TEST_OF(id, expr, ints, NULL)
-/* Of complex numbers: of either part (join is |) or of both (&). */
+/* For complex numbers, tests either part (join is |) or both parts (join is &). */
 #define TEST_PARTS(id, expr, test, join, ints)                                                \
   RUSH_BODY_1(id##_c128, rush_c128, uint8_t, (test(creal(x)) != 0) join(test(cimag(x)) != 0)) \
   TEST_OF(id, expr, ints, id##_c128)
@@ -106,14 +107,14 @@ TEST(isposinf, x == (float)INFINITY, rush_pw_false)
 TEST(isneginf, x == -(float)INFINITY, rush_pw_false)
 TEST(signbit, signbit(x) != 0, negative_i64)
 
-/* ---- Choices --------------------------------------------------------------------------------- */
+/* ---- Selection ------------------------------------------------------------------------------- */
 
 #define CHOICE(id, expr)                      \
   RUSH_BODY_3(id##_f32, float, float, expr)   \
   RUSH_BODY_3(id##_f64, double, double, expr) \
   RUSH_BODY_3(id##_i64, int64_t, int64_t, expr)
 
-/* The mask is bytes, the operands are wider: no macro for that. */
+/* The mask has one byte per element and the operands are wider, so RUSH_BODY_3 does not fit. */
 #define SELECT(name, T)                                                             \
   static void name(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
     const uint8_t *m = in[0];                                                       \
@@ -141,7 +142,7 @@ static rush_status setup_where(rush_call *c, rush_pw_job *job) {
 }
 RUSH_POINTWISE(where) = {SELECTS, .flags = RUSH_PW_MASK, .setup = setup_where};
 
-/* self, mask, value: operands mask, value, self, in self's dtype. */
+/* self, mask, value. The operands are mask, value, self, and the result has self's dtype. */
 static rush_status setup_masked_fill(rush_call *c, rush_pw_job *job) {
   const rush_tensor *mask = arg_tensor(c, 1);
   RUSH_CHECK(c->ctx, mask->dtype == RUSH_BOOL, RUSH_ERR_BAD_ARGUMENT,
@@ -169,7 +170,7 @@ RUSH_POINTWISE(masked_fill) = {
     SELECTS, .flags = RUSH_PW_MASK | RUSH_PW_KEEP_SELF | RUSH_PW_CONTIGUOUS | RUSH_PW_ITEM,
     .setup = setup_masked_fill};
 
-/* ---- Limits ---------------------------------------------------------------------------------- */
+/* ---- Clamping -------------------------------------------------------------------------------- */
 
 #define LIMIT_LOW(x, y) ((((x) >= (y)) | ((x) != (x))) ? (x) : (y))
 #define LIMIT_HIGH(x, y) ((((x) <= (y)) | ((x) != (x))) ? (x) : (y))
@@ -180,8 +181,8 @@ RUSH_BODY_2(at_least_i64, int64_t, int64_t, x < y ? y : x)
 RUSH_BODY_2(at_most_f32, float, float, LIMIT_HIGH(x, y))
 RUSH_BODY_2(at_most_f64, double, double, LIMIT_HIGH(x, y))
 RUSH_BODY_2(at_most_i64, int64_t, int64_t, x > y ? y : x)
-/* One Scalar limit that is NaN limits nothing; a tensor's NaN spreads, and so does one of two
- * Scalars. */
+/* A single Scalar limit that is NaN has no effect. A NaN in a tensor limit propagates, and so does
+ * a NaN in one of two Scalar limits. */
 RUSH_BODY_2(scalar_low_f32, float, float, x < y ? y : x)
 RUSH_BODY_2(scalar_low_f64, double, double, x < y ? y : x)
 RUSH_BODY_2(scalar_high_f32, float, float, x > y ? y : x)
@@ -210,7 +211,7 @@ static rush_status setup_clamp(rush_call *c, rush_pw_job *job) {
   if (low && high) {
     if (c->args[1].kind == RUSH_KIND_TENSOR || c->args[2].kind == RUSH_KIND_TENSOR) return RUSH_OK;
     if (rush_is_half(job->common) || (rush_is_int(job->common) && job->common != RUSH_INT64))
-      return RUSH_OK; /* the limits may wrap, or are rounded */
+      return RUSH_OK; /* the limits may wrap or be rounded */
     rush_pw_scalar(c, job, 1, 0);
     rush_pw_scalar(c, job, 2, 1);
     if (!(job->p.f[0] <= job->p.f[1]) || arg_scalar_is_float(c, 1) != arg_scalar_is_float(c, 2))

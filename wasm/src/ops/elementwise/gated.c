@@ -1,4 +1,5 @@
-/* Pointwise operators on views of their arguments: glu, prelu; and cosine_similarity. */
+/* Operators that run pointwise functions on views of their arguments: glu, prelu and
+ * cosine_similarity. */
 #include <math.h>
 
 #include "blocks/elements/shared_rows.h"
@@ -43,7 +44,7 @@ RUSH_OP(glu) {
   return RUSH_OK;
 }
 
-/* ---- prelu: weight is one number, or one for each channel ------------------------------------ */
+/* ---- prelu: weight has one element, or one per channel --------------------------------------- */
 
 RUSH_OP(prelu) {
   rush_tensor *self = arg_tensor(c, 0), *weight = arg_tensor(c, 1), *view, *out;
@@ -74,7 +75,7 @@ RUSH_OP(prelu) {
 
 /* ---- cosine_similarity: x1, x2, dim, eps ----------------------------------------------------- */
 
-/* x / max(norm(x over dim), eps) */
+/* Returns x / max(norm(x over dim), eps). */
 static rush_status unit(rush_call *c, rush_tensor *x, int64_t dim, double eps, rush_tensor **out) {
   rush_tensor *norm, *limited;
   const rush_value of_norm[] = {rush_of_tensor(x), rush_int(2), rush_int(dim), rush_bool(true)};

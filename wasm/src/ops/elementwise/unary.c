@@ -1,4 +1,4 @@
-/* Functions of one number. */
+/* Unary functions. */
 #include <math.h>
 
 #include "base/lgamma.h"
@@ -8,10 +8,10 @@
 #define U(x) ((uint64_t)(x))
 /* ---- Elementary functions -------------------------------------------------------------------- */
 
-/* Of complex numbers. */
+/* Adds a body for complex numbers. */
 #define COMPLEX(fn_) .c128 = rush_pw_map_c128, .cfn = fn_
-/* float32 by a SIMD kernel, float64 by libm; integers give float32. The last is COMPLEX(), or
- * nothing. */
+/* float32 uses a SIMD kernel, float64 uses libm, and integers are converted to float32. The last
+ * argument is COMPLEX() or empty. */
 #define FAST(id, fn_, ...)                         \
   RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32)      \
   RUSH_POINTWISE(id) = {.operands = 1,             \
@@ -20,7 +20,7 @@
                         .f64 = rush_pw_map_f64,    \
                         .fn = fn_,                 \
                         __VA_ARGS__};
-/* float32 by libm too */
+/* float32 uses libm too */
 #define PLAIN(id, fn_, fn_32, ...)                 \
   RUSH_POINTWISE(id) = {.operands = 1,             \
                         .flags = RUSH_PW_TO_FLOAT, \
@@ -40,7 +40,7 @@ static rush_c128 c_rsqrt(rush_c128 x) {
 static rush_c128 c_exp2(rush_c128 x) {
   return cexp(x * LN2);
 }
-/* sin(y/2) for what the real part would lose near 0 */
+/* sin(y/2) avoids cancellation of the real part near 0 */
 static rush_c128 c_expm1(rush_c128 x) {
   const double a = creal(x), b = cimag(x), s = sin(b / 2);
   return CMPLX(expm1(a) * cos(b) - 2 * s * s, exp(a) * sin(b));
@@ -86,7 +86,8 @@ PLAIN(lgamma, rush_lgamma, rush_lgamma_f32, )
 
 static const double PI = 3.14159265358979323846;
 
-/* By the recurrence to x >= 10, where the asymptotic series is good; by reflection below 0. */
+/* Uses the recurrence up to x >= 10, where the asymptotic series is accurate, and the reflection
+ * formula below 0. */
 static double digamma(double x) {
   if (x == 0) return copysign(INFINITY, -x);
   if (x < 0) {
@@ -105,7 +106,8 @@ static float digamma_32(float x) {
 }
 PLAIN(digamma, digamma, digamma_32, )
 
-/* Winitzki's formula, then three of Halley's steps, each of which triples the digits. */
+/* Starts with Winitzki's approximation. Each of the three steps of Halley's method triples the
+ * number of correct digits. */
 static double erfinv(double y) {
   const double a = fabs(y), square = log1p(-a * a), t = 2 / (PI * 0.147) + square / 2;
   if (!(a < 1)) return a == 1 ? copysign(INFINITY, y) : NAN;
@@ -121,7 +123,8 @@ static float erfinv_32(float y) {
 }
 PLAIN(erfinv, erfinv, erfinv_32, )
 
-/* The power series, whose terms are positive. PyTorch's formula is infinite where exp is. */
+/* Sums the power series, whose terms are all positive. PyTorch's formula overflows where exp
+ * does. */
 static double i0(double x) {
   const double q = x * x / 4;
   double term = 1, sum = 1;
@@ -150,8 +153,8 @@ static rush_c128 c_sinc(rush_c128 x) {
 }
 PLAIN(sinc, sinc, sinc_32, COMPLEX(c_sinc))
 
-/* log(z / (1 - z)) for z = x kept within eps and 1 - eps, which are elements of the dtype. Of halves each
- * step is rounded. */
+/* log(z / (1 - z)), where z is x clamped to [eps, 1 - eps]. Both limits are rounded to the dtype.
+ * For half-precision dtypes, each step is rounded. */
 #define LOGIT(log_) log_((x < s ? s : x > t ? t : x) / (1 - (x < s ? s : x > t ? t : x)))
 RUSH_BODY_1(logit_f32, float, float, LOGIT(logf))
 RUSH_BODY_1(logit_f64, double, double, LOGIT(log))
@@ -186,7 +189,7 @@ RUSH_POINTWISE(deg2rad) = {.operands = 1,
                            .f32 = deg2rad_f32,
                            .f64 = deg2rad_f64};
 
-/* ---- Rounding: integers stay as they are ----------------------------------------------------- */
+/* ---- Rounding: integers do not change -------------------------------------------------------- */
 
 #define ROUNDING(id, fn_)                         \
   RUSH_BODY_KERNEL(id##_f32, rush_##id##_f32)     \
@@ -204,7 +207,7 @@ RUSH_BODY_KERNEL(frac_f32, rush_frac_f32)
 RUSH_BODY_1(frac_f64, double, double, x - trunc(x))
 RUSH_POINTWISE(frac) = {.operands = 1, .f32 = frac_f32, .f64 = frac_f64};
 
-/* s is 10^|decimals| */
+/* s is 10^|decimals|. */
 RUSH_BODY_1(round_up_f32, float, float, rintf(x *s) / s)
 RUSH_BODY_1(round_up_f64, double, double, rint(x *s) / s)
 RUSH_BODY_1(round_down_f32, float, float, rintf(x / s) * s)
@@ -222,12 +225,12 @@ static rush_status setup_round_decimals(rush_call *c, rush_pw_job *job) {
 }
 RUSH_POINTWISE(round_decimals) = {.operands = 1, .setup = setup_round_decimals};
 
-/* ---- Signs ----------------------------------------------------------------------------------- */
+/* ---- Sign and absolute value ----------------------------------------------------------------- */
 
 RUSH_BODY_1(abs_f32, float, float, __builtin_fabsf(x))
 RUSH_BODY_1(abs_f64, double, double, __builtin_fabs(x))
 RUSH_BODY_1(abs_i64, int64_t, int64_t, x < 0 ? 0 - U(x) : U(x))
-/* Where no square leaves the range of doubles hypot's care is not needed. */
+/* hypot is only needed if a square overflows or underflows in double precision. */
 static inline double abs_of(rush_c128 x) {
   const double a = creal(x), b = cimag(x), square = a * a + b * b;
   return square > 0x1p-900 && square < 0x1p1000 ? sqrt(square) : cabs(x);
@@ -240,7 +243,7 @@ RUSH_POINTWISE(abs) = {.operands = 1,
                        .i64 = abs_i64,
                        .c128 = abs_c128};
 
-/* Of real numbers 0 or pi. */
+/* The angle of a real number is 0 or pi. */
 RUSH_BODY_1(angle_f32, float, float, x != x ? x : x < 0 ? (float)PI : 0)
 RUSH_BODY_1(angle_f64, double, double, x != x ? x : x < 0 ? PI : 0)
 RUSH_BODY_1(angle_c128, rush_c128, double, carg(x))
@@ -293,7 +296,7 @@ RUSH_BODY_1(sgn_c128, rush_c128, rush_c128, x == 0 ? 0 : x / cabs(x))
 RUSH_POINTWISE(sgn) = {
     .operands = 1, .f32 = sign_f32, .f64 = sign_f64, .i64 = sign_i64, .c128 = sgn_c128};
 
-/* ---- nan_to_num: p.f[0] for NaN, 1 for infinity, 2 for minus infinity ------------------------ */
+/* ---- nan_to_num: p.f[0] replaces NaN, 1 infinity, 2 minus infinity --------------------------- */
 
 RUSH_BODY_1(nan_to_num_f32, float, float,
             x != x                  ? s

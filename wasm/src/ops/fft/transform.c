@@ -1,19 +1,18 @@
-/* The transforms that all of torch.fft, stft and istft are made of (front/operators/fourier.py). */
+/* The transforms that implement torch.fft, stft and istft (see front/operators/fourier.py). */
 #include <math.h>
 
 #include "call/define.h"
 #include "kernels/fft.h"
 #include "tensor/layout.h"
 
-/* One dimension of a tensor: what is read, what is written, and how. A real tensor has the numbers of
- * which `to` has the transform, and the first n/2 + 1 numbers of `from` are read, or all of its
- * transform or the first are written. */
+/* The transforms along one dimension. If `from` is real, `to` receives its whole transform or the
+ * first elements of it. If `to` is real, the first n/2 + 1 elements of `from` are read. */
 typedef struct lines {
   const rush_tensor *from;
   rush_tensor *to;
   int dim;
   int64_t n;
-  bool forward; /* of complex tensors; what goes to real ones goes back */
+  bool forward; /* for complex to complex only; a real `to` implies backward */
   double scale;
 } lines;
 
@@ -21,7 +20,7 @@ static void conjugate(double complex *line, int64_t n) {
   for (int64_t k = 0; k < n; k++) line[k] = conj(line[k]);
 }
 
-/* One line; `raw`, `in` and `out` have room for n complex numbers. */
+/* Transforms one line. `raw`, `in` and `out` have room for n complex numbers each. */
 static void run_line(const lines *l, const rush_fft *plan, const char *from, char *to, void *raw,
                      double complex *in, double complex *out) {
   const bool from_real = !rush_is_complex(l->from->dtype), to_real = !rush_is_complex(l->to->dtype);
@@ -62,7 +61,7 @@ static rush_status run(rush_call *c, const lines *l) {
   RUSH_TRY(tmp_items(c, l->n, sizeof *out, (void **)&out));
   RUSH_TRY(tmp_items(c, l->n, sizeof *out, &raw));
   rush_fft_init(&plan, tables);
-  rush_tensor from = *l->from, to = *l->to; /* the starts of the lines */
+  rush_tensor from = *l->from, to = *l->to; /* iterate over the starts of the lines */
   const rush_tensor *tensors[] = {&from, &to};
   rush_iter it;
   from.sizes[l->dim] = to.sizes[l->dim] = 1;
@@ -85,7 +84,7 @@ typedef struct transforms {
   double scale;
 } transforms;
 
-/* dim, normalization; the length of the last dimension is `last` where that is not 0. */
+/* Reads dim and normalization. If `last` is not 0, it is the length of the last dimension. */
 static rush_status read_dims(rush_call *c, int64_t last, transforms *t) {
   const rush_tensor *self = arg_tensor(c, 0);
   int64_t dims[RUSH_MAX_RANK];
@@ -116,7 +115,7 @@ static rush_status need_complex(rush_call *c, const rush_tensor *t) {
   return RUSH_OK;
 }
 
-/* The first n dimensions of t, from `self` to `out` of the same sizes. */
+/* Transforms self along the first n dimensions of `t` into `out`, which has the same sizes. */
 static rush_status complex_dims(rush_call *c, const transforms *t, int n, const rush_tensor *self,
                                 rush_tensor *out, bool forward, double scale) {
   for (int k = 0; k < n; k++) {
@@ -140,7 +139,7 @@ RUSH_OP(fft_c2c) {
   return complex_dims(c, &t, t.n, self, out, arg_bool(c, 3), t.scale);
 }
 
-/* self, dim, normalization, onesided: the last dimension first */
+/* self, dim, normalization, onesided. The last dimension comes first. */
 RUSH_OP(fft_r2c) {
   const rush_tensor *self = arg_tensor(c, 0);
   transforms t;
@@ -160,7 +159,7 @@ RUSH_OP(fft_r2c) {
   return complex_dims(c, &t, t.n - 1, out, out, true, 1);
 }
 
-/* self, dim, normalization, last_dim_size: the last dimension last */
+/* self, dim, normalization, last_dim_size. The last dimension comes last. */
 RUSH_OP(fft_c2r) {
   const rush_tensor *self = arg_tensor(c, 0);
   const int64_t n = arg_int(c, 3);

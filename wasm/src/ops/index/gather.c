@@ -1,10 +1,10 @@
-/* Reading at indices: index_select, gather, take, take_along_dim. */
+/* Operators that gather elements: index_select, gather, take and take_along_dim. */
 #include "blocks/gather_scatter.h"
 #include "blocks/shape.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
-/* Rows of a row-major tensor: one memcpy per index. */
+/* Gathers rows of a row-major tensor with one memcpy per index. */
 static rush_status select_rows(rush_call *c, const rush_tensor *t, int dim,
                                const rush_tensor *index, rush_tensor *out) {
   int64_t outer = 1, size = t->rank > 0 ? t->sizes[dim] : 1, n = index->numel;
@@ -44,7 +44,8 @@ RUSH_OP(index_select) {
   return RUSH_OK;
 }
 
-/* Checks index against self apart from `dim`; 0-d counts as 1-d of size 1. */
+/* Checks that index fits self in all dimensions except `dim`. A 0-d tensor counts as 1-d with one
+ * element. */
 static rush_status check_gather(rush_call *c, const rush_tensor *t, int dim,
                                 const rush_tensor *index) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
@@ -76,7 +77,7 @@ RUSH_OP(gather) {
   return rush_gather(c->ctx, out, t, dim, index);
 }
 
-/* t.view(-1), without a count of its own. */
+/* Returns t.view(-1) without a reference to the storage. */
 static rush_status flat(rush_call *c, const rush_tensor *t, rush_tensor *row) {
   int64_t stride;
   RUSH_CHECK_ARG(rush_view_strides(t, 1, &t->numel, &stride),
@@ -90,7 +91,7 @@ static rush_status flat(rush_call *c, const rush_tensor *t, rush_tensor *row) {
   return RUSH_OK;
 }
 
-/* dim None: both tensors flattened. */
+/* Both tensors are flattened if dim is None. */
 static rush_status take_along_flat(rush_call *c) {
   rush_tensor *out, self_row, index_row;
   RUSH_TRY(flat(c, arg_tensor(c, 0), &self_row));
@@ -99,7 +100,7 @@ static rush_status take_along_flat(rush_call *c) {
   return rush_gather(c->ctx, out, &self_row, 0, &index_row);
 }
 
-/* `t` with `dim` left alone and the others expanded to `sizes`. */
+/* Expands `t` to `sizes` in all dimensions except `dim`. */
 static rush_status expanded_but(rush_call *c, const rush_tensor *t, const int64_t *sizes, int dim,
                                 rush_tensor *view) {
   *view = *t;
@@ -145,9 +146,9 @@ RUSH_OP(take_along_dim) {
   return rush_gather(c->ctx, out, &self_view, dim, &index_view);
 }
 
-/* ---- take and put: the tensor as one long row, whatever its strides -------------------------- */
+/* ---- take and put: the tensor as a flat sequence, whatever its strides ----------------------- */
 
-/* The offset, in elements, of element i in row-major order. */
+/* Returns the offset, in elements, of element i in row-major order. */
 static int64_t place(const rush_tensor *t, int64_t i) {
   int64_t at = 0;
   for (int d = t->rank - 1; d >= 0; d--) {

@@ -1,7 +1,7 @@
 /* Advanced indexing: x[i, :, mask] and x[...] = v. Follows
- * aten/src/ATen/native/TensorAdvancedIndexing.cpp: masks become their coordinates, the index
- * tensors broadcast, and where they stand side by side the indexed dimensions stay in their place,
- * else they come first. */
+ * aten/src/ATen/native/TensorAdvancedIndexing.cpp: masks are replaced by the coordinates of their
+ * true elements, and the index tensors are broadcast. If the indexed dimensions are adjacent, the
+ * broadcast dimensions take their place. Otherwise they come first. */
 #include "blocks/gather_scatter.h"
 #include "blocks/nonzero.h"
 #include "blocks/shape.h"
@@ -12,15 +12,15 @@
 enum { BLOCK = 256, MAX_MASKS = RUSH_MAX_RANK };
 
 typedef struct indexed {
-  int n;                              /* dimensions of self that are spoken for */
+  int n;                              /* dimensions of self that have an index or None */
   bool defined[RUSH_MAX_RANK];        /* per dimension of self */
-  rush_tensor index[RUSH_MAX_RANK];   /* where defined; headers without a count */
-  int index_rank, index_at;           /* index_at: the first of these dimensions in the result */
-  int64_t index_sizes[RUSH_MAX_RANK]; /* that the index tensors broadcast to */
+  rush_tensor index[RUSH_MAX_RANK];   /* set where defined; the headers hold no reference */
+  int index_rank, index_at;           /* index_at: first index dimension of the result */
+  int64_t index_sizes[RUSH_MAX_RANK]; /* broadcast sizes of the index tensors */
   int64_t count;
-  rush_storage storage;     /* of `offsets` */
-  rush_tensor offsets;      /* int64, row-major over index_sizes: elements to add */
-  rush_tensor self, places; /* self and offsets, seen in the shape of the result */
+  rush_storage storage;     /* storage of `offsets` */
+  rush_tensor offsets;      /* int64, row-major over index_sizes: element offsets */
+  rush_tensor self, places; /* self and offsets with the shape of the result */
 } indexed;
 
 static rush_status add_mask(rush_call *c, indexed *x, const rush_tensor *self,
@@ -101,7 +101,7 @@ static rush_status broadcast_indices(rush_call *c, indexed *x) {
   return st;
 }
 
-/* offsets += index * stride, with bounds checked. */
+/* Computes offsets += index * stride, and checks the bounds. */
 static rush_status add_offsets(rush_call *c, indexed *x, const rush_tensor *self, int d) {
   const rush_tensor *index = &x->index[d], *operands[] = {&x->offsets, index};
   int64_t size = self->sizes[d], stride = self->strides[d];
@@ -147,7 +147,7 @@ static rush_status make_offsets(rush_call *c, indexed *x, const rush_tensor *sel
   return RUSH_OK;
 }
 
-/* Adds a dimension to both views of the result's shape. */
+/* Adds a dimension to both views, self and places. */
 static void add_dim(indexed *x, int64_t size, int64_t stride, int64_t place_stride) {
   int r = x->self.rank++;
   x->self.sizes[r] = x->places.sizes[r] = size;
@@ -155,7 +155,7 @@ static void add_dim(indexed *x, int64_t size, int64_t stride, int64_t place_stri
   x->places.strides[r] = place_stride;
 }
 
-/* The result's shape, and how self and the offsets move through it. */
+/* Computes the shape of the result and the strides of self and offsets for it. */
 static rush_status shape_result(rush_call *c, indexed *x, const rush_tensor *self) {
   int first = -1, last = -1, n_defined = 0;
   for (int d = 0; d < x->n; d++) {
@@ -200,7 +200,7 @@ static rush_status open_index(rush_call *c, indexed *x, const rush_tensor *self,
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* An index tensor as TensorIterator sees it: reshaped to the result's rank with sizes of 1 around,
+/* Returns an index tensor as TensorIterator sees it: padded with sizes of 1 to the result's rank,
  * then broadcast. */
 static rush_tensor index_operand(const indexed *x, const rush_tensor *index) {
   rush_tensor full = *index, seen = x->self;
@@ -223,8 +223,8 @@ static rush_tensor index_operand(const indexed *x, const rush_tensor *index) {
   return seen;
 }
 
-/* TensorIterator's order of dimensions for a result that it allocates: from self and the indices as
- * they lie in memory. Strides of the result into `strides`. */
+/* Computes the strides that TensorIterator gives to a result that it allocates. They depend on the
+ * memory order of self and of the indices. */
 static void order_result(const indexed *x, int64_t *strides) {
   rush_tensor seen[RUSH_MAX_RANK];
   const rush_tensor *operands[RUSH_MAX_RANK + 1] = {&x->self};
@@ -305,7 +305,7 @@ static void write_indexed(rush_ctx *ctx, const indexed *x, const rush_tensor *va
   rush_iter it;
   rush_iter_init(&it, x->self.rank, x->self.sizes, 3, operands);
   do {
-    if (it.stride[2][0] == 0) { /* a line that goes to one place */
+    if (it.stride[2][0] == 0) { /* the whole line shares one offset */
       int64_t offset;
       memcpy(&offset, it.at[2], sizeof offset);
       if (rush_should_stop(ctx, (uint64_t)it.size[0])) return;
@@ -343,7 +343,8 @@ static rush_status check_values(rush_call *c, const indexed *x, const rush_tenso
   return RUSH_OK;
 }
 
-/* Where PyTorch does what masked_fill_ does, the mask: the only index is one, and there is one value. */
+/* Returns the mask if PyTorch runs masked_fill_ instead: the only index is a mask, and there is a
+ * single value. */
 static const rush_tensor *fills_mask(const rush_list *list, const rush_tensor *values,
                                      bool accumulate) {
   const rush_tensor *mask = NULL;
@@ -357,8 +358,8 @@ static const rush_tensor *fills_mask(const rush_list *list, const rush_tensor *v
   return mask;
 }
 
-/* Decides which operands may share memory with `out`, as PyTorch does. Indices were read before, and values
- * are a copy from here on. */
+/* Decides like PyTorch which operands may share memory with `out`. The indices have been read by
+ * now, and overlapping values are copied here. */
 static rush_status part_operands(rush_call *c, const rush_tensor *out, rush_value *list,
                                  rush_value *values, bool accumulate) {
   const rush_tensor *mask = fills_mask(rush_as_list(list), rush_as_tensor(values), accumulate);
@@ -383,7 +384,7 @@ static rush_status put_values(rush_call *c, rush_tensor *out, bool accumulate) {
   return RUSH_OK;
 }
 
-/* masked_fill_ takes a value of any dtype. */
+/* Values of any dtype are accepted where PyTorch runs masked_fill_. */
 static rush_status check_put(rush_call *c) {
   const rush_tensor *t = arg_tensor(c, 0), *values = arg_tensor(c, 2);
   RUSH_CHECK_ARG(
@@ -403,7 +404,7 @@ RUSH_OP(index_put) {
   return put_values(c, out, arg_bool(c, 3));
 }
 
-/* _index_put_impl_: writes argument 0. */
+/* _index_put_impl_ writes argument 0. */
 RUSH_OP(index_put_self) {
   RUSH_TRY(check_put(c));
   RUSH_TRY(rush_check_weight(c->ctx, arg_tensor(c, 0)));

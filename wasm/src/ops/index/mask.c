@@ -1,12 +1,12 @@
-/* What a mask selects: nonzero, where(condition), masked_select, masked_scatter. */
+/* Operators on masks: nonzero, where(condition), masked_select and masked_scatter. */
 #include "blocks/gather_scatter.h"
 #include "blocks/nonzero.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
-enum { LOOK = 4096 }; /* elements between two looks at the host's wish to stop */
+enum { LOOK = 4096 }; /* elements between two checks for a stop request */
 
-/* [n, rank], transposed in memory as PyTorch's CPU makes it. */
+/* Returns [n, rank], transposed in memory like the result of PyTorch's CPU kernel. */
 RUSH_OP(nonzero) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_tensor *rows;
@@ -15,7 +15,7 @@ RUSH_OP(nonzero) {
   return rush_result_view(c, 0, rows, 2, (int64_t[]){n, t->rank}, (int64_t[]){1, n}, 0);
 }
 
-/* nonzero_numpy, where(condition): one tensor per dimension. */
+/* nonzero_numpy and where(condition) return one tensor per dimension. */
 RUSH_OP(nonzero_list) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_tensor *rows;
@@ -42,7 +42,8 @@ static rush_status common_shape(rush_call *c, const rush_tensor *t, const rush_t
   return RUSH_OK;
 }
 
-/* n of the items, those whose byte in `mask` is not 0. An item that is left out is written over. */
+/* Selects n items whose byte in `mask` is not 0. Every item is copied, and the next one overwrites
+ * an item that is not selected. */
 static void select_items(size_t item, char *to, const char *from, const char *mask, int64_t n) {
 #define SELECT(BYTES)                      \
   for (; n > 0; mask++, from += (BYTES)) { \
@@ -67,7 +68,7 @@ static int64_t count_true(const char *mask, int64_t n) {
   return count;
 }
 
-/* Of tensors of one shape that both lie row-major. */
+/* Handles a tensor and a mask of the same shape that are both contiguous. */
 static rush_status select_dense(rush_call *c, const rush_tensor *t, const rush_tensor *mask) {
   rush_tensor *out;
   const int64_t n = count_true(rush_data(mask), mask->numel);
@@ -110,7 +111,8 @@ RUSH_OP(masked_select) {
   return RUSH_OK;
 }
 
-/* n items of which those whose byte in `mask` is not 0 take the next one of `from`. */
+/* Iterates over n items of `to`. An item whose byte in `mask` is not 0 takes the next item of
+ * `from`. */
 static void scatter_items(size_t item, char *to, const char *from, const char *mask, int64_t n) {
 #define SCATTER(BYTES)                                  \
   for (; n > 0; n--, mask++, to += (BYTES)) {           \
@@ -133,7 +135,7 @@ static void scatter_items(size_t item, char *to, const char *from, const char *m
 #undef SCATTER
 }
 
-/* The places of `mask` in `out` take source's elements in their order. */
+/* Copies the elements of source, in order, to the places in `out` where `mask` is true. */
 static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor *mask,
                                rush_tensor *source) {
   rush_tensor *row;
@@ -163,7 +165,7 @@ static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor
   return RUSH_OK;
 }
 
-/* self and mask broadcast against each other; in place only the mask does. */
+/* self and mask broadcast against each other. In place, only the mask broadcasts. */
 RUSH_OP(masked_scatter) {
   rush_tensor *t = arg_tensor(c, 0), *mask = arg_tensor(c, 1), *source = arg_tensor(c, 2), *out;
   int64_t sizes[RUSH_MAX_RANK];

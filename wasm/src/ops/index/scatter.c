@@ -1,5 +1,5 @@
-/* Writing at indices along one dimension: scatter, scatter_reduce, index_add, index_fill and
- * index_copy, each also in place. */
+/* Operators that scatter along one dimension: scatter, scatter_reduce, index_add, index_fill and
+ * index_copy, with their in-place forms. */
 #include "blocks/elements/fill.h"
 #include "blocks/gather_scatter.h"
 #include "call/define.h"
@@ -39,7 +39,7 @@ static rush_status check_scatter(rush_call *c, const rush_tensor *t, int dim,
   return RUSH_OK;
 }
 
-/* scatter's reduce names, then scatter_reduce's. */
+/* Parses the reduce names of scatter if `old` is set, and otherwise those of scatter_reduce. */
 static rush_status combine_of(rush_call *c, const rush_str *name, bool old, rush_combine *how) {
   static const struct {
     const char *name;
@@ -59,7 +59,7 @@ static rush_status combine_of(rush_call *c, const rush_str *name, bool old, rush
                    name->bytes);
 }
 
-/* self, dim, index, src (Tensor or Scalar), then reduce where the overload has it */
+/* self, dim, index, src (Tensor or Scalar), and reduce if the overload has it */
 static rush_status scatter(rush_call *c, rush_combine how) {
   rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2), *out, value;
   rush_storage storage;
@@ -90,7 +90,7 @@ RUSH_OP(scatter_add) {
 
 /* ---- scatter_reduce and index_reduce --------------------------------------------------------- */
 
-/* Where a reduction starts: 0, 1, or the least or greatest value of the dtype. */
+/* Stores the identity of a reduction: 0, 1, or the least or greatest value of the dtype. */
 static void store_start(rush_dtype dtype, rush_combine how, void *at) {
   bool max = how == RUSH_COMBINE_MAX;
   if (how == RUSH_COMBINE_ADD || how == RUSH_COMBINE_MUL)
@@ -121,7 +121,7 @@ static void divide_one(rush_dtype dtype, char *at, int64_t n) {
   }
 }
 
-/* out /= counts, rounding down where it is integral; a count of 0 counts as 1. */
+/* Computes out /= counts and rounds integers down. A count of 0 is treated as 1. */
 static void divide(rush_ctx *ctx, rush_tensor *out, const rush_tensor *counts) {
   const rush_tensor *operands[] = {out, counts};
   rush_iter it;
@@ -134,7 +134,7 @@ static void divide(rush_ctx *ctx, rush_tensor *out, const rush_tensor *counts) {
   } while (!ctx->stopped && rush_iter_next(&it));
 }
 
-/* How many elements were put at each place of `out`. */
+/* Counts the elements that were scattered to each place of `out`, and divides by the counts. */
 static rush_status divide_by_counts(rush_call *c, rush_tensor *out, int dim,
                                     const rush_tensor *index, bool include_self) {
   rush_tensor *counts;
@@ -178,9 +178,9 @@ RUSH_OP(scatter_reduce) {
                      arg_bool(c, 5));
 }
 
-/* ---- A vector of indices --------------------------------------------------------------------- */
+/* ---- 1-d index: index_add, index_copy, index_reduce, index_fill ------------------------------ */
 
-/* What index_add, index_copy and index_reduce want of index and source. */
+/* Checks index and source of index_add, index_copy and index_reduce. */
 static rush_status check_slices(rush_call *c, const char *name, int dim, const rush_tensor *t,
                                 const rush_tensor *index, const rush_tensor *source) {
   RUSH_CHECK_ARG(index->rank <= 1, "%s: Index is supposed to be a vector", name);
@@ -210,7 +210,7 @@ static rush_status check_slices(rush_call *c, const char *name, int dim, const r
   return RUSH_OK;
 }
 
-/* source * alpha in source's dtype */
+/* Computes source * alpha in source's dtype. */
 static rush_status scaled(rush_call *c, uint32_t alpha, rush_tensor *source, rush_tensor **out) {
   const rush_dtype dtype = source->dtype;
   RUSH_TRY(arg_check_number(c, alpha, dtype));
@@ -290,7 +290,7 @@ RUSH_OP(index_fill) {
   if (c->args[3].kind == RUSH_KIND_TENSOR) {
     const rush_tensor *v = arg_tensor(c, 3);
     if (c->inplace)
-      RUSH_TRY(rush_check_no_overlap(c->ctx, t, index)); /* the value may be one of t's */
+      RUSH_TRY(rush_check_no_overlap(c->ctx, t, index)); /* the value may alias an element of t */
     RUSH_CHECK_ARG(v->rank == 0,
                    "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
                    "dimension(s).",

@@ -1,11 +1,11 @@
-/* The functional forms of writing into a view: slice_scatter, select_scatter, diagonal_scatter; and
- * matrices made of their diagonals. */
+/* Functional forms of writes into a view (slice_scatter, select_scatter, diagonal_scatter), and
+ * matrices made from diagonals. */
 #include "blocks/gather_scatter.h"
 #include "blocks/subtensor.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
-/* Copies src into the part, whose sizes it must have. */
+/* Copies src into the view `part`. Their sizes must be equal. */
 static rush_status fill_part(rush_call *c, rush_tensor *part, const rush_tensor *src,
                              const char *what) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
@@ -40,7 +40,7 @@ RUSH_OP(diagonal_scatter) {
   return fill_part(c, &part, arg_tensor(c, 1), "slice");
 }
 
-/* ---- Diagonals as copies --------------------------------------------------------------------- */
+/* ---- Copies of diagonals --------------------------------------------------------------------- */
 
 static rush_status zeroed(rush_call *c, rush_dtype dtype, int rank, const int64_t *sizes,
                           rush_tensor **out) {
@@ -49,7 +49,7 @@ static rush_status zeroed(rush_call *c, rush_dtype dtype, int rank, const int64_
   return RUSH_OK;
 }
 
-/* The last dimension of t becomes the diagonal of dims a and b. */
+/* Turns the last dimension of t into the diagonal of dimensions dim1 and dim2. */
 static rush_status embed(rush_call *c, const rush_tensor *t, int64_t by, int64_t dim1,
                          int64_t dim2) {
   int64_t sizes[RUSH_MAX_RANK];
@@ -92,7 +92,7 @@ RUSH_OP(diag_embed) {
   return embed(c, arg_tensor(c, 0), arg_int(c, 1), arg_int(c, 2), arg_int(c, 3));
 }
 
-/* A matrix of a vector, or the diagonal of a matrix, copied. */
+/* Returns a matrix with the vector as its diagonal, or a copy of the diagonal of a matrix. */
 RUSH_OP(diag) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_CHECK_ARG(t->rank == 1 || t->rank == 2, "diag(): Supports 1D or 2D tensors. Got %dD",
@@ -109,7 +109,7 @@ RUSH_OP(diag) {
   return RUSH_OK;
 }
 
-/* Matrices along the diagonal of one. */
+/* Returns one matrix with the given matrices along its diagonal. */
 RUSH_OP(block_diag) {
   const rush_list *list = arg_list(c, 0);
   int64_t sizes[2] = {0, 0}, at[2] = {0, 0};
