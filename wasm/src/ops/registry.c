@@ -13,14 +13,14 @@ bool rush_ops_slimmed(void) {
   return rush_all_ops.n < rush_all_ops.n_built;
 }
 
-/* Whether the schema is of the operator `head` + `tail`: its text up to the bracket. */
+/* Returns whether the schema's name, up to the bracket, is `head` + `tail`. */
 static bool is_named(const char *schema, const char *head, size_t n_head, const char *tail) {
   if (strncmp(schema, head, n_head) != 0) return false;
   size_t n_tail = strlen(tail);
   return strncmp(schema + n_head, tail, n_tail) == 0 && schema[n_head + n_tail] == '(';
 }
 
-/* A model's names are looked up once, when it is loaded: a linear search is quick enough. */
+/* Names are looked up only once, when a model is loaded, so a linear search is fast enough. */
 const rush_op *rush_op_find(const char *name, bool *inplace) {
   *inplace = false;
   const rush_op *ops = rush_all_ops.rows;

@@ -1,10 +1,11 @@
-/* The table of all operators, made from ops.def. `npx rushlight slim` shortens it in the compiled
- * binary, so the compiler of what reads it may not know its rows: registry.c does, on its own. */
+/* The table of all operators, made from ops.def. `npx rushlight slim` shortens this table in the
+ * compiled binary, so the compiler must not see its rows where it is read. That code is in
+ * registry.c. */
 #include "blocks/variants.h"
 #include "call/overlap.h"
 
-/* Every function and family record that a row names; an operator's file needs no header of its own.
- */
+/* Declares the function or family record of each row, so that an operator's file needs no
+ * header. */
 #define OP(id, schema, flags) rush_status rush_op_##id(rush_call *c);
 #define PREPARED(id, schema, flags)       \
   rush_status rush_op_##id(rush_call *c); \
@@ -20,7 +21,8 @@
 rush_status rush_run_pointwise(rush_call *c);
 rush_status rush_run_reduce(rush_call *c);
 
-/* Rows that write say so here, so that what looks at their operands is linked with them alone. */
+/* Rows that write declare it here, so that only they link the code that checks operands for
+ * overlap. */
 #define APART(flags)                                                                  \
   (((flags) & (RUSH_OP_INPLACE | RUSH_OP_WRITES)) && !((flags) & RUSH_OP_MAY_OVERLAP) \
        ? &rush_overlap_default                                                        \
@@ -43,7 +45,7 @@ static const rush_op ops[] = {
 #undef PREPARED
 #undef POINTWISE
 #undef REDUCE
-    {NULL, NULL, NULL, 0, NULL}, /* so that the table is never empty */
+    {NULL, NULL, NULL, 0, NULL}, /* keeps the table from being empty */
 };
 
 enum { N_OPS = sizeof ops / sizeof *ops - 1 };

@@ -1,5 +1,5 @@
-/* einsum: pairs of operands from the left, each pair one batched matrix product. Labels are
- * numbers: 0 to 51 for the letters, from 52 on for the dimensions that `...` stands for. */
+/* einsum contracts the operands pairwise from the left; each pair is one batched matrix product.
+ * Labels are numbers: 0 to 51 stand for the letters, and 52 upwards for the dimensions of `...`. */
 #include "blocks/batched_matmul.h"
 #include "blocks/shape.h"
 #include "call/define.h"
@@ -7,16 +7,16 @@
 enum { LETTERS = 52, LABELS = LETTERS + RUSH_MAX_RANK };
 
 typedef struct operand {
-  rush_tensor t; /* a header: of the argument, or of a temporary */
+  rush_tensor t; /* a header of the argument or of a temporary */
   int label[RUSH_MAX_RANK];
-  int dots; /* where `...` begins; -1: it has none */
+  int dots; /* position of `...`, or -1 */
 } operand;
 
 typedef struct equation {
-  const char *inputs, *arrow; /* arrow: NULL where the output is not given */
+  const char *inputs, *arrow; /* arrow: NULL if the output is implicit */
   uint64_t output;            /* set of labels */
   int n_output, order[RUSH_MAX_RANK];
-  int n_dots; /* dimensions of `...` */
+  int n_dots; /* number of dimensions that `...` covers */
 } equation;
 
 static int letter(char ch) {
@@ -28,7 +28,7 @@ static bool is_dots(const char *p) {
   return p[0] == '.' && p[1] == '.' && p[2] == '.';
 }
 
-/* The labels of one operand's subscripts; *p stands at its end afterwards. */
+/* Reads the labels of one operand's subscripts. *p points behind them afterwards. */
 static rush_status read_operand(rush_call *c, const char **p, const rush_tensor *t, size_t number,
                                 operand *out, int *n_dots) {
   int letters = 0, n = 0;
@@ -76,7 +76,7 @@ static rush_status read_operand(rush_call *c, const char **p, const rush_tensor 
   return RUSH_OK;
 }
 
-/* A label twice in one operand means the diagonal of these dimensions. */
+/* A label that occurs twice in one operand selects the diagonal of its dimensions. */
 static rush_status take_diagonals(rush_call *c, operand *o, size_t number) {
   for (int d = 0; d < o->t.rank; d++) {
     for (int e = d + 1; e < o->t.rank; e++) {
@@ -108,8 +108,8 @@ static rush_status add_output(rush_call *c, equation *eq, int label) {
   return RUSH_OK;
 }
 
-/* The output's labels: as given, or those that appear once, in alphabetical order behind the
- * ellipsis. */
+/* Reads the output's labels. An implicit output has the ellipsis, followed by the labels that occur
+ * once, in alphabetical order. */
 static rush_status read_output(rush_call *c, equation *eq, const int *uses) {
   bool dots = false;
   if (eq->arrow == NULL) {
@@ -161,7 +161,7 @@ static rush_status read_equation(rush_call *c, operand *ops, size_t n, equation 
   return read_output(c, eq, uses);
 }
 
-/* ---- Contracting ----------------------------------------------------------------------------- */
+/* ---- Contraction ----------------------------------------------------------------------------- */
 
 static int place_of(const operand *o, int label) {
   for (int d = 0; d < o->t.rank; d++)
@@ -175,7 +175,7 @@ static uint64_t labels_of(const operand *o) {
   return set;
 }
 
-/* The labels along which the operand has more (or less) than one element. */
+/* Returns the labels whose dimension does not have size 1. */
 static uint64_t long_labels_of(const operand *o) {
   uint64_t set = 0;
   for (int d = 0; d < o->t.rank; d++) set |= (uint64_t)(o->t.sizes[d] != 1) << o->label[d];
@@ -187,8 +187,8 @@ typedef struct group {
   int64_t size[2 * RUSH_MAX_RANK], total;
 } group;
 
-/* The labels of `set`, those of the output first and in its order, with the sizes that the two
- * operands agree on. */
+/* Lists the labels of `set`: those of the output first, in its order. Each size is the broadcast
+ * size of both operands. */
 static rush_status make_group(rush_call *c, const equation *eq, uint64_t set, const operand *a,
                               const operand *b, group *g) {
   *g = (group){.total = 1};
@@ -211,7 +211,8 @@ static rush_status make_group(rush_call *c, const equation *eq, uint64_t set, co
   return RUSH_OK;
 }
 
-/* The operand as [batch, rows, columns], each the product of a group. */
+/* Reshapes the operand to [batch, rows, columns]. Each of the three is the product of one group of
+ * dimensions. */
 static rush_status as_matrices(rush_call *c, const operand *o, const group *const groups[3],
                                rush_tensor **out) {
   int64_t sizes[3 * RUSH_MAX_RANK], strides[3 * RUSH_MAX_RANK];
@@ -244,7 +245,7 @@ static rush_matrices matrices(const rush_tensor *t, bool turned) {
                          .batch = {t->strides[0]}};
 }
 
-/* Integers as sums of them are: int64. */
+/* Converts integers to int64, as a sum does. */
 static rush_status widen_integers(rush_call *c, operand *o) {
   rush_tensor *wide;
   if (!rush_is_integral(o->t.dtype) || o->t.dtype == RUSH_INT64) return RUSH_OK;
@@ -254,8 +255,8 @@ static rush_status widen_integers(rush_call *c, operand *o) {
   return RUSH_OK;
 }
 
-/* Where nothing is summed in the product of a pair, PyTorch multiplies element by element, which
- * promotes; a product of matrices does not. */
+/* If the product of a pair has no sum, PyTorch multiplies elementwise, with type promotion. A
+ * matrix product does not promote. */
 static rush_status promote_pair(rush_call *c, operand *a, operand *b, uint64_t keep) {
   const rush_dtype dtype = rush_promote(a->t.dtype, b->t.dtype);
   RUSH_CHECK_ARG(a->t.dtype == b->t.dtype || (long_labels_of(a) & long_labels_of(b) & ~keep) == 0,
@@ -272,17 +273,18 @@ static rush_status promote_pair(rush_call *c, operand *a, operand *b, uint64_t k
   return RUSH_OK;
 }
 
-/* a becomes the product of a and b with the labels of `keep`. */
+/* Replaces a by the product of a and b. The result has the labels of `keep`. */
 static rush_status contract(rush_call *c, const equation *eq, operand *a, const operand *given,
                             uint64_t keep) {
   operand other = *given, *b = &other;
-  /* PyTorch sums along what only one of them has before it multiplies. */
+  /* PyTorch first sums over the dimensions that only one of the operands has. */
   if (a->t.dtype != b->t.dtype || ((long_labels_of(a) ^ long_labels_of(b)) & ~keep) != 0) {
     RUSH_TRY(widen_integers(c, a));
     RUSH_TRY(widen_integers(c, b));
   }
   RUSH_TRY(promote_pair(c, a, b, keep));
-  /* As ATen's sumproduct_pair sorts them, which decides how the result lies in memory. */
+  /* The groups have the order of ATen's sumproduct_pair, which decides the strides of the
+   * result. */
   uint64_t all = labels_of(a) | labels_of(b), in_a = long_labels_of(a), in_b = long_labels_of(b);
   group batch, left, right, sum;
   RUSH_TRY(make_group(c, eq, in_a & in_b & keep, a, b, &batch));
@@ -319,7 +321,7 @@ static rush_status contract_all(rush_call *c, const equation *eq, operand *ops, 
     RUSH_TRY(contract(c, eq, &ops[0], &ops[i], keep));
   }
   if ((labels_of(&ops[0]) & ~eq->output) == 0) return RUSH_OK;
-  /* One operand with labels to sum: the product with ones. */
+  /* A single operand with labels to sum over is multiplied by a tensor of ones. */
   rush_tensor *one;
   RUSH_TRY(widen_integers(c, &ops[0]));
   RUSH_TRY(tmp_new(c, ops[0].t.dtype, 0, NULL, &one));
@@ -328,15 +330,15 @@ static rush_status contract_all(rush_call *c, const equation *eq, operand *ops, 
   return contract(c, eq, &ops[0], &ones, eq->output);
 }
 
-/* ---- How PyTorch's result lies --------------------------------------------------------------- */
+/* ---- Strides of PyTorch's result ------------------------------------------------------------- */
 
-/* An operand as ATen's einsum sees it: all labels are dimensions of it, those of the output first,
- * the others behind them, of size 1 where it lacks them. */
+/* An operand as ATen's einsum sees it. It has one dimension per label, those of the output first.
+ * The size is 1 for a label that the operand lacks. */
 typedef struct seen {
   int64_t size[LABELS], stride[LABELS];
 } seen;
 
-/* The labels in that order; gives how many. */
+/* Lists all labels in this order and returns their number. */
 static int order_labels(const equation *eq, const operand *ops, size_t n, int *label) {
   uint64_t all = 0;
   int count = 0;
@@ -349,8 +351,8 @@ static int order_labels(const equation *eq, const operand *ops, size_t n, int *l
   return count;
 }
 
-/* unsqueeze gives the strides of what is missing: behind all else, or where `...` has more
- * dimensions than this operand. */
+/* Computes sizes and strides as unsqueeze does. A missing dimension goes last, or to the place of
+ * `...` if another operand has more ellipsis dimensions. */
 static void see(const operand *o, int n, const int *label, seen *out) {
   for (int k = 0; k < n; k++) {
     const int d = place_of(o, label[k]);
@@ -362,7 +364,7 @@ static void see(const operand *o, int n, const int *label, seen *out) {
   }
 }
 
-/* Row-major strides in the order of `dim`, of which there are n. */
+/* Sets row-major strides for the n dimensions in the order of `dim`. */
 static void lie_in_order(seen *s, int n, const int *dim) {
   int64_t step = 1;
   for (int k = n - 1; k >= 0; k--) {
@@ -391,8 +393,9 @@ static rush_tensor header_of(const seen *s, int n, const int *dim) {
   return t;
 }
 
-/* at::mul: TensorIterator's strides. Dimensions of size 1 that the result will not have are passed
- * over where a tensor cannot have so many; seldom, PyTorch's order depends on these, too. */
+/* Mimics at::mul with TensorIterator's strides. If there are more than RUSH_MAX_RANK dimensions,
+ * those of size 1 that the result lacks are skipped. In rare cases PyTorch's order depends on
+ * them. */
 static void multiply_seen(int n, int n_output, seen *a, const seen *b) {
   int dim[LABELS], kept = 0;
   for (int k = 0; k < n; k++)
@@ -417,8 +420,8 @@ static void multiply_seen(int n, int n_output, seen *a, const seen *b) {
   for (int k = 0; k < kept; k++) a->stride[dim[k]] = strides[k];
 }
 
-/* sumproduct_pair: a product of matrices, row-major with the dimensions of both in front, then
- * those of a, those that are summed, and all others. */
+/* Mimics sumproduct_pair. Its matrix product is row-major, in this order: dimensions of both
+ * operands, of a alone, summed dimensions, all others. */
 static void contract_seen(int n, seen *a, const seen *b, uint64_t sums) {
   int dim[LABELS], count = 0;
   for (int part = 0; part < 4; part++) {
@@ -437,8 +440,8 @@ static void contract_seen(int n, seen *a, const seen *b, uint64_t sums) {
   lie_in_order(a, n, dim);
 }
 
-/* Which dimensions are summed before or in the product of the pair; `counts`: operands that are long
- * in each, as ATen counts them. */
+/* Mimics how ATen handles one pair: it decides which dimensions are summed before the product and
+ * which within it. `counts` has the number of operands in which each dimension is longer than 1. */
 static void take_pair(int n, int n_output, int *counts, seen *a, seen *b) {
   uint64_t in_both = 0, in_a = 0, in_b = 0;
   for (int k = n_output; k < n; k++) {
@@ -461,7 +464,7 @@ static void take_pair(int n, int n_output, int *counts, seen *a, seen *b) {
     multiply_seen(n, n_output, a, b);
 }
 
-/* The strides of PyTorch's result. */
+/* Computes the strides of PyTorch's result. */
 static void result_strides(const equation *eq, const operand *ops, size_t n_ops, int64_t *strides) {
   int label[LABELS], counts[LABELS] = {0};
   const int n = order_labels(eq, ops, n_ops, label);
@@ -481,7 +484,7 @@ static void result_strides(const equation *eq, const operand *ops, size_t n_ops,
     rush_strides_contiguous(eq->n_output, a.size, strides);
     return;
   }
-  /* The summed dimensions go by a view, to whose strides the last of them is all that matters. */
+  /* PyTorch removes the summed dimensions by a view. Only the last of them affects the strides. */
   int dim[RUSH_MAX_RANK];
   if (eq->n_output == RUSH_MAX_RANK) return;
   for (int k = 0; k < eq->n_output; k++) dim[k] = k;
@@ -490,7 +493,8 @@ static void result_strides(const equation *eq, const operand *ops, size_t n_ops,
   rush_view_strides(&whole, eq->n_output, whole.sizes, strides);
 }
 
-/* The dimensions in the output's order: a view, or a copy where PyTorch's elements lie otherwise. */
+/* Returns the result with its dimensions in the output's order: as a view, or as a copy if the
+ * strides of PyTorch's result differ. */
 static rush_status give(rush_call *c, const equation *eq, const operand *o,
                         const int64_t *strides) {
   rush_tensor t = o->t, *out;

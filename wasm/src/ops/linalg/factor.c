@@ -1,5 +1,5 @@
-/* What torch.linalg is made of (front/operators/linalg.py): factors of matrices, in double whatever
- * their dtype, rounded once. Factors lie column by column, as LAPACK leaves them. */
+/* Matrix factorizations for torch.linalg (see front/operators/linalg.py). All are computed in
+ * double precision and rounded once. Factors are column-major, like LAPACK's. */
 #include <stdio.h>
 
 #include "call/define.h"
@@ -29,7 +29,7 @@ static rush_status need_square(rush_call *c, const rush_tensor *t, const char *n
   return RUSH_OK;
 }
 
-/* How many matrices there are; 0 where they have no elements. */
+/* Returns the number of matrices, or 0 if they have no elements. */
 static int64_t count_of(const rush_tensor *t) {
   int64_t n = t->numel > 0;
   for (int d = 0; d < t->rank - 2; d++) n *= t->sizes[d];
@@ -48,8 +48,9 @@ static rush_status new_wide(rush_call *c, const rush_tensor *like, int rank, con
                  out);
 }
 
-/* t in double, broadcast to batch[rank - 2], its matrices column by column; or row by row, which is
- * as columns of what they are transposed. */
+/* Converts t to double precision, broadcasts it to batch[rank - 2], and stores each matrix
+ * column-major. With `rows`, each matrix is stored row-major, which is its transpose in
+ * column-major order. */
 static rush_status wide_columns(rush_call *c, const rush_tensor *t, int rank, const int64_t *batch,
                                 bool rows, rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], all[RUSH_MAX_RANK];
@@ -71,7 +72,7 @@ static rush_status columns_of(rush_call *c, const rush_tensor *t, rush_tensor **
   return wide_columns(c, t, t->rank, t->sizes, false, out);
 }
 
-/* Result i: the matrices whose columns those of `wide` are. */
+/* Returns the column-major matrices of `wide` as result i. */
 static rush_status give_columns(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   rush_tensor *base;
@@ -84,7 +85,7 @@ static rush_status give_columns(rush_call *c, uint32_t i, rush_dtype dtype, rush
   return rush_result_view(c, i, base, base->rank, sizes, strides, base->offset);
 }
 
-/* Result i: the numbers of `wide` as they are, or none. */
+/* Returns the contiguous tensor `wide`, converted to dtype, as result i. */
 static rush_status give_dense(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
   rush_tensor *out;
   RUSH_TRY(tmp_to(c, wide, dtype, &out));
@@ -97,7 +98,7 @@ static rush_status give_nothing(rush_call *c, uint32_t i, rush_dtype dtype) {
   return rush_result(c, i, dtype, 1, (const int64_t[]){0}, &out);
 }
 
-/* Matrix k of `t`, which has `item` numbers in each. */
+/* Returns a pointer to matrix k of `t`, where each matrix has `item` elements. */
 static void *matrix(const rush_tensor *t, int64_t item, int64_t k) {
   return (char *)rush_data(t) + (size_t)(k * item) * rush_itemsize(t);
 }
@@ -110,7 +111,7 @@ static rush_status new_info(rush_call *c, uint32_t i, const rush_tensor *t, int3
   return RUSH_OK;
 }
 
-/* info[] of t's matrices is 0, if argument `check` says that it must be. */
+/* Raises the error of the first matrix whose info is not 0, if argument `check` is true. */
 static rush_status check_info(rush_call *c, uint32_t check, const rush_tensor *t,
                               const int32_t *info, bool lu) {
   char where[48] = "";
@@ -153,7 +154,7 @@ RUSH_OP(linalg_lu_factor_ex) {
   return give_columns(c, 0, self->dtype, a);
 }
 
-/* self, upper, check_errors: of the other triangle nothing is read */
+/* self, upper, check_errors. The other triangle is not read. */
 RUSH_OP(linalg_cholesky_ex) {
   rush_tensor *self = arg_tensor(c, 0), *a;
   const bool upper = arg_bool(c, 1);
@@ -161,13 +162,13 @@ RUSH_OP(linalg_cholesky_ex) {
   RUSH_TRY(need_matrices(c, self, "linalg.cholesky", "cholesky_cpu"));
   RUSH_TRY(need_square(c, self, "linalg.cholesky"));
   const int64_t n = self->sizes[self->rank - 1];
-  /* U^H U = A is L L^H of A transposed, L being U transposed. */
+  /* U^H U = A is equivalent to L L^H = A^T with L = U^T. */
   RUSH_TRY(wide_columns(c, self, self->rank, self->sizes, upper, &a));
   RUSH_TRY(new_info(c, 1, self, &info));
   for (int64_t k = 0; k < count_of(a); k++)
     info[k] = BY_DTYPE(rush_cholesky, a, c->ctx, n, matrix(a, n * n, k));
   RUSH_TRY(check_info(c, 2, a, info, false));
-  /* Both lie column by column in PyTorch. */
+  /* Both forms are column-major in PyTorch. */
   if (upper) RUSH_TRY(columns_of(c, a, &a));
   return give_columns(c, 0, self->dtype, a);
 }
@@ -256,7 +257,7 @@ RUSH_OP(ormqr) {
   RUSH_TRY(new_wide(c, self, scales->rank, scales->sizes, &tau));
   RUSH_TRY(rush_tensor_copy(c->heap, tau, scales));
   RUSH_TRY(wide_columns(c, other, other->rank, other->sizes, !left, &b));
-  if (!left) { /* C Q is Q^T C^T transposed, and Q^T is Q^H of the conjugates. */
+  if (!left) { /* C Q is the transpose of Q^T C^T, and Q^T is Q^H of the conjugates. */
     conjugate(a);
     conjugate(tau);
   }
@@ -267,7 +268,7 @@ RUSH_OP(ormqr) {
   return give_columns(c, 0, self->dtype, b);
 }
 
-/* The other triangle of the matrices of a[n][n] is set to what makes them Hermitian. */
+/* Overwrites the other triangle of each matrix a[n][n], so that the matrix is Hermitian. */
 static void mirror(rush_tensor *a, int64_t n, bool upper) {
   const size_t item = rush_itemsize(a);
   char *data = rush_data(a);
@@ -323,7 +324,7 @@ RUSH_OP(linalg_svd) {
   int64_t sizes[RUSH_MAX_RANK];
   const int rank = self->rank;
   const bool wide = self->sizes[rank - 2] < self->sizes[rank - 1];
-  /* Of a wide matrix that of A^H, whose factors are those of A the other way round. */
+  /* A wide matrix is factored through A^H, which swaps the roles of U and V. */
   RUSH_TRY(wide_columns(c, self, rank, self->sizes, wide, &a));
   if (wide) conjugate(a);
   RUSH_CHECK_ARG(is_finite(a),
@@ -339,7 +340,7 @@ RUSH_OP(linalg_svd) {
     RUSH_TRY(new_wide(c, a, rank, sizes, &v));
     RUSH_TRY(new_wide(c, a, 2, (const int64_t[]){n + 1, m}, &work));
   }
-  /* Those without elements have factors all the same. */
+  /* Matrices without elements still have factors U and V. */
   int64_t count = 1;
   for (int d = 0; d < rank - 2; d++) count *= a->sizes[d];
   for (int64_t k = 0; k < count && !rush_should_stop(c->ctx, 64); k++)
@@ -351,7 +352,7 @@ RUSH_OP(linalg_svd) {
     RUSH_TRY(give_nothing(c, 0, self->dtype));
     return give_nothing(c, 2, self->dtype);
   }
-  /* The rows of Vh are the conjugates of V's columns; PyTorch lays them column by column. */
+  /* The rows of Vh are the conjugates of V's columns. PyTorch returns Vh column-major. */
   rush_tensor *left = wide ? v : u, *right = wide ? u : v, *turned;
   conjugate(right);
   RUSH_TRY(wide_columns(c, right, rank, right->sizes, false, &turned));
@@ -359,7 +360,7 @@ RUSH_OP(linalg_svd) {
   return give_columns(c, 2, self->dtype, turned);
 }
 
-/* self: with vectors where there is a second result */
+/* self. Eigenvectors are computed if there is a second result. */
 RUSH_OP(linalg_eig) {
   rush_tensor *self = arg_tensor(c, 0), *wide, *a, *values, *v = NULL, *work = NULL;
   const rush_dtype dtype = rush_promote(self->dtype, RUSH_COMPLEX64);
@@ -388,7 +389,7 @@ RUSH_OP(linalg_eig) {
   return v ? give_columns(c, 1, dtype, v) : RUSH_OK;
 }
 
-/* self, hermitian, check_errors: of the upper triangle nothing is read */
+/* self, hermitian, check_errors. The upper triangle is not read. */
 RUSH_OP(linalg_ldl_factor_ex) {
   rush_tensor *self = arg_tensor(c, 0), *a, *pivots;
   int32_t *info;

@@ -1,4 +1,5 @@
-/* mm, bmm, matmul and what adds to them. */
+/* mm, bmm, matmul and their variants with an added term: addmm, baddbmm, addbmm, addmv and
+ * others. */
 #include <math.h>
 
 #include "blocks/batched_matmul.h"
@@ -15,8 +16,8 @@ static rush_status same_dtype(rush_call *c, const rush_tensor *a, const rush_ten
   return RUSH_OK;
 }
 
-/* A new tensor a * b of `rank` batch dimensions; drop_row and drop_col: the result lacks that
- * dimension. */
+/* Returns a new tensor a * b with `rank` batch dimensions. With drop_row or drop_col, the result
+ * lacks that dimension. */
 static rush_status product(rush_call *c, rush_dtype dtype, int64_t m, int64_t n, int64_t k,
                            int rank, const int64_t *batch, rush_matrices a, rush_matrices b,
                            bool drop_row, bool drop_col, rush_tensor **out) {
@@ -32,7 +33,7 @@ static rush_status product(rush_call *c, rush_dtype dtype, int64_t m, int64_t n,
   return rush_matmul_run(c->heap, dtype, m, n, k, rank, batch, a, b, to);
 }
 
-/* A constant second matrix [k][n]. */
+/* Packs a constant second matrix [k][n]. */
 static rush_status prepare_second(rush_prepare *p, uint32_t arg, const float *bias) {
   const rush_tensor *b = rush_constant_matrix(p, arg);
   if (b == NULL) return RUSH_OK;
@@ -79,7 +80,7 @@ RUSH_OP(mm) {
   return mm(c, a, b, &out);
 }
 
-/* beta * self + alpha * (the product that is result 0). */
+/* Computes beta * self + alpha * product, where the product is result 0. */
 static rush_status add_self(rush_call *c, const rush_tensor *self, const rush_tensor *out,
                             uint32_t beta) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
@@ -149,7 +150,7 @@ RUSH_OP(baddbmm) {
   return add_self(c, self, out, 3);
 }
 
-/* The sum over the batch of a[i] * b[i] is one product whose depth runs over batch and k. */
+/* The sum of a[i] * b[i] over the batch is a single product whose inner dimension is batch * k. */
 RUSH_OP(addbmm) {
   rush_tensor *self = arg_tensor(c, 0), *a = arg_tensor(c, 1), *b = arg_tensor(c, 2), *wide, *tall,
               *out;
@@ -187,8 +188,8 @@ static rush_status check_mv(rush_call *c, const rush_tensor *a, const rush_tenso
   return same_dtype(c, a, v, "addmv_impl_cpu");
 }
 
-/* A matrix times a vector, as the row vector times the transposed matrix: its columns are then
- * dense sums. */
+/* Computes a matrix-vector product as the row vector times the transposed matrix, whose columns are
+ * contiguous. */
 static rush_status mv(rush_call *c, const rush_tensor *a, const rush_tensor *v, rush_tensor **out) {
   const rush_matrices t = {rush_data(a), a->strides[1], a->strides[0], {0}};
   return product(c, a->dtype, 1, a->sizes[0], a->sizes[1], 0, NULL, as_row(v), t, true, false, out);
@@ -260,8 +261,8 @@ static rush_status check_matmul(rush_call *c, const rush_tensor *a, const rush_t
   return same_dtype(c, a, b, "addmm_impl_cpu_");
 }
 
-/* All that is left, with batch dimensions that broadcast. A vector is a matrix of one row (left) or
- * column. */
+/* Handles all other cases, with broadcast batch dimensions. A vector becomes a matrix with one row
+ * (left operand) or one column (right operand). */
 static rush_status matmul(rush_call *c, const rush_tensor *a, const rush_tensor *b) {
   const int ra = a->rank > 2 ? a->rank - 2 : 0, rb = b->rank > 2 ? b->rank - 2 : 0;
   char ta[RUSH_SHAPE_TEXT], tb[RUSH_SHAPE_TEXT];

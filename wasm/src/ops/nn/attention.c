@@ -1,8 +1,8 @@
-/* scaled_dot_product_attention: per head and block of queries the weights are made, normalised and
- * used while they are in cache. What comes in are transposed views most of the time; they are read
- * where they are. Keys and values are packed for many queries, and for a single one, a token with
- * the cache of those before, not even that. The result's memory is [batch, tokens, heads, features],
- * so that what follows (transpose, reshape) copies nothing. */
+/* scaled_dot_product_attention. For each head and block of queries, the weights are computed,
+ * normalized and used while they are in cache. The inputs are usually transposed views, which are
+ * read in place. Keys and values are packed if there are several queries. A single query, such as a
+ * token with a KV cache, reads them unpacked. The result is stored as [batch, tokens, heads,
+ * features], so that the transpose and reshape that usually follow need no copy. */
 #include <math.h>
 
 #include "base/threads.h"
@@ -13,20 +13,21 @@
 #include "kernels/single_query_attention.h"
 #include "tensor/layout.h"
 
-enum { BLOCK = 32 }; /* queries, at most */
+enum { BLOCK = 32 }; /* maximum number of queries */
 
 typedef struct attention {
-  rush_tensor *q, *k, *v, *mask, *out; /* q, k, v: of one dtype, features dense. mask may be NULL */
-  int64_t batch[RUSH_MAX_RANK];        /* broadcast, without tokens and features */
-  int rank;                            /* of batch; the last one counts heads */
-  int64_t l, s, e, ev;                 /* queries, keys, features of keys and of values */
-  int64_t block;                       /* queries at a time */
-  int64_t share;                       /* query heads per key head */
+  /* q, k, v: same dtype, contiguous features. mask may be NULL */
+  rush_tensor *q, *k, *v, *mask, *out;
+  int64_t batch[RUSH_MAX_RANK]; /* broadcast batch sizes, including heads */
+  int rank;                     /* rank of batch; its last dimension is heads */
+  int64_t l, s, e, ev;          /* queries, keys, features of keys and of values */
+  int64_t block;                /* queries per block */
+  int64_t share;                /* query heads per key head (enable_gqa) */
   double scale;
   bool causal;
 } attention;
 
-/* Pointer to the matrix of t at the batch index; t's leading dimensions broadcast. */
+/* Returns a pointer to the matrix of t at a batch index. The leading dimensions of t broadcast. */
 static char *matrix_at(const rush_tensor *t, const attention *a, const int64_t *at, int64_t share) {
   const int own = t->rank - 2;
   int64_t offset = 0;
@@ -42,7 +43,7 @@ static int64_t row_stride(const rush_tensor *t) {
   return t->strides[t->rank - 2];
 }
 
-/* Row i of the mask, dense: where it is, or copied to `copy`. */
+/* Returns row i of the mask with unit stride: a pointer into the mask, or a copy in `copy`. */
 static const void *mask_row(const attention *a, const char *mask, int64_t i, void *copy) {
   const rush_tensor *t = a->mask;
   const int64_t rows = t->rank > 1 && t->sizes[t->rank - 2] != 1 ? t->strides[t->rank - 2] : 0;
@@ -56,9 +57,9 @@ static const void *mask_row(const attention *a, const char *mask, int64_t i, voi
   return copy;
 }
 
-/* Of one thread. Keys and values are packed once for all query heads that share them. */
+/* Buffers of one thread. Keys and values are packed once for all query heads that share them. */
 typedef struct buffers {
-  const char *k_of, *v_of; /* the head's, of which k and v are packed where `packs` says so */
+  const char *k_of, *v_of; /* the current head, packed into k and v if `packs` */
   float *k, *v, *logits;
   void *mask;
 } buffers;
@@ -67,7 +68,7 @@ static bool packs(const attention *a) {
   return a->q->dtype == RUSH_FLOAT32 && a->l > 1;
 }
 
-/* Some queries of one head, from i on. */
+/* Computes a block of queries of one head, starting with query i. */
 static void one_block(const attention *a, const int64_t *at, const buffers *b, int64_t i) {
   const size_t s = (size_t)a->s, e = (size_t)a->e, ev = (size_t)a->ev;
   const float *q = (const float *)(void *)matrix_at(a->q, a, at, 1);
@@ -75,7 +76,7 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
   const char *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
   const size_t rows = (size_t)(a->l - i < a->block ? a->l - i : a->block);
   float factor[BLOCK];
-  /* Causal: what no query of the block sees is not even computed. */
+  /* Causal: keys that are masked for the whole block are skipped. */
   const size_t seen = a->causal && (size_t)i + rows < s ? (size_t)i + rows : s;
   if (packs(a))
     rush_gemm(rows, seen, e, q + i * row_stride(a->q), (size_t)row_stride(a->q), b->k, b->logits, s,
@@ -103,7 +104,7 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
   }
 }
 
-/* float64, one query at a time in plain C. */
+/* Computes a block in float64, one query at a time, in plain C. */
 static void one_block_f64(const attention *a, const int64_t *at, const buffers *b, int64_t first) {
   double *x = (double *)(void *)b->logits;
   const char *q = matrix_at(a->q, a, at, 1), *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
@@ -135,8 +136,8 @@ static void pack_head(const attention *a, const int64_t *at, buffers *b) {
 
 typedef struct loop {
   const attention *a;
-  buffers *of;    /* each thread's */
-  int64_t blocks; /* of one head */
+  buffers *of;    /* one per thread */
+  int64_t blocks; /* blocks per head */
 } loop;
 
 static void some_blocks(const void *arg, size_t begin, size_t end, unsigned who) {
@@ -211,7 +212,7 @@ static rush_status check_mask(rush_call *c, const attention *a) {
   return RUSH_OK;
 }
 
-/* Sizes that broadcast; heads of keys and values may be fewer where enable_gqa says so. */
+/* Checks that the sizes broadcast. With enable_gqa, keys and values may have fewer heads. */
 static rush_status check_sizes(rush_call *c, attention *a, bool gqa) {
   const rush_tensor *q = a->q, *k = a->k, *v = a->v;
   RUSH_CHECK_ARG(
@@ -256,8 +257,8 @@ static rush_status check_sizes(rush_call *c, attention *a, bool gqa) {
   return check_mask(c, a);
 }
 
-/* Whether PyTorch takes its flash kernel, which wants four dimensions that do not broadcast, and
- * dense features. */
+/* Returns whether PyTorch uses its flash kernel. It requires four dimensions without broadcasting,
+ * and contiguous features. */
 static bool is_flash(const rush_call *c) {
   const rush_tensor *q = arg_tensor(c, 0);
   for (uint32_t i = 0; i < 3; i++) {
@@ -270,7 +271,8 @@ static bool is_flash(const rush_call *c) {
   return true;
 }
 
-/* The strides that PyTorch's result has: the flash kernel's lie as the queries do. */
+/* Computes the strides of PyTorch's result. The flash kernel's result has the memory order of the
+ * queries. */
 static void nominal_strides(const rush_call *c, int rank, const int64_t *sizes, int64_t *strides) {
   if (!is_flash(c)) {
     rush_strides_contiguous(rank, sizes, strides);
@@ -280,7 +282,7 @@ static void nominal_strides(const rush_call *c, int rank, const int64_t *sizes, 
   rush_strides_of_copy(&q, strides);
 }
 
-/* [.., heads, tokens, features] with heads inside of tokens in memory. */
+/* Allocates [.., heads, tokens, features], stored as [.., tokens, heads, features]. */
 static rush_status make_result(rush_call *c, attention *a) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
   const int rank = a->rank + 2;
@@ -298,7 +300,7 @@ static rush_status make_result(rush_call *c, attention *a) {
   return rush_result_turned(c, 0, a->q->dtype, rank, sizes, strides, nominal, &a->out);
 }
 
-/* t with dense features. */
+/* Returns t with contiguous features. */
 static rush_status dense(rush_call *c, rush_tensor *t, rush_tensor **out) {
   const int last = t->rank - 1;
   if (t->sizes[last] > 1 && t->strides[last] != 1) return tmp_contiguous(c, t, out);
@@ -320,7 +322,7 @@ RUSH_OP(scaled_dot_product_attention) {
                  .v = arg_tensor(c, 2),
                  .mask = arg_tensor(c, 3)};
   a.causal = arg_bool(c, 5);
-  a.block = BLOCK / (int64_t)rush_gemm_mr() * (int64_t)rush_gemm_mr(); /* whole tiles */
+  a.block = BLOCK / (int64_t)rush_gemm_mr() * (int64_t)rush_gemm_mr(); /* a whole number of tiles */
   RUSH_CHECK_ARG(a.q->dtype == a.k->dtype && a.k->dtype == a.v->dtype,
                  "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
                  "key.dtype: %s and value.dtype: "

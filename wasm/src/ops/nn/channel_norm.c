@@ -1,6 +1,6 @@
-/* batch_norm, group_norm and instance_norm: each channel of each sample gets a scale and a shift,
- * from statistics that are given or taken over sets of channels. Running statistics are written in
- * training mode, as aten/src/ATen/native/Normalization.cpp does. */
+/* batch_norm, group_norm and instance_norm. Each channel of each sample gets a scale and a shift.
+ * Their statistics are either arguments or computed over sets of channels. Training mode updates
+ * the running statistics, as aten/src/ATen/native/Normalization.cpp does. */
 #include <math.h>
 
 #include "blocks/elements/fill.h"
@@ -11,15 +11,15 @@
 
 typedef struct plan {
   rush_ctx *ctx;
-  rush_tensor *x, *out;            /* one reference of x */
-  int64_t n, c, s;                 /* samples, channels, places */
-  bool columns;                    /* channels are innermost */
-  int64_t per_set;                 /* channels of a set */
-  bool across;                     /* a set goes through all samples */
-  rush_tensor *w, *b, *mean, *var; /* of c elements, row-major; NULL where there is none */
+  rush_tensor *x, *out;            /* x holds one reference */
+  int64_t n, c, s;                 /* samples, channels, spatial positions */
+  bool columns;                    /* channels are the innermost dimension */
+  int64_t per_set;                 /* channels per set */
+  bool across;                     /* a set spans all samples */
+  rush_tensor *w, *b, *mean, *var; /* [c], contiguous, or NULL */
   double eps, momentum;
-  rush_tensor *save_mean, *save_rstd;      /* per set; or NULL */
-  rush_tensor *running_mean, *running_var; /* of c elements, borrowed, to be written; or NULL */
+  rush_tensor *save_mean, *save_rstd;      /* one element per set, or NULL */
+  rush_tensor *running_mean, *running_var; /* [c], borrowed, written in training mode, or NULL */
 } plan;
 
 static rush_status check_channels(rush_call *c, const plan *p, const rush_tensor *t,
@@ -39,8 +39,8 @@ static rush_status per_channel(rush_call *c, const plan *p, uint32_t arg, const 
   return tmp_contiguous(c, t, out);
 }
 
-/* A running statistic that training writes: argument `arg`, or where `result` is not 0 a new tensor
- * of its values, which is that result. */
+/* Prepares a running statistic for update: argument `arg` itself, or, if `result` is not 0, a copy
+ * that becomes that result. */
 static rush_status running(rush_call *c, const plan *p, uint32_t arg, uint32_t result,
                            const char *name, rush_tensor **out) {
   rush_tensor *t = arg_tensor(c, arg);
@@ -55,7 +55,7 @@ static rush_status running(rush_call *c, const plan *p, uint32_t arg, uint32_t r
   return rush_copy_into(c->heap, *out, t);
 }
 
-/* Where x's elements are: as they lie, or as a copy. */
+/* Sets p->x to x itself or to a copy in a supported layout. */
 static rush_status place(rush_call *c, plan *p, rush_tensor *x, int format) {
   const bool flat = rush_is_contiguous(x);
   p->columns = !flat && rush_is_channels_last(x);
@@ -77,8 +77,8 @@ static bool can_overwrite(const rush_call *c, const rush_tensor *x, int format) 
   return memcmp(strides, rush_nominal(x), (size_t)x->rank * sizeof *strides) == 0;
 }
 
-/* Brings x into one of the two layouts and makes the result, in x's layout; PyTorch's has that
- * format. */
+/* Brings x into one of the two layouts, and makes a result with the same layout. `format` is the
+ * memory format of PyTorch's result. */
 static rush_status begin(rush_call *c, plan *p, int format) {
   rush_tensor *x = arg_tensor(c, 0);
   RUSH_CHECK_ARG(x->rank >= 2, "Expected at least 2 dimensions for input tensor but received %d",
@@ -110,7 +110,7 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
 }
 
 #define CHANNELS(T, f)                                                                            \
-  /* Mean and variance of each set. total: c numbers, centre: c numbers. */                       \
+  /* Computes mean and variance of each set. total: [c], centre: [c]. */                          \
   static void moments_##f(const plan *p, double *mean, double *var, double *total, T *centre) {   \
     const int64_t sets = set_count(p), sample = p->c * p->s;                                      \
     const double count = (double)p->per_set * (double)p->s * (p->across ? (double)p->n : 1);      \
@@ -140,7 +140,7 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
       }                                                                                           \
     }                                                                                             \
   }                                                                                               \
-  /* scale and shift: c numbers */                                                                \
+  /* Applies scale and shift, which are [c]. */                                                   \
   static void apply_##f(const plan *p, const double *mean, const double *var, T *scale,           \
                         T *shift) {                                                               \
     const T *w = p->w ? rush_data(p->w) : NULL, *b = p->b ? rush_data(p->b) : NULL;               \
@@ -153,7 +153,7 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
         const int64_t k = set_of(p, n, c);                                                        \
         const double m = given_mean ? (double)given_mean[c] : mean[k];                            \
         const double v = given_var ? (double)given_var[c] : var[k] < 0 ? 0 : var[k];              \
-        const bool flat = !given_var && v + p->eps == 0; /* PyTorch's InvStd */                   \
+        const bool flat = !given_var && v + p->eps == 0; /* as PyTorch's InvStd */                \
         const double r = flat ? 0 : 1 / sqrt(v + p->eps);                                         \
         scale[c] = (T)(w ? r * (double)w[c] : r);                                                 \
         shift[c] = (T)((b ? (double)b[c] : 0) - m * (double)scale[c]);                            \
@@ -170,8 +170,8 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
 CHANNELS(float, f32)
 CHANNELS(double, f64)
 
-/* momentum * now + (1 - momentum) * running, into a running statistic; over the samples' average
- * where each has sets of its own. now: per set, `factor` goes to it. */
+/* Stores momentum * now + (1 - momentum) * running. If each sample has sets of its own, the average
+ * over samples is used. now: one element per set, multiplied by `factor`. */
 static void keep_running(const plan *p, rush_tensor *running, const double *now, double factor) {
   const int64_t samples = p->across ? 1 : p->n;
   for (int64_t c = 0; running && c < p->c; c++) {
@@ -190,7 +190,7 @@ static void keep_running(const plan *p, rush_tensor *running, const double *now,
   }
 }
 
-/* The statistics of nothing, as PyTorch gives them. */
+/* Fills the statistics of empty sets with PyTorch's values. */
 static void no_moments(rush_ctx *ctx, rush_tensor *mean, rush_tensor *rstd) {
   const rush_value zero = rush_float(0), nan = rush_float(NAN);
   if (mean) rush_fill(ctx, mean, &zero);
@@ -201,7 +201,7 @@ static rush_status normalize(rush_call *c, plan *p) {
   if (p->x->numel == 0) {
     no_moments(c->ctx, p->save_mean, p->save_rstd);
     if (p->n > 0 || p->across) return RUSH_OK;
-    keep_running(p, p->running_mean, NULL, 1); /* NaN: the average over no samples */
+    keep_running(p, p->running_mean, NULL, 1); /* NaN, the average over no samples */
     keep_running(p, p->running_var, NULL, 1);
     return RUSH_OK;
   }
@@ -229,12 +229,13 @@ static rush_status normalize(rush_call *c, plan *p) {
 
 /* ---- batch_norm: input, weight, bias, running_mean, running_var ------------------------------ */
 
-/* How one of its forms differs: its last argument, and what it gives. */
+/* Describes how a form of batch_norm differs: where its last argument is, and which results
+ * it has. */
 typedef struct form {
-  uint32_t eps;    /* the number of that argument; momentum is the one before */
+  uint32_t eps;    /* index of eps; momentum comes before it */
   bool stats;      /* has running_mean and running_var */
-  bool three;      /* gives the statistics of the batch, too */
-  bool functional; /* gives the running statistics anew instead of writing them */
+  bool three;      /* also returns the batch statistics */
+  bool functional; /* returns new running statistics instead of updating them in place */
 } form;
 
 static rush_status batch_norm(rush_call *c, const form *f, bool training, int format) {
@@ -270,7 +271,8 @@ static rush_status batch_norm(rush_call *c, const form *f, bool training, int fo
   return normalize(c, &p);
 }
 RUSH_OP(batch_norm) {
-  if (arg_tensor(c, 0)->numel == 0) { /* ATen's batch_norm clones nothing, and checks nothing */
+  /* ATen's batch_norm clones an empty input and checks nothing */
+  if (arg_tensor(c, 0)->numel == 0) {
     rush_tensor *out;
     RUSH_TRY(rush_clone(c->heap, arg_tensor(c, 0), RUSH_FORMAT_PRESERVE, &out));
     ret_tensor(c, 0, out);

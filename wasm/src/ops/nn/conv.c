@@ -1,4 +1,4 @@
-/* All convolutions: they differ in where their arguments stand. */
+/* All convolutions. They differ in the positions of their arguments. */
 #include "blocks/convolve.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ static rush_status begin(rush_call *c, rush_conv_args *a, uint32_t dilation, uin
   return arg_ints(c, dilation, RUSH_MAX_RANK, a->dilation, &a->n_dilation);
 }
 
-/* rush::conv and rush::scaled_conv, whose weight is argument `at`. */
+/* Handles rush::conv and rush::scaled_conv, whose weight is argument `at`. */
 static rush_status begin_ours(rush_call *c, rush_conv_args *a, uint32_t at) {
   *a = (rush_conv_args){
       .input = arg_tensor(c, 0), .weight = arg_tensor(c, at), .bias = arg_tensor(c, at + 1)};
@@ -53,7 +53,7 @@ RUSH_OP(rush_conv) {
   return rush_convolve(c, &a);
 }
 
-/* ---- Of an input times a scale, as squeeze-and-excitation has it ----------------------------- */
+/* ---- Convolution of input * scale, as in squeeze-and-excitation ------------------------------ */
 
 static bool all_are(int n, const int64_t *list, int64_t number) {
   for (int i = 0; i < n; i++)
@@ -61,11 +61,12 @@ static bool all_are(int n, const int64_t *list, int64_t number) {
   return true;
 }
 
-/* Whether the convolution is a product of one image's pixels and the packed weight, the scale has a
- * number for each channel, and there are fewer weights to scale than pixels. */
+/* Returns whether scaling the weight is valid and cheaper than scaling the input. The convolution
+ * must be a matrix product of one image, the scale must be per channel, and the weight must be
+ * smaller than the input. */
 static bool scales_weight(const rush_call *c, const rush_conv_args *a, const rush_tensor *scale) {
   const rush_tensor *x = a->input, *w = a->weight;
-  const int channel = x->rank - w->rank + 1; /* 0 without a batch */
+  const int channel = x->rank - w->rank + 1; /* 0 if x has no batch dimension */
   return c->packed != NULL && (channel == 0 || channel == 1) && a->groups == 1 &&
          x->dtype == RUSH_FLOAT32 && scale->dtype == RUSH_FLOAT32 && x->sizes[channel] > 1 &&
          x->sizes[channel] == w->sizes[1] && (channel == 0 || x->sizes[0] == 1) &&
@@ -75,7 +76,7 @@ static bool scales_weight(const rush_call *c, const rush_conv_args *a, const rus
          rush_is_channels_last(x) && x->numel > w->numel;
 }
 
-/* conv(input * scale). */
+/* Computes conv(input * scale). */
 RUSH_OP(scaled_conv) {
   rush_conv_args a;
   rush_tensor *scale = arg_tensor(c, 1);
@@ -96,7 +97,7 @@ RUSH_OP(scaled_conv) {
   return rush_convolve(c, &a);
 }
 
-/* conv1d, conv2d and conv3d: the number only shows in a message. */
+/* conv1d, conv2d and conv3d differ only in a message. */
 static rush_status check_rank(rush_call *c, const char *form) {
   const rush_tensor *x = arg_tensor(c, 0);
   const int dims = rush_dims(c);
@@ -121,7 +122,7 @@ RUSH_OP(conv) {
   return rush_convolve(c, &a);
 }
 
-/* padding='same' puts the odd one behind. */
+/* padding='same' puts an odd extra element at the end. */
 static rush_status named_padding(rush_call *c, const rush_str *name, rush_conv_args *a) {
   const int dims = a->weight->rank - 2;
   const bool same = strcmp(name->bytes, "same") == 0;
@@ -146,7 +147,7 @@ static rush_status named_padding(rush_call *c, const rush_str *name, rush_conv_a
 
 RUSH_OP(conv_padding) {
   rush_conv_args a;
-  if (rush_dims(c) > 0) RUSH_TRY(check_rank(c, "")); /* not of _convolution_mode */
+  if (rush_dims(c) > 0) RUSH_TRY(check_rank(c, "")); /* not checked for _convolution_mode */
   RUSH_TRY(begin(c, &a, 5, 6));
   RUSH_TRY(named_padding(c, arg_str(c, 4), &a));
   return rush_convolve(c, &a);

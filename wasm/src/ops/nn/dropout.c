@@ -1,4 +1,5 @@
-/* Dropout.cpp: in eval mode nothing, in training mode a mask of random numbers. */
+/* Follows aten/src/ATen/native/Dropout.cpp: the identity in eval mode, a random mask in training
+ * mode. */
 #include <math.h>
 
 #include "blocks/random_fill.h"
@@ -11,7 +12,7 @@ static rush_status need_float(rush_call *c, const rush_tensor *t) {
   return RUSH_OK;
 }
 
-/* out = x * (m * scale) + (m * slope + shift), where m is 0 or 1: mask, broadcast to x. */
+/* out = x * (m * scale) + (m * slope + shift), where m is 0 or 1. mask broadcasts to x. */
 typedef struct affine {
   double scale, slope, shift;
 } affine;
@@ -32,8 +33,9 @@ static void apply(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, const r
   } while (!ctx->stopped && rush_iter_next(&it));
 }
 
-/* input, p, train. `features`: one number for each of the first two dimensions, not for each
- * element. `alpha`: keeps mean and deviation of what SELU gives. */
+/* input, p, train. `features` draws one number for each pair of indices of the first two dimensions
+ * instead of one per element. `alpha` preserves the mean and standard deviation of SELU's
+ * output. */
 static rush_status dropout(rush_call *c, bool features, bool alpha) {
   const rush_tensor *x = arg_tensor(c, 0);
   const double p = arg_float(c, 1), kept = 1 - p;
@@ -43,7 +45,7 @@ static rush_status dropout(rush_call *c, bool features, bool alpha) {
     return RUSH_OK;
   }
   RUSH_TRY(need_float(c, x));
-  RUSH_TRY(rush_turn_back(c->heap, x->storage)); /* numbers are drawn in the order of memory */
+  RUSH_TRY(rush_turn_back(c->heap, x->storage)); /* numbers are drawn in memory order */
   RUSH_CHECK_ARG(!features || p == 1 || x->rank >= 2,
                  "Feature dropout requires at least 2 dimensions in the input");
   rush_tensor *mask, *out;
@@ -58,7 +60,7 @@ static rush_status dropout(rush_call *c, bool features, bool alpha) {
   if (p < 1)
     rush_random_fill_bernoulli(c, mask, kept);
   else
-    memset(rush_data(mask), 0, (size_t)mask->numel); /* PyTorch draws nothing */
+    memset(rush_data(mask), 0, (size_t)mask->numel); /* PyTorch draws no numbers in this case */
   affine f = {p < 1 ? 1 / kept : 0, 0, 0};
   if (alpha && p < 1) {
     const double least = 1.7580993408473766, a = 1 / sqrt((least * least * p + 1) * kept);
@@ -82,7 +84,7 @@ RUSH_OP(feature_alpha_dropout) {
   return dropout(c, true, true);
 }
 
-/* Gives the mask as well. `train` None is training. */
+/* Also returns the mask. A `train` of None means training mode. */
 RUSH_OP(native_dropout) {
   const rush_tensor *x = arg_tensor(c, 0);
   const double p = arg_float(c, 1), kept = 1 - p;

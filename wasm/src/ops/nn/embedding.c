@@ -1,4 +1,4 @@
-/* Rows of a table by index. padding_idx and the flags after it only matter for gradients. */
+/* embedding gathers rows of a table. padding_idx and the flags after it only affect gradients. */
 #include "blocks/packed.h"
 #include "call/define.h"
 #include "kernels/gemm.h"
@@ -32,7 +32,8 @@ RUSH_OP(embedding) {
   RUSH_TRY(rush_result(c, 0, w->dtype, given->rank + 1, sizes, &out));
   if (out->numel > 0) {
     const size_t item = rush_itemsize(w), n = (size_t)w->sizes[1];
-    const float *packed = rush_packed_data(c->packed); /* linear has the table, too */
+    /* Shared with a linear layer (tied weights) */
+    const float *packed = rush_packed_data(c->packed);
     const char *table = packed == NULL ? rush_data(w) : NULL;
     char *to = rush_data(out);
     for (int64_t i = 0; i < indices->numel; i++) {

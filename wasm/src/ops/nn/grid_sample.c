@@ -1,4 +1,4 @@
-/* grid_sample: pixels and voxels at the positions that a grid names. Follows
+/* grid_sample: samples pixels or voxels at the positions that a grid gives. Follows
  * aten/src/ATen/native/GridSamplerUtils.h and GridSampler.cpp. */
 #include "kernels/sample_grid.h"
 
@@ -46,7 +46,7 @@ static float to_bfloat16(float v) {
 }
 
 /* input [N, C, (D,) H, W], grid [N, (D,) H, W, dims], interpolation_mode, padding_mode,
- * align_corners -> [N, C, (D,) H, W] of the grid's sizes, row-major */
+ * align_corners. Returns a contiguous [N, C, (D,) H, W] with the spatial sizes of the grid. */
 static rush_status grid_sample(rush_call *c, int dims) {
   const rush_tensor *x = arg_tensor(c, 0);
   rush_tensor *grid, *out;

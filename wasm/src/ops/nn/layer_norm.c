@@ -1,4 +1,4 @@
-/* layer_norm and rms_norm: over the last dimensions, row by row. */
+/* layer_norm and rms_norm, which normalize rows that span the last dimensions. */
 #include <complex.h>
 #include <math.h>
 
@@ -9,9 +9,9 @@
 #include "tensor/layout.h"
 
 typedef struct rows {
-  rush_tensor *x, *w, *b, *out; /* x, w, b row-major; w and b may be NULL */
-  int axis;                     /* the first normalised dimension */
-  int64_t n, count;             /* elements of a row, rows */
+  rush_tensor *x, *w, *b, *out; /* x, w, b are contiguous; w and b may be NULL */
+  int axis;                     /* first normalized dimension */
+  int64_t n, count;             /* elements per row, number of rows */
 } rows;
 #define ROW_WORK(n) ((uint64_t)(n) + 16)
 
@@ -58,7 +58,7 @@ static rush_status get_scale(rush_call *c, const rows *r, uint32_t arg, const ch
   return tmp_contiguous(c, t, out);
 }
 
-/* Reads the arguments (b_arg 0 for none) and makes result 0. */
+/* Reads the arguments and allocates result 0. b_arg is 0 if there is no bias. */
 static rush_status begin(rush_call *c, uint32_t w_arg, uint32_t b_arg, rows *r) {
   *r = (rows){0};
   RUSH_TRY(check_shape(c, r));
@@ -107,7 +107,7 @@ static void layer_norm_rows(const void *arg, size_t begin, size_t end, unsigned 
 
 static void normalize(rush_call *c, const rows *r, double eps, rush_tensor *mean,
                       rush_tensor *rstd) {
-  if (r->n == 0) { /* the statistics of nothing, as PyTorch gives them */
+  if (r->n == 0) { /* the values that PyTorch gives for empty rows */
     const rush_value zero = rush_float(0), nan = rush_float(NAN);
     if (mean) rush_fill(c->ctx, mean, &zero), rush_fill(c->ctx, rstd, &nan);
     return;
@@ -136,7 +136,7 @@ RUSH_OP(native_layer_norm) {
   return RUSH_OK;
 }
 
-/* PyTorch's rms_norm is x * rsqrt(...), which keeps the order that x has in memory. */
+/* PyTorch computes rms_norm as x * rsqrt(...), which keeps the memory order of x. */
 static rush_status lay_as_product(rush_call *c, const rows *r) {
   const rush_tensor *x = arg_tensor(c, 0);
   rush_tensor scale = rush_nominal_header(x), *out = rush_as_tensor(&c->results[0]), *laid;
@@ -153,7 +153,7 @@ static rush_status lay_as_product(rush_call *c, const rows *r) {
   return st;
 }
 
-/* As PyTorch has it: of the squares, not of absolute values. */
+/* Uses the mean of the complex squares, not of absolute values, as PyTorch does. */
 static void rms_norm_complex(size_t n, char *out, const char *x, const char *weight,
                              rush_dtype dtype, double eps) {
   const size_t item = rush_dtype_size(dtype);

@@ -1,4 +1,4 @@
-/* linear, and the form with a clamp that the exporter makes of linear and what follows it. */
+/* linear, and the fused form with a clamp that the exporter makes from linear and an activation. */
 #include <math.h>
 
 #include "blocks/batched_matmul.h"
@@ -20,7 +20,7 @@ RUSH_PREPARE(rush_linear) {
   return prepare(p);
 }
 
-/* PyTorch's messages come from the products that linear is made of. */
+/* PyTorch's messages come from the matrix products that implement linear. */
 static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *w,
                          const rush_tensor *bias) {
   char a[RUSH_SHAPE_TEXT];
@@ -43,7 +43,7 @@ static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *
   RUSH_CHECK_ARG(bias->dtype == x->dtype,
                  "self and mat2 must have the same dtype, but got %s and %s",
                  rush_dtype_name(bias->dtype), rush_dtype_name(w->dtype));
-  /* The bias broadcasts to the rows as one matrix, of which linear makes the result. */
+  /* The bias broadcasts to a matrix [rows][n], which linear adds to the product. */
   const int64_t n = w->sizes[0];
   int64_t rows = 1;
   for (int d = 0; d < x->rank - 1; d++) rows *= x->sizes[d];
@@ -65,7 +65,7 @@ static rush_status clamp(rush_call *c, rush_tensor *out, float min, float max) {
   return RUSH_OK;
 }
 
-/* The general case: any dtype, a weight that was computed. */
+/* Handles the general case: any dtype, and weights that are not constant. */
 static rush_status run(rush_call *c, float min, float max) {
   const rush_tensor *x = arg_tensor(c, 0), *w = arg_tensor(c, 1), *bias = arg_tensor(c, 2);
   const int own = x->rank - 1;

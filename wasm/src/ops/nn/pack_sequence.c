@@ -1,10 +1,10 @@
-/* Between padded and packed sequences: PackedSequence.cpp. A padded one is
- * [steps][batch][features], or with batch_first the other way round; packed are the rows that are
- * no padding, step by step. */
+/* Conversion between padded and packed sequences; follows PackedSequence.cpp. A padded sequence is
+ * [steps][batch][features], or [batch][steps][features] with batch_first. A packed sequence holds
+ * the rows that are not padding, step by step. */
 #include "blocks/elements/fill.h"
 #include "call/define.h"
 
-/* t as [steps][batch][...], not copied. */
+/* Returns t as [steps][batch][...] without a copy. */
 static rush_status steps_first(rush_call *c, const rush_tensor *t, bool batch_first,
                                rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
@@ -16,7 +16,7 @@ static rush_status steps_first(rush_call *c, const rush_tensor *t, bool batch_fi
   return rush_tensor_new_view(c->heap, t, t->rank, sizes, strides, t->offset, out);
 }
 
-/* Parts for copying: they hold no reference. Rows [0, n) of a step, */
+/* Returns rows [0, n) of one step, as a header that holds no reference. */
 static rush_tensor rows_of_step(const rush_tensor *padded, int64_t step, int64_t n) {
   rush_tensor part = *padded;
   part.rank--;
@@ -29,7 +29,7 @@ static rush_tensor rows_of_step(const rush_tensor *padded, int64_t step, int64_t
   part.sizes[0] = n;
   return part;
 }
-/* and the n rows from `at` on. */
+/* Returns n rows starting at `at`, as a header that holds no reference. */
 static rush_tensor rows_of(const rush_tensor *packed, int64_t at, int64_t n) {
   rush_tensor part = *packed;
   part.offset += at * packed->strides[0];
@@ -109,7 +109,7 @@ RUSH_OP(pad_packed_sequence) {
         "batch_sizes of a packed sequence are positive, never grow, and count its rows");
     rows += count[t];
   }
-  /* Made steps first and turned, so that the strides are PyTorch's. */
+  /* The steps come first in memory and the result is transposed, which gives PyTorch's strides. */
   sizes[0] = total;
   sizes[1] = batch;
   for (int d = 1; d < data->rank; d++) sizes[d + 1] = data->sizes[d];

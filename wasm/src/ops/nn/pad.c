@@ -1,4 +1,4 @@
-/* Padding: constant, reflect, replicate and circular, of any number of last dimensions; negative
+/* Constant, reflect, replicate and circular padding of any number of last dimensions. Negative
  * amounts crop. */
 #include "blocks/elements/fill.h"
 #include "blocks/variants.h"
@@ -14,11 +14,11 @@ typedef enum mode {
 
 typedef struct padding {
   mode mode;
-  int n;                                             /* dimensions, from the last one */
-  int64_t front[RUSH_MAX_RANK], back[RUSH_MAX_RANK]; /* by dimension of the tensor */
+  int n; /* number of padded dimensions, counted from the last */
+  int64_t front[RUSH_MAX_RANK], back[RUSH_MAX_RANK]; /* indexed by dimension of the tensor */
 } padding;
 
-/* The slice at `i` of dimension d, for looking and copying: it holds no reference. */
+/* Returns the slice at index `i` of dimension d, as a header that holds no reference. */
 static rush_tensor slice(const rush_tensor *t, int d, int64_t i) {
   rush_tensor part = *t;
   part.offset += i * t->strides[d];
@@ -27,8 +27,8 @@ static rush_tensor slice(const rush_tensor *t, int d, int64_t i) {
   return part;
 }
 
-/* What is left of all dimensions between the paddings (of the result), or after cropping
- * (of the input). */
+/* Returns the region that input and result share: between the paddings of the result, or the
+ * cropped input. */
 static rush_status middle(rush_call *c, const rush_tensor *t, const padding *p, int sign,
                           rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], offset = t->offset;
@@ -44,8 +44,8 @@ static rush_status middle(rush_call *c, const rush_tensor *t, const padding *p, 
   return RUSH_OK;
 }
 
-/* The position between the paddings that position i (from the middle's start) takes its value from.
- */
+/* Returns the position in the middle that position i takes its value from. Positions count from the
+ * start of the middle. */
 static int64_t source(mode m, int64_t i, int64_t size) {
   if (m == REPLICATE) return i < 0 ? 0 : size - 1;
   if (m == CIRCULAR) return i < 0 ? i + size : i - size;
@@ -72,7 +72,7 @@ static bool any_positive(const padding *p, int rank) {
   return false;
 }
 
-/* Of the result, as PyTorch has it. */
+/* Returns the memory format of PyTorch's result. */
 static int result_format(const rush_tensor *x, const padding *p) {
   return p->mode == CIRCULAR ? RUSH_FORMAT_CONTIGUOUS : rush_suggest_format(x);
 }
@@ -97,7 +97,7 @@ static rush_status pad(rush_call *c, const rush_tensor *x, const padding *p,
   return RUSH_OK;
 }
 
-/* Without any padding a clone of what is left. */
+/* Returns a clone of the cropped input if no dimension is padded. */
 static rush_status crop(rush_call *c, const rush_tensor *x, const padding *p) {
   rush_tensor *left, *out;
   RUSH_TRY(middle(c, x, p, -1, &left));
@@ -188,7 +188,7 @@ static rush_status check_border(rush_call *c, const rush_tensor *x, const paddin
     RUSH_CHECK_ARG(nothing || (cropped > 0 && padded > 0),
                    "input (size %lld at dimension %d) is too small. Calculated output size: %lld",
                    (long long)size, d, (long long)padded);
-    /* Behind a crop the mirror image may need what is gone. */
+    /* After a crop, the reflection may need elements that were removed. */
     RUSH_CHECK(c->ctx, p->mode != REFLECT || most < cropped, RUSH_ERR_UNSUPPORTED,
                "reflecting %lld elements of the %lld that negative padding leaves is not supported",
                (long long)most, (long long)cropped);
@@ -200,8 +200,8 @@ static rush_status check_border(rush_call *c, const rush_tensor *x, const paddin
   return RUSH_OK;
 }
 
-/* Where negative padding takes all of a dimension, what is padded on the other side is copies of the
- * last element to go: that one stays, and there is one copy less. */
+/* If negative padding removes a whole dimension, the other side is filled with copies of the last
+ * removed element. That element is kept instead, and one copy less is made. */
 static void keep_one(padding *p, const rush_tensor *x) {
   for (int d = 0; d < x->rank; d++) {
     const int64_t most = x->sizes[d] - 1;

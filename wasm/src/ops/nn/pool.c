@@ -1,18 +1,19 @@
-/* Pooling in one to three dimensions. */
+/* Max, average and adaptive pooling in one to three dimensions. */
 #include "kernels/pooling.h"
 
 #include "call/define.h"
 #include "tensor/layout.h"
 #include "tensor/quant.h"
 
-/* ---- The input as the kernels want it -------------------------------------------------------- */
+/* ---- Input layout for the kernels ------------------------------------------------------------ */
 
 typedef struct pooling {
   int dims;
-  enum { SUGGESTED, NEVER, MEAN_OF_ALL } follows; /* when the result is in the input's format */
-  bool batched, last;                             /* last: channels-last, else row-major */
-  int format;                                     /* of the result, as PyTorch has it */
-  rush_tensor *x;                                 /* one reference */
+  /* When the result has the input's memory format */
+  enum { SUGGESTED, NEVER, MEAN_OF_ALL } follows;
+  bool batched, last; /* last: channels-last, otherwise contiguous */
+  int format;         /* memory format of PyTorch's result */
+  rush_tensor *x;     /* holds one reference */
   rush_pool s;
 } pooling;
 
@@ -20,8 +21,8 @@ static int spatial(const pooling *p, int d) {
   return p->x->rank - p->dims + d;
 }
 
-/* The format of the result, as PyTorch has it. One dimension counts as two, of which the first is 1,
- * but for max_pool1d without indices, which has a kernel of its own. */
+/* Returns the memory format of PyTorch's result. 1-d pooling runs as 2-d pooling with height 1.
+ * max_pool1d without indices is the exception, because it has its own kernel. */
 static int result_format(const rush_call *c, const pooling *p, const rush_tensor *x) {
   if (!p->batched || p->follows == NEVER) return RUSH_FORMAT_CONTIGUOUS;
   if (p->follows == MEAN_OF_ALL) {
@@ -42,7 +43,7 @@ static int result_format(const rush_call *c, const pooling *p, const rush_tensor
   return rush_suggest_format(&seen);
 }
 
-/* What stands for 0 in x, where that is quantized. */
+/* Returns the zero point of x, or 0 if x is not quantized. */
 static rush_status zero_of(rush_call *c, int64_t *zero) {
   const rush_tensor *x = arg_tensor(c, 0);
   *zero = 0;
@@ -53,7 +54,7 @@ static rush_status zero_of(rush_call *c, int64_t *zero) {
   return RUSH_OK;
 }
 
-/* Takes x as it lies where that is dense, else in the format of the result. */
+/* Uses x in place if it is dense, and otherwise a copy in the result's memory format. */
 static rush_status open(rush_call *c, pooling *p) {
   rush_tensor *x = arg_tensor(c, 0);
   p->batched = x->rank == p->dims + 2;
@@ -97,7 +98,7 @@ static rush_status result(rush_call *c, const pooling *p, uint32_t i, rush_dtype
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-/* `int[k] what`, of which one stands for all. */
+/* Reads `int[k] what`. A single number applies to all dimensions. */
 static rush_status ints(rush_call *c, uint32_t arg, const pooling *p, const char *what,
                         int64_t *out, int *n) {
   static const char *const words[] = {"", "single int", "tuple of two ints", "tuple of three ints"};
@@ -128,7 +129,7 @@ static rush_status check_input(rush_call *c, const pooling *p) {
   return RUSH_OK;
 }
 
-/* pooling_output_shape of aten/src/ATen/native/Pool.h */
+/* Follows pooling_output_shape in aten/src/ATen/native/Pool.h. */
 static rush_status output_size(rush_call *c, int64_t in, int64_t k, int64_t stride, int64_t pad,
                                int64_t dilation, bool ceil, int64_t *out) {
   RUSH_CHECK_ARG(stride != 0, "stride should not be zero");
@@ -143,7 +144,7 @@ static rush_status output_size(rush_call *c, int64_t in, int64_t k, int64_t stri
                  "pad should be at most half of effective kernel size, but got pad=%lld, "
                  "kernel_size=%lld and dilation=%lld",
                  (long long)pad, (long long)k, (long long)dilation);
-  /* What the kernels add up stays below 2^31: sizes are of 32 bits in wasm. */
+  /* The kernels' sums stay below 2^31, because ptrdiff_t has 32 bits in wasm. */
   RUSH_CHECK_ARG(in + 2 * pad + dilation * (k - 1) + 2 * stride < INT32_MAX,
                  "pooling with windows of this size is not supported");
   const int64_t room = in + 2 * pad - dilation * (k - 1) - 1 + (ceil ? stride - 1 : 0);
@@ -152,7 +153,8 @@ static rush_status output_size(rush_call *c, int64_t in, int64_t k, int64_t stri
   return RUSH_OK;
 }
 
-/* Arguments 1 to 3 (kernel, stride, padding), and 4 where there is a dilation; then `ceil`. */
+/* Reads arguments 1 to 3 (kernel, stride, padding), and argument 4 if `dilated`. `ceil` is the
+ * index of ceil_mode. */
 static rush_status read_windows(rush_call *c, pooling *p, bool dilated, uint32_t ceil) {
   int64_t k[RUSH_MAX_RANK], stride[RUSH_MAX_RANK], pad[RUSH_MAX_RANK],
       dilation[RUSH_MAX_RANK] = {1, 1, 1}, out[3];
@@ -192,7 +194,7 @@ static rush_status read_windows(rush_call *c, pooling *p, bool dilated, uint32_t
   return RUSH_OK;
 }
 
-/* The last `full` dimensions must not be empty. */
+/* Reads output_size. The last `full` dimensions must not be empty. */
 static rush_status read_adaptive(rush_call *c, pooling *p, const char *name, int full) {
   const rush_tensor *x = arg_tensor(c, 0);
   int64_t out[RUSH_MAX_RANK];
@@ -225,7 +227,7 @@ static rush_status read_adaptive(rush_call *c, pooling *p, const char *name, int
   return RUSH_OK;
 }
 
-/* ---- Maxima ---------------------------------------------------------------------------------- */
+/* ---- Max pooling ----------------------------------------------------------------------------- */
 
 static rush_status run_max(rush_call *c, const pooling *p, bool with_indices) {
   rush_tensor *out, *indices = NULL;
@@ -270,7 +272,7 @@ RUSH_OP(adaptive_max_pool) {
   return run_max(c, &p, true);
 }
 
-/* ---- Means ----------------------------------------------------------------------------------- */
+/* ---- Average pooling ------------------------------------------------------------------------- */
 
 static rush_status run_avg(rush_call *c, const pooling *p) {
   rush_tensor *out;

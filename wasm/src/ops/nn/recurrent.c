@@ -1,4 +1,5 @@
-/* lstm, gru, rnn_tanh, rnn_relu on padded and packed sequences, and their cells: RNN.cpp. */
+/* lstm, gru, rnn_tanh and rnn_relu on padded and packed sequences, and their cells. Follows
+ * aten/src/ATen/native/RNN.cpp. */
 #include "blocks/recurrent_layers.h"
 #include "call/define.h"
 
@@ -8,9 +9,9 @@ typedef struct network {
   rush_recurrent base;
   const rush_list *params;
   bool biases;
-  rush_cell cell; /* at work, */
-  char *room;     /* [batch][gates * hidden] for it, */
-  void *packed;   /* its weights, or NULL */
+  rush_cell cell; /* the current cell */
+  char *room;     /* its scratch memory, [batch][gates * hidden] */
+  void *packed;   /* its packed weights, or NULL */
 } network;
 
 static int64_t params_per_cell(const network *n) {
@@ -28,7 +29,7 @@ static rush_cell cell_at(const network *n, int64_t i) {
   return cell;
 }
 
-/* Memory that one cell after another works in; they have the same sizes. */
+/* Allocates scratch memory that all cells share in turn, because they have the same sizes. */
 static rush_status make_room(rush_call *c, network *n, const rush_sequence *s) {
   const rush_dtype dtype = n->cell.w_hh->dtype;
   size_t width;
@@ -58,8 +59,8 @@ static rush_status step(rush_call *c, const rush_recurrent *base, int64_t rows, 
   return rush_cell_step(c->heap, &n->cell, rows, gates, n->room, h, state);
 }
 
-/* hx at argument `at`, a list of two for an LSTM; behind it params, has_biases, num_layers,
- * dropout, train and bidirectional. */
+/* Argument `at` is hx, a list of two tensors for an LSTM. It is followed by params, has_biases,
+ * num_layers, dropout, train and bidirectional. */
 static rush_status run(rush_call *c, rush_cell_kind kind, uint32_t at, const rush_sequence *s,
                        bool batch_first) {
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
@@ -82,8 +83,8 @@ static rush_status run(rush_call *c, rush_cell_kind kind, uint32_t at, const rus
   return rush_recurrent_run(c, &n.base, s, batch_first);
 }
 
-/* Argument 0 of two dimensions is one sequence for the whole batch of the state: PyTorch adds what the
- * weights make of a step to each row of the state. Layers with GRU cells refuse it. */
+/* A 2-d argument 0 is one sequence for the whole batch of the state. PyTorch broadcasts the input's
+ * gates over the rows of the state. GRU cells refuse it. */
 static rush_status spread_over_batch(rush_call *c, rush_cell_kind kind, bool batch_first,
                                      rush_tensor **input) {
   const rush_value *hx = &c->args[1];
@@ -150,7 +151,8 @@ RUSH_OP(rnn_relu_packed) {
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-/* The state is result 0, and result 1 of an LSTM. input, hx, w_ih, w_hh, b_ih, b_hh */
+/* input, hx, w_ih, w_hh, b_ih, b_hh. Result 0 is the new hidden state, and result 1 the cell state
+ * of an LSTM. */
 static rush_status run_one(rush_call *c, rush_cell_kind kind, const rush_tensor *first,
                            const rush_tensor *first_c) {
   rush_tensor *input = arg_tensor(c, 0), *h, *state = NULL, *x;

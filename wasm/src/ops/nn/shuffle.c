@@ -1,9 +1,9 @@
-/* pixel_shuffle, pixel_unshuffle and channel_shuffle: one strided copy each, between two ways to
- * see the channels. */
+/* pixel_shuffle, pixel_unshuffle and channel_shuffle. Each is one strided copy between two views of
+ * the channels. */
 #include "call/define.h"
 #include "tensor/layout.h"
 
-/* A dimension of t taken apart: `sizes` of n parts; the rest of the dimensions stay. */
+/* Splits one dimension of t into n parts of `sizes`. The other dimensions do not change. */
 static rush_status split(rush_call *c, const rush_tensor *t, int n, const int64_t *sizes,
                          const int64_t *strides, rush_tensor **out) {
   return tmp_view(c, t, n, sizes, strides, t->offset, out);
@@ -19,8 +19,8 @@ static rush_status copy_between(rush_call *c, rush_tensor *out, const rush_tenso
   return rush_tensor_copy(c->heap, to, from);
 }
 
-/* The side with many channels (`deep`) as [.., C, r, r, H, W], and the other one (`wide`, H * r by
- * W * r) alike. */
+/* Views the side with many channels (`deep`) and the side with H * r by W * r pixels (`wide`) as
+ * [.., C, r, r, H, W]. */
 static int pixel_views(const rush_tensor *deep, const rush_tensor *wide, int64_t r, int64_t *sizes,
                        int64_t *of_deep, int64_t *of_wide) {
   const int lead = deep->rank - 3;
@@ -78,7 +78,7 @@ static rush_status pixels(rush_call *c, bool shuffle) {
     to[2] = last[2] / r;
   }
   rush_tensor *out;
-  if (!shuffle && x->numel == 0) memcpy(sizes, x->sizes, sizeof x->sizes); /* as PyTorch */
+  if (!shuffle && x->numel == 0) memcpy(sizes, x->sizes, sizeof x->sizes); /* as in PyTorch */
   RUSH_TRY(rush_new_in_format(c->heap, x->dtype, x->rank, sizes, rush_suggest_format(x), &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;

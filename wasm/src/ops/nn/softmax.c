@@ -9,12 +9,11 @@ enum { COLUMNS = 256 };
 typedef struct rows {
   rush_tensor *out;
   const rush_tensor *x;
-  size_t n, inner,
-      blocks; /* elements of a row, from one to the next; items with the same outer index */
+  size_t n, inner, blocks; /* row length, element stride, rows per outer index */
   bool logarithm;
 } rows;
 
-/* An item is a row, or COLUMNS of them that lie side by side. */
+/* Processes a range of items. An item is one row, or COLUMNS adjacent rows. */
 static void some_rows(const void *arg, size_t begin, size_t end, unsigned who) {
   const rows *r = arg;
   const size_t n = r->n, inner = r->inner;

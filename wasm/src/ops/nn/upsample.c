@@ -1,5 +1,5 @@
-/* interpolate: nearest (both kinds), linear, bilinear, trilinear and bicubic, the 2-d ones also
- * antialiased, each by output size or by scale factors. Follows aten/src/ATen/native/UpSample.h and
+/* interpolate: nearest, nearest-exact, linear, bilinear, trilinear and bicubic, by output size or
+ * by scale factors. The 2-d modes can be antialiased. Follows aten/src/ATen/native/UpSample.h and
  * cpu/UpSampleKernel.cpp. */
 #include <math.h>
 
@@ -21,13 +21,13 @@ typedef struct sampling {
   int dims;
   bool align, smooth; /* smooth: antialiased */
   int64_t out[3];
-  double scale[3]; /* as given, 0 where not */
+  double scale[3]; /* the scale_factor argument, or 0 */
 } sampling;
 
-/* ---- Taps ------------------------------------------------------------------------------------ */
+/* ---- Filter taps ----------------------------------------------------------------------------- */
 
-/* Input positions per output position. PyTorch computes in the tensor's precision; `f` rounds to
- * float where that is it. */
+/* Computes input positions for output positions. PyTorch computes them in the tensor's precision,
+ * so `rounded` rounds to float for float32. */
 static double rounded(bool single, double x) {
   return single ? (double)(float)x : x;
 }
@@ -38,7 +38,7 @@ static double step_of(const sampling *s, int d, int64_t in, int64_t out, bool si
   return rounded(single, rounded(single, (double)in) / (double)out);
 }
 
-/* A position from 0 to `most`, also for what is no number. */
+/* Clamps a position to [0, most]. NaN becomes 0. */
 static int32_t position(double x, double most) {
   return x > 0 ? (int32_t)(x < most ? x : most) : 0;
 }
@@ -67,7 +67,7 @@ static void linear_axis(const sampling *s, rush_resample_axis *a, double step, b
   }
 }
 
-/* The cubic convolution kernel. */
+/* Evaluates the cubic convolution kernel (Keys, 1981). */
 static double cubic(double A, double x) {
   if (x < 1) return ((A + 2) * x - (A + 3)) * x * x + 1;
   return x < 2 ? ((A * x - 5 * A) * x + 8 * A) * x - 4 * A : 0;
@@ -89,7 +89,7 @@ static void cubic_axis(const sampling *s, rush_resample_axis *a, double step, bo
 }
 
 static void fill_axis(const sampling *s, int d, rush_resample_axis *a, bool single) {
-  /* Where PyTorch takes the pixel itself, whatever the scale says. */
+  /* PyTorch copies the pixel in these cases, whatever the scale is. */
   const bool plain = s->mode == NEAREST && s->dims == 2;
   if (a->in == a->out && (a->in == 1 || plain || s->mode == LINEAR)) {
     memset(a->weight, 0, a->out * (size_t)a->n * sizeof *a->weight);
@@ -113,7 +113,7 @@ static void fill_axis(const sampling *s, int d, rush_resample_axis *a, bool sing
   }
 }
 
-/* Where a size stays, all pixels do, whatever the scale says. */
+/* If a size does not change, its pixels do not change either, whatever the scale is. */
 static double fill_same(const rush_resample_spans *a) {
   for (size_t o = 0; o < a->out; o++) {
     a->first[o] = (int32_t)o;
@@ -123,8 +123,8 @@ static double fill_same(const rush_resample_spans *a) {
   return 1;
 }
 
-/* Antialiased: every input position below the kernel, which is as wide as the step. Gives the
- * greatest weight. */
+/* Fills the taps for antialiasing: all input positions under the kernel, which is as wide as the
+ * step. Returns the greatest weight. */
 static double fill_spans(const sampling *s, const rush_resample_spans *a, double step,
                          double support, bool single) {
   double most = 0;
@@ -153,7 +153,7 @@ static double fill_spans(const sampling *s, const rush_resample_spans *a, double
   return most;
 }
 
-/* ---- Running --------------------------------------------------------------------------------- */
+/* ---- Execution ------------------------------------------------------------------------------- */
 
 static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *x, rush_tensor *out,
                             bool last) {
@@ -163,13 +163,15 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
   for (int d = 0; d < 3; d++) {
     const int from = d + s->dims - 3;
     axes[d] = (rush_resample_axis){.in = 1, .out = 1, .n = 1};
-    if (from >= 0) /* also of one pixel: PyTorch adds it times 0, which an infinity does not bear */
+    /* This includes dimensions of one pixel. PyTorch adds their second tap times 0, so an infinity
+     * becomes NaN. */
+    if (from >= 0)
       axes[d] =
           (rush_resample_axis){(size_t)x->sizes[2 + from], (size_t)s->out[from], taps, NULL, NULL};
     positions += axes[d].out * (size_t)axes[d].n;
   }
-  /* Positions are fewer than elements of the result, but for the taps; the sum cannot overflow what
-   * the result did not. */
+  /* Without the taps, there are fewer positions than elements of the result. The sum cannot
+   * overflow, because the result's size did not. */
   if (!rush_mul(positions, sizeof(double) + sizeof(int32_t), &bytes))
     return rush_fail_memory(c->ctx, SIZE_MAX);
   void *scratch;
@@ -195,8 +197,8 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
   return RUSH_OK;
 }
 
-/* Of uint8 not antialiased: the taps of linear or cubic, those outside the picture added to the last
- * inside it. Gives the greatest weight, also of those on the way. */
+/* Fills linear or cubic taps for uint8 without antialiasing. Weights outside the image are added to
+ * the outermost pixel. Returns the greatest weight, including intermediate sums. */
 static double fill_taps(const sampling *s, const rush_resample_spans *a, double step) {
   const int taps = (int)a->n, before = taps / 2 - 1;
   double most = 0;
@@ -221,7 +223,7 @@ static double fill_taps(const sampling *s, const rush_resample_spans *a, double 
   return most;
 }
 
-/* uint8 is computed in integers: weights of at most 15 bits, each dimension rounded to uint8. */
+/* Rounds weights for uint8 to integers of at most 15 bits. Each dimension is rounded to uint8. */
 static void round_weights(rush_resample_spans *a, double most) {
   a->precision = 0;
   while (a->precision < 22 && 0.5 + most * (2 << a->precision) < 1 << 15) a->precision++;
@@ -232,7 +234,7 @@ static void round_weights(rush_resample_spans *a, double most) {
     }
 }
 
-/* One dimension of `rows` times [in][channels]. */
+/* Resamples one dimension of `rows` matrices [in][channels]. */
 static rush_status rows_pass(rush_call *c, const sampling *s, int d, rush_dtype dtype, size_t in,
                              size_t rows, size_t channels, const void *x, void *y) {
   const bool single = dtype == RUSH_FLOAT32;
@@ -258,7 +260,7 @@ static rush_status rows_pass(rush_call *c, const sampling *s, int d, rush_dtype 
   return RUSH_OK;
 }
 
-/* Antialiased or uint8: width, then height. */
+/* Resamples antialiased or uint8 images: first the width, then the height. */
 static rush_status resample_rows(rush_call *c, const sampling *s, const rush_tensor *x,
                                  rush_tensor *out, bool last) {
   const size_t channels = last ? (size_t)x->sizes[1] : 1, height = (size_t)x->sizes[2];
@@ -329,7 +331,7 @@ static sampling of_row(const rush_call *c) {
                     .smooth = (kind & RUSH_SAMPLE_SMOOTH) != 0};
 }
 
-/* (self, output_size, [align_corners], scales...) */
+/* self, output_size, [align_corners], scales... */
 RUSH_OP(upsample) {
   sampling s = of_row(c);
   const bool copies = s.mode == NEAREST || s.mode == NEAREST_EXACT;
@@ -347,7 +349,7 @@ RUSH_OP(upsample) {
   return upsample(c, &s);
 }
 
-/* (input, output_size or None, [align_corners], scale_factors or None) */
+/* input, output_size or None, [align_corners], scale_factors or None */
 RUSH_OP(upsample_vec) {
   sampling s = of_row(c);
   const bool copies = s.mode == NEAREST || s.mode == NEAREST_EXACT;
