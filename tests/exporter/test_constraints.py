@@ -216,7 +216,7 @@ def program():
     return torch.export.export(Rows(), (X, Y), dynamic_shapes={"x": {0: n}, "y": {0: n}})
 
 
-@pytest.mark.feature("torch.export", "sizes outside of the program's range", pytorch="refuses", rushlight="refuses")
+@pytest.mark.feature("torch.export", "sizes outside the program's constraints", pytorch="refuses", rushlight="refuses")
 def test_a_program_keeps_its_sizes(out):
     rushlight.export(program(), None, out)
     (rows, columns), (others,) = constraints(out).values()

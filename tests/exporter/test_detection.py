@@ -85,7 +85,7 @@ def settled(detector):
     return detector.eval()
 
 
-@pytest.mark.feature("TorchScript", "torchvision's detectors, of every kind")
+@pytest.mark.feature("TorchScript", "all of torchvision's detectors")
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_detector(name):
     detector = torch.jit.script(settled(DETECTORS[name]()))

@@ -36,7 +36,7 @@ def scripted():
 X = (torch.randn(2, 3, 8, 8),)
 
 
-@pytest.mark.feature("Diff", "every operator of a run beside PyTorch's unfrozen graph")
+@pytest.mark.feature("Diff", "every operator of a run, compared with PyTorch's unfrozen graph")
 def test_a_file_agrees_with_its_model(out):
     net = scripted()
     report = rushlight.export(net, X, out)
@@ -59,7 +59,7 @@ def test_other_weights_part_where_they_are_used(out):
     assert re.search(r"result: \S+ was wanted, \S+ came", d.where)
 
 
-@pytest.mark.feature("Diff", "what was folded or fused, at its output")
+@pytest.mark.feature("Diff", "folded and fused operators, compared at their output")
 def test_a_fusion_is_compared_at_its_output(out):
     net = scripted()
     rushlight.export(net, X, out)
@@ -79,7 +79,7 @@ def test_a_fusion_is_compared_at_its_output(out):
 
 
 @pytest.mark.parametrize("way", [lambda net, x: net, lambda net, x: torch.jit.script(net), lambda net, x: program_of(net, (x,))])
-@pytest.mark.feature("Diff", "a batch norm folded into a linear, at its output")
+@pytest.mark.feature("Diff", "a batch norm folded into a linear layer, compared at its output")
 def test_a_linear_with_a_batch_norm_folded(out, way):
     net = nn.Sequential(nn.Flatten(), nn.Linear(6, 5), nn.BatchNorm1d(5), nn.ReLU(), nn.Linear(5, 4), nn.BatchNorm1d(4)).eval()
     with torch.no_grad():
@@ -114,7 +114,7 @@ class Rounds(nn.Module):
         return x + 1
 
 
-@pytest.mark.feature("Diff", "loops, round by round")
+@pytest.mark.feature("Diff", "loops, iteration by iteration")
 def test_a_loop_is_compared_round_by_round(out):
     net = torch.jit.script(Rounds())
     args = (torch.ones(3), 4)
@@ -147,7 +147,7 @@ class Chooses(nn.Module):
         return x + y
 
 
-@pytest.mark.feature("Diff", "branches and loops, at their end")
+@pytest.mark.feature("Diff", "branches and loops, compared at their end")
 def test_branches_and_loops_are_compared_at_their_end(out):
     net, args = torch.jit.script(Chooses()), (torch.ones(3), 4)
     report = rushlight.export(net, args, out)
@@ -166,7 +166,7 @@ class Forks(nn.Module):
         return torch.tanh(torch.jit.wait(futures[0])) + torch.jit.wait(futures[1])
 
 
-@pytest.mark.feature("Diff", "what is forked")
+@pytest.mark.feature("Diff", "forked calls")
 def test_what_is_forked_is_compared_where_it_is_forked(out):
     net, args = torch.jit.script(Forks()), (torch.randn(2, 3),)
     rushlight.export(net, args, out, trace=True)
@@ -594,7 +594,7 @@ def open_memory_is_nan():
     torch.use_deterministic_algorithms(False)
 
 
-@pytest.mark.feature("Diff", "memory that torch.empty leaves open is compared where it is written")
+@pytest.mark.feature("Diff", "uninitialized memory of torch.empty, compared where it is written")
 @pytest.mark.parametrize("way", [lambda net, x: torch.jit.script(net), torch.jit.trace, torch.export.export])
 def test_open_memory_is_compared_where_it_is_written(out, open_memory_is_nan, way):
     x = (torch.randn(5),)
@@ -615,7 +615,7 @@ class Fixed(nn.Module):
         return torch.cat([a, b]).dequantize() * 2
 
 
-@pytest.mark.feature("Diff", "quantized models: their integers, and what lies between")
+@pytest.mark.feature("Diff", "quantized models: integers and values between quantized layers")
 @pytest.mark.parametrize("way", [lambda net, x: torch.jit.script(net), torch.jit.trace])
 def test_quantized_values_are_compared_by_their_integers(out, way):
     x = (torch.randn(4, 5),)

@@ -53,7 +53,7 @@ class Block(nn.Module):
         return torch.sigmoid(self.b(F.relu(self.a(x))))
 
 
-@pytest.mark.feature("FX", "the primer module: topk of a sum of a linear of x plus its own weight")
+@pytest.mark.feature("FX", "the module of the torch.fx primer")
 def test_primer(out):
     report = keep("fx_primer", symbolic_trace(Primer()), (torch.randn(5, 4),))
     assert report.way == "FX graph, scripted" and "came as   FX graph, scripted" in str(report)
@@ -288,7 +288,7 @@ def of_engine(engine):
 
 @pytest.mark.parametrize("made", [quantized_by_fx, quantized_on_the_fly, quantized_lstm])
 @pytest.mark.parametrize("way", ["as_it_is", "trace", "script"])
-@pytest.mark.feature("FX", "quantized models: by FX, on the fly, LSTM")
+@pytest.mark.feature("FX", "quantized models: FX, dynamic, LSTM")
 def test_quantized_models(qnnpack, made, way):
     net, args = made()
     model = {"as_it_is": lambda: net, "trace": lambda: torch.jit.trace(net, args), "script": lambda: torch.jit.script(net)}[way]()
@@ -296,7 +296,7 @@ def test_quantized_models(qnnpack, made, way):
     assert {"rush::quantized_conv", "rush::linear_dynamic", "rush::lstm_dynamic"} & set(report.ops)
 
 
-@pytest.mark.feature("FX", "a quantized linear layer and tanh in one", rushlight="refuses")
+@pytest.mark.feature("FX", "a quantized linear layer fused with tanh", rushlight="refuses")
 def test_a_quantized_operator_that_is_missing_is_named(onednn, out):
     net = nn.Sequential(torch.ao.nn.quantized.Quantize(0.1, 100, torch.quint8), torch.ao.nn.intrinsic.quantized.LinearTanh(3, 4), torch.ao.nn.quantized.DeQuantize())
     with pytest.raises(rushlight.RushlightError, match="(?s)quantized::linear_tanh, 1 time, at .*leave these layers as they were before") as e:

@@ -19,7 +19,7 @@ def test_make_fx_with_symbolic_sizes():
     assert report.way == "FX graph, scripted"
 
 
-@pytest.mark.feature("FX", "make_fx of a network, decomposed")
+@pytest.mark.feature("FX", "make_fx of a network, with decompositions")
 def test_make_fx_of_a_network():
     net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2)).eval()
     x = torch.randn(2, 3, 6, 6)

@@ -27,7 +27,7 @@ class Offsets(nn.Module):
         return x + wide, x - self.held, x * wide, x / self.held, wide * x, x * 0.5, x + 1
 
 
-@pytest.mark.feature("TorchScript", "a 0-d tensor counts when dtypes promote, a number does not")
+@pytest.mark.feature("TorchScript", "promotion with 0-d tensors and with numbers")
 @pytest.mark.parametrize("x", [torch.arange(3), torch.tensor(1.5), torch.rand(3), torch.tensor(3), torch.tensor([True])])
 @pytest.mark.parametrize("front", [torch.jit.script, lambda m: m, lambda m: torch.jit.trace(m, torch.rand(3))],
                          ids=["scripted", "eager", "traced"])

@@ -108,7 +108,7 @@ def test_sizes_are_computed():
     keep("ep_sizes", program, (x, y), (torch.randn(7, 4), torch.randn(7, 4)), eager=Shapes())
 
 
-@pytest.mark.feature("torch.export", "sizes outside of the program's range", pytorch="refuses", rushlight="refuses")
+@pytest.mark.feature("torch.export", "sizes outside the program's constraints", pytorch="refuses", rushlight="refuses")
 def test_sizes_outside_of_the_program_are_refused(out):
     n = torch.export.Dim("n", min=3, max=8)
     program = exported(Shapes2(), (torch.randn(4, 6), torch.randn(4)), dynamic_shapes={"x": {0: n}, "y": {0: n}})
@@ -450,7 +450,7 @@ def test_without_source_no_paths(out):
     assert FILE.encode() not in data and b"forward(self" not in data
 
 
-@pytest.mark.feature("torch.export", "the way in without torch.jit")
+@pytest.mark.feature("torch.export", "export without torch.jit")
 def test_the_way_in_does_not_need_torch_jit(out, monkeypatch):
     def refuse(*args, **kwargs):
         raise RuntimeError("torch.jit is refused")

@@ -90,7 +90,7 @@ def test_a_range_without_an_upper_end():
     keep("ep_open_range", program, (torch.randn(4),), (torch.randn(9),), eager=Net())
 
 
-@pytest.mark.feature("torch.export", "Dim.AUTO: sizes that turn out to be fixed")
+@pytest.mark.feature("torch.export", "Dim.AUTO, with sizes that become fixed")
 def test_sizes_that_turn_out_to_be_fixed(out):
     class Net(nn.Module):
         def forward(self, x, past):
@@ -139,7 +139,7 @@ class Attends(nn.Module):
         return self.attention(x, x, x, key_padding_mask=bias, need_weights=False)[0]
 
 
-@pytest.mark.feature("torch.export", "an attention in a graph that writes")
+@pytest.mark.feature("torch.export", "attention in a graph with in-place writes")
 def test_views_of_what_an_attention_gives(monkeypatch):
     monkeypatch.setattr(torch.backends.mha, "_is_fastpath_enabled", False)
     net = Attends().eval()

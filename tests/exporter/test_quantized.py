@@ -281,7 +281,7 @@ class Summed(nn.Module):
         return made.dequantize(), made.int_repr()
 
 
-@pytest.mark.feature("TorchScript", "static quantization: a convolution and a sum in one")
+@pytest.mark.feature("TorchScript", "static quantization: a convolution fused with a sum")
 @pytest.mark.parametrize("relu", [False, True])
 def test_convolution_and_sum(relu):
     torch.backends.quantized.engine = "onednn"

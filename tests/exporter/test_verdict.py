@@ -52,7 +52,7 @@ def deep_file(out):
 # ---- What rounds otherwise passes
 
 
-@pytest.mark.feature("TorchScript", "a model that makes much of rounding is compared with float64")
+@pytest.mark.feature("TorchScript", "a model that amplifies rounding errors, compared with float64")
 def test_what_rounds_otherwise_passes_everywhere(deep_file, tmp_path):
     net, x, out, report = deep_file
     assert report.verified == 1 and report.measured == 2 and report.not_measured == ""  # the example and the test vector
@@ -359,7 +359,7 @@ class Decoder(nn.Module):
         return tokens, total / len(tokens), silence
 
 
-@pytest.mark.feature("TorchScript", "numbers computed in float32 are compared so")
+@pytest.mark.feature("TorchScript", "numbers computed in float32, compared with float32's tolerance")
 @pytest.mark.parametrize("model, args", [(Beams, (torch.randn(1, 32), 3, 6)), (Decoder, (torch.randn(20, 48), 12))])
 def test_numbers_have_the_precision_that_they_were_computed_in(model, args, out):
     for seed in range(4):

@@ -28,7 +28,7 @@ before(() => {
 
 for (const worker of [false, true]) {
   for (const name of ['dynamic', 'pair']) {
-    test(`${name}: what one run gives is the next one's input${worker ? ', in a worker' : ''}`, shown('torch.export', `a ${name === 'pair' ? 'pair of caches' : 'cache'} that goes round, step by step in JavaScript`, async (t) => {
+    test(`${name}: the result of a run is the input of the next run${worker ? ', in a worker' : ''}`, shown('torch.export', `${name === 'pair' ? 'two caches that are' : 'a cache that is'} passed in and returned, step by step in JavaScript`, async (t) => {
       if (missing) return t.skip(missing);
       const maxAbs = await stepByStep(join(dir, `${name}.rush`), wanted[name], { worker });
       return { maxAbs };

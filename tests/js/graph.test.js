@@ -54,7 +54,7 @@ for (const worker of [false, true]) {
     model.dispose();
   }));
 
-  it('a graph prints as TorchScript prints it', shown('TorchScript', 'in JavaScript: model.graph prints as TorchScript prints graphs', async () => {
+  it('a graph prints as TorchScript prints it', shown('TorchScript', 'in JavaScript: model.graph in the notation of TorchScript', async () => {
     const model = await load(program().bytes());
     assert.equal(String(model.graph), `graph(%x : Tensor,
       %n : int):
@@ -138,7 +138,7 @@ for (const worker of [false, true]) {
     model.dispose();
   }));
 
-  it('an Interpreter puts values in place of others', shown('FX', 'in JavaScript: an Interpreter puts values in place of others (runNode, callFunction, output)', async () => {
+  it('an Interpreter puts values in place of others', shown('FX', 'in JavaScript: an Interpreter replaces values (runNode, callFunction, output)', async () => {
     const model = await load(program().bytes());
     class Instead extends Interpreter {
       /** @override @param {string} target @param {any[]} args */

@@ -110,7 +110,7 @@ def test_a_decomposition_in_an_exported_program(register):
     keep("operators_decomposed_program", torch.export.export(Net(), (x,)), (x,), eager=Net())
 
 
-@pytest.mark.feature("Operators", "a decomposition that cannot be one", rushlight="refuses")
+@pytest.mark.feature("Operators", "an invalid decomposition", rushlight="refuses")
 def test_decompositions_that_do_not_fit_are_refused(register, tmp_path):
     def twice(x: torch.Tensor) -> torch.Tensor:
         return torch.ops.tests_ops.twice(x)
@@ -175,7 +175,7 @@ def test_decompositions_that_do_not_fit_are_refused(register, tmp_path):
     assert not (tmp_path / "m.rush").exists()
 
 
-@pytest.mark.feature("Operators", "every argument of an operator that the runtime lacks is in the file")
+@pytest.mark.feature("Operators", "a file with all arguments of an operator that the runtime lacks")
 def test_all_arguments_of_an_unknown_operator_are_written(tmp_path):
     """libtorch prints the default of `int[] shift=[0, 0]` as 0, so a file's schema cannot stand for it."""
     path = tmp_path / "m.rush"

@@ -124,7 +124,7 @@ MODELS = {
 }
 
 
-@pytest.mark.feature("TorchScript", "view() of what convolutions and pools give")
+@pytest.mark.feature("TorchScript", "view() of the results of convolutions and pools")
 @pytest.mark.parametrize("how", ["trace", "script"])
 @pytest.mark.parametrize("name", MODELS)
 def test_models_that_view_what_convolutions_give(name, how):
@@ -134,7 +134,7 @@ def test_models_that_view_what_convolutions_give(name, how):
     keep(f"layout_{name}_{how}", program, args, eager=model)
 
 
-@pytest.mark.feature("FX", "view() of what convolutions and pools give")
+@pytest.mark.feature("FX", "view() of the results of convolutions and pools")
 @pytest.mark.parametrize("name", MODELS)
 def test_what_make_fx_decomposed_keeps_its_views(name):
     model, args = MODELS[name]

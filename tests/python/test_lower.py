@@ -67,7 +67,7 @@ def test_a_branch_that_tracing_bakes_in_is_warned_of():
     assert [os.path.basename(w.filename) for w in caught] == ["lowered_models.py"]
 
 
-@pytest.mark.feature("Native", "one submodule of a larger model lowered; the whole scripted, traced, frozen")
+@pytest.mark.feature("Native", "one lowered submodule of a model that is scripted, traced or frozen")
 def test_one_submodule_of_a_larger_model():
     model, x = models.Encoder().eval(), torch.rand(3, 4)
     want = model(x)
@@ -130,7 +130,7 @@ def test_deepcopy_is_independent():
     assert_close(lowered(torch.ones(2)), torch.full((2,), 5.0) * 5)
 
 
-@pytest.mark.feature("Native", "mutable state in every way of saving")
+@pytest.mark.feature("Native", "mutable state with every way of saving")
 def test_state_travels_with_every_way_of_saving(tmp_path):
     reference = models.Counter()
     lowered = rushlight.lower(torch.jit.script(models.Counter()), (torch.ones(2),), methods=["forward", "clear"])

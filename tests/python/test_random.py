@@ -36,7 +36,7 @@ def test_the_same_seed_gives_the_same_numbers(seed):
         same(s(n), scripted(n))
 
 
-@feature("random numbers, fresh at each run")
+@feature("random numbers that differ from run to run")
 def test_without_a_seed_each_run_and_each_session_draws_others():
     keep("random_draws", torch.jit.script(draws), (5,), (40,))
     first, second = session("random_draws"), session("random_draws")
@@ -107,7 +107,7 @@ def own_generator(x):
     return x + torch.rand([3], generator=g)
 
 
-@feature("a generator of one's own", rushlight="refuses")
+@feature("a torch.Generator of the model", rushlight="refuses")
 def test_a_generator_as_an_argument_is_refused_by_name(tmp_path):
     own_generator(torch.zeros(3))
     with pytest.raises(rushlight.RushlightError, match="a random number generator of its own"):

@@ -41,7 +41,7 @@ def sound(what):
     return (speech, 16000) if what == "speech" else (speech[::2].contiguous(), 8000)
 
 
-@pytest.mark.feature("TorchScript", "silero-vad as its package carries it, on a whole recording")
+@pytest.mark.feature("TorchScript", "silero-vad, unchanged, on a whole recording")
 @pytest.mark.parametrize("what", ["speech", "speech at 8 kHz", "silence", "noise"])
 def test_every_chunk_has_pytorchs_probability(model, file, what):
     samples, rate = sound(what)
@@ -64,7 +64,7 @@ def test_reset_states_forgets_what_was_heard(model, file):
     assert all(torch.equal(session(x, 16000), p) for x, p in zip(chunks, heard))
 
 
-@pytest.mark.feature("TorchScript", "silero-vad, a chunk that is too short", pytorch="refuses", rushlight="refuses")
+@pytest.mark.feature("TorchScript", "silero-vad on a chunk that is too short", pytorch="refuses", rushlight="refuses")
 def test_a_chunk_that_is_too_short_is_refused_in_its_words(model, file):
     with pytest.raises(torch.jit.Error, match="Input audio chunk is too short"):
         model(torch.zeros(1, 100), 16000)

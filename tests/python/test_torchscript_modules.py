@@ -74,7 +74,7 @@ def test_a_scripted_gate_takes_each_branch():
     keep("ts_gate", torch.jit.script(cell()), *both_ways())
 
 
-@feature("a branch on a tensor's value, traced: the report says that it was baked in")
+@feature("a branch on a tensor's value, traced, with a warning in the report")
 def test_a_traced_gate_is_baked_and_the_report_says_so():
     net = Cell(Gate())
     args = torch.ones(3, 4), torch.randn(3, 4)
@@ -129,7 +129,7 @@ def test_a_scripted_loop_around_a_traced_cell_with_a_scripted_gate():
     keep("ts_loop", torch.jit.script(Rnn()), *[(torch.randn(n, 3, 4),) for n in (5, 1, 0, 12)])
 
 
-@feature("that loop in a module that is traced")
+@feature("the same loop in a traced module")
 def test_the_loop_wrapped_in_a_module_that_is_traced():
     traced = torch.jit.trace(Wrapped(), (torch.randn(10, 3, 4),))
     keep("ts_loop_traced", traced, *[(torch.randn(n, 3, 4),) for n in (10, 1, 0, 3)])
@@ -148,7 +148,7 @@ def decorated(x: torch.Tensor, y: torch.Tensor):
     return y
 
 
-@feature("free functions: a decorator, a ScriptFunction, traced")
+@feature("functions: a decorator, a ScriptFunction, traced")
 def test_free_functions_as_they_are():
     keep("ts_function", torch.jit.script(free), (torch.randn(3), 0), (torch.randn(3), 5))
     keep("ts_function_decorated", decorated, (torch.zeros(3), torch.ones(2)), (torch.ones(3), torch.zeros(2)))
@@ -345,7 +345,7 @@ def padding(*lengths, longest):
     return torch.arange(longest) >= torch.tensor(lengths).unsqueeze(1)
 
 
-@feature("nested tensors, as nn.TransformerEncoder makes them of padding")
+@feature("nested tensors that nn.TransformerEncoder makes of padding")
 @pytest.mark.parametrize("front", ["script", "trace"])
 def test_a_transformer_with_padding_takes_the_way_of_nested_tensors(front):
     net = Padded().eval()

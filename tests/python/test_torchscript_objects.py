@@ -183,7 +183,7 @@ class Bank(nn.Module):
         return x + self.account.total, len(self.account)
 
 
-@feature("an object in an attribute, its state kept between calls")
+@feature("an object in an attribute that keeps its state between calls")
 def test_an_object_in_an_attribute_is_state():
     keep("ts_object_attribute", torch.jit.script(Bank()), (torch.rand(3),), eager=torch.jit.script(Bank()))
     wanted, got = torch.jit.script(Bank()), session("ts_object_attribute")
@@ -209,7 +209,7 @@ class Many(nn.Module):
         return total, [len(a) for a in self.accounts]
 
 
-@feature("an object in an attribute, its state kept between calls")
+@feature("an object in an attribute that keeps its state between calls")
 def test_objects_in_a_list_in_an_attribute_are_state():
     keep("ts_object_list", torch.jit.script(Many()), (torch.rand(3), 0), eager=torch.jit.script(Many()))
     wanted, got = torch.jit.script(Many()), session("ts_object_list")
@@ -231,7 +231,7 @@ class Swaps(nn.Module):
         return before.total, self.account.total, len(before), before is self.account
 
 
-@feature("an object in an attribute, its state kept between calls")
+@feature("an object in an attribute that keeps its state between calls")
 def test_an_attribute_may_get_another_object():
     keep("ts_object_swapped", torch.jit.script(Swaps()), (torch.rand(3), False), (torch.rand(3), True))
     wanted, got = torch.jit.script(Swaps()), session("ts_object_swapped")
@@ -349,7 +349,7 @@ def test_objects_sorted_by_their_own_comparison_are_refused(how, tmp_path):
         rushlight.export(program, (5,), tmp_path / "m.rush")
 
 
-@feature("objects in the order of a number of theirs")
+@feature("objects sorted by one of their numbers")
 def test_objects_taken_in_the_order_of_tuples():
     def ranked(n: int):
         items = [Ranked(i * 7 % 5) for i in range(n)]

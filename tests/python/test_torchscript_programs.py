@@ -114,7 +114,7 @@ def asserts_nothing_said(x, n: int):
     return x * n
 
 
-@feature("assert, raise: the message reaches whoever runs the model")
+@feature("assert and raise, with their messages")
 def test_assert_and_raise_reach_the_user_with_their_message():
     script("asserts", asserts, (torch.rand(3), 1))
     script("asserts_refused", asserts, (torch.rand(3), 0), raises="n is 0, which is too small")
@@ -548,7 +548,7 @@ def awaits_a_write(x):
     return y + torch.jit._awaitable_wait(some)
 
 
-@feature("torch.jit._awaitable of what only computes, run in place")
+@feature("torch.jit._awaitable of a pure computation, run in place")
 def test_awaitables_run_in_place(tmp_path):
     script("awaits", awaits, (torch.rand(3), 1), (torch.rand(3), 3))
     with pytest.raises(rushlight.RushlightError, match="prim::awaitable, 1 time"):
@@ -588,7 +588,7 @@ def complex_and_int_numbers(z: complex, s: List[complex], i: List[int], t: int):
     return z * s[0], s, i, torch.zeros(2, dtype=t)
 
 
-@feature("complex numbers; a range, a dtype and real numbers given for arguments")
+@feature("complex numbers; ranges, dtypes and real numbers as arguments")
 def test_ranges_dtypes_and_real_numbers_as_arguments():
     plain = (1 + 2j, [3j, 4 + 0j], [0, 1], torch.float64)
     script("complex_and_int_numbers", complex_and_int_numbers, plain)

@@ -114,7 +114,7 @@ class Overlaps(nn.Module):
         return self.all, self.row
 
 
-@feature("an attribute that is a view of another")
+@feature("an attribute that is a view of another attribute")
 def test_an_attribute_that_is_a_view_of_another():
     keep("ts_state_overlaps", torch.jit.script(Overlaps()), (torch.rand(3),), eager=Overlaps())
     wanted, got = Overlaps(), session("ts_state_overlaps")
@@ -176,7 +176,7 @@ def test_methods_called_inside_a_program():
     keep("ts_state_inside", torch.jit.script(CallsItself()), (torch.rand(3),))
 
 
-@feature("two sessions of one model, at once, on two threads")
+@feature("two sessions of one model on two threads at once")
 def test_two_sessions_run_at_once_and_share_no_state():
     """Each thread waits in its run until the other is in its own."""
     keep("ts_state", torch.jit.script(Keeps()), (torch.rand(3), 1), methods=METHODS)
@@ -230,7 +230,7 @@ def test_two_sessions_run_at_once_and_share_no_state():
         assert answers[k][1] == list(range(1, k + 3))
 
 
-@feature("two sessions of one model, at once, on two threads")
+@feature("two sessions of one model on two threads at once")
 def test_a_lowered_model_runs_on_two_threads_at_once():
     net = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 8)).eval()
     lowered = rushlight.lower(net, (torch.rand(4, 64),))

@@ -96,7 +96,7 @@ def test_aliases_through_containers():
     script("aliases", containers, (torch.rand(2),))
 
 
-@feature("an input returned as it is")
+@feature("an input returned unchanged")
 def test_an_input_returned_as_it_is():
     def same(x, y):
         return y, x, x
@@ -140,7 +140,7 @@ def test_programs_that_other_exporters_get_wrong():
     script("issue_111159", issue_111159, (torch.rand(3, 2), repeated, torch.rand(4, 2)))
 
 
-@feature("natively: an input that is a view of another")
+@feature("an input that is a view of another input, natively")
 def test_an_input_that_is_a_view_of_another():
     def writes(x, y):
         x.mul_(2)
