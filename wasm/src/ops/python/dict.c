@@ -1,5 +1,5 @@
-/* Dicts: insertion-ordered lists that alternate keys and values. Those of models are short, so a
- * key is found by looking at each. */
+/* Dicts are insertion-ordered lists that alternate keys and values. Dicts of models are short, so
+ * lookup is a linear search. */
 #include "blocks/values.h"
 #include "call/define.h"
 
@@ -10,12 +10,12 @@ static uint32_t result_type(const rush_call *c) {
   return c->result_types ? c->result_types[0] : RUSH_NONE;
 }
 
-/* *at is where the key is, or dict->n. */
+/* Sets *at to the position of the key, or to dict->n if it is missing. */
 static rush_status find(rush_ctx *ctx, const rush_list *dict, const rush_value *key, size_t *at) {
   return rush_values_find(ctx, dict->items, dict->n, 2, key, at);
 }
 
-/* The value of a key changes, or both are appended. */
+/* Replaces the value of a key, or appends both. */
 static rush_status put(rush_heap *heap, rush_list *dict, const rush_value *key,
                        const rush_value *v) {
   size_t at;
@@ -53,7 +53,7 @@ static rush_status give_dict(rush_call *c, const rush_value *items, size_t n) {
   return rush_new_list(c->heap, RUSH_KIND_DICT, result_type(c), items, n, &c->results[0]);
 }
 
-/* Keys and values in turn; of equal keys the last value counts. */
+/* Arguments alternate keys and values. The last value of a repeated key wins. */
 RUSH_OP(dict_construct) {
   RUSH_CHECK_ARG(c->n_args % 2 == 0, "DictConstruct takes keys and values in turn");
   RUSH_TRY(give_dict(c, NULL, 0));
@@ -62,7 +62,7 @@ RUSH_OP(dict_construct) {
   return RUSH_OK;
 }
 
-/* dict(), and dict of a list of pairs */
+/* dict() and dict(list of pairs) */
 RUSH_OP(dict_of_pairs) {
   RUSH_TRY(give_dict(c, NULL, 0));
   for (size_t i = 0; c->n_args > 0 && i < arg_list(c, 0)->n; i++) {
@@ -169,7 +169,7 @@ RUSH_OP(dict_pop) {
   return RUSH_OK;
 }
 
-/* The first pair, where Python gives the last: as libtorch. */
+/* Pops the first pair, as libtorch does. Python pops the last. */
 RUSH_OP(dict_popitem) {
   RUSH_CHECK_ARG(self(c)->n > 0, "popitem(): dictionary is empty");
   RUSH_TRY(

@@ -1,15 +1,15 @@
-/* hash(): libtorch's numbers where size_t has 64 bits and std::hash is libstdc++'s, whatever machine
- * this runs on. A tensor gets a number of its own when it is first asked for: an address would tell
- * the program where the host's memory lies. */
+/* hash() returns the same numbers as libtorch with libstdc++'s std::hash and a 64-bit size_t, on
+ * every platform. A tensor is numbered when it is first hashed, because its address would reveal
+ * the host's memory layout to the program. */
 #include "call/define.h"
 
-/* MurmurHash64A, as std::hash of a double and of a string has it. */
+/* MurmurHash64A, which libstdc++'s std::hash uses for doubles and strings. */
 static const uint64_t kMul = UINT64_C(0xc6a4a7935bd1e995);
 
 static uint64_t mixed(uint64_t v) {
   return v ^ v >> 47;
 }
-/* Up to 8 bytes, the first the lowest. */
+/* Loads up to 8 bytes in little-endian order. */
 static uint64_t bytes_at(const uint8_t *p, size_t n) {
   uint64_t v = 0;
   for (size_t i = 0; i < n; i++) v |= (uint64_t)p[i] << 8 * i;

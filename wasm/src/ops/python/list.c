@@ -1,4 +1,4 @@
-/* Lists and tuples: making, taking apart, and Python's list methods. */
+/* Lists and tuples: construction, unpacking, and Python's list methods. */
 #include "blocks/values.h"
 #include "call/define.h"
 
@@ -13,7 +13,7 @@ static void give(rush_call *c, const rush_value *v) {
   ret_retained(c, 0, v);
 }
 
-/* ---- Making and taking apart ----------------------------------------------------------------- */
+/* ---- Construction and unpacking -------------------------------------------------------------- */
 
 RUSH_OP(list_construct) {
   return give_list(c, c->args, c->n_args);
@@ -46,7 +46,8 @@ RUSH_OP(tuple_unpack) {
   return unpack(c, list);
 }
 
-/* Counts from the end where negative; false where outside. */
+/* Resolves an index, counting from the end if it is negative. Returns false if it is out of
+ * range. */
 static bool at_index(int64_t index, size_t n, size_t *out) {
   if (index < 0) index += (int64_t)n;
   *out = (size_t)index;
@@ -75,7 +76,7 @@ RUSH_OP(list_getitem) {
   return RUSH_OK;
 }
 
-/* *at is where the list has the value, or list->n. */
+/* Sets *at to the position of the value, or to list->n if it is missing. */
 static rush_status find(const rush_call *c, const rush_list *list, const rush_value *v,
                         size_t *at) {
   return rush_values_find(c->ctx, list->items, list->n, 1, v, at);
@@ -129,7 +130,7 @@ RUSH_OP(list_add) {
   return RUSH_OK;
 }
 
-/* One of many: a program can ask for any number of them. */
+/* Appends one value and counts the work, because a program can repeat this any number of times. */
 static rush_status push(rush_call *c, rush_list *to, rush_value v) {
   RUSH_TRY(rush_charge(c->ctx, 4));
   return rush_list_push(c->heap, to, v);
@@ -150,7 +151,7 @@ RUSH_OP(list_mul) {
                     arg_int(c, 1 - at));
 }
 
-/* Python's slice.indices: clamps, and counts from the end. */
+/* Clamps the range and counts from the end, like Python's slice.indices. */
 static rush_status slice_range(rush_call *c, int64_t size, int64_t *start, int64_t *end,
                                int64_t *step) {
   *step = arg_int(c, 3);
@@ -162,7 +163,7 @@ static rush_status slice_range(rush_call *c, int64_t size, int64_t *start, int64
   if (!arg_is_none(c, 2) && *end < 0) *end += size;
   *start = *start < least ? least : *start > most ? most : *start;
   *end = *end < least ? least : *end > most ? most : *end;
-  if (*step > size) *step = size + 1; /* so that no sum overflows */
+  if (*step > size) *step = size + 1; /* keeps the sums below from overflowing */
   if (*step < -size) *step = -size - 1;
   return RUSH_OK;
 }
@@ -177,7 +178,7 @@ RUSH_OP(list_slice) {
   return RUSH_OK;
 }
 
-/* Characters, bytes as libtorch has them. */
+/* Characters are bytes, as in libtorch. */
 RUSH_OP(str_slice) {
   const rush_str *s = arg_str(c, 0);
   int64_t at, end, step;
@@ -199,9 +200,9 @@ RUSH_OP(list_append) {
   return RUSH_OK;
 }
 
-/* extend, and += which gives the list back */
+/* extend, and +=, which returns the list */
 RUSH_OP(list_extend) {
-  size_t n = arg_list(c, 1)->n; /* the list may be extended by itself */
+  size_t n = arg_list(c, 1)->n; /* a list may be extended by itself */
   for (size_t i = 0; i < n; i++)
     RUSH_TRY(rush_list_add(c->heap, self(c), arg_list(c, 1)->items[i]));
   if (c->n_results > 0) give(c, &c->args[0]);
@@ -220,7 +221,7 @@ RUSH_OP(list_mul_self) {
   return RUSH_OK;
 }
 
-/* Takes item `i` out, with its reference. */
+/* Removes item `i` and returns it with its reference. */
 static rush_value take(rush_list *list, size_t i) {
   rush_value v = list->items[i];
   memmove(list->items + i, list->items + i + 1, (--list->n - i) * sizeof v);
@@ -234,7 +235,7 @@ RUSH_OP(list_insert) {
   at = at < 0 ? 0 : at > n ? n : at;
   RUSH_TRY(rush_list_add(c->heap, list, c->args[2]));
   memmove(list->items + at + 1, list->items + at, (size_t)(n - at) * sizeof *list->items);
-  list->items[at] = c->args[2]; /* its reference is the pushed one */
+  list->items[at] = c->args[2]; /* takes over the reference of the pushed value */
   return RUSH_OK;
 }
 
@@ -289,7 +290,7 @@ RUSH_OP(list_reverse) {
   return RUSH_OK;
 }
 
-/* Merges two runs that follow each other, [at, mid) and [mid, end), into to[at...]. */
+/* Merges the adjacent runs [at, mid) and [mid, end) into to[at...]. */
 static rush_status merge(rush_call *c, const rush_value *from, rush_value *to, size_t at,
                          size_t mid, size_t end, bool reverse) {
   size_t i = at, j = mid;
@@ -303,8 +304,7 @@ static rush_status merge(rush_call *c, const rush_value *from, rush_value *to, s
   return RUSH_OK;
 }
 
-/* A merge sort: equal items keep their order, reversed or not. Where it fails, `items` are those
- * they were, in some order. */
+/* A stable merge sort, also if reversed. After an error, `items` is a permutation of the input. */
 static rush_status sort(rush_call *c, rush_value *items, size_t n, bool reverse) {
   rush_value *other;
   RUSH_TRY(tmp_items(c, (int64_t)n, sizeof *items, (void **)&other));
@@ -347,7 +347,7 @@ RUSH_OP(list_sorted) {
   return sort(c, list->items, list->n, false);
 }
 
-/* ---- Of all items ---------------------------------------------------------------------------- */
+/* ---- Reductions over all items --------------------------------------------------------------- */
 
 static bool truth(const rush_value *v) {
   if (v->kind == RUSH_KIND_STR) return rush_as_str(v)->size > 0;
@@ -389,7 +389,7 @@ RUSH_OP(list_sum) {
   return RUSH_OK;
 }
 
-/* min and max of a list, or the lesser and greater of two lists */
+/* min and max of a list, or of two lists */
 static rush_status extreme(rush_call *c, bool least) {
   const rush_list *list = arg_list(c, 0);
   if (c->n_args == 2) {

@@ -1,7 +1,6 @@
-/* Arithmetic of Python numbers. One function serves all overloads of a name: whether it counts in
- * int64 or double follows from what the arguments are. Semantics of
- * torch/csrc/jit/runtime/register_prim_ops.cpp: ints wrap around, true division by zero gives
- * infinity, floor division by zero fails. */
+/* Arithmetic on Python numbers. One function serves all overloads of a name; the kinds of the
+ * arguments select int64 or double. Follows torch/csrc/jit/runtime/register_prim_ops.cpp: ints wrap
+ * around, true division by zero gives infinity, and floor division by zero fails. */
 #include <math.h>
 
 #include "base/lgamma.h"
@@ -48,7 +47,7 @@ RUSH_OP(num_div) {
   return give_float(c, f(c, 0) / f(c, 1));
 }
 
-/* a / b rounded down, and a - that * b. The smallest int divided by -1 wraps around. */
+/* Returns a / b rounded down. Dividing the smallest int by -1 wraps around. */
 static int64_t floor_div(int64_t a, int64_t b) {
   if (b == -1) return (int64_t)(0 - (uint64_t)a);
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
@@ -73,14 +72,14 @@ RUSH_OP(num_truncdiv) {
   return give_int(c, n(c, 1) == -1 ? (int64_t)(0 - (uint64_t)n(c, 0)) : n(c, 0) / n(c, 1));
 }
 
-/* PyTorch 2.6 dies of a signal where an int is divided by zero here; this is Python's message. */
+/* In PyTorch 2.6, an int modulo zero crashes with a signal. This raises Python's error instead. */
 RUSH_OP(num_remainder) {
   if (any_float(c)) return give_float(c, float_mod(f(c, 0), f(c, 1)));
   RUSH_CHECK_ARG(n(c, 1) != 0, "integer modulo by zero");
   return give_int(c, floor_mod(n(c, 0), n(c, 1)));
 }
 
-/* Of an int and a float: libtorch has the float, and the quotient, in single precision. */
+/* divmod of an int and a float. libtorch computes both in single precision. */
 static rush_status divmod_mixed(rush_call *c) {
   const bool first = c->args[0].kind == RUSH_KIND_FLOAT;
   const double a = first ? (double)(float)f(c, 0) : f(c, 0);
@@ -117,12 +116,12 @@ RUSH_OP(num_pow) {
   RUSH_TRY(check_pow(c));
   return give_float(c, pow(f(c, 0), f(c, 1)));
 }
-/* PyTorch checks nothing here. */
+/* PyTorch has no checks here. */
 RUSH_OP(num_pow_of_scalars) {
   return give_float(c, pow(f(c, 0), f(c, 1)));
 }
 
-/* pow.int_to_int: through double, as libtorch */
+/* pow.int_to_int computes in double precision, as libtorch does. */
 RUSH_OP(num_pow_int) {
   RUSH_TRY(check_pow(c));
   return give_int(c, rush_double_to_int(pow(f(c, 0), f(c, 1))));
@@ -179,15 +178,15 @@ RUSH_OP(num_factorial) {
   uint64_t v = 1;
   RUSH_CHECK_ARG(n(c, 0) >= 0, "factorial() not defined for negative values");
   for (int64_t k = 2; k <= n(c, 0) && v != 0; k++)
-    v *= (uint64_t)k; /* 66! wraps around to 0 for good */
+    v *= (uint64_t)k; /* 66! and all larger factorials wrap around to 0 */
   return give_int(c, (int64_t)v);
 }
 
-/* min and max of two numbers: PyTorch compares as double where one is a float. */
+/* min and max of two numbers. If one is a float, PyTorch compares them as doubles. */
 static rush_status extreme(rush_call *c, bool least) {
   if (any_float(c)) {
     double a = f(c, 0), b = f(c, 1);
-    return give_float(c, (least ? a < b : a > b) ? a : b); /* b where one is NaN */
+    return give_float(c, (least ? a < b : a > b) ? a : b); /* returns b if one is NaN */
   }
   int64_t a = n(c, 0), b = n(c, 1);
   return give_int(c, (least ? b < a : a < b) ? b : a);
@@ -199,7 +198,7 @@ RUSH_OP(num_max) {
   return extreme(c, false);
 }
 
-/* ---- One number ------------------------------------------------------------------------------ */
+/* ---- Unary operators ------------------------------------------------------------------------- */
 
 RUSH_OP(num_neg) {
   return is_float(c, 0) ? give_float(c, -f(c, 0)) : give_int(c, (int64_t)(0 - (uint64_t)n(c, 0)));
@@ -209,7 +208,7 @@ RUSH_OP(num_abs) {
   return give_int(c, n(c, 0) < 0 ? (int64_t)(0 - (uint64_t)n(c, 0)) : n(c, 0));
 }
 
-/* floor and ceil of a float give an int, so what no int holds fails. */
+/* floor and ceil of a float return an int, and fail if the result does not fit. */
 static rush_status whole(rush_call *c, double v) {
   RUSH_CHECK_ARG(v >= -9223372036854775808.0 && v < 9223372036854775808.0,
                  "Cannot convert float %f to integer", f(c, 0));
@@ -221,7 +220,7 @@ RUSH_OP(num_floor) {
 RUSH_OP(num_ceil) {
   return is_float(c, 0) ? whole(c, ceil(f(c, 0))) : give_int(c, n(c, 0));
 }
-/* To even, and a float even of an int. */
+/* round() rounds half to even and returns a float, even for an int. */
 RUSH_OP(num_round) {
   return give_float(c, nearbyint(f(c, 0)));
 }

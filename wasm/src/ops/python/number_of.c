@@ -1,4 +1,4 @@
-/* Numbers out of other things: int(x), float(x), bool(x), item(), and back to a tensor. */
+/* Conversions to numbers: int(x), float(x), bool(x), item(); and from a number to a tensor. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static rush_status one_element(rush_call *c, rush_dtype *dtype, const void **at)
   return RUSH_OK;
 }
 
-/* A complex number that is no real one has no int or float. */
+/* A complex number converts to int or float only if its imaginary part is zero. */
 static rush_status check_real(rush_call *c, rush_dtype dtype, const void *at) {
   double z[2];
   rush_convert(RUSH_COMPLEX128, z, dtype, at, 1);
@@ -89,7 +89,8 @@ RUSH_OP(bool_of_tensor) {
   return RUSH_OK;
 }
 
-/* IntImplicit, FloatImplicit, ScalarImplicit and ComplexImplicit: a 0-d tensor where a number is wanted. */
+/* IntImplicit, FloatImplicit, ScalarImplicit and ComplexImplicit accept a 0-d tensor in place of a
+ * number. */
 static rush_status check_implicit(rush_call *c, bool wants_int) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_CHECK_ARG(t->rank == 0,
@@ -121,7 +122,7 @@ RUSH_OP(complex_implicit) {
   return rush_complex_at(c->heap, dtype, at, &c->results[0]);
 }
 
-/* A 0-d tensor: bool, int64 or float64. */
+/* Returns a 0-d tensor of dtype bool, int64 or float64. */
 RUSH_OP(num_to_tensor) {
   rush_tensor *out;
   rush_kind kind = (rush_kind)c->args[0].kind;
@@ -138,8 +139,8 @@ RUSH_OP(num_to_tensor) {
 
 /* ---- Strings --------------------------------------------------------------------------------- */
 
-/* int(str) and float(str) as std::stoll and std::stod read them: leading spaces, and nothing
- * behind. */
+/* int(str) and float(str) parse like std::stoll and std::stod: leading spaces are allowed, trailing
+ * characters are not. */
 RUSH_OP(int_of_str) {
   const rush_str *s = arg_str(c, 0);
   char *end;
@@ -174,7 +175,7 @@ RUSH_OP(chr) {
   return rush_new_str(c->heap, &byte, 1, &c->results[0]);
 }
 
-/* bin, oct and hex: a sign, a prefix, the digits. */
+/* bin, oct and hex: a sign, a prefix and the digits. */
 static rush_status in_base(rush_call *c, unsigned shift, char letter) {
   char text[72], *at = text + sizeof text;
   int64_t v = arg_int(c, 0);

@@ -1,9 +1,9 @@
-/* Enums, and objects of the classes that a program defines. Objects are shared by reference, as in
+/* Enums, and objects of classes that a program defines. Objects are shared by reference, as in
  * PyTorch. */
 #include "call/define.h"
 #include "model/model.h"
 
-/* "RED" of "__torch__.Color.RED" */
+/* Returns "RED" for "__torch__.Color.RED". */
 RUSH_OP(enum_name) {
   const rush_str *name = rush_as_str(rush_as_list(&c->args[0])->items);
   const char *dot = strrchr(name->bytes, '.'), *from = dot ? dot + 1 : name->bytes;
@@ -15,7 +15,7 @@ RUSH_OP(enum_value) {
   return RUSH_OK;
 }
 
-/* A new object of the result's class; its attributes are None until they are set. */
+/* Creates an object of the result's class. Its attributes are None until they are set. */
 RUSH_OP(object) {
   const rush_model *m = c->model;
   const rush_file_type *type = m->types + c->result_types[0];

@@ -1,4 +1,4 @@
-/* What programs do besides computing: text, printing, raising, types, attributes. */
+/* Operators of programs that do not compute: text, printing, exceptions, types and attributes. */
 #include <math.h>
 
 #include "blocks/values.h"
@@ -111,7 +111,7 @@ RUSH_OP(percent_format) {
   return st != RUSH_OK ? st : end;
 }
 
-/* print(...): a line to where the host wants it. */
+/* print(...) passes one line to the host's print function. */
 RUSH_OP(print) {
   rush_text text = {.ctx = c->ctx};
   rush_status st = RUSH_OK;
@@ -126,9 +126,9 @@ RUSH_OP(print) {
   return st;
 }
 
-/* ---- Raising --------------------------------------------------------------------------------- */
+/* ---- Exceptions ------------------------------------------------------------------------------ */
 
-/* msg, cls: the class is part of PyTorch's text only where the program named one. */
+/* msg, cls. The class is part of PyTorch's text only if the program names one. */
 RUSH_OP(raise) {
   const char *class = c->n_args > 1 && !arg_is_none(c, 1) ? arg_str(c, 1)->bytes : "";
   const char *said = arg_str(c, 0)->bytes;
@@ -141,7 +141,7 @@ RUSH_OP(assert_scalar) {
   return RUSH_OK;
 }
 
-/* _assert_async, _assert_tensor: a tensor that must be true, and what is said if not. */
+/* _assert_async and _assert_tensor: a tensor that must be true, and the message if it is false. */
 RUSH_OP(assert_tensor) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_CHECK_ARG(t->numel == 1, "Boolean value of Tensor with %s is ambiguous",
@@ -154,7 +154,7 @@ RUSH_OP(assert_tensor) {
   return RUSH_OK;
 }
 
-/* _unwrap_optional and its kin */
+/* _unwrap_optional and similar operators */
 RUSH_OP(unwrap_optional) {
   RUSH_CHECK_ARG(!arg_is_none(c, 0), "Unwrapping null optional");
   ret_retained(c, 0, &c->args[0]);
@@ -173,8 +173,8 @@ RUSH_OP(if_then_else) {
 
 /* ---- Types ----------------------------------------------------------------------------------- */
 
-/* A value and an empty list whose type names the asked types: the exporter's form of
- * prim::isinstance. */
+/* The exporter's form of prim::isinstance: a value, and an empty list whose type names the types to
+ * test for. */
 RUSH_OP(isinstance) {
   const rush_model *m = c->model;
   RUSH_CHECK_ARG(c->n_args == 2 && c->args[1].kind == RUSH_KIND_LIST,

@@ -1,8 +1,8 @@
-/* ==, <, `is` and their kin of Python values. */
+/* Comparison of Python values: ==, <, `is` and others. */
 #include "blocks/values.h"
 #include "call/define.h"
 
-/* Two questions about the arguments, each answered where it is asked for. */
+/* Results of the comparisons. Only those that are asked for are computed. */
 typedef struct answers {
   bool equal, less, greater;
 } answers;
@@ -18,7 +18,7 @@ static rush_status ask(const rush_call *c, int what, answers *out) {
   return RUSH_OK;
 }
 
-/* Whether any of these holds. */
+/* Returns whether any of the asked comparisons holds. */
 static rush_status give(rush_call *c, int what) {
   answers answer;
   RUSH_TRY(ask(c, what, &answer));
@@ -43,7 +43,7 @@ RUSH_OP(val_gt) {
 }
 RUSH_OP(val_le) {
   return give(c, LESS | EQUAL);
-} /* not `!greater`: NaN */
+} /* `!greater` would be wrong for NaN */
 RUSH_OP(val_ge) {
   return give(c, GREATER | EQUAL);
 }

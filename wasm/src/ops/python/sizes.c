@@ -1,4 +1,4 @@
-/* What a tensor is, as Python values: sizes, strides, dtype, device. */
+/* Properties of a tensor as Python values: sizes, strides, dtype, device. */
 #include "call/define.h"
 
 static rush_status give_int(rush_call *c, int64_t v) {
@@ -107,7 +107,7 @@ RUSH_OP(promote_types) {
   return give_int(c, rush_promote(a, b));
 }
 
-/* The sizes that two shapes broadcast to. */
+/* Returns the sizes that two shapes broadcast to. */
 RUSH_OP(infer_size) {
   int64_t a[RUSH_MAX_RANK], b[RUSH_MAX_RANK], out[RUSH_MAX_RANK];
   int m, n, rank;
@@ -123,7 +123,7 @@ RUSH_OP(infer_size) {
   return give_ints(c, rank, out);
 }
 
-/* ---- Where it is ----------------------------------------------------------------------------- */
+/* ---- Device ---------------------------------------------------------------------------------- */
 
 RUSH_OP(always_false) {
   return give_bool(c, false);
@@ -138,7 +138,7 @@ RUSH_OP(always_none) {
 RUSH_OP(get_device) {
   return give_int(c, -1);
 }
-/* What has no effect here: warnings, gradient modes, hints. */
+/* Operators without an effect here: warnings, gradient modes and hints. */
 RUSH_OP(nothing) {
   (void)c;
   return RUSH_OK;
@@ -167,7 +167,7 @@ RUSH_OP(device_with_index) {
   return st;
 }
 
-/* Device.type and Device.index of "cpu" or "cuda:1" */
+/* Device.type and Device.index for names like "cpu" and "cuda:1" */
 RUSH_OP(device_type) {
   const rush_str *s = arg_str(c, 0);
   const char *colon = memchr(s->bytes, ':', s->size);

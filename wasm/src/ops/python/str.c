@@ -1,5 +1,6 @@
-/* String methods. A string is bytes, as in libtorch: len, slices and characters count them, and
- * letters are those of ASCII. Semantics of torch/csrc/jit/runtime/register_prim_ops.cpp. */
+/* String methods. As in libtorch, a string is a sequence of bytes: len, slices and characters count
+ * bytes, and only ASCII letters are letters. Follows
+ * torch/csrc/jit/runtime/register_prim_ops.cpp. */
 #include "blocks/values.h"
 #include "call/define.h"
 
@@ -34,15 +35,15 @@ static rush_status push(rush_call *c, const char *p, size_t n) {
 
 #define NOWHERE SIZE_MAX
 
-/* Whether `what` stands at s.p[i]. Long strings that are nearly the same everywhere take long, so
- * that the host is asked whether to stop. */
+/* Returns whether `what` occurs at s.p[i]. Comparing long, nearly equal strings takes time, so this
+ * checks for a stop request. */
 static bool stands(rush_ctx *ctx, span s, span what, size_t i) {
   if (what.n > 0 && s.p[i] != what.p[0]) return false;
   (void)rush_should_stop(ctx, what.n / 16 + 1);
   return memcmp(s.p + i, what.p, what.n) == 0;
 }
 
-/* The first place at or behind `from` where `what` stands. */
+/* Returns the first position, from `from` on, at which `what` occurs. */
 static size_t find(rush_ctx *ctx, span s, span what, size_t from) {
   for (size_t i = from; i <= s.n && s.n - i >= what.n && !ctx->stopped; i++)
     if (stands(ctx, s, what, i)) return i;
@@ -54,13 +55,13 @@ static size_t find_last(rush_ctx *ctx, span s, span what) {
   return NOWHERE;
 }
 
-/* Counts the characters that a loop comes by, now and then. */
+/* Counts the work of a loop over characters in larger steps. */
 static rush_status pass(rush_call *c, size_t i) {
   enum { OFTEN = 1 << 16 };
   return i % OFTEN > 0 ? RUSH_OK : rush_charge(c->ctx, OFTEN);
 }
 
-/* Letters of ASCII, whatever the locale. */
+/* ASCII letters, whatever the locale is. */
 static bool is_upper(char b) {
   return b >= 'A' && b <= 'Z';
 }
@@ -189,7 +190,7 @@ RUSH_OP(str_isprintable) {
   return all_are(c, is_print, true);
 }
 
-/* libtorch's rule: no underscores. */
+/* libtorch's rule, which allows no underscores. */
 RUSH_OP(str_isidentifier) {
   if (arg(c, 0).n > 0 && is_digit(arg(c, 0).p[0])) {
     ret_bool(c, 0, false);
@@ -239,7 +240,7 @@ static rush_status padded(rush_call *c, size_t left, size_t right, char fill) {
   return give_text(c, &text);
 }
 
-/* How many characters are missing to the width. */
+/* Computes the number of characters that are missing to the requested width. */
 static rush_status missing(rush_call *c, size_t *n) {
   int64_t have = (int64_t)arg(c, 0).n, width = arg_int(c, 1);
   RUSH_CHECK_ARG(c->n_args < 3 || arg(c, 2).n == 1,
@@ -253,7 +254,7 @@ static rush_status missing(rush_call *c, size_t *n) {
 RUSH_OP(str_center) {
   size_t n;
   RUSH_TRY(missing(c, &n));
-  size_t left = n / 2 + (n & (size_t)arg_int(c, 1) & 1); /* Python's rule */
+  size_t left = n / 2 + (n & (size_t)arg_int(c, 1) & 1); /* as in Python */
   return padded(c, left, n - left, arg(c, 2).p[0]);
 }
 RUSH_OP(str_ljust) {
@@ -266,7 +267,7 @@ RUSH_OP(str_rjust) {
   RUSH_TRY(missing(c, &n));
   return padded(c, n, 0, arg(c, 2).p[0]);
 }
-RUSH_OP(str_zfill) { /* in front of a sign too, as libtorch */
+RUSH_OP(str_zfill) { /* zeros precede even a sign, as in libtorch */
   size_t n;
   RUSH_TRY(missing(c, &n));
   return padded(c, n, 0, '0');
@@ -310,9 +311,10 @@ RUSH_OP(str_expandtabs) {
   return give_text(c, &text);
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Searching ------------------------------------------------------------------------------- */
 
-/* start and end of find and its kin: negative ones count from the end, and -1 is the end itself. */
+/* Resolves start and end of find and similar methods. Negative values count from the end, but an
+ * end of -1 is the end itself. */
 static rush_status bounds(rush_call *c, int64_t *start, int64_t *end) {
   int64_t n = (int64_t)arg(c, 0).n;
   *start = arg_int(c, 2), *end = arg_int(c, 3);
@@ -362,7 +364,7 @@ RUSH_OP(str_count) {
     for (size_t at = find(c->ctx, s, what, (size_t)start); at != NOWHERE && (int64_t)at < end;
          at = find(c->ctx, s, what, at + what.n)) {
       n++;
-      if (what.n == 0) at++; /* libtorch never ends here; Python counts each place */
+      if (what.n == 0) at++; /* libtorch loops forever here; Python counts every position */
     }
     if (what.n == 0) n = end - start + 1;
   }
@@ -388,7 +390,7 @@ RUSH_OP(str_endswith) {
   return affix(c, true);
 }
 
-/* ---- Cutting --------------------------------------------------------------------------------- */
+/* ---- Splitting ------------------------------------------------------------------------------- */
 
 RUSH_OP(str_replace) {
   span s = arg(c, 0), old = arg(c, 1), new = arg(c, 2);
@@ -400,7 +402,8 @@ RUSH_OP(str_replace) {
     rush_text_bytes(&text, new.p, new.n);
     done = at + old.n;
     from = old.n > 0 ? done
-                     : at + 1; /* libtorch never ends for an empty `old`; this is Python's answer */
+                     /* Libtorch loops forever for an empty `old`; this gives Python's result */
+                     : at + 1;
     if (left > 0) left--;
   }
   rush_text_bytes(&text, s.p + done, s.n - done);
@@ -420,7 +423,7 @@ static rush_status split_at_spaces(rush_call *c, span s) {
   return RUSH_OK;
 }
 
-/* Without a separator at runs of spaces, and `max` does not count, as in libtorch. */
+/* Without a separator, splits at runs of spaces and ignores `max`, as libtorch does. */
 RUSH_OP(str_split) {
   span s = arg(c, 0);
   RUSH_TRY(begin_list(c));
@@ -464,7 +467,7 @@ static rush_status give_parts(rush_call *c, span a, span b, span d) {
   rush_status st = rush_new_str(c->heap, a.p, a.n, &parts[0]);
   if (st == RUSH_OK) st = rush_new_str(c->heap, b.p, b.n, &parts[1]);
   if (st == RUSH_OK) st = rush_new_str(c->heap, d.p, d.n, &parts[2]);
-  if (c->n_results == 3) { /* three results of one operator */
+  if (c->n_results == 3) { /* the overload with three results */
     for (uint32_t i = 0; i < 3; i++) ret_value(c, i, parts[i]);
     return st;
   }
@@ -491,7 +494,7 @@ RUSH_OP(str_rpartition) {
   return give_parts(c, (span){s.p, at}, separator, (span){s.p + behind, s.n - behind});
 }
 
-/* Each line end is one character, and with keepends an item of its own, as in libtorch. */
+/* Each line end is one character. With keepends, it becomes an item of its own, as in libtorch. */
 RUSH_OP(str_splitlines) {
   static const char ends[] = "\n\r\v\f\x1c\x1d\x1e";
   span s = arg(c, 0);

@@ -1,10 +1,9 @@
-/* Tensors from lists of numbers, and back. */
+/* Conversion of lists of numbers to tensors and back. */
 #include "blocks/values.h"
 #include "call/define.h"
 
-/* tolist(): `depth` nested lists of `kind`; 0 gives one number. libtorch's inputs are the tensor,
- * the depth and the number's type (0 int, 1 float, 2 bool, 3
- * complex). */
+/* tolist() returns `depth` nested lists of `kind`, or a number if depth is 0. libtorch's inputs are
+ * the tensor, the depth and the type of the numbers (0 int, 1 float, 2 bool, 3 complex). */
 typedef struct lister {
   const rush_tensor *t;
   rush_heap *heap;

@@ -5,15 +5,15 @@
 
 enum { TABLE, INDICES, OFFSETS, FACTORS, MAPPING, BITS, INCLUDE_LAST_OFFSET };
 
-/* Rows of bytes: integers, the first in a byte's lowest bits, then a scale and a bias, of float32 where
- * integers have 8 bits, else of float16. */
+/* A table of rows. Each row has its integers, the first one in the lowest bits of a byte, followed
+ * by a scale and a bias. Scale and bias are float32 for 8-bit integers and float16 otherwise. */
 typedef struct table {
   const uint8_t *rows;
-  int64_t n;               /* rows */
-  size_t width, bits, row; /* of a row: bytes of integers; of each integer; all bytes */
+  int64_t n;               /* number of rows */
+  size_t width, bits, row; /* bytes of integers, bits per integer, bytes per row */
 } table;
 
-/* int32 or int64, contiguous; one dimension. */
+/* A contiguous 1-d tensor of int32 or int64. */
 typedef struct ints {
   bool given;
   const void *at;
@@ -54,7 +54,7 @@ static rush_status read_table(rush_call *c, table *out) {
   return RUSH_OK;
 }
 
-/* Which row an index means; -1: none, it was pruned. */
+/* Returns the row for an index, or -1 if the row was pruned. */
 static rush_status row_of(rush_call *c, const table *t, const ints *mapping, int64_t index,
                           int64_t *out) {
   *out = index;
@@ -70,7 +70,7 @@ static rush_status row_of(rush_call *c, const table *t, const ints *mapping, int
   return RUSH_OK;
 }
 
-/* y += the row times `factor`, each step as std::fma rounds it. */
+/* Computes y += factor * row. Each step is rounded like std::fma. */
 static void add_row(const table *t, int64_t i, float factor, float *y) {
   const uint8_t *row = t->rows + (size_t)i * t->row;
   const size_t each = 8 / t->bits;
@@ -92,9 +92,10 @@ static void add_row(const table *t, int64_t i, float factor, float *y) {
     }
 }
 
-/* table [R, bytes] of uint8; indices [N]; offsets [B] or [B + 1] of the first index of each bag, the
- * last is the end where include_last_offset is said; without offsets each index is a bag; factors [N]
- * of float32; mapping [M] of int32: the row of each index, -1 for none -> [B, D] */
+/* table [R, bytes] of uint8, indices [N], offsets [B] or [B + 1], factors [N] of float32, mapping
+ * [M] of int32. Returns [B, D]. Offsets give the first index of each bag. With include_last_offset,
+ * the last offset is the end. Without offsets, each index is a bag. mapping gives the row of each
+ * index, or -1 for a pruned row. */
 RUSH_OP(embedding_rows) {
   table t;
   ints indices, offsets, mapping;

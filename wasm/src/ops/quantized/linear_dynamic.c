@@ -1,4 +1,4 @@
-/* linear with a weight of 8-bit integers, whose input is quantized as a whole: PyTorch's
+/* linear with an int8 weight and an input that is dynamically quantized per tensor: PyTorch's
  * quantized::linear_dynamic. */
 #include "blocks/packed_int8.h"
 #include "blocks/packed_matmul.h"
@@ -6,7 +6,7 @@
 
 enum { INPUT, WEIGHT, SCALES, ZEROS, BIAS, LEVELS };
 
-/* float64 scales as float32 ones. */
+/* Converts float64 scales to float32. */
 static void narrow(int64_t n, const double *from, float *to) {
   for (int64_t i = 0; i < n; i++) to[i] = (float)from[i];
 }
@@ -69,8 +69,9 @@ static rush_status pack(rush_call *c, const void **packed) {
                              rush_data(zeros), bias == NULL ? NULL : rush_data(bias), packed);
 }
 
-/* input [..., k], weight [n, k] of int8, scales [n] of float64, zero_points [n] of int32, bias [n] or
- * None, levels (127 or 255) of the input's integers -> float32 [..., n] */
+/* input [..., k], weight [n, k] of int8, scales [n] of float64, zero_points [n] of int32, bias [n]
+ * or None, levels. Returns float32 [..., n]. levels (127 or 255) is the range of the input's
+ * integers. */
 RUSH_OP(linear_dynamic) {
   const rush_tensor *w = arg_tensor(c, WEIGHT);
   RUSH_TRY(check(c));

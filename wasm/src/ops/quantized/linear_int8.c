@@ -1,4 +1,4 @@
-/* linear with a weight of 8-bit integers, whose input is quantized row by row as it comes. */
+/* linear with an int8 weight and an input that is dynamically quantized per row. */
 #include "blocks/packed_int8.h"
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
@@ -45,7 +45,8 @@ static rush_status pack(rush_call *c, const void **packed) {
                              packed);
 }
 
-/* input [..., k], weight [n, k] of int8, scales [n], bias [n] or None, min, max -> float32 [..., n] */
+/* input [..., k], weight [n, k] of int8, scales [n], bias [n] or None, min, max. Returns float32
+ * [..., n]. */
 RUSH_OP(linear_int8) {
   rush_tensor *x = arg_tensor(c, INPUT);
   const rush_tensor *w = arg_tensor(c, WEIGHT);

@@ -1,4 +1,5 @@
-/* linear with a weight of few bits, in memory, too, and an input that keeps 16 of its own, or 8. */
+/* linear with a weight that stays 4-bit or 8-bit in memory. The input is quantized to 16 or 8
+ * bits. */
 #include "blocks/packed_int8.h"
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
@@ -7,13 +8,13 @@
 
 enum { INPUT, WEIGHT, SCALES, ZEROS, BIAS, BITS, COLUMNS, GROUP, MIN, MAX, INPUT_BITS };
 
-/* The operands that hold a weight: row-major tensors, of sizes that are checked. */
+/* The operands that hold a weight, as contiguous tensors with checked sizes. */
 typedef struct operands {
   rush_int4_matrix b;
-  const rush_tensor *weight, *scales, *zeros; /* zeros: or NULL */
+  const rush_tensor *weight, *scales, *zeros; /* zeros may be NULL */
 } operands;
 
-/* Checks them, and sets v->b. */
+/* Checks the operands and sets v->b. */
 static bool is_valid(operands *v, int64_t bits, int64_t k, int64_t group, int64_t input_bits) {
   const rush_tensor *w = v->weight, *s = v->scales, *z = v->zeros;
   if (!(input_bits == 16 || (input_bits == 8 && bits == 4))) return false;
@@ -29,7 +30,7 @@ static bool is_valid(operands *v, int64_t bits, int64_t k, int64_t group, int64_
                         z->sizes[0] == w->sizes[0] && z->sizes[1] == groups));
 }
 
-/* Block by block, with the scales as floats. */
+/* Packs the weight block by block and converts the scales to floats. */
 static rush_status pack(rush_ctx *ctx, const operands *v, const float *bias, void *packed) {
   enum { NR = 8 };
   const size_t groups = rush_int4_groups(&v->b), row = (size_t)v->weight->sizes[1];
@@ -110,7 +111,7 @@ static rush_status check(rush_call *c, operands *v) {
   return RUSH_OK;
 }
 
-/* Of weights that are no constants. */
+/* Packs weights that are not constant. */
 static rush_status pack_call(rush_call *c, operands v, const void **out) {
   rush_tensor *weight, *scales, *zeros = NULL, *bias = NULL;
   size_t bytes;
@@ -127,10 +128,10 @@ static rush_status pack_call(rush_call *c, operands v, const void **out) {
   return pack(c->ctx, &v, bias == NULL ? NULL : rush_data(bias), packed);
 }
 
-/* input [..., columns], weight [n, columns] of int8 or [n, bytes] of uint8 with two in each, scales
- * [n, groups] of float32 or float16, zero_points [n, groups] of uint8 or None, bias [n] or None, bits
- * (8 or 4), columns, group (how many columns share a scale), min, max, input_bits (16;
- * or 8 where bits is 4) -> float32 [..., n] */
+/* input [..., columns], weight [n, columns] of int8 or [n, bytes] of uint8 with two values per
+ * byte, scales [n, groups] of float32 or float16, zero_points [n, groups] of uint8 or None, bias
+ * [n] or None, bits (8 or 4), columns, group (columns that share a scale), min, max, input_bits
+ * (16, or 8 if bits is 4). Returns float32 [..., n]. */
 RUSH_OP(linear_weights) {
   operands v;
   rush_linear_rows r;

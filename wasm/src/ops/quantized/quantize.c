@@ -1,4 +1,4 @@
-/* Tensors of integers that stand for numbers: making them, and what they are. */
+/* Quantized tensors: construction, and access to their parameters. */
 #include "call/define.h"
 #include "call/quantized.h"
 #include "tensor/layout.h"
@@ -26,7 +26,7 @@ static rush_status check_per_channel(rush_call *c, const char *name) {
   return RUSH_OK;
 }
 
-/* ---- Making ---------------------------------------------------------------------------------- */
+/* ---- Construction ---------------------------------------------------------------------------- */
 
 static rush_status check_zero_point(rush_call *c, rush_dtype dtype, int64_t zero_point) {
   const int64_t least = dtype == RUSH_QINT8 ? INT8_MIN : dtype == RUSH_QUINT8 ? 0 : INT32_MIN;
@@ -51,7 +51,7 @@ static rush_status check_floats(rush_call *c, uint32_t dtype_arg, rush_dtype *dt
   return RUSH_OK;
 }
 
-/* Result 0 is x, quantized with one scale. */
+/* Quantizes x with a single scale and returns it as result 0. */
 static rush_status quantize_all(rush_call *c, double scale, int64_t zero_point, rush_dtype dtype) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   rush_quant *q;
@@ -84,7 +84,7 @@ RUSH_OP(quantize_per_tensor_qparams) {
                       rush_load_int(zero->dtype, rush_data(zero)), dtype);
 }
 
-/* out's scales and zero points, one for each place along the axis, from two arguments. */
+/* Sets out's scales and zero points, one for each index of the axis, from two arguments. */
 static rush_status set_channels(rush_call *c, rush_tensor *out, uint32_t scales_arg, int64_t axis) {
   rush_tensor *scales = arg_tensor(c, scales_arg), *zeros = arg_tensor(c, scales_arg + 1);
   RUSH_CHECK_ARG(axis >= 0 && axis < out->rank,
@@ -118,7 +118,7 @@ RUSH_OP(quantize_per_channel) {
   return rush_quant_quantize(c->heap, x, false, out);
 }
 
-/* Result 0 has the integers of argument 0. */
+/* Allocates result 0 and fills it with the integers of argument 0. */
 static rush_status with_integers(rush_call *c, rush_tensor **out) {
   const rush_tensor *x = arg_tensor(c, 0);
   rush_enable_quantized(c->heap);
@@ -150,7 +150,7 @@ RUSH_OP(make_per_channel_quantized_tensor) {
   return set_channels(c, out, 1, arg_int(c, 3));
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Parameters ------------------------------------------------------------------------------ */
 
 RUSH_OP(dequantize) {
   rush_tensor *x = arg_tensor(c, 0), *out;
@@ -185,7 +185,7 @@ RUSH_OP(q_zero_point) {
   return RUSH_OK;
 }
 
-/* Numbers of 8 bytes, one for each channel. */
+/* Returns a tensor of 8-byte numbers, one per channel. */
 static rush_status ret_per_channel(rush_call *c, rush_dtype dtype, const void *numbers, size_t n) {
   rush_tensor *out;
   const int64_t size = (int64_t)n;
@@ -212,7 +212,7 @@ RUSH_OP(q_per_channel_axis) {
   return RUSH_OK;
 }
 
-/* c10::QScheme: PER_TENSOR_AFFINE, PER_CHANNEL_AFFINE */
+/* Values of c10::QScheme: PER_TENSOR_AFFINE, PER_CHANNEL_AFFINE. */
 RUSH_OP(qscheme) {
   RUSH_TRY(check_quantized(c, "qscheme"));
   ret_int(c, 0, rush_quant_of(arg_tensor(c, 0))->axis < 0 ? 0 : 1);

@@ -1,4 +1,4 @@
-/* Tensors of bytes side by side, as torch.ao's quantized models have them. */
+/* cat of quantized tensors, as in models of torch.ao. */
 #include "blocks/concatenate.h"
 #include "call/define.h"
 #include "call/quantized.h"
@@ -8,7 +8,8 @@
 
 enum { TENSORS, DIM, SCALE, ZERO_POINT, RELU, BYTES = UINT8_MAX + 1 };
 
-/* What becomes of each byte of t; false where each stays what it is. */
+/* Fills the table that maps each byte of t to the result. Returns false if all bytes stay the
+ * same. */
 static bool fill_table(const rush_call *c, const rush_tensor *t, uint8_t table[BYTES]) {
   uint8_t bytes[BYTES];
   float numbers[BYTES];
@@ -21,7 +22,7 @@ static bool fill_table(const rush_call *c, const rush_tensor *t, uint8_t table[B
   return memcmp(table, bytes, BYTES) != 0;
 }
 
-/* A tensor, which lies as t does, of the result's integers. */
+/* Returns a tensor with the layout of t and the result's scale and zero point. */
 static rush_status requantize(rush_call *c, rush_tensor *t, const rush_tensor **out) {
   uint8_t table[BYTES];
   rush_tensor *made;
@@ -34,8 +35,8 @@ static rush_status requantize(rush_call *c, rush_tensor *t, const rush_tensor **
   return rush_charge(c->ctx, (uint64_t)t->numel);
 }
 
-/* tensors of QUINT8, or of QINT8; along which dimension; scale and zero_point of the result; whether numbers below 0
- * become that -> all of them, of the same dtype */
+/* tensors (all QUINT8 or all QINT8), dim, scale and zero_point of the result, relu (whether
+ * negative values become 0). Returns a tensor of the same dtype. */
 RUSH_OP(quantized_cat) {
   const rush_list *list = arg_list(c, TENSORS);
   const rush_tensor **parts;

@@ -1,4 +1,4 @@
-/* Linear layers and convolutions of one to three dimensions, of and to quantized tensors. */
+/* Linear layers and 1-d to 3-d convolutions with quantized input and output. */
 #include <math.h>
 
 #include "blocks/packed_int8.h"
@@ -28,7 +28,7 @@ enum {
   ACTIVATION
 };
 
-/* Lists hold one number for each spatial dimension, the others are 1 (of padding 0). */
+/* Each array has one element per spatial dimension. Unused dimensions are 1, or 0 for padding. */
 typedef struct geometry {
   int dims;
   int64_t size[DIMS], kernel[DIMS], out[DIMS];
@@ -48,7 +48,7 @@ static rush_status read_list(rush_call *c, uint32_t arg, int dims, int64_t least
   return RUSH_OK;
 }
 
-/* One number for each dimension, or two: in front and behind. */
+/* Reads padding: one number per dimension, or a pair (before, after). */
 static rush_status read_padding(rush_call *c, geometry *v) {
   int64_t given[2 * DIMS];
   int n;
@@ -140,7 +140,8 @@ static rush_status read_args(rush_call *c, geometry *v) {
   return RUSH_OK;
 }
 
-/* Which place of the input, along dimension d, tap k of place o sees; -1 outside. */
+/* Returns the input position, along dimension d, that kernel tap k reads for output position o, or
+ * -1 if it is outside. */
 static int64_t place(const geometry *v, int d, int64_t o, int64_t k) {
   int64_t at = v->transposed ? o + v->before[d] - k * v->dilation[d]
                              : o * v->stride[d] - v->before[d] + k * v->dilation[d];
@@ -151,7 +152,8 @@ static int64_t place(const geometry *v, int d, int64_t o, int64_t k) {
   return at >= 0 && at < v->size[d] ? at : -1;
 }
 
-/* Places in pixels of the input; whether each output sees the one pixel that it stands at. */
+/* Computes offsets in input pixels, and whether each output reads only the pixel at its own
+ * position. */
 static rush_status window_of(rush_call *c, const geometry *v, rush_int8_window *w) {
   int64_t pixels = 1;
   for (int d = DIMS - 1; d >= 0; d--) {
@@ -180,7 +182,7 @@ static bool is_direct(const geometry *v) {
   return true;
 }
 
-/* How rows of 3x3 windows follow each other; 0 where these are others. */
+/* Returns the horizontal stride of a 3x3 convolution, or 0 for other kernels. */
 static size_t stride_of_3x3(const geometry *v) {
   for (int d = 0; d < 2; d++)
     if (v->kernel[d] != 3 || v->dilation[d] != 1) return 0;
@@ -189,9 +191,9 @@ static size_t stride_of_3x3(const geometry *v) {
 
 /* ---- Weights --------------------------------------------------------------------------------- */
 
-/* A weight [groups * outs, channels, taps..]. */
+/* Sizes of a weight [groups * outs, channels, taps...]. */
 typedef struct shape {
-  size_t groups, outs, channels, taps, bytes; /* packed */
+  size_t groups, outs, channels, taps, bytes; /* bytes: packed */
 } shape;
 
 static bool shape_of(const rush_tensor *w, int64_t groups, shape *s) {
@@ -240,13 +242,13 @@ static rush_status weights(rush_call *c, const shape *s, const void **out) {
   return RUSH_OK;
 }
 
-/* ---- Requantizing ---------------------------------------------------------------------------- */
+/* ---- Requantization -------------------------------------------------------------------------- */
 
-/* Of n channels; `v` says what their zeros add to the sums. */
+/* Computes the requantization of n channels. `v` gives the correction for zero points. */
 static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t n,
                                   rush_int8_requantization *to) {
   enum { MORE = 8 };
-  const int64_t room = n + MORE; /* of a tensor's size: far from wrapping */
+  const int64_t room = n + MORE; /* a tensor's size cannot overflow */
   const rush_tensor *x = arg_tensor(c, INPUT);
   const double of_x = rush_quant_of(x)->scales[0];
   rush_tensor *scales, *bias = arg_tensor(c, BIAS);
@@ -295,11 +297,11 @@ static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t
   return RUSH_OK;
 }
 
-/* input [N, C, ...], quantized in bytes, as a whole; weight [O, C / groups, ...] of int8, for each
- * result's channel also where transposed, with scales of float64 and zero points of int32 [O]; bias
- * [O] of float32; whether as qnnpack rounds; the geometry, padding also as pairs; scale and zero_point
- * of the result; whether nothing is below 0; rush_int8_activation, not with qnnpack's rounding -> [N,
- * O, ...], channels last */
+/* input [N, C, ...], quantized per tensor; weight [O, C / groups, ...] of int8, with scales of
+ * float64 and zero points of int32 [O], per output channel even if transposed; bias [O] of float32;
+ * qnnpack (whether to round like QNNPACK); the geometry, where padding may be pairs; scale and
+ * zero_point of the result; relu (whether negative values become 0); rush_int8_activation, which
+ * must be 0 with qnnpack. Returns [N, O, ...], channels-last. */
 RUSH_OP(quantized_conv) {
   geometry g;
   shape s;

@@ -1,4 +1,4 @@
-/* Sums and products of two tensors of bytes, as torch.ao's quantized models have them. */
+/* Sums and products of two quantized tensors, as in models of torch.ao. */
 #include "blocks/shape.h"
 #include "call/define.h"
 #include "call/quantized.h"
@@ -30,7 +30,7 @@ static rush_status read_args(rush_call *c, rush_quantized_binary *q, rush_tensor
   q->zero_point = arg_int(c, ZERO_POINT);
   q->product = rush_kind_of(c) == PRODUCT;
   q->fixed = rush_kind_of(c) == SUM_OF_QNNPACK && q->dtype == RUSH_QUINT8 &&
-             rush_same_sizes(t[0], t[1]); /* else qnnpack leaves it to PyTorch */
+             rush_same_sizes(t[0], t[1]); /* QNNPACK handles no other case */
   q->relu = arg_bool(c, RELU);
   const int64_t least = q->dtype == RUSH_QINT8 ? INT8_MIN : 0;
   RUSH_CHECK_ARG(q->scale > 0 && q->zero_point >= least && q->zero_point <= least + UINT8_MAX,
@@ -38,7 +38,7 @@ static rush_status read_args(rush_call *c, rush_quantized_binary *q, rush_tensor
   return RUSH_OK;
 }
 
-/* Result 0, which lies as TensorIterator has it. */
+/* Allocates result 0 with TensorIterator's strides. */
 static rush_status new_result(rush_call *c, const rush_quantized_binary *q, rush_tensor *t[2],
                               rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
@@ -58,7 +58,7 @@ static rush_status new_result(rush_call *c, const rush_quantized_binary *q, rush
   return RUSH_OK;
 }
 
-/* Whether t has one number for each channel of each image. */
+/* Returns whether t has one element per channel of each image. */
 static bool is_by_channel(const rush_tensor *t, const rush_tensor *out) {
   return t->rank == out->rank && t->sizes[0] == out->sizes[0] && t->sizes[1] == out->sizes[1] &&
          t->numel == t->sizes[0] * t->sizes[1] && rush_is_contiguous(t);
@@ -68,7 +68,7 @@ static bool lies_as(const rush_tensor *t, const rush_tensor *out) {
   return rush_same_sizes(t, out) && rush_same_strides(t, out);
 }
 
-/* t's elements as they lie in `out`. */
+/* Replaces t by a copy with the sizes and strides of `out`. */
 static rush_status lay(rush_call *c, const rush_tensor *out, rush_tensor **t) {
   rush_tensor *wide, *made;
   if (lies_as(*t, out)) return RUSH_OK;
@@ -81,7 +81,8 @@ static rush_status lay(rush_call *c, const rush_tensor *out, rush_tensor **t) {
   return RUSH_OK;
 }
 
-/* Pixel by pixel where one has a number for each channel: squeeze and excitation. */
+/* Combines pixel by pixel if one operand has one element per channel, as in
+ * squeeze-and-excitation. */
 static rush_status by_pixels(rush_call *c, const rush_quantized_binary *q, rush_tensor *t[2],
                              rush_tensor *out) {
   const size_t channels = (size_t)out->sizes[1], images = (size_t)out->sizes[0];
@@ -100,8 +101,8 @@ static rush_status by_pixels(rush_call *c, const rush_quantized_binary *q, rush_
   return RUSH_OK;
 }
 
-/* two tensors of QUINT8, or two of QINT8, that broadcast; scale and zero_point of the result; whether
- * numbers below 0 become that -> their sum or product, of the same dtype */
+/* two tensors (both QUINT8 or both QINT8) that broadcast, scale and zero_point of the result, relu
+ * (whether negative values become 0). Returns their sum or product, with the same dtype. */
 RUSH_OP(quantized_pair) {
   rush_quantized_binary q = {0};
   rush_tensor *t[2], *out;

@@ -1,5 +1,5 @@
-/* What stands between convolutions of bytes: these made of floats, and floats of them; sums, products
- * with a number for each channel, means over places. Their bytes lie channels last. */
+/* Operators between quantized convolutions: quantize, dequantize, sums, per-channel products, and
+ * spatial means. Their quantized tensors are channels-last. */
 #include "call/define.h"
 #include "call/quantized.h"
 #include "kernels/int8_pointwise.h"
@@ -7,7 +7,7 @@
 #include "tensor/layout.h"
 #include "tensor/quant.h"
 
-/* Argument `arg`, [N, C, ...] of QUINT8, quantized as a whole. */
+/* Checks argument `arg`: [N, C, ...] of QUINT8, quantized per tensor. */
 static rush_status check_bytes(rush_call *c, uint32_t arg, const rush_quant **q) {
   const rush_tensor *x = arg_tensor(c, arg);
   RUSH_CHECK_ARG(x->dtype == RUSH_QUINT8 && x->rank >= 3 && rush_quant_of(x)->axis < 0,
@@ -16,7 +16,7 @@ static rush_status check_bytes(rush_call *c, uint32_t arg, const rush_quant **q)
   return RUSH_OK;
 }
 
-/* Result 0, by the arguments `scale` and the zero point behind it. */
+/* Allocates result 0. Argument `scale` is its scale, and the next argument its zero point. */
 static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64_t *sizes,
                              rush_tensor **out) {
   rush_quant *q;
@@ -33,7 +33,7 @@ static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64
   return RUSH_OK;
 }
 
-/* float32 [N, C, ...], scale, zero_point -> QUINT8 of the same sizes */
+/* float32 [N, C, ...], scale, zero_point. Returns QUINT8 of the same sizes. */
 RUSH_OP(quantized_of) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   RUSH_CHECK_ARG(x->dtype == RUSH_FLOAT32 && x->rank >= 3,
@@ -45,7 +45,7 @@ RUSH_OP(quantized_of) {
   return rush_charge(c->ctx, (uint64_t)x->numel);
 }
 
-/* QUINT8 [N, C, ...], memory_format of the result (0 or channels last) -> float32 */
+/* QUINT8 [N, C, ...], memory_format of the result (0 or channels-last). Returns float32. */
 RUSH_OP(floats_of) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   const rush_quant *q;
@@ -59,7 +59,7 @@ RUSH_OP(floats_of) {
   return rush_charge(c->ctx, (uint64_t)x->numel);
 }
 
-/* two QUINT8 of the same sizes, scale, zero_point -> their sum */
+/* two QUINT8 tensors of the same sizes, scale, zero_point. Returns their sum. */
 RUSH_OP(quantized_add) {
   rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1), *out;
   const rush_quant *p, *q;
@@ -77,7 +77,7 @@ RUSH_OP(quantized_add) {
   return rush_charge(c->ctx, (uint64_t)out->numel / 4);
 }
 
-/* QUINT8 [N, C, ...] and [N, C, 1, ..], scale, zero_point -> their product */
+/* QUINT8 [N, C, ...] and [N, C, 1, ...], scale, zero_point. Returns their product. */
 RUSH_OP(quantized_scale) {
   rush_tensor *x = arg_tensor(c, 0), *by = arg_tensor(c, 1), *out;
   const rush_quant *p, *q;
@@ -108,7 +108,8 @@ RUSH_OP(quantized_scale) {
   return RUSH_OK;
 }
 
-/* QUINT8 or QINT8; what becomes of each of its 256 bytes, of the same dtype -> the table's, each for a byte */
+/* QUINT8 or QINT8, table of 256 bytes of the same dtype. Returns the table's entry for each
+ * byte. */
 RUSH_OP(quantized_by_table) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   const rush_tensor *table = arg_tensor(c, 1);
@@ -127,7 +128,7 @@ RUSH_OP(quantized_by_table) {
   return rush_charge(c->ctx, (uint64_t)x->numel);
 }
 
-/* QUINT8 [N, C, ...] -> float32 [N, C, 1, ..], the mean over places */
+/* QUINT8 [N, C, ...]. Returns float32 [N, C, 1, ...], the mean over the spatial dimensions. */
 RUSH_OP(mean_of_quantized) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   const rush_quant *q;

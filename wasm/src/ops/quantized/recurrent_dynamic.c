@@ -1,4 +1,4 @@
-/* LSTM and GRU with weights of 8-bit integers, whose inputs and states are quantized as they come: PyTorch's
+/* LSTM and GRU with int8 weights, whose inputs and states are dynamically quantized: PyTorch's
  * quantized_lstm and quantized_gru. */
 #include "blocks/packed_int8.h"
 #include "blocks/recurrent_layers.h"
@@ -6,12 +6,13 @@
 
 enum { INPUT, BATCH_SIZES, HX, WEIGHT, SCALES, ZEROS, BIAS, LEVELS, LAYERS, BIDIRECTIONAL, FIRST };
 
-/* Weights of all cells, one behind the other: of each [rows][features of its input], [rows][hidden]. */
+/* The weights of all cells are concatenated: for each cell [rows][input features], then
+ * [rows][hidden]. */
 typedef struct shape {
   int64_t layers, directions, rows, in, hidden;
 } shape;
 
-/* What so many weights and scales mean; false where they do not fit. */
+/* Derives the sizes from the numbers of weights and scales. Returns false if they do not match. */
 static bool shape_of(rush_cell_kind kind, int64_t weights, int64_t scales, int64_t layers,
                      bool bidirectional, shape *out) {
   *out = (shape){.layers = layers, .directions = bidirectional ? 2 : 1};
@@ -20,7 +21,7 @@ static bool shape_of(rush_cell_kind kind, int64_t weights, int64_t scales, int64
   out->rows = scales / (2 * cells);
   out->hidden = out->rows / rush_cell_gates(kind);
   const int64_t rows = cells * out->rows, first = out->directions * out->rows,
-                width = out->directions * out->hidden; /* none is more than `scales` */
+                width = out->directions * out->hidden; /* bounded by `scales`, so no overflow */
   int64_t all, deep;
   if (out->hidden < 1 || 2 * rows != scales || out->hidden * rush_cell_gates(kind) != out->rows ||
       !rush_mul64(rows, out->hidden, &all) || !rush_mul64(rows - first, width, &deep) ||
@@ -34,7 +35,8 @@ static size_t features(const shape *s, int64_t cell) {
   return (size_t)(cell < s->directions ? s->in : s->directions * s->hidden);
 }
 
-/* Bytes of the packed weights in front of a cell's, and of those of its input, behind which its state's are. */
+/* Computes the bytes of packed weights before a cell, and the bytes of its input weights, which its
+ * state weights follow. */
 static bool packed_bytes(const shape *s, int64_t cell, size_t *bytes, size_t *of_input) {
   const size_t rows = (size_t)s->rows;
   const int64_t first = cell < s->directions ? cell : s->directions;
@@ -97,8 +99,8 @@ typedef struct network {
   rush_recurrent base;
   shape shape;
   int64_t levels;
-  const uint8_t *packed, *of_state; /* of the cell at work */
-  rush_int8_rows rows;              /* as wide as any cell wants them */
+  const uint8_t *packed, *of_state; /* of the current cell */
+  rush_int8_rows rows;              /* wide enough for every cell */
   float *room;                      /* [batch][rows] */
 } network;
 
@@ -129,7 +131,7 @@ static rush_status step(rush_call *c, const rush_recurrent *base, int64_t rows_h
   return RUSH_OK;
 }
 
-/* Weights that are no constants. */
+/* Packs weights that are not constant. */
 static rush_status pack_now(rush_call *c, const shape *s, const uint8_t **packed) {
   rush_tensor *w, *scales, *zeros, *bias;
   size_t bytes;
@@ -167,10 +169,11 @@ static rush_status check(rush_call *c, network *n) {
   return RUSH_OK;
 }
 
-/* input [steps, batch, features] ([batch, steps, features] with batch_first), or with batch_sizes the rows [rows,
- * features] of a packed sequence; the first states; weight: int8, of each layer and direction that of the input and
- * that of the state, all flat; scales, zero_points (int32), bias: a number for each row of these; levels: 127 or 255,
- * of the integers of inputs and states -> as lstm and gru */
+/* input [steps, batch, features], or [batch, steps, features] with batch_first, or with batch_sizes
+ * the rows [rows, features] of a packed sequence; the initial states; weight of int8, flat, with the
+ * input weights and then the state weights of each layer and direction; scales, zero_points (int32)
+ * and bias, one per row of these weights; levels (127 or 255), the range of the quantized inputs and
+ * states. Returns the results of lstm and gru. */
 static rush_status run(rush_call *c, rush_cell_kind kind) {
   const bool batch_first = arg_bool(c, FIRST);
   rush_sequence s;

@@ -1,6 +1,6 @@
-/* Random numbers as torch 2.6 draws them on the CPU, without MKL: Distributions.cpp,
- * cpu/DistributionTemplates.h, TensorFactories.cpp. A generator given as an argument is refused at
- * export; here the argument is None. */
+/* Random numbers that match torch 2.6 on the CPU without MKL. Follows Distributions.cpp,
+ * cpu/DistributionTemplates.h and TensorFactories.cpp. The exporter refuses a generator argument,
+ * so it is None here. */
 #include <float.h>
 #include <math.h>
 
@@ -13,7 +13,7 @@ static rush_dtype own_dtype(const rush_call *c) {
   return arg_tensor(c, 0)->dtype;
 }
 
-/* What NAME_ writes, or the new tensor that NAME gives: like argument 0. */
+/* Sets *out to the tensor that NAME_ writes, or to a new tensor like argument 0 for NAME. */
 static rush_status target(rush_call *c, rush_tensor **out) {
   *out = c->inplace;
   if (*out == NULL) return rush_result_like(c, 0, arg_tensor(c, 0), own_dtype(c), out);
@@ -28,7 +28,7 @@ static rush_status need_float(rush_call *c, const rush_tensor *t, const char *na
   return RUSH_OK;
 }
 
-/* view_as_real(t), of complex numbers: PyTorch draws their parts as numbers of their own. */
+/* Returns view_as_real(t) of complex numbers. PyTorch draws the two parts independently. */
 static rush_status both_parts(rush_call *c, const rush_tensor *t, rush_tensor *out) {
   *out = rush_complex_part(t, 0);
   RUSH_CHECK_ARG(t->rank < RUSH_MAX_RANK, "complex tensors to fill have at most %d dimensions",
@@ -50,7 +50,7 @@ static void uniform(rush_random *random, double from, double to, rush_dtype dtyp
   }
 }
 
-/* Halves take as many of the generator's bits as they have digits. */
+/* Half-precision numbers use as many random bits as they have significant digits. */
 static void uniform_half(rush_random *random, double from, double to, int digits, void *at) {
   const uint32_t bits = (uint32_t)(rush_random_float(random) * 0x1p24f) & ((1u << digits) - 1);
   const float a = (float)from, b = (float)to;
@@ -65,7 +65,8 @@ static void uniform_bf16(rush_random *random, double from, double to, rush_dtype
   uniform_half(random, from, to, 8, at);
 }
 
-/* The half that a float32 of the call becomes; else the dtype itself, also where an argument is a half. */
+/* Returns the half-precision dtype if the call computes one in float32. A tensor that itself has a
+ * half-precision dtype keeps it. */
 static rush_dtype drawn_as(const rush_call *c, rush_dtype dtype) {
   return dtype == RUSH_FLOAT32 && rush_is_half(c->narrow) ? c->narrow : dtype;
 }
@@ -90,7 +91,8 @@ static rush_status fill_with(rush_call *c, rush_tensor *t, double from, double t
 }
 
 static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
-  if (rush_is_complex(t->dtype)) { /* of parts that are no halves, also like a tensor of halves */
+  /* The parts are never half-precision, not even for rand_like of a half-precision tensor */
+  if (rush_is_complex(t->dtype)) {
     rush_tensor both;
     RUSH_TRY(both_parts(c, t, &both));
     return fill_with(c, &both, from, to, uniform);
@@ -110,8 +112,8 @@ static void normal(rush_random *random, double mean, double std, rush_dtype dtyp
   rush_store_double(dtype, at, rush_random_normal(random) * std + mean);
 }
 
-/* normal_fill_16: sixteen uniform numbers become normal ones, the first eight of them the radius.
- * The angle is rounded to float32 as there. */
+/* Follows normal_fill_16: turns sixteen uniform numbers into normal ones (Box-Muller). The first
+ * eight determine the radius. The angle is rounded to float32, as in PyTorch. */
 static void pairs_f32(float *at, float mean, float std) {
   for (int i = 0; i < 8; i++) {
     const float radius = sqrtf(-2 * logf(1 - at[i]));
@@ -127,7 +129,7 @@ static void pairs_f64(double *at, double mean, double std) {
     at[i + 8] = radius * sin(angle) * std + mean;
   }
 }
-/* In the arithmetic of halves, which rounds each step. */
+/* Uses half-precision arithmetic, which rounds after each step. */
 #define AS(x) rush_rounded(dtype, x)
 static void pairs_half(rush_dtype dtype, float *at, double mean, double std) {
   for (int i = 0; i < 8; i++) {
@@ -147,8 +149,8 @@ static void pairs(rush_dtype dtype, rush_dtype drawn, char *at, double mean, dou
     pairs_f64((double *)(void *)at, mean, std);
 }
 
-/* From 16 elements on PyTorch draws them all first, and the last 16 anew where they are not a whole
- * group. */
+/* From 16 elements on, PyTorch draws all numbers first. If the size is no multiple of 16, it then
+ * redraws the last 16. */
 static void fill_many(rush_call *c, rush_tensor *t, rush_dtype drawn, double mean, double std) {
   const rush_dtype dtype = t->dtype;
   const size_t item = rush_itemsize(t);
@@ -176,7 +178,7 @@ static rush_status fill_normal_as(rush_call *c, rush_tensor *t, rush_dtype drawn
 
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
   RUSH_CHECK_ARG(std >= 0, "normal expects std >= 0.0, but found std %g", std);
-  if (rush_is_complex(t->dtype)) { /* half the variance each */
+  if (rush_is_complex(t->dtype)) { /* each part has half the variance */
     rush_tensor both;
     RUSH_TRY(both_parts(c, t, &both));
     return fill_normal_as(c, &both, both.dtype, mean, std * 0.70710678118654752440);
@@ -202,8 +204,8 @@ RUSH_OP(normal_sizes) {
   return fill_normal(c, out, arg_float(c, 0), arg_float(c, 1));
 }
 
-/* *at = *at * by + a mean, each step rounded to what was drawn: the one at `mean_at`, which is of the same
- * dtype, or `mean` where there is none. */
+/* Computes *at = *at * by + mean, and rounds each step to the drawn dtype. The mean is loaded from
+ * `mean_at` (same dtype), unless that is NULL. */
 static void scale_and_shift(const rush_call *c, rush_dtype dtype, char *at, double by,
                             const char *mean_at, double mean) {
   const rush_dtype part = rush_real_dtype(dtype), drawn = part == dtype ? drawn_as(c, dtype) : part;
@@ -215,7 +217,8 @@ static void scale_and_shift(const rush_call *c, rush_dtype dtype, char *at, doub
   }
 }
 
-/* A mean and a deviation for each element, or one for all where a tensor is NULL. */
+/* Draws with a mean and a standard deviation per element. If a tensor is NULL, its number applies
+ * to all elements. */
 static rush_status normal_each(rush_call *c, const rush_tensor *means, double mean,
                                const rush_tensor *stds, double std) {
   const rush_tensor *like = means != NULL ? means : stds;
@@ -259,10 +262,10 @@ RUSH_OP(normal_both) {
   return normal_each(c, arg_tensor(c, 0), 0, arg_tensor(c, 1), 1);
 }
 
-/* Those of a size and those like a tensor: between 0 and 1, or with mean 0 and deviation 1. */
+/* rand and randn, with sizes or like a tensor: uniform in [0, 1), or standard normal. */
 typedef rush_status fill(rush_call *c, rush_tensor *t, double a, double b);
 
-/* The dtype stands at `dtype_arg`; before it a generator may. */
+/* The dtype is argument `dtype_arg`. A generator may precede it. */
 static rush_status sized(rush_call *c, uint32_t dtype_arg, fill *how) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty(c, 0, dtype_arg, RUSH_FLOAT32, &out));
@@ -361,7 +364,7 @@ static rush_status fill_bernoulli(rush_call *c, rush_tensor *t, double p) {
   return RUSH_OK;
 }
 
-/* A probability for each element. */
+/* Draws with one probability per element. */
 static rush_status fill_bernoulli_each(rush_call *c, rush_tensor *t, const rush_tensor *p) {
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   int rank;
@@ -391,7 +394,7 @@ static rush_status fill_bernoulli_each(rush_call *c, rush_tensor *t, const rush_
   return RUSH_OK;
 }
 
-/* self holds the probabilities */
+/* self holds the probabilities. */
 RUSH_OP(bernoulli) {
   rush_tensor *out, *self = arg_tensor(c, 0);
   RUSH_TRY(rush_result(c, 0, own_dtype(c), self->rank, self->sizes, &out));

@@ -1,4 +1,4 @@
-/* Random integers, permutations and samples, as torch 2.6 draws them on the CPU:
+/* Random integers, permutations and samples that match torch 2.6 on the CPU. Follows
  * DistributionTemplates.h (random_from_to_impl), TensorFactories.cpp (randperm_cpu),
  * Distributions.cpp and cpu/MultinomialKernel.cpp. */
 #include <math.h>
@@ -11,11 +11,12 @@
 
 /* ---- random_, randint ------------------------------------------------------------------------ */
 
-/* Bits of a float's fraction, the leading one among them. */
+/* Returns the number of significant bits of a float dtype, including the implicit one. */
 static int digits(rush_dtype dtype) {
   return dtype == RUSH_FLOAT64 ? 53 : dtype == RUSH_FLOAT32 ? 24 : dtype == RUSH_FLOAT16 ? 11 : 8;
 }
-/* What rounds up to 2^63, or to infinity, becomes the smallest int, as in PyTorch on x86. */
+/* A value that rounds up to 2^63, or to infinity, becomes the smallest int, as in PyTorch on
+ * x86. */
 static int64_t rounded(rush_dtype dtype, int64_t i) {
   const float single = (float)i;
   const double v = dtype == RUSH_FLOAT64   ? (double)i
@@ -24,13 +25,13 @@ static int64_t rounded(rush_dtype dtype, int64_t i) {
                                            : (double)rush_from_bfloat16(rush_to_bfloat16(single));
   return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
 }
-/* Sums wrap around where a program asks for the whole range. */
+/* The sum wraps around if a program asks for the whole range. */
 static int64_t plus(int64_t a, int64_t b) {
   return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* `by` after a bound that the float dtype cannot tell from its neighbour: one step of that dtype.
- */
+/* Returns the distance between neighbouring values of the float dtype near i. A bound that rounds
+ * to a value outside the range moves by that distance. */
 static int64_t step_of(rush_dtype dtype, int64_t i) {
   int n = 0;
   for (uint64_t rest = i < 0 ? 0 - (uint64_t)i : (uint64_t)i; rest >>= 1;) n++;
@@ -77,12 +78,12 @@ static int64_t greatest_of(rush_dtype dtype) {
   }
 }
 
-/* Those that PyTorch draws from 64 bits, where the range asks for them. */
+/* Returns whether PyTorch draws 64 bits for this dtype if the range requires them. */
 static bool is_wide(rush_dtype dtype) {
   return dtype == RUSH_INT64 || (rush_is_float(dtype) && dtype != RUSH_FLOAT16);
 }
 
-/* Integers from a range of `count` (0: 2**64) that begins at `from`. */
+/* The integers of a range that starts at `from` and has `count` elements (0 means 2^64). */
 typedef struct interval {
   uint64_t count;
   int64_t from;
@@ -106,7 +107,8 @@ static void fill_from(rush_call *c, rush_tensor *t, const interval *range) {
   } while (!c->ctx->stopped && rush_iter_next(&it));
 }
 
-/* from <= n < to; a `to` of NULL is the dtype's greatest number and counts itself. */
+/* Draws integers with from <= n < *to. If `to` is NULL, the range includes the dtype's greatest
+ * value. */
 static rush_status fill_range(rush_call *c, rush_tensor *t, int64_t from, const int64_t *to) {
   const rush_dtype dtype = t->dtype;
   interval range = {0, from};
@@ -153,7 +155,8 @@ static rush_status target(rush_call *c, rush_tensor **out) {
   return RUSH_OK;
 }
 
-/* Without bounds: 0 to the dtype's greatest number, or to that up to which floats are exact. */
+/* The default range starts at 0. It ends at the dtype's greatest value or, for floats, at the
+ * greatest integer up to which all integers are exact. */
 RUSH_OP(random) {
   rush_tensor *out;
   RUSH_TRY(target(c, &out));
@@ -175,7 +178,8 @@ RUSH_OP(random_to) {
   return fill_range(c, out, 0, &c->args[1].u.i);
 }
 
-/* `high` at argument `high`, before it perhaps low; size behind it, dtype at `dtype_arg`. */
+/* `high` is argument `high`; `low` may precede it. The size follows it, and the dtype is argument
+ * `dtype_arg`. */
 static rush_status randint_of(rush_call *c, uint32_t high, uint32_t dtype_arg) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty(c, high + 1, dtype_arg, RUSH_FLOAT32, &out));
@@ -216,7 +220,7 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   RUSH_CHECK_ARG(
       n == 0 || n - 1 <= (rush_is_float(dtype) ? (int64_t)1 << digits(dtype) : greatest_of(dtype)),
       "n is too large for result tensor type: '%s'", rush_dtype_torch_name(dtype));
-  /* Beyond this PyTorch draws 64 bits each, in another order. */
+  /* For larger n, PyTorch draws 64 bits per number in another order. */
   RUSH_CHECK(c->ctx, n < UINT32_MAX / 20, RUSH_ERR_UNSUPPORTED, "randperm of more than %u numbers",
              UINT32_MAX / 20);
   RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
@@ -241,7 +245,7 @@ RUSH_OP(randperm_generator) {
 
 /* ---- multinomial ----------------------------------------------------------------------------- */
 
-/* Rows of probabilities (float32 or float64) and of places. */
+/* Rows of probabilities (float32 or float64), and rows for the sampled indices. */
 typedef struct samples {
   rush_dtype dtype;
   int64_t rows, categories, wanted;
@@ -253,7 +257,7 @@ static double probability(const samples *s, const char *row, int64_t i) {
   return rush_load_double(s->dtype, row + (size_t)i * rush_dtype_size(s->dtype));
 }
 
-/* The sum is made in the dtype, as there. */
+/* The sum is computed in the tensor's dtype, as in PyTorch. */
 static rush_status check_row(rush_call *c, const samples *s, const char *row) {
   double sum = 0;
   RUSH_TRY(rush_charge(c->ctx, 8 * (uint64_t)s->categories));
@@ -267,7 +271,8 @@ static rush_status check_row(rush_call *c, const samples *s, const char *row) {
   return RUSH_OK;
 }
 
-/* p / q with q drawn from an exponential distribution: the greatest are the sample. */
+/* Divides each probability by a number from an exponential distribution. The greatest quotients are
+ * the sample. */
 static rush_status pick_greatest(rush_call *c, const samples *s, char *q) {
   const size_t item = rush_dtype_size(s->dtype);
   rush_sort_item *ranked;
@@ -294,7 +299,7 @@ static rush_status without_replacement(rush_call *c, const samples *s) {
   return pick_greatest(c, s, rush_data(q));
 }
 
-/* Each sample is found in the running sum, which is of the dtype. */
+/* Looks up each sample in the cumulative sum, which has the tensor's dtype. */
 static rush_status with_replacement(rush_call *c, const samples *s) {
   double *sums;
   RUSH_TRY(tmp_items(c, s->categories, sizeof *sums, (void **)&sums));

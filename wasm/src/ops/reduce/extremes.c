@@ -1,5 +1,5 @@
-/* The greatest and the least, and where they are. A NaN is greater and less than everything; of
- * equal elements the first counts. */
+/* Maximum and minimum, and their indices. A NaN counts as both greatest and least. The first of
+ * several equal elements wins. */
 #include <math.h>
 
 #include "blocks/elements/reduce.h"
@@ -77,7 +77,7 @@ static void min_columns(rush_reduce_state *s, size_t rows, size_t cols, const vo
   for (size_t c = 0; c < cols; c++) s[c].f = (double)acc[c];
 }
 
-/* value and index */
+/* returns value and index */
 static void finish(const rush_reduce_state *s, const rush_reduce_params *p, rush_reduce_value *v) {
   (void)p;
   v[0] = (rush_reduce_value){s->f, s->value, 0};
@@ -139,7 +139,7 @@ RUSH_REDUCE(min_dim) = ARGMIN(1, 2, "min", RUSH_RED_SECOND_INDEX);
 RUSH_REDUCE(argmax) = ARGMAX(1, 2, "argmax", RUSH_RED_TO_INT64 | RUSH_RED_SECOND_OUT);
 RUSH_REDUCE(argmin) = ARGMIN(1, 2, "argmin", RUSH_RED_TO_INT64 | RUSH_RED_SECOND_OUT);
 
-/* f and value hold the least, g and i the greatest */
+/* f and value hold the minimum, g and i the maximum. */
 static void both_f32(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
   const float low = rush_min_f32(n, x), high = rush_max_f32(n, x);
   (void)p;

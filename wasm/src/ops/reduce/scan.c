@@ -1,5 +1,5 @@
-/* cumsum, cumprod, logcumsumexp, cummax, cummin. Floating sums and products run in float64, as
- * ATen's. */
+/* cumsum, cumprod, logcumsumexp, cummax and cummin. Floating-point sums and products accumulate in
+ * float64, as in ATen. */
 #include <complex.h>
 #include <math.h>
 
@@ -88,8 +88,8 @@ RUSH_OP(cumprod) {
   return cumulate(c, true);
 }
 
-/* log(exp(x) + exp(sum)) as ATen's _log_add_exp_helper: a NaN stays, infinities do not become
- * one. */
+/* Returns log(exp(x) + exp(sum)) like ATen's _log_add_exp_helper: NaN propagates, and equal
+ * infinities do not become NaN. */
 static double log_add_exp(double x, double sum) {
   const double less = sum != sum || sum < x ? sum : x, more = sum != sum || x < sum ? sum : x;
   return less != more || isfinite(less) ? log1p(exp(less - more)) + more : x;
@@ -131,7 +131,7 @@ RUSH_OP(logcumsumexp) {
   return RUSH_OK;
 }
 
-/* The last of equal elements counts, and a NaN stays. */
+/* The last of several equal elements wins, and NaN propagates. */
 #define EXTREME(T, op)                                                      \
   for (int64_t o = 0; o < l.outer; o++) {                                   \
     for (int64_t i = 0; i < l.inner; i++) {                                 \

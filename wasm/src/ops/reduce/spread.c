@@ -1,15 +1,15 @@
-/* Variance, norms, logsumexp. */
+/* Variance, standard deviation, norms and logsumexp. */
 #include <math.h>
 
 #include "blocks/elements/reduce.h"
 #include "kernels/elementary.h"
 #include "kernels/reduction.h"
 
-/* ---- var, std: f is the mean, g the sum of squares about it, of `count` elements ------------- */
+/* ---- var, std: f is the mean, g the sum of squared deviations, of `count` elements ----------- */
 
 enum { CHUNK = 4096 };
 
-/* Chan's rule for joining two sets. */
+/* Combines the statistics of two sets (Chan et al., 1979). */
 static void join(rush_reduce_state *s, double before, double n, double mean, double squares) {
   double delta = mean - s->f, total = before + n;
   s->f += delta * (n / total);
@@ -34,7 +34,7 @@ static void var_f64(rush_reduce_state *s, size_t n, const void *x, const rush_re
     join(s, (double)(s->count + (int64_t)at), k, mean, rush_sum_squares_f64(m, v + at, mean));
   }
 }
-/* Of complex numbers: h is the imaginary part of the mean. */
+/* For complex numbers, h is the imaginary part of the mean. */
 static void var_c128(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
   const double *v = x;
   (void)p;
@@ -45,14 +45,14 @@ static void var_c128(rush_reduce_state *s, size_t n, const void *x, const rush_r
     s->g += a * (v[0] - s->f) + b * (v[1] - s->h);
   }
 }
-/* p->f[0] is the correction, p->f[1] is 1 for the root */
+/* p->f[0] is the correction. p->f[1] is 1 for the standard deviation. */
 static void finish_var(const rush_reduce_state *s, const rush_reduce_params *p,
                        rush_reduce_value *v) {
   double divisor = (double)p->n - p->f[0], squares = p->n == 0 ? (double)NAN : s->g;
   double var = squares / (divisor > 0 ? divisor : 0);
   v[0].f = p->f[1] != 0 ? sqrt(var) : var;
-  v[1].f =
-      p->n == 0 || squares != squares ? (double)NAN : s->f; /* as Welford's rule with infinities */
+  /* NaN and infinities propagate as in Welford's algorithm. */
+  v[1].f = p->n == 0 || squares != squares ? (double)NAN : s->f;
   v[1].g = v[1].f != v[1].f ? (double)NAN : s->h;
 }
 
@@ -193,7 +193,7 @@ static const rush_reduce *norm_of(double ord) {
          : ord < 0                  ? &norm_negative
                                     : &norm_p;
 }
-/* That of the absolute values. */
+/* The norm of complex numbers uses their absolute values. */
 static void norm_c128(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
   const double *v = x;
   for (size_t i = 0; i < n; i++, v += 2) {
@@ -204,7 +204,7 @@ static void norm_c128(rush_reduce_state *s, size_t n, const void *x, const rush_
 
 static rush_status setup_norm(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
   p->f[0] = arg_is_none(c, 1) ? 2 : arg_scalar_double(c, 1);
-  /* PyTorch takes the absolute value of a single element, whatever its powers are. */
+  /* PyTorch returns the absolute value of a single element for every order except 0. */
   *row = p->n == 1 && p->f[0] != 0 ? &norm_1 : norm_of(p->f[0]);
   if (*row == &norm_1) p->f[0] = 1;
   return RUSH_OK;
@@ -221,7 +221,7 @@ RUSH_REDUCE(norm_dim) = {.dim = 2, .keepdim = 3, .setup = setup_norm};
 RUSH_REDUCE(norm_dim_dtype) = {.dim = 2, .keepdim = 3, .dtype = 4, .setup = setup_norm};
 RUSH_REDUCE(frobenius_norm) = {.dim = 1, .keepdim = 2, .setup = setup_frobenius};
 
-/* ---- logsumexp: f is the greatest so far, g the sum of exp(x - f) ---------------------------- */
+/* ---- logsumexp: f is the running maximum, g the sum of exp(x - f) ---------------------------- */
 
 static void rescale(rush_reduce_state *s, double most) {
   if (!(most > s->f) && most == most) return;
@@ -249,7 +249,7 @@ static void log_sum_f64(rush_reduce_state *s, size_t n, const void *x,
     if (!isinf(s->f)) s->g += exp(v[i] - s->f);
   }
 }
-/* f is the greatest real part; g and h are the sum. */
+/* f is the greatest real part; g and h are the real and imaginary parts of the sum. */
 static void log_sum_c128(rush_reduce_state *s, size_t n, const void *x,
                          const rush_reduce_params *p) {
   const double *v = x;
@@ -270,8 +270,8 @@ static void finish_log(const rush_reduce_state *s, const rush_reduce_params *p,
   v[0].f = isinf(s->f) ? s->f : s->f + log(hypot(s->g, s->h));
   v[0].g = atan2(s->h, s->g);
 }
-/* PyTorch reduces everything for dim=[] and then fails to put that where no dimension is gone, unless
- * there are no elements. */
+/* For dim=[], PyTorch reduces all dimensions, but then fails unless keepdim is set or the tensor is
+ * empty or 0-d. */
 static rush_status setup_log(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
   (void)row;
   RUSH_CHECK_ARG(

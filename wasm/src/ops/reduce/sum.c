@@ -1,4 +1,4 @@
-/* Sums and what is made of sums: mean, prod, any, all, count_nonzero. */
+/* Sums, and reductions that are based on sums: mean, prod, any, all and count_nonzero. */
 #include <math.h>
 
 #include "blocks/elements/reduce.h"
@@ -75,7 +75,7 @@ RUSH_REDUCE(sum_dim) = SUM(1, 2, 3);
 RUSH_REDUCE(mean) = MEAN(0, 0, 1);
 RUSH_REDUCE(mean_dim) = MEAN(1, 2, 3);
 
-/* Without the NaNs. */
+/* Skips NaNs. */
 static void nansum_f32(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
   const float *v = x;
   float kept[256];
@@ -91,7 +91,7 @@ static void nansum_f64(rush_reduce_state *s, size_t n, const void *x, const rush
   (void)p;
   for (size_t i = 0; i < n; i++) s->f += v[i] != v[i] ? 0 : v[i];
 }
-/* Integers are summed, in complex numbers too. */
+/* Integers have no NaN and use sum, even if dtype is complex. */
 static rush_status setup_nansum(rush_call *c, const rush_reduce **row, rush_reduce_params *p) {
   (void)p;
   const rush_dtype have = arg_tensor(c, 0)->dtype;
@@ -157,7 +157,7 @@ static void prod_c128(rush_reduce_state *s, size_t n, const void *x, const rush_
 RUSH_REDUCE(prod) = PROD(0, 0, 1);
 RUSH_REDUCE(prod_dim) = PROD(1, 2, 3);
 
-/* ---- Truth ----------------------------------------------------------------------------------- */
+/* ---- any, all, count_nonzero ----------------------------------------------------------------- */
 
 static void any_b8(rush_reduce_state *s, size_t n, const void *x, const rush_reduce_params *p) {
   (void)p;

@@ -1,21 +1,21 @@
-/* searchsorted, bucketize and isin: binary search of each value in a sorted line. */
+/* searchsorted, bucketize and isin: binary search for each value in sorted rows. */
 #include "blocks/gather_scatter.h"
 #include "blocks/sort_lines.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
-enum { SEARCH_WORK = 64 /* of finding one value */, SOME = 256 /* values at a time */ };
+enum { SEARCH_WORK = 64 /* per value */, SOME = 256 /* values per batch */ };
 
 typedef struct search {
   rush_dtype dtype;
   bool right;
-  const char *line;     /* sorted, row-major */
-  const int64_t *order; /* where the i-th smallest stands, or NULL */
+  const char *line;     /* sorted, contiguous */
+  const int64_t *order; /* index of the i-th smallest element, or NULL */
   int64_t n;
 } search;
 
-/* Whether the bound lies behind element `mid`: the comparisons are such that NaN goes to the end.
- */
+/* Returns whether the bound is after element `mid`. The comparisons are written so that NaN sorts
+ * last. */
 static bool goes_on(const search *s, int64_t mid, const char *value) {
   const char *at =
       s->line + (size_t)(s->order != NULL ? s->order[mid] : mid) * rush_dtype_size(s->dtype);
@@ -27,7 +27,7 @@ static bool goes_on(const search *s, int64_t mid, const char *value) {
   return s->right ? m <= v : m < v;
 }
 
-/* The bounds of n values, one behind the other. */
+/* Finds the bounds of n contiguous values. */
 static void find_any(const search *s, const char *values, int64_t n, int64_t *found) {
   for (int64_t i = 0; i < n; i++, values += rush_dtype_size(s->dtype)) {
     int64_t from = 0, to = s->n;
@@ -42,7 +42,8 @@ static void find_any(const search *s, const char *values, int64_t n, int64_t *fo
   }
 }
 
-/* The same of one type, with the same steps: what NaN leads to depends on them. */
+/* Specialized for one type. It takes the same steps as find_any, because the result for NaN depends
+ * on them. */
 #define FIND(name, T)                                                                       \
   static void name(const search *s, const char *values, int64_t n, int64_t *found) {        \
     const T *line = (const T *)(const void *)s->line, *v = (const T *)(const void *)values; \
@@ -64,7 +65,7 @@ static void find_any(const search *s, const char *values, int64_t n, int64_t *fo
 FIND(find_f32, float)
 FIND(find_i64, int64_t)
 
-/* All operands row-major and of one dtype; `sorter` of int64 or NULL. */
+/* All operands are contiguous and have the same dtype. `sorter` is int64 or NULL. */
 static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const rush_tensor *values,
                                 const rush_tensor *sorter, bool right, rush_tensor *out) {
   bool one_line = sorted->rank == 1;
@@ -111,7 +112,7 @@ static rush_status searched(rush_call *c, rush_tensor *sorted, rush_tensor *valu
   return search_lines(c, line, what, order, right, out);
 }
 
-/* A Scalar as a 0-d tensor on the stack. */
+/* Returns a Scalar as a 0-d tensor on the stack. */
 static rush_tensor scalar_value(rush_call *c, uint32_t i, rush_storage *storage, char *bytes) {
   rush_dtype dtype = arg_scalar_is_float(c, i)           ? RUSH_FLOAT64
                      : c->args[i].kind == RUSH_KIND_BOOL ? RUSH_BOOL
@@ -226,8 +227,8 @@ static rush_status mark_members(rush_call *c, const rush_tensor *values, const r
   for (int64_t i = 0; i < values->numel; i++) {
     RUSH_TRY(rush_charge(c->ctx, SEARCH_WORK));
     rush_sort_keys(dtype, (const char *)rush_data(values) + (size_t)i * item, 0, 1, false, &one);
-    bool found =
-        !(floats && one.key == INT64_MAX) && is_among(items, n, one.key); /* NaN equals nothing */
+    /* NaN equals nothing, not even NaN. */
+    bool found = !(floats && one.key == INT64_MAX) && is_among(items, n, one.key);
     ((uint8_t *)rush_data(out))[i] = found != invert;
   }
   return RUSH_OK;

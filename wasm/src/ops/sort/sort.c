@@ -1,4 +1,4 @@
-/* sort, argsort, topk, kthvalue, median and mode: order along one dimension. */
+/* sort, argsort, topk, kthvalue, median and mode along one dimension. */
 #include "blocks/sort_lines.h"
 #include "call/define.h"
 #include "tensor/layout.h"
@@ -7,7 +7,7 @@ static int64_t line_length(const rush_tensor *t, int dim) {
   return t->rank > 0 ? t->sizes[dim] : 1;
 }
 
-/* The elements that the first k of `items` name, and their places, into two lines. */
+/* Writes the values and indices of the first k `items` to two rows. */
 static void put_line(size_t item, const rush_lines *l, const rush_sort_item *items, int64_t k) {
   for (int64_t i = 0; i < k; i++) {
     if (l->at[1] != NULL)
@@ -67,7 +67,7 @@ static rush_status sorted(rush_call *c, int64_t dim_given, order h, which what) 
   return RUSH_OK;
 }
 
-/* sort: (self, dim, descending), or (self, stable, dim, descending); argsort has one result. */
+/* sort takes (self, dim, descending) or (self, stable, dim, descending). argsort has one result. */
 RUSH_OP(sort) {
   uint32_t at = c->n_args == 4 ? 2 : 1;
   order h = {.descending = arg_bool(c, at + 1),
@@ -81,7 +81,8 @@ RUSH_OP(msort) {
 
 /* ---- topk, kthvalue, median ------------------------------------------------------------------ */
 
-/* Results 0 and 1: `like` with `size` elements along dim; without the dimension where size is 0. */
+/* Allocates results 0 and 1 like `like`, with `size` elements along dim. A size of 0 removes the
+ * dimension. */
 static rush_status two_results(rush_call *c, const rush_tensor *like, int dim, int64_t size,
                                bool keep, rush_tensor **values, rush_tensor **indices) {
   int64_t sizes[RUSH_MAX_RANK];
@@ -122,7 +123,8 @@ RUSH_OP(topk) {
 
 typedef enum pick { KTH, MEDIAN, NANMEDIAN, MODE } pick;
 
-/* The least of the most frequent elements; the last one of it that std::sort leaves. */
+/* Returns the index of the least of the most frequent elements. Among equal elements it is the one
+ * that std::sort puts last. */
 static int64_t most_frequent(rush_call *c, rush_sort_item *items, int64_t n) {
   int64_t most = 0, run = 0, found = 0;
   rush_sort(c->ctx, items, n);
@@ -138,7 +140,8 @@ static int64_t most_frequent(rush_call *c, rush_sort_item *items, int64_t n) {
   return found;
 }
 
-/* The place of the wanted element in a line. `nth` counts from 0 (of kthvalue only). */
+/* Returns the index of the selected element of a row. `nth` is zero-based and only used by
+ * kthvalue. */
 static int64_t pick_one(rush_call *c, pick how, bool floats, rush_sort_item *items, int64_t n,
                         int64_t nth) {
   if (how == KTH) {
@@ -147,7 +150,7 @@ static int64_t pick_one(rush_call *c, pick how, bool floats, rush_sort_item *ite
   }
   if (how == MODE) return most_frequent(c, items, n);
   int64_t nans = 0;
-  for (int64_t i = 0; i < n && floats; i++) { /* keys of ints are never NaN's */
+  for (int64_t i = 0; i < n && floats; i++) { /* integer keys are never NaN */
     if (items[i].key != INT64_MAX) continue;
     if (how == MEDIAN) return i;
     nans++;
@@ -173,7 +176,7 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   if (t->numel == 0) return RUSH_OK;
   bool floats = rush_is_float(t->dtype);
   rush_tensor in = *t, v = *values, x = *indices;
-  if (!keep && t->rank > 0) { /* the dimension is back, of size 1 */
+  if (!keep && t->rank > 0) { /* restores the dimension with size 1 */
     for (int d = t->rank - 1; d > dim; d--)
       v.strides[d] = v.strides[d - 1], x.strides[d] = x.strides[d - 1];
     v.strides[dim] = x.strides[dim] = 0;
@@ -208,7 +211,7 @@ RUSH_OP(nanmedian_dim) {
   return picked(c, NANMEDIAN, "median", 1, 0, arg_bool(c, 2));
 }
 
-/* Of all elements; of none NaN. */
+/* Computes the median of all elements, which is NaN for an empty tensor. */
 static rush_status median_of_all(rush_call *c, pick how) {
   rush_tensor *t = arg_tensor(c, 0), *row, *out;
   rush_dtype dtype = t->dtype;

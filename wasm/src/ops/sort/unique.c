@@ -1,10 +1,10 @@
-/* unique, unique_consecutive and unique_dim; bincount. */
+/* unique, unique_consecutive, unique_dim and bincount. */
 #include "blocks/sort_lines.h"
 #include "call/define.h"
 #include "tensor/layout.h"
 
-/* Results 1 and 2: the group of each element, and the size of each group; empty where not wanted.
- * `rank`, `sizes` are the inverse's. */
+/* Returns results 1 and 2: the group of each element, and the size of each group. They are empty if
+ * not wanted. `rank` and `sizes` describe the first of them. */
 static rush_status ret_groups(rush_call *c, uint32_t i, bool wanted, int rank, const int64_t *sizes,
                               const int64_t *numbers) {
   rush_tensor *out;
@@ -16,9 +16,9 @@ static rush_status ret_groups(rush_call *c, uint32_t i, bool wanted, int rank, c
   return RUSH_OK;
 }
 
-/* Elements in the order of `items` fall into groups of equal ones. Writes the group of each element
- * to inverse[] and the sizes to counts[], collects the elements, and returns the number of groups.
- * NaN equals nothing. */
+/* Groups equal elements that are adjacent in `items`. Writes the group of each element to inverse[]
+ * and the sizes to counts[], collects the elements, and returns the number of groups. NaN equals
+ * nothing. */
 static int64_t group(const rush_sort_item *items, int64_t n, bool floats, int64_t *inverse,
                      int64_t *counts, char *values, const char *from, size_t item) {
   int64_t groups = 0;
@@ -53,12 +53,12 @@ static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_
   return ret_groups(c, 2, want_counts, 1, &groups, numbers + n);
 }
 
-/* self, sorted, return_inverse, return_counts: always sorted, as on PyTorch's CPU */
+/* self, sorted, return_inverse, return_counts. The result is always sorted, as on PyTorch's CPU. */
 RUSH_OP(unique2) {
   return unique(c, true, arg_bool(c, 2), c->n_args > 3 && arg_bool(c, 3));
 }
 
-/* ---- Slices of a dimension ------------------------------------------------------------------- */
+/* ---- Slices along a dimension ---------------------------------------------------------------- */
 
 typedef struct slices {
   rush_dtype dtype;
@@ -71,7 +71,7 @@ static const char *slice_at(const slices *s, int64_t i) {
   return s->data + (size_t)(i * s->width) * s->item;
 }
 
-/* -1, 0 or 1; NaN is unequal to all and before nothing. */
+/* Returns -1, 0 or 1. NaN is unequal to everything and sorts before nothing. */
 static int compare(const slices *s, int64_t a, int64_t b, bool *equal) {
   *equal = true;
   for (int64_t k = 0; k < s->width; k++) {
@@ -107,7 +107,7 @@ static void sort_slices(rush_ctx *ctx, const slices *s, int64_t *order, int64_t 
   }
 }
 
-/* The first slice of each group, with the dimension back in its place. */
+/* Returns the first slice of each group, with the dimension moved back to its place. */
 static rush_status ret_slices(rush_call *c, const slices *s, const rush_tensor *moved, int dim,
                               const int64_t *first, int64_t groups) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
@@ -145,7 +145,7 @@ static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor
     inverse[order[i]] = groups - 1;
   }
   RUSH_TRY(ret_slices(c, s, moved, dim, first, groups));
-  RUSH_TRY(ret_groups(c, 1, true, 1, &s->n, inverse)); /* PyTorch's, too, whatever is asked for */
+  RUSH_TRY(ret_groups(c, 1, true, 1, &s->n, inverse)); /* PyTorch also returns it unconditionally */
   return ret_groups(c, 2, true, 1, &groups, counts);
 }
 

@@ -1,10 +1,11 @@
-/* Complex numbers and their parts. */
+/* Complex numbers and their real and imaginary parts. */
 #include <math.h>
 
 #include "call/define.h"
 #include "tensor/layout.h"
 
-/* A copy, where PyTorch has a view with a mark: neither is written (check_written). */
+/* Returns a copy. PyTorch returns a view with a conjugate bit. Neither is ever written (see
+ * check_written), so the two do not differ. */
 RUSH_OP(conj) {
   rush_tensor *t = arg_tensor(c, 0), *out;
   if (!rush_is_complex(t->dtype)) {
@@ -31,7 +32,7 @@ RUSH_OP(is_conj) {
   ret_bool(c, 0, rush_is_complex(t->dtype) && t->storage->is_conjugate);
   return RUSH_OK;
 }
-/* PyTorch marks the imaginary parts of a conjugate. */
+/* PyTorch sets the negative bit on imaginary parts of a conjugate. */
 RUSH_OP(is_neg) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_CHECK(c->ctx, rush_is_complex(t->dtype) || !t->storage->is_conjugate, RUSH_ERR_UNSUPPORTED,
@@ -86,8 +87,8 @@ RUSH_OP(view_as_complex) {
   return rush_result_view(c, 0, &whole, last, whole.sizes, whole.strides, t->offset / 2);
 }
 
-/* Both operands of one floating dtype, broadcast; `turns` their pairs into real and imaginary
- * parts. */
+/* Broadcasts two operands of the same floating-point dtype. `polar` converts each pair to real and
+ * imaginary parts. */
 static rush_status joined(rush_call *c, const char *name, bool polar) {
   const rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
   int64_t sizes[RUSH_MAX_RANK];

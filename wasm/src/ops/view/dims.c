@@ -1,5 +1,5 @@
-/* Views with other dimensions or other order of dimensions, and the in-place forms that change a
- * tensor's own shape (transpose_, squeeze_, ...). */
+/* Views that add, remove or reorder dimensions, and the in-place forms that change a tensor's own
+ * shape (transpose_, squeeze_, ...). */
 #include "blocks/subtensor.h"
 #include "call/define.h"
 
@@ -19,8 +19,8 @@ static rush_status ret_shape(rush_call *c, const shape *s) {
   return rush_result_view(c, 0, arg_tensor(c, 0), s->rank, s->sizes, s->strides, s->offset);
 }
 
-/* The tensor itself takes the shape: every name of it sees that, other views of its storage do not.
- */
+/* Changes the shape of the tensor itself. All aliases of this tensor see the change, but other
+ * views of its storage do not. */
 static rush_status ret_reshaped_self(rush_call *c, const shape *s) {
   rush_tensor *t = arg_tensor(c, 0);
   t->rank = (uint8_t)s->rank;
@@ -47,7 +47,7 @@ static void swap_dims(shape *s, int a, int b) {
   s->sizes[b] = size, s->strides[b] = stride;
 }
 
-/* Dimension k of the result is dimension order[k] of the tensor. */
+/* Returns a view whose dimension k is dimension order[k] of the tensor. */
 static rush_status ret_order(rush_call *c, const int *order) {
   const rush_tensor *t = arg_tensor(c, 0);
   shape s = shape_of(t);
@@ -126,7 +126,7 @@ RUSH_OP(numpy_T) {
   return ret_order(c, order);
 }
 
-/* What mH and H give: of complex tensors a copy, the conjugate. */
+/* Returns the result of mH and H. For complex tensors it is a conjugated copy. */
 static rush_status ret_adjoint(rush_call *c, const shape *s) {
   if (!rush_is_complex(arg_tensor(c, 0)->dtype)) return ret_shape(c, s);
   RUSH_TRY(ret_shape(c, s));
@@ -137,7 +137,7 @@ static rush_status ret_adjoint(rush_call *c, const shape *s) {
   return RUSH_OK;
 }
 
-/* The last two dimensions in turn. */
+/* Swaps the last two dimensions. */
 static rush_status transpose_matrices(rush_call *c, const char *name, shape *s) {
   *s = shape_of(arg_tensor(c, 0));
   RUSH_CHECK_ARG(s->rank != 1,
@@ -171,7 +171,7 @@ RUSH_OP(matrix_H) {
 static rush_status moved(rush_call *c, int n, const int64_t *source, const int64_t *destination) {
   const rush_tensor *t = arg_tensor(c, 0);
   int rank = t->rank, order[RUSH_MAX_RANK];
-  int span = rank > 0 ? rank : 1; /* a 0-d tensor has dims -1 and 0 */
+  int span = rank > 0 ? rank : 1; /* a 0-d tensor accepts dims -1 and 0 */
   uint32_t from = 0, to = 0;
   for (int d = 0; d < rank; d++) order[d] = -1;
   for (int k = 0; k < n; k++) {
@@ -208,7 +208,7 @@ RUSH_OP(movedim) {
   return moved(c, n, source, destination);
 }
 
-/* squeeze.dim, squeeze.dims and their in-place forms; squeeze without dims is in squeeze_all. */
+/* squeeze.dim, squeeze.dims and their in-place forms. squeeze_all handles squeeze without dims. */
 static rush_status squeezed(rush_call *c, shape *s) {
   const rush_tensor *t = arg_tensor(c, 0);
   uint32_t mask = UINT32_MAX;
@@ -256,7 +256,7 @@ RUSH_OP(unsqueeze_self) {
   return ret_reshaped_self(c, &s);
 }
 
-/* atleast_1d, 2d, 3d: where PyTorch puts the new dimensions. */
+/* atleast_1d, atleast_2d and atleast_3d insert dimensions where PyTorch does. */
 static rush_status at_least(rush_call *c, int rank) {
   shape s = shape_of(arg_tensor(c, 0));
   if (s.rank >= rank) {
@@ -279,19 +279,19 @@ RUSH_OP(atleast_3d) {
   return at_least(c, 3);
 }
 
-/* detach, alias, lift_fresh: the same elements under another name. */
+/* detach, alias and lift_fresh return an alias of the tensor. */
 RUSH_OP(alias) {
   shape s = shape_of(arg_tensor(c, 0));
   return ret_shape(c, &s);
 }
 
-/* What returns its argument: detach_, positive, resolve_conj and the like of real tensors. */
+/* Returns its argument: detach_, positive, resolve_conj and similar operators on real tensors. */
 RUSH_OP(same) {
   ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
 
-/* ---- Any strides ----------------------------------------------------------------------------- */
+/* ---- Arbitrary strides ----------------------------------------------------------------------- */
 
 static rush_status strided(rush_call *c, shape *s) {
   const rush_tensor *t = arg_tensor(c, 0);
@@ -347,7 +347,7 @@ RUSH_OP(unfold) {
     s.sizes[dim] = (most - size) / step + 1;
     int64_t stride;
     if (rush_mul64(step, t->strides[dim], &stride))
-      s.strides[dim] = stride; /* else one element at most */
+      s.strides[dim] = stride; /* on overflow there is at most one element */
   }
   return ret_shape(c, &s);
 }

@@ -1,16 +1,16 @@
-/* Views of a part along one dimension: select, slice, narrow, and the operators that cut a tensor
- * into a list of parts. */
+/* Views of a part along one dimension: select, slice, narrow, and the operators that split a tensor
+ * into a list of views. */
 #include "blocks/subtensor.h"
 #include "call/define.h"
 
-/* `length` elements of dimension `dim` from `start`, every `step`-th. */
+/* Returns `length` elements of dimension `dim`, starting at `start` with stride `step`. */
 static rush_status part_of(rush_call *c, const rush_tensor *t, int dim, int64_t start,
                            int64_t length, int64_t step, rush_tensor **out) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], stride;
   memcpy(sizes, t->sizes, (size_t)t->rank * sizeof *sizes);
   memcpy(strides, t->strides, (size_t)t->rank * sizeof *strides);
   sizes[dim] = length;
-  if (rush_mul64(strides[dim], step, &stride)) strides[dim] = stride; /* else one element at most */
+  if (rush_mul64(strides[dim], step, &stride)) strides[dim] = stride; /* on overflow, length <= 1 */
   return rush_tensor_new_view(c->heap, t, t->rank, sizes, strides,
                               t->offset + start * t->strides[dim], out);
 }
@@ -67,14 +67,14 @@ RUSH_OP(narrow_tensor) {
   return narrowed(c, rush_load_int(start->dtype, rush_data(start)));
 }
 
-/* ---- Lists of parts -------------------------------------------------------------------------- */
+/* ---- Lists of views -------------------------------------------------------------------------- */
 
 static rush_status begin_parts(rush_call *c) {
   return rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE,
                        NULL, 0, &c->results[0]);
 }
 
-/* Appends a tensor to the result and drops our reference. */
+/* Appends a tensor to the result and releases our reference. */
 static rush_status push_part(rush_call *c, rush_tensor *t) {
   rush_status st = rush_list_push(c->heap, rush_as_list(&c->results[0]), rush_of_tensor(t));
   rush_tensor_drop(c->heap, t);
@@ -172,7 +172,7 @@ static rush_status split_sections(rush_call *c, int dim, int64_t sections) {
   return RUSH_OK;
 }
 
-/* One part of tensor_split at indices: self.slice(dim, from, to). */
+/* Adds one part of tensor_split with indices: self.slice(dim, from, to). */
 static rush_status add_slice(rush_call *c, int dim, int64_t from, int64_t to) {
   int64_t size = arg_tensor(c, 0)->sizes[dim];
   if (from < 0) from += size;
@@ -235,7 +235,7 @@ RUSH_OP(tensor_split_tensor) {
   return add_slice(c, dim, from, INT64_MAX);
 }
 
-/* hsplit, vsplit and dsplit: tensor_split along a fixed dimension, of equal parts only. */
+/* hsplit, vsplit and dsplit: tensor_split along a fixed dimension into equal parts. */
 static rush_status split_along(rush_call *c, const char *name, int rank, int dim) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_CHECK_ARG(

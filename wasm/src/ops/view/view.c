@@ -1,4 +1,4 @@
-/* view, reshape, flatten and unflatten; expand: one tensor seen in another shape. */
+/* view, reshape, flatten, unflatten and expand: views with another shape. */
 #include "blocks/shape.h"
 #include "call/define.h"
 #include "tensor/layout.h"
@@ -160,7 +160,7 @@ RUSH_OP(broadcast_tensors) {
   return RUSH_OK;
 }
 
-/* view(dtype): the same bytes as other elements. */
+/* view(dtype) reinterprets the bytes as another dtype. */
 RUSH_OP(view_dtype) {
   const rush_tensor *t = arg_tensor(c, 0);
   rush_dtype dtype;
@@ -197,7 +197,7 @@ RUSH_OP(view_dtype) {
     }
     sizes[last] /= k, strides[last] = 1, offset /= k;
   }
-  rush_tensor *base, *view; /* a base of the new item size, so that the bounds are checked in it */
+  rush_tensor *base, *view; /* a base with the new item size, for the bounds check */
   RUSH_TRY(tmp_view(c, t, 1, (int64_t[]){0}, (int64_t[]){1}, 0, &base));
   base->dtype = dtype;
   RUSH_TRY(rush_tensor_new_view(c->heap, base, t->rank, sizes, strides, offset, &view));

@@ -1,4 +1,4 @@
-/* torchvision's deform_conv2d: a convolution each of whose taps is moved by an offset of its own. */
+/* torchvision's deform_conv2d, a convolution in which each kernel tap has its own offset. */
 #include "blocks/batched_matmul.h"
 #include "call/define.h"
 #include "kernels/roi_pooling.h"
@@ -106,7 +106,7 @@ static void columns_of(const rush_deform *d, int64_t image, const rush_tensor *x
     rush_deform_columns_f32(d, from, by, factor, columns);
 }
 
-/* One image's products: groups of weight[m][k] * columns[k][n]. */
+/* Multiplies one image: weight[m][k] * columns[k][n] for each group. */
 static rush_status multiply(rush_call *c, const rush_deform *d, int64_t image,
                             const rush_tensor *weight, char *columns, rush_tensor *out) {
   const int64_t groups = arg_int(c, 11), m = weight->sizes[0] / groups;
@@ -121,9 +121,9 @@ static rush_status multiply(rush_call *c, const rush_deform *d, int64_t image,
   return RUSH_OK;
 }
 
-/* input [N, C, H, W], weight [O, C / groups, KH, KW], offset [N, 2 * offset_groups * KH * KW, OH, OW],
- * mask of half as many channels, bias [O], stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w,
- * groups, offset_groups, use_mask -> [N, O, OH, OW] */
+/* input [N, C, H, W], weight [O, C / groups, KH, KW], offset [N, 2 * offset_groups * KH * KW, OH,
+ * OW], mask [N, offset_groups * KH * KW, OH, OW], bias [O], stride_h, stride_w, pad_h, pad_w,
+ * dilation_h, dilation_w, groups, offset_groups, use_mask. Returns [N, O, OH, OW]. */
 RUSH_OP(deform_conv2d) {
   rush_tensor *x = arg_tensor(c, 0), *weight, *offset, *mask = NULL, *bias, *out;
   rush_deform d;

@@ -1,4 +1,4 @@
-/* torchvision's nms: of boxes that overlap those with the best scores. */
+/* torchvision's nms: removes boxes that overlap a box with a better score. */
 #include "blocks/sort_lines.h"
 #include "call/define.h"
 #include "tensor/layout.h"
@@ -23,9 +23,9 @@ static rush_status check(rush_call *c, const rush_tensor *boxes, const rush_tens
 #define MAX_OF(a, b) ((a) < (b) ? (b) : (a))
 #define MIN_OF(a, b) ((b) < (a) ? (b) : (a))
 
-/* boxes[n][4]: x1, y1, x2, y2; `items` are in the order of the scores, of which those that stay come
- * to the front. What is left of them after box i is all that it is compared with, so each round is
- * shorter. Gives how many stay; fewer where the host wants to stop. */
+/* boxes[n][4] are x1, y1, x2, y2. `items` are sorted by score, and the boxes that are kept move to
+ * the front. Each round only compares box i with the boxes that are left, so the rounds get
+ * shorter. Returns the number of kept boxes, or fewer after a stop request. */
 #define NMS(T, f)                                                                                \
   static int64_t nms_##f(rush_ctx *ctx, const T *boxes, double threshold, rush_sort_item *items, \
                          int64_t n) {                                                            \
@@ -48,7 +48,8 @@ static rush_status check(rush_call *c, const rush_tensor *boxes, const rush_tens
 NMS(float, f32)
 NMS(double, f64)
 
-/* dets [N, 4], scores [N], iou_threshold -> int64 [K], best first, the earlier of equal ones first */
+/* dets [N, 4], scores [N], iou_threshold. Returns int64 [K], sorted by decreasing score. Equal
+ * scores keep their order. */
 RUSH_OP(nms) {
   rush_tensor *boxes = arg_tensor(c, 0), *scores = arg_tensor(c, 1), *out;
   rush_sort_item *items;

@@ -1,5 +1,5 @@
-/* torchvision's roi_align, roi_pool, ps_roi_align and ps_roi_pool: regions of images, each pooled to
- * one size. */
+/* torchvision's roi_align, roi_pool, ps_roi_align and ps_roi_pool, which pool regions of images to
+ * a fixed size. */
 #include "blocks/variants.h"
 #include "call/define.h"
 #include "kernels/roi_pooling.h"
@@ -28,7 +28,7 @@ static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *
   return RUSH_OK;
 }
 
-/* The first column of the regions names images. */
+/* Checks the first column of the regions, which holds image indices. */
 static rush_status check_images(rush_call *c, const rush_tensor *rois, int64_t images) {
   for (int64_t i = 0; i < rois->sizes[0]; i++) {
     const double image = rush_load_double(
@@ -40,8 +40,8 @@ static rush_status check_images(rush_call *c, const rush_tensor *rois, int64_t i
   return RUSH_OK;
 }
 
-/* Sets *rois, contiguous, and makes the results: [K, channels, height, width] of the input's dtype,
- * and of int32 where there is a second. */
+/* Sets *rois to the contiguous regions, and allocates the results [K, channels, height, width].
+ * Result 0 has the input's dtype; an optional result 1 has dtype int32. */
 static rush_status open(rush_call *c, rush_rois *r, rush_tensor **rois, rush_tensor **out,
                         rush_tensor **second) {
   const rush_tensor *x = arg_tensor(c, 0);
@@ -69,14 +69,14 @@ static rush_status open(rush_call *c, rush_rois *r, rush_tensor **rois, rush_ten
   return check_images(c, *rois, x->sizes[0]);
 }
 
-/* Which channel of the input each bin has read. */
+/* Writes the input channel that each bin reads. */
 static void put_channels(const rush_rois *r, rush_tensor *to) {
   int32_t *at = rush_data(to);
   for (int64_t i = 0; i < to->numel; i++) at[i] = (int32_t)(i % r->channels);
 }
 
-/* input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, and but for
- * ps_roi_align aligned */
+/* input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio; and aligned, except for
+ * ps_roi_align */
 RUSH_OP(roi_align) {
   rush_rois r;
   rush_tensor *rois, *out, *channels;
