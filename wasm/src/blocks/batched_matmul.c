@@ -15,7 +15,8 @@ rush_matrices rush_matrices_of(const rush_tensor *t, int rank) {
   return m;
 }
 
-/* What is kept from one batch to the next: packed copies are made again only for other matrices. */
+/* Buffers that are kept between batches. A packed copy is only made again for a different
+ * matrix. */
 typedef struct scratch {
   rush_ctx *ctx;
   float *a, *b;
@@ -61,7 +62,8 @@ static void product_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_
                      INFINITY);
 }
 
-/* Batches that follow each other like more rows of a, times the same b, are one taller product. */
+/* Merges batches whose rows of a and c continue those of the previous batch, with the same b, into
+ * one taller product. */
 static int fold(int rank, const int64_t *batch, int64_t *m, const rush_matrices *a,
                 const rush_matrices *b, const rush_matrices *c) {
   while (rank > 0) {
@@ -98,7 +100,8 @@ static double complex complex_at(bool wide, const char *of, int64_t at) {
   return wide ? ((const double complex *)(const void *)of)[at]
               : ((const float complex *)(const void *)of)[at];
 }
-/* A row of a complex product: rare, so small. */
+/* Computes one row of a complex product. Complex products are rare, so this code is small rather
+ * than fast. */
 static void complex_row(bool wide, int64_t n, int64_t k, const char *a, const rush_matrices *as,
                         const char *b, const rush_matrices *bs, char *c) {
   for (int64_t j = 0; j < n; j++) {
@@ -123,7 +126,7 @@ static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int r
       if (rush_should_stop(s->ctx, (uint64_t)n + (uint64_t)k)) return;
       product_f32(s, m, n, k, a, pa, b, pb, c, pc);
     } else {
-      for (int64_t i = 0; i < m; i++) { /* row by row, as the kernel itself goes */
+      for (int64_t i = 0; i < m; i++) { /* row by row, like the kernel */
         if (rush_should_stop(s->ctx, (uint64_t)n * (uint64_t)k)) return;
         if (rush_is_complex(dtype)) {
           complex_row(dtype == RUSH_COMPLEX128, n, k, pa + i * a->row * size, a, pb, b,
@@ -150,7 +153,7 @@ static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int r
 rush_status rush_matmul_run(rush_heap *heap, rush_dtype dtype, int64_t m, int64_t n, int64_t k,
                             int rank, const int64_t *batch, rush_matrices a, rush_matrices b,
                             rush_matrices c) {
-  RUSH_TRY(rush_charge(heap->ctx, 32)); /* for who has many products of nothing */
+  RUSH_TRY(rush_charge(heap->ctx, 32)); /* lets many empty products be stopped */
   for (int d = 0; d < rank; d++)
     if (batch[d] == 0) return RUSH_OK;
   if (m == 0 || n == 0) return RUSH_OK;
@@ -182,7 +185,7 @@ bool rush_as_rows(const rush_tensor *t, int64_t *rows, int64_t *stride) {
     }
     *rows *= t->sizes[d];
   }
-  /* Overlapping rows (expand, unfold) are fine to read; a negative stride does not exist. */
+  /* Overlapping rows (expand, unfold) can be read, and negative strides do not exist. */
   return true;
 }
 

@@ -4,9 +4,9 @@
 #include "tensor/layout.h"
 #include "tensor/room.h"
 
-enum { PIECE = 1 << 14 }; /* bytes */
+enum { PIECE = 1 << 14 }; /* bytes per work item */
 
-/* Once an "empty tensor" was always of shape [0]; cat still ignores those. */
+/* In old versions of PyTorch, every empty tensor had shape [0]. cat still ignores such tensors. */
 static bool is_skipped(const rush_tensor *t) {
   return t->rank == 1 && t->sizes[0] == 0;
 }
@@ -36,7 +36,7 @@ static int common_format(size_t n, const rush_tensor *const *tensors) {
   return format;
 }
 
-/* The dimensions as they lie in t, the outermost first. */
+/* Lists the dimensions in memory order, the outermost first. */
 static void order_of(const rush_tensor *t, int *order) {
   for (int d = 0; d < t->rank; d++) {
     int i = d;
@@ -44,7 +44,7 @@ static void order_of(const rush_tensor *t, int *order) {
     order[i] = d;
   }
 }
-/* Whether all elements lie in this order, without gaps. */
+/* Returns whether t is dense with this order of dimensions. */
 static bool lies_in(const rush_tensor *t, const int *order) {
   int64_t stride = 1;
   for (int i = t->rank - 1; i >= 0; i--) {
@@ -56,13 +56,14 @@ static bool lies_in(const rush_tensor *t, const int *order) {
 }
 
 typedef struct rows {
-  size_t n, each, whole, bytes; /* each: of one along the dimension; whole: of the result's row */
+  /* each: bytes per index of dim; whole: bytes per row of the result */
+  size_t n, each, whole, bytes;
   const rush_tensor *const *tensors;
   int dim;
   char *to;
 } rows;
 
-/* Without a call for the few channels of a pixel. */
+/* Copies a short run, such as the channels of one pixel, without calling memcpy. */
 static inline void copy_run(char *to, const char *from, size_t bytes) {
   enum { VECTOR = 16, LONG = 256 };
   size_t i = 0;
@@ -70,7 +71,7 @@ static inline void copy_run(char *to, const char *from, size_t bytes) {
   if (i < bytes) memcpy(to + i, from + i, bytes - i);
 }
 
-/* An item is a piece of the result's bytes. */
+/* Copies a range of pieces. A work item is one piece of the result's bytes. */
 static void copy_pieces(const void *arg, size_t begin, size_t end, unsigned who) {
   const rows *r = arg;
   const size_t last = r->bytes / PIECE < end ? r->bytes : end * PIECE;
@@ -92,7 +93,7 @@ static void copy_pieces(const void *arg, size_t begin, size_t end, unsigned who)
   }
 }
 
-/* Rows that follow each other in every tensor. */
+/* Copies tensors whose rows are contiguous, all in the same order. */
 static void copy_rows(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors, int dim,
                       const int *order, rush_tensor *out) {
   size_t each = rush_itemsize(out);
@@ -127,10 +128,10 @@ static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *cons
   return RUSH_OK;
 }
 
-/* What there is to join. */
+/* The dimension, sizes and memory format of the result. */
 typedef struct plan {
   int rank, dim;
-  int64_t sizes[RUSH_MAX_RANK]; /* of the result */
+  int64_t sizes[RUSH_MAX_RANK]; /* result's sizes */
   int format;
 } plan;
 
@@ -169,7 +170,7 @@ static rush_status new_joined(rush_heap *heap, const plan *p, size_t n,
   return rush_new_in_layout(heap, dtype, p->rank, p->sizes, last, p->format, out);
 }
 
-/* The parts into `*out`; where that cannot be it goes. */
+/* Copies the tensors into `*out`, which is released on failure. */
 static rush_status fill(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int dim,
                         rush_tensor *into, rush_tensor **out) {
   rush_status st = into->numel > 0 ? copy_parts(heap, n, tensors, dim, into) : RUSH_OK;

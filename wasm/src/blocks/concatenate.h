@@ -1,16 +1,16 @@
-/* Joining tensors along a dimension: cat, stack, roll and their kin. */
+/* Concatenation along a dimension, for cat, stack, roll and other operators. */
 #ifndef RUSH_CONCATENATE_H
 #define RUSH_CONCATENATE_H
 
 #include "tensor/tensor.h"
 
-/* torch.cat of n >= 1 tensors; the result has `dtype`. `dim` is not wrapped yet. */
+/* Computes torch.cat of n >= 1 tensors. The result has `dtype`. A negative `dim` is allowed. */
 rush_status rush_cat(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int64_t dim,
                      rush_dtype dtype, rush_tensor **out);
-/* The same, of a result to which more will be joined: where the first tensor was made so, what comes
- * behind it goes into its room (room.h) and nothing of it is copied; else the result has room for
- * half as much again, but where the first one's room was of no use: it was laid in PyTorch's order,
- * which would be a second copy each time. */
+/* Does the same for a result that will be extended again, such as a KV cache. If this function made
+ * the first tensor, the others are appended in its spare capacity (room.h) without a copy.
+ * Otherwise the result gets 50 % spare capacity. It gets none if the first tensor was made here,
+ * but later copied to PyTorch's layout, because each call would then copy twice. */
 rush_status rush_cat_growing(rush_heap *heap, size_t n, const rush_tensor *const *tensors,
                              int64_t dim, rush_dtype dtype, rush_tensor **out);
 

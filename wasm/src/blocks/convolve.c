@@ -9,9 +9,10 @@
 #include "kernels/optional.h"
 #include "tensor/layout.h"
 
-/* ---- What the weight says -------------------------------------------------------------------- */
+/* ---- Sizes from the weight ------------------------------------------------------------------- */
 
-/* Kernel and channels; spatial dimension d of `dims` becomes d + 3 - dims of three. */
+/* Reads kernel size and channels. Spatial dimension d of `dims` becomes dimension d + 3 - dims of
+ * three. */
 static rush_conv of_weight(const rush_tensor *w, int64_t groups, bool transposed,
                            const int64_t *stride, const int64_t *dilation) {
   const int dims = w->rank - 2;
@@ -28,7 +29,7 @@ static rush_conv of_weight(const rush_tensor *w, int64_t groups, bool transposed
   return s;
 }
 
-/* Strides of [a][b][spatial..] as of [a][b][d][h][w]. */
+/* Expands the strides of [a][b][spatial...] to those of [a][b][d][h][w]. */
 static void strides_of(const rush_tensor *t, ptrdiff_t to[5]) {
   const int dims = t->rank - 2;
   to[0] = (ptrdiff_t)t->strides[0];
@@ -37,7 +38,7 @@ static void strides_of(const rush_tensor *t, ptrdiff_t to[5]) {
     to[2 + d] = d + dims - 3 < 0 ? 0 : (ptrdiff_t)t->strides[2 + d + dims - 3];
 }
 
-/* A constant `int[]` of one or `dims` positive numbers. */
+/* Reads a constant `int[]` of one or `dims` positive numbers. */
 static bool constant_ints(const rush_prepare *p, int arg, int dims, int64_t *out) {
   const rush_value *v = p->args[arg];
   if (v == NULL || (v->kind != RUSH_KIND_LIST && v->kind != RUSH_KIND_INT)) return false;
@@ -51,7 +52,8 @@ static bool constant_ints(const rush_prepare *p, int arg, int dims, int64_t *out
   return true;
 }
 
-/* A transposed convolution is as many plain ones as its strides multiply to. */
+/* A transposed convolution runs as one plain convolution per phase. The number of phases is the
+ * product of its strides. */
 enum { MOST_PHASES = 1 << 16 };
 
 static bool few_phases(int dims, const int64_t *stride) {
@@ -78,11 +80,12 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
       (transposed && !few_phases(w->rank - 2, stride)) ||
       !rush_constant_bias(p, (uint32_t)at->bias,
                           transposed ? w->sizes[1] * groups->u.i : w->sizes[0], &bias))
-    return RUSH_OK; /* running packs it, or says what is wrong */
+    return RUSH_OK; /* the run packs it or reports the error */
   rush_conv s = of_weight(w, groups->u.i, transposed, stride, dilation);
   s.ctx = p->ctx;
   p->consumed = 1u << at->weight | 1u << at->bias;
-  if (groups->u.i == 1 && !transposed && w->numel == w->sizes[0] * w->sizes[1]) /* pointwise */
+  /* Pointwise (1x1) */
+  if (groups->u.i == 1 && !transposed && w->numel == w->sizes[0] * w->sizes[1])
     return rush_linear_pack(p, w, w->sizes[0], w->sizes[1], w->strides[0], w->strides[1], bias);
   if (p->placing != NULL) return RUSH_OK;
   size_t floats;
@@ -131,7 +134,7 @@ static rush_status check_lists(rush_call *c, rush_conv_args *a, int dims) {
     RUSH_CHECK_ARG(a->stride[d] > 0, "non-positive stride is not supported");
     RUSH_CHECK_ARG(a->dilation[d] > 0, "dilation should be greater than zero, but got %lld",
                    (long long)a->dilation[d]);
-    /* So that no sum below overflows. */
+    /* Keeps the sums below from overflowing. */
     RUSH_CHECK_ARG(a->padding[2 * d] <= INT32_MAX && a->padding[2 * d + 1] <= INT32_MAX &&
                        a->stride[d] <= INT32_MAX && a->dilation[d] <= INT32_MAX &&
                        (!a->transposed || a->output_padding[d] <= INT32_MAX),
@@ -207,7 +210,7 @@ static rush_status check_dtypes(rush_call *c, const rush_conv_args *a) {
   return RUSH_OK;
 }
 
-/* Sizes of the result's spatial dimensions. */
+/* Computes the spatial sizes of the result. */
 static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, int64_t *out) {
   const rush_tensor *x = a->input, *w = a->weight;
   char in_text[100], other[100];
@@ -218,9 +221,10 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
         w->sizes[2 + d] > 0,
         "kernel size should be greater than zero, but got a weight with size 0 at dimension %d",
         2 + d);
-    /* Below 2^62: sizes of existing tensors, and factors below 2^31. */
+    /* This is below 2^62: one term is the size of an existing tensor, and the factors are below
+     * 2^31. */
     const int64_t pads = a->padding[2 * d] + a->padding[2 * d + 1];
-    int64_t span; /* the most that kernels add up: sizes are of 32 bits in wasm */
+    int64_t span; /* the greatest sum in the kernels: ptrdiff_t has 32 bits in wasm */
     RUSH_CHECK_ARG(w->sizes[2 + d] <= INT32_MAX && x->sizes[2 + d] <= INT32_MAX, TOO_LARGE);
     reach[d] = a->dilation[d] * (w->sizes[2 + d] - 1) + 1;
     padded[d] = x->sizes[2 + d] + pads;
@@ -237,7 +241,7 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
     } else {
       fits = fits && padded[d] >= reach[d];
       out[d] = padded[d] < reach[d] ? 0 : (padded[d] - reach[d]) / a->stride[d] + 1;
-      span = padded[d] + reach[d] + 8 * a->stride[d]; /* kernels look a few columns ahead */
+      span = padded[d] + reach[d] + 8 * a->stride[d]; /* kernels read a few columns ahead */
     }
     RUSH_CHECK_ARG(span <= INT32_MAX, TOO_LARGE);
   }
@@ -256,9 +260,10 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
   return RUSH_OK;
 }
 
-/* ---- Running --------------------------------------------------------------------------------- */
+/* ---- Execution ------------------------------------------------------------------------------- */
 
-/* The input as dense channels-last floats that 16 bytes behind may be read: its own, or a copy. */
+/* Returns the input as dense channels-last floats with at least 16 readable bytes behind them: its
+ * own data or a copy. */
 static rush_status channels_last(rush_call *c, const rush_tensor *x, const float **data) {
   rush_tensor *copy;
   *data = rush_data(x);
@@ -268,7 +273,7 @@ static rush_status channels_last(rush_call *c, const rush_tensor *x, const float
   return rush_tensor_copy(c->heap, copy, x);
 }
 
-/* Packs the weights for this run. */
+/* Packs the weight for this run. */
 static rush_status pack_now(rush_call *c, const rush_conv_args *a, const rush_conv *s,
                             const float **packed) {
   size_t floats, bytes;
@@ -285,8 +290,8 @@ static rush_status pack_now(rush_call *c, const rush_conv_args *a, const rush_co
   return RUSH_OK;
 }
 
-/* Weights of a transposed convolution are packed for its strides and dilations, which are constants
- * of the program: a run with others would read behind their end. */
+/* Weights of a transposed convolution are packed for its constant strides and dilations. A run with
+ * other values would read past their end. */
 static rush_status check_packed(rush_call *c, const rush_conv *s) {
   size_t floats;
   if (!c->packed || !s->transposed) return RUSH_OK;
@@ -310,8 +315,8 @@ static rush_status run_f32(rush_call *c, const rush_conv_args *a, const rush_con
   return RUSH_OK;
 }
 
-/* The input as PyTorch's kernels see it, of which the strides alone matter: one dimension counts as
- * two, and is made contiguous before. */
+/* Returns the header that PyTorch's kernels see. Only its strides matter: a 1-d input becomes 2-d,
+ * and is made contiguous first. */
 static rush_tensor as_image(const rush_tensor *t, bool contiguous) {
   rush_tensor seen = rush_nominal_header(t);
   if (t->rank != 3) return seen;
@@ -325,21 +330,21 @@ static rush_tensor as_image(const rush_tensor *t, bool contiguous) {
   return seen;
 }
 
-/* _determine_backend_memory_format of Convolution.cpp, without oneDNN. */
+/* Follows _determine_backend_memory_format of Convolution.cpp without oneDNN. */
 static int result_format(const rush_conv_args *a, const int64_t *out) {
   if (a->weight->rank == 5 || a->input->numel == 0) return RUSH_FORMAT_CONTIGUOUS;
   rush_tensor x = as_image(a->input, true), w = as_image(a->weight, false);
-  x.sizes[1] /= a->groups; /* groups are convolved one by one, and joined */
+  x.sizes[1] /= a->groups; /* groups are convolved separately and concatenated */
   w.sizes[0] /= a->groups;
   const int of_weight = a->weight_format < 0 ? rush_suggest_format(&w) : a->weight_format;
   int format = rush_suggest_format(&x);
   if (format == RUSH_FORMAT_CONTIGUOUS) format = of_weight;
   bool one = a->groups > 1 && out[1] == a->groups;
   for (int d = 2; d < a->weight->rank; d++) one = one && out[d] == 1;
-  return one ? RUSH_FORMAT_CONTIGUOUS : format; /* of one element's strides cat cannot tell */
+  return one ? RUSH_FORMAT_CONTIGUOUS : format; /* cat cannot tell the format of a single element */
 }
 
-/* Sets result 0. */
+/* Computes result 0 for an input with a batch dimension. */
 static rush_status convolve_batched(rush_call *c, const rush_conv_args *a) {
   const rush_tensor *x = a->input, *w = a->weight;
   const int dims = w->rank - 2;
@@ -379,7 +384,7 @@ static rush_status convolve_batched(rush_call *c, const rush_conv_args *a) {
   return RUSH_OK;
 }
 
-/* One dimension less on either side: the batch of one is seen through views. */
+/* Views an unbatched input and result with a batch of one. */
 static rush_status convolve_unbatched(rush_call *c, rush_conv_args *a) {
   const rush_tensor *x = a->input;
   int64_t sizes[RUSH_MAX_RANK] = {1}, strides[RUSH_MAX_RANK] = {x->sizes[0] * x->strides[0]};

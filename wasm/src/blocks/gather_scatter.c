@@ -3,7 +3,7 @@
 #include "kernels/reduction.h"
 #include "tensor/layout.h"
 
-enum { BLOCK = 256, COLUMNS = 64 /* that rush_sum_columns_f32 takes */ };
+enum { BLOCK = 256, COLUMNS = 64 /* the limit of rush_sum_columns_f32 */ };
 
 rush_status rush_fail_index(rush_ctx *ctx, int64_t index, int dim, int64_t size) {
   return rush_fail(ctx, RUSH_ERR_BAD_ARGUMENT,
@@ -40,7 +40,7 @@ rush_status rush_fail_index(rush_ctx *ctx, int64_t index, int dim, int64_t size)
         ROW(int64_t, INT);                                                          \
     }                                                                               \
   }
-/* Integers wrap around, as in PyTorch: computed without sign. */
+/* Integers wrap around, as in PyTorch, so they are computed as unsigned. */
 ROWS(add_row, (uint64_t)a + (uint64_t)b, a + b, (a | b) != 0)
 ROWS(mul_row, (uint64_t)a *(uint64_t)b, a *b, a != 0 && b != 0)
 ROWS(max_row, a < b ? b : a, b != b || a < b ? b : a, (a | b) != 0)
@@ -59,8 +59,8 @@ static double combine_floats(rush_combine how, double a, double b) {
   }
 }
 
-/* Rare dtypes, element by element. Integers of 16 bits and their products are exact as doubles, and
- * wrap when they are stored. */
+/* Handles rare dtypes element by element. 16-bit integers and their products are exact as doubles,
+ * and wrap when they are stored. */
 static void combine_rare(rush_combine how, rush_dtype dtype, char *dst, const int64_t *at,
                          const char *src, int64_t src_step, int64_t n) {
   const rush_dtype part = rush_real_dtype(dtype);
@@ -69,7 +69,7 @@ static void combine_rare(rush_combine how, rush_dtype dtype, char *dst, const in
     char *to = dst + at[k];
     const double a = rush_load_double(part, to), b = rush_load_double(part, src);
     double v = combine_floats(how, a, b);
-    if (part != dtype) { /* complex: there are sums and products */
+    if (part != dtype) { /* complex supports only sums and products */
       const double ai = rush_load_double(part, to + size), bi = rush_load_double(part, src + size);
       const bool product = how == RUSH_COMBINE_MUL;
       rush_store_double(part, to + size, product ? a * bi + ai * b : ai + bi);
@@ -127,7 +127,7 @@ void rush_combine_row(rush_combine how, rush_dtype dtype, char *dst, const int64
 }
 
 static void set_line(char *dst, const char *src, size_t size, size_t known) {
-  for (memcpy(dst, src, known); known < size; known *= 2) /* what is there, again */
+  for (memcpy(dst, src, known); known < size; known *= 2) /* doubles the filled part */
     memcpy(dst + known, dst, known < size - known ? known : size - known);
 }
 static void add_line(float *dst, const float *src, int64_t n) {
@@ -148,9 +148,9 @@ bool rush_combine_line(rush_combine how, rush_dtype dtype, char *dst, int64_t ds
   return true;
 }
 
-/* ---- Walking --------------------------------------------------------------------------------- */
+/* ---- Iteration ------------------------------------------------------------------------------- */
 
-/* `t` seen in index's sizes; its own dimension `dim` (if any) does not move. */
+/* Returns a header of `t` with index's sizes. Its own dimension `dim`, if any, gets stride 0. */
 static rush_tensor seen_as(const rush_tensor *t, const rush_tensor *index, int dim) {
   rush_tensor view = *t;
   view.rank = index->rank;
@@ -163,7 +163,7 @@ static rush_tensor seen_as(const rush_tensor *t, const rush_tensor *index, int d
 typedef struct walk {
   rush_dtype index_dtype;
   int dim;
-  int64_t size, stride; /* of `dim`; stride in bytes */
+  int64_t size, stride; /* size of `dim`; its stride in bytes */
   bool wrap;
 } walk;
 
@@ -176,7 +176,8 @@ static walk walk_of(const rush_tensor *t, int dim, const rush_tensor *index, boo
   return w;
 }
 
-/* Byte offsets of n elements whose other dimensions move by `step` bytes each. */
+/* Computes the byte offsets of n elements. The other dimensions advance by `step` bytes per
+ * element. */
 static rush_status resolve(rush_ctx *ctx, const walk *w, const char *index, int64_t index_step,
                            int64_t step, int64_t n, int64_t *at) {
   RUSH_TRY(rush_charge(ctx, 4 * (uint64_t)n));
@@ -207,7 +208,7 @@ rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_te
   rush_iter it;
   rush_iter_init(&it, index->rank, index->sizes, 3, operands);
   do {
-    if (it.stride[1][0] == 0) { /* a line that goes to one place */
+    if (it.stride[1][0] == 0) { /* the whole line shares one offset */
       RUSH_TRY(rush_charge(ctx, (uint64_t)it.size[0]));
       RUSH_TRY(resolve(ctx, &w, it.at[1], 0, 0, 1, at));
       if (rush_combine_line(how, dst->dtype, it.at[0] + at[0], it.stride[0][0], it.at[2],
@@ -279,17 +280,17 @@ rush_tensor rush_index_along(const rush_tensor *index, const rush_tensor *like, 
   return view;
 }
 
-/* ---- Targets --------------------------------------------------------------------------------- */
+/* ---- Destinations ---------------------------------------------------------------------------- */
 
 static bool is_named_again(const rush_call *c, const rush_tensor *t) {
   for (uint32_t i = 1; i < c->n_args; i++) {
     const rush_value *v = &c->args[i];
     if (v->kind == RUSH_KIND_TENSOR && rush_as_tensor(v) == t) return true;
   }
-  return false; /* a list would hold a reference of its own */
+  return false; /* a list would hold its own reference */
 }
 
-/* ATen's clone_preserve_strides. */
+/* Mimics ATen's clone_preserve_strides. */
 static rush_status copy_storage(rush_call *c, const rush_tensor *t, rush_tensor **out) {
   const int64_t n = (int64_t)(t->storage->bytes / rush_itemsize(t));
   rush_tensor *whole;

@@ -2,7 +2,7 @@
 
 #include "tensor/iter.h"
 
-enum { LOOK = 4096 }; /* elements between two looks at the host's wish to stop */
+enum { LOOK = 4096 }; /* elements between two checks for a stop request */
 
 void rush_row_major_init(rush_row_major *o, const rush_tensor *t, int rank, const int64_t *sizes) {
   o->rank = rank;

@@ -1,14 +1,14 @@
-/* Where a tensor is not zero, in row-major order. */
+/* Coordinates of the nonzero elements of a tensor, in row-major order. */
 #ifndef RUSH_NONZERO_H
 #define RUSH_NONZERO_H
 
 #include "tensor/tensor.h"
 
-/* int64 [max(rank, 1)][n], row-major: row d holds the coordinates in dimension d; a 0-d tensor has
- * none, and counts as one of size 1 here. */
+/* Returns int64 [max(rank, 1)][n], contiguous. Row d holds the coordinates in dimension d. A 0-d
+ * tensor counts as 1-d with one element here. */
 rush_status rush_nonzero(rush_heap *heap, const rush_tensor *t, rush_tensor **out);
 
-/* Walks the elements of `t` as if it had sizes `rank`, `sizes` (broadcast), in row-major order. */
+/* Iterates over the elements of `t`, broadcast to `sizes` of `rank`, in row-major order. */
 typedef struct rush_row_major {
   int rank;
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], index[RUSH_MAX_RANK]; /* strides in bytes */

@@ -45,7 +45,7 @@ rush_status rush_int8_rows_new(rush_call *c, int64_t m, int64_t k, rush_int8_row
   return tmp_items(c, m, sizeof *rows->scales, (void **)&rows->scales);
 }
 
-/* fbgemm's and qnnpack's choice for a range: QuantUtils.h. */
+/* Chooses scale and zero point for a range as fbgemm and QNNPACK do: QuantUtils.h. */
 static float choose(double low, double high, int64_t levels, int32_t *zero_point) {
   static const double LEAST = 6.1000000685453415e-05;
   const double most = (double)levels;

@@ -12,8 +12,8 @@ const rush_tensor *rush_constant_matrix(const rush_prepare *p, uint32_t arg) {
              : NULL;
 }
 
-/* Rows that are the whole storage go to the end of the packed matrix, to be packed from its front.
- */
+/* If the rows are the whole storage, places them at the end of the packed matrix, so that packing
+ * can run in place from its front. */
 static rush_status place(rush_prepare *p, const rush_tensor *weight, size_t floats, int64_t n,
                          int64_t k, int64_t stride_n, int64_t stride_k) {
   rush_packed_floats *packed;

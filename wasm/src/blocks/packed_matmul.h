@@ -1,34 +1,36 @@
-/* x times a packed matrix: what linear, addmm, mm and matmul do when their weight is a constant. */
+/* Products with a packed matrix: linear, addmm, mm and matmul with a constant weight. */
 #ifndef RUSH_PACKED_MATMUL_H
 #define RUSH_PACKED_MATMUL_H
 
 #include "blocks/packed.h"
 
-/* A constant argument of prepare of rank 2: NULL where it is none, or neither float32 nor, in rows with
- * RUSH_OP_PACKS_HALVES, float16 or bfloat16, as rush_constant_f32. */
+/* Returns a constant argument of prepare of rank 2, like rush_constant_f32. In rows with
+ * RUSH_OP_PACKS_HALVES it may also be float16 or bfloat16. */
 const rush_tensor *rush_constant_matrix(const rush_prepare *p, uint32_t arg);
 
-/* Says in `packed` that it is of halves, which `weight` still has. In packed_half.c; slim sets it to NULL, as
- * kernels/optional.h says, where no weight is of halves. Without it they are widened in each call. */
+/* Marks `packed` as half-precision, which is `weight`'s dtype. packed_half.c implements it. `slim`
+ * sets it to NULL if no weight is half-precision (see kernels/optional.h). Without it, each call
+ * widens the weight. */
 typedef void rush_pack_halves_fn(rush_packed_floats *packed, const rush_tensor *weight);
 extern rush_pack_halves_fn *const rush_optional_halves;
 
-/* Packs weight[n][k] (with its strides given as those of n and k) and the bias; see
- * rush_constant_bias. Halves stay halves. In place where the weight is dense and alone in its storage. */
+/* Packs weight[n][k], with the strides of n and k, and the bias (see rush_constant_bias).
+ * Half-precision weights keep their dtype. Packs in place if the weight is dense and the only
+ * tensor on its storage. */
 rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t n, int64_t k,
                              int64_t stride_n, int64_t stride_k, const float *bias);
 
-/* x[..., k] as rows, and the result's. */
+/* x[..., k] as rows, and the rows of the result. */
 typedef struct rush_linear_rows {
-  size_t m, stride; /* rows, and elements from one to the next */
-  const float *x;   /* NULL where k is 0 */
-  float *y;         /* dense; NULL where the result has no elements: there is nothing to do */
+  size_t m, stride; /* number of rows, and elements between rows */
+  const float *x;   /* NULL if k is 0 */
+  float *y;         /* dense; NULL if the result is empty and there is nothing to do */
 } rush_linear_rows;
 
-/* Sets result 0 of `c`, float32 [..., n], for an operator to fill. */
+/* Sets result 0 of `c` to an uninitialized float32 [..., n], for an operator to fill. */
 rush_status rush_linear_begin(rush_call *c, rush_tensor *x, int64_t n, rush_linear_rows *rows);
 
-/* Sets result 0 of `c`: x[..., k] * what is packed for it, of sizes [..., n], clamped. */
+/* Sets result 0 of `c` to x[..., k] times its packed weight, with sizes [..., n], clamped. */
 rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, float min,
                             float max);
 

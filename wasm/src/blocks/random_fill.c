@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { DRAW_WORK = 16 }; /* of one number */
+enum { DRAW_WORK = 16 }; /* work per number */
 
 void rush_random_fill(rush_call *c, rush_tensor *t, rush_random_fn draw, double a, double b) {
   const rush_tensor *operands[] = {t};

@@ -33,7 +33,7 @@ rush_status rush_cell_check(rush_ctx *ctx, const rush_cell *cell, rush_dtype dty
   return check_weight(ctx, cell->w_hr, "w_hr", dtype, 2, out, hidden);
 }
 
-/* to[n][rows of w] = from[n][columns of w] * w + bias */
+/* Computes to[n][rows of w] = from[n][columns of w] * w^T + bias. */
 static rush_status product(rush_heap *heap, int64_t n, const void *from, const rush_tensor *w,
                            const rush_tensor *bias, void *to) {
   const int64_t rows = w->sizes[0], k = w->sizes[1];
@@ -68,8 +68,8 @@ static void tanh_f64(size_t n, double *out, const double *in) {
   for (size_t i = 0; i < n; i++) out[i] = tanh(in[i]);
 }
 
-/* The elements of a step, for each dtype. g: gates of the input, r: of the state, both [n][gates *
- * H]. */
+/* The elementwise part of a step, for each dtype. g: gates from the input, r: gates from the state,
+ * both [n][gates * H]. */
 #define CELLS(T, t)                                                                                \
   static void plain_##t(int64_t n, int64_t H, T *g, const T *r, T *h, bool relu) {                 \
     for (int64_t i = 0; i < n * H; i++) h[i] = g[i] + r[i];                                        \
@@ -142,8 +142,8 @@ rush_status rush_cell_step(rush_heap *heap, const rush_cell *cell, int64_t n, vo
                        -INFINITY, INFINITY);
   else
     RUSH_TRY(product(heap, n, h, cell->w_hh, cell->b_hh, room));
-  /* A projected state is made of one that lies where the gates of the old state are done with: row
-   * k of it ends before the row k + 1 of the gates, which is read next. */
+  /* The projection reads an unprojected state that overwrites the old state's gates. Row k of it
+   * ends before row k + 1 of the gates, which is read next. */
   void *full = cell->w_hr == NULL ? h : room;
   (cell->w_hh->dtype == RUSH_FLOAT32 ? cell_f32 : cell_f64)(cell->kind, n, hidden, gates, room,
                                                             full, c);

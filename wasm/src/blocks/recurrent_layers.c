@@ -15,7 +15,8 @@ rush_status rush_sequence_padded(rush_call *c, bool batch_first, rush_sequence *
   return RUSH_OK;
 }
 
-/* batch_sizes: int64, dense, positive, never growing; their sum is the number of rows. */
+/* batch_sizes must be int64, dense, positive and non-increasing. Their sum is the number of
+ * rows. */
 rush_status rush_sequence_packed(rush_call *c, const rush_tensor *batch_sizes, rush_sequence *out) {
   const rush_tensor *data = arg_tensor(c, 0);
   RUSH_CHECK_ARG(data->rank == 2, "a packed sequence has 2 dimensions, not %d", data->rank);
@@ -43,7 +44,7 @@ static int64_t rows_at(const rush_sequence *s, int64_t step) {
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
-/* The result `i`, a copy of a first state [layers * directions][batch][features]. */
+/* Sets result `i` to a copy of an initial state [layers * directions][batch][features]. */
 static rush_status take_state(rush_call *c, uint32_t i, const rush_recurrent *n,
                               const rush_sequence *s, const rush_tensor *from, rush_tensor **out) {
   char text[RUSH_SHAPE_TEXT];
@@ -85,7 +86,7 @@ rush_status rush_recurrent_state(rush_call *c, rush_recurrent *n, const rush_seq
 
 /* ---- Layers ---------------------------------------------------------------------------------- */
 
-/* One layer in one direction, whose results are columns of `to` from `column` on. */
+/* Runs one layer in one direction. Its outputs are columns of `to`, starting at `column`. */
 static rush_status run_cell(rush_call *c, rush_recurrent *n, const rush_sequence *s, int64_t index,
                             const rush_tensor *x, char *gates, rush_tensor *to, int64_t column,
                             bool backwards) {
@@ -108,7 +109,7 @@ static rush_status run_cell(rush_call *c, rush_recurrent *n, const rush_sequence
   return RUSH_OK;
 }
 
-/* Between layers, in training. */
+/* Applies dropout between layers in training mode. */
 static rush_status drop_some(rush_call *c, const rush_recurrent *n, rush_tensor *t) {
   rush_tensor *mask;
   RUSH_TRY(tmp_new(c, RUSH_BOOL, t->rank, t->sizes, &mask));
@@ -124,7 +125,7 @@ static rush_status drop_some(rush_call *c, const rush_recurrent *n, rush_tensor 
   return RUSH_OK;
 }
 
-/* x [rows][in], dense; *out [rows][directions * out] is a temporary. */
+/* x is a dense [rows][in]. *out [rows][directions * out] is a temporary. */
 static rush_status run_layers(rush_call *c, rush_recurrent *n, const rush_sequence *s,
                               rush_tensor *x, rush_tensor **out) {
   const int64_t sizes[] = {s->rows, n->directions * n->out};
@@ -132,8 +133,8 @@ static rush_status run_layers(rush_call *c, rush_recurrent *n, const rush_sequen
   if (!rush_mul((size_t)n->hidden, (size_t)rush_cell_gates(n->kind), &width) ||
       !rush_mul(width, rush_itemsize(x), &width))
     return rush_fail_memory(c->ctx, SIZE_MAX);
-  void *gates;           /* of a cell at work: [rows][gates * hidden] */
-  rush_tensor *turns[2]; /* what the layers give in turns; the last one gives turns[0] */
+  void *gates;           /* of the current cell: [rows][gates * hidden] */
+  rush_tensor *turns[2]; /* alternating outputs of the layers; the last one is turns[0] */
   for (int k = 0; k < 2 && k < n->layers; k++) RUSH_TRY(tmp_new(c, x->dtype, 2, sizes, turns + k));
   RUSH_TRY(tmp_items(c, s->rows, width, &gates));
   for (int64_t layer = 0; layer < n->layers; layer++) {

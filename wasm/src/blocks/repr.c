@@ -1,5 +1,5 @@
-/* The text of values and tensors. Follows operator<< of aten/src/ATen/core/ivalue.cpp and
- * aten/src/ATen/core/Formatting.cpp, quirks included. */
+/* Text of values and tensors. Follows operator<< of aten/src/ATen/core/ivalue.cpp and
+ * aten/src/ATen/core/Formatting.cpp, including their quirks. */
 #include <math.h>
 
 #include "blocks/values.h"
@@ -7,7 +7,7 @@
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-/* What a C++ stream remembers. */
+/* The formatting state of a C++ stream. */
 typedef struct stream {
   rush_text *text;
   char form; /* 'g', 'e' or 'f' */
@@ -25,7 +25,7 @@ static void put_number(const stream *s, double v) {
 #pragma GCC diagnostic pop
 }
 
-/* Chooses form and width for n numbers; returns the scale they are divided by. */
+/* Chooses format and width for n numbers. Returns the scale by which they are divided. */
 static double choose_format(stream *s, const double *p, int64_t n) {
   bool ints = true;
   double least = 1, most = 1;
@@ -38,7 +38,7 @@ static double choose_format(stream *s, const double *p, int64_t n) {
       double z = fabs(p[i]);
       if (!isfinite(z)) continue;
       if (z < least) least = z;
-      if (p[i] > most) most = z; /* with its sign, as ATen */
+      if (p[i] > most) most = z; /* keeps the sign, as ATen does */
     }
     least = least != 0 ? floor(log10(least)) + 1 : 1;
     most = most != 0 ? floor(log10(most)) + 1 : 1;
@@ -46,7 +46,7 @@ static double choose_format(stream *s, const double *p, int64_t n) {
   s->width = 11;
   if (ints && most <= 9) {
     s->width = (int)most + 1;
-    s->form = 'g'; /* and the precision stays what it was */
+    s->form = 'g'; /* the precision does not change */
     return 1;
   }
   s->precision = 4;
@@ -104,7 +104,7 @@ static void put_matrices(stream *s, const rush_tensor *t, const double *p) {
     for (int d = 0; d < outer; d++) rush_text_add(s->text, "%lld,", (long long)(counter[d] + 1));
     rush_text_add(s->text, ".,.) = \n");
     put_matrix(s, p + at * rows * columns, rows, columns, 1);
-    int d = 0; /* the first dimension counts fastest */
+    int d = 0; /* the first dimension varies fastest */
     while (d < outer && ++counter[d] >= t->sizes[d]) counter[d++] = 0;
     if (d == outer || s->text->failed) return;
   }
@@ -167,7 +167,7 @@ static rush_status show_items(rush_heap *heap, rush_text *text, int depth, const
   return RUSH_OK;
 }
 
-/* "Enum<Mode.ADD>" of "__torch__.net.Mode.ADD" (IValue's operator<<). */
+/* Shows "Enum<Mode.ADD>" for "__torch__.net.Mode.ADD", like IValue's operator<<. */
 static void show_enum(rush_text *text, const rush_str *qualified) {
   size_t begin = qualified->size;
   for (int dots = 0; begin > 0; begin--) {
@@ -178,7 +178,7 @@ static void show_enum(rush_text *text, const rush_str *qualified) {
   rush_text_bytes(text, ">", 1);
 }
 
-/* `depth` counts down to where values are nested too deeply. */
+/* `depth` is the remaining nesting depth. */
 static rush_status show(rush_heap *heap, rush_text *text, int depth, const rush_value *v) {
   switch (v->kind) {
     case RUSH_KIND_NONE:

@@ -30,7 +30,7 @@ rush_status rush_infer_size(rush_ctx *ctx, int64_t numel, int rank, const int64_
   return RUSH_OK;
 }
 
-/* Of a tensor without elements: row-major, but a size of 0 counts as 1. */
+/* Computes the strides of an empty tensor: row-major, where a size of 0 counts as 1. */
 static void empty_strides(int rank, const int64_t *sizes, int64_t *strides) {
   for (int d = rank - 1; d >= 0; d--)
     strides[d] = d == rank - 1 ? 1 : (sizes[d + 1] > 1 ? sizes[d + 1] : 1) * strides[d + 1];
@@ -50,8 +50,7 @@ bool rush_view_strides(const rush_tensor *t, int rank, const int64_t *sizes, int
   }
   int d = rank - 1;
   int64_t base = t->strides[t->rank - 1], chunk = 1, seen = 1;
-  for (int k = t->rank - 1; k >= 0;
-       k--) { /* chunks of dimensions that follow each other without gaps */
+  for (int k = t->rank - 1; k >= 0; k--) { /* chunks of contiguous dimensions */
     chunk *= t->sizes[k];
     if (k > 0 && (t->sizes[k - 1] == 1 || t->strides[k - 1] == chunk * base)) continue;
     for (; d >= 0 && (seen < chunk || sizes[d] == 1); d--) {
@@ -67,8 +66,8 @@ bool rush_view_strides(const rush_tensor *t, int rank, const int64_t *sizes, int
   return d < 0;
 }
 
-/* Where a turned tensor's elements do not lie so that they can be seen in these sizes they are laid
- * in PyTorch's order first. */
+/* If a turned tensor's elements cannot be viewed with these sizes, they are first moved to
+ * PyTorch's layout. */
 rush_status rush_view(rush_heap *heap, const rush_tensor *t, int rank, const int64_t *sizes,
                       rush_tensor **out) {
   int64_t strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];

@@ -77,7 +77,7 @@ void rush_sort_stable(rush_ctx *ctx, rush_sort_item *items, rush_sort_item *scra
 
 /* ---- libstdc++'s algorithms (bits/stl_heap.h, bits/stl_algo.h), over [0, n) ------------------ */
 
-enum { HEAP_WORK = 64 }; /* of taking one element out of a heap */
+enum { HEAP_WORK = 64 }; /* work to pop one element from a heap */
 
 static bool before(const rush_sort_item *a, const rush_sort_item *b) {
   return a->key < b->key;
@@ -142,7 +142,7 @@ static void median_to_first(rush_sort_item *result, rush_sort_item *a, rush_sort
     swap(result, before(a, c) ? a : before(b, c) ? c : b);
 }
 
-/* Where the second part begins. */
+/* Returns the start of the second part. */
 static int64_t partition(rush_sort_item *p, int64_t first, int64_t last) {
   int64_t i = first + 1, j = last;
   median_to_first(&p[first], &p[first + 1], &p[first + (last - first) / 2], &p[last - 1]);
@@ -162,7 +162,7 @@ static void linear_insert(rush_sort_item *p, int64_t at, int64_t first) {
   p[at] = v;
 }
 
-/* What std's guarded and unguarded insertion do: the same, as far as the result goes. */
+/* Gives the same result as std's guarded and unguarded insertion. */
 static void insertion_sort(rush_sort_item *p, int64_t first, int64_t last) {
   for (int64_t i = first + 1; i < last; i++) linear_insert(p, i, first);
 }
@@ -261,7 +261,7 @@ void rush_quick_select(rush_ctx *ctx, rush_sort_item *p, int64_t n, int64_t k) {
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-enum { LINE_WORK = 16 }; /* of a line beside its elements' */
+enum { LINE_WORK = 16 }; /* work per line, besides its elements */
 
 static void set_line(rush_lines *l) {
   for (int k = 0; k < l->n; k++) l->at[k] = l->it.at[k] + l->done * l->it.stride[k][0];

@@ -40,7 +40,7 @@ rush_status rush_subtensor_slice(const rush_call *c, uint32_t at, const rush_ten
   part->numel = size > 0 ? t->numel / size * part->sizes[dim] : 0;
   part->offset += start * t->strides[dim];
   if (rush_mul64(t->strides[dim], step, &stride))
-    part->strides[dim] = stride; /* else one element at most */
+    part->strides[dim] = stride; /* on overflow there is at most one element */
   return RUSH_OK;
 }
 

@@ -12,7 +12,8 @@ static bool is_text(const rush_value *v) {
   return v->kind == RUSH_KIND_STR || v->kind == RUSH_KIND_DEVICE;
 }
 
-/* `depth` counts down: a program can nest values without end, and so that they hold themselves. */
+/* `depth` is the remaining nesting depth. A program can nest values without limit, and values can
+ * contain themselves. */
 static rush_status equal(rush_ctx *ctx, int depth, const rush_value *a, const rush_value *b,
                          bool *out);
 
@@ -47,7 +48,7 @@ static rush_status equal_dicts(rush_ctx *ctx, int depth, const rush_list *a, con
   return RUSH_OK;
 }
 
-/* Whether two values that hold no others are equal. */
+/* Returns whether two values that contain no other values are equal. */
 static bool equal_leaves(const rush_value *a, const rush_value *b) {
   if (is_number(a) && is_number(b)) {
     if (a->kind != RUSH_KIND_FLOAT && b->kind != RUSH_KIND_FLOAT) return a->u.i == b->u.i;
@@ -131,7 +132,7 @@ rush_status rush_values_less(rush_ctx *ctx, const rush_value *a, const rush_valu
 
 rush_status rush_str_of_text(rush_heap *heap, rush_text *text, rush_value *out) {
   *out = rush_none();
-  rush_status st = text->failed ? text->why /* and the message says so */
+  rush_status st = text->failed ? text->why /* the message says that memory ran out */
                                 : rush_new_str(heap, text->data, text->size, out);
   rush_release(heap->ctx, text->data, text->capacity);
   text->data = NULL;

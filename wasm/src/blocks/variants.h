@@ -1,11 +1,11 @@
-/* What rows with one function differ in, besides their dimensions: RUSH_OP_KIND of their flags. */
+/* Values of RUSH_OP_KIND in the flags of rows that share a function. */
 #ifndef RUSH_VARIANTS_H
 #define RUSH_VARIANTS_H
 
-/* Padding. */
+/* Padding modes. */
 enum { RUSH_PAD_CONSTANT, RUSH_PAD_REFLECT, RUSH_PAD_REPLICATE, RUSH_PAD_CIRCULAR };
 
-/* Resampling; smooth: with anti-aliasing. */
+/* Interpolation modes. RUSH_SAMPLE_SMOOTH: antialiased. */
 enum {
   RUSH_SAMPLE_NEAREST,
   RUSH_SAMPLE_NEAREST_EXACT,
@@ -14,7 +14,8 @@ enum {
   RUSH_SAMPLE_SMOOTH = 8,
 };
 
-/* Regions of interest; by place: each bin reads a channel of its own. */
+/* Pooling of regions of interest. BY_PLACE: each bin reads its own channel (ps_roi_align,
+ * ps_roi_pool). */
 enum { RUSH_ROI_ALL, RUSH_ROI_BY_PLACE };
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "tensor/iter.h"
 
-enum { STRETCH = 4096 }; /* elements between two looks at the host's wish to stop */
+enum { STRETCH = 4096 }; /* elements between two checks for a stop request */
 
 typedef struct pair {
   uint64_t low, high;

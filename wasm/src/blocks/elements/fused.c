@@ -5,17 +5,17 @@
 
 enum {
   STEPS = RUSH_MAX_CHAIN,
-  OUTSIDE = 2 * STEPS,       /* operands that no step gives */
-  BYTES = 2048,              /* of each value at a time */
-  SLOTS = 10,                /* blocks of values that are not stored */
-  ASIDE = RUSH_ITER_MAX - 1, /* operands that lie otherwise than the results */
-  SHORT = 16,                /* rows that are put together by the operators themselves */
-  LINE = 1024,               /* elements, the least that a thread takes */
+  OUTSIDE = 2 * STEPS,       /* operands that are not results of a step */
+  BYTES = 2048,              /* of each value per block */
+  SLOTS = 10,                /* blocks for intermediate results that are not stored */
+  ASIDE = RUSH_ITER_MAX - 1, /* operands whose layout differs from the results' */
+  SHORT = 16,                /* rows this short run unfused */
+  LINE = 1024,               /* minimum number of elements per thread */
   STAYS = -1,
 };
 
-/* Element i is at `at + i * step`, where element 0 is the tensor's first; a step of 0 means that `at`
- * is the block that is being computed. */
+/* Element i is at `at + i * step`, where element 0 is the first of the tensor. A step of 0 means
+ * that `at` is a block with only the current elements. */
 typedef struct place {
   char *at;
   int64_t step;
@@ -24,38 +24,38 @@ typedef struct place {
 typedef struct step {
   rush_pw_body *body;
   int n;
-  uint16_t in[RUSH_PW_OPERANDS]; /* values: results of steps, and behind them what is outside */
+  uint16_t in[RUSH_PW_OPERANDS]; /* values: steps, then outside operands */
   rush_dtype dtype;
-  int last; /* the step after which nobody needs its result, or STAYS */
-  int slot; /* or -1 */
+  int last; /* the last step that reads the result, or STAYS */
+  int slot; /* block index, or -1 */
 } step;
 
 typedef struct outside {
-  uint32_t operand; /* RUSH_NONE: a number */
+  uint32_t operand; /* RUSH_NONE for a number */
   rush_tensor *t;
-  rush_tensor seen; /* a header: how the tensor lay when the walk was made */
+  rush_tensor seen; /* header with the layout at the time of planning */
   bool was_turned;
-  bool is_same, aside; /* one element for all; lies otherwise than the results */
-  rush_dtype dtype;    /* that the body takes */
+  bool is_same, aside; /* is_same: a single element; aside: another layout */
+  rush_dtype dtype;    /* dtype that the body takes */
   int64_t element[2];
   int last;
 } outside;
 
-/* Nobody looks into it. */
+/* A non-NULL pointer that marks a storage as turned. It is never read. */
 static struct rush_turned no_turned;
 
 struct rush_fused {
-  size_t bytes; /* of this block of memory */
+  size_t bytes; /* size of this allocation */
   uint32_t n, most, n_outside, n_operands, n_aside, n_same;
-  size_t greatest; /* item */
+  size_t greatest; /* largest item size */
   bool flat, is_integral;
   const char *fault;
-  rush_tensor shape;    /* a header: that of the results, */
-  rush_storage storage; /* and what stands for their storage, turned where theirs will be */
+  rush_tensor shape;    /* header of the results */
+  rush_storage storage; /* placeholder for their storage, turned if they will be */
   const rush_tensor *stand_ins;
-  char *memory; /* blocks of what is one element, */
+  char *memory; /* blocks filled with single elements */
   size_t block_bytes;
-  int64_t block; /* of so many elements; 0 before the first run */
+  int64_t block; /* elements per block, or 0 before the first run */
   uint16_t aside[ASIDE];
   step *steps;
   rush_pw_params *params;
@@ -80,7 +80,7 @@ rush_status rush_fused_new(rush_ctx *ctx, uint32_t n, uint32_t operands, rush_fu
   w->storage.refs = 2;
   w->params = (void *)(w + 1);
   w->outside =
-      (void *)(w->params + n); /* before the steps, which hold nothing of 8 bytes in wasm */
+      (void *)(w->params + n); /* before the steps, which have only 4-byte alignment in wasm */
   w->steps = (void *)(w->outside + operands);
   return RUSH_OK;
 }
@@ -91,7 +91,7 @@ void rush_fused_destroy(rush_ctx *ctx, rush_fused *w) {
   rush_release(ctx, w, w->bytes);
 }
 
-/* ---- Adding ---------------------------------------------------------------------------------- */
+/* ---- Planning -------------------------------------------------------------------------------- */
 
 static bool add_outside(rush_fused *w, const outside *o, uint16_t *value) {
   if (w->n_outside == w->n_operands || (o->aside && w->n_aside == ASIDE)) return false;
@@ -125,7 +125,8 @@ static bool add_tensor(rush_fused *w, rush_tensor *t, uint32_t operand, rush_dty
   return add_outside(w, &o, value);
 }
 
-/* What stands for the result; false where that differs from the first one in more than the dtype. */
+/* Sets the stand-in for the result. Returns false if it differs from the first one in more than the
+ * dtype. */
 static bool shape_result(rush_fused *w, const rush_call *c, const rush_pw_plan *plan) {
   const rush_pw_operands *o = &plan->o;
   rush_tensor *t = &w->shape;
@@ -220,7 +221,7 @@ void rush_fused_release(rush_fused *w, int k, uint32_t r, uint32_t last) {
     if (w->outside[i].operand == r) w->outside[i].last = (int)last;
 }
 
-/* ---- Again ----------------------------------------------------------------------------------- */
+/* ---- Rebinding to another run ---------------------------------------------------------------- */
 
 static bool lies_as(const rush_tensor *t, const rush_tensor *seen, bool was_turned) {
   if (t->dtype != seen->dtype || t->rank != seen->rank || rush_is_turned(t) != was_turned)
@@ -232,7 +233,7 @@ static bool lies_as(const rush_tensor *t, const rush_tensor *seen, bool was_turn
   return !t->storage->quant;
 }
 
-/* A block of one element. */
+/* Fills a block with copies of one element. */
 static void fill(const rush_fused *w, size_t item, const char *element, char *to) {
   if (item == sizeof(int32_t))
     rush_pw_fill_words(to, element, w->block);
@@ -261,10 +262,10 @@ bool rush_fused_rebind(rush_fused *w, const rush_value *registers) {
   return true;
 }
 
-/* ---- Where values are ------------------------------------------------------------------------ */
+/* ---- Placement of values --------------------------------------------------------------------- */
 
-/* A block for each result that is not stored; false where there are too few. A body may write what it
- * reads, if the items have one size. */
+/* Assigns a block to each result that is not stored, or returns false if there are too few. A body
+ * may write in place if the item sizes are equal. */
 static bool give_slots(rush_fused *w) {
   bool used[SLOTS] = {false};
   for (uint32_t k = 0; k < w->n; k++) {
@@ -287,7 +288,7 @@ static bool give_slots(rush_fused *w) {
   return true;
 }
 
-/* Blocks for what is one element. */
+/* Allocates and fills blocks for single-element operands. */
 static bool fill_blocks(rush_fused *w, rush_ctx *ctx) {
   const int64_t most = BYTES / (int64_t)w->greatest, n = w->shape.numel;
   void *memory = NULL;
@@ -308,8 +309,8 @@ static bool fill_blocks(rush_fused *w, rush_ctx *ctx) {
   return true;
 }
 
-/* Whether result k may be written where this operand lies: no later step needs it, nobody else sees
- * it, and it lies as the results do. */
+/* Returns whether result k may overwrite this operand: no later step reads it, it has no other
+ * owner, and its layout is that of the results. */
 static bool may_take_over(const rush_fused *w, const outside *o, uint32_t k) {
   const rush_tensor *t = o->t;
   if (o->is_same || o->aside || o->last == STAYS || o->last > (int)k || w->is_integral)
@@ -335,7 +336,7 @@ static rush_status make_result(const rush_fused *w, rush_heap *heap, uint32_t k,
   return rush_tensor_new_turned(heap, dtype, t->rank, t->sizes, t->strides, t->nominal, out);
 }
 
-/* Makes the results that stay; *stored: the first of them, NULL where there is none. */
+/* Allocates the results that are stored. *stored is the first of them, or NULL. */
 static bool place_values(rush_fused *w, rush_heap *heap, rush_value *results,
                          const rush_tensor **stored) {
   bool taken[OUTSIDE] = {false};
@@ -357,16 +358,16 @@ static bool place_values(rush_fused *w, rush_heap *heap, rush_value *results,
   return *stored != NULL;
 }
 
-/* ---- Walking --------------------------------------------------------------------------------- */
+/* ---- Execution ------------------------------------------------------------------------------- */
 
 typedef struct loop {
   rush_fused *w;
   int64_t n;
-  rush_iter it; /* the first stored result, and the operands aside */
-  size_t item;  /* of that result */
+  rush_iter it; /* iterates over the first stored result and the operands aside */
+  size_t item;  /* item size of that result */
 } loop;
 
-/* What a thread has of its own. */
+/* State of one thread. */
 typedef struct worker {
   const rush_fused *w;
   place places[STEPS + OUTSIDE];
@@ -388,7 +389,7 @@ static void finish(const worker *me, const loop *l) {
     if (me->params[k].fault) __atomic_store_n(&l->w->fault, me->params[k].fault, __ATOMIC_RELAXED);
 }
 
-/* m elements from element `at` on, through all steps. */
+/* Runs all steps on m elements, starting with element `at`. */
 static void through_steps(worker *me, int64_t at, int64_t m) {
   const rush_fused *w = me->w;
   for (uint32_t k = 0; k < w->n; k++) {
@@ -414,8 +415,8 @@ static void some_lines(const void *arg, size_t begin, size_t end, unsigned who) 
   finish(&me, l);
 }
 
-/* Element `done` and those behind it of the row that operand k aside is at. `held`: the element that
- * fills its block, or NULL. */
+/* Places the elements from `done` on of the current row of operand k aside. `held` is the element
+ * that fills its block, or NULL. */
 static void place_aside(worker *me, const rush_iter *it, uint32_t k, int64_t done, int64_t m,
                         const char **held) {
   const outside *o = me->w->outside + (me->w->aside[k] - STEPS);
@@ -436,7 +437,7 @@ static void place_aside(worker *me, const rush_iter *it, uint32_t k, int64_t don
   }
 }
 
-/* Of the outermost dimension. */
+/* Processes a range of indices of the outermost dimension. */
 static void some_planes(const void *arg, size_t begin, size_t end, unsigned who) {
   const loop *l = arg;
   const char *held[ASIDE] = {NULL};
@@ -458,7 +459,7 @@ static void some_planes(const void *arg, size_t begin, size_t end, unsigned who)
   finish(&me, l);
 }
 
-/* False where the operators had better do it themselves: rows are short. */
+/* Returns false if the rows are so short that separate operators are faster. */
 static bool walk_all(rush_fused *w, rush_ctx *ctx, const rush_tensor *stored) {
   loop l = {.w = w, .n = stored->numel, .item = rush_itemsize(stored)};
   if (w->n_aside == 0) {

@@ -1,14 +1,14 @@
-/* The skeleton of pointwise operators: broadcasting, type promotion, strides and memory of the
- * result. An operator gives bodies that compute contiguous elements of one type:
+/* The framework for pointwise operators: broadcasting, type promotion, strides and memory of the
+ * result. An operator supplies bodies that compute contiguous elements of one type:
  *
  *   RUSH_BODY_2(add_f32, float, float, x + y)
- *   const rush_pointwise rush_pointwise_minimum = {.operands = 2, .f32 = ..., .f64 = ..., .i64 = ...};
+ *   const rush_pointwise rush_pointwise_minimum = {.operands = 2, .f32 = ..., .i64 = ...};
  *   POINTWISE(minimum, "aten::minimum(Tensor self, Tensor other) -> Tensor", 0)     in ops.def
  *
- * Operands are tensors or Scalars. They are brought to their common dtype as TensorIterator does
- * (int64 bodies serve all integers and bool, float32 ones float16 and bfloat16, complex128 ones
- * complex64 where it has none), in blocks that stay in cache; where memory already is as the body wants it, the body
- * works on it directly. */
+ * Operands are tensors or Scalars. They are converted to their common dtype, as TensorIterator
+ * does, in blocks that stay in cache. int64 bodies serve all integers and bool, float32 bodies
+ * serve float16 and bfloat16, and complex128 bodies serve complex64 unless it has its own. If
+ * memory already has the body's dtype and layout, the body works on it directly. */
 #ifndef RUSH_POINTWISE_H
 #define RUSH_POINTWISE_H
 
@@ -21,142 +21,143 @@
 
 enum { RUSH_PW_OPERANDS = 4 };
 
-/* Two numbers: the real part, and the imaginary one. */
+/* A real and an imaginary part. */
 typedef double complex rush_c128;
 
-/* c10::complex divides by zero part by part. */
+/* Divides like c10::complex, which divides by zero part by part. */
 static inline rush_c128 rush_quotient_c128(rush_c128 x, rush_c128 y) {
   return y == 0 ? CMPLX(creal(x) / fabs(creal(y)), cimag(x) / fabs(cimag(y))) : x / y;
 }
 
-/* What an operator read from its arguments in setup, for its bodies. */
+/* Parameters that setup reads from the arguments, for the bodies. */
 typedef struct rush_pw_params {
   double f[4];
   int64_t i[4];
-  double (*fn)(double); /* of rush_pw_map_f64 */
-  float (*fn32)(float); /* of rush_pw_map_f32 */
+  double (*fn)(double); /* for rush_pw_map_f64 */
+  float (*fn32)(float); /* for rush_pw_map_f32 */
   double (*fn2)(double, double);
   float (*fn2_32)(float, float);
   rush_c128 (*cfn)(rush_c128);
-  rush_dtype common; /* set behind setup */
-  int bits;          /* of the common dtype, if it is an integer or bool */
-  bool is_signed;    /* the common dtype is */
-  const char *fault; /* set by a body: the call fails with this message */
+  rush_dtype common; /* set after setup */
+  int bits;          /* of the common dtype, if integer or bool */
+  bool is_signed;    /* whether the common dtype is signed */
+  const char *fault; /* set by a body; the call then fails with this message */
 } rush_pw_params;
 
-/* Computes n elements; out may be one of in, never overlap one partly. */
+/* Computes n elements. out may equal an input, but must not overlap one partly. */
 typedef void rush_pw_body(size_t n, void *out, const void *const *in, rush_pw_params *p);
 
 struct rush_pw_job;
 
 enum {
-  RUSH_PW_TO_FLOAT = 1 << 0,  /* integers and bool are computed, and returned, as float32 */
-  RUSH_PW_TO_BOOL = 1 << 1,   /* bodies write bool (uint8_t 0 or 1) */
-  RUSH_PW_AS_BOOL = 1 << 2,   /* operands are taken as truth values; body `b8` */
-  RUSH_PW_NO_BOOL = 1 << 3,   /* refuses bool as common dtype */
-  RUSH_PW_MASK = 1 << 4,      /* operand 0 is a bool mask and does not take part in promotion */
-  RUSH_PW_KEEP_SELF = 1 << 5, /* the common dtype is argument 0's, whatever the others are */
-  RUSH_PW_INTO = 1 << 6,      /* of an in-place form with a row of its own: argument 0 is written */
-  RUSH_PW_CONTIGUOUS = 1 << 7,   /* a new result is contiguous, whatever the operands are */
-  RUSH_PW_NUMBER_FIRST = 1 << 8, /* the same where argument 0 is a number */
-  RUSH_PW_LIKE_SELF = 1 << 9,    /* it is as empty_like(argument 0) makes it */
-  RUSH_PW_NUMBER_ASIDE =
-      1 << 10,               /* numbers behind the tensors are no operands of TensorIterator's */
-  RUSH_PW_TO_REAL = 1 << 12, /* c128 writes doubles, c64 floats: of complex operands it is real */
-  RUSH_PW_EXACT = 1 << 11,   /* the last operand, a number beside half elements, is not rounded to
-                              their dtype */
-  RUSH_PW_ITEM = 1 << 13, /* operand 1 is a number, as item() gives it before anything is written */
-  RUSH_PW_COMPLEX_NUMBERS = 1 << 14, /* numbers behind the operands may be complex, too */
+  RUSH_PW_TO_FLOAT = 1 << 0,      /* integers and bool are computed and returned as float32 */
+  RUSH_PW_TO_BOOL = 1 << 1,       /* bodies write bool (uint8_t 0 or 1) */
+  RUSH_PW_AS_BOOL = 1 << 2,       /* operands are converted to bool; body `b8` */
+  RUSH_PW_NO_BOOL = 1 << 3,       /* refuses bool as the common dtype */
+  RUSH_PW_MASK = 1 << 4,          /* operand 0 is a bool mask, excluded from promotion */
+  RUSH_PW_KEEP_SELF = 1 << 5,     /* argument 0's dtype is the common dtype */
+  RUSH_PW_INTO = 1 << 6,          /* in-place form with a row of its own: writes argument 0 */
+  RUSH_PW_CONTIGUOUS = 1 << 7,    /* a new result is contiguous, whatever the operands are */
+  RUSH_PW_NUMBER_FIRST = 1 << 8,  /* the same if argument 0 is a number */
+  RUSH_PW_LIKE_SELF = 1 << 9,     /* the result has the strides of empty_like(argument 0) */
+  RUSH_PW_NUMBER_ASIDE = 1 << 10, /* Numbers after the tensors are not TensorIterator operands. */
+  /* Complex operands give a real result: c128 writes doubles, c64 floats */
+  RUSH_PW_TO_REAL = 1 << 12,
+  /* A number that is the last operand is not rounded to the half-precision dtype. */
+  RUSH_PW_EXACT = 1 << 11,
+  RUSH_PW_ITEM = 1 << 13,            /* operand 1 is a number, read by item() before any write */
+  RUSH_PW_COMPLEX_NUMBERS = 1 << 14, /* numbers after the operands may be complex */
 };
 
 typedef struct rush_pointwise {
-  int operands; /* the first so many arguments, unless setup says otherwise */
+  int operands; /* number of leading arguments, unless setup changes it */
   uint32_t flags;
-  /* NULL where the dtype is not supported. i32 and b8 may be NULL where i64 serves them, c64 where
-   * c128 does. */
+  /* NULL if the dtype is not supported. i32 and b8 may be NULL if i64 serves them, and c64 if c128
+   * does. */
   rush_pw_body *f32, *f64, *i64, *i32, *b8, *c128, *c64;
-  /* For rush_pw_map_*: the functions that all elements go through. */
+  /* For rush_pw_map_*: the functions that are called for each element. */
   double (*fn)(double);
   float (*fn32)(float);
   double (*fn2)(double, double);
   float (*fn2_32)(float, float);
   rush_c128 (*cfn)(rush_c128);
-  /* May be NULL. Reads parameters, checks, and may change the job. */
+  /* Reads parameters, checks them, and may change the job. May be NULL. */
   rush_status (*setup)(rush_call *c, struct rush_pw_job *job);
 } rush_pointwise;
 
-/* One call. Before setup: operands and dtypes as the row says. Setup may change all of it, also the
- * row. */
+/* One call. Operands and dtypes are set from the row before setup, which may change everything,
+ * including the row. */
 typedef struct rush_pw_job {
   const rush_pointwise *row;
   int n;
-  uint32_t arg[RUSH_PW_OPERANDS]; /* operand k is this argument */
-  rush_dtype common;              /* what operands are computed in */
+  uint32_t arg[RUSH_PW_OPERANDS]; /* argument index of operand k */
+  rush_dtype common;              /* dtype in which operands are computed */
   rush_pw_params p;
 } rush_pw_job;
 
-/* The operands of a call, and what they broadcast to. */
+/* The operands of a call and their broadcast sizes. */
 typedef struct rush_pw_operands {
   rush_tensor *t[RUSH_PW_OPERANDS]; /* NULL for a Scalar */
   int rank;
   int64_t sizes[RUSH_MAX_RANK];
-  bool flat;   /* all tensors have the result's sizes and are row-major, or have rank 0 */
-  bool turned; /* some are turned */
+  bool flat;   /* all tensors are contiguous with the result's sizes, or 0-d */
+  bool turned; /* some have a turned storage (tensor/turned.h) */
 } rush_pw_operands;
 
-/* All that is known of a call before a result is made. */
+/* Everything that is known about a call before its result is allocated. */
 typedef struct rush_pw_plan {
   rush_pw_job job;
   rush_pw_operands o;
   rush_pw_body *body;
-  rush_dtype compute; /* what the body takes, but for a mask, */
-  rush_dtype written; /* what it writes, */
-  rush_dtype result;  /* and the result's */
+  rush_dtype compute; /* dtype of the body's operands, except for a mask */
+  rush_dtype written; /* dtype that the body writes */
+  rush_dtype result;  /* dtype of the result */
 } rush_pw_plan;
 
-/* What POINTWISE rows run. */
+/* Runs a POINTWISE row. */
 rush_status rush_run_pointwise(rush_call *c);
-/* The same with a row of the caller's. */
+/* Runs a row that the caller supplies. */
 rush_status rush_pointwise_call(rush_call *c, const rush_pointwise *row);
 
-/* For calls that are not run one by one (fused.h): checks the arguments, as the call does. */
+/* Checks the arguments without running the call, for fusion (fused.h). */
 rush_status rush_pw_plan_call(rush_call *c, const rush_pointwise *row, rush_pw_plan *plan);
-/* The dtype in which the body takes operand k. */
+/* Returns the dtype in which the body takes operand k. */
 rush_dtype rush_pw_operand_dtype(const rush_pw_plan *plan, int k);
-/* Operand k, a Scalar, as the body takes it. */
+/* Stores operand k, a Scalar, in the dtype that the body takes. */
 void rush_pw_place_scalar(const rush_call *c, const rush_pw_plan *plan, int k, int64_t to[2]);
-/* to[0..n) = the element, of 4 bytes; up to a multiple of four of them are written. */
+/* Sets to[0..n) to the 4-byte element. Writes up to the next multiple of four elements. */
 static inline void rush_pw_fill_words(char *to, const void *element, int64_t n) {
   int32_t v;
   memcpy(&v, element, sizeof v);
   const i4 all = i4_set(v);
   for (int64_t i = 0; i < n; i += 4) memcpy(to + i * (int64_t)sizeof v, &all, sizeof all);
 }
-/* Where a new result lies, and the strides that PyTorch gives it. */
+/* Computes the memory strides of a new result, and the nominal strides that PyTorch gives it. */
 void rush_pw_result_strides(const rush_call *c, const rush_pw_plan *plan, int64_t *strides,
                             int64_t *nominal);
 
-/* Runs a row on other arguments than the call's, for operators made of several; *out is a new
+/* Runs a row on arguments other than the call's, for operators that combine several. *out is a new
  * reference. */
 rush_status rush_pointwise_on(rush_call *c, const rush_pointwise *row, uint32_t n,
                               const rush_value *args, rush_tensor **out);
 
-/* For setups: puts Scalar argument `arg` into p.f[k] and p.i[k] (whichever fits; None leaves them).
- * The imaginary part of a complex number goes into p.f[k + 1]. */
+/* Called by setups: stores Scalar argument `arg` in p.f[k] and p.i[k], whichever fits. None changes
+ * nothing. The imaginary part of a complex number goes to p.f[k + 1]. */
 void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k);
-/* Bodies that put each element through p->fn, p->fn32, p->cfn and so on. */
+/* Bodies that call p->fn, p->fn32, p->cfn and so on for each element. */
 rush_pw_body rush_pw_map_f64, rush_pw_map_f32, rush_pw_map2_f64, rush_pw_map2_f32, rush_pw_map_c128;
-/* v as an element of the common dtype, for operators on halves that PyTorch rounds on the way. */
+/* Rounds v to the common dtype, for operators whose half-precision form rounds intermediate results
+ * in PyTorch. */
 float rush_pw_rounded(const rush_pw_params *p, float v);
-/* out = in for int64: rounding of integers, and whatever else leaves them alone. */
+/* Copies int64 elements, for operators such as rounding that do not change integers. */
 rush_pw_body rush_pw_copy_i64;
-/* All false. */
+/* Writes false for all elements. */
 rush_pw_body rush_pw_false;
 
 /* The k-th parameter as T: p->f[k] for floats, p->i[k] for integers. */
 #define RUSH_PARAM(T, k) ((T)1.5 == (T)1 ? (T)p->i[k] : (T)p->f[k])
-/* A body from an expression of x, y, z and the parameters s and t; T is the operands' type, R the
- * result's. */
+/* Defines a body from an expression of x, y, z and the parameters s and t. T is the type of the
+ * operands, R the type of the result. */
 #define RUSH_BODY_1(name, T, R, expr)                                                 \
   static void name(size_t n, void *out_, const void *const *in_, rush_pw_params *p) { \
     const T *a_ = in_[0];                                                             \
@@ -190,7 +191,7 @@ rush_pw_body rush_pw_false;
       o_[i_] = (R)(expr);                                                             \
     }                                                                                 \
   }
-/* A body that is a kernel of kernels/elementary.h. */
+/* Defines a body that calls a kernel of kernels/elementary.h. */
 #define RUSH_BODY_KERNEL(name, kernel)                                              \
   static void name(size_t n, void *out, const void *const *in, rush_pw_params *p) { \
     (void)p;                                                                        \

@@ -4,33 +4,33 @@ enum {
   ROWS = 64,
   COLS = 64,
   BLOCK = 1024,
-  STRETCH = 1 << 18, /* elements between two looks at the host's wish to stop */
-  SHORT = 16         /* a reduced dimension that is better fed as columns */
+  STRETCH = 1 << 18, /* elements between two checks for a stop request */
+  SHORT = 16         /* shorter reduced dimensions are fed as columns */
 };
 
 typedef struct axis {
-  int64_t size, stride; /* bytes of the input */
-  int64_t out;          /* elements of the output; kept axes only */
+  int64_t size, stride; /* stride in bytes of the input */
+  int64_t out;          /* stride in elements of the output; kept axes only */
 } axis;
 
 typedef struct job {
   rush_ctx *ctx;
-  const rush_reduce *row, *form; /* form: whose arguments dim, keepdim and dtype are */
+  const rush_reduce *row, *form; /* form: gives the argument positions of dim, keepdim and dtype */
   rush_reduce_params p;
   rush_dtype have, compute;
   rush_reduce_row *feed;
-  size_t item; /* bytes of an input element */
+  size_t item; /* bytes per input element */
   int n_kept, n_reduced;
   axis kept[RUSH_MAX_RANK], reduced[RUSH_MAX_RANK]; /* outermost first, at least one each */
   rush_tensor *out[2];
   rush_reduce_state state[COLS];
-  _Alignas(16) char block[ROWS * COLS * 8]; /* also BLOCK elements of a row */
+  _Alignas(16) char block[ROWS * COLS * 8]; /* also holds BLOCK elements of a row */
   _Alignas(16) char spare[BLOCK * 8];
 } job;
 
 /* ---- Axes ------------------------------------------------------------------------------------ */
 
-/* Larger strides outside; a broadcast axis (stride 0) stays where it is. */
+/* Sorts axes by decreasing stride. A broadcast axis (stride 0) keeps its position. */
 static void sort_axes(axis *a, int n) {
   for (int i = 1; i < n; i++) {
     for (int j = i; j > 0 && a[j - 1].stride < a[j].stride; j--) {
@@ -78,7 +78,7 @@ static void split_axes(job *j, const rush_tensor *x, uint32_t mask) {
   if (j->n_kept == 0) j->kept[j->n_kept++] = one;
 }
 
-/* Steps through all but the last `skip` axes; false after the last round. */
+/* Advances the index of all but the last `skip` axes. Returns false after the last one. */
 static bool next(const axis *a, int n, int skip, int64_t *index, const char **at, int64_t *out) {
   for (int k = n - 1 - skip; k >= 0; k--) {
     *at += a[k].stride;
@@ -91,9 +91,10 @@ static bool next(const axis *a, int n, int skip, int64_t *index, const char **at
   return false;
 }
 
-/* ---- Feeding --------------------------------------------------------------------------------- */
+/* ---- Feeding elements ------------------------------------------------------------------------ */
 
-/* m <= BLOCK elements as the operator wants them: where they are, or in `to`. */
+/* Returns m <= BLOCK elements as contiguous elements of the compute dtype: in place, or converted
+ * into `to`. */
 static const char *fetch(job *j, const char *from, int64_t stride, int64_t m, char *to) {
   bool dense = stride == (int64_t)j->item;
   if (j->have == j->compute) {
@@ -163,7 +164,7 @@ static void by_rows(job *j, const char *data) {
   } while (!j->ctx->stopped && next(j->kept, j->n_kept, 0, index, &data, &out));
 }
 
-/* rows x cols elements of the innermost reduced and kept axes. */
+/* Feeds rows x cols elements of the innermost reduced and kept axes. */
 static void feed_columns(job *j, const char *at, int64_t rows, int64_t cols) {
   const axis *r = &j->reduced[j->n_reduced - 1], *k = &j->kept[j->n_kept - 1];
   if (j->row->columns && j->compute == RUSH_FLOAT32) {
@@ -288,8 +289,8 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
   return RUSH_OK;
 }
 
-/* PyTorch converts x to `dtype` before it reduces. That shows where the body computes in a dtype that
- * holds more: 0.5 is true, and halves and small integers are rounded. */
+/* PyTorch converts x to `dtype` before it reduces. The difference is visible if the body computes
+ * in a wider dtype: 0.5 becomes true, and half-precision numbers and small integers are rounded. */
 static rush_status convert_first(rush_call *c, job *j, rush_dtype dtype, rush_tensor **x) {
   const bool once = j->row->flags & RUSH_RED_ROUNDS_ONCE;
   if (!j->form->dtype || once || dtype == j->have || dtype == j->compute) return RUSH_OK;
@@ -317,7 +318,7 @@ static rush_status check_nonempty(rush_call *c, const job *j, const rush_tensor 
   return RUSH_OK;
 }
 
-/* Elements that make one result: no more than x has. */
+/* Returns the number of elements per result, which is at most the number of elements of x. */
 static int64_t count_reduced(const rush_tensor *x, uint32_t mask) {
   int64_t n = 1;
   for (int d = 0; d < x->rank; d++)

@@ -1,5 +1,5 @@
-/* Rows of the skeletons that other code computes with, too. Their bodies are in ops/elementwise and
- * ops/reduce; the linker brings them here. */
+/* Rows of the frameworks that other code also runs. Their bodies are in ops/elementwise and
+ * ops/reduce. */
 #ifndef RUSH_SHARED_ROWS_H
 #define RUSH_SHARED_ROWS_H
 

@@ -170,10 +170,10 @@ static rush_status check(rush_call *c, network *n) {
 }
 
 /* input [steps, batch, features], or [batch, steps, features] with batch_first, or with batch_sizes
- * the rows [rows, features] of a packed sequence; the initial states; weight of int8, flat, with the
- * input weights and then the state weights of each layer and direction; scales, zero_points (int32)
- * and bias, one per row of these weights; levels (127 or 255), the range of the quantized inputs and
- * states. Returns the results of lstm and gru. */
+ * the rows [rows, features] of a packed sequence; the initial states; weight of int8, flat, with
+ * the input weights and then the state weights of each layer and direction; scales, zero_points
+ * (int32) and bias, one per row of these weights; levels (127 or 255), the range of the quantized
+ * inputs and states. Returns the results of lstm and gru. */
 static rush_status run(rush_call *c, rush_cell_kind kind) {
   const bool batch_first = arg_bool(c, FIRST);
   rush_sequence s;
