@@ -38,7 +38,7 @@ once() {
     rm -rf "$dir.part" "$dir.part".*
     local start=$SECONDS
     progress "$log" "$@" "$dir.part" {fd}>&- ||
-      { tail -n 30 "$log" >&2; die "this failed: $title; the whole text is in $log"; }
+      { tail -n 30 "$log" >&2; die "$title failed: $log has the whole output"; }
     mv "$dir.part" "$dir"
     say "done in $((SECONDS - start)) s"
     took made "${dir##*/}" $((SECONDS - start))
@@ -116,7 +116,7 @@ make_cmocka() { # DIR.part
 # Sets RUSH_I386, the headers and libraries of a Debian for 32 bits.
 ensure_i386() {
   export RUSH_I386=$RUSH_CACHE/i386-1
-  [ -e "$RUSH_I386" ] || is_debian_13 || die "the libraries for 32 bits come from Debian 13: leave out --host"
+  [ -e "$RUSH_I386" ] || is_debian_13 || die "the 32-bit libraries come from Debian 13: omit --host"
   once "$RUSH_I386" "fetching C and C++ libraries for 32 bits, 13 MB" make_i386
 }
 make_i386() { # DIR.part
@@ -185,7 +185,7 @@ ensure_packages() { # DIR FOLDER
   local link=$TOP/$2/node_modules
   once "$1" "installing the packages of $2/package.json" install_packages "$TOP/$2"
   if [ "$(readlink "$link" || true)" != "$1/node_modules" ]; then
-    [ ! -e "$link" ] || [ -L "$link" ] || die "$2/node_modules is a folder: remove it, ./dev puts a link to its cache there"
+    [ ! -e "$link" ] || [ -L "$link" ] || die "$2/node_modules must be a link to the cache of ./dev, got a folder: remove it"
     ln -sfn "$1/node_modules" "$link"
   fi
 }

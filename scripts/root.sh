@@ -23,7 +23,7 @@ is_debian_13() {
 
 apt_install() {
   command -v apt-get >/dev/null ||
-    die "'$1' is missing and this is not a Debian: install it yourself, or use ./dev --host"
+    die "'$1' is missing and this system is not Debian: install it yourself, or use ./dev --host"
   mkdir -p "$RUSH_CACHE"
   exec 8>"$RUSH_CACHE/apt.lock" # apt-get update does not wait for another one
   flock 8
@@ -32,7 +32,7 @@ apt_install() {
     die "apt-get update failed: check this machine's network and /etc/apt/sources.list"
   privileged env DEBIAN_FRONTEND=noninteractive apt-get -y -qq -o Acquire::Retries=5 \
     -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 install --no-install-recommends "$@" >&2 8>&- ||
-    die "apt-get could not install $1: run 'apt-get install $1' and see what it says"
+    die "apt-get could not install $1: run 'apt-get install $1' for details"
   exec 8>&-
 }
 
@@ -69,7 +69,7 @@ ensure_root() {
     local free
     free=$(df -Pm "$RUSH_CACHE" | awk 'NR == 2 {print $4}')
     [ "$free" -gt 8000 ] ||
-      die "the tools need 8 GB in $RUSH_CACHE and $free MB are free: make room or set RUSH_CACHE"
+      die "the tools need 8 GB in $RUSH_CACHE, but only $free MB are free: free some space or set RUSH_CACHE"
     privileged rm -rf --one-file-system "$RUSH_CACHE"/root-*.part
     say "making a Debian 13 root in $ROOT (2 to 4 minutes, 5.3 GB)"
     make_root "$ROOT.part" || # its text is part of the root's name
@@ -177,7 +177,7 @@ enter_root() {
   # shellcheck disable=SC2016
   script+='; exec chroot "$root" /bin/sh -c "cd \"\$1\" 2>/dev/null || cd /; shift; exec \"\$@\"" sh "$@"'
   privileged unshare -m --propagation private true 2>/dev/null ||
-    die "neither bwrap nor chroot may mount here: give the container CAP_SYS_ADMIN, or use ./dev --host"
+    die "bwrap and chroot cannot mount here: give the container CAP_SYS_ADMIN, or use ./dev --host"
   # shellcheck disable=SC2046
   exec env "${drop[@]}" "${env[@]}" $([ "$(id -u)" = 0 ] || echo sudo -E) unshare -m --propagation private \
     bash -c "$script" bash "$ROOT" "$PWD" "$TOP/dev" "$@"

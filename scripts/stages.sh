@@ -109,7 +109,7 @@ test_torch_pip() {
   { cmake -G Ninja -S "$TOP" -B "$dir" -DRUSH_TESTS=OFF -DRUSH_WERROR=OFF -DRUSH_XNNPACK_DIR="$XNNPACK" \
     -DCMAKE_PREFIX_PATH="$("$py" -c 'import torch.utils; print(torch.utils.cmake_prefix_path)')" \
     -DPython3_EXECUTABLE="$py" "${launcher[@]}" && cmake --build "$dir"; } ||
-    die "it does not build with the torch of tests/torch-pip-requirements.txt: see the first error above"
+    die "the exporter does not build with the torch of tests/torch-pip-requirements.txt: see the first error above"
   cd "$TOP"
   [ $# -gt 0 ] || set -- tests/exporter tests/python
   "$py" -m pytest -q -p no:cacheprovider "$@"

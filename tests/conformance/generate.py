@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes build/conformance: a .rush file per row, with the answers of libtorch inside.
 
-    generate.py [PATTERN..]          rows whose names contain a pattern (default: all that changed)
-    generate.py --check [PATTERN..]  only runs the rows in PyTorch: no exporter needed
-    generate.py --list [PATTERN..]   names, counts per file
-    generate.py --show NAME          the source that PyTorch compiles
+    generate.py [PATTERN..]          makes rows whose names contain a pattern (default: all changed rows)
+    generate.py --check [PATTERN..]  only runs the rows in PyTorch, without the exporter
+    generate.py --list [PATTERN..]   prints the names, and the counts per file
+    generate.py --show NAME          prints the source that PyTorch compiles
 
 A row is made again when its text, this folder's code, the exporter or the reference (../reference.py) changes.
 """

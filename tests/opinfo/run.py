@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Every operator of PyTorch's own test table (OpInfo): exported, replayed natively and in Node, compared.
 
-    run.py                  all entries and dtypes whose results are not there yet (build/opinfo), then OPERATORS.md
-    run.py -k fft -k conv   those whose names contain one of these, again
+    run.py                  runs all entries and dtypes without a result (build/opinfo), and writes OPERATORS.md
+    run.py -k fft -k conv   runs entries whose names contain one of these words again
     run.py --dtypes float32,int64
-    run.py --sample         those of sample.txt: fails where one of their cases does
-    run.py --page           OPERATORS.md of the results that there are, nothing else
+    run.py --sample         runs the entries of sample.txt, and fails if one of their cases fails
+    run.py --page           only writes OPERATORS.md from the existing results
 
-Two entries run at a time (RUSH_JOBS), each in a process of its own with a limit of work and memory: one that hangs or crashes
-has failed, and the rest goes on. Interrupted, it goes on where it was. A result is made again when the exporter, the
-runtime or this folder changes.
+Two entries run at a time (RUSH_JOBS), each in a process of its own with a limit of processor time and memory. An entry that
+hangs or crashes has failed, and the others continue. A run continues an interrupted one. A result is made again when the
+exporter, the runtime or this folder changes.
 """
 import argparse
 import hashlib

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Every row of ops.def, with drawn arguments: PyTorch answers, and Rushlight is compared, natively and in Node.
 
-    run.py                 all rows, with seed 1
-    run.py --seed 7        with another seed
-    run.py -k conv -k pad  rows whose names contain one of these
+    run.py                 runs all rows with seed 1
+    run.py --seed 7        runs all rows with another seed
+    run.py -k conv -k pad  runs rows whose names contain one of these words
 
-What is made (build/rows/SEED) is made again when the exporter, the tests' code or the seed changes; a row that differs, every time.
+The files (build/rows/SEED) are made again when the exporter, the code of the tests or the seed changes. A row that differs is
+made again every time.
 """
 import argparse
 import fcntl

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Whole zoos of models with random weights: exported, run natively and in Node, compared with PyTorch.
 
-    run.py [ZOO..]            torchvision, timm, transformers, families (all of them): models that have no result yet, then MODELS.md
-    run.py ZOO -k resnet      those whose names contain this, again; MODELS.md stays as it is
-    run.py --failed [ZOO..]   those that did not pass, again
-    run.py --again [ZOO..]    all, again
-    run.py --sample           those of sample.txt: fails where one of them does
-    run.py --page             MODELS.md of the results that there are, nothing else
-    run.py --decoding         transformers' caches, token by token (decoding.py)
+    run.py [ZOO..]            runs models without a result of torchvision, timm, transformers, families; writes MODELS.md
+    run.py ZOO -k resnet      runs models whose names contain this word again, and leaves MODELS.md as it is
+    run.py --failed [ZOO..]   runs models that did not pass again
+    run.py --again [ZOO..]    runs all models again
+    run.py --sample           runs the models of sample.txt, and fails if one of them fails
+    run.py --page             only writes MODELS.md from the existing results
+    run.py --decoding         runs transformers' caches, token by token (decoding.py)
 
-One model runs at a time, in a process of its own with a limit of work and memory. A result is kept when it is there:
-interrupted, the next run goes on. build/zoo has the results, a line of JSON each, and in log/ what a model printed.
+One model runs at a time, in a process of its own with a limit of processor time and memory. Results are kept, so a run
+continues an interrupted one. build/zoo has the results, one line of JSON each, and log/ has the output of each model.
 """
 import argparse
 import importlib
