@@ -23,11 +23,12 @@ print(f"""<!doctype html>
 <body>
 <nav><a href="index.html">Reference</a></nav>
 <h1>Operators</h1>
-<p>{sum(len(rows) for _, rows in groups)} schemas, as PyTorch prints them (aten/src/ATen/native/native_functions.yaml; what is
-called <code>prim</code> or takes no tensors, torch/csrc/jit/runtime/register_prim_ops.cpp; <code>rush</code> is made by the exporter).
-An operator means what PyTorch's of that name means, and so does its overload with <code>out=</code>. Dtypes are float32, float64,
-float16, bfloat16, int64, int32, int16, int8, uint8 and bool, where PyTorch takes them; sizes are dynamic, of rank 0
-to 8. What PyTorch refuses is refused.</p>""")
+<p>The runtime has {sum(len(rows) for _, rows in groups)} schemas, as PyTorch prints them. PyTorch's native_functions.yaml documents
+the operators of <code>aten</code>. Its register_prim_ops.cpp has those of <code>prim</code> and those without tensors. The
+exporter makes the operators of <code>rush</code>.</p>
+<p>Each operator behaves as PyTorch's operator of that name, and so does its overload with <code>out=</code>. Tensors have a rank
+from 0 to 8 and any size. Their dtypes are float32, float64, float16, bfloat16, complex64, complex128, int64, int32, int16, int8,
+uint8 and bool, if PyTorch's operator accepts them. An operator refuses the arguments that PyTorch refuses.</p>""")
 for heading, rows in groups:
     print(f"<h2 class='groupheader'>{html.escape(heading)}</h2>\n<ul class='operators'>")
     for schema, note in rows:

@@ -1,17 +1,17 @@
-// The guide, as VitePress makes it of the pages beside it: ./dev docs.
+// The configuration of VitePress, which makes the guide for ./dev docs.
 import { fileURLToPath } from 'node:url';
 
 const pages = {
-  Begin: [['Start', '/'], ['Export a model', '/export'], ['Run it', '/run'], ['A whole page', '/page'], ['TypeScript', '/typescript']],
+  'Get started': [['Start', '/'], ['Export a model', '/export'], ['Run a model', '/run'], ['A complete page', '/page'], ['TypeScript', '/typescript']],
   'In a page': [['Pictures and sound', '/media'], ['Worker', '/worker'], ['Threads', '/threads'], ['Download once', '/cache'], ['Bundlers', '/bundlers'], ['Memory', '/memory'], ['A smaller wasm', '/slim'], ['Errors', '/errors']],
   'More of PyTorch': [['Sizes', '/sizes'], ['Text, token by token', '/generate'], ['Custom operators', '/operators'], ['Check the answers', '/right']],
-  'Coming from elsewhere': [['onnxruntime-web', '/from-onnxruntime-web'], ['transformers.js', '/from-transformers-js'], ['Questions', '/questions']],
+  Migration: [['onnxruntime-web', '/from-onnxruntime-web'], ['transformers.js', '/from-transformers-js'], ['Questions', '/questions']],
 };
 
 export default {
   title: 'Rushlight',
-  description: 'PyTorch models in the browser and in Node, with PyTorch\'s own meaning.',
-  base: '/build/docs/guide/', // where ./dev serve shows it
+  description: 'PyTorch models in the browser and in Node, with PyTorch\'s semantics.',
+  base: '/build/docs/guide/', // its place in ./dev serve
   outDir: fileURLToPath(new URL('../../../build/docs/guide', import.meta.url)),
   cacheDir: fileURLToPath(new URL('../../../build/guide-cache', import.meta.url)),
   srcExclude: ['README.md'],
