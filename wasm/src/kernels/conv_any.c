@@ -2,7 +2,7 @@
 
 #include "base/base.h"
 
-/* The input position that output position o and kernel position k meet at, or -1. */
+/* Returns the input position for output position o and kernel position k, or -1. */
 static ptrdiff_t meet(const rush_conv *s, int d, size_t o, size_t k) {
   ptrdiff_t i;
   if (s->transposed) {
@@ -15,7 +15,7 @@ static ptrdiff_t meet(const rush_conv *s, int d, size_t o, size_t k) {
   return i >= 0 && i < (ptrdiff_t)s->in[d] ? i : -1;
 }
 
-/* out and in: which of the weight's first two strides counts outputs and inputs. */
+/* out, in: the indices of the weight's strides for outputs and inputs. */
 #define CONV(name, type, sum_type)                                                                 \
   static sum_type name##_one(const rush_conv *s, const type *x, const ptrdiff_t *xs,               \
                              const type *w, const ptrdiff_t *ws, ptrdiff_t in, const size_t *o) {  \

@@ -1,6 +1,6 @@
-/* Depthwise convolution: each channel by itself, four channels per vector. Weights are packed as
- * one row of channels per kernel position, behind the row of biases. Rows of output pixels of 3x3
- * and 5x5 kernels are made here, all others by dwconv_lanes.h. */
+/* Depthwise convolution, with four channels per vector. The packed weights are one row of biases,
+ * followed by one row of channels per kernel position. This file computes rows of 3x3 and 5x5
+ * kernels; dwconv_lanes.h handles all others. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -45,18 +45,17 @@ RUSH_INLINE void put(float *y, f4 v, size_t left, const job *j) {
 
 /* ---- 3x3 and 5x5 ----------------------------------------------------------------------------- */
 
-/* One row of output pixels, whole. Weights stay in registers while a row of inputs passes by, and
- * each input is loaded once; columns outside the input are zeros. Everything in capitals is a
- * constant where it is used. */
+/* One row of output pixels. The weights stay in registers, and each input is loaded once. Columns
+ * outside the input are zero. Parameters in capitals are constants after inlining. */
 typedef struct rush_dw_strip {
-  const float *x[5]; /* the input rows, from column 0; rows outside are zeros that do not move */
-  size_t step[5];    /* from one pixel to the next, or 0 */
-  ptrdiff_t first;   /* column of the first window's first position: 0 or less */
-  ptrdiff_t width;   /* input columns */
-  size_t n;          /* output columns */
+  const float *x[5]; /* input rows, from column 0; a row outside is zeros with step 0 */
+  size_t step[5];    /* floats per pixel, or 0 */
+  ptrdiff_t first;   /* input column of the first window, at most 0 */
+  ptrdiff_t width;   /* number of input columns */
+  size_t n;          /* number of output columns */
 } strip;
 
-/* How many of the windows end inside the row. */
+/* Returns the number of windows that end inside the row. */
 static size_t inner(const strip *r, size_t kernel, size_t stride) {
   const ptrdiff_t room = r->width - (ptrdiff_t)kernel - r->first;
   if (room < 0) return 0;
@@ -70,7 +69,7 @@ RUSH_INLINE f4 column(const float *x, size_t step, ptrdiff_t i, ptrdiff_t width)
 
 #define COLUMN(sum, g0, g1, g2) f4_madd(t, g2, f4_madd(v, g1, f4_madd(u, g0, sum)))
 
-/* Channels c.. of a 3x3 kernel; `left` of them are written. */
+/* Computes channels from c on with a 3x3 kernel and writes LEFT of them. */
 RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t c, float *y,
                            const size_t STRIDE, const size_t LEFT) {
   const size_t row = j->row, step = j->channels;
@@ -83,8 +82,8 @@ RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t 
 #define AT(i)                                                              \
   const f4 u = column(p, dp, i, r->width), v = column(q, dq, i, r->width), \
            t = column(s, ds, i, r->width)
-  /* Sums of the output pixel at hand and of the one after it, as far as the columns go that have
-   * been read. */
+  /* Partial sums of the current output pixel and the next one, over the columns that have been
+   * read. */
   f4 now, next = bias;
   ptrdiff_t at = r->first;
   {
@@ -129,8 +128,8 @@ RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t 
 #undef AT
 }
 
-/* One kernel row of five weights; between the rows of the kernel the sums are in y. The inputs of a
- * window move on, so that the sums of different pixels do not wait for each other. */
+/* Adds one kernel row of five weights. Between kernel rows, the sums are kept in y. The inputs are
+ * shifted through registers, so that the sums of different pixels are independent. */
 RUSH_INLINE void strip_5(const job *j, const strip *r, int k, const float *w, size_t c, float *y,
                          bool first, bool last, const size_t STRIDE, const size_t LEFT) {
   const size_t row = j->row, step = j->channels;
@@ -173,7 +172,7 @@ RUSH_INLINE void strip_5(const job *j, const strip *r, int k, const float *w, si
 
 RUSH_INLINE void strip_5x5(const job *j, const strip *r, const float *w, size_t c, float *y,
                            const size_t STRIDE, const size_t LEFT) {
-  int first = 0, last = 4; /* rows inside are neighbours, and there is one */
+  int first = 0, last = 4; /* rows inside the input are adjacent, and there is at least one */
   while (first < 4 && r->step[first] == 0) first++;
   while (last > first && r->step[last] == 0) last--;
   for (int k = first; k <= last; k++)
@@ -195,7 +194,7 @@ void rush_dwconv_5x5(const job *j, const strip *r, const float *w, float *y, siz
   (stride == 1 ? run_5x5_s1 : run_5x5_s2)(j, r, w, y);
 }
 
-/* Floats of the widest vectors that this processor has. */
+/* Returns the number of floats in the widest vectors of this processor. */
 static size_t widest(void) {
 #ifdef RUSH_WIDE_VECTORS
   if (__builtin_cpu_supports("avx512f")) return 16;
@@ -204,7 +203,7 @@ static size_t widest(void) {
   return 4;
 }
 
-/* The columns that are read without a look must not begin in front of the row. */
+/* Columns that are read without a bounds check must not start before the row. */
 static bool is_strip(const rush_conv *s) {
   const size_t k = s->kernel[2], stride = s->stride[2];
   const bool has_5 = rush_optional_dwconv_5x5 != NULL && widest() == 4;
@@ -213,7 +212,8 @@ static bool is_strip(const rush_conv *s) {
          s->padding[2] <= (ptrdiff_t)(k - stride);
 }
 
-/* Of the positions at `first`, first + dilation, ..: the first one inside, and how many are. */
+/* Finds the positions first, first + dilation, ... that are inside: the first one and their
+ * number. */
 static void clip(ptrdiff_t first, size_t positions, size_t dilation, size_t in, size_t *from,
                  size_t *n) {
   const ptrdiff_t step = (ptrdiff_t)dilation, size = (ptrdiff_t)in;
@@ -224,7 +224,7 @@ static void clip(ptrdiff_t first, size_t positions, size_t dilation, size_t in, 
   *n = high > low ? (size_t)(high - low) : 0;
 }
 
-/* Row of output pixels with a window of which some row is inside. */
+/* Computes a row of output pixels whose windows have at least one row inside the input. */
 static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrdiff_t h0,
                       const float *weights, float *y) {
   static const float zeros[4];
@@ -242,7 +242,7 @@ static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrd
   }
 }
 
-/* Channels on vectors as wide as this processor has. */
+/* Uses vectors as wide as this processor has. */
 static void run_row(const rush_dw_row *r) {
   size_t done = 0;
 #ifdef RUSH_WIDE_VECTORS
@@ -258,13 +258,13 @@ static void run_row(const rush_dw_row *r) {
 typedef struct run {
   const rush_conv *s;
   job j;
-  rush_dw_row row; /* all that rows have in common */
+  rush_dw_row row; /* the fields that all rows share */
   const float *x, *weights;
   float *y;
   bool strips;
 } run;
 
-/* An item is a row of output pixels. */
+/* Computes a range of rows. A work item is one row of output pixels. */
 static void run_rows(const void *arg, size_t begin, size_t end, unsigned who) {
   const run *r = arg;
   const rush_conv *s = r->s;
@@ -313,7 +313,7 @@ void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, fl
                         .w_h = s->kernel[2] * row,
                         .min = min,
                         .max = max};
-  /* With one kernel plane a window has it, or (padding in depth) has nothing. */
+  /* A kernel of depth 1 is inside the input, unless there is padding in depth. */
   r.strips =
       is_strip(s) && s->padding[0] == 0 && s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
   rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1],

@@ -1,18 +1,19 @@
-/* Rows of a depthwise convolution of any kernel, stride and dilation, on RUSH_LANES channels at a
- * time, under the name RUSH_NAMED(dw_row): the text of dwconv.c, dwconv_avx2.c and
- * dwconv_avx512.c. */
+/* Rows of a depthwise convolution with any kernel, stride and dilation, on RUSH_LANES channels at a
+ * time. dwconv.c, dwconv_avx2.c and dwconv_avx512.c include this file to define
+ * RUSH_NAMED(dw_row). */
 #include <stdbool.h>
 
 #include "kernels/dwconv_row.h"
 #include "kernels/simd.h"
 
-/* Output pixels made together, for which each weight is loaded once; and vectors of channels, so
- * that there are sums enough that do not wait for each other. */
+/* TILE output pixels share each load of a weight. VECTORS vectors of channels give enough
+ * independent sums to hide latency. */
 enum { TILE = 4, VECTORS = 2 };
 
-/* Channels c.. of TILE output pixels from `o` on, of which the first n are there; `left` channels
- * are. INSIDE: all windows are, but for the rows that `r` leaves out. A plane of the kernel is one
- * loop, whose end can be foreseen; it counts in bytes, for addresses that cost an addition. */
+/* Computes channels from c on of TILE output pixels from o on. Only the first n pixels and `left`
+ * channels are written. INSIDE: all windows are inside the input, except for rows that `r`
+ * excludes. Each kernel plane is a single loop with a predictable end, and offsets are in bytes, so
+ * that an address costs one addition. */
 RUSH_INLINE void dw_tile(const rush_dw_row *r, size_t c, size_t o, size_t n, size_t left,
                          const int V, const bool INSIDE) {
   static const float zeros[VECTORS * RUSH_LANES];
@@ -59,11 +60,12 @@ RUSH_INLINE void dw_tile(const rush_dw_row *r, size_t c, size_t o, size_t n, siz
   }
 }
 
-/* Channels c.. of the whole row. The last few are not worth a loop of their own. */
+/* Computes channels from c on for the whole row. The last few columns do not justify a separate
+ * loop. */
 RUSH_INLINE void dw_channels(const rush_dw_row *r, size_t c, size_t left, const int V) {
   const size_t reach = (TILE - 1) * r->stride + (r->width - 1) * r->dilation;
   for (size_t o = 0; o < r->n; o += TILE) {
-    /* The last tile begins where it still is whole, if the row is that long. */
+    /* The last tile moves back so that it is complete, if the row is long enough. */
     const size_t from = r->n >= TILE && o + TILE > r->n ? r->n - TILE : o;
     const ptrdiff_t first = r->first + (ptrdiff_t)(from * r->stride);
     if (V > 1 && r->n >= TILE && first >= 0 && first + (ptrdiff_t)reach < r->columns) {

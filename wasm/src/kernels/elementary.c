@@ -13,7 +13,7 @@ RUSH_ELEMENTARY_F32(REFERENCE)
 #define RUSH_NAMED(name) rush_##name##_4
 #include "kernels/elementary_lanes.h"
 
-/* On the widest vectors that this processor has. */
+/* Dispatches to the widest vectors of this processor. */
 #define WIDEST(name, ...)                                                     \
   (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && \
            __builtin_cpu_supports("avx512vl")                                 \
@@ -44,7 +44,7 @@ double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift) {
 #include "kernels/elementary_lanes.h"
 #endif
 
-/* Of two numbers. */
+/* Multiplies two complex numbers per vector. */
 RUSH_INLINE f4 product_of_pairs(f4 x, f4 y) {
   const f4 re = __builtin_shufflevector(x, x, 0, 0, 2, 2);
   const f4 im = __builtin_shufflevector(x, x, 1, 1, 3, 3);

@@ -1,16 +1,16 @@
-/* Elementary functions on arrays of float32: rush_NAME_f32(n, out, in), where out may be in.
+/* Elementary functions on arrays of float32: rush_NAME_f32(n, out, in), where out may equal in.
  *
- * Errors against exact arithmetic are stated in units in the last place
- * (tests/c/test_kernels_elementary.c measures them); NaN, infinities, signed zero and subnormal numbers
- * are as in C, but that hardswish overflows where x * 6 does, as in PyTorch; round is to even. Beside each
- * stands its plain reference rush_NAME_ref. */
+ * Errors are given in units in the last place (tests/c/test_kernels_elementary.c measures them).
+ * NaN, infinities, signed zeros and subnormal numbers behave as in C. The exception is hardswish,
+ * which overflows where x * 6 does, as in PyTorch. round rounds half to even. The plain reference
+ * of each function is rush_NAME_ref. */
 #ifndef RUSH_ELEMENTARY_H
 #define RUSH_ELEMENTARY_H
 
 #include <complex.h>
 #include <stddef.h>
 
-/* name, reference of one element in double */
+/* name, and reference for one element in double precision */
 #define RUSH_ELEMENTARY_F32(X)                                                  \
   X(exp, exp(x))                                                                \
   X(exp2, exp2(x))                                                              \
@@ -46,23 +46,23 @@
 RUSH_ELEMENTARY_F32(RUSH_DECLARE)
 #undef RUSH_DECLARE
 
-/* log1p(exp(x * beta)) / beta, and x where x * beta > threshold. */
+/* Computes log1p(exp(x * beta)) / beta, or x where x * beta > threshold. */
 void rush_softplus_f32(size_t n, float *out, const float *in, float beta, float threshold);
-/* x < 0 ? expm1(x * in_scale) * negative : x * positive; NaN stays. */
+/* Computes x < 0 ? expm1(x * in_scale) * negative : x * positive. NaN propagates. */
 void rush_elu_f32(size_t n, float *out, const float *in, float in_scale, float negative,
                   float positive);
 
-/* atan2(y, x), out may be either; 3 ulp. */
+/* Computes atan2(y, x) with an error of 3 ulp. out may equal y or x. */
 void rush_atan2_f32(size_t n, float *out, const float *y, const float *x);
 
-/* Writes exp(in - shift), in <= shift, and returns the sum of what it wrote. Below 1.6e-38 it may
- * write 0. */
+/* Writes exp(in - shift) for in <= shift, and returns the sum of the written values. Values below
+ * 1.6e-38 may be 0. */
 double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift);
 
-/* Products of n complex numbers, pairs of floats; out may be x or y. */
+/* Multiplies n complex numbers, which are pairs of floats. out may equal x or y. */
 void rush_mul_c64(size_t n, float *out, const float *x, const float *y);
 
-/* log(exp(x) + exp(y)), without what overflows; NaN where one is. */
+/* Computes log(exp(x) + exp(y)) without overflow. NaN propagates. */
 double complex rush_log_add_exp_c128(double complex x, double complex y);
 
 #endif

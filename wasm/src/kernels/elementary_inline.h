@@ -1,14 +1,16 @@
-/* The elementary functions on four floats, for kernels that fuse them. See elementary.h for what they
- * promise. */
+/* The elementary functions on one vector, for fused kernels. elementary.h describes their
+ * accuracy. */
 #ifndef RUSH_ELEMENTARY_INLINE_H
 #define RUSH_ELEMENTARY_INLINE_H
 
 #include "kernels/simd.h"
 
-#define LN2_HIGH 0.693359375f /* few bits, so that a product with a small integer is exact */
+/* Few significant bits, so that products with small integers are exact */
+#define LN2_HIGH 0.693359375f
 #define LN2_LOW -2.12194440e-4f
 
-/* (e^r - 1 - r) / r^2 for |r| <= ln(2)/2; relative error of e^r - 1: 1.3e-8. Minimax. */
+/* (e^r - 1 - r) / r^2 for |r| <= ln(2)/2, a minimax polynomial. The relative error of e^r - 1 is
+ * 1.3e-8. */
 RUSH_INLINE f4 f4_exp_poly(f4 r) {
   f4 p = f4_set(1.39464578e-3f);
   p = f4_madd(p, r, f4_set(8.36658943e-3f));
@@ -16,37 +18,38 @@ RUSH_INLINE f4 f4_exp_poly(f4 r) {
   p = f4_madd(p, r, f4_set(1.66665435e-1f));
   return f4_madd(p, r, f4_set(0.5f));
 }
-/* x = n ln(2) + r */
+/* Range reduction: x = n ln(2) + r. */
 RUSH_INLINE f4 f4_exp_reduce(f4 x, i4 *n) {
   f4 k = f4_round_small(x * f4_set(1.44269504f), n);
   f4 r = f4_madd(k, f4_set(-LN2_HIGH), x);
   return f4_madd(k, f4_set(-LN2_LOW), r);
 }
-/* exp(r) 2^n where that is a normal number */
+/* exp(r) * 2^n if the result is a normal number. */
 RUSH_INLINE f4 f4_exp_normal(f4 r, i4 n) {
   return (f4_madd(f4_exp_poly(r), r * r, r) + f4_set(1.0f)) * f4_pow2(n);
 }
-/* The same for any n from -253 to 254. */
+/* exp(r) * 2^n for any n from -253 to 254. */
 RUSH_INLINE f4 f4_exp_scaled(f4 r, i4 n) {
   f4 p = f4_madd(f4_exp_poly(r), r * r, r) + f4_set(1.0f);
   i4 half = n >> 1;
   return p * f4_pow2(half) * f4_pow2(i4_sub(n, half));
 }
 
-/* 1 ulp, for all x. No branch and no call: around a call an engine keeps nothing in registers. */
+/* exp for all x, 1 ulp. It has no branch and no call, because engines keep nothing in registers
+ * across a call. */
 RUSH_INLINE f4 f4_exp(f4 x) {
   i4 n;
   f4 r = f4_exp_reduce(f4_more(f4_set(-104.5f), f4_less(f4_set(89.0f), x)), &n);
   return f4_exp_scaled(r, n);
 }
-/* The same where |x| <= 87. */
+/* exp for |x| <= 87. */
 RUSH_INLINE f4 f4_exp_near(f4 x) {
   i4 n;
   f4 r = f4_exp_reduce(x, &n);
   return f4_exp_normal(r, n);
 }
 
-/* exp(x) for x <= 0 whose results below 1.6e-38 may be 0: softmax. */
+/* exp for x <= 0, for softmax. Results below 1.6e-38 may be 0. */
 RUSH_INLINE f4 f4_exp_negative(f4 x) {
   i4 n;
   f4 r = f4_exp_reduce(f4_more(f4_set(-87.0f), x), &n);
@@ -67,14 +70,14 @@ RUSH_INLINE f4 f4_expm1(f4 x) {
   f4 r = f4_madd(k, f4_set(-LN2_HIGH), y);
   f4 low = k * f4_set(-LN2_LOW);
   f4 s = r + low;
-  low = (r - s) + low;                        /* what the sum lost */
+  low = (r - s) + low;                        /* the rounding error of the sum */
   f4 p = f4_madd(f4_exp_poly(s), s * s, low); /* e^s - 1 = s + p */
-  /* 2^n (s + p) + 2^n - 1, halved so that n = 128 does not overflow early */
+  /* 2^n (s + p) + 2^n - 1, halved so that n = 128 does not overflow */
   f4 half = f4_pow2(i4_sub(n, i4_set(1)));
   f4 e = (half * p + half * s) + (half - f4_set(0.5f));
   f4 big = e + e;
   f4 small = f4_select(n == 0, s + p, big);
-  return f4_select(x == f4_zero(), x, small); /* -0 */
+  return f4_select(x == f4_zero(), x, small); /* preserves -0 */
 }
 
 /* x = 2^k * (1 + f), 1 + f in [sqrt(1/2), sqrt(2)), for normal x > 0. */
@@ -96,7 +99,7 @@ RUSH_INLINE f4 f4_log_poly(f4 f, f4 z) {
   p = f4_madd(p, f, f4_set(3.33333135e-1f));
   return p * f * z;
 }
-/* log(x), log2(x), log10(x) for normal x > 0; 1 ulp. Those of powers of 2 and 10 are exact. */
+/* log(x), log2(x), log10(x) for normal x > 0, 1 ulp. They are exact for powers of 2 and 10. */
 RUSH_INLINE f4 f4_log_normal(f4 x) {
   f4 k, f = f4_log_split(x, &k), z = f * f;
   f4 y = f4_madd(k, f4_set(LN2_LOW), f4_log_poly(f, z));
@@ -108,7 +111,7 @@ RUSH_INLINE f4 f4_log2_normal(f4 x) {
   f4 y = f4_madd(f4_set(-0.5f), z, f4_log_poly(f, z));
   return f4_madd(f, c, y * c) + y + f + k;
 }
-/* log10(e) and log10(2) in two parts, the first of few bits */
+/* log10(e), and log10(2) in two parts; the first has few significant bits */
 RUSH_INLINE f4 f4_log10_normal(f4 x) {
   f4 k, f = f4_log_split(x, &k), z = f * f, high = f4_set(4.3359375e-1f),
         low = f4_set(7.00731903e-4f);
@@ -116,18 +119,18 @@ RUSH_INLINE f4 f4_log10_normal(f4 x) {
   f4 t = f4_madd(k, f4_set(2.48745664e-4f), f4_madd(f, low, y * low));
   return f4_madd(k, f4_set(3.0078125e-1f), f4_madd(f, high, f4_madd(y, high, t)));
 }
-/* Where a lane is not a positive normal number. */
+/* Selects lanes that are not positive normal numbers. */
 RUSH_INLINE i4 f4_log_odd(f4 x) {
   return ((i4)x < i4_set(0x00800000)) | ((i4)x >= i4_set(0x7f800000));
 }
-/* y = f(x) for a logarithm f where x is 0, infinite, negative or NaN. */
+/* Fixes y = f(x) of a logarithm f for x that is 0, infinite, negative or NaN. */
 RUSH_INLINE f4 f4_log_special(f4 x, f4 y) {
   y = f4_select(x == f4_set(INFINITY), x, y);
   y = f4_select(x == f4_zero(), f4_set(-INFINITY), y);
   y = f4_select(x < f4_zero(), f4_set(NAN), y);
   return f4_select(x != x, x, y);
 }
-/* A logarithm f for all x; 2^-23 scales subnormal numbers. */
+/* A logarithm f for all x. Subnormal numbers are scaled, and log_of_scale corrects the result. */
 #define RUSH_LOG_ANY(f, x, log_of_scale)                                                       \
   f4_log_special(x, f(f4_select((x) < f4_set(1.17549435e-38f), (x) * f4_set(8388608.0f), x)) - \
                         (f4)((i4)f4_set(log_of_scale) & ((x) < f4_set(1.17549435e-38f))))
@@ -140,13 +143,13 @@ RUSH_INLINE f4 f4_log2(f4 x) {
 RUSH_INLINE f4 f4_log10(f4 x) {
   return RUSH_LOG_ANY(f4_log10_normal, x, 6.9236899f);
 }
-/* 1.5 ulp: log(u) for u = 1 + x rounded, and what the rounding lost, divided by u */
+/* log1p, 1.5 ulp: log(u) for u = fl(1 + x), plus the rounding error of u, divided by u */
 RUSH_INLINE f4 f4_log1p(f4 x) {
   f4 u = x + f4_set(1.0f);
   f4 lost = f4_select(u > f4_set(2.0f), f4_set(1.0f) - (u - x), x - (u - f4_set(1.0f)));
   f4 k, f = f4_log_split(u, &k);
   i4 near = k == f4_zero();
-  f = f4_select(near, x, f); /* exact there */
+  f = f4_select(near, x, f); /* the input is exact here */
   f4 c = (f4)((i4)(lost / u) & ~near);
   f4 z = f * f;
   f4 y = f4_log_poly(f, z) + c;
@@ -157,15 +160,15 @@ RUSH_INLINE f4 f4_log1p(f4 x) {
   return y;
 }
 
-/* 1 / (1 + e^-x), 2 ulp, as 2^-24 / (2^-24 + e^-x 2^-24), which overflows for no x of interest and
- * whose powers of two are all normal. */
+/* 1 / (1 + e^-x), 2 ulp. It is computed as 2^-24 / (2^-24 + e^-x 2^-24), which does not overflow
+ * for relevant x, and whose powers of two are all normal. */
 RUSH_INLINE f4 f4_sigmoid(f4 x) {
   const f4 magic = f4_set(12582912.0f + 103.0f), unit = f4_set(5.9604645e-8f);
   f4 y = f4_more(f4_set(-104.9f), f4_less(f4_set(70.0f), x));
-  f4 t = f4_madd(y, f4_set(-1.44269504f), magic), k = t - magic; /* as f4_round_small */
+  f4 t = f4_madd(y, f4_set(-1.44269504f), magic), k = t - magic; /* the method of f4_round_small */
   f4 r = f4_madd(k, f4_set(LN2_HIGH), y);
   r = f4_madd(k, f4_set(LN2_LOW), r); /* -y = k ln(2) - r */
-  f4 p = f4_set(1.39464578e-3f);      /* that of f4_exp_poly, of -r */
+  f4 p = f4_set(1.39464578e-3f);      /* the polynomial of f4_exp_poly at -r */
   p = f4_madd(p, r, f4_set(-8.36658943e-3f));
   p = f4_madd(p, r, f4_set(4.16662805e-2f));
   p = f4_madd(p, r, f4_set(-1.66665435e-1f));
@@ -177,7 +180,7 @@ RUSH_INLINE f4 f4_sigmoid(f4 x) {
   return unit / f4_madd(p, scale, unit);
 }
 
-/* 2 ulp: -t / (t + 2) for t = expm1(-2 |x|), which is right near 0 by itself */
+/* tanh, 2 ulp: -t / (t + 2) for t = expm1(-2 |x|), which is accurate near 0 */
 RUSH_INLINE f4 f4_tanh(f4 x) {
   i4 n;
   f4 r = f4_exp_reduce(f4_set(-2.0f) * f4_less(f4_set(10.0f), f4_abs(x)), &n);
@@ -186,9 +189,9 @@ RUSH_INLINE f4 f4_tanh(f4 x) {
   return f4_sign_of(t / (t + f4_set(2.0f)), x);
 }
 
-/* The normal distribution's tail, P(X > a) for a >= 0: e^(-a^2/2) times a polynomial in 3 / (3 + a)
- * (minimax on 0..14.5, relative error 1e-8). a^2 is split so that its rounding does not grow with
- * a. 0 from a = 13.1 on, where it is below 2e-39. */
+/* The tail of the normal distribution, P(X > a) for a >= 0. It is e^(-a^2/2) times a polynomial in
+ * 3 / (3 + a) (minimax on 0..14.5, relative error 1e-8). a^2 is split so that its rounding error
+ * does not grow with a. From a = 13.1 on, the result is 0 instead of less than 2e-39. */
 RUSH_INLINE f4 f4_normal_tail(f4 a) {
   i4 far = a > f4_set(13.1f);
   a = f4_less(f4_set(13.1f), a);
@@ -251,7 +254,8 @@ RUSH_INLINE f4 f4_log_sigmoid(f4 x) {
   return f4_select(x != x, x, low - f4_log1p(f4_exp(-f4_abs(x))));
 }
 
-/* atan(t) for 0 <= t <= 1; beyond tan(pi/8) as pi/4 + atan((t - 1) / (t + 1)). Minimax. */
+/* atan(t) for 0 <= t <= 1, a minimax polynomial. Above tan(pi/8) it is pi/4 + atan((t - 1) / (t +
+ * 1)). */
 RUSH_INLINE f4 f4_atan_unit(f4 t) {
   const f4 one = f4_set(1.0f);
   i4 far = t > f4_set(0.41421356f);
@@ -262,7 +266,7 @@ RUSH_INLINE f4 f4_atan_unit(f4 t) {
   p = f4_madd(p, z, f4_set(-3.33329491e-1f));
   return f4_madd(p * z, q, q) + (f4)((i4)f4_set(0.78539816f) & far);
 }
-/* 2.5 ulp, with C's answers for zeros, infinities and NaN */
+/* atan, 2.5 ulp. Zeros, infinities and NaN behave as in C. */
 RUSH_INLINE f4 f4_atan(f4 x) {
   f4 a = f4_abs(x), one = f4_set(1.0f);
   i4 large = a > one;
@@ -272,7 +276,7 @@ RUSH_INLINE f4 f4_atan(f4 x) {
 RUSH_INLINE f4 f4_atan2(f4 y, f4 x) {
   f4 a = f4_abs(x), b = f4_abs(y), most = f4_more(a, b), least = f4_less(a, b);
   i4 alike = least == most;
-  f4 same = f4_select(most == f4_zero(), f4_zero(), f4_set(1.0f)); /* two zeros, two infinities */
+  f4 same = f4_select(most == f4_zero(), f4_zero(), f4_set(1.0f)); /* two zeros or two infinities */
   f4 r = f4_atan_unit(f4_select(alike, same, least / most));
   r = f4_select(b > a, f4_set(1.57079633f) - r, r);
   r = f4_select((i4)x < i4_set(0), f4_set(3.14159265f) - r, r);

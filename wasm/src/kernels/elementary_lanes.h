@@ -1,10 +1,10 @@
-/* The functions of elementary.h on vectors of RUSH_LANES floats, under the names RUSH_NAMED(function): the
- * text of elementary.c, elementary_avx2.c and elementary_avx512.c. */
+/* The functions of elementary.h on vectors of RUSH_LANES floats, named RUSH_NAMED(function).
+ * elementary.c, elementary_avx2.c and elementary_avx512.c include this file. */
 #include "kernels/elementary.h"
 #include "kernels/elementary_inline.h"
 
-/* sin and cos for |x| <= 8192: x = j * pi/4 + r with pi/4 in three parts (Cody and Waite; the parts
- * and the polynomials are those of Cephes' sinf). `quarter` is 0 for sin, 1 for cos. */
+/* sin and cos for |x| <= 8192: x = j * pi/4 + r, with pi/4 in three parts (Cody and Waite). The
+ * parts and the polynomials are those of Cephes' sinf. `quarter` is 0 for sin and 1 for cos. */
 RUSH_INLINE f4 sincos4(f4 x, int32_t quarter) {
   i4 j;
   f4 k = f4_round_small(x * f4_set(0.63661977f), &j); /* multiples of pi/2 */
@@ -36,8 +36,8 @@ RUSH_INLINE f4 f4_rsqrt(f4 x) {
   return f4_set(1.0f) / f4_sqrt(x);
 }
 
-/* Chunks in which no lane is odd take the short way; what is left over is a chunk of its own,
- * padded with ones. An element's result never depends on its neighbours. */
+/* Chunks without special lanes take a fast path. The remaining elements form a chunk that is padded
+ * with ones. The result of an element never depends on its neighbours. */
 enum { CHUNK = 256 };
 #define RUSH_BY_CHUNKS(self, n, out, in, odd, f, otherwise)                              \
   const size_t left = (n) % RUSH_LANES, whole = (n) - left;                              \
@@ -86,7 +86,8 @@ MAP(sqrt)
 MAP(rsqrt)
 
 #if defined(__SSE2__) && !defined(__SSE4_1__)
-/* SSE2 cannot round: a call for each element, without these. From 2^23 on all floats are whole. */
+/* SSE2 has no rounding instruction, so this avoids a call per element. Floats from 2^23 on are
+ * integers. */
 #define UP_TO(x, expr) (__builtin_fabsf(x) < 8388608.0f ? (expr) : (x))
 RUSH_INLINE float nearest(float x) {
   return UP_TO(x, __builtin_copysignf(__builtin_fabsf(x) + 8388608.0f - 8388608.0f, x));
@@ -133,7 +134,7 @@ CHUNKS(log, f4_log_odd(x), f4_log_normal)
 CHUNKS(log2, f4_log_odd(x), f4_log2_normal)
 CHUNKS(log10, f4_log_odd(x), f4_log10_normal)
 
-/* libm for numbers that the reduction does not fit. */
+/* libm handles numbers that are too large for the range reduction. */
 #define LARGE(x) (~(f4_abs(x) <= f4_set(8192.0f)))
 #define ANGLES(name, libm)                                                                   \
   static void name##_with_large(size_t n, float *out, const float *in) {                     \

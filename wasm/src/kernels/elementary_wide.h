@@ -1,5 +1,5 @@
-/* The functions of elementary.h once more for each width of vectors that x86-64 may have: rush_NAME_LANES.
- * elementary.c takes the widest one, so native answers differ between processors in their last digits. */
+/* The functions of elementary.h for each vector width of x86-64: rush_NAME_LANES. elementary.c
+ * takes the widest one, so native results can differ in the last digits between processors. */
 #ifndef RUSH_ELEMENTARY_WIDE_H
 #define RUSH_ELEMENTARY_WIDE_H
 

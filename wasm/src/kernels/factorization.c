@@ -1,4 +1,4 @@
-/* One body for real and complex matrices. */
+/* One implementation serves real and complex matrices. */
 #include "kernels/factorization.h"
 
 #include <float.h>
@@ -7,8 +7,8 @@
 #include "base/base.h"
 
 enum {
-  MAX_SWEEPS = 60, /* of Jacobi's rotations; ten are many */
-  MAX_STEPS = 40,  /* of QR for one eigenvalue; three are many */
+  MAX_SWEEPS = 60, /* of Jacobi rotations; ten is already unusual */
+  MAX_STEPS = 40,  /* QR steps per eigenvalue; three is already unusual */
 };
 
 #define NUM double
@@ -30,13 +30,14 @@ enum {
 #define CONJ(x) conj(x)
 #define REAL(x) creal(x)
 #define SIZE(x) cabs(x)
-#define PIVOT_SIZE(x) (fabs(creal(x)) + fabs(cimag(x))) /* as LAPACK has it */
+#define PIVOT_SIZE(x) (fabs(creal(x)) + fabs(cimag(x))) /* as in LAPACK */
 #include "kernels/factorization_impl.h"
 
-/* ---- Eigenvalues of any matrix: Schur's form a = u t u^H, by QR steps ------------------------------ */
+/* ---- Eigenvalues of a general matrix: Schur form a = u t u^H by QR steps --------------------- */
 
-/* Turns rows p and q of a[n][n], so that of x and y in one column of them y becomes 0, and its columns,
- * and those of u[n][n] (or NULL), so that the eigenvalues stay. */
+/* Applies the rotation that makes y zero, for x and y in one column of rows p and q of a[n][n]. It
+ * is also applied to the columns of a and of u[n][n] (or NULL), so that the eigenvalues do not
+ * change. */
 static void turn(int64_t n, double complex *a, double complex *u, int64_t p, int64_t q,
                  double complex x, double complex y) {
   const double size_x = cabs(x), size_y = cabs(y), size = hypot(size_x, size_y);
@@ -48,7 +49,8 @@ static void turn(int64_t n, double complex *a, double complex *u, int64_t p, int
   if (u) rotate_c128(n, 1, c, s, conj(by), u + p * n, u + q * n);
 }
 
-/* The eigenvalue of the last two rows up to `last` that is closer to the last number. */
+/* Returns the eigenvalue of the trailing 2x2 block at `last` that is closer to its last element
+ * (Wilkinson shift). */
 static double complex shift_of(int64_t n, const double complex *a, int64_t last) {
   const double complex p = a[(last - 1) * (n + 1)], q = a[last * (n + 1)];
   const double complex half = (p - q) / 2;
@@ -58,11 +60,12 @@ static double complex shift_of(int64_t n, const double complex *a, int64_t last)
   return q + (cabs(one) < cabs(other) ? one : other);
 }
 
-/* One step on the rows from `first` to `last`. */
+/* Performs one QR step on rows `first` to `last`. */
 static void qr_step(int64_t n, double complex *a, double complex *u, int64_t first, int64_t last,
                     double complex shift) {
   turn(n, a, u, first, first + 1, a[first * (n + 1)] - shift, a[first + 1 + first * n]);
-  for (int64_t k = first; k + 2 <= last; k++) { /* what stands below the subdiagonal moves down */
+  /* Chases the bulge below the subdiagonal downwards */
+  for (int64_t k = first; k + 2 <= last; k++) {
     turn(n, a, u, k + 1, k + 2, a[k + 1 + k * n], a[k + 2 + k * n]);
     a[k + 2 + k * n] = 0;
   }
@@ -98,7 +101,7 @@ static bool schur(struct rush_ctx *ctx, int64_t n, double complex *a, double com
   return true;
 }
 
-/* Column k of u becomes the eigenvector of its value; x[n] is used. */
+/* Computes the eigenvector v of eigenvalue k from the Schur form t and u. x[n] is scratch. */
 static void take_vector(int64_t n, const double complex *t, const double complex *u, int64_t k,
                         double least, double complex *x, double complex *v) {
   double complex most = 0;

@@ -1,4 +1,4 @@
-/* The body of factorization.c, for numbers NUM. */
+/* The implementation for factorization.c, with elements of type NUM. */
 
 int32_t NAME(rush_lu)(struct rush_ctx *ctx, int64_t m, int64_t n, NUM *a, int32_t *pivots) {
   int32_t info = 0;
@@ -59,7 +59,7 @@ void NAME(rush_solve_triangle)(struct rush_ctx *ctx, int64_t n, int64_t columns,
   }
 }
 
-/* x[n] without (1 - tau v v^H) x; v[0] counts as 1. */
+/* Computes x -= tau v v^H x for x[n], where v[0] counts as 1. */
 static void NAME(reflect_one)(int64_t n, const NUM *v, NUM tau, NUM *x) {
   NUM sum = x[0];
   for (int64_t r = 1; r < n; r++) sum += CONJ(v[r]) * x[r];
@@ -68,7 +68,7 @@ static void NAME(reflect_one)(int64_t n, const NUM *v, NUM tau, NUM *x) {
   for (int64_t r = 1; r < n; r++) x[r] -= sum * v[r];
 }
 
-/* The square of x[n]'s length. */
+/* Returns the squared norm of x[n]. */
 static double NAME(square_of)(int64_t n, const NUM *x) {
   double sum = 0;
   for (int64_t r = 0; r < n; r++) sum += REAL(x[r] * CONJ(x[r]));
@@ -110,9 +110,9 @@ static void NAME(swap)(int64_t n, NUM *x, NUM *y) {
   }
 }
 
-/* ---- L D L^T ---------------------------------------------------------------------------------- */
+/* ---- L D L^T --------------------------------------------------------------------------------- */
 
-/* The place of the largest of x[n], `step` apart. */
+/* Returns the index of the largest of n elements that are `step` apart. */
 static int64_t NAME(largest)(int64_t n, int64_t step, const NUM *x) {
   int64_t best = 0;
   for (int64_t k = 1; k < n; k++)
@@ -120,11 +120,12 @@ static int64_t NAME(largest)(int64_t n, int64_t step, const NUM *x) {
   return best;
 }
 
-/* Rows and columns p < q of what is left from p on, of which the lower triangle is there. */
+/* Swaps rows and columns p < q of the trailing matrix from p on, which only stores its lower
+ * triangle. */
 static void NAME(swap_both)(int64_t n, bool hermitian, NUM *a, int64_t p, int64_t q) {
   NUM *at_p = a + p * n, *at_q = a + q * n;
   NAME(swap)(n - q - 1, at_p + q + 1, at_q + q + 1);
-  for (int64_t j = p + 1; j <= q; j++) { /* the corner changes sides with itself */
+  for (int64_t j = p + 1; j <= q; j++) { /* the corner element is conjugated in place */
     const NUM old = at_p[j], other = j == q ? old : a[q + j * n];
     at_p[j] = hermitian ? CONJ(other) : other;
     if (j < q) a[q + j * n] = hermitian ? CONJ(old) : old;
@@ -134,7 +135,7 @@ static void NAME(swap_both)(int64_t n, bool hermitian, NUM *a, int64_t p, int64_
   at_q[q] = old;
 }
 
-/* Which row comes next to row k, and whether the two make a block. */
+/* Returns the row to swap with the next pivot row, and sets *pair if the pivot block is 2x2. */
 static int64_t NAME(ldl_pivot)(int64_t n, const NUM *a, int64_t k, bool *pair) {
   const double alpha = (1 + sqrt(17)) / 8, here = PIVOT_SIZE(a[k + k * n]);
   *pair = false;
@@ -152,7 +153,8 @@ static int64_t NAME(ldl_pivot)(int64_t n, const NUM *a, int64_t k, bool *pair) {
   return best;
 }
 
-/* x and y become what [[p, c'], [c, q]] makes of them; c' is c, or its conjugate. */
+/* Solves the 2x2 system with the matrix [[p, c'], [c, q]] for (x, y) in place. c' is c2: c or its
+ * conjugate. */
 static void NAME(solve_pair)(NUM p, NUM c, NUM c2, NUM q, NUM *x, NUM *y) {
   const double size = SIZE(c);
   const NUM whole = (p / size) * (q / size) - (c / size) * (c2 / size), old = *x;
@@ -176,7 +178,7 @@ int32_t NAME(rush_ldl)(struct rush_ctx *ctx, int64_t n, bool hermitian, NUM *a, 
       if (info == 0) info = (int32_t)k + 1;
       continue;
     }
-    for (int64_t j = next; j < n; j++) { /* column j loses its part of x D^-1 x^T */
+    for (int64_t j = next; j < n; j++) { /* subtracts x D^-1 x^T from column j */
       NUM to_x = x[j], to_y = pair ? y[j] : 0;
       if (pair)
         NAME(solve_pair)(x[k], hermitian ? CONJ(x[k + 1]) : x[k + 1], x[k + 1], y[k + 1], &to_x,
@@ -218,9 +220,10 @@ void NAME(rush_ldl_solve)(struct rush_ctx *ctx, int64_t n, bool hermitian, const
   }
 }
 
-/* ---- Jacobi's rotations ----------------------------------------------------------------------- */
+/* ---- Jacobi rotations ------------------------------------------------------------------------ */
 
-/* x and y [n], `step` apart, become c x - s y' and s x + c y', y' being y times `turn`. */
+/* Replaces x[n] by c x - s y' and y[n] by s x + c y', where y' is y times `turn`. Elements are
+ * `step` apart. */
 static void NAME(rotate)(int64_t n, int64_t step, double c, double s, NUM turn, NUM *x, NUM *y) {
   for (int64_t r = 0; r < n; r++, x += step, y += step) {
     const NUM old = *x, other = *y * turn;
@@ -229,7 +232,8 @@ static void NAME(rotate)(int64_t n, int64_t step, double c, double s, NUM turn, 
   }
 }
 
-/* What makes [[p, size], [size, q]] diagonal: its tangent, sine and cosine. */
+/* Computes the rotation that diagonalizes [[p, size], [size, q]]: returns its tangent, and sets its
+ * sine and cosine. */
 static double NAME(angle_of)(double p, double q, double size, double *c, double *s) {
   const double theta = (q - p) / (2 * size);
   const double t = copysign(1 / (fabs(theta) + sqrt(theta * theta + 1)), theta);
@@ -242,7 +246,8 @@ static void NAME(set_unit)(int64_t n, NUM *v) {
   for (int64_t k = 0; k < n * n; k++) v[k] = k % (n + 1) == 0;
 }
 
-/* Sorts values[n], rising or falling, and columns of x[m] and y[n]; each may be NULL. */
+/* Sorts values[n] in ascending or descending order, with the columns of x[m] and y[n], which may be
+ * NULL. */
 static void NAME(sort)(int64_t n, bool falling, double *values, int64_t m, NUM *x, NUM *y) {
   for (int64_t k = 0; k < n; k++) {
     int64_t best = k;
@@ -286,7 +291,7 @@ void NAME(rush_eigh)(struct rush_ctx *ctx, int64_t n, NUM *a, double *values, NU
   NAME(sort)(n, false, values, n, v, NULL);
 }
 
-/* The columns of u[m][n] from k on become such that all are orthonormal. */
+/* Completes the columns of u[m][n] from k on to an orthonormal set. */
 static void NAME(complete)(struct rush_ctx *ctx, int64_t m, int64_t k, int64_t n, NUM *u,
                            NUM *work) {
   NUM *tau = work, *a = work + m;
@@ -297,9 +302,10 @@ static void NAME(complete)(struct rush_ctx *ctx, int64_t m, int64_t k, int64_t n
   NAME(rush_reflect)(ctx, m, k, a, tau, false, n - k, u + m * k);
 }
 
-/* Makes the columns of a[m][n] orthogonal; v[n][n], or NULL, is turned with them. */
+/* Makes the columns of a[m][n] orthogonal. The same rotations apply to v[n][n], which may be
+ * NULL. */
 static void NAME(orthogonalise)(struct rush_ctx *ctx, int64_t m, int64_t n, NUM *a, NUM *v) {
-  /* Columns as short as this are noise. */
+  /* Columns with a smaller norm are noise. */
   const double least = NAME(square_of)(m * n, a) * (DBL_EPSILON * DBL_EPSILON / 256);
   bool more = true;
   for (int sweep = 0; more && sweep < MAX_SWEEPS; sweep++) {
@@ -326,7 +332,7 @@ static void NAME(orthogonalise)(struct rush_ctx *ctx, int64_t m, int64_t n, NUM 
 
 void NAME(rush_svd)(struct rush_ctx *ctx, int64_t m, int64_t n, bool all, NUM *a, double *values,
                     NUM *u, NUM *v, NUM *work) {
-  double largest = 0; /* what is divided by it has squares that neither overflow nor vanish */
+  double largest = 0; /* scaling by it keeps squares from overflow and underflow */
   for (int64_t k = 0; k < m * n; k++) largest = fmax(largest, SIZE(a[k]));
   for (int64_t k = 0; largest > 0 && k < m * n; k++) a[k] /= largest;
   if (v) NAME(set_unit)(n, v);

@@ -5,10 +5,11 @@
 
 #include "base/base.h"
 
-/* A complex number as two lanes. */
+/* A complex number in one vector. */
 typedef double c2 __attribute__((vector_size(16), aligned(8), may_alias));
 
-enum { MOST = 47, CHUNK = 512 }; /* the greatest factor of its own; steps between looks */
+/* MOST: greatest factor with a pass; CHUNK: steps between checks for a stop request */
+enum { MOST = 47, CHUNK = 512 };
 
 static inline c2 times(c2 a, c2 b) {
   const c2 re = {a[0], a[0]}, im = {a[1], a[1]}, turned = {-b[1], b[0]};
@@ -21,10 +22,10 @@ static inline c2 conjugate(c2 a) {
   return (c2){a[0], -a[1]};
 }
 
-/* exp(-2 pi i k / n), of the sine and cosine of at most an eighth of a turn. */
+/* Returns exp(-2 pi i k / n) from the sine and cosine of at most an eighth of a turn. */
 static double complex root(uint64_t k, uint64_t n) {
   static const double QUARTER = 1.57079632679489661923;
-  const uint64_t side = (8 * k / n + 1) / 2; /* the nearest quarter of a turn */
+  const uint64_t side = (8 * k / n + 1) / 2; /* the nearest quarter turn */
   const double angle = QUARTER * ((double)(int64_t)(4 * k - side * n) / (double)n);
   const double c = cos(angle), s = sin(angle);
   switch (side & 3) {
@@ -39,7 +40,8 @@ static double complex root(uint64_t k, uint64_t n) {
   }
 }
 
-/* What is left of n without the factors that have a pass; those are written, if they are wanted. */
+/* Returns the part of n without factors that have a pass. Writes these factors unless `factors` is
+ * NULL. */
 static size_t factorize(size_t n, uint8_t *factors) {
   for (size_t f = 4; f <= MOST; f = f == 4 ? 2 : f == 2 ? 3 : f + 2)
     for (; n % f == 0; n /= f)
@@ -57,12 +59,12 @@ size_t rush_fft_plan(rush_ctx *ctx, size_t n, bool real, rush_fft *plan) {
   return 5 * plan->length + plan->points + halves;
 }
 
-/* ---- Mixed radix (Stockham's) ---------------------------------------------------------------- */
+/* ---- Mixed radix (Stockham) ------------------------------------------------------------------ */
 
-/* One step: s transforms, interleaved, of p * m numbers each become p * s transforms of m. Of every
- * j-th number of each m, j in [j0, j1), and the transforms q in [q0, q1). */
+/* One step of the transform: s interleaved transforms of p * m numbers become p * s transforms of m
+ * numbers. It covers elements j in [j0, j1) of the transforms q in [q0, q1). */
 typedef struct pass {
-  const c2 *roots; /* of unity, of the length p * m * s */
+  const c2 *roots; /* roots of unity of order p * m * s */
   const c2 *x;     /* x[p][m][s] */
   c2 *y;           /* y[m][p][s] */
   size_t p, m, s, j0, j1, q0, q1;
@@ -111,7 +113,8 @@ static void pass_4(const pass *t) {
   }
 }
 static void pass_5(const pass *t) {
-  const double cos1 = 0.30901699437494742410, sin1 = 0.95105651629515357212; /* of 2 pi / 5 */
+  /* Cos and sin of 2 pi / 5 */
+  const double cos1 = 0.30901699437494742410, sin1 = 0.95105651629515357212;
   const double cos2 = -0.80901699437494742410, sin2 = 0.58778525229247312917;
   EACH_J {
     const c2 w1 = ROOT(1), w2 = ROOT(2), w3 = ROOT(3), w4 = ROOT(4);
@@ -129,7 +132,7 @@ static void pass_5(const pass *t) {
   }
 }
 static void pass_any(const pass *t) {
-  const size_t p = t->p, turn = t->m * t->s; /* from one p-th root of unity to the next */
+  const size_t p = t->p, turn = t->m * t->s; /* step between p-th roots of unity */
   EACH_J EACH_Q {
     c2 x[MOST];
     for (size_t k = 0; k < p; k++) x[k] = X(k);
@@ -142,7 +145,7 @@ static void pass_any(const pass *t) {
   }
 }
 
-/* out[k] = the transform of plan->length numbers; `work` has room for as many. */
+/* Computes the transform of plan->length numbers. `work` has room for the same number. */
 static void transform(const rush_fft *plan, const double complex *in, double complex *out,
                       double complex *work) {
   static void (*const passes[])(const pass *) = {pass_2, pass_3, pass_4, pass_5};
@@ -171,7 +174,7 @@ static void transform(const rush_fft *plan, const double complex *in, double com
   }
 }
 
-/* ---- Any length ------------------------------------------------------------------------------ */
+/* ---- Arbitrary lengths (Bluestein) ----------------------------------------------------------- */
 
 static bool stops_at(const rush_fft *plan, size_t k) {
   return k % CHUNK == 0 && rush_should_stop(plan->ctx, 32 * CHUNK);
@@ -201,7 +204,8 @@ void rush_fft_init(rush_fft *plan, double complex *memory) {
   plan->chirp = memory + length;
   double complex *line = plan->work;
   memset(line, 0, length * sizeof *line);
-  /* jk = (j j + k k - (k - j)(k - j)) / 2: the convolution with exp(pi i j j / n) */
+  /* jk = (j j + k k - (k - j)(k - j)) / 2 turns the sum into a convolution with exp(pi i j j
+   * / n). */
   for (size_t j = 0; j < n; j++) {
     if (stops_at(plan, j)) return;
     plan->chirp[j] = root((uint64_t)j * j % (2 * (uint64_t)n), 2 * (uint64_t)n);
@@ -226,7 +230,7 @@ void rush_fft_run(const rush_fft *plan, const double complex *in, double complex
   for (size_t j = 0; j < n; j++) out[j] = conj(b[j]) * plan->chirp[j];
 }
 
-/* ---- Real numbers ---------------------------------------------------------------------------- */
+/* ---- Real transforms ------------------------------------------------------------------------- */
 
 void rush_fft_from_real(const rush_fft *plan, double complex *in, double complex *out) {
   const size_t n = plan->points;
@@ -234,7 +238,7 @@ void rush_fft_from_real(const rush_fft *plan, double complex *in, double complex
     const double *numbers = (const double *)in;
     for (size_t j = n; j-- > 0;) in[j] = numbers[j];
     rush_fft_run(plan, in, out);
-  } else { /* even numbers + i odd ones: each half is Hermitian */
+  } else { /* packs even elements + i * odd elements; each half is Hermitian */
     rush_fft_run(plan, in, out);
     c2 *x = (c2 *)out;
     const c2 *roots = (const c2 *)plan->halves;
@@ -246,7 +250,7 @@ void rush_fft_from_real(const rush_fft *plan, double complex *in, double complex
       x[n - k] = conjugate(even - odd);
     }
   }
-  out[0] = creal(out[0]); /* these have no partner */
+  out[0] = creal(out[0]); /* these two elements have no partner */
   if (plan->halved) out[n] = creal(out[n]);
 }
 
@@ -266,7 +270,7 @@ void rush_fft_to_real(const rush_fft *plan, double complex *in, double complex *
   in[n] = creal(in[n]);
   c2 *x = (c2 *)in;
   const c2 *roots = (const c2 *)plan->halves;
-  for (size_t k = 0; k <= n - k; k++) { /* conjugates, so that the transform goes back */
+  for (size_t k = 0; k <= n - k; k++) { /* conjugated for the inverse transform */
     const c2 a = x[k], b = conjugate(x[n - k]), even = a + b;
     const c2 odd = times_i(times(a - b, conjugate(roots[k])));
     x[k] = conjugate(even + odd);

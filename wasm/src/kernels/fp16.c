@@ -10,11 +10,15 @@
 #define NAMED(name) rush_##name
 #endif
 
-enum { AT_ONCE = 2 * RUSH_LANES, HALF = sizeof(uint16_t), FLOAT = sizeof(float) /* bytes */ };
+enum {
+  AT_ONCE = 2 * RUSH_LANES,
+  HALF = sizeof(uint16_t),
+  FLOAT = sizeof(float) /* sizes in bytes */
+};
 
-/* n elements, a multiple of AT_ONCE. */
+/* Converts n elements, where n is a multiple of AT_ONCE. */
 typedef void some_fn(size_t n, const void *from, void *to);
-/* Any number of elements of so many bytes: what is left over goes by itself, with zeros behind. */
+/* Converts any number of elements. The remaining elements are padded with zeros. */
 static void run_all(some_fn *run, size_t n, const void *from, size_t item, void *to, size_t made) {
   const size_t left = n % AT_ONCE, whole = n - left;
   run(whole, from, to);
@@ -25,13 +29,13 @@ static void run_all(some_fn *run, size_t n, const void *from, size_t item, void 
   memcpy((char *)to + whole * made, out, left * made);
 }
 
-/* ---- Widening ---------------------------------------------------------------------------------- */
+/* ---- Widening -------------------------------------------------------------------------------- */
 
-/* Finite ones, below the least normal one, too. */
+/* Widens finite numbers, including subnormal ones. */
 RUSH_INLINE f4 of_float16(i4 v) {
   return h8_float16(v) * f4_set(0x1p112f);
 }
-/* Infinities and NaN, too. */
+/* Also widens infinities and NaN. */
 RUSH_INLINE f4 of_any_float16(i4 v) {
   const i4 greatest = i4_set(0x7c000000);
   return (f4)((i4)of_float16(v) | (((v & greatest) == greatest) & i4_set(0x7f800000)));
@@ -46,7 +50,7 @@ static void widen_any_float16(size_t n, const void *from, void *to) {
     f4_store(y + i + RUSH_LANES, of_any_float16(h8_behind_zeros(v, 1)));
   }
 }
-/* Whether one of them is not finite, which it took all to be. */
+/* Widens as if all numbers were finite, and returns whether one is not. */
 static bool widen_finite_float16(size_t n, const char *from, float *to) {
   const h8 greatest = (h8)i4_set(0x7c007c00);
   h8 strange = {0};
@@ -81,15 +85,16 @@ void NAMED(widen_halves)(rush_dtype dtype, size_t n, const void *from, void *to)
   run_all(dtype == RUSH_FLOAT16 ? widen_float16 : widen_bfloat16, n, from, HALF, to, FLOAT);
 }
 
-/* ---- Rounding ---------------------------------------------------------------------------------- */
+/* ---- Rounding -------------------------------------------------------------------------------- */
 
-/* The lower 16 bits of each element. */
+/* Stores the lower 16 bits of each element. */
 RUSH_INLINE void store_lower(char *to, i4 a, i4 b) {
   const h8 v = __builtin_shufflevector((h8)a, (h8)b, 0, 2, 4, 6, 8, 10, 12, 14);
   memcpy(to, &v, sizeof v);
 }
-/* 2^15 times the number's power of two is added (the least normal one's, below that), so that the sum is
- * rounded where a half ends; the first product makes an infinity of what is too large. */
+/* Adds 2^15 times the number's power of two (for small numbers, that of the least normal one). The
+ * sum is thereby rounded where a float16 ends. The first product turns a number that is too large
+ * into infinity. */
 RUSH_INLINE i4 to_float16(f4 x) {
   const i4 power = (i4)x & i4_set(0x7f800000), least = i4_set(0x38800000);
   const i4 larger = power > least;

@@ -1,4 +1,4 @@
-/* Processors that have AVX2 have F16C, too. */
+/* Processors with AVX2 also have F16C. */
 #include <immintrin.h>
 #include <math.h>
 
@@ -19,7 +19,7 @@ void rush_widen_halves_8(rush_dtype dtype, size_t n, const void *from, void *to)
     y[i] = dtype == RUSH_FLOAT16 ? rush_from_float16(x[i]) : rush_from_bfloat16(x[i]);
 }
 
-/* The instruction would keep the first bits of a NaN. */
+/* The instruction alone would keep the leading bits of a NaN. */
 static inline __m128i to_float16(__m256 x) {
   const __m256 nan = _mm256_or_ps(_mm256_and_ps(x, _mm256_set1_ps(-0.0f)), _mm256_set1_ps(NAN));
   x = _mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));

@@ -1,8 +1,9 @@
-/* Tiles of six rows for relaxed SIMD. Twelve sums, two vectors of weights and one of inputs are
- * the fifteen registers that engines have on x86: each input is loaded right before it is used.
- * XNNPACK's tile of four rows waits for its eight sums, and its one of six loads all inputs first.
- * Without relaxed SIMD products take a register more, and four rows are better; so they are for a plain
- * product where no more are left, and where less than eight columns are. On ARM XNNPACK takes six by itself. */
+/* Tiles of six rows for relaxed SIMD. Twelve accumulators, two vectors of weights and one input use
+ * the fifteen registers that engines have on x86, so each input is loaded right before its use.
+ * XNNPACK's 4-row tile is bound by the latency of its eight accumulators, and its 6-row tile loads
+ * all inputs first, which spills. Without relaxed SIMD, a product needs another register, and four
+ * rows are better. Four rows also handle the remaining rows and fewer than eight columns. On ARM,
+ * XNNPACK itself uses six rows. */
 #include "kernels/xnn_config.h"
 
 #if defined(__wasm_relaxed_simd__)
@@ -10,7 +11,7 @@
 
 enum { MR = RUSH_GEMM_MR, FEW = 4, NR = 8 };
 
-/* Adds k bytes of each row times w[k][NR], and gives what is behind these. */
+/* Adds k bytes of each row times w[k][NR]. Returns the end of these weights. */
 RUSH_INLINE const float *add_rows(size_t k, const float *at[MR], const float *w, f4 sum[MR][2]) {
   for (size_t left = k; left != 0; left -= sizeof *w, w += NR) {
     const f4 u = f4_load(w), v = f4_load(w + 4);
@@ -27,7 +28,7 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
                    float *c, size_t c_stride, size_t block_stride,
                    const union xnn_f32_minmax_params *params) {
   const size_t lda = a_stride / sizeof *a, ldc = c_stride / sizeof *c;
-  if (m > FEW) { /* five rows or six: the last one of five is there twice */
+  if (m > FEW) { /* five or six rows; with five, the last one is computed twice */
     for (; n >= NR; n -= NR, c += NR) {
       const float *at[MR], *bias = w;
       f4 sum[MR][2];
@@ -36,7 +37,7 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
         sum[i][0] = sum[i][1] = f4_zero();
       }
       w = add_rows(k, at, w + NR, sum);
-      /* Not before, where they would take registers. */
+      /* Loaded only now, because they would take registers in the loop. */
       const f4 min = f4_set(params->scalar.min), max = f4_set(params->scalar.max);
       for (size_t i = 0; i < MR; i++) {
         float *row = c + (i == MR - 1 ? m - 1 : i) * ldc;
@@ -51,7 +52,7 @@ void rush_gemm_6x8(size_t m, size_t n, size_t k, const float *a, size_t a_stride
         block_stride, params);
 }
 
-/* Rows that are not there are the last one again. */
+/* Missing rows repeat the last one. */
 void rush_igemm_6x8(size_t m, size_t n, size_t kc, size_t ks, const float **a, const float *w,
                     float *c, size_t c_stride, size_t block_stride, size_t a_offset,
                     const float *zero, const union xnn_f32_minmax_params *params) {

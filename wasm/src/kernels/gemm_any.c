@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* Row by row of c: rows of b are added up, as long as they fit the first-level cache. */
+/* Computes c row by row. It adds up rows of b while they fit the L1 cache. */
 #define GEMM(name, type, sum_type)                                                                \
   static void name(size_t m, size_t n, size_t k, const type *a, ptrdiff_t a_row, ptrdiff_t a_col, \
                    const type *b, ptrdiff_t b_row, ptrdiff_t b_col, type *c, ptrdiff_t c_row) {   \

@@ -6,13 +6,13 @@
 #include "kernels/gemv.h"
 #include "kernels/xnn_config.h"
 
-/* ---- Widening ---------------------------------------------------------------------------------- */
+/* ---- Widening -------------------------------------------------------------------------------- */
 
 RUSH_INLINE f8 of_bfloat16(const char *w) {
   const h8 v = h8_load(w);
   return (f8){{(f4)h8_behind_zeros(v, 0), (f4)h8_behind_zeros(v, 1)}};
 }
-/* Finite ones, in units of 2^112. */
+/* Widens finite numbers, in units of 2^112. */
 RUSH_INLINE f8 of_float16(const char *w) {
   const h8 v = h8_load(w);
   return (f8){{h8_float16(h8_behind_zeros(v, 0)), h8_float16(h8_behind_zeros(v, 1))}};
@@ -25,14 +25,15 @@ bool rush_half_is_finite(rush_dtype dtype, size_t n, const uint16_t *x) {
   return finite;
 }
 
-/* ---- The product ------------------------------------------------------------------------------- */
+/* ---- The product ----------------------------------------------------------------------------- */
 
-/* An item is some rows times some columns, of which it makes floats once, some at a time. */
+/* A work item is a block of rows times a block of columns. It widens its columns once, a few at a
+ * time. */
 typedef struct product {
   rush_half_product p;
-  size_t nr, rows, columns, down; /* down: items have the same columns */
-  bool one_row;                   /* nothing is kept of what is widened */
-  size_t some, each;              /* columns, and floats of a thread */
+  size_t nr, rows, columns, down; /* down: number of items with the same columns */
+  bool one_row;                   /* multiplies while widening, without storing the floats */
+  size_t some, each; /* columns that are widened at a time, and floats of scratch per thread */
   float *scratch;
 } product;
 
@@ -42,7 +43,7 @@ static bool plan(const rush_ctx *ctx, const rush_half_product *p, product *t) {
   *t = (product){.p = *p, .nr = nr};
   t->columns = rush_gemm_columns(p->k, p->n) / cut * cut;
   if (t->columns < cut) t->columns = cut;
-  /* So many rows that making floats is little beside. */
+  /* Enough rows to make the cost of widening negligible. */
   const size_t most = PRODUCTS / (t->columns * (p->k + 1)), rows = most < LEAST ? LEAST : most;
   t->down = (p->m - 1) / rows + 1;
   t->rows = (p->m - 1) / t->down + 1;
@@ -50,8 +51,8 @@ static bool plan(const rush_ctx *ctx, const rush_half_product *p, product *t) {
   if (threads > 1 && t->columns > p->n / wanted) t->columns = (p->n / wanted / cut + 1) * cut;
   t->some = CACHE / sizeof(float) / (p->k + 1) / nr * nr;
   if (t->some < nr) t->some = nr;
-  if (p->m == 1) t->some = cut; /* as xnn_gemm.c cuts a row */
-  /* Aligned. */
+  if (p->m == 1) t->some = cut; /* as xnn_gemm.c splits a row */
+  /* Rounded for alignment. */
   if (!rush_gemm_packed(p->k, t->some, &t->each) ||
       __builtin_add_overflow(t->each, (size_t)ALIGN, &t->each))
     return false;
@@ -64,11 +65,12 @@ bool rush_half_scratch(const rush_ctx *ctx, const rush_half_product *p, size_t *
   return plan(ctx, p, &t) && !__builtin_mul_overflow(t.each, (size_t)rush_threads(ctx), floats);
 }
 
-/* Whether a row can be multiplied as it is read. */
+/* Returns whether a row can be multiplied directly, without an overflow. */
 static bool is_in_range(const rush_half_product *p) {
   if (p->dtype == RUSH_BFLOAT16) return true;
   bool small = p->finite;
-  for (size_t i = 0; i < p->k; i++) small &= fabsf(p->a[i]) < 0x1p16f; /* times 2^112 finite */
+  /* Finite after scaling by 2^112 */
+  for (size_t i = 0; i < p->k; i++) small &= fabsf(p->a[i]) < 0x1p16f;
   return small;
 }
 
@@ -109,7 +111,7 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
 
 void rush_half_gemm(rush_ctx *ctx, const rush_half_product *p, float *memory) {
   product t;
-  if (p->k == 0) { /* there are biases alone */
+  if (p->k == 0) { /* only the biases remain */
     rush_gemm_parallel(ctx, p->m, p->n, 0, p->a, p->lda, p->packed, p->c, p->ldc, p->min, p->max);
     return;
   }

@@ -1,11 +1,12 @@
-/* One row times a packed matrix (gemm.h), of floats or of what becomes floats as it is read. */
+/* One row times a packed matrix (gemm.h) of floats, or of elements that are widened as they are
+ * read. */
 #ifndef RUSH_GEMV_H
 #define RUSH_GEMV_H
 
 #include "kernels/gemm.h"
 #include "kernels/tile.h"
 
-/* Eight weights at `w`, as floats. */
+/* Loads eight weights at `w` as floats. */
 typedef struct f8 {
   f4 v[2];
 } f8;
@@ -19,11 +20,11 @@ RUSH_INLINE void rush_store_block(size_t left, const f4 sum[2], const float *bia
   }
 }
 
-/* By four quarters of the columns beside each other: memory gives more to streams that are far apart than
- * to one, or to some that are near; and XNNPACK's kernel waits for each of its two sums, where eight do
- * not wait. What is left, fewer than four blocks, has two sums for each vector. Blocks are of 8 columns;
- * a weight has `item` bytes, and stands for `scale` times what `load` gives, where the row's elements times
- * `scale` are finite. */
+/* Processes four quarters of the columns side by side. Memory bandwidth is higher for streams that
+ * are far apart than for a single stream or for nearby ones. XNNPACK's kernel is also bound by the
+ * latency of its two accumulators, where this one has eight. The remaining blocks, fewer than four,
+ * use two accumulators per vector. A block has 8 columns. A weight has `item` bytes and equals
+ * `scale` times the result of `load`. The row's elements times `scale` must be finite. */
 RUSH_INLINE void rush_gemv(size_t item, rush_load_weights *load, float scale, size_t n, size_t k,
                            const float *a, const float *packed, float *c, float min, float max) {
   enum { NR = 8, WAYS = 4 };

@@ -19,11 +19,12 @@ static size_t up(size_t n, size_t to) {
   return n / to + (n % to != 0);
 }
 
-/* ---- Where things lie -------------------------------------------------------------------------- */
+/* ---- Memory layout --------------------------------------------------------------------------- */
 
-/* A run over the pieces of a row: where each begins, how long it is, whether it is its group's first. */
+/* Iterates over the pieces of a row: start, length, and whether the piece is the first of its
+ * group. */
 typedef struct piece {
-  size_t from, n, end; /* end: of the group */
+  size_t from, n, end; /* end: end of the group */
   bool opens;
 } piece;
 
@@ -40,7 +41,7 @@ size_t rush_int4_groups(const rush_int4_matrix *b) {
   return up(b->k, b->group);
 }
 
-/* What something of a piece of n elements comes to, 0 of none, over all pieces of a row. */
+/* Sums `of` (0 for n = 0) over all pieces of a row. */
 typedef size_t of_elements(const rush_int4_matrix *b, size_t n);
 RUSH_INLINE size_t over_pieces(const rush_int4_matrix *b, of_elements *of) {
   const size_t whole = b->k / b->group, rest = b->k % b->group;
@@ -48,18 +49,18 @@ RUSH_INLINE size_t over_pieces(const rush_int4_matrix *b, of_elements *of) {
   return whole * group + rest / PIECE * of(b, PIECE) + of(b, rest % PIECE);
 }
 
-/* Bytes of a block's piece. */
+/* Returns the bytes of a piece in a block. */
 static size_t piece_bytes(const rush_int4_matrix *b, size_t n) {
   return up(n, KR) * NR * KR * (size_t)b->bits / 8;
 }
 
-/* In front of a group's pieces. */
+/* Returns the bytes before a group's pieces. */
 static size_t group_bytes(const rush_int4_matrix *b) {
   return NR * (sizeof(float) + (b->zero_points ? sizeof(int32_t) : 0));
 }
 
-/* A block of columns: [bias], then for each group [scales][zero points, int32, if any][pieces], so that it
- * is read from front to back. */
+/* A block of columns is stored in reading order: [bias], then for each group [scales][zero points,
+ * int32, optional][pieces]. */
 static size_t block_bytes(const rush_int4_matrix *b) {
   const size_t bytes =
       NR * sizeof(float) + group_bytes(b) * rush_int4_groups(b) + over_pieces(b, piece_bytes);
@@ -67,13 +68,13 @@ static size_t block_bytes(const rush_int4_matrix *b) {
 }
 
 bool rush_int4_packed(const rush_int4_matrix *b, size_t *bytes) {
-  /* A weight takes less than so much of a block, whatever the groups. */
+  /* An upper bound for the bytes per weight in a block, for all group sizes. */
   enum { MOST = 2 * NR * (sizeof(float) + sizeof(int32_t) + KR) };
   if (b->k > SIZE_MAX / MOST - 1) return false;
   return !__builtin_mul_overflow(up(b->n, NR), block_bytes(b), bytes);
 }
 
-/* Whether rows are of int8; else they are of int16, of 8 bits, too. */
+/* Returns whether rows are stored as int8. Otherwise they are int16, even if they have 8 bits. */
 static bool is_small(const rush_int4_matrix *b) {
 #ifdef RUSH_NIBBLE_DOT
   return b->row_bits == 8;
@@ -83,10 +84,10 @@ static bool is_small(const rush_int4_matrix *b) {
 #endif
 }
 
-/* A row: [of_piece for each piece][pieces of integers, each padded by zeros]. */
+/* A row is [of_piece for each piece][pieces of integers, each padded with zeros]. */
 typedef struct of_piece {
   float scale;
-  int32_t sum; /* of the integers */
+  int32_t sum; /* sum of the integers */
 } of_piece;
 static size_t one_piece(const rush_int4_matrix *b, size_t n) {
   (void)b;
@@ -111,7 +112,7 @@ bool rush_int4_rows(const rush_int4_matrix *b, size_t m, size_t *bytes) {
   return !__builtin_mul_overflow(m, row_bytes(b), bytes);
 }
 
-/* ---- Packing ----------------------------------------------------------------------------------- */
+/* ---- Packing --------------------------------------------------------------------------------- */
 
 void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, const float *scales,
                     const uint8_t *zero_points, const float *bias, void *packed) {
@@ -140,7 +141,7 @@ void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, cons
         if (b->bits == 8) {
           at[place] = ((const uint8_t *)w)[of_row + k];
         } else {
-          /* Of 32 weights the first half lies in the lower bits. */
+          /* Of 32 weights, the first 16 are in the lower nibbles. */
           const int v = ((const uint8_t *)w)[of_row + k / 2] >> k % 2 * 4 & 15;
           at[place / 32 * 16 + place % 16] |= (uint8_t)(v << place % 32 / 16 * 4);
         }
@@ -149,7 +150,7 @@ void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, cons
   }
 }
 
-/* ---- Rows -------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 typedef struct task {
   const rush_int4_matrix *b;
@@ -158,7 +159,7 @@ typedef struct task {
   uint8_t *rows;
 } task;
 
-/* Eight integers, from -127 to 127 where they become bytes. */
+/* Stores eight integers, which are in -127..127 if stored as bytes. */
 RUSH_INLINE void store_eight(bool small, void *to, i4 a, i4 b) {
 #ifdef RUSH_NIBBLE_DOT
   const v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);
@@ -172,7 +173,7 @@ RUSH_INLINE void store_eight(bool small, void *to, i4 a, i4 b) {
   rush_int8_store_wide(to, a, b, INT16_MAX);
 }
 
-/* n elements of a piece as integers. */
+/* Quantizes n elements of a piece. */
 static of_piece integers_of(const rush_int4_matrix *b, size_t n, const float *x, uint8_t *to) {
   const bool small = is_small(b);
   const float top = b->row_bits == 8 ? 127 : 32767;
@@ -215,9 +216,9 @@ void rush_int4_rows_of_floats(rush_ctx *ctx, const rush_int4_matrix *b, size_t m
   rush_parallel(ctx, m, b->k / 4 + 1, rows_of_floats, &t);
 }
 
-/* ---- The product ------------------------------------------------------------------------------- */
+/* ---- Product --------------------------------------------------------------------------------- */
 
-/* The most rows that see a block before the next one. */
+/* The most rows that are multiplied by a block before moving to the next one. */
 enum { HEIGHT = 48 };
 
 typedef struct product {
@@ -229,7 +230,7 @@ typedef struct product {
   size_t ldy;
 } product;
 
-/* Integers of 4 bits, of 32 the first half in the lower bits of 16 bytes. */
+/* 32 4-bit integers. The first 16 are in the lower nibbles of the 16 bytes. */
 typedef struct nibbles {
   b16 low, high;
 } nibbles;
@@ -239,7 +240,7 @@ RUSH_INLINE nibbles split(const uint8_t *w, b16 mask) {
   return (nibbles){v & mask, (b16)((u8)v >> 4) & mask};
 }
 
-/* As bytes. */
+/* Unpacks 4-bit weights to bytes. */
 static void as_bytes(size_t quads, const uint8_t *w, int8_t *out) {
   const b16 mask = (b16)i4_set(0x0f0f0f0f);
   for (size_t q = 0; q < quads; q++, w += 16, out += 32) {
@@ -247,7 +248,7 @@ static void as_bytes(size_t quads, const uint8_t *w, int8_t *out) {
     memcpy(out, &v, sizeof v);
   }
 }
-/* And times one row: of one block, or of two that are `far` apart. */
+/* Unpacks and multiplies by one row, for one block or for two that are `far` bytes apart. */
 typedef void times_row(size_t blocks, size_t quads, const uint8_t *w, size_t far, const void *row,
                        i4 out[2][2]);
 
@@ -283,7 +284,7 @@ RUSH_INLINE void add_quad(size_t blocks, const uint8_t *w, size_t far, const int
     sum[b][1] = rush_nibble_dot(four, (v128_t)v.high, sum[b][1]);
   }
 }
-/* Sums of the even quads and of the odd ones: see int8_tile.c. */
+/* Even and odd quads use separate accumulators; see int8_tile.c. */
 RUSH_INLINE void times_small(size_t blocks, size_t quads, const uint8_t *w, size_t far,
                              const void *row, i4 out[2][2]) {
   const int8_t *x = row;
@@ -301,20 +302,20 @@ RUSH_INLINE void times_small(size_t blocks, size_t quads, const uint8_t *w, size
 }
 #endif
 
-/* Of a group's columns. */
+/* Scales and zero points of a group, for the columns of a block. */
 typedef struct group {
   f4 scales[2];
   i4 zeros[2];
 } group;
 
-/* Gives where its first piece is. */
+/* Returns the start of the group's first piece. */
 RUSH_INLINE const uint8_t *read_group(const rush_int4_matrix *b, const uint8_t *at, group *g) {
   memcpy(g->scales, at, sizeof g->scales);
   if (b->zero_points) memcpy(g->zeros, at + sizeof g->scales, sizeof g->zeros);
   return at + group_bytes(b);
 }
 
-/* Adds what a piece's sums stand for; its integers still have their zero points. */
+/* Adds a piece's sums to the result, after the correction for zero points. */
 RUSH_INLINE void add_sums(const i4 sums[2], const of_piece *x, const group *g, f4 sum[2]) {
   const f4 scale = f4_set(x->scale);
   for (int h = 0; h < 2; h++) {
@@ -323,8 +324,8 @@ RUSH_INLINE void add_sums(const i4 sums[2], const of_piece *x, const group *g, f
   }
 }
 
-/* Row i times the block at `at`, from behind its bias, and, where there are two, that which is `far` behind
- * it: see rush_int8_pair. `times` is for 4 bits. */
+/* Multiplies row i by the block at `at` (after its bias), and by a second one `far` bytes later if
+ * `blocks` is 2; see rush_int8_pair. `times` is used for 4 bits. */
 RUSH_INLINE void add_row(const product *p, size_t blocks, times_row *times, const uint8_t *at,
                          size_t far, size_t i, f4 sum[2][2]) {
   const of_piece *of = (const of_piece *)(const void *)(p->rows + i * p->row_bytes);
@@ -356,7 +357,7 @@ RUSH_INLINE void add_row(const product *p, size_t blocks, times_row *times, cons
   }
 }
 
-/* Rows top.. to bottom - 1, their sums in sum[.][0] for columns 0 to 3, [1] for the others. */
+/* Computes rows top to bottom - 1. sum[.][0] holds columns 0 to 3, and sum[.][1] the others. */
 static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bottom,
                      f4 sum[HEIGHT][2]) {
   const bool four = p->b->bits == 4;
@@ -387,7 +388,7 @@ static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bot
   }
 }
 
-/* Of row i and the columns of a block, its bias and what is added to it. */
+/* Adds the bias, clamps and stores the columns of a block for row i. */
 static void finish(const product *p, size_t i, size_t j, const uint8_t *block, const f4 sum[2]) {
   const float *bias = (const float *)(const void *)block;
   for (size_t h = 0; h < 2 && j + 4 * h < p->b->n; h++) {

@@ -8,9 +8,9 @@
 
 enum { NR = RUSH_INT8_NR, KR = RUSH_INT8_KR, MR = RUSH_INT8_MR, LANES = 16 };
 
-/* In front of a block's weights. */
+/* The header of a block's weights. */
 typedef struct block {
-  int32_t sums[NR], zeros[NR]; /* the sums wrap */
+  int32_t sums[NR], zeros[NR]; /* sums wrap */
   float scales[NR], bias[NR];
 } block;
 
@@ -28,7 +28,8 @@ bool rush_int8_packed(size_t n, size_t k, size_t *bytes) {
   return !__builtin_mul_overflow(blocks, block_bytes(k), bytes);
 }
 
-/* Columns of [channels][taps] weights become [taps][channels], in runs of so many, each filled up to groups of KR. */
+/* Packs columns of [channels][taps] weights as [taps][channels], in runs of `run` weights, each
+ * padded to a multiple of KR. */
 static void pack(bool by_pairs, size_t n, size_t channels, size_t taps, size_t run, const int8_t *w,
                  const float *scales, const int32_t *zeros, const float *bias, void *packed) {
   const size_t runs = run == 0 ? 0 : channels * taps / run;
@@ -90,9 +91,9 @@ const int8_t *rush_int8_block(const void *packed, const int32_t **zeros) {
   return (const int8_t *)(b + 1);
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Elements of a row, with those behind its end, which are multiplied by zeros. */
+/* Returns the number of elements of a row, including padding that is multiplied by zeros. */
 static size_t elements_of(size_t k) {
   return (k / LANES + (k % LANES != 0)) * LANES;
 }
@@ -101,7 +102,7 @@ size_t rush_int8_row(size_t k) {
   return elements_of(k) * (rush_int8_kernel_here().form == RUSH_INT8_WIDE ? 2 : 1);
 }
 
-/* Sixteen elements, of which each is q - zero. */
+/* Stores sixteen elements q - zero in the given form. */
 RUSH_INLINE void store(rush_int8_form form, void *to, const i4 v[4], i4 zero) {
 #if defined(__wasm_simd128__)
 #define NARROW(a, b) wasm_i16x8_narrow_i32x4((v128_t)(a), (v128_t)(b))
@@ -140,10 +141,10 @@ RUSH_INLINE void store(rush_int8_form form, void *to, const i4 v[4], i4 zero) {
 typedef struct task {
   rush_int8_rows rows;
   rush_int8_form form;
-  size_t stride; /* bytes of a row */
+  size_t stride; /* bytes per row */
   const float *x;
   size_t ldx;
-  float scale; /* for all rows, or 0: for each its own */
+  float scale; /* scale of all rows, or 0 if each row gets its own */
   int32_t zero;
 } task;
 
@@ -171,7 +172,7 @@ float rush_int8_range(size_t k, const float *x, float *most) {
   return least + f4_sum(bad);
 }
 
-/* q - zero of sixteen floats. */
+/* Computes q - zero of sixteen floats. */
 RUSH_INLINE void quantize(const float *x, f4 inverse, f4 lo, f4 hi, i4 out[4]) {
   for (int l = 0; l < 4; l++)
     f4_round_small(f4_less(f4_more(f4_load(x + 4 * l) * inverse, lo), hi), &out[l]);
@@ -186,7 +187,7 @@ static void row_of_floats(const task *t, size_t i) {
   if (scale == 0) {
     const float least = rush_int8_range(k, x, &most);
     scale = most / 255 - least / 255;
-    /* A range that has no reciprocal is as good as none. */
+    /* If the range is too small for a reciprocal, all elements count as zeros. */
     inverse = scale >= 1e-37f ? 1 / scale : 0;
     if (inverse == 0 && scale == scale) scale = 0;
     zero = inverse > 0 ? (int32_t)rintf(-least * inverse) : 0;
@@ -249,10 +250,10 @@ void rush_int8_elements(bool wide, bool is_signed, uint8_t flip, int32_t zero, s
   }
 }
 
-/* ---- The product ------------------------------------------------------------------------------ */
+/* ---- Product --------------------------------------------------------------------------------- */
 
-/* An item is some rows times some columns; items that have the same columns come one behind the
- * other. */
+/* A work item is a block of rows times a block of columns. Items with the same columns are
+ * adjacent. */
 typedef struct product {
   rush_int8_rows rows;
   rush_int8_kernel kernel;
@@ -263,7 +264,7 @@ typedef struct product {
   size_t ldy;
 } product;
 
-/* Rows i.. of a tile. What the integers' zeros have added to the sums goes. */
+/* Stores the rows of a tile from i on, after the correction for zero points. */
 RUSH_INLINE void finish(const product *p, size_t i, size_t mr, size_t j, const block *b,
                         int32_t sums[][NR]) {
   const bool wide = p->kernel.form == RUSH_INT8_WIDE;
@@ -286,7 +287,7 @@ RUSH_INLINE void finish(const product *p, size_t i, size_t mr, size_t j, const b
   }
 }
 
-/* A single row. */
+/* Handles a single row. */
 RUSH_INLINE void blocks_of_row(const void *arg, size_t blocks, size_t j, size_t apart,
                                const uint8_t *at, size_t far) {
   const product *p = arg;
@@ -350,7 +351,8 @@ void rush_int8_gemm(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const v
   const size_t blocks = (n + NR - 1) / NR;
   p.height = rows->m < HEIGHT ? rows->m : HEIGHT;
   p.down = (rows->m - 1) / p.height + 1;
-  /* As many blocks of columns as stay in the cache while all rows pass by, fewer where an item took long. */
+  /* As many column blocks as stay in cache while all rows pass by, but fewer if an item would take
+   * long. */
   const size_t most = (p.down > 1 ? CACHE : ITEM / p.height) / p.block_bytes;
   const size_t wide = rush_int8_blocks(ctx, most, blocks, p.down);
   p.width = wide * NR;

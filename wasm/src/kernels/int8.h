@@ -1,10 +1,11 @@
-/* Products of 8-bit integers, whose sums are exact in 32 bits (and wrap beyond them).
+/* Products of 8-bit integers with exact 32-bit sums, which wrap on overflow.
  *
- * An integer q of the left-hand side stands for (q - its row's zero) * its row's scale, one of the
- * right-hand side for (w - its column's zero) * its column's scale. The right-hand side is packed
- * once, in a byte for each weight; what its bytes mean is in front of them. Rows are made anew for
- * each product, in the form that this machine multiplies fastest: as bytes, where it multiplies
- * bytes exactly, else widened to 16 bits. Sums, and so all results, are the same everywhere. */
+ * An integer q of the left-hand side means (q - zero of the row) * scale of the row. An integer w
+ * of the right-hand side means (w - zero of the column) * scale of the column. The right-hand side
+ * is packed once, with one byte per weight; a header before the bytes has scales and zeros. Rows
+ * are made for each product in the form that this machine multiplies fastest: as bytes if it
+ * multiplies bytes exactly, and otherwise widened to 16 bits. The sums, and so all results, are the
+ * same on every machine. */
 #ifndef RUSH_INT8_H
 #define RUSH_INT8_H
 
@@ -14,58 +15,61 @@
 
 struct rush_ctx;
 
-/* Rows of k integers; the memory is the caller's. */
+/* Rows of k integers. The caller owns the memory. */
 typedef struct rush_int8_rows {
   size_t m, k;
-  void *data;     /* rush_int8_row(k) bytes for each row */
-  int32_t *zeros; /* m */
-  uint32_t *sums; /* m: of each row's (q - zero), wrapped */
-  float *scales;  /* m, or NULL: for integers only */
+  void *data;     /* rush_int8_row(k) bytes per row */
+  int32_t *zeros; /* [m] */
+  uint32_t *sums; /* [m], sums of (q - zero), wrapped */
+  float *scales;  /* [m], or NULL for integers only */
 } rush_int8_rows;
 
-/* A multiple of 16. */
+/* Returns the bytes of a row, a multiple of 16. */
 size_t rush_int8_row(size_t k);
 
-/* Bytes of a packed matrix of n columns with k weights each; false where that overflows. */
+/* Computes the bytes of a packed matrix of n columns with k weights each. Returns false on
+ * overflow. */
 bool rush_int8_packed(size_t n, size_t k, size_t *bytes);
 
-/* Packs w[n][k]. scales, zeros, bias: n numbers each, or NULL: ones, zeros, zeros. `packed` is
- * aligned to 16 bytes. */
+/* Packs w[n][k]. scales, zeros and bias have n numbers each; NULL means ones, zeros and zeros.
+ * `packed` is aligned to 16 bytes. */
 void rush_int8_pack(size_t n, size_t k, const int8_t *w, const float *scales, const int32_t *zeros,
                     const float *bias, void *packed);
 
-/* The range of k floats and 0: its least number, and *most. NaN where one is not finite. */
+/* Computes the range of k floats, extended to include 0. Returns the minimum and sets *most. The
+ * result is NaN if an element is not finite. */
 float rush_int8_range(size_t k, const float *x, float *most);
 
-/* Fills rows from floats x[m][k], of row stride ldx, each with a scale of its own: the 256 integers
- * are spread evenly from the least to the greatest element, or to 0 where that is beyond. A row with
- * an infinity or NaN gets the scale NaN, one of zeros the scale 0. */
+/* Quantizes floats x[m][k] with row stride ldx, one scale per row. The 256 levels span the range of
+ * the elements, extended to include 0. A row with an infinity or NaN gets the scale NaN, and a row
+ * of zeros the scale 0. */
 void rush_int8_rows_of_floats(struct rush_ctx *ctx, const float *x, size_t ldx,
                               const rush_int8_rows *rows);
-/* The same with a scale and a zero of 0..255 for all: round(x / scale) + zero, where it is between 0
- * and 255, else the nearer of these. */
+/* Quantizes with one scale and one zero (0..255) for all rows: round(x / scale) + zero, clamped to
+ * 0..255. */
 void rush_int8_rows_scaled(struct rush_ctx *ctx, const float *x, size_t ldx, float scale,
                            int32_t zero, const rush_int8_rows *rows);
-/* Blocks of columns that an item of a product takes: `most`, fewer where threads would wait for the last
- * items, of which `down` have the same columns; at least 1. */
+/* Returns the number of column blocks per work item: `most`, or fewer if threads would idle at the
+ * end, but at least 1. `down` items have the same columns. */
 size_t rush_int8_blocks(const struct rush_ctx *ctx, size_t most, size_t blocks, size_t down);
 
-/* y[m][n] = clamp(rows * packed + bias, min, max), of row stride ldy: float(sum) * (row's scale *
- * column's scale) + bias, each step rounded. NaN stays NaN; no clamp where the bounds are infinite.
- * On all threads of the context (NULL: this one), see rush_parallel. */
+/* Computes y[m][n] = clamp(rows * packed + bias, min, max) with row stride ldy: float(sum) * (row
+ * scale * column scale) + bias, rounding each step. NaN propagates, and infinite bounds do not
+ * clamp. Runs on all threads of the context, or on this one if it is NULL (see rush_parallel). */
 void rush_int8_gemm(struct rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
                     float *y, size_t ldy, float min, float max);
-/* ---- For int8_conv.c --------------------------------------------------------------------------- */
+/* ---- For int8_conv.c ------------------------------------------------------------------------- */
 
-/* Packs w[n][channels][taps], n columns of [taps][channels] weights each, in runs of `run` of them, rounded up to fours:
- * `channels`, or all. */
+/* Packs w[n][channels][taps] as n columns of [taps][channels] weights, in runs of `run` weights,
+ * each padded to a multiple of four. `run` is `channels`, or all weights. */
 void rush_int8_pack_taps(bool by_pairs, size_t n, size_t channels, size_t taps, size_t run,
                          const int8_t *w, const int32_t *zeros, void *packed);
-/* The sums of the weights of each column. */
+/* Computes the sum of the weights of each column. */
 void rush_int8_packed_sums(size_t n, size_t k, const void *packed, int32_t *sums);
-/* A block of packed weights, and the zeros of its columns: NULL where there are none but 0. */
+/* Returns a block of packed weights. *zeros are the zeros of its columns, or NULL if all are 0. */
 const int8_t *rush_int8_block(const void *packed, const int32_t **zeros);
-/* n bytes, int8 or uint8 ones, as the left-hand side: less their zero in 16 bits, or with bits flipped. */
+/* Converts n bytes (int8 or uint8) to the form of the left-hand side: q - zero in 16 bits, or bytes
+ * with `flip` applied by xor. */
 void rush_int8_elements(bool wide, bool is_signed, uint8_t flip, int32_t zero, size_t n,
                         const uint8_t *x, uint8_t *to);
 

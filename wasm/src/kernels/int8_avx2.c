@@ -12,7 +12,7 @@ RUSH_INLINE __m256i weights_at(const int8_t *w, size_t item) {
   return item == 1 ? _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)w))
                    : _mm256_loadu_si256((const __m256i *)w);
 }
-/* A vector has the sums of four columns, two for each. item: bytes of a weight. */
+/* A vector accumulates four columns, with two partial sums each. item: bytes of a weight. */
 RUSH_INLINE void tile_of(size_t item, size_t mr, size_t taps, size_t groups,
                          const void *const *rows, const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
   __m256i sum[RUSH_INT8_MR][2];

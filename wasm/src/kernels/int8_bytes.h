@@ -1,18 +1,18 @@
-/* Integers as bytes. */
+/* Conversion between vectors of integers or floats and bytes. */
 #ifndef RUSH_INT8_BYTES_H
 #define RUSH_INT8_BYTES_H
 
 #include "kernels/int8_dot.h"
 
-/* Eight bytes from 0 to 255, the lower half, as floats. */
+/* Converts the lower eight bytes (0 to 255) to floats. */
 RUSH_INLINE void rush_int8_numbers(b16 x, f4 out[2]) {
   const s8 v = s8_low(x), none = {0};
   out[0] = f4_from_int((i4)s8_zip_low(v, none));
   out[1] = f4_from_int((i4)s8_zip_high(v, none));
 }
 
-/* Integers of bytes whose sign is the bit `sign` (128, or 0 where they have none), less their least one: what is outside
- * of them becomes the nearest. */
+/* Stores integers as bytes and clamps them to the range. `sign` is 128 for signed bytes and 0 for
+ * unsigned ones. The integers are relative to the least value. */
 RUSH_INLINE void rush_int8_store(uint8_t *y, i4 a, i4 b, b16 sign) {
 #if defined(__wasm_simd128__)
   v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);
@@ -29,7 +29,7 @@ RUSH_INLINE void rush_int8_store(uint8_t *y, i4 a, i4 b, b16 sign) {
 #endif
 }
 
-/* Eight integers of 16 bits: those above `most` are that; none is below -2^15. */
+/* Stores eight integers as 16 bits and clamps them to `most`. None is below -2^15. */
 RUSH_INLINE void rush_int8_store_wide(int16_t *y, i4 a, i4 b, int16_t most) {
 #if defined(__wasm_simd128__)
   const v128_t v = wasm_i16x8_narrow_i32x4((v128_t)a, (v128_t)b);

@@ -1,12 +1,12 @@
 /* The inner loops of depthwise int8 convolutions.
  *
- * Of any kernel: sixteen channels of an output at a time, of which the last ones may be among those
- * before, too. Packed weights, for each sixteen channels: as bytes [taps / 4][channel][4], then as 16-bit
- * integers [taps / 2][channel][2], both rounded up and filled with zeros.
+ * For any kernel: sixteen channels of an output at a time. The last block may overlap the one
+ * before. Packed weights, per sixteen channels: bytes [taps / 4][channel][4], then 16-bit integers
+ * [taps / 2][channel][2], both padded with zeros.
  *
- * Of 3x3 ones: eight channels of a row of outputs at a time; columns of inputs pass by, each of which
- * is laid out once for the outputs that see it. Packed weights, for each eight channels: as bytes
- * [column][channel][row, 4], then as 16-bit integers [column][row / 2][channel][2]. */
+ * For 3x3 kernels: eight channels of a row of outputs at a time. Each column of inputs is
+ * rearranged once, for all outputs that read it. Packed weights, per eight channels: bytes
+ * [column][channel][row, 4], then 16-bit integers [column][row / 2][channel][2]. */
 #ifndef RUSH_INT8_DEPTHWISE_H
 #define RUSH_INT8_DEPTHWISE_H
 
@@ -26,7 +26,8 @@ RUSH_INLINE size_t rush_int8_depthwise_bytes(size_t taps) {
   return rush_int8_quads(taps) + (taps + 1) / 2 * 64;
 }
 
-/* The first of `each` channels that are there, if so many are. */
+/* Returns the first channel of block `block`, with `each` channels per block. The last block moves
+ * back so that it is complete, if there are enough channels. */
 RUSH_INLINE size_t rush_int8_depthwise_from(size_t block, size_t each, size_t channels) {
   const size_t c = block * each;
   return c + each <= channels || channels < each ? c : channels - each;
@@ -72,9 +73,11 @@ RUSH_INLINE void rush_int8_depthwise_quads(size_t taps, const uint8_t *const *x,
 }
 #endif
 
-/* Eight channels of a column, and the outputs at work. */
+/* Eight channels of one input column, rearranged for the current outputs. */
 typedef struct rush_int8_column {
-  s8 v[4]; /* in quads 2: four channels each; in pairs 4: four of the upper rows, of the lower one */
+  /* Quads use 2: four channels each; pairs use 4: four channels of the upper rows, then of the
+   * lower row */
+  s8 v[4];
 } rush_int8_column;
 typedef struct rush_int8_outputs {
   i4 low, high;
@@ -107,7 +110,7 @@ RUSH_INLINE rush_int8_outputs rush_int8_add_quads(rush_int8_outputs o, rush_int8
 }
 #endif
 
-/* Defines one: sums[n][8]. */
+/* Defines a function for one row of outputs: sums[n][8]. */
 #define RUSH_INT8_STRIP(name, COLUMN, ADD)                                           \
   void name(const rush_int8_strip *r, size_t c, uint8_t flip, const void *weights,   \
             int32_t *sums) {                                                         \
@@ -143,7 +146,7 @@ RUSH_INLINE rush_int8_outputs rush_int8_add_quads(rush_int8_outputs o, rush_int8
     }                                                                                \
   }
 
-/* Defines one, of all channels; 3x3 is a loop of its own. */
+/* Defines a function for all channels. A 3x3 kernel has its own loop. */
 #define RUSH_INT8_DEPTHWISE(name, of)                                                           \
   void name(size_t taps, size_t channels, const uint8_t *const *x, uint8_t flip, const void *w, \
             int32_t *sums) {                                                                    \

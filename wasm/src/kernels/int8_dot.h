@@ -1,5 +1,5 @@
-/* What the inner loops of int8 multiply with: bytes by fours where the machine does that exactly,
- * 16-bit integers by twos everywhere. */
+/* Dot products for the int8 inner loops: four bytes at a time if the machine does that exactly, and
+ * two 16-bit integers at a time everywhere. */
 #ifndef RUSH_INT8_DOT_H
 #define RUSH_INT8_DOT_H
 
@@ -12,7 +12,7 @@ RUSH_INLINE b16 b16_load(const uint8_t *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
-/* Eight bytes, the others 0. */
+/* Loads eight bytes and zeros the others. */
 RUSH_INLINE b16 b16_load_half(const uint8_t *p) {
 #if defined(__wasm_simd128__)
   return (b16)wasm_v128_load64_zero(p);
@@ -39,7 +39,7 @@ RUSH_INLINE s8 s8_load(const int16_t *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
-/* Eight bytes, widened; four integers, twice. */
+/* Loads eight bytes and widens them; loads four integers twice. */
 RUSH_INLINE s8 s8_widened(const int8_t *p) {
 #if defined(__wasm_simd128__)
   return (s8)wasm_i16x8_load8x8(p);
@@ -60,7 +60,7 @@ RUSH_INLINE s8 s8_twice(const int16_t *p) {
   return (s8){p[0], p[1], p[2], p[3], p[0], p[1], p[2], p[3]};
 #endif
 }
-/* Two integers, four times. */
+/* Loads two integers four times. */
 RUSH_INLINE s8 s8_four_times(const int16_t *p) {
 #if defined(__wasm_simd128__)
   return (s8)wasm_v128_load32_splat(p);
@@ -70,7 +70,7 @@ RUSH_INLINE s8 s8_four_times(const int16_t *p) {
   return (s8)(i4){both, both, both, both};
 #endif
 }
-/* The lower and the upper eight as integers from 0 to 255. */
+/* Widens the lower or upper eight bytes to integers from 0 to 255. */
 RUSH_INLINE s8 s8_low(b16 v) {
 #if defined(__wasm_simd128__)
   return (s8)wasm_u16x8_extend_low_u8x16((v128_t)v);
@@ -87,7 +87,7 @@ RUSH_INLINE s8 s8_high(b16 v) {
                                      30, 15, 31);
 #endif
 }
-/* a0 b0 a1 b1 ..: of the lower and of the upper halves. */
+/* Interleaves a0 b0 a1 b1 ... of the lower or upper halves. */
 RUSH_INLINE b16 b16_zip_low(b16 a, b16 b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
@@ -101,7 +101,7 @@ RUSH_INLINE s8 s8_zip_low(s8 a, s8 b) {
 RUSH_INLINE s8 s8_zip_high(s8 a, s8 b) {
   return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
-/* sums[i] + a[2 i] * b[2 i] + a[2 i + 1] * b[2 i + 1] */
+/* Computes sums[i] + a[2 i] * b[2 i] + a[2 i + 1] * b[2 i + 1]. */
 RUSH_INLINE i4 s8_dot(s8 a, s8 b, i4 sums) {
 #if defined(__wasm_simd128__)
   return i4_add((i4)wasm_i32x4_dot_i16x8((v128_t)a, (v128_t)b), sums);
@@ -115,21 +115,22 @@ RUSH_INLINE i4 s8_dot(s8 a, s8 b, i4 sums) {
 #endif
 }
 
-/* a0 + a1, a2 + a3, b0 + b1, b2 + b3 */
+/* Returns a0 + a1, a2 + a3, b0 + b1, b2 + b3. */
 RUSH_INLINE i4 i4_add_pairs(i4 a, i4 b) {
   return i4_add(__builtin_shufflevector(a, b, 0, 2, 4, 6),
                 __builtin_shufflevector(a, b, 1, 3, 5, 7));
 }
 
-/* sums[i] + x[4 i] * w[4 i] + .. + x[4 i + 3] * w[4 i + 3], x as this machine wants them: rush_int8_form. */
+/* Computes sums[i] + x[4 i] * w[4 i] + ... + x[4 i + 3] * w[4 i + 3]. x is in the form for this
+ * machine (rush_int8_form). */
 #if defined(__wasm_relaxed_simd__)
-/* relaxed_dot: the second operand's bytes may be signed or not where they have the highest bit, and
- * sums of two products may be bounded by 16 bits. Which it is, is asked of the machine at work. */
+/* In relaxed_dot, bytes of the second operand with the highest bit set may be signed or unsigned,
+ * and sums of two products may saturate at 16 bits. The behaviour is tested at run time. */
 RUSH_INLINE i4 rush_int8_dot(v128_t x, v128_t w, i4 sums) {
   return (i4)wasm_i32x4_relaxed_dot_i8x16_i7x16_add(w, x, (v128_t)sums);
 }
 #define RUSH_INT8_DOT(x, w, sums) rush_int8_dot((v128_t)(x), (v128_t)(w), sums)
-/* The same of signed x and w from 0 to 15, of which no machine makes anything else. */
+/* The same for signed x and w from 0 to 15, which gives the same result on every machine. */
 #define RUSH_NIBBLE_DOT
 RUSH_INLINE i4 rush_nibble_dot(v128_t x, v128_t w, i4 sums) {
   return (i4)wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, w, (v128_t)sums);

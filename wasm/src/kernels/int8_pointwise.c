@@ -2,9 +2,10 @@
 
 #include "kernels/int8_bytes.h"
 
-/* Numbers as bytes: what is bounded below, and too large, is too large as an integer, too. */
+/* Stores numbers as bytes. They are clamped from below as floats. Numbers that are too large are
+ * clamped as integers. */
 RUSH_INLINE void store(uint8_t *y, f4 a, f4 b) {
-  const f4 magic = f4_set(12582912.0f); /* as f4_round_small */
+  const f4 magic = f4_set(12582912.0f); /* the method of f4_round_small */
   const i4 low = i4_sub((i4)(f4_more(a, f4_zero()) + magic), (i4)magic);
   const i4 high = i4_sub((i4)(f4_more(b, f4_zero()) + magic), (i4)magic);
   rush_int8_store(y, low, high, (b16){0});

@@ -14,7 +14,7 @@ void rush_int8_requantize(const rush_int8_requantization *to, size_t rows, size_
 
 void rush_int8_fill_table(rush_int8_requantization *to, uint8_t *table) {
   const bool silu = to->activation == RUSH_INT8_SILU;
-  /* From where results are as good as constant, silu's up to the greatest there is. */
+  /* Outside this range results are nearly constant. For silu, it extends to the greatest value. */
   const int32_t sign = to->is_signed ? 128 : 0;
   const float greatest = (float)(UINT8_MAX - sign - to->zero_point) / to->inverse + 0.5f;
   const float first = silu ? -10 : -12, last = silu ? (greatest < 1e30f ? greatest : 1e30f) : 12;

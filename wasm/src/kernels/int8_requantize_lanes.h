@@ -1,15 +1,15 @@
-/* rush_int8_requantize on vectors of RUSH_LANES numbers (4 or 8), under the name RUSH_NAMED(int8_requantize): the text of
- * int8_requantize.c and int8_requantize_avx2.c. */
+/* rush_int8_requantize on vectors of RUSH_LANES numbers (4 or 8), named
+ * RUSH_NAMED(int8_requantize). int8_requantize.c and int8_requantize_avx2.c include this file. */
 #include "kernels/elementary_inline.h"
 #include "kernels/int8_conv.h"
 #if RUSH_LANES == 4
 #include "kernels/int8_bytes.h"
 #endif
 
-/* Vectors of eight numbers. */
+/* Vectors per eight numbers. */
 enum { PARTS = 8 / RUSH_LANES };
 
-/* For activations by a table inverse and zero are those of places in it. */
+/* For activations by table, inverse and zero map to table indices. */
 typedef struct steps {
   f4 inverse, zero, least, magic;
   i4 added;
@@ -17,7 +17,7 @@ typedef struct steps {
   const uint8_t *table;
 } steps;
 
-/* As int8_bytes.h has them. */
+/* The functions of int8_bytes.h for this vector width. */
 #if RUSH_LANES == 8
 RUSH_INLINE __m128i words_of(const i4 v[PARTS]) {
   const __m256i all = (__m256i)v[0];
@@ -40,7 +40,7 @@ RUSH_INLINE void store_places(int16_t *y, const i4 v[PARTS]) {
 }
 #endif
 
-/* Eight results. */
+/* Stores eight results. */
 RUSH_INLINE void put(const steps *s, rush_int8_activation activation, uint8_t *y,
                      const i4 v[PARTS]) {
   if (!rush_int8_by_table(activation)) {
@@ -52,7 +52,8 @@ RUSH_INLINE void put(const steps *s, rush_int8_activation activation, uint8_t *y
   for (int i = 0; i < 8; i++) y[i] = s->table[places[i]];
 }
 
-/* What is rounded is bounded below; what is too large to be so stays too large as an integer. */
+/* Rounds to integers. Numbers are clamped from below first. Numbers that are too large for the
+ * rounding stay too large as integers. */
 RUSH_INLINE i4 integers(const steps *s, bool first, rush_int8_activation activation, i4 sum,
                         f4 factor, f4 bias) {
   f4 v = f4_from_int(sum) * factor;
@@ -66,7 +67,7 @@ RUSH_INLINE i4 integers(const steps *s, bool first, rush_int8_activation activat
   return i4_add((i4)(f4_more(v, s->least) + s->magic), s->added);
 }
 
-/* Eight channels, from k on, of which n are there. */
+/* Requantizes eight channels from k on and stores n of them. */
 RUSH_INLINE void channels(const rush_int8_requantization *to, const steps *s, bool first,
                           rush_int8_activation activation, size_t rows, size_t k, size_t n,
                           const int32_t *sums, size_t lds, uint8_t *y, size_t ldy) {
@@ -95,7 +96,7 @@ RUSH_INLINE void channels(const rush_int8_requantization *to, const steps *s, bo
 RUSH_INLINE void requantize(const rush_int8_requantization *to, bool first,
                             rush_int8_activation activation, size_t rows, size_t from, size_t n,
                             const int32_t *sums, size_t lds, size_t step, uint8_t *y, size_t ldy) {
-  const float magic = 12582912.0f; /* as f4_round_small */
+  const float magic = 12582912.0f; /* the method of f4_round_small */
   const bool by_table = rush_int8_by_table(activation);
   const uint8_t sign = to->is_signed ? 128 : 0;
   const int32_t shift = first ? to->zero_point : 0;

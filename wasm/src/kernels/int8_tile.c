@@ -3,7 +3,8 @@
 #include "kernels/int8_depthwise.h"
 #include "kernels/int8_dot.h"
 
-/* Half a block at a time, so that all sums stay in registers: a vector has those of two columns. */
+/* Processes half a block at a time, so that all sums stay in registers. A vector accumulates two
+ * columns. */
 RUSH_INLINE void wide_tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
                            const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
   enum { HALF = RUSH_INT8_NR / 2 };
@@ -33,7 +34,7 @@ RUSH_INLINE void wide_tile(size_t mr, size_t taps, size_t groups, const void *co
 RUSH_INLINE s8 weights_at(const int8_t *w, size_t item) {
   return item == 1 ? s8_widened(w) : s8_load((const int16_t *)(const void *)w);
 }
-/* By pairs: a vector has the sums of four columns. item: bytes of a weight. */
+/* Pairs: a vector accumulates four columns. item: bytes of a weight. */
 RUSH_INLINE void tile_of_pairs(size_t item, size_t mr, size_t taps, size_t groups,
                                const void *const *rows, const int8_t *w,
                                int32_t sums[][RUSH_INT8_NR]) {
@@ -143,7 +144,7 @@ RUSH_INLINE void add_pair(const uint8_t *x, const int8_t *w, size_t far, i4 sum[
     for (size_t h = 0; h < 2; h++)
       sum[b][h] = rush_int8_dot(v, wasm_v128_load(w + b * far + h * 16), sum[b][h]);
 }
-/* Sums of the even groups and of the odd ones: one waits for the instruction before. */
+/* Even and odd groups use separate accumulators, because the dot product has a long latency. */
 RUSH_INLINE void byte_pair(size_t groups, const uint8_t *x, const int8_t *w, size_t far,
                            int32_t sums[][RUSH_INT8_NR]) {
   enum { STEP = RUSH_INT8_NR * RUSH_INT8_KR };
@@ -184,7 +185,7 @@ size_t rush_int8_nibbles(rush_int8_tile **many) {
 }
 rush_int8_kernel rush_int8_kernel_here(void) {
   enum { W = 127, X = 255 };
-  /* Nobody may compute this beforehand: wasm-opt cannot. */
+  /* volatile keeps wasm-opt from computing this at build time. */
   const volatile int8_t w = W;
   const volatile uint8_t x = X;
   const i4 sum = rush_int8_dot(wasm_u8x16_splat(x), wasm_i8x16_splat(w), i4_set(0));

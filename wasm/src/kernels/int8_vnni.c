@@ -11,7 +11,7 @@ RUSH_INLINE __m256i dot(const uint8_t *x, const int8_t *w, __m256i sum) {
                                  _mm256_loadu_si256((const __m256i *)w));
 }
 
-/* Two sums for each row: one waits for the instruction before. */
+/* Each row has two accumulators to hide the instruction's latency. */
 RUSH_INLINE void tile(size_t mr, size_t taps, size_t groups, const void *const *rows,
                       const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
   enum { STEP = RUSH_INT8_NR * RUSH_INT8_KR };

@@ -47,8 +47,8 @@ void rush_softmax_columns_f64(size_t n, size_t cols, size_t stride, double *out,
   }
 }
 
-/* Some columns, four at a time, row by row, as they lie in memory. The sum is compensated: n may be
- * long. */
+/* Processes four columns at a time, row by row, in memory order. The sum is compensated (Kahan),
+ * because n may be large. */
 enum { COLUMNS = 64 };
 static void softmax_some(size_t n, size_t cols, size_t stride, float *out, const float *x,
                          bool logarithm) {

@@ -1,6 +1,6 @@
-/* Kernels that only some files need of those which have an operator: `npx rushlight slim` sets to
- * NULL what its files cannot reach (js/bin/parts.js says when) in the compiled binary, so the
- * compiler of who calls them may not know what they are: optional.c does, on its own. */
+/* Kernels that only some models need. `npx rushlight slim` sets those that its files cannot reach
+ * (see js/bin/parts.js) to NULL in the compiled binary. The compiler must therefore not see their
+ * values where they are called, so optional.c defines them. */
 #ifndef RUSH_OPTIONAL_H
 #define RUSH_OPTIONAL_H
 
@@ -8,12 +8,12 @@
 #include "kernels/gemm_any.h"
 #include "kernels/winograd.h"
 
-/* Without these two a dtype other than float32 is refused. */
+/* Without these two, dtypes other than float32 are refused. */
 extern rush_conv_any_fn *const rush_optional_conv_any;
 extern rush_gemm_any_fn *const rush_optional_gemm_any;
-/* Without this one a depthwise 5x5 takes the way of all other sizes. */
+/* Without this one, a 5x5 depthwise convolution uses the general path. */
 extern rush_dwconv_strip_fn *const rush_optional_dwconv_5x5;
-/* Without this one a 3x3 convolution is the direct form's. */
+/* Without this one, a 3x3 convolution uses the direct form. */
 extern rush_winograd_fn *const rush_optional_winograd;
 
 #endif

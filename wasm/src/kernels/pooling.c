@@ -6,8 +6,8 @@
 #include "kernels/int8_bytes.h"
 #include "kernels/tile.h"
 
-/* The window of one output position in one dimension: n positions from `from` on, step apart.
- * `counted` are the positions that a mean divides by. */
+/* The window of one output position in one dimension: n positions that start at `from` and are
+ * `step` apart. `counted` is the divisor of an average. */
 typedef struct span {
   size_t from, n, step;
   int64_t counted;
@@ -16,8 +16,8 @@ typedef struct span {
 static span span_of(const rush_pool *s, int d, size_t o) {
   const size_t in = s->in[d];
   if (s->adaptive) {
-    /* PyTorch's start_index and end_index. Outputs are at most 2^31 and so are inputs: 64 bits hold
-     * the products. */
+    /* Follows PyTorch's start_index and end_index. Sizes are at most 2^31, so 64 bits hold the
+     * products. */
     const uint64_t size = in, out = s->out[d];
     const size_t from = (size_t)(o * size / out), end = (size_t)(((o + 1) * size + out - 1) / out);
     return (span){from, end - from, 1, (int64_t)(end - from)};
@@ -30,27 +30,27 @@ static span span_of(const rush_pool *s, int d, size_t o) {
   const ptrdiff_t n = high > low ? high - low : 0;
   ptrdiff_t end = first + (ptrdiff_t)s->kernel[d];
   if (end > size + s->padding[d]) end = size + s->padding[d];
-  /* An empty window is behind the input, and PyTorch's index of its maximum too. */
+  /* An empty window starts behind the input, and so does PyTorch's index of its maximum. */
   return (span){(size_t)(first + low * step), (size_t)n, s->dilation[d],
                 s->count_padding ? (int64_t)(end - first) : (int64_t)n};
 }
 
-/* One output pixel's window. */
+/* The window of one output pixel. */
 typedef struct window {
   span d, h, w;
-  size_t row, image; /* elements of the input from one row, one plane to the next */
+  size_t row, image; /* elements between rows and between planes of the input */
 } window;
 
 static size_t first_of(const rush_pool *s, const window *n) {
   return n->d.from * n->image + n->h.from * n->row + n->w.from * s->channels;
 }
-/* Modulo 2^64, as PyTorch's. */
+/* The product is modulo 2^64, as in PyTorch. */
 static int64_t divisor_of(const rush_pool *s, const window *n) {
   const uint64_t counted = (uint64_t)n->d.counted * (uint64_t)n->h.counted * (uint64_t)n->w.counted;
   return s->divisor != 0 ? s->divisor : (int64_t)counted;
 }
 
-/* A sum that wraps around divided by what need not divide: 0 where PyTorch's process would end. */
+/* The sum wraps around. A divisor of 0 gives 0, where PyTorch's process would crash. */
 static double mean_f64(double sum, int64_t divisor) {
   return sum / (double)divisor;
 }
@@ -59,8 +59,8 @@ static int64_t mean_i64(uint64_t sum, int64_t divisor) {
   return divisor == -1 ? (int64_t)(0 - sum) : (int64_t)sum / divisor;
 }
 
-/* Rows of output pixels are items; one that takes long looks at the host's wish to stop for every
- * window of so many columns, and every so many windows. */
+/* A work item is one row of output pixels. Long rows check for a stop request every LONG_WINDOW
+ * columns of a window, and every few windows. */
 enum { LONG_WINDOW = 1024, LONG_ROW = 1 << 16 };
 
 struct job;
@@ -72,10 +72,10 @@ typedef struct job {
   void *y;
   int64_t *indices;
   rows_fn *rows;
-  int64_t zero; /* of means of quantized integers */
+  int64_t zero; /* zero point for averages of quantized integers */
 } job;
 
-/* Steps of work of a row of windows. */
+/* Returns the work of a row of windows. */
 static uint64_t row_work(const rush_pool *s) {
   uint64_t positions = 1, row;
   for (int d = 0; d < 3; d++) {
@@ -100,8 +100,8 @@ static void run(const job *j) {
   rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1], row_work(s), some_rows, j);
 }
 
-/* Does `call` for each output pixel of rows [begin, end): n, its window in x; y, it, and indices, its
- * index or NULL. */
+/* Evaluates `call` for each output pixel of rows [begin, end). n is its window in x, y is the
+ * pixel, and indices points to its index or is NULL. */
 #define EACH_PIXEL(type, call)                                                              \
   do {                                                                                      \
     const rush_pool *s = j->s;                                                              \
@@ -142,7 +142,7 @@ static void max_pixel(const rush_pool *s, const window *n, const float *x, float
   }
 }
 
-/* Rows are summed by themselves first: more exact where windows are large. */
+/* Each row is summed separately first, which is more accurate for large windows. */
 static void avg_pixel(const rush_pool *s, const window *n, const float *x, float *y) {
   if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
   const f4 divisor = f4_set((float)divisor_of(s, n));
@@ -162,7 +162,7 @@ static void avg_pixel(const rush_pool *s, const window *n, const float *x, float
   }
 }
 
-/* One channel: along the row instead. */
+/* With a single channel, vectors run along the row. */
 static void avg_single(const rush_pool *s, const window *n, const float *x, float *y) {
   if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
   float sum = 0;
@@ -182,7 +182,8 @@ static void avg_single(const rush_pool *s, const window *n, const float *x, floa
 
 /* ---- Bytes, sixteen channels at a time ------------------------------------------------------- */
 
-/* At least sixteen, of which the last ones may be among those before, too. `flip` makes bytes of x such that have no sign. */
+/* Handles at least sixteen channels. The last block may overlap the one before. `flip` maps the
+ * bytes of x to unsigned order. */
 RUSH_INLINE void max_bytes_pixel(const rush_pool *s, const window *n, b16 flip, const uint8_t *x,
                                  uint8_t *y) {
   enum { LANES = 16 };
@@ -203,7 +204,8 @@ RUSH_INLINE void max_bytes_pixel(const rush_pool *s, const window *n, b16 flip, 
   }
 }
 
-/* Four means of bytes without a sign: `zeros` is the zero as often as there are in a sum. */
+/* Returns four averages of unsigned bytes. `zeros` is the zero point times the number of
+ * elements. */
 RUSH_INLINE i4 mean_of_bytes(i4 sum, i4 zeros, f4 divisor, i4 zero) {
   const f4 most = f4_set(1 << 20), mean = f4_from_int(i4_sub(sum, zeros)) / divisor;
   i4 steps;
@@ -239,7 +241,7 @@ RUSH_INLINE void avg_bytes_pixel(const rush_pool *s, const window *n, b16 flip, 
   }
 }
 
-/* ---- Any type -------------------------------------------------------------------------------- */
+/* ---- All dtypes ------------------------------------------------------------------------------ */
 
 #define MAX_POOL(attributes, name, type, lowest)                                              \
   attributes static void name(const job *j, size_t begin, size_t end, rush_ctx *ctx) {        \
@@ -291,7 +293,8 @@ MAX_POOL(RUSH_RARE, max_i64, int64_t, INT64_MIN)
 AVG_POOL(RUSH_RARE, avg_f64, double, double, mean_f64)
 AVG_POOL(RUSH_RARE, avg_i64, int64_t, uint64_t, mean_i64)
 
-/* Of quantized integers less their zero, as vectors have it. */
+/* Averages quantized integers minus their zero point, with the same rounding as the vectorized
+ * code. */
 RUSH_RARE static double steps_of(double sum, int64_t divisor, double zero, double least,
                                  double most) {
   const double mean = (double)rintf((float)sum / (float)divisor) + zero;
@@ -342,7 +345,7 @@ static void avg_f32(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
   });
 }
 
-/* One channel, without indices: one tap of all windows of a row after the other. */
+/* One channel without indices: processes one tap of all windows of a row at a time. */
 #define TAP(stride)                               \
   RUSH_EACH for (size_t o = 0; o < n; o++) {      \
     const float v = x[o * (stride)], best = y[o]; \
@@ -422,7 +425,8 @@ void rush_max_pool_quantized(rush_dtype dtype, const rush_pool *s, const void *x
 
 void rush_avg_pool_quantized(rush_dtype dtype, const rush_pool *s, int64_t zero, const void *x,
                              void *y) {
-  /* Vectors sum up to 2^31, of what is near to bytes. */
+  /* The vectorized sums must stay below 2^31, and the zero point must be close to the range of
+   * bytes. */
   const bool by_bytes = s->channels >= sizeof(b16) && zero >= INT8_MIN && zero <= UINT8_MAX &&
                         row_work(s) < INT32_MAX / 2 / UINT8_MAX;
   job j = {s, x, y, NULL, avg_steps_i32, zero};

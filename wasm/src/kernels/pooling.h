@@ -1,5 +1,5 @@
-/* Maxima and means over windows, on channels-last pixels. Row-major images are batch * channels
- * images of one channel. */
+/* Max and average pooling on channels-last images. Contiguous (NCHW) images are treated as batch *
+ * channels images with one channel. */
 #ifndef RUSH_POOLING_H
 #define RUSH_POOLING_H
 
@@ -10,26 +10,27 @@
 
 struct rush_ctx;
 
-/* Dimensions 0, 1, 2 are depth, height, width; those not used are 1 in and out. */
+/* Dimensions 0, 1, 2 are depth, height, width. Unused dimensions have size 1. */
 typedef struct rush_pool {
   size_t batch, channels, in[3], out[3];
-  bool adaptive; /* windows follow from in and out, the rest is not used */
+  bool adaptive; /* windows follow from in and out; the other fields are unused */
   size_t kernel[3], stride[3], dilation[3];
   ptrdiff_t padding[3];
-  bool count_padding;   /* of means: what is divided by counts padding on both sides; */
-  int64_t divisor;      /* or is this, where it is not 0 */
-  struct rush_ctx *ctx; /* asked whether to stop, see rush_should_stop; or NULL */
+  bool count_padding;   /* for averages: the divisor includes padding */
+  int64_t divisor;      /* overrides the divisor if not 0 */
+  struct rush_ctx *ctx; /* checked for a stop request (rush_should_stop); or NULL */
 } rush_pool;
 
-/* y[batch][out..][channels] of x[batch][in..][channels]. A NaN in the window gives NaN, the last
- * one its index. `indices` (NULL: none) get the position in the input's image. dtype: floating or
- * integer. */
+/* Computes y[batch][out...][channels] from x[batch][in...][channels]. If the window has a NaN, the
+ * result is NaN with the index of the last one. `indices`, unless NULL, receives positions in the
+ * input's image. dtype: floating-point or integer. */
 void rush_max_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y, int64_t *indices);
 
-/* dtype: float32, float64 or int64 (which divides towards 0). */
+/* dtype: float32, float64 or int64 (which rounds towards 0). */
 void rush_avg_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y);
 
-/* The same of QINT8, QUINT8 and QINT32. Means are of integers less `zero`, and rounded to the nearest, halves to the even one. */
+/* Does the same for QINT8, QUINT8 and QINT32. Averages are computed from integers minus `zero` and
+ * rounded half to even. */
 void rush_max_pool_quantized(rush_dtype dtype, const rush_pool *s, const void *x, void *y);
 void rush_avg_pool_quantized(rush_dtype dtype, const rush_pool *s, int64_t zero, const void *x,
                              void *y);

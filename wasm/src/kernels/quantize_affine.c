@@ -1,5 +1,5 @@
-/* Follows aten/src/ATen/native/quantized/AffineQuantizer.cpp, fbgemm's QuantUtils where they differ
- * about what no integer holds. */
+/* Follows aten/src/ATen/native/quantized/AffineQuantizer.cpp. Where fbgemm's QuantUtils differs for
+ * out-of-range numbers, it follows fbgemm. */
 #include "kernels/quantize_affine.h"
 
 #include <math.h>
@@ -7,21 +7,22 @@
 #include "base/base.h"
 #include "kernels/int8_bytes.h"
 
-/* How numbers of steps become bytes: their sign, their least, and what comes to them beside. */
+/* How rounded numbers become bytes: the sign bit, the least value, and the offset. */
 typedef struct ending {
   b16 sign;
   f4 least;
   i4 zero;
 } ending;
 
-/* relu: what is below 0 becomes that. */
+/* relu: negative values become 0. */
 static ending ending_of(rush_dtype dtype, int64_t zero_point, bool relu) {
   const int32_t zero = (int32_t)zero_point + (dtype == RUSH_QINT8 ? 128 : 0);
   return (ending){b16_set(dtype == RUSH_QINT8 ? 128 : 0), f4_set(relu ? 0 : (float)-zero),
                   i4_set(zero)};
 }
 
-/* What is bounded below is rounded fast, and too large where it is too large. */
+/* Stores numbers as bytes. They are clamped from below as floats. Numbers that are too large are
+ * clamped as integers. */
 RUSH_INLINE void put_bytes(ending to, f4 a, f4 b, uint8_t *out) {
   i4 low, high;
   f4_round_small(f4_more(a, to.least), &low);
@@ -29,7 +30,7 @@ RUSH_INLINE void put_bytes(ending to, f4 a, f4 b, uint8_t *out) {
   rush_int8_store(out, i4_add(low, to.zero), i4_add(high, to.zero), to.sign);
 }
 
-/* The zero point is one of them. */
+/* The zero point must be in the range of the dtype. */
 static void quantize_bytes(float inverse, ending to, size_t n, const float *x, uint8_t *out) {
   const f4 factor = f4_set(inverse);
   float rest[8] = {0};
@@ -41,7 +42,7 @@ static void quantize_bytes(float inverse, ending to, size_t n, const float *x, u
   }
 }
 
-/* FLOAT holds the bounds of T. */
+/* FLOAT must represent the bounds of T exactly. */
 #define QUANTIZE(T, FLOAT, least, most)                                                  \
   for (size_t i = 0; i < n; i++) {                                                       \
     const FLOAT v = zero + rintf(x[i] * inverse);                                        \
@@ -56,7 +57,7 @@ void rush_quantize(rush_dtype dtype, double scale, int64_t zero_point, size_t n,
   const int64_t least = is_signed ? INT8_MIN : 0;
   if (dtype != RUSH_QINT32 && zero_point >= least && zero_point <= least + UINT8_MAX) {
     quantize_bytes(inverse, ending_of(dtype, zero_point, false), n, x, out);
-  } else if (dtype == RUSH_QUINT8) { /* _make_per_tensor_quantized_tensor takes any zero point */
+  } else if (dtype == RUSH_QUINT8) { /* _make_per_tensor_quantized_tensor accepts any zero point */
     QUANTIZE(uint8_t, float, 0, UINT8_MAX)
   } else if (is_signed) {
     QUANTIZE(int8_t, float, INT8_MIN, INT8_MAX)
@@ -65,7 +66,8 @@ void rush_quantize(rush_dtype dtype, double scale, int64_t zero_point, size_t n,
   }
 }
 
-/* Where the scale is a float: a product of two floats is exact in double, so it is rounded once here as there. */
+/* For a scale that is a float. A product of two floats is exact in double precision, so the result
+ * is rounded once, as in PyTorch. */
 static void dequantize_bytes(float scale, float zero, bool is_signed, size_t n, const uint8_t *x,
                              float *out) {
   const float sign = is_signed ? 128 : 0;
@@ -88,7 +90,7 @@ static void dequantize_bytes(float scale, float zero, bool is_signed, size_t n, 
 
 enum { BYTES = UINT8_MAX + 1 };
 
-/* Of every byte. */
+/* Dequantizes all 256 bytes. */
 static void numbers_of_bytes(rush_dtype dtype, double scale, int64_t zero_point,
                              float numbers[BYTES]) {
   uint8_t bytes[BYTES];
@@ -114,13 +116,13 @@ void rush_dequantize(rush_dtype dtype, double scale, int64_t zero_point, size_t 
   }
 }
 
-/* ---- Two of them ------------------------------------------------------------------------------- */
+/* ---- Binary operators ------------------------------------------------------------------------ */
 
-/* Bytes that stand for numbers; their integers, without a sign, are `flip`ped. */
+/* One operand. Its bytes become unsigned by xor with `flip`. */
 typedef struct side {
   b16 flip;
-  f4 zero, scale;       /* scale: 1 of products, which are of integers */
-  const float *numbers; /* of each byte, where the scale is no float; else NULL */
+  f4 zero, scale;       /* scale: 1 for products, which multiply integers */
+  const float *numbers; /* dequantized bytes if the scale is not a float, else NULL */
 } side;
 
 static side side_of(rush_dtype dtype, double scale, int64_t zero_point, float numbers[BYTES]) {
@@ -131,7 +133,7 @@ static side side_of(rush_dtype dtype, double scale, int64_t zero_point, float nu
                 looks_up ? numbers : NULL};
 }
 
-/* Of eight. */
+/* Dequantizes eight bytes. */
 RUSH_INLINE void numbers_of(side s, bool product, const uint8_t *x, f4 out[2]) {
   if (RUSH_UNLIKELY(s.numbers != NULL)) {
     float v[8];
@@ -165,8 +167,8 @@ RUSH_INLINE void pairs(bool product, side p, side q, f4 factor, ending to, size_
   }
 }
 
-/* pytorch_qnnp_compute_add_quantization_params: the greater factor has 22 bits, and `shift` of them behind
- * the point. Returns whether it has such factors. */
+/* Follows pytorch_qnnp_compute_add_quantization_params: the greater factor has 22 bits, `shift` of
+ * them fractional. Returns false if the factors do not fit. */
 static bool sums_in_integers(const rush_quantized_binary *q, size_t n, const uint8_t *a,
                              const uint8_t *b, uint8_t *y) {
   const float p = (float)q->a.scale / (float)q->scale, r = (float)q->b.scale / (float)q->scale;

@@ -8,8 +8,8 @@ static double lanes(f4 v) {
   return ((double)v[0] + (double)v[1]) + ((double)v[2] + (double)v[3]);
 }
 
-/* Sum over blocks of f(x), x being four elements; those behind the end are 0 and f must give 0
- * there. */
+/* Sums f(x) over blocks, where x is a vector of four elements. Elements behind the end are 0, for
+ * which f must return 0. */
 #define SUM_F32(n, data, x, f, tail)                                  \
   double total = 0;                                                   \
   for (size_t at = 0; at < (n); at += BLOCK) {                        \
@@ -66,7 +66,7 @@ double rush_sum_squares_f64(size_t n, const double *x, double shift) {
   return total;
 }
 
-/* ---- Extremes -------------------------------------------------------------------------------- */
+/* ---- Maximum and minimum --------------------------------------------------------------------- */
 
 RUSH_INLINE f4 greater(f4 x, f4 m) {
   return f4_select((x > m) | (x != x), x, m);

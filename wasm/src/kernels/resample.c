@@ -3,13 +3,13 @@
 #include "base/threads.h"
 #include "kernels/simd.h"
 
-/* Rows of the result, each by itself. */
+/* Each work item is one row of the result. */
 typedef struct job {
   size_t pixel, channels; /* bytes, elements */
   const rush_resample_axis *a;
   const char *x;
   char *y, *scratch;
-  size_t each; /* bytes of scratch for a thread */
+  size_t each; /* bytes of scratch per thread */
 } job;
 
 static void row_of(const rush_resample_axis *a, size_t row, size_t *b, size_t *d, size_t *h) {
@@ -59,9 +59,10 @@ static void copy_rows(const void *arg, size_t begin, size_t end, unsigned who) {
   }
 }
 
-/* ---- Sums ------------------------------------------------------------------------------------ */
+/* ---- Weighted sums --------------------------------------------------------------------------- */
 
-/* First the input's rows are added up in `scratch`, then their pixels: y becomes, or gains, w x. */
+/* Input rows are first combined in `scratch`, then their pixels. `first` sets y to w * x, otherwise
+ * w * x is added. */
 #define SUMS(T, f)                                                                               \
   RUSH_INLINE void add_##f(size_t n, bool first, T w, const T *x, T *y) {                        \
     if (first) {                                                                                 \
@@ -79,7 +80,7 @@ static void copy_rows(const void *arg, size_t begin, size_t end, unsigned who) {
         add_##f(channels, k == 0, (T)weight[k], x + (size_t)index[k] * channels, y);             \
     }                                                                                            \
   }                                                                                              \
-  /* One channel. */                                                                             \
+  /* Handles a single channel. */                                                                \
   static void points_##f(const rush_resample_axis *a, const T *x, T *y) {                        \
     const int32_t *i = a->index;                                                                 \
     const double *w = a->weight;                                                                 \

@@ -1,7 +1,8 @@
-/* Four floats at a time (or RUSH_LANES, which files for one kind of processor may set), on the
- * compiler's vector extensions: wasm simd128, SSE2 and NEON from one text. Arithmetic and comparison are the operators of C (comparisons give an i4 of 0 and -1); this
- * header adds what C cannot write. With relaxed SIMD or FMA hardware madd rounds once, else twice:
- * an algorithm here may gain from the former and must not need it. */
+/* Vectors of four floats, or of RUSH_LANES floats in files for a specific processor, based on the
+ * compiler's vector extensions. One source serves wasm simd128, SSE2 and NEON. Arithmetic and
+ * comparisons use C operators; a comparison gives an i4 of 0 and -1. This header adds the rest.
+ * madd rounds once with relaxed SIMD or FMA and twice otherwise, so an algorithm must not depend on
+ * it. */
 #ifndef RUSH_SIMD_H
 #define RUSH_SIMD_H
 
@@ -26,7 +27,7 @@
 typedef float f4 __attribute__((vector_size(4 * RUSH_LANES)));
 typedef int32_t i4 __attribute__((vector_size(4 * RUSH_LANES)));
 typedef uint32_t u4 __attribute__((vector_size(4 * RUSH_LANES)));
-/* As it lies among floats. A memcpy gcc makes of two halves, and then keeps v in memory. */
+/* For unaligned loads. gcc splits a memcpy into two halves and then keeps v in memory. */
 typedef float f4_anywhere __attribute__((vector_size(4 * RUSH_LANES), aligned(4), may_alias));
 #if RUSH_LANES == 16
 #define RUSH_ALL(x) x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x
@@ -36,28 +37,28 @@ typedef float f4_anywhere __attribute__((vector_size(4 * RUSH_LANES), aligned(4)
 #define RUSH_ALL(x) x, x, x, x
 #endif
 
-/* In front of a function that hardly any model has: small is what it has to be. */
+/* Marks functions that few models use, and optimizes them for size. */
 #ifdef __clang__
 #define RUSH_RARE __attribute__((minsize))
 #else
 #define RUSH_RARE
 #endif
-/* A function of its own: an engine compiles anew all of what is hot, and what is not at work would be part
- * of it. */
+/* Keeps a hot function separate. An engine recompiles hot functions as a whole, so unrelated code
+ * should not be part of them. */
 #define RUSH_ALONE __attribute__((noinline))
 #define RUSH_INLINE static inline __attribute__((always_inline))
 
-/* In front of a loop whose iterations do not touch each other's elements (in place is fine). */
+/* Marks a loop whose iterations do not access each other's elements. In-place operation is fine. */
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed" /* a scalar loop is right too */
+#pragma clang diagnostic ignored "-Wpass-failed" /* a scalar loop is correct as well */
 #define RUSH_EACH _Pragma("clang loop vectorize(assume_safety) interleave_count(2)")
 #else
 #define RUSH_EACH _Pragma("GCC ivdep")
 #endif
 
-/* Wasm engines make a vector constant anew at each use, in up to five instructions, and binaryen makes
- * one of every splat whose number it knows. What is made of these two, which nobody knows before the
- * run and nobody writes, is splatted in front of a loop, where the loop gets to it in one. */
+/* Wasm engines rematerialize a vector constant at each use, with up to five instructions, and
+ * binaryen turns every splat of a known number into a constant. The splat of a value that depends
+ * on these two variables, which never change, stays outside the loop and costs one instruction. */
 #if defined(__wasm__)
 extern const float rush_unknown_1;
 extern const int32_t rush_unknown_0;
@@ -78,12 +79,12 @@ RUSH_INLINE i4 i4_set(int32_t x) {
   return (i4){RUSH_ALL(x)};
 }
 #endif
-/* Sixteen bytes, whatever RUSH_LANES is. */
+/* Sixteen bytes for every value of RUSH_LANES. */
 typedef uint8_t b16 __attribute__((vector_size(16)));
 RUSH_INLINE b16 b16_set(uint8_t x) {
   return (b16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
-/* Wraps, as sanitizers want it said. */
+/* Unsigned arithmetic, because signed overflow would be undefined. */
 RUSH_INLINE i4 i4_add(i4 a, i4 b) {
   return (i4)((u4)a + (u4)b);
 }
@@ -93,7 +94,7 @@ RUSH_INLINE i4 i4_sub(i4 a, i4 b) {
 RUSH_INLINE f4 f4_zero(void) {
   return (f4){0};
 }
-/* The first element is one; the others may lie in the slack behind a block (RUSH_HEAP_SLACK). */
+/* Reads past the first element may reach into the slack after a block (RUSH_HEAP_SLACK). */
 #ifdef RUSH_HAS_ASAN
 RUSH_READS_POISONED static inline f4 f4_load_slack(const float *p) {
   f4 v;
@@ -115,20 +116,20 @@ RUSH_INLINE f4 f4_load(const float *p) {
 RUSH_INLINE void f4_store(float *p, f4 v) {
   *(f4_anywhere *)p = v;
 }
-/* The first n < RUSH_LANES elements; the others are 0. */
+/* Loads the first n < RUSH_LANES elements; the others are 0. */
 RUSH_INLINE f4 f4_load_part(const float *p, size_t n) {
   f4 v = {0};
   memcpy(&v, p, n * sizeof *p);
   return v;
 }
-/* All, where n is not less. */
+/* Loads n elements, or all lanes if n is at least RUSH_LANES. */
 RUSH_INLINE f4 f4_load_up_to(const float *p, size_t n) {
   return n >= RUSH_LANES ? f4_load(p) : f4_load_part(p, n);
 }
 RUSH_INLINE void f4_store_part(float *p, f4 v, size_t n) {
   memcpy(p, &v, n * sizeof *p);
 }
-/* All, where n is not less. */
+/* Stores n elements, or all lanes if n is at least RUSH_LANES. */
 RUSH_INLINE void f4_store_up_to(float *p, f4 v, size_t n) {
   if (n >= RUSH_LANES) {
     f4_store(p, v);
@@ -137,7 +138,7 @@ RUSH_INLINE void f4_store_up_to(float *p, f4 v, size_t n) {
   }
 }
 
-/* m ? a : b, where each lane of m is 0 or -1. */
+/* Returns m ? a : b. Each lane of m is 0 or -1. */
 RUSH_INLINE f4 f4_select(i4 m, f4 a, f4 b) {
   return (f4)(((i4)a & m) | ((i4)b & ~m));
 }
@@ -148,7 +149,7 @@ RUSH_INLINE f4 f4_sign_of(f4 magnitude, f4 sign) {
   const i4 bit = i4_set(INT32_MIN);
   return (f4)(((i4)magnitude & ~bit) | ((i4)sign & bit));
 }
-/* a where a < b, else b (a NaN gives b); and a where a > b, else b. */
+/* Returns a where a < b (a > b), else b. A NaN gives b. */
 RUSH_INLINE f4 f4_less(f4 a, f4 b) {
 #if defined(__wasm_simd128__)
   return (f4)wasm_f32x4_pmin((v128_t)b, (v128_t)a);
@@ -176,7 +177,7 @@ RUSH_INLINE f4 f4_more(f4 a, f4 b) {
 #endif
 }
 
-/* a * b + c */
+/* Computes a * b + c. */
 RUSH_INLINE f4 f4_madd(f4 a, f4 b, f4 c) {
 #if defined(__wasm_relaxed_simd__)
   return (f4)wasm_f32x4_relaxed_madd((v128_t)a, (v128_t)b, (v128_t)c);
@@ -203,7 +204,8 @@ RUSH_INLINE f4 f4_sqrt(f4 x) {
 #endif
 }
 
-/* To the nearest integer, ties to even, for |x| <= 2^22; *n gets it as an int. NaN stays. */
+/* Rounds to the nearest integer, half to even, for |x| <= 2^22. *n is the result as an int. NaN
+ * propagates. */
 RUSH_INLINE f4 f4_round_small(f4 x, i4 *n) {
   const f4 magic = f4_set(12582912.0f); /* 1.5 * 2^23 */
   f4 t = x + magic;
@@ -221,7 +223,7 @@ RUSH_INLINE f4 f4_from_int(i4 n) {
   return __builtin_convertvector(n, f4);
 #endif
 }
-/* Whether any lane of a mask is set. */
+/* Returns whether any lane of a mask is set. */
 RUSH_INLINE int i4_any(i4 m) {
 #if defined(__wasm_simd128__)
   return wasm_v128_any_true((v128_t)m);
@@ -239,9 +241,9 @@ RUSH_INLINE float f4_sum(f4 x) {
   return (x[0] + x[1]) + (x[2] + x[3]);
 }
 
-/* out[i] = f(in[i]), i < n; out may be in. What is left over goes through the same loop once more,
- * padded with zeros: f is there once, and its constants are made in front of a loop without
- * branches. */
+/* Computes out[i] = f(in[i]) for i < n. out may equal in. The remaining elements, padded with
+ * zeros, run through the same loop, so that f is only instantiated once and its constants are
+ * computed before the loop. */
 #define RUSH_MAP_F4(out, in, n, x, f)                    \
   float rest_[RUSH_LANES] = {0};                         \
   const size_t left_ = (n) % RUSH_LANES;                 \

@@ -5,7 +5,7 @@
 #include "kernels/elementary_inline.h"
 #include "kernels/tile.h"
 
-/* Four logits from i on, of which `left` are in the row; the others are -infinity. */
+/* Returns four scaled logits from i on. Lanes beyond `left` are -infinity. */
 RUSH_INLINE f4 logits_at(const float *x, size_t i, size_t left, f4 scale, const float *mask,
                          const uint8_t *keep) {
   f4 v = f4_load_up_to(x + i, left) * scale;
@@ -15,7 +15,7 @@ RUSH_INLINE f4 logits_at(const float *x, size_t i, size_t left, f4 scale, const 
   return f4_select(drop, f4_set(-INFINITY), v);
 }
 
-/* The logits are computed in both passes: that costs less than to store them. */
+/* Both passes compute the scaled logits, which is cheaper than storing them. */
 RUSH_INLINE float weigh(size_t n, float *x, float scale, const float *mask, const uint8_t *keep) {
   const f4 by = f4_set(scale);
   f4 best = f4_set(-INFINITY);
@@ -31,7 +31,7 @@ RUSH_INLINE float weigh(size_t n, float *x, float scale, const float *mask, cons
   odd |= last != last;
   float most = best[0];
   for (int t = 1; t < 4; t++) most = best[t] > most ? best[t] : most;
-  if (i4_any(odd) || most == INFINITY) { /* as exp(x - most) would have it */
+  if (i4_any(odd) || most == INFINITY) { /* exp(x - most) would be NaN */
     for (i = 0; i < n; i++) x[i] = NAN;
     return 1;
   }
@@ -56,7 +56,7 @@ float rush_attention_row(size_t n, float *x, float scale, const float *mask, con
   return keep != NULL ? weigh(n, x, scale, NULL, keep) : weigh(n, x, scale, NULL, NULL);
 }
 
-/* The dot products of q with `count` rows of k, at most 4. */
+/* Computes the dot products of q with at most 4 rows of k. */
 RUSH_INLINE void some_scores(size_t count, size_t e, const float *q, const float *k, ptrdiff_t row,
                              float *x) {
   f4 sums[4] = {f4_zero(), f4_zero(), f4_zero(), f4_zero()};

@@ -5,7 +5,7 @@
 
 #include "kernels/tile.h"
 
-/* A block of this many elements each way stays in the first-level cache. */
+/* A block of BLOCK x BLOCK elements fits the L1 cache. */
 enum { BLOCK = 32 };
 
 #define TRANSPOSE_BLOCK(name, type)                                                              \
@@ -40,7 +40,7 @@ RUSH_ALONE static void block_4(size_t rows, size_t columns, const uint32_t *from
       f4_store(t + 2 * to_row, c);
       f4_store(t + 3 * to_row, d);
     }
-    if (columns - j == 3) { /* as a picture's channels */
+    if (columns - j == 3) { /* such as the channels of an RGB image */
       f4 a = f4_load(f), b = f4_load(f + from_row), c = f4_load(f + 2 * from_row), d = c;
       f4_transpose(&a, &b, &c, &d);
       f4_store_part(t, a, 3);

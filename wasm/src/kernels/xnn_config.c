@@ -1,5 +1,5 @@
-/* The tiles are those that XNNPACK's own configuration takes, which would link all others, too.
- * cmake/xnnpack/kernels.cmake has their files. */
+/* The tiles that XNNPACK's own configuration selects. That configuration is not used, because it
+ * would link all kernels. cmake/xnnpack/kernels.cmake lists their files. */
 #include "kernels/xnn_config.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define GEMM(tile) (rush_xnn_gemm_fn) xnn_f32_gemm_##tile
 #define IGEMM(tile) (rush_xnn_igemm_fn) xnn_f32_igemm_##tile
-/* One kernel for [plain][clamping]: with infinite bounds a clamping one is plain. */
+/* Uses one kernel for both [plain] and [clamping]: with infinite bounds, clamping has no effect. */
 #define BOTH(one, many) \
   {                     \
     {one, many}, {      \
@@ -88,7 +88,7 @@ static const rush_xnn_kernels scalar = {
 
 const rush_xnn_kernels *rush_xnn_gemm(void) {
 #if defined(__wasm__)
-  /* What infinity less infinity gives has its sign set on x86 and not on ARM. */
+  /* Infinity minus infinity has its sign bit set on x86 but not on ARM. */
   const volatile float infinity = INFINITY;
   return signbit(infinity - infinity) ? &x86 : &arm;
 #elif defined(RUSH_XNN_X86)

@@ -23,7 +23,7 @@ bool rush_gemm_packed(size_t k, size_t n, size_t *floats) {
   return !__builtin_mul_overflow(columns, rows, floats);
 }
 
-/* `columns` columns of b, all in one block: to[i * nr + 0..nr - 1]. */
+/* Packs `columns` columns of b, all in one block: to[i * nr + 0..nr - 1]. */
 RUSH_ALONE static void pack_block(size_t item, size_t k, size_t columns, const char *b,
                                   ptrdiff_t stride_k, ptrdiff_t stride_n, size_t nr, char *to) {
   enum { VECTOR = 16 };
@@ -76,8 +76,8 @@ RUSH_RARE void rush_gemm_pack_items(size_t item, size_t k, size_t n, const void 
   pack_rows(item, k, 0, k, n, b, stride_k, stride_n, packed);
 }
 
-/* A block is never shorter packed than plain, so no block is written over rows that are still to
- * come: only over its own, which are taken out first. */
+/* A packed block is at least as large as its plain rows. A block can therefore only overwrite its
+ * own rows, which are copied out first, and not rows that come later. */
 RUSH_RARE void rush_gemm_pack_placed(size_t item, size_t k, size_t n, const float *bias,
                                      void *scratch, float *packed) {
   const size_t nr = rush_gemm_nr(), blocks = (n + nr - 1) / nr;
@@ -110,7 +110,7 @@ RUSH_RARE void rush_gemm_packed_row(size_t item, size_t k, const float *packed, 
   rush_transpose(item, 1, k, from + j % nr * item, (ptrdiff_t)nr, row, (ptrdiff_t)k);
 }
 
-/* No product to make: the biases. */
+/* Handles k = 0, where the result is the bias. */
 static void only_bias(size_t m, size_t n, const float *packed, float *c, size_t ldc, float min,
                       float max) {
   const size_t nr = rush_gemm_nr();
@@ -132,7 +132,7 @@ static void one_row(size_t n, size_t k, const float *a, const float *packed, flo
 }
 
 size_t rush_gemm_columns(size_t k, size_t n) {
-  /* Of the packed matrix, what stays in the second-level cache while all rows pass by. */
+  /* The part of the packed matrix that stays in the L2 cache while all rows pass by. */
   enum { CACHE = 256 * 1024 };
   const size_t nr = rush_gemm_nr();
   size_t columns = CACHE / sizeof(float) / (k + 1) / nr * nr;
@@ -140,13 +140,13 @@ size_t rush_gemm_columns(size_t k, size_t n) {
   return columns < n ? columns : n;
 }
 
-/* An item is some rows times a block of columns; `down` items have the same columns, and those of one
- * stack of rows come one behind the other: its rows of a stay in the cache. */
+/* A work item is a block of rows times a block of columns. `down` items have the same columns. The
+ * items of one stack of rows are adjacent, so that its rows of a stay in cache. */
 typedef struct product {
   size_t m, n, k, lda, ldc, rows, columns, down, across;
   const float *a, *packed;
   float *c, min, max;
-  rush_xnn_gemm_fn kernel; /* NULL: one_row */
+  rush_xnn_gemm_fn kernel; /* NULL for one_row */
   size_t mr, nr;
 } product;
 
@@ -177,7 +177,9 @@ static size_t multiple(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
 
-/* What takes half a millisecond, and enough items for all threads. rush_gemv adds up what is left behind four blocks in another order, so that items are cut at four. */
+/* A work item takes about half a millisecond, and there are enough items for all threads. rush_gemv
+ * sums its remaining blocks (fewer than four) in another order, so items are split at multiples of
+ * four blocks. */
 size_t rush_gemm_columns_of_few(size_t m, size_t n, size_t k, size_t threads) {
   enum { ITEM = 1 << 22, CUT = 32, EACH = 4 };
   size_t columns = ITEM / (m * (k + 1)) / CUT * CUT;
@@ -187,7 +189,7 @@ size_t rush_gemm_columns_of_few(size_t m, size_t n, size_t k, size_t threads) {
   return columns < n ? columns : n;
 }
 
-/* Rows of a stack: some milliseconds with all columns. */
+/* Returns the rows of a stack, which take a few milliseconds with all columns. */
 static size_t stack_of(const product *p) {
   enum { PRODUCTS = 1 << 27, LEAST = 128 };
   const size_t rows = PRODUCTS / (p->n * (p->k + 1));
@@ -235,7 +237,7 @@ void rush_gemm(size_t m, size_t n, size_t k, const float *a, size_t lda, const f
   rush_gemm_parallel(NULL, m, n, k, a, lda, packed, c, ldc, min, max);
 }
 
-/* c[n] = sum of a[i] * b[i][n]: 32 columns at a time stay in registers. */
+/* Computes c[n] = sum of a[i] * b[i][n], with 32 columns in registers at a time. */
 static void row_times_rows(size_t n, size_t k, const float *a, const float *b, ptrdiff_t stride_k,
                            float *c) {
   size_t j = 0;
@@ -267,7 +269,7 @@ static void row_times_rows(size_t n, size_t k, const float *a, const float *b, p
   }
 }
 
-/* c[n] = sum of a[i] * b[n][i]: four columns at a time share the loads of a. */
+/* Computes c[n] = sum of a[i] * b[n][i]. Four columns at a time share the loads of a. */
 static void row_times_columns(size_t n, size_t k, const float *a, const float *b,
                               ptrdiff_t stride_n, float *c) {
   for (size_t j = 0; j < n; j += 4) {
@@ -320,7 +322,7 @@ static void run_unpacked(const void *arg, size_t begin, size_t end, unsigned who
 bool rush_gemm_unpacked(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,
                         const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n, float *c,
                         size_t ldc) {
-  enum { COLUMNS = 32 }; /* behind the last so many at a time sums are made in another order */
+  enum { COLUMNS = 32 }; /* the sums after the last full group are added in another order */
   if (m > 3 || (stride_k != 1 && stride_n != 1)) return false;
   const unpacked p = {m, n, k, lda, ldc, COLUMNS, a, b, stride_k, stride_n, c};
   rush_parallel(ctx, (n + COLUMNS - 1) / COLUMNS, (uint64_t)m * k * COLUMNS / 4, run_unpacked, &p);
