@@ -8,6 +8,7 @@
 // Others may read the package at the same time: a file that is the same already is left alone, and a new one takes its place whole.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const js = fileURLToPath(new URL('.', import.meta.url));
@@ -21,9 +22,22 @@ function fail(message) {
 
 const part = `${js}.part.${process.pid}/`;
 
+/** The files of a folder and of its folders. */
+const filesIn = (dir) =>
+  existsSync(dir) ? readdirSync(dir, { recursive: true }).filter((name) => statSync(`${dir}/${name}`).isFile()) : [];
+
+/** Removes what a build before this one has made. */
+function removeOthers(dir, made) {
+  for (const name of filesIn(dir)) if (!made.has(name)) rmSync(`${dir}/${name}`, { force: true });
+  for (const { name } of readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
+    if (filesIn(`${dir}/${name}`).length === 0) rmSync(`${dir}/${name}`, { recursive: true });
+  }
+}
+
 function put(bytes, file) {
   if (existsSync(file) && readFileSync(file).equals(bytes)) return utimesSync(file, new Date(), new Date()); // it is as new as its source
   mkdirSync(part, { recursive: true });
+  mkdirSync(dirname(file), { recursive: true });
   writeFileSync(`${part}one`, bytes);
   renameSync(`${part}one`, file);
 }
@@ -37,13 +51,13 @@ const FROM_NODE = {
 };
 
 // A worker's script is an ES module of src/ wherever it is started from, and workerd has no CommonJS.
-const ONLY_MODULES = /^(worker|thread|workerd)\./;
+const ONLY_MODULES = /^(worker\/(worker|thread)|workerd)\./;
 
 async function putCommonJs() {
   const { default: esbuild } = await import(`${top}tests/node_modules/esbuild/lib/main.js`);
   const files = new Map([['package.json', '{"type": "commonjs"}\n'], ['wasm.d.ts', readFileSync(`${js}wasm.d.ts`, 'utf8').replace('./types/', './')]]);
-  for (const name of readdirSync(`${js}types`)) if (!ONLY_MODULES.test(name)) files.set(name, readFileSync(`${js}types/${name}`));
-  for (const name of readdirSync(`${js}src`)) {
+  for (const name of filesIn(`${js}types`)) if (!ONLY_MODULES.test(name)) files.set(name, readFileSync(`${js}types/${name}`));
+  for (const name of filesIn(`${js}src`)) {
     if (ONLY_MODULES.test(name)) continue;
     const { code } = esbuild.transformSync(readFileSync(`${js}src/${name}`, 'utf8'), {
       format: 'cjs', platform: 'node', target: 'node20', supported: { 'dynamic-import': false },
@@ -52,9 +66,8 @@ async function putCommonJs() {
     const needed = Object.entries(FROM_NODE).filter(([word]) => new RegExp(`\\b${word}\\b`).test(code));
     files.set(name, needed.map(([word, value]) => `const ${word} = ${value};\n`).join('') + code);
   }
-  mkdirSync(`${js}cjs`, { recursive: true });
   for (const [name, content] of files) put(Buffer.from(content), `${js}cjs/${name}`);
-  for (const name of readdirSync(`${js}cjs`)) if (!files.has(name)) rmSync(`${js}cjs/${name}`, { force: true });
+  removeOthers(`${js}cjs`, files);
 }
 
 mkdirSync(`${js}wasm`, { recursive: true });
@@ -67,16 +80,19 @@ for (const backend of built) {
   }
 }
 
-const newest = (dir) => (existsSync(dir) ? Math.max(...readdirSync(dir).map((n) => statSync(`${dir}/${n}`).mtimeMs)) : 0);
+const newest = (dir) => Math.max(0, ...filesIn(dir).map((name) => statSync(`${dir}/${name}`).mtimeMs));
 if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`${js}src`))) {
   const tsc = `${top}tests/node_modules/typescript/bin/tsc`;
   if (!existsSync(tsc)) fail('there is no tests/node_modules/typescript: run ./dev setup');
   const made = `${part}types/`;
   execFileSync(process.execPath, [tsc, '-p', `${js}tsconfig.json`, '--outDir', made, '--typeRoots', `${top}tests/node_modules/@types`], { stdio: 'inherit' });
-  mkdirSync(`${js}types`, { recursive: true });
-  for (const name of readdirSync(made)) put(Buffer.from(`/// <reference path="./globals.d.ts" />\n${readFileSync(made + name, 'utf8')}`), `${js}types/${name}`);
+  const names = new Set(filesIn(made));
+  for (const name of names) {
+    const globals = name.includes('/') ? '../globals.d.ts' : './globals.d.ts';
+    put(Buffer.from(`/// <reference path="${globals}" />\n${readFileSync(made + name, 'utf8')}`), `${js}types/${name}`);
+  }
   put(readFileSync(`${js}globals.d.ts`), `${js}types/globals.d.ts`);
-  for (const name of readdirSync(`${js}types`)) if (name !== 'globals.d.ts' && !existsSync(made + name)) rmSync(`${js}types/${name}`, { force: true });
+  removeOthers(`${js}types`, names.add('globals.d.ts'));
 }
 
 if (all) {

@@ -1,4 +1,4 @@
-import { readNpy } from '../../js/src/npy.js';
+import { readNpy } from '../../js/src/media/npy.js';
 import { element, fetchJson, loadModel, milliseconds, showError } from '../shared/page.js';
 import { preprocess, top } from './preprocess.js';
 

@@ -1,10 +1,10 @@
 // From a picture to EfficientNet-Lite0's input, as effnet.py makes it of a PIL image; from its answer to names.
 
-import { imageToTensor } from '../../js/src/image.js'; // in a project of yours: from 'rushlight/image'
+import { imageToTensor } from '../../js/src/media/image.js'; // in a project of yours: from 'rushlight/image'
 
 /**
  * The model's input for a picture: the same pixels give the same tensor as in Python, bit for bit.
- * @param {import('../../js/src/image.js').ImageSource} source
+ * @param {import('../../js/src/media/image.js').ImageSource} source
  */
 export const preprocess = (source) => imageToTensor(source, {
   size: 256, crop: 224, interpolation: 'bicubic', like: 'pil', mean: 127 / 255, std: 128 / 255,

@@ -1,5 +1,5 @@
-import { audioToTensor } from '../../js/src/audio.js';
-import { readNpy } from '../../js/src/npy.js';
+import { audioToTensor } from '../../js/src/media/audio.js';
+import { readNpy } from '../../js/src/media/npy.js';
 import { difference } from '../shared/agreement.js';
 import { element, loadModel, milliseconds, showError } from '../shared/page.js';
 import { Chunker, Listener, chunks, readWav, stretches } from './vad.js';

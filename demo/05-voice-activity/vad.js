@@ -1,6 +1,6 @@
 // From sound to probabilities of speech to stretches of speech: the same in Node and in the page.
 
-import { audioToTensor } from '../../js/src/audio.js'; // in a project of yours: from 'rushlight/audio'
+import { audioToTensor } from '../../js/src/media/audio.js'; // in a project of yours: from 'rushlight/audio'
 
 /** Samples of a chunk, by rate: 32 ms. @type {Record<number, number>} */
 export const CHUNK = { 16000: 512, 8000: 256 };

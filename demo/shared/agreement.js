@@ -1,6 +1,6 @@
 // Runs an exported model on the inputs that PyTorch was given, and compares. In Node and in pages.
 
-import { readNpy } from '../../js/src/npy.js';
+import { readNpy } from '../../js/src/media/npy.js';
 
 export const RTOL = 1e-4;
 export const ATOL = 1e-5;

@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { RushlightError, badArgument } from '../src/errors.js';
-import { Graph } from '../src/graph.js';
-import { readHead } from '../src/hosting.js';
-import { load } from '../src/load.js';
-import { writeNpy } from '../src/npy.js';
-import { hasRelaxed } from '../src/runtime.js';
-import { writeSafetensors } from '../src/safetensors.js';
+import { RushlightError, badArgument } from '../src/base/errors.js';
+import { Graph } from '../src/api/graph.js';
+import { readHead } from '../src/engine/load-local.js';
+import { load } from '../src/api/load.js';
+import { writeNpy } from '../src/media/npy.js';
+import { hasRelaxed } from '../src/engine/runtime.js';
+import { writeSafetensors } from '../src/media/safetensors.js';
 import { filled, readInputs, wanted } from './inputs.js';
 import { layersOf } from './layers.js';
 import { shown } from './text.js';
@@ -18,9 +18,9 @@ import { counted, size } from './units.js';
 import { weightsOf } from './weights.js';
 
 /**
- * @typedef {import('../src/types.js').Tensor} Tensor
- * @typedef {import('../src/model.js').Model} Model
- * @typedef {import('../src/runtime.js').BackendName} BackendName
+ * @typedef {import('../src/base/types.js').Tensor} Tensor
+ * @typedef {import('../src/api/model.js').Model} Model
+ * @typedef {import('../src/engine/runtime.js').BackendName} BackendName
  * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, threads?: string, ops?: string, 'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, run?: boolean, port?: string, graph?: boolean, code?: boolean }} Flags
  */
 
@@ -153,7 +153,7 @@ function table(head, rows, right) {
 
 /**
  * A line for each module that has weights, and for constants of the program without a module.
- * @param {import('../src/engine.js').Description} plan @param {import('../src/graph.js').GraphJson} program
+ * @param {import('../src/engine/engine.js').Description} plan @param {import('../src/api/graph.js').GraphJson} program
  */
 function layersText(plan, program) {
   /** @type {Map<string, { shapes: string[], parameters: number, bytes: number }>} */
@@ -196,7 +196,7 @@ export async function verify(file, flags) {
   return ok ? 0 : 1;
 }
 
-/** How far from float64's answer. @param {import('../src/model.js').VerifyTest} test */
+/** How far from float64's answer. @param {import('../src/api/model.js').VerifyTest} test */
 function measured({ float64 }) {
   if (!float64) return '';
   const { pytorch, rushlight, difference } = float64;
@@ -304,9 +304,9 @@ export async function slim(file, flags, rest) {
   return 0;
 }
 
-/** What load() is given besides a backend. @param {Flags} flags @returns {Promise<import('../src/load.js').LoadOptions>} */
+/** What load() is given besides a backend. @param {Flags} flags @returns {Promise<import('../src/api/load.js').LoadOptions>} */
 async function optionsOf(flags) {
-  /** @type {import('../src/load.js').Limits} */
+  /** @type {import('../src/api/load.js').Limits} */
   const limits = {};
   if (flags['max-bytes'] !== undefined) limits.bytes = limitOf('max-bytes', flags['max-bytes']);
   if (flags['max-steps'] !== undefined) limits.steps = limitOf('max-steps', flags['max-steps']);
@@ -335,7 +335,7 @@ async function everyInput(command, model, flags) {
   return inputs;
 }
 
-/** What the module of --ops exports. @param {Flags} flags @returns {Promise<{ ops?: import('../src/ops.js').Ops }>} */
+/** What the module of --ops exports. @param {Flags} flags @returns {Promise<{ ops?: import('../src/engine/ops.js').Ops }>} */
 async function opsOf({ ops: file }) {
   if (file === undefined) return {};
   const module = await import(pathToFileURL(resolve(file)).href).catch((e) => {

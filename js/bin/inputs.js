@@ -1,17 +1,17 @@
 // The values of --input.
 
 import { readFile } from 'node:fs/promises';
-import { badArgument, unreadable } from '../src/errors.js';
-import { readNpy } from '../src/npy.js';
-import { readSafetensors } from '../src/safetensors.js';
-import { DTYPES } from '../src/types.js';
+import { badArgument, unreadableFile } from '../src/base/errors.js';
+import { readNpy } from '../src/media/npy.js';
+import { readSafetensors } from '../src/media/safetensors.js';
+import { DTYPES } from '../src/base/types.js';
 import { madeText, random, rangeOf } from './random.js';
 import { indented } from './text.js';
 
 /**
- * @typedef {import('../src/types.js').Port} Port
- * @typedef {import('../src/types.js').DType} DType
- * @typedef {import('../src/graph.js').Graph} Graph
+ * @typedef {import('../src/base/types.js').Port} Port
+ * @typedef {import('../src/base/types.js').DType} DType
+ * @typedef {import('../src/api/graph.js').Graph} Graph
  */
 
 const SHAPE = /^(\d+(?:x\d+)*)(?::([a-z]+\d*))?(?::(-?[\d.]+)\.\.(-?[\d.]+))?$/;
@@ -21,7 +21,7 @@ async function read(path) {
   try {
     return await readFile(path);
   } catch (e) {
-    throw unreadable(path, e);
+    throw unreadableFile(path, e);
   }
 }
 

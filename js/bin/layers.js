@@ -1,11 +1,11 @@
 // What each step of a run gives, how many parameters it has, and how long it takes: for `inspect --run` and the page of `serve`.
 
-import { ShapeProp } from '../src/fx.js';
+import { ShapeProp } from '../src/api/fx.js';
 import { weightsOf } from './weights.js';
 
 /**
- * @typedef {import('../src/model.js').Model} Model
- * @typedef {import('../src/types.js').InputValue} InputValue
+ * @typedef {import('../src/api/model.js').Model} Model
+ * @typedef {import('../src/base/types.js').InputValue} InputValue
  *
  * @typedef {object} Layer an operator of the program, in the program's order
  * @property {string} layer the submodule that it comes from, "" where the file does not say
@@ -58,7 +58,7 @@ function texts(found) {
   return Array.isArray(found) ? found.flatMap(texts) : [`${found.dtype} [${found.shape.join(', ')}]${quantized(found)}`];
 }
 
-/** @param {import('../src/types.js').QuantizedTensor} found */
+/** @param {import('../src/base/types.js').QuantizedTensor} found */
 function quantized({ scale, zeroPoint, scales, axis }) {
   if (scale !== undefined) return ` (scale ${Number(scale.toPrecision(4))}, zero point ${zeroPoint})`;
   return scales ? ` (${scales.length} scales along dimension ${axis})` : '';

@@ -28,7 +28,7 @@ const WITHOUT = {
 /** Whether a file's description or program names float16 or bfloat16. One that makes them itself, of no such dtype, does without a kernel. @param {string} text */
 export const namesHalves = (text) => /"b?float16"/.test(text);
 
-/** The weights of each operator. @param {import('../src/graph.js').GraphJson[]} graphs @returns {Map<string, Weight[]>} */
+/** The weights of each operator. @param {import('../src/api/graph.js').GraphJson[]} graphs @returns {Map<string, Weight[]>} */
 export function weightsOf(graphs) {
   /** @type {Map<string, Weight[]>} */ const weights = new Map();
   for (const { methods, constants } of graphs) {

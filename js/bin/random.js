@@ -1,12 +1,12 @@
 // Numbers to run a model with, in Node and in the page of `serve`.
 
-import { badArgument } from '../src/errors.js';
-import { DTYPES, partsOf } from '../src/types.js';
+import { badArgument } from '../src/base/errors.js';
+import { DTYPES, partsOf } from '../src/base/types.js';
 import { rowsFor } from './ranges.js';
 
 /**
- * @typedef {import('../src/types.js').DType} DType
- * @typedef {import('../src/types.js').Tensor} Tensor
+ * @typedef {import('../src/base/types.js').DType} DType
+ * @typedef {import('../src/base/types.js').Tensor} Tensor
  */
 
 /** Of whole numbers of which nothing is known: all 1, which is a mask and a length that every model takes. */
@@ -14,7 +14,7 @@ const LOW = 1, HIGH = 2;
 
 /**
  * What is known of an input's numbers: whole ones that choose rows of a table are 0 to its last.
- * @param {import('../src/types.js').Port} port @param {import('../src/graph.js').Graph} graph of the method
+ * @param {import('../src/base/types.js').Port} port @param {import('../src/api/graph.js').Graph} graph of the method
  * @returns {{ low?: number, high?: number }}
  */
 export function rangeOf({ name, dtype }, graph) {

@@ -14,7 +14,7 @@ const SAME = /^aten::(?:to|view|reshape|flatten|unflatten|unsqueeze|squeeze|slic
 
 /**
  * How many rows the smallest table has that an input's numbers choose of; undefined where none does, or of a table that is computed.
- * @param {import('../src/graph.js').Graph} graph @param {string} input its name
+ * @param {import('../src/api/graph.js').Graph} graph @param {string} input its name
  * @returns {number | undefined}
  */
 export function rowsFor(graph, input) {

@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { RushlightError } from '../src/errors.js';
+import { RushlightError } from '../src/base/errors.js';
 import { bench, diff, inspect, run, serve, slim, verify } from './commands.js';
 import { indented, shown } from './text.js';
 import { types } from './types.js';

@@ -6,12 +6,12 @@ import { createServer } from 'node:http';
 import { basename, extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { RushlightError, unreadable } from '../src/errors.js';
+import { RushlightError, unreadableFile } from '../src/base/errors.js';
 
 const PACKAGE = new URL('../', import.meta.url);
 const TYPES = /** @type {Record<string, string>} */ ({ '.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.wasm': 'application/wasm' });
 /** What of the package a page may read. */
-const OPEN = /^\/(?:src\/[\w-]+\.js|bin\/(?:layers|random|ranges|units|weights)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
+const OPEN = /^\/(?:src\/(?:[a-z]+\/)?[\w-]+\.js|bin\/(?:layers|random|ranges|units|weights)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -29,7 +29,7 @@ const HEADERS = {
  */
 export async function serveModel(file, port, ops) {
   const remote = /^https?:/.test(file);
-  for (const path of [...(remote ? [] : [file]), ...(ops === undefined ? [] : [ops])]) await stat(path).catch((e) => { throw unreadable(path, e); });
+  for (const path of [...(remote ? [] : [file]), ...(ops === undefined ? [] : [ops])]) await stat(path).catch((e) => { throw unreadableFile(path, e); });
   const server = createServer((request, response) => {
     answer(file, remote, ops, request, response).catch((e) => {
       if (!response.headersSent) response.writeHead(500, { 'Content-Type': 'text/plain' });

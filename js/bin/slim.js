@@ -6,14 +6,14 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
-import { RushlightError, unreadable } from '../src/errors.js';
-import { readHead } from '../src/hosting.js';
-import { BACKENDS } from '../src/runtime.js';
+import { RushlightError, unreadableFile } from '../src/base/errors.js';
+import { readHead } from '../src/engine/load-local.js';
+import { BACKENDS } from '../src/engine/runtime.js';
 import { namesHalves, reaches, weightsOf } from './parts.js';
-import { CODE, DATA, DATA_COUNT, ELEMENT, FUNCTION, IMPORT, TYPE, appended, inSection, leb, readMemory, readSections, readTable, writeMemory, writeSections, writeTable } from '../src/sections.js';
+import { CODE, DATA, DATA_COUNT, ELEMENT, FUNCTION, IMPORT, TYPE, appended, inSection, leb, readMemory, readSections, readTable, writeMemory, writeSections, writeTable } from '../src/engine/wasm-sections.js';
 
 /**
- * @typedef {import('../src/runtime.js').BackendName} BackendName
+ * @typedef {import('../src/engine/runtime.js').BackendName} BackendName
  * @typedef {{ wasm: string, table: number, parts: { name: string, address: number, rows: number[] }[], groups: [number[], number[], number[]][] }} Reach of wasm/bridge/reach.mjs
  * @typedef {{ operators: string[], weights: ReturnType<typeof weightsOf>, halves: boolean }} Needs of the files
  * @typedef {{ backend: BackendName, file: string, before: Size, after: Size }} Slimmed
@@ -52,7 +52,7 @@ export async function slimFor(files, dir, ops) {
 /** @param {string} name */
 async function part(name) {
   const path = fileURLToPath(new URL(`../wasm/rushlight-${name}`, import.meta.url));
-  return readFile(path).catch((e) => { throw unreadable(path, e); });
+  return readFile(path).catch((e) => { throw unreadableFile(path, e); });
 }
 
 /** @param {Uint8Array} bytes @returns {Size} */
@@ -149,7 +149,7 @@ function cutRows({ first, image }, at, operators) {
   return { kept, n };
 }
 
-/** @param {Uint8Array} bytes @param {import('../src/sections.js').Section[]} sections */
+/** @param {Uint8Array} bytes @param {import('../src/engine/wasm-sections.js').Section[]} sections */
 function countImports(bytes, sections) {
   return inSection(bytes, sections, IMPORT).number();
 }

@@ -2,14 +2,14 @@
 
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { plan } from '../src/load.js';
-import { parseType } from '../src/types.js';
+import { plan } from '../src/api/load.js';
+import { parseType } from '../src/base/types.js';
 import { shown } from './text.js';
 
 /**
- * @typedef {import('../src/types.js').Port} Port
- * @typedef {import('../src/types.js').Type} Type
- * @typedef {import('../src/engine.js').Method} Method
+ * @typedef {import('../src/base/types.js').Port} Port
+ * @typedef {import('../src/base/types.js').Type} Type
+ * @typedef {import('../src/engine/engine.js').Method} Method
  */
 
 /** The types of TorchScript's simple types, where one is given and where one comes. @type {Record<string, [string, string]>} */

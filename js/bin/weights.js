@@ -1,11 +1,11 @@
 // What of a file PyTorch's users call parameters, and which submodule has them: for `inspect` and the page of `serve`.
 
-import { DTYPES, partsOf } from '../src/types.js';
+import { DTYPES, partsOf } from '../src/base/types.js';
 
 /**
- * @typedef {import('../src/graph.js').Graph} Graph
- * @typedef {import('../src/graph.js').Node} Node
- * @typedef {import('../src/graph.js').Weight} Constant
+ * @typedef {import('../src/api/graph.js').Graph} Graph
+ * @typedef {import('../src/api/graph.js').Node} Node
+ * @typedef {import('../src/api/graph.js').Weight} Constant
  *
  * @typedef {object} Weight a tensor of the file that the program takes
  * @property {string} layer the submodule: of its name, or without one that of the first operator that takes it; "" where the file does not say
@@ -48,7 +48,7 @@ const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
 /** Bytes of an element; quantized ones are as wide as their integers. @param {string} dtype */
 function width(dtype) {
-  const name = /** @type {import('../src/types.js').DType} */ (dtype.replace(/^q(u?)int/, '$1int'));
+  const name = /** @type {import('../src/base/types.js').DType} */ (dtype.replace(/^q(u?)int/, '$1int'));
   return Object.hasOwn(DTYPES, name) ? DTYPES[name].Array.BYTES_PER_ELEMENT * partsOf(name) : 0;
 }
 
@@ -68,7 +68,7 @@ function constants(arg) {
 
 /**
  * Each once, in the order in which programs take them; last those that no operator takes: what the program writes.
- * @param {readonly Graph[]} graphs of all methods @param {readonly import('../src/engine.js').WeightInfo[]} known of the file's description
+ * @param {readonly Graph[]} graphs of all methods @param {readonly import('../src/engine/engine.js').WeightInfo[]} known of the file's description
  * @returns {Weight[]}
  */
 export function weightsOf(graphs, known) {

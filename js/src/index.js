@@ -4,98 +4,98 @@
  * @module rushlight
  */
 
-export { RushlightError } from './errors.js';
-export { load, plan } from './load.js';
-export { Model } from './model.js';
+export { RushlightError } from './base/errors.js';
+export { load, plan } from './api/load.js';
+export { Model } from './api/model.js';
 
 /**
- * @typedef {import('./load.js').LoadOptions} LoadOptions
- * @typedef {import('./load.js').Progress} Progress
- * @typedef {import('./load.js').Limits} Limits
- * @typedef {import('./errors.js').ErrorCode} ErrorCode
- * @typedef {import('./model.js').RunOptions} RunOptions
- * @typedef {import('./model.js').TorchTexts} TorchTexts
- * @typedef {import('./model.js').VerifyReport} VerifyReport
- * @typedef {import('./model.js').DiffReport} DiffReport
- * @typedef {import('./model.js').Distance} Distance
- * @typedef {import('./model.js').Distances} Distances
- * @typedef {import('./model.js').Parting} Parting
- * @typedef {import('./model.js').VerifyTest} VerifyTest
- * @typedef {import('./model.js').Memory} Memory
- * @typedef {import('./steps.js').Steps} Steps a run at one of its instructions, made by `model.steps()`
- * @typedef {import('./steps.js').NextStep} NextStep
- * @typedef {import('./steps.js').StepResult} StepResult
- * @typedef {import('./ops.js').Op} Op
- * @typedef {import('./ops.js').OpFunction} OpFunction
- * @typedef {import('./ops.js').Ops} Ops
- * @typedef {import('./graph.js').Argument} Argument
- * @typedef {import('./graph.js').Graph} Graph of rushlight/fx
- * @typedef {import('./graph.js').Node} Node of rushlight/fx
- * @typedef {import('./graph.js').Weight} Weight
- * @typedef {import('./graph.js').NodeOp} NodeOp
- * @typedef {import('./graph.js').Output} Output
- * @typedef {import('./engine.js').ProfileRow} ProfileRow
- * @typedef {import('./engine.js').Description} Description
- * @typedef {import('./engine.js').LeastMemory} LeastMemory
- * @typedef {import('./engine.js').Method} Method
- * @typedef {import('./engine.js').Operator} Operator
- * @typedef {import('./engine.js').OperatorArgument} OperatorArgument
- * @typedef {import('./engine.js').MissingOperator} MissingOperator
- * @typedef {import('./engine.js').Attribute} Attribute
- * @typedef {import('./engine.js').WeightInfo} WeightInfo
- * @typedef {import('./types.js').DType} DType
- * @typedef {import('./types.js').QuantizedTensor} QuantizedTensor
- * @typedef {import('./types.js').ArrayOf} ArrayOf
- * @typedef {import('./types.js').TypedArray} TypedArray
- * @typedef {import('./types.js').Complex} Complex
- * @typedef {import('./types.js').Port} Port
- * @typedef {import('./types.js').SizeConstraint} SizeConstraint
- * @typedef {import('./types.js').InputValue} InputValue
- * @typedef {import('./types.js').Value} Value
- * @typedef {import('./types.js').MethodTypes} MethodTypes
- * @typedef {import('./types.js').ModelTypes} ModelTypes
- * @typedef {import('./types.js').AnyModel} AnyModel
- * @typedef {import('./types.js').AnyMethod} AnyMethod
- * @typedef {import('./source.js').Source} Source
- * @typedef {import('./source.js').FetchOptions} FetchOptions
- * @typedef {import('./runtime.js').Backend} Backend
- * @typedef {import('./runtime.js').BackendName} BackendName
- * @typedef {import('./runtime.js').WasmSource} WasmSource
- * @typedef {import('./runtime.js').WasmSources} WasmSources
- * @typedef {import('./runtime.js').WasmOption} WasmOption
+ * @typedef {import('./api/load.js').LoadOptions} LoadOptions
+ * @typedef {import('./api/load.js').Progress} Progress
+ * @typedef {import('./api/load.js').Limits} Limits
+ * @typedef {import('./base/errors.js').ErrorCode} ErrorCode
+ * @typedef {import('./api/model.js').RunOptions} RunOptions
+ * @typedef {import('./api/model.js').TorchTexts} TorchTexts
+ * @typedef {import('./api/model.js').VerifyReport} VerifyReport
+ * @typedef {import('./api/model.js').DiffReport} DiffReport
+ * @typedef {import('./api/model.js').Distance} Distance
+ * @typedef {import('./api/model.js').Distances} Distances
+ * @typedef {import('./api/model.js').Divergence} Divergence
+ * @typedef {import('./api/model.js').VerifyTest} VerifyTest
+ * @typedef {import('./api/model.js').Memory} Memory
+ * @typedef {import('./api/steps.js').Steps} Steps a run at one of its instructions, made by `model.steps()`
+ * @typedef {import('./api/steps.js').NextStep} NextStep
+ * @typedef {import('./api/steps.js').StepResult} StepResult
+ * @typedef {import('./engine/ops.js').Op} Op
+ * @typedef {import('./engine/ops.js').OpFunction} OpFunction
+ * @typedef {import('./engine/ops.js').Ops} Ops
+ * @typedef {import('./api/graph.js').Argument} Argument
+ * @typedef {import('./api/graph.js').Graph} Graph of rushlight/fx
+ * @typedef {import('./api/graph.js').Node} Node of rushlight/fx
+ * @typedef {import('./api/graph.js').Weight} Weight
+ * @typedef {import('./api/graph.js').NodeOp} NodeOp
+ * @typedef {import('./api/graph.js').Output} Output
+ * @typedef {import('./engine/engine.js').ProfileRow} ProfileRow
+ * @typedef {import('./engine/engine.js').Description} Description
+ * @typedef {import('./engine/engine.js').LeastMemory} LeastMemory
+ * @typedef {import('./engine/engine.js').Method} Method
+ * @typedef {import('./engine/engine.js').Operator} Operator
+ * @typedef {import('./engine/engine.js').OperatorArgument} OperatorArgument
+ * @typedef {import('./engine/engine.js').MissingOperator} MissingOperator
+ * @typedef {import('./engine/engine.js').Attribute} Attribute
+ * @typedef {import('./engine/engine.js').WeightInfo} WeightInfo
+ * @typedef {import('./base/types.js').DType} DType
+ * @typedef {import('./base/types.js').QuantizedTensor} QuantizedTensor
+ * @typedef {import('./base/types.js').ArrayOf} ArrayOf
+ * @typedef {import('./base/types.js').TypedArray} TypedArray
+ * @typedef {import('./base/types.js').Complex} Complex
+ * @typedef {import('./base/types.js').Port} Port
+ * @typedef {import('./base/types.js').SizeConstraint} SizeConstraint
+ * @typedef {import('./base/types.js').InputValue} InputValue
+ * @typedef {import('./base/types.js').Value} Value
+ * @typedef {import('./base/types.js').MethodTypes} MethodTypes
+ * @typedef {import('./base/types.js').ModelTypes} ModelTypes
+ * @typedef {import('./base/types.js').AnyModel} AnyModel
+ * @typedef {import('./base/types.js').AnyMethod} AnyMethod
+ * @typedef {import('./source/source.js').Source} Source
+ * @typedef {import('./source/source.js').FetchOptions} FetchOptions
+ * @typedef {import('./engine/runtime.js').Backend} Backend
+ * @typedef {import('./engine/runtime.js').BackendName} BackendName
+ * @typedef {import('./engine/runtime.js').WasmSource} WasmSource
+ * @typedef {import('./engine/runtime.js').WasmSources} WasmSources
+ * @typedef {import('./engine/runtime.js').WasmOption} WasmOption
  */
 
 /**
- * @template {import('./types.js').DType} D
- * @typedef {import('./types.js').TensorOf<D>} TensorOf
+ * @template {import('./base/types.js').DType} D
+ * @typedef {import('./base/types.js').TensorOf<D>} TensorOf
  */
 
 /**
- * @template {import('./types.js').DType} [D=import('./types.js').DType]
- * @typedef {import('./types.js').Tensor<D>} Tensor
+ * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
+ * @typedef {import('./base/types.js').Tensor<D>} Tensor
  */
 
 /**
- * @template {import('./types.js').DType} [D=import('./types.js').DType]
- * @typedef {import('./types.js').ElementOf<D>} ElementOf
+ * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
+ * @typedef {import('./base/types.js').ElementOf<D>} ElementOf
  */
 
 /**
- * @template {import('./types.js').DType} [D=import('./types.js').DType]
- * @typedef {import('./types.js').ElementsOf<D>} ElementsOf
+ * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
+ * @typedef {import('./base/types.js').ElementsOf<D>} ElementsOf
  */
 
 /**
- * @template {import('./types.js').DType} [D=import('./types.js').DType]
- * @typedef {import('./types.js').TensorInput<D>} TensorInput
+ * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
+ * @typedef {import('./base/types.js').TensorInput<D>} TensorInput
  */
 
 /**
- * @template {import('./types.js').DType} [D=import('./types.js').DType]
- * @typedef {import('./types.js').TensorLike<D>} TensorLike
+ * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
+ * @typedef {import('./base/types.js').TensorLike<D>} TensorLike
  */
 
 /**
  * @template M
- * @typedef {import('./types.js').DefaultMethod<M>} DefaultMethod
+ * @typedef {import('./base/types.js').DefaultMethod<M>} DefaultMethod
  */

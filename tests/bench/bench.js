@@ -1,6 +1,6 @@
 // Times models in this engine: every binary of Rushlight, by turns.
 
-import { readNpy } from '../../js/src/npy.js';
+import { readNpy } from '../../js/src/media/npy.js';
 import { difference } from '../../demo/shared/agreement.js';
 
 const now = () => performance.now();

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { load } from '../../js/src/index.js';
-import { readNpy } from '../../js/src/npy.js';
+import { readNpy } from '../../js/src/media/npy.js';
 
 const folder = new URL('../../build/bench/ops/', import.meta.url);
 const { jobs, backends, rounds, least } = JSON.parse(await readFile(process.argv[2], 'utf8'));

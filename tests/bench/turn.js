@@ -1,6 +1,6 @@
 // One contender's turn with one model, the same in Node and in a page: from the bytes to the first answer, then run after run.
 
-import { readNpy } from '../../js/src/npy.js';
+import { readNpy } from '../../js/src/media/npy.js';
 import { difference } from '../../demo/shared/agreement.js';
 import { peak } from './peak.js';
 

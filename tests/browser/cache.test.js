@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 
 import { start } from '../../demo/shared/chromium.mjs';
-import { PIECE } from '../../js/src/kept.js';
+import { PIECE } from '../../js/src/source/cached-source.js';
 import { bytes, integrity, startModels } from './models-server.mjs';
 
 /** @type {Awaited<ReturnType<typeof start>>} */ let host;

@@ -1,6 +1,6 @@
 // What cache.test.js does in a page, in a worker and in a service worker: loads a model, and says what it gave and what is kept.
 
-import { cached, clear, list, size } from '../../js/src/cache.js';
+import { cached, clear, list, size } from '../../js/src/api/cache.js';
 import { load } from '../../js/src/index.js';
 
 /**

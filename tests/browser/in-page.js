@@ -1,6 +1,6 @@
 // Tests that run in a page and in a worker; js.test.js calls them by name. A failure is an exception.
 
-import { imageToTensor, tensorToImage } from '../../js/src/image.js';
+import { imageToTensor, tensorToImage } from '../../js/src/media/image.js';
 import { RushlightError, load, plan } from '../../js/src/index.js';
 import { flipFile, tracedFile } from '../js/build-rush.mjs';
 
@@ -47,7 +47,7 @@ export const tests = {
     right.dispose();
     const other = await load(tracedFile(5).bytes(), { ops: { 'my_ops::twice': twice } });
     const { first } = await other.diff();
-    equal([first?.node.target, first?.round, first?.source], ['my_ops::twice', 1, 'model.py:5']);
+    equal([first?.node.target, first?.iteration, first?.source], ['my_ops::twice', 1, 'model.py:5']);
     other.dispose();
   },
 

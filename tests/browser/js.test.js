@@ -85,7 +85,7 @@ test('a page that requires Trusted Types has workers and threads by the policy "
     }));
   }
   // The threads of a worker are started under the policy of its script.
-  await page.route('**/js/src/worker.js', async (/** @type {any} */ route) => {
+  await page.route('**/js/src/worker/worker.js', async (/** @type {any} */ route) => {
     const response = await route.fetch();
     await route.fulfill({ response, headers: { ...response.headers(), 'content-security-policy': `${trusted} rushlight` } });
   });
@@ -110,16 +110,16 @@ test('a page that requires Trusted Types has workers and threads by the policy "
 test('a worker that does not start says why, and what to do', async () => {
   const page = await open();
   const rows = /** @type {[any, string, RegExp][]} */ ([
-    [{ status: 404, body: 'no' }, 'network', /^the worker did not start: HTTP 404 Not Found for http.*\/js\/src\/worker\.js\. It is src\/worker\.js of this package/],
-    [{ contentType: 'text/html', body: '<!doctype html>' }, 'bad-file', /^the worker did not start: got HTML from http.*\/js\/src\/worker\.js where a script was expected: check the address\. It is src\/worker\.js/],
+    [{ status: 404, body: 'no' }, 'network', /^the worker did not start: HTTP 404 Not Found for http.*\/js\/src\/worker\/worker\.js\. It is src\/worker\/worker\.js of this package/],
+    [{ contentType: 'text/html', body: '<!doctype html>' }, 'bad-file', /^the worker did not start: got HTML from http.*\/js\/src\/worker\/worker\.js where a script was expected: check the address\. It is src\/worker\/worker\.js/],
     [{ contentType: 'text/javascript', body: 'import "./none.js";' }, 'network', /^the worker did not start: the script did not load.* loads without `worker`$/],
   ]);
   for (const [answer, code, message] of rows) {
-    await page.route('**/js/src/worker.js', (/** @type {any} */ route) => route.fulfill(answer));
+    await page.route('**/js/src/worker/worker.js', (/** @type {any} */ route) => route.fulfill(answer));
     const error = await loadIn(page, { worker: true });
     assert.equal(error.code, code, error.message);
     assert.match(error.message, message);
-    await page.unroute('**/js/src/worker.js');
+    await page.unroute('**/js/src/worker/worker.js');
   }
   assert.equal(await loadIn(page, { worker: true }), 'relaxed');
   await page.route('**/empty.html?no-worker', (/** @type {any} */ route) => route.fulfill({
@@ -160,7 +160,7 @@ test('a page takes the package from another origin, worker too, where that allow
   }, { base, options });
   for (const worker of [false, true]) assert.deepEqual(await flips({ worker }), [2, 1]);
   allowed = '';
-  assert.match(await flips({ worker: true }), /^network: the worker did not start: cannot read http:.*\/js\/src\/worker\.js: .*; it has to allow CORS\. It is src/);
+  assert.match(await flips({ worker: true }), /^network: the worker did not start: cannot read http:.*\/js\/src\/worker\/worker\.js: .*; it has to allow CORS\. It is src/);
   assert.match(await flips({ worker: false, source: `${base}/none.rush` }), /^network: cannot read http:.*\/none\.rush: .*; it has to allow CORS$/);
   await page.close();
 });

@@ -30,8 +30,8 @@ after(async () => {
 for (const { name, picture, options } of JSON.parse(readFileSync(join(dir, 'rows.json'), 'utf8')).slice(0, 9)) {
   test(`whatever holds ${picture}, its tensor is torchvision's: ${JSON.stringify(options)}`, async () => {
     const seen = await page.evaluate(async (/** @type {any} */ { name, picture, options }) => {
-      const { imageToTensor } = await import('/js/src/image.js');
-      const { readNpy } = await import('/js/src/npy.js');
+      const { imageToTensor } = await import('/js/src/media/image.js');
+      const { readNpy } = await import('/js/src/media/npy.js');
       const wanted = readNpy(await (await fetch(`/rows/${name}.npy`)).arrayBuffer());
       const blob = await (await fetch(`/rows/${picture}.png`)).blob();
       const bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none' });
@@ -61,7 +61,7 @@ for (const { name, picture, options } of JSON.parse(readFileSync(join(dir, 'rows
 
 test('a video is read at its frame', async () => {
   const [before, size, worst, near] = await page.evaluate(async () => {
-    const { imageToTensor } = await import('/js/src/image.js');
+    const { imageToTensor } = await import('/js/src/media/image.js');
     const bitmap = await createImageBitmap(await (await fetch('/rows/chelsea.png')).blob());
     const canvas = Object.assign(document.createElement('canvas'), { width: bitmap.width, height: bitmap.height });
     const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d')), video = document.createElement('video');
@@ -85,7 +85,7 @@ test('a video is read at its frame', async () => {
 
 test('what holds no pixels says why', async () => {
   const said = await page.evaluate(async () => {
-    const { imageToTensor } = await import('/js/src/image.js');
+    const { imageToTensor } = await import('/js/src/media/image.js');
     const bytes = await (await fetch('/rows/odd.png')).blob(), bitmap = await createImageBitmap(bytes), frame = new VideoFrame(bitmap, { timestamp: 0 });
     bitmap.close();
     frame.close();
@@ -119,7 +119,7 @@ test('what holds no pixels says why', async () => {
 
 test('orientation, transparency and colour space are as a page shows them', async () => {
   const { turned, clear, wide } = await page.evaluate(async () => {
-    const { imageToTensor } = await import('/js/src/image.js');
+    const { imageToTensor } = await import('/js/src/media/image.js');
     const canvas = new OffscreenCanvas(32, 16), context = /** @type {any} */ (canvas.getContext('2d'));
     context.fillStyle = '#fff';
     context.fillRect(0, 0, 16, 16); // white on the left, black on the right
@@ -151,8 +151,8 @@ test('orientation, transparency and colour space are as a page shows them', asyn
 
 test('a tensor becomes ImageData, and sound an AudioBuffer and back', async () => {
   const seen = await page.evaluate(async () => {
-    const { imageToTensor, tensorToImage } = await import('/js/src/image.js');
-    const { audioToTensor, tensorToAudio } = await import('/js/src/audio.js');
+    const { imageToTensor, tensorToImage } = await import('/js/src/media/image.js');
+    const { audioToTensor, tensorToAudio } = await import('/js/src/media/audio.js');
     const bitmap = await createImageBitmap(await (await fetch('/rows/odd.png')).blob(), { colorSpaceConversion: 'none' });
     const image = tensorToImage(imageToTensor(bitmap)), canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
     /** @type {any} */ (canvas.getContext('2d')).putImageData(image, 0, 0);

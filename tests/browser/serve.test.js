@@ -13,7 +13,7 @@ import pngjs from 'pngjs';
 import { start } from '../../demo/shared/chromium.mjs';
 import { blocksOf } from '../../js/bin/page/flame.js';
 import { serveModel } from '../../js/bin/serve.js';
-import { writeNpy } from '../../js/src/npy.js';
+import { writeNpy } from '../../js/src/media/npy.js';
 import { RushFile } from '../js/build-rush.mjs';
 import { unreadable } from './unreadable.js';
 

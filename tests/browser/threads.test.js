@@ -67,16 +67,16 @@ test('threads whose script the server does not give are not counted, and the rea
   const page = await host.newPage();
   await page.goto(`${base}/`);
   for (const [answer, why] of /** @type {[any, RegExp][]} */ ([
-    [{ status: 404, body: 'no' }, /HTTP 404 Not Found for http.*\/js\/src\/thread\.js\. Their script/],
-    [{ contentType: 'text/html', body: '<!doctype html>', headers: sets }, /got HTML from http.*\/js\/src\/thread\.js where a script was expected: check the address\. Their script/],
-    [{ contentType: 'text/javascript', body: '' }, /the script did not load\. Their script is src\/thread\.js of this package, and wants the page's own Cross-Origin-Embedder-Policy/],
+    [{ status: 404, body: 'no' }, /HTTP 404 Not Found for http.*\/js\/src\/worker\/thread\.js\. Their script/],
+    [{ contentType: 'text/html', body: '<!doctype html>', headers: sets }, /got HTML from http.*\/js\/src\/worker\/thread\.js where a script was expected: check the address\. Their script/],
+    [{ contentType: 'text/javascript', body: '' }, /the script did not load\. Their script is src\/worker\/thread\.js of this package, and wants the page's own Cross-Origin-Embedder-Policy/],
   ])) {
-    await page.route('**/js/src/thread.js', (/** @type {any} */ route) => route.fulfill(answer));
+    await page.route('**/js/src/worker/thread.js', (/** @type {any} */ route) => route.fulfill(answer));
     const { threads, reason } = await backendIn(page);
     assert.equal(threads, 1);
     assert.match(reason, /; one thread: 1 more did not start: /);
     assert.match(reason, why);
-    await page.unroute('**/js/src/thread.js');
+    await page.unroute('**/js/src/worker/thread.js');
   }
   assert.equal((await backendIn(page)).threads, 2);
   sets = {};
@@ -97,7 +97,7 @@ test('threads come while the page runs one model after the other and has no turn
   await page.goto(`${base}/isolated`);
   await page.waitForFunction(() => crossOriginIsolated);
   assert(await page.evaluate(async () => {
-    const { share } = await import(/** @type {string} */ ('/js/src/threads.js')), size = 1 << 16; // of a page of memory
+    const { share } = await import(/** @type {string} */ ('/js/src/worker/threads.js')), size = 1 << 16; // of a page of memory
     const { memory, threads } = await share(new Uint8Array(await (await fetch('/js/wasm/rushlight-simd.wasm')).arrayBuffer()), 2);
     // A pool of no threads, of which a helper goes as soon as it has counted itself.
     const pool = memory.grow(3) * size;

@@ -14,9 +14,9 @@ import { SemanticIndex } from '../../demo/02-semantic-search/search.js';
 import { makeTokenizer } from '../../demo/02-semantic-search/tokenizer.js';
 import { Chunker, Listener, chunks, readWav, stretches } from '../../demo/05-voice-activity/vad.js';
 import { serve } from '../../demo/serve.mjs';
-import { audioToTensor } from '../../js/src/audio.js';
+import { audioToTensor } from '../../js/src/media/audio.js';
 import { load } from '../../js/src/index.js';
-import { readNpy } from '../../js/src/npy.js';
+import { readNpy } from '../../js/src/media/npy.js';
 
 const TOP = new URL('../../', import.meta.url);
 const IMAGES = new URL('build/demo/01-image-classifier/', TOP);

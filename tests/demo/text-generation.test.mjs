@@ -10,7 +10,7 @@ import { Conversation, makeTokenizer } from '../../demo/07-text-generation/chat.
 import { generate, greatest, sampler } from '../../demo/07-text-generation/generate.js';
 import { agreement } from '../../demo/shared/agreement.js';
 import { load } from '../../js/src/index.js';
-import { readNpy } from '../../js/src/npy.js';
+import { readNpy } from '../../js/src/media/npy.js';
 
 const TOP = new URL('../../', import.meta.url);
 const FOLDER = new URL('build/demo/07-text-generation/', TOP);

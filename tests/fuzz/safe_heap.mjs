@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { HAS_MAXIMUM, MEMORY, SHARED, readSections } from '../../js/src/sections.js';
+import { HAS_MAXIMUM, MEMORY, SHARED, readSections } from '../../js/src/engine/wasm-sections.js';
 
 const TRAPS = `(module
   (func $heap_overrun (export "segfault") unreachable)

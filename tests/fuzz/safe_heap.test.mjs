@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import test from 'node:test';
 
 import { RushlightError, load } from '../../js/src/index.js';
-import { createRuntime } from '../../js/src/runtime.js';
+import { createRuntime } from '../../js/src/engine/runtime.js';
 import { replay } from '../browser/replay.mjs';
 
 const top = new URL('../../', import.meta.url);

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { audioToTensor, tensorToAudio } from '../../js/src/audio.js';
-import { readNpy } from '../../js/src/npy.js';
+import { audioToTensor, tensorToAudio } from '../../js/src/media/audio.js';
+import { readNpy } from '../../js/src/media/npy.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'rush-audio-'));
 after(() => rmSync(dir, { recursive: true }));

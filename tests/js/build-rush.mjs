@@ -5,7 +5,7 @@
 //     (m, x) => m.op('aten::flip', [x, f.list('int[]', [0])]));
 //   f.bytes()
 
-import { DTYPES, parseType } from '../../js/src/types.js';
+import { DTYPES, parseType } from '../../js/src/base/types.js';
 
 const NONE = 0xffffffff;
 const CONSTANT = 0x80000000;

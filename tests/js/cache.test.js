@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before, beforeEach } from 'node:test';
 
-import { cached, clear, list, remove, size } from '../../js/src/cache.js';
+import { cached, clear, list, remove, size } from '../../js/src/api/cache.js';
 import { load, plan } from '../../js/src/index.js';
-import { PIECE } from '../../js/src/kept.js';
-import { Sha2 } from '../../js/src/sha2.js';
+import { PIECE } from '../../js/src/source/cached-source.js';
+import { Sha2 } from '../../js/src/source/sha2.js';
 import { weightsFile } from './build-rush.mjs';
 
 const bigFile = (/** @type {number} */ first, step = 1) => Buffer.from(weightsFile(first, step).bytes());
@@ -80,12 +80,12 @@ async function first(source, options) {
   model.dispose();
   return y.data[0];
 }
-/** @param {import('../../js/src/cache.js').CachedOptions} [options] */
+/** @param {import('../../js/src/api/cache.js').CachedOptions} [options] */
 const kept = async (options) => first(await cached(url, { cache, wait, ...options }));
 /** The same in a process of its own: gives its exit code. @param {string} name @param {NodeJS.ProcessEnv} [env] */
 const inProcess = (name, env) => new Promise((done) => {
   const src = new URL('../../js/src/', import.meta.url), program = `
-    import { cached } from '${src}cache.js';
+    import { cached } from '${src}api/cache.js';
     import { load } from '${src}index.js';
     const [url, cache] = process.argv.slice(1), model = await load(await cached(url, { cache }));
     if ((await model.run({})).y.data[0] !== 1) process.exitCode = 5;`;

@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { readNpy, writeNpy } from '../../js/src/npy.js';
-import { readSafetensors, writeSafetensors } from '../../js/src/safetensors.js';
-import { hasRelaxed } from '../../js/src/runtime.js';
+import { readNpy, writeNpy } from '../../js/src/media/npy.js';
+import { readSafetensors, writeSafetensors } from '../../js/src/media/safetensors.js';
+import { hasRelaxed } from '../../js/src/engine/runtime.js';
 import { RushFile, flipFile } from './build-rush.mjs';
 import { ending } from './nodes.mjs';
 

@@ -8,8 +8,8 @@ import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { RushlightError, load, plan } from '../../js/src/index.js';
-import { readNpy, writeNpy } from '../../js/src/npy.js';
-import { readSafetensors, writeSafetensors } from '../../js/src/safetensors.js';
+import { readNpy, writeNpy } from '../../js/src/media/npy.js';
+import { readSafetensors, writeSafetensors } from '../../js/src/media/safetensors.js';
 import { RushFile, flipFile } from './build-rush.mjs';
 import { ending } from './nodes.mjs';
 

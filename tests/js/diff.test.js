@@ -40,7 +40,7 @@ for (const worker of [false, true]) {
     assert.ok(!agrees && first);
     assert.equal(compared, 3);
     assert.equal(first.node, model.graph.nodes.find((n) => n.target === 'my_ops::twice'));
-    assert.equal(first.round, 2);
+    assert.equal(first.iteration, 2);
     assert.equal(first.source, 'model.py:5');
     assert.match(first.message, /^forward, instruction 2 \(my_ops::twice\) at model\.py:5: round 2: result: 8 was wanted, 5 came/);
     assert.equal(calls, 3);
@@ -51,7 +51,7 @@ for (const worker of [false, true]) {
 test('another answer of PyTorch parts in its round', async () => {
   const model = await load(tracedFile(4.5).bytes(), { ops: right });
   const { agrees, first } = await model.diff();
-  assert.ok(!agrees && first?.round === 1 && /4\.5 was wanted, 4 came/.test(first.message));
+  assert.ok(!agrees && first?.iteration === 1 && /4\.5 was wanted, 4 came/.test(first.message));
   model.dispose();
 });
 

@@ -6,8 +6,8 @@ import test from 'node:test';
 
 import * as rushlight from '../../js/src/index.js';
 import { RushlightError, load, plan } from '../../js/src/index.js';
-import { JS_CODES, STATUS } from '../../js/src/errors.js';
-import { createRuntime } from '../../js/src/runtime.js';
+import { JS_CODES, STATUS } from '../../js/src/base/errors.js';
+import { createRuntime } from '../../js/src/engine/runtime.js';
 import { RushFile, flipFile } from './build-rush.mjs';
 
 const top = new URL('../../', import.meta.url);
@@ -27,7 +27,7 @@ test('the statuses have the names that C gives them', async () => {
 
 test('C functions that JavaScript calls are exported, and no others', () => {
   const exported = text('wasm/bridge/exports.txt').trim().split('\n').map((name) => name.slice(1));
-  const sources = ['engine.js', 'runtime.js', 'thread.js', 'threads.js', 'trials.js', 'values.js'].map((f) => text(`js/src/${f}`).replace(/@typedef \{\([^)]*\)\} CName/, '')).join();
+  const sources = ['engine/engine.js', 'engine/runtime.js', 'worker/thread.js', 'worker/threads.js', 'engine/diagnostics.js', 'engine/values.js'].map((f) => text(`js/src/${f}`).replace(/@typedef \{\([^)]*\)\} CName/, '')).join();
   const called = new Set(sources.match(/(?<=\bc\.)\w+/g));
   assert.deepEqual(exported.filter((name) => !called.has(name)), []);
   assert.deepEqual([...called].filter((name) => !exported.includes(name)), []);
@@ -45,7 +45,7 @@ test('an error is an Error with its facts', async () => {
 });
 
 test('a trap in the runtime is an internal error, and the model is gone', async () => {
-  const { Engine } = await import('../../js/src/engine.js');
+  const { Engine } = await import('../../js/src/engine/engine.js');
   const engine = new Engine(await createRuntime({}));
   engine.feed(flipFile().bytes(), false);
   engine.finish();

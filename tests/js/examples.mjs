@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { hasRelaxed } from '../../js/src/runtime.js';
+import { hasRelaxed } from '../../js/src/engine/runtime.js';
 
 const top = fileURLToPath(new URL('../..', import.meta.url));
 

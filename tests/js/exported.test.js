@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { Interpreter } from '../../js/src/fx.js';
+import { Interpreter } from '../../js/src/api/fx.js';
 import { load } from '../../js/src/index.js';
 import { shown } from './shown.js';
 

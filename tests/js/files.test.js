@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import test from 'node:test';
 
-import { readNpy, writeNpy } from '../../js/src/npy.js';
-import { readSafetensors, writeSafetensors } from '../../js/src/safetensors.js';
+import { readNpy, writeNpy } from '../../js/src/media/npy.js';
+import { readSafetensors, writeSafetensors } from '../../js/src/media/safetensors.js';
 
 /** @type {Record<string, any>} */
 const tensors = {

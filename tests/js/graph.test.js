@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { load as loadModel } from '../../js/src/index.js';
-import { Interpreter, Item, Node, Profiler, ShapeProp, printTabular, tabular } from '../../js/src/fx.js';
+import { Interpreter, Item, Node, Profiler, ShapeProp, printTabular, tabular } from '../../js/src/api/fx.js';
 import { RushFile } from './build-rush.mjs';
 import { shown } from './shown.js';
 

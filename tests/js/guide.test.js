@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { JS_CODES, STATUS } from '../../js/src/errors.js';
+import { JS_CODES, STATUS } from '../../js/src/base/errors.js';
 import config from '../../web/guide/.vitepress/config.mjs';
 import { Folder, parts } from './examples.mjs';
 

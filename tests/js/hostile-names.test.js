@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 import { load } from '../../js/src/index.js';
-import { writeNpy } from '../../js/src/npy.js';
-import { plan } from '../../js/src/load.js';
+import { writeNpy } from '../../js/src/media/npy.js';
+import { plan } from '../../js/src/api/load.js';
 import { ending } from './nodes.mjs';
 
 const top = fileURLToPath(new URL('../../', import.meta.url));
@@ -40,7 +40,7 @@ function untouched() {
 for (const { file, name: whole, op } of ROWS) {
   const name = whole.split('\0')[0] ?? ''; // a name ends there
   test(`the API with ${JSON.stringify((op ?? name).slice(0, 40))}`, async () => {
-    /** @type {import('../../js/src/model.js').Model} */ let model;
+    /** @type {import('../../js/src/api/model.js').Model} */ let model;
     try {
       model = await load(bytesOf(file));
     } catch (e) {

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 
 import { load, plan } from '../../js/src/index.js';
-import { Interpreter, ShapeProp, tabular } from '../../js/src/fx.js';
-import { readNpy, writeNpy } from '../../js/src/npy.js';
-import { readSafetensors, writeSafetensors } from '../../js/src/safetensors.js';
-import { parseType } from '../../js/src/types.js';
+import { Interpreter, ShapeProp, tabular } from '../../js/src/api/fx.js';
+import { readNpy, writeNpy } from '../../js/src/media/npy.js';
+import { readSafetensors, writeSafetensors } from '../../js/src/media/safetensors.js';
+import { parseType } from '../../js/src/base/types.js';
 import { RushFile, flipFile } from './build-rush.mjs';
 
 const NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'then', '', '\0', '"', '\u2028', '\x1b[31m', 'a"b","methods":[{"x', 'x'.repeat(1 << 20)];

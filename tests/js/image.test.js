@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { imageToTensor, tensorToImage } from '../../js/src/image.js';
-import { readNpy } from '../../js/src/npy.js';
+import { imageToTensor, tensorToImage } from '../../js/src/media/image.js';
+import { readNpy } from '../../js/src/media/npy.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'rush-image-'));
 after(() => rmSync(dir, { recursive: true }));

@@ -8,14 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 
-import { audioToTensor, tensorToAudio } from '../../js/src/audio.js';
-import { cached, clear, list, remove, size } from '../../js/src/cache.js';
-import { JS_CODES, STATUS } from '../../js/src/errors.js';
-import { Interpreter, Profiler, ShapeProp, printTabular, tabular } from '../../js/src/fx.js';
-import { imageToTensor, tensorToImage } from '../../js/src/image.js';
+import { audioToTensor, tensorToAudio } from '../../js/src/media/audio.js';
+import { cached, clear, list, remove, size } from '../../js/src/api/cache.js';
+import { JS_CODES, STATUS } from '../../js/src/base/errors.js';
+import { Interpreter, Profiler, ShapeProp, printTabular, tabular } from '../../js/src/api/fx.js';
+import { imageToTensor, tensorToImage } from '../../js/src/media/image.js';
 import { RushlightError, load, plan } from '../../js/src/index.js';
-import { readNpy, writeNpy } from '../../js/src/npy.js';
-import { readSafetensors, writeSafetensors } from '../../js/src/safetensors.js';
+import { readNpy, writeNpy } from '../../js/src/media/npy.js';
+import { readSafetensors, writeSafetensors } from '../../js/src/media/safetensors.js';
 import { RushFile, flipFile, tracedFile } from './build-rush.mjs';
 
 /** A program with all that can be called: an operator of the user's, a test vector with a trace, an attribute that it changes. */

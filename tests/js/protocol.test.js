@@ -7,8 +7,8 @@ import test from 'node:test';
 import { inspect } from 'node:util';
 import threads, { Worker } from 'node:worker_threads';
 
-import { RushlightError } from '../../js/src/errors.js';
-import { loadRemote } from '../../js/src/remote.js';
+import { RushlightError } from '../../js/src/base/errors.js';
+import { loadInWorker } from '../../js/src/worker/worker-client.js';
 import { RushFile } from './build-rush.mjs';
 
 const seed = Number(process.env.RUSH_SEED ?? 1), rounds = Number(process.env.RUSH_ROUNDS ?? 3000);
@@ -25,7 +25,7 @@ const drawing = (state) => (/** @type {number} */ n) => {
 const nested = (/** @type {number} */ levels) => Array.from({ length: levels }).reduce((/** @type {any} */ inner) => [inner], null);
 /** What stands where something else should. */
 const hostile = () => [
-  undefined, null, true, false, -1, 0, 1, 3, 1.5, NaN, Infinity, 1e308, 2 ** 31, 2 ** 53, -(2n ** 70n), '', 'x', '__proto__', 'constructor', 'destroy', 'trials', 'float32',
+  undefined, null, true, false, -1, 0, 1, 3, 1.5, NaN, Infinity, 1e308, 2 ** 31, 2 ** 53, -(2n ** 70n), '', 'x', '__proto__', 'constructor', 'destroy', 'diagnostics', 'float32',
   [], {}, [[]], { then: 1 }, new Map([[1, 2]]), new Uint8Array(3), new Float32Array(2), new BigInt64Array(1), new ArrayBuffer(8), new Date(0), /x/, new Error('no'), nested(200),
   { dtype: 'float32', shape: [2 ** 30, 2 ** 30], data: new Float32Array(1) }, { dtype: 'float32', shape: [-1], data: null }, { length: 2 ** 31 },
 ];
@@ -59,7 +59,7 @@ const twice = (/** @type {any} */ v) => ({ ...v, data: v.data.map((/** @type {nu
 /** Calls that mean something. */
 const calls = () => [
   ['run', 0, [x()], 'named', true], ['run', 0, [x()], 'value', false], ['run', 0, [x()], ['y'], true], ['memory'], ['reset'], ['manualSeed', 5n], ['state'], ['setState', {}],
-  ['begin', 0, [x()]], ['trial', 'next'], ['trial', 'step'], ['trial', 'result'], ['trial', 'put', 'provide', [x()], ['Tensor']], ['trial', 'verify'], ['trial', 'diff', 0], ['trial', 'end'],
+  ['begin', 0, [x()]], ['next'], ['step'], ['result'], ['put', 'provide', [x()], ['Tensor']], ['verify'], ['diff', 0], ['end'],
 ].map(([call, ...args]) => ({ call, args }));
 
 const turn = () => new Promise((done) => setImmediate(done));
@@ -80,7 +80,7 @@ class Page {
   /** @param {Draw} draw */
   constructor(draw) {
     this.draw = draw;
-    this.worker = new Worker(new URL('../../js/src/worker.js', import.meta.url), { execArgv: [] });
+    this.worker = new Worker(new URL('../../js/src/worker/worker.js', import.meta.url), { execArgv: [] });
     this.worker.on('error', (e) => { this.ended ??= e; });
     this.worker.on('exit', (code) => { this.ended ??= new Error(`exit ${code}`); });
     this.worker.on('message', (m) => this.take(m));
@@ -129,7 +129,7 @@ test('a worker outlives what it is told, and answers each call once', async (t) 
   assert.equal((await page.ask('load', ...load)).error, undefined);
   const sane = async () => {
     page.wild = false;
-    await page.ask('trial', 'end'); // a run step by step may be open
+    await page.ask('end'); // a run step by step may be open
     await page.ask('reset');
     const { value, error } = await page.ask('run', 0, [x()], 'named', true);
     assert.equal(error, undefined, error?.message);
@@ -190,16 +190,16 @@ test('a page outlives what its worker says, and each of its calls ends', async (
 
 /** One model whose worker talks nonsense between right answers. @param {Draw} draw */
 async function onePage(draw) {
-  const loading = loadRemote(file(), { ops: { 'my::twice': twice }, onProgress: () => {} });
+  const loading = loadInWorker(file(), { ops: { 'my::twice': twice }, onProgress: () => {} });
   await settled(() => Fake.made.at(-1)?.open.length > 0, 'the call of load');
   const worker = Fake.made.at(-1), { id } = worker.open.shift();
   const loaded = { backend: { name: 'simd', threads: 1 }, description: {}, text: '', graph: '' };
   worker.say({ id, value: loaded });
-  const remote = /** @type {any} */ (await loading);
+  const host = /** @type {any} */ (await loading), diagnostics = await host.diagnostics();
   /** @type {Promise<unknown>[]} */ const asked = [];
   for (let k = 0; k < 100; k++) {
     const { call, args } = /** @type {any} */ (calls()[draw(calls().length)]);
-    if (draw(2)) asked.push(remote[call](...args).catch((/** @type {unknown} */ e) => assert(e instanceof RushlightError, String(e))));
+    if (draw(2)) asked.push((call in host ? host[call](...args) : diagnostics[call](...args)).catch((/** @type {unknown} */ e) => assert(e instanceof RushlightError, String(e))));
     const some = worker.open[draw(worker.open.length || 1)]?.id ?? 0;
     const template = [{ id: some, value: x() }, { id: some, error: { code: 'bad-argument', message: 'no', thrown: 1 } }, { progress: { loaded: 1, total: 2 } }, { op: 'my::twice', call: k, args: [x()] }, { lost: true }][draw(5)];
     worker.say(draw(4) ? damaged(template, draw) : template);
@@ -208,8 +208,8 @@ async function onePage(draw) {
   for (const { id: open } of worker.open) worker.say({ id: open, value: null });
   await turn();
   if (draw(2)) worker.emit('exit', 0);
-  else remote.destroy();
+  else host.destroy();
   await Promise.all(asked);
-  assert(!remote.alive && worker.terminated);
-  await assert.rejects(remote.memory(), { code: 'disposed' });
+  assert(!host.alive && worker.terminated);
+  await assert.rejects(host.memory(), { code: 'disposed' });
 }

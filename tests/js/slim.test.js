@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 
 import { namesHalves, reaches, weightsOf } from '../../js/bin/parts.js';
 import { load, plan } from '../../js/src/index.js';
-import { hasRelaxed } from '../../js/src/runtime.js';
+import { hasRelaxed } from '../../js/src/engine/runtime.js';
 import { RushFile } from './build-rush.mjs';
 import { leftToCurrent, ranBefore } from './nodes.mjs';
 

@@ -10,9 +10,9 @@ import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
-import { loadHost } from '../../js/src/hosting.js';
+import { loadLocal } from '../../js/src/engine/load-local.js';
 import { load } from '../../js/src/index.js';
-import { share } from '../../js/src/threads.js';
+import { share } from '../../js/src/worker/threads.js';
 import { RushFile } from './build-rush.mjs';
 
 const N = 160;
@@ -66,11 +66,11 @@ test('"auto" takes what the machine has, and 1 is one', async () => {
 });
 
 test('threads whose script is not there are not counted, and the reason says so', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'rush-threads-')), script = join(dir, 'src/thread.js');
+  const dir = mkdtempSync(join(tmpdir(), 'rush-threads-')), script = join(dir, 'src/worker/thread.js');
   cpSync(fileURLToPath(new URL('../../js/', import.meta.url)), dir, { recursive: true, filter: (path) => !/[/]types$/.test(path) });
   const { load } = await import(join(dir, 'src/index.js'));
   for (const [write, why] of /** @type {[() => void, RegExp][]} */ ([
-    [() => rmSync(script), /; one thread: 2 more did not start: Cannot find module .*thread\.js'.*\. Their script is src\/thread\.js of this package/],
+    [() => rmSync(script), /; one thread: 2 more did not start: Cannot find module .*thread\.js'.*\. Their script is src\/worker\/thread\.js of this package/],
     [() => writeFileSync(script, 'this is no script'), /; one thread: 2 more did not start: Unexpected identifier 'is'\. Their script/],
   ])) {
     write();
@@ -144,7 +144,7 @@ const long = (op) => {
   });
   return file.bytes();
 };
-const late = { trials: () => import('../../js/src/trials.js'), threads: () => import('../../js/src/threads.js') };
+const lazy = { diagnostics: () => import('../../js/src/engine/diagnostics.js'), threads: () => import('../../js/src/worker/threads.js') };
 const lost = { name: 'RushlightError', code: 'internal', message: /: a thread that computes for this model has ended, or has stopped working\. Load the model again$/ };
 
 test('a thread that fails ends the run, and says why', async () => {
@@ -165,7 +165,7 @@ test('threads that are ended from outside end the run', async () => {
       if (++looks === 20) for (const worker of workers) void worker.terminate();
       return false;
     };
-    const host = await watching((worker) => workers.add(worker), () => loadHost(bytes, { threads: 4, interrupted }, late));
+    const host = await watching((worker) => workers.add(worker), () => loadLocal(bytes, { threads: 4, interrupted }, lazy));
     gone = await host.run(0, [{ ...rest, data }], 'named', false).then(() => undefined, (e) => e);
     host.destroy();
   }

@@ -176,16 +176,16 @@ test('a worker that does not start says why, and what to do', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'rush-worker-'));
   cpSync(fileURLToPath(new URL('../../js/', import.meta.url)), dir, { recursive: true, filter: (path) => !/[/]types$/.test(path) });
   for (const [file, code, message] of /** @type {[string, string, RegExp][]} */ ([
-    ['host.js', 'unreadable', /^the worker did not start: Cannot find module .*host\.js.*\. It is src\/worker\.js of this package/],
-    ['worker.js', 'unreadable', /^the worker did not start: Cannot find module .*worker\.js.* loads without `worker`$/],
+    ['engine/host.js', 'unreadable', /^the worker did not start: Cannot find module .*host\.js.*\. It is src\/worker\/worker\.js of this package/],
+    ['worker/worker.js', 'unreadable', /^the worker did not start: Cannot find module .*worker\.js.* loads without `worker`$/],
   ])) {
     const { load } = await import(`${join(dir, 'src/index.js')}`);
     rmSync(join(dir, 'src', file));
     await assert.rejects(load(flipFile().bytes(), { worker }), { name: 'RushlightError', code, message });
   }
-  writeFileSync(join(dir, 'src/worker.js'), 'this is no script');
+  writeFileSync(join(dir, 'src/worker/worker.js'), 'this is no script');
   const { load } = await import(`${join(dir, 'src/index.js')}`);
-  await assert.rejects(load(flipFile().bytes(), { worker }), { name: 'RushlightError', code: 'internal', message: /^the worker did not start: Unexpected identifier 'is'\. It is src\/worker\.js of this package/ });
+  await assert.rejects(load(flipFile().bytes(), { worker }), { name: 'RushlightError', code: 'internal', message: /^the worker did not start: Unexpected identifier 'is'\. It is src\/worker\/worker\.js of this package/ });
   rmSync(dir, { recursive: true });
 });
 

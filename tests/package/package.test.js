@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -36,7 +36,7 @@ function run(file, code, node = process.execPath) {
 test('it holds what contents.txt lists, with what is made of each module, and nothing else', () => {
   const listed = readFileSync(new URL('contents.txt', import.meta.url), 'utf8').trim().split('\n');
   const modules = listed.flatMap((path) => /^src\/(.*)\.js$/.exec(path)?.[1] ?? []);
-  const made = modules.flatMap((name) => [`types/${name}.d.ts`, ...(/^(worker|thread|workerd)$/.test(name) ? [] : [`cjs/${name}.js`, `cjs/${name}.d.ts`])]);
+  const made = modules.flatMap((name) => [`types/${name}.d.ts`, ...(/^(worker\/(worker|thread)|workerd)$/.test(name) ? [] : [`cjs/${name}.js`, `cjs/${name}.d.ts`])]);
   const once = ['types/globals.d.ts', 'cjs/globals.d.ts', 'cjs/package.json', 'cjs/wasm.d.ts'];
   assert.deepEqual(packed.files.map((f) => f.path).sort(), [...listed, ...made, ...once].sort());
 });
@@ -61,7 +61,7 @@ async function bundled() {
   const { outputFiles: [core] } = await build({
     entryPoints: [`${js}src/index.js`], bundle: true, minify: true, write: false,
     format: 'esm', platform: 'neutral',
-    external: ['explain', 'head', 'more', 'threads', 'trials'].map((name) => `${js}src/${name}.js`), // are imported when asked for
+    external: ['api/load-options', 'api/steps', 'engine/diagnostics', 'engine/error-hints', 'engine/ops', 'source/head-source', 'worker/threads'].map((name) => `${js}src/${name}.js`), // are imported when asked for
   });
   return core?.contents ?? new Uint8Array();
 }
@@ -87,7 +87,7 @@ test('the sizes that README and guide tell are those of today, within 5 %', asyn
 
 test('pictures and sound are small files of their own', async (t) => {
   for (const name of ['image', 'audio']) {
-    const { outputFiles: [file] } = await build({ entryPoints: [`${js}src/${name}.js`], bundle: true, minify: true, write: false, format: 'esm', platform: 'neutral' });
+    const { outputFiles: [file] } = await build({ entryPoints: [`${js}src/media/${name}.js`], bundle: true, minify: true, write: false, format: 'esm', platform: 'neutral' });
     const size = brotliCompressSync(file?.contents ?? '').length;
     t.diagnostic(`${name}: minified ${file?.contents.length}, brotli ${size}`);
     assert(size > 1e3 && size <= 3.6e3, `${name}: ${size} bytes`); // a fifth of it are refusals that say what came
@@ -112,7 +112,7 @@ test('one script of all knows no address of its own, and says so', async () => {
   const { outputFiles: [one] } = await build({ entryPoints: [join(dir, 'one.js')], bundle: true, write: false, format: 'iife', platform: 'node', logLevel: 'error' });
   const told = run('one.cjs', one?.text ?? '').split('\n');
   assert.match(told[0] ?? '', /^RushlightError unsupported cannot compile the wasm of this package: Invalid URL\. Pass its address as the option `wasm`: see "With a bundler" in README\.md of this package$/);
-  assert.match(told[1] ?? '', /^RushlightError unsupported the worker did not start: Invalid URL\. It is src\/worker\.js of this package, .* a model also loads without `worker`$/);
+  assert.match(told[1] ?? '', /^RushlightError unsupported the worker did not start: Invalid URL\. It is src\/worker\/worker\.js of this package, .* a model also loads without `worker`$/);
   assert.equal(told[2], 'simd');
 });
 
@@ -122,15 +122,15 @@ test('what a worker imports is a graph without circles, with nothing imported at
     assert(!path.includes(file), [...path, file].join(' -> '));
     if (!imports.has(file)) {
       const text = readFileSync(`${js}src/${file}`, 'utf8').replace(/\/\*[^]*?\*\//g, '');
-      assert(file === 'load.js' || !/\bimport\(/.test(text), `${file} imports at run time`);
-      imports.set(file, [...text.matchAll(/^(?:import|export)[^'\n]* from '\.\/([\w.]+)'/gm)].map((m) => String(m[1])));
+      assert(file === 'api/load.js' || !/\bimport\(/.test(text), `${file} imports at run time`);
+      imports.set(file, [...text.matchAll(/^(?:import|export)[^'\n]* from '(\.[\w./-]+)'/gm)].map((m) => join(dirname(file), String(m[1]))));
     }
     for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
   };
-  visit('worker.js', []);
-  assert(imports.has('engine.js') && !imports.has('load.js') && !imports.has('remote.js'));
+  visit('worker/worker.js', []);
+  assert(imports.has('engine/engine.js') && !imports.has('api/load.js') && !imports.has('worker/worker-client.js'));
   visit('index.js', []);
-  visit('more.js', []);
+  visit('api/load-options.js', []);
 });
 
 const program = `

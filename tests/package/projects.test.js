@@ -92,7 +92,7 @@ test('vite7: the page that it serves, and what that says without the script of t
     await use(url).finally(close);
   };
   await opened((url) => checkPage(chrome, url, `${here.url}/digits.rush`));
-  rmSync(join(dir, 'node_modules/rushlight/src/worker.js'));
+  rmSync(join(dir, 'node_modules/rushlight/src/worker/worker.js'));
   await opened(async (url) => {
     const { page, close } = await openPage(chrome, url, 'check');
     const said = await page.evaluate((model) => /** @type {any} */ (globalThis).check(model, true).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`), `${here.url}/digits.rush`);
@@ -109,7 +109,7 @@ test('webpack, of import and of require', async () => {
   });
   assert(!stats.hasErrors(), String(stats));
   const files = stats.toJson({ all: false, modules: true, nestedModules: true }).modules.flatMap((/** @type {any} */ { name, modules = [] }) => [name, ...modules.map((/** @type {any} */ m) => m.name)]).join('\n');
-  assert(files.includes('/rushlight/src/errors.js') && !files.includes('/cjs/'), files); // one instance, whichever way it is taken
+  assert(files.includes('/rushlight/src/base/errors.js') && !files.includes('/cjs/'), files); // one instance, whichever way it is taken
   await checkFolder(chrome, dir, `${here.url}/digits.rush`);
 });
 
@@ -140,7 +140,7 @@ test("the guide's page to copy", async () => {
 });
 
 test('esbuild with the plugin takes the wasm and the worker along', async () => {
-  const dir = shop.project('esbuild'), { esbuild } = await import(join(dir, 'node_modules/rushlight/src/bundler.js'));
+  const dir = shop.project('esbuild'), { esbuild } = await import(join(dir, 'node_modules/rushlight/src/api/bundler.js'));
   const options = /** @type {import('esbuild').BuildOptions} */ ({ entryPoints: [join(dir, 'page.js')], bundle: true, format: 'esm', minify: true, plugins: [esbuild()] });
   await build({ ...options, outdir: join(dir, 'dist') });
   await build({ ...options, outdir: join(dir, 'split'), splitting: true, assetNames: 'assets/[name]-[hash]', entryNames: 'js/[name]', chunkNames: 'js/[name]-[hash]' });

@@ -2,7 +2,7 @@
 // each answer has the bits that the first one of its kind had.
 
 import { RushlightError, load } from '../../js/src/index.js';
-import { alive } from '../../js/src/model.js';
+import { alive } from '../../js/src/api/model.js';
 
 /**
  * @typedef {import('../../js/src/index.js').Model} Model

@@ -1,5 +1,5 @@
 /* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
- * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine.js reads by
+ * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine/engine.js reads by
  * offset look as it thinks. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "rushlight/op.h"
 #include "rushlight/trace.h"
 
-/* Given by js/src/runtime.js. */
+/* Given by js/src/engine/runtime.js. */
 #define IMPORT(name) __attribute__((import_module("rush"), import_name(name)))
 IMPORT("log") void rush_js_log(const char *text, size_t size); /* to the console */
 IMPORT("now") double rush_js_now(void);                        /* performance.now() */
@@ -32,7 +32,7 @@ int __wrap_vsnprintf(char *to, size_t size, const char *fmt, va_list args) {
   return __small_vsnprintf(to, size, fmt, args);
 }
 
-/* js/src/engine.js and trials.js have the same numbers. */
+/* js/src/engine/engine.js and trials.js have the same numbers. */
 #define AT(type, member, at) \
   _Static_assert(offsetof(type, member) == (at), #type "." #member " moved: see js/src")
 #define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " changed: see js/src")

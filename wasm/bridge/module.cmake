@@ -44,7 +44,7 @@ function(rushlight_wasm_link target)
   target_link_options(${target} PRIVATE
     # A library: exports, no main.
     --no-entry
-    # A .wasm file and no JavaScript: imports and exports keep their names, and js/src/runtime.js gives
+    # A .wasm file and no JavaScript: imports and exports keep their names, and js/src/engine/runtime.js gives
     # the few imports in as many lines. Emscripten's own glue is 3 kB brotli of a budget of 12, differs
     # between binaries whenever an import comes or goes, and has code for Node at which bundlers stumble.
     -sSTANDALONE_WASM
@@ -61,7 +61,7 @@ function(rushlight_wasm_reach target)
   target_link_options(${target}-linked PRIVATE -O1 ${RUSH_SMALL_PRINTF} -sERROR_ON_WASM_CHANGES_AFTER_LINK -sWASM_BIGINT -Wl,--emit-relocs)
   set(reach $<TARGET_FILE_DIR:${target}>/${target}.reach.json)
   set(maker ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/reach.mjs)
-  set(parser ${PROJECT_SOURCE_DIR}/js/src/sections.js)
+  set(parser ${PROJECT_SOURCE_DIR}/js/src/engine/wasm-sections.js)
   set(ops ${PROJECT_SOURCE_DIR}/wasm/src/ops)
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/reach.stamp
     COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} ${maker} $<TARGET_FILE:${target}-linked> $<TARGET_FILE:${target}> ${reach} ${ops}

@@ -19,7 +19,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { brotliCompressSync } from 'node:zlib';
 
-import { CODE, Cursor, DATA, EXPORT, IMPORT, inSection, readMemory, readSections, readTable } from '../../js/src/sections.js';
+import { CODE, Cursor, DATA, EXPORT, IMPORT, inSection, readMemory, readSections, readTable } from '../../js/src/engine/wasm-sections.js';
 
 const [linkedPath, binaryPath, out, ops] = process.argv.slice(2);
 const ROW = 20; // bytes of a rush_op, whose first word is its schema

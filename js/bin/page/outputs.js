@@ -1,10 +1,10 @@
 // Shows the outputs of a run as numbers, a picture or a plot.
 
-import { tensorToImage } from '../../src/image.js';
+import { tensorToImage } from '../../src/media/image.js';
 import { counted } from '../units.js';
 import { make } from './dom.js';
 
-/** @typedef {import('../../src/types.js').Tensor} Tensor */
+/** @typedef {import('../../src/base/types.js').Tensor} Tensor */
 
 const MOST = 400; // numbers that are shown
 const BARS = 10; // of the greatest

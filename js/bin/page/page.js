@@ -1,8 +1,8 @@
 // The page of `npx rushlight serve`: runs the model on given or random inputs, and shows its outputs and its time.
 
-import { imageToTensor } from '../../src/image.js';
+import { imageToTensor } from '../../src/media/image.js';
 import { load } from '../../src/index.js';
-import { readNpy } from '../../src/npy.js';
+import { readNpy } from '../../src/media/npy.js';
 import { layersOf } from '../layers.js';
 import { madeText, random, rangeOf } from '../random.js';
 import { counted, size } from '../units.js';
@@ -11,8 +11,8 @@ import { make } from './dom.js';
 import { drawFlame } from './flame.js';
 import { showOutput } from './outputs.js';
 
-/** @typedef {import('../../src/types.js').Port} Port */
-/** @typedef {import('../../src/types.js').InputValue} InputValue */
+/** @typedef {import('../../src/base/types.js').Port} Port */
+/** @typedef {import('../../src/base/types.js').InputValue} InputValue */
 /** @template {HTMLElement} T @param {string} id @returns {T} */
 const get = (id) => /** @type {T} */ (document.getElementById(id));
 /** @type {HTMLButtonElement} */ const run = get('run');
@@ -88,7 +88,7 @@ function valueOf(text, { type, optional }) {
   return (plain !== type && value === null) || (fits[plain]?.(value) ?? true) ? { value } : `the value must be of type ${plain}, got ${text}`;
 }
 
-/** Makes the row of an input, and registers a function that reads its value. @param {Port} port @param {import('../../src/graph.js').Graph} graph */
+/** Makes the row of an input, and registers a function that reads its value. @param {Port} port @param {import('../../src/api/graph.js').Graph} graph */
 function field(port, graph) {
   const tensor = port.type === 'Tensor', wrong = make('span', { className: 'wrong', hidden: true, id: `wrong-${port.name}` });
   wrong.role = 'alert';
@@ -150,14 +150,14 @@ function field(port, graph) {
 /** Thrown for a wrong input, whose message is beside the input. */
 class Misread extends Error {}
 
-/** @param {import('../../src/model.js').Model} model */
+/** @param {import('../../src/api/model.js').Model} model */
 async function start(model) {
   const names = Object.keys(model.methods);
   method.append(...names.map((name) => make('option', { value: name }, name)));
   get('methods').hidden = names.length < 2;
   const fill = () => {
     fields = new Map();
-    get('inputs').replaceChildren(...(model.methods[method.value]?.inputs ?? []).map((port) => field(port, /** @type {import('../../src/graph.js').Graph} */ (model.graphs[method.value]))));
+    get('inputs').replaceChildren(...(model.methods[method.value]?.inputs ?? []).map((port) => field(port, /** @type {import('../../src/api/graph.js').Graph} */ (model.graphs[method.value]))));
   };
   const quiet = () => { get('error').hidden = true; };
   method.onchange = fill;

@@ -66,7 +66,7 @@ struct rush_pool {
   range ranges[RUSH_MAX_THREADS];
 };
 
-_Static_assert(offsetof(rush_pool, waited) == 16, "js/src/threads.js reads it there");
+_Static_assert(offsetof(rush_pool, waited) == 16, "js/src/worker/threads.js reads it there");
 
 /* ---- Sleeping -------------------------------------------------------------------------------- */
 

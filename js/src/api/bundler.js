@@ -1,0 +1,64 @@
+/**
+ * For esbuild and Rollup, which leave `new URL('…', import.meta.url)` as it is: a plugin for each, that takes the wasm and the
+ * worker along. Other bundlers need none. Runs in Node.
+ * @module bundler
+ */
+
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = fileURLToPath(new URL('../../src/', import.meta.url));
+/** The names of the package's files. @type {{ exports: Record<string, string | { default: string }> }} */
+const { exports: names } = JSON.parse(readFileSync(join(here, '../package.json'), 'utf8'));
+/** How a file of the package names another that it does not import. */
+const LITERAL = /new URL\('(\.\.?\/[^']+)', import\.meta\.url\)/g;
+
+/**
+ * For esbuild's API: `plugins: [esbuild()]`, with `format: 'esm'`.
+ * @returns {any} the plugin
+ */
+export const esbuild = () => ({
+  name: 'rushlight',
+  setup(/** @type {any} */ { esbuild: { build }, initialOptions: { assetNames = '[name]-[hash]', ...options }, onLoad, onResolve }) {
+    onLoad({ filter: /\.js$/, namespace: 'file' }, async (/** @type {{ path: string }} */ { path }) => {
+      if (!path.startsWith(here)) return undefined;
+      /** @type {string[]} */ const files = [];
+      const code = (await readFile(path, 'utf8')).replace(LITERAL, (_, file) => `new URL(file${files.push(file)}, import.meta.url)`);
+      return { contents: files.map((file, i) => `import file${i + 1} from ${JSON.stringify(`rushlight-file:${join(dirname(path), file)}`)};`).join('') + code, resolveDir: here };
+    });
+    onResolve({ filter: /^rushlight-file:/ }, (/** @type {{ path: string }} */ { path }) => ({ path: path.slice(15), namespace: 'rushlight-file' }));
+    onLoad({ filter: /./, namespace: 'rushlight-file' }, async (/** @type {{ path: string }} */ { path }) => {
+      if (!path.endsWith('.js')) return { contents: await readFile(path), loader: 'file' };
+      // It will lie where the wasm lies, and names that from there.
+      const { minify, target, publicPath, absWorkingDir = process.cwd() } = options;
+      const { outputFiles, metafile } = await build({ entryPoints: [path], bundle: true, format: 'esm', write: false, metafile: true, absWorkingDir, outdir: here, entryNames: assetNames, assetNames, minify, target, publicPath, plugins: [esbuild()] });
+      // A worker that starts workers has theirs beside its own script.
+      const own = Object.keys(metafile.outputs).filter((name) => metafile.outputs[name].entryPoint).map((name) => resolve(absWorkingDir, name));
+      return { contents: outputFiles.find((/** @type {{ path: string }} */ file) => own.includes(file.path)).contents, loader: 'file' };
+    });
+  },
+});
+
+/**
+ * For Rollup: `plugins: [rollup()]`, with `output: { dir, format: 'es' }`.
+ * @returns {any} the plugin
+ */
+export const rollup = () => ({
+  name: 'rushlight',
+  resolveId(/** @type {string} */ id) {
+    const name = id.startsWith('rushlight') && names[`.${id.slice(9)}`];
+    return name ? join(here, '..', typeof name === 'string' ? name : name.default) : null;
+  },
+  /** @this {any} @param {string} code @param {string} id */
+  async transform(code, id) {
+    if (!id.startsWith(here)) return null;
+    /** @type {Map<string, string>} */ const emitted = new Map();
+    for (const [, file = ''] of code.matchAll(LITERAL)) {
+      const path = join(dirname(id), file);
+      emitted.set(file, this.emitFile(path.endsWith('.js') ? { type: 'chunk', id: path } : { type: 'asset', name: basename(path), source: await readFile(path) }));
+    }
+    return { code: code.replace(LITERAL, (_, file) => `new URL(import.meta.ROLLUP_FILE_URL_${emitted.get(file)})`), map: null };
+  },
+});

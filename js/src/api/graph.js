@@ -1,0 +1,175 @@
+// The program that runs, to walk: one Node for each input and each instruction.
+
+import { exact } from '../base/types.js';
+
+/**
+ * @typedef {{ constant: number } | number} Operand
+ * @typedef {{ code: string, op?: string, in: Operand[], out: number[], source?: number }} Instruction
+ * @typedef {{ name: string, inputs: number, registers: { name: string, type: string }[], instructions: Instruction[] }} Program
+ * @typedef {{ file: string, line: number, function: string, module: string }} SourceLine
+ * @typedef {{ methods: Program[], constants: any[], sources: SourceLine[], texts: { module: string, kind: 'graph' | 'code' | 'tree', text: string }[] }} GraphJson
+ *
+ * @typedef {'placeholder' | 'call_function' | 'if' | 'loop' | 'yield' | 'output'} NodeOp
+ *   what a node is, with torch.fx's names; yield ends a branch, or a round of a loop: its args are the block's values,
+ *   a loop's first whether to go on
+ *
+ * @typedef {object} Weight a tensor of the file, where a node takes one
+ * @property {string} tensor its name, "" without one
+ * @property {string} dtype of the elements
+ * @property {number[]} shape the size of each dimension
+ *
+ * @typedef {object} Output a result of a node
+ * @property {string} name unique in the graph
+ * @property {string} type as TorchScript's graphs write it
+ *
+ * @typedef {Node | Item | Weight | number | bigint | boolean | string | null | any[] | Map<any, any>} Argument
+ *   an operand of a node: another node, one of its results, or a constant
+ */
+
+/** One of several results of a node. @hideconstructor */
+export class Item {
+  /** @param {Node} node @param {number} index */
+  constructor(node, index) {
+    /** Whose result it is. */
+    this.node = node;
+    /** Which one. */
+    this.index = index;
+  }
+  /** The result's name. */
+  get name() { return this.#output.name; }
+  /** Its type, as TorchScript's graphs write it. */
+  get type() { return this.#output.type; }
+  get #output() { return /** @type {Output} */ (this.node.outputs[this.index]); }
+}
+
+/** A step of the program, as a node of torch.fx. @hideconstructor */
+export class Node {
+  /** Operands: nodes, items of nodes with several results, and constants. @type {Argument[]} */
+  args = [];
+  /** The nodes that take its results. @type {Set<Node>} */
+  users = new Set();
+  /** For tools: what they find out about the node. @type {Record<string, any>} */
+  meta = {};
+
+  /** @param {NodeOp} op @param {string} target @param {Output[]} outputs @param {Node | null} parent @param {number} block @param {SourceLine | undefined} where */
+  constructor(op, target, outputs, parent, block, where) {
+    /** What it is. @type {NodeOp} */
+    this.op = op;
+    /** The operator, "aten::add.Tensor"; of a placeholder its name. */
+    this.target = target;
+    /** Names and types of the results. A loop's own come first, then its round and the values inside. */
+    this.outputs = outputs;
+    /** The `if` or `loop` whose block this stands in. */
+    this.parent = parent;
+    /** Which block: 0, and 1 for `else`. */
+    this.block = block;
+    /** `"model.py:12"`, or "". */
+    this.source = where?.file ? `${where.file}:${where.line}` : '';
+    /** The submodule that it comes from, where the file says so. */
+    this.module = where?.module ?? '';
+    /** That of its first result; unique among nodes with results. */
+    this.name = outputs[0]?.name ?? op;
+  }
+
+  /** How many blocks it stands in. @returns {number} */
+  get depth() { return this.parent ? this.parent.depth + 1 : 0; }
+
+  /** All nodes whose results it takes, each once. @returns {Node[]} */
+  get inputs() {
+    const nodes = this.args.map((a) => (a instanceof Item ? a.node : a)).filter((a) => a instanceof Node);
+    return [...new Set(/** @type {Node[]} */ (nodes))];
+  }
+
+  /** Its line, as TorchScript prints graphs. */
+  toString() { return print(this); }
+}
+
+/** @param {any} c @returns {Argument} */
+function constant(c) {
+  if (c === null || typeof c !== 'object') return c;
+  if ('int' in c) return exact(BigInt(c.int));
+  if ('float' in c) return Number(c.float);
+  if ('complex' in c) return /** @type {any} */ ({ re: constant(c.complex[0]), im: constant(c.complex[1]) });
+  if ('dict' in c) return new Map(c.dict.flatMap((/** @type {any} */ k, /** @type {number} */ i) => (i % 2 ? [] : [[constant(k), constant(c.dict[i + 1])]])));
+  return c.device ?? (c.list ?? c.tuple)?.map(constant) ?? c;
+}
+
+/** A method of the program. @hideconstructor */
+export class Graph {
+  /** Inputs, then the instructions in order, those of blocks behind their `if` or `loop`. @type {Node[]} */
+  nodes = [];
+
+  /** @param {Program} program @param {GraphJson} json @param {string[]} inputs names for what the file leaves without */
+  constructor(program, json, inputs) {
+    /** The method's name. */
+    this.name = program.name;
+    const taken = new Set();
+    const registers = program.registers.map(({ name, type }, r) => {
+      name ||= inputs[r] || String(r);
+      if (taken.has(name)) name += `_${r}`;
+      taken.add(name);
+      return { name, type };
+    });
+    /** @type {(Node | Item)[]} */
+    const values = [];
+    const port = (/** @type {number} */ r) => /** @type {Output} */ (registers[r]);
+    for (let r = 0; r < program.inputs; r++) {
+      this.nodes.push((values[r] = new Node('placeholder', port(r).name, [port(r)], null, 0, undefined)));
+    }
+    let parent = /** @type {Node | null} */ (null);
+    let block = 0;
+    const define = (/** @type {Node} */ node, /** @type {number[]} */ out) => out.forEach((r, i) => { values[r] = out.length === 1 ? node : new Item(node, i); });
+    for (const { code, op, in: operands, out, source } of program.instructions) {
+      const kind = /** @type {NodeOp} */ ({ op: 'call_function', else: 'yield', end_if: 'yield', end_loop: 'yield', return: 'output' }[code] ?? code);
+      const target = op ?? { if: 'prim::If', loop: 'prim::Loop' }[code] ?? kind;
+      /** @type {Node} */
+      const node = new Node(kind, target, out.map(port), parent, block, source === undefined ? undefined : json.sources[source]);
+      node.args = operands.map((o) => (typeof o === 'number' ? /** @type {Node} */ (values[o]) : constant(json.constants[o.constant])));
+      for (const input of node.inputs) input.users.add(node);
+      this.nodes.push(node);
+      define(node, out);
+      if (code === 'if' || code === 'loop') [parent, block] = [node, 0];
+      else if (code === 'else') block = 1;
+      else if (code.startsWith('end_')) ({ block, parent } = /** @type {Node} */ (parent));
+    }
+  }
+
+  /** As TorchScript prints graphs. */
+  toString() {
+    const inputs = this.nodes.filter((n) => n.op === 'placeholder').map((n) => `%${n.name} : ${n.outputs[0]?.type}`);
+    return [`graph(${inputs.join(',\n      ')}):`, ...this.nodes.filter((n) => n.op !== 'placeholder').flatMap(lines)].join('\n');
+  }
+}
+
+/** A node's line, with those that open blocks. @param {Node} node */
+function lines(node) {
+  const pad = '  '.repeat(2 * node.depth + 1);
+  const found = [pad + print(node)];
+  if (node.op === 'if') found.push(`${pad}  block0():`);
+  if (node.op === 'loop') found.push(`${pad}  block0(${node.outputs.slice((node.outputs.length - 1) / 2).map((o) => `%${o.name} : ${o.type}`).join(', ')}):`);
+  if (node.op === 'yield' && node.parent?.op === 'if' && node.block === 0) found.push(`${'  '.repeat(2 * node.depth)}block1():`);
+  return found;
+}
+
+/** @param {Argument} a @returns {string} */
+function operand(a) {
+  if (a instanceof Node || a instanceof Item) return `%${a.name}`;
+  if (a === null) return 'None';
+  if (typeof a === 'boolean') return a ? 'True' : 'False';
+  if (typeof a === 'string') return JSON.stringify(a);
+  if (Array.isArray(a)) return `[${a.map(operand).join(', ')}]`;
+  if (a instanceof Map) return `{${[...a].map(([k, v]) => `${operand(k)}: ${operand(v)}`).join(', ')}}`;
+  const other = /** @type {any} */ (a); // a weight, or of the program's own classes
+  return other.enum ?? other.object ?? (other.shape ? `${other.tensor || 'tensor'}[${other.shape.join(', ')}]` : String(other.re === undefined ? a : JSON.stringify(a)));
+}
+
+/** @param {Node} node */
+function print({ op, target, outputs, args, source }) {
+  const given = args.map(operand).join(', ');
+  if (op === 'placeholder') return `%${target} : ${outputs[0]?.type}`;
+  if (op === 'yield') return `-> (${given})`;
+  if (op === 'output') return `return (${given})`;
+  const shown = op === 'loop' ? outputs.slice(0, (outputs.length - 1) / 2) : outputs;
+  const results = shown.map((o) => `%${o.name} : ${o.type}`).join(', ');
+  return `${results}${results && ' = '}${target}(${given})${source && ` # ${source}`}`;
+}

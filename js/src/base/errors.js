@@ -1,0 +1,170 @@
+// The one error class of this package, and what C's statuses are called.
+
+import { tagOf } from './platform.js';
+
+/** The statuses of the C runtime, in the order of `rush_status`. A test compares the two lists. */
+export const STATUS = /** @type {const} */ ([
+  'ok', 'out-of-memory', 'bad-file', 'unsupported', 'bad-argument', 'bad-state', 'model-raised', 'mismatch',
+  'pending', 'interrupted',
+]);
+
+/** What only JavaScript can find wrong. */
+export const JS_CODES = /** @type {const} */ ([
+  'network', // a URL could not be fetched, or answered with an error
+  'unreadable', // a local file could not be read
+  'truncated', // the bytes ended before the file did
+  'aborted', // by an AbortSignal; `cause` is its reason
+  'operator', // a function of the option `ops` failed, or gave what does not fit; `cause` is its error
+  'callback', // another function of the caller failed, `onProgress` say; `cause` is its error
+  'disposed', // the model was used after dispose()
+  'internal', // a fault of Rushlight itself
+]);
+
+/**
+ * @typedef {Exclude<(typeof STATUS)[number], 'ok' | 'pending'> | (typeof JS_CODES)[number]} ErrorCode
+ *   what went wrong:
+ *   - `out-of-memory`: wasm memory cannot grow
+ *   - `bad-file`: the bytes are not a valid .rush file (or .npy, .safetensors)
+ *   - `unsupported`: the file is valid, and this runtime lacks something it needs
+ *   - `bad-argument`: what the caller or the program passed does not fit
+ *   - `bad-state`: called at the wrong time
+ *   - `model-raised`: the program ran `raise` or `assert`
+ *   - `mismatch`: a test vector gave another answer
+ *   - `interrupted`: the run took more steps than the option `limits` gives it
+ *   - `network`: a URL could not be fetched, or answered with an error
+ *   - `unreadable`: a local file could not be read
+ *   - `truncated`: the bytes ended before the file did
+ *   - `aborted`: by an AbortSignal; `cause` is its reason
+ *   - `operator`: a function of the option `ops` failed, or gave what does not fit; `cause` is its error
+ *   - `callback`: another function of the caller failed, `onProgress` say; `cause` is its error
+ *   - `disposed`: the model was used after dispose()
+ *   - `internal`: a fault of Rushlight itself
+ *
+ * @typedef {object} ErrorDetails
+ * @property {string} [op] the operator that failed, e.g. "aten::add.Tensor"
+ * @property {string} [input] the input that does not fit
+ * @property {unknown} [expected]
+ * @property {unknown} [actual]
+ * @property {string} [source] the Python line, or the URL or path
+ * @property {unknown} [cause] the error behind this one
+ */
+
+/** Everything that this package throws. Branch on `code`; the message is for people, and the stack is that of the call that failed. @hideconstructor */
+export class RushlightError extends Error {
+  /** @param {ErrorCode} code @param {string} message @param {ErrorDetails} [details] */
+  constructor(code, message, details = {}) {
+    super(message, details); // which takes its cause
+    /** "RushlightError"; "AbortError", as of all that a signal stops, where the code is `aborted`. */
+    this.name = code === 'aborted' ? 'AbortError' : 'RushlightError';
+    /** What went wrong, for programs. */
+    this.code = code;
+    /** The operator that failed, e.g. "aten::add.Tensor". */
+    this.op = details.op;
+    /** The input that does not fit. */
+    this.input = details.input;
+    /** What was wanted: known names, a shape, a size in bytes. */
+    this.expected = details.expected;
+    /** What was found in its place. */
+    this.actual = details.actual;
+    /** The Python line, or the URL or path. */
+    this.source = details.source;
+  }
+}
+
+/** @param {string} message @param {ErrorDetails} [details] */
+export const badArgument = (message, details) => new RushlightError('bad-argument', message, details);
+
+/** A value, for messages. @param {any} v @returns {string} */
+export function describeValue(v) {
+  const kind = typeof v;
+  if (kind === 'string') return `the string ${JSON.stringify(v.slice(0, 40))}`;
+  if (kind === 'bigint') return `the BigInt ${v}n`;
+  if (kind === 'function') return 'a function';
+  if (!v || kind !== 'object') return String(v);
+  try {
+    if (Array.isArray(v)) return v.length > 8 || v.some((item) => typeof item === 'object') ? `an array of ${v.length}` : `[${v.map(describeValue).join(', ')}]`;
+    return v.then ? 'a Promise: did you forget await?' : !ArrayBuffer.isView(v) && 'data' in v ? 'a tensor' : v.constructor.name;
+  } catch {
+    return 'an object';
+  }
+}
+
+/** @param {string} what "there is no input" @param {unknown} name @param {readonly string[]} known @param {ErrorDetails} [details] */
+export const unknownNameError = (what, name, known, details) =>
+  badArgument(`${what} ${typeof name === 'string' ? `"${name}"` : describeValue(name)}; known are ${known.join(', ') || 'none'}`, { expected: known, actual: name, ...details });
+
+/** What anything that was thrown says. @param {any} e @returns {string} */
+export const messageOf = (e) => (typeof e === 'object' ? String(e?.message ?? e?.constructor?.name) : String(e));
+
+/** A function of the caller failed. @param {string} what it is called @param {unknown} cause what it threw */
+export const callbackFailed = (what, cause) => new RushlightError('callback', `${what} failed: ${messageOf(cause)}`, { cause });
+
+/**
+ * Does what a caller asks for. What fails is a RushlightError with the frames of the caller, who called this before the last `await`: those of
+ * the place where it failed tell callers nothing, and leave V8's ten frames no room for theirs.
+ * @template T @param {() => Promise<T>} job looks at its arguments before it gives its promise
+ * @returns {Promise<T>}
+ */
+export async function withCallerStack(job) {
+  const site = new Error();
+  /** @type {Promise<T> | undefined} */ let promise;
+  try {
+    return await (promise = job());
+  } catch (e) {
+    const error = e instanceof RushlightError ? e : promise ? new RushlightError('internal', messageOf(e), { cause: e }) : badArgument(`the arguments cannot be read: ${messageOf(e)}`, { cause: e });
+    // The first frame is this one. Only V8 begins with what the error says.
+    error.stack = `${site.stack}`.replace(/^(Error(?:\n|$))?.*\n?/, (_, head) => (head ? `${error}\n` : ''));
+    throw error;
+  }
+}
+
+/** @param {string} what @param {any} n @param {number} least */
+export function checkInteger(what, n, least) {
+  if (!(Number.isSafeInteger(n) && n >= least)) throw badArgument(`${what} must be a whole number from ${least} up, got ${describeValue(n)}`, { actual: n });
+}
+
+/** A file that Node could not read: what it says between its code and the call. @param {string} path @param {any} cause */
+export const unreadableFile = (path, cause) =>
+  new RushlightError('unreadable', `cannot read ${path}: ${cause.message.replace(/^E\w+: |, \w+( '.*)?$/g, '')}`, { source: path, cause });
+
+/** What is left of a model cannot be used. */
+export const disposedError = () => new RushlightError('disposed', 'the model was disposed, or its runtime failed');
+
+/** @param {AbortSignal} signal @param {string} what */
+export const abortError = (signal, what) => new RushlightError('aborted', `${what} was aborted`, { cause: signal.reason });
+
+/** Throws if the signal is aborted. @param {AbortSignal | undefined} signal @param {string} what */
+export function throwIfAborted(signal, what) {
+  if (signal?.aborted) throw abortError(signal, what);
+}
+
+/**
+ * The promise, or a rejection as soon as the signal is aborted.
+ * @template T @param {Promise<T>} promise @param {AbortSignal | undefined} signal @param {string} what @param {() => boolean} [late] whether the promise itself will say so
+ * @returns {Promise<T>}
+ */
+export function rejectOnAbort(promise, signal, what, late = () => false) {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const stop = () => late() || reject(abortError(signal, what));
+    promise.then(resolve, reject); // first: nobody else waits for it
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    promise.finally(() => signal.removeEventListener('abort', stop)).catch(() => {});
+  });
+}
+
+/**
+ * Refuses options that do not exist, so that a misspelt one is not ignored, and a signal that is none.
+ * @param {string} where @param {any} options @param {readonly string[]} known
+ */
+export function checkOptions(where, options, known) {
+  if (options === null || typeof options !== 'object') throw badArgument(`${where}: options must be an object, got ${describeValue(options)}`);
+  for (const key of Object.keys(options)) {
+    if (!known.includes(key)) throw unknownNameError(`${where}: there is no option`, key, known);
+  }
+  const { signal } = options;
+  if (signal != null && tagOf(signal) !== 'AbortSignal') {
+    throw badArgument(`${where}: signal must be an AbortSignal, got ${describeValue(signal)}${signal.signal ? ': pass controller.signal' : ''}`);
+  }
+}

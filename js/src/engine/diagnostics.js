@@ -1,0 +1,160 @@
+// What tools ask of a model: replays of the test vectors, times of instructions, runs step by step. The core imports this module when a
+// tool asks.
+
+import { PENDING } from './engine.js';
+import { RushlightError, badArgument, checkInteger, messageOf } from '../base/errors.js';
+import { checkReplaceable, debugValues } from './debug-values.js';
+import { parseType } from '../base/types.js';
+
+/**
+ * @typedef {import('./engine.js').Engine} Engine
+ * @typedef {import('./engine.js').ProfileRow} ProfileRow
+ * @typedef {import('./host.js').LocalHost} LocalHost
+ * @typedef {import('./host.js').Diagnostics} Diagnostics
+ * @typedef {import('../api/model.js').VerifyTest} VerifyTest
+ */
+
+// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same.
+/** Numbers of 8 bytes, in the order in which verify() and diff() take them; then, of a trace, three of 4. */
+const REPORT_BYTES = 80, TRACE_BYTES = 32;
+const ROW_BYTES = 40, ROW_CALLS = 24, ROW_SECONDS = 32;
+
+/** @implements {Diagnostics} */
+export class LocalDiagnostics {
+  #host;
+  #engine;
+
+  /** @param {LocalHost} host */
+  constructor(host) {
+    this.#host = host;
+    this.#engine = host.engine;
+  }
+
+  async verify() {
+    const engine = this.#engine, tests = [];
+    for (let i = 0; i < engine.c.rush_model_test_count(engine.model); i++) tests.push(await verifyOne(engine, i));
+    return tests;
+  }
+
+  /** @param {number} index */
+  async diff(index) {
+    const engine = this.#engine;
+    checkInteger('diff: the number of a test vector', index, 0);
+    engine.check(engine.c.rush_session_trace_test(engine.session, index));
+    const error = await engine.drive().then(() => undefined, (e) => e);
+    if (error && !engine.alive) throw error;
+    const { memory: m, scratch: at } = engine;
+    const status = engine.c.rush_session_trace_end(engine.session, at);
+    if (error && status === 0) throw error;
+    const [, , maxAbs, maxRel] = /** @type {any} */ (m.copyOut(Float64Array, at, TRACE_BYTES));
+    const [compared, unpaired] = m.copyOut(BigInt64Array, at, TRACE_BYTES);
+    const [method, instr, iteration] = m.words(at + TRACE_BYTES);
+    const difference = status ? engine.error(status) : null;
+    return {
+      compared: Number(compared), unpaired: Number(unpaired), maxAbs, maxRel,
+      first: difference && { method, instr, iteration, message: difference.message, source: difference.source ?? '' },
+    };
+  }
+
+  /** @param {number} index of the method @param {readonly import('../base/types.js').InputValue[]} args @param {number} runs @param {AbortSignal} [signal] */
+  async profile(index, args, runs, signal) {
+    checkInteger('profile: runs', runs, 1);
+    const engine = this.#engine, host = this.#host;
+    const on = (/** @type {0 | 1} */ yes) => engine.check(engine.c.rush_bridge_profile(engine.session, yes));
+    on(1);
+    try {
+      for (let i = 0; i < runs; i++) await engine.run(index, args.length, host.writer(index, args), () => {}, true, signal);
+      return profileRows(engine, host.description.methods.map((m) => m.name)).sort((a, b) => b.ms - a.ms);
+    } finally {
+      if (engine.alive) on(0);
+    }
+  }
+
+  /** @param {boolean} withArgs */
+  async next(withArgs) {
+    const next = this.#engine.next();
+    return { instr: next.instr, op: next.op, args: withArgs && next.op !== '' ? debugValues(this.#engine, next) : null };
+  }
+
+  async step() {
+    const engine = this.#engine, { c, session, scratch } = engine, next = engine.next();
+    engine.check(c.rush_session_observe(session, 1));
+    const start = performance.now();
+    if (next.waits) await engine.compute(next);
+    else {
+      const status = c.rush_bridge_step(session, 1);
+      if (status !== PENDING) engine.check(status);
+    }
+    const ms = performance.now() - start;
+    if (next.op === '') return { results: [], ms };
+    const at = c.rush_session_results(session, scratch);
+    return { results: debugValues(engine, { at, n: engine.memory.u32(scratch) }), ms };
+  }
+
+  /** @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
+  async put(how, values, types) {
+    const engine = this.#engine, { c, session } = engine, put = how === 'provide' ? c.rush_session_provide : c.rush_session_replace;
+    try {
+      checkReplaceable(values);
+      engine.write(values, types.map(parseType), (at) => put(session, at, values.length));
+    } catch (e) {
+      throw e instanceof RushlightError ? e : badArgument(`${how}: a result cannot be read: ${messageOf(e)}`, { cause: e });
+    }
+  }
+
+  async result() { return this.#engine.result(this.#host.reader(this.#host.method, 'named')); }
+
+  async end() {
+    this.#engine.c.rush_session_cancel(this.#engine.session);
+    this.#engine.check(this.#engine.c.rush_session_observe(this.#engine.session, 0));
+  }
+}
+
+/** @param {Engine} engine @param {number} index */
+async function verifyOne(engine, index) {
+  const error = await replay(engine, index).then(() => undefined, (/** @type {RushlightError} */ e) => e);
+  if (error && !(engine.alive && error instanceof RushlightError)) throw error;
+  const { memory: m, scratch: at } = engine;
+  m.copyIn(at, new Uint8Array(REPORT_BYTES));
+  const status = error ? 0 : engine.c.rush_session_verify_end(engine.session, index, at);
+  const failure = error ?? (status ? engine.error(status) : undefined);
+  const [maxAbs, maxRel, , , ...distances] = m.copyOut(Float64Array, at, REPORT_BYTES);
+  const [, , compared, measured] = m.copyOut(BigInt64Array, at, REPORT_BYTES);
+  const [pytorch, rushlight, difference] = [0, 2, 4].map((i) => ({ max: distances[i], l2: distances[i + 1] }));
+  return /** @type {VerifyTest} */ ({
+    index,
+    passed: !failure,
+    ...(failure && { code: failure.code, message: failure.message }),
+    maxAbs,
+    maxRel,
+    compared: Number(compared),
+    ...(measured && { float64: { pytorch, rushlight, difference } }),
+  });
+}
+
+/** @param {Engine} engine @param {number} index */
+async function replay(engine, index) {
+  engine.check(engine.c.rush_session_verify_begin(engine.session, index));
+  await engine.drive();
+}
+
+/** @param {Engine} engine @param {string[]} methods their names @returns {ProfileRow[]} */
+function profileRows(engine, methods) {
+  const { memory: m, scratch: out } = engine;
+  engine.check(engine.c.rush_session_profile_rows(engine.session, out, out + 4));
+  const [at, n] = m.words(out);
+  const rows = Array.from({ length: n }, (_, i) => {
+    const row = at + i * ROW_BYTES;
+    const [op, method, instr, file, line] = m.words(row);
+    return {
+      op: m.cString(op),
+      method: methods[method] ?? '',
+      instr,
+      source: engine.line(file, line),
+      calls: Number(m.i64(row + ROW_CALLS)),
+      ms: m.f64(row + ROW_SECONDS) * 1e3,
+    };
+  });
+  engine.c.rush_free(engine.ctx, at, n * ROW_BYTES);
+  return rows;
+}

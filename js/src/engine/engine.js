@@ -1,0 +1,487 @@
+// One model in one wasm instance: typed calls on rushlight.h. It knows no promises but the pauses of a
+// run, so that it can live in a worker as well as on the page.
+
+import { RushlightError, badArgument, disposedError, messageOf, throwIfAborted, rejectOnAbort } from '../base/errors.js';
+import { encode } from './memory.js';
+import { yieldToEventLoop } from '../base/platform.js';
+import { parseType } from '../base/types.js';
+import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js';
+
+/**
+ * @typedef {import('./runtime.js').Runtime} Runtime
+ * @typedef {import('../base/types.js').Port} Port
+ * @typedef {import('../base/types.js').Value} Value
+ * @typedef {import('../base/errors.js').ErrorCode} ErrorCode
+ *
+ * @typedef {object} Method a method of the model
+ * @property {string} name "forward", say
+ * @property {Port[]} inputs its arguments, in order
+ * @property {Port[]} outputs items of a tuple, none for None, else the one result
+ * @property {string} result the type of what it returns
+ *
+ * @typedef {object} Description what a .rush file says about itself
+ * @property {number} format its version
+ * @property {number} bytes size of the file
+ * @property {number} headBytes of all that stands before the weights
+ * @property {number} weightsBytes of the weights
+ * @property {LeastMemory} memory whether it can fit
+ * @property {Port[]} inputs of the first method
+ * @property {Port[]} outputs of the first method
+ * @property {Method[]} methods in the file's order
+ * @property {Operator[]} operators that the program uses
+ * @property {MissingOperator[]} missing operators that this runtime lacks
+ * @property {Attribute[]} attributes that the program changes
+ * @property {WeightInfo[]} weights tensors of the file
+ * @property {number} tests how many test vectors verify() would replay
+ * @property {Record<string, string>} meta free text: producer, licence
+ *
+ * @typedef {object} LeastMemory what a model takes before its first operator runs. What a run needs besides depends on its inputs:
+ *   model.memory() tells after one
+ * @property {number} least bytes of the file, and of the first method's inputs with the sizes of the export's examples
+ * @property {number} limit bytes that it may take: those of the option `limits`, or what wasm can address
+ * @property {boolean} fits whether the least is within the limit
+ *
+ * @typedef {object} Operator an operator that a program uses
+ * @property {string} name "aten::add.Tensor"
+ * @property {number} count how many instructions use it
+ * @property {string} [schema] of those that the option `ops` computes, as the next two
+ * @property {OperatorArgument[]} [args] its arguments
+ * @property {string[]} [results] types of its results, as in Port
+ *
+ * @typedef {object} OperatorArgument what a schema says of an argument
+ * @property {boolean} written whether the operator writes it
+ * @property {number} result which result it then is; -1: none
+ *
+ * @typedef {{ args: OperatorArgument[], results: import('../base/types.js').Type[] }} Signature
+ *
+ * @typedef {object} MissingOperator an operator that this runtime lacks
+ * @property {string} name "my_ops::warp"
+ * @property {number} count how many instructions use it
+ * @property {string} schema as the exporter saw it
+ * @property {string} file of the Python line that first uses it; "" where unknown
+ * @property {number} line counted from 1; 0 where unknown
+ *
+ * @typedef {object} Attribute something that the program changes and keeps between runs
+ * @property {string} name its path, "layer.cache"
+ * @property {string} type as in Port
+ *
+ * @typedef {object} WeightInfo a tensor of the file
+ * @property {string} name "conv1.weight"; "" where the file has none
+ * @property {string} dtype of the elements
+ * @property {number[]} shape the size of each dimension
+ * @property {number} bytes of the elements
+ * @property {boolean} used whether the program has it; the others are of test vectors
+ *
+ * @typedef {object} Next the instruction that is to run
+ * @property {number} method the method whose instruction it is
+ * @property {number} instr counted from the method's first
+ * @property {string} op "" for control flow
+ * @property {boolean} waits whether a function of `ops` computes it
+ * @property {number} at where its arguments lie
+ * @property {number} n how many
+ *
+ * @typedef {object} ProfileRow the time of one instruction of the program
+ * @property {string} op "aten::add.Tensor"
+ * @property {string} method the method whose instruction it is
+ * @property {number} instr its index
+ * @property {string} source the Python file and line, "" where unknown
+ * @property {number} calls how often it ran
+ * @property {number} ms over all calls
+ *
+ * @typedef {number & { __ptr: 'Ctx' }} Ctx
+ * @typedef {number & { __ptr: 'Loader' }} Loader
+ * @typedef {number & { __ptr: 'ModelPtr' }} ModelPtr
+ * @typedef {number & { __ptr: 'Session' }} Session
+ */
+
+// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same, and the order in which memory.words() is taken apart.
+const OP_BYTES = 20, OP_SCHEMA = 8;
+/** Behind what another call has put there. */
+const LOCATION_AT = 80;
+export const PENDING = 8;
+
+/** A run gives others a turn this often; the clock is looked at when C has done about a millisecond's work. */
+const SLICE_MS = 8;
+
+/**
+ * What a model that is gone has for its functions, memory and values: each await gives others a turn, who may dispose of the model, and
+ * whoever goes on after it is told so. @type {any}
+ */
+const GONE = new Proxy({}, { get() { throw disposedError(); } });
+
+export class Engine {
+  /** @type {Ctx} */ ctx;
+  session = /** @type {Session} */ (0);
+  /** 112 bytes for what C functions leave in their `out`, read before the next call. */
+  scratch = 0;
+  model = /** @type {ModelPtr} */ (0);
+  #loader = /** @type {Loader} */ (0);
+  alive = true;
+  #runtime;
+  /** When others had a turn, and what ends the run. */ #since = 0;
+  /** @type {AbortSignal | undefined} */ #signal;
+  /** @type {Map<string, Signature>} of the operators that `ops` computes */ #signatures = new Map();
+
+  /** @param {Runtime} runtime @param {import('./ops.js').OpTable} [ops] @param {import('../api/load.js').Limits} [limits] */
+  constructor(runtime, ops, limits = {}) {
+    this.limits = limits;
+    this.#runtime = runtime;
+    this.ops = ops;
+    this.c = this.#guarded(runtime.c);
+    this.memory = runtime.memory;
+    this.backend = runtime.backend;
+    runtime.pause = () => this.#pause();
+    this.scratch = this.#malloc(112);
+    this.values = new Values(this);
+    this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
+    this.c.rush_bridge_memory_limit(this.ctx, limits.bytes ?? 0);
+    runtime.threads?.begin(this.c, this.ctx);
+    this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
+    for (const [name, op] of ops ?? []) this.#addOp(name, op.schema);
+  }
+
+  /** Makes an operator known. Its record lives as long as the instance. @param {string} name @param {string} schema */
+  #addOp(name, schema) {
+    const text = encode(`${schema}\0`);
+    const at = this.#malloc(OP_BYTES + text.length);
+    this.memory.copyIn(at, new Uint8Array(OP_BYTES));
+    this.memory.setU32(at, OP_BYTES);
+    this.memory.setU32(at + OP_SCHEMA, at + OP_BYTES);
+    this.memory.copyIn(at + OP_BYTES, text);
+    const status = this.c.rush_ctx_add_op(this.ctx, at);
+    if (status !== 0) {
+      const e = this.error(status);
+      throw badArgument(`load: ops: ${e.message}`, { op: name, cause: e });
+    }
+  }
+
+  /** Where operators are missing, names the functions that the model has no use for: a name with a slip in it. As soon as the head is there. */
+  #checkOps() {
+    if (!this.ops?.size) return;
+    const { operators, missing } = this.head();
+    for (const { name, args, results } of operators) if (args && results) this.#signatures.set(name, { args, results: results.map(parseType) });
+    const extra = [...this.ops.keys()].filter((name) => !operators.some((o) => o.name === name));
+    if (extra.length === 0 || missing.length === 0) return;
+    const needed = missing.map((m) => m.name);
+    throw badArgument(`load: ops: the model has no operator "${extra.join('", "')}"; it needs ${needed.join(', ')}`,
+      { op: extra[0], expected: needed, actual: extra });
+  }
+
+  /** A trap is a fault of the runtime: whatever is left of the instance is not used again. @param {import('./runtime.js').C} c @returns {import('./runtime.js').C} */
+  #guarded(c) {
+    const guarded = /** @type {Record<string, (a: number, b: number, c: number, d: number, e: number, g: number) => number>} */ ({});
+    for (const [name, f] of Object.entries(c)) {
+      if (typeof f === 'function') {
+        const fail = (/** @type {unknown} */ e) => {
+          if (e instanceof RushlightError) throw e;
+          this.destroy();
+          throw new RushlightError('internal', `the runtime failed in ${name}: ${messageOf(e)}`, { cause: e });
+        };
+        guarded[name] = (a, b, c, d, e, g) => { // no function has more; an array of them would cost as much as the call
+          try {
+            const result = /** @type {any} */ (f(a, b, c, d, e, g));
+            if (typeof result === 'object') return result.catch(fail);
+            return result < 0 ? result >>> 0 : result; // wasm gives addresses above 2 GiB as negative numbers
+          } catch (error) {
+            return fail(error);
+          }
+        };
+      }
+    }
+    return /** @type {any} */ (guarded);
+  }
+
+  // ---- Memory for one call
+
+  /** @param {number} n bytes */
+  #malloc(n) {
+    const at = this.c.malloc(n || 1);
+    if (at === 0) throw new RushlightError('out-of-memory', `no memory for ${n} bytes`);
+    return at;
+  }
+
+  /** @template T @param {number} n @param {(at: number) => T} use @returns {T} */
+  withBytes(n, use) {
+    const at = this.#malloc(n);
+    try {
+      return use(at);
+    } finally {
+      if (this.alive) this.c.free(at);
+    }
+  }
+
+  /** Room for n values, None at first, which are released afterwards. @template T @param {number} n @param {(at: number) => T} use @returns {T} */
+  withValues(n, use) {
+    return this.withBytes(n * VALUE_BYTES, (at) => {
+      for (let i = 0; i < 2 * n; i++) this.memory.setI64(at + 8 * i, 0n);
+      try {
+        return use(at);
+      } finally {
+        for (let i = 0; this.alive && i < n; i++) this.c.rush_value_release(this.session, at + VALUE_BYTES * i);
+      }
+    });
+  }
+
+  /** The pointer that a C function leaves in its `out`. @param {(out: number) => number} make */
+  #made(make) {
+    this.check(make(this.scratch));
+    return this.memory.u32(this.scratch);
+  }
+
+  /** Throws what a status other than OK means. @param {number} status */
+  check(status) {
+    if (status !== 0) throw this.error(status);
+  }
+
+  /** @param {number} status */
+  error(status) {
+    const code = /** @type {ErrorCode} */ (this.memory.cString(this.c.rush_status_name(status)));
+    const message = this.ctx && this.memory.cString(this.c.rush_ctx_error(this.ctx));
+    return new RushlightError(code, message || code, this.ctx && this.#location());
+  }
+
+  /** Operator and Python line of the last failure, where it has them. @returns {{ op?: string, source?: string }} */
+  #location() {
+    const at = this.scratch + LOCATION_AT;
+    this.c.rush_ctx_location(this.ctx, at);
+    const [, , op, file, line] = this.memory.words(at);
+    return { op: this.memory.cString(op) || undefined, source: this.line(file, line) || undefined };
+  }
+
+  /** "model.py:7", or "". @param {number} file its name @param {number} line */
+  line(file, line) {
+    const name = this.memory.cString(file);
+    return name && `${name}:${line}`;
+  }
+
+  // ---- Loading
+
+  /**
+   * Puts bytes of the file to their place: one copy. Returns how many were taken; fewer than given
+   * only where the file, or its head if that is all that is wanted, ends before them.
+   * @param {Uint8Array} chunk @param {boolean} headOnly
+   */
+  feed(chunk, headOnly) {
+    const out = this.scratch;
+    let used = 0;
+    while (used < chunk.length && !(headOnly && this.#known())) {
+      this.check(this.c.rush_loader_window(this.#loader, out, out + 4));
+      const [at, room] = this.memory.words(out);
+      if (room === 0) break;
+      const n = Math.min(room, chunk.length - used);
+      this.memory.copyIn(at, chunk.subarray(used, used + n));
+      const known = this.#known();
+      this.check(this.c.rush_loader_advance(this.#loader, n));
+      if (!known && this.#known()) this.#checkOps();
+      used += n;
+    }
+    return used;
+  }
+
+  /** The file's size; 0 while its header has not arrived. @returns {number} */
+  total() { return this.c.rush_bridge_total(this.#loader); }
+
+  /** The model; while loading its head, 0 before that has arrived. */
+  #known() { return this.model || this.c.rush_loader_head(this.#loader); }
+  hasHead() { return this.#known() !== 0; }
+
+  /** What the file says about itself. @returns {Description} */
+  head() { return JSON.parse(this.describeText(1)); }
+
+  /** The same for people; 3 and 4: PyTorch's own graphs, code. @param {0 | 1 | 2 | 3 | 4} [form] */
+  describeText(form = 0) {
+    const out = this.scratch;
+    this.check(this.c.rush_model_describe(this.ctx, this.#known(), form, out, out + 4));
+    const [at, size] = this.memory.words(out), text = this.memory.cString(at);
+    this.c.rush_free(this.ctx, at, size);
+    return text;
+  }
+
+  /** Ends loading: makes the model and its session. */
+  finish() {
+    this.model = /** @type {ModelPtr} */ (this.#made((out) => this.c.rush_loader_finish(this.#loader, out)));
+    this.c.rush_loader_destroy(this.#loader);
+    this.#loader = /** @type {Loader} */ (0);
+    this.session = /** @type {Session} */ (this.#made((out) => this.c.rush_session_create(this.ctx, this.model, out)));
+    this.c.rush_bridge_step_limit(this.session, this.limits.steps ?? 0);
+  }
+
+  /** At any time, also while a run is half done. All memory is the instance's, and goes with the last reference to that. */
+  destroy() {
+    if (!this.alive) return;
+    this.#runtime.threads?.end();
+    this.alive = false;
+    this.#runtime = this.c = this.memory = this.values = GONE;
+  }
+
+  // ---- Running
+
+  /**
+   * Runs a method: `write` makes the arguments, `read` takes the result.
+   * @template T
+   * @param {number} method @param {number} n how many arguments
+   * @param {(at: number, i: number) => void} write @param {(at: number) => T} read
+   * @param {boolean} yields whether others get a turn meanwhile @param {AbortSignal} [signal]
+   * @returns {Promise<T>}
+   */
+  async run(method, n, write, read, yields, signal) {
+    this.begin(method, n, write);
+    await undefined; // the caller goes on; the arguments are taken
+    if (!this.alive) throw disposedError();
+    await this.drive(yields, signal);
+    return this.result(read);
+  }
+
+  /** Steps to the end of the run. @param {boolean} [yields] @param {AbortSignal} [signal] */
+  async drive(yields = true, signal) {
+    this.#since = performance.now();
+    this.#signal = signal;
+    for (;;) {
+      const going = yields ? this.c.rush_bridge_run(this.ctx, this.session) : this.c.rush_bridge_step(this.session, 0);
+      const status = typeof going === 'number' ? going : await going;
+      if (status === PENDING) {
+        const next = this.ops?.size ? this.next() : undefined;
+        if (next?.waits) {
+          await this.compute(next, signal);
+          this.#since = performance.now();
+        } else await this.#pause();
+      }
+      if (status) this.#unlessStopped(signal);
+      if (status !== PENDING) return this.check(status);
+    }
+  }
+
+  /** @param {AbortSignal} [signal] */
+  #unlessStopped(signal) {
+    if (signal?.aborted) this.c.rush_session_cancel(this.session);
+    throwIfAborted(signal, 'the run');
+  }
+
+  /** Where it is time for that gives others a turn; whether the run shall end. */
+  async #pause() {
+    const now = performance.now();
+    if (now - this.#since > SLICE_MS) {
+      await yieldToEventLoop();
+      if (!this.alive) throw disposedError();
+      this.#runtime.away += (this.#since = performance.now()) - now;
+    }
+    return this.#signal?.aborted;
+  }
+
+  // ---- Operators in JavaScript
+
+  /** Gives up the run where a status is not OK. @param {number} status @param {object} [details] */
+  #need(status, details) {
+    if (status === 0) return;
+    const error = Object.assign(this.error(status), details);
+    this.c.rush_session_cancel(this.session);
+    throw error;
+  }
+
+  /** The instruction that is to run. @returns {Next} */
+  next() {
+    this.#need(this.c.rush_session_next(this.session, this.scratch));
+    const [method, instr, op, at, n, , waits] = this.memory.words(this.scratch);
+    return { method, instr, op: this.memory.cString(op), waits: (waits & 1) !== 0, at, n };
+  }
+
+  /** Lets the user's function compute the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
+  async compute(next, signal) {
+    const { op, at, n } = next, args = Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i));
+    try {
+      const value = await rejectOnAbort(/** @type {import('./ops.js').OpTable} */ (this.ops).call(op, args), signal, 'the run');
+      if (this.alive) this.#settle(/** @type {Signature} */ (this.#signatures.get(op)), args, value);
+    } catch (e) {
+      if (!this.alive) throw disposedError();
+      this.#unlessStopped(signal);
+      if (e instanceof RushlightError && e.code === 'operator') throw e;
+      throw this.#opError(e);
+    }
+    if (!this.alive) throw disposedError();
+  }
+
+  /** Takes what the function gave. @param {Signature} signature @param {Value[]} args @param {unknown} value */
+  #settle({ args: marks, results: types }, args, value) {
+    if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length)) throwMismatch('the result', `an array of ${types.length}`, value);
+    // Of an operator without results, what the one argument becomes that it writes.
+    const becomes = types.length === 0 && isTensorObject(value) ? value : undefined;
+    if (becomes && marks.filter(({ written }) => written).length !== 1) {
+      throw badArgument('its schema has no result to return: write into the data of its arguments', { expected: 0 });
+    }
+    const results = types.length > 1 ? [.../** @type {unknown[]} */ (value)] : types.length ? [value] : [];
+    marks.forEach(({ written, result }, k) => {
+      if (!written || args[k] === null) return;
+      if (result >= 0) results[result] ??= args[k];
+      else this.write([becomes ?? args[k]], [parseType('Tensor')], (at) => this.c.rush_session_write(this.session, k, at));
+    });
+    this.write(results, types, (at) => this.c.rush_session_provide(this.session, at, results.length));
+  }
+
+  /** @param {unknown[]} values @param {import('../base/types.js').Type[]} types @param {(at: number) => number} use */
+  write(values, types, use) {
+    this.withValues(values.length, (at) => {
+      values.forEach((v, i) => this.values.write(at + VALUE_BYTES * i, /** @type {import('../base/types.js').Type} */ (types[i]), v, values.length > 1 ? `result ${i}` : 'the result'));
+      this.#need(use(at), { code: 'operator' });
+    });
+  }
+
+  /** Ends the run since a function failed. @param {unknown} e */
+  #opError(e) {
+    const own = e instanceof RushlightError, text = encode(`${own ? '' : 'its function failed: '}${messageOf(e)}\0`);
+    const error = this.withBytes(text.length, (at) => {
+      this.memory.copyIn(at, text);
+      return this.error(this.c.rush_session_fail(this.session, at));
+    });
+    const { expected, actual } = /** @type {import('../base/errors.js').ErrorDetails} */ (own ? e : {});
+    return new RushlightError('operator', error.message, { op: error.op, source: error.source, expected, actual, cause: e });
+  }
+
+  /** Begins a run. @param {number} method @param {number} n @param {(at: number, i: number) => void} write */
+  begin(method, n, write) {
+    this.withValues(n, (args) => {
+      for (let i = 0; i < n; i++) write(args + VALUE_BYTES * i, i);
+      this.check(this.c.rush_session_begin(this.session, method, args, n));
+    });
+  }
+
+  /** The result of the run. @template T @param {(at: number) => T} read @returns {T} */
+  result(read) {
+    return this.withValues(1, (at) => {
+      this.check(this.c.rush_session_result(this.session, at));
+      return read(at);
+    });
+  }
+
+  // ---- State
+
+  /** The value of an attribute. @param {number} index @returns {Value} */
+  attribute(index) {
+    return this.withValues(1, (at) => {
+      this.check(this.c.rush_session_get_attribute(this.session, index, at));
+      return this.values.read(at);
+    });
+  }
+
+  /** @param {number} index @param {{ name: string, type: string }} attribute @param {unknown} value */
+  setAttribute(index, { name, type }, value) {
+    this.withValues(1, (at) => {
+      this.values.write(at, parseType(type), value, `attribute "${name}"`);
+      this.check(this.c.rush_session_set_attribute(this.session, index, at));
+    });
+  }
+
+  reset() { this.check(this.c.rush_session_reset(this.session)); }
+
+  /** Seeds the random numbers. @param {bigint} seed of 64 bits */
+  manualSeed(seed) {
+    this.c.rush_bridge_manual_seed(this.session, Number(BigInt.asIntN(32, seed)), Number(BigInt.asIntN(32, seed >> 32n)));
+  }
+
+  /** Bytes that the runtime holds now and held at most, and the size of the wasm memory. */
+  usage() {
+    this.c.rush_ctx_memory(this.ctx, this.scratch, this.scratch + 4);
+    const [live, peak] = this.memory.words(this.scratch);
+    return { live, peak, heap: this.memory.size };
+  }
+}
+

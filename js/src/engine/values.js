@@ -1,0 +1,432 @@
+// JavaScript values to the program's values and back. A rush_value has 16 bytes: kind at 0, payload at 8.
+
+import { RushlightError, badArgument, describeValue, messageOf, unknownNameError } from '../base/errors.js';
+import { encode } from './memory.js';
+import { tagOf } from '../base/platform.js';
+import { DTYPES, exact, parseType, partsOf } from '../base/types.js';
+
+/**
+ * @typedef {import('./engine.js').Engine} Engine
+ * @typedef {import('../base/types.js').Type} Type
+ * @typedef {import('../base/types.js').DType} DType
+ * @typedef {import('../base/types.js').Port} Port
+ * @typedef {import('../base/types.js').Value} Value
+ * @typedef {import('../base/types.js').Tensor} Tensor
+ * @typedef {import('../base/types.js').TypedArray} TypedArray
+ * @typedef {{ dtype?: DType | null, shape?: (number | null)[] | null }} Hint what the example was
+ * @typedef {ArrayLike<number | bigint | boolean>} Elements
+ */
+
+export const VALUE_BYTES = 16;
+const KIND_NONE = 0, KIND_TENSOR = 1, KIND_INT = 2, KIND_FLOAT = 3, KIND_BOOL = 4, KIND_COMPLEX = 5, KIND_STR = 6, KIND_LIST = 7, KIND_TUPLE = 8, KIND_DICT = 9, KIND_DEVICE = 10, KIND_OBJECT = 13, KIND_ENUM = 14;
+const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
+
+/** Containers in each other, of a result; and its bytes, where a number counts as 64, a string as 4096 more, and anything larger as 16384. */
+const DEEPEST = 1000;
+const MOST_BYTES = 2 ** 32;
+
+/** @param {string} where @param {string} wanted @param {unknown} got @returns {never} */
+export function throwMismatch(where, wanted, got) {
+  throw badArgument(`${where} must be ${wanted}, got ${describeValue(got)}`, { expected: wanted, actual: describeValue(got) });
+}
+
+/** @param {readonly (number | null)[]} shape */
+const shapeText = (shape) => `[${shape.map((n) => n ?? '?').join(', ')}]`;
+/** @param {readonly number[]} shape */
+const product = (shape) => shape.reduce((a, b) => a * b, 1);
+
+/** @param {unknown} v @returns {v is object} neither null nor any array */
+export const isPlainObject = (v) => typeof v === 'object' && v !== null && !ArrayBuffer.isView(v) && !Array.isArray(v);
+/** @param {unknown} v @returns {v is { data: TypedArray | Elements, shape?: readonly number[], dtype?: DType }} */
+export const isTensorObject = (v) => isPlainObject(v) && 'data' in v;
+/** @param {unknown} v @returns {v is TypedArray} */
+const isTypedArray = (v) => !!tagOf(v)?.endsWith('Array');
+
+/**
+ * The dtype that an array's class means: the one that is wanted, if it can be.
+ * @param {TypedArray} data @param {DType | undefined} wanted @returns {DType | undefined}
+ */
+function dtypeOf(data, wanted) {
+  const tag = tagOf(data)?.replace('Clamped', '');
+  return [wanted, ...(tag === 'Uint16Array' ? [] : DTYPE_NAMES)].find((name) => DTYPES[/** @type {DType} */ (name)]?.Array.name === tag);
+}
+
+/**
+ * Numbers as a typed array; refuses what the dtype cannot hold.
+ * @param {Elements} numbers @param {DType} dtype @param {string} where
+ */
+function fromNumbers(numbers, dtype, where) {
+  const data = /** @type {any} */ (new DTYPES[dtype].Array(numbers.length));
+  const whole = /int|bool/.test(dtype), big = dtype === 'int64', bool = dtype === 'bool';
+  for (let i = 0; i < numbers.length; i++) {
+    const v = numbers[i];
+    const may = typeof v === 'number' ? !big || Number.isSafeInteger(v) : whole && (typeof v === 'bigint' || (bool && typeof v === 'boolean'));
+    if (may) data[i] = big ? BigInt(/** @type {number} */ (v)) : Number(v);
+    // What an array of whole numbers cannot hold wraps, or loses its fraction.
+    if (!may || (whole && (data[i] != v || (bool && /** @type {any} */ (v) > 1)))) {
+      throw badArgument(`${where}: element ${i} is ${describeValue(v)}, which ${dtype} cannot hold`, { expected: dtype, actual: v });
+    }
+  }
+  return data;
+}
+
+/** Dimensions of a tensor, as of RUSH_MAX_RANK. */
+const MOST_RANK = 8;
+
+/**
+ * Rows in rows as one array, and the shape that they have.
+ * @param {any[]} rows @param {string} where
+ */
+function flatten(rows, where) {
+  const shape = [rows.length];
+  while (Array.isArray(rows[0]) && shape.length <= MOST_RANK) { // an array may hold itself
+    const n = rows[0].length;
+    const other = rows.find((row) => row?.length !== n);
+    if (other !== undefined) throwMismatch(where, `rows of one length, ${n}`, other);
+    shape.push(n);
+    rows = rows.flat();
+  }
+  return { shape, data: rows };
+}
+
+/**
+ * The shape of an array that came without one. The sizes in the file are those that the example had, a hint and no rule: they
+ * say the shape where the elements fill it, one size being open; else there is one dimension, or the caller has to say.
+ * @param {number} n elements @param {Hint} hint @param {string} where
+ */
+function inferShape(n, hint, where) {
+  if (!hint.shape || hint.shape.length === 1) return [n];
+  const open = hint.shape.filter((s) => s === null).length;
+  const known = product(hint.shape.map((s) => s ?? 1));
+  if (open > 1 || (open ? known === 0 || n % known !== 0 : n !== known)) {
+    throw badArgument(`${where} needs a shape: ${n} elements do not say which, the example's was ${shapeText(hint.shape)}; pass { data, shape }`, { expected: hint.shape, actual: n });
+  }
+  return hint.shape.map((s) => s ?? n / known);
+}
+
+/** Whether it is a view of a buffer that is another's now. @param {any} v */
+export function isDetached(v) {
+  try {
+    return ArrayBuffer.isView(v) && !new Uint8Array(v.buffer);
+  } catch {
+    return true;
+  }
+}
+
+const KEYS = ['data', 'shape', 'dtype'];
+
+/** Refuses what other libraries call a tensor, and keys with a slip in them. @param {object} v @param {string} where */
+function checkKeys(v, where) {
+  const other = Object.keys(v).concat(['dims', 'type', 'width'].filter((key) => key in v)).find((key) => !KEYS.includes(key));
+  if (other) throw unknownNameError(`${where}: a tensor has no`, other, KEYS);
+}
+
+/**
+ * @param {unknown} value @param {Hint} hint @param {string} where
+ * @returns {{ dtype: DType, shape: readonly number[], data: TypedArray }}
+ */
+export function toTensor(value, hint, where) {
+  const bare = !isTensorObject(value);
+  if (!bare) checkKeys(value, where);
+  let { data, shape, dtype: given } = /** @type {any} */ (bare ? { data: value } : value);
+  if (given !== undefined && !DTYPE_NAMES.includes(given)) throw unknownNameError(`${where}: there is no dtype`, given, DTYPE_NAMES);
+  if (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'boolean') {
+    if (bare) shape = [];
+    data = [data];
+  }
+  let dtype = given ?? hint.dtype ?? undefined;
+  if (isTypedArray(data)) {
+    const own = dtypeOf(data, dtype);
+    if (!own) throwMismatch(where, `an array of one of ${DTYPE_NAMES.join(', ')}`, data);
+    if (given && own !== given) throwMismatch(where, `${given} elements, as its dtype says`, data);
+    dtype = own;
+    if (!data.length && isDetached(data)) throw badArgument(`${where}: its buffer was transferred before`);
+    if (dtype === 'bool') fromNumbers(data, dtype, where);
+  } else if (Array.isArray(data) && (!dtype || DTYPES[/** @type {DType} */ (dtype)].Array !== Uint16Array)) {
+    if (!dtype) throw badArgument(`${where}: numbers need a dtype; pass a typed array or { data, shape, dtype }`);
+    if (Array.isArray(data[0])) {
+      const flat = flatten(data, where);
+      data = flat.data;
+      shape ??= flat.shape;
+    }
+    data = fromNumbers(data, dtype, where);
+  } else {
+    throwMismatch(where, 'a tensor (a typed array, or { data, shape, dtype })', data);
+  }
+  const n = data.length / partsOf(dtype);
+  if (shape === undefined) shape = inferShape(n, hint, where);
+  else checkShape(shape, n, where);
+  return { dtype: /** @type {DType} */ (dtype), shape, data };
+}
+
+/** @param {readonly number[]} shape @param {number} n @param {string} where */
+function checkShape(shape, n, where) {
+  if (!Array.isArray(shape) || !shape.every((s) => Number.isSafeInteger(s) && s >= 0)) {
+    throw badArgument(`${where}: a shape must be an array of sizes, got ${describeValue(shape)}`, { actual: shape });
+  }
+  if (product(shape) !== n) {
+    throw badArgument(`${where}: shape ${shapeText(shape)} holds ${product(shape)} elements, the data has ${n}`, { expected: product(shape), actual: n });
+  }
+}
+
+/** What is taken where the type is Any: a whole number is an int. */
+const ANY = { kind: 'Union', of: ['NoneType', 'bool', 'str', 'Scalar', 'Tensor'].map((kind) => /** @type {Type} */ ({ kind, of: [] })) };
+ANY.of.push({ kind: 'List', of: [ANY] }, { kind: 'Dict', of: [ANY, ANY] });
+
+/** What refuses an input, or what reading it has thrown. @param {unknown} e @param {string} input its name */
+export function named(e, input) {
+  const error = e instanceof RushlightError ? e : badArgument(`input "${input}" cannot be read: ${messageOf(e)}`, { cause: e });
+  error.input = input;
+  return error;
+}
+
+export class Values {
+  /** @type {Set<number>} the objects that are being read */ #reading = new Set();
+  #depth = 0;
+  #taken = 0;
+
+  /** @param {Engine} engine */
+  constructor(engine) {
+    this.e = engine;
+    this.m = engine.memory;
+  }
+
+  /** Writes one rush_value for an input; the caller releases it. @param {number} p @param {{ name: string, type: string } & Hint} port @param {unknown} value */
+  writePort(p, port, value) {
+    try {
+      this.write(p, parseType(port.type), value, `input "${port.name}"`, port);
+    } catch (e) {
+      throw named(e, port.name);
+    }
+  }
+
+  /** @param {number} p @param {number} kind @param {bigint} [payload] */
+  #set(p, kind, payload = 0n) {
+    this.m.setU32(p, kind);
+    this.m.setU32(p + 4, 0);
+    this.m.setI64(p + 8, payload);
+  }
+
+  /**
+   * Makes the value at `p`. If it throws, `p` holds None and nothing is left behind.
+   * @param {number} p @param {Type} type @param {any} v @param {string} where @param {Hint} [hint]
+   * @returns {void}
+   */
+  write(p, type, v, where, hint = {}) {
+    this.#set(p, KIND_NONE);
+    switch (type.kind) {
+      case 'NoneType':
+        if (v !== null && v !== undefined) throwMismatch(where, 'null', v);
+        return;
+      case 'Optional':
+        if (v !== null && v !== undefined) this.write(p, /** @type {Type} */ (type.of[0]), v, where, hint);
+        return;
+      case 'Tensor': return this.#writeTensor(p, v, where, hint);
+      case 'bool':
+        if (typeof v !== 'boolean') throwMismatch(where, 'a boolean', v);
+        return this.#set(p, KIND_BOOL, v ? 1n : 0n);
+      case 'int': return this.#writeInt(p, v, where);
+      case 'float':
+        if (typeof v !== 'number') throwMismatch(where, 'a number', v);
+        return this.#writeFloat(p, v);
+      case 'Scalar':
+        if (typeof v === 'bigint' || Number.isInteger(v)) return this.#writeInt(p, v, where);
+        if (typeof v !== 'number') throwMismatch(where, 'a number', v);
+        return this.#writeFloat(p, v);
+      case 'complex':
+        if (typeof v === 'number') v = { re: v, im: 0 };
+        if (typeof v?.re !== 'number' || typeof v.im !== 'number') throwMismatch(where, '{ re, im }', v);
+        return this.e.check(this.e.c.rush_complex_create(this.e.session, v.re, v.im, p));
+      case 'str': case 'Device': return this.#writeString(p, v, where);
+      case 'List': case 'Tuple': return this.#writeItems(p, type, v, where);
+      case 'Dict': return this.#writeDict(p, type, v, where);
+      case 'Union': return this.#writeUnion(p, type, v, where, hint);
+      case 'Any': return this.#writeUnion(p, ANY, v, where, hint);
+      default:
+        throw new RushlightError('unsupported', `${where} is of type ${type.kind}`);
+    }
+  }
+
+  /** @param {number} p @param {any} v @param {string} where */
+  #writeInt(p, v, where) {
+    if (typeof v === 'bigint' ? BigInt.asIntN(64, v) !== v : !Number.isSafeInteger(v)) throwMismatch(where, 'an int (a BigInt beyond 2**53)', v);
+    this.#set(p, KIND_INT, BigInt(v));
+  }
+
+  /** @param {number} p @param {number} v */
+  #writeFloat(p, v) {
+    this.#set(p, KIND_FLOAT);
+    this.m.setF64(p + 8, v);
+  }
+
+  /** @param {number} p @param {any} v @param {string} where */
+  #writeString(p, v, where) {
+    if (typeof v !== 'string') throwMismatch(where, 'a string', v);
+    const bytes = encode(v);
+    this.e.withBytes(bytes.length, (at) => {
+      this.m.copyIn(at, bytes);
+      this.e.check(this.e.c.rush_str_create(this.e.session, at, bytes.length, p));
+    });
+  }
+
+  /** @param {number} p @param {any} v @param {string} where @param {Hint} hint */
+  #writeTensor(p, v, where, hint) {
+    const { dtype, shape, data } = toTensor(v, hint, where);
+    this.e.withBytes(8 * shape.length + 8, (at) => {
+      shape.forEach((s, i) => this.m.setI64(at + 8 + 8 * i, BigInt(s)));
+      this.e.check(this.e.c.rush_tensor_create(this.e.session, DTYPES[dtype].id, shape.length, at + 8, p, at));
+      this.m.copyIn(this.m.u32(at), data);
+    });
+  }
+
+  /** @param {number} p @param {Type} type @param {any} v @param {string} where */
+  #writeItems(p, type, v, where) {
+    if (isTypedArray(v) && type.of[0]?.kind !== 'Tensor') v = Array.from(/** @type {Elements} */ (v));
+    if (!Array.isArray(v)) throwMismatch(where, 'an array', v);
+    const tuple = type.kind === 'Tuple';
+    if (tuple && v.length !== type.of.length) throwMismatch(where, `an array of ${type.of.length}`, v);
+    const create = tuple ? this.e.c.rush_tuple_create : this.e.c.rush_list_create;
+    this.#fill(p, v.length, create, (at, i) => {
+      this.write(at, /** @type {Type} */ (type.of[tuple ? i : 0]), v[i], `${where}[${i}]`);
+    });
+  }
+
+  /** @param {number} p @param {Type} type @param {any} v @param {string} where */
+  #writeDict(p, type, v, where) {
+    if (!(v instanceof Map)) {
+      if (!isPlainObject(v)) throwMismatch(where, 'a Map', v);
+      v = new Map(Object.entries(v));
+    }
+    const flat = [...v].flat(1);
+    this.#fill(p, flat.length, this.e.c.rush_dict_create, (at, i) => {
+      const what = i % 2 ? `${where}[${String(flat[i - 1])}]` : `a key of ${where}`;
+      this.write(at, /** @type {Type} */ (type.of[i % 2]), flat[i], what);
+    });
+  }
+
+  /**
+   * Makes a container of n items.
+   * @param {number} p @param {number} n @param {(...args: number[]) => number} create
+   * @param {(at: number, i: number) => void} item
+   */
+  #fill(p, n, create, item) {
+    this.e.withValues(n, (items) => {
+      for (let i = 0; i < n; i++) item(items + VALUE_BYTES * i, i);
+      this.e.check(create(this.e.session, items, n, p));
+    });
+  }
+
+  /** As the first of its types that takes the value; { data } is a tensor rather than a dict. @param {number} p @param {Type} type @param {any} v @param {string} where @param {Hint} hint */
+  #writeUnion(p, type, v, where, hint) {
+    for (const member of type.of) {
+      try {
+        if (!(isTensorObject(v) && member.kind === 'Dict')) return this.write(p, member, v, where, hint);
+      } catch (e) {
+        if (!(e instanceof RushlightError && e.code === 'bad-argument')) throw e;
+      }
+    }
+    throwMismatch(where, `one of ${type.of.map((t) => t.kind).join(', ')}`, v);
+  }
+
+  /** The value at `p` as an owned JS value. @param {number} p @returns {Value} */
+  read(p) {
+    this.#depth = this.#taken = 0;
+    return this.#read(p);
+  }
+
+  /** Items of a container as owned JS values; those that are left are null. @param {number} p @param {(i: number) => boolean} [leave] @returns {Value[]} */
+  readItems(p, leave) {
+    this.#depth = this.#taken = 0;
+    return this.#items(p, leave);
+  }
+
+  /** What is shared in the program, or holds itself, would have no end as plain data. @param {number} bytes */
+  take(bytes) {
+    this.#taken += bytes;
+    if (this.#taken > MOST_BYTES) throw new RushlightError('unsupported', 'the result is too large: more than 4 GiB as plain data');
+  }
+
+  /** @param {number} p @returns {Value} */
+  #read(p) {
+    const { m, e } = this;
+    this.take(64);
+    switch (m.u32(p)) {
+      case KIND_NONE: return null;
+      case KIND_TENSOR: return this.readTensor(p);
+      case KIND_INT: return exact(m.i64(p + 8));
+      case KIND_FLOAT: return m.f64(p + 8);
+      case KIND_BOOL: return m.i64(p + 8) !== 0n;
+      case KIND_COMPLEX:
+        e.c.rush_complex_get(p, e.scratch, e.scratch + 8);
+        return { re: m.f64(e.scratch), im: m.f64(e.scratch + 8) };
+      case KIND_STR: case KIND_DEVICE: {
+        const at = e.c.rush_str_bytes(p, e.scratch), size = m.u32(e.scratch);
+        this.take(4096 + size);
+        return m.text(at, size);
+      }
+      case KIND_LIST: case KIND_TUPLE: return this.#items(p);
+      case KIND_DICT: {
+        const items = this.#items(p);
+        /** @type {Map<Value, Value>} */
+        const map = new Map();
+        for (let i = 0; i < items.length; i += 2) map.set(/** @type {Value} */ (items[i]), /** @type {Value} */ (items[i + 1]));
+        return map;
+      }
+      case KIND_ENUM: {
+        const [name, value] = this.#items(p);
+        return /** @type {any} */ ({ enum: name, value });
+      }
+      case KIND_OBJECT: return this.#readObject(p);
+      default: throw new RushlightError('unsupported', `the result holds a value of kind ${m.u32(p)}`);
+    }
+  }
+
+  /** Objects may hold each other in a circle; inside itself one is null. @param {number} p @returns {Value} */
+  #readObject(p) {
+    const at = this.m.u32(p + 8);
+    if (this.#reading.has(at)) return /** @type {any} */ ({ object: null });
+    this.#reading.add(at);
+    try {
+      return /** @type {any} */ ({ object: this.#items(p) });
+    } finally {
+      this.#reading.delete(at);
+    }
+  }
+
+  /** @param {number} p */
+  isTuple(p) { return this.m.u32(p) === KIND_TUPLE; }
+
+  /** @param {number} p @param {(i: number) => boolean} [leave] @returns {Value[]} */
+  #items(p, leave) {
+    this.take(16384);
+    if (++this.#depth > DEEPEST) throw new RushlightError('unsupported', `the result is nested too deeply: more than ${DEEPEST}`);
+    const items = this.e.c.rush_items(p, this.e.scratch), n = this.m.u32(this.e.scratch);
+    const values = [];
+    for (let i = 0; i < n; i++) values.push(leave?.(i) ? null : this.#read(items + VALUE_BYTES * i));
+    this.#depth--;
+    return values;
+  }
+
+  /** A copy, its data null where loading packed a weight for the kernels; the tensor itself stays as it is. @param {number} p @returns {Tensor} */
+  readTensor(p) {
+    const { m, e } = this;
+    return e.withValues(1, (copy) => {
+      const info = e.scratch;
+      // make_contiguous replaces the value it is given, and that of a container is only borrowed.
+      e.c.rush_value_retain(e.session, p);
+      m.copyIn(copy, m.copyOut(Uint8Array, p, VALUE_BYTES));
+      const status = e.c.rush_tensor_make_contiguous(e.session, copy);
+      e.check(e.c.rush_tensor_inspect(e.session, copy, info));
+      const [id, rank, sizes, , numel, , at] = m.words(info);
+      // Only what has no elements, a packed weight, may be refused.
+      if (at || !numel) e.check(status);
+      const dtype = /** @type {DType} */ (DTYPE_NAMES.find((name) => DTYPES[name].id === id)); // it is one of them
+      const Type = DTYPES[dtype].Array;
+      const shape = Array.from({ length: rank }, (_, i) => Number(m.i64(sizes + 8 * i)));
+      const bytes = numel * Type.BYTES_PER_ELEMENT * partsOf(dtype); // a tensor whose bytes fit here has fewer than 2**32
+      this.take(16384 + bytes);
+      const data = status ? null : m.copyOut(Type, at, bytes);
+      return /** @type {Tensor} */ ({ dtype, shape, data });
+    });
+  }
+}

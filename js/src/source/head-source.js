@@ -1,0 +1,44 @@
+// The head of a file alone: where a server gives parts, no more than the first is asked for. What is imported where plan() reads from a URL.
+
+import { asPath, isAddress } from '../base/platform.js';
+import { PIECE, checkResponse, chunksOf, fetchSource } from './source.js';
+import { asResponse } from './streams.js';
+
+/** @typedef {import('./source.js').Source} Source */
+
+/** A file's first piece, and only when that is not enough, what comes after it. @param {AsyncIterable<Uint8Array>} first @param {() => Promise<Response>} askRest @param {string} name @param {AbortSignal} [signal] */
+async function* parts(first, askRest, name, signal) {
+  let given = 0;
+  for await (const chunk of first) {
+    given += chunk.length;
+    yield chunk;
+  }
+  if (given < PIECE) return;
+  const rest = await askRest();
+  checkResponse(rest, name, 'a .rush file');
+  if (rest.status === 206) given = 0; // else it is the whole
+  for await (const chunk of chunksOf(/** @type {any} */ (rest.body), signal)) {
+    yield chunk.subarray(given);
+    given = Math.max(0, given - chunk.length);
+  }
+}
+
+/**
+ * A source of which only the head will be read.
+ * @param {Source} source @param {{ signal?: AbortSignal, request?: import('./source.js').FetchOptions | undefined }} options
+ * @returns {Promise<Source>}
+ */
+export async function headSource(source, { signal, request }) {
+  if (!isAddress(source) || asPath(source) !== undefined) return source;
+  const ask = async (/** @type {string} */ range) => {
+    const headers = new Headers(/** @type {any} */ (request)?.headers);
+    if (headers.has('range')) return undefined; // the caller knows better
+    headers.set('range', `bytes=${range}`);
+    return fetchSource(source, { .../** @type {any} */ (request), headers }, signal);
+  };
+  const part = await ask(`0-${PIECE - 1}`).catch(() => undefined);
+  if (!part?.ok) return source;
+  if (part.status !== 206 || !part.body) return part;
+  const name = part.url || String(source);
+  return asResponse(parts(chunksOf(part.body, signal), () => /** @type {Promise<Response>} */ (ask(`${PIECE}-`)), name, signal), name);
+}
