@@ -1,10 +1,10 @@
-/* Conversion between dtypes and strided copies. Each dtype has one loader and one storer to a wide
- * type (int64 for integers and bool, double for floats), so a new dtype adds two lines, not a row
- * and a column. Complex numbers go part by part.
+/* Conversion between dtypes, and strided copies. Each dtype has one loader and one storer for a
+ * wide type (int64 for integers and bool, double for floats), so a new dtype adds two lines instead
+ * of a row and a column. Complex numbers are converted part by part.
  *
- * A float that an integer cannot hold is undefined in C++: PyTorch's answers differ from processor
- * to processor. Here int64 takes what x86 gives (INT64_MIN), int32 INT32_MIN, and the smaller ones
- * the low bits of that int64. */
+ * Converting a float that does not fit an integer is undefined in C++, so PyTorch's results depend
+ * on the processor. Here, int64 gets the result of x86 (INT64_MIN), int32 gets INT32_MIN, and
+ * smaller integers get the low bits of that int64. */
 #include <math.h>
 
 #include "base/half.h"
@@ -13,9 +13,12 @@
 #include "tensor/copy_row.h"
 #include "tensor/iter.h"
 
-enum { BLOCK = 256, STRETCH = 1 << 18 /* elements between two looks at the host's wish to stop */ };
+enum {
+  BLOCK = 256,
+  STRETCH = 1 << 18 /* STRETCH: elements between two checks for a stop request */
+};
 
-/* As rush_double_to_int. */
+/* Converts like rush_double_to_int. */
 static int32_t to_int32(double v) {
   return v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN;
 }
@@ -35,7 +38,7 @@ static int32_t to_int32(double v) {
   return
 #define NONZERO(x) ((x) != 0)
 
-/* One loop serves both halves. */
+/* One loop serves both half-precision dtypes. */
 static double of_half(rush_dtype dtype, uint16_t bits) {
   return (double)(dtype == RUSH_FLOAT16 ? rush_from_float16(bits) : rush_from_bfloat16(bits));
 }
@@ -138,12 +141,12 @@ int64_t rush_load_int(rush_dtype dtype, const void *at) {
 }
 
 double rush_rounded(rush_dtype dtype, double v) {
-  double held[2]; /* an element of any dtype */
+  double held[2]; /* room for an element of any dtype */
   rush_store_double(dtype, held, v);
   return rush_load_double(dtype, held);
 }
 
-/* Where the real part of the element goes; the imaginary one is 0. */
+/* Returns the dtype of the real part, and zeros the imaginary part. */
 static rush_dtype open_parts(rush_dtype dtype, void *at) {
   if (rush_is_complex(dtype)) memset(at, 0, rush_dtype_size(dtype));
   return rush_real_dtype(dtype);
@@ -163,7 +166,7 @@ static void copy_same(size_t item, char *to, int64_t to_step, const char *from, 
     rush_copy_items(item, to, to_step, from, from_step, n);
 }
 
-/* One of the two is complex, or both. */
+/* Copies if one dtype, or both, are complex. */
 static void copy_parts(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, const char *from,
                        int64_t from_step, int64_t n) {
   const rush_dtype tr = rush_real_dtype(td), fr = rush_real_dtype(fd);
@@ -207,7 +210,7 @@ void rush_copy_row(rush_dtype td, char *to, int64_t to_step, rush_dtype fd, cons
     const char *src = from + done * from_step;
     char *dst = to + done * to_step;
     if (rush_is_float(fd)) {
-      /* What lies as it should is not copied. */
+      /* Contiguous float64 elements need no copy. */
       const bool has = fd == RUSH_FLOAT64 && from_step == item;
       const bool wants = td == RUSH_FLOAT64 && to_step == item;
       double *in = wants ? (void *)dst : wide.f;
@@ -225,7 +228,8 @@ void rush_convert(rush_dtype to, void *dst, rush_dtype from, const void *src, in
                 n);
 }
 
-/* A dimension along which the source is dense, where the destination is dense along another one. */
+/* Returns a dimension along which the source is contiguous while the destination is contiguous
+ * along another one, or 0. */
 static int transposed_dim(const rush_iter *it, int64_t item) {
   if (it->stride[0][0] != item || it->stride[1][0] == item) return 0;
   for (int d = 1; d < it->rank; d++) {
@@ -234,11 +238,11 @@ static int transposed_dim(const rush_iter *it, int64_t item) {
   return 0;
 }
 
-/* Matrices, for each index of the other dimensions one: dimensions 0 and d, of which an item is some
- * rows. */
+/* One matrix transposition, over dimensions 0 and d, for each index of the other dimensions. A work
+ * item is a few rows. */
 typedef struct matrices {
   rush_iter it;
-  size_t item, rows, columns, blocks; /* blocks: items of one matrix */
+  size_t item, rows, columns, blocks; /* blocks: work items per matrix */
   ptrdiff_t from_row, to_row;
 } matrices;
 
@@ -332,7 +336,7 @@ rush_status rush_conjugate(rush_heap *heap, const rush_tensor *t, rush_tensor **
   if (st != RUSH_OK) return st;
   (*out)->storage->has_conjugate = true;
   (*out)->storage->is_conjugate = !from->is_conjugate;
-  if (!from->borrowed) from->has_conjugate = true; /* others are never written */
+  if (!from->borrowed) from->has_conjugate = true; /* borrowed storages are never written */
   return RUSH_OK;
 }
 

@@ -5,7 +5,7 @@
 enum { BLOCK = 256 };
 static const int64_t half = sizeof(uint16_t), item = sizeof(float);
 
-/* By way of float32, some at a time. */
+/* Converts through float32, in blocks. */
 static void copy_by_blocks(rush_dtype td, char *to, int64_t to_step, rush_dtype fd,
                            const char *from, int64_t from_step, int64_t n) {
   _Alignas(16) char narrow[BLOCK * sizeof(uint16_t)];

@@ -1,15 +1,16 @@
-/* Containers that hold themselves, or each other: their counts never fall to zero. */
+/* Collects containers that contain themselves or each other. Their reference counts never reach
+ * zero. */
 #include "tensor/value.h"
 
-/* Empties the containers of a chain, so that they go. */
+/* Empties the containers of a chain, which frees them. */
 static void empty_all(rush_heap *heap, rush_list **chain) {
   while (*chain) {
     rush_value v = {(*chain)->object.kind, 0, {0}};
     v.u.ref = *chain;
-    rush_value_retained(v); /* it stays while its items go, which may hold it */
+    rush_value_retained(v); /* keeps it alive while its items, which may hold it, are dropped */
     rush_list *list = rush_as_list(&v);
     while (list->n > 0) rush_drop(heap, list->items + --list->n);
-    if (list->object.refs > 1) { /* somebody else holds it, who frees it */
+    if (list->object.refs > 1) { /* another owner will free it */
       *list->link = list->next;
       if (list->next) list->next->link = list->link;
       list->next = NULL;
@@ -23,9 +24,9 @@ void rush_break_cycles(rush_heap *heap) {
   empty_all(heap, &heap->containers);
 }
 
-/* While cycles are looked for, a container's mark is odd and counts, in its other bits, the
- * references that no container of the chain has been found to hold. Once it is known to be reached
- * from outside, the mark is even: the container that waits below it for its items to be looked at. */
+/* While cycles are searched, an odd mark counts, in its upper bits, the references that do not come
+ * from containers in the chain. A container that is reachable from outside has an even mark: the
+ * next container on the stack of those whose items must be visited. */
 static bool is_reached(const rush_list *list) {
   return (list->mark & 1) == 0;
 }
@@ -58,7 +59,7 @@ static void reach(rush_list *list) {
   }
 }
 
-/* Makes the links of the chain anew, and moves those that are not reached to another one. */
+/* Relinks the chain, and moves unreachable containers to another one. */
 static rush_list *take_unreached(rush_heap *heap) {
   rush_list *lost = NULL, **kept_end = &heap->containers, **lost_end = &lost;
   for (rush_list *list = heap->containers, *next; list; list = next) {
@@ -72,7 +73,8 @@ static rush_list *take_unreached(rush_heap *heap) {
   return lost;
 }
 
-/* Only where there are more containers than when it last looked: else nothing has been lost. */
+/* Runs only if there are more containers than after the last run. Otherwise nothing can have been
+ * lost. */
 static void collect(rush_heap *heap) {
   if (heap->n_containers <= heap->n_kept) return;
   count_outside(heap->containers);

@@ -1,10 +1,10 @@
 #include "tensor/dtype.h"
 
-/* Indexed by rush_dtype. size 0: reserved, not computed with. */
+/* Indexed by rush_dtype. A size of 0 marks a reserved dtype. */
 static const struct {
   const char *name;
   uint8_t size;
-  uint8_t category; /* 0 bool, 1 integer, 2 floating, 3 complex, 4 quantized */
+  uint8_t category; /* 0 bool, 1 integer, 2 floating-point, 3 complex, 4 quantized */
 } dtypes[] = {
     [RUSH_UINT8] = {"uint8", 1, 1},         [RUSH_INT8] = {"int8", 1, 1},
     [RUSH_INT16] = {"int16", 2, 1},         [RUSH_INT32] = {"int32", 4, 1},
@@ -43,7 +43,8 @@ rush_dtype rush_promote(rush_dtype a, rush_dtype b) {
   }
   if (a == RUSH_COMPLEX64 && b == RUSH_FLOAT64) return RUSH_COMPLEX128;
   if (ca != cb) return a;
-  /* Within a category the wider one; of two that are as wide neither holds the other. */
+  /* Within a category, the wider one wins. Neither of two dtypes with the same width can represent
+   * the other. */
   if (dtypes[a].size != dtypes[b].size) return dtypes[a].size > dtypes[b].size ? a : b;
   return rush_is_half(a) ? RUSH_FLOAT32 : RUSH_INT16;
 }

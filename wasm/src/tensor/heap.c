@@ -4,12 +4,12 @@
 
 enum {
   HEAP_ALIGN = 64,
-  STEPS = 4,      /* classes per power of two */
-  BORROW = STEPS, /* so many larger classes are asked before the allocator: blocks up to twice the
-                     size */
+  STEPS = 4, /* size classes per power of two */
+  /* Number of larger classes to try before allocating: blocks of up to twice the size */
+  BORROW = STEPS,
 };
 
-/* In front of each block. `raw` is what the allocator gave, `bytes` how much. */
+/* The header of each block. `raw` is the allocation and `bytes` its size. */
 typedef struct rush_free_block {
   struct rush_free_block *next;
   void *raw;
@@ -18,8 +18,8 @@ typedef struct rush_free_block {
 
 #define OVERHEAD (sizeof(rush_free_block) + HEAP_ALIGN - 1 + RUSH_HEAP_SLACK)
 
-/* The class that serves `bytes`, and the bytes that its blocks have room for: 64, then four steps
- * between powers of two, so at most a fifth of a block is not used. */
+/* Returns the size class for `bytes`, and sets *room to the size of its blocks. Classes are 64
+ * bytes, then four steps per power of two, so at most a fifth of a block is unused. */
 static unsigned size_class(size_t bytes, size_t *room) {
   if (bytes <= HEAP_ALIGN) {
     *room = HEAP_ALIGN;
@@ -33,8 +33,8 @@ static unsigned size_class(size_t bytes, size_t *room) {
   return 1 + (log2 - 6) * STEPS + (unsigned)k;
 }
 
-/* Shows the block's first `bytes` and hides the rest, the slack too: kernels that read there say so
- * (f4_load). */
+/* Unpoisons the first `bytes` of the block and poisons the rest, including the slack. Kernels that
+ * read the slack are marked (f4_load_slack). */
 static void show(rush_free_block *block, size_t bytes) {
   char *at = (char *)(block + 1), *end = (char *)block->raw + block->bytes;
   RUSH_UNPOISON(at, bytes);
@@ -44,7 +44,7 @@ static void show(rush_free_block *block, size_t bytes) {
 static rush_status from_hook(rush_heap *heap, size_t total, void **raw) {
   rush_status st = rush_alloc(heap->ctx, total, raw);
   if (st != RUSH_ERR_NO_MEMORY) return st;
-  rush_heap_trim(heap); /* what is kept for later may be what is missing now */
+  rush_heap_trim(heap); /* releasing cached blocks may make room */
   return rush_alloc(heap->ctx, total, raw);
 }
 
@@ -79,12 +79,11 @@ void rush_heap_free(rush_heap *heap, void *ptr) {
   if (!ptr) return;
   size_t room;
   rush_free_block *block = (rush_free_block *)ptr - 1;
-#ifdef RUSH_FUZZ /* the next block is new memory, and this one is watched for longer */
+#ifdef RUSH_FUZZ /* always uses new memory, and ASan watches freed blocks for longer */
   rush_release(heap->ctx, block->raw, block->bytes);
   return;
 #endif
-  unsigned k =
-      size_class(block->bytes - OVERHEAD, &room); /* it may have been lent to a smaller class */
+  unsigned k = size_class(block->bytes - OVERHEAD, &room); /* a smaller class may have used it */
   block->next = heap->free[k];
   heap->free[k] = block;
   show(block, 0);

@@ -1,5 +1,5 @@
-/* The memory of a session: freed blocks are kept by size class, so that a second run of the same
- * shapes asks the allocator for nothing. */
+/* The memory of a session. Freed blocks are cached by size class, so that a second run with the
+ * same shapes allocates nothing. */
 #ifndef RUSH_HEAP_H
 #define RUSH_HEAP_H
 
@@ -9,7 +9,7 @@ enum { RUSH_HEAP_CLASSES = 240 };
 
 struct rush_call;
 struct rush_pool;
-/* How operators are called, and windows are pooled (kernels/pooling.h), where tensors are quantized. */
+/* Hooks for quantized tensors: calls of operators, and pooling (kernels/pooling.h). */
 typedef struct rush_quantized_hooks {
   bool (*call)(struct rush_call *c, const void *schema, rush_status *status);
   void (*max_pool)(rush_dtype dtype, const struct rush_pool *s, const void *x, void *y);
@@ -20,31 +20,33 @@ typedef struct rush_quantized_hooks {
 typedef struct rush_heap {
   rush_ctx *ctx;
   struct rush_free_block *free[RUSH_HEAP_CLASSES];
-  struct rush_list *containers; /* all that live, chained */
-  size_t n_containers, n_kept;  /* how many those are, and were when cycles were last looked for */
-  /* Frees containers that only each other hold. Set where one was put into another one that was there before: it is
-   * linked only with operators that do so. */
+  struct rush_list *containers; /* all live containers, linked */
+  size_t n_containers, n_kept;  /* their number, now and after the last search for cycles */
+  /* Frees containers that only hold each other. It is set when a container is put into another
+   * existing one, so that only operators that do this link it. */
   void (*collect_cycles)(struct rush_heap *heap);
-  uint64_t numbers; /* that hash() has given to tensors */
-  bool rare;        /* a tensor of a rare dtype (dtype.h) was made */
-  /* Set where a quantized tensor was made (rush_enable_quantized). So it is linked only with operators that make one. */
+  uint64_t numbers; /* number of ids that hash() has given to tensors */
+  bool rare;        /* set once a tensor of a rare dtype (dtype.h) exists */
+  /* Set by rush_enable_quantized when a quantized tensor is created, so that only operators that
+   * create one link it. */
   rush_quantized_hooks quantized;
 } rush_heap;
 
-/* Bytes that kernels may read (never write) behind the end of a block; XNN_EXTRA_BYTES. */
+/* Bytes behind the end of a block that kernels may read but never write; XNNPACK's
+ * XNN_EXTRA_BYTES. */
 enum { RUSH_HEAP_SLACK = 16 };
 
-/* A block of at least `bytes`, aligned to 64, not set, with RUSH_HEAP_SLACK readable bytes behind.
- */
+/* Allocates an uninitialized block of at least `bytes`, aligned to 64 bytes, with RUSH_HEAP_SLACK
+ * readable bytes behind it. */
 rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out);
-/* Accepts NULL. */
+/* Frees a block. `ptr` may be NULL. */
 void rush_heap_free(rush_heap *heap, void *ptr);
-/* A chain of blocks that are in use, linked in front of their bytes: it costs nothing. A block is in
- * one chain at most. */
+/* Adds a block in use to a linked list, whose link is in the block's header and needs no memory. A
+ * block can be in only one list. */
 void rush_heap_push(void **chain, void *ptr);
-/* Takes the last one out; NULL where the chain is empty. */
+/* Removes the most recent block, or returns NULL if the list is empty. */
 void *rush_heap_pop(void **chain);
-/* Gives kept blocks back to the allocator. */
+/* Returns cached blocks to the allocator. */
 void rush_heap_trim(rush_heap *heap);
 
 #endif

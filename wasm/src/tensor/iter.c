@@ -23,8 +23,8 @@ static void swap_dims(rush_iter *it, int a, int b) {
   }
 }
 
-/* Whether dimension a belongs outside dimension b, as TensorIterator's reorder_dimensions decides:
- * by the first operand whose strides tell. */
+/* Returns whether dimension a belongs outside dimension b, like TensorIterator's
+ * reorder_dimensions: the first operand whose strides differ decides. */
 static bool belongs_outside(const rush_iter *it, int a, int b) {
   for (int k = 0; k < it->n; k++) {
     int64_t sa = it->stride[k][a], sb = it->stride[k][b];
@@ -47,7 +47,7 @@ void rush_iter_init(rush_iter *it, int rank, const int64_t *sizes, int n,
   int r = 0;
   bool empty = false;
   for (int k = 0; k < n; k++) it->at[k] = rush_data(tensors[k]);
-  for (int d = rank - 1; d >= 0; d--) { /* innermost first; sizes of 1 do not matter */
+  for (int d = rank - 1; d >= 0; d--) { /* innermost first; dimensions of size 1 are skipped */
     empty |= sizes[d] == 0;
     if (sizes[d] == 1) continue;
     it->size[r] = sizes[d];

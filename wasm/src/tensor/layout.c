@@ -2,14 +2,16 @@
 
 #include "tensor/iter.h"
 
-/* c10's is_channels_last_strides_2d and _3d: `order` from the innermost dimension. */
+/* Follows c10's is_channels_last_strides_2d and _3d. `order` starts with the innermost
+ * dimension. */
 static bool looks_channels_last(const rush_tensor *t, const int *order) {
   int64_t least = 0;
   if (t->strides[1] == 0) return false;
   for (int k = 0; k < t->rank; k++) {
     int d = order[k];
     if (t->sizes[d] == 0 || t->strides[d] < least) return false;
-    /* N111, contiguous or cut out of N11W: the strides do not tell, so it counts as contiguous. */
+    /* N111 may be contiguous or a slice of N11W. The strides are ambiguous, so it counts as
+     * contiguous. */
     if (d == 0 && least == t->strides[1]) return false;
     least = t->strides[d];
     if (t->sizes[d] > 1 && !rush_mul64(least, t->sizes[d], &least)) return false;
@@ -88,7 +90,7 @@ rush_status rush_check_write(rush_ctx *ctx, const rush_tensor *t) {
   return rush_check_weight(ctx, t);
 }
 
-/* ATen's MemOverlapStatus::Partial: told for dense tensors only. */
+/* Detects ATen's MemOverlapStatus::Partial, for dense tensors only. */
 static bool overlaps_partly(const rush_tensor *a, const rush_tensor *b) {
   if (a == b || !rush_may_overlap(a, b) || !rush_is_dense(a) || !rush_is_dense(b)) return false;
   return a->offset != b->offset || a->numel != b->numel || !rush_same_strides(a, b);
@@ -160,7 +162,8 @@ rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t
     void *data;
     RUSH_TRY(rush_heap_alloc(heap, (size_t)bytes, &data));
     if (s->bytes > 0) memcpy(data, s->data, s->bytes);
-    memset((char *)data + s->bytes, 0, (size_t)bytes - s->bytes); /* nobody else's old values */
+    /* Hides old contents of the block */
+    memset((char *)data + s->bytes, 0, (size_t)bytes - s->bytes);
     rush_heap_free(heap, s->data);
     s->data = data;
     s->bytes = (size_t)bytes;

@@ -36,7 +36,7 @@ void rush_quant_enable_pools(rush_heap *heap) {
   heap->quantized.avg_pool = rush_avg_pool_quantized;
 }
 
-/* Runs of elements with one scale, of a row-major tensor where there is an axis. */
+/* Runs of elements that share a scale. A tensor with an axis must be contiguous. */
 typedef struct runs {
   size_t n, each;
 } runs;

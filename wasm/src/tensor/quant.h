@@ -1,5 +1,5 @@
-/* What integers of a quantized tensor stand for (rush_quant). It belongs to the storage, so that views
- * share it. */
+/* Scales and zero points of a quantized tensor (rush_quant). They belong to the storage, so views
+ * share them. */
 #ifndef RUSH_QUANT_H
 #define RUSH_QUANT_H
 
@@ -9,16 +9,17 @@ static inline const rush_quant *rush_quant_of(const rush_tensor *t) {
   assert(rush_is_quantized(t->dtype));
   return t->storage->quant;
 }
-/* Room for n scales and zero points, which the caller sets, in t's storage; what is there goes. */
+/* Allocates n uninitialized scales and zero points for t's storage, and replaces existing ones. */
 rush_status rush_quant_new(rush_heap *heap, rush_tensor *t, int axis, size_t n, rush_quant **out);
-/* t's integers stand for what those of `like` stand for. */
+/* Copies the scales and zero points of `like` to t. */
 rush_status rush_quant_copy(rush_heap *heap, rush_tensor *t, const rush_tensor *like);
-/* x (float32) in `out`, of the same sizes, row-major or dense in the same order: by out's rush_quant;
- * and back. In steps: as if all scales were 1. */
+/* Quantize x (float32) into `out` with out's rush_quant, and dequantize it. The sizes must be
+ * equal, and both tensors contiguous, or dense with the same order. in_steps: all scales count as
+ * 1. */
 rush_status rush_quant_quantize(rush_heap *heap, rush_tensor *x, bool in_steps, rush_tensor *out);
 rush_status rush_quant_dequantize(rush_heap *heap, rush_tensor *x, bool in_steps,
                                   rush_tensor **out);
-/* For rush_enable_quantized: how the heap's tensors are pooled. */
+/* Sets the pooling hooks of the heap, for rush_enable_quantized. */
 void rush_quant_enable_pools(rush_heap *heap);
 
 #endif
