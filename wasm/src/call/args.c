@@ -1,4 +1,4 @@
-/* Reading arguments and making results: what call.h declares. */
+/* Implements call.h: reading arguments and creating results. */
 #include "call/call.h"
 #include "tensor/layout.h"
 
@@ -6,7 +6,7 @@ rush_status arg_ints(const rush_call *c, uint32_t i, int max, int64_t *out, int 
   *n = 0;
   const rush_value *v = &c->args[i];
   if (v->kind == RUSH_KIND_NONE) return RUSH_OK;
-  if (v->kind == RUSH_KIND_INT) { /* one int stands for a list of one */
+  if (v->kind == RUSH_KIND_INT) { /* an int stands for a list with one item */
     RUSH_CHECK(c->ctx, max >= 1, RUSH_ERR_BAD_ARGUMENT, "expected an empty list of ints");
     out[0] = v->u.i;
     *n = 1;
@@ -89,7 +89,7 @@ rush_dtype arg_scalar_dtype(const rush_call *c, uint32_t i) {
   return scalar_dtype(&c->args[i]);
 }
 
-/* ResultTypeState of aten/src/ATen/native/TypeProperties.cpp; -1 stands for Undefined. */
+/* Follows ResultTypeState of aten/src/ATen/native/TypeProperties.cpp. -1 means Undefined. */
 typedef struct promotion {
   int dim, zero, wrapped;
 } promotion;

@@ -1,4 +1,4 @@
-/* Operators that users bring: rushlight/op.h. */
+/* Custom operators that users add: rushlight/op.h. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -69,7 +69,7 @@ rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op) {
 
 /* ---- Calling --------------------------------------------------------------------------------- */
 
-/* Replaces strided tensors among the arguments by contiguous copies; lists of tensors too. */
+/* Replaces strided tensors among the arguments, and in lists of tensors, by contiguous copies. */
 static rush_status make_contiguous(rush_call *c, rush_value *args) {
   for (uint32_t k = 0; k < c->n_args; k++) {
     args[k] = rush_none();
@@ -95,8 +95,8 @@ static rush_status make_contiguous(rush_call *c, rush_value *args) {
   return RUSH_OK;
 }
 
-/* Copies what the operator wrote into a contiguous copy back to the tensor, or the tensors of the
- * list. */
+/* Copies what the operator wrote to a contiguous copy back into the tensor, or into the tensors of
+ * the list. */
 static rush_status copy_back(rush_call *c, const rush_value *to, const rush_value *from) {
   if ((to->kind != RUSH_KIND_TENSOR && to->kind != RUSH_KIND_LIST) || to->u.ref == from->u.ref)
     return RUSH_OK;
@@ -110,7 +110,7 @@ static rush_status copy_back(rush_call *c, const rush_value *to, const rush_valu
   return t->storage->borrowed ? RUSH_OK : rush_tensor_copy(c->heap, t, rush_as_tensor(from));
 }
 
-/* Results that are copies of arguments become the arguments themselves. */
+/* Replaces results that are copies of arguments by the arguments themselves. */
 static void return_arguments(rush_call *c, const rush_value *own) {
   for (uint32_t k = 0; k < c->n_args; k++) {
     if (c->args[k].kind != RUSH_KIND_TENSOR || c->args[k].u.ref == own[k].u.ref) continue;
@@ -132,7 +132,8 @@ static rush_status check_results(rush_call *c, const rush_schema *schema) {
   return RUSH_OK;
 }
 
-/* A failure of the user's function has a message, not that of an earlier one, and is an error. */
+/* Runs the user's function. If it fails, the message is its own, not an earlier one, and the status
+ * is an error. */
 static rush_status run_own(rush_call *c, const rush_custom_op *op) {
   c->ctx->message[0] = '\0';
   rush_status st = op->run(c, op->user);
@@ -166,7 +167,7 @@ static rush_status run_custom(rush_call *c) {
   return st;
 }
 
-/* ---- What run may use ------------------------------------------------------------------------ */
+/* ---- Functions that run may call ------------------------------------------------------------- */
 
 size_t rush_call_arg_count(const rush_call *c) {
   return c->n_args;

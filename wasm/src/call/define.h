@@ -1,5 +1,5 @@
-/* How an operator's function begins: RUSH_OP(narrow) { ... }. It is declared on the spot, so that
- * its file needs no header of its own; table.c declares it again, from ops.def. */
+/* Declares and begins an operator's function: RUSH_OP(narrow) { ... }. The declaration saves a
+ * header per operator; table.c repeats it from ops.def. */
 #ifndef RUSH_DEFINE_H
 #define RUSH_DEFINE_H
 
@@ -9,8 +9,9 @@
   rush_status rush_op_##id(rush_call *c); \
   rush_status rush_op_##id(rush_call *c)
 
-/* The same for what it prepares (RUSH_PREPARE(linear) { ... }, of a rush_prepare *p), and for rows
- * of the skeletons: RUSH_POINTWISE(tanh) = {.operands = 1, ...};  (blocks/elements). */
+/* Do the same for its prepare function, which gets a rush_prepare *p (RUSH_PREPARE(linear) { ...
+ * }), and for rows of the frameworks in blocks/elements (RUSH_POINTWISE(tanh) = {.operands = 1,
+ * ...};). */
 #define RUSH_PREPARE(id)                          \
   rush_status rush_prepare_##id(rush_prepare *p); \
   rush_status rush_prepare_##id(rush_prepare *p)
@@ -21,7 +22,7 @@
   extern const struct rush_reduce rush_reduce_##id; \
   const struct rush_reduce rush_reduce_##id
 
-/* The check that operators make most. */
+/* The most frequent check in operators. */
 #define RUSH_CHECK_ARG(cond, ...) RUSH_CHECK(c->ctx, cond, RUSH_ERR_BAD_ARGUMENT, __VA_ARGS__)
 
 #endif

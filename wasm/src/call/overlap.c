@@ -1,4 +1,4 @@
-/* Operands that share memory with what a row writes. */
+/* Resolves operands that overlap a tensor that the row writes. */
 #include "call/overlap.h"
 
 #include "tensor/layout.h"
@@ -28,7 +28,8 @@ static rush_status resolve(rush_call *c, const rush_schema *schema, rush_value *
       const void *given = args[k].u.ref;
       if (schema->args[k].written) continue;
       RUSH_TRY(rush_overlap_copy(c, rush_as_tensor(args + w), args + k));
-      if (args[k].u.ref != given && k < 32) c->last_use &= ~(1u << k); /* the copy is ours */
+      /* The call owns the copy, so it must not be reused */
+      if (args[k].u.ref != given && k < 32) c->last_use &= ~(1u << k);
     }
   }
   return RUSH_OK;

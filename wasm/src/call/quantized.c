@@ -26,8 +26,8 @@ static rush_tensor *first_quantized(const rush_value *args, uint32_t n) {
   return NULL;
 }
 
-/* A result's integers stand for what `first`'s do. Which of its dimensions is the one with scales of
- * its own only a tensor of the same sizes tells. */
+/* Gives a result the scales and zero points of `first`. With scales per channel, the axis of the
+ * result is only known if the sizes are equal. */
 static rush_status name_result(rush_call *c, const rush_value *v, const rush_tensor *first) {
   if (v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE) {
     const rush_list *list = rush_as_list(v);
@@ -50,7 +50,8 @@ static rush_status name_results(rush_call *c, const rush_tensor *first) {
   return RUSH_OK;
 }
 
-/* What new integers stand for: what `first`'s do, where the row does not say a range. */
+/* Sets the scale and zero point of a new result: those of `first`, unless the row declares a
+ * range. */
 static rush_status name_new(rush_call *c, rush_tensor *made, const rush_tensor *first) {
   const bool is_signed = c->op->flags & RUSH_OP_TO_SIGNED_UNIT;
   rush_quant *q;
@@ -63,7 +64,7 @@ static rush_status name_new(rush_call *c, rush_tensor *made, const rush_tensor *
   return RUSH_OK;
 }
 
-/* `t`, a result in float32, as `first` is quantized; into `given` where that was written. */
+/* Quantizes `t`, a float32 result, like `first`, or into `given` if that tensor is written. */
 static rush_status quantize(rush_call *c, rush_tensor *t, const rush_tensor *first,
                             rush_tensor *given, rush_value *out) {
   rush_tensor *made;
@@ -88,7 +89,8 @@ static rush_status quantize(rush_call *c, rush_tensor *t, const rush_tensor *fir
   return RUSH_OK;
 }
 
-/* In place of a quantized tensor, or of a list of them, its numbers; a new list is in *made. */
+/* Replaces a quantized tensor, or a list of them, by dequantized tensors. *made receives the new
+ * list. */
 static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
   rush_tensor *numbers;
   if (v->kind == RUSH_KIND_TENSOR) {
@@ -131,7 +133,7 @@ static rush_status in_floats(rush_call *c, const rush_schema *schema, rush_value
     if (st == RUSH_OK && quantized_in(args + k)) st = numbers_of(c, args + k, made + k);
   }
   if (inplace && st == RUSH_OK) c->inplace = rush_as_tensor(args);
-  c->last_use = 0; /* the numbers are ours */
+  c->last_use = 0; /* the call owns the dequantized tensors */
   if (st == RUSH_OK) st = c->op->run(c);
   if (st == RUSH_OK) st = quantize_results(c, first, inplace);
   c->inplace = inplace;

@@ -52,7 +52,8 @@ static const struct {
     {"str", RUSH_KIND_BIT(RUSH_KIND_STR)},
     {"Device", RUSH_KIND_BIT(RUSH_KIND_DEVICE)},
     {"Generator", RUSH_KIND_BIT(RUSH_KIND_GENERATOR)},
-    /* Complex numbers too where a row says RUSH_OP_COMPLEX_NUMBERS; no other looks for one in a Scalar. */
+    /* A row with RUSH_OP_COMPLEX_NUMBERS also accepts complex Scalars. Other operators never expect
+     * one. */
     {"Scalar",
      RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) | RUSH_KIND_BIT(RUSH_KIND_BOOL)},
     {"number",
@@ -62,13 +63,14 @@ static const struct {
     {"NoneType", RUSH_KIND_BIT(RUSH_KIND_NONE)},
 };
 
-/* Skips a bracketed group; p->at stands behind its opening bracket. */
+/* Skips a bracketed group. p->at must be behind its opening bracket. */
 static void skip_group(parser *p, char open, char close) {
   for (int depth = 1; *p->at && depth > 0; p->at++)
     depth += *p->at == open ? 1 : *p->at == close ? -1 : 0;
 }
 
-/* An alias annotation, behind its opening bracket: "a!)". Keeps its first letter. */
+/* Parses an alias annotation such as "a!)", from behind its opening bracket. Keeps its first
+ * letter. */
 static void parse_alias(parser *p, char *alias, bool *written) {
   const char *from = p->at;
   skip_group(p, '(', ')');
@@ -128,7 +130,7 @@ static const struct {
 } named_ints[] = {{"Mean", 1},          {"contiguous_format", 0}, {"preserve_format", 1},
                   {"long", RUSH_INT64}, {"float", RUSH_FLOAT32},  {"strided", 0}};
 
-/* What is too large for an int becomes the one nearest to it. */
+/* An integer that is too large becomes the nearest int64. */
 static bool parse_int(parser *p, int64_t *out) {
   skip_spaces(p);
   const char *q = p->at;
@@ -157,7 +159,7 @@ static rush_status parse_number(parser *p, rush_schema_arg *arg) {
   if (!is_float && !parse_int(p, &i)) return wrong(p, "an int");
   p->at = end;
   if (arg->kinds &
-      RUSH_KIND_BIT(RUSH_KIND_LIST)) { /* int[2] stride=1: one item, repeated by the operator */
+      RUSH_KIND_BIT(RUSH_KIND_LIST)) { /* int[2] stride=1: one item, which the operator repeats */
     arg->otherwise = RUSH_DEFAULT_INTS;
     arg->n_ints = 1;
     arg->ints[0] = i;
@@ -201,7 +203,8 @@ static rush_status parse_default(parser *p, rush_schema_arg *arg) {
 }
 
 static rush_status parse_arg(parser *p, rush_schema *s, char *aliases) {
-  if (accept(p, "*")) return RUSH_OK; /* what follows is keyword-only: no matter here */
+  /* keyword-only arguments follow, which makes no difference here */
+  if (accept(p, "*")) return RUSH_OK;
   if (accept(p, "...")) return s->more_args = true, RUSH_OK;
   if (s->n_args == RUSH_SCHEMA_MAX_ARGS) return wrong(p, "the end");
   char *alias = aliases + s->n_args;
@@ -215,7 +218,7 @@ static rush_status parse_arg(parser *p, rush_schema *s, char *aliases) {
   return RUSH_OK;
 }
 
-/* Result `r` is the argument that has its annotation. */
+/* Links result `r` to the argument with the same alias annotation. */
 static void link_result(rush_schema *s, const char *aliases, char alias, uint32_t r) {
   for (uint32_t k = 0; alias && k < s->n_args; k++) {
     if (s->args[k].written && aliases[k] == alias && s->args[k].returned < 0)

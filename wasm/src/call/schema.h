@@ -1,4 +1,4 @@
-/* Schemas: what the text of a row in ops.def says about arguments and results. Grammar as in
+/* Schemas: parses the text of a row in ops.def. Follows the grammar of
  * torch/csrc/jit/frontend/function_schema_parser.cpp, as far as rows use it. */
 #ifndef RUSH_SCHEMA_H
 #define RUSH_SCHEMA_H
@@ -7,13 +7,13 @@
 
 enum { RUSH_SCHEMA_MAX_ARGS = 32, RUSH_SCHEMA_MAX_RESULTS = 8, RUSH_SCHEMA_MAX_BYTES = 1 << 14 };
 
-/* A set of kinds: bit rush_kind. */
+/* A set of kinds, with one bit per rush_kind. */
 typedef uint32_t rush_kinds;
 #define RUSH_KIND_BIT(kind) (1u << (kind))
 #define RUSH_KINDS_ANY 0xFFFFFFFFu
 
 typedef enum rush_default_kind {
-  RUSH_DEFAULT_ABSENT, /* the argument must be given */
+  RUSH_DEFAULT_ABSENT, /* the argument is required */
   RUSH_DEFAULT_VALUE,  /* None, int, float or bool in `value` */
   RUSH_DEFAULT_STR,    /* text, text_size */
   RUSH_DEFAULT_INTS,   /* a list of ints, n_ints of them */
@@ -22,12 +22,12 @@ typedef enum rush_default_kind {
 enum { RUSH_DEFAULT_MAX_INTS = 6 };
 
 typedef struct rush_schema_arg {
-  const char *name; /* within the schema's text, not zero-terminated */
+  const char *name; /* points into the schema's text, not zero-terminated */
   uint32_t name_size;
-  rush_kinds kinds; /* what the argument may be */
-  rush_kinds items; /* of a list: what its items may be; RUSH_KINDS_ANY for others */
+  rush_kinds kinds; /* kinds that the argument may have */
+  rush_kinds items; /* kinds of a list's items; RUSH_KINDS_ANY for others */
   bool written;     /* annotated with ! */
-  int8_t returned;  /* the result that has the same annotation and so is this argument; -1: none */
+  int8_t returned; /* index of the result with the same annotation, which is this argument; or -1 */
   rush_default_kind otherwise;
   rush_value value;
   const char *text;
@@ -37,19 +37,19 @@ typedef struct rush_schema_arg {
 
 typedef struct rush_schema {
   uint32_t n_args, n_required, n_results;
-  bool more_args, more_results; /* "...": any number behind those */
+  bool more_args, more_results; /* "...": any number of additional ones */
   rush_schema_arg *args;
   rush_kinds result_kinds[RUSH_SCHEMA_MAX_RESULTS];
   struct {
-    const char *text; /* within the schema's */
+    const char *text; /* points into the schema's text */
     uint32_t size;
   } result_types[RUSH_SCHEMA_MAX_RESULTS];
 } rush_schema;
 
-/* Parses the schema text of a row. Rows are ours: what is wrong with one is BAD_STATE. Texts of
- * users and files are read safely too. */
+/* Parses the schema text of a row. An error in a row is a bug, reported as BAD_STATE. Schemas of
+ * users and files are also parsed safely. */
 rush_status rush_schema_parse(rush_ctx *ctx, const char *text, rush_schema *out);
-/* Lets its Scalars be complex numbers. */
+/* Lets Scalar arguments be complex numbers. */
 void rush_schema_take_complex(rush_schema *schema);
 void rush_schema_free(rush_ctx *ctx, rush_schema *schema);
 

@@ -16,12 +16,12 @@ rush_status rush_widen(rush_heap *heap, rush_tensor *t, bool is_packed, rush_ten
   return RUSH_OK;
 }
 
-/* What one call knows of its arguments. */
+/* The state of one call with widened arguments. */
 typedef struct widening {
   rush_call *c;
-  rush_dtype narrow[2];                   /* of results of float32, of int32; or UNKNOWN */
-  rush_value given[RUSH_SCHEMA_MAX_ARGS]; /* the arguments as they came */
-  rush_value made[RUSH_SCHEMA_MAX_ARGS];  /* lists, to be dropped */
+  rush_dtype narrow[2];                   /* dtypes for float32 and for int32 results, or UNKNOWN */
+  rush_value given[RUSH_SCHEMA_MAX_ARGS]; /* the original arguments */
+  rush_value made[RUSH_SCHEMA_MAX_ARGS];  /* new lists, to be dropped */
 } widening;
 
 static rush_dtype *narrow_of(widening *w, rush_dtype dtype) {
@@ -47,7 +47,7 @@ static bool has_rare(const rush_list *list) {
   return false;
 }
 
-/* Whether the operator would see a rare dtype. */
+/* Returns whether the operator would see a rare dtype. */
 static bool is_rare_call(const rush_schema *schema, const rush_value *args, uint32_t dtype_arg) {
   if (dtype_arg > 0 && rush_is_rare_dtype(args + dtype_arg)) return true;
   for (uint32_t k = 0; k < schema->n_args; k++) {
@@ -86,7 +86,7 @@ uint32_t rush_dtype_arg(const rush_schema *schema) {
   return 0;
 }
 
-/* The operator computes in the wide one. */
+/* Replaces a rare `dtype` argument by the wide dtype. */
 static void widen_dtype(widening *w, rush_value *v) {
   if (v->kind != RUSH_KIND_INT || v->u.i < 0 || v->u.i > 255 || !rush_dtype_known((int)v->u.i))
     return;
@@ -113,7 +113,7 @@ static rush_status widen_args(widening *w, const rush_schema *schema, rush_value
   return RUSH_OK;
 }
 
-/* One result; a list's items are results, too. */
+/* Rounds one result, or each item of a list result. */
 static rush_status narrow(widening *w, const rush_schema *schema, const rush_value *args,
                           rush_value *v) {
   rush_tensor *t, *out;
@@ -165,7 +165,8 @@ rush_status rush_call_widened(rush_call *c, const rush_schema *schema, rush_valu
   if (st == RUSH_OK) {
     if (inplace) c->inplace = rush_as_tensor(args);
     c->narrow = w.narrow[0];
-    c->last_use = 0; /* copies are ours: who takes one for a result would hide what was given */
+    /* The arguments are copies that the call owns; reusing one would lose the original */
+    c->last_use = 0;
     st = c->op->run(c);
   }
   if (st == RUSH_OK) st = write_back(&w, schema, args);
