@@ -1,4 +1,4 @@
-/* A context: memory, the message, and what the host gives. */
+/* A context: memory, error messages, and the host's hooks. */
 #define _DEFAULT_SOURCE /* getentropy */
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void *malloc_hook(void *user, void *ptr, size_t old_size, size_t new_size
   return realloc(ptr, new_size);
 }
 
-/* A model may be destroyed with another context than that which counted it. */
+/* A model may be destroyed with a context other than the one that counted it. */
 static void count(rush_ctx *ctx, size_t old_bytes, size_t new_bytes) {
   const size_t live = ctx->live + new_bytes;
   ctx->live = live > old_bytes ? live - old_bytes : 0;
@@ -35,7 +35,7 @@ static void count(rush_ctx *ctx, size_t old_bytes, size_t new_bytes) {
 size_t rush_limit_memory(rush_ctx *ctx, size_t more) {
   const size_t before = ctx->cap;
   size_t most = ctx->live + more < more ? SIZE_MAX : ctx->live + more;
-  if (most == 0) most = 1; /* 0 means none */
+  if (most == 0) most = 1; /* 0 would mean no limit */
   ctx->cap = before && before < most ? before : most;
   return before;
 }
@@ -92,7 +92,7 @@ void rush_free(rush_ctx *ctx, void *ptr, size_t size) {
   rush_release(ctx, ptr, size);
 }
 
-/* ---- The context ------------------------------------------------------------------------------ */
+/* ---- The context ----------------------------------------------------------------------------- */
 
 rush_status rush_ctx_create(rush_alloc_fn alloc, void *user, rush_ctx **out) {
   *out = NULL;
@@ -130,7 +130,7 @@ bool rush_entropy(rush_ctx *ctx, void *to, size_t size) {
 #ifdef __wasm__
   return false;
 #else
-  return getentropy(to, size) == 0; /* it can only fail where a sandbox forbids it */
+  return getentropy(to, size) == 0; /* only a sandbox can make it fail */
 #endif
 }
 
@@ -167,9 +167,10 @@ void rush_ctx_memory(const rush_ctx *ctx, size_t *live, size_t *peak) {
   *peak = ctx->peak;
 }
 
-/* ---- Failing ---------------------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* A program's texts need not be UTF-8, and a character may be cut off: '?' in place of such bytes. */
+/* Replaces invalid bytes by '?', because a program's text may not be UTF-8, and truncation may
+ * split a character. */
 static void make_utf8(char *text) {
   for (size_t i = 0, n = strlen(text), width; i < n; i += width) {
     width = rush_utf8_size(text + i, n - i);

@@ -5,13 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
-/* More digits than that never change how a number is rounded, as long as it is known whether any of
- * them is not 0; and a number of so many digits with an exponent outside is infinite or 0. */
+/* More digits than DIGITS never change the rounding, except that it must be known whether any of
+ * them is nonzero. With this many digits, an exponent outside [LEAST, GREATEST] means infinity or
+ * 0. */
 enum { DIGITS = 780, GREATEST = 400, LEAST = -1200, LIMBS = 136 };
 
-/* A natural number below 2^(32 LIMBS): 10^(DIGITS + GREATEST) and 10^-LEAST, with 64 bits to spare. */
+/* A natural number below 2^(32 LIMBS). This holds 10^(DIGITS + GREATEST) and 10^-LEAST with 64 bits
+ * to spare. */
 typedef struct big {
-  int n; /* limbs that are used */
+  int n; /* number of limbs in use */
   uint32_t limb[LIMBS];
 } big;
 
@@ -51,9 +53,9 @@ static void subtract(big *a, const big *b) {
   while (a->n && !a->limb[a->n - 1]) a->n--;
 }
 
-/* q * 2^-shift and, if `sticky`, a little more, to the nearest double; q has 63 or 64 bits. */
+/* Rounds q * 2^-shift, or slightly more if `sticky`, to the nearest double. q has 63 or 64 bits. */
 static double nearest(uint64_t q, int shift, bool sticky) {
-  /* The last place of the result is 2^unit: `drop` bits of q are below it. */
+  /* The last place of the result is 2^unit, and `drop` bits of q are below it. */
   int unit = 63 - __builtin_clzll(q) - shift - 52;
   if (unit < -1074) unit = -1074;
   int drop = unit + shift;
@@ -66,13 +68,13 @@ static double nearest(uint64_t q, int shift, bool sticky) {
   return ldexp((double)m, unit);
 }
 
-/* top * 10^ten, to the nearest double. */
+/* Rounds top * 10^ten to the nearest double. */
 static double value_of(big *top, int ten) {
   big below = {1, {1}};
   for (; ten > 0; ten--) times(top, 10, 0);
   for (; ten < 0; ten++) times(&below, 10, 0);
-  /* Both get the same number of bits, so that top / below is more than 1/2 and less than 2: the
-   * number is q * 2^-shift, q of 63 or 64 bits, and what remains. */
+  /* Scales both to the same number of bits, so that 1/2 < top / below < 2. The number is then q *
+   * 2^-shift plus a remainder, with a q of 63 or 64 bits. */
   int more = bits(top) - bits(&below), shift = 63 - more;
   shift_left(more < 0 ? top : &below, more < 0 ? -more : more);
   uint64_t q = 0;
@@ -95,7 +97,7 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* What follows the digits, after the letter in lower case; `at` where that is no exponent. */
+/* Returns the end of the exponent, or `at` if there is none. `letter` is in lower case. */
 static const char *read_exponent(const char *at, char letter, int64_t *ten) {
   if ((*at | 0x20) != letter) return at;
   const char *p = at + 1;
@@ -116,7 +118,7 @@ const char *rush_parse_decimal(const char *text, double *out) {
   if ((word = read_word(at, "inf")) != NULL) return *out = sign * INFINITY, word;
   if ((word = read_word(at, "nan")) != NULL) return *out = NAN, word;
   big digits = {0};
-  int n = 0; /* digits in it, from the first on that is not 0 */
+  int n = 0; /* number of digits in it, from the first nonzero one */
   int64_t ten = 0;
   bool any = false, point = false, more = false;
   for (; is_digit(*at) || (*at == '.' && !point); at++) {
@@ -149,7 +151,7 @@ static int hex_digit(char c) {
   return is_digit(c) ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* What follows "0x"; `at` where no digit does. */
+/* Parses the digits after "0x". Returns `at` if there are none. */
 static const char *read_hex(const char *at, double *out) {
   const char *begin = at;
   uint64_t q = 0;
@@ -180,14 +182,14 @@ static const char *read_hex(const char *at, double *out) {
   return at;
 }
 
-/* The word, in letters of any case. */
+/* Matches a word without regard to case. */
 static const char *read_any_case(const char *at, const char *word) {
   for (; *word; word++, at++)
     if ((*at | 0x20) != *word) return NULL;
   return at;
 }
 
-/* After "nan": what a C library may tell of it, in parentheses. */
+/* Skips what a C library may add to "nan" in parentheses. */
 static const char *skip_payload(const char *at) {
   const char *p = at;
   if (*p != '(') return at;
@@ -196,7 +198,7 @@ static const char *skip_payload(const char *at) {
   return *p == ')' ? p + 1 : at;
 }
 
-/* A number without its sign; NULL where none begins. */
+/* Parses a number without a sign. Returns NULL if there is none. */
 static const char *read_size(const char *at, double *out) {
   const char *end;
   if ((end = read_any_case(at, "infinity")) != NULL || (end = read_any_case(at, "inf")) != NULL)

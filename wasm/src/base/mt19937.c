@@ -14,7 +14,7 @@ void rush_random_seed(rush_random *random, uint64_t seed) {
 
 void rush_random_seed_freshly(rush_ctx *ctx, rush_random *random) {
   uint64_t seed;
-  if (!rush_entropy(ctx, &seed, sizeof seed)) seed = 67280421310721; /* PyTorch's own */
+  if (!rush_entropy(ctx, &seed, sizeof seed)) seed = 67280421310721; /* PyTorch's default seed */
   rush_random_seed(random, seed);
 }
 

@@ -1,5 +1,5 @@
-/* Memory that nobody may touch, where AddressSanitizer watches; where MemorySanitizer does, memory whose old
- * bytes nobody may read; elsewhere nothing. */
+/* Poisons memory under AddressSanitizer. Under MemorySanitizer, it marks old bytes as
+ * uninitialized. Otherwise it does nothing. */
 #ifndef RUSH_POISON_H
 #define RUSH_POISON_H
 
@@ -16,7 +16,7 @@
 #ifdef RUSH_HAS_ASAN
 #define RUSH_POISON(at, bytes) ASAN_POISON_MEMORY_REGION(at, bytes)
 #define RUSH_UNPOISON(at, bytes) ASAN_UNPOISON_MEMORY_REGION(at, bytes)
-/* A function that may read what is hidden. */
+/* Marks a function that may read poisoned memory. */
 #define RUSH_READS_POISONED __attribute__((no_sanitize("address"), noinline))
 #elif defined(RUSH_HAS_MSAN)
 #define RUSH_MARK_INITIALIZED(at, bytes) __msan_unpoison(at, bytes)
@@ -26,7 +26,7 @@
 #define RUSH_POISON(at, bytes) ((void)(at), (void)(bytes))
 #define RUSH_UNPOISON(at, bytes) ((void)(at), (void)(bytes))
 #endif
-/* Memory in which whatever lies there is multiplied by zeros. */
+/* Marks memory whose contents are multiplied by zeros, so that old bytes do not matter. */
 #ifndef RUSH_MARK_INITIALIZED
 #define RUSH_MARK_INITIALIZED(at, bytes) ((void)(at), (void)(bytes))
 #endif

@@ -35,7 +35,7 @@ void rush_text_add(rush_text *t, const char *fmt, ...) {
   if (t->failed) return;
   va_start(args, fmt);
   va_copy(again, args);
-  const size_t room = t->capacity - t->size; /* mostly enough */
+  const size_t room = t->capacity - t->size; /* usually large enough */
   int n = vsnprintf(room ? t->data + t->size : NULL, room, fmt, args);
   va_end(args);
   if (n >= 0 && reserve(t, (size_t)n)) {
@@ -61,7 +61,7 @@ void rush_text_json(rush_text *t, const char *bytes, size_t n) {
       rush_text_add(t, "\\%c", ch);
     }
   }
-  if (from < n) rush_text_bytes(t, bytes + from, n - from); /* no bytes may be NULL */
+  if (from < n) rush_text_bytes(t, bytes + from, n - from); /* bytes may be NULL if n is 0 */
   rush_text_bytes(t, "\"", 1);
 }
 

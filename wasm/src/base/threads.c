@@ -1,27 +1,27 @@
-/* A loop is cut into chunks, of which each thread has a range of its own: the same part of a picture in
- * one loop after the other, which is in its cache. It takes the next one until none is left, then the
- * last ones of the others; the thread that runs the program is one of them, so that nothing ever waits
- * for a helper that has not come. A range is one atomic word: which loop, which chunk is next, and
- * which is behind the last. Who has taken a chunk may read the rest of the loop, which does not change
- * before that chunk is done. */
+/* Parallel loops. A loop is split into chunks, and each thread has a range of them. Consecutive
+ * loops give a thread the same part of an image, which is then in its cache. A thread takes the
+ * next chunk of its own range until none is left, and then steals from the end of other ranges. The
+ * thread that runs the program takes part, so a loop never waits for a helper that has not started.
+ * A range is one atomic word: the loop, the next chunk, and the end. A thread that has taken a
+ * chunk may read the rest of the loop's state, which does not change before that chunk is done. */
 #include "base/threads.h"
 
 #include <stdatomic.h>
 #ifdef __wasm__
-typedef int native; /* the host starts threads, and has them call rush_pool_help */
+typedef int native; /* the host starts threads, which call rush_pool_help */
 #else
 #include <pthread.h>
 #include <sched.h>
 typedef struct native {
   pthread_mutex_t lock;
   pthread_cond_t turned;
-  unsigned n; /* threads that were started */
+  unsigned n; /* number of started threads */
   pthread_t thread[RUSH_MAX_THREADS];
 } native;
 #endif
 
-#ifndef RUSH_LEAST_WORK /* steps below which a loop stays on its thread */
-#ifdef RUSH_FUZZ        /* its programs are small */
+#ifndef RUSH_LEAST_WORK /* loops with fewer steps stay on their thread */
+#ifdef RUSH_FUZZ        /* fuzzed programs are small */
 #define RUSH_LEAST_WORK 1
 #else
 #define RUSH_LEAST_WORK (24 << 10)
@@ -31,34 +31,36 @@ typedef struct native {
 enum {
   COUNT_BITS = 20,
   COUNT_MASK = (1 << COUNT_BITS) - 1,
-  LONG = 1 << 26, /* steps of work of an item that only a thread that looks may do */
-  CHUNK = RUSH_LEAST_WORK / 3 + 1, /* the least of a chunk */
-  CHUNKS = 8,     /* for each thread, where there is work enough: who is late gets fewer */
-  MOST = 1 << 19, /* the most of a chunk, if an item has less: between two looks */
+  LONG = 1 << 26, /* maximum steps per item for threads that cannot check for a stop request */
+  CHUNK = RUSH_LEAST_WORK / 3 + 1, /* minimum steps per chunk */
+  CHUNKS = 8, /* per thread, if there is enough work; late threads take fewer */
+  /* Maximum steps per chunk of small items, between two checks for a stop request */
+  MOST = 1 << 19,
 #ifdef __wasm__
-  PAUSES = 1 << 16, /* looks for work before a helper sleeps: some ten microseconds */
-  LOOK = 1 << 19,   /* pauses between two looks at the host's wish: about a millisecond */
+  PAUSES = 1 << 16, /* polls before a helper sleeps: tens of microseconds */
+  LOOK = 1 << 19,   /* pauses between two checks for a stop request: about a millisecond */
 #else
   PAUSES = 1 << 12,
   LOOK = 1 << 15,
 #endif
 };
 
-/* state: loop << 2 * COUNT_BITS | end << COUNT_BITS | next. Two are never in one cache line. */
+/* state: loop << 2 * COUNT_BITS | end << COUNT_BITS | next. Each range has its own cache line. */
 typedef struct range {
   _Atomic uint64_t state;
   char rest[64 - sizeof(uint64_t)];
 } range;
 
 struct rush_pool {
-  _Atomic uint32_t turn; /* counts loops: what sleepers wait on */
+  _Atomic uint32_t turn; /* counts loops; sleeping helpers wait on it */
   _Atomic uint32_t asleep, left, joined;
-  /* Looks that the thread which runs the program has waited since a chunk was done last: a host
-   * whose threads may end, as a page's workers may, finds that nobody is left to do the rest. */
+  /* Counts checks of the waiting main thread since the last chunk was done. A host whose threads
+   * may be terminated, such as a page's workers, sees from it that no thread is left to finish the
+   * loop. */
   uint32_t waited;
   atomic_bool closed;
   unsigned threads;
-  /* The loop at work. */
+  /* The current loop. */
   rush_task *task;
   const void *arg;
   size_t n, grain;
@@ -70,7 +72,7 @@ _Static_assert(offsetof(rush_pool, waited) == 16, "js/src/worker/threads.js read
 
 /* ---- Sleeping -------------------------------------------------------------------------------- */
 
-/* While `turn` is what it was. */
+/* Sleeps while `turn` does not change. */
 #ifdef __wasm__
 
 static void sleep_through(rush_pool *p, uint32_t turn) {
@@ -90,7 +92,7 @@ static void sleep_through(rush_pool *p, uint32_t turn) {
   while (atomic_load(&p->turn) == turn) pthread_cond_wait(&p->os.turned, &p->os.lock);
   pthread_mutex_unlock(&p->os.lock);
 }
-/* With the lock, so that nobody is between looking and sleeping. */
+/* Takes the lock, so that no helper is between its check and its sleep. */
 static void wake(rush_pool *p) {
   pthread_mutex_lock(&p->os.lock);
   pthread_cond_broadcast(&p->os.turned);
@@ -107,7 +109,8 @@ static void pause_a_bit(unsigned i) {
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
-/* Takes up to `some` chunks of a range, in front or behind: how many, and the first in *chunk. */
+/* Takes up to `some` chunks from the front or, if `behind`, from the end of a range. Returns their
+ * number, and sets *chunk to the first. */
 static size_t take_of(range *r, size_t some, bool behind, size_t *chunk) {
   uint64_t state = atomic_load(&r->state);
   for (;;) {
@@ -122,7 +125,7 @@ static size_t take_of(range *r, size_t some, bool behind, size_t *chunk) {
   }
 }
 
-/* Its own, as long as there are any. */
+/* Takes from the thread's own range first, then steals from others. */
 static size_t take(rush_pool *p, unsigned who, size_t some, size_t *chunk) {
   size_t taken = take_of(&p->ranges[who], some, false, chunk);
   for (unsigned i = 1; taken == 0 && i < p->threads; i++)
@@ -163,7 +166,7 @@ static void announce(rush_pool *p) {
 /* ---- Loops ----------------------------------------------------------------------------------- */
 
 static bool serial(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, const void *arg) {
-  if (work > LONG) work = LONG; /* which looks by itself */
+  if (work > LONG) work = LONG; /* such items check by themselves */
   const size_t grain = work > MOST ? 1 : (size_t)(MOST / (work + 1)) + 1;
   for (size_t i = 0; i < n; i += grain) {
     const size_t some = n - i < grain ? n - i : grain;
@@ -173,7 +176,7 @@ static bool serial(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
   return false;
 }
 
-/* Waits for what others have taken, and looks meanwhile. */
+/* Waits for the chunks that other threads have taken, and checks for a stop request meanwhile. */
 static void wait_for_others(rush_ctx *ctx, rush_pool *p) {
   uint32_t left, before = 0;
   for (unsigned i = 1; (left = atomic_load(&p->left)) > 0; i++) {
@@ -234,7 +237,8 @@ unsigned rush_threads(const rush_ctx *ctx) {
 
 #ifdef __wasm__
 
-/* A helper may look at it after it was closed, so it is never freed: an instance has one. */
+/* A helper may access the pool after it was closed, so it is never freed. An instance has
+ * only one. */
 static rush_status make(rush_ctx *ctx, rush_pool **out) {
   static rush_pool only;
   (void)ctx;
@@ -261,7 +265,7 @@ static void *help(void *pool) {
   rush_pool_help(pool);
   return NULL;
 }
-/* A system that gives fewer threads than were asked for gets along with those. */
+/* If the system starts fewer threads than requested, the pool works with those. */
 static void start(rush_pool *p) {
   pthread_mutex_init(&p->os.lock, NULL);
   pthread_cond_init(&p->os.turned, NULL);

@@ -11,7 +11,7 @@ size_t rush_utf8_size(const char *bytes, size_t n) {
   for (size_t k = 1; k < width; k++) {
     if ((s[k] & 0xC0) != 0x80) return 0;
   }
-  /* overlong forms, surrogates, beyond U+10FFFF */
+  /* Refuses overlong forms, surrogates, and code points beyond U+10FFFF. */
   if ((c == 0xE0 && s[1] < 0xA0) || (c == 0xED && s[1] > 0x9F) || (c == 0xF0 && s[1] < 0x90) ||
       (c == 0xF4 && s[1] > 0x8F))
     return 0;

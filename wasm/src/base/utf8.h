@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* The size of the character that the `n` > 0 bytes begin with; 0 where that is not UTF-8. */
+/* Returns the size of the character at the start of `n` > 0 bytes, or 0 if it is not UTF-8. */
 size_t rush_utf8_size(const char *bytes, size_t n);
 
 #endif
