@@ -1,11 +1,11 @@
-/* The rules of every record but instructions. One linear pass each (names are sorted); indices are
- * checked before use. */
+/* Checks every record except instructions, in one linear pass per section (names are sorted).
+ * Indices are checked before use. */
 #include "base/utf8.h"
 #include "model/model.h"
 
 #define BAD(section, i, ...) return rush_fail_record(ctx, m, section, i, __VA_ARGS__)
 
-/* Whether the next eight of `n` bytes are ASCII, which nearly all of a file's text is. */
+/* Returns whether the next eight of `n` bytes are ASCII, as most bytes in a file's text are. */
 static bool ascii8(const char *s, size_t n) {
   uint64_t bytes;
   if (n < sizeof bytes) return false;
@@ -46,7 +46,7 @@ static rush_status check_strings(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
-/* How many children a type has; -1: any number. */
+/* Returns the number of children of a type, or -1 for any number. */
 static int type_arity(uint32_t kind) {
   switch (kind) {
     case RUSH_TYPE_LIST:
@@ -64,20 +64,21 @@ static int type_arity(uint32_t kind) {
   }
 }
 
-/* What is known of a type or a constant with all that it refers to, worked out from the children,
- * which come first: records may share children, so that walking them could take for ever. */
+/* The extent of a type or a constant, including everything it refers to. It is computed from the
+ * children, which come first. Records may share children, so a recursive walk could take
+ * exponential time. */
 typedef struct extent {
   uint32_t depth;
-  uint32_t parts; /* itself and its children's, as often as they occur; at most UINT32_MAX */
+  uint32_t parts; /* itself and its children, counted once per occurrence, at most UINT32_MAX */
 } extent;
 
-/* The record's extent gets that of one more child. */
+/* Adds the extent of a child to that of the record. */
 static void add_child(extent *e, const extent *child) {
   if (child->depth >= e->depth) e->depth = child->depth + 1;
   if (__builtin_add_overflow(e->parts, child->parts, &e->parts)) e->parts = UINT32_MAX;
 }
 
-/* The most parts that one constant may have, and that all of them may have. */
+/* The maximum number of parts of one constant, and of all constants together. */
 static uint64_t most_parts(const rush_model *m) {
   return RUSH_MAX_CONST_PARTS + (uint64_t)m->n_lists;
 }
@@ -85,7 +86,7 @@ static uint64_t most_parts_in_all(const rush_model *m) {
   return 4 * most_parts(m) + m->n_constants;
 }
 
-/* `extents` has one per record. */
+/* `extents` has one element per record. */
 static rush_status check_types(rush_ctx *ctx, const rush_model *m, extent *extents) {
   const uint64_t most = RUSH_MAX_TYPE_PARTS + (uint64_t)m->n_lists;
   uint64_t left = 64 * most + m->n_types;
@@ -223,7 +224,8 @@ static rush_status check_container(rush_ctx *ctx, const rush_model *m, uint32_t 
   return RUSH_OK;
 }
 
-/* Takes the parts of constant `i`, which record `by` of a section uses, from those that are left. */
+/* Subtracts the parts of a constant, which record `by` of a section uses, from those that are
+ * left. */
 static rush_status take_parts(rush_ctx *ctx, const rush_model *m, uint64_t parts, uint64_t *left,
                               uint32_t section, uint32_t by) {
   if (parts > *left) BAD(section, by, "constants have too many parts in all");
@@ -279,7 +281,7 @@ static rush_status check_constants(rush_ctx *ctx, const rush_model *m, extent *e
   return RUSH_OK;
 }
 
-/* Constants that are copied all at once, each time they are mentioned. */
+/* Limits the constants that are copied as a whole at each use. */
 static rush_status check_copies(rush_ctx *ctx, const rush_model *m, const extent *extents,
                                 uint64_t left) {
   for (uint32_t i = 0; i < m->n_attributes; i++) {
@@ -349,7 +351,7 @@ static rush_status second_method(rush_ctx *ctx, const rush_model *m, uint32_t i)
   BAD(RUSH_SEC_METHODS, i, "a second method '%.256s'", rush_string(m, m->methods[i].name));
 }
 
-/* As strcmp of two methods' names. */
+/* Compares the names of two methods like strcmp. */
 static int compare_names(rush_ctx *ctx, const rush_model *m, uint32_t a, uint32_t b) {
   const uint32_t x = m->methods[a].name, y = m->methods[b].name;
   const uint32_t n = m->strings[x].bytes, o = m->strings[y].bytes;
@@ -357,7 +359,7 @@ static int compare_names(rush_ctx *ctx, const rush_model *m, uint32_t a, uint32_
   return strcmp(rush_string(m, x), rush_string(m, y));
 }
 
-/* Sorts the indices of methods by their names, by merging; `spare` has room for as many. */
+/* Sorts indices of methods by name with merge sort. `spare` has room for n indices. */
 static void sort_by_name(rush_ctx *ctx, const rush_model *m, uint32_t *order, uint32_t *spare,
                          uint32_t n) {
   if (n < 2 || rush_should_stop(ctx, n)) return;
@@ -371,8 +373,8 @@ static void sort_by_name(rush_ctx *ctx, const rush_model *m, uint32_t *order, ui
   }
 }
 
-/* Each method's name is a string of its own: so their bytes together are at most the file's, and
- * sorting compares each a few times only. */
+/* Each method's name is a separate string, so that their total length is bounded by the file, and
+ * sorting compares each of them only a few times. */
 static rush_status check_strings_differ(rush_ctx *ctx, const rush_model *m) {
   bool *taken;
   rush_status st = RUSH_OK;
@@ -401,7 +403,7 @@ static rush_status check_method_names(rush_ctx *ctx, const rush_model *m) {
   return st == RUSH_OK ? rush_take_stop(ctx) : st;
 }
 
-/* Where the next method's instructions start, and where its registers may. */
+/* Where the next method's instructions start, and where its registers may start. */
 typedef struct place_of_method {
   uint64_t instrs, registers;
 } place_of_method;
@@ -516,7 +518,7 @@ static rush_status check_optional(rush_ctx *ctx, const rush_model *m) {
   return check_measures(ctx, m);
 }
 
-/* Everything that is nested, with room for what is worked out about it. */
+/* Checks all nested records. `extents` is scratch memory. */
 static rush_status check_nested(rush_ctx *ctx, const rush_model *m, extent *extents) {
   uint64_t left = most_parts_in_all(m);
   RUSH_TRY(check_types(ctx, m, extents));

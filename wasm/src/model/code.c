@@ -1,15 +1,15 @@
-/* Instructions: operators resolved, structure and operands checked, lifetimes worked out. */
+/* Instructions: resolves operators, checks structure and operands, and computes lifetimes. */
 #include "call/overlap.h"
 #include "call/widen.h"
 #include "model/model.h"
 
 #define BAD(i, ...) return rush_fail_record(ctx, m, RUSH_SEC_INSTRS, i, __VA_ARGS__)
 
-/* An open block while walking a method. */
+/* A block that is open at the current point of the walk. */
 typedef struct block {
-  uint32_t opener;  /* IF, ELSE or LOOP instruction */
-  uint32_t end;     /* the END_IF or END_LOOP that closes the construct */
-  uint32_t defined; /* how many registers were on the stack of visible ones at its start */
+  uint32_t opener;  /* its IF, ELSE or LOOP instruction */
+  uint32_t end;     /* END_IF or END_LOOP that closes it */
+  uint32_t defined; /* number of visible registers at its start */
 } block;
 
 typedef struct walk {
@@ -18,10 +18,10 @@ typedef struct walk {
   const rush_file_method *method;
   block blocks[RUSH_MAX_NESTING];
   uint32_t depth;
-  uint64_t operands; /* where the next instruction's may start */
-  /* Per register of the method. */
-  uint8_t *level;    /* depth of the defining block + 1; 0: not visible now */
-  bool *written;     /* an instruction writes it (or will have: each once) */
+  uint64_t operands; /* where the next instruction's operands may start */
+  /* Arrays with one element per register of the method. */
+  uint8_t *level;    /* depth of the defining block + 1, or 0 if not visible */
+  bool *written;     /* assigned by an instruction; each register at most once */
   uint32_t *last;    /* last instruction that needs it */
   uint32_t *visible; /* stack of visible registers */
   uint32_t n_visible;
@@ -29,8 +29,8 @@ typedef struct walk {
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-/* The schema of the file's operator `i`. That of an operator which the host computes may be the
- * file's. */
+/* Resolves the schema of the file's operator `i`. An operator that the host computes may have its
+ * schema in the file. */
 static rush_status resolve_schema(rush_ctx *ctx, rush_model *m, uint32_t i) {
   rush_model_op *o = m->ops + i;
   if (strchr(o->op->schema, '(')) return rush_schema_parse(ctx, o->op->schema, &o->schema);
@@ -53,11 +53,12 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
     rush_model_op *o = m->ops + i;
     const char *name = rush_string(m, m->file_ops[i].name);
     const uint32_t size = m->strings[m->file_ops[i].name].bytes;
-    if (size >= RUSH_NAME_BYTES) { /* no operator's, and many could be this one string */
+    /* Matches no operator, and many records could share this one string */
+    if (size >= RUSH_NAME_BYTES) {
       m->n_missing++;
       continue;
     }
-    RUSH_TRY(rush_charge(ctx, 4000 + size)); /* all names are compared with it */
+    RUSH_TRY(rush_charge(ctx, 4000 + size)); /* it is compared with all names */
     o->op =
         rush_op_find_custom(ctx, name, &o->custom) ? &o->custom : rush_op_find(name, &o->inplace);
     if (!o->op) m->n_missing++;
@@ -77,7 +78,7 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
   return RUSH_OK;
 }
 
-/* One line about an operator that is missing: its schema, and what uses it first. */
+/* Adds one line about a missing operator: its schema, and its first use. */
 static void explain_missing(rush_text *t, const rush_model *m, uint32_t op) {
   const rush_file_op *o = m->file_ops + op;
   uint32_t uses = 0, first = 0;
@@ -147,7 +148,7 @@ static rush_status check_op(walk *w, uint32_t i) {
     BAD(i, "%s has %u results, %u are taken", name, o->schema.n_results, in->n_out);
   for (uint32_t k = 0; k < in->n_in && k < o->schema.n_args; k++) {
     uint32_t operand = m->operands[in->operands + k];
-    if (operand & RUSH_OPERAND_CONSTANT) continue; /* checked when the value is made */
+    if (operand & RUSH_OPERAND_CONSTANT) continue; /* checked when the value is created */
     rush_kinds kinds = rush_type_kinds(m, m->registers[w->method->registers + operand].type);
     const rush_schema_arg *arg = o->schema.args + k;
     if (!(kinds & arg->kinds))
@@ -161,7 +162,8 @@ static rush_status check_op(walk *w, uint32_t i) {
 static rush_status define(walk *w, uint32_t i, uint32_t r, uint32_t level) {
   rush_ctx *ctx = w->ctx;
   rush_model *m = w->m;
-  if (w->level[r] == 0) { /* not visible; END_LOOP and END_IF show results of their openers, once */
+  /* Not visible; END_LOOP and END_IF make results of their openers visible once */
+  if (w->level[r] == 0) {
     w->level[r] = (uint8_t)(level + 1);
     w->visible[w->n_visible++] = r;
     w->last[r] = i;
@@ -182,13 +184,14 @@ static rush_status use(walk *w, uint32_t i, uint32_t operand) {
   if (operand >= w->method->n_registers || w->level[operand] == 0)
     BAD(i, "register %u is read where it has no value", operand);
   uint32_t level = w->level[operand] - 1u;
-  /* In its own block it is needed until here; inside a nested construct until that construct ends.
-   */
+  /* In its own block, a register is needed until here. In a nested construct, it is needed until
+   * that construct ends. */
   w->last[operand] = level == w->depth ? i : w->blocks[level].end;
   return RUSH_OK;
 }
 
-/* Registers `first` to n_out of instruction i are written by it and by nobody else. */
+/* Marks registers `first` to n_out of instruction i as assigned. No other instruction may assign
+ * them. */
 static rush_status claim(walk *w, uint32_t i) {
   rush_ctx *ctx = w->ctx;
   rush_model *m = w->m;
@@ -221,7 +224,7 @@ static rush_status open_block(walk *w, uint32_t i, uint32_t end) {
   return RUSH_OK;
 }
 
-/* Leaves the innermost block: what was defined in it is no longer visible. */
+/* Leaves the innermost block. Registers that it defines are no longer visible. */
 static void close_block(walk *w) {
   block *b = &w->blocks[--w->depth];
   while (w->n_visible > b->defined) w->level[w->visible[--w->n_visible]] = 0;
@@ -231,7 +234,7 @@ static const block *top(const walk *w) {
   return w->depth ? &w->blocks[w->depth - 1] : NULL;
 }
 
-/* Whether the innermost block was opened by `opcode` and is to be closed by instruction i. */
+/* Returns whether the innermost block was opened by `opcode` and is closed by instruction i. */
 static bool closes(const walk *w, uint32_t i, uint16_t opcode) {
   const block *b = top(w);
   return b && w->m->instrs[b->opener].opcode == opcode && w->m->instrs[b->opener].target == i;
@@ -288,7 +291,7 @@ static rush_status walk_loop(walk *w, uint32_t i) {
   if (m->instrs[in->target].n_in != in->n_in - 1)
     BAD(i, "END_LOOP gives %u values", m->instrs[in->target].n_in);
   RUSH_TRY(open_block(w, i, in->target));
-  /* Unless used, they live until the end of the iteration. */
+  /* Registers without a use live until the end of the iteration. */
   return define_out(w, in->target, i, in->n_in - 2u, in->n_out);
 }
 
@@ -347,7 +350,7 @@ static rush_status walk_instr(walk *w, uint32_t i) {
 
 /* ---- Decoding -------------------------------------------------------------------------------- */
 
-/* Bit k: register operand k of an operator ends its life here and stands there once only. */
+/* Sets bit k if register operand k of an operator has its last use here and occurs only once. */
 static uint32_t last_uses(const walk *w, uint32_t i) {
   const rush_file_instr *in = w->m->instrs + i;
   const uint32_t *operands = w->m->operands + in->operands;
@@ -378,13 +381,13 @@ static void decode(walk *w, uint32_t i) {
   if (in->n_out > m->max_out) m->max_out = in->n_out;
 }
 
-/* Whether register r is written inside the loop that instruction `end` closes. */
+/* Returns whether register r is assigned inside the loop that instruction `end` closes. */
 static bool inside_loop(const walk *w, const uint32_t *writer, uint32_t r, uint32_t end) {
   return writer[r] != RUSH_NONE && writer[r] >= w->m->instrs[end].target && writer[r] < end;
 }
 
-/* Sorts the method's registers by their last use: a counting sort into model->drops. At an END_LOOP
- * those of the loop's body come first. */
+/* Sorts the method's registers by their last use into model->drops, with a counting sort. At an
+ * END_LOOP, registers of the loop's body come first. */
 static void place_drops(walk *w, uint32_t *writer) {
   rush_model *m = w->m;
   uint32_t first = w->method->instrs, n = w->method->n_instrs, n_regs = w->method->n_registers;
@@ -410,8 +413,8 @@ static void place_drops(walk *w, uint32_t *writer) {
   }
 }
 
-/* The instruction after which each register holds its value: results of a LOOP or an IF appear at
- * its end. */
+/* Finds the instruction after which each register has its value. Results of a LOOP or an IF appear
+ * at its end. */
 static void find_writers(const walk *w, uint32_t *writer) {
   const rush_model *m = w->m;
   for (uint32_t r = 0; r < w->method->n_registers; r++) writer[r] = RUSH_NONE;
@@ -445,7 +448,7 @@ static rush_status walk_method(walk *w, uint32_t *writer) {
   return RUSH_OK;
 }
 
-/* Arrays that one walk needs, for the method with the most registers. */
+/* Allocates the arrays for the method with the most registers, and walks all methods. */
 static rush_status walk_all(rush_ctx *ctx, rush_model *m) {
   size_t most = 1;
   for (uint32_t f = 0; f < m->n_methods; f++) {
@@ -484,7 +487,7 @@ rush_status rush_code_build(rush_ctx *ctx, rush_model *m) {
   for (uint32_t i = 0; i < m->n_ports; i++) {
     if (m->ports[i].initial != RUSH_NONE) m->constant_used[m->ports[i].initial] = true;
   }
-  /* Items of a used container are used. Containers come behind their items. */
+  /* Items of a used container are used as well. Containers come after their items. */
   for (uint32_t i = m->n_constants; i-- > 0;) {
     const rush_file_constant *c = m->constants + i;
     bool container = rush_const_has_items(c->kind);

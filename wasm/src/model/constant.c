@@ -8,7 +8,7 @@ static double as_double(uint64_t bits) {
   return f;
 }
 
-/* A tensor as the record says, on `storage` (one more reference). */
+/* Creates the tensor that the record describes on `storage`, which gets one more reference. */
 static rush_status tensor_on(rush_heap *heap, const rush_file_tensor *r, rush_storage *storage,
                              rush_value *out) {
   rush_tensor *t;
@@ -20,7 +20,7 @@ static rush_status tensor_on(rush_heap *heap, const rush_file_tensor *r, rush_st
   t->offset = (int64_t)r->offset;
   memcpy(t->sizes, r->sizes, sizeof t->sizes);
   for (int d = 0; d < RUSH_MAX_RANK; d++) t->strides[d] = rush_clamped_stride(r->strides[d]);
-  rush_numel(t->rank, t->sizes, &t->numel); /* checked by load */
+  rush_numel(t->rank, t->sizes, &t->numel); /* load has checked it */
   t->storage = storage;
   storage->refs++;
   *out = rush_of_tensor(t);
@@ -59,7 +59,7 @@ static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_
   double lo = as_float((uint32_t)c->p1), hi = as_float((uint32_t)(c->p1 >> 32));
   uint64_t state = c->p0;
   char *at = rush_data(t);
-  *out = rush_of_tensor(t); /* the caller drops it where this fails */
+  *out = rush_of_tensor(t); /* the caller drops it on failure */
   for (int64_t i = 0; i < t->numel; i++, at += rush_itemsize(t)) {
     if (i % 4096 == 0) RUSH_TRY(rush_charge(heap->ctx, 4096 * 4));
     uint64_t u = splitmix64(&state);
@@ -77,7 +77,7 @@ static rush_status make_random(rush_heap *heap, const rush_model *m, const rush_
 
 /* ---- One constant ---------------------------------------------------------------------------- */
 
-/* Everything but tensors and containers. */
+/* Creates a value that is neither a tensor nor a container. */
 static rush_status make_leaf(rush_heap *heap, const rush_model *m, const rush_file_constant *c,
                              rush_value *out) {
   switch (c->kind) {
@@ -163,7 +163,7 @@ static rush_status copy_tensor(rush_heap *heap, const rush_model *m, const rush_
   return st;
 }
 
-/* Recursion is as deep as constants are nested: at most RUSH_MAX_NESTING. */
+/* The recursion depth is limited to RUSH_MAX_NESTING, the nesting of constants. */
 rush_status rush_constant_copy(rush_heap *heap, const rush_model *m, uint32_t constant,
                                rush_storage **copies, rush_value *out) {
   const rush_file_constant *c = m->constants + constant;

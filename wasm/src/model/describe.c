@@ -1,5 +1,5 @@
-/* What a file is, as text: the one description behind the C++ tool, Python and JS. As JSON it is in
- * describe_json.c and describe_graph.c. */
+/* Describes a file as text. The C++ tool, Python and JS all use this description. describe_json.c
+ * and describe_graph.c write it as JSON. */
 #include "model/describe.h"
 #include "model/print.h"
 
@@ -16,7 +16,7 @@ static rush_status count_ops(rush_ctx *ctx, const rush_model *m, rush_op_use **o
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* ", size 0 = batch, 1 to 8" */
+/* Writes, for example, ", size 0 = batch, 1 to 8". */
 static void text_constraints(rush_text *t, const rush_model *m, uint32_t port) {
   for (uint32_t i = rush_first_constraint(m, port);
        i < m->n_constraints && m->constraints[i].port == port; i++) {
@@ -109,7 +109,8 @@ static void describe_text(rush_text *t, const rush_model *m, const rush_op_use *
   }
 }
 
-/* The tree, then the texts of `kind`, each below the name of its method: "# layer.0.forward". */
+/* Writes the tree, then the texts of `kind`, each below the name of its method: "#
+ * layer.0.forward". */
 static void describe_torch(rush_text *t, const rush_model *m, rush_text_kind kind) {
   for (uint32_t i = 0; i < m->n_texts; i++) {
     if (m->texts[i].kind == RUSH_TEXT_TREE)

@@ -1,5 +1,5 @@
-/* The program as JSON, for tools that walk it: registers, instructions, constants, PyTorch's texts.
- */
+/* Describes the program as JSON for tools: registers, instructions, constants, and PyTorch's
+ * texts. */
 #include <math.h>
 
 #include "model/describe.h"
@@ -29,7 +29,7 @@ static void json_tensor(rush_json *j, const rush_file_tensor *r) {
   rush_json_close(j, '}');
 }
 
-/* {"KEY": "string of the file"} */
+/* Writes {"KEY": "string of the file"}. */
 static void json_named(rush_json *j, const char *key, uint32_t string) {
   rush_json_open(j, '{');
   rush_json_key(j, key);
@@ -65,8 +65,8 @@ static void json_items(rush_json *j, const char *key, const rush_file_constant *
   rush_json_close(j, '}');
 }
 
-/* ints as {"int": "12"} (they have 64 bits), floats as {"float": 0.5}, others as JSON has them.
- * Recursion is as deep as constants are nested: at most RUSH_MAX_NESTING. */
+/* Writes ints as {"int": "12"} (because they have 64 bits), floats as {"float": 0.5}, and others as
+ * plain JSON. The recursion depth is limited to RUSH_MAX_NESTING, the nesting of constants. */
 static void json_constant(rush_json *j, uint32_t constant) {
   const rush_model *m = j->m;
   const rush_file_constant *c = m->constants + constant;
@@ -113,7 +113,7 @@ static void json_constant(rush_json *j, uint32_t constant) {
   }
 }
 
-/* A register is its number, a constant {"constant": index}. */
+/* A register is written as its number, a constant as {"constant": index}. */
 static void json_operands(rush_json *j, const uint32_t *operands, uint32_t n) {
   rush_json_open(j, '[');
   for (uint32_t k = 0; k < n && rush_json_ok(j); k++) {

@@ -1,4 +1,4 @@
-/* What a file is, as JSON: everything but the program. */
+/* Describes everything in a file except the program as JSON. */
 #include "model/describe.h"
 #include "model/json.h"
 
@@ -35,7 +35,7 @@ uint32_t rush_first_constraint(const rush_model *m, uint32_t port) {
   return lo;
 }
 
-/* For each size: null, or its constraint. */
+/* Writes null or a constraint for each size. */
 static void json_constraints(rush_json *j, uint32_t port) {
   const rush_model *m = j->m;
   uint32_t i = rush_first_constraint(m, port), dim = 0;
@@ -96,8 +96,7 @@ static void json_missing(rush_json *j, uint32_t i, const rush_file_instr *first)
   rush_json_value(j, "%u", known ? m->sources[first->source].line : 0);
 }
 
-/* A type of a schema as ports have it: without the annotations of aliases and the lengths of lists.
- */
+/* Writes a schema type in the form of ports: without alias annotations and list lengths. */
 static void json_schema_type(rush_json *j, const char *type, uint32_t size) {
   const char *end = type + size;
   rush_text t = {.ctx = j->text->ctx};
@@ -127,8 +126,8 @@ static void json_schema_type(rush_json *j, const char *type, uint32_t size) {
   rush_release(j->text->ctx, text, bytes);
 }
 
-/* What the host needs to know to compute an operator: which arguments it writes, and which results
- * these are (-1: none). */
+/* Writes what the host needs in order to compute an operator: the arguments it writes, and the
+ * index of the result for each (-1 for none). */
 static void json_signature(rush_json *j, const rush_schema *s) {
   rush_json_key(j, "args");
   rush_json_open(j, '[');
@@ -167,7 +166,7 @@ static void json_ops(rush_json *j, const rush_op_use *uses, bool missing) {
   rush_json_close(j, ']');
 }
 
-/* Whether the program refers to each tensor of the file, and not only a test vector. */
+/* Marks the tensors of the file that the program refers to, and not only a test vector. */
 static void mark_used(const rush_model *m, bool *used) {
   for (uint32_t i = 0; i < m->n_constants; i++) {
     const rush_file_constant *c = m->constants + i;
@@ -242,7 +241,8 @@ static void json_meta(rush_json *j) {
   rush_json_close(j, '}');
 }
 
-/* The bytes of a method's inputs as the examples had them; those of unknown sizes are left out. */
+/* Returns the bytes of a method's inputs with the sizes of the example. Inputs with unknown sizes
+ * count as 0. */
 static uint64_t input_bytes(const rush_model *m, const rush_file_method *f) {
   uint64_t sum = 0;
   for (uint32_t k = 0; k < f->n_inputs; k++) {
@@ -256,7 +256,7 @@ static uint64_t input_bytes(const rush_model *m, const rush_file_method *f) {
   return sum;
 }
 
-/* What a model that is loaded takes before its first operator runs, and what it may take. */
+/* Writes the memory that a loaded model takes before its first operator runs, and the limit. */
 static void json_memory(rush_json *j) {
   const uint64_t least = j->m->total_bytes + input_bytes(j->m, j->m->methods);
   const size_t limit = j->text->ctx->limit ? j->text->ctx->limit : SIZE_MAX;

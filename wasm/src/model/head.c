@@ -1,4 +1,4 @@
-/* Header, section table, and where each section's records are. */
+/* Reads the header and the section table, and locates the records of each section. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -6,7 +6,7 @@
 
 #define BAD RUSH_ERR_BAD_FILE
 
-/* Everything that is said once about a section: id, name, width, and where it goes in the model. */
+/* Defines each section once: id, name, record type, and its field in the model. */
 #define SECTIONS(X)                                                                        \
   X(RUSH_SEC_STRING_BYTES, "string bytes", char, string_bytes, n_string_bytes)             \
   X(RUSH_SEC_STRINGS, "strings", rush_file_string, strings, n_strings)                     \
@@ -105,7 +105,7 @@ static rush_status place(rush_ctx *ctx, rush_model *m, const rush_file_section *
   }
 }
 
-/* How files begin that are taken for a .rush file, and what to do then. */
+/* The first bytes of other file formats that are mistaken for a .rush file, with advice. */
 static const struct {
   uint8_t at, n;
   char bytes[5];
@@ -157,8 +157,7 @@ rush_status rush_header_check(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
-/* A section that is absent is empty; its records could start anywhere but at NULL, to which nothing
- * can be added. */
+/* An absent section is empty. Its pointer must not be NULL, because adding to NULL is undefined. */
 static void place_nowhere(rush_model *m){
 #define X(id_, name, type, field, count_) m->field = (const type *)(const void *)m->head;
     SECTIONS(X)

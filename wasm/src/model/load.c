@@ -1,4 +1,5 @@
-/* Bytes arrive, a model comes out: header, head, then one storage after the other. */
+/* Builds a model from bytes as they arrive: the header, the head, then one storage after the
+ * other. */
 #include <stdio.h>
 
 #include "call/widen.h"
@@ -8,21 +9,22 @@ struct rush_loader {
   rush_ctx *ctx;
   rush_model *m;
   char header[RUSH_HEADER_BYTES];
-  size_t got;       /* bytes at the current destination */
-  uint64_t at;      /* bytes of the weights that have arrived */
-  uint32_t storage; /* the next one to fill */
+  size_t got;       /* bytes received at the current destination */
+  uint64_t at;      /* bytes of the weights received so far */
+  uint32_t storage; /* the next storage to fill */
   bool head_done, failed;
-  uint64_t given; /* the bytes that the caller has, or UINT64_MAX where it does not say */
-  size_t used;    /* bytes that loading holds */
-  char gap[4096]; /* what lies between storages goes here */
+  uint64_t given; /* bytes that the caller has, or UINT64_MAX if unknown */
+  size_t used;    /* bytes that loading has allocated */
+  char gap[4096]; /* receives the padding between storages */
 
   /* While weights arrive: the constants as values, for prepare. */
   rush_heap heap;
   rush_value *constants;
   rush_storage **storages;
-  rush_value *defaults; /* of all operators' arguments */
-  uint32_t *ready,
-      *next;      /* instructions to prepare once storage s is there: ready[s], next[instr], ... */
+  rush_value *defaults; /* for the arguments of all operators */
+  /* Linked lists of instructions to prepare once storage s has arrived: ready[s], next[instr],
+   * ... */
+  uint32_t *ready, *next;
   uint32_t *user; /* per storage: an instruction that packs it */
 };
 
@@ -52,7 +54,7 @@ void rush_model_destroy(rush_ctx *ctx, rush_model *m) {
   rush_release(ctx, m, sizeof *m);
 }
 
-/* ---- Which bytes are needed plain ------------------------------------------------------------ */
+/* ---- Which storages need plain bytes --------------------------------------------------------- */
 
 static void need(rush_model *m, uint32_t constant) {
   const rush_file_constant *c = m->constants + constant;
@@ -81,7 +83,7 @@ static void count_needs(rush_model *m) {
   }
 }
 
-/* ---- Preparing ------------------------------------------------------------------------------- */
+/* ---- Preparation ----------------------------------------------------------------------------- */
 
 static const rush_file_tensor *constant_tensor(const rush_model *m, uint32_t operand) {
   if (!(operand & RUSH_OPERAND_CONSTANT)) return NULL;
@@ -89,8 +91,9 @@ static const rush_file_tensor *constant_tensor(const rush_model *m, uint32_t ope
   return c->kind == RUSH_CONST_TENSOR ? m->tensors + c->a : NULL;
 }
 
-/* Whether instruction i reads rows of a matrix that linear packs: then it takes them out of the packed
- * weights. If so, *storage is the matrix', and user[*storage] the linear. */
+/* Returns whether instruction i gathers rows of a matrix that a linear layer packs. It then gathers
+ * them from the packed weight. *storage becomes the storage of the matrix, and user[*storage] is
+ * the linear layer. */
 static bool reads_rows(const rush_loader *l, uint32_t i, uint32_t *storage) {
   const rush_model *m = l->m;
   const rush_code *c = m->code + i;
@@ -106,7 +109,8 @@ static bool reads_rows(const rush_loader *l, uint32_t i, uint32_t *storage) {
   return m->ops[packs->op].op->flags & RUSH_OP_PACKS_ROWS && packs->operands[1] == c->operands[0];
 }
 
-/* Whether what instruction i packs is what another one does: the same operator, the same constants. */
+/* Returns whether instruction i packs the same weights as another one: same operator, same
+ * constants. */
 static bool is_twin(const rush_model *m, uint32_t i, uint32_t other) {
   const rush_code *c = m->code + i, *of = m->code + other;
   if (m->ops[of->op].op != m->ops[c->op].op || of->n_in != c->n_in) return false;
@@ -117,7 +121,7 @@ static bool is_twin(const rush_model *m, uint32_t i, uint32_t other) {
   return true;
 }
 
-/* Chains each instruction that packs weights to the last storage that it waits for. */
+/* Links each instruction that packs weights to the last storage that it waits for. */
 static void plan_preparing(rush_loader *l) {
   rush_model *m = l->m;
   for (uint32_t s = 0; s < m->n_storages; s++) l->ready[s] = l->user[s] = RUSH_NONE;
@@ -138,7 +142,7 @@ static void plan_preparing(rush_loader *l) {
     if (reads_rows(l, i, &s)) m->weights[s].readers++;
 }
 
-/* Half weights are packed from wide copies, or by RUSH_OP_PACKS_HALVES. */
+/* Half-precision weights are packed from widened copies, or directly with RUSH_OP_PACKS_HALVES. */
 static rush_status widen_constants(rush_loader *l, const rush_model_op *o, const rush_value **args,
                                    rush_value *wide) {
   for (uint32_t k = 0; k < o->schema.n_args && l->heap.rare; k++) {
@@ -154,8 +158,8 @@ static rush_status widen_constants(rush_loader *l, const rush_model_op *o, const
   return RUSH_OK;
 }
 
-/* Has instruction i pack its weights, or share those of `before`, which may be RUSH_NONE; or, while
- * placing, say where the bytes of a storage shall go. */
+/* Lets instruction i pack its weights, or share those of `before`, unless that is RUSH_NONE. While
+ * placing, asks where the bytes of a storage go instead. */
 static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
                                const rush_storage *placing, void **place) {
   rush_model *m = l->m;
@@ -170,7 +174,7 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
     if (!(c->operands[k] & RUSH_OPERAND_CONSTANT)) continue;
     args[k] = l->constants + (c->operands[k] & ~RUSH_OPERAND_CONSTANT);
     if (!(RUSH_KIND_BIT(args[k]->kind) & o->schema.args[k].kinds))
-      return RUSH_OK; /* running says what is wrong */
+      return RUSH_OK; /* the run reports the error */
   }
   rush_prepare p = {.ctx = l->ctx,
                     .n_args = o->schema.n_args,
@@ -187,9 +191,9 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
     rush_status st = placing ? RUSH_OK : widen_constants(l, o, args, wide);
     if (st == RUSH_OK) st = o->op->prepare(&p);
     const rush_status stopped = rush_take_stop(l->ctx);
-    m->packed[i] = p.packed; /* the model's, also where it is half done */
+    m->packed[i] = p.packed; /* the model owns it even if it is incomplete */
     for (uint32_t k = 0; k < o->schema.n_args; k++) rush_drop(&l->heap, wide + k);
-    if (l->heap.rare) rush_heap_trim(&l->heap); /* wide copies are large */
+    if (l->heap.rare) rush_heap_trim(&l->heap); /* widened copies are large */
     if (st == RUSH_OK) st = stopped;
     if (st != RUSH_OK) return rush_fail_prefix_instr(l->ctx, m, i, st);
     if (placing) {
@@ -222,7 +226,7 @@ static rush_status storage_arrived(rush_loader *l, uint32_t s) {
 
 static rush_status header_arrived(rush_loader *l) {
   rush_model *m = l->m;
-  m->head = l->header; /* for the check only */
+  m->head = l->header; /* only for the check */
   rush_status st = rush_header_check(l->ctx, m);
   m->head = NULL;
   RUSH_TRY(st);
@@ -305,8 +309,8 @@ void rush_loader_destroy(rush_loader *l) {
   rush_release(l->ctx, l, sizeof *l);
 }
 
-/* Room for a storage's bytes: in the packed weights of the only instruction that uses it, where
- * that can pack them in place, else on their own. */
+/* Allocates memory for a storage: in the packed weights of its only user, if that can pack in
+ * place, and otherwise separately. */
 static rush_status open_storage(rush_loader *l, uint32_t s, size_t bytes) {
   rush_weight *w = l->m->weights + s;
   const uint32_t user = l->user[s];
@@ -322,7 +326,7 @@ static rush_status open_storage(rush_loader *l, uint32_t s, size_t bytes) {
   return RUSH_OK;
 }
 
-/* Goes on to the next storage with bytes; those without any are complete at once. */
+/* Advances to the next storage with bytes. Empty storages are complete at once. */
 static rush_status next_storage(rush_loader *l) {
   rush_model *m = l->m;
   while (l->storage < m->n_storages && l->at == m->storages[l->storage].offset) {
@@ -351,7 +355,7 @@ static rush_status weights_window(rush_loader *l, void **at, size_t *room) {
   return RUSH_OK;
 }
 
-/* Loading takes no more memory than a file of this size may need. */
+/* Limits the memory of loading to what a file of this size may need. */
 static size_t begin_call(rush_loader *l, size_t *cap) {
   const uint64_t total = l->m->total_bytes;
   const size_t most = rush_memory_allowance(total < l->given ? total : l->given);

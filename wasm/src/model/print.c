@@ -4,7 +4,7 @@
 
 static void print_type(rush_text *t, const rush_model *m, uint32_t index, bool fields);
 
-/* The string up to each character that is not plain, and what stands for that. */
+/* Prints the string and replaces each character that is not plain. */
 static void print_with(rush_text *t, const char *s, bool (*plain)(unsigned char), bool escape) {
   for (size_t n; *s && !t->failed; s += n) {
     for (n = 0; s[n] && plain((unsigned char)s[n]);) n++;
@@ -45,7 +45,7 @@ static void print_children(rush_text *t, const rush_model *m, const rush_file_ty
   }
 }
 
-/* Recursion is as deep as types are nested: at most RUSH_MAX_NESTING. */
+/* The recursion depth is limited to RUSH_MAX_NESTING, the nesting of types. */
 static void print_type(rush_text *t, const rush_model *m, uint32_t index, bool fields) {
   static const char *const names[] = {
       [RUSH_TYPE_NONE] = "NoneType",  [RUSH_TYPE_TENSOR] = "Tensor",
@@ -108,7 +108,7 @@ static void print_tensor(rush_text *t, const rush_model *m, const rush_file_tens
                 rush_shape_text(r->rank, r->sizes, shape));
 }
 
-/* Recursion is as deep as constants are nested: at most RUSH_MAX_NESTING. */
+/* The recursion depth is limited to RUSH_MAX_NESTING, the nesting of constants. */
 void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
   enum { MOST_ITEMS = 16 };
   const rush_file_constant *c = m->constants + constant;
@@ -167,7 +167,7 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
   }
 }
 
-/* "%name" of a register of a method, or "%12" where it has no name; or the constant. */
+/* Prints a register of a method as "%name", or "%12" without a name; or prints the constant. */
 static void print_operand(rush_text *t, const rush_model *m, const rush_file_method *f,
                           uint32_t operand) {
   if (operand & RUSH_OPERAND_CONSTANT) {
@@ -213,7 +213,8 @@ static void print_source(rush_text *t, const rush_model *m, const rush_file_inst
   rush_text_add(t, "\n");
 }
 
-/* "block0(%i : int, ...):" and "-> (...)", as TorchScript prints the blocks of If and Loop. */
+/* Prints "block0(%i : int, ...):" and "-> (...)", like TorchScript for the blocks of If and
+ * Loop. */
 static void print_instr(rush_text *t, const rush_model *m, const rush_file_method *f,
                         const rush_file_instr *in, int indent) {
   const uint32_t *operands = m->operands + in->operands, *out = operands + in->n_in;

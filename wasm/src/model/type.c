@@ -1,7 +1,7 @@
-/* What values a type of the file lets through. */
+/* The values that a type of the file accepts. */
 #include "model/model.h"
 
-/* The kinds of a type whose children's are known. */
+/* Returns the kinds of a type whose children's kinds are known. */
 static rush_kinds kinds_of_type(const rush_model *m, uint32_t type) {
   const rush_file_type *t = m->types + type;
   rush_kinds kinds = 0;
@@ -51,8 +51,8 @@ rush_status rush_find_type_kinds(rush_ctx *ctx, rush_model *m) {
   return RUSH_OK;
 }
 
-/* Recursion is as deep as types are nested: at most RUSH_MAX_NESTING. A value that holds another one
- * twice has it looked through twice, so that the work is counted. */
+/* The recursion depth is limited to RUSH_MAX_NESTING, the nesting of types. A value that occurs
+ * twice in another one is visited twice, so the work is counted. */
 bool rush_value_fits(rush_ctx *ctx, const rush_model *m, uint32_t type, const rush_value *v) {
   const rush_file_type *t = m->types + type;
   const uint32_t *children = t->n > 0 ? m->lists + t->list : NULL; /* a file may have no lists */
