@@ -1,4 +1,4 @@
-/* The public functions on values and models: thin, over value.h, tensor.h and model.h. */
+/* The public functions on values and models, as thin wrappers of value.h, tensor.h and model.h. */
 #include "exec/session.h"
 #include "tensor/layout.h"
 #include "tensor/turned.h"

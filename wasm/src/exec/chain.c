@@ -1,20 +1,20 @@
-/* rush::chain: the pointwise operators behind it as one walk over their elements (fused.h). The
- * exporter puts it in front of them. It changes no result: what it does not do, because a dtype or a
- * size does not fit or because somebody looks at each result, the instructions behind it do. */
+/* rush::chain runs the pointwise operators after it as one fused pass over their elements
+ * (fused.h). The exporter puts it in front of them. It never changes a result. If a dtype or a size
+ * does not fit, or if an observer needs each result, the instructions after it run as usual. */
 #include "blocks/elements/fused.h"
 #include "blocks/elements/pointwise.h"
 #include "exec/session.h"
 
-enum { PATIENCE = 8 /* walks that could not be made, one after another, before none is tried */ };
+enum { PATIENCE = 8 /* consecutive failures before it gives up */ };
 
-/* Of an instruction: the walk of its last run, which the next one takes again where its operands lie
- * as they did, and all else that its operators read is as it was. */
+/* The fused pass of an instruction's last run. The next run uses it again if the layout of the
+ * operands and all other inputs of its operators are the same. */
 struct rush_chain {
   rush_chain *next;
-  rush_fused *walk; /* NULL: none is known */
+  rush_fused *walk; /* NULL if there is none */
   uint32_t failures;
-  uint32_t n;         /* instructions that it stands for */
-  uint32_t n_watched; /* registers that no tensor is in, and what was */
+  uint32_t n;         /* number of fused instructions */
+  uint32_t n_watched; /* registers without tensors, and their values */
   struct {
     uint32_t r;
     rush_value value;
@@ -46,7 +46,7 @@ static void end_chains(rush_session *s) {
   }
 }
 
-/* That of the instruction at work. */
+/* Returns the chain of the current instruction. */
 static rush_status find_chain(rush_session *s, rush_chain **out) {
   void *memory = (void *)(intptr_t)s->iterations[s->pc];
   *out = memory;
@@ -60,7 +60,8 @@ static rush_status find_chain(rush_session *s, rush_chain **out) {
   return RUSH_OK;
 }
 
-/* How many of the `n` instructions behind it are such operators; *operands: what they take, in all. */
+/* Counts how many of the next `n` instructions are pointwise operators. *operands is the total
+ * number of their operands. */
 static uint32_t count_steps(const rush_session *s, int64_t n, uint32_t *operands) {
   const rush_model *m = s->m;
   const rush_file_method *f = m->methods + s->method;
@@ -76,9 +77,10 @@ static uint32_t count_steps(const rush_session *s, int64_t n, uint32_t *operands
   return k;
 }
 
-/* ---- Making a walk --------------------------------------------------------------------------- */
+/* ---- Building a fused pass ------------------------------------------------------------------- */
 
-/* Remembers what `code` reads beside tensors; false where that cannot be compared in another run. */
+/* Remembers the inputs of `code` other than tensors. Returns false if they cannot be compared in
+ * another run. */
 static bool watch(rush_session *s, rush_chain *chain, const rush_code *code) {
   for (uint32_t k = 0; k < code->n_in; k++) {
     const uint32_t r = code->operands[k];
@@ -100,7 +102,7 @@ static bool is_as_watched(const rush_session *s, const rush_chain *chain) {
   return true;
 }
 
-/* Takes in up to n instructions. Their registers hold stand-ins meanwhile. */
+/* Fuses up to n instructions. Meanwhile, their registers hold stand-ins. */
 static uint32_t add_steps(rush_session *s, rush_call *c, rush_chain *chain, uint32_t n,
                           rush_tensor *stand_ins) {
   const rush_code *code = behind(s);
@@ -125,7 +127,7 @@ static uint32_t add_steps(rush_session *s, rush_call *c, rush_chain *chain, uint
   return k;
 }
 
-/* Which of the first n instructions writes register r; -1 for none. */
+/* Returns the index of the instruction, among the first n, that assigns register r, or -1. */
 static int writer_of(const rush_session *s, uint32_t r, uint32_t n) {
   for (uint32_t k = n; k-- > 0;) {
     const rush_code *code = behind(s) + k;

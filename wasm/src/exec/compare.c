@@ -1,4 +1,4 @@
-/* Comparing what came with what PyTorch gave. */
+/* Compares results with PyTorch's. */
 #include "exec/compare.h"
 
 #include <math.h>
@@ -8,14 +8,14 @@
 
 typedef struct comparison {
   rush_session *s;
-  double rtol, atol; /* of the value at work */
-  double small;      /* max_rel leaves out what is not above this */
+  double rtol, atol; /* for the current value */
+  double small;      /* max_rel ignores values up to this magnitude */
   rush_verify_report *report;
-  bool scaled;  /* atol counts in units of a tensor's greatest element, at least 1 */
+  bool scaled;  /* atol is relative to a tensor's greatest element if that is above 1 */
   bool by_norm; /* rule 3 of verdict.h may decide */
-  const rush_file_measure *measures; /* of a test vector's values in their order; */
-  size_t n_measures;                 /* so many are left */
-  char path[128];                    /* where in the result: "[1][0]" */
+  const rush_file_measure *measures; /* of the values of a test vector, in order */
+  size_t n_measures;                 /* number of those that are left */
+  char path[128];                    /* position in the result: "[1][0]" */
   size_t path_size;
 } comparison;
 
@@ -29,7 +29,7 @@ static rush_status differ(comparison *c, const char *fmt, ...) {
   return rush_fail(c->s->ctx, RUSH_ERR_MISMATCH, "result%s: %s", c->path, text);
 }
 
-/* ---- What is measured ------------------------------------------------------------------------ */
+/* ---- Measures -------------------------------------------------------------------------------- */
 
 static void measure(comparison *c, double got, double want) {
   rush_verify_report *r = c->report;
@@ -44,7 +44,7 @@ static void measure(comparison *c, double got, double want) {
   }
 }
 
-/* The report has the distances of the value that is furthest from float64's. */
+/* The report keeps the distances of the value that is furthest from the float64 result. */
 static void keep_distances(comparison *c, const rush_verdict *v) {
   rush_verify_report *r = c->report;
   rush_distance pytorch, own, between;
@@ -56,7 +56,7 @@ static void keep_distances(comparison *c, const rush_verdict *v) {
   r->between = between;
 }
 
-/* ", in float64's eyes ..." where float64's answer is known. */
+/* Size of the text ", in float64's eyes ...", which is added if the float64 result is known. */
 enum { EYES = 160 };
 static const char *distances_text(const rush_verdict *v, char *text) {
   rush_distance pytorch, own, between;
@@ -71,7 +71,7 @@ static const char *distances_text(const rush_verdict *v, char *text) {
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-/* The greatest finite magnitude. */
+/* Returns the greatest finite magnitude. */
 static double greatest(const rush_tensor *t) {
   double most = 0;
   rush_iter it;
@@ -110,7 +110,7 @@ static rush_status compare_floats(comparison *c, const rush_tensor *got, const r
                        exact ? rush_load_double(RUSH_FLOAT64, it.at[2] + k * it.stride[2][0]) : 0);
       const bool first = was_close && !v.close;
       if (!first && (bad || !was_tight || v.tight)) continue;
-      bad |= first; /* else the first that is not tightly close */
+      bad |= first; /* otherwise the first element that is not tightly close */
       bad_got = a;
       bad_want = b;
     }
@@ -123,7 +123,7 @@ static rush_status compare_floats(comparison *c, const rush_tensor *got, const r
                 c->report->max_abs, distances_text(&v, eyes));
 }
 
-/* Real parts, then imaginary ones. */
+/* Compares the real parts, then the imaginary parts. */
 static rush_status compare_complexes(comparison *c, const rush_tensor *got, const rush_tensor *want,
                                      const rush_tensor *exact) {
   for (int k = 0; k < 2; k++) {
@@ -134,7 +134,8 @@ static rush_status compare_complexes(comparison *c, const rush_tensor *got, cons
   return RUSH_OK;
 }
 
-/* Whether they are; else an element of each that differs. Of `a`, if quantized, the integers count. */
+/* Returns whether all elements are equal. Otherwise sets one element of each that differs. For a
+ * quantized `a`, the integers are compared. */
 static bool same_elements(const rush_tensor *a, const rush_tensor *b, double *in_a, double *in_b) {
   const rush_tensor *operands[] = {a, b};
   const rush_dtype dtype = b->dtype;
@@ -152,7 +153,7 @@ static bool same_elements(const rush_tensor *a, const rush_tensor *b, double *in
   return true;
 }
 
-/* What is no floating-point number: PyTorch's or float64's. */
+/* Values other than floating-point numbers must equal PyTorch's or the float64 result. */
 static rush_status compare_others(comparison *c, const rush_tensor *got, const rush_tensor *want,
                                   const rush_tensor *exact) {
   double a, b;
@@ -163,7 +164,7 @@ static rush_status compare_others(comparison *c, const rush_tensor *got, const r
   return differ(c, "%.9g was wanted, %.9g came", b, a);
 }
 
-/* float64's answer, where it can be one of this tensor. */
+/* Returns the float64 result if it can belong to this tensor. */
 static const rush_tensor *exact_of(const rush_tensor *want, const rush_value *exact) {
   if (!exact || exact->kind != RUSH_KIND_TENSOR) return NULL;
   const rush_tensor *t = rush_as_tensor(exact);
@@ -263,7 +264,7 @@ static rush_status compare_leaf(comparison *c, const rush_value *got, const rush
   }
 }
 
-/* Whether the constant can be float64's answer to this: only then it is worth a copy. */
+/* Returns whether the constant can be the float64 result of this value. Only then is it copied. */
 static bool may_be_exact(const rush_model *m, uint32_t constant, const rush_value *want) {
   if (constant == RUSH_NONE) return false;
   const rush_file_constant *c = m->constants + constant;
@@ -276,7 +277,7 @@ static bool may_be_exact(const rush_model *m, uint32_t constant, const rush_valu
   return e->rank == t->rank && memcmp(e->sizes, t->sizes, t->rank * sizeof *t->sizes) == 0;
 }
 
-/* A tensor or number of a test vector, with the file's measure of it. */
+/* Compares a tensor or number of a test vector, with the file's measure of it. */
 static rush_status compare_measured(comparison *c, const rush_value *got, const rush_value *want) {
   RUSH_CHECK(c->s->ctx, c->n_measures > 0, RUSH_ERR_BAD_FILE,
              "the file has measures of fewer values than the answer holds");
@@ -292,8 +293,8 @@ static rush_status compare_measured(comparison *c, const rush_value *got, const 
   return st;
 }
 
-/* Recursion is as deep as the expected constant is nested: at most RUSH_MAX_NESTING. `exact` is
- * float64's, or NULL. */
+/* The recursion depth is limited to RUSH_MAX_NESTING, the nesting of the expected constant. `exact`
+ * is the float64 result or NULL. */
 static rush_status compare(comparison *c, const rush_value *got, const rush_value *want,
                            const rush_value *exact) {
   if (got->kind != want->kind)
@@ -333,7 +334,7 @@ rush_status rush_compare_scaled(rush_session *s, const rush_value *got, const ru
   return compare(&c, got, want, exact);
 }
 
-/* Older files have none. */
+/* Older files have no measures. */
 static void find_measures(const rush_model *m, size_t test, comparison *c) {
   size_t first = 0, n = 0;
   while (first < m->n_measures && m->measures[first].test < test) first++;

@@ -1,4 +1,5 @@
-/* The host's hand on a run: seeing the next instruction, giving results in its place, watching. */
+/* Functions for the host to control a run: to see the next instruction, to provide its results, and
+ * to observe results. */
 #include "exec/session.h"
 
 rush_status rush_session_next(rush_session *s, rush_next *out) {
@@ -33,7 +34,7 @@ static rush_status check_results(rush_session *s, const rush_code *c, const rush
   return RUSH_OK;
 }
 
-/* Copies a tensor's elements into one that has the same sizes and dtype. */
+/* Copies a tensor's elements into one with the same sizes and dtype. */
 static rush_status copy_into(rush_session *s, const rush_value *target, const rush_value *value,
                              const char *what) {
   rush_tensor *to = rush_as_tensor(target), *from = rush_as_tensor(value);
@@ -45,7 +46,7 @@ static rush_status copy_into(rush_session *s, const rush_value *target, const ru
   return rush_tensor_copy(&s->heap, to, from);
 }
 
-/* A result that the schema says is an argument, written, is copied into that. */
+/* If the schema says that a result is a written argument, copies the result into the argument. */
 static rush_status settle_written(rush_session *s, const rush_code *c, rush_value *results) {
   const rush_model_op *o = s->m->ops + c->op;
   uint32_t n_args;
@@ -61,7 +62,7 @@ static rush_status settle_written(rush_session *s, const rush_code *c, rush_valu
   return RUSH_OK;
 }
 
-/* The operator that is next. */
+/* Returns the next instruction, which must be an operator. */
 static rush_status next_op(rush_session *s, const rush_code **c) {
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
   *c = s->m->code + s->pc;
@@ -120,7 +121,7 @@ rush_status rush_session_replace(rush_session *s, const rush_value *results, siz
   return RUSH_OK;
 }
 
-/* What the host has observed: the results of the last operator. */
+/* The results of the last operator, for the host. */
 typedef struct seen {
   uint32_t n;
   rush_value results[];

@@ -1,15 +1,15 @@
-/* Comparing the results of operators with what PyTorch's nodes gave, while a run goes on. */
+/* Compares the results of operators with those of PyTorch's nodes during a run. */
 #include <rushlight/trace.h>
 
 #include "exec/compare.h"
 
-/* An instruction and the items of its handle. */
+/* An instruction and the trace items with its handle. */
 typedef struct pair {
   uint64_t handle;
-  uint32_t first, n; /* its items */
-  uint32_t owner;    /* the first instruction with that handle, which counts for all of them: */
-  uint32_t next;     /* of its items */
-  bool shared;       /* several have it */
+  uint32_t first, n; /* range of its items */
+  uint32_t owner;    /* first instruction with this handle, which counts for all of them */
+  uint32_t next;     /* next item to compare */
+  bool shared;       /* several instructions have this handle */
 } pair;
 
 typedef struct trace {
@@ -18,13 +18,13 @@ typedef struct trace {
   double rtol, atol;
   rush_trace_report report;
   bool parted;
-  char message[RUSH_MESSAGE_BYTES]; /* of the first that differs */
-  rush_value *tuples; /* of a trace in the file: the results of each item, and float64's, */
-  rush_traced *made;  /* and the items, */
-  size_t n_made;      /* so many */
+  char message[RUSH_MESSAGE_BYTES]; /* for the first difference */
+  rush_value *tuples; /* for a trace in the file: results of each item, then float64's */
+  rush_traced *made;  /* its items */
+  size_t n_made;      /* their number */
 } trace;
 
-/* ---- While it runs --------------------------------------------------------------------------- */
+/* ---- During the run -------------------------------------------------------------------------- */
 
 static rush_status compare_item(rush_session *s, const rush_value *results, uint32_t n,
                                 const rush_traced *item) {
@@ -40,8 +40,8 @@ static rush_status compare_item(rush_session *s, const rush_value *results, uint
   return RUSH_OK;
 }
 
-/* Finds the next item that agrees, of the `n` that are left: the first of them, unless rounds may
- * be missing. */
+/* Finds the next of `n` remaining items that agrees. It must be the first one, unless iterations
+ * may be missing. */
 static rush_status find_equal(rush_session *s, const rush_value *results, uint32_t n_results,
                               const rush_traced *items, size_t n, bool skip, uint32_t *found) {
   RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_MISMATCH, "PyTorch's run does not come here, or not so often");
@@ -51,7 +51,7 @@ static rush_status find_equal(rush_session *s, const rush_value *results, uint32
     rush_status st = compare_item(s, results, n_results, items + k);
     if (st != RUSH_ERR_MISMATCH) return st;
   }
-  return compare_item(s, results, n_results, items); /* for its message */
+  return compare_item(s, results, n_results, items); /* only for its message */
 }
 
 static void compare_results(rush_session *s, const rush_code *c, const rush_value *results,
@@ -97,7 +97,7 @@ static void end_trace(rush_session *s) {
   if (s->observer == &tracer) rush_observe_end(s);
 }
 
-/* The first item of a handle; `n` where there is none. */
+/* Returns the first item of a handle, or `n` if there is none. */
 static size_t first_of(const rush_traced *items, size_t n, uint64_t handle) {
   size_t lo = 0, hi = n;
   while (lo < hi) {
@@ -110,9 +110,9 @@ static size_t first_of(const rush_traced *items, size_t n, uint64_t handle) {
   return lo < n && items[lo].handle == handle ? lo : n;
 }
 
-/* Whether an instruction is compared with items like this one, or NULL where its handle has none.
- * The exporter drops results of an IF or a LOOP that nobody uses, and then it is not known which is
- * which; older files hold no items of theirs. */
+/* Returns whether an instruction is compared with items like this one (NULL if its handle has
+ * none). The exporter drops unused results of an IF or a LOOP, and then the mapping is unknown.
+ * Older files hold no items for them. */
 static bool is_compared(const rush_code *c, const rush_traced *item) {
   switch (c->opcode) {
     case RUSH_OPCODE_OP:
@@ -126,8 +126,8 @@ static bool is_compared(const rush_code *c, const rush_traced *item) {
   }
 }
 
-/* Pairs instructions with items; `owners`, one per item, are RUSH_NONE. Gives how many found their
- * items. */
+/* Pairs instructions with items. `owners` has one RUSH_NONE per item. Returns the number of paired
+ * instructions. */
 static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, uint32_t *owners,
                        pair *pairs) {
   size_t paired = 0;
@@ -139,7 +139,8 @@ static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, 
     size_t first = p->handle ? first_of(items, n, p->handle) : n, last = first;
     if (!is_compared(m->code + i, first < n ? items + first : NULL)) p->handle = 0;
     if (first == n || p->handle == 0) continue;
-    if (owners[first] == RUSH_NONE) /* one of a handle looks for the end of its items */
+    /* The first instruction of a handle finds the end of its items */
+    if (owners[first] == RUSH_NONE)
       while (last < n && items[last].handle == p->handle) last++;
     else
       last = first + pairs[owners[first]].n;
@@ -153,21 +154,21 @@ static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, 
   return paired;
 }
 
-/* A program that only hands on what it is given has nothing to pair. */
+/* A program that only passes on its inputs has nothing to compare. */
 static bool has_operators(const rush_model *m) {
   for (uint32_t i = 0; i < m->n_instrs; i++)
     if (m->code[i].opcode == RUSH_OPCODE_OP) return true;
   return false;
 }
 
-/* Whether any instruction is of a node of PyTorch's. */
+/* Returns whether any instruction comes from a PyTorch node. */
 static bool has_handles(const rush_model *m) {
   for (uint32_t i = 0; i < m->n_sources; i++)
     if (m->sources[i].handle != 0) return true;
   return false;
 }
 
-/* A new trace; whatever fails after this, end_trace takes it away. */
+/* Creates a trace. After any later failure, end_trace removes it. */
 static rush_status make_trace(rush_session *s) {
   end_trace(s);
   return rush_observe_with(s, &tracer, sizeof(trace));
@@ -206,13 +207,13 @@ rush_status rush_session_trace(rush_session *s, const rush_traced *items, size_t
   return st;
 }
 
-/* The record of what a traced node gave in float64; NULL where there is none. They rise. */
+/* Returns the record of a traced node's float64 result, or NULL. Records are in ascending order. */
 static const rush_file_exact *exact_of(const rush_model *m, uint32_t traced, uint32_t *next) {
   while (*next < m->n_exact && m->exact[*next].traced < traced) ++*next;
   return *next < m->n_exact && m->exact[*next].traced == traced ? m->exact + *next : NULL;
 }
 
-/* The items of the `n` records from `first` on. */
+/* Creates the items of `n` records, starting at `first`. */
 static rush_status make_items(rush_session *s, size_t first, size_t n) {
   const rush_model *m = s->m;
   trace *t = s->observed;

@@ -1,25 +1,27 @@
-/* The rule of verdict.h. */
+/* Implements the rule of verdict.h. */
 #include <rushlight/verdict.h>
 
 #include <float.h>
 #include <math.h>
 
-/* 16 times what rounding to float32 may lose: nothing that is computed in float32 is more exact. */
+/* 16 times the rounding error of float32. No computation in float32 is expected to be more
+ * accurate. */
 static const double FLOOR = 16 * 0x1p-24;
-/* PyTorch must be as exact as this, in L2, for rule 1 to be tight. */
+/* Rule 1 is tight only if PyTorch's L2 distance from float64 is at most this. */
 static const double EXACT_ENOUGH = 1e-4;
-/* A float64 answer further from PyTorch's than this, or than ASTRAY_BY_RTOL times rtol (bfloat16 has
- * eight bits), is of another function, or of a program that rounding leads astray: it tells nothing.
- */
+/* A float64 result that is further from PyTorch's than this, or than ASTRAY_BY_RTOL times rtol
+ * (bfloat16 has eight bits), is ignored. It belongs to another function, or to a program in which
+ * rounding errors grow. */
 static const double ASTRAY = 0.05, ASTRAY_BY_RTOL = 60;
-/* Rule 2: the distances may be so much of rtol more. Activations far above the answer round in steps
- * that all of its elements share, and chance decides in which of two runs. */
+/* Rule 2: the distances may exceed PyTorch's by this multiple of rtol. Activations far above the
+ * result round in steps that all elements share, so chance decides which run is closer. */
 static const double NEAR = 0.25;
-/* Rule 2, where PyTorch itself is further than ASTRAY from float64's answer, as deep networks in
- * bfloat16 are: an answer has to be nearer to PyTorch's than that is to float64's, too, which no other
- * function's is. */
+/* Rule 2, if PyTorch itself is further than ASTRAY from the float64 result, as deep bfloat16
+ * networks are. The result must then also be closer to PyTorch's than PyTorch's is to float64's. No
+ * other function satisfies this. */
 static const double MULTIPLE_OF_FAR = 1.25;
-/* Rule 3: the greatest difference may be this many times rtol, L2 is at most rtol. */
+/* Rule 3: the greatest difference may be this multiple of rtol. The L2 distance may be at most
+ * rtol. */
 static const double GREATEST = 2.5;
 
 void rush_verdict_begin(rush_verdict *v, double rtol, double atol, double most, bool measured,
@@ -33,7 +35,7 @@ void rush_verdict_begin(rush_verdict *v, double rtol, double atol, double most, 
                       .tight = true};
 }
 
-/* Both finite, both NaN, or the same infinity. */
+/* Returns whether both are finite, both are NaN, or both are the same infinity. */
 static bool same_kind(double a, double b) {
   return isfinite(a) ? isfinite(b) : isnan(a) ? isnan(b) : a == b;
 }
@@ -46,7 +48,7 @@ static void grow(rush_distance *d, double difference) {
 
 void rush_verdict_add(rush_verdict *v, double got, double pytorch, double exact) {
   v->n++;
-  if (fabs(exact) > (double)FLT_MAX) exact = copysign(INFINITY, exact); /* as float32 has it */
+  if (fabs(exact) > (double)FLT_MAX) exact = copysign(INFINITY, exact); /* as in float32 */
   const bool finite = isfinite(pytorch);
   if (!same_kind(got, pytorch)) {
     v->close = v->tight = false;
@@ -64,7 +66,7 @@ void rush_verdict_add(rush_verdict *v, double got, double pytorch, double exact)
   v->tight &= d <= v->tight_atol + relative;
   if (d <= v->atol + relative) return;
   v->close = false;
-  v->broken |= v->measured && !known; /* nothing tells */
+  v->broken |= v->measured && !known; /* there is no float64 value to decide */
 }
 
 bool rush_verdict_is_measure(const rush_verdict *v) {
@@ -77,7 +79,7 @@ bool rush_verdict_is_right(const rush_verdict *v) {
   const bool few = v->n < RUSH_VERDICT_FEW, is_measure = rush_verdict_is_measure(v);
   const bool tells = is_measure && !few && pytorch <= EXACT_ENOUGH * norm;
   if (v->close && (v->tight || !tells)) return true;
-  /* Sums that have overflowed compare as anything. */
+  /* Comparisons with overflowed sums would be meaningless. */
   if (v->broken || !isfinite(norm) || !isfinite(v->own.l2) || !isfinite(v->between.l2))
     return false;
   if (is_measure) {
@@ -85,7 +87,8 @@ bool rush_verdict_is_right(const rush_verdict *v) {
     const double multiple = far   ? MULTIPLE_OF_FAR
                             : few ? RUSH_VERDICT_MULTIPLE_OF_FEW
                                   : RUSH_VERDICT_MULTIPLE;
-    const double least = fmin(FLOOR, v->rtol), near = NEAR * v->rtol; /* of float64 more is asked */
+    /* Results in float64 get a stricter bound. */
+    const double least = fmin(FLOOR, v->rtol), near = NEAR * v->rtol;
     return v->own.max <= multiple * fmax(v->pytorch.max, least * v->most) + near * v->most &&
            sqrt(v->own.l2) <= multiple * fmax(pytorch, least * norm) + near * norm &&
            (!far || v->between.l2 <= v->pytorch.l2);

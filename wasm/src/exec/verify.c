@@ -1,4 +1,4 @@
-/* Test vectors: the file's inputs run, and the answer is compared. */
+/* Test vectors: runs the file's inputs and compares the results. */
 #include "exec/compare.h"
 
 static rush_status find_test(rush_session *s, size_t test, const rush_file_test **out) {
