@@ -1,18 +1,16 @@
-// The examples of js/README.md. And those of README.md, exporter/README.md and CONTRIBUTING.md, in the order in which they stand there.
+// Runs the examples of js/README.md, README.md, exporter/README.md and CONTRIBUTING.md in their order.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 
-import { RushFile, flipFile } from './build-rush.mjs';
+import { flipFile } from './build-rush.mjs';
 import { Folder, parts } from './examples.mjs';
 import { ranBefore } from './nodes.mjs';
 
 const here = new Folder();
 here.write('flip.rush', flipFile().bytes());
-here.write('scale.rush', new RushFile().method('forward', { inputs: [{ name: 'x' }] }, (m, x) =>
-  m.op('my_ops::scale', [x], 'Tensor', 'my_ops::scale(Tensor x, float by=2.0) -> Tensor')).bytes());
 
 parts('js/README.md', /(?<=```js\n)[^]*?(?=```)/g).forEach((code, i) => {
   test(`example ${i + 1} of the README prints what it says`, () => here.runJs(code, `${i}.mjs`));

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 const pages = {
   'Get started': [['Start', '/'], ['Export a model', '/export'], ['Run a model', '/run'], ['A complete page', '/page'], ['TypeScript', '/typescript']],
   'In a page': [['Pictures and sound', '/media'], ['Worker', '/worker'], ['Threads', '/threads'], ['Download once', '/cache'], ['Bundlers', '/bundlers'], ['Memory', '/memory'], ['A smaller wasm', '/slim'], ['Errors', '/errors']],
-  'More of PyTorch': [['Sizes', '/sizes'], ['Text, token by token', '/generate'], ['Custom operators', '/operators'], ['Check the answers', '/right']],
+  'More of PyTorch': [['Sizes', '/sizes'], ['Text, token by token', '/generate'], ['Custom operators', '/operators'], ['Check the answers', '/right'], ['Values', '/values'], ['Look inside', '/inspect']],
   Migration: [['onnxruntime-web', '/from-onnxruntime-web'], ['transformers.js', '/from-transformers-js'], ['Questions', '/questions']],
 };
 
