@@ -34,7 +34,7 @@ enum {
   LONG = 1 << 26, /* maximum steps per item for threads that cannot check for a stop request */
   CHUNK = RUSH_LEAST_WORK / 3 + 1, /* minimum steps per chunk */
   CHUNKS = 8, /* per thread, if there is enough work; late threads take fewer */
-  /* Maximum steps per chunk of small items, between two checks for a stop request */
+  /* Maximum steps per chunk of small items, between two checks for a stop request. */
   MOST = 1 << 19,
 #ifdef __wasm__
   PAUSES = 1 << 16, /* polls before a helper sleeps: tens of microseconds */

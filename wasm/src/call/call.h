@@ -297,7 +297,7 @@ struct rush_prepare {
   const rush_storage *placing; /* the storage whose bytes are about to arrive, or NULL */
   void *place;                 /* while placing, set by the operator: destination of the bytes */
   /* Set by the operator: bit i if tensor i is only stored in `packed`. run never reads its data,
-   * but may read its sizes and dtype */
+   * but may read its sizes and dtype. */
   uint32_t consumed;
 };
 

@@ -28,7 +28,7 @@ static rush_status resolve(rush_call *c, const rush_schema *schema, rush_value *
       const void *given = args[k].u.ref;
       if (schema->args[k].written) continue;
       RUSH_TRY(rush_overlap_copy(c, rush_as_tensor(args + w), args + k));
-      /* The call owns the copy, so it must not be reused */
+      /* The call owns the copy, so it must not be reused. */
       if (args[k].u.ref != given && k < 32) c->last_use &= ~(1u << k);
     }
   }

@@ -63,13 +63,13 @@ static const struct {
     {"NoneType", RUSH_KIND_BIT(RUSH_KIND_NONE)},
 };
 
-/* Skips a bracketed group. p->at must be behind its opening bracket. */
+/* Skips a bracketed group. p->at must be after its opening bracket. */
 static void skip_group(parser *p, char open, char close) {
   for (int depth = 1; *p->at && depth > 0; p->at++)
     depth += *p->at == open ? 1 : *p->at == close ? -1 : 0;
 }
 
-/* Parses an alias annotation such as "a!)", from behind its opening bracket. Keeps its first
+/* Parses an alias annotation such as "a!)", from after its opening bracket. Keeps its first
  * letter. */
 static void parse_alias(parser *p, char *alias, bool *written) {
   const char *from = p->at;

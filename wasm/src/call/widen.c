@@ -165,7 +165,7 @@ rush_status rush_call_widened(rush_call *c, const rush_schema *schema, rush_valu
   if (st == RUSH_OK) {
     if (inplace) c->inplace = rush_as_tensor(args);
     c->narrow = w.narrow[0];
-    /* The arguments are copies that the call owns; reusing one would lose the original */
+    /* The arguments are copies that the call owns; reusing one would lose the original. */
     c->last_use = 0;
     st = c->op->run(c);
   }

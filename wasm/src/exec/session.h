@@ -27,7 +27,7 @@ struct rush_session {
   rush_value *registers;   /* of the current method */
   uint32_t n_registers;    /* capacity */
   /* Per instruction: for an active LOOP, the iterations done and their maximum; for rush::chain,
-   * its rush_chain */
+   * its rush_chain. */
   int64_t *iterations;
   rush_chain *chains; /* all chains, and the function that frees them (or NULL) */
   void (*end_chains)(rush_session *s);
@@ -35,10 +35,10 @@ struct rush_session {
   rush_random own_random, test_random,
       *random; /* the generator of the run: its own, or that of a test vector */
 
-  /* Of a run: maximum number of instructions (0: unlimited), and those done */
+  /* Of a run: maximum number of instructions (0: unlimited), and those done. */
   uint64_t step_limit, steps;
   bool running;
-  /* An instruction is running: print and poll functions must not enter the session */
+  /* An instruction is running: print and poll functions must not enter the session. */
   bool stepping;
   uint32_t method, pc;
   uint32_t next;     /* the instruction after the current one, which may change it */

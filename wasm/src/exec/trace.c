@@ -139,7 +139,7 @@ static size_t pair_all(const rush_model *m, const rush_traced *items, size_t n, 
     size_t first = p->handle ? first_of(items, n, p->handle) : n, last = first;
     if (!is_compared(m->code + i, first < n ? items + first : NULL)) p->handle = 0;
     if (first == n || p->handle == 0) continue;
-    /* The first instruction of a handle finds the end of its items */
+    /* The first instruction of a handle finds the end of its items. */
     if (owners[first] == RUSH_NONE)
       while (last < n && items[last].handle == p->handle) last++;
     else

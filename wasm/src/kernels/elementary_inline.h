@@ -5,7 +5,7 @@
 
 #include "kernels/simd.h"
 
-/* Few significant bits, so that products with small integers are exact */
+/* Few significant bits, so that products with small integers are exact. */
 #define LN2_HIGH 0.693359375f
 #define LN2_LOW -2.12194440e-4f
 

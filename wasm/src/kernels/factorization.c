@@ -64,7 +64,7 @@ static double complex shift_of(int64_t n, const double complex *a, int64_t last)
 static void qr_step(int64_t n, double complex *a, double complex *u, int64_t first, int64_t last,
                     double complex shift) {
   turn(n, a, u, first, first + 1, a[first * (n + 1)] - shift, a[first + 1 + first * n]);
-  /* Chases the bulge below the subdiagonal downwards */
+  /* Chases the bulge below the subdiagonal downwards. */
   for (int64_t k = first; k + 2 <= last; k++) {
     turn(n, a, u, k + 1, k + 2, a[k + 1 + k * n], a[k + 2 + k * n]);
     a[k + 2 + k * n] = 0;

@@ -113,7 +113,7 @@ static void pass_4(const pass *t) {
   }
 }
 static void pass_5(const pass *t) {
-  /* Cos and sin of 2 pi / 5 */
+  /* The cosine and sine of 2 pi / 5 and 4 pi / 5. */
   const double cos1 = 0.30901699437494742410, sin1 = 0.95105651629515357212;
   const double cos2 = -0.80901699437494742410, sin2 = 0.58778525229247312917;
   EACH_J {

@@ -69,7 +69,7 @@ bool rush_half_scratch(const rush_ctx *ctx, const rush_half_product *p, size_t *
 static bool is_in_range(const rush_half_product *p) {
   if (p->dtype == RUSH_BFLOAT16) return true;
   bool small = p->finite;
-  /* Finite after scaling by 2^112 */
+  /* Finite after scaling by 2^112. */
   for (size_t i = 0; i < p->k; i++) small &= fabsf(p->a[i]) < 0x1p16f;
   return small;
 }

@@ -76,7 +76,7 @@ RUSH_INLINE void rush_int8_depthwise_quads(size_t taps, const uint8_t *const *x,
 /* Eight channels of one input column, rearranged for the current outputs. */
 typedef struct rush_int8_column {
   /* Quads use 2: four channels each; pairs use 4: four channels of the upper rows, then of the
-   * lower row */
+   * lower row. */
   s8 v[4];
 } rush_int8_column;
 typedef struct rush_int8_outputs {

@@ -30,7 +30,8 @@ static span span_of(const rush_pool *s, int d, size_t o) {
   const ptrdiff_t n = high > low ? high - low : 0;
   ptrdiff_t end = first + (ptrdiff_t)s->kernel[d];
   if (end > size + s->padding[d]) end = size + s->padding[d];
-  /* An empty window starts behind the input, and so does PyTorch's index of its maximum. */
+  /* An empty window starts past the end of the input, and so does PyTorch's index of its
+   * maximum. */
   return (span){(size_t)(first + low * step), (size_t)n, s->dilation[d],
                 s->count_padding ? (int64_t)(end - first) : (int64_t)n};
 }

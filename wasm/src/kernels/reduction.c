@@ -8,7 +8,7 @@ static double lanes(f4 v) {
   return ((double)v[0] + (double)v[1]) + ((double)v[2] + (double)v[3]);
 }
 
-/* Sums f(x) over blocks, where x is a vector of four elements. Elements behind the end are 0, for
+/* Sums f(x) over blocks, where x is a vector of four elements. Elements past the end are 0, for
  * which f must return 0. */
 #define SUM_F32(n, data, x, f, tail)                                  \
   double total = 0;                                                   \

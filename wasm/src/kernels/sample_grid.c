@@ -104,7 +104,7 @@ enum { TAPS = 4, MOST = 16 /* 16 for 2-d cubic; 8 for 3-d linear */, BLOCK = 64 
             const bool in = axes[2].at[a] >= 0 && axes[1].at[b] >= 0 && axes[0].at[c] >= 0;        \
             block->at[k][i] =                                                                      \
                 in ? (ptrdiff_t)(axes[2].at[a] + axes[1].at[b] + axes[0].at[c]) : -1;              \
-            /* In 2-d a NaN coordinate propagates; in 3-d it is skipped */                         \
+            /* In 2-d a NaN coordinate propagates; in 3-d it is skipped. */                        \
             block->weight[k][i] = in || g->dims == 2 ? w : 0;                                      \
             block->outside = block->outside || !in;                                                \
           }                                                                                        \

@@ -53,7 +53,7 @@ static rush_status resolve_ops(rush_ctx *ctx, rush_model *m) {
     rush_model_op *o = m->ops + i;
     const char *name = rush_string(m, m->file_ops[i].name);
     const uint32_t size = m->strings[m->file_ops[i].name].bytes;
-    /* Matches no operator, and many records could share this one string */
+    /* Matches no operator, and many records could share this one string. */
     if (size >= RUSH_NAME_BYTES) {
       m->n_missing++;
       continue;
@@ -162,7 +162,7 @@ static rush_status check_op(walk *w, uint32_t i) {
 static rush_status define(walk *w, uint32_t i, uint32_t r, uint32_t level) {
   rush_ctx *ctx = w->ctx;
   rush_model *m = w->m;
-  /* Not visible; END_LOOP and END_IF make results of their openers visible once */
+  /* Not visible; END_LOOP and END_IF make results of their openers visible once. */
   if (w->level[r] == 0) {
     w->level[r] = (uint8_t)(level + 1);
     w->visible[w->n_visible++] = r;

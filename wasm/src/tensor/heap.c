@@ -5,7 +5,7 @@
 enum {
   HEAP_ALIGN = 64,
   STEPS = 4, /* size classes per power of two */
-  /* Number of larger classes to try before allocating: blocks of up to twice the size */
+  /* Number of larger classes to try before allocating: blocks of up to twice the size. */
   BORROW = STEPS,
 };
 

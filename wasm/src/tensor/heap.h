@@ -32,7 +32,7 @@ typedef struct rush_heap {
   rush_quantized_hooks quantized;
 } rush_heap;
 
-/* Bytes behind the end of a block that kernels may read but never write; XNNPACK's
+/* Bytes past the end of a block that kernels may read but never write; XNNPACK's
  * XNN_EXTRA_BYTES. */
 enum { RUSH_HEAP_SLACK = 16 };
 

@@ -162,7 +162,7 @@ rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t
     void *data;
     RUSH_TRY(rush_heap_alloc(heap, (size_t)bytes, &data));
     if (s->bytes > 0) memcpy(data, s->data, s->bytes);
-    /* Hides old contents of the block */
+    /* Hides old contents of the block. */
     memset((char *)data + s->bytes, 0, (size_t)bytes - s->bytes);
     rush_heap_free(heap, s->data);
     s->data = data;

@@ -61,7 +61,7 @@ enum {
   RUSH_PW_NUMBER_FIRST = 1 << 8,  /* the same if argument 0 is a number */
   RUSH_PW_LIKE_SELF = 1 << 9,     /* the result has the strides of empty_like(argument 0) */
   RUSH_PW_NUMBER_ASIDE = 1 << 10, /* Numbers after the tensors are not TensorIterator operands. */
-  /* Complex operands give a real result: c128 writes doubles, c64 floats */
+  /* Complex operands give a real result: c128 writes doubles, c64 floats. */
   RUSH_PW_TO_REAL = 1 << 12,
   /* A number that is the last operand is not rounded to the half-precision dtype. */
   RUSH_PW_EXACT = 1 << 11,

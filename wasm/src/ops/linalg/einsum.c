@@ -28,7 +28,7 @@ static bool is_dots(const char *p) {
   return p[0] == '.' && p[1] == '.' && p[2] == '.';
 }
 
-/* Reads the labels of one operand's subscripts. *p points behind them afterwards. */
+/* Reads the labels of one operand's subscripts. *p points past them afterwards. */
 static rush_status read_operand(rush_call *c, const char **p, const rush_tensor *t, size_t number,
                                 operand *out, int *n_dots) {
   int letters = 0, n = 0;

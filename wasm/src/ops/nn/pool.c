@@ -9,7 +9,7 @@
 
 typedef struct pooling {
   int dims;
-  /* When the result has the input's memory format */
+  /* When the result has the input's memory format. */
   enum { SUGGESTED, NEVER, MEAN_OF_ALL } follows;
   bool batched, last; /* last: channels-last, otherwise contiguous */
   int format;         /* memory format of PyTorch's result */

@@ -401,9 +401,8 @@ RUSH_OP(str_replace) {
     rush_text_bytes(&text, s.p + done, at - done);
     rush_text_bytes(&text, new.p, new.n);
     done = at + old.n;
-    from = old.n > 0 ? done
-                     /* Libtorch loops forever for an empty `old`; this gives Python's result */
-                     : at + 1;
+    /* libtorch loops forever for an empty `old`; this gives Python's result. */
+    from = old.n > 0 ? done : at + 1;
     if (left > 0) left--;
   }
   rush_text_bytes(&text, s.p + done, s.n - done);

@@ -91,7 +91,7 @@ static rush_status fill_with(rush_call *c, rush_tensor *t, double from, double t
 }
 
 static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, double to) {
-  /* The parts are never half-precision, not even for rand_like of a half-precision tensor */
+  /* The parts are never half-precision, not even for rand_like of a half-precision tensor. */
   if (rush_is_complex(t->dtype)) {
     rush_tensor both;
     RUSH_TRY(both_parts(c, t, &both));
