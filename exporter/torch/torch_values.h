@@ -21,6 +21,8 @@ struct RuntimeError : std::runtime_error {
   RuntimeError(rush_status s, const rush_ctx *ctx);
   rush_status status;
   std::string op, source;  // "aten::add.Tensor", "model.py:7"; "" where there is none
+  std::string
+      baked;  // "sizes" or "values" if PyTorch's trace may have fixed the example's, else ""
 };
 
 // A rush_print_fn: to where TorchScript prints, which is sys.stdout in Python, standard output in

@@ -83,7 +83,7 @@ def test_a_size_that_tracing_baked_is_refused_with_the_size_and_the_tracers_warn
     with pytest.warns(torch.jit.TracerWarning), pytest.raises(rushlight.RushlightError, match=says) as e:
         rushlight.export(model, torch.rand(4, 3), out, dynamic_shapes={"x": {0: "n"}})
     line = type(model).forward.__code__.co_firstlineno + 1
-    assert "tracing keeps what it saw of the example's sizes:" in str(e.value) and f"test_constraints.py:{line}: " in str(e.value)
+    assert "tracing fixed these sizes of the example:" in str(e.value) and f"test_constraints.py:{line}: " in str(e.value)
     assert e.value.code in ("mismatch", "model-raised", "bad-argument")
 
 

@@ -181,12 +181,12 @@ def test_missing_operators_are_listed_at_once(out, tmp_path):
 
 
 @pytest.mark.parametrize("call,error,message", [
-    (lambda out: rushlight.export(models.Mlp(), None, out), ValueError, "example_inputs are needed"),
-    (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4)), ValueError, "needs a path"),
-    (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4), out, output_names="y"), ValueError, r"output_names wants a list of names, \['y'\]"),
-    (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4), out, methods="forward"), ValueError, "methods wants a list of names"),
-    (lambda out: rushlight.export(3, None, out), TypeError, "int is nothing that can be exported"),
-    (lambda out: rushlight.export(models.Mlp, (torch.rand(1, 4),), out), TypeError, r"Mlp is a class: give a model of it, Mlp\(...\)"),
+    (lambda out: rushlight.export(models.Mlp(), None, out), ValueError, "example_inputs must be given"),
+    (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4)), ValueError, "path must be"),
+    (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4), out, output_names="y"), ValueError, r"output_names must be a list of names, got the string 'y': give \['y'\]"),
+    (lambda out: rushlight.export(models.Mlp(), torch.rand(1, 4), out, methods="forward"), ValueError, "methods must be a list of names"),
+    (lambda out: rushlight.export(3, None, out), TypeError, "cannot export an object of type int"),
+    (lambda out: rushlight.export(models.Mlp, (torch.rand(1, 4),), out), TypeError, r"cannot export the class Mlp: export an instance of it, Mlp\(...\)"),
     (lambda out: rushlight.export(models.Mlp().state_dict(), (torch.rand(1, 4),), out), TypeError, r"load_state_dict\(\)"),
     (lambda out: rushlight.export("no.pt", None, out), rushlight.RushlightError, "no.pt cannot be read: No such file"),
     (lambda out: rushlight.export(torch.jit.script(models.Counter()), None, out, methods=["step"]), ValueError,

@@ -56,7 +56,7 @@ class Block(nn.Module):
 @pytest.mark.feature("FX", "the module of the torch.fx primer")
 def test_primer(out):
     report = keep("fx_primer", symbolic_trace(Primer()), (torch.randn(5, 4),))
-    assert report.way == "FX graph, scripted" and "came as   FX graph, scripted" in str(report)
+    assert report.route == "FX graph, scripted" and "route     FX graph, scripted" in str(report)
 
 
 @pytest.mark.feature("FX", "keyword arguments: clamp(min=, max=)")
@@ -184,7 +184,7 @@ def test_to_folder_and_import(tmp_path, monkeypatch):
     try:
         again = importlib.import_module("saved_net").SavedNet()
         report = keep("fx_to_folder", again, (torch.randn(2, 4),), eager=net)
-        assert report.way == "traced"
+        assert report.route == "traced"
         keep("fx_to_folder_scripted", torch.jit.script(again), (torch.randn(2, 4),), eager=net)
     finally:
         sys.modules.pop("saved_net", None)
@@ -338,7 +338,7 @@ class Plain:
 
 @pytest.mark.parametrize("result", [lambda x: {"a": x, "b": Plain()}, lambda x: {"a": x, 1: [x]}])
 def test_a_result_that_tracing_has_no_type_for_is_refused(out, result):
-    with pytest.raises(rushlight.RushlightError, match=r"no type for what this model returns \(.+\): return tensors, .* lists and dicts") as e:
+    with pytest.raises(rushlight.RushlightError, match=r"no type for the model's result \(.+\): return tensors, .* lists and dicts") as e:
         rushlight.export(result, (torch.randn(2),), out)
     assert e.value.code == "unsupported"
 
@@ -374,7 +374,7 @@ def test_a_traced_result_of_several_types(out, name):
     x, y = torch.randn(2, 4), torch.randn(2)
     for given in ((x, y), {"other": y, "x": x}):  # by place, by name
         report = rushlight.export(net, given, out, dynamic_shapes={"x": {0: "n"}})
-        assert report.way == "traced" and report.tried and report.state == ["count"]
+        assert report.route == "traced" and report.tried and report.state == ["count"]
         other = torch.randn(5, 4), torch.randn(2)
         with torch.no_grad():
             wanted, came = RESULTS[name](net.linear(other[0]), other[1]), rushlight.load(out)(*other)
@@ -387,7 +387,7 @@ def test_a_traced_result_of_several_types(out, name):
 
 def test_a_traced_function_returns_several_types(out):
     x = torch.randn(2)
-    assert rushlight.export(mixed, (x,), out).way == "traced"
+    assert rushlight.export(mixed, (x,), out).route == "traced"
     y = rushlight.load(out)(x)
     assert torch.equal(y["b"][1][1], x + 1) and torch.equal(y["a"], x)
 
@@ -426,7 +426,7 @@ def test_concrete_args():
         traced = symbolic_trace(flagged, concrete_args={"flag": flag})
         x = torch.randn(3)
         report = keep(f"fx_concrete_{flag}", traced, (x, flag), eager=flagged)
-        assert report.way == "FX graph, scripted"
+        assert report.route == "FX graph, scripted"
         assert report.inputs[1].endswith("bool")
 
 
@@ -451,7 +451,7 @@ def test_annotated_placeholders():
     traced = symbolic_trace(Annotated())
     args = (torch.randn(3), [torch.randn(3), torch.randn(3)], 3)
     report = keep("fx_annotated", traced, args, (torch.randn(2), [torch.randn(2)], -1))
-    assert report.way == "FX graph, scripted"
+    assert report.route == "FX graph, scripted"
 
 
 @pytest.mark.feature("FX", "placeholders typed by the example inputs")
@@ -460,7 +460,7 @@ def test_placeholders_are_typed_by_the_examples():
         return x.view(n, -1) * s + d["k"]
 
     report = keep("fx_typed", symbolic_trace(f), (torch.randn(4, 3), 6, 0.5, {"k": torch.randn(2)}))
-    assert report.way == "FX graph, scripted"
+    assert report.route == "FX graph, scripted"
     assert [i.split(": ")[1] for i in report.inputs[1:]] == ["int", "float", "Dict(str, Tensor)"]
 
 
@@ -496,7 +496,7 @@ def test_dynamic_control_flow():
     keep("fx_dynamic_scripted", torch.jit.script(dynamic), up, down, eager=dynamic)
     traced = symbolic_trace(calls_wrapped)
     report = keep("fx_dynamic_wrapped", traced, up, down, eager=calls_wrapped)
-    assert "prim::If" not in report.ops and report.way == "FX graph, scripted"
+    assert "prim::If" not in report.ops and report.route == "FX graph, scripted"
 
 
 @fx.wrap
@@ -575,9 +575,9 @@ def test_a_leaf_that_cannot_be_scripted_is_traced(out):
     net = nn.Sequential(nn.Linear(3, 3), Odd())
     traced = fx.GraphModule(net, Leafy().trace(net))
     report = keep("fx_traced", traced, (torch.randn(2, 3),), eager=net)
-    assert report.way.startswith("FX graph, traced because scripting refused it")
-    assert report.way in str(report)
-    with pytest.raises(ValueError, match="example_inputs are needed to trace this FX graph"):
+    assert report.route.startswith("FX graph, traced because torch.jit.script refused it")
+    assert report.route in str(report)
+    with pytest.raises(ValueError, match="example_inputs must be given to trace this FX graph"):
         rushlight.export(traced, None, out)
 
 

@@ -16,7 +16,7 @@ def test_make_fx_with_symbolic_sizes():
 
     made = make_fx(f, tracing_mode="symbolic")(torch.randn(4, 3))
     report = keep("fx_make_fx", made, (torch.randn(4, 3),), (torch.randn(7, 3),), eager=f)
-    assert report.way == "FX graph, scripted"
+    assert report.route == "FX graph, scripted"
 
 
 @pytest.mark.feature("FX", "make_fx of a network, with decompositions")
@@ -26,7 +26,7 @@ def test_make_fx_of_a_network():
     for table in (None, torch._decomp.core_aten_decompositions()):
         made = make_fx(lambda x: net(x), decomposition_table=table)(x)
         report = keep(f"fx_make_fx_{table is not None}", made, (x,), eager=net)
-        assert report.way == "FX graph, scripted"
+        assert report.route == "FX graph, scripted"
 
 
 @pytest.mark.feature("FX", "ExportedProgram.module() and unflatten")
@@ -74,7 +74,7 @@ def test_what_a_model_sets_anew_is_a_warning(out):
             return x + self.n
 
     net = nn.Sequential(Sets())
-    with pytest.warns(torch.jit.TracerWarning, match=r"the model sets '0\.n' anew: write into it"):
+    with pytest.warns(torch.jit.TracerWarning, match=r"the model replaces '0\.n': write into it"):
         report = rushlight.export(net, (torch.zeros(2),), out)
     assert net[0].n.tolist() == [0, 0] and any("'0.n'" in text for text in report.warnings)
 
@@ -85,5 +85,5 @@ def test_a_higher_order_operator_is_refused_by_name(out):
             return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
 
     x = torch.randn(3)
-    with pytest.raises(rushlight.RushlightError, match="the higher-order operator cond of an FX graph cannot be exported"):
+    with pytest.raises(rushlight.RushlightError, match="cannot export the higher-order operator cond of an FX graph"):
         rushlight.export(make_fx(Net())(x), (x,), out)

@@ -75,7 +75,7 @@ def test_gradients_in_forward_are_exported(model, shape, out):
     if isinstance(model, nn.Module):
         model.eval()
     report = rushlight.export(model, torch.rand(shape), out)
-    assert report.way == "traced with gradients" and report.inputs[0].startswith("x:")
+    assert report.route == "traced with gradients" and report.inputs[0].startswith("x:")
     x = torch.rand(shape)
     with torch.no_grad():
         assert_close(rushlight.load(out)(x), model(x))
@@ -159,7 +159,7 @@ class Descends(nn.Module):
 
 def test_what_make_fx_cannot_follow_is_traced_as_ever(out):
     with pytest.warns(torch.jit.TracerWarning, match="Converting a tensor to a Python boolean"):
-        assert rushlight.export(Descends(), torch.rand(3), out).way == "traced"
+        assert rushlight.export(Descends(), torch.rand(3), out).route == "traced"
     assert_close(rushlight.load(out)(torch.ones(3)), Descends()(torch.ones(3)))
 
 
@@ -174,7 +174,7 @@ def test_what_neither_can_follow_is_refused(out):
             return super().forward(x) * self.calls
 
     model = Counts(*dense())
-    with pytest.raises(rushlight.RushlightError, match="takes gradients in forward, .* nor make_fx .the model writes its own tensors") as e:
+    with pytest.raises(rushlight.RushlightError, match="computes gradients .* nor make_fx .the model writes its own tensors") as e:
         rushlight.export(model, torch.rand(3, 4), out)
     assert e.value.code == "unsupported" and model.calls == 0
 

@@ -36,7 +36,7 @@ def test_a_network_with_batch_norm_folded():
     net = Small()
     x = torch.randn(2, 3, 8, 8)
     report = keep("ep_small", exported(net, (x,)), (x,), eager=net)
-    assert report.way == "torch.export" and "came as   torch.export" in str(report)
+    assert report.route == "torch.export" and "route     torch.export" in str(report)
     checks = {"aten::dim", "aten::eq.int", "aten::format", "prim::RaiseException"}
     assert set(report.ops) - checks == {"rush::conv", "aten::mean.dim", "rush::linear"}
     assert not any("batch_norm" in op or "dropout" in op for op in report.ops)
@@ -57,7 +57,7 @@ def test_a_pt2_file(tmp_path):
     net, x = Small(), torch.randn(2, 3, 8, 8)
     torch.export.save(exported(net, (x,)), tmp_path / "net.pt2")
     report = rushlight.export(tmp_path / "net.pt2", None, tmp_path / "net.rush")  # the example is in the file
-    assert report.way == "torch.export" and report.verified
+    assert report.route == "torch.export" and report.verified
     report = keep("ep_pt2", str(tmp_path / "net.pt2"), (x,), eager=net)
     assert report.verified >= 2
 
@@ -439,7 +439,7 @@ def test_other_containers_are_refused(out):
 
 
 def test_other_methods_are_refused(out):
-    with pytest.raises(ValueError, match="the one method forward"):
+    with pytest.raises(ValueError, match="methods of an ExportedProgram must be"):
         rushlight.export(exported(Small(), (torch.randn(1, 3, 8, 8),)), None, out, methods=("encode",))
 
 

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-export_module = importlib.import_module("rushlight.export")  # where rushlight.export is the function
+request_module = importlib.import_module("rushlight.request")
 
 FLAGS = set(pathlib.Path("/proc/cpuinfo").read_text().split())
 HAS = {"avx2": {"avx2", "fma"} <= FLAGS, "avx512": {"avx512f", "avx512bw", "avx512vl", "avx512dq", "fma"} <= FLAGS}  # as libtorch asks
@@ -209,7 +209,7 @@ PLANTED = {
 def plant(monkeypatch, op, body):
     """Has the exporter make `op` of something else, as if a pass or the runtime got it wrong."""
     unit = torch.jit.CompilationUnit(f"def wrong{body}\n")
-    monkeypatch.setattr(export_module, "decompositions", lambda: {op: unit.wrong})
+    monkeypatch.setattr(request_module, "decompositions", lambda: {op: unit.wrong})
 
 
 # Behind a noisy network nothing tells the two formulas of gelu apart, which are nearer than a thousandth, and a thousandth of

@@ -20,7 +20,7 @@ RULES = {
     "demo": ((".js", ".mjs", ".html"), SCRIPT),
 }
 # The source of lowered modules, whose words are checked there.
-THE_ONE = {("exporter/python/rushlight/generated.py", 'exec(compile(source, filename, "exec"), scope)')}
+THE_ONE = {("exporter/python/rushlight/lowered_source.py", 'exec(compile(source, filename, "exec"), scope)')}
 
 
 def faults():

@@ -69,7 +69,8 @@ def python_imports(name, text):
             base = package[:len(package) + 1 - node.level] if node.level else []
             module = base + (node.module or "").split(".")[0 if node.level else 1:]
             module = [part for part in module if part]
-            yield from ((node.lineno, "/".join([*module, alias.name])) for alias in node.names)
+            # The compiled module is used by all folders, and uses none: its stand-in imports the build alone.
+            yield from ((node.lineno, "/".join([*module, alias.name]) if alias.name != "_C" else "_C/") for alias in node.names)
             if module:
                 yield node.lineno, "/".join(module)
 

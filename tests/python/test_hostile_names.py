@@ -10,7 +10,7 @@ import hostile_names
 import pytest
 import rushlight
 import torch
-from rushlight.generated import is_word
+from rushlight.lowered_source import is_word
 from rushlight.lower import wrap
 
 ROWS = [*((name, None) for name in hostile_names.NAMES), *(("op", op) for op in hostile_names.OPERATORS)]

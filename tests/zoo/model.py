@@ -14,6 +14,7 @@ sys.path[:0] = [str(HERE)]
 import entry as entries  # noqa: E402, I001 - reference, before torch
 import torch  # noqa: E402
 import rushlight  # noqa: E402
+from rushlight.front import inputs  # noqa: E402
 from torch.utils import _pytree as pytree  # noqa: E402
 
 TIMES, LONG = 20, 1.0  # runs that are timed, three at least; no more once they took so many seconds
@@ -65,7 +66,7 @@ WAYS = {"traced": export_traced, "torch.export": export_program, "scripted": exp
 
 def export(entry, model, path):
     """(Report, what the file's one test vector, the example, says natively)."""
-    args, _ = rushlight.inputs.by_place(model, entry.inputs)
+    args, _ = inputs.positional(model, entry.inputs)
     report = rushlight.export(model, entry.inputs, path, tests=[(args, None)], test_vectors=False, verify=False, source=False)
     replay, = rushlight.load(str(path)).verify()
     return report, replay

@@ -23,12 +23,13 @@ from . import _build  # noqa: E402
 _build.require_this_torch(__path__)
 
 from . import _C  # noqa: E402
+from .base.errors import RushlightError  # noqa: E402
+from .base.printable import printable as _printable  # noqa: E402
 from .decomposition import register_decomposition  # noqa: E402
 from .diff import Diff, diff  # noqa: E402
-from .errors import RushlightError  # noqa: E402
-from .export import Report, export  # noqa: E402
+from .export import export  # noqa: E402
 from .lower import Lowered, load_library, lower  # noqa: E402
-from .names import shown  # noqa: E402
+from .report import Report  # noqa: E402
 from .session import Session, load  # noqa: E402
 
 # In the order of the reference page: what most need first.
@@ -47,7 +48,7 @@ def describe(path, json=False):
         RushlightError: the file is damaged, or cannot be read
     """
     text = _C.describe(os.fspath(path), json)
-    return text if json else "\n".join(map(shown, text.split("\n")))
+    return text if json else "\n".join(map(_printable, text.split("\n")))
 
 
 def __getattr__(name):

@@ -2,8 +2,11 @@
 
 import os
 
-from . import _C, inputs
-from .export import _mode, front
+import torch
+
+from . import _C
+from .front import inputs, patches
+from .front.capture import capture
 
 
 class Diff:
@@ -60,9 +63,9 @@ def diff(path, model=None, example_inputs=(), *, method="forward", train=False, 
     if model is None:
         return Diff(_C.diff_file(os.fspath(path)))
     model = inputs.unwrapped(model)
-    args, by_name = inputs.by_place(model, example_inputs)
-    came = front(model, args, train, by_name=by_name)
-    if came.program is not None:
-        return Diff(_C.diff_graph(os.fspath(path), args, lambda _, exact: came.tracer(args, exact), rtol, atol))
-    with _mode(None, train):
-        return Diff(_C.diff_model(os.fspath(path), came.target, method, args, train, rtol, atol))
+    args, names = inputs.positional(model, example_inputs)
+    captured = capture(model, args, train, names=names)
+    if captured.program is not None:
+        return Diff(_C.diff_graph(os.fspath(path), args, lambda _, exact: captured.tracer(args, exact), rtol, atol))
+    with torch.no_grad(), patches.applied(None, ("fast path",)):
+        return Diff(_C.diff_model(os.fspath(path), captured.target, method, args, train, rtol, atol))

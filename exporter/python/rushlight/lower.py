@@ -9,8 +9,9 @@ import unicodedata
 import torch
 from torch.fx.experimental import proxy_tensor
 
-from . import _build, generated
-from .names import shown
+from . import _build, lowered_source
+from .base.printable import printable
+from .export import export
 
 _loaded = set()
 
@@ -61,8 +62,6 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
     For inference: an input that requires gradients is refused while gradients are on. Everything runs on
     the CPU. In-place writes reach the caller's tensors, as in PyTorch; changed lists and dicts do not.
     """
-    from .export import export
-
     load_library()
     handle, path = tempfile.mkstemp(suffix=".rush")
     os.close(handle)
@@ -142,7 +141,7 @@ class Lowered(torch.nn.Module):
         return cls._functions[method]
 
     def extra_repr(self):
-        return shown(", ".join(f"{name}({', '.join(f'{i[0]}: {i[1]}' for i in inputs)}) -> {result}"
+        return printable(", ".join(f"{name}({', '.join(f'{i[0]}: {i[1]}' for i in inputs)}) -> {result}"
                                for name, inputs, result, _ in self._spec))
 
 
@@ -181,7 +180,7 @@ def _rebuild(spec):
     load_library()
     members = {"_spec": spec, "_functions": {}, "_sources": {}, "__module__": __name__}
     for i, (name, inputs, result, fields) in enumerate(spec):
-        outside, inside = generated.functions(i, inputs, result, fields)
+        outside, inside = lowered_source.functions(i, inputs, result, fields)
         members["_sources"][_member(name)] = outside
         members[name] = inside if name == "forward" else torch.jit.export(inside)
     return type("Lowered", (Lowered,), members)()

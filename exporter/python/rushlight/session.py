@@ -9,7 +9,7 @@ import pickle
 import torch
 
 from . import _C
-from .names import shown
+from .base.printable import printable
 
 
 class Replay(tuple):
@@ -106,7 +106,7 @@ class Session:
 
     def __repr__(self):
         methods = (f"{m}({', '.join(self.inputs(m))}) -> ({', '.join(self.outputs(m))})" for m in self.methods())
-        return shown(f"<rushlight.Session: {'; '.join(methods)}>")
+        return printable(f"<rushlight.Session: {'; '.join(methods)}>")
 
     def call(self, method, /, *args, **named):
         """Runs a method.

@@ -1,5 +1,6 @@
 #include "base/files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -54,10 +55,12 @@ std::string stored_path(const std::string &file) {
 bool is_torchs_own(const std::string &file) {
   const size_t start = package_start(file);
   const std::string path = start == std::string::npos ? file : file.substr(start);
-  const std::string opened = "rushlight/opened.py";
+  // Functions that replace some of PyTorch's while a model is traced.
+  const std::string patches = "rushlight/front";
+  const std::string folder = file.substr(0, std::min(file.rfind('/'), file.size()));
   return path.rfind("torch/", 0) == 0 || path.rfind("code/__torch__/torch/", 0) == 0 ||
-         (file.size() >= opened.size() &&
-          file.compare(file.size() - opened.size(), opened.size(), opened) == 0);
+         (folder.size() >= patches.size() &&
+          folder.compare(folder.size() - patches.size(), patches.size(), patches) == 0);
 }
 
 }  // namespace rush

@@ -47,6 +47,18 @@ std::string at_sizes(const Example &example) {
                    example.grown + ")";
 }
 
+// An error that tracing may have caused, because it fixed the example's sizes or values.
+RuntimeError baked_error(rush_status status, const char *baked, const std::string &message) {
+  RuntimeError error(status, message);
+  error.baked = baked;
+  return error;
+}
+
+// The same for an example at other sizes; an error like any other for the example itself.
+RuntimeError sizes_error(rush_status status, const Example &example, const std::string &message) {
+  return baked_error(status, example.grown.empty() ? "" : "sizes", message);
+}
+
 // Whether this processor has oneDNN add up products of bytes in 16 bits, of which two may not fit.
 bool overflows_in_onednn() {
 #ifdef __x86_64__
@@ -80,8 +92,8 @@ std::string tolerance_text(double rtol, double atol) {
 
 [[noreturn]] void refuse_difference(const Program &program, const std::string &where,
                                     const std::string &not_measured, const Example &example) {
-  throw RuntimeError(
-      RUSH_ERR_MISMATCH,
+  throw sizes_error(
+      RUSH_ERR_MISMATCH, example,
       "the exported model differs from PyTorch" + at_sizes(example) + ": " + where +
           (not_measured.empty() ? "" : "; float64's answer is not known: " + not_measured) +
           tolerance_text(example.rtol, example.atol) + engine_text(program));
@@ -93,8 +105,8 @@ Const run_example(NativeSession *session, const Example &example) {
   try {
     return session->run(session->method(example.method), example.args);
   } catch (const RuntimeError &e) {
-    throw RuntimeError(e.status,
-                       "the exported model does not run" + at_sizes(example) + ": " + e.what());
+    throw sizes_error(e.status, example,
+                      "the exported model does not run" + at_sizes(example) + ": " + e.what());
   }
 }
 
@@ -250,7 +262,7 @@ class Verification {
   [[noreturn]] void refuse(const Example &example, const std::string &where) {
     const std::string fixed =
         example.made_up ? fixed_text(s_, example.method, example.args, examples_) : "";
-    if (!fixed.empty()) throw RuntimeError(RUSH_ERR_MISMATCH, fixed + " (" + where + ")");
+    if (!fixed.empty()) throw baked_error(RUSH_ERR_MISMATCH, "values", fixed + " (" + where + ")");
     refuse_difference(s_.program, where, report_->not_measured, example);
   }
 
@@ -261,7 +273,7 @@ class Verification {
       if (!example.made_up) throw;
       const std::string fixed = fixed_text(s_, example.method, example.args, examples_);
       if (fixed.empty()) throw;
-      throw RuntimeError(e.status, fixed + " (" + e.what() + ")");
+      throw baked_error(e.status, "values", fixed + " (" + e.what() + ")");
     }
   }
 
@@ -344,8 +356,8 @@ class Verification {
     }
     if (example.grown.empty()) return true;  // Sight tells
     if (s_.options.tracer_warned)
-      throw RuntimeError(
-          RUSH_ERR_MISMATCH,
+      throw sizes_error(
+          RUSH_ERR_MISMATCH, example,
           "nothing shows whether the exported model is right" + at_sizes(example) +
               ": PyTorch's answer is empty there, and tracing warned of what it fixes. "
               "Give an example in which something is found");
@@ -421,7 +433,7 @@ class Verification {
       Test &test = s_.program.tests[i];
       const std::string &method = s_.program.methods[test.method].name;
       const std::string fixed = fixed_text(s_, method, test.inputs, examples_);
-      if (!fixed.empty()) throw RuntimeError(e.status, fixed + " (" + e.what() + ")");
+      if (!fixed.empty()) throw baked_error(e.status, "values", fixed + " (" + e.what() + ")");
       if (e.status != RUSH_ERR_MISMATCH) throw;
       if (relax(&test, method)) return true;
       Example example;

@@ -588,7 +588,7 @@ int tool(std::vector<std::string> arguments) {
 }
 
 void translate(const RuntimeError &e) {
-  py::object error = py::module_::import("rushlight.errors").attr("RushlightError");
+  py::object error = py::module_::import("rushlight.base.errors").attr("RushlightError");
   const auto known = [](const std::string &text) -> py::object {
     return text.empty() ? py::object(py::none())
                         : py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
@@ -597,7 +597,7 @@ void translate(const RuntimeError &e) {
   const py::object message = known(e.what());
   PyErr_SetObject(error.ptr(),
                   error(rush_status_name(e.status), message.is_none() ? py::str("") : message,
-                        known(e.op), known(e.source))
+                        known(e.op), known(e.source), known(e.baked))
                       .ptr());
 }
 

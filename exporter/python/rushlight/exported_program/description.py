@@ -3,12 +3,12 @@
 import torch
 
 from .. import _C
-from ..errors import unsupported
+from ..base.errors import unsupported
 from . import guards
 from .convert import Converter
-from .fixed import refuse_fixed_sizes
+from .fixed_sizes import refuse_fixed_sizes
 from .guards import fixed_size
-from .trees import Dict, children_of, is_leaf, kind_of, pack, plain_type, tree_type
+from .containers import Dict, children_of, is_leaf, kind_of, pack, plain_type, tree_type
 
 
 def describe_program(program, source=True):

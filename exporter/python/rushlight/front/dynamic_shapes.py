@@ -3,6 +3,8 @@
 import torch
 from torch.export import Dim
 
+from ..exported_program.guards import limit
+
 _UNSAID = (None, getattr(Dim, "STATIC", None))
 
 
@@ -48,11 +50,6 @@ def _leaves(name, sizes, example):
             raise ValueError(f"dynamic_shapes: the input {name!r} is a {type(example).__name__} of {len(example)}: give as many sizes")
         for i, value in enumerate(example):
             yield from _leaves(f"{name}[{i}]", None if sizes is None else sizes[i], value)
-
-
-def limit(value):
-    """A greatest size as constraints have it; None where there is none."""
-    return int(value) if getattr(value, "is_Integer", isinstance(value, int)) and abs(value) < 2**62 else None
 
 
 def _of_tensor(name, sizes, leaf):

@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from .trees import Dict, children_of, fx_flattens, rebuild
+from .containers import Dict, children_of, fx_flattens, rebuild
 
 
 def inputs_of(program, args):

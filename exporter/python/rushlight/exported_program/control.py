@@ -2,10 +2,9 @@
 
 import operator
 
-import torch
 from torch.utils import _pytree as pytree
 
-from .trace import SCANS, name_of, scan_arguments
+from .higher_order import SCANS, name_of, scan_arguments
 
 FOREVER = 2**63 - 1
 # Calls that only set a mode which an interpreter does not have; their body, at this place, runs in place.
@@ -111,7 +110,3 @@ class Control:
         if reverse:
             stacked = [node("aten::flip", [x, [0]], name=name) for x in stacked]
         return [*carried, *stacked]
-
-
-def is_higher_order(target):
-    return isinstance(target, torch._ops.HigherOrderOperator)

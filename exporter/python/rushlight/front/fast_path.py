@@ -1,26 +1,42 @@
-"""PyTorch's fast path of nn.TransformerEncoder: in evaluation mode without gradients it gives zeros where src_key_padding_mask
-hides an item, if these stand behind all others. It has no operators of its own, so that a trace goes without it."""
+"""nn.TransformerEncoder's fast path, as plain operators.
+
+In evaluation mode without gradients, PyTorch runs the encoder in one operator. It then gives zeros where src_key_padding_mask hides
+an item, if all hidden items are at the end. Since a trace cannot look into that operator, the encoder is traced without it, and
+the zeros are added.
+"""
 
 import contextlib
 
 import torch
 from torch import nn
 
+from .replaced import replaced
+
 NOTE = ("the encoder{} gives zeros where src_key_padding_mask hides an item, as PyTorch's fast path does in evaluation mode without "
-        "gradients; otherwise PyTorch gives numbers there")
+        "gradients; PyTorch gives other numbers there with gradients")
 
 
 def _takes(encoder, src, mask, hidden):
-    """Whether it does so for these arguments; PyTorch's own conditions, but for where the hidden items stand."""
+    """Whether PyTorch takes the fast path for these arguments, apart from the order of the hidden items."""
     return (getattr(encoder, "use_nested_tensor", False) and not encoder.layers[0].training and hidden is not None and mask is None
             and src.dim() == 3 and not torch.is_autocast_enabled())
 
 
 @contextlib.contextmanager
-def opened(model):
-    """Has encoders give these zeros while they are traced without the fast path, if PyTorch's switch of it is on. Gives a list
-    that names them."""
-    enabled, before, notes = torch.backends.mha.get_fastpath_enabled(), nn.TransformerEncoder.forward, []
+def disabled():
+    """Fused attention and the fast path are off."""
+    enabled = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield enabled
+    finally:
+        torch.backends.mha.set_fastpath_enabled(enabled)
+
+
+@contextlib.contextmanager
+def without_fast_path(model):
+    """Disables the fast path. If it was enabled, encoders give its zeros, and the list that this gives names them."""
+    notes = []
     names = {m: name for name, m in model.named_modules()} if isinstance(model, nn.Module) else {}
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
@@ -41,9 +57,5 @@ def opened(model):
         output = output.masked_fill(zeros.unsqueeze(-1), 0.0)
         return output if norm is None else norm(output)
 
-    if enabled:
-        nn.TransformerEncoder.forward = forward
-    try:
+    with disabled() as enabled, replaced(nn.TransformerEncoder, "forward", forward) if enabled else contextlib.nullcontext() as before:
         yield notes
-    finally:
-        nn.TransformerEncoder.forward = before

@@ -1,4 +1,4 @@
-"""torch.fx's graphs: typed by their example inputs, then scripted, or traced where that is refused."""
+"""Prepares the graph of a torch.fx.GraphModule for TorchScript."""
 
 import copy
 import operator
@@ -8,14 +8,13 @@ import typing
 import torch
 import torch.fx
 
-from .errors import unsupported
-from .exported.control import is_higher_order
-from .exported.sources import user_frame
-from .exported.trace import name_of
+from ..base.errors import unsupported
+from ..exported_program.higher_order import is_higher_order, name_of
+from ..exported_program.source_lines import user_frame
 
 
 def annotation_of(value):
-    """The type of a value, as TorchScript wants it; None where it has none."""
+    """The TorchScript annotation of a value; None if TorchScript has no type for it."""
     if value is None:
         return typing.Optional[torch.Tensor]
     if isinstance(value, torch.Tensor):
@@ -36,14 +35,14 @@ def annotation_of(value):
 
 
 def typed(module, example_inputs):
-    """The same graph over the same weights, with a type at each placeholder that had none."""
+    """A GraphModule with the same graph and weights, in which every placeholder has a type."""
     graph = copy.deepcopy(module.graph)
     at = 0
     for node in graph.nodes:
         if node.op != "placeholder":
             continue
-        # `concrete_args` leaves a placeholder that takes what it was traced with, and no type:
-        # TorchScript would make it a tensor.
+        # symbolic_trace(concrete_args=...) leaves a placeholder with a default and without a type. TorchScript would
+        # make it a tensor.
         if at < len(example_inputs or ()):
             value = example_inputs[at]
         elif node.args:
@@ -54,23 +53,23 @@ def typed(module, example_inputs):
         if node.type is None and value is not NotImplemented and not str(node.target).startswith("*"):
             node.type = annotation_of(value)
             if node.args == (None,) and node.type is torch.Tensor:
-                node.args = ()  # TorchScript would have a tensor's default be None
-    in_torchs_words(graph)
+                node.args = ()  # TorchScript refuses None as the default of a tensor
+    _use_script_operators(graph)
     out = torch.fx.GraphModule(module, graph)
     out.training = module.training
     return out
 
 
-#: What make_fx writes of sizes, and TorchScript's word for it.
-_OF_NUMBERS = {torch.sym_float: float, torch.sym_int: int, torch.sym_max: max, torch.sym_min: min, torch.sym_not: operator.not_}
+# Functions on sizes in graphs of make_fx, and those that TorchScript knows in their place.
+_SIZE_FUNCTIONS = {torch.sym_float: float, torch.sym_int: int, torch.sym_max: max, torch.sym_min: min, torch.sym_not: operator.not_}
 
 
-def in_torchs_words(graph):
-    """Overloads, as make_fx and torch.export write them, as what TorchScript has a word for: it chooses the overload. A
-    size stays one that it sees, and tracing too."""
+def _use_script_operators(graph):
+    """Replaces overloads, as make_fx and torch.export write them, by names from which TorchScript chooses the overload. Sizes become
+    methods, which keep them dynamic in TorchScript and in a trace."""
     for node in graph.nodes:
         if node.op == "call_function":
-            node.target = _OF_NUMBERS.get(node.target, node.target)
+            node.target = _SIZE_FUNCTIONS.get(node.target, node.target)
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
         if node.target in (torch.ops.aten.sym_size.int, torch.ops.aten.sym_stride.int):
@@ -80,7 +79,7 @@ def in_torchs_words(graph):
 
 
 def lines_of(module):
-    """{file: {line: (file, line, function)}} for the generated code: where the user wrote each node."""
+    """{generated file: {line: (file, line, function)}}: the place where the user wrote each node of the generated code."""
     frames = {n.name: user_frame(n.stack_trace) for n in module.graph.nodes if n.stack_trace}
     out = {}
     for number, line in enumerate(module.code.split("\n"), 1):
@@ -93,25 +92,10 @@ def lines_of(module):
 
 
 def refuse_higher_order(module):
-    """TorchScript has no graphs inside of calls."""
+    """Raises RushlightError if an operator of the graph takes graphs as arguments. TorchScript has none."""
     for node in module.graph.nodes:
         if is_higher_order(node.target):
             frame = user_frame(node.stack_trace)
             where = f"{frame[0]}:{frame[1]}: " if frame else ""
-            raise unsupported(f"{where}the higher-order operator {name_of(node.target)} of an FX graph cannot be exported: "
-                              "export torch.export.export(model, example_inputs), which can have it")
-
-
-def scripted_or_traced(module, example_inputs, trace):
-    """(what to export, how it came in, the tracer's warnings, lines_of)."""
-    refuse_higher_order(module)
-    module = typed(module, example_inputs)
-    lines = lines_of(module)
-    try:
-        return torch.jit.script(module), "FX graph, scripted", [], lines
-    except Exception as error:  # TorchScript's refusals are of many types
-        refusal = " ".join(s.strip() for s in str(error).strip().splitlines()[:3] if s.strip(" :"))
-        if example_inputs is None:
-            raise ValueError(f"example_inputs are needed to trace this FX graph, which cannot be scripted: {refusal}") from error
-    target, seen = trace(module)
-    return target, f"FX graph, traced because scripting refused it: {refusal}", seen, lines
+            raise unsupported(f"{where}cannot export the higher-order operator {name_of(node.target)} of an FX graph: "
+                              "export torch.export.export(model, example_inputs), which supports it")

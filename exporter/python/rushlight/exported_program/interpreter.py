@@ -9,7 +9,9 @@ import torch
 import torch.fx
 from torch.utils import _pytree as pytree
 
-from ..errors import unsupported
+from ..base.errors import unsupported
+from ..base.lock import PYTORCH_LOCK
+from .higher_order import SCANS, is_higher_order, name_of, scan, scan_arguments
 
 # Their elements are whatever the memory held.
 UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_"}
@@ -38,39 +40,6 @@ def dead_nodes(graph):
         if not node.is_impure() and dead.issuperset(node.users):
             dead.add(node)
     return dead
-
-
-# Higher-order operators that take one row after the other.
-SCANS = {"map", "map_impl", "scan"}
-
-
-def name_of(target):
-    """The name of a higher-order operator."""
-    return target.name() if callable(getattr(target, "name", None)) else str(target)
-
-
-def scan_arguments(name, args):
-    """(body, carried, xs, dim, reverse, additional inputs) of one of SCANS: body(*carried, *rows, *additional) gives
-    what it carries on, then its results, which are stacked in front. map carries nothing."""
-    if name == "scan":
-        body, init, xs, *rest = args
-        dim, reverse, more = (rest if len(rest) == 3 else (0, False, *rest))  # newer torch has turned xs before
-        return body, list(init), list(xs), dim, reverse, list(more)
-    body, xs, *more = args
-    more = more[0] if len(more) == 1 and isinstance(more[0], (list, tuple)) else more
-    return body, [], list(xs), 0, False, list(more)
-
-
-def scan(body, carried, xs, dim, reverse, more):
-    """What one of SCANS means. Torch's own code also runs the body for its shapes, on what the memory held."""
-    rows, order = [], range(xs[0].shape[dim])
-    for i in reversed(order) if reverse else order:
-        out = pytree.tree_leaves(body(*carried, *(x.select(dim, i) for x in xs), *more))
-        carried, row = out[:len(carried)], out[len(carried):]
-        rows.append(row)
-    if reverse:
-        rows.reverse()
-    return (*carried, *(torch.stack(column) for column in zip(*rows)))
 
 
 def copied(value):
@@ -105,12 +74,13 @@ def wide(value):
 @contextlib.contextmanager
 def double_by_default(on):
     """While it lasts, tensors without a dtype are float64."""
-    before = torch.get_default_dtype()
-    try:
-        torch.set_default_dtype(torch.float64 if on else before)
-        yield
-    finally:
-        torch.set_default_dtype(before)
+    with PYTORCH_LOCK:
+        before = torch.get_default_dtype()
+        try:
+            torch.set_default_dtype(torch.float64 if on else before)
+            yield
+        finally:
+            torch.set_default_dtype(before)
 
 
 class Runner(torch.fx.Interpreter):
@@ -125,7 +95,7 @@ class Runner(torch.fx.Interpreter):
             if target is torch.ops.aten.view.dtype:
                 raise unsupported("it looks at the bits of numbers (view)")
             args, kwargs = pytree.tree_map_only(torch.dtype, wide, (args, kwargs))
-        if isinstance(target, torch._ops.HigherOrderOperator) and name_of(target) in SCANS:
+        if is_higher_order(target) and name_of(target) in SCANS:
             return scan(*scan_arguments(name_of(target), args))
         return super().call_function(target, args, kwargs)
 

@@ -7,12 +7,13 @@ import torch
 import torch.fx
 
 from .. import _C
-from ..errors import unsupported
+from ..base.errors import unsupported
 from . import arithmetic
-from .control import Control, choose, is_higher_order
-from .sources import source_of
-from .trace import handles_of
-from .trees import plain_type
+from .control import Control, choose
+from .higher_order import is_higher_order
+from .source_lines import source_of
+from .interpreter import handles_of
+from .containers import plain_type
 
 # Modes of the computation, which are none here.
 MODES = {"_set_grad_enabled", "_enter_autocast", "_exit_autocast"}

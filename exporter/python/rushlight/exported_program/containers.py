@@ -13,7 +13,8 @@ from torch.fx import _pytree as fx_pytree
 from torch.utils import _pytree as pytree
 
 from .. import _C
-from ..errors import unsupported
+from ..base.errors import unsupported
+from ..base.lock import PYTORCH_LOCK
 
 
 def plain_type(value):
@@ -242,15 +243,16 @@ def rebuild(spec, value):
 def fx_flattens(spec):
     """For a while a program's module takes what torch.utils._pytree alone knows (OrderedDict, a dataclass), and what fx takes
     apart to other parts than it (transformers 4.52 gives the tensors of a DynamicCache for its lists)."""
-    before = dict(fx_pytree.SUPPORTED_NODES)
-    for type_ in _types(spec) - {tuple, list, dict, collections.namedtuple}:
-        flatten = pytree.SUPPORTED_NODES[type_].flatten_fn
-        fx_pytree.SUPPORTED_NODES[type_] = lambda value, _, flatten=flatten: flatten(value)[0]
-    try:
-        yield
-    finally:
-        fx_pytree.SUPPORTED_NODES.clear()
-        fx_pytree.SUPPORTED_NODES.update(before)
+    with PYTORCH_LOCK:
+        before = dict(fx_pytree.SUPPORTED_NODES)
+        for type_ in _types(spec) - {tuple, list, dict, collections.namedtuple}:
+            flatten = pytree.SUPPORTED_NODES[type_].flatten_fn
+            fx_pytree.SUPPORTED_NODES[type_] = lambda value, _, flatten=flatten: flatten(value)[0]
+        try:
+            yield
+        finally:
+            fx_pytree.SUPPORTED_NODES.clear()
+            fx_pytree.SUPPORTED_NODES.update(before)
 
 
 def _types(spec):

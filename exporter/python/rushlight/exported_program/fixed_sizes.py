@@ -5,7 +5,7 @@ import re
 import torch
 
 from .. import _C
-from ..errors import unsupported
+from ..base.errors import unsupported
 from .guards import fixed_size
 
 # Names of arguments in ATen's schemas.

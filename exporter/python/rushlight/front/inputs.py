@@ -7,17 +7,8 @@ import os
 import types
 
 import torch
-from torch.utils import _pytree as pytree
 
-from .errors import unsupported
-from .exported.trees import children_of
-
-# torch.jit.trace's own words where it has no type for what a model returns.
-OF_RESULT = ("Tracer cannot infer type of", "can be output from traced functions", "of traced region cannot be understood by the tracer")
-
-# Likewise of what the model is given.
-_OF_INPUTS = ("cannot be traced. Only Tensors and", "can be inputs to traced functions", "inputs to traced functions. Got",
-              "type_ INTERNAL ASSERT")
+from ..exported_program.containers import children_of
 
 _WRAPPERS = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
 
@@ -46,7 +37,7 @@ def unwrapped(model):
             return model
 
 
-def by_place(model, given, what="example_inputs"):
+def positional(model, given, what="example_inputs"):
     """(example_inputs as a tuple, their names where forward is to be called by name, else None). `given` is a tensor, a tuple,
     or a dict by name; None in it is left out, so that forward's own default is taken. Where there is no default, the names of what
     is None come last, without an input. Messages call it `what`.
@@ -89,7 +80,7 @@ def _parameters(model):
     return [p.name for p in _signature_of(model) if p.kind == p.POSITIONAL_OR_KEYWORD]
 
 
-def have_places(model, names, args):
+def accepts_names(model, names, args):
     """Whether torch.jit.trace, too, takes inputs of these names."""
     return len(names) == len(args) and set(names) <= set(_parameters(model))
 
@@ -136,38 +127,3 @@ def _refuse_unknown(given, names, what):
     for name in given:
         if name not in names:
             raise ValueError(f"{what}: the model has no input '{name}'; it has {', '.join(names) or 'none by name'}")
-
-
-def no_type(why):
-    """The refusal of what a model returns."""
-    return unsupported(f"tracing has no type for what this model returns ({why}): return tensors, with numbers and strings, in "
-                       "tuples, lists and dicts")
-
-
-def refusal_of(error, given):
-    """torch.jit.trace's own refusals, with what else would work; None for what the model itself raised."""
-    text = str(error)
-    of_result = any(words in text for words in OF_RESULT)
-    others = _untraced(given)
-    if any(words in text for words in _OF_INPUTS) or (of_result and others):
-        return unsupported(f"a trace takes tensors, and lists, tuples and dicts of them{', not ' + ', '.join(others) if others else ''}: "
-                           "bind the others (functools.partial, a default), or export torch.jit.script(model) or "
-                           "torch.export.export(model, example_inputs), which can have them")
-    if of_result:
-        return no_type(text.splitlines()[-1].lstrip(":"))
-    if "expected int at position" in text and text.endswith("but got: Tensor"):
-        return unsupported(f"sizes are tensors while a model is traced, and it gives one to what takes numbers alone ({text}): export "
-                           "torch.jit.script(model) or torch.export.export(model, example_inputs)")
-    if "dynamo-optimized function" in text:
-        return unsupported("the model calls a function that torch.compile made, which is not traced: have it call the function itself")
-    if "mat1 and mat2 must have the same dtype" in text or "expected scalar type" in text or "should be the same" in text:
-        return unsupported(f"the model and its example inputs are of different dtypes ({text.splitlines()[0]}): model.float() and "
-                           "float32 inputs run everywhere")
-    return None
-
-
-def _untraced(given):
-    """What a trace takes none of, among its arguments."""
-    leaves = pytree.tree_leaves(given, is_leaf=lambda value: value is None or (isinstance(value, (list, dict)) and not value))
-    return sorted({f"an empty {type(v).__name__}" if isinstance(v, (list, dict)) else type(v).__name__
-                   for v in leaves if not isinstance(v, torch.Tensor)})

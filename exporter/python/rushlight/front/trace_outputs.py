@@ -11,8 +11,8 @@ import math
 import torch
 from torch.utils import _pytree as pytree
 
-from . import inputs as inputs_
-from .exported.trees import Dict, children_of, is_leaf
+from ..exported_program.containers import Dict, children_of, is_leaf
+from . import inputs
 
 _METHOD = "_rushlight_tensors"
 _NUMBERS = (bool, int, float)
@@ -67,7 +67,7 @@ def traced(model, given, by_name=None, answer=None):
     seen = []
 
     def tensors(*args):
-        leaves, spec = _leaves(inputs_.call(model, "forward", args, by_name))
+        leaves, spec = _leaves(inputs.call(model, "forward", args, by_name))
         seen[:] = [leaves, spec]
         return tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
 

@@ -2,7 +2,10 @@
 
 import torch
 
-from ..dynamic import limit
+
+def limit(value):
+    """A maximum size as constraints store it; None if there is none."""
+    return int(value) if getattr(value, "is_Integer", isinstance(value, int)) and abs(value) < 2**62 else None
 
 
 def refuse_unless(builder, ok, message, *shown):

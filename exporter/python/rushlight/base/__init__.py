@@ -1,0 +1,1 @@
+"""Used by all other folders: errors, the lock, and text for terminals."""

@@ -1,0 +1,60 @@
+"""The result of every front."""
+
+import dataclasses
+import itertools
+from typing import NamedTuple
+
+import torch
+
+from .. import _C
+
+
+class TraceWarning(NamedTuple):
+    """A warning of the tracer."""
+
+    place: str  # "model.py:7"; "" if unknown
+    message: str
+    of_int: bool = False  # whether Python's int() of a size fixed it
+
+    def __str__(self):
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+@dataclasses.dataclass
+class Captured:
+    """A program that the exporter takes, and how a model became one."""
+
+    target: object  # TorchScript, the path of its file, or the description of an ExportedProgram
+    route: str = "TorchScript"  # as in Report.route
+    reference: object = None  # (method, args) -> PyTorch's answer; None: the target answers
+    warnings: list = dataclasses.field(default_factory=list)  # of TraceWarning
+    notes: list = dataclasses.field(default_factory=list)  # as in Report.notes
+    lines: dict = dataclasses.field(default_factory=dict)  # as fx_graph.lines_of gives
+    program: object = None  # the ExportedProgram, if it is one
+    graph: object = None  # (args, exact) -> answer of the ExportedProgram's graph, in float64 if `exact`
+    tracer: object = None  # (args, exact) -> values of all its nodes
+
+    def input_names(self, given=()):
+        """Names of forward's inputs. `given` replaces the first ones."""
+        names = []
+        if self.program is not None:
+            names = [port["name"] for port in self.target["inputs"]]
+        elif isinstance(self.target, torch.jit.ScriptFunction):
+            names = [a.name for a in self.target.schema.arguments]
+        elif isinstance(self.target, torch.jit.ScriptModule) and hasattr(getattr(self.target, "forward", None), "schema"):
+            names = [a.name for a in self.target.forward.schema.arguments[1:]]
+        names = _C.unique_names(names)
+        return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
+
+    def constraints(self, given=()):
+        """[(input, constraints on its sizes), ...] of an ExportedProgram."""
+        ports = self.target["inputs"] if self.program is not None else []
+        return [(name, port.get("constraints", [])) for name, port in zip(self.input_names(given), ports)]
+
+
+def grouped(warnings):
+    """Lines of text: each message once, after all its places."""
+    places = {}
+    for warning in warnings:
+        places.setdefault(warning.message, []).append(warning.place)
+    return [f"{', '.join(found)}: {message}" if found[0] else message for message, found in places.items()]

@@ -1,0 +1,29 @@
+"""Replacements in PyTorch that concern gradients: while a model is traced, and while make_fx captures it."""
+
+import contextlib
+
+import torch
+from torch.fx.experimental import proxy_tensor
+
+from .replaced import replaced
+
+
+class GradientsTaken(Exception):
+    """The model computes gradients while it is traced."""
+
+
+@contextlib.contextmanager
+def refused_gradients(model):
+    """torch.autograd.grad and backward raise GradientsTaken."""
+    def make_grads(*args, **kwargs):
+        raise GradientsTaken()
+
+    with replaced(torch.autograd, "_make_grads", make_grads):  # both call it first
+        yield
+
+
+@contextlib.contextmanager
+def stack_traces(model):
+    """make_fx records the Python line of each node."""
+    with replaced(proxy_tensor.PythonKeyTracer, "record_stack_traces", True):
+        yield

@@ -1,0 +1,125 @@
+"""A model before, during and after a run: its mode, its parameters and buffers, and copies of it."""
+
+import contextlib
+import copy
+import dataclasses
+import itertools
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from . import inputs, patches, trace_outputs
+
+
+@contextlib.contextmanager
+def evaluation_mode(model, train):
+    """No gradients, and modules in evaluation mode unless `train` is true. The modes of all modules are restored at the end."""
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not train else []
+    before = [m.training for m in modules]
+    try:
+        for m in modules:
+            m.training = False
+        with torch.no_grad():
+            yield
+    finally:
+        for m, mode in zip(modules, before):
+            m.training = mode
+
+
+@dataclasses.dataclass
+class _Saved:
+    """A parameter or buffer before a run."""
+
+    owner: dict
+    name: str
+    path: str
+    tensor: torch.Tensor
+    data: torch.Tensor
+    value: torch.Tensor
+
+    def has_other_data(self):
+        now, before = self.tensor, self.data
+        return now.layout == torch.strided and (now.data_ptr(), now.shape, now.dtype) != (before.data_ptr(), before.shape, before.dtype)
+
+    def restore(self):
+        self.owner[self.name] = self.tensor
+        if self.has_other_data():
+            self.tensor.data = self.data
+        self.data.copy_(self.value)
+
+
+def _saved_tensors(model):
+    modules = model.named_modules() if isinstance(model, torch.nn.Module) else ()
+    for path, m in modules:
+        for owner in (m._parameters, m._buffers):
+            for name, t in owner.items():
+                # A tensor subclass that wraps others may not be copyable.
+                if t is not None and not is_traceable_wrapper_subclass(t):
+                    yield _Saved(owner, name, f"{path}.{name}".lstrip("."), t, t.data, t.detach().clone())
+
+
+@contextlib.contextmanager
+def restored_state(model):
+    """Restores parameters, buffers and forward hooks after a run, which may write them.
+
+    Gives a list and a dict that are filled when the run ends without an error: paths of tensors that the model replaced by others,
+    and {path: data} of tensors whose data it replaced. A trace does not show either.
+    """
+    modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    hooks = [(owner, dict(owner)) for m in modules for name, owner in vars(m).items() if name in ("_forward_hooks", "_forward_pre_hooks")]
+    saved = list(_saved_tensors(model))
+    replaced, new_data = [], {}
+    try:
+        yield replaced, new_data
+        for s in saved:
+            if s.name not in s.owner or s.owner[s.name] is not s.tensor:
+                replaced.append(s.path)
+            elif s.has_other_data():
+                new_data[s.path] = s.tensor.data
+    finally:
+        for s in saved:
+            s.restore()
+        for owner, before in hooks:  # torch.jit.trace leaves its own if forward raises
+            owner.clear()
+            owner.update(before)
+
+
+def copied(model, shared=()):
+    """A deep copy of a module. The copy and the model share the tensors `shared`, and values that cannot be copied, such as a lock."""
+    if not isinstance(model, torch.nn.Module):
+        return model
+    memo = {id(t): t for t in shared}
+    try:
+        return copy.deepcopy(model, dict(memo))
+    except Exception:  # __deepcopy__ and __reduce__ raise errors of many types
+        memo |= {id(value): value for m in model.modules() for name, value in vars(m).items()
+                 if name not in ("_modules", "_parameters", "_buffers") and not _can_be_copied(value)}
+    try:
+        return copy.deepcopy(model, memo)
+    except RuntimeError:  # a weight that is the result of an operator
+        return model
+
+
+def _can_be_copied(value):
+    try:
+        copy.deepcopy(value)
+    except Exception:
+        return False
+    return True
+
+
+def reference_of(model, train, names=None):
+    """A function (method, args) -> the answer of the model as it is now, whatever a trace changes in its attributes later.
+
+    `names`: names of the arguments, as inputs.positional gives them.
+    """
+    weights = itertools.chain(model.parameters(), model.buffers()) if isinstance(model, torch.nn.Module) else ()
+    with patches.applied(model, patches.RUN):
+        first = copied(model, weights)
+
+    def answer(method, args):
+        fresh = copied(first)
+        with patches.applied(fresh, patches.RUN), evaluation_mode(fresh, train):
+            return trace_outputs.plain(inputs.call(fresh, method, args, names))
+
+    return answer

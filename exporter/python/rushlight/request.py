@@ -1,0 +1,130 @@
+"""Checks the arguments of export() and brings them into the form that the exporter takes."""
+
+import dataclasses
+import os
+
+import torch
+from torch.utils import _pytree as pytree
+
+from .decomposition import decompositions
+from .exported_program.reference import example_of
+from .front import dynamic_shapes, inputs
+from .front.capture import capture
+from .front.captured import Captured
+
+_DEFAULT = -1.0  # a tolerance that the dtype decides
+
+
+@dataclasses.dataclass
+class Request:
+    """A captured model, with settings and examples as _C takes them."""
+
+    captured: Captured
+    settings: dict
+    examples: list
+
+
+def request_of(model, example_inputs, path, arguments):
+    """The Request of a call of export(). `arguments`: the values of its other parameters, by name.
+
+    Raises:
+        ValueError, TypeError: an argument is wrong
+        RushlightError: the model cannot be captured
+    """
+    _check(path, arguments)
+    model = inputs.unwrapped(model)
+    tests = arguments["tests"]
+    _refuse_numpy("example_inputs and tests", [example_inputs, [test[:2] for test in tests]])
+    example_inputs, names = inputs.positional(model, example_inputs)
+    captured = capture(model, example_inputs, arguments["train"], arguments["source"], names)
+    methods = list(arguments["methods"])
+    if captured.program is not None:
+        if methods != ["forward"]:
+            raise ValueError(f"methods of an ExportedProgram must be ('forward',), got {tuple(methods)}")
+        if example_inputs is None and not arguments["inputs"]:
+            example_inputs = example_of(captured.program)
+    first = "forward" if "forward" in methods else methods[0]
+    input_names = arguments["input_names"] or (names or ())[:len(example_inputs or ())]
+    settings = {
+        **{name: arguments[name] for name in _AS_GIVEN},
+        **{name: list(arguments[name]) for name in ("methods", "inputs", "output_names")},
+        "path": os.fspath(path),
+        "input_names": list(input_names),
+        "dynamic": _constraints(captured, input_names, arguments["dynamic_shapes"], example_inputs),
+        "tracer_warned": bool(captured.warnings),
+        "quantize": arguments["quantize"] or "",
+        "calibration": _calibration(model, arguments["calibration"], arguments["quantize"]),
+        "lines": captured.lines,
+        "decompositions": decompositions(),
+    }
+    examples = _examples(model, example_inputs, arguments, first)
+    return Request(captured, settings, examples), model
+
+
+_AS_GIVEN = ("verify", "test_vectors", "train", "source", "trace", "allow_missing", "dump_after")
+
+
+def _check(path, arguments):
+    if path is None:
+        raise ValueError("path must be the path of the file to write, got None")
+    for name in "methods", "input_names", "output_names":
+        if isinstance(arguments[name], str):
+            raise ValueError(f"{name} must be a list of names, got the string {arguments[name]!r}: give [{arguments[name]!r}]")
+    if not isinstance(arguments["quantize"] or "", str):
+        raise ValueError(f'quantize must be a string such as "int8", got {arguments["quantize"]!r}')
+
+
+def _refuse_numpy(what, values):
+    for value in pytree.tree_leaves(values):
+        if type(value).__module__ == "numpy":
+            raise ValueError(f"{what} must hold tensors or Python numbers, got numpy.{type(value).__name__}: use torch.from_numpy")
+
+
+def _constraints(captured, input_names, shapes, example_inputs):
+    names = captured.input_names(input_names)
+    return [*captured.constraints(input_names), *dynamic_shapes.constraints(shapes or {}, names, example_inputs or ()).items()]
+
+
+def _examples(model, example_inputs, arguments, first):
+    """All examples, for the method `first` if they name no other."""
+    tolerances = arguments["rtol"], arguments["atol"]
+    examples = [] if example_inputs is None else [_example(example_inputs, None, *tolerances, first)]
+    for args in _all_positional(model, arguments["test_inputs"], "test_inputs"):
+        examples.append(_example(args, None, *tolerances, first, only_compared=True))
+    for test in arguments["tests"]:
+        args, expected, *rest = test
+        rtol, atol, method = (*rest, *(_DEFAULT, _DEFAULT, first)[len(rest):])
+        examples.append(_example(args, expected, rtol, atol, method, store=True))
+    return examples
+
+
+def _example(args, expected, rtol, atol, method, store=False, only_compared=False):
+    out = {"method": method, "args": tuple(args), "rtol": rtol, "atol": atol, "store": store, "only_compared": only_compared}
+    if expected is not None:
+        out["expected"] = expected
+    return out
+
+
+def _all_positional(model, given, what):
+    """Several examples as tuples. An error names the index of the wrong one."""
+    if isinstance(given, torch.Tensor):
+        raise ValueError(f"{what} must be a list of examples, got one tensor: give [tensor], or list(tensor.split(1))")
+    examples = []
+    for one in given:
+        where = f"{what}[{len(examples)}]"
+        if one is None:
+            raise ValueError(f"{where} must be the inputs of one call, got None")
+        _refuse_numpy(where, one)
+        examples.append(inputs.positional(model, one, where)[0])
+    return examples
+
+
+def _calibration(model, calibration, quantize):
+    if calibration is None:
+        return []
+    if quantize != "int8-static":
+        raise ValueError(f'calibration must not be given unless quantize is "int8-static", got quantize={quantize!r}')
+    examples = _all_positional(model, calibration, "calibration")
+    if not examples:
+        raise ValueError("calibration must hold at least one example, got none: leave it out to calibrate with example_inputs")
+    return examples
